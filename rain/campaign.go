@@ -1,0 +1,166 @@
+package rain
+
+import (
+	"errors"
+	"slices"
+)
+
+// Status is the stored state of a campaign. What an operator reads is State, which also says whether
+// a rain is falling.
+type Status string
+
+// The states of a campaign; doc.go draws the transitions.
+const (
+	Loading Status = "loading" // funded, its packets are being stocked
+	Open    Status = "open"    // stocked: rains may fall
+	Paused  Status = "paused"  // taps are refused until it is resumed
+	Closed  Status = "closed"  // over for good; what was left goes back to the sponsor
+)
+
+// StateReady and StateRaining are what an open campaign is shown as.
+const (
+	StateReady   = "ready"
+	StateRaining = "raining"
+)
+
+// Errors of a campaign's transitions.
+var (
+	ErrClosed      = errors.New("the campaign is closed")
+	ErrNotStocked  = errors.New("the campaign's packets are still being stocked")
+	ErrRainRunning = errors.New("another rain of the campaign is scheduled or falling")
+	ErrUnknownRain = errors.New("the campaign has no such rain")
+)
+
+// Spec is a campaign as an operator posts it. Its JSON form is the contract's.
+type Spec struct {
+	Name        string    `json:"name"`
+	Sponsor     string    `json:"sponsor"`
+	Budget      Money     `json:"budget"`
+	Packets     int       `json:"packets"`
+	Split       SplitKind `json:"split"`
+	Min         Money     `json:"min"`
+	Max         *Money    `json:"max"`           // nil: no maximum
+	Amounts     []Money   `json:"amounts"`       // for SplitList only
+	WinsPerUser int       `json:"wins_per_user"` // over all rains of the campaign
+	TapsPerUser int       `json:"taps_per_user"` // over all rains; 0: no limit
+	Shards      int       `json:"shards"`
+	ExpiresInMS int64     `json:"expires_in_ms"`
+}
+
+// Campaign is a budget, its split and the rains in which it is handed out. Times are Unix
+// milliseconds on the cluster's clock.
+type Campaign struct {
+	ID string
+	Spec
+	Status    Status
+	CreatedAt int64
+	ExpiresAt int64
+	Revision  int64 // rises with each change; the larger one is the newer
+	Drained   bool  // closed, and every shard's rest is in the outbox
+	SplitSeed Seed
+	Rains     []Rain // oldest first
+}
+
+// State is what operators and players are told: ready, raining, paused or closed. A campaign that is
+// being stocked is "loading"; it is only seen by who asks while it is made.
+func (c *Campaign) State(now int64) string {
+	if c.Status != Open {
+		return string(c.Status)
+	}
+	if r := c.Current(); r != nil && r.Phase(now, false) == PhaseFalling {
+		return StateRaining
+	}
+	return StateReady
+}
+
+// Current is the newest rain, or nil. It may have ended.
+func (c *Campaign) Current() *Rain {
+	if len(c.Rains) == 0 {
+		return nil
+	}
+	return &c.Rains[len(c.Rains)-1]
+}
+
+// Rain finds a rain by its id.
+func (c *Campaign) Rain(id string) (*Rain, error) {
+	for i := range c.Rains {
+		if c.Rains[i].ID == id {
+			return &c.Rains[i], nil
+		}
+	}
+	return nil, ErrUnknownRain
+}
+
+// Clone is a copy that shares nothing that a transition changes.
+func (c *Campaign) Clone() *Campaign {
+	d := *c
+	d.Rains = slices.Clone(c.Rains)
+	return &d
+}
+
+// Stocked ends the loading: every packet of the split is in Redis.
+func (c *Campaign) Stocked() {
+	if c.Status == Loading {
+		c.Status = Open
+	}
+}
+
+// Pause makes taps be refused until Resume. Pausing a paused campaign changes nothing.
+func (c *Campaign) Pause() error { return c.move(Paused) }
+
+// Resume undoes Pause. The rain has gone on meanwhile: its schedule does not shift.
+func (c *Campaign) Resume() error { return c.move(Open) }
+
+func (c *Campaign) move(to Status) error {
+	switch c.Status {
+	case Closed:
+		return ErrClosed
+	case Loading:
+		return ErrNotStocked
+	}
+	c.Status = to
+	return nil
+}
+
+// Close ends the campaign and its rain. Closing a closed campaign changes nothing.
+func (c *Campaign) Close(now int64) error {
+	if c.Status == Loading {
+		return ErrNotStocked
+	}
+	if r := c.Current(); r != nil && c.Status != Closed {
+		r.stop(now)
+	}
+	c.Status = Closed
+	return nil
+}
+
+// AddRain schedules a rain. The id and the seed are the caller's, so that this stays a pure function.
+func (c *Campaign) AddRain(id string, spec RainSpec, seed Seed, now int64) (*Rain, error) {
+	switch c.Status {
+	case Closed:
+		return nil, ErrClosed
+	case Loading:
+		return nil, ErrNotStocked
+	}
+	var first int64
+	if last := c.Current(); last != nil {
+		if now < last.EndsAt() {
+			return nil, ErrRainRunning
+		}
+		first = last.FirstWave + last.Waves()
+	}
+	r := spec.at(now)
+	r.ID, r.Campaign, r.Seed, r.FirstWave = id, c.ID, seed, first
+	c.Rains = append(c.Rains, r)
+	return c.Current(), nil
+}
+
+// StopRain ends a rain now. Stopping one that has ended changes nothing.
+func (c *Campaign) StopRain(id string, now int64) (*Rain, error) {
+	r, err := c.Rain(id)
+	if err != nil {
+		return nil, err
+	}
+	r.stop(now)
+	return r, nil
+}

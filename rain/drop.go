@@ -1,0 +1,68 @@
+package rain
+
+import "strconv"
+
+// DropID names a drop: the K-th of wave N. Its text is "N.K".
+type DropID struct {
+	N int64
+	K int
+}
+
+// String is the id on the wire.
+func (d DropID) String() string {
+	return string(strconv.AppendInt(append(strconv.AppendInt(make([]byte, 0, 16), d.N, 10), '.'), int64(d.K), 10))
+}
+
+// ParseDrop reads a drop's id. The text is exact: "07.3" is not the id of a drop. ok is false for
+// anything that no drop is called.
+func ParseDrop(s string) (id DropID, ok bool) {
+	n, rest, ok := digits(s)
+	if !ok || rest == "" || rest[0] != '.' {
+		return DropID{}, false
+	}
+	k, rest, ok := digits(rest[1:])
+	if !ok || rest != "" {
+		return DropID{}, false
+	}
+	return DropID{N: n, K: int(k)}, true
+}
+
+// digits reads a number of at most 15 digits without leading zeros. It is by hand because it stands on
+// the path of each tap, and strconv takes signs and leading zeros.
+func digits(s string) (n int64, rest string, ok bool) {
+	i := 0
+	for i < len(s) && s[i] >= '0' && s[i] <= '9' {
+		n = n*10 + int64(s[i]-'0')
+		if i++; i > 15 {
+			return 0, "", false
+		}
+	}
+	if i == 0 || (i > 1 && s[0] == '0') {
+		return 0, "", false
+	}
+	return n, s[i:], true
+}
+
+// Kind says what a drop is. The numbers are the wire's.
+type Kind int
+
+// The kinds.
+const (
+	Packet Kind = 0
+	Decoy  Kind = 1 // looks different and pays nothing
+)
+
+// Drop is one thing that falls.
+type Drop struct {
+	K      int
+	X      int // horizontal place, 0 … 1000 across the screen
+	Kind   Kind
+	FallMS int64 // how long it is in the air
+}
+
+// Wave is what appears at the top at one moment.
+type Wave struct {
+	N     int64
+	At    int64 // Unix milliseconds on the cluster's clock
+	Drops []Drop
+}

@@ -1,0 +1,49 @@
+package rain
+
+import (
+	"fmt"
+	"hash/fnv"
+	"unicode"
+	"unicode/utf8"
+)
+
+// MaxUserLen is the length limit of a player's id, in bytes.
+const MaxUserLen = 128
+
+// CheckUser tells whether a player's id can be used: 1 to MaxUserLen bytes of UTF-8 without control
+// characters or line separators. Ids come from other people's tokens and travel through logs, CSV and
+// line-based records, so the check stands at the only door they come in by.
+func CheckUser(id string) error {
+	if id == "" || len(id) > MaxUserLen || !utf8.ValidString(id) {
+		return fmt.Errorf("a user id is 1 to %d bytes of UTF-8", MaxUserLen)
+	}
+	for _, r := range id {
+		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
+			return fmt.Errorf("a user id has no control characters")
+		}
+	}
+	return nil
+}
+
+// HomeShard is the shard on which a player takes part, 0 to shards-1: FNV-1a of the id. It never
+// changes for a player, so the limits on wins and taps hold without asking another shard.
+func HomeShard(user string, shards int) int {
+	if shards <= 1 {
+		return 0
+	}
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(user))
+	return int(h.Sum64() % uint64(shards)) //nolint:gosec // below shards, which is at most 256
+}
+
+// ShardRange is the part of the split that a shard is stocked with: packets first … first+n-1.
+// The parts differ by at most one packet.
+func ShardRange(packets, shards, shard int) (first, n int) {
+	base, rest := packets/shards, packets%shards
+	first = shard*base + min(shard, rest)
+	n = base
+	if shard < rest {
+		n++
+	}
+	return first, n
+}

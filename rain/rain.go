@@ -1,0 +1,114 @@
+package rain
+
+// Pacing says how the stock is released over a rain's duration.
+type Pacing string
+
+// The pacings.
+const (
+	PacingNone Pacing = "none" // all of it from the first moment
+	PacingEven Pacing = "even" // in proportion to the time that has passed
+)
+
+// Phase is where a rain is in its life; doc.go draws it.
+type Phase string
+
+// The phases of a rain.
+const (
+	PhaseCountdown Phase = "countdown"
+	PhaseFalling   Phase = "falling"
+	PhasePaused    Phase = "paused"
+	PhaseEnded     Phase = "ended"
+)
+
+// GraceMS is how long after a drop has landed a tap on it still counts, in milliseconds: the tap's
+// way to the server.
+const GraceMS = 500
+
+// RainSpec is a rain as an operator asks for it. Fill it with Defaulted, which sets what was left out.
+type RainSpec struct {
+	StartsInMS     *int64 `json:"starts_in_ms,omitempty"`
+	StartsAt       *int64 `json:"starts_at,omitempty"`
+	DurationMS     int64  `json:"duration_ms"`
+	DropsPerSecond int    `json:"drops_per_second"`
+	FallMS         int64  `json:"fall_ms"`
+	DecoyPercent   int    `json:"decoy_percent"`
+	Pacing         Pacing `json:"pacing"`
+}
+
+// DefaultRain is the contract's rain: what a field that is left out means.
+func DefaultRain() RainSpec {
+	return RainSpec{DurationMS: 10_000, DropsPerSecond: 8, FallMS: 4_000, Pacing: PacingNone}
+}
+
+// DefaultStartsInMS is the countdown where a rain names no start.
+const DefaultStartsInMS = 3_000
+
+// Rain is one fall of packets. Times are Unix milliseconds on the cluster's clock.
+type Rain struct {
+	ID             string
+	Campaign       string
+	StartsAt       int64
+	DurationMS     int64
+	DropsPerSecond int
+	FallMS         int64
+	DecoyPercent   int
+	Pacing         Pacing
+	FirstWave      int64
+	Seed           Seed
+	StoppedAt      int64 // 0: it was not stopped
+}
+
+// at turns what was asked for into a rain with its start fixed.
+func (s RainSpec) at(now int64) Rain {
+	start := now + DefaultStartsInMS
+	switch {
+	case s.StartsAt != nil:
+		start = *s.StartsAt
+	case s.StartsInMS != nil:
+		start = now + *s.StartsInMS
+	}
+	return Rain{
+		StartsAt: start, DurationMS: s.DurationMS, DropsPerSecond: s.DropsPerSecond,
+		FallMS: s.FallMS, DecoyPercent: s.DecoyPercent, Pacing: s.Pacing,
+	}
+}
+
+// LandedAt is when the last drop lands if the rain is not stopped before.
+func (r *Rain) LandedAt() int64 { return r.StartsAt + r.DurationMS + r.FallMS }
+
+// EndsAt is the end of the rain: when the last drop has landed, or when it was stopped.
+func (r *Rain) EndsAt() int64 {
+	if r.StoppedAt != 0 {
+		return r.StoppedAt
+	}
+	return r.LandedAt()
+}
+
+// TapsUntil is the last moment at which a tap can count: the end, and the grace where the rain ended
+// by itself.
+func (r *Rain) TapsUntil() int64 {
+	if r.StoppedAt != 0 {
+		return r.StoppedAt
+	}
+	return r.LandedAt() + GraceMS
+}
+
+// Phase is the rain's phase at a time; paused is whether its campaign is.
+func (r *Rain) Phase(now int64, paused bool) Phase {
+	switch {
+	case now >= r.EndsAt():
+		return PhaseEnded
+	case paused:
+		return PhasePaused
+	case now < r.StartsAt:
+		return PhaseCountdown
+	default:
+		return PhaseFalling
+	}
+}
+
+func (r *Rain) stop(now int64) {
+	if now < r.EndsAt() {
+		r.StoppedAt = now
+	}
+}

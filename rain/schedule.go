@@ -1,0 +1,131 @@
+package rain
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+)
+
+// WaveMS is the time from one wave to the next, in milliseconds.
+const WaveMS = 250
+
+// MaxDropsPerSecond is the densest rain.
+const MaxDropsPerSecond = 400
+
+// XMax is the right edge of the screen in a drop's horizontal place.
+const XMax = 1000
+
+// Waves is how many waves the rain has from its start to its end if it is not stopped.
+func (r *Rain) Waves() int64 { return (r.DurationMS + WaveMS - 1) / WaveMS }
+
+// WaveAt is the moment of wave n, a number of the campaign (the rain's first is FirstWave).
+func (r *Rain) WaveAt(n int64) int64 { return r.StartsAt + (n-r.FirstWave)*WaveMS }
+
+// Has tells whether wave n is one of this rain's.
+func (r *Rain) Has(n int64) bool { return n >= r.FirstWave && n < r.FirstWave+r.Waves() }
+
+// Wave computes wave n. It is the same for everybody who knows the seed, and unknown to everybody
+// else. A wave that the rain does not have is empty.
+func (r *Rain) Wave(n int64) Wave {
+	w := Wave{N: n, At: r.WaveAt(n)}
+	count := r.drops(n)
+	if count == 0 {
+		return w
+	}
+	w.Drops = make([]Drop, count)
+	for k := range w.Drops {
+		w.Drops[k] = r.drop(n, k)
+	}
+	return w
+}
+
+// drops is the number of drops of wave n. The density need not divide by four: the waves' counts
+// alternate so that each whole second has exactly DropsPerSecond.
+func (r *Rain) drops(n int64) int {
+	if !r.Has(n) {
+		return 0
+	}
+	const perSecond = 1000 / WaveMS
+	i, d := n-r.FirstWave, int64(r.DropsPerSecond)
+	return int((i+1)*d/perSecond - i*d/perSecond)
+}
+
+// drop computes the k-th drop of wave n from SHA-256 of the seed and the drop's own numbers. A hash for
+// each drop, and not a stream for each wave, so that a single tap is judged without making its wave.
+func (r *Rain) drop(n int64, k int) Drop {
+	const label = "redrain drop v1\x00"
+	var in [len(label) + 32 + 16]byte
+	copy(in[:], label)
+	copy(in[len(label):], r.Seed[:])
+	binary.BigEndian.PutUint64(in[len(label)+32:], uint64(n)) //nolint:gosec // not negative
+	binary.BigEndian.PutUint64(in[len(label)+40:], uint64(k)) //nolint:gosec // not negative
+	sum := sha256.Sum256(in[:])
+	word := func(i int) uint64 { return binary.BigEndian.Uint64(sum[i*8:]) }
+	// The remainders' bias is below 2^-50; a checker in another language gets by without a loop.
+	d := Drop{K: k, X: int(word(0) % (XMax + 1)), Kind: Packet} //nolint:gosec // at most XMax
+	d.FallMS = r.FallMS - int64(word(1)%(uint64(r.FallMS)/4+1)) //nolint:gosec // a quarter of FallMS at most
+	if word(2)%100 < uint64(r.DecoyPercent) /* 0 to 100 */ {    //nolint:gosec // not negative
+		d.Kind = Decoy
+	}
+	return d
+}
+
+// Verdict is what the schedule alone says of a tap, without I/O.
+type Verdict int
+
+// The verdicts.
+const (
+	InAir       Verdict = iota // a packet that can be tapped: the script decides
+	IsDecoy                    // a decoy in the air
+	UnknownDrop                // there is no such drop, or not yet
+	TooLate                    // it has landed
+	NotOpen                    // no rain, countdown, paused or ended
+)
+
+// Judge looks a tap up in the schedule: does the drop exist, and is it in the air at that time? paused
+// is whether the campaign is. A nil rain is NotOpen.
+func (r *Rain) Judge(id DropID, now int64, paused bool) Verdict {
+	if r == nil || paused || now < r.StartsAt || now >= r.TapsUntil() {
+		return NotOpen
+	}
+	if id.N < r.FirstWave {
+		return TooLate // of an earlier rain
+	}
+	if id.K >= r.drops(id.N) || now < r.WaveAt(id.N) {
+		return UnknownDrop
+	}
+	d := r.drop(id.N, id.K)
+	if now >= r.WaveAt(id.N)+d.FallMS+GraceMS {
+		return TooLate
+	}
+	if d.Kind == Decoy {
+		return IsDecoy
+	}
+	return InAir
+}
+
+// Digest is a SHA-256, in hex, over every drop of the rain in order: what `redrain verify` compares.
+// Each drop adds its wave, place in it, x, kind and fall time as big-endian 64-bit numbers.
+func (r *Rain) Digest() string {
+	h := sha256.New()
+	var rec [40]byte
+	for n := r.FirstWave; n < r.FirstWave+r.Waves(); n++ {
+		for k := range r.drops(n) {
+			d := r.drop(n, k)
+			for i, v := range [5]int64{n, int64(k), int64(d.X), int64(d.Kind), d.FallMS} {
+				binary.BigEndian.PutUint64(rec[i*8:], uint64(v)) //nolint:gosec // none is negative
+			}
+			h.Write(rec[:])
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Drops is the number of drops of the whole rain.
+func (r *Rain) Drops() int {
+	total := 0
+	for n := r.FirstWave; n < r.FirstWave+r.Waves(); n++ {
+		total += r.drops(n)
+	}
+	return total
+}

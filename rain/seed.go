@@ -1,0 +1,45 @@
+package rain
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+)
+
+// Seed is the 32 secret bytes from which a rain's schedule, or a campaign's split, is computed.
+// It prints as "[secret]" so that no log gives it away; Hex reveals it.
+type Seed [32]byte
+
+// Hex reveals the seed in lower-case hex. Only call it where publishing the seed is meant.
+func (s Seed) Hex() string { return hex.EncodeToString(s[:]) }
+
+// String hides the seed.
+func (s Seed) String() string { return "[secret]" }
+
+// LogValue hides the seed in structured logs.
+func (s Seed) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+// MarshalText hides the seed from any encoder that would print it by accident.
+func (s Seed) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// Commitment is the SHA-256 of the seed in lower-case hex. It is announced with the countdown, so
+// that the seed, published after the end, is known to be the one the rain was computed from.
+func (s Seed) Commitment() string {
+	sum := sha256.Sum256(s[:])
+	return hex.EncodeToString(sum[:])
+}
+
+// ErrBadSeed is returned by ParseSeed for anything but 64 hex digits.
+var ErrBadSeed = errors.New("a seed is 64 hexadecimal digits")
+
+// ParseSeed reads a seed in hex.
+func ParseSeed(s string) (Seed, error) {
+	var seed Seed
+	b, err := hex.DecodeString(s)
+	if err != nil || len(b) != len(seed) {
+		return seed, ErrBadSeed
+	}
+	copy(seed[:], b)
+	return seed, nil
+}

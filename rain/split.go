@@ -1,0 +1,117 @@
+package rain
+
+import (
+	"crypto/sha256"
+	"math/bits"
+	"math/rand/v2"
+)
+
+// SplitKind names a way to cut a budget into packets.
+type SplitKind string
+
+// The splits.
+const (
+	DoubleMean SplitKind = "double_mean" // 二倍均值: each packet is uniform between the minimum and twice the mean of what is left
+	Even       SplitKind = "even"        // all alike, to one minor unit
+	List       SplitKind = "list"        // the amounts given
+)
+
+// Cut cuts the campaign's budget into its packets: element i is packet number i. The same spec and
+// seed give the same amounts on every machine and in every version, because a campaign is rebuilt
+// from them. The sum is the budget exactly and each amount is within min and max. An invalid spec
+// returns its Invalid.
+//
+// It takes 8 bytes for each packet.
+func (s *Spec) Cut(seed Seed) ([]Money, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	src := newSource(seed, "split")
+	amounts := make([]Money, s.Packets)
+	switch s.Split {
+	case List:
+		copy(amounts, s.Amounts)
+	case Even:
+		splitEven(amounts, s.Budget)
+	case DoubleMean:
+		splitDoubleMean(amounts, s.Budget, s.Min, s.Max, src)
+	}
+	shuffle(amounts, src)
+	return amounts, nil
+}
+
+func splitEven(amounts []Money, budget Money) {
+	n := Money(len(amounts))
+	for i := range amounts {
+		amounts[i] = budget / n
+		if Money(i) < budget%n {
+			amounts[i]++
+		}
+	}
+}
+
+// splitDoubleMean draws each packet uniformly around the mean of what is left, from the minimum up to
+// twice the mean (二倍均值法). Where the maximum cuts the upper end, the lower end rises as much, so that
+// the mean stays and no rest gathers for the last packets. Twice the mean is rounded up or down by
+// chance in proportion, for the same reason: always rounding down would leave the rest to the last one.
+func splitDoubleMean(amounts []Money, budget, least Money, most *Money, src *source) {
+	n := Money(len(amounts))
+	left := budget - n*least // what is handed out above the minimum
+	width := left            // the most above the minimum that one packet may get
+	if most != nil {
+		width = *most - least
+	}
+	for i := range amounts {
+		k := n - Money(i) // packets to fill, this one included
+		x := left
+		if k > 1 {
+			twice := 2 * left / k
+			if src.below(k) < 2*left%k {
+				twice++
+			}
+			high := min(twice, width)
+			x = twice - high + src.below(2*high-twice+1)
+			x = max(x, left-satMul(k-1, width)) // what is left must fit in the others
+			x = min(x, left)
+		}
+		amounts[i] = least + x
+		left -= x
+	}
+}
+
+// satMul multiplies amounts that are not negative, and stops at the largest Money instead of wrapping.
+func satMul(a, b Money) Money {
+	hi, lo := bits.Mul64(uint64(a), uint64(b)) //nolint:gosec // neither is negative
+	if hi != 0 || lo > 1<<62 {
+		return 1 << 62
+	}
+	return Money(lo) //nolint:gosec // at most 1<<62
+}
+
+func shuffle(amounts []Money, src *source) {
+	for i := Money(len(amounts) - 1); i > 0; i-- {
+		j := src.below(i + 1)
+		amounts[i], amounts[j] = amounts[j], amounts[i]
+	}
+}
+
+// source is the stream of random numbers of one purpose of a seed. ChaCha8's output is fixed by its
+// specification (https://c2sp.org/chacha8rand); the bounding below is our own, because the standard
+// library promises no fixed sequence for its own.
+type source struct{ chacha *rand.ChaCha8 }
+
+func newSource(seed Seed, purpose string) *source {
+	return &source{rand.NewChaCha8(sha256.Sum256(append([]byte("redrain "+purpose+" v1\x00"), seed[:]...)))}
+}
+
+// below is uniform in 0 … n-1, by Lemire's method (https://arxiv.org/abs/1805.10941). n is at least 1.
+func (s *source) below(n Money) Money {
+	bound := uint64(n) //nolint:gosec // at least 1
+	hi, lo := bits.Mul64(s.chacha.Uint64(), bound)
+	if lo < bound {
+		for threshold := -bound % bound; lo < threshold; {
+			hi, lo = bits.Mul64(s.chacha.Uint64(), bound)
+		}
+	}
+	return Money(hi) //nolint:gosec // below n
+}

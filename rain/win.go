@@ -1,0 +1,88 @@
+package rain
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Win is one packet that one player has won.
+type Win struct {
+	User   string `json:"user"`
+	Packet int    `json:"packet"` // the packet's number in the split, unique in its campaign
+	Amount Money  `json:"amount"`
+	Drop   string `json:"drop"` // the drop that was tapped, "n.k"
+}
+
+// ClaimID is the id of the claim that a won packet gives its winner. It is unique everywhere, because
+// a campaign's id is and a packet's number is unique in its campaign; and it can be computed from them
+// by anybody, so that nothing has to be handed out or remembered.
+func ClaimID(campaign string, packet int) string {
+	return campaign + "-" + strconv.Itoa(packet)
+}
+
+// ParseClaimID is the reverse of ClaimID.
+func ParseClaimID(claim string) (campaign string, packet int, err error) {
+	campaign, num, ok := cutLast(claim, '-')
+	packet, convErr := strconv.Atoi(num)
+	if !ok || convErr != nil || packet < 0 || campaign == "" || strconv.Itoa(packet) != num {
+		return "", 0, fmt.Errorf("%q is not a claim id", claim)
+	}
+	return campaign, packet, nil
+}
+
+func cutLast(s string, sep byte) (before, after string, found bool) {
+	i := strings.LastIndexByte(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+1:], true
+}
+
+// EntryRef names one entry of one shard's outbox.
+type EntryRef struct {
+	Campaign string `json:"campaign"`
+	Shard    int    `json:"shard"`
+	ID       string `json:"id"` // the stream's own id, "<ms>-<seq>"; ms is the cluster time of the grab
+}
+
+// String is the entry's identity everywhere, used to recognise a copy of it.
+func (r EntryRef) String() string { return r.Campaign + "." + strconv.Itoa(r.Shard) + "." + r.ID }
+
+// Position splits the entry's id in its time (Unix ms) and its sequence number within it.
+func (r EntryRef) Position() (ms, seq int64, err error) {
+	a, b, ok := strings.Cut(r.ID, "-")
+	ms, err1 := strconv.ParseInt(a, 10, 64)
+	seq, err2 := strconv.ParseInt(b, 10, 64)
+	if !ok || err1 != nil || err2 != nil || ms < 0 || seq < 0 {
+		return 0, 0, fmt.Errorf("%q is not the id of an outbox entry", r.ID)
+	}
+	return ms, seq, nil
+}
+
+// Entry is what one run of the grab script left in the outbox: the wins of a batch. Or it is what the
+// closing of a shard left there: the reclaim of its unsold packets. It is the unit that travels
+// to the ledger, at least once; the ledger posts it exactly once.
+type Entry struct {
+	Ref     EntryRef `json:"ref"`
+	Wins    []Win    `json:"wins,omitempty"`
+	Reclaim *Reclaim `json:"reclaim,omitempty"`
+}
+
+// Reclaim is what was left in a shard when it closed.
+type Reclaim struct {
+	Packets int   `json:"packets"`
+	Amount  Money `json:"amount"`
+}
+
+// ShardSnapshot is one shard's hot state, read in one atomic step.
+type ShardSnapshot struct {
+	Shard     int
+	Found     bool    // false where Redis knows nothing of the shard (lost, or not stocked yet)
+	Packets   int     // packets left in the stock
+	Left      Money   // their amount
+	Won       int     // packets won so far
+	AmountWon Money   // their amount
+	Entries   []Entry // what waits in the outbox
+	LastEntry string  // id of the newest entry ever written to the outbox, "" where none was
+}
