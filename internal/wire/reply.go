@@ -1,0 +1,209 @@
+package wire
+
+import (
+	"encoding/json"
+
+	"redrain/rain"
+)
+
+// The types of the server's messages.
+const (
+	TypeWelcome = "welcome"
+	TypeRain    = "rain"
+	TypeWave    = "wave"
+	TypeResult  = "result"
+	TypeSettled = "settled"
+	TypeRoom    = "room"
+	TypePong    = "pong"
+	TypeError   = "error"
+	TypeGoodbye = "goodbye"
+)
+
+// The codes of an error message. They are stable.
+const (
+	CodeMalformed       = "malformed"        // not a message of the protocol
+	CodeUnknownType     = "unknown_type"     // no such message type
+	CodeHelloFirst      = "hello_first"      // something came before hello
+	CodeAlreadyHello    = "already_hello"    // a second hello
+	CodeUnknownCampaign = "unknown_campaign" // join of a campaign that there is not
+	CodeUnavailable     = "unavailable"      // a back end does not answer; try again
+)
+
+// Welcome answers hello and join.
+type Welcome struct {
+	Type        string   `json:"type"`
+	ID          ID       `json:"id,omitempty"`
+	User        string   `json:"user"`
+	ServerTime  int64    `json:"server_time"`
+	Campaign    Campaign `json:"campaign"`
+	Rain        *Rain    `json:"rain"` // null where none was ever scheduled
+	Claims      []Claim  `json:"claims"`
+	ClaimsTotal int      `json:"claims_total"`
+	Limits      Limits   `json:"limits"`
+}
+
+// Campaign is what a player sees of a campaign.
+type Campaign struct {
+	ID          string     `json:"id"`
+	Name        string     `json:"name"`
+	State       string     `json:"state"`
+	Budget      rain.Money `json:"budget"`
+	Packets     int        `json:"packets"`
+	WinsPerUser int        `json:"wins_per_user"`
+	TapsPerUser int        `json:"taps_per_user"`
+	ExpiresAt   int64      `json:"expires_at"`
+}
+
+// CampaignOf is the player's view of a campaign.
+func CampaignOf(c *rain.Campaign, now int64) Campaign {
+	return Campaign{
+		ID: c.ID, Name: c.Name, State: c.State(now), Budget: c.Budget, Packets: c.Packets,
+		WinsPerUser: c.WinsPerUser, TapsPerUser: c.TapsPerUser, ExpiresAt: c.ExpiresAt,
+	}
+}
+
+// Rain is a rain as everybody sees it, here and over HTTP. The seed is never part of it.
+type Rain struct {
+	ID             string      `json:"id"`
+	Campaign       string      `json:"campaign"`
+	Phase          rain.Phase  `json:"phase"`
+	StartsAt       int64       `json:"starts_at"`
+	EndsAt         int64       `json:"ends_at"`
+	DurationMS     int64       `json:"duration_ms"`
+	DropsPerSecond int         `json:"drops_per_second"`
+	FallMS         int64       `json:"fall_ms"`
+	DecoyPercent   int         `json:"decoy_percent"`
+	Pacing         rain.Pacing `json:"pacing"`
+	FirstWave      int64       `json:"first_wave"`
+	Commitment     string      `json:"commitment"`
+}
+
+// RainOf is the view of a rain; nil stays nil.
+func RainOf(r *rain.Rain, now int64, paused bool) *Rain {
+	if r == nil {
+		return nil
+	}
+	return &Rain{
+		ID: r.ID, Campaign: r.Campaign, Phase: r.Phase(now, paused), StartsAt: r.StartsAt, EndsAt: r.EndsAt(),
+		DurationMS: r.DurationMS, DropsPerSecond: r.DropsPerSecond, FallMS: r.FallMS, DecoyPercent: r.DecoyPercent,
+		Pacing: r.Pacing, FirstWave: r.FirstWave, Commitment: r.Seed.Commitment(),
+	}
+}
+
+// Claim is one of the player's wins. State is "granted" until the ledger has it, then "settled".
+type Claim struct {
+	Claim  string     `json:"claim"`
+	Packet string     `json:"packet"`
+	Amount rain.Money `json:"amount"`
+	State  string     `json:"state"`
+}
+
+// Limits tells a client how fast it may go.
+type Limits struct {
+	TapsPerSecond int `json:"taps_per_second"` // 0: no limit
+}
+
+// RainChange announces a rain whenever its phase changes.
+type RainChange struct {
+	Type string `json:"type"`
+	Rain *Rain  `json:"rain"`
+}
+
+// Wave announces drops. Each drop is [k, x, kind, fall_ms].
+type Wave struct {
+	Type  string   `json:"type"`
+	Rain  string   `json:"rain"`
+	N     int64    `json:"n"`
+	At    int64    `json:"at"`
+	Drops [][4]int `json:"drops"`
+}
+
+// WaveOf is the message for a wave of a rain.
+func WaveOf(rainID string, w rain.Wave) Wave {
+	m := Wave{Type: TypeWave, Rain: rainID, N: w.N, At: w.At, Drops: make([][4]int, len(w.Drops))}
+	for i, d := range w.Drops {
+		m.Drops[i] = [4]int{d.K, d.X, int(d.Kind), int(d.FallMS)}
+	}
+	return m
+}
+
+// Result answers a tap. Amount, Packet and Claim come only with the outcome "won".
+type Result struct {
+	Type    string     `json:"type"`
+	ID      ID         `json:"id,omitempty"`
+	Drop    string     `json:"drop"`
+	Outcome string     `json:"outcome"`
+	Amount  rain.Money `json:"amount,omitempty"`
+	Packet  string     `json:"packet,omitempty"`
+	Claim   string     `json:"claim,omitempty"`
+}
+
+// Settled tells a player which claims have become money, and the balance after them.
+type Settled struct {
+	Type    string         `json:"type"`
+	Claims  []SettledClaim `json:"claims"`
+	Balance rain.Money     `json:"balance"`
+}
+
+// SettledClaim is one claim of Settled.
+type SettledClaim struct {
+	Claim  string     `json:"claim"`
+	Amount rain.Money `json:"amount"`
+}
+
+// Room is the room's figures, once a second.
+type Room struct {
+	Type    string   `json:"type"`
+	T       int64    `json:"t"`
+	Online  int64    `json:"online"`
+	Stock   int      `json:"stock"`
+	Won     int      `json:"won"`
+	Winners []Winner `json:"winners"` // the newest, newest first
+}
+
+// Winner is somebody who has won, under a masked name.
+type Winner struct {
+	User   string     `json:"user"`
+	Amount rain.Money `json:"amount"`
+}
+
+// Mask hides all of a name but its first letter: 张三 becomes 张*.
+func Mask(user string) string {
+	for _, r := range user {
+		return string(r) + "*"
+	}
+	return "*"
+}
+
+// Pong answers ping.
+type Pong struct {
+	Type       string `json:"type"`
+	ID         ID     `json:"id,omitempty"`
+	T          int64  `json:"t"`
+	ServerTime int64  `json:"server_time"`
+}
+
+// Error tells what was wrong with a message.
+type Error struct {
+	Type      string `json:"type"`
+	ID        ID     `json:"id,omitempty"`
+	Code      string `json:"code"`
+	Message   string `json:"message"`
+	Retryable bool   `json:"retryable"`
+}
+
+// Goodbye comes before the server closes the socket on its own account.
+type Goodbye struct {
+	Type             string `json:"type"`
+	Reason           string `json:"reason"`
+	ReconnectAfterMS int64  `json:"reconnect_after_ms"`
+}
+
+// Encode writes a message. The messages of this package cannot fail to encode.
+func Encode(message any) []byte {
+	b, err := json.Marshal(message)
+	if err != nil {
+		panic("wire: a message that cannot be encoded: " + err.Error())
+	}
+	return b
+}

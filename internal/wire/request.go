@@ -1,0 +1,103 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// Subprotocol is the WebSocket subprotocol's name.
+const Subprotocol = "redrain.v1"
+
+// MaxRequest is the size limit of a client's message, in bytes.
+const MaxRequest = 4096
+
+// The types of a client's messages.
+const (
+	TypeHello = "hello"
+	TypeJoin  = "join"
+	TypeTap   = "tap"
+	TypePing  = "ping"
+)
+
+// Request is any message of a client.
+type Request struct {
+	Type     string `json:"type"`
+	ID       ID     `json:"id"`
+	Token    string `json:"token"`    // hello
+	Campaign string `json:"campaign"` // hello, join
+	Drop     string `json:"drop"`     // tap
+	T        int64  `json:"t"`        // ping: the client's own time, echoed
+}
+
+// ID is what a client named its request: a JSON number or string of at most maxID bytes, returned as it came.
+// Empty is no id.
+type ID string
+
+const maxID = 64
+
+// UnmarshalJSON keeps the id's own spelling.
+func (id *ID) UnmarshalJSON(b []byte) error {
+	switch {
+	case bytes.Equal(b, []byte("null")):
+		*id = ""
+	case len(b) > maxID:
+		return fmt.Errorf("id is longer than %d bytes", maxID)
+	case b[0] == '"' || b[0] == '-' || (b[0] >= '0' && b[0] <= '9'):
+		*id = ID(b)
+	default:
+		return errors.New("id is a number or a string")
+	}
+	return nil
+}
+
+// MarshalJSON writes the id as it came.
+func (id ID) MarshalJSON() ([]byte, error) {
+	if id == "" {
+		return []byte("null"), nil
+	}
+	return []byte(id), nil
+}
+
+// ErrMalformed is a message that is not a JSON object with fields of the right kinds.
+var ErrMalformed = errors.New("not a message of redrain.v1")
+
+// ErrUnknownType is a well-formed message of a type that this protocol does not have.
+var ErrUnknownType = errors.New("unknown message type")
+
+// ParseRequest reads a client's message. Fields that it does not know are ignored, as a client ignores the server's.
+// With ErrUnknownType the request's ID is set, so that the error can name it.
+func ParseRequest(data []byte) (Request, error) {
+	var r Request
+	if err := json.Unmarshal(data, &r); err != nil {
+		return Request{}, fmt.Errorf("%w: %s", ErrMalformed, reason(err))
+	}
+	if trimmed := bytes.TrimLeft(data, " \t\r\n"); trimmed[0] != '{' {
+		return Request{}, fmt.Errorf("%w: not an object", ErrMalformed)
+	}
+	switch r.Type {
+	case TypeHello, TypeJoin, TypeTap, TypePing:
+		return r, nil
+	case "":
+		return r, fmt.Errorf("%w: type is missing", ErrMalformed)
+	default:
+		return r, fmt.Errorf("%w; use %s, %s, %s or %s", ErrUnknownType, TypeHello, TypeJoin, TypeTap, TypePing)
+	}
+}
+
+// reason is an error of encoding/json in words that name no Go type.
+func reason(err error) string {
+	var kind *json.UnmarshalTypeError
+	if errors.As(err, &kind) {
+		if kind.Field == "" {
+			return "not an object"
+		}
+		return "field " + kind.Field + " has the wrong kind of value"
+	}
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		return fmt.Sprintf("not JSON (at byte %d)", syntax.Offset)
+	}
+	return err.Error()
+}

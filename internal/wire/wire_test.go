@@ -1,0 +1,153 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"redrain/rain"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// one is an example of each message of the server.
+func examples() map[string]any {
+	var seed rain.Seed
+	seed[0] = 7
+	r := &rain.Rain{
+		ID: "r1", Campaign: "c1", StartsAt: 1_763_712_003_000, DurationMS: 10_000, DropsPerSecond: 8,
+		FallMS: 4_000, Pacing: rain.PacingNone, Seed: seed,
+	}
+	c := &rain.Campaign{
+		ID: "c1", Status: rain.Open, ExpiresAt: 1_763_798_400_000, Rains: []rain.Rain{*r},
+		Spec: rain.Spec{Name: "Gala", Budget: 1_000_000, Packets: 5_000, WinsPerUser: 1},
+	}
+	const now = 1_763_712_000_000
+	return map[string]any{
+		"welcome": Welcome{
+			Type: TypeWelcome, ID: "1", User: "u1", ServerTime: now, Campaign: CampaignOf(c, now), Rain: RainOf(r, now, false),
+			Claims:      []Claim{{Claim: "c1-17", Packet: "17", Amount: 88, State: "settled"}},
+			ClaimsTotal: 1, Limits: Limits{TapsPerSecond: 20},
+		},
+		"welcome_no_rain": Welcome{Type: TypeWelcome, ID: `"a"`, User: "u1", ServerTime: now, Campaign: CampaignOf(c, now), Claims: []Claim{}},
+		"rain":            RainChange{Type: TypeRain, Rain: RainOf(r, now+4_000, false)},
+		"wave":            WaveOf(r.ID, r.Wave(7)),
+		"result_won": Result{
+			Type: TypeResult, ID: "3", Drop: "7.1", Outcome: "won", Amount: 88, Packet: "17", Claim: rain.ClaimID("c1", 17),
+		},
+		"result_empty": Result{Type: TypeResult, ID: "3", Drop: "7.1", Outcome: "empty"},
+		"settled":      Settled{Type: TypeSettled, Claims: []SettledClaim{{Claim: "c1-17", Amount: 88}}, Balance: 88},
+		"room": Room{
+			Type: TypeRoom, T: now, Online: 300, Stock: 4_999, Won: 1, Winners: []Winner{{User: Mask("张三"), Amount: 88}},
+		},
+		"pong":    Pong{Type: TypePong, ID: "4", T: now, ServerTime: now + 12},
+		"error":   Error{Type: TypeError, ID: "3", Code: CodeMalformed, Message: "field drop has the wrong kind of value"},
+		"goodbye": Goodbye{Type: TypeGoodbye, Reason: "shutdown", ReconnectAfterMS: 2_750},
+	}
+}
+
+func TestServerMessagesMatchTheGoldenFiles(t *testing.T) {
+	for name, message := range examples() {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join("testdata", name+".json")
+			got := append(Encode(message), '\n')
+			if *update {
+				if err := os.WriteFile(path, got, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), string(got)); diff != "" {
+				t.Errorf("the wire has changed (-golden +now):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestClientMessagesMatchTheGoldenFiles(t *testing.T) {
+	for name, want := range map[string]Request{
+		"client_hello": {Type: TypeHello, ID: "1", Token: "eyJ…", Campaign: "c1"},
+		"client_join":  {Type: TypeJoin, ID: "2", Campaign: "c2"},
+		"client_tap":   {Type: TypeTap, ID: "3", Drop: "7.3"},
+		"client_ping":  {Type: TypePing, ID: `"four"`, T: 1_763_712_000_000},
+	} {
+		data, err := os.ReadFile(filepath.Join("testdata", name+".json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := ParseRequest(data)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestParseRequestRefuses(t *testing.T) {
+	for text, want := range map[string]error{
+		``:                           ErrMalformed,
+		`null`:                       ErrMalformed,
+		`[]`:                         ErrMalformed,
+		`"tap"`:                      ErrMalformed,
+		`{"type":"tap"`:              ErrMalformed,
+		`{"type":7}`:                 ErrMalformed,
+		`{}`:                         ErrMalformed,
+		`{"type":"tap","drop":7.3}`:  ErrMalformed,
+		`{"type":"tap","id":{}}`:     ErrMalformed,
+		`{"type":"tap","id":true}`:   ErrMalformed,
+		`{"type":"ping","t":"now"}`:  ErrMalformed,
+		`{"type":"dance","id":9}`:    ErrUnknownType,
+		`{"type":"tap"}{"type":"x"}`: ErrMalformed,
+	} {
+		r, err := ParseRequest([]byte(text))
+		if !errors.Is(err, want) {
+			t.Errorf("%s: got %v, want %v", text, err, want)
+		}
+		if want == ErrUnknownType && r.ID != "9" {
+			t.Errorf("%s: the error cannot name the request: id %q", text, r.ID)
+		}
+	}
+}
+
+func TestMask(t *testing.T) {
+	for in, want := range map[string]string{"张三": "张*", "g": "g*", "": "*", "guest-7": "g*"} {
+		if got := Mask(in); got != want {
+			t.Errorf("Mask(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+// FuzzParseRequest: no input panics, and what is accepted says its id back as valid JSON.
+func FuzzParseRequest(f *testing.F) {
+	files, _ := filepath.Glob("testdata/client_*.json")
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Add([]byte(`{"type":"tap","id":-1e9,"drop":"0.0","x":[1,2]}`))
+	f.Add([]byte("{\"type\":\"hello\",\"token\":\"\xff\"}"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, err := ParseRequest(data)
+		if err != nil {
+			return
+		}
+		back := Encode(Pong{Type: TypePong, ID: r.ID, T: r.T})
+		if !json.Valid(back) || bytes.ContainsAny(back, "\n") {
+			t.Errorf("%q came back as %q", data, back)
+		}
+	})
+}

@@ -1,0 +1,169 @@
+package server
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// The roles of a process. All are on by default.
+const (
+	RoleGateway  = "gateway"  // players' sockets and pages
+	RoleRelay    = "relay"    // outbox → JetStream
+	RoleSettle   = "settle"   // JetStream → ledger
+	RoleOperator = "operator" // operators' API and the campaigns' upkeep
+)
+
+// AllRoles is every role there is.
+var AllRoles = []string{RoleGateway, RoleRelay, RoleSettle, RoleOperator}
+
+// Config is everything that can be set. Its zero value is not usable; start from DefaultConfig.
+type Config struct {
+	Listen         string        // address of HTTP and WebSocket, "host:port"
+	Redis          string        // "" = in-process; else an address, several by commas (Cluster), or a redis:// or rediss:// URL
+	NATS           string        // "" = in-process; else a nats:// URL, or several by commas
+	MySQL          string        // "" = in-process SQLite; else a go-sql-driver DSN
+	Roles          []string      // which of AllRoles this process has
+	OperatorToken  string        // bearer token that may do everything; generated for the in-process default
+	ViewerToken    string        // bearer token that may read; "" = none
+	JWTSecret      string        // HS256 secret of players' tokens; generated for the in-process default
+	JWKSURL        string        // where the public keys of players' tokens are; "" = none
+	Guests         *bool         // players without a token; nil = only with the in-process default
+	Confirm        string        // what must have a win before its player is told; "redis"
+	TapRate        int           // taps per second and player; 0 = no limit
+	HelloRate      float64       // hellos per second and address, over all nodes; 0 = no limit
+	GuestRate      float64       // new guests per second and address, over all nodes; 0 = no limit
+	MaxConnections int           // sockets of this process; more are closed with 4503
+	AllowedOrigins []string      // web origins that may open a socket besides the server's own; "*" = all
+	PayoutAttempts int           // tries before a payout becomes a dead letter
+	Demo           bool          // a demo campaign with the in-process default
+	DrainTimeout   time.Duration // how long a shutdown may take
+	BackendWait    time.Duration // how long to wait for a back end at start
+	Namespace      string        // prefix of Redis keys and NATS subjects, so that several redrains can share a back end
+}
+
+// DefaultConfig is what `redrain serve` starts from.
+func DefaultConfig() Config {
+	return Config{
+		Listen: ":8080", Roles: slices.Clone(AllRoles), Confirm: "redis", TapRate: 20, HelloRate: 1000, GuestRate: 200,
+		MaxConnections: 15_000, PayoutAttempts: 10, Demo: true, DrainTimeout: 30 * time.Second,
+		BackendWait: 30 * time.Second, Namespace: "rr",
+	}
+}
+
+// InProcess tells whether every back end is the stand-in of this process.
+func (c *Config) InProcess() bool { return c.Redis == "" && c.NATS == "" && c.MySQL == "" }
+
+// GuestsAllowed tells whether anyone may play under a generated name.
+func (c *Config) GuestsAllowed() bool {
+	if c.Guests != nil {
+		return *c.Guests
+	}
+	return c.InProcess()
+}
+
+// Has tells whether this process has a role.
+func (c *Config) Has(role string) bool { return slices.Contains(c.Roles, role) }
+
+var namespacePattern = regexp.MustCompile(`^[a-z0-9_-]{1,32}$`)
+
+// Validate returns every fault of the configuration, each in words that say what to do.
+func (c *Config) Validate() []error {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+		fault("--listen %q: give host:port, for example :8080", c.Listen)
+	}
+	c.validateBackends(fault)
+	c.validateAccess(fault)
+	if len(c.Roles) == 0 {
+		fault("--roles: name at least one of %s", strings.Join(AllRoles, ", "))
+	}
+	for _, r := range c.Roles {
+		if !slices.Contains(AllRoles, r) {
+			fault("--roles: %q is not one of %s", r, strings.Join(AllRoles, ", "))
+		}
+	}
+	switch c.Confirm {
+	case "redis":
+	case "replica", "stream":
+		fault("--confirm %s: this version can only do --confirm redis", c.Confirm)
+	default:
+		fault("--confirm %q: give redis", c.Confirm)
+	}
+	if c.TapRate < 0 || c.HelloRate < 0 || c.GuestRate < 0 {
+		fault("--tap-rate, --hello-rate and --guest-rate: give 0 (no limit) or more")
+	}
+	if c.MaxConnections < 1 {
+		fault("--max-connections %d: give 1 or more", c.MaxConnections)
+	}
+	if c.PayoutAttempts < 1 {
+		fault("--payout-attempts %d: give 1 or more", c.PayoutAttempts)
+	}
+	if c.DrainTimeout <= 0 || c.BackendWait <= 0 {
+		fault("--drain-timeout and --backend-wait: give a duration above zero, for example 30s")
+	}
+	if !namespacePattern.MatchString(c.Namespace) {
+		fault("--namespace %q: 1 to 32 of a-z 0-9 _ -", c.Namespace)
+	}
+	return faults
+}
+
+func (c *Config) validateBackends(fault func(string, ...any)) {
+	if strings.Contains(c.Redis, "://") {
+		if u, err := url.Parse(c.Redis); err != nil || (u.Scheme != "redis" && u.Scheme != "rediss") || u.Host == "" {
+			fault("--redis: give host:port, several by commas, or a redis:// or rediss:// URL")
+		}
+	} else if c.Redis != "" {
+		for a := range strings.SplitSeq(c.Redis, ",") {
+			if _, _, err := net.SplitHostPort(strings.TrimSpace(a)); err != nil {
+				fault("--redis %q: give host:port", a)
+			}
+		}
+	}
+	for u := range strings.SplitSeq(c.NATS, ",") {
+		if p, err := url.Parse(strings.TrimSpace(u)); c.NATS != "" && (err != nil || p.Host == "" || !slices.Contains([]string{"nats", "tls", "ws", "wss"}, p.Scheme)) {
+			fault("--nats %q: give a URL such as nats://host:4222", u)
+		}
+	}
+	if c.MySQL != "" {
+		if cfg, err := mysql.ParseDSN(c.MySQL); err != nil {
+			fault("--mysql: %w; give user:password@tcp(host:3306)/database", err)
+		} else if cfg.DBName == "" {
+			fault("--mysql: name the database, as in user:password@tcp(host:3306)/redrain")
+		}
+	}
+}
+
+func (c *Config) validateAccess(fault func(string, ...any)) {
+	if !c.InProcess() {
+		if c.OperatorToken == "" {
+			fault("--operator-token: required with real back ends")
+		}
+		if c.JWTSecret == "" && c.JWKSURL == "" {
+			fault("--jwt-secret or --jwks-url: one is required with real back ends, to verify players' tokens on every node")
+		}
+	}
+	if c.OperatorToken != "" && c.OperatorToken == c.ViewerToken {
+		fault("--viewer-token: must differ from --operator-token")
+	}
+	if c.GuestsAllowed() && c.JWTSecret == "" && !c.InProcess() {
+		fault("--guests: needs --jwt-secret, to sign the guests' tokens")
+	}
+	if c.JWKSURL != "" {
+		if u, err := url.Parse(c.JWKSURL); err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
+			fault("--jwks-url %q: give an http(s) URL", c.JWKSURL)
+		}
+	}
+	for _, o := range c.AllowedOrigins {
+		if u, err := url.Parse(o); o != "*" && (err != nil || u.Scheme == "" || u.Host == "" || u.Path != "") {
+			fault("--allowed-origins %q: give scheme://host[:port]", o)
+		}
+	}
+}
