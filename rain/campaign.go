@@ -56,7 +56,7 @@ type Campaign struct {
 	CreatedAt int64
 	ExpiresAt int64
 	Revision  int64 // rises with each change; the larger one is the newer
-	Drained   bool  // closed, and every shard's rest is in the outbox
+	Drained   bool  // closed, and nothing of it waits in Redis any more: all is in the ledger
 	SplitSeed Seed
 	Rains     []Rain // oldest first
 }

@@ -25,15 +25,18 @@ func CheckUser(id string) error {
 	return nil
 }
 
-// HomeShard is the shard on which a player takes part, 0 to shards-1: FNV-1a of the id. It never
-// changes for a player, so the limits on wins and taps hold without asking another shard.
+// HomeShard is the shard on which a player takes part, 0 to shards-1: FNV-1a of the id, its halves
+// folded, modulo shards. It never changes for a player, so the limits on wins and taps hold without
+// asking another shard. The fold is needed: the lowest bit of FNV-1a is a mere parity of the bytes,
+// and would send every id of a form such as "42:42" to one half of the shards.
 func HomeShard(user string, shards int) int {
 	if shards <= 1 {
 		return 0
 	}
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(user))
-	return int(h.Sum64() % uint64(shards)) //nolint:gosec // below shards, which is at most 256
+	sum := h.Sum64()
+	return int((sum ^ sum>>32) % uint64(shards)) //nolint:gosec // below shards, which is at most 256
 }
 
 // ShardRange is the part of the split that a shard is stocked with: packets first … first+n-1.

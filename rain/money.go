@@ -20,7 +20,7 @@ var ErrMoneyOverflow = errors.New("the amounts add up to more than money can hol
 // String formats the amount in yuan with two decimals, for logs and terminals: 88 is "0.88".
 func (m Money) String() string {
 	sign := ""
-	u := uint64(m)
+	u := uint64(m) //nolint:gosec // of a negative amount, -u below is its size, also for the least one
 	if m < 0 {
 		sign, u = "-", -u
 	}

@@ -24,7 +24,8 @@ const (
 // way to the server.
 const GraceMS = 500
 
-// RainSpec is a rain as an operator asks for it. Fill it with Defaulted, which sets what was left out.
+// RainSpec is a rain as an operator asks for it. Decode it into DefaultRain, which holds what a field
+// that is left out means.
 type RainSpec struct {
 	StartsInMS     *int64 `json:"starts_in_ms,omitempty"`
 	StartsAt       *int64 `json:"starts_at,omitempty"`
@@ -35,7 +36,7 @@ type RainSpec struct {
 	Pacing         Pacing `json:"pacing"`
 }
 
-// DefaultRain is the contract's rain: what a field that is left out means.
+// DefaultRain is a rain with the contract's defaults, to be decoded into.
 func DefaultRain() RainSpec {
 	return RainSpec{DurationMS: 10_000, DropsPerSecond: 8, FallMS: 4_000, Pacing: PacingNone}
 }

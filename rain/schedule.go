@@ -62,7 +62,7 @@ func (r *Rain) drop(n int64, k int) Drop {
 	sum := sha256.Sum256(in[:])
 	word := func(i int) uint64 { return binary.BigEndian.Uint64(sum[i*8:]) }
 	// The remainders' bias is below 2^-50; a checker in another language gets by without a loop.
-	d := Drop{K: k, X: int(word(0) % (XMax + 1)), Kind: Packet} //nolint:gosec // at most XMax
+	d := Drop{K: k, X: int(word(0) % (XMax + 1)), Kind: Packet}
 	d.FallMS = r.FallMS - int64(word(1)%(uint64(r.FallMS)/4+1)) //nolint:gosec // a quarter of FallMS at most
 	if word(2)%100 < uint64(r.DecoyPercent) /* 0 to 100 */ {    //nolint:gosec // not negative
 		d.Kind = Decoy

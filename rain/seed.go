@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
 )
 
@@ -16,6 +18,9 @@ func (s Seed) Hex() string { return hex.EncodeToString(s[:]) }
 
 // String hides the seed.
 func (s Seed) String() string { return "[secret]" }
+
+// Format hides the seed from every verb: String alone is not asked for %d or %#v.
+func (s Seed) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
 
 // LogValue hides the seed in structured logs.
 func (s Seed) LogValue() slog.Value { return slog.StringValue(s.String()) }

@@ -85,7 +85,7 @@ func satMul(a, b Money) Money {
 	if hi != 0 || lo > 1<<62 {
 		return 1 << 62
 	}
-	return Money(lo) //nolint:gosec // at most 1<<62
+	return Money(lo)
 }
 
 func shuffle(amounts []Money, src *source) {

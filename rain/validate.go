@@ -144,7 +144,10 @@ func (s *Spec) validateList(e *Invalid) {
 			return
 		}
 	}
-	if total, err := Sum(s.Amounts); err != nil || total != s.Budget {
+	switch total, err := Sum(s.Amounts); {
+	case err != nil:
+		e.add("amounts", "%s", err)
+	case total != s.Budget:
 		e.add("amounts", "add up to %d, not to the budget", total)
 	}
 }

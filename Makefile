@@ -1,0 +1,54 @@
+# Each target says what it does behind ##; `make` lists them.
+
+GO        ?= go
+LINT      := $(GO) tool -modfile=tools/go.mod golangci-lint
+FUZZTIME  ?= 10s
+BENCHTIME ?= 1s
+ARGS      ?=
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: ## start everything in one process (ARGS="--listen :9000 …")
+	$(GO) run . $(ARGS)
+
+.PHONY: build
+build: ## build the program as bin/redrain
+	$(GO) build -trimpath -o bin/redrain .
+
+.PHONY: test
+test: ## run all tests, with the race detector, on the real servers that are installed
+	$(GO) test -race -timeout 20m ./...
+
+.PHONY: bench
+bench: ## run all benchmarks (BENCHTIME=1s for each)
+	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -timeout 30m ./...
+
+.PHONY: fuzz
+fuzz: ## fuzz each fuzz target for a short time (FUZZTIME=10s)
+	@grep -roE --include='*_test.go' '^func Fuzz\w*' . | \
+	while IFS=: read -r file func; do \
+		echo "== $$(dirname $$file) $${func#func }"; \
+		$(GO) test -run '^$$' -fuzz "^$${func#func }$$" -fuzztime $(FUZZTIME) $$(dirname $$file) || exit 1; \
+	done
+
+.PHONY: lint
+lint: ## check go.mod, go vet, golangci-lint: format, faults, and the directions of imports
+	$(GO) mod tidy -diff
+	$(GO) vet -tags faults ./...
+	$(LINT) run ./...
+
+.PHONY: fmt
+fmt: ## format the code
+	$(LINT) fmt
+
+.PHONY: generate
+generate: ## make the generated files anew
+	$(GO) generate ./...
+
+.PHONY: check
+check: lint test ## all that CI checks

@@ -1,0 +1,156 @@
+package docs_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"go.yaml.in/yaml/v3"
+
+	"redrain/docs"
+)
+
+// messages is every message type of the contract, and who sends it.
+var messages = map[string]string{
+	"hello": "receive", "join": "receive", "tap": "receive", "ping": "receive",
+	"welcome": "send", "rain": "send", "wave": "send", "result": "send", "settled": "send", "room": "send", "pong": "send", "error": "send", "goodbye": "send",
+}
+
+type reference struct {
+	Ref string `yaml:"$ref"`
+}
+
+type operation struct {
+	Action   string      `yaml:"action"`
+	Messages []reference `yaml:"messages"`
+	Reply    struct {
+		Messages []reference `yaml:"messages"`
+	} `yaml:"reply"`
+}
+
+type message struct {
+	Name     string    `yaml:"name"`
+	Payload  reference `yaml:"payload"`
+	Examples []struct {
+		Name    string `yaml:"name"`
+		Payload any    `yaml:"payload"`
+	} `yaml:"examples"`
+}
+
+type asyncAPI struct {
+	Version  string `yaml:"asyncapi"`
+	Channels map[string]struct {
+		Address  string               `yaml:"address"`
+		Messages map[string]reference `yaml:"messages"`
+	} `yaml:"channels"`
+	Operations map[string]operation `yaml:"operations"`
+	Components struct {
+		Messages map[string]message `yaml:"messages"`
+		Schemas  map[string]any     `yaml:"schemas"`
+	} `yaml:"components"`
+}
+
+func loadAsyncAPI(t *testing.T) asyncAPI {
+	t.Helper()
+	var doc asyncAPI
+	if err := yaml.Unmarshal(docs.AsyncAPI, &doc); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(doc.Version, "3.") {
+		t.Fatalf("asyncapi: %q", doc.Version)
+	}
+	return doc
+}
+
+func TestAsyncAPIHasEveryMessageOfTheContract(t *testing.T) {
+	doc := loadAsyncAPI(t)
+	onChannel := doc.Channels["socket"].Messages
+	want := slices.Sorted(maps.Keys(messages))
+	if got := slices.Sorted(maps.Keys(onChannel)); !slices.Equal(got, want) {
+		t.Errorf("messages of the channel: %v, want %v", got, want)
+	}
+	if got := slices.Sorted(maps.Keys(doc.Components.Messages)); !slices.Equal(got, want) {
+		t.Errorf("messages: %v, want %v", got, want)
+	}
+	if got := doc.Channels["socket"].Address; got != "/ws" {
+		t.Errorf("address %q", got)
+	}
+	for name, m := range doc.Components.Messages {
+		if m.Name != name || len(m.Examples) == 0 {
+			t.Errorf("%s: is named %q and has %d examples", name, m.Name, len(m.Examples))
+		}
+		if ref := onChannel[name].Ref; ref != "#/components/messages/"+name {
+			t.Errorf("%s on the channel is %s", name, ref)
+		}
+	}
+}
+
+// TestAsyncAPISaysWhoSendsWhat: each message is part of an operation, in the right direction.
+func TestAsyncAPISaysWhoSendsWhat(t *testing.T) {
+	sent := map[string]string{}
+	note := func(refs []reference, action string) {
+		for _, r := range refs {
+			name, ok := strings.CutPrefix(r.Ref, "#/channels/socket/messages/")
+			if !ok || (sent[name] != "" && sent[name] != action) {
+				t.Errorf("%s %s", action, r.Ref)
+			}
+			sent[name] = action
+		}
+	}
+	for _, op := range loadAsyncAPI(t).Operations {
+		note(op.Messages, op.Action)
+		note(op.Reply.Messages, "send") // only the server replies
+	}
+	if !maps.Equal(sent, messages) {
+		t.Errorf("operations %v, want %v", sent, messages)
+	}
+}
+
+// TestAsyncAPIExamplesFitTheirSchemas lends AsyncAPI's schemas to a description that kin-openapi reads: 3.1 has the same
+// JSON Schema.
+func TestAsyncAPIExamplesFitTheirSchemas(t *testing.T) {
+	doc := loadAsyncAPI(t)
+	host, err := json.Marshal(map[string]any{
+		"openapi": "3.1.0", "info": map[string]any{"title": "schemas", "version": "1"}, "paths": map[string]any{},
+		"components": map[string]any{"schemas": doc.Components.Schemas},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	schemas, err := openapi3.NewLoader().LoadFromData(host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, m := range doc.Components.Messages {
+		schema := schemas.Components.Schemas[strings.TrimPrefix(m.Payload.Ref, "#/components/schemas/")]
+		if schema == nil {
+			t.Errorf("%s: no schema %s", name, m.Payload.Ref)
+			continue
+		}
+		for _, example := range m.Examples {
+			t.Run(fmt.Sprintf("%s/%s", name, example.Name), func(t *testing.T) {
+				if err := schema.Value.VisitJSON(asJSON(t, example.Payload), openapi3.MultiErrors()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+// asJSON turns a value of YAML into what a JSON decoder makes of it.
+func asJSON(t *testing.T, v any) any {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out any
+	if err := json.Unmarshal(data, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}

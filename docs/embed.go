@@ -1,0 +1,14 @@
+// Package docs carries the two API descriptions, so that the server can show them and tests can hold it to them.
+package docs
+
+import _ "embed"
+
+// OpenAPI is the description of the HTTP API, in YAML.
+//
+//go:embed openapi.yaml
+var OpenAPI []byte
+
+// AsyncAPI is the description of the WebSocket protocol, in YAML.
+//
+//go:embed asyncapi.yaml
+var AsyncAPI []byte

@@ -1,0 +1,89 @@
+package docs_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"redrain/docs"
+)
+
+// operations is the contract's table of paths, and what stands outside /api/v1.
+var operations = []string{
+	"POST /api/v1/sponsors/{sponsor}/deposits", "GET /api/v1/sponsors/{sponsor}",
+	"POST /api/v1/campaigns", "GET /api/v1/campaigns", "GET /api/v1/campaigns/{campaign}",
+	"POST /api/v1/campaigns/{campaign}/rains", "POST /api/v1/campaigns/{campaign}/rains/{rain}/stop",
+	"POST /api/v1/campaigns/{campaign}/pause", "POST /api/v1/campaigns/{campaign}/resume", "POST /api/v1/campaigns/{campaign}/close",
+	"GET /api/v1/campaigns/{campaign}/stats", "GET /api/v1/campaigns/{campaign}/claims",
+	"GET /api/v1/campaigns/{campaign}/reconciliation", "GET /api/v1/campaigns/{campaign}/rains/{rain}/fairness",
+	"GET /api/v1/payouts", "POST /api/v1/payouts/{claim}/retry",
+	"GET /api/v1/users/{user}", "GET /api/v1/users/{user}/claims", "GET /api/v1/me", "GET /api/v1/me/claims",
+	"POST /api/v1/guests", "GET /api/v1/lobby", "GET /api/v1/events", "GET /api/v1/audit",
+	"GET /healthz", "GET /readyz", "GET /metrics",
+}
+
+func loadOpenAPI(t *testing.T) *openapi3.T {
+	t.Helper()
+	doc, err := openapi3.NewLoader().LoadFromData(docs.OpenAPI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// TestOpenAPIIsValid also holds every example to its schema.
+func TestOpenAPIIsValid(t *testing.T) {
+	if err := loadOpenAPI(t).Validate(t.Context(), openapi3.EnableExamplesValidation()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestOpenAPIHasEveryPathOfTheContract(t *testing.T) {
+	var found []string
+	for path, item := range loadOpenAPI(t).Paths.Map() {
+		for method := range item.Operations() {
+			found = append(found, method+" "+path)
+		}
+	}
+	for _, op := range operations {
+		if !slices.Contains(found, op) {
+			t.Errorf("%s is missing", op)
+		}
+	}
+	for _, op := range found {
+		if !slices.Contains(operations, op) {
+			t.Errorf("%s is not in the contract", op)
+		}
+	}
+}
+
+// TestOpenAPIErrorsAreProblems: every answer that is an error is a problem, and all that takes a token says what happens
+// without one. /readyz is for machines that read the status only.
+func TestOpenAPIErrorsAreProblems(t *testing.T) {
+	doc := loadOpenAPI(t)
+	for path, item := range doc.Paths.Map() {
+		if !strings.HasPrefix(path, "/api/") {
+			continue
+		}
+		for method, op := range item.Operations() {
+			for status, response := range op.Responses.Map() {
+				if status >= "400" && response.Value.Content.Get("application/problem+json") == nil {
+					t.Errorf("%s %s: %s is no problem+json", method, path, status)
+				}
+			}
+			guarded := op.Security != nil && len(*op.Security) > 0
+			if _, says := op.Responses.Map()["401"]; guarded != says {
+				t.Errorf("%s %s: takes a token: %v, and says what 401 is: %v", method, path, guarded, says)
+			}
+			if op.OperationID == "" || op.Summary == "" {
+				t.Errorf("%s %s: has no name or summary", method, path)
+			}
+			if method == http.MethodPost && guarded && op.Responses.Map()["403"] == nil {
+				t.Errorf("%s %s: says not that a viewer may not", method, path)
+			}
+		}
+	}
+}

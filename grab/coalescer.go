@@ -1,0 +1,90 @@
+package grab
+
+import "sync"
+
+const (
+	// maxBatch is the most taps of one call of the script. More would not be cheaper for each, and would hold Redis up.
+	maxBatch = 500
+	// maxQueue is the most taps that wait for one shard. Who comes then would wait for seconds, and is told to try again.
+	maxQueue = 100_000
+)
+
+// coalescer gathers the taps on one shard into batches. One batch is away at any time; what comes meanwhile is the next
+// one. So a lone tap leaves at once, and under load the batches grow by themselves: no timer, and no time lost.
+type coalescer struct {
+	workers *workers
+	decide  func(batch []*tap) error // settles every tap of the batch, or none where it fails
+
+	mu      sync.Mutex
+	queue   []*tap // queue[:head] has been taken already
+	head    int
+	running bool // a goroutine is flushing
+
+	batch []*tap // the flushing goroutine's
+}
+
+func newCoalescer(w *workers, decide func(batch []*tap) error) *coalescer {
+	return &coalescer{workers: w, decide: decide}
+}
+
+// push puts a tap in the queue. It is false, and the tap is not taken, when the queue is full or the Grabber is closed.
+func (c *coalescer) push(t *tap) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.queue)-c.head >= maxQueue || c.workers.closed.Load() {
+		return false
+	}
+	if !c.running && !c.workers.start(c.flush) {
+		return false
+	}
+	c.running = true // flush waits for the lock before it looks
+	c.queue = append(c.queue, t)
+	return true
+}
+
+// flush decides batches until nothing waits any more. Its goroutine lives only as long as there is work.
+//
+// A batch that fails takes with it all that waits: Redis is away, and the ones behind would otherwise wait for one time-out
+// after the other, the last of a long queue for minutes.
+func (c *coalescer) flush() {
+	for c.next(maxBatch) {
+		if c.decide(c.batch) == nil {
+			continue
+		}
+		c.fail()
+		if !c.next(maxQueue) {
+			return
+		}
+		c.fail()
+	}
+}
+
+// fail tells the batch that nothing is known.
+func (c *coalescer) fail() {
+	for _, t := range c.batch {
+		t.settle(Result{Outcome: Unavailable})
+	}
+}
+
+// next moves up to limit taps from the queue to the batch. When there is none it is false, and the goroutine that called it is
+// no longer the flushing one.
+func (c *coalescer) next(limit int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.batch)
+	n := min(len(c.queue)-c.head, limit)
+	taken := c.queue[c.head : c.head+n]
+	c.batch = append(c.batch[:0], taken...)
+	clear(taken)
+	c.head += n
+	switch {
+	case c.head == len(c.queue):
+		c.queue, c.head = c.queue[:0], 0
+	case c.head > len(c.queue)/2: // so that a queue that never empties does not grow for ever
+		rest := copy(c.queue, c.queue[c.head:])
+		clear(c.queue[rest:])
+		c.queue, c.head = c.queue[:rest], 0
+	}
+	c.running = n > 0
+	return c.running
+}

@@ -1,0 +1,210 @@
+package grab
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"redrain/rain"
+)
+
+// Gate is where the taps on one campaign come in on this node. What can be answered without Redis it answers itself; the rest
+// goes to the script through the coalescer of the player's home shard. Its methods may be called from any goroutine.
+type Gate struct {
+	grabber  *Grabber
+	campaign string
+	shards   []*coalescer
+
+	mu   sync.Mutex // one Update at a time
+	view atomic.Pointer[view]
+}
+
+// view is what the gate knows at one moment. A view is not changed but replaced, so that a tap is judged by one version of
+// the campaign from beginning to end.
+type view struct {
+	campaign *rain.Campaign
+	rain     *rain.Rain // the newest, or nil
+	memory   *memory    // of this rain; shared by the views of the same rain
+	soldOut  []atomic.Bool
+}
+
+// tap is one tap that the script has to decide.
+type tap struct {
+	user, drop string
+	id         rain.DropID
+	player     *player
+	memory     *memory
+	done       func(Result)
+	others     []func(Result) // of taps of the same player on the same drop that came meanwhile; guarded by the player's stripe
+}
+
+// Gate is the campaign's gate, made where there is none. It learns c if that is newer than what it knows.
+func (g *Grabber) Gate(c *rain.Campaign) *Gate {
+	g.mu.RLock()
+	gt := g.gates[c.ID]
+	g.mu.RUnlock()
+	if gt == nil {
+		gt = g.makeGate(c)
+	}
+	gt.Update(c)
+	return gt
+}
+
+func (g *Grabber) makeGate(c *rain.Campaign) *Gate {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if gt := g.gates[c.ID]; gt != nil {
+		return gt
+	}
+	gt := &Gate{grabber: g, campaign: c.ID, shards: make([]*coalescer, shardsOf(c))}
+	for shard := range gt.shards {
+		k := g.keys.shard(c.ID, shard)
+		gt.shards[shard] = newCoalescer(&g.work, (&batcher{gate: gt, shard: shard, keys: k.grabbing()}).decide)
+	}
+	gt.view.Store(&view{campaign: c, rain: c.Current(), memory: newMemory(nil), soldOut: make([]atomic.Bool, len(gt.shards))})
+	g.gates[c.ID] = gt
+	return gt
+}
+
+// Drop forgets a campaign's gate and what it remembers. Taps that are under way still get their results.
+func (g *Grabber) Drop(campaign string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.gates, campaign)
+}
+
+// Update tells the gate a version of its campaign; one that is not newer than what it knows changes nothing. When a new rain has
+// been scheduled, what was remembered of the last one is forgotten, except what was won: that counts for the whole campaign.
+func (gt *Gate) Update(c *rain.Campaign) {
+	if gt.view.Load().campaign.Revision >= c.Revision {
+		return
+	}
+	gt.mu.Lock()
+	defer gt.mu.Unlock()
+	old := gt.view.Load()
+	if old.campaign.Revision >= c.Revision {
+		return
+	}
+	v := &view{campaign: c, rain: c.Current(), memory: old.memory, soldOut: old.soldOut}
+	if rainID(v.rain) != rainID(old.rain) {
+		v.memory, v.soldOut = newMemory(old.memory), make([]atomic.Bool, len(gt.shards))
+	}
+	gt.view.Store(v)
+}
+
+func rainID(r *rain.Rain) string {
+	if r == nil {
+		return ""
+	}
+	return r.ID
+}
+
+// Remember tells the gate what the player has won in the campaign, so that a tap that won is answered here when it is sent
+// again, and so are the taps of one who has all the wins allowed.
+func (gt *Gate) Remember(user string, wins []rain.Win) {
+	gt.view.Load().memory.rememberWins(user, wins)
+}
+
+// SoldOut tells the gate that a shard is sold out, as another node has found. It holds until the next rain.
+func (gt *Gate) SoldOut(shard int) {
+	if shard >= 0 && shard < len(gt.shards) {
+		gt.view.Load().soldOut[shard].Store(true)
+	}
+}
+
+// Tap decides a player's tap on a drop. user has passed rain.CheckUser; drop is whatever the player sent.
+//
+// done is called exactly once: at once by the caller's own goroutine where the gate can answer, or later by the goroutine
+// that flushes the shard's taps. It must not block, or all others on the shard wait; and no lock is held.
+func (gt *Gate) Tap(user, drop string, done func(Result)) {
+	id, ok := rain.ParseDrop(drop)
+	if !ok {
+		done(Result{Outcome: UnknownDrop})
+		return
+	}
+	v := gt.view.Load()
+	shard := rain.HomeShard(user, len(gt.shards))
+	t := &tap{user: user, drop: drop, id: id, memory: v.memory, done: done}
+	switch result, step := gt.admit(v, shard, t); step {
+	case answered:
+		done(result)
+	case passed:
+		if !gt.shards[shard].push(t) {
+			t.settle(Result{Outcome: Unavailable})
+		}
+	case attached: // the tap that is under way answers this one too
+	}
+}
+
+// step is what is to be done with a tap.
+type step int
+
+const (
+	answered step = iota
+	attached
+	passed
+)
+
+// admit answers a tap from what is known here, or marks it as under way.
+func (gt *Gate) admit(v *view, shard int, t *tap) (Result, step) {
+	s := v.memory.stripe(t.user)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.players[t.user]
+	if p != nil {
+		if result, known := p.recall(t.id); known {
+			return result, answered
+		}
+		if flying := p.underWay(t.id); flying != nil {
+			flying.others = append(flying.others, t.done)
+			return Result{}, attached
+		}
+	}
+	now := gt.grabber.o.Clock()
+	verdict := v.rain.Judge(t.id, now, v.campaign.Status != rain.Open)
+	if outcome, refused := refusals[verdict]; refused {
+		return Result{Outcome: outcome}, answered
+	}
+	if p == nil {
+		p = s.add(t.user)
+	}
+	switch rate := gt.grabber.o.TapRate; {
+	case rate > 0 && !p.bucket.take(now, rate):
+		return Result{Outcome: TooFast}, answered
+	case verdict == rain.IsDecoy:
+		return Result{Outcome: Empty}, answered
+	case p.wins >= v.campaign.WinsPerUser:
+		return Result{Outcome: Already}, answered // as the script would say: every win is known here
+	case v.soldOut[shard].Load():
+		return Result{Outcome: SoldOut}, answered
+	}
+	t.player = p
+	p.flying = append(p.flying, t)
+	return Result{}, passed
+}
+
+// refusals are the verdicts of the schedule that end a tap.
+var refusals = map[rain.Verdict]Outcome{
+	rain.UnknownDrop: UnknownDrop,
+	rain.TooLate:     Late,
+	rain.NotOpen:     NotOpen,
+}
+
+// settle gives a tap that was under way its result, and those that were waiting for it the same.
+func (t *tap) settle(r Result) {
+	s := t.memory.stripe(t.user)
+	s.mu.Lock()
+	t.player.landed(t, r)
+	others := t.others
+	s.mu.Unlock()
+	t.done(r)
+	for _, done := range others {
+		done(r)
+	}
+}
+
+// noteSoldOut remembers that a shard has nothing left, and says so once.
+func (gt *Gate) noteSoldOut(shard int) {
+	if gt.view.Load().soldOut[shard].CompareAndSwap(false, true) {
+		gt.grabber.o.OnSoldOut(gt.campaign, shard)
+	}
+}

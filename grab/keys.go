@@ -1,0 +1,102 @@
+package grab
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strconv"
+	"strings"
+
+	"redrain/rain"
+)
+
+// This file alone names keys. Everything of one shard carries one hash tag, {<campaign>.<shard>}, and so lies on one slot of a
+// Redis Cluster. The namespace ("rr" unless set) keeps several installations on one Redis apart.
+//
+//	rr:{<campaign>.<shard>}:state      hash; its fields are below
+//	rr:{<campaign>.<shard>}:stock      list of what is left: "<amount>", or "<packet>:<amount>" where packets are missing
+//	rr:{<campaign>.<shard>}:wins       hash: user → ";<drop>=<packet>=<amount>" for each win, in the order won
+//	rr:{<campaign>.<shard>}:taps       hash: user → taps counted, and the drops of the last ones; only with taps_per_user
+//	rr:{<campaign>.<shard>}:outbox     stream of what has to be paid; read by the consumer group "relay"
+//	rr:{<campaign>.<shard>}:once:<id>  string, expires: something has been done
+//	rr:{<campaign>.0}:nodes            hash: what each node has counted; "n:<node>" → JSON, "r:<node>" → its revision
+//	rr:{allow.<name>.<key>}:bucket     hash, expires: a token bucket that all nodes share
+//	rr:{clock}                         never written: the master of its slot is the one that is asked for the time
+
+// defaultNamespace begins every key unless Options.Namespace says otherwise.
+const defaultNamespace = "rr"
+
+// The fields of a shard's state. Amounts are minor units, times Unix milliseconds.
+const (
+	fieldRevision    = "rev"           // of the campaign; absent while the shard is loading
+	fieldStatus      = "status"        // loading, open, paused, closed
+	fieldFirst       = "first"         // number of the shard's first packet
+	fieldTotal       = "total"         // packets that the shard was stocked with
+	fieldLeft        = "left"          // amount of the stock
+	fieldWon         = "won"           // packets won
+	fieldAmountWon   = "amount_won"    // their amount
+	fieldLast        = "last"          // id of the newest outbox entry ever, "" where none was
+	fieldWinsPerUser = "wins_per_user" // over all rains
+	fieldTapsPerUser = "taps_per_user" // over all rains; 0: no limit
+	fieldRain        = "rain"          // id of the rain in which taps may count, "" without one
+	fieldOpens       = "opens"         // when it starts
+	fieldCloses      = "closes"        // from when on no tap of it counts
+	fieldPaced       = "paced"         // 1: the stock is released in proportion to the time, 0: at once
+	fieldDuration    = "duration_ms"   // of the rain
+	// Also "base_rain" and "base", the script's own: the rain for which the pacing was begun, and the stock at that moment.
+)
+
+// group is the consumer group of every outbox.
+const group = "relay"
+
+// clockKey has the time of the cluster asked of one node, the same for everybody.
+const clockKey = defaultNamespace + ":{clock}"
+
+// keys names keys within a namespace.
+type keys struct{ namespace string }
+
+// shardKeys are the keys of one shard.
+type shardKeys struct{ state, stock, wins, taps, outbox string }
+
+func (k keys) shard(campaign string, shard int) shardKeys {
+	p := k.tag(campaign, shard)
+	return shardKeys{state: p + "state", stock: p + "stock", wins: p + "wins", taps: p + "taps", outbox: p + "outbox"}
+}
+
+func (k keys) tag(campaign string, shard int) string {
+	return k.namespace + ":{" + campaign + "." + strconv.Itoa(shard) + "}:"
+}
+
+func (k keys) once(campaign string, shard int, id string) string {
+	return k.tag(campaign, shard) + "once:" + id
+}
+
+func (k keys) nodes(campaign string) string { return k.tag(campaign, 0) + "nodes" }
+
+// The fields of the hash of the nodes' reports.
+func nodeField(node string) string         { return "n:" + node }
+func nodeRevisionField(node string) string { return "r:" + node }
+
+func nodeOfField(field string) (node string, ok bool) { return strings.CutPrefix(field, "n:") }
+
+// bucket is the key of a token bucket. What it is for comes from outside (an address), so anything but plain characters,
+// braces above all, is replaced by its hash.
+func (k keys) bucket(name, key string) string {
+	if !plain(key) {
+		sum := sha256.Sum256([]byte(key))
+		key = "#" + hex.EncodeToString(sum[:16])
+	}
+	return k.namespace + ":{allow." + name + "." + key + "}:bucket"
+}
+
+func plain(s string) bool {
+	const maxLen = 64
+	for _, r := range s {
+		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_.:", r) {
+			return false
+		}
+	}
+	return s != "" && len(s) <= maxLen
+}
+
+// shardsOf is how many shards the campaign's keys are spread over.
+func shardsOf(c *rain.Campaign) int { return max(1, c.Shards) }

@@ -1,0 +1,71 @@
+package grab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"redrain/rain"
+)
+
+// Levels are a campaign's sums over all its shards.
+type Levels struct {
+	Stock      int // packets that can still be won
+	Won        int
+	AmountLeft rain.Money // of the stock
+	AmountWon  rain.Money
+}
+
+// Levels reads the campaign's sums: each shard's at one moment, the shards one after the other. What is loading or closed has
+// no stock. It fails with ErrNoState where Redis knows nothing of a shard.
+func (g *Grabber) Levels(ctx context.Context, c *rain.Campaign) (Levels, error) {
+	reads := make([]*redis.SliceCmd, shardsOf(c))
+	_, err := g.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for shard := range reads {
+			reads[shard] = p.HMGet(ctx, g.keys.shard(c.ID, shard).state,
+				fieldStatus, fieldTotal, fieldWon, fieldLeft, fieldAmountWon)
+		}
+		return nil
+	})
+	if g.seen(err) != nil {
+		return Levels{}, fmt.Errorf("reading the levels of campaign %s: %w", c.ID, err)
+	}
+	var sum Levels
+	for shard, read := range reads {
+		var s shardState
+		if err := read.Scan(&s); err != nil {
+			return Levels{}, fmt.Errorf("reading the levels of campaign %s, shard %d: %w", c.ID, shard, err)
+		}
+		switch rain.Status(s.Status) {
+		case "":
+			return Levels{}, fmt.Errorf("reading the levels of campaign %s, shard %d: %w", c.ID, shard, ErrNoState)
+		case rain.Open, rain.Paused:
+			sum.Stock += s.Total - s.Won
+			sum.AmountLeft += s.Left
+		}
+		sum.Won += s.Won
+		sum.AmountWon += s.AmountWon
+	}
+	return sum, nil
+}
+
+// shardState is what Levels reads of a shard's state.
+type shardState struct {
+	Status    string     `redis:"status"`
+	Total     int        `redis:"total"`
+	Won       int        `redis:"won"`
+	Left      rain.Money `redis:"left"`
+	AmountWon rain.Money `redis:"amount_won"`
+}
+
+// Wins is all that the player has won in the campaign, in the order won.
+func (g *Grabber) Wins(ctx context.Context, c *rain.Campaign, user string) ([]rain.Win, error) {
+	key := g.keys.shard(c.ID, rain.HomeShard(user, shardsOf(c))).wins
+	record, err := g.rdb.HGet(ctx, key, user).Result()
+	if g.seen(err) != nil && !errors.Is(err, redis.Nil) {
+		return nil, fmt.Errorf("reading a player's wins in campaign %s: %w", c.ID, err)
+	}
+	return parseWins(user, record)
+}

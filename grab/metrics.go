@@ -1,0 +1,25 @@
+package grab
+
+import "github.com/prometheus/client_golang/prometheus"
+
+type metrics struct {
+	batchSize     prometheus.Histogram
+	scriptSeconds prometheus.Histogram
+}
+
+func newMetrics(reg prometheus.Registerer) *metrics {
+	m := &metrics{
+		batchSize: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "redrain_grab_batch_size", Help: "Taps that one call of the grab script has decided.",
+			Buckets: []float64{1, 2, 5, 10, 20, 50, 100, 200, maxBatch},
+		}),
+		scriptSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "redrain_grab_script_seconds", Help: "From sending a batch to Redis to its answer.",
+			Buckets: prometheus.ExponentialBuckets(0.0001, 2, 15), // 0.1 ms to 1.6 s
+		}),
+	}
+	if reg != nil {
+		reg.MustRegister(m.batchSize, m.scriptSeconds)
+	}
+	return m
+}

@@ -1,0 +1,148 @@
+package grab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"redrain/rain"
+)
+
+// The outbox: what the scripts have decided and the ledger has not posted yet. An entry is read by one consumer at a time, stays
+// until it is removed, and can be claimed by another when its reader is gone. There is no limit on its length, because
+// a limit would delete money.
+
+// Read gives a consumer up to limit entries that no one has read before, oldest first; none is an empty answer, without waiting.
+// What is read and not removed comes again through Claim.
+func (g *Grabber) Read(ctx context.Context, campaign string, shard int, consumer string, limit int) ([]rain.Entry, error) {
+	key := g.keys.shard(campaign, shard).outbox
+	args := &redis.XReadGroupArgs{
+		Group: group, Consumer: consumer, Streams: []string{key, ">"}, Count: int64(limit), Block: -1, // -1: do not wait
+	}
+	streams, err := g.rdb.XReadGroup(ctx, args).Result()
+	if isNoGroup(err) {
+		if err = g.makeGroup(ctx, key); err == nil {
+			streams, err = g.rdb.XReadGroup(ctx, args).Result()
+		}
+	}
+	switch err = g.seen(err); {
+	case errors.Is(err, redis.Nil), isNoGroup(err): // nothing new; or no outbox, as long as the shard is loading
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading the outbox of %s.%d: %w", campaign, shard, err)
+	}
+	var entries []rain.Entry
+	for _, s := range streams {
+		entries = append(entries, g.readable(campaign, shard, s.Messages)...)
+	}
+	return entries, nil
+}
+
+// Claim gives a consumer up to limit entries that somebody has read at least minIdle ago and not removed: that consumer
+// has died, or what it did with them got lost. Their time starts anew.
+func (g *Grabber) Claim(
+	ctx context.Context, campaign string, shard int, consumer string, minIdle time.Duration, limit int,
+) ([]rain.Entry, error) {
+	args := &redis.XAutoClaimArgs{
+		Stream: g.keys.shard(campaign, shard).outbox, Group: group, Consumer: consumer, MinIdle: minIdle, Start: "0-0",
+	}
+	var entries []rain.Entry
+	for len(entries) < limit {
+		// Redis looks at a limited number of entries in one call; those at the front may all be in good hands.
+		args.Count = int64(limit - len(entries))
+		messages, next, err := g.rdb.XAutoClaim(ctx, args).Result()
+		switch err = g.seen(err); {
+		case isNoGroup(err): // Read makes the group
+			return entries, nil
+		case err != nil:
+			return nil, fmt.Errorf("claiming from the outbox of %s.%d: %w", campaign, shard, err)
+		}
+		entries = append(entries, g.readable(campaign, shard, messages)...)
+		if next == "0-0" {
+			break
+		}
+		args.Start = next
+	}
+	return entries, nil
+}
+
+// Remove deletes entries that the ledger has posted. Removing one that is gone already is nothing.
+func (g *Grabber) Remove(ctx context.Context, refs []rain.EntryRef) error {
+	byOutbox := map[string][]string{}
+	for _, r := range refs {
+		key := g.keys.shard(r.Campaign, r.Shard).outbox
+		byOutbox[key] = append(byOutbox[key], r.ID)
+	}
+	// Not in a MULTI: a full Redis refuses one, and could then never be emptied. In this order nothing is stuck when it is cut off
+	// in the middle: an entry that is deleted but not acknowledged is dropped by the next Claim, whereas nobody would ever see one again
+	// that is acknowledged but not deleted.
+	_, err := g.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for key, ids := range byOutbox {
+			p.XDel(ctx, key, ids...)
+			p.XAck(ctx, key, group, ids...)
+		}
+		return nil
+	})
+	if g.seen(err) != nil {
+		return fmt.Errorf("removing %d outbox entries: %w", len(refs), err)
+	}
+	return nil
+}
+
+// Pending is how many entries of the campaign wait in its outboxes.
+func (g *Grabber) Pending(ctx context.Context, c *rain.Campaign) (int64, error) {
+	lengths := make([]*redis.IntCmd, shardsOf(c))
+	_, err := g.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for shard := range lengths {
+			lengths[shard] = p.XLen(ctx, g.keys.shard(c.ID, shard).outbox)
+		}
+		return nil
+	})
+	if g.seen(err) != nil {
+		return 0, fmt.Errorf("counting what waits in the outbox of %s: %w", c.ID, err)
+	}
+	var total int64
+	for _, n := range lengths {
+		total += n.Val()
+	}
+	return total, nil
+}
+
+// readable parses entries. One that cannot be read is left where it is: it is somebody's money. It must not hold up the
+// others either.
+func (g *Grabber) readable(campaign string, shard int, messages []redis.XMessage) []rain.Entry {
+	entries := make([]rain.Entry, 0, len(messages))
+	for _, m := range messages {
+		values := make(map[string]string, len(m.Values))
+		for field, value := range m.Values {
+			values[field], _ = value.(string) // go-redis has only strings here
+		}
+		entry, err := parseEntry(rain.EntryRef{Campaign: campaign, Shard: shard, ID: m.ID}, values)
+		if err != nil {
+			g.o.Log.Error("an outbox entry cannot be read; it stays in the outbox until a person has looked at it", "err", err)
+			continue
+		}
+		entries = append(entries, entry)
+	}
+	return entries
+}
+
+// makeGroup makes the consumer group where it is missing (Redis has lost it), from the first entry on: what has been
+// read before comes again, which the ledger recognises. Without an outbox nothing is made.
+func (g *Grabber) makeGroup(ctx context.Context, key string) error {
+	exists, err := g.rdb.Exists(ctx, key).Result()
+	if err != nil || exists == 0 {
+		return err
+	}
+	err = g.rdb.XGroupCreate(ctx, key, group, "0").Err()
+	if err != nil && !strings.Contains(err.Error(), "BUSYGROUP") { // another node was faster
+		return err
+	}
+	return nil
+}
+
+func isNoGroup(err error) bool { return err != nil && strings.Contains(err.Error(), "NOGROUP") }

@@ -1,0 +1,55 @@
+package grab
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"redrain/lua"
+)
+
+// scripts are the scripts of package lua as go-redis runs them: EVALSHA, and where a node does not know the script (it was
+// restarted, or has taken over), once with the source, which it then keeps.
+type scripts struct{ grab, open, close, snapshot, newer, once, allow *redis.Script }
+
+func newScripts() scripts {
+	return scripts{
+		grab: redis.NewScript(lua.Grab), open: redis.NewScript(lua.Open), close: redis.NewScript(lua.Close),
+		snapshot: redis.NewScript(lua.Snapshot), newer: redis.NewScript(lua.Newer), once: redis.NewScript(lua.Once), allow: redis.NewScript(lua.Allow),
+	}
+}
+
+func (s scripts) all() []*redis.Script {
+	return []*redis.Script{s.grab, s.open, s.close, s.snapshot, s.newer, s.once, s.allow}
+}
+
+// Load gives every node of Redis the scripts. It is not needed for anything to work: it saves the first taps of a rain from
+// carrying the source along.
+func (g *Grabber) Load(ctx context.Context) error {
+	for _, s := range g.scripts.all() {
+		// On a Cluster go-redis sends this to each master and each replica.
+		if err := g.seen(s.Load(ctx, g.rdb).Err()); err != nil {
+			return fmt.Errorf("loading scripts into redis: %w", err)
+		}
+	}
+	return nil
+}
+
+// run calls a script and gives its errors the names of this package.
+func (g *Grabber) run(ctx context.Context, s *redis.Script, keys []string, args ...any) *redis.Cmd {
+	cmd := s.Run(ctx, g.rdb, keys, args...)
+	if err := g.seen(cmd.Err()); err != nil {
+		cmd.SetErr(named(err))
+	}
+	return cmd
+}
+
+// named wraps the error of a missing state.
+func named(err error) error {
+	if strings.HasPrefix(err.Error(), "NOSTATE ") {
+		return fmt.Errorf("%w: %w", ErrNoState, err)
+	}
+	return err
+}

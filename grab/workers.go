@@ -1,0 +1,33 @@
+package grab
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// workers are the goroutines that flush taps. Close waits for them.
+type workers struct {
+	closed atomic.Bool
+
+	mu sync.RWMutex // no start between close's setting of closed and its waiting
+	wg sync.WaitGroup
+}
+
+// start runs f in a goroutine. It is false, and f does not run, after close.
+func (w *workers) start(f func()) bool {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if w.closed.Load() {
+		return false
+	}
+	w.wg.Go(f)
+	return true
+}
+
+// close lets nothing start any more, and waits for what has been started.
+func (w *workers) close() {
+	w.mu.Lock()
+	w.closed.Store(true)
+	w.mu.Unlock()
+	w.wg.Wait()
+}

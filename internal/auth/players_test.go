@@ -1,0 +1,231 @@
+package auth_test
+
+import (
+	"crypto/rsa"
+	"encoding/base64"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"redrain/internal/auth"
+	"redrain/rain"
+)
+
+const secret = "a secret that is long enough for HS256"
+
+func newPlayers(t testing.TB, o auth.PlayersOptions) *auth.Players {
+	t.Helper()
+	if o.Clock == nil {
+		o.Clock = atNoon
+	}
+	if o.Log == nil {
+		o.Log = quiet
+	}
+	p, err := auth.NewPlayers(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return p
+}
+
+// segment encodes one part of a token by hand, for tokens that no library would make.
+func segment(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
+
+func TestVerifyWithSecret(t *testing.T) {
+	players := newPlayers(t, auth.PlayersOptions{Secret: secret})
+	ok := good("u1")
+	hs := func(claims jwt.MapClaims) string { return hs256([]byte(secret), claims) }
+	tests := map[string]struct {
+		token string
+		user  string // "" where the token is bad
+	}{
+		"good":                 {hs(ok), "u1"},
+		"Chinese name":         {hs(good("张三")), "张三"},
+		"longest sub":          {hs(good(strings.Repeat("x", rain.MaxUserLen))), strings.Repeat("x", rain.MaxUserLen)},
+		"expired in leeway":    {hs(with(ok, "exp", noon.Add(-4*time.Second).Unix())), "u1"},
+		"nbf in leeway":        {hs(with(ok, "nbf", noon.Add(4*time.Second).Unix())), "u1"},
+		"expired":              {hs(with(ok, "exp", noon.Add(-6*time.Second).Unix())), ""},
+		"no exp":               {hs(with(ok, "exp", nil)), ""},
+		"exp is null":          {segment(`{"alg":"HS256"}`) + "." + segment(`{"sub":"u1","exp":null}`) + ".AAAA", ""},
+		"exp is a word":        {hs(with(ok, "exp", "tomorrow")), ""},
+		"future nbf":           {hs(with(ok, "nbf", noon.Add(time.Minute).Unix())), ""},
+		"no sub":               {hs(with(ok, "sub", nil)), ""},
+		"empty sub":            {hs(good("")), ""},
+		"sub with newline":     {hs(good("u1\nu2")), ""},
+		"sub too long":         {hs(good(strings.Repeat("x", rain.MaxUserLen+1))), ""},
+		"sub is a number":      {hs(with(ok, "sub", 7)), ""},
+		"wrong secret":         {hs256([]byte("another secret, just as long as the one"), ok), ""},
+		"empty secret":         {hs256([]byte{}, ok), ""},
+		"alg none":             {segment(`{"alg":"none"}`) + "." + segment(`{"sub":"u1","exp":9999999999}`) + ".", ""},
+		"alg None":             {segment(`{"alg":"None"}`) + "." + segment(`{"sub":"u1","exp":9999999999}`) + ".", ""},
+		"alg missing":          {segment(`{}`) + "." + segment(`{"sub":"u1","exp":9999999999}`) + ".", ""},
+		"HS512, same secret":   {must(jwt.NewWithClaims(jwt.SigningMethodHS512, ok).SignedString([]byte(secret))), ""},
+		"RS256 without a JWKS": {issuer{"", jwt.SigningMethodRS256, rsaKey()}.sign(ok), ""},
+		"signature cut off":    {strings.TrimRight(hs(ok), "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"), ""},
+		"two parts":            {"a.b", ""},
+		"four parts":           {hs(ok) + ".x", ""},
+		"nothing":              {"", ""},
+		"not base64":           {"!.!.!", ""},
+		"not JSON":             {segment("x") + "." + segment("y") + "." + segment("z"), ""},
+		"too long":             {hs(with(ok, "padding", strings.Repeat("x", 9000))), ""},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			user, err := players.Verify(tc.token)
+			if user != tc.user {
+				t.Errorf("user %q, want %q", user, tc.user)
+			}
+			if wantErr := tc.user == ""; wantErr != errors.Is(err, auth.ErrBadToken) || wantErr != (err != nil) {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
+// A change of any single character of the token must be noticed.
+func TestVerifyNoticesEveryChange(t *testing.T) {
+	players := newPlayers(t, auth.PlayersOptions{Secret: secret})
+	token := hs256([]byte(secret), good("u1"))
+	for i := range len(token) {
+		changed := []byte(token)
+		if changed[i]++; changed[i] == '.' {
+			continue // four parts: tested above
+		}
+		if user, err := players.Verify(string(changed)); err == nil {
+			t.Errorf("position %d: accepted for %q", i, user)
+		}
+	}
+}
+
+func TestVerifyRefusesEverythingByDefault(t *testing.T) {
+	players := newPlayers(t, auth.PlayersOptions{})
+	for _, token := range []string{
+		hs256([]byte{}, good("u1")), hs256([]byte(secret), good("u1")),
+		issuer{"k", jwt.SigningMethodEdDSA, edKey()}.sign(good("u1")),
+		segment(`{"alg":"none"}`) + "." + segment(`{"sub":"u1","exp":9999999999}`) + ".",
+	} {
+		if user, err := players.Verify(token); !errors.Is(err, auth.ErrBadToken) {
+			t.Errorf("%s: %q, %v", token, user, err)
+		}
+	}
+}
+
+func TestVerifyWithJWKS(t *testing.T) {
+	rs := issuer{"rs", jwt.SigningMethodRS256, rsaKey()}
+	es := issuer{"es", jwt.SigningMethodES256, ecKey()}
+	ed := issuer{"ed", jwt.SigningMethodEdDSA, edKey()}
+	enc := issuer{"enc", jwt.SigningMethodEdDSA, otherKey()}
+	encJWK := enc.jwk()
+	encJWK.USE = "enc"
+	p := newProvider(t)
+	p.publish(
+		map[string]any{"kty": "LATTICE", "kid": "future"}, // a kind that nobody knows yet
+		map[string]any{"kty": "oct", "kid": "oct", "k": segment("shared")},
+		"not even an object",
+		encJWK, rs.jwk(), es.jwk(), ed.jwk(),
+	)
+	players := newPlayers(t, auth.PlayersOptions{JWKSURL: p.URL, Secret: secret})
+	unnamed := func(i issuer) issuer { i.kid = ""; return i }
+	renamed := func(i issuer, kid string) issuer { i.kid = kid; return i }
+
+	for name, token := range map[string]string{
+		"RS256": rs.sign(good("u1")), "ES256": es.sign(good("u1")), "EdDSA": ed.sign(good("u1")),
+		"RS256 without kid": unnamed(rs).sign(good("u1")), "EdDSA without kid": unnamed(ed).sign(good("u1")),
+		"HS256 beside it": hs256([]byte(secret), good("u1")),
+	} {
+		if user, err := players.Verify(token); user != "u1" || err != nil {
+			t.Errorf("%s: %q, %v", name, user, err)
+		}
+	}
+	forged := map[string]string{
+		"HS256 signed with the RSA public key (PEM)":     hs256(rs.publicPEM(), good("u1")),
+		"HS256 signed with the RSA public key (modulus)": hs256(rs.key.Public().(*rsa.PublicKey).N.Bytes(), good("u1")),
+		"HS256 signed with the set's symmetric key":      hs256([]byte("shared"), good("u1")),
+		"RS256 header with an HS256 signature":           segment(`{"alg":"RS256","kid":"rs"}`) + strings.TrimPrefix(hs256(rs.publicPEM(), good("u1")), segment(`{"alg":"HS256","typ":"JWT"}`)),
+		"alg none":                                       segment(`{"alg":"none","kid":"rs"}`) + "." + segment(`{"sub":"u1","exp":9999999999}`) + ".",
+		"EdDSA with the RSA key's id":                    renamed(ed, "rs").sign(good("u1")),
+		"another issuer's key":                           issuer{"ed", jwt.SigningMethodEdDSA, otherKey()}.sign(good("u1")),
+		"a key for encryption":                           enc.sign(good("u1")),
+		"a key for encryption, unnamed":                  unnamed(enc).sign(good("u1")),
+		"an unknown key":                                 renamed(ed, "nobody").sign(good("u1")),
+		"kid is a number":                                segment(`{"alg":"EdDSA","kid":7}`) + "." + segment(`{"sub":"u1","exp":9999999999}`) + ".AAAA",
+		"PS256":                                          issuer{"rs", jwt.SigningMethodPS256, rsaKey()}.sign(good("u1")),
+		"RS512":                                          issuer{"rs", jwt.SigningMethodRS512, rsaKey()}.sign(good("u1")),
+		"expired":                                        ed.sign(with(good("u1"), "exp", noon.Add(-time.Minute).Unix())),
+		"no exp":                                         ed.sign(with(good("u1"), "exp", nil)),
+	}
+	for name, token := range forged {
+		if user, err := players.Verify(token); !errors.Is(err, auth.ErrBadToken) {
+			t.Errorf("%s: accepted for %q, %v", name, user, err)
+		}
+	}
+}
+
+func TestMint(t *testing.T) {
+	now := noon.Add(300 * time.Millisecond)
+	players := newPlayers(t, auth.PlayersOptions{Secret: secret, Clock: func() time.Time { return now }})
+	token, expires, err := players.Mint("u1", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := noon.Add(time.Minute); !expires.Equal(want) {
+		t.Errorf("expires %v, want %v", expires, want)
+	}
+	if user, err := players.Verify(token); user != "u1" || err != nil {
+		t.Errorf("%q, %v", user, err)
+	}
+	now = now.Add(2 * time.Minute)
+	if user, err := players.Verify(token); !errors.Is(err, auth.ErrBadToken) {
+		t.Errorf("after its time: %q, %v", user, err)
+	}
+	if _, _, err := players.Mint("two\nlines", time.Minute); err == nil {
+		t.Error("minted a token that Verify refuses")
+	}
+	if _, _, err := newPlayers(t, auth.PlayersOptions{}).Mint("u1", time.Minute); !errors.Is(err, auth.ErrNoSecret) {
+		t.Errorf("without a secret: %v", err)
+	}
+}
+
+// The reason of a refusal goes to logs: nothing of the signature or the secret may be in it.
+func TestReasonsKeepSecrets(t *testing.T) {
+	players := newPlayers(t, auth.PlayersOptions{Secret: secret})
+	token := hs256([]byte(secret), with(good("u1"), "exp", noon.Add(-time.Hour).Unix()))
+	_, err := players.Verify(token)
+	if err == nil || strings.Contains(err.Error(), token[strings.LastIndex(token, ".")+1:]) || strings.Contains(err.Error(), secret) {
+		t.Errorf("reason: %v", err)
+	}
+	if !strings.Contains(err.Error(), "expired") {
+		t.Errorf("the reason does not say why: %v", err)
+	}
+}
+
+func FuzzVerify(f *testing.F) {
+	ok := good("u1")
+	for _, token := range []string{
+		"", ".", "..", "...", hs256([]byte(secret), ok), hs256([]byte("wrong"), ok),
+		hs256([]byte(secret), with(ok, "exp", nil)), hs256([]byte(secret), good("a\x00b")),
+		segment(`{"alg":"none"}`) + "." + segment(`{"sub":"u1","exp":9999999999}`) + ".",
+		segment(`{"alg":"HS256","alg":"none"}`) + "." + segment(`{"sub":["u1"],"exp":1e400}`) + ".AAAA",
+		segment(`null`) + "." + segment(`null`) + ".", segment(`{"alg":null}`) + "." + segment(`[]`) + ".",
+		segment(`{"alg":"EdDSA","kid":{}}`) + "." + segment(`{"exp":-1}`) + ".",
+	} {
+		f.Add(token)
+	}
+	players := newPlayers(f, auth.PlayersOptions{Secret: secret})
+	f.Fuzz(func(t *testing.T, token string) {
+		user, err := players.Verify(token)
+		if (err == nil) == (user == "") {
+			t.Fatalf("%q: user %q, error %v", token, user, err)
+		}
+		if err != nil && !errors.Is(err, auth.ErrBadToken) {
+			t.Fatalf("%q: error %v", token, err)
+		}
+		if err == nil && rain.CheckUser(user) != nil {
+			t.Fatalf("%q: user %q", token, user)
+		}
+	})
+}

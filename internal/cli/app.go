@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"redrain/internal/operator"
+	"redrain/server"
+)
+
+// The exit codes.
+const (
+	ExitOK      = 0
+	ExitFailure = 1 // it was understood and could not be done, or the answer is no
+	ExitUsage   = 2 // bad configuration or usage: nothing was done
+)
+
+// Server is what `redrain serve` runs.
+type Server interface {
+	// Run serves until ctx ends, then drains. It returns nil after an orderly end.
+	Run(ctx context.Context) error
+}
+
+// App is the world around the command line. All fields but the first three have a use for their zero value.
+type App struct {
+	Env    func(name string) (value string, ok bool)
+	Stdout io.Writer
+	Stderr io.Writer
+
+	// NewServer makes the server of `redrain serve`; out is for what a person should read at start. nil: server.New.
+	NewServer func(ctx context.Context, cfg server.Config, log *slog.Logger, out io.Writer) (Server, error)
+	// Location is the time zone that times are shown in. nil: the machine's.
+	Location *time.Location
+	// WatchEvery is how often `redrain watch` looks. 0: once a second.
+	WatchEvery time.Duration
+}
+
+// Run carries out a command line, without the program's name, and returns the exit code.
+func Run(args []string, env func(string) (string, bool), stdout, stderr io.Writer) int {
+	app := &App{Env: env, Stdout: stdout, Stderr: stderr}
+	return app.Run(args)
+}
+
+// Run is the function Run in this world.
+func (a *App) Run(args []string) int {
+	if a.NewServer == nil {
+		a.NewServer = newServer
+	}
+	if a.Location == nil {
+		a.Location = time.Local
+	}
+	if a.WatchEvery == 0 {
+		a.WatchEvery = time.Second
+	}
+	command, faults := a.parse(args)
+	if len(faults) > 0 {
+		for _, f := range faults {
+			a.complain(f)
+		}
+		return ExitUsage
+	}
+	if command == nil { // help was asked for and given
+		return ExitOK
+	}
+	if err := command.Run(a); err != nil {
+		a.report(err)
+		return ExitFailure
+	}
+	return ExitOK
+}
+
+// complain writes to standard error, a line for each line of the text.
+func (a *App) complain(text string) {
+	for line := range strings.Lines(text) {
+		fmt.Fprintln(a.Stderr, "redrain: "+printable(strings.TrimRight(line, "\n"))) //nolint:errcheck // there is nowhere left to say it
+	}
+}
+
+// report says why a command failed: a line for each field that the server refused, else one line.
+func (a *App) report(err error) {
+	var answer *operator.Error
+	switch {
+	case errors.Is(err, context.Canceled):
+		a.complain("interrupted")
+	case errors.As(err, &answer) && len(answer.Errors) > 0:
+		for _, f := range answer.Errors {
+			a.complain(f.Field + " " + f.Message)
+		}
+	case operator.HasStatus(err, 401):
+		a.complain(err.Error() + "; give --token or set REDRAIN_TOKEN")
+	default:
+		a.complain(err.Error())
+	}
+}
+
+// interruptible is a context that ends with the first Ctrl-C or SIGTERM.
+func interruptible() (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+}
+
+// terminal tells whether someone is looking, rather than a pipe or a file.
+func (a *App) terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	kind, _ := a.Env("TERM")
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && kind != "dumb"
+}

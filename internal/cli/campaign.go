@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"redrain/internal/operator"
+	"redrain/rain"
+)
+
+type campaignCreateCmd struct {
+	Name           string         `help:"Name that players see. Required."`
+	Sponsor        string         `help:"Id of the sponsor who pays. Required."`
+	Budget         rain.Money     `placeholder:"FEN" help:"What is handed out, in minor units (1/100 yuan). Required."`
+	Packets        int            `placeholder:"N" help:"Into how many packets. Required."`
+	Split          rain.SplitKind `default:"${split}" help:"How the budget is cut: double_mean, even or list."`
+	Min            rain.Money     `default:"${min}" help:"Smallest packet, in minor units."`
+	Max            *rain.Money    `placeholder:"FEN" help:"Largest packet, in minor units."`
+	Amounts        []rain.Money   `placeholder:"FEN" help:"The packets of the split list, in minor units."`
+	WinsPerUser    int            `default:"${wins_per_user}" help:"Packets that one player may win, over all rains."`
+	TapsPerUser    int            `default:"0" help:"Taps that one player may make, over all rains; 0 for no limit."`
+	Shards         int            `default:"${shards}" help:"Parts of the stock, each in its own slot of a Redis Cluster."`
+	ExpiresIn      time.Duration  `default:"${expires_in}" help:"After that time, what is left goes back to the sponsor."`
+	IdempotencyKey string         `placeholder:"KEY" help:"Any text. The same command with the same key again answers what was made the first time."`
+	remote
+}
+
+func (c *campaignCreateCmd) check() []string {
+	faults := c.remote.check()
+	for _, f := range []struct {
+		flag    string
+		missing bool
+	}{{"name", c.Name == ""}, {"sponsor", c.Sponsor == ""}, {"budget", c.Budget == 0}, {"packets", c.Packets == 0}} {
+		if f.missing {
+			faults = append(faults, "--"+f.flag+": required")
+		}
+	}
+	return faults
+}
+
+// Run creates the campaign. What is wrong with it besides a missing value is the server's to say.
+func (c *campaignCreateCmd) Run(app *App) error {
+	spec := rain.Spec{
+		Name: c.Name, Sponsor: c.Sponsor, Budget: c.Budget, Packets: c.Packets, Split: c.Split, Min: c.Min, Max: c.Max,
+		Amounts: c.Amounts, WinsPerUser: c.WinsPerUser, TapsPerUser: c.TapsPerUser, Shards: c.Shards,
+		ExpiresInMS: c.ExpiresIn.Milliseconds(),
+	}
+	return c.talk(func(ctx context.Context, client *operator.Client) error {
+		made, err := client.CreateCampaign(ctx, spec, c.IdempotencyKey)
+		if err != nil {
+			return err
+		}
+		return c.show(app, made, func(t *table) { t.campaign(made) })
+	})
+}
+
+type campaignListCmd struct{ remote }
+
+// Run lists every campaign, page by page.
+func (c *campaignListCmd) Run(app *App) error {
+	return c.talk(func(ctx context.Context, client *operator.Client) error {
+		campaigns := []operator.Campaign{}
+		for one, err := range operator.All(ctx, client.Campaigns) {
+			if err != nil {
+				return err
+			}
+			campaigns = append(campaigns, one)
+		}
+		return c.show(app, campaigns, func(t *table) {
+			t.row("ID", "STATE", "BUDGET", "PACKETS", "RAINS", "CREATED", "SPONSOR", "NAME")
+			for _, one := range campaigns {
+				t.row(one.ID, one.State, one.Budget, one.Packets, len(one.Rains), t.at(one.CreatedAt), one.Sponsor, one.Name)
+			}
+		})
+	})
+}
+
+// oneCampaign are the flags and the argument of the commands about one campaign.
+type oneCampaign struct {
+	Campaign string `arg:"" help:"The campaign's id."`
+	remote
+}
+
+type (
+	campaignShowCmd   struct{ oneCampaign }
+	campaignPauseCmd  struct{ oneCampaign }
+	campaignResumeCmd struct{ oneCampaign }
+	campaignCloseCmd  struct{ oneCampaign }
+)
+
+// Run shows the campaign.
+func (c *campaignShowCmd) Run(app *App) error { return c.do(app, (*operator.Client).Campaign) }
+
+// Run pauses the campaign.
+func (c *campaignPauseCmd) Run(app *App) error { return c.do(app, (*operator.Client).Pause) }
+
+// Run resumes the campaign.
+func (c *campaignResumeCmd) Run(app *App) error { return c.do(app, (*operator.Client).Resume) }
+
+// Run closes the campaign.
+func (c *campaignCloseCmd) Run(app *App) error { return c.do(app, (*operator.Client).CloseCampaign) }
+
+// do makes a request about the campaign and shows the campaign that it answers.
+func (c *oneCampaign) do(app *App, request func(*operator.Client, context.Context, string) (operator.Campaign, error)) error {
+	return c.talk(func(ctx context.Context, client *operator.Client) error {
+		got, err := request(client, ctx, c.Campaign)
+		if err != nil {
+			return err
+		}
+		return c.show(app, got, func(t *table) { t.campaign(got) })
+	})
+}
+
+// campaign shows one campaign and its rains.
+func (t *table) campaign(c operator.Campaign) {
+	size := fmt.Sprintf("%s, each %s", c.Split, c.Min)
+	if c.Max != nil {
+		size += " to " + c.Max.String()
+	} else {
+		size += " or more"
+	}
+	taps := "no limit"
+	if c.TapsPerUser > 0 {
+		taps = strconv.Itoa(c.TapsPerUser)
+	}
+	t.row("campaign", c.ID)
+	t.row("name", c.Name)
+	t.row("state", c.State)
+	t.row("sponsor", c.Sponsor)
+	t.row("budget", c.Budget)
+	t.row("packets", fmt.Sprintf("%d, %s", c.Packets, size))
+	t.row("wins per user", c.WinsPerUser)
+	t.row("taps per user", taps)
+	t.row("shards", c.Shards)
+	t.row("created", t.at(c.CreatedAt))
+	t.row("expires", t.at(c.ExpiresAt))
+	for _, r := range c.Rains {
+		t.row("rain "+r.ID, fmt.Sprintf("%s, %s to %s", r.Phase, t.at(r.StartsAt), t.at(r.EndsAt)))
+	}
+}

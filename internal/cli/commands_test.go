@@ -1,0 +1,240 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"redrain/internal/cli"
+	"redrain/internal/operator"
+	"redrain/rain"
+)
+
+// at makes the environment of somebody who works with a server.
+func (f *fake) at() map[string]string {
+	return map[string]string{"REDRAIN_SERVER": f.URL, "REDRAIN_TOKEN": operatorToken}
+}
+
+func TestCommands(t *testing.T) {
+	tests := map[string]struct {
+		args    string
+		golden  string // of standard output
+		request string // what it changes, "" for nothing
+	}{
+		"create": {
+			args:   "campaign create --name Gala --sponsor acme --budget 1000000 --packets 5000 --max 500 --wins-per-user 2 --shards 3",
+			golden: "campaign.golden",
+			request: `POST /api/v1/campaigns {"name":"Gala","sponsor":"acme","budget":1000000,"packets":5000,"split":"double_mean","min":1,"max":500,` +
+				`"amounts":null,"wins_per_user":2,"taps_per_user":0,"shards":3,"expires_in_ms":86400000}`,
+		},
+		"create a list": {
+			args:   "campaign create --name Gala --sponsor acme --budget 6 --packets 3 --split list --amounts 1,2 --amounts=3 --expires-in 1h --taps-per-user 9 --min 2 --idempotency-key once",
+			golden: "campaign.golden",
+			request: `POST /api/v1/campaigns {"name":"Gala","sponsor":"acme","budget":6,"packets":3,"split":"list","min":2,"max":null,` +
+				`"amounts":[1,2,3],"wins_per_user":1,"taps_per_user":9,"shards":1,"expires_in_ms":3600000} once`,
+		},
+		"list":   {args: "campaign list", golden: "campaigns.golden"},
+		"show":   {args: "campaign show c1", golden: "campaign.golden"},
+		"pause":  {args: "campaign pause c1", golden: "paused.golden", request: "POST /api/v1/campaigns/c1/pause "},
+		"resume": {args: "campaign resume c1", golden: "campaign.golden", request: "POST /api/v1/campaigns/c1/resume "},
+		"close":  {args: "campaign close c1", golden: "closed.golden", request: "POST /api/v1/campaigns/c1/close "},
+		"start": {
+			args: "rain start c1", golden: "rain-coming.golden",
+			request: `POST /api/v1/campaigns/c1/rains {"duration_ms":10000,"drops_per_second":8,"fall_ms":4000,"decoy_percent":0,"pacing":"none"}`,
+		},
+		"start in": {
+			args:   "rain start c1 --starts-in 5s --duration 20s --drops-per-second 40 --fall 2500ms --decoy-percent 10 --pacing even --idempotency-key k",
+			golden: "rain-coming.golden",
+			request: `POST /api/v1/campaigns/c1/rains {"starts_in_ms":5000,"duration_ms":20000,"drops_per_second":40,"fall_ms":2500,` +
+				`"decoy_percent":10,"pacing":"even"} k`,
+		},
+		"start at": {
+			args: "rain start c1 --starts-at 2026-02-17T20:00:00+08:00", golden: "rain-coming.golden",
+			request: `POST /api/v1/campaigns/c1/rains {"starts_at":1771329600000,"duration_ms":10000,"drops_per_second":8,"fall_ms":4000,"decoy_percent":0,"pacing":"none"}`,
+		},
+		"stop":        {args: "rain stop c1 r1", golden: "rain-fallen.golden", request: "POST /api/v1/campaigns/c1/rains/r1/stop "},
+		"stop newest": {args: "rain stop c1", golden: "rain-fallen.golden", request: "POST /api/v1/campaigns/c1/rains/r2/stop "},
+		"reconcile":   {args: "reconcile c1", golden: "reconcile.golden"},
+		"verify":      {args: "verify c1", golden: "verify.golden"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			f := newFake(t)
+			got := run(t, f.at(), strings.Fields(tc.args)...)
+			if got.code != cli.ExitOK || got.stderr != "" {
+				t.Fatalf("exit %d: %s", got.code, got.stderr)
+			}
+			golden(t, tc.golden, got.stdout)
+			var want []string
+			if tc.request != "" {
+				want = []string{tc.request}
+			}
+			if diff := cmp.Diff(want, f.requests); diff != "" {
+				t.Errorf("requests (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// --json must give a program all that the server said.
+func TestJSON(t *testing.T) {
+	f := newFake(t)
+	decode := func(args string, into any) {
+		t.Helper()
+		got := run(t, f.at(), append(strings.Fields(args), "--json")...)
+		if got.code != cli.ExitOK || got.stderr != "" {
+			t.Fatalf("%s: exit %d: %s", args, got.code, got.stderr)
+		}
+		if err := json.Unmarshal([]byte(got.stdout), into); err != nil {
+			t.Fatalf("%s: %v:\n%s", args, err, got.stdout)
+		}
+	}
+	var c operator.Campaign
+	decode("campaign show c1", &c)
+	if diff := cmp.Diff(f.campaign, c); diff != "" {
+		t.Errorf("show: %s", diff)
+	}
+	var all []operator.Campaign
+	decode("campaign list", &all)
+	if len(all) != 2 || all[1].ID != "c2" {
+		t.Errorf("list: %+v", all)
+	}
+	var books operator.Reconciliation
+	decode("reconcile c1", &books)
+	if diff := cmp.Diff(f.books, books); diff != "" {
+		t.Errorf("reconcile: %s", diff)
+	}
+	var verdicts []struct {
+		Rain string `json:"rain"`
+		OK   bool   `json:"ok"`
+		Seed string `json:"seed"`
+	}
+	decode("verify c1", &verdicts)
+	if len(verdicts) != 1 || !verdicts[0].OK || verdicts[0].Seed != seed.Hex() {
+		t.Errorf("verify: %+v", verdicts)
+	}
+}
+
+func TestFailures(t *testing.T) {
+	f := newFake(t)
+	with := func(name, value string) map[string]string {
+		env := f.at()
+		env[name] = value
+		return env
+	}
+	tests := map[string]struct {
+		env  map[string]string
+		args string
+		want string
+	}{
+		"no token":      {with("REDRAIN_TOKEN", ""), "campaign list", "give a valid token: Authorization: Bearer … (unauthorized); give --token or set REDRAIN_TOKEN"},
+		"no campaign":   {f.at(), "campaign show c9", "there is no such campaign (unknown_campaign)"},
+		"no server":     {with("REDRAIN_SERVER", "http://127.0.0.1:1"), "campaign list", "no answer from http://127.0.0.1:1: dial tcp 127.0.0.1:1: connect: connection refused"},
+		"watch nothing": {f.at(), "watch c9", "there is no such campaign (unknown_campaign)"},
+		"unknown rain":  {f.at(), "verify c1 --rain r9", "the campaign has no such rain"},
+		"secret seed":   {f.at(), "verify c1 --rain r2", "rain r2 has not ended: its seed is still secret"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := run(t, tc.env, strings.Fields(tc.args)...)
+			if got.code != cli.ExitFailure || got.stdout != "" || got.stderr != "redrain: "+tc.want+"\n" {
+				t.Errorf("exit %d, output %q, error %q", got.code, got.stdout, got.stderr)
+			}
+		})
+	}
+}
+
+func TestReconcileFails(t *testing.T) {
+	f := newFake(t)
+	f.books.Balanced, f.books.Difference, f.books.Findings = false, -5, []string{"packet 7 is paid to two players"}
+	got := run(t, f.at(), "reconcile", "c1")
+	if want := "redrain: the books of campaign c1 do not balance: the difference is -0.05\n"; got.code != cli.ExitFailure || got.stderr != want {
+		t.Errorf("exit %d, %s", got.code, got.stderr)
+	}
+	golden(t, "reconcile-fails.golden", got.stdout)
+}
+
+func TestVerifyFindsEveryLie(t *testing.T) {
+	lie := func(change func(*operator.Fairness)) func(*fake) {
+		return func(f *fake) {
+			fair := f.fairness["r1"]
+			change(&fair)
+			f.fairness["r1"] = fair
+		}
+	}
+	other := rain.Seed{7}
+	tests := map[string]struct {
+		do   func(*fake)
+		args string
+		want string // part of the output; "" where the rain is good
+	}{
+		"the truth":            {args: "--rain r1"},
+		"a noted commitment":   {args: "--rain r1 --commitment " + strings.ToUpper(seed.Commitment())},
+		"another commitment":   {args: "--rain r1 --commitment " + other.Commitment(), want: "the seed that was revealed gives the commitment " + seed.Commitment()},
+		"another seed":         {do: lie(func(f *operator.Fairness) { f.Seed = other.Hex() }), want: "gives the commitment " + other.Commitment()},
+		"no seed at all":       {do: lie(func(f *operator.Fairness) { f.Seed = "xyz" }), want: "a seed is 64 hexadecimal digits"},
+		"commitment changed":   {do: lie(func(f *operator.Fairness) { f.Commitment = other.Commitment() }), want: "the commitment is now said to be " + other.Commitment()},
+		"both changed":         {do: lie(func(f *operator.Fairness) { f.Commitment, f.Seed = other.Commitment(), other.Hex() }), want: "NOT AS ANNOUNCED"},
+		"digest":               {do: lie(func(f *operator.Fairness) { f.Schedule.Digest = "00" }), want: "the drops have the digest 00"},
+		"drops":                {do: lie(func(f *operator.Fairness) { f.Schedule.Drops++ }), want: "81 drops in 40 waves are claimed, the seed gives 80 in 40"},
+		"fewer decoys":         {do: lie(func(f *operator.Fairness) { f.Schedule.DecoyPercent = 0 }), want: "the schedule is not that of the rain as it was announced"},
+		"another rain's":       {do: lie(func(f *operator.Fairness) { f.Schedule.Rain = "r2" }), want: "the schedule is not that of the rain as it was announced"},
+		"one that never ends":  {do: lie(func(f *operator.Fairness) { f.Schedule.DurationMS = 1 << 60 }), want: "the schedule cannot be that of a rain: duration_ms"},
+		"dense without bounds": {do: lie(func(f *operator.Fairness) { f.Schedule.DropsPerSecond = 1 << 40 }), want: "the schedule cannot be that of a rain: drops_per_second"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			f := newFake(t)
+			if tc.do != nil {
+				tc.do(f)
+			}
+			got := run(t, f.at(), append([]string{"verify", "c1"}, strings.Fields(tc.args)...)...)
+			if tc.want == "" {
+				if got.code != cli.ExitOK || !strings.Contains(got.stdout, "as announced") || got.stderr != "" {
+					t.Errorf("exit %d, %s%s", got.code, got.stdout, got.stderr)
+				}
+				return
+			}
+			if got.code != cli.ExitFailure || !strings.Contains(got.stdout, tc.want) || strings.Contains(got.stdout, "  as announced") ||
+				got.stderr != "redrain: campaign c1: not every rain is what its commitment promised\n" {
+				t.Errorf("exit %d, %s%s", got.code, got.stdout, got.stderr)
+			}
+		})
+	}
+}
+
+func TestVerifyBeforeTheSeedIsRevealed(t *testing.T) {
+	f := newFake(t)
+	fair := f.fairness["r1"]
+	fair.Seed, fair.Schedule.Digest = "", ""
+	f.fairness["r1"] = fair
+	got := run(t, f.at(), "verify", "c1")
+	if want := "redrain: rain r1: its seed is not revealed yet; try again in a second\n"; got.code != cli.ExitFailure || got.stderr != want {
+		t.Errorf("exit %d, %s", got.code, got.stderr)
+	}
+	f.campaign.Rains = f.campaign.Rains[1:]
+	got = run(t, f.at(), "verify", "c1")
+	if want := "redrain: no rain of the campaign has ended yet\n"; got.code != cli.ExitFailure || got.stderr != want {
+		t.Errorf("exit %d, %s", got.code, got.stderr)
+	}
+}
+
+func TestStopWithoutARain(t *testing.T) {
+	f := newFake(t)
+	f.campaign.Rains = nil
+	if got := run(t, f.at(), "rain", "stop", "c1"); got.code != cli.ExitFailure || got.stderr != "redrain: the campaign has no rain\n" {
+		t.Errorf("exit %d, %s", got.code, got.stderr)
+	}
+}
+
+// The server's list of faulty fields becomes a line each.
+func TestRefusedFields(t *testing.T) {
+	f := newFake(t)
+	f.refuse(rain.Invalid{{Field: "budget", Message: "is less than packets × min (5 × 2)"}, {Field: "split", Message: "is one of even"}})
+	got := run(t, f.at(), "campaign", "create", "--name=n", "--sponsor=s", "--budget=9", "--packets=5")
+	if got.code != cli.ExitFailure || got.stderr != "redrain: budget is less than packets × min (5 × 2)\nredrain: split is one of even\n" {
+		t.Errorf("exit %d, %s", got.code, got.stderr)
+	}
+}

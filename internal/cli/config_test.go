@@ -1,0 +1,244 @@
+package cli_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"redrain/internal/cli"
+	"redrain/server"
+)
+
+func TestDefaultsAreTheServers(t *testing.T) {
+	for _, args := range [][]string{nil, {"serve"}} {
+		if diff := cmp.Diff(server.DefaultConfig(), configured(t, nil, args...)); diff != "" {
+			t.Errorf("redrain %v (-want +got):\n%s", args, diff)
+		}
+	}
+}
+
+// everything has another value than the default in every field.
+func everything() server.Config {
+	yes := true
+	return server.Config{
+		Listen: "127.0.0.1:9000", Redis: "r1:6379,r2:6379", NATS: "nats://n:4222", MySQL: "u:p@tcp(m:3306)/redrain",
+		Roles: []string{"gateway", "relay"}, OperatorToken: "op", ViewerToken: "view", JWTSecret: "s3cret", JWKSURL: "https://id.example/keys",
+		Guests: &yes, Confirm: "redis", TapRate: 5, HelloRate: 1.5, GuestRate: 0, MaxConnections: 7, AllowedOrigins: []string{"https://a.example", "*"},
+		PayoutAttempts: 3, Demo: false, DrainTimeout: 5 * time.Second, BackendWait: 90 * time.Second, Namespace: "test",
+	}
+}
+
+var everySetting = map[string]string{
+	"listen": "127.0.0.1:9000", "redis": "r1:6379,r2:6379", "nats": "nats://n:4222", "mysql": "u:p@tcp(m:3306)/redrain",
+	"roles": "gateway,relay", "operator-token": "op", "viewer-token": "view", "jwt-secret": "s3cret", "jwks-url": "https://id.example/keys",
+	"guests": "true", "confirm": "redis", "tap-rate": "5", "hello-rate": "1.5", "guest-rate": "0", "max-connections": "7",
+	"allowed-origins": "https://a.example, *", "payout-attempts": "3", "demo": "false", "drain-timeout": "5s", "backend-wait": "1m30s",
+	"namespace": "test",
+}
+
+// Every field of the configuration can be set in each of the three ways.
+func TestEverySettingFromEverySource(t *testing.T) {
+	want := everything()
+	v := reflect.ValueOf(want)
+	if v.NumField() != len(everySetting) {
+		t.Errorf("the configuration has %d fields, this test knows %d", v.NumField(), len(everySetting))
+	}
+	var args []string
+	env, file := map[string]string{}, strings.Builder{}
+	for name, text := range everySetting {
+		args = append(args, "--"+name+"="+text)
+		env["REDRAIN_"+strings.ToUpper(strings.ReplaceAll(name, "-", "_"))] = text
+		file.WriteString(name + ": '" + text + "'\n")
+	}
+	name := writeFile(t, file.String())
+	for source, got := range map[string]server.Config{
+		"flags":          configured(t, nil, args...),
+		"environment":    configured(t, env),
+		"file":           configured(t, nil, "--config", name),
+		"file by name":   configured(t, map[string]string{"REDRAIN_CONFIG": name}, "serve"),
+		"flags of serve": configured(t, nil, append([]string{"serve"}, args...)...),
+	} {
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", source, diff)
+		}
+	}
+}
+
+func TestPrecedence(t *testing.T) {
+	file := writeFile(t, "tap-rate: 1\nhello-rate: 1\nguest-rate: 1\nguests: false\n")
+	env := map[string]string{"REDRAIN_HELLO_RATE": "2", "REDRAIN_GUEST_RATE": "2", "REDRAIN_GUESTS": "true", "REDRAIN_LISTEN": ""}
+	got := configured(t, env, "--config="+file, "--guest-rate=3", "--no-guests")
+	if got.TapRate != 1 || got.HelloRate != 2 || got.GuestRate != 3 || got.Guests == nil || *got.Guests {
+		t.Errorf("file 1, environment 2, flag 3: %v %v %v, guests %v", got.TapRate, got.HelloRate, got.GuestRate, got.Guests)
+	}
+	if got.Listen != ":8080" {
+		t.Errorf("a variable set to nothing is taken: %q", got.Listen)
+	}
+	other := writeFile(t, "tap-rate: 9\n")
+	if got := configured(t, map[string]string{"REDRAIN_CONFIG": file}, "--config", other); got.TapRate != 9 {
+		t.Errorf("--config gives way to its variable")
+	}
+}
+
+func TestYAMLForms(t *testing.T) {
+	file := writeFile(t, "# a comment\nroles: [gateway, settle]\nallowed-origins:\n  - https://a.example\n  - https://b.example\n"+
+		"demo: off\njwt-secret: 0123\noperator-token: \"on\"\ndrain-timeout: 1m\nredis: \"\"\nserver: http://elsewhere\n")
+	got := configured(t, nil, "--config", file)
+	want := server.DefaultConfig()
+	want.Roles, want.AllowedOrigins = []string{"gateway", "settle"}, []string{"https://a.example", "https://b.example"}
+	want.Demo, want.JWTSecret, want.OperatorToken, want.DrainTimeout = false, "0123", "on", time.Minute
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for _, empty := range []string{"", "# nothing\n", "---\n"} {
+		if diff := cmp.Diff(server.DefaultConfig(), configured(t, nil, "--config", writeFile(t, empty))); diff != "" {
+			t.Errorf("%q: %s", empty, diff)
+		}
+	}
+}
+
+func TestBoolForms(t *testing.T) {
+	for arg, want := range map[string]bool{
+		"--demo": true, "--demo=true": true, "--demo=false": false, "--no-demo": false, "--demo=0": false, "--no-demo=false": true,
+	} {
+		if got := configured(t, nil, arg); got.Demo != want {
+			t.Errorf("%s: %v", arg, got.Demo)
+		}
+	}
+	for arg, want := range map[string]bool{"--guests": true, "--no-guests": false, "--guests=no": false} {
+		if got := configured(t, nil, arg); got.Guests == nil || *got.Guests != want {
+			t.Errorf("%s: %v", arg, got.Guests)
+		}
+	}
+}
+
+// Faults are all told at once, a line each, with where they come from, and nothing is started.
+func TestFaults(t *testing.T) {
+	tests := map[string]struct {
+		args string
+		env  map[string]string
+		file string
+		want []string
+	}{
+		"of every source": {
+			args: "--bogus x --tap-rate=many --max-connections 99999999999999999999 --drain-timeout 30 --demo=maybe --listen nope --also=1",
+			env:  map[string]string{"REDRAIN_HELLO_RATE": "NaN", "REDRAIN_LOG_LEVEL": "loud", "REDRAIN_LOG_FORMAT": "xml"},
+			file: "tap-rate: 3\nguest-rate: fast\ncolour: red\npayout-attempts: [1, 2]\nbackend-wait:\n",
+			want: []string{
+				"unknown flag --bogus", "unknown flag --also",
+				`FILE line 5: "backend-wait" has no value`, `FILE line 3: there is no setting "colour"`,
+				`--tap-rate: "many" is not a whole number`,
+				`--max-connections: "99999999999999999999" is not a whole number that fits`,
+				`--drain-timeout: "30" is not a duration such as 30s or 1h30m`,
+				`--demo: "maybe" is not true or false`,
+				`--hello-rate: "NaN" is not a number (from REDRAIN_HELLO_RATE)`,
+				`--guest-rate: "fast" is not a number (from FILE line 2)`,
+				`--payout-attempts: "1,2" is not a whole number (from FILE line 4)`,
+				`--log-level: "loud" is not one of debug, info, warn, error (from REDRAIN_LOG_LEVEL)`,
+				`--listen "nope": give host:port, for example :8080`,
+				`--log-format: "xml" is not text or json`,
+			},
+		},
+		"of the server's own": {
+			args: "--redis r:1 --confirm replica --tap-rate -5",
+			want: []string{
+				"--operator-token: required with real back ends",
+				"--jwt-secret or --jwks-url: one is required with real back ends, to verify players' tokens on every node",
+				"--confirm replica: this version can only do --confirm redis",
+				"--tap-rate, --hello-rate and --guest-rate: give 0 (no limit) or more",
+			},
+		},
+		"data-dir": {
+			args: "--data-dir /var/lib/redrain",
+			want: []string{"--data-dir: this version cannot keep the stand-ins' data on disk yet; leave it out, or use real back ends"},
+		},
+		"data-dir by environment": {
+			env:  map[string]string{"REDRAIN_DATA_DIR": "x"},
+			want: []string{"--data-dir: this version cannot keep the stand-ins' data on disk yet; leave it out, or use real back ends"},
+		},
+		"values missing":       {args: "--redis --nats", want: []string{"--redis: needs a value", "--nats: needs a value"}},
+		"value missing":        {args: "--listen", want: []string{"--listen: needs a value"}},
+		"almost a flag":        {args: "--lisen=:1", want: []string{`unknown flag --lisen, did you mean "--listen"?`}},
+		"short flags":          {args: "-xyz", want: []string{`unknown flag -x, did you mean "-h"?`}},
+		"no such command":      {args: "rains stop c1", want: []string{`there is no command "rains"; see redrain --help`}},
+		"half a command":       {args: "rain", want: []string{`expected one of "start", "stop"`}},
+		"no campaign":          {args: "watch", want: []string{`expected "<campaign>"`}},
+		"an argument too many": {args: "serve now", want: []string{"unexpected argument now"}},
+		"two too many":         {args: "reconcile c1 c2 --bogus", want: []string{"unexpected argument c2", "unknown flag --bogus"}},
+		"a flag of another":    {args: "serve --user u1", want: []string{"unknown flag --user"}},
+		"a flag of the wrong":  {args: "--listen=:1 watch c1", want: []string{`flag --listen applies to the default command "serve", not "watch"`}},
+		"key twice":            {file: "demo: true\ndemo: false\n", want: []string{`FILE line 2: "demo" is there twice`}},
+		"key of nothing":       {file: "config: other.yml\nhelp: true\n", want: []string{`FILE line 1: there is no setting "config"`, `FILE line 2: there is no setting "help"`}},
+		"nested":               {file: "redis:\n  addr: r:1\nroles: [[gateway]]\n", want: []string{`FILE line 1: "redis" holds more than a plain value`, `FILE line 3: "roles" holds more than plain values`}},
+		"not a mapping":        {file: "- demo\n", want: []string{`FILE: the file is not a list of settings, one "name: value" on each line`}},
+		"not YAML":             {file: "a: b: c\n", want: []string{"FILE: yaml: mapping values are not allowed in this context"}},
+		"two documents":        {file: "demo: true\n---\ndemo: false\n", want: []string{"FILE: only one YAML document is read"}},
+		"no such file":         {args: "--config /no/such.yml --tap-rate=x", want: []string{"--config /no/such.yml: no such file or directory", `--tap-rate: "x" is not a whole number`}},
+		"server":               {args: "watch c1 --server localhost", want: []string{"--server: the server's address is not like http://host:port"}},
+		"create": {args: "campaign create --min=-1x --server=x", want: []string{
+			`--min: "-1x" is not a whole number`, "--server: the server's address is not like http://host:port",
+			"--name: required", "--sponsor: required", "--budget: required", "--packets: required"}},
+		"amounts": {args: "campaign create --name=n --sponsor=s --budget=1 --packets=1 --amounts=1,x", want: []string{`--amounts: "x" is not a whole number`}},
+		"start": {args: "rain start c1 --starts-at noon --duration=x", want: []string{
+			`--starts-at: "noon" is not a time such as 2026-02-17T20:00:00+08:00, or Unix milliseconds`, `--duration: "x" is not a duration such as 30s or 1h30m`}},
+		"two starts": {args: "rain start c1 --starts-at 1 --starts-in 3s", want: []string{"--starts-in and --starts-at: give one of them"}},
+		"token":      {args: "token --ttl=0s", want: []string{"--user: required", "--jwt-secret: required, the same as the server's", "--ttl: give a duration above zero, for example 24h"}},
+		"commitment": {args: "verify c1 --commitment ab", want: []string{"--commitment: belongs to one rain; say which with --rain"}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			args := strings.Fields(tc.args)
+			file := ""
+			if tc.file != "" {
+				file = writeFile(t, tc.file)
+				args = append(args, "--config", file)
+			}
+			got := run(t, tc.env, args...)
+			if got.code != cli.ExitUsage || got.stdout != "" {
+				t.Errorf("exit %d, output %q", got.code, got.stdout)
+			}
+			var want []string
+			for _, w := range tc.want {
+				want = append(want, "redrain: "+strings.ReplaceAll(w, "FILE", file))
+			}
+			if diff := cmp.Diff(want, lines(got.stderr)); diff != "" {
+				t.Errorf("faults (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Whatever is wrong and whatever is asked, a secret is not printed.
+func TestSecretsAreNotPrinted(t *testing.T) {
+	const secret = "hunter2"
+	env := map[string]string{"REDRAIN_JWT_SECRET": secret, "REDRAIN_OPERATOR_TOKEN": secret, "REDRAIN_TOKEN": secret}
+	file := writeFile(t, "viewer-token: "+secret+"\nmysql: "+secret+"\nredis: redis://:"+secret+"@r:1\nnope: "+secret+"\n")
+	for _, args := range [][]string{
+		{"--help"}, {"serve", "--help"}, {"token", "--help"}, {"watch", "--help"},
+		{"--config", file, "--tap-rate=x"}, {"--jwt-sekret=" + secret}, {"--redis", "r:1", "--jwt-secret", secret},
+		{"--viewer-token", secret, "--mysql=" + secret}, {"token", "--user=", "--jwt-secret=" + secret},
+		{"watch", "c1", "--server", "http://:" + secret + "@127.0.0.1:1"},
+		{"watch", "c1", "--server", "ftp://:" + secret + "@127.0.0.1:1"},
+	} {
+		got := run(t, env, args...)
+		if strings.Contains(got.stdout+got.stderr, secret) {
+			t.Errorf("redrain %v:\n%s%s", args, got.stdout, got.stderr)
+		}
+	}
+}
+
+func TestHelp(t *testing.T) {
+	t.Setenv("COLUMNS", "110") // kong asks the real environment
+	for name, args := range map[string][]string{
+		"help.golden": {"--help"}, "help-serve.golden": {"serve", "-h"}, "help-campaign-create.golden": {"campaign", "create", "--help"},
+	} {
+		got := run(t, nil, args...)
+		if got.code != cli.ExitOK || got.stderr != "" {
+			t.Errorf("%v: exit %d, %s", args, got.code, got.stderr)
+		}
+		golden(t, name, got.stdout)
+	}
+}

@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+)
+
+// decoder turns the text of a setting into its value. A text that it cannot read is noted and the
+// default put in its place, so that parsing goes on and no second fault comes of the first.
+type decoder struct {
+	origin func(flag string) string // where a value came from, "" for the command line
+	faults []string
+}
+
+// Apply registers the decoder for all kinds of values in the grammar.
+func (d *decoder) Apply(k *kong.Kong) error {
+	options := []kong.Option{
+		kong.TypeMapper(reflect.TypeFor[time.Duration](), d),
+		kong.TypeMapper(reflect.TypeFor[time.Time](), d),
+		kong.TypeMapper(reflect.TypeFor[slog.Level](), d),
+	}
+	for _, kind := range []reflect.Kind{reflect.String, reflect.Int, reflect.Int64, reflect.Float64, reflect.Bool, reflect.Slice} {
+		options = append(options, kong.KindMapper(kind, d))
+	}
+	for _, o := range options {
+		if err := o.Apply(k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Decode reads the next value into target.
+func (d *decoder) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
+	next := ctx.Scan.Peek()
+	if target.Kind() == reflect.Bool && next.Type != kong.FlagValueToken {
+		target.SetBool(true) // --demo
+		return nil
+	}
+	if !next.IsValue() && !negative(next) {
+		return d.refuse(ctx.Value, target, "needs a value")
+	}
+	if err := setText(target, fmt.Sprint(ctx.Scan.Pop().Value)); err != nil {
+		return d.refuse(ctx.Value, target, err.Error())
+	}
+	return nil
+}
+
+// negative tells whether what looks like a flag is a number: "--min -5" gets the message about -5 that it deserves.
+func negative(t kong.Token) bool {
+	text, ok := t.Value.(string)
+	return ok && t.Type == kong.UntypedToken && len(text) > 1 && text[0] == '-' && text[1] >= '0' && text[1] <= '9'
+}
+
+// refuse notes a fault and puts the default in place.
+func (d *decoder) refuse(v *kong.Value, target reflect.Value, text string) error {
+	d.fault(v, text)
+	if !v.HasDefault {
+		return nil
+	}
+	return setText(target, v.Default)
+}
+
+func (d *decoder) fault(v *kong.Value, text string) {
+	from := ""
+	if v.Flag == nil {
+		d.faults = append(d.faults, "<"+v.Name+"> "+text)
+		return
+	}
+	if o := d.origin(v.Name); o != "" {
+		from = " (from " + o + ")"
+	}
+	d.faults = append(d.faults, "--"+v.Name+": "+text+from)
+}
+
+// setText reads a text by the type of what it is for.
+func setText(target reflect.Value, text string) error {
+	switch p := target.Addr().Interface().(type) {
+	case *time.Duration:
+		return into(p, text, time.ParseDuration, "is not a duration such as 30s or 1h30m")
+	case *time.Time:
+		return into(p, text, parseTime, "is not a time such as 2026-02-17T20:00:00+08:00, or Unix milliseconds")
+	case *slog.Level:
+		return into(p, text, parseLevel, "is not one of debug, info, warn, error")
+	case *bool:
+		return into(p, text, parseBool, "is not true or false")
+	case *string:
+		*p = text
+		return nil
+	}
+	switch target.Kind() {
+	case reflect.String:
+		target.SetString(text)
+		return nil
+	case reflect.Int, reflect.Int64:
+		n, err := strconv.ParseInt(text, 10, target.Type().Bits())
+		if err != nil {
+			return fmt.Errorf("%q is not a whole number%s", text, outOfRange(err))
+		}
+		target.SetInt(n)
+		return nil
+	case reflect.Float64:
+		f, err := strconv.ParseFloat(text, 64)
+		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
+			return fmt.Errorf("%q is not a number", text)
+		}
+		target.SetFloat(f)
+		return nil
+	case reflect.Slice:
+		return setList(target, text)
+	default:
+		return fmt.Errorf("a value of type %s cannot be read", target.Type())
+	}
+}
+
+func into[T any](p *T, text string, parse func(string) (T, error), fault string) error {
+	v, err := parse(text)
+	if err != nil {
+		return fmt.Errorf("%q %s", text, fault)
+	}
+	*p = v
+	return nil
+}
+
+func outOfRange(err error) string {
+	if errors.Is(err, strconv.ErrRange) {
+		return " that fits"
+	}
+	return ""
+}
+
+// setList reads a list with commas. The same flag given again adds to it.
+func setList(target reflect.Value, text string) error {
+	for part := range strings.SplitSeq(text, ",") {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		element := reflect.New(target.Type().Elem()).Elem()
+		if err := setText(element, part); err != nil {
+			return err
+		}
+		target.Set(reflect.Append(target, element))
+	}
+	return nil
+}
+
+func parseBool(text string) (bool, error) {
+	switch strings.ToLower(text) {
+	case "true", "yes", "on", "1":
+		return true, nil
+	case "false", "no", "off", "0":
+		return false, nil
+	default:
+		return false, strconv.ErrSyntax
+	}
+}
+
+func parseLevel(text string) (slog.Level, error) {
+	for _, level := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
+		if strings.EqualFold(text, level.String()) {
+			return level, nil
+		}
+	}
+	return 0, strconv.ErrSyntax
+}
+
+func parseTime(text string) (time.Time, error) {
+	if ms, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return time.UnixMilli(ms), nil
+	}
+	return time.Parse(time.RFC3339, text)
+}

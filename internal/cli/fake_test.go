@@ -1,0 +1,152 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+
+	"redrain/internal/operator"
+	"redrain/internal/wire"
+	"redrain/rain"
+)
+
+// fake is a server that speaks as much of the contract as the commands need. Its answers are fixed, but for what the
+// test changes under mu.
+type fake struct {
+	*httptest.Server
+	mu       sync.Mutex
+	campaign operator.Campaign
+	stats    operator.Stats
+	books    operator.Reconciliation
+	fairness map[string]operator.Fairness
+	looks    int                                              // how often the stats were asked for
+	look     func(f *fake, w http.ResponseWriter) (done bool) // before an answer of the stats, with mu held
+	requests []string                                         // method, path and body of what is not a GET
+}
+
+const operatorToken = "op-token"
+
+// theDay is 2026-02-17 12:00 UTC.
+const theDay = 1_771_329_600_000
+
+var seed = rain.Seed{1, 2, 3}
+
+func newFake(t *testing.T) *fake {
+	t.Helper()
+	fallen := rain.Rain{
+		ID: "r1", Campaign: "c1", StartsAt: theDay, DurationMS: 10_000, DropsPerSecond: 8, FallMS: 4_000, DecoyPercent: 10,
+		Pacing: rain.PacingNone, FirstWave: 0, Seed: seed,
+	}
+	coming := fallen
+	coming.ID, coming.StartsAt, coming.FirstWave, coming.Seed = "r2", theDay+3_600_000, fallen.Waves(), rain.Seed{9}
+	now := int64(theDay + 60_000)
+	most := rain.Money(500)
+	f := &fake{
+		campaign: operator.Campaign{
+			ID: "c1", State: "ready", CreatedAt: theDay - 60_000, ExpiresAt: theDay + 86_400_000, Revision: 4,
+			Spec: rain.Spec{
+				Name: "春节\x1b[31m gala", Sponsor: "acme", Budget: 1_000_000, Packets: 5_000, Split: rain.DoubleMean, Min: 1, Max: &most,
+				WinsPerUser: 2, Shards: 3, ExpiresInMS: 86_400_000,
+			},
+			Rains: []wire.Rain{*wire.RainOf(&fallen, now, false), *wire.RainOf(&coming, now, false)},
+		},
+		stats:    operator.Stats{Online: 312, Taps: 10_233, Won: 20, Stock: 4_980, Paid: 18, AmountWon: 4_100, AmountPaid: 3_900, AmountLeft: 995_900, GrabsPerSecond: 120.25},
+		books:    operator.Reconciliation{Funded: 1_000_000, Paid: 3_900, Stock: 995_900, Unsettled: 200, Balanced: true},
+		fairness: map[string]operator.Fairness{"r1": fairnessOf(fallen), "r2": {Commitment: coming.Seed.Commitment()}},
+	}
+	f.Server = httptest.NewServer(f.handler())
+	t.Cleanup(f.Close)
+	return f
+}
+
+func fairnessOf(r rain.Rain) operator.Fairness {
+	return operator.Fairness{Commitment: r.Seed.Commitment(), Seed: r.Seed.Hex(), Schedule: operator.Schedule{
+		Rain: r.ID, Campaign: r.Campaign, StartsAt: r.StartsAt, DurationMS: r.DurationMS, DropsPerSecond: r.DropsPerSecond,
+		FallMS: r.FallMS, DecoyPercent: r.DecoyPercent, Pacing: r.Pacing, FirstWave: r.FirstWave,
+		Waves: r.Waves(), Drops: r.Drops(), Digest: r.Digest(),
+	}}
+}
+
+func (f *fake) handler() http.Handler {
+	mux := http.NewServeMux()
+	for pattern, answer := range map[string]func(w http.ResponseWriter, r *http.Request) any{
+		"GET /api/v1/campaigns": func(_ http.ResponseWriter, r *http.Request) any {
+			if r.URL.Query().Get("cursor") == "" {
+				return operator.List[operator.Campaign]{Items: []operator.Campaign{f.campaign}, Next: "c1"}
+			}
+			other := f.campaign
+			other.ID, other.Name, other.State, other.Rains = "c2", "Gala", "closed", nil
+			return operator.List[operator.Campaign]{Items: []operator.Campaign{other}}
+		},
+		"POST /api/v1/campaigns":                         func(http.ResponseWriter, *http.Request) any { return f.campaign },
+		"GET /api/v1/campaigns/c1":                       func(http.ResponseWriter, *http.Request) any { return f.campaign },
+		"POST /api/v1/campaigns/c1/{command}":            func(_ http.ResponseWriter, r *http.Request) any { return f.command(r.PathValue("command")) },
+		"POST /api/v1/campaigns/c1/rains":                func(http.ResponseWriter, *http.Request) any { return f.campaign.Rains[1] },
+		"POST /api/v1/campaigns/c1/rains/{rain}/stop":    func(http.ResponseWriter, *http.Request) any { return f.campaign.Rains[0] },
+		"GET /api/v1/campaigns/c1/stats":                 f.answerStats,
+		"GET /api/v1/campaigns/c1/reconciliation":        func(http.ResponseWriter, *http.Request) any { return f.books },
+		"GET /api/v1/campaigns/c1/rains/{rain}/fairness": func(_ http.ResponseWriter, r *http.Request) any { return f.fairness[r.PathValue("rain")] },
+	} {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			if r.Header.Get("Authorization") != "Bearer "+operatorToken {
+				refuse(w, http.StatusUnauthorized, "unauthorized", "give a valid token: Authorization: Bearer …")
+				return
+			}
+			f.note(r)
+			if a := answer(w, r); a != nil {
+				_ = json.NewEncoder(w).Encode(a)
+			}
+		})
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		refuse(w, http.StatusNotFound, "unknown_campaign", "there is no such campaign")
+	})
+	return mux
+}
+
+func refuse(w http.ResponseWriter, status int, code, detail string) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]string{"code": code, "detail": detail})
+}
+
+// note remembers a request that changes something.
+func (f *fake) note(r *http.Request) {
+	if r.Method == http.MethodGet {
+		return
+	}
+	var body json.RawMessage
+	_ = json.NewDecoder(r.Body).Decode(&body)
+	line := fmt.Sprintf("%s %s %s", r.Method, r.URL.Path, body)
+	if key := r.Header.Get("Idempotency-Key"); key != "" {
+		line += " " + key
+	}
+	f.requests = append(f.requests, line)
+}
+
+func (f *fake) command(name string) any {
+	c := f.campaign
+	c.State = map[string]string{"pause": "paused", "resume": "ready", "close": "closed"}[name]
+	return c
+}
+
+func (f *fake) answerStats(w http.ResponseWriter, _ *http.Request) any {
+	f.looks++
+	if f.look != nil && f.look(f, w) {
+		return nil
+	}
+	return f.stats
+}
+
+// refuse makes the server refuse to create anything, with the fields' faults.
+func (f *fake) refuse(faults rain.Invalid) {
+	f.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusUnprocessableEntity)
+		_ = json.NewEncoder(w).Encode(map[string]any{"code": "invalid", "detail": "the request makes no sense", "errors": faults})
+	})
+}

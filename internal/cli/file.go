@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// file is a configuration file: a flat YAML mapping from a flag's name to its value. Values are kept as they
+// are written, so that the file and the command line mean the same by the same text.
+type file struct {
+	name   string
+	keys   []string // in the order of the file
+	values map[string]fileValue
+	lines  map[string]int
+}
+
+// fileValue is a scalar's text, or the elements of a list with commas between them.
+type fileValue struct{ text string }
+
+// where names the place of a key.
+func (f *file) where(key string) string { return fmt.Sprintf("%s line %d", f.name, f.lines[key]) }
+
+// readFile reads a file and returns it as far as it could be read, with its faults.
+func readFile(name string) (*file, []string) {
+	f := &file{name: name, values: make(map[string]fileValue), lines: make(map[string]int)}
+	data, err := os.ReadFile(name) //nolint:gosec // the operator's own choice
+	if err != nil {
+		if p, ok := errors.AsType[*fs.PathError](err); ok {
+			err = p.Err // without the name, which is said anyway
+		}
+		return f, []string{fmt.Sprintf("--config %s: %v", name, err)}
+	}
+	faults := f.parse(data)
+	return f, faults
+}
+
+func (f *file) parse(data []byte) []string {
+	d := yaml.NewDecoder(bytes.NewReader(data))
+	var document yaml.Node
+	if err := d.Decode(&document); errors.Is(err, io.EOF) {
+		return nil // empty
+	} else if err != nil {
+		return []string{fmt.Sprintf("%s: %v", f.name, err)}
+	}
+	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return []string{f.name + ": only one YAML document is read"}
+	}
+	if document.Kind != yaml.DocumentNode || len(document.Content) != 1 {
+		return nil
+	}
+	root := document.Content[0]
+	if root.Kind == yaml.ScalarNode && root.Tag == "!!null" {
+		return nil // nothing but comments
+	}
+	if root.Kind != yaml.MappingNode {
+		return []string{f.name + ": the file is not a list of settings, one \"name: value\" on each line"}
+	}
+	var faults []string
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		if fault := f.add(root.Content[i], root.Content[i+1]); fault != "" {
+			faults = append(faults, fault)
+		}
+	}
+	return faults
+}
+
+func (f *file) add(key, value *yaml.Node) (fault string) {
+	if _, twice := f.lines[key.Value]; twice {
+		return fmt.Sprintf("%s line %d: %q is there twice", f.name, key.Line, key.Value)
+	}
+	f.keys = append(f.keys, key.Value)
+	f.lines[key.Value] = key.Line
+	text, err := nodeText(value)
+	if err != nil {
+		return fmt.Sprintf("%s line %d: %q %v", f.name, key.Line, key.Value, err)
+	}
+	f.values[key.Value] = fileValue{text}
+	return ""
+}
+
+func nodeText(n *yaml.Node) (string, error) {
+	switch n.Kind {
+	case yaml.AliasNode:
+		return nodeText(n.Alias)
+	case yaml.ScalarNode:
+		if n.Tag == "!!null" {
+			return "", errors.New("has no value")
+		}
+		return n.Value, nil
+	case yaml.SequenceNode:
+		parts := make([]string, len(n.Content))
+		for i, element := range n.Content {
+			if element.Kind != yaml.ScalarNode {
+				return "", errors.New("holds more than plain values")
+			}
+			parts[i] = element.Value
+		}
+		return strings.Join(parts, ","), nil
+	default:
+		return "", errors.New("holds more than a plain value")
+	}
+}

@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"maps"
+	"strconv"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"redrain/rain"
+	"redrain/server"
+)
+
+// grammar is the command line: each field is a command, each field of a command a flag or an argument.
+type grammar struct {
+	Config string `help:"Read settings from a YAML file. Its keys are the flags' names." placeholder:"FILE"`
+
+	Serve    serveCmd `cmd:"" default:"withargs" help:"Run the server. This is what redrain does without a command."`
+	Campaign struct {
+		Create campaignCreateCmd `cmd:"" help:"Fund a campaign from its sponsor and stock its packets."`
+		List   campaignListCmd   `cmd:"" help:"List the campaigns."`
+		Show   campaignShowCmd   `cmd:"" help:"Show a campaign and its rains."`
+		Pause  campaignPauseCmd  `cmd:"" help:"Refuse all taps until resume."`
+		Resume campaignResumeCmd `cmd:"" help:"Undo pause."`
+		Close  campaignCloseCmd  `cmd:"" help:"End a campaign for good. What is left goes back to the sponsor."`
+	} `cmd:"" help:"Create and steer campaigns."`
+	Rain struct {
+		Start rainStartCmd `cmd:"" help:"Let a rain fall."`
+		Stop  rainStopCmd  `cmd:"" help:"End a rain now."`
+	} `cmd:"" help:"Start and stop rains."`
+	Watch     watchCmd     `cmd:"" help:"Show a campaign's live figures, once a second, until it is over."`
+	Reconcile reconcileCmd `cmd:"" help:"Account for every cent of a campaign. Exit 0 where the books balance, 1 where not."`
+	Verify    verifyCmd    `cmd:"" help:"Recompute finished rains from their revealed seeds. Exit 0 where they fell as announced, 1 where not."`
+	Token     tokenCmd     `cmd:"" help:"Mint a player's token."`
+	Version   versionCmd   `cmd:"" help:"Show the version."`
+}
+
+// command is what can be carried out.
+type command interface {
+	// check returns the faults of the settings that can be seen without doing anything, one line each.
+	check() []string
+	Run(app *App) error
+}
+
+const description = "Red packet rain (红包雨): packets fall on every player's screen at once, " +
+	"and a fixed budget of real money is handed out exactly. Every flag has an environment variable, REDRAIN_ and its name " +
+	"in capitals, and a key in the file of --config; flag over environment over file."
+
+// defaults are the ${…} of the grammar's tags, so that a default stands in one place only.
+func defaults() kong.Vars {
+	vars := kong.Vars{}
+	maps.Copy(vars, serveDefaults(server.DefaultConfig()))
+	maps.Copy(vars, rainDefaults(rain.DefaultRain()))
+	maps.Copy(vars, campaignDefaults(rain.DefaultSpec()))
+	return vars
+}
+
+func serveDefaults(c server.Config) kong.Vars {
+	return kong.Vars{
+		"listen": c.Listen, "roles": strings.Join(c.Roles, ","), "confirm": c.Confirm, "namespace": c.Namespace,
+		"tap_rate": strconv.Itoa(c.TapRate), "max_connections": strconv.Itoa(c.MaxConnections),
+		"payout_attempts": strconv.Itoa(c.PayoutAttempts), "demo": strconv.FormatBool(c.Demo),
+		"hello_rate": decimal(c.HelloRate), "guest_rate": decimal(c.GuestRate),
+		"drain_timeout": c.DrainTimeout.String(), "backend_wait": c.BackendWait.String(),
+	}
+}
+
+func rainDefaults(r rain.RainSpec) kong.Vars {
+	return kong.Vars{
+		"duration": millis(r.DurationMS).String(), "drops_per_second": strconv.Itoa(r.DropsPerSecond),
+		"fall": millis(r.FallMS).String(), "decoy_percent": strconv.Itoa(r.DecoyPercent), "pacing": string(r.Pacing),
+		"starts_in": millis(rain.DefaultStartsInMS).String(),
+	}
+}
+
+func campaignDefaults(s rain.Spec) kong.Vars {
+	return kong.Vars{
+		"split": string(s.Split), "min": strconv.FormatInt(int64(s.Min), 10), "shards": strconv.Itoa(s.Shards),
+		"wins_per_user": strconv.Itoa(s.WinsPerUser), "expires_in": millis(s.ExpiresInMS).String(),
+	}
+}
+
+func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }

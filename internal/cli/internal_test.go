@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"bytes"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"time"
+
+	"redrain/internal/operator"
+	"redrain/internal/wire"
+	"redrain/rain"
+)
+
+// A terminal is what a test does not have, so its drawing is tested from inside.
+func TestRedrawn(t *testing.T) {
+	var screen bytes.Buffer
+	show := redrawn(&App{Stdout: &screen, Location: time.UTC})
+	g := glance{At: 1_771_329_600_000, Campaign: "c1", State: "ready", name: "\x1b[2J", Stats: operator.Stats{Won: 7, AmountWon: 88}}
+	if err := show(g); err != nil {
+		t.Fatal(err)
+	}
+	first := screen.String()
+	if strings.Contains(first, "\x1b[2J") || strings.Contains(first, "A\x1b") || !strings.Contains(first, "no rain yet") || !strings.Contains(first, "0.88") {
+		t.Errorf("first: %q", first)
+	}
+	screen.Reset()
+	g.Rain = &wire.Rain{ID: "r1", Phase: rain.PhaseFalling}
+	if err := show(g); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(first, "\n"); !strings.HasPrefix(screen.String(), "\x1b["+string(rune('0'+n))+"A") || strings.Count(screen.String(), "\n") != n {
+		t.Errorf("the second does not cover the first: %q", screen.String())
+	}
+}
+
+func TestReadBuild(t *testing.T) {
+	info := &debug.BuildInfo{GoVersion: "go1.26", Main: debug.Module{Version: "v1.2.3"}, Settings: []debug.BuildSetting{
+		{Key: "vcs.revision", Value: "abc"}, {Key: "vcs.modified", Value: "true"}, {Key: "CGO_ENABLED", Value: "0"},
+	}}
+	if got, want := readBuild(info, true), (build{Version: "v1.2.3", Revision: "abc", Modified: true, Go: "go1.26"}); got != want {
+		t.Errorf("%+v", got)
+	}
+	if got := readBuild(&debug.BuildInfo{}, true); got.Version != "(devel)" {
+		t.Errorf("%+v", got)
+	}
+	if got := readBuild(nil, false); got.Version != "unknown" {
+		t.Errorf("%+v", got)
+	}
+}

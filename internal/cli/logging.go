@@ -1,0 +1,22 @@
+package cli
+
+import "log/slog"
+
+// The forms of the log. The empty one chooses by who reads.
+const (
+	logText = "text"
+	logJSON = "json"
+)
+
+func validLogFormat(format string) bool {
+	return format == "" || format == logText || format == logJSON
+}
+
+// newLogger writes to standard error.
+func (a *App) newLogger(format string, level slog.Level) *slog.Logger {
+	o := &slog.HandlerOptions{Level: level}
+	if format == logText || (format == "" && a.terminal(a.Stderr)) {
+		return slog.New(slog.NewTextHandler(a.Stderr, o))
+	}
+	return slog.New(slog.NewJSONHandler(a.Stderr, o))
+}

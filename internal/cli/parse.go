@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// parse reads a command line and all settings. It returns the command to carry out, or every fault found, or neither where help
+// was asked for and has been printed.
+//
+// kong stops at the first argument that it does not know. So parsing is repeated without it, and goes on to find
+// what else is wrong.
+func (a *App) parse(args []string) (command, []string) {
+	var faults []string
+	skipped := -1 // where the last unknown flag stood
+	for {
+		p, err := a.attempt(args)
+		if p.helped {
+			return nil, nil
+		}
+		text, unknown := "", false
+		if err != nil {
+			text = err.Error()
+			unknown = strings.HasPrefix(text, "unknown flag ") || strings.HasPrefix(text, "unexpected argument ")
+		}
+		if !unknown {
+			return p.finish(faults, text)
+		}
+		at := offender(args, text)
+		if at < 0 {
+			return nil, append(faults, text)
+		}
+		switch {
+		case strings.HasPrefix(text, "unknown flag "):
+			faults = append(faults, text)
+			skipped = at
+		case at == skipped: // most likely the value of that flag
+			skipped = -1
+		case at == 0: // what follows belongs to it
+			return nil, append(faults, fmt.Sprintf("there is no command %q; see redrain --help", args[0]))
+		default:
+			faults = append(faults, text)
+		}
+		args = slices.Delete(slices.Clone(args), at, at+1)
+	}
+}
+
+// offender finds the argument that kong's message speaks of: the word behind "unknown flag" or "unexpected argument".
+func offender(args []string, text string) int {
+	word := strings.TrimPrefix(strings.TrimPrefix(text, "unknown flag "), "unexpected argument ")
+	return slices.IndexFunc(args, func(arg string) bool {
+		name, _, _ := strings.Cut(arg, "=")
+		return matches(word, arg) || (strings.HasPrefix(arg, "-") && matches(word, name)) ||
+			(len(arg) > 2 && arg[0] == '-' && arg[1] != '-' && matches(word, arg[:2])) // -xyz: kong names -x
+	})
+}
+
+// matches tells whether the message's word is exactly that; behind it may come kong's ", did you mean …".
+func matches(word, arg string) bool {
+	return arg != "" && (word == arg || strings.HasPrefix(word, arg+", did you mean "))
+}
+
+// attempt is one go at a command line, with a grammar of its own, because kong leaves its marks in it.
+type attempt struct {
+	context *kong.Context
+	decoder *decoder
+	sources *sources
+	helped  bool
+}
+
+func (a *App) attempt(args []string) (*attempt, error) {
+	t := &attempt{sources: newSources(a.Env)}
+	t.decoder = &decoder{origin: t.sources.origin}
+	parser, err := kong.New(&grammar{},
+		kong.Name("redrain"), kong.Description(description), defaults(),
+		kong.Writers(a.Stdout, a.Stderr), kong.Exit(func(int) { t.helped = true }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}), kong.ValueFormatter(helpText),
+		kong.ExplicitGroups(groups), t.decoder, kong.Resolvers(t.sources), kong.WithBeforeResolve(t.sources.open),
+	)
+	if err != nil {
+		panic("cli: the grammar is wrong: " + err.Error()) // a mistake of ours that every test would meet
+	}
+	t.context, err = parser.Parse(args)
+	return t, err
+}
+
+// finish adds the faults of the settings to those of the arguments.
+func (t *attempt) finish(faults []string, parseFault string) (command, []string) {
+	faults = append(faults, t.sources.faults...)
+	faults = append(faults, t.decoder.faults...)
+	if parseFault != "" {
+		return nil, append(faults, parseFault)
+	}
+	selected, ok := reflect.TypeAssert[command](t.context.Selected().Target.Addr())
+	if !ok {
+		return nil, append(faults, fmt.Sprintf("%s is not a command", t.context.Command()))
+	}
+	if faults = append(faults, selected.check()...); len(faults) > 0 {
+		return nil, faults
+	}
+	return selected, nil
+}
+
+// helpText adds the name of the environment variable to a flag's help. It is not kong's own tag for that, which
+// reads the variable past App.Env.
+func helpText(v *kong.Value) string {
+	if v.Flag == nil || v.Name == "help" {
+		return v.Help
+	}
+	return strings.TrimSuffix(v.Help, ".") + " (" + envName(v.Name) + ")."
+}

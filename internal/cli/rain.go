@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"redrain/internal/operator"
+	"redrain/internal/wire"
+	"redrain/rain"
+)
+
+type rainStartCmd struct {
+	StartsIn       *time.Duration `placeholder:"${starts_in}" help:"Countdown."`
+	StartsAt       time.Time      `placeholder:"TIME" help:"Start at a time instead, such as 2026-02-17T20:00:00+08:00, or Unix milliseconds."`
+	Duration       time.Duration  `default:"${duration}" help:"How long drops appear."`
+	DropsPerSecond int            `default:"${drops_per_second}" help:"Drops that appear in a second."`
+	Fall           time.Duration  `default:"${fall}" help:"Longest time that a drop is in the air."`
+	DecoyPercent   int            `default:"${decoy_percent}" help:"Share of drops that pay nothing."`
+	Pacing         rain.Pacing    `default:"${pacing}" help:"How the stock is released: none, or even over the duration."`
+	IdempotencyKey string         `placeholder:"KEY" help:"Any text. The same command with the same key again answers what was made the first time."`
+	oneCampaign
+}
+
+func (c *rainStartCmd) check() []string {
+	faults := c.remote.check()
+	if c.StartsIn != nil && !c.StartsAt.IsZero() {
+		faults = append(faults, "--starts-in and --starts-at: give one of them")
+	}
+	return faults
+}
+
+// Run schedules the rain.
+func (c *rainStartCmd) Run(app *App) error {
+	spec := rain.RainSpec{
+		DurationMS: c.Duration.Milliseconds(), DropsPerSecond: c.DropsPerSecond, FallMS: c.Fall.Milliseconds(),
+		DecoyPercent: c.DecoyPercent, Pacing: c.Pacing,
+	}
+	if c.StartsIn != nil {
+		ms := c.StartsIn.Milliseconds()
+		spec.StartsInMS = &ms
+	}
+	if !c.StartsAt.IsZero() {
+		ms := c.StartsAt.UnixMilli()
+		spec.StartsAt = &ms
+	}
+	return c.talk(func(ctx context.Context, client *operator.Client) error {
+		r, err := client.StartRain(ctx, c.Campaign, spec, c.IdempotencyKey)
+		if err != nil {
+			return err
+		}
+		return c.show(app, r, func(t *table) { t.rain(r) })
+	})
+}
+
+type rainStopCmd struct {
+	oneCampaign
+	Rain string `arg:"" optional:"" help:"The rain's id. Left out: the newest rain."`
+}
+
+// Run stops the rain.
+func (c *rainStopCmd) Run(app *App) error {
+	return c.talk(func(ctx context.Context, client *operator.Client) error {
+		id := c.Rain
+		if id == "" {
+			campaign, err := client.Campaign(ctx, c.Campaign)
+			if err != nil {
+				return err
+			}
+			if len(campaign.Rains) == 0 {
+				return errors.New("the campaign has no rain")
+			}
+			id = campaign.Rains[len(campaign.Rains)-1].ID
+		}
+		r, err := client.StopRain(ctx, c.Campaign, id)
+		if err != nil {
+			return err
+		}
+		return c.show(app, r, func(t *table) { t.rain(r) })
+	})
+}
+
+// rain shows one rain.
+func (t *table) rain(r wire.Rain) {
+	t.row("rain", r.ID)
+	t.row("campaign", r.Campaign)
+	t.row("phase", r.Phase)
+	t.row("starts", t.at(r.StartsAt))
+	t.row("ends", t.at(r.EndsAt))
+	t.row("drops", fmt.Sprintf("%d a second for %s, falling up to %s, %d %% decoys",
+		r.DropsPerSecond, millis(r.DurationMS), millis(r.FallMS), r.DecoyPercent))
+	t.row("pacing", r.Pacing)
+	t.row("commitment", r.Commitment)
+}

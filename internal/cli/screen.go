@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// screen is the way to show glances: a block that is drawn over on a terminal, a line each in a pipe, an object each
+// with --json.
+func (c *watchCmd) screen(app *App) func(glance) error {
+	switch {
+	case c.JSON:
+		e := json.NewEncoder(app.Stdout)
+		return func(g glance) error { return e.Encode(g) }
+	case app.terminal(app.Stdout):
+		return redrawn(app)
+	default:
+		return listed(app)
+	}
+}
+
+// listed writes a header, then a line for each glance.
+func listed(app *App) func(glance) error {
+	const form = "%-8s  %-8s  %8v  %10v  %9v  %8v  %8v  %8v  %15v  %15v\n"
+	header := true
+	return func(g glance) error {
+		var b bytes.Buffer
+		if header {
+			fmt.Fprintf(&b, form, "TIME", "STATE", "ONLINE", "TAPS", "GRABS/S", "WON", "STOCK", "PAID", "AMOUNT PAID", "AMOUNT LEFT")
+			header = false
+		}
+		fmt.Fprintf(&b, form, clockTime(app, g.At), printable(g.State), g.Online, g.Taps, fmt.Sprintf("%.1f", g.GrabsPerSecond),
+			g.Won, g.Stock, g.Paid, g.AmountPaid, g.AmountLeft)
+		_, err := app.Stdout.Write(b.Bytes())
+		return err
+	}
+}
+
+// The escape sequences of a terminal (ECMA-48, and DEC's for wrapping).
+const (
+	cursorUp  = "\x1b[%dA"
+	clearLine = "\x1b[K"
+	wrapOff   = "\x1b[?7l" // a long name is cut: a line more would upset the drawing over
+	wrapOn    = "\x1b[?7h"
+)
+
+// redrawn writes a block of lines, the next over the one before, in one write each so that it does not flicker.
+func redrawn(app *App) func(glance) error {
+	drawn := 0
+	return func(g glance) error {
+		lines := block(app, g)
+		var b bytes.Buffer
+		if drawn > 0 {
+			fmt.Fprintf(&b, cursorUp, drawn)
+		}
+		b.WriteString(wrapOff)
+		for _, l := range lines {
+			b.WriteString(printable(l) + clearLine + "\n")
+		}
+		b.WriteString(wrapOn)
+		drawn = len(lines)
+		_, err := app.Stdout.Write(b.Bytes())
+		return err
+	}
+}
+
+// block always has the same number of lines.
+func block(app *App, g glance) []string {
+	weather := "no rain yet"
+	if r := g.Rain; r != nil {
+		weather = fmt.Sprintf("rain %s: %s, %s to %s", r.ID, r.Phase, clockTime(app, r.StartsAt), clockTime(app, r.EndsAt))
+	}
+	return []string{
+		fmt.Sprintf("%s  %s  %s", clockTime(app, g.At), g.Campaign, g.name),
+		fmt.Sprintf("%s, %s", g.State, weather),
+		fmt.Sprintf("online  %12d    taps  %14d    grabs a second  %10.1f", g.Online, g.Taps, g.GrabsPerSecond),
+		fmt.Sprintf("won     %12d    paid  %14d    stock           %10d", g.Won, g.Paid, g.Stock),
+		fmt.Sprintf("amount  %12s    paid  %14s    left            %10s", g.AmountWon, g.AmountPaid, g.AmountLeft),
+	}
+}
+
+func clockTime(app *App, ms int64) string {
+	return time.UnixMilli(ms).In(app.Location).Format(time.TimeOnly)
+}

@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// configFlag is the one flag that is not a key of the file: the file's own name.
+const configFlag = "config"
+
+// sources are where a setting comes from when no flag gives it: the environment, then the file.
+type sources struct {
+	env    func(string) (string, bool)
+	opened bool
+	file   *file             // nil without one
+	from   map[string]string // flag → what its value was found in
+	faults []string
+}
+
+func newSources(env func(string) (string, bool)) *sources {
+	return &sources{env: env, from: make(map[string]string)}
+}
+
+// envName is the variable of a flag: --tap-rate is REDRAIN_TAP_RATE.
+func envName(flag string) string {
+	return "REDRAIN_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+func (s *sources) origin(flag string) string { return s.from[flag] }
+
+// getenv is a variable that is set to something. One that is set to nothing counts as not set, because that is
+// how deployment tools pass on what nobody filled in.
+func (s *sources) getenv(flag string) (string, bool) {
+	value, ok := s.env(envName(flag))
+	return value, ok && value != ""
+}
+
+// open reads the file that --config or its variable names. kong calls it between the flags and the rest, once for each
+// of the flags.
+func (s *sources) open(ctx *kong.Context) error {
+	if s.opened {
+		return nil
+	}
+	s.opened = true
+	name, _ := s.getenv(configFlag)
+	for _, path := range ctx.Path {
+		if path.Flag != nil && path.Flag.Name == configFlag {
+			name, _ = ctx.FlagValue(path.Flag).(string)
+		}
+	}
+	if name == "" {
+		return nil
+	}
+	f, faults := readFile(name)
+	s.faults = append(s.faults, faults...)
+	s.file = f
+	known := flagNames(ctx.Model)
+	for _, key := range f.keys {
+		if !slices.Contains(known, key) {
+			s.faults = append(s.faults, fmt.Sprintf("%s: there is no setting %q", f.where(key), key))
+		}
+	}
+	return nil
+}
+
+// Validate is part of kong.Resolver. There is nothing left to validate.
+func (s *sources) Validate(*kong.Application) error { return nil }
+
+// Resolve is the text of a flag that was not given, or nil.
+func (s *sources) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	if flag.Name == "help" {
+		return nil, nil
+	}
+	if value, ok := s.getenv(flag.Name); ok {
+		s.from[flag.Name] = envName(flag.Name)
+		return value, nil
+	}
+	if s.file != nil && flag.Name != configFlag {
+		if v, ok := s.file.values[flag.Name]; ok {
+			s.from[flag.Name] = s.file.where(flag.Name)
+			return v.text, nil
+		}
+	}
+	return nil, nil
+}
+
+// flagNames are the flags of all commands that can be keys of the file. One file may hold the settings of several commands.
+func flagNames(app *kong.Application) []string {
+	var names []string
+	_ = kong.Visit(app, func(node kong.Visitable, next kong.Next) error { // the visitor has no error to return
+		if f, ok := node.(*kong.Flag); ok && f.Name != "help" && f.Name != configFlag {
+			names = append(names, f.Name)
+		}
+		return next(nil)
+	})
+	return names
+}

@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+)
+
+// table writes columns. Names that people gave stand in the last one, because characters of double width, as in
+// Chinese, would push aside what comes after them.
+type table struct {
+	w    *tabwriter.Writer
+	zone *time.Location
+}
+
+func newTable(app *App) *table {
+	return &table{w: tabwriter.NewWriter(app.Stdout, 0, 8, 2, ' ', 0), zone: app.Location}
+}
+
+// row writes one line. A cell that came from outside is made harmless.
+func (t *table) row(cells ...any) {
+	for i, cell := range cells {
+		if i > 0 {
+			fmt.Fprint(t.w, "\t") //nolint:errcheck // flush tells
+		}
+		fmt.Fprint(t.w, printable(fmt.Sprint(cell))) //nolint:errcheck // flush tells
+	}
+	fmt.Fprintln(t.w) //nolint:errcheck // flush tells
+}
+
+func (t *table) flush() error { return t.w.Flush() }
+
+// at is a moment in the operator's time zone.
+func (t *table) at(ms int64) string {
+	return time.UnixMilli(ms).In(t.zone).Format("2006-01-02 15:04:05")
+}
+
+func millis(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }
+
+// printable replaces what would steer the terminal. Campaigns' names and players' ids are other people's text.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
+}

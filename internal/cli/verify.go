@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"redrain/internal/operator"
+	"redrain/internal/wire"
+	"redrain/rain"
+)
+
+type verifyCmd struct {
+	Rain       string `placeholder:"ID" help:"Only this rain. Left out: every rain of the campaign that has ended."`
+	Commitment string `placeholder:"HEX" help:"The commitment as you noted it in the countdown; with --rain. Left out: the one that the server says it announced."`
+	oneCampaign
+}
+
+func (c *verifyCmd) check() []string {
+	faults := c.remote.check()
+	if c.Commitment != "" && c.Rain == "" {
+		faults = append(faults, "--commitment: belongs to one rain; say which with --rain")
+	}
+	return faults
+}
+
+// verdict is what came of one rain.
+type verdict struct {
+	Rain       string   `json:"rain"`
+	OK         bool     `json:"ok"`
+	Commitment string   `json:"commitment"`
+	Seed       string   `json:"seed"`
+	Drops      int      `json:"drops"`
+	Digest     string   `json:"digest"`
+	Faults     []string `json:"faults,omitempty"`
+}
+
+// Run recomputes the rains. It fails where one did not fall as its commitment promised.
+func (c *verifyCmd) Run(app *App) error {
+	return c.talk(func(ctx context.Context, client *operator.Client) error {
+		campaign, err := client.Campaign(ctx, c.Campaign)
+		if err != nil {
+			return err
+		}
+		rains, err := c.ended(campaign)
+		if err != nil {
+			return err
+		}
+		verdicts, good := []verdict{}, true
+		for _, r := range rains {
+			f, err := client.Fairness(ctx, c.Campaign, r.ID)
+			if err != nil {
+				return err
+			}
+			if f.Seed == "" { // it comes with the last moment in which a drop may be tapped
+				return fmt.Errorf("rain %s: its seed is not revealed yet; try again in a second", r.ID)
+			}
+			v := judge(r, f, c.Commitment)
+			verdicts, good = append(verdicts, v), good && v.OK
+		}
+		if err := c.show(app, verdicts, func(t *table) { t.verdicts(verdicts) }); err != nil {
+			return err
+		}
+		if !good {
+			return fmt.Errorf("campaign %s: not every rain is what its commitment promised", c.Campaign)
+		}
+		return nil
+	})
+}
+
+// ended are the rains to verify.
+func (c *verifyCmd) ended(campaign operator.Campaign) ([]wire.Rain, error) {
+	var rains []wire.Rain
+	for _, r := range campaign.Rains {
+		switch {
+		case c.Rain != "" && c.Rain != r.ID:
+		case r.Phase == rain.PhaseEnded:
+			rains = append(rains, r)
+		case c.Rain != "":
+			return nil, fmt.Errorf("rain %s has not ended: its seed is still secret", r.ID)
+		}
+	}
+	switch {
+	case len(rains) > 0:
+		return rains, nil
+	case c.Rain != "":
+		return nil, rain.ErrUnknownRain
+	default:
+		return nil, errors.New("no rain of the campaign has ended yet")
+	}
+}
+
+// judge recomputes a rain and lists what does not agree. noted is the commitment that the caller trusts, or "".
+func judge(r wire.Rain, f operator.Fairness, noted string) verdict {
+	v := verdict{Rain: r.ID, Commitment: r.Commitment, Seed: f.Seed}
+	fault := func(format string, args ...any) { v.Faults = append(v.Faults, fmt.Sprintf(format, args...)) }
+	if noted != "" {
+		v.Commitment = strings.ToLower(noted)
+	}
+	if f.Commitment != v.Commitment {
+		fault("the commitment is now said to be %s", f.Commitment)
+	}
+	seed, err := rain.ParseSeed(f.Seed)
+	if err != nil {
+		fault("the seed that was revealed: %v", err)
+		return v
+	}
+	if got := seed.Commitment(); got != v.Commitment {
+		fault("the seed that was revealed gives the commitment %s", got)
+	}
+	s := f.Schedule
+	if !sameSettings(r, s) {
+		fault("the schedule is not that of the rain as it was announced")
+	}
+	spec := rain.RainSpec{DurationMS: s.DurationMS, DropsPerSecond: s.DropsPerSecond, FallMS: s.FallMS, DecoyPercent: s.DecoyPercent, Pacing: s.Pacing}
+	if err := spec.Validate(s.StartsAt); err != nil {
+		fault("the schedule cannot be that of a rain: %v", err)
+		return v // and computing it might never end
+	}
+	again := rain.Rain{
+		ID: s.Rain, Campaign: s.Campaign, StartsAt: s.StartsAt, DurationMS: s.DurationMS, DropsPerSecond: s.DropsPerSecond,
+		FallMS: s.FallMS, DecoyPercent: s.DecoyPercent, Pacing: s.Pacing, FirstWave: s.FirstWave, Seed: seed,
+	}
+	v.Drops, v.Digest = again.Drops(), again.Digest()
+	if v.Drops != s.Drops || again.Waves() != s.Waves {
+		fault("%d drops in %d waves are claimed, the seed gives %d in %d", s.Drops, s.Waves, v.Drops, again.Waves())
+	}
+	if v.Digest != s.Digest {
+		fault("the drops have the digest %s, the seed gives %s", s.Digest, v.Digest)
+	}
+	v.OK = len(v.Faults) == 0
+	return v
+}
+
+func sameSettings(r wire.Rain, s operator.Schedule) bool {
+	return r.ID == s.Rain && r.Campaign == s.Campaign && r.StartsAt == s.StartsAt && r.DurationMS == s.DurationMS &&
+		r.DropsPerSecond == s.DropsPerSecond && r.FallMS == s.FallMS && r.DecoyPercent == s.DecoyPercent &&
+		r.Pacing == s.Pacing && r.FirstWave == s.FirstWave
+}
+
+func (t *table) verdicts(verdicts []verdict) {
+	for _, v := range verdicts {
+		if v.OK {
+			t.row("rain "+v.Rain, "as announced", fmt.Sprintf("%d drops, digest %s", v.Drops, v.Digest))
+		}
+		for _, f := range v.Faults {
+			t.row("rain "+v.Rain, "NOT AS ANNOUNCED", f)
+		}
+	}
+}

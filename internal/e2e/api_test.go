@@ -1,0 +1,366 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/gorillamux"
+
+	"redrain/docs"
+	"redrain/internal/testenv"
+	"redrain/rain"
+)
+
+// apiClient calls the HTTP API by hand, and holds each answer to docs/openapi.yaml.
+type apiClient struct {
+	t      *testing.T
+	n      *node
+	token  string
+	router routers.Router
+}
+
+func newAPIClient(t *testing.T, n *node) *apiClient {
+	t.Helper()
+	doc, err := openapi3.NewLoader().LoadFromData(docs.OpenAPI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc.Servers = nil // whatever host the node has
+	for path := range doc.Paths.Map() {
+		if !strings.HasPrefix(path, "/api/v1") {
+			item := doc.Paths.Value(path)
+			doc.Paths.Delete(path)
+			doc.Paths.Set("/api/v1"+path, item)
+		}
+	}
+	router, err := gorillamux.NewRouter(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &apiClient{t: t, n: n, token: operatorToken, router: router}
+}
+
+// answer is what came back.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+func (a answer) code() string { return a.field("code") }
+
+func (a answer) field(name string) string {
+	var m map[string]any
+	_ = json.Unmarshal(a.body, &m) // then there is no such field
+	if m[name] == nil {
+		return ""
+	}
+	return fmt.Sprint(m[name])
+}
+
+// faults are the fields that an answer names as faulty.
+func (a answer) faults() map[string]bool {
+	var m struct {
+		Errors []rain.FieldError `json:"errors"`
+	}
+	_ = json.Unmarshal(a.body, &m)
+	fields := map[string]bool{}
+	for _, e := range m.Errors {
+		fields[e.Field] = e.Message != ""
+	}
+	return fields
+}
+
+func (c *apiClient) call(method, path, body string, header ...string) answer {
+	c.t.Helper()
+	req, err := http.NewRequestWithContext(within(c.t, 30*time.Second), method, c.n.url+"/api/v1"+path, strings.NewReader(body))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+c.token)
+	req.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	a := answer{resp.StatusCode, resp.Header, data}
+	if a.status >= 400 {
+		if got := a.header.Get("Content-Type"); got != "application/problem+json" || a.code() == "" || a.field("status") != fmt.Sprint(a.status) {
+			c.t.Errorf("%s %s: %d is not a problem: %s %s", method, path, a.status, got, a.body)
+		}
+	}
+	c.validate(req, a)
+	return a
+}
+
+// validate holds an answer to the description, where that has the route.
+func (c *apiClient) validate(req *http.Request, a answer) {
+	c.t.Helper()
+	route, params, err := c.router.FindRoute(req)
+	if err != nil {
+		if a.status < 400 {
+			c.t.Errorf("%s %s is not in openapi.yaml: %v", req.Method, req.URL.Path, err)
+		}
+		return
+	}
+	in := &openapi3filter.RequestValidationInput{Request: req, PathParams: params, Route: route}
+	out := &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: in, Status: a.status, Header: a.header, Body: io.NopCloser(bytes.NewReader(a.body)),
+		Options: &openapi3filter.Options{IncludeResponseStatus: true},
+	}
+	if err := openapi3filter.ValidateResponse(c.t.Context(), out); err != nil {
+		c.t.Errorf("%s %s: the answer is not as openapi.yaml says: %v\n%s", req.Method, req.URL.Path, err, a.body)
+	}
+}
+
+func (c *apiClient) want(a answer, status int, code string) {
+	c.t.Helper()
+	if a.status != status || a.code() != code {
+		c.t.Errorf("%d %q, want %d %q: %s", a.status, a.code(), status, code, a.body)
+	}
+}
+
+// TestAPIRefusals: what makes no sense is refused with each field named, and changes nothing.
+func TestAPIRefusals(t *testing.T) {
+	c := newAPIClient(t, startNode(t, setting{}.config()))
+	c.want(c.call("POST", "/sponsors/acme/deposits", `{"amount":1000,"reference":"r1"}`), 201, "")
+
+	for body, fields := range map[string][]string{
+		`{}`: {"name", "sponsor", "budget", "packets"},
+		`{"name":"x","sponsor":"acme","budget":5,"packets":10}`:                                    {"budget"},
+		`{"name":"x","sponsor":"acme","budget":-5,"packets":1}`:                                    {"budget"},
+		`{"name":"x","sponsor":"acme","budget":99999999999999999999,"packets":1}`:                  {"budget"},
+		`{"name":"x","sponsor":"acme","budget":9000000000000000000,"packets":1}`:                   {"budget"},
+		`{"name":"x","sponsor":"acme","budget":1.5,"packets":1}`:                                   {"budget"},
+		`{"name":"x","sponsor":"acme","budget":"5","packets":1}`:                                   {"budget"},
+		`{"name":"x","sponsor":"acme","budget":100,"packets":10,"split":"whatever"}`:               {"split"},
+		`{"name":"x","sponsor":"acme","budget":100,"packets":2,"split":"list","amounts":[50,49]}`:  {"amounts"},
+		`{"name":"x","sponsor":"acme","budget":100,"packets":2,"split":"list","amounts":[101,-1]}`: {"amounts"},
+		`{"name":"x","sponsor":"acme","budget":100,"packets":10,"max":9}`:                          {"budget"},
+		`{"name":"x","sponsor":"acme","budget":100,"packets":10,"min":0}`:                          {"min"},
+		`{"name":"x","sponsor":"acme","budget":100,"packets":10,"wins_per_user":0,"shards":0}`:     {"wins_per_user", "shards"},
+		`{"name":"x","sponsor":"a/b","budget":100,"packets":10,"shards":257}`:                      {"sponsor", "shards"},
+		`{"name":"x","sponsor":"acme","budget":100,"packets":10000001}`:                            {"packets"},
+		`{"name":"x","sponsor":"acme","budget":100,"packets":10,"expires_in_ms":-1}`:               {"expires_in_ms"},
+		`{"name":"x","sponsor":"acme","budget":100,"packets":10,"wins_per_usr":3}`:                 {"wins_per_usr"},
+	} {
+		a := c.call("POST", "/campaigns", body)
+		c.want(a, 422, "invalid")
+		for _, f := range fields {
+			if !a.faults()[f] {
+				t.Errorf("%s: field %s is not named: %s", body, f, a.body)
+			}
+		}
+	}
+	c.want(c.call("POST", "/campaigns", `{"name":`), 400, "malformed")
+	c.want(c.call("POST", "/campaigns", `[]`), 400, "malformed")
+	c.want(c.call("POST", "/campaigns", `{"name":"x","sponsor":"nobody","budget":100,"packets":10}`), 404, "unknown_sponsor")
+	c.want(c.call("POST", "/campaigns", `{"name":"x","sponsor":"acme","budget":1001,"packets":10}`), 409, "insufficient_funds")
+	c.want(c.call("GET", "/campaigns/nowhere", ""), 404, "unknown_campaign")
+	c.want(c.call("GET", "/campaigns/nowhere/stats", ""), 404, "unknown_campaign")
+	c.want(c.call("POST", "/campaigns/nowhere/pause", ""), 404, "unknown_campaign")
+	c.want(c.call("GET", "/nothing/here", ""), 404, "not_found")
+	c.want(c.call("DELETE", "/campaigns", ""), 405, "method_not_allowed")
+	c.want(c.call("GET", "/campaigns?limit=0", ""), 422, "invalid")
+	c.want(c.call("GET", "/campaigns?cursor=%00", ""), 422, "invalid")
+	c.want(c.call("GET", "/me", ""), 401, "unauthorized")
+	for body, field := range map[string]string{
+		`{"amount":0,"reference":"r"}`: "amount", `{"amount":5}`: "reference", `{"amount":-5,"reference":"r"}`: "amount",
+		`{"amount":9000000000000000000,"reference":"r"}`: "amount",
+	} {
+		if a := c.call("POST", "/sponsors/acme/deposits", body); a.status != 422 || !a.faults()[field] {
+			t.Errorf("%s: %d %s", body, a.status, a.body)
+		}
+	}
+	if a := c.call("GET", "/sponsors/acme", ""); a.field("balance") != "1000" {
+		t.Errorf("refusals have moved money: %s", a.body)
+	}
+	c.token = viewerToken
+	c.want(c.call("POST", "/campaigns", `{}`), 403, "forbidden")
+	c.want(c.call("GET", "/campaigns", ""), 200, "")
+	c.token = "wrong"
+	c.want(c.call("GET", "/campaigns", ""), 401, "unauthorized")
+}
+
+// TestAPILife takes a campaign through its life over HTTP.
+func TestAPILife(t *testing.T) {
+	n := startNode(t, setting{}.config())
+	c := newAPIClient(t, n)
+	deposit := `{"amount":10000,"reference":"r1"}`
+	c.want(c.call("POST", "/sponsors/acme/deposits", deposit), 201, "")
+	if a := c.call("POST", "/sponsors/acme/deposits", deposit); a.status != 201 || a.field("balance") != "10000" {
+		t.Errorf("the same deposit again: %d %s", a.status, a.body)
+	}
+	c.want(c.call("POST", "/sponsors/acme/deposits", `{"amount":10001,"reference":"r1"}`), 422, "idempotency_mismatch")
+
+	body := `{"name":"Gala","sponsor":"acme","budget":6000,"packets":100,"wins_per_user":5}`
+	made := c.call("POST", "/campaigns", body, "Idempotency-Key", "k1")
+	c.want(made, 201, "")
+	again := c.call("POST", "/campaigns", body, "Idempotency-Key", "k1")
+	if again.status != 201 || !bytes.Equal(bytes.TrimSpace(again.body), bytes.TrimSpace(made.body)) {
+		t.Errorf("the same key: %d %s, first %s", again.status, again.body, made.body)
+	}
+	c.want(c.call("POST", "/campaigns", strings.Replace(body, "6000", "4000", 1), "Idempotency-Key", "k1"), 422, "idempotency_mismatch")
+	if a := c.call("GET", "/sponsors/acme", ""); a.field("balance") != "4000" {
+		t.Errorf("the sponsor has %s left", a.field("balance"))
+	}
+	id := made.field("id")
+	if made.field("state") != "ready" || made.field("split") != "double_mean" || made.field("shards") != "1" {
+		t.Errorf("the campaign: %s", made.body)
+	}
+	if a := c.call("GET", "/campaigns/"+id+"/stats", ""); a.field("stock") != "100" || a.field("amount_left") != "6000" {
+		t.Errorf("stats: %s", a.body)
+	}
+
+	rain1 := c.call("POST", "/campaigns/"+id+"/rains", `{"starts_in_ms":100,"duration_ms":60000}`, "Idempotency-Key", "r1")
+	c.want(rain1, 201, "")
+	if a := c.call("POST", "/campaigns/"+id+"/rains", `{"starts_in_ms":100,"duration_ms":60000}`, "Idempotency-Key", "r1"); a.field("id") != rain1.field("id") {
+		t.Errorf("a second rain under one key: %s", a.body)
+	}
+	c.want(c.call("POST", "/campaigns/"+id+"/rains", ``), 409, "rain_running")
+	c.want(c.call("POST", "/campaigns/"+id+"/rains", `{"drops_per_second":401}`), 422, "invalid")
+	c.want(c.call("POST", "/campaigns/"+id+"/rains", `{"starts_in_ms":604800001}`), 422, "invalid")
+	fairness := "/campaigns/" + id + "/rains/" + rain1.field("id") + "/fairness"
+	if a := c.call("GET", fairness, ""); a.field("commitment") != rain1.field("commitment") || a.field("seed") != "" {
+		t.Errorf("before the end: %s", a.body)
+	}
+
+	p := join(t, n, "dave", id)
+	won := p.answered(t, p.tap(p.aDrop(t)))
+	if won.Outcome != "won" {
+		t.Fatalf("a tap: %+v", won)
+	}
+	p.await(t, 20*time.Second, "settlement", func() bool { return len(p.settled) == 1 })
+	c.want(c.call("POST", "/campaigns/"+id+"/pause", ""), 200, "")
+	if r := p.answered(t, p.tap(p.aDrop(t))); r.Outcome != "not_open" && r.Drop != won.Drop {
+		t.Errorf("a tap while paused: %+v", r)
+	}
+	if a := c.call("POST", "/campaigns/"+id+"/resume", ""); a.field("state") != "raining" {
+		t.Errorf("resumed: %s", a.body)
+	}
+	c.want(c.call("POST", "/campaigns/"+id+"/rains/"+rain1.field("id")+"/stop", ""), 200, "")
+	p.await(t, 10*time.Second, "end", func() bool { return ended(p.rains) })
+	if a := c.call("GET", fairness, ""); len(a.field("seed")) != 64 {
+		t.Errorf("after the end: %s", a.body)
+	}
+	c.want(c.call("GET", "/campaigns/"+id+"/rains/nowhere/fairness", ""), 404, "unknown_rain")
+
+	closed := c.call("POST", "/campaigns/"+id+"/close", "")
+	if closed.field("state") != "closed" {
+		t.Errorf("closed: %s", closed.body)
+	}
+	c.want(c.call("POST", "/campaigns/"+id+"/close", ""), 200, "")
+	c.want(c.call("POST", "/campaigns/"+id+"/rains", ``), 409, "campaign_closed")
+	back := fmt.Sprint(10_000 - int64(won.Amount))
+	testenv.Eventually(t, 20*time.Second, "the rest back at the sponsor", func() bool {
+		return c.call("GET", "/sponsors/acme", "").field("balance") == back
+	})
+	rec := c.call("GET", "/campaigns/"+id+"/reconciliation", "")
+	if rec.field("balanced") != "true" || rec.field("difference") != "0" || rec.field("paid") != fmt.Sprint(int64(won.Amount)) {
+		t.Errorf("the books: %s", rec.body)
+	}
+	checkClaims(t, c, id, won.Claim)
+}
+
+// checkClaims reads the one claim in every way that there is.
+func checkClaims(t *testing.T, c *apiClient, id, claim string) {
+	t.Helper()
+	for _, path := range []string{"/campaigns/" + id + "/claims", "/users/dave/claims"} {
+		if a := c.call("GET", path, ""); strings.Count(string(a.body), claim) != 1 || !strings.Contains(string(a.body), `"settled"`) {
+			t.Errorf("%s: %s", path, a.body)
+		}
+	}
+	a := c.call("GET", "/campaigns/"+id+"/claims", "", "Accept", "text/csv")
+	rows, err := csv.NewReader(bytes.NewReader(a.body)).ReadAll()
+	if err != nil || len(rows) != 2 || rows[0][0] != "claim" || rows[1][0] != claim || rows[1][5] != "settled" {
+		t.Errorf("CSV (%v): %s", err, a.body)
+	}
+	if a := c.call("GET", "/audit?limit=500", ""); !strings.Contains(string(a.body), "campaign.close") {
+		t.Errorf("audit: %s", a.body)
+	}
+	c.token = token(t, "dave")
+	if a := c.call("GET", "/me/claims", ""); strings.Count(string(a.body), claim) != 1 {
+		t.Errorf("my claims: %s", a.body)
+	}
+	if a := c.call("GET", "/me", ""); a.field("user") != "dave" || a.field("balance") == "0" {
+		t.Errorf("me: %s", a.body)
+	}
+	c.token = token(t, "poor")
+	if a := c.call("GET", "/me", ""); a.field("balance") != "0" {
+		t.Errorf("me without money: %s", a.body)
+	}
+}
+
+// TestGuests: a guest gets a token that works; where guests are off it is 403.
+func TestGuests(t *testing.T) {
+	cfg := setting{}.config()
+	c := newAPIClient(t, startNode(t, cfg))
+	g := c.call("POST", "/guests", "")
+	c.want(g, 201, "")
+	c.token = g.field("token")
+	if a := c.call("GET", "/me", ""); a.field("user") != g.field("user") || a.field("user") == "" {
+		t.Errorf("me: %s", a.body)
+	}
+	off := false
+	cfg.Guests = &off
+	c = newAPIClient(t, startNode(t, cfg))
+	c.want(c.call("POST", "/guests", ""), 403, "guests_off")
+}
+
+// TestPages walks through a list by cursor without losing or repeating anything.
+func TestPages(t *testing.T) {
+	n := startNode(t, setting{}.config())
+	c := newAPIClient(t, n)
+	spec := fund(t, n, "pages", 700, 10)
+	spec.Budget = 100
+	want := map[string]bool{}
+	for range 7 {
+		made, err := n.client.CreateCampaign(within(t, 10*time.Second), spec, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want[made.ID] = true
+	}
+	cursor, pages := "", 0
+	for {
+		a := c.call("GET", "/campaigns?limit=3&cursor="+cursor, "")
+		var l struct {
+			Items []struct {
+				ID string `json:"id"`
+			} `json:"items"`
+			Next string `json:"next_cursor"`
+		}
+		must(json.Unmarshal(a.body, &l))
+		for _, item := range l.Items {
+			if !want[item.ID] {
+				t.Errorf("%s is repeated or unknown", item.ID)
+			}
+			delete(want, item.ID)
+		}
+		pages++
+		if cursor = l.Next; cursor == "" {
+			break
+		}
+	}
+	if len(want) != 0 || pages != 3 {
+		t.Errorf("%d pages, not seen: %v", pages, want)
+	}
+}

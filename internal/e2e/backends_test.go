@@ -1,0 +1,59 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"redrain/internal/testenv"
+	"redrain/server"
+)
+
+// Secrets of the nodes under test.
+const (
+	operatorToken = "operator-token-of-the-tests"
+	viewerToken   = "viewer-token-of-the-tests"
+	jwtSecret     = "secret-of-the-tests-that-is-long-enough"
+)
+
+// setting is a set of back ends that nodes of one test share.
+type setting struct {
+	redis, nats, mysql string
+	namespace          string
+}
+
+// backendsUnderTest are the sets that a test of the whole runs on.
+var backendsUnderTest = []struct {
+	name  string
+	nodes int
+	make  func(t *testing.T) setting
+}{
+	{"in-process", 1, func(*testing.T) setting { return setting{} }},
+	{"real", 1, func(t *testing.T) setting {
+		return setting{redis: testenv.Redis(t), nats: testenv.NATS(t), mysql: testenv.MySQL(t), namespace: testenv.Namespace(t)}
+	}},
+	{"cluster-two-nodes", 2, clusterSetting},
+}
+
+func clusterSetting(t *testing.T) setting {
+	return setting{
+		redis: strings.Join(testenv.RedisCluster(t), ","), nats: testenv.NATS(t), mysql: testenv.MySQL(t), namespace: testenv.Namespace(t),
+	}
+}
+
+// config is a node's configuration on the setting.
+func (s setting) config() server.Config {
+	c := server.DefaultConfig()
+	c.Listen = "127.0.0.1:0"
+	c.Redis, c.NATS, c.MySQL = s.redis, s.nats, s.mysql
+	c.OperatorToken, c.ViewerToken, c.JWTSecret = operatorToken, viewerToken, jwtSecret
+	c.TapRate = 0 // the players of the tests are faster than people
+	c.Demo = false
+	c.DrainTimeout = 10 * time.Second
+	if s.namespace != "" {
+		c.Namespace = s.namespace
+	}
+	guests := true
+	c.Guests = &guests
+	return c
+}

@@ -1,0 +1,176 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"redrain/internal/operator"
+	"redrain/internal/testenv"
+	"redrain/internal/wire"
+	"redrain/rain"
+)
+
+// crashPoints are the steps of a win's way after which a node is killed, from the script to the last acknowledgement.
+var crashPoints = []string{
+	"grab.after_script", "relay.after_publish", "settle.after_commit", "settle.before_remove", "settle.before_ack",
+}
+
+// TestKillNineLosesAndDoublesNothing kills a node at each point of a win's way. The players go to a second node, send again
+// every tap that was not answered, and in the end every win that Redis has given is in the ledger once, those that were
+// told among them.
+func TestKillNineLosesAndDoublesNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	for _, point := range crashPoints {
+		// The third passing: some batches have gone all the way when it happens, and some have not begun.
+		t.Run(point, func(t *testing.T) { crashAt(t, point+":3") })
+	}
+}
+
+func crashAt(t *testing.T, fault string) {
+	s := setting{redis: testenv.Redis(t), nats: testenv.NATS(t), mysql: testenv.MySQL(t), namespace: testenv.Namespace(t)}
+	doomed := startProcess(t, s, []string{"faults"}, "REDRAIN_FAULT_AT="+fault)
+	spec := fund(t, doomed.node, "crash", 50_000, 60)
+	spec.WinsPerUser = 60
+	c, err := doomed.client.CreateCampaign(within(t, 20*time.Second), spec, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := shortRain(200)
+	long.DurationMS, long.FallMS = 60_000, 20_000 // longer than the crash and the way back take
+	if _, err := doomed.client.StartRain(within(t, 10*time.Second), c.ID, long, ""); err != nil {
+		t.Fatal(err)
+	}
+	const count = 6
+	before := make([]*player, count)
+	for i := range before {
+		before[i] = join(t, doomed.node, fmt.Sprintf("user-%d", i), c.ID)
+	}
+	// One tap after the other, so that there are several batches; the node dies among them or right after.
+	for round := 0; !gone(doomed); round++ {
+		for _, p := range before {
+			tapNext(p, round)
+		}
+		select {
+		case <-doomed.exited:
+		case <-time.After(50 * time.Millisecond): // the rhythm of the taps
+		}
+		if round > 400 {
+			t.Fatal("the node survives")
+		}
+	}
+	doomed.awaitDeath(t, time.Second)
+
+	heir := startProcess(t, s, nil)
+	after := make([]*player, count)
+	for i, p := range before {
+		<-p.done
+		after[i] = join(t, heir.node, p.user, c.ID)
+		for _, drop := range p.unanswered() {
+			after[i].tap(drop)
+		}
+		// A win that was told is told again, the same.
+		for _, win := range p.wins() {
+			if again := after[i].answered(t, after[i].tap(win.Drop)); again.Outcome != "won" || again.Claim != win.Claim || again.Amount != win.Amount {
+				t.Errorf("%s won %+v; the other node says %+v", p.user, win, again)
+			}
+		}
+	}
+	for _, p := range after {
+		p.await(t, 30*time.Second, "result for each tap", func() bool { return len(p.results) == len(p.tapped) })
+	}
+	awaitBooks(t, heir.client, c.ID)
+	checkLedger(t, heir.client, c.ID, append(before, after...))
+}
+
+func gone(p *process) bool {
+	select {
+	case <-p.exited:
+		return true
+	default:
+		return false
+	}
+}
+
+// tapNext taps the first drop of a wave that is in the air, another wave each round.
+func tapNext(p *player, round int) {
+	p.mu.Lock()
+	now := time.Now().UnixMilli() + p.offset
+	w, known := p.waves[int64(round)]
+	p.mu.Unlock()
+	if known && now >= w.At {
+		p.tap(fmt.Sprintf("%d.0", w.N))
+	}
+}
+
+// unanswered are the drops whose taps the player has no result for.
+func (p *player) unanswered() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var drops []string
+	for id, drop := range p.tapped {
+		if len(p.results[id]) == 0 || p.results[id][0].Outcome == "unavailable" {
+			drops = append(drops, drop)
+		}
+	}
+	return drops
+}
+
+// awaitBooks waits until everything that was won has been settled, and the books agree.
+func awaitBooks(t *testing.T, op *operator.Client, campaign string) {
+	t.Helper()
+	var rec operator.Reconciliation
+	var err error
+	testenv.Eventually(t, time.Minute, "everything settled and balanced", func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		rec, err = op.Reconciliation(ctx, campaign)
+		if err != nil || !rec.Balanced || rec.Unsettled != 0 {
+			return false
+		}
+		s, err := op.Stats(ctx, campaign)
+		return err == nil && s.Paid == s.Won
+	})
+}
+
+// checkLedger: each win that a player was told is in the ledger once, under their name; and the balances are the claims.
+func checkLedger(t *testing.T, op *operator.Client, campaign string, players []*player) {
+	t.Helper()
+	inLedger := map[string]operator.Claim{}
+	balances := map[string]rain.Money{}
+	list := func(ctx context.Context, p operator.Page) (operator.List[operator.Claim], error) {
+		return op.Claims(ctx, campaign, p)
+	}
+	for claim, err := range operator.All(within(t, 20*time.Second), list) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, twice := inLedger[claim.Claim]; twice {
+			t.Errorf("claim %s is in the ledger twice", claim.Claim)
+		}
+		inLedger[claim.Claim] = claim
+		balances[claim.User] += claim.Amount
+	}
+	told := map[string]wire.Result{}
+	for _, p := range players {
+		for id, win := range p.wins() {
+			told[id] = win
+			if got := inLedger[id]; got.User != p.user || got.Amount != win.Amount || got.State != "settled" {
+				t.Errorf("%s was told %+v; the ledger has %+v", p.user, win, got)
+			}
+		}
+	}
+	t.Logf("%d claims in the ledger, %d told", len(inLedger), len(told))
+	if len(inLedger) == 0 {
+		t.Error("nobody has won anything: the test has tested nothing")
+	}
+	for user, want := range balances {
+		got, err := op.User(within(t, 10*time.Second), user)
+		if err != nil || got.Balance != want {
+			t.Errorf("%s has %d (%v), the claims are %d", user, got.Balance, err, want)
+		}
+	}
+}

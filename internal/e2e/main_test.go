@@ -1,0 +1,9 @@
+package e2e
+
+import (
+	"testing"
+
+	"redrain/internal/testenv"
+)
+
+func TestMain(m *testing.M) { testenv.Main(m) }

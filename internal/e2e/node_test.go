@@ -1,0 +1,123 @@
+package e2e
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"redrain/internal/operator"
+	"redrain/rain"
+	"redrain/server"
+)
+
+// node is one redrain under test, seen from outside.
+type node struct {
+	url    string // of HTTP
+	client *operator.Client
+}
+
+func nodeAt(t *testing.T, base string) *node {
+	t.Helper()
+	client, err := operator.New(operator.Options{Server: base, Token: operatorToken})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return &node{url: base, client: client}
+}
+
+func (n *node) ws() string { return "ws" + strings.TrimPrefix(n.url, "http") + "/ws" }
+
+// startNode runs a node in this process, so that the race detector sees it, until the test ends.
+func startNode(t *testing.T, cfg server.Config) *node {
+	t.Helper()
+	n, stop := startNodeStoppable(t, cfg)
+	t.Cleanup(stop)
+	return n
+}
+
+// startNodeStoppable is startNode, with the way to stop it before the test ends. stop can be called again.
+func startNodeStoppable(t *testing.T, cfg server.Config) (_ *node, stop func()) {
+	t.Helper()
+	log := slog.New(slog.NewTextHandler(testLog{t}, &slog.HandlerOptions{Level: slog.LevelInfo}))
+	s, err := server.New(t.Context(), cfg, log, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	n := nodeAt(t, "http://"+s.Addr().String())
+	stopped := false
+	return n, func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("the node ended with: %v", err)
+		}
+	}
+}
+
+// startNodes runs as many nodes as a set of back ends is tested with.
+func startNodes(t *testing.T, cfg server.Config, count int) []*node {
+	t.Helper()
+	nodes := make([]*node, count)
+	for i := range nodes {
+		nodes[i] = startNode(t, cfg)
+	}
+	return nodes
+}
+
+// testLog sends a node's log to the test's.
+type testLog struct{ t *testing.T }
+
+func (l testLog) Write(p []byte) (int, error) {
+	l.t.Log(strings.TrimRight(string(p), "\n"))
+	return len(p), nil
+}
+
+// token is a player's token, as the user's platform would make it.
+func token(t *testing.T, user string) string {
+	t.Helper()
+	signed, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{"sub": user, "exp": time.Now().Add(time.Hour).Unix()}).
+		SignedString([]byte(jwtSecret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signed
+}
+
+// within is a context for one step of a test.
+func within(t *testing.T, d time.Duration) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// fund makes a sponsor of the test's own with enough money, and a campaign spec of theirs.
+func fund(t *testing.T, n *node, name string, budget rain.Money, packets int) rain.Spec {
+	t.Helper()
+	sponsor := "sponsor-" + name
+	if _, err := n.client.Deposit(within(t, 10*time.Second), sponsor, "first", budget); err != nil {
+		t.Fatal(err)
+	}
+	spec := rain.DefaultSpec()
+	spec.Name, spec.Sponsor, spec.Budget, spec.Packets = name, sponsor, budget, packets
+	return spec
+}
+
+// shortRain is a rain that is over soon: a dense second, falling for another.
+func shortRain(startsInMS int64) rain.RainSpec {
+	spec := rain.DefaultRain()
+	spec.StartsInMS, spec.DurationMS, spec.DropsPerSecond, spec.FallMS = &startsInMS, 2_000, 16, 1_500
+	return spec
+}

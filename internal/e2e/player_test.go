@@ -1,0 +1,294 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"redrain/internal/wire"
+	"redrain/rain"
+)
+
+// player is a client of the protocol that remembers all it was told. It taps when it is told to, or every drop that it
+// sees.
+type player struct {
+	user string
+	conn *websocket.Conn
+	done chan struct{} // closed when the connection is over
+
+	writing sync.Mutex
+
+	mu      sync.Mutex
+	offset  int64 // server's time minus ours, ms
+	welcome wire.Welcome
+	news    chan struct{} // closed and replaced at each message
+	rains   []wire.Rain
+	waves   map[int64]wire.Wave
+	results map[wire.ID][]wire.Result
+	errors  []wire.Error
+	settled map[string][]wire.SettledClaim
+	balance rain.Money
+	rooms   []wire.Room
+	goodbye *wire.Goodbye
+	closed  error
+	tapped  map[wire.ID]string // request → drop
+	nextID  int
+	greedy  bool // taps every drop in the air
+	taps    sync.WaitGroup
+}
+
+// dial opens a connection without saying hello.
+func dial(t *testing.T, n *node) *player {
+	t.Helper()
+	d := websocket.Dialer{Subprotocols: []string{wire.Subprotocol}, HandshakeTimeout: 20 * time.Second}
+	conn, _, err := d.DialContext(t.Context(), n.ws(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &player{
+		conn: conn, done: make(chan struct{}), news: make(chan struct{}), waves: map[int64]wire.Wave{},
+		results: map[wire.ID][]wire.Result{}, settled: map[string][]wire.SettledClaim{}, tapped: map[wire.ID]string{},
+	}
+	go p.read()
+	t.Cleanup(p.hangUp)
+	return p
+}
+
+// join opens a connection and waits for its welcome.
+func join(t *testing.T, n *node, user, campaign string) *player {
+	t.Helper()
+	p := dial(t, n)
+	p.user = user
+	p.say(t, map[string]any{"type": "hello", "id": 1, "token": token(t, user), "campaign": campaign})
+	p.await(t, 20*time.Second, "a welcome", func() bool { return p.welcome.User != "" || p.closed != nil })
+	if p.welcome.User != user {
+		t.Fatalf("no welcome for %s: %v", user, p.closed)
+	}
+	return p
+}
+
+func (p *player) hangUp() {
+	_ = p.conn.Close()
+	<-p.done
+	p.taps.Wait()
+}
+
+func (p *player) say(t *testing.T, message any) {
+	t.Helper()
+	if err := p.write(message); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (p *player) write(message any) error {
+	data, err := json.Marshal(message)
+	if err != nil {
+		return err
+	}
+	p.writing.Lock()
+	defer p.writing.Unlock()
+	return p.conn.WriteMessage(websocket.TextMessage, data)
+}
+
+// tap sends a tap and returns the request's id.
+func (p *player) tap(drop string) wire.ID {
+	p.mu.Lock()
+	p.nextID++
+	number := 1000 + p.nextID
+	id := wire.ID(strconv.Itoa(number))
+	p.tapped[id] = drop
+	p.mu.Unlock()
+	_ = p.write(map[string]any{"type": "tap", "id": number, "drop": drop}) // a lost connection shows as a missing result
+	return id
+}
+
+func (p *player) read() {
+	defer close(p.done)
+	for {
+		_, data, err := p.conn.ReadMessage()
+		if err != nil {
+			p.told(func() { p.closed = err })
+			return
+		}
+		for line := range bytes.SplitSeq(data, []byte("\n")) {
+			p.told(func() { p.hear(line) })
+		}
+	}
+}
+
+// told changes what the player knows and wakes who waits for it.
+func (p *player) told(change func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change()
+	close(p.news)
+	p.news = make(chan struct{})
+}
+
+func (p *player) hear(line []byte) {
+	var kind struct {
+		Type string `json:"type"`
+	}
+	must(json.Unmarshal(line, &kind))
+	switch kind.Type {
+	case wire.TypeWelcome:
+		p.welcome = parse[wire.Welcome](line)
+		p.offset = p.welcome.ServerTime - time.Now().UnixMilli()
+		if p.welcome.Rain != nil {
+			p.rains = append(p.rains, *p.welcome.Rain)
+		}
+	case wire.TypeRain:
+		p.rains = append(p.rains, *parse[wire.RainChange](line).Rain)
+	case wire.TypeWave:
+		w := parse[wire.Wave](line)
+		if _, known := p.waves[w.N]; !known {
+			p.waves[w.N] = w
+			if p.greedy {
+				p.taps.Go(func() { p.tapWave(w) })
+			}
+		}
+	case wire.TypeResult:
+		r := parse[wire.Result](line)
+		p.results[r.ID] = append(p.results[r.ID], r)
+	case wire.TypeError:
+		p.errors = append(p.errors, parse[wire.Error](line))
+	case wire.TypeSettled:
+		m := parse[wire.Settled](line)
+		for _, c := range m.Claims {
+			p.settled[c.Claim] = append(p.settled[c.Claim], c)
+		}
+		p.balance = m.Balance
+	case wire.TypeRoom:
+		p.rooms = append(p.rooms, parse[wire.Room](line))
+	case wire.TypeGoodbye:
+		g := parse[wire.Goodbye](line)
+		p.goodbye = &g
+	}
+}
+
+// tapWave taps every drop of a wave once it is in the air.
+func (p *player) tapWave(w wire.Wave) {
+	p.mu.Lock()
+	wait := time.Duration(w.At-p.offset-time.Now().UnixMilli()+100) * time.Millisecond
+	p.mu.Unlock()
+	select {
+	case <-p.done:
+		return
+	case <-time.After(max(wait, 0)):
+	}
+	for _, d := range w.Drops {
+		p.tap(fmt.Sprintf("%d.%d", w.N, d[0]))
+	}
+}
+
+// await waits until something is true of what the player has been told.
+func (p *player) await(t *testing.T, limit time.Duration, what string, is func() bool) {
+	t.Helper()
+	deadline := time.After(limit)
+	for {
+		p.mu.Lock()
+		ok, news := is(), p.news
+		p.mu.Unlock()
+		if ok {
+			return
+		}
+		select {
+		case <-news:
+		case <-deadline:
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			t.Fatalf("%s: no %s within %s; closed: %v, errors: %v, rains: %d, waves: %d", p.user, what, limit, p.closed, p.errors, len(p.rains), len(p.waves))
+		}
+	}
+}
+
+// answered waits for the result of a tap.
+func (p *player) answered(t *testing.T, id wire.ID) wire.Result {
+	t.Helper()
+	p.await(t, 20*time.Second, "result of tap "+string(id), func() bool { return len(p.results[id]) > 0 })
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.results[id][0]
+}
+
+// aDrop waits for a packet (not a decoy) that is in the air now, and will be for a while.
+func (p *player) aDrop(t *testing.T) string {
+	t.Helper()
+	var found string
+	look := func() bool {
+		now := time.Now().UnixMilli() + p.offset
+		for _, n := range slices.Sorted(maps.Keys(p.waves)) {
+			for _, d := range p.waves[n].Drops {
+				if at := p.waves[n].At; d[2] == int(rain.Packet) && now >= at+50 && now < at+int64(d[3])-300 {
+					found = fmt.Sprintf("%d.%d", n, d[0])
+					return true
+				}
+			}
+		}
+		return false
+	}
+	deadline := time.Now().Add(20 * time.Second)
+	for time.Now().Before(deadline) {
+		p.mu.Lock()
+		ok, news := look(), p.news
+		p.mu.Unlock()
+		if ok {
+			return found
+		}
+		select {
+		case <-news:
+		case <-time.After(20 * time.Millisecond): // a wave that is known comes into the air without a message
+		}
+	}
+	t.Fatal("no drop is in the air")
+	return ""
+}
+
+// closeCode waits for the end of the connection and returns its code.
+func (p *player) closeCode(t *testing.T) int {
+	t.Helper()
+	p.await(t, 20*time.Second, "close", func() bool { return p.closed != nil })
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var closed *websocket.CloseError
+	if !errors.As(p.closed, &closed) {
+		t.Fatalf("%s: the connection broke instead of being closed: %v", p.user, p.closed)
+	}
+	return closed.Code
+}
+
+// wins are the distinct wins that the player was told of.
+func (p *player) wins() map[string]wire.Result {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	wins := map[string]wire.Result{}
+	for _, rs := range p.results {
+		for _, r := range rs {
+			if r.Outcome == "won" {
+				wins[r.Claim] = r
+			}
+		}
+	}
+	return wins
+}
+
+func parse[T any](line []byte) T {
+	var v T
+	must(json.Unmarshal(line, &v))
+	return v
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}

@@ -1,0 +1,84 @@
+package e2e
+
+import (
+	"bufio"
+	"io"
+	"os/exec"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"redrain/internal/testenv"
+)
+
+// process is a node that runs as a process of its own, to be killed.
+type process struct {
+	*node
+	cmd    *exec.Cmd
+	exited chan struct{} // closed when it is gone
+	err    error         // how it ended; read after exited
+}
+
+var playLine = regexp.MustCompile(`play\s+(http://\S+?)/?\s*$`)
+
+// startProcess runs the binary on the setting and waits until it serves. env is added to its environment.
+func startProcess(t *testing.T, s setting, tags []string, env ...string) *process {
+	t.Helper()
+	cmd := exec.Command(testenv.Binary(t, tags...), "serve", "--listen", "127.0.0.1:0", "--redis", s.redis, "--nats", s.nats,
+		"--mysql", s.mysql, "--namespace", s.namespace, "--operator-token", operatorToken, "--jwt-secret", jwtSecret, "--tap-rate", "0")
+	cmd.Env = append(cmd.Environ(), env...)
+	cmd.Stderr = testLog{t}
+	// The process dies with the test binary, also where that is killed.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p := &process{cmd: cmd, exited: make(chan struct{})}
+	url := make(chan string, 1)
+	go func() {
+		defer close(p.exited)
+		lines := bufio.NewScanner(out)
+		for lines.Scan() {
+			if m := playLine.FindStringSubmatch(lines.Text()); m != nil {
+				url <- m[1]
+			}
+		}
+		_, _ = io.Copy(io.Discard, out)
+		p.err = cmd.Wait()
+	}()
+	t.Cleanup(p.kill)
+	select {
+	case u := <-url:
+		p.node = nodeAt(t, strings.TrimRight(u, "/"))
+	case <-p.exited:
+		t.Fatalf("the node ended before it served: %v", p.err)
+	case <-time.After(time.Minute):
+		t.Fatal("the node does not serve")
+	}
+	return p
+}
+
+// kill is kill -9.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill() // it may be gone already
+	<-p.exited
+}
+
+// awaitDeath waits until the process has been killed, by itself or by somebody.
+func (p *process) awaitDeath(t *testing.T, limit time.Duration) {
+	t.Helper()
+	select {
+	case <-p.exited:
+	case <-time.After(limit):
+		t.Fatal("the node did not pass the point at which it was to die")
+	}
+	if status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
+		t.Fatalf("the node ended by %v, not by kill -9", p.cmd.ProcessState)
+	}
+}

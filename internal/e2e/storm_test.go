@@ -1,0 +1,159 @@
+package e2e
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"redrain/internal/operator"
+	"redrain/internal/testenv"
+	"redrain/internal/wire"
+	"redrain/rain"
+)
+
+// TestStorm plays a whole rain: 300 players tap every drop, 200 packets, at most two wins for each. Every tap gets exactly
+// one result, every packet is won once, every claim is settled once, and the money adds up.
+func TestStorm(t *testing.T) {
+	for _, b := range backendsUnderTest {
+		t.Run(b.name, func(t *testing.T) {
+			cfg := b.make(t).config()
+			nodes := startNodes(t, cfg, b.nodes)
+			const players, packets, budget = 300, 200, 123_457
+			spec := fund(t, nodes[0], "storm", budget, packets)
+			spec.WinsPerUser = 2
+			if b.nodes > 1 {
+				spec.Shards = 3
+			}
+			storm(t, nodes, spec, players)
+		})
+	}
+}
+
+func storm(t *testing.T, nodes []*node, spec rain.Spec, count int) {
+	op := nodes[0].client
+	c, err := op.CreateCampaign(within(t, 30*time.Second), spec, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	players := make([]*player, count)
+	var joining sync.WaitGroup
+	for i := range players {
+		joining.Go(func() {
+			p := join(t, nodes[i%len(nodes)], fmt.Sprintf("user-%03d", i), c.ID)
+			p.mu.Lock()
+			p.greedy = true
+			p.mu.Unlock()
+			players[i] = p
+		})
+	}
+	joining.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+	if _, err := op.StartRain(within(t, 10*time.Second), c.ID, shortRain(1_000), ""); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range players {
+		p.await(t, time.Minute, "end of the rain", func() bool { return ended(p.rains) })
+	}
+	for _, p := range players {
+		p.taps.Wait()
+	}
+	checkResults(t, players)
+	checkSameDrops(t, players)
+	checkMoney(t, op, c.ID, spec, players)
+}
+
+func ended(rains []wire.Rain) bool {
+	return len(rains) > 0 && rains[len(rains)-1].Phase == rain.PhaseEnded
+}
+
+// checkResults: each tap got exactly one result, and none was refused for a reason that is ours.
+func checkResults(t *testing.T, players []*player) {
+	t.Helper()
+	outcomes := map[string]int{}
+	for _, p := range players {
+		p.await(t, 30*time.Second, "result for each tap", func() bool { return len(p.results) == len(p.tapped) })
+		p.mu.Lock()
+		for id, drop := range p.tapped {
+			if got := p.results[id]; len(got) != 1 || got[0].Drop != drop {
+				t.Errorf("%s: tap %s on %s got %v", p.user, id, drop, got)
+			}
+			outcomes[p.results[id][0].Outcome]++
+		}
+		if len(p.errors) > 0 {
+			t.Errorf("%s: errors %v", p.user, p.errors)
+		}
+		p.mu.Unlock()
+	}
+	t.Logf("outcomes: %v", outcomes)
+	for _, ours := range []string{"unavailable", "unknown_drop", "too_fast"} {
+		if outcomes[ours] > 0 {
+			t.Errorf("%d taps were %s", outcomes[ours], ours)
+		}
+	}
+}
+
+// checkSameDrops: everybody has seen the same rain, whichever node they were on.
+func checkSameDrops(t *testing.T, players []*player) {
+	t.Helper()
+	first := fmt.Sprint(players[0].waves)
+	if len(players[0].waves) == 0 {
+		t.Fatal("nobody has seen a wave")
+	}
+	for _, p := range players {
+		p.mu.Lock()
+		if got := fmt.Sprint(p.waves); got != first {
+			t.Errorf("%s has seen other drops than %s", p.user, players[0].user)
+		}
+		p.mu.Unlock()
+	}
+}
+
+// checkMoney: exactly the budget was won, each win was told once as settled, and the books agree.
+func checkMoney(t *testing.T, op *operator.Client, campaign string, spec rain.Spec, players []*player) {
+	t.Helper()
+	packets := map[string]string{}
+	var won rain.Money
+	for _, p := range players {
+		wins := p.wins()
+		if len(wins) > spec.WinsPerUser {
+			t.Errorf("%s has won %d packets", p.user, len(wins))
+		}
+		var mine rain.Money
+		for _, w := range wins {
+			if other, taken := packets[w.Packet]; taken {
+				t.Errorf("packet %s was won by %s and by %s", w.Packet, other, p.user)
+			}
+			packets[w.Packet] = p.user
+			mine += w.Amount
+		}
+		won += mine
+		p.await(t, 30*time.Second, "settlement of each win", func() bool { return len(p.settled) == len(wins) })
+		p.mu.Lock()
+		for claim, told := range p.settled {
+			if len(told) != 1 || told[0].Amount != wins[claim].Amount {
+				t.Errorf("%s: claim %s was settled %v, won %v", p.user, claim, told, wins[claim])
+			}
+		}
+		if len(wins) > 0 && p.balance != mine {
+			t.Errorf("%s: balance %d, won %d", p.user, p.balance, mine)
+		}
+		p.mu.Unlock()
+	}
+	if len(packets) != spec.Packets || won != spec.Budget {
+		t.Errorf("%d packets of %d won, %d of %d", len(packets), spec.Packets, won, spec.Budget)
+	}
+	rec, err := op.Reconciliation(within(t, 10*time.Second), campaign)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !rec.Balanced || rec.Difference != 0 || rec.Paid != spec.Budget || rec.Stock != 0 || rec.Unsettled != 0 {
+		t.Errorf("the books: %+v", rec)
+	}
+	testenv.Eventually(t, 10*time.Second, "statistics of all nodes", func() bool {
+		s, err := op.Stats(within(t, 5*time.Second), campaign)
+		return err == nil && s.Won == int64(spec.Packets) && s.Paid == int64(spec.Packets) && s.Stock == 0 && s.AmountPaid == spec.Budget && s.Online == int64(len(players))
+	})
+}

@@ -1,0 +1,89 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+)
+
+// readyWithin is how long the server may take to restore its store. It needs milliseconds for a small one.
+const readyWithin = 30 * time.Second
+
+// NATSServer is a NATS server with JetStream inside this process. It listens on no port: only [NATSServer.Connect]
+// reaches it.
+type NATSServer struct {
+	server *server.Server
+	temp   string // the store directory, if it is to be removed at the end
+}
+
+// NATS starts a server that keeps its streams in storeDir; a later server on the same directory has them again. With
+// storeDir "" they are in a temporary directory that Close removes.
+//
+// The store reaches the disk every two minutes. The end of the process loses nothing, a power cut may lose what was
+// not yet written; the outbox keeps it until it is in the ledger.
+func NATS(storeDir string) (*NATSServer, error) {
+	n := &NATSServer{}
+	if storeDir == "" {
+		temp, err := os.MkdirTemp("", "redrain-nats-*")
+		if err != nil {
+			return nil, fmt.Errorf("in-process nats: %w", err)
+		}
+		storeDir, n.temp = temp, temp
+	}
+	if err := n.start(storeDir); err != nil {
+		return nil, errors.Join(fmt.Errorf("in-process nats in %s: %w", storeDir, err), n.removeTemp())
+	}
+	return n, nil
+}
+
+func (n *NATSServer) start(storeDir string) error {
+	s, err := server.NewServer(&server.Options{
+		ServerName: "redrain",
+		DontListen: true,
+		JetStream:  true,
+		StoreDir:   storeDir,
+		NoLog:      true,
+		NoSigs:     true, // signals belong to redrain
+	})
+	if err != nil {
+		return err
+	}
+	// The server has no other way to say that it gave up: it logs why, and Start returns.
+	var words lastWord
+	s.SetLogger(&words, false, false)
+	s.Start()
+	err = words.reason()
+	if err == nil && !s.ReadyForConnections(readyWithin) {
+		err = fmt.Errorf("not ready within %v", readyWithin)
+	}
+	if err != nil {
+		s.Shutdown()
+		s.WaitForShutdown()
+		return err
+	}
+	n.server = s
+	return nil
+}
+
+// Connect returns a new connection to the server. Close it before the server.
+func (n *NATSServer) Connect(options ...nats.Option) (*nats.Conn, error) {
+	return nats.Connect("", append(options, nats.InProcessServer(n.server))...)
+}
+
+// Close ends the server and returns when everything is written and has ended; calling it again does nothing.
+func (n *NATSServer) Close() error {
+	n.server.Shutdown()
+	n.server.WaitForShutdown()
+	return n.removeTemp()
+}
+
+func (n *NATSServer) removeTemp() error {
+	if n.temp == "" {
+		return nil
+	}
+	return os.RemoveAll(n.temp)
+}

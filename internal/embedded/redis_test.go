@@ -1,0 +1,184 @@
+package embedded
+
+import (
+	"context"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"redrain/internal/testenv"
+)
+
+func startRedis(t testing.TB) *redis.Client {
+	t.Helper()
+	r, err := Redis()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	rdb := redis.NewClient(&redis.Options{Addr: r.Addr()})
+	t.Cleanup(func() { _ = rdb.Close() })
+	return rdb
+}
+
+// Both clocks of the stand-in, that of the command and that of scripts, must be the real one: the cluster's clock
+// and the windows of rains come from them.
+func TestRedisTimeIsTheRealClock(t *testing.T) {
+	ctx, rdb := context.Background(), startRedis(t)
+	for _, source := range []struct {
+		name string
+		now  func() (time.Time, error)
+	}{
+		{"TIME", func() (time.Time, error) { return rdb.Time(ctx).Result() }},
+		{"TIME in a script", func() (time.Time, error) {
+			s, err := rdb.Eval(ctx, "local t = redis.call('TIME') return {tonumber(t[1]), tonumber(t[2])}", nil).Int64Slice()
+			if err != nil {
+				return time.Time{}, err
+			}
+			return time.Unix(s[0], s[1]*1000), nil
+		}},
+	} {
+		last := time.Now().Truncate(time.Microsecond)
+		for range 3 {
+			got, err := source.now()
+			if err != nil {
+				t.Fatalf("%s: %v", source.name, err)
+			}
+			if now := time.Now(); got.Before(last) || got.After(now) {
+				t.Errorf("%s = %v, want between %v and %v", source.name, got, last, now)
+			}
+			last = got
+		}
+	}
+}
+
+func TestRedisKeysExpireInRealTime(t *testing.T) {
+	ctx, rdb := context.Background(), startRedis(t)
+	start := time.Now()
+	for key, ttl := range map[string]time.Duration{"short": 1500 * time.Millisecond, "long": time.Hour} {
+		if err := rdb.Set(ctx, key, 1, ttl).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	testenv.Eventually(t, 10*time.Second, "the short-lived key is gone", func() bool {
+		return rdb.Exists(ctx, "short").Val() == 0
+	})
+	// The key was set between two ticks, so its time may have begun up to a tick early.
+	if lived := time.Since(start); lived < 1500*time.Millisecond-tickEvery {
+		t.Errorf("the short-lived key lived %v, want about 1.5s", lived)
+	}
+	if left := rdb.TTL(ctx, "long").Val(); left > time.Hour-time.Second || left < 59*time.Minute {
+		t.Errorf("the long-lived key has %v left", left)
+	}
+}
+
+func TestTickMakesUpForDroppedTicks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		start, passed := time.Now(), time.Duration(0)
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			tick(ctx, func(d time.Duration) {
+				if passed == 0 {
+					time.Sleep(5 * time.Second) //nolint:forbidigo // a machine that stands still, in a bubble
+				}
+				passed += d
+			})
+		}()
+		time.Sleep(10*time.Second + time.Millisecond) //nolint:forbidigo // in a bubble
+		cancel()
+		<-ended
+		if want := time.Since(start).Truncate(time.Second); passed != want {
+			t.Errorf("moved by %v in %v", passed, want)
+		}
+	})
+}
+
+// scriptArgs returns n arguments.
+func scriptArgs(n int) []any {
+	args := make([]any, n)
+	for i := range args {
+		args[i] = "u" + strconv.Itoa(i)
+	}
+	return args
+}
+
+// nested spreads its arguments in a call three functions deep.
+var nested = redis.NewScript(`
+local function push(list) return redis.call('RPUSH', KEYS[1], unpack(list)) end
+local function outer(list) local n = push(list) return n end
+return outer(ARGV)`)
+
+func TestScriptsSpreadWhatRealRedisSpreads(t *testing.T) {
+	for name, addr := range map[string]string{"embedded": "", "real": testenv.Redis(t)} {
+		t.Run(name, func(t *testing.T) {
+			ctx := context.Background()
+			var rdb *redis.Client
+			if addr == "" {
+				rdb = startRedis(t)
+			} else {
+				rdb = redis.NewClient(&redis.Options{Addr: addr})
+				t.Cleanup(func() { _ = rdb.Close() })
+			}
+			for _, n := range []int{1, 1000, 5000, 7900} {
+				key := testenv.Namespace(t)
+				if got, err := nested.Run(ctx, rdb, []string{key}, scriptArgs(n)...).Int(); err != nil || got != n {
+					t.Errorf("%d values: pushed %d, %v", n, got, err)
+				}
+				rdb.Del(ctx, key)
+			}
+		})
+	}
+}
+
+func TestRedisKnowsItsScripts(t *testing.T) {
+	ctx, rdb := context.Background(), startRedis(t)
+	sha, err := rdb.ScriptLoad(ctx, "return redis.call('INCRBY', KEYS[1], ARGV[1])").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := rdb.EvalSha(ctx, sha, []string{"n"}, 7).Int(); err != nil || n != 7 {
+		t.Errorf("EVALSHA = %d, %v; want 7", n, err)
+	}
+	if err := rdb.ScriptFlush(ctx).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if err := rdb.EvalSha(ctx, sha, []string{"n"}, 7).Err(); !redis.HasErrorPrefix(err, "NOSCRIPT") {
+		t.Errorf("EVALSHA of a forgotten script: %v, want NOSCRIPT", err)
+	}
+}
+
+func TestRedisClosesTwice(t *testing.T) {
+	r, err := Redis()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	r.Close()
+}
+
+// BenchmarkScriptCall shows why taps are sent in batches.
+func BenchmarkScriptCall(b *testing.B) {
+	script := redis.NewScript(`
+local users, codes = {}, {}
+for i = 1, #ARGV, 2 do users[#users + 1] = ARGV[i] end
+local won = redis.call('HMGET', KEYS[1], unpack(users))
+for i = 1, #users do codes[i] = won[i] and 1 or 0 end
+return codes`)
+	for _, taps := range []int{1, 50, 500} {
+		b.Run(strconv.Itoa(taps)+"_taps", func(b *testing.B) {
+			ctx, rdb, args := context.Background(), startRedis(b), scriptArgs(2*taps)
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := script.Run(ctx, rdb, []string{"wins"}, args...).Err(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(taps)*float64(b.N)/b.Elapsed().Seconds(), "taps/s")
+		})
+	}
+}

@@ -1,0 +1,56 @@
+package operator
+
+import (
+	"context"
+	"net/url"
+
+	"redrain/rain"
+)
+
+// Deposit adds money to a sponsor's account, once for each reference.
+func (c *Client) Deposit(ctx context.Context, sponsor, reference string, amount rain.Money) (Sponsor, error) {
+	return post[Sponsor](ctx, c, path("sponsors", sponsor, "deposits"), map[string]any{"amount": amount, "reference": reference})
+}
+
+// Sponsor is a sponsor's account.
+func (c *Client) Sponsor(ctx context.Context, id string) (Sponsor, error) {
+	return get[Sponsor](ctx, c, path("sponsors", id))
+}
+
+// User is a player's account.
+func (c *Client) User(ctx context.Context, id string) (User, error) {
+	return get[User](ctx, c, path("users", id))
+}
+
+// UserClaims is a page of what a player has won, the newest first.
+func (c *Client) UserClaims(ctx context.Context, id string, p Page) (List[Claim], error) {
+	return list[Claim](ctx, c, path("users", id, "claims"), nil, p)
+}
+
+// Me is the account of the player whose token the client has.
+func (c *Client) Me(ctx context.Context) (User, error) { return get[User](ctx, c, path("me")) }
+
+// MyClaims is a page of what that player has won, the newest first.
+func (c *Client) MyClaims(ctx context.Context, p Page) (List[Claim], error) {
+	return list[Claim](ctx, c, path("me", "claims"), nil, p)
+}
+
+// Guest makes a new player with a generated name, where guests are allowed.
+func (c *Client) Guest(ctx context.Context) (Guest, error) {
+	return post[Guest](ctx, c, path("guests"), nil)
+}
+
+// DeadPayouts is a page of the payments that were given up.
+func (c *Client) DeadPayouts(ctx context.Context, p Page) (List[DeadLetter], error) {
+	return list[DeadLetter](ctx, c, path("payouts"), url.Values{"state": {ClaimDead}}, p)
+}
+
+// RetryPayout has a payment that was given up tried again.
+func (c *Client) RetryPayout(ctx context.Context, claim string) (Claim, error) {
+	return post[Claim](ctx, c, path("payouts", claim, "retry"), nil)
+}
+
+// Audit is a page of the operators' deeds.
+func (c *Client) Audit(ctx context.Context, p Page) (List[AuditRecord], error) {
+	return list[AuditRecord](ctx, c, path("audit"), nil, p)
+}

@@ -1,0 +1,86 @@
+package operator
+
+import (
+	"context"
+	"io"
+	"net/http"
+
+	"redrain/internal/wire"
+	"redrain/rain"
+)
+
+// CreateCampaign funds and stocks a campaign. With an idempotency key that was used before, it
+// answers what that request made; "" is none.
+func (c *Client) CreateCampaign(ctx context.Context, spec rain.Spec, key string) (Campaign, error) {
+	return call[Campaign](ctx, c, request{
+		method: http.MethodPost, path: path("campaigns"), body: spec, key: key, timeout: createTimeout,
+	})
+}
+
+// Campaigns is a page of the campaigns.
+func (c *Client) Campaigns(ctx context.Context, p Page) (List[Campaign], error) {
+	return list[Campaign](ctx, c, path("campaigns"), nil, p)
+}
+
+// Campaign is one campaign.
+func (c *Client) Campaign(ctx context.Context, id string) (Campaign, error) {
+	return get[Campaign](ctx, c, path("campaigns", id))
+}
+
+// Pause makes the campaign's taps be refused.
+func (c *Client) Pause(ctx context.Context, id string) (Campaign, error) {
+	return post[Campaign](ctx, c, path("campaigns", id, "pause"), nil)
+}
+
+// Resume undoes Pause.
+func (c *Client) Resume(ctx context.Context, id string) (Campaign, error) {
+	return post[Campaign](ctx, c, path("campaigns", id, "resume"), nil)
+}
+
+// CloseCampaign ends the campaign and its rain; what is left goes back to the sponsor.
+func (c *Client) CloseCampaign(ctx context.Context, id string) (Campaign, error) {
+	return post[Campaign](ctx, c, path("campaigns", id, "close"), nil)
+}
+
+// StartRain schedules a rain. The key is as in CreateCampaign.
+func (c *Client) StartRain(ctx context.Context, id string, spec rain.RainSpec, key string) (wire.Rain, error) {
+	return call[wire.Rain](ctx, c, request{method: http.MethodPost, path: path("campaigns", id, "rains"), body: spec, key: key})
+}
+
+// StopRain ends a rain now.
+func (c *Client) StopRain(ctx context.Context, id, rainID string) (wire.Rain, error) {
+	return post[wire.Rain](ctx, c, path("campaigns", id, "rains", rainID, "stop"), nil)
+}
+
+// Stats are the campaign's figures at this moment.
+func (c *Client) Stats(ctx context.Context, id string) (Stats, error) {
+	return get[Stats](ctx, c, path("campaigns", id, "stats"))
+}
+
+// Claims is a page of what was won in the campaign.
+func (c *Client) Claims(ctx context.Context, id string, p Page) (List[Claim], error) {
+	return list[Claim](ctx, c, path("campaigns", id, "claims"), nil, p)
+}
+
+// ClaimsCSV copies all of the campaign's claims to w as CSV with a header row.
+func (c *Client) ClaimsCSV(ctx context.Context, id string, w io.Writer) error {
+	resp, done, err := c.send(ctx, request{
+		method: http.MethodGet, path: path("campaigns", id, "claims"), accept: "text/csv", timeout: -1,
+	})
+	if err != nil {
+		return err
+	}
+	defer done()
+	_, err = io.Copy(w, resp.Body)
+	return err
+}
+
+// Reconciliation says where the campaign's money is.
+func (c *Client) Reconciliation(ctx context.Context, id string) (Reconciliation, error) {
+	return get[Reconciliation](ctx, c, path("campaigns", id, "reconciliation"))
+}
+
+// Fairness is the commitment of a rain and, after its end, its seed.
+func (c *Client) Fairness(ctx context.Context, id, rainID string) (Fairness, error) {
+	return get[Fairness](ctx, c, path("campaigns", id, "rains", rainID, "fairness"))
+}

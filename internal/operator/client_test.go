@@ -1,0 +1,278 @@
+package operator_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"redrain/internal/operator"
+	"redrain/rain"
+)
+
+// seen is a request as the server got it.
+type seen struct {
+	Line, Token, Key, Accept, Type, Body string
+}
+
+// serve answers every request with one answer and notes the last request.
+func serve(t *testing.T, status int, contentType, answer string) (*operator.Client, *seen) {
+	t.Helper()
+	var last seen
+	return connect(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		last = seen{
+			Line: r.Method + " " + r.URL.RequestURI(), Token: r.Header.Get("Authorization"), Key: r.Header.Get("Idempotency-Key"),
+			Accept: r.Header.Get("Accept"), Type: r.Header.Get("Content-Type"), Body: string(body),
+		}
+		w.Header().Set("Content-Type", contentType)
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, answer)
+	}), &last
+}
+
+func connect(t *testing.T, h http.HandlerFunc) *operator.Client {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	c, err := operator.New(operator.Options{Server: s.URL + "/", Token: "op"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+const campaignJSON = `{"id":"c1","name":"Gala","sponsor":"acme","budget":1000,"packets":10,"split":"even","min":1,"max":null,
+	"amounts":null,"wins_per_user":2,"taps_per_user":0,"shards":1,"expires_in_ms":1000,"state":"ready","created_at":1,"expires_at":1001,
+	"revision":3,"rains":[{"id":"r1","campaign":"c1","phase":"ended","starts_at":5,"ends_at":9,"first_wave":0,"commitment":"ab"}],
+	"a_later_field":true}`
+
+// Each method must send what the contract says and read what it answers.
+func TestRequests(t *testing.T) {
+	ctx := t.Context()
+	inThree := int64(3000)
+	page := operator.Page{Limit: 7, Cursor: "a b&c"}
+	tests := map[string]struct {
+		answer     string
+		do         func(*operator.Client) (any, error)
+		line, body string
+		key        string
+		want       any
+	}{
+		"Deposit": {`{"sponsor":"acme","balance":500}`, func(c *operator.Client) (any, error) {
+			return c.Deposit(ctx, "acme", "wire-1", 500)
+		}, "POST /api/v1/sponsors/acme/deposits", `{"amount":500,"reference":"wire-1"}`, "", operator.Sponsor{Sponsor: "acme", Balance: 500}},
+		"Sponsor": {`{"sponsor":"a/b","balance":5}`, func(c *operator.Client) (any, error) {
+			return c.Sponsor(ctx, "a/b")
+		}, "GET /api/v1/sponsors/a%2Fb", "", "", operator.Sponsor{Sponsor: "a/b", Balance: 5}},
+		"CreateCampaign": {campaignJSON, func(c *operator.Client) (any, error) {
+			got, err := c.CreateCampaign(ctx, rain.Spec{Name: "Gala", Sponsor: "acme", Budget: 1000, Packets: 10, Split: rain.Even, Min: 1, WinsPerUser: 2, Shards: 1, ExpiresInMS: 1000}, "once")
+			return []any{got.ID, got.Name, got.Budget, got.State, got.Rains[0].ID}, err
+		}, "POST /api/v1/campaigns", `{"name":"Gala","sponsor":"acme","budget":1000,"packets":10,"split":"even","min":1,"max":null,` +
+			`"amounts":null,"wins_per_user":2,"taps_per_user":0,"shards":1,"expires_in_ms":1000}`, "once",
+			[]any{"c1", "Gala", rain.Money(1000), "ready", "r1"}},
+		"Campaigns": {`{"items":[` + campaignJSON + `],"next_cursor":"n"}`, func(c *operator.Client) (any, error) {
+			got, err := c.Campaigns(ctx, page)
+			return []any{len(got.Items), got.Next}, err
+		}, "GET /api/v1/campaigns?cursor=a+b%26c&limit=7", "", "", []any{1, "n"}},
+		"Campaign": {campaignJSON, func(c *operator.Client) (any, error) {
+			got, err := c.Campaign(ctx, "c1")
+			return got.Revision, err
+		}, "GET /api/v1/campaigns/c1", "", "", int64(3)},
+		"Pause":  {campaignJSON, func(c *operator.Client) (any, error) { g, err := c.Pause(ctx, "c1"); return g.ID, err }, "POST /api/v1/campaigns/c1/pause", "", "", "c1"},
+		"Resume": {campaignJSON, func(c *operator.Client) (any, error) { g, err := c.Resume(ctx, "c1"); return g.ID, err }, "POST /api/v1/campaigns/c1/resume", "", "", "c1"},
+		"Close":  {campaignJSON, func(c *operator.Client) (any, error) { g, err := c.CloseCampaign(ctx, "c1"); return g.ID, err }, "POST /api/v1/campaigns/c1/close", "", "", "c1"},
+		"StartRain": {`{"id":"r2","phase":"countdown"}`, func(c *operator.Client) (any, error) {
+			spec := rain.DefaultRain()
+			spec.StartsInMS = &inThree
+			g, err := c.StartRain(ctx, "c1", spec, "k")
+			return g.ID, err
+		}, "POST /api/v1/campaigns/c1/rains", `{"starts_in_ms":3000,"duration_ms":10000,"drops_per_second":8,"fall_ms":4000,"decoy_percent":0,"pacing":"none"}`, "k", "r2"},
+		"StopRain": {`{"id":"r2","phase":"ended"}`, func(c *operator.Client) (any, error) {
+			g, err := c.StopRain(ctx, "c1", "r2")
+			return g.Phase, err
+		}, "POST /api/v1/campaigns/c1/rains/r2/stop", "", "", rain.PhaseEnded},
+		"Stats": {`{"online":3,"taps":9,"won":2,"stock":8,"paid":1,"amount_won":20,"amount_paid":10,"amount_left":80,"grabs_per_second":1.5}`,
+			func(c *operator.Client) (any, error) { return c.Stats(ctx, "c1") }, "GET /api/v1/campaigns/c1/stats", "", "",
+			operator.Stats{Online: 3, Taps: 9, Won: 2, Stock: 8, Paid: 1, AmountWon: 20, AmountPaid: 10, AmountLeft: 80, GrabsPerSecond: 1.5}},
+		"Claims": {`{"items":[{"claim":"c1-4","user":"u","packet":"4","amount":7,"at":1,"state":"settled"}]}`, func(c *operator.Client) (any, error) {
+			return c.Claims(ctx, "c1", operator.Page{})
+		}, "GET /api/v1/campaigns/c1/claims", "", "", operator.List[operator.Claim]{Items: []operator.Claim{{Claim: "c1-4", User: "u", Packet: "4", Amount: 7, At: 1, State: operator.ClaimSettled}}}},
+		"Reconciliation": {`{"funded":10,"paid":1,"reclaimed":2,"stock":3,"unsettled":4,"dead":0,"difference":0,"balanced":true}`,
+			func(c *operator.Client) (any, error) { return c.Reconciliation(ctx, "c1") }, "GET /api/v1/campaigns/c1/reconciliation", "", "",
+			operator.Reconciliation{Funded: 10, Paid: 1, Reclaimed: 2, Stock: 3, Unsettled: 4, Balanced: true}},
+		"Fairness": {`{"commitment":"ab","schedule":{"rain":"r1","waves":40,"drops":80}}`,
+			func(c *operator.Client) (any, error) { return c.Fairness(ctx, "c1", "r1") }, "GET /api/v1/campaigns/c1/rains/r1/fairness", "", "",
+			operator.Fairness{Commitment: "ab", Schedule: operator.Schedule{Rain: "r1", Waves: 40, Drops: 80}}},
+		"User": {`{"user":"张三","balance":88}`, func(c *operator.Client) (any, error) { return c.User(ctx, "张三") },
+			"GET /api/v1/users/%E5%BC%A0%E4%B8%89", "", "", operator.User{User: "张三", Balance: 88}},
+		"UserClaims": {`{"items":[]}`, func(c *operator.Client) (any, error) { return c.UserClaims(ctx, "u", operator.Page{}) },
+			"GET /api/v1/users/u/claims", "", "", operator.List[operator.Claim]{Items: []operator.Claim{}}},
+		"Me":       {`{"user":"u","balance":0}`, func(c *operator.Client) (any, error) { return c.Me(ctx) }, "GET /api/v1/me", "", "", operator.User{User: "u"}},
+		"MyClaims": {`{"items":[]}`, func(c *operator.Client) (any, error) { return c.MyClaims(ctx, operator.Page{Limit: 1}) }, "GET /api/v1/me/claims?limit=1", "", "", operator.List[operator.Claim]{Items: []operator.Claim{}}},
+		"Guest": {`{"user":"guest-1","token":"t","expires_at":9}`, func(c *operator.Client) (any, error) { return c.Guest(ctx) },
+			"POST /api/v1/guests", "", "", operator.Guest{User: "guest-1", Token: "t", ExpiresAt: 9}},
+		"DeadPayouts": {`{"items":[]}`, func(c *operator.Client) (any, error) { return c.DeadPayouts(ctx, operator.Page{}) },
+			"GET /api/v1/payouts?state=dead", "", "", operator.List[operator.DeadLetter]{Items: []operator.DeadLetter{}}},
+		"RetryPayout": {`{"claim":"c1-4","state":"failed"}`, func(c *operator.Client) (any, error) { return c.RetryPayout(ctx, "c1-4") },
+			"POST /api/v1/payouts/c1-4/retry", "", "", operator.Claim{Claim: "c1-4", State: operator.ClaimFailed}},
+		"Audit": {`{"items":[]}`, func(c *operator.Client) (any, error) { return c.Audit(ctx, operator.Page{}) },
+			"GET /api/v1/audit", "", "", operator.List[operator.AuditRecord]{Items: []operator.AuditRecord{}}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			c, got := serve(t, http.StatusOK, "application/json", tc.answer)
+			answer, err := tc.do(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := seen{Line: tc.line, Token: "Bearer op", Key: tc.key, Accept: "application/json", Body: tc.body}
+			if tc.body != "" {
+				want.Type = "application/json"
+			}
+			if diff := cmp.Diff(want, *got); diff != "" {
+				t.Errorf("request (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tc.want, answer); diff != "" {
+				t.Errorf("answer (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestErrors(t *testing.T) {
+	tests := map[string]struct {
+		status       int
+		kind, answer string
+		code, text   string
+	}{
+		"problem": {409, "application/problem+json", `{"type":"about:blank","title":"Conflict","status":409,"code":"insufficient_funds","detail":"the sponsor has 5"}`,
+			"insufficient_funds", "the sponsor has 5 (insufficient_funds)"},
+		"fields": {422, "application/problem+json", `{"code":"invalid","detail":"it makes no sense","errors":[{"field":"budget","message":"is required"},{"field":"min","message":"is 1 or more"}]}`,
+			"invalid", "it makes no sense: budget is required; min is 1 or more (invalid)"},
+		"a proxy's page": {502, "text/html", "<html>oh</html>", "", "Bad Gateway (HTTP 502)"},
+		"nothing":        {401, "", "", "", "Unauthorized (HTTP 401)"},
+		"a wrong status": {503, "application/json", `{"status":200,"code":"unavailable"}`, "unavailable", "Service Unavailable (unavailable)"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			c, _ := serve(t, tc.status, tc.kind, tc.answer)
+			_, err := c.Campaign(t.Context(), "c1")
+			if err == nil || err.Error() != tc.text {
+				t.Errorf("error %v, want %s", err, tc.text)
+			}
+			if tc.code != "" && !operator.HasCode(err, tc.code) || operator.HasCode(err, "other") {
+				t.Errorf("code of %v", err)
+			}
+			if !operator.HasStatus(err, tc.status) || operator.HasStatus(err, 200) {
+				t.Errorf("status of %v", err)
+			}
+		})
+	}
+}
+
+func TestAnswersThatAreNotRedrains(t *testing.T) {
+	c, _ := serve(t, http.StatusOK, "text/html", "<html>")
+	if _, err := c.Me(t.Context()); err == nil || !strings.Contains(err.Error(), "GET /api/v1/me") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestNoAnswer(t *testing.T) {
+	s := httptest.NewServer(http.NotFoundHandler())
+	address := strings.Replace(s.URL, "//", "//me:hunter2@", 1)
+	s.Close()
+	c, err := operator.New(operator.Options{Server: address})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Me(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "no answer from http://me:xxxxx@") || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestTimeout(t *testing.T) {
+	release := make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+	defer s.Close()
+	defer close(release)
+	c, err := operator.New(operator.Options{Server: s.URL, Timeout: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Me(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestNewRefusesWhatIsNoServer(t *testing.T) {
+	for _, address := range []string{"", "localhost:8080", "ftp://host", "http://", "http://host?x=1", "http://host#x", "http://a b"} {
+		if _, err := operator.New(operator.Options{Server: address}); !errors.Is(err, operator.ErrBadServer) {
+			t.Errorf("%q: %v", address, err)
+		}
+	}
+}
+
+func TestAll(t *testing.T) {
+	pages := map[string]string{
+		"":   `{"items":[{"id":"c1"},{"id":"c2"}],"next_cursor":"p2"}`,
+		"p2": `{"items":[],"next_cursor":"p3"}`,
+		"p3": `{"items":[{"id":"c3"}]}`,
+	}
+	c := connect(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("limit") != "500" {
+			t.Errorf("limit of %s", r.URL)
+		}
+		_, _ = io.WriteString(w, pages[r.URL.Query().Get("cursor")])
+	})
+	var ids []string
+	for one, err := range operator.All(t.Context(), c.Campaigns) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, one.ID)
+	}
+	if diff := cmp.Diff([]string{"c1", "c2", "c3"}, ids); diff != "" {
+		t.Error(diff)
+	}
+
+	pages["p2"] = `{"items":[],"next_cursor":"p2"}` // a server that does not get on
+	n := 0
+	for _, err := range operator.All(t.Context(), c.Campaigns) {
+		if n++; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d campaigns of a server that does not get on", n)
+	}
+
+	delete(pages, "p2")
+	var failed error
+	for _, err := range operator.All(t.Context(), c.Campaigns) {
+		failed = err
+	}
+	if failed == nil {
+		t.Error("a page that cannot be read is not reported")
+	}
+}
+
+func TestClaimsCSV(t *testing.T) {
+	c, got := serve(t, http.StatusOK, "text/csv", "claim,user\nc1-4,u\n")
+	var b strings.Builder
+	if err := c.ClaimsCSV(t.Context(), "c1", &b); err != nil {
+		t.Fatal(err)
+	}
+	if b.String() != "claim,user\nc1-4,u\n" || got.Accept != "text/csv" || got.Line != "GET /api/v1/campaigns/c1/claims" {
+		t.Errorf("%q by %+v", b.String(), got)
+	}
+}

@@ -1,0 +1,6 @@
+// Package operator is a client of redrain's HTTP interface: typed requests and answers, errors with their
+// stable code, pages of lists, and the stream of events. The command line is built on it, and so are
+// the tests that speak to a whole server.
+//
+// It knows the contract and nothing of how the server keeps it.
+package operator

@@ -1,0 +1,66 @@
+package operator
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"redrain/rain"
+)
+
+// Error is an answer that is not of the 2xx kind: problem+json (RFC 9457), as far as the server sent it.
+type Error struct {
+	Status int               `json:"-"`    // HTTP's
+	Code   string            `json:"code"` // stable, for programs; "" where a proxy answered instead of redrain
+	Title  string            `json:"title"`
+	Detail string            `json:"detail"` // for people
+	Errors []rain.FieldError `json:"errors"` // of the code "invalid": each field's fault
+}
+
+// Error says it in one line.
+func (e *Error) Error() string {
+	text := e.Detail
+	if text == "" {
+		text = e.Title
+	}
+	if text == "" {
+		text = http.StatusText(e.Status)
+	}
+	parts := make([]string, len(e.Errors))
+	for i, f := range e.Errors {
+		parts[i] = f.Field + " " + f.Message
+	}
+	if len(parts) > 0 {
+		text += ": " + strings.Join(parts, "; ")
+	}
+	if e.Code == "" {
+		return fmt.Sprintf("%s (HTTP %d)", text, e.Status)
+	}
+	return fmt.Sprintf("%s (%s)", text, e.Code)
+}
+
+// HasCode tells whether an error is an answer with that code.
+func HasCode(err error, code string) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Code == code
+}
+
+// HasStatus tells whether an error is an answer with that HTTP status.
+func HasStatus(err error, status int) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Status == status
+}
+
+// problem reads an error answer. One that is not problem+json still says its status.
+func problem(resp *http.Response) error {
+	e := &Error{}
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxProblem))
+	if json.Unmarshal(body, e) != nil {
+		*e = Error{}
+	}
+	e.Status = resp.StatusCode
+	return e
+}

@@ -1,0 +1,137 @@
+package operator
+
+import (
+	"encoding/json"
+
+	"redrain/internal/wire"
+	"redrain/rain"
+)
+
+// Campaign is a campaign as the server answers it. Times are Unix milliseconds on the server's clock.
+type Campaign struct {
+	ID string `json:"id"`
+	rain.Spec
+	State     string      `json:"state"` // ready, raining, paused, closed; loading while it is being made
+	CreatedAt int64       `json:"created_at"`
+	ExpiresAt int64       `json:"expires_at"`
+	Revision  int64       `json:"revision"`
+	Rains     []wire.Rain `json:"rains"` // oldest first
+}
+
+// Stats are a campaign's figures over all nodes.
+type Stats struct {
+	Online         int64      `json:"online"` // connections in the room
+	Taps           int64      `json:"taps"`   // answered with a result
+	Won            int64      `json:"won"`
+	Stock          int64      `json:"stock"` // packets left
+	Paid           int64      `json:"paid"`  // packets settled
+	AmountWon      rain.Money `json:"amount_won"`
+	AmountPaid     rain.Money `json:"amount_paid"`
+	AmountLeft     rain.Money `json:"amount_left"` // of the stock
+	GrabsPerSecond float64    `json:"grabs_per_second"`
+}
+
+// The states of a claim.
+const (
+	ClaimGranted = "granted" // won; the ledger does not have it yet
+	ClaimSettled = "settled" // paid
+	ClaimFailed  = "failed"  // the payment failed and is tried again
+	ClaimDead    = "dead"    // the payment was given up; an operator must look at it
+)
+
+// Claim is what a player has by winning a packet.
+type Claim struct {
+	Claim  string     `json:"claim"`
+	User   string     `json:"user"`
+	Packet string     `json:"packet"`
+	Amount rain.Money `json:"amount"`
+	At     int64      `json:"at"`
+	State  string     `json:"state"`
+}
+
+// Reconciliation says where a campaign's money is. All but Balanced are amounts.
+type Reconciliation struct {
+	Funded     rain.Money `json:"funded"`
+	Paid       rain.Money `json:"paid"`
+	Reclaimed  rain.Money `json:"reclaimed"`
+	Stock      rain.Money `json:"stock"`
+	Unsettled  rain.Money `json:"unsettled"`
+	Dead       rain.Money `json:"dead"`
+	Difference rain.Money `json:"difference"`
+	Balanced   bool       `json:"balanced"`
+	Findings   []string   `json:"findings,omitempty"` // what does not fit, in words
+}
+
+// Fairness is what proves that a rain fell as its commitment promised.
+type Fairness struct {
+	Commitment string   `json:"commitment"`
+	Seed       string   `json:"seed,omitempty"` // hex; only after the end
+	Schedule   Schedule `json:"schedule"`
+}
+
+// Schedule is all that a rain's drops are computed from besides the seed, and what came out.
+type Schedule struct {
+	Rain           string      `json:"rain"`
+	Campaign       string      `json:"campaign"`
+	StartsAt       int64       `json:"starts_at"`
+	DurationMS     int64       `json:"duration_ms"`
+	DropsPerSecond int         `json:"drops_per_second"`
+	FallMS         int64       `json:"fall_ms"`
+	DecoyPercent   int         `json:"decoy_percent"`
+	Pacing         rain.Pacing `json:"pacing"`
+	FirstWave      int64       `json:"first_wave"`
+	Waves          int64       `json:"waves"`
+	Drops          int         `json:"drops"`
+	Digest         string      `json:"digest,omitempty"` // see rain.Rain.Digest; only after the end
+}
+
+// Sponsor is somebody who pays for campaigns.
+type Sponsor struct {
+	Sponsor string     `json:"sponsor"`
+	Balance rain.Money `json:"balance"`
+}
+
+// User is a player's account.
+type User struct {
+	User    string     `json:"user"`
+	Balance rain.Money `json:"balance"`
+}
+
+// Guest is a new player with a generated name.
+type Guest struct {
+	User      string `json:"user"`
+	Token     string `json:"token"`
+	ExpiresAt int64  `json:"expires_at"`
+}
+
+// DeadLetter is a payment that was given up and waits for a person.
+type DeadLetter struct {
+	Claim    string     `json:"claim"` // what RetryPayout takes
+	Campaign string     `json:"campaign"`
+	User     string     `json:"user"`
+	Amount   rain.Money `json:"amount"`
+	Reason   string     `json:"reason"`
+	At       int64      `json:"at"`
+}
+
+// AuditRecord is one deed of an operator.
+type AuditRecord struct {
+	At     int64           `json:"at"`
+	Actor  string          `json:"actor"`
+	Role   string          `json:"role"`
+	Action string          `json:"action"`
+	Target string          `json:"target"`
+	Detail json.RawMessage `json:"detail"` // depends on the action
+}
+
+// Page asks for a part of a list.
+type Page struct {
+	Limit  int    // items at most, up to 500; 0: 50
+	Cursor string // the List.Next of the page before; "": the first page
+}
+
+// List is a page of a list.
+type List[T any] struct {
+	Items []T    `json:"items"`
+	Next  string `json:"next_cursor"` // "" on the last page
+}

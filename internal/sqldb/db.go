@@ -1,0 +1,70 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// Dialect is the kind of SQL that a database speaks.
+type Dialect int
+
+// The dialects.
+const (
+	MySQL  Dialect = iota + 1 // MySQL 8 and MariaDB 10.11, in the words that both understand
+	SQLite                    // SQLite 3.37 and later
+)
+
+// queryTimeout bounds one statement outside a transaction, and writeTimeout one try of a writing transaction, so that a
+// database that has stopped answering gives errors instead of goroutines that wait for ever.
+const (
+	queryTimeout = 5 * time.Second
+	writeTimeout = 8 * time.Second
+)
+
+// DB is an open database. It is safe for concurrent use.
+type DB struct {
+	// Log hears of retried transactions, at debug level. Set it before the first use; nil means slog.Default.
+	Log *slog.Logger
+
+	dialect Dialect
+	writer  *sql.DB      // one connection for SQLite, the pool for MySQL
+	reader  *sql.DB      // the same pool for MySQL
+	cleanup func() error // what is to be done after closing; nil for nothing
+}
+
+// Dialect tells which SQL the database speaks.
+func (db *DB) Dialect() Dialect { return db.dialect }
+
+// Ping tells whether the database answers.
+func (db *DB) Ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	var one int
+	if err := db.reader.QueryRowContext(ctx, "SELECT 1").Scan(&one); err != nil {
+		return fmt.Errorf("the database does not answer: %w", err)
+	}
+	return nil
+}
+
+// Close waits for the statements that run and closes the connections. An in-memory database is gone then.
+func (db *DB) Close() error {
+	errs := []error{db.reader.Close()}
+	if db.writer != db.reader {
+		errs = append(errs, db.writer.Close())
+	}
+	if db.cleanup != nil {
+		errs = append(errs, db.cleanup())
+	}
+	return errors.Join(errs...)
+}
+
+func (db *DB) log() *slog.Logger {
+	if db.Log != nil {
+		return db.Log
+	}
+	return slog.Default()
+}

@@ -1,0 +1,75 @@
+package sqldb
+
+import (
+	"errors"
+
+	"github.com/go-sql-driver/mysql"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// ErrAgain, wrapped in what a transaction's function returns, asks [DB.InTx] to roll back and run the function again: it
+// has read something that another transaction has changed meanwhile.
+var ErrAgain = errors.New("another transaction was faster")
+
+// Error numbers of MySQL and MariaDB.
+const (
+	mysqlDuplicate     = 1062
+	mysqlLockTimeout   = 1205
+	mysqlDeadlock      = 1213
+	mysqlRecordChanged = 1020 // MariaDB with innodb_snapshot_isolation
+)
+
+// IsDuplicate tells whether a statement failed because a row with the same unique key is there already.
+func IsDuplicate(err error) bool {
+	if e := (*mysql.MySQLError)(nil); errors.As(err, &e) {
+		return e.Number == mysqlDuplicate
+	}
+	if e := (*sqlite.Error)(nil); errors.As(err, &e) {
+		return e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY || e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE
+	}
+	return false
+}
+
+// IsRefused tells whether the database understood a statement and will never carry it out: its data break a
+// constraint or do not fit. It is false for all that passes by itself, such as a server that is down, read only or full.
+func IsRefused(err error) bool {
+	if e := (*mysql.MySQLError)(nil); errors.As(err, &e) {
+		switch e.Number {
+		case mysqlDuplicate,
+			1048, // a column cannot be null
+			1153, // the packet is larger than max_allowed_packet
+			1264, // out of range for the column
+			1292, // incorrect value
+			1366, // incorrect string
+			1406, // too long for the column
+			1690, // BIGINT out of range in an expression
+			3819, // CHECK, on MySQL
+			4025: // CHECK, on MariaDB
+			return true
+		}
+		return false
+	}
+	if e := (*sqlite.Error)(nil); errors.As(err, &e) {
+		switch e.Code() & 0xff {
+		case sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_RANGE:
+			return true
+		}
+	}
+	return false
+}
+
+// again tells whether the same transaction may succeed at the next try, with nothing done at this one.
+func again(err error) bool {
+	if errors.Is(err, ErrAgain) {
+		return true
+	}
+	if e := (*mysql.MySQLError)(nil); errors.As(err, &e) {
+		return e.Number == mysqlDeadlock || e.Number == mysqlLockTimeout || e.Number == mysqlRecordChanged
+	}
+	if e := (*sqlite.Error)(nil); errors.As(err, &e) {
+		code := e.Code() & 0xff
+		return code == sqlite3.SQLITE_BUSY || code == sqlite3.SQLITE_LOCKED
+	}
+	return false
+}

@@ -1,0 +1,167 @@
+-- The ledger and what stands around it, for MySQL 8 and MariaDB 10.11.
+--
+-- Ids are VARBINARY: the text collations that both servers have ignore spaces at the end, so the players "u" and "u "
+-- would share one account. Where a client shows them in hex: CONVERT(account_id USING utf8mb4).
+-- Amounts are minor units, times are Unix milliseconds. There are no foreign keys: their shared locks on campaign
+-- and txn would make settlement wait for operators and the other way round; the ledger's own code is the only writer.
+-- IF NOT EXISTS, because DDL is not transactional here and a node may die between two statements.
+
+-- +goose Up
+CREATE TABLE IF NOT EXISTS campaign (
+    id            VARBINARY(64)  NOT NULL PRIMARY KEY,
+    name          VARCHAR(200)   NOT NULL,
+    sponsor       VARBINARY(64)  NOT NULL,
+    budget        BIGINT         NOT NULL,
+    packets       INT            NOT NULL,
+    split         VARCHAR(32)    NOT NULL,
+    min_amount    BIGINT         NOT NULL,
+    max_amount    BIGINT         NULL,               -- NULL: no maximum
+    wins_per_user INT            NOT NULL,
+    taps_per_user INT            NOT NULL,
+    shards        INT            NOT NULL,
+    expires_in_ms BIGINT         NOT NULL,
+    status        VARCHAR(16)    NOT NULL,
+    created_at    BIGINT         NOT NULL,
+    expires_at    BIGINT         NOT NULL,
+    revision      BIGINT         NOT NULL,
+    drained       TINYINT        NOT NULL DEFAULT 0,
+    split_seed    CHAR(64)       NOT NULL,           -- secret
+    KEY campaign_created (created_at, id),
+    KEY campaign_drained (drained, id)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+-- The given amounts of a campaign with the split "list", as a JSON array. Apart, because they may be long and are rarely read.
+CREATE TABLE IF NOT EXISTS campaign_amounts (
+    campaign_id VARBINARY(64) NOT NULL PRIMARY KEY,
+    amounts     LONGTEXT      NOT NULL
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS rain (
+    campaign_id      VARBINARY(64) NOT NULL,
+    ordinal          INT           NOT NULL,         -- its place among the campaign's rains, from 0
+    id               VARBINARY(64) NOT NULL,
+    starts_at        BIGINT        NOT NULL,
+    duration_ms      BIGINT        NOT NULL,
+    drops_per_second INT           NOT NULL,
+    fall_ms          BIGINT        NOT NULL,
+    decoy_percent    INT           NOT NULL,
+    pacing           VARCHAR(16)   NOT NULL,
+    first_wave       BIGINT        NOT NULL,
+    seed             CHAR(64)      NOT NULL,         -- secret until the rain has ended
+    stopped_at       BIGINT        NOT NULL,         -- 0: it was not stopped
+    PRIMARY KEY (campaign_id, ordinal),
+    UNIQUE KEY rain_id (campaign_id, id)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+-- world, sponsor:<id>, escrow:<campaign>, user:<id>
+CREATE TABLE IF NOT EXISTS account (
+    id         VARBINARY(160) NOT NULL PRIMARY KEY,
+    owner_type VARCHAR(16)    NOT NULL,
+    owner_id   VARBINARY(128) NOT NULL
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS txn (
+    id         BIGINT         NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    kind       VARCHAR(16)    NOT NULL,              -- deposit, fund, pay, reclaim
+    idem_key   VARBINARY(320) NOT NULL,              -- what it is for; the same is never posted twice
+    created_at BIGINT         NOT NULL,
+    UNIQUE KEY txn_idem (idem_key)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+-- Append-only. The lines of a transaction sum to zero.
+CREATE TABLE IF NOT EXISTS entry (
+    txn_id     BIGINT         NOT NULL,
+    line_no    INT            NOT NULL,
+    account_id VARBINARY(160) NOT NULL,
+    amount     BIGINT         NOT NULL,
+    PRIMARY KEY (txn_id, line_no),
+    KEY entry_account (account_id, txn_id)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS balance (
+    account_id VARBINARY(160) NOT NULL PRIMARY KEY,
+    amount     BIGINT         NOT NULL,
+    CONSTRAINT balance_not_negative CHECK (amount >= 0 OR account_id = 'world')
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS payout (
+    campaign_id VARBINARY(64)  NOT NULL,
+    packet      INT            NOT NULL,
+    claim       VARBINARY(80)  NOT NULL,
+    user_id     VARBINARY(128) NOT NULL,
+    amount      BIGINT         NOT NULL,
+    state       VARCHAR(16)    NOT NULL,             -- settled
+    drop_id     VARCHAR(40)    NOT NULL,
+    shard       INT            NOT NULL,
+    won_at      BIGINT         NOT NULL,             -- with entry_seq: the outbox entry that it came in
+    entry_seq   BIGINT         NOT NULL,
+    settled_at  BIGINT         NOT NULL,
+    txn_id      BIGINT         NOT NULL,
+    PRIMARY KEY (campaign_id, packet),
+    KEY payout_user (user_id, won_at, campaign_id, packet),
+    CONSTRAINT payout_positive CHECK (amount > 0)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+-- What went back to the sponsor from each shard; shard -1 is the whole campaign, where its stocking was abandoned.
+CREATE TABLE IF NOT EXISTS reclaim (
+    campaign_id  VARBINARY(64) NOT NULL,
+    shard        INT           NOT NULL,
+    packets      INT           NOT NULL,
+    amount       BIGINT        NOT NULL,
+    closed_at    BIGINT        NOT NULL,             -- with entry_seq: the outbox entry that it came in
+    entry_seq    BIGINT        NOT NULL,
+    reclaimed_at BIGINT        NOT NULL,
+    txn_id       BIGINT        NOT NULL,
+    PRIMARY KEY (campaign_id, shard)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS campaign_tally (
+    campaign_id      VARBINARY(64) NOT NULL PRIMARY KEY,
+    paid             BIGINT        NOT NULL,         -- packets
+    amount_paid      BIGINT        NOT NULL,
+    reclaimed        BIGINT        NOT NULL,         -- packets
+    amount_reclaimed BIGINT        NOT NULL
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+-- What could not be posted and waits for a person. A claim may be here more than once: each outbox entry that
+-- promised it is a promise of its own.
+CREATE TABLE IF NOT EXISTS dead_letter (
+    id          BIGINT         NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    claim       VARBINARY(160) NOT NULL,
+    source      VARBINARY(200) NOT NULL,             -- the outbox entry or the stream message that it came in
+    kind        VARCHAR(16)    NOT NULL,             -- pay, reclaim, message
+    campaign_id VARBINARY(64)  NOT NULL,
+    shard       INT            NOT NULL,
+    packet      INT            NOT NULL,
+    user_id     VARBINARY(128) NOT NULL,
+    amount      BIGINT         NOT NULL,
+    won_at      BIGINT         NOT NULL,
+    entry_seq   BIGINT         NOT NULL,
+    reason      VARCHAR(500)   NOT NULL,
+    payload     LONGBLOB       NOT NULL,             -- as it arrived, to be posted from again
+    created_at  BIGINT         NOT NULL,
+    resolved_at BIGINT         NOT NULL DEFAULT 0,   -- 0: it waits
+    UNIQUE KEY dead_letter_source (claim, source),
+    KEY dead_letter_waiting (resolved_at, id),
+    KEY dead_letter_campaign (campaign_id, resolved_at, packet),
+    KEY dead_letter_user (user_id, won_at)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS idempotency (
+    idem_key   CHAR(64)       NOT NULL PRIMARY KEY,  -- SHA-256 of the request's scope and key
+    body_hash  CHAR(64)       NOT NULL,
+    status     INT            NOT NULL,              -- HTTP status of the answer; 0: being worked on
+    answer     LONGBLOB       NOT NULL,
+    expires_at BIGINT         NOT NULL,
+    KEY idempotency_expires (expires_at)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS audit (
+    id     BIGINT         NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    at     BIGINT         NOT NULL,
+    actor  VARBINARY(200) NOT NULL,
+    role   VARCHAR(32)    NOT NULL,
+    action VARCHAR(64)    NOT NULL,
+    target VARBINARY(200) NOT NULL,
+    detail LONGTEXT       NOT NULL                   -- JSON
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;

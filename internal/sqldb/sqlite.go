@@ -1,0 +1,70 @@
+package sqldb
+
+import (
+	"database/sql"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+)
+
+// sqliteReaders is the number of connections that read beside the writer.
+const sqliteReaders = 8
+
+// OpenSQLite opens or creates the database file at path. A committed transaction survives the loss of power.
+//
+// With an empty path the database lives as long as the process: in a private temporary file without fsync, removed by
+// Close. It is a file and not SQLite's own memory store because there a reader blocks the writer, and the writer every
+// reader; a reconciliation would stop all settlement.
+func OpenSQLite(path string) (*DB, error) {
+	if path != "" {
+		return openSQLite(path, "FULL", nil)
+	}
+	dir, err := os.MkdirTemp("", "redrain-sqlite-*")
+	if err != nil {
+		return nil, fmt.Errorf("a place for the in-memory database: %w", err)
+	}
+	remove := func() error { return os.RemoveAll(dir) }
+	db, err := openSQLite(filepath.Join(dir, "ledger.db"), "OFF", remove)
+	if err != nil {
+		_ = remove()
+	}
+	return db, err
+}
+
+func openSQLite(path, synchronous string, cleanup func() error) (*DB, error) {
+	pragmas := []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(" + synchronous + ")"}
+	// The writer takes the write lock at BEGIN. Taking it at the first write could fail half-way through a transaction.
+	writer, err := openPool(path, url.Values{"_pragma": pragmas, "_txlock": {"immediate"}}, 1)
+	if err != nil {
+		return nil, err
+	}
+	// One connection must have made the file and switched it to WAL before the readers come.
+	if err := writer.Ping(); err != nil {
+		_ = writer.Close()
+		return nil, fmt.Errorf("the SQLite database %s: %w", path, err)
+	}
+	reader, err := openPool(path, url.Values{"_pragma": append(pragmas, "query_only(1)")}, sqliteReaders)
+	if err != nil {
+		_ = writer.Close()
+		return nil, err
+	}
+	return &DB{dialect: SQLite, writer: writer, reader: reader, cleanup: cleanup}, nil
+}
+
+func openPool(path string, options url.Values, conns int) (*sql.DB, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("the SQLite database %s: %w", path, err)
+	}
+	source := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(abs), RawQuery: options.Encode()}
+	pool, err := sql.Open("sqlite", source.String())
+	if err != nil {
+		return nil, fmt.Errorf("the SQLite database %s: %w", path, err)
+	}
+	pool.SetMaxOpenConns(conns)
+	pool.SetMaxIdleConns(conns)
+	return pool, nil
+}

@@ -1,0 +1,40 @@
+package testenv
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// Main runs the tests of a package, stops the servers they shared, checks that no goroutine is left, and exits:
+//
+//	func TestMain(m *testing.M) { testenv.Main(m) }
+//
+// The check covers the whole test binary. It is left out when a test has failed, because a failed test often stops
+// half-way and its leak would hide the failure.
+func Main(m *testing.M) {
+	code := m.Run()
+	if err := stopAll(); err != nil {
+		fmt.Fprintln(os.Stderr, "testenv:", err)
+		code = max(code, 1)
+	}
+	// Idle keep-alive connections belong to the process, not to a test.
+	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			fmt.Fprintln(os.Stderr, "testenv: goroutines are left after the tests:", err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// stopAll ends every child and removes what it wrote. Children get no chance to save anything: it is deleted anyway.
+func stopAll() error {
+	children.killAll()
+	launcher.stop()
+	return root.remove()
+}

@@ -1,0 +1,104 @@
+package testenv
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	_ "github.com/go-sql-driver/mysql" // the driver "mysql"
+)
+
+// MySQL returns the DSN (go-sql-driver) of a new, empty database on a mariadbd that the tests of this binary share.
+// The database is dropped when the test ends.
+func MySQL(t testing.TB) string {
+	t.Helper()
+	require(t, mariaDB.needs...)
+	p, err := sharedMariaDB()
+	if err != nil {
+		t.Fatalf("testenv: start mariadb: %v", err)
+	}
+	name := Namespace(t)
+	if err := mysqlExec(context.Background(), p, "CREATE DATABASE "+name); err != nil {
+		t.Fatalf("testenv: create database: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := mysqlExec(context.Background(), p, "DROP DATABASE "+name); err != nil {
+			t.Errorf("testenv: drop database: %v", err)
+		}
+	})
+	return mysqlDSN(p, name)
+}
+
+var sharedMariaDB = sync.OnceValues(func() (*process, error) { return launch(mariaDB) })
+
+// StartMySQL starts a mariadbd of the test's own, with an empty database. What is committed survives Kill.
+func StartMySQL(t testing.TB) *Server {
+	t.Helper()
+	s := own(t, mariaDB)
+	s.DSN = mysqlDSN(s.p, ownDatabase)
+	return s
+}
+
+// ownDatabase is the database that every server has from its start.
+const ownDatabase = "redrain"
+
+func mysqlDSN(p *process, database string) string {
+	return fmt.Sprintf("root@tcp(%s)/%s", p.port.addr(), database)
+}
+
+var mariaDB = program{
+	name:    "mariadb",
+	needs:   []string{"mariadbd", "mariadb-install-db"},
+	prepare: installMariaDB,
+	command: func(p *process) (*exec.Cmd, error) {
+		return mariaDBCommand("mariadbd",
+			"--datadir="+p.data, "--tmpdir="+p.dir,
+			"--socket="+filepath.Join(p.dir, "s"), "--pid-file="+filepath.Join(p.dir, "pid"),
+			"--bind-address="+loopback, "--port="+p.port.String(), "--skip-name-resolve", "--max-connections=500",
+			// As redrain wants it in production: a commit is on the disk, and each statement sees what is committed.
+			"--innodb-flush-log-at-trx-commit=1", "--transaction-isolation=READ-COMMITTED", "--character-set-server=utf8mb4")
+	},
+	probe: func(ctx context.Context, p *process) error {
+		return mysqlExec(ctx, p, "CREATE DATABASE IF NOT EXISTS "+ownDatabase)
+	},
+}
+
+func installMariaDB(p *process) error {
+	cmd, err := mariaDBCommand("mariadb-install-db", "--datadir="+p.data,
+		"--auth-root-authentication-method=normal", "--skip-test-db")
+	if err != nil {
+		return err
+	}
+	if out, err := runChild(cmd); err != nil {
+		return fmt.Errorf("mariadb-install-db: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// mariaDBCommand leaves the machine's own configuration out. Root has to say that root is meant.
+func mariaDBCommand(name string, args ...string) (*exec.Cmd, error) {
+	all := []string{"--no-defaults"}
+	if os.Geteuid() == 0 {
+		all = append(all, "--user=root")
+	}
+	return programCommand(name, append(all, args...)...)
+}
+
+// mysqlExec runs one statement as root, outside any database.
+func mysqlExec(ctx context.Context, p *process, statement string) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	db, err := sql.Open("mysql", mysqlDSN(p, ""))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	_, err = db.ExecContext(ctx, statement)
+	return err
+}

@@ -1,0 +1,74 @@
+package testenv
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Redis returns the address of a redis-server that the tests of this binary share. It keeps an append-only file.
+// Tests keep apart by [Namespace]; a test that flushes or kills wants [StartRedis].
+func Redis(t testing.TB) string {
+	t.Helper()
+	require(t, redisServer.needs...)
+	p, err := sharedRedis()
+	if err != nil {
+		t.Fatalf("testenv: start redis: %v", err)
+	}
+	return p.port.addr()
+}
+
+var sharedRedis = sync.OnceValues(func() (*process, error) { return launch(redisServer) })
+
+// StartRedis starts a redis-server of the test's own. Its append-only file keeps every answered write through Kill.
+func StartRedis(t testing.TB) *Server {
+	t.Helper()
+	return own(t, redisServer)
+}
+
+var redisServer = program{
+	name:    "redis",
+	needs:   []string{"redis-server"},
+	command: func(p *process) (*exec.Cmd, error) { return redisCommand(p) },
+	probe:   redisAnswers,
+}
+
+func redisCommand(p *process, more ...string) (*exec.Cmd, error) {
+	args := []string{
+		"--port", p.port.String(), "--bind", loopback, "--dir", p.data, "--daemonize", "no",
+		"--appendonly", "yes", "--save", "",
+	}
+	return programCommand("redis-server", append(args, more...)...)
+}
+
+// redisAnswers asks for a PONG in the plain words of the protocol. While Redis loads its file it says LOADING.
+func redisAnswers(ctx context.Context, p *process) error {
+	answer, err := firstLine(ctx, p.port.addr(), "PING\r\n")
+	if err == nil && answer != "+PONG" {
+		err = fmt.Errorf("PING: %s", answer)
+	}
+	return err
+}
+
+// firstLine connects, says what is to be said, and returns the first line of the answer.
+func firstLine(ctx context.Context, addr, say string) (string, error) {
+	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = conn.Close() }()
+	if err := conn.SetDeadline(time.Now().Add(time.Second)); err != nil {
+		return "", err
+	}
+	if _, err := conn.Write([]byte(say)); err != nil {
+		return "", err
+	}
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	return strings.TrimRight(line, "\r\n"), err
+}

@@ -1,0 +1,80 @@
+package testenv
+
+import (
+	"testing"
+)
+
+// Server is a server of one test's own, which the test may kill and start again. Its methods fail the test when they
+// cannot do what they say; call them from the test's goroutine. It is gone when the test ends.
+type Server struct {
+	Addr string // where it listens, "host:port"; the same after every Start
+	URL  string // NATS: what a client connects to
+	DSN  string // MySQL: an empty database in it, for go-sql-driver
+
+	t testing.TB
+	p *process
+}
+
+// own starts a server for t.
+func own(t testing.TB, prog program) *Server {
+	t.Helper()
+	require(t, prog.needs...)
+	p, err := launch(prog)
+	if err != nil {
+		t.Fatalf("testenv: start %s: %v", prog.name, err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("end of the log of %s at %s:\n%s", prog.name, p.port.addr(), p.logTail())
+		}
+		if err := p.discard(); err != nil {
+			t.Errorf("testenv: remove %s: %v", prog.name, err)
+		}
+	})
+	return &Server{Addr: p.port.addr(), t: t, p: p}
+}
+
+// Kill ends the server at once, as kill -9 does. Its data stay.
+func (s *Server) Kill() {
+	s.t.Helper()
+	s.p.kill()
+}
+
+// Stop asks the server to end, and waits until it has.
+func (s *Server) Stop() {
+	s.t.Helper()
+	s.check("stop", s.p.stop())
+}
+
+// Start starts a killed or stopped server again, on the same port and data, and waits until it serves.
+func (s *Server) Start() {
+	s.t.Helper()
+	s.check("start", s.p.start())
+}
+
+// LoseData kills the server if it runs and deletes all that it has kept. The next Start starts it empty. (An empty
+// MySQL server has the database of DSN, without tables.)
+func (s *Server) LoseData() {
+	s.t.Helper()
+	s.p.kill()
+	s.check("lose the data of", s.p.empty())
+}
+
+// Freeze stops the server without ending it (SIGSTOP): its connections stay open and nothing answers.
+func (s *Server) Freeze() {
+	s.t.Helper()
+	s.check("freeze", s.p.child.signal(sigFreeze))
+}
+
+// Thaw lets a frozen server go on.
+func (s *Server) Thaw() {
+	s.t.Helper()
+	s.check("thaw", s.p.child.signal(sigThaw))
+}
+
+func (s *Server) check(what string, err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatalf("testenv: %s %s: %v", what, s.p.prog.name, err)
+	}
+}

@@ -1,0 +1,44 @@
+package payout
+
+import (
+	"cmp"
+	"slices"
+
+	"redrain/rain"
+)
+
+// account is one place where money can be.
+type account struct{ kind, owner string }
+
+// The kinds of account. Their ids are text that an accountant can read: "user:u1".
+const (
+	kindWorld   = "world" // everything outside; the only account that goes below zero
+	kindSponsor = "sponsor"
+	kindEscrow  = "escrow"
+	kindUser    = "user"
+)
+
+var world = account{kind: kindWorld}
+
+func sponsorAccount(id string) account      { return account{kindSponsor, id} }
+func escrowAccount(campaign string) account { return account{kindEscrow, campaign} }
+func userAccount(id string) account         { return account{kindUser, id} }
+
+// id is the account's id in the database.
+func (a account) id() string {
+	if a == world {
+		return kindWorld
+	}
+	return a.kind + ":" + a.owner
+}
+
+// inKeyOrder returns the accounts of deltas in the order of their ids. Every transaction locks balances in
+// this order, so that two of them never wait for each other.
+func inKeyOrder(deltas map[account]rain.Money) []account {
+	accounts := make([]account, 0, len(deltas))
+	for a := range deltas {
+		accounts = append(accounts, a)
+	}
+	slices.SortFunc(accounts, func(a, b account) int { return cmp.Compare(a.id(), b.id()) })
+	return accounts
+}

@@ -1,0 +1,204 @@
+package payout
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"redrain/internal/sqldb"
+	"redrain/rain"
+)
+
+// batch is one try of posting some entries: what the ledger knows of them, and then what is to be written.
+type batch struct {
+	// Read from the ledger, and kept up to date while the batch is judged.
+	campaigns map[string]terms
+	paid      map[packetKey]holder
+	reclaimed map[shardKey]rain.Reclaim
+	dead      map[letterKey]bool
+	escrow    map[string]rain.Money // nil: not looked at, because it has always been enough
+
+	// Decided by judge.
+	txns     []txn
+	wins     []postedWin
+	reclaims []postedReclaim
+	letters  []DeadLetter
+	settled  []Settlement
+	totals   map[string]totals
+}
+
+// terms is what a campaign allows.
+type terms struct {
+	sponsor string
+	packets int
+	shards  int
+}
+
+type packetKey struct {
+	campaign string
+	packet   int
+}
+
+// holder is who has a packet, and what is in it.
+type holder struct {
+	user   string
+	amount rain.Money
+}
+
+type shardKey struct {
+	campaign string
+	shard    int
+}
+
+type letterKey struct{ claim, source string }
+
+// position is where an entry stands in its outbox, and which transaction it is posted in.
+type position struct {
+	ref     rain.EntryRef
+	ms, seq int64
+	key     string
+}
+
+type postedWin struct {
+	position
+	win rain.Win
+}
+
+type postedReclaim struct {
+	position
+	reclaim rain.Reclaim
+}
+
+// readBatch reads what the ledger knows of the entries. careful locks the escrows and counts what they hold.
+func (l *Ledger) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Entry, careful bool) (*batch, error) {
+	b := &batch{
+		campaigns: map[string]terms{}, paid: map[packetKey]holder{}, reclaimed: map[shardKey]rain.Reclaim{},
+		dead: map[letterKey]bool{}, totals: map[string]totals{},
+	}
+	packets := map[string][]int{}
+	var closing, claims []string
+	for _, e := range entries {
+		if len(e.Wins) > 0 || e.Reclaim != nil {
+			packets[e.Ref.Campaign] = append(packets[e.Ref.Campaign], packetsOf(e.Wins)...)
+		}
+		for _, w := range e.Wins {
+			claims = append(claims, letterClaim(rain.ClaimID(e.Ref.Campaign, w.Packet)))
+		}
+		if e.Reclaim != nil {
+			closing = append(closing, e.Ref.Campaign)
+			claims = append(claims, letterClaim(e.Ref.String()))
+		}
+	}
+	if err := b.readCampaigns(ctx, tx, packets); err != nil {
+		return nil, fmt.Errorf("reading campaigns: %w", err)
+	}
+	for campaign, numbers := range packets {
+		if err := b.readPaid(ctx, tx, campaign, numbers); err != nil {
+			return nil, fmt.Errorf("reading payouts: %w", err)
+		}
+	}
+	if err := b.readReclaimed(ctx, tx, closing); err != nil {
+		return nil, fmt.Errorf("reading reclaims: %w", err)
+	}
+	if err := b.readDead(ctx, tx, claims); err != nil {
+		return nil, fmt.Errorf("reading dead letters: %w", err)
+	}
+	if careful {
+		return b, b.readEscrows(ctx, tx)
+	}
+	return b, nil
+}
+
+func packetsOf(wins []rain.Win) []int {
+	numbers := make([]int, len(wins))
+	for i, w := range wins {
+		numbers[i] = w.Packet
+	}
+	return numbers
+}
+
+func (b *batch) readCampaigns(ctx context.Context, q sqldb.Querier, packets map[string][]int) error {
+	ids := make([]string, 0, len(packets))
+	for id := range packets {
+		ids = append(ids, id)
+	}
+	for chunk := range slices.Chunk(ids, sqldb.Chunk) {
+		err := q.Each(ctx, func(scan sqldb.Scan) error {
+			var id string
+			var t terms
+			err := scan(&id, &t.sponsor, &t.packets, &t.shards)
+			b.campaigns[id] = t
+			return err
+		}, "SELECT id, sponsor, packets, shards FROM campaign WHERE id IN "+sqldb.Marks(len(chunk)), sqldb.Args(chunk)...)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *batch) readPaid(ctx context.Context, q sqldb.Querier, campaign string, packets []int) error {
+	for chunk := range slices.Chunk(packets, sqldb.Chunk) {
+		err := q.Each(ctx, func(scan sqldb.Scan) error {
+			key := packetKey{campaign: campaign}
+			var h holder
+			err := scan(&key.packet, &h.user, &h.amount)
+			b.paid[key] = h
+			return err
+		}, "SELECT packet, user_id, amount FROM payout WHERE campaign_id = ? AND packet IN "+sqldb.Marks(len(chunk)),
+			append([]any{campaign}, sqldb.Args(chunk)...)...)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *batch) readReclaimed(ctx context.Context, q sqldb.Querier, campaigns []string) error {
+	for chunk := range slices.Chunk(campaigns, sqldb.Chunk) {
+		err := q.Each(ctx, func(scan sqldb.Scan) error {
+			var key shardKey
+			var r rain.Reclaim
+			err := scan(&key.campaign, &key.shard, &r.Packets, &r.Amount)
+			b.reclaimed[key] = r
+			return err
+		}, "SELECT campaign_id, shard, packets, amount FROM reclaim WHERE campaign_id IN "+sqldb.Marks(len(chunk)), sqldb.Args(chunk)...)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *batch) readDead(ctx context.Context, q sqldb.Querier, claims []string) error {
+	for chunk := range slices.Chunk(claims, sqldb.Chunk) {
+		err := q.Each(ctx, func(scan sqldb.Scan) error {
+			var key letterKey
+			err := scan(&key.claim, &key.source)
+			b.dead[key] = true
+			return err
+		}, "SELECT claim, source FROM dead_letter WHERE claim IN "+sqldb.Marks(len(chunk)), sqldb.Args(chunk)...)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *batch) readEscrows(ctx context.Context, tx *sqldb.Tx) error {
+	escrows := make([]account, 0, len(b.campaigns))
+	for id := range b.campaigns {
+		escrows = append(escrows, escrowAccount(id))
+	}
+	slices.SortFunc(escrows, func(x, y account) int { return cmp.Compare(x.id(), y.id()) })
+	balances, err := lockBalances(ctx, tx, escrows)
+	if err != nil {
+		return err
+	}
+	b.escrow = make(map[string]rain.Money, len(balances))
+	for a, balance := range balances {
+		b.escrow[a.owner] = balance
+	}
+	return nil
+}

@@ -1,0 +1,235 @@
+package payout
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"redrain/internal/sqldb"
+	"redrain/rain"
+)
+
+// The kinds of transaction.
+const (
+	kindDeposit = "deposit"
+	kindFund    = "fund"
+	kindPay     = "pay"
+	kindReclaim = "reclaim"
+)
+
+// txn is one movement of money, not yet posted.
+type txn struct {
+	kind  string
+	key   string // what it is for; a second one with this key is refused by the database
+	lines []line // they sum to zero
+}
+
+type line struct {
+	account account
+	amount  rain.Money // what is added to the account; negative takes from it
+}
+
+// move is the transaction of two lines.
+func move(kind, key string, from, to account, amount rain.Money) txn {
+	return txn{kind: kind, key: key, lines: []line{{from, -amount}, {to, amount}}}
+}
+
+// booked is what book has done.
+type booked struct {
+	ids      map[string]int64       // by key
+	balances map[account]rain.Money // of every account touched, afterwards
+}
+
+// overdraft is the error of a transaction that would take more from an account than it holds.
+type overdraft struct {
+	account account
+	exists  bool
+}
+
+func (e *overdraft) Error() string {
+	return fmt.Sprintf("%s: %s", e.account.id(), ErrInsufficientFunds)
+}
+
+func (e *overdraft) Unwrap() error { return ErrInsufficientFunds }
+
+// worldFloor is as far below zero as world may go: every sum with a deposit still fits in 64 bits.
+const worldFloor = -9000 * rain.MaxBudget
+
+// errUnbalanced is a fault of this program: it refuses to write it down.
+var errUnbalanced = errors.New("payout: the lines of a transaction do not sum to zero")
+
+// book writes transactions of any kind, and is the only function that does. It checks that each sums to zero, refuses
+// with an *overdraft to take any account but world below zero, and changes balances in the order of the accounts' ids.
+//
+// After an error tx must be rolled back. The error is [sqldb.ErrAgain] where another transaction came first with the same
+// key or the same new account: who reads again sees it.
+func (l *Ledger) book(ctx context.Context, tx *sqldb.Tx, txns []txn) (b booked, err error) {
+	defer func() { err = againIfDuplicate(err) }()
+	deltas, err := net(txns)
+	if err != nil || len(txns) == 0 {
+		return b, err
+	}
+	if b.ids, err = l.writeTxns(ctx, tx, txns); err != nil {
+		return b, err
+	}
+	order := inKeyOrder(deltas)
+	if b.balances, err = lockBalances(ctx, tx, order); err != nil {
+		return b, err
+	}
+	return b, applyDeltas(ctx, tx, order, deltas, b.balances)
+}
+
+// againIfDuplicate turns the fault of having come second into the wish to read again and judge anew.
+func againIfDuplicate(err error) error {
+	if sqldb.IsDuplicate(err) {
+		return fmt.Errorf("%w: %w", sqldb.ErrAgain, err)
+	}
+	return err
+}
+
+// net checks the transactions and adds up what they do to each account.
+func net(txns []txn) (map[account]rain.Money, error) {
+	deltas := map[account]rain.Money{}
+	for _, t := range txns {
+		amounts := make([]rain.Money, len(t.lines))
+		for i, ln := range t.lines {
+			amounts[i] = ln.amount
+			sum, err := rain.Sum([]rain.Money{deltas[ln.account], ln.amount})
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", t.key, err)
+			}
+			deltas[ln.account] = sum
+		}
+		if sum, err := rain.Sum(amounts); err != nil || sum != 0 || t.key == "" || len(t.lines) < 2 {
+			return nil, fmt.Errorf("%w: %s %q", errUnbalanced, t.kind, t.key)
+		}
+	}
+	return deltas, nil
+}
+
+// writeTxns inserts the transactions and their lines.
+func (l *Ledger) writeTxns(ctx context.Context, tx *sqldb.Tx, txns []txn) (ids map[string]int64, err error) {
+	// In the order of their keys: two workers that post the same entries meet at the first of them, and not crosswise.
+	txns = slices.SortedFunc(slices.Values(txns), func(a, b txn) int { return cmp.Compare(a.key, b.key) })
+	now := l.clock()
+	rows := make([][]any, len(txns))
+	keys := make([]string, len(txns))
+	lines := 0
+	for i, t := range txns {
+		rows[i] = []any{t.kind, t.key, now}
+		keys[i] = t.key
+		lines += len(t.lines)
+	}
+	if err := tx.Insert(ctx, "txn", []string{"kind", "idem_key", "created_at"}, rows, sqldb.Merge{}); err != nil {
+		return nil, err
+	}
+	if ids, err = txnIDs(ctx, tx, keys); err != nil {
+		return nil, err
+	}
+	rows = make([][]any, 0, lines)
+	for _, t := range txns {
+		for i, ln := range t.lines {
+			rows = append(rows, []any{ids[t.key], i, ln.account.id(), int64(ln.amount)})
+		}
+	}
+	return ids, tx.Insert(ctx, "entry", []string{"txn_id", "line_no", "account_id", "amount"}, rows, sqldb.Merge{})
+}
+
+// txnIDs asks for the ids that the database gave. Counting on from the first would need servers that number without gaps.
+func txnIDs(ctx context.Context, q sqldb.Querier, keys []string) (map[string]int64, error) {
+	ids := make(map[string]int64, len(keys))
+	for chunk := range slices.Chunk(keys, sqldb.Chunk) {
+		err := q.Each(ctx, func(scan sqldb.Scan) error {
+			var id int64
+			var key string
+			err := scan(&id, &key)
+			ids[key] = id
+			return err
+		}, "SELECT id, idem_key FROM txn WHERE idem_key IN "+sqldb.Marks(len(chunk)), sqldb.Args(chunk)...)
+		if err != nil {
+			return nil, fmt.Errorf("reading transaction ids: %w", err)
+		}
+	}
+	return ids, nil
+}
+
+// lockBalances reads balances and keeps others from changing them until the end of the transaction. An account that does
+// not exist is missing in the answer.
+func lockBalances(ctx context.Context, tx *sqldb.Tx, order []account) (map[account]rain.Money, error) {
+	balances := make(map[account]rain.Money, len(order))
+	byID := make(map[string]account, len(order))
+	for chunk := range slices.Chunk(order, sqldb.Chunk) {
+		ids := make([]any, len(chunk))
+		for i, a := range chunk {
+			ids[i], byID[a.id()] = a.id(), a
+		}
+		err := tx.Each(ctx, func(scan sqldb.Scan) error {
+			var id string
+			var amount int64
+			err := scan(&id, &amount)
+			balances[byID[id]] = rain.Money(amount)
+			return err
+		}, "SELECT account_id, amount FROM balance WHERE account_id IN "+sqldb.Marks(len(ids))+
+			" ORDER BY account_id"+tx.ForUpdate(), ids...)
+		if err != nil {
+			return nil, fmt.Errorf("locking balances: %w", err)
+		}
+	}
+	return balances, nil
+}
+
+// applyDeltas changes the balances, and keeps the map of them up to date.
+func applyDeltas(ctx context.Context, tx *sqldb.Tx, order []account, deltas, balances map[account]rain.Money) error {
+	var accounts, created, credits [][]any
+	for _, a := range order {
+		old, exists := balances[a]
+		after, err := rain.Sum([]rain.Money{old, deltas[a]})
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: %w", a.id(), err)
+		case after < 0 && a != world, deltas[a] < 0 && !exists && a != world:
+			return &overdraft{account: a, exists: exists}
+		}
+		balances[a] = after
+		switch {
+		case !exists:
+			accounts = append(accounts, []any{a.id(), a.kind, a.owner})
+			created = append(created, []any{a.id(), int64(after)})
+		case deltas[a] < 0:
+			if err := debit(ctx, tx, a, -deltas[a]); err != nil {
+				return err
+			}
+		default:
+			credits = append(credits, []any{a.id(), int64(deltas[a])})
+		}
+	}
+	err := tx.Insert(ctx, "account", []string{"id", "owner_type", "owner_id"}, accounts, sqldb.Merge{Key: []string{"id"}})
+	if err != nil {
+		return err
+	}
+	columns := []string{"account_id", "amount"}
+	// Not merged: who else creates the account at this moment changes a balance that is not locked here.
+	if err := tx.Insert(ctx, "balance", columns, created, sqldb.Merge{}); err != nil {
+		return err
+	}
+	return tx.Insert(ctx, "balance", columns, credits, sqldb.Merge{Key: columns[:1], Add: columns[1:]})
+}
+
+// debit takes from a balance only what is there. The balance was read under a lock and found large enough; the condition
+// stands here so that no mistake above it can overdraw an account.
+func debit(ctx context.Context, tx *sqldb.Tx, a account, amount rain.Money) error {
+	least := int64(amount)
+	if a == world {
+		least = int64(worldFloor + amount)
+	}
+	n, err := tx.Exec(ctx, "UPDATE balance SET amount = amount - ? WHERE account_id = ? AND amount >= ?", int64(amount), a.id(), least)
+	if err != nil {
+		return fmt.Errorf("debit of %s: %w", a.id(), err)
+	}
+	if n != 1 {
+		return &overdraft{account: a, exists: true}
+	}
+	return nil
+}

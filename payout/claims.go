@@ -1,0 +1,191 @@
+package payout
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"redrain/internal/sqldb"
+	"redrain/rain"
+)
+
+// ClaimState is how far a claim has come.
+type ClaimState string
+
+// The states that the ledger knows. A claim that it does not know is granted: won, and on its way here.
+const (
+	StateGranted ClaimState = "granted"
+	StateSettled ClaimState = "settled"
+	StateDead    ClaimState = "dead"
+)
+
+// Claim is what a player has won and been paid, or what could not be paid.
+type Claim struct {
+	Claim    string
+	Campaign string
+	User     string
+	Packet   int
+	Amount   rain.Money
+	WonAt    int64 // Unix ms
+	State    ClaimState
+}
+
+// ClaimQuery says which claims to list: those of a campaign, in the order of their packets; or those of a player, newest
+// first, in all campaigns or in one.
+type ClaimQuery struct {
+	Campaign string
+	User     string // "" lists the whole campaign
+	After    string // the cursor; "" begins
+	Limit    int    // at least 1
+}
+
+// Claims lists settled claims and dead ones. next is empty on the last page. A page may be a little longer than
+// its limit: where several promises were made for one packet, they stay together.
+func (l *Ledger) Claims(ctx context.Context, q ClaimQuery) (list []Claim, next string, err error) {
+	if q.User != "" {
+		list, next, err = l.userClaims(ctx, q)
+	} else {
+		list, next, err = l.campaignClaims(ctx, q)
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("listing claims: %w", err)
+	}
+	return list, next, nil
+}
+
+const (
+	payoutClaim = "SELECT campaign_id, packet, claim, user_id, amount, won_at, state FROM payout WHERE "
+	deadClaim   = "SELECT campaign_id, packet, claim, user_id, amount, won_at, 'dead' FROM dead_letter WHERE kind = 'pay' AND resolved_at = 0 AND "
+)
+
+func (l *Ledger) campaignClaims(ctx context.Context, q ClaimQuery) ([]Claim, string, error) {
+	after, err := numberCursor(q.After, -1)
+	if err != nil {
+		return nil, "", err
+	}
+	const rest = "campaign_id = ? AND packet > ? ORDER BY packet LIMIT ?"
+	list, err := l.readClaims(ctx, payoutClaim+rest, q.Campaign, after, q.Limit+1)
+	if err != nil {
+		return nil, "", err
+	}
+	dead, err := l.readClaims(ctx, deadClaim+rest, q.Campaign, after, q.Limit+1)
+	if err != nil {
+		return nil, "", err
+	}
+	list = append(list, dead...)
+	slices.SortStableFunc(list, func(a, b Claim) int { return a.Packet - b.Packet })
+	n := pageEnd(list, q.Limit, func(a, b Claim) bool { return a.Packet == b.Packet })
+	if n == len(list) {
+		return list, "", nil
+	}
+	return list[:n], strconv.Itoa(list[n-1].Packet), nil
+}
+
+func (l *Ledger) userClaims(ctx context.Context, q ClaimQuery) ([]Claim, string, error) {
+	where, args := "user_id = ? ", []any{q.User}
+	if q.Campaign != "" {
+		where += "AND campaign_id = ? "
+		args = append(args, q.Campaign)
+	}
+	if q.After != "" {
+		at, claim, ok := cutCursor(q.After)
+		campaign, packet, err := rain.ParseClaimID(claim)
+		if !ok || err != nil {
+			return nil, "", ErrBadCursor
+		}
+		where += "AND won_at <= ? AND (won_at < ? OR campaign_id < ? OR (campaign_id = ? AND packet < ?)) "
+		args = append(args, at, at, campaign, campaign, packet)
+	}
+	where += "ORDER BY won_at DESC, campaign_id DESC, packet DESC LIMIT ?"
+	args = append(args, q.Limit+1)
+	list, err := l.readClaims(ctx, payoutClaim+where, args...)
+	if err != nil {
+		return nil, "", err
+	}
+	dead, err := l.readClaims(ctx, deadClaim+where, args...)
+	if err != nil {
+		return nil, "", err
+	}
+	list = append(list, dead...)
+	slices.SortStableFunc(list, newestFirst)
+	n := pageEnd(list, q.Limit, func(a, b Claim) bool { return newestFirst(a, b) == 0 })
+	if n == len(list) {
+		return list, "", nil
+	}
+	return list[:n], joinCursor(list[n-1].WonAt, list[n-1].Claim), nil
+}
+
+func (l *Ledger) readClaims(ctx context.Context, query string, args ...any) ([]Claim, error) {
+	list := []Claim{}
+	err := l.db.Each(ctx, func(scan sqldb.Scan) error {
+		var c Claim
+		err := scan(&c.Campaign, &c.Packet, &c.Claim, &c.User, &c.Amount, &c.WonAt, &c.State)
+		list = append(list, c)
+		return err
+	}, query, args...)
+	return list, err
+}
+
+// pageEnd is how many rows of the list a page of limit takes, so that no two rows with the same place are parted.
+func pageEnd(list []Claim, limit int, same func(a, b Claim) bool) int {
+	if len(list) <= limit {
+		return len(list)
+	}
+	n := limit
+	for n < len(list) && same(list[n-1], list[n]) {
+		n++
+	}
+	return n
+}
+
+// eachPage is how many claims EachClaim reads at once.
+const eachPage = 1000
+
+// EachClaim calls yield for every claim of a campaign in the order of the packets, and ends with its error. It reads page
+// by page, so that a slow reader holds no connection.
+func (l *Ledger) EachClaim(ctx context.Context, campaign string, yield func(Claim) error) error {
+	q := ClaimQuery{Campaign: campaign, Limit: eachPage}
+	for {
+		list, next, err := l.Claims(ctx, q)
+		if err != nil {
+			return err
+		}
+		for _, c := range list {
+			if err := yield(c); err != nil {
+				return err
+			}
+		}
+		if next == "" {
+			return nil
+		}
+		q.After = next
+	}
+}
+
+// ClaimStates tells how far claims have come. It has an element for each of them.
+func (l *Ledger) ClaimStates(ctx context.Context, claims []string) (map[string]ClaimState, error) {
+	states := make(map[string]ClaimState, len(claims))
+	packets := map[string][]int{}
+	for _, claim := range claims {
+		states[claim] = StateGranted
+		if campaign, packet, err := rain.ParseClaimID(claim); err == nil {
+			packets[campaign] = append(packets[campaign], packet)
+		}
+	}
+	for campaign, numbers := range packets {
+		for chunk := range slices.Chunk(numbers, sqldb.Chunk) {
+			args := append([]any{campaign}, sqldb.Args(chunk)...)
+			for _, query := range []string{deadClaim, payoutClaim} { // a paid claim is settled, whoever else was promised it
+				list, err := l.readClaims(ctx, query+"campaign_id = ? AND packet IN "+sqldb.Marks(len(chunk)), args...)
+				if err != nil {
+					return nil, fmt.Errorf("states of claims: %w", err)
+				}
+				for _, c := range list {
+					states[c.Claim] = c.State
+				}
+			}
+		}
+	}
+	return states, nil
+}

@@ -1,0 +1,244 @@
+package payout
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"redrain/internal/sqldb"
+	"redrain/rain"
+)
+
+// The kinds of dead letter.
+const (
+	letterPay     = "pay"
+	letterReclaim = "reclaim"
+	letterMessage = "message" // something in the stream that is no entry at all
+)
+
+// DeadLetter is what could not be posted and waits for a person.
+type DeadLetter struct {
+	Claim     string // what Retry takes: the claim's id; for a reclaim its outbox entry, for a message its place in the stream
+	Source    string // the outbox entry or the stream message that it came in
+	Kind      string // pay, reclaim or message
+	Campaign  string
+	Shard     int
+	Packet    int // -1 where there is none
+	User      string
+	Amount    rain.Money
+	WonAt     int64 // Unix ms
+	Reason    string
+	CreatedAt int64 // Unix ms
+
+	id      int64
+	seq     int64  // with WonAt: the position in the outbox
+	payload []byte // as it arrived
+}
+
+const maxReason = 500
+
+// letterClaim and letterSource make any text fit its column: what comes over the wire may be anything, and even nonsense
+// must be kept.
+func letterClaim(s string) string  { return fit(s, 160) }
+func letterSource(s string) string { return fit(s, 200) }
+
+func fit(s string, n int) string {
+	if len(s) <= n && utf8.ValidString(s) {
+		return s
+	}
+	sum := sha256.Sum256([]byte(s))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// winLetter is the dead letter of one win. Its payload is an entry with this win alone, so that it can be posted from.
+func winLetter(ref rain.EntryRef, w rain.Win, at position, reason string) DeadLetter {
+	d := letter(letterPay, rain.ClaimID(ref.Campaign, w.Packet), rain.Entry{Ref: ref, Wins: []rain.Win{w}}, at, reason)
+	d.Packet, d.Amount = smallInt(w.Packet), w.Amount
+	if rain.CheckUser(w.User) == nil {
+		d.User = w.User
+	}
+	return d
+}
+
+func reclaimLetter(ref rain.EntryRef, r rain.Reclaim, at position, reason string) DeadLetter {
+	d := letter(letterReclaim, ref.String(), rain.Entry{Ref: ref, Reclaim: &r}, at, reason)
+	d.Amount = r.Amount
+	return d
+}
+
+func letter(kind, claim string, e rain.Entry, at position, reason string) DeadLetter {
+	payload, err := json.Marshal(e)
+	if err != nil {
+		payload = []byte(fmt.Sprintf("%+v", e)) // an Entry has nothing that JSON refuses
+	}
+	d := DeadLetter{
+		Claim: letterClaim(claim), Source: letterSource(e.Ref.String()), Kind: kind, Shard: smallInt(e.Ref.Shard), Packet: -1,
+		WonAt: at.ms, Reason: reason, seq: at.seq, payload: payload,
+	}
+	if len(e.Ref.Campaign) <= maxCampaignID {
+		d.Campaign = e.Ref.Campaign
+	}
+	return d
+}
+
+// smallInt is n, or -1 where the column cannot hold it.
+func smallInt(n int) int {
+	if n < 0 || n > math.MaxInt32 {
+		return -1
+	}
+	return n
+}
+
+var letterColumns = []string{
+	"claim", "source", "kind", "campaign_id", "shard", "packet", "user_id", "amount", "won_at", "entry_seq", "reason", "payload", "created_at",
+}
+
+// writeLetters keeps dead letters. One that is there already stays as it is.
+func writeLetters(ctx context.Context, tx *sqldb.Tx, letters []DeadLetter, now int64) error {
+	rows := make([][]any, len(letters))
+	for i := range letters {
+		d := &letters[i]
+		d.CreatedAt = now
+		d.Reason = clip(d.Reason, maxReason)
+		rows[i] = []any{
+			d.Claim, d.Source, d.Kind, d.Campaign, d.Shard, d.Packet, d.User, int64(d.Amount), d.WonAt, d.seq, d.Reason, d.payload, now,
+		}
+	}
+	return tx.Insert(ctx, "dead_letter", letterColumns, rows, sqldb.Merge{Key: letterColumns[:2]})
+}
+
+func clip(s string, n int) string {
+	s = strings.ToValidUTF8(s, "?")
+	for len(s) > n {
+		_, size := utf8.DecodeLastRuneInString(s)
+		s = s[:len(s)-size]
+	}
+	return s
+}
+
+// BuryMessage keeps a stream message that is no outbox entry. name is its place in the stream; the same name again
+// changes nothing.
+func (l *Ledger) BuryMessage(ctx context.Context, name string, payload []byte, reason string) error {
+	d := DeadLetter{
+		Claim: letterClaim(name), Source: letterSource(name), Kind: letterMessage, Shard: -1, Packet: -1, Reason: reason, payload: payload,
+	}
+	if d.payload == nil {
+		d.payload = []byte{}
+	}
+	return l.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		return writeLetters(ctx, tx, []DeadLetter{d}, l.clock())
+	})
+}
+
+const letterSelect = "SELECT id, claim, source, kind, campaign_id, shard, packet, user_id, amount, won_at, entry_seq, reason, payload, " +
+	"created_at FROM dead_letter "
+
+func scanLetter(scan sqldb.Scan) (d DeadLetter, err error) {
+	err = scan(&d.id, &d.Claim, &d.Source, &d.Kind, &d.Campaign, &d.Shard, &d.Packet, &d.User, &d.Amount, &d.WonAt, &d.seq, &d.Reason,
+		&d.payload, &d.CreatedAt)
+	return d, err
+}
+
+// DeadLetters lists what waits for a person, oldest first. An empty cursor begins; next is empty on the last page.
+func (l *Ledger) DeadLetters(ctx context.Context, cursor string, limit int) (list []DeadLetter, next string, err error) {
+	after, err := numberCursor(cursor, 0)
+	if err != nil {
+		return nil, "", err
+	}
+	list = []DeadLetter{}
+	err = l.db.Each(ctx, func(scan sqldb.Scan) error {
+		d, err := scanLetter(scan)
+		list = append(list, d)
+		return err
+	}, letterSelect+"WHERE resolved_at = 0 AND id > ? ORDER BY id LIMIT ?", after, limit+1)
+	if err != nil {
+		return nil, "", fmt.Errorf("dead letters: %w", err)
+	}
+	if len(list) > limit {
+		list, next = list[:limit], strconv.FormatInt(list[limit-1].id, 10)
+	}
+	return list, next, nil
+}
+
+// Retry judges the dead letters of a claim anew and posts what can be posted now. It returns what is settled;
+// ErrUnknownClaim where no dead letter of the claim waits, ErrStillDead (with the reason) where none of them could be posted.
+func (l *Ledger) Retry(ctx context.Context, claim string) (settled []Settlement, err error) {
+	err = l.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		settled = nil
+		var letters []DeadLetter
+		err := tx.Each(ctx, func(scan sqldb.Scan) error {
+			d, err := scanLetter(scan)
+			letters = append(letters, d)
+			return err
+		}, letterSelect+"WHERE claim = ? AND resolved_at = 0 ORDER BY id"+tx.ForUpdate(), claim)
+		if err != nil {
+			return err
+		}
+		if len(letters) == 0 {
+			return fmt.Errorf("%q: %w", claim, ErrUnknownClaim)
+		}
+		stillDead := ""
+		resolved := 0
+		for _, d := range letters {
+			posted, reason, err := l.retry(ctx, tx, d)
+			if err != nil {
+				return err
+			}
+			if reason != "" {
+				stillDead = reason
+				continue
+			}
+			resolved++
+			settled = append(settled, posted...)
+		}
+		if resolved == 0 {
+			return fmt.Errorf("%q: %w: %s", claim, ErrStillDead, stillDead)
+		}
+		return nil
+	})
+	return settled, err
+}
+
+// retry posts one dead letter and marks it as resolved, or says why it cannot.
+func (l *Ledger) retry(ctx context.Context, tx *sqldb.Tx, d DeadLetter) (settled []Settlement, reason string, err error) {
+	var e rain.Entry
+	if err := json.Unmarshal(d.payload, &e); err != nil || (len(e.Wins) == 0 && e.Reclaim == nil) {
+		return nil, "it is no outbox entry", nil
+	}
+	b, err := l.readBatch(ctx, tx, []rain.Entry{e}, true)
+	if err != nil {
+		return nil, "", err
+	}
+	clear(b.dead)
+	b.judge(e)
+	if len(b.letters) > 0 {
+		return nil, b.letters[0].Reason, nil
+	}
+	posted, err := l.write(ctx, tx, b)
+	if err != nil {
+		return nil, "", err
+	}
+	_, err = tx.Exec(ctx, "UPDATE dead_letter SET resolved_at = ? WHERE id = ?", l.clock(), d.id)
+	return posted.Settled, "", err
+}
+
+// countDead counts what waits.
+func (l *Ledger) countDead(ctx context.Context) (n int64, err error) {
+	_, err = l.db.First(ctx, []any{&n}, "SELECT COUNT(*) FROM dead_letter WHERE resolved_at = 0")
+	return n, err
+}
+
+// RefreshMetrics brings redrain_dead_letters up to date.
+func (l *Ledger) RefreshMetrics(ctx context.Context) error {
+	n, err := l.countDead(ctx)
+	if err == nil {
+		l.gauge.dead.Set(float64(n))
+	}
+	return err
+}

@@ -1,0 +1,175 @@
+package payout
+
+import (
+	"fmt"
+
+	"redrain/rain"
+)
+
+// judge decides what becomes of an entry: it is posted, it was posted already, or it is a dead letter. It does no I/O.
+func (b *batch) judge(e rain.Entry) {
+	ms, seq, err := e.Ref.Position()
+	at := position{ref: e.Ref, ms: ms, seq: seq}
+	campaign, known := b.campaigns[e.Ref.Campaign]
+	fault := ""
+	switch {
+	case err != nil:
+		fault = err.Error()
+	case !known:
+		fault = ErrUnknownCampaign.Error()
+	case e.Ref.Shard < 0 || e.Ref.Shard >= campaign.shards:
+		fault = fmt.Sprintf("the campaign has no shard %d", e.Ref.Shard)
+	}
+	b.judgeWins(e, at, campaign, fault)
+	if e.Reclaim != nil {
+		b.judgeReclaim(*e.Reclaim, at, campaign, fault)
+	}
+}
+
+// judgeWins makes one transaction of the wins that are to be posted.
+func (b *batch) judgeWins(e rain.Entry, at position, campaign terms, fault string) {
+	first := len(b.wins)
+	for _, w := range e.Wins {
+		claim := rain.ClaimID(e.Ref.Campaign, w.Packet)
+		if b.dead[letterKey{letterClaim(claim), letterSource(e.Ref.String())}] {
+			continue
+		}
+		reason := fault
+		if reason == "" {
+			reason = b.refusal(e.Ref, w, campaign)
+		}
+		if reason != "" {
+			b.bury(winLetter(e.Ref, w, at, reason))
+			continue
+		}
+		key := packetKey{e.Ref.Campaign, w.Packet}
+		_, before := b.paid[key]
+		if !before {
+			b.paid[key] = holder{w.User, w.Amount}
+			b.wins = append(b.wins, postedWin{at, w})
+		}
+		b.settled = append(b.settled, Settlement{
+			Campaign: e.Ref.Campaign, Entry: e.Ref, Claim: claim, User: w.User, Packet: w.Packet, Amount: w.Amount,
+			WonAt: at.ms, New: !before,
+		})
+	}
+	if fresh := b.wins[first:]; len(fresh) > 0 {
+		b.pay(at, fresh)
+	}
+}
+
+// pay makes the transaction of an entry's wins. Its key names the first packet too: a packet is paid once, so the key
+// cannot have been used, not even where an earlier part of the same entry was posted without this one.
+func (b *batch) pay(at position, fresh []postedWin) {
+	key := fmt.Sprintf("pay:%s:%d", at.ref, fresh[0].win.Packet)
+	var total rain.Money
+	credits := map[string]int{} // user → line
+	lines := []line{{account: escrowAccount(at.ref.Campaign)}}
+	for i := range fresh {
+		w := fresh[i].win
+		fresh[i].key = key
+		total += w.Amount
+		n, ok := credits[w.User]
+		if !ok {
+			n = len(lines)
+			credits[w.User] = n
+			lines = append(lines, line{account: userAccount(w.User)})
+		}
+		lines[n].amount += w.Amount
+	}
+	lines[0].amount = -total
+	b.txns = append(b.txns, txn{kind: kindPay, key: key, lines: lines})
+	t := b.totals[at.ref.Campaign]
+	t.paid += int64(len(fresh))
+	t.amountPaid += total
+	b.totals[at.ref.Campaign] = t
+}
+
+// refusal says why a win cannot be in the ledger; "" where it can, or is.
+func (b *batch) refusal(ref rain.EntryRef, w rain.Win, campaign terms) string {
+	if err := rain.CheckUser(w.User); err != nil {
+		return err.Error()
+	}
+	if _, ok := rain.ParseDrop(w.Drop); !ok {
+		return "the drop's id is none"
+	}
+	if w.Packet < 0 || w.Packet >= campaign.packets {
+		return fmt.Sprintf("the campaign has no packet %d", w.Packet)
+	}
+	if w.Amount < 1 || w.Amount > rain.MaxBudget {
+		return fmt.Sprintf("%d is no amount of a packet", w.Amount)
+	}
+	if h, ok := b.paid[packetKey{ref.Campaign, w.Packet}]; ok {
+		if h != (holder{w.User, w.Amount}) {
+			return fmt.Sprintf("packet %d is paid to another player or with another amount", w.Packet)
+		}
+		return ""
+	}
+	return b.take(ref.Campaign, w.Amount)
+}
+
+// take counts an amount off the campaign's escrow, where that is looked at. It says why it cannot.
+func (b *batch) take(campaign string, amount rain.Money) string {
+	if b.escrow == nil {
+		return ""
+	}
+	if b.escrow[campaign] < amount {
+		return "the campaign's escrow holds less than that"
+	}
+	b.escrow[campaign] -= amount
+	return ""
+}
+
+// wholeCampaign is the shard of a reclaim that gives back everything.
+const wholeCampaign = -1
+
+// judgeReclaim decides about what was left in a shard. A shard is given back once.
+func (b *batch) judgeReclaim(r rain.Reclaim, at position, campaign terms, fault string) {
+	if b.dead[letterKey{letterClaim(at.ref.String()), letterSource(at.ref.String())}] {
+		return
+	}
+	key := shardKey{at.ref.Campaign, at.ref.Shard}
+	before, done := b.reclaimed[key]
+	_, abandoned := b.reclaimed[shardKey{at.ref.Campaign, wholeCampaign}]
+	reason := fault
+	switch {
+	case reason != "":
+	case abandoned, done && before == r, r == rain.Reclaim{}:
+		return
+	case done:
+		reason = "the shard's rest was given back already, and was another"
+	case r.Packets < 1 || r.Packets > campaign.packets || r.Amount < 1 || r.Amount > rain.MaxBudget:
+		reason = "the reclaim makes no sense"
+	default:
+		reason = b.take(at.ref.Campaign, r.Amount)
+	}
+	if reason != "" {
+		b.bury(reclaimLetter(at.ref, r, at, reason))
+		return
+	}
+	b.reclaimed[key] = r
+	at.key = fmt.Sprintf("reclaim:%s.%d", at.ref.Campaign, at.ref.Shard)
+	b.txns = append(b.txns, move(kindReclaim, at.key, escrowAccount(at.ref.Campaign), sponsorAccount(campaign.sponsor), r.Amount))
+	b.reclaims = append(b.reclaims, postedReclaim{at, r})
+	t := b.totals[at.ref.Campaign]
+	t.reclaimed += int64(r.Packets)
+	t.amountReclaimed += r.Amount
+	b.totals[at.ref.Campaign] = t
+}
+
+// bury puts a letter among the dead, once.
+func (b *batch) bury(d DeadLetter) {
+	b.dead[letterKey{d.Claim, d.Source}] = true
+	b.letters = append(b.letters, d)
+}
+
+// abandonBatch gives a campaign's whole budget back. The row for the shard -1 makes every later reclaim of a shard void.
+func abandonBatch(id, sponsor string, packets int, budget rain.Money, now int64) *batch {
+	ref := rain.EntryRef{Campaign: id, Shard: wholeCampaign}
+	at := position{ref: ref, ms: now, key: "reclaim:" + id}
+	return &batch{
+		txns:     []txn{move(kindReclaim, at.key, escrowAccount(id), sponsorAccount(sponsor), budget)},
+		reclaims: []postedReclaim{{at, rain.Reclaim{Packets: packets, Amount: budget}}},
+		totals:   map[string]totals{id: {reclaimed: int64(packets), amountReclaimed: budget}},
+	}
+}

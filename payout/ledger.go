@@ -1,0 +1,49 @@
+package payout
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"redrain/internal/sqldb"
+	"redrain/rain"
+)
+
+// Errors of the ledger. What a database says is wrapped as it is.
+var (
+	ErrInvalidAmount      = errors.New("an amount is 1 minor unit to rain.MaxBudget")
+	ErrInvalidReference   = errors.New("a reference is 1 to 200 bytes")
+	ErrReferenceReused    = errors.New("the reference was used for another amount")
+	ErrUnknownSponsor     = errors.New("no such sponsor")
+	ErrInsufficientFunds  = errors.New("the account holds less than that")
+	ErrCampaignExists     = errors.New("a campaign with this id exists")
+	ErrUnknownCampaign    = errors.New("no such campaign")
+	ErrCampaignStocked    = errors.New("the campaign has been stocked, so it can be closed but not abandoned")
+	ErrImmutable          = errors.New("what a campaign was created with does not change")
+	ErrUnknownClaim       = errors.New("no dead letter for this claim")
+	ErrStillDead          = errors.New("the dead letter still cannot be posted")
+	ErrBadCursor          = errors.New("the cursor is not one that a list has given")
+	ErrIdempotencyBusy    = errors.New("a request with this idempotency key is being worked on")
+	ErrIdempotencyUnequal = errors.New("the idempotency key was used with another body")
+)
+
+// Ledger is the double-entry ledger, the campaigns it funds, and what operators did. It is safe for concurrent use, here and
+// by any number of processes on one database.
+type Ledger struct {
+	db    *sqldb.DB
+	clock rain.Clock
+	gauge ledgerGauges
+
+	mu        sync.Mutex
+	amounts   map[string][]rain.Money // given amounts of live campaigns: they never change and may be millions
+	nextPrune int64                   // when expired idempotency keys are removed again
+}
+
+// NewLedger makes a ledger of a migrated database. clock gives the times that are written to it.
+func NewLedger(db *sqldb.DB, clock rain.Clock) *Ledger {
+	return &Ledger{db: db, clock: clock, gauge: newLedgerGauges(), amounts: map[string][]rain.Money{}}
+}
+
+// Register adds the ledger's metrics: redrain_reconcile_difference and redrain_dead_letters.
+func (l *Ledger) Register(r prometheus.Registerer) error { return l.gauge.register(r) }

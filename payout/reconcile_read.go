@@ -1,0 +1,151 @@
+package payout
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strings"
+
+	"redrain/internal/sqldb"
+	"redrain/rain"
+)
+
+// newReconciler sorts the snapshots in. A shard that Redis does not know has no outbox, so nothing in the ledger is
+// newer than what it knows of.
+func newReconciler(c *rain.Campaign, shards []rain.ShardSnapshot) (*reconciler, error) {
+	r := &reconciler{campaign: c, shards: map[int]*shardBooks{}, given: map[int]bool{}, dead: map[letterKey]bool{}}
+	for _, s := range shards {
+		books := r.shard(s.Shard)
+		books.snapshot = s
+		switch {
+		case s.Found && s.LastEntry == "":
+			books.cutMS, books.cutSeq = -1, -1
+		case s.Found:
+			ms, seq, err := rain.EntryRef{ID: s.LastEntry}.Position()
+			if err != nil {
+				return nil, err
+			}
+			books.cutMS, books.cutSeq = ms, seq
+		case c.Status != rain.Loading && !c.Drained:
+			r.find("shard %d: Redis knows nothing of it; what it held cannot be accounted for", s.Shard)
+		}
+	}
+	return r, nil
+}
+
+func (r *reconciler) shard(n int) *shardBooks {
+	b, ok := r.shards[n]
+	if !ok {
+		b = &shardBooks{cutMS: math.MaxInt64, cutSeq: math.MaxInt64, snapshot: rain.ShardSnapshot{Shard: n}}
+		r.shards[n] = b
+	}
+	return b
+}
+
+// later tells whether an entry came after the shard's snapshot.
+func (b *shardBooks) later(ms, seq int64) bool {
+	return cmp.Or(cmp.Compare(ms, b.cutMS), cmp.Compare(seq, b.cutSeq)) > 0
+}
+
+// readPayouts adds up what was paid, by shard, without what is newer than the shard's snapshot.
+func (r *reconciler) readPayouts(ctx context.Context, q sqldb.Querier) error {
+	cuts := []string{"SELECT -1 AS shard, 0 AS ms, 0 AS seq"} // names the columns; no payout has this shard
+	var args []any
+	for n, b := range r.shards {
+		cuts = append(cuts, "SELECT ?, ?, ?")
+		args = append(args, n, b.cutMS, b.cutSeq)
+	}
+	return q.Each(ctx, func(scan sqldb.Scan) error {
+		var n int
+		var packets int64
+		var amount, late rain.Money
+		if err := scan(&n, &packets, &amount, &late); err != nil {
+			return err
+		}
+		r.shard(n).paid = amount - late
+		r.all.paid += packets
+		r.all.amountPaid += amount
+		return nil
+	}, "SELECT p.shard, COUNT(*), SUM(p.amount), "+
+		"SUM(CASE WHEN p.won_at > c.ms OR (p.won_at = c.ms AND p.entry_seq > c.seq) THEN p.amount ELSE 0 END) "+
+		"FROM payout p LEFT JOIN ("+strings.Join(cuts, " UNION ALL ")+") c ON c.shard = p.shard "+
+		"WHERE p.campaign_id = ? GROUP BY p.shard", append(args, r.campaign.ID)...)
+}
+
+func (r *reconciler) readReclaims(ctx context.Context, q sqldb.Querier) error {
+	return q.Each(ctx, func(scan sqldb.Scan) error {
+		var n int
+		var packets, ms, seq int64
+		var amount rain.Money
+		if err := scan(&n, &packets, &amount, &ms, &seq); err != nil {
+			return err
+		}
+		r.given[n] = true
+		r.all.reclaimed += packets
+		r.all.amountReclaimed += amount
+		if n == wholeCampaign || !r.shard(n).later(ms, seq) {
+			r.reclaimed += amount
+		}
+		return nil
+	}, "SELECT shard, packets, amount, closed_at, entry_seq FROM reclaim WHERE campaign_id = ?", r.campaign.ID)
+}
+
+func (r *reconciler) readDead(ctx context.Context, q sqldb.Querier) error {
+	return q.Each(ctx, func(scan sqldb.Scan) error {
+		d, err := scanLetter(scan)
+		if err != nil {
+			return err
+		}
+		r.dead[letterKey{d.Claim, d.Source}] = true
+		b := r.shard(d.Shard)
+		switch {
+		case b.later(d.WonAt, d.seq):
+		case d.Kind == letterReclaim:
+			b.deadReclaim += d.Amount
+		default:
+			b.dead += d.Amount
+		}
+		return nil
+	}, letterSelect+"WHERE campaign_id = ? AND resolved_at = 0", r.campaign.ID)
+}
+
+// readWaiting looks up which of the promises in the outboxes are in the ledger by now; the others wait.
+func (r *reconciler) readWaiting(ctx context.Context, q sqldb.Querier) error {
+	var packets []int
+	for _, b := range r.shards {
+		for _, e := range b.snapshot.Entries {
+			packets = append(packets, packetsOf(e.Wins)...)
+		}
+	}
+	ledger := &batch{paid: map[packetKey]holder{}}
+	if err := ledger.readPaid(ctx, q, r.campaign.ID, packets); err != nil {
+		return err
+	}
+	for n, b := range r.shards {
+		for _, e := range b.snapshot.Entries {
+			source := letterSource(e.Ref.String())
+			for _, w := range e.Wins {
+				settled := ledger.paid[packetKey{r.campaign.ID, w.Packet}] == holder{w.User, w.Amount}
+				if !settled && !r.dead[letterKey{letterClaim(rain.ClaimID(e.Ref.Campaign, w.Packet)), source}] {
+					b.waitingWins += w.Amount
+				}
+			}
+			settled := r.given[n] || r.given[wholeCampaign]
+			if e.Reclaim != nil && !settled && !r.dead[letterKey{letterClaim(e.Ref.String()), source}] {
+				b.waitingReclaim += e.Reclaim.Amount
+			}
+		}
+	}
+	return nil
+}
+
+// sortedShards lists the shards in order, so that findings come in the same order each time.
+func (r *reconciler) sortedShards() []int {
+	numbers := make([]int, 0, len(r.shards))
+	for n := range r.shards {
+		numbers = append(numbers, n)
+	}
+	slices.Sort(numbers)
+	return numbers
+}

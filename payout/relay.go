@@ -1,0 +1,293 @@
+package payout
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
+	"redrain/internal/faults"
+	"redrain/rain"
+)
+
+// RelayOptions are the settings of a Relay. The zero value is usable.
+type RelayOptions struct {
+	Namespace  string                // prefix of subjects and of the stream's name; "" = DefaultNamespace
+	Node       string                // this node's name among the readers of the outboxes; "" = a random one
+	Workers    int                   // shards read at once; 0 = 4
+	SweepEvery time.Duration         // how often shards are looked at that nobody has woken it for; 0 = 200 ms
+	Patience   time.Duration         // how long an entry may be unsettled before it is published again; 0 = 5 s
+	Log        *slog.Logger          // nil = slog.Default
+	Registerer prometheus.Registerer // nil = no metrics
+}
+
+const (
+	readLimit      = 128             // entries read from a shard at once
+	claimLimit     = 2000            // entries claimed at once
+	claimRounds    = 5               // claims of one shard in a row, so that a long outbox does not keep the others waiting
+	publishAtOnce  = 64              // messages of one batch on their way to JetStream
+	publishTimeout = 5 * time.Second // for the acknowledgement of one message
+)
+
+// Relay carries outbox entries to JetStream. It may publish an entry any number of times.
+type Relay struct {
+	outbox    Outbox
+	campaigns Lister
+	stream    *stream
+	o         RelayOptions
+	published *history
+	pending   prometheus.Gauge
+
+	queue    chan shardKey
+	mu       sync.Mutex
+	queued   map[shardKey]bool
+	redis    outage
+	jetstate outage
+}
+
+// NewRelay makes a relay. Nothing happens before Run.
+func NewRelay(js jetstream.JetStream, outbox Outbox, campaigns Lister, o RelayOptions) (*Relay, error) {
+	if o.Node == "" {
+		o.Node = "node-" + strings.ToLower(rand.Text()[:12])
+	}
+	if o.Workers <= 0 {
+		o.Workers = 4
+	}
+	if o.SweepEvery <= 0 {
+		o.SweepEvery = 200 * time.Millisecond
+	}
+	if o.Patience <= 0 {
+		o.Patience = 5 * time.Second
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	r := &Relay{
+		outbox: outbox, campaigns: campaigns, stream: newStream(js, o.Namespace), o: o, published: newHistory(o.Patience),
+		pending: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "redrain_outbox_pending", Help: "Outbox entries that are not in the ledger yet, over all live campaigns.",
+		}),
+		queue: make(chan shardKey, 4096), queued: map[shardKey]bool{},
+		redis: outage{what: "reading the outboxes", log: o.Log}, jetstate: outage{what: "publishing to JetStream", log: o.Log},
+	}
+	return r, register(o.Registerer, r.pending)
+}
+
+// Wake makes the relay look at a shard now instead of at the next sweep. It never blocks.
+func (r *Relay) Wake(campaign string, shard int) {
+	key := shardKey{campaign, shard}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.queued[key] {
+		return
+	}
+	select {
+	case r.queue <- key:
+		r.queued[key] = true
+	default: // more is waiting than can be done before the next sweep
+	}
+}
+
+// Run relays until ctx ends, and returns nil then. What it has read and not published is claimed by another node.
+func (r *Relay) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	for range r.o.Workers {
+		g.Go(func() error { r.work(ctx); return nil })
+	}
+	g.Go(func() error { r.every(ctx, r.o.SweepEvery, r.sweep); return nil })
+	g.Go(func() error { r.every(ctx, r.o.Patience/5, r.rescue); return nil })
+	g.Go(func() error { r.every(ctx, r.o.Patience, r.count); return nil })
+	return g.Wait()
+}
+
+func (r *Relay) every(ctx context.Context, period time.Duration, do func(context.Context)) {
+	tick := time.NewTicker(period)
+	defer tick.Stop()
+	for {
+		do(ctx)
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// sweep wakes the relay for every shard there is.
+func (r *Relay) sweep(context.Context) {
+	r.eachShard(func(key shardKey) bool { r.Wake(key.campaign, key.shard); return true })
+}
+
+func (r *Relay) eachShard(do func(shardKey) bool) {
+	for _, c := range r.campaigns.Live() {
+		if c.Status == rain.Loading {
+			continue // nothing can be won of it
+		}
+		for shard := range max(c.Shards, 1) {
+			if !do(shardKey{c.ID, shard}) {
+				return
+			}
+		}
+	}
+}
+
+func (r *Relay) work(ctx context.Context) {
+	for {
+		select {
+		case key := <-r.queue:
+			r.mu.Lock()
+			delete(r.queued, key) // from here on a Wake means something newer
+			r.mu.Unlock()
+			r.drain(ctx, key)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// drain publishes what is new in a shard.
+func (r *Relay) drain(ctx context.Context, key shardKey) {
+	for ctx.Err() == nil {
+		entries, err := r.outbox.Read(ctx, key.campaign, key.shard, r.o.Node, readLimit)
+		if err != nil {
+			r.failed(ctx, &r.redis, err)
+			return
+		}
+		r.redis.works()
+		r.publish(ctx, entries)
+		if len(entries) < readLimit {
+			return
+		}
+	}
+}
+
+// rescue publishes again what has stayed unsettled for too long: because its reader died, because the stream was lost, or
+// because settlement is slow.
+func (r *Relay) rescue(ctx context.Context) {
+	withheld := false
+	r.eachShard(func(key shardKey) bool {
+		for range claimRounds {
+			entries, err := r.outbox.Claim(ctx, key.campaign, key.shard, r.o.Node, r.o.Patience, claimLimit)
+			if err != nil {
+				r.failed(ctx, &r.redis, err)
+				return false
+			}
+			due := r.published.due(entries)
+			withheld = withheld || len(due) < len(entries)
+			if len(due) > 0 {
+				r.o.Log.Debug("publishing unsettled outbox entries again", "campaign", key.campaign, "shard", key.shard, "entries", len(due))
+				r.publish(ctx, due)
+				r.published.sent(due)
+			}
+			if len(entries) < claimLimit || ctx.Err() != nil {
+				break
+			}
+		}
+		return ctx.Err() == nil
+	})
+	if withheld {
+		r.watchStream(ctx)
+	}
+	r.published.prune()
+}
+
+// watchStream looks whether the stream still has what was published to it. If not, everything unsettled is due at once.
+func (r *Relay) watchStream(ctx context.Context) {
+	now, err := r.stream.generation(ctx)
+	if err != nil {
+		r.failed(ctx, &r.jetstate, err)
+		return
+	}
+	if r.published.lived(now) {
+		r.o.Log.Warn("JetStream has lost messages; publishing all that is unsettled again")
+	}
+}
+
+// count keeps the metric of what waits.
+func (r *Relay) count(ctx context.Context) {
+	var total int64
+	for _, c := range r.campaigns.Live() {
+		n, err := r.outbox.Pending(ctx, c)
+		if err != nil {
+			r.failed(ctx, &r.redis, err)
+			return
+		}
+		total += n
+	}
+	r.pending.Set(float64(total))
+}
+
+// publish gets entries into the stream and does not give up before ctx ends: as long as JetStream is away, nothing more
+// is read either, and the entries are safe where they are.
+func (r *Relay) publish(ctx context.Context, entries []rain.Entry) {
+	for try := 0; len(entries) > 0; try++ {
+		failed, err := r.publishOnce(ctx, entries)
+		if err == nil {
+			break
+		}
+		r.failed(ctx, &r.jetstate, err)
+		entries = failed
+		if !sleep(ctx, backoff(50*time.Millisecond, 2*time.Second, try)) {
+			return
+		}
+		// The stream may be what is missing.
+		if _, err := r.stream.ensure(ctx); err != nil {
+			r.failed(ctx, &r.jetstate, err)
+		}
+	}
+	r.jetstate.works()
+	faults.Point("relay.after_publish")
+}
+
+// publishOnce publishes entries side by side and returns those that JetStream has not acknowledged.
+func (r *Relay) publishOnce(ctx context.Context, entries []rain.Entry) (failed []rain.Entry, err error) {
+	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
+	defer cancel()
+	errs := make([]error, len(entries))
+	var g errgroup.Group
+	g.SetLimit(publishAtOnce)
+	for i, e := range entries {
+		g.Go(func() error { errs[i] = r.publishEntry(ctx, e); return nil })
+	}
+	_ = g.Wait()
+	for i, e := range errs {
+		switch {
+		case errors.Is(e, nats.ErrMaxPayload):
+			// Trying again is no use, and must not hold up the others. It stays in the outbox.
+			r.o.Log.Error("an outbox entry is larger than NATS takes: raise max_payload to 1 MB", "entry", entries[i].Ref.String(), "err", e)
+		case e != nil:
+			failed = append(failed, entries[i])
+			err = e
+		}
+	}
+	return failed, err
+}
+
+func (r *Relay) publishEntry(ctx context.Context, e rain.Entry) error {
+	data, err := json.Marshal(e)
+	if err != nil {
+		return fmt.Errorf("entry %s: %w", e.Ref, err)
+	}
+	msg := &nats.Msg{Subject: r.stream.subject(e.Ref), Data: data}
+	if _, err := r.stream.js.PublishMsg(ctx, msg, jetstream.WithMsgID(e.Ref.String()), jetstream.WithExpectStream(r.stream.name())); err != nil {
+		return fmt.Errorf("publishing %s: %w", e.Ref, err)
+	}
+	return nil
+}
+
+// failed notes an error, unless it is the end.
+func (r *Relay) failed(ctx context.Context, o *outage, err error) {
+	if ctx.Err() == nil {
+		o.failed(err)
+	}
+}

@@ -1,0 +1,175 @@
+package payout
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"redrain/internal/sqldb"
+	"redrain/rain"
+)
+
+// Settlement is a claim that is in the ledger.
+type Settlement struct {
+	Campaign string
+	Entry    rain.EntryRef // the outbox entry that brought it
+	Claim    string
+	User     string
+	Packet   int
+	Amount   rain.Money
+	Balance  rain.Money // the player's, after the posting that told of it
+	WonAt    int64      // Unix ms
+	New      bool       // posted by this call; false where an earlier copy was
+}
+
+// Posted is what [Ledger.Post] has found and done.
+type Posted struct {
+	Settled []Settlement // every claim of the entries that is in the ledger now
+	New     int          // how many of them are new
+	Dead    []DeadLetter // what this call has put aside for a person
+}
+
+// Post brings outbox entries into the ledger, all in one transaction: it takes each campaign's escrow once, credits each player
+// once, and gives reclaimed stock back to the sponsor. It may be called with the same entries any number of times, by any
+// number of workers at once: what is posted already is found and skipped, and still reported as settled, so that
+// who died before telling the player can do so now.
+//
+// What contradicts the ledger becomes a dead letter and does not stop the rest: a packet that is paid to someone else or
+// with another amount, more than the escrow holds, an unknown campaign, an entry that makes no sense. A dead
+// claim stays dead until [Ledger.Retry].
+//
+// After an error nothing is posted, or (where the commit's answer was lost) everything; calling again is right in both.
+func (l *Ledger) Post(ctx context.Context, entries []rain.Entry) (Posted, error) {
+	var posted Posted
+	careful := false
+	err := l.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) (err error) {
+		b, err := l.readBatch(ctx, tx, entries, careful)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			b.judge(e)
+		}
+		posted, err = l.write(ctx, tx, b)
+		if errors.Is(err, ErrInsufficientFunds) && !careful {
+			careful = true // find out which claims are too many
+			err = fmt.Errorf("%w: %w", sqldb.ErrAgain, err)
+		}
+		return err
+	})
+	if err != nil {
+		return Posted{}, fmt.Errorf("posting %d outbox entries: %w", len(entries), err)
+	}
+	return posted, nil
+}
+
+// The first two are the key.
+var payoutColumns = []string{
+	"campaign_id", "packet", "claim", "user_id", "amount", "state", "drop_id", "shard", "won_at", "entry_seq", "settled_at", "txn_id",
+}
+
+var reclaimColumns = []string{
+	"campaign_id", "shard", "packets", "amount", "closed_at", "entry_seq", "reclaimed_at", "txn_id",
+}
+
+// write carries out what was judged.
+func (l *Ledger) write(ctx context.Context, tx *sqldb.Tx, b *batch) (Posted, error) {
+	booked, err := l.book(ctx, tx, b.txns)
+	if err != nil {
+		return Posted{}, err
+	}
+	now := l.clock()
+	if err := l.writePayouts(ctx, tx, b, booked.ids, now); err != nil {
+		return Posted{}, againIfDuplicate(err)
+	}
+	if err := l.writeReclaims(ctx, tx, b, booked.ids, now); err != nil {
+		return Posted{}, againIfDuplicate(err)
+	}
+	if err := tally(ctx, tx, b.totals); err != nil {
+		return Posted{}, err
+	}
+	if err := writeLetters(ctx, tx, b.letters, now); err != nil {
+		return Posted{}, err
+	}
+	posted := Posted{Settled: b.settled, New: len(b.wins), Dead: b.letters}
+	return posted, fillBalances(ctx, tx, posted.Settled, booked.balances)
+}
+
+func (l *Ledger) writePayouts(ctx context.Context, tx *sqldb.Tx, b *batch, ids map[string]int64, now int64) error {
+	// In key order, as everything that several workers insert.
+	slices.SortFunc(b.wins, func(x, y postedWin) int {
+		return cmp.Or(cmp.Compare(x.ref.Campaign, y.ref.Campaign), cmp.Compare(x.win.Packet, y.win.Packet))
+	})
+	rows := make([][]any, len(b.wins))
+	for i, w := range b.wins {
+		rows[i] = []any{
+			w.ref.Campaign, w.win.Packet, rain.ClaimID(w.ref.Campaign, w.win.Packet), w.win.User, int64(w.win.Amount),
+			string(StateSettled), w.win.Drop, w.ref.Shard, w.ms, w.seq, now, ids[w.key],
+		}
+	}
+	return tx.Insert(ctx, "payout", payoutColumns, rows, sqldb.Merge{})
+}
+
+func (l *Ledger) writeReclaims(ctx context.Context, tx *sqldb.Tx, b *batch, ids map[string]int64, now int64) error {
+	rows := make([][]any, len(b.reclaims))
+	for i, r := range b.reclaims {
+		rows[i] = []any{
+			r.ref.Campaign, r.ref.Shard, r.reclaim.Packets, int64(r.reclaim.Amount), r.ms, r.seq, now, ids[r.key],
+		}
+	}
+	return tx.Insert(ctx, "reclaim", reclaimColumns, rows, sqldb.Merge{})
+}
+
+// fillBalances tells each settlement its player's balance: those the posting has touched are known, the others are read.
+func fillBalances(ctx context.Context, tx *sqldb.Tx, settled []Settlement, known map[account]rain.Money) error {
+	var users []string
+	asked := map[string]bool{}
+	for _, s := range settled {
+		if _, ok := known[userAccount(s.User)]; !ok && !asked[s.User] {
+			asked[s.User] = true
+			users = append(users, s.User)
+		}
+	}
+	others, err := userBalances(ctx, tx, users)
+	if err != nil {
+		return err
+	}
+	for i, s := range settled {
+		balance, ok := known[userAccount(s.User)]
+		if !ok {
+			balance = others[s.User]
+		}
+		settled[i].Balance = balance
+	}
+	return nil
+}
+
+// totals is what a campaign has handed out and given back. They are kept beside the rows that they are the sums of, so that
+// showing them costs nothing; Reconcile compares.
+type totals struct {
+	paid, reclaimed             int64 // packets
+	amountPaid, amountReclaimed rain.Money
+}
+
+// tally adds to the campaigns' totals.
+func tally(ctx context.Context, tx *sqldb.Tx, add map[string]totals) error {
+	columns := []string{"campaign_id", "paid", "amount_paid", "reclaimed", "amount_reclaimed"}
+	rows := make([][]any, 0, len(add))
+	for id, t := range add {
+		rows = append(rows, []any{id, t.paid, int64(t.amountPaid), t.reclaimed, int64(t.amountReclaimed)})
+	}
+	slices.SortFunc(rows, func(a, b []any) int { return cmp.Compare(a[0].(string), b[0].(string)) })
+	return tx.Insert(ctx, "campaign_tally", columns, rows, sqldb.Merge{Key: columns[:1], Add: columns[1:]})
+}
+
+// Paid is how many packets of a campaign are in the ledger, and their amount. It is 0 for an unknown campaign.
+func (l *Ledger) Paid(ctx context.Context, campaign string) (packets int64, amount rain.Money, err error) {
+	_, err = l.db.First(ctx, []any{&packets, (*int64)(&amount)},
+		"SELECT paid, amount_paid FROM campaign_tally WHERE campaign_id = ?", campaign)
+	if err != nil {
+		return 0, 0, fmt.Errorf("what campaign %s has paid: %w", campaign, err)
+	}
+	return packets, amount, nil
+}

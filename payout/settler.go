@@ -1,0 +1,344 @@
+package payout
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
+	"redrain/internal/faults"
+	"redrain/internal/sqldb"
+	"redrain/rain"
+)
+
+// SettlerOptions are the settings of a Settler. The zero value is usable.
+type SettlerOptions struct {
+	Namespace  string                // as in RelayOptions
+	Workers    int                   // batches posted at once; 0 = 4
+	BatchWins  int                   // wins in one transaction; 0 = 500. An entry is never parted, so it may be more.
+	Clock      rain.Clock            // for redrain_settle_seconds; nil = the ledger's
+	OnDead     func([]DeadLetter)    // hears of new dead letters; nil = they are only logged
+	Log        *slog.Logger          // nil = slog.Default
+	Registerer prometheus.Registerer // nil = no metrics
+}
+
+const (
+	pullMessages = 256              // messages that a worker takes at once
+	pullWait     = 2 * time.Second  // for the first of them; also how long a pull may be lost with its server
+	postGrace    = 5 * time.Second  // for the batch in hand when Run is to end
+	postDeadline = 25 * time.Second // below ackWait: after it others may have the same messages
+	gaugeEvery   = 10 * time.Second
+)
+
+// poster is what a Settler needs of a Ledger.
+type poster interface {
+	Post(ctx context.Context, entries []rain.Entry) (Posted, error)
+	BuryMessage(ctx context.Context, name string, payload []byte, reason string) error
+	RefreshMetrics(ctx context.Context) error
+}
+
+// Settler takes entries from JetStream, posts them, tells the players, and only then removes them from their outbox.
+type Settler struct {
+	ledger poster
+	outbox Outbox
+	notify Notifier
+	stream *stream
+	o      SettlerOptions
+
+	settled  prometheus.Counter
+	seconds  prometheus.Histogram
+	failures prometheus.Counter
+
+	jetstate outage
+	money    outage
+	redis    outage
+}
+
+// NewSettler makes a settler. Nothing happens before Run.
+func NewSettler(js jetstream.JetStream, ledger *Ledger, outbox Outbox, notify Notifier, o SettlerOptions) (*Settler, error) {
+	if o.Clock == nil {
+		o.Clock = ledger.clock
+	}
+	return newSettler(js, ledger, outbox, notify, o)
+}
+
+func newSettler(js jetstream.JetStream, ledger poster, outbox Outbox, notify Notifier, o SettlerOptions) (*Settler, error) {
+	if o.Workers <= 0 {
+		o.Workers = 4
+	}
+	if o.BatchWins <= 0 {
+		o.BatchWins = 500
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	s := &Settler{
+		ledger: ledger, outbox: outbox, notify: notify, stream: newStream(js, o.Namespace), o: o,
+		settled: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "redrain_settled_total", Help: "Claims posted to the ledger.",
+		}),
+		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "redrain_settle_seconds", Help: "From the win to its commit in the ledger.",
+			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800},
+		}),
+		failures: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "redrain_payout_failures_total", Help: "Stream messages that could not be settled at a try, and are tried again.",
+		}),
+		jetstate: outage{what: "pulling from JetStream", log: o.Log},
+		money:    outage{what: "posting to the ledger", log: o.Log},
+		redis:    outage{what: "removing settled entries from the outboxes", log: o.Log},
+	}
+	return s, register(o.Registerer, s.settled, s.seconds, s.failures)
+}
+
+// Run settles until ctx ends, and returns nil when the batches in hand are done. Nothing that fails ends it.
+func (s *Settler) Run(ctx context.Context) error {
+	var g errgroup.Group
+	for range s.o.Workers {
+		g.Go(func() error { s.work(ctx); return nil })
+	}
+	g.Go(func() error { s.keepGauge(ctx); return nil })
+	_ = g.Wait()
+	// Acknowledgements still in the client's buffer would be lost with the connection, and the batch delivered again.
+	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	_ = s.stream.js.Conn().FlushWithContext(flush)
+	return nil
+}
+
+// work pulls and settles, batch by batch.
+func (s *Settler) work(ctx context.Context) {
+	for failed := 0; ctx.Err() == nil; {
+		ok := s.round(ctx)
+		if ok {
+			failed = 0
+			continue
+		}
+		if !sleep(ctx, backoff(100*time.Millisecond, 2*time.Second, failed)) {
+			return
+		}
+		failed++
+	}
+}
+
+// round does one pull. It tells whether all went well.
+func (s *Settler) round(ctx context.Context) bool {
+	messages, err := s.pull(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			s.jetstate.failed(err)
+			s.stream.forget()
+		}
+		return false
+	}
+	s.jetstate.works()
+	ok := true
+	for _, group := range s.groups(ctx, messages) {
+		if ctx.Err() != nil {
+			s.giveBack(group, 0)
+			continue
+		}
+		ok = s.settle(ctx, group) && ok
+	}
+	return ok
+}
+
+// pull waits for a message and takes what else is there.
+func (s *Settler) pull(ctx context.Context) ([]jetstream.Msg, error) {
+	consumer, err := s.stream.puller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	waiting, cancel := context.WithTimeout(ctx, pullWait)
+	defer cancel()
+	first, err := consumer.Next(jetstream.FetchContext(waiting))
+	switch {
+	case errors.Is(err, nats.ErrTimeout), errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	messages := []jetstream.Msg{first}
+	rest, err := consumer.FetchNoWait(pullMessages - 1)
+	if err != nil {
+		return messages, nil // the next pull will say so too
+	}
+	for m := range rest.Messages() {
+		messages = append(messages, m)
+	}
+	return messages, nil
+}
+
+// delivery is one message and the entry in it.
+type delivery struct {
+	msg   jetstream.Msg
+	entry rain.Entry
+}
+
+// groups decodes messages and parts them in batches. What is no entry is put aside for a person.
+func (s *Settler) groups(ctx context.Context, messages []jetstream.Msg) [][]delivery {
+	var groups [][]delivery
+	var group []delivery
+	wins := 0
+	for _, m := range messages {
+		e, err := s.decode(m)
+		if err != nil {
+			s.bury(ctx, m, err)
+			continue
+		}
+		if len(group) > 0 && wins+len(e.Wins) > s.o.BatchWins {
+			groups, group, wins = append(groups, group), nil, 0
+		}
+		group = append(group, delivery{m, e})
+		wins += len(e.Wins)
+	}
+	if len(group) > 0 {
+		groups = append(groups, group)
+	}
+	return groups
+}
+
+var errNoEntry = errors.New("the message holds neither wins nor a reclaim")
+
+func (s *Settler) decode(m jetstream.Msg) (rain.Entry, error) {
+	var e rain.Entry
+	if err := json.Unmarshal(m.Data(), &e); err != nil {
+		return e, err
+	}
+	if len(e.Wins) == 0 && e.Reclaim == nil {
+		return e, errNoEntry
+	}
+	if _, _, err := e.Ref.Position(); err != nil {
+		return e, err
+	}
+	if want := s.stream.subject(e.Ref); m.Subject() != want {
+		return e, fmt.Errorf("the message came on %q, but its entry belongs on %q", m.Subject(), want)
+	}
+	return e, nil
+}
+
+// bury keeps a message that nobody can settle, and takes it out of the stream's sight.
+func (s *Settler) bury(ctx context.Context, m jetstream.Msg, reason error) {
+	ctx, cancel := graceful(ctx, postGrace)
+	defer cancel()
+	name := "message-" + digest(bytes.Join([][]byte{[]byte(m.Subject()), m.Data()}, []byte{0}))
+	if err := s.ledger.BuryMessage(ctx, name, m.Data(), reason.Error()); err != nil {
+		s.failed([]delivery{{msg: m}}, &s.money, err)
+		return
+	}
+	s.o.Log.Error("a message in the payout stream is no outbox entry; it is kept as a dead letter", "name", name, "subject", m.Subject(), "err", reason)
+	if s.o.OnDead != nil {
+		s.o.OnDead([]DeadLetter{{Claim: name, Source: name, Kind: letterMessage, Shard: -1, Packet: -1, Reason: reason.Error()}})
+	}
+	_ = m.TermWithReason("no outbox entry") // lost with the connection at worst: then it comes again
+}
+
+// settle posts a batch and does what follows. It tells whether all went well.
+func (s *Settler) settle(ctx context.Context, group []delivery) bool {
+	ctx, cancel := graceful(ctx, postGrace)
+	defer cancel()
+	ctx, cancelDeadline := context.WithTimeout(ctx, postDeadline)
+	defer cancelDeadline()
+	entries := make([]rain.Entry, len(group))
+	refs := make([]rain.EntryRef, len(group))
+	for i, d := range group {
+		entries[i], refs[i] = d.entry, d.entry.Ref
+	}
+	posted, err := s.ledger.Post(ctx, entries)
+	if err != nil {
+		return s.notPosted(ctx, group, err)
+	}
+	faults.Point("settle.after_commit")
+	s.money.works()
+	s.observe(posted)
+	if len(posted.Settled) > 0 {
+		s.notify.Settled(ctx, posted.Settled)
+	}
+	faults.Point("settle.before_remove")
+	if err := s.outbox.Remove(ctx, refs); err != nil {
+		s.failed(group, &s.redis, err)
+		return false
+	}
+	s.redis.works()
+	faults.Point("settle.before_ack")
+	for _, d := range group {
+		_ = d.msg.Ack() // lost with the connection at worst: then it comes again, and is found to be posted
+	}
+	return true
+}
+
+// notPosted deals with a batch that was refused. Where the database is to blame it is given back; where one of the
+// entries may be, each is tried by itself, so that it does not take the others with it.
+func (s *Settler) notPosted(ctx context.Context, group []delivery, err error) bool {
+	innocent := !sqldb.IsRefused(err) && !errors.Is(err, errUnbalanced)
+	if len(group) == 1 || innocent || ctx.Err() != nil {
+		s.failed(group, &s.money, err)
+		return false
+	}
+	s.o.Log.Warn("a batch was refused; posting its entries one by one", "entries", len(group), "err", err)
+	ok := true
+	for _, d := range group {
+		ok = s.settle(ctx, []delivery{d}) && ok
+	}
+	return ok
+}
+
+// failed gives messages back to be delivered again, later each time.
+func (s *Settler) failed(group []delivery, o *outage, err error) {
+	o.failed(err)
+	s.failures.Add(float64(len(group)))
+	for _, d := range group {
+		tries := 0
+		if meta, err := d.msg.Metadata(); err == nil {
+			tries = int(min(meta.NumDelivered, 30)) - 1 //nolint:gosec // at most 30
+		}
+		s.giveBack([]delivery{d}, backoff(500*time.Millisecond, 15*time.Second, max(tries, 0)))
+	}
+}
+
+// giveBack returns messages for another try after a while. If that is lost with the connection, they come again by themselves.
+func (s *Settler) giveBack(group []delivery, after time.Duration) {
+	for _, d := range group {
+		if after == 0 {
+			_ = d.msg.Nak()
+		} else {
+			_ = d.msg.NakWithDelay(after)
+		}
+	}
+}
+
+func (s *Settler) observe(posted Posted) {
+	s.settled.Add(float64(posted.New))
+	now := s.o.Clock()
+	for _, p := range posted.Settled {
+		if p.New {
+			s.seconds.Observe(float64(max(now-p.WonAt, 0)) / 1000)
+		}
+	}
+	for _, d := range posted.Dead {
+		s.o.Log.Error("a payout contradicts the ledger; it is kept as a dead letter", "claim", d.Claim, "entry", d.Source, "user", d.User, "amount", int64(d.Amount), "reason", d.Reason)
+	}
+	if len(posted.Dead) > 0 && s.o.OnDead != nil {
+		s.o.OnDead(posted.Dead)
+	}
+}
+
+// keepGauge counts the dead letters now and then.
+func (s *Settler) keepGauge(ctx context.Context) {
+	for {
+		if err := s.ledger.RefreshMetrics(ctx); err != nil && ctx.Err() == nil {
+			s.o.Log.Debug("dead letters cannot be counted", "err", err)
+		}
+		if !sleep(ctx, gaugeEvery) {
+			return
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package payout
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"redrain/internal/sqldb"
+	"redrain/rain"
+)
+
+// maxReference is the length limit of a deposit's reference, in bytes.
+const maxReference = 200
+
+// Deposit brings money in from outside and returns the sponsor's balance. It is idempotent by the reference, which
+// belongs to the sponsor: a second deposit with it moves nothing, and is ErrReferenceReused where the amount differs.
+func (l *Ledger) Deposit(ctx context.Context, sponsor, reference string, amount rain.Money) (balance rain.Money, err error) {
+	if err := rain.CheckSponsor(sponsor); err != nil {
+		return 0, fmt.Errorf("sponsor %q: %w", sponsor, err)
+	}
+	if amount < 1 || amount > rain.MaxBudget {
+		return 0, fmt.Errorf("deposit of %d: %w", amount, ErrInvalidAmount)
+	}
+	if reference == "" || len(reference) > maxReference {
+		return 0, ErrInvalidReference
+	}
+	deposit := move(kindDeposit, "deposit:"+sponsor+":"+reference, world, sponsorAccount(sponsor), amount)
+	err = l.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		var before int64
+		done, err := tx.First(ctx, []any{&before},
+			"SELECT e.amount FROM txn t JOIN entry e ON e.txn_id = t.id WHERE t.idem_key = ? AND e.amount > 0", deposit.key)
+		switch {
+		case err != nil:
+			return err
+		case done && rain.Money(before) != amount:
+			return fmt.Errorf("deposit %q: %w", reference, ErrReferenceReused)
+		case done:
+			balance, _, err = balanceOf(ctx, tx, sponsorAccount(sponsor))
+			return err
+		}
+		b, err := l.book(ctx, tx, []txn{deposit})
+		balance = b.balances[sponsorAccount(sponsor)]
+		return err
+	})
+	return balance, err
+}
+
+// SponsorBalance is what a sponsor can still give to campaigns; ErrUnknownSponsor for one who has never deposited.
+func (l *Ledger) SponsorBalance(ctx context.Context, sponsor string) (rain.Money, error) {
+	balance, found, err := balanceOf(ctx, l.db, sponsorAccount(sponsor))
+	if err == nil && !found {
+		err = fmt.Errorf("%q: %w", sponsor, ErrUnknownSponsor)
+	}
+	return balance, err
+}
+
+// UserBalance is what a player has been paid; 0 for one who has never won.
+func (l *Ledger) UserBalance(ctx context.Context, user string) (rain.Money, error) {
+	balance, _, err := balanceOf(ctx, l.db, userAccount(user))
+	return balance, err
+}
+
+// UserBalances is UserBalance of many players. It has an element for each of them.
+func (l *Ledger) UserBalances(ctx context.Context, users []string) (map[string]rain.Money, error) {
+	return userBalances(ctx, l.db, users)
+}
+
+func balanceOf(ctx context.Context, q sqldb.Querier, a account) (balance rain.Money, found bool, err error) {
+	found, err = q.First(ctx, []any{(*int64)(&balance)}, "SELECT amount FROM balance WHERE account_id = ?", a.id())
+	if err != nil {
+		return 0, false, fmt.Errorf("balance of %s: %w", a.id(), err)
+	}
+	return balance, found, nil
+}
+
+func userBalances(ctx context.Context, q sqldb.Querier, users []string) (map[string]rain.Money, error) {
+	balances := make(map[string]rain.Money, len(users))
+	for chunk := range slices.Chunk(users, sqldb.Chunk) {
+		ids := make([]any, len(chunk))
+		for i, u := range chunk {
+			ids[i], balances[u] = userAccount(u).id(), 0
+		}
+		err := q.Each(ctx, func(scan sqldb.Scan) error {
+			var id string
+			var amount int64
+			err := scan(&id, &amount)
+			balances[id[len(kindUser)+1:]] = rain.Money(amount)
+			return err
+		}, "SELECT account_id, amount FROM balance WHERE account_id IN "+sqldb.Marks(len(ids)), ids...)
+		if err != nil {
+			return nil, fmt.Errorf("balances of players: %w", err)
+		}
+	}
+	return balances, nil
+}

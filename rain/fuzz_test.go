@@ -1,0 +1,109 @@
+package rain_test
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"redrain/rain"
+)
+
+func FuzzCut(f *testing.F) {
+	f.Add(int64(1_000), 10, int64(1), int64(0), uint8(0), []byte("seed"))
+	f.Add(int64(1_009), 10, int64(1), int64(101), uint8(0), []byte{})
+	f.Add(int64(rain.MaxBudget), 1_000, int64(1), int64(1<<62), uint8(0), []byte{1})
+	f.Add(int64(rain.MaxBudget), rain.MaxPackets+1, int64(rain.MaxBudget), int64(-1), uint8(1), []byte{2})
+	f.Add(int64(3), 2, int64(1), int64(2), uint8(2), []byte{0, 1})
+	f.Add(int64(-1), -1, int64(-1), int64(-1), uint8(3), []byte(nil))
+	f.Fuzz(func(t *testing.T, budget int64, packets int, least, most int64, kind uint8, entropy []byte) {
+		kinds := []rain.SplitKind{rain.DoubleMean, rain.Even, rain.List, "unknown"}
+		s := spec(kinds[int(kind)%len(kinds)], rain.Money(budget), packets, rain.Money(least), nil)
+		if most != 0 {
+			s.Max = new(rain.Money(most))
+		}
+		if s.Split == rain.List {
+			for _, b := range entropy {
+				s.Amounts = append(s.Amounts, rain.Money(b))
+			}
+		}
+		var seed rain.Seed
+		copy(seed[:], entropy)
+		if packets > 20_000 {
+			_ = s.Validate() // enough: cutting this many at each run would make the fuzzer slow
+			return
+		}
+		amounts, err := s.Cut(seed)
+		var faults rain.Invalid
+		switch {
+		case err == nil:
+			checkCut(t, &s, amounts)
+			if again, _ := s.Cut(seed); !slices.Equal(again, amounts) {
+				t.Fatal("the same seed gave other amounts")
+			}
+		case !errors.As(err, &faults) || len(faults) == 0 || amounts != nil:
+			t.Fatalf("%v, %v", amounts, err)
+		case (s.Split == rain.DoubleMean || s.Split == rain.Even) && len(infeasible(&s)) == 0:
+			t.Fatalf("a feasible spec is refused: %v", err)
+		}
+	})
+}
+
+// FuzzParseDrop compares with a slow reading by the standard library.
+func FuzzParseDrop(f *testing.F) {
+	for _, text := range []string{"7.3", "07.3", "+1.2", "1.", ".1", "0.0", "999999999999999.0", "9999999999999999.0", "1.2.3", "-1.0", "", "１.1"} {
+		f.Add(text)
+	}
+	number := func(s string) (int64, bool) {
+		n, err := strconv.ParseInt(s, 10, 64)
+		return n, err == nil && n >= 0 && strconv.FormatInt(n, 10) == s && len(s) <= 15
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		a, b, _ := strings.Cut(text, ".")
+		n, okN := number(a)
+		k, okK := number(b)
+		want := rain.DropID{N: n, K: int(k)}
+		if !okN || !okK {
+			want = rain.DropID{}
+		}
+		id, ok := rain.ParseDrop(text)
+		if ok != (okN && okK) || id != want {
+			t.Fatalf("%q: %v, %v", text, id, ok)
+		}
+		if ok && id.String() != text {
+			t.Fatalf("%q prints as %q", text, id)
+		}
+	})
+}
+
+// FuzzParseClaimID: what is read prints as what was read.
+func FuzzParseClaimID(f *testing.F) {
+	for _, text := range []string{"c1-7", "a-b-0", "-1", "c-", "c-01", "c-+1", ""} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		campaign, packet, err := rain.ParseClaimID(text)
+		if err == nil && (campaign == "" || packet < 0 || rain.ClaimID(campaign, packet) != text) {
+			t.Fatalf("%q was read as %q, %d", text, campaign, packet)
+		}
+	})
+}
+
+// FuzzCheckUser: an accepted id cannot break a line, a terminal or a log.
+func FuzzCheckUser(f *testing.F) {
+	for _, id := range []string{"u1", "张三", "a\nb", "\xff", "", "\u2028"} {
+		f.Add(id)
+	}
+	f.Fuzz(func(t *testing.T, id string) {
+		if rain.CheckUser(id) != nil {
+			return
+		}
+		if id == "" || len(id) > rain.MaxUserLen || strings.ContainsAny(id, "\n\r\t\x00\x1b\x7f\u0085\u2028\u2029") {
+			t.Fatalf("%q is accepted", id)
+		}
+		if len(strings.FieldsFunc("|"+id+"|", func(r rune) bool { return r == '\n' || r == '\r' })) != 1 {
+			t.Fatalf("%q breaks a line", id)
+		}
+	})
+}

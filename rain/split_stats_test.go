@@ -1,0 +1,217 @@
+package rain_test
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"testing"
+
+	"redrain/rain"
+)
+
+// doubleMeanCases are splits whose every packet must have the same mean: also where rounding or the
+// maximum is what decides.
+var doubleMeanCases = []struct {
+	name    string
+	budget  rain.Money
+	packets int
+	least   rain.Money
+	most    *rain.Money
+}{
+	{"plain", 10_000, 10, 1, nil},
+	{"two packets", 1_001, 2, 1, nil},
+	{"a unit for every third packet", 40, 30, 1, nil},
+	{"a single unit to spare", 21, 20, 1, nil},
+	{"a high minimum", 10_050, 10, 1_000, nil},
+	{"the maximum far above the mean", 1_000, 10, 1, new(rain.Money(500))},
+	{"the maximum below twice the mean", 1_000, 10, 1, new(rain.Money(130))},
+	{"the maximum a unit above the mean", 1_000, 10, 1, new(rain.Money(101))},
+	{"the maximum all but reached by the mean", 1_009, 10, 1, new(rain.Money(101))},
+	{"minimum and maximum two apart", 15, 10, 1, new(rain.Money(3))},
+	{"minimum and maximum one apart", 13, 10, 1, new(rain.Money(2))},
+}
+
+// TestDoubleMeanGivesEachTurnTheSameMean looks at the packets in the order they are drawn in. A split
+// that rounds down at each turn, or cuts at the maximum without raising the lower end, leaves the rest
+// to the last turns and fails here.
+func TestDoubleMeanGivesEachTurnTheSameMean(t *testing.T) {
+	t.Parallel()
+	const trials = 20_000
+	for _, tc := range doubleMeanCases {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			turns := make([]sample, tc.packets)
+			for i := range trials {
+				for j, a := range rain.DrawDoubleMean(tc.packets, tc.budget, tc.least, tc.most, seedOf(i)) {
+					turns[j].add(float64(a))
+				}
+			}
+			checkMeans(t, turns, float64(tc.budget)/float64(tc.packets))
+		})
+	}
+}
+
+// TestCutGivesEachPacketTheSameMean looks at the packets by their number, after the shuffle.
+func TestCutGivesEachPacketTheSameMean(t *testing.T) {
+	t.Parallel()
+	const trials = 20_000
+	for _, tc := range doubleMeanCases {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			s := spec(rain.DoubleMean, tc.budget, tc.packets, tc.least, tc.most)
+			numbers := make([]sample, tc.packets)
+			largest := make([]int, tc.packets)
+			for i := range trials {
+				amounts, err := s.Cut(seedOf(i))
+				if err != nil {
+					t.Fatal(err)
+				}
+				top := slices.Max(amounts)
+				for j, a := range amounts {
+					numbers[j].add(float64(a))
+					if a == top {
+						largest[j]++
+					}
+				}
+			}
+			checkMeans(t, numbers, float64(tc.budget)/float64(tc.packets))
+			if d := chiSquare(largest); d > tooFar {
+				t.Errorf("the largest packet prefers some numbers (%.1f deviations): %v", d, largest)
+			}
+		})
+	}
+}
+
+func checkMeans(t *testing.T, samples []sample, want float64) {
+	t.Helper()
+	for i, s := range samples {
+		if z := s.z(want); math.Abs(z) > tooFar {
+			t.Errorf("packet %d has the mean %.3f, not %.3f (%.1f standard errors)", i, s.sum/s.n, want, z)
+		}
+	}
+}
+
+// TestDoubleMeanIsUniformUpToTwiceTheMean checks the shape of the first draw, with and without a maximum.
+func TestDoubleMeanIsUniformUpToTwiceTheMean(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name     string
+		most     *rain.Money
+		from, to rain.Money // what the first packet may be: 101 on average
+	}{
+		{"no maximum", nil, 1, 201},
+		{"a maximum of 151", new(rain.Money(151)), 51, 151},
+		{"a maximum of 101", new(rain.Money(101)), 101, 101},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			counts := make([]int, tc.to-tc.from+1)
+			for i := range 40_000 {
+				a := rain.DrawDoubleMean(10, 1_010, 1, tc.most, seedOf(i))[0]
+				if a < tc.from || a > tc.to {
+					t.Fatalf("the first packet is %d, outside %d … %d", a, tc.from, tc.to)
+				}
+				counts[a-tc.from]++
+			}
+			if len(counts) > 1 {
+				if d := chiSquare(counts); d > tooFar {
+					t.Errorf("not uniform: %.1f deviations", d)
+				}
+			}
+		})
+	}
+}
+
+// TestDoubleMeanKeepsALongSplitEven: no packet of a long split is out of all proportion, wherever it is
+// drawn, and the last hundred draws have their share.
+func TestDoubleMeanKeepsALongSplitEven(t *testing.T) {
+	t.Parallel()
+	const packets, mean = 100_000, 100
+	amounts := rain.DrawDoubleMean(packets, packets*mean, 1, nil, seedOf(3))
+	if top := slices.Max(amounts); top > 3*mean {
+		t.Errorf("the largest packet is %d with a mean of %d", top, mean)
+	}
+	var tail sample
+	for i := range 2_000 {
+		for _, a := range rain.DrawDoubleMean(200, 200*mean, 1, nil, seedOf(i))[100:] {
+			tail.add(float64(a))
+		}
+	}
+	if z := tail.z(mean); math.Abs(z) > tooFar {
+		t.Errorf("the second half of the draws has the mean %.2f, not %d", tail.sum/tail.n, mean)
+	}
+}
+
+// TestShuffleReachesEveryOrderEqually counts all the orders of four packets.
+func TestShuffleReachesEveryOrderEqually(t *testing.T) {
+	t.Parallel()
+	s := spec(rain.List, 10, 4, 1, nil)
+	s.Amounts = []rain.Money{1, 2, 3, 4}
+	orders := map[string]int{}
+	for i := range 24_000 {
+		amounts, err := s.Cut(seedOf(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		key := ""
+		for _, a := range amounts {
+			key += strconv.Itoa(int(a))
+		}
+		orders[key]++
+	}
+	counts := make([]int, 0, 24)
+	for _, c := range orders {
+		counts = append(counts, c)
+	}
+	if len(counts) != 24 {
+		t.Fatalf("%d of 24 orders came", len(counts))
+	}
+	if d := chiSquare(counts); d > tooFar {
+		t.Errorf("some orders are preferred (%.1f deviations): %v", d, orders)
+	}
+}
+
+func TestBelowIsUniform(t *testing.T) {
+	t.Parallel()
+	for _, bound := range []rain.Money{1, 2, 3, 7, 1_000, math.MaxInt64} {
+		src := rain.NewSource(seedOf(1), "test")
+		bins := make([]int, min(bound, 60))
+		for range 60_000 {
+			v := src.Below(bound)
+			if v < 0 || v >= bound {
+				t.Fatalf("%d is not below %d", v, bound)
+			}
+			bins[int(float64(v)/float64(bound)*float64(len(bins)))%len(bins)]++
+		}
+		if bound > 1 {
+			if d := chiSquare(bins); d > tooFar {
+				t.Errorf("below(%d): %.1f deviations from uniform", bound, d)
+			}
+		}
+	}
+}
+
+// TestBelowRejects: with a bound of 3·2^60 there are 16 numbers of the generator for 3 results, so that
+// without rejection every third result would come 6 times for 5 of the others.
+func TestBelowRejects(t *testing.T) {
+	t.Parallel()
+	src := rain.NewSource(seedOf(1), "test")
+	rests := make([]int, 3)
+	for range 60_000 {
+		rests[src.Below(3<<60)%3]++
+	}
+	if d := chiSquare(rests); d > tooFar {
+		t.Errorf("%.1f deviations from uniform: %v", d, rests)
+	}
+}
+
+// TestPurposesDrawDifferentNumbers: one seed may serve two purposes without the one telling of the other.
+func TestPurposesDrawDifferentNumbers(t *testing.T) {
+	t.Parallel()
+	a, b := rain.NewSource(seedOf(1), "split"), rain.NewSource(seedOf(1), "other")
+	for range 8 {
+		if a.Below(math.MaxInt64) == b.Below(math.MaxInt64) {
+			t.Fatal("two purposes drew the same number")
+		}
+	}
+}

@@ -1,0 +1,280 @@
+package rain_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"redrain/rain"
+)
+
+// spec is a valid campaign whose split is the test's.
+func spec(kind rain.SplitKind, budget rain.Money, packets int, least rain.Money, most *rain.Money) rain.Spec {
+	s := rain.DefaultSpec()
+	s.Name, s.Sponsor = "Gala", "acme"
+	s.Split, s.Budget, s.Packets, s.Min, s.Max = kind, budget, packets, least, most
+	return s
+}
+
+// checkCut fails unless the amounts are a correct split of the spec.
+func checkCut(t interface {
+	Helper()
+	Fatalf(string, ...any)
+}, s *rain.Spec, amounts []rain.Money) {
+	t.Helper()
+	if len(amounts) != s.Packets {
+		t.Fatalf("%d amounts for %d packets", len(amounts), s.Packets)
+	}
+	sum := new(big.Int)
+	for i, a := range amounts {
+		if a < s.Min || (s.Max != nil && a > *s.Max) {
+			t.Fatalf("packet %d is %d, outside %d … %v", i, int64(a), int64(s.Min), s.Max)
+		}
+		sum.Add(sum, big.NewInt(int64(a)))
+	}
+	if sum.Cmp(big.NewInt(int64(s.Budget))) != 0 {
+		t.Fatalf("the amounts add up to %s, the budget is %d", sum, int64(s.Budget))
+	}
+}
+
+// genSeed draws a seed.
+func genSeed() *rapid.Generator[rain.Seed] {
+	return rapid.Custom(func(t *rapid.T) rain.Seed {
+		return rain.Seed(rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "seed"))
+	})
+}
+
+// genFeasible draws a spec that must be accepted, most often one at the edge of what is: a maximum
+// equal to the mean or just above, hardly anything above the minimum, one or two packets.
+func genFeasible() *rapid.Generator[rain.Spec] {
+	return rapid.Custom(func(t *rapid.T) rain.Spec {
+		packets := rapid.OneOf(rapid.IntRange(1, 4), rapid.IntRange(1, 300)).Draw(t, "packets")
+		n := rain.Money(packets)
+		least := rapid.OneOf(rapid.Just(rain.Money(1)), rapid.Map(rapid.Int64Range(1, int64(rain.MaxBudget/n)), toMoney)).Draw(t, "min")
+		room := int64(rain.MaxBudget - n*least)
+		over := rapid.OneOf(
+			rapid.Int64Range(0, min(room, int64(packets)+2)),
+			rapid.Int64Range(0, min(room, 1_000_000)),
+			rapid.Int64Range(0, room),
+		).Draw(t, "over the minimum")
+		budget := n*least + rain.Money(over)
+		s := spec(rapid.SampledFrom([]rain.SplitKind{rain.DoubleMean, rain.Even}).Draw(t, "split"), budget, packets, least, nil)
+		if rapid.Bool().Draw(t, "has max") {
+			mean := (budget + n - 1) / n // the least maximum that can hold the budget
+			above := rapid.OneOf(rapid.Int64Range(0, 3), rapid.Int64Range(0, int64(budget))).Draw(t, "max above the mean")
+			s.Max = new(mean + rain.Money(above))
+		}
+		return s
+	})
+}
+
+func toMoney(v int64) rain.Money { return rain.Money(v) }
+
+func TestCutIsExactWithinBoundsAndRepeatable(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s, seed := genFeasible().Draw(t, "spec"), genSeed().Draw(t, "seed")
+		amounts, err := s.Cut(seed)
+		if err != nil {
+			t.Fatalf("a feasible spec is refused: %v", err)
+		}
+		checkCut(t, &s, amounts)
+		again, err := s.Cut(seed)
+		if err != nil || !slices.Equal(again, amounts) {
+			t.Fatalf("the same seed gave other amounts: %v, %v (%v)", amounts, again, err)
+		}
+	})
+}
+
+func TestCutOfAListIsThatListShuffled(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		list := rapid.SliceOfN(rapid.Map(rapid.Int64Range(1, 1_000_000_000), toMoney), 1, 200).Draw(t, "amounts")
+		given := slices.Clone(list)
+		var total rain.Money
+		for _, a := range list {
+			total += a
+		}
+		s := spec(rain.List, total, len(list), 1, nil)
+		s.Amounts = list
+		got, err := s.Cut(genSeed().Draw(t, "seed"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(s.Amounts, given) {
+			t.Fatal("Cut changed the list that it was given")
+		}
+		slices.Sort(got)
+		slices.Sort(given)
+		if !slices.Equal(got, given) {
+			t.Fatalf("got %v of the list %v", got, given)
+		}
+	})
+}
+
+// TestCutAcceptsExactlyWhatIsFeasible compares the validation with arithmetic on numbers of any size.
+func TestCutAcceptsExactlyWhatIsFeasible(t *testing.T) {
+	t.Parallel()
+	amount := rapid.OneOf(
+		rapid.Int64Range(-1, 50), rapid.Int64Range(1, 100_000), rapid.Int64Range(1, int64(rain.MaxBudget)+1),
+		rapid.SampledFrom([]int64{math.MinInt64, math.MaxInt64, int64(rain.MaxBudget)}),
+	)
+	rapid.Check(t, func(t *rapid.T) {
+		packets := rapid.OneOf(rapid.IntRange(-1, 5), rapid.IntRange(1, 2_000)).Draw(t, "packets")
+		s := spec(rapid.SampledFrom([]rain.SplitKind{rain.DoubleMean, rain.Even}).Draw(t, "split"),
+			toMoney(amount.Draw(t, "budget")), packets, toMoney(amount.Draw(t, "min")), nil)
+		if rapid.Bool().Draw(t, "has max") {
+			s.Max = new(toMoney(amount.Draw(t, "max")))
+		}
+		fields := infeasible(&s)
+		amounts, err := s.Cut(seedOf(1))
+		if len(fields) == 0 {
+			if err != nil {
+				t.Fatalf("feasible, yet refused: %v", err)
+			}
+			checkCut(t, &s, amounts)
+			return
+		}
+		var faults rain.Invalid
+		if !errors.As(err, &faults) {
+			t.Fatalf("infeasible in %v, yet the error is %v", fields, err)
+		}
+		if amounts != nil {
+			t.Fatalf("amounts came with the error: %v", amounts)
+		}
+		for _, f := range fields {
+			if !slices.ContainsFunc(faults, func(e rain.FieldError) bool { return e.Field == f }) {
+				t.Fatalf("the field %s is not named in %v", f, faults)
+			}
+		}
+	})
+}
+
+// infeasible names the fields that a spec must be refused for.
+func infeasible(s *rain.Spec) (fields []string) {
+	budget, packets, least := big.NewInt(int64(s.Budget)), big.NewInt(int64(s.Packets)), big.NewInt(int64(s.Min))
+	if s.Budget < 1 || s.Budget > rain.MaxBudget {
+		fields = append(fields, "budget")
+	}
+	if s.Packets < 1 || s.Packets > rain.MaxPackets {
+		fields = append(fields, "packets")
+	}
+	if s.Min < 1 || s.Min > rain.MaxBudget {
+		return append(fields, "min")
+	}
+	if s.Max != nil && *s.Max < s.Min {
+		return append(fields, "max")
+	}
+	if s.Budget < 1 || s.Packets < 1 {
+		return fields
+	}
+	if budget.Cmp(new(big.Int).Mul(packets, least)) < 0 {
+		fields = append(fields, "budget")
+	}
+	if s.Max != nil && budget.Cmp(new(big.Int).Mul(packets, big.NewInt(int64(*s.Max)))) > 0 {
+		fields = append(fields, "budget")
+	}
+	return fields
+}
+
+// TestCutEverySmallBudget goes through every feasible budget, minimum and maximum of up to five packets.
+func TestCutEverySmallBudget(t *testing.T) {
+	t.Parallel()
+	cuts := 0
+	for packets := 1; packets <= 5; packets++ {
+		n := rain.Money(packets)
+		for least := rain.Money(1); least <= 3; least++ {
+			for budget := n * least; budget <= n*least+12; budget++ {
+				for most := (budget + n - 1) / n; most <= budget+1; most++ {
+					for i := range 3 {
+						s := spec(rain.DoubleMean, budget, packets, least, new(most))
+						amounts, err := s.Cut(seedOf(i))
+						if err != nil {
+							t.Fatalf("budget %d, %d packets, min %d, max %d: %v", budget, packets, least, most, err)
+						}
+						checkCut(t, &s, amounts)
+						cuts++
+					}
+				}
+			}
+		}
+	}
+	if cuts < 4_000 {
+		t.Fatalf("only %d cuts were tried", cuts)
+	}
+}
+
+func TestCutEvenDiffersByOneMinorUnitAtMost(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		budget  rain.Money
+		packets int
+	}{{100, 7}, {7, 7}, {8, 7}, {rain.MaxBudget, 999_983}, {1, 1}} {
+		s := spec(rain.Even, tc.budget, tc.packets, 1, nil)
+		amounts, err := s.Cut(seedOf(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkCut(t, &s, amounts)
+		if lo, hi := slices.Min(amounts), slices.Max(amounts); hi-lo > 1 {
+			t.Errorf("%d in %d packets: from %d to %d", tc.budget, tc.packets, lo, hi)
+		}
+	}
+}
+
+// TestCutAtTheLimits cuts the largest budget, once in the most packets: nothing may overflow.
+func TestCutAtTheLimits(t *testing.T) {
+	t.Parallel()
+	const many = 100_000
+	for _, tc := range []struct {
+		name    string
+		kind    rain.SplitKind
+		packets int
+		least   rain.Money
+		most    *rain.Money
+	}{
+		{"most packets, maximum of one unit above the mean", rain.DoubleMean, rain.MaxPackets, 1, new(rain.MaxBudget/rain.MaxPackets + 1)},
+		{"no maximum", rain.DoubleMean, many, 1, nil},
+		{"nothing above the minimum", rain.DoubleMean, many, rain.MaxBudget / many, nil},
+		{"the largest number as maximum", rain.DoubleMean, many, 1, new(rain.Money(math.MaxInt64))},
+		{"even", rain.Even, many, 1, nil},
+		{"one packet", rain.DoubleMean, 1, 1, nil},
+		{"two packets", rain.DoubleMean, 2, 1, new(rain.Money(math.MaxInt64))},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := spec(tc.kind, rain.MaxBudget, tc.packets, tc.least, tc.most)
+			amounts, err := s.Cut(seedOf(7))
+			if err != nil {
+				t.Fatal(err)
+			}
+			total, err := rain.Sum(amounts)
+			if err != nil || total != s.Budget {
+				t.Fatalf("the sum is %d (%v)", total, err)
+			}
+			if lo, hi := slices.Min(amounts), slices.Max(amounts); lo < s.Min || (s.Max != nil && hi > *s.Max) {
+				t.Fatalf("amounts from %d to %d", lo, hi)
+			}
+		})
+	}
+}
+
+func TestCutNeedsItsSeed(t *testing.T) {
+	t.Parallel()
+	s := spec(rain.DoubleMean, 100_000, 100, 1, nil)
+	seen := map[string]bool{}
+	for i := range 50 {
+		amounts, err := s.Cut(seedOf(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen[fmt.Sprint(amounts)] = true
+	}
+	if len(seen) != 50 {
+		t.Errorf("50 seeds gave %d splits", len(seen))
+	}
+}

@@ -1,0 +1,110 @@
+package room
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+)
+
+// wave has the size of a wave of the default rain.
+var wave = bytes.Repeat([]byte("x"), 450)
+
+// BenchmarkWave hands one wave to everybody in a room, and waits until the last has been written. ns/member is what a delivered
+// frame costs in time of the whole machine; divide by the members to compare the other figures.
+func BenchmarkWave(b *testing.B) {
+	for _, n := range []int{1_000, 10_000} {
+		b.Run(fmt.Sprintf("fake/%d", n), func(b *testing.B) {
+			l := running(b)
+			for i := range n {
+				l.Join("c", strconv.Itoa(i), l.NewMember(idleConn{}, nil))
+			}
+			benchmarkWave(b, l, n)
+		})
+		b.Run(fmt.Sprintf("loopback/%d", n), func(b *testing.B) {
+			l := running(b)
+			loopback(b, l, "c", n)
+			benchmarkWave(b, l, n)
+		})
+	}
+}
+
+func benchmarkWave(b *testing.B, l *Lobby, n int) {
+	b.ReportAllocs()
+	for b.Loop() {
+		l.Room("c").Broadcast(Rain, wave)
+		l.flush.wait()
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/member")
+}
+
+// BenchmarkResult is one result to one member: queued, and written.
+func BenchmarkResult(b *testing.B) {
+	l := running(b)
+	m := l.NewMember(idleConn{}, nil)
+	b.ReportAllocs()
+	for b.Loop() {
+		m.Send(wave)
+		l.flush.wait()
+	}
+}
+
+// BenchmarkResultDuringWaves is how long a result takes to be written while waves go out to a room of 10,000.
+func BenchmarkResultDuringWaves(b *testing.B) {
+	l := running(b)
+	loopback(b, l, "c", 10_000)
+	written := make(chan struct{}, 1)
+	m := l.NewMember(signalConn{written: written}, nil)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	var waves atomic.Int64
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			l.Room("c").Broadcast(Rain, wave)
+			waves.Add(1)
+			l.flush.wait()
+		}
+	}()
+	for b.Loop() {
+		m.Send(wave)
+		<-written
+	}
+	cancel()
+	<-done
+}
+
+// idleConn takes everything.
+type idleConn struct{}
+
+func (idleConn) WriteMessage(int, []byte) error                        { return nil }
+func (idleConn) WritePreparedMessage(*websocket.PreparedMessage) error { return nil }
+func (idleConn) WriteControl(int, []byte, time.Time) error             { return nil }
+func (idleConn) SetWriteDeadline(time.Time) error                      { return nil }
+func (idleConn) Close() error                                          { return nil }
+
+// signalConn tells when a message has been written.
+type signalConn struct {
+	idleConn
+	written chan<- struct{}
+}
+
+func (c signalConn) WriteMessage(int, []byte) error { c.written <- struct{}{}; return nil }
+
+// running is a lobby whose Run ends with the test.
+func running(tb testing.TB) *Lobby { return runningWith(tb, Options{}) }
+
+func runningWith(tb testing.TB, o Options) *Lobby {
+	tb.Helper()
+	l := NewLobby(o)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); _ = l.Run(ctx) }()
+	tb.Cleanup(func() { cancel(); <-done })
+	return l
+}

@@ -1,0 +1,19 @@
+package room
+
+// Close codes after which a client comes back, with a full-jitter backoff.
+const (
+	CodeShutdown     = 4000 // this node is going away
+	CodeUnavailable  = 4001 // a back end does not answer, or there are too many newcomers at once
+	CodeSlowConsumer = 4008 // the client reads more slowly than its results come; the next welcome has its wins
+	CodeNoPong       = 4009 // nothing has been heard of the client for too long
+)
+
+// Close codes after which a client does not come back by itself: the same would happen again.
+const (
+	CodeBadToken           = 4500 // the token is not valid
+	CodeProtocol           = 4501 // the client does not speak redrain.v1, or said no hello in time
+	CodeUnknownCampaign    = 4502 // hello named a campaign that there is not
+	CodeTooManyConnections = 4503 // no more connections are taken
+	CodeTooManyBad         = 4504 // the client went on sending bad messages
+	CodeOrigin             = 4505 // the page's origin is not allowed
+)

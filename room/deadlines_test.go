@@ -1,0 +1,152 @@
+package room
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gorilla/websocket"
+)
+
+func TestPingsComeEachPeriod(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, from := running(t), time.Now()
+		m, p := seatPeer(t, l, nil)
+		p.reads()
+		time.Sleep(4 * time.Minute)
+		synctest.Wait()
+		if n := len(p.pings); n < 9 || n > 10 {
+			t.Fatalf("%d pings in 4 minutes, want one each 25 s", n)
+		}
+		if first := p.pings[0].Sub(from); first > 25*time.Second+wheelTick {
+			t.Errorf("the first ping came after %v", first)
+		}
+		for i := range p.pings[1:] {
+			if d := p.pings[i+1].Sub(p.pings[i]); d < 25*time.Second || d > 25*time.Second+2*wheelTick {
+				t.Errorf("%v between two pings", d)
+			}
+		}
+		if !m.isOpen() {
+			t.Error("a member that answers its pings was closed")
+		}
+	})
+}
+
+// Members that came together must not be pinged together.
+func TestFirstPingsAreSpread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := running(t)
+		const players, seconds = 500, 25
+		var perSecond [seconds + 1]atomic.Int32
+		from := time.Now()
+		for range players {
+			l.NewMember(pingConn{ping: func() { perSecond[time.Since(from)/time.Second].Add(1) }}, nil)
+		}
+		time.Sleep(seconds*time.Second + wheelTick)
+		synctest.Wait()
+		for second := range perSecond {
+			if n := perSecond[second].Load(); n > 4*players/seconds {
+				t.Errorf("%d of %d members had their first ping in second %d", n, players, second)
+			}
+		}
+	})
+}
+
+func TestSilentPeerIsClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		closed := make(chan int, 2)
+		l := running(t)
+		_, p := seatPeer(t, l, func(code int) { closed <- code })
+		p.conn.SetPingHandler(func(string) error { return nil }) // reads, and never answers
+		go p.drain()
+		from := time.Now()
+		if code := <-closed; code != CodeNoPong {
+			t.Errorf("closed with %d, want %d", code, CodeNoPong)
+		}
+		if d := time.Since(from); d < 60*time.Second || d > 60*time.Second+2*wheelTick {
+			t.Errorf("closed after %v of silence, want 60 s", d)
+		}
+		if code, reason := p.closeCode(); code != CodeNoPong {
+			t.Errorf("the peer was told %d %q", code, reason)
+		}
+	})
+}
+
+// Anything heard counts, not only pongs; and silence is counted from the last of it.
+func TestSilenceBeginsWithTheLastSign(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		closed := make(chan int, 1)
+		l := running(t)
+		m := l.NewMember(idleConn{}, func(code int) { closed <- code })
+		time.Sleep(59 * time.Second)
+		m.Pong()
+		from := time.Now()
+		<-closed
+		if d := time.Since(from); d < 60*time.Second || d > 60*time.Second+2*wheelTick {
+			t.Errorf("closed %v after the last sign of life", d)
+		}
+	})
+}
+
+func TestRunClosesWhoIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLobby(Options{})
+		ctx, cancel := context.WithCancel(t.Context())
+		ran := make(chan error)
+		go func() { ran <- l.Run(ctx) }()
+		codes := make(chan int, 10)
+		closed := func(code int) { codes <- code }
+
+		m, p := seatPeer(t, l, closed)
+		p.reads()
+		l.Join("c", "u", m)
+		stalled, _ := seatPeer(t, l, closed)
+		stalled.Send([]byte("never read"))
+		leaving, last := seatPeer(t, l, closed)
+		leaving.Send([]byte("farewell"))
+		leaving.CloseAfterFlush(CodeUnavailable, "")
+		last.reads()
+
+		cancel()
+		if err := <-ran; err != nil {
+			t.Errorf("Run returned %v", err)
+		}
+		if len(codes) != 3 || l.Online() != 0 || len(l.flush.workers) != 0 {
+			t.Errorf("after Run: %d of 3 closed, %d online, %d workers", len(codes), l.Online(), len(l.flush.workers))
+		}
+		if code, reason := p.closeCode(); code != CodeShutdown {
+			t.Errorf("the peer was told %d %q", code, reason)
+		}
+		if code, _ := last.closeCode(); code != CodeUnavailable || len(last.got()) != 1 {
+			t.Errorf("who was being closed after a flush got %q and code %d", last.got(), code)
+		}
+
+		late, _ := seatPeer(t, l, closed)
+		if late.isOpen() || len(codes) != 4 {
+			t.Error("a member made after Run has not been closed at once")
+		}
+	})
+}
+
+// drain reads without remembering.
+func (p *peer) drain() {
+	defer close(p.done)
+	for p.err == nil {
+		_, _, p.err = p.conn.ReadMessage()
+	}
+}
+
+// pingConn takes everything and tells of pings.
+type pingConn struct {
+	idleConn
+	ping func()
+}
+
+func (c pingConn) WriteControl(kind int, _ []byte, _ time.Time) error {
+	if kind == websocket.PingMessage {
+		c.ping()
+	}
+	return nil
+}

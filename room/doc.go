@@ -1,0 +1,29 @@
+// Package room knows who is here and hands messages to them: rooms of members, two outbound lanes for each
+// member, and the fan-out of one message to a full room. It knows nothing of what the messages say.
+//
+// A [Lobby] holds one [Room] for each campaign that somebody watches. A [Member] is one connection; it has two lanes:
+//
+//	Results   in order, never dropped; a member that lets it fill up is closed with CodeSlowConsumer
+//	Rain      only the newest matter; when it is full the oldest frame makes room
+//
+// Nothing waits for an idle member. What is queued for members is written by a few workers that live only while there
+// is something to write (flush.go), and all pings and deadlines hang on one timer wheel (wheel.go). A member is in the hands of one
+// worker at a time, so a connection never has two writers, and one turn is one frame, so nobody is served twice
+// while others wait. A worker that is stuck in a write to a stalled peer is replaced after a few milliseconds.
+//
+// The life of a member:
+//
+//	open ──CloseAfterFlush──▶ draining ──all written──▶ closing ──close frame out──▶ lingering ──▶ gone
+//	  │                           │ write error, time is up  ▲ │                                      ▲
+//	  └──Close, write error, slow─┴─────────────────────────┘ └──the connection is broken────────────┘
+//
+// A member lingers so that the peer can read the close frame and answer it: a connection closed while unread taps
+// lie in its receive buffer is reset, and a reset takes the frame, and the results before it, away from the peer. It ends when the
+// reader reports that it has ended (Gone), or after two seconds.
+//
+// Locks are taken in this order, left to right; most paths need one:
+//
+//	Lobby.seating → Lobby.mu → segment.mu → Member.mu → wheel.mu or flushers.mu
+//
+// No lock is held while something is encoded or written, or while onClose runs.
+package room

@@ -1,0 +1,76 @@
+package room
+
+// Lane is one of a member's two outbound queues.
+type Lane int
+
+// The lanes.
+const (
+	Results Lane = iota // in order, never dropped
+	Rain                // only the newest matter, the oldest is dropped first
+
+	laneCount = 2
+)
+
+// lanes hold what waits for a member.
+type lanes [laneCount]queue
+
+func (l *lanes) empty() bool { return l[Results].n == 0 && l[Rain].n == 0 }
+
+// take moves the frames of the next write to the end of batch: results first, then rain, as many as make a frame of at most
+// joinMax bytes, and at least one if there is one.
+func (l *lanes) take(batch []*frame) []*frame {
+	size := 0
+	for lane := range l {
+		q := &l[lane]
+		for q.n > 0 {
+			next := len(q.first().data) + 1 // with the newline
+			if size > 0 && size+next > joinMax+1 {
+				return batch
+			}
+			size += next
+			batch = append(batch, q.pop())
+		}
+	}
+	return batch
+}
+
+// queue is a ring of frames. The zero value is empty and holds no memory.
+type queue struct {
+	ring []*frame // its length is a power of two
+	head int
+	n    int
+}
+
+const (
+	firstRing = 4
+	// keptRing is the size up to which an empty queue keeps its ring: enough for the next wave without an
+	// allocation, little for a member who idles.
+	keptRing = 8
+)
+
+func (q *queue) push(f *frame) {
+	if q.n == len(q.ring) {
+		q.grow()
+	}
+	q.ring[(q.head+q.n)&(len(q.ring)-1)] = f
+	q.n++
+}
+
+func (q *queue) first() *frame { return q.ring[q.head] }
+
+func (q *queue) pop() *frame {
+	f := q.ring[q.head]
+	q.ring[q.head] = nil
+	q.head = (q.head + 1) & (len(q.ring) - 1)
+	if q.n--; q.n == 0 && len(q.ring) > keptRing {
+		*q = queue{}
+	}
+	return f
+}
+
+func (q *queue) grow() {
+	ring := make([]*frame, max(firstRing, 2*len(q.ring)))
+	n := copy(ring, q.ring[q.head:])
+	copy(ring[n:], q.ring[:q.head])
+	q.ring, q.head = ring, 0
+}

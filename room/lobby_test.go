@@ -1,0 +1,225 @@
+package room
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/gorilla/websocket"
+	"pgregory.net/rapid"
+)
+
+// lobbyModel is where everybody ought to sit.
+type lobbyModel struct {
+	lobby   *Lobby
+	members []*Member
+	seats   map[*Member]seatModel
+	served  map[string]bool // the rooms between OnOpen and OnEmpty
+	fault   string
+}
+
+type seatModel struct{ campaign, user string }
+
+func newLobbyModel() *lobbyModel {
+	s := &lobbyModel{seats: map[*Member]seatModel{}, served: map[string]bool{}}
+	s.lobby = NewLobby(Options{
+		OnOpen: func(c string) {
+			if s.served[c] {
+				s.fault = c + " was opened twice"
+			}
+			s.served[c] = true
+		},
+		OnEmpty: func(c string) {
+			if !s.served[c] {
+				s.fault = c + " was emptied before it was opened"
+			}
+			delete(s.served, c)
+		},
+	})
+	return s
+}
+
+func (s *lobbyModel) enter(*rapid.T) {
+	s.members = append(s.members, s.lobby.NewMember(idleConn{}, nil))
+}
+
+func (s *lobbyModel) one(t *rapid.T) *Member {
+	if len(s.members) == 0 {
+		t.Skip("nobody is here")
+	}
+	return rapid.SampledFrom(s.members).Draw(t, "member")
+}
+
+func (s *lobbyModel) join(t *rapid.T) {
+	m := s.one(t)
+	seat := seatModel{
+		campaign: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "campaign"),
+		user:     rapid.SampledFrom([]string{"u1", "u2", "u3"}).Draw(t, "user"),
+	}
+	s.lobby.Join(seat.campaign, seat.user, m)
+	if m.isOpen() {
+		s.seats[m] = seat
+	}
+}
+
+func (s *lobbyModel) leave(t *rapid.T) {
+	m := s.one(t)
+	s.lobby.Leave(m)
+	delete(s.seats, m)
+}
+
+func (s *lobbyModel) close(t *rapid.T) {
+	m := s.one(t)
+	m.Close(CodeUnavailable, "")
+	s.lobby.flush.wait()
+	delete(s.seats, m)
+}
+
+func (s *lobbyModel) check(t *rapid.T) {
+	rooms, users, both := map[string]int{}, map[string]int{}, map[seatModel]int{}
+	for _, seat := range s.seats {
+		rooms[seat.campaign]++
+		users[seat.user]++
+		both[seat]++
+	}
+	online := map[string]int{}
+	for _, r := range s.lobby.Rooms() {
+		online[r.Campaign()] = r.Online()
+		s.checkSegments(t, r)
+	}
+	if !maps.Equal(online, rooms) || s.lobby.Online() != len(s.seats) {
+		t.Fatalf("rooms %v with %d online, want %v with %d", online, s.lobby.Online(), rooms, len(s.seats))
+	}
+	if s.fault != "" || len(s.served) != len(rooms) {
+		t.Fatalf("OnOpen and OnEmpty leave %v, want %v; %s", s.served, rooms, s.fault)
+	}
+	for _, user := range []string{"u1", "u2", "u3"} {
+		if n := s.lobby.ToUser(user, []byte("settled")); n != users[user] {
+			t.Fatalf("%s was reached on %d connections, want %d", user, n, users[user])
+		}
+		for campaign := range rooms {
+			if n := s.lobby.Room(campaign).ToUser(user, []byte("settled")); n != both[seatModel{campaign, user}] {
+				t.Fatalf("%s was reached on %d connections in %s, want %d", user, n, campaign, both[seatModel{campaign, user}])
+			}
+		}
+	}
+	s.lobby.flush.wait()
+}
+
+func (s *lobbyModel) checkSegments(t *rapid.T, r *Room) {
+	n := 0
+	for i := range r.segments {
+		for place, m := range r.segments[i].members {
+			if n++; m.place != place || m.segment != &r.segments[i] || s.seats[m].campaign != r.campaign {
+				t.Fatalf("a member sits in the wrong place of %s", r.campaign)
+			}
+		}
+	}
+	if n != r.Online() {
+		t.Fatalf("%s has %d members in its segments and %d online", r.campaign, n, r.Online())
+	}
+}
+
+func TestEverybodySitsWhereTheyShould(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := newLobbyModel()
+		t.Repeat(map[string]func(*rapid.T){
+			"enter": s.enter, "join": s.join, "move": s.join, "leave": s.leave, "close": s.close, "": s.check,
+		})
+		for _, m := range s.members {
+			m.Close(CodeShutdown, "")
+		}
+		s.lobby.flush.wait()
+	})
+}
+
+func TestBroadcastReachesTheRoomInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := running(t)
+		var here, elsewhere []*peer
+		for i := range 20 {
+			m, p := seatPeer(t, l, nil)
+			l.Join("here", fmt.Sprint("u", i), m)
+			here = append(here, p.reads())
+			m, p = seatPeer(t, l, nil)
+			l.Join("elsewhere", "u", m)
+			elsewhere = append(elsewhere, p.reads())
+		}
+		want := numbered("rain change", 0, 50)
+		for _, message := range want {
+			l.Room("here").Broadcast(Results, []byte(message))
+		}
+		synctest.Wait()
+		for _, p := range here {
+			if got := p.got(); !slices.Equal(got, want) {
+				t.Fatalf("got %q", got)
+			}
+		}
+		for _, p := range elsewhere {
+			if got := p.got(); len(got) != 0 {
+				t.Fatalf("another room got %q", got)
+			}
+		}
+	})
+}
+
+// A big room is handed a frame by all processors at once; everybody still gets each one once.
+func TestBroadcastReachesABigRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := running(t)
+		conns := make([]countConn, 3*parallelFrom)
+		for i := range conns {
+			l.Join("c", "u", l.NewMember(&conns[i], nil))
+		}
+		for range 5 {
+			l.Room("c").Broadcast(Rain, wave)
+			synctest.Wait()
+		}
+		for i := range conns {
+			if n := conns[i].written.Load(); n != 5 {
+				t.Fatalf("member %d got %d of 5 frames", i, n)
+			}
+		}
+	})
+}
+
+// countConn takes everything and counts the frames.
+type countConn struct {
+	idleConn
+	written atomic.Int32
+}
+
+func (c *countConn) WritePreparedMessage(*websocket.PreparedMessage) error {
+	c.written.Add(1)
+	return nil
+}
+
+func TestMovingEndsOneRoomAndOpensAnother(t *testing.T) {
+	var calls []string
+	l := NewLobby(Options{
+		OnOpen:  func(c string) { calls = append(calls, "open "+c) },
+		OnEmpty: func(c string) { calls = append(calls, "empty "+c) },
+	})
+	a, b := l.NewMember(idleConn{}, nil), l.NewMember(idleConn{}, nil)
+	l.Join("x", "a", a)
+	old := l.Room("x")
+	l.Join("x", "b", b)
+	l.Join("y", "a", a)
+	l.Join("y", "a", a)
+	l.Leave(b)
+	l.Leave(b)
+	l.Join("x", "b", b)
+	if old == l.Room("x") || old.Online() != 0 {
+		t.Error("an emptied room was opened again")
+	}
+	old.Broadcast(Rain, []byte("nobody is there")) // must not fail
+	l.Leave(a)
+	want := "open x, open y, empty x, open x, empty y"
+	if got := strings.Join(calls, ", "); got != want {
+		t.Errorf("the callbacks came as %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,97 @@
+package room
+
+import (
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Member is one connection. Its methods may be called by any goroutine, and none of them waits for the connection.
+type Member struct {
+	lobby   *Lobby
+	conn    Conn
+	onClose func(code int)
+	timer   timer        // open: the next ping or the end of the patience for a pong; lingering: its end
+	heard   atomic.Int64 // when the peer was last heard, nanoseconds since Lobby.epoch
+
+	// Where the member sits; guarded by Lobby.mu.
+	room    *Room
+	user    string
+	segment *segment
+	place   int        // in the segment; guarded by segment.mu
+	sibling [2]*Member // other connections of the user, before and after this one
+
+	next [laneCount]*Member // the next in the lane's ready queue; owned by whoever holds the queue
+
+	mu       sync.Mutex
+	state    state
+	lanes    lanes
+	ping     bool            // a ping is due
+	queued   [laneCount]bool // stands in the lane's ready queue
+	busy     bool            // a worker writes
+	lost     bool            // the peer is gone: no close frame, no lingering
+	deadline time.Time       // draining: when all must have been written
+	code     int             // of the close
+	reason   string
+}
+
+// Indices of Member.sibling.
+const (
+	before = iota
+	after
+)
+
+// NewMember takes charge of writing to a connection, and of closing it. From here on nobody else may write to it or
+// close it; reading it stays with the caller, who reports signs of life with Pong, and with Gone that reading has ended. onClose (nil
+// is allowed) is called exactly once, when the member has left its room and the close frame has been written or given up.
+// Its code is the one of Close, or websocket.CloseAbnormalClosure where the connection was lost.
+func (l *Lobby) NewMember(conn Conn, onClose func(code int)) *Member {
+	m := &Member{lobby: l, conn: conn, onClose: onClose}
+	m.timer.fn = m.expired
+	m.Pong()
+	l.metrics.connections.Inc()
+	if !l.wheel.schedule(&m.timer, min(rand.N(l.o.PingEvery), l.o.PongWait)) { //nolint:gosec // not a secret
+		m.state, m.code, m.reason = parting, CodeShutdown, "shutdown"
+		m.part()
+	}
+	return m
+}
+
+// Send queues a message in the results lane. A member whose lane is full is closed with CodeSlowConsumer; one that is
+// closed, or closing, gets nothing. The payload must not be changed afterwards.
+func (m *Member) Send(payload []byte) { m.queue(Results, &frame{data: payload}) }
+
+// Pong tells that the peer lives: a pong has come, or anything else.
+func (m *Member) Pong() { m.heard.Store(int64(time.Since(m.lobby.epoch))) }
+
+func (m *Member) isOpen() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.state == open
+}
+
+func (m *Member) queue(lane Lane, f *frame) {
+	if m.push(lane, f) {
+		m.lobby.flush.ready(lane, chainOf(lane, m))
+	}
+}
+
+// push queues a frame. It reports whether the caller must put the member in the lane's ready queue.
+func (m *Member) push(lane Lane, f *frame) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.state != open {
+		return false
+	}
+	q, o := &m.lanes[lane], &m.lobby.o
+	switch {
+	case lane == Rain && q.n >= o.RainMax:
+		q.pop()
+		m.lobby.metrics.dropped[Rain].Inc()
+	case lane == Results && q.n >= o.ResultsMax:
+		return m.slow()
+	}
+	q.push(f)
+	return m.enqueue(lane)
+}

@@ -1,0 +1,114 @@
+package room
+
+import (
+	"bufio"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+)
+
+// pair is the two ends of a WebSocket in memory. It works inside a synctest bubble, and what the server writes blocks
+// until the client reads: a client that does not is a stalled peer.
+func pair(t *testing.T) (server, client *websocket.Conn) {
+	t.Helper()
+	near, far := net.Pipe()
+	upgraded := make(chan error, 1)
+	go func() {
+		buffered := bufio.NewReadWriter(bufio.NewReader(near), bufio.NewWriter(near))
+		r, err := http.ReadRequest(buffered.Reader)
+		if err == nil {
+			server, err = (&websocket.Upgrader{}).Upgrade(hijack{conn: near, buffered: buffered}, r, nil)
+		}
+		upgraded <- err
+	}()
+	client, _, err := websocket.NewClient(far, &url.URL{Scheme: "ws", Host: "pair"}, nil, 0, 0) //nolint:staticcheck // takes a connection, unlike its successor
+	if err := errors.Join(err, <-upgraded); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = near.Close(); _ = far.Close() })
+	return server, client
+}
+
+// hijack is the part of an HTTP server that Upgrade needs.
+type hijack struct {
+	http.ResponseWriter
+	conn     net.Conn
+	buffered *bufio.ReadWriter
+}
+
+func (h hijack) Hijack() (net.Conn, *bufio.ReadWriter, error) { return h.conn, h.buffered, nil }
+
+// peer is the far end of a member's connection: it reads, answers pings and remembers.
+type peer struct {
+	conn *websocket.Conn
+	done chan struct{} // closed when there is no more to read
+
+	mu     sync.Mutex
+	frames []string
+	pings  []time.Time
+	err    error
+}
+
+// seatPeer makes a member with a peer that does not read yet.
+func seatPeer(t *testing.T, l *Lobby, onClose func(int)) (*Member, *peer) {
+	t.Helper()
+	server, client := pair(t)
+	m := l.NewMember(server, onClose)
+	server.SetPongHandler(func(string) error { m.Pong(); return nil })
+	go readUntilGone(server, m)
+	return m, &peer{conn: client, done: make(chan struct{})}
+}
+
+// reads lets the peer read until the connection ends.
+func (p *peer) reads() *peer {
+	answer := p.conn.PingHandler()
+	p.conn.SetPingHandler(func(data string) error {
+		p.mu.Lock()
+		p.pings = append(p.pings, time.Now())
+		p.mu.Unlock()
+		return answer(data)
+	})
+	go func() {
+		defer close(p.done)
+		for {
+			_, data, err := p.conn.ReadMessage()
+			p.mu.Lock()
+			if err != nil {
+				p.err = err
+				p.mu.Unlock()
+				return
+			}
+			p.frames = append(p.frames, string(data))
+			p.mu.Unlock()
+		}
+	}()
+	return p
+}
+
+// got are the messages read so far.
+func (p *peer) got() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var messages []string
+	for _, f := range p.frames {
+		messages = append(messages, strings.Split(f, "\n")...)
+	}
+	return messages
+}
+
+// closeCode waits for the end of the connection and returns the code of the close frame, and its reason.
+func (p *peer) closeCode() (int, string) {
+	<-p.done
+	var closed *websocket.CloseError
+	if errors.As(p.err, &closed) {
+		return closed.Code, closed.Text
+	}
+	return 0, p.err.Error()
+}

@@ -1,0 +1,218 @@
+package room
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+
+	"github.com/gorilla/websocket"
+)
+
+func TestCloseTellsThePeerWhy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := running(t)
+		codes := make(chan int, 10)
+		m, p := seatPeer(t, l, func(code int) { codes <- code })
+		l.Join("c", "u", m)
+		p.reads()
+		m.Close(CodeBadToken, "bad token")
+		m.Close(CodeOrigin, "too late to change it")
+		m.CloseAfterFlush(CodeOrigin, "too late to change it")
+		if code, reason := p.closeCode(); code != CodeBadToken || reason != "bad token" {
+			t.Errorf("the peer was told %d %q", code, reason)
+		}
+		synctest.Wait()
+		m.Close(CodeOrigin, "too late to change it")
+		m.Gone()
+		m.Send([]byte("nobody hears this"))
+		l.Join("c", "u", m)
+		synctest.Wait()
+		if len(codes) != 1 || <-codes != CodeBadToken {
+			t.Error("onClose was not called once with the first code")
+		}
+		if l.Online() != 0 || l.Room("c") != nil {
+			t.Error("a closed member is in a room")
+		}
+		if n := value(t, l.metrics.connections); n != 0 {
+			t.Errorf("counted %v connections, want 0", n)
+		}
+	})
+}
+
+func TestCloseFromEverywhereHappensOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for range 50 {
+			l := running(t)
+			var calls atomic.Int32
+			m, p := seatPeer(t, l, func(int) { calls.Add(1) })
+			p.reads()
+			var wg sync.WaitGroup
+			for _, f := range []func(){
+				func() { l.Join("c", "u", m) },
+				func() { m.Close(CodeBadToken, "") },
+				func() { m.Close(CodeUnavailable, "") },
+				func() { m.CloseAfterFlush(CodeShutdown, "") },
+				func() { m.Send([]byte("result")) },
+				func() { l.Leave(m) },
+				m.Gone, m.Gone, m.expired, m.expired,
+			} {
+				wg.Go(f)
+			}
+			wg.Wait()
+			<-p.done
+			time.Sleep(lingerFor + wheelTick)
+			synctest.Wait()
+			if n := calls.Load(); n != 1 || l.Online() != 0 || m.state != gone {
+				t.Fatalf("onClose was called %d times, %d online, state %d", n, l.Online(), m.state)
+			}
+		}
+	})
+}
+
+func TestCloseAfterFlushWritesWhatIsQueued(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := running(t)
+		m, p := seatPeer(t, l, nil)
+		want := numbered("result", 0, 100)
+		for _, r := range want {
+			m.Send([]byte(r))
+		}
+		m.CloseAfterFlush(CodeShutdown, "shutdown")
+		m.Send([]byte("too late"))
+		synctest.Wait()
+		p.reads()
+		if code, reason := p.closeCode(); code != CodeShutdown || reason != "shutdown" {
+			t.Errorf("the peer was told %d %q", code, reason)
+		}
+		if got := p.got(); !slices.Equal(got, want) {
+			t.Errorf("before the close frame came %q", got)
+		}
+	})
+}
+
+func TestCloseAfterFlushHasATimeLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := running(t)
+		closed := make(chan int, 2)
+		m, p := seatPeer(t, l, func(code int) { closed <- code })
+		for range 20 {
+			m.Send(make([]byte, joinMax)) // twenty frames
+		}
+		from := time.Now()
+		m.CloseAfterFlush(CodeShutdown, "shutdown")
+		go func() { // reads one frame a second: no single write takes too long
+			for {
+				if _, _, err := p.conn.ReadMessage(); err != nil {
+					return
+				}
+				time.Sleep(time.Second)
+			}
+		}()
+		if code := <-closed; code != CodeShutdown {
+			t.Errorf("closed with %d, want %d", code, CodeShutdown)
+		}
+		if d := time.Since(from); d != 5*time.Second {
+			t.Errorf("closed after %v, want 5 s", d)
+		}
+	})
+}
+
+// After the close frame the peer has time to answer; then the connection is closed anyhow.
+func TestLingering(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		answers bool
+		open    time.Duration
+	}{{"answered", true, 0}, {"unanswered", false, lingerFor}} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := running(t)
+				m, p := seatPeer(t, l, nil)
+				if !test.answers {
+					p.conn.SetCloseHandler(func(int, string) error { return nil })
+				}
+				p.reads()
+				from := time.Now()
+				m.Close(CodeUnavailable, "")
+				<-p.done
+				_, err := p.conn.NetConn().Read(make([]byte, 1)) // past the close frame: the end of the connection
+				if d := time.Since(from); err == nil || d < test.open || d > test.open+2*wheelTick {
+					t.Errorf("the connection was closed after %v (%v), want %v", d, err, test.open)
+				}
+				synctest.Wait()
+				if m.state != gone {
+					t.Errorf("the member is in state %d", m.state)
+				}
+			})
+		})
+	}
+}
+
+func TestLostConnectionIsClosed(t *testing.T) {
+	for name, lose := range map[string]func(*Member, *peer){
+		"the reader says so": func(_ *Member, p *peer) { _ = p.conn.Close() },
+		"a write fails":      func(m *Member, _ *peer) { m.Send([]byte("result")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := running(t)
+				closed := make(chan int, 2)
+				var m *Member
+				_, p := seatPeer(t, l, func(code int) { closed <- code })
+				if strings.HasPrefix(name, "a write") {
+					m = l.NewMember(failingConn{}, func(code int) { closed <- code })
+				}
+				from := time.Now()
+				lose(m, p)
+				if code := <-closed; code != websocket.CloseAbnormalClosure || time.Since(from) != 0 {
+					t.Errorf("closed with %d after %v", code, time.Since(from))
+				}
+			})
+		})
+	}
+}
+
+// A reader that ends while a flush is stuck must not wait for it.
+func TestGoneCutsAFlushShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := running(t)
+		closed := make(chan int, 2)
+		m, _ := seatPeer(t, l, func(code int) { closed <- code })
+		m.Send([]byte("never read"))
+		m.CloseAfterFlush(CodeShutdown, "")
+		synctest.Wait()
+		from := time.Now()
+		m.Gone()
+		if code := <-closed; code != CodeShutdown || time.Since(from) != 0 {
+			t.Errorf("closed with %d after %v", code, time.Since(from))
+		}
+	})
+}
+
+func TestLongReasonIsCutBetweenCharacters(t *testing.T) {
+	for _, reason := range []string{"", "short", strings.Repeat("x", 300), strings.Repeat("红包", 100), "x" + strings.Repeat("雨", 100)} {
+		got := shorten(reason, maxReason)
+		if !utf8.ValidString(got) || len(got) > maxReason || !strings.HasPrefix(reason, got) || len(got) < min(len(reason), maxReason-3) {
+			t.Errorf("%.10q… of %d bytes became %q of %d", reason, len(reason), got, len(got))
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		m, p := seatPeer(t, running(t), nil)
+		p.reads()
+		m.Close(CodeProtocol, strings.Repeat("雨", 100))
+		if code, _ := p.closeCode(); code != CodeProtocol {
+			t.Errorf("a long reason cost the code: %d", code)
+		}
+	})
+}
+
+// failingConn writes nothing.
+type failingConn struct{ idleConn }
+
+func (failingConn) WriteMessage(int, []byte) error { return errors.New("connection reset") }

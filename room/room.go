@@ -1,0 +1,54 @@
+package room
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// parallelFrom is the number of members from which handing a frame out is worth more than one processor.
+const parallelFrom = 1024
+
+// Room is everybody on this node who watches one campaign. A room that has emptied stays usable and empty; the next who
+// joins the campaign opens another.
+type Room struct {
+	lobby    *Lobby
+	campaign string
+	online   atomic.Int64
+	segments []segment
+	next     int // the segment of the next member; guarded by Lobby.mu
+}
+
+func newRoom(l *Lobby, campaign string) *Room {
+	return &Room{lobby: l, campaign: campaign, segments: make([]segment, runtime.GOMAXPROCS(0))}
+}
+
+// Campaign is the id of the room's campaign.
+func (r *Room) Campaign() string { return r.campaign }
+
+// Online is the number of connections in the room.
+func (r *Room) Online() int { return int(r.online.Load()) }
+
+// Broadcast sends a message to everybody in the room. It returns when each member has it queued, without waiting for any
+// write; so what one goroutine broadcasts in a lane arrives in that order. The payload must not be changed afterwards.
+func (r *Room) Broadcast(lane Lane, payload []byte) {
+	f := sharedFrame(payload)
+	if r.Online() < parallelFrom {
+		for i := range r.segments {
+			r.segments[i].hand(lane, f, r.lobby.flush)
+		}
+		return
+	}
+	var wg sync.WaitGroup
+	for i := range r.segments[1:] {
+		wg.Go(func() { r.segments[i+1].hand(lane, f, r.lobby.flush) })
+	}
+	r.segments[0].hand(lane, f, r.lobby.flush)
+	wg.Wait()
+}
+
+// ToUser sends a message to all of a user's connections in the room, in the results lane, and returns their number. The
+// payload must not be changed afterwards.
+func (r *Room) ToUser(user string, payload []byte) int {
+	return r.lobby.toUser(user, payload, func(m *Member) bool { return m.room == r })
+}

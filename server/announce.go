@@ -1,0 +1,47 @@
+package server
+
+import (
+	"fmt"
+	"net"
+	"strings"
+)
+
+// announce tells whoever has started the process by hand where everything is, and what is kept where.
+func (s *Server) announce() {
+	base := s.baseURL()
+	var b strings.Builder
+	fmt.Fprintf(&b, "\nredrain is up.\n\n  play      %s/\n  screen    %s/screen\n", base, base)
+	if s.cfg.Has(RoleOperator) {
+		fragment := ""
+		if s.cfg.InProcess() {
+			fragment = "#token=" + s.cfg.OperatorToken
+		}
+		fmt.Fprintf(&b, "  console   %s/console%s\n", base, fragment)
+	}
+	fmt.Fprintf(&b, "  API       %s/docs\n\n", base)
+	for _, line := range []struct{ what, flag, given, own string }{
+		{"packets and wins in Redis", "--redis", s.cfg.Redis, "in this process (a stand-in that speaks the same protocol)"},
+		{"wins on their way in NATS JetStream", "--nats", s.cfg.NATS, "in this process (a real server, in a temporary directory)"},
+		{"the ledger in MySQL", "--mysql", s.cfg.MySQL, "in this process (SQLite in memory)"},
+	} {
+		where := "at the server given with " + line.flag
+		if line.given == "" {
+			where = line.own + "; LOST when it ends"
+		}
+		fmt.Fprintf(&b, "  %-36s %s\n", line.what, where)
+	}
+	_, _ = fmt.Fprintln(s.out, b.String()) // nobody reads it, if this fails
+	s.log.Info("serving", "listen", s.Addr().String(), "roles", s.cfg.Roles, "in_process", s.cfg.InProcess())
+}
+
+// baseURL is where a browser on this machine finds the server.
+func (s *Server) baseURL() string {
+	host, port, err := net.SplitHostPort(s.Addr().String())
+	if err != nil {
+		return "http://" + s.Addr().String()
+	}
+	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}

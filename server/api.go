@@ -1,0 +1,145 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"redrain/grab"
+	"redrain/internal/auth"
+	"redrain/payout"
+	"redrain/rain"
+)
+
+const (
+	apiRoot = "/api/v1"
+	// backendTimeout is how long a request waits for a back end.
+	backendTimeout = 5 * time.Second
+	// commandTimeout is how long an operator's command may take: stocking the largest campaign is one.
+	commandTimeout = 2 * time.Minute
+)
+
+// api is the HTTP surface under apiRoot.
+type api struct {
+	cfg       *Config
+	office    *office
+	ledger    *payout.Ledger
+	grabber   *grab.Grabber
+	registry  *registry
+	figures   *figures
+	events    *events
+	players   *auth.Players
+	operators *auth.Operators
+	demo      *demo // nil without one
+	clock     rain.Clock
+	log       *slog.Logger
+}
+
+// access is who may call a route.
+type access int
+
+const (
+	anyone   access = iota
+	player          // a player's token
+	viewer          // the viewer's or the operator's token
+	operator        // the operator's token
+)
+
+// handler answers a request or returns the error that ends it.
+type handler func(w http.ResponseWriter, r *http.Request, who caller) error
+
+// route is one line of the contract's table.
+type route struct {
+	method, path string
+	access       access
+	handle       handler
+}
+
+func (a *api) routes() []route {
+	return []route{
+		{"POST", "/sponsors/{id}/deposits", operator, a.once(a.deposit)},
+		{"GET", "/sponsors/{id}", viewer, a.sponsor},
+		{"POST", "/campaigns", operator, a.once(a.createCampaign)},
+		{"GET", "/campaigns", viewer, a.campaigns},
+		{"GET", "/campaigns/{id}", viewer, a.campaign},
+		{"POST", "/campaigns/{id}/rains", operator, a.once(a.startRain)},
+		{"POST", "/campaigns/{id}/rains/{rain}/stop", operator, a.stopRain},
+		{"POST", "/campaigns/{id}/pause", operator, a.command("pause", a.office.Pause)},
+		{"POST", "/campaigns/{id}/resume", operator, a.command("resume", a.office.Resume)},
+		{"POST", "/campaigns/{id}/close", operator, a.command("close", a.office.Close)},
+		{"GET", "/campaigns/{id}/stats", viewer, a.stats},
+		{"GET", "/campaigns/{id}/claims", viewer, a.campaignClaims},
+		{"GET", "/campaigns/{id}/reconciliation", viewer, a.reconciliation},
+		{"GET", "/campaigns/{id}/rains/{rain}/fairness", anyone, a.fairness},
+		{"GET", "/payouts", viewer, a.deadLetters},
+		{"POST", "/payouts/{claim}/retry", operator, a.retryPayout},
+		{"GET", "/users/{id}", viewer, a.user},
+		{"GET", "/users/{id}/claims", viewer, a.userClaims},
+		{"GET", "/me", player, a.me},
+		{"GET", "/me/claims", player, a.myClaims},
+		{"POST", "/guests", anyone, a.guest},
+		{"GET", "/lobby", anyone, a.lobby},
+		{"GET", "/events", viewer, a.events.serve},
+		{"GET", "/audit", viewer, a.auditLog},
+	}
+}
+
+// mount adds the routes to a mux. A path with another method is 405, and anything else under the root 404, both as
+// problems like every error.
+func (a *api) mount(mux *http.ServeMux) {
+	byPath := map[string]map[string]route{}
+	for _, rt := range a.routes() {
+		if byPath[rt.path] == nil {
+			byPath[rt.path] = map[string]route{}
+		}
+		byPath[rt.path][rt.method] = rt
+	}
+	for path, methods := range byPath {
+		mux.Handle(apiRoot+path, a.dispatch(methods))
+	}
+	mux.HandleFunc(apiRoot+"/", func(w http.ResponseWriter, _ *http.Request) {
+		writeProblem(w, problem{Status: http.StatusNotFound, Code: "not_found", Detail: "there is no such path; /docs has the list"})
+	})
+}
+
+func (a *api) dispatch(methods map[string]route) http.Handler {
+	allowed := make([]string, 0, len(methods))
+	for m := range methods {
+		allowed = append(allowed, m)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		method := r.Method
+		if method == http.MethodHead {
+			method = http.MethodGet
+		}
+		rt, ok := methods[method]
+		if !ok {
+			w.Header().Set("Allow", strings.Join(allowed, ", "))
+			writeProblem(w, problem{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Detail: "use " + strings.Join(allowed, " or ")})
+			return
+		}
+		a.serve(w, r, rt)
+	})
+}
+
+func (a *api) serve(w http.ResponseWriter, r *http.Request, rt route) {
+	who, err := a.admit(r, rt.access)
+	if err == nil {
+		ctx, cancel := r.Context(), context.CancelFunc(func() {})
+		if r.Method == http.MethodPost {
+			ctx, cancel = context.WithTimeout(ctx, commandTimeout)
+		}
+		err = rt.handle(w, r.WithContext(ctx), who)
+		cancel()
+	}
+	if err != nil {
+		fail(w, r, a.log, err)
+	}
+}
+
+// campaignOf is the campaign that a request's path names.
+func (a *api) campaignOf(r *http.Request) (*rain.Campaign, error) {
+	return a.registry.Get(r.Context(), r.PathValue("id"))
+}

@@ -1,0 +1,159 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/redis/go-redis/v9"
+
+	"redrain/grab"
+	"redrain/internal/embedded"
+	"redrain/internal/sqldb"
+)
+
+// backends are Redis, NATS and SQL: real ones, or this process's own. The clients are the same for both.
+type backends struct {
+	redis redis.UniversalClient
+	nats  *nats.Conn
+	sql   *sqldb.DB
+
+	closers []func()
+}
+
+// errBackend is a back end that did not answer in time at start.
+var errBackend = errors.New("does not answer")
+
+// connect connects to every back end, waiting for those that are not up yet.
+func connect(ctx context.Context, cfg *Config, log *slog.Logger) (_ *backends, err error) {
+	b := &backends{}
+	defer func() {
+		if err != nil {
+			b.close()
+		}
+	}()
+	if err := b.connectRedis(ctx, cfg, log); err != nil {
+		return nil, fmt.Errorf("redis: %w", err)
+	}
+	if err := b.connectNATS(ctx, cfg, log); err != nil {
+		return nil, fmt.Errorf("nats: %w", err)
+	}
+	if err := b.connectSQL(ctx, cfg, log); err != nil {
+		return nil, fmt.Errorf("mysql: %w", err)
+	}
+	return b, nil
+}
+
+func (b *backends) connectRedis(ctx context.Context, cfg *Config, log *slog.Logger) error {
+	addr := cfg.Redis
+	if addr == "" {
+		own, err := embedded.Redis()
+		if err != nil {
+			return err
+		}
+		b.onClose(own.Close)
+		addr = own.Addr()
+	}
+	rdb, err := grab.Connect(addr)
+	if err != nil {
+		return err
+	}
+	b.redis = rdb
+	b.onClose(func() { _ = rdb.Close() })
+	return await(ctx, cfg.BackendWait, log, "redis", func(ctx context.Context) error { return rdb.Ping(ctx).Err() })
+}
+
+func (b *backends) connectNATS(ctx context.Context, cfg *Config, log *slog.Logger) error {
+	options := []nats.Option{
+		nats.Name("redrain"), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond),
+		nats.ReconnectJitter(250*time.Millisecond, time.Second), nats.PingInterval(10 * time.Second), nats.MaxPingsOutstanding(2),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil {
+				log.Warn("the connection to NATS is lost; trying again", "err", err)
+			}
+		}),
+		nats.ReconnectHandler(func(nc *nats.Conn) { log.Info("connected to NATS again", "url", nc.ConnectedUrlRedacted()) }),
+	}
+	dial := func() (*nats.Conn, error) { return nats.Connect(cfg.NATS, options...) }
+	if cfg.NATS == "" {
+		own, err := embedded.NATS("")
+		if err != nil {
+			return err
+		}
+		b.onClose(func() {
+			if err := own.Close(); err != nil {
+				log.Warn("the in-process NATS server left something behind", "err", err)
+			}
+		})
+		dial = func() (*nats.Conn, error) { return own.Connect(options...) }
+	}
+	err := await(ctx, cfg.BackendWait, log, "nats", func(context.Context) (err error) {
+		b.nats, err = dial()
+		return err
+	})
+	if err == nil {
+		b.onClose(b.nats.Close)
+	}
+	return err
+}
+
+func (b *backends) connectSQL(ctx context.Context, cfg *Config, log *slog.Logger) (err error) {
+	if cfg.MySQL == "" {
+		b.sql, err = sqldb.OpenSQLite("")
+	} else {
+		b.sql, err = sqldb.OpenMySQL(cfg.MySQL)
+	}
+	if err != nil {
+		return err
+	}
+	b.onClose(func() { _ = b.sql.Close() })
+	if err := await(ctx, cfg.BackendWait, log, "mysql", b.sql.Ping); err != nil {
+		return err
+	}
+	return b.sql.Migrate(ctx)
+}
+
+// checks are the readiness checks, by the back end's name.
+func (b *backends) checks() map[string]func(context.Context) error {
+	return map[string]func(context.Context) error{
+		"redis": func(ctx context.Context) error { return b.redis.Ping(ctx).Err() },
+		"nats":  b.nats.FlushWithContext,
+		"mysql": b.sql.Ping,
+	}
+}
+
+func (b *backends) onClose(f func()) { b.closers = append(b.closers, f) }
+
+// close closes clients before the servers they talk to: in the reverse order of opening.
+func (b *backends) close() {
+	for i := len(b.closers) - 1; i >= 0; i-- {
+		b.closers[i]()
+	}
+	b.closers = nil
+}
+
+// await tries until a back end answers, for as long as it may take to come up.
+func await(ctx context.Context, patience time.Duration, log *slog.Logger, name string, try func(context.Context) error) error {
+	const every = 500 * time.Millisecond
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for said := false; ; said = true {
+		one, done := context.WithTimeout(ctx, backendTimeout)
+		err := try(one)
+		done()
+		if err == nil {
+			return nil
+		}
+		if !said {
+			log.Info("waiting for a back end", "backend", name, "for", patience.String(), "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w within %s: %w", errBackend, patience, err)
+		case <-time.After(every):
+		}
+	}
+}

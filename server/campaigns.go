@@ -1,0 +1,118 @@
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"redrain/internal/wire"
+	"redrain/rain"
+)
+
+// campaignView is a campaign as operators see it: as posted, and what has become of it.
+type campaignView struct {
+	ID string `json:"id"`
+	rain.Spec
+	State     string       `json:"state"`
+	CreatedAt int64        `json:"created_at"`
+	ExpiresAt int64        `json:"expires_at"`
+	Revision  int64        `json:"revision"`
+	Rains     []*wire.Rain `json:"rains"`
+}
+
+func viewOf(c *rain.Campaign, now int64) campaignView {
+	v := campaignView{
+		ID: c.ID, Spec: c.Spec, State: c.State(now), CreatedAt: c.CreatedAt, ExpiresAt: c.ExpiresAt, Revision: c.Revision,
+		Rains: make([]*wire.Rain, len(c.Rains)),
+	}
+	for i := range c.Rains {
+		v.Rains[i] = wire.RainOf(&c.Rains[i], now, c.Status == rain.Paused)
+	}
+	return v
+}
+
+func (a *api) createCampaign(r *http.Request, who caller, body []byte, key string) (int, any, error) {
+	spec := rain.DefaultSpec()
+	if err := decode(body, &spec); err != nil {
+		return 0, nil, err
+	}
+	if err := spec.Validate(); err != nil {
+		return 0, nil, err
+	}
+	c, err := a.office.Create(r.Context(), spec, key)
+	if err != nil {
+		return 0, nil, err
+	}
+	a.audit(r, who, "campaign.create", "campaign:"+c.ID, map[string]any{"name": c.Name, "sponsor": c.Sponsor, "budget": c.Budget, "packets": c.Packets})
+	return http.StatusCreated, viewOf(c, a.clock()), nil
+}
+
+func (a *api) campaigns(w http.ResponseWriter, r *http.Request, _ caller) error {
+	p, err := pageOf(r)
+	if err != nil {
+		return err
+	}
+	found, next, err := a.ledger.Campaigns(r.Context(), p.cursor, p.limit)
+	if err != nil {
+		return err
+	}
+	now := a.clock()
+	views := make([]campaignView, len(found))
+	for i, c := range found {
+		views[i] = viewOf(c, now)
+	}
+	writeJSON(w, http.StatusOK, listOf(views, next))
+	return nil
+}
+
+func (a *api) campaign(w http.ResponseWriter, r *http.Request, _ caller) error {
+	c, err := a.campaignOf(r)
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, viewOf(c, a.clock()))
+	return nil
+}
+
+// command is a route of an operator's command that takes no body and answers with the campaign.
+func (a *api) command(name string, do func(ctx context.Context, id string) (*rain.Campaign, error)) handler {
+	return func(w http.ResponseWriter, r *http.Request, who caller) error {
+		c, err := do(r.Context(), r.PathValue("id"))
+		if err != nil {
+			return err
+		}
+		a.audit(r, who, "campaign."+name, "campaign:"+c.ID, map[string]any{"revision": c.Revision})
+		writeJSON(w, http.StatusOK, viewOf(c, a.clock()))
+		return nil
+	}
+}
+
+func (a *api) stats(w http.ResponseWriter, r *http.Request, _ caller) error {
+	c, err := a.campaignOf(r)
+	if err != nil {
+		return err
+	}
+	s, err := a.figures.Stats(r.Context(), c)
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, s)
+	return nil
+}
+
+func (a *api) reconciliation(w http.ResponseWriter, r *http.Request, _ caller) error {
+	c, err := a.campaignOf(r)
+	if err != nil {
+		return err
+	}
+	// Redis first: the ledger then leaves out what is newer than this snapshot.
+	shards, err := a.grabber.Snapshot(r.Context(), c)
+	if err != nil {
+		return err
+	}
+	rec, err := a.ledger.Reconcile(r.Context(), c, shards)
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, rec)
+	return nil
+}

@@ -1,0 +1,152 @@
+package server
+
+import (
+	"encoding/csv"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"redrain/payout"
+	"redrain/rain"
+)
+
+// claimView is one claim as it is listed. At is when it was won, Unix ms.
+type claimView struct {
+	Claim  string     `json:"claim"`
+	User   string     `json:"user"`
+	Packet string     `json:"packet"`
+	Amount rain.Money `json:"amount"`
+	At     int64      `json:"at"`
+	State  string     `json:"state"`
+}
+
+func claimViewOf(c payout.Claim) claimView {
+	return claimView{Claim: c.Claim, User: c.User, Packet: strconv.Itoa(c.Packet), Amount: c.Amount, At: c.WonAt, State: string(c.State)}
+}
+
+// campaignClaims lists a campaign's claims in the order of their packets: those in the ledger, and merged with them those
+// that are won and still on their way to it.
+func (a *api) campaignClaims(w http.ResponseWriter, r *http.Request, _ caller) error {
+	c, err := a.campaignOf(r)
+	if err != nil {
+		return err
+	}
+	granted, err := a.granted(r, c)
+	if err != nil {
+		return err
+	}
+	if strings.Contains(r.Header.Get("Accept"), "text/csv") {
+		return a.claimsCSV(w, r, c, granted)
+	}
+	p, err := pageOf(r)
+	if err != nil {
+		return err
+	}
+	settled, next, err := a.ledger.Claims(r.Context(), payout.ClaimQuery{Campaign: c.ID, After: p.cursor, Limit: p.limit})
+	if err != nil {
+		return err
+	}
+	all, next := mergeClaims(settled, granted, p, next)
+	writeJSON(w, http.StatusOK, listOf(viewsOf(all), next))
+	return nil
+}
+
+// granted are the campaign's wins that wait in the outbox, by packet. Reading them before the ledger means that a claim
+// which is settled meanwhile is seen twice, and never not at all.
+func (a *api) granted(r *http.Request, c *rain.Campaign) ([]payout.Claim, error) {
+	shards, err := a.grabber.Snapshot(r.Context(), c)
+	if err != nil {
+		return nil, err
+	}
+	var claims []payout.Claim
+	for _, s := range shards {
+		for _, e := range s.Entries {
+			at, _, err := e.Ref.Position()
+			if err != nil {
+				return nil, err
+			}
+			for _, win := range e.Wins {
+				claims = append(claims, payout.Claim{
+					Claim: rain.ClaimID(c.ID, win.Packet), User: win.User, Packet: win.Packet, Amount: win.Amount, WonAt: at, State: payout.StateGranted,
+				})
+			}
+		}
+	}
+	slices.SortFunc(claims, func(x, y payout.Claim) int { return x.Packet - y.Packet })
+	return claims, nil
+}
+
+// mergeClaims puts the granted claims that belong to a page of settled ones in their places; of a packet in both, the
+// ledger's word counts. next is the cursor behind the settled page, "" where it is the last; a cursor is the number of the
+// last packet that has been listed.
+func mergeClaims(settled, granted []payout.Claim, p page, next string) ([]payout.Claim, string) {
+	after, upTo := -1, math.MaxInt
+	if p.cursor != "" {
+		after, _ = strconv.Atoi(p.cursor) // the ledger has taken it as a number
+	}
+	if next != "" {
+		upTo = settled[len(settled)-1].Packet
+	}
+	known := make(map[int]bool, len(settled))
+	for _, c := range settled {
+		known[c.Packet] = true
+	}
+	all := slices.Clone(settled)
+	for _, c := range granted {
+		if c.Packet > after && c.Packet <= upTo && !known[c.Packet] {
+			all = append(all, c)
+		}
+	}
+	slices.SortStableFunc(all, func(x, y payout.Claim) int { return x.Packet - y.Packet })
+	if len(all) > p.limit && len(all) > len(settled) {
+		all = all[:p.limit]
+		next = strconv.Itoa(all[p.limit-1].Packet)
+	}
+	return all, next
+}
+
+func viewsOf(claims []payout.Claim) []claimView {
+	views := make([]claimView, len(claims))
+	for i, c := range claims {
+		views[i] = claimViewOf(c)
+	}
+	return views
+}
+
+// claimsCSV streams all claims, row by row, with what is still on its way at the end.
+func (a *api) claimsCSV(w http.ResponseWriter, r *http.Request, c *rain.Campaign, granted []payout.Claim) error {
+	waiting := make(map[int]payout.Claim, len(granted))
+	for _, g := range granted {
+		waiting[g.Packet] = g
+	}
+	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
+	w.Header().Set("Content-Disposition", `attachment; filename="claims-`+c.ID+`.csv"`)
+	out := csv.NewWriter(w)
+	_ = out.Write([]string{"claim", "user", "packet", "amount", "at", "state"})
+	row := func(c payout.Claim) error {
+		return out.Write([]string{
+			c.Claim, c.User, strconv.Itoa(c.Packet), strconv.FormatInt(int64(c.Amount), 10), strconv.FormatInt(c.WonAt, 10), string(c.State),
+		})
+	}
+	err := a.ledger.EachClaim(r.Context(), c.ID, func(c payout.Claim) error {
+		delete(waiting, c.Packet)
+		return row(c)
+	})
+	for _, g := range granted {
+		if _, still := waiting[g.Packet]; still && err == nil {
+			err = row(g)
+		}
+	}
+	out.Flush()
+	if err == nil {
+		err = out.Error()
+	}
+	if err != nil {
+		// The header is out: only a cut connection still says that the list is not whole.
+		a.log.Warn("a CSV of claims was cut off", "campaign", c.ID, "err", err)
+		panic(http.ErrAbortHandler)
+	}
+	return nil
+}

@@ -1,0 +1,62 @@
+package server
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestDefaultConfigIsValid(t *testing.T) {
+	c := DefaultConfig()
+	if faults := c.Validate(); len(faults) > 0 {
+		t.Error(faults)
+	}
+	if !c.GuestsAllowed() {
+		t.Error("the in-process default has no guests")
+	}
+}
+
+// TestValidateNamesEachFault: each fault on its own is found, and names its flag.
+func TestValidateNamesEachFault(t *testing.T) {
+	for flag, spoil := range map[string]func(*Config){
+		"--listen":          func(c *Config) { c.Listen = "8080" },
+		"--redis":           func(c *Config) { c.Redis = "a:1,b" },
+		"--nats":            func(c *Config) { c.NATS = "localhost" },
+		"--mysql":           func(c *Config) { c.MySQL = "user@tcp(host:3306)/" },
+		"--roles":           func(c *Config) { c.Roles = []string{"gateway", "king"} },
+		"--operator-token":  func(c *Config) { c.OperatorToken = "" },
+		"--jwt-secret":      func(c *Config) { c.JWTSecret = "" },
+		"--jwks-url":        func(c *Config) { c.JWKSURL = "keys" },
+		"--viewer-token":    func(c *Config) { c.ViewerToken = c.OperatorToken },
+		"--confirm":         func(c *Config) { c.Confirm = "hope" },
+		"--tap-rate":        func(c *Config) { c.TapRate = -1 },
+		"--max-connections": func(c *Config) { c.MaxConnections = 0 },
+		"--payout-attempts": func(c *Config) { c.PayoutAttempts = 0 },
+		"--drain-timeout":   func(c *Config) { c.DrainTimeout = 0 },
+		"--allowed-origins": func(c *Config) { c.AllowedOrigins = []string{"example.com"} },
+		"--namespace":       func(c *Config) { c.Namespace = "{}" },
+		"--guests": func(c *Config) {
+			yes := true
+			c.Guests, c.JWTSecret, c.JWKSURL = &yes, "", "https://keys.example/jwks"
+		},
+	} {
+		c := DefaultConfig()
+		c.Redis, c.NATS, c.MySQL = "redis:6379", "nats://nats:4222", "u:p@tcp(db:3306)/redrain"
+		c.OperatorToken, c.JWTSecret = "operator", "secret"
+		if faults := c.Validate(); len(faults) > 0 {
+			t.Fatalf("the sound configuration: %v", faults)
+		}
+		spoil(&c)
+		faults := c.Validate()
+		if len(faults) != 1 || !strings.Contains(faults[0].Error(), flag) {
+			t.Errorf("%s: %v", flag, faults)
+		}
+	}
+}
+
+func TestValidateFindsAllFaultsAtOnce(t *testing.T) {
+	c := DefaultConfig()
+	c.Listen, c.Namespace, c.TapRate = "nowhere", "UPPER", -1
+	if faults := c.Validate(); len(faults) != 3 {
+		t.Errorf("three faults, found: %v", faults)
+	}
+}

@@ -1,0 +1,115 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"redrain/payout"
+	"redrain/rain"
+	"redrain/room"
+)
+
+// The demo campaign: large enough that one person never empties it.
+const (
+	demoSponsor  = "demo"
+	demoPackets  = 20_000
+	demoBudget   = 1_000_000 // 10,000 yuan, half a yuan for each packet in the mean
+	demoWins     = 2_000
+	demoDensity  = 10
+	demoDecoys   = 10
+	demoEvery    = time.Second
+	demoIdleMS   = 60_000 // between rains while nobody is there
+	demoPauseMS  = 1_000  // between rains while somebody is
+	demoMaxRains = 40     // then a new campaign, so that the lists of rains and of a player's wins stay short
+)
+
+// demo keeps a campaign on which rains fall, for the newcomer who opens the page of the in-process default.
+type demo struct {
+	office   *office
+	ledger   *payout.Ledger
+	registry *registry
+	lobby    *room.Lobby
+	figures  *figures
+	clock    rain.Clock
+	log      *slog.Logger
+
+	current atomic.Pointer[string]
+}
+
+// Campaign is the id of the campaign to play, "" before there is one.
+func (d *demo) Campaign() string {
+	if id := d.current.Load(); id != nil {
+		return *id
+	}
+	return ""
+}
+
+// Run makes it rain until ctx ends.
+func (d *demo) Run(ctx context.Context) error {
+	tick := time.NewTicker(demoEvery)
+	defer tick.Stop()
+	for {
+		if err := d.step(ctx); err != nil && ctx.Err() == nil {
+			d.log.Warn("the demo does not go on for now", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+func (d *demo) step(ctx context.Context) error {
+	c := d.registry.Cached(d.Campaign())
+	if c == nil || c.Status == rain.Closed {
+		return d.begin(ctx)
+	}
+	now, last := d.clock(), c.Current()
+	if last != nil {
+		quiet := int64(demoIdleMS)
+		if rm := d.lobby.Room(c.ID); rm != nil && rm.Online() > 0 {
+			quiet = demoPauseMS
+		}
+		if now < last.EndsAt()+quiet || c.Status != rain.Open {
+			return nil
+		}
+		if done, err := d.used(ctx, c); done || err != nil {
+			return err
+		}
+	}
+	spec := rain.DefaultRain()
+	spec.DropsPerSecond, spec.DecoyPercent = demoDensity, demoDecoys
+	_, _, err := d.office.StartRain(ctx, c.ID, spec, "")
+	if errors.Is(err, rain.ErrRainRunning) {
+		return nil // an operator has been faster
+	}
+	return err
+}
+
+// used closes a campaign that is sold out or has grown old; the next step begins another.
+func (d *demo) used(ctx context.Context, c *rain.Campaign) (bool, error) {
+	s, err := d.figures.Stats(ctx, c)
+	if err != nil || (s.Stock > 0 && len(c.Rains) < demoMaxRains) {
+		return false, err
+	}
+	_, err = d.office.Close(ctx, c.ID)
+	return true, err
+}
+
+func (d *demo) begin(ctx context.Context) error {
+	if _, err := d.ledger.Deposit(ctx, demoSponsor, newID("demo-", ""), demoBudget); err != nil {
+		return err
+	}
+	spec := rain.DefaultSpec()
+	spec.Name, spec.Sponsor, spec.Budget, spec.Packets, spec.WinsPerUser = "Demo", demoSponsor, demoBudget, demoPackets, demoWins
+	c, err := d.office.Create(ctx, spec, "")
+	if err != nil {
+		return err
+	}
+	d.current.Store(&c.ID)
+	return nil
+}

@@ -1,0 +1,185 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"redrain/grab"
+	"redrain/internal/auth"
+	"redrain/internal/wire"
+	"redrain/payout"
+	"redrain/rain"
+	"redrain/room"
+)
+
+// gateway is the players' door: it upgrades connections, and owns the goroutine that reads each.
+type gateway struct {
+	cfg      *Config
+	players  *auth.Players
+	registry *registry
+	grabber  *grab.Grabber
+	ledger   *payout.Ledger
+	lobby    *room.Lobby
+	counts   *counts
+	metrics  *metrics
+	clock    rain.Clock
+	log      *slog.Logger
+
+	upgrader websocket.Upgrader
+	mu       sync.Mutex
+	sessions map[*session]struct{}
+	closing  bool
+	readers  sync.WaitGroup
+	open     atomic.Int64
+}
+
+// readBuffer is small because a client's messages are; a larger one would be most of an idle connection's memory.
+const readBuffer = 1024
+
+// newGateway completes a gateway whose dependencies are given.
+func newGateway(g *gateway) *gateway {
+	g.sessions = map[*session]struct{}{}
+	g.upgrader = websocket.Upgrader{
+		Subprotocols:     []string{wire.Subprotocol},
+		ReadBufferSize:   readBuffer,
+		WriteBufferSize:  4096,
+		WriteBufferPool:  &sync.Pool{},
+		HandshakeTimeout: 5 * time.Second,
+		// Refused after the upgrade, with a close code that a page can see; a browser hides the status of a refused one.
+		CheckOrigin: func(*http.Request) bool { return true },
+	}
+	return g
+}
+
+// ServeHTTP upgrades a connection. It returns at once and the session reads on in a goroutine of its own, because
+// net/http would keep its buffers for as long as the handler runs.
+func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !websocket.IsWebSocketUpgrade(r) {
+		writeProblem(w, problem{Status: http.StatusUpgradeRequired, Code: "upgrade_required", Detail: "this is a WebSocket, subprotocol " + wire.Subprotocol})
+		return
+	}
+	conn, err := g.upgrader.Upgrade(w, r, nil)
+	if err != nil {
+		g.log.Debug("upgrade refused", "addr", r.RemoteAddr, "err", err)
+		return
+	}
+	s := newSession(g, conn, clientAddress(r))
+	if !g.admit(s) {
+		s.member.Close(room.CodeShutdown, "shutdown")
+		return
+	}
+	if code, reason := g.refusal(r, conn); code != 0 {
+		s.end(code, reason)
+	}
+	go func() {
+		defer g.readers.Done()
+		defer g.leave(s)
+		s.read()
+	}()
+}
+
+// refusal is why a connection may not stay; 0 if it may.
+func (g *gateway) refusal(r *http.Request, conn *websocket.Conn) (code int, reason string) {
+	offered := websocket.Subprotocols(r)
+	switch {
+	case !originAllowed(r, g.cfg.AllowedOrigins):
+		return room.CodeOrigin, "this origin is not allowed"
+	case len(offered) > 0 && conn.Subprotocol() == "":
+		return room.CodeProtocol, "the subprotocol is " + wire.Subprotocol
+	case g.open.Load() > int64(g.cfg.MaxConnections):
+		return room.CodeTooManyConnections, "this node is full"
+	}
+	return 0, ""
+}
+
+func (g *gateway) admit(s *session) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closing {
+		return false
+	}
+	g.sessions[s] = struct{}{}
+	g.open.Add(1)
+	g.readers.Add(1)
+	return true
+}
+
+func (g *gateway) leave(s *session) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.sessions, s)
+	g.open.Add(-1)
+}
+
+// Drain tells every player goodbye, closes the sockets after what was queued has been written, and waits for the readers,
+// or until ctx ends. New connections are refused from the first moment.
+func (g *gateway) Drain(ctx context.Context) {
+	g.mu.Lock()
+	g.closing = true
+	leaving := make([]*session, 0, len(g.sessions))
+	for s := range g.sessions {
+		leaving = append(leaving, s)
+	}
+	g.mu.Unlock()
+	for _, s := range leaving {
+		s.goodbye(spread(len(leaving)))
+	}
+	gone := make(chan struct{})
+	go func() { g.readers.Wait(); close(gone) }()
+	select {
+	case <-gone:
+	case <-ctx.Done():
+		g.cut()
+		<-gone
+	}
+}
+
+// cut closes what would not go by itself.
+func (g *gateway) cut() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for s := range g.sessions {
+		_ = s.conn.SetReadDeadline(time.Now()) // its reader returns, and gives the connection up
+	}
+}
+
+// spread is when a player should come back, in milliseconds: at random over a time that grows with their number, so that
+// the other nodes do not get them all in one moment.
+func spread(players int) int64 {
+	return 250 + rand.Int64N(2_000+int64(players)) //nolint:gosec // not a secret
+}
+
+// originAllowed: the same host, a listed origin, or no browser at all (no Origin header).
+func originAllowed(r *http.Request, allowed []string) bool {
+	origin := r.Header.Get("Origin")
+	if origin == "" || slices.Contains(allowed, "*") || slices.Contains(allowed, origin) {
+		return true
+	}
+	u, err := url.Parse(origin)
+	return err == nil && strings.EqualFold(u.Host, r.Host)
+}
+
+// clientAddress is what limits per address count by: the IPv4 address, or the /64 of an IPv6 address, since one client
+// usually has all of it.
+func clientAddress(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		host = r.RemoteAddr
+	}
+	ip := net.ParseIP(host)
+	if ip == nil || ip.To4() != nil {
+		return host
+	}
+	return ip.Mask(net.CIDRMask(64, 128)).String()
+}

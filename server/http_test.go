@@ -1,0 +1,162 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"redrain/payout"
+	"redrain/rain"
+)
+
+func TestFailHidesWhatIsNotInTheTable(t *testing.T) {
+	for _, c := range []struct {
+		err    error
+		status int
+		code   string
+	}{
+		{fmt.Errorf("looking: %w", payout.ErrUnknownCampaign), 404, "unknown_campaign"},
+		{rain.Invalid{{Field: "budget", Message: "is too small"}}, 422, "invalid"},
+		{fmt.Errorf("%w: dial tcp 10.0.0.1", errApply), 503, "unavailable"},
+		{context.DeadlineExceeded, 503, "unavailable"},
+		{fmt.Errorf("begin: %w", &net.OpError{Op: "dial", Err: errors.New("refused by 10.0.0.1")}), 503, "unavailable"},
+		{fmt.Errorf("reading: %w", payout.ErrBadCursor), 422, "invalid"},
+		{errors.New("password is hunter2"), 500, "internal"},
+	} {
+		w := httptest.NewRecorder()
+		fail(w, httptest.NewRequest("GET", "/x", nil), slog.New(slog.DiscardHandler), c.err)
+		body := w.Body.String()
+		if w.Code != c.status || !strings.Contains(body, `"code":"`+c.code+`"`) || w.Header().Get("Content-Type") != "application/problem+json" {
+			t.Errorf("%v: %d %s", c.err, w.Code, body)
+		}
+		if strings.Contains(body, "hunter2") || strings.Contains(body, "10.0.0.1") {
+			t.Errorf("the answer shows what is inside: %s", body)
+		}
+	}
+}
+
+func TestOriginAllowed(t *testing.T) {
+	allowed := []string{"https://party.example"}
+	for origin, want := range map[string]bool{
+		"": true, "http://rain.example": true, "https://RAIN.example": true, "https://party.example": true,
+		"https://evil.example": false, "null": false, "https://rain.example.evil.example": false, "http://party.example": false,
+	} {
+		r := httptest.NewRequest("GET", "http://rain.example/ws", nil)
+		if origin != "" {
+			r.Header.Set("Origin", origin)
+		}
+		if got := originAllowed(r, allowed); got != want {
+			t.Errorf("%q: %v", origin, got)
+		}
+	}
+	r := httptest.NewRequest("GET", "http://rain.example/ws", nil)
+	r.Header.Set("Origin", "https://anything.example")
+	if !originAllowed(r, []string{"*"}) {
+		t.Error("* does not allow everything")
+	}
+}
+
+func TestClientAddress(t *testing.T) {
+	for remote, want := range map[string]string{
+		"192.0.2.1:1234": "192.0.2.1", "[2001:db8:1:2:3::4]:5": "2001:db8:1:2::", "[::1]:9": "::", "odd": "odd",
+	} {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.RemoteAddr = remote
+		if got := clientAddress(r); got != want {
+			t.Errorf("%s: %s, want %s", remote, got, want)
+		}
+	}
+}
+
+func TestPageOf(t *testing.T) {
+	for query, want := range map[string]page{
+		"": {limit: 50}, "limit=7&cursor=x": {limit: 7, cursor: "x"}, "limit=1000": {limit: 500}, "limit=500": {limit: 500},
+	} {
+		got, err := pageOf(httptest.NewRequest("GET", "/?"+query, nil))
+		if err != nil || got != want {
+			t.Errorf("%q: %+v %v", query, got, err)
+		}
+	}
+	for _, query := range []string{"limit=0", "limit=-1", "limit=many", "limit=1e3"} {
+		if _, err := pageOf(httptest.NewRequest("GET", "/?"+query, nil)); err == nil {
+			t.Errorf("%q is taken", query)
+		}
+	}
+}
+
+func TestMergeClaims(t *testing.T) {
+	claim := func(packet int, state payout.ClaimState) payout.Claim {
+		return payout.Claim{Packet: packet, State: state}
+	}
+	granted := []payout.Claim{claim(1, "granted"), claim(4, "granted"), claim(5, "granted"), claim(9, "granted")}
+	for _, c := range []struct {
+		name             string
+		settled          []payout.Claim
+		page             page
+		next, want, then string
+	}{
+		{"last page", []payout.Claim{claim(3, "settled"), claim(5, "settled")}, page{cursor: "2", limit: 50}, "", "[3settled 4granted 5settled 9granted]", ""},
+		{"more to come", []payout.Claim{claim(3, "settled"), claim(5, "settled")}, page{limit: 2}, "5", "[1granted 3settled]", "3"},
+		{"nothing settled", nil, page{limit: 2}, "", "[1granted 4granted]", "4"},
+		{"nothing new", nil, page{cursor: "9", limit: 2}, "", "[]", ""},
+	} {
+		all, next := mergeClaims(c.settled, granted, c.page, c.next)
+		got := []string{}
+		for _, x := range all {
+			got = append(got, fmt.Sprintf("%d%s", x.Packet, x.State))
+		}
+		if fmt.Sprint(got) != c.want || next != c.then {
+			t.Errorf("%s: %v then %q, want %s then %q", c.name, got, next, c.want, c.then)
+		}
+	}
+}
+
+func TestReadBodyLimits(t *testing.T) {
+	r := httptest.NewRequest("POST", "/", io.LimitReader(zeros{}, maxBody+1))
+	_, err := readBody(httptest.NewRecorder(), r)
+	var p *problemError
+	if !errors.As(err, &p) || p.Status != http.StatusRequestEntityTooLarge {
+		t.Errorf("a body over the limit: %v", err)
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
+
+// FuzzBodies: no body panics the decoder or the validation, and a campaign that is accepted can be split to its budget.
+func FuzzBodies(f *testing.F) {
+	for _, seed := range []string{
+		``, `{}`, `null`, `[]`, `{"name":"Gala","sponsor":"acme","budget":1000000,"packets":5000}`,
+		`{"name":"x","sponsor":"a","budget":3,"packets":2,"split":"list","amounts":[1,2]}`,
+		`{"name":"x","sponsor":"a","budget":100,"packets":10,"max":10,"min":10,"split":"even"}`,
+		`{"name":"x","sponsor":"a","budget":9223372036854775807,"packets":10000000}`,
+		`{"budget":1e999}`, `{"min":null,"max":null,"amounts":null}`, `{"starts_in_ms":0,"starts_at":1}`, `{"a":1}{"b":2}`, "\xff",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		drops := rain.DefaultRain()
+		if decode(body, &drops) == nil {
+			_ = drops.Validate(0)
+		}
+		spec := rain.DefaultSpec()
+		if decode(body, &spec) != nil || spec.Validate() != nil || spec.Packets > 10_000 {
+			return
+		}
+		amounts, err := spec.Cut(rain.Seed{})
+		if err != nil {
+			t.Fatalf("%s is valid but cannot be split: %v", body, err)
+		}
+		if total, err := rain.Sum(amounts); err != nil || total != spec.Budget {
+			t.Fatalf("%s splits to %d (%v)", body, total, err)
+		}
+	})
+}

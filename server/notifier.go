@@ -1,0 +1,70 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"redrain/grab"
+	"redrain/internal/wire"
+	"redrain/payout"
+	"redrain/rain"
+	"redrain/room"
+)
+
+// toldFor is how long it is remembered that a settlement has been told. A copy of an entry can turn up for as long as the
+// stream keeps it unacknowledged; one day is far beyond any repair.
+const toldFor = 24 * time.Hour
+
+// notifier tells players what has become money. It is payout.Notifier: the settlement worker calls it after COMMIT, and
+// again for each copy of an entry; the mark in Redis lets one call through.
+type notifier struct {
+	grabber *grab.Grabber
+	control *control
+	log     *slog.Logger
+}
+
+// Settled tells every node. A failure costs the player a message, not the money: the claims in the next welcome have it.
+func (n *notifier) Settled(ctx context.Context, settlements []payout.Settlement) {
+	for ref, group := range byEntry(settlements) {
+		first, err := n.grabber.Once(ctx, ref.Campaign, ref.Shard, ref.ID, toldFor)
+		if err == nil && first {
+			err = n.control.Settled(ref.Campaign, group)
+		}
+		if err != nil {
+			n.log.Warn("players were not told of their settlement; their next welcome does", "entry", ref.String(), "err", err)
+		}
+	}
+}
+
+func byEntry(settlements []payout.Settlement) map[rain.EntryRef][]payout.Settlement {
+	groups := map[rain.EntryRef][]payout.Settlement{}
+	for _, s := range settlements {
+		groups[s.Entry] = append(groups[s.Entry], s)
+	}
+	return groups
+}
+
+// teller hands what was heard of settlements to the players of this node.
+type teller struct {
+	lobby   *room.Lobby
+	figures *figures
+}
+
+// Settled tells each player that is here about all their claims in one message.
+func (t *teller) Settled(campaign string, n settledNotice) {
+	t.figures.Won(campaign, n.Claims)
+	messages := map[string]*wire.Settled{}
+	for _, c := range n.Claims {
+		m := messages[c.User]
+		if m == nil {
+			m = &wire.Settled{Type: wire.TypeSettled}
+			messages[c.User] = m
+		}
+		m.Claims = append(m.Claims, wire.SettledClaim{Claim: c.Claim, Amount: c.Amount})
+		m.Balance = c.Balance
+	}
+	for user, m := range messages {
+		t.lobby.ToUser(user, wire.Encode(m))
+	}
+}

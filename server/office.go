@@ -1,0 +1,152 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"redrain/grab"
+	"redrain/payout"
+	"redrain/rain"
+)
+
+// office carries out operators' commands. Each is a transition of package rain, committed to the database first,
+// then applied to Redis, then told to the other nodes. Whatever fails after the commit is healed by the keeper.
+type office struct {
+	ledger   *payout.Ledger
+	grabber  *grab.Grabber
+	registry *registry
+	control  *control
+	clock    rain.Clock
+	log      *slog.Logger
+}
+
+// errApply is a command that is committed but not yet in force everywhere.
+var errApply = errors.New("the command is recorded and takes effect as soon as Redis answers")
+
+// newID is a fresh id, or the id that belongs to an idempotency key: then a request that was cut off anywhere, and is
+// sent again, finds what it made the first time.
+func newID(prefix, idemKey string) string {
+	if idemKey == "" {
+		return prefix + strings.ToLower(rand.Text()[:16])
+	}
+	sum := sha256.Sum256([]byte("redrain id v1\x00" + prefix + "\x00" + idemKey))
+	return prefix + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:10]))
+}
+
+func newSeed() rain.Seed {
+	var s rain.Seed
+	_, _ = rand.Read(s[:]) // never fails: crypto/rand's documentation
+	return s
+}
+
+// Create funds a campaign from its sponsor, stocks every packet and opens it. idemKey may be empty.
+func (o *office) Create(ctx context.Context, spec rain.Spec, idemKey string) (*rain.Campaign, error) {
+	now := o.clock()
+	c := &rain.Campaign{
+		ID: newID("c", idemKey), Spec: spec, Status: rain.Loading, CreatedAt: now, ExpiresAt: now + spec.ExpiresInMS,
+		Revision: 1, SplitSeed: newSeed(),
+	}
+	err := o.ledger.CreateCampaign(ctx, c)
+	if errors.Is(err, payout.ErrCampaignExists) && idemKey != "" {
+		// An earlier try of the same request was cut off after it was funded.
+		if c, err = o.ledger.Campaign(ctx, c.ID); err == nil && c.Status != rain.Loading {
+			return o.registry.Put(c), nil
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return o.Stock(ctx, c)
+}
+
+// Stock loads a funded campaign's packets into Redis and opens it. It can be repeated at any time: the split is a function
+// of the campaign's seed, and loading knows what is already there.
+func (o *office) Stock(ctx context.Context, c *rain.Campaign) (*rain.Campaign, error) {
+	amounts, err := c.Cut(c.SplitSeed)
+	if err != nil {
+		return nil, fmt.Errorf("campaign %s cannot be split: %w", c.ID, err)
+	}
+	if err := o.grabber.Open(ctx, c, amounts); err != nil {
+		return nil, fmt.Errorf("%w: stocking campaign %s: %w", errApply, c.ID, err)
+	}
+	return o.update(ctx, c.ID, func(c *rain.Campaign) error { c.Stocked(); return nil })
+}
+
+// Pause makes the campaign's taps be refused.
+func (o *office) Pause(ctx context.Context, id string) (*rain.Campaign, error) {
+	return o.update(ctx, id, (*rain.Campaign).Pause)
+}
+
+// Resume undoes Pause.
+func (o *office) Resume(ctx context.Context, id string) (*rain.Campaign, error) {
+	return o.update(ctx, id, (*rain.Campaign).Resume)
+}
+
+// Close ends the campaign and its rain, and sends what is left on its way back to the sponsor.
+func (o *office) Close(ctx context.Context, id string) (*rain.Campaign, error) {
+	return o.update(ctx, id, func(c *rain.Campaign) error { return c.Close(o.clock()) })
+}
+
+// StartRain schedules a rain. idemKey may be empty.
+func (o *office) StartRain(ctx context.Context, id string, spec rain.RainSpec, idemKey string) (*rain.Campaign, *rain.Rain, error) {
+	rainID := newID("r", idemKey)
+	seed := newSeed()
+	c, err := o.update(ctx, id, func(c *rain.Campaign) error {
+		if _, err := c.Rain(rainID); err == nil && idemKey != "" {
+			return nil // an earlier try of the same request got this far
+		}
+		_, err := c.AddRain(rainID, spec, seed, o.clock())
+		return err
+	})
+	return withRain(c, rainID, err)
+}
+
+// StopRain ends a rain now.
+func (o *office) StopRain(ctx context.Context, id, rainID string) (*rain.Campaign, *rain.Rain, error) {
+	c, err := o.update(ctx, id, func(c *rain.Campaign) error {
+		_, err := c.StopRain(rainID, o.clock())
+		return err
+	})
+	return withRain(c, rainID, err)
+}
+
+func withRain(c *rain.Campaign, rainID string, err error) (*rain.Campaign, *rain.Rain, error) {
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := c.Rain(rainID)
+	return c, r, err
+}
+
+// update commits a transition, then makes it take effect.
+func (o *office) update(ctx context.Context, id string, change func(*rain.Campaign) error) (*rain.Campaign, error) {
+	c, err := o.ledger.Update(ctx, id, change)
+	if err != nil {
+		return nil, err
+	}
+	err = o.Enforce(ctx, c)
+	c = o.registry.Put(c)
+	o.control.Changed(c)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errApply, err)
+	}
+	return c, nil
+}
+
+// Enforce brings Redis up to a campaign's version. It is idempotent, and an older version changes nothing.
+func (o *office) Enforce(ctx context.Context, c *rain.Campaign) error {
+	switch c.Status {
+	case rain.Loading:
+		return nil
+	case rain.Closed:
+		return o.grabber.CloseCampaign(ctx, c)
+	default:
+		return o.grabber.Apply(ctx, c)
+	}
+}

@@ -1,0 +1,124 @@
+package server
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"redrain/internal/auth"
+	"redrain/payout"
+	"redrain/rain"
+)
+
+// guestFor is how long a guest's token is good.
+const guestFor = 30 * 24 * time.Hour
+
+type userView struct {
+	User    string     `json:"user"`
+	Balance rain.Money `json:"balance"`
+}
+
+type guestView struct {
+	User      string `json:"user"`
+	Token     string `json:"token"`
+	ExpiresAt int64  `json:"expires_at"`
+}
+
+func (a *api) me(w http.ResponseWriter, r *http.Request, who caller) error {
+	return a.balance(w, r, who.user)
+}
+
+func (a *api) user(w http.ResponseWriter, r *http.Request, _ caller) error {
+	return a.balance(w, r, r.PathValue("id"))
+}
+
+func (a *api) balance(w http.ResponseWriter, r *http.Request, user string) error {
+	balance, err := a.ledger.UserBalance(r.Context(), user)
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, userView{User: user, Balance: balance})
+	return nil
+}
+
+func (a *api) myClaims(w http.ResponseWriter, r *http.Request, who caller) error {
+	return a.claimsOf(w, r, who.user)
+}
+
+func (a *api) userClaims(w http.ResponseWriter, r *http.Request, _ caller) error {
+	return a.claimsOf(w, r, r.PathValue("id"))
+}
+
+// claimsOf lists a player's claims, newest first. The first page begins with those that are won and still on their way to
+// the ledger.
+func (a *api) claimsOf(w http.ResponseWriter, r *http.Request, user string) error {
+	p, err := pageOf(r)
+	if err != nil {
+		return err
+	}
+	claims, next, err := a.ledger.Claims(r.Context(), payout.ClaimQuery{User: user, After: p.cursor, Limit: p.limit})
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, listOf(viewsOf(claims), next))
+	return nil
+}
+
+func (a *api) guest(w http.ResponseWriter, r *http.Request, _ caller) error {
+	if !a.cfg.GuestsAllowed() {
+		return refuse(http.StatusForbidden, "guests_off", "guests may not play here; bring a token")
+	}
+	if a.cfg.GuestRate > 0 {
+		ok, after, err := a.grabber.Allow(r.Context(), "guest", clientAddress(r), a.cfg.GuestRate, a.cfg.GuestRate*limitBurst)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return tooMany(w, after)
+		}
+	}
+	user := auth.GuestName()
+	token, expires, err := a.players.Mint(user, guestFor)
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusCreated, guestView{User: user, Token: token, ExpiresAt: expires.UnixMilli()})
+	return nil
+}
+
+func tooMany(w http.ResponseWriter, after time.Duration) error {
+	w.Header().Set("Retry-After", retryAfter(after))
+	return refuse(http.StatusTooManyRequests, "too_many_requests", "too many new guests from this address; try again shortly")
+}
+
+// lobby names the campaign that a page without one should open: the one that rains now or did last.
+func (a *api) lobby(w http.ResponseWriter, _ *http.Request, _ caller) error {
+	var best *rain.Campaign
+	for _, c := range a.registry.Live() {
+		if c.Status == rain.Open && (best == nil || newestRain(c) > newestRain(best)) {
+			best = c
+		}
+	}
+	if a.demo != nil {
+		if c := a.registry.Cached(a.demo.Campaign()); c != nil {
+			best = c
+		}
+	}
+	if best == nil {
+		return payout.ErrUnknownCampaign
+	}
+	writeJSON(w, http.StatusOK, map[string]string{"campaign": best.ID})
+	return nil
+}
+
+func newestRain(c *rain.Campaign) int64 {
+	if r := c.Current(); r != nil {
+		return r.StartsAt
+	}
+	return 0
+}
+
+// retryAfter is a duration as the Retry-After header has it: whole seconds, at least one.
+func retryAfter(d time.Duration) string {
+	return strconv.Itoa(max(1, int((d+time.Second-1)/time.Second)))
+}

@@ -1,0 +1,228 @@
+package server
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"redrain/internal/wire"
+	"redrain/rain"
+	"redrain/room"
+)
+
+// ear is a player who remembers what was said, and when.
+type ear struct {
+	mu    sync.Mutex
+	heard []heard
+}
+
+type heard struct {
+	at   int64
+	kind string
+	data []byte
+}
+
+// connect opens a WebSocket over a pipe, which works on a fake clock; what comes out of it is heard.
+func (e *ear) connect(t *testing.T) *websocket.Conn {
+	t.Helper()
+	near, far := net.Pipe()
+	upgraded := make(chan *websocket.Conn, 1)
+	go func() {
+		in := bufio.NewReader(near)
+		r, err := http.ReadRequest(in)
+		if err != nil {
+			panic(err)
+		}
+		conn, err := (&websocket.Upgrader{}).Upgrade(hijacker{httptest.NewRecorder(), near, in}, r, nil)
+		if err != nil {
+			panic(err)
+		}
+		upgraded <- conn
+	}()
+	client, _, err := websocket.NewClient(far, &url.URL{Scheme: "ws", Host: "rain.example"}, nil, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for {
+			_, data, err := client.ReadMessage()
+			if err != nil {
+				return
+			}
+			e.hear(data)
+		}
+	}()
+	conn := <-upgraded
+	go func() { // as the gateway does: the pongs must be read
+		for {
+			if _, _, err := conn.ReadMessage(); err != nil {
+				return
+			}
+		}
+	}()
+	return conn
+}
+
+type hijacker struct {
+	http.ResponseWriter
+	conn net.Conn
+	in   *bufio.Reader
+}
+
+func (h hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	return h.conn, bufio.NewReadWriter(h.in, bufio.NewWriter(h.conn)), nil
+}
+
+func (e *ear) hear(frame []byte) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for line := range bytes.SplitSeq(frame, []byte("\n")) {
+		var m struct {
+			Type string `json:"type"`
+		}
+		if err := json.Unmarshal(line, &m); err != nil {
+			panic(err)
+		}
+		e.heard = append(e.heard, heard{time.Now().UnixMilli(), m.Type, bytes.Clone(line)})
+	}
+}
+
+func (e *ear) of(kind string) []heard {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var found []heard
+	for _, h := range e.heard {
+		if h.kind == kind {
+			found = append(found, h)
+		}
+	}
+	return found
+}
+
+// TestRainmaker plays a rain on a fake clock: the phases are told when they begin, each wave once and a little before its
+// moment, nothing while paused, and what is in the air when it goes on.
+func TestRainmaker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now := func() int64 { return time.Now().UnixMilli() }
+		registry := newTestRegistry(&fakeSource{byID: map[string]*rain.Campaign{}})
+		var maker *rainmaker
+		lobby := room.NewLobby(room.Options{
+			Log: slog.New(slog.DiscardHandler), OnOpen: func(c string) { maker.Open(c) }, OnEmpty: func(c string) { maker.Empty(c) },
+		})
+		maker = newRainmaker(now, registry, lobby)
+		registry.changed = append(registry.changed, maker.Changed)
+		ctx, cancel := context.WithCancel(t.Context())
+		running := make(chan error, 1)
+		go func() { running <- lobby.Run(ctx) }()
+
+		c := &rain.Campaign{ID: "c", Status: rain.Open, Revision: 1}
+		registry.Put(c)
+		hearing := &ear{}
+		lobby.Join("c", "u", lobby.NewMember(hearing.connect(t), nil))
+		synctest.Wait() // the shower has begun; what the welcome said is before this
+
+		start := now() + 2_000
+		c = c.Clone()
+		c.Revision++
+		c.Rains = []rain.Rain{{ID: "r", Campaign: "c", StartsAt: start, DurationMS: 3_000, DropsPerSecond: 8, FallMS: 1_000}}
+		registry.Put(c)
+		synctest.Wait()
+		if got := hearing.of("rain"); len(got) != 1 {
+			t.Fatalf("the countdown was told %d times", len(got))
+		}
+		time.Sleep(2_000 * time.Millisecond) // the start
+		synctest.Wait()
+		if got := hearing.of("rain"); len(got) != 2 || got[1].at != start {
+			t.Errorf("the start: %v", got)
+		}
+		time.Sleep(1_000 * time.Millisecond)
+		pause := c.Clone()
+		pause.Revision++
+		pause.Status = rain.Paused
+		registry.Put(pause)
+		synctest.Wait()
+		before := len(hearing.of("wave"))
+		time.Sleep(900 * time.Millisecond)
+		synctest.Wait()
+		if got := len(hearing.of("wave")); got != before {
+			t.Errorf("%d waves while paused", got-before)
+		}
+		again := c.Clone()
+		again.Revision += 2
+		registry.Put(again)
+		time.Sleep(5_000 * time.Millisecond)
+		synctest.Wait()
+
+		seen := map[int64]bool{}
+		for _, h := range hearing.of("wave") {
+			var w wire.Wave
+			if err := json.Unmarshal(h.data, &w); err != nil {
+				t.Fatal(err)
+			}
+			if seen[w.N] && h.at < start+1_900 {
+				t.Errorf("wave %d came twice before the pause", w.N)
+			}
+			seen[w.N] = true
+			if h.at > w.At && h.at != start+1_900 { // those in the air at the resumption come late
+				t.Errorf("wave %d came %d ms late", w.N, h.at-w.At)
+			}
+			if w.At-h.at > waveLeadMS {
+				t.Errorf("wave %d came %d ms early", w.N, w.At-h.at)
+			}
+		}
+		if len(seen) != 12 {
+			t.Errorf("%d waves of 12", len(seen))
+		}
+		phases := hearing.of("rain")
+		var last wire.RainChange
+		if err := json.Unmarshal(phases[len(phases)-1].data, &last); err != nil {
+			t.Fatal(err)
+		}
+		if last.Rain.Phase != rain.PhaseEnded || phases[len(phases)-1].at != start+4_000 || len(phases) != 5 {
+			t.Errorf("%d phases, the last %s at %d", len(phases), last.Rain.Phase, phases[len(phases)-1].at-start)
+		}
+		maker.Stop()
+		cancel()
+		if err := <-running; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestInAir: who joins late is shown what the others see.
+func TestInAir(t *testing.T) {
+	c := &rain.Campaign{ID: "c", Status: rain.Open, Rains: []rain.Rain{
+		{ID: "r", Campaign: "c", StartsAt: 10_000, DurationMS: 3_000, DropsPerSecond: 8, FallMS: 1_000, FirstWave: 40},
+	}}
+	for now, want := range map[int64][2]int{ // first wave shown, how many
+		9_499: {0, 0}, 9_500: {40, 1}, 10_000: {40, 3}, 11_000: {41, 6}, 12_999: {48, 4}, 14_000: {0, 0},
+	} {
+		got := inAir(c, now)
+		if len(got) != want[1] {
+			t.Errorf("at %d: %d waves, want %d", now, len(got), want[1])
+			continue
+		}
+		if len(got) > 0 {
+			var w wire.Wave
+			if err := json.Unmarshal(got[0], &w); err != nil || w.N != int64(want[0]) {
+				t.Errorf("at %d: first wave %d, want %d (%v)", now, w.N, want[0], err)
+			}
+		}
+	}
+	c.Status = rain.Paused
+	if got := inAir(c, 11_000); len(got) > 0 {
+		t.Errorf("%d waves while paused", len(got))
+	}
+}

@@ -1,0 +1,33 @@
+package server
+
+import (
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"redrain/web"
+)
+
+// handler is everything that is served over HTTP.
+func (s *Server) handler(a *api, metrics *prometheus.Registry) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", s.health.live)
+	mux.HandleFunc("GET /readyz", s.health.ready)
+	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
+	a.mount(mux)
+	if s.cfg.Has(RoleGateway) {
+		mux.Handle("/ws", s.gateway)
+	}
+	mux.Handle("/", web.Handler())
+	return secure(mux)
+}
+
+// secure sets what every answer carries.
+func secure(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Referrer-Policy", "no-referrer")
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,91 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+)
+
+// Run serves until ctx ends or an actor fails, and then shuts down in order: whoever hands out work stops before whoever
+// does it. It returns nil after an orderly end.
+//
+//	stop accepting → stop the rains → let taps in flight be answered → goodbye and close the sockets → stop the upkeep →
+//	stop the relay → finish the settlement batch in hand → close the clients
+func (s *Server) Run(ctx context.Context) error {
+	defer s.release()
+	failed := make(chan error, 1)
+	base, money, life, front := newCrew(failed), newCrew(failed), newCrew(failed), newCrew(failed)
+
+	base.start("clock", s.clock.Run)
+	if s.cfg.Has(RoleSettle) {
+		base.start("settlement", s.settler.Run)
+	}
+	if s.cfg.Has(RoleRelay) {
+		money.start("relay", s.relay.Run)
+	}
+	life.start("campaigns", s.registry.Run)
+	life.start("rooms", s.lobby.Run)
+	life.start("figures", s.figures.Run)
+	life.start("events", s.events.Run)
+	if s.cfg.Has(RoleOperator) {
+		life.start("keeper", s.keeper.Run)
+	}
+	if s.demo != nil {
+		front.start("demo", s.demo.Run)
+	}
+	front.start("http", s.serve)
+	s.announce()
+
+	var err error
+	select {
+	case <-ctx.Done():
+		s.log.Info("shutting down", "within", s.cfg.DrainTimeout.String())
+	case err = <-failed:
+		s.log.Error("shutting down because a part has failed", "err", err)
+	}
+	s.health.draining.Store(true)
+	limit, cancel := context.WithTimeout(context.Background(), s.cfg.DrainTimeout)
+	defer cancel()
+	front.stop()
+	s.rainmaker.Stop()
+	s.grabber.Close()
+	s.gateway.Drain(limit)
+	life.stop()
+	money.stop()
+	base.stop()
+	s.log.Info("stopped")
+	return err
+}
+
+// serve serves HTTP until ctx ends, and then lets the requests under way finish. Sockets are not among them: the gateway
+// drains those.
+func (s *Server) serve(ctx context.Context) error {
+	ended := make(chan error, 1)
+	go func() { ended <- s.http.Serve(s.listener) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	s.events.hangUp() // the feeds would never finish by themselves
+	limit, cancel := context.WithTimeout(context.Background(), s.cfg.DrainTimeout/2)
+	defer cancel()
+	if err := s.http.Shutdown(limit); err != nil {
+		_ = s.http.Close()
+	}
+	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// release closes what New has opened.
+func (s *Server) release() {
+	if s.stopKeys != nil {
+		s.stopKeys()
+	}
+	if s.listener != nil {
+		_ = s.listener.Close()
+	}
+	s.back.close()
+}

@@ -1,0 +1,223 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/gorilla/websocket"
+	"golang.org/x/time/rate"
+
+	"redrain/grab"
+	"redrain/internal/wire"
+	"redrain/rain"
+	"redrain/room"
+)
+
+const (
+	helloWithin = 5 * time.Second
+	// badBurst bad messages are answered one by one; who goes on faster than badRate a second is sent away.
+	badBurst = 10
+	badRate  = 0.5
+)
+
+// session is one connection. Its fields are the reading goroutine's; what other goroutines may call says so.
+type session struct {
+	g      *gateway
+	conn   *websocket.Conn
+	member *room.Member
+	addr   string
+	bad    *rate.Limiter
+	hello  *time.Timer
+
+	user  string
+	seat  seat
+	ended bool // what still comes is not looked at
+}
+
+// seat is the room in which the player sits.
+type seat struct {
+	campaign string
+	gate     *grab.Gate
+	count    *campaignCount
+}
+
+func newSession(g *gateway, conn *websocket.Conn, addr string) *session {
+	s := &session{g: g, conn: conn, addr: addr, bad: rate.NewLimiter(badRate, badBurst)}
+	s.member = g.lobby.NewMember(conn, nil)
+	return s
+}
+
+// read is the connection's life: it returns when the connection is over. From the moment the session has ended it only
+// waits for the peer to answer the close frame, so that the frame is not lost behind what the peer still sends.
+func (s *session) read() {
+	s.conn.SetReadLimit(wire.MaxRequest)
+	s.conn.SetPongHandler(func(string) error { s.member.Pong(); return nil })
+	s.hello = time.AfterFunc(helloWithin, func() { s.member.Close(room.CodeProtocol, "no hello in time") })
+	defer s.close()
+	for {
+		kind, data, err := s.conn.ReadMessage()
+		if err != nil {
+			s.overrun(err)
+			return // gorilla has answered what breaks the protocol itself with 1002 or 1009
+		}
+		s.member.Pong() // whoever speaks is there
+		switch {
+		case s.ended:
+		case kind != websocket.TextMessage:
+			s.end(websocket.CloseUnsupportedData, "text frames only")
+		case !utf8.Valid(data):
+			s.end(websocket.CloseInvalidFramePayloadData, "not UTF-8")
+		default:
+			s.handle(data)
+		}
+	}
+}
+
+// overrun swallows what is left of a message that was too large: the system would otherwise reset the connection, and the
+// peer would not see the close frame.
+func (s *session) overrun(err error) {
+	const most, within = 1 << 20, time.Second
+	if !errors.Is(err, websocket.ErrReadLimit) {
+		return
+	}
+	rest := s.conn.NetConn()
+	if rest.SetReadDeadline(time.Now().Add(within)) == nil {
+		_, _ = io.CopyN(io.Discard, rest, most)
+	}
+}
+
+func (s *session) close() {
+	s.hello.Stop()
+	s.g.lobby.Leave(s.member)
+	s.member.Gone()
+}
+
+// end closes the connection with a code, after what is queued.
+func (s *session) end(code int, reason string) {
+	s.ended = true
+	s.member.CloseAfterFlush(code, reason)
+}
+
+func (s *session) handle(data []byte) {
+	req, err := wire.ParseRequest(data)
+	switch {
+	case errors.Is(err, wire.ErrUnknownType):
+		s.complain(req.ID, wire.CodeUnknownType, err.Error())
+	case err != nil:
+		s.complain(req.ID, wire.CodeMalformed, err.Error())
+	case req.Type == wire.TypePing:
+		s.send(wire.Pong{Type: wire.TypePong, ID: req.ID, T: req.T, ServerTime: s.g.clock()})
+	case req.Type == wire.TypeHello && s.user != "":
+		s.complain(req.ID, wire.CodeAlreadyHello, "hello comes once; use join to move to another room")
+	case req.Type == wire.TypeHello:
+		s.greet(req)
+	case s.user == "":
+		s.complain(req.ID, wire.CodeHelloFirst, "the first message is hello")
+		s.end(room.CodeProtocol, "the first message is hello")
+	case req.Type == wire.TypeJoin:
+		s.move(req)
+	default:
+		s.tap(req)
+	}
+}
+
+// complain answers a bad message; who sends too many is sent away.
+func (s *session) complain(id wire.ID, code, message string) {
+	s.send(wire.Error{Type: wire.TypeError, ID: id, Code: code, Message: message})
+	if !s.bad.Allow() {
+		s.end(room.CodeTooManyBad, "too many bad messages")
+	}
+}
+
+func (s *session) greet(req wire.Request) {
+	ctx, cancel := context.WithTimeout(context.Background(), backendTimeout)
+	defer cancel()
+	if !s.g.allowHello(ctx, s.addr) {
+		s.end(room.CodeUnavailable, "too many connections from this address at once")
+		return
+	}
+	user, err := s.g.players.Verify(req.Token)
+	if err != nil {
+		s.g.log.Debug("bad token", "addr", s.addr, "err", err)
+		s.end(room.CodeBadToken, "bad token")
+		return
+	}
+	s.hello.Stop()
+	err = s.enter(ctx, user, req)
+	switch {
+	case errors.Is(err, errUnknownCampaign):
+		s.end(room.CodeUnknownCampaign, "unknown campaign")
+	case err != nil:
+		s.g.log.Warn("a player cannot be let in", "campaign", req.Campaign, "err", err)
+		s.end(room.CodeUnavailable, "unavailable")
+	default:
+		s.user = user
+	}
+}
+
+func (s *session) move(req wire.Request) {
+	ctx, cancel := context.WithTimeout(context.Background(), backendTimeout)
+	defer cancel()
+	err := s.enter(ctx, s.user, req)
+	switch {
+	case errors.Is(err, errUnknownCampaign):
+		s.complain(req.ID, wire.CodeUnknownCampaign, "there is no such campaign")
+	case err != nil:
+		s.g.log.Warn("a player cannot move", "campaign", req.Campaign, "err", err)
+		s.send(wire.Error{Type: wire.TypeError, ID: req.ID, Code: wire.CodeUnavailable, Message: "try again", Retryable: true})
+	}
+}
+
+// enter seats the player in a campaign's room. The welcome is the first that they hear of it.
+func (s *session) enter(ctx context.Context, user string, req wire.Request) error {
+	c, welcome, err := s.g.welcome(ctx, user, req)
+	if err != nil {
+		return err
+	}
+	s.seat = seat{campaign: c.ID, gate: s.g.grabber.Gate(c), count: s.g.counts.of(c.ID)}
+	toldAt := tellOf(c, welcome.ServerTime)
+	s.send(welcome)
+	s.g.lobby.Join(c.ID, user, s.member)
+
+	// What changed between the welcome and the joining was told to a room that the player was not yet in.
+	if newer := s.g.registry.Cached(c.ID); newer != nil {
+		c = newer
+	}
+	now := s.g.clock()
+	if tellOf(c, now) != toldAt {
+		s.send(wire.RainChange{Type: wire.TypeRain, Rain: wire.RainOf(c.Current(), now, c.Status != rain.Open)})
+	}
+	for _, wave := range inAir(c, now) {
+		s.member.Send(wave)
+	}
+	return nil
+}
+
+func (s *session) tap(req wire.Request) {
+	began := time.Now()
+	at := s.seat
+	at.gate.Tap(s.user, req.Drop, func(r grab.Result) { s.answer(req, at, r, began) })
+}
+
+// answer sends a tap's result. It is called by whoever has decided it, and does not block.
+func (s *session) answer(req wire.Request, at seat, r grab.Result, began time.Time) {
+	m := wire.Result{Type: wire.TypeResult, ID: req.ID, Drop: req.Drop, Outcome: string(r.Outcome)}
+	if r.Outcome == grab.Won {
+		m.Amount, m.Packet, m.Claim = r.Amount, strconv.Itoa(r.Packet), rain.ClaimID(at.campaign, r.Packet)
+	}
+	s.send(m)
+	at.count.tap(r.Outcome)
+	s.g.metrics.tap(r.Outcome, time.Since(began))
+}
+
+// goodbye tells the player that the node is going. Any goroutine may call it.
+func (s *session) goodbye(afterMS int64) {
+	s.send(wire.Goodbye{Type: wire.TypeGoodbye, Reason: "shutdown", ReconnectAfterMS: afterMS})
+	s.member.CloseAfterFlush(room.CodeShutdown, "shutdown")
+}
+
+func (s *session) send(message any) { s.member.Send(wire.Encode(message)) }

@@ -1,0 +1,158 @@
+package web_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"redrain/internal/testenv"
+)
+
+// patience is for a browser on a machine that has other work.
+const patience = 20 * time.Second
+
+// tab is a page in a browser.
+type tab struct {
+	t    *testing.T
+	ctx  context.Context
+	fake *fakeServer
+
+	mu     sync.Mutex
+	faults []string
+}
+
+// openTab opens a page of a fake server. At the end of the test the page must have had no error and asked no other host.
+func openTab(t *testing.T, f *fakeServer, path string, width, height int64) *tab {
+	t.Helper()
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(testenv.Chromium(t)), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("accept-lang", "en-US"))
+	allocator, stopBrowser := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, closeTab := chromedp.NewContext(allocator)
+	p := &tab{t: t, ctx: ctx, fake: f}
+	t.Cleanup(func() {
+		p.shoot("end")
+		closeTab()
+		stopBrowser()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		for _, fault := range p.faults {
+			t.Errorf("%s: %s", path, fault)
+		}
+	})
+	p.do(chromedp.EmulateViewport(width, height))
+	if err := chromedp.Listen(ctx, p.listen); err != nil {
+		t.Fatal(err)
+	}
+	p.do(chromedp.Navigate(f.URL + path))
+	return p
+}
+
+func (p *tab) listen(event any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch e := event.(type) {
+	case *runtime.EventExceptionThrown:
+		p.faults = append(p.faults, e.ExceptionDetails.Text+" "+e.ExceptionDetails.Exception.Description)
+	case *runtime.EventConsoleAPICalled:
+		for _, a := range e.Args {
+			p.faults = append(p.faults, "console: "+string(a.Value)+a.Description)
+		}
+	case *log.EventEntryAdded:
+		// A refused request is in the log whatever the page makes of it; those are the tests' own doing.
+		if e.Entry.Level == log.EntryLevelError && e.Entry.Source != log.EntrySourceNetwork {
+			p.faults = append(p.faults, "log: "+e.Entry.Text)
+		}
+	case *network.EventRequestWillBeSent:
+		if u := e.Request.URL; !strings.HasPrefix(u, p.fake.URL+"/") && !strings.HasPrefix(u, "blob:") {
+			p.faults = append(p.faults, "a request to "+u)
+		}
+	}
+}
+
+func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	// The first use of a context starts the browser, which must outlive this call.
+	if chromedp.FromContext(p.ctx).Target == nil {
+		ctx = p.ctx
+	}
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *tab) click(selector string) {
+	p.t.Helper()
+	p.do(chromedp.Click(chromedp.CSS(selector)))
+}
+
+// press clicks the button with a text.
+func (p *tab) press(text string) {
+	p.t.Helper()
+	p.do(chromedp.Click(chromedp.Search(`//button[normalize-space()="` + text + `"]`)))
+}
+
+// eval is what an expression, or the promise that it is, comes to in the page.
+func eval[T any](p *tab, expression string) T {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	if err != nil {
+		p.t.Fatalf("%s: %v", expression, err)
+	}
+	return v
+}
+
+func (p *tab) text(id string) string {
+	p.t.Helper()
+	return eval[string](p, `document.getElementById("`+id+`").textContent`)
+}
+
+// shows waits until an element has a text.
+func (p *tab) shows(id, text string) {
+	p.t.Helper()
+	testenv.Eventually(p.t, patience, "#"+id+" shows "+text, func() bool { return p.text(id) == text })
+}
+
+func (p *tab) hidden(id string) bool {
+	p.t.Helper()
+	return eval[bool](p, `document.getElementById("`+id+`").hidden`)
+}
+
+func (p *tab) mode(want string) {
+	p.t.Helper()
+	testenv.Eventually(p.t, patience, "the page is "+want, func() bool { return eval[string](p, `document.body.dataset.mode`) == want })
+}
+
+// shoot keeps a screenshot where REDRAIN_ARTIFACTS names a folder.
+func (p *tab) shoot(name string) {
+	p.t.Helper()
+	dir := os.Getenv("REDRAIN_ARTIFACTS")
+	if dir == "" {
+		return
+	}
+	png, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
+	if err != nil {
+		p.t.Log("no screenshot:", err)
+		return
+	}
+	file := filepath.Join(dir, strings.ReplaceAll(p.t.Name(), "/", "-")+"-"+name+".png")
+	if err := os.MkdirAll(dir, 0o750); err == nil {
+		err = os.WriteFile(file, png, 0o600)
+	}
+	if err != nil {
+		p.t.Error(err)
+	}
+}

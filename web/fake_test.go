@@ -1,0 +1,253 @@
+package web_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+)
+
+// clockAhead is by how much the fake server's clock is ahead of the browser's: a page that trusts its own clock would show
+// every countdown and every packet at the wrong time.
+const clockAhead = 90 * time.Second
+
+type object = map[string]any
+
+// fakeServer speaks just enough of the contract for the pages. What falls and what a tap becomes is the test's to say.
+type fakeServer struct {
+	*httptest.Server
+	judge func(drop string) object // the outcome of a tap, as fields of the result; nil: never answered
+
+	mu      sync.Mutex
+	conns   map[*fakeConn]struct{}
+	rain    object
+	taps    []string // drops, in the order of their taps
+	hellos  int
+	hello   object // the newest
+	balance int
+	claims  []object
+	answer  map[string]http.HandlerFunc // of /api/v1, "METHOD /path"
+}
+
+type fakeConn struct {
+	ws *websocket.Conn
+	mu sync.Mutex
+}
+
+func (c *fakeConn) send(messages ...object) {
+	var lines []string
+	for _, m := range messages {
+		b, err := json.Marshal(m)
+		if err != nil {
+			panic(err)
+		}
+		lines = append(lines, string(b))
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_ = c.ws.WriteMessage(websocket.TextMessage, []byte(strings.Join(lines, "\n")))
+}
+
+func newFake(t *testing.T) *fakeServer {
+	f := &fakeServer{conns: map[*fakeConn]struct{}{}, answer: map[string]http.HandlerFunc{}}
+	f.answer["POST /guests"] = reply(http.StatusCreated, object{"user": "guest-7f3a", "token": "t1", "expires_at": f.now() + 3_600_000})
+	f.answer["GET /lobby"] = reply(http.StatusOK, object{"campaign": "c1"})
+	f.answer["GET /me"] = func(w http.ResponseWriter, r *http.Request) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		reply(http.StatusOK, object{"user": "guest-7f3a", "balance": f.balance})(w, r)
+	}
+	f.answer["GET /me/claims"] = func(w http.ResponseWriter, r *http.Request) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		reply(http.StatusOK, object{"items": append([]object{}, f.claims...)})(w, r)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/api/v1/", func(w http.ResponseWriter, r *http.Request) {
+		key := r.Method + " " + strings.TrimPrefix(r.URL.Path, "/api/v1")
+		f.mu.Lock()
+		h := f.answer[key]
+		f.mu.Unlock()
+		if h == nil {
+			h = reply(http.StatusNotFound, object{"code": "not_found", "title": "no " + key, "status": 404})
+		}
+		h(w, r)
+	})
+	mux.HandleFunc("/ws", f.socket)
+	mux.Handle("/testdata/", http.FileServer(http.Dir(".")))
+	mux.Handle("/", handler())
+	f.Server = httptest.NewServer(mux)
+	t.Cleanup(f.Close)
+	t.Cleanup(f.cut)
+	return f
+}
+
+func reply(status int, body object) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_ = json.NewEncoder(w).Encode(body)
+	}
+}
+
+func (f *fakeServer) now() int64 { return time.Now().Add(clockAhead).UnixMilli() }
+
+func (f *fakeServer) socket(w http.ResponseWriter, r *http.Request) {
+	up := websocket.Upgrader{Subprotocols: []string{"redrain.v1"}}
+	ws, err := up.Upgrade(w, r, nil)
+	if err != nil {
+		return
+	}
+	c := &fakeConn{ws: ws}
+	defer func() {
+		f.mu.Lock()
+		delete(f.conns, c)
+		f.mu.Unlock()
+		_ = ws.Close()
+	}()
+	for {
+		var m object
+		if ws.ReadJSON(&m) != nil {
+			return
+		}
+		f.handle(c, m)
+	}
+}
+
+func (f *fakeServer) handle(c *fakeConn, m object) {
+	switch m["type"] {
+	case "hello", "join":
+		f.mu.Lock()
+		f.hellos++
+		f.hello = m
+		f.conns[c] = struct{}{}
+		welcome := object{
+			"type": "welcome", "id": m["id"], "user": "guest-7f3a", "server_time": f.now(), "rain": f.rain,
+			"campaign": object{"id": m["campaign"], "name": "年会红包雨", "state": "ready", "wins_per_user": 3, "taps_per_user": 0},
+			"claims":   append([]object{}, f.claims...), "claims_total": len(f.claims), "limits": object{"taps_per_second": 20},
+		}
+		f.mu.Unlock()
+		c.send(welcome)
+	case "ping":
+		c.send(object{"type": "pong", "id": m["id"], "t": m["t"], "server_time": f.now()})
+	case "tap":
+		drop, _ := m["drop"].(string)
+		f.mu.Lock()
+		f.taps = append(f.taps, drop)
+		judge := f.judge
+		f.mu.Unlock()
+		if result := judge(drop); result != nil {
+			result["type"], result["id"], result["drop"] = "result", m["id"], drop
+			c.send(result)
+		}
+	}
+}
+
+// push sends one frame to everybody.
+func (f *fakeServer) push(messages ...object) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for c := range f.conns {
+		c.send(messages...)
+	}
+}
+
+// cut drops every connection without a word.
+func (f *fakeServer) cut() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for c := range f.conns {
+		_ = c.ws.NetConn().Close()
+	}
+}
+
+// hangUp closes every connection with a code.
+func (f *fakeServer) hangUp(code int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for c := range f.conns {
+		_ = c.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, ""), time.Now().Add(time.Second))
+	}
+}
+
+func (f *fakeServer) tapped() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]string{}, f.taps...)
+}
+
+// setJudge changes what a tap becomes.
+func (f *fakeServer) setJudge(judge func(drop string) object) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.judge = judge
+}
+
+// token is what the newest hello had.
+func (f *fakeServer) token() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	token, _ := f.hello["token"].(string)
+	return token
+}
+
+func (f *fakeServer) greeted() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.hellos
+}
+
+// setRain announces a rain that starts after a time, and answers with its start.
+func (f *fakeServer) setRain(id string, in, duration time.Duration) int64 {
+	start := f.now() + in.Milliseconds()
+	const fall = 4000
+	rain := object{
+		"id": id, "campaign": "c1", "phase": "countdown", "starts_at": start, "ends_at": start + duration.Milliseconds() + fall,
+		"duration_ms": duration.Milliseconds(), "fall_ms": fall, "first_wave": 0,
+	}
+	f.mu.Lock()
+	f.rain = rain
+	f.mu.Unlock()
+	f.push(object{"type": "rain", "rain": rain})
+	return start
+}
+
+// wave sends one wave; each drop is x, kind, fall_ms.
+func (f *fakeServer) wave(rain string, n int, at int64, drops ...[3]int) {
+	var list [][4]int
+	for k, d := range drops {
+		list = append(list, [4]int{k, d[0], d[1], d[2]})
+	}
+	f.push(object{"type": "wave", "rain": rain, "n": n, "at": at, "drops": list})
+}
+
+// won is the result of a win, remembered for the welcome.
+func (f *fakeServer) won(packet, amount int) object {
+	claim := object{"claim": "c1-" + strconv.Itoa(packet), "packet": strconv.Itoa(packet), "amount": amount, "state": "granted"}
+	f.mu.Lock()
+	f.claims = append([]object{claim}, f.claims...)
+	f.mu.Unlock()
+	return object{"outcome": "won", "packet": claim["packet"], "claim": claim["claim"], "amount": amount}
+}
+
+// settle pays everything that was won.
+func (f *fakeServer) settle() {
+	f.mu.Lock()
+	paid := []object{}
+	for i, c := range f.claims {
+		if c["state"] == "granted" {
+			f.balance += c["amount"].(int)
+			f.claims[i] = object{"claim": c["claim"], "packet": c["packet"], "amount": c["amount"], "state": "settled"}
+			paid = append(paid, object{"claim": c["claim"], "amount": c["amount"]})
+		}
+	}
+	message := object{"type": "settled", "claims": paid, "balance": f.balance}
+	f.mu.Unlock()
+	f.push(message)
+}

@@ -1,0 +1,67 @@
+package web
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+
+	"redrain/docs"
+)
+
+// Handler serves the pages and what they are made of:
+//
+//	/  /screen  /console  /docs      the pages
+//	/docs/openapi.yaml  /docs/asyncapi.yaml
+//	/assets/…                        scripts, style sheets, pictures
+//	/favicon.ico
+//
+// Everything else is 404, and every method but GET and HEAD is 405. Mount it on "/" beside the more specific routes of
+// the server. The answers are prepared once, here; a request only picks one.
+func Handler() http.Handler {
+	pages := buildPages()
+	files := map[string]*file{
+		"/":                   pages["index.html"],
+		"/screen":             pages["screen.html"],
+		"/console":            pages["console.html"],
+		"/docs":               pages["docs.html"],
+		"/docs/openapi.yaml":  newFile("openapi.yaml", docs.OpenAPI),
+		"/docs/asyncapi.yaml": newFile("asyncapi.yaml", docs.AsyncAPI),
+	}
+	for path, data := range assets() {
+		files["/"+path] = newFile(path, data)
+	}
+	files["/favicon.ico"] = files["/assets/img/packet.svg"]
+
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		secure(w.Header(), r.Host)
+		f, ok := files[r.URL.Path]
+		switch {
+		case !ok:
+			http.Error(w, "There is no such page.", http.StatusNotFound)
+		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+			w.Header().Set("Allow", "GET, HEAD")
+			http.Error(w, "Pages are read with GET.", http.StatusMethodNotAllowed)
+		default:
+			f.serve(w, r)
+		}
+	})
+}
+
+// hostPattern is what a Host header may look like to be repeated in a header of ours.
+var hostPattern = regexp.MustCompile(`^[A-Za-z0-9.-]+(:[0-9]{1,5})?$|^\[[0-9A-Fa-f:.]+\](:[0-9]{1,5})?$`)
+
+// secure sets the headers that all answers share. The socket is named by its full origin, because some browsers do not
+// count ws: and wss: as 'self'.
+func secure(h http.Header, host string) {
+	connect := "'self'"
+	if hostPattern.MatchString(host) {
+		connect += " ws://" + host + " wss://" + host
+	}
+	h.Set("Content-Security-Policy", strings.Join([]string{
+		"default-src 'self'", "connect-src " + connect, "object-src 'none'", "base-uri 'none'",
+		"form-action 'self'", "frame-ancestors 'self'",
+	}, "; "))
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+}

@@ -1,0 +1,201 @@
+package web_test
+
+import (
+	"compress/gzip"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"redrain/docs"
+	"redrain/web"
+)
+
+// handler is made once: it compresses everything.
+var handler = sync.OnceValue(web.Handler)
+
+func get(t *testing.T, path string, headers ...string) *http.Response {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodGet, path, nil)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	handler().ServeHTTP(w, r)
+	return w.Result()
+}
+
+func bodyOf(t *testing.T, r *http.Response) string {
+	t.Helper()
+	b, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+var pages = []string{"/", "/screen", "/console", "/docs"}
+
+func TestPagesAreServed(t *testing.T) {
+	for _, page := range pages {
+		r := get(t, page)
+		if r.StatusCode != http.StatusOK || r.Header.Get("Content-Type") != "text/html; charset=utf-8" {
+			t.Errorf("%s: %s %s", page, r.Status, r.Header.Get("Content-Type"))
+		}
+		if !strings.HasPrefix(bodyOf(t, r), "<!doctype html>") {
+			t.Errorf("%s is no page", page)
+		}
+	}
+}
+
+func TestDescriptionsAreServedAsTheyAre(t *testing.T) {
+	for path, want := range map[string][]byte{"/docs/openapi.yaml": docs.OpenAPI, "/docs/asyncapi.yaml": docs.AsyncAPI} {
+		if r := get(t, path); bodyOf(t, r) != string(want) || !strings.HasPrefix(r.Header.Get("Content-Type"), "application/yaml") {
+			t.Errorf("%s: %s %s", path, r.Status, r.Header.Get("Content-Type"))
+		}
+	}
+}
+
+func TestOtherPathsAndMethods(t *testing.T) {
+	for _, path := range []string{"/nothing", "/assets/", "/assets/js", "/assets/../handler.go", "/pages/index.html", "/docs/"} {
+		if r := get(t, path); r.StatusCode != http.StatusNotFound || r.Header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s: %s", path, r.Status)
+		}
+	}
+	w := httptest.NewRecorder()
+	handler().ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", nil))
+	if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != "GET, HEAD" {
+		t.Errorf("POST /: %d, Allow %q", w.Code, w.Header().Get("Allow"))
+	}
+	w = httptest.NewRecorder()
+	handler().ServeHTTP(w, httptest.NewRequest(http.MethodHead, "/", nil))
+	if w.Code != http.StatusOK || w.Body.Len() != 0 || w.Header().Get("Content-Length") == "" {
+		t.Errorf("HEAD /: %d, %d bytes", w.Code, w.Body.Len())
+	}
+}
+
+func TestSecurityHeaders(t *testing.T) {
+	csp := func(host string) string {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Host = host
+		w := httptest.NewRecorder()
+		handler().ServeHTTP(w, r)
+		if w.Header().Get("X-Content-Type-Options") != "nosniff" {
+			t.Error("sniffing is not refused")
+		}
+		return w.Header().Get("Content-Security-Policy")
+	}
+	for _, host := range []string{"redrain.example:8443", "127.0.0.1:8080", "[::1]:8080"} {
+		got := csp(host)
+		if !strings.Contains(got, "default-src 'self'") || strings.Contains(got, "unsafe") ||
+			!strings.Contains(got, "connect-src 'self' ws://"+host+" wss://"+host+";") {
+			t.Errorf("%s: %s", host, got)
+		}
+	}
+	for _, host := range []string{"evil; script-src *", "a b", "*", ""} {
+		if got := csp(host); !strings.Contains(got, "connect-src 'self';") {
+			t.Errorf("the host %q got into the policy: %s", host, got)
+		}
+	}
+}
+
+func TestRevalidation(t *testing.T) {
+	for _, encoding := range []string{"", "gzip"} {
+		first := get(t, "/assets/js/play/main.js", "Accept-Encoding", encoding)
+		etag := first.Header.Get("ETag")
+		if first.Header.Get("Cache-Control") != "no-cache" || first.Header.Get("Vary") != "Accept-Encoding" || !strings.HasPrefix(etag, `"`) {
+			t.Errorf("%q: %v", encoding, first.Header)
+		}
+		for _, tag := range []string{etag, "W/" + etag, `"other", ` + etag, "*"} {
+			if r := get(t, "/assets/js/play/main.js", "Accept-Encoding", encoding, "If-None-Match", tag); r.StatusCode != http.StatusNotModified {
+				t.Errorf("%q, If-None-Match %s: %s", encoding, tag, r.Status)
+			}
+		}
+		if r := get(t, "/assets/js/play/main.js", "Accept-Encoding", encoding, "If-None-Match", `"other"`); r.StatusCode != http.StatusOK {
+			t.Errorf("%q, another tag: %s", encoding, r.Status)
+		}
+	}
+}
+
+func TestCompression(t *testing.T) {
+	plain := get(t, "/assets/css/play.css")
+	if plain.Header.Get("Content-Encoding") != "" {
+		t.Fatal("compressed for who did not ask")
+	}
+	for accept, want := range map[string]string{"gzip": "gzip", "br, gzip;q=0.8": "gzip", "gzip;q=0": "", "br": "", "identity": ""} {
+		r := get(t, "/assets/css/play.css", "Accept-Encoding", accept)
+		if got := r.Header.Get("Content-Encoding"); got != want {
+			t.Errorf("Accept-Encoding %q: %q", accept, got)
+		}
+	}
+	zr, err := gzip.NewReader(get(t, "/assets/css/play.css", "Accept-Encoding", "gzip").Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unpacked, err := io.ReadAll(zr)
+	if err != nil || string(unpacked) != bodyOf(t, plain) {
+		t.Errorf("the compressed file is another one (%v)", err)
+	}
+}
+
+var (
+	linkPattern   = regexp.MustCompile(`(?:href|src)="([^"]+)"`)
+	inlinePattern = regexp.MustCompile(`(?i)<style|\sstyle=|\son[a-z]+=|<script(?:[^>]*)>[^<]|javascript:`)
+	foreign       = regexp.MustCompile(`(?i)(?:https?:)?//[a-z0-9-]+\.[a-z]{2,}`)
+	importPattern = regexp.MustCompile(`from "(\.[^"]+)"|import\("`)
+)
+
+// TestPagesNeedNothingElse: what a page names is served here, nothing comes from another host, and nothing is inline that
+// the policy would refuse.
+func TestPagesNeedNothingElse(t *testing.T) {
+	for _, page := range pages {
+		html := bodyOf(t, get(t, page))
+		if m := inlinePattern.FindString(html); m != "" {
+			t.Errorf("%s: inline code or style: %q", page, m)
+		}
+		for _, m := range linkPattern.FindAllStringSubmatch(html, -1) {
+			if strings.HasPrefix(m[1], "#") {
+				continue
+			}
+			r := get(t, m[1])
+			if r.StatusCode != http.StatusOK {
+				t.Errorf("%s names %s: %s", page, m[1], r.Status)
+			}
+			if strings.HasPrefix(m[1], "/assets/") {
+				checkAsset(t, m[1], bodyOf(t, r))
+			}
+		}
+	}
+}
+
+func checkAsset(t *testing.T, path, text string) {
+	t.Helper()
+	text = strings.ReplaceAll(text, "http://www.w3.org/2000/svg", "")
+	if m := foreign.FindString(text); m != "" {
+		t.Errorf("%s names another host: %s", path, m)
+	}
+	if strings.HasSuffix(path, ".svg") && inlinePattern.MatchString(text) {
+		t.Errorf("%s: inline style", path)
+	}
+}
+
+// TestEveryModuleIsPreloaded: a module that is not would be fetched one round trip later, or not exist.
+func TestEveryModuleIsPreloaded(t *testing.T) {
+	for _, page := range pages {
+		html := bodyOf(t, get(t, page))
+		for _, m := range linkPattern.FindAllStringSubmatch(html, -1) {
+			if !strings.HasSuffix(m[1], ".js") {
+				continue
+			}
+			for _, imp := range importPattern.FindAllStringSubmatch(bodyOf(t, get(t, m[1])), -1) {
+				name := imp[1][strings.LastIndex(imp[1], "/")+1:]
+				if imp[1] == "" || !strings.Contains(html, "/"+name+`"`) {
+					t.Errorf("%s: %s imports %s, which is not preloaded", page, m[1], imp[0])
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,195 @@
+package web_test
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"redrain/internal/testenv"
+)
+
+// TestModules runs the tests of the modules that decide something, in the browser that they are written for.
+func TestModules(t *testing.T) {
+	p := openTab(t, newFake(t), "/docs", 390, 844)
+	for _, fault := range eval[[]string](p, `import("/testdata/modules.js").then((m) => m.run())`) {
+		t.Error(fault)
+	}
+}
+
+// hitDrop taps a drop where it must be at this time by the server's clock, wherever the browser's own clock is.
+func (p *tab) hitDrop(n, k int, at int64, x, kind, fall int) {
+	p.t.Helper()
+	// The place is computed in the page, by the same pure function, from a drop and a time that the test gives.
+	place := eval[[]float64](p, fmt.Sprintf(`import("/assets/js/rain/sky.js").then(({ Sky, place }) => {
+		const sky = new Sky();
+		sky.add({ rain: "r", n: %d, at: %d, drops: [[%d, %d, %d, %d]] });
+		const at = place(sky.drops[0], %d, { width: innerWidth, height: innerHeight, top: 0 });
+		return [at.x, at.y];
+	})`, n, at, k, x, kind, fall, p.fake.now()))
+	p.do(chromedp.MouseClickXY(place[0], place[1]))
+}
+
+// until waits for a moment of the fake server's clock.
+func (p *tab) until(at int64) {
+	p.t.Helper()
+	wait := time.NewTimer(time.Duration(at-p.fake.now()) * time.Millisecond)
+	defer wait.Stop()
+	select {
+	case <-wait.C:
+	case <-p.t.Context().Done():
+	}
+}
+
+// TestAGuestWinsAndIsPaid is the whole game with one packet: nothing is shown as won before the server has said so.
+func TestAGuestWinsAndIsPaid(t *testing.T) {
+	f := newFake(t)
+	decide := make(chan struct{})
+	f.judge = func(string) object { <-decide; return f.won(17, 88) }
+	p := openTab(t, f, "/", 390, 844)
+	p.mode("waiting")
+	p.shows("balance", "0.00")
+	p.shows("user", "You are guest-7f3a")
+	p.shoot("waiting")
+
+	start := f.setRain("r1", 3500*time.Millisecond, 2*time.Second)
+	p.mode("countdown")
+	left, err := strconv.Atoi(p.text("big"))
+	if want := math.Ceil(float64(start-f.now()) / 1000); err != nil || math.Abs(float64(left)-want) > 1 {
+		t.Errorf("the countdown shows %d (%v) at %v s: is it by another clock?", left, err, want)
+	}
+	p.shoot("countdown")
+	f.wave("r1", 0, start, [3]int{500, 0, 4000}, [3]int{100, 1, 4000})
+	p.mode("falling")
+	p.until(start + 1500)
+	p.shoot("falling")
+	p.hitDrop(0, 0, start, 500, 0, 4000)
+	testenv.Eventually(t, patience, "the tap is on its way", func() bool { return len(f.tapped()) == 1 })
+	if got := f.tapped()[0]; got != "0.0" {
+		t.Errorf("tapped %s", got)
+	}
+	if got := p.text("announce"); got != "" {
+		t.Errorf("the page says %q before the server has decided", got)
+	}
+	p.shoot("pending")
+	close(decide)
+	p.shows("announce", "You won 0.88 yuan")
+	p.shoot("won")
+	p.shows("balance", "0.00")
+	f.settle()
+	p.shows("balance", "0.88")
+
+	testenv.Eventually(t, patience, "the card at the end", func() bool { return !p.hidden("card") })
+	p.shows("card-amount", "¥0.88")
+	p.shoot("card")
+	p.click("#card-ok")
+	p.click("#mine")
+	p.shows("sheet-balance", "0.88")
+	if got := eval[string](p, `document.querySelector("#sheet-list li").textContent`); got != "Packet #17paid+0.88" {
+		t.Errorf("my packets: %q", got)
+	}
+	p.shoot("packets")
+	p.click("#sheet-close")
+	p.click("#language")
+	p.shows("user", "玩家 guest-7f3a")
+}
+
+// TestALostTapIsSentAgain: the line breaks between a tap and its result. The tap is sent again on the next connection, and
+// counts once.
+func TestALostTapIsSentAgain(t *testing.T) {
+	f := newFake(t)
+	f.judge = func(string) object { return nil }
+	p := openTab(t, f, "/?campaign=c1", 390, 844)
+	p.mode("waiting")
+	start := f.setRain("r1", 0, 20*time.Second)
+	p.mode("falling")
+	f.wave("r1", 0, start, [3]int{300, 0, 12000})
+	p.until(start + 1500)
+	p.hitDrop(0, 0, start, 300, 0, 12000)
+	testenv.Eventually(t, patience, "the first tap", func() bool { return len(f.tapped()) == 1 })
+
+	f.setJudge(func(string) object { return f.won(1, 66) })
+	// A goodbye first, so that there is time to see the banner.
+	f.push(object{"type": "goodbye", "reason": "shutdown", "reconnect_after_ms": 1500})
+	f.hangUp(4000)
+	testenv.Eventually(t, patience, "the banner", func() bool { return !p.hidden("banner") })
+	p.shoot("away")
+	p.shows("announce", "You won 0.66 yuan")
+	if got := f.tapped(); len(got) != 2 || got[0] != got[1] {
+		t.Errorf("taps: %v", got)
+	}
+	testenv.Eventually(t, patience, "the banner goes", func() bool { return p.hidden("banner") })
+	if p.text("mine-count") != "1" {
+		t.Errorf("%s packets", p.text("mine-count"))
+	}
+}
+
+func TestUnavailableMayBeTappedAgain(t *testing.T) {
+	f := newFake(t)
+	f.judge = func(string) object { return object{"outcome": "unavailable"} }
+	p := openTab(t, f, "/?campaign=c1", 390, 844)
+	p.mode("waiting")
+	start := f.setRain("r1", 0, 20*time.Second)
+	p.mode("falling")
+	f.wave("r1", 0, start, [3]int{700, 0, 15000})
+	p.until(start + 1500)
+	p.hitDrop(0, 0, start, 700, 0, 15000)
+	p.shows("announce", "Busy")
+	f.setJudge(func(string) object { return object{"outcome": "empty"} })
+	p.hitDrop(0, 0, start, 700, 0, 15000)
+	p.shows("announce", "Empty")
+	p.hitDrop(0, 0, start, 700, 0, 15000)
+	p.hitDrop(0, 0, start, 700, 0, 15000)
+	p.do(chromedp.Sleep(0))
+	if got := len(f.tapped()); got != 2 {
+		t.Errorf("%d taps: what is decided is not tapped again", got)
+	}
+}
+
+// TestCloseCodes: a cut line is taken up again, a final code is not.
+func TestCloseCodes(t *testing.T) {
+	f := newFake(t)
+	p := openTab(t, f, "/?campaign=c1", 390, 844)
+	p.mode("waiting")
+	f.cut()
+	testenv.Eventually(t, patience, "a second hello", func() bool { return f.greeted() == 2 })
+	f.hangUp(4500)
+	testenv.Eventually(t, patience, "a new guest after a bad token", func() bool { return f.greeted() == 3 })
+	p.mode("waiting")
+	f.hangUp(4503)
+	p.mode("problem")
+	p.shows("stage-title", "It is full at the moment")
+	if got := f.greeted(); got != 3 {
+		t.Errorf("%d hellos: it came back by itself", got)
+	}
+	p.click("#retry")
+	p.mode("waiting")
+	f.hangUp(4502)
+	p.shows("stage-title", "There is no such event")
+}
+
+func TestWithoutGuestsATokenIsAskedFor(t *testing.T) {
+	f := newFake(t)
+	f.answer["POST /guests"] = reply(403, object{"status": 403, "code": "guests_off", "title": "Forbidden"})
+	p := openTab(t, f, "/", 390, 844)
+	p.shows("stage-title", "Please sign in")
+	p.do(chromedp.SendKeys(chromedp.CSS("#signin-token"), "t2"))
+	p.shoot("signin")
+	p.click("#signin button")
+	p.mode("waiting")
+}
+
+func TestATokenInTheAddressIsTakenAway(t *testing.T) {
+	f := newFake(t)
+	p := openTab(t, f, "/?campaign=c1&token=secret", 390, 844)
+	p.mode("waiting")
+	if got := eval[string](p, `location.href`); got != f.URL+"/?campaign=c1" {
+		t.Errorf("the address is %s", got)
+	}
+	if got := f.token(); got != "secret" {
+		t.Errorf("hello with %q", got)
+	}
+}
