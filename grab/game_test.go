@@ -133,14 +133,14 @@ func (gm *game) apply() {
 	}
 }
 
-// drop is the i-th drop of the rain that is in the air and a packet.
+// drop is the i-th drop of the rain that is in the air, stays there for a second more, and is a packet.
 func (gm *game) drop(i int) string {
 	gm.t.Helper()
 	r, now := gm.c.Current(), gm.options.Clock()
 	for n := r.FirstWave; n < r.FirstWave+r.Waves(); n++ {
 		for _, d := range r.Wave(n).Drops {
 			id := rain.DropID{N: n, K: d.K}
-			if r.Judge(id, now, false) != rain.InAir {
+			if r.Judge(id, now, false) != rain.InAir || r.Judge(id, now+1_000, false) != rain.InAir {
 				continue
 			}
 			if i == 0 {

@@ -6,20 +6,21 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 
 	"redrain/internal/sqldb"
 	"redrain/rain"
 )
 
-// maxCampaignID is the length limit of a campaign's id, in bytes.
-const maxCampaignID = 64
+// campaignID is what a campaign's id looks like: it is part of keys, of subjects and of paths.
+var campaignID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // CreateCampaign records a campaign and moves its budget from the sponsor to its escrow, both or neither. c must be valid;
 // its status is Loading until its packets are stocked. The errors are ErrCampaignExists, ErrUnknownSponsor,
 // ErrInsufficientFunds.
 func (l *Ledger) CreateCampaign(ctx context.Context, c *rain.Campaign) error {
-	if c.ID == "" || len(c.ID) > maxCampaignID || c.Status != rain.Loading || c.Budget < 1 || len(c.Rains) > 0 {
+	if !campaignID.MatchString(c.ID) || c.Status != rain.Loading || c.Budget < 1 || len(c.Rains) > 0 {
 		return fmt.Errorf("campaign %q: a new campaign has an id and a budget, is loading, and has no rains", c.ID)
 	}
 	var amounts []byte

@@ -81,7 +81,7 @@ func letter(kind, claim string, e rain.Entry, at position, reason string) DeadLe
 		Claim: letterClaim(claim), Source: letterSource(e.Ref.String()), Kind: kind, Shard: smallInt(e.Ref.Shard), Packet: -1,
 		WonAt: at.ms, Reason: reason, seq: at.seq, payload: payload,
 	}
-	if len(e.Ref.Campaign) <= maxCampaignID {
+	if campaignID.MatchString(e.Ref.Campaign) {
 		d.Campaign = e.Ref.Campaign
 	}
 	return d

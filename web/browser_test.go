@@ -20,6 +20,39 @@ import (
 // patience is for a browser on a machine that has other work.
 const patience = 20 * time.Second
 
+// TestInBrowser runs the tests of the pages, each in a tab with cookies and storage of its own. They share one browser,
+// whose start takes longer than most of them.
+func TestInBrowser(t *testing.T) {
+	b := startBrowser(t)
+	t.Run("modules", b.testModules)
+	t.Run("a guest wins and is paid", b.testAGuestWinsAndIsPaid)
+	t.Run("a lost tap is sent again", b.testALostTapIsSentAgain)
+	t.Run("unavailable may be tapped again", b.testUnavailableMayBeTappedAgain)
+	t.Run("close codes", b.testCloseCodes)
+	t.Run("no guests: a token is asked for", b.testWithoutGuests)
+	t.Run("a token in the address", b.testTokenInTheAddress)
+	t.Run("console", b.testConsole)
+	t.Run("console refuses a wrong token", b.testConsoleRefusesAWrongToken)
+	t.Run("screen", b.testScreen)
+}
+
+// browser is Chromium without a window.
+type browser struct{ ctx context.Context }
+
+func startBrowser(t *testing.T) *browser {
+	t.Helper()
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(testenv.Chromium(t)), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("accept-lang", "en-US"))
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, closeTab := chromedp.NewContext(allocator)
+	t.Cleanup(func() { closeTab(); stop() })
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return &browser{ctx: ctx}
+}
+
 // tab is a page in a browser.
 type tab struct {
 	t    *testing.T
@@ -30,26 +63,23 @@ type tab struct {
 	faults []string
 }
 
-// openTab opens a page of a fake server. At the end of the test the page must have had no error and asked no other host.
-func openTab(t *testing.T, f *fakeServer, path string, width, height int64) *tab {
+// open opens a page of a fake server. At the end of the test the page must have had no error and asked no other host.
+func (b *browser) open(t *testing.T, f *fakeServer, path string, width, height int64) *tab {
 	t.Helper()
-	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(testenv.Chromium(t)), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("accept-lang", "en-US"))
-	allocator, stopBrowser := chromedp.NewExecAllocator(context.Background(), options...)
-	ctx, closeTab := chromedp.NewContext(allocator)
+	ctx, closeTab := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext())
 	p := &tab{t: t, ctx: ctx, fake: f}
 	t.Cleanup(func() {
 		p.shoot("end")
 		closeTab()
-		stopBrowser()
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		for _, fault := range p.faults {
 			t.Errorf("%s: %s", path, fault)
 		}
 	})
-	p.do(chromedp.EmulateViewport(width, height))
+	if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, height)); err != nil {
+		t.Fatal(err)
+	}
 	if err := chromedp.Listen(ctx, p.listen); err != nil {
 		t.Fatal(err)
 	}
@@ -83,10 +113,6 @@ func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
-	// The first use of a context starts the browser, which must outlive this call.
-	if chromedp.FromContext(p.ctx).Target == nil {
-		ctx = p.ctx
-	}
 	if err := chromedp.Do(ctx, steps...); err != nil {
 		p.t.Fatal(err)
 	}
@@ -148,11 +174,12 @@ func (p *tab) shoot(name string) {
 		p.t.Log("no screenshot:", err)
 		return
 	}
-	file := filepath.Join(dir, strings.ReplaceAll(p.t.Name(), "/", "-")+"-"+name+".png")
-	if err := os.MkdirAll(dir, 0o750); err == nil {
-		err = os.WriteFile(file, png, 0o600)
+	file := filepath.Join(dir, strings.NewReplacer("/", "-", ":", "").Replace(p.t.Name())+"-"+name+".png")
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		p.t.Error(err)
+		return
 	}
-	if err != nil {
+	if err := os.WriteFile(file, png, 0o600); err != nil {
 		p.t.Error(err)
 	}
 }

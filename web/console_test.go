@@ -13,6 +13,7 @@ import (
 )
 
 func consoleFake(t *testing.T) (f *fakeServer, posted func() []string) {
+	t.Helper()
 	f = newFake(t)
 	campaign := object{
 		"id": "c1", "name": "Gala", "sponsor": "acme", "budget": 1000000, "packets": 5000, "split": "double_mean", "min": 1, "max": nil, "amounts": nil,
@@ -55,9 +56,9 @@ func consoleFake(t *testing.T) (f *fakeServer, posted func() []string) {
 	}
 }
 
-func TestConsole(t *testing.T) {
+func (b *browser) testConsole(t *testing.T) {
 	f, posted := consoleFake(t)
-	p := openTab(t, f, "/console#token=op", 1280, 900)
+	p := b.open(t, f, "/console#token=op", 1280, 900)
 	stat := func(name string) string {
 		return eval[string](p, `document.querySelector("[data-stat=`+name+`] b")?.textContent ?? ""`)
 	}
@@ -92,25 +93,25 @@ func TestConsole(t *testing.T) {
 	p.shoot("create")
 }
 
-func TestConsoleRefusesAWrongToken(t *testing.T) {
+func (b *browser) testConsoleRefusesAWrongToken(t *testing.T) {
 	f, _ := consoleFake(t)
-	p := openTab(t, f, "/console#token=wrong", 1280, 900)
+	p := b.open(t, f, "/console#token=wrong", 1280, 900)
 	testenv.Eventually(t, patience, "the sign-in", func() bool {
 		return eval[string](p, `document.querySelector("[role=alert]")?.textContent ?? ""`) == "The server does not know this token."
 	})
 }
 
-func TestScreen(t *testing.T) {
+func (b *browser) testScreen(t *testing.T) {
 	f := newFake(t)
-	p := openTab(t, f, "/screen", 1280, 720)
+	p := b.open(t, f, "/screen", 1280, 720)
 	p.mode("waiting")
 	f.push(object{"type": "room", "t": f.now(), "online": 31280, "stock": 4999, "won": 1, "winners": []object{{"user": "张*", "amount": 88}}})
 	p.shows("online", "31,280")
 	p.shows("winners", "张*¥0.88")
-	start := f.setRain("r1", 2*time.Second, 2*time.Second)
+	start := f.setRain(2*time.Second, 2*time.Second)
 	p.mode("countdown")
 	p.shoot("countdown")
-	f.wave("r1", 0, start, [3]int{500, 0, 4000}, [3]int{100, 1, 4000})
+	f.wave(0, start, [3]int{500, 0, 4000}, [3]int{100, 1, 4000})
 	p.mode("falling")
 	p.until(start + 1200)
 	p.shoot("falling")

@@ -17,6 +17,8 @@ import (
 // every countdown and every packet at the wrong time.
 const clockAhead = 90 * time.Second
 
+const rainID = "r1"
+
 type object = map[string]any
 
 // fakeServer speaks just enough of the contract for the pages. What falls and what a tap becomes is the test's to say.
@@ -55,6 +57,7 @@ func (c *fakeConn) send(messages ...object) {
 }
 
 func newFake(t *testing.T) *fakeServer {
+	t.Helper()
 	f := &fakeServer{conns: map[*fakeConn]struct{}{}, answer: map[string]http.HandlerFunc{}}
 	f.answer["POST /guests"] = reply(http.StatusCreated, object{"user": "guest-7f3a", "token": "t1", "expires_at": f.now() + 3_600_000})
 	f.answer["GET /lobby"] = reply(http.StatusOK, object{"campaign": "c1"})
@@ -203,12 +206,12 @@ func (f *fakeServer) greeted() int {
 	return f.hellos
 }
 
-// setRain announces a rain that starts after a time, and answers with its start.
-func (f *fakeServer) setRain(id string, in, duration time.Duration) int64 {
+// setRain announces a rain that starts after a time (or started before, where it is negative), and answers with its start.
+func (f *fakeServer) setRain(in, duration time.Duration) int64 {
 	start := f.now() + in.Milliseconds()
 	const fall = 4000
 	rain := object{
-		"id": id, "campaign": "c1", "phase": "countdown", "starts_at": start, "ends_at": start + duration.Milliseconds() + fall,
+		"id": rainID, "campaign": "c1", "phase": "countdown", "starts_at": start, "ends_at": start + duration.Milliseconds() + fall,
 		"duration_ms": duration.Milliseconds(), "fall_ms": fall, "first_wave": 0,
 	}
 	f.mu.Lock()
@@ -219,12 +222,12 @@ func (f *fakeServer) setRain(id string, in, duration time.Duration) int64 {
 }
 
 // wave sends one wave; each drop is x, kind, fall_ms.
-func (f *fakeServer) wave(rain string, n int, at int64, drops ...[3]int) {
+func (f *fakeServer) wave(n int, at int64, drops ...[3]int) {
 	var list [][4]int
 	for k, d := range drops {
 		list = append(list, [4]int{k, d[0], d[1], d[2]})
 	}
-	f.push(object{"type": "wave", "rain": rain, "n": n, "at": at, "drops": list})
+	f.push(object{"type": "wave", "rain": rainID, "n": n, "at": at, "drops": list})
 }
 
 // won is the result of a win, remembered for the welcome.

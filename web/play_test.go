@@ -12,24 +12,24 @@ import (
 	"redrain/internal/testenv"
 )
 
-// TestModules runs the tests of the modules that decide something, in the browser that they are written for.
-func TestModules(t *testing.T) {
-	p := openTab(t, newFake(t), "/docs", 390, 844)
+// testModules runs the tests of the modules that decide something, in the browser that they are written for.
+func (b *browser) testModules(t *testing.T) {
+	p := b.open(t, newFake(t), "/docs", 390, 844)
 	for _, fault := range eval[[]string](p, `import("/testdata/modules.js").then((m) => m.run())`) {
 		t.Error(fault)
 	}
 }
 
-// hitDrop taps a drop where it must be at this time by the server's clock, wherever the browser's own clock is.
-func (p *tab) hitDrop(n, k int, at int64, x, kind, fall int) {
+// hitDrop taps the first packet of a wave where it must be at this time by the server's clock, wherever the browser's own clock is.
+func (p *tab) hitDrop(n int, at int64, x, fall int) {
 	p.t.Helper()
 	// The place is computed in the page, by the same pure function, from a drop and a time that the test gives.
 	place := eval[[]float64](p, fmt.Sprintf(`import("/assets/js/rain/sky.js").then(({ Sky, place }) => {
 		const sky = new Sky();
-		sky.add({ rain: "r", n: %d, at: %d, drops: [[%d, %d, %d, %d]] });
+		sky.add({ rain: "r", n: %d, at: %d, drops: [[0, %d, 0, %d]] });
 		const at = place(sky.drops[0], %d, { width: innerWidth, height: innerHeight, top: 0 });
 		return [at.x, at.y];
-	})`, n, at, k, x, kind, fall, p.fake.now()))
+	})`, n, at, x, fall, p.fake.now()))
 	p.do(chromedp.MouseClickXY(place[0], place[1]))
 }
 
@@ -44,29 +44,29 @@ func (p *tab) until(at int64) {
 	}
 }
 
-// TestAGuestWinsAndIsPaid is the whole game with one packet: nothing is shown as won before the server has said so.
-func TestAGuestWinsAndIsPaid(t *testing.T) {
+// testAGuestWinsAndIsPaid is the whole game with one packet: nothing is shown as won before the server has said so.
+func (b *browser) testAGuestWinsAndIsPaid(t *testing.T) {
 	f := newFake(t)
 	decide := make(chan struct{})
 	f.judge = func(string) object { <-decide; return f.won(17, 88) }
-	p := openTab(t, f, "/", 390, 844)
+	p := b.open(t, f, "/", 390, 844)
 	p.mode("waiting")
 	p.shows("balance", "0.00")
 	p.shows("user", "You are guest-7f3a")
 	p.shoot("waiting")
 
-	start := f.setRain("r1", 3500*time.Millisecond, 2*time.Second)
+	start := f.setRain(3500*time.Millisecond, 2*time.Second)
 	p.mode("countdown")
 	left, err := strconv.Atoi(p.text("big"))
 	if want := math.Ceil(float64(start-f.now()) / 1000); err != nil || math.Abs(float64(left)-want) > 1 {
 		t.Errorf("the countdown shows %d (%v) at %v s: is it by another clock?", left, err, want)
 	}
 	p.shoot("countdown")
-	f.wave("r1", 0, start, [3]int{500, 0, 4000}, [3]int{100, 1, 4000})
+	f.wave(0, start, [3]int{500, 0, 4000}, [3]int{100, 1, 4000})
 	p.mode("falling")
 	p.until(start + 1500)
 	p.shoot("falling")
-	p.hitDrop(0, 0, start, 500, 0, 4000)
+	p.hitDrop(0, start, 500, 4000)
 	testenv.Eventually(t, patience, "the tap is on its way", func() bool { return len(f.tapped()) == 1 })
 	if got := f.tapped()[0]; got != "0.0" {
 		t.Errorf("tapped %s", got)
@@ -97,18 +97,17 @@ func TestAGuestWinsAndIsPaid(t *testing.T) {
 	p.shows("user", "玩家 guest-7f3a")
 }
 
-// TestALostTapIsSentAgain: the line breaks between a tap and its result. The tap is sent again on the next connection, and
+// testALostTapIsSentAgain: the line breaks between a tap and its result. The tap is sent again on the next connection, and
 // counts once.
-func TestALostTapIsSentAgain(t *testing.T) {
+func (b *browser) testALostTapIsSentAgain(t *testing.T) {
 	f := newFake(t)
 	f.judge = func(string) object { return nil }
-	p := openTab(t, f, "/?campaign=c1", 390, 844)
+	p := b.open(t, f, "/?campaign=c1", 390, 844)
 	p.mode("waiting")
-	start := f.setRain("r1", 0, 20*time.Second)
+	start := f.setRain(-4*time.Second, 20*time.Second)
+	f.wave(0, start, [3]int{300, 0, 12000})
 	p.mode("falling")
-	f.wave("r1", 0, start, [3]int{300, 0, 12000})
-	p.until(start + 1500)
-	p.hitDrop(0, 0, start, 300, 0, 12000)
+	p.hitDrop(0, start, 300, 12000)
 	testenv.Eventually(t, patience, "the first tap", func() bool { return len(f.tapped()) == 1 })
 
 	f.setJudge(func(string) object { return f.won(1, 66) })
@@ -127,32 +126,34 @@ func TestALostTapIsSentAgain(t *testing.T) {
 	}
 }
 
-func TestUnavailableMayBeTappedAgain(t *testing.T) {
+func (b *browser) testUnavailableMayBeTappedAgain(t *testing.T) {
 	f := newFake(t)
 	f.judge = func(string) object { return object{"outcome": "unavailable"} }
-	p := openTab(t, f, "/?campaign=c1", 390, 844)
+	p := b.open(t, f, "/?campaign=c1", 390, 844)
 	p.mode("waiting")
-	start := f.setRain("r1", 0, 20*time.Second)
+	start := f.setRain(-4*time.Second, 30*time.Second)
+	f.wave(0, start, [3]int{700, 0, 15000})
+	f.wave(1, start+250, [3]int{100, 0, 15000})
 	p.mode("falling")
-	f.wave("r1", 0, start, [3]int{700, 0, 15000})
-	p.until(start + 1500)
-	p.hitDrop(0, 0, start, 700, 0, 15000)
+	first := func() { p.hitDrop(0, start, 700, 15000) }
+	first()
 	p.shows("announce", "Busy")
 	f.setJudge(func(string) object { return object{"outcome": "empty"} })
-	p.hitDrop(0, 0, start, 700, 0, 15000)
+	first()
 	p.shows("announce", "Empty")
-	p.hitDrop(0, 0, start, 700, 0, 15000)
-	p.hitDrop(0, 0, start, 700, 0, 15000)
-	p.do(chromedp.Sleep(0))
-	if got := len(f.tapped()); got != 2 {
-		t.Errorf("%d taps: what is decided is not tapped again", got)
+	// What is decided is not tapped again: the next tap that arrives is the other drop's.
+	first()
+	p.hitDrop(1, start+250, 100, 15000)
+	testenv.Eventually(t, patience, "a third tap", func() bool { return len(f.tapped()) == 3 })
+	if got := f.tapped(); got[2] != "1.0" {
+		t.Errorf("taps: %v", got)
 	}
 }
 
-// TestCloseCodes: a cut line is taken up again, a final code is not.
-func TestCloseCodes(t *testing.T) {
+// testCloseCodes: a cut line is taken up again, a final code is not.
+func (b *browser) testCloseCodes(t *testing.T) {
 	f := newFake(t)
-	p := openTab(t, f, "/?campaign=c1", 390, 844)
+	p := b.open(t, f, "/?campaign=c1", 390, 844)
 	p.mode("waiting")
 	f.cut()
 	testenv.Eventually(t, patience, "a second hello", func() bool { return f.greeted() == 2 })
@@ -166,15 +167,15 @@ func TestCloseCodes(t *testing.T) {
 		t.Errorf("%d hellos: it came back by itself", got)
 	}
 	p.click("#retry")
-	p.mode("waiting")
+	testenv.Eventually(t, patience, "a hello after the button", func() bool { return f.greeted() == 4 })
 	f.hangUp(4502)
 	p.shows("stage-title", "There is no such event")
 }
 
-func TestWithoutGuestsATokenIsAskedFor(t *testing.T) {
+func (b *browser) testWithoutGuests(t *testing.T) {
 	f := newFake(t)
 	f.answer["POST /guests"] = reply(403, object{"status": 403, "code": "guests_off", "title": "Forbidden"})
-	p := openTab(t, f, "/", 390, 844)
+	p := b.open(t, f, "/", 390, 844)
 	p.shows("stage-title", "Please sign in")
 	p.do(chromedp.SendKeys(chromedp.CSS("#signin-token"), "t2"))
 	p.shoot("signin")
@@ -182,9 +183,9 @@ func TestWithoutGuestsATokenIsAskedFor(t *testing.T) {
 	p.mode("waiting")
 }
 
-func TestATokenInTheAddressIsTakenAway(t *testing.T) {
+func (b *browser) testTokenInTheAddress(t *testing.T) {
 	f := newFake(t)
-	p := openTab(t, f, "/?campaign=c1&token=secret", 390, 844)
+	p := b.open(t, f, "/?campaign=c1&token=secret", 390, 844)
 	p.mode("waiting")
 	if got := eval[string](p, `location.href`); got != f.URL+"/?campaign=c1" {
 		t.Errorf("the address is %s", got)

@@ -3,6 +3,8 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -52,7 +54,7 @@ func crashAt(t *testing.T, fault string) {
 	// One tap after the other, so that there are several batches; the node dies among them or right after.
 	for round := 0; !gone(doomed); round++ {
 		for _, p := range before {
-			tapNext(p, round)
+			tapNext(p)
 		}
 		select {
 		case <-doomed.exited:
@@ -95,14 +97,24 @@ func gone(p *process) bool {
 	}
 }
 
-// tapNext taps the first drop of a wave that is in the air, another wave each round.
-func tapNext(p *player, round int) {
+// tapNext taps the first drop of the earliest wave in the air that the player has not tapped yet, if there is one.
+func tapNext(p *player) {
 	p.mu.Lock()
 	now := time.Now().UnixMilli() + p.offset
-	w, known := p.waves[int64(round)]
+	tapped := map[string]bool{}
+	for _, drop := range p.tapped {
+		tapped[drop] = true
+	}
+	next := ""
+	for _, n := range slices.Sorted(maps.Keys(p.waves)) {
+		if drop := fmt.Sprintf("%d.0", n); !tapped[drop] && now >= p.waves[n].At {
+			next = drop
+			break
+		}
+	}
 	p.mu.Unlock()
-	if known && now >= w.At {
-		p.tap(fmt.Sprintf("%d.0", w.N))
+	if next != "" {
+		p.tap(next)
 	}
 }
 

@@ -78,13 +78,13 @@ export class Hud {
     el.hidden = !round;
     document.body.classList.toggle("has-card", Boolean(round));
     if (!round) return;
-    const { t } = { t: (k, v) => this.#i18n.t(k, v) };
+    const t = (key, values) => this.#i18n.t(key, values);
     el.classList.toggle("won", round.wins > 0);
     this.#text($("card-title"), t(round.wins ? "card_won" : "card_none"));
     this.#text($("card-amount"), round.wins ? `¥${yuan(round.amount)}` : "");
     const sub = round.wins === 1 ? "card_won_sub_one" : round.wins ? "card_won_sub" : "card_none_sub";
     this.#text($("card-sub"), t(sub, { n: round.wins }));
-    this.#text($("card-taps"), t("card_taps", { n: round.taps }));
+    this.#text($("card-taps"), t(round.taps === 1 ? "card_tap" : "card_taps", { n: round.taps }));
   }
 
   signin(show) {

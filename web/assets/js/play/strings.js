@@ -34,6 +34,7 @@ export const strings = {
   card_won_sub_one: { zh: "本轮抢到 1 个红包", en: "You caught 1 packet" },
   card_none: { zh: "差一点点", en: "So close" },
   card_none_sub: { zh: "这一轮没有抢到，下次再来", en: "Nothing this time. Try the next rain" },
+  card_tap: { zh: "共点击 1 次", en: "1 tap" },
   card_taps: { zh: "共点击 {n} 次", en: "{n} taps" },
   card_ok: { zh: "收下", en: "OK" },
 

@@ -1,0 +1,113 @@
+package grab
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"redrain/rain"
+)
+
+func TestWinsRecord(t *testing.T) {
+	got, err := parseWins("张三", ";7.3=12=88;9.1=0=1000000000000000")
+	want := []rain.Win{
+		{User: "张三", Packet: 12, Amount: 88, Drop: "7.3"},
+		{User: "张三", Packet: 0, Amount: 1_000_000_000_000_000, Drop: "9.1"},
+	}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v (%v), want %v", got, err, want)
+	}
+	for _, bad := range []string{
+		";", "7.3=12=88", ";7.3=12", ";7.3=12=88;", ";7.3=12=88=1", ";07.3=12=88", ";7.3=-1=88", ";7.3=12=0", ";7.3=012=88",
+		";7.3=10000000=1", ";7.3=1=1000000000000001", ";7.3=1=1e+15",
+	} {
+		if got, err := parseWins("u", bad); !errors.Is(err, errRecord) {
+			t.Errorf("%q: %v, %v", bad, got, err)
+		}
+	}
+}
+
+func TestOutboxEntry(t *testing.T) {
+	ref := rain.EntryRef{Campaign: "c1", Shard: 2, ID: "1763712000000-0"}
+	got, err := parseEntry(ref, map[string]string{"wins": "12 88 7.3 a b  c\n0 1 9.1 张三"})
+	want := rain.Entry{Ref: ref, Wins: []rain.Win{
+		{User: "a b  c", Packet: 12, Amount: 88, Drop: "7.3"}, {User: "张三", Packet: 0, Amount: 1, Drop: "9.1"},
+	}}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v (%v), want %v", got, err, want)
+	}
+	got, err = parseEntry(ref, map[string]string{"reclaim": "12 88"})
+	want = rain.Entry{Ref: ref, Reclaim: &rain.Reclaim{Packets: 12, Amount: 88}}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v (%v), want %v", got, err, want)
+	}
+	for _, bad := range []map[string]string{
+		nil, {}, {"x": "y"}, {"wins": ""}, {"wins": "12 88 7.3"}, {"wins": "12 88 7.3 "}, {"wins": "12 88 7.3 u\n"}, {"wins": "12 88 7 u"},
+		{"wins": "12 +88 7.3 u"}, {"wins": "12 88 7.3 u\x00"}, {"wins": "12 88 7.3 u", "reclaim": "1 1"},
+		{"reclaim": ""}, {"reclaim": "12"}, {"reclaim": "0 0"}, {"reclaim": "12 88 1"}, {"reclaim": "1 -1"},
+	} {
+		if got, err := parseEntry(ref, bad); !errors.Is(err, errRecord) {
+			t.Errorf("%q: %v, %v", bad, got, err)
+		}
+	}
+	if _, err := parseEntry(rain.EntryRef{Campaign: "c1", ID: "x"}, map[string]string{"reclaim": "1 1"}); err == nil {
+		t.Error("an entry without a position was taken")
+	}
+}
+
+// What is read is what the script would write for it, so nothing is read in two ways.
+func FuzzParseWins(f *testing.F) {
+	for _, s := range []string{"", ";7.3=12=88", ";7.3=12=88;9.1=40=5", ";", ";7.3==", "7.3=1=1", ";7.3=9999999=1000000000000000"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, record string) {
+		wins, err := parseWins("u", record)
+		if err != nil {
+			return
+		}
+		var b strings.Builder
+		for _, w := range wins {
+			checkWin(t, w)
+			b.WriteString(";" + w.Drop + "=" + itoa(int64(w.Packet)) + "=" + itoa(int64(w.Amount)))
+		}
+		if b.String() != record {
+			t.Errorf("%q was read as %v", record, wins)
+		}
+	})
+}
+
+func FuzzParseEntry(f *testing.F) {
+	for _, s := range []string{"12 88 7.3 u", "12 88 7.3 a b\n0 1 9.1 张三", "", "\n", "1 1 1.1 \n", "1 2"} {
+		f.Add("wins", s)
+		f.Add("reclaim", s)
+	}
+	f.Fuzz(func(t *testing.T, field, text string) {
+		entry, err := parseEntry(rain.EntryRef{Campaign: "c", ID: "1-0"}, map[string]string{field: text})
+		if err != nil {
+			return
+		}
+		var lines []string
+		for _, w := range entry.Wins {
+			checkWin(t, w)
+			lines = append(lines, itoa(int64(w.Packet))+" "+itoa(int64(w.Amount))+" "+w.Drop+" "+w.User)
+		}
+		if r := entry.Reclaim; r != nil {
+			if r.Packets < 1 || r.Amount < 1 {
+				t.Errorf("%q was read as %+v", text, r)
+			}
+			lines = append(lines, itoa(int64(r.Packets))+" "+itoa(int64(r.Amount)))
+		}
+		if strings.Join(lines, "\n") != text || (entry.Reclaim != nil) != (field == "reclaim") {
+			t.Errorf("%q was read as %+v", text, entry)
+		}
+	})
+}
+
+func checkWin(t *testing.T, w rain.Win) {
+	t.Helper()
+	_, ok := rain.ParseDrop(w.Drop)
+	if !ok || w.Packet < 0 || w.Amount < 1 || w.Amount > rain.MaxBudget || rain.CheckUser(w.User) != nil {
+		t.Errorf("read a win that cannot be: %+v", w)
+	}
+}

@@ -1,0 +1,314 @@
+package payout
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"redrain/rain"
+)
+
+func fullCampaign(id string) *rain.Campaign {
+	most := rain.Money(60)
+	return &rain.Campaign{
+		ID: id,
+		Spec: rain.Spec{
+			Name: "新年 Gala 🧧", Sponsor: "acme", Budget: 100, Packets: 3, Split: rain.List, Min: 10, Max: &most,
+			Amounts: []rain.Money{50, 30, 20}, WinsPerUser: 2, TapsPerUser: 7, Shards: 2, ExpiresInMS: 1000,
+		},
+		Status: rain.Loading, CreatedAt: 5, ExpiresAt: 1005, Revision: 1, SplitSeed: rain.Seed{9, 8, 7},
+	}
+}
+
+func TestCampaignComesBackAsItWas(t *testing.T) {
+	onEach(t, func(t *testing.T, b *books) {
+		ctx := t.Context()
+		want := fullCampaign("c1")
+		if _, err := b.Deposit(ctx, "acme", "r", 130); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.CreateCampaign(ctx, want.Clone()); err != nil {
+			t.Fatal(err)
+		}
+		b.wantBalance(t, sponsorAccount("acme"), 30)
+		b.wantBalance(t, escrowAccount("c1"), 100)
+		var got *rain.Campaign
+		check := func(what string) {
+			t.Helper()
+			var err error
+			// A second ledger, so that nothing comes from memory.
+			if got, err = NewLedger(b.db, b.clock.Now).Campaign(ctx, "c1"); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got, cmp.Comparer(func(x, y rain.Seed) bool { return x == y })); diff != "" {
+				t.Errorf("%s: %s", what, diff)
+			}
+		}
+		check("as created")
+
+		change := func(c *rain.Campaign) error {
+			c.Stocked()
+			_, err := c.AddRain("r1", rain.DefaultRain(), rain.Seed{1}, 10)
+			return err
+		}
+		if err := change(want); err != nil {
+			t.Fatal(err)
+		}
+		want.Revision = 2
+		if _, err := b.Update(ctx, "c1", change); err != nil {
+			t.Fatal(err)
+		}
+		check("with a rain")
+
+		change = func(c *rain.Campaign) error { _, err := c.StopRain("r1", 4000); c.ExpiresAt++; return err }
+		if err := change(want); err != nil {
+			t.Fatal(err)
+		}
+		want.Revision = 3
+		if _, err := b.Update(ctx, "c1", change); err != nil {
+			t.Fatal(err)
+		}
+		check("with the rain stopped")
+		b.audit(t)
+	})
+}
+
+func TestCreateCampaignRefusals(t *testing.T) {
+	onEach(t, func(t *testing.T, b *books) {
+		ctx := t.Context()
+		if err := b.CreateCampaign(ctx, fullCampaign("c1")); !errors.Is(err, ErrUnknownSponsor) {
+			t.Error(err)
+		}
+		if _, err := b.Deposit(ctx, "acme", "r", 99); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.CreateCampaign(ctx, fullCampaign("c1")); !errors.Is(err, ErrInsufficientFunds) || errors.Is(err, ErrUnknownSponsor) {
+			t.Error(err)
+		}
+		if _, err := b.Campaign(ctx, "c1"); !errors.Is(err, ErrUnknownCampaign) {
+			t.Errorf("the refused campaign is there: %v", err)
+		}
+		b.wantBalance(t, sponsorAccount("acme"), 99)
+		if _, err := b.Deposit(ctx, "acme", "r2", 200); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.CreateCampaign(ctx, fullCampaign("c1")); err != nil {
+			t.Error(err)
+		}
+		if err := b.CreateCampaign(ctx, fullCampaign("c1")); !errors.Is(err, ErrCampaignExists) {
+			t.Error(err)
+		}
+		b.wantBalance(t, sponsorAccount("acme"), 199)
+		for _, id := range []string{"", "a.b", "a b", "a>", "红", strings.Repeat("x", 65)} {
+			if err := b.CreateCampaign(ctx, fullCampaign(id)); err == nil {
+				t.Errorf("the id %q is taken", id)
+			}
+		}
+		b.audit(t)
+	})
+}
+
+// TestOneBudgetForOneOfMany: campaigns created at once cannot spend the same money.
+func TestOneBudgetForOneOfMany(t *testing.T) {
+	onEach(t, func(t *testing.T, b *books) {
+		if _, err := b.Deposit(t.Context(), "acme", "r", 250); err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		errs := make([]error, 8)
+		for i := range errs {
+			wg.Go(func() { errs[i] = b.CreateCampaign(t.Context(), fullCampaign(fmt.Sprintf("c%d", i))) })
+		}
+		wg.Wait()
+		made := 0
+		for _, err := range errs {
+			switch {
+			case err == nil:
+				made++
+			case !errors.Is(err, ErrInsufficientFunds):
+				t.Error(err)
+			}
+		}
+		if made != 2 {
+			t.Errorf("250 were enough for %d campaigns of 100", made)
+		}
+		b.wantBalance(t, sponsorAccount("acme"), 50)
+		b.audit(t)
+	})
+}
+
+func TestUpdate(t *testing.T) {
+	onEach(t, func(t *testing.T, b *books) {
+		ctx := t.Context()
+		made := b.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+		if made.Status != rain.Open || made.Revision != 2 {
+			t.Fatalf("%+v", made)
+		}
+		same, err := b.Update(ctx, "c1", func(c *rain.Campaign) error { c.Stocked(); return nil })
+		if err != nil || same.Revision != 2 {
+			t.Errorf("a change that changes nothing: %+v, %v", same, err)
+		}
+		boom := errors.New("boom")
+		if _, err := b.Update(ctx, "c1", func(c *rain.Campaign) error { c.Status = rain.Paused; return boom }); !errors.Is(err, boom) {
+			t.Error(err)
+		}
+		for what, change := range map[string]func(c *rain.Campaign){
+			"budget":   func(c *rain.Campaign) { c.Budget++ },
+			"revision": func(c *rain.Campaign) { c.Revision++ },
+			"seed":     func(c *rain.Campaign) { c.SplitSeed[0]++ },
+			"id":       func(c *rain.Campaign) { c.ID = "c2" },
+			"shards":   func(c *rain.Campaign) { c.Shards++; c.Status = rain.Paused },
+		} {
+			if _, err := b.Update(ctx, "c1", func(c *rain.Campaign) error { change(c); return nil }); !errors.Is(err, ErrImmutable) {
+				t.Errorf("changing the %s: %v", what, err)
+			}
+		}
+		if _, err := b.Update(ctx, "c1", func(c *rain.Campaign) error { _, err := c.AddRain("r1", rain.DefaultRain(), rain.Seed{}, 0); return err }); err != nil {
+			t.Error(err)
+		}
+		if _, err := b.Update(ctx, "c1", func(c *rain.Campaign) error { c.Rains = nil; return nil }); !errors.Is(err, ErrImmutable) {
+			t.Errorf("a rain can vanish: %v", err)
+		}
+		if _, err := b.Update(ctx, "c9", func(*rain.Campaign) error { return nil }); !errors.Is(err, ErrUnknownCampaign) {
+			t.Error(err)
+		}
+		if c, err := b.Campaign(ctx, "c1"); err != nil || c.Revision != 3 || c.Status != rain.Open || len(c.Rains) != 1 {
+			t.Errorf("%+v, %v", c, err)
+		}
+	})
+}
+
+func TestConcurrentUpdatesDoNotOverwriteEachOther(t *testing.T) {
+	onEach(t, func(t *testing.T, b *books) {
+		before := b.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+		const workers, rounds = 8, 10
+		var wg sync.WaitGroup
+		revisions := make([][]int64, workers)
+		for w := range workers {
+			wg.Go(func() {
+				for range rounds {
+					c, err := b.Update(t.Context(), "c1", func(c *rain.Campaign) error { c.ExpiresAt++; return nil })
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					revisions[w] = append(revisions[w], c.Revision)
+				}
+			})
+		}
+		wg.Wait()
+		after, err := b.Campaign(t.Context(), "c1")
+		if err != nil || after.ExpiresAt != before.ExpiresAt+workers*rounds || after.Revision != before.Revision+workers*rounds {
+			t.Errorf("%+v, %v", after, err)
+		}
+		all := slices.Concat(revisions...)
+		slices.Sort(all)
+		if len(slices.Compact(all)) != workers*rounds {
+			t.Error("two updates have the same revision")
+		}
+	})
+}
+
+func TestLists(t *testing.T) {
+	onEach(t, func(t *testing.T, b *books) {
+		ctx := t.Context()
+		for _, id := range []string{"a", "b", "c", "d", "e"} {
+			b.campaign(t, id, rain.Spec{Budget: 2, Packets: 2, Split: rain.List, Amounts: []rain.Money{1, 1}})
+		}
+		// Two that were created in the same millisecond.
+		if err := b.exec(ctx, "", "UPDATE campaign SET created_at = 77 WHERE id IN ('b', 'd')"); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		pages, cursor := 0, ""
+		for {
+			list, next, err := b.Campaigns(ctx, cursor, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pages++
+			got = append(got, idsOf(list)...)
+			if next == "" {
+				break
+			}
+			cursor = next
+		}
+		if want := []string{"e", "c", "a", "d", "b"}; !slices.Equal(got, want) || pages != 3 {
+			t.Errorf("%v in %d pages, want %v", got, pages, want)
+		}
+		if list, next, err := b.Campaigns(ctx, "", 5); len(list) != 5 || next != "" || err != nil {
+			t.Error(len(list), next, err)
+		}
+		for _, cursor := range []string{"x", "-", "5", "5-", "x-a"} {
+			if _, _, err := b.Campaigns(ctx, cursor, 2); !errors.Is(err, ErrBadCursor) {
+				t.Errorf("cursor %q: %v", cursor, err)
+			}
+		}
+		if _, err := b.Update(ctx, "c", func(c *rain.Campaign) error { c.Drained = true; return c.Close(1) }); err != nil {
+			t.Fatal(err)
+		}
+		live, err := b.Live(ctx)
+		if err != nil || !slices.Equal(idsOf(live), []string{"a", "b", "d", "e"}) {
+			t.Error(idsOf(live), err)
+		}
+		for _, c := range live {
+			if !slices.Equal(c.Amounts, []rain.Money{1, 1}) {
+				t.Errorf("%s has the amounts %v", c.ID, c.Amounts)
+			}
+		}
+		if len(b.amounts) != 4 {
+			t.Errorf("amounts of %d campaigns are kept", len(b.amounts))
+		}
+		revisions, err := b.Revisions(ctx, []string{"a", "c", "zz"})
+		if err != nil || len(revisions) != 2 || revisions["a"] != 2 || revisions["c"] != 3 {
+			t.Error(revisions, err)
+		}
+	})
+}
+
+func idsOf(list []*rain.Campaign) []string {
+	ids := make([]string, len(list))
+	for i, c := range list {
+		ids[i] = c.ID
+	}
+	return ids
+}
+
+func TestAbandon(t *testing.T) {
+	onEach(t, func(t *testing.T, b *books) {
+		ctx := t.Context()
+		if _, err := b.Deposit(ctx, "acme", "r", 100); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.CreateCampaign(ctx, fullCampaign("c1")); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			c, err := b.Abandon(ctx, "c1")
+			if err != nil || c.Status != rain.Closed || !c.Drained || c.Revision != 2 {
+				t.Fatalf("%+v, %v", c, err)
+			}
+			b.wantBalance(t, sponsorAccount("acme"), 100)
+			b.wantBalance(t, escrowAccount("c1"), 0)
+		}
+		// What had been stocked is closed in Redis too; the money is back already.
+		posted := b.post(t, rain.Entry{Ref: rain.EntryRef{Campaign: "c1", ID: "1-0"}, Reclaim: &rain.Reclaim{Packets: 1, Amount: 50}})
+		if len(posted.Dead) > 0 {
+			t.Errorf("%+v", posted.Dead)
+		}
+		b.wantBalance(t, sponsorAccount("acme"), 100)
+		b.campaign(t, "c2", rain.Spec{Budget: 5, Packets: 5})
+		if _, err := b.Abandon(ctx, "c2"); !errors.Is(err, ErrCampaignStocked) {
+			t.Error(err)
+		}
+		if _, err := b.Abandon(ctx, "c9"); !errors.Is(err, ErrUnknownCampaign) {
+			t.Error(err)
+		}
+		b.audit(t)
+	})
+}

@@ -1,0 +1,300 @@
+package payout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"redrain/internal/sqldb"
+	"redrain/rain"
+)
+
+func TestPost(t *testing.T) {
+	onEach(t, func(t *testing.T, b *books) {
+		b.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+		b.campaign(t, "c2", rain.Spec{Budget: 50, Packets: 10, Sponsor: "other"})
+		posted := b.post(t,
+			entry("c1", 1, win("u1", 0, 10), win("u2", 1, 20), win("u1", 2, 5)),
+			entry("c2", 1, win("u1", 0, 7)),
+			entry("c1", 2, win("u3", 9, 1)),
+		)
+		if posted.New != 5 || len(posted.Settled) != 5 || len(posted.Dead) != 0 {
+			t.Fatalf("%+v", posted)
+		}
+		first := Settlement{
+			Campaign: "c1", Entry: rain.EntryRef{Campaign: "c1", ID: "1-0"}, Claim: "c1-0", User: "u1", Packet: 0, Amount: 10,
+			Balance: 22, WonAt: 1, New: true,
+		}
+		if posted.Settled[0] != first {
+			t.Errorf("got  %+v\nwant %+v", posted.Settled[0], first)
+		}
+		b.wantBalance(t, escrowAccount("c1"), 64)
+		b.wantBalance(t, escrowAccount("c2"), 43)
+		b.wantBalance(t, userAccount("u1"), 22)
+		b.wantBalance(t, userAccount("u2"), 20)
+		packets, amount, err := b.Paid(t.Context(), "c1")
+		if packets != 4 || amount != 36 || err != nil {
+			t.Error(packets, amount, err)
+		}
+		if packets, amount, err := b.Paid(t.Context(), "nix"); packets != 0 || amount != 0 || err != nil {
+			t.Error(packets, amount, err)
+		}
+		// An entry is one transaction: the escrow's line and one for each player.
+		if n := b.count(t, "SELECT COUNT(*) FROM entry e JOIN txn t ON t.id = e.txn_id WHERE t.idem_key = 'pay:c1.0.1-0:0'"); n != 3 {
+			t.Errorf("the first entry has %d lines", n)
+		}
+		b.audit(t)
+	})
+}
+
+func TestPostingAgainPaysOnce(t *testing.T) {
+	onEach(t, func(t *testing.T, b *books) {
+		b.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+		one, two := entry("c1", 1, win("u1", 0, 10), win("u2", 1, 20)), entry("c1", 2, win("u1", 2, 30))
+		for i, try := range []struct {
+			entries []rain.Entry
+			fresh   int
+		}{
+			{[]rain.Entry{one, one}, 2},           // twice in one batch
+			{[]rain.Entry{one}, 0},                // again
+			{[]rain.Entry{two, one}, 1},           // half of it new
+			{[]rain.Entry{one, two, one, two}, 0}, // all of it old
+			{nil, 0},
+			{[]rain.Entry{entry("c1", 3, win("u2", 1, 20), win("u3", 3, 1))}, 1}, // a claim that comes in another entry too
+			{[]rain.Entry{entry("c1", 1, win("u1", 0, 10), win("u2", 1, 20), win("u4", 4, 2))}, 1}, // an entry that has grown
+		} {
+			posted := b.post(t, try.entries...)
+			wins := 0
+			for _, e := range try.entries {
+				wins += len(e.Wins)
+			}
+			if posted.New != try.fresh || len(posted.Settled) != wins || len(posted.Dead) != 0 {
+				t.Errorf("try %d: %d new, %d settled of %d, dead %v", i, posted.New, len(posted.Settled), wins, posted.Dead)
+			}
+			for _, s := range posted.Settled {
+				if balance, _ := b.UserBalance(t.Context(), s.User); s.Balance != balance {
+					t.Errorf("try %d tells %s a balance of %d, and it is %d", i, s.User, s.Balance, balance)
+				}
+			}
+			b.audit(t)
+		}
+		b.wantBalance(t, userAccount("u1"), 40)
+		b.wantBalance(t, userAccount("u2"), 20)
+		b.wantBalance(t, escrowAccount("c1"), 37)
+	})
+}
+
+// TestContradictionsDoNotBlockTheRest puts every kind of nonsense between two good wins.
+func TestContradictionsDoNotBlockTheRest(t *testing.T) {
+	onEach(t, func(t *testing.T, b *books) {
+		b.campaign(t, "c1", rain.Spec{Budget: 1000, Packets: 10, Shards: 2})
+		b.post(t, entry("c1", 1, win("u0", 0, 10)))
+		bad := map[string]rain.Entry{
+			"another player":    entry("c1", 2, win("thief", 0, 10)),
+			"another amount":    entry("c1", 3, win("u0", 0, 11)),
+			"unknown campaign":  entry("nix", 4, win("u", 1, 1)),
+			"odd campaign":      entry(strings.Repeat("c1 ", 40), 5, win("u", 1, 1)),
+			"no such packet":    entry("c1", 6, win("u", 10, 1)),
+			"negative packet":   entry("c1", 7, win("u", -1, 1)),
+			"huge packet":       entry("c1", 8, win("u", 1<<40, 1)),
+			"no amount":         entry("c1", 9, win("u", 1, 0)),
+			"negative amount":   entry("c1", 10, win("u", 1, -5)),
+			"huge amount":       entry("c1", 11, win("u", 1, 1<<60)),
+			"no user":           entry("c1", 12, win("", 1, 1)),
+			"long user":         entry("c1", 13, win(strings.Repeat("u", 200), 1, 1)),
+			"control character": entry("c1", 14, win("u\x00", 1, 1)),
+			"odd drop":          entry("c1", 15, rain.Win{User: "u", Packet: 1, Amount: 1, Drop: strings.Repeat("x", 99)}),
+			"no such shard":     {Ref: rain.EntryRef{Campaign: "c1", Shard: 2, ID: "1-0"}, Wins: []rain.Win{win("u", 1, 1)}},
+			"negative shard":    {Ref: rain.EntryRef{Campaign: "c1", Shard: -1, ID: "1-0"}, Wins: []rain.Win{win("u", 1, 1)}},
+			"odd id":            {Ref: rain.EntryRef{Campaign: "c1", ID: "yesterday"}, Wins: []rain.Win{win("u", 1, 1)}},
+			"negative reclaim":  {Ref: rain.EntryRef{Campaign: "c1", ID: "16-0"}, Reclaim: &rain.Reclaim{Packets: 1, Amount: -1}},
+			"huge reclaim":      {Ref: rain.EntryRef{Campaign: "c1", ID: "17-0"}, Reclaim: &rain.Reclaim{Packets: 11, Amount: 1}},
+		}
+		entries := []rain.Entry{entry("c1", 100, win("good1", 8, 1))}
+		for _, e := range bad {
+			entries = append(entries, e)
+		}
+		entries = append(entries, entry("c1", 101, win("good2", 9, 2)))
+		for try := range 2 {
+			posted := b.post(t, entries...)
+			if len(posted.Settled) != 2 {
+				t.Errorf("try %d: settled %+v", try, posted.Settled)
+			}
+			if want := len(bad) * (1 - try); len(posted.Dead) != want {
+				t.Errorf("try %d: %d new dead letters, want %d", try, len(posted.Dead), want)
+			}
+		}
+		list, _, err := b.DeadLetters(t.Context(), "", 100)
+		if err != nil || len(list) != len(bad) {
+			t.Fatalf("%d dead letters of %d, %v", len(list), len(bad), err)
+		}
+		for _, d := range list {
+			if d.Reason == "" || d.Claim == "" || d.CreatedAt == 0 {
+				t.Errorf("%+v", d)
+			}
+			if _, err := b.Retry(t.Context(), d.Claim); !errors.Is(err, ErrStillDead) {
+				t.Errorf("retry of %s: %v", d.Claim, err)
+			}
+		}
+		b.wantBalance(t, escrowAccount("c1"), 987)
+		b.audit(t)
+	})
+}
+
+// TestTheEscrowIsTheLimit: what the campaign never had is not paid, and what it has is.
+func TestTheEscrowIsTheLimit(t *testing.T) {
+	onEach(t, func(t *testing.T, b *books) {
+		b.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+		b.campaign(t, "c2", rain.Spec{Budget: 100, Packets: 10})
+		posted := b.post(t,
+			entry("c1", 1, win("u1", 0, 60), win("u2", 1, 60), win("u3", 2, 30)),
+			entry("c2", 1, win("u1", 0, 100)),
+			rain.Entry{Ref: rain.EntryRef{Campaign: "c1", ID: "2-0"}, Reclaim: &rain.Reclaim{Packets: 1, Amount: 11}},
+			entry("c1", 3, win("u4", 3, 10)),
+		)
+		if posted.New != 4 || len(posted.Dead) != 2 || posted.Dead[0].Claim != "c1-1" || posted.Dead[1].Kind != "reclaim" {
+			t.Errorf("%+v", posted)
+		}
+		b.wantBalance(t, escrowAccount("c1"), 0)
+		b.wantBalance(t, userAccount("u2"), 0)
+		b.wantBalance(t, userAccount("u3"), 30)
+		b.audit(t)
+
+		// When the escrow has it, an operator can pay what was promised.
+		if _, err := b.Retry(t.Context(), "c1-1"); !errors.Is(err, ErrStillDead) {
+			t.Error(err)
+		}
+		topUp := []txn{move(kindFund, "test", world, escrowAccount("c1"), 60)}
+		if err := b.inTx(t, topUp); err != nil {
+			t.Fatal(err)
+		}
+		settled, err := b.Retry(t.Context(), "c1-1")
+		if err != nil || len(settled) != 1 || settled[0].User != "u2" || settled[0].Balance != 60 || !settled[0].New {
+			t.Errorf("%+v, %v", settled, err)
+		}
+		if _, err := b.Retry(t.Context(), "c1-1"); !errors.Is(err, ErrUnknownClaim) {
+			t.Error(err)
+		}
+		if _, err := b.Retry(t.Context(), "c1-7"); !errors.Is(err, ErrUnknownClaim) {
+			t.Error(err)
+		}
+		// The copy that comes after the retry neither pays again nor is a dead letter again.
+		if posted := b.post(t, entry("c1", 1, win("u2", 1, 60))); posted.New != 0 || len(posted.Dead) != 0 {
+			t.Errorf("%+v", posted)
+		}
+		b.wantBalance(t, userAccount("u2"), 60)
+		b.audit(t)
+	})
+}
+
+func TestReclaim(t *testing.T) {
+	onEach(t, func(t *testing.T, b *books) {
+		b.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 2})
+		reclaim := func(shard, n, packets int, amount rain.Money) rain.Entry {
+			return rain.Entry{
+				Ref:     rain.EntryRef{Campaign: "c1", Shard: shard, ID: fmt.Sprintf("%d-0", n)},
+				Reclaim: &rain.Reclaim{Packets: packets, Amount: amount},
+			}
+		}
+		b.post(t, entry("c1", 1, win("u1", 0, 10)))
+		for range 3 {
+			b.post(t, reclaim(0, 2, 4, 40), reclaim(1, 2, 5, 50))
+			b.wantBalance(t, sponsorAccount("acme"), 90)
+			b.wantBalance(t, escrowAccount("c1"), 0)
+		}
+		// Redis came back from an old copy and closed the shard again: the same is nothing new, another amount is a contradiction.
+		if posted := b.post(t, reclaim(0, 3, 4, 40), reclaim(0, 4, 0, 0)); len(posted.Dead) != 0 {
+			t.Errorf("%+v", posted)
+		}
+		if posted := b.post(t, reclaim(0, 5, 3, 30)); len(posted.Dead) != 1 || posted.Dead[0].Amount != 30 {
+			t.Errorf("%+v", posted)
+		}
+		b.wantBalance(t, sponsorAccount("acme"), 90)
+		b.audit(t)
+	})
+}
+
+// inTx books transactions as they are.
+func (b *books) inTx(t *testing.T, txns []txn) error {
+	t.Helper()
+	return b.db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
+		_, err := b.book(ctx, tx, txns)
+		return err
+	})
+}
+
+func TestBookRefusesWhatDoesNotBalance(t *testing.T) {
+	onEach(t, func(t *testing.T, b *books) {
+		for what, bad := range map[string]txn{
+			"money from nowhere":  {kind: "x", key: "x", lines: []line{{userAccount("u"), 5}, {userAccount("v"), 5}}},
+			"one cent lost":       {kind: "x", key: "x", lines: []line{{world, -5}, {userAccount("u"), 4}}},
+			"one line":            {kind: "x", key: "x", lines: []line{{userAccount("u"), 0}}},
+			"no key":              {kind: "x", lines: []line{{world, -5}, {userAccount("u"), 5}}},
+			"sum that overflows":  {kind: "x", key: "x", lines: []line{{world, 1 << 62}, {world, 1 << 62}, {userAccount("u"), -1 << 63}}},
+			"more than there is":  move("x", "x", userAccount("u"), userAccount("v"), 1),
+			"a negative movement": move("x", "x", userAccount("u"), userAccount("v"), -1),
+		} {
+			if err := b.inTx(t, []txn{move("x", "good", world, userAccount("w"), 1), bad}); err == nil {
+				t.Errorf("%s is booked", what)
+			}
+		}
+		if n := b.count(t, "SELECT COUNT(*) FROM txn"); n != 0 {
+			t.Errorf("%d transactions are there", n)
+		}
+		b.audit(t)
+	})
+}
+
+// TestManyWorkersPostTheSame is redelivery at its worst: eight workers, the same entries in other batches and in another order.
+func TestManyWorkersPostTheSame(t *testing.T) {
+	onEach(t, func(t *testing.T, b *books) {
+		const campaigns, entries, wins, users = 3, 40, 5, 25
+		var all []rain.Entry
+		paid := map[string]rain.Money{}
+		for c := range campaigns {
+			id := fmt.Sprintf("c%d", c)
+			b.campaign(t, id, rain.Spec{Budget: 100_000, Packets: 1000})
+			for e := range entries {
+				var list []rain.Win
+				for w := range wins {
+					user := fmt.Sprintf("u%d", (e*7+w*3+c)%users)
+					amount := rain.Money(1 + e + w)
+					list = append(list, win(user, e*wins+w, amount))
+					paid[user] += amount
+				}
+				all = append(all, entry(id, e+1, list...))
+			}
+		}
+		var wg sync.WaitGroup
+		for w := range 8 {
+			wg.Go(func() {
+				r := rand.New(rand.NewPCG(uint64(w), 1))
+				mine := slices.Clone(all)
+				r.Shuffle(len(mine), func(i, j int) { mine[i], mine[j] = mine[j], mine[i] })
+				for batch := range slices.Chunk(mine, 1+r.IntN(20)) {
+					posted, err := b.Post(t.Context(), batch)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if len(posted.Settled) != len(batch)*wins || len(posted.Dead) > 0 {
+						t.Errorf("%d of %d settled, %d dead", len(posted.Settled), len(batch)*wins, len(posted.Dead))
+					}
+				}
+			})
+		}
+		wg.Wait()
+		for user, want := range paid {
+			b.wantBalance(t, userAccount(user), want)
+		}
+		if n := b.count(t, "SELECT COUNT(*) FROM payout"); n != campaigns*entries*wins {
+			t.Errorf("%d payouts", n)
+		}
+		b.audit(t)
+	})
+}
