@@ -3,6 +3,7 @@ package grab
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"redrain/internal/faults"
@@ -36,20 +37,22 @@ func (b *batcher) decide(taps []*tap) error {
 		return err
 	}
 	faults.Point("grab.after_script")
-	won, soldOut := false, false
-	for i, t := range taps {
-		outcome := b.results[i].Outcome
-		won = won || outcome == Won
-		soldOut = soldOut || outcome == SoldOut
-		t.settle(b.results[i])
+	won := b.has(Won)
+	if b.has(SoldOut) || (won && stock == 0) {
+		b.gate.noteSoldOut(b.shard) // before anybody who is told can tap again
 	}
 	if won {
 		b.gate.grabber.o.OnWin(b.gate.campaign, b.shard)
 	}
-	if soldOut || (won && stock == 0) {
-		b.gate.noteSoldOut(b.shard)
+	for i, t := range taps {
+		t.settle(b.results[i])
 	}
 	return nil
+}
+
+// has tells whether any tap of the batch has that outcome.
+func (b *batcher) has(o Outcome) bool {
+	return slices.ContainsFunc(b.results, func(r Result) bool { return r.Outcome == o })
 }
 
 // call runs the script over the taps and leaves their results in b.results. stock is the number of packets left.

@@ -8,17 +8,18 @@ import (
 )
 
 func TestConnectUnderstandsAddresses(t *testing.T) {
-	for addrs, want := range map[string]string{
-		"localhost:6379":                          "localhost:6379",
-		"[::1]:6379":                              "[::1]:6379",
-		"a:1,b:2":                                 "cluster a:1 b:2",
-		" a:1 , b:2 ":                             "cluster a:1 b:2",
-		"redis://:secret@h:7/3":                   "h:7",
-		"rediss://user:secret@h:7":                "h:7 tls",
-		"redis://u:secret@h:7?addr=i:8":           "cluster h:7 i:8",
-		"redis://:addr=secret@h:7":                "h:7",
-		"rediss://u:secret@h:7?addr=i:8&addr=j:9": "cluster h:7 i:8 j:9 tls",
+	for _, c := range [][2]string{
+		{"localhost:6379", "localhost:6379"},
+		{"[::1]:6379", "[::1]:6379"},
+		{"a:1,b:2", "cluster a:1 b:2"},
+		{" a:1 , b:2 ", "cluster a:1 b:2"},
+		{"redis://:secret@h:7/3", "h:7"},
+		{"rediss://user:secret@h:7", "h:7 tls"},
+		{"redis://u:secret@h:7?addr=i:8", "cluster h:7 i:8"},
+		{"redis://:addr=secret@h:7", "h:7"},
+		{"rediss://u:secret@h:7?addr=i:8&addr=j:9", "cluster h:7 i:8 j:9 tls"},
 	} {
+		addrs, want := c[0], c[1]
 		rdb, err := Connect(addrs)
 		if err != nil {
 			t.Errorf("%s: %v", addrs, err)

@@ -2,51 +2,49 @@ package grab
 
 import (
 	"errors"
-	"io"
-	"net"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
 func TestForgottenScriptsAreLoadedAgain(t *testing.T) {
-	onEach(t, func(t *testing.T, rdb redis.UniversalClient) {
-		gm := newGame(t, rdb, setup{shards: 3, packets: 90})
-		flush := func() {
-			t.Helper()
-			if err := rdb.ScriptFlush(t.Context()).Err(); err != nil {
-				t.Fatal(err)
+	for name, rdb := range backends(t) {
+		t.Run(name, func(t *testing.T) {
+			gm := newGame(t, rdb, setup{shards: 3, packets: 90})
+			flush := func() {
+				t.Helper()
+				if err := rdb.ScriptFlush(t.Context()).Err(); err != nil {
+					t.Fatal(err)
+				}
 			}
-		}
-		flush()
-		for p := range 9 {
-			gm.want("p"+strconv.Itoa(p), gm.drop(0), Won)
 			flush()
-		}
-		gm.balance()
+			for p := range 9 {
+				gm.want("p"+strconv.Itoa(p), gm.drop(0), Won)
+				flush()
+			}
+			gm.balance()
 
-		next := newGame(t, rdb, setup{packets: 5_000, notOpen: true})
-		flush()
-		if err := next.g.Open(t.Context(), next.c, next.amounts); err != nil {
-			t.Errorf("open: %v", err)
-		}
-		next.balance()
-		if err := next.g.Load(t.Context()); err != nil {
-			t.Errorf("load: %v", err)
-		}
-		counted := countCalls(rdb)
-		next.letItRain(nil)
-		if n := counted.of("eval"); n != 0 {
-			t.Errorf("after Load %d calls took the source along", n)
-		}
-	})
+			next := newGame(t, rdb, setup{packets: 5_000, notOpen: true})
+			flush()
+			if err := next.g.Open(t.Context(), next.c, next.amounts); err != nil {
+				t.Errorf("open: %v", err)
+			}
+			next.balance()
+			if err := next.g.Load(t.Context()); err != nil {
+				t.Errorf("load: %v", err)
+			}
+			counted := countCalls(rdb)
+			next.letItRain(nil)
+			if n := counted.of("eval"); n != 0 {
+				t.Errorf("after Load %d calls took the source along", n)
+			}
+		})
+	}
 }
 
 func TestWhileRedisIsAwayNothingIsWon(t *testing.T) {
@@ -132,7 +130,7 @@ func TestAHungRedisKeepsNobodyWaiting(t *testing.T) {
 	gm.balance()
 }
 
-// A full Redis decides all of a batch or nothing, at whichever write it is full.
+// A full Redis refuses a batch as a whole.
 func TestAFullRedisLosesNothingHalfWay(t *testing.T) {
 	server := testenv.StartRedis(t)
 	rdb := connect(t, server.Addr)
@@ -162,7 +160,7 @@ func TestAFullRedisLosesNothingHalfWay(t *testing.T) {
 	gm.balance()
 	paced.balance()
 
-	unopened := newGame2(t, gm)
+	unopened := unstocked(t, gm)
 	if err := unopened.g.Open(t.Context(), unopened.c, unopened.amounts); err == nil {
 		t.Error("a full Redis has taken a stock")
 	}
@@ -181,8 +179,9 @@ func TestAFullRedisLosesNothingHalfWay(t *testing.T) {
 	paced.balance()
 }
 
-// newGame2 is a game like another one, not opened: it asks nothing of Redis.
-func newGame2(t *testing.T, like *game) *game {
+// unstocked is a game like another one, not opened: it asks nothing of Redis.
+func unstocked(t *testing.T, like *game) *game {
+	t.Helper()
 	gm := *like
 	gm.c = like.c.Clone()
 	gm.c.ID, gm.c.Rains, gm.c.Revision = testenv.Namespace(t), nil, 1
@@ -196,7 +195,7 @@ func TestALostAnswerIsGivenAgain(t *testing.T) {
 	cut := newCutter(t, testenv.Redis(t))
 	gm := newGame(t, connect(t, cut.addr()), setup{packets: 100, wins: 3, taps: 3})
 	counted := countCalls(gm.rdb)
-	cut.loseAnswers(1)
+	cut.loseAnswer()
 	r := gm.want("p", gm.drop(0), Won)
 	if lost := cut.lost(); lost != 1 {
 		t.Fatalf("%d answers were lost, want 1", lost)
@@ -215,98 +214,20 @@ func TestALostAnswerIsGivenAgain(t *testing.T) {
 	paced := newGame(t, gm.rdb, setup{taps: 2, rain: func(r *rain.Rain) {
 		r.StartsAt, r.Pacing = r.StartsAt+9_000, rain.PacingEven
 	}})
-	cut.loseAnswers(1)
+	cut.loseAnswer()
 	paced.want("p", paced.drop(0), Empty)
 	paced.want("p", paced.drop(1), Empty)
 	paced.want("p", paced.drop(2), Limited)
 
-	cut.loseAnswers(1)
+	cut.loseAnswer()
 	if first, err := gm.g.Once(t.Context(), gm.c.ID, 0, "1-0", time.Minute); err != nil || !first {
 		t.Errorf("once: %v, %v; want to be first", first, err)
 	}
-	cut.loseAnswers(1)
+	cut.loseAnswer()
 	gm.apply()
-	cut.loseAnswers(1)
+	cut.loseAnswer()
 	if err := gm.g.CloseCampaign(t.Context(), gm.c); err != nil {
 		t.Error(err)
 	}
 	gm.balance()
-}
-
-// cutter stands between a client and a server, and loses answers on demand.
-type cutter struct {
-	listener net.Listener
-	server   string
-	mu       sync.Mutex
-	toLose   int
-	nLost    int
-}
-
-func newCutter(t *testing.T, server string) *cutter {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &cutter{listener: l, server: server}
-	var all sync.WaitGroup
-	all.Go(func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			all.Go(func() { c.serve(conn) })
-		}
-	})
-	t.Cleanup(func() { _ = l.Close(); all.Wait() })
-	return c
-}
-
-func (c *cutter) addr() string { return c.listener.Addr().String() }
-
-func (c *cutter) loseAnswers(n int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.toLose = n
-}
-
-func (c *cutter) lost() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.nLost
-}
-
-// loses tells whether the answer at hand is to be lost.
-func (c *cutter) loses() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.toLose == 0 {
-		return false
-	}
-	c.toLose--
-	c.nLost++
-	return true
-}
-
-func (c *cutter) serve(client net.Conn) {
-	defer func() { _ = client.Close() }()
-	server, err := net.Dial("tcp", c.server)
-	if err != nil {
-		return
-	}
-	defer func() { _ = server.Close() }()
-	go func() {
-		_, _ = io.Copy(server, client)
-		_ = server.Close()
-	}()
-	buf := make([]byte, 64<<10)
-	for {
-		n, err := server.Read(buf)
-		if err != nil || c.loses() {
-			return
-		}
-		if _, err := client.Write(buf[:n]); err != nil {
-			return
-		}
-	}
 }

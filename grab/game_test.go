@@ -2,6 +2,7 @@ package grab
 
 import (
 	"context"
+	"iter"
 	"strings"
 	"sync"
 	"testing"
@@ -13,12 +14,14 @@ import (
 	"redrain/rain"
 )
 
-// onEach runs a test on each of the three that may stand where Redis does.
-func onEach(t *testing.T, test func(t *testing.T, rdb redis.UniversalClient)) {
+// backends are the three that may stand where Redis does, each with a client.
+func backends(t *testing.T) iter.Seq2[string, redis.UniversalClient] {
 	t.Helper()
-	t.Run("in-process", func(t *testing.T) { test(t, inProcess(t)) })
-	t.Run("redis", func(t *testing.T) { test(t, connect(t, testenv.Redis(t))) })
-	t.Run("cluster", func(t *testing.T) { test(t, connect(t, strings.Join(testenv.RedisCluster(t), ","))) })
+	return func(yield func(string, redis.UniversalClient) bool) {
+		_ = yield("in-process", inProcess(t)) &&
+			yield("redis", connect(t, testenv.Redis(t))) &&
+			yield("cluster", connect(t, strings.Join(testenv.RedisCluster(t), ",")))
+	}
 }
 
 func inProcess(t testing.TB) redis.UniversalClient {

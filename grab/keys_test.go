@@ -17,6 +17,7 @@ func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
 // useEverything does all that this package does with Redis.
 func useEverything(t *testing.T, gm *game) {
+	t.Helper()
 	ctx := t.Context()
 	gm.want("p", gm.drop(0), Won)
 	gm.want("p", gm.drop(1), Already)

@@ -6,126 +6,130 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"redrain/internal/testenv"
 )
 
 func TestOnceLetsOneThrough(t *testing.T) {
-	onEach(t, func(t *testing.T, rdb redis.UniversalClient) {
-		gm := newGame(t, rdb, setup{notOpen: true})
-		var all sync.WaitGroup
-		var through atomic.Int64
-		for range 20 {
-			all.Go(func() {
-				first, err := gm.g.Once(t.Context(), gm.c.ID, 0, "1-0", time.Minute)
-				if err != nil {
-					t.Error(err)
-				}
-				if first {
-					through.Add(1)
-				}
-			})
-		}
-		all.Wait()
-		if n := through.Load(); n != 1 {
-			t.Errorf("%d of 20 were the first", n)
-		}
-		if first, err := gm.g.Once(t.Context(), gm.c.ID, 0, "1-1", time.Minute); err != nil || !first {
-			t.Errorf("another id: %v, %v", first, err)
-		}
-		ttl := rdb.PTTL(t.Context(), gm.g.keys.once(gm.c.ID, 0, "1-0")).Val()
-		if ttl <= 0 || ttl > time.Minute {
-			t.Errorf("it is remembered for %v, want a minute", ttl)
-		}
-	})
+	for name, rdb := range backends(t) {
+		t.Run(name, func(t *testing.T) {
+			gm := newGame(t, rdb, setup{notOpen: true})
+			var all sync.WaitGroup
+			var through atomic.Int64
+			for range 20 {
+				all.Go(func() {
+					first, err := gm.g.Once(t.Context(), gm.c.ID, 0, "1-0", time.Minute)
+					if err != nil {
+						t.Error(err)
+					}
+					if first {
+						through.Add(1)
+					}
+				})
+			}
+			all.Wait()
+			if n := through.Load(); n != 1 {
+				t.Errorf("%d of 20 were the first", n)
+			}
+			if first, err := gm.g.Once(t.Context(), gm.c.ID, 0, "1-1", time.Minute); err != nil || !first {
+				t.Errorf("another id: %v, %v", first, err)
+			}
+			ttl := rdb.PTTL(t.Context(), gm.g.keys.once(gm.c.ID, 0, "1-0")).Val()
+			if ttl <= 0 || ttl > time.Minute {
+				t.Errorf("it is remembered for %v, want a minute", ttl)
+			}
+		})
+	}
 }
 
 func TestAllowIsABucketForAllNodes(t *testing.T) {
-	onEach(t, func(t *testing.T, rdb redis.UniversalClient) {
-		gm := newGame(t, rdb, setup{notOpen: true})
-		other := gm.node()
-		who := testenv.Namespace(t)
-		const perSecond, burst = 0.01, 6.0 // one in 100 s: none comes back during the test
-		for i := range 6 {
-			g := gm.g
-			if i%2 == 1 {
-				g = other
-			}
-			if ok, wait, err := g.Allow(t.Context(), "hello", who, perSecond, burst); err != nil || !ok || wait != 0 {
-				t.Fatalf("%d: %v, %v, %v", i, ok, wait, err)
-			}
-		}
-		ok, wait, err := other.Allow(t.Context(), "hello", who, perSecond, burst)
-		if err != nil || ok || wait > 100*time.Second || wait < 90*time.Second {
-			t.Errorf("the seventh: %v, %v, %v; want to wait 100 s", ok, wait, err)
-		}
-		for _, c := range []struct{ name, key string }{{"guest", who}, {"hello", who + "x"}} {
-			if ok, _, err := gm.g.Allow(t.Context(), c.name, c.key, perSecond, burst); err != nil || !ok {
-				t.Errorf("%v: %v, %v", c, ok, err)
-			}
-		}
-		ttl := rdb.PTTL(t.Context(), gm.g.keys.bucket("hello", who)).Val()
-		if ttl < 590*time.Second || ttl > 601*time.Second {
-			t.Errorf("the bucket is kept for %v, want until it is full: 600 s", ttl)
-		}
-
-		// Tokens come back with the time.
-		const fast = 50.0
-		who = testenv.Namespace(t)
-		for {
-			ok, wait, err := gm.g.Allow(t.Context(), "fast", who, fast, 3)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !ok {
-				if wait < time.Millisecond || wait > 20*time.Millisecond {
-					t.Errorf("wait %v for one of 50 in a second", wait)
+	for name, rdb := range backends(t) {
+		t.Run(name, func(t *testing.T) {
+			gm := newGame(t, rdb, setup{notOpen: true})
+			other := gm.node()
+			who := testenv.Namespace(t)
+			const perSecond, burst = 0.01, 6.0 // one in 100 s: none comes back during the test
+			for i := range 6 {
+				g := gm.g
+				if i%2 == 1 {
+					g = other
 				}
-				break
+				if ok, wait, err := g.Allow(t.Context(), "hello", who, perSecond, burst); err != nil || !ok || wait != 0 {
+					t.Fatalf("%d: %v, %v, %v", i, ok, wait, err)
+				}
 			}
-		}
-		testenv.Eventually(t, 5*time.Second, "a token comes back", func() bool {
-			ok, _, err := gm.g.Allow(t.Context(), "fast", who, fast, 3)
-			return err == nil && ok
-		})
+			ok, wait, err := other.Allow(t.Context(), "hello", who, perSecond, burst)
+			if err != nil || ok || wait > 100*time.Second || wait < 90*time.Second {
+				t.Errorf("the seventh: %v, %v, %v; want to wait 100 s", ok, wait, err)
+			}
+			for _, c := range []struct{ name, key string }{{"guest", who}, {"hello", who + "x"}} {
+				if ok, _, err := gm.g.Allow(t.Context(), c.name, c.key, perSecond, burst); err != nil || !ok {
+					t.Errorf("%v: %v, %v", c, ok, err)
+				}
+			}
+			ttl := rdb.PTTL(t.Context(), gm.g.keys.bucket("hello", who)).Val()
+			if ttl < 590*time.Second || ttl > 601*time.Second {
+				t.Errorf("the bucket is kept for %v, want until it is full: 600 s", ttl)
+			}
 
-		for _, bad := range [][2]float64{{0, 1}, {-1, 1}, {1, 0.5}} {
-			if ok, _, err := gm.g.Allow(t.Context(), "bad", who, bad[0], bad[1]); err == nil || ok {
-				t.Errorf("rate and burst %v: %v, %v", bad, ok, err)
+			// Tokens come back with the time.
+			const fast = 50.0
+			who = testenv.Namespace(t)
+			for {
+				ok, wait, err := gm.g.Allow(t.Context(), "fast", who, fast, 3)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !ok {
+					if wait < time.Millisecond || wait > 20*time.Millisecond {
+						t.Errorf("wait %v for one of 50 in a second", wait)
+					}
+					break
+				}
 			}
-		}
-	})
+			testenv.Eventually(t, 5*time.Second, "a token comes back", func() bool {
+				ok, _, err := gm.g.Allow(t.Context(), "fast", who, fast, 3)
+				return err == nil && ok
+			})
+
+			for _, bad := range [][2]float64{{0, 1}, {-1, 1}, {1, 0.5}} {
+				if ok, _, err := gm.g.Allow(t.Context(), "bad", who, bad[0], bad[1]); err == nil || ok {
+					t.Errorf("rate and burst %v: %v, %v", bad, ok, err)
+				}
+			}
+		})
+	}
 }
 
 func TestReportsKeepTheNewestOfEachNode(t *testing.T) {
-	onEach(t, func(t *testing.T, rdb redis.UniversalClient) {
-		gm := newGame(t, rdb, setup{notOpen: true})
-		now := gm.options.Clock()
-		report := func(node string, rev int64, r NodeReport) {
-			t.Helper()
-			if err := gm.g.Report(t.Context(), gm.c.ID, node, rev, r); err != nil {
-				t.Fatal(err)
+	for name, rdb := range backends(t) {
+		t.Run(name, func(t *testing.T) {
+			gm := newGame(t, rdb, setup{notOpen: true})
+			now := gm.options.Clock()
+			report := func(node string, rev int64, r NodeReport) {
+				t.Helper()
+				if err := gm.g.Report(t.Context(), gm.c.ID, node, rev, r); err != nil {
+					t.Fatal(err)
+				}
 			}
-		}
-		a := NodeReport{T: now, Online: 3, Taps: 7, GrabsPerSecond: 1.5}
-		report("a", 2, a)
-		report("a", 1, NodeReport{T: now, Online: 99}) // late
-		report("a", 2, NodeReport{T: now, Online: 99}) // again
-		report("r:a", 1, NodeReport{T: now, Online: 1})
-		report("gone", 1, NodeReport{T: now - forgetReportAfter - 1})
-		report("gone with taps", 1, NodeReport{T: now - forgetReportAfter - 1, Taps: 5})
-		for range 2 {
-			got, err := gm.g.Reports(t.Context(), gm.c.ID)
-			if err != nil || len(got) != 3 || got["a"] != a || got["r:a"].Online != 1 || got["gone with taps"].Taps != 5 {
-				t.Errorf("%+v, %v", got, err)
+			a := NodeReport{T: now, Online: 3, Taps: 7, GrabsPerSecond: 1.5}
+			report("a", 2, a)
+			report("a", 1, NodeReport{T: now, Online: 99}) // late
+			report("a", 2, NodeReport{T: now, Online: 99}) // again
+			report("r:a", 1, NodeReport{T: now, Online: 1})
+			report("gone", 1, NodeReport{T: now - forgetReportAfter - 1})
+			report("gone with taps", 1, NodeReport{T: now - forgetReportAfter - 1, Taps: 5})
+			for range 2 {
+				got, err := gm.g.Reports(t.Context(), gm.c.ID)
+				if err != nil || len(got) != 3 || got["a"] != a || got["r:a"].Online != 1 || got["gone with taps"].Taps != 5 {
+					t.Errorf("%+v, %v", got, err)
+				}
 			}
-		}
-		if n := rdb.HLen(t.Context(), gm.g.keys.nodes(gm.c.ID)).Val(); n != 6 {
-			t.Errorf("%d fields are left, want two for each of three nodes", n)
-		}
-		if got, err := gm.g.Reports(t.Context(), "nothing"); err != nil || len(got) != 0 {
-			t.Errorf("a campaign without reports: %v, %v", got, err)
-		}
-	})
+			if n := rdb.HLen(t.Context(), gm.g.keys.nodes(gm.c.ID)).Val(); n != 6 {
+				t.Errorf("%d fields are left, want two for each of three nodes", n)
+			}
+			if got, err := gm.g.Reports(t.Context(), "nothing"); err != nil || len(got) != 0 {
+				t.Errorf("a campaign without reports: %v, %v", got, err)
+			}
+		})
+	}
 }

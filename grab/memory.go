@@ -104,9 +104,9 @@ func (s *stripe) add(user string) *player {
 // recall finds the result of the player's tap on a drop.
 func (p *player) recall(drop rain.DropID) (Result, bool) {
 	// From the newest: who taps twice does it at once.
-	for i := len(p.results) - 1; i >= 0; i-- {
-		if p.results[i].drop == drop {
-			return p.results[i].result, true
+	for _, r := range slices.Backward(p.results) {
+		if r.drop == drop {
+			return r.result, true
 		}
 	}
 	return Result{}, false

@@ -64,61 +64,63 @@ func refs(entries []rain.Entry) []rain.EntryRef {
 }
 
 func TestTheOutboxIsReadClaimedAndRemoved(t *testing.T) {
-	onEach(t, func(t *testing.T, rdb redis.UniversalClient) {
-		gm := newGame(t, rdb, setup{packets: 20})
-		if got := gm.read("a", 10); got != nil {
-			t.Errorf("an empty outbox gives %v", got)
-		}
-		gm.fill(7)
-		if n := gm.pending(); n != 7 {
-			t.Errorf("%d entries wait, want 7", n)
-		}
-		first := gm.read("a", 5)
-		second := gm.read("b", 5)
-		if len(first) != 5 || len(second) != 2 || gm.read("b", 5) != nil {
-			t.Fatalf("read %d and %d of 7", len(first), len(second))
-		}
-		for i, e := range slices.Concat(first, second) {
-			want := rain.Win{User: fmt.Sprint("filler ", i), Packet: i, Amount: gm.amounts[i], Drop: e.Wins[0].Drop}
-			if len(e.Wins) != 1 || e.Wins[0] != want || e.Reclaim != nil || e.Ref.Campaign != gm.c.ID || e.Ref.Shard != 0 {
-				t.Errorf("entry %d is %+v, want the win %+v", i, e, want)
+	for name, rdb := range backends(t) {
+		t.Run(name, func(t *testing.T) {
+			gm := newGame(t, rdb, setup{packets: 20})
+			if got := gm.read("a", 10); got != nil {
+				t.Errorf("an empty outbox gives %v", got)
 			}
-		}
+			gm.fill(7)
+			if n := gm.pending(); n != 7 {
+				t.Errorf("%d entries wait, want 7", n)
+			}
+			first := gm.read("a", 5)
+			second := gm.read("b", 5)
+			if len(first) != 5 || len(second) != 2 || gm.read("b", 5) != nil {
+				t.Fatalf("read %d and %d of 7", len(first), len(second))
+			}
+			for i, e := range slices.Concat(first, second) {
+				want := rain.Win{User: fmt.Sprint("filler ", i), Packet: i, Amount: gm.amounts[i], Drop: e.Wins[0].Drop}
+				if len(e.Wins) != 1 || e.Wins[0] != want || e.Reclaim != nil || e.Ref.Campaign != gm.c.ID || e.Ref.Shard != 0 {
+					t.Errorf("entry %d is %+v, want the win %+v", i, e, want)
+				}
+			}
 
-		// a dies. Its entries are too young to be claimed at first.
-		if got := gm.claim("b", time.Hour, 10); len(got) != 0 {
-			t.Errorf("claimed %v", got)
-		}
-		claimed := gm.claim("b", 0, 100)
-		if !slices.Equal(refs(claimed), refs(slices.Concat(first, second))) {
-			t.Errorf("claimed %v", refs(claimed))
-		}
-		gm.remove(claimed[:3])
-		gm.remove(claimed[:4]) // three of them for the second time
-		if n := gm.pending(); n != 3 {
-			t.Errorf("%d entries wait, want 3", n)
-		}
-		if got := gm.claim("b", 0, 2); !slices.Equal(refs(got), refs(claimed[4:6])) {
-			t.Errorf("claimed %v, want no more than two: %v", refs(got), refs(claimed[4:6]))
-		}
-		gm.remove(claimed)
-		gm.remove(nil)
-		if n := gm.pending(); n != 0 {
-			t.Errorf("%d entries wait, want none", n)
-		}
+			// a dies. Its entries are too young to be claimed at first.
+			if got := gm.claim("b", time.Hour, 10); len(got) != 0 {
+				t.Errorf("claimed %v", got)
+			}
+			claimed := gm.claim("b", 0, 100)
+			if !slices.Equal(refs(claimed), refs(slices.Concat(first, second))) {
+				t.Errorf("claimed %v", refs(claimed))
+			}
+			gm.remove(claimed[:3])
+			gm.remove(claimed[:4]) // three of them for the second time
+			if n := gm.pending(); n != 3 {
+				t.Errorf("%d entries wait, want 3", n)
+			}
+			if got := gm.claim("b", 0, 2); !slices.Equal(refs(got), refs(claimed[4:6])) {
+				t.Errorf("claimed %v, want no more than two: %v", refs(got), refs(claimed[4:6]))
+			}
+			gm.remove(claimed)
+			gm.remove(nil)
+			if n := gm.pending(); n != 0 {
+				t.Errorf("%d entries wait, want none", n)
+			}
 
-		if err := gm.g.CloseCampaign(t.Context(), gm.c); err != nil {
-			t.Fatal(err)
-		}
-		got := gm.read("a", 10)
-		if len(got) != 1 || got[0].Wins != nil || *got[0].Reclaim != (rain.Reclaim{Packets: 13, Amount: 1300}) {
-			t.Errorf("closed, and the outbox gives %+v", got)
-		}
-		snap, err := gm.g.Snapshot(t.Context(), gm.c)
-		if err != nil || snap[0].LastEntry != got[0].Ref.ID {
-			t.Errorf("the newest entry is %q (%v), want %q", snap[0].LastEntry, err, got[0].Ref.ID)
-		}
-	})
+			if err := gm.g.CloseCampaign(t.Context(), gm.c); err != nil {
+				t.Fatal(err)
+			}
+			got := gm.read("a", 10)
+			if len(got) != 1 || got[0].Wins != nil || *got[0].Reclaim != (rain.Reclaim{Packets: 13, Amount: 1300}) {
+				t.Errorf("closed, and the outbox gives %+v", got)
+			}
+			snap, err := gm.g.Snapshot(t.Context(), gm.c)
+			if err != nil || snap[0].LastEntry != got[0].Ref.ID {
+				t.Errorf("the newest entry is %q (%v), want %q", snap[0].LastEntry, err, got[0].Ref.ID)
+			}
+		})
+	}
 }
 
 // Redis looks at ten times as many entries as it is asked for, from the front. Where those are in good hands, the ones behind them must
@@ -140,63 +142,67 @@ func TestClaimLooksBehindEntriesInGoodHands(t *testing.T) {
 }
 
 func TestTheGroupIsMadeAgain(t *testing.T) {
-	onEach(t, func(t *testing.T, rdb redis.UniversalClient) {
-		gm := newGame(t, rdb, setup{packets: 20})
-		gm.fill(3)
-		all := gm.read("a", 10)
-		key := gm.g.keys.shard(gm.c.ID, 0).outbox
-		if err := rdb.XGroupDestroy(t.Context(), key, group).Err(); err != nil {
-			t.Fatal(err)
-		}
-		if got := gm.claim("a", 0, 10); len(got) != 0 {
-			t.Errorf("without a group claimed %v", got)
-		}
-		if got := gm.read("a", 10); !slices.Equal(refs(got), refs(all)) {
-			t.Errorf("read %v, want all again: %v", refs(got), refs(all))
-		}
-		gm.remove(all)
+	for name, rdb := range backends(t) {
+		t.Run(name, func(t *testing.T) {
+			gm := newGame(t, rdb, setup{packets: 20})
+			gm.fill(3)
+			all := gm.read("a", 10)
+			key := gm.g.keys.shard(gm.c.ID, 0).outbox
+			if err := rdb.XGroupDestroy(t.Context(), key, group).Err(); err != nil {
+				t.Fatal(err)
+			}
+			if got := gm.claim("a", 0, 10); len(got) != 0 {
+				t.Errorf("without a group claimed %v", got)
+			}
+			if got := gm.read("a", 10); !slices.Equal(refs(got), refs(all)) {
+				t.Errorf("read %v, want all again: %v", refs(got), refs(all))
+			}
+			gm.remove(all)
 
-		// A campaign that is not there, or not yet, has nothing, and reading makes nothing.
-		none := newGame(t, rdb, setup{notOpen: true})
-		if got := none.read("a", 10); got != nil {
-			t.Errorf("read %v", got)
-		}
-		if got := none.claim("a", 0, 10); got != nil {
-			t.Errorf("claimed %v", got)
-		}
-		if n := none.pending(); n != 0 {
-			t.Errorf("%d entries wait", n)
-		}
-		if n := rdb.Exists(t.Context(), none.g.keys.shard(none.c.ID, 0).outbox).Val(); n != 0 {
-			t.Error("reading has made an outbox")
-		}
-	})
+			// A campaign that is not there, or not yet, has nothing, and reading makes nothing.
+			none := newGame(t, rdb, setup{notOpen: true})
+			if got := none.read("a", 10); got != nil {
+				t.Errorf("read %v", got)
+			}
+			if got := none.claim("a", 0, 10); got != nil {
+				t.Errorf("claimed %v", got)
+			}
+			if n := none.pending(); n != 0 {
+				t.Errorf("%d entries wait", n)
+			}
+			if n := rdb.Exists(t.Context(), none.g.keys.shard(none.c.ID, 0).outbox).Val(); n != 0 {
+				t.Error("reading has made an outbox")
+			}
+		})
+	}
 }
 
 // An entry that nobody can read is somebody's money: it stays, and it holds up nobody else's.
 func TestAnUnreadableEntryStays(t *testing.T) {
-	onEach(t, func(t *testing.T, rdb redis.UniversalClient) {
-		gm := newGame(t, rdb, setup{packets: 20})
-		key := gm.g.keys.shard(gm.c.ID, 0).outbox
-		if err := rdb.XAdd(t.Context(), &redis.XAddArgs{Stream: key, Values: []string{"wins", "7 eleven 0.0 p"}}).Err(); err != nil {
-			t.Fatal(err)
-		}
-		gm.fill(2)
-		got := gm.read("a", 10)
-		if len(got) != 2 {
-			t.Fatalf("read %v, want the two good ones", got)
-		}
-		gm.remove(got)
-		if got := gm.claim("a", 0, 10); len(got) != 0 {
-			t.Errorf("claimed %v", got)
-		}
-		if n := gm.pending(); n != 1 {
-			t.Errorf("%d entries wait, want the bad one", n)
-		}
-		if _, err := gm.g.Snapshot(t.Context(), gm.c); err == nil || !strings.Contains(err.Error(), "eleven") {
-			t.Errorf("the snapshot says %v", err)
-		}
-	})
+	for name, rdb := range backends(t) {
+		t.Run(name, func(t *testing.T) {
+			gm := newGame(t, rdb, setup{packets: 20})
+			key := gm.g.keys.shard(gm.c.ID, 0).outbox
+			if err := rdb.XAdd(t.Context(), &redis.XAddArgs{Stream: key, Values: []string{"wins", "7 eleven 0.0 p"}}).Err(); err != nil {
+				t.Fatal(err)
+			}
+			gm.fill(2)
+			got := gm.read("a", 10)
+			if len(got) != 2 {
+				t.Fatalf("read %v, want the two good ones", got)
+			}
+			gm.remove(got)
+			if got := gm.claim("a", 0, 10); len(got) != 0 {
+				t.Errorf("claimed %v", got)
+			}
+			if n := gm.pending(); n != 1 {
+				t.Errorf("%d entries wait, want the bad one", n)
+			}
+			if _, err := gm.g.Snapshot(t.Context(), gm.c); err == nil || !strings.Contains(err.Error(), "eleven") {
+				t.Errorf("the snapshot says %v", err)
+			}
+		})
+	}
 }
 
 // A full Redis is emptied by the ledger: reading, claiming and removing must work in it.

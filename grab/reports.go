@@ -57,7 +57,7 @@ func (g *Grabber) Reports(ctx context.Context, campaign string) (map[string]Node
 		reports[node] = r
 	}
 	if len(stale) > 0 {
-		if err := g.rdb.HDel(ctx, key, stale...).Err(); g.seen(err) != nil {
+		if err := g.seen(g.rdb.HDel(ctx, key, stale...).Err()); err != nil {
 			g.o.Log.Debug("old reports could not be removed; the next reader does it", "campaign", campaign, "err", err)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 const (
 	maxParallel   = 8     // shards worked on at the same time
 	chunkPackets  = 2_000 // packets in one call of open.lua; Lua takes less than 8,000 arguments at once
-	chunksAtOnce  = 16    // calls sent before their answers are waited for
+	chunksAtOnce  = 4     // calls sent before their answers are waited for
 	closesAfterMS = 500   // how long the script goes on taking taps after the nodes have stopped, as their clocks differ
 )
 

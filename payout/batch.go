@@ -16,8 +16,8 @@ type batch struct {
 	campaigns map[string]terms
 	paid      map[packetKey]holder
 	reclaimed map[shardKey]rain.Reclaim
-	dead      map[letterKey]bool
-	escrow    map[string]rain.Money // nil: not looked at, because it has always been enough
+	dead      map[string]map[string]bool // by claim: the fingerprints of its dead letters
+	escrow    map[string]rain.Money      // nil: not looked at, because it has always been enough
 
 	// Decided by judge.
 	txns     []txn
@@ -51,8 +51,6 @@ type shardKey struct {
 	shard    int
 }
 
-type letterKey struct{ claim, source string }
-
 // position is where an entry stands in its outbox, and which transaction it is posted in.
 type position struct {
 	ref     rain.EntryRef
@@ -74,7 +72,7 @@ type postedReclaim struct {
 func (l *Ledger) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Entry, careful bool) (*batch, error) {
 	b := &batch{
 		campaigns: map[string]terms{}, paid: map[packetKey]holder{}, reclaimed: map[shardKey]rain.Reclaim{},
-		dead: map[letterKey]bool{}, totals: map[string]totals{},
+		dead: map[string]map[string]bool{}, totals: map[string]totals{},
 	}
 	packets := map[string][]int{}
 	var closing, claims []string
@@ -174,16 +172,33 @@ func (b *batch) readReclaimed(ctx context.Context, q sqldb.Querier, campaigns []
 func (b *batch) readDead(ctx context.Context, q sqldb.Querier, claims []string) error {
 	for chunk := range slices.Chunk(claims, sqldb.Chunk) {
 		err := q.Each(ctx, func(scan sqldb.Scan) error {
-			var key letterKey
-			err := scan(&key.claim, &key.source)
-			b.dead[key] = true
+			var claim, fingerprint string
+			err := scan(&claim, &fingerprint)
+			b.noteDead(claim, fingerprint)
 			return err
-		}, "SELECT claim, source FROM dead_letter WHERE claim IN "+sqldb.Marks(len(chunk)), sqldb.Args(chunk)...)
+		}, "SELECT claim, fingerprint FROM dead_letter WHERE claim IN "+sqldb.Marks(len(chunk)), sqldb.Args(chunk)...)
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (b *batch) noteDead(claim, fingerprint string) {
+	if b.dead[claim] == nil {
+		b.dead[claim] = map[string]bool{}
+	}
+	b.dead[claim][fingerprint] = true
+}
+
+// isDead tells whether there is a dead letter that says the same. letter is asked for only where the claim has any.
+func (b *batch) isDead(claim string, letter func() DeadLetter) bool {
+	known, ok := b.dead[letterClaim(claim)]
+	if !ok {
+		return false
+	}
+	d := letter()
+	return known[d.fingerprint()]
 }
 
 func (b *batch) readEscrows(ctx context.Context, tx *sqldb.Tx) error {

@@ -168,7 +168,10 @@ func TestUpdate(t *testing.T) {
 				t.Errorf("changing the %s: %v", what, err)
 			}
 		}
-		if _, err := b.Update(ctx, "c1", func(c *rain.Campaign) error { _, err := c.AddRain("r1", rain.DefaultRain(), rain.Seed{}, 0); return err }); err != nil {
+		if _, err := b.Update(ctx, "c1", func(c *rain.Campaign) error {
+			_, err := c.AddRain("r1", rain.DefaultRain(), rain.Seed{}, 0)
+			return err
+		}); err != nil {
 			t.Error(err)
 		}
 		if _, err := b.Update(ctx, "c1", func(c *rain.Campaign) error { c.Rains = nil; return nil }); !errors.Is(err, ErrImmutable) {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -95,8 +96,14 @@ func smallInt(n int) int {
 	return n
 }
 
+// fingerprint is the same for two letters that say the same. Two players who were promised one packet have two.
+func (d *DeadLetter) fingerprint() string {
+	return digest(slices.Concat([]byte(d.Kind+"\x00"+d.Claim+"\x00"+d.Source+"\x00"), d.payload))
+}
+
+// The first is the key.
 var letterColumns = []string{
-	"claim", "source", "kind", "campaign_id", "shard", "packet", "user_id", "amount", "won_at", "entry_seq", "reason", "payload", "created_at",
+	"fingerprint", "claim", "source", "kind", "campaign_id", "shard", "packet", "user_id", "amount", "won_at", "entry_seq", "reason", "payload", "created_at",
 }
 
 // writeLetters keeps dead letters. One that is there already stays as it is.
@@ -107,10 +114,10 @@ func writeLetters(ctx context.Context, tx *sqldb.Tx, letters []DeadLetter, now i
 		d.CreatedAt = now
 		d.Reason = clip(d.Reason, maxReason)
 		rows[i] = []any{
-			d.Claim, d.Source, d.Kind, d.Campaign, d.Shard, d.Packet, d.User, int64(d.Amount), d.WonAt, d.seq, d.Reason, d.payload, now,
+			d.fingerprint(), d.Claim, d.Source, d.Kind, d.Campaign, d.Shard, d.Packet, d.User, int64(d.Amount), d.WonAt, d.seq, d.Reason, d.payload, now,
 		}
 	}
-	return tx.Insert(ctx, "dead_letter", letterColumns, rows, sqldb.Merge{Key: letterColumns[:2]})
+	return tx.Insert(ctx, "dead_letter", letterColumns, rows, sqldb.Merge{Key: letterColumns[:1]})
 }
 
 func clip(s string, n int) string {

@@ -31,7 +31,7 @@ func (b *batch) judgeWins(e rain.Entry, at position, campaign terms, fault strin
 	first := len(b.wins)
 	for _, w := range e.Wins {
 		claim := rain.ClaimID(e.Ref.Campaign, w.Packet)
-		if b.dead[letterKey{letterClaim(claim), letterSource(e.Ref.String())}] {
+		if b.isDead(claim, func() DeadLetter { return winLetter(e.Ref, w, at, "") }) {
 			continue
 		}
 		reason := fault
@@ -49,7 +49,7 @@ func (b *batch) judgeWins(e rain.Entry, at position, campaign terms, fault strin
 			b.wins = append(b.wins, postedWin{at, w})
 		}
 		b.settled = append(b.settled, Settlement{
-			Campaign: e.Ref.Campaign, Entry: e.Ref, Claim: claim, User: w.User, Packet: w.Packet, Amount: w.Amount,
+			Campaign: e.Ref.Campaign, Entry: e.Ref, Claim: claim, User: w.User, Packet: w.Packet, Drop: w.Drop, Amount: w.Amount,
 			WonAt: at.ms, New: !before,
 		})
 	}
@@ -125,7 +125,7 @@ const wholeCampaign = -1
 
 // judgeReclaim decides about what was left in a shard. A shard is given back once.
 func (b *batch) judgeReclaim(r rain.Reclaim, at position, campaign terms, fault string) {
-	if b.dead[letterKey{letterClaim(at.ref.String()), letterSource(at.ref.String())}] {
+	if b.isDead(at.ref.String(), func() DeadLetter { return reclaimLetter(at.ref, r, at, "") }) {
 		return
 	}
 	key := shardKey{at.ref.Campaign, at.ref.Shard}
@@ -159,7 +159,7 @@ func (b *batch) judgeReclaim(r rain.Reclaim, at position, campaign terms, fault 
 
 // bury puts a letter among the dead, once.
 func (b *batch) bury(d DeadLetter) {
-	b.dead[letterKey{d.Claim, d.Source}] = true
+	b.noteDead(d.Claim, d.fingerprint())
 	b.letters = append(b.letters, d)
 }
 

@@ -88,10 +88,12 @@ func (b *books) campaign(t testing.TB, id string, spec rain.Spec) *rain.Campaign
 	spec.Min = cmp.Or(spec.Min, 1)
 	spec.Shards = cmp.Or(spec.Shards, 1)
 	spec.WinsPerUser = cmp.Or(spec.WinsPerUser, 1)
+	spec.ExpiresInMS = cmp.Or(spec.ExpiresInMS, rain.DefaultExpiryMS)
 	if _, err := b.Deposit(ctx, spec.Sponsor, "for "+id, spec.Budget); err != nil {
 		t.Fatal(err)
 	}
-	c := &rain.Campaign{ID: id, Spec: spec, Status: rain.Loading, CreatedAt: b.clock.Now(), ExpiresAt: b.clock.Now() + 1000, Revision: 1, SplitSeed: rain.Seed{1, 2, 3}}
+	c := &rain.Campaign{ID: id, Spec: spec, Status: rain.Loading, CreatedAt: b.clock.Now(), ExpiresAt: b.clock.Now() + spec.ExpiresInMS, Revision: 1,
+		SplitSeed: rain.Seed{1, 2, 3}}
 	if err := b.CreateCampaign(ctx, c); err != nil {
 		t.Fatal(err)
 	}
@@ -169,10 +171,16 @@ func (b *books) audit(t testing.TB) {
 }
 
 // count is the answer of a query for one number.
-func (b *books) count(t testing.TB, query string, args ...any) (n int) {
+func (b *books) count(t testingT, query string, args ...any) (n int) {
 	t.Helper()
 	if _, err := b.db.First(context.Background(), []any{&n}, query, args...); err != nil {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// testingT is what testing.T and rapid.T have in common.
+type testingT interface {
+	Helper()
+	Fatal(args ...any)
 }

@@ -49,10 +49,10 @@ type reconciler struct {
 	findings []string
 
 	funded    rain.Money
-	reclaimed rain.Money         // as of the snapshots
-	given     map[int]bool       // shards whose rest is back at the sponsor; wholeCampaign for all of them
-	dead      map[letterKey]bool // promises that are dead letters
-	all       totals             // of all rows, those newer than the snapshots too
+	reclaimed rain.Money   // as of the snapshots
+	given     map[int]bool // shards whose rest is back at the sponsor; wholeCampaign for all of them
+	dead      *batch       // the dead letters that wait
+	all       totals       // of all rows, those newer than the snapshots too
 }
 
 // shardBooks is one shard as Redis and as the ledger see it.

@@ -14,7 +14,7 @@ import (
 // newReconciler sorts the snapshots in. A shard that Redis does not know has no outbox, so nothing in the ledger is
 // newer than what it knows of.
 func newReconciler(c *rain.Campaign, shards []rain.ShardSnapshot) (*reconciler, error) {
-	r := &reconciler{campaign: c, shards: map[int]*shardBooks{}, given: map[int]bool{}, dead: map[letterKey]bool{}}
+	r := &reconciler{campaign: c, shards: map[int]*shardBooks{}, given: map[int]bool{}, dead: &batch{dead: map[string]map[string]bool{}}}
 	for _, s := range shards {
 		books := r.shard(s.Shard)
 		books.snapshot = s
@@ -97,7 +97,7 @@ func (r *reconciler) readDead(ctx context.Context, q sqldb.Querier) error {
 		if err != nil {
 			return err
 		}
-		r.dead[letterKey{d.Claim, d.Source}] = true
+		r.dead.noteDead(d.Claim, d.fingerprint())
 		b := r.shard(d.Shard)
 		switch {
 		case b.later(d.WonAt, d.seq):
@@ -124,15 +124,17 @@ func (r *reconciler) readWaiting(ctx context.Context, q sqldb.Querier) error {
 	}
 	for n, b := range r.shards {
 		for _, e := range b.snapshot.Entries {
-			source := letterSource(e.Ref.String())
 			for _, w := range e.Wins {
 				settled := ledger.paid[packetKey{r.campaign.ID, w.Packet}] == holder{w.User, w.Amount}
-				if !settled && !r.dead[letterKey{letterClaim(rain.ClaimID(e.Ref.Campaign, w.Packet)), source}] {
+				letter := func() DeadLetter { return winLetter(e.Ref, w, position{}, "") }
+				if !settled && !r.dead.isDead(rain.ClaimID(e.Ref.Campaign, w.Packet), letter) {
 					b.waitingWins += w.Amount
 				}
 			}
-			settled := r.given[n] || r.given[wholeCampaign]
-			if e.Reclaim != nil && !settled && !r.dead[letterKey{letterClaim(e.Ref.String()), source}] {
+			if e.Reclaim == nil || r.given[n] || r.given[wholeCampaign] {
+				continue
+			}
+			if !r.dead.isDead(e.Ref.String(), func() DeadLetter { return reclaimLetter(e.Ref, *e.Reclaim, position{}, "") }) {
 				b.waitingReclaim += e.Reclaim.Amount
 			}
 		}

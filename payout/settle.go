@@ -18,6 +18,7 @@ type Settlement struct {
 	Claim    string
 	User     string
 	Packet   int
+	Drop     string // the drop that won it
 	Amount   rain.Money
 	Balance  rain.Money // the player's, after the posting that told of it
 	WonAt    int64      // Unix ms

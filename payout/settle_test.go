@@ -27,7 +27,7 @@ func TestPost(t *testing.T) {
 			t.Fatalf("%+v", posted)
 		}
 		first := Settlement{
-			Campaign: "c1", Entry: rain.EntryRef{Campaign: "c1", ID: "1-0"}, Claim: "c1-0", User: "u1", Packet: 0, Amount: 10,
+			Campaign: "c1", Entry: rain.EntryRef{Campaign: "c1", ID: "1-0"}, Claim: "c1-0", User: "u1", Packet: 0, Drop: "7.3", Amount: 10,
 			Balance: 22, WonAt: 1, New: true,
 		}
 		if posted.Settled[0] != first {
@@ -65,7 +65,7 @@ func TestPostingAgainPaysOnce(t *testing.T) {
 			{[]rain.Entry{two, one}, 1},           // half of it new
 			{[]rain.Entry{one, two, one, two}, 0}, // all of it old
 			{nil, 0},
-			{[]rain.Entry{entry("c1", 3, win("u2", 1, 20), win("u3", 3, 1))}, 1}, // a claim that comes in another entry too
+			{[]rain.Entry{entry("c1", 3, win("u2", 1, 20), win("u3", 3, 1))}, 1},                   // a claim that comes in another entry too
 			{[]rain.Entry{entry("c1", 1, win("u1", 0, 10), win("u2", 1, 20), win("u4", 4, 2))}, 1}, // an entry that has grown
 		} {
 			posted := b.post(t, try.entries...)

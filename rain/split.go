@@ -71,21 +71,10 @@ func splitDoubleMean(amounts []Money, budget, least Money, most *Money, src *sou
 			}
 			high := min(twice, width)
 			x = twice - high + src.below(2*high-twice+1)
-			x = max(x, left-satMul(k-1, width)) // what is left must fit in the others
-			x = min(x, left)
 		}
 		amounts[i] = least + x
 		left -= x
 	}
-}
-
-// satMul multiplies amounts that are not negative, and stops at the largest Money instead of wrapping.
-func satMul(a, b Money) Money {
-	hi, lo := bits.Mul64(uint64(a), uint64(b)) //nolint:gosec // neither is negative
-	if hi != 0 || lo > 1<<62 {
-		return 1 << 62
-	}
-	return Money(lo)
 }
 
 func shuffle(amounts []Money, src *source) {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"net/http"
 
 	"redrain/internal/auth"
@@ -21,6 +22,9 @@ func (a *api) admit(r *http.Request, need access) (caller, error) {
 	token := auth.Bearer(r)
 	if need == player {
 		user, err := a.players.Verify(token)
+		if errors.Is(err, auth.ErrKeysUnavailable) {
+			return caller{}, err
+		}
 		if err != nil {
 			a.log.Debug("bad player token", "path", r.URL.Path, "err", err)
 			return caller{}, errUnauthorized

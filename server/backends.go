@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -23,6 +24,10 @@ type backends struct {
 
 	closers []func()
 }
+
+// LogLibraries has libraries that would write to standard error themselves write to log. It is for the whole process, so
+// the program calls it and New does not.
+func LogLibraries(log *slog.Logger) { grab.LogClient(log) }
 
 // errBackend is a back end that did not answer in time at start.
 var errBackend = errors.New("does not answer")
@@ -129,8 +134,8 @@ func (b *backends) onClose(f func()) { b.closers = append(b.closers, f) }
 
 // close closes clients before the servers they talk to: in the reverse order of opening.
 func (b *backends) close() {
-	for i := len(b.closers) - 1; i >= 0; i-- {
-		b.closers[i]()
+	for _, v := range slices.Backward(b.closers) {
+		v()
 	}
 	b.closers = nil
 }

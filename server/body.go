@@ -29,8 +29,7 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 		defer func() { _ = conn.SetReadDeadline(time.Time{}) }()
 	}
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, refuse(http.StatusRequestEntityTooLarge, "too_large", fmt.Sprintf("a body has at most %d bytes", maxBody))
 	}
 	if err != nil {
@@ -54,8 +53,7 @@ func decode(data []byte, into any) error {
 		}
 		return nil
 	}
-	var kind *json.UnmarshalTypeError
-	if errors.As(err, &kind) {
+	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		if kind.Field == "" {
 			return refuse(http.StatusBadRequest, "malformed", "the body is not a JSON object")
 		}

@@ -115,6 +115,7 @@ func (c *Config) Validate() []error {
 	return faults
 }
 
+// validateBackends repeats none of the values: there may be a password in any of them.
 func (c *Config) validateBackends(fault func(string, ...any)) {
 	if strings.Contains(c.Redis, "://") {
 		if u, err := url.Parse(c.Redis); err != nil || (u.Scheme != "redis" && u.Scheme != "rediss") || u.Host == "" {
@@ -123,18 +124,18 @@ func (c *Config) validateBackends(fault func(string, ...any)) {
 	} else if c.Redis != "" {
 		for a := range strings.SplitSeq(c.Redis, ",") {
 			if _, _, err := net.SplitHostPort(strings.TrimSpace(a)); err != nil {
-				fault("--redis %q: give host:port", a)
+				fault("--redis: one of the addresses is not host:port")
 			}
 		}
 	}
 	for u := range strings.SplitSeq(c.NATS, ",") {
 		if p, err := url.Parse(strings.TrimSpace(u)); c.NATS != "" && (err != nil || p.Host == "" || !slices.Contains([]string{"nats", "tls", "ws", "wss"}, p.Scheme)) {
-			fault("--nats %q: give a URL such as nats://host:4222", u)
+			fault("--nats: give a URL such as nats://host:4222, or several by commas")
 		}
 	}
 	if c.MySQL != "" {
 		if cfg, err := mysql.ParseDSN(c.MySQL); err != nil {
-			fault("--mysql: %w; give user:password@tcp(host:3306)/database", err)
+			fault("--mysql: not a data source name; give user:password@tcp(host:3306)/database")
 		} else if cfg.DBName == "" {
 			fault("--mysql: name the database, as in user:password@tcp(host:3306)/redrain")
 		}
@@ -158,7 +159,7 @@ func (c *Config) validateAccess(fault func(string, ...any)) {
 	}
 	if c.JWKSURL != "" {
 		if u, err := url.Parse(c.JWKSURL); err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
-			fault("--jwks-url %q: give an http(s) URL", c.JWKSURL)
+			fault("--jwks-url: give an http or https URL")
 		}
 	}
 	for _, o := range c.AllowedOrigins {

@@ -27,6 +27,8 @@ type settledNotice struct {
 type settledNoticeClaim struct {
 	Claim   string     `json:"claim"`
 	User    string     `json:"user"`
+	Packet  int        `json:"packet"`
+	Drop    string     `json:"drop"`
 	Amount  rain.Money `json:"amount"`
 	Balance rain.Money `json:"balance"`
 }
@@ -81,7 +83,7 @@ func (c *control) SoldOut(campaign string, shard int) {
 
 // Alarm tells every node's operators of something that needs a person.
 func (c *control) Alarm(code, campaign, message string) {
-	c.log.Error(message, "alarm", code, "campaign", campaign)
+	c.log.Error("alarm", "code", code, "campaign", campaign, "message", message)
 	topic := campaign
 	if topic == "" {
 		topic = "none" // a subject has no empty part
@@ -95,7 +97,9 @@ func (c *control) Alarm(code, campaign, message string) {
 func (c *control) Settled(campaign string, settlements []payout.Settlement) error {
 	notice := settledNotice{Claims: make([]settledNoticeClaim, len(settlements))}
 	for i, s := range settlements {
-		notice.Claims[i] = settledNoticeClaim{Claim: s.Claim, User: s.User, Amount: s.Amount, Balance: s.Balance}
+		notice.Claims[i] = settledNoticeClaim{
+			Claim: s.Claim, User: s.User, Packet: s.Packet, Drop: s.Drop, Amount: s.Amount, Balance: s.Balance,
+		}
 	}
 	return c.publish(topicSettled, campaign, notice)
 }

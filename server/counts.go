@@ -1,6 +1,7 @@
 package server
 
 import (
+	"maps"
 	"sync"
 	"sync/atomic"
 
@@ -42,9 +43,7 @@ func (c *counts) campaigns() map[string]*campaignCount {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	all := make(map[string]*campaignCount, len(c.byID))
-	for id, n := range c.byID {
-		all[id] = n
-	}
+	maps.Copy(all, c.byID)
 	return all
 }
 

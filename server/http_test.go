@@ -31,7 +31,7 @@ func TestFailHidesWhatIsNotInTheTable(t *testing.T) {
 		{errors.New("password is hunter2"), 500, "internal"},
 	} {
 		w := httptest.NewRecorder()
-		fail(w, httptest.NewRequest("GET", "/x", nil), slog.New(slog.DiscardHandler), c.err)
+		fail(w, httptest.NewRequest(http.MethodGet, "/x", nil), slog.New(slog.DiscardHandler), c.err)
 		body := w.Body.String()
 		if w.Code != c.status || !strings.Contains(body, `"code":"`+c.code+`"`) || w.Header().Get("Content-Type") != "application/problem+json" {
 			t.Errorf("%v: %d %s", c.err, w.Code, body)
@@ -48,7 +48,7 @@ func TestOriginAllowed(t *testing.T) {
 		"": true, "http://rain.example": true, "https://RAIN.example": true, "https://party.example": true,
 		"https://evil.example": false, "null": false, "https://rain.example.evil.example": false, "http://party.example": false,
 	} {
-		r := httptest.NewRequest("GET", "http://rain.example/ws", nil)
+		r := httptest.NewRequest(http.MethodGet, "http://rain.example/ws", nil)
 		if origin != "" {
 			r.Header.Set("Origin", origin)
 		}
@@ -56,7 +56,7 @@ func TestOriginAllowed(t *testing.T) {
 			t.Errorf("%q: %v", origin, got)
 		}
 	}
-	r := httptest.NewRequest("GET", "http://rain.example/ws", nil)
+	r := httptest.NewRequest(http.MethodGet, "http://rain.example/ws", nil)
 	r.Header.Set("Origin", "https://anything.example")
 	if !originAllowed(r, []string{"*"}) {
 		t.Error("* does not allow everything")
@@ -67,7 +67,7 @@ func TestClientAddress(t *testing.T) {
 	for remote, want := range map[string]string{
 		"192.0.2.1:1234": "192.0.2.1", "[2001:db8:1:2:3::4]:5": "2001:db8:1:2::", "[::1]:9": "::", "odd": "odd",
 	} {
-		r := httptest.NewRequest("GET", "/", nil)
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.RemoteAddr = remote
 		if got := clientAddress(r); got != want {
 			t.Errorf("%s: %s, want %s", remote, got, want)
@@ -79,13 +79,13 @@ func TestPageOf(t *testing.T) {
 	for query, want := range map[string]page{
 		"": {limit: 50}, "limit=7&cursor=x": {limit: 7, cursor: "x"}, "limit=1000": {limit: 500}, "limit=500": {limit: 500},
 	} {
-		got, err := pageOf(httptest.NewRequest("GET", "/?"+query, nil))
+		got, err := pageOf(httptest.NewRequest(http.MethodGet, "/?"+query, nil))
 		if err != nil || got != want {
 			t.Errorf("%q: %+v %v", query, got, err)
 		}
 	}
 	for _, query := range []string{"limit=0", "limit=-1", "limit=many", "limit=1e3"} {
-		if _, err := pageOf(httptest.NewRequest("GET", "/?"+query, nil)); err == nil {
+		if _, err := pageOf(httptest.NewRequest(http.MethodGet, "/?"+query, nil)); err == nil {
 			t.Errorf("%q is taken", query)
 		}
 	}
@@ -119,7 +119,7 @@ func TestMergeClaims(t *testing.T) {
 }
 
 func TestReadBodyLimits(t *testing.T) {
-	r := httptest.NewRequest("POST", "/", io.LimitReader(zeros{}, maxBody+1))
+	r := httptest.NewRequest(http.MethodPost, "/", io.LimitReader(zeros{}, maxBody+1))
 	_, err := readBody(httptest.NewRecorder(), r)
 	var p *problemError
 	if !errors.As(err, &p) || p.Status != http.StatusRequestEntityTooLarge {

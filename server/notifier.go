@@ -47,13 +47,16 @@ func byEntry(settlements []payout.Settlement) map[rain.EntryRef][]payout.Settlem
 
 // teller hands what was heard of settlements to the players of this node.
 type teller struct {
-	lobby   *room.Lobby
-	figures *figures
+	lobby    *room.Lobby
+	figures  *figures
+	registry *registry
+	grabber  *grab.Grabber
 }
 
 // Settled tells each player that is here about all their claims in one message.
 func (t *teller) Settled(campaign string, n settledNotice) {
 	t.figures.Won(campaign, n.Claims)
+	t.remember(campaign, n.Claims)
 	messages := map[string]*wire.Settled{}
 	for _, c := range n.Claims {
 		m := messages[c.User]
@@ -66,5 +69,18 @@ func (t *teller) Settled(campaign string, n settledNotice) {
 	}
 	for user, m := range messages {
 		t.lobby.ToUser(user, wire.Encode(m))
+	}
+}
+
+// remember lets this node know the wins that other nodes have given, so that it answers a tap that is sent again with the
+// same win, also where it knows the stock to be sold out and would not ask Redis.
+func (t *teller) remember(campaign string, claims []settledNoticeClaim) {
+	c := t.registry.Cached(campaign)
+	if c == nil || t.lobby.Room(campaign) == nil {
+		return // nobody is here; who comes brings their wins
+	}
+	gate := t.grabber.Gate(c)
+	for _, claim := range claims {
+		gate.Remember(claim.User, []rain.Win{{User: claim.User, Packet: claim.Packet, Amount: claim.Amount, Drop: claim.Drop}})
 	}
 }

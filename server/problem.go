@@ -2,8 +2,6 @@ package server
 
 import (
 	"context"
-	"database/sql/driver"
-	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -11,10 +9,11 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/go-sql-driver/mysql"
 	"github.com/nats-io/nats.go"
 	"github.com/redis/go-redis/v9"
 
+	"redrain/internal/auth"
+	"redrain/internal/sqldb"
 	"redrain/payout"
 	"redrain/rain"
 )
@@ -42,7 +41,7 @@ func writeProblem(w http.ResponseWriter, p problem) {
 		w.Header().Set("Retry-After", "1")
 	}
 	w.WriteHeader(p.Status)
-	_ = json.NewEncoder(w).Encode(p) // the client has gone, if this fails
+	_, _ = w.Write(encode(p)) // the client has gone, if this fails
 }
 
 // problemOf is the one table from errors to answers. The first that matches counts.
@@ -64,18 +63,17 @@ var problemOf = []struct {
 	{payout.ErrIdempotencyUnequal, http.StatusUnprocessableEntity, "idempotency_mismatch"},
 	{payout.ErrStillDead, http.StatusConflict, "still_dead"},
 	{errApply, http.StatusServiceUnavailable, "unavailable"},
+	{auth.ErrKeysUnavailable, http.StatusServiceUnavailable, "unavailable"},
 }
 
 // fail answers a request that an error has ended. What is not in the table is "internal": logged with its cause, and
 // never shown.
 func fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
-	var invalid rain.Invalid
-	if errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[rain.Invalid](err); ok {
 		writeProblem(w, problem{Status: http.StatusUnprocessableEntity, Code: "invalid", Detail: "the request makes no sense", Errors: invalid})
 		return
 	}
-	var p *problemError
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*problemError](err); ok {
 		writeProblem(w, p.problem)
 		return
 	}
@@ -107,8 +105,10 @@ func fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 
 // unavailable tells whether an error is a back end's absence, which passes, and not a fault of this program.
 func unavailable(err error) bool {
-	var network net.Error
-	if errors.As(err, &network) {
+	if _, ok := errors.AsType[net.Error](err); ok {
+		return true
+	}
+	if sqldb.IsUnavailable(err) {
 		return true
 	}
 	if slices.ContainsFunc([]string{"LOADING", "CLUSTERDOWN", "MASTERDOWN", "READONLY", "TRYAGAIN", "OOM", "NOSTATE"}, func(prefix string) bool {
@@ -117,8 +117,7 @@ func unavailable(err error) bool {
 		return true
 	}
 	return slices.ContainsFunc([]error{
-		context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF, driver.ErrBadConn, mysql.ErrInvalidConn, redis.ErrPoolTimeout,
-		nats.ErrConnectionClosed, nats.ErrTimeout, nats.ErrNoResponders,
+		context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF, redis.ErrPoolTimeout, nats.ErrConnectionClosed, nats.ErrTimeout, nats.ErrNoResponders,
 	}, func(known error) bool { return errors.Is(err, known) })
 }
 

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -51,7 +50,8 @@ func (e *ear) connect(t *testing.T) *websocket.Conn {
 		}
 		upgraded <- conn
 	}()
-	client, _, err := websocket.NewClient(far, &url.URL{Scheme: "ws", Host: "rain.example"}, nil, 0, 0)
+	dialer := websocket.Dialer{NetDialContext: func(context.Context, string, string) (net.Conn, error) { return far, nil }}
+	client, _, err := dialer.Dial("ws://rain.example/ws", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,7 +72,7 @@ func (r *registry) Reload(ctx context.Context, id string) (*rain.Campaign, error
 		if res.Err != nil {
 			return nil, res.Err
 		}
-		return res.Val.(*rain.Campaign), nil
+		return res.Val.(*rain.Campaign), nil //nolint:forcetypeassert // as the function above returns it
 	}
 }
 

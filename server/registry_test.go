@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"testing"
@@ -111,7 +112,7 @@ func TestRegistryAsksOnceForMany(t *testing.T) {
 	if source.reads != 1 {
 		t.Errorf("%d queries", source.reads)
 	}
-	if _, err := r.Get(t.Context(), "nowhere"); err != payout.ErrUnknownCampaign {
+	if _, err := r.Get(t.Context(), "nowhere"); !errors.Is(err, payout.ErrUnknownCampaign) {
 		t.Errorf("an unknown campaign: %v", err)
 	}
 }

@@ -9,8 +9,10 @@ import (
 // Run serves until ctx ends or an actor fails, and then shuts down in order: whoever hands out work stops before whoever
 // does it. It returns nil after an orderly end.
 //
-//	stop accepting → stop the rains → let taps in flight be answered → goodbye and close the sockets → stop the upkeep →
-//	stop the relay → finish the settlement batch in hand → close the clients
+//	not ready any more, no new sockets → stop the rains → let taps in flight be answered → goodbye and close the sockets →
+//	finish the HTTP requests → stop the upkeep → stop the relay → finish the settlement batch in hand → close the clients
+//
+// HTTP goes on while the sockets drain, so that a load balancer which asks is told "draining".
 func (s *Server) Run(ctx context.Context) error {
 	defer s.release()
 	failed := make(chan error, 1)
@@ -31,7 +33,7 @@ func (s *Server) Run(ctx context.Context) error {
 		life.start("keeper", s.keeper.Run)
 	}
 	if s.demo != nil {
-		front.start("demo", s.demo.Run)
+		life.start("demo", s.demo.Run)
 	}
 	front.start("http", s.serve)
 	s.announce()
@@ -46,10 +48,10 @@ func (s *Server) Run(ctx context.Context) error {
 	s.health.draining.Store(true)
 	limit, cancel := context.WithTimeout(context.Background(), s.cfg.DrainTimeout)
 	defer cancel()
-	front.stop()
 	s.rainmaker.Stop()
 	s.grabber.Close()
 	s.gateway.Drain(limit)
+	front.stop()
 	life.stop()
 	money.stop()
 	base.stop()
@@ -81,8 +83,8 @@ func (s *Server) serve(ctx context.Context) error {
 
 // release closes what New has opened.
 func (s *Server) release() {
-	if s.stopKeys != nil {
-		s.stopKeys()
+	if s.players != nil {
+		s.players.Close()
 	}
 	if s.listener != nil {
 		_ = s.listener.Close()

@@ -45,7 +45,7 @@ type Server struct {
 	figures   *figures
 	events    *events
 	demo      *demo // nil without one
-	stopKeys  context.CancelFunc
+	players   *auth.Players
 }
 
 // New connects to the back ends, waiting for those that are not up yet, and listens. out gets what an operator who starts
@@ -116,15 +116,14 @@ func (s *Server) build(ctx context.Context) error {
 	if err := s.buildPayout(ctl, now, reg, node, log); err != nil {
 		return err
 	}
-	keys, stopKeys := context.WithCancel(context.Background())
-	s.stopKeys = stopKeys
-	players, err := auth.NewPlayers(keys, auth.PlayersOptions{
+	var err error
+	s.players, err = auth.NewPlayers(context.WithoutCancel(ctx), auth.PlayersOptions{
 		Secret: s.cfg.JWTSecret, JWKSURL: s.cfg.JWKSURL, Log: log, Clock: func() time.Time { return time.UnixMilli(now()) },
 	})
 	if err != nil {
 		return err
 	}
-	s.buildRooms(now, players, reg, node, log)
+	s.buildRooms(now, reg, node, log)
 	off := &office{ledger: s.ledger, grabber: s.grabber, registry: s.registry, control: ctl, clock: now, log: log}
 	s.keeper = &keeper{office: off, ledger: s.ledger, grabber: s.grabber, registry: s.registry, clock: now, log: log}
 	s.events = &events{
@@ -138,13 +137,13 @@ func (s *Server) build(ctx context.Context) error {
 	s.http = &http.Server{
 		Handler: s.handler(&api{
 			cfg: &s.cfg, office: off, ledger: s.ledger, grabber: s.grabber, registry: s.registry, figures: s.figures, events: s.events,
-			players: players, operators: auth.NewOperators(s.cfg.OperatorToken, s.cfg.ViewerToken), demo: s.demo, clock: now, log: log,
+			players: s.players, operators: auth.NewOperators(s.cfg.OperatorToken, s.cfg.ViewerToken), demo: s.demo, clock: now, log: log,
 		}, reg),
 		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 32 << 10,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	s.registry.changed = append(s.registry.changed, s.campaignChanged, s.rainmaker.Changed, s.events.Changed)
-	tell := &teller{lobby: s.lobby, figures: s.figures}
+	tell := &teller{lobby: s.lobby, figures: s.figures, registry: s.registry, grabber: s.grabber}
 	return ctl.Listen(listener{
 		changed: s.heardChange,
 		settled: tell.Settled,
@@ -183,7 +182,7 @@ func (s *Server) buildPayout(ctl *control, now rain.Clock, reg prometheus.Regist
 	return err
 }
 
-func (s *Server) buildRooms(now rain.Clock, players *auth.Players, reg prometheus.Registerer, node string, log *slog.Logger) {
+func (s *Server) buildRooms(now rain.Clock, reg prometheus.Registerer, node string, log *slog.Logger) {
 	tally := newCounts()
 	s.lobby = room.NewLobby(room.Options{
 		Log: log, Registerer: reg,
@@ -193,7 +192,7 @@ func (s *Server) buildRooms(now rain.Clock, players *auth.Players, reg prometheu
 	s.registry.inUse = func(campaign string) bool { return s.lobby.Room(campaign) != nil }
 	s.rainmaker = newRainmaker(now, s.registry, s.lobby)
 	s.gateway = newGateway(&gateway{
-		cfg: &s.cfg, players: players, registry: s.registry, grabber: s.grabber, ledger: s.ledger, lobby: s.lobby,
+		cfg: &s.cfg, players: s.players, registry: s.registry, grabber: s.grabber, ledger: s.ledger, lobby: s.lobby,
 		counts: tally, metrics: newMetrics(reg), clock: now, log: log,
 	})
 	s.figures = newFigures(&figures{

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"redrain/grab"
+	"redrain/internal/auth"
 	"redrain/internal/wire"
 	"redrain/rain"
 	"redrain/room"
@@ -141,6 +142,10 @@ func (s *session) greet(req wire.Request) {
 		return
 	}
 	user, err := s.g.players.Verify(req.Token)
+	if errors.Is(err, auth.ErrKeysUnavailable) {
+		s.end(room.CodeUnavailable, "unavailable")
+		return
+	}
 	if err != nil {
 		s.g.log.Debug("bad token", "addr", s.addr, "err", err)
 		s.end(room.CodeBadToken, "bad token")

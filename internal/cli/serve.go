@@ -87,6 +87,7 @@ var errAtOnce = errors.New("stopped at once by a second signal, without draining
 // exit then.
 func (s *serveCmd) Run(app *App) error {
 	log := app.newLogger(s.LogFormat, s.LogLevel)
+	server.LogLibraries(log)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	signals := make(chan os.Signal, 2)

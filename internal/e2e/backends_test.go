@@ -29,13 +29,19 @@ var backendsUnderTest = []struct {
 	make  func(t *testing.T) setting
 }{
 	{"in-process", 1, func(*testing.T) setting { return setting{} }},
-	{"real", 1, func(t *testing.T) setting {
-		return setting{redis: testenv.Redis(t), nats: testenv.NATS(t), mysql: testenv.MySQL(t), namespace: testenv.Namespace(t)}
-	}},
+	{"real", 1, realSetting},
 	{"cluster-two-nodes", 2, clusterSetting},
 }
 
+// realSetting is one real server of each kind.
+func realSetting(t *testing.T) setting {
+	t.Helper()
+	return setting{redis: testenv.Redis(t), nats: testenv.NATS(t), mysql: testenv.MySQL(t), namespace: testenv.Namespace(t)}
+}
+
+// clusterSetting has a Redis Cluster of six nodes.
 func clusterSetting(t *testing.T) setting {
+	t.Helper()
 	return setting{
 		redis: strings.Join(testenv.RedisCluster(t), ","), nats: testenv.NATS(t), mysql: testenv.MySQL(t), namespace: testenv.Namespace(t),
 	}

@@ -33,7 +33,8 @@ func TestKillNineLosesAndDoublesNothing(t *testing.T) {
 }
 
 func crashAt(t *testing.T, fault string) {
-	s := setting{redis: testenv.Redis(t), nats: testenv.NATS(t), mysql: testenv.MySQL(t), namespace: testenv.Namespace(t)}
+	t.Helper()
+	s := realSetting(t)
 	doomed := startProcess(t, s, []string{"faults"}, "REDRAIN_FAULT_AT="+fault)
 	spec := fund(t, doomed.node, "crash", 50_000, 60)
 	spec.WinsPerUser = 60
@@ -85,7 +86,7 @@ func crashAt(t *testing.T, fault string) {
 		p.await(t, 30*time.Second, "result for each tap", func() bool { return len(p.results) == len(p.tapped) })
 	}
 	awaitBooks(t, heir.client, c.ID)
-	checkLedger(t, heir.client, c.ID, append(before, after...))
+	checkLedger(t, heir.client, c.ID, slices.Concat(before, after))
 }
 
 func gone(p *process) bool {

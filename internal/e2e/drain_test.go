@@ -2,18 +2,16 @@ package e2e
 
 import (
 	"fmt"
-	"net/http"
 	"syscall"
 	"testing"
 	"time"
 
-	"redrain/internal/testenv"
 	"redrain/room"
 )
 
 // TestDrain: SIGTERM says goodbye to every player with a time to come back, closes with 4000, and ends with exit code 0.
 func TestDrain(t *testing.T) {
-	s := setting{redis: testenv.Redis(t), nats: testenv.NATS(t), mysql: testenv.MySQL(t), namespace: testenv.Namespace(t)}
+	s := realSetting(t)
 	n := startProcess(t, s, nil)
 	c, err := n.client.CreateCampaign(within(t, 20*time.Second), fund(t, n.node, "drain", 1_000, 10), "")
 	if err != nil {
@@ -48,7 +46,7 @@ func TestDrain(t *testing.T) {
 	if n.err != nil {
 		t.Errorf("the process ended with %v", n.err)
 	}
-	if resp, err := http.Get(n.url + "/healthz"); err == nil {
+	if resp, err := get(t, n.url+"/healthz"); err == nil {
 		_ = resp.Body.Close()
 		t.Error("somebody still answers")
 	}

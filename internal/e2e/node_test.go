@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -101,6 +102,18 @@ func within(t *testing.T, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	t.Cleanup(cancel)
 	return ctx
+}
+
+// httpClient keeps no connection, so that none is left when a test ends.
+var httpClient = &http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
+
+func get(t *testing.T, url string) (*http.Response, error) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(within(t, 30*time.Second), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return httpClient.Do(req)
 }
 
 // fund makes a sponsor of the test's own with enough money, and a campaign spec of theirs.

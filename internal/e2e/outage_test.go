@@ -60,11 +60,7 @@ func TestOutages(t *testing.T) {
 // notReady is what /readyz says is missing; nil when it is ready.
 func notReady(t *testing.T, n *node) []string {
 	t.Helper()
-	req, err := http.NewRequestWithContext(within(t, 10*time.Second), http.MethodGet, n.url+"/readyz", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := get(t, n.url+"/readyz")
 	if err != nil {
 		t.Fatal(err)
 	}

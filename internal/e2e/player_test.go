@@ -204,11 +204,16 @@ func (p *player) await(t *testing.T, limit time.Duration, what string, is func()
 		select {
 		case <-news:
 		case <-deadline:
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			t.Fatalf("%s: no %s within %s; closed: %v, errors: %v, rains: %d, waves: %d", p.user, what, limit, p.closed, p.errors, len(p.rains), len(p.waves))
+			t.Fatalf("%s: no %s within %s; %s", p.user, what, limit, p.state())
 		}
 	}
+}
+
+// state is what a failed test needs to know of a player.
+func (p *player) state() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return fmt.Sprintf("closed: %v, errors: %v, rains: %d, waves: %d", p.closed, p.errors, len(p.rains), len(p.waves))
 }
 
 // answered waits for the result of a tap.

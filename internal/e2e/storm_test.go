@@ -31,6 +31,7 @@ func TestStorm(t *testing.T) {
 }
 
 func storm(t *testing.T, nodes []*node, spec rain.Spec, count int) {
+	t.Helper()
 	op := nodes[0].client
 	c, err := op.CreateCampaign(within(t, 30*time.Second), spec, "")
 	if err != nil {

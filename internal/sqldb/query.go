@@ -110,9 +110,13 @@ func Args[T any](values []T) []any {
 	return args
 }
 
-// Chunk is how many values one statement takes at most. It keeps statements below the limits of both databases (SQLite:
-// 32,766 parameters; MySQL: max_allowed_packet).
+// Chunk is how many values an IN should have at most, and how many rows one INSERT has on MySQL. It keeps statements below
+// the limits of both databases (SQLite: 32,766 parameters; MySQL: max_allowed_packet).
 const Chunk = 1000
+
+// sqliteParameters is how many parameters one INSERT has on SQLite. The driver's time for binding them grows with the square
+// of their number, so that 500 rows of a dozen columns are inserted three times as fast in small statements as in one.
+const sqliteParameters = 400
 
 // Merge says what happens to a row of [Tx.Insert] whose key is there already. The zero value fails.
 type Merge struct {
@@ -124,8 +128,12 @@ type Merge struct {
 // Insert inserts rows, each with a value for every column.
 func (tx *Tx) Insert(ctx context.Context, table string, columns []string, rows [][]any, merge Merge) error {
 	tail := merge.tail(tx.dialect, table)
+	most := Chunk
+	if tx.dialect == SQLite {
+		most = max(sqliteParameters/len(columns), 1)
+	}
 	for len(rows) > 0 {
-		n := min(len(rows), Chunk)
+		n := min(len(rows), most)
 		var b strings.Builder
 		fmt.Fprintf(&b, "INSERT INTO %s (%s) VALUES ", table, strings.Join(columns, ", "))
 		one := Marks(len(columns))

@@ -88,15 +88,13 @@ func ParseRequest(data []byte) (Request, error) {
 
 // reason is an error of encoding/json in words that name no Go type.
 func reason(err error) string {
-	var kind *json.UnmarshalTypeError
-	if errors.As(err, &kind) {
+	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		if kind.Field == "" {
 			return "not an object"
 		}
 		return "field " + kind.Field + " has the wrong kind of value"
 	}
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return fmt.Sprintf("not JSON (at byte %d)", syntax.Offset)
 	}
 	return err.Error()

@@ -114,7 +114,7 @@ func TestParseRequestRefuses(t *testing.T) {
 		if !errors.Is(err, want) {
 			t.Errorf("%s: got %v, want %v", text, err, want)
 		}
-		if want == ErrUnknownType && r.ID != "9" {
+		if errors.Is(want, ErrUnknownType) && r.ID != "9" {
 			t.Errorf("%s: the error cannot name the request: id %q", text, r.ID)
 		}
 	}

@@ -123,10 +123,11 @@ CREATE TABLE IF NOT EXISTS campaign_tally (
     amount_reclaimed BIGINT        NOT NULL
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 
--- What could not be posted and waits for a person. A claim may be here more than once: each outbox entry that
--- promised it is a promise of its own.
+-- What could not be posted and waits for a person. A claim may be here more than once: each player that it was promised
+-- to has a promise of their own.
 CREATE TABLE IF NOT EXISTS dead_letter (
     id          BIGINT         NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    fingerprint CHAR(64)       NOT NULL,             -- SHA-256 of all that it says: the same is kept once
     claim       VARBINARY(160) NOT NULL,
     source      VARBINARY(200) NOT NULL,             -- the outbox entry or the stream message that it came in
     kind        VARCHAR(16)    NOT NULL,             -- pay, reclaim, message
@@ -141,7 +142,8 @@ CREATE TABLE IF NOT EXISTS dead_letter (
     payload     LONGBLOB       NOT NULL,             -- as it arrived, to be posted from again
     created_at  BIGINT         NOT NULL,
     resolved_at BIGINT         NOT NULL DEFAULT 0,   -- 0: it waits
-    UNIQUE KEY dead_letter_source (claim, source),
+    UNIQUE KEY dead_letter_fingerprint (fingerprint),
+    KEY dead_letter_claim (claim),
     KEY dead_letter_waiting (resolved_at, id),
     KEY dead_letter_campaign (campaign_id, resolved_at, packet),
     KEY dead_letter_user (user_id, won_at)

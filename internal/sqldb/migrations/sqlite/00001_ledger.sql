@@ -116,6 +116,7 @@ CREATE TABLE campaign_tally (
 
 CREATE TABLE dead_letter (
     id               INTEGER PRIMARY KEY AUTOINCREMENT,
+    fingerprint      TEXT    NOT NULL,
     claim            TEXT    NOT NULL,
     source           TEXT    NOT NULL,
     kind             TEXT    NOT NULL,
@@ -131,7 +132,8 @@ CREATE TABLE dead_letter (
     created_at       INTEGER NOT NULL,
     resolved_at      INTEGER NOT NULL DEFAULT 0
 ) STRICT;
-CREATE UNIQUE INDEX dead_letter_source ON dead_letter (claim, source);
+CREATE UNIQUE INDEX dead_letter_fingerprint ON dead_letter (fingerprint);
+CREATE INDEX dead_letter_claim ON dead_letter (claim);
 CREATE INDEX dead_letter_waiting ON dead_letter (resolved_at, id);
 CREATE INDEX dead_letter_campaign ON dead_letter (campaign_id, resolved_at, packet);
 CREATE INDEX dead_letter_user ON dead_letter (user_id, won_at);

@@ -25,6 +25,7 @@ export function view(campaign, { signal, changed }) {
   const head = h("section", { className: "panel" });
   const rains = h("tbody");
   let heard = 0;
+  let polls = 0;
   let shown = ""; // what of the campaign is on the page: it is written anew only when that changes, so that no button is
   // exchanged under a finger
 
@@ -93,8 +94,8 @@ export function view(campaign, { signal, changed }) {
       for (const [key, , format] of TILES) tiles[key].textContent = s[key] == null ? "–" : format(s[key]);
       meter.style.transform = `scaleX(${campaign.packets ? s.won / campaign.packets : 0})`;
       heard = performance.now();
-      // The phases move by themselves; the campaign is asked again while one is due to.
-      if (campaign.rains?.some((r) => r.phase !== "ended")) await refresh();
+      // Phases move by themselves, and others start rains: the campaign is asked again, more often while one is due to change.
+      if (campaign.rains?.some((r) => r.phase !== "ended") || ++polls % 5 === 0) await refresh();
     } catch {
       // The age tells.
     }

@@ -46,6 +46,6 @@ export class ServerClock {
 
   // now is the server's time in Unix ms. Before the first sample it is the machine's own guess.
   now() {
-    return Date.now();
+    return this.#best ? this.#local() + this.#best.offset : Date.now();
   }
 }

@@ -1,0 +1,105 @@
+package grab
+
+import (
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"redrain/internal/testenv"
+	"redrain/rain"
+)
+
+// model is what grab.lua has to do, told a second time and in the plainest way.
+type model struct {
+	open       bool
+	wins, taps int // allowed to a player; taps 0: no limit
+	stock      []rain.Money
+	first      int // number of the packet at the head of the stock
+	won        map[string]map[string]Result
+	tapped     map[string]map[string]bool // the drops that were counted
+}
+
+func (m *model) tap(user, drop string) Result {
+	if m.won[user] == nil {
+		m.won[user], m.tapped[user] = map[string]Result{}, map[string]bool{}
+	}
+	if r, ok := m.won[user][drop]; ok {
+		return r
+	}
+	switch {
+	case !m.open:
+		return Result{Outcome: NotOpen}
+	case len(m.won[user]) >= m.wins:
+		return Result{Outcome: Already}
+	case m.taps > 0 && !m.tapped[user][drop] && len(m.tapped[user]) >= m.taps:
+		return Result{Outcome: Limited}
+	}
+	m.tapped[user][drop] = true
+	if len(m.stock) == 0 {
+		return Result{Outcome: SoldOut}
+	}
+	r := Result{Outcome: Won, Packet: m.first, Amount: m.stock[0]}
+	m.first, m.stock = m.first+1, m.stock[1:]
+	m.won[user][drop] = r
+	return r
+}
+
+func TestTheScriptDoesWhatTheModelDoes(t *testing.T) {
+	rdb := connect(t, testenv.Redis(t))
+	rapid.Check(t, func(rt *rapid.T) {
+		s := setup{
+			packets: rapid.IntRange(1, 30).Draw(rt, "packets"), split: rain.DoubleMean,
+			wins: rapid.IntRange(1, 4).Draw(rt, "wins"), taps: rapid.IntRange(0, 6).Draw(rt, "taps"),
+		}
+		gm := newGame(t, rdb, s)
+		m := &model{
+			open: true, wins: s.wins, taps: s.taps, stock: gm.amounts,
+			won: map[string]map[string]Result{}, tapped: map[string]map[string]bool{},
+		}
+		script := &batcher{gate: gm.gate, keys: gm.g.keys.shard(gm.c.ID, 0).grabbing()}
+		rt.Repeat(map[string]func(*rapid.T){
+			"taps": func(rt *rapid.T) {
+				var taps []*tap
+				var want []Result
+				for range rapid.IntRange(1, 12).Draw(rt, "size") {
+					user := rapid.SampledFrom([]string{"a", "b b", "张三", ";", "0.0=1=1"}).Draw(rt, "user")
+					drop := rapid.SampledFrom([]string{"0.0", "1.0", "0.1", "10.0", "1.1", "0.10"}).Draw(rt, "drop")
+					taps = append(taps, &tap{user: user, drop: drop})
+					want = append(want, m.tap(user, drop))
+				}
+				stock, err := script.call(taps)
+				if err != nil {
+					rt.Fatal(err)
+				}
+				if fmt.Sprint(script.results) != fmt.Sprint(want) || int(stock) != len(m.stock) {
+					rt.Fatalf("the script says\n%v, %d left\nand the model\n%v, %d left", script.results, stock, want, len(m.stock))
+				}
+			},
+			"pause or resume": func(*rapid.T) {
+				m.open = !m.open
+				gm.c.Status = map[bool]rain.Status{true: rain.Open, false: rain.Paused}[m.open]
+				gm.apply()
+			},
+			"": func(rt *rapid.T) {
+				won := 0
+				for user, wins := range m.won {
+					won += len(wins)
+					got, err := gm.g.Wins(t.Context(), gm.c, user)
+					if err != nil || len(got) != len(wins) {
+						rt.Fatalf("%s has won %v (%v), by the model %v", user, got, err, wins)
+					}
+					for _, w := range got {
+						if wins[w.Drop] != (Result{Won, w.Packet, w.Amount}) {
+							rt.Fatalf("%s has won %v, by the model %v", user, w, wins)
+						}
+					}
+				}
+				gm.balance()
+				if got := gm.wins(); len(got) != won || t.Failed() {
+					rt.Fatalf("%d wins in the outbox, by the model %d", len(got), won)
+				}
+			},
+		})
+	})
+}

@@ -1,0 +1,67 @@
+package payout
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"redrain/internal/sqldb"
+	"redrain/rain"
+
+	"path/filepath"
+)
+
+// BenchmarkPost posts batches of 500 wins, each of another player who has won before, in entries of different sizes. A second has
+// the wins/s that one worker posts; "4 workers" are those of one node on one campaign.
+func BenchmarkPost(b *testing.B) {
+	for name, open := range map[string]func(testing.TB) *books{
+		"mysql": onMySQL,
+		"sqlite file": func(t testing.TB) *books {
+			path := filepath.Join(t.TempDir(), "ledger.db")
+			return newBooks(t, func() (*sqldb.DB, error) { return sqldb.OpenSQLite(path) })
+		},
+		"sqlite": onSQLite,
+	} {
+		for _, perEntry := range []int{1, 50, 500} {
+			b.Run(fmt.Sprintf("%s/500 wins in entries of %d", name, perEntry), func(b *testing.B) { benchmarkPost(b, open(b), perEntry, 1) })
+		}
+		b.Run(name+"/500 wins in entries of 50, 4 workers", func(b *testing.B) { benchmarkPost(b, open(b), 50, 4) })
+	}
+}
+
+func benchmarkPost(b *testing.B, books *books, perEntry, workers int) {
+	const wins, users = 500, 20_000
+	books.campaign(b, "c1", rain.Spec{Budget: rain.MaxBudget / 2, Packets: rain.MaxPackets, Split: rain.DoubleMean})
+	var batches atomic.Int64
+	batch := func() []rain.Entry {
+		n := int(batches.Add(1))
+		var entries []rain.Entry
+		for first := 0; first < wins; first += perEntry {
+			list := make([]rain.Win, perEntry)
+			for i := range list {
+				packet := n*wins + first + i
+				list[i] = win(fmt.Sprintf("player-%d", packet*7919%users), packet, 88)
+			}
+			entries = append(entries, entry("c1", n*wins+first, list...))
+		}
+		return entries
+	}
+	for range users / wins { // so that the players have accounts
+		books.post(b, batch()...)
+	}
+	b.ReportAllocs()
+	b.SetParallelism(workers)
+	b.ResetTimer()
+	if workers == 1 {
+		for b.Loop() {
+			books.post(b, batch()...)
+		}
+	} else {
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				books.post(b, batch()...)
+			}
+		})
+	}
+	b.ReportMetric(float64(wins*b.N)/b.Elapsed().Seconds(), "wins/s")
+}

@@ -1,0 +1,200 @@
+package payout
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"redrain/rain"
+)
+
+// model is what the books must come to, kept in the simplest way there is.
+type model struct {
+	accounts map[account]rain.Money
+	deposits map[string]rain.Money
+	packets  map[packetKey]holder
+	shards   map[shardKey]rain.Reclaim
+}
+
+func newModel() *model {
+	return &model{
+		accounts: map[account]rain.Money{}, deposits: map[string]rain.Money{}, packets: map[packetKey]holder{},
+		shards: map[shardKey]rain.Reclaim{},
+	}
+}
+
+func (m *model) move(from, to account, amount rain.Money) {
+	m.accounts[from] -= amount
+	m.accounts[to] += amount
+}
+
+// TestAnyOrderOfOperations does random deposits, campaigns, postings, re-postings, contradictions and reclaims, and compares
+// every balance with the model after each of them.
+func TestAnyOrderOfOperations(t *testing.T) {
+	onEach(t, func(t *testing.T, b *books) {
+		run := 0
+		rapid.Check(t, func(rt *rapid.T) {
+			run++ // runs share the database, and keep apart by their ids
+			m := newModel()
+			prefix := fmt.Sprintf("%d-", run)
+			sponsor := func(rt *rapid.T) string { return prefix + rapid.SampledFrom([]string{"s1", "s2"}).Draw(rt, "sponsor") }
+			campaign := func(rt *rapid.T) string {
+				return prefix + rapid.SampledFrom([]string{"c1", "c2", "c3"}).Draw(rt, "campaign")
+			}
+			user := func(rt *rapid.T) string { return prefix + rapid.SampledFrom([]string{"u1", "u2", "u3"}).Draw(rt, "user") }
+			amount := rapid.Custom(func(rt *rapid.T) rain.Money { return rain.Money(rapid.IntRange(1, 40).Draw(rt, "amount")) })
+			ctx := t.Context()
+			seq := 0
+			entryOf := func(rt *rapid.T) rain.Entry {
+				seq++
+				e := rain.Entry{Ref: rain.EntryRef{Campaign: campaign(rt), Shard: rapid.IntRange(0, 1).Draw(rt, "shard"), ID: fmt.Sprintf("%d-0", seq)}}
+				if rapid.IntRange(0, 5).Draw(rt, "reclaim") == 0 {
+					e.Reclaim = &rain.Reclaim{Packets: rapid.IntRange(1, 3).Draw(rt, "packets"), Amount: amount.Draw(rt, "left")}
+					return e
+				}
+				for range rapid.IntRange(1, 4).Draw(rt, "wins") {
+					e.Wins = append(e.Wins, rain.Win{
+						User: user(rt), Packet: rapid.IntRange(0, 9).Draw(rt, "packet"), Amount: amount.Draw(rt, "amount"), Drop: "1.1",
+					})
+				}
+				return e
+			}
+			var posted []rain.Entry
+			rt.Repeat(map[string]func(*rapid.T){
+				"deposit": func(rt *rapid.T) {
+					s, a := sponsor(rt), amount.Draw(rt, "amount")
+					reference := rapid.SampledFrom([]string{"r1", "r2", "r3"}).Draw(rt, "reference")
+					_, err := b.Deposit(ctx, s, reference, a)
+					before, done := m.deposits[s+reference]
+					switch {
+					case done && before != a:
+						if !errors.Is(err, ErrReferenceReused) {
+							rt.Fatal(err)
+						}
+					case err != nil:
+						rt.Fatal(err)
+					case !done:
+						m.deposits[s+reference] = a
+						m.move(world, sponsorAccount(s), a)
+					}
+				},
+				"create": func(rt *rapid.T) {
+					s, id, budget := sponsor(rt), campaign(rt), amount.Draw(rt, "budget")
+					_, exists := m.accounts[escrowAccount(id)]
+					err := b.CreateCampaign(ctx, &rain.Campaign{ID: id, Status: rain.Loading, Spec: rain.Spec{
+						Name: "x", Sponsor: s, Budget: budget, Packets: 10, Shards: 2, Min: 1, Split: rain.Even,
+					}})
+					switch {
+					case exists:
+						if !errors.Is(err, ErrCampaignExists) {
+							rt.Fatal(err)
+						}
+					case m.accounts[sponsorAccount(s)] < budget:
+						if !errors.Is(err, ErrInsufficientFunds) && !errors.Is(err, ErrUnknownSponsor) {
+							rt.Fatal(err)
+						}
+					case err != nil:
+						rt.Fatal(err)
+					default:
+						m.move(sponsorAccount(s), escrowAccount(id), budget)
+					}
+				},
+				"post": func(rt *rapid.T) {
+					batch := rapid.SliceOfN(rapid.Custom(entryOf), 1, 4).Draw(rt, "entries")
+					if len(posted) > 0 {
+						batch = append(batch, rapid.SliceOfN(rapid.SampledFrom(posted), 0, 3).Draw(rt, "again")...)
+					}
+					got, err := b.Post(ctx, batch)
+					if err != nil {
+						rt.Fatal(err)
+					}
+					m.post(rt, b, batch, got)
+					posted = append(posted, batch...)
+				},
+				"": func(rt *rapid.T) {
+					for a, want := range m.accounts {
+						if a == world {
+							continue // shared by all runs; the audit has an eye on it
+						}
+						got, _, err := balanceOf(ctx, b.db, a)
+						if err != nil || got != want {
+							rt.Fatalf("%s holds %d, want %d (%v)", a.id(), got, want, err)
+						}
+					}
+				},
+			})
+		})
+		b.audit(t)
+	})
+}
+
+// post follows what the ledger has decided, and checks that it was right to: each promise is settled or dead, a packet
+// has one holder, a dead one had a reason.
+func (m *model) post(rt *rapid.T, b *books, batch []rain.Entry, got Posted) {
+	fresh := 0
+	for _, s := range got.Settled {
+		key := packetKey{s.Campaign, s.Packet}
+		h, known := m.packets[key]
+		switch {
+		case known && h != (holder{s.User, s.Amount}):
+			rt.Fatalf("packet %v is settled for %v and for %s", key, h, s.User)
+		case known == s.New:
+			rt.Fatalf("settlement %+v, known before: %v", s, known)
+		case !known:
+			fresh++
+			m.packets[key] = holder{s.User, s.Amount}
+			m.move(escrowAccount(s.Campaign), userAccount(s.User), s.Amount)
+		}
+	}
+	if fresh != got.New {
+		rt.Fatalf("%d new settlements, said to be %d", fresh, got.New)
+	}
+	m.followReclaims(rt, b, batch)
+	for a, balance := range m.accounts {
+		if balance < 0 && a != world {
+			rt.Fatalf("%s is at %d", a.id(), balance)
+		}
+	}
+	for _, e := range batch {
+		_, exists := m.accounts[escrowAccount(e.Ref.Campaign)]
+		for _, w := range e.Wins {
+			settled := m.packets[packetKey{e.Ref.Campaign, w.Packet}] == holder{w.User, w.Amount}
+			dead := b.count(rt, "SELECT COUNT(*) FROM dead_letter WHERE claim = ? AND source = ? AND user_id = ? AND amount = ?",
+				rain.ClaimID(e.Ref.Campaign, w.Packet), e.Ref.String(), w.User, int64(w.Amount))
+			if !exists && settled || !settled && dead != 1 {
+				rt.Fatalf("win %+v of %s: settled %v, dead letters %d", w, e.Ref, settled, dead)
+			}
+		}
+	}
+}
+
+func (m *model) followReclaims(rt *rapid.T, b *books, batch []rain.Entry) {
+	before := maps.Clone(m.shards)
+	for _, e := range batch {
+		if e.Reclaim == nil {
+			continue
+		}
+		key := shardKey{e.Ref.Campaign, e.Ref.Shard}
+		var done rain.Reclaim
+		found, err := b.db.First(rt.Context(), []any{&done.Packets, &done.Amount},
+			"SELECT packets, amount FROM reclaim WHERE campaign_id = ? AND shard = ?", key.campaign, key.shard)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if old, ok := before[key]; ok && (!found || old != done) {
+			rt.Fatalf("the reclaim of %v was %v and is %v", key, old, done)
+		}
+		if _, ok := m.shards[key]; !found || ok {
+			continue
+		}
+		m.shards[key] = done
+		var sponsor string
+		if _, err := b.db.First(rt.Context(), []any{&sponsor}, "SELECT sponsor FROM campaign WHERE id = ?", key.campaign); err != nil {
+			rt.Fatal(err)
+		}
+		m.move(escrowAccount(key.campaign), sponsorAccount(sponsor), done.Amount)
+	}
+}

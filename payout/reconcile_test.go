@@ -1,0 +1,282 @@
+package payout
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"redrain/rain"
+)
+
+func (b *books) reconcile(t testing.TB, c *rain.Campaign, shards []rain.ShardSnapshot) Reconciliation {
+	t.Helper()
+	r, err := b.Reconcile(t.Context(), c, shards)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Funded != r.Paid+r.Reclaimed+r.Stock+r.Unsettled+r.Dead+r.Difference {
+		t.Errorf("the sum does not hold: %+v", r)
+	}
+	return r
+}
+
+// settleAll posts what waits in the outbox of a shard, and removes it.
+func (b *books) settleAll(t testing.TB, f *fakeRedis, campaign string, shard int) {
+	t.Helper()
+	entries, err := f.Read(t.Context(), campaign, shard, "test", 1000)
+	if err != nil || len(entries) == 0 {
+		return
+	}
+	b.post(t, entries...)
+	for _, e := range entries {
+		if err := f.Remove(t.Context(), []rain.EntryRef{e.Ref}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestReconcileThroughALife(t *testing.T) {
+	onEach(t, func(t *testing.T, b *books) {
+		f := newFakeRedis(b.clock.Now)
+		c := b.campaign(t, "c1", rain.Spec{Budget: 1000, Packets: 100, Shards: 3})
+		f.open(c)
+		want := Reconciliation{Funded: 1000, Stock: 1000, Balanced: true}
+		check := func(what string) {
+			t.Helper()
+			if got := b.reconcile(t, c, f.snapshot(c)); !equal(got, want) {
+				t.Errorf("%s:\ngot  %+v\nwant %+v", what, got, want)
+			}
+		}
+		check("stocked")
+		f.win("c1", 0, "u1", "u2")
+		f.win("c1", 1, "u3")
+		want.Stock, want.Unsettled = 970, 30
+		check("won")
+		b.settleAll(t, f, "c1", 0)
+		want.Paid, want.Unsettled = 20, 10
+		check("partly settled")
+
+		before := f.snapshot(c)
+		f.win("c1", 0, "u1")
+		f.win("c1", 2, "u1")
+		b.settleAll(t, f, "c1", 0)
+		b.settleAll(t, f, "c1", 1)
+		b.settleAll(t, f, "c1", 2)
+		// Seen from before, the two new wins are stock, and the one of u3 is paid by now.
+		want.Paid, want.Unsettled = 30, 0
+		if got := b.reconcile(t, c, before); !equal(got, want) {
+			t.Errorf("with a snapshot from before:\ngot  %+v\nwant %+v", got, want)
+		}
+		want.Paid, want.Stock = 50, 950
+		check("settled")
+
+		entries, err := f.Read(t.Context(), "c1", 0, "test", 10)
+		if err != nil || len(entries) != 0 {
+			t.Fatal(entries, err)
+		}
+		before = f.snapshot(c)
+		for s := range 3 {
+			f.close("c1", s)
+		}
+		want.Stock, want.Unsettled = 0, 950
+		check("closed")
+		b.settleAll(t, f, "c1", 1)
+		got := b.reconcile(t, c, before)
+		if got.Stock != 950 || got.Reclaimed != 0 || !got.Balanced {
+			t.Errorf("seen from before the close: %+v", got)
+		}
+		b.settleAll(t, f, "c1", 0)
+		b.settleAll(t, f, "c1", 2)
+		want.Unsettled, want.Reclaimed = 0, 950
+		check("given back")
+
+		// Redis has forgotten the drained campaign: everything is in the ledger.
+		c, err = b.Update(t.Context(), "c1", func(c *rain.Campaign) error { c.Drained = true; return c.Close(1) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := b.reconcile(t, c, []rain.ShardSnapshot{{Shard: 0}, {Shard: 1}, {Shard: 2}}); !equal(got, want) {
+			t.Errorf("drained and forgotten: %+v", got)
+		}
+		if got := b.reconcile(t, c, nil); !equal(got, want) {
+			t.Errorf("drained, without snapshots: %+v", got)
+		}
+	})
+}
+
+func equal(a, b Reconciliation) bool {
+	return a.Funded == b.Funded && a.Paid == b.Paid && a.Reclaimed == b.Reclaimed && a.Stock == b.Stock && a.Unsettled == b.Unsettled &&
+		a.Dead == b.Dead && a.Difference == b.Difference && a.Balanced == b.Balanced && slices.Equal(a.Findings, b.Findings)
+}
+
+func TestReconcileLoadingAndAbandoned(t *testing.T) {
+	onEach(t, func(t *testing.T, b *books) {
+		if _, err := b.Deposit(t.Context(), "acme", "r", 100); err != nil {
+			t.Fatal(err)
+		}
+		c := fullCampaign("c1")
+		if err := b.CreateCampaign(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		half := []rain.ShardSnapshot{{Shard: 0, Found: true, Packets: 1, Left: 50}, {Shard: 1}}
+		if got := b.reconcile(t, c, half); !equal(got, Reconciliation{Funded: 100, Stock: 100, Balanced: true}) {
+			t.Errorf("%+v", got)
+		}
+		c, err := b.Abandon(t.Context(), "c1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := b.reconcile(t, c, half); !equal(got, Reconciliation{Funded: 100, Reclaimed: 100, Balanced: true}) {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+func TestReconcileCountsDeadLettersOnce(t *testing.T) {
+	onEach(t, func(t *testing.T, b *books) {
+		f := newFakeRedis(b.clock.Now)
+		c := b.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+		f.open(c)
+		f.win("c1", 0, "u1", "u2")
+		// The ledger cannot take u2: somebody has paid packet 1 to another player, by hand.
+		b.post(t, rain.Entry{Ref: rain.EntryRef{Campaign: "c1", ID: "1-0"}, Wins: []rain.Win{win("thief", 1, 10)}})
+		snapshot := f.snapshot(c)
+		got := b.reconcile(t, c, snapshot)
+		if got.Paid != 10 || got.Unsettled != 20 || got.Difference != -10 || got.Balanced || len(got.Findings) == 0 {
+			t.Errorf("before: %+v", got)
+		}
+		b.settleAll(t, f, "c1", 0)
+		for _, s := range [][]rain.ShardSnapshot{snapshot, f.snapshot(c)} {
+			got = b.reconcile(t, c, s)
+			if got.Paid != 20 || got.Unsettled != 0 || got.Dead != 10 || got.Difference != -10 || got.Balanced {
+				t.Errorf("%+v", got)
+			}
+		}
+		if got := testutil.ToFloat64(b.gauge.difference); got != 10 {
+			t.Errorf("the alarm shows %v", got)
+		}
+	})
+}
+
+// TestReconcileFindsEveryFault changes the books behind the ledger's back, one row at a time.
+func TestReconcileFindsEveryFault(t *testing.T) {
+	onEach(t, func(t *testing.T, b *books) {
+		f := newFakeRedis(b.clock.Now)
+		c := b.campaign(t, "c1", rain.Spec{Budget: 1000, Packets: 100})
+		f.open(c)
+		f.win("c1", 0, "u1", "u2", "u3")
+		b.settleAll(t, f, "c1", 0)
+		f.win("c1", 0, "u4")
+		run := func(statement string) {
+			t.Helper()
+			if err := b.exec(t.Context(), statement, statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for what, fault := range map[string]struct{ do, undo, finding string }{
+			"a balance": {
+				"UPDATE balance SET amount = amount + 1 WHERE account_id = 'user:u1'",
+				"UPDATE balance SET amount = amount - 1 WHERE account_id = 'user:u1'", "user:u1",
+			},
+			"the sponsor's balance": {
+				"UPDATE balance SET amount = amount + 1 WHERE account_id = 'sponsor:acme'",
+				"UPDATE balance SET amount = amount - 1 WHERE account_id = 'sponsor:acme'", "sponsor:acme",
+			},
+			"a line": {
+				"UPDATE entry SET amount = amount + 1 WHERE account_id = 'user:u2'",
+				"UPDATE entry SET amount = amount - 1 WHERE account_id = 'user:u2'", "not to 0",
+			},
+			"the escrow": {
+				"UPDATE balance SET amount = amount - 1 WHERE account_id = 'escrow:c1'",
+				"UPDATE balance SET amount = amount + 1 WHERE account_id = 'escrow:c1'", "escrow's balance",
+			},
+			"a payout": {
+				"UPDATE payout SET amount = amount + 1 WHERE packet = 1",
+				"UPDATE payout SET amount = amount - 1 WHERE packet = 1", "payouts sum",
+			},
+			"a payout's place": {
+				"UPDATE payout SET shard = 1 WHERE packet = 1",
+				"UPDATE payout SET shard = 0 WHERE packet = 1", "shard 0",
+			},
+			"the tally": {
+				"UPDATE campaign_tally SET paid = 4",
+				"UPDATE campaign_tally SET paid = 3", "tally",
+			},
+		} {
+			run(fault.do)
+			got := b.reconcile(t, c, f.snapshot(c))
+			if got.Balanced || !strings.Contains(strings.Join(got.Findings, "\n"), fault.finding) {
+				t.Errorf("%s: %+v", what, got)
+			}
+			run(fault.undo)
+			if got := b.reconcile(t, c, f.snapshot(c)); !got.Balanced {
+				t.Fatalf("%s, undone: %+v", what, got)
+			}
+		}
+		lost := f.snapshot(c)
+		lost[0] = rain.ShardSnapshot{Shard: 0}
+		if got := b.reconcile(t, c, lost); got.Balanced || got.Difference != 970 || !strings.Contains(got.Findings[0], "shard 0") {
+			t.Errorf("Redis lost the shard: %+v", got)
+		}
+		short := f.snapshot(c)
+		short[0].Left--
+		if got := b.reconcile(t, c, short); got.Balanced || got.Difference != 1 {
+			t.Errorf("a cent is gone from the stock: %+v", got)
+		}
+		more := f.snapshot(c)
+		more[0].Entries = nil
+		if got := b.reconcile(t, c, more); got.Balanced || got.Difference != 10 {
+			t.Errorf("an outbox entry is gone: %+v", got)
+		}
+		odd := f.snapshot(c)
+		odd[0].LastEntry = "x"
+		if _, err := b.Reconcile(t.Context(), c, odd); err == nil {
+			t.Error("an outbox id that is none is taken")
+		}
+	})
+}
+
+// TestReconcileIsExactWhileItRains wins, settles and reconciles at the same time: at no moment is a cent unaccounted for.
+func TestReconcileIsExactWhileItRains(t *testing.T) {
+	onEach(t, func(t *testing.T, b *books) {
+		const shards, packets = 3, 900
+		f := newFakeRedis(b.clock.Now)
+		c := b.campaign(t, "c1", rain.Spec{Budget: 10 * packets, Packets: packets, Shards: shards, Split: rain.DoubleMean})
+		f.open(c)
+		var wg sync.WaitGroup
+		var ended atomic.Int32
+		for s := range shards {
+			wg.Go(func() {
+				defer ended.Add(1)
+				for i := 0; f.win("c1", s, fmt.Sprintf("u%d", i%50), fmt.Sprintf("v%d", s)) > 0; i++ {
+					if i%3 == 0 {
+						b.settleAll(t, f, "c1", s)
+					}
+					if s == 2 && i == 100 {
+						f.close("c1", s)
+					}
+				}
+				b.settleAll(t, f, "c1", s)
+			})
+		}
+		rounds := 0
+		for ; ended.Load() < shards; rounds++ {
+			if got := b.reconcile(t, c, f.snapshot(c)); !got.Balanced {
+				t.Errorf("round %d: %+v", rounds, got)
+				break
+			}
+		}
+		wg.Wait()
+		got := b.reconcile(t, c, f.snapshot(c))
+		if !got.Balanced || got.Stock != 0 || got.Unsettled != 0 || got.Paid+got.Reclaimed != 10*packets {
+			t.Errorf("in the end: %+v", got)
+		}
+		t.Logf("%d reconciliations", rounds)
+		b.audit(t)
+	})
+}
