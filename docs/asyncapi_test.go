@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -110,10 +112,54 @@ func TestAsyncAPISaysWhoSendsWhat(t *testing.T) {
 	}
 }
 
-// TestAsyncAPIExamplesFitTheirSchemas lends AsyncAPI's schemas to a description that kin-openapi reads: 3.1 has the same
-// JSON Schema.
 func TestAsyncAPIExamplesFitTheirSchemas(t *testing.T) {
 	doc := loadAsyncAPI(t)
+	for name, m := range doc.Components.Messages {
+		schema := payloadSchema(t, doc, name)
+		for _, example := range m.Examples {
+			t.Run(fmt.Sprintf("%s/%s", name, example.Name), func(t *testing.T) {
+				if err := schema.VisitJSON(asJSON(t, example.Payload), openapi3.MultiErrors()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+// TestGoldenMessagesFitTheirSchemas holds the description to what the code really reads and writes.
+func TestGoldenMessagesFitTheirSchemas(t *testing.T) {
+	doc := loadAsyncAPI(t)
+	golden, err := filepath.Glob("../internal/wire/testdata/*.json")
+	if err != nil || len(golden) == 0 {
+		t.Fatalf("no golden messages (%v)", err)
+	}
+	seen := map[string]bool{}
+	for _, file := range golden {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var m map[string]any
+		if err := json.Unmarshal(data, &m); err != nil {
+			t.Fatal(err)
+		}
+		kind, _ := m["type"].(string)
+		seen[kind] = true
+		if err := payloadSchema(t, doc, kind).VisitJSON(m, openapi3.MultiErrors()); err != nil {
+			t.Errorf("%s: %v", filepath.Base(file), err)
+		}
+	}
+	for kind := range messages {
+		if !seen[kind] {
+			t.Errorf("no golden message of the type %s", kind)
+		}
+	}
+}
+
+// payloadSchema is the schema of a message. It lends AsyncAPI's schemas to a description that kin-openapi reads: 3.1 has
+// the same JSON Schema.
+func payloadSchema(t *testing.T, doc asyncAPI, kind string) *openapi3.Schema {
+	t.Helper()
 	host, err := json.Marshal(map[string]any{
 		"openapi": "3.1.0", "info": map[string]any{"title": "schemas", "version": "1"}, "paths": map[string]any{},
 		"components": map[string]any{"schemas": doc.Components.Schemas},
@@ -125,20 +171,12 @@ func TestAsyncAPIExamplesFitTheirSchemas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, m := range doc.Components.Messages {
-		schema := schemas.Components.Schemas[strings.TrimPrefix(m.Payload.Ref, "#/components/schemas/")]
-		if schema == nil {
-			t.Errorf("%s: no schema %s", name, m.Payload.Ref)
-			continue
-		}
-		for _, example := range m.Examples {
-			t.Run(fmt.Sprintf("%s/%s", name, example.Name), func(t *testing.T) {
-				if err := schema.Value.VisitJSON(asJSON(t, example.Payload), openapi3.MultiErrors()); err != nil {
-					t.Error(err)
-				}
-			})
-		}
+	ref := doc.Components.Messages[kind].Payload.Ref
+	schema := schemas.Components.Schemas[strings.TrimPrefix(ref, "#/components/schemas/")]
+	if schema == nil {
+		t.Fatalf("%s: no schema %q", kind, ref)
 	}
+	return schema.Value
 }
 
 // asJSON turns a value of YAML into what a JSON decoder makes of it.

@@ -3,6 +3,7 @@ package grab
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,9 +15,19 @@ type fakeRedis struct {
 	way   []time.Duration // there and back, one call after the other; the first half of it is the way there
 	err   error
 	asked int
+	mu    sync.Mutex
+}
+
+// set changes what the fake does while a clock runs on it.
+func (f *fakeRedis) set(err error, ahead time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.err, f.ahead = err, ahead
 }
 
 func (f *fakeRedis) ask(context.Context) (time.Time, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	way := f.way[f.asked%len(f.way)]
 	f.asked++
 	time.Sleep(way / 4) //nolint:forbidigo // the fake network takes its time, in the fake time of synctest
@@ -72,19 +83,23 @@ func TestClockShowsTheTimeOfRedis(t *testing.T) {
 
 func TestClockRunReadsAgainUntilItEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		pass := func(d time.Duration) {
+			time.Sleep(d) //nolint:forbidigo // fake time
+			synctest.Wait()
+		}
 		f := &fakeRedis{way: []time.Duration{0}}
 		c := newClock(f.ask, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- c.Run(ctx) }()
-		time.Sleep(clockEvery + time.Second) //nolint:forbidigo // fake time
+		pass(clockEvery + time.Second)
 		if f.asked != clockSamples {
 			t.Errorf("asked %d times, want %d", f.asked, clockSamples)
 		}
-		f.err = errors.New("away")
-		time.Sleep(2 * clockEvery) //nolint:forbidigo // fake time
-		f.err, f.ahead = nil, time.Hour
-		time.Sleep(clockEvery) //nolint:forbidigo // fake time
+		f.set(errors.New("away"), 0)
+		pass(2 * clockEvery)
+		f.set(nil, time.Hour)
+		pass(clockEvery)
 		if off := c.Now() - time.Now().Add(time.Hour).UnixMilli(); off < -1 || off > 1 {
 			t.Errorf("after the outage off by %d ms", off)
 		}

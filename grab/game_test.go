@@ -140,7 +140,8 @@ func (gm *game) apply() {
 func (gm *game) drop(i int) string {
 	gm.t.Helper()
 	r, now := gm.c.Current(), gm.options.Clock()
-	for n := r.FirstWave; n < r.FirstWave+r.Waves(); n++ {
+	landed := max(0, (now-r.StartsAt-r.FallMS-rain.GraceMS)/rain.WaveMS)
+	for n := r.FirstWave + landed; n < r.FirstWave+r.Waves(); n++ {
 		for _, d := range r.Wave(n).Drops {
 			id := rain.DropID{N: n, K: d.K}
 			if r.Judge(id, now, false) != rain.InAir || r.Judge(id, now+1_000, false) != rain.InAir {

@@ -80,7 +80,7 @@ func TestOpenCanBeBrokenOffAnywhere(t *testing.T) {
 			b.left.Store(1 << 40)
 			rdb.AddHook(b)
 			for calls := int64(0); ; calls++ {
-				gm := newGame(t, rdb, setup{packets: 200_000, shards: 3, notOpen: true, split: rain.DoubleMean})
+				gm := newGame(t, rdb, setup{packets: 40_000, shards: 3, notOpen: true, split: rain.DoubleMean})
 				b.left.Store(calls)
 				err := gm.g.Open(t.Context(), gm.c, gm.amounts)
 				whole := b.left.Load() >= 0
@@ -136,7 +136,7 @@ func (gm *game) openOnlyWhenAllIsThere() {
 func TestOpenByManyNodesAtOnce(t *testing.T) {
 	for name, rdb := range backends(t) {
 		t.Run(name, func(t *testing.T) {
-			gm := newGame(t, rdb, setup{packets: 100_000, shards: 2, notOpen: true})
+			gm := newGame(t, rdb, setup{packets: 50_000, shards: 2, notOpen: true})
 			var all sync.WaitGroup
 			for range 4 {
 				node := gm.node()

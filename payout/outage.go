@@ -70,12 +70,9 @@ func sleep(ctx context.Context, d time.Duration) bool {
 // graceful is a context that ends a while after its parent, for work that must not be torn in the middle.
 func graceful(parent context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(parent))
-	var timer *time.Timer
-	stop := context.AfterFunc(parent, func() { timer = time.AfterFunc(grace, cancel) })
-	return ctx, func() {
-		if !stop() && timer != nil {
-			timer.Stop()
-		}
+	stop := context.AfterFunc(parent, func() {
+		sleep(ctx, grace)
 		cancel()
-	}
+	})
+	return ctx, func() { stop(); cancel() }
 }

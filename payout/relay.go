@@ -36,7 +36,7 @@ const (
 	claimLimit     = 2000            // entries claimed at once
 	claimRounds    = 5               // claims of one shard in a row, so that a long outbox does not keep the others waiting
 	publishAtOnce  = 64              // messages of one batch on their way to JetStream
-	publishTimeout = 5 * time.Second // for the acknowledgement of one message
+	publishTimeout = 2 * time.Second // for the acknowledgement of one message
 )
 
 // Relay carries outbox entries to JetStream. It may publish an entry any number of times.
@@ -251,6 +251,9 @@ func (r *Relay) publish(ctx context.Context, entries []rain.Entry) {
 
 // publishOnce publishes entries side by side and returns those that JetStream has not acknowledged.
 func (r *Relay) publishOnce(ctx context.Context, entries []rain.Entry) (failed []rain.Entry, err error) {
+	if err := r.stream.connected(); err != nil {
+		return entries, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
 	defer cancel()
 	errs := make([]error, len(entries))

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"redrain/rain"
@@ -23,7 +24,7 @@ const (
 	duplicateSpan  = 2 * time.Minute
 	ackWait        = 30 * time.Second
 	maxAckPending  = 1 << 16 // a batch that waits for a sick database must not keep the others out
-	manageDeadline = 5 * time.Second
+	manageDeadline = 3 * time.Second
 )
 
 // stream is the way from the outboxes to the settlement workers. Both ends make it, and make it again when the
@@ -51,9 +52,20 @@ func (s *stream) subject(ref rain.EntryRef) string {
 	return s.namespace + ".payout." + ref.Campaign + "." + strconv.Itoa(ref.Shard)
 }
 
-// Ensure makes the stream, or brings its settings up to date. The number of replicas is the operators' choice and is
+// connected fails where a request would only wait for its deadline.
+func (s *stream) connected() error {
+	if status := s.js.Conn().Status(); status != nats.CONNECTED {
+		return fmt.Errorf("no connection to NATS: %s", status)
+	}
+	return nil
+}
+
+// ensure makes the stream, or brings its settings up to date. The number of replicas is the operators' choice and is
 // left as it is.
 func (s *stream) ensure(ctx context.Context) (jetstream.Stream, error) {
+	if err := s.connected(); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, manageDeadline)
 	defer cancel()
 	cfg := jetstream.StreamConfig{

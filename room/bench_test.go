@@ -35,6 +35,7 @@ func BenchmarkWave(b *testing.B) {
 }
 
 func benchmarkWave(b *testing.B, l *Lobby, n int) {
+	b.Helper()
 	b.ReportAllocs()
 	for b.Loop() {
 		l.Room("c").Broadcast(Rain, wave)
@@ -97,7 +98,10 @@ type signalConn struct {
 func (c signalConn) WriteMessage(int, []byte) error { c.written <- struct{}{}; return nil }
 
 // running is a lobby whose Run ends with the test.
-func running(tb testing.TB) *Lobby { return runningWith(tb, Options{}) }
+func running(tb testing.TB) *Lobby {
+	tb.Helper()
+	return runningWith(tb, Options{})
+}
 
 func runningWith(tb testing.TB, o Options) *Lobby {
 	tb.Helper()

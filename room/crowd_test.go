@@ -34,7 +34,7 @@ func crowd(what string) {
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "crowd:", err)
-		os.Exit(1)
+		return
 	}
 	var wg sync.WaitGroup
 	for _, c := range conns {

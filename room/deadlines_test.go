@@ -15,8 +15,7 @@ func TestPingsComeEachPeriod(t *testing.T) {
 		l, from := running(t), time.Now()
 		m, p := seatPeer(t, l, nil)
 		p.reads()
-		time.Sleep(4 * time.Minute)
-		synctest.Wait()
+		pass(4 * time.Minute)
 		if n := len(p.pings); n < 9 || n > 10 {
 			t.Fatalf("%d pings in 4 minutes, want one each 25 s", n)
 		}
@@ -44,8 +43,7 @@ func TestFirstPingsAreSpread(t *testing.T) {
 		for range players {
 			l.NewMember(pingConn{ping: func() { perSecond[time.Since(from)/time.Second].Add(1) }}, nil)
 		}
-		time.Sleep(seconds*time.Second + wheelTick)
-		synctest.Wait()
+		pass(seconds*time.Second + wheelTick)
 		for second := range perSecond {
 			if n := perSecond[second].Load(); n > 4*players/seconds {
 				t.Errorf("%d of %d members had their first ping in second %d", n, players, second)
@@ -80,7 +78,7 @@ func TestSilenceBeginsWithTheLastSign(t *testing.T) {
 		closed := make(chan int, 1)
 		l := running(t)
 		m := l.NewMember(idleConn{}, func(code int) { closed <- code })
-		time.Sleep(59 * time.Second)
+		pass(59 * time.Second)
 		m.Pong()
 		from := time.Now()
 		<-closed

@@ -25,16 +25,14 @@ func TestStalledMembersDelayNobody(t *testing.T) {
 		for n := 1; n <= 3; n++ {
 			l.Room("c").Broadcast(Results, []byte("result"))
 			l.Room("c").Broadcast(Rain, []byte("wave"))
-			time.Sleep(10 * stuckAfter)
-			synctest.Wait()
+			pass(10 * stuckAfter)
 			for i, p := range healthy {
 				if got := p.got(); len(got) != 2*n {
 					t.Fatalf("%v after broadcast %d member %d has %d of %d messages", 10*stuckAfter, n, i, len(got), 2*n)
 				}
 			}
 		}
-		time.Sleep(l.o.WriteTimeout + time.Second)
-		synctest.Wait()
+		pass(l.o.WriteTimeout + time.Second)
 		if n := l.Online(); n != 20 {
 			t.Errorf("%d members are left, want the 20 that read", n)
 		}
@@ -56,8 +54,7 @@ func TestNobodyIsLeftWaiting(t *testing.T) {
 			from, before := time.Now(), len(p.got())
 			m.Send([]byte("result"))
 			for len(p.got()) == before && time.Since(from) < time.Second {
-				time.Sleep(time.Millisecond)
-				synctest.Wait()
+				pass(time.Millisecond)
 			}
 			if d := time.Since(from); d > 2*stuckAfter {
 				t.Fatalf("a result took %v", d)

@@ -46,7 +46,7 @@ func writeFrames(conn Conn, frames []*frame) error {
 		}
 		return conn.WriteMessage(websocket.TextMessage, frames[0].data)
 	}
-	joint := joints.Get().(*[]byte) //nolint:errcheck,forcetypeassert // New makes nothing else
+	joint := joints.Get().(*[]byte) //nolint:forcetypeassert // New makes nothing else
 	defer joints.Put(joint)
 	buf := (*joint)[:0]
 	for i, f := range frames {

@@ -9,10 +9,17 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gorilla/websocket"
 )
+
+// pass lets time pass in the bubble, and all happen that is due by then.
+func pass(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
 
 // pair is the two ends of a WebSocket in memory. It works inside a synctest bubble, and what the server writes blocks
 // until the client reads: a client that does not is a stalled peer.
@@ -106,8 +113,7 @@ func (p *peer) got() []string {
 // closeCode waits for the end of the connection and returns the code of the close frame, and its reason.
 func (p *peer) closeCode() (int, string) {
 	<-p.done
-	var closed *websocket.CloseError
-	if errors.As(p.err, &closed) {
+	if closed, ok := errors.AsType[*websocket.CloseError](p.err); ok {
 		return closed.Code, closed.Text
 	}
 	return 0, p.err.Error()

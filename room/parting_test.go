@@ -66,8 +66,7 @@ func TestCloseFromEverywhereHappensOnce(t *testing.T) {
 			}
 			wg.Wait()
 			<-p.done
-			time.Sleep(lingerFor + wheelTick)
-			synctest.Wait()
+			pass(lingerFor + wheelTick)
 			if n := calls.Load(); n != 1 || l.Online() != 0 || m.state != gone {
 				t.Fatalf("onClose was called %d times, %d online, state %d", n, l.Online(), m.state)
 			}
@@ -111,7 +110,7 @@ func TestCloseAfterFlushHasATimeLimit(t *testing.T) {
 				if _, _, err := p.conn.ReadMessage(); err != nil {
 					return
 				}
-				time.Sleep(time.Second)
+				<-time.After(time.Second)
 			}
 		}()
 		if code := <-closed; code != CodeShutdown {

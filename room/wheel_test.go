@@ -35,10 +35,9 @@ func TestWheelFiresInTime(t *testing.T) {
 				}
 			}
 			w.schedule(tm, d)
-			time.Sleep(rand.N(wheelTick / 10))
+			pass(rand.N(wheelTick / 10))
 		}
-		time.Sleep(3*revolution + wheelTick)
-		synctest.Wait()
+		pass(3*revolution + wheelTick)
 		if fired != 2_000 {
 			t.Errorf("%d of 2000 timers fired", fired)
 		}
@@ -57,8 +56,7 @@ func TestWheelCancelsAndMoves(t *testing.T) {
 		w.cancel(c)
 		w.cancel(c)
 		w.schedule(m, 5*time.Second)
-		time.Sleep(10 * time.Second)
-		synctest.Wait()
+		pass(10 * time.Second)
 		if len(cancelled) != 0 {
 			t.Errorf("a cancelled timer fired after %v", cancelled)
 		}
@@ -80,8 +78,7 @@ func TestWheelRepeats(t *testing.T) {
 			}
 		}
 		w.schedule(tm, 0)
-		time.Sleep(6 * wheelTick)
-		synctest.Wait()
+		pass(6 * wheelTick)
 		if n != 5 {
 			t.Errorf("fired %d times, want 5", n)
 		}

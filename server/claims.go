@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/csv"
 	"math"
 	"net/http"
@@ -33,7 +34,7 @@ func (a *api) campaignClaims(w http.ResponseWriter, r *http.Request, _ caller) e
 	if err != nil {
 		return err
 	}
-	granted, err := a.granted(r, c)
+	granted, err := a.granted(r.Context(), c)
 	if err != nil {
 		return err
 	}
@@ -55,8 +56,8 @@ func (a *api) campaignClaims(w http.ResponseWriter, r *http.Request, _ caller) e
 
 // granted are the campaign's wins that wait in the outbox, by packet. Reading them before the ledger means that a claim
 // which is settled meanwhile is seen twice, and never not at all.
-func (a *api) granted(r *http.Request, c *rain.Campaign) ([]payout.Claim, error) {
-	shards, err := a.grabber.Snapshot(r.Context(), c)
+func (a *api) granted(ctx context.Context, c *rain.Campaign) ([]payout.Claim, error) {
+	shards, err := a.grabber.Snapshot(ctx, c)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,10 @@
 package server
 
 import (
+	"cmp"
+	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -60,8 +63,55 @@ func (a *api) claimsOf(w http.ResponseWriter, r *http.Request, user string) erro
 	if err != nil {
 		return err
 	}
+	if p.cursor == "" {
+		granted, err := a.grantedTo(r.Context(), user)
+		if err != nil {
+			return err
+		}
+		claims = append(granted, claims...)
+	}
 	writeJSON(w, http.StatusOK, listOf(viewsOf(claims), next))
 	return nil
+}
+
+// recentMS is how long after its end a rain's wins may still be on their way, where nothing is broken.
+const recentMS = 600_000
+
+// grantedTo are the player's wins of recent rains that the ledger does not have yet, newest first.
+func (a *api) grantedTo(ctx context.Context, user string) ([]payout.Claim, error) {
+	var granted []payout.Claim
+	for _, c := range a.registry.Live() {
+		if rn := c.Current(); rn == nil || a.clock() > rn.EndsAt()+recentMS {
+			continue
+		}
+		wins, err := a.grabber.Wins(ctx, c, user)
+		if err != nil {
+			return nil, err
+		}
+		ids := make([]string, len(wins))
+		for i, win := range wins {
+			ids[i] = rain.ClaimID(c.ID, win.Packet)
+		}
+		states, err := a.ledger.ClaimStates(ctx, ids)
+		if err != nil {
+			return nil, err
+		}
+		missing := slices.ContainsFunc(ids, func(id string) bool { return states[id] == payout.StateGranted })
+		if !missing {
+			continue
+		}
+		waiting, err := a.granted(ctx, c) // knows when each was won
+		if err != nil {
+			return nil, err
+		}
+		for _, claim := range waiting {
+			if claim.User == user && states[claim.Claim] == payout.StateGranted {
+				granted = append(granted, claim)
+			}
+		}
+	}
+	slices.SortFunc(granted, func(x, y payout.Claim) int { return cmp.Compare(y.WonAt, x.WonAt) })
+	return granted, nil
 }
 
 func (a *api) guest(w http.ResponseWriter, r *http.Request, _ caller) error {
