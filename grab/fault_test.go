@@ -50,6 +50,10 @@ func TestForgottenScriptsAreLoadedAgain(t *testing.T) {
 func TestWhileRedisIsAwayNothingIsWon(t *testing.T) {
 	server := testenv.StartRedis(t)
 	gm := newGame(t, connect(t, server.Addr), setup{packets: 5})
+	// By default Redis may hold a write back for two seconds when the disk is slow, and then kill -9 loses it.
+	if err := gm.rdb.ConfigSet(t.Context(), "appendfsync", "always").Err(); err != nil {
+		t.Fatal(err)
+	}
 	first := gm.want("p", gm.drop(0), Won)
 	server.Kill()
 	gm.want("q", gm.drop(0), Unavailable)

@@ -48,6 +48,7 @@ func connect(t testing.TB, addrs string) redis.UniversalClient {
 // falling for ten seconds and goes on for minutes.
 type setup struct {
 	packets, wins, taps, shards int
+	budget                      rain.Money
 	split                       rain.SplitKind
 	tapRate                     int
 	rain                        func(*rain.Rain)
@@ -80,7 +81,7 @@ func newGame(t testing.TB, rdb redis.UniversalClient, s setup) *game {
 	gm.c = &rain.Campaign{
 		ID: testenv.Namespace(t), Status: rain.Open, Revision: 1, SplitSeed: rain.Seed{1},
 		Spec: rain.Spec{
-			Name: "Gala", Sponsor: "acme", Budget: rain.Money(packets) * 100, Packets: packets, Min: 1, Split: or(s.split, rain.Even),
+			Name: "Gala", Sponsor: "acme", Budget: or(s.budget, rain.Money(packets)*100), Packets: packets, Min: 1, Split: or(s.split, rain.Even),
 			WinsPerUser: or(s.wins, 1), TapsPerUser: s.taps, Shards: or(s.shards, 1), ExpiresInMS: rain.DefaultExpiryMS,
 		},
 	}

@@ -3,6 +3,7 @@ package grab
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -119,7 +120,11 @@ func TestAPlayerWinsAsOftenAsAllowed(t *testing.T) {
 			// The limit is over all rains.
 			gm.letItRain(nil)
 			gm.gate.Update(gm.c)
+			asked := counted.of("evalsha")
 			gm.want("p", gm.drop(0), Already)
+			if n := counted.of("evalsha"); n != asked {
+				t.Error("a node has forgotten the wins with their rain")
+			}
 			if r := tapOn(gm.node().Gate(gm.c), "p", gm.drop(0)); r.Outcome != Already {
 				t.Errorf("in the next rain, on another node: %v", r)
 			}
@@ -171,6 +176,7 @@ func TestSoldOutCostsRedisNothing(t *testing.T) {
 			if r := tapOn(other, on(0, 4), gm.drop(0)); r.Outcome != SoldOut {
 				t.Errorf("the script on an empty shard: %v", r)
 			}
+			gm.gate.noteSoldOut(0) // another batch has found the same
 			mu.Lock()
 			if len(told) != 1 || told[key{gm.c.ID, 0}] != 2 { // once by each node
 				t.Errorf("told of sold out: %v", told)
@@ -246,5 +252,45 @@ func TestGatesAreKeptAndDropped(t *testing.T) {
 	gm.g.Drop(gm.c.ID)
 	if gm.g.Gate(gm.c) == gm.gate {
 		t.Error("the gate is still there")
+	}
+}
+
+// Who taps a drop again before the first tap is decided waits for that one, and costs Redis nothing more.
+func TestATapUnderWayAnswersItsCopies(t *testing.T) {
+	gm := newGame(t, inProcess(t), setup{wins: 2})
+	var sent []string
+	release := make(chan struct{})
+	gm.gate.shards[0] = newCoalescer(&gm.g.work, func(batch []*tap) error {
+		<-release
+		for i, tap := range batch {
+			sent = append(sent, tap.user+" "+tap.drop)
+			tap.settle(Result{Outcome: Won, Packet: len(sent)*100 + i, Amount: 1})
+		}
+		return nil
+	})
+	got := make(chan string, 10)
+	tap := func(user, drop string) {
+		gm.gate.Tap(user, drop, func(r Result) { got <- fmt.Sprint(user, " ", drop, " ", r.Outcome, " ", r.Packet) })
+	}
+	first, second := gm.drop(0), gm.drop(1)
+	for range 3 {
+		tap("p", first)
+	}
+	tap("q", first)
+	tap("p", second)
+	close(release)
+	gm.g.Close()
+	close(got)
+	results := map[string]int{}
+	for r := range got {
+		results[r]++
+	}
+	if len(sent) != 3 || len(results) != 3 {
+		t.Errorf("sent %v, results %v; want one of each player and drop", sent, results)
+	}
+	for r, n := range results {
+		if want := map[bool]int{true: 3, false: 1}[strings.HasPrefix(r, "p "+first+" ")]; n != want {
+			t.Errorf("%q %d times, want %d", r, n, want)
+		}
 	}
 }

@@ -166,3 +166,23 @@ func TestTheScriptRefusesWhatANodeLetsThrough(t *testing.T) {
 		})
 	}
 }
+
+// The largest budget there may be: Lua's own way to write numbers would round it.
+func TestAmountsAreExact(t *testing.T) {
+	for name, rdb := range backends(t) {
+		t.Run(name, func(t *testing.T) {
+			gm := newGame(t, rdb, setup{packets: 3, budget: rain.MaxBudget - 1})
+			first := gm.want("p", gm.drop(0), Won)
+			if first.Amount != gm.amounts[first.Packet] || first.Amount < rain.MaxBudget/3-1 {
+				t.Errorf("won %d, want %d", first.Amount, gm.amounts[first.Packet])
+			}
+			gm.balance()
+			gm.want("q", gm.drop(0), Won)
+			gm.balance()
+			if err := gm.g.CloseCampaign(t.Context(), gm.c); err != nil {
+				t.Fatal(err)
+			}
+			gm.balance()
+		})
+	}
+}

@@ -91,6 +91,21 @@ func TestAllowIsABucketForAllNodes(t *testing.T) {
 				return err == nil && ok
 			})
 
+			// After an hour a bucket is full and no more; and parts of a token count.
+			key := gm.g.keys.bucket("hello", who)
+			rdb.HSet(t.Context(), key, "tokens", 0, "at", (gm.options.Clock()-3_600_000)*1000)
+			for i := range 4 {
+				if ok, _, err := gm.g.Allow(t.Context(), "hello", who, 0.1, 3); err != nil || ok != (i < 3) {
+					t.Errorf("%d after an hour: %v, %v", i, ok, err)
+				}
+			}
+			rdb.HSet(t.Context(), key, "tokens", "0.6", "at", (gm.options.Clock()+1_000)*1000)
+			for range 2 {
+				if ok, wait, err := gm.g.Allow(t.Context(), "hello", who, 0.01, 3); err != nil || ok || wait != 40*time.Second {
+					t.Errorf("with 0.6 of a token: %v, %v, %v; want to wait 40 s", ok, wait, err)
+				}
+			}
+
 			for _, bad := range [][2]float64{{0, 1}, {-1, 1}, {1, 0.5}} {
 				if ok, _, err := gm.g.Allow(t.Context(), "bad", who, bad[0], bad[1]); err == nil || ok {
 					t.Errorf("rate and burst %v: %v, %v", bad, ok, err)

@@ -107,6 +107,10 @@ func TestTheOutboxIsReadClaimedAndRemoved(t *testing.T) {
 			if n := gm.pending(); n != 0 {
 				t.Errorf("%d entries wait, want none", n)
 			}
+			known, err := rdb.XPending(t.Context(), gm.g.keys.shard(gm.c.ID, 0).outbox, group).Result()
+			if err != nil || known.Count != 0 {
+				t.Errorf("Redis goes on keeping %d entries as read (%v)", known.Count, err)
+			}
 
 			if err := gm.g.CloseCampaign(t.Context(), gm.c); err != nil {
 				t.Fatal(err)

@@ -91,7 +91,7 @@ func TestClosedIsForGood(t *testing.T) {
 			// Nothing opens it again: not an older version, not a newer one, not loading it.
 			open.Revision = gm.c.Revision + 10
 			gm.c.Revision += 20
-			for _, c := range []*rain.Campaign{open, gm.c} {
+			for _, c := range []*rain.Campaign{gm.c, open} {
 				if err := gm.g.Apply(t.Context(), c); err != nil {
 					t.Error(err)
 				}

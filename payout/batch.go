@@ -103,7 +103,9 @@ func (l *Ledger) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 		return nil, fmt.Errorf("reading dead letters: %w", err)
 	}
 	if careful {
-		return b, b.readEscrows(ctx, tx)
+		if err := b.readEscrows(ctx, tx); err != nil {
+			return nil, err
+		}
 	}
 	return b, nil
 }

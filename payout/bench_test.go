@@ -5,23 +5,13 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"redrain/internal/sqldb"
 	"redrain/rain"
-
-	"path/filepath"
 )
 
 // BenchmarkPost posts batches of 500 wins, each of another player who has won before, in entries of different sizes. A second has
 // the wins/s that one worker posts; "4 workers" are those of one node on one campaign.
 func BenchmarkPost(b *testing.B) {
-	for name, open := range map[string]func(testing.TB) *books{
-		"mysql": onMySQL,
-		"sqlite file": func(t testing.TB) *books {
-			path := filepath.Join(t.TempDir(), "ledger.db")
-			return newBooks(t, func() (*sqldb.DB, error) { return sqldb.OpenSQLite(path) })
-		},
-		"sqlite": onSQLite,
-	} {
+	for name, open := range databases {
 		for _, perEntry := range []int{1, 50, 500} {
 			b.Run(fmt.Sprintf("%s/500 wins in entries of %d", name, perEntry), func(b *testing.B) { benchmarkPost(b, open(b), perEntry, 1) })
 		}
@@ -30,6 +20,7 @@ func BenchmarkPost(b *testing.B) {
 }
 
 func benchmarkPost(b *testing.B, books *books, perEntry, workers int) {
+	b.Helper()
 	const wins, users = 500, 20_000
 	books.campaign(b, "c1", rain.Spec{Budget: rain.MaxBudget / 2, Packets: rain.MaxPackets, Split: rain.DoubleMean})
 	var batches atomic.Int64

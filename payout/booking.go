@@ -128,13 +128,14 @@ func (l *Ledger) writeTxns(ctx context.Context, tx *sqldb.Tx, txns []txn) (ids m
 	if ids, err = txnIDs(ctx, tx, keys); err != nil {
 		return nil, err
 	}
-	rows = make([][]any, 0, lines)
+	entries := make([][]any, 0, lines)
 	for _, t := range txns {
 		for i, ln := range t.lines {
-			rows = append(rows, []any{ids[t.key], i, ln.account.id(), int64(ln.amount)})
+			entries = append(entries, []any{ids[t.key], i, ln.account.id(), int64(ln.amount)})
 		}
 	}
-	return ids, tx.Insert(ctx, "entry", []string{"txn_id", "line_no", "account_id", "amount"}, rows, sqldb.Merge{})
+	err = tx.Insert(ctx, "entry", []string{"txn_id", "line_no", "account_id", "amount"}, entries, sqldb.Merge{})
+	return ids, err
 }
 
 // txnIDs asks for the ids that the database gave. Counting on from the first would need servers that number without gaps.

@@ -26,7 +26,8 @@ func fullCampaign(id string) *rain.Campaign {
 }
 
 func TestCampaignComesBackAsItWas(t *testing.T) {
-	onEach(t, func(t *testing.T, b *books) {
+	onEach(t, func(b *books) {
+		t := b.t
 		ctx := t.Context()
 		want := fullCampaign("c1")
 		if _, err := b.Deposit(ctx, "acme", "r", 130); err != nil {
@@ -79,7 +80,8 @@ func TestCampaignComesBackAsItWas(t *testing.T) {
 }
 
 func TestCreateCampaignRefusals(t *testing.T) {
-	onEach(t, func(t *testing.T, b *books) {
+	onEach(t, func(b *books) {
+		t := b.t
 		ctx := t.Context()
 		if err := b.CreateCampaign(ctx, fullCampaign("c1")); !errors.Is(err, ErrUnknownSponsor) {
 			t.Error(err)
@@ -115,7 +117,8 @@ func TestCreateCampaignRefusals(t *testing.T) {
 
 // TestOneBudgetForOneOfMany: campaigns created at once cannot spend the same money.
 func TestOneBudgetForOneOfMany(t *testing.T) {
-	onEach(t, func(t *testing.T, b *books) {
+	onEach(t, func(b *books) {
+		t := b.t
 		if _, err := b.Deposit(t.Context(), "acme", "r", 250); err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +146,8 @@ func TestOneBudgetForOneOfMany(t *testing.T) {
 }
 
 func TestUpdate(t *testing.T) {
-	onEach(t, func(t *testing.T, b *books) {
+	onEach(t, func(b *books) {
+		t := b.t
 		ctx := t.Context()
 		made := b.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		if made.Status != rain.Open || made.Revision != 2 {
@@ -187,7 +191,8 @@ func TestUpdate(t *testing.T) {
 }
 
 func TestConcurrentUpdatesDoNotOverwriteEachOther(t *testing.T) {
-	onEach(t, func(t *testing.T, b *books) {
+	onEach(t, func(b *books) {
+		t := b.t
 		before := b.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		const workers, rounds = 8, 10
 		var wg sync.WaitGroup
@@ -218,7 +223,8 @@ func TestConcurrentUpdatesDoNotOverwriteEachOther(t *testing.T) {
 }
 
 func TestLists(t *testing.T) {
-	onEach(t, func(t *testing.T, b *books) {
+	onEach(t, func(b *books) {
+		t := b.t
 		ctx := t.Context()
 		for _, id := range []string{"a", "b", "c", "d", "e"} {
 			b.campaign(t, id, rain.Spec{Budget: 2, Packets: 2, Split: rain.List, Amounts: []rain.Money{1, 1}})
@@ -280,38 +286,4 @@ func idsOf(list []*rain.Campaign) []string {
 		ids[i] = c.ID
 	}
 	return ids
-}
-
-func TestAbandon(t *testing.T) {
-	onEach(t, func(t *testing.T, b *books) {
-		ctx := t.Context()
-		if _, err := b.Deposit(ctx, "acme", "r", 100); err != nil {
-			t.Fatal(err)
-		}
-		if err := b.CreateCampaign(ctx, fullCampaign("c1")); err != nil {
-			t.Fatal(err)
-		}
-		for range 2 {
-			c, err := b.Abandon(ctx, "c1")
-			if err != nil || c.Status != rain.Closed || !c.Drained || c.Revision != 2 {
-				t.Fatalf("%+v, %v", c, err)
-			}
-			b.wantBalance(t, sponsorAccount("acme"), 100)
-			b.wantBalance(t, escrowAccount("c1"), 0)
-		}
-		// What had been stocked is closed in Redis too; the money is back already.
-		posted := b.post(t, rain.Entry{Ref: rain.EntryRef{Campaign: "c1", ID: "1-0"}, Reclaim: &rain.Reclaim{Packets: 1, Amount: 50}})
-		if len(posted.Dead) > 0 {
-			t.Errorf("%+v", posted.Dead)
-		}
-		b.wantBalance(t, sponsorAccount("acme"), 100)
-		b.campaign(t, "c2", rain.Spec{Budget: 5, Packets: 5})
-		if _, err := b.Abandon(ctx, "c2"); !errors.Is(err, ErrCampaignStocked) {
-			t.Error(err)
-		}
-		if _, err := b.Abandon(ctx, "c9"); !errors.Is(err, ErrUnknownCampaign) {
-			t.Error(err)
-		}
-		b.audit(t)
-	})
 }

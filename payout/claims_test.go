@@ -37,7 +37,8 @@ func (b *books) pages(t *testing.T, q ClaimQuery) (pages [][]string) {
 }
 
 func TestClaims(t *testing.T) {
-	onEach(t, func(t *testing.T, b *books) {
+	onEach(t, func(b *books) {
+		t := b.t
 		ctx := t.Context()
 		b.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 20})
 		b.campaign(t, "c2", rain.Spec{Budget: 100, Packets: 20})
@@ -93,7 +94,8 @@ func TestClaims(t *testing.T) {
 }
 
 func TestEachClaim(t *testing.T) {
-	onEach(t, func(t *testing.T, b *books) {
+	onEach(t, func(b *books) {
+		t := b.t
 		const n = 2*eachPage + 1
 		b.campaign(t, "c1", rain.Spec{Budget: n, Packets: n})
 		var wins []rain.Win
@@ -120,7 +122,8 @@ func TestEachClaim(t *testing.T) {
 }
 
 func TestDeadLetterPages(t *testing.T) {
-	onEach(t, func(t *testing.T, b *books) {
+	onEach(t, func(b *books) {
+		t := b.t
 		ctx := t.Context()
 		for i := range 5 {
 			b.post(t, entry("nix", i, win("u", i, 1)))

@@ -214,9 +214,9 @@ func (l *Ledger) Retry(ctx context.Context, claim string) (settled []Settlement,
 
 // retry posts one dead letter and marks it as resolved, or says why it cannot.
 func (l *Ledger) retry(ctx context.Context, tx *sqldb.Tx, d DeadLetter) (settled []Settlement, reason string, err error) {
-	var e rain.Entry
-	if err := json.Unmarshal(d.payload, &e); err != nil || (len(e.Wins) == 0 && e.Reclaim == nil) {
-		return nil, "it is no outbox entry", nil
+	e, reason := decodeEntry(d.payload)
+	if reason != "" {
+		return nil, reason, nil
 	}
 	b, err := l.readBatch(ctx, tx, []rain.Entry{e}, true)
 	if err != nil {
@@ -233,6 +233,17 @@ func (l *Ledger) retry(ctx context.Context, tx *sqldb.Tx, d DeadLetter) (settled
 	}
 	_, err = tx.Exec(ctx, "UPDATE dead_letter SET resolved_at = ? WHERE id = ?", l.clock(), d.id)
 	return posted.Settled, "", err
+}
+
+// decodeEntry reads an entry as the relay writes it; fault says why there is none.
+func decodeEntry(data []byte) (e rain.Entry, fault string) {
+	if err := json.Unmarshal(data, &e); err != nil {
+		return e, err.Error()
+	}
+	if len(e.Wins) == 0 && e.Reclaim == nil {
+		return e, "it holds neither wins nor a reclaim"
+	}
+	return e, ""
 }
 
 // countDead counts what waits.

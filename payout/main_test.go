@@ -30,6 +30,7 @@ func (c *tick) Now() int64 { return c.now.Add(1) }
 // books is a ledger under test.
 type books struct {
 	*Ledger
+	t     *testing.T // the subtest that it is for, where onEach made it
 	clock *tick
 }
 
@@ -49,22 +50,29 @@ func newBooks(t testing.TB, open func() (*sqldb.DB, error)) *books {
 		t.Fatal(err)
 	}
 	clock := newTick()
-	return &books{NewLedger(db, clock.Now), clock}
+	return &books{Ledger: NewLedger(db, clock.Now), clock: clock}
 }
 
 var quiet = slog.New(slog.DiscardHandler)
 
 // onEach is the conformance suite's way: every test of the ledger runs on every database.
-func onEach(t *testing.T, test func(t *testing.T, b *books)) {
+func onEach(t *testing.T, test func(b *books)) {
 	t.Helper()
-	t.Run("sqlite", func(t *testing.T) {
-		test(t, newBooks(t, func() (*sqldb.DB, error) { return sqldb.OpenSQLite("") }))
-	})
-	t.Run("sqlite file", func(t *testing.T) {
-		path := filepath.Join(t.TempDir(), "ledger.db")
-		test(t, newBooks(t, func() (*sqldb.DB, error) { return sqldb.OpenSQLite(path) }))
-	})
-	t.Run("mysql", func(t *testing.T) { test(t, onMySQL(t)) })
+	for name, open := range databases {
+		t.Run(name, func(t *testing.T) {
+			b := open(t)
+			b.t = t
+			test(b)
+		})
+	}
+}
+
+var databases = map[string]func(testing.TB) *books{"sqlite": onSQLite, "sqlite file": onFile, "mysql": onMySQL}
+
+func onFile(t testing.TB) *books {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	return newBooks(t, func() (*sqldb.DB, error) { return sqldb.OpenSQLite(path) })
 }
 
 func onMySQL(t testing.TB) *books {

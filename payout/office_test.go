@@ -8,7 +8,8 @@ import (
 )
 
 func TestIdempotencyKeys(t *testing.T) {
-	onEach(t, func(t *testing.T, b *books) {
+	onEach(t, func(b *books) {
+		t := b.t
 		ctx := t.Context()
 		begin := func(key, body string) (*Answer, error) { return b.Begin(ctx, key, []byte(body)) }
 		if a, err := begin("k", "body"); a != nil || err != nil {
@@ -72,7 +73,8 @@ func TestIdempotencyKeys(t *testing.T) {
 }
 
 func TestOneOfManyEqualRequestsBegins(t *testing.T) {
-	onEach(t, func(t *testing.T, b *books) {
+	onEach(t, func(b *books) {
+		t := b.t
 		var wg sync.WaitGroup
 		errs := make([]error, 8)
 		for i := range errs {
@@ -95,7 +97,8 @@ func TestOneOfManyEqualRequestsBegins(t *testing.T) {
 }
 
 func TestAudit(t *testing.T) {
-	onEach(t, func(t *testing.T, b *books) {
+	onEach(t, func(b *books) {
+		t := b.t
 		ctx := t.Context()
 		for _, action := range []string{"one", "two", "three"} {
 			err := b.Audit(ctx, AuditRecord{

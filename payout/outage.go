@@ -30,7 +30,7 @@ func (o *outage) failed(err error) {
 	}
 	if now.Sub(o.said) >= repeatEvery {
 		o.said = now
-		o.log.Warn(o.what+" fails; trying again until it answers", "err", err)
+		o.log.Warn("failing; tried again until it works", "what", o.what, "err", err)
 	}
 }
 
@@ -41,7 +41,7 @@ func (o *outage) works() {
 	if o.since.IsZero() {
 		return
 	}
-	o.log.Info(o.what+" works again", "after", time.Since(o.since).Round(time.Millisecond))
+	o.log.Info("works again", "what", o.what, "after", time.Since(o.since).Round(time.Millisecond))
 	o.since, o.said = time.Time{}, time.Time{}
 }
 
@@ -64,6 +64,20 @@ func sleep(ctx context.Context, d time.Duration) bool {
 		return true
 	case <-ctx.Done():
 		return false
+	}
+}
+
+// every calls do at once, and then again in each period, until ctx ends.
+func every(ctx context.Context, period time.Duration, do func(context.Context)) {
+	tick := time.NewTicker(period)
+	defer tick.Stop()
+	for {
+		do(ctx)
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 

@@ -111,18 +111,22 @@ func inProcess(t testing.TB) *pipeline {
 	return newPipeline(t, onSQLite(t), func(options ...nats.Option) (*nats.Conn, error) { return server.Connect(options...) })
 }
 
-// onServers is a pipeline on a NATS server and a database of their own processes.
-func onServers(t testing.TB, b *books, url string) *pipeline {
+// onServers is a pipeline on MariaDB and a NATS server of its own process.
+func onServers(t testing.TB) *pipeline {
+	t.Helper()
+	return connected(t, onMySQL(t), testenv.NATS(t))
+}
+
+var backEnds = map[string]func(testing.TB) *pipeline{"in process": inProcess, "servers": onServers}
+
+func connected(t testing.TB, b *books, url string) *pipeline {
 	t.Helper()
 	return newPipeline(t, b, func(options ...nats.Option) (*nats.Conn, error) { return nats.Connect(url, options...) })
 }
 
 // TestPipeline wins, relays and settles on each kind of back end, with two nodes.
 func TestPipeline(t *testing.T) {
-	for name, back := range map[string]func(t *testing.T) *pipeline{
-		"in process": func(t *testing.T) *pipeline { return inProcess(t) },
-		"servers":    func(t *testing.T) *pipeline { return onServers(t, onMySQL(t), testenv.NATS(t)) },
-	} {
+	for name, back := range backEnds {
 		t.Run(name, func(t *testing.T) {
 			p := back(t)
 			c := p.campaign(t, "c1", rain.Spec{Budget: 50_000, Packets: 1000, Shards: 4, Split: rain.DoubleMean})
@@ -295,7 +299,7 @@ func TestStreamIsLost(t *testing.T) {
 func TestOutages(t *testing.T) {
 	natsServer, mysql := testenv.StartNATS(t), testenv.StartMySQL(t)
 	b := newBooks(t, func() (*sqldb.DB, error) { return sqldb.OpenMySQL(mysql.DSN) })
-	p := onServers(t, b, natsServer.URL)
+	p := connected(t, b, natsServer.URL)
 	c := p.campaign(t, "c1", rain.Spec{Budget: 12_000, Packets: 1200, Shards: 3, Split: rain.DoubleMean})
 	p.redis.open(c)
 	p.node(t, quick, SettlerOptions{})

@@ -34,101 +34,109 @@ func (m *model) move(from, to account, amount rain.Money) {
 // TestAnyOrderOfOperations does random deposits, campaigns, postings, re-postings, contradictions and reclaims, and compares
 // every balance with the model after each of them.
 func TestAnyOrderOfOperations(t *testing.T) {
-	onEach(t, func(t *testing.T, b *books) {
-		run := 0
-		rapid.Check(t, func(rt *rapid.T) {
-			run++ // runs share the database, and keep apart by their ids
-			m := newModel()
-			prefix := fmt.Sprintf("%d-", run)
-			sponsor := func(rt *rapid.T) string { return prefix + rapid.SampledFrom([]string{"s1", "s2"}).Draw(rt, "sponsor") }
-			campaign := func(rt *rapid.T) string {
-				return prefix + rapid.SampledFrom([]string{"c1", "c2", "c3"}).Draw(rt, "campaign")
-			}
-			user := func(rt *rapid.T) string { return prefix + rapid.SampledFrom([]string{"u1", "u2", "u3"}).Draw(rt, "user") }
-			amount := rapid.Custom(func(rt *rapid.T) rain.Money { return rain.Money(rapid.IntRange(1, 40).Draw(rt, "amount")) })
-			ctx := t.Context()
-			seq := 0
-			entryOf := func(rt *rapid.T) rain.Entry {
-				seq++
-				e := rain.Entry{Ref: rain.EntryRef{Campaign: campaign(rt), Shard: rapid.IntRange(0, 1).Draw(rt, "shard"), ID: fmt.Sprintf("%d-0", seq)}}
-				if rapid.IntRange(0, 5).Draw(rt, "reclaim") == 0 {
-					e.Reclaim = &rain.Reclaim{Packets: rapid.IntRange(1, 3).Draw(rt, "packets"), Amount: amount.Draw(rt, "left")}
-					return e
-				}
-				for range rapid.IntRange(1, 4).Draw(rt, "wins") {
-					e.Wins = append(e.Wins, rain.Win{
-						User: user(rt), Packet: rapid.IntRange(0, 9).Draw(rt, "packet"), Amount: amount.Draw(rt, "amount"), Drop: "1.1",
-					})
-				}
+	for name, open := range map[string]func(testing.TB) *books{"sqlite": onSQLite, "mysql": onMySQL} {
+		t.Run(name, func(t *testing.T) { anyOrder(t, open(t)) })
+	}
+}
+
+func anyOrder(t *testing.T, b *books) {
+	t.Helper()
+	// Runs share the database, and keep apart by their ids.
+	run := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		run++
+		m := newModel()
+		prefix := fmt.Sprintf("%d-", run)
+		sponsor := func(rt *rapid.T) string { return prefix + rapid.SampledFrom([]string{"s1", "s2"}).Draw(rt, "sponsor") }
+		campaign := func(rt *rapid.T) string {
+			return prefix + rapid.SampledFrom([]string{"c1", "c2", "c3"}).Draw(rt, "campaign")
+		}
+		user := func(rt *rapid.T) string {
+			return prefix + rapid.SampledFrom([]string{"u1", "u2", "u3"}).Draw(rt, "user")
+		}
+		amount := rapid.Custom(func(rt *rapid.T) rain.Money { return rain.Money(rapid.IntRange(1, 40).Draw(rt, "amount")) })
+		ctx := t.Context()
+		seq := 0
+		entryOf := func(rt *rapid.T) rain.Entry {
+			seq++
+			e := rain.Entry{Ref: rain.EntryRef{Campaign: campaign(rt), Shard: rapid.IntRange(0, 1).Draw(rt, "shard"), ID: fmt.Sprintf("%d-0", seq)}}
+			if rapid.IntRange(0, 5).Draw(rt, "reclaim") == 0 {
+				e.Reclaim = &rain.Reclaim{Packets: rapid.IntRange(1, 3).Draw(rt, "packets"), Amount: amount.Draw(rt, "left")}
 				return e
 			}
-			var posted []rain.Entry
-			rt.Repeat(map[string]func(*rapid.T){
-				"deposit": func(rt *rapid.T) {
-					s, a := sponsor(rt), amount.Draw(rt, "amount")
-					reference := rapid.SampledFrom([]string{"r1", "r2", "r3"}).Draw(rt, "reference")
-					_, err := b.Deposit(ctx, s, reference, a)
-					before, done := m.deposits[s+reference]
-					switch {
-					case done && before != a:
-						if !errors.Is(err, ErrReferenceReused) {
-							rt.Fatal(err)
-						}
-					case err != nil:
-						rt.Fatal(err)
-					case !done:
-						m.deposits[s+reference] = a
-						m.move(world, sponsorAccount(s), a)
-					}
-				},
-				"create": func(rt *rapid.T) {
-					s, id, budget := sponsor(rt), campaign(rt), amount.Draw(rt, "budget")
-					_, exists := m.accounts[escrowAccount(id)]
-					err := b.CreateCampaign(ctx, &rain.Campaign{ID: id, Status: rain.Loading, Spec: rain.Spec{
-						Name: "x", Sponsor: s, Budget: budget, Packets: 10, Shards: 2, Min: 1, Split: rain.Even,
-					}})
-					switch {
-					case exists:
-						if !errors.Is(err, ErrCampaignExists) {
-							rt.Fatal(err)
-						}
-					case m.accounts[sponsorAccount(s)] < budget:
-						if !errors.Is(err, ErrInsufficientFunds) && !errors.Is(err, ErrUnknownSponsor) {
-							rt.Fatal(err)
-						}
-					case err != nil:
-						rt.Fatal(err)
-					default:
-						m.move(sponsorAccount(s), escrowAccount(id), budget)
-					}
-				},
-				"post": func(rt *rapid.T) {
-					batch := rapid.SliceOfN(rapid.Custom(entryOf), 1, 4).Draw(rt, "entries")
-					if len(posted) > 0 {
-						batch = append(batch, rapid.SliceOfN(rapid.SampledFrom(posted), 0, 3).Draw(rt, "again")...)
-					}
-					got, err := b.Post(ctx, batch)
-					if err != nil {
+			for range rapid.IntRange(1, 4).Draw(rt, "wins") {
+				e.Wins = append(e.Wins, rain.Win{
+					User: user(rt), Packet: rapid.IntRange(0, 9).Draw(rt, "packet"), Amount: amount.Draw(rt, "amount"), Drop: "1.1",
+				})
+			}
+			return e
+		}
+		var posted []rain.Entry
+		rt.Repeat(map[string]func(*rapid.T){
+			"deposit": func(rt *rapid.T) {
+				s, a := sponsor(rt), amount.Draw(rt, "amount")
+				reference := rapid.SampledFrom([]string{"r1", "r2", "r3"}).Draw(rt, "reference")
+				_, err := b.Deposit(ctx, s, reference, a)
+				before, done := m.deposits[s+reference]
+				switch {
+				case done && before != a:
+					if !errors.Is(err, ErrReferenceReused) {
 						rt.Fatal(err)
 					}
-					m.post(rt, b, batch, got)
-					posted = append(posted, batch...)
-				},
-				"": func(rt *rapid.T) {
-					for a, want := range m.accounts {
-						if a == world {
-							continue // shared by all runs; the audit has an eye on it
-						}
-						got, _, err := balanceOf(ctx, b.db, a)
-						if err != nil || got != want {
-							rt.Fatalf("%s holds %d, want %d (%v)", a.id(), got, want, err)
-						}
+				case err != nil:
+					rt.Fatal(err)
+				case !done:
+					m.deposits[s+reference] = a
+					m.move(world, sponsorAccount(s), a)
+				}
+			},
+			"create": func(rt *rapid.T) {
+				s, id, budget := sponsor(rt), campaign(rt), amount.Draw(rt, "budget")
+				_, exists := m.accounts[escrowAccount(id)]
+				err := b.CreateCampaign(ctx, &rain.Campaign{ID: id, Status: rain.Loading, Spec: rain.Spec{
+					Name: "x", Sponsor: s, Budget: budget, Packets: 10, Shards: 2, Min: 1, Split: rain.Even,
+				}})
+				switch {
+				case exists:
+					if !errors.Is(err, ErrCampaignExists) {
+						rt.Fatal(err)
 					}
-				},
-			})
+				case m.accounts[sponsorAccount(s)] < budget:
+					if !errors.Is(err, ErrInsufficientFunds) && !errors.Is(err, ErrUnknownSponsor) {
+						rt.Fatal(err)
+					}
+				case err != nil:
+					rt.Fatal(err)
+				default:
+					m.move(sponsorAccount(s), escrowAccount(id), budget)
+				}
+			},
+			"post": func(rt *rapid.T) {
+				batch := rapid.SliceOfN(rapid.Custom(entryOf), 1, 4).Draw(rt, "entries")
+				if len(posted) > 0 {
+					batch = append(batch, rapid.SliceOfN(rapid.SampledFrom(posted), 0, 3).Draw(rt, "again")...)
+				}
+				got, err := b.Post(ctx, batch)
+				if err != nil {
+					rt.Fatal(err)
+				}
+				m.post(rt, b, batch, got)
+				posted = append(posted, batch...)
+			},
+			"": func(rt *rapid.T) {
+				for a, want := range m.accounts {
+					if a == world {
+						continue // shared by all runs; the audit has an eye on it
+					}
+					got, _, err := balanceOf(ctx, b.db, a)
+					if err != nil || got != want {
+						rt.Fatalf("%s holds %d, want %d (%v)", a.id(), got, want, err)
+					}
+				}
+			},
 		})
-		b.audit(t)
 	})
+	b.audit(t)
 }
 
 // post follows what the ledger has decided, and checks that it was right to: each promise is settled or dead, a packet

@@ -25,10 +25,10 @@ func (b *books) reconcile(t testing.TB, c *rain.Campaign, shards []rain.ShardSna
 	return r
 }
 
-// settleAll posts what waits in the outbox of a shard, and removes it.
-func (b *books) settleAll(t testing.TB, f *fakeRedis, campaign string, shard int) {
+// settleAll posts what waits in the outbox of a shard of c1, and removes it.
+func (b *books) settleAll(t testing.TB, f *fakeRedis, shard int) {
 	t.Helper()
-	entries, err := f.Read(t.Context(), campaign, shard, "test", 1000)
+	entries, err := f.Read(t.Context(), "c1", shard, "test", 1000)
 	if err != nil || len(entries) == 0 {
 		return
 	}
@@ -41,7 +41,8 @@ func (b *books) settleAll(t testing.TB, f *fakeRedis, campaign string, shard int
 }
 
 func TestReconcileThroughALife(t *testing.T) {
-	onEach(t, func(t *testing.T, b *books) {
+	onEach(t, func(b *books) {
+		t := b.t
 		f := newFakeRedis(b.clock.Now)
 		c := b.campaign(t, "c1", rain.Spec{Budget: 1000, Packets: 100, Shards: 3})
 		f.open(c)
@@ -57,16 +58,16 @@ func TestReconcileThroughALife(t *testing.T) {
 		f.win("c1", 1, "u3")
 		want.Stock, want.Unsettled = 970, 30
 		check("won")
-		b.settleAll(t, f, "c1", 0)
+		b.settleAll(t, f, 0)
 		want.Paid, want.Unsettled = 20, 10
 		check("partly settled")
 
 		before := f.snapshot(c)
 		f.win("c1", 0, "u1")
 		f.win("c1", 2, "u1")
-		b.settleAll(t, f, "c1", 0)
-		b.settleAll(t, f, "c1", 1)
-		b.settleAll(t, f, "c1", 2)
+		b.settleAll(t, f, 0)
+		b.settleAll(t, f, 1)
+		b.settleAll(t, f, 2)
 		// Seen from before, the two new wins are stock, and the one of u3 is paid by now.
 		want.Paid, want.Unsettled = 30, 0
 		if got := b.reconcile(t, c, before); !equal(got, want) {
@@ -85,13 +86,13 @@ func TestReconcileThroughALife(t *testing.T) {
 		}
 		want.Stock, want.Unsettled = 0, 950
 		check("closed")
-		b.settleAll(t, f, "c1", 1)
+		b.settleAll(t, f, 1)
 		got := b.reconcile(t, c, before)
 		if got.Stock != 950 || got.Reclaimed != 0 || !got.Balanced {
 			t.Errorf("seen from before the close: %+v", got)
 		}
-		b.settleAll(t, f, "c1", 0)
-		b.settleAll(t, f, "c1", 2)
+		b.settleAll(t, f, 0)
+		b.settleAll(t, f, 2)
 		want.Unsettled, want.Reclaimed = 0, 950
 		check("given back")
 
@@ -115,7 +116,8 @@ func equal(a, b Reconciliation) bool {
 }
 
 func TestReconcileLoadingAndAbandoned(t *testing.T) {
-	onEach(t, func(t *testing.T, b *books) {
+	onEach(t, func(b *books) {
+		t := b.t
 		if _, err := b.Deposit(t.Context(), "acme", "r", 100); err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +140,8 @@ func TestReconcileLoadingAndAbandoned(t *testing.T) {
 }
 
 func TestReconcileCountsDeadLettersOnce(t *testing.T) {
-	onEach(t, func(t *testing.T, b *books) {
+	onEach(t, func(b *books) {
+		t := b.t
 		f := newFakeRedis(b.clock.Now)
 		c := b.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		f.open(c)
@@ -150,7 +153,7 @@ func TestReconcileCountsDeadLettersOnce(t *testing.T) {
 		if got.Paid != 10 || got.Unsettled != 20 || got.Difference != -10 || got.Balanced || len(got.Findings) == 0 {
 			t.Errorf("before: %+v", got)
 		}
-		b.settleAll(t, f, "c1", 0)
+		b.settleAll(t, f, 0)
 		for _, s := range [][]rain.ShardSnapshot{snapshot, f.snapshot(c)} {
 			got = b.reconcile(t, c, s)
 			if got.Paid != 20 || got.Unsettled != 0 || got.Dead != 10 || got.Difference != -10 || got.Balanced {
@@ -165,12 +168,13 @@ func TestReconcileCountsDeadLettersOnce(t *testing.T) {
 
 // TestReconcileFindsEveryFault changes the books behind the ledger's back, one row at a time.
 func TestReconcileFindsEveryFault(t *testing.T) {
-	onEach(t, func(t *testing.T, b *books) {
+	onEach(t, func(b *books) {
+		t := b.t
 		f := newFakeRedis(b.clock.Now)
 		c := b.campaign(t, "c1", rain.Spec{Budget: 1000, Packets: 100})
 		f.open(c)
 		f.win("c1", 0, "u1", "u2", "u3")
-		b.settleAll(t, f, "c1", 0)
+		b.settleAll(t, f, 0)
 		f.win("c1", 0, "u4")
 		run := func(statement string) {
 			t.Helper()
@@ -243,7 +247,8 @@ func TestReconcileFindsEveryFault(t *testing.T) {
 
 // TestReconcileIsExactWhileItRains wins, settles and reconciles at the same time: at no moment is a cent unaccounted for.
 func TestReconcileIsExactWhileItRains(t *testing.T) {
-	onEach(t, func(t *testing.T, b *books) {
+	onEach(t, func(b *books) {
+		t := b.t
 		const shards, packets = 3, 900
 		f := newFakeRedis(b.clock.Now)
 		c := b.campaign(t, "c1", rain.Spec{Budget: 10 * packets, Packets: packets, Shards: shards, Split: rain.DoubleMean})
@@ -255,13 +260,13 @@ func TestReconcileIsExactWhileItRains(t *testing.T) {
 				defer ended.Add(1)
 				for i := 0; f.win("c1", s, fmt.Sprintf("u%d", i%50), fmt.Sprintf("v%d", s)) > 0; i++ {
 					if i%3 == 0 {
-						b.settleAll(t, f, "c1", s)
+						b.settleAll(t, f, s)
 					}
 					if s == 2 && i == 100 {
 						f.close("c1", s)
 					}
 				}
-				b.settleAll(t, f, "c1", s)
+				b.settleAll(t, f, s)
 			})
 		}
 		rounds := 0

@@ -100,27 +100,15 @@ func (r *Relay) Wake(campaign string, shard int) {
 
 // Run relays until ctx ends, and returns nil then. What it has read and not published is claimed by another node.
 func (r *Relay) Run(ctx context.Context) error {
-	g, ctx := errgroup.WithContext(ctx)
+	var wg sync.WaitGroup
 	for range r.o.Workers {
-		g.Go(func() error { r.work(ctx); return nil })
+		wg.Go(func() { r.work(ctx) })
 	}
-	g.Go(func() error { r.every(ctx, r.o.SweepEvery, r.sweep); return nil })
-	g.Go(func() error { r.every(ctx, r.o.Patience/5, r.rescue); return nil })
-	g.Go(func() error { r.every(ctx, r.o.Patience, r.count); return nil })
-	return g.Wait()
-}
-
-func (r *Relay) every(ctx context.Context, period time.Duration, do func(context.Context)) {
-	tick := time.NewTicker(period)
-	defer tick.Stop()
-	for {
-		do(ctx)
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-	}
+	wg.Go(func() { every(ctx, r.o.SweepEvery, r.sweep) })
+	wg.Go(func() { every(ctx, r.o.Patience/5, r.rescue) })
+	wg.Go(func() { every(ctx, r.o.Patience, r.count) })
+	wg.Wait()
+	return nil
 }
 
 // sweep wakes the relay for every shard there is.
@@ -230,6 +218,9 @@ func (r *Relay) count(ctx context.Context) {
 // publish gets entries into the stream and does not give up before ctx ends: as long as JetStream is away, nothing more
 // is read either, and the entries are safe where they are.
 func (r *Relay) publish(ctx context.Context, entries []rain.Entry) {
+	if len(entries) == 0 {
+		return
+	}
 	for try := 0; len(entries) > 0; try++ {
 		failed, err := r.publishOnce(ctx, entries)
 		if err == nil {
@@ -262,7 +253,7 @@ func (r *Relay) publishOnce(ctx context.Context, entries []rain.Entry) (failed [
 	for i, e := range entries {
 		g.Go(func() error { errs[i] = r.publishEntry(ctx, e); return nil })
 	}
-	_ = g.Wait()
+	_ = g.Wait() // each entry has its own error
 	for i, e := range errs {
 		switch {
 		case errors.Is(e, nats.ErrMaxPayload):

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"redrain/internal/sqldb"
@@ -158,10 +159,10 @@ type totals struct {
 func tally(ctx context.Context, tx *sqldb.Tx, add map[string]totals) error {
 	columns := []string{"campaign_id", "paid", "amount_paid", "reclaimed", "amount_reclaimed"}
 	rows := make([][]any, 0, len(add))
-	for id, t := range add {
+	for _, id := range slices.Sorted(maps.Keys(add)) {
+		t := add[id]
 		rows = append(rows, []any{id, t.paid, int64(t.amountPaid), t.reclaimed, int64(t.amountReclaimed)})
 	}
-	slices.SortFunc(rows, func(a, b []any) int { return cmp.Compare(a[0].(string), b[0].(string)) })
 	return tx.Insert(ctx, "campaign_tally", columns, rows, sqldb.Merge{Key: columns[:1], Add: columns[1:]})
 }
 

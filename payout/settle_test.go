@@ -15,7 +15,8 @@ import (
 )
 
 func TestPost(t *testing.T) {
-	onEach(t, func(t *testing.T, b *books) {
+	onEach(t, func(b *books) {
+		t := b.t
 		b.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		b.campaign(t, "c2", rain.Spec{Budget: 50, Packets: 10, Sponsor: "other"})
 		posted := b.post(t,
@@ -53,7 +54,8 @@ func TestPost(t *testing.T) {
 }
 
 func TestPostingAgainPaysOnce(t *testing.T) {
-	onEach(t, func(t *testing.T, b *books) {
+	onEach(t, func(b *books) {
+		t := b.t
 		b.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		one, two := entry("c1", 1, win("u1", 0, 10), win("u2", 1, 20)), entry("c1", 2, win("u1", 2, 30))
 		for i, try := range []struct {
@@ -91,7 +93,8 @@ func TestPostingAgainPaysOnce(t *testing.T) {
 
 // TestContradictionsDoNotBlockTheRest puts every kind of nonsense between two good wins.
 func TestContradictionsDoNotBlockTheRest(t *testing.T) {
-	onEach(t, func(t *testing.T, b *books) {
+	onEach(t, func(b *books) {
+		t := b.t
 		b.campaign(t, "c1", rain.Spec{Budget: 1000, Packets: 10, Shards: 2})
 		b.post(t, entry("c1", 1, win("u0", 0, 10)))
 		bad := map[string]rain.Entry{
@@ -148,7 +151,8 @@ func TestContradictionsDoNotBlockTheRest(t *testing.T) {
 
 // TestTheEscrowIsTheLimit: what the campaign never had is not paid, and what it has is.
 func TestTheEscrowIsTheLimit(t *testing.T) {
-	onEach(t, func(t *testing.T, b *books) {
+	onEach(t, func(b *books) {
+		t := b.t
 		b.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		b.campaign(t, "c2", rain.Spec{Budget: 100, Packets: 10})
 		posted := b.post(t,
@@ -193,7 +197,8 @@ func TestTheEscrowIsTheLimit(t *testing.T) {
 }
 
 func TestReclaim(t *testing.T) {
-	onEach(t, func(t *testing.T, b *books) {
+	onEach(t, func(b *books) {
+		t := b.t
 		b.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 2})
 		reclaim := func(shard, n, packets int, amount rain.Money) rain.Entry {
 			return rain.Entry{
@@ -229,7 +234,8 @@ func (b *books) inTx(t *testing.T, txns []txn) error {
 }
 
 func TestBookRefusesWhatDoesNotBalance(t *testing.T) {
-	onEach(t, func(t *testing.T, b *books) {
+	onEach(t, func(b *books) {
+		t := b.t
 		for what, bad := range map[string]txn{
 			"money from nowhere":  {kind: "x", key: "x", lines: []line{{userAccount("u"), 5}, {userAccount("v"), 5}}},
 			"one cent lost":       {kind: "x", key: "x", lines: []line{{world, -5}, {userAccount("u"), 4}}},
@@ -252,7 +258,8 @@ func TestBookRefusesWhatDoesNotBalance(t *testing.T) {
 
 // TestManyWorkersPostTheSame is redelivery at its worst: eight workers, the same entries in other batches and in another order.
 func TestManyWorkersPostTheSame(t *testing.T) {
-	onEach(t, func(t *testing.T, b *books) {
+	onEach(t, func(b *books) {
+		t := b.t
 		const campaigns, entries, wins, users = 3, 40, 5, 25
 		var all []rain.Entry
 		paid := map[string]rain.Money{}

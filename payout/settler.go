@@ -3,16 +3,15 @@ package payout
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
-	"golang.org/x/sync/errgroup"
 
 	"redrain/internal/faults"
 	"redrain/internal/sqldb"
@@ -101,12 +100,12 @@ func newSettler(js jetstream.JetStream, ledger poster, outbox Outbox, notify Not
 
 // Run settles until ctx ends, and returns nil when the batches in hand are done. Nothing that fails ends it.
 func (s *Settler) Run(ctx context.Context) error {
-	var g errgroup.Group
+	var wg sync.WaitGroup
 	for range s.o.Workers {
-		g.Go(func() error { s.work(ctx); return nil })
+		wg.Go(func() { s.work(ctx) })
 	}
-	g.Go(func() error { s.keepGauge(ctx); return nil })
-	_ = g.Wait()
+	wg.Go(func() { every(ctx, gaugeEvery, s.refreshGauge) })
+	wg.Wait()
 	// Acknowledgements still in the client's buffer would be lost with the connection, and the batch delivered again.
 	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
@@ -189,9 +188,9 @@ func (s *Settler) groups(ctx context.Context, messages []jetstream.Msg) [][]deli
 	var group []delivery
 	wins := 0
 	for _, m := range messages {
-		e, err := s.decode(m)
-		if err != nil {
-			s.bury(ctx, m, err)
+		e, fault := s.decode(m)
+		if fault != "" {
+			s.bury(ctx, m, fault)
 			continue
 		}
 		if len(group) > 0 && wins+len(e.Wins) > s.o.BatchWins {
@@ -206,37 +205,33 @@ func (s *Settler) groups(ctx context.Context, messages []jetstream.Msg) [][]deli
 	return groups
 }
 
-var errNoEntry = errors.New("the message holds neither wins nor a reclaim")
-
-func (s *Settler) decode(m jetstream.Msg) (rain.Entry, error) {
-	var e rain.Entry
-	if err := json.Unmarshal(m.Data(), &e); err != nil {
-		return e, err
-	}
-	if len(e.Wins) == 0 && e.Reclaim == nil {
-		return e, errNoEntry
+// decode reads the entry in a message; fault says why there is none.
+func (s *Settler) decode(m jetstream.Msg) (e rain.Entry, fault string) {
+	e, fault = decodeEntry(m.Data())
+	if fault != "" {
+		return e, fault
 	}
 	if _, _, err := e.Ref.Position(); err != nil {
-		return e, err
+		return e, err.Error()
 	}
 	if want := s.stream.subject(e.Ref); m.Subject() != want {
-		return e, fmt.Errorf("the message came on %q, but its entry belongs on %q", m.Subject(), want)
+		return e, fmt.Sprintf("the message came on %q, but its entry belongs on %q", m.Subject(), want)
 	}
-	return e, nil
+	return e, ""
 }
 
 // bury keeps a message that nobody can settle, and takes it out of the stream's sight.
-func (s *Settler) bury(ctx context.Context, m jetstream.Msg, reason error) {
+func (s *Settler) bury(ctx context.Context, m jetstream.Msg, reason string) {
 	ctx, cancel := graceful(ctx, postGrace)
 	defer cancel()
 	name := "message-" + digest(bytes.Join([][]byte{[]byte(m.Subject()), m.Data()}, []byte{0}))
-	if err := s.ledger.BuryMessage(ctx, name, m.Data(), reason.Error()); err != nil {
+	if err := s.ledger.BuryMessage(ctx, name, m.Data(), reason); err != nil {
 		s.failed([]delivery{{msg: m}}, &s.money, err)
 		return
 	}
-	s.o.Log.Error("a message in the payout stream is no outbox entry; it is kept as a dead letter", "name", name, "subject", m.Subject(), "err", reason)
+	s.o.Log.Error("a message in the payout stream is no outbox entry; it is kept as a dead letter", "name", name, "subject", m.Subject(), "reason", reason)
 	if s.o.OnDead != nil {
-		s.o.OnDead([]DeadLetter{{Claim: name, Source: name, Kind: letterMessage, Shard: -1, Packet: -1, Reason: reason.Error()}})
+		s.o.OnDead([]DeadLetter{{Claim: name, Source: name, Kind: letterMessage, Shard: -1, Packet: -1, Reason: reason}})
 	}
 	_ = m.TermWithReason("no outbox entry") // lost with the connection at worst: then it comes again
 }
@@ -298,7 +293,7 @@ func (s *Settler) failed(group []delivery, o *outage, err error) {
 	for _, d := range group {
 		tries := 0
 		if meta, err := d.msg.Metadata(); err == nil {
-			tries = int(min(meta.NumDelivered, 30)) - 1 //nolint:gosec // at most 30
+			tries = int(min(meta.NumDelivered, 30)) - 1
 		}
 		s.giveBack([]delivery{d}, backoff(500*time.Millisecond, 15*time.Second, max(tries, 0)))
 	}
@@ -331,14 +326,9 @@ func (s *Settler) observe(posted Posted) {
 	}
 }
 
-// keepGauge counts the dead letters now and then.
-func (s *Settler) keepGauge(ctx context.Context) {
-	for {
-		if err := s.ledger.RefreshMetrics(ctx); err != nil && ctx.Err() == nil {
-			s.o.Log.Debug("dead letters cannot be counted", "err", err)
-		}
-		if !sleep(ctx, gaugeEvery) {
-			return
-		}
+// refreshGauge counts the dead letters.
+func (s *Settler) refreshGauge(ctx context.Context) {
+	if err := s.ledger.RefreshMetrics(ctx); err != nil && ctx.Err() == nil {
+		s.o.Log.Debug("dead letters cannot be counted", "err", err)
 	}
 }

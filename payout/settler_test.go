@@ -75,10 +75,7 @@ func (p *pipeline) publish(t *testing.T, times int, entries ...rain.Entry) {
 
 // TestSettlersMeetCopies: three copies of each entry in the stream, and four settlers with four workers each.
 func TestSettlersMeetCopies(t *testing.T) {
-	for name, back := range map[string]func(t *testing.T) *pipeline{
-		"in process": func(t *testing.T) *pipeline { return inProcess(t) },
-		"servers":    func(t *testing.T) *pipeline { return onServers(t, onMySQL(t), testenv.NATS(t)) },
-	} {
+	for name, back := range backEnds {
 		t.Run(name, func(t *testing.T) {
 			p := back(t)
 			c := p.campaign(t, "c1", rain.Spec{Budget: 3000, Packets: 600, Shards: 3})

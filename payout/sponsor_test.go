@@ -10,7 +10,8 @@ import (
 )
 
 func TestDepositIsIdempotentByReference(t *testing.T) {
-	onEach(t, func(t *testing.T, b *books) {
+	onEach(t, func(b *books) {
+		t := b.t
 		ctx := t.Context()
 		for _, step := range []struct {
 			sponsor, reference string
@@ -46,7 +47,8 @@ func TestDepositIsIdempotentByReference(t *testing.T) {
 }
 
 func TestConcurrentDeposits(t *testing.T) {
-	onEach(t, func(t *testing.T, b *books) {
+	onEach(t, func(b *books) {
+		t := b.t
 		var wg sync.WaitGroup
 		for range 8 {
 			wg.Go(func() {
@@ -65,7 +67,8 @@ func TestConcurrentDeposits(t *testing.T) {
 }
 
 func TestBalances(t *testing.T) {
-	onEach(t, func(t *testing.T, b *books) {
+	onEach(t, func(b *books) {
+		t := b.t
 		ctx := t.Context()
 		if _, err := b.SponsorBalance(ctx, "acme"); !errors.Is(err, ErrUnknownSponsor) {
 			t.Error(err)
@@ -87,7 +90,8 @@ func TestBalances(t *testing.T) {
 
 // TestWorldHasAFloor: the one account that may be negative must not wrap round.
 func TestWorldHasAFloor(t *testing.T) {
-	onEach(t, func(t *testing.T, b *books) {
+	onEach(t, func(b *books) {
+		t := b.t
 		if _, err := b.Deposit(t.Context(), "acme", "r", 1); err != nil {
 			t.Fatal(err)
 		}

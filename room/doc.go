@@ -8,18 +8,19 @@
 //
 // Nothing waits for an idle member. What is queued for members is written by a few workers that live only while there
 // is something to write (flush.go), and all pings and deadlines hang on one timer wheel (wheel.go). A member is in the hands of one
-// worker at a time, so a connection never has two writers, and one turn is one frame, so nobody is served twice
-// while others wait. A worker that is stuck in a write to a stalled peer is replaced after a few milliseconds.
+// worker at a time, so a connection never has two writers, and one turn is one frame, so nobody is served twice while
+// others wait. A worker that is stuck in a write to a stalled peer is replaced after a few milliseconds.
 //
 // The life of a member:
 //
-//	open ──CloseAfterFlush──▶ draining ──all written──▶ closing ──close frame out──▶ lingering ──▶ gone
-//	  │                           │ write error, time is up  ▲ │                                      ▲
-//	  └──Close, write error, slow─┴─────────────────────────┘ └──the connection is broken────────────┘
+//	open ──CloseAfterFlush──▶ draining ──all written──▶ closing ──▶ parting ──close frame out──▶ lingering ──▶ ended ──▶ gone
+//	  │                          │                         ▲           │                                              ▲
+//	  └───Close, slow, no pong───┴──write fails, too late──┘           └────────────the connection is broken──────────┘
 //
-// A member lingers so that the peer can read the close frame and answer it: a connection closed while unread taps
-// lie in its receive buffer is reset, and a reset takes the frame, and the results before it, away from the peer. It ends when the
-// reader reports that it has ended (Gone), or after two seconds.
+// A member lingers so that the peer can read the close frame and answer it: a connection that is closed while unread taps
+// lie in its receive buffer is reset, and a reset can take the close frame, and the results before it, away from the peer.
+// It ends when the reader reports that reading has ended (Member.Gone), or after two seconds. Whoever reads a member's
+// connection therefore reads on until it fails, and leaves the closing of it to the member.
 //
 // Locks are taken in this order, left to right; most paths need one:
 //

@@ -13,8 +13,11 @@ const (
 	// stuckAfter is how long a turn may take before its worker counts as stuck and is replaced. A write to a healthy peer
 	// takes microseconds.
 	stuckAfter = 5 * time.Millisecond
-	// rainTurn lets every so-manieth turn be one of the rain lane's while results wait too: a storm of
-	// results slows the rain down and does not stop it.
+	// surgeMax is how many workers may come on top while others are stuck: stalled peers are found at up to so many each
+	// stuckAfter.
+	surgeMax = 256
+	// rainTurn is which of so many turns is the rain lane's while results wait too: a storm of results slows the rain
+	// down and does not stop it.
 	rainTurn = 8
 )
 
@@ -23,8 +26,8 @@ const (
 // itself; and results would have to stand behind the wave.
 //
 // A peer that does not read blocks its worker for as long as WriteTimeout. Such a worker is found stuck and another
-// takes its place; while more are stuck, more work, so that even the loss of a whole mobile cell holds the others up
-// for some milliseconds only.
+// takes its place; while more are stuck, more work, so that the loss of a whole mobile cell holds the others up for tens
+// of milliseconds only.
 type flushers struct {
 	limit int // workers at work at once, not counting the stuck
 
@@ -80,8 +83,11 @@ func (p *flushers) hire(n int) int {
 	return n
 }
 
-// spare is how many more workers may work: as many again as are stuck, beyond the limit.
-func (p *flushers) spare() int { return p.limit + p.stuck - (len(p.workers) - p.stuck) }
+// spare is how many more workers may work: beyond the limit, as many as are stuck, up to surgeMax.
+func (p *flushers) spare() int {
+	working := len(p.workers) - p.stuck
+	return p.limit + min(p.stuck, surgeMax) - working
+}
 
 // watch sets the guard. It is set whenever members wait that no fresh worker has been hired for.
 func (p *flushers) watch() {
@@ -145,16 +151,11 @@ func (p *flushers) next(w *worker) (*Member, Lane) {
 			lane = Rain
 		}
 	}
-	var m *Member
 	if p.queues[lane].n > 0 && p.spare() >= 0 {
-		m = p.queues[lane].pop(lane)
-	} else {
-		p.leave(w)
+		return p.queues[lane].pop(lane), lane
 	}
-	if p.waiting() > 0 {
-		p.watch()
-	}
-	return m, lane
+	p.leave(w)
+	return nil, 0
 }
 
 func (p *flushers) leave(w *worker) {
@@ -164,6 +165,9 @@ func (p *flushers) leave(w *worker) {
 	}
 	if len(p.workers) == 0 {
 		p.idle.Broadcast()
+	}
+	if p.waiting() > 0 { // there are workers enough, but they may all be stuck unnoticed
+		p.watch()
 	}
 }
 

@@ -39,6 +39,9 @@ func TestStalledMembersDelayNobody(t *testing.T) {
 		if n := value(t, l.metrics.slow); n != 200 {
 			t.Errorf("counted %v slow members, want 200", n)
 		}
+		if l.flush.stuck != 0 || len(l.flush.workers) != 0 {
+			t.Errorf("%d workers are left, %d of them stuck", len(l.flush.workers), l.flush.stuck)
+		}
 	})
 }
 
@@ -103,7 +106,7 @@ func TestResultsOvertakeTheRain(t *testing.T) {
 		p.ready(Results, chainOf(Results, &Member{}))
 	}
 	rain := 0
-	for range 50 + 50/(rainTurn-1) {
+	for range 5 * rainTurn {
 		m, lane := p.next(&worker{})
 		if isRain[m] != (lane == Rain) {
 			t.Fatalf("a member came from the wrong lane %d", lane)
@@ -112,8 +115,37 @@ func TestResultsOvertakeTheRain(t *testing.T) {
 			rain++
 		}
 	}
-	if p.queues[Results].n != 0 || rain != 50/(rainTurn-1) {
-		t.Errorf("%d turns of the rain, and %d results wait", rain, p.queues[Results].n)
+	if rain != 5 {
+		t.Errorf("%d of %d turns were the rain's, want 5", rain, 5*rainTurn)
+	}
+}
+
+// A worker that is not needed goes, and leaves members to others; somebody must see to it that those are not stuck.
+func TestSuperfluousWorkerLeavesAGuard(t *testing.T) {
+	p := newFlushers()
+	p.limit = 0
+	defer p.watchless()
+	other, superfluous := &worker{}, &worker{}
+	p.workers[other], p.workers[superfluous] = struct{}{}, struct{}{}
+	p.queues[Rain].add(Rain, &Member{})
+	if m, _ := p.next(superfluous); m != nil || len(p.workers) != 1 {
+		t.Errorf("%d workers are left of two, one too many", len(p.workers))
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.guarded {
+		t.Error("a member waits and nobody watches")
+	}
+}
+
+func TestSurgeIsBounded(t *testing.T) {
+	p := newFlushers()
+	for range 5_000 {
+		p.workers[&worker{stuck: true}] = struct{}{}
+	}
+	p.stuck = 5_000
+	if n := p.spare(); n != p.limit+surgeMax {
+		t.Errorf("with 5000 stuck, %d more may work, want %d", n, p.limit+surgeMax)
 	}
 }
 
@@ -122,7 +154,9 @@ func (p *flushers) watchless() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.queues = [laneCount]chain{}
-	p.guard.Stop()
+	if p.guard != nil {
+		p.guard.Stop()
+	}
 }
 
 // busyConn counts the writes, and how many there are at once.

@@ -3,7 +3,6 @@ package room
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -13,8 +12,7 @@ type Lobby struct {
 	metrics *metrics
 	wheel   *wheel
 	flush   *flushers
-	epoch   time.Time   // what Member.heard counts from
-	stopped atomic.Bool // Run is ending: who is still here is closed
+	epoch   time.Time // what Member.heard counts from
 
 	seating sync.Mutex // one Join or Leave at a time, with its callbacks
 
@@ -37,7 +35,6 @@ func NewLobby(o Options) *Lobby {
 // and returns nil when the last of them is closed and the last write has ended. A member made later is closed at once.
 func (l *Lobby) Run(ctx context.Context) error {
 	l.wheel.run(ctx)
-	l.stopped.Store(true)
 	for _, t := range l.wheel.stop() { // a member has a timer, or is in the hands of the workers, or is gone
 		t.fn()
 	}

@@ -43,9 +43,12 @@ const (
 )
 
 // NewMember takes charge of writing to a connection, and of closing it. From here on nobody else may write to it or
-// close it; reading it stays with the caller, who reports signs of life with Pong, and with Gone that reading has ended. onClose (nil
-// is allowed) is called exactly once, when the member has left its room and the close frame has been written or given up.
-// Its code is the one of Close, or websocket.CloseAbnormalClosure where the connection was lost.
+// close it. Reading it stays with the caller, who reports signs of life with Pong, reads until that fails (also after
+// Close), and then calls Gone.
+//
+// onClose, if not nil, is called exactly once, when the member has left its room and the close frame has been written or
+// given up. Its code is that of Close, or websocket.CloseAbnormalClosure where the connection was lost. After Run has
+// ended it may be called before NewMember returns.
 func (l *Lobby) NewMember(conn Conn, onClose func(code int)) *Member {
 	m := &Member{lobby: l, conn: conn, onClose: onClose}
 	m.timer.fn = m.expired

@@ -129,11 +129,9 @@ func (m *Member) beat() (ready bool) {
 		m.state = ended
 	case m.state != open:
 		return false // shut in the moment in which the timer fired
-	case m.lobby.stopped.Load():
-		return m.shut(closing, CodeShutdown, "shutdown")
 	case silent >= o.PongWait:
 		return m.shut(closing, CodeNoPong, "no pong")
-	case !m.lobby.wheel.schedule(&m.timer, min(o.PingEvery, o.PongWait-silent)):
+	case !m.lobby.wheel.schedule(&m.timer, min(o.PingEvery, o.PongWait-silent)): // Run is ending
 		return m.shut(closing, CodeShutdown, "shutdown")
 	default:
 		m.ping = true

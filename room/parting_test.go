@@ -67,8 +67,8 @@ func TestCloseFromEverywhereHappensOnce(t *testing.T) {
 			wg.Wait()
 			<-p.done
 			pass(lingerFor + wheelTick)
-			if n := calls.Load(); n != 1 || l.Online() != 0 || m.state != gone {
-				t.Fatalf("onClose was called %d times, %d online, state %d", n, l.Online(), m.state)
+			if n := calls.Load(); n != 1 || l.Online() != 0 || m.state != gone || m.timer.next != nil {
+				t.Fatalf("onClose was called %d times, %d online, state %d, timer set: %v", n, l.Online(), m.state, m.timer.next != nil)
 			}
 		}
 	})
@@ -106,16 +106,16 @@ func TestCloseAfterFlushHasATimeLimit(t *testing.T) {
 		from := time.Now()
 		m.CloseAfterFlush(CodeShutdown, "shutdown")
 		go func() { // reads one frame a second: no single write takes too long
-			for {
-				if _, _, err := p.conn.ReadMessage(); err != nil {
-					return
-				}
+			defer close(p.done)
+			for p.err == nil {
 				<-time.After(time.Second)
+				_, _, p.err = p.conn.ReadMessage()
 			}
 		}()
 		if code := <-closed; code != CodeShutdown {
 			t.Errorf("closed with %d, want %d", code, CodeShutdown)
 		}
+		defer func() { <-p.done }()
 		if d := time.Since(from); d != 5*time.Second {
 			t.Errorf("closed after %v, want 5 s", d)
 		}
@@ -193,6 +193,30 @@ func TestGoneCutsAFlushShort(t *testing.T) {
 		}
 	})
 }
+
+// The answer may come before the worker that wrote the close frame has noticed that it is out.
+func TestGoneDuringTheFarewell(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := running(t)
+		conn := &promptConn{}
+		conn.m = l.NewMember(conn, nil)
+		conn.m.Close(CodeShutdown, "")
+		synctest.Wait()
+		if !conn.closed {
+			t.Error("the connection of a peer that has answered is still open")
+		}
+	})
+}
+
+// promptConn belongs to a peer that answers a close frame at once.
+type promptConn struct {
+	idleConn
+	m      *Member
+	closed bool
+}
+
+func (c *promptConn) WriteControl(int, []byte, time.Time) error { c.m.Gone(); return nil }
+func (c *promptConn) Close() error                              { c.closed = true; return nil }
 
 func TestLongReasonIsCutBetweenCharacters(t *testing.T) {
 	for _, reason := range []string{"", "short", strings.Repeat("x", 300), strings.Repeat("红包", 100), "x" + strings.Repeat("雨", 100)} {

@@ -8,8 +8,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// ErrAgain, wrapped in what a transaction's function returns, asks [DB.InTx] to roll back and run the function again: it
-// has read something that another transaction has changed meanwhile.
+// ErrAgain is what a transaction's function returns, wrapped or not, to ask [DB.InTx] to roll back and run it again: it has
+// read something that another transaction has changed meanwhile.
 var ErrAgain = errors.New("another transaction was faster")
 
 // Error numbers of MySQL and MariaDB.

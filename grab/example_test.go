@@ -1,0 +1,65 @@
+package grab_test
+
+import (
+	"context"
+	"fmt"
+
+	"redrain/grab"
+	"redrain/internal/embedded"
+	"redrain/rain"
+)
+
+// A campaign of one packet, from its stock to its outbox.
+func Example() {
+	ctx := context.Background()
+	server, err := embedded.Redis()
+	check(err)
+	defer server.Close()
+	rdb, err := grab.Connect(server.Addr())
+	check(err)
+	defer func() { _ = rdb.Close() }()
+
+	clock := grab.NewClock(rdb, nil)
+	check(clock.Sync(ctx))
+	g := grab.New(rdb, grab.Options{Clock: clock.Now, TapRate: 20})
+	defer g.Close()
+
+	c := &rain.Campaign{ID: "gala", Status: rain.Open, Revision: 1, Spec: rain.Spec{Packets: 1, WinsPerUser: 1, Shards: 1}}
+	check(g.Open(ctx, c, []rain.Money{88}))
+	c.Revision++
+	c.Rains = []rain.Rain{{ID: "r1", StartsAt: clock.Now() - 1_000, DurationMS: 10_000, DropsPerSecond: 8, FallMS: 4_000}}
+	check(g.Apply(ctx, c))
+
+	gate := g.Gate(c)
+	tap := func(user, drop string) {
+		result := make(chan grab.Result)
+		go gate.Tap(user, drop, func(r grab.Result) { result <- r })
+		r := <-result
+		fmt.Println(user, "taps", drop, "and it is", r.Outcome, r.Amount)
+	}
+	tap("alice", "0.0")
+	tap("alice", "0.0") // the same tap again: the same win
+	tap("alice", "0.1")
+	tap("bob", "0.0")
+	tap("bob", "100.0")
+
+	entries, err := g.Read(ctx, c.ID, 0, "node-1", 100)
+	check(err)
+	for _, w := range entries[0].Wins {
+		fmt.Println("to be paid:", w.Amount, "to", w.User, "as", rain.ClaimID(c.ID, w.Packet))
+	}
+
+	// Output:
+	// alice taps 0.0 and it is won 0.88
+	// alice taps 0.0 and it is won 0.88
+	// alice taps 0.1 and it is already 0.00
+	// bob taps 0.0 and it is sold_out 0.00
+	// bob taps 100.0 and it is unknown_drop 0.00
+	// to be paid: 0.88 to alice as gala-0
+}
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}

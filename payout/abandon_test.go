@@ -1,0 +1,43 @@
+package payout
+
+import (
+	"errors"
+	"testing"
+
+	"redrain/rain"
+)
+
+func TestAbandon(t *testing.T) {
+	onEach(t, func(b *books) {
+		t := b.t
+		ctx := t.Context()
+		if _, err := b.Deposit(ctx, "acme", "r", 100); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.CreateCampaign(ctx, fullCampaign("c1")); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			c, err := b.Abandon(ctx, "c1")
+			if err != nil || c.Status != rain.Closed || !c.Drained || c.Revision != 2 {
+				t.Fatalf("%+v, %v", c, err)
+			}
+			b.wantBalance(t, sponsorAccount("acme"), 100)
+			b.wantBalance(t, escrowAccount("c1"), 0)
+		}
+		// What had been stocked is closed in Redis too; the money is back already.
+		posted := b.post(t, rain.Entry{Ref: rain.EntryRef{Campaign: "c1", ID: "1-0"}, Reclaim: &rain.Reclaim{Packets: 1, Amount: 50}})
+		if len(posted.Dead) > 0 {
+			t.Errorf("%+v", posted.Dead)
+		}
+		b.wantBalance(t, sponsorAccount("acme"), 100)
+		b.campaign(t, "c2", rain.Spec{Budget: 5, Packets: 5})
+		if _, err := b.Abandon(ctx, "c2"); !errors.Is(err, ErrCampaignStocked) {
+			t.Error(err)
+		}
+		if _, err := b.Abandon(ctx, "c9"); !errors.Is(err, ErrUnknownCampaign) {
+			t.Error(err)
+		}
+		b.audit(t)
+	})
+}
