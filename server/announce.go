@@ -10,7 +10,11 @@ import (
 func (s *Server) announce() {
 	base := s.baseURL()
 	var b strings.Builder
-	fmt.Fprintf(&b, "\nredrain is up.\n\n  play      %s/\n  screen    %s/screen\n", base, base)
+	fmt.Fprintf(&b, "\nredrain is up.\n\n  play      %s/\n", base)
+	if phone := s.lanURL(); phone != "" {
+		fmt.Fprintf(&b, "            %s/   (a phone on the same network)\n", phone)
+	}
+	fmt.Fprintf(&b, "  screen    %s/screen\n", base)
 	if s.cfg.Has(RoleOperator) {
 		fragment := ""
 		if s.cfg.InProcess() {
@@ -22,7 +26,7 @@ func (s *Server) announce() {
 	for _, line := range []struct{ what, flag, given, own string }{
 		{"packets and wins in Redis", "--redis", s.cfg.Redis, "in this process (a stand-in that speaks the same protocol)"},
 		{"wins on their way in NATS JetStream", "--nats", s.cfg.NATS, "in this process (a real server, in a temporary directory)"},
-		{"the ledger in MySQL", "--mysql", s.cfg.MySQL, "in this process (SQLite in memory)"},
+		{"the ledger in MySQL", "--mysql", s.cfg.MySQL, "in this process (SQLite, in a temporary file)"},
 	} {
 		where := "at the server given with " + line.flag
 		if line.given == "" {
@@ -32,6 +36,24 @@ func (s *Server) announce() {
 	}
 	_, _ = fmt.Fprintln(s.out, b.String()) // nobody reads it, if this fails
 	s.log.Info("serving", "listen", s.Addr().String(), "roles", s.cfg.Roles, "in_process", s.cfg.InProcess())
+}
+
+// lanURL is where a phone on the same network finds the server; "" where it listens on this machine only.
+func (s *Server) lanURL() string {
+	host, port, err := net.SplitHostPort(s.Addr().String())
+	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsUnspecified() {
+		return ""
+	}
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		return ""
+	}
+	for _, a := range addrs {
+		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil && n.IP.IsGlobalUnicast() {
+			return "http://" + net.JoinHostPort(n.IP.String(), port)
+		}
+	}
+	return ""
 }
 
 // baseURL is where a browser on this machine finds the server.
