@@ -47,6 +47,7 @@ type reconciler struct {
 	campaign *rain.Campaign
 	shards   map[int]*shardBooks
 	findings []string
+	faulty   int // balances found faulty so far
 
 	funded    rain.Money
 	reclaimed rain.Money   // as of the snapshots

@@ -110,6 +110,22 @@ func TestReconcileThroughALife(t *testing.T) {
 	})
 }
 
+// TestReconcileTellsEntriesOfOneMillisecondApart: the sequence number is part of an entry's place.
+func TestReconcileTellsEntriesOfOneMillisecondApart(t *testing.T) {
+	onEach(t, func(b *books) {
+		t := b.t
+		c := b.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+		e := func(seq, packet int) rain.Entry {
+			return rain.Entry{Ref: rain.EntryRef{Campaign: "c1", ID: fmt.Sprintf("500-%d", seq)}, Wins: []rain.Win{win("u", packet, 10)}}
+		}
+		b.post(t, e(0, 0), e(1, 1), e(2, 2))
+		snapshot := []rain.ShardSnapshot{{Found: true, Packets: 8, Left: 80, Won: 2, AmountWon: 20, Entries: []rain.Entry{e(1, 1)}, LastEntry: "500-1"}}
+		if got := b.reconcile(t, c, snapshot); !equal(got, Reconciliation{Funded: 100, Paid: 20, Stock: 80, Balanced: true}) {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
 func equal(a, b Reconciliation) bool {
 	return a.Funded == b.Funded && a.Paid == b.Paid && a.Reclaimed == b.Reclaimed && a.Stock == b.Stock && a.Unsettled == b.Unsettled &&
 		a.Dead == b.Dead && a.Difference == b.Difference && a.Balanced == b.Balanced && slices.Equal(a.Findings, b.Findings)

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"redrain/internal/sqldb"
@@ -251,56 +248,6 @@ func TestBookRefusesWhatDoesNotBalance(t *testing.T) {
 		}
 		if n := b.count(t, "SELECT COUNT(*) FROM txn"); n != 0 {
 			t.Errorf("%d transactions are there", n)
-		}
-		b.audit(t)
-	})
-}
-
-// TestManyWorkersPostTheSame is redelivery at its worst: eight workers, the same entries in other batches and in another order.
-func TestManyWorkersPostTheSame(t *testing.T) {
-	onEach(t, func(b *books) {
-		t := b.t
-		const campaigns, entries, wins, users = 3, 40, 5, 25
-		var all []rain.Entry
-		paid := map[string]rain.Money{}
-		for c := range campaigns {
-			id := fmt.Sprintf("c%d", c)
-			b.campaign(t, id, rain.Spec{Budget: 100_000, Packets: 1000})
-			for e := range entries {
-				var list []rain.Win
-				for w := range wins {
-					user := fmt.Sprintf("u%d", (e*7+w*3+c)%users)
-					amount := rain.Money(1 + e + w)
-					list = append(list, win(user, e*wins+w, amount))
-					paid[user] += amount
-				}
-				all = append(all, entry(id, e+1, list...))
-			}
-		}
-		var wg sync.WaitGroup
-		for w := range 8 {
-			wg.Go(func() {
-				r := rand.New(rand.NewPCG(uint64(w), 1))
-				mine := slices.Clone(all)
-				r.Shuffle(len(mine), func(i, j int) { mine[i], mine[j] = mine[j], mine[i] })
-				for batch := range slices.Chunk(mine, 1+r.IntN(20)) {
-					posted, err := b.Post(t.Context(), batch)
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					if len(posted.Settled) != len(batch)*wins || len(posted.Dead) > 0 {
-						t.Errorf("%d of %d settled, %d dead", len(posted.Settled), len(batch)*wins, len(posted.Dead))
-					}
-				}
-			})
-		}
-		wg.Wait()
-		for user, want := range paid {
-			b.wantBalance(t, userAccount(user), want)
-		}
-		if n := b.count(t, "SELECT COUNT(*) FROM payout"); n != campaigns*entries*wins {
-			t.Errorf("%d payouts", n)
 		}
 		b.audit(t)
 	})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -115,6 +116,7 @@ func TestOneBadEntryDoesNotHoldUpItsBatch(t *testing.T) {
 	c := p.campaign(t, "c1", rain.Spec{Budget: 1000, Packets: 100})
 	p.redis.open(c)
 	var healed atomic.Bool
+	var alone atomic.Int64 // tries of the bad entry by itself
 	var poisonID string
 	for i := range 20 {
 		p.redis.win("c1", 0, fmt.Sprintf("u%d", i))
@@ -125,9 +127,13 @@ func TestOneBadEntryDoesNotHoldUpItsBatch(t *testing.T) {
 	}
 	poisonID = entries[7].Ref.ID
 	p.publish(t, 1, entries...)
-	p.settler(t, SettlerOptions{Workers: 1}, func(batch []rain.Entry) error {
+	reg := prometheus.NewRegistry()
+	p.settler(t, SettlerOptions{Workers: 1, Registerer: reg}, func(batch []rain.Entry) error {
 		poisoned := slices.ContainsFunc(batch, func(e rain.Entry) bool { return e.Ref.ID == poisonID })
 		if poisoned && !healed.Load() {
+			if len(batch) == 1 {
+				alone.Add(1)
+			}
 			return fmt.Errorf("a bug: %w", errUnbalanced)
 		}
 		return nil
@@ -138,6 +144,11 @@ func TestOneBadEntryDoesNotHoldUpItsBatch(t *testing.T) {
 	})
 	healed.Store(true)
 	p.eventuallySettled(t, 30*time.Second, c, 20)
+	expected := fmt.Sprintf("# HELP redrain_payout_failures_total Stream messages that could not be settled at a try, and are tried again.\n"+
+		"# TYPE redrain_payout_failures_total counter\nredrain_payout_failures_total %d\n", alone.Load())
+	if err := testutil.GatherAndCompare(reg, strings.NewReader(expected), "redrain_payout_failures_total"); err != nil {
+		t.Errorf("the others had to be tried again too: %v", err)
+	}
 	p.audit(t)
 }
 

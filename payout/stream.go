@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -81,6 +82,9 @@ func (s *stream) ensure(ctx context.Context) (jetstream.Stream, error) {
 	switch {
 	case err == nil:
 		old := existing.CachedInfo().Config
+		if slices.Equal(old.Subjects, cfg.Subjects) && old.MaxAge == cfg.MaxAge && old.Duplicates == cfg.Duplicates {
+			return existing, nil // an update is a vote of the whole NATS cluster, even if it changes nothing
+		}
 		cfg.Replicas, cfg.Placement = old.Replicas, old.Placement
 	case !errors.Is(err, jetstream.ErrStreamNotFound):
 		return nil, fmt.Errorf("stream %s: %w", cfg.Name, err)

@@ -62,7 +62,26 @@ func (o *office) Create(ctx context.Context, spec rain.Spec, idemKey string) (*r
 	if err != nil {
 		return nil, err
 	}
-	return o.Stock(ctx, c)
+	stocked, err := o.Stock(ctx, c)
+	if err != nil && idemKey == "" {
+		o.giveBack(ctx, c.ID)
+	}
+	return stocked, err
+}
+
+// giveBack returns the money of a campaign that could not be stocked. Nobody can ask for that campaign again: its id was
+// never told. With an idempotency key it stays, for the request that comes again to finish, or the keeper.
+func (o *office) giveBack(ctx context.Context, id string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), backendTimeout)
+	defer cancel()
+	c, err := o.ledger.Abandon(ctx, id)
+	if err != nil {
+		o.log.Warn("a campaign could not be stocked nor given up; the keeper goes on with it", "campaign", id, "err", err)
+		return
+	}
+	o.registry.Put(c)
+	o.control.Changed(c)
+	o.log.Warn("a campaign could not be stocked; its budget is back at the sponsor", "campaign", id)
 }
 
 // Stock loads a funded campaign's packets into Redis and opens it. It can be repeated at any time: the split is a function

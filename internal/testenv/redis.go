@@ -29,13 +29,22 @@ var sharedRedis = sync.OnceValues(func() (*process, error) { return launch(redis
 // StartRedis starts a redis-server of the test's own. Its append-only file keeps every answered write through Kill.
 func StartRedis(t testing.TB) *Server {
 	t.Helper()
-	return own(t, redisServer)
+	return own(t, ownRedisServer)
 }
 
 var redisServer = program{
 	name:    "redis",
 	needs:   []string{"redis-server"},
 	command: func(p *process) (*exec.Cmd, error) { return redisCommand(p) },
+	probe:   redisAnswers,
+}
+
+// ownRedisServer writes its file before each answer. With the usual "everysec" a write waits up to two seconds in memory
+// while the disk is busy, and would not survive a kill.
+var ownRedisServer = program{
+	name:    "redis",
+	needs:   []string{"redis-server"},
+	command: func(p *process) (*exec.Cmd, error) { return redisCommand(p, "--appendfsync", "always") },
 	probe:   redisAnswers,
 }
 

@@ -75,7 +75,7 @@ CREATE TABLE IF NOT EXISTS entry (
     account_id VARBINARY(160) NOT NULL,
     amount     BIGINT         NOT NULL,
     PRIMARY KEY (txn_id, line_no),
-    KEY entry_account (account_id, txn_id)
+    KEY entry_account (account_id, txn_id, amount)  -- with the amount: a balance is summed from the index alone
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 
 CREATE TABLE IF NOT EXISTS balance (

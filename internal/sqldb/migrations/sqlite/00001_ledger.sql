@@ -68,7 +68,7 @@ CREATE TABLE entry (
     amount           INTEGER NOT NULL,
     PRIMARY KEY (txn_id, line_no)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX entry_account ON entry (account_id, txn_id);
+CREATE INDEX entry_account ON entry (account_id, txn_id, amount);
 
 CREATE TABLE balance (
     account_id       TEXT    NOT NULL PRIMARY KEY,
