@@ -36,6 +36,7 @@ const (
 	claimLimit     = 2000            // entries claimed at once
 	claimRounds    = 5               // claims of one shard in a row, so that a long outbox does not keep the others waiting
 	publishAtOnce  = 64              // messages of one batch on their way to JetStream
+	publishTries   = 10              // of one batch, about ten seconds; then it comes again with what is unsettled
 	publishTimeout = 2 * time.Second // for the acknowledgement of one message
 )
 
@@ -168,7 +169,7 @@ func (r *Relay) rescue(ctx context.Context) {
 			entries, err := r.outbox.Claim(ctx, key.campaign, key.shard, r.o.Node, r.o.Patience, claimLimit)
 			if err != nil {
 				r.failed(ctx, &r.redis, err)
-				return false
+				break // of a Cluster, another part may work
 			}
 			due := r.published.due(entries)
 			withheld = withheld || len(due) < len(entries)
@@ -215,16 +216,15 @@ func (r *Relay) count(ctx context.Context) {
 	r.pending.Set(float64(total))
 }
 
-// publish gets entries into the stream and does not give up before ctx ends: as long as JetStream is away, nothing more
-// is read either, and the entries are safe where they are.
+// publish gets entries into the stream. It tries for a while before it reads on, so that a short absence of JetStream costs
+// no more than that; what it gives up is safe where it is, and comes again through rescue.
 func (r *Relay) publish(ctx context.Context, entries []rain.Entry) {
-	if len(entries) == 0 {
-		return
-	}
-	for try := 0; len(entries) > 0; try++ {
+	for try := 0; len(entries) > 0 && try < publishTries; try++ {
 		failed, err := r.publishOnce(ctx, entries)
 		if err == nil {
-			break
+			r.jetstate.works()
+			faults.Point("relay.after_publish")
+			return
 		}
 		r.failed(ctx, &r.jetstate, err)
 		entries = failed
@@ -236,8 +236,6 @@ func (r *Relay) publish(ctx context.Context, entries []rain.Entry) {
 			r.failed(ctx, &r.jetstate, err)
 		}
 	}
-	r.jetstate.works()
-	faults.Point("relay.after_publish")
 }
 
 // publishOnce publishes entries side by side and returns those that JetStream has not acknowledged.

@@ -9,57 +9,86 @@ import (
 	"io/fs"
 
 	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/database"
 )
 
 //go:embed migrations
 var migrations embed.FS
 
 // Migrate makes the tables, or brings them up to date. Several nodes may do it at once: one works, the others wait and
-// find it done. A migration that was cut off is repeated from its beginning.
+// find it done. A migration that was cut off anywhere is repeated from its beginning.
 func (db *DB) Migrate(ctx context.Context) error {
-	folder, dialect := "migrations/sqlite", goose.DialectSQLite3
-	options := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true)}
-	if db.dialect == MySQL {
-		folder, dialect = "migrations/mysql", goose.DialectMySQL
-		options = append(options, goose.WithSessionLocker(namedLock{}))
-	}
-	files, err := fs.Sub(migrations, folder)
-	if err != nil {
-		return err
-	}
-	provider, err := goose.NewProvider(dialect, db.writer, files, options...)
-	if err != nil {
-		return fmt.Errorf("the migrations: %w", err)
-	}
-	if _, err := provider.Up(ctx); err != nil {
+	if err := db.migrate(ctx); err != nil {
 		return fmt.Errorf("migrating the database: %w", err)
 	}
 	return nil
 }
 
-// namedLock is goose's lock between nodes, as a named lock of the server: it is free again as soon as its
-// connection is gone, so a node that dies while it migrates stops nobody. Names are shared by all databases of a server.
-type namedLock struct{}
+func (db *DB) migrate(ctx context.Context) error {
+	if db.dialect == SQLite {
+		return up(ctx, goose.DialectSQLite3, db.writer, "migrations/sqlite")
+	}
+	// The lock belongs to a connection. Goose could take it too, but looks at its table of versions before it does.
+	conn, err := db.writer.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	if err := lock(ctx, conn); err != nil {
+		return err
+	}
+	return errors.Join(
+		repairVersions(ctx, conn),
+		up(ctx, goose.DialectMySQL, db.writer, "migrations/mysql"),
+		unlock(context.WithoutCancel(ctx), conn),
+	)
+}
 
+func up(ctx context.Context, dialect goose.Dialect, pool *sql.DB, folder string) error {
+	files, err := fs.Sub(migrations, folder)
+	if err != nil {
+		return err
+	}
+	provider, err := goose.NewProvider(dialect, pool, files, goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		return err
+	}
+	_, err = provider.Up(ctx)
+	return err
+}
+
+// repairVersions writes the first row of goose's table where a node has died right after it made the table. Goose does
+// both in one transaction, but MySQL commits at each CREATE TABLE, and goose does not accept its table without the row.
+func repairVersions(ctx context.Context, conn *sql.Conn) error {
+	store, err := database.NewStore(database.DialectMySQL, goose.DefaultTablename)
+	if err != nil {
+		return err
+	}
+	if known, err := store.ListMigrations(ctx, conn); err != nil || len(known) > 0 {
+		return nil //nolint:nilerr // there is no table yet; what else it may be, goose will meet and say
+	}
+	return store.Insert(ctx, conn, database.InsertRequest{Version: 0})
+}
+
+// lockName names the lock between nodes. Names are shared by all databases of a server.
 const lockName = "CONCAT('redrain.migrate.', MD5(DATABASE()))"
 
-// SessionLock implements lock.SessionLocker. It asks second by second, so that no time limit of the connection cuts the
-// waiting short.
-func (namedLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
+// lock takes a named lock of the server. It is free again as soon as its connection is gone, so a node that dies while
+// it migrates stops nobody. It asks second by second, so that no time limit of the connection cuts the waiting short.
+func lock(ctx context.Context, conn *sql.Conn) error {
 	for range 60 {
 		var got sql.NullInt64
 		if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK("+lockName+", 1)").Scan(&got); err != nil {
-			return fmt.Errorf("waiting for another node's migration: %w", err)
+			return fmt.Errorf("waiting for another node: %w", err)
 		}
 		if got.Int64 == 1 {
 			return nil
 		}
 	}
-	return errors.New("another node has been migrating the database for a minute")
+	return errors.New("another node has been at it for a minute")
 }
 
-// SessionUnlock implements lock.SessionLocker.
-func (namedLock) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
+func unlock(ctx context.Context, conn *sql.Conn) error {
 	_, err := conn.ExecContext(ctx, "DO RELEASE_LOCK("+lockName+")")
 	return err
 }

@@ -62,7 +62,7 @@ func prepareConfig(cfg *mysql.Config) {
 		cfg.Params = map[string]string{}
 	}
 	for name, value := range map[string]string{
-		"sql_mode":                 "'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO'",
+		"sql_mode":                 "'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
 		"innodb_lock_wait_timeout": "5",
 	} {
 		if _, given := cfg.Params[name]; !given {

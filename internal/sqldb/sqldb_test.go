@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"redrain/internal/sqldb"
@@ -83,25 +82,6 @@ func TestPingAndMigrateAgain(t *testing.T) {
 			t.Fatal("a second time:", err)
 		}
 	})
-}
-
-func TestManyNodesMigrateAtOnce(t *testing.T) {
-	dsn := testenv.MySQL(t)
-	var wg sync.WaitGroup
-	errs := make([]error, 6)
-	for i := range errs {
-		wg.Go(func() {
-			db, err := sqldb.OpenMySQL(dsn)
-			if err == nil {
-				err = errors.Join(db.Migrate(t.Context()), db.Close())
-			}
-			errs[i] = err
-		})
-	}
-	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
 }
 
 func TestInsertMerges(t *testing.T) {

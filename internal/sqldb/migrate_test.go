@@ -1,0 +1,68 @@
+package sqldb_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
+)
+
+func TestManyNodesMigrateAtOnce(t *testing.T) {
+	for range 5 {
+		dsn := testenv.MySQL(t)
+		var wg sync.WaitGroup
+		errs := make([]error, 6)
+		for i := range errs {
+			wg.Go(func() {
+				db, err := sqldb.OpenMySQL(dsn)
+				if err == nil {
+					err = errors.Join(db.Migrate(t.Context()), db.Close())
+				}
+				errs[i] = err
+			})
+		}
+		wg.Wait()
+		if err := errors.Join(errs...); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestMigrateAfterACrash begins where another node has died: with some of the tables, and nothing noted of it.
+func TestMigrateAfterACrash(t *testing.T) {
+	for name, left := range map[string]string{
+		"the table of versions is empty": "DELETE FROM goose_db_version",
+		"the migration is not noted":     "DELETE FROM goose_db_version WHERE version_id > 0",
+		"the migration is half done":     "DROP TABLE audit, payout, goose_db_version",
+	} {
+		t.Run(name, func(t *testing.T) {
+			db, err := sqldb.OpenMySQL(testenv.MySQL(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = db.Close() }()
+			if err := db.Migrate(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			err = db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
+				_, err := tx.Exec(ctx, left)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := db.Migrate(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			for _, table := range []string{"audit", "payout"} {
+				var n int
+				if _, err := db.First(t.Context(), []any{&n}, "SELECT COUNT(*) FROM "+table); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
