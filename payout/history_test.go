@@ -1,12 +1,8 @@
 package payout
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -67,24 +63,6 @@ func TestHistoryForgetsWhenTheStreamIsLost(t *testing.T) {
 			t.Errorf("%s: due is %v", tc.name, due)
 		}
 	}
-}
-
-func TestOutageSaysItOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var out bytes.Buffer
-		o := &outage{what: "posting", log: slog.New(slog.NewTextHandler(&out, nil))}
-		o.works()
-		for range 100 {
-			o.failed(errors.New("down"))
-			sleep(t.Context(), time.Second)
-		}
-		o.works()
-		o.works()
-		o.failed(errors.New("down"))
-		if warns, infos := strings.Count(out.String(), "WARN"), strings.Count(out.String(), "INFO"); warns != 5 || infos != 1 {
-			t.Errorf("%d warnings, %d notes:\n%s", warns, infos, &out)
-		}
-	})
 }
 
 func TestBackoff(t *testing.T) {

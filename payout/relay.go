@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"redrain/internal/faults"
+	"redrain/internal/outage"
 	"redrain/rain"
 )
 
@@ -52,8 +53,8 @@ type Relay struct {
 	queue    chan shardKey
 	mu       sync.Mutex
 	queued   map[shardKey]bool
-	redis    outage
-	jetstate outage
+	redis    outage.Outage
+	jetstate outage.Outage
 }
 
 // NewRelay makes a relay. Nothing happens before Run.
@@ -79,7 +80,7 @@ func NewRelay(js jetstream.JetStream, outbox Outbox, campaigns Lister, o RelayOp
 			Name: "redrain_outbox_pending", Help: "Outbox entries that are not in the ledger yet, over all live campaigns.",
 		}),
 		queue: make(chan shardKey, 4096), queued: map[shardKey]bool{},
-		redis: outage{what: "reading the outboxes", log: o.Log}, jetstate: outage{what: "publishing to JetStream", log: o.Log},
+		redis: outage.Outage{What: "reading the outboxes", Log: o.Log}, jetstate: outage.Outage{What: "publishing to JetStream", Log: o.Log},
 	}
 	return r, register(o.Registerer, r.pending)
 }
@@ -152,7 +153,7 @@ func (r *Relay) drain(ctx context.Context, key shardKey) {
 			r.failed(ctx, &r.redis, err)
 			return
 		}
-		r.redis.works()
+		r.redis.Works()
 		r.publish(ctx, entries)
 		if len(entries) < readLimit {
 			return
@@ -222,7 +223,7 @@ func (r *Relay) publish(ctx context.Context, entries []rain.Entry) {
 	for try := 0; len(entries) > 0 && try < publishTries; try++ {
 		failed, err := r.publishOnce(ctx, entries)
 		if err == nil {
-			r.jetstate.works()
+			r.jetstate.Works()
 			faults.Point("relay.after_publish")
 			return
 		}
@@ -278,8 +279,8 @@ func (r *Relay) publishEntry(ctx context.Context, e rain.Entry) error {
 }
 
 // failed notes an error, unless it is the end.
-func (r *Relay) failed(ctx context.Context, o *outage, err error) {
+func (r *Relay) failed(ctx context.Context, o *outage.Outage, err error) {
 	if ctx.Err() == nil {
-		o.failed(err)
+		o.Failed(err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"redrain/internal/faults"
+	"redrain/internal/outage"
 	"redrain/internal/sqldb"
 	"redrain/rain"
 )
@@ -56,9 +57,9 @@ type Settler struct {
 	seconds  prometheus.Histogram
 	failures prometheus.Counter
 
-	jetstate outage
-	money    outage
-	redis    outage
+	jetstate outage.Outage
+	money    outage.Outage
+	redis    outage.Outage
 }
 
 // NewSettler makes a settler. Nothing happens before Run.
@@ -91,9 +92,9 @@ func newSettler(js jetstream.JetStream, ledger poster, outbox Outbox, notify Not
 		failures: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "redrain_payout_failures_total", Help: "Stream messages that could not be settled at a try, and are tried again.",
 		}),
-		jetstate: outage{what: "pulling from JetStream", log: o.Log},
-		money:    outage{what: "posting to the ledger", log: o.Log},
-		redis:    outage{what: "removing settled entries from the outboxes", log: o.Log},
+		jetstate: outage.Outage{What: "pulling from JetStream", Log: o.Log},
+		money:    outage.Outage{What: "posting to the ledger", Log: o.Log},
+		redis:    outage.Outage{What: "removing settled entries from the outboxes", Log: o.Log},
 	}
 	return s, register(o.Registerer, s.settled, s.seconds, s.failures)
 }
@@ -133,12 +134,12 @@ func (s *Settler) round(ctx context.Context) bool {
 	messages, err := s.pull(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			s.jetstate.failed(err)
+			s.jetstate.Failed(err)
 			s.stream.forget()
 		}
 		return false
 	}
-	s.jetstate.works()
+	s.jetstate.Works()
 	ok := true
 	for _, group := range s.groups(ctx, messages) {
 		if ctx.Err() != nil {
@@ -252,7 +253,7 @@ func (s *Settler) settle(ctx context.Context, group []delivery) bool {
 		return s.notPosted(ctx, group, err)
 	}
 	faults.Point("settle.after_commit")
-	s.money.works()
+	s.money.Works()
 	s.observe(posted)
 	if len(posted.Settled) > 0 {
 		s.notify.Settled(ctx, posted.Settled)
@@ -262,7 +263,7 @@ func (s *Settler) settle(ctx context.Context, group []delivery) bool {
 		s.failed(group, &s.redis, err)
 		return false
 	}
-	s.redis.works()
+	s.redis.Works()
 	faults.Point("settle.before_ack")
 	for _, d := range group {
 		_ = d.msg.Ack() // lost with the connection at worst: then it comes again, and is found to be posted
@@ -287,8 +288,8 @@ func (s *Settler) notPosted(ctx context.Context, group []delivery, err error) bo
 }
 
 // failed gives messages back to be delivered again, later each time.
-func (s *Settler) failed(group []delivery, o *outage, err error) {
-	o.failed(err)
+func (s *Settler) failed(group []delivery, o *outage.Outage, err error) {
+	o.Failed(err)
 	s.failures.Add(float64(len(group)))
 	for _, d := range group {
 		tries := 0

@@ -2,10 +2,12 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
 	"redrain/grab"
+	"redrain/internal/outage"
 	"redrain/payout"
 	"redrain/rain"
 )
@@ -33,6 +35,7 @@ type keeper struct {
 // Run looks after the campaigns once a second until ctx ends.
 func (k *keeper) Run(ctx context.Context) error {
 	k.applied = map[string]int64{}
+	upkeep := outage.Outage{What: "the upkeep of the campaigns", Log: k.log}
 	tick := time.NewTicker(keepEvery)
 	defer tick.Stop()
 	for {
@@ -42,10 +45,17 @@ func (k *keeper) Run(ctx context.Context) error {
 		case <-tick.C:
 		}
 		live := k.registry.Live()
+		var failed error
 		for _, c := range live {
-			if err := k.keep(ctx, c); err != nil && ctx.Err() == nil {
-				k.log.Warn("a campaign's upkeep failed; it is tried again", "campaign", c.ID, "status", c.Status, "err", err)
+			if err := k.keep(ctx, c); err != nil {
+				failed = fmt.Errorf("campaign %s, %s: %w", c.ID, c.Status, err)
 			}
+		}
+		switch {
+		case failed == nil:
+			upkeep.Works()
+		case ctx.Err() == nil:
+			upkeep.Failed(failed)
 		}
 		k.forget(live)
 	}

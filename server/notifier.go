@@ -24,8 +24,11 @@ type notifier struct {
 	log     *slog.Logger
 }
 
-// Settled tells every node. A failure costs the player a message, not the money: the claims in the next welcome have it.
+// Settled tells every node. A failure costs the player a message, not the money: the claims in the next welcome have it. It
+// gives up at the first, because what failed for one entry fails for the others of the batch, and the worker waits.
 func (n *notifier) Settled(ctx context.Context, settlements []payout.Settlement) {
+	ctx, cancel := context.WithTimeout(ctx, backendTimeout)
+	defer cancel()
 	for ref, group := range byEntry(settlements) {
 		first, err := n.grabber.Once(ctx, ref.Campaign, ref.Shard, ref.ID, toldFor)
 		if err == nil && first {
@@ -33,6 +36,7 @@ func (n *notifier) Settled(ctx context.Context, settlements []payout.Settlement)
 		}
 		if err != nil {
 			n.log.Warn("players were not told of their settlement; their next welcome does", "entry", ref.String(), "err", err)
+			return
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
+	"redrain/internal/outage"
 	"redrain/payout"
 	"redrain/rain"
 )
@@ -109,9 +110,13 @@ func (r *registry) Live() []*rain.Campaign {
 func (r *registry) Run(ctx context.Context) error {
 	tick := time.NewTicker(refreshEvery)
 	defer tick.Stop()
+	database := outage.Outage{What: "reading the campaigns; going on with those that are known", Log: r.log}
 	for {
-		if err := r.refresh(ctx); err != nil && ctx.Err() == nil {
-			r.log.Warn("campaigns cannot be read; going on with what is known", "err", err)
+		switch err := r.refresh(ctx); {
+		case err == nil:
+			database.Works()
+		case ctx.Err() == nil:
+			database.Failed(err)
 		}
 		select {
 		case <-ctx.Done():

@@ -2,48 +2,9 @@ package payout
 
 import (
 	"context"
-	"log/slog"
 	"math/rand/v2"
-	"sync"
 	"time"
 )
-
-// outage turns the flood of errors of something that is down into two log lines, and one each half minute between them.
-type outage struct {
-	what string // "JetStream", "the outbox"
-	log  *slog.Logger
-
-	mu    sync.Mutex
-	since time.Time // zero: it works
-	said  time.Time
-}
-
-const repeatEvery = 30 * time.Second
-
-// failed notes an error.
-func (o *outage) failed(err error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	now := time.Now()
-	if o.since.IsZero() {
-		o.since = now
-	}
-	if now.Sub(o.said) >= repeatEvery {
-		o.said = now
-		o.log.Warn("failing; tried again until it works", "what", o.what, "err", err)
-	}
-}
-
-// works notes a success.
-func (o *outage) works() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.since.IsZero() {
-		return
-	}
-	o.log.Info("works again", "what", o.what, "after", time.Since(o.since).Round(time.Millisecond))
-	o.since, o.said = time.Time{}, time.Time{}
-}
 
 // backoff is a growing pause: from first, doubled each time, up to most; half of it is by chance, so that many who
 // failed together do not come back together. try counts from 0.
