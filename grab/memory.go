@@ -168,8 +168,8 @@ func (b *bucket) take(now int64, rate int) bool {
 	switch {
 	case b.at == 0:
 		b.tokens, b.at = full, now
-	case now > b.at:
-		b.tokens = min(full, b.tokens+float64(now-b.at)*full/1000)
+	default: // a clock that was set back costs the time it was set back by, and no more
+		b.tokens = min(full, b.tokens+float64(max(now-b.at, 0))*full/1000)
 		b.at = now
 	}
 	if b.tokens < 1 {

@@ -112,6 +112,26 @@ func (g *Grabber) Pending(ctx context.Context, c *rain.Campaign) (int64, error) 
 	return total, nil
 }
 
+// Waiting is the oldest entries of each outbox, up to limit of each shard, for those who want to show them. It takes nothing
+// from anybody, and is not one moment's picture; Snapshot is, and costs Redis more the more is waiting.
+func (g *Grabber) Waiting(ctx context.Context, c *rain.Campaign, limit int) ([]rain.Entry, error) {
+	found := make([]*redis.XMessageSliceCmd, shardsOf(c))
+	_, err := g.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for shard := range found {
+			found[shard] = p.XRangeN(ctx, g.keys.shard(c.ID, shard).outbox, "-", "+", int64(limit))
+		}
+		return nil
+	})
+	if g.seen(err) != nil {
+		return nil, fmt.Errorf("reading what waits in the outbox of %s: %w", c.ID, err)
+	}
+	var entries []rain.Entry
+	for shard, messages := range found {
+		entries = append(entries, g.readable(c.ID, shard, messages.Val())...)
+	}
+	return entries, nil
+}
+
 // readable parses entries. One that cannot be read is left where it is: it is somebody's money. It must not hold up the
 // others either.
 func (g *Grabber) readable(campaign string, shard int, messages []redis.XMessage) []rain.Entry {

@@ -27,6 +27,6 @@ if tokens >= cost then
 else
   wait = math.ceil((math.min(cost, burst) - tokens) / rate * 1000)
 end
-redis.call('HSET', KEYS[1], 'tokens', string.format('%.6f', tokens), 'at', string.format('%.0f', math.max(now, at)))
+redis.call('HSET', KEYS[1], 'tokens', string.format('%.6f', tokens), 'at', string.format('%.0f', now))
 redis.call('PEXPIRE', KEYS[1], string.format('%.0f', math.ceil((burst - tokens) / rate * 1000) + 1))
 return { allowed, wait }

@@ -12,7 +12,7 @@
 --   error NOSTATE  Redis knows nothing of this shard
 -- ATOMICITY
 --   The reclaim is written in the step that removes the stock, so there is one reclaim however often and from wherever this is
---   called. The first write is one that a full Redis refuses. The wins stay: a win can be asked for again for ever.
+--   called. The first write of it is one that a full Redis refuses. The wins stay: a win can be asked for again for ever.
 --   A closed shard is final: its revision is the largest there is, and no update is newer.
 --   A shard that has never been opened (it has no revision) is emptied without a reclaim. None of it was ever on offer, and its
 --   money is given back by whoever gives up the loading, as a whole.
@@ -26,10 +26,14 @@ if s[1] == 'closed' then
   return 0
 end
 
-local count = redis.call('LLEN', stock)
 if not s[2] then
-  count = 0
+  -- Never on offer: freeing it first lets it go also where Redis is full, and doing it again does no harm.
+  redis.call('UNLINK', stock, taps)
+  redis.call('HSET', state, 'status', 'closed', 'rev', '9007199254740991', 'left', '0', 'won', '0', 'amount_won', '0',
+    'last', '', 'rain', '', 'opens', '0', 'closes', '0')
+  return 0
 end
+local count = redis.call('LLEN', stock)
 if count > 0 then
   local id = redis.call('XADD', outbox, '*', 'reclaim', count .. ' ' .. s[3])
   redis.call('HSET', state, 'last', id)

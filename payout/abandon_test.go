@@ -19,11 +19,14 @@ func TestAbandon(t *testing.T) {
 		}
 		for range 2 {
 			c, err := b.Abandon(ctx, "c1")
-			if err != nil || c.Status != rain.Closed || !c.Drained || c.Revision != 2 {
+			if err != nil || c.Status != rain.Closed || c.Drained || c.Revision != 2 {
 				t.Fatalf("%+v, %v", c, err)
 			}
 			b.wantBalance(t, sponsorAccount("acme"), 100)
 			b.wantBalance(t, escrowAccount("c1"), 0)
+			if cleared, err := b.Cleared(ctx, "c1"); err != nil || !cleared {
+				t.Errorf("cleared: %v, %v", cleared, err)
+			}
 		}
 		// What had been stocked is closed in Redis too; the money is back already.
 		posted := b.post(t, rain.Entry{Ref: rain.EntryRef{Campaign: "c1", ID: "1-0"}, Reclaim: &rain.Reclaim{Packets: 1, Amount: 50}})

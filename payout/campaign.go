@@ -56,7 +56,7 @@ func (l *Ledger) CreateCampaign(ctx context.Context, c *rain.Campaign) error {
 }
 
 // Abandon gives the whole budget of a campaign that could not be stocked back to its sponsor and closes it. Nobody can
-// have won anything of it: rains fall on stocked campaigns only. A closed campaign stays as it is; an open one is ErrCampaignStocked.
+// have won anything of it: rains fall on stocked campaigns only. What was stocked is still in Redis, so it is not drained. A closed campaign stays as it is; an open one is ErrCampaignStocked.
 func (l *Ledger) Abandon(ctx context.Context, id string) (*rain.Campaign, error) {
 	return l.update(ctx, id, func(ctx context.Context, tx *sqldb.Tx, c *rain.Campaign) error {
 		switch c.Status {
@@ -66,7 +66,7 @@ func (l *Ledger) Abandon(ctx context.Context, id string) (*rain.Campaign, error)
 		default:
 			return fmt.Errorf("campaign %s: %w", id, ErrCampaignStocked)
 		}
-		c.Status, c.Drained = rain.Closed, true
+		c.Status = rain.Closed
 		_, err := l.write(ctx, tx, abandonBatch(c.ID, c.Sponsor, c.Packets, c.Budget, l.clock()))
 		return err
 	})

@@ -93,6 +93,9 @@ func (r *reconciler) result() Reconciliation {
 		if !r.given[wholeCampaign] { // what an abandoned stocking has left behind in Redis is worth nothing
 			res.Stock += b.snapshot.Left
 		}
+		if !b.snapshot.Found && !r.given[wholeCampaign] && r.campaign.Status != rain.Loading && !r.campaign.Drained {
+			r.find("shard %d: Redis knows nothing of it; what it held cannot be accounted for", n)
+		}
 		if known := b.paid + b.waitingWins + b.dead; b.snapshot.Found && b.snapshot.AmountWon != known {
 			r.find("shard %d: Redis says that %d was won, the ledger and the outbox say %d", n, b.snapshot.AmountWon, known)
 		}

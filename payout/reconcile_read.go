@@ -27,8 +27,6 @@ func newReconciler(c *rain.Campaign, shards []rain.ShardSnapshot) (*reconciler, 
 				return nil, err
 			}
 			books.cutMS, books.cutSeq = ms, seq
-		case c.Status != rain.Loading && !c.Drained:
-			r.find("shard %d: Redis knows nothing of it; what it held cannot be accounted for", s.Shard)
 		}
 	}
 	return r, nil

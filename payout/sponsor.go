@@ -54,6 +54,25 @@ func (l *Ledger) SponsorBalance(ctx context.Context, sponsor string) (rain.Money
 	return balance, err
 }
 
+// Cleared tells whether a campaign's escrow holds nothing any more but what its dead letters wait for: every packet is paid
+// or back at the sponsor. Only the ledger can say so; a Redis that has forgotten looks just as empty.
+func (l *Ledger) Cleared(ctx context.Context, campaign string) (bool, error) {
+	var held, dead int64
+	err := l.db.View(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		_, err := tx.First(ctx, []any{&held}, "SELECT amount FROM balance WHERE account_id = ?", escrowAccount(campaign).id())
+		if err != nil {
+			return err
+		}
+		_, err = tx.First(ctx, []any{&dead},
+			"SELECT COALESCE(SUM(amount), 0) FROM dead_letter WHERE campaign_id = ? AND resolved_at = 0", campaign)
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("what the escrow of campaign %s holds: %w", campaign, err)
+	}
+	return held <= dead, nil
+}
+
 // UserBalance is what a player has been paid; 0 for one who has never won.
 func (l *Ledger) UserBalance(ctx context.Context, user string) (rain.Money, error) {
 	balance, _, err := balanceOf(ctx, l.db, userAccount(user))

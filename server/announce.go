@@ -10,18 +10,19 @@ import (
 func (s *Server) announce() {
 	base := s.baseURL()
 	var b strings.Builder
-	fmt.Fprintf(&b, "\nredrain is up.\n\n  play      %s/\n", base)
-	if phone := s.lanURL(); phone != "" {
-		fmt.Fprintf(&b, "            %s/   (a phone on the same network)\n", phone)
-	}
-	fmt.Fprintf(&b, "  screen    %s/screen\n", base)
-	if s.cfg.Has(RoleOperator) {
-		fragment := ""
-		if s.cfg.InProcess() {
-			fragment = "#token=" + s.cfg.OperatorToken
+	b.WriteString("\nredrain is up.\n\n")
+	if s.cfg.Has(RoleGateway) {
+		fmt.Fprintf(&b, "  play      %s/\n", base)
+		if phone := s.lanURL(); phone != "" {
+			fmt.Fprintf(&b, "            %s/   (a phone on the same network)\n", phone)
 		}
-		fmt.Fprintf(&b, "  console   %s/console%s\n", base, fragment)
+		fmt.Fprintf(&b, "  screen    %s/screen\n", base)
 	}
+	fragment := ""
+	if s.cfg.InProcess() {
+		fragment = "#token=" + s.cfg.OperatorToken
+	}
+	fmt.Fprintf(&b, "  console   %s/console%s\n", base, fragment)
 	fmt.Fprintf(&b, "  API       %s/docs\n\n", base)
 	for _, line := range []struct{ what, flag, given, own string }{
 		{"packets and wins in Redis", "--redis", s.cfg.Redis, "in this process (a stand-in that speaks the same protocol)"},

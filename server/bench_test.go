@@ -59,7 +59,7 @@ func rainingCampaign(b *testing.B, grabber *grab.Grabber, now int64) *rain.Campa
 	b.Helper()
 	spec := rain.DefaultSpec()
 	spec.Name, spec.Sponsor, spec.Packets, spec.Budget, spec.WinsPerUser = "bench", "bench", 1_000_000, 50_000_000, 1_000
-	c := &rain.Campaign{ID: newID("c", ""), Spec: spec, Status: rain.Open, Revision: 1, SplitSeed: newSeed()}
+	c := &rain.Campaign{ID: newID("c", "", 0), Spec: spec, Status: rain.Open, Revision: 1, SplitSeed: newSeed()}
 	amounts, err := c.Cut(c.SplitSeed)
 	if err != nil {
 		b.Fatal(err)

@@ -54,25 +54,27 @@ func (a *api) campaignClaims(w http.ResponseWriter, r *http.Request, _ caller) e
 	return nil
 }
 
+// shownWaiting is how many outbox entries of each shard are looked at for claims that are on their way. Each is a batch of
+// wins; more than so many wait only where settlement is far behind, and then the list has the oldest of them.
+const shownWaiting = 200
+
 // granted are the campaign's wins that wait in the outbox, by packet. Reading them before the ledger means that a claim
 // which is settled meanwhile is seen twice, and never not at all.
 func (a *api) granted(ctx context.Context, c *rain.Campaign) ([]payout.Claim, error) {
-	shards, err := a.grabber.Snapshot(ctx, c)
+	entries, err := a.grabber.Waiting(ctx, c, shownWaiting)
 	if err != nil {
 		return nil, err
 	}
 	var claims []payout.Claim
-	for _, s := range shards {
-		for _, e := range s.Entries {
-			at, _, err := e.Ref.Position()
-			if err != nil {
-				return nil, err
-			}
-			for _, win := range e.Wins {
-				claims = append(claims, payout.Claim{
-					Claim: rain.ClaimID(c.ID, win.Packet), User: win.User, Packet: win.Packet, Amount: win.Amount, WonAt: at, State: payout.StateGranted,
-				})
-			}
+	for _, e := range entries {
+		at, _, err := e.Ref.Position()
+		if err != nil {
+			return nil, err
+		}
+		for _, win := range e.Wins {
+			claims = append(claims, payout.Claim{
+				Claim: rain.ClaimID(c.ID, win.Packet), User: win.User, Packet: win.Packet, Amount: win.Amount, WonAt: at, State: payout.StateGranted,
+			})
 		}
 	}
 	slices.SortFunc(claims, func(x, y payout.Claim) int { return x.Packet - y.Packet })

@@ -12,12 +12,12 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// The roles of a process. All are on by default.
+// The roles of a process. All are on by default. Every process serves the HTTP API and the pages.
 const (
-	RoleGateway  = "gateway"  // players' sockets and pages
+	RoleGateway  = "gateway"  // players' sockets
 	RoleRelay    = "relay"    // outbox → JetStream
 	RoleSettle   = "settle"   // JetStream → ledger
-	RoleOperator = "operator" // operators' API and the campaigns' upkeep
+	RoleOperator = "operator" // the campaigns' upkeep: stocking, expiry, what a crash left half done
 )
 
 // AllRoles is every role there is.
@@ -84,6 +84,9 @@ func (c *Config) Validate() []error {
 	c.validateAccess(fault)
 	if len(c.Roles) == 0 {
 		fault("--roles: name at least one of %s", strings.Join(AllRoles, ", "))
+	}
+	if standIn := c.Redis == "" || c.NATS == "" || c.MySQL == ""; standIn && len(c.Roles) > 0 && len(c.Roles) < len(AllRoles) {
+		fault("--roles: with a stand-in for --redis, --nats or --mysql this process must have all roles; no other can reach it")
 	}
 	for _, r := range c.Roles {
 		if !slices.Contains(AllRoles, r) {

@@ -23,6 +23,7 @@ func TestValidateNamesEachFault(t *testing.T) {
 		"--nats":            func(c *Config) { c.NATS = "localhost" },
 		"--mysql":           func(c *Config) { c.MySQL = "user@tcp(host:3306)/" },
 		"--roles":           func(c *Config) { c.Roles = []string{"gateway", "king"} },
+		"--roles: with":     func(c *Config) { c.NATS, c.Roles = "", []string{RoleGateway} },
 		"--operator-token":  func(c *Config) { c.OperatorToken = "" },
 		"--jwt-secret":      func(c *Config) { c.JWTSecret = "" },
 		"--jwks-url":        func(c *Config) { c.JWKSURL = "keys" },

@@ -101,7 +101,7 @@ func (d *demo) used(ctx context.Context, c *rain.Campaign) (bool, error) {
 }
 
 func (d *demo) begin(ctx context.Context) error {
-	if _, err := d.ledger.Deposit(ctx, demoSponsor, newID("demo-", ""), demoBudget); err != nil {
+	if _, err := d.ledger.Deposit(ctx, demoSponsor, newID("demo-", "", 0), demoBudget); err != nil {
 		return err
 	}
 	spec := rain.DefaultSpec()

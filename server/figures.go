@@ -85,15 +85,21 @@ func (f *figures) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
+			// The last second's taps, and that nobody is here any more.
+			f.reportAll(context.WithoutCancel(ctx))
 			return nil
 		case <-tick.C:
 		}
-		for id, count := range f.counts.campaigns() {
-			f.report(ctx, id, count)
-		}
+		f.reportAll(ctx)
 		for _, rm := range f.lobby.Rooms() {
 			f.tell(ctx, rm)
 		}
+	}
+}
+
+func (f *figures) reportAll(ctx context.Context) {
+	for id, count := range f.counts.campaigns() {
+		f.report(ctx, id, count)
 	}
 }
 

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -15,8 +16,15 @@ import (
 const (
 	keepEvery = time.Second
 	// stockingPatience is how long a campaign may be loading before the keeper of some node takes it up: longer than
-	// the largest campaign takes, and loading twice at once does no harm.
-	stockingPatience = 60_000 // milliseconds
+	// the largest campaign takes, and loading twice at once does no harm. In milliseconds, like the others.
+	stockingPatience = 60_000
+	// restockEvery is the time between two tries of that: a try computes the whole split.
+	restockEvery = 30_000
+	// enforceEvery is how often a campaign whose rain is near is applied again, in case that Redis has lost the last time:
+	// a replica that has taken over may be a little behind.
+	enforceEvery = 5_000
+	// nearMS is how long before its start a rain is near.
+	nearMS = 60_000
 )
 
 // keeper finishes what a command or a crash has left half done: it stocks, applies, closes and expires campaigns. Each
@@ -26,15 +34,23 @@ type keeper struct {
 	ledger   *payout.Ledger
 	grabber  *grab.Grabber
 	registry *registry
+	control  *control
 	clock    rain.Clock
 	log      *slog.Logger
 
-	applied map[string]int64 // campaign → revision that this keeper has seen in force
+	done map[string]kept
+}
+
+// kept is what this keeper has last done for a campaign.
+type kept struct {
+	revision int64 // applied
+	at       int64 // when it was applied, or stocking was tried
+	alarmed  bool  // that the campaign is closed and its money is not all accounted for
 }
 
 // Run looks after the campaigns once a second until ctx ends.
 func (k *keeper) Run(ctx context.Context) error {
-	k.applied = map[string]int64{}
+	k.done = map[string]kept{}
 	upkeep := outage.Outage{What: "the upkeep of the campaigns", Log: k.log}
 	tick := time.NewTicker(keepEvery)
 	defer tick.Stop()
@@ -64,35 +80,62 @@ func (k *keeper) Run(ctx context.Context) error {
 func (k *keeper) keep(ctx context.Context, c *rain.Campaign) error {
 	now := k.clock()
 	switch {
-	case c.Status == rain.Loading:
-		if now-c.CreatedAt < stockingPatience {
-			return nil
-		}
-		_, err := k.office.Stock(ctx, c)
-		return err
 	case c.Status == rain.Closed:
 		return k.drain(ctx, c)
 	case now >= c.ExpiresAt:
 		k.log.Info("the campaign has expired; closing it", "campaign", c.ID)
 		_, err := k.office.Close(ctx, c.ID)
 		return err
-	case k.applied[c.ID] < c.Revision:
-		if err := k.office.Enforce(ctx, c); err != nil {
-			return err
-		}
-		k.applied[c.ID] = c.Revision
+	case c.Status == rain.Loading:
+		return k.restock(ctx, c, now)
+	default:
+		return k.enforce(ctx, c, now)
 	}
+}
+
+// restock takes up a stocking that seems to have been cut off.
+func (k *keeper) restock(ctx context.Context, c *rain.Campaign, now int64) error {
+	was := k.done[c.ID]
+	if now-c.CreatedAt < stockingPatience || now-was.at < restockEvery {
+		return nil
+	}
+	was.at = now
+	k.done[c.ID] = was
+	_, err := k.office.Stock(ctx, c)
+	return err
+}
+
+// enforce applies what is new, and while a rain is near or falling also what should be there already.
+func (k *keeper) enforce(ctx context.Context, c *rain.Campaign, now int64) error {
+	was, r := k.done[c.ID], c.Current()
+	near := r != nil && now >= r.StartsAt-nearMS && now < r.TapsUntil()
+	if was.revision >= c.Revision && (!near || now-was.at < enforceEvery) {
+		return nil
+	}
+	if err := k.office.Enforce(ctx, c); err != nil {
+		return err
+	}
+	was.revision, was.at = c.Revision, now
+	k.done[c.ID] = was
 	return nil
 }
 
-// drain closes the shards, and marks the campaign as drained when nothing of it waits in Redis any more.
+// drain closes the shards, and marks the campaign as drained when nothing of it waits in Redis any more and the ledger has
+// the whole budget. Redis alone cannot say so: one that has forgotten looks empty too.
 func (k *keeper) drain(ctx context.Context, c *rain.Campaign) error {
-	if err := k.grabber.CloseCampaign(ctx, c); err != nil {
+	if err := k.grabber.CloseCampaign(ctx, c); err != nil && !errors.Is(err, grab.ErrNoState) {
 		return err
 	}
 	waiting, err := k.grabber.Pending(ctx, c)
 	if err != nil || waiting > 0 {
 		return err
+	}
+	cleared, err := k.ledger.Cleared(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	if !cleared {
+		return k.missing(c)
 	}
 	drained, err := k.ledger.Update(ctx, c.ID, func(c *rain.Campaign) error { c.Drained = true; return nil })
 	if err != nil {
@@ -103,14 +146,27 @@ func (k *keeper) drain(ctx context.Context, c *rain.Campaign) error {
 	return nil
 }
 
+// missing raises the alarm, once, that a closed campaign's money is neither in Redis nor in the ledger. The money is in the
+// escrow: what Redis has lost is neither paid nor given back.
+func (k *keeper) missing(c *rain.Campaign) error {
+	was := k.done[c.ID]
+	if !was.alarmed {
+		k.control.Alarm("escrow_not_cleared", c.ID,
+			"the campaign is closed and Redis has nothing left of it, but its escrow still holds money: reconcile it")
+	}
+	was.alarmed = true
+	k.done[c.ID] = was
+	return nil
+}
+
 func (k *keeper) forget(live []*rain.Campaign) {
 	still := make(map[string]bool, len(live))
 	for _, c := range live {
 		still[c.ID] = true
 	}
-	for id := range k.applied {
+	for id := range k.done {
 		if !still[id] {
-			delete(k.applied, id)
+			delete(k.done, id)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"strings"
 
 	"redrain/grab"
@@ -29,13 +30,19 @@ type office struct {
 // errApply is a command that is committed but not yet in force everywhere.
 var errApply = errors.New("the command is recorded and takes effect as soon as Redis answers")
 
+// errUnstocked is a campaign that could not be stocked, and is given up.
+var errUnstocked = errors.New("the campaign could not be stocked; its budget is back at the sponsor")
+
+// keyKeptMS is how long an idempotency key means the same request, in milliseconds.
+const keyKeptMS = 24 * 3_600_000
+
 // newID is a fresh id, or the id that belongs to an idempotency key: then a request that was cut off anywhere, and is
-// sent again, finds what it made the first time.
-func newID(prefix, idemKey string) string {
+// sent again, finds what it made the first time. The generation tells uses of one key apart that are not the same request.
+func newID(prefix, idemKey string, generation int) string {
 	if idemKey == "" {
 		return prefix + strings.ToLower(rand.Text()[:16])
 	}
-	sum := sha256.Sum256([]byte("redrain id v1\x00" + prefix + "\x00" + idemKey))
+	sum := sha256.Sum256(fmt.Appendf(nil, "redrain id v1\x00%s\x00%s\x00%d", prefix, idemKey, generation))
 	return prefix + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:10]))
 }
 
@@ -47,26 +54,45 @@ func newSeed() rain.Seed {
 
 // Create funds a campaign from its sponsor, stocks every packet and opens it. idemKey may be empty.
 func (o *office) Create(ctx context.Context, spec rain.Spec, idemKey string) (*rain.Campaign, error) {
-	now := o.clock()
-	c := &rain.Campaign{
-		ID: newID("c", idemKey), Spec: spec, Status: rain.Loading, CreatedAt: now, ExpiresAt: now + spec.ExpiresInMS,
-		Revision: 1, SplitSeed: newSeed(),
-	}
-	err := o.ledger.CreateCampaign(ctx, c)
-	if errors.Is(err, payout.ErrCampaignExists) && idemKey != "" {
-		// An earlier try of the same request was cut off after it was funded.
-		if c, err = o.ledger.Campaign(ctx, c.ID); err == nil && c.Status != rain.Loading {
-			return o.registry.Put(c), nil
-		}
-	}
+	c, err := o.fund(ctx, spec, idemKey)
 	if err != nil {
 		return nil, err
+	}
+	if c.Status != rain.Loading {
+		return o.registry.Put(c), nil
 	}
 	stocked, err := o.Stock(ctx, c)
 	if err != nil && idemKey == "" {
 		o.giveBack(ctx, c.ID)
+		return nil, fmt.Errorf("%w: %w", errUnstocked, err)
 	}
 	return stocked, err
+}
+
+// fund makes the campaign of a request, or finds the one that an earlier try of the same request has made and was cut off.
+// An idempotency key means the same request for a day; then it may be used for another, which gets an id of its own.
+func (o *office) fund(ctx context.Context, spec rain.Spec, idemKey string) (*rain.Campaign, error) {
+	for generation := 0; ; generation++ {
+		now := o.clock()
+		c := &rain.Campaign{
+			ID: newID("c", idemKey, generation), Spec: spec, Status: rain.Loading, CreatedAt: now, ExpiresAt: now + spec.ExpiresInMS,
+			Revision: 1, SplitSeed: newSeed(),
+		}
+		err := o.ledger.CreateCampaign(ctx, c)
+		if !errors.Is(err, payout.ErrCampaignExists) || idemKey == "" {
+			return c, err
+		}
+		found, err := o.ledger.Campaign(ctx, c.ID)
+		switch {
+		case err != nil:
+			return nil, err
+		case now-found.CreatedAt >= keyKeptMS:
+			continue
+		case !reflect.DeepEqual(found.Spec, spec):
+			return nil, payout.ErrIdempotencyUnequal
+		}
+		return found, nil
+	}
 }
 
 // giveBack returns the money of a campaign that could not be stocked. Nobody can ask for that campaign again: its id was
@@ -74,14 +100,9 @@ func (o *office) Create(ctx context.Context, spec rain.Spec, idemKey string) (*r
 func (o *office) giveBack(ctx context.Context, id string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), backendTimeout)
 	defer cancel()
-	c, err := o.ledger.Abandon(ctx, id)
-	if err != nil {
+	if _, err := o.abandon(ctx, id); err != nil {
 		o.log.Warn("a campaign could not be stocked nor given up; the keeper goes on with it", "campaign", id, "err", err)
-		return
 	}
-	o.registry.Put(c)
-	o.control.Changed(c)
-	o.log.Warn("a campaign could not be stocked; its budget is back at the sponsor", "campaign", id)
 }
 
 // Stock loads a funded campaign's packets into Redis and opens it. It can be repeated at any time: the split is a function
@@ -107,20 +128,43 @@ func (o *office) Resume(ctx context.Context, id string) (*rain.Campaign, error) 
 	return o.update(ctx, id, (*rain.Campaign).Resume)
 }
 
-// Close ends the campaign and its rain, and sends what is left on its way back to the sponsor.
+// Close ends the campaign and its rain, and sends what is left on its way back to the sponsor. One that is still being
+// stocked is given up.
 func (o *office) Close(ctx context.Context, id string) (*rain.Campaign, error) {
-	return o.update(ctx, id, func(c *rain.Campaign) error { return c.Close(o.clock()) })
+	c, err := o.update(ctx, id, func(c *rain.Campaign) error { return c.Close(o.clock()) })
+	if errors.Is(err, rain.ErrNotStocked) {
+		return o.abandon(ctx, id)
+	}
+	return c, err
+}
+
+// abandon gives up a campaign that is not stocked. The keeper removes what is in Redis of it.
+func (o *office) abandon(ctx context.Context, id string) (*rain.Campaign, error) {
+	c, err := o.ledger.Abandon(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	c = o.registry.Put(c)
+	o.control.Changed(c)
+	o.log.Warn("a campaign was not stocked and is given up; its budget is back at the sponsor", "campaign", id)
+	return c, nil
 }
 
 // StartRain schedules a rain. idemKey may be empty.
 func (o *office) StartRain(ctx context.Context, id string, spec rain.RainSpec, idemKey string) (*rain.Campaign, *rain.Rain, error) {
-	rainID := newID("r", idemKey)
+	var rainID string
 	seed := newSeed()
 	c, err := o.update(ctx, id, func(c *rain.Campaign) error {
-		if _, err := c.Rain(rainID); err == nil && idemKey != "" {
-			return nil // an earlier try of the same request got this far
+		now := o.clock()
+		for generation := 0; ; generation++ {
+			rainID = newID("r", idemKey, generation)
+			if found, err := c.Rain(rainID); err != nil {
+				break
+			} else if now-found.EndsAt() < keyKeptMS {
+				return nil // an earlier try of the same request got this far
+			}
 		}
-		_, err := c.AddRain(rainID, spec, seed, o.clock())
+		_, err := c.AddRain(rainID, spec, seed, now)
 		return err
 	})
 	return withRain(c, rainID, err)

@@ -59,57 +59,57 @@ func (a *api) claimsOf(w http.ResponseWriter, r *http.Request, user string) erro
 	if err != nil {
 		return err
 	}
+	var granted []payout.Claim
+	if p.cursor == "" {
+		// Before the ledger is read: what is settled in between is then in both, and not in neither.
+		if granted, err = a.grantedTo(r.Context(), user); err != nil {
+			return err
+		}
+	}
 	claims, next, err := a.ledger.Claims(r.Context(), payout.ClaimQuery{User: user, After: p.cursor, Limit: p.limit})
 	if err != nil {
 		return err
 	}
-	if p.cursor == "" {
-		granted, err := a.grantedTo(r.Context(), user)
-		if err != nil {
-			return err
-		}
-		claims = append(granted, claims...)
-	}
-	writeJSON(w, http.StatusOK, listOf(viewsOf(claims), next))
+	granted = slices.DeleteFunc(granted, func(g payout.Claim) bool {
+		return slices.ContainsFunc(claims, func(c payout.Claim) bool { return c.Claim == g.Claim })
+	})
+	writeJSON(w, http.StatusOK, listOf(viewsOf(append(granted, claims...)), next))
 	return nil
 }
 
 // recentMS is how long after its end a rain's wins may still be on their way, where nothing is broken.
 const recentMS = 600_000
 
-// grantedTo are the player's wins of recent rains that the ledger does not have yet, newest first.
+// grantedTo are the player's wins of recent rains that the ledger does not have yet, newest first. Redis does not keep when a
+// packet was won; until the ledger has it, it counts as won when its drop appeared.
 func (a *api) grantedTo(ctx context.Context, user string) ([]payout.Claim, error) {
 	var granted []payout.Claim
 	for _, c := range a.registry.Live() {
-		if rn := c.Current(); rn == nil || a.clock() > rn.EndsAt()+recentMS {
+		rn := c.Current()
+		if rn == nil || a.clock() > rn.EndsAt()+recentMS {
 			continue
 		}
 		wins, err := a.grabber.Wins(ctx, c, user)
 		if err != nil {
 			return nil, err
 		}
-		ids := make([]string, len(wins))
-		for i, win := range wins {
-			ids[i] = rain.ClaimID(c.ID, win.Packet)
-		}
-		states, err := a.ledger.ClaimStates(ctx, ids)
-		if err != nil {
-			return nil, err
-		}
-		missing := slices.ContainsFunc(ids, func(id string) bool { return states[id] == payout.StateGranted })
-		if !missing {
-			continue
-		}
-		waiting, err := a.granted(ctx, c) // knows when each was won
-		if err != nil {
-			return nil, err
-		}
-		for _, claim := range waiting {
-			if claim.User == user && states[claim.Claim] == payout.StateGranted {
-				granted = append(granted, claim)
-			}
+		for _, win := range wins {
+			drop, _ := rain.ParseDrop(win.Drop) // the script wins only with drops that there are
+			granted = append(granted, payout.Claim{
+				Claim: rain.ClaimID(c.ID, win.Packet), Campaign: c.ID, User: user, Packet: win.Packet, Amount: win.Amount,
+				WonAt: rn.WaveAt(drop.N), State: payout.StateGranted,
+			})
 		}
 	}
+	ids := make([]string, len(granted))
+	for i, claim := range granted {
+		ids[i] = claim.Claim
+	}
+	states, err := a.ledger.ClaimStates(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	granted = slices.DeleteFunc(granted, func(c payout.Claim) bool { return states[c.Claim] != payout.StateGranted })
 	slices.SortFunc(granted, func(x, y payout.Claim) int { return cmp.Compare(y.WonAt, x.WonAt) })
 	return granted, nil
 }

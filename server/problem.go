@@ -62,6 +62,7 @@ var problemOf = []struct {
 	{payout.ErrReferenceReused, http.StatusUnprocessableEntity, "idempotency_mismatch"},
 	{payout.ErrIdempotencyUnequal, http.StatusUnprocessableEntity, "idempotency_mismatch"},
 	{payout.ErrStillDead, http.StatusConflict, "still_dead"},
+	{errUnstocked, http.StatusServiceUnavailable, "unavailable"},
 	{errApply, http.StatusServiceUnavailable, "unavailable"},
 	{auth.ErrKeysUnavailable, http.StatusServiceUnavailable, "unavailable"},
 }

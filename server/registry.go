@@ -30,6 +30,8 @@ type registry struct {
 	inUse   func(campaign string) bool // whether a room of this node needs it
 	changed []func(*rain.Campaign)     // told of each newer version; set before Run
 
+	forgotten func(campaign string) // told of what is not kept any more
+
 	load singleflight.Group
 	mu   sync.RWMutex
 	byID map[string]*rain.Campaign
@@ -154,10 +156,15 @@ func (r *registry) refresh(ctx context.Context) error {
 // forgetDrained keeps the memory of a node that has seen many campaigns small.
 func (r *registry) forgetDrained() {
 	r.mu.Lock()
-	defer r.mu.Unlock()
+	var gone []string
 	for id, c := range r.byID {
 		if c.Drained && !r.inUse(id) {
 			delete(r.byID, id)
+			gone = append(gone, id)
 		}
+	}
+	r.mu.Unlock()
+	for _, id := range gone {
+		r.forgotten(id)
 	}
 }

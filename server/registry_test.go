@@ -51,6 +51,7 @@ func (f *fakeSource) set(c rain.Campaign) {
 func newTestRegistry(source *fakeSource) *registry {
 	r := newRegistry(source, slog.New(slog.DiscardHandler))
 	r.inUse = func(string) bool { return false }
+	r.forgotten = func(string) {}
 	return r
 }
 

@@ -68,7 +68,7 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, out io.Writer) (_ *S
 		return nil, err
 	}
 	if s.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.Listen); err != nil {
-		return nil, fmt.Errorf("listening: %w", err)
+		return nil, fmt.Errorf("listening: %w; choose another address with --listen", err)
 	}
 	return s, nil
 }
@@ -113,6 +113,11 @@ func (s *Server) build(ctx context.Context) error {
 	if err := s.grabber.Load(ctx); err != nil {
 		return fmt.Errorf("loading the scripts: %w", err)
 	}
+	if s.cfg.Redis != "" {
+		for _, advice := range s.grabber.Advice(ctx) {
+			log.Warn("the way Redis is set up endangers money", "advice", advice)
+		}
+	}
 	if err := s.buildPayout(ctl, now, reg, node, log); err != nil {
 		return err
 	}
@@ -125,7 +130,9 @@ func (s *Server) build(ctx context.Context) error {
 	}
 	s.buildRooms(now, reg, node, log)
 	off := &office{ledger: s.ledger, grabber: s.grabber, registry: s.registry, control: ctl, clock: now, log: log}
-	s.keeper = &keeper{office: off, ledger: s.ledger, grabber: s.grabber, registry: s.registry, clock: now, log: log}
+	s.keeper = &keeper{
+		office: off, ledger: s.ledger, grabber: s.grabber, registry: s.registry, control: ctl, clock: now, log: log,
+	}
 	s.events = &events{
 		registry: s.registry, figures: s.figures, clock: now, log: log,
 		listeners: map[chan []byte]struct{}{}, told: map[string]told{},
@@ -189,6 +196,7 @@ func (s *Server) buildRooms(now rain.Clock, reg prometheus.Registerer, node stri
 		OnOpen:  func(campaign string) { s.rainmaker.Open(campaign) },
 		OnEmpty: func(campaign string) { s.rainmaker.Empty(campaign) },
 	})
+	s.registry.forgotten = s.grabber.Drop
 	s.registry.inUse = func(campaign string) bool { return s.lobby.Room(campaign) != nil }
 	s.rainmaker = newRainmaker(now, s.registry, s.lobby)
 	s.gateway = newGateway(&gateway{

@@ -122,7 +122,7 @@ func (s *keySource) fetch(gap time.Duration) bool {
 	if err != nil {
 		s.failing = true
 		if s.ctx.Err() == nil {
-			s.log.Warn("cannot fetch the keys of players' tokens; trying again", "error", err, "have_keys", s.current.Load() != nil)
+			s.log.Warn("cannot fetch the keys of players' tokens; trying again", "err", err, "have_keys", s.current.Load() != nil)
 		}
 		return false
 	}

@@ -84,11 +84,11 @@ func TestPrecedence(t *testing.T) {
 }
 
 func TestYAMLForms(t *testing.T) {
-	file := writeFile(t, "# a comment\nroles: [gateway, settle]\nallowed-origins:\n  - https://a.example\n  - https://b.example\n"+
+	file := writeFile(t, "# a comment\nroles: [gateway, settle, relay, operator]\nallowed-origins:\n  - https://a.example\n  - https://b.example\n"+
 		"demo: off\njwt-secret: 0123\noperator-token: \"on\"\ndrain-timeout: 1m\nredis: \"\"\nserver: http://elsewhere\n")
 	got := configured(t, nil, "--config", file)
 	want := server.DefaultConfig()
-	want.Roles, want.AllowedOrigins = []string{"gateway", "settle"}, []string{"https://a.example", "https://b.example"}
+	want.Roles, want.AllowedOrigins = []string{"gateway", "settle", "relay", "operator"}, []string{"https://a.example", "https://b.example"}
 	want.Demo, want.JWTSecret, want.OperatorToken, want.DrainTimeout = false, "0123", "on", time.Minute
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

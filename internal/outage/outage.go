@@ -42,6 +42,6 @@ func (o *Outage) Works() {
 	if o.since.IsZero() {
 		return
 	}
-	o.Log.Info("works again", "what", o.What, "after", time.Since(o.since).Round(time.Millisecond))
+	o.Log.Info("works again", "what", o.What, "after", time.Since(o.since).Round(time.Millisecond).String())
 	o.since, o.said = time.Time{}, time.Time{}
 }
