@@ -1,0 +1,264 @@
+package server
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"redrain/grab"
+	"redrain/internal/embedded"
+	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
+	"redrain/payout"
+	"redrain/rain"
+)
+
+// upkeep is an office and a keeper on a real Redis and an SQLite ledger, at a time that the test sets.
+type upkeep struct {
+	*testing.T
+	office  *office
+	keeper  *keeper
+	grabber *grab.Grabber
+	ledger  *payout.Ledger
+	rdb     redis.UniversalClient
+	now     int64
+}
+
+func newUpkeep(t *testing.T, addr string) *upkeep {
+	t.Helper()
+	u := &upkeep{T: t, now: time.Now().UnixMilli()}
+	clock := rain.Clock(func() int64 { return u.now })
+	log := slog.New(slog.DiscardHandler)
+	var err error
+	if u.rdb, err = grab.Connect(addr); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sqldb.OpenSQLite("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	bus, err := embedded.NATS("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nc, err := bus.Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.ledger = payout.NewLedger(db, clock)
+	u.grabber = grab.New(u.rdb, grab.Options{Clock: clock, Log: log})
+	t.Cleanup(func() {
+		u.grabber.Close()
+		nc.Close()
+		if err := errors.Join(bus.Close(), db.Close(), u.rdb.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	known := newTestRegistry(&fakeSource{byID: map[string]*rain.Campaign{}})
+	ctl := &control{nc: nc, ns: "rr", log: log}
+	u.office = &office{ledger: u.ledger, grabber: u.grabber, registry: known, control: ctl, clock: clock, log: log}
+	u.keeper = &keeper{
+		office: u.office, ledger: u.ledger, grabber: u.grabber, registry: known, control: ctl, clock: clock, log: log, done: map[string]kept{},
+	}
+	if _, err := u.ledger.Deposit(t.Context(), "acme", "first", 1_000_000_000); err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func evenSpec(budget rain.Money, packets, shards int) rain.Spec {
+	spec := rain.DefaultSpec()
+	spec.Name, spec.Sponsor, spec.Split, spec.Budget, spec.Packets, spec.Shards = "Gala", "acme", rain.Even, budget, packets, shards
+	return spec
+}
+
+func (u *upkeep) create(spec rain.Spec) *rain.Campaign {
+	u.Helper()
+	c, err := u.office.Create(u.Context(), spec, "")
+	if err != nil {
+		u.Fatal(err)
+	}
+	return c
+}
+
+// keep lets the keeper look after a campaign as the ledger has it, and settles what waits.
+func (u *upkeep) keep(id string) (*rain.Campaign, error) {
+	u.Helper()
+	c := u.campaign(id)
+	err := u.keeper.keep(u.Context(), c)
+	for shard := range c.Shards {
+		entries, failed := u.grabber.Read(u.Context(), id, shard, "test", 100)
+		if failed != nil {
+			u.Fatal(failed)
+		}
+		for _, e := range entries {
+			if _, failed := u.ledger.Post(u.Context(), []rain.Entry{e}); failed != nil {
+				u.Fatal(failed)
+			}
+			if failed := u.grabber.Remove(u.Context(), []rain.EntryRef{e.Ref}); failed != nil {
+				u.Fatal(failed)
+			}
+		}
+	}
+	return u.campaign(id), err
+}
+
+func (u *upkeep) campaign(id string) *rain.Campaign {
+	u.Helper()
+	c, err := u.ledger.Campaign(u.Context(), id)
+	if err != nil {
+		u.Fatal(err)
+	}
+	return c
+}
+
+func (u *upkeep) wantSponsor(want rain.Money) {
+	u.Helper()
+	if got, err := u.ledger.SponsorBalance(u.Context(), "acme"); err != nil || got != want {
+		u.Errorf("the sponsor has %d of %d (%v)", got, want, err)
+	}
+}
+
+// TestAFullRedisIsFreedAgain: what was stocked of a campaign that did not fit goes away, and its budget back.
+func TestAFullRedisIsFreedAgain(t *testing.T) {
+	u := newUpkeep(t, testenv.StartRedis(t).Addr)
+	if err := u.rdb.ConfigSet(t.Context(), "maxmemory", "5mb").Err(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := u.office.Create(t.Context(), evenSpec(100_000_000, 5_000_000, 1), "")
+	if !errors.Is(err, errUnstocked) {
+		t.Fatalf("five million packets in 5 MB: %v", err)
+	}
+	u.wantSponsor(1_000_000_000)
+	live, err := u.ledger.Live(t.Context())
+	if err != nil || len(live) != 1 {
+		t.Fatalf("%d live campaigns (%v): nobody will ever remove its packets", len(live), err)
+	}
+	if c, err := u.keep(live[0].ID); err != nil || !c.Drained {
+		t.Errorf("drained: %v, %v", c.Drained, err)
+	}
+	if n, err := u.rdb.LLen(t.Context(), "rr:{"+live[0].ID+".0}:stock").Result(); err != nil || n != 0 {
+		t.Errorf("%d packets are left (%v)", n, err)
+	}
+	u.create(evenSpec(1_000, 10, 1)) // there is room again
+}
+
+// TestDrainedIsWhatTheLedgerSays: a shard that Redis has half forgotten is not taken for an empty one.
+func TestDrainedIsWhatTheLedgerSays(t *testing.T) {
+	u := newUpkeep(t, testenv.Redis(t))
+	c := u.create(evenSpec(1_000, 10, 2))
+	// A replica that took over had everything of shard 1 but its opening.
+	shard := "rr:{" + c.ID + ".1}:"
+	state, err := u.rdb.HGetAll(t.Context(), shard+"state").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.rdb.Del(t.Context(), shard+"state", shard+"outbox")
+	u.rdb.HSet(t.Context(), shard+"state", "status", "loading", "first", state["first"], "total", state["total"], "left", state["left"])
+
+	if _, err := u.office.Close(t.Context(), c.ID); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if c, err = u.keep(c.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c.Drained {
+		t.Error("drained, with half of the budget in nobody's hands")
+	}
+	if !u.keeper.done[c.ID].alarmed {
+		t.Error("no alarm")
+	}
+	u.wantSponsor(1_000_000_000 - 500)
+	shards, err := u.grabber.Snapshot(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rec, err := u.ledger.Reconcile(t.Context(), c, shards); err != nil || rec.Balanced || rec.Difference != 500 {
+		t.Errorf("the books do not show it: %+v, %v", rec, err)
+	}
+}
+
+// TestALostApplyIsRepeated: a rain that Redis has forgotten the window of falls all the same.
+func TestALostApplyIsRepeated(t *testing.T) {
+	u := newUpkeep(t, testenv.Redis(t))
+	c := u.create(evenSpec(1_000, 10, 1))
+	key := "rr:{" + c.ID + ".0}:state"
+	before, err := u.rdb.HGetAll(t.Context(), key).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, _, err = u.office.StartRain(t.Context(), c.ID, rain.DefaultRain(), ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := u.keep(c.ID); err != nil {
+		t.Fatal(err)
+	}
+	u.rdb.HSet(t.Context(), key, before)
+	u.now += enforceEvery
+	if _, err := u.keep(c.ID); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := u.rdb.HGet(t.Context(), key, "rain").Result(); err != nil || got != c.Current().ID {
+		t.Errorf("Redis has rain %q (%v)", got, err)
+	}
+}
+
+// TestAStuckLoadingEnds: by an operator's close, or at its expiry.
+func TestAStuckLoadingEnds(t *testing.T) {
+	u := newUpkeep(t, testenv.Redis(t))
+	for i, end := range []func(id string){
+		func(id string) {
+			if _, err := u.office.Close(t.Context(), id); err != nil {
+				t.Error(err)
+			}
+		},
+		func(id string) {
+			u.now += 2 * rain.DefaultExpiryMS
+			if _, err := u.keep(id); err != nil {
+				t.Error(err)
+			}
+		},
+	} {
+		c, err := u.office.fund(t.Context(), evenSpec(1_000, 10, 1), "key of the test "+strings.Repeat("i", i)+testenv.Namespace(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		end(c.ID)
+		u.wantSponsor(1_000_000_000)
+		if c, err = u.keep(c.ID); err != nil || !c.Drained {
+			t.Errorf("%s, drained %v (%v)", c.Status, c.Drained, err)
+		}
+	}
+}
+
+// TestAKeyMeansOneRequest: also where the first try was cut off, and only for a day.
+func TestAKeyMeansOneRequest(t *testing.T) {
+	u := newUpkeep(t, testenv.Redis(t))
+	key := testenv.Namespace(t)
+	cut, err := u.office.fund(t.Context(), evenSpec(1_000, 10, 1), key) // funded, and then the process died
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := u.office.Create(t.Context(), evenSpec(500, 5, 1), key); !errors.Is(err, payout.ErrIdempotencyUnequal) {
+		t.Errorf("another body: %v", err)
+	}
+	again, err := u.office.Create(t.Context(), evenSpec(1_000, 10, 1), key)
+	if err != nil || again.ID != cut.ID || again.Status != rain.Open {
+		t.Errorf("the same body: %+v, %v", again, err)
+	}
+	u.wantSponsor(1_000_000_000 - 1_000)
+	u.now += keyKeptMS
+	later, err := u.office.Create(t.Context(), evenSpec(500, 5, 1), key)
+	if err != nil || later.ID == cut.ID {
+		t.Errorf("a day later: %+v, %v", later, err)
+	}
+}
