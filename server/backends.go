@@ -141,9 +141,9 @@ func (b *backends) close() {
 }
 
 // await tries until a back end answers, for as long as it may take to come up.
-func await(ctx context.Context, patience time.Duration, log *slog.Logger, name string, try func(context.Context) error) error {
+func await(asked context.Context, patience time.Duration, log *slog.Logger, name string, try func(context.Context) error) error {
 	const every = 500 * time.Millisecond
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(asked, patience)
 	defer cancel()
 	for said := false; ; said = true {
 		one, done := context.WithTimeout(ctx, backendTimeout)
@@ -157,6 +157,9 @@ func await(ctx context.Context, patience time.Duration, log *slog.Logger, name s
 		}
 		select {
 		case <-ctx.Done():
+			if asked.Err() != nil {
+				return asked.Err() // nobody waits any more; that is not the back end's fault
+			}
 			return fmt.Errorf("%w within %s: %w", errBackend, patience, err)
 		case <-time.After(every):
 		}

@@ -39,10 +39,12 @@ func (a *api) createCampaign(r *http.Request, who caller, body []byte, key strin
 		return 0, nil, err
 	}
 	c, err := a.office.Create(r.Context(), spec, key)
+	if c != nil { // also with errApply: the command stands
+		a.audit(r, who, "campaign.create", "campaign:"+c.ID, map[string]any{"name": c.Name, "sponsor": c.Sponsor, "budget": c.Budget, "packets": c.Packets})
+	}
 	if err != nil {
 		return 0, nil, err
 	}
-	a.audit(r, who, "campaign.create", "campaign:"+c.ID, map[string]any{"name": c.Name, "sponsor": c.Sponsor, "budget": c.Budget, "packets": c.Packets})
 	return http.StatusCreated, viewOf(c, a.clock()), nil
 }
 
@@ -77,10 +79,12 @@ func (a *api) campaign(w http.ResponseWriter, r *http.Request, _ caller) error {
 func (a *api) command(name string, do func(ctx context.Context, id string) (*rain.Campaign, error)) handler {
 	return func(w http.ResponseWriter, r *http.Request, who caller) error {
 		c, err := do(r.Context(), r.PathValue("id"))
+		if c != nil { // also with errApply: the command stands
+			a.audit(r, who, "campaign."+name, "campaign:"+c.ID, map[string]any{"revision": c.Revision})
+		}
 		if err != nil {
 			return err
 		}
-		a.audit(r, who, "campaign."+name, "campaign:"+c.ID, map[string]any{"revision": c.Revision})
 		writeJSON(w, http.StatusOK, viewOf(c, a.clock()))
 		return nil
 	}

@@ -33,7 +33,15 @@ const feedBuffer = 256
 // Changed says that a campaign has a newer version.
 func (e *events) Changed(c *rain.Campaign) {
 	now := e.clock()
-	e.say("campaign", viewOf(c, now))
+	e.mu.Lock()
+	_, known := e.told[c.ID]
+	e.mu.Unlock()
+	if c.Drained && !known {
+		return // somebody has looked at what is over
+	}
+	view := viewOf(c, now)
+	view.Amounts = nil // there may be millions of them
+	e.say("campaign", view)
 	e.phase(c, now)
 }
 

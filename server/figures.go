@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -57,6 +58,9 @@ func newFigures(f *figures) *figures {
 
 // Won remembers winners, to be shown in their room.
 func (f *figures) Won(campaign string, claims []settledNoticeClaim) {
+	if f.lobby.Room(campaign) == nil {
+		return
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	shown := f.winners[campaign]
@@ -85,8 +89,10 @@ func (f *figures) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
-			// The last second's taps, and that nobody is here any more.
-			f.reportAll(context.WithoutCancel(ctx))
+			// The last second's taps, and that nobody is here any more. A Redis that hangs must not hold up the end.
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), figuresEvery)
+			f.reportAll(last)
+			cancel()
 			return nil
 		case <-tick.C:
 		}
@@ -99,6 +105,9 @@ func (f *figures) Run(ctx context.Context) error {
 
 func (f *figures) reportAll(ctx context.Context) {
 	for id, count := range f.counts.campaigns() {
+		if ctx.Err() != nil {
+			return
+		}
 		f.report(ctx, id, count)
 	}
 }
@@ -112,7 +121,11 @@ func (f *figures) report(ctx context.Context, campaign string, count *campaignCo
 	if rm := f.lobby.Room(campaign); rm != nil {
 		online = int64(rm.Online())
 	}
+	c := f.registry.Cached(campaign)
 	now, taps := f.clock(), count.taps.Load()
+	if c != nil && c.Drained && taps == 0 {
+		return // somebody looks at what is over; an earlier report of this node has its taps
+	}
 	err := f.grabber.Report(ctx, campaign, f.node, now, grab.NodeReport{
 		T: now, Online: online, Taps: taps, GrabsPerSecond: float64(taps-count.last) / figuresEvery.Seconds(),
 	})
@@ -121,7 +134,7 @@ func (f *figures) report(ctx context.Context, campaign string, count *campaignCo
 		return
 	}
 	count.last = taps
-	if c := f.registry.Cached(campaign); online == 0 && (c == nil || c.Drained) {
+	if online == 0 && (c == nil || c.Drained) {
 		f.counts.forget(campaign)
 		f.forget(campaign)
 	}
@@ -169,7 +182,7 @@ func (f *figures) reported(ctx context.Context, campaign string) (online, taps i
 // Stats gathers a campaign's figures from Redis and the ledger.
 func (f *figures) Stats(ctx context.Context, c *rain.Campaign) (Stats, error) {
 	levels, err := f.grabber.Levels(ctx, c)
-	if err != nil {
+	if err != nil && (!errors.Is(err, grab.ErrNoState) || (c.Status != rain.Loading && !c.Drained)) {
 		return Stats{}, err
 	}
 	online, taps, perSecond, err := f.reported(ctx, c.ID)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -62,8 +63,7 @@ func (o *office) Create(ctx context.Context, spec rain.Spec, idemKey string) (*r
 		return o.registry.Put(c), nil
 	}
 	stocked, err := o.Stock(ctx, c)
-	if err != nil && idemKey == "" {
-		o.giveBack(ctx, c.ID)
+	if err != nil && idemKey == "" && o.giveBack(ctx, c.ID) {
 		return nil, fmt.Errorf("%w: %w", errUnstocked, err)
 	}
 	return stocked, err
@@ -96,13 +96,16 @@ func (o *office) fund(ctx context.Context, spec rain.Spec, idemKey string) (*rai
 }
 
 // giveBack returns the money of a campaign that could not be stocked. Nobody can ask for that campaign again: its id was
-// never told. With an idempotency key it stays, for the request that comes again to finish, or the keeper.
-func (o *office) giveBack(ctx context.Context, id string) {
+// never told. With an idempotency key it stays, for the request that comes again to finish, or the keeper. It tells
+// whether the money is back.
+func (o *office) giveBack(ctx context.Context, id string) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), backendTimeout)
 	defer cancel()
-	if _, err := o.abandon(ctx, id); err != nil {
+	_, err := o.abandon(ctx, id)
+	if err != nil {
 		o.log.Warn("a campaign could not be stocked nor given up; the keeper goes on with it", "campaign", id, "err", err)
 	}
+	return err == nil
 }
 
 // Stock loads a funded campaign's packets into Redis and opens it. It can be repeated at any time: the split is a function
@@ -160,6 +163,8 @@ func (o *office) StartRain(ctx context.Context, id string, spec rain.RainSpec, i
 			rainID = newID("r", idemKey, generation)
 			if found, err := c.Rain(rainID); err != nil {
 				break
+			} else if now-found.EndsAt() < keyKeptMS && !found.Is(spec) {
+				return payout.ErrIdempotencyUnequal
 			} else if now-found.EndsAt() < keyKeptMS {
 				return nil // an earlier try of the same request got this far
 			}
@@ -180,14 +185,14 @@ func (o *office) StopRain(ctx context.Context, id, rainID string) (*rain.Campaig
 }
 
 func withRain(c *rain.Campaign, rainID string, err error) (*rain.Campaign, *rain.Rain, error) {
-	if err != nil {
+	if c == nil {
 		return nil, nil, err
 	}
-	r, err := c.Rain(rainID)
-	return c, r, err
+	r, unknown := c.Rain(rainID)
+	return c, r, cmp.Or(err, unknown)
 }
 
-// update commits a transition, then makes it take effect.
+// update commits a transition, then makes it take effect. With errApply the campaign is returned too: the command stands.
 func (o *office) update(ctx context.Context, id string, change func(*rain.Campaign) error) (*rain.Campaign, error) {
 	c, err := o.ledger.Update(ctx, id, change)
 	if err != nil {
@@ -197,7 +202,7 @@ func (o *office) update(ctx context.Context, id string, change func(*rain.Campai
 	c = o.registry.Put(c)
 	o.control.Changed(c)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errApply, err)
+		return c, fmt.Errorf("%w: %w", errApply, err)
 	}
 	return c, nil
 }

@@ -66,7 +66,9 @@ func (a *api) claimsOf(w http.ResponseWriter, r *http.Request, user string) erro
 			return err
 		}
 	}
-	claims, next, err := a.ledger.Claims(r.Context(), payout.ClaimQuery{User: user, After: p.cursor, Limit: p.limit})
+	// The newest of them; more than a page of unsettled claims is a fault that passes, and the ledger's are there to come.
+	granted = granted[:min(len(granted), p.limit-1)]
+	claims, next, err := a.ledger.Claims(r.Context(), payout.ClaimQuery{User: user, After: p.cursor, Limit: p.limit - len(granted)})
 	if err != nil {
 		return err
 	}
@@ -97,7 +99,7 @@ func (a *api) grantedTo(ctx context.Context, user string) ([]payout.Claim, error
 			drop, _ := rain.ParseDrop(win.Drop) // the script wins only with drops that there are
 			granted = append(granted, payout.Claim{
 				Claim: rain.ClaimID(c.ID, win.Packet), Campaign: c.ID, User: user, Packet: win.Packet, Amount: win.Amount,
-				WonAt: rn.WaveAt(drop.N), State: payout.StateGranted,
+				WonAt: waveAt(c, drop.N), State: payout.StateGranted,
 			})
 		}
 	}
@@ -112,6 +114,16 @@ func (a *api) grantedTo(ctx context.Context, user string) ([]payout.Claim, error
 	granted = slices.DeleteFunc(granted, func(c payout.Claim) bool { return states[c.Claim] != payout.StateGranted })
 	slices.SortFunc(granted, func(x, y payout.Claim) int { return cmp.Compare(y.WonAt, x.WonAt) })
 	return granted, nil
+}
+
+// waveAt is when a wave of any of the campaign's rains appeared; 0 for one that there is not.
+func waveAt(c *rain.Campaign, n int64) int64 {
+	for i := range c.Rains {
+		if c.Rains[i].Has(n) {
+			return c.Rains[i].WaveAt(n)
+		}
+	}
+	return 0
 }
 
 func (a *api) guest(w http.ResponseWriter, r *http.Request, _ caller) error {

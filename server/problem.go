@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/redis/go-redis/v9"
 
+	"redrain/grab"
 	"redrain/internal/auth"
 	"redrain/internal/sqldb"
 	"redrain/payout"
@@ -62,6 +63,7 @@ var problemOf = []struct {
 	{payout.ErrReferenceReused, http.StatusUnprocessableEntity, "idempotency_mismatch"},
 	{payout.ErrIdempotencyUnequal, http.StatusUnprocessableEntity, "idempotency_mismatch"},
 	{payout.ErrStillDead, http.StatusConflict, "still_dead"},
+	{grab.ErrNoState, http.StatusServiceUnavailable, "state_lost"},
 	{errUnstocked, http.StatusServiceUnavailable, "unavailable"},
 	{errApply, http.StatusServiceUnavailable, "unavailable"},
 	{auth.ErrKeysUnavailable, http.StatusServiceUnavailable, "unavailable"},

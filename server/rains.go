@@ -16,19 +16,23 @@ func (a *api) startRain(r *http.Request, who caller, body []byte, key string) (i
 		return 0, nil, err
 	}
 	c, rn, err := a.office.StartRain(r.Context(), r.PathValue("id"), spec, key)
+	if rn != nil { // also with errApply: the command stands
+		a.audit(r, who, "rain.start", "campaign:"+c.ID, map[string]any{"rain": rn.ID, "starts_at": rn.StartsAt, "duration_ms": rn.DurationMS})
+	}
 	if err != nil {
 		return 0, nil, err
 	}
-	a.audit(r, who, "rain.start", "campaign:"+c.ID, map[string]any{"rain": rn.ID, "starts_at": rn.StartsAt, "duration_ms": rn.DurationMS})
 	return http.StatusCreated, wire.RainOf(rn, a.clock(), c.Status == rain.Paused), nil
 }
 
 func (a *api) stopRain(w http.ResponseWriter, r *http.Request, who caller) error {
 	c, rn, err := a.office.StopRain(r.Context(), r.PathValue("id"), r.PathValue("rain"))
+	if rn != nil { // also with errApply: the command stands
+		a.audit(r, who, "rain.stop", "campaign:"+c.ID, map[string]any{"rain": rn.ID, "ends_at": rn.EndsAt()})
+	}
 	if err != nil {
 		return err
 	}
-	a.audit(r, who, "rain.stop", "campaign:"+c.ID, map[string]any{"rain": rn.ID, "ends_at": rn.EndsAt()})
 	writeJSON(w, http.StatusOK, wire.RainOf(rn, a.clock(), c.Status == rain.Paused))
 	return nil
 }

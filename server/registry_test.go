@@ -18,9 +18,13 @@ type fakeSource struct {
 	mu    sync.Mutex
 	byID  map[string]*rain.Campaign
 	reads int
+	gate  chan struct{} // a query waits until it is closed; nil: it does not
 }
 
 func (f *fakeSource) Campaign(_ context.Context, id string) (*rain.Campaign, error) {
+	if f.gate != nil {
+		<-f.gate
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.reads++
@@ -100,20 +104,28 @@ func TestRegistryHealsByItself(t *testing.T) {
 	})
 }
 
-// TestRegistryAsksOnceForMany: a hall of players who open one campaign make one query.
+// TestRegistryAsksOnceForMany: a hall of players who open one campaign at the same moment make one query.
 func TestRegistryAsksOnceForMany(t *testing.T) {
-	source := &fakeSource{byID: map[string]*rain.Campaign{}}
-	source.set(rain.Campaign{ID: "c", Revision: 1})
-	r := newTestRegistry(source)
-	for range 100 {
-		if _, err := r.Get(t.Context(), "c"); err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		source := &fakeSource{byID: map[string]*rain.Campaign{}, gate: make(chan struct{})}
+		source.set(rain.Campaign{ID: "c", Revision: 1})
+		r := newTestRegistry(source)
+		var wg sync.WaitGroup
+		for range 100 {
+			wg.Go(func() {
+				if _, err := r.Get(t.Context(), "c"); err != nil {
+					t.Error(err)
+				}
+			})
 		}
-	}
-	if source.reads != 1 {
-		t.Errorf("%d queries", source.reads)
-	}
-	if _, err := r.Get(t.Context(), "nowhere"); !errors.Is(err, payout.ErrUnknownCampaign) {
-		t.Errorf("an unknown campaign: %v", err)
-	}
+		synctest.Wait() // all of them are waiting for the answer
+		close(source.gate)
+		wg.Wait()
+		if source.reads != 1 {
+			t.Errorf("%d queries", source.reads)
+		}
+		if _, err := r.Get(t.Context(), "nowhere"); !errors.Is(err, payout.ErrUnknownCampaign) {
+			t.Errorf("an unknown campaign: %v", err)
+		}
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 )
 
 // Run serves until ctx ends or an actor fails, and then shuts down in order: whoever hands out work stops before whoever
@@ -46,7 +47,9 @@ func (s *Server) Run(ctx context.Context) error {
 		s.log.Error("shutting down because a part has failed", "err", err)
 	}
 	s.health.draining.Store(true)
-	limit, cancel := context.WithTimeout(context.Background(), s.cfg.DrainTimeout)
+	deadline := time.Now().Add(s.cfg.DrainTimeout)
+	s.deadline.Store(&deadline)
+	limit, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()
 	s.rainmaker.Stop()
 	s.grabber.Close()
@@ -69,8 +72,8 @@ func (s *Server) serve(ctx context.Context) error {
 		return err
 	case <-ctx.Done():
 	}
-	s.events.hangUp() // the feeds would never finish by themselves
-	limit, cancel := context.WithTimeout(context.Background(), s.cfg.DrainTimeout/2)
+	s.events.hangUp()                                                               // the feeds would never finish by themselves
+	limit, cancel := context.WithDeadline(context.Background(), *s.deadline.Load()) // set before this crew is stopped
 	defer cancel()
 	if err := s.http.Shutdown(limit); err != nil {
 		_ = s.http.Close()

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -31,6 +32,7 @@ type Server struct {
 	listener net.Listener
 	http     *http.Server
 	health   *health
+	deadline atomic.Pointer[time.Time] // of the shutdown, once it has begun
 
 	clock     *grab.Clock
 	grabber   *grab.Grabber

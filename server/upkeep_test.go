@@ -256,6 +256,18 @@ func TestAKeyMeansOneRequest(t *testing.T) {
 		t.Errorf("the same body: %+v, %v", again, err)
 	}
 	u.wantSponsor(1_000_000_000 - 1_000)
+	spec := rain.DefaultRain()
+	_, first, err := u.office.StartRain(t.Context(), cut.ID, spec, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, same, err := u.office.StartRain(t.Context(), cut.ID, spec, key); err != nil || same.ID != first.ID {
+		t.Errorf("the same rain: %+v, %v", same, err)
+	}
+	spec.DurationMS++
+	if _, _, err := u.office.StartRain(t.Context(), cut.ID, spec, key); !errors.Is(err, payout.ErrIdempotencyUnequal) {
+		t.Errorf("another rain: %v", err)
+	}
 	u.now += keyKeptMS
 	later, err := u.office.Create(t.Context(), evenSpec(500, 5, 1), key)
 	if err != nil || later.ID == cut.ID {

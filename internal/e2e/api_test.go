@@ -123,8 +123,11 @@ func TestAPILife(t *testing.T) {
 		t.Fatalf("a tap: %+v", won)
 	}
 	p.await(t, 20*time.Second, "settlement", func() bool { return len(p.settled) == 1 })
-	c.want(c.call("POST", "/campaigns/"+id+"/pause", ""), 200, "")
-	if r := p.answered(t, p.tap(p.aDrop(t))); r.Outcome != "not_open" && r.Drop != won.Drop {
+	fresh := p.freshDrop(t)
+	if a := c.call("POST", "/campaigns/"+id+"/pause", ""); a.status != 200 || a.field("state") != "paused" {
+		t.Errorf("paused: %d %s", a.status, a.body)
+	}
+	if r := p.answered(t, p.tap(fresh)); r.Outcome != "not_open" {
 		t.Errorf("a tap while paused: %+v", r)
 	}
 	if a := c.call("POST", "/campaigns/"+id+"/resume", ""); a.field("state") != "raining" {

@@ -67,11 +67,11 @@ var ErrMalformed = errors.New("not a message of redrain.v1")
 var ErrUnknownType = errors.New("unknown message type")
 
 // ParseRequest reads a client's message. Fields that it does not know are ignored, as a client ignores the server's.
-// With ErrUnknownType the request's ID is set, so that the error can name it.
+// With an error the request's ID is set where it could be read, so that the error can name it.
 func ParseRequest(data []byte) (Request, error) {
 	var r Request
 	if err := json.Unmarshal(data, &r); err != nil {
-		return Request{}, fmt.Errorf("%w: %s", ErrMalformed, reason(err))
+		return Request{ID: r.ID}, fmt.Errorf("%w: %s", ErrMalformed, reason(err)) // the id, where that was read
 	}
 	if trimmed := bytes.TrimLeft(data, " \t\r\n"); trimmed[0] != '{' {
 		return Request{}, fmt.Errorf("%w: not an object", ErrMalformed)
