@@ -6,3 +6,6 @@ import "os/exec"
 
 // dieWithParent does nothing: only Linux ends a child with its parent. Here a killed test binary leaves its servers behind.
 func dieWithParent(*exec.Cmd) {}
+
+// isFrozen cannot look on this system, and believes.
+func isFrozen(int) bool { return true }

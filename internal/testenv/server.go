@@ -2,6 +2,7 @@ package testenv
 
 import (
 	"testing"
+	"time"
 )
 
 // Server is a server of one test's own, which the test may kill and start again. Its methods fail the test when they
@@ -64,6 +65,9 @@ func (s *Server) LoseData() {
 func (s *Server) Freeze() {
 	s.t.Helper()
 	s.check("freeze", s.p.child.signal(sigFreeze))
+	// The signal is only on its way; a thread that still runs could answer once more.
+	pid := s.p.child.cmd.Process.Pid
+	Eventually(s.t, 5*time.Second, "the server is frozen", func() bool { return isFrozen(pid) })
 }
 
 // Thaw lets a frozen server go on.
