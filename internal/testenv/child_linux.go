@@ -24,7 +24,7 @@ func isFrozen(pid int) bool {
 		return false
 	}
 	for _, file := range threads {
-		stat, err := os.ReadFile(file) //nolint:gosec // a name made here
+		stat, err := os.ReadFile(file)
 		// The second field is the program's name in brackets, which may hold anything.
 		if _, rest, ok := bytes.Cut(stat, []byte(") ")); err != nil || !ok || !bytes.HasPrefix(rest, []byte("T")) {
 			return false
