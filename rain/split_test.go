@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -276,6 +277,23 @@ func TestCutAtTheLimits(t *testing.T) {
 				t.Fatalf("amounts from %d to %d", lo, hi)
 			}
 		})
+	}
+}
+
+// TestCutHoldsTheAmountsOnce: 8 bytes a packet, and next to nothing else.
+func TestCutHoldsTheAmountsOnce(t *testing.T) {
+	const packets = 1_000_000
+	for _, kind := range drawn {
+		s := spec(kind, 100*packets, packets, 1, nil)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if _, err := s.Cut(seedOf(1)); err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		if took := after.TotalAlloc - before.TotalAlloc; took > packets*82/10 {
+			t.Errorf("%s: %d bytes for %d packets", kind, took, packets)
+		}
 	}
 }
 
