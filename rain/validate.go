@@ -54,6 +54,12 @@ func DefaultSpec() Spec {
 	return Spec{Split: DoubleMean, Min: 1, WinsPerUser: 1, Shards: 1, ExpiresInMS: DefaultExpiryMS}
 }
 
+// DefaultSplit is the split of DefaultSpec, to be decoded into.
+func DefaultSplit() SplitSpec {
+	s := DefaultSpec()
+	return s.SplitSpec()
+}
+
 // CheckSponsor tells whether an id can be a sponsor's: it becomes part of an account's id and of a path.
 func CheckSponsor(id string) error {
 	if id == "" || len(id) > MaxSponsorLen {
