@@ -33,6 +33,7 @@ type api struct {
 	players   *auth.Players
 	operators *auth.Operators
 	demo      *demo // nil without one
+	previews  previews
 	clock     rain.Clock
 	log       *slog.Logger
 }
@@ -61,6 +62,7 @@ func (a *api) routes() []route {
 	return []route{
 		{"POST", "/sponsors/{id}/deposits", operator, a.once(a.deposit)},
 		{"GET", "/sponsors/{id}", viewer, a.sponsor},
+		{"POST", "/splits/preview", viewer, a.previewSplit},
 		{"POST", "/campaigns", operator, a.once(a.createCampaign)},
 		{"GET", "/campaigns", viewer, a.campaigns},
 		{"GET", "/campaigns/{id}", viewer, a.campaign},

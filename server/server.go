@@ -146,7 +146,7 @@ func (s *Server) build(ctx context.Context) error {
 	s.http = &http.Server{
 		Handler: s.handler(&api{
 			cfg: &s.cfg, office: off, ledger: s.ledger, grabber: s.grabber, registry: s.registry, figures: s.figures, events: s.events,
-			players: s.players, operators: auth.NewOperators(s.cfg.OperatorToken, s.cfg.ViewerToken), demo: s.demo, clock: now, log: log,
+			players: s.players, operators: auth.NewOperators(s.cfg.OperatorToken, s.cfg.ViewerToken), demo: s.demo, previews: newPreviews(), clock: now, log: log,
 		}, reg),
 		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 32 << 10,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),

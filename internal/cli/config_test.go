@@ -181,6 +181,7 @@ func TestFaults(t *testing.T) {
 		"create": {args: "campaign create --min=-1x --server=x", want: []string{
 			`--min: "-1x" is not a whole number`, "--server: the server's address is not like http://host:port",
 			"--name: required", "--sponsor: required", "--budget: required", "--packets: required"}},
+		"preview": {args: "campaign preview --max=x", want: []string{`--max: "x" is not a whole number`, "--budget: required", "--packets: required"}},
 		"amounts": {args: "campaign create --name=n --sponsor=s --budget=1 --packets=1 --amounts=1,x", want: []string{`--amounts: "x" is not a whole number`}},
 		"start": {args: "rain start c1 --starts-at noon --duration=x", want: []string{
 			`--starts-at: "noon" is not a time such as 2026-02-17T20:00:00+08:00, or Unix milliseconds`, `--duration: "x" is not a duration such as 30s or 1h30m`}},

@@ -17,12 +17,13 @@ type grammar struct {
 
 	Serve    serveCmd `cmd:"" default:"withargs" help:"Run the server. This is what redrain does without a command."`
 	Campaign struct {
-		Create campaignCreateCmd `cmd:"" help:"Fund a campaign from its sponsor and stock its packets."`
-		List   campaignListCmd   `cmd:"" help:"List the campaigns."`
-		Show   campaignShowCmd   `cmd:"" help:"Show a campaign and its rains."`
-		Pause  campaignPauseCmd  `cmd:"" help:"Refuse all taps until resume."`
-		Resume campaignResumeCmd `cmd:"" help:"Undo pause."`
-		Close  campaignCloseCmd  `cmd:"" help:"End a campaign for good. What is left goes back to the sponsor."`
+		Create  campaignCreateCmd  `cmd:"" help:"Fund a campaign from its sponsor and stock its packets."`
+		Preview campaignPreviewCmd `cmd:"" help:"Cut a budget for a look: what packets a campaign would have. Nothing is kept."`
+		List    campaignListCmd    `cmd:"" help:"List the campaigns."`
+		Show    campaignShowCmd    `cmd:"" help:"Show a campaign and its rains."`
+		Pause   campaignPauseCmd   `cmd:"" help:"Refuse all taps until resume."`
+		Resume  campaignResumeCmd  `cmd:"" help:"Undo pause."`
+		Close   campaignCloseCmd   `cmd:"" help:"End a campaign for good. What is left goes back to the sponsor."`
 	} `cmd:"" help:"Create and steer campaigns."`
 	Rain struct {
 		Start rainStartCmd `cmd:"" help:"Let a rain fall."`
@@ -74,8 +75,14 @@ func rainDefaults(r rain.RainSpec) kong.Vars {
 }
 
 func campaignDefaults(s rain.Spec) kong.Vars {
+	kinds := rain.SplitKinds()
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = string(k)
+	}
 	return kong.Vars{
-		"split": string(s.Split), "min": strconv.FormatInt(int64(s.Min), 10), "shards": strconv.Itoa(s.Shards),
+		"splits": strings.Join(names, ", "),
+		"split":  string(s.Split), "min": strconv.FormatInt(int64(s.Min), 10), "shards": strconv.Itoa(s.Shards),
 		"wins_per_user": strconv.Itoa(s.WinsPerUser), "expires_in": millis(s.ExpiresInMS).String(),
 	}
 }

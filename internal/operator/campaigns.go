@@ -17,6 +17,13 @@ func (c *Client) CreateCampaign(ctx context.Context, spec rain.Spec, key string)
 	})
 }
 
+// PreviewSplit cuts a split for a look: what came out of one seed, which no campaign has.
+func (c *Client) PreviewSplit(ctx context.Context, split rain.SplitSpec) (rain.SplitSummary, error) {
+	return call[rain.SplitSummary](ctx, c, request{
+		method: http.MethodPost, path: path("splits", "preview"), body: split, timeout: createTimeout,
+	})
+}
+
 // Campaigns is a page of the campaigns.
 func (c *Client) Campaigns(ctx context.Context, p Page) (List[Campaign], error) {
 	return list[Campaign](ctx, c, path("campaigns"), nil, p)
