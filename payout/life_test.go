@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"redrain/internal/sqldb"
 	"redrain/rain"
@@ -280,7 +281,7 @@ func TestPostingsMeetAFence(t *testing.T) {
 						packet := w*each + i
 						amount := rain.Money(10)
 						if w == 0 {
-							amount = rain.MaxBudget // never in the escrow: a dead letter, which moves no money
+							amount = rain.MaxBudget // never in the escrow: a dead letter
 						}
 						posted, err := b.Post(t.Context(), []rain.Entry{entry(id, packet+1, win(fmt.Sprintf("u%d", w), packet, amount))})
 						if err != nil {
@@ -317,4 +318,77 @@ func TestPostingsMeetAFence(t *testing.T) {
 			b.audit(t)
 		}
 	})
+}
+
+// TestAFenceAndOnePosting: step by step, for money and for a dead letter. A fence that comes before the posting's last look
+// makes it judge again; one that comes after it waits for the commit.
+func TestAFenceAndOnePosting(t *testing.T) {
+	for what, packet := range map[string]int{"money": 1, "a dead letter": 0} {
+		t.Run(what, func(t *testing.T) {
+			b := onMySQL(t) // SQLite has one writer: there the two cannot meet
+			b.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+			b.post(t, entry("c1", 1, win("early", 0, 10)))
+			attempt, err := b.BeginRebuild(t.Context(), "c1", 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fenced := make(chan error, 1)
+			fence := func() { _, err := b.Fence(context.Background(), "c1", 0, attempt); fenced <- err }
+			entries := []rain.Entry{entry("c1", 2, win("u1", packet, 10))}
+			late := errors.New("late")
+			err = b.db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
+				posting, err := b.judged(ctx, tx, entries)
+				if err != nil {
+					return err
+				}
+				fence() // nothing is locked yet
+				if _, err := b.write(ctx, tx, posting); err != nil {
+					return err
+				}
+				if err := posting.stillSameLife(ctx, tx); !errors.Is(err, sqldb.ErrAgain) {
+					t.Errorf("after a fence: %v", err)
+				}
+				return late
+			})
+			if !errors.Is(err, late) || <-fenced != nil {
+				t.Fatal(err)
+			}
+			entries[0].Ref.ID = "9763712000000-0" // above that fence
+			err = b.db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
+				posting, err := b.judged(ctx, tx, entries)
+				if err != nil {
+					return err
+				}
+				if _, err := b.write(ctx, tx, posting); err != nil {
+					return err
+				}
+				if err := posting.stillSameLife(ctx, tx); err != nil {
+					return err
+				}
+				go fence()
+				select {
+				case err := <-fenced:
+					t.Errorf("the fence did not wait for the commit (%v)", err)
+					fenced <- err
+				case <-time.After(200 * time.Millisecond): // far more than a fence takes
+				}
+				return nil
+			})
+			if err := errors.Join(err, <-fenced); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// judged is a posting before anything of it is written.
+func (b *books) judged(ctx context.Context, tx *sqldb.Tx, entries []rain.Entry) (*batch, error) {
+	posting, err := b.readBatch(ctx, tx, entries, false)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		posting.judge(e)
+	}
+	return posting, nil
 }
