@@ -193,7 +193,9 @@ func TestEachTaken(t *testing.T) {
 		t := b.t
 		const packets = 2*takenPage + 5
 		c := b.campaign(t, "c1", rain.Spec{Budget: 10 * packets, Packets: packets, Shards: 2})
-		at := func(packet int) rain.EntryRef { return rain.EntryRef{Campaign: "c1", ID: fmt.Sprintf("%d-0", packet+1)} }
+		at := func(packet int) rain.EntryRef {
+			return rain.EntryRef{Campaign: "c1", ID: fmt.Sprintf("%d-0", packet+1)}
+		}
 		var want []Taken
 		for _, p := range []int{0, 1, takenPage - 1, takenPage, 2 * takenPage, packets - 1} {
 			w := win(fmt.Sprintf("u%d", p), p, 10)
