@@ -107,13 +107,15 @@ func (g *game) join(nodes []*node) {
 	g.t.Cleanup(g.stop)
 }
 
-// told is how many wins the players were told of.
+// told is how many wins the players were told of. One who has come back is told of the same ones again.
 func (g *game) told() int {
-	n := 0
+	claims := map[string]bool{}
 	for _, p := range g.players {
-		n += len(p.wins())
+		for claim := range p.wins() {
+			claims[claim] = true
+		}
 	}
-	return n
+	return len(claims)
 }
 
 // goesOn waits until so many more wins have been told.
