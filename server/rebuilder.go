@@ -28,7 +28,15 @@ type rebuilder struct {
 	control *control
 	log     *slog.Logger
 
+	lives lives // the ledger
+
 	mu sync.Mutex // one at a time on this node: a second one would take over from the first, and gain nothing
+}
+
+// lives keeps the lives of shards apart, as payout.Ledger does.
+type lives interface {
+	BeginRebuild(ctx context.Context, campaign string, shard int) (attempt int64, err error)
+	Fence(ctx context.Context, campaign string, shard int, attempt int64) (barrier string, err error)
 }
 
 // rebuilt is what a rebuild has done.
@@ -107,12 +115,12 @@ func (r *rebuilder) shard(ctx context.Context, c *rain.Campaign, shard int, amou
 	if err := r.settler.CatchUp(ctx, c.ID, shard); err != nil {
 		return 0, 0, err
 	}
-	attempt, err := r.ledger.BeginRebuild(ctx, c.ID, shard)
+	attempt, err := r.lives.BeginRebuild(ctx, c.ID, shard)
 	if err != nil {
 		return 0, 0, err
 	}
 	err = r.grabber.RestoreAs(ctx, c, shard, func(ctx context.Context) (grab.Restoration, error) {
-		barrier, err := r.ledger.Fence(ctx, c.ID, shard, attempt)
+		barrier, err := r.lives.Fence(ctx, c.ID, shard, attempt)
 		if err != nil {
 			return grab.Restoration{}, err
 		}

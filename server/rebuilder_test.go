@@ -64,7 +64,8 @@ func newLossy(t *testing.T, addr string) *lossy {
 // another is the rebuilder of another node.
 func (l *lossy) another() *rebuilder {
 	return &rebuilder{
-		office: l.office, ledger: l.ledger, settler: l.settler, grabber: l.grabber, control: l.office.control, log: slog.New(slog.DiscardHandler),
+		office: l.office, ledger: l.ledger, settler: l.settler, grabber: l.grabber, control: l.office.control, lives: l.ledger,
+		log: slog.New(slog.DiscardHandler),
 	}
 }
 
@@ -393,6 +394,43 @@ func TestTwoRebuildersMeet(t *testing.T) {
 	}
 	if got := l.books(c); !got.Balanced {
 		t.Errorf("the books: %+v", got)
+	}
+}
+
+// stepped is a ledger whose fences the test follows.
+type stepped struct {
+	*payout.Ledger
+	fenced func()
+}
+
+func (s *stepped) Fence(ctx context.Context, campaign string, shard int, attempt int64) (string, error) {
+	barrier, err := s.Ledger.Fence(ctx, campaign, shard, attempt)
+	s.fenced()
+	return barrier, err
+}
+
+// TestAFenceIsOnlySetByWhoCanOpen: one rebuilder has fenced when another one comes, fences too, and waits until the first has
+// gone to its end. That end must not open the shard: its outbox would go on below the second one's barrier.
+func TestAFenceIsOnlySetByWhoCanOpen(t *testing.T) {
+	l := newLossy(t, forgetful["in-process"](t))
+	c := l.raining(evenSpec(100, 10, 1))
+	l.forget()
+	first, second := l.rebuilder, l.another()
+	firstEnded, secondFenced, secondEnded := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	second.lives = &stepped{l.ledger, func() { close(secondFenced); <-firstEnded }}
+	first.lives = &stepped{l.ledger, func() {
+		go func() { _, err := second.Rebuild(t.Context(), c.ID); secondEnded <- err }()
+		<-secondFenced
+	}}
+	if _, err := first.Rebuild(t.Context(), c.ID); !errors.Is(err, grab.ErrSuperseded) {
+		t.Errorf("the first: %v", err)
+	}
+	close(firstEnded)
+	if err := <-secondEnded; err != nil {
+		t.Errorf("the second: %v", err)
+	}
+	if p := l.post(l.win(c, 0, "u")); p.New != 1 || len(p.Void) != 0 {
+		t.Errorf("a win of the living: %+v", p)
 	}
 }
 

@@ -153,7 +153,7 @@ func (s *Server) build(ctx context.Context) error {
 	s.keeper = &keeper{
 		office: off, ledger: s.ledger, grabber: s.grabber, registry: s.registry, control: ctl, clock: now, log: log,
 	}
-	s.rebuilder = &rebuilder{office: off, ledger: s.ledger, settler: s.settler, grabber: s.grabber, control: ctl, log: log}
+	s.rebuilder = &rebuilder{office: off, ledger: s.ledger, settler: s.settler, grabber: s.grabber, control: ctl, lives: s.ledger, log: log}
 	s.events = &events{
 		registry: s.registry, figures: s.figures, clock: now, log: log,
 		listeners: map[chan []byte]struct{}{}, told: map[string]told{},
