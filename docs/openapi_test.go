@@ -18,6 +18,7 @@ var operations = []string{
 	"POST /api/v1/splits/preview", "POST /api/v1/campaigns", "GET /api/v1/campaigns", "GET /api/v1/campaigns/{campaign}",
 	"POST /api/v1/campaigns/{campaign}/rains", "POST /api/v1/campaigns/{campaign}/rains/{rain}/stop",
 	"POST /api/v1/campaigns/{campaign}/pause", "POST /api/v1/campaigns/{campaign}/resume", "POST /api/v1/campaigns/{campaign}/close",
+	"POST /api/v1/campaigns/{campaign}/rebuild",
 	"GET /api/v1/campaigns/{campaign}/stats", "GET /api/v1/campaigns/{campaign}/claims",
 	"GET /api/v1/campaigns/{campaign}/reconciliation", "GET /api/v1/campaigns/{campaign}/rains/{rain}/fairness",
 	"GET /api/v1/payouts", "POST /api/v1/payouts/{claim}/retry",

@@ -68,16 +68,20 @@ func (g *Grabber) Lost(ctx context.Context, c *rain.Campaign) ([]int, error) {
 // The taps that won nothing are not known any more and do not count against taps_per_user; the pacing of a rain that is
 // falling begins anew with what is left.
 func (g *Grabber) Restore(ctx context.Context, c *rain.Campaign, shard int, r Restoration) error {
-	if !isEntryID(r.Barrier) {
-		return fmt.Errorf("restoring %s.%d: %q is not the id of an outbox entry", c.ID, shard, r.Barrier)
-	}
+	return g.RestoreAs(ctx, c, shard, func(context.Context) (Restoration, error) { return r, nil })
+}
+
+// RestoreAs is Restore of what say returns. It is called once Redis has taken this restoration up: whatever restoration began
+// before cannot be finished any more. So say is the place to set the barrier where others look for it too: the one that is set
+// last is then always that of the shard.
+func (g *Grabber) RestoreAs(ctx context.Context, c *rain.Campaign, shard int, say func(context.Context) (Restoration, error)) error {
 	k, token := g.keys.shard(c.ID, shard), rand.Text()
 	first, n := rain.ShardRange(c.Packets, shardsOf(c), shard)
 	run := &restorer{c: c, first: first, n: n, seen: make([]bool, n)}
 	run.step = func(step string, args ...any) error {
 		return g.run(ctx, g.scripts.restore, k.grabbing(), append([]any{token, step}, args...)...).Err()
 	}
-	if err := run.restore(r); err != nil {
+	if err := run.restore(func() (Restoration, error) { return say(ctx) }); err != nil {
 		return fmt.Errorf("restoring %s.%d: %w", c.ID, shard, err)
 	}
 	return nil
@@ -95,9 +99,16 @@ type restorer struct {
 	wins  int
 }
 
-func (r *restorer) restore(what Restoration) error {
+func (r *restorer) restore(say func() (Restoration, error)) error {
 	if err := r.step("begin", r.first, r.n, r.c.WinsPerUser, r.c.TapsPerUser); err != nil {
 		return err
+	}
+	what, err := say()
+	if err != nil {
+		return err
+	}
+	if !isEntryID(what.Barrier) {
+		return fmt.Errorf("%q is not the id of an outbox entry", what.Barrier)
 	}
 	if err := r.stock(what); err != nil {
 		return err

@@ -65,6 +65,7 @@ func TestCommands(t *testing.T) {
 		"stop":        {args: "rain stop c1 r1", golden: "rain-fallen.golden", request: "POST /api/v1/campaigns/c1/rains/r1/stop "},
 		"stop newest": {args: "rain stop c1", golden: "rain-fallen.golden", request: "POST /api/v1/campaigns/c1/rains/r2/stop "},
 		"reconcile":   {args: "reconcile c1", golden: "reconcile.golden"},
+		"rebuild":     {args: "rebuild c1", golden: "rebuild.golden", request: "POST /api/v1/campaigns/c1/rebuild "},
 		"verify":      {args: "verify c1", golden: "verify.golden"},
 	}
 	for name, tc := range tests {

@@ -87,9 +87,12 @@ func (f *fake) handler() http.Handler {
 			other.ID, other.Name, other.State, other.Rains = "c2", "Gala", "closed", nil
 			return operator.List[operator.Campaign]{Items: []operator.Campaign{other}}
 		},
-		"POST /api/v1/campaigns":                         func(http.ResponseWriter, *http.Request) any { return f.campaign },
-		"POST /api/v1/splits/preview":                    func(http.ResponseWriter, *http.Request) any { return preview },
-		"GET /api/v1/campaigns/c1":                       func(http.ResponseWriter, *http.Request) any { return f.campaign },
+		"POST /api/v1/campaigns":      func(http.ResponseWriter, *http.Request) any { return f.campaign },
+		"POST /api/v1/splits/preview": func(http.ResponseWriter, *http.Request) any { return preview },
+		"GET /api/v1/campaigns/c1":    func(http.ResponseWriter, *http.Request) any { return f.campaign },
+		"POST /api/v1/campaigns/c1/rebuild": func(http.ResponseWriter, *http.Request) any {
+			return operator.Rebuilt{Campaign: "c1", Shards: []int{0, 2}, Packets: 3_300, Wins: 20}
+		},
 		"POST /api/v1/campaigns/c1/{command}":            func(_ http.ResponseWriter, r *http.Request) any { return f.command(r.PathValue("command")) },
 		"POST /api/v1/campaigns/c1/rains":                func(http.ResponseWriter, *http.Request) any { return f.campaign.Rains[1] },
 		"POST /api/v1/campaigns/c1/rains/{rain}/stop":    func(http.ResponseWriter, *http.Request) any { return f.campaign.Rains[0] },

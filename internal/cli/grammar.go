@@ -31,6 +31,7 @@ type grammar struct {
 	} `cmd:"" help:"Start and stop rains."`
 	Watch     watchCmd     `cmd:"" help:"Show a campaign's live figures, once a second, until it is over."`
 	Reconcile reconcileCmd `cmd:"" help:"Account for every cent of a campaign. Exit 0 where the books balance, 1 where not."`
+	Rebuild   rebuildCmd   `cmd:"" help:"Restore in Redis what it has lost of a campaign, from the ledger and the stream."`
 	Verify    verifyCmd    `cmd:"" help:"Recompute finished rains from their revealed seeds. Exit 0 where they fell as announced, 1 where not."`
 	Token     tokenCmd     `cmd:"" help:"Mint a player's token."`
 	Version   versionCmd   `cmd:"" help:"Show the version."`
@@ -58,7 +59,7 @@ func defaults() kong.Vars {
 
 func serveDefaults(c server.Config) kong.Vars {
 	return kong.Vars{
-		"listen": c.Listen, "roles": strings.Join(c.Roles, ","), "confirm": c.Confirm, "namespace": c.Namespace,
+		"listen": c.Listen, "roles": strings.Join(c.Roles, ","), "namespace": c.Namespace,
 		"tap_rate": strconv.Itoa(c.TapRate), "max_connections": strconv.Itoa(c.MaxConnections),
 		"payout_attempts": strconv.Itoa(c.PayoutAttempts), "demo": strconv.FormatBool(c.Demo),
 		"hello_rate": decimal(c.HelloRate), "guest_rate": decimal(c.GuestRate),

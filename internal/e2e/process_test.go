@@ -26,8 +26,15 @@ var playLine = regexp.MustCompile(`play\s+(http://\S+?)/?\s*$`)
 // startProcess runs the binary on the setting and waits until it serves. env is added to its environment.
 func startProcess(t *testing.T, s setting, tags []string, env ...string) *process {
 	t.Helper()
-	cmd := exec.Command(testenv.Binary(t, tags...), "serve", "--listen", "127.0.0.1:0", "--redis", s.redis, "--nats", s.nats,
-		"--mysql", s.mysql, "--namespace", s.namespace, "--operator-token", operatorToken, "--jwt-secret", jwtSecret, "--tap-rate", "0")
+	return serveProcess(t, tags, []string{"--redis", s.redis, "--nats", s.nats, "--mysql", s.mysql, "--namespace", s.namespace}, env...)
+}
+
+// serveProcess is startProcess with flags that say which back ends it has.
+func serveProcess(t *testing.T, tags, flags []string, env ...string) *process {
+	t.Helper()
+	cmd := exec.Command(testenv.Binary(t, tags...), append([]string{
+		"serve", "--listen", "127.0.0.1:0", "--operator-token", operatorToken, "--jwt-secret", jwtSecret, "--tap-rate", "0",
+	}, flags...)...)
 	cmd.Env = append(cmd.Environ(), env...)
 	cmd.Stderr = testLog{t}
 	// The process dies with the test binary, also where that is killed.

@@ -59,6 +59,11 @@ func (c *Client) StopRain(ctx context.Context, id, rainID string) (wire.Rain, er
 	return post[wire.Rain](ctx, c, path("campaigns", id, "rains", rainID, "stop"), nil)
 }
 
+// Rebuild restores in Redis what it has lost of the campaign. It can be repeated.
+func (c *Client) Rebuild(ctx context.Context, id string) (Rebuilt, error) {
+	return call[Rebuilt](ctx, c, request{method: http.MethodPost, path: path("campaigns", id, "rebuild"), timeout: rebuildTimeout})
+}
+
 // Stats are the campaign's figures at this moment.
 func (c *Client) Stats(ctx context.Context, id string) (Stats, error) {
 	return get[Stats](ctx, c, path("campaigns", id, "stats"))

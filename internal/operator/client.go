@@ -18,6 +18,7 @@ const (
 	// createTimeout is for the requests that may rightly take long: a campaign is answered when each of its packets is
 	// stocked, and the preview of a split when it is cut.
 	createTimeout  = 5 * time.Minute
+	rebuildTimeout = 30 * time.Minute // as long as the server itself tries
 	defaultTimeout = 30 * time.Second
 	maxProblem     = 1 << 20 // bytes of an error answer that are looked at
 )
