@@ -13,8 +13,8 @@ import (
 
 // newReconciler sorts the snapshots in. A shard that Redis does not know has no outbox, so nothing in the ledger is
 // newer than what it knows of.
-func newReconciler(c *rain.Campaign, shards []rain.ShardSnapshot) (*reconciler, error) {
-	r := &reconciler{campaign: c, shards: map[int]*shardBooks{}, given: map[int]bool{}, dead: &batch{dead: map[string]map[string]bool{}}}
+func newReconciler(c *rain.Campaign, shards []rain.ShardSnapshot, how look) (*reconciler, error) {
+	r := &reconciler{campaign: c, look: how, shards: map[int]*shardBooks{}, given: map[int]bool{}, dead: &batch{dead: map[string]map[string]bool{}}}
 	for _, s := range shards {
 		books := r.shard(s.Shard)
 		books.snapshot = s
