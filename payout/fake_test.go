@@ -131,7 +131,7 @@ func (f *fakeRedis) Snapshot(_ context.Context, c *rain.Campaign) ([]rain.ShardS
 	return f.snapshot(c), nil
 }
 
-// EachWin implements Hot. It gives the wins one by one, as they are at that moment.
+// EachWin implements Hot. It gives the wins one by one, as they are at that moment, and some twice, as Redis may.
 func (f *fakeRedis) EachWin(_ context.Context, c *rain.Campaign, shard int, fn func(string, rain.Win, string) error) error {
 	for i := 0; ; i++ {
 		f.mu.Lock()
@@ -142,8 +142,10 @@ func (f *fakeRedis) EachWin(_ context.Context, c *rain.Campaign, shard int, fn f
 		}
 		w := wins[i]
 		f.mu.Unlock()
-		if err := fn(w.User, w.Win, w.entry); err != nil {
-			return err
+		for range 1 + i%2 {
+			if err := fn(w.User, w.Win, w.entry); err != nil {
+				return err
+			}
 		}
 	}
 }

@@ -20,6 +20,10 @@ type findings struct {
 // add notes a fault. kind groups faults of the same sort; key is what stays the same about this one while money goes on
 // moving, so that the same fault is recognised in the next round.
 func (f *findings) add(kind, key, format string, args ...any) {
+	key = kind + " " + key
+	if slices.Contains(f.keys, key) {
+		return // said already: Redis may give a win twice
+	}
 	if f.count == nil {
 		f.count = map[string]int{}
 	}
@@ -30,7 +34,7 @@ func (f *findings) add(kind, key, format string, args ...any) {
 		return
 	}
 	f.texts = append(f.texts, fmt.Sprintf(format, args...))
-	f.keys = append(f.keys, kind+" "+key)
+	f.keys = append(f.keys, key)
 }
 
 // all is what was found, in words.

@@ -23,18 +23,17 @@ type Reconciliation struct {
 	Balanced   bool       `json:"balanced"`   // no difference and no findings
 	Findings   []string   `json:"findings,omitempty"`
 
-	fingerprint string
+	// Fingerprint is the same for two reconciliations that have found the same faults, also while money goes on moving.
+	Fingerprint string `json:"-"`
 }
-
-// Fingerprint is the same for two reconciliations that have found the same faults, also while money goes on moving.
-func (r *Reconciliation) Fingerprint() string { return r.fingerprint }
 
 // Hot is what reconciliation reads of the campaigns' state in Redis. Package grab has it.
 type Hot interface {
 	// Snapshot reads each shard in one atomic step.
 	Snapshot(ctx context.Context, c *rain.Campaign) ([]rain.ShardSnapshot, error)
 	// EachWin calls fn for every win that Redis has recorded for players of a shard, in any order, with the id of the outbox
-	// entry that it was put in. A win that is recorded meanwhile may be among them or not. It ends with fn's error.
+	// entry that it was put in. A win may come twice, and one that is recorded meanwhile may be among them or not. It ends
+	// with fn's error.
 	EachWin(ctx context.Context, c *rain.Campaign, shard int, fn func(user string, w rain.Win, entry string) error) error
 }
 
@@ -116,11 +115,12 @@ type reconciler struct {
 	found    findings
 
 	funded    rain.Money
-	reclaimed rain.Money   // as of the snapshots
-	given     map[int]bool // shards whose rest is back at the sponsor; wholeCampaign for all of them
-	dead      *batch       // the dead letters that wait
-	all       totals       // of all rows, those newer than the snapshots too
-	seen      *hotWins     // nil: not compared
+	reclaimed rain.Money     // as of the snapshots
+	given     map[int]bool   // shards whose rest is back at the sponsor; wholeCampaign for all of them
+	dead      *batch         // the dead letters that wait
+	all       totals         // of all rows, those newer than the snapshots too
+	waiting   map[int]holder // the packets in the outboxes that are not in the ledger
+	seen      *hotWins       // nil: not compared
 }
 
 // shardBooks is one shard as Redis and as the ledger see it.
@@ -188,6 +188,6 @@ func (r *reconciler) result() Reconciliation {
 	res := r.sums()
 	res.Findings = r.found.all()
 	res.Balanced = res.Difference == 0 && len(res.Findings) == 0
-	res.fingerprint = r.found.fingerprint(res.Difference)
+	res.Fingerprint = r.found.fingerprint(res.Difference)
 	return res
 }

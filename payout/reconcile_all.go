@@ -27,12 +27,11 @@ type Books struct {
 	Findings     []string          `json:"findings"`     // what is wrong with the ledger itself
 	CheckedAt    int64             `json:"checked_at"`   // Unix ms, when it was done
 
-	unchecked   int
-	fingerprint string
-}
+	// Fingerprint is the same for two reconciliations that have found the same faults in the ledger itself.
+	Fingerprint string `json:"-"`
 
-// Fingerprint is the same for two reconciliations that have found the same faults in the ledger itself.
-func (b *Books) Fingerprint() string { return b.fingerprint }
+	unchecked int
+}
 
 // CampaignBooks is the reconciliation of one campaign among others.
 type CampaignBooks struct {
@@ -68,7 +67,7 @@ func (l *Ledger) ReconcileAll(ctx context.Context, hot Hot, each func(campaign s
 	b.Findings = found.all()
 	b.Balanced = b.Unbalanced == 0 && b.unchecked == 0 && len(b.Findings) == 0
 	b.CheckedAt = l.clock()
-	b.fingerprint = found.fingerprint("")
+	b.Fingerprint = found.fingerprint("")
 	l.gauge.note("", fault{findings: len(b.Findings)})
 	return b, nil
 }
@@ -248,3 +247,7 @@ func (b *Books) note(id string, r Reconciliation, err error) {
 	}
 	b.Difference += abs(r.Difference)
 }
+
+// ForgetReconciliations sets the figures of what was found to zero. It is for a node that has stopped reconciling because
+// another has begun to.
+func (l *Ledger) ForgetReconciliations() { l.gauge.forget() }

@@ -240,7 +240,16 @@ var deeds = map[string]deed{
 	},
 	"a packet given twice": {
 		redis: func(sh *fakeShard) { sh.wins = append(slices.Clone(sh.wins), changed(sh.wins[1], "x", 1)) },
-		names: []string{"Redis has given this packet to more than one player", "player x, amount 50", "but the ledger has paid 50 to player u2"},
+		names: []string{"player x, amount 50", "won in Redis, but the ledger has paid 50 to player u2 for this packet"},
+	},
+	"a packet in the outbox twice": {
+		redis: func(sh *fakeShard) {
+			again := sh.entries[0].Entry
+			again.Wins = []rain.Win{{User: "x", Packet: 3, Amount: 50, Drop: "1.2"}, {User: "y", Packet: 0, Amount: 50, Drop: "1.2"}}
+			sh.entries = append(sh.entries, &fakeEntry{Entry: again})
+		},
+		names: []string{"player x, amount 50", "in the outbox, where player u4 is to get 50 for this packet too", "player y, amount 50",
+			"in the outbox, but the ledger has paid 50 to player u1 for this packet"},
 	},
 	"a win of another shard's packet": {
 		redis: func(sh *fakeShard) { sh.wins = append(slices.Clone(sh.wins), changed(sh.wins[1], "x", 15)) },
@@ -354,12 +363,12 @@ func TestFindingsStayReadable(t *testing.T) {
 		f.win("c1", 0, "later")
 		b.settleAll(t, f, 0)
 		two, err := b.ReconcileWith(t.Context(), "c1", f, Rows)
-		if err != nil || two.Fingerprint() != one.Fingerprint() {
+		if err != nil || two.Fingerprint != one.Fingerprint {
 			t.Errorf("another fingerprint for the same faults: %+v, %v", two, err)
 		}
 		b.change(t, "UPDATE balance SET amount = amount + 1 WHERE account_id = 'escrow:c1'")
 		three, err := b.ReconcileWith(t.Context(), "c1", f, Rows)
-		if err != nil || three.Fingerprint() == one.Fingerprint() {
+		if err != nil || three.Fingerprint == one.Fingerprint {
 			t.Errorf("the same fingerprint for other faults: %+v, %v", three, err)
 		}
 	})

@@ -33,6 +33,14 @@ type hotWin struct {
 	entry string
 }
 
+// promise is a packet in somebody's hand.
+type promise struct {
+	packet int
+	holder
+}
+
+func promiseOf(w rain.Win) promise { return promise{w.Packet, holder{w.User, w.Amount}} }
+
 func (w *hotWin) name(c *rain.Campaign) string {
 	return fmt.Sprintf("claim %s (packet %d, player %s, amount %d, outbox entry %s)", rain.ClaimID(c.ID, w.Packet), w.Packet, w.User, w.Amount,
 		rain.EntryRef{Campaign: c.ID, Shard: w.shard, ID: w.entry})
@@ -64,10 +72,10 @@ func (r *reconciler) compareWins(ctx context.Context, q sqldb.Querier) error {
 
 func (r *reconciler) compareShard(ctx context.Context, q sqldb.Querier, n int, seen *hotWins) error {
 	books := r.shards[n]
-	waiting := map[packetKey]holder{}
+	waiting := map[promise]bool{}
 	for _, e := range books.snapshot.Entries {
 		for _, w := range e.Wins {
-			waiting[packetKey{r.campaign.ID, w.Packet}] = holder{w.User, w.Amount}
+			waiting[promiseOf(w)] = true
 		}
 	}
 	var page []hotWin
@@ -87,7 +95,7 @@ func (r *reconciler) compareShard(ctx context.Context, q sqldb.Querier, n int, s
 			return nil
 		}
 		w.User = user
-		if !r.place(hotWin{w, n, entry}, seen) || waiting[packetKey{r.campaign.ID, w.Packet}] == (holder{w.User, w.Amount}) {
+		if !r.place(hotWin{w, n, entry}, seen) || waiting[promiseOf(w)] {
 			return nil
 		}
 		if page = append(page, hotWin{w, n, entry}); len(page) == sqldb.Chunk {
@@ -110,9 +118,6 @@ func (r *reconciler) place(w hotWin, seen *hotWins) bool {
 	if w.Packet < 0 || w.Packet >= r.campaign.Packets || shardOf(r.campaign, w.Packet) != w.shard {
 		r.found.add("a win of no packet", w.entry+w.User, "%s: won in Redis, but shard %d has no such packet", w.name(r.campaign), w.shard)
 		return false
-	}
-	if seen.has(w.Packet) {
-		r.found.add("a packet won twice", w.entry+w.User, "%s: Redis has given this packet to more than one player", w.name(r.campaign))
 	}
 	seen.add(w.Packet)
 	return true
@@ -157,7 +162,7 @@ func (r *reconciler) compareWinPage(ctx context.Context, q sqldb.Querier, page [
 		key := packetKey{r.campaign.ID, w.Packet}
 		other, paid := ledger.paid[key]
 		switch {
-		case buried[key][holder{w.User, w.Amount}]:
+		case buried[promiseOf(w.Win)]:
 		case paid:
 			r.found.add("a win paid otherwise", w.entry+w.User, "%s: won in Redis, but the ledger has paid %d to player %s for this packet", w.name(r.campaign),
 				other.amount, other.user)
@@ -169,20 +174,16 @@ func (r *reconciler) compareWinPage(ctx context.Context, q sqldb.Querier, page [
 }
 
 // buried reads the dead letters of wins that wait for a person. One that was dealt with has a payout instead.
-func (r *reconciler) buried(ctx context.Context, q sqldb.Querier, wins []hotWin) (map[packetKey]map[holder]bool, error) {
+func (r *reconciler) buried(ctx context.Context, q sqldb.Querier, wins []hotWin) (map[promise]bool, error) {
 	claims := make([]string, len(wins))
 	for i := range wins {
 		claims[i] = letterClaim(rain.ClaimID(r.campaign.ID, wins[i].Packet))
 	}
-	found := map[packetKey]map[holder]bool{}
+	found := map[promise]bool{}
 	err := q.Each(ctx, func(scan sqldb.Scan) error {
-		key := packetKey{campaign: r.campaign.ID}
-		var h holder
-		err := scan(&key.packet, &h.user, &h.amount)
-		if found[key] == nil {
-			found[key] = map[holder]bool{}
-		}
-		found[key][h] = true
+		var p promise
+		err := scan(&p.packet, &p.user, &p.amount)
+		found[p] = true
 		return err
 	}, "SELECT packet, user_id, amount FROM dead_letter WHERE kind = ? AND resolved_at = 0 AND claim IN "+sqldb.Marks(len(claims)),
 		append([]any{letterPay}, sqldb.Args(claims)...)...)

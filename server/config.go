@@ -42,6 +42,7 @@ type Config struct {
 	MaxConnections int           // sockets of this process; more are closed with 4503
 	AllowedOrigins []string      // web origins that may open a socket besides the server's own; "*" = all
 	PayoutAttempts int           // tries before a payout becomes a dead letter
+	ReconcileEvery time.Duration // how often the books are proved; 0 = never by itself
 	Demo           bool          // a demo campaign with the in-process default
 	DrainTimeout   time.Duration // how long a shutdown may take
 	BackendWait    time.Duration // how long to wait for a back end at start
@@ -52,7 +53,7 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		Listen: ":8080", Roles: slices.Clone(AllRoles), Confirm: "redis", TapRate: 20, HelloRate: 1000, GuestRate: 200,
-		MaxConnections: 15_000, PayoutAttempts: 10, Demo: true, DrainTimeout: 30 * time.Second,
+		MaxConnections: 15_000, PayoutAttempts: 10, ReconcileEvery: time.Minute, Demo: true, DrainTimeout: 30 * time.Second,
 		BackendWait: 30 * time.Second, Namespace: "rr",
 	}
 }
@@ -108,6 +109,9 @@ func (c *Config) Validate() []error {
 	}
 	if c.PayoutAttempts < 1 {
 		fault("--payout-attempts %d: give 1 or more", c.PayoutAttempts)
+	}
+	if c.ReconcileEvery < 0 || (c.ReconcileEvery > 0 && c.ReconcileEvery < time.Second) {
+		fault("--reconcile-every %s: give a second or more, or 0 for never", c.ReconcileEvery)
 	}
 	if c.DrainTimeout <= 0 || c.BackendWait <= 0 {
 		fault("--drain-timeout and --backend-wait: give a duration above zero, for example 30s")

@@ -3,6 +3,7 @@ package server
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestDefaultConfigIsValid(t *testing.T) {
@@ -32,6 +33,7 @@ func TestValidateNamesEachFault(t *testing.T) {
 		"--tap-rate":        func(c *Config) { c.TapRate = -1 },
 		"--max-connections": func(c *Config) { c.MaxConnections = 0 },
 		"--payout-attempts": func(c *Config) { c.PayoutAttempts = 0 },
+		"--reconcile-every": func(c *Config) { c.ReconcileEvery = time.Millisecond },
 		"--drain-timeout":   func(c *Config) { c.DrainTimeout = 0 },
 		"--allowed-origins": func(c *Config) { c.AllowedOrigins = []string{"example.com"} },
 		"--namespace":       func(c *Config) { c.Namespace = "{}" },

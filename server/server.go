@@ -46,6 +46,7 @@ type Server struct {
 	gateway   *gateway
 	figures   *figures
 	events    *events
+	books     *reconciler
 	demo      *demo // nil without one
 	players   *auth.Players
 }
@@ -135,6 +136,9 @@ func (s *Server) build(ctx context.Context) error {
 	s.keeper = &keeper{
 		office: off, ledger: s.ledger, grabber: s.grabber, registry: s.registry, control: ctl, clock: now, log: log,
 	}
+	s.books = newReconciler(&reconciler{
+		ledger: s.ledger, hot: s.grabber, node: node, every: s.cfg.ReconcileEvery, alarm: ctl.Alarm, log: log,
+	})
 	s.events = &events{
 		registry: s.registry, figures: s.figures, clock: now, log: log,
 		listeners: map[chan []byte]struct{}{}, told: map[string]told{},
@@ -145,7 +149,7 @@ func (s *Server) build(ctx context.Context) error {
 	s.health = &health{checks: s.back.checks(), log: log}
 	s.http = &http.Server{
 		Handler: s.handler(&api{
-			cfg: &s.cfg, office: off, ledger: s.ledger, grabber: s.grabber, registry: s.registry, figures: s.figures, events: s.events,
+			cfg: &s.cfg, office: off, ledger: s.ledger, grabber: s.grabber, registry: s.registry, figures: s.figures, events: s.events, books: s.books,
 			players: s.players, operators: auth.NewOperators(s.cfg.OperatorToken, s.cfg.ViewerToken), demo: s.demo, clock: now, log: log,
 		}, reg),
 		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 32 << 10,

@@ -27,7 +27,7 @@ func everything() server.Config {
 		Listen: "127.0.0.1:9000", Redis: "r1:6379,r2:6379", NATS: "nats://n:4222", MySQL: "u:p@tcp(m:3306)/redrain",
 		Roles: []string{"gateway", "relay"}, OperatorToken: "op", ViewerToken: "view", JWTSecret: "s3cret", JWKSURL: "https://id.example/keys",
 		Guests: &yes, Confirm: "redis", TapRate: 5, HelloRate: 1.5, GuestRate: 0, MaxConnections: 7, AllowedOrigins: []string{"https://a.example", "*"},
-		PayoutAttempts: 3, Demo: false, DrainTimeout: 5 * time.Second, BackendWait: 90 * time.Second, Namespace: "test",
+		PayoutAttempts: 3, ReconcileEvery: 7 * time.Second, Demo: false, DrainTimeout: 5 * time.Second, BackendWait: 90 * time.Second, Namespace: "test",
 	}
 }
 
@@ -35,7 +35,7 @@ var everySetting = map[string]string{
 	"listen": "127.0.0.1:9000", "redis": "r1:6379,r2:6379", "nats": "nats://n:4222", "mysql": "u:p@tcp(m:3306)/redrain",
 	"roles": "gateway,relay", "operator-token": "op", "viewer-token": "view", "jwt-secret": "s3cret", "jwks-url": "https://id.example/keys",
 	"guests": "true", "confirm": "redis", "tap-rate": "5", "hello-rate": "1.5", "guest-rate": "0", "max-connections": "7",
-	"allowed-origins": "https://a.example, *", "payout-attempts": "3", "demo": "false", "drain-timeout": "5s", "backend-wait": "1m30s",
+	"allowed-origins": "https://a.example, *", "payout-attempts": "3", "reconcile-every": "7s", "demo": "false", "drain-timeout": "5s", "backend-wait": "1m30s",
 	"namespace": "test",
 }
 

@@ -29,7 +29,7 @@ type grammar struct {
 		Stop  rainStopCmd  `cmd:"" help:"End a rain now."`
 	} `cmd:"" help:"Start and stop rains."`
 	Watch     watchCmd     `cmd:"" help:"Show a campaign's live figures, once a second, until it is over."`
-	Reconcile reconcileCmd `cmd:"" help:"Account for every cent of a campaign. Exit 0 where the books balance, 1 where not."`
+	Reconcile reconcileCmd `cmd:"" help:"Account for every cent, of a campaign or of everything. Exit 0 where the books balance, 1 where not."`
 	Verify    verifyCmd    `cmd:"" help:"Recompute finished rains from their revealed seeds. Exit 0 where they fell as announced, 1 where not."`
 	Token     tokenCmd     `cmd:"" help:"Mint a player's token."`
 	Version   versionCmd   `cmd:"" help:"Show the version."`
@@ -61,7 +61,7 @@ func serveDefaults(c server.Config) kong.Vars {
 		"tap_rate": strconv.Itoa(c.TapRate), "max_connections": strconv.Itoa(c.MaxConnections),
 		"payout_attempts": strconv.Itoa(c.PayoutAttempts), "demo": strconv.FormatBool(c.Demo),
 		"hello_rate": decimal(c.HelloRate), "guest_rate": decimal(c.GuestRate),
-		"drain_timeout": c.DrainTimeout.String(), "backend_wait": c.BackendWait.String(),
+		"drain_timeout": c.DrainTimeout.String(), "reconcile_every": c.ReconcileEvery.String(), "backend_wait": c.BackendWait.String(),
 	}
 }
 

@@ -53,6 +53,8 @@ type serveCmd struct {
 	BackendWait  time.Duration `group:"process" default:"${backend_wait}" help:"How long to wait for a back end at start."`
 	LogLevel     slog.Level    `group:"process" default:"info" help:"Least level of what is logged: debug, info, warn or error."`
 	LogFormat    string        `group:"process" placeholder:"FORMAT" help:"Form of the log on standard error: text or json. By default text on a terminal, else json."`
+
+	ReconcileEvery time.Duration `group:"process" default:"${reconcile_every}" help:"How often one of the nodes proves that every cent is accounted for: the sums each time, every row each tenth time; 0 for never."`
 }
 
 func (s *serveCmd) config() server.Config {
@@ -61,7 +63,7 @@ func (s *serveCmd) config() server.Config {
 		OperatorToken: s.OperatorToken, ViewerToken: s.ViewerToken, JWTSecret: s.JWTSecret, JWKSURL: s.JWKSURL,
 		Guests: s.Guests, Confirm: s.Confirm, TapRate: s.TapRate, HelloRate: s.HelloRate, GuestRate: s.GuestRate,
 		MaxConnections: s.MaxConnections, AllowedOrigins: s.AllowedOrigins, PayoutAttempts: s.PayoutAttempts,
-		Demo: s.Demo, DrainTimeout: s.DrainTimeout, BackendWait: s.BackendWait, Namespace: s.Namespace,
+		Demo: s.Demo, ReconcileEvery: s.ReconcileEvery, DrainTimeout: s.DrainTimeout, BackendWait: s.BackendWait, Namespace: s.Namespace,
 	}
 }
 

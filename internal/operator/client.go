@@ -15,18 +15,20 @@ import (
 
 const (
 	apiRoot = "/api/v1"
-	// createTimeout is for the one request that may rightly take long: a campaign is answered when each of
+	// createTimeout is for a request that may rightly take long: a campaign is answered when each of
 	// its packets is stocked.
-	createTimeout  = 5 * time.Minute
-	defaultTimeout = 30 * time.Second
-	maxProblem     = 1 << 20 // bytes of an error answer that are looked at
+	createTimeout = 5 * time.Minute
+	// reconcileTimeout is for another: every row is looked at.
+	reconcileTimeout = time.Hour
+	defaultTimeout   = 30 * time.Second
+	maxProblem       = 1 << 20 // bytes of an error answer that are looked at
 )
 
 // Options say where the server is and who is asking.
 type Options struct {
 	Server     string        // its address, "http://host:port"; a path in it is kept, for a server behind a proxy
 	Token      string        // operator's, viewer's or player's; "" asks as a stranger
-	Timeout    time.Duration // of one request; 0: 30 s. Creating a campaign, CSV and events are not bound by it
+	Timeout    time.Duration // of one request; 0: 30 s. Creating a campaign, reconciling, CSV and events are not bound by it
 	HTTPClient *http.Client  // nil: a client of its own, without a timeout (see Timeout)
 }
 
