@@ -13,8 +13,8 @@ import (
 
 // newReconciler sorts the snapshots in. A shard that Redis does not know has no outbox, so nothing in the ledger is
 // newer than what it knows of.
-func newReconciler(c *rain.Campaign, shards []rain.ShardSnapshot) (*reconciler, error) {
-	r := &reconciler{campaign: c, shards: map[int]*shardBooks{}, given: map[int]bool{}, dead: &batch{dead: map[string]map[string]bool{}}}
+func newReconciler(c *rain.Campaign, shards []rain.ShardSnapshot, how look) (*reconciler, error) {
+	r := &reconciler{campaign: c, look: how, shards: map[int]*shardBooks{}, given: map[int]bool{}, waiting: map[int]holder{}, dead: &batch{dead: map[string]map[string]bool{}}}
 	for _, s := range shards {
 		books := r.shard(s.Shard)
 		books.snapshot = s
@@ -120,14 +120,17 @@ func (r *reconciler) readWaiting(ctx context.Context, q sqldb.Querier) error {
 	if err := ledger.readPaid(ctx, q, r.campaign.ID, packets); err != nil {
 		return err
 	}
-	for n, b := range r.shards {
+	for _, n := range r.sortedShards() {
+		b := r.shards[n]
 		for _, e := range b.snapshot.Entries {
 			for _, w := range e.Wins {
-				settled := ledger.paid[packetKey{r.campaign.ID, w.Packet}] == holder{w.User, w.Amount}
+				holds, paid := ledger.paid[packetKey{r.campaign.ID, w.Packet}]
 				letter := func() DeadLetter { return winLetter(e.Ref, w, position{}, "") }
-				if !settled && !r.dead.isDead(rain.ClaimID(e.Ref.Campaign, w.Packet), letter) {
-					b.waitingWins += w.Amount
+				if holds == (holder{w.User, w.Amount}) || r.dead.isDead(rain.ClaimID(e.Ref.Campaign, w.Packet), letter) {
+					continue
 				}
+				b.waitingWins += w.Amount
+				r.checkWaiting(e.Ref, w, holds, paid)
 			}
 			if e.Reclaim == nil || r.given[n] || r.given[wholeCampaign] {
 				continue
@@ -138,6 +141,20 @@ func (r *reconciler) readWaiting(ctx context.Context, q sqldb.Querier) error {
 		}
 	}
 	return nil
+}
+
+// checkWaiting names a win in an outbox whose packet is somebody else's.
+func (r *reconciler) checkWaiting(ref rain.EntryRef, w rain.Win, holds holder, paid bool) {
+	win := hotWin{w, ref.Shard, ref.ID}
+	if paid {
+		r.found.add("a waiting win that is paid otherwise", ref.String()+w.User, "%s: in the outbox, but the ledger has paid %d to player %s for this packet",
+			win.name(r.campaign), holds.amount, holds.user)
+	}
+	if other, twice := r.waiting[w.Packet]; twice {
+		r.found.add("a packet given twice", ref.String()+w.User, "%s: in the outbox, where player %s is to get %d for this packet too", win.name(r.campaign),
+			other.user, other.amount)
+	}
+	r.waiting[w.Packet] = holder{w.User, w.Amount}
 }
 
 // sortedShards lists the shards in order, so that findings come in the same order each time.
