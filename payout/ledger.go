@@ -35,6 +35,7 @@ type Ledger struct {
 	db    *sqldb.DB
 	clock rain.Clock
 	gauge ledgerGauges
+	hands turnstile
 
 	mu        sync.Mutex
 	amounts   map[string][]rain.Money // given amounts of live campaigns: they never change and may be millions

@@ -225,7 +225,7 @@ func TestReclaim(t *testing.T) {
 func (b *books) inTx(t *testing.T, txns []txn) error {
 	t.Helper()
 	return b.db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
-		_, err := b.book(ctx, tx, txns)
+		_, err := b.book(ctx, tx, txns, nil)
 		return err
 	})
 }

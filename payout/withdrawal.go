@@ -73,7 +73,7 @@ func (l *Ledger) Withdraw(ctx context.Context, id, user string, amount rain.Mone
 		if err := tx.Insert(ctx, "withdrawal", columns, row, sqldb.Merge{}); err != nil {
 			return againIfDuplicate(err)
 		}
-		b, err := l.book(ctx, tx, []txn{out})
+		b, err := l.book(ctx, tx, []txn{out}, nil)
 		balance = b.balances[userAccount(user)]
 		return err
 	})
