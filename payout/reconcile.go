@@ -88,6 +88,7 @@ func (l *Ledger) reconcileWith(ctx context.Context, id string, hot Hot, how look
 }
 
 func (l *Ledger) reconcile(ctx context.Context, c *rain.Campaign, shards []rain.ShardSnapshot, how look) (Reconciliation, error) {
+	how.stretch = l.stretch
 	r, err := newReconciler(c, shards, how)
 	if err == nil {
 		err = l.db.View(ctx, r.read)
@@ -105,6 +106,8 @@ type look struct {
 	rows bool // payouts, the split, and what Redis has recorded
 	txns bool // the campaign's transactions and balances, if rows too
 	hot  Hot  // nil: the wins in Redis are not compared
+
+	stretch int // how many rows one statement adds up
 }
 
 // reconciler gathers the figures of one reconciliation.

@@ -2,6 +2,7 @@ package payout
 
 import (
 	"context"
+	"math"
 
 	"redrain/internal/sqldb"
 	"redrain/rain"
@@ -23,21 +24,13 @@ func (r *reconciler) checkShards() {
 
 // checkEscrow compares the lines of the campaign's escrow with what they are there for.
 func (r *reconciler) checkEscrow(ctx context.Context, q sqldb.Querier) error {
-	sums := map[string]rain.Money{}
-	var total rain.Money
-	err := q.Each(ctx, func(scan sqldb.Scan) error {
-		var kind string
-		var amount rain.Money
-		if err := scan(&kind, &amount); err != nil {
-			return err
-		}
-		sums[kind] = amount
-		total += amount
-		return nil
-	}, "SELECT COALESCE(t.kind, ''), SUM(e.amount) FROM entry e LEFT JOIN txn t ON t.id = e.txn_id WHERE e.account_id = ? GROUP BY t.kind",
-		escrowAccount(r.campaign.ID).id())
+	sums, err := sumsByKind(ctx, q, escrowAccount(r.campaign.ID), r.look.stretch)
 	if err != nil {
 		return err
+	}
+	var total rain.Money
+	for _, sum := range sums {
+		total += sum
 	}
 	r.funded = sums[kindFund]
 	r.compare("funded", sums[kindFund], "the campaign's budget is", r.campaign.Budget)
@@ -46,6 +39,32 @@ func (r *reconciler) checkEscrow(ctx context.Context, q sqldb.Querier) error {
 	balance, _, err := balanceOf(ctx, q, escrowAccount(r.campaign.ID))
 	r.compare("the escrow's balance", balance, "its entries sum to", total)
 	return err
+}
+
+// sumsByKind adds up the lines of an account by the kind of their transactions, in stretches.
+func sumsByKind(ctx context.Context, q sqldb.Querier, a account, stretch int) (map[string]rain.Money, error) {
+	sums := map[string]rain.Money{}
+	for after, last := int64(-1), false; !last; {
+		until := int64(math.MaxInt64)
+		more, err := q.First(ctx, []any{&until}, "SELECT txn_id FROM entry WHERE account_id = ? AND txn_id > ? ORDER BY txn_id LIMIT 1 OFFSET ?",
+			a.id(), after, stretch)
+		if err != nil {
+			return nil, err
+		}
+		err = q.Each(ctx, func(scan sqldb.Scan) error {
+			var kind string
+			var amount rain.Money
+			err := scan(&kind, &amount)
+			sums[kind] += amount
+			return err
+		}, "SELECT COALESCE(t.kind, ''), SUM(e.amount) FROM entry e LEFT JOIN txn t ON t.id = e.txn_id "+
+			"WHERE e.account_id = ? AND e.txn_id > ? AND e.txn_id <= ? GROUP BY t.kind", a.id(), after, until)
+		if err != nil {
+			return nil, err
+		}
+		after, last = until, !more
+	}
+	return sums, nil
 }
 
 func (r *reconciler) compare(what string, got rain.Money, source string, want rain.Money) {

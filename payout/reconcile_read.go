@@ -48,6 +48,20 @@ func (b *shardBooks) later(ms, seq int64) bool {
 
 // readPayouts adds up what was paid, by shard, without what is newer than the shard's snapshot.
 func (r *reconciler) readPayouts(ctx context.Context, q sqldb.Querier) error {
+	for from := math.MinInt32; ; {
+		next := max(from, 0) + r.look.stretch
+		if next >= r.campaign.Packets { // the last stretch has what is beyond, which should not be there
+			next = math.MaxInt32
+		}
+		if err := r.addPayouts(ctx, q, from, next); err != nil || next == math.MaxInt32 {
+			return err
+		}
+		from = next
+	}
+}
+
+// addPayouts adds the payouts of the packets after from, up to and with to.
+func (r *reconciler) addPayouts(ctx context.Context, q sqldb.Querier, from, to int) error {
 	cuts := []string{"SELECT -1 AS shard, 0 AS ms, 0 AS seq"} // names the columns; no payout has this shard
 	var args []any
 	for n, b := range r.shards {
@@ -61,14 +75,14 @@ func (r *reconciler) readPayouts(ctx context.Context, q sqldb.Querier) error {
 		if err := scan(&n, &packets, &amount, &late); err != nil {
 			return err
 		}
-		r.shard(n).paid = amount - late
+		r.shard(n).paid += amount - late
 		r.all.paid += packets
 		r.all.amountPaid += amount
 		return nil
 	}, "SELECT p.shard, COUNT(*), SUM(p.amount), "+
 		"SUM(CASE WHEN p.won_at > c.ms OR (p.won_at = c.ms AND p.entry_seq > c.seq) THEN p.amount ELSE 0 END) "+
 		"FROM payout p LEFT JOIN ("+strings.Join(cuts, " UNION ALL ")+") c ON c.shard = p.shard "+
-		"WHERE p.campaign_id = ? GROUP BY p.shard", append(args, r.campaign.ID)...)
+		"WHERE p.campaign_id = ? AND p.packet > ? AND p.packet <= ? GROUP BY p.shard", append(args, r.campaign.ID, from, to)...)
 }
 
 func (r *reconciler) readReclaims(ctx context.Context, q sqldb.Querier) error {

@@ -267,6 +267,7 @@ func TestEveryDeedIsNamed(t *testing.T) {
 	for name, open := range map[string]func(testing.TB) *books{"sqlite": onSQLite, "mysql": onMySQL} {
 		t.Run(name, func(t *testing.T) {
 			b := open(t)
+			b.stretch = 3
 			f := newFakeRedis(b.clock.Now)
 			f.open(b.campaign(t, "c1", rain.Spec{Budget: 1000, Packets: 20, Shards: 2, WinsPerUser: 1}))
 			f.win("c1", 0, "u1", "u2", "u3")

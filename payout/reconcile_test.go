@@ -267,6 +267,7 @@ func TestReconcileIsExactWhileItRains(t *testing.T) {
 	onEach(t, func(b *books) {
 		t := b.t
 		const shards, packets = 3, 450
+		b.stretch = 70
 		f := newFakeRedis(b.clock.Now)
 		c := b.campaign(t, "c1", rain.Spec{Budget: 10 * packets, Packets: packets, Shards: shards, Split: rain.DoubleMean})
 		f.open(c)
