@@ -90,7 +90,7 @@ func (g *Grabber) loadChunks(ctx context.Context, k shardKeys, first int, amount
 		}
 	}
 	if g.seen(err) != nil {
-		return false, err
+		return false, named(err)
 	}
 	for _, call := range calls {
 		if more, err := loading(call); err != nil || !more {
