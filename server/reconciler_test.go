@@ -201,7 +201,12 @@ func TestReconcilerSaysOnceWhatIsWrong(t *testing.T) {
 		f.set(func() { f.away["c2"] = true })
 		minutes(1)
 		expect("Redis is away", "cannot be read: connection refused")
-		f.set(func() { delete(f.away, "c2"); delete(f.found, "c2"); f.found[""] = "transaction 3"; f.found["drained"] = "packet 1" })
+		f.set(func() {
+			delete(f.away, "c2")
+			delete(f.found, "c2")
+			f.found[""] = "transaction 3"
+			f.found["drained"] = "packet 1"
+		})
 		minutes(1) // the tenth
 		expect("everything is looked at", `campaign=c2`, `finding="packet 1"`, "finding=more", "alarm reconciliation of drained: ",
 			`finding="transaction 3"`, "alarm reconciliation of : the books do not balance: transaction 3", `msg="works again"`)
