@@ -108,7 +108,7 @@ func (p *payoutCheck) check(row *paidRow) {
 		p.found.add("a payout of no packet", key, "%s: the campaign has packets 0 to %d", row.name(), c.Packets-1)
 		return
 	}
-	if p.amounts != nil && row.amount != p.amounts[row.packet] {
+	if row.packet < len(p.amounts) && row.amount != p.amounts[row.packet] {
 		p.found.add("a payout that is not the split's", key, "%s: the split says %d", row.name(), p.amounts[row.packet])
 	}
 	if home := shardOf(c, row.packet); row.shard != home {
@@ -124,7 +124,7 @@ func (r *reconciler) checkPromised(amounts []rain.Money) {
 	for _, n := range r.sortedShards() {
 		for _, e := range r.shards[n].snapshot.Entries {
 			for _, w := range e.Wins {
-				if amounts == nil || (w.Packet >= 0 && w.Packet < len(amounts) && amounts[w.Packet] == w.Amount) {
+				if len(amounts) == 0 || (w.Packet >= 0 && w.Packet < len(amounts) && amounts[w.Packet] == w.Amount) {
 					continue
 				}
 				r.found.add("a win that is not the split's", e.Ref.String()+txnKey(int64(w.Packet)),

@@ -143,14 +143,18 @@ func (r *reconciler) keepLease(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-			defer cancel()
-			if err := r.ledger.ReleaseLease(last, reconcileLease, r.node); err != nil {
-				r.log.Debug("the lease of the reconciliation runs out by itself", "err", err)
-			}
+			r.release(context.WithoutCancel(ctx))
 			return
 		case <-tick.C:
 		}
+	}
+}
+
+func (r *reconciler) release(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	if err := r.ledger.ReleaseLease(ctx, reconcileLease, r.node); err != nil {
+		r.log.Debug("the lease of the reconciliation runs out by itself", "err", err)
 	}
 }
 
