@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -46,8 +47,14 @@ func (l *Ledger) CreateCampaign(ctx context.Context, c *rain.Campaign) error {
 		if err := tally(ctx, tx, map[string]totals{c.ID: {}}); err != nil {
 			return err
 		}
-		_, err := l.book(ctx, tx, []txn{move(kindFund, "fund:"+c.ID, sponsorAccount(c.Sponsor), escrowAccount(c.ID), c.Budget)})
-		return err
+		booked, err := l.book(ctx, tx, []txn{move(kindFund, "fund:"+c.ID, sponsorAccount(c.Sponsor), escrowAccount(c.ID), c.Budget)})
+		if err != nil {
+			return err
+		}
+		left := booked.balances[sponsorAccount(c.Sponsor)]
+		after := campaignState(c)
+		maps.Copy(after.state, map[string]any{"name": c.Name, "sponsor": c.Sponsor, "budget": c.Budget, "packets": c.Packets, "sponsor_balance": left})
+		return l.auditChange(ctx, tx, change{state: map[string]any{"sponsor_balance": left + c.Budget}}, after)
 	})
 	if short := (*overdraft)(nil); errors.As(err, &short) && !short.exists {
 		return fmt.Errorf("%q: %w", c.Sponsor, ErrUnknownSponsor)
@@ -154,7 +161,10 @@ func (l *Ledger) update(ctx context.Context, id string,
 			return err
 		}
 		updated = after
-		return saveCampaign(ctx, tx, before, after)
+		if err := saveCampaign(ctx, tx, before, after); err != nil {
+			return err
+		}
+		return l.auditChange(ctx, tx, campaignState(before), campaignState(after))
 	})
 	if err != nil {
 		return nil, err

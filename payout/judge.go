@@ -6,12 +6,25 @@ import (
 	"redrain/rain"
 )
 
-// judge decides what becomes of an entry: it is posted, it was posted already, or it is a dead letter. It does no I/O.
-func (b *batch) judge(e rain.Entry) {
+// judge decides what becomes of entries: each is posted, was posted already, or is a dead letter. It does no I/O. Reclaims come
+// last, because what they take must be left over by everything else.
+func (b *batch) judge(entries ...rain.Entry) {
+	for _, e := range entries {
+		at, campaign, fault := b.place(e)
+		b.judgeWins(e, at, campaign, fault)
+	}
+	for _, e := range entries {
+		if e.Reclaim != nil {
+			at, campaign, fault := b.place(e)
+			b.judgeReclaim(*e.Reclaim, at, campaign, fault)
+		}
+	}
+}
+
+// place is where an entry belongs, or why nowhere.
+func (b *batch) place(e rain.Entry) (at position, campaign terms, fault string) {
 	ms, seq, err := e.Ref.Position()
-	at := position{ref: e.Ref, ms: ms, seq: seq}
 	campaign, known := b.campaigns[e.Ref.Campaign]
-	fault := ""
 	switch {
 	case err != nil:
 		fault = err.Error()
@@ -20,10 +33,7 @@ func (b *batch) judge(e rain.Entry) {
 	case e.Ref.Shard < 0 || e.Ref.Shard >= campaign.shards:
 		fault = fmt.Sprintf("the campaign has no shard %d", e.Ref.Shard)
 	}
-	b.judgeWins(e, at, campaign, fault)
-	if e.Reclaim != nil {
-		b.judgeReclaim(*e.Reclaim, at, campaign, fault)
-	}
+	return position{ref: e.Ref, ms: ms, seq: seq}, campaign, fault
 }
 
 // judgeWins makes one transaction of the wins that are to be posted.
@@ -46,6 +56,7 @@ func (b *batch) judgeWins(e rain.Entry, at position, campaign terms, fault strin
 		_, before := b.paid[key]
 		if !before {
 			b.paid[key] = holder{w.User, w.Amount}
+			b.allow.paidOf(e.Ref, w.Amount)
 			b.wins = append(b.wins, postedWin{at, w})
 		}
 		b.settled = append(b.settled, Settlement{
@@ -123,7 +134,7 @@ func (b *batch) take(campaign string, amount rain.Money) string {
 // wholeCampaign is the shard of a reclaim that gives back everything.
 const wholeCampaign = -1
 
-// judgeReclaim decides about what was left in a shard. A shard is given back once.
+// judgeReclaim decides about what was left in a shard. A shard is given back once, and no more of it than is its own.
 func (b *batch) judgeReclaim(r rain.Reclaim, at position, campaign terms, fault string) {
 	if b.isDead(at.ref.String(), func() DeadLetter { return reclaimLetter(at.ref, r, at, "") }) {
 		return
@@ -140,16 +151,22 @@ func (b *batch) judgeReclaim(r rain.Reclaim, at position, campaign terms, fault 
 		reason = "the shard's rest was given back already, and was another"
 	case r.Packets < 1 || r.Packets > campaign.packets || r.Amount < 1 || r.Amount > rain.MaxBudget:
 		reason = "the reclaim makes no sense"
-	default:
-		reason = b.take(at.ref.Campaign, r.Amount)
 	}
 	if reason != "" {
 		b.bury(reclaimLetter(at.ref, r, at, reason))
 		return
 	}
 	b.reclaimed[key] = r
-	at.key = fmt.Sprintf("reclaim:%s.%d", at.ref.Campaign, at.ref.Shard)
-	b.txns = append(b.txns, move(kindReclaim, at.key, escrowAccount(at.ref.Campaign), sponsorAccount(campaign.sponsor), r.Amount))
+	if most := b.allowance(at.ref); most < r.Amount {
+		b.cuts = append(b.cuts, ReclaimCut{at.ref, r.Amount, most, fmt.Sprintf(
+			"the shard asked for %d, and %d is left of its part besides what is paid and what dead letters wait for: Redis had forgotten wins", r.Amount, most)})
+		r.Amount = most
+	}
+	b.escrow[at.ref.Campaign] -= r.Amount
+	if r.Amount > 0 {
+		at.key = fmt.Sprintf("reclaim:%s.%d", at.ref.Campaign, at.ref.Shard)
+		b.txns = append(b.txns, move(kindReclaim, at.key, escrowAccount(at.ref.Campaign), sponsorAccount(campaign.sponsor), r.Amount))
+	}
 	b.reclaims = append(b.reclaims, postedReclaim{at, r})
 	t := b.totals[at.ref.Campaign]
 	t.reclaimed += int64(r.Packets)
@@ -160,6 +177,7 @@ func (b *batch) judgeReclaim(r rain.Reclaim, at position, campaign terms, fault 
 // bury puts a letter among the dead, once.
 func (b *batch) bury(d DeadLetter) {
 	b.noteDead(d.Claim, d.fingerprint())
+	b.allow.deadOf(d)
 	b.letters = append(b.letters, d)
 }
 

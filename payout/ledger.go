@@ -38,11 +38,18 @@ type Ledger struct {
 	mu        sync.Mutex
 	amounts   map[string][]rain.Money // given amounts of live campaigns: they never change and may be millions
 	nextPrune int64                   // when expired idempotency keys are removed again
+
+	splits struct {
+		mu   sync.Mutex
+		sums map[string][]rain.Money // by campaign: what each shard was given
+	}
 }
 
 // NewLedger makes a ledger of a migrated database. clock gives the times that are written to it.
 func NewLedger(db *sqldb.DB, clock rain.Clock) *Ledger {
-	return &Ledger{db: db, clock: clock, gauge: newLedgerGauges(), amounts: map[string][]rain.Money{}}
+	l := &Ledger{db: db, clock: clock, gauge: newLedgerGauges(), amounts: map[string][]rain.Money{}}
+	l.splits.sums = map[string][]rain.Money{}
+	return l
 }
 
 // Register adds the ledger's metrics: redrain_reconcile_difference and redrain_dead_letters.

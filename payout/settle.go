@@ -31,6 +31,7 @@ type Posted struct {
 	Settled []Settlement // every claim of the entries that is in the ledger now
 	New     int          // how many of them are new
 	Dead    []DeadLetter // what this call has put aside for a person
+	Cut     []ReclaimCut // reclaims that this call has posted with less than they asked for
 }
 
 // Post brings outbox entries into the ledger, all in one transaction: it takes each campaign's escrow once, credits each player
@@ -40,7 +41,7 @@ type Posted struct {
 //
 // What contradicts the ledger becomes a dead letter and does not stop the rest: a packet that is paid to someone else or
 // with another amount, more than the escrow holds, an unknown campaign, an entry that makes no sense. A dead
-// claim stays dead until [Ledger.Retry].
+// claim stays dead until [Ledger.Retry]. A reclaim that asks for more than is its shard's is posted with what is.
 //
 // After an error nothing is posted, or (where the commit's answer was lost) everything; calling again is right in both.
 func (l *Ledger) Post(ctx context.Context, entries []rain.Entry) (Posted, error) {
@@ -51,9 +52,7 @@ func (l *Ledger) Post(ctx context.Context, entries []rain.Entry) (Posted, error)
 		if err != nil {
 			return err
 		}
-		for _, e := range entries {
-			b.judge(e)
-		}
+		b.judge(entries...)
 		posted, err = l.write(ctx, tx, b)
 		if errors.Is(err, ErrInsufficientFunds) && !careful {
 			careful = true // find out which claims are too many
@@ -95,7 +94,7 @@ func (l *Ledger) write(ctx context.Context, tx *sqldb.Tx, b *batch) (Posted, err
 	if err := writeLetters(ctx, tx, b.letters, now); err != nil {
 		return Posted{}, err
 	}
-	posted := Posted{Settled: b.settled, New: len(b.wins), Dead: b.letters}
+	posted := Posted{Settled: b.settled, New: len(b.wins), Dead: b.letters, Cut: b.cuts}
 	return posted, fillBalances(ctx, tx, posted.Settled, booked.balances)
 }
 
@@ -121,7 +120,14 @@ func (l *Ledger) writeReclaims(ctx context.Context, tx *sqldb.Tx, b *batch, ids 
 			r.ref.Campaign, r.ref.Shard, r.reclaim.Packets, int64(r.reclaim.Amount), r.ms, r.seq, now, ids[r.key],
 		}
 	}
-	return tx.Insert(ctx, "reclaim", reclaimColumns, rows, sqldb.Merge{})
+	if err := tx.Insert(ctx, "reclaim", reclaimColumns, rows, sqldb.Merge{}); err != nil {
+		return err
+	}
+	cuts := make([][]any, len(b.cuts))
+	for i, c := range b.cuts {
+		cuts[i] = []any{c.Ref.Campaign, c.Ref.Shard, int64(c.Asked), int64(c.Given), c.Reason, now}
+	}
+	return tx.Insert(ctx, "reclaim_cut", []string{"campaign_id", "shard", "asked", "given", "reason", "created_at"}, cuts, sqldb.Merge{})
 }
 
 // fillBalances tells each settlement its player's balance: those the posting has touched are known, the others are read.
