@@ -19,7 +19,7 @@ var operations = []string{
 	"POST /api/v1/campaigns/{campaign}/pause", "POST /api/v1/campaigns/{campaign}/resume", "POST /api/v1/campaigns/{campaign}/close",
 	"GET /api/v1/campaigns/{campaign}/stats", "GET /api/v1/campaigns/{campaign}/claims",
 	"GET /api/v1/campaigns/{campaign}/reconciliation", "GET /api/v1/campaigns/{campaign}/rains/{rain}/fairness",
-	"GET /api/v1/payouts", "POST /api/v1/payouts/{claim}/retry",
+	"GET /api/v1/payouts", "POST /api/v1/payouts/{claim}/retry", "POST /api/v1/payouts/retry",
 	"GET /api/v1/users/{user}", "GET /api/v1/users/{user}/claims", "GET /api/v1/me", "GET /api/v1/me/claims",
 	"POST /api/v1/guests", "GET /api/v1/lobby", "GET /api/v1/events", "GET /api/v1/audit",
 	"GET /healthz", "GET /readyz", "GET /metrics",

@@ -52,13 +52,16 @@ func (l *Ledger) auditChange(ctx context.Context, tx *sqldb.Tx, before, after ch
 	}
 	r := *asked
 	r.Target = cmp.Or(r.Target, after.target)
-	detail := map[string]any{}
+	given := map[string]json.RawMessage{}
 	if len(r.Detail) > 0 {
-		if err := json.Unmarshal(r.Detail, &detail); err != nil {
+		if err := json.Unmarshal(r.Detail, &given); err != nil {
 			return fmt.Errorf("audit of %s: %w", r.Action, err)
 		}
 	}
-	detail["before"], detail["after"] = before.state, after.state
+	detail := map[string]any{"before": before.state, "after": after.state}
+	for name, value := range given {
+		detail[name] = value
+	}
 	var err error
 	if r.Detail, err = json.Marshal(detail); err != nil {
 		return fmt.Errorf("audit of %s: %w", r.Action, err)

@@ -139,7 +139,8 @@ func (l *Ledger) Revisions(ctx context.Context, ids []string) (map[string]int64,
 // Update changes a campaign: its status, expiry, whether it is drained, and its rains, of which none may vanish. The
 // revision rises by one where change has changed anything. No other Update of the campaign runs meanwhile, on any
 // node. change may be called several times, each time with a fresh copy; its error is returned as it is and leaves the
-// campaign as it was. Changing anything else is ErrImmutable.
+// campaign as it was. Changing anything else is ErrImmutable. With ErrUnchanged, Update returns the campaign as it is, and
+// there is nothing to audit.
 func (l *Ledger) Update(ctx context.Context, id string, change func(*rain.Campaign) error) (*rain.Campaign, error) {
 	return l.update(ctx, id, func(_ context.Context, _ *sqldb.Tx, c *rain.Campaign) error { return change(c) })
 }
@@ -157,7 +158,11 @@ func (l *Ledger) update(ctx context.Context, id string,
 		}
 		before := found[0]
 		after := before.Clone()
-		if err := change(ctx, tx, after); err != nil {
+		switch err := change(ctx, tx, after); {
+		case errors.Is(err, ErrUnchanged):
+			updated = before
+			return nil
+		case err != nil:
 			return err
 		}
 		updated = after

@@ -21,6 +21,7 @@ var (
 	ErrUnknownCampaign    = errors.New("no such campaign")
 	ErrCampaignStocked    = errors.New("the campaign has been stocked, so it can be closed but not abandoned")
 	ErrImmutable          = errors.New("what a campaign was created with does not change")
+	ErrUnchanged          = errors.New("the same was done before") // of a change given to Update: no error, and nothing to audit
 	ErrUnknownClaim       = errors.New("no dead letter for this claim")
 	ErrStillDead          = errors.New("the dead letter still cannot be posted")
 	ErrBadCursor          = errors.New("the cursor is not one that a list has given")

@@ -28,6 +28,7 @@ type SettlerOptions struct {
 	Clock      rain.Clock            // for redrain_settle_seconds; nil = the ledger's
 	OnDead     func([]DeadLetter)    // hears of new dead letters; nil = they are only logged
 	OnCut      func([]ReclaimCut)    // hears of reclaims that got less than they asked for; nil = they are only logged
+	OnAdvisory func(Advisory)        // hears of messages that JetStream has given up; nil = they are only logged
 	Log        *slog.Logger          // nil = slog.Default
 	Registerer prometheus.Registerer // nil = no metrics
 }
@@ -113,6 +114,9 @@ func (s *Settler) Run(ctx context.Context) error {
 		wg.Go(func() { s.work(ctx) })
 	}
 	wg.Go(func() { every(ctx, gaugeEvery, s.refreshGauge) })
+	for kind := range advisorySubjects {
+		wg.Go(func() { s.listen(ctx, kind) })
+	}
 	wg.Wait()
 	// Acknowledgements still in the client's buffer would be lost with the connection, and the batch delivered again.
 	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
@@ -318,7 +322,9 @@ func (s *Settler) notPosted(ctx context.Context, group []delivery, err error) bo
 }
 
 // retryDelay is how long a message waits before its next delivery. tries is how often it has been tried, from 1.
-func retryDelay(tries int) time.Duration { return backoff(500*time.Millisecond, 15*time.Second, tries-1) }
+func retryDelay(tries int) time.Duration {
+	return backoff(500*time.Millisecond, 15*time.Second, tries-1)
+}
 
 // failed gives messages back to be delivered again, later each time.
 func (s *Settler) failed(group []delivery, o *outage.Outage, err error) {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -181,7 +182,16 @@ func (s *Server) buildPayout(ctl *control, now rain.Clock, reg prometheus.Regist
 	}
 	tell := &notifier{grabber: s.grabber, control: ctl, log: log}
 	s.settler, err = payout.NewSettler(js, s.ledger, s.grabber, tell, payout.SettlerOptions{
-		Namespace: s.cfg.Namespace, Clock: now, Log: log, Registerer: reg,
+		Namespace: s.cfg.Namespace, Clock: now, Log: log, Registerer: reg, Attempts: s.cfg.PayoutAttempts,
+		OnCut: func(cuts []payout.ReclaimCut) {
+			for _, c := range cuts {
+				ctl.Alarm("reclaim_cut", c.Ref.Campaign, c.Reason)
+			}
+		},
+		OnAdvisory: func(a payout.Advisory) {
+			ctl.Alarm(string(a.Kind), "", fmt.Sprintf("JetStream does not deliver message %d of stream %s any more, after %d deliveries: %s",
+				a.StreamSeq, a.Stream, a.Deliveries, cmp.Or(a.Reason, "no reason was given")))
+		},
 		OnDead: func(letters []payout.DeadLetter) {
 			for _, d := range letters {
 				ctl.Alarm("dead_letter", d.Campaign, "a payout waits for a person: "+d.Reason)

@@ -58,6 +58,12 @@ func TestCommands(t *testing.T) {
 		"stop newest": {args: "rain stop c1", golden: "rain-fallen.golden", request: "POST /api/v1/campaigns/c1/rains/r2/stop "},
 		"reconcile":   {args: "reconcile c1", golden: "reconcile.golden"},
 		"verify":      {args: "verify c1", golden: "verify.golden"},
+		"dead":        {args: "payout list", golden: "payouts.golden"},
+		"retry":       {args: "payout retry c1-4", golden: "payout.golden", request: "POST /api/v1/payouts/c1-4/retry "},
+		"retry all":   {args: "payout retry --all", golden: "payouts-retried.golden", request: "POST /api/v1/payouts/retry {}"},
+		"retry all of one": {
+			args: "payout retry --all --campaign c1", golden: "payouts-retried.golden", request: `POST /api/v1/payouts/retry {"campaign":"c1"}`,
+		},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

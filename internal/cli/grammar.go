@@ -28,6 +28,10 @@ type grammar struct {
 		Start rainStartCmd `cmd:"" help:"Let a rain fall."`
 		Stop  rainStopCmd  `cmd:"" help:"End a rain now."`
 	} `cmd:"" help:"Start and stop rains."`
+	Payout struct {
+		List  payoutListCmd  `cmd:"" help:"List the payouts that need a person."`
+		Retry payoutRetryCmd `cmd:"" help:"Try a dead payout again, or all of them."`
+	} `cmd:"" help:"List and retry dead payouts."`
 	Watch     watchCmd     `cmd:"" help:"Show a campaign's live figures, once a second, until it is over."`
 	Reconcile reconcileCmd `cmd:"" help:"Account for every cent of a campaign. Exit 0 where the books balance, 1 where not."`
 	Verify    verifyCmd    `cmd:"" help:"Recompute finished rains from their revealed seeds. Exit 0 where they fell as announced, 1 where not."`

@@ -43,7 +43,7 @@ type serveCmd struct {
 	HelloRate      float64 `group:"limits" default:"${hello_rate}" help:"Players coming in per second and address; 0 for no limit."`
 	GuestRate      float64 `group:"limits" default:"${guest_rate}" help:"New guests per second and address; 0 for no limit."`
 	MaxConnections int     `group:"limits" default:"${max_connections}" help:"Sockets of this process."`
-	PayoutAttempts int     `group:"limits" default:"${payout_attempts}" help:"Tries before a payment becomes a dead letter. No effect yet: there are no providers."`
+	PayoutAttempts int     `group:"limits" default:"${payout_attempts}" help:"Tries of a payment that is refused, before it becomes a dead letter."`
 
 	Listen       string        `group:"process" default:"${listen}" help:"Address of HTTP and WebSocket."`
 	Roles        []string      `group:"process" default:"${roles}" help:"What this process does."`
