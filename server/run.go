@@ -32,6 +32,7 @@ func (s *Server) Run(ctx context.Context) error {
 	life.start("events", s.events.Run)
 	if s.cfg.Has(RoleOperator) {
 		life.start("keeper", s.keeper.Run)
+		life.start("reclaimer", s.reclaimer.Run)
 	}
 	if s.demo != nil {
 		life.start("demo", s.demo.Run)

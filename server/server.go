@@ -42,6 +42,7 @@ type Server struct {
 	settler   *payout.Settler
 	registry  *registry
 	keeper    *keeper
+	reclaimer *reclaimer
 	lobby     *room.Lobby
 	rainmaker *rainmaker
 	gateway   *gateway
@@ -133,8 +134,9 @@ func (s *Server) build(ctx context.Context) error {
 	}
 	s.buildRooms(now, reg, node, log)
 	off := &office{ledger: s.ledger, grabber: s.grabber, registry: s.registry, control: ctl, clock: now, log: log}
-	s.keeper = &keeper{
-		office: off, ledger: s.ledger, grabber: s.grabber, registry: s.registry, control: ctl, clock: now, log: log,
+	s.keeper = &keeper{office: off, registry: s.registry, clock: now, log: log}
+	s.reclaimer = &reclaimer{
+		office: off, ledger: s.ledger, grabber: s.grabber, registry: s.registry, control: ctl, clock: now, holder: node, log: log,
 	}
 	s.events = &events{
 		registry: s.registry, figures: s.figures, clock: now, log: log,
