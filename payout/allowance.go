@@ -101,7 +101,7 @@ func (l *Ledger) splitSums(ctx context.Context, tx *sqldb.Tx, campaign string) (
 	c := found[0]
 	amounts, err := c.Cut(c.SplitSeed)
 	if err != nil {
-		return nil, nil //nolint:nilerr // what cannot be split was never stocked: then the escrow alone is the limit
+		return nil, nil // what cannot be split was never stocked: then the escrow alone is the limit
 	}
 	sums := make([]rain.Money, c.Shards)
 	for shard := range sums {

@@ -20,7 +20,10 @@ func (b *books) lastAudit(t testing.TB) (last AuditRecord, before, after map[str
 	if len(list) == 0 {
 		return last, nil, nil, 0
 	}
-	var detail struct{ Before, After map[string]any }
+	var detail struct {
+		Before map[string]any `json:"before"`
+		After  map[string]any `json:"after"`
+	}
 	if err := json.Unmarshal(list[0].Detail, &detail); err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +55,9 @@ func TestChangesAreAudited(t *testing.T) {
 		if n != 1 || r.Actor != "ann" || r.Action != "deposit" || r.Target != "sponsor:acme" || before["balance"] != 0.0 || after["balance"] != 500.0 {
 			t.Errorf("%d records, %+v", n, r)
 		}
-		var detail struct{ Address string }
+		var detail struct {
+			Address string `json:"address"`
+		}
 		if err := json.Unmarshal(r.Detail, &detail); err != nil || detail.Address != "::1" {
 			t.Errorf("%s, %v", r.Detail, err)
 		}

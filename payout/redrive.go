@@ -32,7 +32,7 @@ func (l *Ledger) Retry(ctx context.Context, claim string) (settled []Settlement,
 		one, err := l.retryLetter(ctx, id)
 		switch {
 		case err != nil && resolved > 0:
-			return settled, nil //nolint:nilerr // what is settled is settled; the other letters wait on
+			return settled, nil // what is settled is settled; the other letters wait on
 		case err != nil:
 			return nil, err
 		case one.resolved:

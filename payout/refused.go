@@ -4,8 +4,26 @@ import (
 	"context"
 	"errors"
 
+	"redrain/internal/sqldb"
 	"redrain/rain"
 )
+
+// notPosted deals with a batch that was refused. Where the database is to blame it is given back, and nothing is counted;
+// where one of the entries may be, the batch is halved until that one is alone, so that it does not take the others with it.
+func (s *Settler) notPosted(ctx context.Context, group []delivery, err error) bool {
+	innocent := !sqldb.IsRefused(err) && !errors.Is(err, errUnbalanced)
+	if innocent || ctx.Err() != nil {
+		s.failed(group, &s.money, err)
+		return false
+	}
+	if len(group) == 1 {
+		return s.refused(ctx, group, err)
+	}
+	s.o.Log.Debug("a batch was refused; posting its halves", "entries", len(group), "err", err)
+	half := len(group) / 2
+	ok := s.post(ctx, group[:half])
+	return s.post(ctx, group[half:]) && ok
+}
 
 // refused deals with an entry that the ledger has refused by itself: the try is counted, and with the last one the entry is
 // given up. The back ends work, so this is no reason for the worker to pause.

@@ -15,7 +15,6 @@ import (
 
 	"redrain/internal/faults"
 	"redrain/internal/outage"
-	"redrain/internal/sqldb"
 	"redrain/rain"
 )
 
@@ -302,23 +301,6 @@ func (s *Settler) finish(ctx context.Context, group []delivery) bool {
 		_ = d.msg.Ack() // lost with the connection at worst: then it comes again, and is found to be posted
 	}
 	return true
-}
-
-// notPosted deals with a batch that was refused. Where the database is to blame it is given back, and nothing is counted;
-// where one of the entries may be, the batch is halved until that one is alone, so that it does not take the others with it.
-func (s *Settler) notPosted(ctx context.Context, group []delivery, err error) bool {
-	innocent := !sqldb.IsRefused(err) && !errors.Is(err, errUnbalanced)
-	if innocent || ctx.Err() != nil {
-		s.failed(group, &s.money, err)
-		return false
-	}
-	if len(group) == 1 {
-		return s.refused(ctx, group, err)
-	}
-	s.o.Log.Debug("a batch was refused; posting its halves", "entries", len(group), "err", err)
-	half := len(group) / 2
-	ok := s.post(ctx, group[:half])
-	return s.post(ctx, group[half:]) && ok
 }
 
 // retryDelay is how long a message waits before its next delivery. tries is how often it has been tried, from 1.

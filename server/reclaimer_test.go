@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -54,27 +53,37 @@ func (u *upkeep) count(query string) (n int) {
 }
 
 // inFlight counts the calls of Redis that are under way, and remembers the most.
-type inFlight struct{ now, most atomic.Int64 }
+type inFlight struct {
+	mu        sync.Mutex
+	now, most int
+}
 
 func (f *inFlight) begin() (end func()) {
-	n := f.now.Add(1)
-	for before := f.most.Load(); n > before && !f.most.CompareAndSwap(before, n); before = f.most.Load() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.now++
+	f.most = max(f.most, f.now)
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.now--
 	}
-	return func() { f.now.Add(-1) }
 }
 
 func (*inFlight) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 func (f *inFlight) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		defer f.begin()()
+		end := f.begin()
+		defer end()
 		return next(ctx, cmd)
 	}
 }
 
 func (f *inFlight) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		defer f.begin()()
+		end := f.begin()
+		defer end()
 		return next(ctx, cmds)
 	}
 }
@@ -127,7 +136,7 @@ func TestThousandsAreDueAtOnce(t *testing.T) {
 	}
 	// Each node has some campaigns in hand, and each of them a call for each of its three shards at most; a new connection
 	// introduces itself with a call of its own.
-	if most, limit := calls.most.Load(), int64(2*len(nodes)*reclaimAtOnce*3); most > limit || most < 2 {
+	if most, limit := calls.most, 2*len(nodes)*reclaimAtOnce*3; most > limit || most < 2 {
 		t.Errorf("%d calls at one time, at most %d are meant to be there", most, limit)
 	}
 	for _, key := range []string{"state", "wins", "outbox", "nodes"} {

@@ -90,7 +90,9 @@ func TestAPoisonedPayoutFromTapToRedrive(t *testing.T) {
 	}
 	targets := map[string]map[string]any{}
 	for _, r := range records.Items {
-		var detail struct{ After map[string]any }
+		var detail struct {
+			After map[string]any `json:"after"`
+		}
 		if err := json.Unmarshal(r.Detail, &detail); err != nil {
 			t.Error(err)
 		}
