@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"redrain/grab"
 	"redrain/internal/testenv"
