@@ -35,8 +35,8 @@ func (b *books) taken(t testing.TB, c *rain.Campaign) []Taken {
 	return all
 }
 
-func reclaimEntry(shard, n, packets int, amount rain.Money) rain.Entry {
-	return rain.Entry{Ref: rain.EntryRef{Campaign: "c1", Shard: shard, ID: fmt.Sprintf("%d-0", n)}, Reclaim: &rain.Reclaim{Packets: packets, Amount: amount}}
+func reclaimEntry(shard, n, packets int) rain.Entry {
+	return rain.Entry{Ref: rain.EntryRef{Campaign: "c1", Shard: shard, ID: fmt.Sprintf("%d-0", n)}, Reclaim: &rain.Reclaim{Packets: packets, Amount: 30}}
 }
 
 // TestABarrierIsAboveAllThatIsKnown: the clock, payouts, reclaims, dead letters and the barrier before, unless somebody has
@@ -48,7 +48,7 @@ func TestABarrierIsAboveAllThatIsKnown(t *testing.T) {
 		ahead := int(b.clock.Now()) + 60_000 // of a Redis whose clock was a minute fast
 		b.post(t, entry("c1", ahead, win("u1", 0, 10)))
 		b.post(t, entry("c1", ahead+2_000, win("u2", 0, 10))) // a dead letter
-		b.post(t, reclaimEntry(1, ahead+3_000, 3, 30))
+		b.post(t, reclaimEntry(1, ahead+3_000, 3))
 		b.post(t, entry("c1", ahead+2*farFutureMS, win("u3", 0, 10)))
 		for shard, above := range []int{ahead + 2_000, ahead + 3_000, int(b.clock.now.Load())} {
 			before := int64(0)
@@ -100,7 +100,7 @@ func TestWhatComesAfterTheFenceIsVoid(t *testing.T) {
 			t.Fatal(err)
 		}
 		late := entry("c1", 6, win("u3", 2, 10), win("u4", 0, 10)) // packet 0 is somebody else's
-		posted := b.post(t, known, late, late, entry("c1", int(ms), win("u5", 3, 10)), reclaimEntry(0, 7, 3, 30))
+		posted := b.post(t, known, late, late, entry("c1", int(ms), win("u5", 3, 10)), reclaimEntry(0, 7, 3))
 		if len(posted.Void) != 4 || len(posted.Dead) != 0 || posted.New != 0 || len(posted.Settled) != 2 {
 			t.Errorf("void %+v, dead %+v, settled %+v", posted.Void, posted.Dead, posted.Settled)
 		}
@@ -231,7 +231,7 @@ func TestReclaimed(t *testing.T) {
 	onEach(t, func(b *books) {
 		t := b.t
 		b.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 3})
-		b.post(t, reclaimEntry(1, 1, 3, 30), reclaimEntry(2, 1, 11, 30)) // the second makes no sense and waits
+		b.post(t, reclaimEntry(1, 1, 3), reclaimEntry(2, 1, 11)) // the second makes no sense and waits
 		for shard, want := range []bool{false, true, true} {
 			if got, err := b.Reclaimed(t.Context(), "c1", shard); got != want || err != nil {
 				t.Errorf("shard %d: %v, %v", shard, got, err)
