@@ -94,7 +94,13 @@ func (k *keeper) restock(ctx context.Context, c *rain.Campaign, now int64) error
 	}
 	was.at = now
 	k.done[c.ID] = was
-	_, err := k.office.Stock(ctx, c)
+	// What this node knows may be old. A campaign that is stocked by now must not get all of its packets once more, should
+	// Redis have lost it meanwhile: some of them are won.
+	c, err := k.ledger.Campaign(ctx, c.ID)
+	if err != nil || c.Status != rain.Loading {
+		return err
+	}
+	_, err = k.office.Stock(ctx, c)
 	return err
 }
 
