@@ -136,6 +136,18 @@ func TestAReclaimTakesNoMoreThanItsShards(t *testing.T) {
 		if posted := b.post(t, reclaim("c2", 0, 1, 50)); len(posted.Cut)+len(posted.Dead) != 0 {
 			t.Errorf("a copy: %+v", posted)
 		}
+		// With one shard, what is left in the escrow may be what a dead letter waits for.
+		b.campaign(t, "c3", rain.Spec{Budget: 100, Packets: 2})
+		if _, err := b.Attempt(ctx, entry("c3", 1, win("u3", 0, 50)), errors.New("refused"), 1); err != nil {
+			t.Fatal(err)
+		}
+		if posted := b.post(t, reclaim("c3", 0, 2, 100)); len(posted.Cut) != 1 || posted.Cut[0].Given != 50 {
+			t.Errorf("%+v", posted)
+		}
+		if settled, err := b.Retry(ctx, "c3-0"); err != nil || len(settled) != 1 {
+			t.Errorf("the held money is not there: %v", err)
+		}
+		b.wantBalance(t, escrowAccount("c3"), 0)
 		b.audit(t)
 	})
 }
