@@ -9,6 +9,7 @@ import (
 
 	"redrain/grab"
 	"redrain/internal/outage"
+	"redrain/payout"
 	"redrain/rain"
 )
 
@@ -30,6 +31,7 @@ const (
 // idempotent, so the keepers of all nodes may do the same at once. What is over is the reclaimer's.
 type keeper struct {
 	office   *office
+	ledger   *payout.Ledger
 	registry *registry
 	control  *control
 	clock    rain.Clock

@@ -157,7 +157,7 @@ func (s *Server) build(ctx context.Context) error {
 	}
 	s.buildRooms(now, reg, node, log)
 	off := &office{ledger: s.ledger, grabber: s.grabber, registry: s.registry, control: ctl, clock: now, log: log}
-	s.keeper = &keeper{office: off, registry: s.registry, control: ctl, clock: now, log: log}
+	s.keeper = &keeper{office: off, ledger: s.ledger, registry: s.registry, control: ctl, clock: now, log: log}
 	s.reclaimer = &reclaimer{
 		office: off, ledger: s.ledger, grabber: s.grabber, registry: s.registry, control: ctl, clock: now, holder: node, log: log,
 	}

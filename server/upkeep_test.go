@@ -72,7 +72,7 @@ func newUpkeepOn(t *testing.T, addr string, db *sqldb.DB) *upkeep {
 	known := newTestRegistry(&fakeSource{byID: map[string]*rain.Campaign{}})
 	ctl := &control{nc: nc, ns: "rr", log: log}
 	u.office = &office{ledger: u.ledger, grabber: u.grabber, registry: known, control: ctl, clock: clock, log: log}
-	u.keeper = &keeper{office: u.office, registry: known, control: ctl, clock: clock, log: log, done: map[string]kept{}}
+	u.keeper = &keeper{office: u.office, ledger: u.ledger, registry: known, control: ctl, clock: clock, log: log, done: map[string]kept{}}
 	u.reclaim = &reclaimer{
 		office: u.office, ledger: u.ledger, grabber: u.grabber, registry: known, control: ctl, clock: clock, holder: "test", log: log,
 		again: map[string]again{},
