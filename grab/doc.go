@@ -5,7 +5,7 @@
 //
 //	Gate.Tap ── known already? in the air? a decoy? too fast? sold out? ──▶ answered here, at no cost to Redis
 //	   │
-//	   └─▶ coalescer ── everything that came while the last batch was away ──▶ grab.lua ──▶ results
+//	   └─▶ coalescer ── everything that came while the last batch was away ──▶ grab.lua ──▶ confirmer ──▶ results
 //	                                                                             └──▶ outbox ──▶ package payout
 //
 // What a Gate remembers is a convenience that any node may lose: the script alone decides, and it gives a win again to
@@ -16,6 +16,9 @@
 //	(nothing) ──Open: load──▶ loading ──Open: finish, once all shards are loaded──▶ open ◀──Apply──▶ paused
 //	                             │                                                     │              │
 //	                             └───────────────CloseCampaign──▶ closed ◀─────────────┴──────────────┘
+//
+// What Redis has lost comes back through Restore: rebuilding until all of it is there, which counts as nothing for everybody else,
+// and then open, without a rain, or closed.
 //
 // Times are Unix milliseconds on the cluster's clock, which is Redis's own: see Clock.
 package grab

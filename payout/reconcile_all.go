@@ -99,7 +99,7 @@ func nextTxns(ctx context.Context, q sqldb.Querier, after int64) ([]int64, error
 		"SELECT DISTINCT txn_id FROM entry WHERE txn_id > ? ORDER BY txn_id LIMIT ?",
 	}
 	for _, p := range papers {
-		sources = append(sources, "SELECT DISTINCT txn_id FROM "+p.table+" WHERE txn_id > ? ORDER BY txn_id LIMIT ?")
+		sources = append(sources, "SELECT DISTINCT "+p.column+" FROM "+p.table+" WHERE "+p.column+" > ? ORDER BY "+p.column+" LIMIT ?")
 	}
 	return merged(sources, txnsAtOnce, func(source string) ([]int64, error) { return numbers(ctx, q, source, after, txnsAtOnce) })
 }

@@ -68,12 +68,12 @@ func (l *Ledger) Withdraw(ctx context.Context, id, user string, amount rain.Mone
 		}
 		now := l.clock()
 		w = Withdrawal{ID: id, User: user, Amount: amount, State: WithdrawalPending, NextAt: now, CreatedAt: now}
-		row := [][]any{{id, user, int64(amount), string(WithdrawalPending), now, now}}
-		columns := []string{"id", "user_id", "amount", "state", "next_at", "created_at"}
-		if err := tx.Insert(ctx, "withdrawal", columns, row, sqldb.Merge{}); err != nil {
-			return againIfDuplicate(err)
-		}
-		if _, err := l.book(ctx, tx, []txn{out}, nil); err != nil {
+		columns := []string{"id", "user_id", "amount", "state", "next_at", "created_at", "txn_id"}
+		_, err = l.book(ctx, tx, []txn{out}, func(b booked) error {
+			row := [][]any{{id, user, int64(amount), string(WithdrawalPending), now, now, b.ids[out.key]}}
+			return tx.Insert(ctx, "withdrawal", columns, row, sqldb.Merge{})
+		})
+		if err != nil {
 			return err
 		}
 		balance, _, err = balanceOf(ctx, tx, userAccount(user)) // of an account that is debited, book does not say it

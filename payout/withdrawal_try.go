@@ -104,7 +104,10 @@ func (l *Ledger) refused(ctx context.Context, w Withdrawal, reason string) error
 			return err
 		}
 		if n == 1 {
-			_, err = l.book(ctx, tx, []txn{back}, nil)
+			_, err = l.book(ctx, tx, []txn{back}, func(b booked) error {
+				_, err := tx.Exec(ctx, "UPDATE withdrawal SET return_id = ? WHERE id = ?", b.ids[back.key], w.ID)
+				return err
+			})
 			return err
 		}
 		is, _, err := readWithdrawal(ctx, tx, w.ID)

@@ -13,9 +13,13 @@ CREATE TABLE IF NOT EXISTS withdrawal (
     reference   VARCHAR(200)   NOT NULL DEFAULT '',    -- the provider's, once paid
     created_at  BIGINT         NOT NULL,
     finished_at BIGINT         NOT NULL DEFAULT 0,     -- paid or failed; 0: neither yet
+    txn_id      BIGINT         NOT NULL,               -- that took the money
+    return_id   BIGINT         NOT NULL DEFAULT 0,     -- the transaction that gave it back; 0: none
     KEY withdrawal_due (state, dead, next_at, id),
     KEY withdrawal_created (created_at, id),
     KEY withdrawal_state (state, created_at, id),
+    KEY withdrawal_txn (txn_id),
+    KEY withdrawal_return (return_id),
     KEY withdrawal_user (user_id, created_at, id),
     CONSTRAINT withdrawal_positive CHECK (amount > 0)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;

@@ -13,9 +13,13 @@ CREATE TABLE withdrawal (
     reference        TEXT    NOT NULL DEFAULT '',
     created_at       INTEGER NOT NULL,
     finished_at      INTEGER NOT NULL DEFAULT 0,
+    txn_id           INTEGER NOT NULL,
+    return_id        INTEGER NOT NULL DEFAULT 0,
     CONSTRAINT withdrawal_positive CHECK (amount > 0)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX withdrawal_due ON withdrawal (state, dead, next_at, id);
 CREATE INDEX withdrawal_created ON withdrawal (created_at, id);
 CREATE INDEX withdrawal_state ON withdrawal (state, created_at, id);
 CREATE INDEX withdrawal_user ON withdrawal (user_id, created_at, id);
+CREATE INDEX withdrawal_txn ON withdrawal (txn_id);
+CREATE INDEX withdrawal_return ON withdrawal (return_id);
