@@ -59,6 +59,9 @@ func (l *Ledger) ReconcileAll(ctx context.Context, hot Hot, each func(campaign s
 		err = l.db.View(ctx, func(ctx context.Context, tx *sqldb.Tx) error { return checkAllAccounts(ctx, tx, &b, &found) })
 	}
 	if err == nil {
+		err = checkWithdrawals(ctx, l.db, &found)
+	}
+	if err == nil {
 		err = l.checkAllCampaigns(ctx, hot, &b, each)
 	}
 	if err != nil {
@@ -72,10 +75,11 @@ func (l *Ledger) ReconcileAll(ctx context.Context, hot Hot, each func(campaign s
 	return b, nil
 }
 
-// checkAllTxns goes through all transactions in the order of their numbers, those too of which only lines or papers are left.
+// checkAllTxns goes through all transactions in the order of their numbers, those too of which only lines or papers are left. They begin
+// with 1; a row with the number 0 says that it moved no money.
 // One that is committed behind the page in hand is left for the next time.
 func (l *Ledger) checkAllTxns(ctx context.Context, b *Books, found *findings) error {
-	for after := int64(-1); ; {
+	for after := int64(0); ; {
 		var ids []int64
 		err := l.db.View(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 			var err error

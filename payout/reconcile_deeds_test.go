@@ -163,6 +163,27 @@ var deeds = map[string]deed{
 		names:  nil,
 		global: []string{"there is an account escrow:c1, but no such campaign"},
 	},
+	"a withdrawal's amount": {
+		sql:    "UPDATE withdrawal SET amount = amount + 1 WHERE id = 'w1'",
+		global: []string{"(withdraw), line 0: user:v gives 20, but should be 21 by w1", "(withdraw), line 1: world gets 20, but should be 21 by w1"},
+	},
+	"a withdrawal deleted": {
+		sql:    "DELETE FROM withdrawal WHERE id = 'w1'",
+		global: []string{"is of kind withdraw, but no row of withdrawal belongs to it (user:v gives 20, world gets 20)"},
+	},
+	"money given back as if the withdrawal were paid": {
+		sql:    "UPDATE withdrawal SET state = 'paid' WHERE id = 'w2'",
+		global: []string{"withdrawal w2 of player v is paid, but its 10 were given back by transaction"},
+	},
+	"a withdrawal as if it had failed": {
+		sql:    "UPDATE withdrawal SET state = 'failed' WHERE id = 'w3'",
+		global: []string{"withdrawal w3 of player v is failed, but its 5 were not given back"},
+	},
+	"a return deleted": {
+		sql: "DELETE FROM entry WHERE txn_id = (SELECT return_id FROM withdrawal WHERE id = 'w2');" +
+			"DELETE FROM txn WHERE id = (SELECT return_id FROM withdrawal WHERE id = 'w2')",
+		global: []string{"w2", "there is no such transaction", "the balance of user:v is 25, but its entries sum to 15"},
+	},
 	"an outbox entry deleted": {
 		redis: func(sh *fakeShard) { sh.entries = nil },
 		names: []string{"claim c1-3 (packet 3, player u4, amount 50, outbox entry c1.0.", "won in Redis, but neither in an outbox nor in the ledger"},

@@ -28,7 +28,7 @@ func allOf(table string) string {
 }
 
 // bookTables are the tables that an accountant trusts.
-var bookTables = []string{"txn", "entry", "account", "balance", "payout", "reclaim", "campaign", "campaign_tally", "dead_letter"}
+var bookTables = []string{"txn", "entry", "account", "balance", "payout", "reclaim", "campaign", "campaign_tally", "dead_letter", "withdrawal"}
 
 // keep makes copies of the books; restore brings them back.
 func (b *books) keep(t testing.TB) (restore func()) {
@@ -90,6 +90,9 @@ func TestEveryDeedIsNamed(t *testing.T) {
 			f.win("c2", 0, "w")
 			b.post(t, f.shards[shardKey{"c2", 0}].entries[0].Entry)
 			f.close("c2", 0)
+			b.withdraw(t, "w1", "v", 20)
+			must(t, b.refused(t.Context(), b.withdraw(t, "w2", "v", 10), "the bank says no"))
+			must(t, b.paid(t.Context(), b.withdraw(t, "w3", "v", 5), "bank"))
 			restore := b.keep(t)
 			sh := f.shards[shardKey{"c1", 0}]
 			before := *sh
