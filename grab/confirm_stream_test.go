@@ -118,7 +118,7 @@ func TestAWinIsToldWhenTheStreamHasIt(t *testing.T) {
 				t.Errorf("nobody has won %v", got)
 			}
 			gm.want("q", drop, Unavailable)
-			if got, err := gm.g.Wins(t.Context(), gm.c, "q"); err != nil || len(got) != 1 {
+			if got, err := gm.g.wins(t.Context(), gm.c, "q"); err != nil || len(got) != 1 {
 				t.Errorf("wins %v, %v", got, err)
 			}
 		})

@@ -110,11 +110,11 @@ func TestAPlayerWinsAsOftenAsAllowed(t *testing.T) {
 			}
 			gm.want("q", gm.drop(0), Won)
 
-			got, err := gm.g.Wins(t.Context(), gm.c, "p")
+			got, err := gm.g.wins(t.Context(), gm.c, "p")
 			if err != nil || fmt.Sprint(got) != fmt.Sprint(won) {
 				t.Errorf("wins %v (%v), want %v", got, err, won)
 			}
-			if got, err := gm.g.Wins(t.Context(), gm.c, "nobody"); err != nil || got != nil {
+			if got, err := gm.g.wins(t.Context(), gm.c, "nobody"); err != nil || got != nil {
 				t.Errorf("nobody has won %v (%v)", got, err)
 			}
 			// The limit is over all rains.

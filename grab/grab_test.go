@@ -1,6 +1,7 @@
 package grab
 
 import (
+	"context"
 	"strconv"
 	"testing"
 
@@ -185,4 +186,10 @@ func TestAmountsAreExact(t *testing.T) {
 			gm.balance()
 		})
 	}
+}
+
+// wins is all that Redis knows a player to have won, confirmed or not.
+func (g *Grabber) wins(ctx context.Context, c *rain.Campaign, user string) ([]rain.Win, error) {
+	records, err := g.records(ctx, c, user)
+	return winsOf(records), err
 }

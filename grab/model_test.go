@@ -104,7 +104,7 @@ func TestTheScriptDoesWhatTheModelDoes(t *testing.T) {
 				won := 0
 				for user, wins := range m.won {
 					won += len(wins)
-					got, err := gm.g.Wins(t.Context(), gm.c, user)
+					got, err := gm.g.wins(t.Context(), gm.c, user)
 					if err != nil || len(got) != len(wins) {
 						rt.Fatalf("%s has won %v (%v), by the model %v", user, got, err, wins)
 					}

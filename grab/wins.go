@@ -10,13 +10,6 @@ import (
 	"redrain/rain"
 )
 
-// Wins is all that the player has won in the campaign, in the order won, confirmed or not. What a player is told is
-// ConfirmedWins.
-func (g *Grabber) Wins(ctx context.Context, c *rain.Campaign, user string) ([]rain.Win, error) {
-	records, err := g.records(ctx, c, user)
-	return winsOf(records), err
-}
-
 // ConfirmedWins is what of the player's wins may be told to the player, in the order won: those that have what Options.Confirm asks
 // for. It gets it for those that do not have it yet, and leaves out where that fails: they are won all the same, and
 // come with the next call or with their settlement.
