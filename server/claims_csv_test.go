@@ -58,14 +58,17 @@ func TestCSVTakesConstantMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Straight into the table: how claims get there is tested elsewhere, and takes longer.
-	err = db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
-		_, err := tx.Exec(ctx, "INSERT INTO payout (campaign_id, packet, claim, user_id, amount, state, drop_id, shard, won_at, entry_seq, settled_at, txn_id) "+
-			"WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?) "+
-			"SELECT 'c1', i, 'c1-' || i, 'player number ' || i, 88, 'settled', '7.3', 0, 1763712000000 + i, 0, 1763712000000, 1 FROM n", claims)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
+	const chunk = 10_000
+	for from := 0; from < claims; from += chunk {
+		err = db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
+			_, err := tx.Exec(ctx, "INSERT INTO payout (campaign_id, packet, claim, user_id, amount, state, drop_id, shard, won_at, entry_seq, settled_at, txn_id) "+
+				"WITH RECURSIVE n(i) AS (SELECT ? UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?) "+
+				"SELECT 'c1', i, 'c1-' || i, 'player number ' || i, 88, 'settled', '7.3', 0, 1763712000000 + i, 0, 1763712000000, 1 FROM n", from, from+chunk)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	a := &api{ledger: payout.NewLedger(db, func() int64 { return 0 }), log: slog.New(slog.DiscardHandler)}
 	out := &rowCounter{header: http.Header{}}
