@@ -22,7 +22,7 @@ func TestAdvisories(t *testing.T) {
 				p.node(t, quick, SettlerOptions{OnAdvisory: func(a Advisory) { heard <- a }})
 			}
 			s := newStream(p.js, p.namespace)
-			testenv.Eventually(t, 5*time.Second, "the consumer is there", func() bool {
+			testenv.Eventually(t, time.Minute, "the consumer is there", func() bool {
 				_, err := p.js.Consumer(t.Context(), s.name(), consumerName)
 				return err == nil
 			})
@@ -34,7 +34,7 @@ func TestAdvisories(t *testing.T) {
 				t.Errorf("%+v, want %+v", got, want)
 			}
 			p.redis.win("c1", 0, "u1")
-			p.eventuallySettled(t, 10*time.Second, c, 1)
+			p.eventuallySettled(t, time.Minute, c, 1)
 			if len(heard) != 0 {
 				t.Errorf("heard more: %+v", <-heard)
 			}

@@ -171,7 +171,7 @@ func TestPoisonHoldsUpNobody(t *testing.T) {
 			p.publish(t, 1, entries...)
 			stop := p.node(t, RelayOptions{Patience: time.Hour}, SettlerOptions{Attempts: 1_000_000})
 			p.others(t, c, 399)
-			testenv.Eventually(t, 10*time.Second, "the poisoned claim is failed", func() bool {
+			testenv.Eventually(t, time.Minute, "the poisoned claim is failed", func() bool {
 				return p.state(t, "poison", "c1-123") == StateFailed
 			})
 			stop()
@@ -179,7 +179,7 @@ func TestPoisonHoldsUpNobody(t *testing.T) {
 			if d := <-p.dead; d.User != "poison" || !strings.Contains(d.Reason, "no money for you") {
 				t.Errorf("%+v", d)
 			}
-			testenv.Eventually(t, 10*time.Second, "the outbox is empty", func() bool { return p.redis.waiting() == 0 })
+			testenv.Eventually(t, time.Minute, "the outbox is empty", func() bool { return p.redis.waiting() == 0 })
 			if info := p.consumer(t); info.NumPending != 0 || info.NumAckPending != 0 {
 				t.Errorf("messages are left: %+v", info)
 			}
@@ -199,7 +199,7 @@ func TestPoisonHoldsUpNobody(t *testing.T) {
 // others waits until everything but the poisoned entry is settled.
 func (p *pipeline) others(t *testing.T, c *rain.Campaign, n int64) {
 	t.Helper()
-	testenv.Eventually(t, 10*time.Second, fmt.Sprintf("%d others are paid", n), func() bool {
+	testenv.Eventually(t, time.Minute, fmt.Sprintf("%d others are paid", n), func() bool {
 		paid, _, err := p.Paid(t.Context(), c.ID)
 		return err == nil && paid == n && p.redis.waiting() == 1
 	})
@@ -228,7 +228,7 @@ func TestAnOutageCountsNothing(t *testing.T) {
 		}
 		return nil
 	})
-	p.eventuallySettled(t, 20*time.Second, c, 1)
+	p.eventuallySettled(t, time.Minute, c, 1)
 	if n := p.count(t, "SELECT COUNT(*) FROM attempt") + p.count(t, "SELECT COUNT(*) FROM dead_letter"); n != 0 || len(tries) < 4 {
 		t.Errorf("%d rows after %d tries", n, len(tries))
 	}

@@ -9,16 +9,18 @@ import (
 	"redrain/internal/sqldb"
 )
 
-// Lease takes the lease of a name for holder, or renews it, until ttl from now. held is false as long as another holder has
-// it; theirs ends when they release it or do not renew it in time. A name is at most 64 bytes, a holder at most 128.
+// Lease takes the lease of a name for holder, or renews it, until ttl from the call (not from its return). held is false as long
+// as another holder has it; theirs ends when they release it or do not renew it in time. A name is at most 64 bytes, a
+// holder at most 128.
 //
 // Time is the ledger's clock. Nodes' clocks may differ by a quarter of a second, and a holder that is frozen does not notice
 // that its time is up: a lease saves work and is no lock. What is done under it must be safe to be done twice.
 func (l *Ledger) Lease(ctx context.Context, name, holder string, ttl time.Duration) (held bool, err error) {
+	var until int64
 	err = l.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		held = false
 		now := l.clock()
-		until := now + ttl.Milliseconds()
+		until = now + ttl.Milliseconds()
 		n, err := tx.Exec(ctx, "UPDATE lease SET holder = ?, expires_at = ? WHERE name = ? AND (holder = ? OR expires_at <= ?)",
 			holder, until, name, holder, now)
 		if err != nil || n > 0 {
@@ -42,7 +44,7 @@ func (l *Ledger) Lease(ctx context.Context, name, holder string, ttl time.Durati
 	if err != nil {
 		return false, fmt.Errorf("lease of %s: %w", name, err)
 	}
-	return held, nil
+	return held && l.clock() < until, nil // it may be over already, where the database was slow
 }
 
 var errLeaseTaken = errors.New("another holder has the lease")
