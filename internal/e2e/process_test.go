@@ -23,13 +23,31 @@ type process struct {
 
 var playLine = regexp.MustCompile(`play\s+(http://\S+?)/?\s*$`)
 
+// processOptions are what one process has that others have not.
+type processOptions struct {
+	tags []string  // of its build
+	env  []string  // added to its environment
+	args []string  // added to its command line
+	log  io.Writer // gets its standard error; nil = the test's log
+}
+
 // startProcess runs the binary on the setting and waits until it serves. env is added to its environment.
 func startProcess(t *testing.T, s setting, tags []string, env ...string) *process {
 	t.Helper()
-	cmd := exec.Command(testenv.Binary(t, tags...), "serve", "--listen", "127.0.0.1:0", "--redis", s.redis, "--nats", s.nats,
-		"--mysql", s.mysql, "--namespace", s.namespace, "--operator-token", operatorToken, "--jwt-secret", jwtSecret, "--tap-rate", "0")
-	cmd.Env = append(cmd.Environ(), env...)
-	cmd.Stderr = testLog{t}
+	return startProcessWith(t, s, processOptions{tags: tags, env: env})
+}
+
+func startProcessWith(t *testing.T, s setting, o processOptions) *process {
+	t.Helper()
+	args := []string{
+		"serve", "--listen", "127.0.0.1:0", "--redis", s.redis, "--nats", s.nats,
+		"--mysql", s.mysql, "--namespace", s.namespace, "--operator-token", operatorToken, "--jwt-secret", jwtSecret, "--tap-rate", "0",
+	}
+	cmd := exec.Command(testenv.Binary(t, o.tags...), append(args, o.args...)...)
+	cmd.Env = append(cmd.Environ(), o.env...)
+	if cmd.Stderr = o.log; o.log == nil {
+		cmd.Stderr = testLog{t}
+	}
 	// The process dies with the test binary, also where that is killed.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := cmd.StdoutPipe()

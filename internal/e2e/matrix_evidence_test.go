@@ -1,0 +1,130 @@
+package e2e
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/redis/go-redis/v9"
+
+	"redrain/internal/operator"
+	"redrain/internal/testenv"
+)
+
+// How a test sees in which stage a win is, past redrain's own interfaces: in Redis, in the stream, in the database. What is
+// asked here is asked of servers that are there.
+
+// shardKey is a key of one shard, as grab/keys.go names it.
+func (a *arena) shardKey(campaign string, shard int, name string) string {
+	return fmt.Sprintf("%s:{%s.%d}:%s", a.s.namespace, campaign, shard, name)
+}
+
+// waiting counts the entries in the campaign's outboxes.
+func (a *arena) waiting(t *testing.T, c operator.Campaign) (total int64) {
+	t.Helper()
+	for shard := range c.Shards {
+		n, err := a.rdb.XLen(within(t, 10*time.Second), a.shardKey(c.ID, shard, "outbox")).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += n
+	}
+	return total
+}
+
+// newest is the id of the newest entry in a one-sharded campaign's outbox, "0" for an empty one.
+func (a *arena) newest(t *testing.T, c operator.Campaign) string {
+	t.Helper()
+	found, err := a.rdb.XRevRangeN(within(t, 10*time.Second), a.shardKey(c.ID, 0, "outbox"), "+", "-", 1).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found) == 0 {
+		return "0"
+	}
+	return found[0].ID
+}
+
+// inHand counts the entries of a one-sharded campaign after one that a relay has read and that are not settled.
+func (a *arena) inHand(t *testing.T, c operator.Campaign, after string) int {
+	t.Helper()
+	found, err := a.rdb.XPendingExt(within(t, 10*time.Second), &redis.XPendingExtArgs{
+		Stream: a.shardKey(c.ID, 0, "outbox"), Group: "relay", Start: "(" + after, End: "+", Count: 10_000,
+	}).Result()
+	if err != nil && !strings.Contains(err.Error(), "NOGROUP") {
+		t.Fatal(err)
+	}
+	return len(found)
+}
+
+// published is how many messages the stream has taken in its life.
+func (a *arena) published(t *testing.T) uint64 {
+	t.Helper()
+	nc, err := nats.Connect(a.nats.URL, nats.NoReconnect())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := js.Stream(within(t, 10*time.Second), strings.ToUpper(a.s.namespace)+"_PAYOUT")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stream.CachedInfo().State.LastSeq
+}
+
+// count asks the database for a number.
+func (a *arena) count(t *testing.T, query string, args ...any) (n int64) {
+	t.Helper()
+	var found sql.NullInt64 // a sum of nothing
+	if err := a.db.QueryRowContext(within(t, 20*time.Second), query, args...).Scan(&found); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return found.Int64
+}
+
+// paid is how many of the campaign's packets are in the ledger.
+func (a *arena) paid(t *testing.T, campaign string) int64 {
+	t.Helper()
+	return a.count(t, "SELECT COUNT(*) FROM payout WHERE campaign_id = ?", campaign)
+}
+
+// hold locks an account's balance, so that every transaction that moves money of it stops in its middle. release lets them
+// go on; it does nothing where the database was killed meanwhile. It can be called again.
+func (a *arena) hold(t *testing.T, account string) (release func()) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	tx, err := a.db.BeginTx(ctx, nil)
+	if err != nil {
+		cancel()
+		t.Fatal(err)
+	}
+	release = func() {
+		_ = tx.Rollback()
+		cancel()
+	}
+	t.Cleanup(release)
+	var amount int64
+	if err := tx.QueryRowContext(ctx, "SELECT amount FROM balance WHERE account_id = ? FOR UPDATE", account).Scan(&amount); err != nil {
+		t.Fatal(err)
+	}
+	return release
+}
+
+// awaitHeld waits until so many transactions have done a part of their work and wait for a lock.
+func (a *arena) awaitHeld(t *testing.T, least int64) {
+	t.Helper()
+	what := fmt.Sprintf("%d postings are stopped in the middle of their transaction", least)
+	testenv.Eventually(t, 30*time.Second, what, func() bool {
+		// Not INNODB_TRX: that is not computed anew for who asks more often than ten times a second.
+		return a.count(t, "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'innodb_row_lock_current_waits'") >= least
+	})
+}
