@@ -13,10 +13,12 @@ import (
 
 // The kinds of transaction.
 const (
-	kindDeposit = "deposit"
-	kindFund    = "fund"
-	kindPay     = "pay"
-	kindReclaim = "reclaim"
+	kindDeposit  = "deposit"
+	kindFund     = "fund"
+	kindPay      = "pay"
+	kindReclaim  = "reclaim"
+	kindWithdraw = "withdraw"
+	kindReturn   = "return" // of a withdrawal that was refused
 )
 
 // txn is one movement of money, not yet posted.

@@ -18,22 +18,23 @@ import (
 
 // The kinds of dead letter.
 const (
-	letterPay     = "pay"
-	letterReclaim = "reclaim"
-	letterMessage = "message" // something in the stream that is no entry at all
+	letterPay        = "pay"
+	letterReclaim    = "reclaim"
+	letterMessage    = "message"    // something in the stream that is no entry at all
+	letterWithdrawal = "withdrawal" // one that the provider has neither paid nor refused in all its tries
 )
 
 // DeadLetter is what could not be posted and waits for a person.
 type DeadLetter struct {
-	Claim     string // what Retry takes: the claim's id; for a reclaim its outbox entry, for a message its place in the stream
-	Source    string // the outbox entry or the stream message that it came in
-	Kind      string // pay, reclaim or message
+	Claim     string // what Retry takes: the claim's or the withdrawal's id; for a reclaim its outbox entry, for a message its place in the stream
+	Source    string // the outbox entry or the stream message that it came in; of a withdrawal it says nothing
+	Kind      string // pay, reclaim, message or withdrawal
 	Campaign  string
 	Shard     int
 	Packet    int // -1 where there is none
 	User      string
 	Amount    rain.Money
-	WonAt     int64 // Unix ms
+	WonAt     int64 // Unix ms; of a withdrawal, when it was asked for
 	Reason    string
 	CreatedAt int64 // Unix ms
 
@@ -175,6 +176,7 @@ func (l *Ledger) DeadLetters(ctx context.Context, cursor string, limit int) (lis
 
 // Retry judges the dead letters of a claim anew and posts what can be posted now. It returns what is settled;
 // ErrUnknownClaim where no dead letter of the claim waits, ErrStillDead (with the reason) where none of them could be posted.
+// A dead withdrawal is due again after it, and nothing is settled by that.
 func (l *Ledger) Retry(ctx context.Context, claim string) (settled []Settlement, err error) {
 	err = l.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		settled = nil
@@ -214,6 +216,9 @@ func (l *Ledger) Retry(ctx context.Context, claim string) (settled []Settlement,
 
 // retry posts one dead letter and marks it as resolved, or says why it cannot.
 func (l *Ledger) retry(ctx context.Context, tx *sqldb.Tx, d DeadLetter) (settled []Settlement, reason string, err error) {
+	if d.Kind == letterWithdrawal {
+		return nil, "", l.revive(ctx, tx, d.Claim)
+	}
 	e, reason := decodeEntry(d.payload)
 	if reason != "" {
 		return nil, reason, nil

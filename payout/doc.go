@@ -14,9 +14,18 @@
 //	fund      sponsor:<id>   → escrow:<campaign>
 //	pay       escrow:<c>     → user:<id>, …        one for each outbox entry
 //	reclaim   escrow:<c>     → sponsor:<id>
+//	withdraw  user:<id>      → world
+//	return    world          → user:<id>           of a withdrawal that the provider has refused
 //
 // No account but world ever goes below zero. What the ledger cannot post, because it contradicts what is posted
 // already, becomes a dead letter: a row that an operator sees and can retry, never a loss.
+//
+// Money leaves through a [Provider]. [Ledger.Withdraw] takes it out of the player's account at once, and the [Payer] has it
+// paid, from the table of withdrawals as its queue and under one key for all tries:
+//
+//	pending ──paid──▶ paid
+//	   │ └────refused──▶ failed, and the money is given back in the same transaction
+//	   └──no clear answer, too often──▶ still pending, and a dead letter ──Retry──▶ tried again
 //
 // [Ledger.Reconcile] proves for a campaign that every cent is in exactly one place.
 package payout

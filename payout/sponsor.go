@@ -73,7 +73,7 @@ func (l *Ledger) Cleared(ctx context.Context, campaign string) (bool, error) {
 	return held <= dead, nil
 }
 
-// UserBalance is what a player has been paid; 0 for one who has never won.
+// UserBalance is what a player has been paid and not withdrawn; 0 for one who has never won.
 func (l *Ledger) UserBalance(ctx context.Context, user string) (rain.Money, error) {
 	balance, _, err := balanceOf(ctx, l.db, userAccount(user))
 	return balance, err

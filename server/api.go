@@ -33,6 +33,7 @@ type api struct {
 	players   *auth.Players
 	operators *auth.Operators
 	demo      *demo // nil without one
+	wakePayer func()
 	clock     rain.Clock
 	log       *slog.Logger
 }
@@ -77,8 +78,13 @@ func (a *api) routes() []route {
 		{"POST", "/payouts/{claim}/retry", operator, a.retryPayout},
 		{"GET", "/users/{id}", viewer, a.user},
 		{"GET", "/users/{id}/claims", viewer, a.userClaims},
+		{"GET", "/users/{id}/withdrawals", viewer, a.userWithdrawals},
+		{"GET", "/withdrawals", viewer, a.withdrawals},
 		{"GET", "/me", player, a.me},
 		{"GET", "/me/claims", player, a.myClaims},
+		{"POST", "/me/withdrawals", player, a.once(a.withdraw)},
+		{"GET", "/me/withdrawals", player, a.myWithdrawals},
+		{"GET", "/me/withdrawals/{id}", player, a.myWithdrawal},
 		{"POST", "/guests", anyone, a.guest},
 		{"GET", "/lobby", anyone, a.lobby},
 		{"GET", "/events", viewer, a.events.serve},

@@ -16,7 +16,7 @@ import (
 const (
 	RoleGateway  = "gateway"  // players' sockets
 	RoleRelay    = "relay"    // outbox → JetStream
-	RoleSettle   = "settle"   // JetStream → ledger
+	RoleSettle   = "settle"   // JetStream → ledger, and ledger → payment provider
 	RoleOperator = "operator" // the campaigns' upkeep: stocking, expiry, what a crash left half done
 )
 
@@ -25,34 +25,38 @@ var AllRoles = []string{RoleGateway, RoleRelay, RoleSettle, RoleOperator}
 
 // Config is everything that can be set. Its zero value is not usable; start from DefaultConfig.
 type Config struct {
-	Listen         string        // address of HTTP and WebSocket, "host:port"
-	Redis          string        // "" = in-process; else an address, several by commas (Cluster), or a redis:// or rediss:// URL
-	NATS           string        // "" = in-process; else a nats:// URL, or several by commas
-	MySQL          string        // "" = in-process SQLite; else a go-sql-driver DSN
-	Roles          []string      // which of AllRoles this process has
-	OperatorToken  string        // bearer token that may do everything; generated for the in-process default
-	ViewerToken    string        // bearer token that may read; "" = none
-	JWTSecret      string        // HS256 secret of players' tokens; generated for the in-process default
-	JWKSURL        string        // where the public keys of players' tokens are; "" = none
-	Guests         *bool         // players without a token; nil = only with the in-process default
-	Confirm        string        // what must have a win before its player is told; "redis"
-	TapRate        int           // taps per second and player; 0 = no limit
-	HelloRate      float64       // hellos per second and address, over all nodes; 0 = no limit
-	GuestRate      float64       // new guests per second and address, over all nodes; 0 = no limit
-	MaxConnections int           // sockets of this process; more are closed with 4503
-	AllowedOrigins []string      // web origins that may open a socket besides the server's own; "*" = all
-	PayoutAttempts int           // tries before a payout becomes a dead letter
-	Demo           bool          // a demo campaign with the in-process default
-	DrainTimeout   time.Duration // how long a shutdown may take
-	BackendWait    time.Duration // how long to wait for a back end at start
-	Namespace      string        // prefix of Redis keys and NATS subjects, so that several redrains can share a back end
+	Listen          string        // address of HTTP and WebSocket, "host:port"
+	Redis           string        // "" = in-process; else an address, several by commas (Cluster), or a redis:// or rediss:// URL
+	NATS            string        // "" = in-process; else a nats:// URL, or several by commas
+	MySQL           string        // "" = in-process SQLite; else a go-sql-driver DSN
+	Roles           []string      // which of AllRoles this process has
+	OperatorToken   string        // bearer token that may do everything; generated for the in-process default
+	ViewerToken     string        // bearer token that may read; "" = none
+	JWTSecret       string        // HS256 secret of players' tokens; generated for the in-process default
+	JWKSURL         string        // where the public keys of players' tokens are; "" = none
+	Guests          *bool         // players without a token; nil = only with the in-process default
+	Confirm         string        // what must have a win before its player is told; "redis"
+	TapRate         int           // taps per second and player; 0 = no limit
+	HelloRate       float64       // hellos per second and address, over all nodes; 0 = no limit
+	GuestRate       float64       // new guests per second and address, over all nodes; 0 = no limit
+	MaxConnections  int           // sockets of this process; more are closed with 4503
+	AllowedOrigins  []string      // web origins that may open a socket besides the server's own; "*" = all
+	PayoutAttempts  int           // tries before a withdrawal becomes a dead letter
+	Provider        string        // what pays withdrawals; "wallet" or "http"
+	ProviderURL     string        // where the provider "http" is asked
+	ProviderSecret  string        // whsec_…, known to the receiver there too
+	ProviderTimeout time.Duration // of one try to pay
+	Demo            bool          // a demo campaign with the in-process default
+	DrainTimeout    time.Duration // how long a shutdown may take
+	BackendWait     time.Duration // how long to wait for a back end at start
+	Namespace       string        // prefix of Redis keys and NATS subjects, so that several redrains can share a back end
 }
 
 // DefaultConfig is what `redrain serve` starts from.
 func DefaultConfig() Config {
 	return Config{
 		Listen: ":8080", Roles: slices.Clone(AllRoles), Confirm: "redis", TapRate: 20, HelloRate: 1000, GuestRate: 200,
-		MaxConnections: 15_000, PayoutAttempts: 10, Demo: true, DrainTimeout: 30 * time.Second,
+		MaxConnections: 15_000, PayoutAttempts: 10, Provider: ProviderWallet, ProviderTimeout: 10 * time.Second, Demo: true, DrainTimeout: 30 * time.Second,
 		BackendWait: 30 * time.Second, Namespace: "rr",
 	}
 }
@@ -82,6 +86,7 @@ func (c *Config) Validate() []error {
 	}
 	c.validateBackends(fault)
 	c.validateAccess(fault)
+	c.validateProvider(fault)
 	if len(c.Roles) == 0 {
 		fault("--roles: name at least one of %s", strings.Join(AllRoles, ", "))
 	}

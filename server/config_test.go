@@ -3,7 +3,10 @@ package server
 import (
 	"strings"
 	"testing"
+	"time"
 )
+
+const testProviderSecret = "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE="
 
 func TestDefaultConfigIsValid(t *testing.T) {
 	c := DefaultConfig()
@@ -18,23 +21,32 @@ func TestDefaultConfigIsValid(t *testing.T) {
 // TestValidateNamesEachFault: each fault on its own is found, and names its flag.
 func TestValidateNamesEachFault(t *testing.T) {
 	for flag, spoil := range map[string]func(*Config){
-		"--listen":          func(c *Config) { c.Listen = "8080" },
-		"--redis":           func(c *Config) { c.Redis = "a:1,b" },
-		"--nats":            func(c *Config) { c.NATS = "localhost" },
-		"--mysql":           func(c *Config) { c.MySQL = "user@tcp(host:3306)/" },
-		"--roles":           func(c *Config) { c.Roles = []string{"gateway", "king"} },
-		"--roles: with":     func(c *Config) { c.NATS, c.Roles = "", []string{RoleGateway} },
-		"--operator-token":  func(c *Config) { c.OperatorToken = "" },
-		"--jwt-secret":      func(c *Config) { c.JWTSecret = "" },
-		"--jwks-url":        func(c *Config) { c.JWKSURL = "keys" },
-		"--viewer-token":    func(c *Config) { c.ViewerToken = c.OperatorToken },
-		"--confirm":         func(c *Config) { c.Confirm = "hope" },
-		"--tap-rate":        func(c *Config) { c.TapRate = -1 },
-		"--max-connections": func(c *Config) { c.MaxConnections = 0 },
-		"--payout-attempts": func(c *Config) { c.PayoutAttempts = 0 },
-		"--drain-timeout":   func(c *Config) { c.DrainTimeout = 0 },
-		"--allowed-origins": func(c *Config) { c.AllowedOrigins = []string{"example.com"} },
-		"--namespace":       func(c *Config) { c.Namespace = "{}" },
+		"--listen":           func(c *Config) { c.Listen = "8080" },
+		"--redis":            func(c *Config) { c.Redis = "a:1,b" },
+		"--nats":             func(c *Config) { c.NATS = "localhost" },
+		"--mysql":            func(c *Config) { c.MySQL = "user@tcp(host:3306)/" },
+		"--roles":            func(c *Config) { c.Roles = []string{"gateway", "king"} },
+		"--roles: with":      func(c *Config) { c.NATS, c.Roles = "", []string{RoleGateway} },
+		"--operator-token":   func(c *Config) { c.OperatorToken = "" },
+		"--jwt-secret":       func(c *Config) { c.JWTSecret = "" },
+		"--jwks-url":         func(c *Config) { c.JWKSURL = "keys" },
+		"--viewer-token":     func(c *Config) { c.ViewerToken = c.OperatorToken },
+		"--confirm":          func(c *Config) { c.Confirm = "hope" },
+		"--tap-rate":         func(c *Config) { c.TapRate = -1 },
+		"--max-connections":  func(c *Config) { c.MaxConnections = 0 },
+		"--payout-attempts":  func(c *Config) { c.PayoutAttempts = 0 },
+		"--provider ":        func(c *Config) { c.Provider = "bank" },
+		"--provider-url and": func(c *Config) { c.ProviderURL = "https://pay.example" },
+		"--provider-url: give": func(c *Config) {
+			c.Provider, c.ProviderURL, c.ProviderSecret = "http", "http://pay.example", testProviderSecret
+		},
+		"--provider-secret: a": func(c *Config) {
+			c.Provider, c.ProviderURL, c.ProviderSecret = "http", "https://pay.example", "hunter2"
+		},
+		"--provider-timeout": func(c *Config) { c.ProviderTimeout = time.Millisecond },
+		"--drain-timeout":    func(c *Config) { c.DrainTimeout = 0 },
+		"--allowed-origins":  func(c *Config) { c.AllowedOrigins = []string{"example.com"} },
+		"--namespace":        func(c *Config) { c.Namespace = "{}" },
 		"--guests": func(c *Config) {
 			yes := true
 			c.Guests, c.JWTSecret, c.JWKSURL = &yes, "", "https://keys.example/jwks"

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 
@@ -8,7 +9,11 @@ import (
 	"redrain/rain"
 )
 
-// letterView is a dead letter: a claim that the ledger could not take, and why. Times are Unix ms.
+// stateFailed is the state of what has failed and is tried again: a withdrawal that was redriven.
+const stateFailed = "failed"
+
+// letterView is a dead letter: a claim that the ledger could not take, or a withdrawal that the provider gave no clear answer
+// to, and why. Times are Unix ms.
 type letterView struct {
 	Claim     string     `json:"claim"` // what a retry takes
 	Campaign  string     `json:"campaign"`
@@ -45,7 +50,7 @@ func (a *api) deadLetters(w http.ResponseWriter, r *http.Request, _ caller) erro
 	return nil
 }
 
-// retryPayout judges a dead letter anew. What is settled by that is told to its player like every settlement.
+// retryPayout judges a dead letter anew, or has a withdrawal tried again. What is settled by that is told to its player like every settlement.
 func (a *api) retryPayout(w http.ResponseWriter, r *http.Request, who caller) error {
 	claim := r.PathValue("claim")
 	settled, err := a.ledger.Retry(r.Context(), claim)
@@ -53,6 +58,15 @@ func (a *api) retryPayout(w http.ResponseWriter, r *http.Request, who caller) er
 		return err
 	}
 	a.audit(r, who, "payout.retry", "claim:"+claim, map[string]any{"settled": len(settled)})
+	out, err := a.ledger.Withdrawal(r.Context(), claim)
+	switch {
+	case err == nil:
+		a.wakePayer()
+		writeJSON(w, http.StatusOK, claimView{Claim: out.ID, User: out.User, Amount: out.Amount, At: out.CreatedAt, State: stateFailed})
+		return nil
+	case !errors.Is(err, payout.ErrUnknownWithdrawal):
+		return err
+	}
 	answer := claimView{Claim: claim, State: string(payout.StateSettled)} // of a reclaim there is no more to say
 	for i, s := range settled {
 		answer = claimView{

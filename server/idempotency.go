@@ -39,7 +39,7 @@ func (a *api) once(create creation) handler {
 			writeJSON(w, status, answer)
 			return nil
 		}
-		return a.createOnce(w, r, who, body, digest(r.Method, r.URL.Path, key), create)
+		return a.createOnce(w, r, who, body, scope(r, who, key), create)
 	}
 }
 
@@ -69,6 +69,15 @@ func (a *api) createOnce(w http.ResponseWriter, r *http.Request, who caller, bod
 	}
 	writeRaw(w, status, encoded)
 	return nil
+}
+
+// scope is what an idempotency key stands for: one request of one player, or of the operators, who share theirs. All
+// players use the same paths under /me, and the same keys if they like.
+func scope(r *http.Request, who caller, key string) string {
+	if who.user == "" {
+		return digest(r.Method, r.URL.Path, key)
+	}
+	return digest(r.Method, r.URL.Path, key, who.user)
 }
 
 // digest is a fixed-length name for some strings.

@@ -54,6 +54,7 @@ var problemOf = []struct {
 	{payout.ErrUnknownCampaign, http.StatusNotFound, "unknown_campaign"},
 	{payout.ErrUnknownSponsor, http.StatusNotFound, "unknown_sponsor"},
 	{payout.ErrUnknownClaim, http.StatusNotFound, "unknown_claim"},
+	{payout.ErrUnknownWithdrawal, http.StatusNotFound, "unknown_withdrawal"},
 	{rain.ErrUnknownRain, http.StatusNotFound, "unknown_rain"},
 	{payout.ErrInsufficientFunds, http.StatusConflict, "insufficient_funds"},
 	{rain.ErrRainRunning, http.StatusConflict, "rain_running"},

@@ -22,6 +22,7 @@ func (s *Server) Run(ctx context.Context) error {
 	base.start("clock", s.clock.Run)
 	if s.cfg.Has(RoleSettle) {
 		base.start("settlement", s.settler.Run)
+		base.start("withdrawals", s.payer.Run)
 	}
 	if s.cfg.Has(RoleRelay) {
 		money.start("relay", s.relay.Run)

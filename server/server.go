@@ -39,6 +39,7 @@ type Server struct {
 	ledger    *payout.Ledger
 	relay     *payout.Relay
 	settler   *payout.Settler
+	payer     *payout.Payer
 	registry  *registry
 	keeper    *keeper
 	lobby     *room.Lobby
@@ -123,6 +124,9 @@ func (s *Server) build(ctx context.Context) error {
 	if err := s.buildPayout(ctl, now, reg, node, log); err != nil {
 		return err
 	}
+	if err := s.buildPayer(ctl, now, reg, log); err != nil {
+		return err
+	}
 	var err error
 	s.players, err = auth.NewPlayers(context.WithoutCancel(ctx), auth.PlayersOptions{
 		Secret: s.cfg.JWTSecret, JWKSURL: s.cfg.JWKSURL, Log: log, Clock: func() time.Time { return time.UnixMilli(now()) },
@@ -147,6 +151,7 @@ func (s *Server) build(ctx context.Context) error {
 		Handler: s.handler(&api{
 			cfg: &s.cfg, office: off, ledger: s.ledger, grabber: s.grabber, registry: s.registry, figures: s.figures, events: s.events,
 			players: s.players, operators: auth.NewOperators(s.cfg.OperatorToken, s.cfg.ViewerToken), demo: s.demo, clock: now, log: log,
+			wakePayer: s.payer.Wake,
 		}, reg),
 		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 32 << 10,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),

@@ -27,7 +27,9 @@ func everything() server.Config {
 		Listen: "127.0.0.1:9000", Redis: "r1:6379,r2:6379", NATS: "nats://n:4222", MySQL: "u:p@tcp(m:3306)/redrain",
 		Roles: []string{"gateway", "relay"}, OperatorToken: "op", ViewerToken: "view", JWTSecret: "s3cret", JWKSURL: "https://id.example/keys",
 		Guests: &yes, Confirm: "redis", TapRate: 5, HelloRate: 1.5, GuestRate: 0, MaxConnections: 7, AllowedOrigins: []string{"https://a.example", "*"},
-		PayoutAttempts: 3, Demo: false, DrainTimeout: 5 * time.Second, BackendWait: 90 * time.Second, Namespace: "test",
+		Provider: "http", ProviderURL: "https://pay.example/x", ProviderSecret: "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE=",
+		ProviderTimeout: 3 * time.Second,
+		PayoutAttempts:  3, Demo: false, DrainTimeout: 5 * time.Second, BackendWait: 90 * time.Second, Namespace: "test",
 	}
 }
 
@@ -36,7 +38,8 @@ var everySetting = map[string]string{
 	"roles": "gateway,relay", "operator-token": "op", "viewer-token": "view", "jwt-secret": "s3cret", "jwks-url": "https://id.example/keys",
 	"guests": "true", "confirm": "redis", "tap-rate": "5", "hello-rate": "1.5", "guest-rate": "0", "max-connections": "7",
 	"allowed-origins": "https://a.example, *", "payout-attempts": "3", "demo": "false", "drain-timeout": "5s", "backend-wait": "1m30s",
-	"namespace": "test",
+	"namespace": "test", "provider": "http", "provider-url": "https://pay.example/x",
+	"provider-secret": "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE=", "provider-timeout": "3s",
 }
 
 // Every field of the configuration can be set in each of the three ways.
@@ -214,11 +217,14 @@ func TestFaults(t *testing.T) {
 // Whatever is wrong and whatever is asked, a secret is not printed.
 func TestSecretsAreNotPrinted(t *testing.T) {
 	const secret = "hunter2"
-	env := map[string]string{"REDRAIN_JWT_SECRET": secret, "REDRAIN_OPERATOR_TOKEN": secret, "REDRAIN_TOKEN": secret}
+	env := map[string]string{"REDRAIN_JWT_SECRET": secret, "REDRAIN_OPERATOR_TOKEN": secret, "REDRAIN_TOKEN": secret,
+		"REDRAIN_PROVIDER_SECRET": secret}
 	file := writeFile(t, "viewer-token: "+secret+"\nmysql: "+secret+"\nredis: redis://:"+secret+"@r:1\nnope: "+secret+"\n")
 	for _, args := range [][]string{
 		{"--help"}, {"serve", "--help"}, {"token", "--help"}, {"watch", "--help"},
 		{"--config", file, "--tap-rate=x"}, {"--jwt-sekret=" + secret}, {"--redis", "r:1", "--jwt-secret", secret},
+		{"--provider=http", "--provider-url=http://:" + secret + "@pay.example", "--provider-secret=" + secret},
+		{"--provider-url=http://:" + secret + "@pay.example/%zz"},
 		{"--viewer-token", secret, "--mysql=" + secret}, {"token", "--user=", "--jwt-secret=" + secret},
 		{"watch", "c1", "--server", "http://:" + secret + "@127.0.0.1:1"},
 		{"watch", "c1", "--server", "ftp://:" + secret + "@127.0.0.1:1"},

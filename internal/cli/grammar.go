@@ -61,6 +61,7 @@ func serveDefaults(c server.Config) kong.Vars {
 		"tap_rate": strconv.Itoa(c.TapRate), "max_connections": strconv.Itoa(c.MaxConnections),
 		"payout_attempts": strconv.Itoa(c.PayoutAttempts), "demo": strconv.FormatBool(c.Demo),
 		"hello_rate": decimal(c.HelloRate), "guest_rate": decimal(c.GuestRate),
+		"provider": c.Provider, "provider_timeout": c.ProviderTimeout.String(),
 		"drain_timeout": c.DrainTimeout.String(), "backend_wait": c.BackendWait.String(),
 	}
 }

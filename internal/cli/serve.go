@@ -20,6 +20,7 @@ var groups = []kong.Group{
 	{Key: "backends", Title: "Back ends", Description: "What is left out is done by a stand-in inside this process."},
 	{Key: "access", Title: "Who may do what"},
 	{Key: "limits", Title: "Limits"},
+	{Key: "money", Title: "Payments outside", Description: "The same on every node with the role settle."},
 	{Key: "process", Title: "This process"},
 	{Key: "remote", Title: "The server to speak to"},
 }
@@ -43,7 +44,12 @@ type serveCmd struct {
 	HelloRate      float64 `group:"limits" default:"${hello_rate}" help:"Players coming in per second and address; 0 for no limit."`
 	GuestRate      float64 `group:"limits" default:"${guest_rate}" help:"New guests per second and address; 0 for no limit."`
 	MaxConnections int     `group:"limits" default:"${max_connections}" help:"Sockets of this process."`
-	PayoutAttempts int     `group:"limits" default:"${payout_attempts}" help:"Tries before a payment becomes a dead letter. No effect yet: there are no providers."`
+	PayoutAttempts int     `group:"limits" default:"${payout_attempts}" help:"Tries before a withdrawal that the provider does not answer clearly becomes a dead letter, for an operator to redrive."`
+
+	Provider        string        `group:"money" default:"${provider}" help:"What pays withdrawals: wallet (the ledger's entry is the payment) or http (signed requests to --provider-url)."`
+	ProviderURL     string        `group:"money" name:"provider-url" placeholder:"URL" help:"Where --provider http asks for payments; https, but on this machine."`
+	ProviderSecret  string        `group:"money" placeholder:"SECRET" help:"Secret that signs these requests: whsec_ and 24 to 64 random bytes in base64."`
+	ProviderTimeout time.Duration `group:"money" default:"${provider_timeout}" help:"How long one try may take."`
 
 	Listen       string        `group:"process" default:"${listen}" help:"Address of HTTP and WebSocket."`
 	Roles        []string      `group:"process" default:"${roles}" help:"What this process does."`
@@ -61,6 +67,7 @@ func (s *serveCmd) config() server.Config {
 		OperatorToken: s.OperatorToken, ViewerToken: s.ViewerToken, JWTSecret: s.JWTSecret, JWKSURL: s.JWKSURL,
 		Guests: s.Guests, Confirm: s.Confirm, TapRate: s.TapRate, HelloRate: s.HelloRate, GuestRate: s.GuestRate,
 		MaxConnections: s.MaxConnections, AllowedOrigins: s.AllowedOrigins, PayoutAttempts: s.PayoutAttempts,
+		Provider: s.Provider, ProviderURL: s.ProviderURL, ProviderSecret: s.ProviderSecret, ProviderTimeout: s.ProviderTimeout,
 		Demo: s.Demo, DrainTimeout: s.DrainTimeout, BackendWait: s.BackendWait, Namespace: s.Namespace,
 	}
 }

@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"net/http"
 	"net/url"
 
 	"redrain/rain"
@@ -35,6 +36,35 @@ func (c *Client) MyClaims(ctx context.Context, p Page) (List[Claim], error) {
 	return list[Claim](ctx, c, path("me", "claims"), nil, p)
 }
 
+// UserWithdrawals is a page of what a player has taken out, the newest first.
+func (c *Client) UserWithdrawals(ctx context.Context, id string, p Page) (List[Withdrawal], error) {
+	return list[Withdrawal](ctx, c, path("users", id, "withdrawals"), nil, p)
+}
+
+// Withdrawals is a page of what players have taken out, the newest first: all, or those in one state.
+func (c *Client) Withdrawals(ctx context.Context, state string, p Page) (List[Withdrawal], error) {
+	query := url.Values{}
+	if state != "" {
+		query.Set("state", state)
+	}
+	return list[Withdrawal](ctx, c, path("withdrawals"), query, p)
+}
+
+// Withdraw takes money out of the account of the player whose token the client has. With the same key it does so once.
+func (c *Client) Withdraw(ctx context.Context, amount rain.Money, key string) (Withdrawal, error) {
+	return call[Withdrawal](ctx, c, request{method: http.MethodPost, path: path("me", "withdrawals"), body: map[string]any{"amount": amount}, key: key})
+}
+
+// MyWithdrawals is a page of what that player has taken out, the newest first.
+func (c *Client) MyWithdrawals(ctx context.Context, p Page) (List[Withdrawal], error) {
+	return list[Withdrawal](ctx, c, path("me", "withdrawals"), nil, p)
+}
+
+// MyWithdrawal is one of them.
+func (c *Client) MyWithdrawal(ctx context.Context, id string) (Withdrawal, error) {
+	return get[Withdrawal](ctx, c, path("me", "withdrawals", id))
+}
+
 // Guest makes a new player with a generated name, where guests are allowed.
 func (c *Client) Guest(ctx context.Context) (Guest, error) {
 	return post[Guest](ctx, c, path("guests"), nil)
@@ -45,7 +75,7 @@ func (c *Client) DeadPayouts(ctx context.Context, p Page) (List[DeadLetter], err
 	return list[DeadLetter](ctx, c, path("payouts"), url.Values{"state": {ClaimDead}}, p)
 }
 
-// RetryPayout has a payment that was given up tried again.
+// RetryPayout has a payment or a withdrawal that was given up tried again.
 func (c *Client) RetryPayout(ctx context.Context, claim string) (Claim, error) {
 	return post[Claim](ctx, c, path("payouts", claim, "retry"), nil)
 }

@@ -119,6 +119,24 @@ func TestRequests(t *testing.T) {
 		"MyClaims": {`{"items":[]}`, func(c *operator.Client) (any, error) { return c.MyClaims(ctx, operator.Page{Limit: 1}) }, "GET /api/v1/me/claims?limit=1", "", "", operator.List[operator.Claim]{Items: []operator.Claim{}}},
 		"Guest": {`{"user":"guest-1","token":"t","expires_at":9}`, func(c *operator.Client) (any, error) { return c.Guest(ctx) },
 			"POST /api/v1/guests", "", "", operator.Guest{User: "guest-1", Token: "t", ExpiresAt: 9}},
+		"Withdraw": {`{"withdrawal":"w1","user":"u","amount":5,"state":"pending","created_at":7,"balance":3}`, func(c *operator.Client) (any, error) {
+			return c.Withdraw(ctx, 5, "once")
+		}, "POST /api/v1/me/withdrawals", `{"amount":5}`, "once",
+			operator.Withdrawal{Withdrawal: "w1", User: "u", Amount: 5, State: operator.WithdrawalPending, CreatedAt: 7, Balance: 3}},
+		"MyWithdrawals": {`{"items":[]}`, func(c *operator.Client) (any, error) { return c.MyWithdrawals(ctx, page) },
+			"GET /api/v1/me/withdrawals?cursor=a+b%26c&limit=7", "", "", operator.List[operator.Withdrawal]{Items: []operator.Withdrawal{}}},
+		"MyWithdrawal": {`{"withdrawal":"w1","state":"failed","reason":"closed","finished_at":9}`, func(c *operator.Client) (any, error) {
+			return c.MyWithdrawal(ctx, "w1")
+		}, "GET /api/v1/me/withdrawals/w1", "", "", operator.Withdrawal{Withdrawal: "w1", State: operator.WithdrawalFailed, Reason: "closed", FinishedAt: 9}},
+		"UserWithdrawals": {`{"items":[{"withdrawal":"w1","state":"paid","reference":"b","dead":true,"attempts":2,"next_at":8,"last_error":"e"}]}`,
+			func(c *operator.Client) (any, error) { return c.UserWithdrawals(ctx, "a/b", operator.Page{}) }, "GET /api/v1/users/a%2Fb/withdrawals", "", "",
+			operator.List[operator.Withdrawal]{Items: []operator.Withdrawal{{
+				Withdrawal: "w1", State: operator.WithdrawalPaid, Reference: "b", Dead: true, Attempts: 2, NextAt: 8, LastError: "e",
+			}}}},
+		"Withdrawals": {`{"items":[]}`, func(c *operator.Client) (any, error) { return c.Withdrawals(ctx, "", operator.Page{}) },
+			"GET /api/v1/withdrawals", "", "", operator.List[operator.Withdrawal]{Items: []operator.Withdrawal{}}},
+		"Withdrawals in a state": {`{"items":[]}`, func(c *operator.Client) (any, error) { return c.Withdrawals(ctx, "pending", operator.Page{Limit: 2}) },
+			"GET /api/v1/withdrawals?limit=2&state=pending", "", "", operator.List[operator.Withdrawal]{Items: []operator.Withdrawal{}}},
 		"DeadPayouts": {`{"items":[]}`, func(c *operator.Client) (any, error) { return c.DeadPayouts(ctx, operator.Page{}) },
 			"GET /api/v1/payouts?state=dead", "", "", operator.List[operator.DeadLetter]{Items: []operator.DeadLetter{}}},
 		"RetryPayout": {`{"claim":"c1-4","state":"failed"}`, func(c *operator.Client) (any, error) { return c.RetryPayout(ctx, "c1-4") },

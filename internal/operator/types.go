@@ -104,9 +104,35 @@ type Guest struct {
 	ExpiresAt int64  `json:"expires_at"`
 }
 
+// The states of a withdrawal.
+const (
+	WithdrawalPending = "pending" // out of the player's account, not paid yet
+	WithdrawalPaid    = "paid"
+	WithdrawalFailed  = "failed" // refused for good; the money is back in the player's account
+)
+
+// Withdrawal is money that a player takes out. Times are Unix milliseconds on the server's clock.
+type Withdrawal struct {
+	Withdrawal string     `json:"withdrawal"`
+	User       string     `json:"user"`
+	Amount     rain.Money `json:"amount"`
+	State      string     `json:"state"`
+	CreatedAt  int64      `json:"created_at"`
+	FinishedAt int64      `json:"finished_at"` // 0 while it is pending
+	Reference  string     `json:"reference"`   // the provider's, once paid
+	Reason     string     `json:"reason"`      // why it failed
+	Balance    rain.Money `json:"balance"`     // the player's afterwards; only Withdraw is told
+	// What only operators and viewers are told.
+	Dead      bool   `json:"dead"` // tried no more until RetryPayout
+	Attempts  int    `json:"attempts"`
+	NextAt    int64  `json:"next_at"` // 0 where it is not tried any more
+	LastError string `json:"last_error"`
+}
+
 // DeadLetter is a payment that was given up and waits for a person.
 type DeadLetter struct {
 	Claim    string     `json:"claim"` // what RetryPayout takes
+	Kind     string     `json:"kind"`  // pay, reclaim, message or withdrawal
 	Campaign string     `json:"campaign"`
 	User     string     `json:"user"`
 	Amount   rain.Money `json:"amount"`

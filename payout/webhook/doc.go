@@ -1,0 +1,17 @@
+// Package webhook pays withdrawals by asking another system over HTTP: it is the payment provider "http".
+//
+// A payment is a signed POST. Its form is that of Standard Webhooks (https://www.standardwebhooks.com), for which there
+// are libraries in every usual language, with the Idempotency-Key beside it:
+//
+//	POST …
+//	Content-Type: application/json
+//	Idempotency-Key: w4k…                             the withdrawal: however often it comes, it is paid once
+//	webhook-id: w4k…                                  the same
+//	webhook-timestamp: 1763712000                     Unix seconds, of this try
+//	webhook-signature: v1,<base64 of HMAC-SHA256(key, "<id>.<timestamp>.<body>")>
+//
+//	{"id":"w4k…","user":"u1","amount":250,"currency":"CNY","created_at":1763712000000}
+//
+// docs/withdrawals.md is for who writes a receiver. The one rule of this package: only a clear answer is believed. Whatever
+// else comes, or does not come, leaves the payment to be asked for again.
+package webhook

@@ -1,0 +1,61 @@
+package server
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"redrain/payout"
+	"redrain/payout/webhook"
+	"redrain/rain"
+)
+
+// What may pay withdrawals.
+const (
+	ProviderWallet = "wallet" // the ledger's entry is the payment
+	ProviderHTTP   = "http"   // another system, asked by signed requests
+)
+
+// validateProvider repeats neither the address nor the secret: there may be a password in both.
+func (c *Config) validateProvider(fault func(string, ...any)) {
+	switch c.Provider {
+	case ProviderWallet:
+		if c.ProviderURL != "" || c.ProviderSecret != "" {
+			// Not ignored: withdrawals would count as paid, and nobody would be asked to pay them.
+			fault("--provider-url and --provider-secret: they belong to --provider http; give that too, or leave them out")
+		}
+	case ProviderHTTP:
+		if err := webhook.CheckURL(c.ProviderURL); err != nil {
+			fault("--provider-url: %w", err)
+		}
+		if _, err := webhook.ParseSecret(c.ProviderSecret); err != nil {
+			fault("--provider-secret: %w; this makes one: echo whsec_$(openssl rand -base64 32)", err)
+		}
+	default:
+		fault("--provider %q: give %s or %s", c.Provider, ProviderWallet, ProviderHTTP)
+	}
+	if c.ProviderTimeout < time.Second || c.ProviderTimeout > time.Minute {
+		fault("--provider-timeout: give 1s to 1m")
+	}
+}
+
+// buildPayer makes what pays withdrawals.
+func (s *Server) buildPayer(ctl *control, now rain.Clock, reg prometheus.Registerer, log *slog.Logger) error {
+	var provider payout.Provider = payout.Wallet{}
+	if s.cfg.Provider == ProviderHTTP {
+		http, err := webhook.New(webhook.Options{URL: s.cfg.ProviderURL, Secret: s.cfg.ProviderSecret, Clock: now})
+		if err != nil {
+			return fmt.Errorf("the payment provider: %w", err)
+		}
+		s.back.onClose(http.Close)
+		provider = http
+	}
+	var err error
+	s.payer, err = payout.NewPayer(s.ledger, provider, payout.PayerOptions{
+		Attempts: s.cfg.PayoutAttempts, Timeout: s.cfg.ProviderTimeout, Log: log, Registerer: reg,
+		OnAlarm: func(w payout.Withdrawal, message string) { ctl.Alarm("withdrawal", "", w.ID+": "+message) },
+	})
+	return err
+}

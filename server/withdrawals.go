@@ -1,0 +1,125 @@
+package server
+
+import (
+	"net/http"
+	"slices"
+
+	"redrain/payout"
+	"redrain/rain"
+)
+
+// withdrawalView is a withdrawal as its player sees it. Times are Unix ms.
+type withdrawalView struct {
+	Withdrawal string     `json:"withdrawal"`
+	User       string     `json:"user"`
+	Amount     rain.Money `json:"amount"`
+	State      string     `json:"state"`
+	CreatedAt  int64      `json:"created_at"`
+	FinishedAt int64      `json:"finished_at,omitempty"`
+	Reference  string     `json:"reference,omitempty"` // the provider's, once paid
+	Reason     string     `json:"reason,omitempty"`    // why it has failed
+}
+
+// newWithdrawalView is the answer to who has made one.
+type newWithdrawalView struct {
+	withdrawalView
+
+	Balance rain.Money `json:"balance"`
+}
+
+// withdrawalRecord is a withdrawal as operators see it.
+type withdrawalRecord struct {
+	withdrawalView
+
+	Dead      bool   `json:"dead"`
+	Attempts  int    `json:"attempts"`
+	NextAt    int64  `json:"next_at,omitempty"`    // while it is pending and not dead
+	LastError string `json:"last_error,omitempty"` // of the last try
+}
+
+func withdrawalViewOf(w payout.Withdrawal) withdrawalView {
+	v := withdrawalView{
+		Withdrawal: w.ID, User: w.User, Amount: w.Amount, State: string(w.State), CreatedAt: w.CreatedAt, FinishedAt: w.FinishedAt, Reference: w.Reference,
+	}
+	if w.State == payout.WithdrawalFailed {
+		v.Reason = w.LastError // that of a pending one may show what is inside
+	}
+	return v
+}
+
+func withdrawalRecordOf(w payout.Withdrawal) withdrawalRecord {
+	r := withdrawalRecord{withdrawalView: withdrawalViewOf(w), Dead: w.Dead, Attempts: w.Attempts, LastError: w.LastError}
+	if w.State == payout.WithdrawalPending && !w.Dead {
+		r.NextAt = w.NextAt
+	}
+	return r
+}
+
+// withdraw takes money out of the account of the player who asks. The id follows from the player and their key (see once), so
+// that a request which was cut off, and is sent again however late, finds what it made the first time.
+func (a *api) withdraw(r *http.Request, who caller, body []byte, key string) (int, any, error) {
+	var in struct {
+		Amount rain.Money `json:"amount"`
+	}
+	if err := decode(body, &in); err != nil {
+		return 0, nil, err
+	}
+	if in.Amount < 1 || in.Amount > rain.MaxBudget {
+		return 0, nil, rain.Invalid{{Field: "amount", Message: "is required: minor units, above zero and at most ten trillion yuan"}}
+	}
+	w, balance, err := a.ledger.Withdraw(r.Context(), newID("w", key, 0), who.user, in.Amount)
+	if err != nil {
+		return 0, nil, err
+	}
+	a.wakePayer()
+	return http.StatusCreated, newWithdrawalView{withdrawalViewOf(w), balance}, nil
+}
+
+func (a *api) myWithdrawals(w http.ResponseWriter, r *http.Request, who caller) error {
+	return listWithdrawals(a, w, r, payout.WithdrawalQuery{User: who.user}, withdrawalViewOf)
+}
+
+// myWithdrawal is one of the caller's withdrawals; another player's is unknown to them.
+func (a *api) myWithdrawal(w http.ResponseWriter, r *http.Request, who caller) error {
+	found, err := a.ledger.Withdrawal(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if found.User != who.user {
+		return payout.ErrUnknownWithdrawal
+	}
+	writeJSON(w, http.StatusOK, withdrawalViewOf(found))
+	return nil
+}
+
+func (a *api) userWithdrawals(w http.ResponseWriter, r *http.Request, _ caller) error {
+	return listWithdrawals(a, w, r, payout.WithdrawalQuery{User: r.PathValue("id")}, withdrawalRecordOf)
+}
+
+func (a *api) withdrawals(w http.ResponseWriter, r *http.Request, _ caller) error {
+	return listWithdrawals(a, w, r, payout.WithdrawalQuery{}, withdrawalRecordOf)
+}
+
+// listWithdrawals lists withdrawals, newest first, all or those in the state that is asked for.
+func listWithdrawals[V any](a *api, w http.ResponseWriter, r *http.Request, q payout.WithdrawalQuery, view func(payout.Withdrawal) V) error {
+	p, err := pageOf(r)
+	if err != nil {
+		return err
+	}
+	q.State = payout.WithdrawalState(r.URL.Query().Get("state"))
+	states := []payout.WithdrawalState{"", payout.WithdrawalPending, payout.WithdrawalPaid, payout.WithdrawalFailed}
+	if !slices.Contains(states, q.State) {
+		return rain.Invalid{{Field: "state", Message: "is pending, paid or failed; dead letters are listed under /payouts"}}
+	}
+	q.After, q.Limit = p.cursor, p.limit
+	found, next, err := a.ledger.Withdrawals(r.Context(), q)
+	if err != nil {
+		return err
+	}
+	views := make([]V, len(found))
+	for i, one := range found {
+		views[i] = view(one)
+	}
+	writeJSON(w, http.StatusOK, listOf(views, next))
+	return nil
+}
