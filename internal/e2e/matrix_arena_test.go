@@ -15,6 +15,7 @@ import (
 
 	"redrain/internal/operator"
 	"redrain/internal/testenv"
+	"redrain/payout/webhook/webhooktest"
 )
 
 // arena is what one fault of the matrix is played on: a server of each kind and two nodes, all processes of its own that
@@ -23,6 +24,8 @@ type arena struct {
 	t                  *testing.T
 	redis, nats, mysql *testenv.Server
 	s                  setting
+	bank               *bank
+	savers             []*savers
 	rdb                *redis.Client
 	db                 *sql.DB
 
@@ -33,7 +36,7 @@ type arena struct {
 // newArena starts everything.
 func newArena(t *testing.T) *arena {
 	t.Helper()
-	a := &arena{t: t, redis: testenv.StartRedis(t), nats: testenv.StartNATS(t), mysql: testenv.StartMySQL(t)}
+	a := &arena{t: t, bank: openBank(t), redis: testenv.StartRedis(t), nats: testenv.StartNATS(t), mysql: testenv.StartMySQL(t)}
 	a.s = setting{redis: a.redis.Addr, nats: a.nats.URL, mysql: a.mysql.DSN, namespace: testenv.Namespace(t)}
 	a.rdb = redis.NewClient(&redis.Options{Addr: a.redis.Addr})
 	t.Cleanup(func() { _ = a.rdb.Close() })
@@ -54,6 +57,7 @@ func (a *arena) startNode(i int, point string) {
 	a.t.Helper()
 	p := startProcessWith(a.t, a.s, processOptions{
 		tags: []string{"faults"}, env: []string{"REDRAIN_FAULT_AT=" + point}, log: &nodeLog{t: a.t, node: i},
+		args: []string{"--provider", "http", "--provider-url", a.bank.server.URL, "--provider-secret", webhooktest.Secret, "--provider-timeout", "1s"},
 	})
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -28,7 +28,15 @@ var soundBooks = map[string]string{
 		"LEFT JOIN entry e ON e.txn_id = p.txn_id AND e.account_id = CONCAT('user:', p.user_id) WHERE e.amount IS NULL OR e.amount <> p.s",
 	"lines that pay without a payment": "SELECT COUNT(*) FROM entry e JOIN txn ON txn.id = e.txn_id AND txn.kind = 'pay' " +
 		"LEFT JOIN payout p ON p.txn_id = e.txn_id AND e.account_id = CONCAT('user:', p.user_id) WHERE e.amount > 0 AND p.claim IS NULL",
-	"dead letters": "SELECT COUNT(*) FROM dead_letter WHERE resolved_at = 0",
+	"players whose balance is not what they won less what they took out": "SELECT COUNT(*) FROM (SELECT user_id, SUM(part) s FROM " +
+		"(SELECT user_id, SUM(amount) part FROM payout GROUP BY user_id " +
+		"UNION ALL SELECT user_id, -SUM(amount) FROM withdrawal WHERE state <> 'failed' GROUP BY user_id) x GROUP BY user_id) u " +
+		"LEFT JOIN balance b ON b.account_id = CONCAT('user:', u.user_id) WHERE b.amount IS NULL OR b.amount <> u.s",
+	"withdrawals more or less than were booked": "SELECT ABS((SELECT COUNT(*) FROM txn WHERE kind = 'withdraw') - (SELECT COUNT(*) FROM withdrawal))",
+	"amounts withdrawn more or less than booked": "SELECT ABS((SELECT COALESCE(SUM(e.amount), 0) FROM entry e JOIN txn ON txn.id = e.txn_id WHERE kind = 'withdraw' " +
+		"AND account_id = 'world') - (SELECT COALESCE(SUM(amount), 0) FROM withdrawal))",
+	"returns more or less than failed": "SELECT ABS((SELECT COUNT(*) FROM txn WHERE kind = 'return') - (SELECT COUNT(*) FROM withdrawal WHERE state = 'failed'))",
+	"dead letters":                     "SELECT COUNT(*) FROM dead_letter WHERE resolved_at = 0",
 }
 
 // checkSound runs them all.

@@ -31,7 +31,8 @@ func playReclaim(c *cell) {
 	if _, err := c.op().CloseCampaign(within(c.t, 20*time.Second), closed.ID); err != nil {
 		c.t.Fatal(err)
 	}
-	c.awaitHeld(c.t, 1)
+	c.awaitHeld(c.t, "sponsor:"+sponsor, 1)
+	all := len(c.campaigns) * reclaimShards
 	if n := c.reclaimed(c.t, sponsor); n != 0 {
 		c.t.Errorf("%d shards are given back before the fault: it strikes too late", n)
 	}
@@ -52,7 +53,7 @@ func playReclaim(c *cell) {
 		c.t.Errorf("the campaign cannot be closed: %v", err)
 	}
 	c.checks = append(c.checks, func(t *testing.T) { c.checkGivenBack(t, sponsor, deposited) })
-	c.note("3 campaigns of %d shards given back", reclaimShards)
+	c.note("the rest of %d shards on its way, %d wins told", all, closed.crowd.told.Load()+closing.crowd.told.Load()+expiring.crowd.told.Load())
 }
 
 // reclaimed counts the shards whose rest is back at the sponsor.

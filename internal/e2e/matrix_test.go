@@ -20,7 +20,7 @@ type fault struct {
 }
 
 var faults = []*fault{
-	redisFault, natsFault, mysqlFault, nodeFault,
+	redisFault, natsFault, mysqlFault, providerFault, nodeFault,
 }
 
 var redisFault = &fault{
@@ -43,6 +43,13 @@ var mysqlFault = &fault{
 	wins:   true,
 }
 
+var providerFault = &fault{
+	name:   "the payment provider: slow, failing, or silent after it has paid",
+	strike: func(a *arena) { a.bank.sick.Store(true) },
+	heal:   func(a *arena) { a.bank.sick.Store(false) },
+	wins:   true,
+}
+
 var nodeFault = &fault{
 	name:   "a node of two: kill -9",
 	strike: func(a *arena) { a.node(0).kill() },
@@ -50,6 +57,7 @@ var nodeFault = &fault{
 	wins:   true,
 	points: map[string]string{
 		"grab": "grab.after_script:40", "relay": "relay.after_read:20", "settle": "settle.after_commit:5",
+		"withdraw": "withdraw.after_pay:20",
 	},
 }
 
@@ -61,7 +69,7 @@ type stage struct {
 }
 
 var stages = []stage{
-	{"grab", playGrab}, {"relay", playRelay}, {"settle", playSettle}, {"reclaim", playReclaim},
+	{"grab", playGrab}, {"relay", playRelay}, {"settle", playSettle}, {"reclaim", playReclaim}, {"withdraw", playWithdraw},
 }
 
 // cell is one fault in one stage.
@@ -148,6 +156,9 @@ func playCell(t *testing.T, a *arena, f *fault, s stage) *cell {
 	s.play(c)
 	for _, p := range c.campaigns {
 		p.crowd.disperse()
+	}
+	for _, s := range a.savers {
+		s.stop()
 	}
 	return c
 }
