@@ -158,6 +158,16 @@ func (b *books) audit(t testing.TB) {
 			"money from nowhere":          "SELECT SUM(amount) FROM balance HAVING SUM(amount) <> 0",
 			"payouts that are not their transactions": "SELECT p.txn_id FROM payout p JOIN entry e ON e.txn_id = p.txn_id AND e.amount < 0 " +
 				"GROUP BY p.txn_id, e.amount HAVING SUM(p.amount) <> -e.amount",
+			"withdrawals that were not taken out once": "SELECT w.id FROM withdrawal w LEFT JOIN txn t ON t.idem_key = CONCAT('withdraw:', w.id) AND t.kind = 'withdraw' " +
+				"LEFT JOIN entry e ON e.txn_id = t.id AND e.account_id = CONCAT('user:', w.user_id) AND e.amount = -w.amount WHERE e.txn_id IS NULL",
+			"withdrawals that were given back and have not failed, or the other way round": "SELECT w.id FROM withdrawal w " +
+				"LEFT JOIN txn t ON t.idem_key = CONCAT('return:', w.id) AND t.kind = 'return' " +
+				"LEFT JOIN entry e ON e.txn_id = t.id AND e.account_id = CONCAT('user:', w.user_id) AND e.amount = w.amount " +
+				"WHERE (w.state = 'failed') <> (e.txn_id IS NOT NULL)",
+			"money that went out or back without a withdrawal": "SELECT t.idem_key FROM txn t LEFT JOIN withdrawal w " +
+				"ON t.idem_key IN (CONCAT('withdraw:', w.id), CONCAT('return:', w.id)) WHERE t.kind IN ('withdraw', 'return') AND w.id IS NULL",
+			"withdrawals whose letters do not say whether they are dead": "SELECT w.id FROM withdrawal w WHERE w.dead <> " +
+				"(SELECT COUNT(*) FROM dead_letter d WHERE d.claim = w.id AND d.kind = 'withdrawal' AND d.resolved_at = 0)",
 			"tallies that are not their payouts": "SELECT t.campaign_id FROM campaign_tally t LEFT JOIN payout p ON p.campaign_id = t.campaign_id " +
 				"GROUP BY t.campaign_id, t.paid, t.amount_paid HAVING t.paid <> COUNT(p.packet) OR t.amount_paid <> COALESCE(SUM(p.amount), 0)",
 		} {

@@ -17,12 +17,13 @@ type model struct {
 	deposits map[string]rain.Money
 	packets  map[packetKey]holder
 	shards   map[shardKey]rain.Reclaim
+	out      map[string]Withdrawal // by id
 }
 
 func newModel() *model {
 	return &model{
 		accounts: map[account]rain.Money{}, deposits: map[string]rain.Money{}, packets: map[packetKey]holder{},
-		shards: map[shardKey]rain.Reclaim{},
+		shards: map[shardKey]rain.Reclaim{}, out: map[string]Withdrawal{},
 	}
 }
 
@@ -31,7 +32,8 @@ func (m *model) move(from, to account, amount rain.Money) {
 	m.accounts[to] += amount
 }
 
-// TestAnyOrderOfOperations does random deposits, campaigns, postings, re-postings, contradictions and reclaims, and compares
+// TestAnyOrderOfOperations does random deposits, campaigns, postings, re-postings, contradictions, reclaims, withdrawals and
+// answers to them, in time and too late, and compares
 // every balance with the model after each of them.
 func TestAnyOrderOfOperations(t *testing.T) {
 	for name, open := range map[string]func(testing.TB) *books{"sqlite": onSQLite, "mysql": onMySQL} {
@@ -123,6 +125,11 @@ func anyOrder(t *testing.T, b *books) {
 				m.post(rt, b, batch, got)
 				posted = append(posted, batch...)
 			},
+			"withdraw": func(rt *rapid.T) {
+				id := prefix + rapid.SampledFrom([]string{"w1", "w2", "w3", "w4"}).Draw(rt, "id")
+				m.withdraw(rt, b, id, user(rt), amount.Draw(rt, "amount"))
+			},
+			"answer": func(rt *rapid.T) { m.answer(rt, b) },
 			"": func(rt *rapid.T) {
 				for a, want := range m.accounts {
 					if a == world {

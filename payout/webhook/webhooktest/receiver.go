@@ -52,14 +52,12 @@ type Receiver struct {
 
 	key []byte
 
-	mu       sync.Mutex
-	paid     map[string]rain.Money // by key
-	refused  map[string]bool
-	bodies   map[string]string // by key, as it came first
-	tries    map[string]int
-	underWay int
-	most     int
-	faults   []string
+	mu      sync.Mutex
+	paid    map[string]rain.Money // by key
+	refused map[string]bool
+	bodies  map[string]string // by key, as it came last
+	tries   map[string]int
+	faults  []string
 }
 
 // New makes a receiver that knows Secret.
@@ -91,13 +89,6 @@ func (rc *Receiver) Tries(key string) int {
 	return rc.tries[key]
 }
 
-// AtOnce is the largest number of requests that were under way at one time.
-func (rc *Receiver) AtOnce() int {
-	rc.mu.Lock()
-	defer rc.mu.Unlock()
-	return rc.most
-}
-
 // Faults are the sender's: a bad signature, a key that came with another body, a request that is no payment.
 func (rc *Receiver) Faults() []string {
 	rc.mu.Lock()
@@ -121,8 +112,6 @@ func (rc *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
-	rc.enter(1)
-	defer rc.enter(-1)
 	do := Pay
 	if rc.Behave != nil {
 		do = rc.Behave(req)
@@ -200,13 +189,6 @@ func (rc *Receiver) settle(req Request, pay bool) (paid bool) {
 	}
 	rc.paid[req.ID] = req.Amount
 	return true
-}
-
-func (rc *Receiver) enter(n int) {
-	rc.mu.Lock()
-	defer rc.mu.Unlock()
-	rc.underWay += n
-	rc.most = max(rc.most, rc.underWay)
 }
 
 func (rc *Receiver) fault(format string, args ...any) {

@@ -1,0 +1,99 @@
+package payout
+
+import (
+	"errors"
+	"maps"
+	"slices"
+
+	"pgregory.net/rapid"
+
+	"redrain/rain"
+)
+
+// withdraw makes a withdrawal, or asks again for one that there is.
+func (m *model) withdraw(rt *rapid.T, b *books, id, user string, amount rain.Money) {
+	w, balance, err := b.Withdraw(rt.Context(), id, user, amount)
+	before, made := m.out[id]
+	switch {
+	case made && (before.User != user || before.Amount != amount):
+		if !errors.Is(err, ErrIdempotencyUnequal) {
+			rt.Fatalf("%s stands for %+v, and is taken for %d of %s: %v", id, before, amount, user, err)
+		}
+		return
+	case !made && m.accounts[userAccount(user)] < amount:
+		if !errors.Is(err, ErrInsufficientFunds) {
+			rt.Fatalf("%s takes %d, of %d: %v", user, amount, m.accounts[userAccount(user)], err)
+		}
+		return
+	case err != nil:
+		rt.Fatal(err)
+	case !made:
+		m.move(userAccount(user), world, amount)
+		m.out[id] = w
+	}
+	if w.State != m.out[id].State || balance != m.accounts[userAccount(user)] {
+		rt.Fatalf("%+v and %d, want %+v and %d", w, balance, m.out[id], m.accounts[userAccount(user)])
+	}
+}
+
+// answer is a try at one of the withdrawals and its end, sometimes overtaken by another try, sometimes said twice.
+func (m *model) answer(rt *rapid.T, b *books) {
+	if len(m.out) == 0 {
+		rt.Skip("no withdrawals")
+	}
+	ctx := rt.Context()
+	id := rapid.SampledFrom(slices.Sorted(maps.Keys(m.out))).Draw(rt, "withdrawal")
+	w, err := b.Withdrawal(ctx, id)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	lease := func(w Withdrawal) Withdrawal {
+		taken, err := b.take(ctx, []Withdrawal{w}, b.clock.Now()+1_000_000)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if open := w.State == WithdrawalPending && !w.Dead; open != (len(taken) == 1) {
+			rt.Fatalf("leased %+v of %+v", taken, w)
+		}
+		if len(taken) == 1 {
+			return taken[0]
+		}
+		return w
+	}
+	mine := lease(w)
+	if rapid.IntRange(0, 3).Draw(rt, "overtaken") == 0 {
+		lease(mine)
+		w.LastError = "overtaken"
+	}
+	open := w.State == WithdrawalPending && !w.Dead && w.LastError != "overtaken"
+	for range rapid.IntRange(1, 2).Draw(rt, "times") {
+		after := m.out[id]
+		switch rapid.SampledFrom([]string{"paid", "refused", "again", "dead", "redriven"}).Draw(rt, "answer") {
+		case "paid":
+			err = b.paid(ctx, mine, "bank")
+			if after.State == WithdrawalPending {
+				after.State = WithdrawalPaid
+			}
+		case "refused":
+			err = b.refused(ctx, mine, "no")
+			if open && after.State == WithdrawalPending {
+				after.State = WithdrawalFailed
+				m.move(world, userAccount(w.User), w.Amount)
+			}
+		case "again":
+			err = b.again(ctx, mine, 0, "later")
+		case "dead":
+			err = b.bury(ctx, mine, "too often")
+		case "redriven":
+			_, err = b.Retry(ctx, id)
+		}
+		if err != nil && !errors.Is(err, errLeaseLost) && !errors.Is(err, errPaidTwice) && !errors.Is(err, ErrUnknownClaim) {
+			rt.Fatal(err)
+		}
+		if is, err := b.Withdrawal(ctx, id); err != nil || is.State != after.State {
+			rt.Fatalf("%+v is %s (%v), want %s", w, is.State, err, after.State)
+		}
+		m.out[id] = after
+		open = false // only the first answer of a try is under its lease
+	}
+}

@@ -1,0 +1,386 @@
+package payout
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"redrain/rain"
+)
+
+// rich gives a player money, by a win.
+func (b *books) rich(t testing.TB, user string, amount rain.Money) {
+	t.Helper()
+	id := "for-" + user
+	b.campaign(t, id, rain.Spec{Budget: amount, Packets: 1})
+	b.post(t, entry(id, 1, win(user, 0, amount)))
+}
+
+func (b *books) withdraw(t testing.TB, id, user string, amount rain.Money) Withdrawal {
+	t.Helper()
+	w, _, err := b.Withdraw(t.Context(), id, user, amount)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// leaseOne takes the one withdrawal that is due.
+func (b *books) leaseOne(t testing.TB, lasting time.Duration) Withdrawal {
+	t.Helper()
+	taken, err := b.lease(t.Context(), 10, lasting)
+	if err != nil || len(taken) != 1 {
+		t.Fatalf("leased %+v, %v", taken, err)
+	}
+	return taken[0]
+}
+
+func (b *books) wantWithdrawal(t testing.TB, id string, state WithdrawalState, attempts int) Withdrawal {
+	t.Helper()
+	w, err := b.Withdrawal(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.State != state || w.Attempts != attempts || (w.FinishedAt == 0) != (state == WithdrawalPending) {
+		t.Errorf("%s is %+v, want %s after %d tries", id, w, state, attempts)
+	}
+	return w
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWithdraw(t *testing.T) {
+	onEach(t, func(b *books) {
+		t := b.t
+		ctx := t.Context()
+		b.rich(t, "u1", 100)
+		w, balance, err := b.Withdraw(ctx, "w1", "u1", 60)
+		if err != nil || balance != 40 || w.State != WithdrawalPending || w.Amount != 60 || w.User != "u1" || w.CreatedAt == 0 {
+			t.Fatalf("%+v, %d, %v", w, balance, err)
+		}
+		// The same request again moves nothing, whatever has become of the first.
+		for range 2 {
+			again, balance, err := b.Withdraw(ctx, "w1", "u1", 60)
+			if err != nil || balance != 40 || again.ID != "w1" || again.CreatedAt != w.CreatedAt {
+				t.Errorf("again: %+v, %d, %v", again, balance, err)
+			}
+			must(t, b.paid(ctx, w, "bank-1"))
+		}
+		if again, _, err := b.Withdraw(ctx, "w1", "u1", 60); err != nil || again.State != WithdrawalPaid || again.Reference != "bank-1" {
+			t.Errorf("a paid one again: %+v, %v", again, err)
+		}
+		for what, c := range map[string]struct {
+			id, user string
+			amount   rain.Money
+			want     error
+		}{
+			"another amount":       {"w1", "u1", 61, ErrIdempotencyUnequal},
+			"another player":       {"w1", "u2", 60, ErrIdempotencyUnequal},
+			"more than there is":   {"w2", "u1", 41, ErrInsufficientFunds},
+			"a player without any": {"w3", "nobody", 1, ErrInsufficientFunds},
+			"nothing":              {"w4", "u1", 0, ErrInvalidAmount},
+			"less than nothing":    {"w5", "u1", -5, ErrInvalidAmount},
+			"more than any budget": {"w6", "u1", rain.MaxBudget + 1, ErrInvalidAmount},
+		} {
+			if _, _, err := b.Withdraw(ctx, c.id, c.user, c.amount); !errors.Is(err, c.want) {
+				t.Errorf("%s: %v", what, err)
+			}
+			if _, err := b.Withdrawal(ctx, c.id); c.id != "w1" && !errors.Is(err, ErrUnknownWithdrawal) {
+				t.Errorf("%s: a refused request has left something: %v", what, err)
+			}
+		}
+		if _, _, err := b.Withdraw(ctx, "w7", "a\nb", 1); err == nil {
+			t.Error("a user id that is none is taken")
+		}
+		// All that is left can be taken; then the account is empty.
+		b.withdraw(t, "w8", "u1", 40)
+		b.wantBalance(t, userAccount("u1"), 0)
+		b.audit(t)
+	})
+}
+
+// TestWithdrawalsNeverOverdraw: many at once want more together than the account holds.
+func TestWithdrawalsNeverOverdraw(t *testing.T) {
+	onEach(t, func(b *books) {
+		t := b.t
+		const players, each, amount = 3, 24, 10
+		for p := range players {
+			b.rich(t, fmt.Sprintf("u%d", p), 105) // for ten, and a rest
+		}
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		made := map[string]int{}
+		for i := range players * each {
+			user, id := fmt.Sprintf("u%d", i%players), fmt.Sprintf("w%d", i)
+			for range 2 { // and each request comes twice
+				wg.Go(func() {
+					_, balance, err := b.Withdraw(t.Context(), id, user, amount)
+					switch {
+					case err == nil && (balance < 0 || balance > 95):
+						t.Errorf("%s is told %d", user, balance)
+					case err == nil:
+						mu.Lock()
+						made[id]++
+						mu.Unlock()
+					case !errors.Is(err, ErrInsufficientFunds):
+						t.Error(err)
+					}
+				})
+			}
+		}
+		wg.Wait()
+		if len(made) != players*10 {
+			t.Errorf("%d withdrawals, want %d", len(made), players*10)
+		}
+		for p := range players {
+			b.wantBalance(t, userAccount(fmt.Sprintf("u%d", p)), 5)
+		}
+		if n := b.count(t, "SELECT COUNT(*) FROM withdrawal"); n != players*10 {
+			t.Errorf("%d rows", n)
+		}
+		b.audit(t)
+	})
+}
+
+// TestRefusedGivesBackOnce: whoever says so how often, the money comes back once.
+func TestRefusedGivesBackOnce(t *testing.T) {
+	onEach(t, func(b *books) {
+		t := b.t
+		b.rich(t, "u1", 100)
+		b.withdraw(t, "w1", "u1", 70)
+		w := b.leaseOne(t, time.Minute)
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() { must(t, b.refused(t.Context(), w, "the account is closed")) })
+		}
+		wg.Wait()
+		b.wantBalance(t, userAccount("u1"), 100)
+		if w := b.wantWithdrawal(t, "w1", WithdrawalFailed, 1); w.LastError != "the account is closed" {
+			t.Errorf("%+v", w)
+		}
+		if err := b.paid(t.Context(), w, "x"); !errors.Is(err, errPaidTwice) {
+			t.Errorf("paid after all: %v", err)
+		}
+		b.wantWithdrawal(t, "w1", WithdrawalFailed, 1)
+		must(t, b.again(t.Context(), w, 0, "x"))
+		if taken, err := b.lease(t.Context(), 10, time.Minute); err != nil || len(taken) != 0 {
+			t.Errorf("a failed one is tried: %+v, %v", taken, err)
+		}
+		if again, balance, err := b.Withdraw(t.Context(), "w1", "u1", 70); err != nil || balance != 100 || again.State != WithdrawalFailed {
+			t.Errorf("the request again: %+v, %d, %v", again, balance, err)
+		}
+		b.audit(t)
+	})
+}
+
+// TestALeaseIsForOne: while it lasts nobody else has the withdrawal, and after it everybody may.
+func TestALeaseIsForOne(t *testing.T) {
+	onEach(t, func(b *books) {
+		t := b.t
+		const count = 40
+		b.rich(t, "u1", count)
+		for i := range count {
+			b.withdraw(t, fmt.Sprintf("w%02d", i), "u1", 1)
+		}
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		leased := map[string]int{}
+		for range 6 {
+			wg.Go(func() {
+				for {
+					taken, err := b.lease(t.Context(), 1+rand.IntN(5), time.Hour)
+					if err != nil {
+						t.Error(err)
+					}
+					if len(taken) == 0 {
+						return
+					}
+					mu.Lock()
+					for _, w := range taken {
+						leased[w.ID]++
+					}
+					mu.Unlock()
+				}
+			})
+		}
+		wg.Wait()
+		for id, n := range leased {
+			if n != 1 {
+				t.Errorf("%s was leased %d times", id, n)
+			}
+		}
+		if len(leased) != count {
+			t.Errorf("%d of %d were leased", len(leased), count)
+		}
+		b.clock.now.Add(time.Hour.Milliseconds())
+		if taken, err := b.lease(t.Context(), count, time.Hour); err != nil || len(taken) != count || taken[0].Attempts != 2 {
+			t.Errorf("after the lease: %d, %v", len(taken), err)
+		}
+	})
+}
+
+// TestWhoHasLostTheLeaseGivesNothingBack: the first try takes too long, and a second begins. Nobody knows what the second will hear,
+// so the first may put nothing off, bury nothing, and give no money back. That it was paid is true all the same.
+func TestWhoHasLostTheLeaseGivesNothingBack(t *testing.T) {
+	onEach(t, func(b *books) {
+		t := b.t
+		ctx := t.Context()
+		b.rich(t, "u1", 100)
+		b.withdraw(t, "w1", "u1", 70)
+		first := b.leaseOne(t, time.Minute)
+		b.clock.now.Add(time.Minute.Milliseconds())
+		second := b.leaseOne(t, time.Minute)
+		if err := b.refused(ctx, first, "no"); !errors.Is(err, errLeaseLost) {
+			t.Errorf("refused: %v", err)
+		}
+		if err := b.bury(ctx, first, "no"); !errors.Is(err, errLeaseLost) {
+			t.Errorf("bury: %v", err)
+		}
+		must(t, b.again(ctx, first, 0, "no"))
+		b.wantBalance(t, userAccount("u1"), 30)
+		if w := b.wantWithdrawal(t, "w1", WithdrawalPending, 2); w.NextAt != second.NextAt || w.Dead || w.LastError != "" {
+			t.Errorf("%+v", w)
+		}
+		must(t, b.paid(ctx, first, "bank"))
+		if err := b.refused(ctx, second, "no"); !errors.Is(err, errLeaseLost) {
+			t.Errorf("refused after it was paid: %v", err)
+		}
+		must(t, b.again(ctx, second, 0, "no"))
+		b.wantWithdrawal(t, "w1", WithdrawalPaid, 2)
+		b.wantBalance(t, userAccount("u1"), 30)
+		b.audit(t)
+	})
+}
+
+// TestDeadWithdrawal: it stays pending for the player, is listed with the other dead letters, disturbs no campaign's books, and
+// is tried again when an operator says so, as often as it takes.
+func TestDeadWithdrawal(t *testing.T) {
+	onEach(t, func(b *books) {
+		t := b.t
+		ctx := t.Context()
+		b.rich(t, "u1", 100)
+		b.withdraw(t, "w1", "u1", 70)
+		if _, err := b.Retry(ctx, "w1"); !errors.Is(err, ErrUnknownClaim) {
+			t.Errorf("a retry of what is not dead: %v", err)
+		}
+		for round := range 3 {
+			w := b.leaseOne(t, time.Minute)
+			if w.Attempts != 1 {
+				t.Errorf("round %d: %d tries", round, w.Attempts)
+			}
+			reason := fmt.Sprintf("round %d %s", round, strings.Repeat("红", 300))
+			must(t, b.bury(ctx, w, reason))
+			must(t, b.bury(ctx, w, reason)) // the answer of the first was lost
+			b.clock.now.Add(time.Hour.Milliseconds())
+			if taken, err := b.lease(ctx, 10, time.Minute); err != nil || len(taken) != 0 {
+				t.Errorf("a dead one is tried: %+v, %v", taken, err)
+			}
+			if w := b.wantWithdrawal(t, "w1", WithdrawalPending, 1); !w.Dead {
+				t.Errorf("%+v", w)
+			}
+			b.wantBalance(t, userAccount("u1"), 30)
+			letters, _, err := b.DeadLetters(ctx, "", 10)
+			if err != nil || len(letters) != 1 {
+				t.Fatalf("%+v, %v", letters, err)
+			}
+			d := letters[0]
+			if d.Claim != "w1" || d.Kind != "withdrawal" || d.User != "u1" || d.Amount != 70 || d.Campaign != "" || d.WonAt != w.CreatedAt ||
+				!strings.HasPrefix(d.Reason, fmt.Sprintf("round %d 红", round)) {
+				t.Errorf("%+v", d)
+			}
+			if n, err := b.countDead(ctx); err != nil || n != 1 {
+				t.Errorf("%d dead, %v", n, err)
+			}
+			if round == 2 {
+				break
+			}
+			if settled, err := b.Retry(ctx, "w1"); err != nil || len(settled) != 0 {
+				t.Errorf("retried: %+v, %v", settled, err)
+			}
+			if w := b.wantWithdrawal(t, "w1", WithdrawalPending, 0); w.Dead {
+				t.Errorf("%+v", w)
+			}
+		}
+		c, err := b.Campaign(ctx, "for-u1")
+		must(t, err)
+		snapshot := []rain.ShardSnapshot{{Found: true, Won: 1, AmountWon: 100, LastEntry: "1-0"}}
+		if got := b.reconcile(t, c, snapshot); !got.Balanced || got.Paid != 100 || got.Dead != 0 {
+			t.Errorf("the campaign's books: %+v", got)
+		}
+		if ok, err := b.Cleared(ctx, "for-u1"); err != nil || !ok {
+			t.Errorf("cleared: %v, %v", ok, err)
+		}
+		if claims, _, err := b.Claims(ctx, ClaimQuery{User: "u1", Limit: 10}); err != nil || len(claims) != 1 || claims[0].State != StateSettled {
+			t.Errorf("the player's claims: %+v, %v", claims, err)
+		}
+		// The provider's answer comes at last: paid, and nothing waits any more.
+		must(t, b.paid(ctx, Withdrawal{ID: "w1"}, "bank"))
+		if w := b.wantWithdrawal(t, "w1", WithdrawalPaid, 1); w.Dead {
+			t.Errorf("%+v", w)
+		}
+		if n, err := b.countDead(ctx); err != nil || n != 0 {
+			t.Errorf("%d dead, %v", n, err)
+		}
+		if _, err := b.Retry(ctx, "w1"); !errors.Is(err, ErrUnknownClaim) {
+			t.Errorf("a retry of what is paid: %v", err)
+		}
+		b.audit(t)
+	})
+}
+
+// TestWithdrawalPages walks through a list that grows at its head meanwhile, and loses or repeats nothing.
+func TestWithdrawalPages(t *testing.T) {
+	onEach(t, func(b *books) {
+		t := b.t
+		ctx := t.Context()
+		for _, user := range []string{"u1", "u2"} {
+			b.rich(t, user, 100)
+		}
+		want := []string{}
+		for i := range 7 {
+			b.withdraw(t, fmt.Sprintf("a%d", i), "u1", 1)
+			b.withdraw(t, fmt.Sprintf("b%d", i), "u2", 1)
+			want = append([]string{fmt.Sprintf("a%d", i)}, want...)
+		}
+		var got []string
+		for q := (WithdrawalQuery{User: "u1", Limit: 3}); ; {
+			list, next, err := b.Withdrawals(ctx, q)
+			must(t, err)
+			for _, w := range list {
+				got = append(got, w.ID)
+			}
+			b.withdraw(t, fmt.Sprintf("late%d", len(got)), "u1", 1)
+			if q.After = next; next == "" {
+				break
+			}
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%v, want %v", got, want)
+		}
+		must(t, b.paid(ctx, Withdrawal{ID: "a3"}, ""))
+		must(t, b.paid(ctx, Withdrawal{ID: "b2"}, ""))
+		for q, want := range map[WithdrawalQuery]int{
+			{Limit: 100}: 17, {State: WithdrawalPaid, Limit: 100}: 2, {State: WithdrawalPaid, User: "u2", Limit: 100}: 1,
+			{State: WithdrawalFailed, Limit: 100}: 0, {User: "nobody", Limit: 100}: 0,
+		} {
+			if list, next, err := b.Withdrawals(ctx, q); err != nil || len(list) != want || next != "" {
+				t.Errorf("%+v: %d, %q, %v", q, len(list), next, err)
+			}
+		}
+		if _, _, err := b.Withdrawals(ctx, WithdrawalQuery{After: "x", Limit: 1}); !errors.Is(err, ErrBadCursor) {
+			t.Error(err)
+		}
+		if n, err := b.countPending(ctx); err != nil || n != 15 {
+			t.Errorf("%d pending, %v", n, err)
+		}
+	})
+}
