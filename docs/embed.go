@@ -3,6 +3,8 @@ package docs
 
 import _ "embed"
 
+//go:generate go run redrain/internal/splitpics img
+
 // OpenAPI is the description of the HTTP API, in YAML.
 //
 //go:embed openapi.yaml

@@ -9,14 +9,16 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"redrain/docs"
+	"redrain/rain"
 )
 
 // operations is the contract's table of paths, and what stands outside /api/v1.
 var operations = []string{
 	"POST /api/v1/sponsors/{sponsor}/deposits", "GET /api/v1/sponsors/{sponsor}",
-	"POST /api/v1/campaigns", "GET /api/v1/campaigns", "GET /api/v1/campaigns/{campaign}",
+	"POST /api/v1/splits/preview", "POST /api/v1/campaigns", "GET /api/v1/campaigns", "GET /api/v1/campaigns/{campaign}",
 	"POST /api/v1/campaigns/{campaign}/rains", "POST /api/v1/campaigns/{campaign}/rains/{rain}/stop",
 	"POST /api/v1/campaigns/{campaign}/pause", "POST /api/v1/campaigns/{campaign}/resume", "POST /api/v1/campaigns/{campaign}/close",
+	"POST /api/v1/campaigns/{campaign}/rebuild",
 	"GET /api/v1/campaigns/{campaign}/stats", "GET /api/v1/campaigns/{campaign}/claims",
 	"GET /api/v1/campaigns/{campaign}/reconciliation", "GET /api/v1/campaigns/{campaign}/rains/{rain}/fairness",
 	"GET /api/v1/payouts", "POST /api/v1/payouts/{claim}/retry",
@@ -25,6 +27,17 @@ var operations = []string{
 	"POST /api/v1/me/withdrawals", "GET /api/v1/me/withdrawals", "GET /api/v1/me/withdrawals/{withdrawal}",
 	"POST /api/v1/guests", "GET /api/v1/lobby", "GET /api/v1/events", "GET /api/v1/audit",
 	"GET /healthz", "GET /readyz", "GET /metrics",
+}
+
+// TestOpenAPIHasEverySplit holds the list of splits to the code's.
+func TestOpenAPIHasEverySplit(t *testing.T) {
+	var listed []rain.SplitKind
+	for _, kind := range loadOpenAPI(t).Components.Schemas["Split"].Value.Enum {
+		listed = append(listed, rain.SplitKind(kind.(string)))
+	}
+	if !slices.Equal(listed, rain.SplitKinds()) {
+		t.Errorf("%v are listed, there are %v", listed, rain.SplitKinds())
+	}
 }
 
 func loadOpenAPI(t *testing.T) *openapi3.T {
@@ -83,8 +96,8 @@ func TestOpenAPIErrorsAreProblems(t *testing.T) {
 			if op.OperationID == "" || op.Summary == "" {
 				t.Errorf("%s %s: has no name or summary", method, path)
 			}
-			// A viewer has no player's token, so for them a player's path is 401.
-			forViewers := guarded && (*op.Security)[0]["player"] == nil
+			// A viewer has no player's token, so for them a player's path is 401; and a preview changes nothing.
+			forViewers := guarded && (*op.Security)[0]["player"] == nil && op.OperationID != "previewSplit"
 			if method == http.MethodPost && forViewers && op.Responses.Map()["403"] == nil {
 				t.Errorf("%s %s: says not that a viewer may not", method, path)
 			}

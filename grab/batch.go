@@ -3,6 +3,7 @@ package grab
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -22,94 +23,176 @@ type batcher struct {
 	shard   int
 	keys    []string
 	args    []any
-	results []Result
+	answer  answer
 	failing bool // the last batch failed, and the log knows
+}
+
+// answer is what the script has said about a batch.
+type answer struct {
+	stock   int64    // packets left
+	entry   string   // of the outbox, with all that was won now; "" where nothing was
+	results []Result // of each tap
+	entries []string // of each tap that won, the outbox entry of its win
 }
 
 func (k shardKeys) grabbing() []string { return []string{k.state, k.stock, k.wins, k.taps, k.outbox} }
 
-// decide settles every tap of the batch. Where it fails nothing is known: what the script may have decided all the same, it
-// decides the same way when it is asked again.
+// decide settles every tap of the batch. Where it fails nothing is known of those that it leaves: what the script may have decided
+// all the same, it decides the same way when it is asked again.
 func (b *batcher) decide(taps []*tap) error {
-	stock, err := b.call(taps)
-	b.log(err)
-	if err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), grabTimeout)
+	defer cancel()
+	if err := b.call(ctx, taps); err != nil {
+		b.log(err)
 		return err
 	}
 	faults.Point("grab.after_script")
 	won := b.has(Won)
-	if b.has(SoldOut) || (won && stock == 0) {
+	if b.has(SoldOut) || (won && b.answer.stock == 0) {
 		b.gate.noteSoldOut(b.shard) // before anybody who is told can tap again
 	}
+	g := b.gate.grabber
 	if won {
-		b.gate.grabber.o.OnWin(b.gate.campaign, b.shard)
+		g.o.OnWin(b.gate.campaign, b.shard)
 	}
+	if won && g.confirmer != nil {
+		return b.settleConfirmed(ctx, taps)
+	}
+	b.log(nil)
 	for i, t := range taps {
-		t.settle(b.results[i])
+		t.settle(b.answer.results[i])
 	}
 	return nil
 }
 
-// has tells whether any tap of the batch has that outcome.
-func (b *batcher) has(o Outcome) bool {
-	return slices.ContainsFunc(b.results, func(r Result) bool { return r.Outcome == o })
+// settleConfirmed settles the batch's losers at once, and its winners when what has to have their wins has them. A winner without
+// that is told that nothing is known: the tap sent again finds the win, which is confirmed then.
+func (b *batcher) settleConfirmed(ctx context.Context, taps []*tap) error {
+	all := promises{packets: map[int]struct{}{}}
+	for i, t := range taps {
+		if r := b.answer.results[i]; r.Outcome != Won {
+			t.settle(r)
+		} else {
+			b.promise(&all, i, rain.Win{User: t.user, Packet: r.Packet, Amount: r.Amount, Drop: t.drop})
+		}
+	}
+	g := b.gate.grabber
+	began := time.Now()
+	err := g.confirmer.confirm(ctx, b.gate.campaign, b.shard, all.list)
+	g.metrics.confirmSeconds.Observe(time.Since(began).Seconds())
+	switch {
+	case err != nil:
+		err = fmt.Errorf("wins cannot be confirmed (%s): %w", g.o.Confirm, err)
+		b.log(err)
+	case !all.allKept():
+		b.log(errForgotten) // no reason to give up those that wait
+	default:
+		b.log(nil)
+	}
+	for i, t := range taps {
+		switch r := b.answer.results[i]; {
+		case r.Outcome != Won:
+		case all.kept(b.answer.entries[i]):
+			t.settle(r)
+		default:
+			t.settle(Result{Outcome: Unavailable})
+		}
+	}
+	return err
 }
 
-// call runs the script over the taps and leaves their results in b.results. stock is the number of packets left.
-func (b *batcher) call(taps []*tap) (stock int64, err error) {
+// promise adds the win of the i-th tap.
+func (b *batcher) promise(all *promises, i int, win rain.Win) {
+	p := all.add(b.answer.entries[i], win)
+	if p.entry != b.answer.entry {
+		return // an older one; the outbox has its wins
+	}
+	// A player may stand in a batch twice with the same drop, and has won it once.
+	if _, twice := all.packets[win.Packet]; !twice {
+		all.packets[win.Packet] = struct{}{}
+		p.wins = append(p.wins, win)
+	}
+}
+
+// has tells whether any tap of the batch has that outcome.
+func (b *batcher) has(o Outcome) bool {
+	return slices.ContainsFunc(b.answer.results, func(r Result) bool { return r.Outcome == o })
+}
+
+// call runs the script over the taps and leaves its answer in b.answer.
+func (b *batcher) call(ctx context.Context, taps []*tap) error {
 	g := b.gate.grabber
 	b.args = b.args[:0]
 	for _, t := range taps {
 		b.args = append(b.args, &t.user, &t.drop) // pointers, because a string in an interface is an allocation
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), grabTimeout)
-	defer cancel()
 	began := time.Now()
-	answer, err := g.run(ctx, g.scripts.grab, b.keys, b.args...).Slice()
+	reply, err := g.run(ctx, g.scripts.grab, b.keys, b.args...).Slice()
 	g.metrics.batchSize.Observe(float64(len(taps)))
 	g.metrics.scriptSeconds.Observe(time.Since(began).Seconds())
 	clear(b.args)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	b.results, stock, err = parseAnswer(b.results[:0], answer, len(taps))
-	return stock, err
+	return b.answer.parse(reply, len(taps))
 }
 
-// parseAnswer reads what grab.lua returns for n taps, and appends their results. Nothing but the whole is taken: a result
-// given to the wrong tap would be a promise to the wrong player.
-func parseAnswer(results []Result, answer []any, n int) (_ []Result, stock int64, err error) {
-	next := func() (v int64) {
-		if len(answer) == 0 {
-			err = errReply
-			return 0
-		}
-		v, ok := answer[0].(int64)
-		if !ok {
-			err = errReply
-		}
-		answer = answer[1:]
-		return v
+// parse reads what grab.lua returns for n taps. Nothing but the whole is taken: a result given to the wrong tap would be a
+// promise to the wrong player.
+func (a *answer) parse(reply []any, n int) error {
+	r := reader{reply: reply}
+	*a = answer{stock: r.integer(), entry: r.text(), results: a.results[:0], entries: a.entries[:0]}
+	if a.entry != "" && !isEntryID(a.entry) {
+		return errReply
 	}
-	stock = next()
 	for range n {
-		outcome, ok := outcomeOf(next())
-		if !ok {
-			return results, 0, errReply
-		}
-		r := Result{Outcome: outcome}
+		code := r.integer()
+		outcome, known := outcomeOf(code)
+		result, entry := Result{Outcome: outcome}, ""
 		if outcome == Won {
-			r.Packet, r.Amount = int(next()), rain.Money(next())
-			if r.Amount < 1 {
-				return results, 0, errReply
+			result.Packet, result.Amount, entry = int(r.integer()), rain.Money(r.integer()), a.entry
+			if code == wonBefore {
+				if entry = r.text(); !isEntryID(entry) {
+					return errReply
+				}
 			}
 		}
-		results = append(results, r)
+		if r.bad || !known || (outcome == Won && (result.Amount < 1 || entry == "")) {
+			return errReply
+		}
+		a.results, a.entries = append(a.results, result), append(a.entries, entry)
 	}
-	if err != nil || len(answer) != 0 || stock < 0 {
-		return results, 0, errReply
+	if r.bad || len(r.reply) != 0 || a.stock < 0 {
+		return errReply
 	}
-	return results, stock, nil
+	return nil
+}
+
+// reader takes a reply apart.
+type reader struct {
+	reply []any
+	bad   bool // something was missing or of another kind
+}
+
+func (r *reader) next() (v any) {
+	if len(r.reply) == 0 {
+		r.bad = true
+		return nil
+	}
+	v, r.reply = r.reply[0], r.reply[1:]
+	return v
+}
+
+func (r *reader) integer() int64 {
+	v, ok := r.next().(int64)
+	r.bad = r.bad || !ok
+	return v
+}
+
+func (r *reader) text() string {
+	v, ok := r.next().(string)
+	r.bad = r.bad || !ok
+	return v
 }
 
 // log says when a shard's taps begin to fail and when they work again, and not each batch in between.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"redrain/internal/testenv"
+	"redrain/rain"
 )
 
 // BenchmarkTap is a tap from the gate to its result on a real Redis: every tap wins a packet.
@@ -105,12 +106,33 @@ func BenchmarkCoalescer(b *testing.B) {
 	all.Wait()
 }
 
-// BenchmarkOpen is the stocking of a campaign; an op is one packet.
+// BenchmarkOpen is a campaign that is split, stocked and opened, on a real Redis: an op is the whole campaign. redis-B/packet is what the
+// stock takes of Redis's memory.
 func BenchmarkOpen(b *testing.B) {
-	gm := newGame(b, connect(b, testenv.Redis(b)), setup{packets: max(b.N, 4), shards: 4, notOpen: true})
-	b.ReportAllocs()
-	b.ResetTimer()
-	if err := gm.g.Open(b.Context(), gm.c, gm.amounts); err != nil {
-		b.Fatal(err)
+	rdb := connect(b, testenv.Redis(b))
+	for _, packets := range []int{100_000, 1_000_000, 10_000_000} {
+		b.Run("packets="+strconv.Itoa(packets), func(b *testing.B) {
+			var held int64
+			b.ReportAllocs()
+			for b.Loop() {
+				b.StopTimer()
+				gm := newGame(b, rdb, setup{packets: packets, budget: 1_000 * rain.Money(packets), split: rain.DoubleMean, notOpen: true})
+				gm.amounts = nil
+				b.StartTimer()
+				amounts, err := gm.c.Cut(gm.c.SplitSeed)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if err := gm.g.Open(b.Context(), gm.c, amounts); err != nil {
+					b.Fatal(err)
+				}
+				b.StopTimer()
+				held = gm.stockBytes()
+				gm.forget()
+				b.StartTimer()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(packets), "ns/packet")
+			b.ReportMetric(float64(held)/float64(packets), "redis-B/packet")
+		})
 	}
 }

@@ -13,7 +13,7 @@ const (
 // one. So a lone tap leaves at once, and under load the batches grow by themselves: no timer, and no time lost.
 type coalescer struct {
 	workers *workers
-	decide  func(batch []*tap) error // settles every tap of the batch, or none where it fails
+	decide  func(batch []*tap) error // settles every tap of the batch; or some or none where it fails
 
 	mu      sync.Mutex
 	queue   []*tap // queue[:head] has been taken already
@@ -44,7 +44,7 @@ func (c *coalescer) push(t *tap) bool {
 
 // flush decides batches until nothing waits any more. Its goroutine lives only as long as there is work.
 //
-// A batch that fails takes with it all that waits: Redis is away, and the ones behind would otherwise wait for one time-out
+// A batch that fails takes with it all that waits: Redis, or what has to confirm a win, is away, and the ones behind would otherwise wait for one time-out
 // after the other, the last of a long queue for minutes.
 func (c *coalescer) flush() {
 	for c.next(maxBatch) {
@@ -59,10 +59,12 @@ func (c *coalescer) flush() {
 	}
 }
 
-// fail tells the batch that nothing is known.
+// fail tells those of the batch who have no result that nothing is known.
 func (c *coalescer) fail() {
 	for _, t := range c.batch {
-		t.settle(Result{Outcome: Unavailable})
+		if !t.settled {
+			t.settle(Result{Outcome: Unavailable})
+		}
 	}
 }
 

@@ -34,6 +34,7 @@ type tap struct {
 	player     *player
 	memory     *memory
 	done       func(Result)
+	settled    bool           // it has its result; known to the goroutine that gives them
 	others     []func(Result) // of taps of the same player on the same drop that came meanwhile; guarded by the player's stripe
 }
 
@@ -191,6 +192,7 @@ var refusals = map[rain.Verdict]Outcome{
 
 // settle gives a tap that was under way its result, and those that were waiting for it the same.
 func (t *tap) settle(r Result) {
+	t.settled = true
 	s := t.memory.stripe(t.user)
 	s.mu.Lock()
 	t.player.landed(t, r)
@@ -206,5 +208,13 @@ func (t *tap) settle(r Result) {
 func (gt *Gate) noteSoldOut(shard int) {
 	if gt.view.Load().soldOut[shard].CompareAndSwap(false, true) {
 		gt.grabber.o.OnSoldOut(gt.campaign, shard)
+	}
+}
+
+// Restocked tells the gate that what was found sold out may not be so any more: Redis had lost the stock and has it again.
+func (gt *Gate) Restocked() {
+	sold := gt.view.Load().soldOut
+	for shard := range sold {
+		sold[shard].Store(false)
 	}
 }

@@ -16,8 +16,15 @@ import (
 
 // The errors of this package.
 var (
-	// ErrNoState says that Redis knows nothing of a campaign's shard: it was never stocked, or Redis has lost it.
+	// ErrNoState says that Redis knows nothing of a campaign's shard: it was never stocked, or Redis has lost it and it has not been
+	// restored to its end.
 	ErrNoState = errors.New("redis knows nothing of the campaign's shard")
+	// ErrAlive says that there is nothing to restore: Redis knows the shard.
+	ErrAlive = errors.New("redis knows the campaign's shard, nothing has to be restored")
+	// ErrSuperseded says that another restoration of the shard has begun since.
+	ErrSuperseded = errors.New("another restoration of the shard has begun")
+	// ErrUnsettled says that Redis has lost a shard's state and not its outbox, with entries that the ledger may not have yet.
+	ErrUnsettled = errors.New("the outbox of the shard is still there and has to be settled first")
 	// ErrClosed says that a campaign is closed and takes no stock any more.
 	ErrClosed = errors.New("the campaign's shard is closed")
 )
@@ -34,6 +41,11 @@ type Options struct {
 	Log *slog.Logger
 	// Registerer takes the metrics; nil keeps them unregistered.
 	Registerer prometheus.Registerer
+	// Confirm is what must have a win before its player is told.
+	Confirm Confirm
+	// Publish has JetStream keep an outbox entry, and returns when it has said that it does. ConfirmStream needs it, and nothing else uses
+	// it. An entry may be published any number of times.
+	Publish func(ctx context.Context, e rain.Entry) error
 	// OnWin is called when a batch has left wins in a shard's outbox, so that the relay need not wait for its next round.
 	// It must not block. May be nil.
 	OnWin func(campaign string, shard int)
@@ -49,6 +61,8 @@ type Grabber struct {
 	scripts scripts
 	metrics *metrics
 	work    workers
+
+	confirmer confirmer // nil where a win that Redis has may be told
 
 	mu    sync.RWMutex
 	gates map[string]*Gate
@@ -71,10 +85,12 @@ func New(rdb redis.UniversalClient, o Options) *Grabber {
 	if o.OnSoldOut == nil {
 		o.OnSoldOut = func(string, int) {}
 	}
-	return &Grabber{
+	g := &Grabber{
 		rdb: rdb, keys: keys{o.Namespace}, o: o, scripts: newScripts(), metrics: newMetrics(o.Registerer),
 		gates: map[string]*Gate{},
 	}
+	g.confirmer = g.newConfirmer()
+	return g
 }
 
 // Ping tells whether Redis answers.

@@ -14,9 +14,10 @@ import (
 //
 //	rr:{<campaign>.<shard>}:state      hash; its fields are below
 //	rr:{<campaign>.<shard>}:stock      list of what is left: "<amount>", or "<packet>:<amount>" where packets are missing
-//	rr:{<campaign>.<shard>}:wins       hash: user → ";<drop>=<packet>=<amount>" for each win, in the order won
+//	rr:{<campaign>.<shard>}:wins       hash: user → ";<drop>=<packet>=<amount>=<outbox entry>" for each win, in the order won
 //	rr:{<campaign>.<shard>}:taps       hash: user → taps counted, and the drops of the last ones; only with taps_per_user
 //	rr:{<campaign>.<shard>}:outbox     stream of what has to be paid; read by the consumer group "relay"
+//	rr:{<campaign>.<shard>}:confirmed  string, expires: a write for replicas to acknowledge, and with it all writes before it
 //	rr:{<campaign>.<shard>}:once:<id>  string, expires: something has been done
 //	rr:{<campaign>.0}:nodes            hash: what each node has counted; "n:<node>" → JSON, "r:<node>" → its revision
 //	rr:{allow.<name>.<key>}:bucket     hash, expires: a token bucket that all nodes share
@@ -28,7 +29,7 @@ const defaultNamespace = "rr"
 // The fields of a shard's state. Amounts are minor units, times Unix milliseconds.
 const (
 	fieldRevision    = "rev"           // of the campaign; absent while the shard is loading
-	fieldStatus      = "status"        // loading, open, paused, closed
+	fieldStatus      = "status"        // loading, open, paused, closed; rebuilding
 	fieldFirst       = "first"         // number of the shard's first packet
 	fieldTotal       = "total"         // packets that the shard was stocked with
 	fieldLeft        = "left"          // amount of the stock
@@ -42,8 +43,12 @@ const (
 	fieldCloses      = "closes"        // from when on no tap of it counts
 	fieldPaced       = "paced"         // 1: the stock is released in proportion to the time, 0: at once
 	fieldDuration    = "duration_ms"   // of the rain
-	// Also "base_rain" and "base", the script's own: the rain for which the pacing was begun, and the stock at that moment.
+	// Also the scripts' own: "base_rain" and "base", the rain for which the pacing was begun, and the stock at that moment;
+	// "restorer" and "chunk", whose restoration it is or was, and the last chunk of it that came.
 )
+
+// rebuilding is the status of a shard that is being restored. To all but the restorer Redis knows nothing of it.
+const rebuilding = "rebuilding"
 
 // group is the consumer group of every outbox.
 const group = "relay"
@@ -55,11 +60,13 @@ const clockKey = defaultNamespace + ":{clock}"
 type keys struct{ namespace string }
 
 // shardKeys are the keys of one shard.
-type shardKeys struct{ state, stock, wins, taps, outbox string }
+type shardKeys struct{ state, stock, wins, taps, outbox, confirmed string }
 
 func (k keys) shard(campaign string, shard int) shardKeys {
 	p := k.tag(campaign, shard)
-	return shardKeys{state: p + "state", stock: p + "stock", wins: p + "wins", taps: p + "taps", outbox: p + "outbox"}
+	return shardKeys{
+		state: p + "state", stock: p + "stock", wins: p + "wins", taps: p + "taps", outbox: p + "outbox", confirmed: p + "confirmed",
+	}
 }
 
 func (k keys) tag(campaign string, shard int) string {

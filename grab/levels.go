@@ -2,7 +2,6 @@ package grab
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/redis/go-redis/v9"
@@ -19,7 +18,7 @@ type Levels struct {
 }
 
 // Levels reads the campaign's sums: each shard's at one moment, the shards one after the other. What is loading or closed has
-// no stock. It fails with ErrNoState where Redis knows nothing of a shard.
+// no stock. It fails with ErrNoState where Redis knows nothing of a shard, or is still being told about it.
 func (g *Grabber) Levels(ctx context.Context, c *rain.Campaign) (Levels, error) {
 	reads := make([]*redis.SliceCmd, shardsOf(c))
 	_, err := g.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -39,7 +38,7 @@ func (g *Grabber) Levels(ctx context.Context, c *rain.Campaign) (Levels, error) 
 			return Levels{}, fmt.Errorf("reading the levels of campaign %s, shard %d: %w", c.ID, shard, err)
 		}
 		switch rain.Status(s.Status) {
-		case "":
+		case "", rebuilding:
 			return Levels{}, fmt.Errorf("reading the levels of campaign %s, shard %d: %w", c.ID, shard, ErrNoState)
 		case rain.Open, rain.Paused:
 			sum.Stock += s.Total - s.Won
@@ -58,14 +57,4 @@ type shardState struct {
 	Won       int        `redis:"won"`
 	Left      rain.Money `redis:"left"`
 	AmountWon rain.Money `redis:"amount_won"`
-}
-
-// Wins is all that the player has won in the campaign, in the order won.
-func (g *Grabber) Wins(ctx context.Context, c *rain.Campaign, user string) ([]rain.Win, error) {
-	key := g.keys.shard(c.ID, rain.HomeShard(user, shardsOf(c))).wins
-	record, err := g.rdb.HGet(ctx, key, user).Result()
-	if g.seen(err) != nil && !errors.Is(err, redis.Nil) {
-		return nil, fmt.Errorf("reading a player's wins in campaign %s: %w", c.ID, err)
-	}
-	return parseWins(user, record)
 }

@@ -5,6 +5,8 @@ import "github.com/prometheus/client_golang/prometheus"
 type metrics struct {
 	batchSize     prometheus.Histogram
 	scriptSeconds prometheus.Histogram
+
+	confirmSeconds prometheus.Histogram
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -17,9 +19,13 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "redrain_grab_script_seconds", Help: "From sending a batch to Redis to its answer.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 2, 15), // 0.1 ms to 1.6 s
 		}),
+		confirmSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "redrain_grab_confirm_seconds", Help: "From a batch's wins in Redis to their confirmation, with --confirm replica or stream.",
+			Buckets: prometheus.ExponentialBuckets(0.0001, 2, 15),
+		}),
 	}
 	if reg != nil {
-		reg.MustRegister(m.batchSize, m.scriptSeconds)
+		reg.MustRegister(m.batchSize, m.scriptSeconds, m.confirmSeconds)
 	}
 	return m
 }

@@ -32,7 +32,7 @@ type Result struct {
 // outcomeOf translates the codes of grab.lua.
 func outcomeOf(code int64) (Outcome, bool) {
 	switch code {
-	case 0:
+	case wonNow, wonBefore:
 		return Won, true
 	case 1:
 		return Already, true
@@ -48,3 +48,9 @@ func outcomeOf(code int64) (Outcome, bool) {
 		return "", false
 	}
 }
+
+// The codes after which a win follows.
+const (
+	wonNow    = 0 // packet, amount
+	wonBefore = 2 // packet, amount, outbox entry
+)

@@ -12,26 +12,65 @@ import (
 // errRecord is text in Redis that no script of this program has written.
 var errRecord = errors.New("not what a script has written")
 
-// parseWins reads a player's wins as grab.lua keeps them: ";<drop>=<packet>=<amount>" for each, in the order won.
-func parseWins(user, record string) ([]rain.Win, error) {
-	if record == "" {
+// record is one win as the wins hash keeps it: with the outbox entry that it went out in.
+type record struct {
+	win   rain.Win
+	entry string // the entry's id
+}
+
+// text is what stands in the hash for it. The user is the hash's field.
+func (r record) text() string {
+	return ";" + r.win.Drop + "=" + strconv.Itoa(r.win.Packet) + "=" + strconv.FormatInt(int64(r.win.Amount), 10) + "=" + r.entry
+}
+
+// parseRecords reads a player's wins as grab.lua keeps them: ";<drop>=<packet>=<amount>=<outbox entry>" for each, in the order
+// won.
+func parseRecords(user, text string) ([]record, error) {
+	if text == "" {
 		return nil, nil
 	}
-	rest, ok := strings.CutPrefix(record, ";")
+	rest, ok := strings.CutPrefix(text, ";")
 	if !ok {
-		return nil, fmt.Errorf("wins of %q: %q: %w", user, record, errRecord)
+		return nil, fmt.Errorf("wins of %q: %q: %w", user, text, errRecord)
 	}
-	wins := make([]rain.Win, 0, strings.Count(rest, ";")+1)
+	records := make([]record, 0, strings.Count(rest, ";")+1)
 	for part := range strings.SplitSeq(rest, ";") {
-		drop, numbers, _ := strings.Cut(part, "=")
-		packet, amount, _ := strings.Cut(numbers, "=")
-		win, err := winOf(packet, amount, drop, user)
+		r, err := parseRecord(user, part)
 		if err != nil {
 			return nil, fmt.Errorf("wins of %q: %q: %w", user, part, err)
 		}
-		wins = append(wins, win)
+		records = append(records, r)
 	}
-	return wins, nil
+	return records, nil
+}
+
+func parseRecord(user, part string) (record, error) {
+	f := strings.Split(part, "=")
+	if len(f) != 4 || !isEntryID(f[3]) {
+		return record{}, errRecord
+	}
+	win, err := winOf(f[1], f[2], f[0], user)
+	return record{win: win, entry: f[3]}, err
+}
+
+// winsOf are the wins without their entries; nil where there are none.
+func winsOf(records []record) []rain.Win {
+	if len(records) == 0 {
+		return nil
+	}
+	wins := make([]rain.Win, len(records))
+	for i, r := range records {
+		wins[i] = r.win
+	}
+	return wins
+}
+
+// isEntryID tells whether an id is as Redis writes those of a stream: "<ms>-<seq>".
+func isEntryID(id string) bool {
+	ms, seq, _ := strings.Cut(id, "-")
+	_, ok1 := number(ms)
+	_, ok2 := number(seq)
+	return ok1 && ok2
 }
 
 // parseEntry reads an entry of the outbox: the field "wins" with a line "<packet> <amount> <drop> <user>" for each win, or

@@ -10,19 +10,21 @@ import (
 )
 
 func TestWinsRecord(t *testing.T) {
-	got, err := parseWins("张三", ";7.3=12=88;9.1=0=1000000000000000")
-	want := []rain.Win{
-		{User: "张三", Packet: 12, Amount: 88, Drop: "7.3"},
-		{User: "张三", Packet: 0, Amount: 1_000_000_000_000_000, Drop: "9.1"},
+	const text = ";7.3=12=88=1763712000000-0;9.1=0=1000000000000000=1763712000001-7"
+	got, err := parseRecords("张三", text)
+	want := []record{
+		{rain.Win{User: "张三", Packet: 12, Amount: 88, Drop: "7.3"}, "1763712000000-0"},
+		{rain.Win{User: "张三", Packet: 0, Amount: 1_000_000_000_000_000, Drop: "9.1"}, "1763712000001-7"},
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v (%v), want %v", got, err, want)
 	}
 	for _, bad := range []string{
-		";", "7.3=12=88", ";7.3=12", ";7.3=12=88;", ";7.3=12=88=1", ";07.3=12=88", ";7.3=-1=88", ";7.3=12=0", ";7.3=012=88",
-		";7.3=10000000=1", ";7.3=1=1000000000000001", ";7.3=1=1e+15",
+		";", "7.3=12=88=1-0", ";7.3=12=88", ";7.3=12=88=1-0;", ";7.3=12=88=1-0=1", ";07.3=12=88=1-0", ";7.3=-1=88=1-0", ";7.3=12=0=1-0",
+		";7.3=012=88=1-0", ";7.3=10000000=1=1-0", ";7.3=1=1000000000000001=1-0", ";7.3=1=1e+15=1-0", ";7.3=12=88=", ";7.3=12=88=1",
+		";7.3=12=88=01-0", ";7.3=12=88=1-0-0", ";7.3=12=88=1--1",
 	} {
-		if got, err := parseWins("u", bad); !errors.Is(err, errRecord) {
+		if got, err := parseRecords("u", bad); !errors.Is(err, errRecord) {
 			t.Errorf("%q: %v, %v", bad, got, err)
 		}
 	}
@@ -57,22 +59,22 @@ func TestOutboxEntry(t *testing.T) {
 }
 
 // What is read is what the script would write for it, so nothing is read in two ways.
-func FuzzParseWins(f *testing.F) {
-	for _, s := range []string{"", ";7.3=12=88", ";7.3=12=88;9.1=40=5", ";", ";7.3==", "7.3=1=1", ";7.3=9999999=1000000000000000"} {
+func FuzzParseRecords(f *testing.F) {
+	for _, s := range []string{"", ";7.3=12=88=1-0", ";7.3=12=88=1-0;9.1=40=5=1-1", ";", ";7.3===", "7.3=1=1=1-1", ";7.3=9999999=1000000000000000=1-1"} {
 		f.Add(s)
 	}
-	f.Fuzz(func(t *testing.T, record string) {
-		wins, err := parseWins("u", record)
+	f.Fuzz(func(t *testing.T, text string) {
+		records, err := parseRecords("u", text)
 		if err != nil {
 			return
 		}
 		var b strings.Builder
-		for _, w := range wins {
-			checkWin(t, w)
-			b.WriteString(";" + w.Drop + "=" + itoa(int64(w.Packet)) + "=" + itoa(int64(w.Amount)))
+		for _, r := range records {
+			checkWin(t, r.win)
+			b.WriteString(r.text())
 		}
-		if b.String() != record {
-			t.Errorf("%q was read as %v", record, wins)
+		if b.String() != text {
+			t.Errorf("%q was read as %v", text, records)
 		}
 	})
 }

@@ -12,17 +12,18 @@ import (
 
 // scripts are the scripts of package lua as go-redis runs them: EVALSHA, and where a node does not know the script (it was
 // restarted, or has taken over), once with the source, which it then keeps.
-type scripts struct{ grab, open, close, snapshot, newer, once, allow *redis.Script }
+type scripts struct{ grab, open, close, restore, snapshot, newer, once, allow *redis.Script }
 
 func newScripts() scripts {
 	return scripts{
 		grab: redis.NewScript(lua.Grab), open: redis.NewScript(lua.Open), close: redis.NewScript(lua.Close),
+		restore:  redis.NewScript(lua.Restore),
 		snapshot: redis.NewScript(lua.Snapshot), newer: redis.NewScript(lua.Newer), once: redis.NewScript(lua.Once), allow: redis.NewScript(lua.Allow),
 	}
 }
 
 func (s scripts) all() []*redis.Script {
-	return []*redis.Script{s.grab, s.open, s.close, s.snapshot, s.newer, s.once, s.allow}
+	return []*redis.Script{s.grab, s.open, s.close, s.restore, s.snapshot, s.newer, s.once, s.allow}
 }
 
 // Load gives every node of Redis the scripts. It is not needed for anything to work: it saves the first taps of a rain from
@@ -46,10 +47,14 @@ func (g *Grabber) run(ctx context.Context, s *redis.Script, keys []string, args 
 	return cmd
 }
 
-// named wraps the error of a missing state.
+// names are the errors of the scripts that this package has a name for.
+var names = map[string]error{"NOSTATE": ErrNoState, "ALIVE": ErrAlive, "SUPERSEDED": ErrSuperseded, "UNSETTLED": ErrUnsettled}
+
+// named wraps those errors.
 func named(err error) error {
-	if strings.HasPrefix(err.Error(), "NOSTATE ") {
-		return fmt.Errorf("%w: %w", ErrNoState, err)
+	word, _, _ := strings.Cut(err.Error(), " ")
+	if name := names[word]; name != nil {
+		return fmt.Errorf("%w: %w", name, err)
 	}
 	return err
 }

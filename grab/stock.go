@@ -52,9 +52,10 @@ func (g *Grabber) load(ctx context.Context, k shardKeys, first int, amounts []ra
 	}
 	// Each round sends a few chunks at once. At least one goes, so that a shard that is complete or open already says so.
 	from := min(int(loaded), len(amounts)-1)
+	args := make([]any, 0, 4+chunkPackets)
 	for from < len(amounts) {
 		to := min(from+chunksAtOnce*chunkPackets, len(amounts))
-		more, err := g.loadChunks(ctx, k, first, amounts, from, to)
+		more, err := g.loadChunks(ctx, k, first, amounts, from, to, args)
 		if err != nil || !more {
 			return err
 		}
@@ -63,18 +64,20 @@ func (g *Grabber) load(ctx context.Context, k shardKeys, first int, amounts []ra
 	return nil
 }
 
-// loadChunks sends the packets from … to-1 of a shard. more is false when the shard needs none, because it is open.
-func (g *Grabber) loadChunks(ctx context.Context, k shardKeys, first int, amounts []rain.Money, from, to int) (more bool, err error) {
+// loadChunks sends the packets from … to-1 of a shard. more is false when the shard needs none, because it is open. args is room to put a
+// chunk's arguments together in.
+func (g *Grabber) loadChunks(
+	ctx context.Context, k shardKeys, first int, amounts []rain.Money, from, to int, args []any,
+) (more bool, err error) {
 	var calls []*redis.Cmd
 	send := func() error {
 		calls = calls[:0]
 		_, err := g.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
 			for at := from; at < to; at += chunkPackets {
 				chunk := amounts[at:min(at+chunkPackets, to)]
-				args := make([]any, 0, 4+len(chunk))
-				args = append(args, "load", first, len(amounts), at)
-				for _, a := range chunk {
-					args = append(args, int64(a))
+				args = append(args[:0], "load", first, len(amounts), at)
+				for i := range chunk {
+					args = append(args, (*int64)(&chunk[i])) // a pointer, because each number in an interface would be an allocation
 				}
 				calls = append(calls, g.scripts.open.EvalSha(ctx, p, k.loading(), args...))
 			}

@@ -9,7 +9,7 @@
 --   none
 -- RETURNS
 --   the number of packets reclaimed; 0 when the shard was closed before or sold out
---   error NOSTATE  Redis knows nothing of this shard
+--   error NOSTATE  Redis knows nothing of this shard, or not enough yet: it is being restored
 -- ATOMICITY
 --   The reclaim is written in the step that removes the stock, so there is one reclaim however often and from wherever this is
 --   called. The first write of it is one that a full Redis refuses. The wins stay: a win can be asked for again for ever.
@@ -19,7 +19,7 @@
 
 local state, stock, taps, outbox = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local s = redis.call('HMGET', state, 'status', 'rev', 'left')
-if not s[1] then
+if not s[1] or s[1] == 'rebuilding' then
   return redis.error_reply('NOSTATE Redis knows nothing of this shard')
 end
 if s[1] == 'closed' then

@@ -3,21 +3,23 @@
 -- KEYS
 --   1  rr:{<campaign>.<shard>}:state   hash: the shard's settings and sums, see grab/keys.go
 --   2  rr:{<campaign>.<shard>}:stock   list: what is left; an element is "<amount>", or "<packet>:<amount>"
---   3  rr:{<campaign>.<shard>}:wins    hash: user -> ";<drop>=<packet>=<amount>" for each win, in the order won
+--   3  rr:{<campaign>.<shard>}:wins    hash: user -> ";<drop>=<packet>=<amount>=<outbox entry>" for each win, in the order won
 --   4  rr:{<campaign>.<shard>}:taps    hash: user -> "<taps counted>;<drop>;<drop>;", the drops being the last counted
 --   5  rr:{<campaign>.<shard>}:outbox  stream: what has to be paid
 -- ARGV
 --   1, 2, 3, 4, ...  user and drop of each tap, in the order they came; 1 to 500 taps. A drop is "n.k", a user has no
 --                    control characters; the caller has seen to both
 -- RETURNS
---   an array of integers: the number of packets left in the stock; then for each tap one code, and after the code 0 two more:
---    0  won: the packet's number, its amount in minor units. Also the answer to a win that is asked for again
+--   an array: the number of packets left in the stock; the id of the outbox entry with all that is won now, '' where nothing
+--   is; then for each tap one code, and what follows it:
+--    0  won now: the packet's number, its amount in minor units
+--    2  won before, and asked for again: the packet's number, its amount in minor units, the id of its outbox entry
 --    1  the player has all the wins allowed
 --   -1  none is left
 --   -2  not open: no rain, before or after it, paused, closed
 --   -3  the player's taps are used up
 --   -4  nothing in this one: the pacing has released no more by now
---   error NOSTATE  Redis knows nothing of this shard
+--   error NOSTATE  Redis knows nothing of this shard, or not enough yet: it is being restored
 -- ATOMICITY
 --   Everything is read and computed before anything is written, so an error strikes while nothing has changed. The first
 --   write is one that a full Redis refuses (XADD, or HSET where nobody wins), and Redis lets a script finish that it has let
@@ -37,7 +39,7 @@ local function integer(n) return string.format('%.0f', n) end -- tostring would 
 local s = redis.call('HMGET', state, 'status', 'first', 'total', 'left', 'won', 'amount_won', 'wins_per_user',
   'taps_per_user', 'rain', 'opens', 'closes', 'paced', 'duration_ms', 'base_rain', 'base')
 local status = s[1]
-if not status then
+if not status or status == 'rebuilding' then
   return redis.error_reply('NOSTATE Redis knows nothing of this shard')
 end
 local left, won, amount_won = tonumber(s[4]), tonumber(s[5]), tonumber(s[6])
@@ -81,7 +83,7 @@ local function player_of(i)
     local record = won_before[i] or ''
     local _, n = string.gsub(record, ';', '')
     local tapped = tapped_before[i] or '0;'
-    p = { record = record, wins = n, fresh = {}, tapped = tapped, taps = tonumber(string.match(tapped, '^%d+')) }
+    p = { record = record, wins = n, fresh = {}, parts = {}, tapped = tapped, taps = tonumber(string.match(tapped, '^%d+')) }
     players[users[i]] = p
   end
   return p
@@ -104,14 +106,14 @@ local function within_allowance(p, drop)
   return true
 end
 
-local codes = {}   -- of each tap; the winner's place for a tap that wins, as { place }
+local codes = {}   -- of each tap: a number, or the win
 local winners = {} -- the taps that win, in order
 local function decide(i, drop)
   local p = player_of(i)
   local _, stop = string.find(p.record, ';' .. drop .. '=', 1, true)
   if stop then
-    local packet, amount = string.match(p.record, '^(%d+)=(%d+)', stop + 1)
-    return { packet = packet, amount = amount }
+    local packet, amount, entry = string.match(p.record, '^(%d+)=(%d+)=([%d-]+)', stop + 1)
+    return { packet = packet, amount = amount, entry = entry }
   end
   if p.fresh[drop] then
     return p.fresh[drop]
@@ -152,27 +154,28 @@ if #winners > 0 then
     end
     sum = sum + tonumber(win.amount)
     lines[w] = win.packet .. ' ' .. win.amount .. ' ' .. win.drop .. ' ' .. win.user
-    win.player.record = win.player.record .. ';' .. win.drop .. '=' .. win.packet .. '=' .. win.amount
+    local parts = win.player.parts -- the entry's id, which follows each, is not known yet
+    parts[#parts + 1] = ';' .. win.drop .. '=' .. win.packet .. '=' .. win.amount .. '='
   end
 end
 
-local answer = { count - #winners }
+local answer = { count - #winners, '' }
 for i = 1, #users do
   local code = codes[i]
   if type(code) == 'number' then
     answer[#answer + 1] = code
   else
-    answer[#answer + 1] = 0
+    answer[#answer + 1] = code.entry and 2 or 0
     answer[#answer + 1] = tonumber(code.packet)
     answer[#answer + 1] = tonumber(code.amount)
+    answer[#answer + 1] = code.entry -- nothing where it is won now
   end
 end
 
-local new_wins, new_taps = {}, {}
+local new_winners, new_taps = {}, {}
 for user, p in pairs(players) do
   if next(p.fresh) then
-    new_wins[#new_wins + 1] = user
-    new_wins[#new_wins + 1] = p.record
+    new_winners[#new_winners + 1] = user
   end
   if p.tapped_is_new then
     new_taps[#new_taps + 1] = user
@@ -184,9 +187,16 @@ end
 
 if #winners > 0 then
   local id = redis.call('XADD', outbox, '*', 'wins', table.concat(lines, '\n'))
+  local new_wins = {}
+  for i, user in ipairs(new_winners) do
+    local p = players[user]
+    new_wins[2 * i - 1] = user
+    new_wins[2 * i] = p.record .. table.concat(p.parts, id) .. id
+  end
   redis.call('HSET', wins, unpack(new_wins))
   redis.call('HSET', state, 'left', integer(left - sum), 'won', integer(won + #winners),
     'amount_won', integer(amount_won + sum), 'last', id)
+  answer[2] = id
 end
 if base_is_new then
   redis.call('HSET', state, 'base_rain', rain, 'base', integer(base))

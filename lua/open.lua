@@ -15,6 +15,7 @@
 --    1  done, or it was done already and the shard is still loading
 --    0  the shard has been opened before: there is nothing to load any more
 --   -1  the shard is closed
+--   error NOSTATE     the shard is being restored, and is not loaded meanwhile
 --   error MISPLACED   the chunk does not follow what is loaded
 --   error MISMATCH    the shard is being loaded with other packets
 --   error INCOMPLETE  at 'finish': packets are missing, or their sum is not the one expected
@@ -27,6 +28,9 @@ local s = redis.call('HMGET', state, 'status', 'first', 'total', 'left')
 local status = s[1]
 if status == 'closed' then
   return -1
+end
+if status == 'rebuilding' then
+  return redis.error_reply('NOSTATE the shard is being restored')
 end
 if status and status ~= 'loading' then
   return 0

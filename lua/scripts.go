@@ -13,6 +13,9 @@ var (
 	//go:embed close.lua
 	Close string // shuts a shard for good and turns what is left of its stock into a reclaim
 
+	//go:embed restore.lua
+	Restore string // tells Redis again what it has forgotten of a shard
+
 	//go:embed snapshot.lua
 	Snapshot string // reads all that a shard knows of its money
 

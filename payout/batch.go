@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"redrain/internal/sqldb"
@@ -17,6 +18,7 @@ type batch struct {
 	paid      map[packetKey]holder
 	reclaimed map[shardKey]rain.Reclaim
 	dead      map[string]map[string]bool // by claim: the fingerprints of its dead letters
+	barriers  map[shardKey]int64         // up to which time an entry that is not posted is void
 	escrow    map[string]rain.Money      // nil: not looked at, because it has always been enough
 
 	// Decided by judge.
@@ -24,6 +26,7 @@ type batch struct {
 	wins     []postedWin
 	reclaims []postedReclaim
 	letters  []DeadLetter
+	voids    []DeadLetter // of an earlier life of their shard: kept, and resolved
 	settled  []Settlement
 	totals   map[string]totals
 }
@@ -101,6 +104,10 @@ func (l *Ledger) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 	}
 	if err := b.readDead(ctx, tx, claims); err != nil {
 		return nil, fmt.Errorf("reading dead letters: %w", err)
+	}
+	var err error
+	if b.barriers, err = readBarriers(ctx, tx, slices.Collect(maps.Keys(packets))); err != nil {
+		return nil, err
 	}
 	if careful {
 		if err := b.readEscrows(ctx, tx); err != nil {

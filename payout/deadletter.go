@@ -38,9 +38,10 @@ type DeadLetter struct {
 	Reason    string
 	CreatedAt int64 // Unix ms
 
-	id      int64
-	seq     int64  // with WonAt: the position in the outbox
-	payload []byte // as it arrived
+	id         int64
+	seq        int64  // with WonAt: the position in the outbox
+	payload    []byte // as it arrived
+	resolvedAt int64  // Unix ms; 0: it waits
 }
 
 const maxReason = 500
@@ -105,6 +106,7 @@ func (d *DeadLetter) fingerprint() string {
 // The first is the key.
 var letterColumns = []string{
 	"fingerprint", "claim", "source", "kind", "campaign_id", "shard", "packet", "user_id", "amount", "won_at", "entry_seq", "reason", "payload", "created_at",
+	"resolved_at",
 }
 
 // writeLetters keeps dead letters. One that is there already stays as it is.
@@ -116,6 +118,7 @@ func writeLetters(ctx context.Context, tx *sqldb.Tx, letters []DeadLetter, now i
 		d.Reason = clip(d.Reason, maxReason)
 		rows[i] = []any{
 			d.fingerprint(), d.Claim, d.Source, d.Kind, d.Campaign, d.Shard, d.Packet, d.User, int64(d.Amount), d.WonAt, d.seq, d.Reason, d.payload, now,
+			d.resolvedAt,
 		}
 	}
 	return tx.Insert(ctx, "dead_letter", letterColumns, rows, sqldb.Merge{Key: letterColumns[:1]})
@@ -228,6 +231,7 @@ func (l *Ledger) retry(ctx context.Context, tx *sqldb.Tx, d DeadLetter) (settled
 		return nil, "", err
 	}
 	clear(b.dead)
+	clear(b.barriers) // a letter that waits has been counted as taken by every rebuild, so its packet is on offer to nobody
 	b.judge(e)
 	if len(b.letters) > 0 {
 		return nil, b.letters[0].Reason, nil

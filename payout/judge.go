@@ -6,7 +6,8 @@ import (
 	"redrain/rain"
 )
 
-// judge decides what becomes of an entry: it is posted, it was posted already, or it is a dead letter. It does no I/O.
+// judge decides what becomes of an entry: it is posted, it was posted already, it is a dead letter, or it is void. It does no
+// I/O.
 func (b *batch) judge(e rain.Entry) {
 	ms, seq, err := e.Ref.Position()
 	at := position{ref: e.Ref, ms: ms, seq: seq}
@@ -20,18 +21,26 @@ func (b *batch) judge(e rain.Entry) {
 	case e.Ref.Shard < 0 || e.Ref.Shard >= campaign.shards:
 		fault = fmt.Sprintf("the campaign has no shard %d", e.Ref.Shard)
 	}
-	b.judgeWins(e, at, campaign, fault)
+	void := ""
+	if fault == "" {
+		void = b.void(at)
+	}
+	b.judgeWins(e, at, campaign, fault, void)
 	if e.Reclaim != nil {
-		b.judgeReclaim(*e.Reclaim, at, campaign, fault)
+		b.judgeReclaim(*e.Reclaim, at, campaign, fault, void)
 	}
 }
 
 // judgeWins makes one transaction of the wins that are to be posted.
-func (b *batch) judgeWins(e rain.Entry, at position, campaign terms, fault string) {
+func (b *batch) judgeWins(e rain.Entry, at position, campaign terms, fault, void string) {
 	first := len(b.wins)
 	for _, w := range e.Wins {
 		claim := rain.ClaimID(e.Ref.Campaign, w.Packet)
 		if b.isDead(claim, func() DeadLetter { return winLetter(e.Ref, w, at, "") }) {
+			continue
+		}
+		if void != "" && b.paid[packetKey{e.Ref.Campaign, w.Packet}] != (holder{w.User, w.Amount}) {
+			b.annul(winLetter(e.Ref, w, at, void))
 			continue
 		}
 		reason := fault
@@ -124,7 +133,7 @@ func (b *batch) take(campaign string, amount rain.Money) string {
 const wholeCampaign = -1
 
 // judgeReclaim decides about what was left in a shard. A shard is given back once.
-func (b *batch) judgeReclaim(r rain.Reclaim, at position, campaign terms, fault string) {
+func (b *batch) judgeReclaim(r rain.Reclaim, at position, campaign terms, fault, void string) {
 	if b.isDead(at.ref.String(), func() DeadLetter { return reclaimLetter(at.ref, r, at, "") }) {
 		return
 	}
@@ -135,6 +144,9 @@ func (b *batch) judgeReclaim(r rain.Reclaim, at position, campaign terms, fault 
 	switch {
 	case reason != "":
 	case abandoned, done && before == r, r == rain.Reclaim{}:
+		return
+	case void != "":
+		b.annul(reclaimLetter(at.ref, r, at, void))
 		return
 	case done:
 		reason = "the shard's rest was given back already, and was another"
@@ -161,6 +173,12 @@ func (b *batch) judgeReclaim(r rain.Reclaim, at position, campaign terms, fault 
 func (b *batch) bury(d DeadLetter) {
 	b.noteDead(d.Claim, d.fingerprint())
 	b.letters = append(b.letters, d)
+}
+
+// annul puts a letter among the void, once.
+func (b *batch) annul(d DeadLetter) {
+	b.noteDead(d.Claim, d.fingerprint())
+	b.voids = append(b.voids, d)
 }
 
 // abandonBatch gives a campaign's whole budget back. The row for the shard -1 makes every later reclaim of a shard void.

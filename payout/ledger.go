@@ -20,6 +20,7 @@ var (
 	ErrCampaignExists     = errors.New("a campaign with this id exists")
 	ErrUnknownCampaign    = errors.New("no such campaign")
 	ErrCampaignStocked    = errors.New("the campaign has been stocked, so it can be closed but not abandoned")
+	ErrRebuildSuperseded  = errors.New("another rebuild of the shard has begun")
 	ErrImmutable          = errors.New("what a campaign was created with does not change")
 	ErrUnknownClaim       = errors.New("no dead letter for this claim")
 	ErrStillDead          = errors.New("the dead letter still cannot be posted")

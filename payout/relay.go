@@ -47,7 +47,8 @@ type Relay struct {
 	campaigns Lister
 	stream    *stream
 	o         RelayOptions
-	published *history
+	published *history // what stayed unsettled and was published again
+	fresh     *recent  // what Publish has put into the stream a moment ago
 	pending   prometheus.Gauge
 
 	queue    chan shardKey
@@ -75,7 +76,7 @@ func NewRelay(js jetstream.JetStream, outbox Outbox, campaigns Lister, o RelayOp
 		o.Log = slog.Default()
 	}
 	r := &Relay{
-		outbox: outbox, campaigns: campaigns, stream: newStream(js, o.Namespace), o: o, published: newHistory(o.Patience),
+		outbox: outbox, campaigns: campaigns, stream: newStream(js, o.Namespace), o: o, published: newHistory(o.Patience), fresh: newRecent(o.Patience),
 		pending: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "redrain_outbox_pending", Help: "Outbox entries that are not in the ledger yet, over all live campaigns.",
 		}),
@@ -157,7 +158,7 @@ func (r *Relay) drain(ctx context.Context, key shardKey) {
 		if len(entries) > 0 {
 			faults.Point("relay.after_read")
 		}
-		r.publish(ctx, entries)
+		r.publish(ctx, r.fresh.unknown(entries))
 		if len(entries) < readLimit {
 			return
 		}

@@ -31,6 +31,7 @@ type Posted struct {
 	Settled []Settlement // every claim of the entries that is in the ledger now
 	New     int          // how many of them are new
 	Dead    []DeadLetter // what this call has put aside for a person
+	Void    []DeadLetter // what came too late: of a life of its shard before Redis lost it; see Fence
 }
 
 // Post brings outbox entries into the ledger, all in one transaction: it takes each campaign's escrow once, credits each player
@@ -40,7 +41,8 @@ type Posted struct {
 //
 // What contradicts the ledger becomes a dead letter and does not stop the rest: a packet that is paid to someone else or
 // with another amount, more than the escrow holds, an unknown campaign, an entry that makes no sense. A dead
-// claim stays dead until [Ledger.Retry].
+// claim stays dead until [Ledger.Retry]. What is of a shard's life before Redis lost it, and was not in the ledger when the
+// shard was rebuilt, is void: it is kept, and never paid.
 //
 // After an error nothing is posted, or (where the commit's answer was lost) everything; calling again is right in both.
 func (l *Ledger) Post(ctx context.Context, entries []rain.Entry) (Posted, error) {
@@ -58,6 +60,9 @@ func (l *Ledger) Post(ctx context.Context, entries []rain.Entry) (Posted, error)
 		if errors.Is(err, ErrInsufficientFunds) && !careful {
 			careful = true // find out which claims are too many
 			err = fmt.Errorf("%w: %w", sqldb.ErrAgain, err)
+		}
+		if err == nil {
+			err = b.stillSameLife(ctx, tx)
 		}
 		return err
 	})
@@ -95,7 +100,13 @@ func (l *Ledger) write(ctx context.Context, tx *sqldb.Tx, b *batch) (Posted, err
 	if err := writeLetters(ctx, tx, b.letters, now); err != nil {
 		return Posted{}, err
 	}
-	posted := Posted{Settled: b.settled, New: len(b.wins), Dead: b.letters}
+	for i := range b.voids {
+		b.voids[i].resolvedAt = now
+	}
+	if err := writeLetters(ctx, tx, b.voids, now); err != nil {
+		return Posted{}, err
+	}
+	posted := Posted{Settled: b.settled, New: len(b.wins), Dead: b.letters, Void: b.voids}
 	return posted, fillBalances(ctx, tx, posted.Settled, booked.balances)
 }
 

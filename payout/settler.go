@@ -26,6 +26,7 @@ type SettlerOptions struct {
 	BatchWins  int                   // wins in one transaction; 0 = 500. An entry is never parted, so it may be more.
 	Clock      rain.Clock            // for redrain_settle_seconds; nil = the ledger's
 	OnDead     func([]DeadLetter)    // hears of new dead letters; nil = they are only logged
+	OnVoid     func([]DeadLetter)    // hears of what came too late to be paid, see Posted.Void; nil = it is only logged
 	Log        *slog.Logger          // nil = slog.Default
 	Registerer prometheus.Registerer // nil = no metrics
 }
@@ -324,6 +325,12 @@ func (s *Settler) observe(posted Posted) {
 	}
 	if len(posted.Dead) > 0 && s.o.OnDead != nil {
 		s.o.OnDead(posted.Dead)
+	}
+	for _, d := range posted.Void {
+		s.o.Log.Error("this came too late to be paid; it is kept among the dead letters, resolved", "claim", d.Claim, "entry", d.Source, "user", d.User, "amount", int64(d.Amount), "reason", d.Reason)
+	}
+	if len(posted.Void) > 0 && s.o.OnVoid != nil {
+		s.o.OnVoid(posted.Void)
 	}
 }
 

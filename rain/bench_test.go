@@ -7,7 +7,7 @@ import (
 )
 
 func BenchmarkCut1M(b *testing.B) {
-	for _, kind := range []rain.SplitKind{rain.DoubleMean, rain.Even} {
+	for _, kind := range drawn {
 		b.Run(string(kind), func(b *testing.B) {
 			b.ReportAllocs()
 			s := spec(kind, 1_000_000_000, 1_000_000, 1, nil)

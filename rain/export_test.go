@@ -1,11 +1,17 @@
 package rain
 
-// DrawDoubleMean is the double-mean split before its packets are shuffled, so that tests can see
-// whether a packet's turn changes what it gets.
-func DrawDoubleMean(packets int, budget, least Money, most *Money, seed Seed) []Money {
-	amounts := make([]Money, packets)
-	splitDoubleMean(amounts, budget, least, most, newSource(seed, "test"))
+// Draw is a split before its packets are shuffled, so that tests can see whether a packet's turn changes what it gets.
+func Draw(kind SplitKind, packets int, budget, least Money, most *Money, seed Seed) []Money {
+	amounts, src := make([]Money, packets), newSource(seed, "test")
+	map[SplitKind]func([]Money, Money, Money, *Money, *source){
+		DoubleMean: splitDoubleMean, LowVariance: splitLowVariance, Gaussian: splitGaussian,
+	}[kind](amounts, budget, least, most, src)
 	return amounts
+}
+
+// Spread adds a rest to amounts within bounds.
+func Spread(amounts []Money, rest, low, high Money, seed Seed) {
+	spread(amounts, rest, low, high, newSource(seed, "test"))
 }
 
 // Source draws bounded numbers from a seed, as the splits do.
@@ -16,3 +22,9 @@ func NewSource(seed Seed, purpose string) Source { return Source{newSource(seed,
 
 // Below is uniform in 0 … n-1.
 func (s Source) Below(n Money) Money { return s.src.below(n) }
+
+// Normal is normally distributed around 0, between -reach and reach.
+func (s Source) Normal(reach Money) Money { return s.src.normal(reach) }
+
+// Heads is true with the probability exp(-x).
+func (s Source) Heads(x uint64) bool { return s.src.heads(x) }

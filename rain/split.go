@@ -11,10 +11,30 @@ type SplitKind string
 
 // The splits.
 const (
-	DoubleMean SplitKind = "double_mean" // 二倍均值: each packet is uniform between the minimum and twice the mean of what is left
-	Even       SplitKind = "even"        // all alike, to one minor unit
-	List       SplitKind = "list"        // the amounts given
+	DoubleMean  SplitKind = "double_mean"  // 二倍均值: each packet is uniform between the minimum and twice the mean of what is left
+	LowVariance SplitKind = "low_variance" // each packet is the same share of the budget, and a part of one more share by double mean
+	Gaussian    SplitKind = "gaussian"     // each packet is normally distributed around the mean, within the bounds
+	Even        SplitKind = "even"         // all alike, to one minor unit
+	List        SplitKind = "list"         // the amounts given
 )
+
+// SplitKinds are all the splits there are.
+func SplitKinds() []SplitKind { return []SplitKind{DoubleMean, LowVariance, Gaussian, Even, List} }
+
+// SplitSpec is the part of a Spec that says how the budget is cut into packets.
+type SplitSpec struct {
+	Budget  Money     `json:"budget"`
+	Packets int       `json:"packets"`
+	Split   SplitKind `json:"split"`
+	Min     Money     `json:"min"`
+	Max     *Money    `json:"max"`     // nil: no maximum
+	Amounts []Money   `json:"amounts"` // for the split List only
+}
+
+// SplitSpec is how the campaign's budget is cut.
+func (s *Spec) SplitSpec() SplitSpec {
+	return SplitSpec{Budget: s.Budget, Packets: s.Packets, Split: s.Split, Min: s.Min, Max: s.Max, Amounts: s.Amounts}
+}
 
 // Cut cuts the campaign's budget into its packets: element i is packet number i. The same spec and
 // seed give the same amounts on every machine and in every version, because a campaign is rebuilt
@@ -26,6 +46,20 @@ func (s *Spec) Cut(seed Seed) ([]Money, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
+	split := s.SplitSpec()
+	return split.cut(seed), nil
+}
+
+// Cut is Spec.Cut for a split without a campaign.
+func (s *SplitSpec) Cut(seed Seed) ([]Money, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	return s.cut(seed), nil
+}
+
+// cut cuts what is valid.
+func (s *SplitSpec) cut(seed Seed) []Money {
 	src := newSource(seed, "split")
 	amounts := make([]Money, s.Packets)
 	switch s.Split {
@@ -35,9 +69,13 @@ func (s *Spec) Cut(seed Seed) ([]Money, error) {
 		splitEven(amounts, s.Budget)
 	case DoubleMean:
 		splitDoubleMean(amounts, s.Budget, s.Min, s.Max, src)
+	case LowVariance:
+		splitLowVariance(amounts, s.Budget, s.Min, s.Max, src)
+	case Gaussian:
+		splitGaussian(amounts, s.Budget, s.Min, s.Max, src)
 	}
 	shuffle(amounts, src)
-	return amounts, nil
+	return amounts
 }
 
 func splitEven(amounts []Money, budget Money) {
@@ -75,6 +113,13 @@ func splitDoubleMean(amounts []Money, budget, least Money, most *Money, src *sou
 		amounts[i] = least + x
 		left -= x
 	}
+}
+
+// splitLowVariance makes one share more of the budget than there are packets. Each packet gets one, and the last share, with
+// what the division left over, is split among them by double mean. A minimum above the share is where the packets begin instead.
+func splitLowVariance(amounts []Money, budget, least Money, most *Money, src *source) {
+	share := budget / (Money(len(amounts)) + 1)
+	splitDoubleMean(amounts, budget, max(least, share), most, src)
 }
 
 func shuffle(amounts []Money, src *source) {

@@ -9,9 +9,12 @@ import (
 	"redrain/rain"
 )
 
-// doubleMeanCases are splits whose every packet must have the same mean: also where rounding or the
+// random are the splits that draw each packet.
+var random = []rain.SplitKind{rain.DoubleMean, rain.LowVariance, rain.Gaussian}
+
+// meanCases are splits whose every packet must have the same mean: also where rounding or the
 // maximum is what decides.
-var doubleMeanCases = []struct {
+var meanCases = []struct {
 	name    string
 	budget  rain.Money
 	packets int
@@ -31,23 +34,25 @@ var doubleMeanCases = []struct {
 	{"minimum and maximum one apart", 13, 10, 1, new(rain.Money(2))},
 }
 
-// TestDoubleMeanGivesEachTurnTheSameMean looks at the packets in the order they are drawn in. A split
+// TestEachTurnHasTheSameMean looks at the packets in the order they are drawn in. A split
 // that rounds down at each turn, or cuts at the maximum without raising the lower end, leaves the rest
 // to the last turns and fails here.
-func TestDoubleMeanGivesEachTurnTheSameMean(t *testing.T) {
+func TestEachTurnHasTheSameMean(t *testing.T) {
 	t.Parallel()
 	const trials = 20_000
-	for _, tc := range doubleMeanCases {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
-			turns := make([]sample, tc.packets)
-			for i := range trials {
-				for j, a := range rain.DrawDoubleMean(tc.packets, tc.budget, tc.least, tc.most, seedOf(i)) {
-					turns[j].add(float64(a))
+	for _, tc := range meanCases {
+		for _, kind := range random {
+			t.Run(string(kind)+" "+tc.name, func(t *testing.T) {
+				t.Parallel()
+				turns := make([]sample, tc.packets)
+				for i := range trials {
+					for j, a := range rain.Draw(kind, tc.packets, tc.budget, tc.least, tc.most, seedOf(i)) {
+						turns[j].add(float64(a))
+					}
 				}
-			}
-			checkMeans(t, turns, float64(tc.budget)/float64(tc.packets))
-		})
+				checkMeans(t, turns, float64(tc.budget)/float64(tc.packets))
+			})
+		}
 	}
 }
 
@@ -55,30 +60,32 @@ func TestDoubleMeanGivesEachTurnTheSameMean(t *testing.T) {
 func TestCutGivesEachPacketTheSameMean(t *testing.T) {
 	t.Parallel()
 	const trials = 20_000
-	for _, tc := range doubleMeanCases {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
-			s := spec(rain.DoubleMean, tc.budget, tc.packets, tc.least, tc.most)
-			numbers := make([]sample, tc.packets)
-			largest := make([]int, tc.packets)
-			for i := range trials {
-				amounts, err := s.Cut(seedOf(i))
-				if err != nil {
-					t.Fatal(err)
-				}
-				top := slices.Max(amounts)
-				for j, a := range amounts {
-					numbers[j].add(float64(a))
-					if a == top {
-						largest[j]++
+	for _, tc := range meanCases {
+		for _, kind := range random {
+			t.Run(string(kind)+" "+tc.name, func(t *testing.T) {
+				t.Parallel()
+				s := spec(kind, tc.budget, tc.packets, tc.least, tc.most)
+				numbers := make([]sample, tc.packets)
+				largest := make([]int, tc.packets)
+				for i := range trials {
+					amounts, err := s.Cut(seedOf(i))
+					if err != nil {
+						t.Fatal(err)
+					}
+					top := slices.Max(amounts)
+					for j, a := range amounts {
+						numbers[j].add(float64(a))
+						if a == top {
+							largest[j]++
+						}
 					}
 				}
-			}
-			checkMeans(t, numbers, float64(tc.budget)/float64(tc.packets))
-			if d := chiSquare(largest); d > tooFar {
-				t.Errorf("the largest packet prefers some numbers (%.1f deviations): %v", d, largest)
-			}
-		})
+				checkMeans(t, numbers, float64(tc.budget)/float64(tc.packets))
+				if d := chiSquare(largest); d > tooFar {
+					t.Errorf("the largest packet prefers some numbers (%.1f deviations): %v", d, largest)
+				}
+			})
+		}
 	}
 }
 
@@ -107,7 +114,7 @@ func TestDoubleMeanIsUniformUpToTwiceTheMean(t *testing.T) {
 			t.Parallel()
 			counts := make([]int, tc.to-tc.from+1)
 			for i := range 40_000 {
-				a := rain.DrawDoubleMean(10, 1_010, 1, tc.most, seedOf(i))[0]
+				a := rain.Draw(rain.DoubleMean, 10, 1_010, 1, tc.most, seedOf(i))[0]
 				if a < tc.from || a > tc.to {
 					t.Fatalf("the first packet is %d, outside %d … %d", a, tc.from, tc.to)
 				}
@@ -127,13 +134,13 @@ func TestDoubleMeanIsUniformUpToTwiceTheMean(t *testing.T) {
 func TestDoubleMeanKeepsALongSplitEven(t *testing.T) {
 	t.Parallel()
 	const packets, mean = 100_000, 100
-	amounts := rain.DrawDoubleMean(packets, packets*mean, 1, nil, seedOf(3))
+	amounts := rain.Draw(rain.DoubleMean, packets, packets*mean, 1, nil, seedOf(3))
 	if top := slices.Max(amounts); top > 3*mean {
 		t.Errorf("the largest packet is %d with a mean of %d", top, mean)
 	}
 	var tail sample
 	for i := range 2_000 {
-		for _, a := range rain.DrawDoubleMean(200, 200*mean, 1, nil, seedOf(i))[100:] {
+		for _, a := range rain.Draw(rain.DoubleMean, 200, 200*mean, 1, nil, seedOf(i))[100:] {
 			tail.add(float64(a))
 		}
 	}

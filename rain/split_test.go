@@ -21,6 +21,9 @@ func spec(kind rain.SplitKind, budget rain.Money, packets int, least rain.Money,
 	return s
 }
 
+// drawn are the splits that need no list.
+var drawn = []rain.SplitKind{rain.DoubleMean, rain.LowVariance, rain.Gaussian, rain.Even}
+
 // checkCut fails unless the amounts are a correct split of the spec.
 func checkCut(t interface {
 	Helper()
@@ -63,7 +66,7 @@ func genFeasible() *rapid.Generator[rain.Spec] {
 			rapid.Int64Range(0, room),
 		).Draw(t, "over the minimum")
 		budget := n*least + rain.Money(over)
-		s := spec(rapid.SampledFrom([]rain.SplitKind{rain.DoubleMean, rain.Even}).Draw(t, "split"), budget, packets, least, nil)
+		s := spec(rapid.SampledFrom(drawn).Draw(t, "split"), budget, packets, least, nil)
 		if rapid.Bool().Draw(t, "has max") {
 			mean := (budget + n - 1) / n // the least maximum that can hold the budget
 			above := rapid.OneOf(rapid.Int64Range(0, 3), rapid.Int64Range(0, int64(budget))).Draw(t, "max above the mean")
@@ -126,7 +129,7 @@ func TestCutAcceptsExactlyWhatIsFeasible(t *testing.T) {
 	)
 	rapid.Check(t, func(t *rapid.T) {
 		packets := rapid.OneOf(rapid.IntRange(-1, 5), rapid.IntRange(1, 2_000)).Draw(t, "packets")
-		s := spec(rapid.SampledFrom([]rain.SplitKind{rain.DoubleMean, rain.Even}).Draw(t, "split"),
+		s := spec(rapid.SampledFrom(drawn).Draw(t, "split"),
 			toMoney(amount.Draw(t, "budget")), packets, toMoney(amount.Draw(t, "min")), nil)
 		if rapid.Bool().Draw(t, "has max") {
 			s.Max = new(toMoney(amount.Draw(t, "max")))
@@ -185,27 +188,32 @@ func infeasible(s *rain.Spec) (fields []string) {
 // TestCutEverySmallBudget goes through every feasible budget, minimum and maximum of up to five packets.
 func TestCutEverySmallBudget(t *testing.T) {
 	t.Parallel()
-	cuts := 0
-	for packets := 1; packets <= 5; packets++ {
-		n := rain.Money(packets)
-		for least := rain.Money(1); least <= 3; least++ {
-			for budget := n * least; budget <= n*least+12; budget++ {
-				for most := (budget + n - 1) / n; most <= budget+1; most++ {
-					for i := range 3 {
-						s := spec(rain.DoubleMean, budget, packets, least, new(most))
-						amounts, err := s.Cut(seedOf(i))
-						if err != nil {
-							t.Fatalf("budget %d, %d packets, min %d, max %d: %v", budget, packets, least, most, err)
+	for _, kind := range []rain.SplitKind{rain.DoubleMean, rain.LowVariance, rain.Gaussian} {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			cuts := 0
+			for packets := 1; packets <= 5; packets++ {
+				n := rain.Money(packets)
+				for least := rain.Money(1); least <= 3; least++ {
+					for budget := n * least; budget <= n*least+12; budget++ {
+						for most := (budget + n - 1) / n; most <= budget+1; most++ {
+							for i := range 3 {
+								s := spec(kind, budget, packets, least, new(most))
+								amounts, err := s.Cut(seedOf(i))
+								if err != nil {
+									t.Fatalf("budget %d, %d packets, min %d, max %d: %v", budget, packets, least, most, err)
+								}
+								checkCut(t, &s, amounts)
+								cuts++
+							}
 						}
-						checkCut(t, &s, amounts)
-						cuts++
 					}
 				}
 			}
-		}
-	}
-	if cuts < 4_000 {
-		t.Fatalf("only %d cuts were tried", cuts)
+			if cuts < 4_000 {
+				t.Fatalf("only %d cuts were tried", cuts)
+			}
+		})
 	}
 }
 
@@ -227,54 +235,48 @@ func TestCutEvenDiffersByOneMinorUnitAtMost(t *testing.T) {
 	}
 }
 
-// TestCutAtTheLimits cuts the largest budget, once in the most packets: nothing may overflow.
-func TestCutAtTheLimits(t *testing.T) {
+func TestCutNeedsItsSeed(t *testing.T) {
 	t.Parallel()
-	const many = 100_000
-	for _, tc := range []struct {
-		name    string
-		kind    rain.SplitKind
-		packets int
-		least   rain.Money
-		most    *rain.Money
-	}{
-		{"most packets, maximum of one unit above the mean", rain.DoubleMean, rain.MaxPackets, 1, new(rain.MaxBudget/rain.MaxPackets + 1)},
-		{"no maximum", rain.DoubleMean, many, 1, nil},
-		{"nothing above the minimum", rain.DoubleMean, many, rain.MaxBudget / many, nil},
-		{"the largest number as maximum", rain.DoubleMean, many, 1, new(rain.Money(math.MaxInt64))},
-		{"even", rain.Even, many, 1, nil},
-		{"one packet", rain.DoubleMean, 1, 1, nil},
-		{"two packets", rain.DoubleMean, 2, 1, new(rain.Money(math.MaxInt64))},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			s := spec(tc.kind, rain.MaxBudget, tc.packets, tc.least, tc.most)
-			amounts, err := s.Cut(seedOf(7))
+	for _, kind := range drawn {
+		s := spec(kind, 100_000, 100, 1, nil)
+		if kind == rain.Even {
+			s.Budget += 50 // only the order differs, of those that have a unit more
+		}
+		seen := map[string]bool{}
+		for i := range 50 {
+			amounts, err := s.Cut(seedOf(i))
 			if err != nil {
 				t.Fatal(err)
 			}
-			total, err := rain.Sum(amounts)
-			if err != nil || total != s.Budget {
-				t.Fatalf("the sum is %d (%v)", total, err)
-			}
-			if lo, hi := slices.Min(amounts), slices.Max(amounts); lo < s.Min || (s.Max != nil && hi > *s.Max) {
-				t.Fatalf("amounts from %d to %d", lo, hi)
-			}
-		})
+			seen[fmt.Sprint(amounts)] = true
+		}
+		if len(seen) != 50 {
+			t.Errorf("%s: 50 seeds gave %d splits", kind, len(seen))
+		}
 	}
 }
 
-func TestCutNeedsItsSeed(t *testing.T) {
+// TestSplitSpecCutsAsItsCampaign: what is previewed is what is stocked.
+func TestSplitSpecCutsAsItsCampaign(t *testing.T) {
 	t.Parallel()
-	s := spec(rain.DoubleMean, 100_000, 100, 1, nil)
-	seen := map[string]bool{}
-	for i := range 50 {
-		amounts, err := s.Cut(seedOf(i))
+	rapid.Check(t, func(t *rapid.T) {
+		s, seed := genFeasible().Draw(t, "spec"), genSeed().Draw(t, "seed")
+		split := s.SplitSpec()
+		alone, err := split.Cut(seed)
 		if err != nil {
 			t.Fatal(err)
 		}
-		seen[fmt.Sprint(amounts)] = true
+		whole, err := s.Cut(seed)
+		if err != nil || !slices.Equal(alone, whole) {
+			t.Fatalf("%v alone, %v of a campaign (%v)", alone, whole, err)
+		}
+	})
+	bad := rain.SplitSpec{Budget: 5, Packets: 10, Split: "whatever", Min: 1}
+	var faults rain.Invalid
+	if _, err := bad.Cut(rain.Seed{}); !errors.As(err, &faults) || len(faults) != 2 || faults[0].Field != "split" || faults[1].Field != "budget" {
+		t.Errorf("an impossible split: %v", err)
 	}
-	if len(seen) != 50 {
-		t.Errorf("50 seeds gave %d splits", len(seen))
+	if want := "is one of double_mean, low_variance, gaussian, even, list"; len(faults) == 0 || faults[0].Message != want {
+		t.Errorf("%v, want %q", faults, want)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"redrain/rain"
 )
@@ -51,6 +52,25 @@ func chiSquare(counts []int) float64 {
 	}
 	k := float64(len(counts) - 1)
 	return (math.Cbrt(x/k) - (1 - 2/(9*k))) / math.Sqrt(2/(9*k))
+}
+
+// mean and deviation of a sample.
+func (s *sample) mean() float64      { return s.sum / s.n }
+func (s *sample) deviation() float64 { return math.Sqrt(s.squares/s.n - s.mean()*s.mean()) }
+
+// farKS is what kolmogorov exceeds about once in a million seeds.
+const farKS = 2.7
+
+// kolmogorov is how far a sample is from a distribution: the largest distance between the two distribution functions, times the root of
+// the sample's size (Kolmogorov–Smirnov).
+func kolmogorov(values []float64, cdf func(float64) float64) float64 {
+	slices.Sort(values)
+	n, far := float64(len(values)), 0.0
+	for i, v := range values {
+		f := cdf(v)
+		far = max(far, f-float64(i)/n, float64(i+1)/n-f)
+	}
+	return far * math.Sqrt(n)
 }
 
 // shareZ is how many standard errors hits of n are away from the share p.

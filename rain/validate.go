@@ -54,6 +54,12 @@ func DefaultSpec() Spec {
 	return Spec{Split: DoubleMean, Min: 1, WinsPerUser: 1, Shards: 1, ExpiresInMS: DefaultExpiryMS}
 }
 
+// DefaultSplit is the split of DefaultSpec, to be decoded into.
+func DefaultSplit() SplitSpec {
+	s := DefaultSpec()
+	return s.SplitSpec()
+}
+
 // CheckSponsor tells whether an id can be a sponsor's: it becomes part of an account's id and of a path.
 func CheckSponsor(id string) error {
 	if id == "" || len(id) > MaxSponsorLen {
@@ -76,12 +82,8 @@ func (s *Spec) Validate() error {
 	if err := CheckSponsor(s.Sponsor); err != nil {
 		e.add("sponsor", "%s", err)
 	}
-	if s.Budget < 1 || s.Budget > MaxBudget {
-		e.add("budget", "is required: 1 to %d minor units", MaxBudget)
-	}
-	if s.Packets < 1 || s.Packets > MaxPackets {
-		e.add("packets", "is required: 1 to %d", MaxPackets)
-	}
+	split := s.SplitSpec()
+	split.validateSize(&e)
 	if s.WinsPerUser < 1 || s.WinsPerUser > maxPerUser {
 		e.add("wins_per_user", "is 1 to %d", maxPerUser)
 	}
@@ -97,22 +99,39 @@ func (s *Spec) Validate() error {
 	if s.ExpiresInMS < 1_000 || s.ExpiresInMS > maxExpiresInMS {
 		e.add("expires_in_ms", "is 1,000 to %d", int64(maxExpiresInMS))
 	}
-	s.validateSplit(&e)
+	split.validateBounds(&e)
 	return e.orNil()
 }
 
-// validateSplit checks the bounds of the packets against the budget. It compares by division, because
+// Validate is what Spec.Validate says of the split's fields.
+func (s *SplitSpec) Validate() error {
+	var e Invalid
+	s.validateSize(&e)
+	s.validateBounds(&e)
+	return e.orNil()
+}
+
+func (s *SplitSpec) validateSize(e *Invalid) {
+	if s.Budget < 1 || s.Budget > MaxBudget {
+		e.add("budget", "is required: 1 to %d minor units", MaxBudget)
+	}
+	if s.Packets < 1 || s.Packets > MaxPackets {
+		e.add("packets", "is required: 1 to %d", MaxPackets)
+	}
+}
+
+// validateBounds checks the bounds of the packets against the budget. It compares by division, because
 // packets × min may overflow.
-func (s *Spec) validateSplit(e *Invalid) {
+func (s *SplitSpec) validateBounds(e *Invalid) {
 	switch s.Split {
-	case DoubleMean, Even:
+	case DoubleMean, LowVariance, Gaussian, Even:
 		if s.Amounts != nil {
 			e.add("amounts", "goes with the split %q only", List)
 		}
 	case List:
 		s.validateList(e)
 	default:
-		e.add("split", "is one of %s, %s, %s", DoubleMean, Even, List)
+		e.add("split", "is one of %s", join(SplitKinds()))
 	}
 	if s.Min < 1 || s.Min > MaxBudget {
 		e.add("min", "is 1 to %d minor units", MaxBudget)
@@ -133,7 +152,15 @@ func (s *Spec) validateSplit(e *Invalid) {
 	}
 }
 
-func (s *Spec) validateList(e *Invalid) {
+func join(kinds []SplitKind) string {
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = string(k)
+	}
+	return strings.Join(names, ", ")
+}
+
+func (s *SplitSpec) validateList(e *Invalid) {
 	if len(s.Amounts) != s.Packets {
 		e.add("amounts", "holds %d amounts for %d packets", len(s.Amounts), s.Packets)
 		return

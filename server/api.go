@@ -14,11 +14,14 @@ import (
 )
 
 const (
-	apiRoot = "/api/v1"
+	apiRoot     = "/api/v1"
+	rebuildPath = "/campaigns/{id}/rebuild"
 	// backendTimeout is how long a request waits for a back end.
 	backendTimeout = 5 * time.Second
 	// commandTimeout is how long an operator's command may take: stocking the largest campaign is one.
 	commandTimeout = 2 * time.Minute
+	// rebuildTimeout is how long a rebuild may take: it reads a week of the stream, and the largest campaign.
+	rebuildTimeout = 30 * time.Minute
 )
 
 // api is the HTTP surface under apiRoot.
@@ -31,8 +34,10 @@ type api struct {
 	figures   *figures
 	events    *events
 	players   *auth.Players
+	rebuilder *rebuilder
 	operators *auth.Operators
 	demo      *demo // nil without one
+	previews  previews
 	wakePayer func()
 	clock     rain.Clock
 	log       *slog.Logger
@@ -62,6 +67,7 @@ func (a *api) routes() []route {
 	return []route{
 		{"POST", "/sponsors/{id}/deposits", operator, a.once(a.deposit)},
 		{"GET", "/sponsors/{id}", viewer, a.sponsor},
+		{"POST", "/splits/preview", viewer, a.previewSplit},
 		{"POST", "/campaigns", operator, a.once(a.createCampaign)},
 		{"GET", "/campaigns", viewer, a.campaigns},
 		{"GET", "/campaigns/{id}", viewer, a.campaign},
@@ -70,6 +76,7 @@ func (a *api) routes() []route {
 		{"POST", "/campaigns/{id}/pause", operator, a.command("pause", a.office.Pause)},
 		{"POST", "/campaigns/{id}/resume", operator, a.command("resume", a.office.Resume)},
 		{"POST", "/campaigns/{id}/close", operator, a.command("close", a.office.Close)},
+		{"POST", rebuildPath, operator, a.rebuild},
 		{"GET", "/campaigns/{id}/stats", viewer, a.stats},
 		{"GET", "/campaigns/{id}/claims", viewer, a.campaignClaims},
 		{"GET", "/campaigns/{id}/reconciliation", viewer, a.reconciliation},
@@ -135,7 +142,11 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request, rt route) {
 	if err == nil {
 		ctx, cancel := r.Context(), context.CancelFunc(func() {})
 		if r.Method == http.MethodPost {
-			ctx, cancel = context.WithTimeout(ctx, commandTimeout)
+			limit := commandTimeout
+			if rt.path == rebuildPath {
+				limit = rebuildTimeout
+			}
+			ctx, cancel = context.WithTimeout(ctx, limit)
 		}
 		err = rt.handle(w, r.WithContext(ctx), who)
 		cancel()

@@ -21,6 +21,7 @@ type backends struct {
 	redis redis.UniversalClient
 	nats  *nats.Conn
 	sql   *sqldb.DB
+	dir   *embedded.Dir // where the stand-ins keep what they store; nil for nowhere
 
 	closers []func()
 }
@@ -32,7 +33,8 @@ func LogLibraries(log *slog.Logger) { grab.LogClient(log) }
 // errBackend is a back end that did not answer in time at start.
 var errBackend = errors.New("does not answer")
 
-// connect connects to every back end, waiting for those that are not up yet.
+// connect connects to every back end, waiting for those that are not up yet. Secrets that the in-process default does not need
+// to be given are filled in.
 func connect(ctx context.Context, cfg *Config, log *slog.Logger) (_ *backends, err error) {
 	b := &backends{}
 	defer func() {
@@ -40,6 +42,15 @@ func connect(ctx context.Context, cfg *Config, log *slog.Logger) (_ *backends, e
 			b.close()
 		}
 	}()
+	if cfg.DataDir != "" {
+		if b.dir, err = embedded.OpenDir(cfg.DataDir); err != nil {
+			return nil, fmt.Errorf("--data-dir: %w", err)
+		}
+		b.onClose(func() { _ = b.dir.Close() })
+	}
+	if err := generateSecrets(cfg, b.dir); err != nil {
+		return nil, fmt.Errorf("--data-dir: %w", err)
+	}
 	if err := b.connectRedis(ctx, cfg, log); err != nil {
 		return nil, fmt.Errorf("redis: %w", err)
 	}
@@ -84,7 +95,11 @@ func (b *backends) connectNATS(ctx context.Context, cfg *Config, log *slog.Logge
 	}
 	dial := func() (*nats.Conn, error) { return nats.Connect(cfg.NATS, options...) }
 	if cfg.NATS == "" {
-		own, err := embedded.NATS("")
+		store := ""
+		if b.dir != nil {
+			store = b.dir.NATS()
+		}
+		own, err := embedded.NATS(store)
 		if err != nil {
 			return err
 		}
@@ -106,10 +121,13 @@ func (b *backends) connectNATS(ctx context.Context, cfg *Config, log *slog.Logge
 }
 
 func (b *backends) connectSQL(ctx context.Context, cfg *Config, log *slog.Logger) (err error) {
-	if cfg.MySQL == "" {
-		b.sql, err = sqldb.OpenSQLite("")
-	} else {
+	switch {
+	case cfg.MySQL != "":
 		b.sql, err = sqldb.OpenMySQL(cfg.MySQL)
+	case b.dir != nil:
+		b.sql, err = sqldb.OpenSQLite(b.dir.Ledger())
+	default:
+		b.sql, err = sqldb.OpenSQLite("")
 	}
 	if err != nil {
 		return err

@@ -120,3 +120,16 @@ func (a *api) reconciliation(w http.ResponseWriter, r *http.Request, _ caller) e
 	writeJSON(w, http.StatusOK, rec)
 	return nil
 }
+
+// rebuild restores what Redis has lost of a campaign.
+func (a *api) rebuild(w http.ResponseWriter, r *http.Request, who caller) error {
+	done, err := a.rebuilder.Rebuild(r.Context(), r.PathValue("id"))
+	if len(done.Shards) > 0 { // also with an error: these shards are there again
+		a.audit(r, who, "campaign.rebuild", "campaign:"+done.Campaign, map[string]any{"shards": done.Shards, "packets": done.Packets, "wins": done.Wins})
+	}
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, done)
+	return nil
+}

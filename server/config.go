@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
+	"redrain/grab"
 )
 
 // The roles of a process. All are on by default. Every process serves the HTTP API and the pages.
@@ -29,13 +31,14 @@ type Config struct {
 	Redis           string        // "" = in-process; else an address, several by commas (Cluster), or a redis:// or rediss:// URL
 	NATS            string        // "" = in-process; else a nats:// URL, or several by commas
 	MySQL           string        // "" = in-process SQLite; else a go-sql-driver DSN
+	DataDir         string        // where what is in-process keeps its data; "" = nowhere, it is lost with the process
 	Roles           []string      // which of AllRoles this process has
 	OperatorToken   string        // bearer token that may do everything; generated for the in-process default
 	ViewerToken     string        // bearer token that may read; "" = none
 	JWTSecret       string        // HS256 secret of players' tokens; generated for the in-process default
 	JWKSURL         string        // where the public keys of players' tokens are; "" = none
 	Guests          *bool         // players without a token; nil = only with the in-process default
-	Confirm         string        // what must have a win before its player is told; "redis"
+	Confirm         string        // what must have a win before its player is told: redis, replica, stream; "" = see ConfirmMode
 	TapRate         int           // taps per second and player; 0 = no limit
 	HelloRate       float64       // hellos per second and address, over all nodes; 0 = no limit
 	GuestRate       float64       // new guests per second and address, over all nodes; 0 = no limit
@@ -55,7 +58,7 @@ type Config struct {
 // DefaultConfig is what `redrain serve` starts from.
 func DefaultConfig() Config {
 	return Config{
-		Listen: ":8080", Roles: slices.Clone(AllRoles), Confirm: "redis", TapRate: 20, HelloRate: 1000, GuestRate: 200,
+		Listen: ":8080", Roles: slices.Clone(AllRoles), TapRate: 20, HelloRate: 1000, GuestRate: 200,
 		MaxConnections: 15_000, PayoutAttempts: 10, Provider: ProviderWallet, ProviderTimeout: 10 * time.Second, Demo: true, DrainTimeout: 30 * time.Second,
 		BackendWait: 30 * time.Second, Namespace: "rr",
 	}
@@ -63,6 +66,20 @@ func DefaultConfig() Config {
 
 // InProcess tells whether every back end is the stand-in of this process.
 func (c *Config) InProcess() bool { return c.Redis == "" && c.NATS == "" && c.MySQL == "" }
+
+// ConfirmMode is what must have a win before its player is told. Where it is left open it is the stream if that is kept on
+// disk by this process: then the end of the process, at which the stand-in of Redis forgets everything, loses no win that
+// was told.
+func (c *Config) ConfirmMode() string {
+	switch {
+	case c.Confirm != "":
+		return c.Confirm
+	case c.DataDir != "":
+		return grab.ConfirmStream.String()
+	default:
+		return grab.ConfirmRedis.String()
+	}
+}
 
 // GuestsAllowed tells whether anyone may play under a generated name.
 func (c *Config) GuestsAllowed() bool {
@@ -98,12 +115,10 @@ func (c *Config) Validate() []error {
 			fault("--roles: %q is not one of %s", r, strings.Join(AllRoles, ", "))
 		}
 	}
-	switch c.Confirm {
-	case "redis":
-	case "replica", "stream":
-		fault("--confirm %s: this version can only do --confirm redis", c.Confirm)
-	default:
-		fault("--confirm %q: give redis", c.Confirm)
+	if mode, err := grab.ParseConfirm(c.ConfirmMode()); err != nil {
+		fault("--confirm %q: give redis, replica or stream", c.Confirm)
+	} else if mode == grab.ConfirmReplica && c.Redis == "" {
+		fault("--confirm replica: needs --redis; the stand-in in this process has no replica")
 	}
 	if c.TapRate < 0 || c.HelloRate < 0 || c.GuestRate < 0 {
 		fault("--tap-rate, --hello-rate and --guest-rate: give 0 (no limit) or more")
@@ -125,6 +140,9 @@ func (c *Config) Validate() []error {
 
 // validateBackends repeats none of the values: there may be a password in any of them.
 func (c *Config) validateBackends(fault func(string, ...any)) {
+	if c.DataDir != "" && c.Redis != "" && c.NATS != "" && c.MySQL != "" {
+		fault("--data-dir: has no effect where --redis, --nats and --mysql are all given; leave it out")
+	}
 	if strings.Contains(c.Redis, "://") {
 		if u, err := url.Parse(c.Redis); err != nil || (u.Scheme != "redis" && u.Scheme != "rediss") || u.Host == "" {
 			fault("--redis: give host:port, several by commas, or a redis:// or rediss:// URL")

@@ -32,6 +32,7 @@ func TestValidateNamesEachFault(t *testing.T) {
 		"--jwks-url":         func(c *Config) { c.JWKSURL = "keys" },
 		"--viewer-token":     func(c *Config) { c.ViewerToken = c.OperatorToken },
 		"--confirm":          func(c *Config) { c.Confirm = "hope" },
+		"--data-dir":         func(c *Config) { c.DataDir = "/tmp" },
 		"--tap-rate":         func(c *Config) { c.TapRate = -1 },
 		"--max-connections":  func(c *Config) { c.MaxConnections = 0 },
 		"--payout-attempts":  func(c *Config) { c.PayoutAttempts = 0 },
@@ -71,5 +72,23 @@ func TestValidateFindsAllFaultsAtOnce(t *testing.T) {
 	c.Listen, c.Namespace, c.TapRate = "nowhere", "UPPER", -1
 	if faults := c.Validate(); len(faults) != 3 {
 		t.Errorf("three faults, found: %v", faults)
+	}
+}
+
+// TestConfirmMode: where it is left open, a told win survives as much as the stand-ins do.
+func TestConfirmMode(t *testing.T) {
+	for _, tc := range []struct{ given, dir, want string }{
+		{"", "", "redis"}, {"", "data", "stream"}, {"redis", "data", "redis"}, {"stream", "", "stream"},
+	} {
+		c := DefaultConfig()
+		c.Confirm, c.DataDir = tc.given, tc.dir
+		if got := c.ConfirmMode(); got != tc.want || len(c.Validate()) > 0 {
+			t.Errorf("%+v: %s, %v", tc, got, c.Validate())
+		}
+	}
+	c := DefaultConfig()
+	c.Confirm = "replica"
+	if faults := c.Validate(); len(faults) != 1 || !strings.Contains(faults[0].Error(), "--redis") {
+		t.Errorf("replica without a Redis: %v", faults)
 	}
 }

@@ -53,6 +53,7 @@ const (
 	topicSettled = "settled"
 	topicSoldOut = "soldout"
 	topicAlarm   = "alarm"
+	topicStocked = "restocked"
 )
 
 func (c *control) subject(topic, campaign string) string {
@@ -78,6 +79,13 @@ func (c *control) Changed(camp *rain.Campaign) {
 func (c *control) SoldOut(campaign string, shard int) {
 	if err := c.publish(topicSoldOut, campaign, soldOutNotice{Shard: shard}); err != nil {
 		c.log.Debug("other nodes will ask Redis themselves", "campaign", campaign, "err", err)
+	}
+}
+
+// Restocked tells every node that Redis has the campaign's stock again, after it was lost.
+func (c *control) Restocked(campaign string) {
+	if err := c.publish(topicStocked, campaign, struct{}{}); err != nil {
+		c.log.Warn("nodes that knew a shard to be sold out ask again only in the next rain", "campaign", campaign, "err", err)
 	}
 }
 
@@ -110,6 +118,8 @@ type listener struct {
 	settled func(campaign string, n settledNotice)
 	soldOut func(campaign string, shard int)
 	alarm   func(n alarmNotice)
+
+	restocked func(campaign string)
 }
 
 // Listen subscribes; the subscriptions end with the connection.
@@ -118,6 +128,7 @@ func (c *control) Listen(l listener) error {
 		subscribe(c, topicChanged, func(campaign string, n changedNotice) { l.changed(campaign, n.Revision) }),
 		subscribe(c, topicSettled, l.settled),
 		subscribe(c, topicSoldOut, func(campaign string, n soldOutNotice) { l.soldOut(campaign, n.Shard) }),
+		subscribe(c, topicStocked, func(campaign string, _ struct{}) { l.restocked(campaign) }),
 		subscribe(c, topicAlarm, func(_ string, n alarmNotice) { l.alarm(n) }),
 	} {
 		if err != nil {

@@ -15,6 +15,7 @@ import (
 // The demo campaign: large enough that one person never empties it.
 const (
 	demoSponsor  = "demo"
+	demoName     = "Demo"
 	demoPackets  = 20_000
 	demoBudget   = 1_000_000 // 10,000 yuan, half a yuan for each packet in the mean
 	demoWins     = 2_000
@@ -100,12 +101,36 @@ func (d *demo) used(ctx context.Context, c *rain.Campaign) (bool, error) {
 	return true, err
 }
 
+// resume finds the demo campaign that this process, or one before it on the same data, has made.
+func (d *demo) resume(ctx context.Context) (found bool, err error) {
+	live, err := d.ledger.Live(ctx)
+	if err != nil {
+		return false, err
+	}
+	var newest *rain.Campaign
+	for _, c := range live {
+		ours := c.Sponsor == demoSponsor && c.Name == demoName && c.Status != rain.Closed
+		if ours && (newest == nil || c.CreatedAt > newest.CreatedAt) {
+			newest = c
+		}
+	}
+	if newest == nil {
+		return false, nil
+	}
+	d.registry.Put(newest)
+	d.current.Store(&newest.ID)
+	return true, nil
+}
+
 func (d *demo) begin(ctx context.Context) error {
+	if found, err := d.resume(ctx); found || err != nil {
+		return err
+	}
 	if _, err := d.ledger.Deposit(ctx, demoSponsor, newID("demo-", "", 0), demoBudget); err != nil {
 		return err
 	}
 	spec := rain.DefaultSpec()
-	spec.Name, spec.Sponsor, spec.Budget, spec.Packets, spec.WinsPerUser = "Demo", demoSponsor, demoBudget, demoPackets, demoWins
+	spec.Name, spec.Sponsor, spec.Budget, spec.Packets, spec.WinsPerUser = demoName, demoSponsor, demoBudget, demoPackets, demoWins
 	c, err := d.office.Create(ctx, spec, "")
 	if err != nil {
 		return err

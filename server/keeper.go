@@ -46,6 +46,7 @@ type kept struct {
 	revision int64 // applied
 	at       int64 // when it was applied, or stocking was tried
 	alarmed  bool  // that the campaign is closed and its money is not all accounted for
+	lost     bool  // that Redis has lost the campaign was said
 }
 
 // Run looks after the campaigns once a second until ctx ends.
@@ -112,10 +113,16 @@ func (k *keeper) enforce(ctx context.Context, c *rain.Campaign, now int64) error
 	if was.revision >= c.Revision && (!near || now-was.at < enforceEvery) {
 		return nil
 	}
-	if err := k.office.Enforce(ctx, c); err != nil {
+	err := k.office.Enforce(ctx, c)
+	if lost := errors.Is(err, grab.ErrNoState); lost && !was.lost {
+		was.lost = true
+		k.done[c.ID] = was
+		k.control.Alarm("state_lost", c.ID, "redis has lost the campaign's state and its taps are unavailable: run redrain rebuild "+c.ID)
+	}
+	if err != nil {
 		return err
 	}
-	was.revision, was.at = c.Revision, now
+	was.revision, was.at, was.lost = c.Revision, now, false
 	k.done[c.ID] = was
 	return nil
 }
@@ -152,7 +159,7 @@ func (k *keeper) missing(c *rain.Campaign) error {
 	was := k.done[c.ID]
 	if !was.alarmed {
 		k.control.Alarm("escrow_not_cleared", c.ID,
-			"the campaign is closed and Redis has nothing left of it, but its escrow still holds money: reconcile it")
+			"the campaign is closed and Redis has nothing left of it, but its escrow still holds money: run redrain rebuild "+c.ID+" where redis has lost it, and reconcile it")
 	}
 	was.alarmed = true
 	k.done[c.ID] = was

@@ -91,7 +91,7 @@ func (a *api) grantedTo(ctx context.Context, user string) ([]payout.Claim, error
 		if rn == nil || a.clock() > rn.EndsAt()+recentMS {
 			continue
 		}
-		wins, err := a.grabber.Wins(ctx, c, user)
+		wins, err := a.grabber.ConfirmedWins(ctx, c, user)
 		if err != nil {
 			return nil, err
 		}

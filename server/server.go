@@ -18,6 +18,7 @@ import (
 
 	"redrain/grab"
 	"redrain/internal/auth"
+	"redrain/internal/embedded"
 	"redrain/payout"
 	"redrain/rain"
 	"redrain/room"
@@ -42,6 +43,7 @@ type Server struct {
 	payer     *payout.Payer
 	registry  *registry
 	keeper    *keeper
+	rebuilder *rebuilder
 	lobby     *room.Lobby
 	rainmaker *rainmaker
 	gateway   *gateway
@@ -57,7 +59,6 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, out io.Writer) (_ *S
 	if faults := cfg.Validate(); len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
-	generateSecrets(&cfg)
 	s := &Server{cfg: cfg, log: log, out: out}
 	if s.back, err = connect(ctx, &s.cfg, log); err != nil {
 		return nil, err
@@ -70,24 +71,36 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, out io.Writer) (_ *S
 	if err := s.build(ctx); err != nil {
 		return nil, err
 	}
+	if s.cfg.Redis == "" { // it has just begun to exist, and knows nothing
+		if err := s.rebuilder.RebuildAll(ctx); err != nil {
+			return nil, fmt.Errorf("restoring the campaigns: %w", err)
+		}
+	}
 	if s.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.Listen); err != nil {
 		return nil, fmt.Errorf("listening: %w; choose another address with --listen", err)
 	}
 	return s, nil
 }
 
-// generateSecrets fills in what the in-process default need not be given. Nothing outlives the process, so neither need
-// these.
-func generateSecrets(cfg *Config) {
+// generateSecrets fills in what the in-process default need not be given. The secrets live as long as the rest of it: with a
+// data directory they are kept there, so that players' tokens and the console's address are good after a restart.
+func generateSecrets(cfg *Config, dir *embedded.Dir) (err error) {
 	if !cfg.InProcess() {
-		return
+		return nil
+	}
+	secret := func(_ string, generate func() string) (string, error) { return generate(), nil }
+	if dir != nil {
+		secret = dir.Secret
 	}
 	if cfg.OperatorToken == "" {
-		cfg.OperatorToken = strings.ToLower(rand.Text())
+		if cfg.OperatorToken, err = secret("operator-token", func() string { return strings.ToLower(rand.Text()) }); err != nil {
+			return err
+		}
 	}
 	if cfg.JWTSecret == "" {
-		cfg.JWTSecret = rand.Text() + rand.Text()
+		cfg.JWTSecret, err = secret("jwt-secret", func() string { return rand.Text() + rand.Text() })
 	}
+	return err
 }
 
 // Addr is the address that the server listens on.
@@ -108,8 +121,14 @@ func (s *Server) build(ctx context.Context) error {
 	s.ledger = payout.NewLedger(s.back.sql, now)
 	s.registry = newRegistry(s.ledger, log)
 
+	confirm, err := grab.ParseConfirm(s.cfg.ConfirmMode())
+	if err != nil {
+		return err
+	}
 	s.grabber = grab.New(s.back.redis, grab.Options{
 		Namespace: s.cfg.Namespace, TapRate: s.cfg.TapRate, Clock: now, Log: log, Registerer: reg,
+		Confirm:   confirm,
+		Publish:   func(ctx context.Context, e rain.Entry) error { return s.relay.Publish(ctx, e) },
 		OnWin:     func(campaign string, shard int) { s.relay.Wake(campaign, shard) },
 		OnSoldOut: ctl.SoldOut,
 	})
@@ -127,7 +146,6 @@ func (s *Server) build(ctx context.Context) error {
 	if err := s.buildPayer(ctl, now, reg, log); err != nil {
 		return err
 	}
-	var err error
 	s.players, err = auth.NewPlayers(context.WithoutCancel(ctx), auth.PlayersOptions{
 		Secret: s.cfg.JWTSecret, JWKSURL: s.cfg.JWKSURL, Log: log, Clock: func() time.Time { return time.UnixMilli(now()) },
 	})
@@ -139,6 +157,7 @@ func (s *Server) build(ctx context.Context) error {
 	s.keeper = &keeper{
 		office: off, ledger: s.ledger, grabber: s.grabber, registry: s.registry, control: ctl, clock: now, log: log,
 	}
+	s.rebuilder = &rebuilder{office: off, ledger: s.ledger, settler: s.settler, grabber: s.grabber, control: ctl, lives: s.ledger, log: log}
 	s.events = &events{
 		registry: s.registry, figures: s.figures, clock: now, log: log,
 		listeners: map[chan []byte]struct{}{}, told: map[string]told{},
@@ -150,7 +169,7 @@ func (s *Server) build(ctx context.Context) error {
 	s.http = &http.Server{
 		Handler: s.handler(&api{
 			cfg: &s.cfg, office: off, ledger: s.ledger, grabber: s.grabber, registry: s.registry, figures: s.figures, events: s.events,
-			players: s.players, operators: auth.NewOperators(s.cfg.OperatorToken, s.cfg.ViewerToken), demo: s.demo, clock: now, log: log,
+			players: s.players, rebuilder: s.rebuilder, operators: auth.NewOperators(s.cfg.OperatorToken, s.cfg.ViewerToken), demo: s.demo, previews: newPreviews(), clock: now, log: log,
 			wakePayer: s.payer.Wake,
 		}, reg),
 		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 32 << 10,
@@ -164,6 +183,11 @@ func (s *Server) build(ctx context.Context) error {
 		soldOut: func(campaign string, shard int) {
 			if c := s.registry.Cached(campaign); c != nil {
 				s.grabber.Gate(c).SoldOut(shard)
+			}
+		},
+		restocked: func(campaign string) {
+			if c := s.registry.Cached(campaign); c != nil {
+				s.grabber.Gate(c).Restocked()
 			}
 		},
 		alarm: s.events.Alarm,
@@ -192,6 +216,7 @@ func (s *Server) buildPayout(ctl *control, now rain.Clock, reg prometheus.Regist
 				ctl.Alarm("dead_letter", d.Campaign, "a payout waits for a person: "+d.Reason)
 			}
 		},
+		OnVoid: func(letters []payout.DeadLetter) { alarmVoid(ctl, letters) },
 	})
 	return err
 }

@@ -24,7 +24,7 @@ func (g *gateway) welcome(ctx context.Context, user string, req wire.Request) (*
 	if err != nil {
 		return nil, wire.Welcome{}, err
 	}
-	wins, err := g.grabber.Wins(ctx, c, user)
+	wins, err := g.grabber.ConfirmedWins(ctx, c, user)
 	if err != nil {
 		return nil, wire.Welcome{}, fmt.Errorf("reading the player's wins: %w", err)
 	}

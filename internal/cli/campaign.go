@@ -11,33 +11,26 @@ import (
 )
 
 type campaignCreateCmd struct {
-	Name           string         `help:"Name that players see. Required."`
-	Sponsor        string         `help:"Id of the sponsor who pays. Required."`
-	Budget         rain.Money     `placeholder:"FEN" help:"What is handed out, in minor units (1/100 yuan). Required."`
-	Packets        int            `placeholder:"N" help:"Into how many packets. Required."`
-	Split          rain.SplitKind `default:"${split}" help:"How the budget is cut: double_mean, even or list."`
-	Min            rain.Money     `default:"${min}" help:"Smallest packet, in minor units."`
-	Max            *rain.Money    `placeholder:"FEN" help:"Largest packet, in minor units."`
-	Amounts        []rain.Money   `placeholder:"FEN" help:"The packets of the split list, in minor units."`
-	WinsPerUser    int            `default:"${wins_per_user}" help:"Packets that one player may win, over all rains."`
-	TapsPerUser    int            `default:"0" help:"Taps that one player may make, over all rains; 0 for no limit."`
-	Shards         int            `default:"${shards}" help:"Parts of the stock, each in its own slot of a Redis Cluster."`
-	ExpiresIn      time.Duration  `default:"${expires_in}" help:"After that time, what is left goes back to the sponsor."`
-	IdempotencyKey string         `placeholder:"KEY" help:"Any text. The same command with the same key again answers what was made the first time."`
+	Name    string `help:"Name that players see. Required."`
+	Sponsor string `help:"Id of the sponsor who pays. Required."`
+	splitFlags
+	WinsPerUser    int           `default:"${wins_per_user}" help:"Packets that one player may win, over all rains."`
+	TapsPerUser    int           `default:"0" help:"Taps that one player may make, over all rains; 0 for no limit."`
+	Shards         int           `default:"${shards}" help:"Parts of the stock, each in its own slot of a Redis Cluster."`
+	ExpiresIn      time.Duration `default:"${expires_in}" help:"After that time, what is left goes back to the sponsor."`
+	IdempotencyKey string        `placeholder:"KEY" help:"Any text. The same command with the same key again answers what was made the first time."`
 	remote
 }
 
 func (c *campaignCreateCmd) check() []string {
 	faults := c.remote.check()
-	for _, f := range []struct {
-		flag    string
-		missing bool
-	}{{"name", c.Name == ""}, {"sponsor", c.Sponsor == ""}, {"budget", c.Budget == 0}, {"packets", c.Packets == 0}} {
-		if f.missing {
-			faults = append(faults, "--"+f.flag+": required")
-		}
+	if c.Name == "" {
+		faults = append(faults, "--name: required")
 	}
-	return faults
+	if c.Sponsor == "" {
+		faults = append(faults, "--sponsor: required")
+	}
+	return append(faults, c.splitFlags.check()...)
 }
 
 // Run creates the campaign. What is wrong with it besides a missing value is the server's to say.

@@ -35,6 +35,14 @@ func TestCommands(t *testing.T) {
 			request: `POST /api/v1/campaigns {"name":"Gala","sponsor":"acme","budget":6,"packets":3,"split":"list","min":2,"max":null,` +
 				`"amounts":[1,2,3],"wins_per_user":1,"taps_per_user":9,"shards":1,"expires_in_ms":3600000} once`,
 		},
+		"preview": {
+			args: "campaign preview --budget 1000000 --packets 5000 --split gaussian --min 50 --max 350", golden: "preview.golden",
+			request: `POST /api/v1/splits/preview {"budget":1000000,"packets":5000,"split":"gaussian","min":50,"max":350,"amounts":null}`,
+		},
+		"preview a list": {
+			args: "campaign preview --budget 6 --packets 3 --split list --amounts 1,2,3", golden: "preview.golden",
+			request: `POST /api/v1/splits/preview {"budget":6,"packets":3,"split":"list","min":1,"max":null,"amounts":[1,2,3]}`,
+		},
 		"list":   {args: "campaign list", golden: "campaigns.golden"},
 		"show":   {args: "campaign show c1", golden: "campaign.golden"},
 		"pause":  {args: "campaign pause c1", golden: "paused.golden", request: "POST /api/v1/campaigns/c1/pause "},
@@ -57,6 +65,7 @@ func TestCommands(t *testing.T) {
 		"stop":        {args: "rain stop c1 r1", golden: "rain-fallen.golden", request: "POST /api/v1/campaigns/c1/rains/r1/stop "},
 		"stop newest": {args: "rain stop c1", golden: "rain-fallen.golden", request: "POST /api/v1/campaigns/c1/rains/r2/stop "},
 		"reconcile":   {args: "reconcile c1", golden: "reconcile.golden"},
+		"rebuild":     {args: "rebuild c1", golden: "rebuild.golden", request: "POST /api/v1/campaigns/c1/rebuild "},
 		"verify":      {args: "verify c1", golden: "verify.golden"},
 	}
 	for name, tc := range tests {
@@ -95,6 +104,11 @@ func TestJSON(t *testing.T) {
 	decode("campaign show c1", &c)
 	if diff := cmp.Diff(f.campaign, c); diff != "" {
 		t.Errorf("show: %s", diff)
+	}
+	var looked rain.SplitSummary
+	decode("campaign preview --budget 10 --packets 5", &looked)
+	if diff := cmp.Diff(preview, looked); diff != "" {
+		t.Errorf("preview: %s", diff)
 	}
 	var all []operator.Campaign
 	decode("campaign list", &all)

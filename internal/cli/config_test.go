@@ -26,7 +26,7 @@ func everything() server.Config {
 	return server.Config{
 		Listen: "127.0.0.1:9000", Redis: "r1:6379,r2:6379", NATS: "nats://n:4222", MySQL: "u:p@tcp(m:3306)/redrain",
 		Roles: []string{"gateway", "relay"}, OperatorToken: "op", ViewerToken: "view", JWTSecret: "s3cret", JWKSURL: "https://id.example/keys",
-		Guests: &yes, Confirm: "redis", TapRate: 5, HelloRate: 1.5, GuestRate: 0, MaxConnections: 7, AllowedOrigins: []string{"https://a.example", "*"},
+		Guests: &yes, Confirm: "stream", TapRate: 5, HelloRate: 1.5, GuestRate: 0, MaxConnections: 7, AllowedOrigins: []string{"https://a.example", "*"},
 		Provider: "http", ProviderURL: "https://pay.example/x", ProviderSecret: "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE=",
 		ProviderTimeout: 3 * time.Second,
 		PayoutAttempts:  3, Demo: false, DrainTimeout: 5 * time.Second, BackendWait: 90 * time.Second, Namespace: "test",
@@ -36,7 +36,7 @@ func everything() server.Config {
 var everySetting = map[string]string{
 	"listen": "127.0.0.1:9000", "redis": "r1:6379,r2:6379", "nats": "nats://n:4222", "mysql": "u:p@tcp(m:3306)/redrain",
 	"roles": "gateway,relay", "operator-token": "op", "viewer-token": "view", "jwt-secret": "s3cret", "jwks-url": "https://id.example/keys",
-	"guests": "true", "confirm": "redis", "tap-rate": "5", "hello-rate": "1.5", "guest-rate": "0", "max-connections": "7",
+	"guests": "true", "confirm": "stream", "tap-rate": "5", "hello-rate": "1.5", "guest-rate": "0", "max-connections": "7",
 	"allowed-origins": "https://a.example, *", "payout-attempts": "3", "demo": "false", "drain-timeout": "5s", "backend-wait": "1m30s",
 	"namespace": "test", "provider": "http", "provider-url": "https://pay.example/x",
 	"provider-secret": "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE=", "provider-timeout": "3s",
@@ -46,8 +46,8 @@ var everySetting = map[string]string{
 func TestEverySettingFromEverySource(t *testing.T) {
 	want := everything()
 	v := reflect.ValueOf(want)
-	if v.NumField() != len(everySetting) {
-		t.Errorf("the configuration has %d fields, this test knows %d", v.NumField(), len(everySetting))
+	if v.NumField() != len(everySetting)+1 { // a data directory does not go with three real back ends: TestDataDirFromEverySource
+		t.Errorf("the configuration has %d fields, this test knows %d", v.NumField(), len(everySetting)+1)
 	}
 	var args []string
 	env, file := map[string]string{}, strings.Builder{}
@@ -66,6 +66,18 @@ func TestEverySettingFromEverySource(t *testing.T) {
 	} {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", source, diff)
+		}
+	}
+}
+
+func TestDataDirFromEverySource(t *testing.T) {
+	for source, got := range map[string]server.Config{
+		"flag":        configured(t, nil, "--data-dir", "/var/lib/redrain"),
+		"environment": configured(t, map[string]string{"REDRAIN_DATA_DIR": "/var/lib/redrain"}),
+		"file":        configured(t, nil, "--config", writeFile(t, "data-dir: /var/lib/redrain\n")),
+	} {
+		if got.DataDir != "/var/lib/redrain" {
+			t.Errorf("%s: %q", source, got.DataDir)
 		}
 	}
 }
@@ -146,21 +158,22 @@ func TestFaults(t *testing.T) {
 			},
 		},
 		"of the server's own": {
-			args: "--redis r:1 --confirm replica --tap-rate -5",
+			args: "--redis r:1 --confirm hope --tap-rate -5",
 			want: []string{
 				"--operator-token: required with real back ends",
 				"--jwt-secret or --jwks-url: one is required with real back ends, to verify players' tokens on every node",
-				"--confirm replica: this version can only do --confirm redis",
+				`--confirm "hope": give redis, replica or stream`,
 				"--tap-rate, --hello-rate and --guest-rate: give 0 (no limit) or more",
 			},
 		},
-		"data-dir": {
-			args: "--data-dir /var/lib/redrain",
-			want: []string{"--data-dir: this version cannot keep the stand-ins' data on disk yet; leave it out, or use real back ends"},
-		},
-		"data-dir by environment": {
+		"data-dir without a stand-in": {
 			env:  map[string]string{"REDRAIN_DATA_DIR": "x"},
-			want: []string{"--data-dir: this version cannot keep the stand-ins' data on disk yet; leave it out, or use real back ends"},
+			args: "--redis r:1 --nats nats://n:4222 --mysql u@tcp(m:3306)/db --operator-token=t --jwt-secret=s",
+			want: []string{"--data-dir: has no effect where --redis, --nats and --mysql are all given; leave it out"},
+		},
+		"a replica of the stand-in": {
+			args: "--confirm replica",
+			want: []string{"--confirm replica: needs --redis; the stand-in in this process has no replica"},
 		},
 		"values missing":       {args: "--redis --nats", want: []string{"--redis: needs a value", "--nats: needs a value"}},
 		"value missing":        {args: "--listen", want: []string{"--listen: needs a value"}},
@@ -184,6 +197,7 @@ func TestFaults(t *testing.T) {
 		"create": {args: "campaign create --min=-1x --server=x", want: []string{
 			`--min: "-1x" is not a whole number`, "--server: the server's address is not like http://host:port",
 			"--name: required", "--sponsor: required", "--budget: required", "--packets: required"}},
+		"preview": {args: "campaign preview --max=x", want: []string{`--max: "x" is not a whole number`, "--budget: required", "--packets: required"}},
 		"amounts": {args: "campaign create --name=n --sponsor=s --budget=1 --packets=1 --amounts=1,x", want: []string{`--amounts: "x" is not a whole number`}},
 		"start": {args: "rain start c1 --starts-at noon --duration=x", want: []string{
 			`--starts-at: "noon" is not a time such as 2026-02-17T20:00:00+08:00, or Unix milliseconds`, `--duration: "x" is not a duration such as 30s or 1h30m`}},

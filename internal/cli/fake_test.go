@@ -32,6 +32,12 @@ const operatorToken = "op-token"
 // theDay is 2026-02-17 12:00 UTC.
 const theDay = 1_771_329_600_000
 
+// preview is a split as the server sums it up.
+var preview = rain.SplitSummary{
+	Packets: 5_000, Mean: 200.25, Deviation: 57.33, Smallest: 101, Median: 199, Largest: 340,
+	Histogram: []rain.SplitBin{{From: 101, To: 180, Packets: 1_200}, {From: 181, To: 260, Packets: 3_799}, {From: 261, To: 340, Packets: 1}, {From: 341, To: 420}},
+}
+
 var seed = rain.Seed{1, 2, 3}
 
 func newFake(t *testing.T) *fake {
@@ -81,8 +87,12 @@ func (f *fake) handler() http.Handler {
 			other.ID, other.Name, other.State, other.Rains = "c2", "Gala", "closed", nil
 			return operator.List[operator.Campaign]{Items: []operator.Campaign{other}}
 		},
-		"POST /api/v1/campaigns":                         func(http.ResponseWriter, *http.Request) any { return f.campaign },
-		"GET /api/v1/campaigns/c1":                       func(http.ResponseWriter, *http.Request) any { return f.campaign },
+		"POST /api/v1/campaigns":      func(http.ResponseWriter, *http.Request) any { return f.campaign },
+		"POST /api/v1/splits/preview": func(http.ResponseWriter, *http.Request) any { return preview },
+		"GET /api/v1/campaigns/c1":    func(http.ResponseWriter, *http.Request) any { return f.campaign },
+		"POST /api/v1/campaigns/c1/rebuild": func(http.ResponseWriter, *http.Request) any {
+			return operator.Rebuilt{Campaign: "c1", Shards: []int{0, 2}, Packets: 3_300, Wins: 20}
+		},
 		"POST /api/v1/campaigns/c1/{command}":            func(_ http.ResponseWriter, r *http.Request) any { return f.command(r.PathValue("command")) },
 		"POST /api/v1/campaigns/c1/rains":                func(http.ResponseWriter, *http.Request) any { return f.campaign.Rains[1] },
 		"POST /api/v1/campaigns/c1/rains/{rain}/stop":    func(http.ResponseWriter, *http.Request) any { return f.campaign.Rains[0] },

@@ -17,12 +17,13 @@ type grammar struct {
 
 	Serve    serveCmd `cmd:"" default:"withargs" help:"Run the server. This is what redrain does without a command."`
 	Campaign struct {
-		Create campaignCreateCmd `cmd:"" help:"Fund a campaign from its sponsor and stock its packets."`
-		List   campaignListCmd   `cmd:"" help:"List the campaigns."`
-		Show   campaignShowCmd   `cmd:"" help:"Show a campaign and its rains."`
-		Pause  campaignPauseCmd  `cmd:"" help:"Refuse all taps until resume."`
-		Resume campaignResumeCmd `cmd:"" help:"Undo pause."`
-		Close  campaignCloseCmd  `cmd:"" help:"End a campaign for good. What is left goes back to the sponsor."`
+		Create  campaignCreateCmd  `cmd:"" help:"Fund a campaign from its sponsor and stock its packets."`
+		Preview campaignPreviewCmd `cmd:"" help:"Cut a budget for a look: what packets a campaign would have. Nothing is kept."`
+		List    campaignListCmd    `cmd:"" help:"List the campaigns."`
+		Show    campaignShowCmd    `cmd:"" help:"Show a campaign and its rains."`
+		Pause   campaignPauseCmd   `cmd:"" help:"Refuse all taps until resume."`
+		Resume  campaignResumeCmd  `cmd:"" help:"Undo pause."`
+		Close   campaignCloseCmd   `cmd:"" help:"End a campaign for good. What is left goes back to the sponsor."`
 	} `cmd:"" help:"Create and steer campaigns."`
 	Rain struct {
 		Start rainStartCmd `cmd:"" help:"Let a rain fall."`
@@ -30,6 +31,7 @@ type grammar struct {
 	} `cmd:"" help:"Start and stop rains."`
 	Watch     watchCmd     `cmd:"" help:"Show a campaign's live figures, once a second, until it is over."`
 	Reconcile reconcileCmd `cmd:"" help:"Account for every cent of a campaign. Exit 0 where the books balance, 1 where not."`
+	Rebuild   rebuildCmd   `cmd:"" help:"Restore in Redis what it has lost of a campaign, from the ledger and the stream."`
 	Verify    verifyCmd    `cmd:"" help:"Recompute finished rains from their revealed seeds. Exit 0 where they fell as announced, 1 where not."`
 	Token     tokenCmd     `cmd:"" help:"Mint a player's token."`
 	Version   versionCmd   `cmd:"" help:"Show the version."`
@@ -57,7 +59,7 @@ func defaults() kong.Vars {
 
 func serveDefaults(c server.Config) kong.Vars {
 	return kong.Vars{
-		"listen": c.Listen, "roles": strings.Join(c.Roles, ","), "confirm": c.Confirm, "namespace": c.Namespace,
+		"listen": c.Listen, "roles": strings.Join(c.Roles, ","), "namespace": c.Namespace,
 		"tap_rate": strconv.Itoa(c.TapRate), "max_connections": strconv.Itoa(c.MaxConnections),
 		"payout_attempts": strconv.Itoa(c.PayoutAttempts), "demo": strconv.FormatBool(c.Demo),
 		"hello_rate": decimal(c.HelloRate), "guest_rate": decimal(c.GuestRate),
@@ -75,8 +77,14 @@ func rainDefaults(r rain.RainSpec) kong.Vars {
 }
 
 func campaignDefaults(s rain.Spec) kong.Vars {
+	kinds := rain.SplitKinds()
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = string(k)
+	}
 	return kong.Vars{
-		"split": string(s.Split), "min": strconv.FormatInt(int64(s.Min), 10), "shards": strconv.Itoa(s.Shards),
+		"splits": strings.Join(names, ", "),
+		"split":  string(s.Split), "min": strconv.FormatInt(int64(s.Min), 10), "shards": strconv.Itoa(s.Shards),
 		"wins_per_user": strconv.Itoa(s.WinsPerUser), "expires_in": millis(s.ExpiresInMS).String(),
 	}
 }

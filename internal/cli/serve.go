@@ -30,7 +30,7 @@ type serveCmd struct {
 	Redis     string `group:"backends" placeholder:"ADDR" help:"Redis: one address, several with commas for a Cluster, or a redis:// or rediss:// URL."`
 	NATS      string `group:"backends" name:"nats" placeholder:"URL" help:"NATS with JetStream, such as nats://host:4222; several with commas."`
 	MySQL     string `group:"backends" name:"mysql" placeholder:"DSN" help:"MySQL or MariaDB, such as user:password@tcp(host:3306)/redrain. The database exists; redrain makes its tables."`
-	DataDir   string `group:"backends" placeholder:"DIR" help:"Keep what the stand-ins store on disk. Not in this version."`
+	DataDir   string `group:"backends" placeholder:"DIR" help:"Keep on disk what the stand-ins store, so that it survives the process."`
 	Namespace string `group:"backends" default:"${namespace}" help:"Prefix of keys and subjects, so that several redrains can share their back ends."`
 
 	OperatorToken  string   `group:"access" placeholder:"TOKEN" help:"Operators' bearer token. Required with real back ends."`
@@ -53,7 +53,7 @@ type serveCmd struct {
 
 	Listen       string        `group:"process" default:"${listen}" help:"Address of HTTP and WebSocket."`
 	Roles        []string      `group:"process" default:"${roles}" help:"What this process does."`
-	Confirm      string        `group:"process" default:"${confirm}" help:"What must have a win before its player is told."`
+	Confirm      string        `group:"process" placeholder:"MODE" help:"What must have a win before its player is told: redis; replica, one of Redis as well; or stream, JetStream as well. By default stream with --data-dir, else redis."`
 	Demo         bool          `group:"process" default:"${demo}" negatable:"" help:"A demo campaign with rains, where all back ends are stand-ins."`
 	DrainTimeout time.Duration `group:"process" default:"${drain_timeout}" help:"How long a shutdown may take."`
 	BackendWait  time.Duration `group:"process" default:"${backend_wait}" help:"How long to wait for a back end at start."`
@@ -63,7 +63,7 @@ type serveCmd struct {
 
 func (s *serveCmd) config() server.Config {
 	return server.Config{
-		Listen: s.Listen, Redis: s.Redis, NATS: s.NATS, MySQL: s.MySQL, Roles: s.Roles,
+		Listen: s.Listen, Redis: s.Redis, NATS: s.NATS, MySQL: s.MySQL, DataDir: s.DataDir, Roles: s.Roles,
 		OperatorToken: s.OperatorToken, ViewerToken: s.ViewerToken, JWTSecret: s.JWTSecret, JWKSURL: s.JWKSURL,
 		Guests: s.Guests, Confirm: s.Confirm, TapRate: s.TapRate, HelloRate: s.HelloRate, GuestRate: s.GuestRate,
 		MaxConnections: s.MaxConnections, AllowedOrigins: s.AllowedOrigins, PayoutAttempts: s.PayoutAttempts,
@@ -77,9 +77,6 @@ func (s *serveCmd) check() []string {
 	cfg := s.config()
 	for _, err := range cfg.Validate() {
 		faults = append(faults, err.Error())
-	}
-	if s.DataDir != "" {
-		faults = append(faults, "--data-dir: this version cannot keep the stand-ins' data on disk yet; leave it out, or use real back ends")
 	}
 	if !validLogFormat(s.LogFormat) {
 		faults = append(faults, fmt.Sprintf("--log-format: %q is not text or json", s.LogFormat))

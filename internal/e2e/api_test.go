@@ -74,6 +74,39 @@ func TestAPIRefusals(t *testing.T) {
 	c.want(c.call("GET", "/campaigns", ""), 401, "unauthorized")
 }
 
+// TestAPIPreview: a viewer may look at every split, at no cost to anybody.
+func TestAPIPreview(t *testing.T) {
+	c := newAPIClient(t, startNode(t, setting{}.config()))
+	c.token = viewerToken
+	for _, body := range []string{
+		`{"budget":1000000,"packets":5000}`,
+		`{"budget":1000000,"packets":5000,"split":"low_variance"}`,
+		`{"budget":1000000,"packets":5000,"split":"gaussian","min":50,"max":350}`,
+		`{"budget":1000000,"packets":5000,"split":"even"}`,
+		`{"budget":1000000,"packets":2,"split":"list","amounts":[999999,1],"max":null}`,
+	} {
+		a := c.call("POST", "/splits/preview", body)
+		c.want(a, 200, "")
+		if a.field("packets") != "5000" && a.field("largest") != "999999" {
+			t.Errorf("%s: %s", body, a.body)
+		}
+	}
+	for body, field := range map[string]string{
+		`{}`: "packets", `{"budget":5,"packets":10}`: "budget", `{"budget":100,"packets":10,"split":"fair"}`: "split",
+		`{"budget":100,"packets":10,"split":"gaussian","amounts":[1]}`: "amounts", `{"budget":100,"packets":10,"sponsor":"acme"}`: "sponsor",
+	} {
+		a := c.call("POST", "/splits/preview", body)
+		c.want(a, 422, "invalid")
+		if !a.faults()[field] {
+			t.Errorf("%s: field %s is not named: %s", body, field, a.body)
+		}
+	}
+	c.want(c.call("GET", "/splits/preview", ""), 405, "method_not_allowed")
+	if a := c.call("GET", "/campaigns", ""); !strings.Contains(string(a.body), `"items":[]`) {
+		t.Errorf("a preview has made a campaign: %s", a.body)
+	}
+}
+
 // TestAPILife takes a campaign through its life over HTTP.
 func TestAPILife(t *testing.T) {
 	n := startNode(t, setting{}.config())

@@ -55,9 +55,10 @@ func newArena(t *testing.T) *arena {
 // startNode puts a new node in a place. point is where it is to kill itself, "" for never.
 func (a *arena) startNode(i int, point string) {
 	a.t.Helper()
-	p := startProcessWith(a.t, a.s, processOptions{
+	provider := []string{"--provider", "http", "--provider-url", a.bank.server.URL, "--provider-secret", webhooktest.Secret, "--provider-timeout", "1s"}
+	p := startProcessWith(a.t, processOptions{
 		tags: []string{"faults"}, env: []string{"REDRAIN_FAULT_AT=" + point}, log: &nodeLog{t: a.t, node: i},
-		args: []string{"--provider", "http", "--provider-url", a.bank.server.URL, "--provider-secret", webhooktest.Secret, "--provider-timeout", "1s"},
+		flags: append(a.s.flags(), provider...),
 	})
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -23,29 +23,31 @@ type NATSServer struct {
 // NATS starts a server that keeps its streams in storeDir; a later server on the same directory has them again. With
 // storeDir "" they are in a temporary directory that Close removes.
 //
-// The store reaches the disk every two minutes. The end of the process loses nothing, a power cut may lose what was
-// not yet written; the outbox keeps it until it is in the ledger.
+// In a storeDir of the caller's, what is acknowledged is on the disk and survives a power cut. A temporary store does not need
+// that, and reaches the disk every two minutes.
 func NATS(storeDir string) (*NATSServer, error) {
 	n := &NATSServer{}
-	if storeDir == "" {
+	lasting := storeDir != ""
+	if !lasting {
 		temp, err := os.MkdirTemp("", "redrain-nats-*")
 		if err != nil {
 			return nil, fmt.Errorf("in-process nats: %w", err)
 		}
 		storeDir, n.temp = temp, temp
 	}
-	if err := n.start(storeDir); err != nil {
+	if err := n.start(storeDir, lasting); err != nil {
 		return nil, errors.Join(fmt.Errorf("in-process nats in %s: %w", storeDir, err), n.removeTemp())
 	}
 	return n, nil
 }
 
-func (n *NATSServer) start(storeDir string) error {
+func (n *NATSServer) start(storeDir string, lasting bool) error {
 	s, err := server.NewServer(&server.Options{
 		ServerName: "redrain",
 		DontListen: true,
 		JetStream:  true,
 		StoreDir:   storeDir,
+		SyncAlways: lasting,
 		NoLog:      true,
 		NoSigs:     true, // signals belong to redrain
 	})

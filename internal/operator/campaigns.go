@@ -17,6 +17,13 @@ func (c *Client) CreateCampaign(ctx context.Context, spec rain.Spec, key string)
 	})
 }
 
+// PreviewSplit cuts a split for a look: what came out of one seed, which no campaign has.
+func (c *Client) PreviewSplit(ctx context.Context, split rain.SplitSpec) (rain.SplitSummary, error) {
+	return call[rain.SplitSummary](ctx, c, request{
+		method: http.MethodPost, path: path("splits", "preview"), body: split, timeout: createTimeout,
+	})
+}
+
 // Campaigns is a page of the campaigns.
 func (c *Client) Campaigns(ctx context.Context, p Page) (List[Campaign], error) {
 	return list[Campaign](ctx, c, path("campaigns"), nil, p)
@@ -50,6 +57,11 @@ func (c *Client) StartRain(ctx context.Context, id string, spec rain.RainSpec, k
 // StopRain ends a rain now.
 func (c *Client) StopRain(ctx context.Context, id, rainID string) (wire.Rain, error) {
 	return post[wire.Rain](ctx, c, path("campaigns", id, "rains", rainID, "stop"), nil)
+}
+
+// Rebuild restores in Redis what it has lost of the campaign. It can be repeated.
+func (c *Client) Rebuild(ctx context.Context, id string) (Rebuilt, error) {
+	return call[Rebuilt](ctx, c, request{method: http.MethodPost, path: path("campaigns", id, "rebuild"), timeout: rebuildTimeout})
 }
 
 // Stats are the campaign's figures at this moment.

@@ -78,6 +78,12 @@ func TestRequests(t *testing.T) {
 		}, "POST /api/v1/campaigns", `{"name":"Gala","sponsor":"acme","budget":1000,"packets":10,"split":"even","min":1,"max":null,` +
 			`"amounts":null,"wins_per_user":2,"taps_per_user":0,"shards":1,"expires_in_ms":1000}`, "once",
 			[]any{"c1", "Gala", rain.Money(1000), "ready", "r1"}},
+		"PreviewSplit": {`{"packets":3,"mean":3.33,"deviation":1.25,"smallest":2,"median":3,"largest":5,"histogram":[{"from":2,"to":2,"packets":1}]}`,
+			func(c *operator.Client) (any, error) {
+				return c.PreviewSplit(ctx, rain.SplitSpec{Budget: 10, Packets: 3, Split: rain.Gaussian, Min: 1})
+			}, "POST /api/v1/splits/preview", `{"budget":10,"packets":3,"split":"gaussian","min":1,"max":null,"amounts":null}`, "", rain.SplitSummary{
+				Packets: 3, Mean: 3.33, Deviation: 1.25, Smallest: 2, Median: 3, Largest: 5, Histogram: []rain.SplitBin{{From: 2, To: 2, Packets: 1}},
+			}},
 		"Campaigns": {`{"items":[` + campaignJSON + `],"next_cursor":"n"}`, func(c *operator.Client) (any, error) {
 			got, err := c.Campaigns(ctx, page)
 			return []any{len(got.Items), got.Next}, err

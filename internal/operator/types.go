@@ -62,6 +62,14 @@ type Reconciliation struct {
 	Findings   []string   `json:"findings,omitempty"` // what does not fit, in words
 }
 
+// Rebuilt is what a rebuild has restored.
+type Rebuilt struct {
+	Campaign string `json:"campaign"`
+	Shards   []int  `json:"shards"`  // those that were lost
+	Packets  int    `json:"packets"` // in their stock
+	Wins     int    `json:"wins"`    // that Redis knows again
+}
+
 // Fairness is what proves that a rain fell as its commitment promised.
 type Fairness struct {
 	Commitment string   `json:"commitment"`

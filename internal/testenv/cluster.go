@@ -34,7 +34,29 @@ func RedisCluster(t testing.TB) []string {
 	return addrs
 }
 
-var sharedCluster = sync.OnceValues(startCluster)
+var sharedCluster = sync.OnceValues(func() (addrs []string, err error) {
+	nodes, err := startCluster()
+	for _, n := range nodes {
+		addrs = append(addrs, n.port.addr())
+	}
+	return addrs, err
+})
+
+// StartRedisCluster starts such a cluster of the test's own: first its masters, then the replica of each, in the same order.
+func StartRedisCluster(t testing.TB) []*Server {
+	t.Helper()
+	require(t, redisServer.needs...)
+	nodes, err := startCluster()
+	if err != nil {
+		t.Fatalf("testenv: start redis cluster: %v", err)
+	}
+	servers := make([]*Server, len(nodes))
+	for i, n := range nodes {
+		t.Cleanup(n.bus.release)
+		servers[i] = owned(t, n.process)
+	}
+	return servers
+}
 
 // clusterNode is a redis-server of a cluster and a connection to it.
 type clusterNode struct {
@@ -47,7 +69,7 @@ type clusterNode struct {
 
 // startCluster makes a cluster as redis-cli --cluster create does, but looks every few milliseconds instead of every
 // second.
-func startCluster() (addrs []string, err error) {
+func startCluster() ([]*clusterNode, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startWithin)
 	defer cancel()
 	nodes := make([]*clusterNode, 2*masters)
@@ -77,10 +99,7 @@ func startCluster() (addrs []string, err error) {
 			return nil, fmt.Errorf("%s: %w", step.what, err)
 		}
 	}
-	for _, n := range nodes {
-		addrs = append(addrs, n.port.addr())
-	}
-	return addrs, nil
+	return nodes, nil
 }
 
 func startClusterNode() (*clusterNode, error) {
@@ -93,9 +112,8 @@ func startClusterNode() (*clusterNode, error) {
 	prog.command = func(p *process) (*exec.Cmd, error) {
 		return redisCommand(p, "--cluster-enabled", "yes", "--cluster-port", bus.String(),
 			"--cluster-node-timeout", strconv.FormatInt(nodeTimeout.Milliseconds(), 10),
-			// Both make the cluster whole in two seconds instead of ten: a replica begins its copy at once, and is
-			// listed after the first word from its master that follows.
-			"--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1")
+			// A replica is listed after the first word from its master that follows its copy: not after ten seconds.
+			"--repl-ping-replica-period", "1")
 	}
 	p, err := launch(prog)
 	if err != nil {

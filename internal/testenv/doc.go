@@ -3,8 +3,8 @@
 // the loopback address.
 //
 // [Redis], [RedisCluster], [NATS] and [MySQL] share one server of each kind within a test binary; tests keep apart
-// by [Namespace], and [MySQL] makes a database for each test. [StartRedis], [StartNATS] and [StartMySQL] give a
-// [Server] of the test's own, to be killed and started again. [Binary] builds redrain itself and [Start] runs it, or any
+// by [Namespace], and [MySQL] makes a database for each test. [StartRedis], [StartReplica], [StartRedisCluster], [StartNATS] and
+// [StartMySQL] give a [Server] of the test's own, to be killed and started again. [Binary] builds redrain itself and [Start] runs it, or any
 // other program.
 //
 // A package that uses servers, or has goroutines, calls [Main] from its TestMain. Nothing outlives the test binary, however

@@ -51,7 +51,7 @@ var ownRedisServer = program{
 func redisCommand(p *process, more ...string) (*exec.Cmd, error) {
 	args := []string{
 		"--port", p.port.String(), "--bind", loopback, "--dir", p.data, "--daemonize", "no",
-		"--appendonly", "yes", "--save", "",
+		"--appendonly", "yes", "--save", "", "--repl-diskless-sync-delay", "0", // a replica begins its copy at once
 	}
 	return programCommand("redis-server", append(args, more...)...)
 }

@@ -103,3 +103,34 @@ func TestRedisClusterTakesHashTaggedWritesOnSeveralSlots(t *testing.T) {
 		t.Error("a write across two slots was taken")
 	}
 }
+
+func TestAReplicaHasWhatItsMasterHas(t *testing.T) {
+	ctx := context.Background()
+	master := StartRedis(t)
+	replica := StartReplica(t, master)
+	rdb := redisClient(t, master.Addr)
+	if err := rdb.Set(ctx, "k", "v", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	// WAIT says how many replicas have it.
+	if n, err := rdb.Do(ctx, "WAIT", 1, 0).Int(); err != nil || n != 1 {
+		t.Fatalf("%d replicas have it (%v), want 1", n, err)
+	}
+	if v, err := redisClient(t, replica.Addr).Get(ctx, "k").Result(); err != nil || v != "v" {
+		t.Errorf("the replica has %q, %v", v, err)
+	}
+}
+
+func TestAReplicaTakesOverInAnOwnCluster(t *testing.T) {
+	ctx := context.Background()
+	nodes := StartRedisCluster(t)
+	if len(nodes) != 2*masters {
+		t.Fatalf("%d nodes", len(nodes))
+	}
+	nodes[0].Kill()
+	replica := redisClient(t, nodes[masters].Addr)
+	Eventually(t, startWithin, "the replica of the first master takes over", func() bool {
+		role, err := replica.Do(ctx, "ROLE").Slice()
+		return err == nil && role[0] == "master"
+	})
+}

@@ -24,12 +24,17 @@ func own(t testing.TB, prog program) *Server {
 	if err != nil {
 		t.Fatalf("testenv: start %s: %v", prog.name, err)
 	}
+	return owned(t, p)
+}
+
+// owned hands a running server over to t.
+func owned(t testing.TB, p *process) *Server {
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("end of the log of %s at %s:\n%s", prog.name, p.port.addr(), p.logTail())
+			t.Logf("end of the log of %s at %s:\n%s", p.prog.name, p.port.addr(), p.logTail())
 		}
 		if err := p.discard(); err != nil {
-			t.Errorf("testenv: remove %s: %v", prog.name, err)
+			t.Errorf("testenv: remove %s: %v", p.prog.name, err)
 		}
 	})
 	return &Server{Addr: p.port.addr(), t: t, p: p}

@@ -32,7 +32,7 @@ export function create() {
       { name: "sponsor", label: "Sponsor", kind: "text", required: true },
       { name: "budget", label: "Budget, ¥", kind: "money", required: true },
       { name: "packets", label: "Packets", kind: "count", required: true },
-      { name: "split", label: "Split", kind: "text", options: ["double_mean", "even", "list"], value: "double_mean" },
+      { name: "split", label: "Split", kind: "text", options: ["double_mean", "low_variance", "gaussian", "even", "list"], value: "double_mean" },
       { name: "min", label: "Least per packet, ¥", kind: "money", value: "0.01" },
       { name: "max", label: "Most per packet, ¥", kind: "money", hint: "none" },
       { name: "wins_per_user", label: "Wins per player", kind: "count", value: "1" },

@@ -1,0 +1,122 @@
+package grab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"redrain/rain"
+)
+
+// Confirm is what must have a win before its player is told.
+type Confirm int
+
+// The ways to confirm a win, from the fastest to the safest.
+const (
+	ConfirmRedis   Confirm = iota // Redis: what it loses after the player was told is a promise that nobody can keep
+	ConfirmReplica                // a replica of it too: the loss of a master loses no win that was told
+	ConfirmStream                 // JetStream: the loss of all of Redis loses no win that was told
+)
+
+var confirmNames = []string{ConfirmRedis: "redis", ConfirmReplica: "replica", ConfirmStream: "stream"}
+
+// String is the mode's name, as ParseConfirm reads it.
+func (c Confirm) String() string { return confirmNames[c] }
+
+// ParseConfirm is the mode of that name: redis, replica or stream.
+func ParseConfirm(name string) (Confirm, error) {
+	for c, known := range confirmNames {
+		if name == known {
+			return Confirm(c), nil
+		}
+	}
+	return 0, fmt.Errorf("%q is none of %s", name, strings.Join(confirmNames, ", "))
+}
+
+// errForgotten says that a win that the script has decided is not in Redis any more, or cannot be read there.
+var errForgotten = errors.New("redis has forgotten a win before it was confirmed")
+
+// confirmer makes sure of wins before their players are told.
+type confirmer interface {
+	// confirm marks as kept what may be told of the promises of one shard. An error says that the way is blocked, for others as
+	// well; a promise that is not kept without one has been forgotten by Redis.
+	confirm(ctx context.Context, campaign string, shard int, of []*promise) error
+}
+
+func (g *Grabber) newConfirmer() confirmer {
+	switch g.o.Confirm {
+	case ConfirmReplica:
+		return &replicaConfirmer{g}
+	case ConfirmStream:
+		if g.o.Publish == nil {
+			panic("grab: ConfirmStream without Publish") // a mistake of ours that the first start would meet
+		}
+		return &streamConfirmer{g}
+	default:
+		return nil
+	}
+}
+
+// promise is one outbox entry, some of whose winners wait to be told. An entry is written whole and kept whole, so what is known of one of
+// its wins holds for all.
+type promise struct {
+	entry   string
+	witness rain.Win   // one of the wins
+	wins    []rain.Win // all of the entry, in its order, where it has just been written; nil for an older one
+	kept    bool       // its winners may be told
+}
+
+// promises are the entries behind some wins, each once.
+type promises struct {
+	list    []*promise
+	byEntry map[string]*promise
+	packets map[int]struct{} // those in the wins of a promise
+}
+
+// add is the promise of the win's entry.
+func (p *promises) add(entry string, win rain.Win) *promise {
+	known := p.byEntry[entry]
+	if known == nil {
+		known = &promise{entry: entry, witness: win}
+		if p.byEntry == nil {
+			p.byEntry = map[string]*promise{}
+		}
+		p.byEntry[entry] = known
+		p.list = append(p.list, known)
+	}
+	return known
+}
+
+func (p *promises) kept(entry string) bool {
+	known := p.byEntry[entry]
+	return known != nil && known.kept
+}
+
+// allKept tells whether every winner may be told.
+func (p *promises) allKept() bool {
+	return !slices.ContainsFunc(p.list, func(p *promise) bool { return !p.kept })
+}
+
+// witnesses are the players whose records tell whether Redis knows the promises' entries.
+func witnesses(of []*promise) []string {
+	users := make([]string, len(of))
+	for i, p := range of {
+		users[i] = p.witness.User
+	}
+	return users
+}
+
+// keep marks those promises as kept whose witness has the win on record, from that very entry. texts are the witnesses' records
+// as HMGET gives them.
+func keep(of []*promise, texts []any) error {
+	if len(texts) != len(of) {
+		return errReply
+	}
+	for i, p := range of {
+		text, _ := texts[i].(string) // nil where there is none
+		p.kept = strings.Contains(text+";", record{win: p.witness, entry: p.entry}.text()+";")
+	}
+	return nil
+}

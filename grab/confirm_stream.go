@@ -1,0 +1,108 @@
+package grab
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
+
+	"redrain/rain"
+)
+
+// publishAtOnce is how many entries of one batch are on their way to the stream at the same time. A batch makes one; more are only those
+// of players who ask again.
+const publishAtOnce = 8
+
+// streamConfirmer waits until JetStream has the wins.
+type streamConfirmer struct{ g *Grabber }
+
+// confirm publishes the entries, and when they are acknowledged looks whether Redis still knows their wins. Only then they are kept.
+//
+// The look comes last because Redis may lose its memory at any moment, and be rebuilt from the ledger and the stream while
+// this node hangs. A rebuild reads the stream after it has seen that Redis has forgotten. So a message that was acknowledged
+// before this look found the win is always among what a rebuild reads; and one that is acknowledged later, whose packet may be
+// in the stock again, finds nothing here and is never told.
+//
+// An older entry that is not in the outbox any more is in the ledger; or Redis has lost it, which the look shows as well.
+func (s *streamConfirmer) confirm(ctx context.Context, campaign string, shard int, of []*promise) error {
+	letters, err := s.letters(ctx, campaign, shard, of)
+	if err != nil {
+		return err
+	}
+	acknowledged, failure := s.publish(ctx, letters)
+	if len(acknowledged) == 0 {
+		return failure
+	}
+	found, err := s.g.rdb.HMGet(ctx, s.g.keys.shard(campaign, shard).wins, witnesses(acknowledged)...).Result()
+	if s.g.seen(err) != nil {
+		return err
+	}
+	return errors.Join(failure, keep(acknowledged, found))
+}
+
+// letter is a promise with what the stream has to acknowledge of it: its entry, or nil where the ledger has it.
+type letter struct {
+	promise *promise
+	entry   *rain.Entry
+}
+
+// letters are the promises with their entries: those of a batch that has just been decided as it was written, those of older ones
+// from the outbox. One that cannot be read there is left out; a person has to look at it, as the log says.
+func (s *streamConfirmer) letters(ctx context.Context, campaign string, shard int, of []*promise) ([]letter, error) {
+	letters := make([]letter, 0, len(of))
+	var older []*promise
+	for _, p := range of {
+		if p.wins == nil {
+			older = append(older, p)
+			continue
+		}
+		ref := rain.EntryRef{Campaign: campaign, Shard: shard, ID: p.entry}
+		letters = append(letters, letter{p, &rain.Entry{Ref: ref, Wins: p.wins}})
+	}
+	if len(older) == 0 {
+		return letters, nil
+	}
+	found := make([]*redis.XMessageSliceCmd, len(older))
+	_, err := s.g.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i := range older {
+			found[i] = p.XRange(ctx, s.g.keys.shard(campaign, shard).outbox, older[i].entry, older[i].entry)
+		}
+		return nil
+	})
+	if s.g.seen(err) != nil {
+		return nil, err
+	}
+	for i, p := range older {
+		switch entries := s.g.readable(campaign, shard, found[i].Val()); {
+		case len(entries) == 1:
+			letters = append(letters, letter{p, &entries[0]})
+		case len(found[i].Val()) == 0:
+			letters = append(letters, letter{p, nil})
+		}
+	}
+	return letters, nil
+}
+
+// publish publishes what has to be, and returns the promises that have been acknowledged.
+func (s *streamConfirmer) publish(ctx context.Context, letters []letter) (acknowledged []*promise, failure error) {
+	var mu sync.Mutex
+	var all errgroup.Group
+	all.SetLimit(publishAtOnce)
+	for _, l := range letters {
+		all.Go(func() error {
+			if l.entry != nil {
+				if err := s.g.o.Publish(ctx, *l.entry); err != nil {
+					return err
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			acknowledged = append(acknowledged, l.promise)
+			return nil
+		})
+	}
+	failure = all.Wait()
+	return acknowledged, failure
+}

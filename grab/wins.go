@@ -1,0 +1,88 @@
+package grab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"redrain/rain"
+)
+
+// Wins is all that the player has won in the campaign, in the order won, confirmed or not. What a player is told is
+// ConfirmedWins.
+func (g *Grabber) Wins(ctx context.Context, c *rain.Campaign, user string) ([]rain.Win, error) {
+	records, err := g.records(ctx, c, user)
+	return winsOf(records), err
+}
+
+// ConfirmedWins is what of the player's wins may be told to the player, in the order won: those that have what Options.Confirm asks
+// for. It gets it for those that do not have it yet, and leaves out where that fails: they are won all the same, and
+// come with the next call or with their settlement.
+func (g *Grabber) ConfirmedWins(ctx context.Context, c *rain.Campaign, user string) ([]rain.Win, error) {
+	records, err := g.records(ctx, c, user)
+	if err != nil || len(records) == 0 || g.confirmer == nil {
+		return winsOf(records), err
+	}
+	ctx, cancel := context.WithTimeout(ctx, grabTimeout)
+	defer cancel()
+	var all promises
+	for _, r := range records {
+		all.add(r.entry, r.win)
+	}
+	err = g.confirmer.confirm(ctx, c.ID, rain.HomeShard(user, shardsOf(c)), all.list)
+	if err == nil && !all.allKept() {
+		err = errForgotten
+	}
+	if err != nil {
+		g.o.Log.Warn("a player's wins cannot be confirmed; they are not told now", "campaign", c.ID, "err", err)
+	}
+	confirmed := records[:0]
+	for _, r := range records {
+		if all.kept(r.entry) {
+			confirmed = append(confirmed, r)
+		}
+	}
+	return winsOf(confirmed), nil
+}
+
+// records reads a player's record.
+func (g *Grabber) records(ctx context.Context, c *rain.Campaign, user string) ([]record, error) {
+	key := g.keys.shard(c.ID, rain.HomeShard(user, shardsOf(c))).wins
+	text, err := g.rdb.HGet(ctx, key, user).Result()
+	if g.seen(err) != nil && !errors.Is(err, redis.Nil) {
+		return nil, fmt.Errorf("reading a player's wins in campaign %s: %w", c.ID, err)
+	}
+	return parseRecords(user, text)
+}
+
+// scanned is how many players EachWin asks for at once. Redis answers no other client in the meantime.
+const scanned = 500
+
+// EachWin calls fn with every win of a shard that Redis knows, and the id of its outbox entry. It is not one moment's picture: what is won
+// meanwhile may be in it or not, and a player's wins may come twice. fn's error ends it and is returned.
+func (g *Grabber) EachWin(ctx context.Context, c *rain.Campaign, shard int, fn func(user string, win rain.Win, entry string) error) error {
+	key := g.keys.shard(c.ID, shard).wins
+	for cursor := uint64(0); ; {
+		page, next, err := g.rdb.HScan(ctx, key, cursor, "", scanned).Result()
+		if g.seen(err) != nil {
+			return fmt.Errorf("reading the wins of %s.%d: %w", c.ID, shard, err)
+		}
+		for i := 0; i+1 < len(page); i += 2 {
+			records, err := parseRecords(page[i], page[i+1])
+			if err != nil {
+				return fmt.Errorf("reading the wins of %s.%d: %w", c.ID, shard, err)
+			}
+			for _, r := range records {
+				if err := fn(page[i], r.win, r.entry); err != nil {
+					return err
+				}
+			}
+		}
+		if next == 0 {
+			return nil
+		}
+		cursor = next
+	}
+}

@@ -1,0 +1,34 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"redrain/internal/operator"
+)
+
+type rebuildCmd struct{ oneCampaign }
+
+// Run restores the campaign's hot state. It fails where nothing of it is lost.
+func (c *rebuildCmd) Run(app *App) error {
+	return c.talk(func(ctx context.Context, client *operator.Client) error {
+		done, err := client.Rebuild(ctx, c.Campaign)
+		if err != nil {
+			return err
+		}
+		return c.show(app, done, func(t *table) { t.rebuilt(done) })
+	})
+}
+
+func (t *table) rebuilt(r operator.Rebuilt) {
+	shards := make([]string, len(r.Shards))
+	for i, shard := range r.Shards {
+		shards[i] = strconv.Itoa(shard)
+	}
+	t.row("campaign", r.Campaign)
+	t.row("restored", "shard "+strings.Join(shards, ", "))
+	t.row("stock", fmt.Sprintf("%d packets", r.Packets))
+	t.row("wins", strconv.Itoa(r.Wins))
+}

@@ -1,0 +1,324 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	rds "github.com/redis/go-redis/v9"
+
+	"redrain/internal/operator"
+	"redrain/internal/testenv"
+	"redrain/internal/wire"
+	"redrain/rain"
+	"redrain/server"
+)
+
+// tapper plays for a player until it is stopped: it taps one new drop after the other, and again what was unavailable.
+func (p *player) tapper(ctx context.Context) {
+	rhythm := time.NewTicker(20 * time.Millisecond)
+	defer rhythm.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.done:
+			return
+		case <-rhythm.C:
+		}
+		tapNext(p)
+		if drop := p.openQuestion(); drop != "" {
+			p.tap(drop)
+		}
+	}
+}
+
+// openQuestion is a drop whose newest tap was answered with unavailable; "" where there is none.
+func (p *player) openQuestion() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	newest := map[string]wire.ID{}
+	for id, drop := range p.tapped {
+		if n := newest[drop]; len(id) > len(n) || (len(id) == len(n) && id > n) { // they are numbers that rise
+			newest[drop] = id
+		}
+	}
+	for drop, id := range newest {
+		for _, r := range p.results[id] {
+			if r.Outcome == "unavailable" {
+				return drop
+			}
+		}
+	}
+	return ""
+}
+
+// game is players who tap on several nodes, in one campaign.
+type game struct {
+	t        *testing.T
+	nodes    []*node
+	op       *operator.Client
+	campaign string
+	players  []*player
+	stop     func()
+}
+
+const (
+	gamePlayers = 8
+	gamePackets = 5_000
+)
+
+// play makes a campaign with a long rain, and lets players of all nodes tap.
+func play(t *testing.T, nodes []*node, shards int) *game {
+	t.Helper()
+	spec := fund(t, nodes[0], "lost", 500_000, gamePackets)
+	spec.WinsPerUser, spec.Shards = gamePackets, shards
+	c, err := nodes[0].client.CreateCampaign(within(t, 30*time.Second), spec, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := shortRain(200)
+	long.DurationMS, long.FallMS, long.DropsPerSecond = 120_000, 20_000, 40
+	if _, err := nodes[0].client.StartRain(within(t, 10*time.Second), c.ID, long, ""); err != nil {
+		t.Fatal(err)
+	}
+	g := &game{t: t, campaign: c.ID}
+	g.join(nodes)
+	return g
+}
+
+// join lets new connections of the players come and tap.
+func (g *game) join(nodes []*node) {
+	g.t.Helper()
+	g.nodes, g.op = nodes, nodes[0].client
+	ctx, cancel := context.WithCancel(g.t.Context())
+	var tapping sync.WaitGroup
+	for i := range gamePlayers {
+		p := join(g.t, nodes[i%len(nodes)], fmt.Sprintf("user-%d", i), g.campaign)
+		g.players = append(g.players, p)
+		tapping.Go(func() { p.tapper(ctx) })
+	}
+	g.stop = sync.OnceFunc(func() { cancel(); tapping.Wait() })
+	g.t.Cleanup(g.stop)
+}
+
+// told is how many wins the players were told of. One who has come back is told of the same ones again.
+func (g *game) told() int {
+	claims := map[string]bool{}
+	for _, p := range g.players {
+		for claim := range p.wins() {
+			claims[claim] = true
+		}
+	}
+	return len(claims)
+}
+
+// goesOn waits until so many more wins have been told.
+func (g *game) goesOn(more int) {
+	g.t.Helper()
+	before := g.told()
+	testenv.Eventually(g.t, time.Minute, fmt.Sprintf("%d more wins", more), func() bool { return g.told() >= before+more })
+}
+
+// rebuild rebuilds the campaign as an operator does, as soon as the back ends are there.
+func (g *game) rebuild() operator.Rebuilt {
+	g.t.Helper()
+	var done operator.Rebuilt
+	var err error
+	testenv.Eventually(g.t, time.Minute, "a rebuild", func() bool {
+		ctx, cancel := context.WithTimeout(g.t.Context(), 30*time.Second)
+		defer cancel()
+		done, err = g.op.Rebuild(ctx, g.campaign)
+		return err == nil || !operator.HasStatus(err, 503)
+	})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	g.t.Logf("rebuilt: %+v", done)
+	return done
+}
+
+// end stops the taps, closes the campaign, and looks whether every win that was ever told is in the ledger once, nothing was given
+// twice, and every cent is accounted for.
+func (g *game) end() {
+	g.t.Helper()
+	g.stop()
+	g.noneTwice()
+	g.sameAgain()
+	awaitBooks(g.t, g.op, g.campaign)
+	checkLedger(g.t, g.op, g.campaign, g.players)
+	if _, err := g.op.CloseCampaign(within(g.t, 20*time.Second), g.campaign); err != nil {
+		g.t.Fatal(err)
+	}
+	testenv.Eventually(g.t, time.Minute, "the rest back at the sponsor", func() bool {
+		ctx, cancel := context.WithTimeout(g.t.Context(), 5*time.Second)
+		defer cancel()
+		r, err := g.op.Reconciliation(ctx, g.campaign)
+		return err == nil && r.Balanced && r.Paid+r.Reclaimed == r.Funded && r.Dead == 0
+	})
+}
+
+// noneTwice: no packet was told to two players, and to nobody with two amounts.
+func (g *game) noneTwice() {
+	g.t.Helper()
+	type holder struct {
+		user   string
+		amount rain.Money
+	}
+	packets := map[string]holder{}
+	for _, p := range g.players {
+		for _, w := range p.wins() {
+			h := holder{p.user, w.Amount}
+			if before, taken := packets[w.Packet]; taken && before != h {
+				g.t.Errorf("packet %s was told to %+v and to %+v", w.Packet, before, h)
+			}
+			packets[w.Packet] = h
+		}
+	}
+}
+
+// sameAgain: every player's welcome on a new connection has all that they were ever told, and a tap that won wins the same.
+func (g *game) sameAgain() {
+	g.t.Helper()
+	told := map[string]map[string]wire.Result{}
+	for _, p := range g.players {
+		if told[p.user] == nil {
+			told[p.user] = map[string]wire.Result{}
+		}
+		maps.Copy(told[p.user], p.wins())
+	}
+	for _, user := range slices.Sorted(maps.Keys(told)) {
+		p := join(g.t, g.nodes[0], user, g.campaign)
+		if p.welcome.ClaimsTotal < len(told[user]) {
+			g.t.Errorf("%s was told of %d wins, and is welcomed with %d", user, len(told[user]), p.welcome.ClaimsTotal)
+		}
+		for _, win := range told[user] { // any of them
+			again := p.answered(g.t, p.tap(win.Drop))
+			if again.Outcome != "late" && (again.Outcome != "won" || again.Claim != win.Claim || again.Amount != win.Amount) {
+				g.t.Errorf("%s won %+v, and is told now %+v", user, win, again)
+			}
+			break
+		}
+	}
+}
+
+// streamConfig is a node that tells wins which JetStream has.
+func streamConfig(s setting) server.Config {
+	c := s.config()
+	c.Confirm = "stream"
+	return c
+}
+
+// TestRedisLosesEverything in the middle of a rain, twice: the campaign is rebuilt, the rain goes on, and nobody who was told of a
+// win loses it.
+func TestRedisLosesEverything(t *testing.T) {
+	for how, lose := range map[string]func(t *testing.T, redis *testenv.Server){
+		"flushed": flush,
+		"killed, and started without its file": func(_ *testing.T, redis *testenv.Server) {
+			redis.LoseData()
+			redis.Start()
+		},
+	} {
+		t.Run(how, func(t *testing.T) {
+			redis := testenv.StartRedis(t)
+			s := setting{redis: redis.Addr, nats: testenv.NATS(t), mysql: testenv.MySQL(t), namespace: testenv.Namespace(t)}
+			g := play(t, startNodes(t, streamConfig(s), 2), 2)
+			if _, err := g.op.Rebuild(within(t, 20*time.Second), g.campaign); !operator.HasCode(err, "campaign_alive") {
+				t.Errorf("a rebuild of what is not lost: %v", err)
+			}
+			for range 2 {
+				g.goesOn(100)
+				lose(t, redis)
+				if done := g.rebuild(); !slices.Equal(done.Shards, []int{0, 1}) || done.Wins < 100 || done.Packets+done.Wins != gamePackets {
+					t.Errorf("rebuilt: %+v", done)
+				}
+			}
+			g.goesOn(100)
+			g.end()
+		})
+	}
+}
+
+func flush(t *testing.T, redis *testenv.Server) {
+	t.Helper()
+	rdb := rds.NewClient(&rds.Options{Addr: redis.Addr})
+	defer func() { _ = rdb.Close() }()
+	if err := rdb.FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestPartOfAClusterIsLost: one master and its replica forget. Only their shards are rebuilt, the others go on undisturbed.
+func TestPartOfAClusterIsLost(t *testing.T) {
+	var addrs []string
+	for _, s := range testenv.StartRedisCluster(t) {
+		addrs = append(addrs, s.Addr)
+	}
+	s := setting{redis: strings.Join(addrs, ","), nats: testenv.NATS(t), mysql: testenv.MySQL(t), namespace: "rr"}
+	const shards = 12
+	g := play(t, startNodes(t, streamConfig(s), 2), shards)
+	g.goesOn(100)
+	rdb := rds.NewClusterClient(&rds.ClusterOptions{Addrs: addrs})
+	defer func() { _ = rdb.Close() }()
+	master, err := rdb.MasterForKey(t.Context(), "rr:{"+g.campaign+".0}:state")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := master.FlushAll(t.Context()).Err(); err != nil { // its replica follows
+		t.Fatal(err)
+	}
+	if done := g.rebuild(); !slices.Contains(done.Shards, 0) || len(done.Shards) == shards {
+		t.Errorf("rebuilt: %+v", done)
+	}
+	g.goesOn(100)
+	g.end()
+}
+
+// TestKillNineInARebuild: the node that rebuilds dies, and another one begins anew.
+func TestKillNineInARebuild(t *testing.T) {
+	for _, point := range []string{"rebuild.after_fence", "rebuild.after_restore"} {
+		t.Run(point, func(t *testing.T) {
+			redis := testenv.StartRedis(t)
+			s := setting{redis: redis.Addr, nats: testenv.NATS(t), mysql: testenv.MySQL(t), namespace: testenv.Namespace(t)}
+			healthy := startNode(t, streamConfig(s))
+			doomed := startProcess(t, s, []string{"faults"}, "REDRAIN_CONFIRM=stream", "REDRAIN_FAULT_AT="+point)
+			g := play(t, []*node{healthy}, 2)
+			g.goesOn(50)
+			flush(t, redis)
+			if _, err := doomed.client.Rebuild(within(t, 30*time.Second), g.campaign); err == nil {
+				t.Error("the node survives")
+			}
+			doomed.awaitDeath(t, 10*time.Second)
+			done, err := g.op.Rebuild(within(t, 30*time.Second), g.campaign)
+			if restored := point == "rebuild.after_restore"; restored != operator.HasCode(err, "campaign_alive") || (err == nil) == restored {
+				t.Errorf("the second rebuild: %+v, %v", done, err)
+			}
+			g.goesOn(50) // where the campaign was not applied any more, the keeper does it
+			g.end()
+		})
+	}
+}
+
+// TestKillNineWithADataDirectory: all in one process, which is killed and started again on its directory, with nothing else to do.
+func TestKillNineWithADataDirectory(t *testing.T) {
+	dir := t.TempDir()
+	start := func() *process {
+		return serveProcess(t, nil, []string{"--data-dir", dir, "--no-demo"})
+	}
+	p := start()
+	g := play(t, []*node{p.node}, 1)
+	for range 2 {
+		g.goesOn(50)
+		p.kill()
+		g.stop()
+		p = start()
+		g.join([]*node{p.node})
+	}
+	g.goesOn(50)
+	g.end()
+}

@@ -1,0 +1,396 @@
+package payout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"redrain/internal/sqldb"
+	"redrain/rain"
+)
+
+// fence begins a rebuild of a shard and fences it.
+func (b *books) fence(t testing.TB, campaign string, shard int) (barrier rain.EntryRef) {
+	t.Helper()
+	attempt, err := b.BeginRebuild(t.Context(), campaign, shard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := b.Fence(t.Context(), campaign, shard, attempt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rain.EntryRef{Campaign: campaign, Shard: shard, ID: id}
+}
+
+// taken lists the packets of a campaign that are somebody's.
+func (b *books) taken(t testing.TB, c *rain.Campaign) []Taken {
+	t.Helper()
+	var all []Taken
+	if err := b.EachTaken(t.Context(), c, 0, c.Packets, func(k Taken) error { all = append(all, k); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func reclaimEntry(campaign string, shard, n int, packets int, amount rain.Money) rain.Entry {
+	return rain.Entry{Ref: rain.EntryRef{Campaign: campaign, Shard: shard, ID: fmt.Sprintf("%d-0", n)}, Reclaim: &rain.Reclaim{Packets: packets, Amount: amount}}
+}
+
+// TestABarrierIsAboveAllThatIsKnown: the clock, payouts, reclaims, dead letters and the barrier before, unless somebody has
+// made the time up.
+func TestABarrierIsAboveAllThatIsKnown(t *testing.T) {
+	onEach(t, func(b *books) {
+		t := b.t
+		b.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 3})
+		ahead := int(b.clock.Now()) + 60_000 // of a Redis whose clock was a minute fast
+		b.post(t, entry("c1", ahead, win("u1", 0, 10)))
+		b.post(t, entry("c1", ahead+2_000, win("u2", 0, 10))) // a dead letter
+		b.post(t, reclaimEntry("c1", 1, ahead+3_000, 3, 30))
+		b.post(t, entry("c1", ahead+2*farFutureMS, win("u3", 0, 10)))
+		for shard, above := range []int{ahead + 2_000, ahead + 3_000, int(b.clock.now.Load())} {
+			before := int64(0)
+			for range 2 {
+				ms, seq, err := b.fence(t, "c1", shard).Position()
+				if err != nil || seq != 0 || ms <= max(int64(above), before) || ms > int64(above)+10*barrierMarginMS {
+					t.Errorf("shard %d: barrier %d-%d (%v), want a little above %d", shard, ms, seq, err, above)
+				}
+				before = ms
+			}
+		}
+	})
+}
+
+func TestOnlyTheNewestAttemptFences(t *testing.T) {
+	onEach(t, func(b *books) {
+		t := b.t
+		ctx := t.Context()
+		b.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+		first, err1 := b.BeginRebuild(ctx, "c1", 0)
+		second, err2 := b.BeginRebuild(ctx, "c1", 0)
+		if err := errors.Join(err1, err2); err != nil || second <= first {
+			t.Fatalf("attempts %d, %d: %v", first, second, err)
+		}
+		if _, err := b.Fence(ctx, "c1", 0, first); !errors.Is(err, ErrRebuildSuperseded) {
+			t.Errorf("an earlier attempt: %v", err)
+		}
+		b.post(t, entry("c1", 1, win("u1", 0, 10))) // there is no barrier yet
+		b.wantBalance(t, userAccount("u1"), 10)
+		if _, err := b.Fence(ctx, "c1", 0, second); err != nil {
+			t.Error(err)
+		}
+		if _, err := b.Fence(ctx, "c9", 0, 1); !errors.Is(err, ErrUnknownCampaign) {
+			t.Errorf("an unknown campaign: %v", err)
+		}
+	})
+}
+
+// TestWhatComesAfterTheFenceIsVoid, unless the ledger had it, and unless it is of the life after.
+func TestWhatComesAfterTheFenceIsVoid(t *testing.T) {
+	onEach(t, func(b *books) {
+		t := b.t
+		c := b.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 2})
+		known := entry("c1", 5, win("u1", 0, 10), win("u2", 1, 10))
+		b.post(t, known)
+		barrier := b.fence(t, "c1", 0)
+		ms, _, err := barrier.Position()
+		if err != nil {
+			t.Fatal(err)
+		}
+		late := entry("c1", 6, win("u3", 2, 10), win("u4", 0, 10)) // packet 0 is somebody else's
+		posted := b.post(t, known, late, late, entry("c1", int(ms), win("u5", 3, 10)), reclaimEntry("c1", 0, 7, 3, 30))
+		if len(posted.Void) != 4 || len(posted.Dead) != 0 || posted.New != 0 || len(posted.Settled) != 2 {
+			t.Errorf("void %+v, dead %+v, settled %+v", posted.Void, posted.Dead, posted.Settled)
+		}
+		// Again, as after a crash before the acknowledgement: nothing new is said.
+		if posted := b.post(t, late); len(posted.Void)+len(posted.Dead)+len(posted.Settled) != 0 {
+			t.Errorf("the second time: %+v", posted)
+		}
+		// The other shard has not been rebuilt. And the life after the barrier goes on with the same packets.
+		other := entry("c1", 6, win("u6", 7, 10))
+		other.Ref.Shard = 1
+		after := entry("c1", 1, win("u7", 2, 10), win("u8", 3, 10))
+		after.Ref.ID = fmt.Sprintf("%d-1", ms)
+		if posted := b.post(t, other, after); posted.New != 3 || len(posted.Void)+len(posted.Dead) != 0 {
+			t.Errorf("the living: %+v", posted)
+		}
+		for user, want := range map[string]rain.Money{"u1": 10, "u2": 10, "u3": 0, "u4": 0, "u5": 0, "u6": 10, "u7": 10, "u8": 10} {
+			b.wantBalance(t, userAccount(user), want)
+		}
+		if n, err := b.countDead(t.Context()); n != 0 || err != nil {
+			t.Errorf("%d letters wait for a person (%v)", n, err)
+		}
+		if n := b.count(t, "SELECT COUNT(*) FROM dead_letter WHERE resolved_at > 0 AND reason LIKE 'void: %'"); n != 4 {
+			t.Errorf("%d void letters are kept", n)
+		}
+		if _, err := b.Retry(t.Context(), "c1-9"); !errors.Is(err, ErrUnknownClaim) {
+			t.Error(err)
+		}
+		// The books are those of Redis as it is restored: it knows what is taken, and the rest is its stock.
+		got := b.reconcile(t, c, []rain.ShardSnapshot{
+			{Shard: 0, Found: true, Packets: 1, Left: 10, Won: 4, AmountWon: 40, LastEntry: after.Ref.ID},
+			{Shard: 1, Found: true, Packets: 4, Left: 40, Won: 1, AmountWon: 10, LastEntry: "6-0"},
+		})
+		if !got.Balanced || got.Difference != 0 || got.Dead != 0 || got.Paid != 50 || got.Stock != 50 {
+			t.Errorf("the books: %+v", got)
+		}
+		b.audit(t)
+	})
+}
+
+// TestALetterThatWaitsOutlivesTheFence: its packet counts as taken, so a retry may pay it whenever it comes.
+func TestALetterThatWaitsOutlivesTheFence(t *testing.T) {
+	onEach(t, func(b *books) {
+		t := b.t
+		c := b.campaign(t, "c1", rain.Spec{Budget: 30, Packets: 3})
+		b.post(t, entry("c1", 1, win("u1", 0, 10)))
+		// More than the escrow holds: one of them has to wait. (Its money comes back by hand of a person.)
+		if posted := b.post(t, entry("c1", 2, win("u2", 1, 21))); len(posted.Dead) != 1 {
+			t.Fatalf("%+v", posted)
+		}
+		b.fence(t, "c1", 0)
+		want := []Taken{
+			{win("u1", 0, 10), rain.EntryRef{Campaign: "c1", ID: "1-0"}}, {win("u2", 1, 21), rain.EntryRef{Campaign: "c1", ID: "2-0"}},
+		}
+		if got := b.taken(t, c); !slices.Equal(got, want) {
+			t.Errorf("taken: %+v", got)
+		}
+		if _, err := b.Retry(t.Context(), "c1-1"); !errors.Is(err, ErrStillDead) {
+			t.Errorf("a retry without money: %v", err)
+		}
+		b.giveEscrow(t, "c1", 10)
+		settled, err := b.Retry(t.Context(), "c1-1")
+		if err != nil || len(settled) != 1 {
+			t.Fatalf("%+v, %v", settled, err)
+		}
+		b.wantBalance(t, userAccount("u2"), 21)
+		if got := b.taken(t, c); !slices.Equal(got, want) {
+			t.Errorf("taken after the retry: %+v", got)
+		}
+		b.audit(t)
+	})
+}
+
+// giveEscrow puts money into a campaign's escrow, as nothing but a person with a reason would.
+func (b *books) giveEscrow(t testing.TB, campaign string, amount rain.Money) {
+	t.Helper()
+	err := b.db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
+		_, err := b.book(ctx, tx, []txn{move(kindDeposit, "by hand", world, escrowAccount(campaign), amount)})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestEachTaken: over several pages, in order, each packet once; letters that nobody can ever be paid take nothing.
+func TestEachTaken(t *testing.T) {
+	onEach(t, func(b *books) {
+		t := b.t
+		const packets = 2*takenPage + 5
+		c := b.campaign(t, "c1", rain.Spec{Budget: 10 * packets, Packets: packets, Shards: 2})
+		at := func(packet int) rain.EntryRef {
+			return rain.EntryRef{Campaign: "c1", ID: fmt.Sprintf("%d-0", packet+1)}
+		}
+		var want []Taken
+		for _, p := range []int{0, 1, takenPage - 1, takenPage, 2 * takenPage, packets - 1} {
+			w := win(fmt.Sprintf("u%d", p), p, 10)
+			b.post(t, rain.Entry{Ref: at(p), Wins: []rain.Win{w}})
+			want = append(want, Taken{w, at(p)})
+		}
+		// Promised to others too, in vain; and nonsense.
+		b.post(t, entry("c1", 50, win("late", 1, 10), win("x", packets, 10), win("nobody\n", 7, 10), rain.Win{User: "y", Packet: 8, Amount: 10, Drop: "-"},
+			win("z", 9, -4)))
+		wrong := entry("c1", 51, win("y", 10, 10))
+		wrong.Ref.Shard = 2
+		b.post(t, wrong)
+		// Two promises of one packet that wait: the first counts.
+		b.post(t, entry("c1", 52, win("first", 11, rain.MaxBudget), win("second", 11, rain.MaxBudget)))
+		want = slices.Insert(want, 2, Taken{win("first", 11, rain.MaxBudget), rain.EntryRef{Campaign: "c1", ID: "52-0"}})
+		if got := b.taken(t, c); !slices.Equal(got, want) {
+			t.Errorf("got  %v\nwant %v", got, want)
+		}
+		first, n := rain.ShardRange(packets, 2, 1)
+		var part []Taken
+		if err := b.EachTaken(t.Context(), c, first, n, func(k Taken) error { part = append(part, k); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if half := slices.IndexFunc(want, func(k Taken) bool { return k.Win.Packet >= first }); !slices.Equal(part, want[half:]) {
+			t.Errorf("the second shard: %v", part)
+		}
+		enough := errors.New("enough")
+		if err := b.EachTaken(t.Context(), c, 0, packets, func(Taken) error { return enough }); !errors.Is(err, enough) {
+			t.Error(err)
+		}
+	})
+}
+
+func TestReclaimed(t *testing.T) {
+	onEach(t, func(b *books) {
+		t := b.t
+		b.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 3})
+		b.post(t, reclaimEntry("c1", 1, 1, 3, 30), reclaimEntry("c1", 2, 1, 11, 30)) // the second makes no sense and waits
+		for shard, want := range []bool{false, true, true} {
+			if got, err := b.Reclaimed(t.Context(), "c1", shard); got != want || err != nil {
+				t.Errorf("shard %d: %v, %v", shard, got, err)
+			}
+		}
+		if err := b.CreateCampaign(t.Context(), b.loading(t, "c2")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Abandon(t.Context(), "c2"); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := b.Reclaimed(t.Context(), "c2", 0); !got || err != nil {
+			t.Errorf("an abandoned campaign: %v, %v", got, err)
+		}
+	})
+}
+
+// loading is a campaign that a sponsor with enough money may create.
+func (b *books) loading(t testing.TB, id string) *rain.Campaign {
+	t.Helper()
+	if _, err := b.Deposit(t.Context(), "acme", "for "+id, 100); err != nil {
+		t.Fatal(err)
+	}
+	return fullCampaign(id)
+}
+
+// TestPostingsMeetAFence: while workers post the wins and the dead letters of a shard, it is fenced. Every packet is then
+// either among those that are read after the fence, or void; none is in both, and none is in neither.
+func TestPostingsMeetAFence(t *testing.T) {
+	onEach(t, func(b *books) {
+		t := b.t
+		const rounds, workers, each = 6, 6, 25
+		for round := range rounds {
+			id := fmt.Sprintf("c%d", round)
+			c := b.campaign(t, id, rain.Spec{Budget: 10 * workers * each, Packets: workers * each})
+			attempt, err := b.BeginRebuild(t.Context(), id, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var mu sync.Mutex
+			void := map[int]bool{}
+			half := make(chan struct{}, workers*each)
+			var wg sync.WaitGroup
+			for w := range workers {
+				wg.Go(func() {
+					for i := range each {
+						packet := w*each + i
+						amount := rain.Money(10)
+						if w == 0 {
+							amount = rain.MaxBudget // never in the escrow: a dead letter
+						}
+						posted, err := b.Post(t.Context(), []rain.Entry{entry(id, packet+1, win(fmt.Sprintf("u%d", w), packet, amount))})
+						if err != nil {
+							t.Error(err)
+						}
+						mu.Lock()
+						for _, d := range posted.Void {
+							void[d.Packet] = true
+						}
+						mu.Unlock()
+						half <- struct{}{}
+					}
+				})
+			}
+			for range workers * each / 3 {
+				<-half
+			}
+			if _, err := b.Fence(t.Context(), id, 0, attempt); err != nil {
+				t.Error(err)
+			}
+			taken := map[int]bool{}
+			for _, k := range b.taken(t, c) { // at once, as a rebuild does
+				taken[k.Win.Packet] = true
+			}
+			wg.Wait()
+			for packet := range c.Packets {
+				if taken[packet] == void[packet] {
+					t.Errorf("round %d, packet %d: taken %v, void %v", round, packet, taken[packet], void[packet])
+				}
+			}
+			if len(void) == 0 || len(taken) == 0 {
+				t.Logf("round %d: the fence met no posting: %d taken, %d void", round, len(taken), len(void))
+			}
+			b.audit(t)
+		}
+	})
+}
+
+// TestAFenceAndOnePosting: step by step, for money and for a dead letter. A fence that comes before the posting's last look
+// makes it judge again; one that comes after it waits for the commit.
+func TestAFenceAndOnePosting(t *testing.T) {
+	for what, packet := range map[string]int{"money": 1, "a dead letter": 0} {
+		t.Run(what, func(t *testing.T) {
+			b := onMySQL(t) // SQLite has one writer: there the two cannot meet
+			b.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+			b.post(t, entry("c1", 1, win("early", 0, 10)))
+			attempt, err := b.BeginRebuild(t.Context(), "c1", 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fenced := make(chan error, 1)
+			fence := func() { _, err := b.Fence(context.Background(), "c1", 0, attempt); fenced <- err }
+			entries := []rain.Entry{entry("c1", 2, win("u1", packet, 10))}
+			late := errors.New("late")
+			err = b.db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
+				posting, err := b.judged(ctx, tx, entries)
+				if err != nil {
+					return err
+				}
+				fence() // nothing is locked yet
+				if _, err := b.write(ctx, tx, posting); err != nil {
+					return err
+				}
+				if err := posting.stillSameLife(ctx, tx); !errors.Is(err, sqldb.ErrAgain) {
+					t.Errorf("after a fence: %v", err)
+				}
+				return late
+			})
+			if !errors.Is(err, late) || <-fenced != nil {
+				t.Fatal(err)
+			}
+			entries[0].Ref.ID = "9763712000000-0" // above that fence
+			err = b.db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
+				posting, err := b.judged(ctx, tx, entries)
+				if err != nil {
+					return err
+				}
+				if _, err := b.write(ctx, tx, posting); err != nil {
+					return err
+				}
+				if err := posting.stillSameLife(ctx, tx); err != nil {
+					return err
+				}
+				go fence()
+				select {
+				case err := <-fenced:
+					t.Errorf("the fence did not wait for the commit (%v)", err)
+					fenced <- err
+				case <-time.After(200 * time.Millisecond): // far more than a fence takes
+				}
+				return nil
+			})
+			if err := errors.Join(err, <-fenced); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// judged is a posting before anything of it is written.
+func (b *books) judged(ctx context.Context, tx *sqldb.Tx, entries []rain.Entry) (*batch, error) {
+	posting, err := b.readBatch(ctx, tx, entries, false)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		posting.judge(e)
+	}
+	return posting, nil
+}

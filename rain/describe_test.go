@@ -1,0 +1,92 @@
+package rain_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"redrain/rain"
+)
+
+func TestDescribe(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		amounts []rain.Money
+		want    rain.SplitSummary
+	}{
+		"one packet": {[]rain.Money{88}, rain.SplitSummary{
+			Packets: 1, Mean: 88, Smallest: 88, Median: 88, Largest: 88, Histogram: []rain.SplitBin{{88, 88, 1}},
+		}},
+		"a bin for each amount": {[]rain.Money{5, 1, 2, 2}, rain.SplitSummary{
+			Packets: 4, Mean: 2.5, Deviation: 1.5, Smallest: 1, Median: 2, Largest: 5,
+			Histogram: []rain.SplitBin{{1, 1, 1}, {2, 2, 2}, {3, 3, 0}, {4, 4, 0}, {5, 5, 1}},
+		}},
+		"a third of a unit": {[]rain.Money{1, 1, 2}, rain.SplitSummary{
+			Packets: 3, Mean: 1.33, Deviation: 0.47, Smallest: 1, Median: 1, Largest: 2, Histogram: []rain.SplitBin{{1, 1, 2}, {2, 2, 1}},
+		}},
+		"bins of two units": {[]rain.Money{10, 31, 30, 12}, rain.SplitSummary{
+			Packets: 4, Mean: 20.75, Deviation: 9.78, Smallest: 10, Median: 12, Largest: 31,
+			Histogram: []rain.SplitBin{
+				{10, 11, 1}, {12, 13, 1}, {14, 15, 0}, {16, 17, 0}, {18, 19, 0}, {20, 21, 0}, {22, 23, 0}, {24, 25, 0}, {26, 27, 0}, {28, 29, 0}, {30, 31, 2},
+			},
+		}},
+		"all the money there is": {[]rain.Money{rain.MaxBudget - 1, 1}, rain.SplitSummary{
+			Packets: 2, Mean: float64(rain.MaxBudget) / 2, Deviation: float64(rain.MaxBudget)/2 - 1, Smallest: 1, Median: 1, Largest: rain.MaxBudget - 1,
+			Histogram: func() (bins []rain.SplitBin) {
+				const width = rain.MaxBudget / 20
+				for i := range rain.Money(20) {
+					bins = append(bins, rain.SplitBin{From: 1 + i*width, To: (i + 1) * width})
+				}
+				bins[0].Packets, bins[19].Packets = 1, 1
+				return bins
+			}(),
+		}},
+	} {
+		if diff := cmp.Diff(tc.want, rain.Describe(tc.amounts), cmpopts.EquateApprox(1e-14, 0)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestDescribeCountsEachPacketOnce: the bins follow each other without a gap, are alike in width, and hold what they say.
+func TestDescribeCountsEachPacketOnce(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := genFeasible().Draw(t, "spec")
+		amounts, err := s.Cut(genSeed().Draw(t, "seed"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		given := slices.Clone(amounts)
+		got := rain.Describe(amounts)
+		if got.Packets != len(given) || got.Smallest != slices.Min(given) || got.Largest != slices.Max(given) {
+			t.Fatalf("%+v of %v", got, given)
+		}
+		if want := float64(s.Budget) / float64(s.Packets); math.Abs(got.Mean-want) > 0.006+want*1e-15 {
+			t.Fatalf("the mean is %v, not %v", got.Mean, want)
+		}
+		if len(got.Histogram) > 20 || got.Histogram[0].From != got.Smallest {
+			t.Fatalf("%v", got.Histogram)
+		}
+		next, width := got.Smallest, got.Histogram[0].To-got.Histogram[0].From
+		for _, bin := range got.Histogram {
+			held := 0
+			for _, a := range given {
+				if a >= bin.From && a <= bin.To {
+					held++
+				}
+			}
+			if bin.From != next || bin.To-bin.From != width || bin.Packets != held {
+				t.Fatalf("bin %+v holds %d, follows %d, width %d", bin, held, next, width)
+			}
+			next = bin.To + 1
+		}
+		if next <= got.Largest || next-width-1 > got.Largest {
+			t.Fatalf("the last bin ends before %d, the largest is %d", next, got.Largest)
+		}
+	})
+}

@@ -1,0 +1,71 @@
+package rain_test
+
+import (
+	"math"
+	"runtime"
+	"slices"
+	"testing"
+
+	"redrain/rain"
+)
+
+// TestCutAtTheLimits cuts the largest budget, once in the most packets: nothing may overflow.
+func TestCutAtTheLimits(t *testing.T) {
+	t.Parallel()
+	const many = 100_000
+	for _, tc := range []struct {
+		name    string
+		kind    rain.SplitKind
+		packets int
+		least   rain.Money
+		most    *rain.Money
+	}{
+		{"most packets, maximum of one unit above the mean", rain.DoubleMean, rain.MaxPackets, 1, new(rain.MaxBudget/rain.MaxPackets + 1)},
+		{"no maximum", rain.DoubleMean, many, 1, nil},
+		{"nothing above the minimum", rain.DoubleMean, many, rain.MaxBudget / many, nil},
+		{"the largest number as maximum", rain.DoubleMean, many, 1, new(rain.Money(math.MaxInt64))},
+		{"low variance, most packets", rain.LowVariance, rain.MaxPackets, 1, nil},
+		{"low variance, two packets", rain.LowVariance, 2, 1, new(rain.Money(math.MaxInt64))},
+		{"gaussian, most packets", rain.Gaussian, rain.MaxPackets, 1, nil},
+		{"gaussian, maximum of one unit above the mean", rain.Gaussian, many, 1, new(rain.MaxBudget/many + 1)},
+		{"gaussian, the largest number as maximum", rain.Gaussian, many, 1, new(rain.Money(math.MaxInt64))},
+		{"gaussian, nothing above the minimum", rain.Gaussian, many, rain.MaxBudget / many, nil},
+		{"gaussian, one packet", rain.Gaussian, 1, 1, nil},
+		{"gaussian, two packets", rain.Gaussian, 2, 1, new(rain.Money(math.MaxInt64))},
+		{"even", rain.Even, many, 1, nil},
+		{"one packet", rain.DoubleMean, 1, 1, nil},
+		{"two packets", rain.DoubleMean, 2, 1, new(rain.Money(math.MaxInt64))},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := spec(tc.kind, rain.MaxBudget, tc.packets, tc.least, tc.most)
+			amounts, err := s.Cut(seedOf(7))
+			if err != nil {
+				t.Fatal(err)
+			}
+			total, err := rain.Sum(amounts)
+			if err != nil || total != s.Budget {
+				t.Fatalf("the sum is %d (%v)", total, err)
+			}
+			if lo, hi := slices.Min(amounts), slices.Max(amounts); lo < s.Min || (s.Max != nil && hi > *s.Max) {
+				t.Fatalf("amounts from %d to %d", lo, hi)
+			}
+		})
+	}
+}
+
+// TestCutHoldsTheAmountsOnce: 8 bytes a packet, and next to nothing else.
+func TestCutHoldsTheAmountsOnce(t *testing.T) {
+	const packets = 1_000_000
+	for _, kind := range drawn {
+		s := spec(kind, 100*packets, packets, 1, nil)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if _, err := s.Cut(seedOf(1)); err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		if took := after.TotalAlloc - before.TotalAlloc; took > packets*82/10 {
+			t.Errorf("%s: %d bytes for %d packets", kind, took, packets)
+		}
+	}
+}

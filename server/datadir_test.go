@@ -1,0 +1,241 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"redrain/grab"
+	"redrain/internal/embedded"
+	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
+	"redrain/rain"
+)
+
+// ownConfig is the in-process default on a data directory, where the test is alone on the machine's ports.
+func ownConfig(dir string) Config {
+	cfg := DefaultConfig()
+	cfg.Listen, cfg.DataDir = "127.0.0.1:0", dir
+	return cfg
+}
+
+// serveOn runs a server until the test's own function is done with it.
+func serveOn(t *testing.T, cfg Config, do func(s *Server)) {
+	t.Helper()
+	s, err := New(t.Context(), cfg, slog.New(slog.DiscardHandler), io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	do(s)
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// demoOf waits for the demo campaign and returns its id.
+func demoOf(t *testing.T, s *Server) string {
+	t.Helper()
+	testenv.Eventually(t, 10*time.Second, "the demo campaign", func() bool { return s.demo.Campaign() != "" })
+	return s.demo.Campaign()
+}
+
+// TestADataDirectoryKeepsAllThatMatters: the secrets, the money, and the demo campaign, which is not doubled.
+func TestADataDirectoryKeepsAllThatMatters(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	var operator, demo, guest string
+	serveOn(t, ownConfig(dir), func(s *Server) {
+		operator, demo = s.cfg.OperatorToken, demoOf(t, s)
+		var err error
+		if guest, _, err = s.players.Mint("guest", time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.ledger.Deposit(t.Context(), "acme", "r", 100); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := New(t.Context(), ownConfig(dir), slog.New(slog.DiscardHandler), io.Discard); !errors.Is(err, embedded.ErrDirInUse) {
+			t.Errorf("a second process on the directory: %v", err)
+		}
+	})
+	serveOn(t, ownConfig(dir), func(s *Server) {
+		if got := demoOf(t, s); got != demo || s.cfg.OperatorToken != operator {
+			t.Errorf("demo %s, before %s; the operator's token is the same: %v", got, demo, s.cfg.OperatorToken == operator)
+		}
+		if user, err := s.players.Verify(guest); user != "guest" || err != nil {
+			t.Errorf("a token of before: %q, %v", user, err)
+		}
+		if balance, err := s.ledger.SponsorBalance(t.Context(), "acme"); balance != 100 || err != nil {
+			t.Errorf("the sponsor has %d, %v", balance, err)
+		}
+		live, err := s.ledger.Live(t.Context())
+		if err != nil || len(live) != 1 {
+			t.Errorf("%d campaigns, %v", len(live), err)
+		}
+		testenv.Eventually(t, 10*time.Second, "the demo in Redis", func() bool {
+			c := s.registry.Cached(demo)
+			if c == nil {
+				return false
+			}
+			levels, err := s.grabber.Levels(t.Context(), c)
+			return err == nil && levels.Stock == demoPackets
+		})
+	})
+}
+
+// safeText is a log in memory.
+type safeText struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (s *safeText) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *safeText) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// TestADirectoryThatCannotBeWritten is said before anything listens.
+func TestADirectoryThatCannotBeWritten(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := New(t.Context(), ownConfig(file), slog.New(slog.DiscardHandler), io.Discard)
+	if err == nil || !strings.Contains(err.Error(), "--data-dir") || !strings.Contains(err.Error(), file) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestAtStartOneBadCampaignHoldsUpNoOther: it is an error line and an alarm, and the others are restored.
+func TestAtStartOneBadCampaignHoldsUpNoOther(t *testing.T) {
+	cfg := ownConfig(t.TempDir())
+	cfg.Demo = false
+	ids := make([]string, 3)
+	serveOn(t, cfg, func(s *Server) {
+		if _, err := s.ledger.Deposit(t.Context(), "acme", "r", 1_000); err != nil {
+			t.Fatal(err)
+		}
+		for i := range ids {
+			c, err := s.keeper.office.Create(t.Context(), evenSpec(100, 10, 1), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids[i] = c.ID
+		}
+		// One was cut off while it was being stocked; of another, the ledger holds what no drop can have won.
+		loading, err := s.keeper.office.fund(t.Context(), evenSpec(100, 10, 1), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		bad := rain.Entry{Ref: rain.EntryRef{Campaign: ids[1], ID: "1-0"}, Wins: []rain.Win{{User: "u", Packet: 3, Amount: 10, Drop: "1.1"}}}
+		if _, err := s.ledger.Post(t.Context(), []rain.Entry{bad}); err != nil {
+			t.Fatal(err)
+		}
+		err = s.back.sql.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
+			_, err := tx.Exec(ctx, "UPDATE payout SET drop_id = 'x' WHERE campaign_id = ?", ids[1])
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, loading.ID)
+	})
+	var log safeText
+	s, err := New(t.Context(), cfg, slog.New(slog.NewTextHandler(&log, nil)), io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.release()
+	for i, id := range ids {
+		c, err := s.ledger.Campaign(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lost, err := s.grabber.Lost(t.Context(), c)
+		if err != nil || (len(lost) > 0) != (i == 1) || c.Status != rain.Open {
+			t.Errorf("campaign %d: %s, lost %v (%v)", i, c.Status, lost, err)
+		}
+	}
+	if said := log.String(); !strings.Contains(said, "level=ERROR") || !strings.Contains(said, "code=state_lost campaign="+ids[1]) ||
+		strings.Count(said, "redis knows the campaign again") != 2 {
+		t.Errorf("the log:\n%s", said)
+	}
+}
+
+// TestTheRebuildOverHTTP: what an operator is answered, and what the audit log says.
+func TestTheRebuildOverHTTP(t *testing.T) {
+	cfg := ownConfig("")
+	cfg.Demo = false
+	serveOn(t, cfg, func(s *Server) {
+		if _, err := s.ledger.Deposit(t.Context(), "acme", "r", 1_000); err != nil {
+			t.Fatal(err)
+		}
+		c, err := s.keeper.office.Create(t.Context(), evenSpec(100, 10, 1), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		now, spec := int64(0), rain.DefaultRain()
+		spec.StartsInMS, spec.DecoyPercent, spec.DropsPerSecond, spec.FallMS = &now, 0, 400, 20_000
+		if c, _, err = s.keeper.office.StartRain(t.Context(), c.ID, spec, ""); err != nil {
+			t.Fatal(err)
+		}
+		call := func(id string) (status int, body string) {
+			t.Helper()
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.Addr().String()+apiRoot+"/campaigns/"+id+"/rebuild", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Authorization", "Bearer "+s.cfg.OperatorToken)
+			resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = resp.Body.Close() }()
+			text, err := io.ReadAll(resp.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return resp.StatusCode, string(text)
+		}
+		if status, body := call(c.ID); status != http.StatusConflict || !strings.Contains(body, `"campaign_alive"`) {
+			t.Errorf("%d %s", status, body)
+		}
+		if status, body := call("nowhere"); status != http.StatusNotFound {
+			t.Errorf("%d %s", status, body)
+		}
+		gate := s.grabber.Gate(c)
+		gate.SoldOut(0)
+		if err := s.back.redis.FlushAll(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if status, body := call(c.ID); status != http.StatusOK || body != `{"campaign":"`+c.ID+`","shards":[0],"packets":10,"wins":0}`+"\n" {
+			t.Errorf("%d %s", status, body)
+		}
+		records, _, err := s.ledger.AuditLog(t.Context(), "", 10)
+		if err != nil || len(records) != 1 || records[0].Action != "campaign.rebuild" || !strings.Contains(string(records[0].Detail), `"packets":10`) {
+			t.Errorf("the audit log: %+v, %v", records, err)
+		}
+		testenv.Eventually(t, 10*time.Second, "the gate asks Redis again", func() bool {
+			result := make(chan grab.Result, 1)
+			gate.Tap(testenv.Namespace(t), rain.DropID{N: c.Current().FirstWave}.String(), func(r grab.Result) { result <- r })
+			return (<-result).Outcome == grab.Won
+		})
+	})
+}

@@ -1,0 +1,457 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"redrain/grab"
+	"redrain/internal/embedded"
+	"redrain/internal/testenv"
+	"redrain/payout"
+	"redrain/rain"
+)
+
+// lossy is an upkeep whose Redis may forget, with the way from the outbox to the ledger in the test's own hands.
+type lossy struct {
+	*upkeep
+	relay     *payout.Relay
+	settler   *payout.Settler
+	rebuilder *rebuilder
+	alarms    chan alarmNotice
+}
+
+func newLossy(t *testing.T, addr string) *lossy {
+	t.Helper()
+	u := newUpkeep(t, addr)
+	l := &lossy{upkeep: u, alarms: make(chan alarmNotice, 100)}
+	ctl, log := u.office.control, slog.New(slog.DiscardHandler)
+	js, err := jetstream.New(ctl.nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.relay, err = payout.NewRelay(js, u.grabber, u.office.registry, payout.RelayOptions{Log: log}); err != nil {
+		t.Fatal(err)
+	}
+	l.settler, err = payout.NewSettler(js, u.ledger, u.grabber, &notifier{grabber: u.grabber, control: ctl, log: log}, payout.SettlerOptions{
+		Log: log, OnVoid: func(letters []payout.DeadLetter) { alarmVoid(ctl, letters) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.rebuilder = l.another()
+	_, err = ctl.nc.Subscribe("rr.control.alarm.*", func(m *nats.Msg) {
+		var n alarmNotice
+		if err := json.Unmarshal(m.Data, &n); err != nil {
+			t.Error(err)
+		}
+		l.alarms <- n
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// another is the rebuilder of another node.
+func (l *lossy) another() *rebuilder {
+	return &rebuilder{
+		office: l.office, ledger: l.ledger, settler: l.settler, grabber: l.grabber, control: l.office.control, lives: l.ledger,
+		log: slog.New(slog.DiscardHandler),
+	}
+}
+
+// raining makes a campaign on which a rain falls.
+func (l *lossy) raining(spec rain.Spec) *rain.Campaign {
+	l.Helper()
+	c := l.create(spec)
+	dense, now := rain.DefaultRain(), int64(0)
+	dense.StartsInMS, dense.DurationMS, dense.FallMS, dense.DropsPerSecond = &now, 60_000, 20_000, 400
+	c, _, err := l.office.StartRain(l.Context(), c.ID, dense, "")
+	if err != nil {
+		l.Fatal(err)
+	}
+	return c
+}
+
+// win has each user tap the k-th drop of the first wave, and returns the entries that it left in the outboxes.
+func (l *lossy) win(c *rain.Campaign, k int, users ...string) []rain.Entry {
+	l.Helper()
+	drop := rain.DropID{N: c.Current().FirstWave, K: k}.String()
+	for _, user := range users {
+		result := make(chan grab.Result, 1)
+		l.grabber.Gate(c).Tap(user, drop, func(r grab.Result) { result <- r })
+		if r := <-result; r.Outcome != grab.Won {
+			l.Fatalf("%s: %+v", user, r)
+		}
+	}
+	var entries []rain.Entry
+	for shard := range c.Shards {
+		found, err := l.grabber.Read(l.Context(), c.ID, shard, "test", 1000)
+		if err != nil {
+			l.Fatal(err)
+		}
+		entries = append(entries, found...)
+	}
+	return entries
+}
+
+func (l *lossy) publish(entries []rain.Entry) {
+	l.Helper()
+	for _, e := range entries {
+		if err := l.relay.Publish(l.Context(), e); err != nil {
+			l.Fatal(err)
+		}
+	}
+}
+
+// post settles entries as the settlement workers do.
+func (l *lossy) post(entries []rain.Entry) payout.Posted {
+	l.Helper()
+	posted, err := l.ledger.Post(l.Context(), entries)
+	if err != nil {
+		l.Fatal(err)
+	}
+	for _, e := range entries {
+		if err := l.grabber.Remove(l.Context(), []rain.EntryRef{e.Ref}); err != nil {
+			l.Fatal(err)
+		}
+	}
+	return posted
+}
+
+func (l *lossy) forget() {
+	l.Helper()
+	if err := l.rdb.FlushAll(l.Context()).Err(); err != nil {
+		l.Fatal(err)
+	}
+}
+
+func (l *lossy) rebuild(id string) rebuilt {
+	l.Helper()
+	done, err := l.rebuilder.Rebuild(l.Context(), id)
+	if err != nil {
+		l.Fatal(err)
+	}
+	return done
+}
+
+func (l *lossy) books(c *rain.Campaign) payout.Reconciliation {
+	l.Helper()
+	shards, err := l.grabber.Snapshot(l.Context(), c)
+	if err != nil {
+		l.Fatal(err)
+	}
+	r, err := l.ledger.Reconcile(l.Context(), c, shards)
+	if err != nil {
+		l.Fatal(err)
+	}
+	return r
+}
+
+// alarm waits for an alarm.
+func (l *lossy) alarm(code, campaign string) {
+	l.Helper()
+	select {
+	case n := <-l.alarms:
+		if n.Code != code || n.Campaign != campaign || n.Message == "" {
+			l.Errorf("the alarm %+v, want %s", n, code)
+		}
+	case <-time.After(10 * time.Second):
+		l.Fatalf("no alarm %s", code)
+	}
+}
+
+// quiet fails where an alarm was raised.
+func (l *lossy) quiet() {
+	l.Helper()
+	if err := l.office.control.nc.Flush(); err != nil {
+		l.Fatal(err)
+	}
+	select {
+	case n := <-l.alarms:
+		l.Errorf("the alarm %+v", n)
+	default:
+	}
+}
+
+// forgetful are the Redises that a test may flush.
+var forgetful = map[string]func(t *testing.T) string{
+	"in-process": func(t *testing.T) string {
+		t.Helper()
+		own, err := embedded.Redis()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(own.Close)
+		return own.Addr()
+	},
+	"real": func(t *testing.T) string { t.Helper(); return testenv.StartRedis(t).Addr },
+}
+
+func users(prefix string, n int) []string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf("%s-%d", prefix, i)
+	}
+	return list
+}
+
+// TestRebuild: what is in the ledger or in the stream is won again, what only Redis had is on offer again, and comes too late
+// afterwards; the limits hold, the numbers are right, and every cent is in one place.
+func TestRebuild(t *testing.T) {
+	for name, redis := range forgetful {
+		t.Run(name, func(t *testing.T) {
+			l := newLossy(t, redis(t))
+			spec := evenSpec(6_000, 600, 3)
+			spec.Split, spec.WinsPerUser = rain.DoubleMean, 2
+			c := l.raining(spec)
+			posted := l.win(c, 0, users("posted", 30)...)
+			l.publish(posted)
+			l.post(posted)
+			published := l.win(c, 0, users("published", 20)...)
+			l.publish(published)
+			lost := l.win(c, 0, users("lost", 10)...)
+			before := l.books(c)
+			if _, err := l.rebuilder.Rebuild(t.Context(), c.ID); !errors.Is(err, grab.ErrAlive) {
+				t.Errorf("nothing is lost: %v", err)
+			}
+			l.forget()
+			if done := l.rebuild(c.ID); len(done.Shards) != 3 || done.Wins != 50 || done.Packets != 550 {
+				t.Errorf("rebuilt: %+v", done)
+			}
+			got := l.books(c)
+			if !got.Balanced || got.Unsettled != 0 || got.Paid+got.Stock != 6_000 || got.Stock <= before.Stock {
+				t.Errorf("the books: %+v", got)
+			}
+			levels, err := l.grabber.Levels(t.Context(), c)
+			if err != nil || levels.Stock != 550 || levels.Won != 50 || levels.AmountWon != got.Paid {
+				t.Errorf("levels %+v, %v", levels, err)
+			}
+			// A player who has won the same drop before gets the same; and then one packet more, which is all that is allowed.
+			fresh := l.win(c, 0, "posted-3", "published-3")
+			if len(fresh) != 0 {
+				t.Errorf("won again: %+v", fresh)
+			}
+			late := l.post(lost)
+			if len(late.Void) != 10 || len(late.Dead)+len(late.Settled) != 0 {
+				t.Errorf("what comes too late: %+v", late)
+			}
+			fresh = l.win(c, 1, "posted-3", "published-3")
+			result := make(chan grab.Result, 1)
+			l.grabber.Gate(c).Tap("posted-3", rain.DropID{N: c.Current().FirstWave, K: 2}.String(), func(r grab.Result) { result <- r })
+			if r := <-result; r.Outcome != grab.Already {
+				t.Errorf("a third win: %+v", r)
+			}
+			if p := l.post(fresh); p.New != 2 || len(p.Void)+len(p.Dead) != 0 {
+				t.Errorf("the life after: %+v", p)
+			}
+			if got := l.books(c); !got.Balanced || got.Dead != 0 {
+				t.Errorf("the books: %+v", got)
+			}
+			l.quiet()
+			// The relay of another node publishes what it had read before the loss. It is known to be void, and stays so.
+			l.publish(lost)
+			l.forget()
+			l.rebuild(c.ID)
+			if got := l.books(c); !got.Balanced || got.Dead != 0 {
+				t.Errorf("the books after the second loss: %+v", got)
+			}
+		})
+	}
+}
+
+// TestAVoidWinRaisesAnAlarm when a settlement worker meets it. A void reclaim was promised to nobody.
+func TestAVoidWinRaisesAnAlarm(t *testing.T) {
+	l := newLossy(t, forgetful["in-process"](t))
+	c := l.raining(evenSpec(100, 10, 1))
+	lost := l.win(c, 0, "u1", "u2")
+	l.forget()
+	l.rebuild(c.ID)
+	l.publish(lost)
+	l.publish([]rain.Entry{{Ref: rain.EntryRef{Campaign: c.ID, ID: "9-0"}, Reclaim: &rain.Reclaim{Packets: 8, Amount: 80}}})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- l.settler.Run(ctx) }()
+	l.alarm("void_win", c.ID)
+	testenv.Eventually(t, 10*time.Second, "all is settled", func() bool {
+		n, err := l.grabber.Pending(t.Context(), c)
+		return err == nil && n == 0
+	})
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if got := l.books(c); !got.Balanced || got.Paid != 0 || got.Stock != 100 {
+		t.Errorf("the books: %+v", got)
+	}
+}
+
+// TestRebuildOfAClosedCampaign: the rest that was on its way back goes back once, whichever way it had come.
+func TestRebuildOfAClosedCampaign(t *testing.T) {
+	l := newLossy(t, forgetful["in-process"](t))
+	c := l.raining(evenSpec(900, 90, 3))
+	entries := l.win(c, 0, users("u", 12)...)
+	l.post(entries)
+	if _, err := l.office.Close(t.Context(), c.ID); err != nil {
+		t.Fatal(err)
+	}
+	c = l.campaign(c.ID)
+	var reclaims []rain.Entry
+	for shard := range 3 {
+		found, err := l.grabber.Read(t.Context(), c.ID, shard, "test", 10)
+		if err != nil || len(found) != 1 {
+			t.Fatalf("%+v, %v", found, err)
+		}
+		reclaims = append(reclaims, found...)
+	}
+	l.publish(reclaims[:1]) // the first is in the stream, the second in the ledger, the third nowhere
+	l.post(reclaims[1:2])
+	l.forget()
+	if done := l.rebuild(c.ID); len(done.Shards) != 3 || done.Wins != 12 {
+		t.Errorf("rebuilt: %+v", done)
+	}
+	if p := l.post(reclaims); len(p.Void) != 1 || len(p.Dead) != 0 {
+		t.Errorf("the old reclaims: %+v", p)
+	}
+	var err error
+	for range 2 {
+		if c, err = l.keep(c.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !c.Drained {
+		t.Error("it is not drained")
+	}
+	l.wantSponsor(1_000_000_000 - 120)
+	if _, err := l.rebuilder.Rebuild(t.Context(), c.ID); !errors.Is(err, errDrained) {
+		t.Errorf("of a drained campaign: %v", err)
+	}
+	if got := l.books(c); !got.Balanced || got.Reclaimed != 780 || got.Paid != 120 {
+		t.Errorf("the books: %+v", got)
+	}
+}
+
+func TestRebuildRefuses(t *testing.T) {
+	l := newLossy(t, forgetful["in-process"](t))
+	if _, err := l.rebuilder.Rebuild(t.Context(), "nowhere"); !errors.Is(err, payout.ErrUnknownCampaign) {
+		t.Errorf("an unknown campaign: %v", err)
+	}
+	c, err := l.office.fund(t.Context(), evenSpec(100, 10, 1), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.rebuilder.Rebuild(t.Context(), c.ID); !errors.Is(err, rain.ErrNotStocked) {
+		t.Errorf("a loading campaign: %v", err)
+	}
+}
+
+// TestTwoRebuildersMeet, again and again: whoever opens the shard, its outbox goes on above the barrier that the ledger has. Else
+// wins of the living would be void.
+func TestTwoRebuildersMeet(t *testing.T) {
+	l := newLossy(t, forgetful["real"](t))
+	c := l.raining(evenSpec(40_000, 4_000, 1))
+	nodes := []*rebuilder{l.rebuilder, l.another(), l.another()}
+	won := 0
+	for round := range 12 {
+		won++
+		l.post(l.win(c, 0, fmt.Sprintf("u-%d", round)))
+		l.forget()
+		var wg sync.WaitGroup
+		for _, node := range nodes {
+			wg.Go(func() {
+				_, err := node.Rebuild(t.Context(), c.ID)
+				known := errors.Is(err, grab.ErrAlive) || errors.Is(err, grab.ErrSuperseded) || errors.Is(err, payout.ErrRebuildSuperseded)
+				if err != nil && !known {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if _, err := l.rebuilder.Rebuild(t.Context(), c.ID); err != nil && !errors.Is(err, grab.ErrAlive) {
+			t.Fatal(err)
+		}
+		shards, err := l.grabber.Snapshot(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := shards[0]; !s.Found || s.Won != won || s.Packets != 4_000-won {
+			t.Errorf("round %d: %+v", round, s)
+		}
+		p := l.post(l.win(c, 1, fmt.Sprintf("v-%d", round)))
+		won += p.New
+		if p.New != 1 || len(p.Void)+len(p.Dead) != 0 {
+			t.Errorf("round %d: a win of the living: %+v", round, p)
+		}
+	}
+	if got := l.books(c); !got.Balanced {
+		t.Errorf("the books: %+v", got)
+	}
+}
+
+// stepped is a ledger whose fences the test follows.
+type stepped struct {
+	*payout.Ledger
+	fenced func()
+}
+
+func (s *stepped) Fence(ctx context.Context, campaign string, shard int, attempt int64) (string, error) {
+	barrier, err := s.Ledger.Fence(ctx, campaign, shard, attempt)
+	s.fenced()
+	return barrier, err
+}
+
+// TestAFenceIsOnlySetByWhoCanOpen: one rebuilder has fenced when another one comes, fences too, and waits until the first has
+// gone to its end. That end must not open the shard: its outbox would go on below the second one's barrier.
+func TestAFenceIsOnlySetByWhoCanOpen(t *testing.T) {
+	l := newLossy(t, forgetful["in-process"](t))
+	c := l.raining(evenSpec(100, 10, 1))
+	l.forget()
+	first, second := l.rebuilder, l.another()
+	firstEnded, secondFenced, secondEnded := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	second.lives = &stepped{l.ledger, func() { close(secondFenced); <-firstEnded }}
+	first.lives = &stepped{l.ledger, func() {
+		go func() { _, err := second.Rebuild(t.Context(), c.ID); secondEnded <- err }()
+		<-secondFenced
+	}}
+	if _, err := first.Rebuild(t.Context(), c.ID); !errors.Is(err, grab.ErrSuperseded) {
+		t.Errorf("the first: %v", err)
+	}
+	close(firstEnded)
+	if err := <-secondEnded; err != nil {
+		t.Errorf("the second: %v", err)
+	}
+	if p := l.post(l.win(c, 0, "u")); p.New != 1 || len(p.Void) != 0 {
+		t.Errorf("a win of the living: %+v", p)
+	}
+}
+
+// TestTheKeeperSaysThatStateIsLost, once until it is healed.
+func TestTheKeeperSaysThatStateIsLost(t *testing.T) {
+	l := newLossy(t, forgetful["in-process"](t))
+	c := l.raining(evenSpec(100, 10, 1))
+	for range 2 {
+		if err := l.keeper.keep(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		l.forget()
+		l.now += enforceEvery
+		for range 3 {
+			if err := l.keeper.keep(t.Context(), c); !errors.Is(err, grab.ErrNoState) {
+				t.Errorf("keeping: %v", err)
+			}
+			l.now += enforceEvery
+		}
+		l.alarm("state_lost", c.ID)
+		l.quiet()
+		l.rebuild(c.ID)
+	}
+}
