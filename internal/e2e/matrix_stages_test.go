@@ -141,12 +141,11 @@ func playRelay(c *cell) {
 	}
 	published := c.published(c.t)
 	c.nats.Freeze()
-	mark := c.newest(c.t, p.Campaign)
-	var held int
-	var waiting int64
-	testenv.Eventually(c.t, 30*time.Second, "entries are in the relays' hands, and more behind them", func() bool {
-		held, waiting = c.inHand(c.t, p.Campaign, mark), c.waiting(c.t, p.Campaign)
-		return held >= relayWorkers && waiting >= 2*enough
+	// Who has read something cannot be rid of it. When entries are left unread, all hands are full.
+	var held, waiting int64
+	testenv.Eventually(c.t, 30*time.Second, "the relays' hands are full, and there is more", func() bool {
+		held, waiting = c.inHand(c.t, p.Campaign), c.waiting(c.t, p.Campaign)
+		return held >= 2*relayWorkers && waiting-held >= enough
 	})
 	c.strike()
 	if c.fault != natsFault {
@@ -159,7 +158,7 @@ func playRelay(c *cell) {
 		})
 	}
 	c.recover(p)
-	c.note("%d entries in the relays' hands, %d behind them, %d wins told", held, waiting-int64(held), p.crowd.told.Load())
+	c.note("%d entries in the relays' hands, %d unread, %d wins told", held, waiting-held, p.crowd.told.Load())
 }
 
 // relayWorkers is how many hands a node's relay has: each holds what it has read until JetStream has it.
