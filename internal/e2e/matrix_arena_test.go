@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"bytes"
-	"context"
 	"database/sql"
 	"slices"
 	"strings"
@@ -123,9 +122,4 @@ func (l *nodeLog) show() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.t.Logf("the last %d lines of node %d:\n%s", len(l.lines), l.node, strings.Join(l.lines, "\n"))
-}
-
-// soon is the time for one look at a server.
-func (a *arena) soon() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(a.t.Context(), 10*time.Second)
 }

@@ -103,13 +103,13 @@ func (c *crowd) awaitMore(what string, count *atomic.Int64, more int64) {
 }
 
 // wins are all wins that the crowd was told of, by claim, with the player. The crowd has dispersed.
-func (c *crowd) wins() map[string]toldWin {
-	c.t.Helper()
+func (c *crowd) wins(t *testing.T) map[string]toldWin {
+	t.Helper()
 	wins := map[string]toldWin{}
 	for _, f := range c.fans {
 		for claim, w := range f.claims {
 			if other, told := wins[claim]; told {
-				c.t.Errorf("claim %s was told to %s and to %s", claim, other.user, f.user)
+				t.Errorf("claim %s was told to %s and to %s", claim, other.user, f.user)
 			}
 			wins[claim] = toldWin{f.user, w.Amount}
 		}

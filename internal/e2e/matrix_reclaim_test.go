@@ -52,7 +52,10 @@ func playReclaim(c *cell) {
 	if err := <-asked; err != nil {
 		c.t.Errorf("the campaign cannot be closed: %v", err)
 	}
-	c.checks = append(c.checks, func(t *testing.T) { c.checkGivenBack(t, sponsor, deposited) })
+	c.checks = append(c.checks, func(t *testing.T) {
+		t.Helper()
+		c.checkGivenBack(t, sponsor, deposited)
+	})
 	c.note("the rest of %d shards on its way, %d wins told", all, closed.crowd.told.Load()+closing.crowd.told.Load()+expiring.crowd.told.Load())
 }
 

@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -137,9 +138,7 @@ func (a *arena) checkWithdrawals(t *testing.T) {
 	known := map[string]saved{}
 	for _, s := range a.savers {
 		s.disperse()
-		for id, w := range s.known {
-			known[id] = w
-		}
+		maps.Copy(known, s.known)
 	}
 	testenv.Eventually(t, 90*time.Second, "no withdrawal is pending", func() bool {
 		return a.count(t, "SELECT COUNT(*) FROM withdrawal WHERE state = 'pending'") == 0

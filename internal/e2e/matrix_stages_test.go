@@ -154,7 +154,7 @@ func playRelay(c *cell) {
 	c.suffer(p)
 	if c.fault == mysqlFault {
 		testenv.Eventually(c.t, 30*time.Second, "publishing without the database", func() bool {
-			return c.published(c.t) >= published+uint64(waiting) //nolint:gosec // a length
+			return c.published(c.t) >= published+uint64(waiting)
 		})
 	}
 	c.recover(p)

@@ -109,9 +109,9 @@ func TestFaultMatrix(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts and kills many processes")
 	}
-	table := make([]string, len(faults))
-	for i, f := range faults {
-		t.Run(f.name, func(t *testing.T) { table[i] = playRow(t, f) })
+	var table []string
+	for _, f := range faults {
+		t.Run(f.name, func(t *testing.T) { table = append(table, playRow(t, f)) })
 	}
 	head, rule := "| struck in the middle of |", "| --- |"
 	for _, s := range stages {
@@ -133,6 +133,10 @@ func playRow(t *testing.T, f *fault) string {
 	}
 	row := "| " + f.name + " |"
 	for _, c := range cells {
+		if c == nil { // left out by -run
+			row += " |"
+			continue
+		}
 		verdict := "✓"
 		if !t.Run("the books after "+c.stage, c.check) {
 			verdict = "✗"
@@ -166,7 +170,7 @@ func playCell(t *testing.T, a *arena, f *fault, s stage) *cell {
 // check looks at all campaigns of the cell when they have come to rest.
 func (c *cell) check(t *testing.T) {
 	for _, p := range c.campaigns {
-		c.checkCampaign(t, p.Campaign, p.crowd.wins())
+		c.checkCampaign(t, p.Campaign, p.crowd.wins(t))
 	}
 	for _, check := range c.checks {
 		check(t)

@@ -11,7 +11,7 @@ import (
 	"redrain/internal/testenv"
 )
 
-// failover is a Cluster of a test's own, and two nodes on it that tell only wins which a replica has.
+// failover is a Cluster of a test's own, and two nodes on it.
 type failover struct {
 	t       *testing.T
 	s       setting
@@ -99,7 +99,7 @@ func (f *failover) witness(failing *testenv.Server) *player {
 	}
 }
 
-// wait is as long as some wins take to the ledger, one after the other.
+// paysInTheMeantime takes as long as some wins take to the ledger, one after the other.
 func (p *player) paysInTheMeantime(t *testing.T) {
 	t.Helper()
 	for range 5 {
