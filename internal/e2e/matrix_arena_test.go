@@ -43,6 +43,7 @@ func newArena(t *testing.T) *arena {
 	if err != nil {
 		t.Fatal(err)
 	}
+	db.SetMaxIdleConns(0) // the database is killed: what is idle would be broken
 	a.db = db
 	t.Cleanup(func() { _ = db.Close() })
 	for i := range a.nodes {

@@ -35,21 +35,20 @@ type saved struct {
 
 const (
 	saverPause = 30 * time.Millisecond
-	// saverAfter is how long a request may go unanswered once the savers are told to stop. The key of one that died with its node is
-	// taken for a minute.
+	// saverAfter is how long a request may go unanswered once the savers are told to stop: longer than its key may be taken.
 	saverAfter = 100 * time.Second
 )
 
-// save lets some players of a crowd withdraw.
-func (a *arena) save(t *testing.T, c *crowd, count int) *savers {
-	t.Helper()
+// save lets some players of a crowd withdraw. They may outlive the cell: the key of a request that was cut off is taken for a minute.
+func (a *arena) save(c *crowd, count int) *savers {
+	a.t.Helper()
 	patience, lose := context.WithCancel(context.Background())
 	s := &savers{arena: a, patience: patience, lose: lose, stopping: make(chan struct{}), known: map[string]saved{}}
 	a.savers = append(a.savers, s)
 	for i, f := range c.fans[:count] {
-		s.wg.Go(func() { s.play(t, f, i) })
+		s.wg.Go(func() { s.play(f, i) })
 	}
-	t.Cleanup(s.disperse)
+	a.t.Cleanup(s.disperse)
 	return s
 }
 
@@ -72,12 +71,11 @@ func (s *savers) disperse() {
 	s.lose()
 }
 
-func (s *savers) play(t *testing.T, f *fan, number int) {
-	t.Helper()
+func (s *savers) play(f *fan, number int) {
 	for n := 0; ; n++ {
 		key, amount := fmt.Sprintf("save %d", n), rain.Money(1+(n+number)%20)
 		if err := s.withdraw(f, key, amount, n+number); err != nil {
-			t.Errorf("%s: withdrawal %q of %d is not answered: %v", f.user, key, amount, err)
+			s.arena.t.Errorf("%s: withdrawal %q of %d is not answered: %v", f.user, key, amount, err)
 			return
 		}
 		timer := time.NewTimer(saverPause)

@@ -27,7 +27,7 @@ func (c *cell) begin(spec rain.Spec, players int) played {
 	p := played{made, gather(c.t, c.arena, made.ID, players)}
 	c.campaigns = append(c.campaigns, p)
 	if c.fault == providerFault { // it is felt in all stages only if somebody asks it for money in all of them
-		c.save(c.t, p.crowd, len(p.crowd.fans))
+		c.save(p.crowd, len(p.crowd.fans))
 	}
 	return p
 }

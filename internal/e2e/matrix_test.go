@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -126,7 +127,7 @@ func playRow(t *testing.T, f *fault) string {
 	t.Helper()
 	a := newArena(t)
 	cells := make([]*cell, len(stages))
-	for i, s := range stages {
+	for i, s := range slices.Backward(stages) { // withdrawals first: they take the longest to come to rest
 		if !t.Run(s.name, func(t *testing.T) { cells[i] = playCell(t, a, f, s) }) {
 			return "| " + f.name + " | failed |"
 		}

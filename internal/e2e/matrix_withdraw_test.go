@@ -14,7 +14,7 @@ func playWithdraw(c *cell) {
 	p := c.rained()
 	s := c.arena.savers
 	if c.fault != providerFault {
-		s = append(s, c.save(c.t, p.crowd, len(p.crowd.fans)))
+		s = append(s, c.save(p.crowd, len(p.crowd.fans)))
 	}
 	savers := s[len(s)-1]
 	savers.awaitMade(c.t, enough)
