@@ -124,6 +124,7 @@ func (b *batcher) call(ctx context.Context, taps []*tap) error {
 	g := b.gate.grabber
 	b.args = b.args[:0]
 	for _, t := range taps {
+		t.sent = true
 		b.args = append(b.args, &t.user, &t.drop) // pointers, because a string in an interface is an allocation
 	}
 	began := time.Now()

@@ -14,6 +14,7 @@ const (
 type coalescer struct {
 	workers *workers
 	decide  func(batch []*tap) error // settles every tap of the batch; or some or none where it fails
+	run     func()                   // flush; kept, because to make it is an allocation
 
 	mu      sync.Mutex
 	queue   []*tap // queue[:head] has been taken already
@@ -24,7 +25,9 @@ type coalescer struct {
 }
 
 func newCoalescer(w *workers, decide func(batch []*tap) error) *coalescer {
-	return &coalescer{workers: w, decide: decide}
+	c := &coalescer{workers: w, decide: decide}
+	c.run = c.flush
+	return c
 }
 
 // push puts a tap in the queue. It is false, and the tap is not taken, when the queue is full or the Grabber is closed.
@@ -34,7 +37,7 @@ func (c *coalescer) push(t *tap) bool {
 	if len(c.queue)-c.head >= maxQueue || c.workers.closed.Load() {
 		return false
 	}
-	if !c.running && !c.workers.start(c.flush) {
+	if !c.running && !c.workers.start(c.run) {
 		return false
 	}
 	c.running = true // flush waits for the lock before it looks

@@ -1,6 +1,7 @@
 package grab
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -34,7 +35,8 @@ type tap struct {
 	player     *player
 	memory     *memory
 	done       func(Result)
-	settled    bool           // it has its result; known to the goroutine that gives them
+	sent       bool           // to the script; known to the goroutine that settles it, as is settled
+	settled    bool           // it has its result
 	others     []func(Result) // of taps of the same player on the same drop that came meanwhile; guarded by the player's stripe
 }
 
@@ -175,7 +177,7 @@ func (gt *Gate) admit(v *view, shard int, t *tap) (Result, step) {
 		return Result{Outcome: Empty}, answered
 	case p.wins >= v.campaign.WinsPerUser:
 		return Result{Outcome: Already}, answered // as the script would say: every win is known here
-	case v.soldOut[shard].Load():
+	case v.soldOut[shard].Load() && !slices.Contains(p.undecided, t.id): // what may be won is asked for again, the last packet too
 		return Result{Outcome: SoldOut}, answered
 	}
 	t.player = p

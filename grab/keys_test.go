@@ -11,6 +11,7 @@ import (
 
 	"redrain/internal/testenv"
 	"redrain/lua"
+	"redrain/rain"
 )
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
@@ -34,6 +35,22 @@ func useEverything(t *testing.T, gm *game) {
 			t.Error(err)
 		}
 		if _, err := gm.g.Once(ctx, gm.c.ID, shard, "1-0", time.Minute); err != nil {
+			t.Error(err)
+		}
+	}
+	confirming := New(gm.rdb, Options{Namespace: gm.options.Namespace, Confirm: ConfirmReplica})
+	defer confirming.Close()
+	if _, err := confirming.ConfirmedWins(ctx, gm.c, "p"); err != nil { // the write for the replicas, whether there are any or not
+		t.Error(err)
+	}
+	wins := gm.known(rain.HomeShard("p", gm.c.Shards))
+	gm.lose()
+	for shard := range gm.c.Shards {
+		r := gm.restoration(shard, nil)
+		if shard == rain.HomeShard("p", gm.c.Shards) {
+			r = gm.restoration(shard, wins)
+		}
+		if err := gm.g.Restore(ctx, gm.c, shard, r); err != nil {
 			t.Error(err)
 		}
 	}

@@ -34,6 +34,8 @@ type player struct {
 	wins    int          // how many of the results are wins
 	results []remembered // in the order decided
 	flying  []*tap       // with the script just now
+
+	undecided []rain.DropID // of taps that the script may have decided, or has without confirmation, and the player was told nothing
 }
 
 // remembered is the result of a player's tap on one drop.
@@ -127,11 +129,18 @@ func (p *player) landed(t *tap, r Result) {
 	if i := slices.Index(p.flying, t); i >= 0 {
 		p.flying = slices.Delete(p.flying, i, i+1)
 	}
+	if i := slices.Index(p.undecided, t.id); i >= 0 {
+		p.undecided = slices.Delete(p.undecided, i, i+1)
+	}
 	switch r.Outcome {
 	case Won, Already, Limited, Empty, SoldOut:
 		p.remember(t.id, r)
+	case Unavailable:
+		if t.sent && len(p.undecided) < keptResults {
+			p.undecided = append(p.undecided, t.id)
+		}
 	}
-	// NotOpen may be another the next moment, and with Unavailable nothing is known.
+	// NotOpen may be another the next moment.
 }
 
 // remember keeps a result. The first one of a drop stays, except that a win is stronger than anything.

@@ -45,6 +45,16 @@ func (m *model) tap(user, drop string) Result {
 	return r
 }
 
+// forgetTaps leaves those that have won: of others nothing is kept outside Redis.
+func (m *model) forgetTaps() {
+	for user, won := range m.won {
+		m.tapped[user] = map[string]bool{}
+		for drop := range won {
+			m.tapped[user][drop] = true
+		}
+	}
+}
+
 func TestTheScriptDoesWhatTheModelDoes(t *testing.T) {
 	rdb := connect(t, testenv.Redis(t))
 	rapid.Check(t, func(rt *rapid.T) {
@@ -80,6 +90,16 @@ func TestTheScriptDoesWhatTheModelDoes(t *testing.T) {
 				gm.c.Status = map[bool]rain.Status{true: rain.Open, false: rain.Paused}[m.open]
 				gm.apply()
 			},
+			"lose all and restore it": func(*rapid.T) {
+				wins := gm.known(0)
+				gm.lose()
+				if err := gm.g.Restore(t.Context(), gm.c, 0, gm.restoration(0, wins)); err != nil {
+					rt.Fatal(err)
+				}
+				gm.apply()
+				gm.gone = len(wins)
+				m.forgetTaps()
+			},
 			"": func(rt *rapid.T) {
 				won := 0
 				for user, wins := range m.won {
@@ -95,8 +115,8 @@ func TestTheScriptDoesWhatTheModelDoes(t *testing.T) {
 					}
 				}
 				gm.balance()
-				if got := gm.wins(); len(got) != won || t.Failed() {
-					rt.Fatalf("%d wins in the outbox, by the model %d", len(got), won)
+				if got := gm.wins(); len(got)+gm.gone != won || t.Failed() {
+					rt.Fatalf("%d wins in the outbox and %d before, by the model %d", len(got), gm.gone, won)
 				}
 			},
 		})

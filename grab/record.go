@@ -68,9 +68,7 @@ func winsOf(records []record) []rain.Win {
 // isEntryID tells whether an id is as Redis writes those of a stream: "<ms>-<seq>".
 func isEntryID(id string) bool {
 	ms, seq, _ := strings.Cut(id, "-")
-	_, ok1 := number(ms)
-	_, ok2 := number(seq)
-	return ok1 && ok2
+	return isNumber(ms) && isNumber(seq)
 }
 
 // parseEntry reads an entry of the outbox: the field "wins" with a line "<packet> <amount> <drop> <user>" for each win, or
@@ -143,5 +141,15 @@ func winOf(packet, amount, drop, user string) (rain.Win, error) {
 // number reads digits as the scripts write them: no sign, no leading zero.
 func number(s string) (int64, bool) {
 	n, err := strconv.ParseInt(s, 10, 64)
-	return n, err == nil && n >= 0 && strconv.FormatInt(n, 10) == s
+	return n, err == nil && isNumber(s)
+}
+
+// isNumber is number without its value, and without a limit.
+func isNumber(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s == "0" || (s != "" && s[0] != '0')
 }

@@ -93,7 +93,7 @@ func (g *Grabber) loadChunks(
 		}
 	}
 	if g.seen(err) != nil {
-		return false, err
+		return false, named(err)
 	}
 	for _, call := range calls {
 		if more, err := loading(call); err != nil || !more {

@@ -32,13 +32,17 @@ func (a account) id() string {
 	return a.kind + ":" + a.owner
 }
 
-// inKeyOrder returns the accounts of deltas in the order of their ids. Every transaction locks balances in
-// this order, so that two of them never wait for each other.
-func inKeyOrder(deltas map[account]rain.Money) []account {
-	accounts := make([]account, 0, len(deltas))
+// inKeyOrder returns the accounts of deltas in the order of their ids, the players' own and those that many share apart.
+// Every transaction locks balances in this order, own before shared, so that two of them never wait for each other.
+func inKeyOrder(deltas map[account]rain.Money) (own, shared []account) {
 	for a := range deltas {
-		accounts = append(accounts, a)
+		if a.kind == kindUser {
+			own = append(own, a)
+		} else {
+			shared = append(shared, a)
+		}
 	}
-	slices.SortFunc(accounts, func(a, b account) int { return cmp.Compare(a.id(), b.id()) })
-	return accounts
+	slices.SortFunc(own, func(a, b account) int { return cmp.Compare(a.owner, b.owner) }) // the kind is the same
+	slices.SortFunc(shared, func(a, b account) int { return cmp.Compare(a.id(), b.id()) })
+	return own, shared
 }

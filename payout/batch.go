@@ -1,7 +1,6 @@
 package payout
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -36,6 +35,7 @@ type terms struct {
 	sponsor string
 	packets int
 	shards  int
+	letters bool // there are dead letters of the campaign, resolved or not
 }
 
 type packetKey struct {
@@ -78,21 +78,22 @@ func (l *Ledger) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 		dead: map[string]map[string]bool{}, totals: map[string]totals{},
 	}
 	packets := map[string][]int{}
-	var closing, claims []string
+	var closing []string
 	for _, e := range entries {
 		if len(e.Wins) > 0 || e.Reclaim != nil {
 			packets[e.Ref.Campaign] = append(packets[e.Ref.Campaign], packetsOf(e.Wins)...)
 		}
-		for _, w := range e.Wins {
-			claims = append(claims, letterClaim(rain.ClaimID(e.Ref.Campaign, w.Packet)))
-		}
 		if e.Reclaim != nil {
 			closing = append(closing, e.Ref.Campaign)
-			claims = append(claims, letterClaim(e.Ref.String()))
 		}
 	}
 	if err := b.readCampaigns(ctx, tx, packets); err != nil {
 		return nil, fmt.Errorf("reading campaigns: %w", err)
+	}
+	if careful { // before the payouts: whoever pays meanwhile takes from the escrow, and what they paid would look unpayable
+		if err := b.lockEscrows(ctx, tx, entries); err != nil {
+			return nil, err
+		}
 	}
 	for campaign, numbers := range packets {
 		if err := b.readPaid(ctx, tx, campaign, numbers); err != nil {
@@ -102,17 +103,12 @@ func (l *Ledger) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 	if err := b.readReclaimed(ctx, tx, closing); err != nil {
 		return nil, fmt.Errorf("reading reclaims: %w", err)
 	}
-	if err := b.readDead(ctx, tx, claims); err != nil {
+	if err := b.readDead(ctx, tx, b.mayBeDead(entries)); err != nil {
 		return nil, fmt.Errorf("reading dead letters: %w", err)
 	}
 	var err error
 	if b.barriers, err = readBarriers(ctx, tx, slices.Collect(maps.Keys(packets))); err != nil {
 		return nil, err
-	}
-	if careful {
-		if err := b.readEscrows(ctx, tx); err != nil {
-			return nil, err
-		}
 	}
 	return b, nil
 }
@@ -134,10 +130,11 @@ func (b *batch) readCampaigns(ctx context.Context, q sqldb.Querier, packets map[
 		err := q.Each(ctx, func(scan sqldb.Scan) error {
 			var id string
 			var t terms
-			err := scan(&id, &t.sponsor, &t.packets, &t.shards)
+			err := scan(&id, &t.sponsor, &t.packets, &t.shards, &t.letters)
 			b.campaigns[id] = t
 			return err
-		}, "SELECT id, sponsor, packets, shards FROM campaign WHERE id IN "+sqldb.Marks(len(chunk)), sqldb.Args(chunk)...)
+		}, "SELECT id, sponsor, packets, shards, EXISTS (SELECT 1 FROM dead_letter d WHERE d.campaign_id = campaign.id) FROM campaign "+
+			"WHERE id IN "+sqldb.Marks(len(chunk)), sqldb.Args(chunk)...)
 		if err != nil {
 			return err
 		}
@@ -145,21 +142,31 @@ func (b *batch) readCampaigns(ctx context.Context, q sqldb.Querier, packets map[
 	return nil
 }
 
+// readPaid reads who has the packets. Those of a batch mostly lie close together, as they were won one after the other: then
+// the range is read, with the few others in it, because a list of hundreds of numbers costs more than finding the rows.
 func (b *batch) readPaid(ctx context.Context, q sqldb.Querier, campaign string, packets []int) error {
+	if len(packets) == 0 {
+		return nil
+	}
+	if first, last := slices.Min(packets), slices.Max(packets); last < first+2*len(packets) {
+		return b.readHolders(ctx, q, campaign, "packet BETWEEN ? AND ?", first, last)
+	}
 	for chunk := range slices.Chunk(packets, sqldb.Chunk) {
-		err := q.Each(ctx, func(scan sqldb.Scan) error {
-			key := packetKey{campaign: campaign}
-			var h holder
-			err := scan(&key.packet, &h.user, &h.amount)
-			b.paid[key] = h
-			return err
-		}, "SELECT packet, user_id, amount FROM payout WHERE campaign_id = ? AND packet IN "+sqldb.Marks(len(chunk)),
-			append([]any{campaign}, sqldb.Args(chunk)...)...)
-		if err != nil {
+		if err := b.readHolders(ctx, q, campaign, "packet IN "+sqldb.Marks(len(chunk)), sqldb.Args(chunk)...); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (b *batch) readHolders(ctx context.Context, q sqldb.Querier, campaign, which string, args ...any) error {
+	return q.Each(ctx, func(scan sqldb.Scan) error {
+		key := packetKey{campaign: campaign}
+		var h holder
+		err := scan(&key.packet, &h.user, &h.amount)
+		b.paid[key] = h
+		return err
+	}, "SELECT packet, user_id, amount FROM payout WHERE campaign_id = ? AND "+which, append([]any{campaign}, args...)...)
 }
 
 func (b *batch) readReclaimed(ctx context.Context, q sqldb.Querier, campaigns []string) error {
@@ -176,6 +183,22 @@ func (b *batch) readReclaimed(ctx context.Context, q sqldb.Querier, campaigns []
 		}
 	}
 	return nil
+}
+
+// mayBeDead lists the claims that a dead letter may be about: none where all is well.
+func (b *batch) mayBeDead(entries []rain.Entry) (claims []string) {
+	for _, e := range entries {
+		if c, known := b.campaigns[e.Ref.Campaign]; known && !c.letters {
+			continue
+		}
+		for _, w := range e.Wins {
+			claims = append(claims, letterClaim(rain.ClaimID(e.Ref.Campaign, w.Packet)))
+		}
+		if e.Reclaim != nil {
+			claims = append(claims, letterClaim(e.Ref.String()))
+		}
+	}
+	return claims
 }
 
 func (b *batch) readDead(ctx context.Context, q sqldb.Querier, claims []string) error {
@@ -210,12 +233,25 @@ func (b *batch) isDead(claim string, letter func() DeadLetter) bool {
 	return known[d.fingerprint()]
 }
 
-func (b *batch) readEscrows(ctx context.Context, tx *sqldb.Tx) error {
-	escrows := make([]account, 0, len(b.campaigns))
-	for id := range b.campaigns {
-		escrows = append(escrows, escrowAccount(id))
+// lockEscrows counts what the escrows hold and keeps it so. The players come first, as in book; one who has no balance yet
+// comes out of turn then, which costs a try more at worst.
+func (b *batch) lockEscrows(ctx context.Context, tx *sqldb.Tx, entries []rain.Entry) error {
+	deltas := map[account]rain.Money{}
+	for _, e := range entries {
+		if _, known := b.campaigns[e.Ref.Campaign]; !known {
+			continue
+		}
+		deltas[escrowAccount(e.Ref.Campaign)] = 0
+		for _, w := range e.Wins {
+			if rain.CheckUser(w.User) == nil {
+				deltas[userAccount(w.User)] = 0
+			}
+		}
 	}
-	slices.SortFunc(escrows, func(x, y account) int { return cmp.Compare(x.id(), y.id()) })
+	players, escrows := inKeyOrder(deltas)
+	if _, err := lockBalances(ctx, tx, players); err != nil {
+		return err
+	}
 	balances, err := lockBalances(ctx, tx, escrows)
 	if err != nil {
 		return err

@@ -41,7 +41,7 @@ func move(kind, key string, from, to account, amount rain.Money) txn {
 // booked is what book has done.
 type booked struct {
 	ids      map[string]int64       // by key
-	balances map[account]rain.Money // of every account touched, afterwards
+	balances map[account]rain.Money // of every account that was credited, afterwards
 }
 
 // overdraft is the error of a transaction that would take more from an account than it holds.
@@ -62,25 +62,37 @@ const worldFloor = -9000 * rain.MaxBudget
 // errUnbalanced is a fault of this program: it refuses to write it down.
 var errUnbalanced = errors.New("payout: the lines of a transaction do not sum to zero")
 
-// book writes transactions of any kind, and is the only function that does. It checks that each sums to zero, refuses
-// with an *overdraft to take any account but world below zero, and changes balances in the order of the accounts' ids.
+// book writes transactions of any kind, and is the only function that does. It checks that each sums to zero, and refuses
+// with an *overdraft to take any account but world below zero. rows, which may be nil, writes what belongs to the
+// transactions, once the players have been credited.
+//
+// The locks are taken in one order, so that nobody waits crosswise: first the players' balances, by their ids; then the
+// unique keys of txn and of rows; then what many share (escrow, sponsor, world), by their ids. Who posts the same
+// entry a second time waits for the first of its players, and finds everything committed then. And what all workers
+// want is held for the last statements only.
 //
 // After an error tx must be rolled back. The error is [sqldb.ErrAgain] where another transaction came first with the same
-// key or the same new account: who reads again sees it.
-func (l *Ledger) book(ctx context.Context, tx *sqldb.Tx, txns []txn) (b booked, err error) {
+// key: who reads again sees it.
+func (l *Ledger) book(ctx context.Context, tx *sqldb.Tx, txns []txn, rows func(booked) error) (b booked, err error) {
 	defer func() { err = againIfDuplicate(err) }()
 	deltas, err := net(txns)
-	if err != nil || len(txns) == 0 {
+	if err != nil {
+		return b, err
+	}
+	b.balances = make(map[account]rain.Money, len(deltas))
+	own, shared := inKeyOrder(deltas)
+	if err := applyDeltas(ctx, tx, own, deltas, b.balances); err != nil {
 		return b, err
 	}
 	if b.ids, err = l.writeTxns(ctx, tx, txns); err != nil {
 		return b, err
 	}
-	order := inKeyOrder(deltas)
-	if b.balances, err = lockBalances(ctx, tx, order); err != nil {
-		return b, err
+	if rows != nil {
+		if err := rows(b); err != nil {
+			return b, err
+		}
 	}
-	return b, applyDeltas(ctx, tx, order, deltas, b.balances)
+	return b, applyDeltas(ctx, tx, shared, deltas, b.balances)
 }
 
 // againIfDuplicate turns the fault of having come second into the wish to read again and judge anew.
@@ -183,56 +195,81 @@ func lockBalances(ctx context.Context, tx *sqldb.Tx, order []account) (map[accou
 	return balances, nil
 }
 
-// applyDeltas changes the balances, and keeps the map of them up to date.
+// applyDeltas changes balances in the given order, and notes those of the accounts it has credited.
 func applyDeltas(ctx context.Context, tx *sqldb.Tx, order []account, deltas, balances map[account]rain.Money) error {
-	var accounts, created, credits [][]any
-	for _, a := range order {
-		old, exists := balances[a]
-		after, err := rain.Sum([]rain.Money{old, deltas[a]})
-		switch {
-		case err != nil:
-			return fmt.Errorf("%s: %w", a.id(), err)
-		case after < 0 && a != world, deltas[a] < 0 && !exists && a != world:
-			return &overdraft{account: a, exists: exists}
-		}
-		balances[a] = after
-		switch {
-		case !exists:
-			accounts = append(accounts, []any{a.id(), a.kind, a.owner})
-			created = append(created, []any{a.id(), int64(after)})
-		case deltas[a] < 0:
+	for len(order) > 0 {
+		a := order[0]
+		if deltas[a] < 0 && a != world {
 			if err := debit(ctx, tx, a, -deltas[a]); err != nil {
 				return err
 			}
-		default:
-			credits = append(credits, []any{a.id(), int64(deltas[a])})
+			order = order[1:]
+			continue
 		}
+		n := 1
+		for n < len(order) && deltas[order[n]] >= 0 {
+			n++
+		}
+		if err := credit(ctx, tx, order[:n], deltas, balances); err != nil {
+			return err
+		}
+		order = order[n:]
 	}
-	err := tx.Insert(ctx, "account", []string{"id", "owner_type", "owner_id"}, accounts, sqldb.Merge{Key: []string{"id"}})
-	if err != nil {
-		return err
-	}
-	columns := []string{"account_id", "amount"}
-	// Not merged: who else creates the account at this moment changes a balance that is not locked here.
-	if err := tx.Insert(ctx, "balance", columns, created, sqldb.Merge{}); err != nil {
-		return err
-	}
-	return tx.Insert(ctx, "balance", columns, credits, sqldb.Merge{Key: columns[:1], Add: columns[1:]})
+	return nil
 }
 
-// debit takes from a balance only what is there. The balance was read under a lock and found large enough; the condition
-// stands here so that no mistake above it can overdraw an account.
-func debit(ctx context.Context, tx *sqldb.Tx, a account, amount rain.Money) error {
-	least := int64(amount)
-	if a == world {
-		least = int64(worldFloor + amount)
+// credit adds to balances, creates the accounts that are new, and reads what all of them hold now. One statement both
+// locks and changes the rows: were they locked by a first one, an account that appears between the two would
+// be locked out of its turn.
+func credit(ctx context.Context, tx *sqldb.Tx, accounts []account, deltas, balances map[account]rain.Money) error {
+	rows := make([][]any, len(accounts))
+	byID := make(map[string]account, len(accounts))
+	ids := make([]any, len(accounts))
+	for i, a := range accounts {
+		id := a.id()
+		rows[i], byID[id], ids[i] = []any{id, int64(deltas[a])}, a, id
 	}
-	n, err := tx.Exec(ctx, "UPDATE balance SET amount = amount - ? WHERE account_id = ? AND amount >= ?", int64(amount), a.id(), least)
+	columns := []string{"account_id", "amount"}
+	if err := tx.Insert(ctx, "balance", columns, rows, sqldb.Merge{Key: columns[:1], Add: columns[1:]}); err != nil {
+		return err
+	}
+	var created [][]any
+	for chunk := range slices.Chunk(ids, sqldb.Chunk) {
+		err := tx.Each(ctx, func(scan sqldb.Scan) error {
+			var id string
+			var amount rain.Money
+			if err := scan(&id, &amount); err != nil {
+				return err
+			}
+			a := byID[id]
+			if a == world && amount < worldFloor {
+				return &overdraft{account: a, exists: true}
+			}
+			if amount == deltas[a] { // so it may have begun with nothing just now
+				created = append(created, []any{id, a.kind, a.owner})
+			}
+			balances[a] = amount
+			return nil
+		}, "SELECT account_id, amount FROM balance WHERE account_id IN "+sqldb.Marks(len(chunk))+" ORDER BY account_id", chunk...)
+		if err != nil {
+			return fmt.Errorf("reading balances: %w", err)
+		}
+	}
+	return tx.Insert(ctx, "account", []string{"id", "owner_type", "owner_id"}, created, sqldb.Merge{Key: []string{"id"}})
+}
+
+// debit takes from a balance only what is there.
+func debit(ctx context.Context, tx *sqldb.Tx, a account, amount rain.Money) error {
+	n, err := tx.Exec(ctx, "UPDATE balance SET amount = amount - ? WHERE account_id = ? AND amount >= ?", int64(amount), a.id(), int64(amount))
 	if err != nil {
 		return fmt.Errorf("debit of %s: %w", a.id(), err)
 	}
-	if n != 1 {
-		return &overdraft{account: a, exists: true}
+	if n == 1 {
+		return nil
 	}
-	return nil
+	_, exists, err := balanceOf(ctx, tx, a)
+	if err != nil {
+		return err
+	}
+	return &overdraft{account: a, exists: exists}
 }

@@ -46,7 +46,7 @@ func (l *Ledger) CreateCampaign(ctx context.Context, c *rain.Campaign) error {
 		if err := tally(ctx, tx, map[string]totals{c.ID: {}}); err != nil {
 			return err
 		}
-		_, err := l.book(ctx, tx, []txn{move(kindFund, "fund:"+c.ID, sponsorAccount(c.Sponsor), escrowAccount(c.ID), c.Budget)})
+		_, err := l.book(ctx, tx, []txn{move(kindFund, "fund:"+c.ID, sponsorAccount(c.Sponsor), escrowAccount(c.ID), c.Budget)}, nil)
 		return err
 	})
 	if short := (*overdraft)(nil); errors.As(err, &short) && !short.exists {

@@ -25,6 +25,7 @@ type fakeShard struct {
 	stock    []rain.Money
 	first    int
 	entries  []*fakeEntry
+	wins     []hotWin
 	closed   bool
 }
 
@@ -73,6 +74,9 @@ func (f *fakeRedis) win(campaign string, shard int, users ...string) int {
 	sh.first += len(users)
 	sh.stock = sh.stock[len(users):]
 	f.add(campaign, shard, sh, e)
+	for _, w := range e.Wins {
+		sh.wins = append(sh.wins, hotWin{w, shard, sh.snapshot.LastEntry})
+	}
 	return len(users)
 }
 
@@ -114,6 +118,36 @@ func (f *fakeRedis) snapshot(c *rain.Campaign) []rain.ShardSnapshot {
 		all = append(all, snap)
 	}
 	return all
+}
+
+// Snapshot implements Hot.
+func (f *fakeRedis) Snapshot(_ context.Context, c *rain.Campaign) ([]rain.ShardSnapshot, error) {
+	f.mu.Lock()
+	fails := f.fails
+	f.mu.Unlock()
+	if fails != nil {
+		return nil, fails
+	}
+	return f.snapshot(c), nil
+}
+
+// EachWin implements Hot. It gives the wins one by one, as they are at that moment, and some twice, as Redis may.
+func (f *fakeRedis) EachWin(_ context.Context, c *rain.Campaign, shard int, fn func(string, rain.Win, string) error) error {
+	for i := 0; ; i++ {
+		f.mu.Lock()
+		wins := f.shards[shardKey{c.ID, shard}].wins
+		if i >= len(wins) {
+			f.mu.Unlock()
+			return nil
+		}
+		w := wins[i]
+		f.mu.Unlock()
+		for range 1 + i%2 {
+			if err := fn(w.User, w.Win, w.entry); err != nil {
+				return err
+			}
+		}
+	}
 }
 
 func (f *fakeRedis) Live() []*rain.Campaign {

@@ -35,15 +35,21 @@ type Ledger struct {
 	db    *sqldb.DB
 	clock rain.Clock
 	gauge ledgerGauges
+	hands turnstile
+
+	stretch int // how many rows one statement of a reconciliation adds up
 
 	mu        sync.Mutex
 	amounts   map[string][]rain.Money // given amounts of live campaigns: they never change and may be millions
 	nextPrune int64                   // when expired idempotency keys are removed again
 }
 
+// sumAtOnce is how many rows one statement adds up, so that none takes longer than a connection waits for its answer.
+const sumAtOnce = 250_000
+
 // NewLedger makes a ledger of a migrated database. clock gives the times that are written to it.
 func NewLedger(db *sqldb.DB, clock rain.Clock) *Ledger {
-	return &Ledger{db: db, clock: clock, gauge: newLedgerGauges(), amounts: map[string][]rain.Money{}}
+	return &Ledger{db: db, clock: clock, gauge: newLedgerGauges(), amounts: map[string][]rain.Money{}, stretch: sumAtOnce}
 }
 
 // Register adds the ledger's metrics: redrain_reconcile_difference and redrain_dead_letters.

@@ -160,7 +160,8 @@ func (b *batch) stillSameLife(ctx context.Context, tx *sqldb.Tx) error {
 	for _, d := range b.letters {
 		deltas[escrowAccount(d.Campaign)] = 0
 	}
-	if _, err := lockBalances(ctx, tx, inKeyOrder(deltas)); err != nil {
+	_, escrows := inKeyOrder(deltas)
+	if _, err := lockBalances(ctx, tx, escrows); err != nil {
 		return err
 	}
 	now, err := readBarriers(ctx, tx, campaigns)

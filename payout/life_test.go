@@ -179,7 +179,7 @@ func TestALetterThatWaitsOutlivesTheFence(t *testing.T) {
 func (b *books) giveEscrow(t testing.TB, campaign string, amount rain.Money) {
 	t.Helper()
 	err := b.db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
-		_, err := b.book(ctx, tx, []txn{move(kindDeposit, "by hand", world, escrowAccount(campaign), amount)})
+		_, err := b.book(ctx, tx, []txn{move(kindDeposit, "by hand", world, escrowAccount(campaign), amount)}, nil)
 		return err
 	})
 	if err != nil {

@@ -95,7 +95,7 @@ func (b *books) campaign(t testing.TB, id string, spec rain.Spec) *rain.Campaign
 	spec.Split = cmp.Or(spec.Split, rain.Even)
 	spec.Min = cmp.Or(spec.Min, 1)
 	spec.Shards = cmp.Or(spec.Shards, 1)
-	spec.WinsPerUser = cmp.Or(spec.WinsPerUser, 1)
+	spec.WinsPerUser = cmp.Or(spec.WinsPerUser, spec.Packets)
 	spec.ExpiresInMS = cmp.Or(spec.ExpiresInMS, rain.DefaultExpiryMS)
 	if _, err := b.Deposit(ctx, spec.Sponsor, "for "+id, spec.Budget); err != nil {
 		t.Fatal(err)

@@ -208,7 +208,7 @@ func (p *Payer) judge(ctx context.Context, w Withdrawal, reference string, err e
 		return verdict{outcomeDead, reason, func(ctx context.Context) error { return p.ledger.bury(ctx, w, reason) }}
 	}
 	pause := backoff(payFirst, payMost, w.Attempts-1)
-	if later, ok := errors.AsType[*Later](err); ok {
+	if later, ok := errors.AsType[*LaterError](err); ok {
 		pause = max(pause, min(later.After, payPatience))
 	}
 	return verdict{outcomeAgain, reason, func(ctx context.Context) error { return p.ledger.again(ctx, w, pause, reason) }}

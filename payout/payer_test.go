@@ -18,31 +18,6 @@ import (
 // patience is for a machine that has other work.
 const patience = 30 * time.Second
 
-// fakeProvider answers as a function says, and notes what it was asked.
-type fakeProvider struct {
-	answer func(ctx context.Context, p Payment, try int) (string, error)
-
-	mu    sync.Mutex
-	asked map[string][]Payment
-}
-
-func (f *fakeProvider) Pay(ctx context.Context, p Payment) (string, error) {
-	f.mu.Lock()
-	if f.asked == nil {
-		f.asked = map[string][]Payment{}
-	}
-	f.asked[p.Key] = append(f.asked[p.Key], p)
-	try := len(f.asked[p.Key])
-	f.mu.Unlock()
-	return f.answer(ctx, p, try)
-}
-
-func (f *fakeProvider) tries(key string) int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return len(f.asked[key])
-}
-
 // paying runs a payer until the test ends, or stop is called.
 func paying(t *testing.T, ledger withdrawals, provider Provider, o PayerOptions) (p *Payer, stop func()) {
 	t.Helper()
@@ -134,10 +109,8 @@ func TestPayerThroughUnclearAnswers(t *testing.T) {
 		b.withdraw(t, "refuses", "u1", 30)
 		for _, id := range []string{"pays", "refuses"} {
 			b.eventually(t, p, id, finished)
-			for _, asked := range provider.asked[id] {
-				if asked != provider.asked[id][0] {
-					t.Errorf("%s was asked for as %+v and as %+v", id, provider.asked[id][0], asked)
-				}
+			if asked := slices.Compact(provider.payments(id)); len(asked) != 1 {
+				t.Errorf("%s was asked for as %+v", id, asked)
 			}
 		}
 		b.wantWithdrawal(t, "pays", WithdrawalPaid, 4)
@@ -199,9 +172,9 @@ func TestPayerPutsOff(t *testing.T) {
 		{1, errors.New("x"), payFirst / 2, payFirst},
 		{2, errors.New("x"), payFirst, 2 * payFirst},
 		{9, errors.New("x"), 256 * time.Second, 512 * time.Second},
-		{1, &Later{After: 5 * time.Minute, Err: errors.New("x")}, 5 * time.Minute, 5 * time.Minute},
-		{1, fmt.Errorf("wrapped: %w", &Later{After: 365 * 24 * time.Hour, Err: errors.New("x")}), payPatience, payPatience},
-		{9, &Later{After: time.Second, Err: errors.New("x")}, 256 * time.Second, 512 * time.Second},
+		{1, &LaterError{After: 5 * time.Minute, Err: errors.New("x")}, 5 * time.Minute, 5 * time.Minute},
+		{1, fmt.Errorf("wrapped: %w", &LaterError{After: 365 * 24 * time.Hour, Err: errors.New("x")}), payPatience, payPatience},
+		{9, &LaterError{After: time.Second, Err: errors.New("x")}, 256 * time.Second, 512 * time.Second},
 	} {
 		fake := &fakeLedger{}
 		p.ledger = fake
@@ -295,8 +268,9 @@ func TestPayerThatEndsLeavesThePaymentToAnother(t *testing.T) {
 	b.wantWithdrawal(t, "w1", WithdrawalPending, 1)
 	second, _ := paying(t, b.Ledger, provider, PayerOptions{Timeout: time.Hour})
 	b.eventually(t, second, "w1", finished)
-	if w := b.wantWithdrawal(t, "w1", WithdrawalPaid, 2); provider.asked["w1"][0] != provider.asked["w1"][1] {
-		t.Errorf("%+v: %+v", w, provider.asked["w1"])
+	b.wantWithdrawal(t, "w1", WithdrawalPaid, 2)
+	if asked := provider.payments("w1"); asked[0] != asked[1] {
+		t.Errorf("%+v", asked)
 	}
 	b.audit(t)
 }
@@ -312,44 +286,4 @@ func TestPayerSaysWhatIsWrong(t *testing.T) {
 	if !slices.Equal(alarms, []string{errPaidTwice.Error()}) {
 		t.Errorf("%q", alarms)
 	}
-}
-
-// fakeLedger notes when a withdrawal is put off to, and fails as it is told.
-type fakeLedger struct {
-	withdrawals
-
-	after time.Duration
-	err   error
-}
-
-func (f *fakeLedger) again(_ context.Context, _ Withdrawal, after time.Duration, _ string) error {
-	f.after = after
-	return f.err
-}
-
-func (f *fakeLedger) paid(context.Context, Withdrawal, string) error { return f.err }
-
-// flakyLedger does not record for a while.
-type flakyLedger struct {
-	*Ledger
-
-	mu    sync.Mutex
-	fails int
-}
-
-func (f *flakyLedger) left() int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.fails
-}
-
-func (f *flakyLedger) paid(ctx context.Context, w Withdrawal, reference string) error {
-	f.mu.Lock()
-	failing := f.fails > 0
-	f.fails = max(f.fails-1, 0)
-	f.mu.Unlock()
-	if failing {
-		return errors.New("the database is away")
-	}
-	return f.Ledger.paid(ctx, w, reference)
 }

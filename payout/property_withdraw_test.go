@@ -68,7 +68,8 @@ func (m *model) answer(rt *rapid.T, b *books) {
 	open := w.State == WithdrawalPending && !w.Dead && w.LastError != "overtaken"
 	for range rapid.IntRange(1, 2).Draw(rt, "times") {
 		after := m.out[id]
-		switch rapid.SampledFrom([]string{"paid", "refused", "again", "dead", "redriven"}).Draw(rt, "answer") {
+		said := rapid.SampledFrom([]string{"paid", "refused", "again", "dead", "redriven"}).Draw(rt, "answer")
+		switch said {
 		case "paid":
 			err = b.paid(ctx, mine, "bank")
 			if after.State == WithdrawalPending {
@@ -94,6 +95,6 @@ func (m *model) answer(rt *rapid.T, b *books) {
 			rt.Fatalf("%+v is %s (%v), want %s", w, is.State, err, after.State)
 		}
 		m.out[id] = after
-		open = false // only the first answer of a try is under its lease
+		open = open && said == "redriven" // the first answer of a try ends its lease; what is not dead cannot be redriven
 	}
 }

@@ -22,7 +22,7 @@ type Provider interface {
 	//
 	//   - no error: it is paid, now or by an earlier call; reference is the provider's own name for it, if it has one;
 	//   - an error that wraps ErrRefused: it is not paid and never will be under this key. The text is for people;
-	//   - any other error: nothing is known. It may be paid, and is asked for again. A *Later says when at the earliest.
+	//   - any other error: nothing is known. It may be paid, and is asked for again. A *LaterError says when at the earliest.
 	//
 	// Pay returns soon after ctx ends.
 	Pay(ctx context.Context, p Payment) (reference string, err error)
@@ -32,17 +32,17 @@ type Provider interface {
 // goes back to the player.
 var ErrRefused = errors.New("refused by the provider")
 
-// Later is the error of a try after which the provider wants to be left alone for a while.
-type Later struct {
+// LaterError is the error of a try after which the provider wants to be left alone for a while.
+type LaterError struct {
 	After time.Duration
 	Err   error
 }
 
 // Error is the cause's.
-func (l *Later) Error() string { return l.Err.Error() }
+func (l *LaterError) Error() string { return l.Err.Error() }
 
 // Unwrap is the cause.
-func (l *Later) Unwrap() error { return l.Err }
+func (l *LaterError) Unwrap() error { return l.Err }
 
 // Wallet is the provider for which the ledger's entry is the payment: whoever keeps the books pays by other means.
 type Wallet struct{}

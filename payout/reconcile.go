@@ -2,6 +2,7 @@ package payout
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"redrain/internal/sqldb"
@@ -21,16 +22,74 @@ type Reconciliation struct {
 	Difference rain.Money `json:"difference"` // positive: money is missing; negative: more was promised than funded
 	Balanced   bool       `json:"balanced"`   // no difference and no findings
 	Findings   []string   `json:"findings,omitempty"`
+
+	// Fingerprint is the same for two reconciliations that have found the same faults, also while money goes on moving.
+	Fingerprint string `json:"-"`
 }
 
-// Reconcile compares what Redis held at one moment with the ledger, and checks the ledger's own sums for the campaign:
-// that each transaction sums to zero, that balances are the sums of their entries, that the totals are those of the rows.
+// Hot is what reconciliation reads of the campaigns' state in Redis. Package grab has it.
+type Hot interface {
+	// Snapshot reads each shard in one atomic step.
+	Snapshot(ctx context.Context, c *rain.Campaign) ([]rain.ShardSnapshot, error)
+	// EachWin calls fn for every win that Redis has recorded for players of a shard, in any order, with the id of the outbox
+	// entry that it was put in. A win may come twice, and one that is recorded meanwhile may be among them or not. It ends
+	// with fn's error.
+	EachWin(ctx context.Context, c *rain.Campaign, shard int, fn func(user string, w rain.Win, entry string) error) error
+}
+
+// ErrHot is the error of a reconciliation that could not read what Redis holds. It says nothing about the books.
+var ErrHot = errors.New("what Redis holds cannot be read")
+
+// Depth is how closely a reconciliation looks.
+type Depth int
+
+// The depths.
+const (
+	// Sums compares the sums, and looks at the rows only where the sums do not fit.
+	Sums Depth = iota
+	// Rows looks at every row: each transaction with its lines and what it was for, each payout with the split, each balance with
+	// its entries, and each win that Redis knows with the ledger.
+	Rows
+)
+
+// Reconcile compares what Redis held at one moment with the ledger, and checks every row of the ledger that belongs to the
+// campaign: that each transaction sums to zero and is what its payouts say, that each payout is what the split says,
+// that balances are the sums of their entries, that the totals are those of the rows.
 //
 // It is exact also while packets are won and paid, if c was read before shards, and shards before the call. What
 // the ledger has posted from entries newer than a shard's snapshot is still stock in that snapshot and is left out;
 // what still stood in the outbox then, and is posted by now, counts as paid.
 func (l *Ledger) Reconcile(ctx context.Context, c *rain.Campaign, shards []rain.ShardSnapshot) (Reconciliation, error) {
-	r, err := newReconciler(c, shards)
+	return l.reconcile(ctx, c, shards, look{rows: true, txns: true})
+}
+
+// ReconcileWith is Reconcile with a campaign's state in Redis as it is now, and with every win that Redis knows held
+// against the ledger. It reads the campaign itself. The error is ErrHot where Redis cannot be read.
+//
+// A drained campaign is proved by the ledger alone; its wins in Redis are compared as long as Redis has them.
+func (l *Ledger) ReconcileWith(ctx context.Context, id string, hot Hot, depth Depth) (Reconciliation, error) {
+	return l.reconcileWith(ctx, id, hot, look{rows: depth == Rows, txns: true})
+}
+
+func (l *Ledger) reconcileWith(ctx context.Context, id string, hot Hot, how look) (Reconciliation, error) {
+	c, err := l.Campaign(ctx, id)
+	if err != nil {
+		return Reconciliation{}, err
+	}
+	// Redis after the campaign and before the ledger: the ledger then leaves out what is newer than this.
+	shards, err := hot.Snapshot(ctx, c)
+	switch {
+	case err == nil:
+		how.hot = hot
+	case !c.Drained:
+		return Reconciliation{}, fmt.Errorf("campaign %s: %w: %w", id, ErrHot, err)
+	}
+	return l.reconcile(ctx, c, shards, how)
+}
+
+func (l *Ledger) reconcile(ctx context.Context, c *rain.Campaign, shards []rain.ShardSnapshot, how look) (Reconciliation, error) {
+	how.stretch = l.stretch
+	r, err := newReconciler(c, shards, how)
 	if err == nil {
 		err = l.db.View(ctx, r.read)
 	}
@@ -38,22 +97,33 @@ func (l *Ledger) Reconcile(ctx context.Context, c *rain.Campaign, shards []rain.
 		return Reconciliation{}, fmt.Errorf("reconciling campaign %s: %w", c.ID, err)
 	}
 	result := r.result()
-	l.gauge.reconciled(c.ID, result.Difference)
+	l.gauge.reconciled(c.ID, result)
 	return result, nil
+}
+
+// look is what a reconciliation looks at beside the sums. Where the sums do not fit it looks at everything.
+type look struct {
+	rows bool // payouts, the split, and what Redis has recorded
+	txns bool // the campaign's transactions and balances, if rows too
+	hot  Hot  // nil: the wins in Redis are not compared
+
+	stretch int // how many rows one statement adds up
 }
 
 // reconciler gathers the figures of one reconciliation.
 type reconciler struct {
 	campaign *rain.Campaign
+	look     look
 	shards   map[int]*shardBooks
-	findings []string
-	faulty   int // balances found faulty so far
+	found    findings
 
 	funded    rain.Money
-	reclaimed rain.Money   // as of the snapshots
-	given     map[int]bool // shards whose rest is back at the sponsor; wholeCampaign for all of them
-	dead      *batch       // the dead letters that wait
-	all       totals       // of all rows, those newer than the snapshots too
+	reclaimed rain.Money     // as of the snapshots
+	given     map[int]bool   // shards whose rest is back at the sponsor; wholeCampaign for all of them
+	dead      *batch         // the dead letters that wait
+	all       totals         // of all rows, those newer than the snapshots too
+	waiting   map[int]holder // the packets in the outboxes that are not in the ledger
+	seen      *hotWins       // nil: not compared
 }
 
 // shardBooks is one shard as Redis and as the ledger see it.
@@ -66,38 +136,47 @@ type shardBooks struct {
 	deadReclaim    rain.Money
 }
 
-func (r *reconciler) find(format string, args ...any) {
-	r.findings = append(r.findings, fmt.Sprintf(format, args...))
-}
-
 // read takes everything from the ledger, as of one moment.
 func (r *reconciler) read(ctx context.Context, tx *sqldb.Tx) error {
-	for _, step := range []func(context.Context, sqldb.Querier) error{
-		r.readPayouts, r.readReclaims, r.readDead, r.readWaiting, r.checkEscrow, r.checkTally, r.checkTxns, r.checkBalances,
-	} {
-		if err := step(ctx, tx); err != nil {
+	steps := []func(context.Context, sqldb.Querier) error{
+		r.readPayouts, r.readReclaims, r.readDead, r.readWaiting, r.checkEscrow, r.checkTally,
+	}
+	if err := run(ctx, tx, steps); err != nil {
+		return err
+	}
+	r.checkShards()
+	sums := r.sums()
+	if sums.Difference != 0 || len(r.found.texts) > 0 {
+		r.look.rows, r.look.txns = true, true
+	}
+	steps = nil
+	if r.look.rows && r.look.txns {
+		steps = append(steps, r.checkTxns)
+	}
+	if r.look.rows {
+		steps = append(steps, r.compareWins, r.checkPayouts)
+	}
+	return run(ctx, tx, steps)
+}
+
+func run(ctx context.Context, q sqldb.Querier, steps []func(context.Context, sqldb.Querier) error) error {
+	for _, step := range steps {
+		if err := step(ctx, q); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// result does the sum.
-func (r *reconciler) result() Reconciliation {
+// sums does the sum.
+func (r *reconciler) sums() Reconciliation {
 	res := Reconciliation{Funded: r.funded, Reclaimed: r.reclaimed}
-	for _, n := range r.sortedShards() {
-		b := r.shards[n]
+	for _, b := range r.shards {
 		res.Paid += b.paid
 		res.Unsettled += b.waitingWins + b.waitingReclaim
 		res.Dead += b.dead + b.deadReclaim
 		if !r.given[wholeCampaign] { // what an abandoned stocking has left behind in Redis is worth nothing
 			res.Stock += b.snapshot.Left
-		}
-		if !b.snapshot.Found && !r.given[wholeCampaign] && r.campaign.Status != rain.Loading && !r.campaign.Drained {
-			r.find("shard %d: Redis knows nothing of it; what it held cannot be accounted for", n)
-		}
-		if known := b.paid + b.waitingWins + b.dead; b.snapshot.Found && b.snapshot.AmountWon != known {
-			r.find("shard %d: Redis says that %d was won, the ledger and the outbox say %d", n, b.snapshot.AmountWon, known)
 		}
 	}
 	accounted := res.Paid + res.Reclaimed + res.Unsettled + res.Dead
@@ -105,7 +184,13 @@ func (r *reconciler) result() Reconciliation {
 		res.Stock = res.Funded - accounted
 	}
 	res.Difference = res.Funded - accounted - res.Stock
-	res.Balanced = res.Difference == 0 && len(r.findings) == 0
-	res.Findings = r.findings
+	return res
+}
+
+func (r *reconciler) result() Reconciliation {
+	res := r.sums()
+	res.Findings = r.found.all()
+	res.Balanced = res.Difference == 0 && len(res.Findings) == 0
+	res.Fingerprint = r.found.fingerprint(res.Difference)
 	return res
 }

@@ -2,44 +2,74 @@ package payout
 
 import (
 	"context"
+	"math"
 
 	"redrain/internal/sqldb"
 	"redrain/rain"
 )
 
-// maxFindings is how many rows with the same fault are named.
-const maxFindings = 10
+// checkShards compares each shard's own sums in Redis with what is known of its wins.
+func (r *reconciler) checkShards() {
+	for _, n := range r.sortedShards() {
+		b := r.shards[n]
+		if !b.snapshot.Found && !r.given[wholeCampaign] && r.campaign.Status != rain.Loading && !r.campaign.Drained {
+			r.found.add("a lost shard", shardName(n), "shard %d: Redis has lost it, or never had it; what it held cannot be accounted for until the campaign is rebuilt", n)
+		}
+		if known := b.paid + b.waitingWins + b.dead; b.snapshot.Found && b.snapshot.AmountWon != known {
+			r.found.add("a shard's sums", shardName(n)+" "+delta(b.snapshot.AmountWon, known),
+				"shard %d: Redis says that %d was won, the ledger and the outbox say %d", n, b.snapshot.AmountWon, known)
+		}
+	}
+}
 
 // checkEscrow compares the lines of the campaign's escrow with what they are there for.
 func (r *reconciler) checkEscrow(ctx context.Context, q sqldb.Querier) error {
-	sums := map[string]rain.Money{}
-	var total rain.Money
-	err := q.Each(ctx, func(scan sqldb.Scan) error {
-		var kind string
-		var amount rain.Money
-		if err := scan(&kind, &amount); err != nil {
-			return err
-		}
-		sums[kind] = amount
-		total += amount
-		return nil
-	}, "SELECT t.kind, SUM(e.amount) FROM entry e JOIN txn t ON t.id = e.txn_id WHERE e.account_id = ? GROUP BY t.kind",
-		escrowAccount(r.campaign.ID).id())
+	sums, err := sumsByKind(ctx, q, escrowAccount(r.campaign.ID), r.look.stretch)
 	if err != nil {
 		return err
 	}
+	var total rain.Money
+	for _, sum := range sums {
+		total += sum
+	}
 	r.funded = sums[kindFund]
-	r.compare("funded", sums[kindFund], "the campaign's budget", r.campaign.Budget)
-	r.compare("paid out of the escrow", -sums[kindPay], "the payouts", r.all.amountPaid)
-	r.compare("given back out of the escrow", -sums[kindReclaim], "the reclaims", r.all.amountReclaimed)
+	r.compare("funded", sums[kindFund], "the campaign's budget is", r.campaign.Budget)
+	r.compare("paid out of the escrow", -sums[kindPay], "the payouts sum to", r.all.amountPaid)
+	r.compare("given back out of the escrow", -sums[kindReclaim], "the reclaims sum to", r.all.amountReclaimed)
 	balance, _, err := balanceOf(ctx, q, escrowAccount(r.campaign.ID))
-	r.compare("the escrow's balance", balance, "its entries", total)
+	r.compare("the escrow's balance", balance, "its entries sum to", total)
 	return err
+}
+
+// sumsByKind adds up the lines of an account by the kind of their transactions, in stretches.
+func sumsByKind(ctx context.Context, q sqldb.Querier, a account, stretch int) (map[string]rain.Money, error) {
+	sums := map[string]rain.Money{}
+	for after, last := int64(-1), false; !last; {
+		until := int64(math.MaxInt64)
+		more, err := q.First(ctx, []any{&until}, "SELECT txn_id FROM entry WHERE account_id = ? AND txn_id > ? ORDER BY txn_id LIMIT 1 OFFSET ?",
+			a.id(), after, stretch)
+		if err != nil {
+			return nil, err
+		}
+		err = q.Each(ctx, func(scan sqldb.Scan) error {
+			var kind string
+			var amount rain.Money
+			err := scan(&kind, &amount)
+			sums[kind] += amount
+			return err
+		}, "SELECT COALESCE(t.kind, ''), SUM(e.amount) FROM entry e LEFT JOIN txn t ON t.id = e.txn_id "+
+			"WHERE e.account_id = ? AND e.txn_id > ? AND e.txn_id <= ? GROUP BY t.kind", a.id(), after, until)
+		if err != nil {
+			return nil, err
+		}
+		after, last = until, !more
+	}
+	return sums, nil
 }
 
 func (r *reconciler) compare(what string, got rain.Money, source string, want rain.Money) {
 	if got != want {
-		r.find("%s is %d, but %s sum to %d", what, got, source, want)
+		r.found.add("sums", what+" "+delta(got, want), "%s is %d, but %s %d", what, got, source, want)
 	}
 }
 
@@ -49,65 +79,58 @@ func (r *reconciler) checkTally(ctx context.Context, q sqldb.Querier) error {
 	_, err := q.First(ctx, []any{&t.paid, &t.amountPaid, &t.reclaimed, &t.amountReclaimed},
 		"SELECT paid, amount_paid, reclaimed, amount_reclaimed FROM campaign_tally WHERE campaign_id = ?", r.campaign.ID)
 	if err == nil && t != r.all {
-		r.find("the tally is %+v, but the rows sum to %+v", t, r.all)
+		r.found.add("the tally", delta(t.amountPaid, r.all.amountPaid)+" "+delta(t.amountReclaimed, r.all.amountReclaimed),
+			"the tally says %d packets paid, %d in all, and %d given back, %d in all; the rows say %d, %d, %d and %d",
+			t.paid, t.amountPaid, t.reclaimed, t.amountReclaimed, r.all.paid, r.all.amountPaid, r.all.reclaimed, r.all.amountReclaimed)
 	}
 	return err
 }
 
-// checkTxns looks for transactions of the campaign that do not sum to zero.
+// checkTxns checks every transaction that has touched the campaign's escrow, page by page.
 func (r *reconciler) checkTxns(ctx context.Context, q sqldb.Querier) error {
-	return q.Each(ctx, func(scan sqldb.Scan) error {
-		var id int64
-		var sum rain.Money
-		err := scan(&id, &sum)
-		r.find("transaction %d sums to %d, not to 0", id, sum)
-		return err
-	}, "SELECT txn_id, SUM(amount) FROM entry WHERE txn_id IN (SELECT txn_id FROM entry WHERE account_id = ?) "+
-		"GROUP BY txn_id HAVING SUM(amount) <> 0 ORDER BY txn_id LIMIT ?", escrowAccount(r.campaign.ID).id(), maxFindings)
-}
-
-// checkBalances compares the balance of every account that the campaign has touched with the sum of its entries.
-//
-// It goes through the payouts page by page. One statement for all of them makes MariaDB group hundreds of thousands of
-// accounts in a temporary table on disk, which takes minutes.
-func (r *reconciler) checkBalances(ctx context.Context, q sqldb.Querier) error {
-	accounts := []string{escrowAccount(r.campaign.ID).id(), sponsorAccount(r.campaign.Sponsor).id()}
-	checked := map[string]bool{} // so that a player with many packets is summed once and not on every page
-	for packet := -1; ; {
-		if err := r.compareBalances(ctx, q, accounts); err != nil {
+	for after := int64(-1); ; {
+		ids, err := numbers(ctx, q, "SELECT DISTINCT txn_id FROM entry WHERE account_id = ? AND txn_id > ? ORDER BY txn_id LIMIT ?",
+			escrowAccount(r.campaign.ID).id(), after, txnsAtOnce)
+		if err != nil || len(ids) == 0 {
 			return err
 		}
-		if len(checked) > 100*sqldb.Chunk {
-			clear(checked) // with so many players, few come again
-		}
-		before := packet
-		accounts = accounts[:0]
-		err := q.Each(ctx, func(scan sqldb.Scan) error {
-			var user string
-			err := scan(&packet, &user)
-			if !checked[user] {
-				checked[user] = true
-				accounts = append(accounts, userAccount(user).id())
-			}
-			return err
-		}, "SELECT packet, user_id FROM payout WHERE campaign_id = ? AND packet > ? ORDER BY packet LIMIT ?", r.campaign.ID, before, sqldb.Chunk)
-		if err != nil || packet == before {
+		if err := checkTxnPage(ctx, q, ids, &r.found); err != nil {
 			return err
 		}
+		after = ids[len(ids)-1]
 	}
 }
 
-func (r *reconciler) compareBalances(ctx context.Context, q sqldb.Querier, accounts []string) error {
-	return q.Each(ctx, func(scan sqldb.Scan) error {
+// numbers are the answer of a query for one column.
+func numbers(ctx context.Context, q sqldb.Querier, query string, args ...any) (list []int64, err error) {
+	err = q.Each(ctx, func(scan sqldb.Scan) error {
+		var n int64
+		err := scan(&n)
+		list = append(list, n)
+		return err
+	}, query, args...)
+	return list, err
+}
+
+// checkAccounts compares the balances of accounts with the sums of their entries. Each sum is a subquery of its own, which
+// the index on entry answers; grouping many accounts in one statement makes MariaDB build temporary tables on disk.
+func checkAccounts(ctx context.Context, q sqldb.Querier, accounts []string, found *findings) (total rain.Money, err error) {
+	err = q.Each(ctx, func(scan sqldb.Scan) error {
 		var id string
 		var balance, sum rain.Money
-		err := scan(&id, &balance, &sum)
-		if balance != sum && r.faulty < maxFindings {
-			r.faulty++
-			r.find("the balance of %s is %d, but its entries sum to %d", id, balance, sum)
+		if err := scan(&id, &balance, &sum); err != nil {
+			return err
 		}
-		return err
+		total += balance
+		if balance != sum {
+			found.add("a balance that is not its entries", id+" "+delta(balance, sum), "the balance of %s is %d, but its entries sum to %d", id, balance, sum)
+		}
+		if balance < 0 && id != world.id() {
+			found.add("an account below zero", id, "the balance of %s is %d", id, balance)
+		}
+		return nil
 	}, "SELECT a.id, COALESCE((SELECT b.amount FROM balance b WHERE b.account_id = a.id), 0), "+
 		"COALESCE((SELECT SUM(e.amount) FROM entry e WHERE e.account_id = a.id), 0) FROM account a WHERE a.id IN "+sqldb.Marks(len(accounts)),
 		sqldb.Args(accounts)...)
+	return total, err
 }

@@ -13,8 +13,8 @@ import (
 
 // newReconciler sorts the snapshots in. A shard that Redis does not know has no outbox, so nothing in the ledger is
 // newer than what it knows of.
-func newReconciler(c *rain.Campaign, shards []rain.ShardSnapshot) (*reconciler, error) {
-	r := &reconciler{campaign: c, shards: map[int]*shardBooks{}, given: map[int]bool{}, dead: &batch{dead: map[string]map[string]bool{}}}
+func newReconciler(c *rain.Campaign, shards []rain.ShardSnapshot, how look) (*reconciler, error) {
+	r := &reconciler{campaign: c, look: how, shards: map[int]*shardBooks{}, given: map[int]bool{}, waiting: map[int]holder{}, dead: &batch{dead: map[string]map[string]bool{}}}
 	for _, s := range shards {
 		books := r.shard(s.Shard)
 		books.snapshot = s
@@ -48,6 +48,20 @@ func (b *shardBooks) later(ms, seq int64) bool {
 
 // readPayouts adds up what was paid, by shard, without what is newer than the shard's snapshot.
 func (r *reconciler) readPayouts(ctx context.Context, q sqldb.Querier) error {
+	for from := math.MinInt32; ; {
+		next := max(from, 0) + r.look.stretch
+		if next >= r.campaign.Packets { // the last stretch has what is beyond, which should not be there
+			next = math.MaxInt32
+		}
+		if err := r.addPayouts(ctx, q, from, next); err != nil || next == math.MaxInt32 {
+			return err
+		}
+		from = next
+	}
+}
+
+// addPayouts adds the payouts of the packets after from, up to and with to.
+func (r *reconciler) addPayouts(ctx context.Context, q sqldb.Querier, from, to int) error {
 	cuts := []string{"SELECT -1 AS shard, 0 AS ms, 0 AS seq"} // names the columns; no payout has this shard
 	var args []any
 	for n, b := range r.shards {
@@ -61,14 +75,14 @@ func (r *reconciler) readPayouts(ctx context.Context, q sqldb.Querier) error {
 		if err := scan(&n, &packets, &amount, &late); err != nil {
 			return err
 		}
-		r.shard(n).paid = amount - late
+		r.shard(n).paid += amount - late
 		r.all.paid += packets
 		r.all.amountPaid += amount
 		return nil
 	}, "SELECT p.shard, COUNT(*), SUM(p.amount), "+
 		"SUM(CASE WHEN p.won_at > c.ms OR (p.won_at = c.ms AND p.entry_seq > c.seq) THEN p.amount ELSE 0 END) "+
 		"FROM payout p LEFT JOIN ("+strings.Join(cuts, " UNION ALL ")+") c ON c.shard = p.shard "+
-		"WHERE p.campaign_id = ? GROUP BY p.shard", append(args, r.campaign.ID)...)
+		"WHERE p.campaign_id = ? AND p.packet > ? AND p.packet <= ? GROUP BY p.shard", append(args, r.campaign.ID, from, to)...)
 }
 
 func (r *reconciler) readReclaims(ctx context.Context, q sqldb.Querier) error {
@@ -120,14 +134,17 @@ func (r *reconciler) readWaiting(ctx context.Context, q sqldb.Querier) error {
 	if err := ledger.readPaid(ctx, q, r.campaign.ID, packets); err != nil {
 		return err
 	}
-	for n, b := range r.shards {
+	for _, n := range r.sortedShards() {
+		b := r.shards[n]
 		for _, e := range b.snapshot.Entries {
 			for _, w := range e.Wins {
-				settled := ledger.paid[packetKey{r.campaign.ID, w.Packet}] == holder{w.User, w.Amount}
+				holds, paid := ledger.paid[packetKey{r.campaign.ID, w.Packet}]
 				letter := func() DeadLetter { return winLetter(e.Ref, w, position{}, "") }
-				if !settled && !r.dead.isDead(rain.ClaimID(e.Ref.Campaign, w.Packet), letter) {
-					b.waitingWins += w.Amount
+				if holds == (holder{w.User, w.Amount}) || r.dead.isDead(rain.ClaimID(e.Ref.Campaign, w.Packet), letter) {
+					continue
 				}
+				b.waitingWins += w.Amount
+				r.checkWaiting(e.Ref, w, holds, paid)
 			}
 			if e.Reclaim == nil || r.given[n] || r.given[wholeCampaign] {
 				continue
@@ -138,6 +155,20 @@ func (r *reconciler) readWaiting(ctx context.Context, q sqldb.Querier) error {
 		}
 	}
 	return nil
+}
+
+// checkWaiting names a win in an outbox whose packet is somebody else's.
+func (r *reconciler) checkWaiting(ref rain.EntryRef, w rain.Win, holds holder, paid bool) {
+	win := hotWin{w, ref.Shard, ref.ID}
+	if paid {
+		r.found.add("a waiting win that is paid otherwise", ref.String()+w.User, "%s: in the outbox, but the ledger has paid %d to player %s for this packet",
+			win.name(r.campaign), holds.amount, holds.user)
+	}
+	if other, twice := r.waiting[w.Packet]; twice {
+		r.found.add("a packet given twice", ref.String()+w.User, "%s: in the outbox, where player %s is to get %d for this packet too", win.name(r.campaign),
+			other.user, other.amount)
+	}
+	r.waiting[w.Packet] = holder{w.User, w.Amount}
 }
 
 // sortedShards lists the shards in order, so that findings come in the same order each time.

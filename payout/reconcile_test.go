@@ -261,11 +261,13 @@ func TestReconcileFindsEveryFault(t *testing.T) {
 	})
 }
 
-// TestReconcileIsExactWhileItRains wins, settles and reconciles at the same time: at no moment is a cent unaccounted for.
+// TestReconcileIsExactWhileItRains wins, settles, deposits and reconciles at the same time, one campaign and everything: at no moment
+// is a cent unaccounted for, or a row taken for a wrong one.
 func TestReconcileIsExactWhileItRains(t *testing.T) {
 	onEach(t, func(b *books) {
 		t := b.t
-		const shards, packets = 3, 900
+		const shards, packets = 3, 450
+		b.stretch = 70
 		f := newFakeRedis(b.clock.Now)
 		c := b.campaign(t, "c1", rain.Spec{Budget: 10 * packets, Packets: packets, Shards: shards, Split: rain.DoubleMean})
 		f.open(c)
@@ -278,17 +280,29 @@ func TestReconcileIsExactWhileItRains(t *testing.T) {
 					if i%3 == 0 {
 						b.settleAll(t, f, s)
 					}
-					if s == 2 && i == 100 {
+					if s == 2 && i == 50 {
 						f.close("c1", s)
 					}
 				}
 				b.settleAll(t, f, s)
 			})
 		}
+		wg.Go(func() { // money comes in meanwhile
+			for i := 0; ended.Load() < shards; i++ {
+				if _, err := b.Deposit(t.Context(), "acme", fmt.Sprint("more ", i), 10); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
 		rounds := 0
 		for ; ended.Load() < shards; rounds++ {
-			if got := b.reconcile(t, c, f.snapshot(c)); !got.Balanced {
-				t.Errorf("round %d: %+v", rounds, got)
+			if got, err := b.ReconcileWith(t.Context(), "c1", f, Rows); err != nil || !got.Balanced {
+				t.Errorf("round %d: %+v, %v", rounds, got, err)
+				break
+			}
+			if got, err := b.ReconcileAll(t.Context(), f, nil); err != nil || !got.Balanced {
+				t.Errorf("round %d, everything: %+v, %v", rounds, got, err)
 				break
 			}
 		}
@@ -297,7 +311,11 @@ func TestReconcileIsExactWhileItRains(t *testing.T) {
 		if !got.Balanced || got.Stock != 0 || got.Unsettled != 0 || got.Paid+got.Reclaimed != 10*packets {
 			t.Errorf("in the end: %+v", got)
 		}
-		t.Logf("%d reconciliations", rounds)
+		all, err := b.ReconcileAll(t.Context(), f, nil)
+		if err != nil || !all.Balanced {
+			t.Errorf("everything in the end: %+v, %v", all, err)
+		}
+		t.Logf("%d reconciliations, %d transactions and %d accounts in the end", rounds, all.Transactions, all.Accounts)
 		b.audit(t)
 	})
 }

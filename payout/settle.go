@@ -46,9 +46,14 @@ type Posted struct {
 //
 // After an error nothing is posted, or (where the commit's answer was lost) everything; calling again is right in both.
 func (l *Ledger) Post(ctx context.Context, entries []rain.Entry) (Posted, error) {
+	leave, err := l.hands.enter(ctx, entries)
+	if err != nil {
+		return Posted{}, fmt.Errorf("waiting for who has the same outbox entries: %w", err)
+	}
+	defer leave()
 	var posted Posted
 	careful := false
-	err := l.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) (err error) {
+	err = l.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) (err error) {
 		b, err := l.readBatch(ctx, tx, entries, careful)
 		if err != nil {
 			return err
@@ -83,31 +88,30 @@ var reclaimColumns = []string{
 
 // write carries out what was judged.
 func (l *Ledger) write(ctx context.Context, tx *sqldb.Tx, b *batch) (Posted, error) {
-	booked, err := l.book(ctx, tx, b.txns)
+	now := l.clock()
+	_, err := l.book(ctx, tx, b.txns, func(done booked) error {
+		if err := l.writePayouts(ctx, tx, b, done.ids, now); err != nil {
+			return err
+		}
+		if err := l.writeReclaims(ctx, tx, b, done.ids, now); err != nil {
+			return err
+		}
+		if err := writeLetters(ctx, tx, b.letters, now); err != nil {
+			return err
+		}
+		for i := range b.voids {
+			b.voids[i].resolvedAt = now
+		}
+		if err := writeLetters(ctx, tx, b.voids, now); err != nil {
+			return err
+		}
+		return fillBalances(ctx, tx, b.settled, done.balances)
+	})
 	if err != nil {
 		return Posted{}, err
 	}
-	now := l.clock()
-	if err := l.writePayouts(ctx, tx, b, booked.ids, now); err != nil {
-		return Posted{}, againIfDuplicate(err)
-	}
-	if err := l.writeReclaims(ctx, tx, b, booked.ids, now); err != nil {
-		return Posted{}, againIfDuplicate(err)
-	}
-	if err := tally(ctx, tx, b.totals); err != nil {
-		return Posted{}, err
-	}
-	if err := writeLetters(ctx, tx, b.letters, now); err != nil {
-		return Posted{}, err
-	}
-	for i := range b.voids {
-		b.voids[i].resolvedAt = now
-	}
-	if err := writeLetters(ctx, tx, b.voids, now); err != nil {
-		return Posted{}, err
-	}
-	posted := Posted{Settled: b.settled, New: len(b.wins), Dead: b.letters, Void: b.voids}
-	return posted, fillBalances(ctx, tx, posted.Settled, booked.balances)
+	// The campaign's one row is last, as its escrow is in book: all workers want it.
+	return Posted{Settled: b.settled, New: len(b.wins), Dead: b.letters, Void: b.voids}, tally(ctx, tx, b.totals)
 }
 
 func (l *Ledger) writePayouts(ctx context.Context, tx *sqldb.Tx, b *batch, ids map[string]int64, now int64) error {

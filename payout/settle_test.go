@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -225,7 +227,7 @@ func TestReclaim(t *testing.T) {
 func (b *books) inTx(t *testing.T, txns []txn) error {
 	t.Helper()
 	return b.db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
-		_, err := b.book(ctx, tx, txns)
+		_, err := b.book(ctx, tx, txns, nil)
 		return err
 	})
 }
@@ -251,4 +253,50 @@ func TestBookRefusesWhatDoesNotBalance(t *testing.T) {
 		}
 		b.audit(t)
 	})
+}
+
+// TestCarefulJudgementIsNotStale: while a worker waits for an escrow to see whether it suffices, another pays the same win
+// from it. That the escrow is empty then is no reason to call the win unpayable.
+func TestCarefulJudgementIsNotStale(t *testing.T) {
+	b := onMySQL(t)
+	ctx := t.Context()
+	b.campaign(t, "c1", rain.Spec{Budget: 20, Packets: 2})
+	b.post(t, entry("c1", 1, win("u1", 0, 10)))
+	last := entry("c1", 2, win("u1", 1, 10))
+	written, commit := make(chan struct{}), make(chan struct{})
+	errs := make(chan error, 2)
+	go func() {
+		errs <- b.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+			other, err := b.readBatch(ctx, tx, []rain.Entry{last}, false)
+			if err != nil {
+				return err
+			}
+			other.judge(last)
+			_, err = b.write(ctx, tx, other)
+			close(written)
+			<-commit
+			return err
+		})
+	}()
+	<-written
+	var careful *batch
+	go func() {
+		errs <- b.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) (err error) {
+			careful, err = b.readBatch(ctx, tx, []rain.Entry{last}, true)
+			return err
+		})
+	}()
+	testenv.Eventually(t, 10*time.Second, "the second worker waits for the first", func() bool {
+		return b.count(t, "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'") > 0
+	})
+	close(commit)
+	for range 2 {
+		if err := <-errs; err != nil {
+			t.Fatal(err)
+		}
+	}
+	careful.judge(last)
+	if len(careful.letters) > 0 || len(careful.settled) != 1 || careful.settled[0].New {
+		t.Errorf("dead %+v, settled %+v", careful.letters, careful.settled)
+	}
 }

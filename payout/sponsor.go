@@ -38,7 +38,7 @@ func (l *Ledger) Deposit(ctx context.Context, sponsor, reference string, amount 
 			balance, _, err = balanceOf(ctx, tx, sponsorAccount(sponsor))
 			return err
 		}
-		b, err := l.book(ctx, tx, []txn{deposit})
+		b, err := l.book(ctx, tx, []txn{deposit}, nil)
 		balance = b.balances[sponsorAccount(sponsor)]
 		return err
 	})

@@ -73,8 +73,10 @@ func (l *Ledger) Withdraw(ctx context.Context, id, user string, amount rain.Mone
 		if err := tx.Insert(ctx, "withdrawal", columns, row, sqldb.Merge{}); err != nil {
 			return againIfDuplicate(err)
 		}
-		b, err := l.book(ctx, tx, []txn{out})
-		balance = b.balances[userAccount(user)]
+		if _, err := l.book(ctx, tx, []txn{out}, nil); err != nil {
+			return err
+		}
+		balance, _, err = balanceOf(ctx, tx, userAccount(user)) // of an account that is debited, book does not say it
 		return err
 	})
 	if err != nil {

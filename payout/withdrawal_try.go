@@ -104,7 +104,7 @@ func (l *Ledger) refused(ctx context.Context, w Withdrawal, reason string) error
 			return err
 		}
 		if n == 1 {
-			_, err = l.book(ctx, tx, []txn{back})
+			_, err = l.book(ctx, tx, []txn{back}, nil)
 			return err
 		}
 		is, _, err := readWithdrawal(ctx, tx, w.ID)

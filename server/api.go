@@ -33,6 +33,7 @@ type api struct {
 	registry  *registry
 	figures   *figures
 	events    *events
+	books     *reconciler
 	players   *auth.Players
 	rebuilder *rebuilder
 	operators *auth.Operators
@@ -81,6 +82,7 @@ func (a *api) routes() []route {
 		{"GET", "/campaigns/{id}/claims", viewer, a.campaignClaims},
 		{"GET", "/campaigns/{id}/reconciliation", viewer, a.reconciliation},
 		{"GET", "/campaigns/{id}/rains/{rain}/fairness", anyone, a.fairness},
+		{"GET", "/reconciliation", viewer, a.reconcileAll},
 		{"GET", "/payouts", viewer, a.deadLetters},
 		{"POST", "/payouts/{claim}/retry", operator, a.retryPayout},
 		{"GET", "/users/{id}", viewer, a.user},

@@ -103,24 +103,6 @@ func (a *api) stats(w http.ResponseWriter, r *http.Request, _ caller) error {
 	return nil
 }
 
-func (a *api) reconciliation(w http.ResponseWriter, r *http.Request, _ caller) error {
-	c, err := a.campaignOf(r)
-	if err != nil {
-		return err
-	}
-	// Redis first: the ledger then leaves out what is newer than this snapshot.
-	shards, err := a.grabber.Snapshot(r.Context(), c)
-	if err != nil {
-		return err
-	}
-	rec, err := a.ledger.Reconcile(r.Context(), c, shards)
-	if err != nil {
-		return err
-	}
-	writeJSON(w, http.StatusOK, rec)
-	return nil
-}
-
 // rebuild restores what Redis has lost of a campaign.
 func (a *api) rebuild(w http.ResponseWriter, r *http.Request, who caller) error {
 	done, err := a.rebuilder.Rebuild(r.Context(), r.PathValue("id"))

@@ -49,6 +49,7 @@ type Config struct {
 	ProviderURL     string        // where the provider "http" is asked
 	ProviderSecret  string        // whsec_…, known to the receiver there too
 	ProviderTimeout time.Duration // of one try to pay
+	ReconcileEvery  time.Duration // how often the books are proved; 0 = never by itself
 	Demo            bool          // a demo campaign with the in-process default
 	DrainTimeout    time.Duration // how long a shutdown may take
 	BackendWait     time.Duration // how long to wait for a back end at start
@@ -59,7 +60,7 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		Listen: ":8080", Roles: slices.Clone(AllRoles), TapRate: 20, HelloRate: 1000, GuestRate: 200,
-		MaxConnections: 15_000, PayoutAttempts: 10, Provider: ProviderWallet, ProviderTimeout: 10 * time.Second, Demo: true, DrainTimeout: 30 * time.Second,
+		MaxConnections: 15_000, PayoutAttempts: 10, Provider: ProviderWallet, ProviderTimeout: 10 * time.Second, ReconcileEvery: time.Minute, Demo: true, DrainTimeout: 30 * time.Second,
 		BackendWait: 30 * time.Second, Namespace: "rr",
 	}
 }
@@ -128,6 +129,9 @@ func (c *Config) Validate() []error {
 	}
 	if c.PayoutAttempts < 1 {
 		fault("--payout-attempts %d: give 1 or more", c.PayoutAttempts)
+	}
+	if c.ReconcileEvery < 0 || (c.ReconcileEvery > 0 && c.ReconcileEvery < time.Second) {
+		fault("--reconcile-every %s: give a second or more, or 0 for never", c.ReconcileEvery)
 	}
 	if c.DrainTimeout <= 0 || c.BackendWait <= 0 {
 		fault("--drain-timeout and --backend-wait: give a duration above zero, for example 30s")

@@ -45,6 +45,7 @@ func TestValidateNamesEachFault(t *testing.T) {
 			c.Provider, c.ProviderURL, c.ProviderSecret = "http", "https://pay.example", "hunter2"
 		},
 		"--provider-timeout": func(c *Config) { c.ProviderTimeout = time.Millisecond },
+		"--reconcile-every":  func(c *Config) { c.ReconcileEvery = time.Millisecond },
 		"--drain-timeout":    func(c *Config) { c.DrainTimeout = 0 },
 		"--allowed-origins":  func(c *Config) { c.AllowedOrigins = []string{"example.com"} },
 		"--namespace":        func(c *Config) { c.Namespace = "{}" },

@@ -34,6 +34,9 @@ func (s *Server) Run(ctx context.Context) error {
 	if s.cfg.Has(RoleOperator) {
 		life.start("keeper", s.keeper.Run)
 	}
+	if s.cfg.Has(RoleOperator) && s.cfg.ReconcileEvery > 0 {
+		life.start("reconciliation", s.books.Run)
+	}
 	if s.demo != nil {
 		life.start("demo", s.demo.Run)
 	}

@@ -49,6 +49,7 @@ type Server struct {
 	gateway   *gateway
 	figures   *figures
 	events    *events
+	books     *reconciler
 	demo      *demo // nil without one
 	players   *auth.Players
 }
@@ -158,6 +159,9 @@ func (s *Server) build(ctx context.Context) error {
 		office: off, ledger: s.ledger, grabber: s.grabber, registry: s.registry, control: ctl, clock: now, log: log,
 	}
 	s.rebuilder = &rebuilder{office: off, ledger: s.ledger, settler: s.settler, grabber: s.grabber, control: ctl, lives: s.ledger, log: log}
+	s.books = newReconciler(&reconciler{
+		ledger: s.ledger, hot: s.grabber, node: node, every: s.cfg.ReconcileEvery, alarm: ctl.Alarm, log: log,
+	})
 	s.events = &events{
 		registry: s.registry, figures: s.figures, clock: now, log: log,
 		listeners: map[chan []byte]struct{}{}, told: map[string]told{},
@@ -168,7 +172,7 @@ func (s *Server) build(ctx context.Context) error {
 	s.health = &health{checks: s.back.checks(), log: log}
 	s.http = &http.Server{
 		Handler: s.handler(&api{
-			cfg: &s.cfg, office: off, ledger: s.ledger, grabber: s.grabber, registry: s.registry, figures: s.figures, events: s.events,
+			cfg: &s.cfg, office: off, ledger: s.ledger, grabber: s.grabber, registry: s.registry, figures: s.figures, events: s.events, books: s.books,
 			players: s.players, rebuilder: s.rebuilder, operators: auth.NewOperators(s.cfg.OperatorToken, s.cfg.ViewerToken), demo: s.demo, previews: newPreviews(), clock: now, log: log,
 			wakePayer: s.payer.Wake,
 		}, reg),

@@ -66,6 +66,8 @@ func TestCommands(t *testing.T) {
 		"stop newest": {args: "rain stop c1", golden: "rain-fallen.golden", request: "POST /api/v1/campaigns/c1/rains/r2/stop "},
 		"reconcile":   {args: "reconcile c1", golden: "reconcile.golden"},
 		"rebuild":     {args: "rebuild c1", golden: "rebuild.golden", request: "POST /api/v1/campaigns/c1/rebuild "},
+		"everything":  {args: "reconcile", golden: "reconcile-all.golden"},
+		"all":         {args: "reconcile --all", golden: "reconcile-all.golden"},
 		"verify":      {args: "verify c1", golden: "verify.golden"},
 	}
 	for name, tc := range tests {
@@ -168,6 +170,29 @@ func TestReconcileFails(t *testing.T) {
 		t.Errorf("exit %d, %s", got.code, got.stderr)
 	}
 	golden(t, "reconcile-fails.golden", got.stdout)
+}
+
+func TestReconcileAllFails(t *testing.T) {
+	f := newFake(t)
+	f.all.Balanced = false
+	f.all.Unchecked = []operator.CampaignProblem{{Campaign: "c7", Reason: "connection refused"}}
+	got := run(t, f.at(), "reconcile")
+	if want := "redrain: not every campaign could be checked, so nothing is proved; try again when Redis answers\n"; got.code != cli.ExitFailure || got.stderr != want {
+		t.Errorf("exit %d, %s", got.code, got.stderr)
+	}
+	f.all.Difference, f.all.Unbalanced, f.all.Findings = 5, 9, []string{"the balance of user:u1 is 89, but its entries sum to 88"}
+	f.all.Campaigns = []operator.CampaignBooks{{Campaign: "c1", Reconciliation: operator.Reconciliation{
+		Funded: 1_000, Paid: 905, Stock: 100, Difference: -5, Findings: []string{"payout of packet 7: the split says 88"},
+	}}}
+	got = run(t, f.at(), "reconcile")
+	want := "redrain: the books do not balance: 9 campaigns and 1 findings in the ledger; the differences come to 0.05\n"
+	if got.code != cli.ExitFailure || got.stderr != want {
+		t.Errorf("exit %d, %s", got.code, got.stderr)
+	}
+	golden(t, "reconcile-all-fails.golden", got.stdout)
+	if got := run(t, f.at(), "reconcile", "c1", "--all"); got.code != cli.ExitUsage {
+		t.Errorf("a campaign and --all: exit %d", got.code)
+	}
 }
 
 func TestVerifyFindsEveryLie(t *testing.T) {

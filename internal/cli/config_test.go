@@ -29,7 +29,7 @@ func everything() server.Config {
 		Guests: &yes, Confirm: "stream", TapRate: 5, HelloRate: 1.5, GuestRate: 0, MaxConnections: 7, AllowedOrigins: []string{"https://a.example", "*"},
 		Provider: "http", ProviderURL: "https://pay.example/x", ProviderSecret: "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE=",
 		ProviderTimeout: 3 * time.Second,
-		PayoutAttempts:  3, Demo: false, DrainTimeout: 5 * time.Second, BackendWait: 90 * time.Second, Namespace: "test",
+		PayoutAttempts:  3, ReconcileEvery: 7 * time.Second, Demo: false, DrainTimeout: 5 * time.Second, BackendWait: 90 * time.Second, Namespace: "test",
 	}
 }
 
@@ -37,7 +37,7 @@ var everySetting = map[string]string{
 	"listen": "127.0.0.1:9000", "redis": "r1:6379,r2:6379", "nats": "nats://n:4222", "mysql": "u:p@tcp(m:3306)/redrain",
 	"roles": "gateway,relay", "operator-token": "op", "viewer-token": "view", "jwt-secret": "s3cret", "jwks-url": "https://id.example/keys",
 	"guests": "true", "confirm": "stream", "tap-rate": "5", "hello-rate": "1.5", "guest-rate": "0", "max-connections": "7",
-	"allowed-origins": "https://a.example, *", "payout-attempts": "3", "demo": "false", "drain-timeout": "5s", "backend-wait": "1m30s",
+	"allowed-origins": "https://a.example, *", "payout-attempts": "3", "reconcile-every": "7s", "demo": "false", "drain-timeout": "5s", "backend-wait": "1m30s",
 	"namespace": "test", "provider": "http", "provider-url": "https://pay.example/x",
 	"provider-secret": "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE=", "provider-timeout": "3s",
 }

@@ -21,6 +21,7 @@ type fake struct {
 	campaign operator.Campaign
 	stats    operator.Stats
 	books    operator.Reconciliation
+	all      operator.Books
 	fairness map[string]operator.Fairness
 	looks    int                                              // how often the stats were asked for
 	look     func(f *fake, w http.ResponseWriter) (done bool) // before an answer of the stats, with mu held
@@ -61,6 +62,7 @@ func newFake(t *testing.T) *fake {
 		},
 		stats:    operator.Stats{Online: 312, Taps: 10_233, Won: 20, Stock: 4_980, Paid: 18, AmountWon: 4_100, AmountPaid: 3_900, AmountLeft: 995_900, GrabsPerSecond: 120.25},
 		books:    operator.Reconciliation{Funded: 1_000_000, Paid: 3_900, Stock: 995_900, Unsettled: 200, Balanced: true},
+		all:      operator.Books{Balanced: true, Checked: 12, Transactions: 40_211, Accounts: 9_120, CheckedAt: now},
 		fairness: map[string]operator.Fairness{"r1": fairnessOf(fallen), "r2": {Commitment: coming.Seed.Commitment()}},
 	}
 	f.Server = httptest.NewServer(f.handler())
@@ -98,6 +100,7 @@ func (f *fake) handler() http.Handler {
 		"POST /api/v1/campaigns/c1/rains/{rain}/stop":    func(http.ResponseWriter, *http.Request) any { return f.campaign.Rains[0] },
 		"GET /api/v1/campaigns/c1/stats":                 f.answerStats,
 		"GET /api/v1/campaigns/c1/reconciliation":        func(http.ResponseWriter, *http.Request) any { return f.books },
+		"GET /api/v1/reconciliation":                     func(http.ResponseWriter, *http.Request) any { return f.all },
 		"GET /api/v1/campaigns/c1/rains/{rain}/fairness": func(_ http.ResponseWriter, r *http.Request) any { return f.fairness[r.PathValue("rain")] },
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {

@@ -30,7 +30,7 @@ type grammar struct {
 		Stop  rainStopCmd  `cmd:"" help:"End a rain now."`
 	} `cmd:"" help:"Start and stop rains."`
 	Watch     watchCmd     `cmd:"" help:"Show a campaign's live figures, once a second, until it is over."`
-	Reconcile reconcileCmd `cmd:"" help:"Account for every cent of a campaign. Exit 0 where the books balance, 1 where not."`
+	Reconcile reconcileCmd `cmd:"" help:"Account for every cent, of a campaign or of everything. Exit 0 where the books balance, 1 where not."`
 	Rebuild   rebuildCmd   `cmd:"" help:"Restore in Redis what it has lost of a campaign, from the ledger and the stream."`
 	Verify    verifyCmd    `cmd:"" help:"Recompute finished rains from their revealed seeds. Exit 0 where they fell as announced, 1 where not."`
 	Token     tokenCmd     `cmd:"" help:"Mint a player's token."`
@@ -64,7 +64,7 @@ func serveDefaults(c server.Config) kong.Vars {
 		"payout_attempts": strconv.Itoa(c.PayoutAttempts), "demo": strconv.FormatBool(c.Demo),
 		"hello_rate": decimal(c.HelloRate), "guest_rate": decimal(c.GuestRate),
 		"provider": c.Provider, "provider_timeout": c.ProviderTimeout.String(),
-		"drain_timeout": c.DrainTimeout.String(), "backend_wait": c.BackendWait.String(),
+		"reconcile_every": c.ReconcileEvery.String(), "drain_timeout": c.DrainTimeout.String(), "backend_wait": c.BackendWait.String(),
 	}
 }
 

@@ -8,10 +8,25 @@ import (
 	"redrain/rain"
 )
 
-type reconcileCmd struct{ oneCampaign }
+type reconcileCmd struct {
+	Campaign string `arg:"" optional:"" help:"The campaign's id. Without it everything is checked: the whole ledger and all campaigns."`
+	All      bool   `help:"Check everything, as without a campaign."`
+	remote
+}
 
-// Run shows where the campaign's money is. It fails where a cent is missing.
+func (c *reconcileCmd) check() []string {
+	faults := c.remote.check()
+	if c.All && c.Campaign != "" {
+		faults = append(faults, "--all: leave it out, or the campaign")
+	}
+	return faults
+}
+
+// Run shows where the money is. It fails where a cent is missing, or a row is not what it should be.
 func (c *reconcileCmd) Run(app *App) error {
+	if c.Campaign == "" {
+		return c.talk(func(ctx context.Context, client *operator.Client) error { return c.all(ctx, app, client) })
+	}
 	return c.talk(func(ctx context.Context, client *operator.Client) error {
 		r, err := client.Reconciliation(ctx, c.Campaign)
 		if err != nil {
@@ -25,6 +40,23 @@ func (c *reconcileCmd) Run(app *App) error {
 		}
 		return nil
 	})
+}
+
+func (c *reconcileCmd) all(ctx context.Context, app *App, client *operator.Client) error {
+	b, err := client.ReconcileAll(ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.show(app, b, func(t *table) { t.books(b) }); err != nil {
+		return err
+	}
+	switch {
+	case b.Unbalanced > 0 || len(b.Findings) > 0:
+		return fmt.Errorf("the books do not balance: %d campaigns and %d findings in the ledger; the differences come to %s", b.Unbalanced, len(b.Findings), b.Difference)
+	case !b.Balanced:
+		return fmt.Errorf("not every campaign could be checked, so nothing is proved; try again when Redis answers")
+	}
+	return nil
 }
 
 func (t *table) reconciliation(r operator.Reconciliation) {
@@ -41,6 +73,33 @@ func (t *table) reconciliation(r operator.Reconciliation) {
 		t.row("finding", f)
 	}
 	if r.Balanced {
+		t.row("balanced", "every cent is accounted for")
+	}
+}
+
+func (t *table) books(b operator.Books) {
+	t.row("checked", t.at(b.CheckedAt))
+	t.row("campaigns", fmt.Sprintf("%18d", b.Checked))
+	t.row("transactions", fmt.Sprintf("%18d", b.Transactions))
+	t.row("accounts", fmt.Sprintf("%18d", b.Accounts))
+	t.row("difference", fmt.Sprintf("%18s", b.Difference))
+	for _, f := range b.Findings {
+		t.row("finding", f)
+	}
+	for _, c := range b.Campaigns {
+		t.row("campaign "+c.Campaign, fmt.Sprintf("difference %s, funded %s, paid %s, reclaimed %s, stock %s, unsettled %s, dead letters %s",
+			c.Difference, c.Funded, c.Paid, c.Reclaimed, c.Stock, c.Unsettled, c.Dead))
+		for _, f := range c.Findings {
+			t.row("campaign "+c.Campaign, f)
+		}
+	}
+	if more := b.Unbalanced - len(b.Campaigns); more > 0 {
+		t.row("campaigns", fmt.Sprintf("%d more do not balance", more))
+	}
+	for _, c := range b.Unchecked {
+		t.row("campaign "+c.Campaign, "not checked: "+c.Reason)
+	}
+	if b.Balanced {
 		t.row("balanced", "every cent is accounted for")
 	}
 }

@@ -59,6 +59,8 @@ type serveCmd struct {
 	BackendWait  time.Duration `group:"process" default:"${backend_wait}" help:"How long to wait for a back end at start."`
 	LogLevel     slog.Level    `group:"process" default:"info" help:"Least level of what is logged: debug, info, warn or error."`
 	LogFormat    string        `group:"process" placeholder:"FORMAT" help:"Form of the log on standard error: text or json. By default text on a terminal, else json."`
+
+	ReconcileEvery time.Duration `group:"process" default:"${reconcile_every}" help:"How often one of the nodes proves that every cent is accounted for: the sums each time, every row each tenth time; 0 for never."`
 }
 
 func (s *serveCmd) config() server.Config {
@@ -68,7 +70,7 @@ func (s *serveCmd) config() server.Config {
 		Guests: s.Guests, Confirm: s.Confirm, TapRate: s.TapRate, HelloRate: s.HelloRate, GuestRate: s.GuestRate,
 		MaxConnections: s.MaxConnections, AllowedOrigins: s.AllowedOrigins, PayoutAttempts: s.PayoutAttempts,
 		Provider: s.Provider, ProviderURL: s.ProviderURL, ProviderSecret: s.ProviderSecret, ProviderTimeout: s.ProviderTimeout,
-		Demo: s.Demo, DrainTimeout: s.DrainTimeout, BackendWait: s.BackendWait, Namespace: s.Namespace,
+		Demo: s.Demo, ReconcileEvery: s.ReconcileEvery, DrainTimeout: s.DrainTimeout, BackendWait: s.BackendWait, Namespace: s.Namespace,
 	}
 }
 

@@ -89,7 +89,12 @@ func (c *Client) ClaimsCSV(ctx context.Context, id string, w io.Writer) error {
 
 // Reconciliation says where the campaign's money is.
 func (c *Client) Reconciliation(ctx context.Context, id string) (Reconciliation, error) {
-	return get[Reconciliation](ctx, c, path("campaigns", id, "reconciliation"))
+	return call[Reconciliation](ctx, c, request{method: http.MethodGet, path: path("campaigns", id, "reconciliation"), timeout: reconcileTimeout})
+}
+
+// ReconcileAll proves all books: the whole ledger and every campaign.
+func (c *Client) ReconcileAll(ctx context.Context) (Books, error) {
+	return call[Books](ctx, c, request{method: http.MethodGet, path: path("reconciliation"), timeout: reconcileTimeout})
 }
 
 // Fairness is the commitment of a rain and, after its end, its seed.

@@ -19,15 +19,17 @@ const (
 	// stocked, and the preview of a split when it is cut.
 	createTimeout  = 5 * time.Minute
 	rebuildTimeout = 30 * time.Minute // as long as the server itself tries
-	defaultTimeout = 30 * time.Second
-	maxProblem     = 1 << 20 // bytes of an error answer that are looked at
+	// reconcileTimeout is for another: every row is looked at.
+	reconcileTimeout = time.Hour
+	defaultTimeout   = 30 * time.Second
+	maxProblem       = 1 << 20 // bytes of an error answer that are looked at
 )
 
 // Options say where the server is and who is asking.
 type Options struct {
 	Server     string        // its address, "http://host:port"; a path in it is kept, for a server behind a proxy
 	Token      string        // operator's, viewer's or player's; "" asks as a stranger
-	Timeout    time.Duration // of one request; 0: 30 s. Creating a campaign, previews, CSV and events are not bound by it
+	Timeout    time.Duration // of one request; 0: 30 s. Creating a campaign, previews, reconciling, CSV and events are not bound by it
 	HTTPClient *http.Client  // nil: a client of its own, without a timeout (see Timeout)
 }
 

@@ -70,6 +70,32 @@ type Rebuilt struct {
 	Wins     int    `json:"wins"`    // that Redis knows again
 }
 
+// Books is the reconciliation of everything.
+type Books struct {
+	Balanced     bool              `json:"balanced"`     // all was checked, and nothing is wrong anywhere
+	Difference   rain.Money        `json:"difference"`   // of all campaigns together, each without its sign
+	Checked      int               `json:"checked"`      // campaigns
+	Unbalanced   int               `json:"unbalanced"`   // campaigns
+	Transactions int64             `json:"transactions"` // that were looked at
+	Accounts     int64             `json:"accounts"`     // that were looked at
+	Campaigns    []CampaignBooks   `json:"campaigns"`    // the first of those in which something is wrong
+	Unchecked    []CampaignProblem `json:"unchecked"`    // the first of those that could not be checked
+	Findings     []string          `json:"findings"`     // what is wrong with the ledger itself, in words
+	CheckedAt    int64             `json:"checked_at"`
+}
+
+// CampaignBooks is the reconciliation of one campaign among others.
+type CampaignBooks struct {
+	Campaign string `json:"campaign"`
+	Reconciliation
+}
+
+// CampaignProblem says why a campaign could not be checked.
+type CampaignProblem struct {
+	Campaign string `json:"campaign"`
+	Reason   string `json:"reason"`
+}
+
 // Fairness is what proves that a rain fell as its commitment promised.
 type Fairness struct {
 	Commitment string   `json:"commitment"`

@@ -134,9 +134,11 @@ func (tx *Tx) Insert(ctx context.Context, table string, columns []string, rows [
 	}
 	for len(rows) > 0 {
 		n := min(len(rows), most)
-		var b strings.Builder
-		fmt.Fprintf(&b, "INSERT INTO %s (%s) VALUES ", table, strings.Join(columns, ", "))
 		one := Marks(len(columns))
+		head := fmt.Sprintf("INSERT INTO %s (%s) VALUES ", table, strings.Join(columns, ", "))
+		var b strings.Builder
+		b.Grow(len(head) + n*(len(one)+1) + len(tail))
+		b.WriteString(head)
 		args := make([]any, 0, n*len(columns))
 		for i, row := range rows[:n] {
 			if len(row) != len(columns) {

@@ -155,7 +155,14 @@ func (p *process) stop() error {
 func (p *process) discard() error {
 	p.kill()
 	p.port.release()
-	return os.RemoveAll(p.dir)
+	// A child that a server forked to write a file may live on for a moment, and write.
+	deadline := time.Now().Add(stopWithin)
+	for {
+		err := os.RemoveAll(p.dir)
+		if err == nil || time.Now().After(deadline) {
+			return err
+		}
+	}
 }
 
 func (p *process) log() string { return filepath.Join(p.dir, "log") }

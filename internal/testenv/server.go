@@ -29,6 +29,7 @@ func own(t testing.TB, prog program) *Server {
 
 // owned hands a running server over to t.
 func owned(t testing.TB, p *process) *Server {
+	t.Helper()
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("end of the log of %s at %s:\n%s", p.prog.name, p.port.addr(), p.logTail())

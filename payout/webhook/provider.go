@@ -127,7 +127,7 @@ func (p *Provider) Pay(ctx context.Context, pay payout.Payment) (reference strin
 	reference, err = read(pay.Key, resp.StatusCode, data)
 	if err != nil && !errors.Is(err, payout.ErrRefused) {
 		if after := retryAfter(resp.Header.Get("Retry-After"), time.UnixMilli(p.clock())); after > 0 {
-			err = &payout.Later{After: after, Err: err}
+			err = &payout.LaterError{After: after, Err: err}
 		}
 	}
 	return reference, err

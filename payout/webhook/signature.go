@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// The headers of a request.
+// The headers of a request. Standard Webhooks writes them in small letters; to HTTP they are the same.
 const (
-	headerID        = "webhook-id"
-	headerTimestamp = "webhook-timestamp"
-	headerSignature = "webhook-signature"
+	headerID        = "Webhook-Id"
+	headerTimestamp = "Webhook-Timestamp"
+	headerSignature = "Webhook-Signature"
 	headerKey       = "Idempotency-Key"
 )
 

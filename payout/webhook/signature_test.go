@@ -14,9 +14,9 @@ import (
 // header makes the three headers of a request.
 func header(id, timestamp, signature string) http.Header {
 	h := http.Header{}
-	h.Set("webhook-id", id)
-	h.Set("webhook-timestamp", timestamp)
-	h.Set("webhook-signature", signature)
+	h.Set("Webhook-Id", id)
+	h.Set("Webhook-Timestamp", timestamp)
+	h.Set("Webhook-Signature", signature)
 	return h
 }
 

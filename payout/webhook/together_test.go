@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log"
 	"log/slog"
 	"math/rand/v2"
 	"net/http/httptest"
@@ -61,7 +59,7 @@ func together(t *testing.T, ledger *payout.Ledger) {
 		}[rand.IntN(9)]
 	}
 	s := httptest.NewUnstartedServer(receiver)
-	s.Config.ErrorLog = log.New(io.Discard, "", 0) // it is told of connections that are cut on purpose
+	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // it is told of connections that are cut on purpose
 	s.Start()
 	t.Cleanup(s.Close)
 	var payers []*payout.Payer

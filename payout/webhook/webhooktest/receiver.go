@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"sync"
 	"time"
@@ -15,7 +16,7 @@ import (
 )
 
 // Secret is a secret for tests.
-const Secret = "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE="
+const Secret = "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE=" //nolint:gosec // everybody may know it
 
 // Behaviour is what a receiver does with one request.
 type Behaviour int
@@ -75,11 +76,7 @@ func New() *Receiver {
 func (rc *Receiver) Paid() map[string]rain.Money {
 	rc.mu.Lock()
 	defer rc.mu.Unlock()
-	paid := make(map[string]rain.Money, len(rc.paid))
-	for key, amount := range rc.paid {
-		paid[key] = amount
-	}
-	return paid
+	return maps.Clone(rc.paid)
 }
 
 // Tries is how often a key was asked for.
@@ -126,8 +123,8 @@ func (rc *Receiver) register(r *http.Request, body []byte) (req Request, ok bool
 	case err != nil || r.Method != http.MethodPost || req.ID == "" || req.User == "" || req.Amount < 1 || req.Currency != "CNY" || req.CreatedAt < 1:
 		rc.fault("no payment: %s %s", r.Method, body)
 		return req, false
-	case r.Header.Get("Idempotency-Key") != req.ID || r.Header.Get("webhook-id") != req.ID:
-		rc.fault("payment %s came under key %q and id %q", req.ID, r.Header.Get("Idempotency-Key"), r.Header.Get("webhook-id"))
+	case r.Header.Get("Idempotency-Key") != req.ID || r.Header.Get("Webhook-Id") != req.ID:
+		rc.fault("payment %s came under key %q and id %q", req.ID, r.Header.Get("Idempotency-Key"), r.Header.Get("Webhook-Id"))
 		return req, false
 	}
 	rc.mu.Lock()
@@ -154,11 +151,10 @@ func (rc *Receiver) answer(w http.ResponseWriter, r *http.Request, req Request, 
 		http.NotFound(w, r)
 		return
 	case Hang:
-		<-r.Context().Done()
-		return
+		hang(r)
 	}
 	if !rc.settle(req, do != Refuse) {
-		reply(w, http.StatusUnprocessableEntity, map[string]any{"id": req.ID, "refused": true, "reason": "the account is closed"})
+		reply{ID: req.ID, Refused: true, Reason: "the account is closed"}.send(w, http.StatusUnprocessableEntity)
 		return
 	}
 	switch do {
@@ -166,14 +162,19 @@ func (rc *Receiver) answer(w http.ResponseWriter, r *http.Request, req Request, 
 		http.Error(w, "something broke after the payment", http.StatusInternalServerError)
 		return
 	case PayAndHang:
-		<-r.Context().Done()
-		return
+		hang(r)
 	case PayAndBreak:
 		panic(http.ErrAbortHandler)
 	case PayTwice:
-		reply(w, http.StatusOK, map[string]any{"id": req.ID, "reference": "bank-" + req.ID})
+		reply{ID: req.ID, Reference: "bank-" + req.ID}.send(w, http.StatusOK)
 	}
-	reply(w, http.StatusOK, map[string]any{"id": req.ID, "reference": "bank-" + req.ID})
+	reply{ID: req.ID, Reference: "bank-" + req.ID}.send(w, http.StatusOK)
+}
+
+// hang waits until the sender has gone. A handler that only returned would say 200 to one that is on its way out.
+func hang(r *http.Request) {
+	<-r.Context().Done()
+	panic(http.ErrAbortHandler)
 }
 
 // settle decides a key's outcome, unless it is decided, and tells whether it is paid.
@@ -197,8 +198,16 @@ func (rc *Receiver) fault(format string, args ...any) {
 	rc.faults = append(rc.faults, fmt.Sprintf(format, args...))
 }
 
-func reply(w http.ResponseWriter, status int, v any) {
+// reply is what a receiver may say.
+type reply struct {
+	ID        string `json:"id"`
+	Reference string `json:"reference,omitempty"`
+	Refused   bool   `json:"refused,omitempty"`
+	Reason    string `json:"reason,omitempty"`
+}
+
+func (a reply) send(w http.ResponseWriter, status int) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // the sender has gone, if this fails
+	_ = json.NewEncoder(w).Encode(a) //nolint:errchkjson // the sender has gone, if this fails
 }

@@ -1,0 +1,292 @@
+package e2e
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"redrain/grab"
+	"redrain/internal/cli"
+	"redrain/internal/operator"
+	"redrain/internal/testenv"
+	"redrain/internal/wire"
+	"redrain/rain"
+	"redrain/server"
+)
+
+// reconcile runs `redrain reconcile` against a node, and returns its exit code and what it says.
+func reconcile(n *node, args ...string) (code int, said string) {
+	var stdout, stderr bytes.Buffer
+	args = append([]string{"reconcile", "--server", n.url, "--token", viewerToken}, args...)
+	code = cli.Run(args, func(string) (string, bool) { return "", false }, &stdout, &stderr)
+	return code, stdout.String() + stderr.String()
+}
+
+// wantBooks runs `redrain reconcile` for a campaign and for everything.
+func wantBooks(t *testing.T, n *node, campaign, what string, code int, names ...string) {
+	t.Helper()
+	for _, args := range [][]string{{campaign}, {}, {"--all"}} {
+		got, said := reconcile(n, args...)
+		if got != code {
+			t.Errorf("%s: redrain reconcile %v exits with %d:\n%s", what, args, got, said)
+		}
+		for _, name := range names {
+			if !strings.Contains(said, name) {
+				t.Errorf("%s: redrain reconcile %v does not say %q:\n%s", what, args, name, said)
+			}
+		}
+	}
+}
+
+// winners lets players win one packet each.
+func winners(t *testing.T, n *node, campaign string, count int) []wire.Result {
+	t.Helper()
+	long := shortRain(100)
+	long.DurationMS, long.FallMS = 60_000, 20_000
+	if _, err := n.client.StartRain(within(t, 10*time.Second), campaign, long, ""); err != nil {
+		t.Fatal(err)
+	}
+	won := make([]wire.Result, count)
+	for i := range won {
+		p := join(t, n, fmt.Sprintf("user-%d", i), campaign)
+		if won[i] = p.answered(t, p.tap(p.aDrop(t))); won[i].Outcome != "won" {
+			t.Fatalf("%s: %+v", p.user, won[i])
+		}
+	}
+	return won
+}
+
+// byHand is somebody with a database client.
+type byHand struct {
+	t  *testing.T
+	db *sql.DB
+}
+
+func newByHand(t *testing.T, dsn string) *byHand {
+	t.Helper()
+	db, err := sql.Open("mysql", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return &byHand{t, db}
+}
+
+func (b *byHand) do(statements ...string) {
+	b.t.Helper()
+	for _, s := range statements {
+		if _, err := b.db.ExecContext(within(b.t, 20*time.Second), s); err != nil {
+			b.t.Fatalf("%s: %v", s, err)
+		}
+	}
+}
+
+// allOf selects a table as it is.
+func allOf(table string) string {
+	return "SELECT * FROM " + table //nolint:unqueryvet // a copy, whatever the columns are
+}
+
+// TestACorruptedLedgerIsFound changes rows of MariaDB by hand, under a running node. `redrain reconcile` exits with 1 and names the
+// row; when it is as it was, with 0.
+func TestACorruptedLedgerIsFound(t *testing.T) {
+	s := realSetting(t)
+	n := startNode(t, s.config())
+	c, err := n.client.CreateCampaign(within(t, 20*time.Second), fund(t, n, "corrupt", 10_000, 20), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantBooks(t, n, c.ID, "nobody has won", cli.ExitOK)
+	won := winners(t, n, c.ID, 4)
+	awaitBooks(t, n.client, c.ID)
+	wantBooks(t, n, c.ID, "before", cli.ExitOK, "every cent is accounted for")
+
+	hand := newByHand(t, s.mysql)
+	tables := []string{"txn", "entry", "balance", "payout", "campaign_tally"}
+	for _, table := range tables {
+		hand.do("CREATE TABLE kept_" + table + " AS " + allOf(table))
+	}
+	w, amount := won[1], won[1].Amount
+	var txn, line int64
+	if err := hand.db.QueryRowContext(t.Context(), "SELECT e.txn_id, e.line_no FROM entry e WHERE account_id = 'user:user-1'").Scan(&txn, &line); err != nil {
+		t.Fatal(err)
+	}
+	in := func(format string) string {
+		return strings.NewReplacer("TXN", fmt.Sprint(txn), "LINE", fmt.Sprint(line), "PACKET", w.Packet, "CLAIM", w.Claim, "MORE", fmt.Sprint(int64(amount)+1),
+			"AMOUNT", fmt.Sprint(int64(amount)), "CAMPAIGN", c.ID).Replace(format)
+	}
+	for what, fault := range map[string]struct{ sql, name string }{
+		"a line": {"UPDATE entry SET amount = amount + 1 WHERE txn_id = TXN AND line_no = LINE", "transaction TXN (pay), line LINE: user:user-1 gets MORE, but should be AMOUNT by CLAIM"},
+		"a payout": {
+			"UPDATE payout SET amount = amount + 1 WHERE packet = PACKET",
+			"payout of packet PACKET (claim CLAIM, player user-1, amount MORE, transaction TXN): the split says AMOUNT",
+		},
+		"a balance": {"UPDATE balance SET amount = amount + 1 WHERE account_id = 'user:user-1'", "the balance of user:user-1 is MORE, but its entries sum to AMOUNT"},
+		"all of it consistently": {
+			"UPDATE entry SET amount = amount + 1 WHERE txn_id = TXN AND line_no = LINE; UPDATE entry SET amount = amount - 1 WHERE txn_id = TXN AND line_no = 0;" +
+				"UPDATE payout SET amount = amount + 1 WHERE packet = PACKET; UPDATE balance SET amount = amount + 1 WHERE account_id = 'user:user-1';" +
+				"UPDATE balance SET amount = amount - 1 WHERE account_id = 'escrow:CAMPAIGN'; UPDATE campaign_tally SET amount_paid = amount_paid + 1",
+			"payout of packet PACKET (claim CLAIM, player user-1, amount MORE, transaction TXN): the split says AMOUNT",
+		},
+		"a line deleted":        {"DELETE FROM entry WHERE txn_id = TXN AND line_no = LINE", "transaction TXN (pay) has no line for user:user-1, who should have AMOUNT by CLAIM"},
+		"a payout deleted":      {"DELETE FROM payout WHERE packet = PACKET", "claim CLAIM (packet PACKET, player user-1, amount AMOUNT, outbox entry "},
+		"a transaction deleted": {"DELETE FROM entry WHERE txn_id = TXN; DELETE FROM txn WHERE id = TXN", "payout of packet PACKET (claim CLAIM, player user-1, amount AMOUNT, transaction TXN): there is no such transaction"},
+		"every trace of a payment deleted": {
+			"DELETE FROM entry WHERE txn_id = TXN; DELETE FROM txn WHERE id = TXN; DELETE FROM payout WHERE txn_id = TXN;" +
+				"UPDATE balance SET amount = (SELECT SUM(amount) FROM entry WHERE account_id = 'escrow:CAMPAIGN') WHERE account_id = 'escrow:CAMPAIGN';" +
+				"UPDATE balance SET amount = 0 WHERE account_id LIKE 'user:%' AND account_id NOT IN (SELECT account_id FROM entry);" +
+				"UPDATE campaign_tally SET paid = (SELECT COUNT(*) FROM payout), amount_paid = (SELECT SUM(amount) FROM payout)",
+			"claim CLAIM (packet PACKET, player user-1, amount AMOUNT, outbox entry ",
+		},
+	} {
+		hand.do(strings.Split(in(fault.sql), ";")...)
+		wantBooks(t, n, c.ID, what, cli.ExitFailure, in(fault.name))
+		for _, table := range tables {
+			hand.do("DELETE FROM "+table, "INSERT INTO "+table+" "+allOf("kept_"+table))
+		}
+		wantBooks(t, n, c.ID, what+", undone", cli.ExitOK)
+	}
+}
+
+// TestADeletedOutboxEntryIsFound deletes a win from Redis by hand before any node has settled it.
+func TestADeletedOutboxEntryIsFound(t *testing.T) {
+	s := realSetting(t)
+	cfg := s.config()
+	cfg.Roles = []string{server.RoleGateway, server.RoleOperator} // nobody empties the outbox
+	n := startNode(t, cfg)
+	c, err := n.client.CreateCampaign(within(t, 20*time.Second), fund(t, n, "outbox", 10_000, 20), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	won := winners(t, n, c.ID, 3)
+	wantBooks(t, n, c.ID, "before", cli.ExitOK, "every cent is accounted for")
+
+	rdb, err := grab.Connect(s.redis)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = rdb.Close() })
+	outbox := s.namespace + ":{" + c.ID + ".0}:outbox"
+	entries, err := rdb.XRange(t.Context(), outbox, "-", "+").Result()
+	if err != nil || len(entries) != len(won) {
+		t.Fatalf("%d entries, %v", len(entries), err)
+	}
+	if err := rdb.XDel(t.Context(), outbox, entries[1].ID).Err(); err != nil {
+		t.Fatal(err)
+	}
+	name := fmt.Sprintf("claim %s (packet %s, player user-1, amount %d, outbox entry %s.0.%s): won in Redis, but neither in an outbox nor in the ledger",
+		won[1].Claim, won[1].Packet, int64(won[1].Amount), c.ID, entries[1].ID)
+	wantBooks(t, n, c.ID, "deleted", cli.ExitFailure, name)
+	startNode(t, s.config()) // the others are settled, and it is still missing
+	testenv.Eventually(t, 30*time.Second, "the others settled", func() bool {
+		stats, err := n.client.Stats(within(t, 5*time.Second), c.ID)
+		return err == nil && stats.Paid == int64(len(won)-1)
+	})
+	wantBooks(t, n, c.ID, "deleted, the others settled", cli.ExitFailure, name)
+}
+
+// TestTheScheduleFindsIt: nobody asks, and all the same there is an alarm, a figure, and in the end peace.
+func TestTheScheduleFindsIt(t *testing.T) {
+	s := realSetting(t)
+	cfg := s.config()
+	cfg.ReconcileEvery = time.Second
+	n := startNode(t, cfg)
+	startNode(t, cfg) // a second one, which leaves the work to the first
+	c, err := n.client.CreateCampaign(within(t, 20*time.Second), fund(t, n, "schedule", 10_000, 20), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	winners(t, n, c.ID, 2)
+	awaitBooks(t, n.client, c.ID)
+	hand := newByHand(t, s.mysql)
+	heard := errors.New("heard")
+	var alarm struct {
+		Code     string `json:"code"`
+		Campaign string `json:"campaign"`
+		Message  string `json:"message"`
+	}
+	// The feed is open before anything is wrong: the first event is a figure of the rain.
+	broken := false
+	err = n.client.Events(within(t, time.Minute), func(e operator.Event) error {
+		if !broken {
+			broken = true
+			hand.do("UPDATE payout SET amount = amount + 1 WHERE user_id = 'user-0'")
+		}
+		if e.Name != operator.EventAlarm {
+			return nil
+		}
+		if err := json.Unmarshal(e.Data, &alarm); err != nil {
+			return err
+		}
+		return heard
+	})
+	if !errors.Is(err, heard) || alarm.Code != "reconciliation" || alarm.Campaign != c.ID || !strings.Contains(alarm.Message, "the difference is -0.01") {
+		t.Fatalf("%v: %+v", err, alarm)
+	}
+	if metric(t, n, "redrain_reconcile_difference")+metric(t, n, "redrain_reconcile_findings") < 2 {
+		t.Error("the metrics show nothing")
+	}
+	hand.do("UPDATE payout SET amount = amount - 1 WHERE user_id = 'user-0'")
+	testenv.Eventually(t, 30*time.Second, "figures of peace", func() bool {
+		return metric(t, n, "redrain_reconcile_difference") == 0 && metric(t, n, "redrain_reconcile_findings") == 0
+	})
+}
+
+// metric is the value of a metric without labels.
+func metric(t *testing.T, n *node, name string) (value float64) {
+	t.Helper()
+	resp, err := get(t, n.url+"/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, name+" "); ok {
+			if _, err := fmt.Sscan(rest, &value); err != nil {
+				t.Fatal(err)
+			}
+			return value
+		}
+	}
+	t.Fatalf("there is no metric %s", name)
+	return 0
+}
+
+// TestRedisAwayIsNotADifference: what cannot be checked is not proved, and is not said to be wrong. What Redis has lost is named.
+func TestRedisAwayIsNotADifference(t *testing.T) {
+	redis := testenv.StartRedis(t)
+	s := setting{redis: redis.Addr, nats: testenv.NATS(t), mysql: testenv.MySQL(t), namespace: testenv.Namespace(t)}
+	n := startNode(t, s.config())
+	c, err := n.client.CreateCampaign(within(t, 20*time.Second), fund(t, n, "away", rain.Money(1_000), 10), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	redis.Kill()
+	code, said := reconcile(n)
+	if code != cli.ExitFailure || !strings.Contains(said, "campaign "+c.ID+"  not checked: ") || !strings.Contains(said, "nothing is proved") || strings.Contains(said, "finding") {
+		t.Errorf("exit %d:\n%s", code, said)
+	}
+	redis.Start()
+	testenv.Eventually(t, 30*time.Second, "Redis back", func() bool {
+		code, said = reconcile(n)
+		return code == cli.ExitOK
+	})
+	rdb, err := grab.Connect(s.redis)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = rdb.Close() })
+	if err := rdb.FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	wantBooks(t, n, c.ID, "Redis has forgotten", cli.ExitFailure, "shard 0: Redis has lost it")
+}

@@ -1,0 +1,252 @@
+package e2e
+
+import (
+	"bytes"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"redrain/internal/operator"
+	"redrain/internal/testenv"
+	"redrain/payout/webhook/webhooktest"
+	"redrain/rain"
+)
+
+// earn lets players win a packet of 1000 each.
+func earn(t *testing.T, n *node, users ...string) {
+	t.Helper()
+	spec := fund(t, n, "earn", rain.Money(len(users))*1000, len(users))
+	spec.Split = rain.Even
+	c, err := n.client.CreateCampaign(within(t, 20*time.Second), spec, "")
+	must(err)
+	long := shortRain(200)
+	long.DurationMS, long.FallMS = 60_000, 20_000
+	_, err = n.client.StartRain(within(t, 10*time.Second), c.ID, long, "")
+	must(err)
+	for _, user := range users {
+		p := join(t, n, user, c.ID)
+		if r := p.answered(t, p.tap(p.aDrop(t))); r.Outcome != "won" {
+			t.Fatalf("%s: %+v", user, r)
+		}
+		p.await(t, 20*time.Second, "settlement", func() bool { return len(p.settled) == 1 })
+		p.hangUp()
+	}
+}
+
+// asPlayer is a client with a player's token.
+func asPlayer(t *testing.T, n *node, user string) *operator.Client {
+	t.Helper()
+	c, err := operator.New(operator.Options{Server: n.url, Token: token(t, user)})
+	must(err)
+	t.Cleanup(c.Close)
+	return c
+}
+
+// awaitWithdrawal waits until an operator sees a player's only withdrawal as it should be.
+func awaitWithdrawal(t *testing.T, n *node, user string, is func(operator.Withdrawal) bool) operator.Withdrawal {
+	t.Helper()
+	var w operator.Withdrawal
+	testenv.Eventually(t, time.Minute, "the withdrawal of "+user, func() bool {
+		list, err := n.client.UserWithdrawals(within(t, 10*time.Second), user, operator.Page{})
+		if err != nil || len(list.Items) != 1 {
+			return false
+		}
+		w = list.Items[0]
+		return is(w)
+	})
+	return w
+}
+
+func inState(state string) func(operator.Withdrawal) bool {
+	return func(w operator.Withdrawal) bool { return w.State == state }
+}
+
+// TestWithdrawals takes money out over HTTP, through a receiver that pays, refuses, or is not there.
+func TestWithdrawals(t *testing.T) {
+	receiver := webhooktest.New()
+	var repaired atomic.Bool
+	receiver.Behave = func(r webhooktest.Request) webhooktest.Behaviour {
+		switch {
+		case r.User == "closed":
+			return webhooktest.Refuse
+		case r.User == "unlucky" && !repaired.Load():
+			return webhooktest.Missing
+		}
+		return webhooktest.Pay
+	}
+	bank := httptest.NewServer(receiver)
+	t.Cleanup(bank.Close)
+	cfg := setting{}.config()
+	cfg.Provider, cfg.ProviderURL, cfg.ProviderSecret, cfg.PayoutAttempts = "http", bank.URL, webhooktest.Secret, 1
+	n := startNode(t, cfg)
+	c := newAPIClient(t, n)
+	earn(t, n, "alice", "bob", "closed", "unlucky")
+
+	made := map[string]answer{}
+	for _, user := range []string{"alice", "bob"} { // with the same key and body
+		c.token = token(t, user)
+		made[user] = c.call("POST", "/me/withdrawals", `{"amount":300}`, "Idempotency-Key", "k1")
+		c.want(made[user], 201, "")
+		if made[user].field("user") != user || made[user].field("amount") != "300" || made[user].field("state") != "pending" || made[user].field("balance") != "700" {
+			t.Errorf("%s: %s", user, made[user].body)
+		}
+		if again := c.call("POST", "/me/withdrawals", `{"amount":300}`, "Idempotency-Key", "k1"); !bytes.Equal(again.body, made[user].body) {
+			t.Errorf("%s again: %s", user, again.body)
+		}
+		c.want(c.call("POST", "/me/withdrawals", `{"amount":301}`, "Idempotency-Key", "k1"), 422, "idempotency_mismatch")
+		if a := c.call("GET", "/me", ""); a.field("balance") != "700" {
+			t.Errorf("%s: %s", user, a.body)
+		}
+	}
+	if made["alice"].field("withdrawal") == made["bob"].field("withdrawal") {
+		t.Error("two players' requests under one key are one withdrawal")
+	}
+	checkWithdrawalRefusals(t, c, made["bob"].field("withdrawal"))
+
+	c.token = token(t, "closed")
+	c.want(c.call("POST", "/me/withdrawals", `{"amount":1000}`), 201, "")
+	c.token = token(t, "unlucky")
+	c.want(c.call("POST", "/me/withdrawals", `{"amount":400}`), 201, "")
+	c.token = operatorToken
+	for user, state := range map[string]string{"alice": "paid", "bob": "paid", "closed": "failed"} {
+		awaitWithdrawal(t, n, user, inState(state))
+	}
+	dead := awaitWithdrawal(t, n, "unlucky", func(w operator.Withdrawal) bool { return w.Dead })
+	if dead.State != "pending" || dead.Attempts != 1 || !strings.Contains(dead.LastError, "status 404") || dead.NextAt != 0 {
+		t.Errorf("%+v", dead)
+	}
+	letters := c.call("GET", "/payouts?state=dead", "")
+	if !strings.Contains(string(letters.body), `"claim":"`+dead.Withdrawal+`"`) || !strings.Contains(string(letters.body), `"kind":"withdrawal"`) {
+		t.Errorf("dead letters: %s", letters.body)
+	}
+	repaired.Store(true)
+	if a := c.call("POST", "/payouts/"+dead.Withdrawal+"/retry", ""); a.status != 200 || a.field("state") != "failed" || a.field("user") != "unlucky" || a.field("amount") != "400" {
+		t.Errorf("retried: %d %s", a.status, a.body)
+	}
+	awaitWithdrawal(t, n, "unlucky", inState("paid"))
+	c.want(c.call("POST", "/payouts/"+dead.Withdrawal+"/retry", ""), 404, "unknown_claim")
+	if a := c.call("GET", "/audit", ""); !strings.Contains(string(a.body), "claim:"+dead.Withdrawal) {
+		t.Errorf("audit: %s", a.body)
+	}
+
+	for user, want := range map[string]rain.Money{"alice": 700, "bob": 700, "closed": 1000, "unlucky": 600} {
+		if got, err := n.client.User(within(t, 10*time.Second), user); err != nil || got.Balance != want {
+			t.Errorf("%s has %d (%v), want %d", user, got.Balance, err, want)
+		}
+	}
+	checkWithdrawalLists(t, c, made["bob"].field("withdrawal"))
+	paid := receiver.Paid()
+	if len(paid) != 3 || paid[made["alice"].field("withdrawal")] != 300 || paid[made["bob"].field("withdrawal")] != 300 || paid[dead.Withdrawal] != 400 {
+		t.Errorf("paid %v", paid)
+	}
+	if f := receiver.Faults(); len(f) > 0 {
+		t.Errorf("the receiver complains: %q", f)
+	}
+}
+
+// checkWithdrawalRefusals asks, as bob, for what is not to be had.
+func checkWithdrawalRefusals(t *testing.T, c *apiClient, own string) {
+	t.Helper()
+	for body, field := range map[string]string{
+		``: "amount", `{"amount":0}`: "amount", `{"amount":-5}`: "amount", `{"amount":1.5}`: "amount", `{"amount":"5"}`: "amount",
+		`{"amount":9000000000000000000}`: "amount", `{"amount":5,"user":"alice"}`: "user",
+	} {
+		if a := c.call("POST", "/me/withdrawals", body); a.status != 422 || !a.faults()[field] {
+			t.Errorf("%s: %d %s", body, a.status, a.body)
+		}
+	}
+	c.want(c.call("POST", "/me/withdrawals", `{"amount":701}`), 409, "insufficient_funds")
+	c.want(c.call("GET", "/me/withdrawals?state=dead", ""), 422, "invalid")
+	c.want(c.call("GET", "/me/withdrawals?cursor=x", ""), 422, "invalid")
+	c.want(c.call("GET", "/me/withdrawals/w0", ""), 404, "unknown_withdrawal")
+	c.want(c.call("GET", "/me/withdrawals/"+own, ""), 200, "")
+	c.want(c.call("GET", "/withdrawals", ""), 401, "unauthorized")
+	c.token = token(c.t, "alice")
+	c.want(c.call("GET", "/me/withdrawals/"+own, ""), 404, "unknown_withdrawal") // it is another player's
+	c.token = operatorToken
+	c.want(c.call("POST", "/me/withdrawals", `{"amount":1}`), 401, "unauthorized")
+}
+
+// checkWithdrawalLists reads them in every way that there is.
+func checkWithdrawalLists(t *testing.T, c *apiClient, bobs string) {
+	t.Helper()
+	for path, want := range map[string]int{
+		"/withdrawals": 4, "/withdrawals?state=paid": 3, "/withdrawals?state=failed": 1, "/withdrawals?state=pending": 0,
+		"/withdrawals?limit=3": 3, "/users/bob/withdrawals": 1, "/users/bob/withdrawals?state=failed": 0, "/users/nobody/withdrawals": 0,
+	} {
+		c.token = viewerToken
+		if a := c.call("GET", path, ""); a.status != 200 || strings.Count(string(a.body), `"withdrawal":`) != want {
+			t.Errorf("%s: %s", path, a.body)
+		}
+	}
+	c.token = token(t, "bob")
+	one := c.call("GET", "/me/withdrawals/"+bobs, "")
+	if one.field("state") != "paid" || one.field("reference") != "bank-"+bobs || one.field("finished_at") == "" || one.field("attempts") != "" {
+		t.Errorf("bob's: %s", one.body)
+	}
+	if a := c.call("GET", "/me/withdrawals", ""); strings.Count(string(a.body), `"withdrawal":`) != 1 || !strings.Contains(string(a.body), bobs) {
+		t.Errorf("bob's: %s", a.body)
+	}
+	c.token = token(t, "closed")
+	if a := c.call("GET", "/me/withdrawals?state=failed", ""); !strings.Contains(string(a.body), "the account is closed") {
+		t.Errorf("the refused one: %s", a.body)
+	}
+}
+
+// TestWalletPaysAtOnce: without a provider the ledger's entry is the payment.
+func TestWalletPaysAtOnce(t *testing.T) {
+	n := startNode(t, setting{}.config())
+	earn(t, n, "alice")
+	w, err := asPlayer(t, n, "alice").Withdraw(within(t, 10*time.Second), 1000, "all")
+	if err != nil || w.Balance != 0 {
+		t.Fatal(w, err)
+	}
+	awaitWithdrawal(t, n, "alice", inState(operator.WithdrawalPaid))
+}
+
+// TestKillNineInTheMiddleOfAPayment: the process dies before the provider is asked, and after it has paid and nobody knows. Another
+// process asks again under the same key, and the player's request sent again finds the same withdrawal.
+func TestKillNineInTheMiddleOfAPayment(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	for point, tries := range map[string]int{"withdraw.before_pay": 1, "withdraw.after_pay": 2} {
+		t.Run(point, func(t *testing.T) {
+			receiver := webhooktest.New()
+			bank := httptest.NewServer(receiver)
+			t.Cleanup(bank.Close)
+			provider := []string{
+				"REDRAIN_PROVIDER=http", "REDRAIN_PROVIDER_URL=" + bank.URL, "REDRAIN_PROVIDER_SECRET=" + webhooktest.Secret, "REDRAIN_PROVIDER_TIMEOUT=1s",
+			}
+			s := realSetting(t)
+			doomed := startProcess(t, s, []string{"faults"}, append(provider, "REDRAIN_FAULT_AT="+point)...)
+			earn(t, doomed.node, "alice")
+			// The answer may be lost with the process.
+			first, lost := asPlayer(t, doomed.node, "alice").Withdraw(within(t, 10*time.Second), 600, "k1")
+			doomed.awaitDeath(t, 10*time.Second)
+
+			heir := startProcess(t, s, nil, provider...)
+			var again operator.Withdrawal
+			testenv.Eventually(t, 2*time.Minute, "the request sent again", func() bool { // for a minute the first counts as being worked on
+				var err error
+				again, err = asPlayer(t, heir.node, "alice").Withdraw(within(t, 10*time.Second), 600, "k1")
+				return err == nil
+			})
+			if lost == nil && again.Withdrawal != first.Withdrawal {
+				t.Errorf("%+v, and then %+v", first, again)
+			}
+			w := awaitWithdrawal(t, heir.node, "alice", inState(operator.WithdrawalPaid))
+			if paid := receiver.Paid(); len(paid) != 1 || paid[w.Withdrawal] != 600 || receiver.Tries(w.Withdrawal) != tries {
+				t.Errorf("paid %v in %d tries, want %s in %d", paid, receiver.Tries(w.Withdrawal), w.Withdrawal, tries)
+			}
+			if user, err := heir.client.User(within(t, 10*time.Second), "alice"); err != nil || user.Balance != 400 {
+				t.Errorf("%+v, %v", user, err)
+			}
+			if f := receiver.Faults(); len(f) > 0 {
+				t.Errorf("the receiver complains: %q", f)
+			}
+		})
+	}
+}

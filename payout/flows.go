@@ -1,0 +1,29 @@
+package payout
+
+// flow is between which kinds of account a kind of transaction moves money.
+type flow struct{ from, to string }
+
+// flows has every kind of transaction. Reconciliation names a transaction of any other kind, and a line that takes from or
+// gives to another kind of account.
+var flows = map[string]flow{
+	kindDeposit: {kindWorld, kindSponsor},
+	kindFund:    {kindSponsor, kindEscrow},
+	kindPay:     {kindEscrow, kindUser},
+	kindReclaim: {kindEscrow, kindSponsor},
+}
+
+// paper is a table whose rows say what transactions were for.
+type paper struct {
+	table string // it has a column txn_id, with an index
+	// query selects, for transactions: txn_id, what the row is called, the kind and the owner of the account that gives, the
+	// same of the one that gets, and the amount.
+	query string
+}
+
+// papers has the papers of each kind of transaction that has some: it moves exactly what they say, account by account.
+// A transaction of another kind has none.
+var papers = map[string]paper{
+	kindPay: {"payout", "SELECT txn_id, claim, '" + kindEscrow + "', campaign_id, '" + kindUser + "', user_id, amount FROM payout WHERE txn_id IN "},
+	kindReclaim: {"reclaim", "SELECT r.txn_id, 'the rest of a shard', '" + kindEscrow + "', r.campaign_id, '" + kindSponsor + "', " +
+		"COALESCE(c.sponsor, '?'), r.amount FROM reclaim r LEFT JOIN campaign c ON c.id = r.campaign_id WHERE r.txn_id IN "},
+}
