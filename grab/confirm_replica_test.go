@@ -39,6 +39,9 @@ func TestAWinIsToldWhenAReplicaHasIt(t *testing.T) {
 	if err != nil || !strings.HasPrefix(text, ";"+drop+"="+itoa(int64(first.Packet))+"=") {
 		t.Errorf("the replica has %q (%v)", text, err)
 	}
+	if n, err := copied.Exists(t.Context(), gm.g.keys.shard(gm.c.ID, 0).confirmed).Result(); err != nil || n != 1 {
+		t.Errorf("the write that it acknowledged: %d keys, %v", n, err)
+	}
 	testenv.Eventually(t, time.Minute, "the win is told again", func() bool { return len(gm.confirmed("p")) == 1 })
 
 	replica.Freeze()
@@ -48,9 +51,10 @@ func TestAWinIsToldWhenAReplicaHasIt(t *testing.T) {
 	}
 	// A replay writes nothing by itself; it is not told all the same.
 	gm.want("q", drop, Unavailable)
-	if r := tapOn(gm.node().Gate(gm.c), "q", drop); r.Outcome != Unavailable {
-		t.Errorf("on another node: %v", r)
-	}
+	elsewhere := *gm
+	elsewhere.rdb = connect(t, master.Addr) // whose connections have written nothing that WAIT could wait for
+	elsewhere.gate = elsewhere.node().Gate(gm.c)
+	elsewhere.want("q", drop, Unavailable)
 	if got := gm.confirmed("q"); got != nil {
 		t.Errorf("told of %v, which no replica has", got)
 	}
@@ -58,8 +62,7 @@ func TestAWinIsToldWhenAReplicaHasIt(t *testing.T) {
 		t.Errorf("nobody has won %v", got)
 	}
 	replica.Thaw()
-	second, elsewhere := gm.untilWon("q", drop), *gm
-	elsewhere.gate = gm.node().Gate(gm.c)
+	second := gm.untilWon("q", drop)
 	if again := elsewhere.untilWon("q", drop); second != again {
 		t.Errorf("%v and %v", second, again)
 	}

@@ -80,7 +80,7 @@ func TestOpenCanBeBrokenOffAnywhere(t *testing.T) {
 			b.left.Store(1 << 40)
 			rdb.AddHook(b)
 			for calls := int64(0); ; calls++ {
-				gm := newGame(t, rdb, setup{packets: 40_000, shards: 3, notOpen: true, split: rain.DoubleMean})
+				gm := newGame(t, rdb, setup{packets: 20_000, shards: 3, notOpen: true, split: rain.DoubleMean})
 				b.left.Store(calls)
 				err := gm.g.Open(t.Context(), gm.c, gm.amounts)
 				whole := b.left.Load() >= 0

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 )
 
 // forgetReportAfter is the age from which a report that has counted no taps is forgotten, in milliseconds: its node is gone, and
@@ -16,6 +17,8 @@ type NodeReport struct {
 	Online         int64   `json:"online"`           // connections in the campaign's room
 	Taps           int64   `json:"taps"`             // taps answered with a result
 	GrabsPerSecond float64 `json:"grabs_per_second"` // of late
+
+	Keep time.Duration `json:"-"` // how long the campaign's reports are kept from now on; 0 for as long as its other keys
 }
 
 // Report keeps a node's report, unless a report of it with the same revision or a later one is kept already.
@@ -23,7 +26,7 @@ func (g *Grabber) Report(ctx context.Context, campaign, node string, rev int64, 
 	text, err := json.Marshal(r)
 	if err == nil {
 		err = g.run(ctx, g.scripts.newer, []string{g.keys.nodes(campaign)},
-			nodeRevisionField(node), rev, "create", 0, nodeField(node), text).Err()
+			nodeRevisionField(node), rev, "create", r.Keep.Milliseconds(), nodeField(node), text).Err()
 	}
 	if err != nil {
 		return fmt.Errorf("reporting to campaign %s: %w", campaign, err)

@@ -34,6 +34,15 @@ func TestARestorationThatDoesNotAddUpIsRefused(t *testing.T) {
 		"a win is missing":     func(r *Restoration) { r.Wins = nil },
 		"a packet won twice":   func(r *Restoration) { *r = gm.restoration(0, append(wins, wins...)) },
 		"in the stock and won": func(r *Restoration) { *r = gm.restoration(0, nil); r.Wins = gm.restoration(0, wins).Wins },
+		"won and in the stock, which lacks another": func(r *Restoration) {
+			r.Stock = func(yield func(int, rain.Money) bool) { // as many packets as there should be, and of the same amount
+				for p := range 9 {
+					if !yield(p, gm.amounts[p]) {
+						return
+					}
+				}
+			}
+		},
 		"a packet of another shard": func(r *Restoration) {
 			r.Stock = func(yield func(int, rain.Money) bool) { yield(10, 100) }
 		},

@@ -14,7 +14,7 @@ import (
 const (
 	maxParallel   = 8     // shards worked on at the same time
 	chunkPackets  = 2_000 // packets in one call of open.lua; Lua takes less than 8,000 arguments at once
-	chunksAtOnce  = 4     // calls sent before their answers are waited for
+	chunksAtOnce  = 4     // calls sent before their answers are waited for, of all shards together; one of a shard in any case
 	closesAfterMS = 500   // how long the script goes on taking taps after the nodes have stopped, as their clocks differ
 )
 
@@ -29,7 +29,7 @@ func (g *Grabber) Open(ctx context.Context, c *rain.Campaign, amounts []rain.Mon
 	}
 	err := g.eachShard(ctx, c, func(ctx context.Context, shard int) error {
 		first, n := rain.ShardRange(c.Packets, shardsOf(c), shard)
-		return g.load(ctx, g.keys.shard(c.ID, shard), first, amounts[first:first+n])
+		return g.load(ctx, g.keys.shard(c.ID, shard), first, amounts[first:first+n], max(1, chunksAtOnce/shardsOf(c)))
 	})
 	if err != nil {
 		return fmt.Errorf("stocking campaign %s: %w", c.ID, err)
@@ -44,8 +44,8 @@ func (g *Grabber) Open(ctx context.Context, c *rain.Campaign, amounts []rain.Mon
 	return nil
 }
 
-// load brings a shard's stock in, from where an earlier try has stopped.
-func (g *Grabber) load(ctx context.Context, k shardKeys, first int, amounts []rain.Money) error {
+// load brings a shard's stock in, from where an earlier try has stopped, so many chunks at once.
+func (g *Grabber) load(ctx context.Context, k shardKeys, first int, amounts []rain.Money, atOnce int) error {
 	loaded, err := g.rdb.LLen(ctx, k.stock).Result()
 	if g.seen(err) != nil {
 		return err
@@ -54,7 +54,7 @@ func (g *Grabber) load(ctx context.Context, k shardKeys, first int, amounts []ra
 	from := min(int(loaded), len(amounts)-1)
 	args := make([]any, 0, 4+chunkPackets)
 	for from < len(amounts) {
-		to := min(from+chunksAtOnce*chunkPackets, len(amounts))
+		to := min(from+atOnce*chunkPackets, len(amounts))
 		more, err := g.loadChunks(ctx, k, first, amounts, from, to, args)
 		if err != nil || !more {
 			return err

@@ -1,6 +1,7 @@
 package payout
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -8,34 +9,103 @@ import (
 	"strconv"
 
 	"redrain/internal/sqldb"
+	"redrain/rain"
 )
 
 // AuditRecord is one thing that somebody did.
 type AuditRecord struct {
-	At     int64  // Unix ms; set by Audit
+	At     int64  // Unix ms; set by the ledger
 	Actor  string // who, at most 200 bytes are kept
 	Role   string
 	Action string          // what, "campaign.create"
-	Target string          // to which thing
-	Detail json.RawMessage // nil is null
+	Target string          // to which thing; "" with WithAudit is what the ledger changes
+	Detail json.RawMessage // nil is null; with WithAudit an object or nil
 
 	id int64
 }
 
-// Audit appends a record.
+type auditKey struct{}
+
+// WithAudit has the ledger's changes under ctx recorded as r, with what was before and after, in the transaction of the change
+// itself: there is no change without its record, and no record of a change that did not happen. A repetition that changes
+// nothing, of a deposit or a creation, is not recorded again.
+func WithAudit(ctx context.Context, r AuditRecord) context.Context {
+	return context.WithValue(ctx, auditKey{}, &r)
+}
+
+// WithoutAudit ends WithAudit, for what follows from a command and is not one.
+func WithoutAudit(ctx context.Context) context.Context {
+	return context.WithValue(ctx, auditKey{}, (*AuditRecord)(nil))
+}
+
+// change is one side of what an audit record compares: which thing, and how it is.
+type change struct {
+	target string
+	state  map[string]any
+}
+
+// auditChange records what a transaction has changed, where ctx asks for it.
+func (l *Ledger) auditChange(ctx context.Context, tx *sqldb.Tx, before, after change) error {
+	asked, _ := ctx.Value(auditKey{}).(*AuditRecord)
+	if asked == nil {
+		return nil
+	}
+	r := *asked
+	r.Target = cmp.Or(r.Target, after.target)
+	given := map[string]json.RawMessage{}
+	if len(r.Detail) > 0 {
+		if err := json.Unmarshal(r.Detail, &given); err != nil {
+			return fmt.Errorf("audit of %s: %w", r.Action, err)
+		}
+	}
+	detail := map[string]any{"before": before.state, "after": after.state}
+	for name, value := range given {
+		detail[name] = value
+	}
+	var err error
+	if r.Detail, err = json.Marshal(detail); err != nil {
+		return fmt.Errorf("audit of %s: %w", r.Action, err)
+	}
+	return l.writeAudit(ctx, tx, r)
+}
+
+// Audit appends a record of something that is no change of the ledger; those are recorded by WithAudit.
 func (l *Ledger) Audit(ctx context.Context, r AuditRecord) error {
+	return l.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error { return l.writeAudit(ctx, tx, r) })
+}
+
+func (l *Ledger) writeAudit(ctx context.Context, tx *sqldb.Tx, r AuditRecord) error {
 	detail := string(r.Detail)
 	if detail == "" {
 		detail = "null"
 	}
 	row := [][]any{{l.clock(), clip(r.Actor, 200), clip(r.Role, 32), clip(r.Action, 64), clip(r.Target, 200), detail}}
-	err := l.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-		return tx.Insert(ctx, "audit", []string{"at", "actor", "role", "action", "target", "detail"}, row, sqldb.Merge{})
-	})
+	err := tx.Insert(ctx, "audit", []string{"at", "actor", "role", "action", "target", "detail"}, row, sqldb.Merge{})
 	if err != nil {
 		return fmt.Errorf("audit of %s: %w", r.Action, err)
 	}
 	return nil
+}
+
+// campaignState is a campaign as the audit log compares it.
+func campaignState(c *rain.Campaign) change {
+	state := map[string]any{"status": c.Status, "revision": c.Revision, "expires_at": c.ExpiresAt, "rains": len(c.Rains)}
+	if r := c.Current(); r != nil {
+		state["rain"] = map[string]any{"id": r.ID, "starts_at": r.StartsAt, "duration_ms": r.DurationMS, "stopped_at": r.StoppedAt}
+	}
+	return change{target: "campaign:" + c.ID, state: state}
+}
+
+// letterState is a dead letter as the audit log compares it.
+func letterState(d DeadLetter, is ClaimState) change {
+	return change{target: "claim:" + d.Claim, state: map[string]any{
+		"state": is, "letter": d.id, "kind": d.Kind, "entry": d.Source, "user": d.User, "amount": d.Amount, "reason": d.Reason,
+	}}
+}
+
+// balanceState is a sponsor's balance as the audit log compares it.
+func balanceState(sponsor string, balance rain.Money) change {
+	return change{target: "sponsor:" + sponsor, state: map[string]any{"balance": balance}}
 }
 
 // AuditLog lists the records, newest first. An empty cursor begins; next is empty on the last page.

@@ -15,15 +15,17 @@ type batch struct {
 	// Read from the ledger, and kept up to date while the batch is judged.
 	campaigns map[string]terms
 	paid      map[packetKey]holder
-	reclaimed map[shardKey]rain.Reclaim
+	reclaimed map[shardKey]rain.Reclaim  // as they were asked for
 	dead      map[string]map[string]bool // by claim: the fingerprints of its dead letters
 	barriers  map[shardKey]int64         // up to which time an entry that is not posted is void
 	escrow    map[string]rain.Money      // nil: not looked at, because it has always been enough
+	allow     allowances                 // of the reclaims; empty where there are none
 
 	// Decided by judge.
 	txns     []txn
 	wins     []postedWin
 	reclaims []postedReclaim
+	cuts     []ReclaimCut
 	letters  []DeadLetter
 	voids    []DeadLetter // of an earlier life of their shard: kept, and resolved
 	settled  []Settlement
@@ -33,6 +35,7 @@ type batch struct {
 // terms is what a campaign allows.
 type terms struct {
 	sponsor string
+	budget  rain.Money
 	packets int
 	shards  int
 	letters bool // there are dead letters of the campaign, resolved or not
@@ -68,10 +71,11 @@ type postedWin struct {
 
 type postedReclaim struct {
 	position
-	reclaim rain.Reclaim
+	reclaim rain.Reclaim // as it is given, which may be less than was asked for
 }
 
-// readBatch reads what the ledger knows of the entries. careful locks the escrows and counts what they hold.
+// readBatch reads what the ledger knows of the entries. careful locks the escrows and counts what they
+// hold; so does a reclaim, which takes what is left.
 func (l *Ledger) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Entry, careful bool) (*batch, error) {
 	b := &batch{
 		campaigns: map[string]terms{}, paid: map[packetKey]holder{}, reclaimed: map[shardKey]rain.Reclaim{},
@@ -90,7 +94,8 @@ func (l *Ledger) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 	if err := b.readCampaigns(ctx, tx, packets); err != nil {
 		return nil, fmt.Errorf("reading campaigns: %w", err)
 	}
-	if careful { // before the payouts: whoever pays meanwhile takes from the escrow, and what they paid would look unpayable
+	// Before the payouts: whoever pays meanwhile takes from the escrow, and what they paid would look unpayable.
+	if careful || len(closing) > 0 {
 		if err := b.lockEscrows(ctx, tx, entries); err != nil {
 			return nil, err
 		}
@@ -109,6 +114,11 @@ func (l *Ledger) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 	var err error
 	if b.barriers, err = readBarriers(ctx, tx, slices.Collect(maps.Keys(packets))); err != nil {
 		return nil, err
+	}
+	if len(closing) > 0 {
+		if err := l.readAllowances(ctx, tx, b, entries); err != nil {
+			return nil, err
+		}
 	}
 	return b, nil
 }
@@ -130,10 +140,10 @@ func (b *batch) readCampaigns(ctx context.Context, q sqldb.Querier, packets map[
 		err := q.Each(ctx, func(scan sqldb.Scan) error {
 			var id string
 			var t terms
-			err := scan(&id, &t.sponsor, &t.packets, &t.shards, &t.letters)
+			err := scan(&id, &t.sponsor, &t.budget, &t.packets, &t.shards, &t.letters)
 			b.campaigns[id] = t
 			return err
-		}, "SELECT id, sponsor, packets, shards, EXISTS (SELECT 1 FROM dead_letter d WHERE d.campaign_id = campaign.id) FROM campaign "+
+		}, "SELECT id, sponsor, budget, packets, shards, EXISTS (SELECT 1 FROM dead_letter d WHERE d.campaign_id = campaign.id) FROM campaign "+
 			"WHERE id IN "+sqldb.Marks(len(chunk)), sqldb.Args(chunk)...)
 		if err != nil {
 			return err
@@ -177,7 +187,8 @@ func (b *batch) readReclaimed(ctx context.Context, q sqldb.Querier, campaigns []
 			err := scan(&key.campaign, &key.shard, &r.Packets, &r.Amount)
 			b.reclaimed[key] = r
 			return err
-		}, "SELECT campaign_id, shard, packets, amount FROM reclaim WHERE campaign_id IN "+sqldb.Marks(len(chunk)), sqldb.Args(chunk)...)
+		}, "SELECT r.campaign_id, r.shard, r.packets, COALESCE(c.asked, r.amount) FROM reclaim r LEFT JOIN reclaim_cut c "+
+			"ON c.campaign_id = r.campaign_id AND c.shard = r.shard WHERE r.campaign_id IN "+sqldb.Marks(len(chunk)), sqldb.Args(chunk)...)
 		if err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -47,7 +48,16 @@ func (l *Ledger) CreateCampaign(ctx context.Context, c *rain.Campaign) error {
 			return err
 		}
 		_, err := l.book(ctx, tx, []txn{move(kindFund, "fund:"+c.ID, sponsorAccount(c.Sponsor), escrowAccount(c.ID), c.Budget)}, nil)
-		return err
+		if err != nil {
+			return err
+		}
+		left, _, err := balanceOf(ctx, tx, sponsorAccount(c.Sponsor))
+		if err != nil {
+			return err
+		}
+		after := campaignState(c)
+		maps.Copy(after.state, map[string]any{"name": c.Name, "sponsor": c.Sponsor, "budget": c.Budget, "packets": c.Packets, "sponsor_balance": left})
+		return l.auditChange(ctx, tx, change{state: map[string]any{"sponsor_balance": left + c.Budget}}, after)
 	})
 	if short := (*overdraft)(nil); errors.As(err, &short) && !short.exists {
 		return fmt.Errorf("%q: %w", c.Sponsor, ErrUnknownSponsor)
@@ -132,7 +142,8 @@ func (l *Ledger) Revisions(ctx context.Context, ids []string) (map[string]int64,
 // Update changes a campaign: its status, expiry, whether it is drained, and its rains, of which none may vanish. The
 // revision rises by one where change has changed anything. No other Update of the campaign runs meanwhile, on any
 // node. change may be called several times, each time with a fresh copy; its error is returned as it is and leaves the
-// campaign as it was. Changing anything else is ErrImmutable.
+// campaign as it was. Changing anything else is ErrImmutable. With ErrUnchanged, Update returns the campaign as it is, and
+// there is nothing to audit.
 func (l *Ledger) Update(ctx context.Context, id string, change func(*rain.Campaign) error) (*rain.Campaign, error) {
 	return l.update(ctx, id, func(_ context.Context, _ *sqldb.Tx, c *rain.Campaign) error { return change(c) })
 }
@@ -150,11 +161,18 @@ func (l *Ledger) update(ctx context.Context, id string,
 		}
 		before := found[0]
 		after := before.Clone()
-		if err := change(ctx, tx, after); err != nil {
+		switch err := change(ctx, tx, after); {
+		case errors.Is(err, ErrUnchanged):
+			updated = before
+			return nil
+		case err != nil:
 			return err
 		}
 		updated = after
-		return saveCampaign(ctx, tx, before, after)
+		if err := saveCampaign(ctx, tx, before, after); err != nil {
+			return err
+		}
+		return l.auditChange(ctx, tx, campaignState(before), campaignState(after))
 	})
 	if err != nil {
 		return nil, err

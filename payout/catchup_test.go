@@ -81,7 +81,7 @@ func TestPublishAndCatchUp(t *testing.T) {
 			if n, err := p.countDead(t.Context()); n != 0 || err != nil {
 				t.Errorf("%d dead letters (%v): what is no entry is the workers'", n, err)
 			}
-			p.fence(t, "c1", 1)
+			p.fence(t, 1)
 			if err := settler.CatchUp(t.Context(), "c1", 1); err != nil || void != entries {
 				t.Errorf("%d void, %v", void, err)
 			}

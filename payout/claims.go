@@ -17,6 +17,7 @@ type ClaimState string
 const (
 	StateGranted ClaimState = "granted"
 	StateSettled ClaimState = "settled"
+	StateFailed  ClaimState = "failed" // refused, and tried again
 	StateDead    ClaimState = "dead"
 )
 
@@ -163,8 +164,17 @@ func (l *Ledger) EachClaim(ctx context.Context, campaign string, yield func(Clai
 	}
 }
 
-// ClaimStates tells how far claims have come. It has an element for each of them.
-func (l *Ledger) ClaimStates(ctx context.Context, claims []string) (map[string]ClaimState, error) {
+// The tables that know of a claim, from the one that is least to be believed: what is tried again may have been buried or
+// paid meanwhile, and what is dead may have been paid.
+var claimTables = []string{
+	"SELECT campaign_id, packet, 'failed' FROM attempt_claim WHERE ",
+	"SELECT campaign_id, packet, 'dead' FROM dead_letter WHERE kind = 'pay' AND resolved_at = 0 AND ",
+	"SELECT campaign_id, packet, state FROM payout WHERE ",
+}
+
+// ClaimStates tells how far a player's claims have come. It has an element for each of them. A packet may have been promised to
+// another player too: that is not this player's claim, and says nothing about it.
+func (l *Ledger) ClaimStates(ctx context.Context, user string, claims []string) (map[string]ClaimState, error) {
 	states := make(map[string]ClaimState, len(claims))
 	packets := map[string][]int{}
 	for _, claim := range claims {
@@ -175,14 +185,16 @@ func (l *Ledger) ClaimStates(ctx context.Context, claims []string) (map[string]C
 	}
 	for campaign, numbers := range packets {
 		for chunk := range slices.Chunk(numbers, sqldb.Chunk) {
-			args := append([]any{campaign}, sqldb.Args(chunk)...)
-			for _, query := range []string{deadClaim, payoutClaim} { // a paid claim is settled, whoever else was promised it
-				list, err := l.readClaims(ctx, query+"campaign_id = ? AND packet IN "+sqldb.Marks(len(chunk)), args...)
+			args := append([]any{user, campaign}, sqldb.Args(chunk)...)
+			for _, table := range claimTables {
+				err := l.db.Each(ctx, func(scan sqldb.Scan) error {
+					var c Claim
+					err := scan(&c.Campaign, &c.Packet, &c.State)
+					states[rain.ClaimID(c.Campaign, c.Packet)] = c.State
+					return err
+				}, table+"user_id = ? AND campaign_id = ? AND packet IN "+sqldb.Marks(len(chunk)), args...)
 				if err != nil {
 					return nil, fmt.Errorf("states of claims: %w", err)
-				}
-				for _, c := range list {
-					states[c.Claim] = c.State
 				}
 			}
 		}

@@ -81,14 +81,19 @@ func TestClaims(t *testing.T) {
 				t.Errorf("%+v: %v", q, err)
 			}
 		}
-		states, err := b.ClaimStates(ctx, []string{"c1-5", "c1-8", "c2-4", "nonsense"})
+		states, err := b.ClaimStates(ctx, "a", []string{"c1-5", "c1-8", "c2-4", "nonsense"})
 		if err != nil || len(states) != 4 || states["c1-5"] != StateSettled || states["c1-8"] != StateGranted || states["c2-4"] != StateSettled ||
 			states["nonsense"] != StateGranted {
 			t.Error(states, err)
 		}
 		b.post(t, entry("c1", 50, win("z", 8, 1000))) // more than there is
-		if states, err := b.ClaimStates(ctx, []string{"c1-8"}); err != nil || states["c1-8"] != StateDead {
-			t.Error(states, err)
+		for _, tc := range []struct {
+			user, claim string
+			want        ClaimState
+		}{{"z", "c1-8", StateDead}, {"a", "c1-8", StateGranted}, {"x", "c1-5", StateDead}, {"b", "c1-5", StateGranted}} {
+			if states, err := b.ClaimStates(ctx, tc.user, []string{tc.claim}); err != nil || states[tc.claim] != tc.want {
+				t.Errorf("%s of %s: %v, %v", tc.claim, tc.user, states, err)
+			}
 		}
 	})
 }

@@ -177,73 +177,6 @@ func (l *Ledger) DeadLetters(ctx context.Context, cursor string, limit int) (lis
 	return list, next, nil
 }
 
-// Retry judges the dead letters of a claim anew and posts what can be posted now. It returns what is settled;
-// ErrUnknownClaim where no dead letter of the claim waits, ErrStillDead (with the reason) where none of them could be posted.
-// A dead withdrawal is due again after it, and nothing is settled by that.
-func (l *Ledger) Retry(ctx context.Context, claim string) (settled []Settlement, err error) {
-	err = l.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-		settled = nil
-		var letters []DeadLetter
-		err := tx.Each(ctx, func(scan sqldb.Scan) error {
-			d, err := scanLetter(scan)
-			letters = append(letters, d)
-			return err
-		}, letterSelect+"WHERE claim = ? AND resolved_at = 0 ORDER BY id"+tx.ForUpdate(), claim)
-		if err != nil {
-			return err
-		}
-		if len(letters) == 0 {
-			return fmt.Errorf("%q: %w", claim, ErrUnknownClaim)
-		}
-		stillDead := ""
-		resolved := 0
-		for _, d := range letters {
-			posted, reason, err := l.retry(ctx, tx, d)
-			if err != nil {
-				return err
-			}
-			if reason != "" {
-				stillDead = reason
-				continue
-			}
-			resolved++
-			settled = append(settled, posted...)
-		}
-		if resolved == 0 {
-			return fmt.Errorf("%q: %w: %s", claim, ErrStillDead, stillDead)
-		}
-		return nil
-	})
-	return settled, err
-}
-
-// retry posts one dead letter and marks it as resolved, or says why it cannot.
-func (l *Ledger) retry(ctx context.Context, tx *sqldb.Tx, d DeadLetter) (settled []Settlement, reason string, err error) {
-	if d.Kind == letterWithdrawal {
-		return nil, "", l.revive(ctx, tx, d.Claim)
-	}
-	e, reason := decodeEntry(d.payload)
-	if reason != "" {
-		return nil, reason, nil
-	}
-	b, err := l.readBatch(ctx, tx, []rain.Entry{e}, true)
-	if err != nil {
-		return nil, "", err
-	}
-	clear(b.dead)
-	clear(b.barriers) // a letter that waits has been counted as taken by every rebuild, so its packet is on offer to nobody
-	b.judge(e)
-	if len(b.letters) > 0 {
-		return nil, b.letters[0].Reason, nil
-	}
-	posted, err := l.write(ctx, tx, b)
-	if err != nil {
-		return nil, "", err
-	}
-	_, err = tx.Exec(ctx, "UPDATE dead_letter SET resolved_at = ? WHERE id = ?", l.clock(), d.id)
-	return posted.Settled, "", err
-}
-
 // decodeEntry reads an entry as the relay writes it; fault says why there is none.
 func decodeEntry(data []byte) (e rain.Entry, fault string) {
 	if err := json.Unmarshal(data, &e); err != nil {
@@ -261,11 +194,37 @@ func (l *Ledger) countDead(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// RefreshMetrics brings redrain_dead_letters up to date.
+// RefreshMetrics brings redrain_dead_letters up to date. On the way it resolves letters whose claim is paid.
 func (l *Ledger) RefreshMetrics(ctx context.Context) error {
 	n, err := l.countDead(ctx)
+	if err == nil && n > 0 {
+		var paid int64
+		paid, err = l.resolvePaid(ctx)
+		n -= paid
+	}
 	if err == nil {
 		l.gauge.dead.Set(float64(n))
 	}
 	return err
+}
+
+// resolvePaid resolves letters of claims that are paid to the very player whom they were promised to. There is such a letter
+// where an entry was given up in the same moment in which another worker could post a copy of it after all. It moves no money.
+func (l *Ledger) resolvePaid(ctx context.Context) (n int64, err error) {
+	var ids []any
+	err = l.db.Each(ctx, func(scan sqldb.Scan) error {
+		var id int64
+		err := scan(&id)
+		ids = append(ids, id)
+		return err
+	}, "SELECT d.id FROM dead_letter d JOIN payout p ON p.campaign_id = d.campaign_id AND p.packet = d.packet AND p.user_id = d.user_id "+
+		"AND p.amount = d.amount WHERE d.resolved_at = 0 AND d.kind = ? ORDER BY d.id LIMIT ?", letterPay, sqldb.Chunk)
+	if err != nil || len(ids) == 0 {
+		return 0, err
+	}
+	err = l.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		n, err = tx.Exec(ctx, "UPDATE dead_letter SET resolved_at = ? WHERE resolved_at = 0 AND id IN "+sqldb.Marks(len(ids)), append([]any{l.clock()}, ids...)...)
+		return err
+	})
+	return n, err
 }

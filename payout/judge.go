@@ -6,13 +6,25 @@ import (
 	"redrain/rain"
 )
 
-// judge decides what becomes of an entry: it is posted, it was posted already, it is a dead letter, or it is void. It does no
-// I/O.
-func (b *batch) judge(e rain.Entry) {
+// judge decides what becomes of entries: each is posted, was posted already, is a dead letter, or is void. It does no I/O. Reclaims come
+// last, because what they take must be left over by everything else.
+func (b *batch) judge(entries ...rain.Entry) {
+	for _, e := range entries {
+		at, campaign, fault, void := b.place(e)
+		b.judgeWins(e, at, campaign, fault, void)
+	}
+	for _, e := range entries {
+		if e.Reclaim != nil {
+			at, campaign, fault, void := b.place(e)
+			b.judgeReclaim(*e.Reclaim, at, campaign, fault, void)
+		}
+	}
+}
+
+// place is where an entry belongs, or why nowhere, or why it came too late to be posted.
+func (b *batch) place(e rain.Entry) (at position, campaign terms, fault, void string) {
 	ms, seq, err := e.Ref.Position()
-	at := position{ref: e.Ref, ms: ms, seq: seq}
 	campaign, known := b.campaigns[e.Ref.Campaign]
-	fault := ""
 	switch {
 	case err != nil:
 		fault = err.Error()
@@ -21,14 +33,11 @@ func (b *batch) judge(e rain.Entry) {
 	case e.Ref.Shard < 0 || e.Ref.Shard >= campaign.shards:
 		fault = fmt.Sprintf("the campaign has no shard %d", e.Ref.Shard)
 	}
-	void := ""
+	at = position{ref: e.Ref, ms: ms, seq: seq}
 	if fault == "" {
 		void = b.void(at)
 	}
-	b.judgeWins(e, at, campaign, fault, void)
-	if e.Reclaim != nil {
-		b.judgeReclaim(*e.Reclaim, at, campaign, fault, void)
-	}
+	return at, campaign, fault, void
 }
 
 // judgeWins makes one transaction of the wins that are to be posted.
@@ -55,6 +64,7 @@ func (b *batch) judgeWins(e rain.Entry, at position, campaign terms, fault, void
 		_, before := b.paid[key]
 		if !before {
 			b.paid[key] = holder{w.User, w.Amount}
+			b.allow.paidOf(e.Ref, w.Amount)
 			b.wins = append(b.wins, postedWin{at, w})
 		}
 		b.settled = append(b.settled, Settlement{
@@ -132,7 +142,7 @@ func (b *batch) take(campaign string, amount rain.Money) string {
 // wholeCampaign is the shard of a reclaim that gives back everything.
 const wholeCampaign = -1
 
-// judgeReclaim decides about what was left in a shard. A shard is given back once.
+// judgeReclaim decides about what was left in a shard. A shard is given back once, and no more of it than is its own.
 func (b *batch) judgeReclaim(r rain.Reclaim, at position, campaign terms, fault, void string) {
 	if b.isDead(at.ref.String(), func() DeadLetter { return reclaimLetter(at.ref, r, at, "") }) {
 		return
@@ -152,16 +162,22 @@ func (b *batch) judgeReclaim(r rain.Reclaim, at position, campaign terms, fault,
 		reason = "the shard's rest was given back already, and was another"
 	case r.Packets < 1 || r.Packets > campaign.packets || r.Amount < 1 || r.Amount > rain.MaxBudget:
 		reason = "the reclaim makes no sense"
-	default:
-		reason = b.take(at.ref.Campaign, r.Amount)
 	}
 	if reason != "" {
 		b.bury(reclaimLetter(at.ref, r, at, reason))
 		return
 	}
 	b.reclaimed[key] = r
-	at.key = fmt.Sprintf("reclaim:%s.%d", at.ref.Campaign, at.ref.Shard)
-	b.txns = append(b.txns, move(kindReclaim, at.key, escrowAccount(at.ref.Campaign), sponsorAccount(campaign.sponsor), r.Amount))
+	if most := b.allowance(at.ref); most < r.Amount {
+		b.cuts = append(b.cuts, ReclaimCut{at.ref, r.Amount, most, fmt.Sprintf(
+			"the shard asked for %d, and %d is left of its part besides what is paid and what dead letters wait for: Redis had forgotten wins", r.Amount, most)})
+		r.Amount = most
+	}
+	b.escrow[at.ref.Campaign] -= r.Amount
+	if r.Amount > 0 {
+		at.key = fmt.Sprintf("reclaim:%s.%d", at.ref.Campaign, at.ref.Shard)
+		b.txns = append(b.txns, move(kindReclaim, at.key, escrowAccount(at.ref.Campaign), sponsorAccount(campaign.sponsor), r.Amount))
+	}
 	b.reclaims = append(b.reclaims, postedReclaim{at, r})
 	t := b.totals[at.ref.Campaign]
 	t.reclaimed += int64(r.Packets)
@@ -172,6 +188,7 @@ func (b *batch) judgeReclaim(r rain.Reclaim, at position, campaign terms, fault,
 // bury puts a letter among the dead, once.
 func (b *batch) bury(d DeadLetter) {
 	b.noteDead(d.Claim, d.fingerprint())
+	b.allow.deadOf(d)
 	b.letters = append(b.letters, d)
 }
 

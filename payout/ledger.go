@@ -22,6 +22,7 @@ var (
 	ErrCampaignStocked    = errors.New("the campaign has been stocked, so it can be closed but not abandoned")
 	ErrRebuildSuperseded  = errors.New("another rebuild of the shard has begun")
 	ErrImmutable          = errors.New("what a campaign was created with does not change")
+	ErrUnchanged          = errors.New("the same was done before") // of a change given to Update: no error, and nothing to audit
 	ErrUnknownClaim       = errors.New("no dead letter for this claim")
 	ErrStillDead          = errors.New("the dead letter still cannot be posted")
 	ErrBadCursor          = errors.New("the cursor is not one that a list has given")
@@ -42,6 +43,11 @@ type Ledger struct {
 	mu        sync.Mutex
 	amounts   map[string][]rain.Money // given amounts of live campaigns: they never change and may be millions
 	nextPrune int64                   // when expired idempotency keys are removed again
+
+	splits struct {
+		mu   sync.Mutex
+		sums map[string][]rain.Money // by campaign: what each shard was given
+	}
 }
 
 // sumAtOnce is how many rows one statement adds up, so that none takes longer than a connection waits for its answer.
@@ -49,7 +55,9 @@ const sumAtOnce = 250_000
 
 // NewLedger makes a ledger of a migrated database. clock gives the times that are written to it.
 func NewLedger(db *sqldb.DB, clock rain.Clock) *Ledger {
-	return &Ledger{db: db, clock: clock, gauge: newLedgerGauges(), amounts: map[string][]rain.Money{}, stretch: sumAtOnce}
+	l := &Ledger{db: db, clock: clock, gauge: newLedgerGauges(), amounts: map[string][]rain.Money{}, stretch: sumAtOnce}
+	l.splits.sums = map[string][]rain.Money{}
+	return l
 }
 
 // Register adds the ledger's metrics: redrain_reconcile_difference and redrain_dead_letters.

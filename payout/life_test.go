@@ -5,26 +5,24 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"testing"
-	"time"
 
 	"redrain/internal/sqldb"
 	"redrain/rain"
 )
 
-// fence begins a rebuild of a shard and fences it.
-func (b *books) fence(t testing.TB, campaign string, shard int) (barrier rain.EntryRef) {
+// fence begins a rebuild of a shard of c1 and fences it.
+func (b *books) fence(t testing.TB, shard int) (barrier rain.EntryRef) {
 	t.Helper()
-	attempt, err := b.BeginRebuild(t.Context(), campaign, shard)
+	attempt, err := b.BeginRebuild(t.Context(), "c1", shard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, err := b.Fence(t.Context(), campaign, shard, attempt)
+	id, err := b.Fence(t.Context(), "c1", shard, attempt)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return rain.EntryRef{Campaign: campaign, Shard: shard, ID: id}
+	return rain.EntryRef{Campaign: "c1", Shard: shard, ID: id}
 }
 
 // taken lists the packets of a campaign that are somebody's.
@@ -37,8 +35,8 @@ func (b *books) taken(t testing.TB, c *rain.Campaign) []Taken {
 	return all
 }
 
-func reclaimEntry(campaign string, shard, n int, packets int, amount rain.Money) rain.Entry {
-	return rain.Entry{Ref: rain.EntryRef{Campaign: campaign, Shard: shard, ID: fmt.Sprintf("%d-0", n)}, Reclaim: &rain.Reclaim{Packets: packets, Amount: amount}}
+func reclaimEntry(shard, n, packets int) rain.Entry {
+	return rain.Entry{Ref: rain.EntryRef{Campaign: "c1", Shard: shard, ID: fmt.Sprintf("%d-0", n)}, Reclaim: &rain.Reclaim{Packets: packets, Amount: 30}}
 }
 
 // TestABarrierIsAboveAllThatIsKnown: the clock, payouts, reclaims, dead letters and the barrier before, unless somebody has
@@ -50,12 +48,12 @@ func TestABarrierIsAboveAllThatIsKnown(t *testing.T) {
 		ahead := int(b.clock.Now()) + 60_000 // of a Redis whose clock was a minute fast
 		b.post(t, entry("c1", ahead, win("u1", 0, 10)))
 		b.post(t, entry("c1", ahead+2_000, win("u2", 0, 10))) // a dead letter
-		b.post(t, reclaimEntry("c1", 1, ahead+3_000, 3, 30))
+		b.post(t, reclaimEntry(1, ahead+3_000, 3))
 		b.post(t, entry("c1", ahead+2*farFutureMS, win("u3", 0, 10)))
 		for shard, above := range []int{ahead + 2_000, ahead + 3_000, int(b.clock.now.Load())} {
 			before := int64(0)
 			for range 2 {
-				ms, seq, err := b.fence(t, "c1", shard).Position()
+				ms, seq, err := b.fence(t, shard).Position()
 				if err != nil || seq != 0 || ms <= max(int64(above), before) || ms > int64(above)+10*barrierMarginMS {
 					t.Errorf("shard %d: barrier %d-%d (%v), want a little above %d", shard, ms, seq, err, above)
 				}
@@ -96,13 +94,13 @@ func TestWhatComesAfterTheFenceIsVoid(t *testing.T) {
 		c := b.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 2})
 		known := entry("c1", 5, win("u1", 0, 10), win("u2", 1, 10))
 		b.post(t, known)
-		barrier := b.fence(t, "c1", 0)
+		barrier := b.fence(t, 0)
 		ms, _, err := barrier.Position()
 		if err != nil {
 			t.Fatal(err)
 		}
 		late := entry("c1", 6, win("u3", 2, 10), win("u4", 0, 10)) // packet 0 is somebody else's
-		posted := b.post(t, known, late, late, entry("c1", int(ms), win("u5", 3, 10)), reclaimEntry("c1", 0, 7, 3, 30))
+		posted := b.post(t, known, late, late, entry("c1", int(ms), win("u5", 3, 10)), reclaimEntry(0, 7, 3))
 		if len(posted.Void) != 4 || len(posted.Dead) != 0 || posted.New != 0 || len(posted.Settled) != 2 {
 			t.Errorf("void %+v, dead %+v, settled %+v", posted.Void, posted.Dead, posted.Settled)
 		}
@@ -152,7 +150,7 @@ func TestALetterThatWaitsOutlivesTheFence(t *testing.T) {
 		if posted := b.post(t, entry("c1", 2, win("u2", 1, 21))); len(posted.Dead) != 1 {
 			t.Fatalf("%+v", posted)
 		}
-		b.fence(t, "c1", 0)
+		b.fence(t, 0)
 		want := []Taken{
 			{win("u1", 0, 10), rain.EntryRef{Campaign: "c1", ID: "1-0"}}, {win("u2", 1, 21), rain.EntryRef{Campaign: "c1", ID: "2-0"}},
 		}
@@ -233,7 +231,7 @@ func TestReclaimed(t *testing.T) {
 	onEach(t, func(b *books) {
 		t := b.t
 		b.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 3})
-		b.post(t, reclaimEntry("c1", 1, 1, 3, 30), reclaimEntry("c1", 2, 1, 11, 30)) // the second makes no sense and waits
+		b.post(t, reclaimEntry(1, 1, 3), reclaimEntry(2, 1, 11)) // the second makes no sense and waits
 		for shard, want := range []bool{false, true, true} {
 			if got, err := b.Reclaimed(t.Context(), "c1", shard); got != want || err != nil {
 				t.Errorf("shard %d: %v, %v", shard, got, err)
@@ -258,139 +256,4 @@ func (b *books) loading(t testing.TB, id string) *rain.Campaign {
 		t.Fatal(err)
 	}
 	return fullCampaign(id)
-}
-
-// TestPostingsMeetAFence: while workers post the wins and the dead letters of a shard, it is fenced. Every packet is then
-// either among those that are read after the fence, or void; none is in both, and none is in neither.
-func TestPostingsMeetAFence(t *testing.T) {
-	onEach(t, func(b *books) {
-		t := b.t
-		const rounds, workers, each = 6, 6, 25
-		for round := range rounds {
-			id := fmt.Sprintf("c%d", round)
-			c := b.campaign(t, id, rain.Spec{Budget: 10 * workers * each, Packets: workers * each})
-			attempt, err := b.BeginRebuild(t.Context(), id, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var mu sync.Mutex
-			void := map[int]bool{}
-			half := make(chan struct{}, workers*each)
-			var wg sync.WaitGroup
-			for w := range workers {
-				wg.Go(func() {
-					for i := range each {
-						packet := w*each + i
-						amount := rain.Money(10)
-						if w == 0 {
-							amount = rain.MaxBudget // never in the escrow: a dead letter
-						}
-						posted, err := b.Post(t.Context(), []rain.Entry{entry(id, packet+1, win(fmt.Sprintf("u%d", w), packet, amount))})
-						if err != nil {
-							t.Error(err)
-						}
-						mu.Lock()
-						for _, d := range posted.Void {
-							void[d.Packet] = true
-						}
-						mu.Unlock()
-						half <- struct{}{}
-					}
-				})
-			}
-			for range workers * each / 3 {
-				<-half
-			}
-			if _, err := b.Fence(t.Context(), id, 0, attempt); err != nil {
-				t.Error(err)
-			}
-			taken := map[int]bool{}
-			for _, k := range b.taken(t, c) { // at once, as a rebuild does
-				taken[k.Win.Packet] = true
-			}
-			wg.Wait()
-			for packet := range c.Packets {
-				if taken[packet] == void[packet] {
-					t.Errorf("round %d, packet %d: taken %v, void %v", round, packet, taken[packet], void[packet])
-				}
-			}
-			if len(void) == 0 || len(taken) == 0 {
-				t.Logf("round %d: the fence met no posting: %d taken, %d void", round, len(taken), len(void))
-			}
-			b.audit(t)
-		}
-	})
-}
-
-// TestAFenceAndOnePosting: step by step, for money and for a dead letter. A fence that comes before the posting's last look
-// makes it judge again; one that comes after it waits for the commit.
-func TestAFenceAndOnePosting(t *testing.T) {
-	for what, packet := range map[string]int{"money": 1, "a dead letter": 0} {
-		t.Run(what, func(t *testing.T) {
-			b := onMySQL(t) // SQLite has one writer: there the two cannot meet
-			b.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
-			b.post(t, entry("c1", 1, win("early", 0, 10)))
-			attempt, err := b.BeginRebuild(t.Context(), "c1", 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			fenced := make(chan error, 1)
-			fence := func() { _, err := b.Fence(context.Background(), "c1", 0, attempt); fenced <- err }
-			entries := []rain.Entry{entry("c1", 2, win("u1", packet, 10))}
-			late := errors.New("late")
-			err = b.db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
-				posting, err := b.judged(ctx, tx, entries)
-				if err != nil {
-					return err
-				}
-				fence() // nothing is locked yet
-				if _, err := b.write(ctx, tx, posting); err != nil {
-					return err
-				}
-				if err := posting.stillSameLife(ctx, tx); !errors.Is(err, sqldb.ErrAgain) {
-					t.Errorf("after a fence: %v", err)
-				}
-				return late
-			})
-			if !errors.Is(err, late) || <-fenced != nil {
-				t.Fatal(err)
-			}
-			entries[0].Ref.ID = "9763712000000-0" // above that fence
-			err = b.db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
-				posting, err := b.judged(ctx, tx, entries)
-				if err != nil {
-					return err
-				}
-				if _, err := b.write(ctx, tx, posting); err != nil {
-					return err
-				}
-				if err := posting.stillSameLife(ctx, tx); err != nil {
-					return err
-				}
-				go fence()
-				select {
-				case err := <-fenced:
-					t.Errorf("the fence did not wait for the commit (%v)", err)
-					fenced <- err
-				case <-time.After(200 * time.Millisecond): // far more than a fence takes
-				}
-				return nil
-			})
-			if err := errors.Join(err, <-fenced); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-}
-
-// judged is a posting before anything of it is written.
-func (b *books) judged(ctx context.Context, tx *sqldb.Tx, entries []rain.Entry) (*batch, error) {
-	posting, err := b.readBatch(ctx, tx, entries, false)
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range entries {
-		posting.judge(e)
-	}
-	return posting, nil
 }

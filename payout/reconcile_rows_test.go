@@ -249,3 +249,40 @@ func TestARedisThatGoesAwayHalfway(t *testing.T) {
 		}
 	})
 }
+
+// busyReader is a Hot that loses no time: between any two reads somebody wins, and some of it is paid.
+type busyReader struct {
+	*fakeRedis
+	busy func()
+}
+
+func (f busyReader) Snapshot(ctx context.Context, c *rain.Campaign) ([]rain.ShardSnapshot, error) {
+	defer f.busy()
+	return f.fakeRedis.Snapshot(ctx, c)
+}
+
+func (f busyReader) EachWin(ctx context.Context, c *rain.Campaign, shard int, fn func(string, rain.Win, string) error) error {
+	f.busy()
+	defer f.busy()
+	return f.fakeRedis.EachWin(ctx, c, shard, fn)
+}
+
+// TestWhatComesBetweenTheReadsIsNoFinding: wins and payments after the snapshot, and before the ledger is read, and after.
+func TestWhatComesBetweenTheReadsIsNoFinding(t *testing.T) {
+	onEach(t, func(b *books) {
+		t := b.t
+		f := newFakeRedis(b.clock.Now)
+		f.open(b.campaign(t, "c1", rain.Spec{Budget: 1000, Packets: 100}))
+		f.win("c1", 0, "first")
+		hot := busyReader{f, func() {
+			f.win("c1", 0, "paid")
+			b.settleAll(t, f, 0)
+			f.win("c1", 0, "waiting")
+		}}
+		for range 3 {
+			if r, err := b.ReconcileWith(t.Context(), "c1", hot, Rows); err != nil || !r.Balanced {
+				t.Errorf("%+v, %v", r, err)
+			}
+		}
+	})
+}

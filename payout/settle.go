@@ -32,6 +32,7 @@ type Posted struct {
 	New     int          // how many of them are new
 	Dead    []DeadLetter // what this call has put aside for a person
 	Void    []DeadLetter // what came too late: of a life of its shard before Redis lost it; see Fence
+	Cut     []ReclaimCut // reclaims that this call has posted with less than they asked for
 }
 
 // Post brings outbox entries into the ledger, all in one transaction: it takes each campaign's escrow once, credits each player
@@ -41,8 +42,8 @@ type Posted struct {
 //
 // What contradicts the ledger becomes a dead letter and does not stop the rest: a packet that is paid to someone else or
 // with another amount, more than the escrow holds, an unknown campaign, an entry that makes no sense. A dead
-// claim stays dead until [Ledger.Retry]. What is of a shard's life before Redis lost it, and was not in the ledger when the
-// shard was rebuilt, is void: it is kept, and never paid.
+// claim stays dead until [Ledger.Retry]. A reclaim that asks for more than is its shard's is posted with what is. What is of a
+// shard's life before Redis lost it, and was not in the ledger when the shard was rebuilt, is void: it is kept, and never paid.
 //
 // After an error nothing is posted, or (where the commit's answer was lost) everything; calling again is right in both.
 func (l *Ledger) Post(ctx context.Context, entries []rain.Entry) (Posted, error) {
@@ -58,9 +59,7 @@ func (l *Ledger) Post(ctx context.Context, entries []rain.Entry) (Posted, error)
 		if err != nil {
 			return err
 		}
-		for _, e := range entries {
-			b.judge(e)
-		}
+		b.judge(entries...)
 		posted, err = l.write(ctx, tx, b)
 		if errors.Is(err, ErrInsufficientFunds) && !careful {
 			careful = true // find out which claims are too many
@@ -111,7 +110,7 @@ func (l *Ledger) write(ctx context.Context, tx *sqldb.Tx, b *batch) (Posted, err
 		return Posted{}, err
 	}
 	// The campaign's one row is last, as its escrow is in book: all workers want it.
-	return Posted{Settled: b.settled, New: len(b.wins), Dead: b.letters, Void: b.voids}, tally(ctx, tx, b.totals)
+	return Posted{Settled: b.settled, New: len(b.wins), Dead: b.letters, Void: b.voids, Cut: b.cuts}, tally(ctx, tx, b.totals)
 }
 
 func (l *Ledger) writePayouts(ctx context.Context, tx *sqldb.Tx, b *batch, ids map[string]int64, now int64) error {
@@ -136,7 +135,14 @@ func (l *Ledger) writeReclaims(ctx context.Context, tx *sqldb.Tx, b *batch, ids 
 			r.ref.Campaign, r.ref.Shard, r.reclaim.Packets, int64(r.reclaim.Amount), r.ms, r.seq, now, ids[r.key],
 		}
 	}
-	return tx.Insert(ctx, "reclaim", reclaimColumns, rows, sqldb.Merge{})
+	if err := tx.Insert(ctx, "reclaim", reclaimColumns, rows, sqldb.Merge{}); err != nil {
+		return err
+	}
+	cuts := make([][]any, len(b.cuts))
+	for i, c := range b.cuts {
+		cuts[i] = []any{c.Ref.Campaign, c.Ref.Shard, int64(c.Asked), int64(c.Given), c.Reason, now}
+	}
+	return tx.Insert(ctx, "reclaim_cut", []string{"campaign_id", "shard", "asked", "given", "reason", "created_at"}, cuts, sqldb.Merge{})
 }
 
 // fillBalances tells each settlement its player's balance: those the posting has touched are known, the others are read.

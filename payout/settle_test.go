@@ -160,7 +160,8 @@ func TestTheEscrowIsTheLimit(t *testing.T) {
 			rain.Entry{Ref: rain.EntryRef{Campaign: "c1", ID: "2-0"}, Reclaim: &rain.Reclaim{Packets: 1, Amount: 11}},
 			entry("c1", 3, win("u4", 3, 10)),
 		)
-		if posted.New != 4 || len(posted.Dead) != 2 || posted.Dead[0].Claim != "c1-1" || posted.Dead[1].Kind != "reclaim" {
+		if posted.New != 4 || len(posted.Dead) != 1 || posted.Dead[0].Claim != "c1-1" ||
+			len(posted.Cut) != 1 || posted.Cut[0].Asked != 11 || posted.Cut[0].Given != 0 {
 			t.Errorf("%+v", posted)
 		}
 		b.wantBalance(t, escrowAccount("c1"), 0)

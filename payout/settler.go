@@ -15,7 +15,6 @@ import (
 
 	"redrain/internal/faults"
 	"redrain/internal/outage"
-	"redrain/internal/sqldb"
 	"redrain/rain"
 )
 
@@ -24,9 +23,12 @@ type SettlerOptions struct {
 	Namespace  string                // as in RelayOptions
 	Workers    int                   // batches posted at once; 0 = 4
 	BatchWins  int                   // wins in one transaction; 0 = 500. An entry is never parted, so it may be more.
+	Attempts   int                   // tries of an entry that the ledger refuses, before it becomes dead letters; 0 = 10
 	Clock      rain.Clock            // for redrain_settle_seconds; nil = the ledger's
 	OnDead     func([]DeadLetter)    // hears of new dead letters; nil = they are only logged
 	OnVoid     func([]DeadLetter)    // hears of what came too late to be paid, see Posted.Void; nil = it is only logged
+	OnCut      func([]ReclaimCut)    // hears of reclaims that got less than they asked for; nil = they are only logged
+	OnAdvisory func(Advisory)        // hears of messages that JetStream has given up; nil = they are only logged
 	Log        *slog.Logger          // nil = slog.Default
 	Registerer prometheus.Registerer // nil = no metrics
 }
@@ -42,6 +44,8 @@ const (
 // poster is what a Settler needs of a Ledger.
 type poster interface {
 	Post(ctx context.Context, entries []rain.Entry) (Posted, error)
+	Attempt(ctx context.Context, e rain.Entry, cause error, limit int) (Attempted, error)
+	ForgetAttempts(ctx context.Context, refs []rain.EntryRef) error
 	BuryMessage(ctx context.Context, name string, payload []byte, reason string) error
 	RefreshMetrics(ctx context.Context) error
 }
@@ -78,6 +82,9 @@ func newSettler(js jetstream.JetStream, ledger poster, outbox Outbox, notify Not
 	if o.BatchWins <= 0 {
 		o.BatchWins = 500
 	}
+	if o.Attempts <= 0 {
+		o.Attempts = 10
+	}
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
@@ -107,6 +114,9 @@ func (s *Settler) Run(ctx context.Context) error {
 		wg.Go(func() { s.work(ctx) })
 	}
 	wg.Go(func() { every(ctx, gaugeEvery, s.refreshGauge) })
+	for kind := range advisorySubjects {
+		wg.Go(func() { s.listen(ctx, kind) })
+	}
 	wg.Wait()
 	// Acknowledgements still in the client's buffer would be lost with the connection, and the batch delivered again.
 	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
@@ -184,6 +194,15 @@ type delivery struct {
 	entry rain.Entry
 }
 
+// deliveries is how often the message has been delivered, this time included.
+func (d delivery) deliveries() int {
+	meta, err := d.msg.Metadata()
+	if err != nil {
+		return 1
+	}
+	return int(max(1, min(meta.NumDelivered, 30)))
+}
+
 // groups decodes messages and parts them in batches. What is no entry is put aside for a person.
 func (s *Settler) groups(ctx context.Context, messages []jetstream.Msg) [][]delivery {
 	var groups [][]delivery
@@ -238,16 +257,19 @@ func (s *Settler) bury(ctx context.Context, m jetstream.Msg, reason string) {
 	_ = m.TermWithReason("no outbox entry") // lost with the connection at worst: then it comes again
 }
 
-// settle posts a batch and does what follows. It tells whether all went well.
+// settle posts a batch and does what follows. It tells whether the back ends worked.
 func (s *Settler) settle(ctx context.Context, group []delivery) bool {
 	ctx, cancel := graceful(ctx, postGrace)
 	defer cancel()
 	ctx, cancelDeadline := context.WithTimeout(ctx, postDeadline)
 	defer cancelDeadline()
+	return s.post(ctx, group)
+}
+
+func (s *Settler) post(ctx context.Context, group []delivery) bool {
 	entries := make([]rain.Entry, len(group))
-	refs := make([]rain.EntryRef, len(group))
 	for i, d := range group {
-		entries[i], refs[i] = d.entry, d.entry.Ref
+		entries[i] = d.entry
 	}
 	posted, err := s.ledger.Post(ctx, entries)
 	if err != nil {
@@ -256,8 +278,18 @@ func (s *Settler) settle(ctx context.Context, group []delivery) bool {
 	faults.Point("settle.after_commit")
 	s.money.Works()
 	s.observe(posted)
+	s.forgetAttempts(ctx, group)
 	if len(posted.Settled) > 0 {
 		s.notify.Settled(ctx, posted.Settled)
+	}
+	return s.finish(ctx, group)
+}
+
+// finish takes a batch, of which the ledger has everything, out of the outboxes and then out of the stream.
+func (s *Settler) finish(ctx context.Context, group []delivery) bool {
+	refs := make([]rain.EntryRef, len(group))
+	for i, d := range group {
+		refs[i] = d.entry.Ref
 	}
 	faults.Point("settle.before_remove")
 	if err := s.outbox.Remove(ctx, refs); err != nil {
@@ -272,20 +304,9 @@ func (s *Settler) settle(ctx context.Context, group []delivery) bool {
 	return true
 }
 
-// notPosted deals with a batch that was refused. Where the database is to blame it is given back; where one of the
-// entries may be, each is tried by itself, so that it does not take the others with it.
-func (s *Settler) notPosted(ctx context.Context, group []delivery, err error) bool {
-	innocent := !sqldb.IsRefused(err) && !errors.Is(err, errUnbalanced)
-	if len(group) == 1 || innocent || ctx.Err() != nil {
-		s.failed(group, &s.money, err)
-		return false
-	}
-	s.o.Log.Warn("a batch was refused; posting its entries one by one", "entries", len(group), "err", err)
-	ok := true
-	for _, d := range group {
-		ok = s.settle(ctx, []delivery{d}) && ok
-	}
-	return ok
+// retryDelay is how long a message waits before its next delivery. tries is how often it has been tried, from 1.
+func retryDelay(tries int) time.Duration {
+	return backoff(500*time.Millisecond, 15*time.Second, tries-1)
 }
 
 // failed gives messages back to be delivered again, later each time.
@@ -293,11 +314,7 @@ func (s *Settler) failed(group []delivery, o *outage.Outage, err error) {
 	o.Failed(err)
 	s.failures.Add(float64(len(group)))
 	for _, d := range group {
-		tries := 0
-		if meta, err := d.msg.Metadata(); err == nil {
-			tries = int(min(meta.NumDelivered, 30)) - 1
-		}
-		s.giveBack([]delivery{d}, backoff(500*time.Millisecond, 15*time.Second, max(tries, 0)))
+		s.giveBack([]delivery{d}, retryDelay(d.deliveries()))
 	}
 }
 
@@ -320,17 +337,28 @@ func (s *Settler) observe(posted Posted) {
 			s.seconds.Observe(float64(max(now-p.WonAt, 0)) / 1000)
 		}
 	}
-	for _, d := range posted.Dead {
-		s.o.Log.Error("a payout contradicts the ledger; it is kept as a dead letter", "claim", d.Claim, "entry", d.Source, "user", d.User, "amount", int64(d.Amount), "reason", d.Reason)
+	s.buried(posted.Dead)
+	for _, c := range posted.Cut {
+		s.o.Log.Error("a reclaim asked for more than is left of its shard, and got that", "entry", c.Ref.String(), "asked", int64(c.Asked), "given", int64(c.Given), "reason", c.Reason)
 	}
-	if len(posted.Dead) > 0 && s.o.OnDead != nil {
-		s.o.OnDead(posted.Dead)
+	if len(posted.Cut) > 0 && s.o.OnCut != nil {
+		s.o.OnCut(posted.Cut)
 	}
 	for _, d := range posted.Void {
 		s.o.Log.Error("this came too late to be paid; it is kept among the dead letters, resolved", "claim", d.Claim, "entry", d.Source, "user", d.User, "amount", int64(d.Amount), "reason", d.Reason)
 	}
 	if len(posted.Void) > 0 && s.o.OnVoid != nil {
 		s.o.OnVoid(posted.Void)
+	}
+}
+
+// buried tells of what was put aside for a person.
+func (s *Settler) buried(letters []DeadLetter) {
+	for _, d := range letters {
+		s.o.Log.Error("a payout cannot be posted; it is kept as a dead letter", "claim", d.Claim, "entry", d.Source, "user", d.User, "amount", int64(d.Amount), "reason", d.Reason)
+	}
+	if len(letters) > 0 && s.o.OnDead != nil {
+		s.o.OnDead(letters)
 	}
 }
 

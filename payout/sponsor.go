@@ -39,8 +39,11 @@ func (l *Ledger) Deposit(ctx context.Context, sponsor, reference string, amount 
 			return err
 		}
 		b, err := l.book(ctx, tx, []txn{deposit}, nil)
+		if err != nil {
+			return err
+		}
 		balance = b.balances[sponsorAccount(sponsor)]
-		return err
+		return l.auditChange(ctx, tx, balanceState(sponsor, balance-amount), balanceState(sponsor, balance))
 	})
 	return balance, err
 }

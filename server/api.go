@@ -84,6 +84,7 @@ func (a *api) routes() []route {
 		{"GET", "/campaigns/{id}/rains/{rain}/fairness", anyone, a.fairness},
 		{"GET", "/reconciliation", viewer, a.reconcileAll},
 		{"GET", "/payouts", viewer, a.deadLetters},
+		{"POST", "/payouts/retry", operator, a.retryAllPayouts},
 		{"POST", "/payouts/{claim}/retry", operator, a.retryPayout},
 		{"GET", "/users/{id}", viewer, a.user},
 		{"GET", "/users/{id}/claims", viewer, a.userClaims},
@@ -152,6 +153,9 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request, rt route) {
 		}
 		err = rt.handle(w, r.WithContext(ctx), who)
 		cancel()
+		if rt.access == operator {
+			a.logCommand(r, who, err)
+		}
 	}
 	if err != nil {
 		fail(w, r, a.log, err)

@@ -18,16 +18,37 @@ type auditView struct {
 	Detail json.RawMessage `json:"detail"`
 }
 
-// audit records an operator's command that has been carried out.
+// audited is the context of an operator's command: what the ledger changes under it is recorded in the transaction of the change,
+// with what was before and after. A command that is refused changes nothing; it is in the log only.
+func (a *api) audited(r *http.Request, who caller, action string, detail map[string]any) context.Context {
+	return payout.WithAudit(r.Context(), auditRecord(r, who, action, "", detail))
+}
+
+func auditRecord(r *http.Request, who caller, action, target string, detail map[string]any) payout.AuditRecord {
+	if detail == nil {
+		detail = map[string]any{}
+	}
+	detail["address"] = clientAddress(r)
+	return payout.AuditRecord{Actor: who.name, Role: who.role, Action: action, Target: target, Detail: encode(detail)}
+}
+
+// audit records a command that changes nothing by itself: of what it has changed the ledger keeps records of its own.
 func (a *api) audit(r *http.Request, who caller, action, target string, detail map[string]any) {
-	a.log.Info("operator's command", "action", action, "target", target, "by", who.name, "addr", clientAddress(r))
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), backendTimeout)
 	defer cancel()
-	detail["address"] = clientAddress(r)
-	err := a.ledger.Audit(ctx, payout.AuditRecord{Actor: who.name, Role: who.role, Action: action, Target: target, Detail: encode(detail)})
-	if err != nil {
-		a.log.Error("the audit log has a gap: the command above could not be recorded", "action", action, "target", target, "err", err)
+	if err := a.ledger.Audit(ctx, auditRecord(r, who, action, target, detail)); err != nil {
+		a.log.Error("the audit log has a gap: a command could not be recorded", "action", action, "target", target, "err", err)
 	}
+}
+
+// logCommand logs an operator's command and how it ended.
+func (a *api) logCommand(r *http.Request, who caller, err error) {
+	args := []any{"method", r.Method, "path", r.URL.Path, "by", who.name, "addr", clientAddress(r)}
+	if err != nil {
+		a.log.Info("an operator's command was refused or failed", append(args, "err", err)...)
+		return
+	}
+	a.log.Info("operator's command", args...)
 }
 
 func (a *api) auditLog(w http.ResponseWriter, r *http.Request, _ caller) error {

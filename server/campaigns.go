@@ -38,10 +38,7 @@ func (a *api) createCampaign(r *http.Request, who caller, body []byte, key strin
 	if err := spec.Validate(); err != nil {
 		return 0, nil, err
 	}
-	c, err := a.office.Create(r.Context(), spec, key)
-	if c != nil { // also with errApply: the command stands
-		a.audit(r, who, "campaign.create", "campaign:"+c.ID, map[string]any{"name": c.Name, "sponsor": c.Sponsor, "budget": c.Budget, "packets": c.Packets})
-	}
+	c, err := a.office.Create(a.audited(r, who, "campaign.create", nil), spec, key)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -78,10 +75,7 @@ func (a *api) campaign(w http.ResponseWriter, r *http.Request, _ caller) error {
 // command is a route of an operator's command that takes no body and answers with the campaign.
 func (a *api) command(name string, do func(ctx context.Context, id string) (*rain.Campaign, error)) handler {
 	return func(w http.ResponseWriter, r *http.Request, who caller) error {
-		c, err := do(r.Context(), r.PathValue("id"))
-		if c != nil { // also with errApply: the command stands
-			a.audit(r, who, "campaign."+name, "campaign:"+c.ID, map[string]any{"revision": c.Revision})
-		}
+		c, err := do(a.audited(r, who, "campaign."+name, nil), r.PathValue("id"))
 		if err != nil {
 			return err
 		}

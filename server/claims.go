@@ -65,15 +65,27 @@ func (a *api) granted(ctx context.Context, c *rain.Campaign) ([]payout.Claim, er
 	if err != nil {
 		return nil, err
 	}
+	refs := make([]rain.EntryRef, len(entries))
+	for i, e := range entries {
+		refs[i] = e.Ref
+	}
+	failing, err := a.ledger.Failing(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
 	var claims []payout.Claim
 	for _, e := range entries {
+		state := payout.StateGranted
+		if failing[e.Ref] {
+			state = payout.StateFailed
+		}
 		at, _, err := e.Ref.Position()
 		if err != nil {
 			return nil, err
 		}
 		for _, win := range e.Wins {
 			claims = append(claims, payout.Claim{
-				Claim: rain.ClaimID(c.ID, win.Packet), User: win.User, Packet: win.Packet, Amount: win.Amount, WonAt: at, State: payout.StateGranted,
+				Claim: rain.ClaimID(c.ID, win.Packet), User: win.User, Packet: win.Packet, Amount: win.Amount, WonAt: at, State: state,
 			})
 		}
 	}
@@ -81,9 +93,17 @@ func (a *api) granted(ctx context.Context, c *rain.Campaign) ([]payout.Claim, er
 	return claims, nil
 }
 
-// mergeClaims puts the granted claims that belong to a page of settled ones in their places; of a packet in both, the
+// promise is what makes two claims the same: a packet may have been promised to several players.
+type promise struct {
+	packet int
+	user   string
+}
+
+func promiseOf(c payout.Claim) promise { return promise{c.Packet, c.User} }
+
+// mergeClaims puts the granted claims that belong to a page of settled ones in their places; of a promise in both, the
 // ledger's word counts. next is the cursor behind the settled page, "" where it is the last; a cursor is the number of the
-// last packet that has been listed.
+// last packet that has been listed. A claim keeps its place when it is settled, so that no page has it twice and none misses it.
 func mergeClaims(settled, granted []payout.Claim, p page, next string) ([]payout.Claim, string) {
 	after, upTo := -1, math.MaxInt
 	if p.cursor != "" {
@@ -92,20 +112,24 @@ func mergeClaims(settled, granted []payout.Claim, p page, next string) ([]payout
 	if next != "" {
 		upTo = settled[len(settled)-1].Packet
 	}
-	known := make(map[int]bool, len(settled))
+	known := make(map[promise]bool, len(settled))
 	for _, c := range settled {
-		known[c.Packet] = true
+		known[promiseOf(c)] = true
 	}
 	all := slices.Clone(settled)
 	for _, c := range granted {
-		if c.Packet > after && c.Packet <= upTo && !known[c.Packet] {
+		if c.Packet > after && c.Packet <= upTo && !known[promiseOf(c)] {
 			all = append(all, c)
 		}
 	}
 	slices.SortStableFunc(all, func(x, y payout.Claim) int { return x.Packet - y.Packet })
-	if len(all) > p.limit && len(all) > len(settled) {
-		all = all[:p.limit]
-		next = strconv.Itoa(all[p.limit-1].Packet)
+	end := p.limit
+	for end > 0 && end < len(all) && all[end].Packet == all[end-1].Packet {
+		end++ // the promises of one packet stay together
+	}
+	if end < len(all) {
+		all = all[:end]
+		next = strconv.Itoa(all[end-1].Packet)
 	}
 	return all, next
 }
@@ -120,9 +144,9 @@ func viewsOf(claims []payout.Claim) []claimView {
 
 // claimsCSV streams all claims, row by row, with what is still on its way at the end.
 func (a *api) claimsCSV(w http.ResponseWriter, r *http.Request, c *rain.Campaign, granted []payout.Claim) error {
-	waiting := make(map[int]payout.Claim, len(granted))
+	waiting := make(map[promise]bool, len(granted))
 	for _, g := range granted {
-		waiting[g.Packet] = g
+		waiting[promiseOf(g)] = true
 	}
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	w.Header().Set("Content-Disposition", `attachment; filename="claims-`+c.ID+`.csv"`)
@@ -134,11 +158,12 @@ func (a *api) claimsCSV(w http.ResponseWriter, r *http.Request, c *rain.Campaign
 		})
 	}
 	err := a.ledger.EachClaim(r.Context(), c.ID, func(c payout.Claim) error {
-		delete(waiting, c.Packet)
+		delete(waiting, promiseOf(c))
 		return row(c)
 	})
 	for _, g := range granted {
-		if _, still := waiting[g.Packet]; still && err == nil {
+		if waiting[promiseOf(g)] && err == nil {
+			delete(waiting, promiseOf(g))
 			err = row(g)
 		}
 	}

@@ -127,17 +127,17 @@ func TestADirectoryThatCannotBeWritten(t *testing.T) {
 func TestAtStartOneBadCampaignHoldsUpNoOther(t *testing.T) {
 	cfg := ownConfig(t.TempDir())
 	cfg.Demo = false
-	ids := make([]string, 3)
+	var ids []string
 	serveOn(t, cfg, func(s *Server) {
 		if _, err := s.ledger.Deposit(t.Context(), "acme", "r", 1_000); err != nil {
 			t.Fatal(err)
 		}
-		for i := range ids {
+		for range 3 {
 			c, err := s.keeper.office.Create(t.Context(), evenSpec(100, 10, 1), "")
 			if err != nil {
 				t.Fatal(err)
 			}
-			ids[i] = c.ID
+			ids = append(ids, c.ID)
 		}
 		// One was cut off while it was being stocked; of another, the ledger holds what no drop can have won.
 		loading, err := s.keeper.office.fund(t.Context(), evenSpec(100, 10, 1), "")

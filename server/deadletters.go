@@ -1,7 +1,6 @@
 package server
 
 import (
-	"errors"
 	"net/http"
 	"strconv"
 
@@ -47,35 +46,5 @@ func (a *api) deadLetters(w http.ResponseWriter, r *http.Request, _ caller) erro
 		}
 	}
 	writeJSON(w, http.StatusOK, listOf(views, next))
-	return nil
-}
-
-// retryPayout judges a dead letter anew, or has a withdrawal tried again. What is settled by that is told to its player like every settlement.
-func (a *api) retryPayout(w http.ResponseWriter, r *http.Request, who caller) error {
-	claim := r.PathValue("claim")
-	settled, err := a.ledger.Retry(r.Context(), claim)
-	if err != nil {
-		return err
-	}
-	a.audit(r, who, "payout.retry", "claim:"+claim, map[string]any{"settled": len(settled)})
-	out, err := a.ledger.Withdrawal(r.Context(), claim)
-	switch {
-	case err == nil:
-		a.wakePayer()
-		writeJSON(w, http.StatusOK, claimView{Claim: out.ID, User: out.User, Amount: out.Amount, At: out.CreatedAt, State: stateFailed})
-		return nil
-	case !errors.Is(err, payout.ErrUnknownWithdrawal):
-		return err
-	}
-	answer := claimView{Claim: claim, State: string(payout.StateSettled)} // of a reclaim there is no more to say
-	for i, s := range settled {
-		answer = claimView{
-			Claim: s.Claim, User: s.User, Packet: strconv.Itoa(s.Packet), Amount: s.Amount, At: s.WonAt, State: string(payout.StateSettled),
-		}
-		if err := a.office.control.Settled(s.Campaign, settled[i:i+1]); err != nil {
-			a.log.Warn("the player was not told of the settlement; their next welcome does", "claim", s.Claim, "err", err)
-		}
-	}
-	writeJSON(w, http.StatusOK, answer)
 	return nil
 }

@@ -126,9 +126,11 @@ func (f *figures) report(ctx context.Context, campaign string, count *campaignCo
 	if c != nil && c.Drained && taps == 0 {
 		return // somebody looks at what is over; an earlier report of this node has its taps
 	}
-	err := f.grabber.Report(ctx, campaign, f.node, now, grab.NodeReport{
-		T: now, Online: online, Taps: taps, GrabsPerSecond: float64(taps-count.last) / figuresEvery.Seconds(),
-	})
+	report := grab.NodeReport{T: now, Online: online, Taps: taps, GrabsPerSecond: float64(taps-count.last) / figuresEvery.Seconds()}
+	if c != nil && c.Drained {
+		report.Keep = drainedKept // or it would stay for ever, after everything else of the campaign has gone
+	}
+	err := f.grabber.Report(ctx, campaign, f.node, now, report)
 	if err != nil {
 		f.log.Debug("this node's figures could not be reported", "campaign", campaign, "err", err)
 		return

@@ -105,6 +105,7 @@ func TestMergeClaims(t *testing.T) {
 		{"last page", []payout.Claim{claim(3, "settled"), claim(5, "settled")}, page{cursor: "2", limit: 50}, "", "[3settled 4granted 5settled 9granted]", ""},
 		{"more to come", []payout.Claim{claim(3, "settled"), claim(5, "settled")}, page{limit: 2}, "5", "[1granted 3settled]", "3"},
 		{"nothing settled", nil, page{limit: 2}, "", "[1granted 4granted]", "4"},
+		{"promised twice", []payout.Claim{{Packet: 4, User: "another", State: "settled"}}, page{limit: 2}, "", "[1granted 4settled 4granted]", "4"},
 		{"nothing new", nil, page{cursor: "9", limit: 2}, "", "[]", ""},
 	} {
 		all, next := mergeClaims(c.settled, granted, c.page, c.next)

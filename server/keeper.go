@@ -27,12 +27,11 @@ const (
 	nearMS = 60_000
 )
 
-// keeper finishes what a command or a crash has left half done: it stocks, applies, closes and expires campaigns. Each
-// step is idempotent, so the keepers of all nodes may do the same at once.
+// keeper finishes what a command or a crash has left half done of a live campaign: it stocks and applies. Each step is
+// idempotent, so the keepers of all nodes may do the same at once. What is over is the reclaimer's.
 type keeper struct {
 	office   *office
 	ledger   *payout.Ledger
-	grabber  *grab.Grabber
 	registry *registry
 	control  *control
 	clock    rain.Clock
@@ -45,7 +44,6 @@ type keeper struct {
 type kept struct {
 	revision int64 // applied
 	at       int64 // when it was applied, or stocking was tried
-	alarmed  bool  // that the campaign is closed and its money is not all accounted for
 	lost     bool  // that Redis has lost the campaign was said
 }
 
@@ -81,12 +79,8 @@ func (k *keeper) Run(ctx context.Context) error {
 func (k *keeper) keep(ctx context.Context, c *rain.Campaign) error {
 	now := k.clock()
 	switch {
-	case c.Status == rain.Closed:
-		return k.drain(ctx, c)
-	case now >= c.ExpiresAt:
-		k.log.Info("the campaign has expired; closing it", "campaign", c.ID)
-		_, err := k.office.Close(ctx, c.ID)
-		return err
+	case c.Status == rain.Closed, now >= c.ExpiresAt:
+		return nil // the reclaimer's
 	case c.Status == rain.Loading:
 		return k.restock(ctx, c, now)
 	default:
@@ -102,7 +96,13 @@ func (k *keeper) restock(ctx context.Context, c *rain.Campaign, now int64) error
 	}
 	was.at = now
 	k.done[c.ID] = was
-	_, err := k.office.Stock(ctx, c)
+	// What this node knows may be old. A campaign that is stocked by now must not get all of its packets once more, should
+	// Redis have lost it meanwhile: some of them are won.
+	c, err := k.ledger.Campaign(ctx, c.ID)
+	if err != nil || c.Status != rain.Loading {
+		return err
+	}
+	_, err = k.office.Stock(ctx, c)
 	return err
 }
 
@@ -123,45 +123,6 @@ func (k *keeper) enforce(ctx context.Context, c *rain.Campaign, now int64) error
 		return err
 	}
 	was.revision, was.at, was.lost = c.Revision, now, false
-	k.done[c.ID] = was
-	return nil
-}
-
-// drain closes the shards, and marks the campaign as drained when nothing of it waits in Redis any more and the ledger has
-// the whole budget. Redis alone cannot say so: one that has forgotten looks empty too.
-func (k *keeper) drain(ctx context.Context, c *rain.Campaign) error {
-	if err := k.grabber.CloseCampaign(ctx, c); err != nil && !errors.Is(err, grab.ErrNoState) {
-		return err
-	}
-	waiting, err := k.grabber.Pending(ctx, c)
-	if err != nil || waiting > 0 {
-		return err
-	}
-	cleared, err := k.ledger.Cleared(ctx, c.ID)
-	if err != nil {
-		return err
-	}
-	if !cleared {
-		return k.missing(c)
-	}
-	drained, err := k.ledger.Update(ctx, c.ID, func(c *rain.Campaign) error { c.Drained = true; return nil })
-	if err != nil {
-		return err
-	}
-	k.registry.Put(drained)
-	k.log.Info("the campaign is closed and everything of it is in the ledger", "campaign", c.ID)
-	return nil
-}
-
-// missing raises the alarm, once, that a closed campaign's money is neither in Redis nor in the ledger. The money is in the
-// escrow: what Redis has lost is neither paid nor given back.
-func (k *keeper) missing(c *rain.Campaign) error {
-	was := k.done[c.ID]
-	if !was.alarmed {
-		k.control.Alarm("escrow_not_cleared", c.ID,
-			"the campaign is closed and Redis has nothing left of it, but its escrow still holds money: run redrain rebuild "+c.ID+" where redis has lost it, and reconcile it")
-	}
-	was.alarmed = true
 	k.done[c.ID] = was
 	return nil
 }

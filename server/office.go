@@ -62,7 +62,7 @@ func (o *office) Create(ctx context.Context, spec rain.Spec, idemKey string) (*r
 	if c.Status != rain.Loading {
 		return o.registry.Put(c), nil
 	}
-	stocked, err := o.Stock(ctx, c)
+	stocked, err := o.Stock(payout.WithoutAudit(ctx), c) // the command was the funding; this follows from it
 	if err != nil && idemKey == "" && o.giveBack(ctx, c.ID) {
 		return nil, fmt.Errorf("%w: %w", errUnstocked, err)
 	}
@@ -166,7 +166,7 @@ func (o *office) StartRain(ctx context.Context, id string, spec rain.RainSpec, i
 			} else if now-found.EndsAt() < keyKeptMS && !found.Is(spec) {
 				return payout.ErrIdempotencyUnequal
 			} else if now-found.EndsAt() < keyKeptMS {
-				return nil // an earlier try of the same request got this far
+				return payout.ErrUnchanged // an earlier try of the same request got this far
 			}
 		}
 		_, err := c.AddRain(rainID, spec, seed, now)

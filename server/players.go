@@ -107,11 +107,15 @@ func (a *api) grantedTo(ctx context.Context, user string) ([]payout.Claim, error
 	for i, claim := range granted {
 		ids[i] = claim.Claim
 	}
-	states, err := a.ledger.ClaimStates(ctx, ids)
+	states, err := a.ledger.ClaimStates(ctx, user, ids)
 	if err != nil {
 		return nil, err
 	}
-	granted = slices.DeleteFunc(granted, func(c payout.Claim) bool { return states[c.Claim] != payout.StateGranted })
+	for i := range granted {
+		granted[i].State = states[granted[i].Claim]
+	}
+	// The others are in the ledger's list.
+	granted = slices.DeleteFunc(granted, func(c payout.Claim) bool { return c.State != payout.StateGranted && c.State != payout.StateFailed })
 	slices.SortFunc(granted, func(x, y payout.Claim) int { return cmp.Compare(y.WonAt, x.WonAt) })
 	return granted, nil
 }

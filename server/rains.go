@@ -15,10 +15,7 @@ func (a *api) startRain(r *http.Request, who caller, body []byte, key string) (i
 	if err := spec.Validate(a.clock()); err != nil {
 		return 0, nil, err
 	}
-	c, rn, err := a.office.StartRain(r.Context(), r.PathValue("id"), spec, key)
-	if rn != nil { // also with errApply: the command stands
-		a.audit(r, who, "rain.start", "campaign:"+c.ID, map[string]any{"rain": rn.ID, "starts_at": rn.StartsAt, "duration_ms": rn.DurationMS})
-	}
+	c, rn, err := a.office.StartRain(a.audited(r, who, "rain.start", nil), r.PathValue("id"), spec, key)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -26,10 +23,7 @@ func (a *api) startRain(r *http.Request, who caller, body []byte, key string) (i
 }
 
 func (a *api) stopRain(w http.ResponseWriter, r *http.Request, who caller) error {
-	c, rn, err := a.office.StopRain(r.Context(), r.PathValue("id"), r.PathValue("rain"))
-	if rn != nil { // also with errApply: the command stands
-		a.audit(r, who, "rain.stop", "campaign:"+c.ID, map[string]any{"rain": rn.ID, "ends_at": rn.EndsAt()})
-	}
+	c, rn, err := a.office.StopRain(a.audited(r, who, "rain.stop", map[string]any{"rain": r.PathValue("rain")}), r.PathValue("id"), r.PathValue("rain"))
 	if err != nil {
 		return err
 	}

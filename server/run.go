@@ -33,6 +33,7 @@ func (s *Server) Run(ctx context.Context) error {
 	life.start("events", s.events.Run)
 	if s.cfg.Has(RoleOperator) {
 		life.start("keeper", s.keeper.Run)
+		life.start("reclaimer", s.reclaimer.Run)
 	}
 	if s.cfg.Has(RoleOperator) && s.cfg.ReconcileEvery > 0 {
 		life.start("reconciliation", s.books.Run)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -44,6 +45,7 @@ type Server struct {
 	registry  *registry
 	keeper    *keeper
 	rebuilder *rebuilder
+	reclaimer *reclaimer
 	lobby     *room.Lobby
 	rainmaker *rainmaker
 	gateway   *gateway
@@ -155,8 +157,9 @@ func (s *Server) build(ctx context.Context) error {
 	}
 	s.buildRooms(now, reg, node, log)
 	off := &office{ledger: s.ledger, grabber: s.grabber, registry: s.registry, control: ctl, clock: now, log: log}
-	s.keeper = &keeper{
-		office: off, ledger: s.ledger, grabber: s.grabber, registry: s.registry, control: ctl, clock: now, log: log,
+	s.keeper = &keeper{office: off, ledger: s.ledger, registry: s.registry, control: ctl, clock: now, log: log}
+	s.reclaimer = &reclaimer{
+		office: off, ledger: s.ledger, grabber: s.grabber, registry: s.registry, control: ctl, clock: now, holder: node, log: log,
 	}
 	s.rebuilder = &rebuilder{office: off, ledger: s.ledger, settler: s.settler, grabber: s.grabber, control: ctl, lives: s.ledger, log: log}
 	s.books = newReconciler(&reconciler{
@@ -214,7 +217,16 @@ func (s *Server) buildPayout(ctl *control, now rain.Clock, reg prometheus.Regist
 	}
 	tell := &notifier{grabber: s.grabber, control: ctl, log: log}
 	s.settler, err = payout.NewSettler(js, s.ledger, s.grabber, tell, payout.SettlerOptions{
-		Namespace: s.cfg.Namespace, Clock: now, Log: log, Registerer: reg,
+		Namespace: s.cfg.Namespace, Clock: now, Log: log, Registerer: reg, Attempts: s.cfg.PayoutAttempts,
+		OnCut: func(cuts []payout.ReclaimCut) {
+			for _, c := range cuts {
+				ctl.Alarm("reclaim_cut", c.Ref.Campaign, c.Reason)
+			}
+		},
+		OnAdvisory: func(a payout.Advisory) {
+			ctl.Alarm(string(a.Kind), "", fmt.Sprintf("JetStream does not deliver message %d of stream %s any more, after %d deliveries: %s",
+				a.StreamSeq, a.Stream, a.Deliveries, cmp.Or(a.Reason, "no reason was given")))
+		},
 		OnDead: func(letters []payout.DeadLetter) {
 			for _, d := range letters {
 				ctl.Alarm("dead_letter", d.Campaign, "a payout waits for a person: "+d.Reason)

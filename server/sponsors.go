@@ -36,11 +36,10 @@ func (a *api) deposit(r *http.Request, who caller, body []byte, _ string) (int, 
 	if len(faults) > 0 {
 		return 0, nil, faults
 	}
-	balance, err := a.ledger.Deposit(r.Context(), id, in.Reference, in.Amount)
+	balance, err := a.ledger.Deposit(a.audited(r, who, "deposit", map[string]any{"amount": in.Amount, "reference": in.Reference}), id, in.Reference, in.Amount)
 	if err != nil {
 		return 0, nil, err
 	}
-	a.audit(r, who, "deposit", "sponsor:"+id, map[string]any{"amount": in.Amount, "reference": in.Reference, "balance": balance})
 	return http.StatusCreated, sponsorView{Sponsor: id, Balance: balance}, nil
 }
 

@@ -22,23 +22,31 @@ type upkeep struct {
 	*testing.T
 	office  *office
 	keeper  *keeper
+	reclaim *reclaimer
 	grabber *grab.Grabber
 	ledger  *payout.Ledger
 	rdb     redis.UniversalClient
+	db      *sqldb.DB
 	now     int64
 }
 
 func newUpkeep(t *testing.T, addr string) *upkeep {
 	t.Helper()
-	u := &upkeep{T: t, now: time.Now().UnixMilli()}
+	db, err := sqldb.OpenSQLite("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newUpkeepOn(t, addr, db)
+}
+
+// newUpkeepOn is newUpkeep on a database, which it closes in the end.
+func newUpkeepOn(t *testing.T, addr string, db *sqldb.DB) *upkeep {
+	t.Helper()
+	u := &upkeep{T: t, now: time.Now().UnixMilli(), db: db}
 	clock := rain.Clock(func() int64 { return u.now })
 	log := slog.New(slog.DiscardHandler)
 	var err error
 	if u.rdb, err = grab.Connect(addr); err != nil {
-		t.Fatal(err)
-	}
-	db, err := sqldb.OpenSQLite("")
-	if err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Migrate(t.Context()); err != nil {
@@ -64,8 +72,10 @@ func newUpkeep(t *testing.T, addr string) *upkeep {
 	known := newTestRegistry(&fakeSource{byID: map[string]*rain.Campaign{}})
 	ctl := &control{nc: nc, ns: "rr", log: log}
 	u.office = &office{ledger: u.ledger, grabber: u.grabber, registry: known, control: ctl, clock: clock, log: log}
-	u.keeper = &keeper{
-		office: u.office, ledger: u.ledger, grabber: u.grabber, registry: known, control: ctl, clock: clock, log: log, done: map[string]kept{},
+	u.keeper = &keeper{office: u.office, ledger: u.ledger, registry: known, control: ctl, clock: clock, log: log, done: map[string]kept{}}
+	u.reclaim = &reclaimer{
+		office: u.office, ledger: u.ledger, grabber: u.grabber, registry: known, control: ctl, clock: clock, holder: "test", log: log,
+		again: map[string]again{},
 	}
 	if _, err := u.ledger.Deposit(t.Context(), "acme", "first", 1_000_000_000); err != nil {
 		t.Fatal(err)
@@ -88,11 +98,18 @@ func (u *upkeep) create(spec rain.Spec) *rain.Campaign {
 	return c
 }
 
-// keep lets the keeper look after a campaign as the ledger has it, and settles what waits.
+// keep lets the keeper and the reclaimer look after a campaign as the ledger has it, and settles what waits.
 func (u *upkeep) keep(id string) (*rain.Campaign, error) {
 	u.Helper()
 	c := u.campaign(id)
 	err := u.keeper.keep(u.Context(), c)
+	if err == nil {
+		for id, a := range u.reclaim.again {
+			a.at = 0 // whatever was tried before is tried again
+			u.reclaim.again[id] = a
+		}
+		err = u.reclaim.turn(u.Context())
+	}
 	for shard := range c.Shards {
 		entries, failed := u.grabber.Read(u.Context(), id, shard, "test", 100)
 		if failed != nil {
@@ -174,7 +191,7 @@ func TestDrainedIsWhatTheLedgerSays(t *testing.T) {
 	if c.Drained {
 		t.Error("drained, with half of the budget in nobody's hands")
 	}
-	if !u.keeper.done[c.ID].alarmed {
+	if !u.reclaim.again[c.ID].alarmed {
 		t.Error("no alarm")
 	}
 	u.wantSponsor(1_000_000_000 - 500)

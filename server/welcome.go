@@ -33,13 +33,13 @@ func (g *gateway) welcome(ctx context.Context, user string, req wire.Request) (*
 	return c, wire.Welcome{
 		Type: wire.TypeWelcome, ID: req.ID, User: user, ServerTime: now,
 		Campaign: wire.CampaignOf(c, now), Rain: wire.RainOf(c.Current(), now, c.Status != rain.Open),
-		Claims: g.claims(ctx, c, wins), ClaimsTotal: len(wins), Limits: wire.Limits{TapsPerSecond: g.cfg.TapRate},
+		Claims: g.claims(ctx, c, user, wins), ClaimsTotal: len(wins), Limits: wire.Limits{TapsPerSecond: g.cfg.TapRate},
 	}, nil
 }
 
 // claims are the newest of a player's wins, newest first, each with what has become of it. A database that does not answer
 // makes them "granted" for now: that is what this node knows, and no reason to keep the player out.
-func (g *gateway) claims(ctx context.Context, c *rain.Campaign, wins []rain.Win) []wire.Claim {
+func (g *gateway) claims(ctx context.Context, c *rain.Campaign, user string, wins []rain.Win) []wire.Claim {
 	claims := make([]wire.Claim, 0, min(len(wins), welcomeClaims))
 	ids := make([]string, 0, cap(claims))
 	for i := len(wins) - 1; i >= 0 && len(claims) < welcomeClaims; i-- {
@@ -51,7 +51,7 @@ func (g *gateway) claims(ctx context.Context, c *rain.Campaign, wins []rain.Win)
 	if len(ids) == 0 {
 		return claims
 	}
-	states, err := g.ledger.ClaimStates(ctx, ids)
+	states, err := g.ledger.ClaimStates(ctx, user, ids)
 	if err != nil && !errors.Is(err, context.Canceled) {
 		g.log.Warn("the ledger cannot say what has been settled", "campaign", c.ID, "err", err)
 	}

@@ -69,6 +69,12 @@ func TestCommands(t *testing.T) {
 		"everything":  {args: "reconcile", golden: "reconcile-all.golden"},
 		"all":         {args: "reconcile --all", golden: "reconcile-all.golden"},
 		"verify":      {args: "verify c1", golden: "verify.golden"},
+		"dead":        {args: "payout list", golden: "payouts.golden"},
+		"retry":       {args: "payout retry c1-4", golden: "payout.golden", request: "POST /api/v1/payouts/c1-4/retry "},
+		"retry all":   {args: "payout retry --all", golden: "payouts-retried.golden", request: "POST /api/v1/payouts/retry {}"},
+		"retry all of one": {
+			args: "payout retry --all --campaign c1", golden: "payouts-retried.golden", request: `POST /api/v1/payouts/retry {"campaign":"c1"}`,
+		},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -95,12 +95,24 @@ func (f *fake) handler() http.Handler {
 		"POST /api/v1/campaigns/c1/rebuild": func(http.ResponseWriter, *http.Request) any {
 			return operator.Rebuilt{Campaign: "c1", Shards: []int{0, 2}, Packets: 3_300, Wins: 20}
 		},
-		"POST /api/v1/campaigns/c1/{command}":            func(_ http.ResponseWriter, r *http.Request) any { return f.command(r.PathValue("command")) },
-		"POST /api/v1/campaigns/c1/rains":                func(http.ResponseWriter, *http.Request) any { return f.campaign.Rains[1] },
-		"POST /api/v1/campaigns/c1/rains/{rain}/stop":    func(http.ResponseWriter, *http.Request) any { return f.campaign.Rains[0] },
-		"GET /api/v1/campaigns/c1/stats":                 f.answerStats,
-		"GET /api/v1/campaigns/c1/reconciliation":        func(http.ResponseWriter, *http.Request) any { return f.books },
-		"GET /api/v1/reconciliation":                     func(http.ResponseWriter, *http.Request) any { return f.all },
+		"POST /api/v1/campaigns/c1/{command}":         func(_ http.ResponseWriter, r *http.Request) any { return f.command(r.PathValue("command")) },
+		"POST /api/v1/campaigns/c1/rains":             func(http.ResponseWriter, *http.Request) any { return f.campaign.Rains[1] },
+		"POST /api/v1/campaigns/c1/rains/{rain}/stop": func(http.ResponseWriter, *http.Request) any { return f.campaign.Rains[0] },
+		"GET /api/v1/campaigns/c1/stats":              f.answerStats,
+		"GET /api/v1/campaigns/c1/reconciliation":     func(http.ResponseWriter, *http.Request) any { return f.books },
+		"GET /api/v1/reconciliation":                  func(http.ResponseWriter, *http.Request) any { return f.all },
+		"GET /api/v1/payouts": func(http.ResponseWriter, *http.Request) any {
+			return operator.List[operator.DeadLetter]{Items: []operator.DeadLetter{
+				{Claim: "c1-4", Kind: "pay", Campaign: "c1", User: "u\x1b[1m1", Packet: "4", Amount: 88, Reason: "packet 4 is paid to another player", CreatedAt: theDay},
+				{Claim: "c1.0.9-0", Kind: "reclaim", Campaign: "c1", Packet: "-1", Amount: 1_200, Reason: "given up after 10 tries", CreatedAt: theDay + 1_000},
+			}}
+		},
+		"POST /api/v1/payouts/c1-4/retry": func(http.ResponseWriter, *http.Request) any {
+			return operator.Claim{Claim: "c1-4", User: "u1", Packet: "4", Amount: 88, At: theDay, State: operator.ClaimSettled}
+		},
+		"POST /api/v1/payouts/retry": func(http.ResponseWriter, *http.Request) any {
+			return operator.Retried{Retried: 3, Settled: 2, StillDead: 1}
+		},
 		"GET /api/v1/campaigns/c1/rains/{rain}/fairness": func(_ http.ResponseWriter, r *http.Request) any { return f.fairness[r.PathValue("rain")] },
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {

@@ -29,6 +29,10 @@ type grammar struct {
 		Start rainStartCmd `cmd:"" help:"Let a rain fall."`
 		Stop  rainStopCmd  `cmd:"" help:"End a rain now."`
 	} `cmd:"" help:"Start and stop rains."`
+	Payout struct {
+		List  payoutListCmd  `cmd:"" help:"List the payouts that need a person."`
+		Retry payoutRetryCmd `cmd:"" help:"Try a dead payout again, or all of them."`
+	} `cmd:"" help:"List and retry dead payouts."`
 	Watch     watchCmd     `cmd:"" help:"Show a campaign's live figures, once a second, until it is over."`
 	Reconcile reconcileCmd `cmd:"" help:"Account for every cent, of a campaign or of everything. Exit 0 where the books balance, 1 where not."`
 	Rebuild   rebuildCmd   `cmd:"" help:"Restore in Redis what it has lost of a campaign, from the ledger and the stream."`

@@ -27,7 +27,7 @@ func OpenDir(path string) (*Dir, error) {
 	if err := os.MkdirAll(abs, 0o700); err != nil {
 		return nil, fmt.Errorf("the data directory %s cannot be made: %w", abs, err)
 	}
-	file, err := os.OpenFile(filepath.Join(abs, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	file, err := os.OpenFile(filepath.Join(abs, "lock"), os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the operator says where
 	if err != nil {
 		return nil, fmt.Errorf("the data directory %s cannot be written to: %w", abs, err)
 	}
@@ -51,7 +51,7 @@ func (d *Dir) NATS() string { return filepath.Join(d.path, "nats") }
 // generate and kept.
 func (d *Dir) Secret(name string, generate func() string) (string, error) {
 	file := filepath.Join(d.path, name)
-	text, err := os.ReadFile(file)
+	text, err := os.ReadFile(file) //nolint:gosec // the operator says where
 	if secret := strings.TrimSpace(string(text)); err == nil && secret != "" {
 		return secret, nil
 	}
@@ -66,13 +66,13 @@ func (d *Dir) Secret(name string, generate func() string) (string, error) {
 }
 
 // writeWhole writes a file so that after a crash it is there whole or not at all.
-func writeWhole(name, text string) (err error) {
-	draft, err := os.OpenFile(name+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+func writeWhole(name, text string) error {
+	draft, err := os.OpenFile(name+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600) //nolint:gosec // the operator says where
 	if err != nil {
 		return err
 	}
 	_, err = draft.WriteString(text)
-	if err = errors.Join(err, draft.Sync(), draft.Close()); err != nil {
+	if err := errors.Join(err, draft.Sync(), draft.Close()); err != nil {
 		return err
 	}
 	return os.Rename(name+".new", name)

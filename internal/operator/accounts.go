@@ -80,6 +80,16 @@ func (c *Client) RetryPayout(ctx context.Context, claim string) (Claim, error) {
 	return post[Claim](ctx, c, path("payouts", claim, "retry"), nil)
 }
 
+// RetryPayouts has all payments that were given up tried again, those of one campaign or, where that is "", all. It may take as
+// long as it takes.
+func (c *Client) RetryPayouts(ctx context.Context, campaign string) (Retried, error) {
+	body := map[string]any{}
+	if campaign != "" {
+		body["campaign"] = campaign
+	}
+	return call[Retried](ctx, c, request{method: http.MethodPost, path: path("payouts", "retry"), body: body, timeout: createTimeout})
+}
+
 // Audit is a page of the operators' deeds.
 func (c *Client) Audit(ctx context.Context, p Page) (List[AuditRecord], error) {
 	return list[AuditRecord](ctx, c, path("audit"), nil, p)

@@ -152,6 +152,8 @@ func TestRequests(t *testing.T) {
 			"GET /api/v1/payouts?state=dead", "", "", operator.List[operator.DeadLetter]{Items: []operator.DeadLetter{}}},
 		"RetryPayout": {`{"claim":"c1-4","state":"failed"}`, func(c *operator.Client) (any, error) { return c.RetryPayout(ctx, "c1-4") },
 			"POST /api/v1/payouts/c1-4/retry", "", "", operator.Claim{Claim: "c1-4", State: operator.ClaimFailed}},
+		"RetryPayouts": {`{"retried":3,"settled":2,"still_dead":1,"complete":true}`, func(c *operator.Client) (any, error) { return c.RetryPayouts(ctx, "c1") },
+			"POST /api/v1/payouts/retry", `{"campaign":"c1"}`, "", operator.Retried{Retried: 3, Settled: 2, StillDead: 1, Complete: true}},
 		"Audit": {`{"items":[]}`, func(c *operator.Client) (any, error) { return c.Audit(ctx, operator.Page{}) },
 			"GET /api/v1/audit", "", "", operator.List[operator.AuditRecord]{Items: []operator.AuditRecord{}}},
 	}

@@ -165,13 +165,23 @@ type Withdrawal struct {
 
 // DeadLetter is a payment that was given up and waits for a person.
 type DeadLetter struct {
-	Claim    string     `json:"claim"` // what RetryPayout takes
-	Kind     string     `json:"kind"`  // pay, reclaim, message or withdrawal
-	Campaign string     `json:"campaign"`
-	User     string     `json:"user"`
-	Amount   rain.Money `json:"amount"`
-	Reason   string     `json:"reason"`
-	At       int64      `json:"at"`
+	Claim     string     `json:"claim"` // what RetryPayout takes
+	Kind      string     `json:"kind"`  // pay, reclaim, withdrawal, or message for what is no payment
+	Campaign  string     `json:"campaign"`
+	User      string     `json:"user"`
+	Packet    string     `json:"packet"`
+	Amount    rain.Money `json:"amount"`
+	At        int64      `json:"at"`
+	Reason    string     `json:"reason"`
+	CreatedAt int64      `json:"created_at"`
+}
+
+// Retried is what has become of dead letters that were tried again.
+type Retried struct {
+	Retried   int  `json:"retried"`
+	Settled   int  `json:"settled"`
+	StillDead int  `json:"still_dead"`
+	Complete  bool `json:"complete"` // false where the time ran out: the same again goes on
 }
 
 // AuditRecord is one deed of an operator.

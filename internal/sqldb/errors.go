@@ -43,6 +43,8 @@ func IsRefused(err error) bool {
 			1292, // incorrect value
 			1366, // incorrect string
 			1406, // too long for the column
+			1452, // a foreign key
+			1644, // a trigger's SIGNAL
 			1690, // BIGINT out of range in an expression
 			3819, // CHECK, on MySQL
 			4025: // CHECK, on MariaDB

@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"context"
+
+	"redrain/internal/operator"
+)
+
+type payoutListCmd struct{ remote }
+
+// Run lists every payout that waits for a person, page by page.
+func (c *payoutListCmd) Run(app *App) error {
+	return c.talk(func(ctx context.Context, client *operator.Client) error {
+		letters := []operator.DeadLetter{}
+		for one, err := range operator.All(ctx, client.DeadPayouts) {
+			if err != nil {
+				return err
+			}
+			letters = append(letters, one)
+		}
+		return c.show(app, letters, func(t *table) {
+			t.row("CLAIM", "KIND", "AMOUNT", "SINCE", "USER", "REASON")
+			for _, one := range letters {
+				t.row(one.Claim, one.Kind, one.Amount, t.at(one.CreatedAt), one.User, one.Reason)
+			}
+		})
+	})
+}
+
+type payoutRetryCmd struct {
+	Claim    string `arg:"" optional:"" help:"The claim, as payout list shows it."`
+	All      bool   `help:"Every dead payout instead of one."`
+	Campaign string `placeholder:"CAMPAIGN" help:"With --all: those of one campaign."`
+	remote
+}
+
+func (c *payoutRetryCmd) check() []string {
+	faults := c.remote.check()
+	if (c.Claim != "") == c.All {
+		faults = append(faults, "give a claim, or --all")
+	}
+	if c.Campaign != "" && !c.All {
+		faults = append(faults, "--campaign: goes with --all")
+	}
+	return faults
+}
+
+// Run has one dead payout or all of them tried again. One that cannot be settled is an error; of all, it is a line.
+func (c *payoutRetryCmd) Run(app *App) error {
+	return c.talk(func(ctx context.Context, client *operator.Client) error {
+		if c.All {
+			return c.all(ctx, app, client)
+		}
+		claim, err := client.RetryPayout(ctx, c.Claim)
+		if err != nil {
+			return err
+		}
+		return c.show(app, claim, func(t *table) {
+			t.row("claim", claim.Claim)
+			t.row("state", claim.State)
+			if claim.User != "" { // there is none where it was a reclaim
+				t.row("amount", claim.Amount)
+				t.row("user", claim.User)
+			}
+		})
+	})
+}
+
+func (c *payoutRetryCmd) all(ctx context.Context, app *App, client *operator.Client) error {
+	done, err := client.RetryPayouts(ctx, c.Campaign)
+	if err != nil {
+		return err
+	}
+	return c.show(app, done, func(t *table) {
+		t.row("retried", done.Retried)
+		t.row("settled", done.Settled)
+		t.row("still dead", done.StillDead)
+		if !done.Complete {
+			t.row("not all were judged in time: run it again")
+		}
+	})
+}

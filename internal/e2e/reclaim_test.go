@@ -1,0 +1,58 @@
+package e2e
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"redrain/internal/operator"
+	"redrain/internal/testenv"
+)
+
+// TestKillNineInTheMiddleOfReclaiming kills the node that ends what has expired right after it has closed a campaign: it holds the
+// lease, one campaign is half done and the others are not begun. Another node takes over when the lease has run out, and every
+// sponsor has their money back, once.
+func TestKillNineInTheMiddleOfReclaiming(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	s := realSetting(t)
+	testenv.Binary(t) // the heir is to be there at once
+	doomed := startProcess(t, s, []string{"faults"}, "REDRAIN_FAULT_AT=reclaim.after_close:4")
+	expiring := func(name string, afterMS int64) operator.Campaign {
+		t.Helper()
+		spec := fund(t, doomed.node, name, 1_000, 10)
+		spec.ExpiresInMS, spec.Shards = afterMS, 2
+		c, err := doomed.client.CreateCampaign(within(t, 20*time.Second), spec, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	first := expiring("first", 1_000)
+	testenv.Eventually(t, 20*time.Second, "the doomed node has the lease, and ends campaigns", func() bool {
+		c, err := doomed.client.Campaign(t.Context(), first.ID)
+		return err == nil && c.State == "closed"
+	})
+	heir := startProcess(t, s, nil) // it has no lease as long as the other one lives
+	const campaigns = 8
+	made := make([]operator.Campaign, campaigns)
+	for i := range made {
+		made[i] = expiring(fmt.Sprintf("expiring-%d", i), 3_000)
+	}
+	doomed.awaitDeath(t, 30*time.Second)
+	testenv.Eventually(t, time.Minute, "every sponsor has their money back", func() bool {
+		for i := range made {
+			if a, err := heir.client.Sponsor(t.Context(), fmt.Sprintf("sponsor-expiring-%d", i)); err != nil || a.Balance != 1_000 {
+				return false
+			}
+		}
+		return true
+	})
+	for _, c := range made {
+		rec, err := heir.client.Reconciliation(within(t, 10*time.Second), c.ID)
+		if err != nil || !rec.Balanced || rec.Reclaimed != 1_000 || rec.Unsettled != 0 {
+			t.Errorf("campaign %s: %+v, %v", c.ID, rec, err)
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package payout
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"redrain/rain"
+)
+
+// TestPagesAreStable: who reads a list page by page while it grows gets everything that was there at the beginning, and nothing
+// twice.
+func TestPagesAreStable(t *testing.T) {
+	onEach(t, func(b *books) {
+		t := b.t
+		const packets, first = 2_000, 600
+		b.campaign(t, "c1", rain.Spec{Budget: packets, Packets: packets})
+		order := rand.New(rand.NewPCG(1, 2)).Perm(packets)
+		post := func(from, to int) {
+			var wins []rain.Win
+			for _, packet := range order[from:to] {
+				wins = append(wins, win("u", packet, 1))
+			}
+			b.post(t, entry("c1", 1+from, wins...))
+		}
+		there := map[string]bool{}
+		for at := 0; at < first; at += 20 {
+			post(at, at+20)
+		}
+		for _, packet := range order[:first] {
+			there[rain.ClaimID("c1", packet)] = true
+		}
+		var settling sync.WaitGroup
+		settling.Go(func() {
+			for at := first; at < packets; at += 20 {
+				post(at, at+20)
+			}
+		})
+		for _, q := range []ClaimQuery{{Campaign: "c1", Limit: 7}, {User: "u", Limit: 7}, {User: "u", Campaign: "c1", Limit: 50}} {
+			seen := map[string]int{}
+			for {
+				list, next, err := b.Claims(t.Context(), q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, c := range list {
+					seen[c.Claim]++
+				}
+				if next == "" {
+					break
+				}
+				q.After = next
+			}
+			for claim := range there {
+				if seen[claim] != 1 {
+					t.Errorf("%+v: %s is listed %d times", q, claim, seen[claim])
+				}
+			}
+			for claim, n := range seen {
+				if n > 1 {
+					t.Errorf("%+v: %s is listed %d times", q, claim, n)
+				}
+			}
+		}
+		settling.Wait()
+		if got := len(b.pages(t, ClaimQuery{Campaign: "c1", Limit: 500})); got != packets/500 {
+			t.Errorf("%s", fmt.Sprint(got))
+		}
+	})
+}

@@ -1,0 +1,170 @@
+package payout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"redrain/internal/sqldb"
+	"redrain/rain"
+)
+
+// Redriven is what has become of the dead letters that RetryAll has judged.
+type Redriven struct {
+	Retried   int // letters judged
+	Settled   int // of them: posted, or found to be posted
+	StillDead int
+}
+
+// retryPage is how many letters RetryAll looks up at once.
+const retryPage = 500
+
+// Retry judges the dead letters of a claim anew, each in a transaction of its own, and posts what can be posted now. It
+// returns what is settled; ErrUnknownClaim where no dead letter of the claim waits, ErrStillDead (with the reason) where none
+// of them could be posted. A dead withdrawal is due again after it, and nothing is settled by that.
+func (l *Ledger) Retry(ctx context.Context, claim string) (settled []Settlement, err error) {
+	ids, err := l.waitingLetters(ctx, "claim = ? AND id > ?", claim, 0)
+	if err != nil {
+		return nil, err
+	}
+	stillDead, resolved := "", 0
+	for _, id := range ids {
+		one, err := l.retryLetter(ctx, id)
+		switch {
+		case err != nil && resolved > 0:
+			return settled, nil // what is settled is settled; the other letters wait on
+		case err != nil:
+			return nil, err
+		case one.resolved:
+			resolved++
+			settled = append(settled, one.settled...)
+		default:
+			stillDead = one.reason
+		}
+	}
+	switch {
+	case resolved > 0:
+		return settled, nil
+	case stillDead != "":
+		return nil, fmt.Errorf("%q: %w: %s", claim, ErrStillDead, stillDead)
+	default:
+		return nil, fmt.Errorf("%q: %w", claim, ErrUnknownClaim)
+	}
+}
+
+// RetryAll is Retry of every letter that waits, of one campaign or, where that is "", of all. Each is judged once, in the order in
+// which they came. tell hears of what is settled. With an error the counts are of what was judged until then.
+func (l *Ledger) RetryAll(ctx context.Context, campaign string, tell func([]Settlement)) (r Redriven, err error) {
+	for last := int64(0); ; {
+		where, args := "id > ?", []any{last}
+		if campaign != "" {
+			where, args = "campaign_id = ? AND id > ?", []any{campaign, last}
+		}
+		ids, err := l.waitingLetters(ctx, where, args...)
+		if err != nil || len(ids) == 0 {
+			return r, err
+		}
+		for _, id := range ids {
+			one, err := l.retryLetter(ctx, id)
+			if err != nil {
+				return r, err
+			}
+			if !one.found {
+				continue // somebody else has resolved it meanwhile
+			}
+			r.Retried++
+			if !one.resolved {
+				r.StillDead++
+				continue
+			}
+			r.Settled++
+			tell(one.settled)
+		}
+		last = ids[len(ids)-1]
+	}
+}
+
+// waitingLetters are the ids of the next page of letters, in the order in which they came.
+func (l *Ledger) waitingLetters(ctx context.Context, where string, args ...any) (ids []int64, err error) {
+	err = l.db.Each(ctx, func(scan sqldb.Scan) error {
+		var id int64
+		err := scan(&id)
+		ids = append(ids, id)
+		return err
+	}, "SELECT id FROM dead_letter WHERE resolved_at = 0 AND "+where+" ORDER BY id LIMIT ?", append(args, retryPage)...)
+	if err != nil {
+		return nil, fmt.Errorf("dead letters: %w", err)
+	}
+	return ids, nil
+}
+
+// retried is what has become of one letter.
+type retried struct {
+	found    bool // it was still waiting
+	resolved bool
+	reason   string // why not
+	settled  []Settlement
+}
+
+// retryLetter judges one letter, in a transaction of its own: one that the database refuses takes no other with it.
+func (l *Ledger) retryLetter(ctx context.Context, id int64) (r retried, err error) {
+	err = l.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		r = retried{}
+		var d DeadLetter
+		err := tx.Each(ctx, func(scan sqldb.Scan) (err error) {
+			r.found = true
+			d, err = scanLetter(scan)
+			return err
+		}, letterSelect+"WHERE id = ? AND resolved_at = 0"+tx.ForUpdate(), id)
+		if err != nil || !r.found {
+			return err
+		}
+		if r.settled, r.reason, err = l.redrive(ctx, tx, d); err != nil || r.reason != "" {
+			return err
+		}
+		r.resolved = true
+		if _, err := tx.Exec(ctx, "UPDATE dead_letter SET resolved_at = ? WHERE id = ?", l.clock(), d.id); err != nil {
+			return err
+		}
+		return l.auditChange(ctx, tx, letterState(d, StateDead), letterState(d, StateSettled))
+	})
+	if sqldb.IsRefused(err) || errors.Is(err, errUnbalanced) {
+		return retried{found: true, reason: clip(err.Error(), maxReason)}, nil // rolled back: it waits on
+	}
+	if err != nil {
+		return retried{}, fmt.Errorf("retry of dead letter %d: %w", id, err)
+	}
+	return r, nil
+}
+
+// redrive does what a letter asks for, each kind in its way, or says why it cannot.
+func (l *Ledger) redrive(ctx context.Context, tx *sqldb.Tx, d DeadLetter) (settled []Settlement, reason string, err error) {
+	switch d.Kind {
+	case letterPay, letterReclaim, letterMessage: // a message may have been an entry on a wrong subject
+		return l.postLetter(ctx, tx, d)
+	case letterWithdrawal:
+		return nil, "", l.revive(ctx, tx, d.Claim)
+	default:
+		return nil, fmt.Sprintf("this version knows no letters of kind %q", d.Kind), nil
+	}
+}
+
+// postLetter posts the entry in a letter.
+func (l *Ledger) postLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter) (settled []Settlement, reason string, err error) {
+	e, reason := decodeEntry(d.payload)
+	if reason != "" {
+		return nil, reason, nil
+	}
+	b, err := l.readBatch(ctx, tx, []rain.Entry{e}, true)
+	if err != nil {
+		return nil, "", err
+	}
+	clear(b.dead)
+	clear(b.barriers) // a letter that waits has been counted as taken by every rebuild, so its packet is on offer to nobody
+	b.judge(e)
+	if len(b.letters) > 0 {
+		return nil, b.letters[0].Reason, nil
+	}
+	posted, err := l.write(ctx, tx, b)
+	return posted.Settled, "", err
+}

@@ -1,0 +1,153 @@
+package payout
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"redrain/rain"
+)
+
+func TestRetryAll(t *testing.T) {
+	onEach(t, func(b *books) {
+		t := b.t
+		ctx := t.Context()
+		const n = retryPage + 10
+		for i := range n { // of a campaign that nobody knows
+			b.post(t, entry("c1", i, win(fmt.Sprintf("u%d", i), i, 1)))
+		}
+		b.post(t, entry("c2", 1, win("u", 1, 1)))
+		if err := b.BuryMessage(ctx, "message-1", []byte("{"), "no JSON"); err != nil {
+			t.Fatal(err)
+		}
+		var told []Settlement
+		tell := func(s []Settlement) { told = append(told, s...) }
+		if r, err := b.RetryAll(ctx, "", tell); err != nil || r != (Redriven{Retried: n + 2, StillDead: n + 2}) || len(told) != 0 {
+			t.Errorf("nothing has changed: %+v, %d told, %v", r, len(told), err)
+		}
+		b.campaign(t, "c1", rain.Spec{Budget: n, Packets: n})
+		allow := b.refuse(t, "u7")
+		if r, err := b.RetryAll(ctx, "c2", tell); err != nil || r != (Redriven{Retried: 1, StillDead: 1}) || len(told) != 0 {
+			t.Errorf("only c2: %+v, %d told, %v", r, len(told), err)
+		}
+		if r, err := b.RetryAll(ctx, "", tell); err != nil || r != (Redriven{Retried: n + 2, Settled: n - 1, StillDead: 3}) || len(told) != n-1 {
+			t.Errorf("all but three: %+v, %d told, %v", r, len(told), err)
+		}
+		allow()
+		if r, err := b.RetryAll(ctx, "c1", tell); err != nil || r != (Redriven{Retried: 1, Settled: 1}) || len(told) != n {
+			t.Errorf("the last: %+v, %d told, %v", r, len(told), err)
+		}
+		b.wantBalance(t, escrowAccount("c1"), 0)
+		b.audit(t)
+	})
+}
+
+// TestManyRetryTheSame: operators on all nodes at once settle each letter once.
+func TestManyRetryTheSame(t *testing.T) {
+	onEach(t, func(b *books) {
+		t := b.t
+		const n = 50
+		for i := range n {
+			b.post(t, entry("c1", i, win("u", i, 1)))
+		}
+		b.campaign(t, "c1", rain.Spec{Budget: n, Packets: n})
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		told := map[string]int{}
+		for range 4 {
+			wg.Go(func() {
+				_, err := b.RetryAll(t.Context(), "", func(settled []Settlement) {
+					mu.Lock()
+					defer mu.Unlock()
+					for _, s := range settled {
+						told[s.Claim]++
+					}
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		for claim, times := range told {
+			if times != 1 {
+				t.Errorf("%s was told %d times", claim, times)
+			}
+		}
+		if len(told) != n {
+			t.Errorf("%d of %d letters", len(told), n)
+		}
+		b.wantBalance(t, userAccount("u"), n)
+		b.audit(t)
+	})
+}
+
+// TestAReclaimTakesNoMoreThanItsShards: Redis had forgotten wins that are paid, or wait as dead letters.
+func TestAReclaimTakesNoMoreThanItsShards(t *testing.T) {
+	onEach(t, func(b *books) {
+		t := b.t
+		ctx := t.Context()
+		reclaim := func(campaign string, shard, packets int, amount rain.Money) rain.Entry {
+			return rain.Entry{
+				Ref:     rain.EntryRef{Campaign: campaign, Shard: shard, ID: "9-0"},
+				Reclaim: &rain.Reclaim{Packets: packets, Amount: amount},
+			}
+		}
+		c := b.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 2})
+		b.post(t, entry("c1", 1, win("u1", 0, 10)))
+		allow := b.refuse(t, "poison")
+		bad := rain.Entry{Ref: rain.EntryRef{Campaign: "c1", Shard: 1, ID: "2-0"}, Wins: []rain.Win{win("poison", 5, 10)}}
+		if _, err := b.Attempt(ctx, bad, errors.New("refused"), 1); err != nil {
+			t.Fatal(err)
+		}
+		// Both shards have forgotten what was won of them. The win that comes in the same batch stands before the reclaim.
+		for try := range 3 {
+			posted := b.post(t, reclaim("c1", 0, 5, 50), entry("c1", 3, win("u2", 1, 10)), reclaim("c1", 1, 5, 50))
+			if len(posted.Dead) != 0 || len(posted.Cut) != map[bool]int{true: 2}[try == 0] {
+				t.Errorf("try %d: %+v", try, posted)
+			}
+			b.wantBalance(t, sponsorAccount("acme"), 30+40)
+			b.wantBalance(t, escrowAccount("c1"), 10)
+		}
+		if n := b.count(t, "SELECT COUNT(*) FROM reclaim_cut WHERE asked = 50 AND (given = 30 AND shard = 0 OR given = 40 AND shard = 1) AND reason <> ''"); n != 2 {
+			t.Errorf("%d of 2 are on record", n)
+		}
+		if cleared, err := b.Cleared(ctx, "c1"); err != nil || !cleared {
+			t.Errorf("cleared %v, %v", cleared, err)
+		}
+		drained := *c
+		drained.Drained = true
+		if got := b.reconcile(t, &drained, nil); got.Difference != 0 || got.Dead != 10 || got.Reclaimed != 70 {
+			t.Errorf("%+v", got)
+		}
+		allow()
+		if settled, err := b.Retry(ctx, "c1-5"); err != nil || len(settled) != 1 {
+			t.Errorf("the held money is not there: %v", err)
+		}
+		b.wantBalance(t, escrowAccount("c1"), 0)
+
+		// All of a shard is somebody's: there is nothing to give back, and that is the end of it.
+		b.campaign(t, "c2", rain.Spec{Budget: 100, Packets: 2})
+		b.post(t, entry("c2", 1, win("u1", 0, 50), win("u2", 1, 50)))
+		if posted := b.post(t, reclaim("c2", 0, 1, 50)); len(posted.Cut) != 1 || posted.Cut[0].Given != 0 || len(posted.Dead) != 0 {
+			t.Errorf("%+v", posted)
+		}
+		if posted := b.post(t, reclaim("c2", 0, 1, 50)); len(posted.Cut)+len(posted.Dead) != 0 {
+			t.Errorf("a copy: %+v", posted)
+		}
+		// With one shard, what is left in the escrow may be what a dead letter waits for.
+		b.campaign(t, "c3", rain.Spec{Budget: 100, Packets: 2})
+		if _, err := b.Attempt(ctx, entry("c3", 1, win("u3", 0, 50)), errors.New("refused"), 1); err != nil {
+			t.Fatal(err)
+		}
+		if posted := b.post(t, reclaim("c3", 0, 2, 100)); len(posted.Cut) != 1 || posted.Cut[0].Given != 50 {
+			t.Errorf("%+v", posted)
+		}
+		if settled, err := b.Retry(ctx, "c3-0"); err != nil || len(settled) != 1 {
+			t.Errorf("the held money is not there: %v", err)
+		}
+		b.wantBalance(t, escrowAccount("c3"), 0)
+		b.audit(t)
+	})
+}

@@ -1,0 +1,92 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"redrain/payout"
+)
+
+// retryPayout judges a dead letter anew, or has a withdrawal tried again. What is settled by that is told to its player like every settlement.
+func (a *api) retryPayout(w http.ResponseWriter, r *http.Request, who caller) error {
+	claim := r.PathValue("claim")
+	settled, err := a.ledger.Retry(a.audited(r, who, "payout.retry", nil), claim)
+	if err != nil {
+		return err
+	}
+	a.tellSettled(settled)
+	out, err := a.ledger.Withdrawal(r.Context(), claim)
+	switch {
+	case err == nil:
+		a.wakePayer()
+		writeJSON(w, http.StatusOK, claimView{Claim: out.ID, User: out.User, Amount: out.Amount, At: out.CreatedAt, State: stateFailed})
+		return nil
+	case !errors.Is(err, payout.ErrUnknownWithdrawal):
+		return err
+	}
+	answer := claimView{Claim: claim, State: string(payout.StateSettled)} // of a reclaim there is no more to say
+	for _, s := range settled {
+		answer = claimView{
+			Claim: s.Claim, User: s.User, Packet: strconv.Itoa(s.Packet), Amount: s.Amount, At: s.WonAt, State: string(payout.StateSettled),
+		}
+	}
+	writeJSON(w, http.StatusOK, answer)
+	return nil
+}
+
+// retriedView is what has become of all dead letters. Complete is false where the time ran out: the same again goes on, as
+// what was settled does not wait any more.
+type retriedView struct {
+	Retried   int  `json:"retried"`
+	Settled   int  `json:"settled"`
+	StillDead int  `json:"still_dead"`
+	Complete  bool `json:"complete"`
+}
+
+// retryAllPayouts judges every dead letter anew, or those of one campaign.
+func (a *api) retryAllPayouts(w http.ResponseWriter, r *http.Request, who caller) error {
+	body, err := readBody(w, r)
+	if err != nil {
+		return err
+	}
+	var in struct {
+		Campaign string `json:"campaign"`
+	}
+	if err := decode(body, &in); err != nil {
+		return err
+	}
+	if in.Campaign != "" {
+		if _, err := a.registry.Get(r.Context(), in.Campaign); err != nil {
+			return err
+		}
+	}
+	// The answer is to arrive within the time that a command may take.
+	ctx, cancel := context.WithTimeout(a.audited(r, who, "payout.retry", nil), commandTimeout-backendTimeout)
+	defer cancel()
+	all, failed := a.ledger.RetryAll(ctx, in.Campaign, a.tellSettled)
+	if failed != nil && all.Retried == 0 {
+		return failed
+	}
+	if failed != nil {
+		a.log.Warn("not all dead letters could be judged", "judged", all.Retried, "err", failed)
+	}
+	answer := retriedView{Retried: all.Retried, Settled: all.Settled, StillDead: all.StillDead, Complete: failed == nil}
+	a.audit(r, who, "payout.retry_all", in.Campaign, map[string]any{"retried": all.Retried, "settled": all.Settled, "still_dead": all.StillDead})
+	writeJSON(w, http.StatusOK, answer)
+	return nil
+}
+
+// tellSettled tells players of what was settled by a retry.
+func (a *api) tellSettled(settled []payout.Settlement) {
+	byCampaign := map[string][]payout.Settlement{}
+	for _, s := range settled {
+		byCampaign[s.Campaign] = append(byCampaign[s.Campaign], s)
+	}
+	for campaign, group := range byCampaign {
+		if err := a.office.control.Settled(campaign, group); err != nil {
+			a.log.Warn("players were not told of a settlement; their next welcome does", "campaign", campaign, "err", err)
+		}
+	}
+}
