@@ -3,9 +3,13 @@ package grab
 import (
 	"context"
 	"errors"
+	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"redrain/rain"
 )
 
 const (
@@ -47,6 +51,40 @@ func (r *replicaConfirmer) confirm(ctx context.Context, campaign string, shard i
 		return errNoReplica
 	}
 	return keep(of, found.Val())
+}
+
+// lasting returns entries of an outbox, oldest first, when they may leave Redis. With ConfirmReplica a replica has to have them: a win that
+// is lost with its master was told to nobody, and its packet is in the stock of the master's heir again, so whoever wins it there would find it
+// paid to another. After an error nothing may leave; what was read stays in the outbox, and comes again through Claim.
+//
+// The newest entry is looked up for the reason for which confirm looks at wins. It stands for the older ones: they were written
+// before it, on the same master.
+func (g *Grabber) lasting(ctx context.Context, campaign string, shard int, entries []rain.Entry) ([]rain.Entry, error) {
+	if g.o.Confirm != ConfirmReplica || len(entries) == 0 {
+		return entries, nil
+	}
+	k := g.keys.shard(campaign, shard)
+	newest := entries[len(entries)-1]
+	var found *redis.XMessageSliceCmd
+	var acknowledged *redis.IntCmd
+	err := g.onMaster(ctx, k.state, func(p redis.Pipeliner) error {
+		p.Set(ctx, k.confirmed, "", markerTTL)
+		found = p.XRange(ctx, k.outbox, newest.Ref.ID, newest.Ref.ID)
+		acknowledged = redis.NewIntCmd(ctx, "wait", 1, replicaTimeout.Milliseconds())
+		return p.Process(ctx, acknowledged)
+	})
+	if err == nil && acknowledged.Val() < 1 {
+		err = errNoReplica
+	}
+	if err == nil {
+		if now := g.readable(campaign, shard, found.Val()); len(now) != 1 || !reflect.DeepEqual(now[0], newest) {
+			err = errForgotten // or settled in this moment
+		}
+	}
+	if g.seen(err) != nil {
+		return nil, fmt.Errorf("entries of the outbox of %s.%d stay where they are: %w", campaign, shard, err)
+	}
+	return entries, nil
 }
 
 // onMaster sends commands over one connection to the master that has the key. Where it does not answer or is no master any more, it

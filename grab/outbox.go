@@ -39,7 +39,7 @@ func (g *Grabber) Read(ctx context.Context, campaign string, shard int, consumer
 	for _, s := range streams {
 		entries = append(entries, g.readable(campaign, shard, s.Messages)...)
 	}
-	return entries, nil
+	return g.lasting(ctx, campaign, shard, entries)
 }
 
 // Claim gives a consumer up to limit entries that somebody has read at least minIdle ago and not removed: that consumer
@@ -67,7 +67,7 @@ func (g *Grabber) Claim(
 		}
 		args.Start = next
 	}
-	return entries, nil
+	return g.lasting(ctx, campaign, shard, entries)
 }
 
 // Remove deletes entries that the ledger has posted. Removing one that is gone already is nothing.

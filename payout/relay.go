@@ -155,6 +155,9 @@ func (r *Relay) drain(ctx context.Context, key shardKey) {
 			return
 		}
 		r.redis.Works()
+		if len(entries) > 0 {
+			faults.Point("relay.after_read")
+		}
 		r.publish(ctx, r.fresh.unknown(entries))
 		if len(entries) < readLimit {
 			return

@@ -16,7 +16,7 @@ import (
 
 // crashPoints are the steps of a win's way after which a node is killed, from the script to the last acknowledgement.
 var crashPoints = []string{
-	"grab.after_script", "relay.after_publish", "settle.after_commit", "settle.before_remove", "settle.before_ack",
+	"grab.after_script", "relay.after_read", "relay.after_publish", "settle.after_commit", "settle.before_remove", "settle.before_ack",
 }
 
 // TestKillNineLosesAndDoublesNothing kills a node at each point of a win's way. The players go to a second node, send again

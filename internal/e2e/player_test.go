@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -49,18 +50,27 @@ type player struct {
 // dial opens a connection without saying hello.
 func dial(t *testing.T, n *node) *player {
 	t.Helper()
-	d := websocket.Dialer{Subprotocols: []string{wire.Subprotocol}, HandshakeTimeout: 20 * time.Second}
-	conn, _, err := d.DialContext(t.Context(), n.ws(), nil)
+	p, err := tryDial(t.Context(), n)
 	if err != nil {
 		t.Fatal(err)
+	}
+	t.Cleanup(p.hangUp)
+	return p
+}
+
+// tryDial is dial where a node may be gone. Who calls it hangs up.
+func tryDial(ctx context.Context, n *node) (*player, error) {
+	d := websocket.Dialer{Subprotocols: []string{wire.Subprotocol}, HandshakeTimeout: 20 * time.Second}
+	conn, _, err := d.DialContext(ctx, n.ws(), nil)
+	if err != nil {
+		return nil, err
 	}
 	p := &player{
 		conn: conn, done: make(chan struct{}), news: make(chan struct{}), waves: map[int64]wire.Wave{},
 		results: map[wire.ID][]wire.Result{}, settled: map[string][]wire.SettledClaim{}, tapped: map[wire.ID]string{},
 	}
 	go p.read()
-	t.Cleanup(p.hangUp)
-	return p
+	return p, nil
 }
 
 // join opens a connection and waits for its welcome.

@@ -23,20 +23,40 @@ type process struct {
 
 var playLine = regexp.MustCompile(`play\s+(http://\S+?)/?\s*$`)
 
+// processOptions are what one process has that others have not.
+type processOptions struct {
+	tags  []string  // of its build
+	flags []string  // of its command line
+	env   []string  // added to its environment
+	log   io.Writer // gets its standard error; nil = the test's log
+}
+
 // startProcess runs the binary on the setting and waits until it serves. env is added to its environment.
 func startProcess(t *testing.T, s setting, tags []string, env ...string) *process {
 	t.Helper()
-	return serveProcess(t, tags, []string{"--redis", s.redis, "--nats", s.nats, "--mysql", s.mysql, "--namespace", s.namespace}, env...)
+	return startProcessWith(t, processOptions{tags: tags, env: env, flags: s.flags()})
 }
 
 // serveProcess is startProcess with flags that say which back ends it has.
 func serveProcess(t *testing.T, tags, flags []string, env ...string) *process {
 	t.Helper()
-	cmd := exec.Command(testenv.Binary(t, tags...), append([]string{
+	return startProcessWith(t, processOptions{tags: tags, env: env, flags: flags})
+}
+
+// flags are the flags of a process on the setting.
+func (s setting) flags() []string {
+	return []string{"--redis", s.redis, "--nats", s.nats, "--mysql", s.mysql, "--namespace", s.namespace}
+}
+
+func startProcessWith(t *testing.T, o processOptions) *process {
+	t.Helper()
+	cmd := exec.Command(testenv.Binary(t, o.tags...), append([]string{
 		"serve", "--listen", "127.0.0.1:0", "--operator-token", operatorToken, "--jwt-secret", jwtSecret, "--tap-rate", "0",
-	}, flags...)...)
-	cmd.Env = append(cmd.Environ(), env...)
-	cmd.Stderr = testLog{t}
+	}, o.flags...)...)
+	cmd.Env = append(cmd.Environ(), o.env...)
+	if cmd.Stderr = o.log; o.log == nil {
+		cmd.Stderr = testLog{t}
+	}
 	// The process dies with the test binary, also where that is killed.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := cmd.StdoutPipe()

@@ -1,0 +1,162 @@
+package e2e
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"redrain/internal/operator"
+	"redrain/internal/testenv"
+	"redrain/rain"
+)
+
+// soundBooks are queries that find what may not be in a ledger, whatever has happened. They are an auditor's: they share no code with
+// redrain's own reconciliation.
+var soundBooks = map[string]string{
+	"transactions that do not sum to zero": "SELECT COUNT(*) FROM (SELECT txn_id FROM entry GROUP BY txn_id HAVING SUM(amount) <> 0) x",
+	"transactions without lines":           "SELECT COUNT(*) FROM txn LEFT JOIN entry ON entry.txn_id = txn.id WHERE entry.txn_id IS NULL",
+	"lines without a transaction":          "SELECT COUNT(*) FROM entry LEFT JOIN txn ON entry.txn_id = txn.id WHERE txn.id IS NULL",
+	"balances that are not their entries' sum": "SELECT COUNT(*) FROM balance b LEFT JOIN (SELECT account_id, SUM(amount) s FROM entry GROUP BY account_id) e " +
+		"ON e.account_id = b.account_id WHERE b.amount <> COALESCE(e.s, 0)",
+	"accounts with entries and without a balance": "SELECT COUNT(*) FROM (SELECT DISTINCT account_id FROM entry) e LEFT JOIN balance b USING (account_id) WHERE b.account_id IS NULL",
+	"balances below zero":                         "SELECT COUNT(*) FROM balance WHERE amount < 0 AND account_id <> 'world'",
+	"money out of nothing":                        "SELECT COALESCE(ABS(SUM(amount)), 0) FROM balance",
+	"claims that are there twice":                 "SELECT COUNT(*) FROM (SELECT claim FROM payout GROUP BY claim HAVING COUNT(*) > 1) x",
+	"payments that are not their transaction's lines": "SELECT COUNT(*) FROM (SELECT txn_id, user_id, SUM(amount) s FROM payout GROUP BY txn_id, user_id) p " +
+		"LEFT JOIN entry e ON e.txn_id = p.txn_id AND e.account_id = CONCAT('user:', p.user_id) WHERE e.amount IS NULL OR e.amount <> p.s",
+	"lines that pay without a payment": "SELECT COUNT(*) FROM entry e JOIN txn ON txn.id = e.txn_id AND txn.kind = 'pay' " +
+		"LEFT JOIN payout p ON p.txn_id = e.txn_id AND e.account_id = CONCAT('user:', p.user_id) WHERE e.amount > 0 AND p.claim IS NULL",
+	"players whose balance is not what they won less what they took out": "SELECT COUNT(*) FROM (SELECT user_id, SUM(part) s FROM " +
+		"(SELECT user_id, SUM(amount) part FROM payout GROUP BY user_id " +
+		"UNION ALL SELECT user_id, -SUM(amount) FROM withdrawal WHERE state <> 'failed' GROUP BY user_id) x GROUP BY user_id) u " +
+		"LEFT JOIN balance b ON b.account_id = CONCAT('user:', u.user_id) WHERE b.amount IS NULL OR b.amount <> u.s",
+	"withdrawals more or less than were booked": "SELECT ABS((SELECT COUNT(*) FROM txn WHERE kind = 'withdraw') - (SELECT COUNT(*) FROM withdrawal))",
+	"amounts withdrawn more or less than booked": "SELECT ABS((SELECT COALESCE(SUM(e.amount), 0) FROM entry e JOIN txn ON txn.id = e.txn_id WHERE kind = 'withdraw' " +
+		"AND account_id = 'world') - (SELECT COALESCE(SUM(amount), 0) FROM withdrawal))",
+	"returns more or less than failed": "SELECT ABS((SELECT COUNT(*) FROM txn WHERE kind = 'return') - (SELECT COUNT(*) FROM withdrawal WHERE state = 'failed'))",
+	"dead letters":                     "SELECT COUNT(*) FROM dead_letter WHERE resolved_at = 0",
+}
+
+// checkSound runs them all.
+func (a *arena) checkSound(t *testing.T) {
+	t.Helper()
+	for what, query := range soundBooks {
+		if n := a.count(t, query); n != 0 {
+			t.Errorf("%d %s", n, what)
+		}
+	}
+}
+
+// awaitQuiet waits until nothing of the campaign is under way any more and its figures agree.
+func (a *arena) awaitQuiet(t *testing.T, c operator.Campaign) {
+	t.Helper()
+	var rec operator.Reconciliation
+	var stats operator.Stats
+	var err error
+	defer func() {
+		if t.Failed() {
+			t.Logf("campaign %s: %+v, %+v, %v", c.ID, rec, stats, err)
+		}
+	}()
+	// JetStream gives a batch whose worker was killed to another after 30 seconds.
+	testenv.Eventually(t, 90*time.Second, "nothing of the campaign is under way", func() bool {
+		if a.waiting(t, c) > 0 { // the cheap question first
+			return false
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		if rec, err = a.op().Reconciliation(ctx, c.ID); err != nil || !rec.Balanced || rec.Unsettled != 0 {
+			return false
+		}
+		stats, err = a.op().Stats(ctx, c.ID)
+		return err == nil && stats.Paid == stats.Won
+	})
+	if rec.Difference != 0 || rec.Dead != 0 || len(rec.Findings) > 0 {
+		t.Errorf("the books of %s: %+v", c.ID, rec)
+	}
+}
+
+// win is one packet in somebody's hands.
+type win struct {
+	user, drop string
+	amount     rain.Money
+}
+
+// inRedis reads what Redis has decided, by packet: it is the arbiter, so this is what must have been paid.
+func (a *arena) inRedis(t *testing.T, c operator.Campaign) map[int]win {
+	t.Helper()
+	wins := map[int]win{}
+	for shard := range c.Shards {
+		records, err := a.rdb.HGetAll(within(t, 10*time.Second), a.shardKey(c.ID, shard, "wins")).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for user, record := range records {
+			for part := range strings.SplitSeq(strings.TrimPrefix(record, ";"), ";") {
+				f := strings.Split(part, "=") // drop, packet, amount, and perhaps more
+				packet, err1 := strconv.Atoi(f[1])
+				amount, err2 := strconv.ParseInt(f[2], 10, 64)
+				if other, given := wins[packet]; given || err1 != nil || err2 != nil {
+					t.Errorf("packet %s of %s is given twice, or makes no sense: %s, and %+v", f[1], c.ID, part, other)
+				}
+				wins[packet] = win{user, f[0], rain.Money(amount)}
+			}
+		}
+	}
+	return wins
+}
+
+// inLedger reads what was paid, by packet.
+func (a *arena) inLedger(t *testing.T, c operator.Campaign) map[int]win {
+	t.Helper()
+	rows, err := a.db.QueryContext(within(t, 20*time.Second), "SELECT packet, user_id, drop_id, amount FROM payout WHERE campaign_id = ?", c.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	wins := map[int]win{}
+	for rows.Next() {
+		var packet int
+		var w win
+		if err := rows.Scan(&packet, &w.user, &w.drop, &w.amount); err != nil {
+			t.Fatal(err)
+		}
+		wins[packet] = w
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return wins
+}
+
+// checkCampaign holds what was told against what was decided against what was paid, win by win, once all is quiet.
+func (a *arena) checkCampaign(t *testing.T, c operator.Campaign, told map[string]toldWin) {
+	t.Helper()
+	a.awaitQuiet(t, c)
+	decided, paid := a.inRedis(t, c), a.inLedger(t, c)
+	var sum rain.Money
+	for packet, w := range paid {
+		sum += w.amount
+		if decided[packet] != w {
+			t.Errorf("packet %d is paid as %+v, and was decided as %+v", packet, w, decided[packet])
+		}
+	}
+	for packet, w := range decided {
+		if paid[packet] != w {
+			t.Errorf("packet %d was decided as %+v, and is paid as %+v", packet, w, paid[packet])
+		}
+	}
+	for claim, w := range told {
+		_, packet, err := rain.ParseClaimID(claim)
+		if got := paid[packet]; err != nil || got.user != w.user || got.amount != w.amount {
+			t.Errorf("%s was told to have won %d with claim %s (%v); paid is %+v", w.user, w.amount, claim, err, got)
+		}
+	}
+	back := rain.Money(a.count(t, "SELECT SUM(amount) FROM reclaim WHERE campaign_id = ?", c.ID))
+	escrow := rain.Money(a.count(t, "SELECT SUM(amount) FROM balance WHERE account_id = ?", "escrow:"+c.ID))
+	if escrow != c.Budget-sum-back {
+		t.Errorf("of %d in %s, %d is paid, %d is back and %d is in the escrow", c.Budget, c.ID, sum, back, escrow)
+	}
+}

@@ -1,0 +1,125 @@
+package e2e
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"redrain/internal/operator"
+	"redrain/internal/testenv"
+)
+
+// How a test sees in which stage a win is, past redrain's own interfaces: in Redis, in the stream, in the database. What is
+// asked here is asked of servers that are there.
+
+// shardKey is a key of one shard, as grab/keys.go names it.
+func (a *arena) shardKey(campaign string, shard int, name string) string {
+	return fmt.Sprintf("%s:{%s.%d}:%s", a.s.namespace, campaign, shard, name)
+}
+
+// waiting counts the entries in the campaign's outboxes.
+func (a *arena) waiting(t *testing.T, c operator.Campaign) (total int64) {
+	t.Helper()
+	for shard := range c.Shards {
+		n, err := a.rdb.XLen(within(t, 10*time.Second), a.shardKey(c.ID, shard, "outbox")).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += n
+	}
+	return total
+}
+
+// inHand counts the entries of the campaign that a relay has read and that are not settled.
+func (a *arena) inHand(t *testing.T, c operator.Campaign) (total int64) {
+	t.Helper()
+	for shard := range c.Shards {
+		found, err := a.rdb.XPending(within(t, 10*time.Second), a.shardKey(c.ID, shard, "outbox"), "relay").Result()
+		switch {
+		case err == nil:
+			total += found.Count
+		case !strings.Contains(err.Error(), "NOGROUP"):
+			t.Fatal(err)
+		}
+	}
+	return total
+}
+
+// published is how many messages the stream has taken in its life.
+func (a *arena) published(t *testing.T) uint64 {
+	t.Helper()
+	nc, err := nats.Connect(a.nats.URL, nats.NoReconnect())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := js.Stream(within(t, 10*time.Second), strings.ToUpper(a.s.namespace)+"_PAYOUT")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stream.CachedInfo().State.LastSeq
+}
+
+// count asks the database for a number.
+func (a *arena) count(t *testing.T, query string, args ...any) (n int64) {
+	t.Helper()
+	var found sql.NullInt64 // a sum of nothing
+	if err := a.db.QueryRowContext(within(t, 20*time.Second), query, args...).Scan(&found); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return found.Int64
+}
+
+// paid is how many of the campaign's packets are in the ledger.
+func (a *arena) paid(t *testing.T, campaign string) int64 {
+	t.Helper()
+	return a.count(t, "SELECT COUNT(*) FROM payout WHERE campaign_id = ?", campaign)
+}
+
+// hold locks an account's balance, so that every transaction that moves money of it stops in its middle. release lets them
+// go on; it does nothing where the database was killed meanwhile. It can be called again.
+func (a *arena) hold(t *testing.T, account string) (release func()) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	tx, err := a.db.BeginTx(ctx, nil)
+	if err != nil {
+		cancel()
+		t.Fatal(err)
+	}
+	release = func() {
+		_ = tx.Rollback()
+		cancel()
+	}
+	t.Cleanup(release)
+	var amount int64
+	if err := tx.QueryRowContext(ctx, "SELECT amount FROM balance WHERE account_id = ? FOR UPDATE", account).Scan(&amount); err != nil {
+		t.Fatal(err)
+	}
+	return release
+}
+
+// awaitHeld waits until a transaction that has done a part of its work waits for that balance, and with it so many in all for
+// balances: whoever has locked others before keeps those waiting who need them.
+func (a *arena) awaitHeld(t *testing.T, account string, least int64) {
+	t.Helper()
+	const waiting = "SELECT COUNT(DISTINCT requesting_trx_id) FROM information_schema.innodb_lock_waits w " +
+		"JOIN information_schema.innodb_locks l ON l.lock_id = w.requested_lock_id WHERE l.lock_table LIKE '%`balance`' "
+	var asked time.Time
+	testenv.Eventually(t, 30*time.Second, fmt.Sprintf("%d postings are stopped in mid-transaction", least), func() bool {
+		if time.Since(asked) < 150*time.Millisecond { // these tables stay as they are for who asks more than ten times a second
+			return false
+		}
+		defer func() { asked = time.Now() }()
+		return a.count(t, waiting) >= least && a.count(t, waiting+"AND l.lock_data = CONCAT('0x', HEX(?))", account) > 0
+	})
+}

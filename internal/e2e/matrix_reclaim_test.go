@@ -1,0 +1,107 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"redrain/internal/testenv"
+	"redrain/rain"
+)
+
+const reclaimShards = 4 // each gives its rest back by itself
+
+// playReclaim strikes while one campaign's rest is being given back (the sponsor's balance is held, so that it stops in the
+// middle), another is being closed and a third expires; in all three there are players who tap.
+func playReclaim(c *cell) {
+	const sponsor = "sponsor-reclaim"
+	spec := c.spec("reclaim", sponsor)
+	spec.Shards = reclaimShards
+	deposited := 3 * spec.Budget
+	c.deposit(sponsor, deposited)
+	closed, closing := c.begin(spec, 4), c.begin(spec, 4)
+	c.started(closed)
+	c.started(closing)
+	spec.ExpiresInMS = 3_000
+	expiring := c.begin(spec, 4)
+
+	release := c.hold(c.t, "sponsor:"+sponsor)
+	if _, err := c.op().CloseCampaign(within(c.t, 20*time.Second), closed.ID); err != nil {
+		c.t.Fatal(err)
+	}
+	c.awaitHeld(c.t, "sponsor:"+sponsor, 1)
+	all := len(c.campaigns) * reclaimShards
+	if n := c.reclaimed(c.t, sponsor); n != 0 {
+		c.t.Errorf("%d shards are given back before the fault: it strikes too late", n)
+	}
+	asked := make(chan error, 1)
+	go func() { asked <- c.closeInSpite(closing.ID) }()
+	c.strike()
+	release()
+	testenv.Eventually(c.t, time.Minute, "the third campaign expires", func() bool {
+		return time.Now().UnixMilli() > expiring.ExpiresAt
+	})
+	if c.fault != mysqlFault {
+		testenv.Eventually(c.t, time.Minute, "what was held is given back in spite of the fault", func() bool {
+			return c.reclaimed(c.t, sponsor) > 0
+		})
+	}
+	c.fault.heal(c.arena)
+	if err := <-asked; err != nil {
+		c.t.Errorf("the campaign cannot be closed: %v", err)
+	}
+	c.checks = append(c.checks, func(t *testing.T) {
+		t.Helper()
+		c.checkGivenBack(t, sponsor, deposited)
+	})
+	c.note("the rest of %d shards on its way, %d wins told", all, closed.crowd.told.Load()+closing.crowd.told.Load()+expiring.crowd.told.Load())
+}
+
+// reclaimed counts the shards whose rest is back at the sponsor.
+func (a *arena) reclaimed(t *testing.T, sponsor string) int64 {
+	t.Helper()
+	return a.count(t, "SELECT COUNT(*) FROM reclaim JOIN campaign ON campaign.id = campaign_id WHERE sponsor = ?", sponsor)
+}
+
+// closeInSpite asks one node after the other to close a campaign until one has done it.
+func (c *cell) closeInSpite(campaign string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for try := 0; ; try++ {
+		_, err := c.node(try%2).client.CloseCampaign(ctx, campaign)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(fmt.Errorf("after %d tries", try), err)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// checkGivenBack: each shard has given its rest back once, nobody looks at the campaigns any more, and the sponsor has what
+// no player has.
+func (c *cell) checkGivenBack(t *testing.T, sponsor string, deposited rain.Money) {
+	t.Helper()
+	testenv.Eventually(t, time.Minute, "all campaigns of the sponsor are done with", func() bool {
+		return c.count(t, "SELECT COUNT(*) FROM campaign WHERE sponsor = ? AND (drained = 0 OR status <> 'closed')", sponsor) == 0
+	})
+	shards := int64(len(c.campaigns) * reclaimShards)
+	if n := c.reclaimed(t, sponsor); n != shards {
+		t.Errorf("%d shards are given back, of %d", n, shards)
+	}
+	if n := c.count(t, "SELECT COUNT(*) FROM entry JOIN txn ON txn.id = txn_id WHERE kind = 'reclaim' AND account_id = ?", "sponsor:"+sponsor); n > shards {
+		t.Errorf("the sponsor got something back %d times from %d shards", n, shards)
+	}
+	paid := rain.Money(c.count(t, "SELECT SUM(payout.amount) FROM payout JOIN campaign ON campaign.id = campaign_id WHERE sponsor = ?", sponsor))
+	balance := rain.Money(c.count(t, "SELECT amount FROM balance WHERE account_id = ?", "sponsor:"+sponsor))
+	if balance != deposited-paid {
+		t.Errorf("the sponsor put in %d, the players have %d of it, and the sponsor has %d", deposited, paid, balance)
+	}
+	if paid == 0 {
+		t.Error("nobody has won anything")
+	}
+}

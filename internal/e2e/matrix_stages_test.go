@@ -1,0 +1,195 @@
+package e2e
+
+import (
+	"time"
+
+	"redrain/internal/testenv"
+	"redrain/rain"
+)
+
+const (
+	crowdSize = 12
+	enough    = 50 // wins that show that a rain goes on
+)
+
+// begin makes a campaign with a long rain and a crowd that plays in it.
+func (c *cell) begin(spec rain.Spec, players int) played {
+	c.t.Helper()
+	made, err := c.op().CreateCampaign(within(c.t, time.Minute), spec, "")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	long := shortRain(100)
+	long.DurationMS, long.FallMS, long.DropsPerSecond = 300_000, 20_000, 100
+	if _, err := c.op().StartRain(within(c.t, 20*time.Second), made.ID, long, ""); err != nil {
+		c.t.Fatal(err)
+	}
+	p := played{made, gather(c.t, c.arena, made.ID, players)}
+	c.campaigns = append(c.campaigns, p)
+	if c.fault == providerFault { // it is felt in all stages only if somebody asks it for money in all of them
+		c.save(p.crowd, len(p.crowd.fans))
+	}
+	return p
+}
+
+// spec is a campaign with more packets than are won while a cell lasts.
+func (c *cell) spec(name, sponsor string) rain.Spec {
+	c.t.Helper()
+	spec := rain.DefaultSpec()
+	spec.Name, spec.Sponsor, spec.Budget, spec.Packets, spec.WinsPerUser = name, sponsor, 1_000_000, 10_000, 10_000
+	return spec
+}
+
+func (c *cell) deposit(sponsor string, amount rain.Money) {
+	c.t.Helper()
+	if _, err := c.op().Deposit(within(c.t, 20*time.Second), sponsor, "first", amount); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// rained is one campaign of its own in which a crowd wins.
+func (c *cell) rained() played {
+	c.t.Helper()
+	sponsor := "sponsor-" + c.stage
+	spec := c.spec(c.stage, sponsor)
+	c.deposit(sponsor, spec.Budget)
+	p := c.begin(spec, crowdSize)
+	c.started(p)
+	return p
+}
+
+// started waits until the crowd wins. A node that is to kill itself may do so before everybody has.
+func (c *cell) started(p played) {
+	c.t.Helper()
+	p.crowd.awaitTold(enough - p.crowd.told.Load())
+}
+
+// strike breaks what the fault breaks. A node with a fault point breaks itself, at that point.
+func (c *cell) strike() {
+	c.t.Helper()
+	if point := c.fault.points[c.stage]; point != "" {
+		c.node(0).awaitDeath(c.t, time.Minute)
+		c.note("died at `%s`", point)
+		return
+	}
+	c.fault.strike(c.arena)
+}
+
+// suffer waits until the crowd has felt the fault: no tap can be decided, or the rain goes on without what is missing.
+func (c *cell) suffer(p played) {
+	c.t.Helper()
+	switch {
+	case c.fault == providerFault:
+		ill := c.bank.broken.Load() + int64(len(sickness))
+		testenv.Eventually(c.t, time.Minute, "the provider fails in all its ways", func() bool { return c.bank.broken.Load() >= ill })
+		p.crowd.awaitTold(enough)
+	case c.fault.wins:
+		p.crowd.awaitTold(enough)
+	default:
+		p.crowd.awaitUnavailable(2 * crowdSize)
+	}
+}
+
+// recover repairs the fault and waits until the crowd wins again.
+func (c *cell) recover(p played) {
+	c.t.Helper()
+	c.fault.heal(c.arena)
+	p.crowd.awaitTold(enough)
+}
+
+// playGrab strikes while taps are on their way.
+func playGrab(c *cell) {
+	p := c.rained()
+	var inFlight int64
+	testenv.Eventually(c.t, 10*time.Second, "taps are on their way", func() bool {
+		inFlight = p.crowd.inFlight.Load()
+		return inFlight > 0
+	})
+	before := p.crowd.told.Load()
+	c.strike()
+	c.suffer(p)
+	during := p.crowd.told.Load() - before
+	refused, lost := p.crowd.unavailable.Load(), p.crowd.lost.Load()
+	if c.fault == nodeFault && lost == 0 {
+		c.t.Error("nobody has lost their connection: the node was not in the game")
+	}
+	c.recover(p)
+	p.crowd.disperse()
+	if p.crowd.replayed.Load() == 0 {
+		c.t.Error("no win was told again")
+	}
+	c.note("%d taps in flight, %d wins during it", inFlight, during)
+	if refused > 0 {
+		c.note("%d taps refused", refused)
+	}
+	if lost > 0 {
+		c.note("%d connections lost", lost)
+	}
+	c.note("%d wins told", p.crowd.told.Load())
+}
+
+// playRelay strikes while the relay has entries in hand that are not in the stream: NATS is stopped, so that it cannot be rid
+// of them.
+func playRelay(c *cell) {
+	p := c.rained()
+	if c.fault.points[c.stage] != "" {
+		c.strike()
+		c.suffer(p)
+		c.recover(p)
+		c.note("%d wins told", p.crowd.told.Load())
+		return
+	}
+	published := c.published(c.t)
+	c.nats.Freeze()
+	// Who has read something cannot be rid of it. When entries are left unread, all hands are full.
+	var held, waiting int64
+	testenv.Eventually(c.t, 30*time.Second, "the relays' hands are full, and there is more", func() bool {
+		held, waiting = c.inHand(c.t, p.Campaign), c.waiting(c.t, p.Campaign)
+		return held >= 2*relayWorkers && waiting-held >= enough
+	})
+	c.strike()
+	if c.fault != natsFault {
+		c.nats.Thaw()
+	}
+	c.suffer(p)
+	if c.fault == mysqlFault {
+		testenv.Eventually(c.t, 30*time.Second, "publishing without the database", func() bool {
+			return c.published(c.t) >= published+uint64(waiting)
+		})
+	}
+	c.recover(p)
+	c.note("%d entries in the relays' hands, %d unread, %d wins told", held, waiting-held, p.crowd.told.Load())
+}
+
+// relayWorkers is how many hands a node's relay has: each holds what it has read until JetStream has it.
+const relayWorkers = 4
+
+// settleWorkers is how many batches a node posts at once: with one more in the middle of their transactions, both nodes have some.
+const settleWorkers = 4
+
+// playSettle strikes while batches are in the middle of their transactions: the escrow that they all debit is held.
+func playSettle(c *cell) {
+	p := c.rained()
+	if c.fault.points[c.stage] != "" {
+		c.strike()
+		c.suffer(p)
+		c.recover(p)
+	}
+	escrow := "escrow:" + p.ID
+	release := c.hold(c.t, escrow)
+	c.awaitHeld(c.t, escrow, settleWorkers+1)
+	var unsettled int64
+	testenv.Eventually(c.t, 30*time.Second, "more waits behind them", func() bool {
+		unsettled = c.waiting(c.t, p.Campaign)
+		return unsettled >= 2*enough
+	})
+	paid := c.paid(c.t, p.ID)
+	c.fault.strike(c.arena)
+	release()
+	c.suffer(p)
+	if c.fault != mysqlFault {
+		testenv.Eventually(c.t, 30*time.Second, "what was held is posted in spite of the fault", func() bool { return c.paid(c.t, p.ID) > paid })
+	}
+	c.recover(p)
+	c.note("more than %d postings in mid-transaction, %d entries unsettled, %d wins told", settleWorkers, unsettled, p.crowd.told.Load())
+}

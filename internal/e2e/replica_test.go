@@ -1,0 +1,181 @@
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	rds "github.com/redis/go-redis/v9"
+
+	"redrain/internal/testenv"
+)
+
+// failover is a Cluster of a test's own, and two nodes on it.
+type failover struct {
+	t       *testing.T
+	s       setting
+	nodes   []*node
+	rdb     *rds.ClusterClient
+	servers []*testenv.Server // three masters, and then the replica of each
+}
+
+func newFailover(t *testing.T, confirm string) *failover {
+	t.Helper()
+	f := &failover{t: t, servers: testenv.StartRedisCluster(t)}
+	addrs := make([]string, len(f.servers))
+	for i, s := range f.servers {
+		addrs[i] = s.Addr
+	}
+	f.rdb = rds.NewClusterClient(&rds.ClusterOptions{Addrs: addrs})
+	t.Cleanup(func() { _ = f.rdb.Close() })
+	f.s = setting{redis: strings.Join(addrs, ","), nats: testenv.NATS(t), mysql: testenv.MySQL(t), namespace: testenv.Namespace(t)}
+	cfg := f.s.config()
+	cfg.Confirm = confirm
+	f.nodes = startNodes(t, cfg, 2)
+	return f
+}
+
+// pair is the master that has a campaign of one shard, and its replica.
+func (f *failover) pair(campaign string) (master, replica *testenv.Server) {
+	f.t.Helper()
+	client, err := f.rdb.MasterForKey(within(f.t, 20*time.Second), f.s.namespace+":{"+campaign+".0}:state")
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	i := slices.IndexFunc(f.servers, func(s *testenv.Server) bool { return s.Addr == client.Options().Addr })
+	masters := len(f.servers) / 2
+	if i < 0 || i >= masters {
+		f.t.Fatalf("%s is no master", client.Options().Addr)
+	}
+	return f.servers[i], f.servers[i+masters]
+}
+
+// awaitMaster waits until a replica has taken over.
+func (f *failover) awaitMaster(s *testenv.Server) {
+	f.t.Helper()
+	rdb := rds.NewClient(&rds.Options{Addr: s.Addr})
+	defer func() { _ = rdb.Close() }()
+	testenv.Eventually(f.t, time.Minute, "the replica takes over", func() bool {
+		role, err := rdb.Do(f.t.Context(), "ROLE").Slice()
+		return err == nil && len(role) > 0 && role[0] == "master"
+	})
+}
+
+// TestReplicaTakesOver: the campaign's master dies in the middle of a rain. Its replica has every win that a player was told, and
+// goes on with what is left.
+func TestReplicaTakesOver(t *testing.T) {
+	f := newFailover(t, "replica")
+	g := play(t, f.nodes, 1)
+	master, replica := f.pair(g.campaign)
+	g.goesOn(100)
+	master.Kill()
+	f.awaitMaster(replica)
+	master.Start() // as the new one's replica: without one, nothing is told
+	g.goesOn(100)
+	g.end()
+}
+
+// witness is a player in a campaign of another master than one that is about to fail. What they win shows how far the nodes have come.
+func (f *failover) witness(failing *testenv.Server) *player {
+	f.t.Helper()
+	op := f.nodes[0].client
+	spec := fund(f.t, f.nodes[0], "elsewhere", 1_000_000, 100)
+	spec.Budget, spec.WinsPerUser = 10_000, 100
+	for {
+		c, err := op.CreateCampaign(within(f.t, 20*time.Second), spec, "")
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		if master, _ := f.pair(c.ID); master == failing {
+			continue
+		}
+		long := shortRain(100)
+		long.DurationMS, long.FallMS = 120_000, 20_000
+		if _, err := op.StartRain(within(f.t, 10*time.Second), c.ID, long, ""); err != nil {
+			f.t.Fatal(err)
+		}
+		return join(f.t, f.nodes[1], "witness", c.ID)
+	}
+}
+
+// paysInTheMeantime takes as long as some wins take to the ledger, one after the other.
+func (p *player) paysInTheMeantime(t *testing.T) {
+	t.Helper()
+	for range 5 {
+		won := p.answered(t, p.tap(p.freshDrop(t)))
+		if won.Outcome != "won" {
+			t.Fatalf("the witness wins nothing: %+v", won)
+		}
+		p.await(t, 30*time.Second, "settlement", func() bool { return len(p.settled[won.Claim]) > 0 })
+	}
+}
+
+// TestWhatNoReplicaHasIsNotPaid: wins that only the master has are not told, and are lost with it: their packets are in the stock
+// of its heir again, and others win them. So they may not reach the ledger either before a replica has them.
+func TestWhatNoReplicaHasIsNotPaid(t *testing.T) {
+	f := newFailover(t, "replica")
+	g := play(t, f.nodes, 1)
+	master, replica := f.pair(g.campaign)
+	witness := f.witness(master)
+	g.goesOn(100)
+
+	// From now on the replica hears nothing. (If it were only stopped, it would find what was sent to it when it goes on.)
+	replica.Freeze()
+	rdb := rds.NewClient(&rds.Options{Addr: master.Addr})
+	defer func() { _ = rdb.Close() }()
+	if err := rdb.Do(t.Context(), "CLIENT", "KILL", "TYPE", "replica").Err(); err != nil {
+		t.Fatal(err)
+	}
+	given := f.won(master, g)
+	testenv.Eventually(t, time.Minute, "wins that no replica has", func() bool { return f.won(master, g) >= given+gamePlayers })
+	witness.paysInTheMeantime(t)
+	last := f.newest(master, g)
+
+	master.Kill()
+	replica.Thaw()
+	f.awaitMaster(replica)
+	if f.knows(replica, g, last) {
+		t.Error("the heir knows the newest win of all: nothing is lost, so nothing is tested")
+	}
+	master.Start()
+	g.goesOn(100)
+	g.end()
+}
+
+// won is how many packets were given, as a master knows.
+func (f *failover) won(master *testenv.Server, g *game) int64 {
+	f.t.Helper()
+	n, err := strconv.ParseInt(f.ask(master, "HGET", g, "state", "won").(string), 10, 64)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return n
+}
+
+// newest is the outbox entry that a master has written last.
+func (f *failover) newest(master *testenv.Server, g *game) string {
+	f.t.Helper()
+	return f.ask(master, "HGET", g, "state", "last").(string)
+}
+
+// knows tells whether a master has a win that came with an outbox entry.
+func (f *failover) knows(master *testenv.Server, g *game, entry string) bool {
+	f.t.Helper()
+	return strings.Contains(fmt.Sprint(f.ask(master, "HVALS", g, "wins")), "="+entry)
+}
+
+// ask has one server answer a command on a key of the campaign.
+func (f *failover) ask(s *testenv.Server, command string, g *game, key string, args ...any) any {
+	f.t.Helper()
+	rdb := rds.NewClient(&rds.Options{Addr: s.Addr})
+	defer func() { _ = rdb.Close() }()
+	all := append([]any{command, f.s.namespace + ":{" + g.campaign + ".0}:" + key}, args...)
+	answer, err := rdb.Do(within(f.t, 20*time.Second), all...).Result()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return answer
+}
