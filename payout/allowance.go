@@ -43,7 +43,7 @@ func (l *Ledger) readAllowances(ctx context.Context, tx *sqldb.Tx, b *batch, ent
 		}
 		if !read[id] {
 			read[id] = true
-			if err := b.allow.readDead(ctx, tx, id, c); err != nil {
+			if err := b.allow.readDead(ctx, tx, id); err != nil {
 				return fmt.Errorf("reading dead letters: %w", err)
 			}
 		}
@@ -57,16 +57,22 @@ func (l *Ledger) readAllowances(ctx context.Context, tx *sqldb.Tx, b *batch, ent
 	return nil
 }
 
-// readDead adds up the promises of a campaign that wait. What no campaign can have promised holds nothing back.
-func (a *allowances) readDead(ctx context.Context, tx *sqldb.Tx, campaign string, c terms) error {
+// heldLetters finds the dead letters d of a campaign c that money in its escrow waits for. What the campaign cannot have promised
+// holds nothing back, and neither does what was posted from a copy of the same entry in the moment in which it was given up.
+const heldLetters = "FROM dead_letter d JOIN campaign c ON c.id = d.campaign_id WHERE c.id = ? AND d.resolved_at = 0 AND d.amount > 0 AND d.amount <= c.budget AND (" +
+	"d.kind = '" + letterPay + "' AND d.packet >= 0 AND d.packet < c.packets AND NOT EXISTS (SELECT 1 FROM payout p " +
+	"WHERE p.campaign_id = d.campaign_id AND p.packet = d.packet AND p.user_id = d.user_id AND p.amount = d.amount) OR " +
+	"d.kind = '" + letterReclaim + "' AND NOT EXISTS (SELECT 1 FROM reclaim r WHERE r.campaign_id = d.campaign_id AND r.shard = d.shard)) "
+
+// readDead adds up the promises of a campaign that wait.
+func (a *allowances) readDead(ctx context.Context, tx *sqldb.Tx, campaign string) error {
 	return tx.Each(ctx, func(scan sqldb.Scan) error {
 		key := shardKey{campaign: campaign}
 		var sum rain.Money
 		err := scan(&key.shard, &sum)
 		a.dead[key] = sum
 		return err
-	}, "SELECT shard, SUM(amount) FROM dead_letter WHERE campaign_id = ? AND resolved_at = 0 AND kind = ? AND packet >= 0 AND packet < ? "+
-		"AND amount > 0 AND amount <= ? GROUP BY shard", campaign, letterPay, c.packets, int64(c.budget))
+	}, "SELECT d.shard, SUM(d.amount) "+heldLetters+"AND d.kind = ? GROUP BY d.shard", campaign, letterPay)
 }
 
 func (l *Ledger) readShard(ctx context.Context, tx *sqldb.Tx, a *allowances, key shardKey, c terms) error {
@@ -139,8 +145,8 @@ func (a *allowances) paidOf(ref rain.EntryRef, amount rain.Money) {
 	}
 }
 
-func (a *allowances) deadOf(d DeadLetter) {
-	if a.dead != nil && d.Kind == letterPay && d.Packet >= 0 && d.Amount > 0 && d.Amount <= rain.MaxBudget {
+func (a *allowances) deadOf(d DeadLetter, c terms) {
+	if a.dead != nil && d.Kind == letterPay && d.Packet >= 0 && d.Packet < c.packets && d.Amount > 0 && d.Amount <= c.budget {
 		a.dead[shardKey{d.Campaign, d.Shard}] += d.Amount
 	}
 }
