@@ -57,12 +57,16 @@ func (l *Ledger) readAllowances(ctx context.Context, tx *sqldb.Tx, b *batch, ent
 	return nil
 }
 
-// heldLetters finds the dead letters d of a campaign c that money in its escrow waits for. What the campaign cannot have promised
-// holds nothing back, and neither does what was posted from a copy of the same entry in the moment in which it was given up.
-const heldLetters = "FROM dead_letter d JOIN campaign c ON c.id = d.campaign_id WHERE c.id = ? AND d.resolved_at = 0 AND d.amount > 0 AND d.amount <= c.budget AND (" +
-	"d.kind = '" + letterPay + "' AND d.packet >= 0 AND d.packet < c.packets AND NOT EXISTS (SELECT 1 FROM payout p " +
-	"WHERE p.campaign_id = d.campaign_id AND p.packet = d.packet AND p.user_id = d.user_id AND p.amount = d.amount) OR " +
-	"d.kind = '" + letterReclaim + "' AND NOT EXISTS (SELECT 1 FROM reclaim r WHERE r.campaign_id = d.campaign_id AND r.shard = d.shard)) "
+// paidLetter is true of a dead letter whose win is paid to its player: another node posted a copy of the entry in the moment in
+// which it was given up. It waits for nothing but to be resolved.
+const paidLetter = "(dead_letter.kind = '" + letterPay + "' AND EXISTS (SELECT 1 FROM payout p WHERE p.campaign_id = dead_letter.campaign_id " +
+	"AND p.packet = dead_letter.packet AND p.user_id = dead_letter.user_id AND p.amount = dead_letter.amount)) "
+
+// heldLetters finds the dead letters of a campaign that money in its escrow waits for. What the campaign cannot have promised
+// holds nothing back.
+const heldLetters = "FROM dead_letter JOIN campaign c ON c.id = dead_letter.campaign_id WHERE c.id = ? AND resolved_at = 0 " +
+	"AND amount > 0 AND amount <= c.budget AND NOT " + paidLetter + "AND (kind = '" + letterPay + "' AND packet >= 0 AND packet < c.packets OR " +
+	"kind = '" + letterReclaim + "' AND NOT EXISTS (SELECT 1 FROM reclaim r WHERE r.campaign_id = dead_letter.campaign_id AND r.shard = dead_letter.shard)) "
 
 // readDead adds up the promises of a campaign that wait.
 func (a *allowances) readDead(ctx context.Context, tx *sqldb.Tx, campaign string) error {
@@ -72,7 +76,7 @@ func (a *allowances) readDead(ctx context.Context, tx *sqldb.Tx, campaign string
 		err := scan(&key.shard, &sum)
 		a.dead[key] = sum
 		return err
-	}, "SELECT d.shard, SUM(d.amount) "+heldLetters+"AND d.kind = ? GROUP BY d.shard", campaign, letterPay)
+	}, "SELECT dead_letter.shard, SUM(amount) "+heldLetters+"AND kind = ? GROUP BY dead_letter.shard", campaign, letterPay)
 }
 
 func (l *Ledger) readShard(ctx context.Context, tx *sqldb.Tx, a *allowances, key shardKey, c terms) error {

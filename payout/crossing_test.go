@@ -137,7 +137,7 @@ func TestNonsenseHoldsNothingBack(t *testing.T) {
 		t := b.t
 		ctx := t.Context()
 		b.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
-		b.campaign(t, "c2", rain.Spec{Budget: 100, Packets: 10})
+		c2 := b.campaign(t, "c2", rain.Spec{Budget: 100, Packets: 10})
 		nonsense := entry("c1", 1, win("x", 10, 30), win("x", 11, 1000), win("x", 1, -5))
 		posted := b.post(t, nonsense)
 		if cleared, err := b.Cleared(ctx, "c1"); err != nil || cleared || len(posted.Dead) != 3 {
@@ -158,6 +158,10 @@ func TestNonsenseHoldsNothingBack(t *testing.T) {
 		err := b.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error { return writeLetters(ctx, tx, []DeadLetter{late}, 1) })
 		if err != nil {
 			t.Fatal(err)
+		}
+		left := rain.ShardSnapshot{Found: true, Packets: 9, Left: 90, Won: 1, AmountWon: 10, LastEntry: "1-0"}
+		if got := b.reconcile(t, c2, []rain.ShardSnapshot{left}); !got.Balanced || got.Dead != 0 {
+			t.Errorf("%+v", got)
 		}
 		rest.Ref.Campaign = "c2"
 		if posted := b.post(t, rest); len(posted.Cut) != 0 || len(posted.Dead) != 0 {
