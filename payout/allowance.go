@@ -43,7 +43,7 @@ func (l *Ledger) readAllowances(ctx context.Context, tx *sqldb.Tx, b *batch, ent
 		}
 		if !read[id] {
 			read[id] = true
-			if err := b.allow.readDead(ctx, tx, id, c); err != nil {
+			if err := b.allow.readDead(ctx, tx, id); err != nil {
 				return fmt.Errorf("reading dead letters: %w", err)
 			}
 		}
@@ -57,16 +57,26 @@ func (l *Ledger) readAllowances(ctx context.Context, tx *sqldb.Tx, b *batch, ent
 	return nil
 }
 
-// readDead adds up the promises of a campaign that wait. What no campaign can have promised holds nothing back.
-func (a *allowances) readDead(ctx context.Context, tx *sqldb.Tx, campaign string, c terms) error {
+// paidLetter is true of a dead letter whose win is paid to its player: another node posted a copy of the entry in the moment in
+// which it was given up. It waits for nothing but to be resolved.
+const paidLetter = "(dead_letter.kind = '" + letterPay + "' AND EXISTS (SELECT 1 FROM payout p WHERE p.campaign_id = dead_letter.campaign_id " +
+	"AND p.packet = dead_letter.packet AND p.user_id = dead_letter.user_id AND p.amount = dead_letter.amount)) "
+
+// heldLetters finds the dead letters of a campaign that money in its escrow waits for. What the campaign cannot have promised
+// holds nothing back.
+const heldLetters = "FROM dead_letter JOIN campaign c ON c.id = dead_letter.campaign_id WHERE c.id = ? AND resolved_at = 0 " +
+	"AND amount > 0 AND amount <= c.budget AND NOT " + paidLetter + "AND (kind = '" + letterPay + "' AND packet >= 0 AND packet < c.packets OR " +
+	"kind = '" + letterReclaim + "' AND NOT EXISTS (SELECT 1 FROM reclaim r WHERE r.campaign_id = dead_letter.campaign_id AND r.shard = dead_letter.shard)) "
+
+// readDead adds up the promises of a campaign that wait.
+func (a *allowances) readDead(ctx context.Context, tx *sqldb.Tx, campaign string) error {
 	return tx.Each(ctx, func(scan sqldb.Scan) error {
 		key := shardKey{campaign: campaign}
 		var sum rain.Money
 		err := scan(&key.shard, &sum)
 		a.dead[key] = sum
 		return err
-	}, "SELECT shard, SUM(amount) FROM dead_letter WHERE campaign_id = ? AND resolved_at = 0 AND kind = ? AND packet >= 0 AND packet < ? "+
-		"AND amount > 0 AND amount <= ? GROUP BY shard", campaign, letterPay, c.packets, int64(c.budget))
+	}, "SELECT dead_letter.shard, SUM(amount) "+heldLetters+"AND kind = ? GROUP BY dead_letter.shard", campaign, letterPay)
 }
 
 func (l *Ledger) readShard(ctx context.Context, tx *sqldb.Tx, a *allowances, key shardKey, c terms) error {
@@ -139,8 +149,8 @@ func (a *allowances) paidOf(ref rain.EntryRef, amount rain.Money) {
 	}
 }
 
-func (a *allowances) deadOf(d DeadLetter) {
-	if a.dead != nil && d.Kind == letterPay && d.Packet >= 0 && d.Amount > 0 && d.Amount <= rain.MaxBudget {
+func (a *allowances) deadOf(d DeadLetter, c terms) {
+	if a.dead != nil && d.Kind == letterPay && d.Packet >= 0 && d.Packet < c.packets && d.Amount > 0 && d.Amount <= c.budget {
 		a.dead[shardKey{d.Campaign, d.Shard}] += d.Amount
 	}
 }

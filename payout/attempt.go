@@ -23,6 +23,11 @@ type Attempted struct {
 // reached. With try number limit it is given up: what is not in the ledger of its wins and its reclaim becomes dead letters
 // with cause as their reason, and the entry can be removed from its outbox like a posted one.
 func (l *Ledger) Attempt(ctx context.Context, e rain.Entry, cause error, limit int) (tried Attempted, err error) {
+	leave, err := l.hands.enter(ctx, []rain.Entry{e}) // else a copy of it might be posted while it is given up
+	if err != nil {
+		return Attempted{}, fmt.Errorf("waiting for who has the same outbox entry: %w", err)
+	}
+	defer leave()
 	err = l.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) (err error) {
 		tried = Attempted{}
 		if tried.Attempts, err = l.countAttempt(ctx, tx, e, cause); err != nil || tried.Attempts < limit {

@@ -99,6 +99,15 @@ func (l *Ledger) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 		if err := b.lockEscrows(ctx, tx, entries); err != nil {
 			return nil, err
 		}
+		// Once more: whoever held the escrow until now may have made the campaign's first dead letter.
+		if err := b.readCampaigns(ctx, tx, packets); err != nil {
+			return nil, fmt.Errorf("reading campaigns: %w", err)
+		}
+	}
+	// Before the payouts too: what was posted before a fence that is seen here is then seen as well, and not taken for void.
+	var err error
+	if b.barriers, err = readBarriers(ctx, tx, slices.Collect(maps.Keys(packets))); err != nil {
+		return nil, err
 	}
 	for campaign, numbers := range packets {
 		if err := b.readPaid(ctx, tx, campaign, numbers); err != nil {
@@ -110,10 +119,6 @@ func (l *Ledger) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 	}
 	if err := b.readDead(ctx, tx, b.mayBeDead(entries)); err != nil {
 		return nil, fmt.Errorf("reading dead letters: %w", err)
-	}
-	var err error
-	if b.barriers, err = readBarriers(ctx, tx, slices.Collect(maps.Keys(packets))); err != nil {
-		return nil, err
 	}
 	if len(closing) > 0 {
 		if err := l.readAllowances(ctx, tx, b, entries); err != nil {

@@ -60,15 +60,35 @@ func (s *Settler) catchUp(ctx context.Context, subject string) error {
 			wins += max(len(e.Wins), 1)
 		}
 		if wins >= s.o.BatchWins || (done && len(page) > 0) {
-			posted, err := s.ledger.Post(ctx, page)
-			if err != nil {
+			if err := s.postOrBury(ctx, page); err != nil {
 				return err
 			}
-			s.observe(posted)
 			page, wins = page[:0], 0
 		}
 	}
 	return nil
+}
+
+// postOrBury posts entries. One that the ledger refuses becomes dead letters at its first try: it must not keep the others of its
+// shard from being rebuilt, and of what is in no table by then the fence says that it is void.
+func (s *Settler) postOrBury(ctx context.Context, entries []rain.Entry) error {
+	posted, err := s.ledger.Post(ctx, entries)
+	switch {
+	case err == nil:
+		s.observe(posted)
+		return nil
+	case !mayBePoison(err) || ctx.Err() != nil:
+		return err
+	case len(entries) == 1:
+		tried, failed := s.ledger.Attempt(ctx, entries[0], err, 1)
+		s.buried(tried.Dead)
+		return failed
+	}
+	half := len(entries) / 2
+	if err := s.postOrBury(ctx, entries[:half]); err != nil {
+		return err
+	}
+	return s.postOrBury(ctx, entries[half:])
 }
 
 // next waits for a message, but not for ever.

@@ -190,3 +190,37 @@ func TestRecentForgets(t *testing.T) {
 		}
 	}
 }
+
+// TestPoisonDoesNotKeepAShardFromBeingRebuilt: what the ledger refuses is a dead letter when the fence comes up, and so its packet
+// is not on offer; the entries beside it are posted.
+func TestPoisonDoesNotKeepAShardFromBeingRebuilt(t *testing.T) {
+	for name, back := range backEnds {
+		t.Run(name, func(t *testing.T) {
+			p := back(t)
+			c := p.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+			var dead []DeadLetter
+			relay, settler := p.idle(t, SettlerOptions{OnDead: func(l []DeadLetter) { dead = append(dead, l...) }})
+			allow := p.refuse(t, "poison")
+			for i, user := range []string{"u1", "u1", "poison", "u1", "u1"} {
+				if err := relay.Publish(t.Context(), entry("c1", i+1, win(user, i, 10))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range 2 {
+				if err := settler.CatchUp(t.Context(), "c1", 0); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p.fence(t, 0)
+			if got := p.taken(t, c); len(got) != 5 || len(dead) != 1 || dead[0].User != "poison" {
+				t.Errorf("taken %+v, dead %+v", got, dead)
+			}
+			p.wantBalance(t, userAccount("u1"), 40)
+			allow()
+			if settled, err := p.Retry(t.Context(), "c1-2"); err != nil || len(settled) != 1 {
+				t.Errorf("%+v, %v", settled, err)
+			}
+			p.audit(t)
+		})
+	}
+}

@@ -188,7 +188,7 @@ func (b *batch) judgeReclaim(r rain.Reclaim, at position, campaign terms, fault,
 // bury puts a letter among the dead, once.
 func (b *batch) bury(d DeadLetter) {
 	b.noteDead(d.Claim, d.fingerprint())
-	b.allow.deadOf(d)
+	b.allow.deadOf(d, b.campaigns[d.Campaign])
 	b.letters = append(b.letters, d)
 }
 

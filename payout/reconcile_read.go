@@ -119,7 +119,7 @@ func (r *reconciler) readDead(ctx context.Context, q sqldb.Querier) error {
 			b.dead += d.Amount
 		}
 		return nil
-	}, letterSelect+"WHERE campaign_id = ? AND resolved_at = 0", r.campaign.ID)
+	}, letterSelect+"WHERE campaign_id = ? AND resolved_at = 0 AND NOT "+paidLetter, r.campaign.ID)
 }
 
 // readWaiting looks up which of the promises in the outboxes are in the ledger by now; the others wait.

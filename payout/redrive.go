@@ -2,7 +2,6 @@ package payout
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"redrain/internal/sqldb"
@@ -12,7 +11,7 @@ import (
 // Redriven is what has become of the dead letters that RetryAll has judged.
 type Redriven struct {
 	Retried   int // letters judged
-	Settled   int // of them: posted, or found to be posted
+	Settled   int // of them: posted, or found to be posted; of a withdrawal: due again
 	StillDead int
 }
 
@@ -126,9 +125,13 @@ func (l *Ledger) retryLetter(ctx context.Context, id int64) (r retried, err erro
 		if _, err := tx.Exec(ctx, "UPDATE dead_letter SET resolved_at = ? WHERE id = ?", l.clock(), d.id); err != nil {
 			return err
 		}
-		return l.auditChange(ctx, tx, letterState(d, StateDead), letterState(d, StateSettled))
+		is := StateSettled
+		if d.Kind == letterWithdrawal {
+			is = StateFailed // and tried again: only the provider settles it
+		}
+		return l.auditChange(ctx, tx, letterState(d, StateDead), letterState(d, is))
 	})
-	if sqldb.IsRefused(err) || errors.Is(err, errUnbalanced) {
+	if mayBePoison(err) {
 		return retried{found: true, reason: clip(err.Error(), maxReason)}, nil // rolled back: it waits on
 	}
 	if err != nil {
@@ -160,8 +163,13 @@ func (l *Ledger) postLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter) (se
 		return nil, "", err
 	}
 	clear(b.dead)
-	clear(b.barriers) // a letter that waits has been counted as taken by every rebuild, so its packet is on offer to nobody
+	if d.Kind != letterMessage {
+		clear(b.barriers) // a letter that waits has been counted as taken by every rebuild, so its packet is on offer to nobody
+	}
 	b.judge(e)
+	if len(b.voids) > 0 {
+		return nil, b.voids[0].Reason, nil
+	}
 	if len(b.letters) > 0 {
 		return nil, b.letters[0].Reason, nil
 	}

@@ -8,11 +8,13 @@ import (
 	"redrain/rain"
 )
 
+// mayBePoison tells whether a posting has failed because of what was posted, and not because of the database.
+func mayBePoison(err error) bool { return sqldb.IsRefused(err) || errors.Is(err, errUnbalanced) }
+
 // notPosted deals with a batch that was refused. Where the database is to blame it is given back, and nothing is counted;
 // where one of the entries may be, the batch is halved until that one is alone, so that it does not take the others with it.
 func (s *Settler) notPosted(ctx context.Context, group []delivery, err error) bool {
-	innocent := !sqldb.IsRefused(err) && !errors.Is(err, errUnbalanced)
-	if innocent || ctx.Err() != nil {
+	if !mayBePoison(err) || ctx.Err() != nil {
 		s.failed(group, &s.money, err)
 		return false
 	}

@@ -66,8 +66,7 @@ func (l *Ledger) Cleared(ctx context.Context, campaign string) (bool, error) {
 		if err != nil {
 			return err
 		}
-		_, err = tx.First(ctx, []any{&dead},
-			"SELECT COALESCE(SUM(amount), 0) FROM dead_letter WHERE campaign_id = ? AND resolved_at = 0", campaign)
+		_, err = tx.First(ctx, []any{&dead}, "SELECT COALESCE(SUM(amount), 0) "+heldLetters, campaign)
 		return err
 	})
 	if err != nil {

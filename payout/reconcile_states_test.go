@@ -1,0 +1,115 @@
+package payout
+
+import (
+	"errors"
+	"testing"
+
+	"redrain/rain"
+)
+
+// TestWhatIsLegalReconciles: every state that money can come to by the ledger's own doing has no findings, however closely one
+// looks: given up, redriven, reclaimed with less than was asked for, abandoned.
+func TestWhatIsLegalReconciles(t *testing.T) {
+	onEach(t, func(b *books) {
+		t := b.t
+		ctx := t.Context()
+		f := newFakeRedis(b.clock.Now)
+		check := func(what string) {
+			t.Helper()
+			books, err := b.ReconcileAll(ctx, f, func(id string, r Reconciliation, err error) {
+				if err != nil || !r.Balanced {
+					t.Errorf("%s: campaign %s: %+v, %v", what, id, r, err)
+				}
+			})
+			if err != nil || !books.Balanced {
+				t.Errorf("%s: %v, %v", what, books.Findings, err)
+			}
+		}
+		giveUp := func(campaign string) {
+			t.Helper()
+			entries, err := f.Read(ctx, campaign, 0, "test", 10)
+			if err != nil || len(entries) != 1 {
+				t.Fatal(entries, err)
+			}
+			if tried, err := b.Attempt(ctx, entries[0], errors.New("refused"), 2); err != nil || tried.GivenUp {
+				t.Fatal(err)
+			}
+			check("tried once")
+			if tried, err := b.Attempt(ctx, entries[0], errors.New("refused"), 2); err != nil || !tried.GivenUp {
+				t.Fatal(err)
+			}
+			check("given up, and still in the outbox")
+			if err := f.Remove(ctx, []rain.EntryRef{entries[0].Ref}); err != nil {
+				t.Fatal(err)
+			}
+			check("given up")
+		}
+		drain := func(campaign string) {
+			t.Helper()
+			if cleared, err := b.Cleared(ctx, campaign); err != nil || !cleared {
+				t.Errorf("%s is not cleared: %v", campaign, err)
+			}
+			if _, err := b.Update(ctx, campaign, func(c *rain.Campaign) error {
+				c.Drained = true
+				return c.Close(b.clock.Now())
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		// A win and then the rest are given up, and redriven one after the other.
+		f.open(b.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 10}))
+		f.win("c1", 0, "u1", "u2")
+		giveUp("c1")
+		f.close("c1", 0)
+		giveUp("c1")
+		if _, err := b.Retry(ctx, "c1-1"); err != nil {
+			t.Error(err)
+		}
+		check("one win is redriven")
+		drain("c1")
+		check("drained but for its dead letters")
+		if r, err := b.RetryAll(ctx, "c1", func([]Settlement) {}); err != nil || r.Settled != 2 {
+			t.Errorf("%+v, %v", r, err)
+		}
+		check("all is redriven")
+		b.wantBalance(t, sponsorAccount("acme"), 80)
+
+		// Redis has lost all of a campaign and of what it asked for before nothing was left.
+		c2 := b.campaign(t, "c2", rain.Spec{Budget: 100, Packets: 2})
+		b.post(t, entry("c2", 1, win("u1", 0, 50), win("u2", 1, 50)))
+		if posted := b.post(t, rain.Entry{Ref: rain.EntryRef{Campaign: "c2", ID: "9-0"}, Reclaim: &rain.Reclaim{Packets: 1, Amount: 50}}); len(posted.Cut) != 1 {
+			t.Errorf("%+v", posted)
+		}
+		drain("c2")
+		f.open(c2)
+		f.shards[shardKey{"c2", 0}].snapshot.Found = false
+		f.shards[shardKey{"c2", 0}].stock = nil
+		check("cut to nothing")
+
+		// Given up before it was stocked; Redis has some of it, and asks for it.
+		if err := b.CreateCampaign(ctx, b.loading(t, "c3")); err != nil {
+			t.Fatal(err)
+		}
+		c3, err := b.Campaign(ctx, "c3")
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.open(c3)
+		check("loading")
+		if _, err := b.Abandon(ctx, "c3"); err != nil {
+			t.Fatal(err)
+		}
+		check("abandoned")
+		for shard := range c3.Shards {
+			f.close("c3", shard)
+			check("abandoned and closed")
+			for _, e := range f.snapshot(c3)[shard].Entries {
+				b.post(t, e)
+			}
+		}
+		drain("c3")
+		check("abandoned and drained")
+		b.audit(t)
+	})
+}
