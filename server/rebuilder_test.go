@@ -206,15 +206,24 @@ func TestTwoRebuildersMeet(t *testing.T) {
 	}
 }
 
-// stepped is a ledger whose fences the test follows.
+// stepped is a ledger whose steps the test follows.
 type stepped struct {
 	*payout.Ledger
-	fenced func()
+	begins, fenced func() // before an attempt is counted, after a fence is set; may be nil
+}
+
+func (s *stepped) BeginRebuild(ctx context.Context, campaign string, shard int) (int64, error) {
+	if s.begins != nil {
+		s.begins()
+	}
+	return s.Ledger.BeginRebuild(ctx, campaign, shard)
 }
 
 func (s *stepped) Fence(ctx context.Context, campaign string, shard int, attempt int64) (string, error) {
 	barrier, err := s.Ledger.Fence(ctx, campaign, shard, attempt)
-	s.fenced()
+	if s.fenced != nil {
+		s.fenced()
+	}
 	return barrier, err
 }
 
@@ -226,8 +235,8 @@ func TestAFenceIsOnlySetByWhoCanOpen(t *testing.T) {
 	l.forget()
 	first, second := l.rebuilder, l.another()
 	firstEnded, secondFenced, secondEnded := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	second.lives = &stepped{l.ledger, func() { close(secondFenced); <-firstEnded }}
-	first.lives = &stepped{l.ledger, func() {
+	second.lives = &stepped{Ledger: l.ledger, fenced: func() { close(secondFenced); <-firstEnded }}
+	first.lives = &stepped{Ledger: l.ledger, fenced: func() {
 		go func() { _, err := second.Rebuild(t.Context(), c.ID); secondEnded <- err }()
 		<-secondFenced
 	}}
@@ -240,6 +249,34 @@ func TestAFenceIsOnlySetByWhoCanOpen(t *testing.T) {
 	}
 	if p := l.post(l.win(c, 0, "u")); p.New != 1 || len(p.Void) != 0 {
 		t.Errorf("a win of the living: %+v", p)
+	}
+}
+
+// TestASecondLossWhileARebuilderHangs: one rebuilder has seen the loss and hangs. Another one rebuilds the shard meanwhile, a
+// player wins of it and is told, as the stream has the win; then Redis loses the shard again, and the first one goes on. What it had seen
+// of the stream is old: it has to read it for the loss that it rebuilds from.
+func TestASecondLossWhileARebuilderHangs(t *testing.T) {
+	l := newLossy(t, forgetful["in-process"](t))
+	c := l.raining(evenSpec(100, 10, 1))
+	l.forget()
+	var told []rain.Entry
+	first, second := l.rebuilder, l.another()
+	first.lives = &stepped{Ledger: l.ledger, begins: func() {
+		if _, err := second.Rebuild(t.Context(), c.ID); err != nil {
+			t.Fatal(err)
+		}
+		told = l.win(c, 0, "told")
+		l.publish(told)
+		l.forget()
+	}}
+	if done := l.rebuild(c.ID); done.Wins != 1 || done.Packets != 9 {
+		t.Errorf("rebuilt: %+v", done)
+	}
+	if p := l.post(told); len(p.Settled) != 1 || len(p.Void)+len(p.Dead) != 0 {
+		t.Errorf("a win that was told: %+v", p)
+	}
+	if got := l.books(c); !got.Balanced || got.Paid != 10 {
+		t.Errorf("the books: %+v", got)
 	}
 }
 
