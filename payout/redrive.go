@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"redrain/internal/sqldb"
 	"redrain/rain"
@@ -160,10 +161,12 @@ func (l *Ledger) postLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter) (se
 		return nil, "", err
 	}
 	clear(b.dead)
-	clear(b.barriers) // a letter that waits has been counted as taken by every rebuild, so its packet is on offer to nobody
+	if d.Kind != letterMessage {
+		clear(b.barriers) // a letter that waits has been counted as taken by every rebuild, so its packet is on offer to nobody
+	}
 	b.judge(e)
-	if len(b.letters) > 0 {
-		return nil, b.letters[0].Reason, nil
+	if refused := slices.Concat(b.letters, b.voids); len(refused) > 0 {
+		return nil, refused[0].Reason, nil
 	}
 	posted, err := l.write(ctx, tx, b)
 	return posted.Settled, "", err
