@@ -301,3 +301,36 @@ func TestTheKeeperSaysThatStateIsLost(t *testing.T) {
 		l.rebuild(c.ID)
 	}
 }
+
+// TestALostShardIsNotDrained: what dead letters ask for may be more than anybody was ever promised. It must not pass for the stock that
+// Redis has lost: that would never be accounted for any more.
+func TestALostShardIsNotDrained(t *testing.T) {
+	l := newLossy(t, forgetful["in-process"](t))
+	c := l.raining(evenSpec(100, 10, 1))
+	l.post(l.win(c, 0, "u"))
+	for i := range 9 { // packet 0 is paid to u
+		ref := rain.EntryRef{Campaign: c.ID, ID: fmt.Sprintf("9-%d", i)}
+		if p := l.post([]rain.Entry{{Ref: ref, Wins: []rain.Win{{User: fmt.Sprintf("v%d", i), Packet: 0, Amount: 10, Drop: "0.1"}}}}); len(p.Dead) != 1 {
+			t.Fatalf("%+v", p)
+		}
+	}
+	l.forget()
+	if _, err := l.office.Close(t.Context(), c.ID); !errors.Is(err, grab.ErrNoState) {
+		t.Fatal(err)
+	}
+	if after, err := l.keep(c.ID); err != nil || after.Drained {
+		t.Errorf("drained %v, %v", after.Drained, err)
+	}
+	if done := l.rebuild(c.ID); done.Packets != 9 {
+		t.Errorf("rebuilt: %+v", done)
+	}
+	var err error
+	for range 2 {
+		if c, err = l.keep(c.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := l.books(c); !c.Drained || got.Difference != 0 { // the letters are a finding
+		t.Errorf("drained %v, the books: %+v", c.Drained, got)
+	}
+}
