@@ -21,9 +21,9 @@ type streamConfirmer struct{ g *Grabber }
 // confirm publishes the entries, and when they are acknowledged looks whether Redis still knows their wins. Only then they are kept.
 //
 // The look comes last because Redis may lose its memory at any moment, and be rebuilt from the ledger and the stream while
-// this node hangs. A rebuild reads the stream after it has seen that Redis has forgotten. So a message that was acknowledged
-// before this look found the win is always among what a rebuild reads; and one that is acknowledged later, whose packet may be
-// in the stock again, finds nothing here and is never told.
+// this node hangs. A rebuild reads the stream after Redis has taken it up, which it does only when it has forgotten. So a message
+// that was acknowledged before this look found the win is always among what a rebuild reads; and one that is acknowledged later,
+// whose packet may be in the stock again, finds nothing here and is never told.
 //
 // An older entry that is not in the outbox any more is in the ledger; or Redis has lost it, which the look shows as well.
 func (s *streamConfirmer) confirm(ctx context.Context, campaign string, shard int, of []*promise) error {

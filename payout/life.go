@@ -17,14 +17,16 @@ import (
 // An entry of an earlier life that the ledger did not have when the barrier was set is void: its packets may be on offer
 // again, so it must never be paid. The order of a rebuild makes that safe (package server carries it out):
 //
-//	Redis is seen to have lost the shard → CatchUp: all that the stream has of it is posted → BeginRebuild → Redis takes up
-//	the restoration under this attempt → Fence → what the ledger has is read (EachTaken) → Redis opens the shard
+//	Redis is seen to have lost the shard → BeginRebuild → Redis takes up the restoration under this attempt → CatchUp: all
+//	that the stream has of it is posted → Fence → what the ledger has is read (EachTaken) → Redis opens the shard
 //
-// One reading of the stream, before the fence, is enough. A player is told of a win that JetStream has acknowledged (with
-// --confirm stream) only after Redis was seen to know the win still. So the acknowledgement of a win that was told came
-// before Redis lost it, that is before the rebuild saw so, and the win stands in the part of the stream that the rebuild
-// reads. What is acknowledged later was told to nobody. With --confirm redis it may have been told: then it is a promise
-// that was lost with Redis, and an alarm says so.
+// One reading of the stream is enough, after Redis has taken the restoration up and before the fence. A player is told of a
+// win that JetStream has acknowledged (with --confirm stream) only after Redis was seen to know the win still. Who takes a
+// restoration up finds no shard and removes what is left of it. So the acknowledgement of a win that was told came before
+// that, and the win stands in the part of the stream that the rebuild reads. Reading it earlier would not do: between the
+// first look and the taking up, another rebuild may have brought the shard to life, and Redis have lost it again. What is
+// acknowledged later was told to nobody. With --confirm redis it may have been told: then it is a promise that was lost with
+// Redis, and an alarm says so.
 //
 // Two rebuilds of one shard may meet. The attempt orders them: Redis lets only the restoration that took it up last be
 // finished, and takes up none once the shard is alive; and the ledger lets only the newest attempt fence, which it does

@@ -3,6 +3,7 @@ package payout
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"redrain/internal/sqldb"
 	"redrain/rain"
@@ -167,11 +168,8 @@ func (l *Ledger) postLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter) (se
 		clear(b.barriers) // a letter that waits has been counted as taken by every rebuild, so its packet is on offer to nobody
 	}
 	b.judge(e)
-	if len(b.voids) > 0 {
-		return nil, b.voids[0].Reason, nil
-	}
-	if len(b.letters) > 0 {
-		return nil, b.letters[0].Reason, nil
+	if refused := slices.Concat(b.letters, b.voids); len(refused) > 0 {
+		return nil, refused[0].Reason, nil
 	}
 	posted, err := l.write(ctx, tx, b)
 	return posted.Settled, "", err

@@ -1,8 +1,10 @@
 package payout
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
@@ -79,6 +81,49 @@ func TestManyRetryTheSame(t *testing.T) {
 			t.Errorf("%d of %d letters", len(told), n)
 		}
 		b.wantBalance(t, userAccount("u"), n)
+		b.audit(t)
+	})
+}
+
+// TestRetryAfterARebuild: a promise that waits was kept back by the rebuild, and is paid. An entry in a message that nobody could
+// settle was not: its packet is on offer again, so it is not paid any more.
+func TestRetryAfterARebuild(t *testing.T) {
+	onEach(t, func(b *books) {
+		t := b.t
+		c := b.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+		if _, err := b.Attempt(t.Context(), entry("c1", 1, win("promised", 0, 10)), errors.New("refused"), 1); err != nil {
+			t.Fatal(err)
+		}
+		astray, err := json.Marshal(entry("c1", 2, win("astray", 1, 10)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.BuryMessage(t.Context(), "message-1", astray, "on a wrong subject"); err != nil {
+			t.Fatal(err)
+		}
+		attempt, err := b.BeginRebuild(t.Context(), "c1", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Fence(t.Context(), "c1", 0, attempt); err != nil {
+			t.Fatal(err)
+		}
+		if taken := b.taken(t, c); len(taken) != 1 || taken[0].Win.User != "promised" {
+			t.Fatalf("taken: %+v", taken)
+		}
+		if r, err := b.RetryAll(t.Context(), "", func([]Settlement) {}); err != nil || r != (Redriven{Retried: 2, Settled: 1, StillDead: 1}) {
+			t.Errorf("%+v, %v", r, err)
+		}
+		if _, err := b.Retry(t.Context(), "message-1"); !errors.Is(err, ErrStillDead) || !strings.Contains(err.Error(), "void") {
+			t.Errorf("a late entry in a message: %v", err)
+		}
+		b.wantBalance(t, userAccount("promised"), 10)
+		b.wantBalance(t, userAccount("astray"), 0)
+		living := entry("c1", 0, win("living", 1, 10))
+		living.Ref.ID = "9763712000000-0"
+		if p := b.post(t, living); p.New != 1 {
+			t.Errorf("a win of the living: %+v", p)
+		}
 		b.audit(t)
 	})
 }

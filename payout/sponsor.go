@@ -60,8 +60,19 @@ func (l *Ledger) SponsorBalance(ctx context.Context, sponsor string) (rain.Money
 // Cleared tells whether a campaign's escrow holds nothing any more but what its dead letters wait for: every packet is paid
 // or back at the sponsor. Only the ledger can say so; a Redis that has forgotten looks just as empty.
 func (l *Ledger) Cleared(ctx context.Context, campaign string) (bool, error) {
-	var held, dead int64
-	err := l.db.View(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+	held, dead, err := l.held(ctx, campaign)
+	return err == nil && held <= dead, err
+}
+
+// Emptied is Cleared without the allowance for dead letters: the escrow holds nothing.
+func (l *Ledger) Emptied(ctx context.Context, campaign string) (bool, error) {
+	held, _, err := l.held(ctx, campaign)
+	return err == nil && held == 0, err
+}
+
+// held is what a campaign's escrow holds, and what its dead letters ask for.
+func (l *Ledger) held(ctx context.Context, campaign string) (held, dead int64, err error) {
+	err = l.db.View(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		_, err := tx.First(ctx, []any{&held}, "SELECT amount FROM balance WHERE account_id = ?", escrowAccount(campaign).id())
 		if err != nil {
 			return err
@@ -70,9 +81,9 @@ func (l *Ledger) Cleared(ctx context.Context, campaign string) (bool, error) {
 		return err
 	})
 	if err != nil {
-		return false, fmt.Errorf("what the escrow of campaign %s holds: %w", campaign, err)
+		return 0, 0, fmt.Errorf("what the escrow of campaign %s holds: %w", campaign, err)
 	}
-	return held <= dead, nil
+	return held, dead, nil
 }
 
 // UserBalance is what a player has been paid and not withdrawn; 0 for one who has never won.

@@ -14,23 +14,30 @@ import (
 	"redrain/rain"
 )
 
-// maxBody is the limit of a request's body, in bytes: a list of a million amounts fits.
-const maxBody = 16 << 20
+// The limits of a request's body, in bytes. It is held in memory whole.
+const (
+	maxBody       = 16 << 20 // of an operator's: a list of a million amounts fits
+	maxPlayerBody = 4 << 10  // of a player's, as for their messages; there are many players, and anyone may be one
+)
 
 // bodyWithin is how long a client may take to send a body. It is set here and not for the whole server, which also serves
 // an endless feed.
 const bodyWithin = 30 * time.Second
 
 // readBody reads a request's body whole.
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+func readBody(w http.ResponseWriter, r *http.Request, who caller) ([]byte, error) {
+	limit := int64(maxBody)
+	if who.user != "" {
+		limit = maxPlayerBody
+	}
 	conn := http.NewResponseController(w)
 	// Not every ResponseWriter has deadlines (those of tests have none); then the body's size is the only limit.
 	if conn.SetReadDeadline(time.Now().Add(bodyWithin)) == nil {
 		defer func() { _ = conn.SetReadDeadline(time.Time{}) }()
 	}
-	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return nil, refuse(http.StatusRequestEntityTooLarge, "too_large", fmt.Sprintf("a body has at most %d bytes", maxBody))
+		return nil, refuse(http.StatusRequestEntityTooLarge, "too_large", fmt.Sprintf("a body has at most %d bytes", limit))
 	}
 	if err != nil {
 		return nil, refuse(http.StatusBadRequest, "malformed", "the body could not be read")

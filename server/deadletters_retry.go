@@ -47,7 +47,7 @@ type retriedView struct {
 
 // retryAllPayouts judges every dead letter anew, or those of one campaign.
 func (a *api) retryAllPayouts(w http.ResponseWriter, r *http.Request, who caller) error {
-	body, err := readBody(w, r)
+	body, err := readBody(w, r, who)
 	if err != nil {
 		return err
 	}

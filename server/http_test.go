@@ -119,12 +119,23 @@ func TestMergeClaims(t *testing.T) {
 	}
 }
 
+// TestReadBodyLimits: a player's requests are small, so that many at once cannot fill the memory.
 func TestReadBodyLimits(t *testing.T) {
-	r := httptest.NewRequest(http.MethodPost, "/", io.LimitReader(zeros{}, maxBody+1))
-	_, err := readBody(httptest.NewRecorder(), r)
-	var p *problemError
-	if !errors.As(err, &p) || p.Status != http.StatusRequestEntityTooLarge {
-		t.Errorf("a body over the limit: %v", err)
+	for name, c := range map[string]struct {
+		who   caller
+		limit int64
+	}{
+		"an operator": {caller{role: "operator"}, maxBody},
+		"a player":    {caller{role: "player", user: "u"}, 4 << 10},
+	} {
+		for _, over := range []int64{0, 1} {
+			r := httptest.NewRequest(http.MethodPost, "/", io.LimitReader(zeros{}, c.limit+over))
+			_, err := readBody(httptest.NewRecorder(), r, c.who)
+			var p *problemError
+			if tooLarge := errors.As(err, &p) && p.Status == http.StatusRequestEntityTooLarge; tooLarge != (over == 1) {
+				t.Errorf("%s, %d bytes over the limit: %v", name, over, err)
+			}
+		}
 	}
 }
 

@@ -23,7 +23,7 @@ type creation func(r *http.Request, who caller, body []byte, key string) (status
 // may be sent again under its key.
 func (a *api) once(create creation) handler {
 	return func(w http.ResponseWriter, r *http.Request, who caller) error {
-		body, err := readBody(w, r)
+		body, err := readBody(w, r, who)
 		if err != nil {
 			return err
 		}

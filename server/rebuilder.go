@@ -112,14 +112,15 @@ func (r *rebuilder) shards(ctx context.Context, c *rain.Campaign, lost []int, do
 // shard restores one shard, and returns how many packets are in its stock and how many wins it knows.
 func (r *rebuilder) shard(ctx context.Context, c *rain.Campaign, shard int, amounts []rain.Money) (packets, wins int, err error) {
 	r.log.Info("redis has lost a shard; rebuilding it from the stream and the ledger", "campaign", c.ID, "shard", shard)
-	if err := r.settler.CatchUp(ctx, c.ID, shard); err != nil {
-		return 0, 0, err
-	}
 	attempt, err := r.lives.BeginRebuild(ctx, c.ID, shard)
 	if err != nil {
 		return 0, 0, err
 	}
 	err = r.grabber.RestoreAs(ctx, c, shard, func(ctx context.Context) (grab.Restoration, error) {
+		// Not before: this node may have hung since it saw the loss, while the shard lived once more and was lost again.
+		if err := r.settler.CatchUp(ctx, c.ID, shard); err != nil {
+			return grab.Restoration{}, err
+		}
 		barrier, err := r.lives.Fence(ctx, c.ID, shard, attempt)
 		if err != nil {
 			return grab.Restoration{}, err

@@ -206,15 +206,24 @@ func TestTwoRebuildersMeet(t *testing.T) {
 	}
 }
 
-// stepped is a ledger whose fences the test follows.
+// stepped is a ledger whose steps the test follows.
 type stepped struct {
 	*payout.Ledger
-	fenced func()
+	begins, fenced func() // before an attempt is counted, after a fence is set; may be nil
+}
+
+func (s *stepped) BeginRebuild(ctx context.Context, campaign string, shard int) (int64, error) {
+	if s.begins != nil {
+		s.begins()
+	}
+	return s.Ledger.BeginRebuild(ctx, campaign, shard)
 }
 
 func (s *stepped) Fence(ctx context.Context, campaign string, shard int, attempt int64) (string, error) {
 	barrier, err := s.Ledger.Fence(ctx, campaign, shard, attempt)
-	s.fenced()
+	if s.fenced != nil {
+		s.fenced()
+	}
 	return barrier, err
 }
 
@@ -226,8 +235,8 @@ func TestAFenceIsOnlySetByWhoCanOpen(t *testing.T) {
 	l.forget()
 	first, second := l.rebuilder, l.another()
 	firstEnded, secondFenced, secondEnded := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	second.lives = &stepped{l.ledger, func() { close(secondFenced); <-firstEnded }}
-	first.lives = &stepped{l.ledger, func() {
+	second.lives = &stepped{Ledger: l.ledger, fenced: func() { close(secondFenced); <-firstEnded }}
+	first.lives = &stepped{Ledger: l.ledger, fenced: func() {
 		go func() { _, err := second.Rebuild(t.Context(), c.ID); secondEnded <- err }()
 		<-secondFenced
 	}}

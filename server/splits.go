@@ -20,8 +20,8 @@ func newPreviews() previews { return make(previews, previewsAtOnce) }
 var errPreviewsBusy = refuse(http.StatusServiceUnavailable, "unavailable", "other previews are being made; try again")
 
 // previewSplit cuts a split as a campaign's would be, from a seed of its own, and tells what came out. Nothing is kept.
-func (a *api) previewSplit(w http.ResponseWriter, r *http.Request, _ caller) error {
-	body, err := readBody(w, r)
+func (a *api) previewSplit(w http.ResponseWriter, r *http.Request, who caller) error {
+	body, err := readBody(w, r, who)
 	if err != nil {
 		return err
 	}
