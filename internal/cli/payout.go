@@ -69,7 +69,7 @@ func (c *payoutRetryCmd) Run(app *App) error {
 // stateAfterRetry is a state in words. A withdrawal is "failed" to the API until it is tried again, but a withdrawal that has failed for good
 // has that name, too.
 func stateAfterRetry(state string) string {
-	if state == "failed" {
+	if state == operator.ClaimFailed {
 		return "tried again soon"
 	}
 	return state
