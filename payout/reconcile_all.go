@@ -52,7 +52,7 @@ type CampaignProblem struct {
 // each, where it is not nil, hears of every campaign, also of one whose Redis could not be read: then the error is ErrHot. The
 // error of ReconcileAll is the database's.
 func (l *Ledger) ReconcileAll(ctx context.Context, hot Hot, each func(campaign string, r Reconciliation, err error)) (Books, error) {
-	b := Books{Campaigns: []CampaignBooks{}, Unchecked: []CampaignProblem{}}
+	b := Books{Campaigns: []CampaignBooks{}, Unchecked: []CampaignProblem{}, Findings: []string{}}
 	var found findings
 	err := l.checkAllTxns(ctx, &b, &found)
 	if err == nil {
@@ -67,7 +67,7 @@ func (l *Ledger) ReconcileAll(ctx context.Context, hot Hot, each func(campaign s
 	if err != nil {
 		return Books{}, fmt.Errorf("reconciling everything: %w", err)
 	}
-	b.Findings = found.all()
+	b.Findings = append(b.Findings, found.all()...)
 	b.Balanced = b.Unbalanced == 0 && b.unchecked == 0 && len(b.Findings) == 0
 	b.CheckedAt = l.clock()
 	b.Fingerprint = found.fingerprint("")

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/redis/go-redis/v9"
 
 	"redrain/grab"
@@ -56,6 +58,9 @@ func connect(ctx context.Context, cfg *Config, log *slog.Logger) (_ *backends, e
 	}
 	if err := b.connectNATS(ctx, cfg, log); err != nil {
 		return nil, fmt.Errorf("nats: %w", err)
+	}
+	if err := b.checkDir(ctx, cfg, log); err != nil {
+		return nil, fmt.Errorf("--data-dir: %w", err)
 	}
 	if err := b.connectSQL(ctx, cfg, log); err != nil {
 		return nil, fmt.Errorf("mysql: %w", err)
@@ -118,6 +123,36 @@ func (b *backends) connectNATS(ctx context.Context, cfg *Config, log *slog.Logge
 		b.onClose(b.nats.Close)
 	}
 	return err
+}
+
+// checkDir looks whether a part of the data directory has got lost, while a look still tells: what is missing is made anew. The stream
+// is made after the ledger, so a directory with a stream has had a ledger.
+func (b *backends) checkDir(ctx context.Context, cfg *Config, log *slog.Logger) error {
+	if b.dir == nil || cfg.NATS != "" || cfg.MySQL != "" {
+		return nil
+	}
+	js, err := jetstream.New(b.nats)
+	if err != nil {
+		return err
+	}
+	names := js.StreamNames(ctx)
+	streams := 0
+	for range names.Name() {
+		streams++
+	}
+	if err := names.Err(); err != nil {
+		return fmt.Errorf("the streams in %s: %w", b.dir.NATS(), err)
+	}
+	_, err = os.Stat(b.dir.Ledger())
+	switch none := errors.Is(err, os.ErrNotExist); {
+	case none && streams > 0:
+		return fmt.Errorf("%s is gone, and with it all that anybody owns; put it back from a backup, or choose an empty directory", b.dir.Ledger())
+	case err == nil && streams == 0:
+		log.Warn("the data directory has a ledger and no stream; wins that had not reached the ledger are lost, though players were told", "missing", b.dir.NATS())
+	case err != nil && !none:
+		return err
+	}
+	return nil
 }
 
 func (b *backends) connectSQL(ctx context.Context, cfg *Config, log *slog.Logger) (err error) {

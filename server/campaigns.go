@@ -50,7 +50,9 @@ func (a *api) campaigns(w http.ResponseWriter, r *http.Request, _ caller) error 
 	if err != nil {
 		return err
 	}
-	found, next, err := a.ledger.Campaigns(r.Context(), p.cursor, p.limit)
+	ctx, cancel := context.WithTimeout(r.Context(), backendTimeout) // the ledger's views have no limit of their own
+	defer cancel()
+	found, next, err := a.ledger.Campaigns(ctx, p.cursor, p.limit)
 	if err != nil {
 		return err
 	}

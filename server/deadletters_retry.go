@@ -66,6 +66,7 @@ func (a *api) retryAllPayouts(w http.ResponseWriter, r *http.Request, who caller
 	ctx, cancel := context.WithTimeout(a.audited(r, who, "payout.retry", nil), commandTimeout-backendTimeout)
 	defer cancel()
 	all, failed := a.ledger.RetryAll(ctx, in.Campaign, a.tellSettled)
+	a.wakePayer() // withdrawals may be among them
 	if failed != nil && all.Retried == 0 {
 		return failed
 	}

@@ -23,6 +23,8 @@ const (
 	// enforceEvery is how often a campaign whose rain is near is applied again, in case that Redis has lost the last time:
 	// a replica that has taken over may be a little behind.
 	enforceEvery = 5_000
+	// idleEvery is the same for a campaign without a rain: so it is known in time that Redis has lost one.
+	idleEvery = 60_000
 	// nearMS is how long before its start a rain is near.
 	nearMS = 60_000
 )
@@ -109,8 +111,11 @@ func (k *keeper) restock(ctx context.Context, c *rain.Campaign, now int64) error
 // enforce applies what is new, and while a rain is near or falling also what should be there already.
 func (k *keeper) enforce(ctx context.Context, c *rain.Campaign, now int64) error {
 	was, r := k.done[c.ID], c.Current()
-	near := r != nil && now >= r.StartsAt-nearMS && now < r.TapsUntil()
-	if was.revision >= c.Revision && (!near || now-was.at < enforceEvery) {
+	every := int64(idleEvery)
+	if r != nil && now >= r.StartsAt-nearMS && now < r.TapsUntil() {
+		every = enforceEvery
+	}
+	if was.revision >= c.Revision && now-was.at < every {
 		return nil
 	}
 	err := k.office.Enforce(ctx, c)

@@ -111,7 +111,7 @@ func (r *rebuilder) shards(ctx context.Context, c *rain.Campaign, lost []int, do
 
 // shard restores one shard, and returns how many packets are in its stock and how many wins it knows.
 func (r *rebuilder) shard(ctx context.Context, c *rain.Campaign, shard int, amounts []rain.Money) (packets, wins int, err error) {
-	r.log.Info("redis has lost a shard; rebuilding it from the stream and the ledger", "campaign", c.ID, "shard", shard)
+	r.log.Info("redis does not know a shard; rebuilding it from the stream and the ledger", "campaign", c.ID, "shard", shard)
 	attempt, err := r.lives.BeginRebuild(ctx, c.ID, shard)
 	if err != nil {
 		return 0, 0, err

@@ -71,6 +71,7 @@ func TestCommands(t *testing.T) {
 		"verify":      {args: "verify c1", golden: "verify.golden"},
 		"dead":        {args: "payout list", golden: "payouts.golden"},
 		"retry":       {args: "payout retry c1-4", golden: "payout.golden", request: "POST /api/v1/payouts/c1-4/retry "},
+		"redrive":     {args: "payout retry w1", golden: "payout-withdrawal.golden", request: "POST /api/v1/payouts/w1/retry "},
 		"retry all":   {args: "payout retry --all", golden: "payouts-retried.golden", request: "POST /api/v1/payouts/retry {}"},
 		"retry all of one": {
 			args: "payout retry --all --campaign c1", golden: "payouts-retried.golden", request: `POST /api/v1/payouts/retry {"campaign":"c1"}`,
@@ -172,7 +173,7 @@ func TestReconcileFails(t *testing.T) {
 	f := newFake(t)
 	f.books.Balanced, f.books.Difference, f.books.Findings = false, -5, []string{"packet 7 is paid to two players"}
 	got := run(t, f.at(), "reconcile", "c1")
-	if want := "redrain: the books of campaign c1 do not balance: the difference is -0.05\n"; got.code != cli.ExitFailure || got.stderr != want {
+	if want := "redrain: the books of campaign c1 do not balance: the difference is -0.05, 1 finding\n"; got.code != cli.ExitFailure || got.stderr != want {
 		t.Errorf("exit %d, %s", got.code, got.stderr)
 	}
 	golden(t, "reconcile-fails.golden", got.stdout)
@@ -191,7 +192,7 @@ func TestReconcileAllFails(t *testing.T) {
 		Funded: 1_000, Paid: 905, Stock: 100, Difference: -5, Findings: []string{"payout of packet 7: the split says 88"},
 	}}}
 	got = run(t, f.at(), "reconcile")
-	want := "redrain: the books do not balance: 9 campaigns and 1 findings in the ledger; the differences come to 0.05\n"
+	want := "redrain: the books do not balance: 9 campaigns wrong, 1 finding in the ledger itself; the differences come to 0.05\n"
 	if got.code != cli.ExitFailure || got.stderr != want {
 		t.Errorf("exit %d, %s", got.code, got.stderr)
 	}

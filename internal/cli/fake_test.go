@@ -110,6 +110,9 @@ func (f *fake) handler() http.Handler {
 		"POST /api/v1/payouts/c1-4/retry": func(http.ResponseWriter, *http.Request) any {
 			return operator.Claim{Claim: "c1-4", User: "u1", Packet: "4", Amount: 88, At: theDay, State: operator.ClaimSettled}
 		},
+		"POST /api/v1/payouts/w1/retry": func(http.ResponseWriter, *http.Request) any {
+			return operator.Claim{Claim: "w1", User: "u1", Amount: 250, State: operator.ClaimFailed}
+		},
 		"POST /api/v1/payouts/retry": func(http.ResponseWriter, *http.Request) any {
 			return operator.Retried{Retried: 3, Settled: 2, StillDead: 1}
 		},

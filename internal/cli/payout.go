@@ -57,13 +57,22 @@ func (c *payoutRetryCmd) Run(app *App) error {
 		}
 		return c.show(app, claim, func(t *table) {
 			t.row("claim", claim.Claim)
-			t.row("state", claim.State)
+			t.row("state", stateAfterRetry(claim.State))
 			if claim.User != "" { // there is none where it was a reclaim
 				t.row("amount", claim.Amount)
 				t.row("user", claim.User)
 			}
 		})
 	})
+}
+
+// stateAfterRetry is a state in words. A withdrawal is "failed" to the API until it is tried again, but a withdrawal that has failed for good
+// has that name, too.
+func stateAfterRetry(state string) string {
+	if state == operator.ClaimFailed {
+		return "tried again soon"
+	}
+	return state
 }
 
 func (c *payoutRetryCmd) all(ctx context.Context, app *App, client *operator.Client) error {
@@ -73,7 +82,7 @@ func (c *payoutRetryCmd) all(ctx context.Context, app *App, client *operator.Cli
 	}
 	return c.show(app, done, func(t *table) {
 		t.row("retried", done.Retried)
-		t.row("settled", done.Settled)
+		t.row("settled, or tried again soon", done.Settled)
 		t.row("still dead", done.StillDead)
 		if !done.Complete {
 			t.row("not all were judged in time: run it again")

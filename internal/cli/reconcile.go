@@ -36,7 +36,7 @@ func (c *reconcileCmd) Run(app *App) error {
 			return err
 		}
 		if !r.Balanced {
-			return fmt.Errorf("the books of campaign %s do not balance: the difference is %s", c.Campaign, r.Difference)
+			return fmt.Errorf("the books of campaign %s do not balance: the difference is %s, %s", c.Campaign, r.Difference, count(len(r.Findings), "finding"))
 		}
 		return nil
 	})
@@ -52,7 +52,8 @@ func (c *reconcileCmd) all(ctx context.Context, app *App, client *operator.Clien
 	}
 	switch {
 	case b.Unbalanced > 0 || len(b.Findings) > 0:
-		return fmt.Errorf("the books do not balance: %d campaigns and %d findings in the ledger; the differences come to %s", b.Unbalanced, len(b.Findings), b.Difference)
+		return fmt.Errorf("the books do not balance: %s wrong, %s in the ledger itself; the differences come to %s",
+			count(b.Unbalanced, "campaign"), count(len(b.Findings), "finding"), b.Difference)
 	case !b.Balanced:
 		return fmt.Errorf("not every campaign could be checked, so nothing is proved; try again when Redis answers")
 	}

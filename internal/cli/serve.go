@@ -52,7 +52,7 @@ type serveCmd struct {
 	ProviderTimeout time.Duration `group:"money" default:"${provider_timeout}" help:"How long one try may take."`
 
 	Listen       string        `group:"process" default:"${listen}" help:"Address of HTTP and WebSocket."`
-	Roles        []string      `group:"process" default:"${roles}" help:"What this process does."`
+	Roles        []string      `group:"process" default:"${roles}" help:"What this process does: any of gateway, relay, settle and operator."`
 	Confirm      string        `group:"process" placeholder:"MODE" help:"What must have a win before its player is told: redis; replica, one of Redis as well; or stream, JetStream as well. By default stream with --data-dir, else redis."`
 	Demo         bool          `group:"process" default:"${demo}" negatable:"" help:"A demo campaign with rains, where all back ends are stand-ins."`
 	DrainTimeout time.Duration `group:"process" default:"${drain_timeout}" help:"How long a shutdown may take."`

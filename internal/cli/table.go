@@ -32,6 +32,14 @@ func (t *table) row(cells ...any) {
 
 func (t *table) flush() error { return t.w.Flush() }
 
+// count is a number with what it counts: 1 finding, 2 findings.
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
 // at is a moment in the operator's time zone.
 func (t *table) at(ms int64) string {
 	return time.UnixMilli(ms).In(t.zone).Format("2006-01-02 15:04:05")

@@ -173,6 +173,7 @@ func TestAPILife(t *testing.T) {
 	}
 	c.want(c.call("GET", "/campaigns/"+id+"/rains/nowhere/fairness", ""), 404, "unknown_rain")
 
+	c.want(c.call("POST", "/campaigns/"+id+"/rebuild", ""), 409, "campaign_alive")
 	closed := c.call("POST", "/campaigns/"+id+"/close", "")
 	if closed.field("state") != "closed" {
 		t.Errorf("closed: %s", closed.body)
@@ -187,6 +188,12 @@ func TestAPILife(t *testing.T) {
 	if rec.field("balanced") != "true" || rec.field("difference") != "0" || rec.field("paid") != fmt.Sprint(int64(won.Amount)) {
 		t.Errorf("the books: %s", rec.body)
 	}
+	if all := c.call("GET", "/reconciliation", ""); all.field("balanced") != "true" || all.field("checked") != "1" {
+		t.Errorf("all books: %s", all.body)
+	}
+	c.want(c.call("POST", "/payouts/retry", "{"), 400, "malformed")
+	c.want(c.call("POST", "/payouts/retry", `{"campaign":"nowhere"}`), 404, "unknown_campaign")
+	c.want(c.call("POST", "/payouts/retry", ""), 200, "")
 	checkClaims(t, c, id, won.Claim)
 }
 

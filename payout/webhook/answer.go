@@ -29,7 +29,10 @@ type answer struct {
 func read(id string, status int, body []byte) (reference string, err error) {
 	var a answer
 	body = bytes.TrimSpace(body)
-	if len(body) > maxAnswer {
+	switch {
+	case status != http.StatusOK && status != http.StatusCreated && status != http.StatusUnprocessableEntity:
+		return "", unclear(status, body, "is neither paid nor refused")
+	case len(body) > maxAnswer:
 		return "", unclear(status, body, "is too long")
 	}
 	if err := json.Unmarshal(body, &a); err != nil {
@@ -38,12 +41,12 @@ func read(id string, status int, body []byte) (reference string, err error) {
 	if a.ID != id {
 		return "", unclear(status, body, "does not name the payment")
 	}
-	switch {
-	case (status == http.StatusOK || status == http.StatusCreated) && !a.Refused:
+	switch refusal := status == http.StatusUnprocessableEntity; {
+	case !refusal && !a.Refused:
 		return a.Reference, nil
-	case status == http.StatusUnprocessableEntity && a.Refused && a.Reason == "":
+	case refusal && a.Refused && a.Reason == "":
 		return "", fmt.Errorf("%w, which gives no reason", payout.ErrRefused)
-	case status == http.StatusUnprocessableEntity && a.Refused:
+	case refusal && a.Refused:
 		return "", fmt.Errorf("%w: %s", payout.ErrRefused, a.Reason)
 	}
 	return "", unclear(status, body, "says neither that it is paid nor that it never will be")

@@ -135,7 +135,11 @@ func (p *Provider) Pay(ctx context.Context, pay payout.Payment) (reference strin
 
 // withoutAddress leaves the address out, in which there may be a password.
 func withoutAddress(err error) error {
-	if u, ok := errors.AsType[*url.Error](err); ok {
+	u, ok := errors.AsType[*url.Error](err)
+	switch {
+	case ok && errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("no answer in time: %w", u.Err)
+	case ok:
 		return fmt.Errorf("no answer: %w", u.Err)
 	}
 	return err

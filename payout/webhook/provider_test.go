@@ -70,11 +70,11 @@ func TestOneKeyIsPaidOnce(t *testing.T) {
 	}{
 		"pays":                {first: webhooktest.Pay, paid: true, clear: true},
 		"answers twice":       {first: webhooktest.PayTwice, paid: true, shown: "does not name the payment"},
-		"pays and fails":      {first: webhooktest.PayAndFail, paid: true, shown: "status 500"},
-		"pays and hangs":      {first: webhooktest.PayAndHang, paid: true, shown: "no answer", shownNot: "127.0.0.1"},
+		"pays and fails":      {first: webhooktest.PayAndFail, paid: true, shown: "is neither paid nor refused: status 500"},
+		"pays and hangs":      {first: webhooktest.PayAndHang, paid: true, shown: "no answer in time", shownNot: "127.0.0.1"},
 		"pays and breaks off": {first: webhooktest.PayAndBreak, paid: true, shown: "no answer", shownNot: "/payments"},
 		"fails":               {first: webhooktest.Fail, shown: "status 503"},
-		"hangs":               {first: webhooktest.Hang, shown: "no answer"},
+		"hangs":               {first: webhooktest.Hang, shown: "no answer in time"},
 		"is not there":        {first: webhooktest.Missing, shown: "status 404"},
 	} {
 		t.Run(name, func(t *testing.T) {

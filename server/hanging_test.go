@@ -1,0 +1,39 @@
+package server
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"redrain/internal/testenv"
+)
+
+// TestAHangingDatabaseIsSaidSoon: a list that cannot be read is a 503 long before the operator's client gives up.
+func TestAHangingDatabaseIsSaidSoon(t *testing.T) {
+	mysql := testenv.StartMySQL(t)
+	cfg := DefaultConfig()
+	cfg.Listen, cfg.MySQL, cfg.OperatorToken, cfg.JWTSecret = "127.0.0.1:0", mysql.DSN, "op", "a secret of at least thirty-two bytes"
+	serveOn(t, cfg, func(s *Server) {
+		list := func() int {
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.Addr().String()+apiRoot+"/campaigns", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Authorization", "Bearer op")
+			client := http.Client{Timeout: 4 * backendTimeout}
+			resp, err := client.Do(req)
+			if err != nil {
+				t.Error(err)
+				return 0
+			}
+			defer func() { _ = resp.Body.Close() }()
+			return resp.StatusCode
+		}
+		testenv.Eventually(t, 10*time.Second, "the list", func() bool { return list() == http.StatusOK })
+		mysql.Freeze()
+		if got := list(); got != http.StatusServiceUnavailable {
+			t.Errorf("with a database that hangs: %d", got)
+		}
+		mysql.Thaw()
+	})
+}
