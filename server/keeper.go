@@ -108,7 +108,7 @@ func (k *keeper) restock(ctx context.Context, c *rain.Campaign, now int64) error
 	return err
 }
 
-// enforce applies what is new, and while a rain is near or falling also what should be there already.
+// enforce applies what is new, and from time to time what should be there already: often while a rain is near or falling.
 func (k *keeper) enforce(ctx context.Context, c *rain.Campaign, now int64) error {
 	was, r := k.done[c.ID], c.Current()
 	every := int64(idleEvery)
