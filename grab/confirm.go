@@ -17,7 +17,7 @@ type Confirm int
 const (
 	ConfirmRedis   Confirm = iota // Redis: what it loses after the player was told is a promise that nobody can keep
 	ConfirmReplica                // a replica of it too: the loss of a master loses no win that was told
-	ConfirmStream                 // JetStream: the loss of all of Redis loses no win that was told
+	ConfirmStream                 // a replica where there is one, and JetStream: the loss of all of Redis loses no win that was told
 )
 
 var confirmNames = []string{ConfirmRedis: "redis", ConfirmReplica: "replica", ConfirmStream: "stream"}

@@ -15,10 +15,14 @@ import (
 // of players who ask again.
 const publishAtOnce = 8
 
-// streamConfirmer waits until JetStream has the wins.
+// streamConfirmer waits until JetStream has the wins, and before that, where there are replicas, until one of those has them.
 type streamConfirmer struct{ g *Grabber }
 
-// confirm publishes the entries, and when they are acknowledged looks whether Redis still knows their wins. Only then they are kept.
+// confirm publishes the entries that outlive their master, and when they are acknowledged looks whether Redis still knows their wins. Only
+// then they are kept.
+//
+// What only a master has must not be published: the replica that takes over has the packet in its stock and gives it again, and the
+// one who is published first is paid.
 //
 // The look comes last because Redis may lose its memory at any moment, and be rebuilt from the ledger and the stream while
 // this node hangs. A rebuild reads the stream after Redis has taken it up, which it does only when it has forgotten. So a message
@@ -27,7 +31,17 @@ type streamConfirmer struct{ g *Grabber }
 //
 // An older entry that is not in the outbox any more is in the ledger; or Redis has lost it, which the look shows as well.
 func (s *streamConfirmer) confirm(ctx context.Context, campaign string, shard int, of []*promise) error {
-	letters, err := s.letters(ctx, campaign, shard, of)
+	if err := s.g.outlive(ctx, campaign, shard, of); err != nil {
+		return err
+	}
+	var lasting []*promise
+	for _, p := range of {
+		if p.kept {
+			lasting = append(lasting, p)
+		}
+		p.kept = false // not yet
+	}
+	letters, err := s.letters(ctx, campaign, shard, lasting)
 	if err != nil {
 		return err
 	}

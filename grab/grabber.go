@@ -63,6 +63,7 @@ type Grabber struct {
 	work    workers
 
 	confirmer confirmer // nil where a win that Redis has may be told
+	followed  sync.Map  // addresses of masters that have replicas, as onMaster gives them; used with ConfirmStream
 
 	mu    sync.RWMutex
 	gates map[string]*Gate

@@ -12,18 +12,19 @@ import (
 
 // scripts are the scripts of package lua as go-redis runs them: EVALSHA, and where a node does not know the script (it was
 // restarted, or has taken over), once with the source, which it then keeps.
-type scripts struct{ grab, open, close, restore, snapshot, newer, once, allow *redis.Script }
+type scripts struct{ grab, open, close, restore, snapshot, newer, once, allow, mark *redis.Script }
 
 func newScripts() scripts {
 	return scripts{
 		grab: redis.NewScript(lua.Grab), open: redis.NewScript(lua.Open), close: redis.NewScript(lua.Close),
 		restore:  redis.NewScript(lua.Restore),
 		snapshot: redis.NewScript(lua.Snapshot), newer: redis.NewScript(lua.Newer), once: redis.NewScript(lua.Once), allow: redis.NewScript(lua.Allow),
+		mark: redis.NewScript(lua.Mark),
 	}
 }
 
 func (s scripts) all() []*redis.Script {
-	return []*redis.Script{s.grab, s.open, s.close, s.restore, s.snapshot, s.newer, s.once, s.allow}
+	return []*redis.Script{s.grab, s.open, s.close, s.restore, s.snapshot, s.newer, s.once, s.allow, s.mark}
 }
 
 // Load gives every node of Redis the scripts. It is not needed for anything to work: it saves the first taps of a rain from

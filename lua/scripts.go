@@ -27,4 +27,7 @@ var (
 
 	//go:embed allow.lua
 	Allow string // takes from a token bucket
+
+	//go:embed mark.lua
+	Mark string // writes a marker for replicas into a full Redis
 )

@@ -67,15 +67,22 @@ func (f *failover) awaitMaster(s *testenv.Server) {
 // TestReplicaTakesOver: the campaign's master dies in the middle of a rain. Its replica has every win that a player was told, and
 // goes on with what is left.
 func TestReplicaTakesOver(t *testing.T) {
-	f := newFailover(t, "replica")
-	g := play(t, f.nodes, 1)
-	master, replica := f.pair(g.campaign)
-	g.goesOn(100)
-	master.Kill()
-	f.awaitMaster(replica)
-	master.Start() // as the new one's replica: without one, nothing is told
-	g.goesOn(100)
-	g.end()
+	for _, confirm := range []string{"replica", "stream"} {
+		t.Run(confirm, func(t *testing.T) {
+			f := newFailover(t, confirm)
+			g := play(t, f.nodes, 1)
+			master, replica := f.pair(g.campaign)
+			g.goesOn(100)
+			master.Kill()
+			f.awaitMaster(replica)
+			if confirm == "stream" {
+				g.goesOn(100) // alone: nobody is left who could take over once more
+			}
+			master.Start() // as the new one's replica: without one, nothing is told with "replica"
+			g.goesOn(100)
+			g.end()
+		})
+	}
 }
 
 // witness is a player in a campaign of another master than one that is about to fail. What they win shows how far the nodes have come.
@@ -116,7 +123,14 @@ func (p *player) paysInTheMeantime(t *testing.T) {
 // TestWhatNoReplicaHasIsNotPaid: wins that only the master has are not told, and are lost with it: their packets are in the stock
 // of its heir again, and others win them. So they may not reach the ledger either before a replica has them.
 func TestWhatNoReplicaHasIsNotPaid(t *testing.T) {
-	f := newFailover(t, "replica")
+	for _, confirm := range []string{"replica", "stream"} {
+		t.Run(confirm, func(t *testing.T) { loseWhatNoReplicaHas(t, confirm) })
+	}
+}
+
+func loseWhatNoReplicaHas(t *testing.T, confirm string) {
+	t.Helper()
+	f := newFailover(t, confirm)
 	g := play(t, f.nodes, 1)
 	master, replica := f.pair(g.campaign)
 	witness := f.witness(master)

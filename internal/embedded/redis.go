@@ -3,10 +3,12 @@ package embedded
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
 	lua "github.com/yuin/gopher-lua"
 )
 
@@ -29,10 +31,20 @@ func Redis() (*RedisServer, error) {
 	if err := mini.Start(); err != nil {
 		return nil, fmt.Errorf("in-process redis: %w", err)
 	}
+	mini.Server().SetPreHook(tellReplication)
 	ctx, stop := context.WithCancel(context.Background())
 	r := &RedisServer{mini: mini, stop: stop}
 	r.done.Go(func() { tick(ctx, mini.FastForward) })
 	return r, nil
+}
+
+// tellReplication answers INFO replication, which the library does not know, as a Redis without replicas does.
+func tellReplication(c *server.Peer, command string, args ...string) bool {
+	asked := command == "INFO" && len(args) == 1 && strings.EqualFold(args[0], "replication")
+	if asked {
+		c.WriteBulk("# Replication\r\nrole:master\r\nconnected_slaves:0\r\n")
+	}
+	return asked
 }
 
 // Addr returns where it listens, as "host:port".

@@ -182,3 +182,10 @@ return codes`)
 		})
 	}
 }
+
+func TestRedisTellsThatItHasNoReplicas(t *testing.T) {
+	info, err := startRedis(t).Info(context.Background(), "replication").Result()
+	if err != nil || info != "# Replication\r\nrole:master\r\nconnected_slaves:0\r\n" {
+		t.Errorf("%q, %v", info, err)
+	}
+}

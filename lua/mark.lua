@@ -1,0 +1,16 @@
+-- mark.lua: writes a marker also into a full Redis, for a replica to acknowledge.
+--
+-- KEYS
+--   1  rr:{<campaign>.<shard>}:confirmed   string: the marker
+-- ARGV
+--   1  how long the marker stays, in ms
+-- RETURNS
+--   OK
+-- ATOMICITY
+--   Run again it writes the marker again, which is as good.
+--
+-- A full Redis refuses a script's SET as it does any other, unless the script has written before. UNLINK it never refuses, and it
+-- counts also where there is nothing to unlink.
+
+redis.call('UNLINK', KEYS[1])
+return redis.call('SET', KEYS[1], '', 'PX', ARGV[1])
