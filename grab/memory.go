@@ -129,16 +129,20 @@ func (p *player) landed(t *tap, r Result) {
 	if i := slices.Index(p.flying, t); i >= 0 {
 		p.flying = slices.Delete(p.flying, i, i+1)
 	}
-	if i := slices.Index(p.undecided, t.id); i >= 0 {
-		p.undecided = slices.Delete(p.undecided, i, i+1)
+	known := slices.Index(p.undecided, t.id)
+	if r.Outcome == Unavailable {
+		// One that was given up unsent leaves an earlier one of the same drop as undecided as it was.
+		if t.sent && known < 0 && len(p.undecided) < keptResults {
+			p.undecided = append(p.undecided, t.id)
+		}
+		return
+	}
+	if known >= 0 {
+		p.undecided = slices.Delete(p.undecided, known, known+1)
 	}
 	switch r.Outcome {
 	case Won, Already, Limited, Empty, SoldOut:
 		p.remember(t.id, r)
-	case Unavailable:
-		if t.sent && len(p.undecided) < keptResults {
-			p.undecided = append(p.undecided, t.id)
-		}
 	}
 	// NotOpen may be another the next moment.
 }

@@ -185,3 +185,23 @@ func TestAfterCloseTapsAreUnavailable(t *testing.T) {
 		t.Errorf("%s wins", l)
 	}
 }
+
+// A tap that was given up without being sent says nothing about an earlier one on the same drop, which the script may have decided.
+func TestAnUnsentTapLeavesAnEarlierOneUndecided(t *testing.T) {
+	id := rain.DropID{}
+	p := &player{}
+	p.landed(&tap{id: id, sent: true}, Result{Outcome: Unavailable})
+	p.landed(&tap{id: id}, Result{Outcome: Unavailable})
+	p.landed(&tap{id: id, sent: true}, Result{Outcome: Unavailable})
+	if len(p.undecided) != 1 {
+		t.Errorf("undecided %v, want the drop once", p.undecided)
+	}
+	p.landed(&tap{id: id, sent: true}, Result{Outcome: NotOpen})
+	if len(p.undecided) != 0 {
+		t.Errorf("answered, and still undecided: %v", p.undecided)
+	}
+	p.landed(&tap{id: id}, Result{Outcome: Unavailable})
+	if len(p.undecided) != 0 {
+		t.Errorf("never sent, and undecided: %v", p.undecided)
+	}
+}
