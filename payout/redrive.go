@@ -17,7 +17,7 @@ type Redriven struct {
 }
 
 // retryPage is how many letters RetryAll looks up at once.
-const retryPage = 500
+const retryPage = 100
 
 // Retry judges the dead letters of a claim anew, each in a transaction of its own, and posts what can be posted now. It
 // returns what is settled; ErrUnknownClaim where no dead letter of the claim waits, ErrStillDead (with the reason) where none

@@ -26,6 +26,7 @@ func TestKillNineLosesAndDoublesNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
 	}
+	t.Parallel()
 	for _, point := range crashPoints {
 		// The third passing: some batches have gone all the way when it happens, and some have not begun.
 		t.Run(point, func(t *testing.T) { crashAt(t, point+":3") })

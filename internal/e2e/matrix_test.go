@@ -110,6 +110,7 @@ func TestFaultMatrix(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts and kills many processes")
 	}
+	t.Parallel()
 	var table []string
 	for _, f := range faults {
 		t.Run(f.name, func(t *testing.T) { table = append(table, playRow(t, f)) })

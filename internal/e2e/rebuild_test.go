@@ -217,6 +217,7 @@ func streamConfig(s setting) server.Config {
 // TestRedisLosesEverything in the middle of a rain, twice: the campaign is rebuilt, the rain goes on, and nobody who was told of a
 // win loses it.
 func TestRedisLosesEverything(t *testing.T) {
+	t.Parallel()
 	for how, lose := range map[string]func(t *testing.T, redis *testenv.Server){
 		"flushed": flush,
 		"killed, and started without its file": func(_ *testing.T, redis *testenv.Server) {
@@ -255,6 +256,7 @@ func flush(t *testing.T, redis *testenv.Server) {
 
 // TestPartOfAClusterIsLost: one master and its replica forget. Only their shards are rebuilt, the others go on undisturbed.
 func TestPartOfAClusterIsLost(t *testing.T) {
+	t.Parallel()
 	var addrs []string
 	for _, s := range testenv.StartRedisCluster(t) {
 		addrs = append(addrs, s.Addr)
@@ -281,6 +283,7 @@ func TestPartOfAClusterIsLost(t *testing.T) {
 
 // TestKillNineInARebuild: the node that rebuilds dies, and another one begins anew.
 func TestKillNineInARebuild(t *testing.T) {
+	t.Parallel()
 	for _, point := range []string{"rebuild.after_fence", "rebuild.after_restore"} {
 		t.Run(point, func(t *testing.T) {
 			redis := testenv.StartRedis(t)
@@ -306,6 +309,7 @@ func TestKillNineInARebuild(t *testing.T) {
 
 // TestKillNineWithADataDirectory: all in one process, which is killed and started again on its directory, with nothing else to do.
 func TestKillNineWithADataDirectory(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	start := func() *process {
 		return serveProcess(t, nil, []string{"--data-dir", dir, "--no-demo"})

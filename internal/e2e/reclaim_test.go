@@ -16,6 +16,7 @@ func TestKillNineInTheMiddleOfReclaiming(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
 	}
+	t.Parallel()
 	s := realSetting(t)
 	testenv.Binary(t) // the heir is to be there at once
 	doomed := startProcess(t, s, []string{"faults"}, "REDRAIN_FAULT_AT=reclaim.after_close:4")

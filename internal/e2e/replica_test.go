@@ -67,6 +67,7 @@ func (f *failover) awaitMaster(s *testenv.Server) {
 // TestReplicaTakesOver: the campaign's master dies in the middle of a rain. Its replica has every win that a player was told, and
 // goes on with what is left.
 func TestReplicaTakesOver(t *testing.T) {
+	t.Parallel()
 	for _, confirm := range []string{"replica", "stream"} {
 		t.Run(confirm, func(t *testing.T) {
 			f := newFailover(t, confirm)
@@ -123,6 +124,7 @@ func (p *player) paysInTheMeantime(t *testing.T) {
 // TestWhatNoReplicaHasIsNotPaid: wins that only the master has are not told, and are lost with it: their packets are in the stock
 // of its heir again, and others win them. So they may not reach the ledger either before a replica has them.
 func TestWhatNoReplicaHasIsNotPaid(t *testing.T) {
+	t.Parallel()
 	for _, confirm := range []string{"replica", "stream"} {
 		t.Run(confirm, func(t *testing.T) { loseWhatNoReplicaHas(t, confirm) })
 	}

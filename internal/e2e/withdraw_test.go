@@ -212,6 +212,7 @@ func TestKillNineInTheMiddleOfAPayment(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
 	}
+	t.Parallel()
 	for point, tries := range map[string]int{"withdraw.before_pay": 1, "withdraw.after_pay": 2} {
 		t.Run(point, func(t *testing.T) {
 			receiver := webhooktest.New()
