@@ -229,6 +229,26 @@ func TestALostApplyIsRepeated(t *testing.T) {
 	}
 }
 
+// TestAnIdleCampaignIsLookedAfter: that Redis has lost a campaign without a rain is found out before the next one, and not by its players.
+func TestAnIdleCampaignIsLookedAfter(t *testing.T) {
+	u := newUpkeep(t, testenv.Redis(t))
+	c := u.create(evenSpec(1_000, 10, 1))
+	if err := u.keeper.keep(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	if err := u.rdb.Del(t.Context(), "rr:{"+c.ID+".0}:state").Err(); err != nil {
+		t.Fatal(err)
+	}
+	u.now += enforceEvery
+	if err := u.keeper.keep(t.Context(), c); err != nil {
+		t.Errorf("looked at as often as in a rain: %v", err)
+	}
+	u.now += idleEvery
+	if err := u.keeper.keep(t.Context(), c); !errors.Is(err, grab.ErrNoState) {
+		t.Errorf("a minute later: %v", err)
+	}
+}
+
 // TestAStuckLoadingEnds: by an operator's close, or at its expiry.
 func TestAStuckLoadingEnds(t *testing.T) {
 	u := newUpkeep(t, testenv.Redis(t))
