@@ -11,9 +11,9 @@ import { Session } from "../shared/session.ts";
 import * as lobby from "../play/lobby.js";
 import { stage } from "../play/stage.js";
 import { strings } from "../play/strings.js";
-import { phaseOf } from "../rain/phase.js";
-import { Scene } from "../rain/scene.js";
-import { mergeNewest } from "../rain/winners.js";
+import { phaseOf } from "../rain/phase.ts";
+import { Scene } from "../rain/scene.ts";
+import { mergeNewest } from "../rain/winners.ts";
 
 const WINNERS = 12;
 const AGAIN = 10_000; // ms before an ended connection is tried anew: nobody is there to press a button
