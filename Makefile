@@ -6,6 +6,9 @@ FUZZTIME  ?= 10s
 BENCHTIME ?= 1s
 ARGS      ?=
 
+# The compiler only checks: esbuild, which is a Go library, makes the scripts. 7 is the native one.
+TYPESCRIPT = 7.0.2
+
 .DEFAULT_GOAL := help
 
 .PHONY: help
@@ -42,6 +45,10 @@ lint: ## check go.mod, go vet, golangci-lint: format, faults, and the directions
 	$(GO) vet -tags faults ./...
 	$(LINT) run ./...
 
+.PHONY: types
+types: ## check the types of the pages' TypeScript (needs npx, which fetches the compiler)
+	npx --yes --package typescript@$(TYPESCRIPT) tsc --project web
+
 .PHONY: fmt
 fmt: ## format the code
 	$(LINT) fmt
@@ -51,4 +58,4 @@ generate: ## make the generated files anew
 	$(GO) generate ./...
 
 .PHONY: check
-check: lint test ## all that CI checks
+check: lint types test ## all that CI checks

@@ -7,4 +7,8 @@ import (
 	"redrain/internal/cli"
 )
 
+// What the browsers load is made from the sources in web and committed, so that building the program takes Go alone.
+//
+//go:generate go run ./web/build
+
 func main() { os.Exit(cli.Run(os.Args[1:], os.LookupEnv, os.Stdout, os.Stderr)) }

@@ -1,11 +1,16 @@
 // Package web holds the pages that redrain serves itself: the player's page, the big screen of an event, the
-// operator's console and the description of both APIs. They are plain ES modules and style sheets, embedded in the
-// binary, with no build step; no page asks anything of another host.
+// operator's console and the description of both APIs; and the library with which others make a page of their own. No
+// page asks anything of another host, and none needs Node.js.
 //
-//	pages/             the HTML, one file for each page
-//	assets/js/lib/     what every page uses: API, socket client, clock, languages
-//	assets/js/rain/    the rain on a canvas: where things are, how they look, what taps become
-//	assets/js/<page>/  one folder for each page, started by its main.js
+//	sdk/             the client's library: the socket, the clock, a tap that is answered once
+//	src/shared/      what several pages use: API calls, languages, money, who is playing
+//	src/rain/        the rain on a canvas: where things are, how they look, what taps become
+//	src/<page>/      one folder for each page, started by its main
+//	pages/           the HTML, one file for each page
+//	img/             pictures
+//	third_party/     libraries of others, with their licences
+//	bundle/, build/  make dist/ of all that: go generate . at the root of the module
+//	dist/            what is embedded in the program
 //
 // The package knows neither campaigns nor players: the pages talk to the server as any client would.
 package web

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"redrain/web/bundle"
 )
 
 // clockAhead is by how much the fake server's clock is ahead of the browser's: a page that trusts its own clock would show
@@ -20,6 +22,10 @@ const clockAhead = 90 * time.Second
 const rainID = "r1"
 
 type object = map[string]any
+
+// modules is the tests of the pages' modules, with the modules in it: the pages themselves have no module left that a test
+// could import.
+var modules = sync.OnceValues(func() ([]byte, error) { return bundle.Script(".", "testdata/modules.js") })
 
 // fakeServer speaks just enough of the contract for the pages. What falls and what a tap becomes is the test's to say.
 type fakeServer struct {
@@ -83,7 +89,15 @@ func newFake(t *testing.T) *fakeServer {
 		h(w, r)
 	})
 	mux.HandleFunc("/ws", f.socket)
-	mux.Handle("/testdata/", http.FileServer(http.Dir(".")))
+	mux.HandleFunc("/testdata/modules.js", func(w http.ResponseWriter, _ *http.Request) {
+		script, err := modules()
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("Content-Type", "text/javascript")
+		_, _ = w.Write(script)
+	})
 	mux.Handle("/", handler())
 	f.Server = httptest.NewServer(mux)
 	t.Cleanup(f.Close)

@@ -17,6 +17,7 @@ var contentTypes = map[string]string{
 	".css":  "text/css; charset=utf-8",
 	".js":   "text/javascript; charset=utf-8",
 	".svg":  "image/svg+xml",
+	".txt":  "text/plain; charset=utf-8",
 	".yaml": "application/yaml; charset=utf-8",
 }
 
@@ -25,6 +26,7 @@ var contentTypes = map[string]string{
 type file struct {
 	contentType string
 	plain, zip  variant
+	immutable   bool // what this path serves never changes
 }
 
 type variant struct {
@@ -58,10 +60,13 @@ func compress(data []byte) []byte {
 }
 
 // serve answers with the file, or with 304 where the browser has it already. no-cache makes it ask each time, so that a
-// new version of the server never meets an old page.
+// new version of the server never meets an old page; what has a hash in its name need not be asked for again in a year.
 func (f *file) serve(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-cache")
+	if f.immutable {
+		h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
 	h.Set("Vary", "Accept-Encoding")
 	v := f.plain
 	if acceptsGzip(r.Header.Get("Accept-Encoding")) {

@@ -12,13 +12,18 @@ import (
 //
 //	/  /screen  /console  /docs      the pages
 //	/docs/openapi.yaml  /docs/asyncapi.yaml
-//	/assets/…                        scripts, style sheets, pictures
+//	/assets/…                        scripts, style sheets and pictures, each with the hash of its content in its name
+//	/sdk/redrain.js                  the client's library
+//	/licenses.txt                    the licences of the libraries in the scripts
 //	/favicon.ico
 //
 // Everything else is 404, and every method but GET and HEAD is 405. Mount it on "/" beside the more specific routes of
 // the server. The answers are prepared once, here; a request only picks one.
 func Handler() http.Handler {
-	pages := buildPages()
+	dist := built()
+	m := readManifest(dist[bundleManifest])
+	delete(dist, bundleManifest)
+	pages := buildPages(m)
 	files := map[string]*file{
 		"/":                   pages["index.html"],
 		"/screen":             pages["screen.html"],
@@ -27,11 +32,13 @@ func Handler() http.Handler {
 		"/docs/openapi.yaml":  newFile("openapi.yaml", docs.OpenAPI),
 		"/docs/asyncapi.yaml": newFile("asyncapi.yaml", docs.AsyncAPI),
 	}
-	for path, data := range assets() {
-		files["/"+path] = newFile(path, data)
+	for name, data := range dist {
+		files["/"+name] = newFile(name, data)
 	}
-	files["/favicon.ico"] = files["/assets/img/packet.svg"]
-
+	for _, path := range m {
+		files[path].immutable = true
+	}
+	files["/favicon.ico"] = newFile("packet.svg", dist[m["packet.svg"][1:]])
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		secure(w.Header(), r.Host)
 		f, ok := files[r.URL.Path]
@@ -46,6 +53,9 @@ func Handler() http.Handler {
 		}
 	})
 }
+
+// bundleManifest is the name of bundle.Manifest: the program itself does without package bundle, and so without a compiler in it.
+const bundleManifest = "manifest.json"
 
 // hostPattern is what a Host header may look like to be repeated in a header of ours.
 var hostPattern = regexp.MustCompile(`^[A-Za-z0-9.-]+(:[0-9]{1,5})?$|^\[[0-9A-Fa-f:.]+\](:[0-9]{1,5})?$`)

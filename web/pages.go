@@ -3,25 +3,30 @@ package web
 import (
 	"bytes"
 	"embed"
+	"encoding/json"
+	"fmt"
 	"html/template"
 	"io/fs"
 	"path"
-	"regexp"
-	"slices"
-	"strings"
 )
 
-//go:embed pages assets
+// content is the documents, and what package bundle has made of the sources.
+//
+//go:embed pages dist
 var content embed.FS
 
-// assets is every file below assets/, by its path.
-func assets() map[string][]byte {
+// built is every file below dist/, by its path.
+func built() map[string][]byte {
+	dist, err := fs.Sub(content, "dist")
+	if err != nil {
+		panic("web: " + err.Error())
+	}
 	found := map[string][]byte{}
-	err := fs.WalkDir(content, "assets", func(name string, d fs.DirEntry, err error) error {
+	err = fs.WalkDir(dist, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		found[name], err = content.ReadFile(name)
+		found[name], err = fs.ReadFile(dist, name)
 		return err
 	})
 	if err != nil {
@@ -30,9 +35,29 @@ func assets() map[string][]byte {
 	return found
 }
 
+// manifest tells under which path a file is served: play.js is /assets/play-ABCD.js.
+type manifest map[string]string
+
+func readManifest(data []byte) manifest {
+	var m manifest
+	if err := json.Unmarshal(data, &m); err != nil {
+		panic("web: the manifest cannot be read: " + err.Error())
+	}
+	return m
+}
+
+// asset is a function of the pages' templates.
+func (m manifest) asset(name string) (string, error) {
+	served, ok := m[name]
+	if !ok {
+		return "", fmt.Errorf("there is no %s; run go generate . at the root", name)
+	}
+	return served, nil
+}
+
 // buildPages makes each page from its template in pages/.
-func buildPages() map[string]*file {
-	t := template.New("").Funcs(template.FuncMap{"preload": preload})
+func buildPages(m manifest) map[string]*file {
+	t := template.New("").Funcs(template.FuncMap{"asset": m.asset})
 	t = template.Must(t.ParseFS(content, "pages/*.html"))
 	pages := map[string]*file{}
 	for _, p := range t.Templates() {
@@ -50,39 +75,4 @@ func buildPages() map[string]*file {
 		pages[p.Name()] = newFile(p.Name(), out.Bytes())
 	}
 	return pages
-}
-
-// preload lists the modules that a page's script needs, so that the browser fetches them all at once and not one level of
-// imports after the other.
-func preload(script string) template.HTML {
-	var out strings.Builder
-	for _, m := range modules(strings.TrimPrefix(script, "/")) {
-		out.WriteString(`<link rel="modulepreload" href="/` + m + `">` + "\n")
-	}
-	return template.HTML(out.String()) //nolint:gosec // names of our own embedded files
-}
-
-var importPattern = regexp.MustCompile(`(?m)^(?:import|export)\b[^;"]*"(\.[^"]+)";`)
-
-// modules is every module that a script imports, directly or not, in the order of their names.
-func modules(script string) []string {
-	var found []string
-	todo := []string{script}
-	for len(todo) > 0 {
-		name := todo[0]
-		todo = todo[1:]
-		source, err := content.ReadFile(name)
-		if err != nil {
-			panic("web: a script imports a file that is not there: " + err.Error())
-		}
-		for _, m := range importPattern.FindAllSubmatch(source, -1) {
-			next := path.Join(path.Dir(name), string(m[1]))
-			if next != script && !slices.Contains(found, next) {
-				found = append(found, next)
-				todo = append(todo, next)
-			}
-		}
-	}
-	slices.Sort(found)
-	return found
 }

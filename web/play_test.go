@@ -24,12 +24,8 @@ func (b *browser) testModules(t *testing.T) {
 func (p *tab) hitDrop(n int, at int64, x, fall int) {
 	p.t.Helper()
 	// The place is computed in the page, by the same pure function, from a drop and a time that the test gives.
-	place := eval[[]float64](p, fmt.Sprintf(`import("/assets/js/rain/sky.js").then(({ Sky, place }) => {
-		const sky = new Sky();
-		sky.add({ rain: "r", n: %d, at: %d, drops: [[0, %d, 0, %d]] });
-		const at = place(sky.drops[0], %d, { width: innerWidth, height: innerHeight, top: 0 });
-		return [at.x, at.y];
-	})`, n, at, x, fall, p.fake.now()))
+	place := eval[[]float64](p, fmt.Sprintf(`import("/testdata/modules.js").then((m) => m.middleOf({ n: %d, at: %d, x: %d, fall: %d }, %d))`,
+		n, at, x, fall, p.fake.now()))
 	p.do(chromedp.MouseClickXY(place[0], place[1]))
 }
 

@@ -1,17 +1,17 @@
 // Tests of the modules that decide something, run in the browser by TestModules. run answers with what is wrong.
 
-import { delay } from "/assets/js/lib/backoff.js";
-import { ServerClock } from "/assets/js/lib/clock.js";
-import { final } from "/assets/js/lib/close.js";
-import { I18n, preferred } from "/assets/js/lib/i18n.js";
-import { minor, yuan } from "/assets/js/lib/money.js";
-import { strings } from "/assets/js/play/strings.js";
-import { stage } from "/assets/js/play/stage.js";
-import { Wallet } from "/assets/js/play/wallet.js";
-import { LOOKS } from "/assets/js/rain/effects.js";
-import { countdown, phaseOf } from "/assets/js/rain/phase.js";
-import { Sky, place, topmost } from "/assets/js/rain/sky.js";
-import { mergeNewest } from "/assets/js/rain/winners.js";
+import { delay } from "../sdk/backoff.js";
+import { ServerClock } from "../sdk/clock.js";
+import { final } from "../sdk/close.js";
+import { I18n, preferred } from "../src/shared/i18n.ts";
+import { minor, yuan } from "../src/shared/money.ts";
+import { strings } from "../src/play/strings.js";
+import { stage } from "../src/play/stage.js";
+import { Wallet } from "../src/play/wallet.js";
+import { LOOKS } from "../src/rain/effects.js";
+import { countdown, phaseOf } from "../src/rain/phase.js";
+import { Sky, place, topmost } from "../src/rain/sky.js";
+import { mergeNewest } from "../src/rain/winners.js";
 
 const OUTCOMES = ["won", "already", "sold_out", "not_open", "limited", "empty", "late", "unknown_drop", "too_fast", "unavailable"];
 const VIEW = { width: 390, height: 844, top: 60 };
@@ -176,4 +176,12 @@ export function run() {
     for (let i = before; i < faults.length; i++) faults[i] = `${name}: ${faults[i]}`;
   }
   return faults;
+}
+
+// middleOf is where a drop of a rain is on this screen at a time, for a test that taps it.
+export function middleOf(drop, t) {
+  const sky = new Sky();
+  sky.add({ rain: "r", n: drop.n, at: drop.at, drops: [[0, drop.x, 0, drop.fall]] });
+  const at = place(sky.drops[0], t, { width: innerWidth, height: innerHeight, top: 0 });
+  return [at.x, at.y];
 }

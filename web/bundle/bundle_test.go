@@ -1,0 +1,103 @@
+package bundle_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"redrain/web/bundle"
+)
+
+// TestDistIsBuiltFromTheSources: what is committed, and so what is in the program, is what the sources make.
+func TestDistIsBuiltFromTheSources(t *testing.T) {
+	built := build(t)
+	dist := os.DirFS("../dist")
+	var committed []string
+	err := fs.WalkDir(dist, ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			committed = append(committed, name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range built {
+		got, err := fs.ReadFile(dist, name)
+		if err != nil || !bytes.Equal(got, want) {
+			t.Errorf("web/dist/%s is not what the sources make: run go generate . and commit the result", name)
+		}
+	}
+	for _, name := range committed {
+		if _, ok := built[name]; !ok {
+			t.Errorf("web/dist/%s is made of nothing: run go generate . and commit the result", name)
+		}
+	}
+}
+
+// TestBudgets: a page that thousands of phones load in the same minute, over one hall's network, has to be small.
+func TestBudgets(t *testing.T) {
+	built := build(t)
+	var served map[string]string
+	if err := json.Unmarshal(built[bundle.Manifest], &served); err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range []struct {
+		page  string
+		files []string // names in the manifest
+		most  int      // bytes, gzipped
+	}{
+		{"play", []string{"play.js", "play.css"}, 40_000},
+		{"console", []string{"console.js", "console.css"}, 90_000},
+		{"sdk", nil, 6_000},
+	} {
+		parts := [][]byte{}
+		for _, f := range b.files {
+			parts = append(parts, built[served[f][1:]])
+		}
+		if b.files == nil {
+			parts = append(parts, built[bundle.SDK])
+		}
+		if slices.ContainsFunc(parts, func(p []byte) bool { return len(p) == 0 }) {
+			t.Fatalf("%s: a part of it is missing", b.page)
+		}
+		size := 0
+		for _, p := range parts {
+			size += zipped(t, p)
+		}
+		t.Logf("%s: %d bytes gzipped of at most %d", b.page, size, b.most)
+		if size > b.most {
+			t.Errorf("%s is %d bytes gzipped, %d more than it may be", b.page, size, size-b.most)
+		}
+	}
+}
+
+func build(t *testing.T) map[string][]byte {
+	t.Helper()
+	built, err := bundle.Build(filepath.Join(".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return built
+}
+
+func zipped(t *testing.T, data []byte) int {
+	t.Helper()
+	var out bytes.Buffer
+	zw, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := zw.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := zw.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Len()
+}

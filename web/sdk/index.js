@@ -1,0 +1,1 @@
+export { RainClient } from "./client.js";

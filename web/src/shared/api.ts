@@ -1,0 +1,92 @@
+// Calls of the HTTP API. Faults come as ApiError, whatever their kind.
+
+/** A fault of one field of a request. */
+export interface FieldFault {
+  field: string;
+  message: string;
+}
+
+/** The application/problem+json of the API, as far as it is used here. */
+interface Problem {
+  code?: string;
+  title?: string;
+  detail?: string;
+  errors?: FieldFault[];
+}
+
+/**
+ * ApiError is a refused or failed request. status 0: the server was not reached. code is the stable code of
+ * the problem+json answer.
+ */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly fields: FieldFault[];
+
+  constructor(fault: { status?: number; code?: string; message?: string; fields?: FieldFault[] }) {
+    const code = fault.code ?? "unreachable";
+    super(fault.message || code);
+    this.status = fault.status ?? 0;
+    this.code = code;
+    this.fields = fault.fields ?? [];
+  }
+}
+
+export interface RequestOptions {
+  method?: string;
+  token?: string | null;
+  body?: unknown;
+  /** Idempotency-Key */
+  key?: string;
+  accept?: string;
+  signal?: AbortSignal;
+}
+
+/** request sends one call and answers with the decoded JSON. */
+export async function request<T>(path: string, options: RequestOptions = {}): Promise<T> {
+  return (await send(path, options)).json() as Promise<T>;
+}
+
+/** send is request for those who read the answer themselves: a CSV, a feed. An aborted one throws the signal's reason. */
+export async function send(path: string, { method = "GET", token, body, key, accept = "application/json", signal }: RequestOptions = {}): Promise<Response> {
+  const headers: Record<string, string> = { Accept: accept };
+  if (token) headers.Authorization = `Bearer ${token}`;
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  if (key) headers["Idempotency-Key"] = key;
+  let response: Response;
+  try {
+    response = await fetch(`/api/v1${path}`, {
+      method, headers, cache: "no-store",
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal ? { signal } : {}),
+    });
+  } catch (cause) {
+    signal?.throwIfAborted();
+    throw new ApiError({ message: cause instanceof Error ? cause.message : String(cause) });
+  }
+  if (!response.ok) throw await problem(response);
+  return response;
+}
+
+async function problem(response: Response): Promise<ApiError> {
+  let p: Problem = {};
+  try {
+    p = (await response.json()) as Problem;
+  } catch {
+    // A proxy's own page, not a problem of the API: the status has to do.
+  }
+  return new ApiError({
+    status: response.status,
+    code: p.code ?? `http_${response.status}`,
+    message: p.detail || p.title || response.statusText,
+    fields: p.errors ?? [],
+  });
+}
+
+/**
+ * newKey makes an Idempotency-Key. crypto.randomUUID is missing on plain http, which is what a
+ * hall's network often is.
+ */
+export function newKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
+}

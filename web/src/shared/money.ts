@@ -1,0 +1,14 @@
+// Money is an integer in minor units everywhere; only here it gets its point.
+
+/** yuan formats minor units: 88 is "0.88". It divides no float, so that nothing is rounded. */
+export function yuan(minor: number): string {
+  const sign = minor < 0 ? "-" : "";
+  const digits = String(Math.abs(minor)).padStart(3, "0");
+  return `${sign}${digits.slice(0, -2).replace(/\B(?=(\d{3})+$)/g, ",")}.${digits.slice(-2)}`;
+}
+
+/** minor reads what a person has typed: "12.3" is 1230. null for anything that is not an amount. */
+export function minor(text: string): number | null {
+  const m = /^\s*(\d{1,13})(?:\.(\d{1,2}))?\s*$/.exec(text);
+  return m ? Number(m[1]) * 100 + Number((m[2] ?? "").padEnd(2, "0")) : null;
+}

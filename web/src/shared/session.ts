@@ -1,0 +1,97 @@
+// Who is playing: a token from the address, one that was kept, or a new guest's.
+
+import { request } from "./api.ts";
+
+const STORED = "redrain.player";
+
+interface Guest {
+  user: string;
+  token: string;
+  expires_at: number;
+}
+
+/** Session gives the token for each connection. */
+export class Session {
+  #token: string | null = null;
+  #guest = false;
+  #asking: Promise<string> | null = null; // the request for a guest, so that two callers get the same one
+
+  constructor(url = new URL(location.href)) {
+    const given = takeToken(url);
+    if (given) {
+      this.#token = given;
+      return;
+    }
+    const kept = load();
+    if (kept && !(kept.expires_at <= Date.now())) {
+      this.#token = kept.token;
+      this.#guest = true;
+    }
+  }
+
+  /** guest tells whether the name was generated here, so that a new one may replace it. */
+  get guest(): boolean {
+    return this.#guest;
+  }
+
+  /** known tells whether there is somebody already: nobody has to be asked or made. */
+  get known(): boolean {
+    return this.#token !== null;
+  }
+
+  /** token is the player's; a guest is made where there is none yet. */
+  async token(): Promise<string> {
+    if (this.#token) return this.#token;
+    this.#asking ??= this.#newGuest().finally(() => (this.#asking = null));
+    return this.#asking;
+  }
+
+  async #newGuest(): Promise<string> {
+    const g = await request<Guest>("/guests", { method: "POST" });
+    this.#token = g.token;
+    this.#guest = true;
+    save(g);
+    return g.token;
+  }
+
+  /** use signs in with a token that a person has pasted. */
+  use(token: string): void {
+    this.#token = token;
+    this.#guest = false;
+  }
+
+  /** forget drops a token that was refused. */
+  forget(): void {
+    this.#token = null;
+    save(null);
+  }
+}
+
+/** takeToken takes ?token= or #token= out of the address, so that it is not shared along with it. */
+export function takeToken(url: URL): string | null {
+  const hash = new URLSearchParams(url.hash.slice(1));
+  const token = url.searchParams.get("token") || hash.get("token");
+  if (!token) return null;
+  url.searchParams.delete("token");
+  hash.delete("token");
+  url.hash = hash.toString();
+  history.replaceState(null, "", url);
+  return token;
+}
+
+function load(): Guest | null {
+  try {
+    return JSON.parse(localStorage.getItem(STORED) ?? "null") as Guest | null;
+  } catch {
+    return null;
+  }
+}
+
+function save(guest: Guest | null): void {
+  try {
+    if (guest) localStorage.setItem(STORED, JSON.stringify(guest));
+    else localStorage.removeItem(STORED);
+  } catch {
+    // No storage: the guest lasts as long as the page.
+  }
+}
