@@ -25,7 +25,11 @@ export class ServerClock {
   #best: Sample | null = null;
 
   /** local is a steady clock in milliseconds; it never jumps as the wall clock may. */
-  constructor(readonly local: () => number) {}
+  readonly local: () => number;
+
+  constructor(local: () => number) {
+    this.local = local;
+  }
 
   get synced(): boolean {
     return this.#best !== null;
