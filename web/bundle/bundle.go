@@ -65,7 +65,7 @@ func Build(dir string) (map[string][]byte, error) {
 		files[name], served[logical] = data, "/"+name
 	}
 	sdk := options(dir, nil)
-	sdk.EntryPointsAdvanced = []api.EntryPoint{{InputPath: "sdk/index.js", OutputPath: strings.TrimSuffix(SDK, ".js")}}
+	sdk.EntryPointsAdvanced = []api.EntryPoint{{InputPath: "sdk/index.ts", OutputPath: strings.TrimSuffix(SDK, ".js")}}
 	library, err := run(sdk)
 	if err != nil {
 		return nil, err
