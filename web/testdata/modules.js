@@ -1,8 +1,5 @@
 // Tests of the modules that decide something, run in the browser by TestModules. run answers with what is wrong.
 
-import { delay } from "../sdk/backoff.js";
-import { ServerClock } from "../sdk/clock.js";
-import { final } from "../sdk/close.js";
 import { I18n, preferred } from "../src/shared/i18n.ts";
 import { minor, yuan } from "../src/shared/money.ts";
 import { strings } from "../src/play/strings.js";
@@ -22,36 +19,12 @@ function same(what, got, want) {
   if (a !== b) faults.push(`${what}: ${a}, want ${b}`);
 }
 
+// wave is a wave message as the client gives it; each drop is x, kind, fall in ms.
+function wave(rain, n, at, ...drops) {
+  return { rain, n, at, drops: drops.map(([x, kind, fall_ms], k) => ({ id: `${n}.${k}`, x, kind, at, fall_ms })) };
+}
+
 const tests = {
-  clock() {
-    let local = 1_000;
-    const clock = new ServerClock(() => local);
-    same("synced before", clock.synced, false);
-    clock.sample(1_000, 1_200, 500_100); // 200 ms: says offset 499,000.5
-    clock.sample(1_300, 1_310, 500_305); // 10 ms: the one to believe
-    clock.sample(1_400, 1_900, 500_900); // 500 ms
-    local = 2_000;
-    same("now", clock.now(), 2_000 + 500_305.5 - 1_305);
-    clock.reset();
-    clock.sample(2_000, 2_400, 600_200);
-    same("after a sleep any sample is better", clock.now(), 2_000 + 600_200.5 - 2_200);
-    local = 200_000;
-    clock.sample(200_000, 200_900, 800_000);
-    same("an old sample is not believed", clock.rtt, 900);
-  },
-
-  backoff() {
-    same("none", delay(3, { random: () => 0 }), 0);
-    same("all", delay(3, { random: () => 1 }), 4_000);
-    same("capped", delay(40, { random: () => 1 }), 15_000);
-    same("on top of what the server asked", delay(0, { floor: 2_750, random: () => 0.5 }), 3_000);
-  },
-
-  closeCodes() {
-    for (const code of [4000, 4001, 4008, 4009, 1006, 1001, 1009]) same(`reconnect after ${code}`, final(code), false);
-    for (const code of [4500, 4501, 4502, 4503, 4504, 4505]) same(`not after ${code}`, final(code), true);
-  },
-
   money() {
     for (const [n, text] of [[0, "0.00"], [7, "0.07"], [88, "0.88"], [123456, "1,234.56"], [-5, "-0.05"], [1e15, "10,000,000,000,000.00"]]) same(`yuan ${n}`, yuan(n), text);
     for (const [text, n] of [["1", 100], ["0.07", 7], [" 12.3 ", 1230], ["", null], ["1.234", null], ["-1", null], ["1e3", null]]) same(`minor ${text}`, minor(text), n);
@@ -105,8 +78,8 @@ const tests = {
 
   places() {
     const sky = new Sky();
-    sky.add({ rain: "r1", n: 7, at: 1_000, drops: [[0, 500, 0, 4_000], [1, 500, 1, 4_000]] });
-    sky.add({ rain: "r1", n: 7, at: 1_000, drops: [[0, 0, 0, 4_000]] });
+    sky.add(wave("r1", 7, 1_000, [500, "packet", 4_000], [500, "decoy", 4_000]));
+    sky.add(wave("r1", 7, 1_000, [0, "packet", 4_000]));
     same("a wave counts once", sky.drops.length, 2);
     const [a, b] = sky.drops; // in the order in which they are drawn
     same("ids", sky.drops.map((d) => `${d.id} ${d.decoy}`).sort(), ["7.0 false", "7.1 true"]);
@@ -133,13 +106,13 @@ const tests = {
     }
     sky.prune(5_001);
     same("landed", sky.drops.length, 0);
-    sky.add({ rain: "r2", n: 8, at: 9_000, drops: [[0, 1, 0, 500]] });
+    sky.add(wave("r2", 8, 9_000, [1, "packet", 500]));
     same("another rain", [sky.rain, sky.drops.length], ["r2", 1]);
-    sky.add({ rain: "r2", n: 6, at: 8_500, drops: [[0, 1, 0, 4_000]] });
+    sky.add(wave("r2", 6, 8_500, [1, "packet", 4_000]));
     const order = sky.drops.map((d) => d.id);
     const other = new Sky();
-    other.add({ rain: "r2", n: 6, at: 8_500, drops: [[0, 1, 0, 4_000]] });
-    other.add({ rain: "r2", n: 8, at: 9_000, drops: [[0, 1, 0, 500]] });
+    other.add(wave("r2", 6, 8_500, [1, "packet", 4_000]));
+    other.add(wave("r2", 8, 9_000, [1, "packet", 500]));
     same("in one order, however they come", other.drops.map((d) => d.id), order);
   },
 
@@ -186,7 +159,7 @@ export function run() {
 // middleOf is where a drop of a rain is on this screen at a time, for a test that taps it.
 export function middleOf(drop, t) {
   const sky = new Sky();
-  sky.add({ rain: "r", n: drop.n, at: drop.at, drops: [[0, drop.x, 0, drop.fall]] });
+  sky.add(wave("r", drop.n, drop.at, [drop.x, "packet", drop.fall]));
   const at = place(sky.drops[0], t, { width: innerWidth, height: innerHeight, top: 0 });
   return [at.x, at.y];
 }

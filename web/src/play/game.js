@@ -2,9 +2,6 @@
 
 import { topmost } from "../rain/sky.ts";
 
-// Outcomes after which the same packet may be tapped again: nothing is decided.
-const OPEN_AGAIN = new Set(["unavailable", "too_fast"]);
-
 // Game sends the taps and shows their results. It is told what a text is by `words(outcome, result)` → [line, small line],
 // and tells of each result by the event `result` {result, decoy}.
 export class Game extends EventTarget {
@@ -42,7 +39,7 @@ export class Game extends EventTarget {
     const { drop } = hit;
     this.#scene.burst(hit);
     const result = await this.#client.tap(drop.id);
-    if (OPEN_AGAIN.has(result.outcome) || result.retryable) drop.tapped = false;
+    if (result.retryable) drop.tapped = false;
     const decoy = drop.decoy && result.outcome === "empty";
     const look = decoy ? "decoy" : result.outcome;
     const [line, small] = this.#words(look, result);

@@ -18,12 +18,12 @@ export interface View {
   top: number;
 }
 
-/** Wave is a wave message; a drop is [k, x 0…1000, kind (1 is a decoy), fall in ms], `at` Unix ms of the server. */
+/** Wave is what is needed of the client's wave message: `at` Unix ms of the server, x 0…1000, an id is "n.k". */
 export interface Wave {
   rain: string;
   n: number;
   at: number;
-  drops: readonly (readonly [number, number, number, number])[];
+  drops: readonly { id: string; x: number; kind: "packet" | "decoy"; fall_ms: number }[];
 }
 
 /** Drop is one packet or decoy. All but `tapped` follows from the wave, and is the same on every screen. */
@@ -75,7 +75,7 @@ export class Sky {
     if (wave.rain !== this.rain) this.clear(wave.rain);
     if (this.#seen.has(wave.n)) return;
     this.#seen.add(wave.n);
-    for (const [k, x, kind, fall] of wave.drops) this.drops.push(makeDrop(wave, k, x, kind, fall));
+    for (const d of wave.drops) this.drops.push(makeDrop(wave, d));
     this.drops.sort((a, b) => a.depth - b.depth || a.n - b.n || a.k - b.k);
   }
 
@@ -93,7 +93,8 @@ export class Sky {
   }
 }
 
-function makeDrop(wave: Wave, k: number, x: number, kind: number, fall: number): Drop {
+function makeDrop(wave: Wave, { id, x, kind, fall_ms }: Wave["drops"][number]): Drop {
+  const k = Number(id.slice(id.indexOf(".") + 1));
   // A few bits of a hash of the drop's id, for looks only: the same on every screen.
   let h = Math.imul(wave.n + 1, 0x9e3779b1) ^ Math.imul(k + 1, 0x85ebca6b);
   h = Math.imul(h ^ (h >>> 15), 0x2c1b3c6d);
@@ -101,7 +102,7 @@ function makeDrop(wave: Wave, k: number, x: number, kind: number, fall: number):
   const bits = (shift: number, n: number): number => ((h >>> shift) & ((1 << n) - 1)) / (1 << n);
   const depth = Math.floor(3 * bits(0, 6));
   return {
-    id: `${wave.n}.${k}`, n: wave.n, k, at: wave.at, x, decoy: kind === 1, fall,
+    id, n: wave.n, k, at: wave.at, x, decoy: kind === "decoy", fall: fall_ms,
     depth, scale: layerScale(depth), phase: bits(6, 8) * 2 * Math.PI, swing: 2 + 4 * bits(14, 5), tint: Math.floor(TINTS * bits(19, 6)),
     tapped: false,
   };
