@@ -2,7 +2,9 @@ package wire
 
 import (
 	"encoding/json"
+	"strings"
 
+	"redrain/internal/auth"
 	"redrain/rain"
 )
 
@@ -167,6 +169,7 @@ type Room struct {
 	Stock   int      `json:"stock"`
 	Won     int      `json:"won"`
 	Winners []Winner `json:"winners"` // the newest, newest first
+	Top     []Winner `json:"top"`     // the players who have won most in this campaign in all, most first
 }
 
 // Winner is somebody who has won, under a masked name.
@@ -175,12 +178,19 @@ type Winner struct {
 	Amount rain.Money `json:"amount"`
 }
 
-// Mask hides all of a name but its first letter: 张三 becomes 张*.
+// Mask hides all of a name but its first letter: 张三 becomes 张*. Guests would all be the same; their names are random and say nothing
+// of them, so they keep the last four characters: g*1a2b.
 func Mask(user string) string {
-	for _, r := range user {
-		return string(r) + "*"
+	masked := "*"
+	for _, first := range user {
+		masked = string(first) + "*"
+		break
 	}
-	return "*"
+	if name, guest := strings.CutPrefix(user, auth.GuestPrefix); guest {
+		letters := []rune(name)
+		masked += string(letters[max(0, len(letters)-4):])
+	}
+	return masked
 }
 
 // Pong answers ping.

@@ -49,6 +49,7 @@ func examples() map[string]any {
 		"settled":      Settled{Type: TypeSettled, Claims: []SettledClaim{{Claim: "c1-17", Amount: 88}}, Balance: 88},
 		"room": Room{
 			Type: TypeRoom, T: now, Online: 300, Stock: 4_999, Won: 1, Winners: []Winner{{User: Mask("张三"), Amount: 88}},
+			Top: []Winner{{User: Mask("guest-0123456789abcdef1a2b"), Amount: 520}, {User: Mask("张三"), Amount: 88}},
 		},
 		"pong":    Pong{Type: TypePong, ID: "4", T: now, ServerTime: now + 12},
 		"error":   Error{Type: TypeError, ID: "3", Code: CodeMalformed, Message: "field drop has the wrong kind of value"},
@@ -127,7 +128,7 @@ func TestParseRequestRefuses(t *testing.T) {
 }
 
 func TestMask(t *testing.T) {
-	for in, want := range map[string]string{"张三": "张*", "g": "g*", "": "*", "guest-7": "g*"} {
+	for in, want := range map[string]string{"张三": "张*", "g": "g*", "": "*", "guest-7": "g*7", "guest-0123456789abcdef1a2b": "g*1a2b", "guest": "g*", "Guest-1a2b": "G*"} {
 		if got := Mask(in); got != want {
 			t.Errorf("Mask(%q) = %q, want %q", in, got, want)
 		}
