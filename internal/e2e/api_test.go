@@ -208,6 +208,14 @@ func TestAPILife(t *testing.T) {
 // checkClaims reads the one claim in every way that there is.
 func checkClaims(t *testing.T, c *apiClient, id, claim string) {
 	t.Helper()
+	for query, field := range map[string]string{
+		"state=lost": "state", "packet=x": "packet", "packet=-1": "packet", "packet=007": "packet", "packet=99999999999999999999": "packet",
+	} {
+		if a := c.call("GET", "/campaigns/"+id+"/claims?"+query, ""); a.status != 422 || !a.faults()[field] {
+			t.Errorf("%s: %d %s", query, a.status, a.body)
+		}
+	}
+	c.want(c.call("GET", "/campaigns/"+id+"/claims?state=granted&cursor=x", ""), 422, "invalid")
 	for _, path := range []string{"/campaigns/" + id + "/claims", "/users/dave/claims"} {
 		if a := c.call("GET", path, ""); strings.Count(string(a.body), claim) != 1 || !strings.Contains(string(a.body), `"settled"`) {
 			t.Errorf("%s: %s", path, a.body)
