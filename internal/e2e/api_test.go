@@ -67,6 +67,10 @@ func TestAPIRefusals(t *testing.T) {
 	if a := c.call("GET", "/sponsors/acme", ""); a.field("balance") != "1000" {
 		t.Errorf("refusals have moved money: %s", a.body)
 	}
+	if a := c.call("GET", "/sponsors?limit=1", ""); a.status != 200 || !strings.Contains(string(a.body), `[{"sponsor":"acme","balance":1000}]`) {
+		t.Errorf("the sponsors: %d %s", a.status, a.body)
+	}
+	c.want(c.call("GET", "/sponsors?cursor=a/b", ""), 422, "invalid")
 	who := c.call("GET", "/whoami", "")
 	if c.want(who, 200, ""); who.field("role") != "operator" || who.field("in_process") != "true" || who.field("guests") != "true" {
 		t.Errorf("the operator: %s", who.body)
