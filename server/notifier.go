@@ -98,6 +98,11 @@ func (t *teller) Settled(campaign string, n settledNotice) {
 	}
 }
 
+// Withdrawn tells a player that is here how a withdrawal of theirs has ended.
+func (t *teller) Withdrawn(n withdrawalNotice) {
+	t.lobby.ToUser(n.Withdrawal.User, wire.Encode(wire.WithdrawalChange{Type: wire.TypeWithdrawal, Withdrawal: n.Withdrawal, Balance: n.Balance}))
+}
+
 // remember lets this node know the wins that other nodes have given, so that it answers a tap that is sent again with the
 // same win, also where it knows the stock to be sold out and would not ask Redis.
 func (t *teller) remember(campaign string, claims []settledNoticeClaim) {

@@ -10,16 +10,17 @@ import (
 
 // The types of the server's messages.
 const (
-	TypeWelcome  = "welcome"
-	TypeCampaign = "campaign"
-	TypeRain     = "rain"
-	TypeWave     = "wave"
-	TypeResult   = "result"
-	TypeSettled  = "settled"
-	TypeRoom     = "room"
-	TypePong     = "pong"
-	TypeError    = "error"
-	TypeGoodbye  = "goodbye"
+	TypeWelcome    = "welcome"
+	TypeCampaign   = "campaign"
+	TypeRain       = "rain"
+	TypeWave       = "wave"
+	TypeResult     = "result"
+	TypeSettled    = "settled"
+	TypeRoom       = "room"
+	TypePong       = "pong"
+	TypeWithdrawal = "withdrawal"
+	TypeError      = "error"
+	TypeGoodbye    = "goodbye"
 )
 
 // The codes of an error message. They are stable.
@@ -159,6 +160,25 @@ type Settled struct {
 type SettledClaim struct {
 	Claim  string     `json:"claim"`
 	Amount rain.Money `json:"amount"`
+}
+
+// WithdrawalChange tells a player that money which they take out has arrived or has come back.
+type WithdrawalChange struct {
+	Type       string     `json:"type"`
+	Withdrawal Withdrawal `json:"withdrawal"`
+	Balance    rain.Money `json:"balance"` // after it
+}
+
+// Withdrawal is a withdrawal as its player sees it, here and over HTTP. Times are Unix ms.
+type Withdrawal struct {
+	Withdrawal string     `json:"withdrawal"`
+	User       string     `json:"user"`
+	Amount     rain.Money `json:"amount"`
+	State      string     `json:"state"`
+	CreatedAt  int64      `json:"created_at"`
+	FinishedAt int64      `json:"finished_at,omitempty"`
+	Reference  string     `json:"reference,omitempty"` // the provider's, once paid
+	Reason     string     `json:"reason,omitempty"`    // why it has failed
 }
 
 // Room is the room's figures, once a second.
