@@ -25,7 +25,7 @@ type object = map[string]any
 
 // modules is the tests of the pages' modules, with the modules in it: the pages themselves have no module left that a test
 // could import.
-var modules = sync.OnceValues(func() ([]byte, error) { return bundle.Script(".", "testdata/modules.js") })
+var modules = sync.OnceValues(func() ([]byte, error) { return bundle.Script(".", "testdata/modules.ts") })
 
 // fakeServer speaks just enough of the contract for the pages. What falls and what a tap becomes is the test's to say.
 type fakeServer struct {
