@@ -160,7 +160,8 @@ func (f *figures) tell(ctx context.Context, rm *room.Room) {
 		return
 	}
 	rm.Broadcast(room.Rain, wire.Encode(wire.Room{
-		Type: wire.TypeRoom, T: f.clock(), Online: online, Stock: levels.Stock, Won: levels.Won, Winners: f.newest(c.ID),
+		Type: wire.TypeRoom, T: f.clock(), Online: online, Stock: levels.Stock, Won: levels.Won, AmountWon: levels.AmountWon,
+		Winners: f.newest(c.ID),
 	}))
 }
 

@@ -153,12 +153,14 @@ type SettledClaim struct {
 
 // Room is the room's figures, once a second.
 type Room struct {
-	Type    string   `json:"type"`
-	T       int64    `json:"t"`
-	Online  int64    `json:"online"`
-	Stock   int      `json:"stock"`
-	Won     int      `json:"won"`
-	Winners []Winner `json:"winners"` // the newest, newest first
+	Type   string `json:"type"`
+	T      int64  `json:"t"`
+	Online int64  `json:"online"`
+	Stock  int    `json:"stock"`
+	Won    int    `json:"won"`
+	// AmountWon is what the won packets come to.
+	AmountWon rain.Money `json:"amount_won"`
+	Winners   []Winner   `json:"winners"` // the newest, newest first
 }
 
 // Winner is somebody who has won, under a masked name.

@@ -45,7 +45,7 @@ func examples() map[string]any {
 		"result_empty": Result{Type: TypeResult, ID: "3", Drop: "7.1", Outcome: "empty"},
 		"settled":      Settled{Type: TypeSettled, Claims: []SettledClaim{{Claim: "c1-17", Amount: 88}}, Balance: 88},
 		"room": Room{
-			Type: TypeRoom, T: now, Online: 300, Stock: 4_999, Won: 1, Winners: []Winner{{User: Mask("张三"), Amount: 88}},
+			Type: TypeRoom, T: now, Online: 300, Stock: 4_999, Won: 1, AmountWon: 88, Winners: []Winner{{User: Mask("张三"), Amount: 88}},
 		},
 		"pong":    Pong{Type: TypePong, ID: "4", T: now, ServerTime: now + 12},
 		"error":   Error{Type: TypeError, ID: "3", Code: CodeMalformed, Message: "field drop has the wrong kind of value"},
