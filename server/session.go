@@ -193,6 +193,9 @@ func (s *session) enter(ctx context.Context, user string, req wire.Request) erro
 		c = newer
 	}
 	now := s.g.clock()
+	if is := wire.CampaignOf(c, now); is != welcome.Campaign {
+		s.send(wire.CampaignChange{Type: wire.TypeCampaign, Campaign: is})
+	}
 	if tellOf(c, now) != toldAt {
 		s.send(wire.RainChange{Type: wire.TypeRain, Rain: wire.RainOf(c.Current(), now, c.Status != rain.Open)})
 	}
