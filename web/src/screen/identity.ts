@@ -30,7 +30,7 @@ export class Identity {
   async token(): Promise<string> {
     if (!this.#asGuest && this.#given) return this.#given;
     if (this.#guest && this.#guest.expires_at > Date.now()) return this.#guest.token;
-    const guest = await request<Guest>("/guests", { method: "POST", signal: AbortSignal.timeout(10_000) });
+    const guest = await request<Guest>("/guests", { method: "POST" });
     this.#guest = guest;
     keep(() => localStorage.setItem(GUEST, JSON.stringify(guest)));
     return guest.token;

@@ -18,7 +18,7 @@ export function readOptions(url: URL): Options {
 function webAddress(given: string | null): string | null {
   if (!given) return null;
   try {
-    const url = new URL(/^[a-z][a-z0-9+.-]*:/i.test(given) && !/^[^/:]+:\d/.test(given) ? given : `http://${given}`);
+    const url = new URL(given.includes("://") ? given : `http://${given}`);
     return url.protocol === "http:" || url.protocol === "https:" ? url.href : null;
   } catch {
     return null;
