@@ -8,7 +8,7 @@ const RAIN_EVERY = 180; // ms between two packets behind a rain
 const RAIN_FALL = 5_200; // ms
 const CALM_EVERY = 1_500; // ms between two pieces of a calm sky
 const CALM_FALL = 24_000; // ms
-const CALM = "calm";
+const CALM_ANEW = 3_600_000; // ms after which what has long landed is forgotten
 const GOLDEN = 0.6180339887; // each next of its multiples lies in the widest gap that the others have left
 
 /** Filler holds what is in the air. */
@@ -23,7 +23,7 @@ export class Filler {
 
   /** calm lets a little gold drift down. */
   calm(t: number): void {
-    this.#fill(CALM, 0, Infinity, CALM_EVERY, CALM_FALL, t);
+    this.#fill(`calm ${Math.floor(t / CALM_ANEW)}`, 0, Infinity, CALM_EVERY, CALM_FALL, t);
   }
 
   clear(): void {
@@ -42,7 +42,7 @@ export class Filler {
     for (let n = Math.max(this.#next, oldest); n <= newest; n++) {
       const x = Math.round(1000 * ((n * GOLDEN) % 1));
       // The fall differs, so that no row of packets comes down side by side.
-      this.sky.add({ rain: name, n, at: from + n * every, drops: [[n % 2, x, 0, fall * (0.8 + 0.2 * ((n * 0.37) % 1))]] });
+      this.sky.add({ rain: name, n, at: from + n * every, drops: [{ id: `${n}.${n % 2}`, x, kind: "packet", fall_ms: fall * (0.8 + 0.2 * ((n * 0.37) % 1)) }] });
       this.#next = n + 1;
     }
   }

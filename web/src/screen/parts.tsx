@@ -5,6 +5,8 @@ import { yuan } from "../shared/money.ts";
 import type { Key } from "./strings.ts";
 import { T } from "./words.tsx";
 
+const TWO_LINES = 20; // letters from which a name is broken into two lines
+
 const count = new Intl.NumberFormat("en");
 
 /** number writes a count, in groups of three. null is a dash. */
@@ -47,5 +49,6 @@ export function Clock({ left }: { left: number }) {
 
 /** EventName is the campaign's name, as large as it fits. */
 export function EventName({ name }: { name: string }) {
-  return <h1 id="campaign" class="event" style={{ "--chars": Math.max(8, wide(name)) }}>{name}</h1>;
+  const all = wide(name);
+  return <h1 id="campaign" class="event" style={{ "--chars": Math.max(8, all > TWO_LINES ? Math.ceil(all * 0.62) : all) }}>{name}</h1>;
 }

@@ -61,7 +61,7 @@ export class Wall {
 
   /** add takes the drops that are about to appear. */
   add(m: WaveMessage): void {
-    this.#sky.add({ rain: m.rain, n: m.n, at: m.at, drops: m.drops.map((d) => [indexOf(d.id), d.x, d.kind === "decoy" ? 1 : 0, d.fall_ms] as const) });
+    this.#sky.add(m);
   }
 
   set weather(weather: Weather) {
@@ -118,7 +118,7 @@ export class Wall {
     if (rain) this.#filler.rain(rain, t);
     else if (calm && !still) this.#filler.calm(t);
     else this.#filler.clear();
-    if (!rain) this.#sky.clear();
+    if (calm && this.#sky.rain !== null) this.#sky.clear(); // not in the countdown: the first wave comes before its time
     c.globalAlpha = dim ? 0.25 : calm ? 0.5 : 1;
     this.#drops(this.#filler.sky, t, this.#far, BEHIND, still);
     c.globalAlpha = dim ? 0.35 : 1;
@@ -137,9 +137,4 @@ export class Wall {
     }
     this.#brush.ratio = ratio;
   }
-}
-
-/** indexOf is the place of a drop in its wave: its id is "wave.index". */
-function indexOf(id: string): number {
-  return Number(id.slice(id.indexOf(".") + 1));
 }
