@@ -12,7 +12,7 @@ var sdkTests = sync.OnceValues(func() ([]byte, error) { return bundle.Script("."
 
 // TestSDKInBrowser tests the client where it is at home.
 func TestSDKInBrowser(t *testing.T) {
-	b := startBrowser(t)
+	b := &browser{}
 	t.Run("modules", b.testSDKModules)
 }
 
