@@ -40,6 +40,7 @@ type api struct {
 	demo      *demo // nil without one
 	previews  previews
 	wakePayer func()
+	lan       func() string // where a phone on the same network finds the server, "" for nowhere
 	clock     rain.Clock
 	log       *slog.Logger
 }

@@ -178,7 +178,8 @@ func (f *figures) tell(ctx context.Context, rm *room.Room) {
 		return
 	}
 	rm.Broadcast(room.Rain, wire.Encode(wire.Room{
-		Type: wire.TypeRoom, T: f.clock(), Online: nodes.online, Stock: levels.Stock, Won: levels.Won, Winners: f.newest(c.ID), Top: masked(top),
+		Type: wire.TypeRoom, T: f.clock(), Online: nodes.online, Stock: levels.Stock, Won: levels.Won, AmountWon: levels.AmountWon,
+		Winners: f.newest(c.ID), Top: masked(top),
 	}))
 }
 

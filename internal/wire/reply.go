@@ -183,13 +183,14 @@ type Withdrawal struct {
 
 // Room is the room's figures, once a second.
 type Room struct {
-	Type    string   `json:"type"`
-	T       int64    `json:"t"`
-	Online  int64    `json:"online"`
-	Stock   int      `json:"stock"`
-	Won     int      `json:"won"`
-	Winners []Winner `json:"winners"` // the newest, newest first
-	Top     []Winner `json:"top"`     // the players who have won most in this campaign in all, most first
+	Type      string     `json:"type"`
+	T         int64      `json:"t"`
+	Online    int64      `json:"online"`
+	Stock     int        `json:"stock"`
+	Won       int        `json:"won"`
+	AmountWon rain.Money `json:"amount_won"` // what the won packets come to
+	Winners   []Winner   `json:"winners"`    // the newest, newest first
+	Top       []Winner   `json:"top"`        // the players who have won most in this campaign in all, most first
 }
 
 // Winner is somebody who has won, under a masked name.

@@ -56,7 +56,7 @@ func examples() map[string]any {
 			Withdrawal: Withdrawal{Withdrawal: "w1", User: "u1", Amount: 50, State: "failed", CreatedAt: now - 1_200, FinishedAt: now, Reason: "the account is closed"},
 		},
 		"room": Room{
-			Type: TypeRoom, T: now, Online: 300, Stock: 4_999, Won: 1, Winners: []Winner{{User: Mask("张三"), Amount: 88}},
+			Type: TypeRoom, T: now, Online: 300, Stock: 4_998, Won: 2, AmountWon: 608, Winners: []Winner{{User: Mask("张三"), Amount: 88}},
 			Top: []Winner{{User: Mask("guest-0123456789abcdef1a2b"), Amount: 520}, {User: Mask("张三"), Amount: 88}},
 		},
 		"pong":    Pong{Type: TypePong, ID: "4", T: now, ServerTime: now + 12},
