@@ -119,3 +119,10 @@ export interface Sponsor {
   sponsor: string;
   balance: number;
 }
+
+/** Alarm is something that an operator must look at. campaign is empty where it is about the whole server. */
+export interface Alarm {
+  code: string;
+  campaign: string;
+  message: string;
+}
