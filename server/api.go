@@ -97,6 +97,7 @@ func (a *api) routes() []route {
 		{"GET", "/me/withdrawals/{id}", player, a.myWithdrawal},
 		{"POST", "/guests", anyone, a.guest},
 		{"GET", "/lobby", anyone, a.lobby},
+		{"GET", "/whoami", viewer, a.whoami},
 		{"GET", "/events", viewer, a.events.serve},
 		{"GET", "/audit", viewer, a.auditLog},
 	}

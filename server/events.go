@@ -2,10 +2,8 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"sync"
 	"time"
 
@@ -14,17 +12,28 @@ import (
 )
 
 // events is the operators' feed, Server-Sent Events (https://html.spec.whatwg.org/multipage/server-sent-events.html):
-// `stats` once a second for each running campaign, `campaign` and `rain` when one changes, `alarm`. Each node makes it from
-// what it knows itself.
+// `stats` once a second for each campaign that is running or looked at, `campaign` and `rain` when one changes, `alarm`. Each node makes
+// it from what it knows itself.
 type events struct {
 	registry *registry
 	figures  *figures
 	clock    rain.Clock
 	log      *slog.Logger
 
-	mu        sync.Mutex
-	listeners map[chan []byte]struct{}
-	told      map[string]told // campaign → what was said of its rain
+	mu    sync.Mutex
+	feeds map[*feed]struct{}
+	told  map[string]told // campaign → what was said of its rain
+}
+
+// feed is one reader's.
+type feed struct {
+	campaign string // the only one that is wanted; "" for all
+	ch       chan []byte
+}
+
+// wants tells whether an event of a campaign goes to this feed. What is of no campaign is for everybody.
+func (f *feed) wants(campaign string) bool {
+	return f.campaign == "" || campaign == "" || f.campaign == campaign
 }
 
 // feedBuffer is how many events a slow reader may be behind; one that is slower misses some.
@@ -39,14 +48,19 @@ func (e *events) Changed(c *rain.Campaign) {
 	if c.Drained && !known {
 		return // somebody has looked at what is over
 	}
-	view := viewOf(c, now)
-	view.Amounts = nil // there may be millions of them
-	e.say("campaign", view)
+	e.say("campaign", c.ID, eventView(c, now))
 	e.phase(c, now)
 }
 
+// eventView is a campaign in the feed: without its amounts, of which there may be millions.
+func eventView(c *rain.Campaign, now int64) campaignView {
+	view := viewOf(c, now)
+	view.Amounts = nil
+	return view
+}
+
 // Alarm says that something needs a person.
-func (e *events) Alarm(n alarmNotice) { e.say("alarm", n) }
+func (e *events) Alarm(n alarmNotice) { e.say("alarm", n.Campaign, n) }
 
 // phase says a rain's phase where it has changed.
 func (e *events) phase(c *rain.Campaign, now int64) {
@@ -59,27 +73,36 @@ func (e *events) phase(c *rain.Campaign, now int64) {
 	}
 	e.mu.Unlock()
 	if r := c.Current(); r != nil && is != was {
-		e.say("rain", wire.RainOf(r, now, c.Status == rain.Paused))
+		e.say("rain", c.ID, wire.RainOf(r, now, c.Status == rain.Paused))
 	}
 }
 
-func (e *events) say(kind string, v any) {
+// say tells every feed that wants to hear of the campaign.
+func (e *events) say(kind, campaign string, v any) {
+	e.sayTo(kind, v, func(f *feed) bool { return f.wants(campaign) })
+}
+
+func (e *events) sayTo(kind string, v any, which func(*feed) bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if len(e.listeners) == 0 {
-		return
-	}
-	data, err := json.Marshal(v)
-	if err != nil {
-		panic("server: an event that cannot be encoded: " + err.Error())
-	}
-	event := fmt.Appendf(nil, "event: %s\ndata: %s\n\n", kind, data)
-	for l := range e.listeners {
+	var event []byte
+	for f := range e.feeds {
+		if !which(f) {
+			continue
+		}
+		if event == nil {
+			event = eventOf(kind, v)
+		}
 		select {
-		case l <- event:
+		case f.ch <- event:
 		default:
 		}
 	}
+}
+
+// eventOf is an event as it is written.
+func eventOf(kind string, v any) []byte {
+	return fmt.Appendf(nil, "event: %s\ndata: %s\n\n", kind, encode(v))
 }
 
 // Run says the figures and the phases that come with time, until ctx ends; then every feed ends.
@@ -96,10 +119,29 @@ func (e *events) Run(ctx context.Context) error {
 		now := e.clock()
 		for _, c := range e.registry.Live() {
 			e.phase(c, now)
-			if e.wanted() && running(c, now) {
-				e.stats(ctx, c)
-			}
 		}
+		e.sayStats(ctx, now)
+	}
+}
+
+// sayStats says the figures of each campaign that somebody looks at: with a feed of its own always, in the feed of all while it is
+// running.
+func (e *events) sayStats(ctx context.Context, now int64) {
+	all, watched := e.wanted()
+	for _, c := range e.registry.Live() {
+		moving := all && running(c, now)
+		if moving || watched[c.ID] {
+			e.stats(ctx, c, moving)
+		}
+		delete(watched, c.ID)
+	}
+	for id := range watched { // those that are over
+		c, err := e.registry.Get(ctx, id)
+		if err != nil {
+			e.log.Debug("a campaign that is looked at cannot be read", "campaign", id, "err", err)
+			continue
+		}
+		e.stats(ctx, c, false)
 	}
 }
 
@@ -110,7 +152,8 @@ func running(c *rain.Campaign, now int64) bool {
 	return r != nil && now < r.EndsAt()+afterMS
 }
 
-func (e *events) stats(ctx context.Context, c *rain.Campaign) {
+// stats says a campaign's figures to the feeds of its own, and to those of all campaigns where it is running.
+func (e *events) stats(ctx context.Context, c *rain.Campaign, toAll bool) {
 	ctx, cancel := context.WithTimeout(ctx, figuresEvery)
 	defer cancel()
 	s, err := e.figures.Stats(ctx, c)
@@ -118,79 +161,64 @@ func (e *events) stats(ctx context.Context, c *rain.Campaign) {
 		e.log.Debug("no figures for the operators' feed", "campaign", c.ID, "err", err)
 		return
 	}
-	e.say("stats", struct {
+	view := struct {
 		Campaign string `json:"campaign"`
 		T        int64  `json:"t"`
 		Stats
-	}{c.ID, e.clock(), s})
+	}{c.ID, e.clock(), s}
+	e.sayTo("stats", view, func(f *feed) bool { return f.campaign == c.ID || toAll && f.campaign == "" })
 }
 
-func (e *events) wanted() bool {
+// wanted is whether there is a feed of all campaigns, and which campaigns have feeds of their own.
+func (e *events) wanted() (all bool, watched map[string]bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return len(e.listeners) > 0
+	watched = map[string]bool{}
+	for f := range e.feeds {
+		if f.campaign == "" {
+			all = true
+		} else {
+			watched[f.campaign] = true
+		}
+	}
+	return all, watched
 }
 
-func (e *events) listen() chan []byte {
-	l := make(chan []byte, feedBuffer)
+// watched tells whether a campaign has a feed of its own.
+func (e *events) watched(campaign string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.listeners[l] = struct{}{}
-	return l
+	for f := range e.feeds {
+		if f.campaign == campaign {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *events) listen(campaign string) *feed {
+	f := &feed{campaign: campaign, ch: make(chan []byte, feedBuffer)}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.feeds[f] = struct{}{}
+	return f
 }
 
 // leave ends a feed; it is safe for one that was hung up.
-func (e *events) leave(l chan []byte) {
+func (e *events) leave(f *feed) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if _, there := e.listeners[l]; there {
-		delete(e.listeners, l)
-		close(l)
+	if _, there := e.feeds[f]; there {
+		delete(e.feeds, f)
+		close(f.ch)
 	}
 }
 
 func (e *events) hangUp() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for l := range e.listeners {
-		delete(e.listeners, l)
-		close(l)
-	}
-}
-
-// serve is the route of the feed.
-func (e *events) serve(w http.ResponseWriter, r *http.Request, _ caller) error {
-	const keepAlive = 15 * time.Second
-	feed := http.NewResponseController(w)
-	l := e.listen()
-	defer e.leave(l)
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Accel-Buffering", "no")
-	w.WriteHeader(http.StatusOK)
-	if _, err := w.Write([]byte(": redrain\n\n")); err != nil {
-		return nil
-	}
-	quiet := time.NewTicker(keepAlive)
-	defer quiet.Stop()
-	for {
-		if err := feed.Flush(); err != nil {
-			return nil // the reader has gone
-		}
-		var event []byte
-		select {
-		case <-r.Context().Done():
-			return nil
-		case <-quiet.C:
-			event = []byte(":\n\n")
-		case e, open := <-l:
-			if !open {
-				return nil
-			}
-			event = e
-		}
-		if _, err := w.Write(event); err != nil {
-			return nil
-		}
+	for f := range e.feeds {
+		delete(e.feeds, f)
+		close(f.ch)
 	}
 }

@@ -14,8 +14,8 @@ import (
 // process needs to hand it to everybody. A tap before the moment is refused, so knowing it early is no use.
 const waveLeadMS = 500
 
-// rainmaker sends phases and waves to the rooms of this node. Each node computes them for itself; nothing about a
-// falling rain travels between nodes.
+// rainmaker tells the rooms of this node what becomes of their campaign and its rain, and sends the waves. Each node computes
+// them for itself; nothing about a falling rain travels between nodes.
 type rainmaker struct {
 	clock    rain.Clock
 	registry *registry
@@ -40,6 +40,11 @@ func (m *rainmaker) Open(campaign string) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &shower{campaign: campaign, maker: m, changed: make(chan struct{}, 1), cancel: cancel}
+	// Here and not in its goroutine: what changes from now on is told. What changed before it, who opens the room looks up
+	// themselves after they have joined (session.enter).
+	if c := m.registry.Cached(campaign); c != nil {
+		s.begin(c)
+	}
 	m.showers[campaign] = s
 	m.wg.Go(func() { s.run(ctx) })
 }
@@ -85,8 +90,9 @@ type shower struct {
 	changed  chan struct{}
 	cancel   context.CancelFunc
 
-	told told  // what the room has been told last
-	next int64 // the next wave to send
+	told told          // what the room has been told last of the rain
+	seen wire.Campaign // and of the campaign
+	next int64         // the next wave to send
 }
 
 // told is what a rain message says that can change.
@@ -105,9 +111,6 @@ func tellOf(c *rain.Campaign, now int64) told {
 }
 
 func (s *shower) run(ctx context.Context) {
-	if c := s.maker.registry.Cached(s.campaign); c != nil {
-		s.begin(c)
-	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -131,7 +134,7 @@ func (s *shower) run(ctx context.Context) {
 // comes from here on.
 func (s *shower) begin(c *rain.Campaign) {
 	now := s.maker.clock()
-	s.told = tellOf(c, now)
+	s.told, s.seen = tellOf(c, now), wire.CampaignOf(c, now)
 	if r := c.Current(); r != nil {
 		s.next = r.FirstWave
 		for r.Has(s.next) && r.WaveAt(s.next)-waveLeadMS <= now {
@@ -143,7 +146,14 @@ func (s *shower) begin(c *rain.Campaign) {
 // step sends what is due.
 func (s *shower) step(c *rain.Campaign, now int64) {
 	rm, r := s.maker.lobby.Room(s.campaign), c.Current()
-	if rm == nil || r == nil {
+	if rm == nil {
+		return
+	}
+	if is := wire.CampaignOf(c, now); is != s.seen {
+		s.seen = is
+		rm.Broadcast(room.Results, wire.Encode(wire.CampaignChange{Type: wire.TypeCampaign, Campaign: is}))
+	}
+	if r == nil {
 		return
 	}
 	if is := tellOf(c, now); is != s.told {

@@ -266,6 +266,7 @@ func (r *reclaimer) drain(ctx context.Context, c *rain.Campaign) error {
 		return err
 	}
 	r.registry.Put(drained)
+	r.control.Changed(drained) // rooms that are still open are told so
 	r.log.Info("the campaign is closed and everything of it is in the ledger", "campaign", c.ID)
 	return nil
 }

@@ -167,7 +167,7 @@ func (s *Server) build(ctx context.Context) error {
 	})
 	s.events = &events{
 		registry: s.registry, figures: s.figures, clock: now, log: log,
-		listeners: map[chan []byte]struct{}{}, told: map[string]told{},
+		feeds: map[*feed]struct{}{}, told: map[string]told{},
 	}
 	if s.cfg.Demo && s.cfg.InProcess() && s.cfg.Has(RoleOperator) {
 		s.demo = &demo{office: off, ledger: s.ledger, registry: s.registry, lobby: s.lobby, figures: s.figures, clock: now, log: log}
@@ -245,7 +245,7 @@ func (s *Server) buildRooms(now rain.Clock, reg prometheus.Registerer, node stri
 		OnEmpty: func(campaign string) { s.rainmaker.Empty(campaign) },
 	})
 	s.registry.forgotten = s.grabber.Drop
-	s.registry.inUse = func(campaign string) bool { return s.lobby.Room(campaign) != nil }
+	s.registry.inUse = func(campaign string) bool { return s.lobby.Room(campaign) != nil || s.events.watched(campaign) }
 	s.rainmaker = newRainmaker(now, s.registry, s.lobby)
 	s.gateway = newGateway(&gateway{
 		cfg: &s.cfg, players: s.players, registry: s.registry, grabber: s.grabber, ledger: s.ledger, lobby: s.lobby,

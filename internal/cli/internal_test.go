@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -31,20 +30,5 @@ func TestRedrawn(t *testing.T) {
 	}
 	if n := strings.Count(first, "\n"); !strings.HasPrefix(screen.String(), "\x1b["+string(rune('0'+n))+"A") || strings.Count(screen.String(), "\n") != n {
 		t.Errorf("the second does not cover the first: %q", screen.String())
-	}
-}
-
-func TestReadBuild(t *testing.T) {
-	info := &debug.BuildInfo{GoVersion: "go1.26", Main: debug.Module{Version: "v1.2.3"}, Settings: []debug.BuildSetting{
-		{Key: "vcs.revision", Value: "abc"}, {Key: "vcs.modified", Value: "true"}, {Key: "CGO_ENABLED", Value: "0"},
-	}}
-	if got, want := readBuild(info, true), (build{Version: "v1.2.3", Revision: "abc", Modified: true, Go: "go1.26"}); got != want {
-		t.Errorf("%+v", got)
-	}
-	if got := readBuild(&debug.BuildInfo{}, true); got.Version != "(devel)" {
-		t.Errorf("%+v", got)
-	}
-	if got := readBuild(nil, false); got.Version != "unknown" {
-		t.Errorf("%+v", got)
 	}
 }

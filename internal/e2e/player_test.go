@@ -33,6 +33,7 @@ type player struct {
 	welcome wire.Welcome
 	news    chan struct{} // closed and replaced at each message
 	rains   []wire.Rain
+	changes []wire.Campaign // what was told of the campaign after the welcome
 	waves   map[int64]wire.Wave
 	results map[wire.ID][]wire.Result
 	errors  []wire.Error
@@ -158,6 +159,8 @@ func (p *player) hear(line []byte) {
 		}
 	case wire.TypeRain:
 		p.rains = append(p.rains, *parse[wire.RainChange](line).Rain)
+	case wire.TypeCampaign:
+		p.changes = append(p.changes, parse[wire.CampaignChange](line).Campaign)
 	case wire.TypeWave:
 		w := parse[wire.Wave](line)
 		if _, known := p.waves[w.N]; !known {

@@ -8,15 +8,16 @@ import (
 
 // The types of the server's messages.
 const (
-	TypeWelcome = "welcome"
-	TypeRain    = "rain"
-	TypeWave    = "wave"
-	TypeResult  = "result"
-	TypeSettled = "settled"
-	TypeRoom    = "room"
-	TypePong    = "pong"
-	TypeError   = "error"
-	TypeGoodbye = "goodbye"
+	TypeWelcome  = "welcome"
+	TypeCampaign = "campaign"
+	TypeRain     = "rain"
+	TypeWave     = "wave"
+	TypeResult   = "result"
+	TypeSettled  = "settled"
+	TypeRoom     = "room"
+	TypePong     = "pong"
+	TypeError    = "error"
+	TypeGoodbye  = "goodbye"
 )
 
 // The codes of an error message. They are stable.
@@ -52,14 +53,21 @@ type Campaign struct {
 	WinsPerUser int        `json:"wins_per_user"`
 	TapsPerUser int        `json:"taps_per_user"`
 	ExpiresAt   int64      `json:"expires_at"`
+	Drained     bool       `json:"drained"` // closed, and every win is in the ledger and the rest back at the sponsor
 }
 
 // CampaignOf is the player's view of a campaign.
 func CampaignOf(c *rain.Campaign, now int64) Campaign {
 	return Campaign{
 		ID: c.ID, Name: c.Name, State: c.State(now), Budget: c.Budget, Packets: c.Packets,
-		WinsPerUser: c.WinsPerUser, TapsPerUser: c.TapsPerUser, ExpiresAt: c.ExpiresAt,
+		WinsPerUser: c.WinsPerUser, TapsPerUser: c.TapsPerUser, ExpiresAt: c.ExpiresAt, Drained: c.Drained,
 	}
+}
+
+// CampaignChange says what a campaign is now, whenever that has changed.
+type CampaignChange struct {
+	Type     string   `json:"type"`
+	Campaign Campaign `json:"campaign"`
 }
 
 // Rain is a rain as everybody sees it, here and over HTTP. The seed is never part of it.

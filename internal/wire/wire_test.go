@@ -29,6 +29,8 @@ func examples() map[string]any {
 		ID: "c1", Status: rain.Open, ExpiresAt: 1_763_798_400_000, Rains: []rain.Rain{*r},
 		Spec: rain.Spec{Name: "Gala", Budget: 1_000_000, Packets: 5_000, WinsPerUser: 1},
 	}
+	paused := *c
+	paused.Status = rain.Paused
 	const now = 1_763_712_000_000
 	return map[string]any{
 		"welcome": Welcome{
@@ -37,6 +39,7 @@ func examples() map[string]any {
 			ClaimsTotal: 1, Limits: Limits{TapsPerSecond: 20},
 		},
 		"welcome_no_rain": Welcome{Type: TypeWelcome, ID: `"a"`, User: "u1", ServerTime: now, Campaign: CampaignOf(c, now), Claims: []Claim{}},
+		"campaign":        CampaignChange{Type: TypeCampaign, Campaign: CampaignOf(&paused, now)},
 		"rain":            RainChange{Type: TypeRain, Rain: RainOf(r, now+4_000, false)},
 		"wave":            WaveOf(r.ID, r.Wave(7)),
 		"result_won": Result{

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -23,7 +22,7 @@ import (
 var entries = []api.EntryPoint{
 	{InputPath: "src/play/main.js", OutputPath: "play"},
 	{InputPath: "src/screen/main.js", OutputPath: "screen"},
-	{InputPath: "src/console/main.js", OutputPath: "console"},
+	{InputPath: "src/console/main.tsx", OutputPath: "console"},
 	{InputPath: "src/docs/docs.css", OutputPath: "docs"},
 }
 
@@ -66,7 +65,7 @@ func Build(dir string) (map[string][]byte, error) {
 		files[name], served[logical] = data, "/"+name
 	}
 	sdk := options(dir, nil)
-	sdk.EntryPointsAdvanced = []api.EntryPoint{{InputPath: "sdk/index.js", OutputPath: strings.TrimSuffix(SDK, ".js")}}
+	sdk.EntryPointsAdvanced = []api.EntryPoint{{InputPath: "sdk/index.ts", OutputPath: strings.TrimSuffix(SDK, ".js")}}
 	library, err := run(sdk)
 	if err != nil {
 		return nil, err
@@ -144,31 +143,4 @@ func run(o api.BuildOptions) (map[string][]byte, error) {
 func unhashed(name string) string {
 	base, ext := path.Base(name), path.Ext(name)
 	return base[:strings.LastIndexByte(base, '-')] + ext
-}
-
-// licenses puts the licences of the vendored libraries into one text, as they ask for.
-func licenses(dir string) ([]byte, error) {
-	found, err := filepath.Glob(filepath.Join(dir, "*", "LICENSE"))
-	if err != nil {
-		return nil, err
-	}
-	var out strings.Builder
-	out.WriteString("The pages of redrain contain these libraries.\n")
-	for _, file := range found { // Glob sorts
-		library := filepath.Dir(file)
-		var about struct{ Name, Version, License string }
-		description, err := os.ReadFile(filepath.Join(library, "package.json"))
-		if err != nil {
-			return nil, err
-		}
-		if err := json.Unmarshal(description, &about); err != nil {
-			return nil, fmt.Errorf("%s: %w", library, err)
-		}
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return nil, err
-		}
-		fmt.Fprintf(&out, "\n%s %s (%s)\n\n%s\n", about.Name, about.Version, about.License, strings.TrimSpace(string(text)))
-	}
-	return []byte(out.String()), nil
 }

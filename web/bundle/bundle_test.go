@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -79,7 +78,7 @@ func TestBudgets(t *testing.T) {
 
 func build(t *testing.T) map[string][]byte {
 	t.Helper()
-	built, err := bundle.Build(filepath.Join(".."))
+	built, err := bundle.Build("..")
 	if err != nil {
 		t.Fatal(err)
 	}

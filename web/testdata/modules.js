@@ -1,8 +1,5 @@
 // Tests of the modules that decide something, run in the browser by TestModules. run answers with what is wrong.
 
-import { delay } from "../sdk/backoff.js";
-import { ServerClock } from "../sdk/clock.js";
-import { final } from "../sdk/close.js";
 import { I18n, preferred } from "../src/shared/i18n.ts";
 import { minor, yuan } from "../src/shared/money.ts";
 import { strings } from "../src/play/strings.js";
@@ -23,35 +20,6 @@ function same(what, got, want) {
 }
 
 const tests = {
-  clock() {
-    let local = 1_000;
-    const clock = new ServerClock(() => local);
-    same("synced before", clock.synced, false);
-    clock.sample(1_000, 1_200, 500_100); // 200 ms: says offset 499,000.5
-    clock.sample(1_300, 1_310, 500_305); // 10 ms: the one to believe
-    clock.sample(1_400, 1_900, 500_900); // 500 ms
-    local = 2_000;
-    same("now", clock.now(), 2_000 + 500_305.5 - 1_305);
-    clock.reset();
-    clock.sample(2_000, 2_400, 600_200);
-    same("after a sleep any sample is better", clock.now(), 2_000 + 600_200.5 - 2_200);
-    local = 200_000;
-    clock.sample(200_000, 200_900, 800_000);
-    same("an old sample is not believed", clock.rtt, 900);
-  },
-
-  backoff() {
-    same("none", delay(3, { random: () => 0 }), 0);
-    same("all", delay(3, { random: () => 1 }), 4_000);
-    same("capped", delay(40, { random: () => 1 }), 15_000);
-    same("on top of what the server asked", delay(0, { floor: 2_750, random: () => 0.5 }), 3_000);
-  },
-
-  closeCodes() {
-    for (const code of [4000, 4001, 4008, 4009, 1006, 1001, 1009]) same(`reconnect after ${code}`, final(code), false);
-    for (const code of [4500, 4501, 4502, 4503, 4504, 4505]) same(`not after ${code}`, final(code), true);
-  },
-
   money() {
     for (const [n, text] of [[0, "0.00"], [7, "0.07"], [88, "0.88"], [123456, "1,234.56"], [-5, "-0.05"], [1e15, "10,000,000,000,000.00"]]) same(`yuan ${n}`, yuan(n), text);
     for (const [text, n] of [["1", 100], ["0.07", 7], [" 12.3 ", 1230], ["", null], ["1.234", null], ["-1", null], ["1e3", null]]) same(`minor ${text}`, minor(text), n);

@@ -1,9 +1,6 @@
 // The game on the scene: a finger hits a packet, the packet bursts, the server decides, the outcome is shown.
 
-import { topmost } from "../rain/sky.js";
-
-// Outcomes after which the same packet may be tapped again: nothing is decided.
-const OPEN_AGAIN = new Set(["unavailable", "too_fast"]);
+import { packed, topmost } from "../rain/sky.js";
 
 // Game sends the taps and shows their results. It is told what a text is by `words(outcome, result)` → [line, small line],
 // and tells of each result by the event `result` {result, decoy}.
@@ -25,7 +22,7 @@ export class Game extends EventTarget {
 
   // wave takes up a wave of the rain.
   wave(message) {
-    this.#scene.sky.add(message);
+    this.#scene.sky.add(packed(message));
     this.#scene.wake();
   }
 
@@ -44,7 +41,7 @@ export class Game extends EventTarget {
     effects.pending(drop.id, at, sprites.of(drop), performance.now(), still);
     this.#scene.wake();
     const result = await this.#client.tap(drop.id);
-    if (OPEN_AGAIN.has(result.outcome) || result.retryable) drop.tapped = false;
+    if (result.retryable) drop.tapped = false;
     const decoy = drop.decoy && result.outcome === "empty";
     const look = decoy ? "decoy" : result.outcome;
     const [line, small] = this.#words(look, result);

@@ -2,9 +2,7 @@
 
 import "./play.css";
 
-import { RainClient } from "../../sdk/client.js";
-import { ServerClock } from "../../sdk/clock.js";
-import { BAD_TOKEN, TOO_MANY, UNKNOWN_CAMPAIGN } from "../../sdk/close.js";
+import { CloseCode, RainClient } from "../../sdk/index.ts";
 import { I18n } from "../shared/i18n.ts";
 import { yuan } from "../shared/money.ts";
 import { Session } from "../shared/session.ts";
@@ -27,8 +25,9 @@ const CARD_UNTIL = 4_000; // ms before the next rain at which the card makes roo
 
 const $ = (id) => document.getElementById(id);
 const i18n = new I18n(strings);
-const clock = new ServerClock();
 const session = new Session();
+let client = null;
+const clock = { now: () => client?.serverNow() ?? Date.now() };
 const wallet = new Wallet();
 const hud = new Hud(i18n);
 const scene = new Scene($("rain"), clock);
@@ -36,7 +35,6 @@ const sheet = new Sheet({ i18n, wallet, session });
 
 const model = { problem: null, campaign: null, rain: null, stock: null, online: null, winners: [], user: "", banner: null };
 let round = new Round();
-let client = null;
 let timer = 0;
 let renewed = false; // a new guest was made since the last welcome
 
@@ -84,10 +82,9 @@ function words(outcome, result) {
 }
 
 function play(campaign) {
-  const url = `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws`;
-  client = new RainClient({ url, token: () => session.token(), campaign, clock });
+  client = new RainClient({ token: () => session.token(), campaign });
   const game = new Game({ canvas: $("rain"), scene, client, clock, words });
-  const on = (type, fn) => client.addEventListener(type, ({ detail }) => (fn(detail), render()));
+  const on = (type, fn) => client.on(type, (m) => (fn(m), render()));
 
   on("welcome", (m) => {
     renewed = false;
@@ -99,6 +96,7 @@ function play(campaign) {
     if (wallet.balance === null) sheet.refresh();
   });
   on("rain", (m) => (model.rain = m.rain));
+  on("campaign", (m) => (model.campaign = m.campaign));
   on("wave", (m) => game.wave(m));
   on("room", (m) => {
     Object.assign(model, { online: m.online, stock: m.stock });
@@ -131,7 +129,7 @@ function connection({ state, code, retryIn }) {
   if (state === "waiting") model.banner = performance.now() + retryIn;
   if (state !== "ended") return;
   model.banner = null;
-  if (code === BAD_TOKEN && session.guest && !renewed) {
+  if (code === CloseCode.badToken && session.guest && !renewed) {
     // A guest is a name and no more: take another. Once, or a server that refuses all would be asked for ever.
     renewed = true;
     session.forget();
@@ -139,13 +137,13 @@ function connection({ state, code, retryIn }) {
     client.connect();
     return;
   }
-  const signin = code === BAD_TOKEN || (code >= 400 && code < 500);
-  if (signin) model.problem = { title: "signin_title", hint: code === BAD_TOKEN ? "signin_bad" : "signin_hint" };
-  else if (code === UNKNOWN_CAMPAIGN) model.problem = { title: "ended_campaign", hint: "ended_campaign_hint" };
-  else if (code === TOO_MANY) model.problem = { title: "ended_many", hint: "ended_many_hint" };
+  const signin = code === CloseCode.badToken || (code >= 400 && code < 500);
+  if (signin) model.problem = { title: "signin_title", hint: code === CloseCode.badToken ? "signin_bad" : "signin_hint" };
+  else if (code === CloseCode.unknownCampaign) model.problem = { title: "ended_campaign", hint: "ended_campaign_hint" };
+  else if (code === CloseCode.tooManyConnections) model.problem = { title: "ended_many", hint: "ended_many_hint" };
   else model.problem = { title: "ended_other", hint: "ended_other_hint", values: { code } };
   hud.signin(signin);
-  hud.retry(!signin && code !== UNKNOWN_CAMPAIGN);
+  hud.retry(!signin && code !== CloseCode.unknownCampaign);
 }
 
 // follow finds the campaign to play, and the next one when this one has come to rest.

@@ -5,6 +5,11 @@ const RATIO = 1.28; // height of a packet to its width
 const SLOP = 6; // px around a packet that still count as on it
 const MIN_TARGET = 48; // px
 
+// packed is a wave of the client's in the form of the wire, which Sky takes.
+export function packed(wave) {
+  return { ...wave, drops: wave.drops.map((d) => [Number(d.id.split(".")[1]), d.x, d.kind === "decoy" ? 1 : 0, d.fall_ms]) };
+}
+
 // Sky keeps the drops of the rain that falls.
 export class Sky {
   rain = null;

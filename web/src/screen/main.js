@@ -2,9 +2,7 @@
 
 import "./screen.css";
 
-import { RainClient } from "../../sdk/client.js";
-import { ServerClock } from "../../sdk/clock.js";
-import { BAD_TOKEN } from "../../sdk/close.js";
+import { CloseCode, RainClient } from "../../sdk/index.ts";
 import { I18n } from "../shared/i18n.ts";
 import { yuan } from "../shared/money.ts";
 import { Session } from "../shared/session.ts";
@@ -13,6 +11,7 @@ import { stage } from "../play/stage.js";
 import { strings } from "../play/strings.js";
 import { phaseOf } from "../rain/phase.js";
 import { Scene } from "../rain/scene.js";
+import { packed } from "../rain/sky.js";
 import { mergeNewest } from "../rain/winners.js";
 
 const WINNERS = 12;
@@ -20,7 +19,8 @@ const AGAIN = 10_000; // ms before an ended connection is tried anew: nobody is 
 
 const $ = (id) => document.getElementById(id);
 const i18n = new I18n(strings);
-const clock = new ServerClock();
+let client = null;
+const clock = { now: () => client?.serverNow() ?? Date.now() };
 const session = new Session();
 const scene = new Scene($("rain"), clock);
 const model = { problem: null, campaign: null, rain: null, stock: null, won: null, online: null, winners: [], away: false };
@@ -71,9 +71,8 @@ function showWinners() {
 }
 
 function watch(campaign) {
-  const url = `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws`;
-  const client = new RainClient({ url, token: () => session.token(), campaign, clock });
-  const on = (type, fn) => client.addEventListener(type, ({ detail }) => (fn(detail), render()));
+  client = new RainClient({ token: () => session.token(), campaign });
+  const on = (type, fn) => client.on(type, (m) => (fn(m), render()));
   on("welcome", (m) => {
     if (model.campaign?.id !== m.campaign.id) Object.assign(model, { stock: null, won: null, winners: [] });
     Object.assign(model, { problem: null, campaign: m.campaign, rain: m.rain, away: false });
@@ -81,7 +80,7 @@ function watch(campaign) {
   });
   on("rain", (m) => (model.rain = m.rain));
   on("wave", (m) => {
-    scene.sky.add(m);
+    scene.sky.add(packed(m));
     scene.wake();
   });
   on("room", (m) => {
@@ -93,21 +92,19 @@ function watch(campaign) {
     model.away = state === "waiting" || state === "ended";
     if (state !== "ended") return;
     model.problem = { title: "ended_other", hint: code >= 400 && code < 500 ? "signin_hint" : "ended_other_hint", values: { code } };
-    if (code === BAD_TOKEN && session.guest) session.forget();
+    if (code === CloseCode.badToken && session.guest) session.forget();
     setTimeout(() => client.connect(), AGAIN);
   });
   client.connect();
-  return client;
 }
 
 // follow shows whatever campaign is on now.
 async function follow() {
-  let client = null;
   for (;;) {
     try {
       const campaign = await lobby.current();
       if (campaign && client) client.join(campaign);
-      else if (campaign) client = watch(campaign);
+      else if (campaign) watch(campaign);
       else if (!client) model.problem = { title: "lobby_title", hint: "lobby_hint" };
     } catch {
       model.away = true;

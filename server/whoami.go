@@ -1,0 +1,23 @@
+package server
+
+import (
+	"net/http"
+
+	"redrain/internal/buildinfo"
+)
+
+// whoamiView is what a console needs to know before it shows anything: what the token may do, and what kind of server this is.
+type whoamiView struct {
+	Role       string `json:"role"` // "operator" or "viewer"
+	Version    string `json:"version"`
+	ServerTime int64  `json:"server_time"` // Unix ms on the cluster's clock
+	InProcess  bool   `json:"in_process"`  // without real back ends: a trial, which may forget everything
+	Guests     bool   `json:"guests"`      // anyone may play under a generated name
+}
+
+func (a *api) whoami(w http.ResponseWriter, _ *http.Request, who caller) error {
+	writeJSON(w, http.StatusOK, whoamiView{
+		Role: who.role, Version: buildinfo.Read().Version, ServerTime: a.clock(), InProcess: a.cfg.InProcess(), Guests: a.cfg.GuestsAllowed(),
+	})
+	return nil
+}

@@ -1,0 +1,23 @@
+// What a browser knows of its network and of whether somebody is looking. Elsewhere (Node, workers) there is less of it.
+
+/** Signs are what the client wants to be told. */
+interface Signs {
+  offline: () => void;
+  online: () => void;
+  /** The page is seen again. */
+  visible: () => void;
+}
+
+/** watchDevice listens, and answers with what ends it. */
+export function watchDevice(signs: Signs): () => void {
+  const done = new AbortController();
+  const { signal } = done;
+  if (typeof addEventListener === "function") {
+    addEventListener("offline", () => signs.offline(), { signal });
+    addEventListener("online", () => signs.online(), { signal });
+  }
+  if (typeof document !== "undefined") {
+    document.addEventListener("visibilitychange", () => document.hidden || signs.visible(), { signal });
+  }
+  return () => done.abort();
+}

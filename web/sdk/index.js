@@ -1,1 +1,0 @@
-export { RainClient } from "./client.js";

@@ -1,0 +1,368 @@
+// Types of redrain.js, the client of a redrain server (protocol redrain.v1). docs/sdk.md tells how to use it.
+//
+// Units, everywhere: money is an integer in minor units (分, cents); a moment is Unix milliseconds on the server's clock;
+// a name that ends in `_ms` (or `retryIn`, `rtt`) is a duration in milliseconds. Fields that a newer server adds are
+// passed on untouched, and messages that this client does not know are ignored.
+
+/** How a client is made. */
+export interface RainClientOptions {
+  /** The socket, absolute or relative to the page; http(s) is taken as ws(s). Default: `/ws` of this page's origin. Outside a page it is required. */
+  url?: string | URL;
+  /**
+   * The player's token, or what gives it. A function is asked anew before each connection, so that it can renew one that
+   * expires. If it throws, the client tries again later; unless the error has a `status` from 400 to 499 (but 408, 425 or
+   * 429), which ends the client with that status as `code`: the API has refused for good.
+   */
+  token: string | (() => string | Promise<string>);
+  /** Id of the campaign to play in. */
+  campaign: string;
+  /** The WebSocket class, where there is no global one (Node before 22: the one of package `ws`). */
+  WebSocket?: new (url: string, protocol: string) => WebSocket;
+  /** Where jitter comes from, as Math.random, which is the default. For tests. */
+  random?: () => number;
+  /** A steady clock in milliseconds, as performance.now, which is the default. For tests. */
+  steady?: () => number;
+}
+
+/**
+ * What the client is doing.
+ * - `idle`: not begun.
+ * - `connecting`: asks for the token, opens the socket, and waits for the server's welcome.
+ * - `open`: in the room.
+ * - `waiting`: the connection is lost; the next try comes after `retryIn`.
+ * - `ended`: for good. connect() begins again.
+ */
+export type RainClientState = "idle" | "connecting" | "open" | "waiting" | "ended";
+
+/** Close codes after which the client ends; and what to tell the player. */
+export declare const CloseCode: {
+  /** The token is not valid: sign in again. */
+  readonly badToken: 4500;
+  /** Not understood: this client is too old or too new for the server. */
+  readonly protocol: 4501;
+  /** There is no such campaign. */
+  readonly unknownCampaign: 4502;
+  /** The server takes no more connections. */
+  readonly tooManyConnections: 4503;
+  /** Too many bad messages. */
+  readonly tooManyBad: 4504;
+  /** The page's origin is not allowed (`--allowed-origins`). */
+  readonly origin: 4505;
+};
+
+/** Something that falls. */
+export interface Drop {
+  /** Its id, "wave.index", unique in the campaign. */
+  id: string;
+  /** Where across the screen, 0 to 1000. */
+  x: number;
+  /** A decoy pays nothing, and should look different. */
+  kind: "packet" | "decoy";
+  /** When it appears at the top. Do not show it before. */
+  at: number;
+  /** How long it falls; it has landed at `at + fall_ms`. */
+  fall_ms: number;
+}
+
+/**
+ * What the server has decided about a tap.
+ * - `won`: amount, packet and claim come with it.
+ * - `empty`: not this one: a decoy, or no packet is released yet. Another drop may win.
+ * - `already`: the player has all the wins that one player may have.
+ * - `sold_out`: no packets are left (for this player's shard).
+ * - `limited`: the player has used up the campaign's taps.
+ * - `late`: it has landed. `unknown_drop`: there is no such drop, or not yet. `not_open`: no rain falls, or it is paused.
+ * - `too_fast`: faster than the server takes taps. `unavailable`: nothing is known to be decided.
+ */
+export type Outcome =
+  "won" | "already" | "sold_out" | "not_open" | "limited" | "empty" | "late" | "unknown_drop" | "too_fast" | "unavailable";
+
+/** The answer to a tap that won. */
+export interface TapWon {
+  /** Id of the drop. */
+  drop: string;
+  outcome: "won";
+  /** What was won. */
+  amount: number;
+  /** The packet's number in the split, unique in the campaign. */
+  packet: string;
+  /** Id of the claim, unique everywhere. The same claim twice is the same win. */
+  claim: string;
+  retryable: false;
+}
+
+/** The answer to a tap that did not win, as far as is known. */
+export interface TapLost {
+  /** Id of the drop. */
+  drop: string;
+  /** `error`: the server refused the message; `code` and `message` say why. */
+  outcome: Exclude<Outcome, "won"> | "error";
+  /**
+   * Whether to offer the same drop for another tap: nothing was decided (`unavailable`, `too_fast`, some errors) and the
+   * drop may still be in the air. The client does not tap again by itself: that is the player's to do.
+   */
+  retryable: boolean;
+  /** Stable code of an error. */
+  code?: string;
+  /** The error in words for a developer. */
+  message?: string;
+}
+
+/** The answer to a tap. */
+export type TapResult = TapWon | TapLost;
+
+/** A campaign as a player sees it. */
+export interface Campaign {
+  id: string;
+  name: string;
+  state: "ready" | "raining" | "paused" | "closed";
+  /** All the money in it. */
+  budget: number;
+  /** How many packets it was split into. */
+  packets: number;
+  /** How many packets one player may win, over all its rains. */
+  wins_per_user: number;
+  /** How many taps one player has; 0: no limit. */
+  taps_per_user: number;
+  expires_at: number;
+}
+
+/** A rain. Drops appear from starts_at until starts_at + duration_ms; the last may land at ends_at. */
+export interface Rain {
+  id: string;
+  /** Id of its campaign. */
+  campaign: string;
+  phase: "countdown" | "falling" | "paused" | "ended";
+  starts_at: number;
+  ends_at: number;
+  duration_ms: number;
+  drops_per_second: number;
+  /** The longest that a drop of it falls; see each drop's own. */
+  fall_ms: number;
+  decoy_percent: number;
+  pacing: "even" | "none";
+  /** Number of its first wave. */
+  first_wave: number;
+  /** SHA-256 of the seed, in hex, to verify the rain by when the seed is revealed. */
+  commitment: string;
+}
+
+/** A win. `granted` until the ledger has it, then `settled`. */
+export interface Claim {
+  claim: string;
+  packet: string;
+  amount: number;
+  state: "granted" | "settled" | "failed" | "dead";
+}
+
+/** Somebody who has won, under a masked name. */
+export interface Winner {
+  user: string;
+  amount: number;
+}
+
+/** Money on its way out of the player's account. */
+export interface Withdrawal {
+  /** Its id. */
+  withdrawal: string;
+  user: string;
+  amount: number;
+  /** `failed`: refused for good, and the money is back in the account. */
+  state: "pending" | "paid" | "failed";
+  created_at: number;
+  /** When it was paid or failed. */
+  finished_at?: number;
+  /** The payment provider's name for it. */
+  reference?: string;
+  /** Why it has failed. */
+  reason?: string;
+}
+
+/** The client has changed its state. */
+export interface StateMessage {
+  state: RainClientState;
+  /**
+   * With `waiting` and `ended`: why. The socket's close code; 0 where the line was given up from here; with `ended` also
+   * an HTTP status of the token function; 1000 after close().
+   */
+  code?: number;
+  /** With `waiting`: the time until the next try. */
+  retryIn?: number;
+}
+
+/** The player is in the room: after each (re)connection and each join. Everything in it replaces what was known before. */
+export interface WelcomeMessage {
+  type: "welcome";
+  /** The player's id, of the token. */
+  user: string;
+  server_time: number;
+  campaign: Campaign;
+  /** The newest rain; null where none was ever scheduled. */
+  rain: Rain | null;
+  /** The 100 newest wins of the campaign, newest first. */
+  claims: Claim[];
+  /** How many wins there are. */
+  claims_total: number;
+  /** taps_per_second 0: no limit. */
+  limits: { taps_per_second: number };
+}
+
+/** A rain was scheduled, or its phase has changed. */
+export interface RainMessage {
+  type: "rain";
+  rain: Rain;
+}
+
+/** The campaign has changed. */
+export interface CampaignMessage {
+  type: "campaign";
+  campaign: Campaign;
+}
+
+/** Drops that will appear, about half a second ahead. */
+export interface WaveMessage {
+  type: "wave";
+  /** Id of the rain. */
+  rain: string;
+  /** Number of the wave. */
+  n: number;
+  /** When its drops appear. */
+  at: number;
+  drops: Drop[];
+}
+
+/** The answer to a tap as it came; tap() answers with the same, and only once. */
+export interface ResultMessage {
+  type: "result";
+  id: number;
+  drop: string;
+  outcome: Outcome;
+  amount?: number;
+  packet?: string;
+  claim?: string;
+}
+
+/** Wins have become money. News, not a ledger: ask `/api/v1/me` for the balance that counts. */
+export interface SettledMessage {
+  type: "settled";
+  claims: { claim: string; amount: number }[];
+  /** The account after them. */
+  balance: number;
+}
+
+/** The room's figures, once a second. */
+export interface RoomMessage {
+  type: "room";
+  /** When they were taken. */
+  t: number;
+  /** Connections in the room, over all nodes. */
+  online: number;
+  /** Packets left. */
+  stock: number;
+  /** Packets won. */
+  won: number;
+  /** The newest winners, newest first. */
+  winners: Winner[];
+  /** The greatest winners, where the server tells them. */
+  top?: Winner[];
+}
+
+/** A withdrawal of the player was made, paid or has failed. */
+export interface WithdrawalMessage {
+  type: "withdrawal";
+  withdrawal: Withdrawal;
+  /** The account after it. */
+  balance: number;
+}
+
+/** The server has refused a message. Those of a tap are its promise's answer as well. */
+export interface ErrorMessage {
+  type: "error";
+  id?: number | string | null;
+  code: string;
+  message: string;
+  retryable: boolean;
+}
+
+/** The server is about to close the connection; the client comes back by itself. */
+export interface GoodbyeMessage {
+  type: "goodbye";
+  reason: string;
+  reconnect_after_ms: number;
+}
+
+/** The clock has learnt something: serverNow() is more exact than before. */
+export interface TickMessage {
+  /** Round trip of the sample in use. */
+  rtt: number;
+}
+
+/** What a listener of each event gets. */
+export interface RainClientEvents {
+  state: StateMessage;
+  welcome: WelcomeMessage;
+  rain: RainMessage;
+  campaign: CampaignMessage;
+  wave: WaveMessage;
+  result: ResultMessage;
+  settled: SettledMessage;
+  room: RoomMessage;
+  withdrawal: WithdrawalMessage;
+  error: ErrorMessage;
+  goodbye: GoodbyeMessage;
+  tick: TickMessage;
+}
+
+/**
+ * A player's connection to one campaign's room. It keeps itself up, and answers each tap exactly once.
+ *
+ * @example
+ * const client = new RainClient({ token, campaign: "demo" });
+ * client.on("wave", ({ drops }) => drops.forEach(show));
+ * client.connect();
+ * const result = await client.tap("7.3");
+ */
+export declare class RainClient {
+  /** @throws TypeError where `url` is no address, or is missing outside a page. */
+  constructor(options: RainClientOptions);
+
+  /** Whether the client ends after this close code (4500 to 4599). After every other it comes back. */
+  static isFinal(code: number): boolean;
+
+  /** What the client is doing. */
+  readonly state: RainClientState;
+  /** Id of the campaign that it plays in, or is on its way to. */
+  readonly campaign: string;
+  /** Whether serverNow() is the server's time, and not yet a guess by this machine's clock. It stays true through reconnects. */
+  readonly synced: boolean;
+  /** Round trip of the clock's sample in use, in ms; half of it is how far off serverNow() can be. Infinity before the first. */
+  readonly rtt: number;
+
+  /** The server's time now: Unix ms, with fractions. Once `synced`, this machine's wall clock has no part in it. */
+  serverNow(): number;
+
+  /** Begins, and begins again after the end. While waiting, it shortens the wait unless the server has asked for it. */
+  connect(): void;
+
+  /** Ends it: closes the socket, answers what is in flight with `unavailable`, and leaves no timer or listener of its own behind. Listeners of on() stay. */
+  close(): void;
+
+  /**
+   * Moves to another campaign's room; its `welcome` says when it is there. Taps in flight are answered with `unavailable`.
+   * Where there is no such campaign, an `error` event says so and the client stays where it was.
+   */
+  join(campaign: string): void;
+
+  /**
+   * Taps a drop. The promise never rejects, and settles exactly once: with the server's answer, or with `unavailable`
+   * where none can come any more. A drop that is in flight has one promise, however often it is tapped. A tap without
+   * an answer is sent again after a reconnect; the server gives the same win for it, so it counts once.
+   */
+  tap(drop: string | Drop): Promise<TapResult>;
+
+  /**
+   * Listens to an event. The answer is a function that takes the listener away; so does `signal`. A listener that throws is
+   * reported (reportError) and disturbs neither the others nor the client.
+   */
+  on<K extends keyof RainClientEvents>(type: K, listener: (event: RainClientEvents[K]) => void, options?: { signal?: AbortSignal }): () => void;
+}
