@@ -78,6 +78,7 @@ export const create = {
   now: { zh: "当前：{split}", en: "Now: {split}" },
 
   summary: { zh: "确认", en: "In short" },
+  summaryEmpty: { zh: "填好左边的表单后，这里会写明资金去向。", en: "When the form is filled in, this says which money goes where." },
   summaryMoney: { zh: "{budget} 将从 {sponsor} 转入本活动，分成 {packets} 个红包。", en: "{budget} of {sponsor} moves into this campaign, in {packets} {packets|packet|packets}." },
   summaryAfter: { zh: "{sponsor} 的余额从 {before} 变为 {after}。", en: "The balance of {sponsor} goes from {before} to {after}." },
   summaryRules: { zh: "每人最多中 {wins} 个。没有被抢走的金额，在 {at} 到期或关闭活动时退回 {sponsor}。", en: "Each player wins {wins} at most. What nobody has won goes back to {sponsor} when it expires at {at}, or when you close it." },
