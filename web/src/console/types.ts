@@ -185,3 +185,10 @@ export interface AuditRecord {
   target: string;
   detail: Record<string, unknown> | null;
 }
+
+/** Alarm is something that an operator must look at. campaign is empty where it is about the whole server. */
+export interface Alarm {
+  code: string;
+  campaign: string;
+  message: string;
+}

@@ -8,7 +8,7 @@ import { usePages } from "../hooks.ts";
 import { texts } from "../i18n.ts";
 import { claims } from "../strings/claims.ts";
 import { ui } from "../strings/ui.ts";
-import type { Claim, ClaimState, Page } from "../types.ts";
+import type { Campaign, Claim, ClaimState, Page } from "../types.ts";
 import { Button, PagedTable, SelectField, TextField } from "../ui/index.ts";
 import { claimColumns } from "./columns.tsx";
 import { Download, DownloadNote } from "./download.tsx";
@@ -21,11 +21,11 @@ const STATES: readonly ClaimState[] = ["granted", "settled", "failed", "dead"];
 /** How long a person has to pause before the server is asked, in ms. */
 const PAUSE = 350;
 
-/** Claims is who won what in a campaign: search, page by page, and as a file. query is the address' own, for links that search. */
-export function Claims({ campaign, query }: { campaign: string; query?: URLSearchParams }) {
-  const [user, setUser] = useState(query?.get("user") ?? "");
-  const [packet, setPacket] = useState(query?.get("packet") ?? "");
-  const [state, setState] = useState<ClaimState | "">(STATES.find((s) => s === query?.get("state")) ?? "");
+/** Claims is who won what in a campaign: search, page by page, and as a file. */
+export function Claims({ campaign: { id: campaign } }: { campaign: Campaign }) {
+  const [user, setUser] = useState("");
+  const [packet, setPacket] = useState("");
+  const [state, setState] = useState<ClaimState | "">("");
   const typed = useSettled(user.trim(), PAUSE);
   const number = useSettled(packet.trim(), PAUSE);
   const badPacket = packet.trim() !== "" && readCount(packet) === null;

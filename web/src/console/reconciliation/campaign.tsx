@@ -1,7 +1,7 @@
 import "./books.css";
 
 import { money } from "../format.ts";
-import type { Reconciliation } from "../types.ts";
+import type { Campaign, Reconciliation } from "../types.ts";
 import { seg } from "../api.ts";
 import { useCheck } from "./check.ts";
 import { Controls, Outcome } from "./controls.tsx";
@@ -9,8 +9,8 @@ import { Equation, Findings } from "./equation.tsx";
 import { t } from "./words.ts";
 
 /** CampaignBooks is where every cent of one campaign is. It is checked when it is opened. */
-export function CampaignBooks({ campaign }: { campaign: string }) {
-  const check = useCheck<Reconciliation>(`/campaigns/${seg(campaign)}/reconciliation`, true);
+export function CampaignBooks({ campaign }: { campaign: Campaign }) {
+  const check = useCheck<Reconciliation>(`/campaigns/${seg(campaign.id)}/reconciliation`, true);
   const r = check.result;
   return (
     <section class="panel books">
