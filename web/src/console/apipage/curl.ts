@@ -22,8 +22,7 @@ export interface Call {
 
 /** curl writes a call for a server (scheme, host, port). The token stays a variable: it belongs neither into a history nor onto a screen. */
 export function curl(server: string, call: Call): string {
-  const words = [call.stream ? "curl -NsS" : "curl -sS"];
-  if (call.method !== "GET") words.push(`-X ${call.method}`);
+  const words = [`curl -${call.stream ? "N" : ""}sS${call.method === "GET" ? "" : ` -X ${call.method}`}`];
   words.push(`-H "Authorization: Bearer $TOKEN"`);
   if (call.accept) words.push(`-H ${quote(`Accept: ${call.accept}`)}`);
   if (call.once) words.push(`-H "Idempotency-Key: $(uuidgen)"`);

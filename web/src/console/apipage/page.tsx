@@ -57,7 +57,7 @@ export function ApiPage({ route }: { route: Route }) {
 
 function Command({ text, label }: { text: string; label: string }) {
   return (
-    <div class="command">
+    <div class="snippet">
       <pre tabIndex={0} role="region" aria-label={label}>{text}</pre>
       <Copy text={text} label={t("copy", { what: label })} />
     </div>

@@ -1,3 +1,4 @@
+import "../claims/claims.css";
 import "./audit.css";
 
 import { useState } from "preact/hooks";
@@ -44,7 +45,7 @@ function columns(): Column<AuditRecord>[] {
   return [
     { key: "at", head: t("at"), cell: (r) => <Time ms={r.at} /> },
     { key: "actor", head: t("actor"), cell: (r) => <>{r.actor} {r.actor !== r.role && <small class="soft">{r.role}</small>}</> },
-    { key: "action", head: t("action"), cell: (r) => <span class="mono">{r.action}</span> },
+    { key: "action", head: t("action"), cell: (r) => <span class="mono nowrap">{r.action}</span> },
     { key: "target", head: t("target"), cell: (r) => <Target of={r.target} /> },
     { key: "detail", head: t("detail"), cell: (r) => <Detail of={r.detail} /> },
   ];
@@ -52,13 +53,13 @@ function columns(): Column<AuditRecord>[] {
 
 function Target({ of }: { of: string }) {
   const place = placeOf(of);
-  return place ? <a class="mono" href={to(...place)}>{of}</a> : <span class="mono">{of}</span>;
+  return place ? <a class="mono nowrap" href={to(...place)}>{of}</a> : <span class="mono">{of}</span>;
 }
 
 /** Detail is a record's own fields; long ones are cut short until they are asked for. */
 function Detail({ of }: { of: Record<string, unknown> | null }) {
   if (!of) return null;
   const text = Object.entries(of).map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`).join(" · ");
-  if (text.length <= 80) return <span class="mono">{text}</span>;
-  return <details class="mono"><summary>{text.slice(0, 72)}…</summary><pre tabIndex={0}>{JSON.stringify(of, null, 2)}</pre></details>;
+  if (text.length <= 80) return <span class="mono why">{text}</span>;
+  return <details class="mono why"><summary>{text.slice(0, 72)}…</summary><pre tabIndex={0}>{JSON.stringify(of, null, 2)}</pre></details>;
 }

@@ -10,7 +10,7 @@ const t = texts(claims);
 export function claimColumns(player: boolean): Column<Claim>[] {
   const user: Column<Claim> = { key: "user", head: t("user"), cell: (c) => <a class="id" href={to("users", c.user)}>{c.user}</a> };
   return [
-    { key: "packet", head: t("packet"), num: true, cell: (c) => c.packet },
+    { key: "packet", head: t("packet"), cell: (c) => c.packet },
     ...(player ? [user] : [{ key: "claim", head: t("claim"), hide: true, cell: (c: Claim) => <span class="mono">{c.claim}</span> }]),
     { key: "amount", head: t("amount"), num: true, cell: (c) => <Money minor={c.amount} /> },
     { key: "state", head: t("state"), cell: (c) => <State of={c.state} /> },

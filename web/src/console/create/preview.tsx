@@ -79,7 +79,7 @@ function Cut({ shown: { summary: s, split }, axis, title }: { shown: Shown; axis
     <div class="cut">
       {title && <h3>{t(title, { split: `${name} · ${money(split.budget)} / ${count(split.packets)}` })}</h3>}
       <Histogram bins={s.histogram} axis={axis} label={label} kept={title === "kept"} />
-      <dl class="figures">{figures.map(([term, value]) => <div key={term}><dt>{term}</dt><dd class="num">{value}</dd></div>)}</dl>
+      <dl>{figures.map(([term, value]) => <div key={term}><dt>{term}</dt><dd class="num">{value}</dd></div>)}</dl>
       {alike ? <p>{t("oddsEven", { amount: money(s.smallest) })}</p> : <OddsText bins={s.histogram} />}
     </div>
   );

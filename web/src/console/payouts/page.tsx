@@ -63,11 +63,11 @@ export function PayoutsPage() {
 function columns(retry: (letter: DeadLetter) => void): Column<DeadLetter>[] {
   const list: Column<DeadLetter>[] = [
     { key: "amount", head: t("amount"), num: true, cell: (d) => <Money minor={d.amount} /> },
-    { key: "kind", head: t("kind"), cell: (d) => (t.has(d.kind) ? t(d.kind) : d.kind) },
+    { key: "kind", head: t("kind"), cell: (d) => <span class="nowrap">{t.has(d.kind) ? t(d.kind) : d.kind}</span> },
     { key: "user", head: t("user"), cell: (d) => d.user && <a class="id" href={to("users", d.user)}>{d.user}</a> },
     { key: "campaign", head: t("campaign"), hide: true, cell: (d) => d.campaign && <a class="mono" href={to("campaigns", d.campaign)}>{d.campaign}</a> },
     { key: "age", head: t("age"), num: true, cell: (d) => age(serverNow() - d.created_at) },
-    { key: "reason", head: t("reason"), cell: (d) => <span class="reason">{d.reason}</span> },
+    { key: "reason", head: t("reason"), cell: (d) => <span class="why">{d.reason}</span> },
     { key: "claim", head: t("claim"), hide: true, cell: (d) => <span class="mono">{d.claim}</span> },
   ];
   if (mayAct()) {

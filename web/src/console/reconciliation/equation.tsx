@@ -19,8 +19,8 @@ export function Equation({ of: r }: { of: Reconciliation }) {
         <tbody>
           <tr class="funded"><th scope="row">{t("funded")} <small>{t("fundedHint")}</small></th><td class="num"><Money minor={r.funded} /></td></tr>
           {TERMS.map((term, i) => (
-            <tr key={term} class={term}>
-              <th scope="row"><i class="sign" aria-hidden="true">{i === 0 ? "=" : "+"}</i><i class={`swatch ${term}`} aria-hidden="true" />{t(term)} <small>{t(`${term}Hint`)}</small></th>
+            <tr key={term}>
+              <th scope="row"><i class="sign" aria-hidden="true">{i === 0 ? "=" : "+"}</i><i class="swatch" data-term={term} aria-hidden="true" />{t(term)} <small>{t(`${term}Hint`)}</small></th>
               <td class="num"><Money minor={r[term]} /></td>
             </tr>
           ))}
@@ -41,7 +41,7 @@ function Shares({ of: r }: { of: Reconciliation }) {
   const whole = Math.max(1, r.funded);
   return (
     <div class="shares" aria-hidden="true">
-      {TERMS.filter((term) => r[term] > 0).map((term) => <i key={term} class={term} style={{ flexGrow: Math.max(0.004, r[term] / whole) }} />)}
+      {TERMS.filter((term) => r[term] > 0).map((term) => <i key={term} data-term={term} style={{ flexGrow: Math.max(0.004, r[term] / whole) }} />)}
     </div>
   );
 }

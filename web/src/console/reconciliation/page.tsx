@@ -26,7 +26,7 @@ export function ReconciliationPage() {
         {!r && check.since === null && !check.fault && !check.stopped && <Empty><h2>{t("notYet")}</h2><p>{t("notYetText")}</p></Empty>}
         {r && (
           <div class={check.since === null ? "" : "pale"}>
-            <dl class="figures">
+            <dl class="totals">
               {([["checked", r.checked], ["unbalanced", r.unbalanced], ["transactions", r.transactions], ["accounts", r.accounts]] as const)
                 .map(([key, n]) => <div key={key}><dt>{t(key)}</dt><dd class="num">{count(n)}</dd></div>)}
               <div><dt>{t("difference")}</dt><dd class="num">{money(r.difference)}</dd></div>

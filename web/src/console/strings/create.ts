@@ -46,9 +46,9 @@ export const create = {
   low_varianceHint: { zh: "金额接近，略有多少。", en: "Nearly the same for everybody, a little more or less." },
   gaussian: { zh: "正态分布", en: "Gaussian" },
   gaussianHint: { zh: "多数接近均值，少数明显更多或更少。", en: "Most near the mean, a few well above or below." },
-  even: { zh: "平均", en: "Even" },
+  even: { zh: "等额", en: "Even" },
   evenHint: { zh: "每个金额相同，最多相差一分。", en: "All alike, to one cent." },
-  list: { zh: "指定清单", en: "A list" },
+  list: { zh: "指定金额", en: "A list" },
   listHint: { zh: "金额由你逐个指定，随机打乱后发放。", en: "The amounts are yours, one by one; they are shuffled." },
 
   balance: { zh: "余额 {balance}", en: "Balance {balance}" },

@@ -33,7 +33,7 @@ export function WithdrawalList({ path, player, state = "", turn = 0 }: Props) {
     { key: "amount", head: t("amount"), num: true, cell: (w) => <Money minor={w.amount} /> },
     { key: "state", head: t("state"), cell: (w) => <StateOf of={w} /> },
     { key: "finished", head: t("finished"), hide: true, cell: (w) => <Time ms={w.finished_at} /> },
-    { key: "detail", head: t("detail"), cell: (w) => <span class="detail">{detail(w)}</span> },
+    { key: "detail", head: t("detail"), cell: (w) => <span class="why">{detail(w)}</span> },
     { key: "id", head: t("withdrawal"), hide: true, cell: (w) => <span class="mono">{w.withdrawal}</span> },
   ];
   return (
