@@ -1,6 +1,7 @@
 package grab
 
 import (
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -127,7 +128,9 @@ func TestReportsKeepTheNewestOfEachNode(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			a := NodeReport{T: now, Online: 3, Taps: 7, GrabsPerSecond: 1.5}
+			a := NodeReport{
+				T: now, Online: 3, Taps: 7, GrabsPerSecond: 1.5, Outcomes: map[Outcome]int64{Won: 3, Empty: 4}, Latency: map[int]int64{40: 6, 101: 1},
+			}
 			report("a", 2, a)
 			report("a", 1, NodeReport{T: now, Online: 99}) // late
 			report("a", 2, NodeReport{T: now, Online: 99}) // again
@@ -136,7 +139,7 @@ func TestReportsKeepTheNewestOfEachNode(t *testing.T) {
 			report("gone with taps", 1, NodeReport{T: now - forgetReportAfter - 1, Taps: 5})
 			for range 2 {
 				got, err := gm.g.Reports(t.Context(), gm.c.ID)
-				if err != nil || len(got) != 3 || got["a"] != a || got["r:a"].Online != 1 || got["gone with taps"].Taps != 5 {
+				if err != nil || len(got) != 3 || !reflect.DeepEqual(got["a"], a) || got["r:a"].Online != 1 || got["gone with taps"].Taps != 5 {
 					t.Errorf("%+v, %v", got, err)
 				}
 			}

@@ -18,6 +18,11 @@ type NodeReport struct {
 	Taps           int64   `json:"taps"`             // taps answered with a result
 	GrabsPerSecond float64 `json:"grabs_per_second"` // of late
 
+	Outcomes map[Outcome]int64 `json:"outcomes,omitempty"` // the taps, by what came of them
+	// Latency is how many taps of late took how long, by the number of a bucket. Which time a bucket is, who reports says; nodes of
+	// one version say the same, so that their buckets add up.
+	Latency map[int]int64 `json:"latency,omitempty"`
+
 	Keep time.Duration `json:"-"` // how long the campaign's reports are kept from now on; 0 for as long as its other keys
 }
 

@@ -94,6 +94,9 @@ func TestAttemptsAreCounted(t *testing.T) {
 		if settled, err := b.Retry(ctx, "c1-0"); err != nil || len(settled) != 1 || settled[0].Balance != 10 {
 			t.Error(settled, err)
 		}
+		if letters, _, err := b.Dead(ctx, "c1"); err != nil || letters != 0 {
+			t.Errorf("%d letters are said to wait (%v), and all are dealt with", letters, err)
+		}
 		if n := b.count(t, "SELECT COUNT(*) FROM attempt") + b.count(t, "SELECT COUNT(*) FROM attempt_claim"); n != 0 {
 			t.Errorf("%d rows are left", n)
 		}

@@ -188,6 +188,16 @@ func decodeEntry(data []byte) (e rain.Entry, fault string) {
 	return e, ""
 }
 
+// Dead counts the dead letters of a campaign that wait for a person, and those of them that are wins.
+func (l *Ledger) Dead(ctx context.Context, campaign string) (letters, wins int64, err error) {
+	_, err = l.db.First(ctx, []any{&letters, &wins},
+		"SELECT COUNT(*), COALESCE(SUM(CASE WHEN kind = ? THEN 1 ELSE 0 END), 0) FROM dead_letter WHERE campaign_id = ? AND resolved_at = 0", letterPay, campaign)
+	if err != nil {
+		return 0, 0, fmt.Errorf("the dead letters of campaign %s: %w", campaign, err)
+	}
+	return letters, wins, nil
+}
+
 // countDead counts what waits.
 func (l *Ledger) countDead(ctx context.Context) (n int64, err error) {
 	_, err = l.db.First(ctx, []any{&n}, "SELECT COUNT(*) FROM dead_letter WHERE resolved_at = 0")

@@ -135,13 +135,26 @@ func TestContradictionsDoNotBlockTheRest(t *testing.T) {
 		if err != nil || len(list) != len(bad) {
 			t.Fatalf("%d dead letters of %d, %v", len(list), len(bad), err)
 		}
+		ofCampaign, wins := int64(0), int64(0)
 		for _, d := range list {
+			if d.Campaign == "c1" {
+				ofCampaign++
+				if d.Kind == letterPay {
+					wins++
+				}
+			}
 			if d.Reason == "" || d.Claim == "" || d.CreatedAt == 0 {
 				t.Errorf("%+v", d)
 			}
 			if _, err := b.Retry(t.Context(), d.Claim); !errors.Is(err, ErrStillDead) {
 				t.Errorf("retry of %s: %v", d.Claim, err)
 			}
+		}
+		if letters, paying, err := b.Dead(t.Context(), "c1"); err != nil || letters != ofCampaign || paying != wins || wins == 0 || wins == letters {
+			t.Errorf("the campaign has %d dead letters, %d of them wins (%v), want %d, %d", letters, paying, err, ofCampaign, wins)
+		}
+		if letters, paying, err := b.Dead(t.Context(), "another"); err != nil || letters != 0 || paying != 0 {
+			t.Errorf("another campaign: %d, %d, %v", letters, paying, err)
 		}
 		b.wantBalance(t, escrowAccount("c1"), 987)
 		b.audit(t)

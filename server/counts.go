@@ -4,6 +4,7 @@ import (
 	"maps"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"redrain/grab"
 )
@@ -16,8 +17,29 @@ type counts struct {
 
 // campaignCount is one campaign's share.
 type campaignCount struct {
-	taps atomic.Int64 // answered with a result
-	last int64        // taps at the last report; the reporter's own
+	outcomes [tapOutcomes]atomic.Int64 // taps answered with a result, by outcomeNumber
+	took     latency
+
+	// The reporter's own.
+	last   int64 // taps at the last report
+	recent latencyWindow
+}
+
+// tapOutcomes is the number of outcomes that a tap may have. It is one less than those there are: "unavailable" is no result of the
+// game, nothing was decided.
+const tapOutcomes = 9
+
+// outcomeNumber is where an outcome is counted. It is never written, so that every tap may read it.
+var outcomeNumber = numberOutcomes()
+
+func numberOutcomes() map[grab.Outcome]int {
+	numbers := make(map[grab.Outcome]int, tapOutcomes)
+	for _, o := range grab.Outcomes {
+		if o != grab.Unavailable {
+			numbers[o] = len(numbers)
+		}
+	}
+	return numbers
 }
 
 func newCounts() *counts { return &counts{byID: map[string]*campaignCount{}} }
@@ -54,9 +76,23 @@ func (c *counts) forget(campaign string) {
 	delete(c.byID, campaign)
 }
 
-// tap counts an answered tap. "unavailable" is not a result of the game: nothing was decided.
-func (c *campaignCount) tap(o grab.Outcome) {
-	if o != grab.Unavailable {
-		c.taps.Add(1)
+// tap counts an answered tap, and how long it took on this server. The time counts whatever the answer was: where a back end does not
+// answer, the time is what there is to see.
+func (c *campaignCount) tap(o grab.Outcome, took time.Duration) {
+	if number, counts := outcomeNumber[o]; counts {
+		c.outcomes[number].Add(1)
 	}
+	c.took.add(took)
+}
+
+// taps are the taps so far, by outcome and in all.
+func (c *campaignCount) taps() (byOutcome map[grab.Outcome]int64, sum int64) {
+	byOutcome = make(map[grab.Outcome]int64, tapOutcomes)
+	for o, number := range outcomeNumber {
+		if n := c.outcomes[number].Load(); n > 0 {
+			byOutcome[o] = n
+			sum += n
+		}
+	}
+	return byOutcome, sum
 }

@@ -33,6 +33,15 @@ type Stats struct {
 	AmountPaid     rain.Money `json:"amount_paid"`
 	AmountLeft     rain.Money `json:"amount_left"`
 	GrabsPerSecond float64    `json:"grabs_per_second"`
+
+	// Outcomes are the taps by what came of them; they sum to Taps. Every outcome is there, also those that have not come.
+	Outcomes map[grab.Outcome]int64 `json:"outcomes"`
+	// TapP50MS and TapP99MS are the times within which half and 99 of 100 taps were answered, in the last seconds, from the socket to the
+	// result being handed to the socket; nil where nobody has tapped.
+	TapP50MS *float64 `json:"tap_p50_ms"`
+	TapP99MS *float64 `json:"tap_p99_ms"`
+	Outbox   int64    `json:"outbox"` // wins that are neither in the ledger nor dead letters: on their way
+	Dead     int64    `json:"dead"`   // dead letters that wait for a person
 }
 
 // figures reports what this node counts, and tells its rooms what all nodes count together, once a second.
@@ -122,11 +131,15 @@ func (f *figures) report(ctx context.Context, campaign string, count *campaignCo
 		online = int64(rm.Online())
 	}
 	c := f.registry.Cached(campaign)
-	now, taps := f.clock(), count.taps.Load()
+	now := f.clock()
+	outcomes, taps := count.taps()
 	if c != nil && c.Drained && taps == 0 {
 		return // somebody looks at what is over; an earlier report of this node has its taps
 	}
-	report := grab.NodeReport{T: now, Online: online, Taps: taps, GrabsPerSecond: float64(taps-count.last) / figuresEvery.Seconds()}
+	report := grab.NodeReport{
+		T: now, Online: online, Taps: taps, GrabsPerSecond: float64(taps-count.last) / figuresEvery.Seconds(),
+		Outcomes: outcomes, Latency: count.recent.turn(&count.took),
+	}
 	if c != nil && c.Drained {
 		report.Keep = drainedKept // or it would stay for ever, after everything else of the campaign has gone
 	}
@@ -154,31 +167,50 @@ func (f *figures) tell(ctx context.Context, rm *room.Room) {
 		f.log.Debug("the room's figures could not be read", "campaign", c.ID, "err", err)
 		return
 	}
-	online, _, _, err := f.reported(ctx, c.ID)
+	nodes, err := f.reported(ctx, c.ID)
 	if err != nil {
 		f.log.Debug("the nodes' figures could not be read", "campaign", c.ID, "err", err)
 		return
 	}
 	rm.Broadcast(room.Rain, wire.Encode(wire.Room{
-		Type: wire.TypeRoom, T: f.clock(), Online: online, Stock: levels.Stock, Won: levels.Won, Winners: f.newest(c.ID),
+		Type: wire.TypeRoom, T: f.clock(), Online: nodes.online, Stock: levels.Stock, Won: levels.Won, Winners: f.newest(c.ID),
 	}))
 }
 
-// reported adds up what all nodes have reported of a campaign.
-func (f *figures) reported(ctx context.Context, campaign string) (online, taps int64, perSecond float64, err error) {
+// nodesSum is what all nodes have reported of a campaign.
+type nodesSum struct {
+	online, taps int64
+	perSecond    float64
+	outcomes     map[grab.Outcome]int64
+	latency      latencyCounts
+}
+
+// reported adds up what all nodes have reported of a campaign. Of a node that has gone only the taps count.
+func (f *figures) reported(ctx context.Context, campaign string) (nodesSum, error) {
+	sum := nodesSum{outcomes: make(map[grab.Outcome]int64, tapOutcomes)}
+	for o := range outcomeNumber {
+		sum.outcomes[o] = 0
+	}
 	reports, err := f.grabber.Reports(ctx, campaign)
 	if err != nil {
-		return 0, 0, 0, err
+		return sum, err
 	}
 	now := f.clock()
 	for _, r := range reports {
-		taps += r.Taps
-		if now-r.T <= staleReport {
-			online += r.Online
-			perSecond += r.GrabsPerSecond
+		sum.taps += r.Taps
+		for o, n := range r.Outcomes {
+			sum.outcomes[o] += n
+		}
+		if now-r.T > staleReport {
+			continue
+		}
+		sum.online += r.Online
+		sum.perSecond += r.GrabsPerSecond
+		for bucket, n := range r.Latency {
+			sum.latency[min(max(bucket, 0), latencyBuckets-1)] += n
 		}
 	}
-	return online, taps, perSecond, nil
+	return sum, nil
 }
 
 // Stats gathers a campaign's figures from Redis and the ledger.
@@ -187,7 +219,7 @@ func (f *figures) Stats(ctx context.Context, c *rain.Campaign) (Stats, error) {
 	if err != nil && (!errors.Is(err, grab.ErrNoState) || (c.Status != rain.Loading && !c.Drained)) {
 		return Stats{}, err
 	}
-	online, taps, perSecond, err := f.reported(ctx, c.ID)
+	nodes, err := f.reported(ctx, c.ID)
 	if err != nil {
 		return Stats{}, err
 	}
@@ -195,9 +227,16 @@ func (f *figures) Stats(ctx context.Context, c *rain.Campaign) (Stats, error) {
 	if err != nil {
 		return Stats{}, err
 	}
+	dead, deadWins, err := f.ledger.Dead(ctx, c.ID)
+	if err != nil {
+		return Stats{}, err
+	}
 	return Stats{
-		Online: online, Taps: taps, GrabsPerSecond: perSecond,
+		Online: nodes.online, Taps: nodes.taps, GrabsPerSecond: nodes.perSecond, Outcomes: nodes.outcomes,
+		TapP50MS: nodes.latency.percentile(0.5), TapP99MS: nodes.latency.percentile(0.99),
 		Won: levels.Won, AmountWon: levels.AmountWon, Stock: levels.Stock, AmountLeft: levels.AmountLeft,
 		Paid: paid, AmountPaid: amount,
+		// The ledger was asked after Redis and may be ahead of it; and of a campaign that is long over Redis knows nothing any more.
+		Outbox: max(0, int64(levels.Won)-paid-deadWins), Dead: dead,
 	}, nil
 }

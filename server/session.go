@@ -218,8 +218,9 @@ func (s *session) answer(req wire.Request, at seat, r grab.Result, began time.Ti
 		m.Amount, m.Packet, m.Claim = r.Amount, strconv.Itoa(r.Packet), rain.ClaimID(at.campaign, r.Packet)
 	}
 	s.send(m)
-	at.count.tap(r.Outcome)
-	s.g.metrics.tap(r.Outcome, time.Since(began))
+	took := time.Since(began)
+	at.count.tap(r.Outcome, took)
+	s.g.metrics.tap(r.Outcome, took)
 }
 
 // goodbye tells the player that the node is going. Any goroutine may call it.

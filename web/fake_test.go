@@ -89,20 +89,26 @@ func newFake(t *testing.T) *fakeServer {
 		h(w, r)
 	})
 	mux.HandleFunc("/ws", f.socket)
-	mux.HandleFunc("/testdata/modules.js", func(w http.ResponseWriter, _ *http.Request) {
-		script, err := modules()
+	mux.HandleFunc("/testdata/modules.js", serveScript(modules))
+	mux.HandleFunc("/testdata/sdk.js", serveScript(sdkTests))
+	mux.Handle("/", handler())
+	f.Server = httptest.NewServer(mux)
+	t.Cleanup(f.Close)
+	t.Cleanup(f.cut)
+	return f
+}
+
+// serveScript answers with a script that is bundled when it is first asked for.
+func serveScript(bundled func() ([]byte, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		script, err := bundled()
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
 		w.Header().Set("Content-Type", "text/javascript")
 		_, _ = w.Write(script)
-	})
-	mux.Handle("/", handler())
-	f.Server = httptest.NewServer(mux)
-	t.Cleanup(f.Close)
-	t.Cleanup(f.cut)
-	return f
+	}
 }
 
 func reply(status int, body object) http.HandlerFunc {

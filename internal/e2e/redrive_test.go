@@ -71,8 +71,17 @@ func TestAPoisonedPayoutFromTapToRedrive(t *testing.T) {
 			return false
 		})
 	}
+	figures := func(what string, is func(operator.Stats) bool) {
+		t.Helper()
+		testenv.Eventually(t, 10*time.Second, what, func() bool {
+			s, err := n.client.Stats(t.Context(), c.ID)
+			return err == nil && is(s)
+		})
+	}
 	state(operator.ClaimFailed)
+	figures("it is counted as on its way", func(s operator.Stats) bool { return s.Outbox == 1 && s.Dead == 0 })
 	state(operator.ClaimDead)
+	figures("it is counted as dead", func(s operator.Stats) bool { return s.Outbox == 0 && s.Dead == 1 })
 	if _, err := n.client.RetryPayout(within(t, 10*time.Second), won.Claim); !operator.HasCode(err, "still_dead") {
 		t.Errorf("a retry while it is refused: %v", err)
 	}

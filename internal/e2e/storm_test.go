@@ -63,6 +63,7 @@ func storm(t *testing.T, nodes []*node, spec rain.Spec, count int) {
 	}
 	checkResults(t, players)
 	checkSameDrops(t, players)
+	checkFigures(t, op, c.ID, players)
 	checkMoney(t, op, c.ID, spec, players)
 }
 
@@ -156,5 +157,40 @@ func checkMoney(t *testing.T, op *operator.Client, campaign string, spec rain.Sp
 	testenv.Eventually(t, 10*time.Second, "statistics of all nodes", func() bool {
 		s, err := op.Stats(within(t, 5*time.Second), campaign)
 		return err == nil && s.Won == int64(spec.Packets) && s.Paid == int64(spec.Packets) && s.Stock == 0 && s.AmountPaid == spec.Budget && s.Online == int64(len(players))
+	})
+}
+
+// checkFigures: the outcomes that the nodes have counted are those that the players were told, all of them, and how long they took is
+// known as long as it is news.
+func checkFigures(t *testing.T, op *operator.Client, campaign string, players []*player) {
+	t.Helper()
+	told, taps := map[string]int64{}, int64(0)
+	for _, p := range players {
+		p.mu.Lock()
+		for _, results := range p.results {
+			told[results[0].Outcome]++
+			taps++
+		}
+		p.mu.Unlock()
+	}
+	var s operator.Stats
+	testenv.Eventually(t, 10*time.Second, "the outcomes of all nodes", func() bool {
+		var err error
+		s, err = op.Stats(within(t, 5*time.Second), campaign)
+		sum := int64(0)
+		for outcome, n := range s.Outcomes {
+			if n != told[outcome] {
+				return false
+			}
+			sum += n
+		}
+		return err == nil && sum == taps && s.Taps == taps && len(s.Outcomes) == 9
+	})
+	if s.TapP50MS == nil || s.TapP99MS == nil || *s.TapP50MS <= 0 || *s.TapP99MS < *s.TapP50MS || *s.TapP99MS > 60_000 {
+		t.Errorf("half of the taps took %v ms, 99 of 100 took %v", s.TapP50MS, s.TapP99MS)
+	}
+	testenv.Eventually(t, 20*time.Second, "nothing on its way, and no news of taps", func() bool {
+		s, err := op.Stats(within(t, 5*time.Second), campaign)
+		return err == nil && s.Outbox == 0 && s.Dead == 0 && s.TapP50MS == nil && s.TapP99MS == nil
 	})
 }

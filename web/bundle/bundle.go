@@ -22,7 +22,7 @@ import (
 var entries = []api.EntryPoint{
 	{InputPath: "src/play/main.js", OutputPath: "play"},
 	{InputPath: "src/screen/main.js", OutputPath: "screen"},
-	{InputPath: "src/console/main.js", OutputPath: "console"},
+	{InputPath: "src/console/main.tsx", OutputPath: "console"},
 	{InputPath: "src/docs/docs.css", OutputPath: "docs"},
 }
 

@@ -5,10 +5,10 @@ import { minor, yuan } from "../src/shared/money.ts";
 import { strings } from "../src/play/strings.js";
 import { stage } from "../src/play/stage.js";
 import { Wallet } from "../src/play/wallet.js";
-import { LOOKS } from "../src/rain/effects.js";
-import { countdown, phaseOf } from "../src/rain/phase.js";
-import { Sky, place, topmost } from "../src/rain/sky.js";
-import { mergeNewest } from "../src/rain/winners.js";
+import { LOOKS } from "../src/rain/looks.ts";
+import { countdown, phaseOf } from "../src/rain/phase.ts";
+import { Sky, place, topmost } from "../src/rain/sky.ts";
+import { mergeNewest } from "../src/rain/winners.ts";
 
 const OUTCOMES = ["won", "already", "sold_out", "not_open", "limited", "empty", "late", "unknown_drop", "too_fast", "unavailable"];
 const VIEW = { width: 390, height: 844, top: 60 };
@@ -17,6 +17,11 @@ const faults = [];
 function same(what, got, want) {
   const [a, b] = [JSON.stringify(got), JSON.stringify(want)];
   if (a !== b) faults.push(`${what}: ${a}, want ${b}`);
+}
+
+// wave is a wave message as the client gives it; each drop is x, kind, fall in ms.
+function wave(rain, n, at, ...drops) {
+  return { rain, n, at, drops: drops.map(([x, kind, fall_ms], k) => ({ id: `${n}.${k}`, x, kind, at, fall_ms })) };
 }
 
 const tests = {
@@ -73,11 +78,12 @@ const tests = {
 
   places() {
     const sky = new Sky();
-    sky.add({ rain: "r1", n: 7, at: 1_000, drops: [[0, 500, 0, 4_000], [1, 500, 1, 4_000]] });
-    sky.add({ rain: "r1", n: 7, at: 1_000, drops: [[0, 0, 0, 4_000]] });
+    sky.add(wave("r1", 7, 1_000, [500, "packet", 4_000], [500, "decoy", 4_000]));
+    sky.add(wave("r1", 7, 1_000, [0, "packet", 4_000]));
     same("a wave counts once", sky.drops.length, 2);
-    const [a, b] = sky.drops;
-    same("ids", [a.id, b.id, a.decoy, b.decoy], ["7.0", "7.1", false, true]);
+    const [a, b] = sky.drops; // in the order in which they are drawn
+    same("ids", sky.drops.map((d) => `${d.id} ${d.decoy}`).sort(), ["7.0 false", "7.1 true"]);
+    same("the far ones are drawn first", a.depth <= b.depth && a.scale <= b.scale, true);
     same("not yet", place(a, 999, VIEW), null);
     same("no more", place(a, 5_001, VIEW), null);
     same("a function of the time alone", place(a, 3_000, VIEW), place({ ...a }, 3_000, { ...VIEW }));
@@ -88,9 +94,9 @@ const tests = {
       if (p.x - p.w / 2 < 0 || p.x + p.w / 2 > VIEW.width) faults.push(`it leaves the screen sideways at ${t}`);
     }
     const at = place(a, 3_000, VIEW);
-    same("the topmost is the one drawn last", topmost(sky.drops, 3_000, VIEW, at.x, at.y)?.drop.id, "7.1");
+    same("the topmost is the one drawn last", topmost(sky.drops, 3_000, VIEW, at.x, at.y)?.drop.id, b.id);
     b.tapped = true;
-    same("what was tapped lets through", topmost(sky.drops, 3_000, VIEW, at.x, at.y)?.drop.id, "7.0");
+    same("what was tapped lets through", topmost(sky.drops, 3_000, VIEW, at.x, at.y)?.drop.id, a.id);
     same("beside it", topmost(sky.drops, 3_000, VIEW, at.x + at.w, at.y), null);
     for (const width of [320, 390, 1920]) {
       const small = { width, height: 568, top: 0 };
@@ -100,10 +106,14 @@ const tests = {
     }
     sky.prune(5_001);
     same("landed", sky.drops.length, 0);
-    sky.add({ rain: "r2", n: 8, at: 9_000, drops: [[0, 1, 0, 500]] });
+    sky.add(wave("r2", 8, 9_000, [1, "packet", 500]));
     same("another rain", [sky.rain, sky.drops.length], ["r2", 1]);
-    sky.add({ rain: "r2", n: 6, at: 8_500, drops: [[0, 1, 0, 4_000]] });
-    same("in order, however they come", sky.drops.map((d) => d.id), ["6.0", "8.0"]);
+    sky.add(wave("r2", 6, 8_500, [1, "packet", 4_000]));
+    const order = sky.drops.map((d) => d.id);
+    const other = new Sky();
+    other.add(wave("r2", 6, 8_500, [1, "packet", 4_000]));
+    other.add(wave("r2", 8, 9_000, [1, "packet", 500]));
+    same("in one order, however they come", other.drops.map((d) => d.id), order);
   },
 
   wallet() {
@@ -149,7 +159,7 @@ export function run() {
 // middleOf is where a drop of a rain is on this screen at a time, for a test that taps it.
 export function middleOf(drop, t) {
   const sky = new Sky();
-  sky.add({ rain: "r", n: drop.n, at: drop.at, drops: [[0, drop.x, 0, drop.fall]] });
+  sky.add(wave("r", drop.n, drop.at, [drop.x, "packet", drop.fall]));
   const at = place(sky.drops[0], t, { width: innerWidth, height: innerHeight, top: 0 });
   return [at.x, at.y];
 }

@@ -1,6 +1,6 @@
 // The game on the scene: a finger hits a packet, the packet bursts, the server decides, the outcome is shown.
 
-import { packed, topmost } from "../rain/sky.js";
+import { topmost } from "../rain/sky.ts";
 
 // Game sends the taps and shows their results. It is told what a text is by `words(outcome, result)` → [line, small line],
 // and tells of each result by the event `result` {result, decoy}.
@@ -22,7 +22,7 @@ export class Game extends EventTarget {
 
   // wave takes up a wave of the rain.
   wave(message) {
-    this.#scene.sky.add(packed(message));
+    this.#scene.sky.add(message);
     this.#scene.wake();
   }
 
@@ -35,18 +35,15 @@ export class Game extends EventTarget {
     if (hit) this.#tap(hit);
   }
 
-  async #tap({ drop, at }) {
-    const { effects, sprites, still } = this.#scene;
-    drop.tapped = true;
-    effects.pending(drop.id, at, sprites.of(drop), performance.now(), still);
-    this.#scene.wake();
+  async #tap(hit) {
+    const { drop } = hit;
+    this.#scene.burst(hit);
     const result = await this.#client.tap(drop.id);
     if (result.retryable) drop.tapped = false;
     const decoy = drop.decoy && result.outcome === "empty";
     const look = decoy ? "decoy" : result.outcome;
     const [line, small] = this.#words(look, result);
-    effects.outcome(drop.id, look, line, small, performance.now(), this.#scene.still);
-    this.#scene.wake();
+    this.#scene.tell(drop.id, look, line, small);
     this.dispatchEvent(new CustomEvent("result", { detail: { result, decoy, line } }));
   }
 }

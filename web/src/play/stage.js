@@ -1,6 +1,6 @@
 // What the middle of the page says: a pure function of what is known.
 
-import { countdown, phaseOf } from "../rain/phase.js";
+import { countdown, phaseOf } from "../rain/phase.ts";
 
 // stage answers {mode, title, hint, big, rule}: keys of the texts, or values to show as they are (`big`).
 // The model: {problem, campaign, rain, stock}, t the server's time.

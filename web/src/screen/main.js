@@ -9,10 +9,9 @@ import { Session } from "../shared/session.ts";
 import * as lobby from "../play/lobby.js";
 import { stage } from "../play/stage.js";
 import { strings } from "../play/strings.js";
-import { phaseOf } from "../rain/phase.js";
-import { Scene } from "../rain/scene.js";
-import { packed } from "../rain/sky.js";
-import { mergeNewest } from "../rain/winners.js";
+import { phaseOf } from "../rain/phase.ts";
+import { Scene } from "../rain/scene.ts";
+import { mergeNewest } from "../rain/winners.ts";
 
 const WINNERS = 12;
 const AGAIN = 10_000; // ms before an ended connection is tried anew: nobody is there to press a button
@@ -80,7 +79,7 @@ function watch(campaign) {
   });
   on("rain", (m) => (model.rain = m.rain));
   on("wave", (m) => {
-    scene.sky.add(packed(m));
+    scene.sky.add(m);
     scene.wake();
   });
   on("room", (m) => {

@@ -1,0 +1,52 @@
+// The address: everything that is shown has one, after the #. So a reload, a bookmark and the back button work.
+
+import { useEffect, useState } from "preact/hooks";
+
+/** A Route is the address in parts: #/campaigns/c1/claims?user=u1 is {parts: ["campaigns","c1","claims"], query: user=u1}. */
+export interface Route {
+  parts: string[];
+  query: URLSearchParams;
+}
+
+/** parse reads an address' hash. Without one it is the campaigns. */
+export function parse(hash: string): Route {
+  const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
+  const parts = path.split("/").filter(Boolean).map(decode);
+  return { parts: parts.length > 0 ? parts : ["campaigns"], query: new URLSearchParams(query) };
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part; // an address that was cut off somewhere
+  }
+}
+
+/** to is the address of a place: to("campaigns", id, "claims"). The last may be an object, the query. */
+export function to(...parts: (string | Record<string, string>)[]): string {
+  let query = "";
+  const path = parts.flatMap((p) => {
+    if (typeof p === "string") return [encodeURIComponent(p)];
+    query = new URLSearchParams(p).toString();
+    return [];
+  });
+  return `#/${path.join("/")}${query && `?${query}`}`;
+}
+
+/** go changes the address, and with it what is shown. */
+export function go(...parts: (string | Record<string, string>)[]): void {
+  location.hash = to(...parts);
+}
+
+/** useRoute is the address of now; a component that uses it is drawn anew when it changes. */
+export function useRoute(): Route {
+  const [route, set] = useState(() => parse(location.hash));
+  useEffect(() => {
+    const changed = () => set(parse(location.hash));
+    addEventListener("hashchange", changed);
+    changed(); // it may have changed between the drawing and now
+    return () => removeEventListener("hashchange", changed);
+  }, []);
+  return route;
+}

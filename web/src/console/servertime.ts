@@ -1,0 +1,25 @@
+// The server's clock: schedules are its, whatever this computer's clock says.
+
+let offset = 0; // ms to add to performance.now()
+let known = false;
+
+/** sample learns from an answer that held the server's time; asked and answered are performance.now() around the call. */
+export function sample(serverTime: number, asked: number, answered: number): void {
+  offset = serverTime - (asked + answered) / 2;
+  known = true;
+}
+
+/** serverNow is the server's time in Unix milliseconds; before the first sample it is this computer's. */
+export function serverNow(): number {
+  return known ? performance.now() + offset : Date.now();
+}
+
+/** toLocal is a time of the server's clock as this computer's clock shows it then, and back with toServer. */
+export function toLocal(serverTime: number): number {
+  return serverTime + (Date.now() - serverNow());
+}
+
+/** toServer is the server's time when this computer's clock shows a time. */
+export function toServer(localTime: number): number {
+  return localTime - (Date.now() - serverNow());
+}

@@ -1,0 +1,76 @@
+// Who is signed in: the token, for as long as the tab is open, and what it may do.
+
+import { useEffect, useState } from "preact/hooks";
+import type { Whoami } from "./types.ts";
+
+const STORED = "redrain.operator";
+
+/** Standing is where the sign-in stands. `out` may have a reason: the token was refused. */
+export type Standing = { is: "out"; refused: boolean } | { is: "in"; token: string; who: Whoami };
+
+let token: string | null = recall();
+let standing: Standing = { is: "out", refused: false };
+const listeners = new Set<() => void>();
+
+/** keptToken is the token of the session so far, before anybody has asked the server about it. */
+export function keptToken(): string | null {
+  return token;
+}
+
+/** current is the standing of now. */
+export function current(): Standing {
+  return standing;
+}
+
+/** enter signs in with a token that the server has accepted. */
+export function enter(accepted: string, who: Whoami): void {
+  token = accepted;
+  keep(accepted);
+  change({ is: "in", token: accepted, who });
+}
+
+/** leave signs out; refused says that the server did not know the token. */
+export function leave(refused = false): void {
+  token = null;
+  keep(null);
+  change({ is: "out", refused });
+}
+
+/** useStanding is the standing; a component that uses it is drawn anew when it changes. */
+export function useStanding(): Standing {
+  const [, redraw] = useState({});
+  useEffect(() => {
+    const changed = () => redraw({});
+    listeners.add(changed);
+    return () => void listeners.delete(changed);
+  }, []);
+  return standing;
+}
+
+/** mayAct tells whether the token may change anything. A viewer's may not: what acts is not drawn for them. */
+export function mayAct(): boolean {
+  return standing.is === "in" && standing.who.role === "operator";
+}
+
+function change(to: Standing): void {
+  standing = to;
+  for (const fn of [...listeners]) fn();
+}
+
+// Storage may be forbidden: then the session ends with a reload.
+function recall(): string | null {
+  try {
+    return sessionStorage.getItem(STORED);
+  } catch {
+    return null;
+  }
+}
+
+function keep(value: string | null): void {
+  try {
+    if (value) sessionStorage.setItem(STORED, value);
+    else sessionStorage.removeItem(STORED);
+  } catch {
+    // see above
+  }
+}

@@ -1,0 +1,34 @@
+import type { ComponentChildren } from "preact";
+import { mayAct } from "../session.ts";
+
+export interface ButtonProps {
+  children: ComponentChildren;
+  /** main: the one thing to do here; danger: cannot be undone; plain: no frame; without it an ordinary one. */
+  kind?: "main" | "danger" | "plain";
+  /** busy: it runs already. */
+  busy?: boolean;
+  disabled?: boolean;
+  submit?: boolean;
+  /** label is the accessible name where the children are a sign only. */
+  label?: string;
+  small?: boolean;
+  onClick?: () => void;
+}
+
+/** Button is a button. A busy one keeps its place, and the focus, but does nothing. */
+export function Button({ children, kind, busy = false, disabled = false, submit = false, label, small = false, onClick }: ButtonProps) {
+  return (
+    <button
+      type={submit ? "submit" : "button"} class={`button ${kind ?? ""} ${small ? "small" : ""}`} disabled={disabled}
+      aria-disabled={busy || undefined} aria-busy={busy || undefined} aria-label={label}
+      onClick={(e) => (busy ? e.preventDefault() : onClick?.())}
+    >
+      {children}
+    </button>
+  );
+}
+
+/** Operator shows what acts to those who may act, and nothing to a viewer. The header says why. */
+export function Operator({ children }: { children: ComponentChildren }) {
+  return mayAct() ? <>{children}</> : null;
+}

@@ -1,0 +1,94 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { ApiError } from "../api.ts";
+import { useAction } from "../hooks.ts";
+import { Button } from "./button.tsx";
+import { FaultText } from "./fault.tsx";
+import { t } from "./strings.ts";
+
+export interface DialogProps {
+  title: string;
+  /** onClose is called for Esc, for a click beside it and for the ✕; the owner then draws it no more. */
+  onClose: () => void;
+  /** busy: it may not be left now. */
+  busy?: boolean;
+  wide?: boolean;
+  children: ComponentChildren;
+}
+
+/** Dialog is a modal dialog as long as it is drawn. The focus goes back to where it was. */
+export function Dialog({ title, onClose, busy = false, wide = false, children }: DialogProps) {
+  const ref = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useLayoutEffect(() => {
+    const before = document.activeElement;
+    const el = ref.current;
+    el?.showModal();
+    return () => {
+      el?.close();
+      if (before instanceof HTMLElement && before.isConnected) before.focus();
+    };
+  }, []);
+  const leave = () => busy || onClose();
+  return (
+    <dialog
+      ref={ref} class={wide ? "wide" : ""} aria-labelledby={id}
+      onCancel={(e) => (e.preventDefault(), leave())}
+      onMouseDown={(e) => e.target === ref.current && leave()}
+    >
+      <div class="dialog">
+        <header>
+          <h2 id={id}>{title}</h2>
+          <Button kind="plain" label={t("close")} disabled={busy} onClick={leave}>✕</Button>
+        </header>
+        {children}
+      </div>
+    </dialog>
+  );
+}
+
+export interface ConfirmProps {
+  title: string;
+  /** children say what will happen; where money moves, which. */
+  children: ComponentChildren;
+  yes: string;
+  danger?: boolean;
+  /** typed: this text has to be typed first. */
+  typed?: string | undefined;
+  /** run does it; key is its Idempotency-Key. The dialog closes when it is done, and shows the fault when it failed. */
+  run: (key: string) => Promise<void>;
+  onClose: () => void;
+  explain?: (fault: ApiError) => string | undefined;
+}
+
+/** Confirm asks before something is done, does it, and says if it failed. */
+export function Confirm({ title, children, yes, danger = false, typed, run, onClose, explain }: ConfirmProps) {
+  const action = useAction((key) => run(key));
+  const [said, say] = useState("");
+  const id = useId();
+  const no = useRef<HTMLDivElement>(null);
+  // What cannot be undone is not what Enter does by itself.
+  useEffect(() => (typed ? undefined : no.current?.querySelector<HTMLButtonElement>(danger ? "button" : "button:last-child")?.focus()), []);
+  const ready = !typed || said.trim() === typed.trim();
+  const submit = async () => {
+    if (ready && (await action.run())) onClose();
+  };
+  return (
+    <Dialog title={title} onClose={onClose} busy={action.busy}>
+      <form onSubmit={(e) => (e.preventDefault(), void submit())}>
+        <div class="words">{children}</div>
+        {typed && (
+          <label class="field" for={id}>
+            <span>{t("typeName")} <b class="typed">{typed}</b></span>
+            <input id={id} value={said} autocomplete="off" spellcheck={false} onInput={(e) => say(e.currentTarget.value)} />
+          </label>
+        )}
+        <FaultText fault={action.fault} explain={explain} />
+        <div class="end" ref={no}>
+          <Button onClick={onClose} disabled={action.busy}>{t("cancel")}</Button>
+          <Button submit kind={danger ? "danger" : "main"} busy={action.busy} disabled={!ready}>{action.busy ? t("working") : yes}</Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

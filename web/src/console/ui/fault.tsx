@@ -1,0 +1,34 @@
+import type { ApiError } from "../api.ts";
+import { Button } from "./button.tsx";
+import { t } from "./strings.ts";
+
+/** faultWords is a fault in the reader's language, with what to do. */
+export function faultWords(fault: ApiError): string {
+  if (fault.status === 0) return fault.code === "page_fault" ? t("fault_page", { what: fault.message }) : t("fault_unreachable");
+  const key = `fault_${fault.code}`;
+  if (t.has(key)) return t(key);
+  if (fault.status === 403) return t("fault_forbidden");
+  if (fault.status >= 500) return t("fault_unavailable", { what: fault.message });
+  return fault.message; // the server's own words: English, and better than none
+}
+
+export interface FaultTextProps {
+  fault: ApiError | undefined;
+  /** explain gives words of one's own for a fault, or undefined for the usual ones. */
+  explain?: ((fault: ApiError) => string | undefined) | undefined;
+}
+
+/** FaultText says what went wrong; it is read aloud when it comes. */
+export function FaultText({ fault, explain }: FaultTextProps) {
+  return <p class="faulttext" role="alert">{fault && (explain?.(fault) ?? faultWords(fault))}</p>;
+}
+
+/** FaultBox stands where something could not be loaded. */
+export function FaultBox({ fault, retry }: { fault: ApiError; retry: () => void }) {
+  return (
+    <div class="faultbox" role="alert">
+      <p>{faultWords(fault)}</p>
+      <Button onClick={retry}>{t("retry")}</Button>
+    </div>
+  );
+}

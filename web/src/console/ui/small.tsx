@@ -1,0 +1,52 @@
+// Small things that stand within a line.
+
+import { useEffect, useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { money, when } from "../format.ts";
+import { Button } from "./button.tsx";
+import { copy } from "./copy.ts";
+import { t } from "./strings.ts";
+
+export type Tone = "good" | "warn" | "bad" | "live" | "none";
+
+/** Badge is a short word about a state, with a colour that says the same. */
+export function Badge({ tone = "none", children }: { tone?: Tone; children: ComponentChildren }) {
+  return <span class={`badge ${tone}`}>{children}</span>;
+}
+
+const TONES: Record<string, Tone> = {
+  ready: "good", raining: "live", falling: "live", paused: "warn", countdown: "warn", loading: "none", closed: "none", ended: "none",
+  granted: "warn", settled: "good", failed: "warn", dead: "bad", pending: "warn", paid: "good",
+};
+
+/** State is the badge of a state that the API names: of a campaign, a rain, a claim, a withdrawal. */
+export function State({ of }: { of: string }) {
+  const key = `state_${of}`;
+  return <Badge tone={TONES[of] ?? "none"}>{t.has(key) ? t(key) : of}</Badge>;
+}
+
+/** Money is an amount in minor units. */
+export function Money({ minor }: { minor: number | null | undefined }) {
+  return <span class="money">{money(minor)}</span>;
+}
+
+/** Time is a time of the server's clock, as this computer's time zone has it. */
+export function Time({ ms }: { ms: number | null | undefined }) {
+  return ms == null ? <span>{when(ms)}</span> : <time class="time" dateTime={new Date(ms).toISOString()}>{when(ms)}</time>;
+}
+
+/** Copy puts a text on the clipboard, and says that it has. */
+export function Copy({ text, label }: { text: string; label: string }) {
+  const [said, say] = useState<"" | "copied" | "copyFailed">("");
+  useEffect(() => {
+    if (!said) return;
+    const timer = setTimeout(() => say(""), 2_000);
+    return () => clearTimeout(timer);
+  }, [said]);
+  return (
+    <span class="copy">
+      <Button kind="plain" small label={label} onClick={() => void copy(text).then((ok) => say(ok ? "copied" : "copyFailed"))}>⧉</Button>
+      <span class="soft" role="status">{said && t(said)}</span>
+    </span>
+  );
+}

@@ -1,0 +1,14 @@
+export interface Tab {
+  key: string;
+  label: string;
+  href: string;
+}
+
+/** Tabs are links, each with an address of its own: the back button works, and a tab can be sent to somebody. */
+export function Tabs({ label, tabs, chosen }: { label: string; tabs: readonly Tab[]; chosen: string }) {
+  return (
+    <nav class="tabs" aria-label={label}>
+      {tabs.map((tab) => <a key={tab.key} href={tab.href} aria-current={tab.key === chosen ? "page" : undefined}>{tab.label}</a>)}
+    </nav>
+  );
+}
