@@ -1,9 +1,21 @@
 package web_test
 
 import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+
+	"redrain/internal/testenv"
 	"redrain/web/bundle"
 )
 
@@ -14,6 +26,9 @@ var sdkTests = sync.OnceValues(func() ([]byte, error) { return bundle.Script("."
 func TestSDKInBrowser(t *testing.T) {
 	b := &browser{}
 	t.Run("modules", b.testSDKModules)
+	t.Run("example", b.testSDKExample)
+	t.Run("another origin", b.testSDKOfAnotherOrigin)
+	t.Run("the device goes offline", b.testSDKOffline)
 }
 
 // testSDKModules runs web/testdata/sdk: every rule of the client, in a world whose time passes at the test's word.
@@ -27,4 +42,137 @@ func (b *browser) testSDKModules(t *testing.T) {
 		t.Error(fault)
 	}
 	t.Logf("%d tests", report.Ran)
+	if report.Ran == 0 {
+		t.Error("nothing was tested")
+	}
+}
+
+// testSDKExample plays on the example page, whose script runs though it is inline, and no other would.
+func (b *browser) testSDKExample(t *testing.T) {
+	f := newFake(t)
+	f.judge = func(string) object { return f.won(17, 88) }
+	p := b.open(t, f, "/sdk/example", 390, 844)
+	p.shows("news", "年会红包雨: no rain yet. You are guest-7f3a.")
+	start := f.now() + 200
+	f.wave(0, start, [3]int{300, 0, 12000}, [3]int{800, 1, 12000})
+	testenv.Eventually(t, patience, "two drops fall", func() bool { return eval[int](p, `document.querySelectorAll("button").length`) == 2 })
+	p.until(start + 3000)
+	p.shoot("falling")
+	if y := eval[float64](p, `document.querySelector("button").getBoundingClientRect().y`); y < 50 || y > 400 {
+		t.Errorf("after a quarter of its fall the drop is at %v px of 844", y)
+	}
+	p.do(chromedp.Click(chromedp.CSS("button")))
+	testenv.Eventually(t, patience, "the win is shown", func() bool { return eval[string](p, `document.querySelector("button").textContent`) == "¥0.88" })
+	if got := f.tapped(); len(got) != 1 || got[0] != "0.0" {
+		t.Errorf("tapped %v", got)
+	}
+	f.settle()
+	p.shows("news", "You have ¥0.88.")
+	p.shoot("won")
+}
+
+// testSDKOfAnotherOrigin: a page of somebody else's loads the library and plays here.
+func (b *browser) testSDKOfAnotherOrigin(t *testing.T) {
+	f := newFake(t)
+	f.judge = func(string) object { return f.won(17, 88) }
+	foreign := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write([]byte(`<!doctype html><title>Somebody else's</title><link rel="icon" href="data:,">`))
+	}))
+	t.Cleanup(foreign.Close)
+	p := b.open(t, f, "/docs", 390, 844)
+	p.do(chromedp.Navigate(foreign.URL))
+	got := eval[object](p, `import("`+f.URL+`/sdk/redrain.js").then(async ({ RainClient }) => {
+		const client = new RainClient({ url: "`+f.URL+`/ws", token: "t1", campaign: "c1" });
+		client.connect();
+		const result = await client.tap("7.0");
+		client.close();
+		return result;
+	})`)
+	if got["outcome"] != "won" || got["amount"] != 88.0 {
+		t.Errorf("the tap is answered with %v", got)
+	}
+	p.forgive("a request to " + foreign.URL)
+}
+
+// forgive forgets the faults that a test has provoked.
+func (p *tab) forgive(prefix string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.faults = slices.DeleteFunc(p.faults, func(fault string) bool { return strings.HasPrefix(fault, prefix) })
+}
+
+// testSDKOffline: what the device knows, the page knows at once, and a tap made meanwhile is answered after it.
+func (b *browser) testSDKOffline(t *testing.T) {
+	f := newFake(t)
+	f.judge = func(string) object { return f.won(1, 66) }
+	p := b.open(t, f, "/docs", 390, 844)
+	eval[bool](p, `import("/sdk/redrain.js").then(({ RainClient }) => {
+		window.client = new RainClient({ token: "t1", campaign: "c1" });
+		window.seen = [];
+		client.on("state", ({ state }) => seen.push(state));
+		client.connect();
+		return true;
+	})`)
+	state := func(want string) func() bool {
+		return func() bool { return eval[string](p, `client.state`) == want }
+	}
+	testenv.Eventually(t, patience, "it is open", state("open"))
+	offline(p, true)
+	eval[bool](p, `new Promise((done) => {
+		const limit = setTimeout(() => done(false), 1000);
+		const look = setInterval(() => seen.includes("waiting") && (clearTimeout(limit), clearInterval(look), done(true)), 10);
+	})`)
+	if !eval[bool](p, `seen.includes("waiting")`) {
+		t.Error("a second after the network has gone, the page does not know it")
+	}
+	eval[bool](p, `(window.answers = [], void client.tap("7.0").then((r) => answers.push(r.outcome)), true)`)
+	offline(p, false)
+	testenv.Eventually(t, patience, "it is back", state("open"))
+	testenv.Eventually(t, patience, "the tap is answered", func() bool { return eval[string](p, `answers.join()`) == "won" })
+	eval[bool](p, `(client.close(), true)`)
+}
+
+// offline takes the network from a tab, or gives it back.
+func offline(p *tab, off bool) {
+	p.t.Helper()
+	p.do(chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
+		_, err := cdp.Call(ctx, tab, network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: off, DownloadThroughput: -1, UploadThroughput: -1})
+		return err
+	}))
+}
+
+// TestSDKIsServed: the library and its types may be read by pages of any origin, and nothing else may.
+func TestSDKIsServed(t *testing.T) {
+	for path, contentType := range map[string]string{"/sdk/redrain.js": "text/javascript", "/sdk/redrain.d.ts": "application/typescript"} {
+		r := get(t, path)
+		if r.StatusCode != http.StatusOK || !strings.HasPrefix(r.Header.Get("Content-Type"), contentType) || r.Header.Get("Access-Control-Allow-Origin") != "*" {
+			t.Errorf("%s: %s %v", path, r.Status, r.Header)
+		}
+	}
+	for _, path := range append([]string{"/sdk/example", "/licenses.txt", "/nothing"}, pages...) {
+		if got := get(t, path).Header.Get("Access-Control-Allow-Origin"); got != "" {
+			t.Errorf("%s may be read from %s", path, got)
+		}
+	}
+	types, err := os.ReadFile("sdk/redrain.d.ts")
+	if err != nil || bodyOf(t, get(t, "/sdk/redrain.d.ts")) != string(types) {
+		t.Errorf("other types are served (%v)", err)
+	}
+}
+
+// TestOnlyTheExampleHasAnInlineScript, and its policy lets just that one run.
+func TestOnlyTheExampleHasAnInlineScript(t *testing.T) {
+	hash := regexp.MustCompile(`script-src 'self' 'sha256-[A-Za-z0-9+/]{43}=';`)
+	if got := get(t, "/sdk/example").Header.Get("Content-Security-Policy"); !hash.MatchString(got) || strings.Contains(got, "unsafe") {
+		t.Errorf("the example's policy is %s", got)
+	}
+	for _, page := range pages {
+		if got := get(t, page).Header.Get("Content-Security-Policy"); !strings.Contains(got, "script-src 'self';") {
+			t.Errorf("%s: %s", page, got)
+		}
+	}
+	if n := strings.Count(bodyOf(t, get(t, "/sdk/example")), "\n"); n > 30 {
+		t.Errorf("the example has %d lines", n)
+	}
 }
