@@ -1,19 +1,13 @@
 package web_test
 
 import (
-	"context"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/chromedp"
 
 	"redrain/internal/testenv"
 	"redrain/web/bundle"
@@ -61,7 +55,8 @@ func (b *browser) testSDKExample(t *testing.T) {
 	if y := eval[float64](p, `document.querySelector("button").getBoundingClientRect().y`); y < 50 || y > 400 {
 		t.Errorf("after a quarter of its fall the drop is at %v px of 844", y)
 	}
-	p.do(chromedp.Click(chromedp.CSS("button")))
+	p.Axe("a drop falls")
+	p.click("button")
 	testenv.Eventually(t, patience, "the win is shown", func() bool { return eval[string](p, `document.querySelector("button").textContent`) == "¥0.88" })
 	if got := f.tapped(); len(got) != 1 || got[0] != "0.0" {
 		t.Errorf("tapped %v", got)
@@ -81,7 +76,7 @@ func (b *browser) testSDKOfAnotherOrigin(t *testing.T) {
 	}))
 	t.Cleanup(foreign.Close)
 	p := b.open(t, f, "/docs", 390, 844)
-	p.do(chromedp.Navigate(foreign.URL))
+	p.Go(foreign.URL)
 	got := eval[object](p, `import("`+f.URL+`/sdk/redrain.js").then(async ({ RainClient }) => {
 		const client = new RainClient({ url: "`+f.URL+`/ws", token: "t1", campaign: "c1" });
 		client.connect();
@@ -92,14 +87,7 @@ func (b *browser) testSDKOfAnotherOrigin(t *testing.T) {
 	if got["outcome"] != "won" || got["amount"] != 88.0 {
 		t.Errorf("the tap is answered with %v", got)
 	}
-	p.forgive("a request to " + foreign.URL)
-}
-
-// forgive forgets the faults that a test has provoked.
-func (p *tab) forgive(prefix string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.faults = slices.DeleteFunc(p.faults, func(fault string) bool { return strings.HasPrefix(fault, prefix) })
+	p.Forgive() // requests to another host are what this is about
 }
 
 // testSDKOffline: what the device knows, the page knows at once, and a tap made meanwhile is answered after it.
@@ -118,7 +106,7 @@ func (b *browser) testSDKOffline(t *testing.T) {
 		return func() bool { return eval[string](p, `client.state`) == want }
 	}
 	testenv.Eventually(t, patience, "it is open", state("open"))
-	offline(p, true)
+	p.Offline(true)
 	eval[bool](p, `new Promise((done) => {
 		const limit = setTimeout(() => done(false), 1000);
 		const look = setInterval(() => seen.includes("waiting") && (clearTimeout(limit), clearInterval(look), done(true)), 10);
@@ -127,19 +115,10 @@ func (b *browser) testSDKOffline(t *testing.T) {
 		t.Error("a second after the network has gone, the page does not know it")
 	}
 	eval[bool](p, `(window.answers = [], void client.tap("7.0").then((r) => answers.push(r.outcome)), true)`)
-	offline(p, false)
+	p.Offline(false)
 	testenv.Eventually(t, patience, "it is back", state("open"))
 	testenv.Eventually(t, patience, "the tap is answered", func() bool { return eval[string](p, `answers.join()`) == "won" })
 	eval[bool](p, `(client.close(), true)`)
-}
-
-// offline takes the network from a tab, or gives it back.
-func offline(p *tab, off bool) {
-	p.t.Helper()
-	p.do(chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
-		_, err := cdp.Call(ctx, tab, network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: off, DownloadThroughput: -1, UploadThroughput: -1})
-		return err
-	}))
 }
 
 // TestSDKIsServed: the library and its types may be read by pages of any origin, and nothing else may.

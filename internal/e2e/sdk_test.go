@@ -1,17 +1,15 @@
 package e2e
 
 import (
-	"context"
 	"encoding/json"
 	"slices"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/chromedp/chromedp"
-
+	"redrain/internal/browser"
+	"redrain/internal/browser/browsertest"
 	"redrain/internal/operator"
 	"redrain/internal/testenv"
 )
@@ -84,10 +82,8 @@ func TestAHallComesBackAfterARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	ctx, faults := openBrowser(t, p.url)
-	if err := chromedp.Do(soon(ctx, t), chromedp.Navigate(p.url+"/docs")); err != nil {
-		t.Fatal(err)
-	}
+	page := browsertest.Open(t, browser.Options{Home: p.url}, browser.Network) // whose sockets break
+	page.Go("/docs")
 	tokens := make([]string, players)
 	for i := range tokens {
 		tokens[i] = token(t, "user-"+strconv.Itoa(i))
@@ -96,16 +92,16 @@ func TestAHallComesBackAfterARestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inHall[bool](ctx, t, hallScript)
-	inHall[bool](ctx, t, `(hall.enter("`+campaign.ID+`", `+string(list)+`), true)`)
-	testenv.Eventually(t, time.Minute, "everybody is in and sees a packet", func() bool { return inHall[bool](ctx, t, `hall.ready()`) })
+	browsertest.Eval[bool](page, hallScript)
+	browsertest.Eval[bool](page, `(hall.enter(%q, %s), true)`, campaign.ID, list)
+	page.Until("everybody is in and sees a packet", `hall.ready()`)
 
 	// A stopped process hears nothing, but its sockets stay: the taps are on their way when it dies.
 	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	inHall[bool](ctx, t, `(hall.tap(), true)`)
-	for _, player := range inHall[[]hallPlayer](ctx, t, `hall.report()`) {
+	browsertest.Eval[bool](page, `(hall.tap(), true)`)
+	for _, player := range browsertest.Eval[[]hallPlayer](page, `hall.report()`) {
 		if player.State != "open" || len(player.Answers) > 0 {
 			t.Errorf("before the kill a player is %s and has %v", player.State, player.Answers)
 		}
@@ -113,17 +109,14 @@ func TestAHallComesBackAfterARestart(t *testing.T) {
 	p.kill()
 	p = start()
 	testenv.Eventually(t, time.Minute, "everybody is back and has an answer", func() bool {
-		return !slices.ContainsFunc(inHall[[]hallPlayer](ctx, t, `hall.report()`), func(player hallPlayer) bool {
+		return !slices.ContainsFunc(browsertest.Eval[[]hallPlayer](page, `hall.report()`), func(player hallPlayer) bool {
 			return player.State != "open" || len(player.Answers) == 0
 		})
 	})
-	report := inHall[[]hallPlayer](ctx, t, `hall.report()`)
-	inHall[bool](ctx, t, `(hall.leave(), true)`)
+	report := browsertest.Eval[[]hallPlayer](page, `hall.report()`)
+	browsertest.Eval[bool](page, `(hall.leave(), true)`)
 	checkTries(t, report)
 	checkAnswers(t, p.client, campaign.ID, report)
-	if got := faults(); len(got) > 0 {
-		t.Errorf("the page's console and network:\n%s", strings.Join(got, "\n"))
-	}
 }
 
 // checkTries: the first tries fill the window of the jitter, a second; and no instant has many of all tries.
@@ -179,22 +172,4 @@ func checkAnswers(t *testing.T, op *operator.Client, campaign string, report []h
 		t.Errorf("told of %v, and the server has %v", told, kept)
 	}
 	awaitBooks(t, op, campaign)
-}
-
-// inHall is what an expression comes to in the page.
-func inHall[T any](ctx context.Context, t *testing.T, expression string) T {
-	t.Helper()
-	v, err := chromedp.Run(soon(ctx, t), chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
-	if err != nil {
-		t.Fatalf("%.60s: %v", expression, err)
-	}
-	return v
-}
-
-// soon gives a browser's work half a minute.
-func soon(ctx context.Context, t *testing.T) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	t.Cleanup(cancel)
-	return ctx
 }
