@@ -21,7 +21,7 @@ import (
 // with it.
 var entries = []api.EntryPoint{
 	{InputPath: "src/play/main.ts", OutputPath: "play"},
-	{InputPath: "src/screen/main.js", OutputPath: "screen"},
+	{InputPath: "src/screen/main.tsx", OutputPath: "screen"},
 	{InputPath: "src/console/main.tsx", OutputPath: "console"},
 	{InputPath: "src/docs/docs.css", OutputPath: "docs"},
 }

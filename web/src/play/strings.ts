@@ -11,9 +11,7 @@ export const strings = {
   balance: { zh: "余额", en: "Balance" },
   online: { zh: "在线", en: "online" },
   left: { zh: "剩余", en: "left" },
-  packets_left: { zh: "剩余红包", en: "packets left" },
   mine: { zh: "我的红包", en: "My packets" },
-  mine_count: { zh: "{n} 个", en: "{n}" },
   close: { zh: "关闭", en: "Close" },
   player: { zh: "玩家 {user}", en: "You are {user}" },
   canvas: { zh: "红包雨画面", en: "The rain of red packets" },
@@ -142,12 +140,6 @@ export const strings = {
   ended_other: { zh: "连接被拒绝", en: "The connection was refused" },
   ended_other_hint: { zh: "请刷新页面再试（代码 {code}）", en: "Reload the page to try again (code {code})" },
   retry: { zh: "重试", en: "Try again" },
-
-  // The big screen's, until it has a table of its own.
-  join_at: { zh: "打开手机浏览器加入", en: "Join on your phone" },
-  winners: { zh: "最新赢家", en: "Latest winners" },
-  won_count: { zh: "已抢红包", en: "packets won" },
-  people: { zh: "在线人数", en: "players online" },
 } satisfies Table;
 
 /** Key names a text of the page. */
