@@ -51,7 +51,12 @@ func TestSettledWhileArriving(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- lobby.Run(ctx) }()
-	defer func() { cancel(); <-ended }()
+	defer func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
 	var reading func() // what happens while a welcome is being made
 	g := newGateway(&gateway{
 		cfg: &Config{}, registry: registry, grabber: grabber, ledger: payout.NewLedger(db, now), lobby: lobby, counts: newCounts(),
