@@ -125,6 +125,8 @@ export interface Campaign {
   /** How many taps one player has; 0: no limit. */
   taps_per_user: number;
   expires_at: number;
+  /** Whether it is closed and everything of it is in the ledger. */
+  drained?: boolean;
 }
 
 /** A rain. Drops appear from starts_at until starts_at + duration_ms; the last may land at ends_at. */
