@@ -62,7 +62,7 @@ func checkGoldenMessages(t *testing.T, p *tab) {
 		if strings.HasPrefix(name, "client_") {
 			continue
 		}
-		text, err := os.ReadFile(file) //nolint:gosec // our own
+		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}

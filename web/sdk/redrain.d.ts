@@ -353,7 +353,8 @@ export declare class RainClient {
 
   /**
    * Moves to another campaign's room; its `welcome` says when it is there. Taps in flight are answered with `unavailable`.
-   * Where there is no such campaign, an `error` event says so and the client stays where it was.
+   * Where there is no such campaign, an `error` event says so and the client stays where it was; but it ends with 4502 if it has
+   * to find that out on a new connection.
    */
   join(campaign: string): void;
 
