@@ -7,18 +7,29 @@ import (
 	"redrain/rain"
 )
 
-// lobby names the campaign that a page without one should open.
+// lobby describes the campaign that a page should open: the one that it asks for, or else the one that a person would want.
 func (a *api) lobby(w http.ResponseWriter, r *http.Request, _ caller) error {
+	c := a.wanted(r.URL.Query().Get("campaign"))
+	if c == nil {
+		return payout.ErrUnknownCampaign
+	}
+	writeJSON(w, http.StatusOK, lobbyView{
+		Campaign: c.ID, Name: c.Name, WinsPerUser: c.WinsPerUser, Guests: a.cfg.GuestsAllowed(), Join: a.joinURL(r),
+	})
+	return nil
+}
+
+// wanted is the campaign with an id, or for "" the front door's; nil where there is none. Of an id it knows only what this node
+// has at hand: nobody has signed in, and no stranger's guess is worth a question to the database.
+func (a *api) wanted(id string) *rain.Campaign {
+	if id != "" {
+		return a.registry.Cached(id)
+	}
 	demo := ""
 	if a.demo != nil {
 		demo = a.demo.Campaign()
 	}
-	c := frontDoor(a.registry.Live(), demo, a.clock())
-	if c == nil {
-		return payout.ErrUnknownCampaign
-	}
-	writeJSON(w, http.StatusOK, lobbyView{Campaign: c.ID, Join: a.joinURL(r)})
-	return nil
+	return frontDoor(a.registry.Live(), demo, a.clock())
 }
 
 // frontDoor is the campaign that a person who comes in by the front door would want to see; nil where there is none. The demo rains all
