@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"image"
 	_ "image/png"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -25,19 +26,14 @@ func (f *fakeServer) figures(stock, won int, more object) object {
 		"type": "room", "t": f.now(), "online": 312, "stock": stock, "won": won, "amount_won": won * 200,
 		"winners": []object{}, "top": []object{},
 	}
-	for k, v := range more {
-		m[k] = v
-	}
+	maps.Copy(m, more)
 	return m
 }
 
-// rainOf is the present rain with a phase.
+// setPhase tells that the rain is in another phase.
 func (f *fakeServer) setPhase(phase string) {
 	f.mu.Lock()
-	r := object{}
-	for k, v := range f.rain {
-		r[k] = v
-	}
+	r := maps.Clone(f.rain)
 	r["phase"] = phase
 	f.rain = r
 	f.mu.Unlock()
@@ -217,6 +213,12 @@ func (b *browser) testScreenRefused(t *testing.T) {
 	p.mode("waiting")
 	f.hangUp(4500)
 	testenv.Eventually(t, patience, "a hello of a guest", func() bool { return f.token() == "t3" })
+
+	// The server has been replaced by one that this page is too old for.
+	p.mode("waiting")
+	old := eval[float64](p, `performance.timeOrigin`)
+	f.hangUp(4501)
+	testenv.Eventually(t, patience, "the page is loaded anew", func() bool { return eval[float64](p, `performance.timeOrigin`) != old })
 }
 
 // testScreenFollows: the campaign is closed, and another is on.

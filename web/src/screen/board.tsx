@@ -5,7 +5,7 @@ import { Clock, type Fact, Facts, money, number, wide } from "./parts.tsx";
 import { JoinCorner } from "./qr.tsx";
 import type { State } from "./state.ts";
 import type { Key } from "./strings.ts";
-import { T, useWords } from "./words.tsx";
+import { T, type Words, useWords } from "./words.tsx";
 
 const STEPS = [2, 1, 3]; // the first stands in the middle
 
@@ -28,7 +28,7 @@ export function Board({ state, left, finale, join }: { state: State; left: numbe
         </section>
         {(others.length > 0 || finale === null) && (
           <div class="beside">
-            {others.length > 0 && <ol class="runners-up" start={4}>{others.map((w, i) => <RunnerUp key={i} n={i + 4} winner={w} />)}</ol>}
+            {others.length > 0 && <ol class="runners-up" start={4} style={{ "--chars": longest(others, words) }}>{others.map((w, i) => <RunnerUp key={i} n={i + 4} winner={w} />)}</ol>}
             {finale === null && (
               <footer class="foot">
                 <JoinCorner address={join} />
@@ -40,6 +40,11 @@ export function Board({ state, left, finale, join }: { state: State; left: numbe
       </div>
     </main>
   );
+}
+
+// longest is the length of the longest line: all have letters of one size.
+function longest(winners: readonly Winner[], words: Words): number {
+  return Math.max(...winners.map((w) => wide(words.name(w.user)) + money(w.amount).length));
 }
 
 function Step({ n, winner }: { n: number; winner: Winner | undefined }) {

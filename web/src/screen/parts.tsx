@@ -6,7 +6,7 @@ import type { Key } from "./strings.ts";
 import { T } from "./words.tsx";
 
 const TWO_LINES = 24; // letters from which a name is broken into two lines
-const SHORTEST = 7; // letters for which there is room in any case: the names of the figures need it
+const SHORTEST = 8; // letters for which there is room in any case: the names of the figures need it
 
 const count = new Intl.NumberFormat("en");
 
