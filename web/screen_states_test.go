@@ -1,26 +1,13 @@
 package web_test
 
 import (
-	"context"
 	"maps"
 	"net/http"
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/page"
-	"github.com/chromedp/chromedp"
-
 	chromium "redrain/internal/browser"
 )
-
-// reload loads the page anew.
-func reload() chromedp.Action[chromedp.Void] {
-	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-		_, err := cdp.Call(ctx, target, page.Reload, page.ReloadParams{})
-		return err
-	})
-}
 
 // rests waits until what moves once has come to rest.
 func (p *tab) rests() {
