@@ -68,6 +68,7 @@ type route struct {
 func (a *api) routes() []route {
 	return []route{
 		{"POST", "/sponsors/{id}/deposits", operator, a.once(a.deposit)},
+		{"GET", "/sponsors", viewer, a.sponsors},
 		{"GET", "/sponsors/{id}", viewer, a.sponsor},
 		{"POST", "/splits/preview", viewer, a.previewSplit},
 		{"POST", "/campaigns", operator, a.once(a.createCampaign)},

@@ -197,7 +197,8 @@ func (s *Server) build(ctx context.Context) error {
 				s.grabber.Gate(c).Restocked()
 			}
 		},
-		alarm: s.events.Alarm,
+		alarm:     s.events.Alarm,
+		withdrawn: tell.Withdrawn,
 	})
 }
 

@@ -26,7 +26,7 @@ type object = map[string]any
 
 // modules is the tests of the pages' modules, with the modules in it: the pages themselves have no module left that a test
 // could import.
-var modules = sync.OnceValues(func() ([]byte, error) { return bundle.Script(".", "testdata/modules.js") })
+var modules = sync.OnceValues(func() ([]byte, error) { return bundle.Script(".", "testdata/modules.ts") })
 
 // fakeServer speaks just enough of the contract for the pages. What falls and what a tap becomes is the test's to say.
 type fakeServer struct {
@@ -139,7 +139,8 @@ func reply(status int, body object) http.HandlerFunc {
 func (f *fakeServer) now() int64 { return time.Now().Add(clockAhead).UnixMilli() }
 
 func (f *fakeServer) socket(w http.ResponseWriter, r *http.Request) {
-	up := websocket.Upgrader{Subprotocols: []string{"redrain.v1"}}
+	anyOrigin := func(*http.Request) bool { return true } // which ones may is the real server's to say
+	up := websocket.Upgrader{Subprotocols: []string{"redrain.v1"}, CheckOrigin: anyOrigin}
 	ws, err := up.Upgrade(w, r, nil)
 	if err != nil {
 		return

@@ -44,17 +44,20 @@ func (b *browser) testScreenStates(t *testing.T) {
 		name, language, query string
 		about                 object
 		width, height         int64
+		calm                  bool
 	}{
-		{"wall zh", "zh-CN,zh", "", nil, 960, 540}, // the same picture as 1920×1080, at a quarter of the work
-		{"wall en long", "en-US,en", "", long, 1280, 720},
-		{"column zh long", "zh-CN,zh", "", long, 540, 960},
-		{"wide both", "en-US,en", "?lang=both", object{"name": "Spring Gala 2026"}, 1600, 500},
+		{"wall zh", "zh-CN,zh", "", nil, 960, 540, false}, // the same picture as 1920×1080, at a quarter of the work
+		{"wall en long", "en-US,en", "", long, 1280, 720, true},
+		{"column zh long", "zh-CN,zh", "", long, 540, 960, false},
+		{"wide both", "en-US,en", "?lang=both", object{"name": "Spring Gala 2026"}, 1600, 500, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFake(t)
 			f.setAnswer("GET /lobby", reply(http.StatusOK, object{"campaign": "c1", "join": "http://192.168.1.20:8080/"}))
 			maps.Copy(f.about, c.about)
-			p := openScreen(t, f, chromium.Options{Language: c.language, Device: chromium.Device{Width: c.width, Height: c.height, Scale: 1}}, "/screen"+c.query)
+			p := openScreen(t, f, chromium.Options{
+				Language: c.language, Calm: c.calm, Device: chromium.Device{Width: c.width, Height: c.height, Scale: 1},
+			}, "/screen"+c.query)
 			p.scenes(c.about["packets"] != nil)
 		})
 	}

@@ -1,9 +1,34 @@
-import type { Route } from "./route.ts";
-import { Empty } from "./ui/index.ts";
+import { useEffect } from "preact/hooks";
+import { CampaignPage } from "./campaign/page.tsx";
+import { Side } from "./campaign/side.tsx";
+import { useList } from "./campaign/uselist.ts";
+import { texts } from "./i18n.ts";
 import { pages } from "./pages.tsx";
+import { to, type Route } from "./route.ts";
+import { campaign as strings } from "./strings/campaign.ts";
+import { Empty } from "./ui/index.ts";
 
-/** Campaigns is the list of campaigns with, beside it, what the address names. */
-export function Campaigns({ route }: { route: Route }) {
-  const New = pages.new;
-  return <main id="content" class="single" tabIndex={-1}>{route.parts[0] === "new" && New ? <New route={route} /> : <Empty>{route.parts.join("/")}</Empty>}</main>;
+const t = texts(strings);
+const WIDE = "(min-width: 901px)"; // as in campaign.css: list and campaign side by side
+
+/** Campaigns is the list of campaigns with, beside it, what the address names. On a narrow screen it is one or the other. */
+export function Campaigns({ route: { parts, query } }: { route: Route }) {
+  const list = useList();
+  const [head, id, tab] = parts;
+  const New = head === "new" ? pages.new : undefined;
+  const first = list.items[0]?.id;
+  useEffect(() => {
+    // Replaced, not added: back leaves the console instead of coming here again.
+    if (!New && !id && first && matchMedia(WIDE).matches) location.replace(to("campaigns", first));
+  }, [New, id, first]);
+  return (
+    <div class={`split ${New || id ? "chosen" : ""}`}>
+      <Side list={list} chosen={id} />
+      <main id="content" class="detail" tabIndex={-1}>
+        {(New || id) && <a class="back" href={to("campaigns")}>‹ {t("list")}</a>}
+        {New ? <New route={{ parts, query }} /> : id ? <CampaignPage key={id} id={id} tab={tab ?? "live"} changed={list.reload} />
+          : <Empty><p>{t("choose")}</p></Empty>}
+      </main>
+    </div>
+  );
 }

@@ -9,6 +9,14 @@ export function sample(serverTime: number, asked: number, answered: number): voi
   known = true;
 }
 
+/**
+ * correct takes a time that the server has sent by itself, and so some time ago. It is believed only when the clocks are far apart:
+ * performance.now() stands still while a laptop sleeps.
+ */
+export function correct(serverTime: number): void {
+  if (!known || Math.abs(serverNow() - serverTime) > 1_500) sample(serverTime, performance.now(), performance.now());
+}
+
 /** serverNow is the server's time in Unix milliseconds; before the first sample it is this computer's. */
 export function serverNow(): number {
   return known ? performance.now() + offset : Date.now();

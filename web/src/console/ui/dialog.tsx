@@ -55,6 +55,8 @@ export interface ConfirmProps {
   danger?: boolean;
   /** typed: this text has to be typed first. */
   typed?: string | undefined;
+  /** wait: what the words are about is not known yet. */
+  wait?: boolean;
   /** run does it; key is its Idempotency-Key. The dialog closes when it is done, and shows the fault when it failed. */
   run: (key: string) => Promise<void>;
   onClose: () => void;
@@ -62,14 +64,14 @@ export interface ConfirmProps {
 }
 
 /** Confirm asks before something is done, does it, and says if it failed. */
-export function Confirm({ title, children, yes, danger = false, typed, run, onClose, explain }: ConfirmProps) {
+export function Confirm({ title, children, yes, danger = false, typed, wait = false, run, onClose, explain }: ConfirmProps) {
   const action = useAction((key) => run(key));
   const [said, say] = useState("");
   const id = useId();
   const no = useRef<HTMLDivElement>(null);
   // What cannot be undone is not what Enter does by itself.
   useEffect(() => (typed ? undefined : no.current?.querySelector<HTMLButtonElement>(danger ? "button" : "button:last-child")?.focus()), []);
-  const ready = !typed || said.trim() === typed.trim();
+  const ready = !wait && (!typed || said.trim() === typed.trim());
   const submit = async () => {
     if (ready && (await action.run())) onClose();
   };

@@ -1,0 +1,53 @@
+import type { ComponentChildren } from "preact";
+import { count, money } from "../format.ts";
+import { texts } from "../i18n.ts";
+import { to } from "../route.ts";
+import { campaign as strings } from "../strings/campaign.ts";
+import { Copy, Operator, Time } from "../ui/index.ts";
+import type { TabProps } from "./tabs.ts";
+
+const t = texts(strings);
+
+/** DetailsTab is how the campaign was made, and where its pages are. */
+export function DetailsTab({ campaign: c }: TabProps) {
+  const split = `split_${c.split}`;
+  const rows: [string, ComponentChildren][] = [
+    [t("id"), <><span class="mono">{c.id}</span><Copy text={c.id} label={t("copyId")} /></>],
+    [t("sponsor"), c.sponsor],
+    [t("budget"), money(c.budget)],
+    [t("packets"), count(c.packets)],
+    [t("split"), t.has(split) ? t(split) : c.split],
+    [t("perPacket"), t("fromTo", { min: money(c.min), max: c.max == null ? t("noMax") : money(c.max) })],
+    [t("winsPerUser"), count(c.wins_per_user)],
+    [t("tapsPerUser"), c.taps_per_user === 0 ? t("noLimit") : count(c.taps_per_user)],
+    [t("shards"), count(c.shards)],
+    [t("createdAt"), <Time ms={c.created_at} />],
+    [t("expiresAt"), <Time ms={c.expires_at} />],
+    [t("revision"), count(c.revision)],
+  ];
+  return (
+    <div class="stack">
+      <section class="panel">
+        <header><h2>{t("pages")}</h2></header>
+        <dl class="details">
+          <Address label={t("playerPage")} path={`/?campaign=${encodeURIComponent(c.id)}`} />
+          <Address label={t("screenPage")} path={`/screen?campaign=${encodeURIComponent(c.id)}`} />
+        </dl>
+      </section>
+      <section class="panel">
+        <header>
+          <h2>{t("howMade")}</h2>
+          <Operator><a class="button" href={to("new", { from: c.id })}>{t("clone")}</a></Operator>
+        </header>
+        <dl class="details">{rows.map(([label, value]) => <div key={label}><dt>{label}</dt><dd>{value}</dd></div>)}</dl>
+      </section>
+    </div>
+  );
+}
+
+function Address({ label, path }: { label: string; path: string }) {
+  const address = new URL(path, location.href).href;
+  return (
+    <div><dt>{label}</dt><dd><a href={path} target="_blank" rel="noopener" class="mono">{address}</a><Copy text={address} label={t("copyAddress", { label })} /></dd></div>
+  );
+}

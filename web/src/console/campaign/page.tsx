@@ -1,0 +1,65 @@
+import { useEffect } from "preact/hooks";
+import { api, seg } from "../api.ts";
+import { money } from "../format.ts";
+import { useLoad } from "../hooks.ts";
+import { texts } from "../i18n.ts";
+import { LiveTab } from "../live/tab.tsx";
+import { useLive } from "../live/uselive.ts";
+import { Controls } from "../rains/controls.tsx";
+import { RainNow } from "../rains/now.tsx";
+import { RainsTab } from "../rains/tab.tsx";
+import { to } from "../route.ts";
+import { campaign as strings } from "../strings/campaign.ts";
+import type { Campaign, Rain } from "../types.ts";
+import { Empty, FaultBox, Loading, State, Tabs } from "../ui/index.ts";
+import { DetailsTab } from "./details.tsx";
+import { moreTabs, type TabProps } from "./tabs.ts";
+
+const t = texts(strings);
+
+export interface CampaignPageProps {
+  id: string;
+  tab: string;
+  /** changed is called when something of the campaign has changed that its line in the list shows. */
+  changed: () => void;
+}
+
+/** CampaignPage is one campaign. Its feed lives as long as it does, whichever tab is looked at. */
+export function CampaignPage({ id, tab, changed }: CampaignPageProps) {
+  const loaded = useLoad((signal) => api<Campaign>(`/campaigns/${seg(id)}`, { signal }), [id]);
+  const live = useLive(id);
+  const campaign = newest(loaded.data, live.campaign, live.rain);
+  const face = campaign && `${campaign.revision} ${campaign.state}`;
+  useEffect(() => {
+    if (face) changed();
+  }, [face]);
+  if (!campaign) return loaded.fault ? <FaultBox fault={loaded.fault} retry={loaded.reload} /> : <Loading />;
+
+  const props: TabProps = { campaign, live, reload: loaded.reload };
+  const tabs = [
+    { key: "live", label: t("tabLive"), page: LiveTab },
+    { key: "rains", label: t("tabRains"), page: RainsTab },
+    ...moreTabs.map((m) => ({ key: m.key, label: m.label(), page: m.page })),
+    { key: "details", label: t("tabDetails"), page: DetailsTab },
+  ];
+  const Chosen = tabs.find((x) => x.key === tab)?.page;
+  return (
+    <article class="stack">
+      <header class="head">
+        <div class="title"><h1>{campaign.name}</h1><State of={campaign.state} /></div>
+        <p class="soft">{t("summary", { budget: money(campaign.budget), sponsor: campaign.sponsor, packets: campaign.packets })}</p>
+        <Controls {...props} />
+      </header>
+      <RainNow {...props} />
+      <Tabs label={t("tabs")} chosen={tab} tabs={tabs.map((x) => ({ key: x.key, label: x.label, href: x.key === "live" ? to("campaigns", id) : to("campaigns", id, x.key) }))} />
+      {Chosen ? <Chosen {...props} /> : <Empty><p>{t("noTab")}</p></Empty>}
+    </article>
+  );
+}
+
+/** newest puts together what was asked for and what the feed has told: the higher revision, and the newest word about the rain. */
+export function newest(asked: Campaign | undefined, told: Campaign | undefined, rain: Rain | undefined): Campaign | undefined {
+  const c = asked && told ? (told.revision >= asked.revision ? { ...asked, ...told } : asked) : (asked ?? told);
+  if (!c || !rain || !c.rains.some((r) => r.id === rain.id)) return c;
+  return { ...c, rains: c.rains.map((r) => (r.id === rain.id ? rain : r)) };
+}

@@ -1,0 +1,63 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { api, seg } from "../api.ts";
+import { money, percent } from "../format.ts";
+import { useInterval, useLoad } from "../hooks.ts";
+import { texts } from "../i18n.ts";
+import { to } from "../route.ts";
+import { campaign as strings } from "../strings/campaign.ts";
+import type { Campaign, Stats } from "../types.ts";
+import { Button, Empty, FaultBox, Loading, Operator, State } from "../ui/index.ts";
+import { matches, type List } from "./uselist.ts";
+
+const t = texts(strings);
+
+/** Side is the list of campaigns. */
+export function Side({ list, chosen }: { list: List; chosen: string | undefined }) {
+  const [text, setText] = useState("");
+  const shown = list.items.filter((c) => matches(c, text));
+  return (
+    <aside class="side" aria-label={t("list")}>
+      <div class="find">
+        <input type="search" value={text} placeholder={t("filter")} aria-label={t("filter")} onInput={(e) => setText(e.currentTarget.value)} />
+        <Operator><a class="button main" href={to("new")}>{t("create")}</a></Operator>
+      </div>
+      {list.fault && <FaultBox fault={list.fault} retry={list.reload} />}
+      <ul>{shown.map((c) => <Item key={c.id} campaign={c} chosen={c.id === chosen} />)}</ul>
+      {shown.length === 0 && !list.fault && (list.loading ? <Loading />
+        : <Empty><p>{text ? t("noneMatches") : t("noCampaigns")}</p></Empty>)}
+      {list.more && <div class="end"><Button busy={list.loading} onClick={list.loadMore}>{text ? t("searchOlder") : t("older")}</Button></div>}
+    </aside>
+  );
+}
+
+const EVERY = 5_000; // ms
+
+function Item({ campaign: c, chosen }: { campaign: Campaign; chosen: boolean }) {
+  const ref = useRef<HTMLLIElement>(null);
+  const [seen, setSeen] = useState(false);
+  useEffect(() => {
+    const el = ref.current;
+    if (!el) return;
+    const watch = new IntersectionObserver((entries) => setSeen(entries.some((e) => e.isIntersecting)));
+    watch.observe(el);
+    return () => watch.disconnect();
+  }, []);
+  // How far a campaign is, is asked for those that are looked at only, and again only while it may change.
+  const stats = useLoad(async (signal) => (seen ? api<Stats>(`/campaigns/${seg(c.id)}/stats`, { signal }) : undefined), [c.id, c.revision, c.state, seen]);
+  useInterval(stats.reload, seen && c.state === "raining" ? EVERY : 0);
+  const known = useRef<Stats | undefined>(undefined);
+  known.current = stats.data ?? known.current;
+  const won = known.current?.won;
+  return (
+    <li ref={ref}>
+      <a href={to("campaigns", c.id)} aria-current={chosen ? "true" : undefined}>
+        <span class="name"><span>{c.name}</span><State of={c.state} /></span>
+        <span class="soft line"><span>{c.sponsor}</span><span class="num">{money(c.budget)}</span></span>
+        <span class="line">
+          <span class="meter" aria-hidden="true"><i style={{ width: won === undefined ? "0" : percent(won, c.packets) }} /></span>
+          <span class="soft num">{won === undefined ? "–" : percent(won, c.packets)}<span class="unseen"> {t("wonPart")}</span></span>
+        </span>
+      </a>
+    </li>
+  );
+}

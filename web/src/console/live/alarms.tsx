@@ -1,0 +1,20 @@
+import { texts } from "../i18n.ts";
+import { live as strings } from "../strings/live.ts";
+import { Button, Time } from "../ui/index.ts";
+import type { Live } from "./uselive.ts";
+
+const t = texts(strings);
+
+/** Alarms stay until somebody has dismissed them. */
+export function Alarms({ live }: { live: Live }) {
+  return (
+    <div role="alert" class="alarms">
+      {live.alarms.map((a) => (
+        <div class="alarm" key={a.id}>
+          <span><b>{t("alarm")}</b> <code>{a.code}</code> · <Time ms={a.at} /><br />{a.message}</span>
+          <Button small onClick={() => live.dismiss(a.id)}>{t("dismiss")}</Button>
+        </div>
+      ))}
+    </div>
+  );
+}

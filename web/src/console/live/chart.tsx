@@ -1,0 +1,145 @@
+import "../../../third_party/uplot/dist/uPlot.min.css";
+
+import uPlot from "uplot";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { lang } from "../i18n.ts";
+import { clock } from "../format.ts";
+import type { Key, Ring } from "./ring.ts";
+import { seconds } from "./uselive.ts";
+
+/** Line is one line of a chart. color is the name of a token: --c1 … --c4. */
+export interface Line {
+  key: Key;
+  label: string;
+  color: string;
+  format: (n: number | null | undefined) => string;
+  /** right: it has an axis of its own, on the right. */
+  right?: boolean;
+  fill?: boolean;
+}
+
+export interface ChartProps {
+  title: string;
+  lines: readonly Line[];
+  ring: Ring;
+  /** span is how many seconds are shown, up to now. */
+  span: number;
+  /** axis formats the numbers beside the chart, where they need another form than the first line's. */
+  axis?: (n: number) => string;
+  /** words is what the chart says to those who cannot see it. */
+  words: string;
+}
+
+const HEIGHT = 150; // px
+
+/** Chart draws some columns of the ring. It moves with the time, also while nothing comes. */
+export function Chart({ title, lines, ring, span, axis, words }: ChartProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  const shown = useRef(span);
+  shown.current = span;
+  const [at, setAt] = useState<number | null>(null); // index under the pointer
+  const [dark, setDark] = useState(false);
+
+  useLayoutEffect(() => {
+    const el = place.current;
+    if (!el) return;
+    const u = (plot.current = new uPlot(options(el, lines, axis, setAt), window_(ring, lines, shown.current), el));
+    scale(u, shown.current);
+    const resized = new ResizeObserver(() => el.clientWidth > 0 && u.setSize({ width: el.clientWidth, height: HEIGHT }));
+    resized.observe(el);
+    return () => {
+      resized.disconnect();
+      u.destroy();
+      plot.current = null;
+    };
+  }, [ring, lang(), dark]);
+  useEffect(() => {
+    const scheme = matchMedia("(prefers-color-scheme: dark)");
+    const changed = () => setDark(scheme.matches);
+    changed();
+    scheme.addEventListener("change", changed);
+    return () => scheme.removeEventListener("change", changed);
+  }, []);
+  // The page is drawn anew with each row; the line moves by the second.
+  useEffect(() => {
+    const draw = () => {
+      const u = plot.current;
+      if (!u || document.hidden) return;
+      u.setData(window_(ring, lines, shown.current), false);
+      scale(u, shown.current);
+    };
+    draw();
+    const timer = setInterval(draw, 1_000);
+    return () => clearInterval(timer);
+  }, [ring, span, lang(), dark]);
+
+  const data = plot.current?.data;
+  const value = (i: number) => {
+    const column = data?.[i + 1];
+    return column ? (at === null ? lastOf(column) : column[at]) : undefined;
+  };
+  return (
+    <figure class="chart">
+      <figcaption>
+        <span class="title">{title}</span>
+        <span class="legend">
+          {lines.map((line, i) => (
+            <span key={line.key} class="key"><i class={`swatch ${line.color.slice(2)}`} />{lines.length > 1 && line.label} <b>{line.format(value(i))}</b></span>
+          ))}
+          {at !== null && data && <span class="soft at">{clock((data[0][at] ?? 0) * 1_000)}</span>}
+        </span>
+      </figcaption>
+      <div class="plot" ref={place} role="img" aria-label={words} />
+    </figure>
+  );
+}
+
+// Out of a line's data the newest value; a hole at the end is no value.
+function lastOf(column: ArrayLike<number | null | undefined>): number | null | undefined {
+  return column[column.length - 1];
+}
+
+function window_(ring: Ring, lines: readonly Line[], span: number): uPlot.AlignedData {
+  return ring.since(seconds() - span, lines.map((l) => l.key));
+}
+
+function scale(u: uPlot, span: number): void {
+  const now = seconds();
+  u.setScale("x", { min: now - span, max: now });
+}
+
+function options(el: HTMLElement, lines: readonly Line[], axis: ((n: number) => string) | undefined, setAt: (index: number | null) => void): uPlot.Options {
+  const style = getComputedStyle(el);
+  const token = (name: string) => style.getPropertyValue(name).trim();
+  const [soft, line] = [token("--soft"), token("--line")];
+  const font = `11px ${style.fontFamily}`;
+  const scaleOf = (l: Line) => (l.right ? "right" : "y");
+  const axisOf = (right: boolean): uPlot.Axis => {
+    const format = lines.find((l) => Boolean(l.right) === right)?.format ?? String;
+    return {
+      scale: right ? "right" : "y", side: right ? 1 : 3, stroke: soft, font, size: 58, gap: 4, space: 32,
+      grid: { show: !right, stroke: line, width: 1 }, ticks: { show: false },
+      values: (_, splits) => splits.map((n) => (n == null ? "" : (axis ?? format)(n))),
+    };
+  };
+  const range: uPlot.Range.Function = (_, min, max) => (min == null || max == null ? [0, 1] : [0, Math.max(max * 1.08, 1)]);
+  return {
+    width: el.clientWidth || 300, height: HEIGHT, legend: { show: false }, padding: [8, lines.some((l) => l.right) ? 0 : 10, 0, 0],
+    cursor: { y: false, points: { size: 7 }, drag: { x: false, y: false } },
+    scales: { x: { time: true, auto: false }, y: { range }, right: { range } },
+    axes: [
+      { stroke: soft, font, size: 26, gap: 4, space: 70, grid: { show: false }, ticks: { show: false }, values: (_, splits) => splits.map((s) => clock(s * 1_000)) },
+      axisOf(false),
+      ...(lines.some((l) => l.right) ? [axisOf(true)] : []),
+    ],
+    series: [
+      {},
+      ...lines.map((l) => ({
+        scale: scaleOf(l), stroke: token(l.color), width: 1.75, points: { show: false },
+        ...(l.fill ? { fill: `color-mix(in srgb, ${token(l.color)} 14%, transparent)` } : {}),
+      })),
+    ],
+    hooks: { setCursor: [(u) => setAt(u.cursor.idx ?? null)] },
+  };
+}

@@ -1,0 +1,85 @@
+import type { ComponentChildren } from "preact";
+import { count, millis, money, percent, rate } from "../format.ts";
+import { texts } from "../i18n.ts";
+import { to } from "../route.ts";
+import { live as strings } from "../strings/live.ts";
+import type { Campaign, Stats } from "../types.ts";
+
+const t = texts(strings);
+
+interface FigureProps {
+  /** name is for tests and for those who style: data-stat. */
+  name: string;
+  label: string;
+  value: ComponentChildren;
+  under?: ComponentChildren;
+  bad?: boolean;
+}
+
+function Figure({ name, label, value, under, bad = false }: FigureProps) {
+  return (
+    <div class={`figure ${bad ? "bad" : ""}`} data-stat={name}>
+      <dt>{label}</dt>
+      <dd><b>{value}</b>{under != null && <small>{under}</small>}</dd>
+    </div>
+  );
+}
+
+/** Money3 is where the budget is: paid, won and on its way, left; as a bar and in figures. */
+export function Packets({ campaign: c, stats: s }: { campaign: Campaign; stats: Stats | undefined }) {
+  const paid = s?.paid ?? 0;
+  const way = Math.max(0, (s?.won ?? 0) - paid);
+  const part = (n: number) => ({ width: `${c.packets > 0 ? (100 * n) / c.packets : 0}%` });
+  return (
+    <section class="panel packets" aria-label={t("packets")}>
+      <div class="stock" role="img" aria-label={s ? t("stockWords", { won: s.won, packets: c.packets, part: percent(s.won, c.packets) }) : t("noFigures")}>
+        <i class="paid" style={part(paid)} /><i class="way" style={part(way)} />
+      </div>
+      <dl class="figures wide">
+        <Figure name="amount_won" label={t("won")} value={money(s?.amount_won)} under={<span data-stat="won"><b>{count(s?.won)}</b> {t("ofPackets", { packets: c.packets, part: s ? percent(s.won, c.packets) : "–" })}</span>} />
+        <Figure name="amount_paid" label={t("paid")} value={money(s?.amount_paid)} under={<span data-stat="paid"><b>{count(s?.paid)}</b> {t("packetsWord")}</span>} />
+        <Figure name="amount_left" label={t("left")} value={money(s?.amount_left)} under={<span data-stat="stock"><b>{count(s?.stock)}</b> {t("packetsWord")}</span>} />
+        <Figure name="outbox" label={t("outbox")} value={count(s?.outbox)} under={t("outboxUnder", { amount: s ? money(s.amount_won - s.amount_paid) : "–" })} />
+        <Figure name="dead" label={t("dead")} value={count(s?.dead)} bad={(s?.dead ?? 0) > 0} under={(s?.dead ?? 0) > 0 ? <a href={to("payouts")}>{t("deadLook")}</a> : t("deadUnder")} />
+      </dl>
+    </section>
+  );
+}
+
+/** Traffic is what comes in. */
+export function Traffic({ stats: s }: { stats: Stats | undefined }) {
+  return (
+    <dl class="figures">
+      <Figure name="online" label={t("online")} value={count(s?.online)} />
+      <Figure name="grabs_per_second" label={t("grabs")} value={rate(s?.grabs_per_second)} />
+      <Figure name="taps" label={t("taps")} value={count(s?.taps)} />
+      <Figure name="tap_p50_ms" label={t("p50")} value={millis(s?.tap_p50_ms)} />
+      <Figure name="tap_p99_ms" label={t("p99")} value={millis(s?.tap_p99_ms)} />
+    </dl>
+  );
+}
+
+const OUTCOMES = ["won", "empty", "late", "sold_out", "already", "limited", "not_open", "too_fast", "unknown_drop", "unavailable"];
+
+/** Outcomes is what became of the taps. Outcomes that this page does not know yet stand under their own names. */
+export function Outcomes({ stats: s }: { stats: Stats | undefined }) {
+  const outcomes = s?.outcomes ?? {};
+  const names = [...OUTCOMES, ...Object.keys(outcomes).filter((o) => !OUTCOMES.includes(o)).sort()];
+  const all = Object.values(outcomes).reduce((sum, n) => sum + n, 0);
+  const row = (name: string) => {
+    const n = s?.outcomes ? (outcomes[name] ?? 0) : undefined;
+    const key = `outcome_${name}`;
+    return (
+      <div key={name} class="outcome" data-stat={`outcome-${name}`}>
+        <dt>{t.has(key) ? t(key) : name}</dt>
+        <dd><b>{count(n)}</b><small>{n === undefined ? "" : percent(n, all)}</small><i class="part" style={{ width: `${all > 0 ? (100 * (n ?? 0)) / all : 0}%` }} /></dd>
+      </div>
+    );
+  };
+  return (
+    <section class="panel">
+      <header><h2>{t("outcomes")}</h2><span class="soft">{t("outcomesHint")}</span></header>
+      <dl class="outcomes">{names.filter((n) => n !== "unavailable" || (outcomes[n] ?? 0) > 0).map(row)}</dl>
+    </section>
+  );
+}

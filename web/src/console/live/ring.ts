@@ -1,0 +1,53 @@
+// What the charts show: the figures of the last minutes, one row a second.
+
+/** KEYS are the columns of the ring. */
+export const KEYS = ["grabs", "won", "stock", "paid", "online", "p50", "p99"] as const;
+export type Key = (typeof KEYS)[number];
+export type Row = Partial<Record<Key, number | null>>;
+
+/** SPAN is how much is kept, in seconds. */
+export const SPAN = 15 * 60;
+/** GAP is after how many seconds without a row the lines are broken. */
+export const GAP = 3.5;
+
+/** Ring keeps the rows of the last SPAN seconds. Times are seconds. */
+export class Ring {
+  #times: number[] = [];
+  readonly #columns: Record<Key, (number | null)[]> = { grabs: [], won: [], stock: [], paid: [], online: [], p50: [], p99: [] };
+
+  /** push adds a row. One that comes late leaves a hole before it. */
+  push(time: number, row: Row): void {
+    const last = this.#times.at(-1);
+    if (last !== undefined && time <= last) return;
+    if (last !== undefined && time - last > GAP) this.#add(last + 1, {});
+    this.#add(time, row);
+    let old = 0;
+    while ((this.#times[old] ?? time) < time - SPAN) old++;
+    if (old === 0) return;
+    this.#times.splice(0, old);
+    for (const key of KEYS) this.#columns[key].splice(0, old);
+  }
+
+  #add(time: number, row: Row): void {
+    this.#times.push(time);
+    for (const key of KEYS) this.#columns[key].push(row[key] ?? null);
+  }
+
+  /** since is the times from one on, and some columns: what a chart takes. */
+  since(time: number, keys: readonly Key[]): [number[], ...(number | null)[][]] {
+    let from = this.#times.findIndex((t) => t >= time);
+    if (from < 0) from = this.#times.length;
+    else if (from > 0) from--; // so that the line comes in from the edge
+    return [this.#times.slice(from), ...keys.map((key) => this.#columns[key].slice(from))];
+  }
+
+  /** most is the largest value of a column since a time; null where there is none. */
+  most(key: Key, time: number): number | null {
+    let most: number | null = null;
+    this.#times.forEach((t, i) => {
+      const v = this.#columns[key][i];
+      if (t >= time && v != null && (most === null || v > most)) most = v;
+    });
+    return most;
+  }
+}

@@ -1,0 +1,92 @@
+// What the server takes for a rain, so that a fault is said while it is typed. As rain.RainSpec.Validate has it.
+
+import type { NewRain, Pacing } from "../types.ts";
+
+/** Limit is the least and the most of a field, in the unit of the API. */
+export interface Limit {
+  least: number;
+  most: number;
+  /** scale is how many of the API's units are one of the form's: 1000 where it asks for seconds. */
+  scale: number;
+}
+
+export const LIMITS = {
+  starts_in_ms: { least: 0, most: 7 * 86_400_000, scale: 1_000 },
+  duration_ms: { least: 1_000, most: 600_000, scale: 1_000 },
+  drops_per_second: { least: 1, most: 400, scale: 1 },
+  fall_ms: { least: 500, most: 20_000, scale: 1_000 },
+  decoy_percent: { least: 0, most: 100, scale: 1 },
+} as const satisfies Record<string, Limit>;
+
+export type LimitedField = keyof typeof LIMITS;
+
+/** MOST_AHEAD is how far ahead a rain may start, in ms. */
+export const MOST_AHEAD = 7 * 86_400_000;
+
+/** RainForm is what a person has typed. */
+export interface RainForm {
+  /** at: the start is a time of day; else it is so many seconds from now. */
+  at: boolean;
+  /** starts_at is what a datetime-local field holds, in this computer's time zone. */
+  starts_at: string;
+  starts_in_ms: string;
+  duration_ms: string;
+  drops_per_second: string;
+  fall_ms: string;
+  decoy_percent: string;
+  pacing: Pacing;
+}
+
+/** A Wrong is what is wrong with a field: not a number, or out of its limits; a start in the past or too far ahead. */
+export type Wrong = "number" | "whole" | "range" | "time" | "past" | "far";
+export type Wrongs = Partial<Record<LimitedField | "starts_at", Wrong>>;
+
+/** number reads a decimal number as a person types it; null for anything else. */
+export function number(text: string): number | null {
+  const s = text.trim().replace("，", ".").replace(",", ".");
+  return /^\d{1,9}(\.\d{1,3})?$/.test(s) ? Number(s) : null;
+}
+
+/**
+ * readRain is the rain that a form asks for, and what is wrong with it. now is the server's time; toServer turns a time of
+ * this computer's clock into one of the server's.
+ */
+export function readRain(form: RainForm, now: number, toServer: (local: number) => number): { rain: NewRain | null; wrong: Wrongs } {
+  const wrong: Wrongs = {};
+  const read = (field: LimitedField): number => {
+    const { least, most, scale } = LIMITS[field];
+    const n = number(form[field]);
+    const value = n === null ? NaN : Math.round(n * scale);
+    if (n === null) wrong[field] = "number";
+    else if (!Number.isInteger(n * scale) && scale === 1) wrong[field] = "whole";
+    else if (value < least || value > most) wrong[field] = "range";
+    return value;
+  };
+  const rain: NewRain = {
+    duration_ms: read("duration_ms"), drops_per_second: read("drops_per_second"), fall_ms: read("fall_ms"),
+    decoy_percent: read("decoy_percent"), pacing: form.pacing,
+  };
+  if (form.at) {
+    const local = form.starts_at ? new Date(form.starts_at).getTime() : NaN;
+    const at = Math.round(toServer(local));
+    if (Number.isNaN(local)) wrong.starts_at = "time";
+    else if (at < now) wrong.starts_at = "past";
+    else if (at > now + MOST_AHEAD) wrong.starts_at = "far";
+    rain.starts_at = at;
+  } else {
+    rain.starts_in_ms = read("starts_in_ms");
+  }
+  return { rain: Object.keys(wrong).length > 0 ? null : rain, wrong };
+}
+
+/** Preset is a rain that halls often want. */
+export interface Preset {
+  key: "short" | "classic" | "long";
+  form: Partial<RainForm>;
+}
+
+export const PRESETS: readonly Preset[] = [
+  { key: "short", form: { duration_ms: "10", drops_per_second: "8", fall_ms: "4", decoy_percent: "0" } },
+  { key: "classic", form: { duration_ms: "30", drops_per_second: "10", fall_ms: "4", decoy_percent: "10" } },
+  { key: "long", form: { duration_ms: "60", drops_per_second: "6", fall_ms: "5", decoy_percent: "20" } },
+];

@@ -1,0 +1,110 @@
+import { useState } from "preact/hooks";
+import { post, seg, type ApiError } from "../api.ts";
+import type { TabProps } from "../campaign/tabs.ts";
+import { clock, count, money, seconds, when, zone } from "../format.ts";
+import { useAction, useInterval } from "../hooks.ts";
+import { texts } from "../i18n.ts";
+import { serverNow, toLocal, toServer } from "../servertime.ts";
+import { rains as strings } from "../strings/rains.ts";
+import type { NewRain, Rain } from "../types.ts";
+import { Button, Dialog, FaultText, SelectField, TextField, toast } from "../ui/index.ts";
+import { LIMITS, PRESETS, readRain, type LimitedField, type RainForm } from "./limits.ts";
+
+const t = texts(strings);
+
+const BEGIN: RainForm = {
+  at: false, starts_at: "", starts_in_ms: "3", duration_ms: "10", drops_per_second: "8", fall_ms: "4", decoy_percent: "0", pacing: "none",
+};
+const IN_MINUTES = 10; // ahead is what the field of a start time begins with
+
+/** StartRain asks for a rain, and orders it once however often it is clicked. */
+export function StartRain({ campaign: c, live, reload, onClose }: TabProps & { onClose: () => void }) {
+  const [form, setForm] = useState<RainForm>(() => ({ ...BEGIN, starts_at: local(Date.now() + IN_MINUTES * 60_000) }));
+  const [tried, setTried] = useState(false);
+  const [, tick] = useState({});
+  useInterval(() => tick({}), 1_000); // the sentence says when it ends
+  const action = useAction(async (key, rain: NewRain) => {
+    const started = await post<Rain>(`/campaigns/${seg(c.id)}/rains`, rain, key);
+    toast(t("started", { at: clock(toLocal(started.starts_at)) }));
+    reload();
+  });
+  const set = (part: Partial<RainForm>) => {
+    setForm((f) => ({ ...f, ...part }));
+    action.clear();
+  };
+  const { rain, wrong } = readRain(form, serverNow(), toServer);
+
+  const fault = (field: LimitedField | "starts_at"): string | undefined => {
+    const said = action.fault?.fields.find((f) => f.field === field)?.message;
+    const kind = wrong[field];
+    if (!kind || (kind === "number" && field !== "starts_at" && form[field] === "" && !tried)) return said;
+    if (field === "starts_at") return t(`wrong_${kind}`);
+    const { least, most, scale } = LIMITS[field];
+    return t(`wrong_${kind}`, { least: least / scale, most: most / scale });
+  };
+  const field = (name: LimitedField, unit?: string) => ({
+    name, label: t(name), value: form[name], kind: "decimal" as const, fault: fault(name), onInput: (v: string) => set({ [name]: v }), ...(unit ? { unit } : {}),
+  });
+  const submit = async () => {
+    setTried(true);
+    if (rain && (await action.run(rain))) onClose();
+  };
+
+  return (
+    <Dialog title={t("startTitle", { name: c.name })} onClose={onClose} busy={action.busy} wide>
+      <form noValidate onSubmit={(e) => (e.preventDefault(), void submit())}>
+        <div class="row presets" role="group" aria-label={t("presets")}>
+          {PRESETS.map((p) => <button key={p.key} type="button" class="button small" onClick={() => set(p.form)}>{t(`preset_${p.key}`)}</button>)}
+        </div>
+        <fieldset class="choice">
+          <legend>{t("begins")}</legend>
+          <label><input type="radio" name="begins" checked={!form.at} onChange={() => set({ at: false })} /> {t("beginsSoon")}</label>
+          <label><input type="radio" name="begins" checked={form.at} onChange={() => set({ at: true })} /> {t("beginsAt")}</label>
+        </fieldset>
+        <div class="fields">
+          {form.at
+            ? <TextField moment wide name="starts_at" label={t("starts_at")} hint={t("zone", { zone: zone(Date.now()) })} value={form.starts_at} fault={fault("starts_at")} onInput={(v) => set({ starts_at: v })} />
+            : <TextField {...field("starts_in_ms", "s")} />}
+          <TextField {...field("duration_ms", "s")} />
+          <TextField {...field("drops_per_second")} />
+          <TextField {...field("fall_ms", "s")} hint={t("fallHint")} />
+          <TextField {...field("decoy_percent", "%")} hint={t("decoyHint")} />
+          <SelectField name="pacing" label={t("pacing")} value={form.pacing} hint={t(form.pacing === "even" ? "pacingEvenHint" : "pacingNoneHint")}
+            options={[{ value: "none", label: t("pacing_none") }, { value: "even", label: t("pacing_even") }]} onChange={(pacing) => set({ pacing })} />
+        </div>
+        <div class="preview" role="status">{rain ? preview(rain).map((line) => <p key={line}>{line}</p>) : <p class="soft">{t("previewWrong")}</p>}
+          {rain && live.stats && <p class="soft">{t("previewMoney", { left: money(live.stats.amount_left), packets: live.stats.stock })}</p>}
+        </div>
+        <FaultText fault={action.fault} explain={explain} />
+        <div class="end">
+          <Button onClick={onClose} disabled={action.busy}>{t("cancel")}</Button>
+          <Button submit kind="main" busy={action.busy} disabled={!rain}>{action.busy ? t("starting") : form.at ? t("schedule") : t("startNow")}</Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** preview is a rain in words: how many packets each screen sees, when it begins and ends. */
+function preview(r: NewRain): string[] {
+  const starts = toLocal(r.starts_at ?? serverNow() + (r.starts_in_ms ?? 0));
+  const drops = Math.floor((r.duration_ms * r.drops_per_second) / 1_000);
+  const decoys = Math.round((drops * r.decoy_percent) / 100);
+  const ends = clock(starts + r.duration_ms + r.fall_ms);
+  const values = { lasts: seconds(r.duration_ms), rate: r.drops_per_second, drops, decoys: count(decoys), starts: when(starts), ends };
+  return [t("preview", values), ...(decoys > 0 ? [t("previewDecoys", values)] : []), t(r.starts_at ? "previewAt" : "previewEnds", values)];
+}
+
+/** explain says the faults that this dialog alone can have. */
+function explain(fault: ApiError): string | undefined {
+  if (fault.code === "rain_running") return t("rainRunning");
+  if (fault.code === "invalid" && fault.fields.length > 0) return t("lookAtFields", { fields: fault.fields.map((f) => f.field).join(", ") });
+  return undefined;
+}
+
+/** local is a time as a datetime-local field wants it, to the minute. */
+function local(ms: number): string {
+  const d = new Date(ms);
+  const two = (n: number) => String(n).padStart(2, "0");
+  return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())}T${two(d.getHours())}:${two(d.getMinutes())}:00`;
+}
