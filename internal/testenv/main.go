@@ -1,9 +1,12 @@
 package testenv
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
+	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -34,7 +37,34 @@ func Main(m *testing.M) {
 
 // stopAll ends every child and removes what it wrote. Children get no chance to save anything: it is deleted anyway.
 func stopAll() error {
+	err := atEnd.run()
 	children.killAll()
 	launcher.stop()
-	return root.remove()
+	return errors.Join(err, root.remove())
+}
+
+// endings are what is to be done at the end of the test binary, last come first.
+type endings struct {
+	mu  sync.Mutex
+	all []func() error
+}
+
+var atEnd endings
+
+// AtEnd has f called by [Main] after all tests. It is for what the tests of a binary share and no single one of them ends.
+func AtEnd(f func() error) {
+	atEnd.mu.Lock()
+	defer atEnd.mu.Unlock()
+	atEnd.all = append(atEnd.all, f)
+}
+
+func (e *endings) run() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var errs []error
+	for _, f := range slices.Backward(e.all) {
+		errs = append(errs, f())
+	}
+	e.all = nil
+	return errors.Join(errs...)
 }

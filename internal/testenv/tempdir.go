@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
+	"testing"
 )
 
 const (
@@ -34,6 +35,16 @@ func (r *rootDir) mkdir(name string) (string, error) {
 		}
 	}
 	return os.MkdirTemp(r.path, name+"-*")
+}
+
+// SharedDir makes a folder whose name begins with name. It is removed at the end of the test binary, not of the test.
+func SharedDir(t testing.TB, name string) string {
+	t.Helper()
+	dir, err := root.mkdir(name)
+	if err != nil {
+		t.Fatalf("testenv: %v", err)
+	}
+	return dir
 }
 
 func (r *rootDir) create() error {

@@ -7,20 +7,14 @@ import { isFinal } from "./close.ts";
 import { decode, type Message } from "./decode.ts";
 import { watchDevice } from "./device.ts";
 import { Emitter, report } from "./events.ts";
+import { Pulse } from "./pulse.ts";
 import type { Drop, RainClientEvents, RainClientOptions, RainClientState, StateMessage, TapResult } from "./redrain.d.ts";
 import { type Tap, Taps } from "./taps.ts";
 import { Timers } from "./timers.ts";
 
 const TOKEN_WAIT = 15_000; // ms for the token function
 const WELCOME_WAIT = 10_000; // ms from opening the socket to the welcome
-const WATCH_EVERY = 1_000; // ms between looks at the line; the room's figures come as often
-const SILENT_ASK = 2_500; // ms without a word before the server is asked, at each look
-const SILENT_GIVE_UP = 6_000; // ms without a word before the line is taken for dead
-const ASLEEP = 3_000; // ms by which a look comes too late when the machine, or the tab, was asleep
 const STEADY = 10_000; // ms of connection after which the backoff starts afresh
-const BURST = 6; // pings at the beginning, to set the clock
-const BURST_EVERY = 120; // ms
-const PING_EVERY = 20_000; // ms, to keep the clock set
 const LONGEST_FLOOR = 60_000; // ms of what a goodbye may ask
 
 /** RainClient: see redrain.d.ts, where each member is described. */
@@ -37,6 +31,7 @@ export class RainClient {
   #events = new Emitter();
   #taps = new Taps();
   #timers = new Timers(); // of the present connection or wait
+  #pulse: Pulse;
   #forget: (() => void) | null = null; // takes the device's listeners away
   #state: RainClientState = "idle";
   #ws: WebSocket | null = null;
@@ -44,14 +39,11 @@ export class RainClient {
   #attempt = 0; // tries since the last steady connection
   #floor = 0; // what the goodbye asked to wait, ms
   #nextTryAt = 0; // local time
-  #openedAt = 0; // local times
-  #heardAt = 0;
-  #watchedAt = 0;
+  #openedAt = 0; // local time
   #room = ""; // where the last welcome was from
   #joining = 0; // id of the join that is not answered yet
   #rate = 0; // taps per second that the server takes; 0: any
-  #nextId = 1;
-  #sent = new Map<number, number>(); // id of a ping, hello or join → local time when it left
+  #lastId = 0;
 
   constructor({ url, token, campaign, WebSocket: Socket, random = Math.random, steady = () => performance.now() }: RainClientOptions) {
     this.#url = address(url);
@@ -60,6 +52,9 @@ export class RainClient {
     this.#Socket = Socket;
     this.#random = random;
     this.#clock = new ServerClock(steady);
+    this.#pulse = new Pulse({
+      clock: this.#clock, timers: this.#timers, newId: () => ++this.#lastId, send: (m) => this.#send(m), dead: () => this.#lost(0),
+    });
   }
 
   get state(): RainClientState {
@@ -92,7 +87,7 @@ export class RainClient {
     this.#forget = watchDevice({
       offline: () => this.#ws && this.#lost(0),
       online: () => this.#hurry(),
-      visible: () => this.#awake(),
+      visible: () => (this.#state === "open" ? this.#pulse.wake() : this.#hurry()),
     });
     void this.#open();
   }
@@ -109,13 +104,11 @@ export class RainClient {
   }
 
   tap(drop: string | Drop): Promise<TapResult> {
-    const { promise, fresh } = this.#taps.add(drop, () => this.#nextId++, this.serverNow());
+    const { promise, fresh } = this.#taps.add(drop, () => ++this.#lastId, this.serverNow());
     if (this.#state === "ended") this.#taps.giveUp();
     else if (fresh && this.#state === "open") this.#sendTap(fresh);
     return promise;
   }
-
-  // --- The connection ---
 
   async #open(): Promise<void> {
     const mine = ++this.#try;
@@ -144,14 +137,14 @@ export class RainClient {
   #dial(token: string): void {
     const ws = new (this.#Socket ?? WebSocket)(this.#url, "redrain.v1");
     this.#ws = ws;
-    ws.onopen = () => this.#send({ type: "hello", id: this.#stamp(), token, campaign: this.#campaign });
+    ws.onopen = () => this.#send({ type: "hello", id: this.#pulse.stamp(), token, campaign: this.#campaign });
     ws.onmessage = (e: MessageEvent) => this.#read(ws, e.data);
     ws.onclose = (e: CloseEvent) => this.#lost(e.code);
   }
 
   /** read takes one frame. A listener may close the client in the middle of it. */
   #read(ws: WebSocket, data: unknown): void {
-    this.#heardAt = this.#clock.local();
+    this.#pulse.heard();
     for (const m of decode(data)) {
       if (this.#ws !== ws) return;
       this.#handle(m);
@@ -167,8 +160,7 @@ export class RainClient {
       case "pong":
         return this.#learn(m.id, m.server_time);
       case "room":
-        if (this.#clock.doubts(m.t)) this.#ping();
-        return;
+        return this.#pulse.told(m.t);
       case "result":
         return this.#taps.result(m);
       case "error":
@@ -184,11 +176,9 @@ export class RainClient {
     if (this.#state === "open") return; // of a join
     this.#timers.clear();
     this.#floor = 0;
-    this.#openedAt = this.#watchedAt = this.#clock.local();
+    this.#openedAt = this.#clock.local();
     if (this.#room !== this.#campaign) this.#move(); // join was called while the hello was on its way
-    this.#burst();
-    this.#timers.every(PING_EVERY, () => this.#ping());
-    this.#timers.every(WATCH_EVERY, () => this.#watch());
+    this.#pulse.start();
     this.#resend();
     this.#setState("open");
   }
@@ -205,7 +195,7 @@ export class RainClient {
   }
 
   #move(): void {
-    this.#joining = this.#stamp();
+    this.#joining = this.#pulse.stamp();
     this.#send({ type: "join", id: this.#joining, campaign: this.#campaign });
   }
 
@@ -244,33 +234,12 @@ export class RainClient {
   #hangUp(): void {
     this.#try++;
     this.#timers.clear();
-    this.#sent.clear();
+    this.#pulse.forget();
     const ws = this.#ws;
     this.#ws = null;
     if (!ws) return;
     ws.onopen = ws.onmessage = ws.onclose = null;
     ws.close();
-  }
-
-  // --- What the device says ---
-
-  /** watch notices a dead line long before the browser does. */
-  #watch(): void {
-    const now = this.#clock.local();
-    const slept = now - this.#watchedAt > WATCH_EVERY + ASLEEP;
-    this.#watchedAt = now;
-    if (slept) return this.#awake(); // what came meanwhile may not have been read yet
-    const silent = now - this.#heardAt;
-    if (silent > SILENT_GIVE_UP) this.#lost(0);
-    else if (silent > SILENT_ASK) this.#ping();
-  }
-
-  /** awake is after a sleep: the line may be dead, and the steady clock may have stood still. */
-  #awake(): void {
-    if (this.#state === "waiting") return this.#hurry();
-    if (this.#state !== "open") return;
-    this.#heardAt = Math.max(this.#heardAt, this.#clock.local() - SILENT_ASK);
-    this.#burst();
   }
 
   /** hurry shortens the wait when the device says that it is worth it, unless the server has asked for one. */
@@ -282,37 +251,16 @@ export class RainClient {
     this.#wait(0, retryIn);
   }
 
-  // --- Sending ---
-
   #sendTap(tap: Tap): void {
     this.#send({ type: "tap", id: tap.id, drop: tap.drop });
-  }
-
-  #burst(): void {
-    for (let i = 0; i < BURST; i++) this.#timers.after(i * BURST_EVERY, () => this.#ping());
-  }
-
-  #ping(): void {
-    this.#send({ type: "ping", id: this.#stamp(), t: Date.now() });
   }
 
   #send(message: object): void {
     if (this.#ws?.readyState === 1) this.#ws.send(JSON.stringify(message));
   }
 
-  /** stamp is a new id whose answer will tell the time. */
-  #stamp(): number {
-    const id = this.#nextId++;
-    this.#sent.set(id, this.#clock.local());
-    return id;
-  }
-
   #learn(id: number, serverTime: number): void {
-    const sent = this.#sent.get(id);
-    if (sent === undefined) return;
-    this.#sent.delete(id);
-    this.#clock.sample(sent, this.#clock.local(), serverTime);
-    this.#events.emit("tick", { rtt: this.#clock.rtt });
+    if (this.#pulse.answered(id, serverTime)) this.#events.emit("tick", { rtt: this.#clock.rtt });
   }
 
   #setState(state: RainClientState, more: Omit<StateMessage, "state"> = {}): void {

@@ -1,10 +1,12 @@
 // The server's clock, as seen from here. Everything that falls is placed by it, so that each player sees
 // the same rain whatever their own clock says.
 
-const KEEP = 12; // samples
-const MAX_AGE = 120_000; // ms; quartz drifts by some 10 ms in that time
-const SLACK = 25; // ms by which two samples may contradict each other: drift, and the server's nodes among themselves
+const DRIFT = 1e-4; // by which two clocks may run apart, for each ms: twice what cheap quartz does
+const SLACK = 25; // ms by which the server's nodes may differ among themselves
+const SMOOTH = 400; // ms in which a correction is taken up, so that nothing that falls is seen to hop
+const STEP = 200; // ms from which on a correction is taken at once; below SMOOTH, so that the time never runs backwards
 
+/** Sample is what one round trip has shown. */
 interface Sample {
   /** Round trip, ms. */
   rtt: number;
@@ -15,17 +17,16 @@ interface Sample {
 }
 
 /**
- * ServerClock estimates the server's time from round trips. Of the recent samples it believes the one with the lowest
- * round trip: the least of its time was spent waiting somewhere. A sample bounds the truth (offset ± rtt/2); one that
- * contradicts the newest was true before one of the clocks jumped (a machine that slept has a steady clock that stood
- * still), and is forgotten.
+ * ServerClock estimates the server's time from round trips. It believes the sample that bounds the truth most closely: by half
+ * its round trip, and what the clocks may have drifted since. A sample that contradicts it can only mean that one of the
+ * clocks has jumped (the steady clock of a machine that slept stood still), and is believed at once.
  */
 export class ServerClock {
-  #samples: Sample[] = [];
-  #best: Sample | null = null;
-
   /** local is a steady clock in milliseconds; it never jumps as the wall clock may. */
   readonly local: () => number;
+  #best: Sample | null = null;
+  #rest = 0; // ms of a correction that were not taken up yet when it came
+  #since = 0; // local time when it came
 
   constructor(local: () => number) {
     this.local = local;
@@ -46,21 +47,37 @@ export class ServerClock {
    */
   sample(sent: number, received: number, serverTime: number): void {
     const rtt = Math.max(0, received - sent);
-    const newest: Sample = { rtt, received, offset: serverTime + 0.5 - (sent + received) / 2 };
-    this.#samples.push(newest);
-    this.#samples = this.#samples
-      .filter((s) => received - s.received <= MAX_AGE && Math.abs(s.offset - newest.offset) <= (s.rtt + rtt) / 2 + SLACK)
-      .slice(-KEEP);
-    this.#best = this.#samples.reduce((a, b) => (b.rtt <= a.rtt ? b : a));
+    const offset = serverTime + 0.5 - (sent + received) / 2;
+    const before = this.#best;
+    if (before) {
+      const bound = this.#bound(before, received);
+      if (rtt / 2 > bound && Math.abs(offset - before.offset) <= bound + rtt / 2 + SLACK) return;
+      const rest = this.#offset(before, received) - offset;
+      this.#rest = Math.abs(rest) < STEP ? rest : 0;
+      this.#since = received;
+    }
+    this.#best = { rtt, received, offset };
   }
 
   /** doubts tells whether a time that the server has just told cannot be, by this clock: it runs behind. */
   doubts(serverTime: number): boolean {
-    return this.#best !== null && serverTime > this.now() + this.#best.rtt / 2 + SLACK;
+    const [best, local] = [this.#best, this.local()];
+    return best !== null && serverTime > local + best.offset + this.#bound(best, local) + SLACK;
   }
 
   /** now is the server's time in Unix ms. Before the first sample it is the machine's own guess. */
   now(): number {
-    return this.#best ? this.local() + this.#best.offset : Date.now();
+    const local = this.local();
+    return this.#best ? local + this.#offset(this.#best, local) : Date.now();
+  }
+
+  /** bound is how far a sample can be from the truth at a local time, in ms. */
+  #bound(s: Sample, local: number): number {
+    return s.rtt / 2 + Math.max(0, local - s.received) * DRIFT;
+  }
+
+  /** offset is what is added to the local time: the sample's, and what is left of the correction. */
+  #offset(s: Sample, local: number): number {
+    return s.offset + this.#rest * Math.max(0, 1 - (local - this.#since) / SMOOTH);
   }
 }

@@ -1,9 +1,26 @@
 // Which page stands at which address: the first part after #/.
 
 import type { JSX } from "preact";
+import { ApiPage } from "./apipage/page.tsx";
+import { AuditPage } from "./audit/page.tsx";
+import { NewCampaignPage } from "./create/page.tsx";
+import { PayoutsPage } from "./payouts/page.tsx";
+import { ReconciliationPage } from "./reconciliation/page.tsx";
 import type { Route } from "./route.ts";
+import { SponsorsPage } from "./sponsors/page.tsx";
+import { UserPage } from "./users/page.tsx";
+import { WithdrawalsPage } from "./withdrawals/page.tsx";
 
 export type PageComponent = (props: { route: Route }) => JSX.Element | null;
 
 /** pages by the first part of the address. `campaigns` and `new` are drawn beside the list of campaigns. */
-export const pages: Record<string, PageComponent> = {};
+export const pages: Record<string, PageComponent> = {
+  new: NewCampaignPage,
+  sponsors: SponsorsPage,
+  users: UserPage,
+  payouts: PayoutsPage,
+  withdrawals: WithdrawalsPage,
+  reconciliation: ReconciliationPage,
+  audit: AuditPage,
+  api: ApiPage,
+};

@@ -120,6 +120,72 @@ export interface Sponsor {
   balance: number;
 }
 
+export interface Balance {
+  user: string;
+  balance: number;
+}
+
+export type WithdrawalState = "pending" | "paid" | "failed";
+
+export interface Withdrawal {
+  withdrawal: string;
+  user: string;
+  amount: number;
+  state: WithdrawalState;
+  created_at: number;
+  finished_at?: number;
+  reference?: string;
+  reason?: string;
+  dead: boolean;
+  attempts: number;
+  next_at?: number;
+  last_error?: string;
+}
+
+export interface DeadLetter {
+  claim: string;
+  campaign: string;
+  user: string;
+  packet: string;
+  amount: number;
+  at: number;
+  state: ClaimState;
+  kind: "pay" | "reclaim" | "message" | "withdrawal";
+  reason: string;
+  created_at: number;
+}
+
+/** What has become of all dead letters that were retried. */
+export interface Retried {
+  retried: number;
+  settled: number;
+  still_dead: number;
+  complete: boolean;
+}
+
+/** The check of everything. */
+export interface Books {
+  balanced: boolean;
+  difference: number;
+  checked: number;
+  unbalanced: number;
+  transactions: number;
+  accounts: number;
+  campaigns: (Reconciliation & { campaign: string })[];
+  unchecked: { campaign: string; reason: string }[];
+  findings: string[];
+  checked_at: number;
+}
+
+export interface AuditRecord {
+  at: number;
+  actor: string;
+  role: string;
+  action: string;
+  target: string;
+  detail: Record<string, unknown> | null;
+}
+
 /** Alarm is something that an operator must look at. campaign is empty where it is about the whole server. */
 export interface Alarm {
   code: string;

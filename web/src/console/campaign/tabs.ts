@@ -1,7 +1,12 @@
 // The tabs of a campaign beside Live, Rains and Details.
 
 import type { JSX } from "preact";
+import { Claims } from "../claims/list.tsx";
+import { texts } from "../i18n.ts";
 import type { Live } from "../live/uselive.ts";
+import { CampaignBooks } from "../reconciliation/campaign.tsx";
+import { books } from "../strings/books.ts";
+import { claims } from "../strings/claims.ts";
 import type { Campaign } from "../types.ts";
 
 /** TabProps is what each tab of a campaign gets. */
@@ -19,4 +24,10 @@ export interface CampaignTab {
   page: (props: TabProps) => JSX.Element | null;
 }
 
-export const moreTabs: readonly CampaignTab[] = [];
+const c = texts(claims);
+const b = texts(books);
+
+export const moreTabs: readonly CampaignTab[] = [
+  { key: "claims", label: () => c("title"), page: Claims },
+  { key: "reconciliation", label: () => b("title"), page: CampaignBooks },
+];

@@ -40,18 +40,20 @@ export interface TextFieldProps extends Omit<FieldProps, "children"> {
   unit?: string;
   list?: string;
   placeholder?: string;
+  /** readOnly: it is shown, and follows from something else. */
+  readOnly?: boolean;
   /** moment asks for a date and a time of day, to the second, in this computer's time zone. */
   moment?: boolean;
 }
 
 /** TextField is a Field with one line of text; unit stands behind it ("s", "%", "¥"). */
-export function TextField({ name, value, onInput, kind = "text", unit, list, placeholder, moment = false, ...field }: TextFieldProps) {
+export function TextField({ name, value, onInput, kind = "text", unit, list, placeholder, readOnly = false, moment = false, ...field }: TextFieldProps) {
   return (
     <Field {...field}>
       {(control) => (
         <span class="control">
           {moment ? <input {...control} name={name} value={value} type="datetime-local" step={1} onInput={(e) => onInput(e.currentTarget.value)} />
-            : <input {...control} name={name} value={value} type="text" inputMode={kind} autocomplete="off" list={list} placeholder={placeholder} onInput={(e) => onInput(e.currentTarget.value)} />}
+            : <input {...control} name={name} value={value} type="text" inputMode={kind} autocomplete="off" list={list} placeholder={placeholder} readOnly={readOnly} onInput={(e) => onInput(e.currentTarget.value)} />}
           {unit && <span class="unit" aria-hidden="true">{unit}</span>}
         </span>
       )}

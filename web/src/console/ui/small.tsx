@@ -45,8 +45,18 @@ export function Copy({ text, label }: { text: string; label: string }) {
   }, [said]);
   return (
     <span class="copy">
-      <Button kind="plain" small label={label} onClick={() => void copy(text).then((ok) => say(ok ? "copied" : "copyFailed"))}>⧉</Button>
+      <Button kind="plain" small label={label} onClick={() => void copy(text).then((ok) => say(ok ? "copied" : "copyFailed"))}><CopySign /></Button>
       <span class="soft" role="status">{said && t(said)}</span>
     </span>
+  );
+}
+
+/** Drawn, as few fonts have a sign for it. */
+function CopySign() {
+  return (
+    <svg width="15" height="15" viewBox="0 0 15 15" fill="none" stroke="currentColor" stroke-width="1.4" aria-hidden="true">
+      <rect x="5" y="5" width="8.5" height="8.5" rx="1.5" />
+      <path d="M10 5V3A1.5 1.5 0 0 0 8.5 1.5H3A1.5 1.5 0 0 0 1.5 3v5.5A1.5 1.5 0 0 0 3 10h2" />
+    </svg>
   );
 }

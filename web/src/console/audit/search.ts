@@ -1,0 +1,19 @@
+import type { AuditRecord } from "../types.ts";
+
+/** matches tells whether every word of a search is somewhere in a record, whatever its case. */
+export function matches(record: AuditRecord, search: string): boolean {
+  const text = [record.actor, record.role, record.action, record.target, JSON.stringify(record.detail)].join(" ").toLowerCase();
+  return search.toLowerCase().split(/\s+/).every((word) => text.includes(word));
+}
+
+/**
+ * placeOf is the page that shows the target of a record, as parts of an address; null where there is none. Targets are "kind:id".
+ */
+export function placeOf(target: string): string[] | null {
+  const colon = target.indexOf(":");
+  const [kind, id] = [target.slice(0, colon), target.slice(colon + 1)];
+  if (colon < 1 || id === "") return null;
+  if (kind === "campaign") return ["campaigns", id];
+  if (kind === "user") return ["users", id];
+  return kind === "sponsor" ? ["sponsors"] : null;
+}

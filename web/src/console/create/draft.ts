@@ -1,0 +1,58 @@
+// A campaign that is being written: the texts of the form.
+
+import type { NewCampaign, Split } from "../types.ts";
+import { plainYuan, writeAmounts } from "./amounts.ts";
+
+export const SPLITS: readonly Split[] = ["double_mean", "low_variance", "gaussian", "even", "list"];
+
+/** Units of the expiry's field, in ms. */
+export const UNITS = { seconds: 1_000, minutes: 60_000, hours: 3_600_000, days: 86_400_000 } as const;
+export type Unit = keyof typeof UNITS;
+
+/** Draft is what stands in the fields, under the API's names. Money is in yuan. */
+export interface Draft {
+  name: string;
+  sponsor: string;
+  budget: string;
+  packets: string;
+  split: Split;
+  min: string;
+  /** Empty: no limit. */
+  max: string;
+  /** With the split list only. */
+  amounts: string;
+  wins_per_user: string;
+  taps_per_user: string;
+  shards: string;
+  /** In units of `unit`. */
+  expires_in_ms: string;
+  unit: Unit;
+}
+
+/** Field is what a fault can be about. */
+export type Field = Exclude<keyof Draft, "unit">;
+
+/** emptyDraft has the contract's defaults. */
+export function emptyDraft(): Draft {
+  return {
+    name: "", sponsor: "", budget: "", packets: "", split: "double_mean", min: "0.01", max: "", amounts: "",
+    wins_per_user: "1", taps_per_user: "0", shards: "1", expires_in_ms: "24", unit: "hours",
+  };
+}
+
+/** draftOf is the form of a campaign like another one, under a name of its own. */
+export function draftOf(c: Omit<NewCampaign, "amounts"> & { amounts?: number[] | null }): Draft {
+  const unit = (["days", "hours", "minutes"] as const).find((u) => c.expires_in_ms % UNITS[u] === 0) ?? "seconds";
+  return {
+    name: nextName(c.name), sponsor: c.sponsor, budget: plainYuan(c.budget), packets: String(c.packets), split: c.split,
+    min: plainYuan(c.min), max: c.max === null ? "" : plainYuan(c.max), amounts: c.amounts ? writeAmounts(c.amounts) : "",
+    wins_per_user: String(c.wins_per_user), taps_per_user: String(c.taps_per_user), shards: String(c.shards),
+    expires_in_ms: String(c.expires_in_ms / UNITS[unit]), unit,
+  };
+}
+
+/** nextName numbers a name: "Gala" is followed by "Gala (2)", that by "Gala (3)". */
+export function nextName(name: string): string {
+  const m = /^(.*\S)\s*\((\d{1,6})\)$/.exec(name);
+  return m ? `${m[1]} (${Number(m[2]) + 1})` : `${name} (2)`;
+}

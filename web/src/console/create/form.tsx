@@ -1,0 +1,116 @@
+import { useMemo, useRef, useState } from "preact/hooks";
+import { post, type ApiError } from "../api.ts";
+import { money } from "../format.ts";
+import { useAction } from "../hooks.ts";
+import { go } from "../route.ts";
+import type { Campaign, NewCampaign } from "../types.ts";
+import { Button, FaultText, toast } from "../ui/index.ts";
+import { readAmounts } from "./amounts.ts";
+import type { Draft, Field } from "./draft.ts";
+import { RuleFields, SplitFields, WhatFields } from "./fields.tsx";
+import { Preview } from "./preview.tsx";
+import { useFunds } from "./sponsor.tsx";
+import { Summary } from "./summary.tsx";
+import { check, type NewSplit } from "./validate.ts";
+import { t, words } from "./words.ts";
+
+interface Props {
+  title: string;
+  draft: Draft;
+  /** filled: the fields hold something worth judging from the start. */
+  filled?: boolean;
+}
+
+/** FormState is what the groups of fields work with. */
+export interface FormState {
+  draft: Draft;
+  change: (fields: Partial<Draft>) => void;
+  /** fault is what is wrong with a field, in words, as far as it should be told already. */
+  fault: (field: Field) => string | undefined;
+}
+
+/** CampaignForm asks for everything of a campaign, shows what it will be, and makes it: once. */
+export function CampaignForm({ title, draft: first, filled = false }: Props) {
+  const [draft, setDraft] = useState(first);
+  const [touched, setTouched] = useState<ReadonlySet<string>>(() => new Set(filled ? Object.keys(first) : []));
+  const [pressed, setPressed] = useState(false);
+  // What the server found, until the field is changed.
+  const [refused, setRefused] = useState<Partial<Record<string, string>>>({});
+  const form = useRef<HTMLFormElement>(null);
+  const list = useMemo(() => (draft.split === "list" ? readAmounts(draft.amounts) : null), [draft.split, draft.amounts]);
+  const checked = useMemo(() => check(draft, list), [draft, list]);
+  // The same object as long as the split is the same, so that a letter of the name asks for no preview.
+  const split = useMemo<NewSplit | null>(() => checked.split, [!checked.split, draft.budget, draft.packets, draft.split, draft.min, draft.max, list]);
+  const funds = useFunds(draft.sponsor.trim());
+
+  // Between the answer and the campaign's page the form is still there: a click that comes then must not make another one.
+  const made = useRef(false);
+  const create = useAction<NewCampaign>(async (key, body) => {
+    const campaign = await post<Campaign>("/campaigns", body, key);
+    made.current = true;
+    toast(t("created", { name: campaign.name, budget: money(campaign.budget), packets: campaign.packets }));
+    go("campaigns", campaign.id);
+  });
+  // A fault of the server is taken over once, when it comes.
+  const seen = useRef<ApiError | null>(null);
+  if (create.fault && create.fault !== seen.current) {
+    seen.current = create.fault;
+    setRefused(Object.fromEntries(create.fault.fields.map((f) => [f.field, t("serverSays", { message: f.message })])));
+  }
+
+  const state: FormState = {
+    draft,
+    change(fields) {
+      const names = Object.keys(fields);
+      setDraft((d) => ({ ...d, ...fields }));
+      setTouched((s) => new Set([...s, ...names]));
+      setRefused((r) => Object.fromEntries(Object.entries(r).filter(([name]) => !names.includes(name))));
+      create.clear();
+    },
+    fault(field) {
+      const fault = checked.faults[field];
+      if (fault && (pressed || (touched.has(field) && fault.key !== "required" && fault.key !== "listEmpty"))) return words(fault);
+      return refused[field];
+    },
+  };
+  const submit = async () => {
+    if (made.current) return;
+    setPressed(true);
+    if (checked.body) await create.run(checked.body);
+    else requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
+  };
+  const count = Object.keys(checked.faults).length;
+  return (
+    <form ref={form} class="create" noValidate onSubmit={(e) => (e.preventDefault(), void submit())}>
+      <h1>{title}</h1>
+      <div class="columns">
+        <div class="stack">
+          <WhatFields state={state} funds={funds} budget={checked.split?.budget ?? null} />
+          <SplitFields state={state} list={list} />
+          <RuleFields state={state} />
+        </div>
+        <div class="stack beside">
+          <Preview split={split} />
+          <section class="panel summary">
+            <header><h2>{t("summary")}</h2></header>
+            <Summary body={checked.body} balance={funds.balance} />
+            <p class="fault" role="status">{pressed && count > 0 && t("faultsLeft", { count })}</p>
+            <FaultText fault={create.fault} explain={(fault) => explain(fault, draft.sponsor.trim())} />
+            <Button submit kind="main" busy={create.busy}>
+              {checked.split ? t("submit", { budget: money(checked.split.budget) }) : t("submitEmpty")}
+            </Button>
+            <p class="soft small" role="status">{create.busy && t("creating")}</p>
+          </section>
+        </div>
+      </div>
+    </form>
+  );
+}
+
+/** explain says what a refusal means for the money. Faults of fields stand beside them; one that has no field here is told in the server's words. */
+function explain(fault: ApiError, sponsor: string): string | undefined {
+  if (fault.code === "insufficient_funds") return t("insufficient_funds", { sponsor });
+  if (fault.code === "unknown_sponsor") return t("unknown_sponsor", { sponsor });
+  if (fault.fields.length > 0) return t("faultsLeft", { count: fault.fields.length });
+  return fault.status === 0 || fault.status >= 500 ? t("unsure") : undefined;
+}

@@ -1,0 +1,23 @@
+// The server's limits of a campaign (rain/validate.go). A test holds them against the server's.
+
+/** Money is in minor units, 1/100 yuan. */
+export const MAX_BUDGET = 1_000_000_000_000_000;
+export const MAX_PACKETS = 10_000_000;
+export const MAX_SHARDS = 256;
+/** Bytes of UTF-8. */
+export const MAX_NAME_BYTES = 200;
+/** Bytes; a sponsor's id is ASCII. */
+export const MAX_SPONSOR = 64;
+/** Bytes of UTF-8 of a deposit's reference. */
+export const MAX_REFERENCE_BYTES = 128;
+/** Wins and taps of one player. */
+export const MAX_PER_USER = 1_000_000;
+export const MIN_EXPIRY_MS = 1_000;
+export const MAX_EXPIRY_MS = 366 * 24 * 3_600_000;
+/** Bytes of a request's body, less some room for the fields beside the list of amounts. */
+export const MAX_LIST_BYTES = (16 << 20) - 4_096;
+
+/** bytes is the length of a text in UTF-8, which is what the server counts. */
+export function bytes(text: string): number {
+  return new TextEncoder().encode(text).length;
+}

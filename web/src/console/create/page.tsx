@@ -1,0 +1,26 @@
+import "./create.css";
+
+import { api, seg } from "../api.ts";
+import { useLoad } from "../hooks.ts";
+import type { Route } from "../route.ts";
+import { mayAct } from "../session.ts";
+import type { Campaign } from "../types.ts";
+import { Empty, FaultBox, Loading } from "../ui/index.ts";
+import { draftOf, emptyDraft } from "./draft.ts";
+import { CampaignForm } from "./form.tsx";
+import { t } from "./words.ts";
+
+/** NewCampaignPage is the form for a campaign: #/new, #/new?sponsor=ID, or #/new?from=ID for one like another. */
+export function NewCampaignPage({ route }: { route: Route }) {
+  const from = route.query.get("from");
+  if (!mayAct()) return <section class="panel"><Empty><h2>{t("title")}</h2><p>{t("viewer")}</p></Empty></section>;
+  if (from) return <Clone key={from} of={from} />;
+  return <CampaignForm title={t("title")} draft={{ ...emptyDraft(), sponsor: route.query.get("sponsor") ?? "" }} />;
+}
+
+function Clone({ of }: { of: string }) {
+  const original = useLoad((signal) => api<Campaign>(`/campaigns/${seg(of)}`, { signal }), [of]);
+  if (original.data) return <CampaignForm title={t("titleClone")} draft={draftOf(original.data)} filled />;
+  if (!original.fault) return <section class="panel"><Loading /></section>;
+  return <section class="panel"><FaultBox fault={original.fault} retry={original.reload} /></section>;
+}

@@ -1,0 +1,117 @@
+// The server's checks of a campaign, made while a person types: the same limits, in a person's words.
+
+import type { faults as texts } from "../strings/create.ts";
+import type { NewCampaign } from "../types.ts";
+import { readAmounts, readCount, readYuan, type AmountList } from "./amounts.ts";
+import { UNITS, type Draft, type Field } from "./draft.ts";
+import * as limit from "./limits.ts";
+
+/** Fault is the key of a text and what is filled in: words (words.ts) says it. */
+export interface Fault {
+  key: keyof typeof texts;
+  values?: Record<string, string | number>;
+}
+
+export type Faults = Partial<Record<Field, Fault>>;
+
+/** Checked is a draft that was read. body is there where there is no fault at all; split, where a preview can be made. */
+export interface Checked {
+  faults: Faults;
+  body: NewCampaign | null;
+  split: NewSplit | null;
+  list: AmountList | null;
+}
+
+/** What the preview of a split takes. */
+export type NewSplit = Pick<NewCampaign, "budget" | "packets" | "split" | "min" | "max" | "amounts">;
+
+/** check reads a draft. Only the first fault of each field is told. */
+export function check(d: Draft, list: AmountList | null = d.split === "list" ? readAmounts(d.amounts) : null): Checked {
+  const faults: Faults = {};
+  const add = (field: Field, key: Fault["key"], values?: Fault["values"]): void => {
+    faults[field] ??= values ? { key, values } : { key };
+  };
+  const number = (field: Field, read: (text: string) => number | null, wrong: Fault["key"]): number | null => {
+    if (d[field].trim() === "") return add(field, "required"), null;
+    const n = read(d[field]);
+    if (n === null) add(field, wrong);
+    return n;
+  };
+
+  const name = d.name.trim();
+  if (name === "") add("name", "required");
+  else if (limit.bytes(name) > limit.MAX_NAME_BYTES) add("name", "nameLong", { most: limit.MAX_NAME_BYTES, is: limit.bytes(name) });
+  const sponsor = d.sponsor.trim();
+  const wrong = sponsorFault(sponsor);
+  if (wrong) add("sponsor", wrong, { most: limit.MAX_SPONSOR });
+
+  // A list says by itself how much it is and how many.
+  const budget = list ? list.sum : number("budget", readYuan, "notMoney");
+  const packets = list ? list.amounts.length : number("packets", readCount, "notCount");
+  const min = number("min", readYuan, "notMoney");
+  const max = d.max.trim() === "" ? null : number("max", readYuan, "notMoney");
+
+  if (min !== null && (min < 1 || min > limit.MAX_BUDGET)) add("min", "minRange", { mMost: limit.MAX_BUDGET });
+  if (min !== null && max !== null && max < min) add("max", "maxLow");
+  if (list) checkList(list, min, max, add);
+  else if (budget !== null && packets !== null) checkSize(budget, packets, add);
+  const bounded = !faults.min && !faults.max && !faults.packets && !faults.budget;
+  if (!list && bounded && budget !== null && packets !== null && min !== null) checkBounds(budget, packets, min, max, add);
+
+  const wins = number("wins_per_user", readCount, "notCount");
+  if (wins !== null && (wins < 1 || wins > limit.MAX_PER_USER)) add("wins_per_user", "winsRange", { most: limit.MAX_PER_USER });
+  const taps = number("taps_per_user", readCount, "notCount");
+  if (taps !== null && taps > limit.MAX_PER_USER) add("taps_per_user", "tapsRange", { most: limit.MAX_PER_USER });
+  const shards = number("shards", readCount, "notCount");
+  if (shards !== null && (shards < 1 || shards > limit.MAX_SHARDS)) add("shards", "shardsRange", { most: limit.MAX_SHARDS });
+  else if (shards !== null && packets !== null && packets >= 1 && shards > packets) add("shards", "shardsMany");
+  const expiry = number("expires_in_ms", readDecimal, "notNumber");
+  const expires = expiry === null ? null : Math.round(expiry * UNITS[d.unit]);
+  if (expires !== null && (expires < limit.MIN_EXPIRY_MS || expires > limit.MAX_EXPIRY_MS)) add("expires_in_ms", "expiryRange");
+
+  const amounts = list ? list.amounts : null;
+  const cut = budget !== null && packets !== null && min !== null && !["budget", "packets", "min", "max", "amounts"].some((f) => f in faults)
+    ? { budget, packets, split: d.split, min, max, amounts } : null;
+  const whole = cut && wins !== null && taps !== null && shards !== null && expires !== null && Object.keys(faults).length === 0;
+  return {
+    faults, list, split: cut,
+    body: whole ? { name, sponsor, ...cut, wins_per_user: wins, taps_per_user: taps, shards, expires_in_ms: expires } : null,
+  };
+}
+
+type Add = (field: Field, key: Fault["key"], values?: Fault["values"]) => void;
+
+function checkSize(budget: number, packets: number, add: Add): void {
+  if (budget < 1 || budget > limit.MAX_BUDGET) add("budget", "budgetRange", { mMost: limit.MAX_BUDGET });
+  if (packets < 1 || packets > limit.MAX_PACKETS) add("packets", "packetsRange", { most: limit.MAX_PACKETS });
+}
+
+/** checkBounds compares by division, as packets × max may be more than a number can hold exactly. */
+function checkBounds(budget: number, packets: number, min: number, max: number | null, add: Add): void {
+  if (Math.floor(budget / packets) < min) add("budget", "budgetLow", { packets, mMin: min, mNeeded: packets * min });
+  else if (max !== null && Math.floor((budget - 1) / packets) >= max) add("budget", "budgetHigh", { packets, mMax: max, mMost: packets * max });
+}
+
+function checkList(list: AmountList, min: number | null, max: number | null, add: Add): void {
+  if (list.tooMany) return add("amounts", "packetsRange", { most: limit.MAX_PACKETS });
+  if (list.bad) return add("amounts", "listBad", { text: list.bad.text.slice(0, 20), at: list.bad.at });
+  if (list.amounts.length === 0) return add("amounts", "listEmpty");
+  const outside = list.amounts.findIndex((a) => (min !== null && a < min) || (max !== null && a > max) || a > limit.MAX_BUDGET);
+  if (outside >= 0) return add("amounts", "listOutside", { at: outside + 1, mAmount: list.amounts[outside] ?? 0 });
+  if (list.sum > limit.MAX_BUDGET) return add("amounts", "budgetRange", { mMost: limit.MAX_BUDGET });
+  let size = 0;
+  for (const a of list.amounts) size += String(a).length + 1;
+  if (size > limit.MAX_LIST_BYTES) add("amounts", "listHuge");
+}
+
+/** sponsorFault is what is wrong with a sponsor's id, which becomes part of a path. */
+export function sponsorFault(id: string): "required" | "sponsorChars" | "sponsorLong" | null {
+  if (id === "") return "required";
+  if (!/^[A-Za-z0-9._-]+$/.test(id)) return "sponsorChars";
+  return id.length > limit.MAX_SPONSOR ? "sponsorLong" : null;
+}
+
+function readDecimal(text: string): number | null {
+  const plain = text.normalize("NFKC").trim();
+  return /^\d{1,9}(\.\d{1,6})?$/.test(plain) ? Number(plain) : null;
+}

@@ -1,0 +1,80 @@
+import "../claims/claims.css";
+
+import { useState } from "preact/hooks";
+import { api, post, seg } from "../api.ts";
+import { money } from "../format.ts";
+import { usePages } from "../hooks.ts";
+import { texts } from "../i18n.ts";
+import { to } from "../route.ts";
+import { serverNow } from "../servertime.ts";
+import { mayAct } from "../session.ts";
+import { payouts } from "../strings/payouts.ts";
+import type { Claim, DeadLetter, Page, Retried } from "../types.ts";
+import { Button, Confirm, Money, Operator, PagedTable, toast, type Column } from "../ui/index.ts";
+import { age } from "./age.ts";
+
+const t = texts(payouts);
+
+/** PayoutsPage lists the payments that need a person, and tries them again: one, or all. */
+export function PayoutsPage() {
+  const list = usePages<DeadLetter>((cursor, signal) => api<Page<DeadLetter>>(`/payouts?state=dead&limit=50${cursor && `&cursor=${seg(cursor)}`}`, { signal }), []);
+  const [one, setOne] = useState<DeadLetter | null>(null);
+  const [all, setAll] = useState(false);
+  const sum = money(list.items.reduce((n, d) => n + d.amount, 0));
+  const total = t(list.more ? "totalMore" : "total", { count: list.items.length, sum });
+
+  async function retryOne(letter: DeadLetter): Promise<void> {
+    const now = await post<Claim>(`/payouts/${seg(letter.claim)}/retry`);
+    toast(t(now.state === "settled" ? "settled" : "again", { claim: letter.claim, amount: money(letter.amount) }));
+    list.reload();
+  }
+  async function retryAll(): Promise<void> {
+    const r = await post<Retried>("/payouts/retry");
+    const said = t("resultAll", { retried: r.retried, settled: r.settled, still: r.still_dead });
+    toast(r.complete ? said : `${said} ${t("incomplete")}`, r.complete && r.still_dead === 0 ? "good" : "bad");
+    list.reload();
+  }
+  return (
+    <section class="panel">
+      <header>
+        <div><h1>{t("title")}</h1><p class="soft">{t("lead")}</p></div>
+        {list.items.length > 0 && <Operator><Button kind="main" onClick={() => setAll(true)}>{t("retryAll")}</Button></Operator>}
+      </header>
+      {list.items.length > 0 && <p class="total num">{total}</p>}
+      <PagedTable label={t("title")} columns={columns(setOne)} pages={list} rowKey={(d) => d.claim}
+        empty={<><h2>{t("none")}</h2><p>{t("noneText")}</p></>} />
+      {one && (
+        <Confirm title={t("retryTitle")} yes={t("retry")} run={() => retryOne(one)} onClose={() => setOne(null)}>
+          <p><strong>{t("retryText", { amount: money(one.amount), who: one.user || one.campaign || t("nobody") })}</strong></p>
+          <p class="mono">{one.claim}</p>
+          <p>{t("retryWhat")}</p>
+        </Confirm>
+      )}
+      {all && (
+        <Confirm title={t("retryAllTitle")} yes={t("retryAll")} run={retryAll} onClose={() => setAll(false)}>
+          <p><strong>{t(list.more ? "retryAllMore" : "retryAllText", { count: list.items.length, sum })}</strong></p>
+          <p>{t("retryWhat")}</p>
+        </Confirm>
+      )}
+    </section>
+  );
+}
+
+function columns(retry: (letter: DeadLetter) => void): Column<DeadLetter>[] {
+  const list: Column<DeadLetter>[] = [
+    { key: "amount", head: t("amount"), num: true, cell: (d) => <Money minor={d.amount} /> },
+    { key: "kind", head: t("kind"), cell: (d) => <span class="nowrap">{t.has(d.kind) ? t(d.kind) : d.kind}</span> },
+    { key: "user", head: t("user"), cell: (d) => d.user && <a class="id" href={to("users", d.user)}>{d.user}</a> },
+    { key: "campaign", head: t("campaign"), hide: true, cell: (d) => d.campaign && <a class="mono" href={to("campaigns", d.campaign)}>{d.campaign}</a> },
+    { key: "age", head: t("age"), num: true, cell: (d) => age(serverNow() - d.created_at) },
+    { key: "reason", head: t("reason"), cell: (d) => <span class="why">{d.reason}</span> },
+    { key: "claim", head: t("claim"), hide: true, cell: (d) => <span class="mono">{d.claim}</span> },
+  ];
+  if (mayAct()) {
+    list.push({
+      key: "actions", head: <span class="unseen">{t("actions")}</span>,
+      cell: (d) => <Button small onClick={() => retry(d)} label={`${t("retry")}: ${d.claim}`}>{t("retry")}</Button>,
+    });
+  }
+  return list;
+}

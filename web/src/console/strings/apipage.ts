@@ -1,0 +1,37 @@
+// Texts of the API page.
+
+import type { Table } from "../../shared/i18n.ts";
+
+export const apipage = {
+  title: { zh: "接口", en: "API" },
+  lead: { zh: "控制台能做的，脚本也能做。下面的命令已填好这台服务器的地址和所选活动。", en: "What the console does, a script can do. These commands name this server and the chosen campaign." },
+  token: { zh: "令牌放在环境变量里，不出现在命令里：", en: "The token stays in the environment, out of the commands:" },
+  copy: { zh: "复制：{what}", en: "Copy: {what}" },
+  tokenNote: { zh: "执行后粘贴令牌并回车，屏幕和历史里都不会留下它。", en: "Run it, paste the token, press Enter: it stays off the screen and out of the history." },
+  campaign: { zh: "活动", en: "Campaign" },
+  noCampaign: { zh: "还没有活动：命令中用 CAMPAIGN 代替。", en: "No campaign yet: the commands say CAMPAIGN." },
+  docs: { zh: "文档", en: "Documents" },
+  openapi: { zh: "HTTP API 描述（OpenAPI）", en: "HTTP API (OpenAPI)" },
+  asyncapi: { zh: "WebSocket 协议描述（AsyncAPI）", en: "WebSocket protocol (AsyncAPI)" },
+  reference: { zh: "API 文档页", en: "API reference" },
+  sdk: { zh: "浏览器 SDK（ES 模块，无依赖）", en: "SDK for browsers (one ES module)" },
+  metrics: { zh: "Prometheus 指标", en: "Metrics for Prometheus" },
+  before: { zh: "准备", en: "Before" },
+  live: { zh: "现场", en: "Live" },
+  after: { zh: "之后", en: "After" },
+  deposit: { zh: "为资金方入账（凭证号相同只记一次）", en: "Deposit for a sponsor (a reference counts once)" },
+  balance: { zh: "查询资金方余额", en: "A sponsor’s balance" },
+  preview: { zh: "预览拆分（不动用资金）", en: "Preview a split; no money moves" },
+  create: { zh: "创建同样的活动（出资并入库）", en: "Create a campaign like this one" },
+  start: { zh: "三秒后开始一场红包雨", en: "Start a rain in three seconds" },
+  stop: { zh: "停止红包雨", en: "Stop the rain" },
+  pause: { zh: "暂停：拒绝点击", en: "Pause: taps are refused" },
+  resume: { zh: "恢复", en: "Resume" },
+  events: { zh: "实时数据（SSE，按 Ctrl-C 结束）", en: "Live figures (SSE; Ctrl-C ends it)" },
+  stats: { zh: "当前数据", en: "The figures of now" },
+  csv: { zh: "全部中奖记录存为 CSV", en: "All claims as CSV" },
+  reconcile: { zh: "对账", en: "Reconciliation" },
+  dead: { zh: "死信", en: "Dead letters" },
+  retry: { zh: "重试全部死信", en: "Retry all dead letters" },
+  close: { zh: "关闭活动并退回剩余金额（不可撤销）", en: "Close it and give back what is left; it cannot be undone" },
+} satisfies Table;

@@ -1,0 +1,40 @@
+// Texts of the lists of claims, and of a player's page.
+
+import type { Table } from "../../shared/i18n.ts";
+
+export const claims = {
+  title: { zh: "中奖记录", en: "Claims" },
+  find: { zh: "查找", en: "Find" },
+  user: { zh: "玩家", en: "Player" },
+  packet: { zh: "红包号", en: "Packet" },
+  claim: { zh: "记录号", en: "Claim" },
+  amount: { zh: "金额", en: "Amount" },
+  at: { zh: "中奖时间", en: "Won at" },
+  state: { zh: "状态", en: "State" },
+  anyState: { zh: "全部", en: "Any" },
+  clear: { zh: "清除条件", en: "Clear" },
+  exact: { zh: "完整的玩家 ID", en: "The whole id" },
+  reload: { zh: "刷新", en: "Reload" },
+  none: { zh: "还没有人中奖", en: "Nobody has won yet" },
+  noneText: { zh: "开始一场红包雨后，中奖记录会出现在这里。", en: "Start a rain, and the wins appear here." },
+  noMatch: { zh: "没有符合条件的记录", en: "No claim matches" },
+  noMatchText: { zh: "玩家 ID 和红包号需要完整匹配。可以清除条件查看全部。", en: "Player and packet have to match as a whole. Clear the filters to see all." },
+  badPacket: { zh: "红包号是整数", en: "A whole number" },
+
+  csv: { zh: "下载 CSV", en: "Download CSV" },
+  csvBusy: { zh: "已下载 {rows} 行（{size}）", en: "{rows} {rows|row|rows} so far ({size})" },
+  csvStop: { zh: "停止", en: "Stop" },
+  csvDone: { zh: "{file}：{rows} 行，{size}。", en: "{file}: {rows} {rows|row|rows}, {size}." },
+  csvCut: { zh: "下载中断，文件不完整。请重新下载。", en: "The download broke off: the file is not complete. Download it again." },
+  csvFile: { zh: "数据会直接写入你选择的文件，几百万行也可以。", en: "Rows go straight into the file that you choose; millions are fine." },
+  csvMemory: { zh: "这个浏览器要先把文件放进内存。超过约一百万行时，请用 Chrome 或 Edge，或 API 页上的 curl 命令。", en: "This browser holds the file in memory first. Beyond about a million rows use Chrome or Edge, or curl from the API page." },
+  csvMore: { zh: "金额单位为分，时间为 Unix 毫秒，包含全部记录。", en: "Amounts are in minor units (1/100 yuan), times in Unix milliseconds. All claims are in it." },
+  csvFiltered: { zh: "金额单位为分，时间为 Unix 毫秒，按上面的条件筛选。", en: "Amounts are in minor units (1/100 yuan), times in Unix milliseconds. The filters above apply." },
+
+  userTitle: { zh: "玩家 {user}", en: "Player {user}" },
+  balance: { zh: "余额", en: "Balance" },
+  userClaims: { zh: "中奖记录", en: "Claims" },
+  userWithdrawals: { zh: "提现", en: "Withdrawals" },
+  userNone: { zh: "这位玩家还没有中奖", en: "This player has won nothing yet" },
+  userNoneText: { zh: "请核对玩家 ID：大小写不同就是另一位玩家。", en: "Check the id: upper and lower case differ." },
+} satisfies Table;

@@ -1,0 +1,25 @@
+// Texts of the sponsors' page and of deposits.
+
+import type { Table } from "../../shared/i18n.ts";
+
+export const sponsors = {
+  title: { zh: "资金方", en: "Sponsors" },
+  lead: { zh: "活动的预算从资金方的余额转出；活动结束后，剩余金额退回这里。", en: "A campaign’s budget comes out of a sponsor’s balance, and what is left of it goes back there." },
+  sponsor: { zh: "资金方", en: "Sponsor" },
+  balance: { zh: "余额", en: "Balance" },
+  actions: { zh: "操作", en: "Actions" },
+  empty: { zh: "还没有资金方", en: "No sponsors yet" },
+  emptyText: { zh: "第一笔入账会创建资金方。", en: "The first deposit makes one." },
+  campaignFor: { zh: "新建活动", en: "New campaign" },
+  deposit: { zh: "入账", en: "Deposit" },
+  depositTitle: { zh: "为资金方入账", en: "Deposit for a sponsor" },
+  depositNote: { zh: "凭证号代表这笔款项：同一凭证号只记一次，重复提交不会多记。", en: "The reference names the payment: the same reference counts once, however often it is sent." },
+  amount: { zh: "金额（元）", en: "Amount, ¥" },
+  reference: { zh: "凭证号", en: "Reference" },
+  referenceHint: { zh: "例如银行流水号或发票号", en: "Such as the bank’s or the invoice’s number" },
+  doDeposit: { zh: "入账 {amount}", en: "Deposit {amount}" },
+  cancel: { zh: "取消", en: "Cancel" },
+  deposited: { zh: "已为 {sponsor} 入账 {amount}，余额 {balance}。", en: "{amount} deposited for {sponsor}, which now has {balance}." },
+  idempotency_mismatch: { zh: "这个凭证号已经用于另一笔金额，请核对，或换一个凭证号。", en: "This reference was used for another amount. Check it, or use another reference." },
+  unsure: { zh: "没有收到服务器的答复，款项可能已入账。用同一凭证号再按一次是安全的。", en: "The server’s answer was lost; the deposit may have been made. Pressing again with the same reference is safe." },
+} satisfies Table;

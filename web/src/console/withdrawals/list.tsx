@@ -1,0 +1,56 @@
+import { api } from "../api.ts";
+import { when } from "../format.ts";
+import { usePages } from "../hooks.ts";
+import { texts } from "../i18n.ts";
+import { to } from "../route.ts";
+import { withdrawals } from "../strings/payouts.ts";
+import { ui } from "../strings/ui.ts";
+import type { Page, Withdrawal, WithdrawalState } from "../types.ts";
+import { Badge, Money, PagedTable, State, Time, type Column } from "../ui/index.ts";
+
+const t = texts(withdrawals);
+const states = texts(ui);
+
+interface Props {
+  /** Of the API, without a query. */
+  path: string;
+  /** player: whose they are is a column. */
+  player: boolean;
+  state?: WithdrawalState | "";
+  /** turn: another number loads the list anew. */
+  turn?: number;
+}
+
+/** WithdrawalList is a list of withdrawals, page by page. */
+export function WithdrawalList({ path, player, state = "", turn = 0 }: Props) {
+  const list = usePages<Withdrawal>((cursor, signal) => {
+    const query = new URLSearchParams({ limit: "50", ...(state && { state }), ...(cursor && { cursor }) });
+    return api<Page<Withdrawal>>(`${path}?${query}`, { signal });
+  }, [path, state, turn]);
+  const columns: Column<Withdrawal>[] = [
+    { key: "created", head: t("created"), cell: (w) => <Time ms={w.created_at} /> },
+    ...(player ? [{ key: "user", head: t("user"), cell: (w: Withdrawal) => <a class="id" href={to("users", w.user)}>{w.user}</a> }] : []),
+    { key: "amount", head: t("amount"), num: true, cell: (w) => <Money minor={w.amount} /> },
+    { key: "state", head: t("state"), cell: (w) => <StateOf of={w} /> },
+    { key: "finished", head: t("finished"), hide: true, cell: (w) => <Time ms={w.finished_at} /> },
+    { key: "detail", head: t("detail"), cell: (w) => <span class="why">{detail(w)}</span> },
+    { key: "id", head: t("withdrawal"), hide: true, cell: (w) => <span class="mono">{w.withdrawal}</span> },
+  ];
+  return (
+    <PagedTable label={t("title")} columns={columns} pages={list} rowKey={(w) => w.withdrawal}
+      empty={state ? <h3>{t("noneState")}</h3> : <><h3>{t("none")}</h3><p>{t("noneText")}</p></>} />
+  );
+}
+
+/** A dead one is pending, and waits for a person: its badge leads to where a person can do something. */
+function StateOf({ of }: { of: Withdrawal }) {
+  return of.dead ? <a href={to("payouts")}><Badge tone="bad">{states("state_dead")}</Badge></a> : <State of={of.state} />;
+}
+
+/** detail is what an accountant asks next: the provider's reference, why it failed, or how often it was tried. */
+function detail(w: Withdrawal): string {
+  if (w.state === "paid") return w.reference ?? "";
+  const tried = w.attempts > 0 ? t("attempts", { count: w.attempts }) : "";
+  const next = w.state === "pending" && !w.dead && w.next_at && w.attempts > 0 ? t("next", { at: when(w.next_at) }) : "";
+  return [w.reason ?? w.last_error ?? "", tried, next].filter(Boolean).join(" · ");
+}

@@ -1,0 +1,32 @@
+import "../claims/claims.css";
+
+import { useState } from "preact/hooks";
+import { texts } from "../i18n.ts";
+import { withdrawals } from "../strings/payouts.ts";
+import { ui } from "../strings/ui.ts";
+import type { WithdrawalState } from "../types.ts";
+import { Button, SelectField } from "../ui/index.ts";
+import { WithdrawalList } from "./list.tsx";
+
+const t = texts(withdrawals);
+const states = texts(ui);
+const STATES: readonly WithdrawalState[] = ["pending", "paid", "failed"];
+
+/** WithdrawalsPage is the money on its way out, of all players. */
+export function WithdrawalsPage() {
+  const [state, setState] = useState<WithdrawalState | "">("");
+  const [turn, setTurn] = useState(0);
+  return (
+    <section class="panel">
+      <header>
+        <div><h1>{t("title")}</h1><p class="soft">{t("lead")}</p></div>
+        <div class="row bottom">
+          <SelectField name="state" label={t("state")} value={state} onChange={setState}
+            options={[{ value: "", label: t("all") }, ...STATES.map((value) => ({ value, label: states(`state_${value}`) }))]} />
+          <Button onClick={() => setTurn(turn + 1)}>{t("reload")}</Button>
+        </div>
+      </header>
+      <WithdrawalList path="/withdrawals" player state={state} turn={turn} />
+    </section>
+  );
+}

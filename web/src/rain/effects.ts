@@ -1,0 +1,153 @@
+// What follows a tap: it bursts at once into "pending", and turns into its outcome when the server has said it.
+// Everything here is a function of its age; nothing is stepped, so a slow frame only shows fewer moments of it.
+
+import type { Brush } from "./brush.ts";
+import { Labels } from "./labels.ts";
+import { type Look, lookOf } from "./looks.ts";
+import { Particles } from "./particles.ts";
+import type { Drop, Place, View } from "./sky.ts";
+import type { Picture, Sprites } from "./sprites.ts";
+
+const OPENS = 260; // ms in which the packet opens
+const LASTS_WON = 1_900; // ms for which an outcome stays
+const LASTS = 1_250;
+const JOLT = 280; // ms of the jolt of a bomb
+
+/** Item is one tap that is shown. */
+interface Item {
+  id: string;
+  at: Place;
+  decoy: boolean;
+  tint: number;
+  picture: Picture;
+  born: number; // ms of the page's clock
+  shownAt: number; // when its outcome came; 0 while it is pending
+  won: boolean;
+  label: Picture | null;
+}
+
+/** Effects holds what is shown of the taps. Times are ms of the page's steady clock. */
+export class Effects {
+  readonly particles = new Particles();
+  #items: Item[] = [];
+  #labels = new Labels(1);
+  #ratio = 1;
+  #jolted = -JOLT;
+
+  /** busy tells whether there is something to draw. */
+  busy(now: number): boolean {
+    return this.#items.length > 0 || this.particles.busy(now) || now - this.#jolted < JOLT;
+  }
+
+  /** clear forgets all, those that are pending too: their results are somebody else's to count. */
+  clear(): void {
+    this.#items = [];
+  }
+
+  /** pending begins at the place where a drop was hit, and lasts until its outcome comes. */
+  pending(drop: Drop, at: Place, sprites: Sprites, now: number, still: boolean): void {
+    this.#items.push({ id: drop.id, at: { ...at }, decoy: drop.decoy, tint: drop.tint, picture: sprites.of(drop), born: now, shownAt: 0, won: false, label: null });
+    if (!still) this.particles.burst("confetti", 8, at.x, at.y, now, 0.5);
+  }
+
+  /** outcome shows what the server has said; name is a key of LOOKS, sub a second, smaller line. */
+  outcome(id: string, name: string, text: string, sub: string, sprites: Sprites, now: number, view: View, still: boolean): void {
+    const item = this.#items.find((i) => i.id === id && !i.shownAt);
+    if (!item) return;
+    const look = lookOf(name);
+    item.shownAt = now;
+    item.won = name === "won";
+    item.label = this.#label(look, text, sub, item.won, sprites.ratio, view);
+    if (still || !look.stuff) return;
+    this.particles.burst(look.stuff, item.won ? 30 : 14, item.at.x, item.at.y, now, item.won ? 1 : 0.5);
+    if (item.won) this.particles.coins(8, item.at.x, item.at.y, now);
+    if (look.stuff === "fire") this.#jolted = now;
+  }
+
+  #label(look: Look, text: string, sub: string, won: boolean, ratio: number, view: View): Picture {
+    if (ratio !== this.#ratio) {
+      this.#labels = new Labels(ratio);
+      this.#ratio = ratio;
+    }
+    const size = (won ? 25 : 17) * (view.width > 390 ? 1.15 : 1);
+    return this.#labels.of(look, text, sub, size, view.width - 16);
+  }
+
+  /** jolt moves the brush while a bomb goes off. It is called before anything is drawn. */
+  jolt(brush: Brush, now: number): void {
+    const age = now - this.#jolted;
+    const force = age < JOLT ? 7 * (1 - age / JOLT) : 0;
+    brush.dx = force * Math.sin(age / 13);
+    brush.dy = force * Math.cos(age / 17);
+  }
+
+  draw(brush: Brush, sprites: Sprites, now: number, view: View, still: boolean): void {
+    let kept = 0;
+    for (const i of this.#items) {
+      if (!i.shownAt || now - i.shownAt < (i.won ? LASTS_WON : LASTS)) this.#items[kept++] = i;
+    }
+    this.#items.length = kept;
+    for (const i of this.#items) opening(brush, sprites, i, now, still);
+    this.particles.draw(brush, sprites, now);
+    // The wins' words lie on top of the others'.
+    for (const i of this.#items) if (!i.won) words(brush, i, now, view, still);
+    for (const i of this.#items) if (i.won) words(brush, i, now, view, still);
+    brush.c.globalAlpha = 1;
+  }
+}
+
+/** opening is the packet that has been hit: its flap goes up and a coin turns above it until the server has decided. */
+function opening(brush: Brush, sprites: Sprites, i: Item, now: number, still: boolean): void {
+  const { c } = brush;
+  const { x, y } = i.at;
+  const age = now - i.born;
+  const gone = i.shownAt ? Math.min(1, (now - i.shownAt) / OPENS) : 0;
+  if (gone >= 1) return;
+  const pop = still ? 1 : 1 + 0.18 * Math.max(0, 1 - age / OPENS) * Math.sin((age / OPENS) * Math.PI);
+  c.globalAlpha = 1 - gone;
+  if (i.decoy) {
+    brush.stamp(i.picture, x, y, i.at.angle, pop * (1 + gone * 0.5));
+  } else {
+    const open = sprites.open(i.tint);
+    const size = (i.at.w / sprites.width) * pop;
+    brush.stamp(age < OPENS / 3 ? i.picture : open, x, y, i.at.angle, age < OPENS / 3 ? pop : size);
+    if (age > OPENS / 3) rising(brush, sprites, i, age, size, still);
+  }
+  if (!i.shownAt && age > OPENS) waiting(brush, x, y, i.at.w * 0.86, age);
+  c.globalAlpha = 1;
+}
+
+function rising(brush: Brush, sprites: Sprites, i: Item, age: number, size: number, still: boolean): void {
+  const up = still ? 1 : Math.min(1, (age - OPENS / 3) / OPENS);
+  const turn = still ? 1 : Math.max(0.1, Math.abs(Math.cos(age / 170)));
+  brush.stamp(sprites.coin, i.at.x, i.at.y - i.at.h * 0.34 * up, 0, 0.62 * size * turn, 0.62 * size);
+}
+
+// waiting is the ring that goes round while nothing is decided.
+function waiting(brush: Brush, x: number, y: number, r: number, age: number): void {
+  const { c } = brush;
+  brush.frame(x, y, age / 170, 1, 1);
+  c.lineWidth = 4;
+  c.lineCap = "round";
+  c.strokeStyle = "rgb(60 4 20 / 0.45)";
+  c.beginPath();
+  c.arc(0, 0, r, 0, 6.2832);
+  c.stroke();
+  c.strokeStyle = "#ffd777";
+  c.beginPath();
+  c.arc(0, 0, r, 0, 1.7);
+  c.stroke();
+}
+
+function words(brush: Brush, i: Item, now: number, view: View, still: boolean): void {
+  if (!i.label || !i.shownAt) return;
+  const age = now - i.shownAt;
+  const left = (i.won ? LASTS_WON : LASTS) - age;
+  const pop = still ? 1 : 1 + 0.35 * Math.exp(-age / 70) * Math.cos(age / 40);
+  const rise = still ? 0 : (i.won ? 46 : 26) * (1 - Math.exp(-age / 350));
+  const { w, h } = i.label;
+  const x = Math.min(Math.max(i.at.x, w / 2 - 14), view.width - w / 2 + 14);
+  const y = Math.min(Math.max(i.at.y - rise, view.top + h / 2 - 14), view.height - h / 2 + 14);
+  brush.c.globalAlpha = Math.max(0, Math.min(1, left / 260));
+  brush.stamp(i.label, x, y, 0, pop);
+}

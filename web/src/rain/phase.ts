@@ -1,0 +1,27 @@
+// Where a rain is in its life, told by the server's clock between two messages of the server.
+
+/** RainTimes is what a rain's phase follows from; the SDK's Rain is one. Times are Unix ms of the server. */
+export interface RainTimes {
+  phase: string;
+  starts_at: number;
+  ends_at: number;
+}
+
+export type Phase = "none" | "countdown" | "falling" | "paused" | "ended";
+
+/** phaseOf: a pause or a stop is only known from the server; the rest follows from the times. */
+export function phaseOf(rain: RainTimes | null | undefined, t: number): Phase {
+  if (!rain) return "none";
+  if (rain.phase === "ended" || t >= rain.ends_at) return "ended";
+  if (rain.phase === "paused") return "paused";
+  return t < rain.starts_at ? "countdown" : "falling";
+}
+
+/** countdown is the text of the time that is left: whole seconds, minutes from a minute on. */
+export function countdown(ms: number): string {
+  const s = Math.max(0, Math.ceil(ms / 1000));
+  if (s < 60) return String(s);
+  const two = (n: number): string => String(n).padStart(2, "0");
+  const [h, m] = [Math.floor(s / 3600), Math.floor((s % 3600) / 60)];
+  return h > 0 ? `${h}:${two(m)}:${two(s % 60)}` : `${m}:${two(s % 60)}`;
+}

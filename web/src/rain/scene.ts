@@ -1,0 +1,169 @@
+// The canvas on which it rains: size, pictures and the loop. It runs only while there is something to see.
+
+import { Brush } from "./brush.ts";
+import { Effects } from "./effects.ts";
+import { Frames } from "./frames.ts";
+import { type Drop, type Hit, type Place, Sky, type View, place, unit } from "./sky.ts";
+import { Sprites, context } from "./sprites.ts";
+
+const MAX_RATIO = 2; // more pixels than that cost time and are not seen in motion
+const MIN_RATIO = 1;
+const STEP = 0.5; // by which a slow device's ratio falls
+
+/** Clock tells the server's time, Unix ms. */
+export interface Clock {
+  now(): number;
+}
+
+/** Scene draws a Sky by the server's clock. */
+export class Scene {
+  readonly sky = new Sky();
+  readonly effects = new Effects();
+  readonly frames = new Frames();
+  /** px; `top` is covered by the page's head */
+  view: View = { width: 1, height: 1, top: 0 };
+  /** paused: the packets stand in the dark */
+  dim = false;
+  /** the drop that the keyboard is on */
+  focus: Drop | null = null;
+  readonly #canvas: HTMLCanvasElement;
+  readonly #brush: Brush;
+  readonly #clock: Clock;
+  readonly #motion = matchMedia("(prefers-reduced-motion: reduce)");
+  readonly #observer = new ResizeObserver(() => this.#fit());
+  readonly #at: Place = { x: 0, y: 0, w: 0, h: 0, angle: 0 };
+  #sprites: Sprites;
+  #most = MAX_RATIO; // the ratio that this device can keep up with
+  #frame = 0;
+  #warming = 0;
+
+  constructor(canvas: HTMLCanvasElement, clock: Clock) {
+    this.#canvas = canvas;
+    this.#brush = new Brush(context(canvas));
+    this.#clock = clock;
+    this.#sprites = new Sprites(unit(this.view), 1);
+    this.#observer.observe(canvas);
+    this.#fit();
+  }
+
+  /** still: the person has asked the system for less motion. */
+  get still(): boolean {
+    return this.#motion.matches;
+  }
+
+  get sprites(): Sprites {
+    return this.#sprites;
+  }
+
+  /** ratio is how many device pixels a CSS pixel has here: it falls where a device is too slow. */
+  get ratio(): number {
+    return this.#brush.ratio;
+  }
+
+  /** wake starts the loop when something is there to draw. */
+  wake(): void {
+    this.#frame ||= requestAnimationFrame((now) => this.#draw(now));
+  }
+
+  /** clear takes everything away that falls; what the taps have shown may end in peace. */
+  clear(): void {
+    this.sky.clear();
+    this.focus = null;
+    this.wake();
+  }
+
+  /** burst shows at once that a drop was hit; what it holds is not known yet. */
+  burst({ drop, at }: Hit): void {
+    drop.tapped = true;
+    this.effects.pending(drop, at, this.#sprites, performance.now(), this.still);
+    this.wake();
+  }
+
+  /** tell shows what the server has said of a drop that was hit. outcome is a key of LOOKS. */
+  tell(drop: string, outcome: string, line: string, small: string): void {
+    this.effects.outcome(drop, outcome, line, small, this.#sprites, performance.now(), this.view, this.still);
+    this.wake();
+  }
+
+  /** dispose ends the loop and lets go of the canvas. */
+  dispose(): void {
+    this.#observer.disconnect();
+    cancelAnimationFrame(this.#frame);
+    clearTimeout(this.#warming);
+    this.#frame = 0;
+  }
+
+  #fit(): void {
+    const { clientWidth: width, clientHeight: height } = this.#canvas;
+    if (!width || !height) return;
+    this.view = { ...this.view, width, height };
+    this.#scale();
+    const size = Math.round(unit(this.view));
+    const ratio = Math.min(MAX_RATIO, devicePixelRatio || 1);
+    if (this.#sprites.width !== size || this.#sprites.ratio !== ratio) {
+      this.#sprites = new Sprites(size, ratio);
+      this.#warm();
+    }
+    this.wake();
+  }
+
+  // warm paints the pictures one at a time, so that none of it makes a long task.
+  #warm(): void {
+    clearTimeout(this.#warming);
+    this.#warming = setTimeout(() => this.#sprites.warm() && this.#warm(), 16);
+  }
+
+  #scale(): void {
+    const ratio = Math.min(this.#most, devicePixelRatio || 1);
+    this.#canvas.width = Math.round(this.view.width * ratio);
+    this.#canvas.height = Math.round(this.view.height * ratio);
+    this.#brush.ratio = ratio;
+  }
+
+  #draw(stamp: number): void {
+    const began = performance.now();
+    this.#frame = 0;
+    if (this.frames.begin(stamp) && this.#brush.ratio > MIN_RATIO) {
+      this.#most = Math.max(MIN_RATIO, this.#brush.ratio - STEP);
+      this.#scale();
+    }
+    const t = this.#clock.now();
+    const { c } = this.#brush;
+    c.setTransform(1, 0, 0, 1, 0, 0);
+    c.clearRect(0, 0, this.#canvas.width, this.#canvas.height);
+    this.effects.jolt(this.#brush, began);
+    this.sky.prune(t);
+    this.#drops(t);
+    this.effects.draw(this.#brush, this.#sprites, began, this.view, this.still);
+    this.frames.end(performance.now() - began);
+    if (this.sky.drops.length || this.effects.busy(began)) this.wake();
+  }
+
+  #drops(t: number): void {
+    const { c } = this.#brush;
+    c.globalAlpha = this.dim ? 0.35 : 1;
+    const still = this.still;
+    for (const drop of this.sky.drops) {
+      const at = drop.tapped ? null : place(drop, t, this.view, still, this.#at);
+      if (!at) continue;
+      this.#brush.stamp(this.#sprites.of(drop), at.x, at.y, at.angle);
+      if (drop === this.focus) this.#ring(at);
+    }
+    c.globalAlpha = 1;
+  }
+
+  // ring shows where the keyboard is: two lines, so that it is seen on bright and on dark.
+  #ring(at: Place): void {
+    const { c } = this.#brush;
+    const [w, h] = [at.w + 16, at.h + 16];
+    for (const [color, width] of RING) {
+      c.strokeStyle = color;
+      c.lineWidth = width;
+      c.beginPath();
+      c.roundRect(-w / 2, -h / 2, w, h, 14);
+      c.stroke();
+    }
+  }
+}
+
+const RING = [["#2a0817", 9], ["#ffffff", 5]] as const;

@@ -1,0 +1,96 @@
+// The pictures that fall, painted once per size and then only copied.
+
+import { bomb } from "./decoy.ts";
+import { TINTS_OF, coin, envelope, opened } from "./paint.ts";
+import { type Drop, RATIO, layerScale } from "./sky.ts";
+
+const MARGIN = 0.25; // of the width, on each side: room for the shadow, and above for an open flap
+const SHADE = "rgb(70 6 26 / 0.34)"; // what lies between the eye and the far ones
+const SOFT = 0.72; // of the pixels, for the far ones: copied up again they are a little out of focus
+
+/** Picture is a painted canvas and its size in CSS pixels; its middle is the thing's middle. */
+export interface Picture {
+  readonly image: HTMLCanvasElement;
+  readonly w: number;
+  readonly h: number;
+}
+
+/** Sprites are the pictures for one width (px, of a drop of scale 1) and one pixel ratio. Each is painted when it is first wanted. */
+export class Sprites {
+  readonly width: number;
+  readonly ratio: number;
+  readonly #made: (Picture | undefined)[] = [];
+
+  constructor(width: number, ratio: number) {
+    this.width = width;
+    this.ratio = ratio;
+  }
+
+  /** of is the picture of a drop. */
+  of(drop: Drop): Picture {
+    return drop.decoy ? this.decoy(drop.depth) : this.packet(drop.depth, drop.tint);
+  }
+
+  packet(depth: number, tint: number): Picture {
+    return (this.#made[depth * 4 + tint] ??= this.#paint(depth, (c, w, h) => envelope(c, w, h, tintOf(tint))));
+  }
+
+  decoy(depth: number): Picture {
+    return (this.#made[depth * 4 + 3] ??= this.#paint(depth, bomb));
+  }
+
+  /** open is a packet that has been tapped, its flap up. */
+  open(tint: number): Picture {
+    return (this.#made[16 + tint] ??= this.#paint(1, (c, w, h) => opened(c, w, h, tintOf(tint))));
+  }
+
+  get coin(): Picture {
+    return (this.#made[12] ??= this.#paint(1, (c, w, h) => coin(c, w / 2, h / 2, w * 0.42)));
+  }
+
+  /** warm paints one picture that is not there yet, and says whether there was one: no frame of a rain need wait for it. */
+  warm(): boolean {
+    for (let i = 0; i < 19; i++) {
+      if (this.#made[i] || (i > 12 && i < 16)) continue;
+      if (i === 12) void this.coin;
+      else if (i > 12) this.open(i - 16);
+      else if (i % 4 === 3) this.decoy(i >> 2);
+      else this.packet(i >> 2, i % 4);
+      return true;
+    }
+    return false;
+  }
+
+  #paint(depth: number, draw: (c: CanvasRenderingContext2D, w: number, h: number) => void): Picture {
+    const w = this.width * layerScale(depth);
+    const h = w * RATIO;
+    const m = w * MARGIN;
+    const ratio = this.ratio * (depth === 0 ? SOFT : 1);
+    const image = document.createElement("canvas");
+    image.width = Math.ceil((w + 2 * m) * ratio);
+    image.height = Math.ceil((h + 2 * m) * ratio);
+    const c = context(image);
+    c.scale(ratio, ratio);
+    c.translate(m, m);
+    draw(c, w, h);
+    if (depth === 0) {
+      c.globalCompositeOperation = "source-atop";
+      c.fillStyle = SHADE;
+      c.fillRect(-m, -m, w + 2 * m, h + 2 * m);
+    }
+    return { image, w: w + 2 * m, h: h + 2 * m };
+  }
+}
+
+function tintOf(i: number): (typeof TINTS_OF)[number] {
+  const tint = TINTS_OF[i % TINTS_OF.length];
+  if (!tint) throw new Error(`no envelope has the tint ${i}`);
+  return tint;
+}
+
+/** context is a canvas's, which every browser that we serve has. */
+export function context(canvas: HTMLCanvasElement): CanvasRenderingContext2D {
+  const c = canvas.getContext("2d");
+  if (!c) throw new Error("this browser has no 2D canvas");
+  return c;
+}

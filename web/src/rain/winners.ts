@@ -1,0 +1,23 @@
+// The winners' list out of the room's figures.
+
+/** Winner is one entry of a room message: a shortened name and what was won, in minor units. */
+export interface Winner {
+  user: string;
+  amount: number;
+}
+
+/**
+ * mergeNewest adds a list (newest first) to what is known (newest first), at most keep of them. The lists of two seconds may
+ * overlap or not: what they share is recognised as the longest end of the new that begins the old.
+ */
+export function mergeNewest(known: readonly Winner[], next: readonly Winner[], keep: number): Winner[] {
+  for (let shared = Math.min(next.length, known.length); shared > 0; shared--) {
+    const tail = next.slice(next.length - shared);
+    if (tail.every((w, i) => same(w, known[i]))) return [...next, ...known.slice(shared)].slice(0, keep);
+  }
+  return [...next, ...known].slice(0, keep);
+}
+
+function same(a: Winner, b: Winner | undefined): boolean {
+  return a.user === b?.user && a.amount === b.amount;
+}

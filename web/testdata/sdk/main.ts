@@ -1,0 +1,31 @@
+// Tests of the client SDK, run in the browser by TestSDK. run answers with what is wrong.
+
+import { addresses, backoff, clock } from "./clock.ts";
+import { connection } from "./connection.ts";
+import { messages } from "./messages.ts";
+import { taps } from "./taps.ts";
+import { Check, World } from "./world.ts";
+
+type Test = (c: Check, w: World) => void | Promise<void>;
+
+const groups: Record<string, Record<string, Test>> = { addresses, backoff, clock, connection, messages, taps };
+
+export async function run(): Promise<{ ran: number; faults: string[] }> {
+  const faults: string[] = [];
+  let ran = 0;
+  for (const [group, tests] of Object.entries(groups)) {
+    for (const [name, test] of Object.entries(tests)) {
+      const check = new Check();
+      ran++;
+      try {
+        await new World().run(async (w) => {
+          await test(check, w);
+        });
+      } catch (fault) {
+        check.faults.push(String(fault instanceof Error ? fault.stack : fault));
+      }
+      faults.push(...check.faults.map((f) => `${group}.${name}: ${f}`));
+    }
+  }
+  return { ran, faults };
+}
