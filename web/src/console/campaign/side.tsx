@@ -52,8 +52,8 @@ function Item({ campaign: c, chosen }: { campaign: Campaign; chosen: boolean }) 
     <li ref={ref}>
       <a href={to("campaigns", c.id)} aria-current={chosen ? "true" : undefined}>
         <span class="name"><span>{c.name}</span><State of={c.state} /></span>
-        <span class="soft line"><span>{c.sponsor}</span><span class="num">{money(c.budget)}</span></span>
-        <span class="line">
+        <span class="soft under"><span>{c.sponsor}</span><span class="num">{money(c.budget)}</span></span>
+        <span class="under">
           <span class="meter" aria-hidden="true"><i style={{ width: won === undefined ? "0" : percent(won, c.packets) }} /></span>
           <span class="soft num">{won === undefined ? "–" : percent(won, c.packets)}<span class="unseen"> {t("wonPart")}</span></span>
         </span>
