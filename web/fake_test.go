@@ -91,6 +91,7 @@ func newFake(t *testing.T) *fakeServer {
 	mux.HandleFunc("/ws", f.socket)
 	mux.HandleFunc("/testdata/modules.js", serveScript(modules))
 	mux.HandleFunc("/testdata/sdk.js", serveScript(sdkTests))
+	mux.HandleFunc("/testdata/forms.js", serveScript(formTests))
 	mux.Handle("/", handler())
 	f.Server = httptest.NewServer(mux)
 	t.Cleanup(f.Close)

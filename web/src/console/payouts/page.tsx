@@ -41,7 +41,7 @@ export function PayoutsPage() {
         {list.items.length > 0 && <Operator><Button kind="main" onClick={() => setAll(true)}>{t("retryAll")}</Button></Operator>}
       </header>
       {list.items.length > 0 && <p class="total num">{total}</p>}
-      <PagedTable label={t("title")} columns={columns(setOne)} pages={list} rowKey={(d) => d.claim}
+      <PagedTable cards label={t("title")} columns={columns(setOne)} pages={list} rowKey={(d) => d.claim}
         empty={<><h2>{t("none")}</h2><p>{t("noneText")}</p></>} />
       {one && (
         <Confirm title={t("retryTitle")} yes={t("retry")} run={() => retryOne(one)} onClose={() => setOne(null)}>
