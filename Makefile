@@ -57,5 +57,9 @@ fmt: ## format the code
 generate: ## make the generated files anew
 	$(GO) generate ./...
 
+.PHONY: pictures
+pictures: ## take the README's pictures of the pages anew (needs chromium)
+	$(GO) run ./internal/pictures
+
 .PHONY: check
 check: lint types test ## all that CI checks

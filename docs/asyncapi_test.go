@@ -19,7 +19,7 @@ import (
 // messages is every message type of the contract, and who sends it.
 var messages = map[string]string{
 	"hello": "receive", "join": "receive", "tap": "receive", "ping": "receive",
-	"welcome": "send", "campaign": "send", "rain": "send", "wave": "send", "result": "send", "settled": "send", "room": "send", "pong": "send", "error": "send", "goodbye": "send",
+	"welcome": "send", "campaign": "send", "rain": "send", "wave": "send", "result": "send", "settled": "send", "withdrawal": "send", "room": "send", "pong": "send", "error": "send", "goodbye": "send",
 }
 
 type reference struct {

@@ -14,7 +14,7 @@ import (
 
 // operations is the contract's table of paths, and what stands outside /api/v1.
 var operations = []string{
-	"POST /api/v1/sponsors/{sponsor}/deposits", "GET /api/v1/sponsors/{sponsor}",
+	"POST /api/v1/sponsors/{sponsor}/deposits", "GET /api/v1/sponsors/{sponsor}", "GET /api/v1/sponsors",
 	"POST /api/v1/splits/preview", "POST /api/v1/campaigns", "GET /api/v1/campaigns", "GET /api/v1/campaigns/{campaign}",
 	"POST /api/v1/campaigns/{campaign}/rains", "POST /api/v1/campaigns/{campaign}/rains/{rain}/stop",
 	"POST /api/v1/campaigns/{campaign}/pause", "POST /api/v1/campaigns/{campaign}/resume", "POST /api/v1/campaigns/{campaign}/close",

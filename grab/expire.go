@@ -33,7 +33,7 @@ func (g *Grabber) Expire(ctx context.Context, c *rain.Campaign, ttl time.Duratio
 			return fmt.Errorf("shard %d: %w", shard, ErrNotClosed)
 		}
 		_, err = g.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
-			for _, key := range []string{k.state, k.stock, k.wins, k.taps, k.outbox} {
+			for _, key := range []string{k.state, k.stock, k.wins, k.taps, k.outbox, k.top} {
 				p.PExpire(ctx, key, ttl)
 			}
 			if shard == 0 {

@@ -18,6 +18,7 @@ import (
 //	rr:{<campaign>.<shard>}:taps       hash: user → taps counted, and the drops of the last ones; only with taps_per_user
 //	rr:{<campaign>.<shard>}:outbox     stream of what has to be paid; read by the consumer group "relay"
 //	rr:{<campaign>.<shard>}:confirmed  string, expires: a write for replicas to acknowledge, and with it all writes before it
+//	rr:{<campaign>.<shard>}:top        sorted set: the players who have won most → all that they have won
 //	rr:{<campaign>.<shard>}:once:<id>  string, expires: something has been done
 //	rr:{<campaign>.0}:nodes            hash: what each node has counted; "n:<node>" → JSON, "r:<node>" → its revision
 //	rr:{allow.<name>.<key>}:bucket     hash, expires: a token bucket that all nodes share
@@ -60,12 +61,12 @@ const clockKey = defaultNamespace + ":{clock}"
 type keys struct{ namespace string }
 
 // shardKeys are the keys of one shard.
-type shardKeys struct{ state, stock, wins, taps, outbox, confirmed string }
+type shardKeys struct{ state, stock, wins, taps, outbox, confirmed, top string }
 
 func (k keys) shard(campaign string, shard int) shardKeys {
 	p := k.tag(campaign, shard)
 	return shardKeys{
-		state: p + "state", stock: p + "stock", wins: p + "wins", taps: p + "taps", outbox: p + "outbox", confirmed: p + "confirmed",
+		state: p + "state", stock: p + "stock", wins: p + "wins", taps: p + "taps", outbox: p + "outbox", confirmed: p + "confirmed", top: p + "top",
 	}
 }
 

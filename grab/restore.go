@@ -81,6 +81,7 @@ func (g *Grabber) RestoreAs(ctx context.Context, c *rain.Campaign, shard int, sa
 	run.step = func(step string, args ...any) error {
 		return g.run(ctx, g.scripts.restore, k.grabbing(), append([]any{token, step}, args...)...).Err()
 	}
+	run.rank = func() error { return g.rankAll(ctx, c, shard) }
 	if err := run.restore(func() (Restoration, error) { return say(ctx) }); err != nil {
 		return fmt.Errorf("restoring %s.%d: %w", c.ID, shard, err)
 	}
@@ -91,6 +92,7 @@ func (g *Grabber) RestoreAs(ctx context.Context, c *rain.Campaign, shard int, sa
 type restorer struct {
 	c        *rain.Campaign
 	step     func(step string, args ...any) error // calls the script
+	rank     func() error                         // makes the board of those who have won most, when all wins are there
 	first, n int                                  // the shard's packets
 
 	chunk int    // number of the last one
@@ -123,6 +125,9 @@ func (r *restorer) restore(say func() (Restoration, error)) error {
 	}
 	if !what.Closed && what.Packets+r.wins != r.n {
 		return fmt.Errorf("%w: %d in the stock and %d won of %d", errRestoration, what.Packets, r.wins, r.n)
+	}
+	if err := r.rank(); err != nil {
+		return err
 	}
 	status := rain.Open
 	if what.Closed {

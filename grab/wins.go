@@ -56,6 +56,18 @@ const scanned = 500
 // EachWin calls fn with every win of a shard that Redis knows, and the id of its outbox entry. It is not one moment's picture: what is won
 // meanwhile may be in it or not, and a player's wins may come twice. fn's error ends it and is returned.
 func (g *Grabber) EachWin(ctx context.Context, c *rain.Campaign, shard int, fn func(user string, win rain.Win, entry string) error) error {
+	return g.eachPlayer(ctx, c, shard, func(user string, records []record) error {
+		for _, r := range records {
+			if err := fn(user, r.win, r.entry); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// eachPlayer calls fn with every player of a shard who has won, and all their wins, under the conditions of EachWin.
+func (g *Grabber) eachPlayer(ctx context.Context, c *rain.Campaign, shard int, fn func(user string, records []record) error) error {
 	key := g.keys.shard(c.ID, shard).wins
 	for cursor := uint64(0); ; {
 		page, next, err := g.rdb.HScan(ctx, key, cursor, "", scanned).Result()
@@ -67,10 +79,8 @@ func (g *Grabber) EachWin(ctx context.Context, c *rain.Campaign, shard int, fn f
 			if err != nil {
 				return fmt.Errorf("reading the wins of %s.%d: %w", c.ID, shard, err)
 			}
-			for _, r := range records {
-				if err := fn(page[i], r.win, r.entry); err != nil {
-					return err
-				}
+			if err := fn(page[i], records); err != nil {
+				return err
 			}
 		}
 		if next == 0 {

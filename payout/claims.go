@@ -39,7 +39,23 @@ type ClaimQuery struct {
 	User     string // "" lists the whole campaign
 	After    string // the cursor; "" begins
 	Limit    int    // at least 1
+
+	Only ClaimFilter // of a campaign's claims
 }
+
+// ClaimFilter says which of a campaign's claims are wanted. The zero value is all of them.
+type ClaimFilter struct {
+	User   string     // "": of all players
+	Packet *int       // nil: all packets
+	State  ClaimState // "": in all states
+}
+
+// Wants tells whether a claim is among them.
+func (f ClaimFilter) Wants(c Claim) bool {
+	return (f.User == "" || c.User == f.User) && (f.Packet == nil || c.Packet == *f.Packet) && f.wantsState(c.State)
+}
+
+func (f ClaimFilter) wantsState(s ClaimState) bool { return f.State == "" || f.State == s }
 
 // Claims lists settled claims and dead ones. next is empty on the last page. A page may be a little longer than
 // its limit: where several promises were made for one packet, they stay together.
@@ -65,22 +81,60 @@ func (l *Ledger) campaignClaims(ctx context.Context, q ClaimQuery) ([]Claim, str
 	if err != nil {
 		return nil, "", err
 	}
-	const rest = "campaign_id = ? AND packet > ? ORDER BY packet LIMIT ?"
-	list, err := l.readClaims(ctx, payoutClaim+rest, q.Campaign, after, q.Limit+1)
-	if err != nil {
-		return nil, "", err
+	list := []Claim{}
+	for _, table := range []struct {
+		state ClaimState
+		query string
+	}{{StateSettled, payoutClaim}, {StateDead, deadClaim}} {
+		if !q.Only.wantsState(table.state) {
+			continue
+		}
+		found, err := l.claimsFrom(ctx, table.query, q, after)
+		if err != nil {
+			return nil, "", err
+		}
+		list = append(list, found...)
 	}
-	dead, err := l.readClaims(ctx, deadClaim+rest, q.Campaign, after, q.Limit+1)
-	if err != nil {
-		return nil, "", err
-	}
-	list = append(list, dead...)
 	slices.SortStableFunc(list, func(a, b Claim) int { return a.Packet - b.Packet })
 	n := pageEnd(list, q.Limit, func(a, b Claim) bool { return a.Packet == b.Packet })
 	if n == len(list) {
 		return list, "", nil
 	}
 	return list[:n], strconv.Itoa(list[n-1].Packet), nil
+}
+
+// claimsFrom reads what a page needs of one table. Of a player, or of a packet, that is all there is, since a page is no help in finding
+// them: in the order of the packets the database would go through the whole campaign.
+func (l *Ledger) claimsFrom(ctx context.Context, table string, q ClaimQuery, after int64) ([]Claim, error) {
+	if q.Only.User == "" && q.Only.Packet == nil {
+		return l.readClaims(ctx, table+"campaign_id = ? AND packet > ? ORDER BY packet LIMIT ?", q.Campaign, after, q.Limit+1)
+	}
+	where, args := "campaign_id = ?", []any{q.Campaign}
+	if q.Only.User != "" {
+		where, args = where+" AND user_id = ?", append(args, q.Only.User)
+	}
+	order := " ORDER BY won_at" // as the index of a player's claims has them
+	if q.Only.Packet != nil {
+		where, args, order = where+" AND packet = ?", append(args, *q.Only.Packet), ""
+	}
+	found, err := l.readClaims(ctx, table+where+order, args...)
+	return slices.DeleteFunc(found, func(c Claim) bool { return int64(c.Packet) <= after }), err
+}
+
+// ClaimsOn lists what the ledger knows of some packets of a campaign, in no order: paid or dead, whoever they were promised to.
+func (l *Ledger) ClaimsOn(ctx context.Context, campaign string, packets []int) ([]Claim, error) {
+	var all []Claim
+	for chunk := range slices.Chunk(packets, sqldb.Chunk) {
+		args := append([]any{campaign}, sqldb.Args(chunk)...)
+		for _, table := range []string{payoutClaim, deadClaim} {
+			found, err := l.readClaims(ctx, table+"campaign_id = ? AND packet IN "+sqldb.Marks(len(chunk)), args...)
+			if err != nil {
+				return nil, fmt.Errorf("claims on packets of campaign %s: %w", campaign, err)
+			}
+			all = append(all, found...)
+		}
+	}
+	return all, nil
 }
 
 func (l *Ledger) userClaims(ctx context.Context, q ClaimQuery) ([]Claim, string, error) {
@@ -143,10 +197,10 @@ func pageEnd(list []Claim, limit int, same func(a, b Claim) bool) int {
 // eachPage is how many claims EachClaim reads at once.
 const eachPage = 1000
 
-// EachClaim calls yield for every claim of a campaign in the order of the packets, and ends with its error. It reads page
-// by page, so that a slow reader holds no connection.
-func (l *Ledger) EachClaim(ctx context.Context, campaign string, yield func(Claim) error) error {
-	q := ClaimQuery{Campaign: campaign, Limit: eachPage}
+// EachClaim calls yield for every claim of a campaign that is wanted, in the order of the packets, and ends with its error. It reads
+// page by page, so that a slow reader holds no connection.
+func (l *Ledger) EachClaim(ctx context.Context, campaign string, only ClaimFilter, yield func(Claim) error) error {
+	q := ClaimQuery{Campaign: campaign, Limit: eachPage, Only: only}
 	for {
 		list, next, err := l.Claims(ctx, q)
 		if err != nil {

@@ -65,6 +65,16 @@ func TestClaims(t *testing.T) {
 			{ClaimQuery{User: "x", Limit: 2}, [][]string{{"c1-5!x"}}},
 			{ClaimQuery{User: "nobody", Limit: 2}, [][]string{{}}},
 			{ClaimQuery{Campaign: "nix", Limit: 2}, [][]string{{}}},
+			{ClaimQuery{Campaign: "c1", Limit: 2, Only: ClaimFilter{User: "a"}}, [][]string{{"c1-3", "c1-5"}, {"c1-7"}}},
+			{ClaimQuery{Campaign: "c1", Limit: 1, Only: ClaimFilter{User: "a", State: StateSettled}}, [][]string{{"c1-3"}, {"c1-5"}, {"c1-7"}}},
+			{ClaimQuery{Campaign: "c1", Limit: 9, Only: ClaimFilter{User: "a", State: StateDead}}, [][]string{{}}},
+			{ClaimQuery{Campaign: "c1", Limit: 1, Only: ClaimFilter{State: StateDead}}, [][]string{{"c1-5!x", "c1-5!y"}}},
+			{ClaimQuery{Campaign: "c1", Limit: 2, Only: ClaimFilter{State: StateSettled}}, [][]string{{"c1-3", "c1-5"}, {"c1-7", "c1-11"}}},
+			{ClaimQuery{Campaign: "c1", Limit: 9, Only: ClaimFilter{State: StateGranted}}, [][]string{{}}},
+			{ClaimQuery{Campaign: "c1", Limit: 1, Only: ClaimFilter{Packet: new(5)}}, [][]string{{"c1-5", "c1-5!x", "c1-5!y"}}},
+			{ClaimQuery{Campaign: "c1", Limit: 1, Only: ClaimFilter{Packet: new(5), User: "x"}}, [][]string{{"c1-5!x"}}},
+			{ClaimQuery{Campaign: "c1", Limit: 1, After: "5", Only: ClaimFilter{Packet: new(5)}}, [][]string{{}}},
+			{ClaimQuery{Campaign: "c1", Limit: 1, Only: ClaimFilter{Packet: new(6)}}, [][]string{{}}},
 		} {
 			got := b.pages(t, tc.q)
 			if !slices.EqualFunc(got, tc.want, slices.Equal[[]string]) {
@@ -76,10 +86,14 @@ func TestClaims(t *testing.T) {
 		if err != nil || list[0] != want {
 			t.Errorf("%+v, %v", list, err)
 		}
-		for _, q := range []ClaimQuery{{Campaign: "c1", After: "x"}, {User: "a", After: "x"}, {User: "a", After: "5-x"}, {User: "a", After: "x-c1-5"}} {
+		for _, q := range []ClaimQuery{{Campaign: "c1", After: "x"}, {Campaign: "c1", After: "x", Only: ClaimFilter{State: StateGranted}}, {User: "a", After: "x"}, {User: "a", After: "5-x"}, {User: "a", After: "x-c1-5"}} {
 			if _, _, err := b.Claims(ctx, q); !errors.Is(err, ErrBadCursor) {
 				t.Errorf("%+v: %v", q, err)
 			}
+		}
+		on, err := b.ClaimsOn(ctx, "c1", []int{3, 5, 6})
+		if err != nil || len(on) != 4 {
+			t.Errorf("on three packets: %+v, %v", on, err)
 		}
 		states, err := b.ClaimStates(ctx, "a", []string{"c1-5", "c1-8", "c2-4", "nonsense"})
 		if err != nil || len(states) != 4 || states["c1-5"] != StateSettled || states["c1-8"] != StateGranted || states["c2-4"] != StateSettled ||
@@ -109,7 +123,7 @@ func TestEachClaim(t *testing.T) {
 		}
 		b.post(t, entry("c1", 1, wins...))
 		next := 0
-		err := b.EachClaim(t.Context(), "c1", func(c Claim) error {
+		err := b.EachClaim(t.Context(), "c1", ClaimFilter{}, func(c Claim) error {
 			if c.Packet != next {
 				t.Errorf("packet %d in the place of %d", c.Packet, next)
 			}
@@ -120,7 +134,7 @@ func TestEachClaim(t *testing.T) {
 			t.Errorf("%d claims, %v", next, err)
 		}
 		boom := errors.New("boom")
-		if err := b.EachClaim(t.Context(), "c1", func(Claim) error { return boom }); !errors.Is(err, boom) {
+		if err := b.EachClaim(t.Context(), "c1", ClaimFilter{}, func(Claim) error { return boom }); !errors.Is(err, boom) {
 			t.Error(err)
 		}
 	})

@@ -20,6 +20,7 @@ type PayerOptions struct {
 	Concurrency int                                // payments that are asked for at once; 0 = 8
 	Timeout     time.Duration                      // of one try; 0 = 10 s
 	OnAlarm     func(w Withdrawal, message string) // hears of what needs a person; nil = it is only logged
+	OnEnd       func(id string)                    // hears of each withdrawal that is paid or failed, once that stands in the ledger, perhaps twice; nil = nobody does
 	Log         *slog.Logger                       // nil = slog.Default
 	Registerer  prometheus.Registerer              // nil = no metrics
 }
@@ -252,6 +253,9 @@ func (p *Payer) tell(w Withdrawal, v verdict) {
 	case outcomeDead:
 		log.Error("a withdrawal was given up; it is kept as a dead letter", "reason", v.reason)
 		p.alarm(w, "a withdrawal waits for a person: "+v.reason)
+	}
+	if ended := v.outcome == outcomePaid || v.outcome == outcomeRefused; ended && p.o.OnEnd != nil {
+		p.o.OnEnd(w.ID)
 	}
 }
 

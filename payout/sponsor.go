@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"redrain/internal/sqldb"
 	"redrain/rain"
@@ -55,6 +56,38 @@ func (l *Ledger) SponsorBalance(ctx context.Context, sponsor string) (rain.Money
 		err = fmt.Errorf("%q: %w", sponsor, ErrUnknownSponsor)
 	}
 	return balance, err
+}
+
+// Sponsor is somebody who pays for campaigns, and what they can still give.
+type Sponsor struct {
+	ID      string
+	Balance rain.Money
+}
+
+// Sponsors lists everybody who has ever deposited, in the order of their ids. after is the cursor, "" begins; next is empty on the last
+// page.
+func (l *Ledger) Sponsors(ctx context.Context, after string, limit int) (list []Sponsor, next string, err error) {
+	if after != "" && rain.CheckSponsor(after) != nil {
+		return nil, "", ErrBadCursor
+	}
+	first := sponsorAccount("").id()
+	const beyond = kindSponsor + ";" // the sign after the colon: behind every sponsor's account
+	list = []Sponsor{}
+	err = l.db.Each(ctx, func(scan sqldb.Scan) error {
+		var id string
+		var balance int64
+		err := scan(&id, &balance)
+		list = append(list, Sponsor{ID: strings.TrimPrefix(id, first), Balance: rain.Money(balance)})
+		return err
+	}, "SELECT account_id, amount FROM balance WHERE account_id > ? AND account_id < ? ORDER BY account_id LIMIT ?", sponsorAccount(after).id(), beyond, limit+1)
+	if err != nil {
+		return nil, "", fmt.Errorf("listing sponsors: %w", err)
+	}
+	if len(list) > limit {
+		list = list[:limit]
+		next = list[limit-1].ID
+	}
+	return list, next, nil
 }
 
 // Cleared tells whether a campaign's escrow holds nothing any more but what its dead letters wait for: every packet is paid

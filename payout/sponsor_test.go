@@ -2,6 +2,7 @@ package payout
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -110,5 +111,42 @@ func TestWorldHasAFloor(t *testing.T) {
 			t.Error(err)
 		}
 		b.wantBalance(t, sponsorAccount("acme"), 1<<62+rain.MaxBudget)
+	})
+}
+
+func TestSponsors(t *testing.T) {
+	onEach(t, func(b *books) {
+		t := b.t
+		ctx := t.Context()
+		if list, next, err := b.Sponsors(ctx, "", 2); err != nil || len(list) != 0 || list == nil || next != "" {
+			t.Errorf("before anybody has deposited: %v, %q, %v", list, next, err)
+		}
+		for _, sponsor := range []string{"b", "acme", "Zeta", "a.c", "a-b"} {
+			if _, err := b.Deposit(ctx, sponsor, "r", rain.Money(len(sponsor))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 10}) // has an escrow
+		b.post(t, entry("c1", 1, win("sponsor:x", 0, 10)))       // and a player an account
+		var got []Sponsor
+		for after, pages := "", 0; ; pages++ {
+			list, next, err := b.Sponsors(ctx, after, 2)
+			if err != nil || len(list) > 2 || pages > 5 {
+				t.Fatal(list, pages, err)
+			}
+			got = append(got, list...)
+			if after = next; next == "" {
+				break
+			}
+		}
+		want := []Sponsor{{"Zeta", 4}, {"a-b", 3}, {"a.c", 3}, {"acme", 4}, {"b", 1}}
+		if !slices.Equal(got, want) {
+			t.Errorf("%v, want %v", got, want)
+		}
+		for _, cursor := range []string{"x\x00", "a/b", strings.Repeat("s", 100)} {
+			if _, _, err := b.Sponsors(ctx, cursor, 2); !errors.Is(err, ErrBadCursor) {
+				t.Errorf("%q: %v", cursor, err)
+			}
+		}
 	})
 }

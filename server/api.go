@@ -40,6 +40,7 @@ type api struct {
 	demo      *demo // nil without one
 	previews  previews
 	wakePayer func()
+	lan       func() string // where a phone on the same network finds the server, "" for nowhere
 	clock     rain.Clock
 	log       *slog.Logger
 }
@@ -67,6 +68,7 @@ type route struct {
 func (a *api) routes() []route {
 	return []route{
 		{"POST", "/sponsors/{id}/deposits", operator, a.once(a.deposit)},
+		{"GET", "/sponsors", viewer, a.sponsors},
 		{"GET", "/sponsors/{id}", viewer, a.sponsor},
 		{"POST", "/splits/preview", viewer, a.previewSplit},
 		{"POST", "/campaigns", operator, a.once(a.createCampaign)},

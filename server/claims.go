@@ -34,24 +34,79 @@ func (a *api) campaignClaims(w http.ResponseWriter, r *http.Request, _ caller) e
 	if err != nil {
 		return err
 	}
-	granted, err := a.granted(r.Context(), c)
+	only, err := claimFilterOf(r)
+	if err != nil {
+		return err
+	}
+	granted, err := a.grantedOnly(r.Context(), c, only)
 	if err != nil {
 		return err
 	}
 	if strings.Contains(r.Header.Get("Accept"), "text/csv") {
-		return a.claimsCSV(w, r, c, granted)
+		return a.claimsCSV(w, r, c, only, granted)
 	}
 	p, err := pageOf(r)
 	if err != nil {
 		return err
 	}
-	settled, next, err := a.ledger.Claims(r.Context(), payout.ClaimQuery{Campaign: c.ID, After: p.cursor, Limit: p.limit})
+	settled, next, err := a.ledger.Claims(r.Context(), payout.ClaimQuery{Campaign: c.ID, After: p.cursor, Limit: p.limit, Only: only})
 	if err != nil {
 		return err
 	}
 	all, next := mergeClaims(settled, granted, p, next)
 	writeJSON(w, http.StatusOK, listOf(viewsOf(all), next))
 	return nil
+}
+
+// claimFilterOf reads which claims a request wants.
+func claimFilterOf(r *http.Request) (payout.ClaimFilter, error) {
+	query := r.URL.Query()
+	only := payout.ClaimFilter{User: query.Get("user"), State: payout.ClaimState(query.Get("state"))}
+	var faults rain.Invalid
+	if text := query.Get("packet"); text != "" {
+		number, err := strconv.Atoi(text)
+		if err != nil || strconv.Itoa(number) != text || number < 0 || number >= rain.MaxPackets {
+			faults = append(faults, rain.FieldError{Field: "packet", Message: "is a packet's number, as the claims have it"})
+		}
+		only.Packet = &number
+	}
+	states := []payout.ClaimState{"", payout.StateGranted, payout.StateSettled, payout.StateFailed, payout.StateDead}
+	if !slices.Contains(states, only.State) {
+		faults = append(faults, rain.FieldError{Field: "state", Message: "is granted, settled, failed or dead"})
+	}
+	if len(faults) > 0 {
+		return payout.ClaimFilter{}, faults
+	}
+	return only, nil
+}
+
+// grantedOnly are those of the campaign's granted claims that are wanted. Where the ledger's list is left out because of the state,
+// it cannot say which of them it has by now; so it is asked for them.
+func (a *api) grantedOnly(ctx context.Context, c *rain.Campaign, only payout.ClaimFilter) ([]payout.Claim, error) {
+	if only.State == payout.StateSettled || only.State == payout.StateDead {
+		return nil, nil
+	}
+	granted, err := a.granted(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	granted = slices.DeleteFunc(granted, func(c payout.Claim) bool { return !only.Wants(c) })
+	if only.State == "" || len(granted) == 0 {
+		return granted, nil
+	}
+	packets := make([]int, len(granted))
+	for i, g := range granted {
+		packets[i] = g.Packet
+	}
+	inLedger, err := a.ledger.ClaimsOn(ctx, c.ID, packets)
+	if err != nil {
+		return nil, err
+	}
+	known := make(map[promise]bool, len(inLedger))
+	for _, c := range inLedger {
+		known[promiseOf(c)] = true
+	}
+	return slices.DeleteFunc(granted, func(c payout.Claim) bool { return known[promiseOf(c)] }), nil
 }
 
 // shownWaiting is how many outbox entries of each shard are looked at for claims that are on their way. Each is a batch of
@@ -142,8 +197,8 @@ func viewsOf(claims []payout.Claim) []claimView {
 	return views
 }
 
-// claimsCSV streams all claims, row by row, with what is still on its way at the end.
-func (a *api) claimsCSV(w http.ResponseWriter, r *http.Request, c *rain.Campaign, granted []payout.Claim) error {
+// claimsCSV streams all claims that are wanted, row by row, with what is still on its way at the end.
+func (a *api) claimsCSV(w http.ResponseWriter, r *http.Request, c *rain.Campaign, only payout.ClaimFilter, granted []payout.Claim) error {
 	waiting := make(map[promise]bool, len(granted))
 	for _, g := range granted {
 		waiting[promiseOf(g)] = true
@@ -157,7 +212,7 @@ func (a *api) claimsCSV(w http.ResponseWriter, r *http.Request, c *rain.Campaign
 			c.Claim, c.User, strconv.Itoa(c.Packet), strconv.FormatInt(int64(c.Amount), 10), strconv.FormatInt(c.WonAt, 10), string(c.State),
 		})
 	}
-	err := a.ledger.EachClaim(r.Context(), c.ID, func(c payout.Claim) error {
+	err := a.ledger.EachClaim(r.Context(), c.ID, only, func(c payout.Claim) error {
 		delete(waiting, promiseOf(c))
 		return row(c)
 	})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"redrain/internal/wire"
 	"redrain/payout"
 	"redrain/rain"
 )
@@ -37,6 +38,12 @@ type changedNotice struct {
 	Revision int64 `json:"revision"`
 }
 
+// withdrawalNotice tells that a player's withdrawal has ended.
+type withdrawalNotice struct {
+	Withdrawal wire.Withdrawal `json:"withdrawal"`
+	Balance    rain.Money      `json:"balance"`
+}
+
 type soldOutNotice struct {
 	Shard int `json:"shard"`
 }
@@ -54,7 +61,11 @@ const (
 	topicSoldOut = "soldout"
 	topicAlarm   = "alarm"
 	topicStocked = "restocked"
+	topicMoney   = "withdrawal"
 )
+
+// noCampaign stands in a subject for what is of no campaign: a subject has no empty part.
+const noCampaign = "none"
 
 func (c *control) subject(topic, campaign string) string {
 	return c.ns + ".control." + topic + "." + campaign
@@ -94,7 +105,7 @@ func (c *control) Alarm(code, campaign, message string) {
 	c.log.Error("alarm", "code", code, "campaign", campaign, "message", message)
 	topic := campaign
 	if topic == "" {
-		topic = "none" // a subject has no empty part
+		topic = noCampaign
 	}
 	if err := c.publish(topicAlarm, topic, alarmNotice{Code: code, Campaign: campaign, Message: message}); err != nil {
 		c.log.Warn("the alarm reached this node's log only", "err", err)
@@ -112,6 +123,9 @@ func (c *control) Settled(campaign string, settlements []payout.Settlement) erro
 	return c.publish(topicSettled, campaign, notice)
 }
 
+// Withdrawn tells every node that a withdrawal has ended.
+func (c *control) Withdrawn(n withdrawalNotice) error { return c.publish(topicMoney, noCampaign, n) }
+
 // listener is what a node does when another, or itself, has told something.
 type listener struct {
 	changed func(campaign string, revision int64)
@@ -120,6 +134,7 @@ type listener struct {
 	alarm   func(n alarmNotice)
 
 	restocked func(campaign string)
+	withdrawn func(n withdrawalNotice)
 }
 
 // Listen subscribes; the subscriptions end with the connection.
@@ -129,6 +144,7 @@ func (c *control) Listen(l listener) error {
 		subscribe(c, topicSettled, l.settled),
 		subscribe(c, topicSoldOut, func(campaign string, n soldOutNotice) { l.soldOut(campaign, n.Shard) }),
 		subscribe(c, topicStocked, func(campaign string, _ struct{}) { l.restocked(campaign) }),
+		subscribe(c, topicMoney, func(_ string, n withdrawalNotice) { l.withdrawn(n) }),
 		subscribe(c, topicAlarm, func(_ string, n alarmNotice) { l.alarm(n) }),
 	} {
 		if err != nil {

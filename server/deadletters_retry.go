@@ -90,4 +90,7 @@ func (a *api) tellSettled(settled []payout.Settlement) {
 			a.log.Warn("players were not told of a settlement; their next welcome does", "campaign", campaign, "err", err)
 		}
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), backendTimeout)
+	defer cancel()
+	rank(ctx, a.grabber, a.log, settled)
 }

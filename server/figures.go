@@ -172,9 +172,24 @@ func (f *figures) tell(ctx context.Context, rm *room.Room) {
 		f.log.Debug("the nodes' figures could not be read", "campaign", c.ID, "err", err)
 		return
 	}
+	top, err := f.grabber.Top(ctx, c)
+	if err != nil {
+		f.log.Debug("who has won most could not be read", "campaign", c.ID, "err", err)
+		return
+	}
 	rm.Broadcast(room.Rain, wire.Encode(wire.Room{
-		Type: wire.TypeRoom, T: f.clock(), Online: nodes.online, Stock: levels.Stock, Won: levels.Won, Winners: f.newest(c.ID),
+		Type: wire.TypeRoom, T: f.clock(), Online: nodes.online, Stock: levels.Stock, Won: levels.Won, AmountWon: levels.AmountWon,
+		Winners: f.newest(c.ID), Top: masked(top),
 	}))
+}
+
+// masked is what a room may know of players.
+func masked(top []grab.Ranked) []wire.Winner {
+	shown := make([]wire.Winner, len(top))
+	for i, r := range top {
+		shown[i] = wire.Winner{User: wire.Mask(r.User), Amount: r.Amount}
+	}
+	return shown
 }
 
 // nodesSum is what all nodes have reported of a campaign.

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"redrain/grab"
@@ -37,6 +38,27 @@ func (n *notifier) Settled(ctx context.Context, settlements []payout.Settlement)
 		if err != nil {
 			n.log.Warn("players were not told of their settlement; their next welcome does", "entry", ref.String(), "err", err)
 			return
+		}
+	}
+	rank(ctx, n.grabber, n.log, settlements) // of copies too: what it did not come to the first time is done then
+}
+
+// rank puts the players among those who have won most in their campaigns. What fails costs them their place until they win again.
+func rank(ctx context.Context, grabber *grab.Grabber, log *slog.Logger, settlements []payout.Settlement) {
+	type shard struct {
+		campaign string
+		number   int
+	}
+	winners := map[shard][]string{}
+	for _, s := range settlements {
+		home := shard{s.Entry.Campaign, s.Entry.Shard}
+		winners[home] = append(winners[home], s.User)
+	}
+	for home, users := range winners {
+		slices.Sort(users)
+		if err := grabber.Rank(ctx, home.campaign, home.number, slices.Compact(users)); err != nil {
+			log.Warn("who has won most is not up to date", "campaign", home.campaign, "err", err)
+			return // as with telling, what fails for one fails for the others
 		}
 	}
 }
@@ -74,6 +96,11 @@ func (t *teller) Settled(campaign string, n settledNotice) {
 	for user, m := range messages {
 		t.lobby.ToUser(user, wire.Encode(m))
 	}
+}
+
+// Withdrawn tells a player that is here how a withdrawal of theirs has ended.
+func (t *teller) Withdrawn(n withdrawalNotice) {
+	t.lobby.ToUser(n.Withdrawal.User, wire.Encode(wire.WithdrawalChange{Type: wire.TypeWithdrawal, Withdrawal: n.Withdrawal, Balance: n.Balance}))
 }
 
 // remember lets this node know the wins that other nodes have given, so that it answers a tap that is sent again with the

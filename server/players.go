@@ -158,7 +158,7 @@ func tooMany(w http.ResponseWriter, after time.Duration) error {
 }
 
 // lobby names the campaign that a page without one should open: the one that rains now or did last.
-func (a *api) lobby(w http.ResponseWriter, _ *http.Request, _ caller) error {
+func (a *api) lobby(w http.ResponseWriter, r *http.Request, _ caller) error {
 	var best *rain.Campaign
 	for _, c := range a.registry.Live() {
 		if c.Status == rain.Open && (best == nil || newestRain(c) > newestRain(best)) {
@@ -173,7 +173,7 @@ func (a *api) lobby(w http.ResponseWriter, _ *http.Request, _ caller) error {
 	if best == nil {
 		return payout.ErrUnknownCampaign
 	}
-	writeJSON(w, http.StatusOK, map[string]string{"campaign": best.ID})
+	writeJSON(w, http.StatusOK, lobbyView{Campaign: best.ID, Join: a.joinURL(r)})
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"time"
@@ -56,6 +57,27 @@ func (s *Server) buildPayer(ctl *control, now rain.Clock, reg prometheus.Registe
 	s.payer, err = payout.NewPayer(s.ledger, provider, payout.PayerOptions{
 		Attempts: s.cfg.PayoutAttempts, Timeout: s.cfg.ProviderTimeout, Log: log, Registerer: reg,
 		OnAlarm: func(w payout.Withdrawal, message string) { ctl.Alarm("withdrawal", "", w.ID+": "+message) },
+		OnEnd: func(id string) {
+			if err := s.tellWithdrawn(ctl, id); err != nil {
+				log.Warn("a player was not told how a withdrawal has ended; they see it when they look", "withdrawal", id, "err", err)
+			}
+		},
 	})
 	return err
+}
+
+// tellWithdrawn tells every node how a withdrawal has ended, as the ledger has it. It is the payer's to wait for, and in a shutdown too,
+// so it has no context but a time.
+func (s *Server) tellWithdrawn(ctl *control, id string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), backendTimeout)
+	defer cancel()
+	w, err := s.ledger.Withdrawal(ctx, id)
+	if err != nil {
+		return err
+	}
+	balance, err := s.ledger.UserBalance(ctx, w.User)
+	if err != nil {
+		return err
+	}
+	return ctl.Withdrawn(withdrawalNotice{Withdrawal: withdrawalViewOf(w), Balance: balance})
 }

@@ -177,7 +177,7 @@ func (s *Server) build(ctx context.Context) error {
 		Handler: s.handler(&api{
 			cfg: &s.cfg, office: off, ledger: s.ledger, grabber: s.grabber, registry: s.registry, figures: s.figures, events: s.events, books: s.books,
 			players: s.players, rebuilder: s.rebuilder, operators: auth.NewOperators(s.cfg.OperatorToken, s.cfg.ViewerToken), demo: s.demo, previews: newPreviews(), clock: now, log: log,
-			wakePayer: s.payer.Wake,
+			wakePayer: s.payer.Wake, lan: s.lanURL,
 		}, reg),
 		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 32 << 10,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
@@ -197,7 +197,8 @@ func (s *Server) build(ctx context.Context) error {
 				s.grabber.Gate(c).Restocked()
 			}
 		},
-		alarm: s.events.Alarm,
+		alarm:     s.events.Alarm,
+		withdrawn: tell.Withdrawn,
 	})
 }
 

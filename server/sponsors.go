@@ -43,6 +43,23 @@ func (a *api) deposit(r *http.Request, who caller, body []byte, _ string) (int, 
 	return http.StatusCreated, sponsorView{Sponsor: id, Balance: balance}, nil
 }
 
+func (a *api) sponsors(w http.ResponseWriter, r *http.Request, _ caller) error {
+	p, err := pageOf(r)
+	if err != nil {
+		return err
+	}
+	found, next, err := a.ledger.Sponsors(r.Context(), p.cursor, p.limit)
+	if err != nil {
+		return err
+	}
+	views := make([]sponsorView, len(found))
+	for i, s := range found {
+		views[i] = sponsorView{Sponsor: s.ID, Balance: s.Balance}
+	}
+	writeJSON(w, http.StatusOK, listOf(views, next))
+	return nil
+}
+
 func (a *api) sponsor(w http.ResponseWriter, r *http.Request, _ caller) error {
 	balance, err := a.ledger.SponsorBalance(r.Context(), r.PathValue("id"))
 	if err != nil {

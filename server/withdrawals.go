@@ -4,32 +4,21 @@ import (
 	"net/http"
 	"slices"
 
+	"redrain/internal/wire"
 	"redrain/payout"
 	"redrain/rain"
 )
 
-// withdrawalView is a withdrawal as its player sees it. Times are Unix ms.
-type withdrawalView struct {
-	Withdrawal string     `json:"withdrawal"`
-	User       string     `json:"user"`
-	Amount     rain.Money `json:"amount"`
-	State      string     `json:"state"`
-	CreatedAt  int64      `json:"created_at"`
-	FinishedAt int64      `json:"finished_at,omitempty"`
-	Reference  string     `json:"reference,omitempty"` // the provider's, once paid
-	Reason     string     `json:"reason,omitempty"`    // why it has failed
-}
-
 // newWithdrawalView is the answer to who has made one.
 type newWithdrawalView struct {
-	withdrawalView
+	wire.Withdrawal
 
 	Balance rain.Money `json:"balance"`
 }
 
 // withdrawalRecord is a withdrawal as operators see it.
 type withdrawalRecord struct {
-	withdrawalView
+	wire.Withdrawal
 
 	Dead      bool   `json:"dead"`
 	Attempts  int    `json:"attempts"`
@@ -37,8 +26,8 @@ type withdrawalRecord struct {
 	LastError string `json:"last_error,omitempty"` // of the last try
 }
 
-func withdrawalViewOf(w payout.Withdrawal) withdrawalView {
-	v := withdrawalView{
+func withdrawalViewOf(w payout.Withdrawal) wire.Withdrawal {
+	v := wire.Withdrawal{
 		Withdrawal: w.ID, User: w.User, Amount: w.Amount, State: string(w.State), CreatedAt: w.CreatedAt, FinishedAt: w.FinishedAt, Reference: w.Reference,
 	}
 	if w.State == payout.WithdrawalFailed {
@@ -48,7 +37,7 @@ func withdrawalViewOf(w payout.Withdrawal) withdrawalView {
 }
 
 func withdrawalRecordOf(w payout.Withdrawal) withdrawalRecord {
-	r := withdrawalRecord{withdrawalView: withdrawalViewOf(w), Dead: w.Dead, Attempts: w.Attempts, LastError: w.LastError}
+	r := withdrawalRecord{Withdrawal: withdrawalViewOf(w), Dead: w.Dead, Attempts: w.Attempts, LastError: w.LastError}
 	if w.State == payout.WithdrawalPending && !w.Dead {
 		r.NextAt = w.NextAt
 	}

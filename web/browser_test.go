@@ -26,7 +26,12 @@ func TestInBrowser(t *testing.T) {
 	t.Run("a token in the address", b.testTokenInTheAddress)
 	t.Run("console", b.testConsole)
 	t.Run("console refuses a wrong token", b.testConsoleRefusesAWrongToken)
-	t.Run("screen", b.testScreen)
+	t.Run("screen: an evening", b.testScreenEvening)
+	t.Run("screen: the code is read", b.testScreenCode)
+	t.Run("screen: the server is away", b.testScreenWithoutServer)
+	t.Run("screen: a refused token", b.testScreenRefused)
+	t.Run("screen: another campaign", b.testScreenFollows)
+	t.Run("screen: states", b.testScreenStates)
 }
 
 // browser has the tests of TestInBrowser, and opens their pages.

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -99,22 +98,4 @@ func (b *browser) testConsoleRefusesAWrongToken(t *testing.T) {
 	testenv.Eventually(t, patience, "the sign-in", func() bool {
 		return eval[string](p, `document.querySelector("[role=alert]")?.textContent ?? ""`) == "The server does not know this token."
 	})
-}
-
-func (b *browser) testScreen(t *testing.T) {
-	f := newFake(t)
-	p := b.open(t, f, "/screen", 1280, 720)
-	p.mode("waiting")
-	f.push(object{"type": "room", "t": f.now(), "online": 31280, "stock": 4999, "won": 1, "winners": []object{{"user": "张*", "amount": 88}}})
-	p.shows("online", "31,280")
-	p.shows("winners", "张*¥0.88")
-	start := f.setRain(2*time.Second, 2*time.Second)
-	p.mode("countdown")
-	p.shoot("countdown")
-	f.wave(0, start, [3]int{500, 0, 4000}, [3]int{100, 1, 4000})
-	p.mode("falling")
-	p.until(start + 1200)
-	p.shoot("falling")
-	f.cut()
-	testenv.Eventually(t, patience, "it comes back", func() bool { return f.greeted() == 2 })
 }

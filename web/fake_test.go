@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -25,7 +26,7 @@ type object = map[string]any
 
 // modules is the tests of the pages' modules, with the modules in it: the pages themselves have no module left that a test
 // could import.
-var modules = sync.OnceValues(func() ([]byte, error) { return bundle.Script(".", "testdata/modules.js") })
+var modules = sync.OnceValues(func() ([]byte, error) { return bundle.Script(".", "testdata/modules.ts") })
 
 // fakeServer speaks just enough of the contract for the pages. What falls and what a tap becomes is the test's to say.
 type fakeServer struct {
@@ -41,6 +42,8 @@ type fakeServer struct {
 	balance int
 	claims  []object
 	answer  map[string]http.HandlerFunc // of /api/v1, "METHOD /path"
+	about   object                      // of the campaign in a welcome, besides its id
+	down    bool                        // nobody answers
 }
 
 type fakeConn struct {
@@ -64,7 +67,13 @@ func (c *fakeConn) send(messages ...object) {
 
 func newFake(t *testing.T) *fakeServer {
 	t.Helper()
-	f := &fakeServer{conns: map[*fakeConn]struct{}{}, answer: map[string]http.HandlerFunc{}}
+	f := &fakeServer{
+		conns: map[*fakeConn]struct{}{}, answer: map[string]http.HandlerFunc{},
+		about: object{
+			"name": "年会红包雨", "state": "ready", "budget": 1000000, "packets": 5000, "wins_per_user": 3, "taps_per_user": 0,
+			"expires_at": 0,
+		},
+	}
 	f.answer["POST /guests"] = reply(http.StatusCreated, object{"user": "guest-7f3a", "token": "t1", "expires_at": f.now() + 3_600_000})
 	f.answer["GET /lobby"] = reply(http.StatusOK, object{"campaign": "c1"})
 	f.answer["GET /me"] = func(w http.ResponseWriter, r *http.Request) {
@@ -93,7 +102,15 @@ func newFake(t *testing.T) *fakeServer {
 	mux.HandleFunc("/testdata/sdk.js", serveScript(sdkTests))
 	mux.HandleFunc("/testdata/forms.js", serveScript(formTests))
 	mux.Handle("/", handler())
-	f.Server = httptest.NewServer(mux)
+	f.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		f.mu.Lock()
+		down := f.down
+		f.mu.Unlock()
+		if down {
+			panic(http.ErrAbortHandler)
+		}
+		mux.ServeHTTP(w, r)
+	}))
 	t.Cleanup(f.Close)
 	t.Cleanup(f.cut)
 	return f
@@ -123,7 +140,8 @@ func reply(status int, body object) http.HandlerFunc {
 func (f *fakeServer) now() int64 { return time.Now().Add(clockAhead).UnixMilli() }
 
 func (f *fakeServer) socket(w http.ResponseWriter, r *http.Request) {
-	up := websocket.Upgrader{Subprotocols: []string{"redrain.v1"}}
+	anyOrigin := func(*http.Request) bool { return true } // which ones may is the real server's to say
+	up := websocket.Upgrader{Subprotocols: []string{"redrain.v1"}, CheckOrigin: anyOrigin}
 	ws, err := up.Upgrade(w, r, nil)
 	if err != nil {
 		return
@@ -153,7 +171,7 @@ func (f *fakeServer) handle(c *fakeConn, m object) {
 		f.conns[c] = struct{}{}
 		welcome := object{
 			"type": "welcome", "id": m["id"], "user": "guest-7f3a", "server_time": f.now(), "rain": f.rain,
-			"campaign": object{"id": m["campaign"], "name": "年会红包雨", "state": "ready", "wins_per_user": 3, "taps_per_user": 0},
+			"campaign": f.campaign(m["campaign"]),
 			"claims":   append([]object{}, f.claims...), "claims_total": len(f.claims), "limits": object{"taps_per_second": 20},
 		}
 		f.mu.Unlock()
@@ -170,6 +188,39 @@ func (f *fakeServer) handle(c *fakeConn, m object) {
 			result["type"], result["id"], result["drop"] = "result", m["id"], drop
 			c.send(result)
 		}
+	}
+}
+
+// campaign is a campaign as a welcome has it. The caller holds mu.
+func (f *fakeServer) campaign(id any) object {
+	c := maps.Clone(f.about)
+	c["id"] = id
+	return c
+}
+
+// setCampaign changes what is told of the campaign, and tells it.
+func (f *fakeServer) setCampaign(about object) {
+	f.mu.Lock()
+	maps.Copy(f.about, about)
+	c := f.campaign(f.hello["campaign"])
+	f.mu.Unlock()
+	f.push(object{"type": "campaign", "campaign": c})
+}
+
+// setAnswer changes an answer of the API.
+func (f *fakeServer) setAnswer(call string, h http.HandlerFunc) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.answer[call] = h
+}
+
+// setDown takes the server away, or brings it back.
+func (f *fakeServer) setDown(down bool) {
+	f.mu.Lock()
+	f.down = down
+	f.mu.Unlock()
+	if down {
+		f.cut()
 	}
 }
 

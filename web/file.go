@@ -17,6 +17,7 @@ var contentTypes = map[string]string{
 	".css":  "text/css; charset=utf-8",
 	".js":   "text/javascript; charset=utf-8",
 	".svg":  "image/svg+xml",
+	".ts":   "application/typescript; charset=utf-8",
 	".txt":  "text/plain; charset=utf-8",
 	".yaml": "application/yaml; charset=utf-8",
 }
@@ -26,7 +27,9 @@ var contentTypes = map[string]string{
 type file struct {
 	contentType string
 	plain, zip  variant
-	immutable   bool // what this path serves never changes
+	immutable   bool   // what this path serves never changes
+	anyOrigin   bool   // a page of another origin may read it
+	inline      string // what Content-Security-Policy calls the page's inline script; empty: it has none
 }
 
 type variant struct {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"maps"
 	"net/http"
 	"regexp"
 	"strings"
@@ -13,7 +14,9 @@ import (
 //	/  /screen  /console  /docs      the pages
 //	/docs/openapi.yaml  /docs/asyncapi.yaml
 //	/assets/…                        scripts, style sheets and pictures, each with the hash of its content in its name
-//	/sdk/redrain.js                  the client's library
+//	/sdk/redrain.js                  the client's library, which pages of any origin may load
+//	/sdk/redrain.d.ts                its types
+//	/sdk/example                     a page that plays with it
 //	/licenses.txt                    the licences of the libraries in the scripts
 //	/favicon.ico
 //
@@ -38,10 +41,11 @@ func Handler() http.Handler {
 	for _, path := range m {
 		files[path].immutable = true
 	}
+	maps.Copy(files, sdkFiles(dist["sdk/redrain.js"]))
 	files["/favicon.ico"] = newFile("packet.svg", dist[m["packet.svg"][1:]])
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		secure(w.Header(), r.Host)
 		f, ok := files[r.URL.Path]
+		secure(w.Header(), r.Host, f)
 		switch {
 		case !ok:
 			http.Error(w, "There is no such page.", http.StatusNotFound)
@@ -61,14 +65,21 @@ const bundleManifest = "manifest.json"
 var hostPattern = regexp.MustCompile(`^[A-Za-z0-9.-]+(:[0-9]{1,5})?$|^\[[0-9A-Fa-f:.]+\](:[0-9]{1,5})?$`)
 
 // secure sets the headers that all answers share. The socket is named by its full origin, because some browsers do not
-// count ws: and wss: as 'self'.
-func secure(h http.Header, host string) {
+// count ws: and wss: as 'self'. f is the file that is asked for; nil where there is none.
+func secure(h http.Header, host string, f *file) {
 	connect := "'self'"
 	if hostPattern.MatchString(host) {
 		connect += " ws://" + host + " wss://" + host
 	}
+	script := "'self'"
+	if f != nil && f.inline != "" {
+		script += " " + f.inline
+	}
+	if f != nil && f.anyOrigin {
+		h.Set("Access-Control-Allow-Origin", "*")
+	}
 	h.Set("Content-Security-Policy", strings.Join([]string{
-		"default-src 'self'", "connect-src " + connect, "object-src 'none'", "base-uri 'none'",
+		"default-src 'self'", "script-src " + script, "connect-src " + connect, "object-src 'none'", "base-uri 'none'",
 		"form-action 'self'", "frame-ancestors 'self'",
 	}, "; "))
 	h.Set("X-Content-Type-Options", "nosniff")

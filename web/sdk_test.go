@@ -1,9 +1,15 @@
 package web_test
 
 import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"strings"
 	"sync"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/web/bundle"
 )
 
@@ -14,6 +20,9 @@ var sdkTests = sync.OnceValues(func() ([]byte, error) { return bundle.Script("."
 func TestSDKInBrowser(t *testing.T) {
 	b := &browser{}
 	t.Run("modules", b.testSDKModules)
+	t.Run("example", b.testSDKExample)
+	t.Run("another origin", b.testSDKOfAnotherOrigin)
+	t.Run("the device goes offline", b.testSDKOffline)
 }
 
 // testSDKModules runs web/testdata/sdk: every rule of the client, in a world whose time passes at the test's word.
@@ -27,4 +36,122 @@ func (b *browser) testSDKModules(t *testing.T) {
 		t.Error(fault)
 	}
 	t.Logf("%d tests", report.Ran)
+	if report.Ran == 0 {
+		t.Error("nothing was tested")
+	}
+}
+
+// testSDKExample plays on the example page, whose script runs though it is inline, and no other would.
+func (b *browser) testSDKExample(t *testing.T) {
+	f := newFake(t)
+	f.judge = func(string) object { return f.won(17, 88) }
+	p := b.open(t, f, "/sdk/example", 390, 844)
+	p.shows("news", "年会红包雨: no rain yet. You are guest-7f3a.")
+	start := f.now() + 200
+	f.wave(0, start, [3]int{300, 0, 12000}, [3]int{800, 1, 12000})
+	testenv.Eventually(t, patience, "two drops fall", func() bool { return eval[int](p, `document.querySelectorAll("button").length`) == 2 })
+	p.until(start + 3000)
+	p.shoot("falling")
+	if y := eval[float64](p, `document.querySelector("button").getBoundingClientRect().y`); y < 50 || y > 400 {
+		t.Errorf("after a quarter of its fall the drop is at %v px of 844", y)
+	}
+	p.Axe("a drop falls")
+	p.click("button")
+	testenv.Eventually(t, patience, "the win is shown", func() bool { return eval[string](p, `document.querySelector("button").textContent`) == "¥0.88" })
+	if got := f.tapped(); len(got) != 1 || got[0] != "0.0" {
+		t.Errorf("tapped %v", got)
+	}
+	f.settle()
+	p.shows("news", "You have ¥0.88.")
+	p.shoot("won")
+}
+
+// testSDKOfAnotherOrigin: a page of somebody else's loads the library and plays here.
+func (b *browser) testSDKOfAnotherOrigin(t *testing.T) {
+	f := newFake(t)
+	f.judge = func(string) object { return f.won(17, 88) }
+	foreign := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write([]byte(`<!doctype html><title>Somebody else's</title><link rel="icon" href="data:,">`))
+	}))
+	t.Cleanup(foreign.Close)
+	p := b.open(t, f, "/docs", 390, 844)
+	p.Go(foreign.URL)
+	got := eval[object](p, `import("`+f.URL+`/sdk/redrain.js").then(async ({ RainClient }) => {
+		const client = new RainClient({ url: "`+f.URL+`/ws", token: "t1", campaign: "c1" });
+		client.connect();
+		const result = await client.tap("7.0");
+		client.close();
+		return result;
+	})`)
+	if got["outcome"] != "won" || got["amount"] != 88.0 {
+		t.Errorf("the tap is answered with %v", got)
+	}
+	p.Forgive() // requests to another host are what this is about
+}
+
+// testSDKOffline: what the device knows, the page knows at once, and a tap made meanwhile is answered after it.
+func (b *browser) testSDKOffline(t *testing.T) {
+	f := newFake(t)
+	f.judge = func(string) object { return f.won(1, 66) }
+	p := b.open(t, f, "/docs", 390, 844)
+	eval[bool](p, `import("/sdk/redrain.js").then(({ RainClient }) => {
+		window.client = new RainClient({ token: "t1", campaign: "c1" });
+		window.seen = [];
+		client.on("state", ({ state }) => seen.push(state));
+		client.connect();
+		return true;
+	})`)
+	state := func(want string) func() bool {
+		return func() bool { return eval[string](p, `client.state`) == want }
+	}
+	testenv.Eventually(t, patience, "it is open", state("open"))
+	p.Offline(true)
+	eval[bool](p, `new Promise((done) => {
+		const limit = setTimeout(() => done(false), 1000);
+		const look = setInterval(() => seen.includes("waiting") && (clearTimeout(limit), clearInterval(look), done(true)), 10);
+	})`)
+	if !eval[bool](p, `seen.includes("waiting")`) {
+		t.Error("a second after the network has gone, the page does not know it")
+	}
+	eval[bool](p, `(window.answers = [], void client.tap("7.0").then((r) => answers.push(r.outcome)), true)`)
+	p.Offline(false)
+	testenv.Eventually(t, patience, "it is back", state("open"))
+	testenv.Eventually(t, patience, "the tap is answered", func() bool { return eval[string](p, `answers.join()`) == "won" })
+	eval[bool](p, `(client.close(), true)`)
+}
+
+// TestSDKIsServed: the library and its types may be read by pages of any origin, and nothing else may.
+func TestSDKIsServed(t *testing.T) {
+	for path, contentType := range map[string]string{"/sdk/redrain.js": "text/javascript", "/sdk/redrain.d.ts": "application/typescript"} {
+		r := get(t, path)
+		if r.StatusCode != http.StatusOK || !strings.HasPrefix(r.Header.Get("Content-Type"), contentType) || r.Header.Get("Access-Control-Allow-Origin") != "*" {
+			t.Errorf("%s: %s %v", path, r.Status, r.Header)
+		}
+	}
+	for _, path := range append([]string{"/sdk/example", "/licenses.txt", "/nothing"}, pages...) {
+		if got := get(t, path).Header.Get("Access-Control-Allow-Origin"); got != "" {
+			t.Errorf("%s may be read from %s", path, got)
+		}
+	}
+	types, err := os.ReadFile("sdk/redrain.d.ts")
+	if err != nil || bodyOf(t, get(t, "/sdk/redrain.d.ts")) != string(types) {
+		t.Errorf("other types are served (%v)", err)
+	}
+}
+
+// TestOnlyTheExampleHasAnInlineScript, and its policy lets just that one run.
+func TestOnlyTheExampleHasAnInlineScript(t *testing.T) {
+	hash := regexp.MustCompile(`script-src 'self' 'sha256-[A-Za-z0-9+/]{43}=';`)
+	if got := get(t, "/sdk/example").Header.Get("Content-Security-Policy"); !hash.MatchString(got) || strings.Contains(got, "unsafe") {
+		t.Errorf("the example's policy is %s", got)
+	}
+	for _, page := range pages {
+		if got := get(t, page).Header.Get("Content-Security-Policy"); !strings.Contains(got, "script-src 'self';") {
+			t.Errorf("%s: %s", page, got)
+		}
+	}
+	if n := strings.Count(bodyOf(t, get(t, "/sdk/example")), "\n"); n > 30 {
+		t.Errorf("the example has %d lines", n)
+	}
 }

@@ -67,6 +67,10 @@ func TestAPIRefusals(t *testing.T) {
 	if a := c.call("GET", "/sponsors/acme", ""); a.field("balance") != "1000" {
 		t.Errorf("refusals have moved money: %s", a.body)
 	}
+	if a := c.call("GET", "/sponsors?limit=1", ""); a.status != 200 || !strings.Contains(string(a.body), `[{"sponsor":"acme","balance":1000}]`) {
+		t.Errorf("the sponsors: %d %s", a.status, a.body)
+	}
+	c.want(c.call("GET", "/sponsors?cursor=a/b", ""), 422, "invalid")
 	who := c.call("GET", "/whoami", "")
 	if c.want(who, 200, ""); who.field("role") != "operator" || who.field("in_process") != "true" || who.field("guests") != "true" {
 		t.Errorf("the operator: %s", who.body)
@@ -208,6 +212,14 @@ func TestAPILife(t *testing.T) {
 // checkClaims reads the one claim in every way that there is.
 func checkClaims(t *testing.T, c *apiClient, id, claim string) {
 	t.Helper()
+	for query, field := range map[string]string{
+		"state=lost": "state", "packet=x": "packet", "packet=-1": "packet", "packet=007": "packet", "packet=99999999999999999999": "packet",
+	} {
+		if a := c.call("GET", "/campaigns/"+id+"/claims?"+query, ""); a.status != 422 || !a.faults()[field] {
+			t.Errorf("%s: %d %s", query, a.status, a.body)
+		}
+	}
+	c.want(c.call("GET", "/campaigns/"+id+"/claims?state=granted&cursor=x", ""), 422, "invalid")
 	for _, path := range []string{"/campaigns/" + id + "/claims", "/users/dave/claims"} {
 		if a := c.call("GET", path, ""); strings.Count(string(a.body), claim) != 1 || !strings.Contains(string(a.body), `"settled"`) {
 			t.Errorf("%s: %s", path, a.body)

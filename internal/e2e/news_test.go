@@ -52,3 +52,28 @@ func TestCampaignNews(t *testing.T) {
 		})
 	}
 }
+
+// TestWithdrawalNews: a player hears how a withdrawal has ended on the node where they are, whichever node it was asked of.
+func TestWithdrawalNews(t *testing.T) {
+	for _, b := range backendsUnderTest {
+		t.Run(b.name, func(t *testing.T) {
+			nodes := startNodes(t, b.make(t).config(), b.nodes)
+			first, last := nodes[0], nodes[len(nodes)-1]
+			earn(t, first, "saver", "bystander")
+			c, err := first.client.CreateCampaign(within(t, 30*time.Second), fund(t, first, "money", 100, 1), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			saver, bystander := join(t, last, "saver", c.ID), join(t, last, "bystander", c.ID)
+			if _, err := asPlayer(t, first, "saver").Withdraw(within(t, 10*time.Second), 400, "k"); err != nil {
+				t.Fatal(err)
+			}
+			saver.awaitMoney(t, "paid", 400, 600)
+			bystander.mu.Lock()
+			defer bystander.mu.Unlock()
+			if len(bystander.money) > 0 {
+				t.Errorf("somebody else was told: %+v", bystander.money)
+			}
+		})
+	}
+}

@@ -40,6 +40,7 @@ type player struct {
 	settled map[string][]wire.SettledClaim
 	balance rain.Money
 	rooms   []wire.Room
+	money   []wire.WithdrawalChange
 	goodbye *wire.Goodbye
 	closed  error
 	tapped  map[wire.ID]string // request → drop
@@ -182,6 +183,8 @@ func (p *player) hear(line []byte) {
 		p.balance = m.Balance
 	case wire.TypeRoom:
 		p.rooms = append(p.rooms, parse[wire.Room](line))
+	case wire.TypeWithdrawal:
+		p.money = append(p.money, parse[wire.WithdrawalChange](line))
 	case wire.TypeGoodbye:
 		g := parse[wire.Goodbye](line)
 		p.goodbye = &g

@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -78,9 +79,36 @@ func TestAPoisonedPayoutFromTapToRedrive(t *testing.T) {
 			return err == nil && is(s)
 		})
 	}
+	api := newAPIClient(t, n)
+	// filtered holds the claims that each filter leaves, as a list in small pages and as CSV, to how many they are.
+	filtered := func(want map[string]int) {
+		t.Helper()
+		for filter, count := range want {
+			got, cursor := 0, ""
+			for {
+				a := api.call("GET", "/campaigns/"+c.ID+"/claims?limit=1&cursor="+cursor+"&"+filter, "")
+				api.want(a, 200, "")
+				l := parse[operator.List[operator.Claim]](a.body)
+				got += len(l.Items)
+				if cursor = l.Next; cursor == "" {
+					break
+				}
+			}
+			csv := api.call("GET", "/campaigns/"+c.ID+"/claims?"+filter, "", "Accept", "text/csv")
+			if rows := strings.Count(string(csv.body), "\n") - 1; got != count || rows != count {
+				t.Errorf("%s: %d claims in the list and %d in the CSV, want %d", filter, got, rows, count)
+			}
+		}
+	}
 	state(operator.ClaimFailed)
+	filtered(map[string]int{
+		"": 2, "state=failed": 1, "state=granted": 0, "state=settled": 1, "state=dead": 0, "user=poison": 1, "user=poison&state=settled": 0,
+		"user=poison&state=failed": 1, "user=healthy&state=failed": 0, "packet=" + won.Packet: 1, "packet=9": 0, "user=nobody": 0,
+		"packet=" + won.Packet + "&state=failed&user=poison": 1,
+	})
 	figures("it is counted as on its way", func(s operator.Stats) bool { return s.Outbox == 1 && s.Dead == 0 })
 	state(operator.ClaimDead)
+	filtered(map[string]int{"state=failed": 0, "state=dead": 1, "state=dead&user=poison": 1, "state=dead&user=healthy": 0, "user=poison": 1})
 	figures("it is counted as dead", func(s operator.Stats) bool { return s.Outbox == 0 && s.Dead == 1 })
 	if _, err := n.client.RetryPayout(within(t, 10*time.Second), won.Claim); !operator.HasCode(err, "still_dead") {
 		t.Errorf("a retry while it is refused: %v", err)

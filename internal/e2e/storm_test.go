@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -65,6 +66,44 @@ func storm(t *testing.T, nodes []*node, spec rain.Spec, count int) {
 	checkSameDrops(t, players)
 	checkFigures(t, op, c.ID, players)
 	checkMoney(t, op, c.ID, spec, players)
+	checkTop(t, nodes, c.ID, players)
+}
+
+// checkTop: every room shows who has won most in all, and so does one that a player opens later.
+func checkTop(t *testing.T, nodes []*node, campaign string, players []*player) {
+	t.Helper()
+	var want []rain.Money
+	for _, p := range players {
+		total := rain.Money(0)
+		for _, w := range p.wins() {
+			total += w.Amount
+		}
+		if total > 0 {
+			want = append(want, total)
+		}
+	}
+	slices.Sort(want)
+	slices.Reverse(want)
+	want = want[:min(len(want), 10)]
+	for i, n := range nodes {
+		late := join(t, n, fmt.Sprintf("late-%d", i), campaign)
+		for _, p := range []*player{players[i], late} {
+			p.await(t, 10*time.Second, "those who have won most", func() bool {
+				if len(p.rooms) == 0 {
+					return false
+				}
+				var got []rain.Money
+				for _, w := range p.rooms[len(p.rooms)-1].Top {
+					if w.User != "u*" {
+						t.Errorf("the room is shown the name %q", w.User)
+					}
+					got = append(got, w.Amount)
+				}
+				return slices.Equal(got, want)
+			})
+		}
+		late.hangUp()
+	}
 }
 
 func ended(rains []wire.Rain) bool {

@@ -10,6 +10,7 @@ import (
 
 	"redrain/internal/operator"
 	"redrain/internal/testenv"
+	"redrain/internal/wire"
 	"redrain/payout/webhook/webhooktest"
 	"redrain/rain"
 )
@@ -83,6 +84,12 @@ func TestWithdrawals(t *testing.T) {
 	n := startNode(t, cfg)
 	c := newAPIClient(t, n)
 	earn(t, n, "alice", "bob", "closed", "unlucky")
+	room, err := n.client.CreateCampaign(within(t, 20*time.Second), fund(t, n, "elsewhere", 100, 1), "")
+	must(err)
+	hearing := map[string]*player{} // in a room that has nothing to do with their money
+	for _, user := range []string{"alice", "closed", "unlucky"} {
+		hearing[user] = join(t, n, user, room.ID)
+	}
 
 	made := map[string]answer{}
 	for _, user := range []string{"alice", "bob"} { // with the same key and body
@@ -117,6 +124,16 @@ func TestWithdrawals(t *testing.T) {
 	if dead.State != "pending" || dead.Attempts != 1 || !strings.Contains(dead.LastError, "status 404") || dead.NextAt != 0 {
 		t.Errorf("%+v", dead)
 	}
+	// Who is there is told how it has ended, with what they have now; of one that waits for a person there is nothing to tell.
+	hearing["alice"].awaitMoney(t, operator.WithdrawalPaid, 300, 700)
+	if m := hearing["closed"].awaitMoney(t, operator.WithdrawalFailed, 1000, 1000); m.Withdrawal.Reason == "" || m.Withdrawal.FinishedAt == 0 {
+		t.Errorf("a refusal: %+v", m)
+	}
+	hearing["unlucky"].mu.Lock()
+	if told := hearing["unlucky"].money; len(told) > 0 {
+		t.Errorf("told of what has not ended: %+v", told)
+	}
+	hearing["unlucky"].mu.Unlock()
 	letters := c.call("GET", "/payouts?state=dead", "")
 	if !strings.Contains(string(letters.body), `"claim":"`+dead.Withdrawal+`"`) || !strings.Contains(string(letters.body), `"kind":"withdrawal"`) {
 		t.Errorf("dead letters: %s", letters.body)
@@ -126,6 +143,7 @@ func TestWithdrawals(t *testing.T) {
 		t.Errorf("retried: %d %s", a.status, a.body)
 	}
 	awaitWithdrawal(t, n, "unlucky", inState("paid"))
+	hearing["unlucky"].awaitMoney(t, operator.WithdrawalPaid, 400, 600)
 	c.want(c.call("POST", "/payouts/"+dead.Withdrawal+"/retry", ""), 404, "unknown_claim")
 	if a := c.call("GET", "/audit", ""); !strings.Contains(string(a.body), "claim:"+dead.Withdrawal) {
 		t.Errorf("audit: %s", a.body)
@@ -144,6 +162,19 @@ func TestWithdrawals(t *testing.T) {
 	if f := receiver.Faults(); len(f) > 0 {
 		t.Errorf("the receiver complains: %q", f)
 	}
+}
+
+// awaitMoney waits for the news that the player's only withdrawal has ended.
+func (p *player) awaitMoney(t *testing.T, state string, amount, balance rain.Money) wire.WithdrawalChange {
+	t.Helper()
+	p.await(t, 20*time.Second, "news of the withdrawal", func() bool { return len(p.money) > 0 })
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m := p.money[0]
+	if m.Withdrawal.State != state || m.Withdrawal.Amount != amount || m.Withdrawal.User != p.user || m.Balance != balance {
+		t.Errorf("%s was told %+v, want %s, %d, with %d left", p.user, m, state, amount, balance)
+	}
+	return m
 }
 
 // checkWithdrawalRefusals asks, as bob, for what is not to be had.

@@ -18,6 +18,11 @@ func (c *Client) Sponsor(ctx context.Context, id string) (Sponsor, error) {
 	return get[Sponsor](ctx, c, path("sponsors", id))
 }
 
+// Sponsors is a page of those who have ever deposited, by their ids.
+func (c *Client) Sponsors(ctx context.Context, p Page) (List[Sponsor], error) {
+	return list[Sponsor](ctx, c, path("sponsors"), nil, p)
+}
+
 // User is a player's account.
 func (c *Client) User(ctx context.Context, id string) (User, error) {
 	return get[User](ctx, c, path("users", id))

@@ -72,6 +72,9 @@ func TestRequests(t *testing.T) {
 		"Sponsor": {`{"sponsor":"a/b","balance":5}`, func(c *operator.Client) (any, error) {
 			return c.Sponsor(ctx, "a/b")
 		}, "GET /api/v1/sponsors/a%2Fb", "", "", operator.Sponsor{Sponsor: "a/b", Balance: 5}},
+		"Sponsors": {`{"items":[{"sponsor":"acme","balance":5}],"next_cursor":"acme"}`, func(c *operator.Client) (any, error) {
+			return c.Sponsors(ctx, page)
+		}, "GET /api/v1/sponsors?cursor=a+b%26c&limit=7", "", "", operator.List[operator.Sponsor]{Items: []operator.Sponsor{{Sponsor: "acme", Balance: 5}}, Next: "acme"}},
 		"CreateCampaign": {campaignJSON, func(c *operator.Client) (any, error) {
 			got, err := c.CreateCampaign(ctx, rain.Spec{Name: "Gala", Sponsor: "acme", Budget: 1000, Packets: 10, Split: rain.Even, Min: 1, WinsPerUser: 2, Shards: 1, ExpiresInMS: 1000}, "once")
 			return []any{got.ID, got.Name, got.Budget, got.State, got.Rains[0].ID}, err

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"strconv"
+	"testing"
 )
 
 // Ports come from below the range out of which the kernel gives ports to outgoing connections: a server that
@@ -45,6 +46,18 @@ func freePort() (port, error) {
 		return port{number: n, reservation: udp}, nil
 	}
 	return port{}, fmt.Errorf("no free port between %d and %d", lowestPort, lowestPort+portCount)
+}
+
+// Addr is an address, host:port, for a server of the test's own that comes back where it was. Until the test ends nobody else
+// gets the port.
+func Addr(t *testing.T) string {
+	t.Helper()
+	p, err := freePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.release)
+	return p.addr()
 }
 
 func (p port) addr() string { return net.JoinHostPort(loopback, strconv.Itoa(p.number)) }

@@ -2,22 +2,25 @@ package wire
 
 import (
 	"encoding/json"
+	"strings"
 
+	"redrain/internal/auth"
 	"redrain/rain"
 )
 
 // The types of the server's messages.
 const (
-	TypeWelcome  = "welcome"
-	TypeCampaign = "campaign"
-	TypeRain     = "rain"
-	TypeWave     = "wave"
-	TypeResult   = "result"
-	TypeSettled  = "settled"
-	TypeRoom     = "room"
-	TypePong     = "pong"
-	TypeError    = "error"
-	TypeGoodbye  = "goodbye"
+	TypeWelcome    = "welcome"
+	TypeCampaign   = "campaign"
+	TypeRain       = "rain"
+	TypeWave       = "wave"
+	TypeResult     = "result"
+	TypeSettled    = "settled"
+	TypeRoom       = "room"
+	TypePong       = "pong"
+	TypeWithdrawal = "withdrawal"
+	TypeError      = "error"
+	TypeGoodbye    = "goodbye"
 )
 
 // The codes of an error message. They are stable.
@@ -159,14 +162,35 @@ type SettledClaim struct {
 	Amount rain.Money `json:"amount"`
 }
 
+// WithdrawalChange tells a player that money which they take out has arrived or has come back.
+type WithdrawalChange struct {
+	Type       string     `json:"type"`
+	Withdrawal Withdrawal `json:"withdrawal"`
+	Balance    rain.Money `json:"balance"` // after it
+}
+
+// Withdrawal is a withdrawal as its player sees it, here and over HTTP. Times are Unix ms.
+type Withdrawal struct {
+	Withdrawal string     `json:"withdrawal"`
+	User       string     `json:"user"`
+	Amount     rain.Money `json:"amount"`
+	State      string     `json:"state"`
+	CreatedAt  int64      `json:"created_at"`
+	FinishedAt int64      `json:"finished_at,omitempty"`
+	Reference  string     `json:"reference,omitempty"` // the provider's, once paid
+	Reason     string     `json:"reason,omitempty"`    // why it has failed
+}
+
 // Room is the room's figures, once a second.
 type Room struct {
-	Type    string   `json:"type"`
-	T       int64    `json:"t"`
-	Online  int64    `json:"online"`
-	Stock   int      `json:"stock"`
-	Won     int      `json:"won"`
-	Winners []Winner `json:"winners"` // the newest, newest first
+	Type      string     `json:"type"`
+	T         int64      `json:"t"`
+	Online    int64      `json:"online"`
+	Stock     int        `json:"stock"`
+	Won       int        `json:"won"`
+	AmountWon rain.Money `json:"amount_won"` // what the won packets come to
+	Winners   []Winner   `json:"winners"`    // the newest, newest first
+	Top       []Winner   `json:"top"`        // the players who have won most in this campaign in all, most first
 }
 
 // Winner is somebody who has won, under a masked name.
@@ -175,12 +199,19 @@ type Winner struct {
 	Amount rain.Money `json:"amount"`
 }
 
-// Mask hides all of a name but its first letter: 张三 becomes 张*.
+// Mask hides all of a name but its first letter: 张三 becomes 张*. Guests would all be the same; their names are random and say nothing
+// of them, so they keep the last four characters: g*1a2b.
 func Mask(user string) string {
-	for _, r := range user {
-		return string(r) + "*"
+	masked := "*"
+	for _, first := range user {
+		masked = string(first) + "*"
+		break
 	}
-	return "*"
+	if name, guest := strings.CutPrefix(user, auth.GuestPrefix); guest {
+		letters := []rune(name)
+		masked += string(letters[max(0, len(letters)-4):])
+	}
+	return masked
 }
 
 // Pong answers ping.

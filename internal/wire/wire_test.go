@@ -47,8 +47,17 @@ func examples() map[string]any {
 		},
 		"result_empty": Result{Type: TypeResult, ID: "3", Drop: "7.1", Outcome: "empty"},
 		"settled":      Settled{Type: TypeSettled, Claims: []SettledClaim{{Claim: "c1-17", Amount: 88}}, Balance: 88},
+		"withdrawal": WithdrawalChange{
+			Type: TypeWithdrawal, Balance: 38,
+			Withdrawal: Withdrawal{Withdrawal: "w1", User: "u1", Amount: 50, State: "paid", CreatedAt: now - 1_200, FinishedAt: now, Reference: "bank-7"},
+		},
+		"withdrawal_failed": WithdrawalChange{
+			Type: TypeWithdrawal, Balance: 88,
+			Withdrawal: Withdrawal{Withdrawal: "w1", User: "u1", Amount: 50, State: "failed", CreatedAt: now - 1_200, FinishedAt: now, Reason: "the account is closed"},
+		},
 		"room": Room{
-			Type: TypeRoom, T: now, Online: 300, Stock: 4_999, Won: 1, Winners: []Winner{{User: Mask("张三"), Amount: 88}},
+			Type: TypeRoom, T: now, Online: 300, Stock: 4_998, Won: 2, AmountWon: 608, Winners: []Winner{{User: Mask("张三"), Amount: 88}},
+			Top: []Winner{{User: Mask("guest-0123456789abcdef1a2b"), Amount: 520}, {User: Mask("张三"), Amount: 88}},
 		},
 		"pong":    Pong{Type: TypePong, ID: "4", T: now, ServerTime: now + 12},
 		"error":   Error{Type: TypeError, ID: "3", Code: CodeMalformed, Message: "field drop has the wrong kind of value"},
@@ -127,7 +136,7 @@ func TestParseRequestRefuses(t *testing.T) {
 }
 
 func TestMask(t *testing.T) {
-	for in, want := range map[string]string{"张三": "张*", "g": "g*", "": "*", "guest-7": "g*"} {
+	for in, want := range map[string]string{"张三": "张*", "g": "g*", "": "*", "guest-7": "g*7", "guest-0123456789abcdef1a2b": "g*1a2b", "guest": "g*", "Guest-1a2b": "G*"} {
 		if got := Mask(in); got != want {
 			t.Errorf("Mask(%q) = %q, want %q", in, got, want)
 		}

@@ -20,8 +20,8 @@ import (
 // entries are the sources of which each makes a script or a style sheet. What a script imports, style sheets too, comes
 // with it.
 var entries = []api.EntryPoint{
-	{InputPath: "src/play/main.js", OutputPath: "play"},
-	{InputPath: "src/screen/main.js", OutputPath: "screen"},
+	{InputPath: "src/play/main.ts", OutputPath: "play"},
+	{InputPath: "src/screen/main.tsx", OutputPath: "screen"},
 	{InputPath: "src/console/main.tsx", OutputPath: "console"},
 	{InputPath: "src/docs/docs.css", OutputPath: "docs"},
 }

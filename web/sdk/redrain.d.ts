@@ -261,6 +261,8 @@ export interface RoomMessage {
   stock: number;
   /** Packets won. */
   won: number;
+  /** What the won packets come to, where the server tells it. */
+  amount_won?: number;
   /** The newest winners, newest first. */
   winners: Winner[];
   /** The greatest winners, where the server tells them. */

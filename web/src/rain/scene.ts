@@ -55,6 +55,11 @@ export class Scene {
     return this.#sprites;
   }
 
+  /** ratio is how many device pixels a CSS pixel has here: it falls where a device is too slow. */
+  get ratio(): number {
+    return this.#brush.ratio;
+  }
+
   /** wake starts the loop when something is there to draw. */
   wake(): void {
     this.#frame ||= requestAnimationFrame((now) => this.#draw(now));

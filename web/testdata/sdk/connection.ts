@@ -135,6 +135,15 @@ export const connection = {
     await w.pass(700);
     c.same("and the clock is set again", w.line.of("ping").length, pings + 6);
     client.close();
+
+    let chance = 0.1;
+    const lucky = (await w.open({ random: () => chance })).client;
+    w.line.drop(1006);
+    chance = 0.9;
+    const more = states(lucky);
+    dispatchEvent(new Event("online"));
+    c.same("no sign makes it wait longer", more, []);
+    lucky.close();
   },
 
   async silenceIsNoticed(c: Check, w: World): Promise<void> {
@@ -158,9 +167,13 @@ export const connection = {
 
   async aSleepIsNoSilence(c: Check, w: World): Promise<void> {
     const { client, line } = await w.open();
+    await w.pass(900); // so that nothing is on its way
+    w.latency = 700; // a phone's radio wakes up as well
     await w.sleep(3_600_000);
     c.same("the line may still be good", client.state, "open");
-    await w.pass(2_000);
+    await w.pass(4_000);
+    w.latency = 10;
+    await w.pass(4_000);
     c.same("it was", [client.state, w.lines.length], ["open", 1]);
     line.dead = true;
     await w.sleep(3_600_000);
@@ -275,6 +288,7 @@ export const connection = {
   },
 
   async closing(c: Check, w: World): Promise<void> {
+    const listening = watchListeners();
     const { client, line } = await w.open();
     const seen = states(client);
     client.close();
@@ -289,8 +303,23 @@ export const connection = {
     const idle = w.client();
     idle.close();
     c.same("closed before it began", [idle.state, w.waiting], ["ended", 0]);
+    c.same("listeners", listening.filter((signal) => !signal?.aborted).length, 0);
+    c.holds("there were some", listening.length > 0);
   },
 };
+
+/** watchListeners gathers what ends each listener that is added to the window or the document from now on. */
+function watchListeners(): (AbortSignal | undefined)[] {
+  const signals: (AbortSignal | undefined)[] = [];
+  for (const target of [window, document]) {
+    const add = target.addEventListener.bind(target);
+    target.addEventListener = (type: string, listener: EventListenerOrEventListenerObject, options?: AddEventListenerOptions | boolean) => {
+      signals.push(typeof options === "object" ? options.signal : undefined);
+      add(type, listener, options);
+    };
+  }
+  return signals;
+}
 
 /** spread tells whether moments fill a window: each fifth of it has some, and none has the half. */
 function spread(c: Check, what: string, at: number[], window: number): void {

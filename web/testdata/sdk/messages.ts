@@ -99,16 +99,22 @@ export const messages = {
         const client = w.client();
         let done = false;
         const seen = states(client);
+        const after: string[] = [];
         client.on(type, () => {
           if (done || (type === "state" && client.state !== "open")) return;
           done = true;
           client.close();
+          after.length = 0;
           if (again) client.connect();
         });
+        for (const other of ["welcome", "room", "tick"] as const) {
+          if (other !== type) client.on(other, () => after.push(other));
+        }
         client.connect();
         await w.pass(40);
         const line = w.line;
-        if (type === "room") line.say({ type: "room", t: 1, online: 1, stock: 1, won: 0, winners: [] }, { type: "goodbye", reason: "x", reconnect_after_ms: 5_000 });
+        if (type === "room") line.say({ type: "room", t: 1, online: 1, stock: 1, won: 0, winners: [] }, w.welcome({ id: 1, campaign: "c1" }));
+        c.same(`told after it was closed in ${type}`, again ? [] : after, []);
         await w.pass(100);
         c.same(`closed in ${type}${again ? " and begun again" : ""}`, [done, client.state, client.state === seen.at(-1)?.state], [true, again ? "open" : "ended", true]);
         client.close();
@@ -119,8 +125,8 @@ export const messages = {
     const before = w.lines.length;
     early.on("state", ({ state }) => state === "connecting" && early.close());
     early.connect();
-    await w.pass(100);
-    c.same("closed while it was connecting", [early.state, w.lines.length], ["ended", before]);
+    await w.pass(20_000);
+    c.same("closed while it was connecting", [early.state, w.lines.length, w.waiting], ["ended", before, 0]);
     const stubborn = w.client({ token: () => Promise.reject(Object.assign(new Error("no"), { status: 403 })) });
     let ends = 0;
     stubborn.on("state", ({ state }) => {

@@ -13,8 +13,6 @@ export interface Line {
   label: string;
   color: string;
   format: (n: number | null | undefined) => string;
-  /** right: it has an axis of its own, on the right. */
-  right?: boolean;
   fill?: boolean;
 }
 
@@ -31,6 +29,7 @@ export interface ChartProps {
 }
 
 const HEIGHT = 150; // px
+const MINUTES = 200; // seconds: from here on the times below a chart are without seconds, and closer together
 
 /** Chart draws some columns of the ring. It moves with the time, also while nothing comes. */
 export function Chart({ title, lines, ring, span, axis, words }: ChartProps) {
@@ -85,7 +84,7 @@ export function Chart({ title, lines, ring, span, axis, words }: ChartProps) {
         <span class="title">{title}</span>
         <span class="legend">
           {lines.map((line, i) => (
-            <span key={line.key} class="key"><i class={`swatch ${line.color.slice(2)}`} />{lines.length > 1 && line.label} <b>{line.format(value(i))}</b></span>
+            <span key={line.key} class="key">{lines.length > 1 && <><i class={`swatch ${line.color.slice(2)}`} />{line.label} </>}<b>{line.format(value(i))}</b></span>
           ))}
           {at !== null && data && <span class="soft at">{clock((data[0][at] ?? 0) * 1_000)}</span>}
         </span>
@@ -114,29 +113,26 @@ function options(el: HTMLElement, lines: readonly Line[], axis: ((n: number) => 
   const token = (name: string) => style.getPropertyValue(name).trim();
   const [soft, line] = [token("--soft"), token("--line")];
   const font = `11px ${style.fontFamily}`;
-  const scaleOf = (l: Line) => (l.right ? "right" : "y");
-  const axisOf = (right: boolean): uPlot.Axis => {
-    const format = lines.find((l) => Boolean(l.right) === right)?.format ?? String;
-    return {
-      scale: right ? "right" : "y", side: right ? 1 : 3, stroke: soft, font, size: 58, gap: 4, space: 32,
-      grid: { show: !right, stroke: line, width: 1 }, ticks: { show: false },
-      values: (_, splits) => splits.map((n) => (n == null ? "" : (axis ?? format)(n))),
-    };
-  };
+  const format = axis ?? lines[0]?.format ?? String;
   const range: uPlot.Range.Function = (_, min, max) => (min == null || max == null ? [0, 1] : [0, Math.max(max * 1.08, 1)]);
   return {
-    width: el.clientWidth || 300, height: HEIGHT, legend: { show: false }, padding: [8, lines.some((l) => l.right) ? 0 : 10, 0, 0],
+    width: el.clientWidth || 300, height: HEIGHT, legend: { show: false }, padding: [8, 12, 0, 0],
     cursor: { y: false, points: { size: 7 }, drag: { x: false, y: false } },
-    scales: { x: { time: true, auto: false }, y: { range }, right: { range } },
+    scales: { x: { time: true, auto: false }, y: { range } },
     axes: [
-      { stroke: soft, font, size: 26, gap: 4, space: 70, grid: { show: false }, ticks: { show: false }, values: (_, splits) => splits.map((s) => clock(s * 1_000)) },
-      axisOf(false),
-      ...(lines.some((l) => l.right) ? [axisOf(true)] : []),
+      {
+        stroke: soft, font, size: 26, gap: 4, grid: { show: false }, ticks: { show: false }, space: (_u, _i, min, max) => (max - min > MINUTES ? 44 : 62),
+        values: (_, splits) => splits.map((s) => clock(s * 1_000).slice(0, (splits[1] ?? s) - (splits[0] ?? s) < 60 ? 8 : 5)),
+      },
+      {
+        stroke: soft, font, size: 58, gap: 4, space: 32, grid: { stroke: line, width: 1 }, ticks: { show: false },
+        values: (_, splits) => splits.map((n) => (n == null ? "" : format(n))),
+      },
     ],
     series: [
       {},
       ...lines.map((l) => ({
-        scale: scaleOf(l), stroke: token(l.color), width: 1.75, points: { show: false },
+        stroke: token(l.color), width: 1.75, points: { show: false },
         ...(l.fill ? { fill: `color-mix(in srgb, ${token(l.color)} 14%, transparent)` } : {}),
       })),
     ],

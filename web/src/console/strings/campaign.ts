@@ -12,7 +12,7 @@ export const campaign = {
   searchOlder: { zh: "继续在更早的活动中查找", en: "Look among older ones too" },
   wonPart: { zh: "的红包已抢到", en: "of the packets are won" },
   choose: { zh: "从列表中选择一个活动。", en: "Choose a campaign from the list." },
-  summary: { zh: "{sponsor} 出资 {budget}，共 {packets} 个红包", en: "{budget} of {sponsor} in {packets} {packets|packet|packets}" },
+  summary: { zh: "{sponsor} 出资 {budget}，共 {packets} 个红包", en: "{budget} from {sponsor} in {packets} {packets|packet|packets}" },
   tabs: { zh: "活动内容", en: "Parts of the campaign" },
   tabLive: { zh: "实时", en: "Live" },
   tabRains: { zh: "红包雨", en: "Rains" },

@@ -1,0 +1,18 @@
+package browser
+
+// Words are the texts that a person can see or hear of in the page: of elements, labels, hints in fields, descriptions of
+// pictures. What is marked as no language's is left out: code, and what has translate="no" or a lang of its own (the switch of
+// languages names each in itself).
+func (p *Page) Words() ([]string, error) {
+	return Eval[[]string](p, `(() => {
+		const found = new Set(), add = (text) => { const t = (text ?? "").replace(/\s+/g, " ").trim(); if (t) found.add(t); };
+		const foreign = (e) => e.closest("code, pre, kbd, samp, [translate=no]") || e.closest("[lang]") !== document.documentElement;
+		add(document.title);
+		for (const e of document.body.querySelectorAll("*")) {
+			if (foreign(e) || e.matches("script, style, noscript, noscript *") || !e.checkVisibility({ visibilityProperty: true })) continue;
+			for (const name of ["aria-label", "title", "placeholder", "alt", "aria-description", "aria-valuetext", "aria-roledescription"]) add(e.getAttribute(name));
+			for (const n of e.childNodes) if (n.nodeType === Node.TEXT_NODE) add(n.data);
+		}
+		return [...found];
+	})()`)
+}

@@ -1,0 +1,175 @@
+package e2e
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"redrain/internal/browser"
+	"redrain/internal/browser/browsertest"
+	"redrain/internal/operator"
+	"redrain/internal/testenv"
+)
+
+// hallScript lets many players into one page, each with a client of web/sdk.
+const hallScript = `import("/sdk/redrain.js").then(({ RainClient }) => {
+	window.hall = {
+		players: [],
+		enter(campaign, tokens) {
+			for (const token of tokens) {
+				const client = new RainClient({ token, campaign });
+				const player = { client, tries: [], lostAt: null, drop: null, answers: [] };
+				client.on("state", ({ state }) => {
+					if (state === "waiting") player.lostAt ??= performance.now();
+					if (state === "connecting" && player.lostAt !== null) player.tries.push(performance.now());
+				});
+				client.on("wave", ({ drops }) => {
+					player.drop ??= drops.find((d) => d.kind === "packet" && d.fall_ms > 15000) ?? null;
+				});
+				this.players.push(player);
+				client.connect();
+			}
+		},
+		ready() {
+			return this.players.every(({ client, drop }) => client.state === "open" && drop !== null && client.serverNow() > drop.at + 100);
+		},
+		tap() {
+			for (const player of this.players) void player.client.tap(player.drop).then((r) => player.answers.push(r));
+		},
+		report() {
+			const first = Math.min(...this.players.map((p) => p.lostAt ?? Infinity));
+			return this.players.map((p) => ({
+				state: p.client.state, drop: p.drop?.id ?? "", answers: p.answers,
+				lost: p.lostAt === null ? -1 : p.lostAt - first, tries: p.tries.map((t) => t - first),
+			}));
+		},
+		leave() {
+			for (const { client } of this.players) client.close();
+		},
+	};
+	return true;
+})`
+
+// hallPlayer is what a player of the hall reports. Times are ms since the first of them lost the line.
+type hallPlayer struct {
+	State   string
+	Drop    string
+	Answers []struct{ Drop, Outcome, Claim string }
+	Lost    float64
+	Tries   []float64
+}
+
+// TestAHallComesBackAfterARestart: a node is killed with fifty players' taps on their way, and comes back. The players try
+// again spread over the whole window of the jitter, all of them are back, and each tap is answered once.
+func TestAHallComesBackAfterARestart(t *testing.T) {
+	const players = 50
+	dir, addr := t.TempDir(), testenv.Addr(t)
+	start := func() *process {
+		return serveProcess(t, nil, []string{"--listen", addr, "--data-dir", dir, "--no-demo"})
+	}
+	p := start()
+	spec := fund(t, p.node, "hall", 500_000, 5_000)
+	campaign, err := p.client.CreateCampaign(within(t, 30*time.Second), spec, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := shortRain(200)
+	long.DurationMS, long.FallMS, long.DropsPerSecond = 120_000, 20_000, 8
+	if _, err := p.client.StartRain(within(t, 10*time.Second), campaign.ID, long, ""); err != nil {
+		t.Fatal(err)
+	}
+
+	page := browsertest.Open(t, browser.Options{Home: p.url}, browser.Network) // whose sockets break
+	page.Go("/docs")
+	tokens := make([]string, players)
+	for i := range tokens {
+		tokens[i] = token(t, "user-"+strconv.Itoa(i))
+	}
+	list, err := json.Marshal(tokens)
+	if err != nil {
+		t.Fatal(err)
+	}
+	browsertest.Eval[bool](page, hallScript)
+	browsertest.Eval[bool](page, `(hall.enter(%q, %s), true)`, campaign.ID, list)
+	page.Until("everybody is in and sees a packet", `hall.ready()`)
+
+	// A stopped process hears nothing, but its sockets stay: the taps are on their way when it dies.
+	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	browsertest.Eval[bool](page, `(hall.tap(), true)`)
+	for _, player := range browsertest.Eval[[]hallPlayer](page, `hall.report()`) {
+		if player.State != "open" || len(player.Answers) > 0 {
+			t.Errorf("before the kill a player is %s and has %v", player.State, player.Answers)
+		}
+	}
+	p.kill()
+	p = start()
+	testenv.Eventually(t, time.Minute, "everybody is back and has an answer", func() bool {
+		return !slices.ContainsFunc(browsertest.Eval[[]hallPlayer](page, `hall.report()`), func(player hallPlayer) bool {
+			return player.State != "open" || len(player.Answers) == 0
+		})
+	})
+	report := browsertest.Eval[[]hallPlayer](page, `hall.report()`)
+	browsertest.Eval[bool](page, `(hall.leave(), true)`)
+	checkTries(t, report)
+	checkAnswers(t, p.client, campaign.ID, report)
+}
+
+// checkTries: the first tries fill the window of the jitter, a second; and no instant has many of all tries.
+func checkTries(t *testing.T, report []hallPlayer) {
+	t.Helper()
+	const window, slack = 1_000.0, 300.0 // ms; a page with fifty clients on a busy machine is late by some
+	var quarters [4]int
+	all, lost := 0, 0.0
+	for _, p := range report {
+		if len(p.Tries) == 0 || p.Tries[0]-p.Lost > window+slack {
+			t.Errorf("a player lost the line at %.0f and tried at %.0f", p.Lost, p.Tries)
+			continue
+		}
+		quarters[min(3, int(4*(p.Tries[0]-p.Lost)/window))]++
+		all += len(p.Tries)
+		lost = max(lost, p.Lost)
+	}
+	t.Logf("all knew within %.0f ms; %d first tries in the quarters of a second: %v; %d tries until all were back", lost, len(report), quarters, all)
+	if slices.Contains(quarters[:], 0) || slices.Max(quarters[:]) > len(report)*6/10 {
+		t.Errorf("the first tries are not spread over the window: %v", quarters)
+	}
+}
+
+// checkAnswers: each tap has one answer, of its own, and the ledger has just the wins that were told.
+func checkAnswers(t *testing.T, op *operator.Client, campaign string, report []hallPlayer) {
+	t.Helper()
+	outcomes, told := map[string]int{}, []string{}
+	for _, p := range report {
+		if len(p.Answers) != 1 || p.Answers[0].Drop != p.Drop {
+			t.Errorf("the tap on %s is answered with %v", p.Drop, p.Answers)
+			continue
+		}
+		outcomes[p.Answers[0].Outcome]++
+		if p.Answers[0].Outcome == "won" {
+			told = append(told, p.Answers[0].Claim)
+		}
+	}
+	t.Logf("answers: %v", outcomes)
+	if len(told) == 0 || outcomes["unavailable"]+outcomes["error"] > 0 {
+		t.Errorf("answers: %v", outcomes)
+	}
+	claims, err := op.Claims(within(t, 10*time.Second), campaign, operator.Page{Limit: 500})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept []string
+	for _, c := range claims.Items {
+		kept = append(kept, c.Claim)
+	}
+	slices.Sort(told)
+	slices.Sort(kept)
+	if !slices.Equal(told, kept) {
+		t.Errorf("told of %v, and the server has %v", told, kept)
+	}
+	awaitBooks(t, op, campaign)
+}

@@ -1,0 +1,136 @@
+package web_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+
+	"context"
+
+	chromium "redrain/internal/browser"
+)
+
+// reload loads the page anew.
+func reload() chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, page.Reload, page.ReloadParams{})
+		return err
+	})
+}
+
+// settled waits until what moves once has come to rest.
+func (p *tab) rests() {
+	p.t.Helper()
+	p.Until("everything rests", `document.getAnimations().every((a) => a.playState === "finished" || a.effect.getComputedTiming().iterations === Infinity)`)
+}
+
+// state is for a scene that the wall shows: nothing is cut off or scrolls, axe finds nothing, and a picture is kept.
+func (p *tab) state(name string) {
+	p.t.Helper()
+	p.rests()
+	for _, fault := range eval[[]string](p, overflowing) {
+		p.t.Errorf("%s: %s", name, fault)
+	}
+	p.State(name)
+}
+
+// overflowing are the elements that reach out of the screen.
+const overflowing = `(() => {
+	const found = [], [w, h] = [innerWidth, innerHeight];
+	if (document.scrollingElement.scrollWidth > w || document.scrollingElement.scrollHeight > h) found.push("the page scrolls");
+	for (const e of document.querySelectorAll("#stage main *")) {
+		if (e.closest("svg, #winners, .rays") || e.matches(".rays")) continue;
+		const r = e.getBoundingClientRect();
+		if (r.width && (r.left < -1 || r.top < -1 || r.right > w + 1 || r.bottom > h + 1)) found.push(e.tagName + "." + e.className + " reaches out of the screen: " + [r.left, r.top, r.right, r.bottom].map(Math.round));
+	}
+	return found;
+})()`
+
+// testScreenStates shows every scene on walls of all shapes, with names and amounts of all lengths.
+func (b *browser) testScreenStates(t *testing.T) {
+	long := object{"name": "星河集团 2026 年度盛典暨二十周年庆红包雨之夜 Anniversary Gala", "packets": 1000000, "budget": 100000000}
+	for _, c := range []struct {
+		name, language, query string
+		about                 object
+		width, height         int64
+	}{
+		{"1080p zh", "zh-CN,zh", "", nil, 1920, 1080},
+		{"1080p en", "en-US,en", "", object{"name": "Spring Gala 2026"}, 1920, 1080},
+		{"720p zh long", "zh-CN,zh", "", long, 1280, 720},
+		{"720p both", "en-US,en", "?lang=both", nil, 1280, 720},
+		{"column zh", "zh-CN,zh", "", nil, 1080, 1920},
+		{"column en long", "en-US,en", "", long, 1080, 1920},
+		{"4k en", "en-US,en", "", object{"name": "Spring Gala 2026"}, 3840, 2160},
+		{"wide en", "en-US,en", "", object{"name": "Spring Gala 2026"}, 2560, 720},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFake(t)
+			f.setAnswer("GET /lobby", reply(http.StatusOK, object{"campaign": "c1", "join": "http://192.168.1.20:8080/"}))
+			for k, v := range c.about {
+				f.about[k] = v
+			}
+			p := openScreen(t, f, chromium.Options{Language: c.language, Device: chromium.Device{Width: c.width, Height: c.height, Scale: 1}}, "/screen"+c.query)
+			p.scenes(c.about["packets"] != nil)
+		})
+	}
+}
+
+// scenes brings the wall through all that it shows.
+func (p *tab) scenes(long bool) {
+	f := p.fake
+	stock, amount := 3210, 88
+	if long {
+		stock, amount = 987654, 100000000
+	}
+	var winners, top []object
+	for i := range 10 {
+		user := []string{"张*", "g*1a2b", "L*", "王*", "g*77ff"}[i%5]
+		winners = append(winners, object{"user": user, "amount": 12 + 37*i})
+		top = append(top, object{"user": user, "amount": amount + 1234*(9-i)})
+	}
+	p.mode("waiting")
+	f.push(f.figures(5000, 0, nil))
+	p.shows("online", "312")
+	p.state("waiting")
+	f.setRain(75*time.Second, 3*time.Second)
+	p.Says(".next b", "1:1")
+	p.state("clock")
+	f.setRain(9800*time.Millisecond, 3*time.Second)
+	p.mode("countdown")
+	p.state("ten")
+	f.setRain(3900*time.Millisecond, 60*time.Second)
+	p.shows("big", "3")
+	p.state("three")
+	start := f.setRain(-5*time.Second, 60*time.Second)
+	for n := range 24 {
+		at := start + int64(n)*250
+		f.wave(n, at, [3]int{(n * 313) % 1000, n % 5 / 4, 5500}, [3]int{(n*313 + 480) % 1000, 0, 5000})
+	}
+	p.mode("falling")
+	f.push(f.figures(stock, 1790, object{"winners": winners[1:], "amount_won": amount * 2}))
+	f.push(f.figures(stock, 1790, object{"winners": winners, "amount_won": amount * 2}))
+	p.until(f.now() + 600) // packets have come into the picture
+	p.state("falling")
+	f.setPhase("paused")
+	p.mode("paused")
+	p.state("paused")
+	f.setPhase("falling")
+	f.push(f.figures(0, 5000, object{"winners": winners, "amount_won": amount * 2}))
+	p.shows("stock", "0")
+	p.Until("the celebration", `document.querySelector(".gold-plate") !== null`)
+	p.state("sold out")
+	f.push(f.figures(stock, 1790, object{"top": top, "winners": winners, "amount_won": amount * 2}))
+	f.setPhase("ended")
+	p.mode("board")
+	p.state("board")
+	f.setCampaign(object{"state": "closed"})
+	p.state("closed")
+	f.setDown(true)
+	p.Until("the mark", `document.getElementById("status").hidden === false`)
+	p.state(fmt.Sprintf("away"))
+}

@@ -1,0 +1,241 @@
+package web_test
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	_ "image/png"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/makiuchi-d/gozxing"
+	"github.com/makiuchi-d/gozxing/qrcode"
+
+	chromium "redrain/internal/browser"
+	"redrain/internal/browser/browsertest"
+	"redrain/internal/testenv"
+)
+
+// figures is a room message.
+func (f *fakeServer) figures(stock, won int, more object) object {
+	m := object{
+		"type": "room", "t": f.now(), "online": 312, "stock": stock, "won": won, "amount_won": won * 200,
+		"winners": []object{}, "top": []object{},
+	}
+	for k, v := range more {
+		m[k] = v
+	}
+	return m
+}
+
+// rainOf is the present rain with a phase.
+func (f *fakeServer) setPhase(phase string) {
+	f.mu.Lock()
+	r := object{}
+	for k, v := range f.rain {
+		r[k] = v
+	}
+	r["phase"] = phase
+	f.rain = r
+	f.mu.Unlock()
+	f.push(object{"type": "rain", "rain": r})
+}
+
+// openScreen opens /screen on a wall.
+func openScreen(t *testing.T, f *fakeServer, o chromium.Options, path string) *tab {
+	t.Helper()
+	o.Home = f.URL
+	if o.Device.Width == 0 {
+		o.Device = chromium.Device{Width: 1280, Height: 720, Scale: 1}
+	}
+	p := &tab{Page: browsertest.Open(t, o, chromium.Network), t: t, fake: f}
+	p.Go(path)
+	return p
+}
+
+// testScreenEvening is what a hall sees: waiting, the numbers, the rain, the board.
+func (b *browser) testScreenEvening(t *testing.T) {
+	f := newFake(t)
+	p := openScreen(t, f, chromium.Options{}, "/screen")
+	p.mode("waiting")
+	p.shows("campaign", "年会红包雨")
+	f.push(f.figures(4990, 10, object{"online": 31280}))
+	p.shows("online", "31,280")
+
+	start := f.setRain(2500*time.Millisecond, 1500*time.Millisecond)
+	p.mode("countdown")
+	big := eval[int](p, `Number(document.getElementById("big").textContent)`)
+	if left := float64(start-f.now()) / 1000; float64(big) < left || float64(big) > left+1.5 {
+		t.Errorf("the wall counts %d, %.2f s before the rain: by another clock?", big, left)
+	}
+	f.wave(0, start, [3]int{500, 0, 4000}, [3]int{100, 1, 4000})
+	p.mode("falling")
+	f.push(f.figures(4988, 12, object{"winners": []object{{"user": "g*1a2b", "amount": 88}, {"user": "张*", "amount": 100000000}}}))
+	p.shows("stock", "4,988")
+	p.shows("winners", "Guest 1a2b¥0.88张*¥1,000,000.00")
+	// The next second's list overlaps: what is known is not told again.
+	f.push(f.figures(4987, 13, object{"winners": []object{{"user": "李*", "amount": 5}, {"user": "g*1a2b", "amount": 88}}}))
+	p.shows("winners", "李*¥0.05Guest 1a2b¥0.88张*¥1,000,000.00")
+	if drawn := eval[int](p, `(() => { const c = document.getElementById("rain"), d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data; let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 0; return n; })()`); drawn < 5000 {
+		t.Errorf("%d pixels of rain", drawn)
+	}
+
+	p.mode("board")
+	f.push(f.figures(4900, 100, object{"top": []object{{"user": "王*", "amount": 900}, {"user": "g*77ff", "amount": 800}}}))
+	p.shows("given", "90") // of this rain
+	p.shows("amount", "¥180.00")
+	p.shows("players", "312")
+	if got := p.Text(".step-1"); !strings.Contains(got, "王*") || !strings.Contains(got, "¥9.00") {
+		t.Errorf("the winner: %q", got)
+	}
+	if got := p.Text(".step-2"); !strings.Contains(got, "Guest 77ff") {
+		t.Errorf("the second: %q", got)
+	}
+	// The next rain is announced: its clock, and then its numbers.
+	f.mu.Lock()
+	f.rain = nil
+	f.mu.Unlock()
+	f.setRain(9*time.Second, time.Second)
+	p.mode("countdown")
+}
+
+// read is what a phone would read off the wall.
+func (p *tab) read() string {
+	p.t.Helper()
+	png, err := p.Screenshot()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	picture, _, err := image.Decode(bytes.NewReader(png))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	bits, err := gozxing.NewBinaryBitmapFromImage(picture)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	found, err := qrcode.NewQRCodeReader().Decode(bits, map[gozxing.DecodeHintType]any{gozxing.DecodeHintType_TRY_HARDER: true})
+	if err != nil {
+		return ""
+	}
+	return found.GetText()
+}
+
+// testScreenCode photographs the wall and reads the code on it.
+func (b *browser) testScreenCode(t *testing.T) {
+	f := newFake(t)
+	f.setAnswer("GET /lobby", reply(http.StatusOK, object{"campaign": "c1", "join": "http://192.168.1.20:8080/"}))
+	for _, c := range []struct{ path, want, spoken string }{
+		// The page was opened as 127.0.0.1, which is every phone itself.
+		{"/screen", "http://192.168.1.20:8080/", "192.168.1.20:8080"},
+		{"/screen?campaign=c1", "http://192.168.1.20:8080/?campaign=c1", "192.168.1.20:8080/?campaign=c1"},
+		{"/screen?join=https://hongbao.example.com/gala", "https://hongbao.example.com/gala", "hongbao.example.com/gala"},
+		{"/screen?join=party.example.com", "http://party.example.com/", "party.example.com"},
+	} {
+		p := openScreen(t, f, chromium.Options{}, c.path)
+		p.mode("waiting")
+		p.Says(".address", c.spoken)
+		testenv.Eventually(t, patience, "a phone reads "+c.want, func() bool { return p.read() == c.want })
+	}
+
+	f.setAnswer("GET /lobby", reply(http.StatusOK, object{"campaign": "c1"}))
+	p := openScreen(t, f, chromium.Options{}, "/screen?join=javascript://alert(1)")
+	p.mode("waiting")
+	p.Says(".join-card", "Phones cannot open localhost")
+	if got := p.read(); got != "" {
+		t.Errorf("a code that no phone can open: %q", got)
+	}
+}
+
+// testScreenWithoutServer: the line breaks before a rain. The show goes on by the clock, and comes back with the server.
+func (b *browser) testScreenWithoutServer(t *testing.T) {
+	f := newFake(t)
+	p := openScreen(t, f, chromium.Options{}, "/screen")
+	p.mode("waiting")
+	if !p.hidden("status") {
+		t.Error("a mark while everything is well")
+	}
+	f.setRain(3*time.Second, 2*time.Second)
+	p.mode("countdown")
+	f.setDown(true)
+	p.Says("#status", "Reconnecting")
+	p.mode("falling")
+	p.Shoot("alone")
+	p.mode("board")
+	f.setDown(false)
+	testenv.Eventually(t, patience, "it comes back", func() bool { return f.greeted() == 2 && p.hidden("status") })
+}
+
+// guests counts the guests that are made, and numbers their tokens.
+func (f *fakeServer) guests() (made func() int) {
+	var mu sync.Mutex
+	n := 0
+	f.setAnswer("POST /guests", func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		n++
+		token := fmt.Sprintf("t%d", n)
+		mu.Unlock()
+		reply(http.StatusCreated, object{"user": "guest-7f3a", "token": token, "expires_at": time.Now().Add(time.Hour).UnixMilli()})(w, r)
+	})
+	return func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return n
+	}
+}
+
+// testScreenRefused: nobody is there to bring another token.
+func (b *browser) testScreenRefused(t *testing.T) {
+	f := newFake(t)
+	made := f.guests()
+	p := openScreen(t, f, chromium.Options{}, "/screen")
+	p.mode("waiting")
+	p.Go("/screen")
+	p.mode("waiting")
+	if made() != 1 {
+		t.Errorf("%d guests of one screen that was loaded twice", made())
+	}
+	greeted := f.greeted()
+	f.hangUp(4500)
+	testenv.Eventually(t, patience, "a hello of a new guest", func() bool { return f.greeted() > greeted && f.token() == "t2" })
+	p.mode("waiting")
+
+	// A screen with a token keeps it over a reload, and is a guest when it is refused.
+	p = openScreen(t, f, chromium.Options{}, "/screen#token=hall")
+	p.mode("waiting")
+	if got := eval[string](p, `location.href`); got != f.URL+"/screen" {
+		t.Errorf("the address is %s", got)
+	}
+	p.do(reload())
+	greeted = f.greeted()
+	testenv.Eventually(t, patience, "a hello with the token", func() bool { return f.greeted() > greeted-1 && f.token() == "hall" })
+	p.mode("waiting")
+	f.hangUp(4500)
+	testenv.Eventually(t, patience, "a hello of a guest", func() bool { return f.token() == "t3" })
+}
+
+// testScreenFollows: the campaign is closed, and another is on.
+func (b *browser) testScreenFollows(t *testing.T) {
+	f := newFake(t)
+	f.setAnswer("GET /lobby", reply(http.StatusNotFound, object{"status": 404, "code": "not_found", "title": "Not Found"}))
+	p := openScreen(t, f, chromium.Options{}, "/screen")
+	p.mode("none")
+	p.shows("campaign", "Starting soon")
+	f.setAnswer("GET /lobby", reply(http.StatusOK, object{"campaign": "c1"}))
+	p.mode("waiting")
+	f.push(f.figures(4000, 1000, object{"top": []object{{"user": "王*", "amount": 900}}}))
+	f.setCampaign(object{"state": "closed"})
+	p.mode("board")
+	p.shows("title", "Thank you for playing")
+	p.shows("given", "1,000")
+	f.mu.Lock()
+	f.about["state"], f.about["name"] = "ready", "Second evening"
+	f.mu.Unlock()
+	f.setAnswer("GET /lobby", reply(http.StatusOK, object{"campaign": "c2"}))
+	p.mode("waiting")
+	p.shows("campaign", "Second evening")
+	p.shows("online", "–") // of the first nothing is left
+}

@@ -1,0 +1,72 @@
+// The game on the scene: a finger hits a packet, the packet bursts, the server decides, the outcome is shown.
+
+import type { RainClient, TapResult } from "../../sdk/index.ts";
+import type { Scene } from "../rain/scene.ts";
+import { type Hit, topmost } from "../rain/sky.ts";
+
+const LAG = 200; // ms; an event older than that tells more about the machine than about the person
+
+/** Scored is a tap that has been answered. line is what the page says of it. */
+export interface Scored {
+  /** the rain in which it was tapped */
+  rain: string;
+  result: TapResult;
+  /** a key of the texts and the looks: the outcome, or "decoy" */
+  look: string;
+  line: string;
+  small: string;
+}
+
+/** What the game needs of the page around it. */
+export interface Around {
+  canvas: HTMLCanvasElement;
+  scene: Scene;
+  client: () => RainClient | null;
+  now: () => number;
+  /** whether taps count: it rains */
+  active: () => boolean;
+  /** the texts of an outcome: a line and a smaller one */
+  words: (look: string, result: TapResult) => readonly [string, string];
+  /** a tap is on its way */
+  tapped: (rain: string) => void;
+  scored: (s: Scored) => void;
+}
+
+/** Game sends the taps and shows their results. It lives as long as the page. */
+export class Game {
+  readonly #around: Around;
+
+  constructor(around: Around) {
+    this.#around = around;
+    const { canvas } = around;
+    canvas.addEventListener("pointerdown", (e) => this.#down(e));
+    canvas.addEventListener("contextmenu", (e) => e.preventDefault()); // a long press is a tap here
+  }
+
+  /** tap is the same for a finger and for a key. */
+  async tap(hit: Hit): Promise<void> {
+    const { scene, words, tapped, scored } = this.#around;
+    const client = this.#around.client();
+    const rain = scene.sky.rain;
+    if (!client || rain === null || hit.drop.tapped) return;
+    scene.burst(hit);
+    tapped(rain);
+    const result = await client.tap(hit.drop.id);
+    if (result.outcome !== "won" && result.retryable) hit.drop.tapped = false;
+    const look = hit.drop.decoy && result.outcome === "empty" ? "decoy" : result.outcome;
+    const [line, small] = words(look, result);
+    scene.tell(hit.drop.id, look, line, small);
+    scored({ rain, result, look, line, small });
+  }
+
+  // down: each finger is a tap of its own. What counts is what was on the screen when it came down, not when we hear of it.
+  #down(e: PointerEvent): void {
+    const { canvas, scene, now, active } = this.#around;
+    if (e.button !== 0 || !active()) return;
+    e.preventDefault(); // no selection, no mouse events after it
+    const lag = Math.min(LAG, Math.max(0, performance.now() - e.timeStamp));
+    const box = canvas.getBoundingClientRect();
+    const hit = topmost(scene.sky.drops, now() - lag, scene.view, e.clientX - box.left, e.clientY - box.top, scene.still);
+    if (hit) void this.tap(hit);
+  }
+}

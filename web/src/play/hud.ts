@@ -1,0 +1,121 @@
+// The page around the canvas: what is written above it and in its middle. It decides nothing about the game.
+
+import type { Campaign } from "../../sdk/index.ts";
+import type { Winner } from "../rain/winners.ts";
+import type { I18n } from "../shared/i18n.ts";
+import { yuan } from "../shared/money.ts";
+import { byId, replay, write } from "./dom.ts";
+import type { Stage } from "./stage.ts";
+import type { strings } from "./strings.ts";
+import type { Wallet } from "./wallet.ts";
+
+const COMBO_FROM = 3;
+
+/** About is what the stage tells of the event; before the player is in the room it may be a part. */
+export type About = Partial<Pick<Campaign, "name" | "wins_per_user">>;
+
+/** Hud shows texts of an I18n. */
+export class Hud {
+  readonly #i18n: I18n<typeof strings>;
+  readonly #big = byId("big");
+  readonly #purse = byId("purse");
+  readonly #progress = byId("progress");
+  #combo = 0;
+
+  constructor(i18n: I18n<typeof strings>) {
+    this.#i18n = i18n;
+  }
+
+  /** stage writes the middle; it says whether the big number is another one than before. */
+  stage(s: Stage, about: About | null): boolean {
+    const { body } = document;
+    const i18n = this.#i18n;
+    if (body.dataset.mode !== s.mode) body.dataset.mode = s.mode;
+    const rule = s.about && about?.wins_per_user ? about.wins_per_user : 0;
+    write(byId("campaign"), s.about ? (about?.name ?? "") : "");
+    write(byId("stage-title"), s.title ? i18n.t(s.title, s.values) : "");
+    write(byId("stage-hint"), s.hint ? i18n.t(s.hint, s.values) : "");
+    write(byId("rule"), rule ? i18n.t(rule === 1 ? "rule_win" : "rule_wins", { n: rule }) : "");
+    write(byId("note"), s.note ? i18n.t(s.note.key, s.note.values) : "");
+    return this.#number(s.big === undefined ? "" : s.big === "go" ? i18n.t("go") : s.big, s.calm ?? false);
+  }
+
+  // number pops at each new one; a long time is a clock that stands quietly.
+  #number(text: string, calm: boolean): boolean {
+    const el = this.#big;
+    if (!write(el, text)) return false;
+    el.classList.toggle("calm", calm);
+    if (calm) el.classList.remove("pop");
+    else replay(el, "pop");
+    return text !== "";
+  }
+
+  /** facts: online and stock may not be known yet; progress is the part of the rain that is left, 0…1. */
+  facts(online: number | null, stock: number | null, progress: number): void {
+    write(byId("online"), online === null ? "–" : compact(online));
+    write(byId("stock"), stock === null ? "–" : compact(stock));
+    this.#progress.style.transform = `scaleX(${progress.toFixed(4)})`;
+  }
+
+  purse(wallet: Wallet): void {
+    const n = wallet.count;
+    write(byId("balance"), wallet.balance === null ? "–" : yuan(wallet.balance));
+    write(byId("mine-count"), n ? String(n) : "");
+    this.#purse.classList.toggle("coming", wallet.coming > 0);
+  }
+
+  /** bump draws the eye to the purse when money has arrived. */
+  bump(): void {
+    replay(this.#purse, "bump");
+  }
+
+  /** banner is what is wrong with the connection; seconds until the next try, where they are worth telling. */
+  banner(text: string | null, seconds: number): void {
+    const el = byId("banner");
+    write(byId("banner-text"), text ?? "");
+    write(byId("banner-in"), text && seconds > 0 ? this.#i18n.t("seconds", { s: seconds }) : "");
+    el.hidden = !text;
+  }
+
+  ticker(winner: Winner | null): void {
+    const el = byId("ticker");
+    el.hidden = !winner;
+    if (!winner) return;
+    const line = byId("ticker-text");
+    if (write(line, this.#i18n.t("ticker", { user: this.name(winner.user), amount: yuan(winner.amount) }))) replay(line, "slide");
+  }
+
+  /** name is how a masked name is shown: a guest's is a word and what is left of the number. */
+  name(user: string): string {
+    const guest = /^g\*(\w{4})$/.exec(user);
+    return guest?.[1] ? this.#i18n.t("guest", { name: guest[1] }) : user;
+  }
+
+  combo(n: number): void {
+    if (n === this.#combo) return;
+    const el = byId("combo");
+    if (n >= COMBO_FROM) {
+      write(byId("combo-n"), `×${n}`);
+      replay(el, "pop");
+    }
+    el.classList.toggle("on", n >= COMBO_FROM);
+    this.#combo = n;
+  }
+
+  user(name: string): void {
+    write(byId("user"), name ? this.#i18n.t("player", { user: name }) : "");
+  }
+
+  sound(on: boolean): void {
+    const el = byId("sound");
+    el.setAttribute("aria-label", this.#i18n.t(on ? "sound_off" : "sound_on"));
+    el.classList.toggle("on", on);
+  }
+}
+
+/** compact keeps the head of the page narrow: 12,345 is 12.3k. */
+export function compact(n: number): string {
+  if (n < 10_000) return String(n);
+  if (n < 1_000_000) return `${(Math.floor(n / 100) / 10).toFixed(1)}k`;
+  return `${(Math.floor(n / 10_000) / 100).toFixed(2)}m`;
+}

@@ -1,0 +1,117 @@
+// The game by keyboard: a ring moves over the packets in the air, a key opens the one in it.
+
+import type { Scene } from "../rain/scene.ts";
+import { type Drop, type Hit, place } from "../rain/sky.ts";
+import type { Game } from "./game.ts";
+
+type Direction = "ArrowUp" | "ArrowDown" | "ArrowLeft" | "ArrowRight";
+
+/** What the keys need of the page around them. */
+export interface Around {
+  canvas: HTMLCanvasElement;
+  scene: Scene;
+  game: Game;
+  now: () => number;
+  active: () => boolean;
+  /** tells who cannot see the ring: a packet or a decoy, which of how many from below */
+  say: (key: "ring_packet" | "ring_decoy" | "ring_none", values: { n: number; total: number }) => void;
+}
+
+/** Keys listens for as long as the page lives. Tab past the last packet and Esc leave the canvas as usual: it is no trap. */
+export class Keys {
+  readonly #around: Around;
+
+  constructor(around: Around) {
+    this.#around = around;
+    document.addEventListener("keydown", (e) => this.#down(e));
+    around.canvas.addEventListener("blur", () => this.#ring(null));
+  }
+
+  #down(e: KeyboardEvent): void {
+    const { canvas, active, scene } = this.#around;
+    if (!active() || e.ctrlKey || e.metaKey || e.altKey || e.defaultPrevented) return;
+    const on = document.activeElement;
+    if (on !== null && on !== document.body && on !== canvas) return; // a button has the key
+    switch (e.key) {
+      case " ":
+      case "Enter":
+        e.preventDefault();
+        if (!e.repeat) this.#open(e.key === " ");
+        return;
+      case "ArrowUp":
+      case "ArrowDown":
+      case "ArrowLeft":
+      case "ArrowRight":
+        e.preventDefault();
+        this.#move(e.key);
+        return;
+      case "Tab":
+        if (on === canvas && this.#next(e.shiftKey ? -1 : 1)) e.preventDefault();
+        return;
+      case "Escape":
+        if (scene.focus) e.preventDefault();
+        this.#ring(null);
+    }
+  }
+
+  /** air is what can be tapped now, the lowest first. */
+  #air(): Hit[] {
+    const { scene, now } = this.#around;
+    const t = now();
+    const hits: Hit[] = [];
+    for (const drop of scene.sky.drops) {
+      const at = drop.tapped ? null : place(drop, t, scene.view, scene.still);
+      if (at && at.y + at.h / 2 > 0 && at.y - at.h / 2 < scene.view.height) hits.push({ drop, at });
+    }
+    return hits.sort((a, b) => b.at.y - a.at.y);
+  }
+
+  #open(lowest: boolean): void {
+    const air = this.#air();
+    const hit = air.find((h) => h.drop === this.#around.scene.focus) ?? (lowest ? air.find((h) => !h.drop.decoy) : undefined);
+    if (!hit) return;
+    this.#ring(null);
+    void this.#around.game.tap(hit);
+  }
+
+  // next goes up from the lowest; false where there is no further one.
+  #next(step: number): boolean {
+    const air = this.#air();
+    const i = air.findIndex((h) => h.drop === this.#around.scene.focus);
+    const hit = air[i < 0 ? (step > 0 ? 0 : air.length - 1) : i + step];
+    this.#ring(hit?.drop ?? null, air);
+    return hit !== undefined;
+  }
+
+  // move goes to the nearest in a direction: what lies straight ahead counts for nearer than what lies aside.
+  #move(key: Direction): void {
+    const air = this.#air();
+    const from = air.find((h) => h.drop === this.#around.scene.focus)?.at;
+    if (!from) {
+      const first = air.find((h) => !h.drop.decoy) ?? air[0];
+      this.#ring(first?.drop ?? null, air, true);
+      return;
+    }
+    const upright = key === "ArrowUp" || key === "ArrowDown";
+    const sign = key === "ArrowUp" || key === "ArrowLeft" ? -1 : 1;
+    let best: Hit | null = null;
+    let least = Infinity;
+    for (const hit of air) {
+      const [dx, dy] = [hit.at.x - from.x, hit.at.y - from.y];
+      const ahead = sign * (upright ? dy : dx);
+      const distance = ahead + 2 * Math.abs(upright ? dx : dy);
+      if (ahead > 1 && distance < least) [best, least] = [hit, distance];
+    }
+    if (best) this.#ring(best.drop, air);
+  }
+
+  #ring(drop: Drop | null, air: readonly Hit[] = [], tell = false): void {
+    const { scene, say } = this.#around;
+    if (scene.focus !== drop) {
+      scene.focus = drop;
+      scene.wake();
+    }
+    if (drop) say(drop.decoy ? "ring_decoy" : "ring_packet", { n: air.findIndex((h) => h.drop === drop) + 1, total: air.length });
+    else if (tell) say("ring_none", { n: 0, total: 0 });
+  }
+}

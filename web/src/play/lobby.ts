@@ -1,0 +1,38 @@
+// Which campaign to play: the one named in the address, or the one that the server has on now.
+
+import { ApiError, request } from "../shared/api.ts";
+
+/** Lobby is what the server tells anybody of a campaign. Older servers tell its id only. */
+export interface Lobby {
+  campaign: string;
+  name?: string;
+  wins_per_user?: number;
+  /** whether anybody may play under a generated name */
+  guests?: boolean;
+}
+
+/** named is the campaign of ?campaign=, or null. */
+export function named(url = new URL(location.href)): string | null {
+  return url.searchParams.get("campaign") || null;
+}
+
+/** lobby asks for the campaign that is on, or for the one with an id; null when there is none. */
+export async function lobby(campaign: string | null = null, signal?: AbortSignal): Promise<Lobby | null> {
+  try {
+    const query = campaign ? `?campaign=${encodeURIComponent(campaign)}` : "";
+    return await request<Lobby>(`/lobby${query}`, signal ? { signal } : {});
+  } catch (fault) {
+    if (fault instanceof ApiError && fault.status === 404) return null;
+    throw fault;
+  }
+}
+
+/** current is the id of the campaign that is on; null when there is none. */
+export async function current(): Promise<string | null> {
+  return (await lobby())?.campaign ?? null;
+}
+
+/** soon is a wait of one to two times ms: everybody in the hall asks, but not at once. */
+export function soon(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms * (1 + Math.random())));
+}

@@ -1,0 +1,374 @@
+// The player's page: makes the parts and introduces them to each other.
+
+import "./play.css";
+
+import { type Campaign, CloseCode, type Rain, RainClient, type StateMessage, type TapResult } from "../../sdk/index.ts";
+import { countdown, type Phase, phaseOf } from "../rain/phase.ts";
+import { Scene } from "../rain/scene.ts";
+import { mergeNewest, type Winner } from "../rain/winners.ts";
+import { I18n } from "../shared/i18n.ts";
+import { yuan } from "../shared/money.ts";
+import { Session } from "../shared/session.ts";
+import { Announcer } from "./announce.ts";
+import { Card } from "./card.ts";
+import { expose } from "./debug.ts";
+import { byId, write } from "./dom.ts";
+import { Game, type Scored } from "./game.ts";
+import { type About, Hud } from "./hud.ts";
+import { Keys } from "./keys.ts";
+import { Landing } from "./landing.ts";
+import * as lobby from "./lobby.ts";
+import { problemOf } from "./problem.ts";
+import { Combo, Rounds } from "./round.ts";
+import { Sheet } from "./sheet.ts";
+import { buzz, Sound } from "./sound.ts";
+import { type Problem, stage } from "./stage.ts";
+import { strings } from "./strings.ts";
+import { Wallet } from "./wallet.ts";
+
+const LOBBY_EVERY = 5_000; // ms between questions for a campaign, while there is none
+const FOLLOW_EVERY = 10_000; // ms between questions for the next one, while this one is idle
+const TICKER_EVERY = 1_500; // ms for each winner
+const CARD_AFTER = 600; // ms after the end of a rain, in which its last words are read
+const CARD_WAITS = 2_500; // ms for which the card waits for answers that have not come
+const CLEAR_BEFORE = 3_500; // ms before a rain when the page makes room for it
+
+/** Model is what the page knows. */
+interface Model {
+  landing: boolean;
+  problem: Problem | null;
+  about: About | null;
+  campaign: Campaign | null;
+  rain: Rain | null;
+  stock: number | null;
+  online: number | null;
+  winners: Winner[];
+  user: string;
+  /** packets of this campaign that the player has */
+  packets: number;
+  /** since when the page is in the room, Unix ms of the server */
+  since: number;
+  /** the connection is away: when the next try is due (ms of the page's clock) */
+  away: number | null;
+  /** since when the present rain has been over, ms of the page's clock */
+  over: number;
+}
+
+const session = new Session();
+const model: Model = {
+  landing: !session.known, problem: null, about: null, campaign: null, rain: null, stock: null, online: null, winners: [],
+  user: "", packets: 0, since: 0, away: null, over: 0,
+};
+let client: RainClient | null = null;
+let phase: Phase = "none";
+let timer = 0;
+let renewed = false; // a new guest was made since the last welcome
+
+const now = (): number => client?.serverNow() ?? Date.now();
+const i18n = new I18n(strings);
+const wallet = new Wallet();
+const rounds = new Rounds();
+const combo = new Combo();
+const sound = new Sound();
+const hud = new Hud(i18n);
+const canvas = byId("rain", HTMLCanvasElement);
+const scene = new Scene(canvas, { now });
+const announcer = new Announcer((n) => i18n.t("announce_missed", { n }));
+const sheet = new Sheet({ i18n, wallet, session, announce: (text) => announcer.say(text) });
+const card = new Card(i18n, { mine: () => sheet.open(), still: () => scene.still, closed: () => render() });
+const active = (): boolean => phase === "falling" && !sheet.isOpen && !card.open;
+const game = new Game({ canvas, scene, client: () => client, now, active, words, tapped, scored });
+new Keys({ canvas, scene, game, now, active, say: (key, values) => announcer.say(i18n.t(key, values)) });
+const landing = new Landing(enter, (token) => {
+  session.use(token);
+  wallet.reset();
+  rounds.clear();
+  enter();
+});
+
+// render writes the page from the model, and comes again when time alone will have changed it.
+function render(): void {
+  clearTimeout(timer);
+  const t = now();
+  const { rain } = model;
+  turn(phaseOf(rain, t), t);
+  const s = stage(model, t);
+  const left = rain && phase === "countdown" ? rain.starts_at - t : Infinity;
+  const first = hud.stage(s, model.campaign ?? model.about);
+  if (first && left <= 3_000) pulse();
+  hud.facts(model.online, model.stock, rain ? remaining(rain, t) : 0);
+  hud.combo(phase === "falling" ? combo.value(performance.now()) : 0);
+  hud.user(model.user);
+  banner();
+  cards(left);
+  timer = setTimeout(render, left < Infinity ? Math.min(250, Math.max(4, left % 1000) + 1) : 250);
+}
+
+// turn notices that a phase has begun, whether the server or the clock has said so.
+function turn(next: Phase, t: number): void {
+  scene.dim = next === "paused";
+  const ended = model.rain !== null && next === "ended" && scene.sky.rain === model.rain.id;
+  if (ended) scene.clear();
+  if (next === "falling" && model.rain) rounds.of(model.rain.id).played = true;
+  if (next === phase) return;
+  const before = phase;
+  phase = next;
+  scene.wake();
+  canvas.tabIndex = phase === "falling" ? 0 : -1;
+  byId("purse", HTMLButtonElement).disabled = phase === "falling";
+  if (phase === "falling" && model.rain) {
+    announcer.rain();
+    announcer.alarm(i18n.t("announce_begins"));
+    canvas.focus({ preventScroll: true });
+    if (before === "countdown" && t - model.rain.starts_at < 1_000) sound.play("go");
+  } else if (phase === "ended") {
+    model.over = before === "falling" || before === "paused" ? performance.now() : -Infinity;
+    combo.end();
+    announcer.rain();
+    if (before === "falling") finish();
+  } else if (phase === "paused") {
+    announcer.say(`${i18n.t("paused_title")} ${i18n.t("paused_hint")}`);
+  }
+}
+
+function finish(): void {
+  sound.play("end");
+  const round = model.rain && rounds.of(model.rain.id);
+  if (round?.wins) announcer.say(i18n.t("announce_total", { amount: yuan(round.amount), n: round.wins }));
+}
+
+function pulse(): void {
+  sound.play("tick");
+  buzz(15);
+}
+
+/** remaining is the part of a rain that is left, 0…1. */
+function remaining(rain: Rain, t: number): number {
+  if (phase !== "falling" && phase !== "paused") return 0;
+  return Math.min(1, Math.max(0, 1 - (t - rain.starts_at) / (rain.ends_at - rain.starts_at)));
+}
+
+// cards shows the last rain's, until it is put away or the next rain needs the place. left is the time until that, ms.
+function cards(left: number): void {
+  const { rain } = model;
+  const time = left < Infinity ? countdown(left) : null;
+  const room = left > CLEAR_BEFORE && phase !== "falling" && phase !== "paused" && !model.problem;
+  if (!room) sheet.close();
+  sheet.next(time === null ? "" : i18n.t("sheet_next", { time }));
+  const round = rounds.card((id) => id !== rain?.id || phase === "ended");
+  if (!round || !room || sheet.isOpen) {
+    if (round && !room) round.dismissed = true;
+    card.show(null, false, null);
+    return;
+  }
+  const since = performance.now() - model.over;
+  if (!card.open && (since < CARD_AFTER || (round.pending > 0 && since < CARD_WAITS))) return;
+  const stopped = rain?.id === round.rain && rain.ends_at < rain.starts_at + rain.duration_ms + rain.fall_ms;
+  card.show(round, stopped, time);
+}
+
+function banner(): void {
+  if (model.away === null) return hud.banner(null, 0);
+  const seconds = Math.ceil((model.away - performance.now()) / 1000);
+  hud.banner(i18n.t(model.since ? "reconnecting" : "unreached"), seconds > 1 ? seconds : 0);
+}
+
+function words(look: string, result: TapResult): readonly [string, string] {
+  const key = i18n.has(look) && i18n.has(`${look}_sub`) ? look : "error";
+  const sub = `${key}_sub`;
+  return [i18n.t(key, { amount: result.outcome === "won" ? yuan(result.amount) : "" }), i18n.has(sub) ? i18n.t(sub) : ""];
+}
+
+function tapped(rain: string): void {
+  rounds.of(rain).pending++;
+  sound.play("tap");
+  buzz(8);
+}
+
+function scored({ rain, result, look, line, small }: Scored): void {
+  const round = rounds.of(rain);
+  round.pending--;
+  round.taps++;
+  if (look === "won" || look === "empty" || look === "already") round.combo = Math.max(round.combo, combo.hit(performance.now()));
+  else if (look === "decoy") combo.end();
+  if (result.outcome === "won") {
+    if (wallet.won(result)) model.packets++;
+    if (round.won(result.claim, result.amount)) win(result.amount);
+  } else {
+    sound.play(look === "decoy" ? "bomb" : "empty");
+    if (look === "decoy") buzz([60, 30, 60]);
+    announcer.miss(`${line}. ${small}`);
+  }
+  render();
+}
+
+function win(amount: number): void {
+  sound.play("win");
+  buzz([25, 40, 60]);
+  const max = model.campaign?.wins_per_user ?? 0;
+  announcer.say(i18n.t("announce_won", { amount: yuan(amount), n: model.packets, max }));
+}
+
+// play makes the client, once; from then on it only moves between campaigns.
+function play(campaign: string): void {
+  const c = new RainClient({ token: () => session.token(), campaign });
+  client = c;
+  c.on("welcome", (m) => {
+    renewed = false;
+    if (model.campaign?.id !== m.campaign.id) Object.assign(model, { stock: null, winners: [] });
+    if (!model.since || model.campaign?.id !== m.campaign.id) model.since = m.server_time;
+    Object.assign(model, { problem: null, campaign: m.campaign, rain: m.rain, user: m.user, away: null, packets: m.claims_total });
+    landing.show(false);
+    byId("retry").hidden = true;
+    wallet.welcome(m.claims, m.claims_total);
+    if (wallet.balance === null) void sheet.refresh();
+    render();
+  });
+  c.on("rain", (m) => {
+    model.rain = m.rain;
+    render();
+  });
+  c.on("campaign", (m) => {
+    model.campaign = m.campaign;
+    render();
+  });
+  c.on("wave", (m) => {
+    scene.sky.add(m);
+    scene.wake();
+  });
+  c.on("room", (m) => {
+    Object.assign(model, { online: m.online, stock: m.stock, winners: mergeNewest(model.winners, m.winners, 8) });
+    render();
+  });
+  c.on("settled", (m) => {
+    wallet.settled(m.claims, m.balance);
+    hud.bump();
+  });
+  c.on("withdrawal", (m) => {
+    const { amount, state } = m.withdrawal;
+    if (!wallet.withdrawal(m.withdrawal, m.balance) || state === "pending") return;
+    announcer.say(i18n.t(state === "paid" ? "w_announce_paid" : "w_announce_failed", { amount: yuan(amount) }));
+  });
+  c.on("tick", render);
+  c.on("state", connection);
+  c.connect();
+}
+
+// connection follows the socket: a banner while it is away, a plain word when it will not come back.
+function connection({ state, code = 0, retryIn = 0 }: StateMessage): void {
+  if (state === "waiting") model.away = performance.now() + retryIn;
+  if (state === "ended") ended(code);
+  render();
+}
+
+function ended(code: number): void {
+  model.away = null;
+  if (code === CloseCode.badToken && session.guest && !renewed) {
+    // A guest is a name and no more: take another. Once, or a server that refuses all would be asked for ever.
+    renewed = true;
+    session.forget();
+    wallet.reset();
+    client?.connect();
+    return;
+  }
+  if (code === CloseCode.badToken) session.forget();
+  const problem = problemOf(code);
+  model.problem = problem;
+  landing.form(problem.signin);
+  byId("retry").hidden = !problem.retry;
+}
+
+// enter begins to play, as whoever the session says, and begins again after a problem.
+function enter(): void {
+  const again = model.problem !== null;
+  Object.assign(model, { landing: false, problem: null });
+  landing.show(false);
+  const campaign = lobby.named();
+  if (client) client.connect();
+  else if (campaign) play(campaign);
+  else if (!again) void follow();
+  render();
+}
+
+// follow finds the campaign to play, and the next one when this one has come to rest.
+async function follow(): Promise<never> {
+  for (;;) {
+    try {
+      const campaign = await lobby.current();
+      if (campaign && !client) play(campaign);
+      else if (campaign) client?.join(campaign);
+      else if (!client) model.problem = { title: "lobby_title", hint: "lobby_hint" };
+      if (!client) model.away = null;
+    } catch {
+      if (!client) model.away = performance.now();
+    }
+    render();
+    do {
+      await lobby.soon(client ? FOLLOW_EVERY : LOBBY_EVERY);
+    } while (document.hidden || phase === "countdown" || phase === "falling");
+  }
+}
+
+// introduce tells who has not come in yet what the event is.
+async function introduce(): Promise<void> {
+  landing.show(true);
+  while (model.landing) {
+    try {
+      const l = await lobby.lobby(lobby.named());
+      if (!model.landing) return;
+      model.away = null;
+      if (l) {
+        model.about = l;
+        landing.show(true, l.guests ?? true);
+        return render();
+      }
+    } catch {
+      model.away = performance.now();
+    }
+    render();
+    await lobby.soon(LOBBY_EVERY);
+  }
+}
+
+let shown = 0;
+function ticker(): void {
+  const list = model.winners;
+  hud.ticker(list[shown++ % Math.max(1, list.length)] ?? null);
+}
+
+function translate(): void {
+  document.title = i18n.t("title");
+  hud.purse(wallet);
+  hud.sound(sound.on);
+  ticker();
+  render();
+}
+
+// fit tells the scene how much of it the page's head covers: no word may appear there.
+function fit(): void {
+  scene.view.top = byId("head").offsetHeight;
+}
+
+i18n.apply();
+i18n.onChange(translate);
+wallet.addEventListener("change", () => hud.purse(wallet));
+byId("language").addEventListener("click", () => i18n.change());
+byId("sound").addEventListener("click", () => {
+  sound.toggle();
+  hud.sound(sound.on);
+});
+byId("purse").addEventListener("click", () => sheet.open());
+byId("mine").addEventListener("click", () => sheet.open());
+byId("retry").addEventListener("click", () => {
+  byId("retry").hidden = true;
+  enter();
+});
+document.addEventListener("keydown", () => document.body.classList.add("keys"), { once: true });
+window.addEventListener("resize", fit);
+setInterval(ticker, TICKER_EVERY);
+fit();
+if (new URL(location.href).searchParams.has("debug")) expose(scene, now, () => client);
+write(byId("user"), "");
+translate();
+if (model.landing) void introduce();
+else enter();

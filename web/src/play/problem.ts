@@ -1,0 +1,20 @@
+// Why a connection has ended for good, and what the player can do about it.
+
+import { CloseCode } from "../../sdk/index.ts";
+import type { Problem } from "./stage.ts";
+
+/** Ended is a problem with its way out: another token, another try, or neither. */
+export interface Ended extends Problem {
+  signin: boolean;
+  retry: boolean;
+}
+
+/** problemOf reads a close code, or the HTTP status with which a token was refused. */
+export function problemOf(code: number): Ended {
+  if (code === CloseCode.badToken) return { title: "signin_title", hint: "signin_bad", signin: true, retry: false };
+  if (code >= 400 && code < 500) return { title: "signin_title", hint: "signin_hint", signin: true, retry: false };
+  if (code === CloseCode.unknownCampaign) return { title: "ended_campaign", hint: "ended_campaign_hint", signin: false, retry: false };
+  if (code === CloseCode.tooManyConnections) return { title: "ended_many", hint: "ended_many_hint", signin: false, retry: true };
+  if (code === CloseCode.protocol) return { title: "ended_old", hint: "ended_old_hint", signin: false, retry: true };
+  return { title: "ended_other", hint: "ended_other_hint", values: { code }, signin: false, retry: true };
+}

@@ -1,0 +1,80 @@
+// One rain from this player's side: what its card says when it has ended.
+
+/** Round counts what the server has said; a claim counts once, however often it is told. Amounts are minor units. */
+export class Round {
+  /** the rain's id */
+  readonly rain: string;
+  taps = 0;
+  wins = 0;
+  amount = 0;
+  best = 0;
+  combo = 0;
+  /** it was seen falling */
+  played = false;
+  /** the card was closed, or has made room for the next rain */
+  dismissed = false;
+  /** taps whose answer has not come yet */
+  pending = 0;
+  readonly #claims = new Set<string>();
+
+  constructor(rain: string) {
+    this.rain = rain;
+  }
+
+  /** won notes a win; it says whether it is news. */
+  won(claim: string, amount: number): boolean {
+    if (this.#claims.has(claim)) return false;
+    this.#claims.add(claim);
+    this.wins++;
+    this.amount += amount;
+    this.best = Math.max(this.best, amount);
+    return true;
+  }
+}
+
+/** Rounds keeps the rain that goes on and the one before, whose card may still stand and whose last answers may still come. */
+export class Rounds {
+  #kept: Round[] = [];
+
+  /** of is the round of a rain, a new one where it is not known. */
+  of(rain: string): Round {
+    let round = this.#kept.find((r) => r.rain === rain);
+    if (!round) {
+      round = new Round(rain);
+      this.#kept = [...this.#kept, round].slice(-2);
+    }
+    return round;
+  }
+
+  /** card is the newest round that was played and has not been put away. */
+  card(over: (rain: string) => boolean): Round | null {
+    return this.#kept.findLast((r) => r.played && !r.dismissed && over(r.rain)) ?? null;
+  }
+
+  clear(): void {
+    this.#kept = [];
+  }
+}
+
+const WINDOW = 2_500; // ms between two hits of one combo
+
+/** Combo counts hits that follow each other soon. A hit is a packet that the server has opened, win or no win; a bomb ends it. */
+export class Combo {
+  #count = 0;
+  #last = -Infinity;
+
+  /** value is the present combo at a time (ms of a steady clock). */
+  value(now: number): number {
+    return now - this.#last <= WINDOW ? this.#count : 0;
+  }
+
+  hit(now: number): number {
+    this.#count = this.value(now) + 1;
+    this.#last = now;
+    return this.#count;
+  }
+
+  end(): void {
+    this.#count = 0;
+  }
+}

@@ -1,0 +1,135 @@
+// The sheet "my packets": what was won, how far each is on its way to the balance, and the money's way out.
+
+import type { Claim, Withdrawal } from "../../sdk/index.ts";
+import { request } from "../shared/api.ts";
+import type { I18n } from "../shared/i18n.ts";
+import { yuan } from "../shared/money.ts";
+import type { Session } from "../shared/session.ts";
+import { byId, span, write } from "./dom.ts";
+import type { Key, strings } from "./strings.ts";
+import type { Entry, Wallet } from "./wallet.ts";
+import { Withdraw } from "./withdraw.ts";
+
+const SHOWN = 100; // rows of a list
+const AGAIN = 3_000; // ms between two questions while something is on its way
+
+/** What the sheet is made of. */
+export interface Parts {
+  i18n: I18n<typeof strings>;
+  wallet: Wallet;
+  session: Session;
+  announce: (text: string) => void;
+}
+
+/** Sheet shows a Wallet in a dialog, and keeps it up to date while it is open. */
+export class Sheet {
+  readonly #parts: Parts;
+  readonly #dialog = byId("sheet", HTMLDialogElement);
+  readonly #withdraw: Withdraw;
+  #timer = 0;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.#withdraw = new Withdraw(parts, () => void this.refresh());
+    parts.wallet.addEventListener("change", () => this.render());
+    parts.i18n.onChange(() => this.render());
+    byId("sheet-close").addEventListener("click", () => this.#dialog.close());
+    this.#dialog.addEventListener("click", (e) => {
+      if (e.target === this.#dialog) this.#dialog.close(); // beside it
+    });
+    this.#dialog.addEventListener("close", () => clearTimeout(this.#timer));
+  }
+
+  get isOpen(): boolean {
+    return this.#dialog.open;
+  }
+
+  open(): void {
+    if (this.#dialog.open) return;
+    this.#dialog.showModal();
+    this.render();
+    void this.#follow();
+  }
+
+  close(): void {
+    this.#dialog.close();
+  }
+
+  /** next tells in the sheet that a rain is about to begin; "" for none. */
+  next(text: string): void {
+    const el = byId("sheet-next");
+    write(el, text);
+    el.hidden = text === "";
+  }
+
+  /** refresh asks the ledger: what the socket has told may be all, or a part when the player was away. */
+  async refresh(): Promise<void> {
+    const { wallet, session } = this.#parts;
+    try {
+      const token = await session.token();
+      const [me, claims, out] = await Promise.all([
+        request<{ balance: number }>("/me", { token }),
+        request<{ items: Claim[] }>(`/me/claims?limit=${SHOWN}`, { token }),
+        request<{ items: Withdrawal[] }>(`/me/withdrawals?limit=${SHOWN}`, { token }),
+      ]);
+      for (const w of out.items) wallet.withdrawal(w);
+      wallet.page(claims.items);
+      wallet.me(me.balance);
+      this.#stale(false);
+    } catch {
+      this.#stale(true); // what is known stays; the next opening asks again
+    }
+  }
+
+  // follow asks again while something is on its way: an older server does not tell of it by itself.
+  async #follow(): Promise<void> {
+    clearTimeout(this.#timer);
+    await this.refresh();
+    const { wallet } = this.#parts;
+    const waiting = wallet.coming > 0 || wallet.withdrawals().some((w) => w.state === "pending");
+    clearTimeout(this.#timer);
+    if (this.#dialog.open && waiting) this.#timer = setTimeout(() => void this.#follow(), AGAIN);
+  }
+
+  #stale(stale: boolean): void {
+    write(byId("sheet-stale"), stale ? this.#parts.i18n.t("list_failed") : "");
+  }
+
+  render(): void {
+    if (!this.#dialog.open) return;
+    const { i18n, wallet } = this.#parts;
+    const claims = wallet.list().slice(0, SHOWN);
+    const out = wallet.withdrawals().slice(0, SHOWN);
+    write(byId("sheet-balance"), wallet.balance === null ? "–" : yuan(wallet.balance));
+    write(byId("sheet-coming"), wallet.coming ? i18n.t("coming", { amount: yuan(wallet.coming) }) : "");
+    write(byId("sheet-more"), wallet.count > claims.length ? i18n.t("more", { n: claims.length, total: wallet.count }) : "");
+    byId("sheet-empty").hidden = claims.length > 0;
+    byId("sheet-list").replaceChildren(...claims.map((c) => this.#claim(c)));
+    byId("withdrawals-title").hidden = out.length === 0;
+    byId("withdrawals").replaceChildren(...out.map((w) => this.#out(w)));
+    this.#withdraw.render();
+  }
+
+  #claim(c: Entry): HTMLLIElement {
+    const { i18n } = this.#parts;
+    const what = c.packet ? i18n.t("packet", { packet: c.packet }) : i18n.t("packet_plain");
+    return row(span("what", what), span(`state ${c.state}`, i18n.t(c.state)), span("amount", `+${yuan(c.amount)}`));
+  }
+
+  #out(w: Withdrawal): HTMLLIElement {
+    const { i18n } = this.#parts;
+    const at = new Date(w.created_at);
+    const time = at.toLocaleString(i18n.lang === "zh" ? "zh-CN" : "en-GB", { month: "numeric", day: "numeric", hour: "2-digit", minute: "2-digit" });
+    const key: Key = `w_${w.state}`;
+    const what = span("what", time);
+    const more = w.state === "failed" ? w.reason : w.reference;
+    if (more) what.append(span("why", more));
+    return row(what, span(`state ${w.state}`, i18n.t(key)), span("amount", `−${yuan(w.amount)}`));
+  }
+}
+
+function row(...parts: HTMLElement[]): HTMLLIElement {
+  const li = document.createElement("li");
+  li.append(...parts);
+  return li;
+}

@@ -1,0 +1,77 @@
+// What the middle of the page says: a pure function of what is known.
+
+import type { Campaign, Rain } from "../../sdk/index.ts";
+import { countdown, phaseOf } from "../rain/phase.ts";
+import type { Values } from "../shared/i18n.ts";
+import type { Key } from "./strings.ts";
+
+const SHOUT = 900; // ms for which "Go!" stands
+const LARGE = 10_000; // ms before the start from which the numbers are large; before, a calm clock tells the time
+
+/** Mode is also the page's data-mode, which the style sheets go by. */
+export type Mode = "landing" | "entering" | "waiting" | "countdown" | "falling" | "paused" | "over" | "problem";
+
+/** Problem is what keeps the player out. */
+export interface Problem {
+  title: Key;
+  hint: Key;
+  values?: Values;
+}
+
+/** Scenery is what the stage follows from. stock is null until the server has told it. */
+export interface Scenery {
+  problem: Problem | null;
+  campaign: Pick<Campaign, "state" | "wins_per_user"> | null;
+  rain: Pick<Rain, "phase" | "starts_at" | "ends_at"> | null;
+  stock: number | null;
+  /** nobody has said yet who plays */
+  landing?: boolean;
+  /** since when this page is in the room, Unix ms of the server: who comes late is also told to go */
+  since?: number;
+  /** how many packets the player has */
+  packets?: number;
+}
+
+/** Stage is keys of the texts, or a value to show as it is (`big`). */
+export interface Stage {
+  mode: Mode;
+  title?: Key;
+  hint?: Key;
+  values?: Values | undefined;
+  /** a number or clock, or the key "go" */
+  big?: string;
+  /** the time is long: nothing pops */
+  calm?: boolean;
+  /** the campaign's name and rule belong here */
+  about?: boolean;
+  /** a line while it rains */
+  note?: { key: Key; values: Values };
+}
+
+/** stage says what to show; t is the server's time. */
+export function stage(s: Scenery, t: number): Stage {
+  const { problem, campaign, rain, stock } = s;
+  if (problem) return { mode: "problem", title: problem.title, hint: problem.hint, values: problem.values };
+  if (s.landing) return { mode: "landing", title: "title", hint: "landing_hint", about: true };
+  if (!campaign) return { mode: "entering", title: "entering" };
+  if (campaign.state === "closed") return { mode: "over", title: "closed_title", hint: "closed_hint" };
+  const phase = phaseOf(rain, t);
+  if (phase === "paused") return { mode: "paused", title: "paused_title", hint: "paused_hint" };
+  if (rain && phase === "falling") return falling(s, t - Math.max(rain.starts_at, s.since ?? 0));
+  if (rain && phase === "countdown") {
+    const left = rain.starts_at - t;
+    return { mode: "countdown", title: "next_rain", hint: "get_ready", big: countdown(left), calm: left > LARGE, about: true };
+  }
+  if (stock === 0) return { mode: "over", title: "sold_out_title", hint: "sold_out_hint" };
+  if (campaign.state === "paused") return { mode: "paused", title: "paused_title", hint: "paused_hint" };
+  return { mode: "waiting", title: "waiting", hint: "waiting_hint", about: true };
+}
+
+// falling: a shout in the first moment, then nothing stands in the way of the packets but a line for who can win no more.
+function falling({ campaign, stock, packets = 0 }: Scenery, age: number): Stage {
+  const at: Stage = age < SHOUT ? { mode: "falling", big: "go" } : { mode: "falling" };
+  const max = campaign?.wins_per_user ?? 0;
+  if (max > 0 && packets >= max) at.note = { key: max === 1 ? "note_full_one" : "note_full", values: { n: max } };
+  else if (stock === 0) at.note = { key: "note_sold_out", values: {} };
+  return at;
+}

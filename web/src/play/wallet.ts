@@ -1,0 +1,101 @@
+// What the player has: claims, balance and withdrawals, put together from the socket's messages and the HTTP answers.
+
+import type { Claim, Withdrawal } from "../../sdk/index.ts";
+
+/** Entry is a claim as far as it is known: a settlement names no packet. */
+export type Entry = Omit<Claim, "packet"> & { packet?: string };
+
+/** Wallet knows each claim and each withdrawal once, whichever way and how often it is told of it. It tells of a `change`. */
+export class Wallet extends EventTarget {
+  /** minor units in the ledger; null until it is known */
+  balance: number | null = null;
+  /** claims that there are on the server */
+  total = 0;
+  #claims = new Map<string, Entry>(); // newest last
+  readonly #withdrawals = new Map<string, Withdrawal>();
+
+  /** list is the claims that are known here, newest first. */
+  list(): Entry[] {
+    return [...this.#claims.values()].reverse();
+  }
+
+  get count(): number {
+    return Math.max(this.total, this.#claims.size);
+  }
+
+  /** coming is what has been won and is not in the ledger yet. */
+  get coming(): number {
+    return this.list().reduce((sum, c) => (c.state === "granted" ? sum + c.amount : sum), 0);
+  }
+
+  /** withdrawals are those that are known, newest first. */
+  withdrawals(): Withdrawal[] {
+    return [...this.#withdrawals.values()].sort((a, b) => b.created_at - a.created_at);
+  }
+
+  /** reset is for another player. */
+  reset(): void {
+    this.#claims.clear();
+    this.#withdrawals.clear();
+    this.balance = null;
+    this.total = 0;
+    this.#changed();
+  }
+
+  /** welcome takes the newest claims of the campaign. They come newest first. */
+  welcome(claims: readonly Claim[], total = claims.length): void {
+    for (const c of [...claims].reverse()) this.#put(c);
+    this.total = Math.max(this.total, total);
+    this.#changed();
+  }
+
+  /** won takes a result; it says whether the claim was new. */
+  won({ claim, packet, amount }: Pick<Claim, "claim" | "packet" | "amount">): boolean {
+    const fresh = !this.#claims.has(claim);
+    this.#put({ claim, packet, amount, state: "granted" });
+    if (fresh) this.total++;
+    this.#changed();
+    return fresh;
+  }
+
+  settled(claims: readonly { claim: string; amount: number }[], balance: number): void {
+    for (const c of claims) this.#put({ ...c, state: "settled" });
+    this.me(balance);
+  }
+
+  me(balance: number): void {
+    this.balance = balance;
+    this.#changed();
+  }
+
+  /** page takes the player's newest claims of all campaigns, newest first. What it does not hold yet is newer. */
+  page(items: readonly Claim[]): void {
+    const newer = this.list().filter((c) => !items.some((i) => i.claim === c.claim));
+    const before = this.#claims;
+    this.#claims = new Map([...items].reverse().map((i) => [i.claim, before.get(i.claim) ?? i]));
+    for (const c of [...items, ...newer].reverse()) this.#put(c);
+    this.total = Math.max(this.total, this.#claims.size);
+    this.#changed();
+  }
+
+  /** withdrawal takes what is told of one; it says whether that is news. What is decided is never pending again. */
+  withdrawal(w: Withdrawal, balance?: number): boolean {
+    const known = this.#withdrawals.get(w.withdrawal);
+    const stale = known !== undefined && known.state !== "pending" && w.state === "pending";
+    if (!stale) this.#withdrawals.set(w.withdrawal, { ...known, ...w });
+    if (balance !== undefined && !stale) this.balance = balance;
+    this.#changed();
+    return !stale && known?.state !== w.state;
+  }
+
+  // put never takes a claim back from the ledger: a result may arrive after its settlement.
+  #put(c: Entry): void {
+    const known = this.#claims.get(c.claim);
+    const state = known && known.state !== "granted" && c.state === "granted" ? known.state : c.state;
+    this.#claims.set(c.claim, { ...known, ...c, state });
+  }
+
+  #changed(): void {
+    this.dispatchEvent(new Event("change"));
+  }
+}

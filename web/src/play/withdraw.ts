@@ -1,0 +1,139 @@
+// Taking money out: one form, which makes one withdrawal however often it is pressed.
+
+import type { Withdrawal } from "../../sdk/index.ts";
+import { ApiError, newKey, request } from "../shared/api.ts";
+import type { I18n } from "../shared/i18n.ts";
+import { minor, yuan } from "../shared/money.ts";
+import type { Session } from "../shared/session.ts";
+import { byId, write } from "./dom.ts";
+import type { Key, strings } from "./strings.ts";
+import type { Wallet } from "./wallet.ts";
+
+/** What the form is made of. */
+export interface Parts {
+  i18n: I18n<typeof strings>;
+  wallet: Wallet;
+  session: Session;
+  announce: (text: string) => void;
+}
+
+/** Message is what stands below the form, kept as a key, so that it changes with the language. */
+interface Message {
+  key: Key;
+  values?: Record<string, string>;
+  good?: boolean;
+}
+
+/** Withdraw sends the form. */
+export class Withdraw {
+  readonly #parts: Parts;
+  readonly #done: () => void;
+  readonly #form = byId("withdraw", HTMLFormElement);
+  readonly #amount = byId("withdraw-amount", HTMLInputElement);
+  readonly #go = byId("withdraw-go", HTMLButtonElement);
+  #busy = false;
+  #message: Message | null = null;
+  /** what was sent and not clearly answered: sent again, it has the same key, and so is the same withdrawal */
+  #open: { amount: number; key: string; before: ReadonlySet<string> } | null = null;
+
+  /** done is called after each answer, so that the lists are asked for again. */
+  constructor(parts: Parts, done: () => void) {
+    this.#parts = parts;
+    this.#done = done;
+    this.#form.addEventListener("submit", (e) => {
+      e.preventDefault();
+      void this.#send();
+    });
+    this.#amount.addEventListener("input", () => this.#say(null));
+    byId("withdraw-all").addEventListener("click", () => this.#all());
+  }
+
+  render(): void {
+    const { i18n, wallet } = this.#parts;
+    this.#found();
+    this.#form.hidden = !wallet.balance && !this.#message && !this.#open;
+    this.#go.setAttribute("aria-disabled", String(this.#busy));
+    write(this.#go, i18n.t(this.#busy ? "withdraw_busy" : "withdraw"));
+    const m = this.#message;
+    const el = byId("withdraw-message");
+    write(el, m ? i18n.t(m.key, m.values) : "");
+    el.classList.toggle("good", m?.good ?? false);
+    this.#amount.setAttribute("aria-invalid", String(m !== null && !m.good));
+  }
+
+  // found: the answer was lost, but the list has what was asked for. The same amount once more is then another withdrawal.
+  #found(): void {
+    const open = this.#open;
+    if (this.#busy || !open) return;
+    if (!this.#parts.wallet.withdrawals().some((w) => w.amount === open.amount && !open.before.has(w.withdrawal))) return;
+    this.#open = null;
+    this.#message = { key: "withdraw_sent", values: { amount: yuan(open.amount) }, good: true };
+  }
+
+  #all(): void {
+    const { wallet } = this.#parts;
+    if (wallet.balance === null) return;
+    this.#amount.value = yuan(wallet.balance).replaceAll(",", "");
+    this.#say(null);
+    this.#amount.focus();
+  }
+
+  async #send(): Promise<void> {
+    if (this.#busy) return; // a double click
+    const amount = minor(this.#amount.value);
+    const wrong = this.#check(amount);
+    if (wrong || amount === null) {
+      this.#say(wrong ?? { key: "w_err_amount" });
+      this.#amount.focus();
+      return;
+    }
+    const { session, wallet } = this.#parts;
+    if (this.#open?.amount !== amount) {
+      this.#open = { amount, key: newKey(), before: new Set(wallet.withdrawals().map((w) => w.withdrawal)) };
+    }
+    const { key } = this.#open;
+    this.#busy = true;
+    this.#say(null);
+    try {
+      const token = await session.token();
+      const w = await request<Withdrawal & { balance: number }>("/me/withdrawals", { method: "POST", token, key, body: { amount } });
+      this.#open = null;
+      this.#amount.value = "";
+      wallet.withdrawal(w, w.balance);
+      this.#say({ key: "withdraw_sent", values: { amount: yuan(amount) }, good: true });
+    } catch (fault) {
+      const m = messageOf(fault);
+      if (m.key !== "w_err_again" && m.key !== "w_err_busy") this.#open = null; // refused: nothing was made under this key
+      this.#say(m);
+    } finally {
+      this.#busy = false;
+      this.render();
+    }
+    this.#done();
+  }
+
+  #check(amount: number | null): Message | null {
+    const { balance } = this.#parts.wallet;
+    if (amount === null) return { key: "w_err_amount" };
+    if (amount === 0) return { key: "w_err_zero" };
+    // What may have been taken already is not in the balance any more: let the server judge that one.
+    if (balance !== null && amount > balance && this.#open?.amount !== amount) return { key: "w_err_over", values: { amount: yuan(balance) } };
+    return null;
+  }
+
+  #say(m: Message | null): void {
+    this.#message = m;
+    this.render();
+    if (m?.good) this.#parts.announce(this.#parts.i18n.t(m.key, m.values));
+  }
+}
+
+/** messageOf says what a refused or lost request means for the player. */
+export function messageOf(fault: unknown): Message {
+  if (!(fault instanceof ApiError)) return { key: "w_err_again" };
+  if (fault.code === "insufficient_funds") return { key: "w_err_funds" };
+  if (fault.status === 401 || fault.status === 403) return { key: "w_err_signin" };
+  if (fault.status === 429) return { key: "w_err_busy" };
+  if (fault.status === 0 || fault.status === 408 || fault.status >= 500) return { key: "w_err_again" };
+  return { key: "w_err_other", values: { detail: fault.fields[0]?.message ?? fault.message } };
+}

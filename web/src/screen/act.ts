@@ -1,0 +1,61 @@
+// What is on the stage: a pure function of what is known and of the server's time. The show goes on by the clock when the
+// connection does not.
+
+import { phaseOf } from "../rain/phase.ts";
+import { type State, ended } from "./state.ts";
+
+const NUMBERS = 10_000; // ms before a rain in which the numbers fill the screen
+const GO = 1_300; // ms for which the first word of a rain stays
+const BOARD = 45_000; // ms for which the board stays, at most
+
+/** Act is what is shown. Durations in ms. */
+export type Act =
+  | { kind: "entering" }
+  | { kind: "none" }
+  /** left: until the next rain; null where none is known */
+  | { kind: "waiting"; left: number | null; paused: boolean }
+  | { kind: "countdown"; number: number }
+  | { kind: "falling"; go: boolean; soldOut: boolean }
+  | { kind: "paused" }
+  /** left as above; finale: it is over for good, and why */
+  | { kind: "board"; left: number | null; finale: "closed" | "sold_out" | null };
+
+/** actOf decides what to show at a time t (Unix ms of the server). */
+export function actOf(s: State, t: number): Act {
+  if (!s.campaign) return { kind: s.nothing ? "none" : "entering" };
+  if (s.campaign.state === "closed") return { kind: "board", left: null, finale: "closed" };
+  const paused = s.campaign.state === "paused";
+  switch (phaseOf(s.rain, t)) {
+    case "countdown": {
+      const left = s.rain ? s.rain.starts_at - t : 0;
+      if (left <= NUMBERS) return { kind: "countdown", number: Math.ceil(left / 1000) };
+      return boardLasts(s, t, t + left) ? { kind: "board", left, finale: null } : { kind: "waiting", left, paused };
+    }
+    case "falling":
+      return { kind: "falling", go: s.rain !== null && t - s.rain.starts_at < GO, soldOut: s.figures?.stock === 0 };
+    case "paused":
+      return { kind: "paused" };
+    default:
+      if (boardLasts(s, t, null)) return { kind: "board", left: null, finale: s.figures?.stock === 0 ? "sold_out" : null };
+      if (s.figures?.stock === 0) return { kind: "board", left: null, finale: "sold_out" };
+      return { kind: "waiting", left: null, paused };
+  }
+}
+
+// boardLasts: the board of the last rain stays for a while; before the next one it leaves half of the time to the QR code.
+function boardLasts(s: State, t: number, next: number | null): boolean {
+  const end = ended(s, t) ?? s.lastEnd;
+  if (end === null || s.figures?.won === 0) return false;
+  return t - end < (next === null ? BOARD : Math.min(BOARD, (next - NUMBERS - end) / 2));
+}
+
+/** busy tells whether the act should be let play to its end before another campaign is shown. */
+export function busy(act: Act): boolean {
+  return act.kind === "countdown" || act.kind === "falling" || (act.kind === "board" && act.finale === null);
+}
+
+/** nextLook is how long (ms) until the picture may change by itself: at the server's seconds while something counts down. */
+export function nextLook(s: State, t: number): number {
+  const left = s.rain ? s.rain.starts_at - t : -1;
+  return left > 0 ? Math.min(250, Math.max(4, (left % 1000) + 1)) : 250;
+}

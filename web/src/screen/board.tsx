@@ -1,0 +1,80 @@
+// After a rain: what was given, and who has won most.
+
+import type { Winner } from "../../sdk/redrain.d.ts";
+import { Clock, Figure, money, number, wide } from "./parts.tsx";
+import { JoinCorner } from "./qr.tsx";
+import type { State } from "./state.ts";
+import type { Key } from "./strings.ts";
+import { T, useWords } from "./words.tsx";
+
+const STEPS = [2, 1, 3]; // the first stands in the middle
+
+/** Board is the result. left is the time to the next rain in ms, null where none is announced; finale: there will be none. */
+export function Board({ state, left, finale, join }: { state: State; left: number | null; finale: "closed" | "sold_out" | null; join: string | null }) {
+  const top = state.top;
+  return (
+    <main class="board">
+      <header>
+        <p class="name">{state.campaign?.name}</p>
+        <h1 id="title"><T k={finale === null ? "board" : `finale_${finale}`} /></h1>
+      </header>
+      <dl class="facts">{totals(state, finale !== null).map((f) => <Figure key={f.name} {...f} />)}</dl>
+      <section class="top">
+        <h2><T k="top" /></h2>
+        {top.length === 0 ? <p class="nobody"><T k="no_top" /></p> : (
+          <>
+            <ol class="podium">{STEPS.map((n) => <Step key={n} n={n} winner={top[n - 1]} />)}</ol>
+            {top.length > 3 && (
+              <ol class="runners-up" start={4}>{top.slice(3, 8).map((w, i) => <RunnerUp key={i} n={i + 4} winner={w} />)}</ol>
+            )}
+          </>
+        )}
+      </section>
+      {finale === null && (
+        <footer class="foot">
+          <JoinCorner address={join} />
+          {left === null ? <p class="line"><T k="any_moment" /></p> : <Clock left={left} />}
+        </footer>
+      )}
+    </main>
+  );
+}
+
+function Step({ n, winner }: { n: number; winner: Winner | undefined }) {
+  const words = useWords();
+  if (!winner) return <li class={`step step-${n} vacant`} aria-hidden="true" />;
+  const name = words.name(winner.user);
+  const amount = money(winner.amount);
+  return (
+    <li class={`step step-${n}`} aria-label={`${words.t("place", { n })}: ${name}, ${amount}`}>
+      <span class="who" style={{ "--chars": Math.max(6, wide(name)) }}>{name}</span>
+      <b style={{ "--chars": Math.max(6, amount.length) }}>{amount}</b>
+      <span class="block" aria-hidden="true">{n}</span>
+    </li>
+  );
+}
+
+function RunnerUp({ n, winner }: { n: number; winner: Winner }) {
+  const words = useWords();
+  return (
+    <li>
+      <i>{n}</i>
+      <span>{words.name(winner.user)}</span>
+      <b>{money(winner.amount)}</b>
+    </li>
+  );
+}
+
+// totals are the figures of the last rain; of the whole campaign at its end, and where the screen has not seen the rain begin.
+function totals({ figures, round }: State, all: boolean): { name: Key; value: string; id?: string }[] {
+  if (!figures) return [];
+  const before = all ? null : (round?.before ?? null);
+  const found: { name: Key; value: string; id?: string }[] = [
+    { name: before ? "given_round" : "given_all", id: "given", value: number(figures.won - (before?.won ?? 0)) },
+  ];
+  if (figures.amount !== null && (!before || before.amount !== null)) {
+    found.push({ name: before ? "amount_round" : "amount_all", id: "amount", value: money(figures.amount - (before?.amount ?? 0)) });
+  }
+  if (!all && round && round.players > 0) found.push({ name: "players_round", id: "players", value: number(round.players) });
+  return found;
+}

@@ -1,0 +1,73 @@
+// Who the screen is to the server: the holder of a token, or a guest. There is nobody to ask, so a refused one is replaced.
+
+import { request } from "../shared/api.ts";
+import { takeToken } from "../shared/session.ts";
+
+const GUEST = "redrain.screen"; // in localStorage: the same guest after a restart of the browser
+const GIVEN = "redrain.screen.token"; // in sessionStorage: the address loses its token, a reload must not
+
+interface Guest {
+  token: string;
+  /** Unix ms */
+  expires_at: number;
+}
+
+/** Identity gives the token for each connection. */
+export class Identity {
+  readonly #given: string | null;
+  #guest: Guest | null;
+  #asGuest: boolean;
+
+  constructor(url: URL) {
+    const fresh = takeToken(url);
+    if (fresh) keep(() => sessionStorage.setItem(GIVEN, fresh));
+    this.#given = fresh ?? recall(() => sessionStorage.getItem(GIVEN));
+    this.#asGuest = this.#given === null;
+    this.#guest = parse(recall(() => localStorage.getItem(GUEST)));
+  }
+
+  /** token is what to say hello with. It throws an ApiError where the server takes no guests. */
+  async token(): Promise<string> {
+    if (!this.#asGuest && this.#given) return this.#given;
+    if (this.#guest && this.#guest.expires_at > Date.now()) return this.#guest.token;
+    const guest = await request<Guest>("/guests", { method: "POST" });
+    this.#guest = guest;
+    keep(() => localStorage.setItem(GUEST, JSON.stringify(guest)));
+    return guest.token;
+  }
+
+  /** refused says that the token, or the wish for one, was turned down: the next is a new guest's, or the given one again. */
+  refused(): void {
+    if (this.#asGuest) {
+      this.#guest = null;
+      keep(() => localStorage.removeItem(GUEST));
+    }
+    this.#asGuest = !this.#asGuest || this.#given === null;
+  }
+}
+
+function parse(text: string | null): Guest | null {
+  try {
+    const guest = JSON.parse(text ?? "null") as Partial<Guest> | null;
+    return typeof guest?.token === "string" && typeof guest.expires_at === "number" ? { token: guest.token, expires_at: guest.expires_at } : null;
+  } catch {
+    return null;
+  }
+}
+
+// Storage may be forbidden: then the guest lasts as long as the page.
+function recall(read: () => string | null): string | null {
+  try {
+    return read();
+  } catch {
+    return null;
+  }
+}
+
+function keep(write: () => void): void {
+  try {
+    write();
+  } catch {
+    // see above
+  }
+}

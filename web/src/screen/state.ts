@@ -1,0 +1,123 @@
+// What the screen knows, and how each message changes it: pure functions, so that a state can be made and looked at by itself.
+
+import type { Campaign, Rain, RoomMessage, WelcomeMessage, Winner } from "../../sdk/redrain.d.ts";
+import { phaseOf } from "../rain/phase.ts";
+import { mergeNewest } from "../rain/winners.ts";
+
+const KEPT_WINNERS = 20; // more than any wall shows
+
+/** Figures are the room's, of the whole campaign. amount (minor units) is null where the server does not tell it. */
+export interface Figures {
+  online: number;
+  stock: number;
+  won: number;
+  amount: number | null;
+}
+
+/** Entry is a winner with a number of its own, by which a row that moves down stays the same row. */
+export interface Entry extends Winner {
+  id: number;
+}
+
+/** Round is what is counted of one rain. */
+export interface Round {
+  /** id of the rain */
+  rain: string;
+  /** the figures as they were before it; null for a screen that came later: then only the campaign's are known */
+  before: Figures | null;
+  /** the most that were online during it */
+  players: number;
+}
+
+/** State is all that the screen shows, but for the time. Times are Unix ms of the server. */
+export interface State {
+  /** first: not connected yet; away: the connection is lost, and being taken up again */
+  link: "first" | "open" | "away";
+  /** why the last connection was refused for good: a close code, or an HTTP status; 0: it was not */
+  refused: number;
+  /** whether the server has said that nothing is on */
+  nothing: boolean;
+  /** where phones find the server in the local network, as it says */
+  lan: string | null;
+  campaign: Campaign | null;
+  rain: Rain | null;
+  /** when a rain was stopped before its time; null where it ended, or will end, by its own */
+  stoppedAt: number | null;
+  /** when the rain before this one ended; null where there was none */
+  lastEnd: number | null;
+  figures: Figures | null;
+  /** newest first */
+  winners: readonly Entry[];
+  /** who won most, greatest first */
+  top: readonly Winner[];
+  round: Round | null;
+}
+
+export const initial: State = {
+  link: "first", refused: 0, nothing: false, lan: null, campaign: null, rain: null, stoppedAt: null, lastEnd: null,
+  figures: null, winners: [], top: [], round: null,
+};
+
+/** welcomed takes a welcome: of the same campaign after a reconnect, or of another one, of which nothing is known yet. */
+export function welcomed(s: State, m: WelcomeMessage, t: number): State {
+  const same = s.campaign?.id === m.campaign.id;
+  const known: State = same ? s : { ...initial, lan: s.lan };
+  return rained({ ...known, link: "open", refused: 0, nothing: false, campaign: m.campaign }, m.rain, t);
+}
+
+/** rained takes the campaign's newest rain. */
+export function rained(s: State, rain: Rain | null, t: number): State {
+  if (!rain) return { ...s, rain: null, stoppedAt: null };
+  const stopped = rain.phase === "ended" && t < rain.ends_at;
+  if (rain.id !== s.rain?.id) {
+    return counted({ ...s, rain, stoppedAt: stopped ? t : null, lastEnd: ended(s, t) ?? s.lastEnd }, t);
+  }
+  return { ...s, rain, stoppedAt: stopped ? (s.stoppedAt ?? t) : null };
+}
+
+/** ended is when the newest rain ended; null where it has not, or was called off before a packet fell. */
+export function ended(s: State, t: number): number | null {
+  if (phaseOf(s.rain, t) !== "ended" || !s.rain) return null;
+  const at = s.stoppedAt ?? s.rain.ends_at;
+  return at > s.rain.starts_at ? at : null;
+}
+
+/** told takes the figures of the room, which come once a second. */
+export function told(s: State, m: RoomMessage, t: number): State {
+  const figures: Figures = { online: m.online, stock: m.stock, won: m.won, amount: m.amount_won ?? null };
+  const winners = rolled(s.winners, m.winners ?? []);
+  return counted({ ...s, figures, winners, top: m.top ?? best(s.top, fresh(s.winners, winners)) }, t);
+}
+
+// rolled puts the new winners before those that are known.
+function rolled(known: readonly Entry[], next: readonly Winner[]): readonly Entry[] {
+  const added = mergeNewest(known, next, Infinity).length - known.length;
+  if (added === 0) return known;
+  const first = (known[0]?.id ?? 0) + added;
+  return [...next.slice(0, added).map((w, i) => ({ ...w, id: first - i })), ...known].slice(0, KEPT_WINNERS);
+}
+
+function fresh(before: readonly Entry[], now: readonly Entry[]): readonly Entry[] {
+  const last = before[0]?.id ?? 0;
+  return now.filter((e) => e.id > last);
+}
+
+// best stands in for `top` with a server that does not tell it: the greatest single wins that the screen has seen.
+function best(top: readonly Winner[], more: readonly Entry[]): readonly Winner[] {
+  if (more.length === 0) return top;
+  return [...top, ...more.map(({ user, amount }) => ({ user, amount }))].sort((a, b) => b.amount - a.amount).slice(0, 10);
+}
+
+// counted keeps the figures from before a rain, and counts who is there during it.
+function counted(s: State, t: number): State {
+  if (!s.rain) return s;
+  const known = s.round?.rain === s.rain.id ? s.round : { rain: s.rain.id, before: null, players: 0 };
+  switch (phaseOf(s.rain, t)) {
+    case "countdown":
+      return { ...s, round: { ...known, before: s.figures } };
+    case "falling":
+      return { ...s, round: { ...known, players: Math.max(known.players, s.figures?.online ?? 0) } };
+    default:
+      return { ...s, round: known };
+  }
+}

@@ -1,0 +1,64 @@
+// The texts of the big screen. They are read from the back of a hall: few words, none of them small.
+
+import type { Table } from "../shared/i18n.ts";
+
+export const strings = {
+  page_title: { zh: "红包雨 · 大屏", en: "Red packet rain · screen" },
+  rain: { zh: "红包雨", en: "Red packet rain" },
+
+  scan: { zh: "扫码抢红包", en: "Scan to play" },
+  scan_next: { zh: "扫码加入", en: "Scan to join" },
+  or_open: { zh: "或打开", en: "or open" },
+  qr_label: { zh: "加入活动的二维码：{address}", en: "QR code to join: {address}" },
+  no_address: { zh: "手机打不开 localhost", en: "Phones cannot open localhost" },
+  no_address_hint: {
+    zh: "请用本机在局域网中的地址打开本页，或在本页地址后加上 ?join=手机可以打开的网址",
+    en: "Open this page by the machine's network address, or add ?join= with an address that phones can open",
+  },
+
+  entering: { zh: "红包雨马上就来", en: "Red packets on their way" },
+  none: { zh: "精彩即将开始", en: "Starting soon" },
+  any_moment: { zh: "红包雨随时开始，请准备好手机", en: "It may start at any moment. Have your phone ready" },
+  next_rain: { zh: "下一场红包雨", en: "Next rain in" },
+  paused_waiting: { zh: "活动暂停，马上回来", en: "Paused. Back in a moment" },
+
+  get_ready: { zh: "准备好了吗", en: "Get ready" },
+  how: { zh: "红包落下，点就对了", en: "Tap the packets as they fall" },
+  go: { zh: "抢！", en: "GO!" },
+  paused: { zh: "稍等片刻", en: "Hold on" },
+  paused_hint: { zh: "红包雨暂停，马上继续", en: "The rain is paused and goes on in a moment" },
+  sold_out: { zh: "全部抢光", en: "All packets found" },
+  sold_out_hint: { zh: "{n} 个红包都有了主人", en: "Every one of {n} packets has an owner" },
+
+  pool: { zh: "红包总额", en: "prize pool" },
+  packets: { zh: "红包个数", en: "packets" },
+  online: { zh: "在线人数", en: "online" },
+  left: { zh: "剩余红包", en: "packets left" },
+  of: { zh: "共 {n} 个", en: "of {n}" },
+  amount_won: { zh: "已抢金额", en: "won so far" },
+  winners: { zh: "刚刚抢到", en: "Just won" },
+  no_winners: { zh: "第一个会是谁", en: "Who will be first?" },
+
+  board: { zh: "恭喜发财", en: "Well caught" },
+  finale_closed: { zh: "圆满结束，感谢参与", en: "Thank you for playing" },
+  finale_sold_out: { zh: "红包全部抢光，恭喜大家", en: "All packets found. Well done" },
+  given_round: { zh: "本轮抢到", en: "packets caught" },
+  amount_round: { zh: "本轮金额", en: "given away" },
+  players_round: { zh: "参与人数", en: "players" },
+  given_all: { zh: "共抢到", en: "packets caught" },
+  amount_all: { zh: "共发出", en: "given away" },
+  top: { zh: "手气榜", en: "Top winners" },
+  no_top: { zh: "榜单即将揭晓", en: "The winners follow in a moment" },
+  place: { zh: "第 {n} 名", en: "Place {n}" },
+
+  guest: { zh: "游客 {id}", en: "Guest {id}" },
+
+  away: { zh: "正在重新连接", en: "Reconnecting" },
+  need_token: { zh: "大屏未获准进入：请用 /screen#token=… 打开", en: "The screen was refused: open /screen#token=…" },
+  unknown_campaign: { zh: "没有这个活动：请检查 ?campaign=", en: "No such campaign: check ?campaign=" },
+  full: { zh: "服务器连接已满，正在重试", en: "The server is full. Trying again" },
+  refused: { zh: "连接被拒绝（{code}），正在重试", en: "The connection was refused ({code}). Trying again" },
+} satisfies Table;
+
+/** Key is the name of a text. */
+export type Key = keyof typeof strings;

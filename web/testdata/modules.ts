@@ -1,0 +1,233 @@
+// Tests of the modules that decide something, run in the browser by TestModules. run answers with what is wrong.
+
+import { I18n, type Lang, type Table, preferred } from "../src/shared/i18n.ts";
+import { minor, yuan } from "../src/shared/money.ts";
+import { strings } from "../src/play/strings.ts";
+import { problemOf } from "../src/play/problem.ts";
+import { Combo, Rounds } from "../src/play/round.ts";
+import { type Scenery, type Stage, stage } from "../src/play/stage.ts";
+import { Wallet } from "../src/play/wallet.ts";
+import { LOOKS } from "../src/rain/looks.ts";
+import { countdown, phaseOf } from "../src/rain/phase.ts";
+import { type Drop, type Place, Sky, type View, type Wave, place, topmost } from "../src/rain/sky.ts";
+import { type Winner, mergeNewest } from "../src/rain/winners.ts";
+
+const OUTCOMES = ["won", "already", "sold_out", "not_open", "limited", "empty", "late", "unknown_drop", "too_fast", "unavailable"];
+const LANGS: readonly Lang[] = ["zh", "en"];
+const VIEW = { width: 390, height: 844, top: 60 };
+const faults: string[] = [];
+
+function same(what: string, got: unknown, want: unknown): void {
+  const [a, b] = [JSON.stringify(got), JSON.stringify(want)];
+  if (a !== b) faults.push(`${what}: ${a}, want ${b}`);
+}
+
+// wave is a wave message as the client gives it; each drop is x, kind, fall in ms.
+function wave(rain: string, n: number, at: number, ...drops: [number, "packet" | "decoy", number][]): Wave {
+  return { rain, n, at, drops: drops.map(([x, kind, fall_ms], k) => ({ id: `${n}.${k}`, x, kind, fall_ms })) };
+}
+
+const tests = {
+  money() {
+    const written: [number, string][] = [[0, "0.00"], [7, "0.07"], [88, "0.88"], [123456, "1,234.56"], [-5, "-0.05"], [1e15, "10,000,000,000,000.00"]];
+    for (const [n, text] of written) same(`yuan ${n}`, yuan(n), text);
+    const read: [string, number | null][] = [["1", 100], ["0.07", 7], [" 12.3 ", 1230], ["", null], ["1.234", null], ["-1", null], ["1e3", null]];
+    for (const [text, n] of read) same(`minor ${text}`, minor(text), n);
+  },
+
+  languages() {
+    const table: Table = strings;
+    for (const [key, text] of Object.entries(table)) {
+      for (const lang of LANGS) if (!text[lang]) faults.push(`${key} is missing in ${lang}`);
+      const holes = (s: string): string[] => [...s.matchAll(/\{\w+\}/g)].map(String).sort();
+      same(`${key}: what is filled in`, holes(text.zh), holes(text.en));
+    }
+    same("zh", preferred(["fr", "zh-TW", "en"]), "zh");
+    same("en", preferred(["en-GB", "zh"]), "en");
+    same("others", preferred(["de"]), "en");
+    same("filled in", new I18n(strings, "en").t("won", { amount: "0.88" }), "+¥0.88");
+  },
+
+  outcomesReadAndLookDifferently() {
+    const table: Table = strings;
+    for (const lang of LANGS) {
+      const said = [...OUTCOMES, "decoy"].map((o) => table[o]?.[lang]);
+      same(`words in ${lang}`, new Set(said).size, said.length);
+    }
+    const looks = [...OUTCOMES, "decoy"].map((o) => LOOKS[o]);
+    same("plates", new Set(looks.map((l) => JSON.stringify(l?.plate))).size, looks.length);
+    const signs = looks.map((l) => l?.sign ?? "");
+    same("signs, told without colours (two kinds of 'no more')", new Set(signs).size, looks.length - 1);
+  },
+
+  phases() {
+    const rain = { phase: "countdown", starts_at: 1_000, ends_at: 5_000 };
+    same("none", phaseOf(null, 0), "none");
+    same("before", phaseOf(rain, 999), "countdown");
+    same("begins by itself", phaseOf(rain, 1_000), "falling");
+    same("ends by itself", phaseOf(rain, 5_000), "ended");
+    same("paused", phaseOf({ ...rain, phase: "paused" }, 2_000), "paused");
+    same("stopped", phaseOf({ ...rain, phase: "ended" }, 2_000), "ended");
+    same("seconds", [countdown(2_001), countdown(2_000), countdown(61_000), countdown(3_600_000)], ["3", "2", "1:01", "1:00:00"]);
+  },
+
+  stages() {
+    const rain = { phase: "countdown", starts_at: 20_000, ends_at: 30_000 } as const;
+    const campaign = { id: "c1", state: "ready", wins_per_user: 2 } as const;
+    const at = (s: Partial<Scenery>, t = 0): Stage => stage({ problem: null, campaign, rain: null, stock: null, ...s }, t);
+    const mode = (s: Partial<Scenery>, t = 0): string => at(s, t).mode;
+    same("landing", mode({ landing: true, campaign: null }), "landing");
+    same("entering", mode({ campaign: null }), "entering");
+    same("waiting", mode({}), "waiting");
+    same("countdown", mode({ rain }, 17_500), "countdown");
+    same("its number", [at({ rain }, 17_500).big, at({ rain }, 17_500).calm], ["3", false]);
+    same("a long time stands quietly", [at({ rain }, 9_999).calm, at({ rain }, 10_001).calm], [true, false]);
+    same("falling", mode({ rain }, 22_000), "falling");
+    same("go, also for who comes late", [20_100, 21_000, 25_100].map((t) => at({ rain, since: 25_000 }, t).big), ["go", "go", "go"]);
+    same("and then no more", [at({ rain }, 21_000).big, at({ rain, since: 25_000 }, 26_000).big], [undefined, undefined]);
+    same("sold out shows after the rain", [mode({ rain, stock: 0 }, 22_000), mode({ rain, stock: 0 }, 30_000)], ["falling", "over"]);
+    same("and in a line while it rains", at({ rain, stock: 0 }, 22_000).note?.key, "note_sold_out");
+    same("who has all that one may have is told", [0, 1, 2].map((packets) => at({ rain, packets }, 22_000).note?.key), [undefined, undefined, "note_full"]);
+    same("paused", mode({ rain: { ...rain, phase: "paused" } }, 22_000), "paused");
+    same("closed", mode({ campaign: { ...campaign, state: "closed" } }), "over");
+    same("problem", mode({ problem: { title: "signin_title", hint: "signin_hint" }, rain }, 22_000), "problem");
+  },
+
+  ends() {
+    const ways = [4500, 403, 4502, 4503, 4501, 4505].map((code) => problemOf(code));
+    same("each way out", ways.map((p) => (p.signin ? "signin" : p.retry ? "retry" : "none")), ["signin", "signin", "none", "retry", "retry", "retry"]);
+    same("each reads differently", new Set(ways.map((p) => p.title + p.hint)).size, ways.length);
+  },
+
+  rounds() {
+    const rounds = new Rounds();
+    const r = rounds.of("r1");
+    same("a win", r.won("c-1", 30), true);
+    same("the same win again", r.won("c-1", 30), false);
+    r.won("c-2", 88);
+    same("what the card says", [r.wins, r.amount, r.best], [2, 118, 88]);
+    same("no card of what was not seen", rounds.card(() => true), null);
+    r.played = true;
+    rounds.of("r2");
+    same("the next rain does not take the card away", rounds.card((id) => id !== "r2")?.rain, "r1");
+    r.dismissed = true;
+    same("closed", rounds.card(() => true), null);
+    rounds.of("r3");
+    same("forgotten after two more", rounds.of("r1") === r, false);
+  },
+
+  combos() {
+    const c = new Combo();
+    same("counts", [c.hit(0), c.hit(2_000), c.hit(4_500)], [1, 2, 3]);
+    same("lasts a while", [c.value(7_000), c.value(7_001)], [3, 0]);
+    same("begins again", c.hit(8_000), 1);
+    c.end();
+    same("a bomb ends it", c.value(8_001), 0);
+  },
+
+  places() {
+    const sky = new Sky();
+    sky.add(wave("r1", 7, 1_000, [500, "packet", 4_000], [500, "decoy", 4_000]));
+    sky.add(wave("r1", 7, 1_000, [0, "packet", 4_000]));
+    same("a wave counts once", sky.drops.length, 2);
+    const [a, b] = two(sky.drops); // in the order in which they are drawn
+    same("ids", sky.drops.map((d) => `${d.id} ${d.decoy}`).sort(), ["7.0 false", "7.1 true"]);
+    same("the far ones are drawn first", a.depth <= b.depth && a.scale <= b.scale, true);
+    same("not yet", place(a, 999, VIEW), null);
+    same("no more", place(a, 5_001, VIEW), null);
+    same("a function of the time alone", place(a, 3_000, VIEW), place({ ...a }, 3_000, { ...VIEW }));
+    const [top, bottom] = [seen(a, 1_000, VIEW), seen(a, 5_000, VIEW)];
+    if (!(top.y + top.h / 2 <= 0 && bottom.y - bottom.h / 2 >= VIEW.height)) faults.push("it does not come from above and leave below");
+    for (const t of [1_500, 3_000, 4_900]) {
+      const p = seen(a, t, VIEW);
+      if (p.x - p.w / 2 < 0 || p.x + p.w / 2 > VIEW.width) faults.push(`it leaves the screen sideways at ${t}`);
+    }
+    const at = seen(a, 3_000, VIEW);
+    same("the topmost is the one drawn last", topmost(sky.drops, 3_000, VIEW, at.x, at.y)?.drop.id, b.id);
+    b.tapped = true;
+    same("what was tapped lets through", topmost(sky.drops, 3_000, VIEW, at.x, at.y)?.drop.id, a.id);
+    same("beside it", topmost(sky.drops, 3_000, VIEW, at.x + at.w, at.y), null);
+    for (const width of [320, 390, 1920]) {
+      const small = { width, height: 568, top: 0 };
+      const p = seen(a, 3_000, small, true);
+      const hit = (dx: number, dy: number): boolean => topmost([a], 3_000, small, p.x + dx, p.y + dy, true) !== null;
+      if (!hit(23.9, 0) || !hit(0, 23.9)) faults.push(`less than 48 px to hit on ${width} px`);
+    }
+    sky.prune(5_001);
+    same("landed", sky.drops.length, 0);
+    sky.add(wave("r2", 8, 9_000, [1, "packet", 500]));
+    same("another rain", [sky.rain, sky.drops.length], ["r2", 1]);
+    sky.add(wave("r2", 6, 8_500, [1, "packet", 4_000]));
+    const order = sky.drops.map((d) => d.id);
+    const other = new Sky();
+    other.add(wave("r2", 6, 8_500, [1, "packet", 4_000]));
+    other.add(wave("r2", 8, 9_000, [1, "packet", 500]));
+    same("in one order, however they come", other.drops.map((d) => d.id), order);
+  },
+
+  wallet() {
+    const w = new Wallet();
+    w.welcome([{ claim: "c-2", packet: "2", amount: 20, state: "granted" }, { claim: "c-1", packet: "1", amount: 10, state: "settled" }], 2);
+    same("newest first", w.list().map((c) => c.claim), ["c-2", "c-1"]);
+    same("coming", w.coming, 20);
+    same("a new win", w.won({ claim: "c-3", packet: "3", amount: 30 }), true);
+    same("the same win again", w.won({ claim: "c-3", packet: "3", amount: 30 }), false);
+    same("count", w.count, 3);
+    w.settled([{ claim: "c-3", amount: 30 }], 40);
+    w.won({ claim: "c-3", packet: "3", amount: 30 });
+    same("a late result takes nothing back", [w.list()[0], w.balance], [{ claim: "c-3", packet: "3", amount: 30, state: "settled" }, 40]);
+    w.page([{ claim: "c-2", packet: "2", amount: 20, state: "settled" }, { claim: "b-9", packet: "9", amount: 5, state: "settled" }]);
+    same("with older ones from elsewhere", w.list().map((c) => c.claim), ["c-3", "c-1", "c-2", "b-9"]);
+    same("nothing is coming", w.coming, 0);
+    const out = { withdrawal: "w1", user: "u", amount: 30, state: "pending", created_at: 5 } as const;
+    same("a withdrawal is news", w.withdrawal(out, 10), true);
+    same("once", w.withdrawal(out), false);
+    same("paid", w.withdrawal({ ...out, state: "paid" }), true);
+    w.withdrawal(out, 99);
+    same("it is never pending again", [w.withdrawals()[0]?.state, w.balance], ["paid", 10]);
+    same("newest first", (w.withdrawal({ ...out, withdrawal: "w2", created_at: 6 }), w.withdrawals().map((x) => x.withdrawal)), ["w2", "w1"]);
+  },
+
+  winners() {
+    const w = (...names: string[]): Winner[] => names.map((user) => ({ user, amount: 1 }));
+    same("new ones come first", mergeNewest(w("b", "a"), w("c"), 9), w("c", "b", "a"));
+    same("what overlaps is known", mergeNewest(w("b", "a"), w("d", "c", "b", "a"), 9), w("d", "c", "b", "a"));
+    same("the same again", mergeNewest(w("b", "a"), w("b", "a"), 9), w("b", "a"));
+    same("a part", mergeNewest(w("c", "b", "a"), w("d", "c"), 9), w("d", "c", "b", "a"));
+    same("none", mergeNewest(w("a"), [], 9), w("a"));
+    same("not more than fit", mergeNewest(w("b", "a"), w("c"), 2), w("c", "b"));
+  },
+};
+
+export function run(): string[] {
+  for (const [name, test] of Object.entries(tests)) {
+    const before = faults.length;
+    try {
+      test();
+    } catch (fault) {
+      faults.push(fault instanceof Error ? String(fault.stack) : String(fault));
+    }
+    for (let i = before; i < faults.length; i++) faults[i] = `${name}: ${faults[i]}`;
+  }
+  return faults;
+}
+
+/** middleOf is where a drop of a rain is on this screen at a time, for a test that taps it. */
+export function middleOf(drop: { n: number; k: number; at: number; x: number; fall: number }, t: number): [number, number] {
+  const sky = new Sky();
+  sky.add({ rain: "r", n: drop.n, at: drop.at, drops: [{ id: `${drop.n}.${drop.k}`, x: drop.x, kind: "packet", fall_ms: drop.fall }] });
+  const at = seen(two([...sky.drops, ...sky.drops])[0], t, { width: innerWidth, height: innerHeight, top: 0 });
+  return [at.x, at.y];
+}
+
+function two(drops: readonly Drop[]): [Drop, Drop] {
+  const [a, b] = drops;
+  if (!a || !b) throw new Error(`${drops.length} drops`);
+  return [a, b];
+}
+
+function seen(drop: Drop, t: number, view: View, still = false): Place {
+  const at = place(drop, t, view, still);
+  if (!at) throw new Error(`${drop.id} is not in the air`);
+  return at;
+}
