@@ -30,6 +30,7 @@ func TestConsoleForms(t *testing.T) {
 		{Device: chromium.Device{Name: "phone", Width: 360, Height: 740, Scale: 1, Touch: true}, Language: "en-US,en", Dark: true},
 		{Device: chromium.Device{Name: "desk", Width: 1280, Height: 900, Scale: 1}, Language: "zh-CN,zh", Dark: true},
 		{Device: chromium.Device{Name: "desk", Width: 1280, Height: 900, Scale: 1}, Language: "en-US,en"},
+		{Device: chromium.Wall, Language: "en-US,en"},
 	} {
 		t.Run(o.Device.Name+"-"+o.Language[:2], func(t *testing.T) {
 			f := newForms(t, "operator")
@@ -40,6 +41,19 @@ func TestConsoleForms(t *testing.T) {
 			p := f.openConsole(t, o, "#/new?from=c1")
 			p.Until("a preview", `document.querySelectorAll(".histogram rect").length > 5`)
 			p.State("create")
+			keep := map[bool]string{true: "留作对比", false: "Keep to compare"}[strings.HasPrefix(o.Language, "zh")]
+			p.PressText(keep)
+			browsertest.Eval[bool](p, `(() => {
+				const split = document.querySelector('[name="split"]');
+				split.value = "list";
+				return split.dispatchEvent(new Event("change", { bubbles: true }));
+			})()`)
+			p.Fill(`[name="max"]`, "")
+			p.Fill(`[name="amounts"]`, "88.88×3\n8.88×20\n0.99×120, 1.88, 3.88")
+			p.Until("two previews", `document.querySelectorAll(".histogram").length === 2`)
+			p.State("list")
+			p.Press(".cuts")
+			p.Shoot("compare")
 			for place, there := range map[string]string{
 				"sponsors": "tbody tr", "payouts": "tbody tr", "withdrawals": "tbody tr", "users/u1": "tbody tr", "audit": "tbody tr",
 				"api": ".snippet", "reconciliation": ".empty", "campaigns/c1/claims": "tbody tr", "campaigns/c1/reconciliation": "tfoot",
