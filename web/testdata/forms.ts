@@ -8,7 +8,7 @@ import { claimsPath } from "../src/console/claims/filter.ts";
 import { saveCSV, size, type Sink } from "../src/console/claims/csv.ts";
 import { readAmounts, readCount, readYuan, writeAmounts } from "../src/console/create/amounts.ts";
 import { draftOf, emptyDraft, nextName, type Draft } from "../src/console/create/draft.ts";
-import { oddsAbout, percentile, roundOdds } from "../src/console/create/odds.ts";
+import { exactBins, oddsAbout, percentile, roundOdds } from "../src/console/create/odds.ts";
 import { check } from "../src/console/create/validate.ts";
 import type { Table } from "../src/shared/i18n.ts";
 import { apipage } from "../src/console/strings/apipage.ts";
@@ -99,11 +99,17 @@ const tests: Record<string, () => void | Promise<void>> = {
     same("one in a hundred", oddsAbout(bins, 100), { above: 31, of: 100 });
     same("all alike", oddsAbout([{ from: 5, to: 5, packets: 7 }], 10), null);
     same("an empty bin at the end", oddsAbout([{ from: 1, to: 1, packets: 9 }, { from: 2, to: 2, packets: 1 }, { from: 3, to: 3, packets: 0 }], 10), { above: 2, of: 10 });
-    const bounds = { smallest: 2, largest: 38 };
+    const bounds = { smallest: 2, median: 8, largest: 38 };
     same("the least", percentile(bins, 0, bounds), 2);
     same("the most", percentile(bins, 1, bounds), 38);
     same("within a bin", percentile(bins, 0.4, bounds), 6);
     same("at a border", percentile(bins, 0.8, bounds), 10);
+    same("below half it is not above the median", percentile(bins, 0.4, { ...bounds, median: 3 }), 3);
+    same("nor above half below it", percentile(bins, 0.6, { ...bounds, median: 9 }), 9);
+    const listed = exactBins([888, 99, 99, 8_888, 99, 888, 99, 99, 99, 99]);
+    same("bins of a list", listed, [{ from: 99, to: 99, packets: 7 }, { from: 888, to: 888, packets: 2 }, { from: 8_888, to: 8_888, packets: 1 }]);
+    same("a list's odds", oddsAbout(listed, 10), { above: 8_888, of: 10 });
+    same("a list's percentiles", [0.1, 0.7, 0.9, 0.99].map((p) => percentile(listed, p, { smallest: 99, median: 99, largest: 8_888 })), [99, 99, 888, 8_888]);
     for (const [of, read] of [[1.2, 1], [9.6, 10], [19.4, 19], [72.1, 72], [187.3, 190], [98_765, 99_000]] as const) same(`round ${of}`, roundOdds(of), read);
   },
 
