@@ -35,7 +35,14 @@ export function CampaignPage({ id, tab, changed }: CampaignPageProps) {
   useEffect(() => {
     if (face) changed();
   }, [face]);
-  if (!campaign) return loaded.fault ? <FaultBox fault={loaded.fault} retry={loaded.reload} /> : <Loading />;
+  if (!campaign) {
+    return (
+      <>
+        <h1 class="unseen">{t("campaign", { id })}</h1>
+        {loaded.fault ? <FaultBox fault={loaded.fault} retry={loaded.reload} /> : <Loading />}
+      </>
+    );
+  }
 
   const props: TabProps = { campaign, live, reload: loaded.reload };
   const tabs = [
@@ -49,7 +56,9 @@ export function CampaignPage({ id, tab, changed }: CampaignPageProps) {
     <article class="stack">
       <header class="head">
         <div class="title"><h1>{campaign.name}</h1><State of={campaign.state} /></div>
-        <p class="soft">{t("summary", { budget: money(campaign.budget), sponsor: campaign.sponsor, packets: campaign.packets })}</p>
+        <p class="soft">{t("summary", { budget: money(campaign.budget), sponsor: campaign.sponsor, packets: campaign.packets })}
+          {" · "}<a href={`/?campaign=${seg(id)}`} target="_blank" rel="noopener">{t("playerPage")}</a>
+          {" · "}<a href={`/screen?campaign=${seg(id)}`} target="_blank" rel="noopener">{t("screenPage")}</a></p>
         <Controls {...props} />
       </header>
       <RainNow {...props} />

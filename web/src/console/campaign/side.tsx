@@ -16,7 +16,7 @@ export function Side({ list, chosen }: { list: List; chosen: string | undefined 
   const [text, setText] = useState("");
   const shown = list.items.filter((c) => matches(c, text));
   return (
-    <aside class="side" aria-label={t("list")}>
+    <nav class="side" aria-label={t("list")}>
       <div class="find">
         <input type="search" value={text} placeholder={t("filter")} aria-label={t("filter")} onInput={(e) => setText(e.currentTarget.value)} />
         <Operator><a class="button main" href={to("new")}>{t("create")}</a></Operator>
@@ -26,7 +26,7 @@ export function Side({ list, chosen }: { list: List; chosen: string | undefined 
       {shown.length === 0 && !list.fault && (list.loading ? <Loading />
         : <Empty><p>{text ? t("noneMatches") : t("noCampaigns")}</p></Empty>)}
       {list.more && <div class="end"><Button busy={list.loading} onClick={list.loadMore}>{text ? t("searchOlder") : t("older")}</Button></div>}
-    </aside>
+    </nav>
   );
 }
 

@@ -25,7 +25,7 @@ function Figure({ name, label, value, under, bad = false }: FigureProps) {
   );
 }
 
-/** Money3 is where the budget is: paid, won and on its way, left; as a bar and in figures. */
+/** Packets is where the budget is: paid, won and on its way, left; as a bar and in figures. */
 export function Packets({ campaign: c, stats: s }: { campaign: Campaign; stats: Stats | undefined }) {
   const paid = s?.paid ?? 0;
   const way = Math.max(0, (s?.won ?? 0) - paid);
@@ -53,8 +53,8 @@ export function Traffic({ stats: s }: { stats: Stats | undefined }) {
       <Figure name="online" label={t("online")} value={count(s?.online)} />
       <Figure name="grabs_per_second" label={t("grabs")} value={rate(s?.grabs_per_second)} />
       <Figure name="taps" label={t("taps")} value={count(s?.taps)} />
-      <Figure name="tap_p50_ms" label={t("p50")} value={millis(s?.tap_p50_ms)} />
-      <Figure name="tap_p99_ms" label={t("p99")} value={millis(s?.tap_p99_ms)} />
+      <Figure name="tap_p50_ms" label={t("latency50")} value={millis(s?.tap_p50_ms)} />
+      <Figure name="tap_p99_ms" label={t("latency99")} value={millis(s?.tap_p99_ms)} />
     </dl>
   );
 }

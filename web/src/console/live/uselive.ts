@@ -3,7 +3,7 @@ import { apiResponse, seg } from "../api.ts";
 import { correct } from "../servertime.ts";
 import type { Alarm, Campaign, Rain, Stats } from "../types.ts";
 import { Feed, type FeedState } from "./feed.ts";
-import { Ring } from "./ring.ts";
+import { GAP, Ring, type Row } from "./ring.ts";
 import type { ServerEvent } from "./sse.ts";
 
 /** STALE is after how many ms without figures they are called old. */
@@ -86,7 +86,7 @@ function take(id: string, live: Told, { event, data }: ServerEvent): Partial<Tol
       const s = body as Stats & { campaign: string; t?: number };
       if (s.campaign !== id) return {};
       if (s.t) correct(s.t);
-      live.ring.push(seconds(), { grabs: s.grabs_per_second, won: s.won, stock: s.stock, paid: s.paid, online: s.online, p50: s.tap_p50_ms ?? null, p99: s.tap_p99_ms ?? null });
+      live.ring.push(seconds(), rowOf(s, live.stats, live.heard === undefined ? 0 : (performance.now() - live.heard) / 1_000));
       return { stats: s, heard: performance.now() };
     }
     case "campaign": {
@@ -105,4 +105,17 @@ function take(id: string, live: Told, { event, data }: ServerEvent): Partial<Tol
     default:
       return {};
   }
+}
+
+/** rowOf is a row of the ring. What is counted since the beginning is turned into figures per second, by the row before. */
+function rowOf(s: Stats, before: Stats | undefined, since: number): Row {
+  const rate = (outcome: string): number | null => {
+    const [now, then] = [s.outcomes?.[outcome], before?.outcomes?.[outcome]];
+    // Right after a gap, or when a node has begun to count anew, the difference says nothing about this second.
+    return now === undefined || then === undefined || now < then || since < 0.2 || since > GAP ? null : (now - then) / since;
+  };
+  return {
+    grabs: s.grabs_per_second, won: s.won, stock: s.stock, paid: s.paid, online: s.online, p50: s.tap_p50_ms ?? null, p99: s.tap_p99_ms ?? null,
+    wins: rate("won"), empty: rate("empty"), late: rate("late"),
+  };
 }

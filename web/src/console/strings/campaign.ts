@@ -4,6 +4,7 @@ import type { Table } from "../../shared/i18n.ts";
 
 export const campaign = {
   list: { zh: "活动列表", en: "Campaigns" },
+  campaign: { zh: "活动 {id}", en: "Campaign {id}" },
   filter: { zh: "按名称、资金方筛选", en: "Filter by name or sponsor" },
   create: { zh: "新建", en: "New" },
   noneMatches: { zh: "没有符合条件的活动。", en: "None of these matches." },
