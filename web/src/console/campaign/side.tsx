@@ -44,7 +44,7 @@ function Item({ campaign: c, chosen }: { campaign: Campaign; chosen: boolean }) 
   }, []);
   // How far a campaign is, is asked for those that are looked at only, and again only while it may change.
   const stats = useLoad(async (signal) => (seen ? api<Stats>(`/campaigns/${seg(c.id)}/stats`, { signal }) : undefined), [c.id, c.revision, c.state, seen]);
-  useInterval(stats.reload, seen && c.state === "raining" ? EVERY : 0);
+  useInterval(() => stats.loading || stats.reload(), seen && c.state === "raining" ? EVERY : 0);
   const known = useRef<Stats | undefined>(undefined);
   known.current = stats.data ?? known.current;
   const won = known.current?.won;
