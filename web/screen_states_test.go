@@ -80,8 +80,8 @@ func (p *tab) scenes(long bool) {
 	f.push(f.figures(5000, 0, nil))
 	p.shows("online", "312")
 	p.state("waiting")
-	f.setRain(75*time.Second, 3*time.Second)
-	p.Says(".next b", "1:1")
+	f.setRain(5*time.Minute, 3*time.Second)
+	p.Says(".next b", "4:")
 	p.state("clock")
 	// Numbers do not wait for a picture: on a busy machine it is another number.
 	for name, left := range map[string]time.Duration{"two digits": 10 * time.Second, "one digit": 9 * time.Second} {
