@@ -304,3 +304,36 @@ func TestConsoleStates(t *testing.T) {
 		})
 	}
 }
+
+// TestConsoleLeavesNothingBehind: an operator's tab stays open for days.
+func TestConsoleLeavesNothingBehind(t *testing.T) {
+	f := newConsole(t)
+	p := f.open(t, chromium.Options{}, "op")
+	round := func() {
+		t.Helper()
+		for _, tab := range []string{"details", "rains", "live"} {
+			browsertest.Eval[any](p, `void (location.hash = "#/campaigns/c1/`+tab+`")`)
+			p.Until(tab, map[string]string{
+				"details": `!!document.querySelector(".details")`, "rains": `!!document.querySelector(".empty")`,
+				"live": `document.querySelectorAll(".chart canvas").length === 6`,
+			}[tab])
+		}
+		p.PressText("Start a rain…")
+		p.Until("a dialog", `!!document.querySelector("dialog [name=duration_ms]")`)
+		p.Type("\x1b")
+		p.Until("no dialog", `!document.querySelector("dialog")`)
+	}
+	for range 3 {
+		round()
+	}
+	before := p.Holdings()
+	for range 10 {
+		round()
+	}
+	after := p.Holdings()
+	t.Logf("before %+v, after %+v", before, after)
+	// What is held once more for each of ten rounds would be far above these.
+	if after.Listeners > before.Listeners+5 || after.Nodes > before.Nodes+100 {
+		t.Errorf("after ten rounds the page holds %d listeners and %d nodes; before, %d and %d", after.Listeners, after.Nodes, before.Listeners, before.Nodes)
+	}
+}
