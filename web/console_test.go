@@ -124,8 +124,7 @@ func TestConsoleLive(t *testing.T) {
 func TestConsoleSaysWhenItIsStale(t *testing.T) {
 	f := newConsole(t)
 	p := f.open(t, chromium.Options{}, "op")
-	p.Until("fresh figures", `document.querySelector(".age")?.className.trim() === "age"`)
-	rows := `document.querySelectorAll(".age.stale").length`
+	p.Until("fresh figures", `document.querySelector(".age.fresh") !== null`)
 
 	f.set(func() { f.mute = true })
 	p.Says(".age.stale", "the server sends no figures")
@@ -137,7 +136,7 @@ func TestConsoleSaysWhenItIsStale(t *testing.T) {
 		t.Errorf("stale figures are in %v, not in red", color)
 	}
 	f.set(func() { f.down, f.mute, f.stats["online"] = false, false, 302 })
-	p.Until("fresh again", rows+` === 0`)
+	p.Until("fresh again", `document.querySelector(".age.fresh") !== null`)
 	testenv.Eventually(t, patience, "new figures", func() bool { return figure(p, "online") == "302" })
 }
 
@@ -303,5 +302,38 @@ func TestConsoleStates(t *testing.T) {
 			p.Until("the proof", `document.querySelector("dialog")?.textContent.includes("efef") === true`)
 			p.State("fairness")
 		})
+	}
+}
+
+// TestConsoleLeavesNothingBehind: an operator's tab stays open for days.
+func TestConsoleLeavesNothingBehind(t *testing.T) {
+	f := newConsole(t)
+	p := f.open(t, chromium.Options{}, "op")
+	round := func() {
+		t.Helper()
+		for _, tab := range []string{"details", "rains", "live"} {
+			browsertest.Eval[any](p, `void (location.hash = "#/campaigns/c1/`+tab+`")`)
+			p.Until(tab, map[string]string{
+				"details": `!!document.querySelector(".details")`, "rains": `!!document.querySelector(".empty")`,
+				"live": `document.querySelectorAll(".chart canvas").length === 6`,
+			}[tab])
+		}
+		p.PressText("Start a rain…")
+		p.Until("a dialog", `!!document.querySelector("dialog [name=duration_ms]")`)
+		p.Type("\x1b")
+		p.Until("no dialog", `!document.querySelector("dialog")`)
+	}
+	for range 3 {
+		round()
+	}
+	before := p.Holdings()
+	for range 10 {
+		round()
+	}
+	after := p.Holdings()
+	t.Logf("before %+v, after %+v", before, after)
+	// What is held once more for each of ten rounds would be far above these.
+	if after.Listeners > before.Listeners+5 || after.Nodes > before.Nodes+100 {
+		t.Errorf("after ten rounds the page holds %d listeners and %d nodes; before, %d and %d", after.Listeners, after.Nodes, before.Listeners, before.Nodes)
 	}
 }

@@ -5,6 +5,7 @@ import { fill } from "../src/console/i18n.ts";
 import { newest } from "../src/console/campaign/page.tsx";
 import { matches, merge } from "../src/console/campaign/uselist.ts";
 import { Feed } from "../src/console/live/feed.ts";
+import { Rates } from "../src/console/live/rates.ts";
 import { Ring, SPAN } from "../src/console/live/ring.ts";
 import { Parser } from "../src/console/live/sse.ts";
 import { LIMITS, PRESETS, number, readRain, type RainForm } from "../src/console/rains/limits.ts";
@@ -117,6 +118,19 @@ const tests: Record<string, () => void | Promise<void>> = {
     for (let t = 111; t < 120 + 2 * SPAN; t++) ring.push(t, { won: t });
     const [times] = ring.since(0, ["won"]);
     same("what is kept", [times.length, times[0]], [SPAN + 1, 119 + SPAN]);
+  },
+
+  rates() {
+    const rates = new Rates();
+    const push = (at: number, won: number) => rates.push(at, { won })("won");
+    same("at first", push(0, 100), null);
+    same("too soon", push(400, 130), null);
+    same("since the first", push(1_000, 150), 50);
+    same("one that is late", push(2_000, 150), 25);
+    same("and comes twice as much", [push(3_000, 250), push(4_000, 300)], [50, 50]);
+    same("after a gap", push(9_000, 400), null);
+    same("counted anew", push(10_000, 3), null);
+    same("of what is not counted", rates.push(11_000, {})("won"), null);
   },
 
   formats() {

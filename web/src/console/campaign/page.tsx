@@ -3,6 +3,7 @@ import { api, seg } from "../api.ts";
 import { money } from "../format.ts";
 import { useLoad } from "../hooks.ts";
 import { texts } from "../i18n.ts";
+import { Alarms } from "../live/alarms.tsx";
 import { LiveTab } from "../live/tab.tsx";
 import { useLive } from "../live/uselive.ts";
 import { Controls } from "../rains/controls.tsx";
@@ -61,6 +62,7 @@ export function CampaignPage({ id, tab, changed }: CampaignPageProps) {
           {" · "}<a href={`/screen?campaign=${seg(id)}`} target="_blank" rel="noopener">{t("screenPage")}</a></p>
         <Controls {...props} />
       </header>
+      <Alarms live={live} />
       <RainNow {...props} />
       <Tabs label={t("tabs")} chosen={tab} tabs={tabs.map((x) => ({ key: x.key, label: x.label, href: x.key === "live" ? to("campaigns", id) : to("campaigns", id, x.key) }))} />
       {Chosen ? <Chosen {...props} /> : <Empty><p>{t("noTab")}</p></Empty>}

@@ -44,7 +44,7 @@ function Item({ campaign: c, chosen }: { campaign: Campaign; chosen: boolean }) 
   }, []);
   // How far a campaign is, is asked for those that are looked at only, and again only while it may change.
   const stats = useLoad(async (signal) => (seen ? api<Stats>(`/campaigns/${seg(c.id)}/stats`, { signal }) : undefined), [c.id, c.revision, c.state, seen]);
-  useInterval(stats.reload, seen && c.state === "raining" ? EVERY : 0);
+  useInterval(() => stats.loading || stats.reload(), seen && c.state === "raining" ? EVERY : 0);
   const known = useRef<Stats | undefined>(undefined);
   known.current = stats.data ?? known.current;
   const won = known.current?.won;
@@ -52,8 +52,8 @@ function Item({ campaign: c, chosen }: { campaign: Campaign; chosen: boolean }) 
     <li ref={ref}>
       <a href={to("campaigns", c.id)} aria-current={chosen ? "true" : undefined}>
         <span class="name"><span>{c.name}</span><State of={c.state} /></span>
-        <span class="soft line"><span>{c.sponsor}</span><span class="num">{money(c.budget)}</span></span>
-        <span class="line">
+        <span class="soft under"><span>{c.sponsor}</span><span class="num">{money(c.budget)}</span></span>
+        <span class="under">
           <span class="meter" aria-hidden="true"><i style={{ width: won === undefined ? "0" : percent(won, c.packets) }} /></span>
           <span class="soft num">{won === undefined ? "–" : percent(won, c.packets)}<span class="unseen"> {t("wonPart")}</span></span>
         </span>

@@ -85,7 +85,7 @@ export function Chart({ title, lines, ring, span, least, axis, words }: ChartPro
         <span class="title">{title}</span>
         <span class="legend">
           {lines.map((line, i) => (
-            <span key={line.key} class="key">{lines.length > 1 && <><i class={`swatch ${line.color.slice(2)}`} />{line.label} </>}<b>{line.format(value(i, line.key))}</b></span>
+            <span key={line.key} class="key">{lines.length > 1 && <><i class={`keyline ${line.color.slice(2)}`} />{line.label} </>}<b>{line.format(value(i, line.key))}</b></span>
           ))}
           {at !== null && data && <span class="soft at">{clock((data[0][at] ?? 0) * 1_000)}</span>}
         </span>

@@ -4,7 +4,6 @@ import { texts } from "../i18n.ts";
 import { live as strings } from "../strings/live.ts";
 import type { Campaign } from "../types.ts";
 import { Age } from "./age.tsx";
-import { Alarms } from "./alarms.tsx";
 import { Chart, type Line } from "./chart.tsx";
 import { Outcomes, Packets, Traffic } from "./figures.tsx";
 import { seconds, type Live } from "./uselive.ts";
@@ -22,7 +21,6 @@ export function LiveTab({ campaign, live }: { campaign: Campaign; live: Live }) 
   const chart = { ring, span };
   return (
     <div class="stack">
-      <Alarms live={live} />
       <Packets campaign={campaign} stats={stats} />
       <section class="panel">
         <header>
