@@ -95,7 +95,7 @@ func (p *tab) hidden(id string) bool {
 
 func (p *tab) mode(want string) {
 	p.t.Helper()
-	testenv.Eventually(p.t, patience, "the page is "+want, func() bool { return eval[string](p, `document.body.dataset.mode`) == want })
+	testenv.Eventually(p.t, patience, "the page is "+want, func() bool { return eval[string](p, `document.body?.dataset.mode ?? ""`) == want })
 }
 
 // shoot keeps a screenshot where REDRAIN_ARTIFACTS names a folder.

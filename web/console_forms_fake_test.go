@@ -164,7 +164,9 @@ func (f *formsServer) sponsor(id string) (int, any) {
 }
 
 func (f *formsServer) deposit(id string, body []byte) (int, any) {
-	var in struct{ Amount int64 }
+	var in struct {
+		Amount int64 `json:"amount"`
+	}
 	if err := json.Unmarshal(body, &in); err != nil {
 		return http.StatusBadRequest, object{"status": 400, "code": "malformed"}
 	}

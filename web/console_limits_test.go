@@ -20,7 +20,7 @@ var formTests = sync.OnceValues(func() ([]byte, error) { return bundle.Script(".
 
 // TestConsoleFormModules runs web/testdata/forms.ts.
 func TestConsoleFormModules(t *testing.T) {
-	p := (&browser{}).open(t, newFake(t), "/docs", 390, 844)
+	p := (&browser{}).open(t, newFake(t), "/docs", 1280, 900)
 	report := eval[struct {
 		Ran    int      `json:"ran"`
 		Faults []string `json:"faults"`
@@ -113,7 +113,7 @@ func TestTheFormHasTheServersLimits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := (&browser{}).open(t, newFake(t), "/docs", 390, 844)
+	p := (&browser{}).open(t, newFake(t), "/docs", 1280, 900)
 	judged := eval[[]struct {
 		Fields []string        `json:"fields"`
 		Body   json.RawMessage `json:"body"`

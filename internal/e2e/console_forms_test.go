@@ -36,9 +36,9 @@ func TestAnOperatorFundsACampaign(t *testing.T) {
 	c := newAPIClient(t, n)
 	var list struct {
 		Items []struct {
-			ID string
+			ID string `json:"id"`
 			rain.Spec
-		}
+		} `json:"items"`
 	}
 	if err := json.Unmarshal(c.call(http.MethodGet, "/campaigns", "").body, &list); err != nil {
 		t.Fatal(err)
