@@ -157,45 +157,6 @@ func tooMany(w http.ResponseWriter, after time.Duration) error {
 	return refuse(http.StatusTooManyRequests, "too_many_requests", "too many new guests from this address; try again shortly")
 }
 
-// lobby describes the campaign that a page should open: the one that it asks for, or else the one that rains now or did last.
-func (a *api) lobby(w http.ResponseWriter, r *http.Request, _ caller) error {
-	c := a.onNow()
-	if id := r.URL.Query().Get("campaign"); id != "" {
-		// Only what this node has at hand: nobody has signed in, and no stranger's guess is worth a question to the database.
-		c = a.registry.Cached(id)
-	}
-	if c == nil {
-		return payout.ErrUnknownCampaign
-	}
-	writeJSON(w, http.StatusOK, lobbyView{
-		Campaign: c.ID, Name: c.Name, WinsPerUser: c.WinsPerUser, Guests: a.cfg.GuestsAllowed(), Join: a.joinURL(r),
-	})
-	return nil
-}
-
-// onNow is the demo campaign, or the open one that rains now or did last; nil where there is none.
-func (a *api) onNow() *rain.Campaign {
-	if a.demo != nil {
-		if c := a.registry.Cached(a.demo.Campaign()); c != nil {
-			return c
-		}
-	}
-	var best *rain.Campaign
-	for _, c := range a.registry.Live() {
-		if c.Status == rain.Open && (best == nil || newestRain(c) > newestRain(best)) {
-			best = c
-		}
-	}
-	return best
-}
-
-func newestRain(c *rain.Campaign) int64 {
-	if r := c.Current(); r != nil {
-		return r.StartsAt
-	}
-	return 0
-}
-
 // retryAfter is a duration as the Retry-After header has it: whole seconds, at least one.
 func retryAfter(d time.Duration) string {
 	return strconv.Itoa(max(1, int((d+time.Second-1)/time.Second)))

@@ -24,12 +24,15 @@ func TestInBrowser(t *testing.T) {
 	t.Run("close codes", b.testCloseCodes)
 	t.Run("no guests: a token is asked for", b.testWithoutGuests)
 	t.Run("a token in the address", b.testTokenInTheAddress)
+<<<<<<< HEAD
 	t.Run("withdrawals", b.testWithdraw)
 	t.Run("keyboard only", b.testKeyboard)
 	t.Run("what the server tells", b.testStates)
 	t.Run("ten rains", b.testTenRains)
 	t.Run("console", b.testConsole)
 	t.Run("console refuses a wrong token", b.testConsoleRefusesAWrongToken)
+=======
+>>>>>>> main
 	t.Run("screen: an evening", b.testScreenEvening)
 	t.Run("screen: the code is read", b.testScreenCode)
 	t.Run("screen: the server is away", b.testScreenWithoutServer)
@@ -71,12 +74,6 @@ func (p *tab) click(selector string) {
 	p.Press(selector)
 }
 
-// press clicks the button with a text.
-func (p *tab) press(text string) {
-	p.t.Helper()
-	p.Press(`//button[normalize-space()="` + text + `"]`)
-}
-
 // eval is what an expression, or the promise that it is, comes to in the page.
 func eval[T any](p *tab, expression string) T {
 	p.t.Helper()
@@ -101,7 +98,7 @@ func (p *tab) hidden(id string) bool {
 
 func (p *tab) mode(want string) {
 	p.t.Helper()
-	testenv.Eventually(p.t, patience, "the page is "+want, func() bool { return eval[string](p, `document.body.dataset.mode`) == want })
+	testenv.Eventually(p.t, patience, "the page is "+want, func() bool { return eval[string](p, `document.body?.dataset.mode ?? ""`) == want })
 }
 
 // shoot keeps a screenshot where REDRAIN_ARTIFACTS names a folder.

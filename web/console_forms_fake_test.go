@@ -33,7 +33,9 @@ type post struct {
 func newForms(t *testing.T, role string) *formsServer {
 	t.Helper()
 	f := &formsServer{fakeServer: newFake(t), balances: map[string]int64{"acme": 2_500_000, "lotus-media": 120_000_000}, refuse: map[string]object{}}
-	get := func(path string, body any) { f.serve("GET "+path, func(*http.Request, []byte) (int, any) { return http.StatusOK, body }) }
+	get := func(path string, body any) {
+		f.serve("GET "+path, func(*http.Request, []byte) (int, any) { return http.StatusOK, body })
+	}
 	get("/whoami", object{"role": role, "version": "test", "server_time": f.now(), "in_process": true, "guests": true})
 	campaign := f.campaign("c1", object{})
 	get("/campaigns", object{"items": []object{campaign}})
@@ -162,7 +164,9 @@ func (f *formsServer) sponsor(id string) (int, any) {
 }
 
 func (f *formsServer) deposit(id string, body []byte) (int, any) {
-	var in struct{ Amount int64 }
+	var in struct {
+		Amount int64 `json:"amount"`
+	}
 	if err := json.Unmarshal(body, &in); err != nil {
 		return http.StatusBadRequest, object{"status": 400, "code": "malformed"}
 	}

@@ -1,6 +1,8 @@
 package web_test
 
 import (
+	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -8,11 +10,14 @@ import (
 	"redrain/internal/browser/browsertest"
 )
 
+// operatorSecret is the token that the console is signed in with.
+const operatorSecret = "operator-secret-of-the-forms"
+
 // openConsole opens a page of the console, signed in.
 func (f *formsServer) openConsole(t *testing.T, o chromium.Options, place string) *browsertest.Page {
 	t.Helper()
 	o.Home = f.URL
-	o.Scripts = append(o.Scripts, `sessionStorage.setItem("redrain.operator", "op")`)
+	o.Scripts = append(o.Scripts, fmt.Sprintf(`sessionStorage.setItem("redrain.operator", %q)`, operatorSecret))
 	p := browsertest.Open(t, o, chromium.Network)
 	p.Go("/console" + place)
 	return p
@@ -20,12 +25,17 @@ func (f *formsServer) openConsole(t *testing.T, o chromium.Options, place string
 
 // TestConsoleForms looks at every form and list, on a phone and on a desk, in both languages.
 func TestConsoleForms(t *testing.T) {
-	for _, o := range []chromium.Options{
+	looks := []chromium.Options{
 		{Device: chromium.Device{Name: "phone", Width: 390, Height: 844, Scale: 1, Touch: true}, Language: "zh-CN,zh"},
-		{Device: chromium.Device{Name: "phone", Width: 360, Height: 740, Scale: 1, Touch: true}, Language: "en-US,en", Dark: true},
-		{Device: chromium.Device{Name: "desk", Width: 1280, Height: 900, Scale: 1}, Language: "zh-CN,zh", Dark: true},
-		{Device: chromium.Device{Name: "desk", Width: 1280, Height: 900, Scale: 1}, Language: "en-US,en"},
-	} {
+		{Device: chromium.Device{Name: "desk", Width: 1280, Height: 900, Scale: 1}, Language: "en-US,en", Dark: true},
+	}
+	if browsertest.Pictured() { // as in CI; the two above find most of what these do
+		looks = append(looks,
+			chromium.Options{Device: chromium.Device{Name: "phone", Width: 360, Height: 740, Scale: 1, Touch: true}, Language: "en-US,en", Dark: true},
+			chromium.Options{Device: chromium.Device{Name: "desk", Width: 1280, Height: 900, Scale: 1}, Language: "zh-CN,zh"},
+			chromium.Options{Device: chromium.Wall, Language: "en-US,en"})
+	}
+	for _, o := range looks {
 		t.Run(o.Device.Name+"-"+o.Language[:2], func(t *testing.T) {
 			f := newForms(t, "operator")
 			f.letters = []object{
@@ -35,6 +45,19 @@ func TestConsoleForms(t *testing.T) {
 			p := f.openConsole(t, o, "#/new?from=c1")
 			p.Until("a preview", `document.querySelectorAll(".histogram rect").length > 5`)
 			p.State("create")
+			keep := map[bool]string{true: "留作对比", false: "Keep to compare"}[strings.HasPrefix(o.Language, "zh")]
+			p.PressText(keep)
+			browsertest.Eval[bool](p, `(() => {
+				const split = document.querySelector('[name="split"]');
+				split.value = "list";
+				return split.dispatchEvent(new Event("change", { bubbles: true }));
+			})()`)
+			p.Fill(`[name="max"]`, "")
+			p.Fill(`[name="amounts"]`, "88.88×3\n8.88×20\n0.99×120, 1.88, 3.88")
+			p.Until("two previews", `document.querySelectorAll(".histogram").length === 2`)
+			p.State("list")
+			p.Press(".cuts")
+			p.Shoot("compare")
 			for place, there := range map[string]string{
 				"sponsors": "tbody tr", "payouts": "tbody tr", "withdrawals": "tbody tr", "users/u1": "tbody tr", "audit": "tbody tr",
 				"api": ".snippet", "reconciliation": ".empty", "campaigns/c1/claims": "tbody tr", "campaigns/c1/reconciliation": "tfoot",
@@ -48,4 +71,265 @@ func TestConsoleForms(t *testing.T) {
 			}
 		})
 	}
+}
+
+func desk() chromium.Options {
+	return chromium.Options{Device: chromium.Device{Name: "desk", Width: 1280, Height: 900, Scale: 1}}
+}
+
+// field is the selector of a field of the form.
+func field(name string) string { return `.create [name="` + name + `"]` }
+
+const fund = ".summary button"
+
+// TestConsoleCreatesACampaign: what is missing is deposited from within the form, faults stand beside their fields as one types, and a
+// double click makes one campaign, of what is in the form.
+func TestConsoleCreatesACampaign(t *testing.T) {
+	f := newForms(t, "operator")
+	p := f.openConsole(t, desk(), "#/new")
+	for name, text := range map[string]string{"name": "Bob's 年会", "sponsor": "newcomer", "budget": "1,000", "packets": "200", "max": "4.99"} {
+		p.Fill(field(name), text)
+	}
+	p.Says(".create .faulty .fault", "Too much: 200 packets of at most ¥4.99 hold ¥998.00")
+	if p.Text(".create .faulty label") != "Budget, ¥" {
+		t.Errorf("the fault stands beside %q", p.Text(".create .faulty label"))
+	}
+	p.Shoot("fault")
+	p.Fill(field("max"), "20")
+	p.Says(".preview", "About 1 in")
+	p.Says(".funds", "Nothing was deposited for this sponsor yet")
+	p.Says(".funds", "¥1,000.00 short of the budget")
+
+	p.PressText("Deposit ¥1,000.00")
+	p.Until("the dialog is open", `document.querySelector("dialog[open]") !== null`)
+	p.State("deposit")
+	p.PressTwice("dialog .button.main")
+	p.Says(".toasts", "¥1,000.00 deposited for newcomer, which now has ¥1,000.00.")
+	p.Says(".funds", "Balance ¥1,000.00")
+	deposits := f.posted("/sponsors/newcomer/deposits")
+	if len(deposits) != 1 || !strings.Contains(deposits[0].body, `"amount":100000,"reference":"console-`) {
+		t.Errorf("a double click deposited %+v", deposits)
+	}
+
+	p.Says(".summary", "¥1,000.00 of newcomer moves into this campaign, in 200 packets.")
+	p.Says(".summary", "from ¥1,000.00 to ¥0.00")
+	f.refuseOnce("POST /campaigns", object{"status": 503, "code": "unavailable", "title": "Service Unavailable"})
+	p.Press(fund)
+	p.Says(".summary [role=alert]", "Pressing again is safe")
+	p.PressTwice(fund)
+	p.Until("the campaign is shown", `location.hash === "#/campaigns/c2"`)
+	posts := f.posted("/campaigns")
+	if len(posts) != 2 || posts[0] != posts[1] || len(posts[0].key) != 32 {
+		t.Errorf("a lost answer and a double click sent %+v", posts)
+	}
+	want := `{"name":"Bob's 年会","sponsor":"newcomer","budget":100000,"packets":200,"split":"double_mean","min":1,"max":2000,"amounts":null,` +
+		`"wins_per_user":1,"taps_per_user":0,"shards":1,"expires_in_ms":86400000}`
+	if got := posts[0].body; got != want {
+		t.Errorf("posted %s, want %s", got, want)
+	}
+}
+
+// TestConsoleFormTellsTheServersFaults: what only the server knows stands beside its field too, until the field is changed.
+func TestConsoleFormTellsTheServersFaults(t *testing.T) {
+	f := newForms(t, "operator")
+	p := f.openConsole(t, desk(), "#/new?from=c1")
+	p.Says(".summary", "¥10,000.00 of acme")
+	f.refuseOnce("POST /campaigns", object{"status": 422, "code": "invalid", "title": "x", "errors": []object{{"field": "shards", "message": "is more than this server has"}}})
+	p.Press(fund)
+	p.Says(".faulty", "Server: is more than this server has")
+	p.State("refused")
+	p.Fill(field("shards"), "2")
+	p.Until("the fault has gone", `document.querySelector(".create .faulty") === null`)
+	f.refuseOnce("POST /campaigns", object{"status": 409, "code": "insufficient_funds", "title": "Conflict"})
+	p.Press(fund)
+	p.Says(".summary [role=alert]", "Nothing was created and no money moved")
+	p.PressText("中文")
+	p.Says(".summary [role=alert]", "也没有动用资金")
+	if got := browsertest.Eval[string](p, `document.querySelector('[name="shards"]').value`); got != "2" {
+		t.Errorf("the language took away what was typed: %q", got)
+	}
+}
+
+// TestConsoleFormByKeyboard: a whole campaign, a list of amounts, without a mouse.
+func TestConsoleFormByKeyboard(t *testing.T) {
+	f := newForms(t, "operator")
+	p := f.openConsole(t, desk(), "#/new")
+	p.Until("the form", `document.querySelector('[name="name"]') !== null`)
+	browsertest.Eval[bool](p, `(document.querySelector('[name="name"]').focus(), true)`)
+	p.Type("Gala\tacme\t")
+	p.Type("a l") // the choice of a split that begins so
+	p.Until("a list is asked for", `document.querySelector('[name="amounts"]') !== null`)
+	p.Type("\t\t\t8.88*100, 66.60\t\r")
+	p.Until("the campaign is shown", `location.hash === "#/campaigns/c2"`)
+	posts := f.posted("/campaigns")
+	if len(posts) != 1 || !strings.Contains(posts[0].body, `"budget":95460,"packets":101,"split":"list"`) {
+		t.Errorf("posted %+v", posts)
+	}
+}
+
+// TestConsoleFormNeedsWhatIsRequired: nothing is sent, and the focus goes to the first field at fault.
+func TestConsoleFormNeedsWhatIsRequired(t *testing.T) {
+	f := newForms(t, "operator")
+	p := f.openConsole(t, desk(), "#/new")
+	p.Press(fund)
+	p.Says(".summary [role=status]", "4 fields need a change.")
+	p.Until("the focus is on the name", `document.activeElement.name === "name"`)
+	p.State("required")
+	if posts := f.posted("/campaigns"); len(posts) != 0 {
+		t.Errorf("posted %+v", posts)
+	}
+}
+
+// TestConsoleFindsClaims: search, the next page, and the file: in memory or into a file that the person chooses.
+func TestConsoleFindsClaims(t *testing.T) {
+	f := newForms(t, "operator")
+	o := desk()
+	o.Scripts = []string{`
+		delete window.showSaveFilePicker;
+		const make = URL.createObjectURL;
+		URL.createObjectURL = (blob) => { blob.text().then((text) => (window.saved = text)); return make.call(URL, blob); };`}
+	p := f.openConsole(t, o, "#/campaigns/c1/claims")
+	p.Says(".more", "50 shown so far")
+	p.PressText("Load more")
+	p.Says(".more", "100 shown so far")
+	p.Fill(`.claims [name="user"]`, "u5")
+	p.Says(".more", "13 in all")
+	p.Until("only u5", `[...document.querySelectorAll("tbody td:nth-child(2)")].every((td) => td.textContent === "u5")`)
+	p.PressText("Download CSV")
+	p.Says(".toasts", "claims-c1.csv: 13 rows")
+	p.Until("the file is read", `window.saved !== undefined`)
+	rows := strings.Split(strings.TrimSpace(browsertest.Eval[string](p, `window.saved`)), "\n")
+	if len(rows) != 14 || rows[0] != "claim,user,packet,amount,at,state" || !strings.HasPrefix(rows[13], "c1-1169,u5,1169,") {
+		t.Errorf("the file has %d rows: %q", len(rows), rows)
+	}
+	p.Fill(`.claims [name="packet"]`, "4000")
+	p.Says(".empty", "No claim matches")
+	p.PressText("Clear")
+	p.Says(".more", "50 shown so far")
+
+	browsertest.Eval[bool](p, `(window.showSaveFilePicker = async (options) => ({ createWritable: async () => {
+		const parts = [];
+		return { write: async (b) => void parts.push(b), close: async () => void new Blob(parts).text().then((text) => (window.streamed = options.suggestedName + "\n" + text)), abort: async () => {} };
+	} }), true)`)
+	p.PressText("Download CSV")
+	p.Says(".toasts", "claims-c1.csv: 1,180 rows")
+	p.Until("the chosen file is read", `window.streamed !== undefined`)
+	if n := browsertest.Eval[int](p, `window.streamed.split("\n").length`); n != 1_183 {
+		t.Errorf("the chosen file has %d lines with its name, header and end", n)
+	}
+}
+
+// TestConsoleRetriesDeadLetters: the money is named before, and what became of it after.
+func TestConsoleRetriesDeadLetters(t *testing.T) {
+	f := newForms(t, "operator")
+	f.letters = []object{f.letter("c1-7", "pay", "u1", 88, "closed"), f.letter("w9", "withdrawal", "u2", 128_800, "timeout"), f.letter("c1-8", "pay", "u3", 12, "closed")}
+	f.serve("POST /payouts/w9/retry", func(*http.Request, []byte) (int, any) {
+		f.letters = []object{f.letters[0], f.letters[2]}
+		return http.StatusOK, object{"claim": "w9", "user": "u2", "packet": "", "amount": 128_800, "at": 1, "state": "failed"}
+	})
+	p := f.openConsole(t, desk(), "#/payouts")
+	p.Says(".total", "3 payments, ¥1,289.00")
+	p.Press(`[aria-label="Retry: w9"]`)
+	p.Says("dialog", "¥1,288.00 for u2.")
+	p.State("one")
+	p.PressTwice("dialog .button.main")
+	p.Says(".toasts", "w9: the withdrawal of ¥1,288.00 is tried again.")
+	p.Says(".total", "2 payments, ¥1.00")
+	p.PressText("Retry all")
+	p.Says("dialog", "2 payments, ¥1.00 in all.")
+	p.Press("dialog .button.main")
+	p.Says(".toasts", "2 judged: 2 no longer wait, 0 are still dead.")
+	p.Says(".empty", "No dead letters")
+	if n := len(f.posted("/payouts/w9/retry")); n != 1 {
+		t.Errorf("one was retried %d times", n)
+	}
+	if n := len(f.posted("/payouts/retry")); n != 1 {
+		t.Errorf("all were retried %d times", n)
+	}
+}
+
+// TestConsoleReconciles: a check that takes long can be stopped, and a difference is told in red with the rows that are wrong.
+func TestConsoleReconciles(t *testing.T) {
+	f := newForms(t, "operator")
+	hang, gone := make(chan struct{}), make(chan struct{})
+	f.answer["GET /reconciliation"] = func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-hang:
+		case <-r.Context().Done():
+			close(gone)
+			return
+		}
+		reply(http.StatusOK, object{
+			"balanced": false, "difference": 1, "checked": 12, "unbalanced": 1, "transactions": 40_211, "accounts": 9_120,
+			"campaigns": []object{{
+				"campaign": "c1", "funded": 1_000_000, "paid": 235_411, "reclaimed": 0, "stock": 763_880, "unsettled": 710, "dead": 0, "difference": -1, "balanced": false,
+				"findings": []string{"payout of packet 7 (claim c1-7, player u1, amount 89, transaction 17): the split says 88"},
+			}},
+			"unchecked": []object{{"campaign": "c3", "reason": "redis does not answer"}}, "findings": []string{"the balance of user:u1 is 89, but its entries sum to 88"},
+			"checked_at": f.now(),
+		})(w, r)
+	}
+	p := f.openConsole(t, desk(), "#/reconciliation")
+	p.PressText("Check")
+	p.Says(".books", "Checking…")
+	p.State("checking")
+	p.PressText("Stop")
+	p.Says(".verdict", "Stopped.")
+	<-gone
+	close(hang)
+	p.PressText("Check")
+	p.Says(".verdict.bad", "Something is wrong: 1 campaign does not balance, ¥0.01 off.")
+	p.Says(".findings", "the balance of user:u1 is 89")
+	p.Says(".line", "¥10,000.00 ≠ ¥2,354.11 + ¥0.00 + ¥7,638.80 + ¥7.10 + ¥0.00")
+	p.Says(".equation .bad", "-¥0.01")
+	p.Says(".books", "redis does not answer")
+	p.State("wrong")
+}
+
+// TestConsoleViewerCannotAct: a viewer sees the lists, and no button that would be refused.
+func TestConsoleViewerCannotAct(t *testing.T) {
+	f := newForms(t, "viewer")
+	f.letters = []object{f.letter("c1-7", "pay", "u1", 88, "closed")}
+	p := f.openConsole(t, desk(), "#/payouts")
+	p.Says(".total", "1 payment, ¥0.88")
+	for _, place := range []string{"payouts", "sponsors"} {
+		p.Go("/console?" + place + "#/" + place)
+		p.Until(place, `document.querySelector("tbody tr") !== null`)
+		if words := p.Text("main button"); strings.Contains(words, "Retry") || strings.Contains(words, "Deposit") {
+			t.Errorf("#/%s has the buttons %q for a viewer", place, words)
+		}
+	}
+	p.Go("/console?new#/new")
+	p.Says("main", "Sign in with an operator’s token to create a campaign.")
+	p.State("new")
+}
+
+// TestConsoleCommandsKeepTheToken: commands are for this server and the chosen campaign, and the token is in none.
+func TestConsoleCommandsKeepTheToken(t *testing.T) {
+	f := newForms(t, "operator")
+	o := desk()
+	o.Scripts = []string{`window.copied = []; Object.defineProperty(navigator, "clipboard", { value: { writeText: async (text) => void copied.push(text) } });`}
+	p := f.openConsole(t, o, "#/api")
+	p.Press(`[aria-label="Copy: Start a rain in three seconds"]`)
+	p.Until("it is copied", `copied.length === 1`)
+	want := "curl -sS -X POST \\\n  -H \"Authorization: Bearer $TOKEN\" \\\n  -H \"Idempotency-Key: $(uuidgen)\" \\\n  -H 'Content-Type: application/json' \\\n" +
+		"  -d '{\"starts_in_ms\":3000,\"duration_ms\":10000,\"drops_per_second\":8}' \\\n  " + f.URL + "/api/v1/campaigns/c1/rains"
+	if got := browsertest.Eval[string](p, `copied[0]`); got != want {
+		t.Errorf("copied\n%s\nwant\n%s", got, want)
+	}
+	if browsertest.Eval[bool](p, `document.documentElement.outerHTML.includes(%q)`, operatorSecret) {
+		t.Error("the token is in the page")
+	}
+}
+
+// TestConsoleAuditIsSearched: among the records that are loaded.
+func TestConsoleAuditIsSearched(t *testing.T) {
+	f := newForms(t, "operator")
+	p := f.openConsole(t, desk(), "#/audit")
+	p.Says("tbody", "campaign.create")
+	p.Fill(`.audit [name="search"]`, "invoice 17")
+	p.Says(".audit", "1 of 3 loaded")
+	p.Until("one row", `document.querySelectorAll("tbody tr").length === 1`)
+	p.Fill(`.audit [name="search"]`, "nobody did this")
+	p.Says(".audit", "None of the loaded records")
 }

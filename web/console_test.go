@@ -2,100 +2,208 @@ package web_test
 
 import (
 	"net/http"
-	"slices"
+	"strings"
 	"sync"
 	"testing"
 
-	"github.com/chromedp/chromedp"
-
+	chromium "redrain/internal/browser"
+	"redrain/internal/browser/browsertest"
 	"redrain/internal/testenv"
+	"redrain/web/bundle"
 )
 
-func consoleFake(t *testing.T) (f *fakeServer, posted func() []string) {
-	t.Helper()
-	f = newFake(t)
-	campaign := object{
-		"id": "c1", "name": "Gala", "sponsor": "acme", "budget": 1000000, "packets": 5000, "split": "double_mean", "min": 1, "max": nil, "amounts": nil,
-		"wins_per_user": 1, "taps_per_user": 0, "shards": 1, "expires_in_ms": 86400000, "state": "ready", "created_at": f.now(),
-		"expires_at": f.now() + 86400000, "revision": 3, "rains": []object{},
+// consoleTests is the tests of the console's modules, with the modules in them.
+var consoleTests = sync.OnceValues(func() ([]byte, error) { return bundle.Script(".", "testdata/console.ts") })
+
+// TestConsoleModules runs web/testdata/console.ts.
+func TestConsoleModules(t *testing.T) {
+	f := newFake(t)
+	p := browsertest.Open(t, chromium.Options{Home: f.URL})
+	p.Go("/console")
+	for _, fault := range browsertest.Eval[[]string](p, `import("/testdata/console.js").then((m) => m.run())`) {
+		t.Error(fault)
 	}
-	f.answer["GET /campaigns"] = func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Authorization") != "Bearer op" {
-			reply(http.StatusUnauthorized, object{"status": 401, "code": "unauthorized", "title": "Unauthorized"})(w, r)
-			return
+}
+
+func TestConsoleSignIn(t *testing.T) {
+	f := newConsole(t)
+	p := browsertest.Open(t, chromium.Options{Home: f.URL}, chromium.Network)
+	p.Go("/console#token=wrong")
+	p.Says("[role=alert]", "The server does not know this token.")
+	p.State("wrong")
+
+	p.Fill("[name=token]", "view")
+	p.PressText("Sign in")
+	p.Says("h1", "Gala 2026")
+	p.Says("header", "View only")
+	for _, acts := range []string{"Start a rain…", "Pause…", "Close…", "New"} {
+		if strings.Contains(p.Text("body"), acts) {
+			t.Errorf("a viewer is offered %q", acts)
 		}
-		reply(http.StatusOK, object{"items": []object{campaign}})(w, r)
 	}
-	f.answer["GET /campaigns/c1"] = reply(http.StatusOK, campaign)
-	f.answer["GET /campaigns/c1/stats"] = reply(http.StatusOK, object{
-		"online": 300, "taps": 1250, "won": 1180, "stock": 3820, "paid": 1176, "amount_won": 236120, "amount_paid": 235410, "amount_left": 763880,
-		"grabs_per_second": 92.5,
-	})
-	f.answer["GET /campaigns/c1/claims"] = reply(http.StatusOK, object{"items": []object{
-		{"claim": "c1-1", "user": "u1", "packet": "1", "amount": 88, "at": f.now(), "state": "settled"},
-	}})
-	f.answer["GET /campaigns/c1/reconciliation"] = reply(http.StatusOK, object{
-		"funded": 1000000, "paid": 235410, "reclaimed": 0, "stock": 763880, "unsettled": 710, "dead": 0, "difference": 0, "balanced": true,
-	})
-	var mu sync.Mutex
-	var keys []string
-	f.answer["POST /campaigns/c1/rains"] = func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		defer mu.Unlock()
-		keys = append(keys, r.Header.Get("Idempotency-Key"))
-		reply(http.StatusCreated, object{"id": "r1"})(w, r)
+	p.State("viewer")
+
+	p.PressText("Sign out")
+	p.Says("h1", "Sign in")
+	if kept := browsertest.Eval[bool](p, `sessionStorage.getItem("redrain.operator") !== null`); kept {
+		t.Error("the token is still there after the sign-out")
 	}
-	f.answer["POST /campaigns"] = reply(http.StatusUnprocessableEntity, object{
-		"status": 422, "code": "invalid", "title": "Unprocessable Entity", "errors": []object{{"field": "budget", "message": "is too small"}},
+	f.set(func() {
+		f.answer["GET /whoami"] = reply(http.StatusServiceUnavailable, object{"status": 503, "code": "unavailable", "title": "redis does not answer"})
 	})
-	return f, func() []string {
-		mu.Lock()
-		defer mu.Unlock()
-		return slices.Clone(keys)
+	p.Fill("[name=token]", "op")
+	p.Type("\r")
+	p.Says("[role=alert]", "The server cannot do this just now (redis does not answer).")
+}
+
+func TestConsoleTakesTheTokenOutOfTheAddress(t *testing.T) {
+	f := newConsole(t)
+	p := f.open(t, chromium.Options{})
+	p.Says("h1", "Gala 2026")
+	if got := browsertest.Eval[string](p, `location.href`); got != f.URL+"/console#/campaigns/c1" {
+		t.Errorf("the address is %s", got)
+	}
+	// The session of a token that the server forgets ends, with words.
+	f.set(func() {
+		f.answer["GET /campaigns"] = reply(http.StatusUnauthorized, object{"status": 401, "code": "unauthorized"})
+	})
+	p.Says("[role=alert]", "The server does not know the token any more.")
+}
+
+// figure is what a figure of the live view shows.
+func figure(p *browsertest.Page, name string) string {
+	return browsertest.Eval[string](p, `document.querySelector("[data-stat=%s] b")?.textContent ?? ""`, name)
+}
+
+func TestConsoleLive(t *testing.T) {
+	f := newConsole(t)
+	p := f.open(t, chromium.Options{Device: chromium.Device{Name: "desk", Width: 1280, Height: 900, Scale: 1}})
+	for name, want := range map[string]string{
+		"won": "1,180", "amount_left": "¥7,638.80", "grabs_per_second": "93", "outcome-empty": "50", "outcome-late": "20", "online": "300", "paid": "1,176",
+		"tap_p50_ms": "1.8 ms", "tap_p99_ms": "6.4 ms", "outbox": "4", "dead": "0",
+	} {
+		testenv.Eventually(t, patience, name+" is "+want, func() bool { return figure(p, name) == want })
+	}
+	p.Until("six charts", `document.querySelectorAll(".chart canvas").length === 6`)
+	p.Until("a chart in words", `document.querySelector(".plot").getAttribute("aria-label").startsWith("Grabs per second: now 93")`)
+	p.Until("a chart that is drawn", `(() => {
+		const c = document.querySelector(".chart canvas");
+		const k = new OffscreenCanvas(c.width, c.height).getContext("2d", { willReadFrequently: true });
+		k.drawImage(c, 0, 0);
+		const d = k.getImageData(0, 0, c.width, c.height).data;
+		return d.some((v, i) => i % 4 === 3 && v > 0 && d[i - 3] > 150 && d[i - 2] < 80);
+	})()`)
+
+	// A field that the server does not know leaves a dash.
+	f.set(func() { f.stats = object{"campaign": "c1", "online": 301, "won": 1181, "tap_p50_ms": nil} })
+	testenv.Eventually(t, patience, "dashes", func() bool {
+		return figure(p, "online") == "301" && figure(p, "tap_p50_ms") == "–" && figure(p, "outbox") == "–" && figure(p, "outcome-late") == "–"
+	})
+
+	// What is told of another campaign is not this one's.
+	f.set(func() { f.mute = true })
+	f.say("stats", object{"campaign": "c2", "online": 7})
+	f.say("alarm", object{"code": "void_win", "campaign": "c1", "message": "a win was void"})
+	p.Says(".alarm", "a win was void")
+	p.State("alarm")
+	if got := figure(p, "online"); got != "301" {
+		t.Errorf("another campaign's figures are shown: online %s", got)
+	}
+	p.Press(".alarm button")
+	p.Until("the alarm is gone", `!document.querySelector(".alarm")`)
+
+	p.PressText("中文")
+	p.Says("nav", "审计日志")
+	p.Says(".controls", "开始红包雨…")
+	if got := browsertest.Eval[string](p, `document.documentElement.lang`); got != "zh-CN" {
+		t.Errorf("the page's language is %s", got)
 	}
 }
 
-func (b *browser) testConsole(t *testing.T) {
-	f, posted := consoleFake(t)
-	p := b.open(t, f, "/console#token=op", 1280, 900)
-	stat := func(name string) string {
-		return eval[string](p, `document.querySelector("[data-stat=`+name+`] b")?.textContent ?? ""`)
+func TestConsoleSaysWhenItIsStale(t *testing.T) {
+	f := newConsole(t)
+	p := f.open(t, chromium.Options{})
+	p.Until("fresh figures", `document.querySelector(".age.fresh") !== null`)
+
+	f.set(func() { f.mute = true })
+	p.Says(".age.stale", "the server sends no figures")
+	f.hangUpFeeds()
+	p.Says(".age.stale", "reconnecting…")
+	p.State("stale")
+	color := browsertest.Eval[[]string](p, `[getComputedStyle(document.querySelector(".age")).color, getComputedStyle(document.querySelector(".age .dot")).backgroundColor]`)
+	if color[0] != color[1] || color[0] != "rgb(179, 32, 42)" {
+		t.Errorf("stale figures are in %v, not in red", color)
 	}
-	testenv.Eventually(t, patience, "live figures", func() bool { return stat("won") == "1,180" && stat("amount_left") == "7,638.80" })
-	if got := eval[string](p, `location.href`); got != f.URL+"/console" {
-		t.Errorf("the token is still in the address: %s", got)
+	f.set(func() { f.down, f.mute, f.stats["online"] = false, false, 302 })
+	p.Until("fresh again", `document.querySelector(".age.fresh") !== null`)
+	testenv.Eventually(t, patience, "new figures", func() bool { return figure(p, "online") == "302" })
+}
+
+// TestConsoleStates looks at what the other tests do not, on a phone, a desk and a wall, in both languages.
+func TestConsoleStates(t *testing.T) {
+	for _, o := range []chromium.Options{
+		{Device: chromium.Device{Name: "phone", Width: 390, Height: 844, Scale: 1, Touch: true}, Language: "zh-CN,zh"},
+		{Device: chromium.Device{Name: "phone", Width: 360, Height: 740, Scale: 1, Touch: true}, Language: "en-US,en", Dark: true},
+		{Device: chromium.Device{Name: "desk", Width: 1280, Height: 900, Scale: 1}, Language: "en-US,en"},
+		{Device: chromium.Wall, Language: "zh-CN,zh", Dark: true},
+	} {
+		t.Run(o.Device.Name+"-"+o.Language[:2], func(t *testing.T) {
+			f := newConsole(t)
+			p := f.open(t, o)
+			look := func(place, there string) {
+				t.Helper()
+				p.Go("/console?" + place + "#/" + place)
+				p.Until(place, `document.querySelector(%q)?.checkVisibility() === true`, there)
+				p.State(strings.ReplaceAll(place, "/", "-"))
+				if wide := browsertest.Eval[float64](p, `document.documentElement.scrollWidth - innerWidth`); wide > 0 {
+					t.Errorf("%s is %v px wider than the screen", place, wide)
+				}
+			}
+			p.Until("figures", `document.querySelector("[data-stat=won] b")?.textContent === "1,180"`)
+			look("campaigns/c1", ".age.fresh")
+			look("campaigns", ".side li")
+			look("campaigns/c1/rains", ".empty")
+			look("campaigns/c1/details", ".details")
+			look("campaigns/unknown", ".faultbox")
+			look("nowhere", ".empty")
+			f.set(func() { f.campaign["rains"] = []object{f.rainFrom(f.now()-100_000, "ended")} })
+			look("campaigns/c1/rains/", "tbody tr")
+			p.Press("tbody button")
+			p.Until("the proof", `document.querySelector("dialog")?.textContent.includes("efef") === true`)
+			p.State("fairness")
+		})
 	}
-	p.press("Check")
-	has := func(text string) {
+}
+
+// TestConsoleLeavesNothingBehind: an operator's tab stays open for days.
+func TestConsoleLeavesNothingBehind(t *testing.T) {
+	f := newConsole(t)
+	p := f.open(t, chromium.Options{})
+	round := func() {
 		t.Helper()
-		testenv.Eventually(t, patience, "the page says "+text, func() bool { return eval[bool](p, `document.body.innerText.includes("`+text+`")`) })
+		for _, tab := range []string{"details", "rains", "live"} {
+			browsertest.Eval[any](p, `void (location.hash = "#/campaigns/c1/`+tab+`")`)
+			p.Until(tab, map[string]string{
+				"details": `!!document.querySelector(".details")`, "rains": `!!document.querySelector(".empty")`,
+				"live": `document.querySelectorAll(".chart canvas").length === 6`,
+			}[tab])
+		}
+		p.PressText("Start a rain…")
+		p.Until("a dialog", `!!document.querySelector("dialog [name=duration_ms]")`)
+		p.Type("\x1b")
+		p.Until("no dialog", `!document.querySelector("dialog")`)
 	}
-	has("Every cent is accounted for.")
-
-	p.press("Start a rain")
-	p.do(chromedp.WaitVisible(chromedp.CSS("dialog[open]")))
-	p.do(chromedp.DoubleClick(chromedp.CSS("dialog[open] .main")))
-	testenv.Eventually(t, patience, "the rain is ordered", func() bool { return len(posted()) > 0 })
-	has("The rain is coming.")
-	if keys := posted(); len(slices.Compact(keys)) != 1 || len(keys[0]) != 32 {
-		t.Errorf("a double click ordered with the keys %q", keys)
+	for range 3 {
+		round()
 	}
-
-	p.press("New…")
-	for name, value := range map[string]string{"name": "Gala", "sponsor": "acme", "budget": "1", "packets": "5000"} {
-		p.do(chromedp.SendKeys(chromedp.CSS("dialog [name="+name+"]"), value))
+	before := p.Holdings()
+	for range 10 {
+		round()
 	}
-	p.press("Fund and create")
-	testenv.Eventually(t, patience, "the fault stands beside its field", func() bool {
-		return eval[string](p, `document.querySelector("dialog [name=budget]").parentElement.querySelector(".fault").textContent`) == "is too small"
-	})
-	p.shoot("create")
-}
-
-func (b *browser) testConsoleRefusesAWrongToken(t *testing.T) {
-	f, _ := consoleFake(t)
-	p := b.open(t, f, "/console#token=wrong", 1280, 900)
-	testenv.Eventually(t, patience, "the sign-in", func() bool {
-		return eval[string](p, `document.querySelector("[role=alert]")?.textContent ?? ""`) == "The server does not know this token."
-	})
+	after := p.Holdings()
+	t.Logf("before %+v, after %+v", before, after)
+	// What is held once more for each of ten rounds would be far above these.
+	if after.Listeners > before.Listeners+5 || after.Nodes > before.Nodes+100 {
+		t.Errorf("after ten rounds the page holds %d listeners and %d nodes; before, %d and %d", after.Listeners, after.Nodes, before.Listeners, before.Nodes)
+	}
 }

@@ -109,6 +109,8 @@ func newFake(t *testing.T) *fakeServer {
 	mux.HandleFunc("/ws", f.socket)
 	mux.HandleFunc("/testdata/modules.js", serveScript(modules))
 	mux.HandleFunc("/testdata/sdk.js", serveScript(sdkTests))
+	mux.HandleFunc("/testdata/forms.js", serveScript(formTests))
+	mux.HandleFunc("/testdata/console.js", serveScript(consoleTests))
 	mux.Handle("/", handler())
 	f.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		f.mu.Lock()

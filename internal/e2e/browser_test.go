@@ -49,7 +49,7 @@ func TestPagesOpen(t *testing.T) {
 	cfg.Demo = true
 	n := startNode(t, cfg)
 	for page, visible := range map[string]string{
-		"/screen": "canvas", "/console#token=" + operatorToken: "#signout", "/docs": "main",
+		"/screen": "canvas", "/console#token=" + operatorToken: "nav.pages", "/docs": "main",
 	} {
 		name, _, _ := strings.Cut(strings.TrimPrefix(page, "/"), "#")
 		t.Run(name, func(t *testing.T) {

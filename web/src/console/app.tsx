@@ -44,7 +44,7 @@ export function App() {
 }
 
 function Lost() {
-  return <Empty><p>{t("notFound")}</p><a href={to("campaigns")}>{t("toCampaigns")}</a></Empty>;
+  return <Empty><h1>{t("notFound")}</h1><a href={to("campaigns")}>{t("toCampaigns")}</a></Empty>;
 }
 
 // The address after # is the page's; skipping must not change it.

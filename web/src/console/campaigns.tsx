@@ -22,13 +22,14 @@ export function Campaigns({ route: { parts, query } }: { route: Route }) {
     if (!New && !id && first && matchMedia(WIDE).matches) location.replace(to("campaigns", first));
   }, [New, id, first]);
   return (
-    <div class={`split ${New || id ? "chosen" : ""}`}>
+    <main class={`split ${New || id ? "chosen" : ""}`}>
+      {!New && !id && <h1 class="unseen">{t("list")}</h1>}
       <Side list={list} chosen={id} />
-      <main id="content" class="detail" tabIndex={-1}>
+      <div id="content" class="detail" tabIndex={-1}>
         {(New || id) && <a class="back" href={to("campaigns")}>‹ {t("list")}</a>}
         {New ? <New route={{ parts, query }} /> : id ? <CampaignPage key={id} id={id} tab={tab ?? "live"} changed={list.reload} />
           : <Empty><p>{t("choose")}</p></Empty>}
-      </main>
-    </div>
+      </div>
+    </main>
   );
 }

@@ -68,7 +68,7 @@ export function zone(ms: number): string {
   return name ? `${name} (${offset})` : offset;
 }
 
-/** seconds is a duration in milliseconds as seconds, without needless decimals: "10 s", "2.5 s". */
+/** seconds is a duration in milliseconds as seconds, without needless decimals: "10", "2.5". The unit is the text's. */
 export function seconds(ms: Maybe): string {
-  return ms == null ? NOTHING : `${Number((ms / 1_000).toFixed(3))} s`;
+  return ms == null ? NOTHING : String(Number((ms / 1_000).toFixed(3)));
 }

@@ -26,7 +26,7 @@ export function Header({ route }: { route: Route }) {
         </nav>
       )}
       <div class="me">
-        {who?.role === "viewer" && <span title={t("viewerHint")}><Badge tone="warn">{t("viewer")}</Badge></span>}
+        {who?.role === "viewer" && <span title={t("viewerHint")}><Badge tone="warn">{t("viewer")}<span class="unseen">: {t("viewerHint")}</span></Badge></span>}
         {who?.in_process && <span class="inprocess" title={t("inProcessHint")}><Badge>{t("inProcess")}</Badge></span>}
         <Button kind="plain" onClick={() => language.change()}><span lang={language.lang === "zh" ? "en" : "zh-CN"}>{t("otherLanguage")}</span></Button>
         {who && <Button kind="plain" onClick={() => leave()}>{t("signOut")}</Button>}

@@ -121,7 +121,7 @@ export function useAction<A = void>(work: (key: string, arg: A) => Promise<void>
 }
 
 /** useInterval calls fn every so many milliseconds while the page is visible; 0 stops it. */
-export function useInterval(fn: () => void, every: number): void {
+export function useInterval(fn: () => unknown, every: number): void {
   const latest = useRef(fn);
   latest.current = fn;
   useEffect(() => {

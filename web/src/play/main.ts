@@ -221,8 +221,8 @@ function play(campaign: string): void {
     Object.assign(model, { problem: null, campaign: m.campaign, rain: m.rain, user: m.user, away: null, packets: m.claims_total });
     landing.show(false);
     byId("retry").hidden = true;
-    wallet.welcome(m.claims, m.claims_total);
-    if (wallet.balance === null) void sheet.refresh();
+    const missed = wallet.welcome(m.claims, m.claims_total);
+    if (missed || wallet.balance === null) void sheet.refresh();
     render();
   });
   c.on("rain", (m) => {

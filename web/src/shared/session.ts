@@ -76,8 +76,10 @@ export function takeToken(url: URL): string | null {
   const token = url.searchParams.get("token") || hash.get("token");
   if (!token) return null;
   url.searchParams.delete("token");
-  hash.delete("token");
-  url.hash = hash.toString();
+  if (hash.has("token")) { // any other hash is a page's own, and stays as it is
+    hash.delete("token");
+    url.hash = hash.toString();
+  }
   history.replaceState(null, "", url);
   return token;
 }

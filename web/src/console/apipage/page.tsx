@@ -7,7 +7,7 @@ import { texts } from "../i18n.ts";
 import type { Route } from "../route.ts";
 import { apipage } from "../strings/apipage.ts";
 import type { Campaign, Page } from "../types.ts";
-import { Copy, FaultText, SelectField } from "../ui/index.ts";
+import { Copy, FaultBox, Loading, SelectField } from "../ui/index.ts";
 import { curl } from "./curl.ts";
 import { groups } from "./tasks.ts";
 
@@ -29,7 +29,7 @@ export function ApiPage({ route }: { route: Route }) {
     <div class="stack apipage">
       <section class="panel">
         <header><div><h1>{t("title")}</h1><p class="soft">{t("lead")}</p></div></header>
-        <FaultText fault={list.fault} />
+        {list.fault && <FaultBox fault={list.fault} retry={list.reload} />}
         {campaign ? (
           <SelectField name="campaign" label={t("campaign")} value={campaign.id} onChange={choose}
             options={campaigns.map((c) => ({ value: c.id, label: `${c.name} (${c.id})` }))} />
@@ -40,7 +40,9 @@ export function ApiPage({ route }: { route: Route }) {
         <Command text={ASK_TOKEN} label={t("token")} />
         <p class="soft small">{t("tokenNote")}</p>
       </section>
-      {groups(campaign).map((g) => (
+      {!list.data && !list.fault && <section class="panel"><Loading /></section>}
+      {/* Not before it is known which campaign: a command that is copied too early would be for none. */}
+      {(list.data || list.fault) && groups(campaign).map((g) => (
         <section class="panel" key={g.key}>
           <header><h2>{t(g.key)}</h2></header>
           {g.tasks.map((task) => (

@@ -31,7 +31,7 @@ export function AuditPage() {
           <p class="soft" role="status">{wanted && t("found", { count: rows.length, loaded: list.items.length })}</p>
         </search>
       )}
-      <PagedTable label={t("title")} columns={columns()} pages={list} rows={rows} rowKey={keyOf}
+      <PagedTable cards label={t("title")} columns={columns()} pages={list} rows={rows} rowKey={keyOf}
         empty={<><h2>{t("none")}</h2><p>{t("noneText")}</p></>} />
       {wanted && rows.length === 0 && <Empty><h2>{t("noMatch")}</h2><p>{t("noMatchText")}</p></Empty>}
     </section>

@@ -16,7 +16,7 @@ export function Side({ list, chosen }: { list: List; chosen: string | undefined 
   const [text, setText] = useState("");
   const shown = list.items.filter((c) => matches(c, text));
   return (
-    <aside class="side" aria-label={t("list")}>
+    <nav class="side" aria-label={t("list")}>
       <div class="find">
         <input type="search" value={text} placeholder={t("filter")} aria-label={t("filter")} onInput={(e) => setText(e.currentTarget.value)} />
         <Operator><a class="button main" href={to("new")}>{t("create")}</a></Operator>
@@ -26,7 +26,7 @@ export function Side({ list, chosen }: { list: List; chosen: string | undefined 
       {shown.length === 0 && !list.fault && (list.loading ? <Loading />
         : <Empty><p>{text ? t("noneMatches") : t("noCampaigns")}</p></Empty>)}
       {list.more && <div class="end"><Button busy={list.loading} onClick={list.loadMore}>{text ? t("searchOlder") : t("older")}</Button></div>}
-    </aside>
+    </nav>
   );
 }
 
@@ -44,7 +44,7 @@ function Item({ campaign: c, chosen }: { campaign: Campaign; chosen: boolean }) 
   }, []);
   // How far a campaign is, is asked for those that are looked at only, and again only while it may change.
   const stats = useLoad(async (signal) => (seen ? api<Stats>(`/campaigns/${seg(c.id)}/stats`, { signal }) : undefined), [c.id, c.revision, c.state, seen]);
-  useInterval(stats.reload, seen && c.state === "raining" ? EVERY : 0);
+  useInterval(() => stats.loading || stats.reload(), seen && c.state === "raining" ? EVERY : 0);
   const known = useRef<Stats | undefined>(undefined);
   known.current = stats.data ?? known.current;
   const won = known.current?.won;
@@ -52,8 +52,8 @@ function Item({ campaign: c, chosen }: { campaign: Campaign; chosen: boolean }) 
     <li ref={ref}>
       <a href={to("campaigns", c.id)} aria-current={chosen ? "true" : undefined}>
         <span class="name"><span>{c.name}</span><State of={c.state} /></span>
-        <span class="soft line"><span>{c.sponsor}</span><span class="num">{money(c.budget)}</span></span>
-        <span class="line">
+        <span class="soft under"><span>{c.sponsor}</span><span class="num">{money(c.budget)}</span></span>
+        <span class="under">
           <span class="meter" aria-hidden="true"><i style={{ width: won === undefined ? "0" : percent(won, c.packets) }} /></span>
           <span class="soft num">{won === undefined ? "–" : percent(won, c.packets)}<span class="unseen"> {t("wonPart")}</span></span>
         </span>

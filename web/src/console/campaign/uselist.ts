@@ -27,7 +27,8 @@ export function useList(): List {
   const [wanted, setWanted] = useState<string | undefined>();
   const next = useLoad(async (signal) => (wanted ? { of: wanted, page: await page(wanted, signal) } : undefined), [wanted]);
   const taken = useRef<string | undefined>(undefined);
-  useInterval(first.reload, EVERY);
+  // One that is slow is waited for, not asked again.
+  useInterval(() => first.loading || first.reload(), EVERY);
   useEffect(() => {
     if (!first.data) return;
     const fresh = first.data.items;

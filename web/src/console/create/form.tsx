@@ -111,6 +111,7 @@ export function CampaignForm({ title, draft: first, filled = false }: Props) {
 function explain(fault: ApiError, sponsor: string): string | undefined {
   if (fault.code === "insufficient_funds") return t("insufficient_funds", { sponsor });
   if (fault.code === "unknown_sponsor") return t("unknown_sponsor", { sponsor });
+  if (fault.code === "idempotency_in_progress") return t("idempotency_in_progress");
   if (fault.fields.length > 0) return t("faultsLeft", { count: fault.fields.length });
   return fault.status === 0 || fault.status >= 500 ? t("unsure") : undefined;
 }

@@ -35,20 +35,28 @@ export function oddsAbout(histogram: readonly Bin[], of: number): Odds | null {
 
 /**
  * percentile estimates the amount, in minor units, that a share (0…1) of the packets do not exceed: between the borders of a bin the packets
- * are taken to lie evenly. It stays within smallest … largest.
+ * are taken to lie evenly. It contradicts nothing that is known for sure.
  */
-export function percentile(histogram: readonly Bin[], share: number, bounds: { smallest: number; largest: number }): number {
+export function percentile(histogram: readonly Bin[], share: number, known: { smallest: number; median: number; largest: number }): number {
+  const [least, most] = share < 0.5 ? [known.smallest, known.median] : [known.median, known.largest];
   const total = histogram.reduce((n, b) => n + b.packets, 0);
   let below = 0;
   for (const bin of histogram) {
     if (bin.packets > 0 && below + bin.packets >= share * total) {
       const inside = (share * total - below) / bin.packets;
       const value = Math.round(bin.from + inside * (bin.to - bin.from));
-      return Math.min(bounds.largest, Math.max(bounds.smallest, value));
+      return Math.min(most, Math.max(least, value));
     }
     below += bin.packets;
   }
-  return bounds.largest;
+  return known.largest;
+}
+
+/** exactBins are the bins of a list of amounts, one for each amount that is in it: what is read off them is exact. */
+export function exactBins(amounts: readonly number[]): Bin[] {
+  const counts = new Map<number, number>();
+  for (const a of amounts) counts.set(a, (counts.get(a) ?? 0) + 1);
+  return [...counts].sort(([a], [b]) => a - b).map(([amount, packets]) => ({ from: amount, to: amount, packets }));
 }
 
 /** roundOdds makes of 9.6 a 10 and of 187.3 a 190: a number to be read, not computed with. */

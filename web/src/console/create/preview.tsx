@@ -1,10 +1,10 @@
-import { useRef, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { api, type ApiError } from "../api.ts";
 import { count, money } from "../format.ts";
 import { useLoad } from "../hooks.ts";
 import { Button, FaultBox } from "../ui/index.ts";
 import { axisOf, Histogram, type Axis } from "./histogram.tsx";
-import { oddsAbout, percentile, roundOdds, type Bin } from "./odds.ts";
+import { exactBins, oddsAbout, percentile, roundOdds, type Bin } from "./odds.ts";
 import { useSettled, useVersion } from "./settled.ts";
 import type { NewSplit } from "./validate.ts";
 import { t } from "./words.ts";
@@ -69,18 +69,24 @@ export function Preview({ split }: { split: NewSplit | null }) {
 function Cut({ shown: { summary: s, split }, axis, title }: { shown: Shown; axis: Axis; title: "now" | "kept" | null }) {
   const name = t(split.split);
   const alike = s.smallest === s.largest;
-  const at = (share: number) => money(percentile(s.histogram, share, s));
+  // Of a list every amount is known; of other splits the histogram is.
+  const exact = useMemo(() => split.amounts && exactBins(split.amounts), [split.amounts]);
+  const bins = exact ?? s.histogram;
+  const at = (share: number): [string, string] => {
+    const name = `P${Math.round(share * 100)}`;
+    return [exact ? name : t("about", { name }), money(percentile(bins, share, s))];
+  };
   const label = t("chart", { split: name, packets: s.packets, smallest: money(s.smallest), largest: money(s.largest), median: money(s.median) });
   const figures: [string, string][] = [
-    [t("smallest"), money(s.smallest)], [t("p10"), at(0.1)], [t("median"), money(s.median)], [t("mean"), money(Math.round(s.mean))],
-    [t("p90"), at(0.9)], [t("p99"), at(0.99)], [t("largest"), money(s.largest)], [t("deviation"), money(Math.round(s.deviation))],
+    [t("smallest"), money(s.smallest)], at(0.1), [t("median"), money(s.median)], [t("mean"), money(Math.round(s.mean))],
+    at(0.9), at(0.99), [t("largest"), money(s.largest)], [t("deviation"), money(Math.round(s.deviation))],
   ];
   return (
     <div class="cut">
       {title && <h3>{t(title, { split: `${name} · ${money(split.budget)} / ${count(split.packets)}` })}</h3>}
       <Histogram bins={s.histogram} axis={axis} label={label} kept={title === "kept"} />
       <dl>{figures.map(([term, value]) => <div key={term}><dt>{term}</dt><dd class="num">{value}</dd></div>)}</dl>
-      {alike ? <p>{t("oddsEven", { amount: money(s.smallest) })}</p> : <OddsText bins={s.histogram} />}
+      {alike ? <p>{t("oddsEven", { amount: money(s.smallest) })}</p> : <OddsText bins={bins} />}
     </div>
   );
 }

@@ -51,6 +51,11 @@ export function SponsorField({ value, onInput, fault, funds, budget }: SponsorFi
   const [depositing, setDepositing] = useState(false);
   // Suggestions only: without them an id can be typed as well.
   const known = useLoad((signal) => api<Page<Sponsor>>("/sponsors?limit=500", { signal }), []);
+  // In the dialog another sponsor may have been written.
+  const deposited = (s: Sponsor) => {
+    if (s.sponsor === value.trim()) funds.set(s);
+    known.reload();
+  };
   const missing = funds.balance !== null && budget !== null ? Math.max(0, budget - funds.balance) : 0;
   return (
     <div class="sponsor">
@@ -61,7 +66,7 @@ export function SponsorField({ value, onInput, fault, funds, budget }: SponsorFi
         {missing > 0 && <small class="short">{t("missing", { missing: money(missing) })}</small>}
       </div>
       {missing > 0 && <Button small onClick={() => setDepositing(true)}>{t("deposit", { amount: money(missing) })}</Button>}
-      {depositing && <DepositDialog sponsor={value} amount={missing} onClose={() => setDepositing(false)} onDone={(s) => (funds.set(s), known.reload())} />}
+      {depositing && <DepositDialog sponsor={value.trim()} amount={missing} onClose={() => setDepositing(false)} onDone={deposited} />}
     </div>
   );
 }

@@ -14,7 +14,7 @@ export function Age({ live }: { live: Live }) {
   const stale = age === undefined ? live.feed === "lost" || live.feed === "refused" : age > STALE;
   const doing = live.feed === "refused" ? t("refused") : live.feed === "live" ? (stale ? t("silent") : "") : t("reconnecting");
   return (
-    <p class={`age ${stale ? "stale" : ""}`} data-stat="age">
+    <p class={`age ${stale ? "stale" : age === undefined ? "none" : "fresh"}`} data-stat="age">
       <i class="dot" aria-hidden="true" />
       <span>{age === undefined ? t("noFigures") : t("ago", { s: (age / 1_000).toFixed(age < 9_950 ? 1 : 0) })}</span>
       {/* Only the change is read aloud, not each tenth of a second. */}

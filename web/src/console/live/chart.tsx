@@ -13,9 +13,9 @@ export interface Line {
   label: string;
   color: string;
   format: (n: number | null | undefined) => string;
-  /** right: it has an axis of its own, on the right. */
-  right?: boolean;
   fill?: boolean;
+  /** dashed: it may lie upon another. */
+  dashed?: boolean;
 }
 
 export interface ChartProps {
@@ -24,6 +24,8 @@ export interface ChartProps {
   ring: Ring;
   /** span is how many seconds are shown, up to now. */
   span: number;
+  /** least is how high the chart is at least, in its own unit: noise does not fill it. */
+  least: number;
   /** axis formats the numbers beside the chart, where they need another form than the first line's. */
   axis?: (n: number) => string;
   /** words is what the chart says to those who cannot see it. */
@@ -31,9 +33,10 @@ export interface ChartProps {
 }
 
 const HEIGHT = 150; // px
+const MINUTES = 200; // seconds: from here on the times below a chart are without seconds, and closer together
 
 /** Chart draws some columns of the ring. It moves with the time, also while nothing comes. */
-export function Chart({ title, lines, ring, span, axis, words }: ChartProps) {
+export function Chart({ title, lines, ring, span, least, axis, words }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const shown = useRef(span);
@@ -44,7 +47,7 @@ export function Chart({ title, lines, ring, span, axis, words }: ChartProps) {
   useLayoutEffect(() => {
     const el = place.current;
     if (!el) return;
-    const u = (plot.current = new uPlot(options(el, lines, axis, setAt), window_(ring, lines, shown.current), el));
+    const u = (plot.current = new uPlot(options(el, lines, least, axis, setAt), window_(ring, lines, shown.current), el));
     scale(u, shown.current);
     const resized = new ResizeObserver(() => el.clientWidth > 0 && u.setSize({ width: el.clientWidth, height: HEIGHT }));
     resized.observe(el);
@@ -75,17 +78,14 @@ export function Chart({ title, lines, ring, span, axis, words }: ChartProps) {
   }, [ring, span, lang(), dark]);
 
   const data = plot.current?.data;
-  const value = (i: number) => {
-    const column = data?.[i + 1];
-    return column ? (at === null ? lastOf(column) : column[at]) : undefined;
-  };
+  const value = (i: number, key: Key) => (at === null ? ring.last(key) : data?.[i + 1]?.[at]);
   return (
     <figure class="chart">
       <figcaption>
         <span class="title">{title}</span>
         <span class="legend">
           {lines.map((line, i) => (
-            <span key={line.key} class="key"><i class={`swatch ${line.color.slice(2)}`} />{lines.length > 1 && line.label} <b>{line.format(value(i))}</b></span>
+            <span key={line.key} class="key">{lines.length > 1 && <><i class={`keyline ${line.color.slice(2)}`} />{line.label} </>}<b>{line.format(value(i, line.key))}</b></span>
           ))}
           {at !== null && data && <span class="soft at">{clock((data[0][at] ?? 0) * 1_000)}</span>}
         </span>
@@ -93,11 +93,6 @@ export function Chart({ title, lines, ring, span, axis, words }: ChartProps) {
       <div class="plot" ref={place} role="img" aria-label={words} />
     </figure>
   );
-}
-
-// Out of a line's data the newest value; a hole at the end is no value.
-function lastOf(column: ArrayLike<number | null | undefined>): number | null | undefined {
-  return column[column.length - 1];
 }
 
 function window_(ring: Ring, lines: readonly Line[], span: number): uPlot.AlignedData {
@@ -109,34 +104,31 @@ function scale(u: uPlot, span: number): void {
   u.setScale("x", { min: now - span, max: now });
 }
 
-function options(el: HTMLElement, lines: readonly Line[], axis: ((n: number) => string) | undefined, setAt: (index: number | null) => void): uPlot.Options {
+function options(el: HTMLElement, lines: readonly Line[], least: number, axis: ((n: number) => string) | undefined, setAt: (index: number | null) => void): uPlot.Options {
   const style = getComputedStyle(el);
   const token = (name: string) => style.getPropertyValue(name).trim();
   const [soft, line] = [token("--soft"), token("--line")];
   const font = `11px ${style.fontFamily}`;
-  const scaleOf = (l: Line) => (l.right ? "right" : "y");
-  const axisOf = (right: boolean): uPlot.Axis => {
-    const format = lines.find((l) => Boolean(l.right) === right)?.format ?? String;
-    return {
-      scale: right ? "right" : "y", side: right ? 1 : 3, stroke: soft, font, size: 58, gap: 4, space: 32,
-      grid: { show: !right, stroke: line, width: 1 }, ticks: { show: false },
-      values: (_, splits) => splits.map((n) => (n == null ? "" : (axis ?? format)(n))),
-    };
-  };
-  const range: uPlot.Range.Function = (_, min, max) => (min == null || max == null ? [0, 1] : [0, Math.max(max * 1.08, 1)]);
+  const format = axis ?? lines[0]?.format ?? String;
+  const range: uPlot.Range.Function = (_, min, max) => (min == null || max == null ? [0, least] : [0, Math.max(max * 1.08, least)]);
   return {
-    width: el.clientWidth || 300, height: HEIGHT, legend: { show: false }, padding: [8, lines.some((l) => l.right) ? 0 : 10, 0, 0],
+    width: el.clientWidth || 300, height: HEIGHT, legend: { show: false }, padding: [8, 12, 0, 0],
     cursor: { y: false, points: { size: 7 }, drag: { x: false, y: false } },
-    scales: { x: { time: true, auto: false }, y: { range }, right: { range } },
+    scales: { x: { time: true, auto: false }, y: { range } },
     axes: [
-      { stroke: soft, font, size: 26, gap: 4, space: 70, grid: { show: false }, ticks: { show: false }, values: (_, splits) => splits.map((s) => clock(s * 1_000)) },
-      axisOf(false),
-      ...(lines.some((l) => l.right) ? [axisOf(true)] : []),
+      {
+        stroke: soft, font, size: 26, gap: 4, grid: { show: false }, ticks: { show: false }, space: (_u, _i, min, max) => (max - min > MINUTES ? 44 : 62),
+        values: (_, splits) => splits.map((s) => clock(s * 1_000).slice(0, (splits[1] ?? s) - (splits[0] ?? s) < 60 ? 8 : 5)),
+      },
+      {
+        stroke: soft, font, size: 58, gap: 4, space: 32, grid: { stroke: line, width: 1 }, ticks: { show: false },
+        values: (_, splits) => splits.map((n) => (n == null ? "" : n === 0 ? "0" : format(n))),
+      },
     ],
     series: [
       {},
       ...lines.map((l) => ({
-        scale: scaleOf(l), stroke: token(l.color), width: 1.75, points: { show: false },
+        stroke: token(l.color), width: 1.75, points: { show: false }, ...(l.dashed ? { dash: [5, 4] } : {}),
         ...(l.fill ? { fill: `color-mix(in srgb, ${token(l.color)} 14%, transparent)` } : {}),
       })),
     ],

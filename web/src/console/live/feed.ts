@@ -15,17 +15,20 @@ export interface FeedOptions {
   random?: () => number;
 }
 
-/** Feed keeps a stream of Server-Sent Events open until it is closed. It owns its timers and its listener. */
+/** Feed keeps a stream of Server-Sent Events open until it is closed. It owns its timers and its listeners. */
 export class Feed {
   readonly #options: FeedOptions;
   #connection: AbortController | null = null;
   #closed = false;
   #wake: () => void = () => {};
   readonly #online = () => this.#wake();
+  // A page that the browser keeps for the back button would keep its connection too, and a browser has six for a server.
+  readonly #hidden = () => this.#connection?.abort();
 
   constructor(options: FeedOptions) {
     this.#options = options;
     addEventListener("online", this.#online);
+    addEventListener("pagehide", this.#hidden);
     void this.#run();
   }
 
@@ -33,6 +36,7 @@ export class Feed {
   close(): void {
     this.#closed = true;
     removeEventListener("online", this.#online);
+    removeEventListener("pagehide", this.#hidden);
     this.#connection?.abort();
     this.#wake();
   }

@@ -25,10 +25,11 @@ function Figure({ name, label, value, under, bad = false }: FigureProps) {
   );
 }
 
-/** Money3 is where the budget is: paid, won and on its way, left; as a bar and in figures. */
+/** Packets is where the budget is: paid, won and on its way, left; as a bar and in figures. */
 export function Packets({ campaign: c, stats: s }: { campaign: Campaign; stats: Stats | undefined }) {
   const paid = s?.paid ?? 0;
-  const way = Math.max(0, (s?.won ?? 0) - paid);
+  const onWay = s?.amount_won == null || s.amount_paid == null ? undefined : s.amount_won - s.amount_paid;
+  const way = s?.paid == null ? 0 : Math.max(0, s.won - paid);
   const part = (n: number) => ({ width: `${c.packets > 0 ? (100 * n) / c.packets : 0}%` });
   return (
     <section class="panel packets" aria-label={t("packets")}>
@@ -39,8 +40,8 @@ export function Packets({ campaign: c, stats: s }: { campaign: Campaign; stats: 
         <Figure name="amount_won" label={t("won")} value={money(s?.amount_won)} under={<span data-stat="won"><b>{count(s?.won)}</b> {t("ofPackets", { packets: c.packets, part: s ? percent(s.won, c.packets) : "–" })}</span>} />
         <Figure name="amount_paid" label={t("paid")} value={money(s?.amount_paid)} under={<span data-stat="paid"><b>{count(s?.paid)}</b> {t("packetsWord")}</span>} />
         <Figure name="amount_left" label={t("left")} value={money(s?.amount_left)} under={<span data-stat="stock"><b>{count(s?.stock)}</b> {t("packetsWord")}</span>} />
-        <Figure name="outbox" label={t("outbox")} value={count(s?.outbox)} under={t("outboxUnder", { amount: s ? money(s.amount_won - s.amount_paid) : "–" })} />
-        <Figure name="dead" label={t("dead")} value={count(s?.dead)} bad={(s?.dead ?? 0) > 0} under={(s?.dead ?? 0) > 0 ? <a href={to("payouts")}>{t("deadLook")}</a> : t("deadUnder")} />
+        <Figure name="outbox" label={t("outbox")} value={count(s?.outbox)} under={onWay === undefined ? undefined : t("outboxUnder", { amount: money(onWay) })} />
+        <Figure name="dead" label={t("dead")} value={count(s?.dead)} bad={(s?.dead ?? 0) > 0} under={(s?.dead ?? 0) > 0 ? <a href={to("payouts")}>{t("deadLook")}</a> : s?.dead === 0 ? t("deadUnder") : undefined} />
       </dl>
     </section>
   );
@@ -53,8 +54,8 @@ export function Traffic({ stats: s }: { stats: Stats | undefined }) {
       <Figure name="online" label={t("online")} value={count(s?.online)} />
       <Figure name="grabs_per_second" label={t("grabs")} value={rate(s?.grabs_per_second)} />
       <Figure name="taps" label={t("taps")} value={count(s?.taps)} />
-      <Figure name="tap_p50_ms" label={t("p50")} value={millis(s?.tap_p50_ms)} />
-      <Figure name="tap_p99_ms" label={t("p99")} value={millis(s?.tap_p99_ms)} />
+      <Figure name="tap_p50_ms" label={t("latency50")} value={millis(s?.tap_p50_ms)} />
+      <Figure name="tap_p99_ms" label={t("latency99")} value={millis(s?.tap_p99_ms)} />
     </dl>
   );
 }

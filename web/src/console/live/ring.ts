@@ -1,7 +1,7 @@
 // What the charts show: the figures of the last minutes, one row a second.
 
 /** KEYS are the columns of the ring. */
-export const KEYS = ["grabs", "won", "stock", "paid", "online", "p50", "p99"] as const;
+export const KEYS = ["grabs", "won", "stock", "paid", "online", "p50", "p99", "wins", "empty", "late"] as const;
 export type Key = (typeof KEYS)[number];
 export type Row = Partial<Record<Key, number | null>>;
 
@@ -13,7 +13,7 @@ export const GAP = 3.5;
 /** Ring keeps the rows of the last SPAN seconds. Times are seconds. */
 export class Ring {
   #times: number[] = [];
-  readonly #columns: Record<Key, (number | null)[]> = { grabs: [], won: [], stock: [], paid: [], online: [], p50: [], p99: [] };
+  readonly #columns: Record<Key, (number | null)[]> = { grabs: [], won: [], stock: [], paid: [], online: [], p50: [], p99: [], wins: [], empty: [], late: [] };
 
   /** push adds a row. One that comes late leaves a hole before it. */
   push(time: number, row: Row): void {
@@ -39,6 +39,11 @@ export class Ring {
     if (from < 0) from = this.#times.length;
     else if (from > 0) from--; // so that the line comes in from the edge
     return [this.#times.slice(from), ...keys.map((key) => this.#columns[key].slice(from))];
+  }
+
+  /** last is the newest value of a column; null where the newest row has none. */
+  last(key: Key): number | null {
+    return this.#columns[key].at(-1) ?? null;
   }
 
   /** most is the largest value of a column since a time; null where there is none. */

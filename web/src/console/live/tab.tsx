@@ -4,7 +4,6 @@ import { texts } from "../i18n.ts";
 import { live as strings } from "../strings/live.ts";
 import type { Campaign } from "../types.ts";
 import { Age } from "./age.tsx";
-import { Alarms } from "./alarms.tsx";
 import { Chart, type Line } from "./chart.tsx";
 import { Outcomes, Packets, Traffic } from "./figures.tsx";
 import { seconds, type Live } from "./uselive.ts";
@@ -22,7 +21,6 @@ export function LiveTab({ campaign, live }: { campaign: Campaign; live: Live }) 
   const chart = { ring, span };
   return (
     <div class="stack">
-      <Alarms live={live} />
       <Packets campaign={campaign} stats={stats} />
       <section class="panel">
         <header>
@@ -36,15 +34,18 @@ export function LiveTab({ campaign, live }: { campaign: Campaign; live: Live }) 
         </header>
         <Traffic stats={stats} />
         <div class="charts">
-          <Chart {...chart} title={t("grabs")} lines={[line("grabs", "grabs", "--c1", rate, { fill: true })]}
+          <Chart {...chart} least={10} title={t("grabs")} axis={short} lines={[line("grabs", "grabs", "--c1", rate, { fill: true })]}
             words={t("chartGrabs", { now: rate(stats?.grabs_per_second), most: rate(most("grabs")), m: minutes })} />
-          <Chart {...chart} title={t("chartStockTitle")} axis={short} lines={[line("won", "chartWon", "--c1", count), line("stock", "left", "--c2", count, { right: true })]}
+          <Chart {...chart} least={10} title={t("chartOutcomesTitle")} axis={short}
+            lines={[line("wins", "outcome_won", "--c1", rate), line("empty", "outcome_empty", "--c2", rate), line("late", "outcome_late", "--c4", rate)]}
+            words={t("chartOutcomes", { won: rate(ring.last("wins")), empty: rate(ring.last("empty")), late: rate(ring.last("late")) })} />
+          <Chart {...chart} least={10} title={t("chartStockTitle")} axis={short} lines={[line("won", "chartWon", "--c1", count), line("stock", "left", "--c2", count)]}
             words={t("chartStock", { won: count(stats?.won), stock: count(stats?.stock) })} />
-          <Chart {...chart} title={t("latency")} lines={[line("p50", "p50", "--c3", millis), line("p99", "p99", "--c4", millis)]}
+          <Chart {...chart} least={1} title={t("latency")} lines={[line("p50", "p50", "--c3", millis), line("p99", "p99", "--c4", millis)]}
             words={t("chartLatency", { p50: millis(stats?.tap_p50_ms), p99: millis(stats?.tap_p99_ms) })} />
-          <Chart {...chart} title={t("chartPaidTitle")} axis={short} lines={[line("won", "chartWon", "--c1", count), line("paid", "paid", "--c3", count)]}
+          <Chart {...chart} least={10} title={t("chartPaidTitle")} axis={short} lines={[line("won", "chartWon", "--c1", count), line("paid", "paid", "--c3", count, { dashed: true })]}
             words={t("chartPaid", { won: count(stats?.won), paid: count(stats?.paid) })} />
-          <Chart {...chart} title={t("online")} axis={short} lines={[line("online", "online", "--c2", count, { fill: true })]}
+          <Chart {...chart} least={10} title={t("online")} axis={short} lines={[line("online", "online", "--c2", count, { fill: true })]}
             words={t("chartOnline", { now: count(stats?.online), most: count(most("online")) })} />
         </div>
       </section>
@@ -55,6 +56,7 @@ export function LiveTab({ campaign, live }: { campaign: Campaign; live: Live }) 
 
 /** short is a number beside a chart: 12,500 is "12.5k". */
 function short(n: number): string {
+  if (n < 10) return String(Number(n.toFixed(1)));
   if (n >= 1e6) return `${Number((n / 1e6).toFixed(2))}M`;
   return n >= 1e4 ? `${Number((n / 1e3).toFixed(1))}k` : count(n);
 }

@@ -3,7 +3,8 @@ import { apiResponse, seg } from "../api.ts";
 import { correct } from "../servertime.ts";
 import type { Alarm, Campaign, Rain, Stats } from "../types.ts";
 import { Feed, type FeedState } from "./feed.ts";
-import { Ring } from "./ring.ts";
+import { Rates } from "./rates.ts";
+import { Ring, type Row } from "./ring.ts";
 import type { ServerEvent } from "./sse.ts";
 
 /** STALE is after how many ms without figures they are called old. */
@@ -44,7 +45,7 @@ export function seconds(): number {
   return (performance.timeOrigin + performance.now()) / 1_000;
 }
 
-type Told = Omit<Live, "dismiss">;
+type Told = Omit<Live, "dismiss"> & { rates: Rates };
 
 /** useLive listens to a campaign for as long as the component is there. */
 export function useLive(id: string): Live {
@@ -69,7 +70,7 @@ export function useLive(id: string): Live {
 }
 
 function blank(id: string): Told {
-  return { feed: "connecting", stats: undefined, heard: undefined, campaign: undefined, rain: undefined, alarms: [], ring: ringOf(id) };
+  return { feed: "connecting", stats: undefined, heard: undefined, campaign: undefined, rain: undefined, alarms: [], ring: ringOf(id), rates: new Rates() };
 }
 
 /** take is what an event changes. What cannot be read is nothing new. */
@@ -86,7 +87,7 @@ function take(id: string, live: Told, { event, data }: ServerEvent): Partial<Tol
       const s = body as Stats & { campaign: string; t?: number };
       if (s.campaign !== id) return {};
       if (s.t) correct(s.t);
-      live.ring.push(seconds(), { grabs: s.grabs_per_second, won: s.won, stock: s.stock, paid: s.paid, online: s.online, p50: s.tap_p50_ms ?? null, p99: s.tap_p99_ms ?? null });
+      live.ring.push(seconds(), rowOf(s, live.rates));
       return { stats: s, heard: performance.now() };
     }
     case "campaign": {
@@ -105,4 +106,13 @@ function take(id: string, live: Told, { event, data }: ServerEvent): Partial<Tol
     default:
       return {};
   }
+}
+
+/** rowOf is a row of the ring. */
+function rowOf(s: Stats, rates: Rates): Row {
+  const rate = rates.push(performance.now(), s.outcomes ?? {});
+  return {
+    grabs: s.grabs_per_second, won: s.won, stock: s.stock, paid: s.paid, online: s.online, p50: s.tap_p50_ms ?? null, p99: s.tap_p99_ms ?? null,
+    wins: rate("won"), empty: rate("empty"), late: rate("late"),
+  };
 }

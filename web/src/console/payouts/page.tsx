@@ -1,7 +1,7 @@
 import "../claims/claims.css";
 
 import { useState } from "preact/hooks";
-import { api, post, seg } from "../api.ts";
+import { api, post, seg, type ApiError } from "../api.ts";
 import { money } from "../format.ts";
 import { usePages } from "../hooks.ts";
 import { texts } from "../i18n.ts";
@@ -38,13 +38,16 @@ export function PayoutsPage() {
     <section class="panel">
       <header>
         <div><h1>{t("title")}</h1><p class="soft">{t("lead")}</p></div>
-        {list.items.length > 0 && <Operator><Button kind="main" onClick={() => setAll(true)}>{t("retryAll")}</Button></Operator>}
+        <div class="row">
+          <Button onClick={list.reload} busy={list.loading}>{t("reload")}</Button>
+          {list.items.length > 0 && <Operator><Button kind="main" onClick={() => setAll(true)}>{t("retryAll")}</Button></Operator>}
+        </div>
       </header>
       {list.items.length > 0 && <p class="total num">{total}</p>}
-      <PagedTable label={t("title")} columns={columns(setOne)} pages={list} rowKey={(d) => d.claim}
+      <PagedTable cards label={t("title")} columns={columns(setOne)} pages={list} rowKey={(d) => d.claim}
         empty={<><h2>{t("none")}</h2><p>{t("noneText")}</p></>} />
       {one && (
-        <Confirm title={t("retryTitle")} yes={t("retry")} run={() => retryOne(one)} onClose={() => setOne(null)}>
+        <Confirm title={t("retryTitle")} yes={t("retry")} run={() => retryOne(one)} explain={explain} onClose={() => setOne(null)}>
           <p><strong>{t("retryText", { amount: money(one.amount), who: one.user || one.campaign || t("nobody") })}</strong></p>
           <p class="mono">{one.claim}</p>
           <p>{t("retryWhat")}</p>
@@ -58,6 +61,11 @@ export function PayoutsPage() {
       )}
     </section>
   );
+}
+
+function explain(fault: ApiError): string | undefined {
+  if (fault.code === "still_dead") return t("still_dead", { reason: fault.message });
+  return fault.code === "unknown_claim" ? t("unknown_claim") : undefined;
 }
 
 function columns(retry: (letter: DeadLetter) => void): Column<DeadLetter>[] {

@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { TabProps } from "../campaign/tabs.ts";
 import { clock, when } from "../format.ts";
 import { useInterval } from "../hooks.ts";
@@ -12,13 +12,11 @@ const t = texts(strings);
 const FAR = 3_600_000; // ms: further off than this the date is said too
 
 /** RainNow is the rain that is scheduled or falls: what it does, and for how long still. */
-export function RainNow({ campaign, reload }: TabProps) {
+export function RainNow({ campaign }: TabProps) {
   const [, tick] = useState({});
   const now = serverNow();
   const rain = activeRain(campaign, now);
   useInterval(() => tick({}), rain ? 250 : 0);
-  // When it is over, the campaign says so only to who asks.
-  useEffect(() => (rain ? reload : undefined), [rain?.id]);
   if (!rain) return null;
   const phase = phaseAt(rain, campaign, now);
   const [from, until] = now < rain.starts_at ? [now, rain.starts_at] : [rain.starts_at, rain.ends_at];

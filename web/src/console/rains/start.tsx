@@ -64,15 +64,15 @@ export function StartRain({ campaign: c, live, reload, onClose }: TabProps & { o
         <div class="fields">
           {form.at
             ? <TextField moment wide name="starts_at" label={t("starts_at")} hint={t("zone", { zone: zone(Date.now()) })} value={form.starts_at} fault={fault("starts_at")} onInput={(v) => set({ starts_at: v })} />
-            : <TextField {...field("starts_in_ms", "s")} />}
-          <TextField {...field("duration_ms", "s")} />
-          <TextField {...field("drops_per_second")} />
-          <TextField {...field("fall_ms", "s")} hint={t("fallHint")} />
+            : <TextField {...field("starts_in_ms", t("unitS"))} />}
+          <TextField {...field("duration_ms", t("unitS"))} />
+          <TextField {...field("drops_per_second")} hint={t("rateHint")} />
+          <TextField {...field("fall_ms", t("unitS"))} hint={t("fallHint")} />
           <TextField {...field("decoy_percent", "%")} hint={t("decoyHint")} />
           <SelectField name="pacing" label={t("pacing")} value={form.pacing} hint={t(form.pacing === "even" ? "pacingEvenHint" : "pacingNoneHint")}
             options={[{ value: "none", label: t("pacing_none") }, { value: "even", label: t("pacing_even") }]} onChange={(pacing) => set({ pacing })} />
         </div>
-        <div class="preview" role="status">{rain ? preview(rain).map((line) => <p key={line}>{line}</p>) : <p class="soft">{t("previewWrong")}</p>}
+        <div class="preview">{rain ? preview(rain).map((line) => <p key={line}>{line}</p>) : <p class="soft">{t("previewWrong")}</p>}
           {rain && live.stats && <p class="soft">{t("previewMoney", { left: money(live.stats.amount_left), packets: live.stats.stock })}</p>}
         </div>
         <FaultText fault={action.fault} explain={explain} />

@@ -27,5 +27,5 @@ export function CampaignBooks({ campaign }: { campaign: Campaign }) {
 /** verdict is what a check of a campaign has found, in words. */
 export function verdict(r: Reconciliation): string {
   if (r.balanced) return t("balanced");
-  return r.difference === 0 ? t("wrong") : t("notBalanced", { difference: money(r.difference) });
+  return r.difference === 0 ? t("wrong") : t("notBalanced", { difference: money(Math.abs(r.difference)) });
 }

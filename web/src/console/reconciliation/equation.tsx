@@ -46,12 +46,12 @@ function Shares({ of: r }: { of: Reconciliation }) {
   );
 }
 
-/** Findings are the rows that are wrong, as the server names them. */
-export function Findings({ title, list }: { title: string; list: readonly string[] | undefined }) {
+/** Findings are the rows that are wrong, as the server names them. level is their heading's. */
+export function Findings({ title, list, level: Heading = "h3" }: { title: string; list: readonly string[] | undefined; level?: "h2" | "h3" }) {
   if (!list || list.length === 0) return null;
   return (
     <div class="findings">
-      <h3>{title}</h3>
+      <Heading>{title}</Heading>
       <ul>{list.map((f) => <li key={f}>{f}</li>)}</ul>
       <p class="soft small">{t("findingsNote")}</p>
     </div>

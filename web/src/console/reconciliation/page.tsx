@@ -31,7 +31,7 @@ export function ReconciliationPage() {
                 .map(([key, n]) => <div key={key}><dt>{t(key)}</dt><dd class="num">{count(n)}</dd></div>)}
               <div><dt>{t("difference")}</dt><dd class="num">{money(r.difference)}</dd></div>
             </dl>
-            <Findings title={t("ledgerFindings")} list={r.findings} />
+            <Findings title={t("ledgerFindings")} list={r.findings} level="h2" />
           </div>
         )}
         <p class="soft small">{t("pickOne")}</p>

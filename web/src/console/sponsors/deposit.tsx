@@ -55,7 +55,7 @@ export function DepositDialog({ sponsor = "", amount, onClose, onDone }: Props) 
   return (
     <Dialog title={t("depositTitle")} onClose={onClose} busy={deposit.busy}>
       <form noValidate onSubmit={(e) => (e.preventDefault(), void submit())}>
-        <div class="grid">
+        <div class="fields">
           <TextField name="sponsor" label={t("sponsor")} value={id} onInput={change(setID)} fault={told("sponsor", id)} />
           <TextField name="amount" label={t("amount")} kind="decimal" value={text} onInput={change(setText)} fault={told("amount", text)} />
           <TextField name="reference" label={t("reference")} hint={t("referenceHint")} wide value={reference} onInput={change(setReference)} fault={told("reference", reference)} />

@@ -36,7 +36,7 @@ export function SponsorsPage() {
         <div><h1>{t("title")}</h1><p class="soft">{t("lead")}</p></div>
         <Operator><Button kind="main" onClick={() => setDepositing("")}>{t("deposit")}</Button></Operator>
       </header>
-      <PagedTable label={t("title")} columns={columns} pages={list} rowKey={(s) => s.sponsor}
+      <PagedTable cards label={t("title")} columns={columns} pages={list} rowKey={(s) => s.sponsor}
         empty={<><h2>{t("empty")}</h2><p>{t("emptyText")}</p></>} />
       {depositing !== null && <DepositDialog sponsor={depositing} onClose={() => setDepositing(null)} onDone={list.reload} />}
     </section>

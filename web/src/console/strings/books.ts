@@ -48,7 +48,6 @@ export const books = {
   transactions: { zh: "交易", en: "Transactions" },
   accounts: { zh: "账户", en: "Accounts" },
   ledgerFindings: { zh: "账本中的问题", en: "In the ledger" },
-  campaignsWrong: { zh: "不平的活动", en: "Campaigns that do not balance" },
   unchecked: { zh: "没有读到的活动", en: "Campaigns that could not be read" },
   uncheckedText: { zh: "通常是 Redis 没有应答。恢复后请重新核对。", en: "Redis did not answer, as a rule. Check again when it is back." },
   pickOne: { zh: "单个活动的等式在该活动的“对账”页。", en: "The equation of one campaign is on its page, under Reconciliation." },
@@ -56,7 +55,7 @@ export const books = {
 
 export const audit = {
   title: { zh: "审计日志", en: "Audit log" },
-  lead: { zh: "谁在什么时候做了什么，最新的在前。", en: "Who did what, and when; the newest first." },
+  lead: { zh: "谁在什么时候做了什么，最新的在前。金额单位为分。", en: "Who did what, and when; the newest first. Amounts are minor units (1/100 yuan)." },
   at: { zh: "时间", en: "When" },
   actor: { zh: "操作人", en: "Who" },
   action: { zh: "操作", en: "What" },

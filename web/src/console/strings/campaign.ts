@@ -4,6 +4,7 @@ import type { Table } from "../../shared/i18n.ts";
 
 export const campaign = {
   list: { zh: "活动列表", en: "Campaigns" },
+  campaign: { zh: "活动 {id}", en: "Campaign {id}" },
   filter: { zh: "按名称、资金方筛选", en: "Filter by name or sponsor" },
   create: { zh: "新建", en: "New" },
   noneMatches: { zh: "没有符合条件的活动。", en: "None of these matches." },
@@ -12,7 +13,7 @@ export const campaign = {
   searchOlder: { zh: "继续在更早的活动中查找", en: "Look among older ones too" },
   wonPart: { zh: "的红包已抢到", en: "of the packets are won" },
   choose: { zh: "从列表中选择一个活动。", en: "Choose a campaign from the list." },
-  summary: { zh: "{sponsor} 出资 {budget}，共 {packets} 个红包", en: "{budget} of {sponsor} in {packets} {packets|packet|packets}" },
+  summary: { zh: "{sponsor} 出资 {budget}，共 {packets} 个红包", en: "{budget} from {sponsor} in {packets} {packets|packet|packets}" },
   tabs: { zh: "活动内容", en: "Parts of the campaign" },
   tabLive: { zh: "实时", en: "Live" },
   tabRains: { zh: "红包雨", en: "Rains" },

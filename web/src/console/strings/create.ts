@@ -6,7 +6,6 @@ export const create = {
   title: { zh: "新建活动", en: "New campaign" },
   titleClone: { zh: "复制活动", en: "Copy of a campaign" },
   viewer: { zh: "查看者令牌只能查看。请用操作员令牌登录后再新建活动。", en: "A viewer’s token may only look. Sign in with an operator’s token to create a campaign." },
-  cloneMissing: { zh: "没有找到要复制的活动，请直接填写。", en: "The campaign to copy is not there. Fill in the form instead." },
 
   groupWhat: { zh: "活动", en: "Campaign" },
   groupSplit: { zh: "预算与拆分", en: "Budget and split" },
@@ -64,9 +63,7 @@ export const create = {
   median: { zh: "中位数", en: "Median" },
   mean: { zh: "均值", en: "Mean" },
   largest: { zh: "最大", en: "Largest" },
-  p10: { zh: "P10 约", en: "P10, about" },
-  p90: { zh: "P90 约", en: "P90, about" },
-  p99: { zh: "P99 约", en: "P99, about" },
+  about: { zh: "{name} 约", en: "{name}, about" },
   deviation: { zh: "标准差", en: "Deviation" },
   odds: { zh: "大约每 {of} 个红包里有 1 个不少于 {above}。", en: "About 1 in {of} packets holds {above} or more." },
   oddsEven: { zh: "每个红包都是 {amount}。", en: "Each packet holds {amount}." },
@@ -90,6 +87,7 @@ export const create = {
   insufficient_funds: { zh: "{sponsor} 的余额不足，没有创建活动，也没有动用资金。请先入账。", en: "{sponsor} has less than the budget. Nothing was created and no money moved: make a deposit first." },
   unknown_sponsor: { zh: "资金方 {sponsor} 不存在：第一笔入账会创建它。", en: "There is no sponsor {sponsor} yet: the first deposit makes it." },
   unsure: { zh: "没有收到服务器的答复，活动可能已经创建。再按一次是安全的：不会重复创建。", en: "The server’s answer was lost; the campaign may be there. Pressing again is safe: it is created once." },
+  idempotency_in_progress: { zh: "同一个请求还在处理中。请稍等再按一次：不会重复创建。", en: "The same request is still being worked on. Wait a moment and press again: it is created once." },
   serverSays: { zh: "服务器：{message}", en: "Server: {message}" },
 } satisfies Table;
 
@@ -111,7 +109,6 @@ export const faults = {
   budgetHigh: { zh: "太多：{packets} 个红包每个最多 {mMax}，只能装下 {mMost}", en: "Too much: {packets} packets of at most {mMax} hold {mMost}" },
   listEmpty: { zh: "请粘贴金额", en: "Paste the amounts" },
   listBad: { zh: "第 {at} 项“{text}”不是金额", en: "No. {at}, “{text}”, is no amount" },
-  listLong: { zh: "最多 {most} 个", en: "At most {most} packets" },
   listOutside: { zh: "第 {at} 个红包 {mAmount} 不在单个最少与最多之间", en: "Packet {at} of the list, {mAmount}, is outside least and most" },
   listHuge: { zh: "清单太长：一次请求最多 16 MiB", en: "The list is too long for one request of 16 MiB" },
   winsRange: { zh: "1 到 {most}", en: "1 to {most}" },

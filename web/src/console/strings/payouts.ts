@@ -37,7 +37,9 @@ export const payouts = {
   again: { zh: "{claim}：{amount} 的提现正在重试。", en: "{claim}: the withdrawal of {amount} is tried again." },
   resultAll: { zh: "已处理 {retried} 笔：{settled} 笔不再等待，{still} 笔仍是死信。", en: "{retried} judged: {settled} no longer {settled|waits|wait}, {still} {still|is|are} still dead." },
   incomplete: { zh: "时间用完，还有未处理的。请再按一次“全部重试”。", en: "The time ran out before all were judged: press “Retry all” again." },
-  still: { zh: "{claim} 仍然无法支付：{reason}", en: "{claim} still cannot be paid: {reason}" },
+  still_dead: { zh: "仍然无法支付，它留在死信中：{reason}", en: "It still cannot be paid, and stays a dead letter: {reason}" },
+  unknown_claim: { zh: "它已经不是死信了：可能已有人处理。请刷新。", en: "It is no dead letter any more: somebody has settled it. Reload." },
+  reload: { zh: "刷新", en: "Reload" },
   nobody: { zh: "无玩家", en: "no player" },
 } satisfies Table;
 

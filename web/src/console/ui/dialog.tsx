@@ -24,6 +24,8 @@ export function Dialog({ title, onClose, busy = false, wide = false, children }:
     const before = document.activeElement;
     const el = ref.current;
     el?.showModal();
+    // showModal would choose the ✕: a person has come for what is in the dialog.
+    el?.querySelector<HTMLElement>("form input:not([type=hidden]):not([type=radio]), form select, form textarea, form button[type=submit]")?.focus();
     return () => {
       el?.close();
       if (before instanceof HTMLElement && before.isConnected) before.focus();
@@ -68,16 +70,19 @@ export function Confirm({ title, children, yes, danger = false, typed, wait = fa
   const action = useAction((key) => run(key));
   const [said, say] = useState("");
   const id = useId();
-  const no = useRef<HTMLDivElement>(null);
-  // What cannot be undone is not what Enter does by itself.
-  useEffect(() => (typed ? undefined : no.current?.querySelector<HTMLButtonElement>(danger ? "button" : "button:last-child")?.focus()), []);
+  const form = useRef<HTMLFormElement>(null);
+  // What cannot be undone is not what Enter does by itself: the focus is where it may be cancelled, or typed.
+  useEffect(() => {
+    const first = typed ? "input" : danger ? ".end button" : "[type=submit]";
+    if (!wait) form.current?.querySelector<HTMLElement>(first)?.focus();
+  }, [wait, typed]);
   const ready = !wait && (!typed || said.trim() === typed.trim());
   const submit = async () => {
     if (ready && (await action.run())) onClose();
   };
   return (
     <Dialog title={title} onClose={onClose} busy={action.busy}>
-      <form onSubmit={(e) => (e.preventDefault(), void submit())}>
+      <form ref={form} onSubmit={(e) => (e.preventDefault(), void submit())}>
         <div class="words">{children}</div>
         {typed && (
           <label class="field" for={id}>
@@ -86,7 +91,7 @@ export function Confirm({ title, children, yes, danger = false, typed, wait = fa
           </label>
         )}
         <FaultText fault={action.fault} explain={explain} />
-        <div class="end" ref={no}>
+        <div class="end">
           <Button onClick={onClose} disabled={action.busy}>{t("cancel")}</Button>
           <Button submit kind={danger ? "danger" : "main"} busy={action.busy} disabled={!ready}>{action.busy ? t("working") : yes}</Button>
         </div>

@@ -6,7 +6,7 @@ import { t } from "./strings.ts";
 export function faultWords(fault: ApiError): string {
   if (fault.status === 0) return fault.code === "page_fault" ? t("fault_page", { what: fault.message }) : t("fault_unreachable");
   const key = `fault_${fault.code}`;
-  if (t.has(key)) return t(key);
+  if (t.has(key)) return t(key, { what: fault.message });
   if (fault.status === 403) return t("fault_forbidden");
   if (fault.status >= 500) return t("fault_unavailable", { what: fault.message });
   return fault.message; // the server's own words: English, and better than none

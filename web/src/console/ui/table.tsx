@@ -21,17 +21,24 @@ export interface TableProps<T> {
   columns: readonly Column<T>[];
   rows: readonly T[];
   rowKey: (row: T) => string;
+  /** cards: on narrow screens each row becomes a card with a line for each column, so that no button is out of sight. */
+  cards?: boolean;
 }
 
 /** Table is a table that scrolls sideways in its own frame where it is too wide; the keyboard can do that too. */
-export function Table<T>({ label, columns, rows, rowKey }: TableProps<T>) {
+export function Table<T>({ label, columns, rows, rowKey, cards = false }: TableProps<T>) {
   const kind = (c: Column<T>) => `${c.num ? "num" : ""} ${c.hide ? "hideable" : ""}`;
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label={label}>
-      <table>
-        <thead><tr>{columns.map((c) => <th key={c.key} scope="col" class={kind(c)}>{c.head}</th>)}</tr></thead>
-        <tbody>
-          {rows.map((row) => <tr key={rowKey(row)}>{columns.map((c) => <td key={c.key} class={kind(c)}>{c.cell(row)}</td>)}</tr>)}
+      {/* The roles are said again, as a browser forgets them where style makes cards of the rows. */}
+      <table role="table" class={cards ? "cards" : ""}>
+        <thead role="rowgroup"><tr role="row">{columns.map((c) => <th key={c.key} scope="col" role="columnheader" class={kind(c)}>{c.head}</th>)}</tr></thead>
+        <tbody role="rowgroup">
+          {rows.map((row) => (
+            <tr key={rowKey(row)} role="row">
+              {columns.map((c) => <td key={c.key} role="cell" class={kind(c)} data-head={typeof c.head === "string" ? c.head : ""}>{c.cell(row)}</td>)}
+            </tr>
+          ))}
         </tbody>
       </table>
     </div>

@@ -37,7 +37,7 @@ export function WithdrawalList({ path, player, state = "", turn = 0 }: Props) {
     { key: "id", head: t("withdrawal"), hide: true, cell: (w) => <span class="mono">{w.withdrawal}</span> },
   ];
   return (
-    <PagedTable label={t("title")} columns={columns} pages={list} rowKey={(w) => w.withdrawal}
+    <PagedTable cards label={t("title")} columns={columns} pages={list} rowKey={(w) => w.withdrawal}
       empty={state ? <h3>{t("noneState")}</h3> : <><h3>{t("none")}</h3><p>{t("noneText")}</p></>} />
   );
 }

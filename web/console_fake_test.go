@@ -1,0 +1,236 @@
+package web_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	chromium "redrain/internal/browser"
+	"redrain/internal/browser/browsertest"
+)
+
+// consoleServer is a fake server for the console's live view: one campaign, its feed, and what may be done to it.
+type consoleServer struct {
+	*fakeServer
+
+	mu       sync.Mutex
+	campaign object
+	stats    object
+	posted   []ordered
+	feeds    map[chan string]struct{}
+	mute     bool                                              // no figures, on a feed that is open
+	down     bool                                              // no feed
+	judge    func(w http.ResponseWriter, r *http.Request) bool // answers a POST in the place of the fake; false: it has not
+}
+
+// ordered is a request that changes something.
+type ordered struct {
+	path, key string
+	body      object
+}
+
+const fakeStatsEvery = 100 * time.Millisecond // the real ones come once a second
+
+// newConsole is a server that knows two tokens: op and view.
+func newConsole(t *testing.T) *consoleServer {
+	t.Helper()
+	f := &consoleServer{fakeServer: newFake(t), feeds: map[chan string]struct{}{}}
+	f.campaign = object{
+		"id": "c1", "name": "Gala 2026", "sponsor": "acme", "budget": 1000000, "packets": 5000, "split": "double_mean", "min": 1, "max": nil, "amounts": nil,
+		"wins_per_user": 1, "taps_per_user": 0, "shards": 1, "expires_in_ms": 86400000, "state": "ready", "created_at": f.now(),
+		"expires_at": f.now() + 86400000, "revision": 3, "rains": []object{},
+	}
+	f.stats = object{
+		"campaign": "c1", "online": 300, "taps": 1250, "won": 1180, "stock": 3820, "paid": 1176, "amount_won": 236120, "amount_paid": 235410, "amount_left": 763880,
+		"grabs_per_second": 92.5, "outcomes": object{"won": 1180, "empty": 50, "late": 20}, "tap_p50_ms": 1.8, "tap_p99_ms": 6.4, "outbox": 4, "dead": 0,
+	}
+	for path, answer := range map[string]func(r *http.Request) any{
+		"/whoami": func(r *http.Request) any {
+			role := map[string]string{"Bearer op": "operator", "Bearer view": "viewer"}[r.Header.Get("Authorization")]
+			return object{"role": role, "version": "v1", "server_time": f.now(), "in_process": false, "guests": true}
+		},
+		"/campaigns":          func(*http.Request) any { return object{"items": []object{f.campaign}} },
+		"/campaigns/c1":       func(*http.Request) any { return f.campaign },
+		"/campaigns/c1/stats": func(*http.Request) any { return f.stats },
+		"/campaigns/c1/rains/r1/fairness": func(*http.Request) any {
+			return object{"commitment": strings.Repeat("ab", 32), "seed": strings.Repeat("cd", 32), "schedule": object{"rain": "r1", "waves": 40, "drops": 80, "digest": strings.Repeat("ef", 32)}}
+		},
+	} {
+		f.answer["GET "+path] = f.known(func(w http.ResponseWriter, r *http.Request) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			replyJSON(w, answer(r))
+		})
+	}
+	f.answer["GET /events"] = f.known(f.feed)
+	f.order("/campaigns/c1/pause", func(object) (int, object) { return f.change(object{"state": "paused"}) })
+	f.order("/campaigns/c1/resume", func(object) (int, object) { return f.change(object{"state": "ready"}) })
+	f.order("/campaigns/c1/close", func(object) (int, object) { return f.change(object{"state": "closed"}) })
+	f.order("/campaigns/c1/rains", func(body object) (int, object) {
+		in, _ := body["starts_in_ms"].(float64)
+		r := f.rainFrom(f.now()+int64(in), "countdown")
+		f.change(object{"rains": []object{r}})
+		return http.StatusCreated, r
+	})
+	f.order("/campaigns/c1/rains/r1/stop", func(object) (int, object) {
+		r := f.rainFrom(f.now()-5_000, "ended")
+		f.change(object{"rains": []object{r}})
+		return http.StatusOK, r
+	})
+	return f
+}
+
+func (f *consoleServer) rainFrom(start int64, phase string) object {
+	return object{
+		"id": "r1", "campaign": "c1", "phase": phase, "starts_at": start, "ends_at": start + 64_000, "duration_ms": 60_000, "fall_ms": 4_000,
+		"drops_per_second": 8, "decoy_percent": 10, "pacing": "none", "first_wave": 0, "commitment": strings.Repeat("ab", 32),
+	}
+}
+
+func replyJSON(w http.ResponseWriter, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(body)
+}
+
+// known answers those whose token is known.
+func (f *consoleServer) known(then http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if token := r.Header.Get("Authorization"); token != "Bearer op" && token != "Bearer view" {
+			reply(http.StatusUnauthorized, object{"status": 401, "code": "unauthorized", "title": "Unauthorized"})(w, r)
+			return
+		}
+		then(w, r)
+	}
+}
+
+// order answers a POST, and keeps it. The change is made under the fake's lock.
+func (f *consoleServer) order(path string, change func(body object) (int, object)) {
+	f.answer["POST "+path] = f.known(func(w http.ResponseWriter, r *http.Request) {
+		var body object
+		_ = json.NewDecoder(r.Body).Decode(&body)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.posted = append(f.posted, ordered{strings.TrimPrefix(r.URL.Path, "/api/v1"), r.Header.Get("Idempotency-Key"), body})
+		if f.judge != nil && f.judge(w, r) {
+			return
+		}
+		status, answer := change(body)
+		reply(status, answer)(w, r)
+	})
+}
+
+// change makes a newer revision of the campaign, and tells the feeds. The lock is held.
+func (f *consoleServer) change(fields object) (int, object) {
+	f.campaign = maps.Clone(f.campaign)
+	maps.Copy(f.campaign, fields)
+	f.campaign["revision"] = f.campaign["revision"].(int) + 1
+	f.sayLocked("campaign", f.campaign)
+	return http.StatusOK, f.campaign
+}
+
+// set changes something of the fake while pages look at it.
+func (f *consoleServer) set(change func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fakeServer.mu.Lock() // of the answers
+	defer f.fakeServer.mu.Unlock()
+	change()
+}
+
+func (f *consoleServer) orders(path string) []ordered {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var found []ordered
+	for _, o := range f.posted {
+		if o.path == path {
+			found = append(found, o)
+		}
+	}
+	return found
+}
+
+// say tells every feed.
+func (f *consoleServer) say(kind string, v any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sayLocked(kind, v)
+}
+
+func (f *consoleServer) sayLocked(kind string, v any) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	for feed := range f.feeds {
+		feed <- fmt.Sprintf("event: %s\r\ndata: %s\r\n\r\n", kind, data)
+	}
+}
+
+// hangUpFeeds ends every feed, and lets no other begin until down is false again.
+func (f *consoleServer) hangUpFeeds() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.down = true
+	for feed := range f.feeds {
+		delete(f.feeds, feed)
+		close(feed)
+	}
+}
+
+func (f *consoleServer) feed(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	if f.down {
+		f.mu.Unlock()
+		reply(http.StatusServiceUnavailable, object{"status": 503, "code": "unavailable", "title": "Service Unavailable"})(w, r)
+		return
+	}
+	feed := make(chan string, 64)
+	f.feeds[feed] = struct{}{}
+	f.mu.Unlock()
+	defer func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.feeds, feed)
+	}()
+	w.Header().Set("Content-Type", "text/event-stream")
+	tick := time.NewTicker(fakeStatsEvery)
+	defer tick.Stop()
+	event := ": a comment first\n\n"
+	for {
+		if _, err := io.WriteString(w, event); err != nil || http.NewResponseController(w).Flush() != nil {
+			return
+		}
+		event = ""
+		select {
+		case <-r.Context().Done():
+			return
+		case said, ok := <-feed:
+			if !ok {
+				return
+			}
+			event = said
+		case <-tick.C:
+			f.mu.Lock()
+			if !f.mute {
+				data, _ := json.Marshal(f.stats)
+				event = "event: stats\ndata: " + string(data) + "\n\n"
+			}
+			f.mu.Unlock()
+		}
+	}
+}
+
+// open opens the campaign in the console, with the operator's token in the address.
+func (f *consoleServer) open(t *testing.T, o chromium.Options) *browsertest.Page {
+	t.Helper()
+	o.Home = f.URL
+	p := browsertest.Open(t, o, chromium.Network)
+	p.Go("/console?token=op#/campaigns/c1")
+	return p
+}

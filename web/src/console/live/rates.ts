@@ -1,0 +1,30 @@
+// Figures per second out of those that are counted since the beginning.
+
+/** WINDOW is over how many ms a rate is taken: nodes report by the second, and not all in the same moment. */
+const WINDOW = 3_000;
+/** LEAST is how far two counts must be apart. */
+const LEAST = 500;
+
+type Counts = Readonly<Record<string, number>>;
+
+/** Rates keeps the counts of the last seconds. */
+export class Rates {
+  #past: { at: number; counts: Counts }[] = [];
+
+  /**
+   * push takes the counts of a moment (ms), and answers with the rate of any of them; null where nothing can be said: at
+   * first, after a gap, when a server has begun to count anew.
+   */
+  push(at: number, counts: Counts): (name: string) => number | null {
+    const last = this.#past.at(-1);
+    if (last && at - last.at > WINDOW) this.#past = [];
+    while ((this.#past[1]?.at ?? at) <= at - WINDOW) this.#past.shift();
+    const before = this.#past[0];
+    this.#past.push({ at, counts });
+    return (name) => {
+      const [now, then] = [counts[name], before?.counts[name]];
+      if (!before || now === undefined || then === undefined || now < then || at - before.at < LEAST) return null;
+      return (1_000 * (now - then)) / (at - before.at);
+    };
+  }
+}

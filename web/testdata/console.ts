@@ -1,0 +1,222 @@
+// Tests of the console's modules that decide something, run in the browser by TestConsoleModules. run answers with what is wrong.
+
+import { clock, count, millis, money, percent, rate, seconds, when } from "../src/console/format.ts";
+import { fill } from "../src/console/i18n.ts";
+import { newest } from "../src/console/campaign/page.tsx";
+import { matches, merge } from "../src/console/campaign/uselist.ts";
+import { Feed } from "../src/console/live/feed.ts";
+import { Rates } from "../src/console/live/rates.ts";
+import { Ring, SPAN } from "../src/console/live/ring.ts";
+import { Parser } from "../src/console/live/sse.ts";
+import { LIMITS, PRESETS, number, readRain, type RainForm } from "../src/console/rains/limits.ts";
+import { left, phaseAt } from "../src/console/rains/phase.ts";
+import { parse, to } from "../src/console/route.ts";
+import { campaign } from "../src/console/strings/campaign.ts";
+import { frame } from "../src/console/strings/frame.ts";
+import { live } from "../src/console/strings/live.ts";
+import { rains } from "../src/console/strings/rains.ts";
+import { ui } from "../src/console/strings/ui.ts";
+import type { Campaign, Rain } from "../src/console/types.ts";
+import type { Table } from "../src/shared/i18n.ts";
+
+const faults: string[] = [];
+
+function same(what: string, got: unknown, want: unknown): void {
+  const [a, b] = [JSON.stringify(got), JSON.stringify(want)];
+  if (a !== b) faults.push(`${what}: ${a}, want ${b}`);
+}
+
+const RAIN: Rain = {
+  id: "r1", campaign: "c1", phase: "countdown", starts_at: 1_000, ends_at: 15_000, duration_ms: 10_000, drops_per_second: 8, fall_ms: 4_000,
+  decoy_percent: 0, pacing: "none", first_wave: 0, commitment: "",
+};
+const CAMPAIGN = { id: "c1", name: "Spring Gala", sponsor: "acme", state: "ready", revision: 3, rains: [RAIN] } as unknown as Campaign;
+const FORM: RainForm = {
+  at: false, starts_at: "", starts_in_ms: "3", duration_ms: "10", drops_per_second: "8", fall_ms: "4", decoy_percent: "0", pacing: "none",
+};
+
+const tests: Record<string, () => void | Promise<void>> = {
+  sse() {
+    const stream = [
+      ": comment", "", "event: stats", "data: {\"a\":1}", "", "data", "", "data:no space", "data:  two spaces", "", "event: empty", "", "data: after empty", "",
+      "id: 7", "retry: 10", "unknown: field", "data: last", "", "data: never finished",
+    ];
+    const want = [
+      { event: "stats", data: '{"a":1}' }, { event: "message", data: "" }, { event: "message", data: "no space\n two spaces" },
+      { event: "message", data: "after empty" }, { event: "message", data: "last" },
+    ];
+    for (const end of ["\n", "\r\n", "\r"]) {
+      const text = stream.join(end);
+      for (const size of [1, 2, 3, 7, text.length]) {
+        const parser = new Parser();
+        const got = [];
+        for (let i = 0; i < text.length; i += size) got.push(...parser.push(text.slice(i, i + size)));
+        same(`sse with ${JSON.stringify(end)} in pieces of ${size}`, got, want);
+      }
+    }
+  },
+
+  async feed() {
+    const log: string[] = [];
+    let tries = 0;
+    const done = new Promise<void>((resolve) => {
+      const feed = new Feed({
+        silence: 1_000, random: () => 0,
+        open: () => {
+          tries++;
+          if (tries === 2) return Promise.reject(new Error("away"));
+          const bytes = new TextEncoder().encode(`data: 红包 ${tries}\n\n`);
+          return Promise.resolve(new Response(new ReadableStream({
+            start(c) {
+              for (const b of bytes) c.enqueue(new Uint8Array([b])); // also through the middle of a letter
+              c.close();
+            },
+          })));
+        },
+        event: (e) => {
+          log.push(e.data);
+          if (tries !== 3) return;
+          feed.close();
+          resolve();
+        },
+        state: (s) => log.push(s),
+      });
+    });
+    await done;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    same("feed", log, ["connecting", "live", "红包 1", "lost", "connecting", "lost", "connecting", "live", "红包 3"]);
+    same("tries", tries, 3);
+  },
+
+  async deadFeed() {
+    let tries = 0;
+    const aborted = new Promise<void>((resolve) => {
+      const feed = new Feed({
+        silence: 30, random: () => 0, event: () => undefined, state: () => undefined,
+        open: (signal) => new Promise((_, reject) => {
+          signal.addEventListener("abort", () => reject(new Error("aborted")));
+          if (++tries < 3) return;
+          feed.close();
+          resolve();
+        }),
+      });
+    });
+    await aborted; // it never comes here where a silent connection is not given up
+    same("tries of a feed that says nothing", tries, 3);
+  },
+
+  ring() {
+    const ring = new Ring();
+    ring.push(100, { won: 1, online: 5 });
+    ring.push(101, { won: 2, online: 9 });
+    ring.push(101, { won: 99 }); // not later: not taken
+    ring.push(110, { won: 3 });
+    same("a hole after a gap", ring.since(0, ["won"]), [[100, 101, 102, 110], [1, 2, null, 3]]);
+    same("since, with the row before", ring.since(105, ["won", "online"]), [[102, 110], [null, 3], [null, null]]);
+    same("most", [ring.most("online", 0), ring.most("online", 101), ring.most("p50", 0)], [9, 9, null]);
+    same("last", [ring.last("won"), ring.last("online")], [3, null]);
+    for (let t = 111; t < 120 + 2 * SPAN; t++) ring.push(t, { won: t });
+    const [times] = ring.since(0, ["won"]);
+    same("what is kept", [times.length, times[0]], [SPAN + 1, 119 + SPAN]);
+  },
+
+  rates() {
+    const rates = new Rates();
+    const push = (at: number, won: number) => rates.push(at, { won })("won");
+    same("at first", push(0, 100), null);
+    same("too soon", push(400, 130), null);
+    same("since the first", push(1_000, 150), 50);
+    same("one that is late", push(2_000, 150), 25);
+    same("and comes twice as much", [push(3_000, 250), push(4_000, 300)], [50, 50]);
+    same("after a gap", push(9_000, 400), null);
+    same("counted anew", push(10_000, 3), null);
+    same("of what is not counted", rates.push(11_000, {})("won"), null);
+  },
+
+  formats() {
+    same("count", [count(0), count(3820), count(1234567), count(null), count(undefined)], ["0", "3,820", "1,234,567", "–", "–"]);
+    same("rate", [rate(0), rate(9.94), rate(9.96), rate(92.5), rate(1234.4), rate(null)], ["0.0", "9.9", "10", "93", "1,234", "–"]);
+    same("money", [money(763880), money(-5), money(0), money(undefined)], ["¥7,638.80", "-¥0.05", "¥0.00", "–"]);
+    same("millis", [millis(0.123), millis(8.12), millis(130.4), millis(2400), millis(null)], ["0.12 ms", "8.1 ms", "130 ms", "2.4 s", "–"]);
+    same("percent", [percent(0, 0), percent(1, 300), percent(999, 1000), percent(1, 1), percent(0, 5)], ["0%", "0.3%", "99%", "100%", "0%"]);
+    same("seconds", [seconds(10_000), seconds(2_500), seconds(null)], ["10", "2.5", "–"]);
+    const noon = new Date(2025, 10, 21, 12, 3, 9).getTime();
+    same("when", [when(noon), clock(noon), when(undefined)], ["2025-11-21 12:03:09", "12:03:09", "–"]);
+    same("left", [left(0), left(6_100), left(723_000), left(11_045_000), left(-5)], ["0:00", "0:07", "12:03", "3:04:05", "0:00"]);
+  },
+
+  texts() {
+    same("fill", fill("{n} {n|packet|packets} of {who}", { n: 1, who: "acme" }), "1 packet of acme");
+    same("many", fill("{n} {n|packet|packets}{none}", { n: 3820 }), "3,820 packets");
+    for (const [name, table] of Object.entries<Table>({ campaign, frame, live, rains, ui })) {
+      for (const [key, { zh, en }] of Object.entries(table)) {
+        const names = (text: string) => [...new Set([...text.matchAll(/\{(\w+)/g)].map((m) => m[1]))].sort();
+        if (!zh.trim() || !en.trim()) faults.push(`${name}.${key} is empty`);
+        same(`values of ${name}.${key}`, names(zh), names(en));
+      }
+    }
+  },
+
+  routes() {
+    for (const parts of [["campaigns", "c1", "claims"], ["users", "a/b#?%"], ["new"]]) same(`route ${parts}`, parse(to(...parts)).parts, parts);
+    same("none", parse("").parts, ["campaigns"]);
+    same("query", [...parse(to("new", { from: "c 1" })).query], [["from", "c 1"]]);
+    same("cut off", parse("#/users/%E7%BA").parts, ["users", "%E7%BA"]);
+  },
+
+  list() {
+    const [a, b, c] = ["a", "b", "c"].map((id) => ({ ...CAMPAIGN, id }));
+    if (!a || !b || !c) return;
+    same("merge", merge([{ ...a, name: "new" }], [a, b, c]).map((x) => x.id + x.name), ["anew", "bSpring Gala", "cSpring Gala"]);
+    same("matches", ["gala", "ACME spring", "c1", "", "nobody"].map((text) => matches(CAMPAIGN, text)), [true, true, true, true, false]);
+  },
+
+  newest() {
+    const told = { ...CAMPAIGN, revision: 4, state: "paused" as const };
+    same("the feed's is newer", newest(CAMPAIGN, told, undefined, 0)?.state, "paused");
+    same("what was asked for is newer", newest({ ...CAMPAIGN, revision: 5 }, told, undefined, 0)?.state, "ready");
+    same("it rains", newest(CAMPAIGN, undefined, undefined, 2_000)?.state, "raining");
+    same("it was stopped", newest(CAMPAIGN, undefined, { ...RAIN, phase: "ended" }, 2_000)?.state, "ready");
+  },
+
+  phases() {
+    same("phases", [0, 1_000, 14_999, 15_000].map((now) => phaseAt(RAIN, CAMPAIGN, now)), ["countdown", "falling", "falling", "ended"]);
+    same("paused", phaseAt(RAIN, { state: "paused" }, 2_000), "paused");
+    same("closed", phaseAt(RAIN, { state: "closed" }, 2_000), "ended");
+    same("stopped", phaseAt({ ...RAIN, phase: "ended" }, CAMPAIGN, 2_000), "ended");
+  },
+
+  rainForm() {
+    const read = (part: Partial<RainForm>, now = 1e12) => readRain({ ...FORM, ...part }, now, (local) => local + 90_000);
+    same("as the server's defaults", read({}).rain, { duration_ms: 10_000, drops_per_second: 8, fall_ms: 4_000, decoy_percent: 0, pacing: "none", starts_in_ms: 3_000 });
+    same("numbers", [" 2.5", "2,5", "1e3", "-1", "", "1.2345"].map(number), [2.5, 2.5, null, null, null, null]);
+    for (const [field, { least, most, scale }] of Object.entries(LIMITS)) {
+      const one = (n: number) => read({ [field]: String(n / scale) }).wrong;
+      same(`${field} at its limits`, [one(least), one(most)], [{}, {}]);
+      same(`${field} above`, one(most + 1), { [field]: "range" });
+      if (least > 0) same(`${field} below`, one(least - 1), { [field]: "range" });
+      same(`${field} is no number`, read({ [field]: "x" }).wrong, { [field]: "number" });
+    }
+    same("half a packet", read({ drops_per_second: "8.5" }).wrong, { drops_per_second: "whole" });
+    const at = "2025-11-21T12:00:00";
+    const local = new Date(at).getTime();
+    same("at a time", read({ at: true, starts_at: at }, local).rain?.starts_at, local + 90_000);
+    same("now on the server", read({ at: true, starts_at: at }, local + 90_000).wrong, {});
+    same("past on the server", read({ at: true, starts_at: at }, local + 90_001).wrong, { starts_at: "past" });
+    same("too far", read({ at: true, starts_at: at }, local + 90_000 - 7 * 86_400_000 - 1).wrong, { starts_at: "far" });
+    same("no time", read({ at: true, starts_at: "" }).wrong, { starts_at: "time" });
+    for (const p of PRESETS) same(`preset ${p.key}`, read(p.form).wrong, {});
+  },
+};
+
+/** run runs all, one after the other: they share the page's clock. */
+export async function run(): Promise<string[]> {
+  for (const [name, test] of Object.entries(tests)) {
+    try {
+      await test();
+    } catch (fault) {
+      faults.push(`${name}: ${fault instanceof Error ? (fault.stack ?? fault.message) : String(fault)}`);
+    }
+  }
+  return faults;
+}
