@@ -24,15 +24,10 @@ func TestInBrowser(t *testing.T) {
 	t.Run("close codes", b.testCloseCodes)
 	t.Run("no guests: a token is asked for", b.testWithoutGuests)
 	t.Run("a token in the address", b.testTokenInTheAddress)
-<<<<<<< HEAD
 	t.Run("withdrawals", b.testWithdraw)
 	t.Run("keyboard only", b.testKeyboard)
 	t.Run("what the server tells", b.testStates)
 	t.Run("ten rains", b.testTenRains)
-	t.Run("console", b.testConsole)
-	t.Run("console refuses a wrong token", b.testConsoleRefusesAWrongToken)
-=======
->>>>>>> main
 	t.Run("screen: an evening", b.testScreenEvening)
 	t.Run("screen: the code is read", b.testScreenCode)
 	t.Run("screen: the server is away", b.testScreenWithoutServer)
