@@ -50,3 +50,6 @@ func ShardRange(packets, shards, shard int) (first, n int) {
 	}
 	return first, n
 }
+
+// GuestPrefix begins the id of every guest: a player under a generated name.
+const GuestPrefix = "guest-"

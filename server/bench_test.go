@@ -28,7 +28,7 @@ func BenchmarkTap(b *testing.B) {
 	now := func() int64 { return time.Now().UnixMilli() }
 	grabber := grab.New(rdb, grab.Options{Namespace: testenv.Namespace(b), Clock: now, Log: slog.New(slog.DiscardHandler)})
 	defer grabber.Close()
-	c := rainingCampaign(b, grabber, now())
+	c := rainingCampaign(b, grabber, now(), 1_000_000) // not used up by the benchmark
 
 	lobby := room.NewLobby(room.Options{Log: slog.New(slog.DiscardHandler), ResultsMax: 1 << 20})
 	g := newGateway(&gateway{
@@ -54,11 +54,11 @@ func BenchmarkTap(b *testing.B) {
 	answered.wait()
 }
 
-// rainingCampaign stocks a campaign whose packets are not used up by the benchmark, with a rain that has been falling.
-func rainingCampaign(b *testing.B, grabber *grab.Grabber, now int64) *rain.Campaign {
+// rainingCampaign stocks a campaign of so many packets, with a rain that has been falling.
+func rainingCampaign(b testing.TB, grabber *grab.Grabber, now int64, packets int) *rain.Campaign {
 	b.Helper()
 	spec := rain.DefaultSpec()
-	spec.Name, spec.Sponsor, spec.Packets, spec.Budget, spec.WinsPerUser = "bench", "bench", 1_000_000, 50_000_000, 1_000
+	spec.Name, spec.Sponsor, spec.Packets, spec.Budget, spec.WinsPerUser = "bench", "bench", packets, rain.Money(packets)*50, 1_000
 	c := &rain.Campaign{ID: newID("c", "", 0), Spec: spec, Status: rain.Open, Revision: 1, SplitSeed: newSeed()}
 	amounts, err := c.Cut(c.SplitSeed)
 	if err != nil {

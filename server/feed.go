@@ -24,9 +24,10 @@ func (e *events) serve(w http.ResponseWriter, r *http.Request, _ caller) error {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
-	if _, err := w.Write(append([]byte(": redrain\n\n"), e.opening(campaign)...)); err != nil {
+	if _, err := w.Write([]byte(": redrain\n\n")); err != nil {
 		return nil
 	}
+	e.open(f)
 	quiet := time.NewTicker(keepAlive)
 	defer quiet.Stop()
 	for {
@@ -51,17 +52,17 @@ func (e *events) serve(w http.ResponseWriter, r *http.Request, _ caller) error {
 	}
 }
 
-// opening is what a feed of one campaign begins with: how it stands. The feed is listening already, so what changes meanwhile
-// follows; it may say the same again.
-func (e *events) opening(campaign string) []byte {
-	c := e.registry.Cached(campaign)
+// open begins a feed of one campaign with how that stands. The feed is listening already, so what changes meanwhile is there too; it
+// may say the same again.
+func (e *events) open(f *feed) {
+	c := e.registry.Cached(f.campaign)
 	if c == nil {
-		return nil
+		return // a feed of all; or the campaign is read again for its first figures
 	}
 	now := e.clock()
-	opening := eventOf("campaign", eventView(c, now))
-	if current := c.Current(); current != nil {
-		opening = append(opening, eventOf("rain", wire.RainOf(current, now, c.Status == rain.Paused))...)
+	this := func(other *feed) bool { return other == f }
+	e.sayTo("campaign", eventView(c, now), this)
+	if r := c.Current(); r != nil {
+		e.sayTo("rain", wire.RainOf(r, now, c.Status == rain.Paused), this)
 	}
-	return opening
 }

@@ -38,6 +38,7 @@ type gateway struct {
 
 	upgrader websocket.Upgrader
 	mu       sync.Mutex
+	arrivals *arrivals
 	sessions map[*session]struct{}
 	closing  bool
 	readers  sync.WaitGroup
@@ -49,7 +50,7 @@ const readBuffer = 1024
 
 // newGateway completes a gateway whose dependencies are given.
 func newGateway(g *gateway) *gateway {
-	g.sessions = map[*session]struct{}{}
+	g.sessions, g.arrivals = map[*session]struct{}{}, newArrivals()
 	g.upgrader = websocket.Upgrader{
 		Subprotocols:     []string{wire.Subprotocol},
 		ReadBufferSize:   readBuffer,

@@ -5,9 +5,13 @@ import (
 	"net/http"
 )
 
-// lobbyView is where a page without a campaign should go.
+// lobbyView is where a page without a campaign should go, and what it may tell somebody who is not signed in yet.
 type lobbyView struct {
-	Campaign string `json:"campaign"`
+	Campaign    string `json:"campaign"`
+	Name        string `json:"name"`
+	WinsPerUser int    `json:"wins_per_user"`
+	// Guests tells whether anybody may play under a generated name.
+	Guests bool `json:"guests"`
 	// Join is where a phone on the same network finds the player's page: for a big screen that was opened as localhost, whose
 	// own address is of no use in a QR code. Others are not told the addresses of the machine.
 	Join string `json:"join,omitempty"`

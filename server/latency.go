@@ -27,11 +27,11 @@ func (l *latency) add(took time.Duration) { l.buckets[latencyBucket(took)].Add(1
 
 // latencyBucket is the number of the bucket of a time.
 func latencyBucket(took time.Duration) int {
-	us := uint64(max(took.Microseconds(), 0))
+	us := max(took.Microseconds(), 0)
 	if us < perDoubling {
 		return int(us)
 	}
-	shift := bits.Len64(us) - bits.Len64(perDoubling) // us>>shift is perDoubling to twice that
+	shift := bits.Len64(uint64(us)) - bits.Len64(perDoubling) // us>>shift is perDoubling to twice that
 	return min(shift*perDoubling+int(us>>shift), latencyBuckets-1)
 }
 

@@ -74,6 +74,7 @@ func byEntry(settlements []payout.Settlement) map[rain.EntryRef][]payout.Settlem
 // teller hands what was heard of settlements to the players of this node.
 type teller struct {
 	lobby    *room.Lobby
+	arrivals *arrivals
 	figures  *figures
 	registry *registry
 	grabber  *grab.Grabber
@@ -93,9 +94,7 @@ func (t *teller) Settled(campaign string, n settledNotice) {
 		m.Claims = append(m.Claims, wire.SettledClaim{Claim: c.Claim, Amount: c.Amount})
 		m.Balance = c.Balance
 	}
-	for user, m := range messages {
-		t.lobby.ToUser(user, wire.Encode(m))
-	}
+	t.arrivals.tell(messages, func(user string, m *wire.Settled) { t.lobby.ToUser(user, wire.Encode(m)) })
 }
 
 // Withdrawn tells a player that is here how a withdrawal of theirs has ended.

@@ -157,33 +157,6 @@ func tooMany(w http.ResponseWriter, after time.Duration) error {
 	return refuse(http.StatusTooManyRequests, "too_many_requests", "too many new guests from this address; try again shortly")
 }
 
-// lobby names the campaign that a page without one should open: the one that rains now or did last.
-func (a *api) lobby(w http.ResponseWriter, r *http.Request, _ caller) error {
-	var best *rain.Campaign
-	for _, c := range a.registry.Live() {
-		if c.Status == rain.Open && (best == nil || newestRain(c) > newestRain(best)) {
-			best = c
-		}
-	}
-	if a.demo != nil {
-		if c := a.registry.Cached(a.demo.Campaign()); c != nil {
-			best = c
-		}
-	}
-	if best == nil {
-		return payout.ErrUnknownCampaign
-	}
-	writeJSON(w, http.StatusOK, lobbyView{Campaign: best.ID, Join: a.joinURL(r)})
-	return nil
-}
-
-func newestRain(c *rain.Campaign) int64 {
-	if r := c.Current(); r != nil {
-		return r.StartsAt
-	}
-	return 0
-}
-
 // retryAfter is a duration as the Retry-After header has it: whole seconds, at least one.
 func retryAfter(d time.Duration) string {
 	return strconv.Itoa(max(1, int((d+time.Second-1)/time.Second)))

@@ -183,7 +183,7 @@ func (s *Server) build(ctx context.Context) error {
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	s.registry.changed = append(s.registry.changed, s.campaignChanged, s.rainmaker.Changed, s.events.Changed)
-	tell := &teller{lobby: s.lobby, figures: s.figures, registry: s.registry, grabber: s.grabber}
+	tell := &teller{lobby: s.lobby, arrivals: s.gateway.arrivals, figures: s.figures, registry: s.registry, grabber: s.grabber}
 	return ctl.Listen(listener{
 		changed: s.heardChange,
 		settled: tell.Settled,

@@ -179,6 +179,8 @@ func (s *session) move(req wire.Request) {
 
 // enter seats the player in a campaign's room. The welcome is the first that they hear of it.
 func (s *session) enter(ctx context.Context, user string, req wire.Request) error {
+	arriving := s.g.arrivals.expect(user)
+	defer s.g.arrivals.giveUp(arriving)
 	c, welcome, err := s.g.welcome(ctx, user, req)
 	if err != nil {
 		return err
@@ -186,7 +188,13 @@ func (s *session) enter(ctx context.Context, user string, req wire.Request) erro
 	s.seat = seat{campaign: c.ID, gate: s.g.grabber.Gate(c), count: s.g.counts.of(c.ID)}
 	toldAt := tellOf(c, welcome.ServerTime)
 	s.send(welcome)
-	s.g.lobby.Join(c.ID, user, s.member)
+	s.g.arrivals.seat(arriving, func(missed *wire.Settled) {
+		first := s.user == "" // who moves from another room has heard it there
+		if fresh := news(missed, welcome.Claims); first && fresh != nil {
+			s.send(fresh)
+		}
+		s.g.lobby.Join(c.ID, user, s.member)
+	})
 
 	// What changed between the welcome and the joining was told to a room that the player was not yet in.
 	if newer := s.g.registry.Cached(c.ID); newer != nil {

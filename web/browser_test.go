@@ -65,12 +65,6 @@ func (p *tab) click(selector string) {
 	p.Press(selector)
 }
 
-// press clicks the button with a text.
-func (p *tab) press(text string) {
-	p.t.Helper()
-	p.Press(`//button[normalize-space()="` + text + `"]`)
-}
-
 // eval is what an expression, or the promise that it is, comes to in the page.
 func eval[T any](p *tab, expression string) T {
 	p.t.Helper()
@@ -95,7 +89,7 @@ func (p *tab) hidden(id string) bool {
 
 func (p *tab) mode(want string) {
 	p.t.Helper()
-	testenv.Eventually(p.t, patience, "the page is "+want, func() bool { return eval[string](p, `document.body.dataset.mode`) == want })
+	testenv.Eventually(p.t, patience, "the page is "+want, func() bool { return eval[string](p, `document.body?.dataset.mode ?? ""`) == want })
 }
 
 // shoot keeps a screenshot where REDRAIN_ARTIFACTS names a folder.

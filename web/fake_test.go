@@ -35,12 +35,14 @@ type fakeServer struct {
 
 	mu      sync.Mutex
 	conns   map[*fakeConn]struct{}
+	rainID  string // of the rain that setRain announces
 	rain    object
 	taps    []string // drops, in the order of their taps
 	hellos  int
 	hello   object // the newest
 	balance int
 	claims  []object
+	out     []object                    // withdrawals, the newest first
 	answer  map[string]http.HandlerFunc // of /api/v1, "METHOD /path"
 	about   object                      // of the campaign in a welcome, besides its id
 	down    bool                        // nobody answers
@@ -68,14 +70,14 @@ func (c *fakeConn) send(messages ...object) {
 func newFake(t *testing.T) *fakeServer {
 	t.Helper()
 	f := &fakeServer{
-		conns: map[*fakeConn]struct{}{}, answer: map[string]http.HandlerFunc{},
+		rainID: rainID, conns: map[*fakeConn]struct{}{}, answer: map[string]http.HandlerFunc{},
 		about: object{
 			"name": "年会红包雨", "state": "ready", "budget": 1000000, "packets": 5000, "wins_per_user": 3, "taps_per_user": 0,
 			"expires_at": 0,
 		},
 	}
 	f.answer["POST /guests"] = reply(http.StatusCreated, object{"user": "guest-7f3a", "token": "t1", "expires_at": f.now() + 3_600_000})
-	f.answer["GET /lobby"] = reply(http.StatusOK, object{"campaign": "c1"})
+	f.answer["GET /lobby"] = reply(http.StatusOK, object{"campaign": "c1", "name": "年会红包雨", "wins_per_user": 3, "guests": true})
 	f.answer["GET /me"] = func(w http.ResponseWriter, r *http.Request) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -86,6 +88,12 @@ func newFake(t *testing.T) *fakeServer {
 		defer f.mu.Unlock()
 		reply(http.StatusOK, object{"items": append([]object{}, f.claims...)})(w, r)
 	}
+	f.answer["GET /me/withdrawals"] = func(w http.ResponseWriter, r *http.Request) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		reply(http.StatusOK, object{"items": append([]object{}, f.out...)})(w, r)
+	}
+	f.answer["POST /me/withdrawals"] = f.withdraw
 	mux := http.NewServeMux()
 	mux.HandleFunc("/api/v1/", func(w http.ResponseWriter, r *http.Request) {
 		key := r.Method + " " + strings.TrimPrefix(r.URL.Path, "/api/v1")
@@ -136,6 +144,52 @@ func reply(status int, body object) http.HandlerFunc {
 		w.WriteHeader(status)
 		_ = json.NewEncoder(w).Encode(body)
 	}
+}
+
+// withdraw takes money out, once for each Idempotency-Key.
+func (f *fakeServer) withdraw(w http.ResponseWriter, r *http.Request) {
+	var body struct{ Amount int }
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+		reply(http.StatusBadRequest, object{"code": "malformed"})(w, r)
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	key := r.Header.Get("Idempotency-Key")
+	for _, made := range f.out {
+		if made["withdrawal"] == "w-"+key {
+			reply(http.StatusCreated, made)(w, r)
+			return
+		}
+	}
+	if body.Amount > f.balance {
+		reply(http.StatusConflict, object{"code": "insufficient_funds", "title": "too little", "status": 409})(w, r)
+		return
+	}
+	f.balance -= body.Amount
+	made := object{
+		"withdrawal": "w-" + key, "user": "guest-7f3a", "amount": body.Amount, "state": "pending", "created_at": f.now(), "balance": f.balance,
+	}
+	f.out = append([]object{made}, f.out...)
+	reply(http.StatusCreated, made)(w, r)
+}
+
+// decide ends the newest withdrawal as paid, or as failed for a reason, and tells of it.
+func (f *fakeServer) decide(reason string) {
+	f.mu.Lock()
+	w := object{}
+	maps.Copy(w, f.out[0])
+	delete(w, "balance")
+	w["finished_at"] = f.now()
+	w["state"] = "paid"
+	if reason != "" {
+		w["state"], w["reason"] = "failed", reason
+		f.balance += w["amount"].(int)
+	}
+	f.out[0] = w
+	message := object{"type": "withdrawal", "withdrawal": w, "balance": f.balance}
+	f.mu.Unlock()
+	f.push(message)
 }
 
 func (f *fakeServer) now() int64 { return time.Now().Add(clockAhead).UnixMilli() }
@@ -284,7 +338,7 @@ func (f *fakeServer) setRain(in, duration time.Duration) int64 {
 	start := f.now() + in.Milliseconds()
 	const fall = 4000
 	rain := object{
-		"id": rainID, "campaign": "c1", "phase": "countdown", "starts_at": start, "ends_at": start + duration.Milliseconds() + fall,
+		"id": f.rainID, "campaign": "c1", "phase": "countdown", "starts_at": start, "ends_at": start + duration.Milliseconds() + fall,
 		"duration_ms": duration.Milliseconds(), "fall_ms": fall, "first_wave": 0,
 	}
 	f.mu.Lock()

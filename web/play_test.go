@@ -20,11 +20,16 @@ func (b *browser) testModules(t *testing.T) {
 	}
 }
 
+// isOpen tells whether a dialog is open.
+func (p *tab) isOpen(id string) func() bool {
+	return func() bool { return eval[bool](p, `document.getElementById("`+id+`").open`) }
+}
+
 // hitDrop taps the first packet of a wave where it must be at this time by the server's clock, wherever the browser's own clock is.
 func (p *tab) hitDrop(n int, at int64, x, fall int) {
 	p.t.Helper()
 	// The place is computed in the page, by the same pure function, from a drop and a time that the test gives.
-	place := eval[[]float64](p, fmt.Sprintf(`import("/testdata/modules.js").then((m) => m.middleOf({ n: %d, at: %d, x: %d, fall: %d }, %d))`,
+	place := eval[[]float64](p, fmt.Sprintf(`import("/testdata/modules.js").then((m) => m.middleOf({ n: %d, k: 0, at: %d, x: %d, fall: %d }, %d))`,
 		n, at, x, fall, p.fake.now()))
 	p.do(chromedp.MouseClickXY(place[0], place[1]))
 }
@@ -40,16 +45,30 @@ func (p *tab) until(at int64) {
 	}
 }
 
+// enter opens the page as a newcomer does, and presses Play.
+func (b *browser) enter(t *testing.T, f *fakeServer, path string) *tab {
+	t.Helper()
+	p := b.open(t, f, path, 390, 844)
+	p.mode("landing")
+	p.click("#play")
+	return p
+}
+
 // testAGuestWinsAndIsPaid is the whole game with one packet: nothing is shown as won before the server has said so.
 func (b *browser) testAGuestWinsAndIsPaid(t *testing.T) {
 	f := newFake(t)
 	decide := make(chan struct{})
 	f.judge = func(string) object { <-decide; return f.won(17, 88) }
 	p := b.open(t, f, "/", 390, 844)
+	p.mode("landing")
+	p.shows("stage-title", "年会红包雨")
+	p.shows("rule", "Up to 3 packets for each player")
+	p.State("landing")
+	p.click("#play")
 	p.mode("waiting")
 	p.shows("balance", "0.00")
 	p.shows("user", "You are guest-7f3a")
-	p.shoot("waiting")
+	p.State("waiting")
 
 	start := f.setRain(3500*time.Millisecond, 2*time.Second)
 	p.mode("countdown")
@@ -57,11 +76,11 @@ func (b *browser) testAGuestWinsAndIsPaid(t *testing.T) {
 	if want := math.Ceil(float64(start-f.now()) / 1000); err != nil || math.Abs(float64(left)-want) > 1 {
 		t.Errorf("the countdown shows %d (%v) at %v s: is it by another clock?", left, err, want)
 	}
-	p.shoot("countdown")
+	p.State("countdown")
 	f.wave(0, start, [3]int{500, 0, 4000}, [3]int{100, 1, 4000})
 	p.mode("falling")
 	p.until(start + 1500)
-	p.shoot("falling")
+	p.State("falling")
 	p.hitDrop(0, start, 500, 4000)
 	testenv.Eventually(t, patience, "the tap is on its way", func() bool { return len(f.tapped()) == 1 })
 	if got := f.tapped()[0]; got != "0.0" {
@@ -72,22 +91,23 @@ func (b *browser) testAGuestWinsAndIsPaid(t *testing.T) {
 	}
 	p.shoot("pending")
 	close(decide)
-	p.shows("announce", "You won 0.88 yuan")
+	p.shows("announce", "You won 0.88 yuan, packet 1 of at most 3")
 	p.shoot("won")
 	p.shows("balance", "0.00")
 	f.settle()
 	p.shows("balance", "0.88")
 
-	testenv.Eventually(t, patience, "the card at the end", func() bool { return !p.hidden("card") })
-	p.shows("card-amount", "¥0.88")
-	p.shoot("card")
+	testenv.Eventually(t, patience, "the card at the end", p.isOpen("card"))
+	p.shows("card-amount", "¥0.88") // counted up
+	p.shows("card-taps", "1")
+	p.State("card")
 	p.click("#card-ok")
 	p.click("#mine")
 	p.shows("sheet-balance", "0.88")
-	if got := eval[string](p, `document.querySelector("#sheet-list li").textContent`); got != "Packet #17paid+0.88" {
+	if got := eval[string](p, `document.querySelector("#sheet-list li").textContent`); got != "Packet #17in your balance+0.88" {
 		t.Errorf("my packets: %q", got)
 	}
-	p.shoot("packets")
+	p.State("packets")
 	p.click("#sheet-close")
 	p.click("#language")
 	p.shows("user", "玩家 guest-7f3a")
@@ -98,7 +118,7 @@ func (b *browser) testAGuestWinsAndIsPaid(t *testing.T) {
 func (b *browser) testALostTapIsSentAgain(t *testing.T) {
 	f := newFake(t)
 	f.judge = func(string) object { return nil }
-	p := b.open(t, f, "/?campaign=c1", 390, 844)
+	p := b.enter(t, f, "/?campaign=c1")
 	p.mode("waiting")
 	start := f.setRain(-4*time.Second, 20*time.Second)
 	f.wave(0, start, [3]int{300, 0, 12000})
@@ -112,7 +132,7 @@ func (b *browser) testALostTapIsSentAgain(t *testing.T) {
 	f.hangUp(4000)
 	testenv.Eventually(t, patience, "the banner", func() bool { return !p.hidden("banner") })
 	p.shoot("away")
-	p.shows("announce", "You won 0.66 yuan")
+	p.shows("announce", "You won 0.66 yuan, packet 1 of at most 3")
 	if got := f.tapped(); len(got) != 2 || got[0] != got[1] {
 		t.Errorf("taps: %v", got)
 	}
@@ -125,7 +145,7 @@ func (b *browser) testALostTapIsSentAgain(t *testing.T) {
 func (b *browser) testUnavailableMayBeTappedAgain(t *testing.T) {
 	f := newFake(t)
 	f.judge = func(string) object { return object{"outcome": "unavailable"} }
-	p := b.open(t, f, "/?campaign=c1", 390, 844)
+	p := b.enter(t, f, "/?campaign=c1")
 	p.mode("waiting")
 	start := f.setRain(-4*time.Second, 30*time.Second)
 	f.wave(0, start, [3]int{700, 0, 15000})
@@ -133,10 +153,11 @@ func (b *browser) testUnavailableMayBeTappedAgain(t *testing.T) {
 	p.mode("falling")
 	first := func() { p.hitDrop(0, start, 700, 15000) }
 	first()
-	p.shows("announce", "Busy")
+	p.shows("announce", "Busy. Tap it again")
 	f.setJudge(func(string) object { return object{"outcome": "empty"} })
 	first()
-	p.shows("announce", "Empty")
+	testenv.Eventually(t, patience, "the second tap", func() bool { return len(f.tapped()) == 2 })
+	p.shows("announce", "More taps without a win: 1") // not a line for each
 	// What is decided is not tapped again: the next tap that arrives is the other drop's.
 	first()
 	p.hitDrop(1, start+250, 100, 15000)
@@ -149,7 +170,7 @@ func (b *browser) testUnavailableMayBeTappedAgain(t *testing.T) {
 // testCloseCodes: a cut line is taken up again, a final code is not.
 func (b *browser) testCloseCodes(t *testing.T) {
 	f := newFake(t)
-	p := b.open(t, f, "/?campaign=c1", 390, 844)
+	p := b.enter(t, f, "/?campaign=c1")
 	p.mode("waiting")
 	f.cut()
 	testenv.Eventually(t, patience, "a second hello", func() bool { return f.greeted() == 2 })
@@ -171,12 +192,21 @@ func (b *browser) testCloseCodes(t *testing.T) {
 func (b *browser) testWithoutGuests(t *testing.T) {
 	f := newFake(t)
 	f.answer["POST /guests"] = reply(403, object{"status": 403, "code": "guests_off", "title": "Forbidden"})
-	p := b.open(t, f, "/", 390, 844)
+	p := b.enter(t, f, "/")
 	p.shows("stage-title", "Please sign in")
-	p.do(chromedp.SendKeys(chromedp.CSS("#signin-token"), "t2"))
-	p.shoot("signin")
+	p.Fill("#signin-token", "t2")
+	p.State("signin")
 	p.click("#signin button")
 	p.mode("waiting")
+	if got := f.token(); got != "t2" {
+		t.Errorf("hello with %q", got)
+	}
+	// Who is known is not asked again.
+	p.Go("/")
+	p.mode("waiting")
+	if got := f.token(); got != "t2" {
+		t.Errorf("after a reload, hello with %q", got)
+	}
 }
 
 func (b *browser) testTokenInTheAddress(t *testing.T) {

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"image"
 	_ "image/png"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
 	"github.com/makiuchi-d/gozxing"
 	"github.com/makiuchi-d/gozxing/qrcode"
 
@@ -25,19 +27,14 @@ func (f *fakeServer) figures(stock, won int, more object) object {
 		"type": "room", "t": f.now(), "online": 312, "stock": stock, "won": won, "amount_won": won * 200,
 		"winners": []object{}, "top": []object{},
 	}
-	for k, v := range more {
-		m[k] = v
-	}
+	maps.Copy(m, more)
 	return m
 }
 
-// rainOf is the present rain with a phase.
+// setPhase tells that the rain is in another phase.
 func (f *fakeServer) setPhase(phase string) {
 	f.mu.Lock()
-	r := object{}
-	for k, v := range f.rain {
-		r[k] = v
-	}
+	r := maps.Clone(f.rain)
 	r["phase"] = phase
 	f.rain = r
 	f.mu.Unlock()
@@ -79,10 +76,12 @@ func (b *browser) testScreenEvening(t *testing.T) {
 	// The next second's list overlaps: what is known is not told again.
 	f.push(f.figures(4987, 13, object{"winners": []object{{"user": "李*", "amount": 5}, {"user": "g*1a2b", "amount": 88}}}))
 	p.shows("winners", "李*¥0.05Guest 1a2b¥0.88张*¥1,000,000.00")
-	if drawn := eval[int](p, `(() => { const c = document.getElementById("rain"), d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data; let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 0; return n; })()`); drawn < 5000 {
-		t.Errorf("%d pixels of rain", drawn)
-	}
-
+	p.Until("it rains", `(() => {
+		const { width, height } = document.getElementById("rain");
+		const copy = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
+		copy.drawImage(document.getElementById("rain"), 0, 0);
+		return copy.getImageData(0, 0, width, height).data.filter((v, i) => i % 4 === 3 && v > 0).length > 5000;
+	})()`)
 	p.mode("board")
 	f.push(f.figures(4900, 100, object{"top": []object{{"user": "王*", "amount": 900}, {"user": "g*77ff", "amount": 800}}}))
 	p.shows("given", "90") // of this rain
@@ -209,12 +208,21 @@ func (b *browser) testScreenRefused(t *testing.T) {
 	if got := eval[string](p, `location.href`); got != f.URL+"/screen" {
 		t.Errorf("the address is %s", got)
 	}
-	p.do(reload())
 	greeted = f.greeted()
-	testenv.Eventually(t, patience, "a hello with the token", func() bool { return f.greeted() > greeted-1 && f.token() == "hall" })
+	p.do(chromedp.Reload())
+	testenv.Eventually(t, patience, "a hello after the reload", func() bool { return f.greeted() > greeted })
+	if got := f.token(); got != "hall" {
+		t.Errorf("a hello with %q after the reload", got)
+	}
 	p.mode("waiting")
 	f.hangUp(4500)
 	testenv.Eventually(t, patience, "a hello of a guest", func() bool { return f.token() == "t3" })
+
+	// The server has been replaced by one that this page is too old for.
+	testenv.Eventually(t, patience, "the mark is gone", func() bool { return p.hidden("status") })
+	old := eval[float64](p, `performance.timeOrigin`)
+	f.hangUp(4501)
+	testenv.Eventually(t, patience, "the page is loaded anew", func() bool { return eval[float64](p, `performance.timeOrigin`) != old })
 }
 
 // testScreenFollows: the campaign is closed, and another is on.

@@ -1,14 +1,21 @@
 package web_test
 
 import (
+	"cmp"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"go.yaml.in/yaml/v3"
+
+	"redrain/docs"
 	"redrain/internal/testenv"
 	"redrain/web/bundle"
 )
@@ -38,6 +45,83 @@ func (b *browser) testSDKModules(t *testing.T) {
 	t.Logf("%d tests", report.Ran)
 	if report.Ran == 0 {
 		t.Error("nothing was tested")
+	}
+	checkGoldenMessages(t, p)
+}
+
+// checkGoldenMessages: the client understands every message that the server sends.
+func checkGoldenMessages(t *testing.T, p *tab) {
+	t.Helper()
+	const golden = "../internal/wire/testdata/"
+	files, err := filepath.Glob(golden + "*.json")
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%d golden messages (%v)", len(files), err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".json")
+		if strings.HasPrefix(name, "client_") {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, _, _ := strings.Cut(name, "_")
+		got := eval[[]string](p, fmt.Sprintf(`import("/testdata/sdk.js").then((m) => m.understood(%q))`, text))
+		if len(got) != 1 || got[0] != want {
+			t.Errorf("%s is read as %v", name, got)
+		}
+	}
+}
+
+var (
+	interfacePattern = regexp.MustCompile(`(?s)export interface (\w+) \{(.*?)\n\}`)
+	memberPattern    = regexp.MustCompile(`(?m)^  (\w+)\??:`)
+)
+
+// TestTypesHaveWhatTheDescriptionHas: redrain.d.ts names every field of the server's messages that docs/asyncapi.yaml describes.
+func TestTypesHaveWhatTheDescriptionHas(t *testing.T) {
+	types, err := os.ReadFile("sdk/redrain.d.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	members := map[string][]string{}
+	for _, m := range interfacePattern.FindAllStringSubmatch(string(types), -1) {
+		for _, f := range memberPattern.FindAllStringSubmatch(m[2], -1) {
+			members[m[1]] = append(members[m[1]], f[1])
+		}
+	}
+	var doc struct {
+		Components struct {
+			Schemas map[string]struct{ Properties map[string]any }
+		}
+	}
+	if err := yaml.Unmarshal(docs.AsyncAPI, &doc); err != nil {
+		t.Fatal(err)
+	}
+	ours := []string{"Hello", "Join", "Tap", "Ping", "Pong"} // the client's business alone
+	names := map[string]string{"CampaignChange": "CampaignMessage", "RainChange": "RainMessage", "WithdrawalChange": "WithdrawalMessage"}
+	compared := 0
+	for schema, s := range doc.Components.Schemas {
+		if len(s.Properties) == 0 || slices.Contains(ours, schema) {
+			continue
+		}
+		name := cmp.Or(names[schema], schema)
+		if members[name] == nil {
+			name += "Message"
+		}
+		if members[name] == nil {
+			t.Errorf("there is no type for %s", schema)
+		}
+		for property := range s.Properties {
+			compared++
+			if !slices.Contains(members[name], property) && property != "id" {
+				t.Errorf("%s has no %s, which %s has", name, property, schema)
+			}
+		}
+	}
+	if compared < 50 {
+		t.Errorf("only %d fields were compared", compared)
 	}
 }
 

@@ -3,10 +3,12 @@ package auth
 import (
 	"crypto/rand"
 	"encoding/hex"
+
+	"redrain/rain"
 )
 
 // GuestPrefix begins the id of every guest.
-const GuestPrefix = "guest-"
+const GuestPrefix = rain.GuestPrefix
 
 // GuestName is the id of a new guest: GuestPrefix and 80 random bits in hex. Guests have accounts with
 // money in them, so two must never get the same name; 80 bits make that as good as certain without

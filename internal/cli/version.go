@@ -3,7 +3,7 @@ package cli
 import (
 	"fmt"
 
-	"redrain/internal/buildinfo"
+	"redrain/server"
 )
 
 type versionCmd struct {
@@ -14,7 +14,7 @@ func (c *versionCmd) check() []string { return nil }
 
 // Run prints the version.
 func (c *versionCmd) Run(app *App) error {
-	b := buildinfo.Read()
+	b := server.ReadBuild()
 	if c.JSON {
 		return printJSON(app, b)
 	}

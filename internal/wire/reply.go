@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"strings"
 
-	"redrain/internal/auth"
 	"redrain/rain"
 )
 
@@ -207,7 +206,7 @@ func Mask(user string) string {
 		masked = string(first) + "*"
 		break
 	}
-	if name, guest := strings.CutPrefix(user, auth.GuestPrefix); guest {
+	if name, guest := strings.CutPrefix(user, rain.GuestPrefix); guest {
 		letters := []rune(name)
 		masked += string(letters[max(0, len(letters)-4):])
 	}

@@ -125,6 +125,8 @@ export interface Campaign {
   /** How many taps one player has; 0: no limit. */
   taps_per_user: number;
   expires_at: number;
+  /** Whether it is closed and everything of it is in the ledger. */
+  drained?: boolean;
 }
 
 /** A rain. Drops appear from starts_at until starts_at + duration_ms; the last may land at ends_at. */
@@ -351,7 +353,8 @@ export declare class RainClient {
 
   /**
    * Moves to another campaign's room; its `welcome` says when it is there. Taps in flight are answered with `unavailable`.
-   * Where there is no such campaign, an `error` event says so and the client stays where it was.
+   * Where there is no such campaign, an `error` event says so and the client stays where it was; but it ends with 4502 if it has
+   * to find that out on a new connection.
    */
   join(campaign: string): void;
 

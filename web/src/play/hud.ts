@@ -32,8 +32,10 @@ export class Hud {
     const i18n = this.#i18n;
     if (body.dataset.mode !== s.mode) body.dataset.mode = s.mode;
     const rule = s.about && about?.wins_per_user ? about.wins_per_user : 0;
-    write(byId("campaign"), s.about ? (about?.name ?? "") : "");
-    write(byId("stage-title"), s.title ? i18n.t(s.title, s.values) : "");
+    const name = s.about ? (about?.name ?? "") : "";
+    const landing = s.mode === "landing" && name !== ""; // there the event itself is the headline
+    write(byId("campaign"), landing ? "" : name);
+    write(byId("stage-title"), landing ? name : s.title ? i18n.t(s.title, s.values) : "");
     write(byId("stage-hint"), s.hint ? i18n.t(s.hint, s.values) : "");
     write(byId("rule"), rule ? i18n.t(rule === 1 ? "rule_win" : "rule_wins", { n: rule }) : "");
     write(byId("note"), s.note ? i18n.t(s.note.key, s.note.values) : "");

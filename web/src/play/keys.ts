@@ -54,14 +54,14 @@ export class Keys {
     }
   }
 
-  /** air is what can be tapped now, the lowest first. */
+  /** air is what can be seen well enough to be tapped now, the lowest first. */
   #air(): Hit[] {
     const { scene, now } = this.#around;
     const t = now();
     const hits: Hit[] = [];
     for (const drop of scene.sky.drops) {
       const at = drop.tapped ? null : place(drop, t, scene.view, scene.still);
-      if (at && at.y + at.h / 2 > 0 && at.y - at.h / 2 < scene.view.height) hits.push({ drop, at });
+      if (at && at.y > 0 && at.y < scene.view.height) hits.push({ drop, at });
     }
     return hits.sort((a, b) => b.at.y - a.at.y);
   }

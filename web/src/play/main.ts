@@ -106,7 +106,6 @@ function render(): void {
 
 // turn notices that a phase has begun, whether the server or the clock has said so.
 function turn(next: Phase, t: number): void {
-  scene.dim = next === "paused";
   const ended = model.rain !== null && next === "ended" && scene.sky.rain === model.rain.id;
   if (ended) scene.clear();
   if (next === "falling" && model.rain) rounds.of(model.rain.id).played = true;
@@ -116,6 +115,8 @@ function turn(next: Phase, t: number): void {
   scene.wake();
   canvas.tabIndex = phase === "falling" ? 0 : -1;
   byId("purse", HTMLButtonElement).disabled = phase === "falling";
+  if (phase !== "falling" && document.activeElement === canvas) canvas.blur();
+  if (phase === "countdown") scene.effects.clear(); // what was never answered does not haunt the next rain
   if (phase === "falling" && model.rain) {
     announcer.rain();
     announcer.alarm(i18n.t("announce_begins"));
@@ -220,8 +221,8 @@ function play(campaign: string): void {
     Object.assign(model, { problem: null, campaign: m.campaign, rain: m.rain, user: m.user, away: null, packets: m.claims_total });
     landing.show(false);
     byId("retry").hidden = true;
-    wallet.welcome(m.claims, m.claims_total);
-    if (wallet.balance === null) void sheet.refresh();
+    const missed = wallet.welcome(m.claims, m.claims_total);
+    if (missed || wallet.balance === null) void sheet.refresh();
     render();
   });
   c.on("rain", (m) => {

@@ -121,10 +121,10 @@ export class Sheet {
     const at = new Date(w.created_at);
     const time = at.toLocaleString(i18n.lang === "zh" ? "zh-CN" : "en-GB", { month: "numeric", day: "numeric", hour: "2-digit", minute: "2-digit" });
     const key: Key = `w_${w.state}`;
-    const what = span("what", time);
+    const li = row(span("what", time), span(`state ${w.state}`, i18n.t(key)), span("amount", `−${yuan(w.amount)}`));
     const more = w.state === "failed" ? w.reason : w.reference;
-    if (more) what.append(span("why", more));
-    return row(what, span(`state ${w.state}`, i18n.t(key)), span("amount", `−${yuan(w.amount)}`));
+    if (more) li.append(span("why", more));
+    return li;
   }
 }
 

@@ -5,15 +5,13 @@ import type { Table } from "../shared/i18n.ts";
 export const strings = {
   title: { zh: "红包雨", en: "Red packet rain" },
   language: { zh: "EN", en: "中" },
-  language_label: { zh: "Switch to English", en: "切换到中文" },
+  language_label: { zh: "EN, switch to English", en: "中，切换到中文" },
   sound_on: { zh: "打开声音", en: "Turn sound on" },
   sound_off: { zh: "关闭声音", en: "Turn sound off" },
   balance: { zh: "余额", en: "Balance" },
   online: { zh: "在线", en: "online" },
   left: { zh: "剩余", en: "left" },
-  packets_left: { zh: "剩余红包", en: "packets left" },
   mine: { zh: "我的红包", en: "My packets" },
-  mine_count: { zh: "{n} 个", en: "{n}" },
   close: { zh: "关闭", en: "Close" },
   player: { zh: "玩家 {user}", en: "You are {user}" },
   canvas: { zh: "红包雨画面", en: "The rain of red packets" },
@@ -53,7 +51,7 @@ export const strings = {
   card_stopped: { zh: "主办方提前结束了这一轮", en: "The host has ended this rain early" },
   card_best: { zh: "手气最佳", en: "Best packet" },
   card_taps: { zh: "点击次数", en: "Taps" },
-  card_combo: { zh: "最高连击", en: "Longest combo" },
+  card_combo: { zh: "最高连击", en: "Best combo" },
   card_next: { zh: "下一场 {time} 后开始", en: "Next rain in {time}" },
   card_ok: { zh: "收下", en: "OK" },
   combo: { zh: "连击", en: "Combo" },
@@ -105,7 +103,7 @@ export const strings = {
   withdrawals: { zh: "提现记录", en: "Withdrawals" },
   w_pending: { zh: "已申请", en: "requested" },
   w_paid: { zh: "已到账", en: "paid" },
-  w_failed: { zh: "被拒绝，已退回余额", en: "refused, money returned" },
+  w_failed: { zh: "被拒绝，已退回", en: "refused, returned" },
   w_announce_paid: { zh: "提现 {amount} 元已到账", en: "Your withdrawal of {amount} yuan was paid" },
   w_announce_failed: { zh: "提现 {amount} 元被拒绝，已退回余额", en: "Your withdrawal of {amount} yuan was refused. The money is back in your balance" },
   w_err_amount: { zh: "请输入金额，例如 12.50", en: "Enter an amount, such as 12.50" },
@@ -118,7 +116,7 @@ export const strings = {
   w_err_other: { zh: "提现没有成功：{detail}", en: "The withdrawal failed: {detail}" },
 
   announce_won: { zh: "抢到 {amount} 元，最多 {max} 个中的第 {n} 个", en: "You won {amount} yuan, packet {n} of at most {max}" },
-  announce_missed: { zh: "又有 {n} 次没有抢到", en: "{n} more taps without a win" },
+  announce_missed: { zh: "又有 {n} 次没有抢到", en: "More taps without a win: {n}" },
   announce_begins: { zh: "红包雨开始了", en: "The rain begins" },
   announce_total: { zh: "本轮共抢到 {amount} 元，{n} 个红包", en: "This rain: {amount} yuan, packets won: {n}" },
   ring_packet: { zh: "红包，第 {n} 个，共 {total} 个", en: "Packet {n} of {total}" },
@@ -142,12 +140,6 @@ export const strings = {
   ended_other: { zh: "连接被拒绝", en: "The connection was refused" },
   ended_other_hint: { zh: "请刷新页面再试（代码 {code}）", en: "Reload the page to try again (code {code})" },
   retry: { zh: "重试", en: "Try again" },
-
-  // The big screen's, until it has a table of its own.
-  join_at: { zh: "打开手机浏览器加入", en: "Join on your phone" },
-  winners: { zh: "最新赢家", en: "Latest winners" },
-  won_count: { zh: "已抢红包", en: "packets won" },
-  people: { zh: "在线人数", en: "players online" },
 } satisfies Table;
 
 /** Key names a text of the page. */

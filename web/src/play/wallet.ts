@@ -42,11 +42,16 @@ export class Wallet extends EventTarget {
     this.#changed();
   }
 
-  /** welcome takes the newest claims of the campaign. They come newest first. */
-  welcome(claims: readonly Claim[], total = claims.length): void {
+  /**
+   * welcome takes the newest claims of the campaign. They come newest first. It says whether some were settled while nobody could tell us:
+   * then the balance that is known is an old one.
+   */
+  welcome(claims: readonly Claim[], total = claims.length): boolean {
+    const missed = claims.some((c) => c.state === "settled" && this.#claims.get(c.claim)?.state !== "settled");
     for (const c of [...claims].reverse()) this.#put(c);
     this.total = Math.max(this.total, total);
     this.#changed();
+    return missed;
   }
 
   /** won takes a result; it says whether the claim was new. */

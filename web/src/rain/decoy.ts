@@ -10,8 +10,8 @@ export function bomb(c: Canvas, w: number, h: number): void {
   const [x, y, r] = [w / 2, h * 0.58, w * 0.44];
   c.save();
   c.shadowColor = "rgb(0 0 0 / 0.5)";
-  c.shadowBlur = w * 0.18;
-  c.shadowOffsetY = w * 0.08;
+  c.shadowBlur = w * 0.14;
+  c.shadowOffsetY = w * 0.05;
   const g = c.createRadialGradient(x - r * 0.4, y - r * 0.45, r * 0.1, x, y, r);
   g.addColorStop(0, "#8f9bb3");
   g.addColorStop(0.3, "#3d465c");

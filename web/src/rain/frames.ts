@@ -1,9 +1,15 @@
-// How long the frames take: for the overlay of support, for the tests, and to spare a slow device some of its pixels.
+// How long the frames take: for the overlay of support, for the tests, and to give a device as many pixels as it can move.
 
 const KEPT = 240; // frames
-const SLOW = 26; // ms from frame to frame on average: less than 40 of them in a second
-const PATIENCE = 45; // frames that are looked at before anything is changed
-const AWAY = 250; // ms; a longer pause was not a slow frame but a hidden tab
+const WINDOW = 600; // ms that are looked at before anything is changed
+const FEW = 4; // frames that a window needs
+const AWAY = 1_000; // ms; a longer pause was not a slow frame but a hidden tab
+const QUICK = 19; // ms from frame to frame on average
+const SLOW = 24;
+const SAVING = [32, 35] as const; // ms from frame to frame where a device allows no more than 30 in a second, to save its battery
+
+/** Pace is what the last frames have shown. */
+export type Pace = "quick" | "slow" | null;
 
 /** Frames measures a loop. */
 export class Frames {
@@ -13,16 +19,17 @@ export class Frames {
   #sum = 0;
   #n = 0;
 
-  /** begin is called with the time of each frame; it says whether the last ones were too slow. */
-  begin(now: number): boolean {
+  /** begin is called with the time of each frame (ms); now and then it has a judgement. */
+  begin(now: number): Pace {
     const gap = now - this.#last;
     this.#last = now;
-    if (gap > AWAY) return false;
+    if (gap > AWAY) return null;
     this.#sum += gap;
-    if (++this.#n < PATIENCE) return false;
-    const slow = this.#sum / this.#n > SLOW;
+    if (++this.#n < FEW || this.#sum < WINDOW) return null;
+    const mean = this.#sum / this.#n;
     this.#sum = this.#n = 0;
-    return slow;
+    if (mean < QUICK) return "quick";
+    return mean > SLOW && !(mean > SAVING[0] && mean < SAVING[1]) ? "slow" : null;
   }
 
   /** end notes the ms that the frame has spent in script. */

@@ -71,9 +71,9 @@ export function opened(c: Canvas, w: number, h: number, tint: Tint): void {
 
 function body(c: Canvas, w: number, h: number, tint: Tint): void {
   c.save();
-  c.shadowColor = "rgb(40 0 8 / 0.5)";
-  c.shadowBlur = w * 0.2;
-  c.shadowOffsetY = w * 0.08;
+  c.shadowColor = "rgb(40 0 8 / 0.55)";
+  c.shadowBlur = w * 0.14;
+  c.shadowOffsetY = w * 0.05;
   c.fillStyle = gradient(c, 0, 0, w * 0.4, h, tint.body);
   c.beginPath();
   c.roundRect(0, 0, w, h, w * 0.11);

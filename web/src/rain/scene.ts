@@ -2,13 +2,14 @@
 
 import { Brush } from "./brush.ts";
 import { Effects } from "./effects.ts";
-import { Frames } from "./frames.ts";
+import { Frames, type Pace } from "./frames.ts";
 import { type Drop, type Hit, type Place, Sky, type View, place, unit } from "./sky.ts";
 import { Sprites, context } from "./sprites.ts";
 
 const MAX_RATIO = 2; // more pixels than that cost time and are not seen in motion
+const FIRST_RATIO = 1.5; // until the device has shown that it moves more
 const MIN_RATIO = 1;
-const STEP = 0.5; // by which a slow device's ratio falls
+const STEP = 0.5;
 
 /** Clock tells the server's time, Unix ms. */
 export interface Clock {
@@ -33,7 +34,8 @@ export class Scene {
   readonly #observer = new ResizeObserver(() => this.#fit());
   readonly #at: Place = { x: 0, y: 0, w: 0, h: 0, angle: 0 };
   #sprites: Sprites;
-  #most = MAX_RATIO; // the ratio that this device can keep up with
+  #most = FIRST_RATIO; // the ratio that this device can keep up with
+  #tried = false; // it was too slow once: more is not tried again
   #frame = 0;
   #warming = 0;
 
@@ -123,10 +125,7 @@ export class Scene {
   #draw(stamp: number): void {
     const began = performance.now();
     this.#frame = 0;
-    if (this.frames.begin(stamp) && this.#brush.ratio > MIN_RATIO) {
-      this.#most = Math.max(MIN_RATIO, this.#brush.ratio - STEP);
-      this.#scale();
-    }
+    this.#adapt(this.frames.begin(stamp));
     const t = this.#clock.now();
     const { c } = this.#brush;
     c.setTransform(1, 0, 0, 1, 0, 0);
@@ -137,6 +136,18 @@ export class Scene {
     this.effects.draw(this.#brush, this.#sprites, began, this.view, this.still);
     this.frames.end(performance.now() - began);
     if (this.sky.drops.length || this.effects.busy(began)) this.wake();
+  }
+
+  #adapt(pace: Pace): void {
+    if (pace === "slow" && this.#brush.ratio > MIN_RATIO) {
+      this.#tried = true;
+      this.#most = Math.max(MIN_RATIO, this.#brush.ratio - STEP);
+    } else if (pace === "quick" && !this.#tried && this.#most < MAX_RATIO) {
+      this.#most += STEP;
+    } else {
+      return;
+    }
+    this.#scale();
   }
 
   #drops(t: number): void {

@@ -4,7 +4,8 @@ import { bomb } from "./decoy.ts";
 import { TINTS_OF, coin, envelope, opened } from "./paint.ts";
 import { type Drop, RATIO, layerScale } from "./sky.ts";
 
-const MARGIN = 0.25; // of the width, on each side: room for the shadow, and above for an open flap
+const MARGIN = 0.13; // of the width, on each side: room for the shadow. Each pixel of it is copied in each frame
+const FLAP = 0.25; // the same for an open packet: its flap stands above it
 const SHADE = "rgb(70 6 26 / 0.34)"; // what lies between the eye and the far ones
 const SOFT = 0.72; // of the pixels, for the far ones: copied up again they are a little out of focus
 
@@ -41,7 +42,7 @@ export class Sprites {
 
   /** open is a packet that has been tapped, its flap up. */
   open(tint: number): Picture {
-    return (this.#made[16 + tint] ??= this.#paint(1, (c, w, h) => opened(c, w, h, tintOf(tint))));
+    return (this.#made[16 + tint] ??= this.#paint(1, (c, w, h) => opened(c, w, h, tintOf(tint)), FLAP));
   }
 
   get coin(): Picture {
@@ -61,10 +62,10 @@ export class Sprites {
     return false;
   }
 
-  #paint(depth: number, draw: (c: CanvasRenderingContext2D, w: number, h: number) => void): Picture {
+  #paint(depth: number, draw: (c: CanvasRenderingContext2D, w: number, h: number) => void, margin = MARGIN): Picture {
     const w = this.width * layerScale(depth);
     const h = w * RATIO;
-    const m = w * MARGIN;
+    const m = w * margin;
     const ratio = this.ratio * (depth === 0 ? SOFT : 1);
     const image = document.createElement("canvas");
     image.width = Math.ceil((w + 2 * m) * ratio);

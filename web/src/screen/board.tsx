@@ -1,43 +1,50 @@
 // After a rain: what was given, and who has won most.
 
 import type { Winner } from "../../sdk/redrain.d.ts";
-import { Clock, Figure, money, number, wide } from "./parts.tsx";
+import { Clock, type Fact, Facts, money, number, wide } from "./parts.tsx";
 import { JoinCorner } from "./qr.tsx";
 import type { State } from "./state.ts";
 import type { Key } from "./strings.ts";
-import { T, useWords } from "./words.tsx";
+import { T, type Words, useWords } from "./words.tsx";
 
 const STEPS = [2, 1, 3]; // the first stands in the middle
 
 /** Board is the result. left is the time to the next rain in ms, null where none is announced; finale: there will be none. */
 export function Board({ state, left, finale, join }: { state: State; left: number | null; finale: "closed" | "sold_out" | null; join: string | null }) {
-  const top = state.top;
+  const words = useWords();
+  const title: Key = finale === null ? "board" : `finale_${finale}`;
+  const others = state.top.slice(3, finale === null ? 7 : 8);
   return (
     <main class="board">
       <header>
         <p class="name">{state.campaign?.name}</p>
-        <h1 id="title"><T k={finale === null ? "board" : `finale_${finale}`} /></h1>
+        <h1 id="title" style={{ "--chars": words.wide(title, wide) }}><T k={title} /></h1>
       </header>
-      <dl class="facts">{totals(state, finale !== null).map((f) => <Figure key={f.name} {...f} />)}</dl>
-      <section class="top">
-        <h2><T k="top" /></h2>
-        {top.length === 0 ? <p class="nobody"><T k="no_top" /></p> : (
-          <>
-            <ol class="podium">{STEPS.map((n) => <Step key={n} n={n} winner={top[n - 1]} />)}</ol>
-            {top.length > 3 && (
-              <ol class="runners-up" start={4}>{top.slice(3, 8).map((w, i) => <RunnerUp key={i} n={i + 4} winner={w} />)}</ol>
+      <Facts facts={totals(state, finale !== null)} />
+      <div class="lower">
+        <section class="top">
+          <h2><T k="top" /></h2>
+          {state.top.length === 0 ? <p class="nobody"><T k="no_top" /></p> : <ol class="podium">{STEPS.map((n) => <Step key={n} n={n} winner={state.top[n - 1]} />)}</ol>}
+        </section>
+        {(others.length > 0 || finale === null) && (
+          <div class="beside">
+            {others.length > 0 && <ol class="runners-up" start={4} style={{ "--chars": longest(others, words) }}>{others.map((w, i) => <RunnerUp key={i} n={i + 4} winner={w} />)}</ol>}
+            {finale === null && (
+              <footer class="foot">
+                <JoinCorner address={join} />
+                {left === null ? <p class="line"><T k="stay" /></p> : <Clock left={left} />}
+              </footer>
             )}
-          </>
+          </div>
         )}
-      </section>
-      {finale === null && (
-        <footer class="foot">
-          <JoinCorner address={join} />
-          {left === null ? <p class="line"><T k="any_moment" /></p> : <Clock left={left} />}
-        </footer>
-      )}
+      </div>
     </main>
   );
+}
+
+// longest is the length of the longest line: all have letters of one size.
+function longest(winners: readonly Winner[], words: Words): number {
+  return Math.max(...winners.map((w) => wide(words.name(w.user)) + money(w.amount).length));
 }
 
 function Step({ n, winner }: { n: number; winner: Winner | undefined }) {
@@ -66,12 +73,10 @@ function RunnerUp({ n, winner }: { n: number; winner: Winner }) {
 }
 
 // totals are the figures of the last rain; of the whole campaign at its end, and where the screen has not seen the rain begin.
-function totals({ figures, round }: State, all: boolean): { name: Key; value: string; id?: string }[] {
+function totals({ figures, round }: State, all: boolean): Fact[] {
   if (!figures) return [];
   const before = all ? null : (round?.before ?? null);
-  const found: { name: Key; value: string; id?: string }[] = [
-    { name: before ? "given_round" : "given_all", id: "given", value: number(figures.won - (before?.won ?? 0)) },
-  ];
+  const found: Fact[] = [{ name: before ? "given_round" : "given_all", id: "given", value: number(figures.won - (before?.won ?? 0)) }];
   if (figures.amount !== null && (!before || before.amount !== null)) {
     found.push({ name: before ? "amount_round" : "amount_all", id: "amount", value: money(figures.amount - (before?.amount ?? 0)) });
   }

@@ -11,6 +11,7 @@ import type { Wall } from "./wall.ts";
 const ASK = 3_000; // ms, up to twice as long: how often the server is asked what is on
 const ANSWER = 10_000; // ms for its answer
 const AGAIN = 10_000; // ms before a connection that was refused for good is tried anew: nobody is there to press a button
+const OUTDATED = 3_000; // ms before an outdated page is loaded anew
 const AT_ONCE = 400; // ms before a refused guest comes back as a new one
 
 interface Lobby {
@@ -26,6 +27,8 @@ export interface FeedOptions {
   wall: Wall;
   /** called after each change */
   changed: () => void;
+  /** called when the server does not understand this page any more: it has been replaced by a newer one */
+  outdated: () => void;
 }
 
 /** Feed keeps a State up to date. */
@@ -116,6 +119,7 @@ export class Feed {
     if (this.#stop.signal.aborted) return;
     if (state === "waiting") this.#set({ ...this.state, link: "away" });
     if (state !== "ended") return;
+    if (code === CloseCode.protocol) this.#after(OUTDATED, this.#o.outdated);
     const identity = code === CloseCode.badToken || code === 401 || code === 403;
     if (identity) this.#o.identity.refused();
     this.#set({ ...this.state, link: "away", refused: code });

@@ -35,6 +35,8 @@ const feed: Feed = new Feed({
   changed: () => {
     for (const fn of listeners) fn();
   },
+  // Only when the server answers: a browser's own page of an error would never come back.
+  outdated: () => void fetch(location.href, { method: "HEAD", cache: "no-store" }).then((answer) => answer.ok && location.reload(), () => undefined),
 });
 const heard = (fn: () => void): (() => void) => {
   listeners.add(fn);

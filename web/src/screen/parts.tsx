@@ -5,7 +5,8 @@ import { yuan } from "../shared/money.ts";
 import type { Key } from "./strings.ts";
 import { T } from "./words.tsx";
 
-const TWO_LINES = 20; // letters from which a name is broken into two lines
+const TWO_LINES = 24; // letters from which a name is broken into two lines
+const SHORTEST = 8; // letters for which there is room in any case: the names of the figures need it
 
 const count = new Intl.NumberFormat("en");
 
@@ -19,19 +20,34 @@ export function money(minor: number): string {
   return `¥${yuan(minor)}`;
 }
 
-/** wide is how wide a text is, in letters of the usual width: Chinese ones count twice. Sizes that fit are made of it. */
+/** wide is how wide a text is at most, in halves of a Chinese letter. Sizes that fit are made of it. */
 export function wide(text: string): number {
   let sum = 0;
-  for (const c of text) sum += /[ᄀ-￿]/.test(c) || c.length > 1 ? 2 : /[MW@%]/.test(c) ? 1.45 : 1.08;
+  for (const c of text) sum += /[ᄀ-￿]/.test(c) || c.length > 1 ? 2 : 1.28;
   return Math.ceil(sum);
 }
 
-/** Figure is a number with its name. */
-export function Figure({ name, value, id }: { name: Key; value: string; id?: string }) {
+/** Fact is a number with its name. id is for tests. */
+export interface Fact {
+  name: Key;
+  value: string;
+  id: string;
+}
+
+/** Facts stand side by side in letters of one size, and each has as much room as it needs. */
+export function Facts({ facts }: { facts: readonly Fact[] }) {
+  const room = facts.map((f) => Math.max(SHORTEST, f.value.length));
+  const columns = room.map((n) => `minmax(0, ${n}fr)`).join(" ");
   return (
-    <div class="figure">
-      <dt><T k={name} /></dt>
-      <dd id={id} style={{ "--chars": Math.max(4, value.length) }}>{value}</dd>
+    <div class="facts">
+      <dl style={{ gridTemplateColumns: columns, "--chars": room.reduce((a, b) => a + b, 0) }}>
+        {facts.map((f) => (
+          <div key={f.name}>
+            <dt><T k={f.name} /></dt>
+            <dd id={f.id}>{f.value}</dd>
+          </div>
+        ))}
+      </dl>
     </div>
   );
 }

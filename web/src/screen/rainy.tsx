@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 
-import { Figure, money, number } from "./parts.tsx";
+import { Facts, money, number } from "./parts.tsx";
 import { JoinCorner } from "./qr.tsx";
 import type { State } from "./state.ts";
 import { Winners } from "./winners.tsx";
@@ -66,10 +66,12 @@ function Band({ state: { campaign, figures } }: { state: State }) {
         </p>
         <div class="track"><div style={{ transform: `scaleX(${part.toFixed(4)})` }} /></div>
       </div>
-      <dl class="band-figures">
-        {figures?.amount !== null && figures !== null && <Figure name="amount_won" id="amount" value={money(figures.amount)} />}
-        <Figure name="online" id="online" value={number(figures?.online)} />
-      </dl>
+      <Facts
+        facts={[
+          ...(figures && figures.amount !== null ? [{ name: "amount_won", id: "amount", value: money(figures.amount) } as const] : []),
+          { name: "online", id: "online", value: number(figures?.online) },
+        ]}
+      />
     </footer>
   );
 }

@@ -8,7 +8,6 @@ export const strings = {
 
   scan: { zh: "扫码抢红包", en: "Scan to play" },
   scan_next: { zh: "扫码加入", en: "Scan to join" },
-  or_open: { zh: "或打开", en: "or open" },
   qr_label: { zh: "加入活动的二维码：{address}", en: "QR code to join: {address}" },
   no_address: { zh: "手机打不开 localhost", en: "Phones cannot open localhost" },
   no_address_hint: {
@@ -19,6 +18,7 @@ export const strings = {
   entering: { zh: "红包雨马上就来", en: "Red packets on their way" },
   none: { zh: "精彩即将开始", en: "Starting soon" },
   any_moment: { zh: "红包雨随时开始，请准备好手机", en: "It may start at any moment. Have your phone ready" },
+  stay: { zh: "下一场马上就来", en: "The next rain follows" },
   next_rain: { zh: "下一场红包雨", en: "Next rain in" },
   paused_waiting: { zh: "活动暂停，马上回来", en: "Paused. Back in a moment" },
 
@@ -42,10 +42,10 @@ export const strings = {
   board: { zh: "恭喜发财", en: "Well caught" },
   finale_closed: { zh: "圆满结束，感谢参与", en: "Thank you for playing" },
   finale_sold_out: { zh: "红包全部抢光，恭喜大家", en: "All packets found. Well done" },
-  given_round: { zh: "本轮抢到", en: "packets caught" },
+  given_round: { zh: "本轮抢到", en: "caught" },
   amount_round: { zh: "本轮金额", en: "given away" },
   players_round: { zh: "参与人数", en: "players" },
-  given_all: { zh: "共抢到", en: "packets caught" },
+  given_all: { zh: "共抢到", en: "caught" },
   amount_all: { zh: "共发出", en: "given away" },
   top: { zh: "手气榜", en: "Top winners" },
   no_top: { zh: "榜单即将揭晓", en: "The winners follow in a moment" },

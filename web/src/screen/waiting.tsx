@@ -1,6 +1,6 @@
 // Between the rains: what it is, when it goes on, and how to join.
 
-import { Clock, EventName, Figure, money, number } from "./parts.tsx";
+import { Clock, EventName, Facts, money, number } from "./parts.tsx";
 import { JoinCard } from "./qr.tsx";
 import type { State } from "./state.ts";
 import type { Key } from "./strings.ts";
@@ -17,11 +17,13 @@ export function Waiting({ state, left, line, join }: { state: State; left: numbe
         <EventName name={campaign?.name ?? words.t(state.nothing ? "none" : "rain")} />
         {left === null ? <p class="line"><T k={line} /></p> : <Clock left={left} />}
         {campaign && (
-          <dl class="facts">
-            <Figure name="pool" value={money(campaign.budget)} />
-            <Figure name="packets" value={number(campaign.packets)} />
-            <Figure name="online" id="online" value={number(figures?.online)} />
-          </dl>
+          <Facts
+            facts={[
+              { name: "pool", id: "pool", value: money(campaign.budget) },
+              { name: "packets", id: "packets", value: number(campaign.packets) },
+              { name: "online", id: "online", value: number(figures?.online) },
+            ]}
+          />
         )}
       </div>
       <JoinCard address={join} />

@@ -10,7 +10,7 @@ import { Filler } from "./filler.ts";
 import { confetti } from "./confetti.ts";
 
 const VIRTUAL = 640; // units of the wall's shorter side: the packets' size is made for phones, so the wall is drawn as a large phone
-const BEHIND = 0.66; // size of what fills the sky behind, to that of the packets themselves
+const BEHIND = 0.6; // size of what fills the sky behind, to that of the packets themselves
 const MOST_PIXELS = 3840 * 2160;
 const COARSER = 0.75; // of the pixels on each side, where the machine does not keep up
 const COARSEST = 0.5; // of the pixels of the screen
@@ -119,7 +119,7 @@ export class Wall {
     else if (calm && !still) this.#filler.calm(t);
     else this.#filler.clear();
     if (calm && this.#sky.rain !== null) this.#sky.clear(); // not in the countdown: the first wave comes before its time
-    c.globalAlpha = dim ? 0.25 : calm ? 0.5 : 1;
+    c.globalAlpha = dim ? 0.25 : calm ? 0.34 : 1;
     this.#drops(this.#filler.sky, t, this.#far, BEHIND, still);
     c.globalAlpha = dim ? 0.35 : 1;
     this.#drops(this.#sky, t, this.#view, 1, still);

@@ -1,6 +1,6 @@
 // The newest winners, rolling in from above.
 
-import { money } from "./parts.tsx";
+import { money, wide } from "./parts.tsx";
 import type { Entry } from "./state.ts";
 import { T, useWords } from "./words.tsx";
 
@@ -15,12 +15,18 @@ export function Winners({ winners }: { winners: readonly Entry[] }) {
       <ol id="winners">
         {winners.map((w) => (
           // A row's place follows from how many have come since: it glides down when others come in above it.
-          <li key={w.id} style={{ "--row": newest - w.id }}>
-            <span>{words.name(w.user)}</span>
-            <b>{money(w.amount)}</b>
-          </li>
+          <Row key={w.id} row={newest - w.id} name={words.name(w.user)} amount={money(w.amount)} />
         ))}
       </ol>
     </section>
+  );
+}
+
+function Row({ row, name, amount }: { row: number; name: string; amount: string }) {
+  return (
+    <li style={{ "--row": row, "--chars": wide(name) + amount.length }}>
+      <span>{name}</span>
+      <b>{amount}</b>
+    </li>
   );
 }

@@ -6,6 +6,8 @@ import { useContext } from "preact/hooks";
 import { I18n, type Lang, type Values, preferred } from "../shared/i18n.ts";
 import { type Key, strings } from "./strings.ts";
 
+const SECOND = 0.56; // size of the second language, in a line with the first: as in screen.css
+
 const HTML_LANG: Record<Lang, string> = { zh: "zh-CN", en: "en" };
 
 /** Words are the texts in the chosen language, and where both are wanted in the second. */
@@ -28,6 +30,11 @@ export class Words {
   /** t is a text in the first language. */
   t(key: Key, values?: Values): string {
     return this.main.t(key, values);
+  }
+
+  /** wide is how wide a text is, by a measure of one language's, in all languages that are shown. */
+  wide(key: Key, measure: (text: string) => number): number {
+    return measure(this.main.t(key)) + (this.second ? measure(this.second.t(key)) * SECOND : 0);
   }
 
   /** name is how a masked player is shown: guests, who are all called g*1a2b, as such. */

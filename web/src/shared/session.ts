@@ -2,7 +2,8 @@
 
 import { request } from "./api.ts";
 
-const STORED = "redrain.player";
+const STORED = "redrain.player"; // a guest, who is a guest of this browser
+const GIVEN = "redrain.token"; // a token that was brought: it is the tab's, and goes with it
 
 interface Guest {
   user: string;
@@ -17,9 +18,9 @@ export class Session {
   #asking: Promise<string> | null = null; // the request for a guest, so that two callers get the same one
 
   constructor(url = new URL(location.href)) {
-    const given = takeToken(url);
+    const given = takeToken(url) ?? recall();
     if (given) {
-      this.#token = given;
+      this.use(given);
       return;
     }
     const kept = load();
@@ -54,16 +55,18 @@ export class Session {
     return g.token;
   }
 
-  /** use signs in with a token that a person has pasted. */
+  /** use signs in with a token that a person has brought. It outlasts a reload, which takes it out of the address. */
   use(token: string): void {
     this.#token = token;
     this.#guest = false;
+    remember(token);
   }
 
   /** forget drops a token that was refused. */
   forget(): void {
     this.#token = null;
     save(null);
+    remember(null);
   }
 }
 
@@ -86,6 +89,23 @@ function load(): Guest | null {
     return JSON.parse(localStorage.getItem(STORED) ?? "null") as Guest | null;
   } catch {
     return null;
+  }
+}
+
+function recall(): string | null {
+  try {
+    return sessionStorage.getItem(GIVEN);
+  } catch {
+    return null;
+  }
+}
+
+function remember(token: string | null): void {
+  try {
+    if (token) sessionStorage.setItem(GIVEN, token);
+    else sessionStorage.removeItem(GIVEN);
+  } catch {
+    // No storage: the token lasts as long as the page.
   }
 }
 

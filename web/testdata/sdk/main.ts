@@ -1,5 +1,6 @@
 // Tests of the client SDK, run in the browser by TestSDK. run answers with what is wrong.
 
+import { decode } from "../../sdk/decode.ts";
 import { addresses, backoff, clock } from "./clock.ts";
 import { connection } from "./connection.ts";
 import { messages } from "./messages.ts";
@@ -9,6 +10,11 @@ import { Check, World } from "./world.ts";
 type Test = (c: Check, w: World) => void | Promise<void>;
 
 const groups: Record<string, Record<string, Test>> = { addresses, backoff, clock, connection, messages, taps };
+
+/** understood are the types of the messages that the client reads in a frame. */
+export function understood(frame: string): string[] {
+  return decode(frame).map((m) => m.type);
+}
 
 export async function run(): Promise<{ ran: number; faults: string[] }> {
   const faults: string[] = [];
