@@ -134,7 +134,7 @@ func (b *browser) testScreenCode(t *testing.T) {
 		{"/screen?join=https://hongbao.example.com/gala", "https://hongbao.example.com/gala", "hongbao.example.com/gala"},
 		{"/screen?join=party.example.com", "http://party.example.com/", "party.example.com"},
 	} {
-		p := openScreen(t, f, chromium.Options{}, c.path)
+		p := openScreen(t, f, chromium.Options{Device: chromium.Device{Width: 960, Height: 540, Scale: 1}}, c.path)
 		p.mode("waiting")
 		p.Says(".address", c.spoken)
 		testenv.Eventually(t, patience, "a phone reads "+c.want, func() bool { return p.read() == c.want })

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"io"
 	"net"
 	"strings"
 	"sync"
@@ -17,6 +16,7 @@ type cable struct {
 
 	mu   sync.Mutex
 	cut  bool
+	mute bool // what the node says is lost on the way
 	ends map[net.Conn]struct{}
 }
 
@@ -53,8 +53,8 @@ func (c *cable) serve() {
 			}
 			continue
 		}
-		c.work.Go(func() { c.carry(near, far) })
-		c.work.Go(func() { c.carry(far, near) })
+		c.work.Go(func() { c.carry(near, far, func() bool { return true }) })
+		c.work.Go(func() { c.carry(far, near, c.audible) })
 	}
 }
 
@@ -71,12 +71,39 @@ func (c *cable) connect(ends ...net.Conn) bool {
 	return true
 }
 
-func (c *cable) carry(from, to net.Conn) {
-	_, _ = io.Copy(to, from)
-	_, _ = from.Close(), to.Close()
+// carry brings what comes from one end to the other, as far as it passes.
+func (c *cable) carry(from, to net.Conn, passes func() bool) {
+	defer func() {
+		_, _ = from.Close(), to.Close()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.ends, from)
+	}()
+	buffer := make([]byte, 16<<10)
+	for {
+		n, err := from.Read(buffer)
+		if n > 0 && passes() {
+			if _, err := to.Write(buffer[:n]); err != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (c *cable) audible() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.ends, from)
+	return !c.mute
+}
+
+// silence loses all that the node says from now on, while it hears everything: what is decided now, the players do not know.
+func (c *cable) silence() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mute = true
 }
 
 // sever cuts the cable: all connections break, and new ones break at once.
@@ -93,5 +120,5 @@ func (c *cable) sever() {
 func (c *cable) mend() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.cut = false
+	c.cut, c.mute = false, false
 }

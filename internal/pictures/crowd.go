@@ -19,7 +19,6 @@ import (
 
 // crowd is players who tap, so that there is something to see.
 type crowd struct {
-	ctx   context.Context
 	stop  context.CancelFunc
 	conns []*websocket.Conn
 	work  sync.WaitGroup
@@ -29,23 +28,23 @@ var families = []rune("王李张刘陈杨赵黄周吴徐孙马朱胡郭何高林
 
 // gather lets players come into a campaign's room.
 func gather(ctx context.Context, home, campaign string, count int) (*crowd, error) {
-	c := &crowd{}
-	c.ctx, c.stop = context.WithCancel(ctx)
+	playing, stop := context.WithCancel(ctx)
+	c := &crowd{stop: stop}
 	for i := range count {
-		if err := c.admit(home, campaign, i); err != nil {
+		if err := c.admit(playing, home, campaign, i); err != nil {
 			return nil, errors.Join(err, c.disperse())
 		}
 	}
 	return c, nil
 }
 
-func (c *crowd) admit(home, campaign string, i int) error {
-	token, err := c.token(fmt.Sprintf("%c-%d", families[i%len(families)], i))
+func (c *crowd) admit(ctx context.Context, home, campaign string, i int) error {
+	token, err := tokenOf(fmt.Sprintf("%c-%d", families[i%len(families)], i))
 	if err != nil {
 		return err
 	}
 	d := websocket.Dialer{Subprotocols: []string{wire.Subprotocol}, HandshakeTimeout: 10 * time.Second}
-	conn, resp, err := d.DialContext(c.ctx, "ws"+strings.TrimPrefix(home, "http")+"/ws", nil)
+	conn, resp, err := d.DialContext(ctx, "ws"+strings.TrimPrefix(home, "http")+"/ws", nil)
 	if err != nil {
 		return fmt.Errorf("player %d: %w", i, err)
 	}
@@ -54,16 +53,16 @@ func (c *crowd) admit(home, campaign string, i int) error {
 	if err := conn.WriteJSON(wire.Request{Type: wire.TypeHello, ID: "1", Token: token, Campaign: campaign}); err != nil {
 		return fmt.Errorf("player %d: %w", i, err)
 	}
-	c.work.Go(func() { c.play(conn, i) })
+	c.work.Go(func() { play(ctx, conn, i) })
 	return nil
 }
 
-func (*crowd) token(user string) (string, error) {
+func tokenOf(user string) (string, error) {
 	return jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{"sub": user, "exp": time.Now().Add(time.Hour).Unix()}).SignedString([]byte(jwtSecret))
 }
 
 // play taps one packet of every other wave, a while after it has appeared, as long as the connection is there.
-func (c *crowd) play(conn *websocket.Conn, i int) {
+func play(ctx context.Context, conn *websocket.Conn, i int) {
 	for {
 		_, data, err := conn.ReadMessage()
 		if err != nil {
@@ -75,7 +74,7 @@ func (c *crowd) play(conn *websocket.Conn, i int) {
 				continue
 			}
 			// Each player has a pace of their own, so that the curves are not a comb.
-			if pause(c.ctx, time.Duration(600+i*137%900)*time.Millisecond) != nil {
+			if pause(ctx, time.Duration(600+i*137%900)*time.Millisecond) != nil {
 				return
 			}
 			for _, d := range w.Drops {

@@ -66,7 +66,7 @@ func (p *photographer) work(ctx context.Context) (err error) {
 		return err
 	}
 	defer wall.Close()
-	token, err := crowd.token("林小雨")
+	token, err := tokenOf("林小雨")
 	if err != nil {
 		return err
 	}

@@ -2,13 +2,16 @@ package browsertest
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
 var (
 	chinese = regexp.MustCompile(`\p{Han}`)
-	// A word is three letters or more: units and abbreviations are the same in both languages.
-	word = regexp.MustCompile(`\p{Latin}{3,}`)
+	// A word is three letters or more: units and abbreviations are the same in both languages. So are ids, addresses and data: what has a
+	// digit, a slash or a brace in it.
+	word = regexp.MustCompile(`^\p{Latin}{3,}$`)
+	edge = ".,:;!?…()“”\"'¥%"
 )
 
 // Speaks fails the test for each text of the page, in its present state, that is not in its language: "zh", in which no text may
@@ -33,5 +36,7 @@ func foreign(language, text string) bool {
 	if language == "en" {
 		return chinese.MatchString(text)
 	}
-	return word.MatchString(text) && !chinese.MatchString(text)
+	return !chinese.MatchString(text) && slices.ContainsFunc(strings.Fields(text), func(f string) bool {
+		return word.MatchString(strings.Trim(f, edge))
+	})
 }

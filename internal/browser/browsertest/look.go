@@ -1,0 +1,36 @@
+package browsertest
+
+import "redrain/internal/browser"
+
+// Look looks at a state of a page that has been reached, on one device after the other: that it says nothing in another language than its
+// own, that nobody is shut out of it, that it does not have to be scrolled sideways; and keeps a screenshot of each, named
+// state-device-language.
+func (p *Page) Look(state, language string, on []browser.Device, names ...string) {
+	p.T.Helper()
+	for _, d := range on {
+		p.Resize(d)
+		p.Settle()
+		name := state + "-" + d.Name + "-" + language
+		p.ShootAs(name)
+		if language == "en" { // what axe looks at is the same in each
+			p.Axe(name)
+		}
+		if wide := Eval[float64](p, `document.documentElement.scrollWidth - innerWidth`); wide > 0 {
+			p.T.Errorf("%s is %v px wider than the screen", name, wide)
+		}
+	}
+	p.Speaks(language, state, names...)
+}
+
+// Settle waits until the page has been laid out anew, and short transitions of its are over.
+func (p *Page) Settle() {
+	p.T.Helper()
+	Eval[bool](p, `(async () => {
+		const frame = () => new Promise((next) => { requestAnimationFrame(next); setTimeout(next, 200); });
+		await frame();
+		await frame();
+		const short = (a) => (a.effect?.getComputedTiming().endTime ?? 0) < 1500;
+		await Promise.allSettled(document.getAnimations().filter(short).map((a) => a.finished));
+		return true;
+	})()`)
+}

@@ -1,0 +1,113 @@
+package e2e
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"redrain/internal/browser"
+	"redrain/internal/browser/browsertest"
+	"redrain/internal/operator"
+	"redrain/internal/testenv"
+	"redrain/rain"
+)
+
+// TestTwoPeoplePlay: a guest with a phone and somebody at a desk, who has a token, play one rain with fingers and mouse, on every
+// set of back ends. Both win; what the pages say is what the ledger has; both take their money out.
+func TestTwoPeoplePlay(t *testing.T) {
+	for _, b := range backendsUnderTest {
+		t.Run(b.name, func(t *testing.T) {
+			nodes := startNodes(t, b.make(t).config(), b.nodes)
+			n, far := nodes[0], nodes[len(nodes)-1]
+			const wins = 3
+			c := campaignOf(t, n, "gala", 60, wins)
+			phone := openPlay(t, c.ID, "", browser.Options{Home: n.url, Device: browser.SmallPhone})
+			desk := openPlay(t, c.ID, "desk", browser.Options{Home: far.url, Language: "zh-CN,zh"})
+			people := []*playPage{phone, desk}
+			for _, g := range people {
+				g.Mode("waiting")
+				g.State("waiting")
+			}
+			r, err := n.client.StartRain(within(t, 10*time.Second), c.ID, slowRain(), "")
+			must(err)
+			for _, g := range people {
+				g.Mode("falling")
+				g.Catch(wins)
+				g.State("won")
+			}
+			_, err = n.client.StopRain(within(t, 10*time.Second), c.ID, r.ID)
+			must(err)
+			won := wonOf(t, n, c.ID, wins)
+			for _, g := range people {
+				g.checkAfter(t, won, wins)
+			}
+			awaitBooks(t, n.client, c.ID)
+		})
+	}
+}
+
+// wonOf is what each player has won, by the ledger: two players, each with so many packets.
+func wonOf(t *testing.T, n *node, campaign string, each int) map[string]rain.Money {
+	t.Helper()
+	won, count := map[string]rain.Money{}, map[string]int{}
+	list, err := n.client.Claims(within(t, 10*time.Second), campaign, operator.Page{Limit: 500})
+	must(err)
+	for _, claim := range list.Items {
+		won[claim.User] += claim.Amount
+		count[claim.User]++
+	}
+	for user, n := range count {
+		if n != each {
+			t.Errorf("%s has %d packets, want %d", user, n, each)
+		}
+	}
+	if len(won) != 2 {
+		t.Fatalf("packets of %d players, want 2: %v", len(won), won)
+	}
+	return won
+}
+
+// checkAfter looks at the card, the packets and the balance after the rain, and takes the money out.
+func (g *playPage) checkAfter(t *testing.T, won map[string]rain.Money, wins int) {
+	t.Helper()
+	g.Until("the card", `document.getElementById("card").open`)
+	user := g.user()
+	amount, known := won[user]
+	if !known {
+		t.Fatalf("the page is of %q; packets were won by %v", user, won)
+	}
+	g.Says("#card-amount", "¥"+yuanOf(amount)) // it is counted up
+	g.State("card")
+	g.Press("#card-mine")
+	g.Until("the packets", `document.querySelectorAll("#sheet-list li").length === %d`, wins)
+	testenv.Eventually(t, browser.Patience, "the balance is what was won", func() bool { return g.balance() == amount })
+	g.State("packets")
+
+	asked := amount / 2
+	g.Fill("#withdraw-amount", yuanOf(asked))
+	g.PressTwice("#withdraw-go")
+	w := awaitWithdrawal(t, g.node(), user, inState("paid"))
+	if w.Amount != asked {
+		t.Errorf("%s has taken out %d, want %d", user, w.Amount, asked)
+	}
+	g.Says("#withdrawals", yuanOf(asked))
+	testenv.Eventually(t, browser.Patience, "the balance is what is left", func() bool { return g.balance() == amount-asked })
+	me, err := g.node().client.User(within(t, 10*time.Second), user)
+	must(err)
+	if me.Balance != amount-asked {
+		t.Errorf("%s has %d in the ledger, the page says %d", user, me.Balance, g.balance())
+	}
+	g.State("withdrawn")
+	g.CheckFaults()
+}
+
+func yuanOf(m rain.Money) string { return fmt.Sprintf("%d.%02d", m/100, m%100) }
+
+// user is the player's name, as the server knows them by the page's token.
+func (g *playPage) user() string {
+	g.t.Helper()
+	return browsertest.Eval[string](g.Page, `document.getElementById("user").textContent.trim().split(" ").pop()`)
+}
+
+// node is the node that the page is of.
+func (g *playPage) node() *node { return nodeAt(g.t, g.Home()) }
