@@ -60,7 +60,7 @@ func TestConsoleForms(t *testing.T) {
 			p.Shoot("compare")
 			for place, there := range map[string]string{
 				"sponsors": "tbody tr", "payouts": "tbody tr", "withdrawals": "tbody tr", "users/u1": "tbody tr", "audit": "tbody tr",
-				"api": ".snippet", "reconciliation": ".empty", "campaigns/c1/claims": "tbody tr", "campaigns/c1/reconciliation": "tfoot",
+				"api": ".task", "reconciliation": ".empty", "campaigns/c1/claims": "tbody tr", "campaigns/c1/reconciliation": "tfoot",
 			} {
 				p.Go("/console?" + place + "#/" + place) // another address, so that nothing of the page before is looked at
 				p.Until(place, `document.querySelector(%q)?.checkVisibility() === true`, there)
