@@ -43,6 +43,7 @@ type fakeServer struct {
 	balance int
 	claims  []object
 	out     []object                    // withdrawals, the newest first
+	lose    int                         // answers to withdrawals that never arrive
 	answer  map[string]http.HandlerFunc // of /api/v1, "METHOD /path"
 	about   object                      // of the campaign in a welcome, besides its id
 	down    bool                        // nobody answers
@@ -171,7 +172,39 @@ func (f *fakeServer) withdraw(w http.ResponseWriter, r *http.Request) {
 		"withdrawal": "w-" + key, "user": "guest-7f3a", "amount": body.Amount, "state": "pending", "created_at": f.now(), "balance": f.balance,
 	}
 	f.out = append([]object{made}, f.out...)
+	if f.lose > 0 {
+		f.lose--
+		panic(http.ErrAbortHandler)
+	}
 	reply(http.StatusCreated, made)(w, r)
+}
+
+// withdrawn is all withdrawals, the newest first.
+func (f *fakeServer) withdrawn() []object {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]object{}, f.out...)
+}
+
+// loseAnswers makes the next n requests for a withdrawal end without an answer, after they have taken effect.
+func (f *fakeServer) loseAnswers(n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lose = n
+}
+
+// phase tells a new phase of the rain. One that ends does so now.
+func (f *fakeServer) phase(phase string) {
+	f.mu.Lock()
+	rain := object{}
+	maps.Copy(rain, f.rain)
+	rain["phase"] = phase
+	if phase == "ended" {
+		rain["ends_at"] = f.now()
+	}
+	f.rain = rain
+	f.mu.Unlock()
+	f.push(object{"type": "rain", "rain": rain})
 }
 
 // decide ends the newest withdrawal as paid, or as failed for a reason, and tells of it.
@@ -354,7 +387,7 @@ func (f *fakeServer) wave(n int, at int64, drops ...[3]int) {
 	for k, d := range drops {
 		list = append(list, [4]int{k, d[0], d[1], d[2]})
 	}
-	f.push(object{"type": "wave", "rain": rainID, "n": n, "at": at, "drops": list})
+	f.push(object{"type": "wave", "rain": f.rainID, "n": n, "at": at, "drops": list})
 }
 
 // won is the result of a win, remembered for the welcome.

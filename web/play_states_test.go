@@ -1,195 +1,88 @@
 package web_test
 
 import (
-	"net/http"
+	"fmt"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp/kb"
+
 	chromium "redrain/internal/browser"
-	"redrain/internal/browser/browsertest"
 	"redrain/internal/testenv"
 )
 
-// constant are texts of the pages that are what they are in both languages: the event's name, the players', and the switch of languages.
-var constant = []string{"年会红包雨", "guest-7f3a", "中，切换到中文", "中", "EN, switch to English", "redrain", "张*", "g*1a2b"}
-
-// TestPlayStates brings the player's page into each of its states, in both languages, and looks at it on the devices of the people:
-// nobody is shut out (axe), nothing is in the other language, nothing has to be scrolled sideways. Where pictures are kept, all devices are looked at.
-func TestPlayStates(t *testing.T) {
-	devices := []chromium.Device{chromium.SmallPhone, chromium.Desktop}
-	if browsertest.Pictured() {
-		devices = []chromium.Device{chromium.SmallPhone, chromium.LargePhone, chromium.Landscape, chromium.Desktop}
-	}
-	for language, accept := range map[string]string{"en": "en-US,en", "zh": "zh-CN,zh"} {
-		t.Run(language, func(t *testing.T) {
-			t.Parallel()
-			v := &visit{language: language, accept: accept, devices: devices}
-			v.open(t, nil)
-			v.before()
-			v.rain()
-			v.after()
-			v.open(t, func(f *fakeServer) {
-				f.setAnswer("POST /guests", reply(http.StatusForbidden, object{"status": 403, "code": "guests_off", "title": "Forbidden"}))
-				f.setAnswer("GET /lobby", reply(http.StatusOK, object{"campaign": "c1", "name": "年会红包雨", "wins_per_user": 3, "guests": false}))
-			})
-			v.look("signin", `!document.getElementById("signin").hidden`)
-			v.open(t, func(f *fakeServer) {
-				f.setAnswer("GET /lobby", reply(http.StatusNotFound, object{"status": 404, "code": "not_found", "title": "Not Found"}))
-			})
-			v.look("no-campaign", `document.body.dataset.mode !== "entering"`)
-		})
-	}
-}
-
-// visit is one person's way through the page.
-type visit struct {
-	*tab
-	language, accept string
-	devices          []chromium.Device
-	wave             int
-}
-
-func (v *visit) open(t *testing.T, prepare func(*fakeServer)) {
-	t.Helper()
+// testStates: what the server tells changes the page at once, and each state says what comes next.
+func (b *browser) testStates(t *testing.T) {
 	f := newFake(t)
-	if prepare != nil {
-		prepare(f)
-	}
-	o := chromium.Options{Home: f.URL, Device: chromium.LargePhone, Language: v.accept}
-	v.tab = &tab{Page: browsertest.Open(t, o, chromium.Network), t: t, fake: f}
-	v.Go("/?debug")
-	v.Until("the debug line", `!!document.getElementById("debug")`)
-	browsertest.Eval[bool](v.Page, `(document.getElementById("debug").hidden = true)`)
-}
-
-// look waits until the page is in a state, and looks at it.
-func (v *visit) look(state, when string) {
-	v.t.Helper()
-	v.Until(state, when)
-	v.Look("play-"+state, v.language, v.devices, constant...)
-}
-
-// glance is for what passes: it is brought about anew on a phone and on a desk, and a picture is taken.
-func (v *visit) glance(state string, bring func()) {
-	v.t.Helper()
-	for _, d := range []chromium.Device{chromium.SmallPhone, chromium.Desktop} {
-		v.Resize(d)
-		v.Settle()
-		bring()
-		v.ShootAs("play-" + state + "-" + d.Name + "-" + v.language)
-	}
-	v.Speaks(v.language, state, constant...)
-}
-
-func (v *visit) before() {
-	v.t.Helper()
-	v.look("landing", `document.body.dataset.mode === "landing"`)
-	v.click("#play")
-	v.mode("waiting")
-	v.fake.push(v.fake.figures(4321, 679, object{"winners": []object{{"user": "张*", "amount": 88}, {"user": "g*1a2b", "amount": 520}}}))
-	v.shows("stock", "4321")
-	v.look("waiting", `document.body.dataset.mode === "waiting"`)
-	v.fake.setRain(time.Hour, time.Minute)
-	v.look("clock", `document.getElementById("big").textContent.includes(":")`)
-	v.glance("countdown", func() {
-		v.fake.setRain(3900*time.Millisecond, time.Minute)
-		v.Until("a number", `/^[1-4]$/.test(document.getElementById("big").textContent)`)
-	})
-}
-
-// pour sends packets that are all over the sky, and stay for a while. The rain must have begun a while ago.
-func (v *visit) pour() {
-	now := v.fake.now()
-	for i := range 14 {
-		v.wave++
-		at := now - int64(14-i)*700
-		v.fake.wave(v.wave, at, [3]int{(i*313 + 120) % 1000, 0, 14_000}, [3]int{(i*313 + 610) % 1000, i % 2, 13_000})
-	}
-}
-
-// rain is what there is to see while it rains.
-func (v *visit) rain() {
-	v.t.Helper()
-	f := v.fake
-	f.setJudge(func(string) object { return object{"outcome": "empty"} })
-	f.setRain(-30*time.Second, time.Hour)
-	v.mode("falling")
-	v.Until("the shout is over", `document.getElementById("big").textContent === ""`)
-	v.pour()
-	v.Look("play-falling", v.language, v.devices, constant...)
-	outcomes := []string{"won", "empty", "late", "sold_out", "already", "too_fast", "unavailable"}
-	packet := 0
-	for _, outcome := range outcomes {
-		f.setJudge(func(string) object {
-			if outcome != "won" {
-				return object{"outcome": outcome}
-			}
-			packet++
-			return f.won(packet, 888)
-		})
-		v.glance("outcome-"+outcome, func() {
-			v.pour()
-			v.hitOne()
-		})
-	}
-	v.pour()
-	f.setPhase("paused")
-	v.look("paused", `document.body.dataset.mode === "paused"`)
-	f.setPhase("falling")
-	f.setDown(true)
-	v.look("reconnecting", `!document.getElementById("banner").hidden`)
-	f.setDown(false)
-	v.Until("it is back", `document.getElementById("banner").hidden`)
-}
-
-// hitOne hits a packet in the middle of what can be seen, and waits until the server's word on it is on the page.
-func (v *visit) hitOne() {
-	v.t.Helper()
-	before := len(v.fake.tapped())
-	testenv.Eventually(v.t, patience, "a packet is hit", func() bool {
-		at := browsertest.Eval[*chromium.Point](v.Page, `redrain.drops(redrain.serverNow()).filter((d) => !d.decoy && document.elementFromPoint(d.x, d.y)?.id === "rain")
-			.map(({ x, y }) => ({ x, y })).sort((a, b) => Math.hypot(a.x - innerWidth / 2, a.y - innerHeight / 2) - Math.hypot(b.x - innerWidth / 2, b.y - innerHeight / 2))[0] ?? null`)
-		if at != nil {
-			v.Point(*at)
-		}
-		return len(v.fake.tapped()) > before
-	})
-	// The packet bursts, and then the word comes: half a second shows both.
-	browsertest.Eval[bool](v.Page, `new Promise((done) => setTimeout(() => requestAnimationFrame(() => done(true)), 350))`)
-}
-
-// after is what there is when the rain has ended.
-func (v *visit) after() {
-	v.t.Helper()
-	f := v.fake
-	f.settle()
-	f.setRain(-time.Minute, 2*time.Second)
-	v.look("card-won", `document.getElementById("card").open && document.getElementById("card").classList.contains("won")`)
-	v.click("#card-mine")
-	v.Until("my packets", `document.querySelectorAll("#sheet-list li").length > 1`)
-	v.Fill("#withdraw-amount", "10.00")
-	v.click("#withdraw-go")
-	v.Until("the withdrawal", `document.querySelectorAll("#withdrawals li").length === 1`)
-	f.decide("")
-	v.Fill("#withdraw-amount", "99999")
-	v.click("#withdraw-go")
-	v.look("packets", `document.getElementById("withdraw-message").textContent !== ""`)
-	v.click("#sheet-close")
-
+	p := b.enter(t, f, "/?campaign=c1")
+	p.mode("waiting")
+	start := f.setRain(-2*time.Second, 60*time.Second)
+	f.wave(0, start, [3]int{300, 0, 20000})
+	p.mode("falling")
+	f.push(object{"type": "room", "t": f.now(), "online": 3, "stock": 0, "won": 5, "winners": []object{{"user": "g*1a2b", "amount": 88}}})
+	p.shows("note", "Every packet is gone. Enjoy the show")
+	p.shows("ticker-text", "Guest 1a2b won ¥0.88")
+	f.phase("paused")
+	p.mode("paused")
+	p.State("paused")
+	f.phase("falling")
+	p.mode("falling")
+	// Stopped: the card says why it was so short, and stays when the next rain is announced, with its countdown.
+	f.phase("ended")
+	testenv.Eventually(t, patience, "the card", p.isOpen("card"))
+	p.shows("card-title", "The rain is over")
+	p.shows("card-stopped", "The host has ended this rain early")
 	f.rainID = "r2"
-	f.setJudge(func(string) object { return object{"outcome": "empty"} })
-	f.setRain(-30*time.Second, time.Hour)
-	v.mode("falling")
-	v.wave = 1000
-	v.pour()
-	v.hitOne()
-	f.setRain(-time.Minute, 2*time.Second)
-	v.look("card-none", `document.getElementById("card").open`)
-	v.click("#card-ok")
-	f.push(f.figures(0, 5000, nil))
-	v.look("sold-out", `document.body.dataset.mode === "over"`)
-	f.setCampaign(object{"state": "closed"})
-	v.look("closed", `document.body.dataset.mode === "over"`)
-	f.hangUp(4503)
-	v.look("full", `document.body.dataset.mode === "problem"`)
+	f.setRain(90*time.Second, 10*time.Second)
+	testenv.Eventually(t, patience, "the next rain on the card", func() bool { return strings.HasPrefix(p.text("card-next"), "Next rain in 1:") })
+	p.State("next")
+	p.Type(kb.Escape)
+	p.mode("countdown")
+	f.push(object{"type": "campaign", "campaign": object{"id": "c1", "name": "年会红包雨", "state": "closed", "wins_per_user": 3, "taps_per_user": 0}})
+	p.mode("over")
+	p.shows("stage-title", "This event is over")
+	p.State("closed")
+}
+
+// testTenRains: what is made for a rain goes with it.
+func (b *browser) testTenRains(t *testing.T) {
+	f := newFake(t)
+	k := 0
+	f.judge = func(string) object { k++; return f.won(k, 10) }
+	p := b.enter(t, f, "/?campaign=c1&debug")
+	p.mode("waiting")
+	var third chromium.Holdings
+	for i := range 10 {
+		f.rainID = fmt.Sprintf("r%d", i)
+		start := f.setRain(-time.Second, time.Second) // it ends three seconds from now, when its drops have landed
+		for w := range 4 {
+			f.wave(10*i+w, start+int64(w)*100, [3]int{200 * w, 0, 3900}, [3]int{100 + 200*w, 1, 3900})
+		}
+		testenv.Eventually(t, patience, "packets in the air", func() bool {
+			return eval[bool](p, `document.body.dataset.mode === "falling" && redrain.drops(redrain.serverNow()).some((d) => !d.decoy && d.y > 0)`)
+		})
+		p.Type(" ")
+		testenv.Eventually(t, patience, "a win", func() bool { return p.text("mine-count") == strconv.Itoa(i+1) })
+		f.phase("ended")
+		testenv.Eventually(t, patience, "the card", p.isOpen("card"))
+		testenv.Eventually(t, patience, "the amount", func() bool { return p.text("card-amount") == "¥0.10" })
+		p.Type(kb.Escape)
+		testenv.Eventually(t, patience, "nothing flies any more", func() bool {
+			return eval[bool](p, `(({ drops, particles }) => drops + particles === 0)(redrain.stats())`)
+		})
+		if i == 2 {
+			third = p.Holdings()
+		}
+	}
+	last := p.Holdings()
+	t.Logf("after three rains %+v, after ten %+v", third, last)
+	if last.Nodes > third.Nodes+20 || last.Listeners > third.Listeners {
+		t.Errorf("after three rains %+v, after ten %+v", third, last)
+	}
+	// A win is remembered (some hundred bytes); a rain is not.
+	if grown := last.Heap - third.Heap; grown > 300_000 {
+		t.Errorf("seven rains took %.0f bytes", grown)
+	}
 }

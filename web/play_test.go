@@ -104,7 +104,7 @@ func (b *browser) testAGuestWinsAndIsPaid(t *testing.T) {
 	p.click("#card-ok")
 	p.click("#mine")
 	p.shows("sheet-balance", "0.88")
-	if got := eval[string](p, `document.querySelector("#sheet-list li").textContent`); got != "Packet #17in your balance+0.88" {
+	if got := eval[string](p, `document.querySelector("#sheet-list li").textContent`); got != "Packet #17received+0.88" {
 		t.Errorf("my packets: %q", got)
 	}
 	p.State("packets")
@@ -165,6 +165,11 @@ func (b *browser) testUnavailableMayBeTappedAgain(t *testing.T) {
 	if got := f.tapped(); got[2] != "1.0" {
 		t.Errorf("taps: %v", got)
 	}
+	// A win whose result never came is told by its settlement.
+	f.won(5, 77)
+	f.settle()
+	p.shows("announce", "You won 0.77 yuan, packet 1 of at most 3")
+	p.shows("balance", "0.77")
 }
 
 // testCloseCodes: a cut line is taken up again, a final code is not.

@@ -262,6 +262,25 @@ func TestGuests(t *testing.T) {
 	c.want(c.call("POST", "/guests", ""), 403, "guests_off")
 }
 
+// TestLobby: who is not signed in yet is told what the event is, the one that is on or the one that the address names.
+func TestLobby(t *testing.T) {
+	n := startNode(t, setting{}.config())
+	c := newAPIClient(t, n)
+	c.want(c.call("GET", "/lobby", ""), 404, "unknown_campaign")
+	c.want(c.call("POST", "/sponsors/acme/deposits", `{"amount":1000,"reference":"r1"}`), 201, "")
+	made := c.call("POST", "/campaigns", `{"name":"Gala","sponsor":"acme","budget":100,"packets":10,"wins_per_user":3}`)
+	c.want(made, 201, "")
+	c.token = ""
+	for _, path := range []string{"/lobby", "/lobby?campaign=" + made.field("id")} {
+		a := c.call("GET", path, "")
+		c.want(a, 200, "")
+		if a.field("campaign") != made.field("id") || a.field("name") != "Gala" || a.field("wins_per_user") != "3" || a.field("guests") != "true" {
+			t.Errorf("%s: %s", path, a.body)
+		}
+	}
+	c.want(c.call("GET", "/lobby?campaign=nowhere", ""), 404, "unknown_campaign")
+}
+
 // TestPages walks through a list by cursor without losing or repeating anything.
 func TestPages(t *testing.T) {
 	n := startNode(t, setting{}.config())

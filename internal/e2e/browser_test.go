@@ -22,6 +22,7 @@ func TestAPersonPlays(t *testing.T) {
 	phone := browser.Device{Width: 390, Height: 844, Scale: 1}
 	p := browsertest.Open(t, browser.Options{Home: n.url, Device: phone})
 	p.Go("/")
+	p.Press("#play")
 
 	var taps []chromedp.Action[chromedp.Void]
 	for y := 120.0; y < 780; y += 60 {

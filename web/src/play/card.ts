@@ -47,6 +47,7 @@ export class Card {
       if (this.#round) this.#round.dismissed = true;
       this.#round = null;
       cancelAnimationFrame(this.#frame);
+      this.#frame = 0;
       around.closed();
     });
   }

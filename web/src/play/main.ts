@@ -2,10 +2,9 @@
 
 import "./play.css";
 
-import { type Campaign, CloseCode, type Rain, RainClient, type StateMessage, type TapResult } from "../../sdk/index.ts";
+import type { Rain, TapResult } from "../../sdk/index.ts";
 import { countdown, type Phase, phaseOf } from "../rain/phase.ts";
 import { Scene } from "../rain/scene.ts";
-import { mergeNewest, type Winner } from "../rain/winners.ts";
 import { I18n } from "../shared/i18n.ts";
 import { yuan } from "../shared/money.ts";
 import { Session } from "../shared/session.ts";
@@ -14,15 +13,16 @@ import { Card } from "./card.ts";
 import { expose } from "./debug.ts";
 import { byId, write } from "./dom.ts";
 import { Game, type Scored } from "./game.ts";
-import { type About, Hud } from "./hud.ts";
+import { Hud } from "./hud.ts";
 import { Keys } from "./keys.ts";
 import { Landing } from "./landing.ts";
 import * as lobby from "./lobby.ts";
-import { problemOf } from "./problem.ts";
+import { newModel } from "./model.ts";
+import { Room } from "./room.ts";
 import { Combo, Rounds } from "./round.ts";
 import { Sheet } from "./sheet.ts";
 import { buzz, Sound } from "./sound.ts";
-import { type Problem, stage } from "./stage.ts";
+import { stage } from "./stage.ts";
 import { strings } from "./strings.ts";
 import { Wallet } from "./wallet.ts";
 
@@ -33,38 +33,12 @@ const CARD_AFTER = 600; // ms after the end of a rain, in which its last words a
 const CARD_WAITS = 2_500; // ms for which the card waits for answers that have not come
 const CLEAR_BEFORE = 3_500; // ms before a rain when the page makes room for it
 
-/** Model is what the page knows. */
-interface Model {
-  landing: boolean;
-  problem: Problem | null;
-  about: About | null;
-  campaign: Campaign | null;
-  rain: Rain | null;
-  stock: number | null;
-  online: number | null;
-  winners: Winner[];
-  user: string;
-  /** packets of this campaign that the player has */
-  packets: number;
-  /** since when the page is in the room, Unix ms of the server */
-  since: number;
-  /** the connection is away: when the next try is due (ms of the page's clock) */
-  away: number | null;
-  /** since when the present rain has been over, ms of the page's clock */
-  over: number;
-}
-
 const session = new Session();
-const model: Model = {
-  landing: !session.known, problem: null, about: null, campaign: null, rain: null, stock: null, online: null, winners: [],
-  user: "", packets: 0, since: 0, away: null, over: 0,
-};
-let client: RainClient | null = null;
+const model = newModel(!session.known);
 let phase: Phase = "none";
 let timer = 0;
-let renewed = false; // a new guest was made since the last welcome
 
-const now = (): number => client?.serverNow() ?? Date.now();
+const now = (): number => room.now();
 const i18n = new I18n(strings);
 const wallet = new Wallet();
 const rounds = new Rounds();
@@ -77,7 +51,7 @@ const announcer = new Announcer((n) => i18n.t("announce_missed", { n }));
 const sheet = new Sheet({ i18n, wallet, session, announce: (text) => announcer.say(text) });
 const card = new Card(i18n, { mine: () => sheet.open(), still: () => scene.still, closed: () => render() });
 const active = (): boolean => phase === "falling" && !sheet.isOpen && !card.open;
-const game = new Game({ canvas, scene, client: () => client, now, active, words, tapped, scored });
+const game = new Game({ canvas, scene, client: () => room.client, now, active, words, tapped, scored });
 new Keys({ canvas, scene, game, now, active, say: (key, values) => announcer.say(i18n.t(key, values)) });
 const landing = new Landing(enter, (token) => {
   session.use(token);
@@ -85,6 +59,8 @@ const landing = new Landing(enter, (token) => {
   rounds.clear();
   enter();
 });
+
+const room = new Room({ model, session, wallet, scene, hud, landing, announcer, i18n, refresh: () => void sheet.refresh(), unheard, changed: render });
 
 // render writes the page from the model, and comes again when time alone will have changed it.
 function render(): void {
@@ -153,12 +129,12 @@ function remaining(rain: Rain, t: number): number {
 function cards(left: number): void {
   const { rain } = model;
   const time = left < Infinity ? countdown(left) : null;
-  const room = left > CLEAR_BEFORE && phase !== "falling" && phase !== "paused" && !model.problem;
-  if (!room) sheet.close();
+  const free = left > CLEAR_BEFORE && phase !== "falling" && phase !== "paused" && !model.problem;
+  if (!free) sheet.close();
   sheet.next(time === null ? "" : i18n.t("sheet_next", { time }));
   const round = rounds.card((id) => id !== rain?.id || phase === "ended");
-  if (!round || !room || sheet.isOpen) {
-    if (round && !room) round.dismissed = true;
+  if (!round || !free || sheet.isOpen) {
+    if (round && !free) round.dismissed = true;
     card.show(null, false, null);
     return;
   }
@@ -203,80 +179,18 @@ function scored({ rain, result, look, line, small }: Scored): void {
   render();
 }
 
+// unheard is a win whose result never came, and that the ledger has told of: it counts as much as any other.
+function unheard(claim: string, amount: number): void {
+  model.packets++;
+  const round = model.rain && rounds.of(model.rain.id);
+  if (round?.played && round.won(claim, amount)) win(amount);
+}
+
 function win(amount: number): void {
   sound.play("win");
   buzz([25, 40, 60]);
   const max = model.campaign?.wins_per_user ?? 0;
   announcer.say(i18n.t("announce_won", { amount: yuan(amount), n: model.packets, max }));
-}
-
-// play makes the client, once; from then on it only moves between campaigns.
-function play(campaign: string): void {
-  const c = new RainClient({ token: () => session.token(), campaign });
-  client = c;
-  c.on("welcome", (m) => {
-    renewed = false;
-    if (model.campaign?.id !== m.campaign.id) Object.assign(model, { stock: null, winners: [] });
-    if (!model.since || model.campaign?.id !== m.campaign.id) model.since = m.server_time;
-    Object.assign(model, { problem: null, campaign: m.campaign, rain: m.rain, user: m.user, away: null, packets: m.claims_total });
-    landing.show(false);
-    byId("retry").hidden = true;
-    const missed = wallet.welcome(m.claims, m.claims_total);
-    if (missed || wallet.balance === null) void sheet.refresh();
-    render();
-  });
-  c.on("rain", (m) => {
-    model.rain = m.rain;
-    render();
-  });
-  c.on("campaign", (m) => {
-    model.campaign = m.campaign;
-    render();
-  });
-  c.on("wave", (m) => {
-    scene.sky.add(m);
-    scene.wake();
-  });
-  c.on("room", (m) => {
-    Object.assign(model, { online: m.online, stock: m.stock, winners: mergeNewest(model.winners, m.winners, 8) });
-    render();
-  });
-  c.on("settled", (m) => {
-    wallet.settled(m.claims, m.balance);
-    hud.bump();
-  });
-  c.on("withdrawal", (m) => {
-    const { amount, state } = m.withdrawal;
-    if (!wallet.withdrawal(m.withdrawal, m.balance) || state === "pending") return;
-    announcer.say(i18n.t(state === "paid" ? "w_announce_paid" : "w_announce_failed", { amount: yuan(amount) }));
-  });
-  c.on("tick", render);
-  c.on("state", connection);
-  c.connect();
-}
-
-// connection follows the socket: a banner while it is away, a plain word when it will not come back.
-function connection({ state, code = 0, retryIn = 0 }: StateMessage): void {
-  if (state === "waiting") model.away = performance.now() + retryIn;
-  if (state === "ended") ended(code);
-  render();
-}
-
-function ended(code: number): void {
-  model.away = null;
-  if (code === CloseCode.badToken && session.guest && !renewed) {
-    // A guest is a name and no more: take another. Once, or a server that refuses all would be asked for ever.
-    renewed = true;
-    session.forget();
-    wallet.reset();
-    client?.connect();
-    return;
-  }
-  if (code === CloseCode.badToken) session.forget();
-  const problem = problemOf(code);
-  model.problem = problem;
-  landing.form(problem.signin);
-  byId("retry").hidden = !problem.retry;
 }
 
 // enter begins to play, as whoever the session says, and begins again after a problem.
@@ -285,8 +199,7 @@ function enter(): void {
   Object.assign(model, { landing: false, problem: null });
   landing.show(false);
   const campaign = lobby.named();
-  if (client) client.connect();
-  else if (campaign) play(campaign);
+  if (room.client || campaign) room.play(campaign);
   else if (!again) void follow();
   render();
 }
@@ -296,16 +209,16 @@ async function follow(): Promise<never> {
   for (;;) {
     try {
       const campaign = await lobby.current();
-      if (campaign && !client) play(campaign);
-      else if (campaign) client?.join(campaign);
-      else if (!client) model.problem = { title: "lobby_title", hint: "lobby_hint" };
-      if (!client) model.away = null;
+      if (campaign && !room.client) room.play(campaign);
+      else if (campaign) room.client?.join(campaign);
+      else if (!room.client) model.problem = { title: "lobby_title", hint: "lobby_hint" };
+      if (!room.client) model.away = null;
     } catch {
-      if (!client) model.away = performance.now();
+      if (!room.client) model.away = performance.now();
     }
     render();
     do {
-      await lobby.soon(client ? FOLLOW_EVERY : LOBBY_EVERY);
+      await lobby.soon(room.client ? FOLLOW_EVERY : LOBBY_EVERY);
     } while (document.hidden || phase === "countdown" || phase === "falling");
   }
 }
@@ -368,7 +281,7 @@ document.addEventListener("keydown", () => document.body.classList.add("keys"), 
 window.addEventListener("resize", fit);
 setInterval(ticker, TICKER_EVERY);
 fit();
-if (new URL(location.href).searchParams.has("debug")) expose(scene, now, () => client);
+if (new URL(location.href).searchParams.has("debug")) expose(scene, now, () => room.client);
 write(byId("user"), "");
 translate();
 if (model.landing) void introduce();

@@ -28,6 +28,10 @@ export class Wallet extends EventTarget {
     return this.list().reduce((sum, c) => (c.state === "granted" ? sum + c.amount : sum), 0);
   }
 
+  has(claim: string): boolean {
+    return this.#claims.has(claim);
+  }
+
   /** withdrawals are those that are known, newest first. */
   withdrawals(): Withdrawal[] {
     return [...this.#withdrawals.values()].sort((a, b) => b.created_at - a.created_at);

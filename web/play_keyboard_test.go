@@ -1,0 +1,58 @@
+package web_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp/kb"
+
+	"redrain/internal/testenv"
+)
+
+// testKeyboard plays from the landing to the list of packets without a pointer.
+func (b *browser) testKeyboard(t *testing.T) {
+	f := newFake(t)
+	f.judge = func(string) object { return f.won(9, 42) }
+	p := b.open(t, f, "/?campaign=c1", 1280, 800)
+	p.mode("landing")
+	for p.focus() != "play" {
+		p.Type(kb.Tab)
+	}
+	p.Type(kb.Enter)
+	p.mode("waiting")
+	start := f.setRain(-2*time.Second, 8*time.Second)
+	f.wave(0, start, [3]int{300, 1, 12000}, [3]int{700, 0, 12000})
+	f.wave(1, start+1000, [3]int{500, 0, 12000})
+	p.mode("falling")
+	testenv.Eventually(t, patience, "the canvas has the keyboard", func() bool { return p.focus() == "rain" })
+	if got := p.text("alarm"); got != "The rain begins" {
+		t.Errorf("a screen reader is told %q", got)
+	}
+	p.Type(kb.Tab)
+	testenv.Eventually(t, patience, "the ring is announced", func() bool { return strings.Contains(p.text("announce"), "1 of ") })
+	p.State("ring")
+	p.Type(kb.Escape)
+	p.Type(" ") // nothing in the ring: the lowest packet, not the decoy beside it
+	p.shows("announce", "You won 0.42 yuan, packet 1 of at most 3")
+	if got := f.tapped(); len(got) != 1 || got[0] != "0.1" {
+		t.Errorf("tapped %v", got)
+	}
+	testenv.Eventually(t, patience, "the card", p.isOpen("card"))
+	if p.focus() != "card-ok" {
+		t.Errorf("on the card the keyboard is on #%s", p.focus())
+	}
+	p.shows("card-amount", "¥0.42")
+	p.Type(kb.Tab)
+	p.Type(kb.Enter)
+	testenv.Eventually(t, patience, "my packets", p.isOpen("sheet"))
+	p.Type(kb.Escape)
+	testenv.Eventually(t, patience, "Esc closes them", func() bool { return !p.isOpen("sheet")() })
+	p.mode("waiting")
+}
+
+// focus is the id of what has the keyboard.
+func (p *tab) focus() string {
+	p.t.Helper()
+	return eval[string](p, `document.activeElement.id`)
+}

@@ -1,0 +1,62 @@
+package web_test
+
+import (
+	"strings"
+	"testing"
+
+	"redrain/internal/testenv"
+)
+
+// testWithdraw takes money out: a double press is one withdrawal, an answer that is lost is asked for again under the same key, and
+// each state is told.
+func (b *browser) testWithdraw(t *testing.T) {
+	f := newFake(t)
+	f.won(3, 500)
+	f.settle()
+	p := b.enter(t, f, "/?campaign=c1")
+	p.mode("waiting")
+	p.shows("balance", "5.00")
+	p.click("#purse")
+	p.Fill("#withdraw-amount", "7")
+	p.click("#withdraw-go")
+	p.shows("withdraw-message", "Your balance is only ¥5.00")
+	p.Fill("#withdraw-amount", "twelve")
+	p.click("#withdraw-go")
+	p.shows("withdraw-message", "Enter an amount, such as 12.50")
+	p.State("error")
+
+	p.Fill("#withdraw-amount", "2.50")
+	p.PressTwice("#withdraw-go")
+	p.shows("withdraw-message", "Withdrawal of ¥2.50 requested")
+	p.shows("sheet-balance", "2.50")
+	if got := f.withdrawn(); len(got) != 1 {
+		t.Fatalf("a double press made %d withdrawals", len(got))
+	}
+	state := func(want string) {
+		t.Helper()
+		testenv.Eventually(t, patience, "the newest withdrawal is "+want, func() bool { return p.text1("#withdrawals .state") == want })
+	}
+	state("requested")
+	f.decide("")
+	state("paid")
+
+	// The answer is lost on its way: what was asked for is made once, though it is pressed again.
+	f.loseAnswers(1)
+	p.click("#withdraw-all")
+	p.click("#withdraw-go")
+	testenv.Eventually(t, patience, "the page has found out", func() bool { return strings.HasPrefix(p.text("withdraw-message"), "Withdrawal of ¥2.50") })
+	p.shows("sheet-balance", "0.00")
+	if got := f.withdrawn(); len(got) != 2 {
+		t.Fatalf("%d withdrawals after a lost answer", len(got))
+	}
+	f.decide("the account is closed")
+	state("refused, returned")
+	p.shows("sheet-balance", "2.50")
+	p.State("refused")
+}
+
+// text1 is the text of the first element that a selector finds; "" where there is none.
+func (p *tab) text1(selector string) string {
+	p.t.Helper()
+	return eval[string](p, `document.querySelector("`+selector+`")?.textContent ?? ""`)
+}

@@ -1,0 +1,35 @@
+// What the player's page knows.
+
+import type { Campaign, Rain } from "../../sdk/index.ts";
+import type { Winner } from "../rain/winners.ts";
+import type { About } from "./hud.ts";
+import type { Problem } from "./stage.ts";
+
+/** Model is written by what the server and the player do, and read by render. */
+export interface Model {
+  landing: boolean;
+  problem: Problem | null;
+  about: About | null;
+  campaign: Campaign | null;
+  rain: Rain | null;
+  stock: number | null;
+  online: number | null;
+  winners: Winner[];
+  user: string;
+  /** packets of this campaign that the player has */
+  packets: number;
+  /** since when the page is in the room, Unix ms of the server */
+  since: number;
+  /** the connection is away: when the next try is due (ms of the page's clock) */
+  away: number | null;
+  /** since when the present rain has been over, ms of the page's clock */
+  over: number;
+}
+
+/** newModel knows nothing yet; landing: nobody has said who plays. */
+export function newModel(landing: boolean): Model {
+  return {
+    landing, problem: null, about: null, campaign: null, rain: null, stock: null, online: null, winners: [],
+    user: "", packets: 0, since: 0, away: null, over: 0,
+  };
+}

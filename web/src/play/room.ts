@@ -1,0 +1,129 @@
+// The connection: makes the client, and takes what the server says to the model and the wallet.
+
+import { CloseCode, RainClient, type StateMessage } from "../../sdk/index.ts";
+import type { Scene } from "../rain/scene.ts";
+import { mergeNewest } from "../rain/winners.ts";
+import type { I18n } from "../shared/i18n.ts";
+import { yuan } from "../shared/money.ts";
+import type { Session } from "../shared/session.ts";
+import type { Announcer } from "./announce.ts";
+import { byId } from "./dom.ts";
+import type { Hud } from "./hud.ts";
+import type { Landing } from "./landing.ts";
+import type { Model } from "./model.ts";
+import { problemOf } from "./problem.ts";
+import type { strings } from "./strings.ts";
+import type { Wallet } from "./wallet.ts";
+
+const WINNERS = 8; // that the ticker goes through
+
+/** What the room writes to. */
+export interface Around {
+  model: Model;
+  session: Session;
+  wallet: Wallet;
+  scene: Scene;
+  hud: Hud;
+  landing: Landing;
+  announcer: Announcer;
+  i18n: I18n<typeof strings>;
+  /** asks the ledger for what the socket does not tell */
+  refresh: () => void;
+  /** a win that is settled, and that nothing has told of before */
+  unheard: (claim: string, amount: number) => void;
+  /** the model is another one */
+  changed: () => void;
+}
+
+/** Room has one client, which moves between campaigns and lives as long as the page. */
+export class Room {
+  client: RainClient | null = null;
+  readonly #around: Around;
+  #renewed = false; // a new guest was made since the last welcome
+
+  constructor(around: Around) {
+    this.#around = around;
+  }
+
+  /** now is the server's time, Unix ms; this machine's guess before there is a connection. */
+  now(): number {
+    return this.client?.serverNow() ?? Date.now();
+  }
+
+  /** play begins, in the campaign where there is no client yet, and begins again after a problem. */
+  play(campaign: string | null): void {
+    if (!this.client && campaign) this.client = this.#join(campaign);
+    this.client?.connect();
+  }
+
+  #join(campaign: string): RainClient {
+    const { model, session, wallet, scene, hud, landing, announcer, i18n, refresh, unheard, changed } = this.#around;
+    const client = new RainClient({ token: () => session.token(), campaign });
+    client.on("welcome", (m) => {
+      this.#renewed = false;
+      const another = model.campaign?.id !== m.campaign.id;
+      if (another) Object.assign(model, { stock: null, winners: [], since: m.server_time });
+      Object.assign(model, { problem: null, campaign: m.campaign, rain: m.rain, user: m.user, away: null, packets: m.claims_total });
+      landing.show(false);
+      byId("retry").hidden = true;
+      wallet.welcome(m.claims, m.claims_total);
+      if (wallet.balance === null) refresh();
+      changed();
+    });
+    client.on("rain", (m) => {
+      model.rain = m.rain;
+      changed();
+    });
+    client.on("campaign", (m) => {
+      model.campaign = m.campaign;
+      changed();
+    });
+    client.on("wave", (m) => {
+      scene.sky.add(m);
+      scene.wake();
+    });
+    client.on("room", (m) => {
+      Object.assign(model, { online: m.online, stock: m.stock, winners: mergeNewest(model.winners, m.winners, WINNERS) });
+      changed();
+    });
+    client.on("settled", (m) => {
+      for (const c of m.claims) if (!wallet.has(c.claim)) unheard(c.claim, c.amount);
+      wallet.settled(m.claims, m.balance);
+      hud.bump();
+    });
+    client.on("withdrawal", (m) => {
+      const { amount, state } = m.withdrawal;
+      if (!wallet.withdrawal(m.withdrawal, m.balance) || state === "pending") return;
+      announcer.say(i18n.t(state === "paid" ? "w_announce_paid" : "w_announce_failed", { amount: yuan(amount) }));
+    });
+    client.on("tick", changed);
+    client.on("state", (m) => this.#state(m));
+    return client;
+  }
+
+  // state follows the socket: a banner while it is away, a plain word when it will not come back.
+  #state({ state, code = 0, retryIn = 0 }: StateMessage): void {
+    const { model, changed } = this.#around;
+    if (state === "waiting") model.away = performance.now() + retryIn;
+    if (state === "ended") this.#ended(code);
+    changed();
+  }
+
+  #ended(code: number): void {
+    const { model, session, wallet, landing } = this.#around;
+    model.away = null;
+    if (code === CloseCode.badToken && session.guest && !this.#renewed) {
+      // A guest is a name and no more: take another. Once, or a server that refuses all would be asked for ever.
+      this.#renewed = true;
+      session.forget();
+      wallet.reset();
+      this.client?.connect();
+      return;
+    }
+    if (code === CloseCode.badToken) session.forget();
+    const problem = problemOf(code);
+    model.problem = problem;
+    landing.form(problem.signin);
+    byId("retry").hidden = !problem.retry;
+  }
+}
