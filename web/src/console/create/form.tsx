@@ -1,5 +1,5 @@
-import { useMemo, useRef, useState } from "preact/hooks";
-import { post, type ApiError } from "../api.ts";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { post, type ApiError, type FieldFault } from "../api.ts";
 import { money } from "../format.ts";
 import { useAction } from "../hooks.ts";
 import { go } from "../route.ts";
@@ -34,8 +34,8 @@ export function CampaignForm({ title, draft: first, filled = false }: Props) {
   const [draft, setDraft] = useState(first);
   const [touched, setTouched] = useState<ReadonlySet<string>>(() => new Set(filled ? Object.keys(first) : []));
   const [pressed, setPressed] = useState(false);
-  // What the server found, until the field is changed.
-  const [refused, setRefused] = useState<Partial<Record<string, string>>>({});
+  // What the server found wrong, each until its field is changed.
+  const [refused, setRefused] = useState<readonly FieldFault[]>([]);
   const form = useRef<HTMLFormElement>(null);
   const list = useMemo(() => (draft.split === "list" ? readAmounts(draft.amounts) : null), [draft.split, draft.amounts]);
   const checked = useMemo(() => check(draft, list), [draft, list]);
@@ -51,12 +51,9 @@ export function CampaignForm({ title, draft: first, filled = false }: Props) {
     toast(t("created", { name: campaign.name, budget: money(campaign.budget), packets: campaign.packets }));
     go("campaigns", campaign.id);
   });
-  // A fault of the server is taken over once, when it comes.
-  const seen = useRef<ApiError | null>(null);
-  if (create.fault && create.fault !== seen.current) {
-    seen.current = create.fault;
-    setRefused(Object.fromEntries(create.fault.fields.map((f) => [f.field, t("serverSays", { message: f.message })])));
-  }
+  useEffect(() => {
+    if (create.fault) setRefused(create.fault.fields);
+  }, [create.fault]);
 
   const state: FormState = {
     draft,
@@ -64,13 +61,14 @@ export function CampaignForm({ title, draft: first, filled = false }: Props) {
       const names = Object.keys(fields);
       setDraft((d) => ({ ...d, ...fields }));
       setTouched((s) => new Set([...s, ...names]));
-      setRefused((r) => Object.fromEntries(Object.entries(r).filter(([name]) => !names.includes(name))));
+      setRefused((list) => list.filter((f) => !names.includes(f.field)));
       create.clear();
     },
     fault(field) {
       const fault = checked.faults[field];
       if (fault && (pressed || (touched.has(field) && fault.key !== "required" && fault.key !== "listEmpty"))) return words(fault);
-      return refused[field];
+      const said = refused.find((f) => f.field === field);
+      return said && t("serverSays", { message: said.message });
     },
   };
   const submit = async () => {
@@ -95,7 +93,7 @@ export function CampaignForm({ title, draft: first, filled = false }: Props) {
             <header><h2>{t("summary")}</h2></header>
             <Summary body={checked.body} balance={funds.balance} />
             <p class="fault" role="status">{pressed && count > 0 && t("faultsLeft", { count })}</p>
-            <FaultText fault={create.fault} explain={(fault) => explain(fault, draft.sponsor.trim())} />
+            <FaultText fault={create.fault} explain={(fault) => explain(fault, draft)} />
             <Button submit kind="main" busy={create.busy}>
               {checked.split ? t("submit", { budget: money(checked.split.budget) }) : t("submitEmpty")}
             </Button>
@@ -108,10 +106,13 @@ export function CampaignForm({ title, draft: first, filled = false }: Props) {
 }
 
 /** explain says what a refusal means for the money. Faults of fields stand beside them; one that has no field here is told in the server's words. */
-function explain(fault: ApiError, sponsor: string): string | undefined {
+function explain(fault: ApiError, draft: Draft): string | undefined {
+  const sponsor = draft.sponsor.trim();
   if (fault.code === "insufficient_funds") return t("insufficient_funds", { sponsor });
   if (fault.code === "unknown_sponsor") return t("unknown_sponsor", { sponsor });
   if (fault.code === "idempotency_in_progress") return t("idempotency_in_progress");
+  const stray = fault.fields.filter((f) => !(f.field in draft));
+  if (stray.length > 0) return t("serverSays", { message: stray.map((f) => `${f.field} ${f.message}`).join("; ") });
   if (fault.fields.length > 0) return t("faultsLeft", { count: fault.fields.length });
   return fault.status === 0 || fault.status >= 500 ? t("unsure") : undefined;
 }

@@ -1,0 +1,197 @@
+package web_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	chromium "redrain/internal/browser"
+	"redrain/internal/browser/browsertest"
+	"redrain/internal/testenv"
+)
+
+// constant are texts of the pages that are what they are in both languages: the event's name, the players', and the switch of languages.
+var constant = []string{"年会红包雨", "guest-7f3a", "中，切换到中文", "中", "EN, switch to English", "redrain", "张*", "g*1a2b"}
+
+// TestPlayLooks brings the player's page into each of its states, in both languages, and looks at it on the devices of the people:
+// nobody is shut out (axe), nothing is in the other language, nothing has to be scrolled sideways. Where pictures are kept, all devices are looked at.
+func TestPlayLooks(t *testing.T) {
+	devices := []chromium.Device{chromium.SmallPhone, chromium.Desktop}
+	if browsertest.Pictured() {
+		devices = []chromium.Device{chromium.SmallPhone, chromium.LargePhone, chromium.Landscape, chromium.Desktop}
+	}
+	for language, accept := range map[string]string{"en": "en-US,en", "zh": "zh-CN,zh"} {
+		t.Run(language, func(t *testing.T) {
+			t.Parallel()
+			v := &visit{language: language, accept: accept, devices: devices}
+			v.open(t, nil)
+			v.before()
+			v.rain()
+			v.after()
+			v.open(t, func(f *fakeServer) {
+				f.setAnswer("POST /guests", reply(http.StatusForbidden, object{"status": 403, "code": "guests_off", "title": "Forbidden"}))
+				f.setAnswer("GET /lobby", reply(http.StatusOK, object{"campaign": "c1", "name": "年会红包雨", "wins_per_user": 3, "guests": false}))
+			})
+			v.look("signin", `!document.getElementById("signin").hidden`)
+			v.open(t, func(f *fakeServer) {
+				f.setAnswer("GET /lobby", reply(http.StatusNotFound, object{"status": 404, "code": "not_found", "title": "Not Found"}))
+			})
+			v.mode("landing")
+			v.click("#play")
+			v.look("no-campaign", `!["landing", "entering"].includes(document.body.dataset.mode)`)
+		})
+	}
+}
+
+// visit is one person's way through the page.
+type visit struct {
+	*tab
+	language, accept string
+	devices          []chromium.Device
+	wave             int
+}
+
+func (v *visit) open(t *testing.T, prepare func(*fakeServer)) {
+	t.Helper()
+	f := newFake(t)
+	if prepare != nil {
+		prepare(f)
+	}
+	o := chromium.Options{Home: f.URL, Device: chromium.LargePhone, Language: v.accept}
+	v.tab = &tab{Page: browsertest.Open(t, o, chromium.Network), t: t, fake: f}
+	v.Go("/?debug")
+	v.Until("the debug line", `!!document.getElementById("debug")`)
+	browsertest.Eval[bool](v.Page, `(document.getElementById("debug").hidden = true)`)
+}
+
+// look waits until the page is in a state, and looks at it.
+func (v *visit) look(state, when string) {
+	v.t.Helper()
+	v.Until(state, when)
+	v.Look("play-"+state, v.language, v.devices, constant...)
+}
+
+// glance is for what passes: it is brought about anew on a phone and on a desk, and a picture is taken.
+func (v *visit) glance(state string, bring func()) {
+	v.t.Helper()
+	for _, d := range []chromium.Device{chromium.SmallPhone, chromium.Desktop} {
+		v.Resize(d)
+		v.Settle()
+		bring()
+		v.ShootAs("play-" + state + "-" + d.Name + "-" + v.language)
+	}
+	v.Speaks(v.language, state, constant...)
+}
+
+func (v *visit) before() {
+	v.t.Helper()
+	v.look("landing", `document.body.dataset.mode === "landing"`)
+	v.click("#play")
+	v.mode("waiting")
+	v.fake.push(v.fake.figures(4321, 679, object{"winners": []object{{"user": "张*", "amount": 88}, {"user": "g*1a2b", "amount": 520}}}))
+	v.shows("stock", "4321")
+	v.look("waiting", `document.body.dataset.mode === "waiting"`)
+	v.fake.setRain(time.Hour, time.Minute)
+	v.look("clock", `document.getElementById("big").textContent.includes(":")`)
+	v.glance("countdown", func() {
+		v.fake.setRain(3900*time.Millisecond, time.Minute)
+		v.Until("a number", `/^[1-4]$/.test(document.getElementById("big").textContent)`)
+	})
+}
+
+// pour sends packets that are all over the sky, and stay for a while. The rain must have begun a while ago.
+func (v *visit) pour() {
+	now := v.fake.now()
+	for i := range 14 {
+		v.wave++
+		at := now - int64(14-i)*700
+		v.fake.wave(v.wave, at, [3]int{(i*313 + 120) % 1000, 0, 14_000}, [3]int{(i*313 + 610) % 1000, i % 2, 13_000})
+	}
+}
+
+// rain is what there is to see while it rains.
+func (v *visit) rain() {
+	v.t.Helper()
+	f := v.fake
+	f.setJudge(func(string) object { return object{"outcome": "empty"} })
+	f.setRain(-30*time.Second, time.Hour)
+	v.mode("falling")
+	v.Until("the shout is over", `document.getElementById("big").textContent === ""`)
+	v.pour()
+	v.Look("play-falling", v.language, v.devices, constant...)
+	outcomes := []string{"won", "empty", "late", "sold_out", "already", "too_fast", "unavailable"}
+	packet := 0
+	for _, outcome := range outcomes {
+		f.setJudge(func(string) object {
+			if outcome != "won" {
+				return object{"outcome": outcome}
+			}
+			packet++
+			return f.won(packet, 888)
+		})
+		v.glance("outcome-"+outcome, func() {
+			v.pour()
+			v.hitOne()
+		})
+	}
+	v.pour()
+	f.setPhase("paused")
+	v.look("paused", `document.body.dataset.mode === "paused"`)
+	f.setPhase("falling")
+	f.setDown(true)
+	v.look("reconnecting", `!document.getElementById("banner").hidden`)
+	f.setDown(false)
+	v.Until("it is back", `document.getElementById("banner").hidden`)
+}
+
+// hitOne hits a packet in the middle of what can be seen, and waits until the server's word on it is on the page.
+func (v *visit) hitOne() {
+	v.t.Helper()
+	before := len(v.fake.tapped())
+	testenv.Eventually(v.t, patience, "a packet is hit", func() bool {
+		at := browsertest.Eval[*chromium.Point](v.Page, `redrain.drops(redrain.serverNow()).filter((d) => !d.decoy && document.elementFromPoint(d.x, d.y)?.id === "rain")
+			.map(({ x, y }) => ({ x, y })).sort((a, b) => Math.hypot(a.x - innerWidth / 2, a.y - innerHeight / 2) - Math.hypot(b.x - innerWidth / 2, b.y - innerHeight / 2))[0] ?? null`)
+		if at != nil {
+			v.Point(*at)
+		}
+		return len(v.fake.tapped()) > before
+	})
+	// The packet bursts, and then the word comes: half a second shows both.
+	browsertest.Eval[bool](v.Page, `new Promise((done) => setTimeout(() => requestAnimationFrame(() => done(true)), 350))`)
+}
+
+// after is what there is when the rain has ended.
+func (v *visit) after() {
+	v.t.Helper()
+	f := v.fake
+	f.settle()
+	f.setRain(-time.Minute, 2*time.Second)
+	v.look("card-won", `document.getElementById("card").open && document.getElementById("card").classList.contains("won")`)
+	v.click("#card-mine")
+	v.Until("my packets", `document.querySelectorAll("#sheet-list li").length > 1`)
+	v.Fill("#withdraw-amount", "10.00")
+	v.click("#withdraw-go")
+	v.Until("the withdrawal", `document.querySelectorAll("#withdrawals li").length === 1`)
+	f.decide("")
+	v.Fill("#withdraw-amount", "99999")
+	v.click("#withdraw-go")
+	v.look("packets", `document.getElementById("withdraw-message").textContent !== ""`)
+	v.click("#sheet-close")
+
+	f.rainID = "r2"
+	f.setJudge(func(string) object { return object{"outcome": "empty"} })
+	f.setRain(-30*time.Second, time.Hour)
+	v.mode("falling")
+	v.wave = 1000
+	v.pour()
+	v.hitOne()
+	f.setRain(-time.Minute, 2*time.Second)
+	v.look("card-none", `document.getElementById("card").open`)
+	v.click("#card-ok")
+	f.push(f.figures(0, 5000, nil))
+	v.look("sold-out", `document.body.dataset.mode === "over"`)
+	f.setCampaign(object{"state": "closed"})
+	v.look("closed", `document.body.dataset.mode === "over"`)
+	f.hangUp(4503)
+	v.look("full", `document.body.dataset.mode === "problem"`)
+}
