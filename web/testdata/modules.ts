@@ -169,6 +169,12 @@ const tests = {
     const w = new Wallet();
     w.welcome([{ claim: "c-2", packet: "2", amount: 20, state: "granted" }, { claim: "c-1", packet: "1", amount: 10, state: "settled" }], 2);
     same("newest first", w.list().map((c) => c.claim), ["c-2", "c-1"]);
+    w.me(10);
+    same("the balance is right", w.welcome([{ claim: "c-1", packet: "1", amount: 10, state: "settled" }], 2), false);
+    const away = new Wallet();
+    away.me(0);
+    away.won({ claim: "c-1", packet: "1", amount: 10 });
+    same("settled while away", away.welcome([{ claim: "c-1", packet: "1", amount: 10, state: "settled" }]), true);
     same("coming", w.coming, 20);
     same("a new win", w.won({ claim: "c-3", packet: "3", amount: 30 }), true);
     same("the same win again", w.won({ claim: "c-3", packet: "3", amount: 30 }), false);
