@@ -65,6 +65,7 @@ export class Sheet {
   /** refresh asks the ledger: what the socket has told may be all, or a part when the player was away. */
   async refresh(): Promise<void> {
     const { wallet, session } = this.#parts;
+    const { told } = wallet;
     try {
       const token = await session.token();
       const [me, claims, out] = await Promise.all([
@@ -74,7 +75,7 @@ export class Sheet {
       ]);
       for (const w of out.items) wallet.withdrawal(w);
       wallet.page(claims.items);
-      wallet.me(me.balance);
+      if (wallet.told === told) wallet.me(me.balance); // or else a message has told a newer one
       this.#stale(false);
     } catch {
       this.#stale(true); // what is known stays; the next opening asks again

@@ -9,6 +9,8 @@ export type Entry = Omit<Claim, "packet"> & { packet?: string };
 export class Wallet extends EventTarget {
   /** minor units in the ledger; null until it is known */
   balance: number | null = null;
+  /** how often a message has told the balance: what was asked for before such a message is older than it */
+  told = 0;
   /** claims that there are on the server */
   total = 0;
   #claims = new Map<string, Entry>(); // newest last
@@ -69,6 +71,7 @@ export class Wallet extends EventTarget {
 
   settled(claims: readonly { claim: string; amount: number }[], balance: number): void {
     for (const c of claims) this.#put({ ...c, state: "settled" });
+    this.told++;
     this.me(balance);
   }
 
@@ -92,7 +95,10 @@ export class Wallet extends EventTarget {
     const known = this.#withdrawals.get(w.withdrawal);
     const stale = known !== undefined && known.state !== "pending" && w.state === "pending";
     if (!stale) this.#withdrawals.set(w.withdrawal, { ...known, ...w });
-    if (balance !== undefined && !stale) this.balance = balance;
+    if (balance !== undefined && !stale) {
+      this.told++;
+      this.balance = balance;
+    }
     this.#changed();
     return !stale && known?.state !== w.state;
   }
