@@ -66,7 +66,7 @@ export class Room {
       Object.assign(model, { problem: null, campaign: m.campaign, rain: m.rain, user: m.user, away: null, packets: m.claims_total });
       landing.show(false);
       byId("retry").hidden = true;
-      if (wallet.welcome(m.claims, m.claims_total)) refresh();
+      if (wallet.welcome(m.claims, m.claims_total) || wallet.balance === null) refresh();
       changed();
     });
     client.on("rain", (m) => {
