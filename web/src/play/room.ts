@@ -66,8 +66,8 @@ export class Room {
       Object.assign(model, { problem: null, campaign: m.campaign, rain: m.rain, user: m.user, away: null, packets: m.claims_total });
       landing.show(false);
       byId("retry").hidden = true;
-      wallet.welcome(m.claims, m.claims_total);
-      if (wallet.balance === null) refresh();
+      const missed = wallet.welcome(m.claims, m.claims_total);
+      if (missed || wallet.balance === null) refresh();
       changed();
     });
     client.on("rain", (m) => {

@@ -65,6 +65,7 @@ export class Sheet {
   /** refresh asks the ledger: what the socket has told may be all, or a part when the player was away. */
   async refresh(): Promise<void> {
     const { wallet, session } = this.#parts;
+    const { told } = wallet;
     try {
       const token = await session.token();
       const [me, claims, out] = await Promise.all([
@@ -74,6 +75,8 @@ export class Sheet {
       ]);
       for (const w of out.items) wallet.withdrawal(w);
       wallet.page(claims.items);
+      // A settlement has come meanwhile: which balance is the newer cannot be seen. Ask again.
+      if (wallet.told !== told) return await this.refresh();
       wallet.me(me.balance);
       this.#stale(false);
     } catch {

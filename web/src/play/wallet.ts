@@ -9,6 +9,8 @@ export type Entry = Omit<Claim, "packet"> & { packet?: string };
 export class Wallet extends EventTarget {
   /** minor units in the ledger; null until it is known */
   balance: number | null = null;
+  /** how often the socket has told a balance: an HTTP answer that was asked for before the last of them may be older */
+  told = 0;
   /** claims that there are on the server */
   total = 0;
   #claims = new Map<string, Entry>(); // newest last
@@ -69,6 +71,7 @@ export class Wallet extends EventTarget {
 
   settled(claims: readonly { claim: string; amount: number }[], balance: number): void {
     for (const c of claims) this.#put({ ...c, state: "settled" });
+    this.told++;
     this.me(balance);
   }
 
