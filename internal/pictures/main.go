@@ -22,14 +22,14 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
 	dir := filepath.Join("docs", "img")
 	if len(os.Args) > 1 {
 		dir = os.Args[1]
 	}
-	if err := run(ctx, dir); err != nil {
+	err := run(ctx, dir)
+	stop()
+	if err != nil {
 		slog.Error("no pictures", "err", err)
-		stop()
 		os.Exit(1)
 	}
 }
