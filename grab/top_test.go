@@ -51,6 +51,25 @@ func TestTop(t *testing.T) {
 	}
 }
 
+// TestTopNeverFalls: whoever has read a total before the player's last win, and comes with it after one who has read it since, lowers
+// nothing.
+func TestTopNeverFalls(t *testing.T) {
+	for name, rdb := range backends(t) {
+		t.Run(name, func(t *testing.T) {
+			gm := newGame(t, rdb, setup{})
+			k := gm.g.keys.shard(gm.c.ID, 0)
+			for _, total := range []float64{70, 50} {
+				if err := gm.g.enter(t.Context(), k, []redis.Z{{Score: total, Member: "u"}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if top, err := gm.g.Top(t.Context(), gm.c); err != nil || len(top) != 1 || top[0] != (Ranked{"u", 70}) {
+				t.Errorf("%v, %v", top, err)
+			}
+		})
+	}
+}
+
 // TestTopAfterALoss: what Redis has kept of the board is not believed when a shard is restored. It is what the wins say.
 func TestTopAfterALoss(t *testing.T) {
 	for name, rdb := range backends(t) {
