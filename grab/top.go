@@ -3,6 +3,7 @@ package grab
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -26,61 +27,93 @@ type Ranked struct {
 // costs a tap nothing (the settlement does it), needs no sum over the ledger's rows, is the same for all nodes, and doing it
 // twice changes nothing. A node that starts finds it there; a shard that is restored gets it from the wins (rankAll).
 
-// Rank puts players of one shard in their places among those who have won most. It is called when something of theirs is settled, as
-// often as that is heard. Totals count all their wins, also those that are on their way to the ledger.
-func (g *Grabber) Rank(ctx context.Context, campaign string, shard int, users []string) error {
-	if len(users) == 0 {
+// Winners are players of one shard.
+type Winners struct {
+	Campaign string
+	Shard    int
+	Users    []string
+}
+
+// Rank puts players in their places among those who have won most. It is called when something of theirs is settled, as often as that is
+// heard. Totals count all their wins, also those that are on their way to the ledger. However many shards there are, it asks Redis twice:
+// a batch of settlements may have a win of each, and the next batch waits for it.
+func (g *Grabber) Rank(ctx context.Context, winners []Winners) error {
+	if len(winners) == 0 {
 		return nil
 	}
-	k := g.keys.shard(campaign, shard)
-	var texts *redis.SliceCmd
-	var lowest *redis.ZSliceCmd
-	var ttl *redis.DurationCmd
+	boards := make([]board, len(winners))
 	_, err := g.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
-		texts = p.HMGet(ctx, k.wins, users...)
-		lowest = p.ZRevRangeWithScores(ctx, k.top, topKept-1, topKept-1)
-		ttl = p.PTTL(ctx, k.wins)
+		for i, w := range winners {
+			boards[i] = g.readBoard(ctx, p, w)
+		}
 		return nil
 	})
 	if g.seen(err) != nil {
-		return fmt.Errorf("ranking the winners of %s.%d: %w", campaign, shard, err)
+		return fmt.Errorf("reading the totals of winners: %w", err)
 	}
-	enough := 0.0 // what it takes to be among them: nothing while there is room
-	if last := lowest.Val(); len(last) > 0 {
-		enough = last[0].Score
-	}
-	var entering []redis.Z
-	for i, text := range texts.Val() {
-		record, _ := text.(string) // nil where the campaign has been let go, and for who has no win
-		total, err := totalOf(users[i], record)
-		if err != nil {
-			return err
+	var unread error // whose wins cannot be read keeps nobody else from their place
+	_, err = g.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for _, b := range boards {
+			entering, err := b.entering()
+			unread = errors.Join(unread, err)
+			enter(ctx, p, b.keys, entering)
+			if left := b.ttl.Val(); len(entering) > 0 && left > 0 { // let go already: no key of the campaign may outlive the others
+				p.PExpire(ctx, b.keys.top, left)
+			}
 		}
-		if score := float64(total); score > enough {
-			entering = append(entering, redis.Z{Score: score, Member: users[i]})
-		}
-	}
-	if err := g.enter(ctx, k, entering); err != nil {
-		return fmt.Errorf("ranking the winners of %s.%d: %w", campaign, shard, err)
-	}
-	if left := ttl.Val(); len(entering) > 0 && left > 0 { // let go already: no key of the campaign may outlive the others
-		return g.seen(g.rdb.PExpire(ctx, k.top, left).Err())
+		return nil
+	})
+	if err = errors.Join(unread, g.seen(err)); err != nil {
+		return fmt.Errorf("ranking winners: %w", err)
 	}
 	return nil
 }
 
+// board is what is asked of a shard to rank some of its players.
+type board struct {
+	keys   shardKeys
+	users  []string
+	texts  *redis.SliceCmd    // what they have won
+	lowest *redis.ZSliceCmd   // the last of those who are kept
+	ttl    *redis.DurationCmd // of the wins
+}
+
+func (g *Grabber) readBoard(ctx context.Context, p redis.Pipeliner, w Winners) board {
+	k := g.keys.shard(w.Campaign, w.Shard)
+	return board{
+		keys: k, users: w.Users,
+		texts: p.HMGet(ctx, k.wins, w.Users...), lowest: p.ZRevRangeWithScores(ctx, k.top, topKept-1, topKept-1), ttl: p.PTTL(ctx, k.wins),
+	}
+}
+
+// entering are those of the players who belong among the first.
+func (b board) entering() (entering []redis.Z, unread error) {
+	enough := 0.0 // what it takes to be among them: nothing while there is room
+	if last := b.lowest.Val(); len(last) > 0 {
+		enough = last[0].Score
+	}
+	for i, text := range b.texts.Val() {
+		record, _ := text.(string) // nil where the campaign has been let go, and for who has no win
+		total, err := totalOf(b.users[i], record)
+		if err != nil {
+			unread = errors.Join(unread, err)
+			continue
+		}
+		if score := float64(total); score > enough {
+			entering = append(entering, redis.Z{Score: score, Member: b.users[i]})
+		}
+	}
+	return entering, unread
+}
+
 // enter adds players to the board of a shard, or raises what they have there, and takes out who is not among the first any more. An
 // amount is exact as a score: it is below 2^53.
-func (g *Grabber) enter(ctx context.Context, k shardKeys, players []redis.Z) error {
+func enter(ctx context.Context, p redis.Pipeliner, k shardKeys, players []redis.Z) {
 	if len(players) == 0 {
-		return nil
+		return
 	}
-	_, err := g.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
-		p.ZAddGT(ctx, k.top, players...) // whoever has read an older total comes too late with it
-		p.ZRemRangeByRank(ctx, k.top, 0, -topKept-1)
-		return nil
-	})
-	return g.seen(err)
+	p.ZAddGT(ctx, k.top, players...) // whoever has read an older total comes too late with it
+	p.ZRemRangeByRank(ctx, k.top, 0, -topKept-1)
 }
 
 // totalOf is the sum of a player's wins as the wins hash keeps them.
@@ -136,12 +169,20 @@ func (g *Grabber) rankAll(ctx context.Context, c *rain.Campaign, shard int) erro
 		if len(page) < scanned {
 			return nil
 		}
-		err := g.enter(ctx, k, page)
+		err := g.enterNow(ctx, k, page)
 		page = page[:0]
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	return g.enter(ctx, k, page)
+	return g.enterNow(ctx, k, page)
+}
+
+func (g *Grabber) enterNow(ctx context.Context, k shardKeys, players []redis.Z) error {
+	_, err := g.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+		enter(ctx, p, k, players)
+		return nil
+	})
+	return g.seen(err)
 }

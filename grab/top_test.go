@@ -2,9 +2,12 @@ package grab
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -46,6 +49,76 @@ func TestTop(t *testing.T) {
 				if n := rdb.ZCard(t.Context(), gm.g.keys.shard(gm.c.ID, shard).top).Val(); n > topKept {
 					t.Errorf("shard %d keeps %d players", shard, n)
 				}
+			}
+		})
+	}
+}
+
+// TestRankingAsksTwice: to rank winners of many shards takes as many round trips as to rank one, since settlement waits for them.
+func TestRankingAsksTwice(t *testing.T) {
+	for name, rdb := range backends(t) {
+		t.Run(name, func(t *testing.T) {
+			gm := newGame(t, rdb, setup{packets: 200, shards: 8})
+			homes := make([]Winners, gm.c.Shards)
+			totals := map[string]rain.Money{}
+			for p := range 40 {
+				user := fmt.Sprint("player ", p)
+				totals[user] = gm.want(user, gm.drop(0), Won).Amount
+				shard := rain.HomeShard(user, gm.c.Shards)
+				homes[shard] = Winners{gm.c.ID, shard, append(homes[shard].Users, user)}
+			}
+			homes = slices.DeleteFunc(homes, func(w Winners) bool { return len(w.Users) == 0 })
+			broken := homes[0].Users[0] // keeps nobody else from their place
+			if err := rdb.HSet(t.Context(), gm.g.keys.shard(gm.c.ID, homes[0].Shard).wins, broken, "?").Err(); err != nil {
+				t.Fatal(err)
+			}
+			delete(totals, broken)
+			asked := &trips{}
+			rdb.AddHook(asked)
+			if err := gm.g.Rank(t.Context(), homes); err == nil || !strings.Contains(err.Error(), broken) {
+				t.Errorf("wins that cannot be read: %v", err)
+			}
+			if n := asked.n.Swap(-1 << 30); n != 2 {
+				t.Errorf("%d round trips for %d shards", n, len(homes))
+			}
+			gm.wantTop(t, totals)
+		})
+	}
+}
+
+// trips counts what is asked of Redis.
+type trips struct{ n atomic.Int64 }
+
+func (c *trips) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (c *trips) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		c.n.Add(1)
+		return next(ctx, cmd)
+	}
+}
+
+func (c *trips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		c.n.Add(1)
+		return next(ctx, cmds)
+	}
+}
+
+// TestTopNeverFalls: whoever has read a total before the player's last win, and comes with it after one who has read it since, lowers
+// nothing.
+func TestTopNeverFalls(t *testing.T) {
+	for name, rdb := range backends(t) {
+		t.Run(name, func(t *testing.T) {
+			gm := newGame(t, rdb, setup{})
+			k := gm.g.keys.shard(gm.c.ID, 0)
+			for _, total := range []float64{70, 50} {
+				if err := gm.g.enterNow(t.Context(), k, []redis.Z{{Score: total, Member: "u"}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if top, err := gm.g.Top(t.Context(), gm.c); err != nil || len(top) != 1 || top[0] != (Ranked{"u", 70}) {
+				t.Errorf("%v, %v", top, err)
 			}
 		})
 	}
@@ -117,7 +190,7 @@ func TestTopIsLetGo(t *testing.T) {
 func (gm *game) rank(g *Grabber, users ...string) {
 	gm.t.Helper()
 	for _, user := range users {
-		if err := g.Rank(gm.t.Context(), gm.c.ID, rain.HomeShard(user, gm.c.Shards), []string{user}); err != nil {
+		if err := g.Rank(gm.t.Context(), []Winners{{gm.c.ID, rain.HomeShard(user, gm.c.Shards), []string{user}}}); err != nil {
 			gm.t.Error(err)
 		}
 	}

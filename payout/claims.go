@@ -198,9 +198,12 @@ func pageEnd(list []Claim, limit int, same func(a, b Claim) bool) int {
 const eachPage = 1000
 
 // EachClaim calls yield for every claim of a campaign that is wanted, in the order of the packets, and ends with its error. It reads
-// page by page, so that a slow reader holds no connection.
+// page by page, so that a slow reader holds no connection; a player's at once, since each of their pages is found by reading all of them.
 func (l *Ledger) EachClaim(ctx context.Context, campaign string, only ClaimFilter, yield func(Claim) error) error {
 	q := ClaimQuery{Campaign: campaign, Limit: eachPage, Only: only}
+	if only.User != "" {
+		q.Limit = rain.MaxPackets + 1 // no player has more
+	}
 	for {
 		list, next, err := l.Claims(ctx, q)
 		if err != nil {

@@ -133,6 +133,28 @@ func TestEachClaim(t *testing.T) {
 		if err != nil || next != n {
 			t.Errorf("%d claims, %v", next, err)
 		}
+		// A player's claims are read once, however many there are: each page of them would be found by reading all again.
+		const theirs = eachPage + 2
+		wins = nil
+		for i := range theirs {
+			wins = append(wins, win("one", i, 1))
+		}
+		b.campaign(t, "c2", rain.Spec{Budget: theirs + 1, Packets: theirs + 1})
+		b.post(t, entry("c2", 1, wins...))
+		seen := 0
+		err = b.EachClaim(t.Context(), "c2", ClaimFilter{User: "one"}, func(c Claim) error {
+			if seen == 0 {
+				b.post(t, entry("c2", 2, win("one", theirs, 1)))
+			}
+			if c.Packet != seen {
+				t.Errorf("packet %d in the place of %d", c.Packet, seen)
+			}
+			seen++
+			return nil
+		})
+		if err != nil || seen != theirs {
+			t.Errorf("%d claims of one player, want %d, %v", seen, theirs, err)
+		}
 		boom := errors.New("boom")
 		if err := b.EachClaim(t.Context(), "c1", ClaimFilter{}, func(Claim) error { return boom }); !errors.Is(err, boom) {
 			t.Error(err)

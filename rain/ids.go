@@ -3,6 +3,7 @@ package rain
 import (
 	"fmt"
 	"hash/fnv"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -53,3 +54,12 @@ func ShardRange(packets, shards, shard int) (first, n int) {
 
 // GuestPrefix begins the id of every guest: a player under a generated name.
 const GuestPrefix = "guest-"
+
+// GuestBytes is how many random bytes follow it, in lower-case hex.
+const GuestBytes = 10
+
+// IsGuest tells whether an id has the form of a guest's. Tokens that others sign may have ids that only begin like one.
+func IsGuest(user string) bool {
+	name, ok := strings.CutPrefix(user, GuestPrefix)
+	return ok && len(name) == 2*GuestBytes && strings.Trim(name, "0123456789abcdef") == ""
+}

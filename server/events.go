@@ -22,6 +22,7 @@ type events struct {
 
 	mu    sync.Mutex
 	feeds map[*feed]struct{}
+	over  bool            // no feed begins any more
 	told  map[string]told // campaign → what was said of its rain
 }
 
@@ -196,10 +197,15 @@ func (e *events) watched(campaign string) bool {
 	return false
 }
 
+// listen begins a feed. When all have been hung up it has ended already: nobody would end it later, and the process would wait for it.
 func (e *events) listen(campaign string) *feed {
 	f := &feed{campaign: campaign, ch: make(chan []byte, feedBuffer)}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.over {
+		close(f.ch)
+		return f
+	}
 	e.feeds[f] = struct{}{}
 	return f
 }
@@ -214,9 +220,11 @@ func (e *events) leave(f *feed) {
 	}
 }
 
+// hangUp ends every feed, also those that are still to come.
 func (e *events) hangUp() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.over = true
 	for f := range e.feeds {
 		delete(e.feeds, f)
 		close(f.ch)

@@ -1,12 +1,17 @@
 package server
 
 import (
+	"errors"
 	"net/http"
 	"time"
 
 	"redrain/internal/wire"
 	"redrain/rain"
 )
+
+// feedPatience is how long a reader may take none of what is written to it. One that sleeps with its lid closed would otherwise keep a
+// goroutine, and hold up the end of the process.
+const feedPatience = 20 * time.Second
 
 // serve is the route of the feed.
 func (e *events) serve(w http.ResponseWriter, r *http.Request, _ caller) error {
@@ -24,17 +29,14 @@ func (e *events) serve(w http.ResponseWriter, r *http.Request, _ caller) error {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
-	if _, err := w.Write([]byte(": redrain\n\n")); err != nil {
-		return nil
-	}
+	event := []byte(": redrain\n\n")
 	e.open(f)
 	quiet := time.NewTicker(keepAlive)
 	defer quiet.Stop()
 	for {
-		if err := conn.Flush(); err != nil {
+		if err := write(w, conn, event); err != nil {
 			return nil // the reader has gone
 		}
-		var event []byte
 		select {
 		case <-r.Context().Done():
 			return nil
@@ -46,10 +48,18 @@ func (e *events) serve(w http.ResponseWriter, r *http.Request, _ caller) error {
 			}
 			event = next
 		}
-		if _, err := w.Write(event); err != nil {
-			return nil
-		}
 	}
+}
+
+// write sends one event, and waits for a slow reader only so long.
+func write(w http.ResponseWriter, conn *http.ResponseController, event []byte) error {
+	if err := conn.SetWriteDeadline(time.Now().Add(feedPatience)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	if _, err := w.Write(event); err != nil {
+		return err
+	}
+	return conn.Flush()
 }
 
 // open begins a feed of one campaign with how that stands. The feed is listening already, so what changes meanwhile is there too; it

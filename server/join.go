@@ -17,15 +17,26 @@ type lobbyView struct {
 	Join string `json:"join,omitempty"`
 }
 
-// joinURL is lobbyView.Join for a request.
+// joinURL is lobbyView.Join for a request. One that a proxy on this machine has passed on comes from this machine too, and may even be
+// addressed to it; but it says that it was passed on.
 func (a *api) joinURL(r *http.Request) string {
-	if !isLoopback(r.RemoteAddr) || !isLoopback(r.Host) {
+	if !isLoopback(r.RemoteAddr) || !isLoopback(r.Host) || passedOn(r.Header) {
 		return ""
 	}
 	if lan := a.lan(); lan != "" {
 		return lan + "/"
 	}
 	return ""
+}
+
+// passedOn tells whether a proxy says that a request is somebody else's.
+func passedOn(h http.Header) bool {
+	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Real-Ip", "Via"} {
+		if h.Get(name) != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // isLoopback tells whether an address, with or without a port, is this machine's own.

@@ -19,5 +19,12 @@ func TestJoinURL(t *testing.T) {
 		if got := a.joinURL(&http.Request{RemoteAddr: c.remote, Host: c.host}); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
+		for _, header := range []string{"Forwarded", "X-Forwarded-For", "X-Real-IP", "Via"} {
+			passed := http.Header{}
+			passed.Set(header, "203.0.113.7")
+			if got := a.joinURL(&http.Request{RemoteAddr: c.remote, Host: c.host, Header: passed}); got != "" {
+				t.Errorf("%s, passed on with %s: %q", c.name, header, got)
+			}
+		}
 	}
 }

@@ -49,17 +49,18 @@ func rank(ctx context.Context, grabber *grab.Grabber, log *slog.Logger, settleme
 		campaign string
 		number   int
 	}
-	winners := map[shard][]string{}
+	users := map[shard][]string{}
 	for _, s := range settlements {
 		home := shard{s.Entry.Campaign, s.Entry.Shard}
-		winners[home] = append(winners[home], s.User)
+		users[home] = append(users[home], s.User)
 	}
-	for home, users := range winners {
-		slices.Sort(users)
-		if err := grabber.Rank(ctx, home.campaign, home.number, slices.Compact(users)); err != nil {
-			log.Warn("who has won most is not up to date", "campaign", home.campaign, "err", err)
-			return // as with telling, what fails for one fails for the others
-		}
+	winners := make([]grab.Winners, 0, len(users))
+	for home, names := range users {
+		slices.Sort(names)
+		winners = append(winners, grab.Winners{Campaign: home.campaign, Shard: home.number, Users: slices.Compact(names)})
+	}
+	if err := grabber.Rank(ctx, winners); err != nil {
+		log.Warn("who has won most is not up to date", "err", err)
 	}
 }
 

@@ -7,14 +7,11 @@ import (
 	"redrain/rain"
 )
 
-// GuestPrefix begins the id of every guest.
-const GuestPrefix = rain.GuestPrefix
-
-// GuestName is the id of a new guest: GuestPrefix and 80 random bits in hex. Guests have accounts with
+// GuestName is the id of a new guest: rain.GuestPrefix and 80 random bits in hex. Guests have accounts with
 // money in them, so two must never get the same name; 80 bits make that as good as certain without
 // asking anybody.
 func GuestName() string {
-	var b [10]byte
+	var b [rain.GuestBytes]byte
 	_, _ = rand.Read(b[:]) // never fails
-	return GuestPrefix + hex.EncodeToString(b[:])
+	return rain.GuestPrefix + hex.EncodeToString(b[:])
 }

@@ -3,7 +3,6 @@ package auth_test
 import (
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 
 	"redrain/internal/auth"
@@ -57,7 +56,7 @@ func TestGuestName(t *testing.T) {
 	seen := make(map[string]bool)
 	for range 1000 {
 		name := auth.GuestName()
-		if !strings.HasPrefix(name, auth.GuestPrefix) || rain.CheckUser(name) != nil {
+		if !rain.IsGuest(name) || rain.CheckUser(name) != nil {
 			t.Fatalf("%q", name)
 		}
 		seen[name] = true

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"encoding/json"
-	"strings"
 
 	"redrain/rain"
 )
@@ -199,16 +198,16 @@ type Winner struct {
 }
 
 // Mask hides all of a name but its first letter: 张三 becomes 张*. Guests would all be the same; their names are random and say nothing
-// of them, so they keep the last four characters: g*1a2b.
+// of them, so they keep the last four characters: g*1a2b. A name that only begins like a guest's may be anybody's telephone number, and is
+// masked like every other.
 func Mask(user string) string {
 	masked := "*"
 	for _, first := range user {
 		masked = string(first) + "*"
 		break
 	}
-	if name, guest := strings.CutPrefix(user, rain.GuestPrefix); guest {
-		letters := []rune(name)
-		masked += string(letters[max(0, len(letters)-4):])
+	if rain.IsGuest(user) {
+		masked += user[len(user)-4:]
 	}
 	return masked
 }

@@ -147,16 +147,16 @@ export class RainClient {
     this.#pulse.heard();
     for (const m of decode(data)) {
       if (this.#ws !== ws) return;
-      this.#handle(m);
+      this.#handle(ws, m);
       if (this.#ws === ws && m.type !== "pong") this.#events.emit(m.type, m as never);
     }
   }
 
-  #handle(m: Message): void {
+  #handle(ws: WebSocket, m: Message): void {
     switch (m.type) {
       case "welcome":
         this.#learn(m.id, m.server_time);
-        return this.#ws ? this.#welcomed(m) : undefined; // a listener may have closed it
+        return this.#ws === ws ? this.#welcomed(m) : undefined; // a listener may have closed it, and begun another
       case "pong":
         return this.#learn(m.id, m.server_time);
       case "room":

@@ -271,7 +271,7 @@ export interface RoomMessage {
   top?: Winner[];
 }
 
-/** A withdrawal of the player was made, paid or has failed. */
+/** A withdrawal of the player was paid or has failed. It may come twice; who was not there is not told. */
 export interface WithdrawalMessage {
   type: "withdrawal";
   withdrawal: Withdrawal;

@@ -99,6 +99,7 @@ export const messages = {
         const client = w.client();
         let done = false;
         const seen = states(client);
+        client.on("state", ({ state }) => state === "open" && c.same(`open, begun again in ${type}, on a line that is`, w.line.readyState, 1));
         const after: string[] = [];
         client.on(type, () => {
           if (done || (type === "state" && client.state !== "open")) return;
