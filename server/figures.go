@@ -174,8 +174,7 @@ func (f *figures) tell(ctx context.Context, rm *room.Room) {
 	}
 	top, err := f.grabber.Top(ctx, c)
 	if err != nil {
-		f.log.Debug("who has won most could not be read", "campaign", c.ID, "err", err)
-		return
+		f.log.Debug("who has won most could not be read; the room is told the rest", "campaign", c.ID, "err", err)
 	}
 	rm.Broadcast(room.Rain, wire.Encode(wire.Room{
 		Type: wire.TypeRoom, T: f.clock(), Online: nodes.online, Stock: levels.Stock, Won: levels.Won, AmountWon: levels.AmountWon,

@@ -30,6 +30,11 @@ type notifier struct {
 func (n *notifier) Settled(ctx context.Context, settlements []payout.Settlement) {
 	ctx, cancel := context.WithTimeout(ctx, backendTimeout)
 	defer cancel()
+	n.tell(ctx, settlements)
+	rank(ctx, n.grabber, n.log, settlements) // of copies too: what it did not come to the first time is done then
+}
+
+func (n *notifier) tell(ctx context.Context, settlements []payout.Settlement) {
 	for ref, group := range byEntry(settlements) {
 		first, err := n.grabber.Once(ctx, ref.Campaign, ref.Shard, ref.ID, toldFor)
 		if err == nil && first {
@@ -40,7 +45,6 @@ func (n *notifier) Settled(ctx context.Context, settlements []payout.Settlement)
 			return
 		}
 	}
-	rank(ctx, n.grabber, n.log, settlements) // of copies too: what it did not come to the first time is done then
 }
 
 // rank puts the players among those who have won most in their campaigns. What fails costs them their place until they win again.
