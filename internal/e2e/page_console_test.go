@@ -14,6 +14,7 @@ import (
 // TestOperatorAtWork leads a campaign through its life in the console, on the real back ends and on the stand-ins: money comes in, it is
 // made, it rains on a player, it is paused, resumed, stopped and closed, and every cent is accounted for.
 func TestOperatorAtWork(t *testing.T) {
+	t.Parallel()
 	for _, b := range backendsUnderTest {
 		t.Run(b.name, func(t *testing.T) {
 			nodes := startNodes(t, b.make(t).config(), b.nodes)
@@ -169,6 +170,7 @@ func checkBooksInConsole(t *testing.T, p *browsertest.Page, n *node, id string, 
 
 // TestConsoleStates looks at every page of the console with something in it, on a phone and a desk, in both languages.
 func TestConsoleStates(t *testing.T) {
+	t.Parallel()
 	n := startNode(t, setting{}.config())
 	c := rainsOn(t, n, "gala", 200, 3, slowRain())
 	must(deposited(t, n))

@@ -32,6 +32,7 @@ const watchLine = `{
 // TestCableIsCut: the line breaks in the middle of a rain, while a tap is decided whose answer is lost. The page says so within a second,
 // comes back by itself, is what it was before, and the tap has won once: in the ledger, and on the page.
 func TestCableIsCut(t *testing.T) {
+	t.Parallel()
 	n := startNode(t, setting{}.config())
 	rain := slowRain()
 	soon := int64(300)

@@ -15,6 +15,7 @@ import (
 // TestTwoPeoplePlay: a guest with a phone and somebody at a desk, who has a token, play one rain with fingers and mouse, on every
 // set of back ends. Both win; what the pages say is what the ledger has; both take their money out.
 func TestTwoPeoplePlay(t *testing.T) {
+	t.Parallel()
 	for _, b := range backendsUnderTest {
 		t.Run(b.name, func(t *testing.T) {
 			nodes := startNodes(t, b.make(t).config(), b.nodes)
