@@ -96,7 +96,7 @@ function turn(next: Phase, t: number): void {
   if (phase === "falling" && model.rain) {
     announcer.rain();
     announcer.alarm(i18n.t("announce_begins"));
-    canvas.focus({ preventScroll: true });
+    canvas.focus({ preventScroll: true, focusVisible: false }); // the ring is drawn around a packet, once a key is pressed
     if (before === "countdown" && t - model.rain.starts_at < 1_000) sound.play("go");
   } else if (phase === "ended") {
     model.over = before === "falling" || before === "paused" ? performance.now() : -Infinity;
