@@ -4,9 +4,16 @@ import { money } from "../format.ts";
 import { Field, SelectField, TextField } from "../ui/index.ts";
 import { plainYuan, type AmountList } from "./amounts.ts";
 import { SPLITS, UNITS, type Draft, type Field as Name, type Unit } from "./draft.ts";
-import type { FormState } from "./form.tsx";
 import { SponsorField, type SponsorFunds } from "./sponsor.tsx";
 import { t } from "./words.ts";
+
+/** FormState is what the groups of fields work with. */
+export interface FormState {
+  draft: Draft;
+  change: (fields: Partial<Draft>) => void;
+  /** fault is what is wrong with a field, in words, as far as it should be told already. */
+  fault: (field: Name) => string | undefined;
+}
 
 /** text is what a TextField of a draft's field needs. */
 function text<N extends Name & Parameters<typeof t>[0]>({ draft, change, fault }: FormState, name: N) {

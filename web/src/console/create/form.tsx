@@ -7,7 +7,7 @@ import type { Campaign, NewCampaign } from "../types.ts";
 import { Button, FaultText, toast } from "../ui/index.ts";
 import { readAmounts } from "./amounts.ts";
 import type { Draft, Field } from "./draft.ts";
-import { RuleFields, SplitFields, WhatFields } from "./fields.tsx";
+import { RuleFields, SplitFields, WhatFields, type FormState } from "./fields.tsx";
 import { Preview } from "./preview.tsx";
 import { useFunds } from "./sponsor.tsx";
 import { Summary } from "./summary.tsx";
@@ -19,14 +19,6 @@ interface Props {
   draft: Draft;
   /** filled: the fields hold something worth judging from the start. */
   filled?: boolean;
-}
-
-/** FormState is what the groups of fields work with. */
-export interface FormState {
-  draft: Draft;
-  change: (fields: Partial<Draft>) => void;
-  /** fault is what is wrong with a field, in words, as far as it should be told already. */
-  fault: (field: Field) => string | undefined;
 }
 
 /** CampaignForm asks for everything of a campaign, shows what it will be, and makes it: once. */
