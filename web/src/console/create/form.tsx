@@ -6,7 +6,7 @@ import { go } from "../route.ts";
 import type { Campaign, NewCampaign } from "../types.ts";
 import { Button, FaultText, toast } from "../ui/index.ts";
 import { readAmounts } from "./amounts.ts";
-import type { Draft, Field } from "./draft.ts";
+import type { Draft } from "./draft.ts";
 import { RuleFields, SplitFields, WhatFields, type FormState } from "./fields.tsx";
 import { Preview } from "./preview.tsx";
 import { useFunds } from "./sponsor.tsx";
