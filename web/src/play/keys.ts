@@ -20,11 +20,19 @@ export interface Around {
 /** Keys listens for as long as the page lives. Tab past the last packet and Esc leave the canvas as usual: it is no trap. */
 export class Keys {
   readonly #around: Around;
+  #last = false;
 
   constructor(around: Around) {
     this.#around = around;
+    document.addEventListener("keydown", () => (this.#last = true), { capture: true });
+    document.addEventListener("pointerdown", () => (this.#last = false), { capture: true });
     document.addEventListener("keydown", (e) => this.#down(e));
     around.canvas.addEventListener("blur", () => this.#ring(null));
+  }
+
+  /** used: the person's last word came by key, so where the focus is must be seen. */
+  get used(): boolean {
+    return this.#last;
   }
 
   #down(e: KeyboardEvent): void {

@@ -52,7 +52,7 @@ const sheet = new Sheet({ i18n, wallet, session, announce: (text) => announcer.s
 const card = new Card(i18n, { mine: () => sheet.open(), still: () => scene.still, closed: () => render() });
 const active = (): boolean => phase === "falling" && !sheet.isOpen && !card.open;
 const game = new Game({ canvas, scene, client: () => room.client, now, active, words, tapped, scored });
-new Keys({ canvas, scene, game, now, active, say: (key, values) => announcer.say(i18n.t(key, values)) });
+const keys = new Keys({ canvas, scene, game, now, active, say: (key, values) => announcer.say(i18n.t(key, values)) });
 const landing = new Landing(enter, (token) => {
   session.use(token);
   wallet.reset();
@@ -96,7 +96,7 @@ function turn(next: Phase, t: number): void {
   if (phase === "falling" && model.rain) {
     announcer.rain();
     announcer.alarm(i18n.t("announce_begins"));
-    canvas.focus({ preventScroll: true, focusVisible: false }); // the ring is drawn around a packet, once a key is pressed
+    canvas.focus({ preventScroll: true, focusVisible: keys.used });
     if (before === "countdown" && t - model.rain.starts_at < 1_000) sound.play("go");
   } else if (phase === "ended") {
     model.over = before === "falling" || before === "paused" ? performance.now() : -Infinity;
