@@ -129,8 +129,9 @@ function remaining(rain: Rain, t: number): number {
 function cards(left: number): void {
   const { rain } = model;
   const time = left < Infinity ? countdown(left) : null;
-  const free = left > CLEAR_BEFORE && phase !== "falling" && phase !== "paused" && !model.problem;
-  if (!free) sheet.close();
+  const calm = left > CLEAR_BEFORE && phase !== "falling" && !model.problem;
+  const free = calm && phase !== "paused"; // a pause may be long: one's packets can be looked at, but the last card is over
+  if (!calm) sheet.close();
   sheet.next(time === null ? "" : i18n.t("sheet_next", { time }));
   const round = rounds.card((id) => id !== rain?.id || phase === "ended");
   if (!round || !free || sheet.isOpen) {
