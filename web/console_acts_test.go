@@ -97,6 +97,22 @@ func TestConsoleNamesTheMoneyBeforeItActs(t *testing.T) {
 	p.PressText("Stop the rain…")
 	p.Says("dialog", "¥7,638.80 in 3,820 packets stays in the campaign for another rain.")
 	p.State("stop")
+	// The rain goes on while it is asked: the money is that of the moment of the act.
+	f.set(func() { f.stats["stock"], f.stats["amount_left"] = 3000, 600000 })
+	p.Says("dialog", "¥6,000.00 in 3,000 packets stays in the campaign for another rain.")
+	f.set(func() { f.stats["stock"], f.stats["amount_left"] = 3820, 763880 })
+	p.Says("dialog", "¥7,638.80 in 3,820 packets")
+	// Where the rain ends by itself the question goes, and does not come up again about the next one.
+	next := f.rainFrom(f.now()-3_000, "falling")
+	next["id"] = "r0"
+	f.set(func() { f.change(object{"rains": []object{f.rainFrom(f.now()-30_000, "ended")}}) })
+	p.Until("no question", `!document.querySelector(".rainnow") && !document.querySelector("dialog")`)
+	f.set(func() { f.change(object{"rains": []object{next}}) })
+	p.Says(".rainnow", "falling")
+	p.Until("no question", `!document.querySelector("dialog")`)
+	f.set(func() { f.change(object{"rains": []object{f.rainFrom(f.now()-3_000, "falling")}}) })
+	p.PressText("Stop the rain…")
+	p.Says("dialog", "¥7,638.80 in 3,820 packets")
 	p.PressText("Stop it")
 	p.Until("no rain", `!document.querySelector(".rainnow") && !document.querySelector("dialog")`)
 

@@ -328,7 +328,7 @@ func (f *fakeServer) wave(n int, at int64, drops ...[3]int) {
 
 // won is the result of a win, remembered for the welcome.
 func (f *fakeServer) won(packet, amount int) object {
-	claim := object{"claim": "c1-" + strconv.Itoa(packet), "packet": strconv.Itoa(packet), "amount": amount, "state": "granted"}
+	claim := object{"claim": "c1-" + strconv.Itoa(packet), "packet": strconv.Itoa(packet), "amount": amount, "state": "granted", "at": f.now()}
 	f.mu.Lock()
 	f.claims = append([]object{claim}, f.claims...)
 	f.mu.Unlock()
@@ -342,7 +342,7 @@ func (f *fakeServer) settle() {
 	for i, c := range f.claims {
 		if c["state"] == "granted" {
 			f.balance += c["amount"].(int)
-			f.claims[i] = object{"claim": c["claim"], "packet": c["packet"], "amount": c["amount"], "state": "settled"}
+			f.claims[i] = object{"claim": c["claim"], "packet": c["packet"], "amount": c["amount"], "state": "settled", "at": c["at"]}
 			paid = append(paid, object{"claim": c["claim"], "amount": c["amount"]})
 		}
 	}

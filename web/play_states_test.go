@@ -27,8 +27,18 @@ func (b *browser) testStates(t *testing.T) {
 	f.phase("paused")
 	p.mode("paused")
 	p.State("paused")
+	// A pause may be long: the packets can be looked at until it goes on.
+	p.click("#mine")
+	f.push(object{"type": "room", "t": f.now(), "online": 7, "stock": 0, "won": 5, "winners": []object{}})
+	p.shows("online", "7")
+	if !p.isOpen("sheet")() {
+		t.Error("in a pause the sheet closes at once")
+	}
 	f.phase("falling")
 	p.mode("falling")
+	if p.isOpen("sheet")() {
+		t.Error("the sheet stands before the rain that goes on")
+	}
 	// Stopped: the card says why it was so short, and stays when the next rain is announced, with its countdown.
 	f.phase("ended")
 	testenv.Eventually(t, patience, "the card", p.isOpen("card"))

@@ -7,10 +7,12 @@ import { problemOf } from "../src/play/problem.ts";
 import { Combo, Rounds } from "../src/play/round.ts";
 import { type Scenery, type Stage, stage } from "../src/play/stage.ts";
 import { Wallet } from "../src/play/wallet.ts";
+import { Frames } from "../src/rain/frames.ts";
 import { LOOKS } from "../src/rain/looks.ts";
 import { countdown, phaseOf } from "../src/rain/phase.ts";
 import { type Drop, type Place, Sky, type View, type Wave, place, topmost } from "../src/rain/sky.ts";
 import { type Winner, mergeNewest } from "../src/rain/winners.ts";
+import { qualityAfter } from "../src/screen/wall.ts";
 
 const OUTCOMES = ["won", "already", "sold_out", "not_open", "limited", "empty", "late", "unknown_drop", "too_fast", "unavailable"];
 const LANGS: readonly Lang[] = ["zh", "en"];
@@ -163,6 +165,18 @@ const tests = {
     other.add(wave("r2", 6, 8_500, [1, "packet", 4_000]));
     other.add(wave("r2", 8, 9_000, [1, "packet", 500]));
     same("in one order, however they come", other.drops.map((d) => d.id), order);
+  },
+
+  paces() {
+    const after = (gap: number): number => {
+      const frames = new Frames();
+      let quality = 1;
+      for (let at = 5_000; at < 7_500; at += gap) quality = qualityAfter(frames.begin(at), quality);
+      return quality;
+    };
+    same("a wall that keeps up keeps its pixels", [after(8), after(16.7)], [1, 1]);
+    same("so does one that draws each other frame to save power", after(33.3), 1);
+    same("one that does not gives up some, and not all", after(60), 0.5);
   },
 
   wallet() {

@@ -54,7 +54,7 @@ export interface Pages<T> {
 export function usePages<T>(load: (cursor: string, signal: AbortSignal) => Promise<Page<T>>, deps: readonly unknown[]): Pages<T> {
   const first = useLoad((signal) => load("", signal), deps);
   const [rest, setRest] = useState<{ items: T[]; cursor: string; of: Page<T> } | undefined>();
-  const [state, setState] = useState<{ loading: boolean; fault?: ApiError }>({ loading: false });
+  const [state, setState] = useState<{ loading: boolean; fault?: ApiError; of?: Page<T> }>({ loading: false });
   const stop = useRef<AbortController | null>(null);
   useEffect(() => () => stop.current?.abort(), [first.data]);
   const page = first.data;
@@ -69,12 +69,12 @@ export function usePages<T>(load: (cursor: string, signal: AbortSignal) => Promi
         setState({ loading: false });
         if (!control.signal.aborted) setRest({ items: [...(mine?.items ?? []), ...next.items], cursor: next.next_cursor ?? "", of: page });
       },
-      (fault: unknown) => setState(control.signal.aborted ? { loading: false } : { loading: false, fault: asApiError(fault) }),
+      (fault: unknown) => setState(control.signal.aborted ? { loading: false } : { loading: false, fault: asApiError(fault), of: page }),
     );
   };
   return {
     items: [...(page?.items ?? []), ...(mine?.items ?? [])],
-    fault: first.fault ?? state.fault, loading: first.loading || state.loading, more: cursor !== "", loadMore, reload: first.reload,
+    fault: first.fault ?? (state.of === page ? state.fault : undefined), loading: first.loading || state.loading, more: cursor !== "", loadMore, reload: first.reload,
   };
 }
 

@@ -2,6 +2,8 @@
 
 import { ApiError, request } from "../shared/api.ts";
 
+const PATIENCE = 10_000; // ms for an answer
+
 /** Lobby is what the server tells anybody of a campaign. Older servers tell its id only. */
 export interface Lobby {
   campaign: string;
@@ -17,10 +19,10 @@ export function named(url = new URL(location.href)): string | null {
 }
 
 /** lobby asks for the campaign that is on, or for the one with an id; null when there is none. */
-export async function lobby(campaign: string | null = null, signal?: AbortSignal): Promise<Lobby | null> {
+export async function lobby(campaign: string | null = null): Promise<Lobby | null> {
   try {
     const query = campaign ? `?campaign=${encodeURIComponent(campaign)}` : "";
-    return await request<Lobby>(`/lobby${query}`, signal ? { signal } : {});
+    return await request<Lobby>(`/lobby${query}`, { signal: AbortSignal.timeout(PATIENCE) });
   } catch (fault) {
     if (fault instanceof ApiError && fault.status === 404) return null;
     throw fault;

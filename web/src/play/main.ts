@@ -20,11 +20,11 @@ import * as lobby from "./lobby.ts";
 import { newModel } from "./model.ts";
 import { Room } from "./room.ts";
 import { Combo, Rounds } from "./round.ts";
-import { Sheet } from "./sheet.ts";
+import { Sheet, type Won } from "./sheet.ts";
 import { buzz, Sound } from "./sound.ts";
 import { stage } from "./stage.ts";
 import { strings } from "./strings.ts";
-import { Wallet } from "./wallet.ts";
+import { isOf, Wallet } from "./wallet.ts";
 
 const LOBBY_EVERY = 5_000; // ms between questions for a campaign, while there is none
 const FOLLOW_EVERY = 10_000; // ms between questions for the next one, while this one is idle
@@ -48,7 +48,7 @@ const hud = new Hud(i18n);
 const canvas = byId("rain", HTMLCanvasElement);
 const scene = new Scene(canvas, { now });
 const announcer = new Announcer((n) => i18n.t("announce_missed", { n }));
-const sheet = new Sheet({ i18n, wallet, session, announce: (text) => announcer.say(text) });
+const sheet = new Sheet({ i18n, wallet, session, announce: (text) => announcer.say(text), earlier });
 const card = new Card(i18n, { mine: () => sheet.open(), still: () => scene.still, closed: () => render() });
 const active = (): boolean => phase === "falling" && !sheet.isOpen && !card.open;
 const game = new Game({ canvas, scene, client: () => room.client, now, active, words, tapped, scored });
@@ -129,8 +129,9 @@ function remaining(rain: Rain, t: number): number {
 function cards(left: number): void {
   const { rain } = model;
   const time = left < Infinity ? countdown(left) : null;
-  const free = left > CLEAR_BEFORE && phase !== "falling" && phase !== "paused" && !model.problem;
-  if (!free) sheet.close();
+  const calm = left > CLEAR_BEFORE && phase !== "falling" && !model.problem;
+  const free = calm && phase !== "paused"; // a pause may be long: one's packets can be looked at, but the last card is over
+  if (!calm) sheet.close();
   sheet.next(time === null ? "" : i18n.t("sheet_next", { time }));
   const round = rounds.card((id) => id !== rain?.id || phase === "ended");
   if (!round || !free || sheet.isOpen) {
@@ -179,11 +180,19 @@ function scored({ rain, result, look, line, small }: Scored): void {
   render();
 }
 
-// unheard is a win whose result never came, and that the ledger has told of: it counts as much as any other.
+// unheard is a win whose result never came, and that a settlement or a welcome has told of: it counts as much as any other.
 function unheard(claim: string, amount: number): void {
   model.packets++;
   const round = model.rain && rounds.of(model.rain.id);
   if (round?.played && round.won(claim, amount)) win(amount);
+}
+
+// earlier takes what the ledger tells of wins: those of this rain from before the page was loaded belong on its card as well.
+function earlier(items: readonly Won[]): void {
+  const { campaign, rain, since } = model;
+  if (!campaign || !rain) return;
+  const round = rounds.of(rain.id);
+  for (const c of items) if (c.at >= rain.starts_at && c.at < since && isOf(c.claim, campaign.id)) round.won(c.claim, c.amount);
 }
 
 function win(amount: number): void {
@@ -210,7 +219,7 @@ async function follow(): Promise<never> {
     try {
       const campaign = await lobby.current();
       if (campaign && !room.client) room.play(campaign);
-      else if (campaign) room.client?.join(campaign);
+      else if (campaign) move(campaign);
       else if (!room.client) model.problem = { title: "lobby_title", hint: "lobby_hint" };
       if (!room.client) model.away = null;
     } catch {
@@ -218,9 +227,16 @@ async function follow(): Promise<never> {
     }
     render();
     do {
-      await lobby.soon(room.client ? FOLLOW_EVERY : LOBBY_EVERY);
+      await lobby.soon(room.client && !model.problem ? FOLLOW_EVERY : LOBBY_EVERY);
     } while (document.hidden || phase === "countdown" || phase === "falling");
   }
+}
+
+// move goes to another campaign. Where the one before does not exist any more, that is the way out of it.
+function move(campaign: string): void {
+  const gone = model.problem?.title === "ended_campaign" && room.client?.campaign !== campaign;
+  room.client?.join(campaign);
+  if (gone) enter();
 }
 
 // introduce tells who has not come in yet what the event is.

@@ -13,7 +13,7 @@ import type { Landing } from "./landing.ts";
 import type { Model } from "./model.ts";
 import { problemOf } from "./problem.ts";
 import type { strings } from "./strings.ts";
-import type { Wallet } from "./wallet.ts";
+import { isOf, type Wallet } from "./wallet.ts";
 
 const WINNERS = 8; // that the ticker goes through
 
@@ -29,7 +29,7 @@ export interface Around {
   i18n: I18n<typeof strings>;
   /** asks the ledger for what the socket does not tell */
   refresh: () => void;
-  /** a win that is settled, and that nothing has told of before */
+  /** a win in this campaign whose result never came */
   unheard: (claim: string, amount: number) => void;
   /** the model is another one */
   changed: () => void;
@@ -61,11 +61,13 @@ export class Room {
     const client = new RainClient({ token: () => session.token(), campaign });
     client.on("welcome", (m) => {
       this.#renewed = false;
-      const another = model.campaign?.id !== m.campaign.id;
+      const another = model.campaign?.id !== m.campaign.id || model.user !== m.user;
+      const missed = another ? [] : m.claims.filter((c) => !wallet.has(c.claim)).reverse();
       if (another) Object.assign(model, { stock: null, winners: [], since: m.server_time });
-      Object.assign(model, { problem: null, campaign: m.campaign, rain: m.rain, user: m.user, away: null, packets: m.claims_total });
+      Object.assign(model, { problem: null, campaign: m.campaign, rain: m.rain, user: m.user, away: null, packets: m.claims_total - missed.length });
       landing.show(false);
       byId("retry").hidden = true;
+      for (const c of missed) unheard(c.claim, c.amount);
       if (wallet.welcome(m.claims, m.claims_total) || wallet.balance === null) refresh();
       changed();
     });
@@ -86,7 +88,9 @@ export class Room {
       changed();
     });
     client.on("settled", (m) => {
-      for (const c of m.claims) if (!wallet.has(c.claim)) unheard(c.claim, c.amount);
+      // It tells of all campaigns: what was won in another one is money, but none of this rain's packets.
+      const here = m.claims.filter((c) => isOf(c.claim, model.campaign?.id ?? "") && !wallet.has(c.claim));
+      for (const c of here) unheard(c.claim, c.amount);
       wallet.settled(m.claims, m.balance);
       hud.bump();
     });

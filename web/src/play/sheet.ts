@@ -2,23 +2,23 @@
 
 import type { Claim, Withdrawal } from "../../sdk/index.ts";
 import { request } from "../shared/api.ts";
-import type { I18n } from "../shared/i18n.ts";
 import { yuan } from "../shared/money.ts";
-import type { Session } from "../shared/session.ts";
 import { byId, span, write } from "./dom.ts";
-import type { Key, strings } from "./strings.ts";
-import type { Entry, Wallet } from "./wallet.ts";
-import { Withdraw } from "./withdraw.ts";
+import type { Key } from "./strings.ts";
+import type { Entry } from "./wallet.ts";
+import { Withdraw, type Parts as WithdrawParts } from "./withdraw.ts";
 
 const SHOWN = 100; // rows of a list
+const PATIENCE = 15_000; // ms for an answer, on a line that may be dead
 const AGAIN = 3_000; // ms between two questions while something is on its way
 
+/** Won is a claim as the ledger lists it: at is when it was won, Unix ms of the server. */
+export type Won = Claim & { at: number };
+
 /** What the sheet is made of. */
-export interface Parts {
-  i18n: I18n<typeof strings>;
-  wallet: Wallet;
-  session: Session;
-  announce: (text: string) => void;
+export interface Parts extends WithdrawParts {
+  /** is told the newest claims of the ledger */
+  earlier: (claims: readonly Won[]) => void;
 }
 
 /** Sheet shows a Wallet in a dialog, and keeps it up to date while it is open. */
@@ -68,13 +68,16 @@ export class Sheet {
     const { told } = wallet;
     try {
       const token = await session.token();
+      const signal = AbortSignal.timeout(PATIENCE);
       const [me, claims, out] = await Promise.all([
-        request<{ balance: number }>("/me", { token }),
-        request<{ items: Claim[] }>(`/me/claims?limit=${SHOWN}`, { token }),
-        request<{ items: Withdrawal[] }>(`/me/withdrawals?limit=${SHOWN}`, { token }),
+        request<{ balance: number }>("/me", { token, signal }),
+        request<{ items: Won[] }>(`/me/claims?limit=${SHOWN}`, { token, signal }),
+        request<{ items: Withdrawal[] }>(`/me/withdrawals?limit=${SHOWN}`, { token, signal }),
       ]);
       for (const w of out.items) wallet.withdrawal(w);
+      wallet.listed = true;
       wallet.page(claims.items);
+      this.#parts.earlier(claims.items);
       if (wallet.told === told) wallet.me(me.balance); // or else a message has told a newer one
       this.#stale(false);
     } catch {

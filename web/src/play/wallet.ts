@@ -5,12 +5,20 @@ import type { Claim, Withdrawal } from "../../sdk/index.ts";
 /** Entry is a claim as far as it is known: a settlement names no packet. */
 export type Entry = Omit<Claim, "packet"> & { packet?: string };
 
+/** isOf tells whether a claim is one of a campaign: its id is the campaign's and the packet's. An id of another form may be anybody's. */
+export function isOf(claim: string, campaign: string): boolean {
+  const at = claim.search(/-\d+$/);
+  return at < 0 || claim.slice(0, at) === campaign;
+}
+
 /** Wallet knows each claim and each withdrawal once, whichever way and how often it is told of it. It tells of a `change`. */
 export class Wallet extends EventTarget {
   /** minor units in the ledger; null until it is known */
   balance: number | null = null;
   /** how often a message has told the balance: what was asked for before such a message is older than it */
   told = 0;
+  /** the withdrawals have been asked for and have come: one that is not among them is a new one */
+  listed = false;
   /** claims that there are on the server */
   total = 0;
   #claims = new Map<string, Entry>(); // newest last
@@ -44,6 +52,7 @@ export class Wallet extends EventTarget {
     this.#claims.clear();
     this.#withdrawals.clear();
     this.balance = null;
+    this.listed = false;
     this.total = 0;
     this.#changed();
   }

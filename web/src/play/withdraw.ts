@@ -9,6 +9,8 @@ import { byId, write } from "./dom.ts";
 import type { Key, strings } from "./strings.ts";
 import type { Wallet } from "./wallet.ts";
 
+const PATIENCE = 15_000; // ms for an answer: on a dead line a browser would wait for minutes
+
 /** What the form is made of. */
 export interface Parts {
   i18n: I18n<typeof strings>;
@@ -34,7 +36,7 @@ export class Withdraw {
   #busy = false;
   #message: Message | null = null;
   /** what was sent and not clearly answered: sent again, it has the same key, and so is the same withdrawal */
-  #open: { amount: number; key: string; before: ReadonlySet<string> } | null = null;
+  #open: { amount: number; key: string; before: ReadonlySet<string> | null } | null = null;
 
   /** done is called after each answer, so that the lists are asked for again. */
   constructor(parts: Parts, done: () => void) {
@@ -64,8 +66,9 @@ export class Withdraw {
   // found: the answer was lost, but the list has what was asked for. The same amount once more is then another withdrawal.
   #found(): void {
     const open = this.#open;
-    if (this.#busy || !open) return;
-    if (!this.#parts.wallet.withdrawals().some((w) => w.amount === open.amount && !open.before.has(w.withdrawal))) return;
+    if (this.#busy || !open?.before) return; // null: what was there before is not known, so none can be told to be new
+    const { before } = open;
+    if (!this.#parts.wallet.withdrawals().some((w) => w.amount === open.amount && !before.has(w.withdrawal))) return;
     this.#open = null;
     this.#message = { key: "withdraw_sent", values: { amount: yuan(open.amount) }, good: true };
   }
@@ -89,14 +92,16 @@ export class Withdraw {
     }
     const { session, wallet } = this.#parts;
     if (this.#open?.amount !== amount) {
-      this.#open = { amount, key: newKey(), before: new Set(wallet.withdrawals().map((w) => w.withdrawal)) };
+      this.#open = { amount, key: newKey(), before: wallet.listed ? new Set(wallet.withdrawals().map((w) => w.withdrawal)) : null };
     }
     const { key } = this.#open;
     this.#busy = true;
     this.#say(null);
     try {
       const token = await session.token();
-      const w = await request<Withdrawal & { balance: number }>("/me/withdrawals", { method: "POST", token, key, body: { amount } });
+      const w = await request<Withdrawal & { balance: number }>("/me/withdrawals", {
+        method: "POST", token, key, body: { amount }, signal: AbortSignal.timeout(PATIENCE),
+      });
       this.#open = null;
       this.#amount.value = "";
       wallet.withdrawal(w, w.balance);
@@ -133,6 +138,7 @@ export function messageOf(fault: unknown): Message {
   if (!(fault instanceof ApiError)) return { key: "w_err_again" };
   if (fault.code === "insufficient_funds") return { key: "w_err_funds" };
   if (fault.status === 401 || fault.status === 403) return { key: "w_err_signin" };
+  if (fault.code === "idempotency_in_progress") return { key: "w_err_again" }; // the first request is still at work: the key must stay
   if (fault.status === 429) return { key: "w_err_busy" };
   if (fault.status === 0 || fault.status === 408 || fault.status >= 500) return { key: "w_err_again" };
   return { key: "w_err_other", values: { detail: fault.fields[0]?.message ?? fault.message } };

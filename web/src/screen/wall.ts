@@ -3,7 +3,7 @@
 
 import type { Rain, WaveMessage } from "../../sdk/redrain.d.ts";
 import { Brush } from "../rain/brush.ts";
-import { Frames } from "../rain/frames.ts";
+import { Frames, type Pace } from "../rain/frames.ts";
 import { type Place, Sky, type View, place, unit } from "../rain/sky.ts";
 import { Sprites, context } from "../rain/sprites.ts";
 import { Filler } from "./filler.ts";
@@ -26,6 +26,11 @@ export interface Weather {
   calm: boolean;
   /** confetti */
   party: boolean;
+}
+
+/** qualityAfter is how many canvas pixels a device pixel has after a judgement of the frames: fewer where the machine is too slow. */
+export function qualityAfter(pace: Pace, quality: number): number {
+  return pace === "slow" ? Math.max(COARSEST, quality * COARSER) : quality;
 }
 
 /** Wall draws by the server's clock. */
@@ -102,8 +107,9 @@ export class Wall {
     const { rain, calm, party } = this.#weather;
     if (calm && !party && at - this.#drawn < CALM_EVERY) return;
     this.#drawn = at;
-    if (rain && this.#frames.begin(at) && this.#quality > COARSEST) {
-      this.#quality = Math.max(COARSEST, this.#quality * COARSER);
+    const quality = rain ? qualityAfter(this.#frames.begin(at), this.#quality) : this.#quality;
+    if (quality !== this.#quality) {
+      this.#quality = quality;
       this.#fit();
     }
     this.#draw(this.#now());

@@ -5,6 +5,8 @@ import { request } from "./api.ts";
 const STORED = "redrain.player"; // a guest, who is a guest of this browser
 const GIVEN = "redrain.token"; // a token that was brought: it is the tab's, and goes with it
 
+const PATIENCE = 10_000; // ms for an answer: all callers wait for the same one
+
 interface Guest {
   user: string;
   token: string;
@@ -48,7 +50,7 @@ export class Session {
   }
 
   async #newGuest(): Promise<string> {
-    const g = await request<Guest>("/guests", { method: "POST" });
+    const g = await request<Guest>("/guests", { method: "POST", signal: AbortSignal.timeout(PATIENCE) });
     this.#token = g.token;
     this.#guest = true;
     save(g);

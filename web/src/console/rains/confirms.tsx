@@ -1,9 +1,11 @@
 // What is asked before a campaign is changed. Each names the money that it moves, or that it leaves where it is.
 
+import { useRef } from "preact/hooks";
+
 import { api, post, seg } from "../api.ts";
 import type { TabProps } from "../campaign/tabs.ts";
 import { money } from "../format.ts";
-import { useLoad } from "../hooks.ts";
+import { useInterval, useLoad } from "../hooks.ts";
 import { texts } from "../i18n.ts";
 import { serverNow } from "../servertime.ts";
 import { rains as strings } from "../strings/rains.ts";
@@ -20,14 +22,19 @@ interface AskProps extends TabProps {
   onClose: () => void;
 }
 
+const EVERY = 1_000; // ms between two looks at the figures, while it is asked: a rain goes on meanwhile
+
 /** useStats is the figures of now, not those of the feed, which may be old. */
 function useStats({ campaign }: AskProps) {
-  return useLoad((signal) => api<Stats>(`/campaigns/${seg(campaign.id)}/stats`, { signal }), [campaign.id]);
+  const stats = useLoad((signal) => api<Stats>(`/campaigns/${seg(campaign.id)}/stats`, { signal }), [campaign.id]);
+  // Not after a fault: what stands there would come and go each second.
+  useInterval(() => stats.loading || stats.fault || stats.reload(), EVERY);
+  return stats;
 }
 
 /** Words waits for the figures; without them it says so, and what is to be done can be done all the same. */
 function Words({ stats, say }: { stats: ReturnType<typeof useStats>; say: (s: Stats) => string[] }) {
-  if (stats.data) return <>{say(stats.data).map((words) => <p key={words}>{words}</p>)}</>;
+  if (stats.data && !stats.fault) return <>{say(stats.data).map((words) => <p key={words}>{words}</p>)}</>;
   return stats.fault ? <p class="faulttext">{t("noFigures")}</p> : <Loading />;
 }
 
@@ -80,10 +87,11 @@ export function ConfirmClose(props: AskProps) {
   const [stats, done] = [useStats(props), useDone(props)];
   const { campaign: c, onClose } = props;
   const rain = activeRain(c, serverNow());
-  // Without figures it may be much: then it is asked as if it were.
-  const large = stats.data ? stats.data.amount_left >= LARGE : Boolean(stats.fault);
+  // Without figures it may be much: then it is asked as if it were. Once asked for, the name stays asked for.
+  const large = useRef(false);
+  large.current ||= stats.data ? stats.data.amount_left >= LARGE : Boolean(stats.fault);
   return (
-    <Confirm title={t("closeTitle", { name: c.name })} yes={t("closeYes")} danger typed={large ? c.name : undefined}
+    <Confirm title={t("closeTitle", { name: c.name })} yes={t("closeYes")} danger typed={large.current ? c.name : undefined}
       wait={stats.data === undefined && !stats.fault} onClose={onClose} run={(key) => done("close", key, t("closeDone"))}>
       <Words stats={stats} say={(s) => [
         t("closeWords", { left: money(s.amount_left), packets: s.stock, sponsor: c.sponsor }), onItsWay(s), ...(rain ? [t("closeRain")] : []), t("closeFinal"),

@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { texts } from "../i18n.ts";
 import type { TabProps } from "../campaign/tabs.ts";
 import { serverNow } from "../servertime.ts";
@@ -14,8 +14,10 @@ const t = texts(strings);
 export function Controls(props: TabProps) {
   const [asks, ask] = useState<"start" | "stop" | "pause" | "resume" | "close" | undefined>();
   const { campaign: c } = props;
-  if (c.state === "closed") return null;
   const rain = activeRain(c, serverNow());
+  // A question about a rain goes with it: it would else come up again by itself, about the next one.
+  useEffect(() => ask((now) => (now === "stop" ? undefined : now)), [rain?.id]);
+  if (c.state === "closed") return null;
   const dialog = { ...props, onClose: () => ask(undefined) };
   return (
     <Operator>
