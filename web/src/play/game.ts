@@ -51,9 +51,10 @@ export class Game {
     if (!client || rain === null || hit.drop.tapped) return;
     scene.burst(hit);
     tapped(rain);
-    const result = await client.tap(hit.drop.id);
+    const { id, x, at, fall, decoy } = hit.drop;
+    const result = await client.tap({ id, x, at, fall_ms: fall, kind: decoy ? "decoy" : "packet" }); // the whole drop: the client knows when to give it up
     if (result.outcome !== "won" && result.retryable) hit.drop.tapped = false;
-    const look = hit.drop.decoy && result.outcome === "empty" ? "decoy" : result.outcome;
+    const look = decoy && result.outcome === "empty" ? "decoy" : result.outcome;
     const [line, small] = words(look, result);
     scene.tell(hit.drop.id, look, line, small);
     scored({ rain, result, look, line, small });
