@@ -318,7 +318,7 @@ func TestConsoleCommandsKeepTheToken(t *testing.T) {
 	p := f.openConsole(t, o, "#/api")
 	p.Press(`[aria-label="Copy: Start a rain in three seconds"]`)
 	p.Until("it is copied", `copied.length === 1`)
-	want := "curl -sS -X POST \\\n  -H \"Authorization: Bearer $TOKEN\" \\\n  -H \"Idempotency-Key: $(uuidgen)\" \\\n  -H 'Content-Type: application/json' \\\n" +
+	want := "curl -sS -X POST \\\n  -H \"Authorization: Bearer $TOKEN\" \\\n  -H \"Idempotency-Key: $(date +%s)\" \\\n  -H 'Content-Type: application/json' \\\n" +
 		"  -d '{\"starts_in_ms\":3000,\"duration_ms\":10000,\"drops_per_second\":8}' \\\n  " + f.URL + "/api/v1/campaigns/c1/rains"
 	if got := browsertest.Eval[string](p, `copied[0]`); got != want {
 		t.Errorf("copied\n%s\nwant\n%s", got, want)

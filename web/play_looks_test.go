@@ -89,7 +89,7 @@ func (v *visit) before() {
 	v.click("#play")
 	v.mode("waiting")
 	v.fake.push(v.fake.figures(4321, 679, object{"winners": []object{{"user": "张*", "amount": 88}, {"user": "g*1a2b", "amount": 520}}}))
-	v.shows("stock", "4321")
+	v.shows("stock", "4,321")
 	v.look("waiting", `document.body.dataset.mode === "waiting"`)
 	v.fake.setRain(time.Hour, time.Minute)
 	v.look("clock", `document.getElementById("big").textContent.includes(":")`)

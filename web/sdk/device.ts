@@ -2,6 +2,7 @@
 
 /** Signs are what the client wants to be told. */
 interface Signs {
+  /** No network, or no page: the line is of no use now. */
   offline: () => void;
   online: () => void;
   /** The page is seen again. */
@@ -15,6 +16,8 @@ export function watchDevice(signs: Signs): () => void {
   if (typeof addEventListener === "function") {
     addEventListener("offline", () => signs.offline(), { signal });
     addEventListener("online", () => signs.online(), { signal });
+    // A page that the browser keeps for its back button would keep the line too: a player who has gone, counted as online.
+    addEventListener("pagehide", () => signs.offline(), { signal });
   }
   if (typeof document !== "undefined") {
     document.addEventListener("visibilitychange", () => document.hidden || signs.visible(), { signal });

@@ -73,6 +73,7 @@ export class Card {
     write(byId("card-taps"), round.taps > 0 ? String(round.taps) : "");
     write(byId("card-combo"), round.combo >= COMBO_FROM ? `×${round.combo}` : "");
     for (const row of this.#dialog.querySelectorAll<HTMLElement>("dl > div")) row.hidden = row.querySelector("dd")?.textContent === "";
+    write(byId("card-ok"), t(round.wins ? "card_ok" : "card_close"));
     write(byId("card-next"), next === null ? "" : t("card_next", { time: next }));
     this.#count(round.amount);
   }

@@ -2,7 +2,7 @@
 
 import type { Campaign } from "../../sdk/index.ts";
 import type { Winner } from "../rain/winners.ts";
-import type { I18n } from "../shared/i18n.ts";
+import type { I18n, Lang } from "../shared/i18n.ts";
 import { yuan } from "../shared/money.ts";
 import { byId, replay, write } from "./dom.ts";
 import type { Stage } from "./stage.ts";
@@ -54,8 +54,8 @@ export class Hud {
 
   /** facts: online and stock may not be known yet; progress is the part of the rain that is left, 0…1. */
   facts(online: number | null, stock: number | null, progress: number): void {
-    write(byId("online"), online === null ? "–" : compact(online));
-    write(byId("stock"), stock === null ? "–" : compact(stock));
+    write(byId("online"), online === null ? "–" : compact(online, this.#i18n.lang));
+    write(byId("stock"), stock === null ? "–" : compact(stock, this.#i18n.lang));
     this.#progress.style.transform = `scaleX(${progress.toFixed(4)})`;
   }
 
@@ -115,9 +115,9 @@ export class Hud {
   }
 }
 
-/** compact keeps the head of the page narrow: 12,345 is 12.3k. */
-export function compact(n: number): string {
-  if (n < 10_000) return String(n);
-  if (n < 1_000_000) return `${(Math.floor(n / 100) / 10).toFixed(1)}k`;
-  return `${(Math.floor(n / 10_000) / 100).toFixed(2)}m`;
+/** compact keeps the head of the page narrow, and exact as long as there is room: 99,999, then 10.0万 or 100.0k. */
+export function compact(n: number, lang: Lang): string {
+  if (n < 100_000) return String(n).replace(/\B(?=(\d{3})+$)/g, ",");
+  const [unit, sign] = lang === "zh" ? (n < 1e8 ? [1e4, "万"] : [1e8, "亿"]) : n < 1e6 ? [1e3, "k"] : [1e6, "m"];
+  return `${(Math.floor((n * 10) / unit) / 10).toFixed(1)}${sign}`;
 }

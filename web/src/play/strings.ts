@@ -54,6 +54,7 @@ export const strings = {
   card_combo: { zh: "最高连击", en: "Best combo" },
   card_next: { zh: "下一场 {time} 后开始", en: "Next rain in {time}" },
   card_ok: { zh: "收下", en: "OK" },
+  card_close: { zh: "知道了", en: "OK" },
   combo: { zh: "连击", en: "Combo" },
 
   won: { zh: "+¥{amount}", en: "+¥{amount}" },

@@ -13,6 +13,8 @@ const STEPS = [2, 1, 3]; // the first stands in the middle
 export function Board({ state, left, finale, join }: { state: State; left: number | null; finale: "closed" | "sold_out" | null; join: string | null }) {
   const words = useWords();
   const title: Key = finale === null ? "board" : `finale_${finale}`;
+  // The winners are those of all rains, above them stand the figures of one: the first may have more than was given in it.
+  const ofAll = finale === null && (state.round?.before?.won ?? 0) > 0;
   const others = state.top.slice(3, finale === null ? 7 : 8);
   return (
     <main class="board">
@@ -21,9 +23,9 @@ export function Board({ state, left, finale, join }: { state: State; left: numbe
         <h1 id="title" style={{ "--chars": words.wide(title, wide) }}><T k={title} /></h1>
       </header>
       <Facts facts={totals(state, finale !== null)} />
-      <div class="lower">
+      <div class={others.length > 0 ? "lower" : "lower few"}>
         <section class="top">
-          <h2><T k="top" /></h2>
+          <h2><T k={ofAll ? "top_so_far" : "top"} /></h2>
           {state.top.length === 0 ? <p class="nobody"><T k="no_top" /></p> : <ol class="podium">{STEPS.map((n) => <Step key={n} n={n} winner={state.top[n - 1]} />)}</ol>}
         </section>
         {(others.length > 0 || finale === null) && (

@@ -48,6 +48,7 @@ export const strings = {
   given_all: { zh: "共抢到", en: "caught" },
   amount_all: { zh: "共发出", en: "given away" },
   top: { zh: "手气榜", en: "Top winners" },
+  top_so_far: { zh: "累计手气榜", en: "Top winners so far" },
   no_top: { zh: "榜单即将揭晓", en: "The winners follow in a moment" },
   place: { zh: "第 {n} 名", en: "Place {n}" },
 

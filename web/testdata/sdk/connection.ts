@@ -287,6 +287,15 @@ export const connection = {
     again.close();
   },
 
+  async aPageThatIsLeftHangsUp(c: Check, w: World): Promise<void> {
+    const { client, line } = await w.open();
+    dispatchEvent(new PageTransitionEvent("pagehide", { persisted: true }));
+    c.same("the line is closed", [line.readyState, client.state], [3, "waiting"]);
+    await w.pass(1_000);
+    c.same("shown again, its time goes on: it comes back", client.state, "open");
+    client.close();
+  },
+
   async closing(c: Check, w: World): Promise<void> {
     const listening = watchListeners();
     const { client, line } = await w.open();

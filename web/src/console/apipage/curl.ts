@@ -11,7 +11,7 @@ export interface Call {
   /** With the query, below /api/v1; parts that are ids are escaped already. */
   path: string;
   body?: unknown;
-  /** An idempotency key of its own for each run of the command. */
+  /** An idempotency key of its own for each run of the command. It is the second: every shell has date, and not each has uuidgen. */
   once?: boolean;
   accept?: string;
   /** The file that the answer goes to. */
@@ -25,7 +25,7 @@ export function curl(server: string, call: Call): string {
   const words = [`curl -${call.stream ? "N" : ""}sS${call.method === "GET" ? "" : ` -X ${call.method}`}`];
   words.push(`-H "Authorization: Bearer $TOKEN"`);
   if (call.accept) words.push(`-H ${quote(`Accept: ${call.accept}`)}`);
-  if (call.once) words.push(`-H "Idempotency-Key: $(uuidgen)"`);
+  if (call.once) words.push(`-H "Idempotency-Key: $(date +%s)"`);
   if (call.body !== undefined) words.push("-H 'Content-Type: application/json'", `-d ${quote(JSON.stringify(call.body))}`);
   if (call.output) words.push(`-o ${quote(call.output)}`);
   words.push(quote(`${server}/api/v1${call.path}`));
