@@ -23,7 +23,7 @@ const (
 	demoDecoys   = 10
 	demoEvery    = time.Second
 	demoIdleMS   = 60_000 // between rains while nobody is there
-	demoPauseMS  = 8_000  // between rains while somebody is: to read the result card, and the podium on the big screen
+	demoPauseMS  = 12_000 // between rains while somebody is: to read the result card, and the podium on the big screen
 	demoMaxRains = 40     // then a new campaign, so that the lists of rains and of a player's wins stay short
 )
 
