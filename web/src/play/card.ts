@@ -7,7 +7,7 @@ import type { Round } from "./round.ts";
 import type { Key, strings } from "./strings.ts";
 
 const COUNTS = 900; // ms in which the amount is counted up
-const DEAF = 800; // ms in which the last taps of the rain must not close it
+const DEAF = 450; // ms in which the last taps of the rain must not close it
 const COMBO_FROM = 3;
 
 /** What the card needs of the page around it. */
