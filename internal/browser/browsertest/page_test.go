@@ -24,7 +24,7 @@ func serve(t *testing.T, body string) string {
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		_, _ = fmt.Fprintf(w, `<!doctype html><html lang="en"><head><title>A page</title><link rel="icon" href="data:,">
-			<meta name="viewport" content="width=device-width"></head><body><main><h1>A page</h1>%s</main></body></html>`, body)
+			<meta name="viewport" content="width=device-width, initial-scale=1"></head><body><main><h1>A page</h1>%s</main></body></html>`, body)
 	}))
 	t.Cleanup(s.Close)
 	return s.URL
@@ -69,6 +69,7 @@ func TestFingersAndMouse(t *testing.T) {
 	</script>`)
 	phone := browsertest.Open(t, browser.Options{Home: home, Device: browser.SmallPhone})
 	phone.Go("/")
+	phone.Until("the page has the phone's scale", `innerWidth === 320 && visualViewport.scale === 1`)
 	phone.Touch(browser.Point{X: 50, Y: 300}, browser.Point{X: 150, Y: 400})
 	if got := browsertest.Eval[[]string](phone, "seen"); !slices.Equal(got, []string{"touch  50 300", "touch  150 400"}) {
 		t.Errorf("two fingers: %q", got)
