@@ -1,15 +1,12 @@
 package web_test
 
 import (
-	"fmt"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp/kb"
 
-	chromium "redrain/internal/browser"
 	"redrain/internal/testenv"
 )
 
@@ -54,45 +51,4 @@ func (b *browser) testStates(t *testing.T) {
 	p.mode("over")
 	p.shows("stage-title", "This event is over")
 	p.State("closed")
-}
-
-// testTenRains: what is made for a rain goes with it.
-func (b *browser) testTenRains(t *testing.T) {
-	f := newFake(t)
-	k := 0
-	f.judge = func(string) object { k++; return f.won(k, 10) }
-	p := b.enter(t, f, "/?campaign=c1&debug")
-	p.mode("waiting")
-	var third chromium.Holdings
-	for i := range 10 {
-		f.rainID = fmt.Sprintf("r%d", i)
-		start := f.setRain(-time.Second, time.Second) // it ends three seconds from now, when its drops have landed
-		for w := range 4 {
-			f.wave(10*i+w, start+int64(w)*100, [3]int{200 * w, 0, 3900}, [3]int{100 + 200*w, 1, 3900})
-		}
-		testenv.Eventually(t, patience, "packets in the air", func() bool {
-			return eval[bool](p, `document.body.dataset.mode === "falling" && redrain.drops(redrain.serverNow()).some((d) => !d.decoy && d.y > 0)`)
-		})
-		p.Type(" ")
-		testenv.Eventually(t, patience, "a win", func() bool { return p.text("mine-count") == strconv.Itoa(i+1) })
-		f.phase("ended")
-		testenv.Eventually(t, patience, "the card", p.isOpen("card"))
-		testenv.Eventually(t, patience, "the amount", func() bool { return p.text("card-amount") == "¥0.10" })
-		p.Type(kb.Escape)
-		testenv.Eventually(t, patience, "nothing flies any more", func() bool {
-			return eval[bool](p, `(({ drops, particles }) => drops + particles === 0)(redrain.stats())`)
-		})
-		if i == 2 {
-			third = p.Holdings()
-		}
-	}
-	last := p.Holdings()
-	t.Logf("after three rains %+v, after ten %+v", third, last)
-	if last.Nodes > third.Nodes+20 || last.Listeners > third.Listeners {
-		t.Errorf("after three rains %+v, after ten %+v", third, last)
-	}
-	// A win is remembered (some hundred bytes); a rain is not.
-	if grown := last.Heap - third.Heap; grown > 300_000 {
-		t.Errorf("seven rains took %.0f bytes", grown)
-	}
 }
