@@ -6,6 +6,9 @@ FUZZTIME  ?= 10s
 BENCHTIME ?= 1s
 ARGS      ?=
 
+# The packages whose tests take longest begin first, so that none of them is left to run alone at the end.
+LONG = ./internal/e2e ./payout ./server ./web
+
 # The compiler only checks: esbuild, which is a Go library, makes the scripts. 7 is the native one.
 TYPESCRIPT = 7.0.2
 
@@ -25,7 +28,7 @@ build: ## build the program as bin/redrain
 
 .PHONY: test
 test: ## run all tests, with the race detector, on the real servers that are installed
-	$(GO) test -race -timeout 20m ./...
+	$(GO) test -race -timeout 20m $(LONG) ./...
 
 .PHONY: bench
 bench: ## run all benchmarks (BENCHTIME=1s for each)
