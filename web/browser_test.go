@@ -17,35 +17,25 @@ const patience = chromium.Patience
 // whose start takes longer than most of them, and mostly wait, so they run side by side.
 func TestInBrowser(t *testing.T) {
 	b := &browser{}
-	for _, c := range []struct {
-		name string
-		test func(*testing.T)
-	}{
-		{"modules", b.testModules},
-		{"a guest wins and is paid", b.testAGuestWinsAndIsPaid},
-		{"a lost tap is sent again", b.testALostTapIsSentAgain},
-		{"unavailable may be tapped again", b.testUnavailableMayBeTappedAgain},
-		{"close codes", b.testCloseCodes},
-		{"no guests: a token is asked for", b.testWithoutGuests},
-		{"a token in the address", b.testTokenInTheAddress},
-		{"withdrawals", b.testWithdraw},
-		{"withdrawals: not known", b.testWithdrawUnsure},
-		{"the card's sums", b.testSums},
-		{"the campaign is gone", b.testFollowsOut},
-		{"keyboard only", b.testKeyboard},
-		{"what the server tells", b.testStates},
-		{"screen: an evening", b.testScreenEvening},
-		{"screen: the code is read", b.testScreenCode},
-		{"screen: the server is away", b.testScreenWithoutServer},
-		{"screen: a refused token", b.testScreenRefused},
-		{"screen: another campaign", b.testScreenFollows},
-		{"screen: states", b.testScreenStates},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			c.test(t)
-		})
-	}
+	t.Run("modules", b.testModules)
+	t.Run("a guest wins and is paid", b.testAGuestWinsAndIsPaid)
+	t.Run("a lost tap is sent again", b.testALostTapIsSentAgain)
+	t.Run("unavailable may be tapped again", b.testUnavailableMayBeTappedAgain)
+	t.Run("close codes", b.testCloseCodes)
+	t.Run("no guests: a token is asked for", b.testWithoutGuests)
+	t.Run("a token in the address", b.testTokenInTheAddress)
+	t.Run("withdrawals", b.testWithdraw)
+	t.Run("withdrawals: not known", b.testWithdrawUnsure)
+	t.Run("the card's sums", b.testSums)
+	t.Run("the campaign is gone", b.testFollowsOut)
+	t.Run("keyboard only", b.testKeyboard)
+	t.Run("what the server tells", b.testStates)
+	t.Run("screen: an evening", b.testScreenEvening)
+	t.Run("screen: the code is read", b.testScreenCode)
+	t.Run("screen: the server is away", b.testScreenWithoutServer)
+	t.Run("screen: a refused token", b.testScreenRefused)
+	t.Run("screen: another campaign", b.testScreenFollows)
+	t.Run("screen: states", b.testScreenStates)
 }
 
 // browser has the tests of TestInBrowser, and opens their pages.

@@ -39,6 +39,7 @@ const overflowing = `(() => {
 
 // testScreenStates shows every scene on walls of all shapes, with names and amounts of all lengths.
 func (b *browser) testScreenStates(t *testing.T) {
+	t.Parallel()
 	long := object{"name": "星河集团 2026 年度盛典暨二十周年庆红包雨之夜 Anniversary Gala", "packets": 1000000, "budget": 100000000}
 	for _, c := range []struct {
 		name, language, query string

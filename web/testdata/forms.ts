@@ -116,7 +116,7 @@ const tests: Record<string, () => void | Promise<void>> = {
   shells() {
     for (const [text, word] of [["plain", "plain"], ["http://a:1/x", "http://a:1/x"], ["a b", "'a b'"], ["it's", `'it'\\''s'`], ["$(rm)", "'$(rm)'"], ["", "''"], ["?a=1&b=2", "'?a=1&b=2'"]] as const) same(`quote ${text}`, quote(text), word);
     same("a command", curl("https://h:8", { method: "POST", path: "/campaigns", once: true, body: { name: "Bob's $HOME `x`" } }), [
-      "curl -sS -X POST", `-H "Authorization: Bearer $TOKEN"`, `-H "Idempotency-Key: $(uuidgen)"`, "-H 'Content-Type: application/json'",
+      "curl -sS -X POST", `-H "Authorization: Bearer $TOKEN"`, `-H "Idempotency-Key: $(date +%s)"`, "-H 'Content-Type: application/json'",
       `-d '{"name":"Bob'\\''s $HOME \`x\`"}'`, "https://h:8/api/v1/campaigns",
     ].join(" \\\n  "));
     const calls = groups(campaign).flatMap((g) => g.tasks);
