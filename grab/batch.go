@@ -24,6 +24,7 @@ type batcher struct {
 	keys    []string
 	args    []any
 	answer  answer
+	teller  teller
 	failing bool // the last batch failed, and the log knows
 }
 
@@ -39,7 +40,7 @@ func (k shardKeys) grabbing() []string { return []string{k.state, k.stock, k.win
 
 // decide settles every tap of the batch. Where it fails nothing is known of those that it leaves: what the script may have decided
 // all the same, it decides the same way when it is asked again.
-func (b *batcher) decide(taps []*tap) error {
+func (b *batcher) decide(taps []*Tap) error {
 	ctx, cancel := context.WithTimeout(context.Background(), grabTimeout)
 	defer cancel()
 	if err := b.call(ctx, taps); err != nil {
@@ -67,15 +68,16 @@ func (b *batcher) decide(taps []*tap) error {
 
 // settleConfirmed settles the batch's losers at once, and its winners when what has to have their wins has them. A winner without
 // that is told that nothing is known: the tap sent again finds the win, which is confirmed then.
-func (b *batcher) settleConfirmed(ctx context.Context, taps []*tap) error {
+func (b *batcher) settleConfirmed(ctx context.Context, taps []*Tap) error {
 	all := promises{packets: map[int]struct{}{}}
 	for i, t := range taps {
 		if r := b.answer.results[i]; r.Outcome != Won {
 			t.settle(r)
 		} else {
-			b.promise(&all, i, rain.Win{User: t.user, Packet: r.Packet, Amount: r.Amount, Drop: t.drop})
+			b.promise(&all, i, rain.Win{User: t.User, Packet: r.Packet, Amount: r.Amount, Drop: t.text})
 		}
 	}
+	b.teller.tell(taps) // the losers need not wait
 	g := b.gate.grabber
 	began := time.Now()
 	err := g.confirmer.confirm(ctx, b.gate.campaign, b.shard, all.list)
@@ -120,12 +122,12 @@ func (b *batcher) has(o Outcome) bool {
 }
 
 // call runs the script over the taps and leaves its answer in b.answer.
-func (b *batcher) call(ctx context.Context, taps []*tap) error {
+func (b *batcher) call(ctx context.Context, taps []*Tap) error {
 	g := b.gate.grabber
 	b.args = b.args[:0]
 	for _, t := range taps {
 		t.sent = true
-		b.args = append(b.args, &t.user, &t.drop) // pointers, because a string in an interface is an allocation
+		b.args = append(b.args, &t.User, &t.text) // pointers, because a string in an interface is an allocation
 	}
 	began := time.Now()
 	reply, err := g.run(ctx, g.scripts.grab, b.keys, b.args...).Slice()

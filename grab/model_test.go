@@ -70,12 +70,12 @@ func TestTheScriptDoesWhatTheModelDoes(t *testing.T) {
 		script := &batcher{gate: gm.gate, keys: gm.g.keys.shard(gm.c.ID, 0).grabbing()}
 		rt.Repeat(map[string]func(*rapid.T){
 			"taps": func(rt *rapid.T) {
-				var taps []*tap
+				var taps []*Tap
 				var want []Result
 				for range rapid.IntRange(1, 12).Draw(rt, "size") {
 					user := rapid.SampledFrom([]string{"a", "b b", "张三", ";", "0.0=1=1"}).Draw(rt, "user")
 					drop := rapid.SampledFrom([]string{"0.0", "1.0", "0.1", "10.0", "1.1", "0.10"}).Draw(rt, "drop")
-					taps = append(taps, &tap{user: user, drop: drop})
+					taps = append(taps, &Tap{User: user, text: drop})
 					want = append(want, m.tap(user, drop))
 				}
 				if err := script.call(t.Context(), taps); err != nil {
