@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
-	"strconv"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -60,20 +60,52 @@ func (s *session) read() {
 	s.hello = time.AfterFunc(helloWithin, func() { s.member.Close(room.CodeProtocol, "no hello in time") })
 	defer s.close()
 	for {
-		kind, data, err := s.conn.ReadMessage()
+		kind, message, err := s.conn.NextReader()
+		if err == nil {
+			err = s.take(kind, message)
+		}
 		if err != nil {
 			s.overrun(err)
 			return // gorilla has answered what breaks the protocol itself with 1002 or 1009
 		}
-		s.member.Pong() // whoever speaks is there
-		switch {
-		case s.ended:
-		case kind != websocket.TextMessage:
-			s.end(websocket.CloseUnsupportedData, "text frames only")
-		case !utf8.Valid(data):
-			s.end(websocket.CloseInvalidFramePayloadData, "not UTF-8")
-		default:
-			s.handle(data)
+	}
+}
+
+// take reads one message and handles it.
+func (s *session) take(kind int, message io.Reader) error {
+	space := messages.Get().(*[]byte) //nolint:forcetypeassert // New makes nothing else
+	defer messages.Put(space)
+	data, err := readInto((*space)[:0], message)
+	if err != nil {
+		return err
+	}
+	s.member.Pong() // whoever speaks is there
+	switch {
+	case s.ended:
+	case kind != websocket.TextMessage:
+		s.end(websocket.CloseUnsupportedData, "text frames only")
+	case !utf8.Valid(data):
+		s.end(websocket.CloseInvalidFramePayloadData, "not UTF-8")
+	default:
+		s.handle(data)
+	}
+	return nil
+}
+
+// messages are the buffers that messages are read into. They are taken when a message has begun, so that who is silent holds none. One
+// byte more than a message may have, so that the end is seen without another buffer.
+var messages = sync.Pool{New: func() any { b := make([]byte, 0, wire.MaxRequest+1); return &b }}
+
+// readInto reads all into b, which is large enough for what the read limit lets through.
+func readInto(b []byte, from io.Reader) ([]byte, error) {
+	for {
+		n, err := from.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		if errors.Is(err, io.EOF) {
+			return b, nil
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 }
@@ -103,7 +135,12 @@ func (s *session) end(code int, reason string) {
 	s.member.CloseAfterFlush(code, reason)
 }
 
+// handle may keep nothing of data.
 func (s *session) handle(data []byte) {
+	if tap, ok := wire.ParseTap(data); ok && s.user != "" {
+		s.tap(tap)
+		return
+	}
 	req, err := wire.ParseRequest(data)
 	switch {
 	case errors.Is(err, wire.ErrUnknownType):
@@ -122,7 +159,7 @@ func (s *session) handle(data []byte) {
 	case req.Type == wire.TypeJoin:
 		s.move(req)
 	default:
-		s.tap(req)
+		s.tapAs(req)
 	}
 }
 
@@ -211,24 +248,6 @@ func (s *session) enter(ctx context.Context, user string, req wire.Request) erro
 		s.member.Send(wave)
 	}
 	return nil
-}
-
-func (s *session) tap(req wire.Request) {
-	began := time.Now()
-	at := s.seat
-	at.gate.Tap(s.user, req.Drop, func(r grab.Result) { s.answer(req, at, r, began) })
-}
-
-// answer sends a tap's result. It is called by whoever has decided it, and does not block.
-func (s *session) answer(req wire.Request, at seat, r grab.Result, began time.Time) {
-	m := wire.Result{Type: wire.TypeResult, ID: req.ID, Drop: req.Drop, Outcome: string(r.Outcome)}
-	if r.Outcome == grab.Won {
-		m.Amount, m.Packet, m.Claim = r.Amount, strconv.Itoa(r.Packet), rain.ClaimID(at.campaign, r.Packet)
-	}
-	s.send(m)
-	took := time.Since(began)
-	at.count.tap(r.Outcome, took)
-	s.g.metrics.tap(r.Outcome, took)
 }
 
 // goodbye tells the player that the node is going. Any goroutine may call it.
