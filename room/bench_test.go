@@ -15,6 +15,9 @@ import (
 // wave has the size of a wave of the default rain.
 var wave = bytes.Repeat([]byte("x"), 450)
 
+// result has the size of a result that won.
+var result = wave[:110]
+
 // BenchmarkWave hands one wave to everybody in a room, and waits until the last has been written. ns/member is what a delivered
 // frame costs in time of the whole machine; divide by the members to compare the other figures.
 func BenchmarkWave(b *testing.B) {
@@ -53,6 +56,35 @@ func BenchmarkResult(b *testing.B) {
 		m.Send(wave)
 		l.flush.wait()
 	}
+}
+
+// BenchmarkResults is a result to each of 500 members, in one bundle: queued, and written. Divide by the members.
+func BenchmarkResults(b *testing.B) {
+	l := running(b)
+	members := make([]*Member, 500)
+	for i := range members {
+		members[i] = l.NewMember(idleConn{}, nil)
+	}
+	b.Run("one by one", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			for _, m := range members {
+				m.Send(result)
+			}
+			l.flush.wait()
+		}
+	})
+	b.Run("bundled", func(b *testing.B) {
+		var results Bundle
+		b.ReportAllocs()
+		for b.Loop() {
+			for _, m := range members {
+				results.Add(m, result)
+			}
+			l.Deliver(&results)
+			l.flush.wait()
+		}
+	})
 }
 
 // BenchmarkResultDuringWaves is how long a result takes to be written while waves go out to a room of 10,000.

@@ -44,7 +44,7 @@ type flushers struct {
 
 // worker is one goroutine that gives members their turns.
 type worker struct {
-	batch []*frame  // room for the frames of a turn
+	batch []frame   // room for the frames of a turn
 	began time.Time // of the turn; guarded by flushers.mu
 	stuck bool      // guarded by flushers.mu
 }

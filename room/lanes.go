@@ -18,7 +18,7 @@ func (l *lanes) empty() bool { return l[Results].n == 0 && l[Rain].n == 0 }
 
 // take moves the frames of the next write to the end of batch: results first, then rain, as many as make a frame of at most
 // joinMax bytes, and at least one if there is one.
-func (l *lanes) take(batch []*frame) []*frame {
+func (l *lanes) take(batch []frame) []frame {
 	size := 0
 	for lane := range l {
 		q := &l[lane]
@@ -36,7 +36,7 @@ func (l *lanes) take(batch []*frame) []*frame {
 
 // queue is a ring of frames. The zero value is empty and holds no memory.
 type queue struct {
-	ring []*frame // its length is a power of two
+	ring []frame // its length is a power of two
 	head int
 	n    int
 }
@@ -48,7 +48,7 @@ const (
 	keptRing = 8
 )
 
-func (q *queue) push(f *frame) {
+func (q *queue) push(f frame) {
 	if q.n == len(q.ring) {
 		q.grow()
 	}
@@ -56,11 +56,11 @@ func (q *queue) push(f *frame) {
 	q.n++
 }
 
-func (q *queue) first() *frame { return q.ring[q.head] }
+func (q *queue) first() *frame { return &q.ring[q.head] }
 
-func (q *queue) pop() *frame {
+func (q *queue) pop() frame {
 	f := q.ring[q.head]
-	q.ring[q.head] = nil
+	q.ring[q.head] = frame{} // keeps no message alive
 	q.head = (q.head + 1) & (len(q.ring) - 1)
 	if q.n--; q.n == 0 && len(q.ring) > keptRing {
 		*q = queue{}
@@ -69,7 +69,7 @@ func (q *queue) pop() *frame {
 }
 
 func (q *queue) grow() {
-	ring := make([]*frame, max(firstRing, 2*len(q.ring)))
+	ring := make([]frame, max(firstRing, 2*len(q.ring)))
 	n := copy(ring, q.ring[q.head:])
 	copy(ring[n:], q.ring[:q.head])
 	q.ring, q.head = ring, 0

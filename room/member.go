@@ -63,7 +63,7 @@ func (l *Lobby) NewMember(conn Conn, onClose func(code int)) *Member {
 
 // Send queues a message in the results lane. A member whose lane is full is closed with CodeSlowConsumer; one that is
 // closed, or closing, gets nothing. The payload must not be changed afterwards.
-func (m *Member) Send(payload []byte) { m.queue(Results, &frame{data: payload}) }
+func (m *Member) Send(payload []byte) { m.queue(Results, frame{data: payload}) }
 
 // Pong tells that the peer lives: a pong has come, or anything else.
 func (m *Member) Pong() { m.heard.Store(int64(time.Since(m.lobby.epoch))) }
@@ -74,14 +74,14 @@ func (m *Member) isOpen() bool {
 	return m.state == open
 }
 
-func (m *Member) queue(lane Lane, f *frame) {
+func (m *Member) queue(lane Lane, f frame) {
 	if m.push(lane, f) {
 		m.lobby.flush.ready(lane, chainOf(lane, m))
 	}
 }
 
 // push queues a frame. It reports whether the caller must put the member in the lane's ready queue.
-func (m *Member) push(lane Lane, f *frame) bool {
+func (m *Member) push(lane Lane, f frame) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.state != open {

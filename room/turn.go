@@ -47,7 +47,7 @@ func (m *Member) turn(lane Lane, w *worker) (next Lane, again bool) {
 }
 
 // write is called by one worker at a time.
-func (m *Member) write(frames []*frame, ping bool, deadline time.Time) error {
+func (m *Member) write(frames []frame, ping bool, deadline time.Time) error {
 	if ping {
 		if err := m.conn.WriteControl(websocket.PingMessage, nil, deadline); err != nil {
 			return err
