@@ -52,18 +52,18 @@ func (l *teller) tell(taps []*Tap) {
 		}
 		t.told = true
 		l.add(t)
-		l.add(t.others...)
+		for _, o := range t.others {
+			l.add(o)
+		}
 	}
 	l.flush()
 }
 
-func (l *teller) add(taps ...*Tap) {
-	for _, t := range taps {
-		if len(l.taps) > 0 && l.taps[0].Asker != t.Asker {
-			l.flush()
-		}
-		l.taps = append(l.taps, t)
+func (l *teller) add(t *Tap) {
+	if len(l.taps) > 0 && l.taps[0].Asker != t.Asker {
+		l.flush()
 	}
+	l.taps = append(l.taps, t)
 }
 
 func (l *teller) flush() {

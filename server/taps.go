@@ -1,11 +1,13 @@
 package server
 
 import (
+	"sync"
 	"time"
 
 	"redrain/grab"
 	"redrain/internal/wire"
 	"redrain/rain"
+	"redrain/room"
 )
 
 // tapped is a tap of a session that waits for its result. What is asked for is kept in it, not beside it: one allocation for each tap.
@@ -69,16 +71,22 @@ const (
 
 // Answer hands the results of a batch to those who tapped. It is what a grab.Asker does.
 func (g *gateway) Answer(taps []*grab.Tap) {
-	var room []byte
+	out := bundles.Get().(*room.Bundle) //nolint:forcetypeassert // New makes nothing else
+	defer bundles.Put(out)
+	var text []byte
 	now := time.Now()
 	for i, tap := range taps {
 		t := tap.Ref.(*tapped) //nolint:forcetypeassert // the gateway asks with nothing else
-		if cap(room)-len(room) < usualResult {
-			room = make([]byte, 0, min(slab, (len(taps)-i)*usualResult))
+		if cap(text)-len(text) < usualResult {
+			text = make([]byte, 0, min(slab, (len(taps)-i)*usualResult))
 		}
-		from := len(room)
-		room = t.result(room, tap.Result())
-		t.session.member.Send(room[from:len(room):len(room)])
+		from := len(text)
+		text = t.result(text, tap.Result())
+		out.Add(t.session.member, text[from:len(text):len(text)])
 		t.counted(tap.Result().Outcome, now.Sub(t.began))
 	}
+	g.lobby.Deliver(out)
 }
+
+// bundles are what batches go out in.
+var bundles = sync.Pool{New: func() any { return &room.Bundle{} }}
