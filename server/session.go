@@ -31,8 +31,8 @@ type session struct {
 	conn   *websocket.Conn
 	member *room.Member
 	addr   string
-	bad    *rate.Limiter
-	hello  *time.Timer
+	bad    *rate.Limiter // nil until there was a bad message
+	hello  *time.Timer   // nil when it has come
 
 	user  string
 	seat  seat
@@ -47,8 +47,9 @@ type seat struct {
 }
 
 func newSession(g *gateway, conn *websocket.Conn, addr string) *session {
-	s := &session{g: g, conn: conn, addr: addr, bad: rate.NewLimiter(badRate, badBurst)}
+	s := &session{g: g, conn: conn, addr: addr}
 	s.member = g.lobby.NewMember(conn, nil)
+	s.hello = time.AfterFunc(helloWithin, func() { s.member.Close(room.CodeProtocol, "no hello in time") })
 	return s
 }
 
@@ -57,7 +58,6 @@ func newSession(g *gateway, conn *websocket.Conn, addr string) *session {
 func (s *session) read() {
 	s.conn.SetReadLimit(wire.MaxRequest)
 	s.conn.SetPongHandler(func(string) error { s.member.Pong(); return nil })
-	s.hello = time.AfterFunc(helloWithin, func() { s.member.Close(room.CodeProtocol, "no hello in time") })
 	defer s.close()
 	for {
 		kind, message, err := s.conn.NextReader()
@@ -124,9 +124,17 @@ func (s *session) overrun(err error) {
 }
 
 func (s *session) close() {
-	s.hello.Stop()
+	s.greeted()
 	s.g.lobby.Leave(s.member)
 	s.member.Gone()
+}
+
+// greeted ends the waiting for a hello.
+func (s *session) greeted() {
+	if s.hello != nil {
+		s.hello.Stop()
+		s.hello = nil
+	}
 }
 
 // end closes the connection with a code, after what is queued.
@@ -166,6 +174,9 @@ func (s *session) handle(data []byte) {
 // complain answers a bad message; who sends too many is sent away.
 func (s *session) complain(id wire.ID, code, message string) {
 	s.send(wire.Error{Type: wire.TypeError, ID: id, Code: code, Message: message})
+	if s.bad == nil {
+		s.bad = rate.NewLimiter(badRate, badBurst)
+	}
 	if !s.bad.Allow() {
 		s.end(room.CodeTooManyBad, "too many bad messages")
 	}
@@ -188,7 +199,7 @@ func (s *session) greet(req wire.Request) {
 		s.end(room.CodeBadToken, "bad token")
 		return
 	}
-	s.hello.Stop()
+	s.greeted()
 	err = s.enter(ctx, user, req)
 	switch {
 	case errors.Is(err, errUnknownCampaign):
