@@ -13,6 +13,7 @@ import (
 
 	"redrain/grab"
 	"redrain/internal/auth"
+	"redrain/internal/frames"
 	"redrain/internal/wire"
 	"redrain/rain"
 	"redrain/room"
@@ -57,8 +58,11 @@ func newSession(g *gateway, conn *websocket.Conn, addr string) *session {
 // waits for the peer to answer the close frame, so that the frame is not lost behind what the peer still sends.
 func (s *session) read() {
 	s.conn.SetReadLimit(wire.MaxRequest)
-	s.conn.SetPongHandler(func(string) error { s.member.Pong(); return nil })
+	s.conn.SetPongHandler(func(string) error { s.heard(); return nil })
 	defer s.close()
+	if plain, ok := s.conn.NetConn().(*frames.Conn); ok && plain.Plain(wire.MaxRequest, s) != nil {
+		return
+	}
 	for {
 		kind, message, err := s.conn.NextReader()
 		if err == nil {
@@ -79,18 +83,37 @@ func (s *session) take(kind int, message io.Reader) error {
 	if err != nil {
 		return err
 	}
-	s.member.Pong() // whoever speaks is there
+	if kind != websocket.TextMessage {
+		s.heard()
+		if !s.ended {
+			s.end(websocket.CloseUnsupportedData, "text frames only")
+		}
+		return nil
+	}
+	s.Text(data)
+	return nil
+}
+
+// Text handles a message. With Ping and Pong it makes the session a frames.Handler.
+func (s *session) Text(data []byte) {
+	s.heard()
 	switch {
 	case s.ended:
-	case kind != websocket.TextMessage:
-		s.end(websocket.CloseUnsupportedData, "text frames only")
 	case !utf8.Valid(data):
 		s.end(websocket.CloseInvalidFramePayloadData, "not UTF-8")
 	default:
 		s.handle(data)
 	}
-	return nil
 }
+
+// Ping answers a ping of the client, as the library does.
+func (s *session) Ping(data []byte) { _ = s.conn.PingHandler()(string(data)) }
+
+// Pong takes the answer to one of ours.
+func (s *session) Pong([]byte) { s.heard() }
+
+// heard: whoever speaks is there.
+func (s *session) heard() { s.member.Pong() }
 
 // messages are the buffers that messages are read into. They are taken when a message has begun, so that who is silent holds none. One
 // byte more than a message may have, so that the end is seen without another buffer.
