@@ -9,6 +9,7 @@ import (
 
 // Handler takes what plain frames bring. The bytes are only lent.
 type Handler interface {
+	// Text takes a message. It has to be answered, sooner or later, or the end of the connection is noticed only by the next ping.
 	Text(message []byte)
 	Ping(data []byte)
 	Pong(data []byte)
