@@ -8,8 +8,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/gorilla/websocket"
 )
 
 // wave has the size of a wave of the default rain.
@@ -25,7 +23,7 @@ func BenchmarkWave(b *testing.B) {
 		b.Run(fmt.Sprintf("fake/%d", n), func(b *testing.B) {
 			l := running(b)
 			for i := range n {
-				l.Join("c", strconv.Itoa(i), l.NewMember(idleConn{}, nil))
+				l.Join("c", strconv.Itoa(i), l.newMember(idleConn{}, nil))
 			}
 			benchmarkWave(b, l, n)
 		})
@@ -50,7 +48,7 @@ func benchmarkWave(b *testing.B, l *Lobby, n int) {
 // BenchmarkResult is one result to one member: queued, and written.
 func BenchmarkResult(b *testing.B) {
 	l := running(b)
-	m := l.NewMember(idleConn{}, nil)
+	m := l.newMember(idleConn{}, nil)
 	b.ReportAllocs()
 	for b.Loop() {
 		m.Send(wave)
@@ -63,7 +61,7 @@ func BenchmarkResults(b *testing.B) {
 	l := running(b)
 	members := make([]*Member, 500)
 	for i := range members {
-		members[i] = l.NewMember(idleConn{}, nil)
+		members[i] = l.newMember(idleConn{}, nil)
 	}
 	b.Run("one by one", func(b *testing.B) {
 		b.ReportAllocs()
@@ -92,7 +90,7 @@ func BenchmarkResultDuringWaves(b *testing.B) {
 	l := running(b)
 	loopback(b, l, "c", 10_000)
 	written := make(chan struct{}, 1)
-	m := l.NewMember(signalConn{written: written}, nil)
+	m := l.newMember(signalConn{written: written}, nil)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	var waves atomic.Int64
@@ -115,11 +113,10 @@ func BenchmarkResultDuringWaves(b *testing.B) {
 // idleConn takes everything.
 type idleConn struct{}
 
-func (idleConn) WriteMessage(int, []byte) error                        { return nil }
-func (idleConn) WritePreparedMessage(*websocket.PreparedMessage) error { return nil }
-func (idleConn) WriteControl(int, []byte, time.Time) error             { return nil }
-func (idleConn) SetWriteDeadline(time.Time) error                      { return nil }
-func (idleConn) Close() error                                          { return nil }
+func (idleConn) tryWrite(p []byte) (int, error) { return len(p), nil }
+func (idleConn) write([]byte) error             { return nil }
+func (idleConn) deadline(time.Time)             {}
+func (idleConn) Close() error                   { return nil }
 
 // signalConn tells when a message has been written.
 type signalConn struct {
@@ -127,7 +124,7 @@ type signalConn struct {
 	written chan<- struct{}
 }
 
-func (c signalConn) WriteMessage(int, []byte) error { c.written <- struct{}{}; return nil }
+func (c signalConn) tryWrite(p []byte) (int, error) { c.written <- struct{}{}; return len(p), nil }
 
 // running is a lobby whose Run ends with the test.
 func running(tb testing.TB) *Lobby {

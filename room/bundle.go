@@ -27,7 +27,7 @@ func (l *Lobby) Deliver(b *Bundle) {
 	var ready chain
 	for i := range b.letters {
 		to := b.letters[i].to
-		if !to.push(Results, frame{data: b.letters[i].payload}) {
+		if !to.push(Results, frame{bytes: b.letters[i].payload}) {
 			continue
 		}
 		ready.add(Results, to)

@@ -81,7 +81,7 @@ func TestBundleWaitsForItsDelivery(t *testing.T) {
 // A bundle keeps neither its messages nor, after a rush, its room.
 func TestDeliveredBundleKeepsLittle(t *testing.T) {
 	l := running(t)
-	m := l.NewMember(idleConn{}, nil)
+	m := l.newMember(idleConn{}, nil)
 	for _, test := range []struct {
 		letters int
 		keeps   bool

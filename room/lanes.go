@@ -23,7 +23,7 @@ func (l *lanes) take(batch []frame) []frame {
 	for lane := range l {
 		q := &l[lane]
 		for q.n > 0 {
-			next := len(q.first().data) + 1 // with the newline
+			next := len(q.first().message()) + 1 // with the newline
 			if size > 0 && size+next > joinMax+1 {
 				return batch
 			}

@@ -22,7 +22,7 @@ func (s *laneModel) push(t *rapid.T) {
 	s.number++
 	name := strconv.Itoa(s.number)
 	data := []byte(name + strings.Repeat(".", size))
-	s.lanes[lane].push(frame{data: data})
+	s.lanes[lane].push(frame{bytes: data})
 	s.want[lane] = append(s.want[lane], data)
 }
 
@@ -31,8 +31,8 @@ func (s *laneModel) dropOldest(t *rapid.T) {
 	if len(s.want[lane]) == 0 {
 		t.Skip("nothing to drop")
 	}
-	if got := s.lanes[lane].pop(); !same(got.data, s.want[lane][0]) {
-		t.Fatalf("dropped %.9q, the oldest is %.9q", got.data, s.want[lane][0])
+	if got := s.lanes[lane].pop(); !same(got.bytes, s.want[lane][0]) {
+		t.Fatalf("dropped %.9q, the oldest is %.9q", got.bytes, s.want[lane][0])
 	}
 	s.want[lane] = s.want[lane][1:]
 }
@@ -45,10 +45,10 @@ func (s *laneModel) take(t *rapid.T) {
 	}
 	size := -1
 	for i, f := range got {
-		if !same(f.data, waiting[i]) {
-			t.Fatalf("message %d of the frame is %.9q, want %.9q", i, f.data, waiting[i])
+		if !same(f.bytes, waiting[i]) {
+			t.Fatalf("message %d of the frame is %.9q, want %.9q", i, f.bytes, waiting[i])
 		}
-		size += len(f.data) + 1
+		size += len(f.bytes) + 1
 	}
 	if len(got) > 1 && size > joinMax {
 		t.Fatalf("%d messages were joined in %d bytes, more than %d", len(got), size, joinMax)
@@ -68,7 +68,7 @@ func (s *laneModel) check(t *rapid.T) {
 	for lane := range s.lanes {
 		q, held := &s.lanes[lane], 0
 		for _, f := range q.ring {
-			if f.data != nil {
+			if f.bytes != nil {
 				held++
 			}
 		}

@@ -31,7 +31,7 @@ func BenchmarkTap(b *testing.B) {
 	answered := &counter{}
 	sessions := make([]*session, stormPlayers)
 	for i := range sessions {
-		sessions[i] = s.seated(i, &session{g: s.gateway, member: s.lobby.NewMember(answered, nil)})
+		sessions[i] = s.seated(i, &session{g: s.gateway, member: s.lobby.NewMember(room.NewSocket(answered), nil)})
 	}
 	var frame []byte
 	b.ReportAllocs()
@@ -52,12 +52,13 @@ func BenchmarkTapFrameToFrame(b *testing.B) {
 	var number atomic.Int64
 	var readers sync.WaitGroup
 	upgrade := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		conn, err := s.gateway.upgrader.Upgrade(w, r, nil)
+		take := &takeover{ResponseWriter: w}
+		conn, err := s.gateway.upgrader.Upgrade(take, r, nil)
 		if err != nil {
 			b.Error(err)
 			return
 		}
-		session := s.seated(int(number.Add(1)), newSession(s.gateway, conn, ""))
+		session := s.seated(int(number.Add(1)), newSession(s.gateway, conn, take, ""))
 		session.greeted()
 		readers.Go(session.read)
 	}))
@@ -185,6 +186,8 @@ func rainingCampaign(b testing.TB, grabber *grab.Grabber, now int64, packets int
 
 // counter is a connection that counts the results written to it.
 type counter struct {
+	net.Conn
+
 	mu   sync.Mutex
 	left int
 	done chan struct{}
@@ -198,23 +201,14 @@ func (c *counter) expect(n int) {
 
 func (c *counter) wait() { <-c.done }
 
-// WriteMessage counts the objects of a frame, which are parted by newlines.
-func (c *counter) WriteMessage(_ int, data []byte) error {
+// TryWrite counts the results in a frame.
+func (c *counter) TryWrite(frame []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.left--
-	for _, b := range data {
-		if b == '\n' {
-			c.left--
-		}
-	}
-	if c.left == 0 {
+	if c.left -= bytes.Count(frame, []byte(`"type":"result"`)); c.left == 0 {
 		close(c.done)
 	}
-	return nil
+	return len(frame), nil
 }
 
-func (c *counter) WritePreparedMessage(*websocket.PreparedMessage) error { return nil }
-func (c *counter) WriteControl(int, []byte, time.Time) error             { return nil }
-func (c *counter) SetWriteDeadline(time.Time) error                      { return nil }
-func (c *counter) Close() error                                          { return nil }
+func (c *counter) Close() error { return nil }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"time"
-
-	"redrain/internal/frames"
 )
 
 // Run serves until ctx ends or an actor fails, and then shuts down in order: whoever hands out work stops before whoever
@@ -73,7 +71,7 @@ func (s *Server) Run(ctx context.Context) error {
 // drains those.
 func (s *Server) serve(ctx context.Context) error {
 	ended := make(chan error, 1)
-	go func() { ended <- s.http.Serve(frames.Listener{Listener: s.listener}) }()
+	go func() { ended <- s.http.Serve(s.listener) }()
 	select {
 	case err := <-ended:
 		return err

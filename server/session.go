@@ -30,6 +30,7 @@ const (
 type session struct {
 	g      *gateway
 	conn   *websocket.Conn
+	plain  *frames.Conn // below conn
 	member *room.Member
 	addr   string
 	bad    *rate.Limiter // nil until there was a bad message
@@ -47,9 +48,9 @@ type seat struct {
 	count    *campaignCount
 }
 
-func newSession(g *gateway, conn *websocket.Conn, addr string) *session {
-	s := &session{g: g, conn: conn, addr: addr}
-	s.member = g.lobby.NewMember(conn, nil)
+func newSession(g *gateway, conn *websocket.Conn, by *takeover, addr string) *session {
+	s := &session{g: g, conn: conn, plain: by.plain, addr: addr}
+	s.member = g.lobby.NewMember(by.socket, nil)
 	s.hello = time.AfterFunc(helloWithin, func() { s.member.Close(room.CodeProtocol, "no hello in time") })
 	return s
 }
@@ -60,7 +61,7 @@ func (s *session) read() {
 	s.conn.SetReadLimit(wire.MaxRequest)
 	s.conn.SetPongHandler(func(string) error { s.heard(); return nil })
 	defer s.close()
-	if plain, ok := s.conn.NetConn().(*frames.Conn); ok && plain.Plain(wire.MaxRequest, s) != nil {
+	if s.plain.Plain(wire.MaxRequest, s) != nil {
 		return
 	}
 	for {

@@ -1,6 +1,10 @@
 package frames
 
-import "net"
+import (
+	"errors"
+	"net"
+	"syscall"
+)
 
 // Conn is a connection whose frames can be read by Plain. What Plain has read and not used, Read returns first.
 type Conn struct {
@@ -21,14 +25,11 @@ func (c *Conn) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Listener makes each connection that it accepts a *Conn.
-type Listener struct{ net.Listener }
-
-// Accept is net.Listener's.
-func (l Listener) Accept() (net.Conn, error) {
-	conn, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
+// SyscallConn makes a Conn a syscall.Conn, as the connection in it is one.
+func (c *Conn) SyscallConn() (syscall.RawConn, error) {
+	socket, ok := c.Conn.(syscall.Conn)
+	if !ok {
+		return nil, errors.ErrUnsupported
 	}
-	return &Conn{Conn: conn}, nil
+	return socket.SyscallConn()
 }

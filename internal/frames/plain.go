@@ -19,12 +19,8 @@ type Handler interface {
 // library has to read on, from the frame that is not plain, or from the beginning where the system or the connection does not
 // allow it; and otherwise why the connection has ended, io.EOF where the peer has closed it.
 func (c *Conn) Plain(limit int, h Handler) error {
-	socket, ok := c.Conn.(syscall.Conn)
-	if !ok || !supported {
-		return nil
-	}
-	raw, err := socket.SyscallConn()
-	if err != nil {
+	raw, err := c.SyscallConn()
+	if err != nil || !supported {
 		return nil //nolint:nilerr // the library finds out what is wrong
 	}
 	r := reader{limit: limit, handler: h}

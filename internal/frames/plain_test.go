@@ -1,9 +1,9 @@
 package frames
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -25,6 +25,7 @@ const limit = 4096
 // heard is what a connection has been told, in order; and how it ended.
 type heard struct {
 	conn   *websocket.Conn
+	below  *Conn
 	mu     sync.Mutex
 	got    []string
 	plain  int           // how many of them Plain has read
@@ -56,12 +57,7 @@ func (h *heard) Pong(m []byte) { h.add("pong " + string(m)) }
 
 // read reads a connection to its end: the plain frames, and what the library is left with.
 func (h *heard) read() {
-	c, ok := h.conn.NetConn().(*Conn)
-	if !ok {
-		h.ended <- errors.New("not a Conn")
-		return
-	}
-	err := c.Plain(limit, h)
+	err := h.below.Plain(limit, h)
 	h.plain = len(h.got)
 	for err == nil {
 		var m []byte
@@ -85,7 +81,7 @@ func connect(t interface {
 	}
 	upgrader := websocket.Upgrader{ReadBufferSize: 256}
 	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		conn, err := upgrader.Upgrade(w, r, nil)
+		conn, err := upgrader.Upgrade(&takeover{w, h}, r, nil)
 		if err != nil {
 			h.ended <- err
 			return
@@ -96,13 +92,26 @@ func connect(t interface {
 		h.conn = conn
 		go h.read()
 	})}
-	go func() { _ = server.Serve(Listener{l}) }()
+	go func() { _ = server.Serve(l) }()
 	client, _, err := websocket.DefaultDialer.Dial("ws://"+l.Addr().String(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = client.Close(); _ = server.Close() })
 	return client.NetConn()
+}
+
+// takeover puts a Conn below the library.
+type takeover struct {
+	http.ResponseWriter
+
+	h *heard
+}
+
+func (t *takeover) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, buffered, err := http.NewResponseController(t.ResponseWriter).Hijack()
+	t.h.below = &Conn{Conn: conn}
+	return t.h.below, buffered, err
 }
 
 // frameOf is a client's frame.
@@ -117,7 +126,7 @@ func frameOf(first byte, payload string, key uint32) []byte {
 	b = binary.LittleEndian.AppendUint32(b, key)
 	from := len(b)
 	b = append(b, payload...)
-	for i := range payload {
+	for i := range len(payload) {
 		b[from+i] ^= byte(key >> (8 * (i % 4)))
 	}
 	return b
