@@ -72,12 +72,12 @@ func (g *Grabber) whole(ctx context.Context, key string, users, texts []string) 
 		return nil, err
 	}
 	all := make([][]record, len(users))
-	for i, h := range holdings {
-		of := blocks[:h.blocks]
-		if all[i], err = h.with(users[i], of); err != nil {
+	for i, user := range users {
+		h := holdings[i]
+		if all[i], err = h.with(user, blocks[:h.blocks]); err != nil {
 			return nil, err
 		}
-		blocks = blocks[len(of):]
+		blocks = blocks[h.blocks:]
 	}
 	return all, nil
 }
