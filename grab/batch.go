@@ -23,17 +23,12 @@ type batcher struct {
 	shard   int
 	keys    []string
 	args    []any
+	text    []byte   // the batch's drops, one after the other
+	ends    []int    // where each of them ends in it
+	drops   []string // each
 	answer  answer
 	teller  teller
 	failing bool // the last batch failed, and the log knows
-}
-
-// answer is what the script has said about a batch.
-type answer struct {
-	stock   int64    // packets left
-	entry   string   // of the outbox, with all that was won now; "" where nothing was
-	results []Result // of each tap
-	entries []string // of each tap that won, the outbox entry of its win
 }
 
 func (k shardKeys) grabbing() []string { return []string{k.state, k.stock, k.wins, k.taps, k.outbox} }
@@ -74,7 +69,7 @@ func (b *batcher) settleConfirmed(ctx context.Context, taps []*Tap) error {
 		if r := b.answer.results[i]; r.Outcome != Won {
 			t.settle(r)
 		} else {
-			b.promise(&all, i, rain.Win{User: t.User, Packet: r.Packet, Amount: r.Amount, Drop: t.text})
+			b.promise(&all, i, rain.Win{User: t.User, Packet: r.Packet, Amount: r.Amount, Drop: t.Drop.String()})
 		}
 	}
 	b.teller.tell(taps) // the losers need not wait
@@ -124,13 +119,9 @@ func (b *batcher) has(o Outcome) bool {
 // call runs the script over the taps and leaves its answer in b.answer.
 func (b *batcher) call(ctx context.Context, taps []*Tap) error {
 	g := b.gate.grabber
-	b.args = b.args[:0]
-	for _, t := range taps {
-		t.sent = true
-		b.args = append(b.args, &t.User, &t.text) // pointers, because a string in an interface is an allocation
-	}
+	b.prepare(taps)
 	began := time.Now()
-	reply, err := g.run(ctx, g.scripts.grab, b.keys, b.args...).Slice()
+	reply, err := g.run(ctx, g.scripts.grab, b.keys, b.args...).Text()
 	g.metrics.batchSize.Observe(float64(len(taps)))
 	g.metrics.scriptSeconds.Observe(time.Since(began).Seconds())
 	clear(b.args)
@@ -140,62 +131,24 @@ func (b *batcher) call(ctx context.Context, taps []*Tap) error {
 	return b.answer.parse(reply, len(taps))
 }
 
-// parse reads what grab.lua returns for n taps. Nothing but the whole is taken: a result given to the wrong tap would be a
-// promise to the wrong player.
-func (a *answer) parse(reply []any, n int) error {
-	r := reader{reply: reply}
-	*a = answer{stock: r.integer(), entry: r.text(), results: a.results[:0], entries: a.entries[:0]}
-	if a.entry != "" && !isEntryID(a.entry) {
-		return errReply
+// prepare puts the script's arguments together: the users, then their drops. They are pointers, because a string in an interface is an
+// allocation; and the drops' texts are parts of one.
+func (b *batcher) prepare(taps []*Tap) {
+	b.args, b.text, b.ends, b.drops = b.args[:0], b.text[:0], b.ends[:0], b.drops[:0]
+	for _, t := range taps {
+		t.sent = true
+		b.args = append(b.args, &t.User)
+		b.text = t.Drop.Append(b.text)
+		b.ends = append(b.ends, len(b.text))
 	}
-	for range n {
-		code := r.integer()
-		outcome, known := outcomeOf(code)
-		result, entry := Result{Outcome: outcome}, ""
-		if outcome == Won {
-			result.Packet, result.Amount, entry = int(r.integer()), rain.Money(r.integer()), a.entry
-			if code == wonBefore {
-				if entry = r.text(); !isEntryID(entry) {
-					return errReply
-				}
-			}
-		}
-		if r.bad || !known || (outcome == Won && (result.Amount < 1 || entry == "")) {
-			return errReply
-		}
-		a.results, a.entries = append(a.results, result), append(a.entries, entry)
+	all, from := string(b.text), 0
+	for _, end := range b.ends {
+		b.drops = append(b.drops, all[from:end])
+		from = end
 	}
-	if r.bad || len(r.reply) != 0 || a.stock < 0 {
-		return errReply
+	for i := range b.drops {
+		b.args = append(b.args, &b.drops[i])
 	}
-	return nil
-}
-
-// reader takes a reply apart.
-type reader struct {
-	reply []any
-	bad   bool // something was missing or of another kind
-}
-
-func (r *reader) next() (v any) {
-	if len(r.reply) == 0 {
-		r.bad = true
-		return nil
-	}
-	v, r.reply = r.reply[0], r.reply[1:]
-	return v
-}
-
-func (r *reader) integer() int64 {
-	v, ok := r.next().(int64)
-	r.bad = r.bad || !ok
-	return v
-}
-
-func (r *reader) text() string {
-	v, ok := r.next().(string)
-	r.bad = r.bad || !ok
-	return v
 }
 
 // log says when a shard's taps begin to fail and when they work again, and not each batch in between.

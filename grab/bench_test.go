@@ -102,7 +102,7 @@ func BenchmarkCoalescer(b *testing.B) {
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
 			all.Add(1)
-			t := &Tap{User: "u", text: "0.0", stripe: mem.stripe("u"), player: p, Asker: done}
+			t := &Tap{User: "u", stripe: mem.stripe("u"), player: p, Asker: done}
 			for !c.push(t) {
 				runtime.Gosched() // the queue is full
 			}

@@ -156,7 +156,7 @@ func TestLosersDoNotWait(t *testing.T) {
 	winner, loser := make(chan Result, 1), make(chan Result, 1)
 	id, _ := rain.ParseDrop(drop)
 	one := func(user string, told chan<- Result) *Tap {
-		return &Tap{User: user, Drop: id, text: drop, stripe: newMemory(nil).stripe(user), player: &player{}, Asker: &asker{func(r Result) { told <- r }}}
+		return &Tap{User: user, Drop: id, stripe: newMemory(nil).stripe(user), player: &player{}, Asker: &asker{func(r Result) { told <- r }}}
 	}
 	c := newCoalescer(&workers{}, (&batcher{gate: gm.gate, keys: gm.g.keys.shard(gm.c.ID, 0).grabbing()}).decide)
 	c.queue = []*Tap{one("p", winner), one("q", loser)} // together in one batch

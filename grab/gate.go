@@ -112,7 +112,6 @@ func (gt *Gate) Tap(t *Tap) (r Result, known bool) {
 	case attached: // the tap that is under way answers this one too
 		return Result{}, false
 	}
-	t.text = t.Drop.String()
 	if gt.shards[shard].push(t) {
 		return Result{}, false
 	}

@@ -263,7 +263,7 @@ func TestATapUnderWayAnswersItsCopies(t *testing.T) {
 	gm.gate.shards[0] = newCoalescer(&gm.g.work, func(batch []*Tap) error {
 		<-release
 		for i, tap := range batch {
-			sent = append(sent, tap.User+" "+tap.text)
+			sent = append(sent, tap.User+" "+tap.Drop.String())
 			tap.settle(Result{Outcome: Won, Packet: len(sent)*100 + i, Amount: 1})
 		}
 		return nil

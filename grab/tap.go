@@ -9,7 +9,6 @@ type Tap struct {
 	Asker Asker       // is told the result that Gate.Tap does not know at once
 	Ref   any         // the asker's own: the gate does not look at it
 
-	text    string // of Drop, for the script
 	player  *player
 	stripe  *stripe // the player's
 	result  Result

@@ -205,7 +205,8 @@ func (c *counter) wait() { <-c.done }
 func (c *counter) TryWrite(frame []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.left -= bytes.Count(frame, []byte(`"type":"result"`)); c.left == 0 {
+	answered := bytes.Count(frame, []byte(`"type":"result"`)) // the lobby's goodbye has none
+	if c.left -= answered; c.left == 0 && answered > 0 {
 		close(c.done)
 	}
 	return len(frame), nil
