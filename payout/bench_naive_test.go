@@ -133,7 +133,7 @@ func naivePost(b *testing.B, c *contender, user func(int) string) func(n int) er
 	}
 	txn := prepare("INSERT INTO txn (kind, idem_key, created_at) VALUES ('pay', ?, ?)")
 	lines := prepare("INSERT INTO entry (txn_id, line_no, account_id, amount) VALUES (?, 0, 'escrow:c1', ?), (?, 1, ?, ?)")
-	payout := prepare("INSERT INTO payout (" + strings.Join(payoutColumns, ", ") + ") VALUES " + sqldb.Marks(len(payoutColumns)))
+	payout := prepare("INSERT INTO payout (" + strings.Join(intoPayout.Columns, ", ") + ") VALUES " + sqldb.Marks(len(intoPayout.Columns)))
 	c.meet = func(b *testing.B) {
 		b.Helper()
 		all := strings.TrimSuffix(strings.Repeat("(?,88),", benchKnown/10), ",") // in ten statements
@@ -177,7 +177,7 @@ func naivePost(b *testing.B, c *contender, user func(int) string) func(n int) er
 	}
 }
 
-// benchPayout has the values of payoutColumns.
+// benchPayout has the values of intoPayout.Columns.
 func benchPayout(n int, txn int64, user func(int) string) []any {
 	return []any{"c1", n, rain.ClaimID("c1", n), user(n), 88, "settled", "7.3", 0, 1, 0, benchNow, txn}
 }
@@ -190,9 +190,9 @@ func newBare(b *testing.B, user func(int) string) *contender {
 			strings.TrimSuffix(strings.Repeat(sqldb.Marks(len(columns))+",", benchBatch), ",")
 	}
 	lines := many("entry", []string{"txn_id", "line_no", "account_id", "amount"})
-	payouts := many("payout", payoutColumns)
+	payouts := many("payout", intoPayout.Columns)
 	c := &contender{name: "bare", round: benchKnown, settle: inParallel(benchBatch, new(atomic.Int64), func(first int) error {
-		lineArgs, payoutArgs := make([]any, 0, 4*benchBatch), make([]any, 0, len(payoutColumns)*benchBatch)
+		lineArgs, payoutArgs := make([]any, 0, 4*benchBatch), make([]any, 0, len(intoPayout.Columns)*benchBatch)
 		id := int64(1000 + first/benchBatch)
 		for i := range benchBatch {
 			lineArgs = append(lineArgs, id, i, "user:"+user(first+i), 88)
