@@ -40,8 +40,8 @@ func move(kind, key string, from, to account, amount rain.Money) txn {
 
 // booked is what book has done.
 type booked struct {
-	ids      map[string]int64       // by key
-	balances map[account]rain.Money // of every account that was credited, afterwards
+	ids   map[string]int64 // by key
+	moves movements        // of all transactions together
 }
 
 // overdraft is the error of a transaction that would take more from an account than it holds.
@@ -75,13 +75,11 @@ var errUnbalanced = errors.New("payout: the lines of a transaction do not sum to
 // key: who reads again sees it.
 func (l *Ledger) book(ctx context.Context, tx *sqldb.Tx, txns []txn, rows func(booked) error) (b booked, err error) {
 	defer func() { err = againIfDuplicate(err) }()
-	deltas, err := net(txns)
-	if err != nil {
+	if b.moves, err = net(txns); err != nil {
 		return b, err
 	}
-	b.balances = make(map[account]rain.Money, len(deltas))
-	own, shared := inKeyOrder(deltas)
-	if err := applyDeltas(ctx, tx, own, deltas, b.balances); err != nil {
+	own, shared := b.moves.parted()
+	if err := own.apply(ctx, tx); err != nil {
 		return b, err
 	}
 	if b.ids, err = l.writeTxns(ctx, tx, txns); err != nil {
@@ -92,7 +90,7 @@ func (l *Ledger) book(ctx context.Context, tx *sqldb.Tx, txns []txn, rows func(b
 			return b, err
 		}
 	}
-	return b, applyDeltas(ctx, tx, shared, deltas, b.balances)
+	return b, shared.apply(ctx, tx)
 }
 
 // againIfDuplicate turns the fault of having come second into the wish to read again and judge anew.
@@ -103,71 +101,46 @@ func againIfDuplicate(err error) error {
 	return err
 }
 
-// net checks the transactions and adds up what they do to each account.
-func net(txns []txn) (map[account]rain.Money, error) {
-	deltas := map[account]rain.Money{}
-	for _, t := range txns {
-		amounts := make([]rain.Money, len(t.lines))
-		for i, ln := range t.lines {
-			amounts[i] = ln.amount
-			sum, err := rain.Sum([]rain.Money{deltas[ln.account], ln.amount})
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", t.key, err)
-			}
-			deltas[ln.account] = sum
-		}
-		if sum, err := rain.Sum(amounts); err != nil || sum != 0 || t.key == "" || len(t.lines) < 2 {
-			return nil, fmt.Errorf("%w: %s %q", errUnbalanced, t.kind, t.key)
-		}
-	}
-	return deltas, nil
-}
-
-// writeTxns inserts the transactions and their lines.
-func (l *Ledger) writeTxns(ctx context.Context, tx *sqldb.Tx, txns []txn) (ids map[string]int64, err error) {
+// writeTxns inserts the transactions and their lines, and returns the ids that the database gave.
+func (l *Ledger) writeTxns(ctx context.Context, tx *sqldb.Tx, txns []txn) (map[string]int64, error) {
 	// In the order of their keys: two workers that post the same entries meet at the first of them, and not crosswise.
 	txns = slices.SortedFunc(slices.Values(txns), func(a, b txn) int { return cmp.Compare(a.key, b.key) })
 	now := l.clock()
-	rows := make([][]any, len(txns))
-	keys := make([]string, len(txns))
-	lines := 0
-	for i, t := range txns {
-		rows[i] = []any{t.kind, t.key, now}
-		keys[i] = t.key
-		lines += len(t.lines)
-	}
-	if err := tx.Insert(ctx, "txn", []string{"kind", "idem_key", "created_at"}, rows, sqldb.Merge{}); err != nil {
+	ids := make(map[string]int64, len(txns))
+	// Counting on from the first id would need servers that number without gaps.
+	err := tx.InsertReading(ctx, intoTxn, len(txns), func(i int, r *sqldb.Row) {
+		r.Text(txns[i].kind)
+		r.Text(txns[i].key)
+		r.Int(now)
+	}, sqldb.Back{Key: "idem_key", Columns: []string{"id", "idem_key"}, Row: func(scan sqldb.Scan) error {
+		var id int64
+		var key string
+		err := scan(&id, &key)
+		ids[key] = id
+		return err
+	}})
+	if err != nil {
 		return nil, err
 	}
-	if ids, err = txnIDs(ctx, tx, keys); err != nil {
-		return nil, err
-	}
-	entries := make([][]any, 0, lines)
-	for _, t := range txns {
-		for i, ln := range t.lines {
-			entries = append(entries, []any{ids[t.key], i, ln.account.id(), int64(ln.amount)})
-		}
-	}
-	err = tx.Insert(ctx, "entry", []string{"txn_id", "line_no", "account_id", "amount"}, entries, sqldb.Merge{})
-	return ids, err
+	return ids, writeLines(ctx, tx, txns, ids)
 }
 
-// txnIDs asks for the ids that the database gave. Counting on from the first would need servers that number without gaps.
-func txnIDs(ctx context.Context, q sqldb.Querier, keys []string) (map[string]int64, error) {
-	ids := make(map[string]int64, len(keys))
-	for chunk := range slices.Chunk(keys, sqldb.Chunk) {
-		err := q.Each(ctx, func(scan sqldb.Scan) error {
-			var id int64
-			var key string
-			err := scan(&id, &key)
-			ids[key] = id
-			return err
-		}, "SELECT id, idem_key FROM txn WHERE idem_key IN "+sqldb.Marks(len(chunk)), sqldb.Args(chunk)...)
-		if err != nil {
-			return nil, fmt.Errorf("reading transaction ids: %w", err)
+func writeLines(ctx context.Context, tx *sqldb.Tx, txns []txn, ids map[string]int64) error {
+	type place struct{ txn, line int }
+	var places []place
+	for t := range txns {
+		for n := range txns[t].lines {
+			places = append(places, place{t, n})
 		}
 	}
-	return ids, nil
+	return tx.InsertEach(ctx, intoEntry, len(places), func(i int, r *sqldb.Row) {
+		t := &txns[places[i].txn]
+		ln := t.lines[places[i].line]
+		r.Int(ids[t.key])
+		r.Int(int64(places[i].line))
+		ln.account.put(r)
+		r.Int(int64(ln.amount))
+	})
 }
 
 // lockBalances reads balances and keeps others from changing them until the end of the transaction. An account that does
@@ -193,69 +166,6 @@ func lockBalances(ctx context.Context, tx *sqldb.Tx, order []account) (map[accou
 		}
 	}
 	return balances, nil
-}
-
-// applyDeltas changes balances in the given order, and notes those of the accounts it has credited.
-func applyDeltas(ctx context.Context, tx *sqldb.Tx, order []account, deltas, balances map[account]rain.Money) error {
-	for len(order) > 0 {
-		a := order[0]
-		if deltas[a] < 0 && a != world {
-			if err := debit(ctx, tx, a, -deltas[a]); err != nil {
-				return err
-			}
-			order = order[1:]
-			continue
-		}
-		n := 1
-		for n < len(order) && deltas[order[n]] >= 0 {
-			n++
-		}
-		if err := credit(ctx, tx, order[:n], deltas, balances); err != nil {
-			return err
-		}
-		order = order[n:]
-	}
-	return nil
-}
-
-// credit adds to balances, creates the accounts that are new, and reads what all of them hold now. One statement both
-// locks and changes the rows: were they locked by a first one, an account that appears between the two would
-// be locked out of its turn.
-func credit(ctx context.Context, tx *sqldb.Tx, accounts []account, deltas, balances map[account]rain.Money) error {
-	rows := make([][]any, len(accounts))
-	byID := make(map[string]account, len(accounts))
-	ids := make([]any, len(accounts))
-	for i, a := range accounts {
-		id := a.id()
-		rows[i], byID[id], ids[i] = []any{id, int64(deltas[a])}, a, id
-	}
-	columns := []string{"account_id", "amount"}
-	if err := tx.Insert(ctx, "balance", columns, rows, sqldb.Merge{Key: columns[:1], Add: columns[1:]}); err != nil {
-		return err
-	}
-	var created [][]any
-	for chunk := range slices.Chunk(ids, sqldb.Chunk) {
-		err := tx.Each(ctx, func(scan sqldb.Scan) error {
-			var id string
-			var amount rain.Money
-			if err := scan(&id, &amount); err != nil {
-				return err
-			}
-			a := byID[id]
-			if a == world && amount < worldFloor {
-				return &overdraft{account: a, exists: true}
-			}
-			if amount == deltas[a] { // so it may have begun with nothing just now
-				created = append(created, []any{id, a.kind, a.owner})
-			}
-			balances[a] = amount
-			return nil
-		}, "SELECT account_id, amount FROM balance WHERE account_id IN "+sqldb.Marks(len(chunk))+" ORDER BY account_id", chunk...)
-		if err != nil {
-			return fmt.Errorf("reading balances: %w", err)
-		}
-	}
-	return tx.Insert(ctx, "account", []string{"id", "owner_type", "owner_id"}, created, sqldb.Merge{Key: []string{"id"}})
 }
 
 // debit takes from a balance only what is there.
