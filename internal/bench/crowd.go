@@ -177,6 +177,7 @@ func (c *crowdState) arrive(err error) {
 	defer c.mu.Unlock()
 	if err == nil {
 		c.joined++
+		c.options.Arrived()
 	} else {
 		c.failed[err.Error()]++
 		c.lastErr = err

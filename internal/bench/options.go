@@ -23,6 +23,7 @@ type Options struct {
 	Stalled    int           // so many players read nothing once they have joined
 	Loops      int           // event loops; 0: one for two processors
 	Portable   bool          // do without epoll, as where there is none
+	Arrived    func()        // is called whenever a player has joined; must be quick. nil: nothing is
 	Log        *slog.Logger  // what goes wrong with single players, at level debug; nil: nothing
 }
 
@@ -46,6 +47,9 @@ func (o Options) withDefaults() (Options, error) {
 		o.Loops = max(1, runtime.GOMAXPROCS(0)/2)
 	}
 	o.Loops = min(o.Loops, max(1, o.Players))
+	if o.Arrived == nil {
+		o.Arrived = func() {}
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
