@@ -74,11 +74,16 @@ func (o Options) withDefaults() (Options, error) {
 			o.Portable = true // epoll sees what is encrypted
 		}
 	}
-	if most, ok := openFiles(); ok && o.Players > most-spareFiles {
-		errs = append(errs, fmt.Errorf("%d players need as many open files, and this process may have %d: ask for at most %d players, raise the limit (ulimit -Hn), or use several machines",
-			o.Players, most, most-spareFiles))
+	return o, errors.Join(append(errs, CheckPlayers(o.Players))...)
+}
+
+// CheckPlayers tells whether this process may have so many players at a time.
+func CheckPlayers(players int) error {
+	if most, ok := openFiles(); ok && players > most-spareFiles {
+		return fmt.Errorf("%d players need as many open files, and this process may have %d: ask for at most %d players, raise the limit (ulimit -Hn), or use several machines",
+			players, most, most-spareFiles)
 	}
-	return o, errors.Join(errs...)
+	return nil
 }
 
 // spareFiles are for what is no player's socket: standard streams, pollers, connections that are just being made, HTTP.

@@ -55,6 +55,9 @@ func (c *benchCmd) check() []string {
 	}
 	fault(len(c.URL) == 0, "--url: give at least one")
 	fault(c.Players < 1, "--players: give at least 1")
+	if err := bench.CheckPlayers(c.Players); err != nil {
+		faults = append(faults, "--players: "+err.Error())
+	}
 	fault(c.Duration <= 0, "--duration: give a duration above zero, for example 10s")
 	fault(c.Ramp < 0, "--ramp: a duration cannot be less than zero")
 	fault(c.Think < 0, "--think: a duration cannot be less than zero")
