@@ -1,0 +1,271 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+)
+
+// dialers is how many connections are made at the same time. A server's accept queue holds 4,096 by Linux's default; more at a time
+// would only wait longer.
+const dialers = 64
+
+// Crowd is players who have joined, from Gather until Leave. Its methods are not to be called at the same time, but for Progress.
+type Crowd struct{ *crowdState }
+
+// crowdState is shared by the loops.
+type crowdState struct {
+	options Options
+	began   time.Time
+	loops   []*loop
+	dialing chan struct{}   // a token for each connection that is being made
+	ctx     context.Context //nolint:containedctx // the life of the goroutines that connect players: from Gather to Leave
+	stop    context.CancelFunc
+	work    sync.WaitGroup // those goroutines, and the loops
+
+	mu      sync.Mutex
+	news    chan struct{} // closed and replaced when a player has arrived, for good or ill
+	joined  int
+	failed  map[string]int // why players will not come, and how many
+	lastErr error
+	broken  error // of a loop
+}
+
+// Gather lets the players connect and join, and returns when all have, or when the time is up and at least one has. Report.Failed
+// says what became of the others, of whom some may still come.
+func Gather(ctx context.Context, o Options) (*Crowd, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	c := &crowdState{options: o, began: time.Now(), dialing: make(chan struct{}, dialers), news: make(chan struct{}), failed: map[string]int{}}
+	c.ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
+	crowd := &Crowd{c}
+	if err := c.open(); err != nil {
+		return nil, errors.Join(err, crowd.Leave())
+	}
+	c.work.Go(c.letIn)
+	if err := c.await(ctx); err != nil {
+		return nil, errors.Join(err, crowd.Leave())
+	}
+	return crowd, nil
+}
+
+// open starts the loops and deals the players to them.
+func (c *crowdState) open() error {
+	for range c.options.Loops {
+		open := newPoller
+		if c.options.Portable {
+			open = func() (poller, error) { return newPortable(), nil }
+		}
+		q, err := open()
+		if err != nil {
+			return err
+		}
+		l := &loop{crowd: c, poller: q, skies: map[string]*sky{}, clocks: make([]offset, len(c.options.Targets)), tally: newTally()}
+		c.loops = append(c.loops, l)
+	}
+	for i := range c.options.Players {
+		l := c.loops[i%len(c.loops)]
+		campaign := c.options.Campaigns[i%len(c.options.Campaigns)]
+		if l.skies[campaign] == nil {
+			l.skies[campaign] = newSky()
+		}
+		l.players = append(l.players, &player{
+			id: i, loop: l, target: i % len(c.options.Targets), sky: l.skies[campaign], coming: true, stalled: i < c.options.Stalled,
+		})
+	}
+	for _, l := range c.loops {
+		c.work.Go(func() {
+			if err := l.run(); err != nil {
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				c.broken = errors.Join(c.broken, err)
+			}
+		})
+	}
+	return nil
+}
+
+// letIn has every player connect, each at its moment of the ramp.
+func (c *crowdState) letIn() {
+	for i := range c.options.Players {
+		l := c.loops[i%len(c.loops)]
+		p := l.players[i/len(c.loops)]
+		at := c.options.Ramp * time.Duration(i) / time.Duration(c.options.Players)
+		if !pause(c.ctx, at-time.Since(c.began)) {
+			return
+		}
+		select {
+		case c.dialing <- struct{}{}:
+		case <-c.ctx.Done():
+			return
+		}
+		c.work.Go(func() {
+			defer func() { <-c.dialing }()
+			c.connect(p)
+		})
+	}
+}
+
+// connectLater has a player connect after a pause; why is what it had to leave for.
+func (c *crowdState) connectLater(p *player, d time.Duration, why error) {
+	c.mu.Lock()
+	c.lastErr = why
+	c.mu.Unlock()
+	c.work.Go(func() {
+		if !pause(c.ctx, d) {
+			return
+		}
+		select {
+		case c.dialing <- struct{}{}:
+		case <-c.ctx.Done():
+			return
+		}
+		defer func() { <-c.dialing }()
+		c.connect(p)
+	})
+}
+
+// connect makes a player's connection and hands it to its loop.
+func (c *crowdState) connect(p *player) {
+	conn, rest, err := c.dial(p)
+	if errors.Is(err, context.Canceled) {
+		return
+	}
+	if taken := p.loop.do(func() { p.loop.admit(p, conn, rest, err) }); !taken && conn != nil {
+		_ = conn.Close() // everybody is leaving
+	}
+}
+
+func (c *crowdState) dial(p *player) (conn net.Conn, rest []byte, err error) {
+	if p.token == "" {
+		if p.token, err = c.options.Token(c.ctx, p.id); err != nil {
+			return nil, nil, err
+		}
+	}
+	return dial(c.ctx, c.options.Targets[p.target], p.id)
+}
+
+// admit takes a new connection into the loop and says hello.
+func (l *loop) admit(p *player, conn net.Conn, rest []byte, err error) {
+	l.now = l.crowd.clock()
+	if err != nil {
+		l.comeBack(p, err)
+		return
+	}
+	if p.sock, err = l.poller.add(conn, p); err != nil {
+		l.comeBack(p, err)
+		return
+	}
+	p.saidAt = l.now
+	if err := p.sock.write(p.hello()); err != nil {
+		l.gone(p, err)
+		return
+	}
+	if len(rest) > 0 {
+		l.heard(p, rest, nil)
+	}
+}
+
+// arrive notes that a player has joined, or never will.
+func (c *crowdState) arrive(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err == nil {
+		c.joined++
+	} else {
+		c.failed[err.Error()]++
+		c.lastErr = err
+	}
+	close(c.news)
+	c.news = make(chan struct{})
+}
+
+// await waits until all have arrived, or it has waited long enough.
+func (c *crowdState) await(ctx context.Context) error {
+	limit := time.NewTimer(c.options.Ramp + c.options.JoinWithin)
+	defer limit.Stop()
+	for {
+		c.mu.Lock()
+		joined, news, last := c.joined, c.news, c.lastErr
+		all := joined
+		for _, n := range c.failed {
+			all += n
+		}
+		c.mu.Unlock()
+		if all == c.options.Players && joined > 0 {
+			return nil
+		}
+		late := false
+		if all < c.options.Players {
+			select {
+			case <-news:
+				continue
+			case <-limit.C:
+				late = true
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		if joined > 0 {
+			return nil
+		}
+		return nobody(late, last)
+	}
+}
+
+func nobody(late bool, last error) error {
+	switch {
+	case last == nil:
+		return errors.New("no player could join in time; is it a redrain server, and does it answer?")
+	case late:
+		return fmt.Errorf("no player could join in time: %w", last)
+	default:
+		return fmt.Errorf("no player could join: %w", last)
+	}
+}
+
+// Leave ends all connections and waits for all that belongs to them.
+func (c *Crowd) Leave() error {
+	c.stop()
+	for _, l := range c.loops {
+		l.do(l.farewell)
+	}
+	c.work.Wait()
+	return c.broken
+}
+
+// farewell closes the loop's connections as a browser's page does.
+func (l *loop) farewell() {
+	bye := makeFrame(opClose, []byte{0x03, 0xE8}) // 1000
+	for _, p := range l.players {
+		if p.sock != nil {
+			_ = p.sock.write(bye) // it is a courtesy
+			_ = p.sock.close()
+			p.sock, p.joined = nil, false
+		}
+	}
+	l.end()
+}
+
+// clock is the time since the crowd began, in ns.
+func (c *crowdState) clock() int64 { return int64(time.Since(c.began)) }
+
+// pause waits, and tells whether it was not cut short.
+func pause(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,83 @@
+package bench
+
+import (
+	"errors"
+	"math/rand/v2"
+	"time"
+)
+
+// The pause before a player comes back: at random up to twice as long with each failure ("full jitter").
+const (
+	backoffFirst = 500 * time.Millisecond
+	backoffMost  = 15 * time.Second
+)
+
+// backoff is the pause before the n-th try in a row, counted from 0.
+func backoff(n int) time.Duration {
+	most := backoffMost
+	if n < 5 {
+		most = min(backoffFirst<<n, backoffMost)
+	}
+	return rand.N(most) //nolint:gosec // not a secret
+}
+
+// comesBack tells whether a client should come back after a close code: not after those from 4500 to 4599, as the same would happen
+// again. Codes of WebSocket itself come from a server or a proxy that goes down.
+func comesBack(code int) bool { return code < 4500 || code > 4599 }
+
+// gone takes note of a connection that has broken.
+func (l *loop) gone(p *player, err error) {
+	if p.sock == nil {
+		return
+	}
+	l.crowd.options.Log.Debug("a player's connection is gone", "player", p.id, "err", err)
+	if errors.Is(err, errFrame) {
+		l.tally.fault(err.Error())
+	}
+	l.tally.broken++
+	l.hangUp(p)
+	l.comeBack(p, err)
+}
+
+// closed takes note of a connection that the server has closed.
+func (l *loop) closed(p *player, code int) {
+	l.crowd.options.Log.Debug("a player's connection was closed", "player", p.id, "code", code)
+	l.tally.closes[code]++
+	l.hangUp(p)
+	err := &ClosedError{Code: code}
+	if comesBack(code) {
+		l.comeBack(p, err)
+		return
+	}
+	l.giveUp(p, err)
+}
+
+// hangUp ends a connection, and what belongs to it. Taps that were not answered never will be.
+func (l *loop) hangUp(p *player) {
+	if p.sock != nil {
+		_ = p.sock.close() // nothing is lost with it
+	}
+	l.absent(p)
+	l.tally.lost += int64(len(p.pending))
+	p.sock, p.in, p.message, p.joined, p.pending = nil, nil, nil, false, nil
+	l.tally.starved(p, l.now)
+}
+
+// comeBack has the player connect again after a pause.
+func (l *loop) comeBack(p *player, err error) {
+	pause := backoff(p.attempt)
+	if p.backMS > 0 {
+		pause = time.Duration(p.backMS) * time.Millisecond
+	}
+	p.backMS = 0
+	p.attempt++
+	l.crowd.connectLater(p, pause, err)
+}
+
+// giveUp is for a player who cannot come in: the same would happen again.
+func (l *loop) giveUp(p *player, err error) {
+	if p.coming {
+		p.coming = false
+		l.crowd.arrive(err)
+	}
+}

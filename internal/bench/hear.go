@@ -1,0 +1,248 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+
+	"redrain/internal/wire"
+	"redrain/rain"
+)
+
+// heard takes what a socket has got.
+func (l *loop) heard(p *player, data []byte, err error) {
+	l.now = l.crowd.clock()
+	if err != nil {
+		l.gone(p, err)
+		return
+	}
+	if len(p.in) > 0 {
+		p.in = append(p.in, data...)
+		data = p.in
+	}
+	for p.sock != nil {
+		f, size, err := nextFrame(data)
+		if err != nil {
+			l.gone(p, err)
+			return
+		}
+		if size == 0 {
+			break
+		}
+		data = data[size:]
+		l.frame(p, f)
+	}
+	switch {
+	case p.sock == nil:
+	case len(data) == 0:
+		p.in = nil
+	default:
+		p.in = append([]byte(nil), data...)
+	}
+}
+
+func (l *loop) frame(p *player, f frame) {
+	switch f.op {
+	case opText, opContinuation:
+		if f.final && p.message == nil {
+			l.message(p, f.body)
+			return
+		}
+		p.message = append(p.message, f.body...)
+		if f.final {
+			l.message(p, p.message)
+			p.message = nil
+		}
+	case opPing:
+		if err := p.sock.write(makeFrame(opPong, f.body)); err != nil {
+			l.gone(p, err)
+		}
+	case opPong:
+	case opClose:
+		_ = p.sock.write(makeFrame(opClose, f.body)) // the answer is a courtesy
+		l.closed(p, closeCode(f.body))
+	default:
+		l.gone(p, errFrame)
+	}
+}
+
+// message takes the objects of a message, one in each line.
+func (l *loop) message(p *player, body []byte) {
+	l.tally.frames++
+	for len(body) > 0 && p.sock != nil {
+		line := body
+		if i := bytes.IndexByte(body, '\n'); i >= 0 {
+			line, body = body[:i], body[i+1:]
+		} else {
+			body = nil
+		}
+		if len(line) > 0 {
+			l.line(p, line)
+		}
+	}
+}
+
+func (l *loop) line(p *player, line []byte) {
+	switch scanType(line) {
+	case wire.TypeResult:
+		l.result(p, line)
+	case wire.TypeWave:
+		l.wave(p, line)
+	case wire.TypeRoom, wire.TypeCampaign, wire.TypeWithdrawal:
+	case wire.TypeSettled:
+		l.tally.settled += int64(bytes.Count(line, []byte(`"claim":`)))
+	case wire.TypeRain:
+		l.rain(p, line)
+	case wire.TypeWelcome:
+		l.welcome(p, line)
+	case wire.TypePong:
+		var m wire.Pong
+		if l.read(line, &m) {
+			l.clocks[p.target].sample(m.T, l.now, m.ServerTime)
+		}
+	case wire.TypeError:
+		l.error(p, line)
+	case wire.TypeGoodbye:
+		var m wire.Goodbye
+		if l.read(line, &m) {
+			p.backMS = m.ReconnectAfterMS
+		}
+	default: // types that are not known are to be ignored; what is no message at all is not
+		if !json.Valid(line) {
+			l.tally.fault("not JSON")
+		}
+	}
+}
+
+func (l *loop) read(line []byte, m any) bool {
+	if json.Unmarshal(line, m) != nil {
+		l.tally.fault("a message of another shape")
+		return false
+	}
+	return true
+}
+
+func (l *loop) result(p *player, line []byte) {
+	r, ok := readResult(line)
+	if !ok {
+		l.tally.fault("a result of another shape")
+		return
+	}
+	at, ok := p.answered(r.id)
+	if !ok {
+		l.tally.fault("a result that belongs to no tap")
+		return
+	}
+	l.tally.answer(r.outcome, l.now-at)
+	if len(r.claim) > 0 {
+		l.told.add(p.id, r.claim, r.amount)
+	}
+	if l.tapping && l.plan.Rate == 0 {
+		l.think(p)
+	}
+}
+
+func (l *loop) wave(p *player, line []byte) {
+	w, fresh := p.sky.wave(line)
+	if w == nil {
+		l.tally.fault("a wave that differs from what others got")
+		return
+	}
+	if fresh {
+		w.first = l.now
+	}
+	if !p.ear.hear(w.n, p.presence.first) {
+		return // it is told again after a reconnect
+	}
+	w.last = l.now
+	l.tally.waves++
+	if l.server(p, l.now) > w.at {
+		l.tally.late++
+	}
+	if len(p.queue) == 0 || p.queue[len(p.queue)-1].n < w.n {
+		p.queue = append(p.queue, w)
+	}
+	if p.hungry != 0 {
+		l.tapClosed(p)
+	}
+}
+
+// rain takes a message about a rain. All players of a room get the same, which is read once.
+func (l *loop) rain(p *player, line []byte) {
+	s := p.sky
+	if !bytes.Equal(s.told, line) {
+		var m wire.RainChange
+		if !l.read(line, &m) {
+			return
+		}
+		s.tell(m.Rain, bytes.Clone(line))
+	}
+	if p.presence.shower == s.tells && s.phase == rain.PhaseFalling {
+		return // it goes on as it was
+	}
+	l.absent(p)
+	l.present(p)
+}
+
+// present begins to expect waves for a player, if there is a rain to come or falling.
+func (l *loop) present(p *player) {
+	if s := p.sky; s.tells != nil && (s.phase == rain.PhaseCountdown || s.phase == rain.PhaseFalling) {
+		p.presence.begin(s.tells, l.server(p, l.now), &p.ear)
+	}
+}
+
+// absent ends that.
+func (l *loop) absent(p *player) {
+	expected, received := p.presence.end(l.server(p, l.now), &p.ear)
+	l.tally.expected += expected
+	l.tally.received += received
+}
+
+func (l *loop) welcome(p *player, line []byte) {
+	var m wire.Welcome
+	if !l.read(line, &m) {
+		return
+	}
+	l.clocks[p.target].sample(p.saidAt, l.now, m.ServerTime)
+	for _, c := range m.Claims {
+		l.told.add(p.id, []byte(c.Claim), c.Amount)
+	}
+	first := p.coming
+	p.joined, p.coming, p.attempt, p.backMS = true, false, 0, 0
+	p.sky.tell(m.Rain, nil)
+	l.present(p)
+	ping := strconv.AppendInt([]byte(`{"type":"ping","id":0,"t":`), l.now, 10)
+	if err := p.sock.write(makeFrame(opText, append(ping, '}'))); err != nil {
+		l.gone(p, err)
+		return
+	}
+	if first {
+		l.crowd.arrive(nil)
+	} else {
+		l.tally.reconnects++
+	}
+	if p.stalled {
+		_ = p.sock.mute() // a socket that cannot be muted shows in what it reads
+	}
+	if l.tapping && l.plan.Rate == 0 {
+		l.think(p)
+	}
+}
+
+func (l *loop) error(p *player, line []byte) {
+	var m wire.Error
+	if !l.read(line, &m) {
+		return
+	}
+	l.tally.errors[m.Code]++
+	id, err := strconv.ParseInt(string(m.ID), 10, 64)
+	if err != nil {
+		return
+	}
+	if _, ok := p.answered(id); ok {
+		l.tally.failed++
+		if l.tapping && l.plan.Rate == 0 {
+			l.think(p)
+		}
+	}
+}

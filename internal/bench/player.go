@@ -1,0 +1,103 @@
+package bench
+
+import (
+	"strconv"
+
+	"redrain/internal/wire"
+)
+
+// player is one simulated player. Its fields are the loop's, but for those that never change.
+type player struct {
+	id     int
+	loop   *loop
+	target int
+	sky    *sky
+	token  string // asked for when it connects first
+
+	sock    socket // nil: not connected
+	in      []byte // the beginning of a frame whose rest has not come
+	message []byte // the beginning of a message in fragments
+	joined  bool
+	coming  bool  // has never joined yet
+	stalled bool  // reads nothing after it has joined
+	saidAt  int64 // when hello was sent, ns
+	attempt int   // how often in a row connecting has failed
+	backMS  int64 // the server has asked to come back after so long; 0: it has not
+
+	ear      ear
+	presence presence
+
+	queue   []*wave // heard, and not tapped to the end; in rising order
+	next    int     // the first drop of the first of them that was not looked at
+	tapID   int64
+	pending []tap
+	hungry  int64 // closed loop: since when it would tap and cannot, ns; 0: it is not
+	alarmed bool  // has an alarm set
+}
+
+// tap is one whose result has not come.
+type tap struct {
+	id int64
+	at int64 // from when its time counts, ns
+}
+
+// tappable finds the next drop that is in the air at a time of the server. Without one it tells when the next will come into the air, as far
+// as a wave is known; 0: none is.
+func (p *player) tappable(now int64) (w *wave, k int32, from int64) {
+	for len(p.queue) > 0 {
+		w := p.queue[0]
+		if now < w.at+early {
+			return nil, 0, w.at + early
+		}
+		for now < w.gone && p.next < len(w.drops) {
+			d := w.drops[p.next]
+			p.next++
+			if now < w.at+int64(d.fall) {
+				return w, d.k, 0
+			}
+		}
+		p.queue = p.queue[1:]
+		p.next = 0
+	}
+	p.queue = nil // so that what append makes next begins anew
+	return nil, 0, 0
+}
+
+// early is how long after its moment a drop is tapped at the soonest, in ms: the server's time is known no better than that.
+const early = 5
+
+// appendTap writes the request of a tap as a frame.
+func (p *player) appendTap(b []byte, w *wave, k int32) []byte {
+	const header = 6 // the body is shorter than 126 bytes
+	start := len(b)
+	b = append(b, finBit|opText, 0, 0, 0, 0, 0)
+	b = append(b, `{"type":"tap","id":`...)
+	b = strconv.AppendInt(b, p.tapID, 10)
+	b = append(b, `,"drop":"`...)
+	b = strconv.AppendInt(b, w.n, 10)
+	b = append(b, '.')
+	b = strconv.AppendInt(b, int64(k), 10)
+	b = append(b, `"}`...)
+	b[start+1] = maskBit | byte(len(b)-start-header) //nolint:gosec // shorter than 126
+	return b
+}
+
+// answered takes a tap off the list, and tells from when its time counts. ok is false for an id that waits for nothing.
+func (p *player) answered(id int64) (at int64, ok bool) {
+	for i, t := range p.pending {
+		if t.id == id {
+			last := len(p.pending) - 1
+			p.pending[i] = p.pending[last]
+			p.pending = p.pending[:last]
+			return t.at, true
+		}
+	}
+	return 0, false
+}
+
+// hello is the first message of a connection.
+func (p *player) hello() []byte {
+	return makeFrame(opText, wire.Encode(map[string]any{
+		"type": wire.TypeHello, "id": 1, "token": p.token, "campaign": p.loop.crowd.options.Campaigns[p.id%len(p.loop.crowd.options.Campaigns)],
+	}))
+}

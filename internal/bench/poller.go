@@ -1,0 +1,28 @@
+package bench
+
+import (
+	"net"
+	"time"
+)
+
+// poller is how a loop waits for its sockets. All but wake is for the loop's goroutine only.
+type poller interface {
+	// add takes a connection over. What comes is handed to the loop with the player's name on it.
+	add(conn net.Conn, p *player) (socket, error)
+	// wait waits until something comes, d has passed (less than 0: for ever) or wake is called, and hands over what has come.
+	// The bytes are good until heard returns. With an error the socket has come to its end, and is not closed yet.
+	wait(d time.Duration, heard func(p *player, data []byte, err error)) error
+	// wake makes wait return. Any goroutine may call it.
+	wake()
+	// close closes the poller, and the sockets that are left.
+	close() error
+}
+
+// socket is a connection whose bytes come from a poller.
+type socket interface {
+	// write sends the bytes, or keeps what the system does not take and sends it as soon as it does.
+	write(b []byte) error
+	// mute stops reading for good.
+	mute() error
+	close() error
+}

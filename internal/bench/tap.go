@@ -1,0 +1,86 @@
+package bench
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// start lets the loop's players tap. The loops' rates add up to the plan's.
+func (l *loop) start(plan Plan, begin int64) {
+	l.plan, l.tapping = plan, !plan.Watch
+	l.tally = l.tally.renew()
+	for _, p := range l.players {
+		if p.presence.shower != nil {
+			p.presence.end(l.server(p, l.now), &p.ear)
+		}
+		if p.joined && p.sky.tells != nil && !p.stalled {
+			l.present(p)
+		}
+		p.hungry = 0
+	}
+	switch {
+	case plan.Watch:
+	case plan.Rate > 0:
+		l.pace = newPace(plan.Rate, len(l.players), l.crowd.options.Players, begin)
+	default:
+		for _, p := range l.players {
+			if p.joined {
+				l.think(p)
+			}
+		}
+	}
+}
+
+// stop ends the tapping; what is under way may still be answered.
+func (l *loop) stop() {
+	l.tapping = false
+	l.pace = pace{}
+	for _, p := range l.players {
+		l.tally.starved(p, l.now)
+		l.absent(p)
+	}
+}
+
+// think lets a player of a closed loop pause before its next tap. The first pause is at random, or all would tap in one moment.
+func (l *loop) think(p *player) {
+	if l.plan.Think == 0 {
+		l.tapClosed(p)
+		return
+	}
+	pause := int64(l.plan.Think)
+	if p.tapID == 0 {
+		pause = rand.Int64N(pause) //nolint:gosec // not a secret
+	}
+	l.alarm(p, l.now+pause)
+}
+
+// tapClosed lets a player of a closed loop tap, or notes what it waits for.
+func (l *loop) tapClosed(p *player) {
+	if !l.tapping || l.plan.Rate > 0 || !p.joined || p.stalled || len(p.pending) > 0 {
+		return
+	}
+	w, k, from := p.tappable(l.server(p, l.now))
+	if w != nil {
+		l.tally.fed(p, l.now)
+		l.send(p, w, k, l.now)
+		return
+	}
+	if p.hungry == 0 {
+		p.hungry = l.now
+	}
+	if from > 0 {
+		wait := (from - l.server(p, l.now)) * int64(time.Millisecond)
+		l.alarm(p, l.now+wait)
+	}
+}
+
+// send sends a tap whose time counts from at.
+func (l *loop) send(p *player, w *wave, k int32, at int64) {
+	p.tapID++
+	l.out = p.appendTap(l.out[:0], w, k)
+	l.tally.taps++
+	p.pending = append(p.pending, tap{p.tapID, at})
+	if err := p.sock.write(l.out); err != nil {
+		l.gone(p, err)
+	}
+}
