@@ -17,6 +17,7 @@ import (
 
 	"redrain/internal/testenv"
 	"redrain/internal/wire"
+	"redrain/rain"
 )
 
 func TestMain(m *testing.M) { testenv.Main(m) }
@@ -44,20 +45,26 @@ func start(t *testing.T, dsn string) *Server {
 	return s
 }
 
-func create(t *testing.T, s *Server, c Campaign) {
+func post(t *testing.T, s *Server, path string, what any) {
 	t.Helper()
-	body, err := json.Marshal(c)
+	body, err := json.Marshal(what)
 	if err != nil {
 		t.Fatal(err)
 	}
-	resp, err := http.Post(s.URL()+"/campaigns", "application/json", bytes.NewReader(body))
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Post(s.URL()+path, "application/json", bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_ = resp.Body.Close()
 	if resp.StatusCode != http.StatusCreated {
-		t.Fatalf("the campaign is answered %s", resp.Status)
+		t.Fatalf("POST %s is answered %s", path, resp.Status)
 	}
+}
+
+func create(t *testing.T, s *Server, c Campaign) {
+	t.Helper()
+	post(t, s, "/campaigns", c)
 }
 
 // player is a client that reads one message after the other.
@@ -119,7 +126,9 @@ func next[T any](p *player, kind string) (message T) {
 		}
 		line := p.rest[0]
 		p.rest = p.rest[1:]
-		var is struct{ Type string }
+		var is struct {
+			Type string `json:"type"`
+		}
 		if err := json.Unmarshal(line, &is); err != nil {
 			p.t.Fatal(err)
 		}
@@ -189,8 +198,13 @@ func TestEachPacketIsWonOnceAndPaidOnce(t *testing.T) {
 
 func TestWavesComeToWhoIsThereAndWhoComesLater(t *testing.T) {
 	s := start(t, "")
-	create(t, s, Campaign{ID: "c1", Packets: 1, Amount: 1, DurationMS: 60_000, DropsPerSecond: 8, FallMS: 20_000})
+	create(t, s, Campaign{ID: "c1", Packets: 1, Amount: 1})
 	first := join(t, s, "u1", "c1")
+	now := int64(0)
+	post(t, s, "/campaigns/c1/rains", rain.RainSpec{StartsInMS: &now, DurationMS: 60_000, DropsPerSecond: 8, FallMS: 20_000})
+	if r := next[wire.RainChange](first, "rain"); r.Rain.ID != "c1" {
+		t.Fatalf("the rain is %+v", r)
+	}
 	w := next[wave](first, "wave")
 	if w.N != 0 || w.Rain != "c1" || len(w.Drops) != 2 || w.At == 0 {
 		t.Fatalf("the first wave is %+v", w)

@@ -77,6 +77,8 @@ func (c *client) handle(r request) bool {
 		return c.enter(r)
 	case r.Type == "tap" && c.hub != nil:
 		return c.queue(encode(c.tap(r)))
+	case r.Type == "ping":
+		return c.queue(encode(pong{Type: "pong", ID: r.ID, T: r.T, ServerTime: time.Now().UnixMilli()}))
 	default:
 		return false
 	}
@@ -104,7 +106,7 @@ func (c *client) enter(r request) bool {
 	now := time.Now().UnixMilli()
 	if !c.queue(encode(welcome{
 		Type: "welcome", ID: r.ID, User: user, ServerTime: now, Campaign: wire.Campaign{ID: h.campaign},
-		Rain: wire.RainOf(h.rain, now, false), Claims: []wire.Claim{},
+		Rain: wire.RainOf(h.rain.Load(), now, false), Claims: []wire.Claim{},
 	})) {
 		return false
 	}

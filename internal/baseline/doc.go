@@ -21,5 +21,5 @@
 // nobody's wins beyond "one for each drop"; it tells nobody of settled claims or of the room. And what it has popped
 // from the list when it dies is lost.
 //
-// It speaks as much of the protocol redrain.v1 as the load generator does: hello, welcome, wave, tap, result.
+// It speaks as much of the protocol redrain.v1 as the load generator does: hello, welcome, rain, wave, tap, result, ping, pong.
 package baseline

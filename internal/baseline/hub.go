@@ -2,9 +2,10 @@ package baseline
 
 import (
 	"context"
-	"encoding/json"
+	"sync/atomic"
 	"time"
 
+	"redrain/internal/wire"
 	"redrain/rain"
 )
 
@@ -14,7 +15,7 @@ const waveLeadMS = 500
 // hub is the room of one campaign. The goroutine of run owns the map of its members.
 type hub struct {
 	campaign string
-	rain     *rain.Rain // nil where none falls
+	rain     atomic.Pointer[rain.Rain] // nil as long as none falls
 
 	joining   chan *client
 	leaving   chan *client
@@ -22,8 +23,8 @@ type hub struct {
 	ended     chan struct{} // closed when run has returned
 }
 
-func newHub(campaign string, r *rain.Rain) *hub {
-	return &hub{campaign: campaign, rain: r, joining: make(chan *client), leaving: make(chan *client),
+func newHub(campaign string) *hub {
+	return &hub{campaign: campaign, joining: make(chan *client), leaving: make(chan *client),
 		broadcast: make(chan []byte, 16), ended: make(chan struct{})}
 }
 
@@ -52,31 +53,40 @@ func (h *hub) run(ctx context.Context) {
 	}
 }
 
-// fall sends the waves of the rain, each when it is due.
-func (h *hub) fall(ctx context.Context) {
-	if h.rain == nil {
+// fall lets a rain fall: it sends the waves, each when it is due.
+func (h *hub) fall(ctx context.Context, r *rain.Rain) {
+	h.rain.Store(r)
+	if !h.tell(ctx, encode(wire.RainChange{Type: wire.TypeRain, Rain: wire.RainOf(r, time.Now().UnixMilli(), false)})) {
 		return
 	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	for n := range h.rain.Waves() {
-		timer.Reset(time.Duration(h.rain.WaveAt(n)-waveLeadMS-time.Now().UnixMilli()) * time.Millisecond)
+	for n := range r.Waves() {
+		timer.Reset(time.Duration(r.WaveAt(n)-waveLeadMS-time.Now().UnixMilli()) * time.Millisecond)
 		select {
 		case <-ctx.Done():
 			return
 		case <-timer.C:
 		}
-		select {
-		case <-ctx.Done():
+		if !h.tell(ctx, encodeWave(r, n)) {
 			return
-		case h.broadcast <- h.wave(n):
 		}
 	}
 }
 
-func (h *hub) wave(n int64) []byte {
-	w := h.rain.Wave(n)
-	m := wave{Type: "wave", Rain: h.rain.ID, N: w.N, At: w.At, Drops: make([][4]int, len(w.Drops))}
+// tell sends a message to everybody; false where the hub has ended.
+func (h *hub) tell(ctx context.Context, message []byte) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case h.broadcast <- message:
+		return true
+	}
+}
+
+func encodeWave(r *rain.Rain, n int64) []byte {
+	w := r.Wave(n)
+	m := wave{Type: "wave", Rain: r.ID, N: w.N, At: w.At, Drops: make([][4]int, len(w.Drops))}
 	for i, d := range w.Drops {
 		m.Drops[i] = [4]int{d.K, d.X, int(d.Kind), int(d.FallMS)}
 	}
@@ -84,14 +94,15 @@ func (h *hub) wave(n int64) []byte {
 }
 
 // inAir are the waves that somebody who comes now has missed.
-func (h *hub) inAir(now int64) []json.RawMessage {
-	if h.rain == nil {
+func (h *hub) inAir(now int64) [][]byte {
+	r := h.rain.Load()
+	if r == nil {
 		return nil
 	}
-	var waves []json.RawMessage
-	for n := range h.rain.Waves() {
-		if at := h.rain.WaveAt(n); at-waveLeadMS <= now && now < at+h.rain.FallMS {
-			waves = append(waves, h.wave(n))
+	var waves [][]byte
+	for n := range r.Waves() {
+		if at := r.WaveAt(n); at-waveLeadMS <= now && now < at+r.FallMS {
+			waves = append(waves, encodeWave(r, n))
 		}
 	}
 	return waves

@@ -13,6 +13,7 @@ type request struct {
 	Token    string          `json:"token"`
 	Campaign string          `json:"campaign"`
 	Drop     string          `json:"drop"`
+	T        int64           `json:"t"`
 }
 
 // welcome answers hello.
@@ -35,6 +36,14 @@ type result struct {
 	Amount  int64           `json:"amount,omitempty"`
 	Packet  string          `json:"packet,omitempty"`
 	Claim   string          `json:"claim,omitempty"`
+}
+
+// pong answers ping.
+type pong struct {
+	Type       string          `json:"type"`
+	ID         json.RawMessage `json:"id,omitempty"`
+	T          int64           `json:"t"`
+	ServerTime int64           `json:"server_time"`
 }
 
 // wave announces drops.

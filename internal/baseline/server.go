@@ -76,6 +76,7 @@ func (s *Server) URL() string { return "http://" + s.listener.Addr().String() }
 func (s *Server) Run(ctx context.Context) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /campaigns", s.create)
+	mux.HandleFunc("POST /campaigns/{id}/rains", s.start)
 	mux.HandleFunc("GET /ws", s.upgrade)
 	mux.Handle("GET /metrics", promhttp.Handler())
 	web := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
@@ -116,26 +117,11 @@ func (s *Server) closeBackends() error {
 	return err
 }
 
-// Campaign is what POST /campaigns takes: a stock of equal packets, and a rain where DurationMS is not 0.
+// Campaign is what POST /campaigns takes: a stock of equal packets.
 type Campaign struct {
-	ID             string `json:"id"`
-	Packets        int    `json:"packets"`
-	Amount         int64  `json:"amount"` // of each packet
-	StartsInMS     int64  `json:"starts_in_ms"`
-	DurationMS     int64  `json:"duration_ms"`
-	DropsPerSecond int    `json:"drops_per_second"`
-	FallMS         int64  `json:"fall_ms"`
-}
-
-// rain is the campaign's rain, or nil.
-func (c *Campaign) rain() *rain.Rain {
-	if c.DurationMS == 0 {
-		return nil
-	}
-	r := &rain.Rain{ID: c.ID, Campaign: c.ID, StartsAt: time.Now().UnixMilli() + c.StartsInMS, DurationMS: c.DurationMS,
-		DropsPerSecond: c.DropsPerSecond, FallMS: c.FallMS, Pacing: rain.PacingNone}
-	_, _ = rand.Read(r.Seed[:]) // never fails
-	return r
+	ID      string `json:"id"`
+	Packets int    `json:"packets"`
+	Amount  int64  `json:"amount"` // of each packet
 }
 
 func (s *Server) create(w http.ResponseWriter, r *http.Request) {
@@ -148,16 +134,38 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	h := newHub(c.ID, c.rain())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closing || s.hubs[c.ID] != nil {
 		http.Error(w, "there is one already", http.StatusConflict)
 		return
 	}
+	h := newHub(c.ID)
 	s.hubs[c.ID] = h
 	s.running.Go(func() { h.run(s.ctx) })
-	s.running.Go(func() { h.fall(s.ctx) })
+	w.WriteHeader(http.StatusCreated)
+}
+
+// start is POST /campaigns/{id}/rains with a rain.RainSpec that says starts_in_ms.
+func (s *Server) start(w http.ResponseWriter, r *http.Request) {
+	var spec rain.RainSpec
+	h := s.hub(r.PathValue("id"))
+	if err := json.NewDecoder(r.Body).Decode(&spec); err != nil || spec.StartsInMS == nil || h == nil {
+		http.Error(w, "not a rain, or not a campaign", http.StatusBadRequest)
+		return
+	}
+	falling := &rain.Rain{
+		ID: h.campaign, Campaign: h.campaign, StartsAt: time.Now().UnixMilli() + *spec.StartsInMS, DurationMS: spec.DurationMS,
+		DropsPerSecond: spec.DropsPerSecond, FallMS: spec.FallMS, Pacing: rain.PacingNone,
+	}
+	_, _ = rand.Read(falling.Seed[:]) // never fails
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing {
+		http.Error(w, "the server is going", http.StatusServiceUnavailable)
+		return
+	}
+	s.running.Go(func() { h.fall(s.ctx, falling) })
 	w.WriteHeader(http.StatusCreated)
 }
 

@@ -78,15 +78,15 @@ func (st *settler) run(ctx context.Context) {
 	}
 }
 
-// settle pays one payout, or puts it back. It ends what it has begun, whoever waits for the server to stop.
+// settle pays one payout, or puts it back. It ends what it has begun, whoever waits for the server to stop; and a context that can end
+// costs the driver a goroutine's turn with each statement.
 func (st *settler) settle(record string) {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
+	ctx := context.Background()
 	err := st.pay(ctx, record)
 	if err == nil {
 		return
 	}
-	st.log.Debug("a payout goes back to the list", "err", err)
+	st.log.Info("a payout goes back to the list", "err", err)
 	if err := st.store.rdb.LPush(ctx, st.store.payoutsKey(), record).Err(); err != nil {
 		st.log.Error("a payout is lost", "payout", record, "err", err)
 	}
