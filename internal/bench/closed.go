@@ -2,10 +2,13 @@ package bench
 
 import "fmt"
 
-// ClosedError says with which code the server closed a player's connection.
-type ClosedError struct{ Code int }
+// ClosedError says why the server closed a player's connection.
+type ClosedError struct {
+	Code   int
+	Reason string // the server's words; may be ""
+}
 
 // Error says it.
 func (e *ClosedError) Error() string {
-	return fmt.Sprintf("the server closed the connection with code %d", e.Code)
+	return fmt.Sprintf("the server closed the connection: %s (code %d)", e.Reason, e.Code)
 }

@@ -19,7 +19,7 @@ type Crowd struct{ *crowdState }
 // crowdState is shared by the loops.
 type crowdState struct {
 	options Options
-	began   time.Time
+	clock   func() int64 // the time since the crowd began, in ns
 	loops   []*loop
 	dialing chan struct{}   // a token for each connection that is being made
 	ctx     context.Context //nolint:containedctx // the life of the goroutines that connect players: from Gather to Leave
@@ -41,7 +41,8 @@ func Gather(ctx context.Context, o Options) (*Crowd, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &crowdState{options: o, began: time.Now(), dialing: make(chan struct{}, dialers), news: make(chan struct{}), failed: map[string]int{}}
+	began := time.Now()
+	c := &crowdState{options: o, clock: func() int64 { return int64(time.Since(began)) }, dialing: make(chan struct{}, dialers), news: make(chan struct{}), failed: map[string]int{}}
 	c.ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
 	crowd := &Crowd{c}
 	if err := c.open(); err != nil {
@@ -96,7 +97,7 @@ func (c *crowdState) letIn() {
 		l := c.loops[i%len(c.loops)]
 		p := l.players[i/len(c.loops)]
 		at := c.options.Ramp * time.Duration(i) / time.Duration(c.options.Players)
-		if !pause(c.ctx, at-time.Since(c.began)) {
+		if !pause(c.ctx, at-time.Duration(c.clock())) {
 			return
 		}
 		select {
@@ -177,6 +178,7 @@ func (c *crowdState) arrive(err error) {
 	defer c.mu.Unlock()
 	if err == nil {
 		c.joined++
+		c.options.Arrived()
 	} else {
 		c.failed[err.Error()]++
 		c.lastErr = err
@@ -251,9 +253,6 @@ func (l *loop) farewell() {
 	}
 	l.end()
 }
-
-// clock is the time since the crowd began, in ns.
-func (c *crowdState) clock() int64 { return int64(time.Since(c.began)) }
 
 // pause waits, and tells whether it was not cut short.
 func pause(ctx context.Context, d time.Duration) bool {

@@ -40,11 +40,11 @@ func (l *loop) gone(p *player, err error) {
 }
 
 // closed takes note of a connection that the server has closed.
-func (l *loop) closed(p *player, code int) {
-	l.crowd.options.Log.Debug("a player's connection was closed", "player", p.id, "code", code)
+func (l *loop) closed(p *player, code int, reason string) {
+	l.crowd.options.Log.Debug("a player's connection was closed", "player", p.id, "code", code, "reason", reason)
 	l.tally.closes[code]++
 	l.hangUp(p)
-	err := &ClosedError{Code: code}
+	err := &ClosedError{Code: code, Reason: reason}
 	if comesBack(code) {
 		l.comeBack(p, err)
 		return

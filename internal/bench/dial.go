@@ -17,9 +17,9 @@ import (
 
 const (
 	dialWithin = 10 * time.Second
-	// perAddress players come from one address of this machine. It stays far below the ports that an address has (28,000 by
+	// PerAddress players come from one address of this machine. It stays far below the ports that an address has (28,000 by
 	// default), and below what the server grants to one address in a moment.
-	perAddress = 1000
+	PerAddress = 1000
 )
 
 // dial opens a connection to a target and upgrades it. What the server has sent behind its answer is not lost: it comes
@@ -83,7 +83,7 @@ func SourceAddress(target string, player int) net.Addr {
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || ip.To4() == nil || !ip.IsLoopback()) {
 		return nil
 	}
-	n := 1 + player/perAddress
+	n := 1 + player/PerAddress
 	return &net.TCPAddr{IP: net.IPv4(127, 0, byte(n>>8), byte(n))} //nolint:gosec // two bytes hold 65 million players
 }
 

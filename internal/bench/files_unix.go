@@ -18,5 +18,5 @@ func openFiles() (most int, ok bool) {
 	if raised := (unix.Rlimit{Cur: limit.Max, Max: limit.Max}); limit.Cur < limit.Max && unix.Setrlimit(unix.RLIMIT_NOFILE, &raised) == nil {
 		limit = raised
 	}
-	return int(min(limit.Cur, math.MaxInt32)), true //nolint:unconvert // its type differs between systems
+	return int(min(limit.Cur, math.MaxInt32)), true
 }

@@ -78,11 +78,11 @@ func makeFrame(op byte, body []byte) []byte {
 	return append(to, body...)
 }
 
-// closeCode is the code of a close frame; 1005, which stands for none, where there is none.
-func closeCode(body []byte) int {
+// closeReason is what a close frame says: its code, 1005 where there is none, and the words behind it.
+func closeReason(body []byte) (code int, reason string) {
 	const noStatus = 1005
 	if len(body) < 2 {
-		return noStatus
+		return noStatus, ""
 	}
-	return int(binary.BigEndian.Uint16(body))
+	return int(binary.BigEndian.Uint16(body)), string(body[2:])
 }

@@ -60,7 +60,8 @@ func (l *loop) frame(p *player, f frame) {
 	case opPong:
 	case opClose:
 		_ = p.sock.write(makeFrame(opClose, f.body)) // the answer is a courtesy
-		l.closed(p, closeCode(f.body))
+		code, reason := closeReason(f.body)
+		l.closed(p, code, reason)
 	default:
 		l.gone(p, errFrame)
 	}

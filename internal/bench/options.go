@@ -23,6 +23,7 @@ type Options struct {
 	Stalled    int           // so many players read nothing once they have joined
 	Loops      int           // event loops; 0: one for two processors
 	Portable   bool          // do without epoll, as where there is none
+	Arrived    func()        // is called whenever a player has joined; must be quick. nil: nothing is
 	Log        *slog.Logger  // what goes wrong with single players, at level debug; nil: nothing
 }
 
@@ -46,6 +47,9 @@ func (o Options) withDefaults() (Options, error) {
 		o.Loops = max(1, runtime.GOMAXPROCS(0)/2)
 	}
 	o.Loops = min(o.Loops, max(1, o.Players))
+	if o.Arrived == nil {
+		o.Arrived = func() {}
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -70,11 +74,16 @@ func (o Options) withDefaults() (Options, error) {
 			o.Portable = true // epoll sees what is encrypted
 		}
 	}
-	if most, ok := openFiles(); ok && o.Players > most-spareFiles {
-		errs = append(errs, fmt.Errorf("%d players need as many open files, and this process may have %d: ask for at most %d players, raise the limit (ulimit -Hn), or use several machines",
-			o.Players, most, most-spareFiles))
+	return o, errors.Join(append(errs, CheckPlayers(o.Players))...)
+}
+
+// CheckPlayers tells whether this process may have so many players at a time.
+func CheckPlayers(players int) error {
+	if most, ok := openFiles(); ok && players > most-spareFiles {
+		return fmt.Errorf("%d players need as many open files, and this process may have %d: ask for at most %d players, raise the limit (ulimit -Hn), or use several machines",
+			players, most, most-spareFiles)
 	}
-	return o, errors.Join(errs...)
+	return nil
 }
 
 // spareFiles are for what is no player's socket: standard streams, pollers, connections that are just being made, HTTP.

@@ -35,6 +35,7 @@ type grammar struct {
 	} `cmd:"" help:"List and retry dead payouts."`
 	Watch     watchCmd     `cmd:"" help:"Show a campaign's live figures, once a second, until it is over."`
 	Reconcile reconcileCmd `cmd:"" help:"Account for every cent, of a campaign or of everything. Exit 0 where the books balance, 1 where not."`
+	Bench     benchCmd     `cmd:"" help:"Play simulated players against running servers, and report. Exit 0 where all went well and every win told is in the ledger, 1 where not."`
 	Rebuild   rebuildCmd   `cmd:"" help:"Restore in Redis what it has lost of a campaign, from the ledger and the stream."`
 	Verify    verifyCmd    `cmd:"" help:"Recompute finished rains from their revealed seeds. Exit 0 where they fell as announced, 1 where not."`
 	Token     tokenCmd     `cmd:"" help:"Mint a player's token."`

@@ -23,6 +23,8 @@ var groups = []kong.Group{
 	{Key: "money", Title: "Payments outside", Description: "The same on every node with the role settle."},
 	{Key: "process", Title: "This process"},
 	{Key: "remote", Title: "The server to speak to"},
+	{Key: "load", Title: "The load"},
+	{Key: "benchrain", Title: "A campaign and a rain of bench's own", Description: "With the operator's --token and no --campaign."},
 }
 
 // serveCmd runs the server. Its flags are the fields of server.Config.

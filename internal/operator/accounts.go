@@ -70,6 +70,9 @@ func (c *Client) MyWithdrawal(ctx context.Context, id string) (Withdrawal, error
 	return get[Withdrawal](ctx, c, path("me", "withdrawals", id))
 }
 
+// Lobby is the campaign that a newcomer should play. No token is needed.
+func (c *Client) Lobby(ctx context.Context) (Lobby, error) { return get[Lobby](ctx, c, path("lobby")) }
+
 // Guest makes a new player with a generated name, where guests are allowed.
 func (c *Client) Guest(ctx context.Context) (Guest, error) {
 	return post[Guest](ctx, c, path("guests"), nil)

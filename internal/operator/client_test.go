@@ -132,6 +132,8 @@ func TestRequests(t *testing.T) {
 			"GET /api/v1/users/u/claims", "", "", operator.List[operator.Claim]{Items: []operator.Claim{}}},
 		"Me":       {`{"user":"u","balance":0}`, func(c *operator.Client) (any, error) { return c.Me(ctx) }, "GET /api/v1/me", "", "", operator.User{User: "u"}},
 		"MyClaims": {`{"items":[]}`, func(c *operator.Client) (any, error) { return c.MyClaims(ctx, operator.Page{Limit: 1}) }, "GET /api/v1/me/claims?limit=1", "", "", operator.List[operator.Claim]{Items: []operator.Claim{}}},
+		"Lobby": {`{"campaign":"c1","name":"Gala","wins_per_user":2,"guests":true,"join":"http://h/"}`, func(c *operator.Client) (any, error) { return c.Lobby(ctx) },
+			"GET /api/v1/lobby", "", "", operator.Lobby{Campaign: "c1", Name: "Gala", WinsPerUser: 2, Guests: true}},
 		"Guest": {`{"user":"guest-1","token":"t","expires_at":9}`, func(c *operator.Client) (any, error) { return c.Guest(ctx) },
 			"POST /api/v1/guests", "", "", operator.Guest{User: "guest-1", Token: "t", ExpiresAt: 9}},
 		"Withdraw": {`{"withdrawal":"w1","user":"u","amount":5,"state":"pending","created_at":7,"balance":3}`, func(c *operator.Client) (any, error) {

@@ -125,6 +125,14 @@ type Schedule struct {
 	Digest         string      `json:"digest,omitempty"` // see rain.Rain.Digest; only after the end
 }
 
+// Lobby is the campaign that a page should open.
+type Lobby struct {
+	Campaign    string `json:"campaign"`
+	Name        string `json:"name"`
+	WinsPerUser int    `json:"wins_per_user"`
+	Guests      bool   `json:"guests"` // whether anyone may play, under a generated name
+}
+
 // Sponsor is somebody who pays for campaigns.
 type Sponsor struct {
 	Sponsor string     `json:"sponsor"`

@@ -1,0 +1,177 @@
+// Package benchtest has a server that speaks as much of redrain.v1 as a simulated player needs, and does with each tap what a test
+// wants: a place to be wrong in.
+package benchtest
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"redrain/internal/wire"
+	"redrain/rain"
+)
+
+// Drops is how many drops there are to be tapped, all of them in the air for as long as a test may last.
+const Drops = waves * perWave
+
+const (
+	waves   = 4
+	perWave = 100
+)
+
+// Room is the handler of a socket. Its funcs are called by many connections at a time; nil is a default.
+type Room struct {
+	// Welcome may refuse a token, which is also the player's name, with a close code; 0 lets it in.
+	Welcome func(token string) (code int)
+	// Answer gives the outcome of a tap, and the claim of a win; with the outcome "" there is no answer.
+	Answer func(user, drop string) (outcome, claim string)
+	// Closing is asked before each answer; with a code the connection is closed instead.
+	Closing func(user string) (code int)
+
+	mu      sync.Mutex
+	tapped  map[string]int
+	welcome map[string]int
+}
+
+// Amount is what each win comes to.
+const Amount rain.Money = 7
+
+// Taps are how often each player has tapped each drop, by "player drop".
+func (r *Room) Taps() map[string]int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.tapped
+}
+
+// Welcomes are how often each player has come in.
+func (r *Room) Welcomes() map[string]int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.welcome
+}
+
+// ServeHTTP is the life of a connection.
+func (r *Room) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	up := websocket.Upgrader{Subprotocols: []string{wire.Subprotocol}}
+	conn, err := up.Upgrade(w, req, nil)
+	if err != nil {
+		return
+	}
+	defer conn.Close() //nolint:errcheck // it may be closed already
+	user := ""
+	for {
+		_, data, err := conn.ReadMessage()
+		if err != nil {
+			return
+		}
+		m, err := wire.ParseRequest(data)
+		if err != nil {
+			leave(conn, 4501)
+			return
+		}
+		var replies []any
+		code := 0
+		switch m.Type {
+		case wire.TypeHello:
+			user = m.Token
+			replies, code = r.hello(m)
+		case wire.TypePing:
+			replies = []any{wire.Pong{Type: wire.TypePong, ID: m.ID, T: m.T, ServerTime: time.Now().UnixMilli()}}
+		case wire.TypeTap:
+			replies, code = r.tap(user, m)
+		}
+		if code != 0 {
+			leave(conn, code)
+			return
+		}
+		if err := say(conn, replies); err != nil {
+			return
+		}
+	}
+}
+
+// say sends the messages in one frame.
+func say(conn *websocket.Conn, messages []any) error {
+	var frame []byte
+	for i, m := range messages {
+		if i > 0 {
+			frame = append(frame, '\n')
+		}
+		frame = append(frame, wire.Encode(m)...)
+	}
+	if len(frame) == 0 {
+		return nil
+	}
+	return conn.WriteMessage(websocket.TextMessage, frame)
+}
+
+// leave closes a connection, and waits for the answer so that the code is not lost behind what still comes.
+func leave(conn *websocket.Conn, code int) {
+	_ = conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, "as the test wants"), time.Now().Add(time.Second))
+	for {
+		if _, _, err := conn.ReadMessage(); err != nil {
+			return
+		}
+	}
+}
+
+func (r *Room) hello(m wire.Request) (replies []any, code int) {
+	if r.Welcome != nil {
+		if code := r.Welcome(m.Token); code != 0 {
+			return nil, code
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.welcome == nil {
+		r.welcome = map[string]int{}
+	}
+	r.welcome[m.Token]++
+	now := time.Now().UnixMilli()
+	begin := now - now%1_000_000 // the same for all connections, and far enough back
+	falling := wire.Rain{
+		ID: "r1", Campaign: m.Campaign, Phase: rain.PhaseFalling, StartsAt: begin, EndsAt: begin + 2_000_000, DurationMS: waves * rain.WaveMS,
+		DropsPerSecond: perWave * 1000 / rain.WaveMS, FallMS: 2_000_000,
+	}
+	replies = []any{wire.Welcome{
+		Type: wire.TypeWelcome, ID: m.ID, User: m.Token, ServerTime: now, Campaign: wire.Campaign{ID: m.Campaign, State: "raining"},
+		Rain: &falling, Claims: []wire.Claim{},
+	}}
+	for n := range int64(waves) {
+		w := wire.Wave{Type: wire.TypeWave, Rain: "r1", N: n, At: begin + n*rain.WaveMS}
+		for k := range perWave {
+			w.Drops = append(w.Drops, [4]int{k, k, int(rain.Packet), 2_000_000})
+		}
+		replies = append(replies, w)
+	}
+	return replies, 0
+}
+
+func (r *Room) tap(user string, m wire.Request) (replies []any, code int) {
+	r.mu.Lock()
+	if r.tapped == nil {
+		r.tapped = map[string]int{}
+	}
+	r.tapped[fmt.Sprintf("%s %s", user, m.Drop)]++
+	r.mu.Unlock()
+	if r.Closing != nil {
+		if code := r.Closing(user); code != 0 {
+			return nil, code
+		}
+	}
+	answer := wire.Result{Type: wire.TypeResult, ID: m.ID, Drop: m.Drop, Outcome: "empty"}
+	if r.Answer != nil {
+		outcome, claim := r.Answer(user, m.Drop)
+		if outcome == "" {
+			return nil, 0
+		}
+		answer.Outcome = outcome
+		if claim != "" {
+			answer.Amount, answer.Packet, answer.Claim = Amount, "1", claim
+		}
+	}
+	return []any{answer}, 0
+}

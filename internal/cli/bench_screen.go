@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"redrain/internal/bench"
+)
+
+// benchScreen tells on standard error how far a run is: in one line that is drawn over on a terminal, in a line a second elsewhere.
+type benchScreen struct {
+	app  *App
+	live bool
+
+	mu     sync.Mutex
+	joined int
+	told   time.Time // when it was last said how many have joined
+}
+
+func newBenchScreen(app *App) *benchScreen {
+	return &benchScreen{app: app, live: app.terminal(app.Stderr)}
+}
+
+func (b *benchScreen) say(format string, args ...any) {
+	text := printable(fmt.Sprintf(format, args...))
+	if b.live {
+		text = "\r" + wrapOff + text + clearLine + wrapOn
+	} else {
+		text += "\n"
+	}
+	fmt.Fprint(b.app.Stderr, text) //nolint:errcheck // there is nowhere left to say it
+}
+
+// close makes room for what comes after.
+func (b *benchScreen) close() {
+	if b.live {
+		fmt.Fprint(b.app.Stderr, "\r"+clearLine) //nolint:errcheck // as above
+	}
+}
+
+// arrival is to be called when a player has joined. It tells how many have, now and then.
+func (b *benchScreen) arrival(players int) func() {
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.joined++
+		if now := time.Now(); b.joined == players || now.Sub(b.told) >= b.app.WatchEvery {
+			b.told = now
+			b.say("%d of %d players have joined", b.joined, players)
+		}
+	}
+}
+
+// follow tells how the play goes, until done is called.
+func (b *benchScreen) follow(crowd *bench.Crowd, duration time.Duration) (done func()) {
+	stop := make(chan struct{})
+	var work sync.WaitGroup
+	work.Go(func() {
+		tick := time.NewTicker(b.app.WatchEvery)
+		defer tick.Stop()
+		began, before, last := time.Now(), int64(0), time.Now()
+		for {
+			select {
+			case <-stop:
+				return
+			case now := <-tick.C:
+				g := crowd.Progress()
+				rate := float64(g.Answered-before) / now.Sub(last).Seconds()
+				before, last = g.Answered, now
+				b.say("%3.0fs of %s  %d players  %8.0f taps/s  %d won  %d waiting%s",
+					now.Sub(began).Seconds(), duration, g.Connected, rate, g.Won, g.Pending, mishaps(g))
+			}
+		}
+	})
+	return func() {
+		close(stop)
+		work.Wait()
+	}
+}
+
+func mishaps(g bench.Progress) string {
+	text := ""
+	if g.Reconnects > 0 {
+		text += "  " + count(int(g.Reconnects), "reconnect")
+	}
+	if g.Faults > 0 {
+		text += "  " + count(int(g.Faults), "fault") + " of the protocol"
+	}
+	return text
+}

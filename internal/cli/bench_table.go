@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// show writes the report.
+func (b *benchReport) show(app *App, asJSON bool) error {
+	if asJSON {
+		return printJSON(app, b)
+	}
+	t := newTable(app)
+	b.taps(t)
+	b.rain(t)
+	b.connections(t)
+	b.ledger(t)
+	return t.flush()
+}
+
+func (b *benchReport) taps(t *table) {
+	t.row("players", fmt.Sprintf("%d of %d joined, on %s", b.Joined, b.Players, strings.Join(b.URLs, ", ")))
+	for why, n := range b.NotJoined {
+		t.row("", fmt.Sprintf("%d could not: %s", n, why))
+	}
+	mode := "each player again when the result is there"
+	if b.ThinkMS > 0 {
+		mode += fmt.Sprintf(" and %s have passed", millis(b.ThinkMS))
+	}
+	if b.Mode == "open" {
+		mode = fmt.Sprintf("%.0f wanted a second, timed from the moment when each was due", b.RateWanted)
+	}
+	t.row("taps", fmt.Sprintf("%d in %s, %s", b.Taps, millis(b.DurationMS).Round(10*time.Millisecond), mode))
+	t.row("taps/s", fmt.Sprintf("%.0f answered", b.TapsPerSecond))
+	for _, outcome := range slices.SortedFunc(maps.Keys(b.Outcomes), func(x, y string) int { return int(b.Outcomes[y] - b.Outcomes[x]) }) {
+		n := b.Outcomes[outcome]
+		t.row("  "+outcome, fmt.Sprintf("%d (%.1f %%)", n, 100*float64(n)/float64(b.Answered)))
+	}
+	t.few("  not answered", b.Unanswered)
+	t.few("  lost with their connection", b.Lost)
+	t.few("  not sent, nothing in the air", b.NothingInAir)
+	t.few("  not sent, nobody connected", b.NobodyThere)
+	if b.Starvations > 0 {
+		t.row("starved", fmt.Sprintf("%.1f %% of the players' time there was nothing left to tap", b.StarvedPercent))
+	}
+	l := b.Latency
+	t.row("tap → result", fmt.Sprintf("p50 %s   p90 %s   p99 %s   p99.9 %s   max %s", micros(l.P50), micros(l.P90), micros(l.P99), micros(l.P999), micros(l.Max)))
+}
+
+// few is a row that is there only if there is something to say.
+func (t *table) few(what string, n int64) {
+	if n > 0 {
+		t.row(what, n)
+	}
+}
+
+// micros is a duration of so many microseconds, with three digits.
+func micros(us int64) string {
+	d := time.Duration(us) * time.Microsecond
+	switch {
+	case d < time.Millisecond:
+		return d.String()
+	case d < time.Second:
+		return fmt.Sprintf("%.3gms", d.Seconds()*1000)
+	default:
+		return fmt.Sprintf("%.3gs", d.Seconds())
+	}
+}
+
+func (b *benchReport) rain(t *table) {
+	w := b.Waves
+	share := ""
+	if w.Expected > 0 {
+		share = fmt.Sprintf(" (%.2f %%)", 100*float64(w.Received)/float64(w.Expected))
+	}
+	t.row("waves", fmt.Sprintf("%d of %d came%s, %d of all after their moment", w.Received, w.Expected, share, w.Late))
+	if w.SpreadMax > 0 {
+		t.row("", fmt.Sprintf("first to last player: half of the waves within %s, all within %s", micros(w.SpreadP50), micros(w.SpreadMax)))
+	}
+}
+
+func (b *benchReport) connections(t *table) {
+	t.row("reconnects", fmt.Sprintf("%d; %d connections broke, %d were closed by the server%s", b.Reconnects, b.Broken, sum(b.Closes), tallied(b.Closes)))
+	t.row("errors", fmt.Sprintf("%d from the server%s, %d messages that break the protocol%s", sum(b.Errors), tallied(b.Errors), sum(b.Faults), tallied(b.Faults)))
+	t.row("bench itself", fmt.Sprintf("%s of processor time, %.1f µs a tap", millis(b.ProcessorMS).Round(10*time.Millisecond), b.ProcessorPerTap))
+}
+
+// tallied is " (4000: 3, 4008: 1)"; nothing for nothing.
+func tallied(counts map[string]int64) string {
+	if len(counts) == 0 {
+		return ""
+	}
+	parts := make([]string, 0, len(counts))
+	for _, k := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, fmt.Sprintf("%s: %d", k, counts[k]))
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}
+
+func (b *benchReport) ledger(t *table) {
+	l := b.Ledger
+	t.row("wins told", fmt.Sprintf("%d, %s", l.Told, l.AmountTold))
+	if !l.Checked {
+		t.row("in the ledger", "NOT CHECKED: "+l.Reason)
+		return
+	}
+	verdict := "every one, once, as told"
+	if l.Unsettled+l.Missing+l.Wrong+l.Twice > 0 {
+		verdict = fmt.Sprintf("%d; MISSING %d, ON THE WAY %d, DIFFERENT %d, TWICE %d", l.Settled, l.Missing, l.Unsettled, l.Wrong, l.Twice)
+	}
+	t.row("in the ledger", fmt.Sprintf("%s; %s after the last tap", verdict, millis(l.WaitedMS).Round(10*time.Millisecond)))
+	for _, e := range l.Examples {
+		t.row("", e)
+	}
+	if l.Untold > 0 {
+		t.row("", fmt.Sprintf("%d more of the players' are there, whose results got lost on their way", l.Untold))
+	}
+}
