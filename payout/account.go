@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"redrain/internal/sqldb"
 	"redrain/rain"
 )
 
@@ -32,6 +33,22 @@ func (a account) id() string {
 	return a.kind + ":" + a.owner
 }
 
+// put puts the account's id into a row.
+func (a account) put(r *sqldb.Row) {
+	if a == world {
+		r.Text(kindWorld)
+		return
+	}
+	r.Text(a.kind, ":", a.owner)
+}
+
+func byAccountID(a, b account) int {
+	if a.kind == b.kind {
+		return cmp.Compare(a.owner, b.owner)
+	}
+	return cmp.Compare(a.id(), b.id())
+}
+
 // inKeyOrder returns the accounts of deltas in the order of their ids, the players' own and those that many share apart.
 // Every transaction locks balances in this order, own before shared, so that two of them never wait for each other.
 func inKeyOrder(deltas map[account]rain.Money) (own, shared []account) {
@@ -42,7 +59,7 @@ func inKeyOrder(deltas map[account]rain.Money) (own, shared []account) {
 			shared = append(shared, a)
 		}
 	}
-	slices.SortFunc(own, func(a, b account) int { return cmp.Compare(a.owner, b.owner) }) // the kind is the same
-	slices.SortFunc(shared, func(a, b account) int { return cmp.Compare(a.id(), b.id()) })
+	slices.SortFunc(own, byAccountID)
+	slices.SortFunc(shared, byAccountID)
 	return own, shared
 }

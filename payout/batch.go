@@ -66,7 +66,8 @@ type position struct {
 
 type postedWin struct {
 	position
-	win rain.Win
+	win   rain.Win
+	claim string
 }
 
 type postedReclaim struct {

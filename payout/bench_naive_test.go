@@ -1,17 +1,12 @@
 package payout
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"fmt"
-	"os"
-	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
@@ -28,146 +23,59 @@ import (
 //     nothing else: no balances, nothing read, nothing checked.
 //
 // Each has a database of its own, for their tables to grow alike. Known players have won before; of the new ones every
-// win makes an account.
+// win makes an account. BenchmarkRelayToCommit has the whole way there.
 func BenchmarkSettleVersusNaive(b *testing.B) {
+	eachCrowd(b, func(b *testing.B, user func(int) string, known bool) {
+		redrain, naive, bare := newRedrain(b, user), newNaive(b, user), newBare(b, user)
+		contest(b, known, redrain, naive, bare)
+		report(b, redrain, naive, bare)
+	})
+}
+
+// eachCrowd runs a benchmark for players who have won before, and for new ones.
+func eachCrowd(b *testing.B, do func(b *testing.B, user func(int) string, known bool)) {
+	b.Helper()
 	for name, players := range map[string]int{"known players": benchKnown, "new players": rain.MaxPackets} {
 		b.Run(name, func(b *testing.B) {
-			user := func(n int) string { return fmt.Sprintf("player-%d", n*7919%players) }
-			redrain, naive, bare := newRedrain(b, user), newNaive(b, user), newBare(b, user)
-			all := []*contender{redrain, naive, bare} // in turns, round after round
-			if players == benchKnown {
-				for _, c := range all {
-					c.run(b, players)
-					c.took, c.cpu, c.done = 0, 0, 0
-				}
-			}
-			b.ResetTimer()
-			for b.Loop() {
-				for _, c := range all {
-					c.run(b, c.round)
-				}
-			}
-			b.ReportMetric(0, "ns/op") // of all three together, which says nothing
-			for _, c := range all {
-				b.ReportMetric(c.rate(), c.name+"-wins/s")
-				b.ReportMetric(c.cost(), c.name+"-cpu-µs/win")
-			}
-			b.ReportMetric(redrain.rate()/naive.rate(), "redrain/naive")
-			b.ReportMetric(bare.rate()/redrain.rate(), "bare/redrain")
-			b.ReportMetric(naive.cost()/redrain.cost(), "naive/redrain-cpu")
+			do(b, func(n int) string { return fmt.Sprintf("player-%d", n*7919%players) }, players == benchKnown)
 		})
 	}
 }
 
-const (
-	benchWorkers = 8
-	benchBatch   = 500
-	benchEntry   = 50
-	benchKnown   = 80_000 // players who have won before
-	benchNow     = 1_763_712_000_000
-)
-
-// contender is one way of settling wins.
-type contender struct {
-	name  string
-	step  int                   // wins that post settles at once
-	round int                   // wins between two of another's turns: about two seconds
-	post  func(first int) error // settles wins first to first+step-1
-
-	server string // the directory of the database's process in /proc
-	next   atomic.Int64
-	done   int
-	took   time.Duration
-	cpu    time.Duration
-}
-
-// run settles the next wins with eight workers.
-func (c *contender) run(b *testing.B, wins int) {
+func report(b *testing.B, redrain, naive, bare *contender) {
 	b.Helper()
-	end := c.next.Load() + int64(wins)
-	var wg sync.WaitGroup
-	start, used := time.Now(), c.processorTime(b)
-	for range benchWorkers {
-		wg.Go(func() {
-			for {
-				last := c.next.Add(int64(c.step))
-				if last > end {
-					return
-				}
-				if err := c.post(int(last) - c.step); err != nil {
-					b.Errorf("%s: %v", c.name, err)
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
-	c.took += time.Since(start)
-	c.cpu += c.processorTime(b) - used
-	c.done += wins
-	c.next.Store(end)
-	if b.Failed() {
-		b.FailNow()
-	}
-}
-
-func (c *contender) rate() float64 { return float64(c.done) / c.took.Seconds() }
-
-func (c *contender) cost() float64 { return float64(c.cpu.Microseconds()) / float64(c.done) }
-
-// processorTime is what this process and the database have used so far.
-func (c *contender) processorTime(b *testing.B) (sum time.Duration) {
-	b.Helper()
-	for _, process := range []string{"/proc/self", c.server} {
-		stat, err := os.ReadFile(process + "/stat")
-		if err != nil {
-			b.Skip("this benchmark reads /proc:", err)
-		}
-		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // from the third on: the name may have spaces
-		for _, field := range fields[11:13] {                                     // utime, stime
-			ticks, err := strconv.Atoi(field)
-			if err != nil {
-				b.Fatal(err)
-			}
-			sum += time.Duration(ticks) * 10 * time.Millisecond
-		}
-	}
-	return sum
-}
-
-// serverOf finds a database's process.
-func serverOf(b *testing.B, db *sqldb.DB) string {
-	b.Helper()
-	var file string
-	if _, err := db.First(b.Context(), []any{&file}, "SELECT @@pid_file"); err != nil {
-		b.Fatal(err)
-	}
-	pid, err := os.ReadFile(file)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return "/proc/" + strings.TrimSpace(string(pid))
+	b.ReportMetric(redrain.rate()/naive.rate(), "redrain/naive")
+	b.ReportMetric(bare.rate()/redrain.rate(), "bare/redrain")
+	b.ReportMetric(naive.cost()/redrain.cost(), "naive/redrain-cpu")
 }
 
 func newRedrain(b *testing.B, user func(int) string) *contender {
 	b.Helper()
 	books := onMySQL(b)
 	books.campaign(b, "c1", rain.Spec{Budget: rain.MaxBudget / 2, Packets: rain.MaxPackets, Split: rain.DoubleMean})
-	return &contender{name: "redrain", server: serverOf(b, books.db), step: benchBatch, round: benchKnown, post: func(first int) error {
+	c := &contender{name: "redrain", round: benchKnown, settle: inParallel(benchBatch, new(atomic.Int64), func(first int) error {
 		var entries []rain.Entry
 		for at := first; at < first+benchBatch; at += benchEntry {
-			list := make([]rain.Win, benchEntry)
-			for i := range list {
-				list[i] = win(user(at+i), at+i, 88)
-			}
-			entries = append(entries, entry("c1", at+1, list...))
+			entries = append(entries, entry("c1", at+1, benchWins(at, user)...))
 		}
 		posted, err := books.Post(context.Background(), entries)
 		if err == nil && posted.New != benchBatch {
 			err = fmt.Errorf("%d of %d are new", posted.New, benchBatch)
 		}
 		return err
-	}}
+	})}
+	c.takesPart("redrain", self)
+	c.takesPart("mariadbd", serverOf(b, books.db))
+	return c
+}
+
+// benchWins are those of one entry.
+func benchWins(first int, user func(int) string) []rain.Win {
+	list := make([]rain.Win, benchEntry)
+	for i := range list {
+		list[i] = win(user(first+i), first+i, 88)
+	}
+	return list
 }
 
 // benchTables is a database with redrain's tables and an escrow, through a driver as one would set it up.
@@ -203,7 +111,18 @@ func inSQLTx(db *sql.DB, do func(*sql.Tx) error) error {
 
 func newNaive(b *testing.B, user func(int) string) *contender {
 	b.Helper()
+	c := &contender{name: "naive", round: benchKnown / 10}
+	post := naivePost(b, c, user)
+	c.settle = inParallel(1, new(atomic.Int64), post)
+	return c
+}
+
+// naivePost settles one win in a transaction of its own.
+func naivePost(b *testing.B, c *contender, user func(int) string) func(n int) error {
+	b.Helper()
 	db, server := benchTables(b)
+	c.takesPart("redrain", self)
+	c.takesPart("mariadbd", server)
 	prepare := func(query string) *sql.Stmt {
 		s, err := db.Prepare(query)
 		if err != nil {
@@ -214,10 +133,23 @@ func newNaive(b *testing.B, user func(int) string) *contender {
 	}
 	txn := prepare("INSERT INTO txn (kind, idem_key, created_at) VALUES ('pay', ?, ?)")
 	lines := prepare("INSERT INTO entry (txn_id, line_no, account_id, amount) VALUES (?, 0, 'escrow:c1', ?), (?, 1, ?, ?)")
-	payout := prepare("INSERT INTO payout (" + strings.Join(payoutColumns, ", ") + ") VALUES " + sqldb.Marks(len(payoutColumns)))
+	payout := prepare("INSERT INTO payout (" + strings.Join(intoPayout.Columns, ", ") + ") VALUES " + sqldb.Marks(len(intoPayout.Columns)))
+	c.meet = func(b *testing.B) {
+		b.Helper()
+		all := strings.TrimSuffix(strings.Repeat("(?,88),", benchKnown/10), ",") // in ten statements
+		for first := 0; first < benchKnown; first += benchKnown / 10 {
+			names := make([]any, benchKnown/10)
+			for i := range names {
+				names[i] = "user:" + user(first+i)
+			}
+			if _, err := db.Exec("INSERT INTO balance (account_id, amount) VALUES "+all, names...); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
 	credit := prepare("INSERT INTO balance (account_id, amount) VALUES (?, ?) ON DUPLICATE KEY UPDATE amount = amount + VALUES(amount)")
 	debit := prepare("UPDATE balance SET amount = amount - ? WHERE account_id = 'escrow:c1' AND amount >= ?")
-	return &contender{name: "naive", server: server, step: 1, round: benchKnown / 10, post: func(n int) error {
+	return func(n int) error {
 		return inSQLTx(db, func(tx *sql.Tx) error {
 			res, err := tx.Stmt(txn).Exec(fmt.Sprintf("pay:c1:%d", n), benchNow) //nolint:sqlclosecheck // the transaction closes it
 			if err != nil {
@@ -242,10 +174,10 @@ func newNaive(b *testing.B, user func(int) string) *contender {
 			}
 			return nil
 		})
-	}}
+	}
 }
 
-// benchPayout has the values of payoutColumns.
+// benchPayout has the values of intoPayout.Columns.
 func benchPayout(n int, txn int64, user func(int) string) []any {
 	return []any{"c1", n, rain.ClaimID("c1", n), user(n), 88, "settled", "7.3", 0, 1, 0, benchNow, txn}
 }
@@ -258,9 +190,9 @@ func newBare(b *testing.B, user func(int) string) *contender {
 			strings.TrimSuffix(strings.Repeat(sqldb.Marks(len(columns))+",", benchBatch), ",")
 	}
 	lines := many("entry", []string{"txn_id", "line_no", "account_id", "amount"})
-	payouts := many("payout", payoutColumns)
-	return &contender{name: "bare", server: server, step: benchBatch, round: benchKnown, post: func(first int) error {
-		lineArgs, payoutArgs := make([]any, 0, 4*benchBatch), make([]any, 0, len(payoutColumns)*benchBatch)
+	payouts := many("payout", intoPayout.Columns)
+	c := &contender{name: "bare", round: benchKnown, settle: inParallel(benchBatch, new(atomic.Int64), func(first int) error {
+		lineArgs, payoutArgs := make([]any, 0, 4*benchBatch), make([]any, 0, len(intoPayout.Columns)*benchBatch)
 		id := int64(1000 + first/benchBatch)
 		for i := range benchBatch {
 			lineArgs = append(lineArgs, id, i, "user:"+user(first+i), 88)
@@ -273,5 +205,8 @@ func newBare(b *testing.B, user func(int) string) *contender {
 			_, err := tx.Exec(payouts, payoutArgs...)
 			return err
 		})
-	}}
+	})}
+	c.takesPart("redrain", self)
+	c.takesPart("mariadbd", server)
+	return c
 }

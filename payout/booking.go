@@ -123,51 +123,46 @@ func net(txns []txn) (map[account]rain.Money, error) {
 	return deltas, nil
 }
 
-// writeTxns inserts the transactions and their lines.
-func (l *Ledger) writeTxns(ctx context.Context, tx *sqldb.Tx, txns []txn) (ids map[string]int64, err error) {
+// writeTxns inserts the transactions and their lines, and returns the ids that the database gave.
+func (l *Ledger) writeTxns(ctx context.Context, tx *sqldb.Tx, txns []txn) (map[string]int64, error) {
 	// In the order of their keys: two workers that post the same entries meet at the first of them, and not crosswise.
 	txns = slices.SortedFunc(slices.Values(txns), func(a, b txn) int { return cmp.Compare(a.key, b.key) })
 	now := l.clock()
-	rows := make([][]any, len(txns))
-	keys := make([]string, len(txns))
-	lines := 0
-	for i, t := range txns {
-		rows[i] = []any{t.kind, t.key, now}
-		keys[i] = t.key
-		lines += len(t.lines)
-	}
-	if err := tx.Insert(ctx, "txn", []string{"kind", "idem_key", "created_at"}, rows, sqldb.Merge{}); err != nil {
+	ids := make(map[string]int64, len(txns))
+	// Counting on from the first id would need servers that number without gaps.
+	err := tx.InsertReading(ctx, intoTxn, len(txns), func(i int, r *sqldb.Row) {
+		r.Text(txns[i].kind)
+		r.Text(txns[i].key)
+		r.Int(now)
+	}, sqldb.Back{Key: "idem_key", Columns: []string{"id", "idem_key"}, Row: func(scan sqldb.Scan) error {
+		var id int64
+		var key string
+		err := scan(&id, &key)
+		ids[key] = id
+		return err
+	}})
+	if err != nil {
 		return nil, err
 	}
-	if ids, err = txnIDs(ctx, tx, keys); err != nil {
-		return nil, err
-	}
-	entries := make([][]any, 0, lines)
-	for _, t := range txns {
-		for i, ln := range t.lines {
-			entries = append(entries, []any{ids[t.key], i, ln.account.id(), int64(ln.amount)})
-		}
-	}
-	err = tx.Insert(ctx, "entry", []string{"txn_id", "line_no", "account_id", "amount"}, entries, sqldb.Merge{})
-	return ids, err
+	return ids, writeLines(ctx, tx, txns, ids)
 }
 
-// txnIDs asks for the ids that the database gave. Counting on from the first would need servers that number without gaps.
-func txnIDs(ctx context.Context, q sqldb.Querier, keys []string) (map[string]int64, error) {
-	ids := make(map[string]int64, len(keys))
-	for chunk := range slices.Chunk(keys, sqldb.Chunk) {
-		err := q.Each(ctx, func(scan sqldb.Scan) error {
-			var id int64
-			var key string
-			err := scan(&id, &key)
-			ids[key] = id
-			return err
-		}, "SELECT id, idem_key FROM txn WHERE idem_key IN "+sqldb.Marks(len(chunk)), sqldb.Args(chunk)...)
-		if err != nil {
-			return nil, fmt.Errorf("reading transaction ids: %w", err)
+func writeLines(ctx context.Context, tx *sqldb.Tx, txns []txn, ids map[string]int64) error {
+	type place struct{ txn, line int }
+	var places []place
+	for t := range txns {
+		for n := range txns[t].lines {
+			places = append(places, place{t, n})
 		}
 	}
-	return ids, nil
+	return tx.InsertEach(ctx, intoEntry, len(places), func(i int, r *sqldb.Row) {
+		t := &txns[places[i].txn]
+		ln := t.lines[places[i].line]
+		r.Int(ids[t.key])
+		r.Int(int64(places[i].line))
+		ln.account.put(r)
+		r.Int(int64(ln.amount))
+	})
 }
 
 // lockBalances reads balances and keeps others from changing them until the end of the transaction. An account that does
@@ -222,40 +217,39 @@ func applyDeltas(ctx context.Context, tx *sqldb.Tx, order []account, deltas, bal
 // locks and changes the rows: were they locked by a first one, an account that appears between the two would
 // be locked out of its turn.
 func credit(ctx context.Context, tx *sqldb.Tx, accounts []account, deltas, balances map[account]rain.Money) error {
-	rows := make([][]any, len(accounts))
 	byID := make(map[string]account, len(accounts))
-	ids := make([]any, len(accounts))
-	for i, a := range accounts {
-		id := a.id()
-		rows[i], byID[id], ids[i] = []any{id, int64(deltas[a])}, a, id
+	for _, a := range accounts {
+		byID[a.id()] = a
 	}
-	columns := []string{"account_id", "amount"}
-	if err := tx.Insert(ctx, "balance", columns, rows, sqldb.Merge{Key: columns[:1], Add: columns[1:]}); err != nil {
+	var created []account
+	err := tx.InsertReading(ctx, intoBalance, len(accounts), func(i int, r *sqldb.Row) {
+		accounts[i].put(r)
+		r.Int(int64(deltas[accounts[i]]))
+	}, sqldb.Back{Key: "account_id", Columns: intoBalance.Columns, Row: func(scan sqldb.Scan) error {
+		var id string
+		var amount rain.Money
+		if err := scan(&id, (*int64)(&amount)); err != nil {
+			return err
+		}
+		a := byID[id]
+		if a == world && amount < worldFloor {
+			return &overdraft{account: a, exists: true}
+		}
+		if amount == deltas[a] { // so it may have begun with nothing just now
+			created = append(created, a)
+		}
+		balances[a] = amount
+		return nil
+	}})
+	if err != nil {
 		return err
 	}
-	var created [][]any
-	for chunk := range slices.Chunk(ids, sqldb.Chunk) {
-		err := tx.Each(ctx, func(scan sqldb.Scan) error {
-			var id string
-			var amount rain.Money
-			if err := scan(&id, &amount); err != nil {
-				return err
-			}
-			a := byID[id]
-			if a == world && amount < worldFloor {
-				return &overdraft{account: a, exists: true}
-			}
-			if amount == deltas[a] { // so it may have begun with nothing just now
-				created = append(created, []any{id, a.kind, a.owner})
-			}
-			balances[a] = amount
-			return nil
-		}, "SELECT account_id, amount FROM balance WHERE account_id IN "+sqldb.Marks(len(chunk))+" ORDER BY account_id", chunk...)
-		if err != nil {
-			return fmt.Errorf("reading balances: %w", err)
-		}
-	}
-	return tx.Insert(ctx, "account", []string{"id", "owner_type", "owner_id"}, created, sqldb.Merge{Key: []string{"id"}})
+	slices.SortFunc(created, byAccountID) // in key order, as everything that several workers insert
+	return tx.InsertEach(ctx, intoAccount, len(created), func(i int, r *sqldb.Row) {
+		created[i].put(r)
+		r.Text(created[i].kind)
+		r.Text(created[i].owner)
+	})
 }
 
 // debit takes from a balance only what is there.

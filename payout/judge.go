@@ -65,7 +65,7 @@ func (b *batch) judgeWins(e rain.Entry, at position, campaign terms, fault, void
 		if !before {
 			b.paid[key] = holder{w.User, w.Amount}
 			b.allow.paidOf(e.Ref, w.Amount)
-			b.wins = append(b.wins, postedWin{at, w})
+			b.wins = append(b.wins, postedWin{at, w, claim})
 		}
 		b.settled = append(b.settled, Settlement{
 			Campaign: e.Ref.Campaign, Entry: e.Ref, Claim: claim, User: w.User, Packet: w.Packet, Drop: w.Drop, Amount: w.Amount,

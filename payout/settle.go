@@ -76,11 +76,6 @@ func (l *Ledger) Post(ctx context.Context, entries []rain.Entry) (Posted, error)
 	return posted, nil
 }
 
-// The first two are the key.
-var payoutColumns = []string{
-	"campaign_id", "packet", "claim", "user_id", "amount", "state", "drop_id", "shard", "won_at", "entry_seq", "settled_at", "txn_id",
-}
-
 var reclaimColumns = []string{
 	"campaign_id", "shard", "packets", "amount", "closed_at", "entry_seq", "reclaimed_at", "txn_id",
 }
@@ -118,14 +113,21 @@ func (l *Ledger) writePayouts(ctx context.Context, tx *sqldb.Tx, b *batch, ids m
 	slices.SortFunc(b.wins, func(x, y postedWin) int {
 		return cmp.Or(cmp.Compare(x.ref.Campaign, y.ref.Campaign), cmp.Compare(x.win.Packet, y.win.Packet))
 	})
-	rows := make([][]any, len(b.wins))
-	for i, w := range b.wins {
-		rows[i] = []any{
-			w.ref.Campaign, w.win.Packet, rain.ClaimID(w.ref.Campaign, w.win.Packet), w.win.User, int64(w.win.Amount),
-			string(StateSettled), w.win.Drop, w.ref.Shard, w.ms, w.seq, now, ids[w.key],
-		}
-	}
-	return tx.Insert(ctx, "payout", payoutColumns, rows, sqldb.Merge{})
+	return tx.InsertEach(ctx, intoPayout, len(b.wins), func(i int, r *sqldb.Row) {
+		w := &b.wins[i]
+		r.Text(w.ref.Campaign)
+		r.Int(int64(w.win.Packet))
+		r.Text(w.claim)
+		r.Text(w.win.User)
+		r.Int(int64(w.win.Amount))
+		r.Text(string(StateSettled))
+		r.Text(w.win.Drop)
+		r.Int(int64(w.ref.Shard))
+		r.Int(w.ms)
+		r.Int(w.seq)
+		r.Int(now)
+		r.Int(ids[w.key])
+	})
 }
 
 func (l *Ledger) writeReclaims(ctx context.Context, tx *sqldb.Tx, b *batch, ids map[string]int64, now int64) error {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 )
 
@@ -34,6 +35,8 @@ type DB struct {
 	writer  *sql.DB      // one connection for SQLite, the pool for MySQL
 	reader  *sql.DB      // the same pool for MySQL
 	cleanup func() error // what is to be done after closing; nil for nothing
+
+	returning atomic.Bool // INSERT can have RETURNING, as far as the newest connection knows
 }
 
 // Dialect tells which SQL the database speaks.

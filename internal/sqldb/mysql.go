@@ -6,6 +6,8 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -37,11 +39,13 @@ func OpenMySQL(dsn string) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the MySQL data source name: %w", err)
 	}
-	pool := sql.OpenDB(readCommitted{base})
+	db := &DB{dialect: MySQL}
+	pool := sql.OpenDB(connector{base, &db.returning})
 	pool.SetMaxOpenConns(mysqlConns)
 	pool.SetMaxIdleConns(mysqlIdle)
 	pool.SetConnMaxIdleTime(mysqlIdleTime)
-	return &DB{dialect: MySQL, writer: pool, reader: pool}, nil
+	db.writer, db.reader = pool, pool
+	return db, nil
 }
 
 func prepareConfig(cfg *mysql.Config) {
@@ -71,22 +75,55 @@ func prepareConfig(cfg *mysql.Config) {
 	}
 }
 
-// readCommitted sets the isolation once for each connection. As a DSN parameter it would need a variable that MySQL 8 and
-// MariaDB 10.11 name differently; as an option of each transaction it would cost a round trip every time.
-type readCommitted struct{ driver.Connector }
+// connector sets up each connection, once.
+type connector struct {
+	driver.Connector
+
+	returning *atomic.Bool
+}
 
 // Connect implements driver.Connector.
-func (c readCommitted) Connect(ctx context.Context) (driver.Conn, error) {
+func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := c.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	exec, ok := conn.(driver.ExecerContext)
-	if !ok {
-		return nil, errors.Join(errors.New("sqldb: the driver cannot execute statements"), conn.Close())
-	}
-	if _, err := exec.ExecContext(ctx, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", nil); err != nil {
+	if err := c.prepare(ctx, conn); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	return conn, nil
+}
+
+// prepare sets the isolation, which as a DSN parameter would need a variable that MySQL 8 and MariaDB 10.11 name differently, and as an
+// option of each transaction would cost a round trip every time; and asks what the server can.
+func (c connector) prepare(ctx context.Context, conn driver.Conn) error {
+	session, ok := conn.(interface {
+		driver.ExecerContext
+		driver.QueryerContext
+	})
+	if !ok {
+		return errors.New("sqldb: the driver cannot execute statements")
+	}
+	if _, err := session.ExecContext(ctx, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", nil); err != nil {
+		return err
+	}
+	rows, err := session.QueryContext(ctx, "SELECT VERSION()", nil)
+	if err != nil {
+		return err
+	}
+	version := make([]driver.Value, 1)
+	if err := errors.Join(rows.Next(version), rows.Close()); err != nil {
+		return err
+	}
+	c.returning.Store(hasReturning(fmt.Sprintf("%s", version[0])))
+	return nil
+}
+
+// hasReturning tells whether a server of this version knows INSERT … RETURNING: MariaDB does from 10.5 on, MySQL does not.
+func hasReturning(version string) bool {
+	var major, minor int
+	if _, err := fmt.Sscanf(version, "%d.%d", &major, &minor); err != nil || !strings.Contains(version, "MariaDB") {
+		return false
+	}
+	return major > 10 || (major == 10 && minor >= 5)
 }

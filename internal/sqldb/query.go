@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"strings"
 )
 
@@ -113,80 +112,3 @@ func Args[T any](values []T) []any {
 // Chunk is how many values an IN should have at most, and how many rows one INSERT has on MySQL. It keeps statements below
 // the limits of both databases (SQLite: 32,766 parameters; MySQL: max_allowed_packet).
 const Chunk = 1000
-
-// sqliteParameters is how many parameters one INSERT has on SQLite. The driver's time for binding them grows with the square
-// of their number, so that 500 rows of a dozen columns are inserted three times as fast in small statements as in one.
-const sqliteParameters = 400
-
-// Merge says what happens to a row of [Tx.Insert] whose key is there already. The zero value fails.
-type Merge struct {
-	Key []string // the columns of the unique key; required unless the Merge is the zero value
-	Add []string // columns that the new value is added to
-	Set []string // columns that the new value replaces; with neither Add nor Set the old row stays as it is
-}
-
-// Insert inserts rows, each with a value for every column.
-func (tx *Tx) Insert(ctx context.Context, table string, columns []string, rows [][]any, merge Merge) error {
-	tail := merge.tail(tx.dialect, table)
-	most := Chunk
-	if tx.dialect == SQLite {
-		most = max(sqliteParameters/len(columns), 1)
-	}
-	for len(rows) > 0 {
-		n := min(len(rows), most)
-		one := Marks(len(columns))
-		head := fmt.Sprintf("INSERT INTO %s (%s) VALUES ", table, strings.Join(columns, ", "))
-		var b strings.Builder
-		b.Grow(len(head) + n*(len(one)+1) + len(tail))
-		b.WriteString(head)
-		args := make([]any, 0, n*len(columns))
-		for i, row := range rows[:n] {
-			if len(row) != len(columns) {
-				return fmt.Errorf("sqldb: a row of %d values for %d columns of %s", len(row), len(columns), table)
-			}
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			b.WriteString(one)
-			args = append(args, row...)
-		}
-		b.WriteString(tail)
-		if _, err := tx.tx.ExecContext(ctx, b.String(), args...); err != nil {
-			return fmt.Errorf("insert into %s: %w", table, err)
-		}
-		rows = rows[n:]
-	}
-	return nil
-}
-
-// tail is the end of an INSERT: the one place where the dialects' words for a merge are.
-func (m Merge) tail(d Dialect, table string) string {
-	if len(m.Key) == 0 {
-		return ""
-	}
-	var sets []string
-	if d == SQLite {
-		for _, c := range m.Add {
-			sets = append(sets, fmt.Sprintf("%[1]s = %[2]s.%[1]s + excluded.%[1]s", c, table))
-		}
-		for _, c := range m.Set {
-			sets = append(sets, fmt.Sprintf("%[1]s = excluded.%[1]s", c))
-		}
-		conflict := " ON CONFLICT (" + strings.Join(m.Key, ", ") + ") DO "
-		if len(sets) == 0 {
-			return conflict + "NOTHING"
-		}
-		return conflict + "UPDATE SET " + strings.Join(sets, ", ")
-	}
-	// MariaDB does not know MySQL 8's "AS new"; both know VALUES(column).
-	for _, c := range m.Add {
-		sets = append(sets, fmt.Sprintf("%[1]s = %[1]s + VALUES(%[1]s)", c))
-	}
-	for _, c := range m.Set {
-		sets = append(sets, fmt.Sprintf("%[1]s = VALUES(%[1]s)", c))
-	}
-	if len(sets) == 0 {
-		sets = []string{m.Key[0] + " = " + m.Key[0]} // INSERT IGNORE would hide other faults too
-	}
-	return " ON DUPLICATE KEY UPDATE " + strings.Join(sets, ", ")
-}

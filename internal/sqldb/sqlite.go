@@ -52,7 +52,9 @@ func openSQLite(path, synchronous string, cleanup func() error) (*DB, error) {
 		_ = writer.Close()
 		return nil, err
 	}
-	return &DB{dialect: SQLite, writer: writer, reader: reader, cleanup: cleanup}, nil
+	db := &DB{dialect: SQLite, writer: writer, reader: reader, cleanup: cleanup}
+	db.returning.Store(true)
+	return db, nil
 }
 
 func openPool(path string, options url.Values, conns int) (*sql.DB, error) {

@@ -14,8 +14,9 @@ const maxTries = 12
 
 // Tx is a running transaction.
 type Tx struct {
-	tx      *sql.Tx
-	dialect Dialect
+	tx        *sql.Tx
+	dialect   Dialect
+	returning bool // INSERT can have RETURNING
 }
 
 // InTx runs fn in a transaction that writes, and commits it. Where it met a deadlock, a lock that took too long, or fn
@@ -53,13 +54,17 @@ func (db *DB) once(ctx context.Context, fn func(ctx context.Context, tx *Tx) err
 		// it does nothing. A failed rollback adds nothing to the error that led here.
 		_ = tx.Rollback()
 	}()
-	if err := fn(ctx, &Tx{tx: tx, dialect: db.dialect}); err != nil {
+	if err := fn(ctx, db.begun(tx)); err != nil {
 		return err
 	}
 	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
 	return nil
+}
+
+func (db *DB) begun(tx *sql.Tx) *Tx {
+	return &Tx{tx: tx, dialect: db.dialect, returning: db.returning.Load()}
 }
 
 // View runs fn in a transaction that only reads, and in which every statement sees the database as it was at the
@@ -74,7 +79,7 @@ func (db *DB) View(ctx context.Context, fn func(ctx context.Context, tx *Tx) err
 		return fmt.Errorf("begin: %w", err)
 	}
 	defer func() { _ = tx.Rollback() }() // nothing was written, so nothing can be lost with it
-	return fn(ctx, &Tx{tx: tx, dialect: db.dialect})
+	return fn(ctx, db.begun(tx))
 }
 
 // pause waits before the next try: 2 ms doubled with each try up to half a second, half of it by chance, so that

@@ -74,7 +74,7 @@ func (s *Server) Freeze() {
 	s.t.Helper()
 	s.check("freeze", s.p.child.signal(sigFreeze))
 	// The signal is only on its way; a thread that still runs could answer once more.
-	pid := s.p.child.cmd.Process.Pid
+	pid := s.PID()
 	Eventually(s.t, 5*time.Second, "the server is frozen", func() bool { return isFrozen(pid) })
 }
 
@@ -83,6 +83,9 @@ func (s *Server) Thaw() {
 	s.t.Helper()
 	s.check("thaw", s.p.child.signal(sigThaw))
 }
+
+// PID is the id of the server's process while it runs, for tests that look at what it uses.
+func (s *Server) PID() int { return s.p.child.cmd.Process.Pid }
 
 func (s *Server) check(what string, err error) {
 	s.t.Helper()

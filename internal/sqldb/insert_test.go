@@ -1,0 +1,170 @@
+package sqldb_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"strings"
+	"testing"
+
+	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
+)
+
+var balance = sqldb.Into{
+	Table: "balance", Columns: []string{"account_id", "amount"}, Merge: sqldb.Merge{Key: []string{"account_id"}, Add: []string{"amount"}},
+}
+
+// add adds 1 to accounts and returns what they hold then.
+func add(t *testing.T, db *sqldb.DB, ids []string) map[string]int64 {
+	t.Helper()
+	var got map[string]int64
+	err := db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
+		got = map[string]int64{}
+		return tx.InsertReading(ctx, balance, len(ids), func(i int, r *sqldb.Row) {
+			r.Text(ids[i])
+			r.Int(1)
+		}, sqldb.Back{Key: "account_id", Columns: balance.Columns, Row: func(scan sqldb.Scan) error {
+			var id string
+			var amount int64
+			err := scan(&id, &amount)
+			got[id] += amount
+			return err
+		}})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// TestInsertReading tells what a merge has made of rows that were there, and of new ones, whatever the server can.
+func TestInsertReading(t *testing.T) {
+	onEach(t, func(db subject) {
+		t := db.t
+		for i, n := range []int{0, 1, sqldb.Chunk - 1, 2*sqldb.Chunk + 1} { // each time some are new
+			var ids []string
+			want := map[string]int64{}
+			for k := range n {
+				id := fmt.Sprintf("user:%d'\\%%\"\u2028é", k)
+				ids = append(ids, id)
+				held, _ := amountOf(t, db, id)
+				want[id] = held + 1
+			}
+			if got := add(t, db.DB, ids); !maps.Equal(got, want) {
+				t.Errorf("round %d: read back %d rows, want %d: %v", i, len(got), n, got)
+			}
+		}
+	})
+}
+
+// TestInsertReadingOnMySQL is what a server without INSERT … RETURNING does.
+func TestInsertReadingOnMySQL(t *testing.T) {
+	db, err := sqldb.OpenMySQL(testenv.MySQL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	if err := db.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !db.Returning() {
+		t.Error("the tests' MariaDB is not asked to return rows")
+	}
+	for _, want := range []int64{1, 2} {
+		var ids []string
+		for k := range 2*sqldb.Chunk + 1 {
+			ids = append(ids, fmt.Sprint("user:", k))
+		}
+		db.WithoutReturning() // from here on: the connection is there
+		got := add(t, db, ids)
+		if len(got) != len(ids) || got["user:0"] != want || got["user:2000"] != want {
+			t.Errorf("%d rows; %d and %d, want %d", len(got), got["user:0"], got["user:2000"], want)
+		}
+		if db.Returning() {
+			t.Error("another connection was made: this has tested nothing")
+		}
+	}
+}
+
+func TestWhichServersReturn(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[string]bool{
+		"10.11.6-MariaDB-0+deb12u1": true, "10.5.0-MariaDB": true, "11.4.2-MariaDB-log": true,
+		"10.4.33-MariaDB": false, "8.0.36": false, "8.4.0-commercial": false, "": false, "MariaDB": false,
+	} {
+		if got := sqldb.HasReturning(version); got != want {
+			t.Errorf("%q: %v", version, got)
+		}
+	}
+}
+
+// TestInsertKeepsEveryValue writes what is hard to write and reads it again.
+func TestInsertKeepsEveryValue(t *testing.T) {
+	onEach(t, func(db subject) {
+		t := db.t
+		texts := []string{"", "'", `\`, `\'`, "\x00\x1a\n\r", "?", "x'00'", "-- ", "é\u2028😀", strings.Repeat("ß", 40_000)}
+		blob := []byte{0, 1, 0xff, '\'', '\\'}
+		err := db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
+			var rows [][]any
+			for i, text := range texts {
+				rows = append(rows, []any{fmt.Sprint(i), text})
+			}
+			if err := tx.Insert(ctx, "campaign_amounts", []string{"campaign_id", "amounts"}, rows, sqldb.Merge{}); err != nil {
+				return err
+			}
+			return tx.Insert(ctx, "idempotency", []string{"idem_key", "body_hash", "status", "answer", "expires_at"},
+				[][]any{{"k", "h", 200, blob, int64(math.MinInt64)}, {"n", "h", true, []byte{}, int64(math.MaxInt64)}}, sqldb.Merge{})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range texts {
+			var got string
+			if _, err := db.First(t.Context(), []any{&got}, "SELECT amounts FROM campaign_amounts WHERE campaign_id = ?", fmt.Sprint(i)); err != nil || got != want {
+				t.Errorf("%.20q came back as %.20q, %v", want, got, err)
+			}
+		}
+		for key, want := range map[string]struct {
+			status int
+			answer string
+			at     int64
+		}{"k": {200, string(blob), math.MinInt64}, "n": {1, "", math.MaxInt64}} {
+			got := want
+			got.answer = "?"
+			if _, err := db.First(t.Context(), []any{&got.status, &got.answer, &got.at},
+				"SELECT status, answer, expires_at FROM idempotency WHERE idem_key = ?", key); err != nil || got != want {
+				t.Errorf("%+v came back as %+v, %v", want, got, err)
+			}
+		}
+	})
+}
+
+func TestInsertRefusesWhatItCannotWrite(t *testing.T) {
+	onEach(t, func(db subject) {
+		t := db.t
+		if err := put(t.Context(), db.DB, sqldb.Merge{}, []any{"a", 1.5}); err == nil {
+			t.Error("a fraction was written")
+		}
+		if _, found := amountOf(t, db, "a"); found {
+			t.Error("a row of it is there")
+		}
+		err := db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
+			return tx.InsertReading(ctx, balance, 1, func(_ int, r *sqldb.Row) { r.Text("a"); r.Int(1) },
+				sqldb.Back{Key: "nothing", Columns: balance.Columns, Row: func(sqldb.Scan) error { return nil }})
+		})
+		if err == nil {
+			t.Error("rows are read back by a column that they do not have")
+		}
+		boom := errors.New("boom")
+		err = db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
+			return tx.InsertReading(ctx, balance, 2, func(i int, r *sqldb.Row) { r.Text(fmt.Sprint(i)); r.Int(1) },
+				sqldb.Back{Key: "account_id", Columns: balance.Columns, Row: func(sqldb.Scan) error { return boom }})
+		})
+		if !errors.Is(err, boom) {
+			t.Errorf("the reader's error became %v", err)
+		}
+	})
+}
