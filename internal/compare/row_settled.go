@@ -61,7 +61,7 @@ func (r *run) settle(c *contestant, db *database, plan bench.Plan) [2]float64 {
 
 // measurePayout is the benchmark of package payout: it needs what is inside.
 func measurePayout(r *run) {
-	cmd := exec.CommandContext(r.ctx, "go", "test", "./payout", "-run", "^$", "-bench", "SettleVersusNaive", "-benchtime", strconv.Itoa(r.rounds)+"x", "-timeout", "15m")
+	cmd := exec.CommandContext(r.ctx, "go", "test", "./payout", "-run", "^$", "-bench", "RelayToCommit", "-benchtime", strconv.Itoa(r.rounds)+"x", "-timeout", "15m")
 	cmd.Stderr = r.log
 	out, err := cmd.Output()
 	if err != nil {

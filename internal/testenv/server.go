@@ -40,9 +40,6 @@ func owned(t T, p *process) *Server {
 	return &Server{Addr: p.port.addr(), t: t, p: p}
 }
 
-// PID is the id of the server's process. Another Start makes another.
-func (s *Server) PID() int { return s.p.child.cmd.Process.Pid }
-
 // Kill ends the server at once, as kill -9 does. Its data stay.
 func (s *Server) Kill() {
 	s.t.Helper()
