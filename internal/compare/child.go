@@ -65,9 +65,9 @@ func serveBare(ctx context.Context, _ []string, out io.Writer) error {
 	go func() { ended <- web.Serve(listener) }()
 	select {
 	case <-ctx.Done():
-		_ = web.Close()
-		<-ended
-		return nil
+		err := web.Close()
+		<-ended // it was closed
+		return err
 	case err := <-ended:
 		return err
 	}

@@ -156,21 +156,26 @@ func (c *contestant) post(s *scope, path string, body any) {
 	s.check("ask "+c.name, expect(req, http.StatusCreated, nil))
 }
 
-// goroutines is how many the contestant has, by its metrics.
-func (c *contestant) goroutines(s *scope) int {
+// metric is the sum of a metric's values over all its labels.
+func (c *contestant) metric(s *scope, name string) float64 {
 	req, err := http.NewRequestWithContext(s.ctx, http.MethodGet, c.url+"/metrics", nil)
 	s.check("make a request", err)
 	var text bytes.Buffer
 	s.check("ask "+c.name, expect(req, http.StatusOK, &text))
+	sum, found := 0.0, false
 	for line := range strings.Lines(text.String()) {
-		if value, ok := strings.CutPrefix(line, "go_goroutines "); ok {
-			n, err := strconv.Atoi(strings.TrimSpace(value))
-			s.check("read go_goroutines", err)
-			return n
+		rest, ok := strings.CutPrefix(line, name)
+		if !ok || (rest[0] != ' ' && rest[0] != '{') {
+			continue
 		}
+		value, err := strconv.ParseFloat(strings.TrimSpace(rest[strings.LastIndexByte(rest, ' ')+1:]), 64)
+		s.check("read "+name, err)
+		sum, found = sum+value, true
 	}
-	s.Fatalf("%s does not tell its go_goroutines", c.name)
-	return 0
+	if !found {
+		s.Fatalf("%s does not tell its %s", c.name, name)
+	}
+	return sum
 }
 
 // expect makes a request and copies the answer.

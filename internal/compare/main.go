@@ -45,7 +45,7 @@ func compare(ctx context.Context, args []string, out, log io.Writer) error {
 	flags := flag.NewFlagSet("compare", flag.ContinueOnError)
 	flags.SetOutput(log)
 	names := flags.String("rows", "", "measure these only, separated by commas:\n"+describeRows())
-	rounds := flags.Int("rounds", 3, "how often redrain and what it is compared with take turns")
+	rounds := flags.Int("rounds", 3, "how often redrain and what it is compared with take turns (rows that take long: twice at most)")
 	asJSON := flags.Bool("json", false, "print all figures of all rounds as JSON")
 	if err := flags.Parse(args); err != nil {
 		return err

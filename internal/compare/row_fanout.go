@@ -14,13 +14,17 @@ const waveDrops = 84
 func measureFanout(r *run) {
 	ours, other := r.gatewayAlone(r.scope), startBare(r.scope)
 	for _, n := range []int{1000, 15_000} {
+		rounds := r.rounds
+		if n > 1000 {
+			rounds = r.long()
+		}
 		cpu := line{What: "processor time of a delivered frame, waves of 450 bytes to " + thousands(n) + " members, µs", Than: other.name, Goal: atMost(1.15)}
 		last := line{What: "– until the last member has a wave, worst wave, ms", Than: other.name, Plain: true}
 		middle := line{What: "– until the last member has a wave, median wave, ms", Than: other.name, Plain: true}
 		if n == 15_000 {
 			middle.Goal = atMost(250)
 		}
-		for range r.rounds {
+		for range rounds {
 			for _, c := range []*contestant{ours, other} {
 				report, used := r.shower(c, n)
 				put(c == ours, &cpu, used.micros(report.Frames, ofServer))
@@ -51,33 +55,4 @@ func (r *run) shower(c *contestant, members int) (*bench.Report, usage) {
 	r.Logf("  %-9s %d members: %d frames, %.2f µs each; the last has a wave after %v", c.name, members, report.Frames,
 		used.micros(report.Frames, ofServer), report.WaveSpreads[len(report.WaveSpreads)-1])
 	return report, used
-}
-
-func measureStalled(r *run) {
-	const rate = 2000 // taps/s: so few that only the fan-out could delay them
-	ours := r.gatewayAlone(r.scope)
-	p99 := line{What: "p99 from tap to result with 5 % of 1,000 members stalled, ms", Than: "none stalled"}
-	last := line{What: "– until the last of the others has a wave, median wave, ms", Than: "none stalled"}
-	for range r.rounds {
-		for _, stalled := range []int{players / 20, 0} {
-			report := r.stall(ours, stalled, rate)
-			put(stalled > 0, &p99, millis(report, 99))
-			put(stalled > 0, &last, float64(report.WaveSpreads[len(report.WaveSpreads)/2].Microseconds())/1000)
-		}
-	}
-	r.add(p99, last)
-}
-
-func (r *run) stall(c *contestant, stalled int, rate float64) *bench.Report {
-	const fills = 15 * time.Second // until the stalled members' buffers are full
-	campaign := c.open(packets)
-	crowd, leave := r.gather(c, campaign, players, stalled)
-	defer leave()
-	c.rain(campaign, falling(time.Minute, 400, 20*time.Second))
-	r.play(crowd, bench.Plan{Duration: fills, Watch: true})
-	report, _ := r.play(crowd, bench.Plan{Duration: 2 * window, Rate: rate}, c.process, self())
-	r.won(c, report)
-	r.Logf("  %d stalled: p50 %.2f p99 %.2f ms; the last has a wave after %v; closed %v", stalled, millis(report, 50), millis(report, 99),
-		report.WaveSpreads[len(report.WaveSpreads)/2], report.Closes)
-	return report
 }

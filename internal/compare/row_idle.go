@@ -42,11 +42,11 @@ func (r *run) idle(c *contestant, n int) (kb, goroutines float64) {
 	// The first few find what every process makes once.
 	_, leave := r.gather(c, campaign, 10, 0)
 	leave()
-	before, had := r.calm(c), c.goroutines(r.scope)
+	before, had := r.calm(c), c.metric(r.scope, "go_goroutines")
 	_, leave = r.gather(c, campaign, n, 0)
 	defer leave()
-	after, has := r.calm(c), c.goroutines(r.scope)
-	kb, goroutines = (after-before)/1024/float64(n), float64(has-had)/float64(n)
+	after, has := r.calm(c), c.metric(r.scope, "go_goroutines")
+	kb, goroutines = (after-before)/1024/float64(n), (has-had)/float64(n)
 	r.Logf("  %-9s %d connections: from %.1f to %.1f MB, %.2f KB and %.3f goroutines each", c.name, n, before/1024/1024, after/1024/1024, kb, goroutines)
 	return kb, goroutines
 }

@@ -21,7 +21,7 @@ func measureSettled(r *run) {
 	other := startBaseline(r.scope, r.back, "--mysql", database[1].dsn)
 	cpu := line{What: "processor time of a win from tap to ledger, all servers, µs", Than: other.name}
 	took := line{What: "seconds until the wins of 5 s at " + thousands(rate) + " taps/s are in the ledger", Than: other.name}
-	for range r.rounds {
+	for range r.long() {
 		for i, c := range []*contestant{ours, other} {
 			figures := r.settle(c, database[i], bench.Plan{Duration: window, Rate: rate})
 			put(c == ours, &cpu, figures[0])
@@ -61,7 +61,8 @@ func (r *run) settle(c *contestant, db *database, plan bench.Plan) [2]float64 {
 
 // measurePayout is the benchmark of package payout: it needs what is inside.
 func measurePayout(r *run) {
-	cmd := exec.CommandContext(r.ctx, "go", "test", "./payout", "-run", "^$", "-bench", "RelayToCommit", "-benchtime", strconv.Itoa(r.rounds)+"x", "-timeout", "15m")
+	turns := strconv.Itoa(r.rounds) + "x"
+	cmd := exec.CommandContext(r.ctx, "go", "test", "./payout", "-run", "^$", "-bench", "RelayToCommit", "-benchtime", turns, "-timeout", "15m") //nolint:gosec // a number
 	cmd.Stderr = r.log
 	out, err := cmd.Output()
 	if err != nil {

@@ -101,7 +101,7 @@ func measureInProcess(r *run) {
 	ours := startRedrain(r.scope)
 	rate := line{What: "taps/s in process, without any back end, 1,000 players", Goal: atLeast(5000)}
 	cpu := line{What: "– processor time of a tap, µs"}
-	for range r.rounds {
+	for range r.long() {
 		report, used := r.storm(ours, bench.Plan{Duration: window})
 		rate.Ours = append(rate.Ours, report.TapsPerSecond())
 		cpu.Ours = append(cpu.Ours, used.micros(report.Answered, ofServer))

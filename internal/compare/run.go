@@ -53,6 +53,9 @@ func (r *run) lines() []line {
 	return *r.table
 }
 
+// long is the rounds of a row that takes long.
+func (r *run) long() int { return min(r.rounds, 2) }
+
 // add puts lines into the table.
 func (r *run) add(lines ...line) {
 	for _, l := range lines {
@@ -90,7 +93,8 @@ func (r *run) gather(c *contestant, campaign string, players, stalled int) (crow
 	}
 	r.Cleanup(leave)
 	if joined := crowd.Progress().Connected; joined < players {
-		r.Fatalf("%d of %d players could join %s", joined, players, c.name)
+		report, _ := r.play(crowd, bench.Plan{Duration: time.Millisecond, Watch: true})
+		r.Fatalf("%d of %d players could join %s: failed %v, closed %v, errors %v", joined, players, c.name, report.Failed, report.Closes, report.Errors)
 	}
 	return crowd, leave
 }
