@@ -27,14 +27,6 @@ type batcher struct {
 	failing bool // the last batch failed, and the log knows
 }
 
-// answer is what the script has said about a batch.
-type answer struct {
-	stock   int64    // packets left
-	entry   string   // of the outbox, with all that was won now; "" where nothing was
-	results []Result // of each tap
-	entries []string // of each tap that won, the outbox entry of its win
-}
-
 func (k shardKeys) grabbing() []string { return []string{k.state, k.stock, k.wins, k.taps, k.outbox} }
 
 // decide settles every tap of the batch. Where it fails nothing is known of those that it leaves: what the script may have decided
@@ -122,13 +114,9 @@ func (b *batcher) has(o Outcome) bool {
 // call runs the script over the taps and leaves its answer in b.answer.
 func (b *batcher) call(ctx context.Context, taps []*tap) error {
 	g := b.gate.grabber
-	b.args = b.args[:0]
-	for _, t := range taps {
-		t.sent = true
-		b.args = append(b.args, &t.user, &t.drop) // pointers, because a string in an interface is an allocation
-	}
+	b.prepare(taps)
 	began := time.Now()
-	reply, err := g.run(ctx, g.scripts.grab, b.keys, b.args...).Slice()
+	reply, err := g.run(ctx, g.scripts.grab, b.keys, b.args...).Text()
 	g.metrics.batchSize.Observe(float64(len(taps)))
 	g.metrics.scriptSeconds.Observe(time.Since(began).Seconds())
 	clear(b.args)
@@ -138,62 +126,17 @@ func (b *batcher) call(ctx context.Context, taps []*tap) error {
 	return b.answer.parse(reply, len(taps))
 }
 
-// parse reads what grab.lua returns for n taps. Nothing but the whole is taken: a result given to the wrong tap would be a
-// promise to the wrong player.
-func (a *answer) parse(reply []any, n int) error {
-	r := reader{reply: reply}
-	*a = answer{stock: r.integer(), entry: r.text(), results: a.results[:0], entries: a.entries[:0]}
-	if a.entry != "" && !isEntryID(a.entry) {
-		return errReply
+// prepare puts the script's arguments together: the users, then their drops. They are pointers, because a string in an interface is an
+// allocation.
+func (b *batcher) prepare(taps []*tap) {
+	b.args = b.args[:0]
+	for _, t := range taps {
+		t.sent = true
+		b.args = append(b.args, &t.user)
 	}
-	for range n {
-		code := r.integer()
-		outcome, known := outcomeOf(code)
-		result, entry := Result{Outcome: outcome}, ""
-		if outcome == Won {
-			result.Packet, result.Amount, entry = int(r.integer()), rain.Money(r.integer()), a.entry
-			if code == wonBefore {
-				if entry = r.text(); !isEntryID(entry) {
-					return errReply
-				}
-			}
-		}
-		if r.bad || !known || (outcome == Won && (result.Amount < 1 || entry == "")) {
-			return errReply
-		}
-		a.results, a.entries = append(a.results, result), append(a.entries, entry)
+	for _, t := range taps {
+		b.args = append(b.args, &t.drop)
 	}
-	if r.bad || len(r.reply) != 0 || a.stock < 0 {
-		return errReply
-	}
-	return nil
-}
-
-// reader takes a reply apart.
-type reader struct {
-	reply []any
-	bad   bool // something was missing or of another kind
-}
-
-func (r *reader) next() (v any) {
-	if len(r.reply) == 0 {
-		r.bad = true
-		return nil
-	}
-	v, r.reply = r.reply[0], r.reply[1:]
-	return v
-}
-
-func (r *reader) integer() int64 {
-	v, ok := r.next().(int64)
-	r.bad = r.bad || !ok
-	return v
-}
-
-func (r *reader) text() string {
-	v, ok := r.next().(string)
-	r.bad = r.bad || !ok
-	return v
 }
 
 // log says when a shard's taps begin to fail and when they work again, and not each batch in between.

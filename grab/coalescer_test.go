@@ -2,14 +2,11 @@ package grab
 
 import (
 	"errors"
-	"slices"
 	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"redrain/rain"
 )
 
 // workbench is a coalescer with taps to push, and a decider that does what the test says.
@@ -183,42 +180,6 @@ func TestCloseWaitsForWhatWasTaken(t *testing.T) {
 		})
 		if n != len(b.results) {
 			t.Errorf("%d taken, %d results", n, len(b.results))
-		}
-	}
-}
-
-func TestTheScriptsAnswerIsReadWholeOrNotAtAll(t *testing.T) {
-	const now, before = "1763712000000-1", "1763711999999-0"
-	n := func(v ...any) (a []any) {
-		for _, x := range v {
-			if i, ok := x.(int); ok {
-				x = int64(i)
-			}
-			a = append(a, x)
-		}
-		return a
-	}
-	var a answer
-	err := a.parse(n(7, now, 0, 12, 88, -4, 1, -1, -2, -3, 2, 5, 6, before), 7)
-	if err != nil || a.stock != 7 || a.entry != now || len(a.results) != 7 {
-		t.Errorf("%+v, %v", a, err)
-	}
-	if a.results[0] != (Result{Won, 12, rain.Money(88)}) || a.results[6] != (Result{Won, 5, 6}) || a.results[5].Outcome != Limited {
-		t.Errorf("results %v", a.results)
-	}
-	if !slices.Equal(a.entries, []string{now, "", "", "", "", "", before}) {
-		t.Errorf("entries %q", a.entries)
-	}
-	if err := a.parse(n(0, "", -1), 1); err != nil || len(a.results) != 1 || len(a.entries) != 1 || a.entry != "" {
-		t.Errorf("after another: %+v, %v", a, err)
-	}
-	for _, bad := range [][]any{
-		nil, n(7), n(7, ""), n(7, 1), n(7, now, 0), n(7, now, 0, 12), n(7, now, 0, 12, 0), n(7, "", 3), n(7, "", 1, 1), n(-1, "", 1),
-		n(7, "", "1"), n("7", "", 1), n(7, "", nil), n(7, now, 0, "12", 88), n(7, "", 0, 12, 88), n(7, "x", 0, 12, 88), n(7, nil, 1),
-		n(7, "", 2, 12, 88), n(7, "", 2, 12, 88, 1), n(7, "", 2, 12, 88, ""), n(7, now, 2, 12, 88, "01-1"), n(7, now, 0, 12, 88, now),
-	} {
-		if err := a.parse(bad, 1); !errors.Is(err, errReply) {
-			t.Errorf("%v was read as %+v", bad, a)
 		}
 	}
 }

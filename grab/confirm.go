@@ -99,24 +99,62 @@ func (p *promises) allKept() bool {
 	return !slices.ContainsFunc(p.list, func(p *promise) bool { return !p.kept })
 }
 
-// witnesses are the players whose records tell whether Redis knows the promises' entries.
-func witnesses(of []*promise) []string {
+// keep marks those promises as kept whose witness has the win on record, from that very entry; none where it fails. read gives fields
+// of the wins hash as HMGET does. It is called once more where a witness has wins in blocks.
+func keep(of []*promise, read func(fields []string) ([]any, error)) error {
 	users := make([]string, len(of))
 	for i, p := range of {
 		users[i] = p.witness.User
 	}
-	return users
-}
-
-// keep marks those promises as kept whose witness has the win on record, from that very entry. texts are the witnesses' records
-// as HMGET gives them.
-func keep(of []*promise, texts []any) error {
-	if len(texts) != len(of) {
-		return errReply
+	texts, err := readAll(users, read)
+	if err != nil {
+		return err
 	}
+	var kept, behind []*promise
+	var fields []string // blocks, each with the promise behind it
 	for i, p := range of {
-		text, _ := texts[i].(string) // nil where there is none
-		p.kept = strings.Contains(text+";", record{win: p.witness, entry: p.entry}.text()+";")
+		if p.isIn(texts[i]) {
+			kept = append(kept, p)
+			continue
+		}
+		h, _ := parseHolding(users[i], texts[i]) // what nobody can read has no blocks
+		for _, field := range h.fields(users[i]) {
+			fields, behind = append(fields, field), append(behind, p)
+		}
+	}
+	if len(fields) > 0 {
+		if texts, err = readAll(fields, read); err != nil {
+			return err
+		}
+	}
+	for i, p := range behind {
+		if p.isIn(texts[i]) {
+			kept = append(kept, p)
+		}
+	}
+	for _, p := range kept {
+		p.kept = true
 	}
 	return nil
+}
+
+// readAll reads fields as text, "" where there is none.
+func readAll(fields []string, read func([]string) ([]any, error)) ([]string, error) {
+	found, err := read(fields)
+	if err == nil && len(found) != len(fields) {
+		err = errReply
+	}
+	if err != nil {
+		return nil, err
+	}
+	texts := make([]string, len(found))
+	for i, v := range found {
+		texts[i], _ = v.(string)
+	}
+	return texts, nil
+}
+
+// isIn tells whether the witness's win is among those of a text.
+func (p *promise) isIn(text string) bool {
+	return strings.Contains(text+";", record{win: p.witness, entry: p.entry}.text()+";")
 }

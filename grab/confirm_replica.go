@@ -34,13 +34,13 @@ func (r *replicaConfirmer) confirm(ctx context.Context, campaign string, shard i
 // outlive marks those promises as kept that the loss of the shard's master does not take back, as outlasting says.
 func (g *Grabber) outlive(ctx context.Context, campaign string, shard int, of []*promise) error {
 	k := g.keys.shard(campaign, shard)
-	users := witnesses(of)
-	var found *redis.SliceCmd
-	err := g.outlasting(ctx, k, func(p redis.Pipeliner) { found = p.HMGet(ctx, k.wins, users...) })
-	if err != nil {
-		return err
-	}
-	return keep(of, found.Val())
+	return keep(of, func(fields []string) ([]any, error) {
+		var found *redis.SliceCmd
+		if err := g.outlasting(ctx, k, func(p redis.Pipeliner) { found = p.HMGet(ctx, k.wins, fields...) }); err != nil {
+			return nil, err
+		}
+		return found.Val(), nil
+	})
 }
 
 // outlasting has look read from the shard's master, and returns nil when what it has read outlives that master: a replica has acknowledged
@@ -97,25 +97,29 @@ func (g *Grabber) lasting(ctx context.Context, campaign string, shard int, entri
 	}
 	k := g.keys.shard(campaign, shard)
 	newest := entries[len(entries)-1]
-	var settled []*promise // by the newest one's record, if it is gone from the outbox
-	if len(newest.Wins) > 0 {
-		settled = []*promise{{entry: newest.Ref.ID, witness: newest.Wins[0]}}
-	}
 	var found *redis.XMessageSliceCmd
-	var records *redis.SliceCmd
-	err := g.outlasting(ctx, k, func(p redis.Pipeliner) {
-		found = p.XRange(ctx, k.outbox, newest.Ref.ID, newest.Ref.ID)
-		if settled != nil {
-			records = p.HMGet(ctx, k.wins, witnesses(settled)...)
-		}
-	})
-	if err == nil && settled != nil {
-		err = keep(settled, records.Val())
+	var settled promise // by the newest one's record, if it is gone from the outbox
+	var err error
+	if len(newest.Wins) > 0 {
+		settled = promise{entry: newest.Ref.ID, witness: newest.Wins[0]}
+		err = keep([]*promise{&settled}, func(fields []string) ([]any, error) {
+			var records *redis.SliceCmd
+			err := g.outlasting(ctx, k, func(p redis.Pipeliner) {
+				found = p.XRange(ctx, k.outbox, newest.Ref.ID, newest.Ref.ID)
+				records = p.HMGet(ctx, k.wins, fields...)
+			})
+			if err != nil {
+				return nil, err
+			}
+			return records.Val(), nil
+		})
+	} else {
+		err = g.outlasting(ctx, k, func(p redis.Pipeliner) { found = p.XRange(ctx, k.outbox, newest.Ref.ID, newest.Ref.ID) })
 	}
 	if err == nil {
 		now := g.readable(campaign, shard, found.Val())
 		there := len(now) == 1 && reflect.DeepEqual(now[0], newest)
-		gone := len(found.Val()) == 0 && settled != nil && settled[0].kept
+		gone := len(found.Val()) == 0 && settled.kept
 		if !there && !gone {
 			err = errForgotten
 		}

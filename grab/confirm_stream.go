@@ -49,11 +49,12 @@ func (s *streamConfirmer) confirm(ctx context.Context, campaign string, shard in
 	if len(acknowledged) == 0 {
 		return failure
 	}
-	found, err := s.g.rdb.HMGet(ctx, s.g.keys.shard(campaign, shard).wins, witnesses(acknowledged)...).Result()
-	if s.g.seen(err) != nil {
-		return err
-	}
-	return errors.Join(failure, keep(acknowledged, found))
+	wins := s.g.keys.shard(campaign, shard).wins
+	err = keep(acknowledged, func(fields []string) ([]any, error) {
+		found, err := s.g.rdb.HMGet(ctx, wins, fields...).Result()
+		return found, s.g.seen(err)
+	})
+	return errors.Join(failure, err)
 }
 
 // letter is a promise with what the stream has to acknowledge of it: its entry, or nil where the ledger has it.

@@ -14,7 +14,7 @@ import (
 //
 //	rr:{<campaign>.<shard>}:state      hash; its fields are below
 //	rr:{<campaign>.<shard>}:stock      list of what is left: "<amount>", or "<packet>:<amount>" where packets are missing
-//	rr:{<campaign>.<shard>}:wins       hash: user → ";<drop>=<packet>=<amount>=<outbox entry>" for each win, in the order won
+//	rr:{<campaign>.<shard>}:wins       hash: user → wins; user \n b → their b-th block of older wins; see grab.lua
 //	rr:{<campaign>.<shard>}:taps       hash: user → taps counted, and the drops of the last ones; only with taps_per_user
 //	rr:{<campaign>.<shard>}:outbox     stream of what has to be paid; read by the consumer group "relay"
 //	rr:{<campaign>.<shard>}:confirmed  string, expires: a write for replicas to acknowledge, and with it all writes before it

@@ -2,6 +2,8 @@ package grab
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -55,12 +57,46 @@ func (m *model) forgetTaps() {
 	}
 }
 
+func tapOf(user, drop string) *tap {
+	id, _ := rain.ParseDrop(drop)
+	return &tap{user: user, drop: drop, id: id}
+}
+
+func someone(rt *rapid.T) string {
+	return rapid.SampledFrom([]string{"a", "b b", "张三", ";", "0.0=1=1", "1 1 1 1"}).Draw(rt, "user")
+}
+
+// board ranks the players, whose totals are known.
+func (gm *game) board(rt *rapid.T, totals map[string]rain.Money) {
+	users := slices.Sorted(maps.Keys(totals))
+	if len(users) == 0 {
+		return
+	}
+	if err := gm.g.Rank(gm.t.Context(), []Winners{{gm.c.ID, 0, users}}); err != nil {
+		rt.Fatal(err)
+	}
+	top, err := gm.g.Top(gm.t.Context(), gm.c)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	for _, r := range top {
+		if totals[r.User] != r.Amount {
+			rt.Fatalf("%s has %d on the board, by the model %d", r.User, r.Amount, totals[r.User])
+		}
+		delete(totals, r.User)
+	}
+	if len(totals) > 0 {
+		rt.Fatalf("%v are not on the board", totals)
+	}
+}
+
 func TestTheScriptDoesWhatTheModelDoes(t *testing.T) {
 	rdb := connect(t, testenv.Redis(t))
 	rapid.Check(t, func(rt *rapid.T) {
 		s := setup{
-			packets: rapid.IntRange(1, 30).Draw(rt, "packets"), split: rain.DoubleMean,
-			wins: rapid.IntRange(1, 4).Draw(rt, "wins"), taps: rapid.IntRange(0, 6).Draw(rt, "taps"),
+			packets: rapid.SampledFrom([]int{1, 10, 30, 400}).Draw(rt, "packets"), split: rain.DoubleMean,
+			wins: rapid.SampledFrom([]int{1, 2, 3, 4, 8, 9, 30, 1_000}).Draw(rt, "wins"), // more than 8 make blocks
+			taps: rapid.SampledFrom([]int{0, 0, 1, 3, 6, 25}).Draw(rt, "taps"),
 		}
 		gm := newGame(t, rdb, s)
 		m := &model{
@@ -68,22 +104,46 @@ func TestTheScriptDoesWhatTheModelDoes(t *testing.T) {
 			won: map[string]map[string]Result{}, tapped: map[string]map[string]bool{},
 		}
 		script := &batcher{gate: gm.gate, keys: gm.g.keys.shard(gm.c.ID, 0).grabbing()}
+		var taps []*tap
+		var want []Result
+		add := func(user, drop string) {
+			taps, want = append(taps, tapOf(user, drop)), append(want, m.tap(user, drop))
+		}
+		decide := func(rt *rapid.T) {
+			if len(taps) == 0 {
+				return
+			}
+			if err := script.call(t.Context(), taps); err != nil {
+				rt.Fatal(err)
+			}
+			if a := script.answer; fmt.Sprint(a.results) != fmt.Sprint(want) || int(a.stock) != len(m.stock) {
+				rt.Fatalf("the script says\n%v, %d left\nand the model\n%v, %d left", a.results, a.stock, want, len(m.stock))
+			}
+			taps, want = nil, nil
+		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"taps": func(rt *rapid.T) {
-				var taps []*tap
-				var want []Result
 				for range rapid.IntRange(1, 12).Draw(rt, "size") {
-					user := rapid.SampledFrom([]string{"a", "b b", "张三", ";", "0.0=1=1"}).Draw(rt, "user")
-					drop := rapid.SampledFrom([]string{"0.0", "1.0", "0.1", "10.0", "1.1", "0.10"}).Draw(rt, "drop")
-					taps = append(taps, &tap{user: user, drop: drop})
-					want = append(want, m.tap(user, drop))
+					add(someone(rt), rapid.SampledFrom([]string{"0.0", "1.0", "0.1", "10.0", "1.1", "0.10"}).Draw(rt, "drop"))
 				}
-				if err := script.call(t.Context(), taps); err != nil {
-					rt.Fatal(err)
+				decide(rt)
+			},
+			"a hungry player": func(rt *rapid.T) { // fills blocks, with waves that go up, down and back
+				user, wave, up := someone(rt), rapid.IntRange(0, 40).Draw(rt, "wave"), rapid.IntRange(-1, 2).Draw(rt, "up")
+				for i := range rapid.IntRange(8, 20).Draw(rt, "taps") {
+					add(user, fmt.Sprintf("%d.%d", max(0, wave+i*up), i%3))
+					if rapid.Bool().Draw(rt, "alone") {
+						decide(rt)
+					}
 				}
-				if a := script.answer; fmt.Sprint(a.results) != fmt.Sprint(want) || int(a.stock) != len(m.stock) {
-					rt.Fatalf("the script says\n%v, %d left\nand the model\n%v, %d left", a.results, a.stock, want, len(m.stock))
+				decide(rt)
+			},
+			"what was won before": func(rt *rapid.T) {
+				user := someone(rt)
+				for _, drop := range slices.Sorted(maps.Keys(m.won[user])) {
+					add(user, drop)
 				}
+				decide(rt)
 			},
 			"pause or resume": func(*rapid.T) {
 				m.open = !m.open
@@ -102,18 +162,27 @@ func TestTheScriptDoesWhatTheModelDoes(t *testing.T) {
 			},
 			"": func(rt *rapid.T) {
 				won := 0
+				totals := map[string]rain.Money{}
 				for user, wins := range m.won {
 					won += len(wins)
 					got, err := gm.g.wins(t.Context(), gm.c, user)
 					if err != nil || len(got) != len(wins) {
 						rt.Fatalf("%s has won %v (%v), by the model %v", user, got, err, wins)
 					}
+					if !slices.IsSortedFunc(got, func(a, b rain.Win) int { return a.Packet - b.Packet }) {
+						rt.Fatalf("%s has won %v; that is not the order", user, got)
+					}
 					for _, w := range got {
+						totals[user] += w.Amount
 						if wins[w.Drop] != (Result{Won, w.Packet, w.Amount}) {
 							rt.Fatalf("%s has won %v, by the model %v", user, w, wins)
 						}
 					}
 				}
+				if got := gm.known(0); len(got) != won {
+					rt.Fatalf("%d wins of all players, by the model %d", len(got), won)
+				}
+				gm.board(rt, totals)
 				gm.balance()
 				if got := gm.wins(); len(got)+gm.gone != won || t.Failed() {
 					rt.Fatalf("%d wins in the outbox and %d before, by the model %d", len(got), gm.gone, won)

@@ -29,28 +29,20 @@ type Result struct {
 	Amount  rain.Money
 }
 
-// outcomeOf translates the codes of grab.lua.
-func outcomeOf(code int64) (Outcome, bool) {
-	switch code {
-	case wonNow, wonBefore:
-		return Won, true
-	case 1:
+// outcomeOf translates the letters of grab.lua for taps that win nothing.
+func outcomeOf(letter byte) (Outcome, bool) {
+	switch letter {
+	case 'a':
 		return Already, true
-	case -1:
+	case 's':
 		return SoldOut, true
-	case -2:
+	case 'n':
 		return NotOpen, true
-	case -3:
+	case 'l':
 		return Limited, true
-	case -4:
+	case 'e':
 		return Empty, true
 	default:
 		return "", false
 	}
 }
-
-// The codes after which a win follows.
-const (
-	wonNow    = 0 // packet, amount
-	wonBefore = 2 // packet, amount, outbox entry
-)

@@ -23,8 +23,99 @@ func (r record) text() string {
 	return ";" + r.win.Drop + "=" + strconv.Itoa(r.win.Packet) + "=" + strconv.FormatInt(int64(r.win.Amount), 10) + "=" + r.entry
 }
 
-// parseRecords reads a player's wins as grab.lua keeps them: ";<drop>=<packet>=<amount>=<outbox entry>" for each, in the order
-// won.
+// holding is what a player's field of the wins hash holds. Where a player may win often, the older wins are in blocks, which are
+// fields of their own.
+type holding struct {
+	blocks  int
+	wins    int        // in the blocks
+	amount  rain.Money // of the wins in the blocks
+	records []record   // the wins in no block, in the order won
+}
+
+// parseHolding reads a player's field as grab.lua writes it, see there: the wins, or "<blocks> <wins in them> <their amount> <newest wave
+// in them>" and the wins.
+func parseHolding(user, text string) (h holding, err error) {
+	if text != "" && text[0] != ';' {
+		at := max(0, strings.IndexByte(text, ';'))
+		if h, err = parseSums(text[:at]); err != nil {
+			return holding{}, fmt.Errorf("wins of %q: %q: %w", user, text, err)
+		}
+		text = text[at:]
+	}
+	h.records, err = parseRecords(user, text)
+	return h, err
+}
+
+func parseSums(text string) (holding, error) {
+	f := strings.Split(text, " ")
+	if len(f) != 4 {
+		return holding{}, errRecord
+	}
+	blocks, ok1 := number(f[0])
+	wins, ok2 := number(f[1])
+	amount, ok3 := number(f[2])
+	_, ok4 := number(f[3])
+	if !ok1 || !ok2 || !ok3 || !ok4 || blocks < 1 || wins < blocks || wins > rain.MaxPackets || amount < wins || amount > int64(rain.MaxBudget) {
+		return holding{}, errRecord
+	}
+	return holding{blocks: int(blocks), wins: int(wins), amount: rain.Money(amount)}, nil
+}
+
+// total is the amount of all that the player has won.
+func (h holding) total() rain.Money { return h.amount + amountOf(h.records) }
+
+func amountOf(records []record) (sum rain.Money) {
+	for _, r := range records {
+		sum += r.win.Amount
+	}
+	return sum
+}
+
+// fields are those of the blocks, in the order won.
+func (h holding) fields(user string) []string {
+	names := make([]string, h.blocks)
+	for i := range names {
+		names[i] = user + blockMark + strconv.Itoa(i+1)
+	}
+	return names
+}
+
+// blockMark is in the names of blocks, between user and number. No user has it.
+const blockMark = "\n"
+
+// isBlock tells whether a field of the wins hash is a block, and not a player's own.
+func isBlock(field string) bool { return strings.Contains(field, blockMark) }
+
+// with is all that the player has won, in the order won, given the texts of the blocks.
+func (h holding) with(user string, blocks []string) ([]record, error) {
+	if h.blocks == 0 {
+		return h.records, nil
+	}
+	all := make([]record, 0, h.wins+len(h.records))
+	for _, text := range blocks {
+		records, err := parseBlock(user, text)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, records...)
+	}
+	if len(all) != h.wins || amountOf(all) != h.amount {
+		return nil, fmt.Errorf("wins of %q: %d in blocks, %d in all; there should be %d, %d: %w",
+			user, len(all), amountOf(all), h.wins, h.amount, errRecord)
+	}
+	return append(all, h.records...), nil
+}
+
+// parseBlock reads a block: the newest wave in the blocks before, nothing in the first one, and the wins.
+func parseBlock(user, text string) ([]record, error) {
+	at := strings.IndexByte(text, ';')
+	if at < 0 || (at > 0 && !isNumber(text[:at])) {
+		return nil, fmt.Errorf("wins of %q: %q: %w", user, text, errRecord)
+	}
+	return parseRecords(user, text[at:])
+}
+
+// parseRecords reads wins: ";<drop>=<packet>=<amount>=<outbox entry>" for each, in the order won.
 func parseRecords(user, text string) ([]record, error) {
 	if text == "" {
 		return nil, nil
@@ -69,59 +160,6 @@ func winsOf(records []record) []rain.Win {
 func isEntryID(id string) bool {
 	ms, seq, _ := strings.Cut(id, "-")
 	return isNumber(ms) && isNumber(seq)
-}
-
-// parseEntry reads an entry of the outbox: the field "wins" with a line "<packet> <amount> <drop> <user>" for each win, or
-// the field "reclaim" with "<packets> <amount>".
-func parseEntry(ref rain.EntryRef, values map[string]string) (rain.Entry, error) {
-	entry := rain.Entry{Ref: ref}
-	if _, _, err := ref.Position(); err != nil {
-		return rain.Entry{}, err
-	}
-	wins, hasWins := values["wins"]
-	reclaim, hasReclaim := values["reclaim"]
-	var err error
-	switch {
-	case len(values) != 1:
-		err = errRecord
-	case hasWins:
-		entry.Wins, err = parseLines(wins)
-	case hasReclaim:
-		entry.Reclaim, err = parseReclaim(reclaim)
-	default:
-		err = errRecord
-	}
-	if err != nil {
-		return rain.Entry{}, fmt.Errorf("outbox entry %s: %w", ref, err)
-	}
-	return entry, nil
-}
-
-func parseLines(lines string) ([]rain.Win, error) {
-	wins := make([]rain.Win, 0, strings.Count(lines, "\n")+1)
-	for line := range strings.SplitSeq(lines, "\n") {
-		// The user is last and may have spaces.
-		f := strings.SplitN(line, " ", 4)
-		if len(f) != 4 {
-			return nil, fmt.Errorf("%q: %w", line, errRecord)
-		}
-		win, err := winOf(f[0], f[1], f[2], f[3])
-		if err != nil {
-			return nil, fmt.Errorf("%q: %w", line, err)
-		}
-		wins = append(wins, win)
-	}
-	return wins, nil
-}
-
-func parseReclaim(text string) (*rain.Reclaim, error) {
-	a, b, _ := strings.Cut(text, " ")
-	packets, ok1 := number(a)
-	amount, ok2 := number(b)
-	if !ok1 || !ok2 || packets < 1 || packets > rain.MaxPackets || amount < 1 || amount > int64(rain.MaxBudget) {
-		return nil, fmt.Errorf("%q: %w", text, errRecord)
-	}
-	return &rain.Reclaim{Packets: int(packets), Amount: rain.Money(amount)}, nil
 }
 
 // winOf checks each part of a win, because it is about to become money.

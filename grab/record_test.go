@@ -3,6 +3,7 @@ package grab
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,6 +56,34 @@ func TestOutboxEntry(t *testing.T) {
 	}
 	if _, err := parseEntry(rain.EntryRef{Campaign: "c1", ID: "x"}, map[string]string{"reclaim": "1 1"}); err == nil {
 		t.Error("an entry without a position was taken")
+	}
+}
+
+func TestHolding(t *testing.T) {
+	const one, two = ";7.3=12=88=1-0", ";9.1=40=5=1-1"
+	got, err := parseHolding("u", "2 3 181 15"+one)
+	if err != nil || got.blocks != 2 || got.total() != 269 || len(got.records) != 1 || !slices.Equal(got.fields("u"), []string{"u\n1", "u\n2"}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	all, err := got.with("u", []string{one + two, "9" + one})
+	if err != nil || len(all) != 4 || all[1].win.Packet != 40 || all[3] != got.records[0] {
+		t.Errorf("%+v, %v", all, err)
+	}
+	for _, blocks := range [][]string{{one, one}, {one + two, two}, {one + two, ""}, {"x" + one + two, one}, {one + two, "9" + one + ";"}, {one + two, "09" + one}} {
+		if _, err := got.with("u", blocks); !errors.Is(err, errRecord) {
+			t.Errorf("blocks %q: %v", blocks, err)
+		}
+	}
+	if got, err := parseHolding("u", one+two); err != nil || got.blocks != 0 || got.total() != 93 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, bad := range []string{
+		"2 3 181 15", "2 3 181" + one, "2 3 181 " + one, "2 3 181 15 1" + one, "0 3 181 15" + one, "2 1 181 15" + one, "2 3 2 15" + one,
+		"02 3 181 15" + one, "2 -3 181 15" + one, "2 3 1000000000000001 15" + one, "2 10000001 10000001 15" + one, "2 3 181 15;", " " + one, "x",
+	} {
+		if got, err := parseHolding("u", bad); !errors.Is(err, errRecord) {
+			t.Errorf("%q: %+v, %v", bad, got, err)
+		}
 	}
 }
 

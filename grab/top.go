@@ -116,17 +116,10 @@ func enter(ctx context.Context, p redis.Pipeliner, k shardKeys, players []redis.
 	p.ZRemRangeByRank(ctx, k.top, 0, -topKept-1)
 }
 
-// totalOf is the sum of a player's wins as the wins hash keeps them.
+// totalOf is the amount of a player's wins, given their field of the wins hash.
 func totalOf(user, text string) (rain.Money, error) {
-	records, err := parseRecords(user, text)
-	if err != nil {
-		return 0, err
-	}
-	var total rain.Money
-	for _, r := range records {
-		total += r.win.Amount
-	}
-	return total, nil
+	h, err := parseHolding(user, text)
+	return h.total(), err
 }
 
 // Top is the at most ten players who have won most in the campaign, first the one with most.
@@ -161,11 +154,7 @@ func (g *Grabber) rankAll(ctx context.Context, c *rain.Campaign, shard int) erro
 	}
 	var page []redis.Z
 	err := g.eachPlayer(ctx, c, shard, func(user string, records []record) error {
-		var total rain.Money
-		for _, r := range records {
-			total += r.win.Amount
-		}
-		page = append(page, redis.Z{Score: float64(total), Member: user})
+		page = append(page, redis.Z{Score: float64(amountOf(records)), Member: user})
 		if len(page) < scanned {
 			return nil
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/redis/go-redis/v9"
 
@@ -40,18 +41,65 @@ func (g *Grabber) ConfirmedWins(ctx context.Context, c *rain.Campaign, user stri
 	return winsOf(confirmed), nil
 }
 
-// records reads a player's record.
+// records is all that Redis knows a player to have won.
 func (g *Grabber) records(ctx context.Context, c *rain.Campaign, user string) ([]record, error) {
 	key := g.keys.shard(c.ID, rain.HomeShard(user, shardsOf(c))).wins
 	text, err := g.rdb.HGet(ctx, key, user).Result()
 	if g.seen(err) != nil && !errors.Is(err, redis.Nil) {
 		return nil, fmt.Errorf("reading a player's wins in campaign %s: %w", c.ID, err)
 	}
-	return parseRecords(user, text)
+	all, err := g.whole(ctx, key, []string{user}, []string{text})
+	if err != nil {
+		return nil, fmt.Errorf("reading a player's wins in campaign %s: %w", c.ID, err)
+	}
+	return all[0], nil
 }
 
-// scanned is how many players EachWin asks for at once. Redis answers no other client in the meantime.
+// whole is all that some players have won, each in the order won, given the texts of their fields. Blocks never change, so what is read of
+// them later is as it was.
+func (g *Grabber) whole(ctx context.Context, key string, users, texts []string) ([][]record, error) {
+	holdings := make([]holding, len(users))
+	var fields []string
+	for i, user := range users {
+		var err error
+		if holdings[i], err = parseHolding(user, texts[i]); err != nil {
+			return nil, err
+		}
+		fields = append(fields, holdings[i].fields(user)...)
+	}
+	blocks, err := g.fields(ctx, key, fields)
+	if err != nil {
+		return nil, err
+	}
+	all := make([][]record, len(users))
+	for i, user := range users {
+		h := holdings[i]
+		if all[i], err = h.with(user, blocks[:h.blocks]); err != nil {
+			return nil, err
+		}
+		blocks = blocks[h.blocks:]
+	}
+	return all, nil
+}
+
+// scanned is how many fields of the wins hash are asked for at once. Redis answers no other client in the meantime.
 const scanned = 500
+
+// fields reads fields of a hash; one that is not there is empty.
+func (g *Grabber) fields(ctx context.Context, key string, names []string) ([]string, error) {
+	texts := make([]string, 0, len(names))
+	for some := range slices.Chunk(names, scanned) {
+		found, err := g.rdb.HMGet(ctx, key, some...).Result()
+		if g.seen(err) != nil {
+			return nil, err
+		}
+		for _, v := range found {
+			text, _ := v.(string)
+			texts = append(texts, text)
+		}
+	}
+	return texts, nil
+}
 
 // EachWin calls fn with every win of a shard that Redis knows, and the id of its outbox entry. It is not one moment's picture: what is won
 // meanwhile may be in it or not, and a player's wins may come twice. fn's error ends it and is returned.
@@ -67,6 +115,9 @@ func (g *Grabber) EachWin(ctx context.Context, c *rain.Campaign, shard int, fn f
 }
 
 // eachPlayer calls fn with every player of a shard who has won, and all their wins, under the conditions of EachWin.
+//
+// Blocks are asked for when their player comes, and not taken as they come: one that is made in the meantime need not come at
+// all, and the wins in it are not with their player any more.
 func (g *Grabber) eachPlayer(ctx context.Context, c *rain.Campaign, shard int, fn func(user string, records []record) error) error {
 	key := g.keys.shard(c.ID, shard).wins
 	for cursor := uint64(0); ; {
@@ -74,12 +125,18 @@ func (g *Grabber) eachPlayer(ctx context.Context, c *rain.Campaign, shard int, f
 		if g.seen(err) != nil {
 			return fmt.Errorf("reading the wins of %s.%d: %w", c.ID, shard, err)
 		}
+		var users, texts []string
 		for i := 0; i+1 < len(page); i += 2 {
-			records, err := parseRecords(page[i], page[i+1])
-			if err != nil {
-				return fmt.Errorf("reading the wins of %s.%d: %w", c.ID, shard, err)
+			if !isBlock(page[i]) {
+				users, texts = append(users, page[i]), append(texts, page[i+1])
 			}
-			if err := fn(page[i], records); err != nil {
+		}
+		all, err := g.whole(ctx, key, users, texts)
+		if err != nil {
+			return fmt.Errorf("reading the wins of %s.%d: %w", c.ID, shard, err)
+		}
+		for i, user := range users {
+			if err := fn(user, all[i]); err != nil {
 				return err
 			}
 		}

@@ -2,37 +2,57 @@
 --
 -- KEYS
 --   1  rr:{<campaign>.<shard>}:state   hash: the shard's settings and sums, see grab/keys.go
---   2  rr:{<campaign>.<shard>}:stock   list: what is left; an element is "<amount>", or "<packet>:<amount>"
---   3  rr:{<campaign>.<shard>}:wins    hash: user -> ";<drop>=<packet>=<amount>=<outbox entry>" for each win, in the order won
+--   2  rr:{<campaign>.<shard>}:stock   list: what is left; all elements are "<amount>", or all are "<packet>:<amount>"
+--   3  rr:{<campaign>.<shard>}:wins    hash: user -> their wins, see below
 --   4  rr:{<campaign>.<shard>}:taps    hash: user -> "<taps counted>;<drop>;<drop>;", the drops being the last counted
 --   5  rr:{<campaign>.<shard>}:outbox  stream: what has to be paid
+-- RECORDS
+--   A player's wins are ";<drop>=<packet>=<amount>=<outbox entry>" for each, in the order won. Where more than 8 are allowed, the
+--   older ones move to blocks, so that a win costs the same however many there are. A block is a field of the same hash and
+--   never changes. The fields are
+--     user       the wins that are in no block; before them, where there are blocks,
+--                "<blocks> <wins in them> <their amount> <newest wave in them>"
+--     user \n b  the b-th block, from 1: its wins; before them "<newest wave in the blocks before>", '' in the first
 -- ARGV
---   1, 2, 3, 4, ...  user and drop of each tap, in the order they came; 1 to 500 taps. A drop is "n.k", a user has no
---                    control characters; the caller has seen to both
+--   1 ... n       user of each tap, in the order they came; 1 to 500 taps. A user has no control characters
+--   n+1 ... 2n    drop of each tap, "<wave>.<k>"; the caller has seen to both
 -- RETURNS
---   an array: the number of packets left in the stock; the id of the outbox entry with all that is won now, '' where nothing
---   is; then for each tap one code, and what follows it:
---    0  won now: the packet's number, its amount in minor units
---    2  won before, and asked for again: the packet's number, its amount in minor units, the id of its outbox entry
---    1  the player has all the wins allowed
---   -1  none is left
---   -2  not open: no rain, before or after it, paused, closed
---   -3  the player's taps are used up
---   -4  nothing in this one: the pacing has released no more by now
+--   a string of six lines:
+--    1  the number of packets left in the stock
+--    2  the id of the outbox entry with all that is won now, '' where nothing is
+--    3  a letter for each tap:
+--       w  won now
+--       b  won before, and asked for again
+--       a  the player has all the wins allowed
+--       s  none is left
+--       n  not open: no rain, before or after it, paused, closed
+--       l  the player's taps are used up
+--       e  nothing in this one: the pacing has released no more by now
+--    4  the number of the first packet won now, '' where none is
+--    5  of each w in turn "<amount>", which is that of the next packet, or "<packet>:<amount>"; separated by a space
+--    6  of each b in turn "<packet>=<amount>=<outbox entry>", separated by a space
 --   error NOSTATE  Redis knows nothing of this shard, or not enough yet: it is being restored
 -- ATOMICITY
 --   Everything is read and computed before anything is written, so an error strikes while nothing has changed. The first
 --   write is one that a full Redis refuses (XADD, or HSET where nobody wins), and Redis lets a script finish that it has let
---   write: so either all of the batch is recorded, its wins in the outbox included, or none of it.
+--   write: so either all of the batch is recorded, its wins in the outbox included, or none of it. After the XADD its id is
+--   put to texts that are there, and nothing is read out of any.
 --   Run again (a lost answer, a player tapping twice), it gives a win again instead of another one, whatever the time
 --   and the state; and does not count a tap twice that is among the player's last ones.
 
 local state, stock, wins, taps, outbox = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local argv, n = ARGV, #ARGV / 2
 
 local EARLY_MS = 250     -- how much before its start a rain is taken as begun: the nodes' clocks differ that much at most
 local TAPS_BYTES = 256   -- how much of the drops that a player tapped is kept
+local BLOCK_WINS = 8     -- where no more wins are allowed than these, there are no blocks
+local BLOCK_BYTES = 300  -- how much of a player's wins is enough for a block; some 8 wins
+local WIN_BYTES = 12     -- a win takes no fewer, so that a short record need not be counted
+local SEMICOLON = 59     -- begins a record without blocks
 
-local function integer(n) return string.format('%.0f', n) end -- tostring would write 1e+15
+local byte, find, match, concat = string.byte, string.find, string.match, table.concat
+
+local function integer(number) return string.format('%.0f', number) end -- tostring would write 1e+15
 
 -- Read -----------------------------------------------------------------------------------------------------------------
 
@@ -51,14 +71,11 @@ local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local open = status == 'open' and now >= opens - EARLY_MS and now < closes
 local count = redis.call('LLEN', stock)
 
-local users = {}
-for i = 1, #ARGV, 2 do
-  users[#users + 1] = ARGV[i]
-end
-local won_before = redis.call('HMGET', wins, unpack(users))
-local tapped_before = {}
+-- What is kept of a player stands where the player's first tap in the batch does.
+local records = redis.call('HMGET', wins, unpack(argv, 1, n))
+local tapped = {}
 if open and taps_per_user > 0 then
-  tapped_before = redis.call('HMGET', taps, unpack(users))
+  tapped = redis.call('HMGET', taps, unpack(argv, 1, n))
 end
 
 -- Decide ---------------------------------------------------------------------------------------------------------------
@@ -75,128 +92,186 @@ if open and s[12] == '1' then
   released = math.max(0, math.floor(base * elapsed / duration) - (base - count))
 end
 
--- A player may stand in a batch many times: what the batch has decided for them so far is kept here.
-local players = {}
-local function player_of(i)
-  local p = players[users[i]]
-  if not p then
-    local record = won_before[i] or ''
-    local _, n = string.gsub(record, ';', '')
-    local tapped = tapped_before[i] or '0;'
-    p = { record = record, wins = n, fresh = {}, parts = {}, tapped = tapped, taps = tonumber(string.match(tapped, '^%d+')) }
-    players[users[i]] = p
+-- How much of a player's wins is in blocks: blocks, wins, amount, newest wave, and where the record goes on.
+local function blocks_of(record)
+  if byte(record) == SEMICOLON then
+    return 0, 0, 0, '', 1
   end
-  return p
+  local blocks, number, amount, wave, rest = match(record, '^(%d+) (%d+) (%d+) (%d+)()')
+  return tonumber(blocks), tonumber(number), tonumber(amount), wave, rest
+end
+
+-- The win of that drop, as the answer tells of it, or nil. Most taps are on drops of later waves than those in the blocks.
+local function won_before(user, drop, record)
+  local win = ';' .. drop .. '='
+  local _, stop = find(record, win, 1, true)
+  if not stop and byte(record) ~= SEMICOLON then
+    local block, _, _, newest = blocks_of(record)
+    local wave = tonumber(match(drop, '^%d+'))
+    while not stop and block > 0 and wave <= tonumber(newest) do
+      record = redis.call('HGET', wins, user .. '\n' .. block)
+      _, stop = find(record, win, 1, true)
+      block, newest = block - 1, match(record, '^%d*')
+    end
+  end
+  return stop and match(record, '^%d+=%d+=[%d-]+', stop + 1)
+end
+
+-- Has a player with that record, and so many wins in this batch, all that are allowed?
+local function has_all(record, fresh)
+  if not record then
+    return fresh >= wins_per_user
+  end
+  local _, number = blocks_of(record)
+  number = number + fresh
+  if number + #record / WIN_BYTES < wins_per_user then
+    return false
+  end
+  local at = find(record, ';', 1, true)
+  while at do
+    number, at = number + 1, find(record, ';', at + 1, true)
+  end
+  return number >= wins_per_user
 end
 
 -- May the player tap this drop? Counts the tap if so, unless it has been counted.
+local tapped_now = {} -- whose taps were counted: the places of their first taps, each once
+local is_tapped_now = {}
 local function within_allowance(p, drop)
-  if taps_per_user == 0 or string.find(p.tapped, ';' .. drop .. ';', 1, true) then
+  local before = tapped[p] or '0;'
+  if find(before, ';' .. drop .. ';', 1, true) then
     return true
   end
-  if p.taps >= taps_per_user then
+  local number = tonumber(match(before, '^%d+'))
+  if number >= taps_per_user then
     return false
   end
-  p.taps = p.taps + 1
-  local drops = string.match(p.tapped, ';.*$') .. drop .. ';'
+  local drops = match(before, ';.*$') .. drop .. ';'
   if #drops > TAPS_BYTES then
-    drops = string.match(string.sub(drops, -TAPS_BYTES), ';.*$') -- the oldest go, and none stays in half
+    drops = match(string.sub(drops, -TAPS_BYTES), ';.*$') -- the oldest go, and none stays in half
   end
-  p.tapped, p.tapped_is_new = integer(p.taps) .. drops, true
+  tapped[p] = integer(number + 1) .. drops
+  if not is_tapped_now[p] then
+    is_tapped_now[p] = true
+    tapped_now[#tapped_now + 1] = p
+  end
   return true
 end
 
-local codes = {}   -- of each tap: a number, or the win
-local winners = {} -- the taps that win, in order
-local function decide(i, drop)
-  local p = player_of(i)
-  local _, stop = string.find(p.record, ';' .. drop .. '=', 1, true)
-  if stop then
-    local packet, amount, entry = string.match(p.record, '^(%d+)=(%d+)=([%d-]+)', stop + 1)
-    return { packet = packet, amount = amount, entry = entry }
+local codes = {}   -- of each tap
+local again = {}   -- what was won before: its text, or which winner it is
+local places = {}  -- user -> the place of their first tap
+local winner = {}  -- the taps that win, in order
+local newest = {}  -- place of a player's first tap -> their last winner
+local earlier = {} -- winner -> the player's one before
+local winners = 0
+local function decide(i, user, drop)
+  local p = places[user]
+  local record, fresh = records[p or i], 0
+  local text = record and won_before(user, drop, record)
+  if text then
+    again[#again + 1] = text
+    return 'b'
   end
-  if p.fresh[drop] then
-    return p.fresh[drop]
+  if p then
+    -- A player may stand in a batch many times.
+    local w = newest[p]
+    while w do
+      if argv[n + winner[w]] == drop then
+        again[#again + 1] = w
+        return 'b'
+      end
+      fresh, w = fresh + 1, earlier[w]
+    end
+  else
+    p, places[user] = i, i
   end
   if not open then
-    return -2
+    return 'n'
   end
-  if p.wins >= wins_per_user then
-    return 1
+  if (record or fresh > 0) and has_all(record, fresh) then
+    return 'a'
   end
-  if not within_allowance(p, drop) then
-    return -3
+  if taps_per_user > 0 and not within_allowance(p, drop) then
+    return 'l'
   end
-  if #winners >= count then
-    return -1
+  if winners >= count then
+    return 's'
   end
-  if #winners >= released then
-    return -4
+  if winners >= released then
+    return 'e'
   end
-  local win = { player = p, user = users[i], drop = drop }
-  winners[#winners + 1] = win
-  p.wins, p.fresh[drop] = p.wins + 1, win
-  return win
+  winners = winners + 1
+  winner[winners], earlier[winners], newest[p] = i, newest[p], winners
+  return 'w'
 end
-for i = 1, #users do
-  codes[i] = decide(i, ARGV[2 * i])
+for i = 1, n do
+  codes[i] = decide(i, argv[i], argv[n + i])
 end
 
 -- Which packets they are: the stock is only looked at here, and cut below.
-local lines, sum = {}, 0
-if #winners > 0 then
-  local head = redis.call('LRANGE', stock, 0, #winners - 1)
-  local number = tonumber(s[2]) + tonumber(s[3]) - count -- of the head, in a stock without numbers
-  for w, win in ipairs(winners) do
-    win.packet, win.amount = string.match(head[w], '^(%d+):(%d+)$')
-    if not win.packet then
-      win.packet, win.amount = integer(number + w - 1), string.match(head[w], '^%d+$')
+local head, number, packets, amounts, lines, sum = {}, '', {}, {}, {}, 0
+local new_wins, written = {}, 0
+if winners > 0 then
+  head = redis.call('LRANGE', stock, 0, winners - 1)
+  number = tonumber(s[2]) + tonumber(s[3]) - count -- of the head, in a stock without numbers
+  local numbered = find(head[1], ':', 1, true)
+  for w = 1, winners do
+    local packet, amount = number + w - 1 .. '', head[w]
+    if numbered then
+      packet, amount = match(amount, '^(%d+):(%d+)$')
     end
-    sum = sum + tonumber(win.amount)
-    lines[w] = win.packet .. ' ' .. win.amount .. ' ' .. win.drop .. ' ' .. win.user
-    local parts = win.player.parts -- the entry's id, which follows each, is not known yet
-    parts[#parts + 1] = ';' .. win.drop .. '=' .. win.packet .. '=' .. win.amount .. '='
+    sum = sum + amount
+    local i = winner[w]
+    local user = argv[i]
+    packets[w], amounts[w] = packet, amount
+    lines[w] = packet .. ' ' .. amount .. ' ' .. argv[n + i] .. ' ' .. user
+    -- A record that has grown to enough becomes a block.
+    local p = places[user]
+    local record = records[p]
+    if record and #record >= BLOCK_BYTES and wins_per_user > BLOCK_WINS then
+      local blocks, number, total, before, from = blocks_of(record)
+      local latest = before
+      for wave, amount in string.gmatch(record, ';(%d+)%.%d+=%d+=(%d+)') do
+        number, total = number + 1, total + amount
+        if latest == '' or tonumber(wave) > tonumber(latest) then
+          latest = wave
+        end
+      end
+      new_wins[written + 1], new_wins[written + 2] = user .. '\n' .. blocks + 1, before .. string.sub(record, from)
+      written = written + 2
+      records[p] = blocks + 1 .. ' ' .. number .. ' ' .. integer(total) .. ' ' .. latest
+    end
   end
 end
 
-local answer = { count - #winners, '' }
-for i = 1, #users do
-  local code = codes[i]
-  if type(code) == 'number' then
-    answer[#answer + 1] = code
-  else
-    answer[#answer + 1] = code.entry and 2 or 0
-    answer[#answer + 1] = tonumber(code.packet)
-    answer[#answer + 1] = tonumber(code.amount)
-    answer[#answer + 1] = code.entry -- nothing where it is won now
-  end
-end
-
-local new_winners, new_taps = {}, {}
-for user, p in pairs(players) do
-  if next(p.fresh) then
-    new_winners[#new_winners + 1] = user
-  end
-  if p.tapped_is_new then
-    new_taps[#new_taps + 1] = user
-    new_taps[#new_taps + 1] = p.tapped
-  end
+local new_taps = {}
+for i, p in ipairs(tapped_now) do
+  new_taps[2 * i - 1], new_taps[2 * i] = argv[p], tapped[p]
 end
 
 -- Write ----------------------------------------------------------------------------------------------------------------
 
-if #winners > 0 then
-  local id = redis.call('XADD', outbox, '*', 'wins', table.concat(lines, '\n'))
-  local new_wins = {}
-  for i, user in ipairs(new_winners) do
-    local p = players[user]
-    new_wins[2 * i - 1] = user
-    new_wins[2 * i] = p.record .. table.concat(p.parts, id) .. id
+local id = ''
+if winners > 0 then
+  id = redis.call('XADD', outbox, '*', 'wins', concat(lines, '\n'))
+  local slots = {} -- place of a player's first tap -> where in new_wins their record is
+  for w = 1, winners do
+    local i = winner[w]
+    local user = argv[i]
+    local p = places[user]
+    local slot, record = slots[p], nil
+    if slot then
+      record = new_wins[slot]
+    else
+      slot, record = written + 2, records[p] or ''
+      slots[p], new_wins[written + 1], written = slot, user, slot
+    end
+    new_wins[slot] = record .. ';' .. argv[n + i] .. '=' .. packets[w] .. '=' .. amounts[w] .. '=' .. id
   end
   redis.call('HSET', wins, unpack(new_wins))
-  redis.call('HSET', state, 'left', integer(left - sum), 'won', integer(won + #winners),
+  redis.call('HSET', state, 'left', integer(left - sum), 'won', integer(won + winners),
     'amount_won', integer(amount_won + sum), 'last', id)
-  answer[2] = id
 end
 if base_is_new then
   redis.call('HSET', state, 'base_rain', rain, 'base', integer(base))
@@ -204,7 +279,13 @@ end
 if #new_taps > 0 then
   redis.call('HSET', taps, unpack(new_taps))
 end
-if #winners > 0 then
-  redis.call('LTRIM', stock, #winners, -1)
+if winners > 0 then
+  redis.call('LTRIM', stock, winners, -1)
 end
-return answer
+
+for a, w in ipairs(again) do
+  if packets[w] then
+    again[a] = packets[w] .. '=' .. amounts[w] .. '=' .. id
+  end
+end
+return count - winners .. '\n' .. id .. '\n' .. concat(codes) .. '\n' .. number .. '\n' .. concat(head, ' ') .. '\n' .. concat(again, ' ')

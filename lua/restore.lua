@@ -3,7 +3,7 @@
 -- KEYS
 --   1  rr:{<campaign>.<shard>}:state   hash: the shard's settings and sums, see grab/keys.go
 --   2  rr:{<campaign>.<shard>}:stock   list: what is left, as "<packet>:<amount>"
---   3  rr:{<campaign>.<shard>}:wins    hash: user -> ";<drop>=<packet>=<amount>=<outbox entry>" for each win
+--   3  rr:{<campaign>.<shard>}:wins    hash: user -> ";<drop>=<packet>=<amount>=<outbox entry>" for each win; no blocks, see grab.lua
 --   4  rr:{<campaign>.<shard>}:taps    hash: user -> "<taps counted>;<drop>;<drop>;", the drops being the last counted
 --   5  rr:{<campaign>.<shard>}:outbox  stream: what has to be paid
 -- ARGV
