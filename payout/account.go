@@ -2,10 +2,10 @@ package payout
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"redrain/internal/sqldb"
-	"redrain/rain"
 )
 
 // account is one place where money can be.
@@ -42,24 +42,40 @@ func (a account) put(r *sqldb.Row) {
 	r.Text(a.kind, ":", a.owner)
 }
 
-func byAccountID(a, b account) int {
+// is tells whether the account has this id.
+func (a account) is(id []byte) bool {
+	if a == world {
+		return string(id) == kindWorld
+	}
+	n := len(a.kind)
+	return len(id) == n+1+len(a.owner) && string(id[:n]) == a.kind && id[n] == ':' && string(id[n+1:]) == a.owner
+}
+
+// inLockOrder compares accounts by their ids, the players' own before those that many share. Every transaction locks balances
+// in this order, so that two of them never wait for each other.
+func inLockOrder(a, b account) int {
+	if own, other := a.kind == kindUser, b.kind == kindUser; own != other {
+		if own {
+			return -1
+		}
+		return 1
+	}
+	return byID(a, b)
+}
+
+func byID(a, b account) int {
 	if a.kind == b.kind {
 		return cmp.Compare(a.owner, b.owner)
 	}
 	return cmp.Compare(a.id(), b.id())
 }
 
-// inKeyOrder returns the accounts of deltas in the order of their ids, the players' own and those that many share apart.
-// Every transaction locks balances in this order, own before shared, so that two of them never wait for each other.
-func inKeyOrder(deltas map[account]rain.Money) (own, shared []account) {
-	for a := range deltas {
-		if a.kind == kindUser {
-			own = append(own, a)
-		} else {
-			shared = append(shared, a)
-		}
+// inKeyOrder returns the accounts of a set in lock order, the players' own and those that many share apart.
+func inKeyOrder(set map[account]bool) (own, shared []account) {
+	all := slices.SortedFunc(maps.Keys(set), inLockOrder)
+	n := 0
+	for n < len(all) && all[n].kind == kindUser {
+		n++
 	}
-	slices.SortFunc(own, byAccountID)
-	slices.SortFunc(shared, byAccountID)
-	return own, shared
+	return all[:n], all[n:]
 }

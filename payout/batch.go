@@ -78,15 +78,19 @@ type postedReclaim struct {
 // readBatch reads what the ledger knows of the entries. careful locks the escrows and counts what they
 // hold; so does a reclaim, which takes what is left.
 func (l *Ledger) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Entry, careful bool) (*batch, error) {
+	wins := 0
+	for i := range entries {
+		wins += len(entries[i].Wins)
+	}
 	b := &batch{
-		campaigns: map[string]terms{}, paid: map[packetKey]holder{}, reclaimed: map[shardKey]rain.Reclaim{},
+		campaigns: map[string]terms{}, paid: make(map[packetKey]holder, wins), reclaimed: map[shardKey]rain.Reclaim{},
 		dead: map[string]map[string]bool{}, totals: map[string]totals{},
 	}
 	packets := map[string][]int{}
 	var closing []string
 	for _, e := range entries {
 		if len(e.Wins) > 0 || e.Reclaim != nil {
-			packets[e.Ref.Campaign] = append(packets[e.Ref.Campaign], packetsOf(e.Wins)...)
+			packets[e.Ref.Campaign] = appendPackets(packets[e.Ref.Campaign], e.Wins)
 		}
 		if e.Reclaim != nil {
 			closing = append(closing, e.Ref.Campaign)
@@ -129,10 +133,9 @@ func (l *Ledger) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 	return b, nil
 }
 
-func packetsOf(wins []rain.Win) []int {
-	numbers := make([]int, len(wins))
-	for i, w := range wins {
-		numbers[i] = w.Packet
+func appendPackets(numbers []int, wins []rain.Win) []int {
+	for i := range wins {
+		numbers = append(numbers, wins[i].Packet)
 	}
 	return numbers
 }
@@ -253,19 +256,19 @@ func (b *batch) isDead(claim string, letter func() DeadLetter) bool {
 // lockEscrows counts what the escrows hold and keeps it so. The players come first, as in book; one who has no balance yet
 // comes out of turn then, which costs a try more at worst.
 func (b *batch) lockEscrows(ctx context.Context, tx *sqldb.Tx, entries []rain.Entry) error {
-	deltas := map[account]rain.Money{}
+	locked := map[account]bool{}
 	for _, e := range entries {
 		if _, known := b.campaigns[e.Ref.Campaign]; !known {
 			continue
 		}
-		deltas[escrowAccount(e.Ref.Campaign)] = 0
+		locked[escrowAccount(e.Ref.Campaign)] = true
 		for _, w := range e.Wins {
 			if rain.CheckUser(w.User) == nil {
-				deltas[userAccount(w.User)] = 0
+				locked[userAccount(w.User)] = true
 			}
 		}
 	}
-	players, escrows := inKeyOrder(deltas)
+	players, escrows := inKeyOrder(locked)
 	if _, err := lockBalances(ctx, tx, players); err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ import (
 // win makes an account. BenchmarkRelayToCommit has the whole way there.
 func BenchmarkSettleVersusNaive(b *testing.B) {
 	eachCrowd(b, func(b *testing.B, user func(int) string, known bool) {
+		b.Helper()
 		redrain, naive, bare := newRedrain(b, user), newNaive(b, user), newBare(b, user)
 		contest(b, known, redrain, naive, bare)
 		report(b, redrain, naive, bare)

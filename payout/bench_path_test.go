@@ -30,6 +30,7 @@ import (
 //   - bare: as in BenchmarkSettleVersusNaive: two INSERTs for 500 wins, which came from nowhere.
 func BenchmarkRelayToCommit(b *testing.B) {
 	eachCrowd(b, func(b *testing.B, user func(int) string, known bool) {
+		b.Helper()
 		redrain, naive, bare := newPath(b, user), newNaiveLoop(b, user), newBare(b, user)
 		contest(b, known, redrain, naive, bare)
 		report(b, redrain, naive, bare)

@@ -40,8 +40,8 @@ func move(kind, key string, from, to account, amount rain.Money) txn {
 
 // booked is what book has done.
 type booked struct {
-	ids      map[string]int64       // by key
-	balances map[account]rain.Money // of every account that was credited, afterwards
+	ids   map[string]int64 // by key
+	moves movements        // of all transactions together
 }
 
 // overdraft is the error of a transaction that would take more from an account than it holds.
@@ -75,13 +75,11 @@ var errUnbalanced = errors.New("payout: the lines of a transaction do not sum to
 // key: who reads again sees it.
 func (l *Ledger) book(ctx context.Context, tx *sqldb.Tx, txns []txn, rows func(booked) error) (b booked, err error) {
 	defer func() { err = againIfDuplicate(err) }()
-	deltas, err := net(txns)
-	if err != nil {
+	if b.moves, err = net(txns); err != nil {
 		return b, err
 	}
-	b.balances = make(map[account]rain.Money, len(deltas))
-	own, shared := inKeyOrder(deltas)
-	if err := applyDeltas(ctx, tx, own, deltas, b.balances); err != nil {
+	own, shared := b.moves.parted()
+	if err := own.apply(ctx, tx); err != nil {
 		return b, err
 	}
 	if b.ids, err = l.writeTxns(ctx, tx, txns); err != nil {
@@ -92,7 +90,7 @@ func (l *Ledger) book(ctx context.Context, tx *sqldb.Tx, txns []txn, rows func(b
 			return b, err
 		}
 	}
-	return b, applyDeltas(ctx, tx, shared, deltas, b.balances)
+	return b, shared.apply(ctx, tx)
 }
 
 // againIfDuplicate turns the fault of having come second into the wish to read again and judge anew.
@@ -101,26 +99,6 @@ func againIfDuplicate(err error) error {
 		return fmt.Errorf("%w: %w", sqldb.ErrAgain, err)
 	}
 	return err
-}
-
-// net checks the transactions and adds up what they do to each account.
-func net(txns []txn) (map[account]rain.Money, error) {
-	deltas := map[account]rain.Money{}
-	for _, t := range txns {
-		amounts := make([]rain.Money, len(t.lines))
-		for i, ln := range t.lines {
-			amounts[i] = ln.amount
-			sum, err := rain.Sum([]rain.Money{deltas[ln.account], ln.amount})
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", t.key, err)
-			}
-			deltas[ln.account] = sum
-		}
-		if sum, err := rain.Sum(amounts); err != nil || sum != 0 || t.key == "" || len(t.lines) < 2 {
-			return nil, fmt.Errorf("%w: %s %q", errUnbalanced, t.kind, t.key)
-		}
-	}
-	return deltas, nil
 }
 
 // writeTxns inserts the transactions and their lines, and returns the ids that the database gave.
@@ -188,68 +166,6 @@ func lockBalances(ctx context.Context, tx *sqldb.Tx, order []account) (map[accou
 		}
 	}
 	return balances, nil
-}
-
-// applyDeltas changes balances in the given order, and notes those of the accounts it has credited.
-func applyDeltas(ctx context.Context, tx *sqldb.Tx, order []account, deltas, balances map[account]rain.Money) error {
-	for len(order) > 0 {
-		a := order[0]
-		if deltas[a] < 0 && a != world {
-			if err := debit(ctx, tx, a, -deltas[a]); err != nil {
-				return err
-			}
-			order = order[1:]
-			continue
-		}
-		n := 1
-		for n < len(order) && deltas[order[n]] >= 0 {
-			n++
-		}
-		if err := credit(ctx, tx, order[:n], deltas, balances); err != nil {
-			return err
-		}
-		order = order[n:]
-	}
-	return nil
-}
-
-// credit adds to balances, creates the accounts that are new, and reads what all of them hold now. One statement both
-// locks and changes the rows: were they locked by a first one, an account that appears between the two would
-// be locked out of its turn.
-func credit(ctx context.Context, tx *sqldb.Tx, accounts []account, deltas, balances map[account]rain.Money) error {
-	byID := make(map[string]account, len(accounts))
-	for _, a := range accounts {
-		byID[a.id()] = a
-	}
-	var created []account
-	err := tx.InsertReading(ctx, intoBalance, len(accounts), func(i int, r *sqldb.Row) {
-		accounts[i].put(r)
-		r.Int(int64(deltas[accounts[i]]))
-	}, sqldb.Back{Key: "account_id", Columns: intoBalance.Columns, Row: func(scan sqldb.Scan) error {
-		var id string
-		var amount rain.Money
-		if err := scan(&id, (*int64)(&amount)); err != nil {
-			return err
-		}
-		a := byID[id]
-		if a == world && amount < worldFloor {
-			return &overdraft{account: a, exists: true}
-		}
-		if amount == deltas[a] { // so it may have begun with nothing just now
-			created = append(created, a)
-		}
-		balances[a] = amount
-		return nil
-	}})
-	if err != nil {
-		return err
-	}
-	slices.SortFunc(created, byAccountID) // in key order, as everything that several workers insert
-	return tx.InsertEach(ctx, intoAccount, len(created), func(i int, r *sqldb.Row) {
-		created[i].put(r)
-		r.Text(created[i].kind)
-		r.Text(created[i].owner)
-	})
 }
 
 // debit takes from a balance only what is there.

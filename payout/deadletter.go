@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -76,7 +75,7 @@ func reclaimLetter(ref rain.EntryRef, r rain.Reclaim, at position, reason string
 }
 
 func letter(kind, claim string, e rain.Entry, at position, reason string) DeadLetter {
-	payload, err := json.Marshal(e)
+	payload, err := encodeEntry(e)
 	if err != nil {
 		payload = []byte(fmt.Sprintf("%+v", e)) // an Entry has nothing that JSON refuses
 	}
@@ -175,17 +174,6 @@ func (l *Ledger) DeadLetters(ctx context.Context, cursor string, limit int) (lis
 		list, next = list[:limit], strconv.FormatInt(list[limit-1].id, 10)
 	}
 	return list, next, nil
-}
-
-// decodeEntry reads an entry as the relay writes it; fault says why there is none.
-func decodeEntry(data []byte) (e rain.Entry, fault string) {
-	if err := json.Unmarshal(data, &e); err != nil {
-		return e, err.Error()
-	}
-	if len(e.Wins) == 0 && e.Reclaim == nil {
-		return e, "it holds neither wins nor a reclaim"
-	}
-	return e, ""
 }
 
 // Dead counts the dead letters of a campaign that wait for a person, and those of them that are wins.

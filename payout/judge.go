@@ -2,6 +2,7 @@ package payout
 
 import (
 	"fmt"
+	"slices"
 
 	"redrain/rain"
 )
@@ -9,6 +10,11 @@ import (
 // judge decides what becomes of entries: each is posted, was posted already, is a dead letter, or is void. It does no I/O. Reclaims come
 // last, because what they take must be left over by everything else.
 func (b *batch) judge(entries ...rain.Entry) {
+	wins := 0
+	for i := range entries {
+		wins += len(entries[i].Wins)
+	}
+	b.settled, b.wins = slices.Grow(b.settled, wins), slices.Grow(b.wins, wins)
 	for _, e := range entries {
 		at, campaign, fault, void := b.place(e)
 		b.judgeWins(e, at, campaign, fault, void)
@@ -82,8 +88,9 @@ func (b *batch) judgeWins(e rain.Entry, at position, campaign terms, fault, void
 func (b *batch) pay(at position, fresh []postedWin) {
 	key := fmt.Sprintf("pay:%s:%d", at.ref, fresh[0].win.Packet)
 	var total rain.Money
-	credits := map[string]int{} // user → line
-	lines := []line{{account: escrowAccount(at.ref.Campaign)}}
+	credits := make(map[string]int, len(fresh)) // user → line
+	lines := make([]line, 1, 1+len(fresh))
+	lines[0].account = escrowAccount(at.ref.Campaign)
 	for i := range fresh {
 		w := fresh[i].win
 		fresh[i].key = key

@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"redrain/internal/sqldb"
-	"redrain/rain"
 )
 
 // A shard lives in Redis, and Redis may lose it. What is restored then is a new life of the shard: packets that nobody is
@@ -158,11 +157,11 @@ func (b *batch) stillSameLife(ctx context.Context, tx *sqldb.Tx) error {
 	for id := range b.campaigns {
 		campaigns = append(campaigns, id)
 	}
-	deltas := map[account]rain.Money{}
+	locked := map[account]bool{}
 	for _, d := range b.letters {
-		deltas[escrowAccount(d.Campaign)] = 0
+		locked[escrowAccount(d.Campaign)] = true
 	}
-	_, escrows := inKeyOrder(deltas)
+	_, escrows := inKeyOrder(locked)
 	if _, err := lockBalances(ctx, tx, escrows); err != nil {
 		return err
 	}

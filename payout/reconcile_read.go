@@ -127,7 +127,7 @@ func (r *reconciler) readWaiting(ctx context.Context, q sqldb.Querier) error {
 	var packets []int
 	for _, b := range r.shards {
 		for _, e := range b.snapshot.Entries {
-			packets = append(packets, packetsOf(e.Wins)...)
+			packets = appendPackets(packets, e.Wins)
 		}
 	}
 	ledger := &batch{paid: map[packetKey]holder{}}

@@ -3,7 +3,6 @@ package payout
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -271,7 +270,7 @@ func (r *Relay) publishOnce(ctx context.Context, entries []rain.Entry) (failed [
 }
 
 func (r *Relay) publishEntry(ctx context.Context, e rain.Entry) error {
-	data, err := json.Marshal(e)
+	data, err := encodeEntry(e)
 	if err != nil {
 		return fmt.Errorf("entry %s: %w", e.Ref, err)
 	}

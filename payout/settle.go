@@ -99,7 +99,7 @@ func (l *Ledger) write(ctx context.Context, tx *sqldb.Tx, b *batch) (Posted, err
 		if err := writeLetters(ctx, tx, b.voids, now); err != nil {
 			return err
 		}
-		return fillBalances(ctx, tx, b.settled, done.balances)
+		return fillBalances(ctx, tx, b.settled, done.moves)
 	})
 	if err != nil {
 		return Posted{}, err
@@ -148,25 +148,23 @@ func (l *Ledger) writeReclaims(ctx context.Context, tx *sqldb.Tx, b *batch, ids 
 }
 
 // fillBalances tells each settlement its player's balance: those the posting has touched are known, the others are read.
-func fillBalances(ctx context.Context, tx *sqldb.Tx, settled []Settlement, known map[account]rain.Money) error {
+func fillBalances(ctx context.Context, tx *sqldb.Tx, settled []Settlement, moves movements) error {
 	var users []string
-	asked := map[string]bool{}
-	for _, s := range settled {
-		if _, ok := known[userAccount(s.User)]; !ok && !asked[s.User] {
-			asked[s.User] = true
-			users = append(users, s.User)
+	var open []int // settlements of players whom the posting has not touched
+	for i := range settled {
+		balance, known := moves.balance(userAccount(settled[i].User))
+		settled[i].Balance = balance
+		if !known {
+			users, open = append(users, settled[i].User), append(open, i)
 		}
 	}
-	others, err := userBalances(ctx, tx, users)
+	slices.Sort(users)
+	others, err := userBalances(ctx, tx, slices.Compact(users))
 	if err != nil {
 		return err
 	}
-	for i, s := range settled {
-		balance, ok := known[userAccount(s.User)]
-		if !ok {
-			balance = others[s.User]
-		}
-		settled[i].Balance = balance
+	for _, i := range open {
+		settled[i].Balance = others[settled[i].User]
 	}
 	return nil
 }

@@ -3,13 +3,10 @@ package payout
 import (
 	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -34,7 +31,6 @@ type SettlerOptions struct {
 }
 
 const (
-	pullMessages = 256              // messages that a worker takes at once
 	pullWait     = 2 * time.Second  // for the first of them; also how long a pull may be lost with its server
 	postGrace    = 5 * time.Second  // for the batch in hand when Run is to end
 	postDeadline = 25 * time.Second // below ackWait: after it others may have the same messages
@@ -127,8 +123,9 @@ func (s *Settler) Run(ctx context.Context) error {
 
 // work pulls and settles, batch by batch.
 func (s *Settler) work(ctx context.Context) {
+	p := newPortion(s.o.BatchWins)
 	for failed := 0; ctx.Err() == nil; {
-		ok := s.round(ctx)
+		ok := s.round(ctx, p)
 		if ok {
 			failed = 0
 			continue
@@ -141,8 +138,8 @@ func (s *Settler) work(ctx context.Context) {
 }
 
 // round does one pull. It tells whether all went well.
-func (s *Settler) round(ctx context.Context) bool {
-	messages, err := s.pull(ctx)
+func (s *Settler) round(ctx context.Context, p *portion) bool {
+	messages, err := s.pull(ctx, p.messages())
 	if err != nil {
 		if ctx.Err() == nil {
 			s.jetstate.Failed(err)
@@ -152,7 +149,7 @@ func (s *Settler) round(ctx context.Context) bool {
 	}
 	s.jetstate.Works()
 	ok := true
-	for _, group := range s.groups(ctx, messages) {
+	for _, group := range s.groups(ctx, messages, p) {
 		if ctx.Err() != nil {
 			s.giveBack(group, 0)
 			continue
@@ -160,32 +157,6 @@ func (s *Settler) round(ctx context.Context) bool {
 		ok = s.settle(ctx, group) && ok
 	}
 	return ok
-}
-
-// pull waits for a message and takes what else is there.
-func (s *Settler) pull(ctx context.Context) ([]jetstream.Msg, error) {
-	consumer, err := s.stream.puller(ctx)
-	if err != nil {
-		return nil, err
-	}
-	waiting, cancel := context.WithTimeout(ctx, pullWait)
-	defer cancel()
-	first, err := consumer.Next(jetstream.FetchContext(waiting))
-	switch {
-	case errors.Is(err, nats.ErrTimeout), errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
-		return nil, nil
-	case err != nil:
-		return nil, err
-	}
-	messages := []jetstream.Msg{first}
-	rest, err := consumer.FetchNoWait(pullMessages - 1)
-	if err != nil {
-		return messages, nil // the next pull will say so too
-	}
-	for m := range rest.Messages() {
-		messages = append(messages, m)
-	}
-	return messages, nil
 }
 
 // delivery is one message and the entry in it.
@@ -201,44 +172,6 @@ func (d delivery) deliveries() int {
 		return 1
 	}
 	return int(max(1, min(meta.NumDelivered, 30)))
-}
-
-// groups decodes messages and parts them in batches. What is no entry is put aside for a person.
-func (s *Settler) groups(ctx context.Context, messages []jetstream.Msg) [][]delivery {
-	var groups [][]delivery
-	var group []delivery
-	wins := 0
-	for _, m := range messages {
-		e, fault := s.decode(m)
-		if fault != "" {
-			s.bury(ctx, m, fault)
-			continue
-		}
-		if len(group) > 0 && wins+len(e.Wins) > s.o.BatchWins {
-			groups, group, wins = append(groups, group), nil, 0
-		}
-		group = append(group, delivery{m, e})
-		wins += len(e.Wins)
-	}
-	if len(group) > 0 {
-		groups = append(groups, group)
-	}
-	return groups
-}
-
-// decode reads the entry in a message; fault says why there is none.
-func (s *Settler) decode(m jetstream.Msg) (e rain.Entry, fault string) {
-	e, fault = decodeEntry(m.Data())
-	if fault != "" {
-		return e, fault
-	}
-	if _, _, err := e.Ref.Position(); err != nil {
-		return e, err.Error()
-	}
-	if want := s.stream.subject(e.Ref); m.Subject() != want {
-		return e, fmt.Sprintf("the message came on %q, but its entry belongs on %q", m.Subject(), want)
-	}
-	return e, ""
 }
 
 // bury keeps a message that nobody can settle, and takes it out of the stream's sight.

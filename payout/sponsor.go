@@ -43,7 +43,7 @@ func (l *Ledger) Deposit(ctx context.Context, sponsor, reference string, amount 
 		if err != nil {
 			return err
 		}
-		balance = b.balances[sponsorAccount(sponsor)]
+		balance, _ = b.moves.balance(sponsorAccount(sponsor))
 		return l.auditChange(ctx, tx, balanceState(sponsor, balance-amount), balanceState(sponsor, balance))
 	})
 	return balance, err

@@ -68,8 +68,9 @@ func each(ctx context.Context, q queryer, row func(Scan) error, query string, ar
 		return err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
+	scan := Scan(rows.Scan)
 	for rows.Next() {
-		if err := row(rows.Scan); err != nil {
+		if err := row(scan); err != nil {
 			return err
 		}
 	}
