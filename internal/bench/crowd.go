@@ -191,44 +191,37 @@ func (c *crowdState) arrive(err error) {
 func (c *crowdState) await(ctx context.Context) error {
 	limit := time.NewTimer(c.options.Ramp + c.options.JoinWithin)
 	defer limit.Stop()
-	for {
-		c.mu.Lock()
-		joined, news, last := c.joined, c.news, c.lastErr
-		all := joined
-		for _, n := range c.failed {
-			all += n
-		}
-		c.mu.Unlock()
-		if all == c.options.Players && joined > 0 {
+	for late := false; ; {
+		joined, waiting, news, last := c.arrivals()
+		switch {
+		case joined > 0 && (waiting == 0 || late):
 			return nil
+		case waiting == 0:
+			return fmt.Errorf("no player could join: %w", last)
+		case late && last == nil:
+			return errors.New("no player could join in time; is it a redrain server, and does it answer?")
+		case late:
+			return fmt.Errorf("no player could join in time: %w", last)
 		}
-		late := false
-		if all < c.options.Players {
-			select {
-			case <-news:
-				continue
-			case <-limit.C:
-				late = true
-			case <-ctx.Done():
-				return ctx.Err()
-			}
+		select {
+		case <-news:
+		case <-limit.C:
+			late = true
+		case <-ctx.Done():
+			return ctx.Err()
 		}
-		if joined > 0 {
-			return nil
-		}
-		return nobody(late, last)
 	}
 }
 
-func nobody(late bool, last error) error {
-	switch {
-	case last == nil:
-		return errors.New("no player could join in time; is it a redrain server, and does it answer?")
-	case late:
-		return fmt.Errorf("no player could join in time: %w", last)
-	default:
-		return fmt.Errorf("no player could join: %w", last)
+// arrivals are how many have joined, how many may still come, when that will change, and what went wrong last.
+func (c *crowdState) arrivals() (joined, waiting int, news <-chan struct{}, last error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	waiting = c.options.Players - c.joined
+	for _, n := range c.failed {
+		waiting -= n
 	}
+	return c.joined, waiting, c.news, c.lastErr
 }
 
 // Leave ends all connections and waits for all that belongs to them.

@@ -60,7 +60,7 @@ func dial(ctx context.Context, target string, player int) (net.Conn, []byte, err
 			return wrap(secure, nil)
 		},
 	}
-	_, resp, err := d.DialContext(ctx, target, nil)
+	_, resp, err := d.DialContext(ctx, target, nil) //nolint:bodyclose // of an upgraded connection it holds nothing
 	if err != nil {
 		if resp != nil {
 			return nil, nil, fmt.Errorf("%s answers %s: %w", target, resp.Status, err)

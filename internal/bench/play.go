@@ -26,15 +26,16 @@ func (c *Crowd) Play(ctx context.Context, plan Plan) (*Report, error) {
 	}
 	took := time.Duration(c.clock() - begin)
 	used := processorTime() - processor
-	c.drain(ctx, plan.Drain)
+	c.drain(plan.Drain)
 	return c.report(begin, took, used), nil
 }
 
-// drain waits until every tap is answered, the time is up, or somebody is impatient.
-func (c *Crowd) drain(ctx context.Context, limit time.Duration) {
+// drain waits until every tap is answered, or the time is up. It does so after an early end as well: what the server has been sent
+// is still being decided, and may be won.
+func (c *Crowd) drain(limit time.Duration) {
 	const look = 10 * time.Millisecond
 	for deadline := time.Now().Add(limit); time.Now().Before(deadline); {
-		if c.pending() == 0 || !pause(ctx, look) {
+		if c.pending() == 0 || !pause(c.ctx, look) {
 			return
 		}
 	}

@@ -4,6 +4,7 @@ package benchtest
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"sync"
 	"time"
@@ -43,14 +44,14 @@ const Amount rain.Money = 7
 func (r *Room) Taps() map[string]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.tapped
+	return maps.Clone(r.tapped)
 }
 
 // Welcomes are how often each player has come in.
 func (r *Room) Welcomes() map[string]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.welcome
+	return maps.Clone(r.welcome)
 }
 
 // ServeHTTP is the life of a connection.

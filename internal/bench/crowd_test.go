@@ -1,0 +1,256 @@
+package bench_test
+
+import (
+	"context"
+	"errors"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"redrain/internal/bench"
+	"redrain/internal/bench/benchtest"
+)
+
+// gather lets players into a room that a test has made. A player's token is "p" and its number.
+func gather(t *testing.T, room *benchtest.Room, change func(*bench.Options)) (*bench.Crowd, error) {
+	t.Helper()
+	s := httptest.NewServer(room)
+	t.Cleanup(s.Close)
+	o := bench.Options{
+		Targets: []string{"ws" + strings.TrimPrefix(s.URL, "http")}, Campaigns: []string{"c1"}, Players: 20, Loops: 2,
+		Token: func(_ context.Context, player int) (string, error) { return "p" + strconv.Itoa(player), nil },
+	}
+	if change != nil {
+		change(&o)
+	}
+	crowd, err := bench.Gather(t.Context(), o)
+	if err == nil {
+		t.Cleanup(func() {
+			if err := crowd.Leave(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	return crowd, err
+}
+
+func mustGather(t *testing.T, room *benchtest.Room, change func(*bench.Options)) *bench.Crowd {
+	t.Helper()
+	crowd, err := gather(t, room, change)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return crowd
+}
+
+// until is a context that ends when the function is called n times.
+func until(t *testing.T, n int64) (ctx context.Context, called func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	var count atomic.Int64
+	return ctx, func() {
+		if count.Add(1) == n {
+			cancel()
+		}
+	}
+}
+
+// pollers are the ways to wait for sockets.
+var pollers = map[string]func(*bench.Options){
+	"the system's": nil,
+	"portable":     func(o *bench.Options) { o.Portable = true },
+}
+
+// Every tap is answered once and counted, no player taps a drop twice, and every win that the server tells is reported.
+func TestClosedLoop(t *testing.T) {
+	for name, change := range pollers {
+		t.Run(name, func(t *testing.T) {
+			const taps = 2_000
+			ctx, tapped := until(t, taps)
+			room := &benchtest.Room{Answer: func(user, drop string) (string, string) {
+				tapped()
+				if strings.HasSuffix(drop, ".5") {
+					return "won", user + "-" + drop
+				}
+				return "empty", ""
+			}}
+			crowd := mustGather(t, room, change)
+			if !crowd.AwaitRain(t.Context()) {
+				t.Fatal("it does not rain")
+			}
+			r, err := crowd.Play(ctx, bench.Plan{Duration: time.Hour})
+			if err != nil {
+				t.Fatal(err)
+			}
+			won := 0
+			for key, times := range room.Taps() {
+				user, drop, _ := strings.Cut(key, " ")
+				if times != 1 {
+					t.Errorf("%s tapped %s %d times", user, drop, times)
+				}
+				if strings.HasSuffix(drop, ".5") {
+					won++
+				}
+				if strings.HasSuffix(drop, ".5") && !slices.ContainsFunc(r.Told, func(w bench.Win) bool {
+					return w.Claim == user+"-"+drop && w.Amount == benchtest.Amount && "p"+strconv.Itoa(w.Player) == user
+				}) {
+					t.Errorf("the win of %s with %s is not reported", user, drop)
+				}
+			}
+			all := int64(len(room.Taps()))
+			if r.Taps != all || r.Answered != all || r.Latency.TotalCount() != all || all < taps || r.Unanswered+r.Lost != 0 ||
+				r.Outcomes["won"] != int64(won) || r.Outcomes["won"]+r.Outcomes["empty"] != all || len(r.Told) != won {
+				t.Errorf("%d taps got there, %d of them wins; report %+v", all, won, r)
+			}
+			if r.Joined != 20 || len(r.Failed)+len(r.Faults)+len(r.Errors)+len(r.Closes) != 0 || r.Reconnects+r.Broken != 0 {
+				t.Errorf("report %+v", r)
+			}
+		})
+	}
+}
+
+// Players come back after the codes that allow it and tap on; the same drop is not tapped again.
+func TestReconnect(t *testing.T) {
+	for name, change := range pollers {
+		t.Run(name, func(t *testing.T) {
+			ctx, tapped := until(t, 1_000)
+			var closing atomic.Int64
+			room := &benchtest.Room{
+				Answer: func(string, string) (string, string) { tapped(); return "empty", "" },
+				Closing: func(string) int {
+					if closing.Add(1) <= 5 {
+						return 4000
+					}
+					return 0
+				},
+			}
+			r, err := mustGather(t, room, change).Play(ctx, bench.Plan{Duration: time.Hour})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Closes[4000] != 5 || r.Lost != 5 || r.Reconnects > 5 || r.Taps != r.Answered+5 || len(r.Faults) != 0 {
+				t.Errorf("report %+v", r)
+			}
+			for key, times := range room.Taps() {
+				if times != 1 {
+					t.Errorf("%s: %d times", key, times)
+				}
+			}
+		})
+	}
+}
+
+// All that left come back, and say so.
+func TestEverybodyComesBack(t *testing.T) {
+	const players = 3
+	var closing atomic.Int64
+	room := &benchtest.Room{Closing: func(string) int {
+		if closing.Add(1) <= players {
+			return 4001
+		}
+		return 0
+	}}
+	ctx, back := until(t, 2*players)
+	room.Welcome = func(string) int { back(); return 0 }
+	crowd := mustGather(t, room, func(o *bench.Options) { o.Players = players })
+	plan := bench.Plan{Duration: time.Hour}
+	if _, err := crowd.Play(ctx, plan); err != nil {
+		t.Fatal(err)
+	}
+	for crowd.Progress().Connected < players && t.Context().Err() == nil {
+		if _, err := crowd.Play(t.Context(), bench.Plan{Duration: time.Millisecond, Watch: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for user, times := range room.Welcomes() {
+		if times != 2 {
+			t.Errorf("%s came in %d times", user, times)
+		}
+	}
+}
+
+// Whoever is refused for good does not try again, and the others play.
+func TestRefused(t *testing.T) {
+	var tries atomic.Int64
+	room := &benchtest.Room{Welcome: func(user string) int {
+		if user == "p3" {
+			tries.Add(1)
+			return 4500
+		}
+		return 0
+	}}
+	r, err := mustGather(t, room, nil).Play(t.Context(), bench.Plan{Duration: time.Millisecond, Watch: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Joined != 19 || len(r.Failed) != 1 || r.Closes[4500] != 1 || tries.Load() != 1 {
+		t.Errorf("%d tries; report %+v", tries.Load(), r)
+	}
+	_, err = gather(t, &benchtest.Room{Welcome: func(string) int { return 4502 }}, nil)
+	var closed *bench.ClosedError
+	if !errors.As(err, &closed) || closed.Code != 4502 || !strings.Contains(err.Error(), "as the test wants") {
+		t.Errorf("nobody is let in: %v", err)
+	}
+}
+
+// A tap without an answer is reported, and not waited for longer than is wanted.
+func TestUnanswered(t *testing.T) {
+	room := &benchtest.Room{}
+	ctx, answered := until(t, 100)
+	room.Answer = func(user, _ string) (string, string) {
+		if user == "p0" {
+			return "", ""
+		}
+		answered()
+		return "empty", ""
+	}
+	crowd := mustGather(t, room, nil)
+	r, err := crowd.Play(ctx, bench.Plan{Duration: time.Hour, Drain: 20 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Unanswered < 1 || r.Taps != r.Answered+r.Unanswered {
+		t.Errorf("report %+v", r)
+	}
+}
+
+// In an open loop no more is sent than was ordered.
+func TestOpenLoop(t *testing.T) {
+	room := &benchtest.Room{}
+	const rate, duration = 1_000, 200 * time.Millisecond
+	r, err := mustGather(t, room, nil).Play(t.Context(), bench.Plan{Duration: duration, Rate: rate})
+	if err != nil {
+		t.Fatal(err)
+	}
+	most := int64(rate*r.Took.Seconds()) + 2
+	if r.Taps == 0 || r.Taps > most || r.Answered != r.Taps || r.NothingDue+r.NobodyThere != 0 || r.Latency.TotalCount() != r.Answered {
+		t.Errorf("%d taps of at most %d; report %+v", r.Taps, most, r)
+	}
+}
+
+func TestGatherRefusesNonsense(t *testing.T) {
+	good := bench.Options{Targets: []string{"ws://localhost:1/ws"}, Campaigns: []string{"c"}, Players: 1, Token: func(context.Context, int) (string, error) { return "t", nil }}
+	for name, change := range map[string]func(*bench.Options){
+		"nobody":          func(o *bench.Options) { o.Players = 0 },
+		"nowhere":         func(o *bench.Options) { o.Targets = nil },
+		"http":            func(o *bench.Options) { o.Targets = []string{"http://localhost:1/ws"} },
+		"no campaign":     func(o *bench.Options) { o.Campaigns = nil },
+		"no token":        func(o *bench.Options) { o.Token = nil },
+		"more than files": func(o *bench.Options) { o.Players = 1 << 30 },
+	} {
+		o := good
+		change(&o)
+		if _, err := bench.Gather(t.Context(), o); err == nil {
+			t.Errorf("%s is taken", name)
+		}
+	}
+	good.JoinWithin = time.Millisecond
+	if _, err := bench.Gather(t.Context(), good); err == nil || !strings.Contains(err.Error(), "no player could join in time") {
+		t.Errorf("no server: %v", err)
+	}
+}
