@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -65,10 +66,16 @@ func serveBare(ctx context.Context, _ []string, out io.Writer) error {
 	go func() { ended <- web.Serve(listener) }()
 	select {
 	case <-ctx.Done():
-		err := web.Close()
-		<-ended // it was closed
-		return err
+		return errors.Join(web.Close(), ignoreClosed(<-ended))
 	case err := <-ended:
 		return err
 	}
+}
+
+// ignoreClosed leaves out the error of a server that was closed on purpose.
+func ignoreClosed(err error) error {
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // waveDrops a second make a wave of 450 bytes.
-const waveDrops = 84
+const waveDrops = 96
 
 func measureFanout(r *run) {
 	ours, other := r.gatewayAlone(r.scope), startBare(r.scope)
@@ -43,7 +43,7 @@ func measureFanout(r *run) {
 // shower is one contestant's turn: a rain that nobody taps.
 func (r *run) shower(c *contestant, members int) (*bench.Report, usage) {
 	campaign := c.open(1000)
-	crowd, leave := r.gather(c, campaign, members, 0)
+	crowd, leave := r.gather(c, campaign, members)
 	defer leave()
 	r.play(crowd, bench.Plan{Duration: warmUp, Watch: true})
 	c.rain(campaign, falling(20*time.Second, waveDrops, 4*time.Second))

@@ -16,7 +16,7 @@ func measureSoldOut(r *run) {
 	rate := line{What: "– taps/s, gateway alone"}
 	for range r.long() {
 		campaign := ours.open(1000)
-		crowd, leave := r.gather(ours, campaign, players, 0)
+		crowd, leave := r.gather(ours, campaign, players)
 		ours.rain(campaign, falling(time.Minute, 400, 20*time.Second))
 		r.play(crowd, bench.Plan{Duration: warmUp, Watch: true})
 		r.play(crowd, bench.Plan{Duration: time.Second}) // sells out
@@ -71,7 +71,7 @@ func measureFlat(r *run) {
 // costs without them is taken off. It returns µs of processor time of gateway and Redis, and µs in Redis's script.
 func (r *run) calmTaps(c *contestant, packets, members int, rate float64) (cpu, script float64) {
 	campaign := c.open(packets)
-	crowd, leave := r.gather(c, campaign, members, 0)
+	crowd, leave := r.gather(c, campaign, members)
 	defer leave()
 	c.rain(campaign, falling(4*time.Second, 200, 20*time.Second))
 	r.play(crowd, bench.Plan{Duration: 4500 * time.Millisecond, Watch: true})

@@ -40,10 +40,10 @@ func (r *run) gatewayAlone(s *scope) *contestant {
 func (r *run) idle(c *contestant, n int) (kb, goroutines float64) {
 	campaign := c.open(1000)
 	// The first few find what every process makes once.
-	_, leave := r.gather(c, campaign, 10, 0)
+	_, leave := r.gather(c, campaign, 10)
 	leave()
 	before, had := r.calm(c), c.metric(r.scope, "go_goroutines")
-	_, leave = r.gather(c, campaign, n, 0)
+	_, leave = r.gather(c, campaign, n)
 	defer leave()
 	after, has := r.calm(c), c.metric(r.scope, "go_goroutines")
 	kb, goroutines = (after-before)/1024/float64(n), (has-had)/float64(n)

@@ -34,7 +34,7 @@ func measureSettled(r *run) {
 // settle is one contestant's turn: µs of processor time of a win, and seconds until all are paid.
 func (r *run) settle(c *contestant, db *database, plan bench.Plan) [2]float64 {
 	campaign := c.open(packets)
-	crowd, leave := r.gather(c, campaign, players, 0)
+	crowd, leave := r.gather(c, campaign, players)
 	defer leave()
 	duration, fall, drops := dense()
 	c.rain(campaign, falling(duration, drops, fall))

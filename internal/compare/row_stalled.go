@@ -38,14 +38,19 @@ func measureStalled(r *run) {
 
 // stall is a room of which so many members read nothing, under the densest rain.
 func (r *run) stall(c *contestant, stalled int, rate float64) *bench.Report {
-	const fills = 12 * time.Second // by then nothing more goes into the stalled members' sockets, at 7 KB a second
+	const fills = 15 * time.Second // by then nothing more goes into the stalled members' sockets, at 7 KB a second
 	campaign := c.open(packets)
-	crowd, leave := r.gather(c, campaign, players-stalled, 0)
+	crowd, leave := r.gather(c, campaign, players-stalled)
 	defer leave()
-	for i := range stalled {
-		conn := r.deaf(c, campaign, players+i)
-		defer conn.Close() //nolint:errcheck,revive // none of them is of any interest when the turn is over
+	silent := make([]*websocket.Conn, stalled)
+	for i := range silent {
+		silent[i] = r.deaf(c, campaign, players+i)
 	}
+	defer func() {
+		for _, conn := range silent {
+			_ = conn.Close() // its turn is over
+		}
+	}()
 	c.rain(campaign, falling(time.Minute, 400, 20*time.Second))
 	r.play(crowd, bench.Plan{Duration: fills, Watch: true})
 	before := c.metric(r.scope, droppedMetric)
@@ -66,8 +71,8 @@ func (r *run) deaf(c *contestant, campaign string, player int) *websocket.Conn {
 	narrow := net.Dialer{Control: func(_, _ string, line syscall.RawConn) error {
 		var failed error
 		err := line.Control(func(fd uintptr) {
-			failed = errors.Join(unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUF, 4096), //nolint:gosec // a file's number
-				unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_MAXSEG, 536)) //nolint:gosec // as above
+			failed = errors.Join(unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUF, 4096),
+				unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_MAXSEG, 536))
 		})
 		return errors.Join(err, failed)
 	}}

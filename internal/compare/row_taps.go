@@ -24,7 +24,7 @@ func dense() (duration, fall time.Duration, dropsPerSecond int) {
 // storm is one contestant's turn: players join a new campaign, warm it up, and tap.
 func (r *run) storm(c *contestant, plan bench.Plan, others ...process) (*bench.Report, usage) {
 	campaign := c.open(packets)
-	crowd, leave := r.gather(c, campaign, players, 0)
+	crowd, leave := r.gather(c, campaign, players)
 	defer leave()
 	duration, fall, drops := dense()
 	c.rain(campaign, falling(duration, drops, fall))
@@ -53,7 +53,10 @@ func measureTaps(r *run) {
 	redis := line{What: "– Redis, µs", Than: other.name, Goal: atMost(0.2)}
 	server := line{What: "– gateway, µs", Than: other.name}
 	load := line{What: "– the load generator beside it, µs", Than: other.name}
+	batch := line{What: "– taps that one call of redrain's script decides"}
 	for range r.rounds {
+		calls := ours.metric(r.scope, "redrain_grab_batch_size_count")
+		taps := ours.metric(r.scope, "redrain_grab_batch_size_sum")
 		for _, c := range []*contestant{ours, other} {
 			report, used := r.storm(c, bench.Plan{Duration: window}, r.back.processes...)
 			put(c == ours, &rate, report.TapsPerSecond())
@@ -62,9 +65,12 @@ func measureTaps(r *run) {
 			put(c == ours, &server, used.micros(report.Answered, ofServer))
 			put(c == ours, &load, used.micros(report.Answered, ofGenerator))
 		}
+		calls = ours.metric(r.scope, "redrain_grab_batch_size_count") - calls
+		taps = ours.metric(r.scope, "redrain_grab_batch_size_sum") - taps
+		put(true, &batch, taps/calls)
 	}
 	*r.most = median(rate.Other)
-	r.add(rate, both, redis, server, load)
+	r.add(rate, both, redis, server, load, batch)
 }
 
 // put adds a round's figure.

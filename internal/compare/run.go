@@ -76,9 +76,9 @@ func (r *run) wait(d time.Duration) {
 }
 
 // gather lets players join a campaign. They leave when the row ends, or before.
-func (r *run) gather(c *contestant, campaign string, players, stalled int) (crowd *bench.Crowd, leave func()) {
+func (r *run) gather(c *contestant, campaign string, players int) (crowd *bench.Crowd, leave func()) {
 	crowd, err := bench.Gather(r.ctx, bench.Options{
-		Targets: []string{c.socket()}, Campaigns: []string{campaign}, Players: players, Stalled: stalled, Token: token, JoinWithin: 2 * time.Minute,
+		Targets: []string{c.socket()}, Campaigns: []string{campaign}, Players: players, Token: token, JoinWithin: 2 * time.Minute,
 	})
 	r.check("let players join "+c.name, err)
 	left := false

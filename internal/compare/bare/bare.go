@@ -7,8 +7,10 @@ package bare
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -98,8 +100,9 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "not a rain", http.StatusBadRequest)
 		return
 	}
-	falling := &rain.Rain{ID: "bare", StartsAt: time.Now().UnixMilli() + *spec.StartsInMS, DurationMS: spec.DurationMS,
+	falling := &rain.Rain{ID: "r" + strings.ToLower(rand.Text()[:16]), StartsAt: time.Now().UnixMilli() + *spec.StartsInMS, DurationMS: spec.DurationMS,
 		DropsPerSecond: spec.DropsPerSecond, FallMS: spec.FallMS}
+	_, _ = rand.Read(falling.Seed[:]) // never fails
 	s.mu.Lock()
 	s.rain = falling
 	s.mu.Unlock()
