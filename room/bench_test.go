@@ -8,12 +8,13 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/gorilla/websocket"
 )
 
 // wave has the size of a wave of the default rain.
 var wave = bytes.Repeat([]byte("x"), 450)
+
+// result has the size of a result that won.
+var result = wave[:110]
 
 // BenchmarkWave hands one wave to everybody in a room, and waits until the last has been written. ns/member is what a delivered
 // frame costs in time of the whole machine; divide by the members to compare the other figures.
@@ -22,7 +23,7 @@ func BenchmarkWave(b *testing.B) {
 		b.Run(fmt.Sprintf("fake/%d", n), func(b *testing.B) {
 			l := running(b)
 			for i := range n {
-				l.Join("c", strconv.Itoa(i), l.NewMember(idleConn{}, nil))
+				l.Join("c", strconv.Itoa(i), l.newMember(idleConn{}, nil))
 			}
 			benchmarkWave(b, l, n)
 		})
@@ -47,7 +48,7 @@ func benchmarkWave(b *testing.B, l *Lobby, n int) {
 // BenchmarkResult is one result to one member: queued, and written.
 func BenchmarkResult(b *testing.B) {
 	l := running(b)
-	m := l.NewMember(idleConn{}, nil)
+	m := l.newMember(idleConn{}, nil)
 	b.ReportAllocs()
 	for b.Loop() {
 		m.Send(wave)
@@ -55,12 +56,41 @@ func BenchmarkResult(b *testing.B) {
 	}
 }
 
+// BenchmarkResults is a result to each of 500 members, in one bundle: queued, and written. Divide by the members.
+func BenchmarkResults(b *testing.B) {
+	l := running(b)
+	members := make([]*Member, 500)
+	for i := range members {
+		members[i] = l.newMember(idleConn{}, nil)
+	}
+	b.Run("one by one", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			for _, m := range members {
+				m.Send(result)
+			}
+			l.flush.wait()
+		}
+	})
+	b.Run("bundled", func(b *testing.B) {
+		var results Bundle
+		b.ReportAllocs()
+		for b.Loop() {
+			for _, m := range members {
+				results.Add(m, result)
+			}
+			l.Deliver(&results)
+			l.flush.wait()
+		}
+	})
+}
+
 // BenchmarkResultDuringWaves is how long a result takes to be written while waves go out to a room of 10,000.
 func BenchmarkResultDuringWaves(b *testing.B) {
 	l := running(b)
 	loopback(b, l, "c", 10_000)
 	written := make(chan struct{}, 1)
-	m := l.NewMember(signalConn{written: written}, nil)
+	m := l.newMember(signalConn{written: written}, nil)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	var waves atomic.Int64
@@ -83,11 +113,10 @@ func BenchmarkResultDuringWaves(b *testing.B) {
 // idleConn takes everything.
 type idleConn struct{}
 
-func (idleConn) WriteMessage(int, []byte) error                        { return nil }
-func (idleConn) WritePreparedMessage(*websocket.PreparedMessage) error { return nil }
-func (idleConn) WriteControl(int, []byte, time.Time) error             { return nil }
-func (idleConn) SetWriteDeadline(time.Time) error                      { return nil }
-func (idleConn) Close() error                                          { return nil }
+func (idleConn) tryWrite(p []byte) (int, error) { return len(p), nil }
+func (idleConn) write([]byte) error             { return nil }
+func (idleConn) deadline(time.Time)             {}
+func (idleConn) Close() error                   { return nil }
 
 // signalConn tells when a message has been written.
 type signalConn struct {
@@ -95,7 +124,7 @@ type signalConn struct {
 	written chan<- struct{}
 }
 
-func (c signalConn) WriteMessage(int, []byte) error { c.written <- struct{}{}; return nil }
+func (c signalConn) tryWrite(p []byte) (int, error) { c.written <- struct{}{}; return len(p), nil }
 
 // running is a lobby whose Run ends with the test.
 func running(tb testing.TB) *Lobby {

@@ -1,9 +1,13 @@
 package room
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"math/rand/v2"
+	"net"
 	"os"
 	"strconv"
 	"sync"
@@ -34,12 +38,12 @@ func TestChurn(t *testing.T) {
 	for i := range players {
 		visitors.Go(func() {
 			for round := range rounds {
-				conn := &watchedConn{t: t, hungUp: make(chan struct{}), stalls: rand.N(20) == 0, breaks: rand.N(20) == 0}
+				conn := &watchedConn{t: t, hungUp: make(chan struct{}), moved: make(chan struct{}), stalls: rand.N(20) == 0, breaks: rand.N(20) == 0}
 				mu.Lock()
 				conns = append(conns, conn)
 				mu.Unlock()
 				made.Add(1)
-				m := l.NewMember(conn, func(int) { closed.Add(1) })
+				m := l.newMember(conn, func(int) { closed.Add(1) })
 				visit(l, m, strconv.Itoa(i%7), round)
 			}
 		})
@@ -56,6 +60,9 @@ func TestChurn(t *testing.T) {
 	for _, c := range conns {
 		if n := c.closes.Load(); n != 1 {
 			t.Fatalf("a connection was closed %d times", n)
+		}
+		if err := c.check(); err != nil {
+			t.Fatalf("after %d bytes: %v", len(c.wire), err)
 		}
 	}
 	if n := len(l.Rooms()); n != 0 || l.Online() != 0 || opened.Load() != 0 {
@@ -93,54 +100,69 @@ func visit(l *Lobby, m *Member, user string, round int) {
 	}
 }
 
-// watchedConn fails the test when two goroutines write at once. It may stall, or break.
+// watchedConn fails the test when two goroutines write at once, or when what they have written is not frames with the close frame
+// last. It may take less than it is given, stall, or break.
 type watchedConn struct {
 	t              *testing.T
 	stalls, breaks bool
-	deadline       time.Time // unguarded, as gorilla's is: it belongs to the one who writes
 	writing        atomic.Bool
-	saidGoodbye    atomic.Bool
 	closes         atomic.Int32
 	hungUp         chan struct{}
+	wire           []byte // belongs to the one who writes
+
+	mu    sync.Mutex
+	due   time.Time
+	moved chan struct{} // closed when due is another
 }
 
-func (c *watchedConn) write() error {
+func (c *watchedConn) enter() {
 	if !c.writing.CompareAndSwap(false, true) {
 		c.t.Error("two goroutines write to a connection")
 	}
+}
+
+func (c *watchedConn) tryWrite(p []byte) (int, error) {
+	c.enter()
 	defer c.writing.Store(false)
 	switch {
-	case c.saidGoodbye.Load():
-		return websocket.ErrCloseSent // the close frame may overtake a frame that a worker has in hand, and gorilla refuses that
+	case c.breaks:
+		return 0, errors.New("connection reset")
 	case c.stalls:
+		return 0, nil
+	}
+	n := len(p)
+	if rand.N(4) == 0 {
+		n = rand.N(n)
+	}
+	c.wire = append(c.wire, p[:n]...)
+	return n, nil
+}
+
+func (c *watchedConn) write(p []byte) error {
+	c.enter()
+	defer c.writing.Store(false)
+	for c.stalls {
+		c.mu.Lock()
+		due, moved := c.due, c.moved
+		c.mu.Unlock()
 		select {
+		case <-moved:
 		case <-c.hungUp:
-			return errors.New("use of closed network connection")
-		case <-time.After(time.Until(c.deadline)):
+			return net.ErrClosed
+		case <-time.After(time.Until(due)):
 			return os.ErrDeadlineExceeded
 		}
-	case c.breaks:
-		return errors.New("connection reset")
 	}
+	c.wire = append(c.wire, p...)
 	return nil
 }
 
-func (c *watchedConn) WriteMessage(int, []byte) error                        { return c.write() }
-func (c *watchedConn) WritePreparedMessage(*websocket.PreparedMessage) error { return c.write() }
-func (c *watchedConn) SetWriteDeadline(t time.Time) error                    { c.deadline = t; return nil }
-
-func (c *watchedConn) WriteControl(kind int, _ []byte, deadline time.Time) error {
-	if kind == websocket.PingMessage {
-		c.deadline = deadline
-		return c.write()
-	}
-	if c.writing.Load() {
-		return errors.New("write timeout") // as gorilla says when the writer does not return in time
-	}
-	if !c.saidGoodbye.CompareAndSwap(false, true) {
-		c.t.Error("two close frames were written")
-	}
-	return nil
+func (c *watchedConn) deadline(t time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.due = t
+	close(c.moved)
+	c.moved = make(chan struct{})
 }
 
 func (c *watchedConn) Close() error {
@@ -148,4 +170,22 @@ func (c *watchedConn) Close() error {
 		close(c.hungUp)
 	}
 	return nil
+}
+
+// check reads what has been written as a client does.
+func (c *watchedConn) check() error {
+	r := bufio.NewReader(bytes.NewReader(c.wire))
+	closed := false
+	for {
+		opcode, _, err := readFrame(r)
+		switch {
+		case err == io.EOF: //nolint:errorlint // exactly this: between two frames
+			return nil
+		case err != nil:
+			return err
+		case closed:
+			return errors.New("something follows the close frame")
+		}
+		closed = opcode == websocket.CloseMessage
+	}
 }

@@ -54,12 +54,12 @@ func loopback(tb testing.TB, l *Lobby, campaign string, n int) {
 	upgrader := websocket.Upgrader{ReadBufferSize: 1024, WriteBufferSize: 4096, WriteBufferPool: &sync.Pool{}}
 	var readers sync.WaitGroup
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		conn, err := upgrader.Upgrade(w, r, nil)
+		conn, err := upgrader.Upgrade(takeover{w}, r, nil)
 		if err != nil {
 			tb.Error(err)
 			return
 		}
-		m := l.NewMember(conn, nil)
+		m := l.NewMember(socketOf(tb, conn), nil)
 		l.Join(campaign, r.RemoteAddr, m)
 		readers.Go(func() { readUntilGone(conn, m) })
 	})}

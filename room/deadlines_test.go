@@ -1,13 +1,12 @@
 package room
 
 import (
+	"bytes"
 	"context"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/gorilla/websocket"
 )
 
 func TestPingsComeEachPeriod(t *testing.T) {
@@ -41,7 +40,7 @@ func TestFirstPingsAreSpread(t *testing.T) {
 		var perSecond [seconds + 1]atomic.Int32
 		from := time.Now()
 		for range players {
-			l.NewMember(pingConn{ping: func() { perSecond[time.Since(from)/time.Second].Add(1) }}, nil)
+			l.newMember(pingConn{ping: func() { perSecond[time.Since(from)/time.Second].Add(1) }}, nil)
 		}
 		pass(seconds*time.Second + wheelTick)
 		for second := range perSecond {
@@ -77,7 +76,7 @@ func TestSilenceBeginsWithTheLastSign(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		closed := make(chan int, 1)
 		l := running(t)
-		m := l.NewMember(idleConn{}, func(code int) { closed <- code })
+		m := l.newMember(idleConn{}, func(code int) { closed <- code })
 		pass(59 * time.Second)
 		m.Pong()
 		from := time.Now()
@@ -111,8 +110,8 @@ func TestRunClosesWhoIsLeft(t *testing.T) {
 		if err := <-ran; err != nil {
 			t.Errorf("Run returned %v", err)
 		}
-		if len(codes) != 3 || l.Online() != 0 || len(l.flush.workers) != 0 {
-			t.Errorf("after Run: %d of 3 closed, %d online, %d workers", len(codes), l.Online(), len(l.flush.workers))
+		if len(codes) != 3 || l.Online() != 0 || l.flush.working+l.flush.awaiting != 0 {
+			t.Errorf("after Run: %d of 3 closed, %d online, %d workers", len(codes), l.Online(), l.flush.working+l.flush.awaiting)
 		}
 		if code, reason := p.closeCode(); code != CodeShutdown {
 			t.Errorf("the peer was told %d %q", code, reason)
@@ -142,9 +141,9 @@ type pingConn struct {
 	ping func()
 }
 
-func (c pingConn) WriteControl(kind int, _ []byte, _ time.Time) error {
-	if kind == websocket.PingMessage {
+func (c pingConn) tryWrite(p []byte) (int, error) {
+	if bytes.Equal(p, pingFrame) {
 		c.ping()
 	}
-	return nil
+	return len(p), nil
 }

@@ -8,8 +8,12 @@
 //
 // Nothing waits for an idle member. What is queued for members is written by a few workers that live only while there
 // is something to write (flush.go), and all pings and deadlines hang on one timer wheel (wheel.go). A member is in the hands of one
-// worker at a time, so a connection never has two writers, and one turn is one frame, so nobody is served twice while
-// others wait. A worker that is stuck in a write to a stalled peer is replaced after a few milliseconds.
+// goroutine at a time, so a connection never has two writers, and one turn is one frame, so nobody is served twice while
+// others wait. A worker writes what the connection takes at once and never waits; a peer that has stalled is awaited by a
+// goroutine of its own, for as long as WriteTimeout.
+//
+// Only the member writes to its connection (socket.go), and it makes the frames by itself (frame.go): those for many once. The
+// WebSocket library makes the upgrade and reads.
 //
 // The life of a member:
 //

@@ -1,60 +1,70 @@
 package room
 
 import (
-	"sync"
-	"time"
+	"encoding/binary"
 
 	"github.com/gorilla/websocket"
 )
 
-// Conn is what a member needs of a connection. *websocket.Conn satisfies it.
-type Conn interface {
-	WriteMessage(messageType int, data []byte) error
-	WritePreparedMessage(*websocket.PreparedMessage) error
-	WriteControl(messageType int, data []byte, deadline time.Time) error
-	SetWriteDeadline(time.Time) error
-	Close() error
-}
+const (
+	// joinMax is the size up to which queued messages are joined in one frame, in bytes. A frame costs a system call,
+	// which is most of the cost of a message.
+	joinMax = 32 << 10
+	// maxHeader is the size of the longest header of a server's frame, in bytes.
+	maxHeader = 10
+	// final marks a frame that is a whole message, as all are that a member writes.
+	final = 0x80
+)
 
-// joinMax is the size up to which queued messages are joined in one frame, in bytes. A frame costs a system call,
-// which is most of the cost of a message.
-const joinMax = 32 << 10
+// pingFrame is a ping without a payload.
+var pingFrame = []byte{final | websocket.PingMessage, 0}
 
-// frame is one message on its way to a member, or to many.
+// frame is one message on its way to a member, or to many. It is small, and copied: a message to one member is not worth an
+// allocation for each lane that it stands in.
 type frame struct {
-	data     []byte
-	prepared *websocket.PreparedMessage // nil for a message to one member
+	bytes  []byte
+	header int // so many of the bytes are a frame's header, before the message; 0: the bytes are the message alone
 }
 
 // sharedFrame is a frame for many members: its bytes on the wire are made once, here.
-func sharedFrame(data []byte) *frame {
-	prepared, err := websocket.NewPreparedMessage(websocket.TextMessage, data)
-	if err != nil {
-		prepared = nil // written as a message of its own each time
-	}
-	return &frame{data: data, prepared: prepared}
+func sharedFrame(message []byte) frame {
+	wire := appendHeader(make([]byte, 0, maxHeader+len(message)), websocket.TextMessage, len(message))
+	header := len(wire)
+	return frame{bytes: append(wire, message...), header: header}
 }
 
-// joints are the buffers in which messages are joined.
-var joints = sync.Pool{New: func() any { b := make([]byte, 0, 4<<10); return &b }}
+func (f frame) message() []byte { return f.bytes[f.header:] }
 
-// writeFrames writes messages as one text frame, a newline between two of them.
-func writeFrames(conn Conn, frames []*frame) error {
-	if len(frames) == 1 {
-		if p := frames[0].prepared; p != nil {
-			return conn.WritePreparedMessage(p)
-		}
-		return conn.WriteMessage(websocket.TextMessage, frames[0].data)
+// appendHeader appends the header of a frame of n bytes, as RFC 6455 has it in 5.2: a server does not mask.
+func appendHeader(wire []byte, opcode byte, n int) []byte {
+	switch {
+	case n < 126:
+		return append(wire, final|opcode, byte(n)) //nolint:gosec // less than 126
+	case n < 1<<16:
+		return binary.BigEndian.AppendUint16(append(wire, final|opcode, 126), uint16(n))
+	default:
+		return binary.BigEndian.AppendUint64(append(wire, final|opcode, 127), uint64(n))
 	}
-	joint := joints.Get().(*[]byte) //nolint:forcetypeassert // New makes nothing else
-	defer joints.Put(joint)
-	buf := (*joint)[:0]
+}
+
+// appendClose appends a close frame. The code and the reason are at most 125 bytes, so that the header is two.
+func appendClose(wire []byte, code int, reason string) []byte {
+	payload := websocket.FormatCloseMessage(code, reason)
+	return append(appendHeader(wire, websocket.CloseMessage, len(payload)), payload...)
+}
+
+// appendMessages appends one text frame with all messages, a newline between two of them.
+func appendMessages(wire []byte, frames []frame) []byte {
+	size := len(frames) - 1
+	for _, f := range frames {
+		size += len(f.message())
+	}
+	wire = appendHeader(wire, websocket.TextMessage, size)
 	for i, f := range frames {
 		if i > 0 {
-			buf = append(buf, '\n')
+			wire = append(wire, '\n')
 		}
-		buf = append(buf, f.data...)
+		wire = append(wire, f.message()...)
 	}
-	*joint = buf
-	return conn.WriteMessage(websocket.TextMessage, buf)
+	return wire
 }

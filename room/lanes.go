@@ -18,12 +18,12 @@ func (l *lanes) empty() bool { return l[Results].n == 0 && l[Rain].n == 0 }
 
 // take moves the frames of the next write to the end of batch: results first, then rain, as many as make a frame of at most
 // joinMax bytes, and at least one if there is one.
-func (l *lanes) take(batch []*frame) []*frame {
+func (l *lanes) take(batch []frame) []frame {
 	size := 0
 	for lane := range l {
 		q := &l[lane]
 		for q.n > 0 {
-			next := len(q.first().data) + 1 // with the newline
+			next := len(q.first().message()) + 1 // with the newline
 			if size > 0 && size+next > joinMax+1 {
 				return batch
 			}
@@ -34,21 +34,23 @@ func (l *lanes) take(batch []*frame) []*frame {
 	return batch
 }
 
-// queue is a ring of frames. The zero value is empty and holds no memory.
+// queue is a ring of frames. The zero value is empty and holds no memory besides its own. It must not be copied.
 type queue struct {
-	ring []*frame // its length is a power of two
+	one  [1]frame // the ring of a queue that has never held more: without an allocation, and where the member is already in the cache
+	ring []frame  // its length is a power of two
 	head int
 	n    int
 }
 
 const (
-	firstRing = 4
+	// secondRing is the size of a ring that is not one.
+	secondRing = 4
 	// keptRing is the size up to which an empty queue keeps its ring: enough for the next wave without an
 	// allocation, little for a member who idles.
 	keptRing = 8
 )
 
-func (q *queue) push(f *frame) {
+func (q *queue) push(f frame) {
 	if q.n == len(q.ring) {
 		q.grow()
 	}
@@ -56,11 +58,11 @@ func (q *queue) push(f *frame) {
 	q.n++
 }
 
-func (q *queue) first() *frame { return q.ring[q.head] }
+func (q *queue) first() *frame { return &q.ring[q.head] }
 
-func (q *queue) pop() *frame {
+func (q *queue) pop() frame {
 	f := q.ring[q.head]
-	q.ring[q.head] = nil
+	q.ring[q.head] = frame{} // keeps no message alive
 	q.head = (q.head + 1) & (len(q.ring) - 1)
 	if q.n--; q.n == 0 && len(q.ring) > keptRing {
 		*q = queue{}
@@ -69,8 +71,12 @@ func (q *queue) pop() *frame {
 }
 
 func (q *queue) grow() {
-	ring := make([]*frame, max(firstRing, 2*len(q.ring)))
+	if q.ring == nil {
+		q.ring = q.one[:]
+		return
+	}
+	ring := make([]frame, max(secondRing, 2*len(q.ring)))
 	n := copy(ring, q.ring[q.head:])
 	copy(ring[n:], q.ring[:q.head])
-	q.ring, q.head = ring, 0
+	q.ring, q.head, q.one = ring, 0, [1]frame{}
 }

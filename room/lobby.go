@@ -171,7 +171,7 @@ func (l *Lobby) toUser(user string, payload []byte, which func(*Member) bool) in
 		}
 	}
 	l.mu.RUnlock()
-	f := &frame{data: payload}
+	f := frame{bytes: payload}
 	if len(members) > 1 {
 		f = sharedFrame(payload)
 	}

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/gorilla/websocket"
 	"pgregory.net/rapid"
 )
 
@@ -44,7 +43,7 @@ func newLobbyModel() *lobbyModel {
 }
 
 func (s *lobbyModel) enter(*rapid.T) {
-	s.members = append(s.members, s.lobby.NewMember(idleConn{}, nil))
+	s.members = append(s.members, s.lobby.newMember(idleConn{}, nil))
 }
 
 func (s *lobbyModel) one(t *rapid.T) *Member {
@@ -173,7 +172,7 @@ func TestBroadcastReachesABigRoom(t *testing.T) {
 		l := running(t)
 		conns := make([]countConn, 3*parallelFrom)
 		for i := range conns {
-			l.Join("c", "u", l.NewMember(&conns[i], nil))
+			l.Join("c", "u", l.newMember(&conns[i], nil))
 		}
 		for range 5 {
 			l.Room("c").Broadcast(Rain, wave)
@@ -193,9 +192,9 @@ type countConn struct {
 	written atomic.Int32
 }
 
-func (c *countConn) WritePreparedMessage(*websocket.PreparedMessage) error {
+func (c *countConn) tryWrite(p []byte) (int, error) {
 	c.written.Add(1)
-	return nil
+	return len(p), nil
 }
 
 func TestMovingEndsOneRoomAndOpensAnother(t *testing.T) {
@@ -204,7 +203,7 @@ func TestMovingEndsOneRoomAndOpensAnother(t *testing.T) {
 		OnOpen:  func(c string) { calls = append(calls, "open "+c) },
 		OnEmpty: func(c string) { calls = append(calls, "empty "+c) },
 	})
-	a, b := l.NewMember(idleConn{}, nil), l.NewMember(idleConn{}, nil)
+	a, b := l.newMember(idleConn{}, nil), l.newMember(idleConn{}, nil)
 	l.Join("x", "a", a)
 	old := l.Room("x")
 	l.Join("x", "b", b)

@@ -22,15 +22,16 @@ func listen(t *testing.T, l *Lobby, seat func(*Member), onClose func(int)) strin
 	var readers sync.WaitGroup
 	upgrader := websocket.Upgrader{ReadBufferSize: 1024, WriteBufferSize: 4096, WriteBufferPool: &sync.Pool{}}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		conn, err := upgrader.Upgrade(w, r, nil)
+		conn, err := upgrader.Upgrade(takeover{w}, r, nil)
 		if err != nil {
 			t.Error(err)
 			return
 		}
-		if tcp, ok := conn.NetConn().(*net.TCPConn); ok {
-			_ = tcp.SetWriteBuffer(4096) // so that a peer that does not read is soon felt
+		socket := socketOf(t, conn)
+		if tcp, ok := socket.Conn.(*net.TCPConn); !ok || tcp.SetWriteBuffer(4096) != nil { // so that a peer that does not read is soon felt
+			t.Error("the write buffer cannot be made small")
 		}
-		m := l.NewMember(conn, onClose)
+		m := l.NewMember(socket, onClose)
 		seat(m)
 		readers.Go(func() { readUntilGone(conn, m) })
 	}))

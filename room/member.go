@@ -10,7 +10,7 @@ import (
 // Member is one connection. Its methods may be called by any goroutine, and none of them waits for the connection.
 type Member struct {
 	lobby   *Lobby
-	conn    Conn
+	conn    outlet
 	onClose func(code int)
 	timer   timer        // open: the next ping or the end of the patience for a pong; lingering: its end
 	heard   atomic.Int64 // when the peer was last heard, nanoseconds since Lobby.epoch
@@ -28,9 +28,11 @@ type Member struct {
 	state    state
 	lanes    lanes
 	ping     bool            // a ping is due
+	control  []byte          // open, draining: a pong that is due; later: the close frame that the WebSocket library wants
 	queued   [laneCount]bool // stands in the lane's ready queue
-	busy     bool            // a worker writes
-	lost     bool            // the peer is gone: no close frame, no lingering
+	busy     bool            // somebody writes
+	awaited  bool            // and waits for the peer
+	lost     bool            // the peer is gone: no close frame of ours, no lingering
 	deadline time.Time       // draining: when all must have been written
 	code     int             // of the close
 	reason   string
@@ -42,14 +44,20 @@ const (
 	after
 )
 
-// NewMember takes charge of writing to a connection, and of closing it. From here on nobody else may write to it or
-// close it. Reading it stays with the caller, who reports signs of life with Pong, reads until that fails (also after
-// Close), and then calls Gone.
+// NewMember takes charge of writing to a connection, and of closing it. From here on nobody else may close it; what the WebSocket
+// library writes by itself goes through the member. Reading it stays with the caller, who reports signs of life with Pong,
+// reads until that fails (also after Close), and then calls Gone.
 //
 // onClose, if not nil, is called exactly once, when the member has left its room and the close frame has been written or
 // given up. Its code is that of Close, or websocket.CloseAbnormalClosure where the connection was lost. After Run has
 // ended it may be called before NewMember returns.
-func (l *Lobby) NewMember(conn Conn, onClose func(code int)) *Member {
+func (l *Lobby) NewMember(s *Socket, onClose func(code int)) *Member {
+	m := l.newMember(s, onClose)
+	s.member.Store(m)
+	return m
+}
+
+func (l *Lobby) newMember(conn outlet, onClose func(code int)) *Member {
 	m := &Member{lobby: l, conn: conn, onClose: onClose}
 	m.timer.fn = m.expired
 	m.Pong()
@@ -57,13 +65,14 @@ func (l *Lobby) NewMember(conn Conn, onClose func(code int)) *Member {
 	if !l.wheel.schedule(&m.timer, min(rand.N(l.o.PingEvery), l.o.PongWait)) { //nolint:gosec // not a secret
 		m.state, m.code, m.reason = parting, CodeShutdown, "shutdown"
 		m.part()
+		l.flush.wait() // Run has ended and does not
 	}
 	return m
 }
 
 // Send queues a message in the results lane. A member whose lane is full is closed with CodeSlowConsumer; one that is
 // closed, or closing, gets nothing. The payload must not be changed afterwards.
-func (m *Member) Send(payload []byte) { m.queue(Results, &frame{data: payload}) }
+func (m *Member) Send(payload []byte) { m.queue(Results, frame{bytes: payload}) }
 
 // Pong tells that the peer lives: a pong has come, or anything else.
 func (m *Member) Pong() { m.heard.Store(int64(time.Since(m.lobby.epoch))) }
@@ -74,14 +83,14 @@ func (m *Member) isOpen() bool {
 	return m.state == open
 }
 
-func (m *Member) queue(lane Lane, f *frame) {
+func (m *Member) queue(lane Lane, f frame) {
 	if m.push(lane, f) {
 		m.lobby.flush.ready(lane, chainOf(lane, m))
 	}
 }
 
 // push queues a frame. It reports whether the caller must put the member in the lane's ready queue.
-func (m *Member) push(lane Lane, f *frame) bool {
+func (m *Member) push(lane Lane, f frame) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.state != open {

@@ -31,7 +31,7 @@ func pair(t *testing.T) (server, client *websocket.Conn) {
 		buffered := bufio.NewReadWriter(bufio.NewReader(near), bufio.NewWriter(near))
 		r, err := http.ReadRequest(buffered.Reader)
 		if err == nil {
-			server, err = (&websocket.Upgrader{}).Upgrade(hijack{conn: near, buffered: buffered}, r, nil)
+			server, err = (&websocket.Upgrader{}).Upgrade(hijack{conn: NewSocket(near), buffered: buffered}, r, nil)
 		}
 		upgraded <- err
 	}()
@@ -52,6 +52,26 @@ type hijack struct {
 
 func (h hijack) Hijack() (net.Conn, *bufio.ReadWriter, error) { return h.conn, h.buffered, nil }
 
+// takeover makes an upgrade go through a Socket.
+type takeover struct{ http.ResponseWriter }
+
+func (w takeover) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, buffered, err := http.NewResponseController(w.ResponseWriter).Hijack()
+	if err != nil {
+		return nil, nil, err
+	}
+	return NewSocket(conn), buffered, nil
+}
+
+func socketOf(tb testing.TB, conn *websocket.Conn) *Socket {
+	tb.Helper()
+	s, ok := conn.NetConn().(*Socket)
+	if !ok {
+		tb.Fatalf("the connection is a %T", conn.NetConn())
+	}
+	return s
+}
+
 // peer is the far end of a member's connection: it reads, answers pings and remembers.
 type peer struct {
 	conn *websocket.Conn
@@ -67,7 +87,7 @@ type peer struct {
 func seatPeer(t *testing.T, l *Lobby, onClose func(int)) (*Member, *peer) {
 	t.Helper()
 	server, client := pair(t)
-	m := l.NewMember(server, onClose)
+	m := l.NewMember(socketOf(t, server), onClose)
 	server.SetPongHandler(func(string) error { m.Pong(); return nil })
 	go readUntilGone(server, m)
 	return m, &peer{conn: client, done: make(chan struct{})}

@@ -1,6 +1,7 @@
 package room
 
 import (
+	"bytes"
 	"errors"
 	"net"
 	"time"
@@ -46,26 +47,46 @@ func (m *Member) end(to state, code int, reason string) {
 	m.toWorkers(ready)
 }
 
-// Gone tells that reading from the connection has ended: the peer has answered the close frame, or it is lost. The
-// connection is closed without waiting for anything.
+// Gone tells that reading from the connection has ended: the peer has answered the close frame, or has sent one, or it is lost. The
+// connection is closed without waiting for more than the answer to a close frame to be written.
 func (m *Member) Gone() {
 	m.mu.Lock()
 	m.lost = true
 	ready := false
 	switch m.state {
-	case open:
-		ready = m.shut(closing, websocket.CloseAbnormalClosure, "")
-	case draining:
-		m.state = closing
-		ready = m.enqueue(Results)
+	case open, draining:
+		ready = m.lose("")
 	case lingering:
 		m.state = ended
 		m.lobby.wheel.cancel(&m.timer)
 		ready = m.enqueue(Results)
 	case closing, parting, ended, gone: // a worker sees lost, or has done it all
 	}
+	m.hurry()
 	m.mu.Unlock()
 	m.toWorkers(ready)
+}
+
+// relay takes a frame over that the WebSocket library wants to write, and reports whether it is one that the library may
+// write: a pong, of which only the newest matters, or a close frame, which ends the member.
+func (m *Member) relay(wire []byte) bool {
+	m.mu.Lock()
+	ready := false
+	switch opcode := wire[0] &^ final; {
+	case opcode != websocket.PongMessage && opcode != websocket.CloseMessage:
+		m.mu.Unlock()
+		return false
+	case m.state >= closing: // too late for anything but the member's own close frame
+	case opcode == websocket.CloseMessage:
+		ready = m.lose("")
+		m.control = bytes.Clone(wire)
+	default:
+		m.control = bytes.Clone(wire)
+		ready = m.enqueue(Results)
+	}
+	m.mu.Unlock()
+	m.toWorkers(ready)
+	return true
 }
 
 func (m *Member) toWorkers(ready bool) {
@@ -79,13 +100,29 @@ func (m *Member) shut(to state, code int, reason string) (ready bool) {
 	if m.state != open {
 		return false
 	}
-	m.state, m.code, m.reason = to, code, reason
+	m.code, m.reason = code, reason
 	m.lobby.wheel.cancel(&m.timer)
-	if to == draining {
-		m.deadline = time.Now().Add(m.lobby.o.WriteTimeout)
-	} else {
-		m.lanes = lanes{}
+	if to == closing {
+		return m.drop()
 	}
+	m.state = to
+	m.deadline = time.Now().Add(m.lobby.o.WriteTimeout)
+	return m.enqueue(Results)
+}
+
+// lose shuts a member that is lost, or cuts its draining short. It needs m.mu.
+func (m *Member) lose(reason string) (ready bool) {
+	if m.state == draining {
+		return m.drop()
+	}
+	return m.shut(closing, websocket.CloseAbnormalClosure, reason)
+}
+
+// drop makes a member ready for its close frame, and throws away what is queued. It needs m.mu.
+func (m *Member) drop() (ready bool) {
+	m.state = closing
+	m.lanes, m.control = lanes{}, nil
+	m.hurry()
 	return m.enqueue(Results)
 }
 
@@ -101,16 +138,15 @@ func (m *Member) slow() (ready bool) {
 
 // broken shuts a member after a failed write. One that took too long is a slow consumer's. It needs m.mu.
 func (m *Member) broken(err error) (ready bool) {
-	m.lost = true // half a frame may be out: nothing can follow it
+	m.lost, m.control = true, nil // half a frame may be out: nothing can follow it
 	var netErr net.Error
 	switch {
-	case m.state == draining:
-		m.state = closing
+	case m.state == closing:
 		return m.enqueue(Results)
-	case errors.As(err, &netErr) && netErr.Timeout():
+	case m.state == open && errors.As(err, &netErr) && netErr.Timeout():
 		return m.slow()
 	}
-	return m.shut(closing, websocket.CloseAbnormalClosure, err.Error())
+	return m.lose(err.Error())
 }
 
 // expired is called by the wheel: a ping is due, or the patience with the peer has ended.
@@ -128,7 +164,7 @@ func (m *Member) beat() (ready bool) {
 	case m.state == lingering:
 		m.state = ended
 	case m.state != open:
-		return false // shut in the moment in which the timer fired
+		return false // it was shut in the moment in which the timer fired
 	case silent >= o.PongWait:
 		return m.shut(closing, CodeNoPong, "no pong")
 	case !m.lobby.wheel.schedule(&m.timer, min(o.PingEvery, o.PongWait-silent)): // Run is ending
@@ -142,7 +178,31 @@ func (m *Member) beat() (ready bool) {
 // part takes the member out of its room and writes the close frame. It is called once.
 func (m *Member) part() {
 	m.lobby.Leave(m)
-	sent := m.farewell()
+	wire := m.farewell()
+	if wire == nil {
+		m.parted(false)
+		return
+	}
+	n, err := m.conn.tryWrite(wire)
+	if err == nil && n < len(wire) {
+		m.await(wire[n:], func(err error) { m.parted(err == nil) })
+		return
+	}
+	m.parted(err == nil)
+}
+
+// farewell is the close frame, nil if nobody would read it: that of the WebSocket library, or else one with the member's code.
+func (m *Member) farewell() []byte {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.lost || m.code == websocket.CloseAbnormalClosure {
+		return m.control
+	}
+	return appendClose(nil, m.code, shorten(m.reason, maxReason))
+}
+
+// parted ends the member when its close frame has been written, or given up.
+func (m *Member) parted(sent bool) {
 	m.mu.Lock()
 	m.state = gone
 	if sent && !m.lost && m.lobby.wheel.schedule(&m.timer, lingerFor) {
@@ -159,20 +219,7 @@ func (m *Member) part() {
 	}
 }
 
-// farewell writes the close frame, and reports whether the peer may get it. It may be called while another worker is
-// stuck in a write; gorilla then gives up at the deadline.
-func (m *Member) farewell() bool {
-	m.mu.Lock()
-	lost := m.lost
-	m.mu.Unlock()
-	if lost || m.code == websocket.CloseAbnormalClosure {
-		return false
-	}
-	frame := websocket.FormatCloseMessage(m.code, shorten(m.reason, maxReason))
-	return m.conn.WriteControl(websocket.CloseMessage, frame, time.Now().Add(farewellTimeout)) == nil
-}
-
-// hangUp closes the connection; a worker that is stuck in a write to it returns. It is called once.
+// hangUp closes the connection. It is called once.
 func (m *Member) hangUp() {
 	if err := m.conn.Close(); err != nil {
 		m.lobby.o.Log.Debug("closing a connection", "err", err)

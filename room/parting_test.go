@@ -165,7 +165,7 @@ func TestLostConnectionIsClosed(t *testing.T) {
 				var m *Member
 				_, p := seatPeer(t, l, func(code int) { closed <- code })
 				if strings.HasPrefix(name, "a write") {
-					m = l.NewMember(failingConn{}, func(code int) { closed <- code })
+					m = l.newMember(failingConn{}, func(code int) { closed <- code })
 				}
 				from := time.Now()
 				lose(m, p)
@@ -199,7 +199,7 @@ func TestGoneDuringTheFarewell(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := running(t)
 		conn := &promptConn{}
-		conn.m = l.NewMember(conn, nil)
+		conn.m = l.newMember(conn, nil)
 		conn.m.Close(CodeShutdown, "")
 		synctest.Wait()
 		if !conn.closed {
@@ -215,8 +215,8 @@ type promptConn struct {
 	closed bool
 }
 
-func (c *promptConn) WriteControl(int, []byte, time.Time) error { c.m.Gone(); return nil }
-func (c *promptConn) Close() error                              { c.closed = true; return nil }
+func (c *promptConn) tryWrite(p []byte) (int, error) { c.m.Gone(); return len(p), nil }
+func (c *promptConn) Close() error                   { c.closed = true; return nil }
 
 func TestLongReasonIsCutBetweenCharacters(t *testing.T) {
 	for _, reason := range []string{"", "short", strings.Repeat("x", 300), strings.Repeat("红包", 100), "x" + strings.Repeat("雨", 100)} {
@@ -238,4 +238,4 @@ func TestLongReasonIsCutBetweenCharacters(t *testing.T) {
 // failingConn writes nothing.
 type failingConn struct{ idleConn }
 
-func (failingConn) WriteMessage(int, []byte) error { return errors.New("connection reset") }
+func (failingConn) tryWrite([]byte) (int, error) { return 0, errors.New("connection reset") }

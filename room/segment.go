@@ -34,7 +34,7 @@ func (s *segment) remove(m *Member) {
 }
 
 // hand queues a frame for each member. It waits for nobody: queueing does not block.
-func (s *segment) hand(lane Lane, f *frame, to *flushers) {
+func (s *segment) hand(lane Lane, f frame, to *flushers) {
 	var ready chain
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,13 +1,14 @@
 package server
 
 import (
+	"bytes"
 	"fmt"
 	"log/slog"
+	"net"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/gorilla/websocket"
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/time/rate"
 
@@ -39,7 +40,7 @@ func BenchmarkTap(b *testing.B) {
 	sessions := make([]*session, players)
 	for i := range sessions {
 		sessions[i] = &session{
-			g: g, member: lobby.NewMember(answered, nil), bad: rate.NewLimiter(badRate, badBurst), user: fmt.Sprintf("user-%d", i),
+			g: g, member: lobby.NewMember(room.NewSocket(answered), nil), bad: rate.NewLimiter(badRate, badBurst), user: fmt.Sprintf("user-%d", i),
 			seat: seat{campaign: c.ID, gate: grabber.Gate(c), count: g.counts.of(c.ID)},
 		}
 	}
@@ -79,6 +80,8 @@ func rainingCampaign(b testing.TB, grabber *grab.Grabber, now int64, packets int
 
 // counter is a connection that counts the results written to it.
 type counter struct {
+	net.Conn
+
 	mu   sync.Mutex
 	left int
 	done chan struct{}
@@ -92,23 +95,14 @@ func (c *counter) expect(n int) {
 
 func (c *counter) wait() { <-c.done }
 
-// WriteMessage counts the objects of a frame, which are parted by newlines.
-func (c *counter) WriteMessage(_ int, data []byte) error {
+// TryWrite counts the results in a frame.
+func (c *counter) TryWrite(frame []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.left--
-	for _, b := range data {
-		if b == '\n' {
-			c.left--
-		}
-	}
-	if c.left == 0 {
+	if c.left -= bytes.Count(frame, []byte(`"type":"result"`)); c.left == 0 {
 		close(c.done)
 	}
-	return nil
+	return len(frame), nil
 }
 
-func (c *counter) WritePreparedMessage(*websocket.PreparedMessage) error { return nil }
-func (c *counter) WriteControl(int, []byte, time.Time) error             { return nil }
-func (c *counter) SetWriteDeadline(time.Time) error                      { return nil }
-func (c *counter) Close() error                                          { return nil }
+func (c *counter) Close() error { return nil }

@@ -70,12 +70,13 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, problem{Status: http.StatusUpgradeRequired, Code: "upgrade_required", Detail: "this is a WebSocket, subprotocol " + wire.Subprotocol})
 		return
 	}
-	conn, err := g.upgrader.Upgrade(w, r, nil)
+	take := &takeover{ResponseWriter: w}
+	conn, err := g.upgrader.Upgrade(take, r, nil)
 	if err != nil {
 		g.log.Debug("upgrade refused", "addr", r.RemoteAddr, "err", err)
 		return
 	}
-	s := newSession(g, conn, clientAddress(r))
+	s := newSession(g, conn, take.socket, clientAddress(r))
 	if !g.admit(s) {
 		s.member.Close(room.CodeShutdown, "shutdown")
 		return

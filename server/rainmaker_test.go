@@ -35,9 +35,10 @@ type heard struct {
 }
 
 // connect opens a WebSocket over a pipe, which works on a fake clock; what comes out of it is heard.
-func (e *ear) connect(t *testing.T) *websocket.Conn {
+func (e *ear) connect(t *testing.T) *room.Socket {
 	t.Helper()
 	near, far := net.Pipe()
+	socket := room.NewSocket(near)
 	upgraded := make(chan *websocket.Conn, 1)
 	go func() {
 		in := bufio.NewReader(near)
@@ -45,7 +46,7 @@ func (e *ear) connect(t *testing.T) *websocket.Conn {
 		if err != nil {
 			panic(err)
 		}
-		conn, err := (&websocket.Upgrader{}).Upgrade(hijacker{httptest.NewRecorder(), near, in}, r, nil)
+		conn, err := (&websocket.Upgrader{}).Upgrade(hijacker{httptest.NewRecorder(), socket, in}, r, nil)
 		if err != nil {
 			panic(err)
 		}
@@ -73,7 +74,7 @@ func (e *ear) connect(t *testing.T) *websocket.Conn {
 			}
 		}
 	}()
-	return conn
+	return socket
 }
 
 type hijacker struct {

@@ -46,9 +46,9 @@ type seat struct {
 	count    *campaignCount
 }
 
-func newSession(g *gateway, conn *websocket.Conn, addr string) *session {
+func newSession(g *gateway, conn *websocket.Conn, socket *room.Socket, addr string) *session {
 	s := &session{g: g, conn: conn, addr: addr, bad: rate.NewLimiter(badRate, badBurst)}
-	s.member = g.lobby.NewMember(conn, nil)
+	s.member = g.lobby.NewMember(socket, nil)
 	return s
 }
 
