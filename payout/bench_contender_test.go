@@ -51,6 +51,12 @@ func (c *contender) turn(b *testing.B, wins int) {
 	if c.fill != nil {
 		c.fill(b, wins)
 	}
+	c.measured(b, wins)
+}
+
+// measured settles wins that are ready.
+func (c *contender) measured(b *testing.B, wins int) {
+	b.Helper()
 	before := make([]time.Duration, len(c.parts))
 	for i, p := range c.parts {
 		before[i] = processorTime(b, p.proc)
@@ -83,6 +89,14 @@ func (c *contender) cost() (sum float64) {
 		sum += c.share(p)
 	}
 	return sum
+}
+
+// reportShares tells the processor time of a win for each process.
+func (c *contender) reportShares(b *testing.B) {
+	b.Helper()
+	for _, p := range c.parts {
+		b.ReportMetric(c.share(p), p.name+"-µs/win")
+	}
 }
 
 func (c *contender) share(p part) float64 {

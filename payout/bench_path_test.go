@@ -34,9 +34,7 @@ func BenchmarkRelayToCommit(b *testing.B) {
 		redrain, naive, bare := newPath(b, user), newNaiveLoop(b, user), newBare(b, user)
 		contest(b, known, redrain, naive, bare)
 		report(b, redrain, naive, bare)
-		for _, p := range redrain.parts {
-			b.ReportMetric(redrain.share(p), p.name+"-µs/win")
-		}
+		redrain.reportShares(b)
 	})
 }
 
@@ -51,9 +49,10 @@ func BenchmarkPath(b *testing.B) {
 		b.StopTimer()
 		c.fill(b, wins)
 		b.StartTimer()
-		c.settle(b, wins)
+		c.measured(b, wins)
 	}
-	b.ReportMetric(float64(b.N)*wins/b.Elapsed().Seconds(), "wins/s")
+	c.reportShares(b)
+	b.ReportMetric(c.rate(), "wins/s")
 }
 
 // benchRedis is the tests' Redis.

@@ -41,7 +41,7 @@ func net(txns []txn) (movements, error) {
 			return nil, fmt.Errorf("%w: %s %q", errUnbalanced, t.kind, t.key)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b movement) int { return inLockOrder(a.account, b.account) })
+	slices.SortFunc(all, func(a, b movement) int { return inLockOrder(a.account, b.account) })
 	return merge(all)
 }
 
