@@ -76,6 +76,9 @@ func (c *benchCmd) check() []string {
 	return faults
 }
 
+// mostWins is how many packets a player may win at most (rain.Spec).
+const mostWins = 1_000_000
+
 // longestRain is how long a rain lasts at most (rain.RainSpec).
 const longestRain = 10 * time.Minute
 
@@ -118,7 +121,7 @@ func (c *benchCmd) spec(name string) rain.Spec {
 		s.Budget = rain.Money(s.Packets) * 100
 	}
 	if s.WinsPerUser == 0 {
-		s.WinsPerUser = s.Packets
+		s.WinsPerUser = min(s.Packets, mostWins)
 	}
 	return s
 }
@@ -165,7 +168,7 @@ func (c *benchCmd) Run(app *App) error {
 	cancel() // from here on Ctrl-C ends the wait for the ledger
 	after, cancelAfter := interruptible()
 	defer cancelAfter()
-	out := c.summary(s, report)
+	out := c.summary(s.campaigns, s.crowd.Progress().Connected, report)
 	out.audit(s.audit(after, report))
 	s.tidy(context.WithoutCancel(after))
 	if err := out.show(app, c.JSON); err != nil {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"redrain/internal/bench"
@@ -86,18 +87,18 @@ type benchLedger struct {
 }
 
 // summary turns what the engine has counted into the report.
-func (c *benchCmd) summary(s *stage, r *bench.Report) *benchReport {
+func (c *benchCmd) summary(campaigns []string, connected int, r *bench.Report) *benchReport {
 	plan := c.plan()
 	out := &benchReport{
-		Problems: []string{}, Mode: "open", URLs: c.URL, Campaigns: s.campaigns, Players: r.Players, Joined: r.Joined,
-		Away:       max(0, r.Joined-s.crowd.Progress().Connected),
+		Problems: []string{}, Mode: "open", URLs: c.URL, Campaigns: campaigns, Players: r.Players, Joined: r.Joined,
+		Away:       max(0, r.Joined-connected),
 		DurationMS: r.Took.Milliseconds(), RateWanted: plan.Rate, ThinkMS: c.Think.Milliseconds(),
-		Taps: r.Taps, Answered: r.Answered, TapsPerSecond: r.TapsPerSecond(), Outcomes: r.Outcomes,
+		Taps: r.Taps, Answered: r.Answered, TapsPerSecond: tenths(r.TapsPerSecond()), Outcomes: r.Outcomes,
 		Lost: r.Lost, Unanswered: r.Unanswered, NothingInAir: r.NothingDue, NobodyThere: r.NobodyThere,
-		Starvations: r.Starvations, StarvedPercent: 100 * r.Starved.Seconds() / (r.Took.Seconds() * float64(r.Players)),
+		Starvations: r.Starvations, StarvedPercent: tenths(100 * r.Starved.Seconds() / (r.Took.Seconds() * float64(r.Players))),
 		Latency: benchLatency{
 			P50: r.Latency.ValueAtQuantile(50), P90: r.Latency.ValueAtQuantile(90), P99: r.Latency.ValueAtQuantile(99),
-			P999: r.Latency.ValueAtQuantile(99.9), Max: r.Latency.Max(), Mean: r.Latency.Mean(),
+			P999: r.Latency.ValueAtQuantile(99.9), Max: r.Latency.Max(), Mean: tenths(r.Latency.Mean()),
 		},
 		Waves:      benchWaves{Expected: r.WavesExpected, Received: r.WavesReceived, Late: r.WavesLate},
 		Reconnects: r.Reconnects, Broken: r.Broken, Closes: map[string]int64{}, Errors: r.Errors, Faults: r.Faults, NotJoined: r.Failed,
@@ -107,7 +108,7 @@ func (c *benchCmd) summary(s *stage, r *bench.Report) *benchReport {
 		out.Mode = "closed"
 	}
 	if r.Taps > 0 {
-		out.ProcessorPerTap = float64(r.Processor.Microseconds()) / float64(r.Taps)
+		out.ProcessorPerTap = tenths(float64(r.Processor.Microseconds()) / float64(r.Taps))
 	}
 	if n := len(r.WaveSpreads); n > 0 {
 		out.Waves.SpreadP50, out.Waves.SpreadMax = r.WaveSpreads[n/2].Microseconds(), r.WaveSpreads[n-1].Microseconds()
@@ -118,6 +119,8 @@ func (c *benchCmd) summary(s *stage, r *bench.Report) *benchReport {
 	out.judge(r)
 	return out
 }
+
+func tenths(f float64) float64 { return math.Round(f*10) / 10 }
 
 // problem notes why the run is not fine.
 func (b *benchReport) problem(bad bool, format string, args ...any) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -35,7 +36,7 @@ func (b *benchReport) taps(t *table) {
 	}
 	t.row("taps", fmt.Sprintf("%d in %s, %s", b.Taps, millis(b.DurationMS).Round(10*time.Millisecond), mode))
 	t.row("taps/s", fmt.Sprintf("%.0f answered", b.TapsPerSecond))
-	for _, outcome := range slices.SortedFunc(maps.Keys(b.Outcomes), func(x, y string) int { return int(b.Outcomes[y] - b.Outcomes[x]) }) {
+	for _, outcome := range slices.SortedFunc(maps.Keys(b.Outcomes), b.oftenFirst) {
 		n := b.Outcomes[outcome]
 		t.row("  "+outcome, fmt.Sprintf("%d (%.1f %%)", n, 100*float64(n)/float64(b.Answered)))
 	}
@@ -48,6 +49,10 @@ func (b *benchReport) taps(t *table) {
 	}
 	l := b.Latency
 	t.row("tap → result", fmt.Sprintf("p50 %s   p90 %s   p99 %s   p99.9 %s   max %s", micros(l.P50), micros(l.P90), micros(l.P99), micros(l.P999), micros(l.Max)))
+}
+
+func (b *benchReport) oftenFirst(x, y string) int {
+	return cmp.Or(cmp.Compare(b.Outcomes[y], b.Outcomes[x]), cmp.Compare(x, y))
 }
 
 // few is a row that is there only if there is something to say.

@@ -1,0 +1,249 @@
+package cli_test
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"redrain/internal/bench/benchtest"
+	"redrain/internal/cli"
+	"redrain/internal/operator"
+)
+
+// casino is a server for simulated players, with a ledger that a test can falsify.
+type casino struct {
+	*httptest.Server
+	room   benchtest.Room
+	guests bool
+
+	mu     sync.Mutex
+	made   int
+	wins   []operator.Claim // all that was won
+	ledger func(wins []operator.Claim) []operator.Claim
+	looks  int // how often somebody has looked into the ledger
+}
+
+func newCasino(t *testing.T) *casino {
+	t.Helper()
+	c := &casino{guests: true, ledger: func(wins []operator.Claim) []operator.Claim { return wins }}
+	c.room.Answer = c.answer
+	mux := http.NewServeMux()
+	mux.Handle("/ws", &c.room)
+	mux.HandleFunc("GET /api/v1/lobby", func(w http.ResponseWriter, _ *http.Request) { answer(w, operator.Lobby{Campaign: "c1"}) })
+	mux.HandleFunc("POST /api/v1/guests", c.guest)
+	mux.HandleFunc("GET /api/v1/campaigns/c1/claims", c.claims)
+	mux.HandleFunc("GET /api/v1/me/claims", c.myClaims)
+	c.Server = httptest.NewServer(mux)
+	t.Cleanup(c.Close)
+	return c
+}
+
+func answer(w http.ResponseWriter, v any) { _ = json.NewEncoder(w).Encode(v) }
+
+// answer lets every third tap win.
+func (c *casino) answer(user, drop string) (outcome, claim string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !strings.HasSuffix(drop, "3") {
+		return "empty", ""
+	}
+	claim = fmt.Sprintf("c1-%d", len(c.wins))
+	c.wins = append(c.wins, operator.Claim{Claim: claim, User: user, Packet: strconv.Itoa(len(c.wins)), Amount: benchtest.Amount, State: operator.ClaimSettled})
+	return "won", claim
+}
+
+func (c *casino) guest(w http.ResponseWriter, _ *http.Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.guests {
+		refuse(w, http.StatusForbidden, "guests_off", "guests may not play here; bring a token")
+		return
+	}
+	c.made++
+	name := fmt.Sprintf("guest-%d", c.made)
+	answer(w, operator.Guest{User: name, Token: name})
+}
+
+func (c *casino) claims(w http.ResponseWriter, r *http.Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r.Header.Get("Authorization") != "Bearer "+operatorToken {
+		refuse(w, http.StatusUnauthorized, "unauthorized", "give a valid token: Authorization: Bearer …")
+		return
+	}
+	c.looks++
+	rows := csv.NewWriter(w)
+	_ = rows.Write([]string{"claim", "user", "packet", "amount", "at", "state"})
+	for _, one := range c.ledger(c.wins) {
+		_ = rows.Write([]string{one.Claim, one.User, one.Packet, strconv.FormatInt(int64(one.Amount), 10), "0", one.State})
+	}
+	rows.Flush()
+}
+
+func (c *casino) myClaims(w http.ResponseWriter, r *http.Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	mine := operator.List[operator.Claim]{Items: []operator.Claim{}}
+	for _, one := range c.ledger(c.wins) {
+		if "Bearer "+one.User == r.Header.Get("Authorization") {
+			mine.Items = append(mine.Items, one)
+		}
+	}
+	answer(w, mine)
+}
+
+// benched is what `redrain bench --json` tells, as far as the tests look.
+type benched struct {
+	OK       bool             `json:"ok"`
+	Problems []string         `json:"problems"`
+	Joined   int              `json:"joined"`
+	Taps     int64            `json:"taps"`
+	Answered int64            `json:"answered"`
+	Outcomes map[string]int64 `json:"outcomes"`
+	Ledger   struct {
+		Checked bool `json:"checked"`
+		Told    int  `json:"told"`
+		Settled int  `json:"settled"`
+		Missing int  `json:"missing"`
+	} `json:"ledger"`
+}
+
+func (c *casino) bench(t *testing.T, env map[string]string, args ...string) (outcome, benched) {
+	t.Helper()
+	got := run(t, env, append([]string{"bench", "--url", c.URL, "--players", "5", "--closed-loop", "--duration", "50ms", "--settle-within", "0s", "--json"}, args...)...)
+	var b benched
+	if err := json.Unmarshal([]byte(got.stdout), &b); err != nil && got.stdout != "" {
+		t.Fatalf("standard output is not one JSON object: %v: %s", err, got.stdout)
+	}
+	return got, b
+}
+
+func TestBenchFindsEveryWin(t *testing.T) {
+	for name, env := range map[string]map[string]string{"as a viewer": {"REDRAIN_TOKEN": operatorToken, "REDRAIN_CAMPAIGN": "c1"}, "as the players": {}} {
+		t.Run(name, func(t *testing.T) {
+			c := newCasino(t)
+			got, b := c.bench(t, env)
+			if got.code != cli.ExitOK || !b.OK || b.Joined != 5 || b.Answered != b.Taps || b.Outcomes["won"]+b.Outcomes["empty"] != b.Taps {
+				t.Fatalf("exit %d: %s %s", got.code, got.stdout, got.stderr)
+			}
+			if n := len(c.wins); !b.Ledger.Checked || n == 0 || b.Ledger.Told != n || b.Ledger.Settled != n || int(b.Outcomes["won"]) != n {
+				t.Errorf("%d wins; %s", n, got.stdout)
+			}
+		})
+	}
+}
+
+func TestBenchFailsWhereTheLedgerDiffers(t *testing.T) {
+	for name, tc := range map[string]struct {
+		ledger func(wins []operator.Claim) []operator.Claim
+		says   string
+	}{
+		"missing": {func(wins []operator.Claim) []operator.Claim { return wins[1:] }, "1 win was told and is not in the ledger"},
+		"another amount": {func(wins []operator.Claim) []operator.Claim {
+			wins[0].Amount++
+			return wins
+		}, "1 win was told otherwise than the ledger has it"},
+		"twice": {func(wins []operator.Claim) []operator.Claim { return append(wins, wins[0]) }, "1 win in the ledger more than once"},
+		"never settled": {func(wins []operator.Claim) []operator.Claim {
+			wins[0].State = operator.ClaimDead
+			return wins
+		}, "1 win was told and still on the way to the ledger"},
+	} {
+		for who, env := range map[string]map[string]string{"viewer": {"REDRAIN_TOKEN": operatorToken, "REDRAIN_CAMPAIGN": "c1"}, "players": {}} {
+			t.Run(name+" to the "+who, func(t *testing.T) {
+				c := newCasino(t)
+				c.ledger = func(wins []operator.Claim) []operator.Claim {
+					return tc.ledger(append([]operator.Claim(nil), wins...))
+				}
+				got, b := c.bench(t, env)
+				if got.code != cli.ExitFailure || b.OK || len(b.Problems) != 1 || !strings.Contains(b.Problems[0], tc.says) ||
+					!strings.Contains(got.stderr, "redrain: "+tc.says) {
+					t.Errorf("exit %d: %s %s", got.code, got.stdout, got.stderr)
+				}
+			})
+		}
+	}
+}
+
+// What is not settled yet is waited for.
+func TestBenchWaitsForSettlement(t *testing.T) {
+	c := newCasino(t)
+	c.ledger = func(wins []operator.Claim) []operator.Claim {
+		if c.looks < 2 {
+			return nil
+		}
+		return wins
+	}
+	env := map[string]string{"REDRAIN_TOKEN": operatorToken, "REDRAIN_CAMPAIGN": "c1"}
+	if got, b := c.bench(t, env, "--settle-within", "1m"); got.code != cli.ExitOK || b.Ledger.Missing != 0 || c.looks != 2 {
+		t.Errorf("exit %d after %d looks: %s %s", got.code, c.looks, got.stdout, got.stderr)
+	}
+}
+
+func TestBenchFailsWithItsPlayers(t *testing.T) {
+	t.Run("one is refused", func(t *testing.T) {
+		c := newCasino(t)
+		c.room.Welcome = func(user string) int {
+			if user == "guest-2" {
+				return 4500
+			}
+			return 0
+		}
+		got, b := c.bench(t, nil)
+		want := []string{"1 of 5 players could not join", "the server closed 1 connection for good, with code 4500"}
+		if diff := cmp.Diff(want, b.Problems); got.code != cli.ExitFailure || diff != "" {
+			t.Errorf("exit %d: %s", got.code, diff)
+		}
+	})
+	t.Run("no guests", func(t *testing.T) {
+		c := newCasino(t)
+		c.guests = false
+		got, _ := c.bench(t, nil)
+		if want := "redrain: guests may not play here; bring a token (guests_off); give --jwt-secret, the server's, to mint tokens\n"; got.code != cli.ExitFailure || got.stderr != want || got.stdout != "" {
+			t.Errorf("exit %d: %s%s", got.code, got.stdout, got.stderr)
+		}
+		// A minted name is of this run alone, and the fake takes the token for the name, which nobody can look up.
+		got, b := c.bench(t, map[string]string{"REDRAIN_JWT_SECRET": jwtSecret})
+		if b.Joined != 5 || got.stdout == "" {
+			t.Errorf("with a secret: %s", got.stderr)
+		}
+	})
+	t.Run("nobody listens", func(t *testing.T) {
+		c := newCasino(t)
+		c.Close()
+		if got, _ := c.bench(t, nil); got.code != cli.ExitFailure || !strings.Contains(got.stderr, "no answer from http://127.0.0.1") {
+			t.Errorf("exit %d: %s", got.code, got.stderr)
+		}
+	})
+}
+
+func TestBenchRefusesNonsense(t *testing.T) {
+	for args, want := range map[string]string{
+		"--url localhost:8080":                      "--url: \"localhost:8080\" is not like http://host:port or ws://host:port/ws",
+		"--url http://h:1 --url ftp://h":            "--url: \"ftp://h\" is not like http://host:port or ws://host:port/ws",
+		"--players 0":                               "--players: give at least 1",
+		"--players 1000000000":                      "--players: 1000000000 players need as many open files",
+		"--duration 0s":                             "--duration: give a duration above zero, for example 10s",
+		"--closed-loop --taps-per-second 5":         "--taps-per-second and --closed-loop: give one of them",
+		"--think 1s":                                "--think: belongs to --closed-loop",
+		"--taps-per-second=-1":                      "--taps-per-second: a rate cannot be less than zero",
+		"--packets 5":                               "--packets, --budget, --wins-per-user, --drops-per-second and --fall are for a rain of bench's own",
+		"--token t --campaign c --fall 3s":          "--packets, --budget, --wins-per-user, --drops-per-second and --fall are for a rain of bench's own",
+		"--token t --duration 11m":                  "--duration: a rain lasts 10m0s at most",
+		"--token t --packets=-1":                    "--packets, --budget, --wins-per-user, --drops-per-second and --fall cannot be less than zero",
+		"--ramp=-1s --wait=-1s --settle-within=-1s": "--ramp: a duration cannot be less than zero\nredrain: --wait: a duration cannot be less than zero\nredrain: --settle-within: a duration cannot be less than zero",
+	} {
+		got := run(t, nil, append([]string{"bench"}, strings.Fields(args)...)...)
+		if got.code != cli.ExitUsage || !strings.HasPrefix(got.stderr, "redrain: "+want) || got.stdout != "" {
+			t.Errorf("%s: exit %d: %s%s", args, got.code, got.stdout, got.stderr)
+		}
+	}
+}
