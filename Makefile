@@ -5,6 +5,7 @@ LINT      := $(GO) tool -modfile=tools/go.mod golangci-lint
 FUZZTIME  ?= 10s
 BENCHTIME ?= 1s
 ARGS      ?=
+ROWS      ?=
 
 # The packages whose tests take longest begin first, so that none of them is left to run alone at the end.
 LONG = ./internal/e2e ./payout ./server ./web
@@ -37,6 +38,10 @@ bench: ## run all benchmarks (BENCHTIME=1s for each)
 .PHONY: allocs
 allocs: ## measure what the hot paths allocate, and compare it with internal/allocs/limits.txt
 	$(GO) run ./internal/allocs
+
+.PHONY: compare
+compare: ## measure redrain beside the textbook design, on real servers (ROWS=taps,idle for some; ARGS="-rounds 5 -json")
+	$(GO) run ./internal/compare -rows '$(ROWS)' $(ARGS)
 
 .PHONY: fuzz
 fuzz: ## fuzz each fuzz target for a short time (FUZZTIME=10s)

@@ -34,15 +34,17 @@ func (l *lanes) take(batch []frame) []frame {
 	return batch
 }
 
-// queue is a ring of frames. The zero value is empty and holds no memory.
+// queue is a ring of frames. The zero value is empty and holds no memory besides its own. It must not be copied.
 type queue struct {
-	ring []frame // its length is a power of two
+	one  [1]frame // the ring of a queue that has never held more: without an allocation, and where the member is already in the cache
+	ring []frame  // its length is a power of two
 	head int
 	n    int
 }
 
 const (
-	firstRing = 4
+	// secondRing is the size of a ring that is not one.
+	secondRing = 4
 	// keptRing is the size up to which an empty queue keeps its ring: enough for the next wave without an
 	// allocation, little for a member who idles.
 	keptRing = 8
@@ -69,8 +71,12 @@ func (q *queue) pop() frame {
 }
 
 func (q *queue) grow() {
-	ring := make([]frame, max(firstRing, 2*len(q.ring)))
+	if q.ring == nil {
+		q.ring = q.one[:]
+		return
+	}
+	ring := make([]frame, max(secondRing, 2*len(q.ring)))
 	n := copy(ring, q.ring[q.head:])
 	copy(ring[n:], q.ring[:q.head])
-	q.ring, q.head = ring, 0
+	q.ring, q.head, q.one = ring, 0, [1]frame{}
 }

@@ -72,6 +72,9 @@ func (s *laneModel) check(t *rapid.T) {
 				held++
 			}
 		}
+		if len(q.ring) != 1 && q.one[0].bytes != nil {
+			t.Fatal("a message is kept alive in a ring that is not used any more")
+		}
 		if q.n != len(s.want[lane]) || held != q.n {
 			t.Fatalf("lane %d says %d and holds %d frames, want %d", lane, q.n, held, len(s.want[lane]))
 		}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"testing"
 )
 
 // binaries remembers what this test binary has built: tags → func() (path string, err error).
@@ -15,7 +14,7 @@ var binaries sync.Map
 
 // Binary builds redrain with the given build tags, once per test binary, and returns the path of the program. It has
 // the race detector when the test has it.
-func Binary(t testing.TB, tags ...string) string {
+func Binary(t T, tags ...string) string {
 	t.Helper()
 	require(t, "go")
 	key := strings.Join(slices.Sorted(slices.Values(tags)), ",")

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -24,7 +23,7 @@ const (
 
 // RedisCluster returns the addresses of a Redis Cluster of three masters and three replicas that the tests of this
 // binary share.
-func RedisCluster(t testing.TB) []string {
+func RedisCluster(t T) []string {
 	t.Helper()
 	require(t, redisServer.needs...)
 	addrs, err := sharedCluster()
@@ -43,7 +42,7 @@ var sharedCluster = sync.OnceValues(func() (addrs []string, err error) {
 })
 
 // StartRedisCluster starts such a cluster of the test's own: first its masters, then the replica of each, in the same order.
-func StartRedisCluster(t testing.TB) []*Server {
+func StartRedisCluster(t T) []*Server {
 	t.Helper()
 	require(t, redisServer.needs...)
 	nodes, err := startCluster()

@@ -10,5 +10,7 @@
 // A package that uses servers, or has goroutines, calls [Main] from its TestMain. Nothing outlives the test binary, however
 // it ends: the kernel kills the children when it dies, and the next test binary removes the directories that a killed one left.
 //
+// A program that is no test gives a [T] of its own, and calls [End].
+//
 // A server program that is not installed skips the test; with CI=true in the environment it fails the test.
 package testenv

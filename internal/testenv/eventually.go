@@ -1,14 +1,13 @@
 package testenv
 
 import (
-	"testing"
 	"time"
 )
 
 // Eventually waits until cond is true, asking every few milliseconds on the test's goroutine, and fails the test with
 // what when that takes longer than within. It is for matters outside this process; within it, a channel or
 // testing/synctest is better.
-func Eventually(t testing.TB, within time.Duration, what string, cond func() bool) {
+func Eventually(t T, within time.Duration, what string, cond func() bool) {
 	t.Helper()
 	deadline := time.NewTimer(within)
 	defer deadline.Stop()

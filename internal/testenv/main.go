@@ -20,7 +20,7 @@ import (
 // half-way and its leak would hide the failure.
 func Main(m *testing.M) {
 	code := m.Run()
-	if err := stopAll(); err != nil {
+	if err := End(); err != nil {
 		fmt.Fprintln(os.Stderr, "testenv:", err)
 		code = max(code, 1)
 	}
@@ -35,8 +35,9 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// stopAll ends every child and removes what it wrote. Children get no chance to save anything: it is deleted anyway.
-func stopAll() error {
+// End ends every child and removes what it wrote. [Main] calls it; who is no test binary calls it last. Children get no
+// chance to save anything: it is deleted anyway.
+func End() error {
 	err := atEnd.run()
 	children.killAll()
 	launcher.stop()

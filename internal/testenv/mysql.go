@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
-	"testing"
 	"time"
 
 	_ "github.com/go-sql-driver/mysql" // the driver "mysql"
@@ -16,7 +15,7 @@ import (
 
 // MySQL returns the DSN (go-sql-driver) of a new, empty database on a mariadbd that the tests of this binary share.
 // The database is dropped when the test ends.
-func MySQL(t testing.TB) string {
+func MySQL(t T) string {
 	t.Helper()
 	require(t, mariaDB.needs...)
 	p, err := sharedMariaDB()
@@ -38,7 +37,7 @@ func MySQL(t testing.TB) string {
 var sharedMariaDB = sync.OnceValues(func() (*process, error) { return launch(mariaDB) })
 
 // StartMySQL starts a mariadbd of the test's own, with an empty database. What is committed survives Kill.
-func StartMySQL(t testing.TB) *Server {
+func StartMySQL(t T) *Server {
 	t.Helper()
 	s := own(t, mariaDB)
 	s.DSN = mysqlDSN(s.p, ownDatabase)

@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -15,7 +14,7 @@ import (
 
 // NATS returns the URL of a nats-server with JetStream (file store) that the tests of this binary share. Tests keep
 // apart by subjects and streams that contain a [Namespace].
-func NATS(t testing.TB) string {
+func NATS(t T) string {
 	t.Helper()
 	require(t, natsServer.needs...)
 	p, err := sharedNATS()
@@ -28,7 +27,7 @@ func NATS(t testing.TB) string {
 var sharedNATS = sync.OnceValues(func() (*process, error) { return launch(natsServer) })
 
 // StartNATS starts a nats-server of the test's own. Its file store survives Kill.
-func StartNATS(t testing.TB) *Server {
+func StartNATS(t T) *Server {
 	t.Helper()
 	s := own(t, natsServer)
 	s.URL = natsURL(s.p)

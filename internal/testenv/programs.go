@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
-	"testing"
 )
 
 // sbin is where distributions keep servers; it is not in the PATH of ordinary users.
@@ -38,7 +37,7 @@ func programCommand(name string, args ...string) (*exec.Cmd, error) {
 var warned sync.Map // program → struct{}: the warning is printed once for each
 
 // require skips the test when a program is missing, or fails it where everything has to be there: in CI.
-func require(t testing.TB, programs ...string) {
+func require(t T, programs ...string) {
 	t.Helper()
 	for _, name := range programs {
 		if _, err := find(name); err == nil {
@@ -55,7 +54,7 @@ func require(t testing.TB, programs ...string) {
 }
 
 // Chromium returns the path of the browser.
-func Chromium(t testing.TB) string {
+func Chromium(t T) string {
 	t.Helper()
 	require(t, "chromium")
 	path, err := find("chromium")

@@ -8,13 +8,12 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 )
 
 // Redis returns the address of a redis-server that the tests of this binary share. It keeps an append-only file.
 // Tests keep apart by [Namespace]; a test that flushes or kills wants [StartRedis].
-func Redis(t testing.TB) string {
+func Redis(t T) string {
 	t.Helper()
 	require(t, redisServer.needs...)
 	p, err := sharedRedis()
@@ -27,7 +26,7 @@ func Redis(t testing.TB) string {
 var sharedRedis = sync.OnceValues(func() (*process, error) { return launch(redisServer) })
 
 // StartRedis starts a redis-server of the test's own. Its append-only file keeps every answered write through Kill.
-func StartRedis(t testing.TB) *Server {
+func StartRedis(t T) *Server {
 	t.Helper()
 	return own(t, ownRedisServer)
 }

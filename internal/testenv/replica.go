@@ -3,13 +3,12 @@ package testenv
 import (
 	"context"
 	"os/exec"
-	"testing"
 
 	"github.com/redis/go-redis/v9"
 )
 
 // StartReplica starts a replica, of the test's own, of a redis-server made by [StartRedis], and waits until it follows.
-func StartReplica(t testing.TB, of *Server) *Server {
+func StartReplica(t T, of *Server) *Server {
 	t.Helper()
 	prog := redisServer
 	prog.name = "redis-replica"
@@ -29,7 +28,7 @@ func StartReplica(t testing.TB, of *Server) *Server {
 		return err == nil && n == 1
 	})
 	if err := master.Del(context.Background(), "testenv").Err(); err != nil {
-		t.Fatal(err)
+		t.Fatalf("testenv: %v", err)
 	}
 	return replica
 }

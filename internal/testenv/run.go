@@ -3,19 +3,18 @@ package testenv
 import (
 	"os"
 	"os/exec"
-	"testing"
 	"time"
 )
 
 // Process is a program that a test has started. It is killed when the test ends.
 type Process struct {
-	t testing.TB
+	t T
 	c *child
 }
 
 // Start starts cmd for the test. Unlike cmd.Start it ends the program with the test, or with the test binary. Set the
 // fields of cmd before, and do not call its methods.
-func Start(t testing.TB, cmd *exec.Cmd) *Process {
+func Start(t T, cmd *exec.Cmd) *Process {
 	t.Helper()
 	c, err := startChild(cmd)
 	if err != nil {
@@ -24,6 +23,9 @@ func Start(t testing.TB, cmd *exec.Cmd) *Process {
 	t.Cleanup(c.kill)
 	return &Process{t: t, c: c}
 }
+
+// PID is the process's id.
+func (p *Process) PID() int { return p.c.cmd.Process.Pid }
 
 // Kill ends the process at once, as kill -9 does, and waits until it is gone.
 func (p *Process) Kill() { p.c.kill() }

@@ -1,7 +1,6 @@
 package testenv
 
 import (
-	"testing"
 	"time"
 )
 
@@ -12,12 +11,12 @@ type Server struct {
 	URL  string // NATS: what a client connects to
 	DSN  string // MySQL: an empty database in it, for go-sql-driver
 
-	t testing.TB
+	t T
 	p *process
 }
 
 // own starts a server for t.
-func own(t testing.TB, prog program) *Server {
+func own(t T, prog program) *Server {
 	t.Helper()
 	require(t, prog.needs...)
 	p, err := launch(prog)
@@ -28,7 +27,7 @@ func own(t testing.TB, prog program) *Server {
 }
 
 // owned hands a running server over to t.
-func owned(t testing.TB, p *process) *Server {
+func owned(t T, p *process) *Server {
 	t.Helper()
 	t.Cleanup(func() {
 		if t.Failed() {

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
-	"testing"
 )
 
 const (
@@ -38,7 +37,7 @@ func (r *rootDir) mkdir(name string) (string, error) {
 }
 
 // SharedDir makes a folder whose name begins with name. It is removed at the end of the test binary, not of the test.
-func SharedDir(t testing.TB, name string) string {
+func SharedDir(t T, name string) string {
 	t.Helper()
 	dir, err := root.mkdir(name)
 	if err != nil {

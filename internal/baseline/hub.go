@@ -1,0 +1,109 @@
+package baseline
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"redrain/internal/wire"
+	"redrain/rain"
+)
+
+// waveLeadMS is how long before its moment a wave is sent; the same as redrain's.
+const waveLeadMS = 500
+
+// hub is the room of one campaign. The goroutine of run owns the map of its members.
+type hub struct {
+	campaign string
+	rain     atomic.Pointer[rain.Rain] // nil as long as none falls
+
+	joining   chan *client
+	leaving   chan *client
+	broadcast chan []byte
+	ended     chan struct{} // closed when run has returned
+}
+
+func newHub(campaign string) *hub {
+	return &hub{campaign: campaign, joining: make(chan *client), leaving: make(chan *client),
+		broadcast: make(chan []byte, 16), ended: make(chan struct{})}
+}
+
+// run serves the room until ctx ends.
+func (h *hub) run(ctx context.Context) {
+	defer close(h.ended)
+	members := map[*client]struct{}{}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case c := <-h.joining:
+			members[c] = struct{}{}
+		case c := <-h.leaving:
+			delete(members, c)
+		case message := <-h.broadcast:
+			for c := range members {
+				select {
+				case c.send <- message:
+				default: // too slow: it may come again
+					delete(members, c)
+					c.close()
+				}
+			}
+		}
+	}
+}
+
+// fall lets a rain fall: it sends the waves, each when it is due.
+func (h *hub) fall(ctx context.Context, r *rain.Rain) {
+	h.rain.Store(r)
+	if !h.tell(ctx, encode(wire.RainChange{Type: wire.TypeRain, Rain: wire.RainOf(r, time.Now().UnixMilli(), false)})) {
+		return
+	}
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for n := range r.Waves() {
+		timer.Reset(time.Duration(r.WaveAt(n)-waveLeadMS-time.Now().UnixMilli()) * time.Millisecond)
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		if !h.tell(ctx, encodeWave(r, n)) {
+			return
+		}
+	}
+}
+
+// tell sends a message to everybody; false where the hub has ended.
+func (h *hub) tell(ctx context.Context, message []byte) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case h.broadcast <- message:
+		return true
+	}
+}
+
+func encodeWave(r *rain.Rain, n int64) []byte {
+	w := r.Wave(n)
+	m := wave{Type: "wave", Rain: r.ID, N: w.N, At: w.At, Drops: make([][4]int, len(w.Drops))}
+	for i, d := range w.Drops {
+		m.Drops[i] = [4]int{d.K, d.X, int(d.Kind), int(d.FallMS)}
+	}
+	return encode(m)
+}
+
+// inAir are the waves that somebody who comes now has missed.
+func (h *hub) inAir(now int64) [][]byte {
+	r := h.rain.Load()
+	if r == nil {
+		return nil
+	}
+	var waves [][]byte
+	for n := range r.Waves() {
+		if at := r.WaveAt(n); at-waveLeadMS <= now && now < at+r.FallMS {
+			waves = append(waves, encodeWave(r, n))
+		}
+	}
+	return waves
+}

@@ -1,0 +1,58 @@
+//go:build linux
+
+package main
+
+import (
+	"time"
+
+	"redrain/internal/bench"
+)
+
+// waveDrops a second make a wave of 450 bytes.
+const waveDrops = 96
+
+func measureFanout(r *run) {
+	ours, other := r.gatewayAlone(r.scope), startBare(r.scope)
+	for _, n := range []int{1000, 15_000} {
+		rounds := r.rounds
+		if n > 1000 {
+			rounds = r.long()
+		}
+		cpu := line{What: "processor time of a delivered frame, waves of 450 bytes to " + thousands(n) + " members, µs", Than: other.name, Goal: atMost(1.15)}
+		last := line{What: "– until the last member has a wave, worst wave, ms", Than: other.name, Plain: true}
+		middle := line{What: "– until the last member has a wave, median wave, ms", Than: other.name, Plain: true}
+		if n == 15_000 {
+			middle.Goal = atMost(250)
+		}
+		for range rounds {
+			for _, c := range []*contestant{ours, other} {
+				report, used := r.shower(c, n)
+				put(c == ours, &cpu, used.micros(report.Frames, ofServer))
+				spreads := make([]float64, 0, len(report.WaveSpreads))
+				for _, d := range report.WaveSpreads {
+					spreads = append(spreads, float64(d.Microseconds())/1000)
+				}
+				put(c == ours, &last, spreads[len(spreads)-1])
+				put(c == ours, &middle, median(spreads))
+			}
+		}
+		r.add(cpu, middle, last)
+	}
+}
+
+// shower is one contestant's turn: a rain that nobody taps.
+func (r *run) shower(c *contestant, members int) (*bench.Report, usage) {
+	campaign := c.open(1000)
+	crowd, leave := r.gather(c, campaign, members)
+	defer leave()
+	r.play(crowd, bench.Plan{Duration: warmUp, Watch: true})
+	c.rain(campaign, falling(20*time.Second, waveDrops, 4*time.Second))
+	r.play(crowd, bench.Plan{Duration: warmUp, Watch: true})
+	report, used := r.play(crowd, bench.Plan{Duration: window, Watch: true}, c.process, self())
+	if report.WavesReceived < report.WavesExpected || len(report.WaveSpreads) == 0 {
+		r.Fatalf("%s: %d of %d waves came", c.name, report.WavesReceived, report.WavesExpected)
+	}
+	r.Logf("  %-9s %d members: %d frames, %.2f µs each; the last has a wave after %v", c.name, members, report.Frames,
+		used.micros(report.Frames, ofServer), report.WaveSpreads[len(report.WaveSpreads)-1])
+	return report, used
+}
