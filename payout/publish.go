@@ -127,4 +127,3 @@ func answered(ctx context.Context, answer jetstream.PubAckFuture) error {
 		return ctx.Err()
 	}
 }
-
