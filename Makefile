@@ -35,6 +35,10 @@ test: ## run all tests, with the race detector, on the real servers that are ins
 bench: ## run all benchmarks (BENCHTIME=1s for each)
 	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -timeout 30m ./...
 
+.PHONY: allocs
+allocs: ## measure what the hot paths allocate, and compare it with internal/allocs/limits.txt
+	$(GO) run ./internal/allocs
+
 .PHONY: compare
 compare: ## measure redrain beside the textbook design, on real servers (ROWS=taps,idle for some; ARGS="-rounds 5 -json")
 	$(GO) run ./internal/compare -rows '$(ROWS)' $(ARGS)
@@ -70,4 +74,4 @@ pictures: ## take the README's pictures of the pages anew (needs chromium)
 	$(GO) run ./internal/pictures
 
 .PHONY: check
-check: lint types test ## all that CI checks
+check: lint types allocs test ## all that CI checks

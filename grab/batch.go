@@ -23,7 +23,11 @@ type batcher struct {
 	shard   int
 	keys    []string
 	args    []any
+	text    []byte   // the batch's drops, one after the other
+	ends    []int    // where each of them ends in it
+	drops   []string // each
 	answer  answer
+	teller  teller
 	failing bool // the last batch failed, and the log knows
 }
 
@@ -31,7 +35,7 @@ func (k shardKeys) grabbing() []string { return []string{k.state, k.stock, k.win
 
 // decide settles every tap of the batch. Where it fails nothing is known of those that it leaves: what the script may have decided
 // all the same, it decides the same way when it is asked again.
-func (b *batcher) decide(taps []*tap) error {
+func (b *batcher) decide(taps []*Tap) error {
 	ctx, cancel := context.WithTimeout(context.Background(), grabTimeout)
 	defer cancel()
 	if err := b.call(ctx, taps); err != nil {
@@ -59,15 +63,16 @@ func (b *batcher) decide(taps []*tap) error {
 
 // settleConfirmed settles the batch's losers at once, and its winners when what has to have their wins has them. A winner without
 // that is told that nothing is known: the tap sent again finds the win, which is confirmed then.
-func (b *batcher) settleConfirmed(ctx context.Context, taps []*tap) error {
+func (b *batcher) settleConfirmed(ctx context.Context, taps []*Tap) error {
 	all := promises{packets: map[int]struct{}{}}
 	for i, t := range taps {
 		if r := b.answer.results[i]; r.Outcome != Won {
 			t.settle(r)
 		} else {
-			b.promise(&all, i, rain.Win{User: t.user, Packet: r.Packet, Amount: r.Amount, Drop: t.drop})
+			b.promise(&all, i, rain.Win{User: t.User, Packet: r.Packet, Amount: r.Amount, Drop: t.Drop.String()})
 		}
 	}
+	b.teller.tell(taps) // the losers need not wait
 	g := b.gate.grabber
 	began := time.Now()
 	err := g.confirmer.confirm(ctx, b.gate.campaign, b.shard, all.list)
@@ -112,7 +117,7 @@ func (b *batcher) has(o Outcome) bool {
 }
 
 // call runs the script over the taps and leaves its answer in b.answer.
-func (b *batcher) call(ctx context.Context, taps []*tap) error {
+func (b *batcher) call(ctx context.Context, taps []*Tap) error {
 	g := b.gate.grabber
 	b.prepare(taps)
 	began := time.Now()
@@ -127,15 +132,22 @@ func (b *batcher) call(ctx context.Context, taps []*tap) error {
 }
 
 // prepare puts the script's arguments together: the users, then their drops. They are pointers, because a string in an interface is an
-// allocation.
-func (b *batcher) prepare(taps []*tap) {
-	b.args = b.args[:0]
+// allocation; and the drops' texts are parts of one.
+func (b *batcher) prepare(taps []*Tap) {
+	b.args, b.text, b.ends, b.drops = b.args[:0], b.text[:0], b.ends[:0], b.drops[:0]
 	for _, t := range taps {
 		t.sent = true
-		b.args = append(b.args, &t.user)
+		b.args = append(b.args, &t.User)
+		b.text = t.Drop.Append(b.text)
+		b.ends = append(b.ends, len(b.text))
 	}
-	for _, t := range taps {
-		b.args = append(b.args, &t.drop)
+	all, from := string(b.text), 0
+	for _, end := range b.ends {
+		b.drops = append(b.drops, all[from:end])
+		from = end
+	}
+	for i := range b.drops {
+		b.args = append(b.args, &b.drops[i])
 	}
 }
 

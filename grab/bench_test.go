@@ -41,7 +41,7 @@ func storm(b *testing.B, gm *game, players int) {
 			got := make(chan Result, 1)
 			done := func(r Result) { got <- r }
 			for _, user := range users[from:to] {
-				gm.gate.Tap(user, drop, done)
+				ask(gm.gate, user, drop, done)
 				if r := <-got; r.Outcome != Won {
 					b.Errorf("%v", r)
 					return
@@ -77,7 +77,7 @@ func BenchmarkTapAnsweredHere(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
-				gm.gate.Tap(c.user, c.drop(i), done)
+				ask(gm.gate, c.user, c.drop(i), done)
 			}
 			if got != c.want {
 				b.Errorf("%v, want %v", got, c.want)
@@ -91,17 +91,18 @@ func BenchmarkCoalescer(b *testing.B) {
 	mem := newMemory(nil)
 	var all sync.WaitGroup
 	p := mem.stripe("u").add("u")
-	c := newCoalescer(&workers{}, func(batch []*tap) error {
+	c := newCoalescer(&workers{}, func(batch []*Tap) error {
 		for _, t := range batch {
 			t.settle(Result{Outcome: NotOpen})
 		}
 		return nil
 	})
-	t := &tap{user: "u", drop: "0.0", memory: mem, player: p, done: func(Result) { all.Done() }}
+	done := &asker{func(Result) { all.Done() }}
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
 			all.Add(1)
+			t := &Tap{User: "u", stripe: mem.stripe("u"), player: p, Asker: done}
 			for !c.push(t) {
 				runtime.Gosched() // the queue is full
 			}

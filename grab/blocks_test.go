@@ -19,7 +19,7 @@ func TestManyWinsOfOnePlayer(t *testing.T) {
 			script := &batcher{gate: gm.gate, keys: gm.g.keys.shard(gm.c.ID, 0).grabbing()}
 			tap := func(user string, drops ...string) []Result {
 				t.Helper()
-				taps := make([]*tap, len(drops))
+				taps := make([]*Tap, len(drops))
 				for i, drop := range drops {
 					taps[i] = tapOf(user, drop)
 				}
@@ -99,7 +99,7 @@ func TestEightWinsMakeNoBlock(t *testing.T) {
 	gm := newGame(t, inProcess(t), setup{packets: 20, wins: 8, budget: 20_000_000_000_000})
 	script := &batcher{gate: gm.gate, keys: gm.g.keys.shard(gm.c.ID, 0).grabbing()}
 	for i := range 9 {
-		if err := script.call(t.Context(), []*tap{tapOf("p", fmt.Sprintf("123456789.%d", 100+i))}); err != nil {
+		if err := script.call(t.Context(), []*Tap{tapOf("p", fmt.Sprintf("123456789.%d", 100+i))}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -131,7 +131,7 @@ func TestALongRecordBecomesABlock(t *testing.T) {
 			}
 			script := &batcher{gate: gm.gate, keys: gm.g.keys.shard(gm.c.ID, 0).grabbing()}
 			for i := range 11 {
-				taps := []*tap{tapOf("p", fmt.Sprintf("%d.1", 90-i*5)), tapOf("p", drops[i]), tapOf("p", drops[49-i])}
+				taps := []*Tap{tapOf("p", fmt.Sprintf("%d.1", 90-i*5)), tapOf("p", drops[i]), tapOf("p", drops[49-i])}
 				if err := script.call(t.Context(), taps); err != nil {
 					t.Fatal(err)
 				}

@@ -13,25 +13,26 @@ const (
 // one. So a lone tap leaves at once, and under load the batches grow by themselves: no timer, and no time lost.
 type coalescer struct {
 	workers *workers
-	decide  func(batch []*tap) error // settles every tap of the batch; or some or none where it fails
+	decide  func(batch []*Tap) error // settles every tap of the batch; or some or none where it fails
+	teller  teller                   // the flushing goroutine's
 	run     func()                   // flush; kept, because to make it is an allocation
 
 	mu      sync.Mutex
-	queue   []*tap // queue[:head] has been taken already
+	queue   []*Tap // queue[:head] has been taken already
 	head    int
 	running bool // a goroutine is flushing
 
-	batch []*tap // the flushing goroutine's
+	batch []*Tap // the flushing goroutine's
 }
 
-func newCoalescer(w *workers, decide func(batch []*tap) error) *coalescer {
+func newCoalescer(w *workers, decide func(batch []*Tap) error) *coalescer {
 	c := &coalescer{workers: w, decide: decide}
 	c.run = c.flush
 	return c
 }
 
 // push puts a tap in the queue. It is false, and the tap is not taken, when the queue is full or the Grabber is closed.
-func (c *coalescer) push(t *tap) bool {
+func (c *coalescer) push(t *Tap) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.queue)-c.head >= maxQueue || c.workers.closed.Load() {
@@ -52,6 +53,7 @@ func (c *coalescer) push(t *tap) bool {
 func (c *coalescer) flush() {
 	for c.next(maxBatch) {
 		if c.decide(c.batch) == nil {
+			c.teller.tell(c.batch)
 			continue
 		}
 		c.fail()
@@ -62,13 +64,14 @@ func (c *coalescer) flush() {
 	}
 }
 
-// fail tells those of the batch who have no result that nothing is known.
+// fail has it that nothing is known of those of the batch who have no result.
 func (c *coalescer) fail() {
 	for _, t := range c.batch {
 		if !t.settled {
 			t.settle(Result{Outcome: Unavailable})
 		}
 	}
+	c.teller.tell(c.batch)
 }
 
 // next moves up to limit taps from the queue to the batch. When there is none it is false, and the goroutine that called it is

@@ -13,32 +13,32 @@ import (
 type workbench struct {
 	*coalescer
 	mem     *memory
-	batches [][]*tap
+	batches [][]*Tap
 	results map[string]Result
 	mu      sync.Mutex
 }
 
-func newWorkbench(decide func(b *workbench, batch []*tap) error) *workbench {
+func newWorkbench(decide func(b *workbench, batch []*Tap) error) *workbench {
 	b := &workbench{mem: newMemory(nil), results: map[string]Result{}}
-	b.coalescer = newCoalescer(&workers{}, func(batch []*tap) error {
-		b.batches = append(b.batches, append([]*tap(nil), batch...))
+	b.coalescer = newCoalescer(&workers{}, func(batch []*Tap) error {
+		b.batches = append(b.batches, append([]*Tap(nil), batch...))
 		return decide(b, batch)
 	})
 	return b
 }
 
-func (b *workbench) tap(user string) *tap {
-	return &tap{user: user, drop: "0.0", memory: b.mem, player: &player{}, done: func(r Result) {
+func (b *workbench) tap(user string) *Tap {
+	return &Tap{User: user, stripe: b.mem.stripe(user), player: &player{}, Asker: &asker{func(r Result) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		if _, twice := b.results[user]; twice {
 			panic("two results for " + user)
 		}
 		b.results[user] = r
-	}}
+	}}}
 }
 
-func (b *workbench) settleAll(batch []*tap) error {
+func (b *workbench) settleAll(batch []*Tap) error {
 	for _, t := range batch {
 		t.settle(Result{Outcome: Empty})
 	}
@@ -47,7 +47,7 @@ func (b *workbench) settleAll(batch []*tap) error {
 
 func TestWhatComesMeanwhileIsTheNextBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newWorkbench(func(b *workbench, batch []*tap) error {
+		b := newWorkbench(func(b *workbench, batch []*Tap) error {
 			time.Sleep(time.Millisecond) //nolint:forbidigo // Redis takes a millisecond of fake time
 			return b.settleAll(batch)
 		})
@@ -68,8 +68,8 @@ func TestWhatComesMeanwhileIsTheNextBatch(t *testing.T) {
 			t.Errorf("batches of %v, want 1, 500, 500, 201", sizes)
 		}
 		for i, tap := range b.batches[3] {
-			if want := strconv.Itoa(1000 + i); tap.user != want {
-				t.Fatalf("tap %d of the last batch is %s, want %s: the order is that of coming", i, tap.user, want)
+			if want := strconv.Itoa(1000 + i); tap.User != want {
+				t.Fatalf("tap %d of the last batch is %s, want %s: the order is that of coming", i, tap.User, want)
 			}
 		}
 		if b.running || b.head != 0 || len(b.queue) != 0 {
@@ -84,14 +84,14 @@ func TestWhatComesMeanwhileIsTheNextBatch(t *testing.T) {
 func TestAFullQueueRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hold := make(chan struct{})
-		b := newWorkbench(func(b *workbench, batch []*tap) error {
+		b := newWorkbench(func(b *workbench, batch []*Tap) error {
 			<-hold
 			return b.settleAll(batch)
 		})
 		b.push(b.tap("first"))
 		synctest.Wait()
 		one := b.tap("one")
-		one.done = func(Result) {}
+		one.Asker = &asker{func(Result) {}}
 		for i := range maxQueue {
 			if !b.push(one) {
 				t.Fatalf("refused tap %d", i)
@@ -111,7 +111,7 @@ func TestAFullQueueRefuses(t *testing.T) {
 func TestABatchThatFailsTakesTheQueueWithIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fail := true
-		b := newWorkbench(func(b *workbench, batch []*tap) error {
+		b := newWorkbench(func(b *workbench, batch []*Tap) error {
 			time.Sleep(2 * time.Second) //nolint:forbidigo // the time-out, in fake time
 			if fail {
 				return errors.New("away")
@@ -153,7 +153,7 @@ func TestABatchThatFailsTakesTheQueueWithIt(t *testing.T) {
 // Pushing, flushing and closing at the same time: every tap that was taken has its result when close returns.
 func TestCloseWaitsForWhatWasTaken(t *testing.T) {
 	for range 50 {
-		b := newWorkbench(func(b *workbench, batch []*tap) error { return b.settleAll(batch) })
+		b := newWorkbench(func(b *workbench, batch []*Tap) error { return b.settleAll(batch) })
 		var taken sync.Map
 		var pushing sync.WaitGroup
 		for g := range 4 {

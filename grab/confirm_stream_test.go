@@ -155,16 +155,13 @@ func TestLosersDoNotWait(t *testing.T) {
 	to.before = func(context.Context, rain.Entry) error { <-release; return nil }
 	winner, loser := make(chan Result, 1), make(chan Result, 1)
 	id, _ := rain.ParseDrop(drop)
-	batch := []*tap{
-		{user: "p", drop: drop, id: id, memory: newMemory(nil), player: &player{}, done: func(r Result) { winner <- r }},
-		{user: "q", drop: drop, id: id, memory: newMemory(nil), player: &player{}, done: func(r Result) { loser <- r }},
+	one := func(user string, told chan<- Result) *Tap {
+		return &Tap{User: user, Drop: id, stripe: newMemory(nil).stripe(user), player: &player{}, Asker: &asker{func(r Result) { told <- r }}}
 	}
+	c := newCoalescer(&workers{}, (&batcher{gate: gm.gate, keys: gm.g.keys.shard(gm.c.ID, 0).grabbing()}).decide)
+	c.queue = []*Tap{one("p", winner), one("q", loser)} // together in one batch
 	var deciding sync.WaitGroup
-	deciding.Go(func() {
-		if err := (&batcher{gate: gm.gate, keys: gm.g.keys.shard(gm.c.ID, 0).grabbing()}).decide(batch); err != nil {
-			t.Error(err)
-		}
-	})
+	deciding.Go(c.flush)
 	if r := <-loser; r.Outcome != SoldOut {
 		t.Errorf("the loser: %v", r)
 	}
@@ -289,7 +286,7 @@ func TestAHungStreamKeepsNobodyWaiting(t *testing.T) {
 	outcomes := map[Outcome]int{}
 	tapOnce := func(user string) {
 		all.Add(1)
-		gm.gate.Tap(user, drop, func(r Result) {
+		ask(gm.gate, user, drop, func(r Result) {
 			defer all.Done()
 			mu.Lock()
 			defer mu.Unlock()

@@ -108,18 +108,19 @@ func (gm *game) confirmed(user string) []rain.Win {
 func (gm *game) batchOf(taps ...[2]string) []Result {
 	gm.t.Helper()
 	results := make([]Result, len(taps))
-	batch := make([]*tap, len(taps))
+	batch := make([]*Tap, len(taps))
 	for i, t := range taps {
 		id, ok := rain.ParseDrop(t[1])
 		if !ok {
 			gm.t.Fatalf("%q is no drop", t[1])
 		}
-		batch[i] = &tap{
-			user: t[0], drop: t[1], id: id, memory: newMemory(nil), player: &player{}, done: func(r Result) { results[i] = r },
-		}
+		batch[i] = &Tap{User: t[0], Drop: id, stripe: newMemory(nil).stripe(t[0]), player: &player{}, Asker: &asker{func(Result) {}}}
 	}
 	if err := (&batcher{gate: gm.gate, keys: gm.g.keys.shard(gm.c.ID, 0).grabbing()}).decide(batch); err != nil {
 		gm.t.Logf("the batch failed: %v", err)
+	}
+	for i, t := range batch {
+		results[i] = t.Result()
 	}
 	return results
 }

@@ -32,9 +32,15 @@ func Example() {
 
 	gate := g.Gate(c)
 	tap := func(user, drop string) {
-		result := make(chan grab.Result)
-		go gate.Tap(user, drop, func(r grab.Result) { result <- r })
-		r := <-result
+		id, ok := rain.ParseDrop(drop)
+		if !ok {
+			panic(drop)
+		}
+		later := make(waiter, 1)
+		r, known := gate.Tap(&grab.Tap{User: user, Drop: id, Asker: &later})
+		if !known {
+			r = <-later
+		}
 		fmt.Println(user, "taps", drop, "and it is", r.Outcome, r.Amount)
 	}
 	tap("alice", "0.0")
@@ -57,6 +63,11 @@ func Example() {
 	// bob taps 100.0 and it is unknown_drop 0.00
 	// to be paid: 0.88 to alice as gala-0
 }
+
+// waiter is told of one tap.
+type waiter chan grab.Result
+
+func (w *waiter) Answer(taps []*grab.Tap) { *w <- taps[0].Result() }
 
 func check(err error) {
 	if err != nil {

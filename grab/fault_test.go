@@ -108,7 +108,7 @@ func TestAHungRedisKeepsNobodyWaiting(t *testing.T) {
 	var unavailable atomic.Int64
 	for p := range players {
 		all.Add(1)
-		gm.gate.Tap("p"+strconv.Itoa(p), drop, func(r Result) {
+		ask(gm.gate, "p"+strconv.Itoa(p), drop, func(r Result) {
 			defer all.Done()
 			if r.Outcome == Unavailable {
 				unavailable.Add(1)

@@ -162,9 +162,30 @@ func (gm *game) drop(i int) string {
 // tap taps and waits for the result.
 func (gm *game) tap(user, drop string) Result { return tapOn(gm.gate, user, drop) }
 
+// ask taps and hands the result to done, whoever knows it.
+func ask(gate *Gate, user, drop string, done func(Result)) {
+	id, ok := rain.ParseDrop(drop)
+	if !ok {
+		done(Result{Outcome: UnknownDrop}) // as the server does
+		return
+	}
+	if r, known := gate.Tap(&Tap{User: user, Drop: id, Asker: &asker{done}}); known {
+		done(r)
+	}
+}
+
+// asker hands each result to a function.
+type asker struct{ done func(Result) }
+
+func (a *asker) Answer(taps []*Tap) {
+	for _, t := range taps {
+		a.done(t.Result())
+	}
+}
+
 func tapOn(gate *Gate, user, drop string) Result {
 	got := make(chan Result, 1)
-	gate.Tap(user, drop, func(r Result) { got <- r })
+	ask(gate, user, drop, func(r Result) { got <- r })
 	return <-got
 }
 

@@ -28,18 +28,6 @@ type view struct {
 	soldOut  []atomic.Bool
 }
 
-// tap is one tap that the script has to decide.
-type tap struct {
-	user, drop string
-	id         rain.DropID
-	player     *player
-	memory     *memory
-	done       func(Result)
-	sent       bool           // to the script; known to the goroutine that settles it, as is settled
-	settled    bool           // it has its result
-	others     []func(Result) // of taps of the same player on the same drop that came meanwhile; guarded by the player's stripe
-}
-
 // Gate is the campaign's gate, made where there is none. It learns c if that is newer than what it knows.
 func (g *Grabber) Gate(c *rain.Campaign) *Gate {
 	g.mu.RLock()
@@ -114,28 +102,22 @@ func (gt *Gate) SoldOut(shard int) {
 	}
 }
 
-// Tap decides a player's tap on a drop. user has passed rain.CheckUser; drop is whatever the player sent.
-//
-// done is called exactly once: at once by the caller's own goroutine where the gate can answer, or later by the goroutine
-// that flushes the shard's taps. It must not block, or all others on the shard wait; and no lock is held.
-func (gt *Gate) Tap(user, drop string, done func(Result)) {
-	id, ok := rain.ParseDrop(drop)
-	if !ok {
-		done(Result{Outcome: UnknownDrop})
-		return
-	}
+// Tap decides a tap. Where the gate knows the result it returns it, and true; otherwise the tap's Asker will be told, exactly once.
+func (gt *Gate) Tap(t *Tap) (r Result, known bool) {
 	v := gt.view.Load()
-	shard := rain.HomeShard(user, len(gt.shards))
-	t := &tap{user: user, drop: drop, id: id, memory: v.memory, done: done}
+	shard := rain.HomeShard(t.User, len(gt.shards))
 	switch result, step := gt.admit(v, shard, t); step {
 	case answered:
-		done(result)
-	case passed:
-		if !gt.shards[shard].push(t) {
-			t.settle(Result{Outcome: Unavailable})
-		}
+		return result, true
 	case attached: // the tap that is under way answers this one too
+		return Result{}, false
 	}
+	if gt.shards[shard].push(t) {
+		return Result{}, false
+	}
+	t.settle(Result{Outcome: Unavailable})
+	(&teller{}).tell([]*Tap{t})
+	return Result{}, false
 }
 
 // step is what is to be done with a tap.
@@ -148,39 +130,39 @@ const (
 )
 
 // admit answers a tap from what is known here, or marks it as under way.
-func (gt *Gate) admit(v *view, shard int, t *tap) (Result, step) {
-	s := v.memory.stripe(t.user)
+func (gt *Gate) admit(v *view, shard int, t *Tap) (Result, step) {
+	s := v.memory.stripe(t.User)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := s.players[t.user]
+	p := s.players[t.User]
 	if p != nil {
-		if result, known := p.recall(t.id); known {
+		if result, known := p.recall(t.Drop); known {
 			return result, answered
 		}
-		if flying := p.underWay(t.id); flying != nil {
-			flying.others = append(flying.others, t.done)
+		if flying := p.underWay(t.Drop); flying != nil {
+			flying.others = append(flying.others, t)
 			return Result{}, attached
 		}
 	}
 	now := gt.grabber.o.Clock()
-	verdict := v.rain.Judge(t.id, now, v.campaign.Status != rain.Open)
+	verdict := v.rain.Judge(t.Drop, now, v.campaign.Status != rain.Open)
 	if outcome, refused := refusals[verdict]; refused {
 		return Result{Outcome: outcome}, answered
 	}
 	if p == nil {
-		p = s.add(t.user)
+		p = s.add(t.User)
 	}
 	switch rate := gt.grabber.o.TapRate; {
 	case rate > 0 && !p.bucket.take(now, rate):
 		return Result{Outcome: TooFast}, answered
 	case verdict == rain.IsDecoy:
 		return Result{Outcome: Empty}, answered
-	case p.wins >= v.campaign.WinsPerUser:
+	case p.wins() >= v.campaign.WinsPerUser:
 		return Result{Outcome: Already}, answered // as the script would say: every win is known here
-	case v.soldOut[shard].Load() && !slices.Contains(p.undecided, t.id): // what may be won is asked for again, the last packet too
+	case v.soldOut[shard].Load() && !slices.Contains(p.undecided, t.Drop): // what may be won is asked for again, the last packet too
 		return Result{Outcome: SoldOut}, answered
 	}
-	t.player = p
+	t.player, t.stripe = p, s
 	p.flying = append(p.flying, t)
 	return Result{}, passed
 }
@@ -190,20 +172,6 @@ var refusals = map[rain.Verdict]Outcome{
 	rain.UnknownDrop: UnknownDrop,
 	rain.TooLate:     Late,
 	rain.NotOpen:     NotOpen,
-}
-
-// settle gives a tap that was under way its result, and those that were waiting for it the same.
-func (t *tap) settle(r Result) {
-	t.settled = true
-	s := t.memory.stripe(t.user)
-	s.mu.Lock()
-	t.player.landed(t, r)
-	others := t.others
-	s.mu.Unlock()
-	t.done(r)
-	for _, done := range others {
-		done(r)
-	}
 }
 
 // noteSoldOut remembers that a shard has nothing left, and says so once.

@@ -41,7 +41,7 @@ func TestTakersShareAllPacketsExactly(t *testing.T) {
 							}
 							var once atomic.Bool
 							all.Add(1)
-							gate.Tap(user, drop, func(r Result) {
+							ask(gate, user, drop, func(r Result) {
 								defer all.Done()
 								answers.Add(1)
 								if once.Swap(true) {
@@ -260,17 +260,17 @@ func TestATapUnderWayAnswersItsCopies(t *testing.T) {
 	gm := newGame(t, inProcess(t), setup{wins: 2})
 	var sent []string
 	release := make(chan struct{})
-	gm.gate.shards[0] = newCoalescer(&gm.g.work, func(batch []*tap) error {
+	gm.gate.shards[0] = newCoalescer(&gm.g.work, func(batch []*Tap) error {
 		<-release
 		for i, tap := range batch {
-			sent = append(sent, tap.user+" "+tap.drop)
+			sent = append(sent, tap.User+" "+tap.Drop.String())
 			tap.settle(Result{Outcome: Won, Packet: len(sent)*100 + i, Amount: 1})
 		}
 		return nil
 	})
 	got := make(chan string, 10)
 	tap := func(user, drop string) {
-		gm.gate.Tap(user, drop, func(r Result) { got <- fmt.Sprint(user, " ", drop, " ", r.Outcome, " ", r.Packet) })
+		ask(gm.gate, user, drop, func(r Result) { got <- fmt.Sprint(user, " ", drop, " ", r.Outcome, " ", r.Packet) })
 	}
 	first, second := gm.drop(0), gm.drop(1)
 	for range 3 {

@@ -15,20 +15,23 @@ func drop(i int) rain.DropID { return rain.DropID{N: int64(i), K: i % 7} }
 func TestMemoryIsBounded(t *testing.T) {
 	p := &player{}
 	p.remember(drop(0), Result{Outcome: Won, Packet: 1, Amount: 5})
-	for i := 1; i <= 2*keptResults; i++ {
+	const taps = 3 * keptResults
+	for i := 1; i <= taps; i++ {
 		p.remember(drop(i), Result{Outcome: Empty})
 	}
-	if len(p.results) != keptResults+1 || p.wins != 1 {
-		t.Errorf("%d results are kept, %d wins", len(p.results), p.wins)
+	if n := len(p.lost.drops); n > keptResults+keptSlack || n != len(p.lost.outcomes) || p.wins() != 1 {
+		t.Errorf("%d results are kept, %d wins", n, p.wins())
 	}
 	if r, ok := p.recall(drop(0)); !ok || r.Outcome != Won {
 		t.Errorf("the win is forgotten: %v", r)
 	}
-	if _, ok := p.recall(drop(keptResults)); ok {
+	if _, ok := p.recall(drop(1)); ok {
 		t.Error("an old result is kept")
 	}
-	if _, ok := p.recall(drop(keptResults + 1)); !ok {
-		t.Error("a result is forgotten too early")
+	for i := taps - keptResults + 1; i <= taps; i++ {
+		if r, ok := p.recall(drop(i)); !ok || r.Outcome != Empty {
+			t.Fatalf("the result %d before the last is %v", taps-i, r)
+		}
 	}
 }
 
@@ -43,8 +46,8 @@ func TestTheFirstResultStays(t *testing.T) {
 	for range 2 {
 		p.remember(drop(1), Result{Outcome: Won, Packet: 3, Amount: 5})
 	}
-	if r, _ := p.recall(drop(1)); r.Outcome != Won || p.wins != 1 || len(p.results) != 1 {
-		t.Errorf("%v, %d wins, %d results", r, p.wins, len(p.results))
+	if r, _ := p.recall(drop(1)); r.Outcome != Won || p.wins() != 1 || len(p.lost.drops) != 0 {
+		t.Errorf("%v, %d wins, %d others", r, p.wins(), len(p.lost.drops))
 	}
 }
 
@@ -66,7 +69,7 @@ func TestWinsOutliveTheirRain(t *testing.T) {
 			n++
 			u, _ := strconv.Atoi(user)
 			r, ok := p.recall(rain.DropID{N: 7, K: 3})
-			if u%10 != 0 || !ok || r != (Result{Won, u, 5}) || len(p.results) != 1 || p.wins != 1 {
+			if u%10 != 0 || !ok || r != (Result{Won, u, 5}) || len(p.lost.drops) != 0 || p.wins() != 1 {
 				t.Errorf("%s: %+v", user, p)
 			}
 			if next.stripe(user) != &next.stripes[i] {
@@ -118,7 +121,7 @@ func TestEveryTapHasOneResult(t *testing.T) {
 		sockets.Go(func() {
 			for i := range taps {
 				user := "u" + strconv.Itoa((s+i)%40) // shared by several sockets
-				gm.gate.Tap(user, drops[(s*7+i)%len(drops)], func(r Result) {
+				ask(gm.gate, user, drops[(s*7+i)%len(drops)], func(r Result) {
 					if answers[s*taps+i].Add(1) != 1 {
 						t.Error("a second result")
 						return
@@ -190,17 +193,17 @@ func TestAfterCloseTapsAreUnavailable(t *testing.T) {
 func TestAnUnsentTapLeavesAnEarlierOneUndecided(t *testing.T) {
 	id := rain.DropID{}
 	p := &player{}
-	p.landed(&tap{id: id, sent: true}, Result{Outcome: Unavailable})
-	p.landed(&tap{id: id}, Result{Outcome: Unavailable})
-	p.landed(&tap{id: id, sent: true}, Result{Outcome: Unavailable})
+	p.landed(&Tap{Drop: id, sent: true}, Result{Outcome: Unavailable})
+	p.landed(&Tap{Drop: id}, Result{Outcome: Unavailable})
+	p.landed(&Tap{Drop: id, sent: true}, Result{Outcome: Unavailable})
 	if len(p.undecided) != 1 {
 		t.Errorf("undecided %v, want the drop once", p.undecided)
 	}
-	p.landed(&tap{id: id, sent: true}, Result{Outcome: NotOpen})
+	p.landed(&Tap{Drop: id, sent: true}, Result{Outcome: NotOpen})
 	if len(p.undecided) != 0 {
 		t.Errorf("answered, and still undecided: %v", p.undecided)
 	}
-	p.landed(&tap{id: id}, Result{Outcome: Unavailable})
+	p.landed(&Tap{Drop: id}, Result{Outcome: Unavailable})
 	if len(p.undecided) != 0 {
 		t.Errorf("never sent, and undecided: %v", p.undecided)
 	}

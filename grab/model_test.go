@@ -57,9 +57,9 @@ func (m *model) forgetTaps() {
 	}
 }
 
-func tapOf(user, drop string) *tap {
+func tapOf(user, drop string) *Tap {
 	id, _ := rain.ParseDrop(drop)
-	return &tap{user: user, drop: drop, id: id}
+	return &Tap{User: user, Drop: id}
 }
 
 func someone(rt *rapid.T) string {
@@ -104,7 +104,7 @@ func TestTheScriptDoesWhatTheModelDoes(t *testing.T) {
 			won: map[string]map[string]Result{}, tapped: map[string]map[string]bool{},
 		}
 		script := &batcher{gate: gm.gate, keys: gm.g.keys.shard(gm.c.ID, 0).grabbing()}
-		var taps []*tap
+		var taps []*Tap
 		var want []Result
 		add := func(user, drop string) {
 			taps, want = append(taps, tapOf(user, drop)), append(want, m.tap(user, drop))

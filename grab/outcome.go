@@ -22,6 +22,16 @@ const (
 // Outcomes is every outcome there is.
 var Outcomes = []Outcome{Won, Already, SoldOut, NotOpen, Limited, Empty, Late, UnknownDrop, TooFast, Unavailable}
 
+// codeOf is an outcome's place in Outcomes: what the memory keeps of it.
+func codeOf(o Outcome) uint8 {
+	for code, known := range Outcomes {
+		if known == o {
+			return uint8(code) //nolint:gosec // there are ten
+		}
+	}
+	panic("grab: an outcome that is not among Outcomes: " + string(o))
+}
+
 // Result is the answer to a tap. Packet and Amount are those of a win; with any other outcome they are zero.
 type Result struct {
 	Outcome Outcome

@@ -71,9 +71,9 @@ func scriptBench(b *testing.B, rdb redis.UniversalClient, name string, s stormin
 			}
 		}})
 		script := &batcher{gate: gm.gate, keys: gm.g.keys.shard(gm.c.ID, 0).grabbing()}
-		batch := make([]*tap, s.size)
+		batch := make([]*Tap, s.size)
 		for i := range batch {
-			batch[i] = &tap{}
+			batch[i] = &Tap{}
 		}
 		users := make([]string, or(s.players, b.N+s.size))
 		for i := range users {
@@ -82,11 +82,10 @@ func scriptBench(b *testing.B, rdb redis.UniversalClient, name string, s stormin
 		play := func(from, n int) {
 			for i := from; i < n; i += len(batch) {
 				for j, t := range batch {
-					t.user, t.id = users[(i+j)%len(users)], rain.DropID{N: int64((i + j) / len(users)), K: 3}
+					t.User, t.Drop = users[(i+j)%len(users)], rain.DropID{N: int64((i + j) / len(users)), K: 3}
 					if s.shuffled {
-						t.id.N ^= 15 // within 16 waves: from the last to the first
+						t.Drop.N ^= 15 // within 16 waves: from the last to the first
 					}
-					t.drop = t.id.String()
 				}
 				if err := script.call(b.Context(), batch); err != nil {
 					b.Fatal(err)

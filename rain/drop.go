@@ -9,19 +9,22 @@ type DropID struct {
 }
 
 // String is the id on the wire.
-func (d DropID) String() string {
-	return string(strconv.AppendInt(append(strconv.AppendInt(make([]byte, 0, 16), d.N, 10), '.'), int64(d.K), 10))
+func (d DropID) String() string { return string(d.Append(make([]byte, 0, 16))) }
+
+// Append writes the id as String does.
+func (d DropID) Append(b []byte) []byte {
+	return strconv.AppendInt(append(strconv.AppendInt(b, d.N, 10), '.'), int64(d.K), 10)
 }
 
 // ParseDrop reads a drop's id. The text is exact: "07.3" is not the id of a drop. ok is false for
 // anything that no drop is called.
-func ParseDrop(s string) (id DropID, ok bool) {
+func ParseDrop[T string | []byte](s T) (id DropID, ok bool) {
 	n, rest, ok := digits(s)
-	if !ok || rest == "" || rest[0] != '.' {
+	if !ok || len(rest) == 0 || rest[0] != '.' {
 		return DropID{}, false
 	}
 	k, rest, ok := digits(rest[1:])
-	if !ok || rest != "" {
+	if !ok || len(rest) > 0 {
 		return DropID{}, false
 	}
 	return DropID{N: n, K: int(k)}, true
@@ -29,16 +32,16 @@ func ParseDrop(s string) (id DropID, ok bool) {
 
 // digits reads a number of at most 15 digits without leading zeros. It is by hand because it stands on
 // the path of each tap, and strconv takes signs and leading zeros.
-func digits(s string) (n int64, rest string, ok bool) {
+func digits[T string | []byte](s T) (n int64, rest T, ok bool) {
 	i := 0
 	for i < len(s) && s[i] >= '0' && s[i] <= '9' {
 		n = n*10 + int64(s[i]-'0')
 		if i++; i > 15 {
-			return 0, "", false
+			return 0, rest, false
 		}
 	}
 	if i == 0 || (i > 1 && s[0] == '0') {
-		return 0, "", false
+		return 0, rest, false
 	}
 	return n, s[i:], true
 }

@@ -41,7 +41,7 @@ func TestGrantedOnly(t *testing.T) {
 	c := rainingCampaign(t, grabber, now(), 10)
 	win := func(user string) grab.Result {
 		told := make(chan grab.Result, 1)
-		grabber.Gate(c).Tap(user, "0.0", func(r grab.Result) { told <- r })
+		askGate(grabber.Gate(c), user, "0.0", told)
 		return <-told
 	}
 	ours, theirs := win("u"), win("v")

@@ -289,7 +289,7 @@ func TestTheRebuildOverHTTP(t *testing.T) {
 		}
 		testenv.Eventually(t, 10*time.Second, "the gate asks Redis again", func() bool {
 			result := make(chan grab.Result, 1)
-			gate.Tap(testenv.Namespace(t), rain.DropID{N: c.Current().FirstWave}.String(), func(r grab.Result) { result <- r })
+			askGate(gate, testenv.Namespace(t), rain.DropID{N: c.Current().FirstWave}.String(), result)
 			return (<-result).Outcome == grab.Won
 		})
 	})

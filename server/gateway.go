@@ -76,7 +76,7 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.log.Debug("upgrade refused", "addr", r.RemoteAddr, "err", err)
 		return
 	}
-	s := newSession(g, conn, take.socket, clientAddress(r))
+	s := newSession(g, conn, take, clientAddress(r))
 	if !g.admit(s) {
 		s.member.Close(room.CodeShutdown, "shutdown")
 		return

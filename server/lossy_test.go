@@ -85,7 +85,7 @@ func (l *lossy) win(c *rain.Campaign, k int, users ...string) []rain.Entry {
 	drop := rain.DropID{N: c.Current().FirstWave, K: k}.String()
 	for _, user := range users {
 		result := make(chan grab.Result, 1)
-		l.grabber.Gate(c).Tap(user, drop, func(r grab.Result) { result <- r })
+		askGate(l.grabber.Gate(c), user, drop, result)
 		if r := <-result; r.Outcome != grab.Won {
 			l.Fatalf("%s: %+v", user, r)
 		}

@@ -56,7 +56,7 @@ func TestRebuild(t *testing.T) {
 			}
 			fresh = l.win(c, 1, "posted-3", "published-3")
 			result := make(chan grab.Result, 1)
-			l.grabber.Gate(c).Tap("posted-3", rain.DropID{N: c.Current().FirstWave, K: 2}.String(), func(r grab.Result) { result <- r })
+			askGate(l.grabber.Gate(c), "posted-3", rain.DropID{N: c.Current().FirstWave, K: 2}.String(), result)
 			if r := <-result; r.Outcome != grab.Already {
 				t.Errorf("a third win: %+v", r)
 			}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
-	"strconv"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -13,6 +13,7 @@ import (
 
 	"redrain/grab"
 	"redrain/internal/auth"
+	"redrain/internal/frames"
 	"redrain/internal/wire"
 	"redrain/rain"
 	"redrain/room"
@@ -29,10 +30,11 @@ const (
 type session struct {
 	g      *gateway
 	conn   *websocket.Conn
+	plain  *frames.Conn // below conn
 	member *room.Member
 	addr   string
-	bad    *rate.Limiter
-	hello  *time.Timer
+	bad    *rate.Limiter // nil until there was a bad message
+	hello  *time.Timer   // nil when it has come
 
 	user  string
 	seat  seat
@@ -46,9 +48,10 @@ type seat struct {
 	count    *campaignCount
 }
 
-func newSession(g *gateway, conn *websocket.Conn, socket *room.Socket, addr string) *session {
-	s := &session{g: g, conn: conn, addr: addr, bad: rate.NewLimiter(badRate, badBurst)}
-	s.member = g.lobby.NewMember(socket, nil)
+func newSession(g *gateway, conn *websocket.Conn, by *takeover, addr string) *session {
+	s := &session{g: g, conn: conn, plain: by.plain, addr: addr}
+	s.member = g.lobby.NewMember(by.socket, nil)
+	s.hello = time.AfterFunc(helloWithin, func() { s.member.Close(room.CodeProtocol, "no hello in time") })
 	return s
 }
 
@@ -56,24 +59,77 @@ func newSession(g *gateway, conn *websocket.Conn, socket *room.Socket, addr stri
 // waits for the peer to answer the close frame, so that the frame is not lost behind what the peer still sends.
 func (s *session) read() {
 	s.conn.SetReadLimit(wire.MaxRequest)
-	s.conn.SetPongHandler(func(string) error { s.member.Pong(); return nil })
-	s.hello = time.AfterFunc(helloWithin, func() { s.member.Close(room.CodeProtocol, "no hello in time") })
+	s.conn.SetPongHandler(func(string) error { s.heard(); return nil })
 	defer s.close()
+	if s.plain.Plain(wire.MaxRequest, s) != nil {
+		return
+	}
 	for {
-		kind, data, err := s.conn.ReadMessage()
+		kind, message, err := s.conn.NextReader()
+		if err == nil {
+			err = s.take(kind, message)
+		}
 		if err != nil {
 			s.overrun(err)
 			return // gorilla has answered what breaks the protocol itself with 1002 or 1009
 		}
-		s.member.Pong() // whoever speaks is there
-		switch {
-		case s.ended:
-		case kind != websocket.TextMessage:
+	}
+}
+
+// take reads one message and handles it.
+func (s *session) take(kind int, message io.Reader) error {
+	space := messages.Get().(*[]byte) //nolint:forcetypeassert // New makes nothing else
+	defer messages.Put(space)
+	data, err := readInto((*space)[:0], message)
+	if err != nil {
+		return err
+	}
+	if kind != websocket.TextMessage {
+		s.heard()
+		if !s.ended {
 			s.end(websocket.CloseUnsupportedData, "text frames only")
-		case !utf8.Valid(data):
-			s.end(websocket.CloseInvalidFramePayloadData, "not UTF-8")
-		default:
-			s.handle(data)
+		}
+		return nil
+	}
+	s.Text(data)
+	return nil
+}
+
+// Text handles a message. With Ping and Pong it makes the session a frames.Handler.
+func (s *session) Text(data []byte) {
+	s.heard()
+	switch {
+	case s.ended:
+	case !utf8.Valid(data):
+		s.end(websocket.CloseInvalidFramePayloadData, "not UTF-8")
+	default:
+		s.handle(data)
+	}
+}
+
+// Ping answers a ping of the client, as the library does.
+func (s *session) Ping(data []byte) { _ = s.conn.PingHandler()(string(data)) }
+
+// Pong takes the answer to one of ours.
+func (s *session) Pong([]byte) { s.heard() }
+
+// heard: whoever speaks is there.
+func (s *session) heard() { s.member.Pong() }
+
+// messages are the buffers that messages are read into. They are taken when a message has begun, so that who is silent holds none. One
+// byte more than a message may have, so that the end is seen without another buffer.
+var messages = sync.Pool{New: func() any { b := make([]byte, 0, wire.MaxRequest+1); return &b }}
+
+// readInto reads all into b, which is large enough for what the read limit lets through.
+func readInto(b []byte, from io.Reader) ([]byte, error) {
+	for {
+		n, err := from.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		if errors.Is(err, io.EOF) {
+			return b, nil
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 }
@@ -92,9 +148,17 @@ func (s *session) overrun(err error) {
 }
 
 func (s *session) close() {
-	s.hello.Stop()
+	s.greeted()
 	s.g.lobby.Leave(s.member)
 	s.member.Gone()
+}
+
+// greeted ends the waiting for a hello.
+func (s *session) greeted() {
+	if s.hello != nil {
+		s.hello.Stop()
+		s.hello = nil
+	}
 }
 
 // end closes the connection with a code, after what is queued.
@@ -103,7 +167,12 @@ func (s *session) end(code int, reason string) {
 	s.member.CloseAfterFlush(code, reason)
 }
 
+// handle may keep nothing of data.
 func (s *session) handle(data []byte) {
+	if tap, ok := wire.ParseTap(data); ok && s.user != "" {
+		s.tap(tap)
+		return
+	}
 	req, err := wire.ParseRequest(data)
 	switch {
 	case errors.Is(err, wire.ErrUnknownType):
@@ -122,13 +191,16 @@ func (s *session) handle(data []byte) {
 	case req.Type == wire.TypeJoin:
 		s.move(req)
 	default:
-		s.tap(req)
+		s.tapAs(req)
 	}
 }
 
 // complain answers a bad message; who sends too many is sent away.
 func (s *session) complain(id wire.ID, code, message string) {
 	s.send(wire.Error{Type: wire.TypeError, ID: id, Code: code, Message: message})
+	if s.bad == nil {
+		s.bad = rate.NewLimiter(badRate, badBurst)
+	}
 	if !s.bad.Allow() {
 		s.end(room.CodeTooManyBad, "too many bad messages")
 	}
@@ -151,7 +223,7 @@ func (s *session) greet(req wire.Request) {
 		s.end(room.CodeBadToken, "bad token")
 		return
 	}
-	s.hello.Stop()
+	s.greeted()
 	err = s.enter(ctx, user, req)
 	switch {
 	case errors.Is(err, errUnknownCampaign):
@@ -211,24 +283,6 @@ func (s *session) enter(ctx context.Context, user string, req wire.Request) erro
 		s.member.Send(wave)
 	}
 	return nil
-}
-
-func (s *session) tap(req wire.Request) {
-	began := time.Now()
-	at := s.seat
-	at.gate.Tap(s.user, req.Drop, func(r grab.Result) { s.answer(req, at, r, began) })
-}
-
-// answer sends a tap's result. It is called by whoever has decided it, and does not block.
-func (s *session) answer(req wire.Request, at seat, r grab.Result, began time.Time) {
-	m := wire.Result{Type: wire.TypeResult, ID: req.ID, Drop: req.Drop, Outcome: string(r.Outcome)}
-	if r.Outcome == grab.Won {
-		m.Amount, m.Packet, m.Claim = r.Amount, strconv.Itoa(r.Packet), rain.ClaimID(at.campaign, r.Packet)
-	}
-	s.send(m)
-	took := time.Since(began)
-	at.count.tap(r.Outcome, took)
-	s.g.metrics.tap(r.Outcome, took)
 }
 
 // goodbye tells the player that the node is going. Any goroutine may call it.

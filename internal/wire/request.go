@@ -31,19 +31,20 @@ type Request struct {
 	T        int64  `json:"t"`        // ping: the client's own time, echoed
 }
 
-// ID is what a client named its request: a JSON number or string of at most maxID bytes, returned as it came.
+// ID is what a client named its request: a JSON number or string of at most MaxID bytes, returned as it came.
 // Empty is no id.
 type ID string
 
-const maxID = 64
+// MaxID is the size limit of an ID, in bytes.
+const MaxID = 64
 
 // UnmarshalJSON keeps the id's own spelling.
 func (id *ID) UnmarshalJSON(b []byte) error {
 	switch {
 	case bytes.Equal(b, []byte("null")):
 		*id = ""
-	case len(b) > maxID:
-		return fmt.Errorf("id is longer than %d bytes", maxID)
+	case len(b) > MaxID:
+		return fmt.Errorf("id is longer than %d bytes", MaxID)
 	case b[0] == '"' || b[0] == '-' || (b[0] >= '0' && b[0] <= '9'):
 		*id = ID(b)
 	default:

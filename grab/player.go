@@ -1,0 +1,150 @@
+package grab
+
+import (
+	"slices"
+
+	"redrain/rain"
+)
+
+const (
+	// keptResults is how many results of taps that won nothing are kept of a player; those of the lowest drops go first. At 20 taps a
+	// second it is more than a drop is in the air.
+	keptResults = 512
+	// keptSlack is by how much they may be more: to let go of one at a time would be to move all the others each time.
+	keptSlack = 64
+)
+
+// player is what is remembered of one player. Its stripe's lock guards it.
+type player struct {
+	bucket bucket
+	lost   lost
+	won    []wonDrop // in the order of the drops
+	flying []*Tap    // with the script just now
+
+	undecided []rain.DropID // of taps that the script may have decided, or has without confirmation, and the player was told nothing
+}
+
+// dropKey is a drop as the memory sorts it: the wave, and in its last byte the drop's place in it. So a player's taps, which follow the
+// waves, are remembered nearly in order, at eight bytes each, and a tap is found among thousands in a few steps.
+type dropKey uint64
+
+// keyOf is a drop's key; false for what no rain has, and nothing is remembered of.
+func keyOf(id rain.DropID) (dropKey, bool) {
+	if id.K > 0xff || id.N>>55 != 0 { // a wave has at most MaxDropsPerSecond/4 drops
+		return 0, false
+	}
+	return dropKey(id.N)<<8 | dropKey(id.K), true //nolint:gosec // both are checked
+}
+
+// wonDrop is a drop that the player has won with.
+type wonDrop struct {
+	drop   dropKey
+	packet int
+	amount rain.Money
+}
+
+// lost are the results of taps that won nothing, in the order of the drops; outcomes[i] is that of drops[i], as codeOf gives it.
+type lost struct {
+	drops    []dropKey
+	outcomes []uint8
+}
+
+// wins is how many packets the player has won in the campaign.
+func (p *player) wins() int { return len(p.won) }
+
+// recall finds the result of the player's tap on a drop.
+func (p *player) recall(id rain.DropID) (Result, bool) {
+	drop, ok := keyOf(id)
+	if !ok {
+		return Result{}, false
+	}
+	if i, found := p.findWin(drop); found {
+		return Result{Outcome: Won, Packet: p.won[i].packet, Amount: p.won[i].amount}, true
+	}
+	if i, found := slices.BinarySearch(p.lost.drops, drop); found {
+		return Result{Outcome: Outcomes[p.lost.outcomes[i]]}, true
+	}
+	return Result{}, false
+}
+
+func (p *player) findWin(drop dropKey) (int, bool) {
+	return slices.BinarySearchFunc(p.won, drop, func(w wonDrop, drop dropKey) int {
+		switch {
+		case w.drop < drop:
+			return -1
+		case w.drop > drop:
+			return 1
+		}
+		return 0
+	})
+}
+
+// remember keeps a result. The first one of a drop stays, except that a win is stronger than anything.
+func (p *player) remember(id rain.DropID, r Result) {
+	drop, ok := keyOf(id)
+	if !ok {
+		return
+	}
+	place, won := p.findWin(drop)
+	switch {
+	case won:
+	case r.Outcome == Won:
+		p.lost.forget(drop)
+		p.won = slices.Insert(p.won, place, wonDrop{drop: drop, packet: r.Packet, amount: r.Amount})
+	default:
+		p.lost.add(drop, r.Outcome)
+	}
+}
+
+func (l *lost) add(drop dropKey, o Outcome) {
+	if len(l.drops) == keptResults+keptSlack {
+		l.drops = slices.Delete(l.drops, 0, keptSlack)
+		l.outcomes = slices.Delete(l.outcomes, 0, keptSlack)
+	}
+	place, known := slices.BinarySearch(l.drops, drop)
+	if known {
+		return
+	}
+	l.drops = slices.Insert(l.drops, place, drop)
+	l.outcomes = slices.Insert(l.outcomes, place, codeOf(o))
+}
+
+func (l *lost) forget(drop dropKey) {
+	if i, known := slices.BinarySearch(l.drops, drop); known {
+		l.drops = slices.Delete(l.drops, i, i+1)
+		l.outcomes = slices.Delete(l.outcomes, i, i+1)
+	}
+}
+
+// underWay finds the player's tap on a drop that the script has not decided yet.
+func (p *player) underWay(id rain.DropID) *Tap {
+	for _, t := range p.flying {
+		if t.Drop == id {
+			return t
+		}
+	}
+	return nil
+}
+
+// landed takes a tap back from under way, with its result.
+func (p *player) landed(t *Tap, r Result) {
+	if i := slices.Index(p.flying, t); i >= 0 {
+		p.flying = slices.Delete(p.flying, i, i+1)
+	}
+	known := slices.Index(p.undecided, t.Drop)
+	if r.Outcome == Unavailable {
+		// One that was given up unsent leaves an earlier one of the same drop as undecided as it was.
+		if t.sent && known < 0 && len(p.undecided) < keptResults {
+			p.undecided = append(p.undecided, t.Drop)
+		}
+		return
+	}
+	if known >= 0 {
+		p.undecided = slices.Delete(p.undecided, known, known+1)
+	}
+	switch r.Outcome {
+	case Won, Already, Limited, Empty, SoldOut:
+		p.remember(t.Drop, r)
+	}
+	// NotOpen may be another the next moment.
+}

@@ -1,0 +1,87 @@
+package wire
+
+import (
+	"strconv"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"redrain/rain"
+)
+
+var taps = []string{
+	`{"type":"tap","id":3,"drop":"7.3"}`,
+	` { "drop" : "7.3" , "type" : "tap" } `,
+	`{"id":"a-b","type":"tap","drop":"x"}`,
+	"{\"type\":\"tap\",\n\"drop\":\"\"}",
+	`{"type":"tap","id":0,"drop":"0.0"}`,
+}
+
+func TestPlainTapsAreReadWithoutReflection(t *testing.T) {
+	for _, text := range taps {
+		tap, ok := ParseTap([]byte(text))
+		r, err := ParseRequest([]byte(text))
+		if !ok || err != nil || string(tap.ID) != string(r.ID) || string(tap.Drop) != r.Drop {
+			t.Errorf("%s: %q %q %v, want %q %q (%v)", text, tap.ID, tap.Drop, ok, r.ID, r.Drop, err)
+		}
+	}
+	data := []byte(taps[0])
+	if n := testing.AllocsPerRun(100, func() { ParseTap(data) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// What ParseTap leaves to ParseRequest, which has to see all of it.
+func TestOtherSpellingsAreLeftAlone(t *testing.T) {
+	for _, text := range []string{
+		``, `{}`, `{`, `{"type"`, `{"type":`, `{"type":"tap"}`, `{"type":"tap","drop":"1.1"`, `{"type":"tap","drop":"1.1",}`, `{,"type":"tap","drop":"1.1"}`,
+		`{"type":"tap" "drop":"1.1"}`, `{"type":"tap","drop":"1.1"}x`, `{"type":"tap","drop":"1.1"}{}`, `["type"]`, `{"type":"ping","drop":"1.1"}`,
+		`{"type":"tap","drop":"1.1","drop":"1.2"}`, `{"type":"tap","type":"tap","drop":"1.1"}`, `{"type":"tap","id":1,"id":2,"drop":"1.1"}`,
+		`{"type":"tap","id":1.5,"drop":"1.1"}`, `{"type":"tap","id":1e3,"drop":"1.1"}`, `{"type":"tap","id":01,"drop":"1.1"}`, `{"type":"tap","id":-1,"drop":"1.1"}`,
+		`{"type":"tap","id":null,"drop":"1.1"}`, `{"type":"tap","id":,"drop":"1.1"}`, `{"type":"tap","drop":7}`, `{"type":"tap","drop":"\u0031.1"}`, `{"type":"tap","drop":"é"}`,
+		`{"type":"tap","id":"<b>","drop":"1.1"}`, `{"Type":"tap","drop":"1.1"}`, `{"type":"tap","drop":"1.1","t":1}`,
+		`{"type":"tap","id":11111111111111111111111111111111111111111111111111111111111111111,"drop":"1.1"}`,
+		`{"type":"tap","id":"11111111111111111111111111111111111111111111111111111111111111111","drop":"1.1"}`,
+	} {
+		if tap, ok := ParseTap([]byte(text)); ok {
+			t.Errorf("%s was read as %q %q", text, tap.ID, tap.Drop)
+		}
+	}
+}
+
+// FuzzParseTap: what is read as a tap is one, and the same one, for encoding/json too.
+func FuzzParseTap(f *testing.F) {
+	for _, text := range taps {
+		f.Add([]byte(text))
+	}
+	f.Add([]byte(`{"type":"tap","id":"\"","drop":"1.1"}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		tap, ok := ParseTap(data)
+		if !ok {
+			return
+		}
+		r, err := ParseRequest(data)
+		if err != nil || r.Type != TypeTap || string(r.ID) != string(tap.ID) || r.Drop != string(tap.Drop) || r.Token+r.Campaign != "" || r.T != 0 {
+			t.Errorf("%q: read %q %q, encoding/json says %+v, %v", data, tap.ID, tap.Drop, r, err)
+		}
+	})
+}
+
+func TestResultsAreWrittenAsEncodeWould(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := TapResult{
+			ID:      []byte(rapid.SampledFrom([]string{"", "0", "17", `"a"`, `"x y"`}).Draw(t, "id")),
+			Drop:    rain.DropID{N: rapid.Int64Range(0, 1<<50).Draw(t, "n"), K: rapid.IntRange(0, 99).Draw(t, "k")},
+			Outcome: rapid.SampledFrom([]string{"won", "sold_out"}).Draw(t, "outcome"),
+		}
+		want := Result{Type: TypeResult, ID: ID(r.ID), Drop: r.Drop.String(), Outcome: r.Outcome}
+		if r.Outcome == "won" {
+			r.Campaign, r.Packet = "c1", rapid.IntRange(0, rain.MaxPackets).Draw(t, "packet")
+			r.Amount = rain.Money(rapid.Int64Range(1, int64(rain.MaxBudget)).Draw(t, "amount"))
+			want.Amount, want.Packet, want.Claim = r.Amount, strconv.Itoa(r.Packet), rain.ClaimID(r.Campaign, r.Packet)
+		}
+		if got := string(r.Append(nil)); got != string(Encode(want)) {
+			t.Fatalf("%s\nwant %s", got, Encode(want))
+		}
+	})
+}
