@@ -3,6 +3,7 @@ package room
 import (
 	"bytes"
 	"context"
+	"os"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -145,5 +146,40 @@ func (c pingConn) tryWrite(p []byte) (int, error) {
 	if bytes.Equal(p, pingFrame) {
 		c.ping()
 	}
+	return len(p), nil
+}
+
+// A peer that was waited for once, and read on in time, must not be lost to that deadline when it has long passed.
+func TestDeadlineEndsWithTheWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := runningWith(t, Options{PingEvery: time.Hour, PongWait: time.Hour})
+		conn := &haltingConn{}
+		m := l.newMember(conn, nil)
+		for range 3 {
+			m.Send([]byte("result"))
+			pass(2 * l.o.WriteTimeout)
+		}
+		if want := 3 * (2 + len("result")); !m.isOpen() || conn.taken != want {
+			t.Errorf("the member is open: %v, and %d of %d bytes were written", m.isOpen(), conn.taken, want)
+		}
+	})
+}
+
+// haltingConn takes no more than half at once.
+type haltingConn struct {
+	idleConn
+	due   time.Time
+	taken int
+}
+
+func (c *haltingConn) tryWrite(p []byte) (int, error) { return c.take(p[:len(p)/2]) }
+func (c *haltingConn) write(p []byte) error           { _, err := c.take(p); return err }
+func (c *haltingConn) deadline(t time.Time)           { c.due = t }
+
+func (c *haltingConn) take(p []byte) (int, error) {
+	if !c.due.IsZero() && !time.Now().Before(c.due) {
+		return 0, os.ErrDeadlineExceeded
+	}
+	c.taken += len(p)
 	return len(p), nil
 }
