@@ -224,7 +224,7 @@ func TestALostAnswerIsGivenAgain(t *testing.T) {
 	paced.want("p", paced.drop(2), Limited)
 
 	cut.loseAnswer()
-	if first, err := gm.g.Once(t.Context(), gm.c.ID, 0, "1-0", time.Minute); err != nil || !first {
+	if first, err := gm.once("1-0", "1-1"); err != nil || !first[0] || !first[1] {
 		t.Errorf("once: %v, %v; want to be first", first, err)
 	}
 	cut.loseAnswer()

@@ -34,7 +34,7 @@ func useEverything(t *testing.T, gm *game) {
 		if err := gm.g.Remove(ctx, refs(entries)); err != nil {
 			t.Error(err)
 		}
-		if _, err := gm.g.Once(ctx, gm.c.ID, shard, "1-0", time.Minute); err != nil {
+		if _, err := gm.g.Once(ctx, []rain.EntryRef{{Campaign: gm.c.ID, Shard: shard, ID: "1-0"}}, time.Minute); err != nil {
 			t.Error(err)
 		}
 	}

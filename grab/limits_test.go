@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"redrain/internal/testenv"
+	"redrain/rain"
 )
 
 func TestOnceLetsOneThrough(t *testing.T) {
@@ -15,24 +16,37 @@ func TestOnceLetsOneThrough(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			gm := newGame(t, rdb, setup{notOpen: true})
 			var all sync.WaitGroup
-			var through atomic.Int64
+			var through, others atomic.Int64
 			for range 20 {
 				all.Go(func() {
-					first, err := gm.g.Once(t.Context(), gm.c.ID, 0, "1-0", time.Minute)
-					if err != nil {
-						t.Error(err)
+					first, err := gm.once("1-0", "1-2", "1-0")
+					if err != nil || len(first) != 3 {
+						t.Errorf("%v, %v", first, err)
+						return
 					}
-					if first {
+					if first[0] != first[2] {
+						t.Errorf("one call is told %v of the same entry", first)
+					}
+					if first[0] {
 						through.Add(1)
+					}
+					if first[1] {
+						others.Add(1)
 					}
 				})
 			}
 			all.Wait()
-			if n := through.Load(); n != 1 {
-				t.Errorf("%d of 20 were the first", n)
+			if n, m := through.Load(), others.Load(); n != 1 || m != 1 {
+				t.Errorf("%d and %d of 20 were the first", n, m)
 			}
-			if first, err := gm.g.Once(t.Context(), gm.c.ID, 0, "1-1", time.Minute); err != nil || !first {
-				t.Errorf("another id: %v, %v", first, err)
+			if err := rdb.ScriptFlush(t.Context()).Err(); err != nil { // as after a restart
+				t.Fatal(err)
+			}
+			if first, err := gm.once("1-0", "1-1"); err != nil || first[0] || !first[1] {
+				t.Errorf("a known id and another: %v, %v", first, err)
+			}
+			if first, err := gm.once(); err != nil || len(first) != 0 {
+				t.Errorf("of none: %v, %v", first, err)
 			}
 			ttl := rdb.PTTL(t.Context(), gm.g.keys.once(gm.c.ID, 0, "1-0")).Val()
 			if ttl <= 0 || ttl > time.Minute {
@@ -40,6 +54,16 @@ func TestOnceLetsOneThrough(t *testing.T) {
 			}
 		})
 	}
+}
+
+// once marks entries of shard 0.
+func (gm *game) once(ids ...string) ([]bool, error) {
+	gm.t.Helper()
+	refs := make([]rain.EntryRef, len(ids))
+	for i, id := range ids {
+		refs[i] = rain.EntryRef{Campaign: gm.c.ID, ID: id}
+	}
+	return gm.g.Once(gm.t.Context(), refs, time.Minute)
 }
 
 func TestAllowIsABucketForAllNodes(t *testing.T) {

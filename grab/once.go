@@ -5,16 +5,42 @@ import (
 	"crypto/rand"
 	"fmt"
 	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"redrain/rain"
 )
 
-// Once is true for the first caller of all nodes with this id, and false for the others until ttl has passed. With an error
-// nobody knows.
-func (g *Grabber) Once(ctx context.Context, campaign string, shard int, id string, ttl time.Duration) (bool, error) {
+// Once marks outbox entries, all in one round trip, and tells of each whether it is marked for the first time: true for the first
+// caller of all nodes, and false for the others until ttl has passed. Of those that come with an error nobody knows, and
+// false is said of them.
+func (g *Grabber) Once(ctx context.Context, refs []rain.EntryRef, ttl time.Duration) (first []bool, err error) {
 	// The token is this call's: go-redis may send the same call twice, and both must have the same answer.
-	first, err := g.run(ctx, g.scripts.once, []string{g.keys.once(campaign, shard, id)},
-		rand.Text(), max(1, ttl.Milliseconds())).Bool()
-	if err != nil {
-		return false, fmt.Errorf("marking %s of %s.%d: %w", id, campaign, shard, err)
+	token := rand.Text()
+	calls := make([]*redis.Cmd, len(refs))
+	send := func() error {
+		_, err := g.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+			for i, r := range refs {
+				calls[i] = g.scripts.once.EvalSha(ctx, p, []string{g.keys.once(r.Campaign, r.Shard, r.ID)}, token, max(1, ttl.Milliseconds()))
+			}
+			return nil
+		})
+		return err
+	}
+	err = send()
+	if redis.HasErrorPrefix(err, "NOSCRIPT") {
+		// In a pipeline go-redis does not fall back on the source.
+		if err = g.Load(ctx); err == nil {
+			err = send()
+		}
+	}
+	first = make([]bool, len(refs))
+	for i, call := range calls {
+		marked, unknown := call.Bool()
+		first[i] = marked && unknown == nil
+	}
+	if g.seen(err) != nil {
+		return first, fmt.Errorf("marking %d outbox entries: %w", len(refs), err)
 	}
 	return first, nil
 }

@@ -1,6 +1,7 @@
 package payout
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -26,7 +27,7 @@ func TestEncodeEntry(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, err := encodeEntry(e); string(got) != string(want) || err != nil {
+			if got, err := encodeEntry(e); !bytes.Equal(got, want) || err != nil {
 				t.Errorf("%s, %v\nwant %s", got, err, want)
 			}
 		}

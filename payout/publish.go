@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"redrain/rain"
 )
@@ -37,51 +37,93 @@ func (r *Relay) publishNow(ctx context.Context, e rain.Entry) error {
 	if err := r.stream.connected(); err != nil {
 		return err
 	}
-	return r.publishEntry(ctx, e)
-}
-
-// recent is a set of entries that forgets: each is remembered for at least a while, and at most twice as long. It only saves
-// the work of publishing twice.
-type recent struct {
-	keep time.Duration
-
-	mu          sync.Mutex
-	now, before map[rain.EntryRef]struct{}
-	turned      time.Time
-}
-
-func newRecent(keep time.Duration) *recent {
-	return &recent{keep: keep, now: map[rain.EntryRef]struct{}{}, turned: time.Now()}
-}
-
-func (r *recent) add(ref rain.EntryRef) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.turn()
-	r.now[ref] = struct{}{}
-}
-
-// unknown are the entries that are not in the set.
-func (r *recent) unknown(entries []rain.Entry) []rain.Entry {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.turn()
-	if len(r.now)+len(r.before) == 0 {
-		return entries
+	msg, err := r.message(e)
+	if err != nil {
+		return err
 	}
-	rest := make([]rain.Entry, 0, len(entries))
-	for _, e := range entries {
-		_, a := r.now[e.Ref]
-		if _, b := r.before[e.Ref]; !a && !b {
-			rest = append(rest, e)
+	_, err = r.stream.js.PublishMsg(ctx, msg, r.identity(e)...)
+	return notPublished(e, err)
+}
+
+// message is an entry as it travels.
+func (r *Relay) message(e rain.Entry) (*nats.Msg, error) {
+	data, err := encodeEntry(e)
+	if err != nil {
+		return nil, fmt.Errorf("entry %s: %w", e.Ref, err)
+	}
+	return &nats.Msg{Subject: r.stream.subject(e.Ref), Data: data}, nil
+}
+
+// identity lets JetStream know a copy, and refuse what is not meant for it.
+func (r *Relay) identity(e rain.Entry) []jetstream.PublishOpt {
+	return []jetstream.PublishOpt{jetstream.WithMsgID(e.Ref.String()), jetstream.WithExpectStream(r.stream.name())}
+}
+
+func notPublished(e rain.Entry, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("publishing %s: %w", e.Ref, err)
+}
+
+// newPublisher is for many messages at once. Each is answered, or failed, within publishTimeout; so at most all that the workers have
+// under way waits for an answer.
+func newPublisher(nc *nats.Conn, workers int) (jetstream.JetStream, error) {
+	js, err := jetstream.New(nc, jetstream.WithPublishAsyncTimeout(publishTimeout), jetstream.WithPublishAsyncMaxPending((workers+1)*publishAtOnce))
+	if err != nil {
+		return nil, fmt.Errorf("opening JetStream: %w", err)
+	}
+	return js, nil
+}
+
+// publishOnce publishes entries side by side and returns those that JetStream has not acknowledged.
+func (r *Relay) publishOnce(ctx context.Context, entries []rain.Entry) (failed []rain.Entry, err error) {
+	if err := r.stream.connected(); err != nil {
+		return entries, err
+	}
+	for len(entries) > 0 {
+		n := min(len(entries), publishAtOnce)
+		answers := make([]jetstream.PubAckFuture, n)
+		errs := make([]error, n)
+		for i, e := range entries[:n] {
+			answers[i], errs[i] = r.send(e)
+		}
+		for i, e := range entries[:n] {
+			if errs[i] == nil {
+				errs[i] = answered(ctx, answers[i])
+			}
+			switch {
+			case errors.Is(errs[i], nats.ErrMaxPayload):
+				// Trying again is no use, and must not hold up the others. It stays in the outbox.
+				r.o.Log.Error("an outbox entry is larger than NATS takes: raise max_payload to 1 MB", "entry", e.Ref.String(), "err", errs[i])
+			case errs[i] != nil:
+				failed, err = append(failed, e), notPublished(e, errs[i])
+			}
+		}
+		entries = entries[n:]
+		if err != nil {
+			return append(failed, entries...), err // the others would only wait as long
 		}
 	}
-	return rest
+	return failed, nil
 }
 
-// turn begins a new set where the time has come, and drops the one before the last.
-func (r *recent) turn() {
-	if time.Since(r.turned) >= r.keep {
-		r.before, r.now, r.turned = r.now, map[rain.EntryRef]struct{}{}, time.Now()
+func (r *Relay) send(e rain.Entry) (jetstream.PubAckFuture, error) {
+	msg, err := r.message(e)
+	if err != nil {
+		return nil, err
+	}
+	return r.js.PublishMsgAsync(msg, r.identity(e)...)
+}
+
+// answered waits for JetStream's word on one message.
+func answered(ctx context.Context, answer jetstream.PubAckFuture) error {
+	select {
+	case <-answer.Ok():
+		return nil
+	case err := <-answer.Err():
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }

@@ -3,17 +3,13 @@ package payout
 import (
 	"context"
 	"crypto/rand"
-	"errors"
-	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
-	"golang.org/x/sync/errgroup"
 
 	"redrain/internal/faults"
 	"redrain/internal/outage"
@@ -35,7 +31,7 @@ const (
 	readLimit      = 128             // entries read from a shard at once
 	claimLimit     = 2000            // entries claimed at once
 	claimRounds    = 5               // claims of one shard in a row, so that a long outbox does not keep the others waiting
-	publishAtOnce  = 64              // messages of one batch on their way to JetStream
+	publishAtOnce  = 256             // messages of one worker on their way to JetStream
 	publishTries   = 10              // of one batch, about ten seconds; then it comes again with what is unsettled
 	publishTimeout = 2 * time.Second // for the acknowledgement of one message
 )
@@ -45,6 +41,7 @@ type Relay struct {
 	outbox    Outbox
 	campaigns Lister
 	stream    *stream
+	js        jetstream.JetStream // publishes without waiting for one answer after the other
 	o         RelayOptions
 	published *history // what stayed unsettled and was published again
 	fresh     *recent  // what Publish has put into the stream a moment ago
@@ -74,8 +71,12 @@ func NewRelay(js jetstream.JetStream, outbox Outbox, campaigns Lister, o RelayOp
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
+	publisher, err := newPublisher(js.Conn(), o.Workers)
+	if err != nil {
+		return nil, err
+	}
 	r := &Relay{
-		outbox: outbox, campaigns: campaigns, stream: newStream(js, o.Namespace), o: o, published: newHistory(o.Patience), fresh: newRecent(o.Patience),
+		outbox: outbox, campaigns: campaigns, stream: newStream(js, o.Namespace), js: publisher, o: o, published: newHistory(o.Patience), fresh: newRecent(o.Patience),
 		pending: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "redrain_outbox_pending", Help: "Outbox entries that are not in the ledger yet, over all live campaigns.",
 		}),
@@ -110,6 +111,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	wg.Go(func() { every(ctx, r.o.Patience/5, r.rescue) })
 	wg.Go(func() { every(ctx, r.o.Patience, r.count) })
 	wg.Wait()
+	r.js.CleanupPublisher()
 	return nil
 }
 
@@ -240,45 +242,6 @@ func (r *Relay) publish(ctx context.Context, entries []rain.Entry) {
 			r.failed(ctx, &r.jetstate, err)
 		}
 	}
-}
-
-// publishOnce publishes entries side by side and returns those that JetStream has not acknowledged.
-func (r *Relay) publishOnce(ctx context.Context, entries []rain.Entry) (failed []rain.Entry, err error) {
-	if err := r.stream.connected(); err != nil {
-		return entries, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
-	defer cancel()
-	errs := make([]error, len(entries))
-	var g errgroup.Group
-	g.SetLimit(publishAtOnce)
-	for i, e := range entries {
-		g.Go(func() error { errs[i] = r.publishEntry(ctx, e); return nil })
-	}
-	_ = g.Wait() // each entry has its own error
-	for i, e := range errs {
-		switch {
-		case errors.Is(e, nats.ErrMaxPayload):
-			// Trying again is no use, and must not hold up the others. It stays in the outbox.
-			r.o.Log.Error("an outbox entry is larger than NATS takes: raise max_payload to 1 MB", "entry", entries[i].Ref.String(), "err", e)
-		case e != nil:
-			failed = append(failed, entries[i])
-			err = e
-		}
-	}
-	return failed, err
-}
-
-func (r *Relay) publishEntry(ctx context.Context, e rain.Entry) error {
-	data, err := encodeEntry(e)
-	if err != nil {
-		return fmt.Errorf("entry %s: %w", e.Ref, err)
-	}
-	msg := &nats.Msg{Subject: r.stream.subject(e.Ref), Data: data}
-	if _, err := r.stream.js.PublishMsg(ctx, msg, jetstream.WithMsgID(e.Ref.String()), jetstream.WithExpectStream(r.stream.name())); err != nil {
-		return fmt.Errorf("publishing %s: %w", e.Ref, err)
-	}
-	return nil
 }
 
 // failed notes an error, unless it is the end.

@@ -2,7 +2,9 @@ package server
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
@@ -25,8 +27,7 @@ type notifier struct {
 	log     *slog.Logger
 }
 
-// Settled tells every node. A failure costs the player a message, not the money: the claims in the next welcome have it. It
-// gives up at the first, because what failed for one entry fails for the others of the batch, and the worker waits.
+// Settled tells every node. A failure costs the player a message, not the money: the claims in the next welcome have it.
 func (n *notifier) Settled(ctx context.Context, settlements []payout.Settlement) {
 	ctx, cancel := context.WithTimeout(ctx, backendTimeout)
 	defer cancel()
@@ -34,16 +35,18 @@ func (n *notifier) Settled(ctx context.Context, settlements []payout.Settlement)
 	rank(ctx, n.grabber, n.log, settlements) // of copies too: what it did not come to the first time is done then
 }
 
+// tell asks Redis once for the whole batch what has been told before, since the settlement worker waits.
 func (n *notifier) tell(ctx context.Context, settlements []payout.Settlement) {
-	for ref, group := range byEntry(settlements) {
-		first, err := n.grabber.Once(ctx, ref.Campaign, ref.Shard, ref.ID, toldFor)
-		if err == nil && first {
-			err = n.control.Settled(ref.Campaign, group)
+	groups := byEntry(settlements)
+	refs := slices.Collect(maps.Keys(groups))
+	first, err := n.grabber.Once(ctx, refs, toldFor)
+	for i, ref := range refs {
+		if first[i] {
+			err = errors.Join(err, n.control.Settled(ref.Campaign, groups[ref]))
 		}
-		if err != nil {
-			n.log.Warn("players were not told of their settlement; their next welcome does", "entry", ref.String(), "err", err)
-			return
-		}
+	}
+	if err != nil {
+		n.log.Warn("players were not told of a settlement; their next welcome does", "entries", len(refs), "err", err)
 	}
 }
 
