@@ -174,6 +174,24 @@ func TestEverybodyComesBack(t *testing.T) {
 	}
 }
 
+// With one of several servers gone, its players play on another.
+func TestPlayersMoveToAnotherServer(t *testing.T) {
+	gone := httptest.NewServer(&benchtest.Room{Closing: func(string) int { return 4000 }})
+	t.Cleanup(gone.Close)
+	const players = 10
+	ctx, here := until(t, players)
+	room := &benchtest.Room{Welcome: func(string) int { here(); return 0 }}
+	crowd := mustGather(t, room, func(o *bench.Options) {
+		o.Players, o.Targets = players, append(o.Targets, "ws"+strings.TrimPrefix(gone.URL, "http"))
+	})
+	if _, err := crowd.Play(ctx, bench.Plan{Duration: time.Hour}); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(room.Welcomes()); n != players {
+		t.Errorf("%d players have come to the other server", n)
+	}
+}
+
 // Whoever is refused for good does not try again, and the others play.
 func TestRefused(t *testing.T) {
 	var tries atomic.Int64

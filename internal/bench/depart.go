@@ -63,7 +63,8 @@ func (l *loop) hangUp(p *player) {
 	l.tally.starved(p, l.now)
 }
 
-// comeBack has the player connect again after a pause.
+// comeBack has the player connect again after a pause, to the next of the servers: a node may be gone for good, and a load balancer
+// would send the player elsewhere, too.
 func (l *loop) comeBack(p *player, err error) {
 	pause := backoff(p.attempt)
 	if p.backMS > 0 {
@@ -71,6 +72,7 @@ func (l *loop) comeBack(p *player, err error) {
 	}
 	p.backMS = 0
 	p.attempt++
+	p.target = (p.target + 1) % len(l.clocks)
 	l.crowd.connectLater(p, pause, err)
 }
 

@@ -143,6 +143,10 @@ func (l *loop) result(p *player, line []byte) {
 	}
 }
 
+// catchUp is for how long the waves that appear after a player has come in, in ms, may be those that are told again to newcomers: what is in
+// the air, and what others were told just before. The server tells of a wave half a second ahead.
+const catchUp = 1_000
+
 func (l *loop) wave(p *player, line []byte) {
 	w, fresh := p.sky.wave(line)
 	if w == nil {
@@ -155,10 +159,12 @@ func (l *loop) wave(p *player, line []byte) {
 	if !p.ear.hear(w.n, p.presence.first) {
 		return // it is told again after a reconnect
 	}
-	w.last = l.now
 	l.tally.waves++
-	if l.server(p, l.now) > w.at {
+	if w.at > p.cameAt && l.server(p, l.now) > w.at {
 		l.tally.late++
+	}
+	if w.at > p.cameAt+catchUp {
+		w.last = max(w.last, l.now)
 	}
 	if len(p.queue) == 0 || p.queue[len(p.queue)-1].n < w.n {
 		p.queue = append(p.queue, w)
@@ -209,6 +215,7 @@ func (l *loop) welcome(p *player, line []byte) {
 		l.told.add(p.id, []byte(c.Claim), c.Amount)
 	}
 	first := p.coming
+	p.cameAt = l.server(p, l.now)
 	p.joined, p.coming, p.attempt, p.backMS = true, false, 0, 0
 	p.sky.tell(m.Rain, nil)
 	l.present(p)

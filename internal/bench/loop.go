@@ -80,11 +80,11 @@ func (l *loop) run() error {
 			return l.poller.close()
 		}
 		l.wakeUp()
-		wait := l.pace.fire(l)
+		next := l.pace.fire(l)
 		if len(l.alarms) > 0 {
-			wait = shorter(wait, l.alarms[0].at-l.now)
+			next = min(next, l.alarms[0].at)
 		}
-		if err := l.poller.wait(wait, l.heard); err != nil {
+		if err := l.poller.wait(l.now, next, l.heard); err != nil {
 			l.end()
 			l.calls()
 			return fmt.Errorf("a loop of players has broken down: %w", err)
@@ -120,15 +120,6 @@ func (l *loop) wakeUp() {
 		p.alarmed = false
 		l.tapClosed(p)
 	}
-}
-
-// shorter is the shorter of two waits, of which the first may be for ever (less than 0).
-func shorter(wait time.Duration, ns int64) time.Duration {
-	d := max(time.Duration(ns), 0)
-	if wait < 0 || d < wait {
-		return d
-	}
-	return wait
 }
 
 func (l *loop) alarm(p *player, at int64) {

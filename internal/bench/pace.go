@@ -21,21 +21,21 @@ func (c *pace) due() int64 { return c.start + int64(c.every*float64(c.count)) }
 // inARow is how many late taps are sent before the loop looks at its sockets again.
 const inARow = 64
 
-// fire sends what is due, each tap by the next player who can, and tells how long to wait for the next; less than 0: for ever.
-func (c *pace) fire(l *loop) time.Duration {
+// fire sends what is due, each tap by the next player who can, and tells when the next one is.
+func (c *pace) fire(l *loop) int64 {
 	if c.every == 0 || !l.tapping {
-		return -1
+		return never
 	}
 	for range inARow {
 		at := c.due()
 		if at > l.now {
-			return time.Duration(at - l.now)
+			return at
 		}
 		c.count++
 		c.one(l, at)
 		l.now = l.crowd.clock()
 	}
-	return 0
+	return l.now
 }
 
 // tries is how many players are asked for a tap before it is given up: with nothing in the air that is true of all.

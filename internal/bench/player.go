@@ -10,7 +10,7 @@ import (
 type player struct {
 	id     int
 	loop   *loop
-	target int
+	target int // changes only while the player is not connected
 	sky    *sky
 	token  string // asked for when it connects first
 
@@ -21,6 +21,7 @@ type player struct {
 	coming  bool  // has never joined yet
 	stalled bool  // reads nothing after it has joined
 	saidAt  int64 // when hello was sent, ns
+	cameAt  int64 // when the player came into the room, ms of the server
 	attempt int   // how often in a row connecting has failed
 	backMS  int64 // the server has asked to come back after so long; 0: it has not
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,6 +19,7 @@ type epoll struct {
 	fd      int
 	wakeup  int          // an eventfd
 	timer   int          // a timerfd: epoll itself waits in whole milliseconds
+	set     int64        // when the timer goes off, on the loop's clock
 	sockets []*rawSocket // by the number that their events carry
 	free    []int32
 	events  [eventsAtOnce]unix.EpollEvent
@@ -42,11 +42,12 @@ func newEpoll() (poller, error) {
 	if err == nil {
 		e.timer, err = unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_CLOEXEC|unix.TFD_NONBLOCK)
 	}
+	// Edge-triggered: they are only to end a wait, and nobody has to read them for that.
 	if err == nil {
-		err = e.watch(unix.EPOLL_CTL_ADD, e.wakeup, wakeupSlot, unix.EPOLLIN)
+		err = e.watch(unix.EPOLL_CTL_ADD, e.wakeup, wakeupSlot, unix.EPOLLIN|unix.EPOLLET)
 	}
 	if err == nil {
-		err = e.watch(unix.EPOLL_CTL_ADD, e.timer, timerSlot, unix.EPOLLIN)
+		err = e.watch(unix.EPOLL_CTL_ADD, e.timer, timerSlot, unix.EPOLLIN|unix.EPOLLET)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("making an epoll: %w", errors.Join(err, e.close()))
@@ -97,16 +98,20 @@ func takeOver(conn net.Conn) (int, error) {
 	return fd, errors.Join(err, failed)
 }
 
-func (e *epoll) wait(d time.Duration, heard func(*player, []byte, error)) error {
+func (e *epoll) wait(now, until int64, heard func(*player, []byte, error)) error {
 	timeout := -1
 	switch {
-	case d == 0:
+	case until <= now:
 		timeout = 0
-	case d > 0:
-		spec := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(d))}
+	case until != e.set: // else it is set already: it goes off no sooner than then, and has not yet
+		spec := unix.ItimerSpec{} // never: it is switched off
+		if until != never {
+			spec.Value = unix.NsecToTimespec(until - now)
+		}
 		if err := unix.TimerfdSettime(e.timer, 0, &spec, nil); err != nil {
 			return fmt.Errorf("setting a timer: %w", err)
 		}
+		e.set = until
 	}
 	n, err := unix.EpollWait(e.fd, e.events[:], timeout)
 	if err != nil && !errors.Is(err, unix.EINTR) {
@@ -114,21 +119,15 @@ func (e *epoll) wait(d time.Duration, heard func(*player, []byte, error)) error 
 	}
 	for i := range max(n, 0) {
 		ev := &e.events[i]
-		switch slot := ev.Fd; slot {
-		case wakeupSlot, timerSlot:
-			var count [8]byte
-			_, _ = unix.Read([]int{e.wakeup, e.timer}[slot], count[:]) // it was readable, and reading makes it unreadable
-		default:
-			if s := e.sockets[slot]; s != nil { // nil: closed by an event before this one
-				s.ready(ev.Events, heard)
-			}
+		if s := e.sockets[ev.Fd]; s != nil { // nil: no socket's, or closed by an event before this one
+			s.ready(ev.Events, heard)
 		}
 	}
 	return nil
 }
 
 func (e *epoll) wake() {
-	_, _ = unix.Write(e.wakeup, []byte{1, 0, 0, 0, 0, 0, 0, 0}) // it fails only where it is set already
+	_, _ = unix.Write(e.wakeup, []byte{1, 0, 0, 0, 0, 0, 0, 0}) // it counts to 2^64 before it fails
 }
 
 func (e *epoll) close() error {

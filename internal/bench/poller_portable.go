@@ -44,15 +44,15 @@ func (q *portable) add(conn net.Conn, p *player) (socket, error) {
 	return s, nil
 }
 
-func (q *portable) wait(d time.Duration, heard func(*player, []byte, error)) error {
+func (q *portable) wait(now, until int64, heard func(*player, []byte, error)) error {
 	var expired <-chan time.Time
-	if d > 0 {
-		q.timer.Reset(d)
+	switch {
+	case until <= now:
+		return q.more(heard)
+	case until != never:
+		q.timer.Reset(time.Duration(until - now))
 		defer q.timer.Stop()
 		expired = q.timer.C
-	}
-	if d == 0 {
-		return q.more(heard)
 	}
 	select {
 	case a := <-q.events:

@@ -86,7 +86,7 @@ type waveID struct {
 // spread notes when the new waves came to the first and the last player.
 func (s *sky) spread(campaign string, begin int64, first, last map[waveID]int64) {
 	for _, w := range s.waves {
-		if w.first < begin {
+		if w.first < begin || w.last == 0 {
 			continue
 		}
 		id := waveID{campaign, w.n}

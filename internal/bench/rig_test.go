@@ -102,7 +102,7 @@ func aWave(n int64, falls ...int) wire.Wave {
 type noPoller struct{}
 
 func (noPoller) add(net.Conn, *player) (socket, error) { return nil, errors.New("no network") }
-func (noPoller) wait(time.Duration, func(*player, []byte, error)) error {
+func (noPoller) wait(int64, int64, func(*player, []byte, error)) error {
 	return errors.New("nothing to wait for")
 }
 func (noPoller) wake()        {}

@@ -87,7 +87,7 @@ func TestOpenLoopIsCorrectedForCoordinatedOmission(t *testing.T) {
 	}
 	r.start(Plan{Duration: time.Minute, Rate: 100}, r.now)
 	for range 10 { // 100 ms at 100 taps a second, each answered in 1 ms
-		if wait := r.pace.fire(r.loop); wait != 10*time.Millisecond {
+		if wait := time.Duration(r.pace.fire(r.loop) - r.now); wait != 10*time.Millisecond {
 			t.Fatalf("the next tap is due in %s", wait)
 		}
 		r.at(r.now/int64(time.Millisecond) + 1)

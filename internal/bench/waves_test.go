@@ -126,6 +126,9 @@ func TestWavesAgainstExpected(t *testing.T) {
 // A wave is read once for all; another one under its number is a fault.
 func TestWavesOfSeveralPlayers(t *testing.T) {
 	r := newRig(t, 3)
+	for _, p := range r.players {
+		p.cameAt = -catchUp
+	}
 	r.at(500)
 	r.start(Plan{Duration: time.Minute, Watch: true}, r.now)
 	r.tell(0, aWave(2, 100, 200))
@@ -166,5 +169,19 @@ func TestEar(t *testing.T) {
 				t.Fatalf("%d waves from %d on, want %d", got, from, want)
 			}
 		}
+	}
+}
+
+// Who comes in late gets what is in the air; that says nothing of how fast waves are handed out.
+func TestNewcomersDoNotCountAsLate(t *testing.T) {
+	r := newRig(t, 2)
+	r.players[0].cameAt = -catchUp
+	r.at(400)
+	r.tell(0, aWave(2, 5_000))
+	r.at(3_000)
+	r.players[1].cameAt = 2_900
+	r.tell(1, aWave(2, 5_000))
+	if w := r.skies["c1"].waves[2]; r.tally.late != 0 || w.last != w.first {
+		t.Errorf("%d late, first %d, last %d", r.tally.late, w.first, w.last)
 	}
 }

@@ -29,11 +29,14 @@ type ledgerCheck struct {
 func (s *stage) audit(ctx context.Context, r *bench.Report) ledgerCheck {
 	began := time.Now()
 	told := slices.Clone(r.Told)
-	for {
-		s.screen.say("looking for %s in the ledger", count(len(told), "told win"))
+	for before := -1; ; {
 		a := bench.NewAudit(told, s.cmd.Players, s.players.user)
 		err := s.read(ctx, a, told)
 		c := ledgerCheck{AuditFindings: a.Findings(), checked: err == nil, reason: err, waited: time.Since(began)}
+		if err == nil && c.Settled > before {
+			before = c.Settled
+			s.screen.say("%d of %s are in the ledger", c.Settled, count(c.Told, "told win"))
+		}
 		late := c.waited >= s.cmd.SettleWithin
 		settling := err == nil && c.Unsettled+c.Missing > 0 // what is missing may be on its way from one list to the other
 		if (!settling && !retriable(err)) || late || !rest(ctx) {

@@ -78,12 +78,12 @@ func TestBenchDefaults(t *testing.T) {
 		t.Errorf("rate %f", p.Rate)
 	}
 	s, r := c.spec("n"), c.rain()
-	if s.Packets != 3_000 || s.Budget != 300_000 || s.WinsPerUser != 3_000 || r.DropsPerSecond != 8 || r.FallMS != 4_000 || r.DurationMS != 11_000 {
+	if s.Packets != 3_150 || s.Budget != 315_000 || s.WinsPerUser != 3_150 || r.DropsPerSecond != 8 || r.FallMS != 4_000 || r.DurationMS != 11_000 {
 		t.Errorf("%+v %+v", s, r)
 	}
 	c.ClosedLoop = true
 	s, r = c.spec("n"), c.rain()
-	if p := c.plan(); p.Rate != 0 || s.Packets != 200_000 || r.DropsPerSecond != rain.MaxDropsPerSecond || r.FallMS != 20_000 {
+	if p := c.plan(); p.Rate != 0 || s.Packets != 210_000 || r.DropsPerSecond != rain.MaxDropsPerSecond || r.FallMS != 20_000 {
 		t.Errorf("%+v %+v", s, r)
 	}
 	c = &benchCmd{Players: 2, Duration: 10 * time.Minute, TapsPerSecond: 100_000, benchRainFlags: benchRainFlags{Packets: 5, Budget: 50, WinsPerUser: 1, Shards: 4, DropsPerSecond: 3, Fall: time.Second}}
