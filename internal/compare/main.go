@@ -10,9 +10,12 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/prometheus/procfs"
 
 	"redrain/internal/testenv"
 )
@@ -61,6 +64,7 @@ func compare(ctx context.Context, args []string, out, log io.Writer) error {
 		for _, row := range chosen {
 			began := time.Now()
 			s.Logf("%s: %s", row.name, row.says)
+			s.Logf("  %s", machine())
 			err := do(ctx, log, func(s *scope) { row.measure(r.within(s, row.name)) })
 			if err != nil {
 				s.Logf("%s FAILED: %v", row.name, err)
@@ -79,6 +83,20 @@ func compare(ctx context.Context, args []string, out, log io.Writer) error {
 		show = printJSON
 	}
 	return errors.Join(append(failed, show(out, lines))...)
+}
+
+// machine says what else goes on here.
+func machine() string {
+	const busy = "where others use the machine too, only the processor times can be compared"
+	fs, err := procfs.NewDefaultFS()
+	if err != nil {
+		return busy
+	}
+	load, err := fs.LoadAvg()
+	if err != nil {
+		return busy
+	}
+	return fmt.Sprintf("%d processors, load average %.1f: %s", runtime.NumCPU(), load.Load1, busy)
 }
 
 // row is a part of the comparison that can be run alone.

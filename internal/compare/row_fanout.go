@@ -46,7 +46,7 @@ func (r *run) shower(c *contestant, members int) (*bench.Report, usage) {
 	crowd, leave := r.gather(c, campaign, members)
 	defer leave()
 	r.play(crowd, bench.Plan{Duration: warmUp, Watch: true})
-	c.rain(campaign, falling(20*time.Second, waveDrops, 4*time.Second))
+	c.rain(campaign, falling(warmUp+2*window, waveDrops, 4*time.Second))
 	r.play(crowd, bench.Plan{Duration: warmUp, Watch: true})
 	report, used := r.play(crowd, bench.Plan{Duration: window, Watch: true}, c.process, self())
 	if report.WavesReceived < report.WavesExpected || len(report.WaveSpreads) == 0 {

@@ -61,7 +61,7 @@ func (r *run) settle(c *contestant, db *database, plan bench.Plan) [2]float64 {
 
 // measurePayout is the benchmark of package payout: it needs what is inside.
 func measurePayout(r *run) {
-	turns := strconv.Itoa(r.rounds) + "x"
+	turns := strconv.Itoa(r.long()) + "x"
 	cmd := exec.CommandContext(r.ctx, "go", "test", "./payout", "-run", "^$", "-bench", "RelayToCommit", "-benchtime", turns, "-timeout", "15m") //nolint:gosec // a number
 	cmd.Stderr = r.log
 	out, err := cmd.Output()
@@ -70,10 +70,10 @@ func measurePayout(r *run) {
 		r.check("go test ./payout", err)
 	}
 	for name, m := range benchmarks(out) {
-		_, of, _ := strings.Cut(name, "/")
+		_, of, _ := strings.Cut(strings.ReplaceAll(name, "_", " "), "/")
 		r.add(
-			line{What: "settled payouts/s, " + of, Ours: m["redrain-wins/s"], Other: m["naive-wins/s"], Than: "naive loop", Goal: atLeast(8)},
-			line{What: "settled payouts/s, " + of, Ours: m["redrain-wins/s"], Other: m["bare-wins/s"], Than: "bare INSERTs", Goal: atLeast(0.5)},
+			line{What: "payouts/s from Redis to the ledger, " + of, Ours: m["redrain-wins/s"], Other: m["naive-wins/s"], Than: "naive loop", Goal: atLeast(8)},
+			line{What: "payouts/s from Redis to the ledger, " + of, Ours: m["redrain-wins/s"], Other: m["bare-wins/s"], Than: "bare INSERTs", Goal: atLeast(0.5)},
 			line{What: "– processor time of a payout, µs", Ours: m["redrain-cpu-µs/win"], Other: m["naive-cpu-µs/win"], Than: "naive loop"},
 		)
 	}

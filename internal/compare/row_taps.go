@@ -3,6 +3,7 @@
 package main
 
 import (
+	"runtime"
 	"time"
 
 	"redrain/internal/bench"
@@ -53,6 +54,7 @@ func measureTaps(r *run) {
 	redis := line{What: "– Redis, µs", Than: other.name, Goal: atMost(0.2)}
 	server := line{What: "– gateway, µs", Than: other.name}
 	load := line{What: "– the load generator beside it, µs", Than: other.name}
+	carry := line{What: "– taps/s that the processors carry: all of them over the processor time of a tap, generator included", Than: other.name}
 	batch := line{What: "– taps that one call of redrain's script decides"}
 	for range r.rounds {
 		calls := ours.metric(r.scope, "redrain_grab_batch_size_count")
@@ -64,13 +66,14 @@ func measureTaps(r *run) {
 			put(c == ours, &redis, used.micros(report.Answered, ofRedis))
 			put(c == ours, &server, used.micros(report.Answered, ofServer))
 			put(c == ours, &load, used.micros(report.Answered, ofGenerator))
+			put(c == ours, &carry, float64(runtime.NumCPU())*1e6/used.micros(report.Answered, ofServer, ofRedis, ofGenerator))
 		}
 		calls = ours.metric(r.scope, "redrain_grab_batch_size_count") - calls
 		taps = ours.metric(r.scope, "redrain_grab_batch_size_sum") - taps
 		put(true, &batch, taps/calls)
 	}
 	*r.most = median(rate.Other)
-	r.add(rate, both, redis, server, load, batch)
+	r.add(rate, both, redis, server, load, carry, batch)
 }
 
 // put adds a round's figure.

@@ -10,6 +10,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -31,11 +32,12 @@ type Server struct {
 	mu    sync.Mutex
 	conns []*websocket.Conn
 	rain  *rain.Rain
+	stop  context.CancelFunc // ends the rain
 }
 
 // New makes a server without connections.
 func New() *Server {
-	return &Server{upgrader: websocket.Upgrader{
+	return &Server{stop: func() {}, upgrader: websocket.Upgrader{
 		Subprotocols: []string{wire.Subprotocol}, ReadBufferSize: 1024, WriteBufferSize: 1024, WriteBufferPool: &sync.Pool{},
 	}}
 }
@@ -103,13 +105,16 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) {
 	falling := &rain.Rain{ID: "r" + strings.ToLower(rand.Text()[:16]), StartsAt: time.Now().UnixMilli() + *spec.StartsInMS, DurationMS: spec.DurationMS,
 		DropsPerSecond: spec.DropsPerSecond, FallMS: spec.FallMS}
 	_, _ = rand.Read(falling.Seed[:]) // never fails
+	ctx, stop := context.WithCancel(context.WithoutCancel(r.Context()))
 	s.mu.Lock()
-	s.rain = falling
+	s.stop() // one rain at a time
+	s.rain, s.stop = falling, stop
 	s.mu.Unlock()
 	w.WriteHeader(http.StatusCreated)
-	go s.fall(context.WithoutCancel(r.Context()), falling)
+	go s.fall(ctx, falling)
 }
 
+// fall sends the waves, each when it is due.
 func (s *Server) fall(ctx context.Context, r *rain.Rain) {
 	if s.broadcast(wire.RainChange{Type: wire.TypeRain, Rain: wire.RainOf(r, time.Now().UnixMilli(), false)}) != nil {
 		return
@@ -128,7 +133,7 @@ func (s *Server) fall(ctx context.Context, r *rain.Rain) {
 	}
 }
 
-// broadcast is the loop. A connection that has gone fails, and stays in the list.
+// broadcast is the loop. A connection that has gone fails, and is left out from then on.
 func (s *Server) broadcast(message any) error {
 	data, err := json.Marshal(message)
 	if err != nil {
@@ -140,8 +145,6 @@ func (s *Server) broadcast(message any) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, conn := range s.conns {
-		_ = conn.WritePreparedMessage(frame)
-	}
+	s.conns = slices.DeleteFunc(s.conns, func(conn *websocket.Conn) bool { return conn.WritePreparedMessage(frame) != nil })
 	return nil
 }
