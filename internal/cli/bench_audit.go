@@ -40,9 +40,31 @@ func (s *stage) audit(ctx context.Context, r *bench.Report) ledgerCheck {
 		late := c.waited >= s.cmd.SettleWithin
 		settling := err == nil && c.Unsettled+c.Missing > 0 // what is missing may be on its way from one list to the other
 		if (!settling && !retriable(err)) || late || !rest(ctx) {
-			return c
+			return s.behind(ctx, c)
 		}
 	}
+}
+
+// behind tells wins that the list leaves out from those that are nowhere: where settlement is far behind, the list has only the oldest
+// of what is on its way, and the statistics how many those are.
+func (s *stage) behind(ctx context.Context, c ledgerCheck) ledgerCheck {
+	if c.Missing == 0 || s.cmd.Token == "" {
+		return c
+	}
+	waiting := -c.Unsettled
+	for _, campaign := range s.campaigns {
+		stats, err := s.client.Stats(ctx, campaign)
+		if err != nil {
+			return c // then it stays with the worse
+		}
+		waiting += int(stats.Outbox)
+	}
+	unlisted := min(c.Missing, max(0, waiting))
+	c.Missing, c.Unsettled = c.Missing-unlisted, c.Unsettled+unlisted
+	if unlisted > 0 {
+		c.Examples = nil // which of them they are, nobody can say
+	}
+	return c
 }
 
 // rest is the pause before the ledger is looked at again; false where somebody does not want to wait.

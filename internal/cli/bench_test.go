@@ -28,6 +28,7 @@ type casino struct {
 	made   int
 	wins   []operator.Claim // all that was won
 	ledger func(wins []operator.Claim) []operator.Claim
+	outbox int64
 	looks  int // how often somebody has looked into the ledger
 }
 
@@ -41,6 +42,7 @@ func newCasino(t *testing.T) *casino {
 	mux.HandleFunc("POST /api/v1/guests", c.guest)
 	mux.HandleFunc("GET /api/v1/campaigns/c1/claims", c.claims)
 	mux.HandleFunc("GET /api/v1/me/claims", c.myClaims)
+	mux.HandleFunc("GET /api/v1/campaigns/c1/stats", func(w http.ResponseWriter, _ *http.Request) { answer(w, operator.Stats{Outbox: c.outbox}) })
 	c.Server = httptest.NewServer(mux)
 	t.Cleanup(c.Close)
 	return c
@@ -185,6 +187,17 @@ func TestBenchWaitsForSettlement(t *testing.T) {
 	env := map[string]string{"REDRAIN_TOKEN": operatorToken, "REDRAIN_CAMPAIGN": "c1"}
 	if got, b := c.bench(t, env, "--settle-within", "1m"); got.code != cli.ExitOK || b.Ledger.Missing != 0 || c.looks != 2 {
 		t.Errorf("exit %d after %d looks: %s %s", got.code, c.looks, got.stdout, got.stderr)
+	}
+}
+
+// Where settlement is far behind, the server lists only a part of what is on its way. That is no loss, and no success either.
+func TestBenchTellsLateFromLost(t *testing.T) {
+	c := newCasino(t)
+	c.ledger = func(wins []operator.Claim) []operator.Claim { return wins[3:] }
+	c.outbox = 2
+	got, b := c.bench(t, map[string]string{"REDRAIN_TOKEN": operatorToken, "REDRAIN_CAMPAIGN": "c1"})
+	if got.code != cli.ExitFailure || b.Ledger.Missing != 1 || len(b.Problems) != 2 || !strings.Contains(b.Problems[1], "2 wins were told and still on the way") {
+		t.Errorf("exit %d: %s", got.code, got.stderr)
 	}
 }
 
