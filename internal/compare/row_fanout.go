@@ -24,6 +24,7 @@ func measureFanout(r *run) {
 		if n == 15_000 {
 			middle.Goal = atMost(250)
 		}
+		came := line{What: "– share of the waves due that came", Than: other.name, Plain: true, Goal: atLeast(1)}
 		for range rounds {
 			for _, c := range []*contestant{ours, other} {
 				report, used := r.shower(c, n)
@@ -34,9 +35,10 @@ func measureFanout(r *run) {
 				}
 				put(c == ours, &last, spreads[len(spreads)-1])
 				put(c == ours, &middle, median(spreads))
+				put(c == ours, &came, float64(report.WavesReceived)/float64(report.WavesExpected))
 			}
 		}
-		r.add(cpu, middle, last)
+		r.add(cpu, middle, last, came)
 	}
 }
 
@@ -49,10 +51,10 @@ func (r *run) shower(c *contestant, members int) (*bench.Report, usage) {
 	c.rain(campaign, falling(warmUp+2*window, waveDrops, 4*time.Second))
 	r.play(crowd, bench.Plan{Duration: warmUp, Watch: true})
 	report, used := r.play(crowd, bench.Plan{Duration: window, Watch: true}, c.process, self())
-	if report.WavesReceived < report.WavesExpected || len(report.WaveSpreads) == 0 {
-		r.Fatalf("%s: %d of %d waves came", c.name, report.WavesReceived, report.WavesExpected)
+	if len(report.WaveSpreads) == 0 {
+		r.Fatalf("%s: no wave came", c.name)
 	}
-	r.Logf("  %-9s %d members: %d frames, %.2f µs each; the last has a wave after %v", c.name, members, report.Frames,
-		used.micros(report.Frames, ofServer), report.WaveSpreads[len(report.WaveSpreads)-1])
+	r.Logf("  %-9s %d members: %d frames, %.2f µs each; the last has a wave after %v; %d of %d waves came in time", c.name, members, report.Frames,
+		used.micros(report.Frames, ofServer), report.WaveSpreads[len(report.WaveSpreads)-1], report.WavesReceived, report.WavesExpected)
 	return report, used
 }
