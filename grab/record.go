@@ -32,8 +32,8 @@ type holding struct {
 	records []record   // the wins in no block, in the order won
 }
 
-// parseHolding reads a player's field as grab.lua writes it, see there: the wins, or "<blocks> <wins in them> <their amount> <newest wave
-// in them>" and the wins.
+// parseHolding reads a player's field as grab.lua writes it, see there: the wins, or "<newest wave in the blocks> <blocks> <wins in them>
+// <their amount>" and the wins.
 func parseHolding(user, text string) (h holding, err error) {
 	if text != "" && text[0] != ';' {
 		at := max(0, strings.IndexByte(text, ';'))
@@ -51,10 +51,10 @@ func parseSums(text string) (holding, error) {
 	if len(f) != 4 {
 		return holding{}, errRecord
 	}
-	blocks, ok1 := number(f[0])
-	wins, ok2 := number(f[1])
-	amount, ok3 := number(f[2])
-	_, ok4 := number(f[3])
+	_, ok1 := number(f[0])
+	blocks, ok2 := number(f[1])
+	wins, ok3 := number(f[2])
+	amount, ok4 := number(f[3])
 	if !ok1 || !ok2 || !ok3 || !ok4 || blocks < 1 || wins < blocks || wins > rain.MaxPackets || amount < wins || amount > int64(rain.MaxBudget) {
 		return holding{}, errRecord
 	}

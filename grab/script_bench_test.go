@@ -79,13 +79,17 @@ func scriptBench(b *testing.B, rdb redis.UniversalClient, name string, s stormin
 		for i := range users {
 			users[i] = "user-" + strconv.Itoa(i)
 		}
+		drops := make([]rain.DropID, 2+(b.N+s.size)/len(users)+s.before)
+		for i := range drops {
+			drops[i] = rain.DropID{N: int64(i), K: 3}
+			if s.shuffled {
+				drops[i] = rain.DropID{N: int64(i ^ 15), K: 3} // of 16 waves the last comes first
+			}
+		}
 		play := func(from, n int) {
 			for i := from; i < n; i += len(batch) {
 				for j, t := range batch {
-					t.User, t.Drop = users[(i+j)%len(users)], rain.DropID{N: int64((i + j) / len(users)), K: 3}
-					if s.shuffled {
-						t.Drop.N ^= 15 // within 16 waves: from the last to the first
-					}
+					t.User, t.Drop = users[(i+j)%len(users)], drops[(i+j)/len(users)]
 				}
 				if err := script.call(b.Context(), batch); err != nil {
 					b.Fatal(err)

@@ -11,7 +11,7 @@
 --   older ones move to blocks, so that a win costs the same however many there are. A block is a field of the same hash and
 --   never changes. The fields are
 --     user       the wins that are in no block; before them, where there are blocks,
---                "<blocks> <wins in them> <their amount> <newest wave in them>"
+--                "<newest wave in them> <blocks> <wins in them> <their amount>"
 --     user \n b  the b-th block, from 1: its wins; before them "<newest wave in the blocks before>", '' in the first
 -- ARGV
 --   1 ... n       user of each tap, in the order they came; 1 to 500 taps. A user has no control characters
@@ -49,6 +49,7 @@ local BLOCK_WINS = 8     -- where no more wins are allowed than these, there are
 local BLOCK_BYTES = 300  -- how much of a player's wins is enough for a block; some 8 wins
 local WIN_BYTES = 12     -- a win takes no fewer, so that a short record need not be counted
 local SEMICOLON = 59     -- begins a record without blocks
+local DIGITS = { '0', '1', '2', '3', '4', '5', '6', '7', '8', '9' }
 
 local byte, find, match, concat = string.byte, string.find, string.match, table.concat
 
@@ -71,11 +72,10 @@ local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local open = status == 'open' and now >= opens - EARLY_MS and now < closes
 local count = redis.call('LLEN', stock)
 
--- What is kept of a player stands where the player's first tap in the batch does.
 local records = redis.call('HMGET', wins, unpack(argv, 1, n))
-local tapped = {}
+local tapped_before = {}
 if open and taps_per_user > 0 then
-  tapped = redis.call('HMGET', taps, unpack(argv, 1, n))
+  tapped_before = redis.call('HMGET', taps, unpack(argv, 1, n))
 end
 
 -- Decide ---------------------------------------------------------------------------------------------------------------
@@ -92,13 +92,9 @@ if open and s[12] == '1' then
   released = math.max(0, math.floor(base * elapsed / duration) - (base - count))
 end
 
--- How much of a player's wins is in blocks: blocks, wins, amount, newest wave, and where the record goes on.
-local function blocks_of(record)
-  if byte(record) == SEMICOLON then
-    return 0, 0, 0, '', 1
-  end
-  local blocks, number, amount, wave, rest = match(record, '^(%d+) (%d+) (%d+) (%d+)()')
-  return tonumber(blocks), tonumber(number), tonumber(amount), wave, rest
+-- Is wave a after wave b? Both are digits without zeros before them; to make numbers of them would be slow.
+local function after(a, b)
+  return #a > #b or (#a == #b and a > b)
 end
 
 -- The win of that drop, as the answer tells of it, or nil. Most taps are on drops of later waves than those in the blocks.
@@ -106,12 +102,13 @@ local function won_before(user, drop, record)
   local win = ';' .. drop .. '='
   local _, stop = find(record, win, 1, true)
   if not stop and byte(record) ~= SEMICOLON then
-    local block, _, _, newest = blocks_of(record)
-    local wave = tonumber(match(drop, '^%d+'))
-    while not stop and block > 0 and wave <= tonumber(newest) do
+    local wave, newest = match(drop, '^%d+'), match(record, '^%d+')
+    local block = nil
+    while not stop and newest ~= '' and not after(wave, newest) do
+      block = block and block - 1 or tonumber(match(record, '^%d+ (%d+)'))
       record = redis.call('HGET', wins, user .. '\n' .. block)
+      newest = match(record, '^%d*')
       _, stop = find(record, win, 1, true)
-      block, newest = block - 1, match(record, '^%d*')
     end
   end
   return stop and match(record, '^%d+=%d+=[%d-]+', stop + 1)
@@ -122,8 +119,10 @@ local function has_all(record, fresh)
   if not record then
     return fresh >= wins_per_user
   end
-  local _, number = blocks_of(record)
-  number = number + fresh
+  local number = fresh
+  if byte(record) ~= SEMICOLON then
+    number = number + match(record, '^%d+ %d+ (%d+)')
+  end
   if number + #record / WIN_BYTES < wins_per_user then
     return false
   end
@@ -134,11 +133,11 @@ local function has_all(record, fresh)
   return number >= wins_per_user
 end
 
--- May the player tap this drop? Counts the tap if so, unless it has been counted.
-local tapped_now = {} -- whose taps were counted: the places of their first taps, each once
-local is_tapped_now = {}
-local function within_allowance(p, drop)
-  local before = tapped[p] or '0;'
+-- May the player of the i-th tap tap this drop? Counts the tap if so, unless it has been counted.
+local tapped, new_taps = {}, {} -- user -> where in new_taps their taps are
+local function within_allowance(i, user, drop)
+  local slot = tapped[user]
+  local before = slot and new_taps[slot] or tapped_before[i] or '0;'
   if find(before, ';' .. drop .. ';', 1, true) then
     return true
   end
@@ -150,104 +149,101 @@ local function within_allowance(p, drop)
   if #drops > TAPS_BYTES then
     drops = match(string.sub(drops, -TAPS_BYTES), ';.*$') -- the oldest go, and none stays in half
   end
-  tapped[p] = integer(number + 1) .. drops
-  if not is_tapped_now[p] then
-    is_tapped_now[p] = true
-    tapped_now[#tapped_now + 1] = p
+  if not slot then
+    slot = #new_taps + 2
+    tapped[user], new_taps[slot - 1] = slot, user
   end
+  new_taps[slot] = integer(number + 1) .. drops
   return true
 end
 
-local codes = {}   -- of each tap
-local again = {}   -- what was won before: its text, or which winner it is
-local places = {}  -- user -> the place of their first tap
-local winner = {}  -- the taps that win, in order
-local newest = {}  -- place of a player's first tap -> their last winner
-local earlier = {} -- winner -> the player's one before
+-- A player may stand in a batch many times.
+local codes = {}           -- of each tap
+local latest = {}          -- user -> their last tap so far
+local earlier = {}         -- tap -> the same player's one before
+local repeated = false     -- there is such a tap
+local again = {}           -- what was won before: its text, or the tap of this batch that won it
+local winner = {}          -- the taps that win, in order
 local winners = 0
-local function decide(i, user, drop)
-  local p = places[user]
-  local record, fresh = records[p or i], 0
-  local text = record and won_before(user, drop, record)
-  if text then
-    again[#again + 1] = text
-    return 'b'
-  end
-  if p then
-    -- A player may stand in a batch many times.
-    local w = newest[p]
-    while w do
-      if argv[n + winner[w]] == drop then
-        again[#again + 1] = w
-        return 'b'
-      end
-      fresh, w = fresh + 1, earlier[w]
-    end
-  else
-    p, places[user] = i, i
-  end
-  if not open then
-    return 'n'
-  end
-  if (record or fresh > 0) and has_all(record, fresh) then
-    return 'a'
-  end
-  if taps_per_user > 0 and not within_allowance(p, drop) then
-    return 'l'
-  end
-  if winners >= count then
-    return 's'
-  end
-  if winners >= released then
-    return 'e'
-  end
-  winners = winners + 1
-  winner[winners], earlier[winners], newest[p] = i, newest[p], winners
-  return 'w'
-end
 for i = 1, n do
-  codes[i] = decide(i, argv[i], argv[n + i])
+  local user, drop, record = argv[i], argv[n + i], records[i]
+  local win, fresh, before = record and won_before(user, drop, record), 0, latest[user]
+  latest[user] = i
+  if before then
+    earlier[i], repeated = before, true
+    while before and not win do
+      if codes[before] == 'w' then
+        win, fresh = argv[n + before] == drop and before, fresh + 1
+      end
+      before = earlier[before]
+    end
+  end
+  if win then
+    again[#again + 1] = win
+    codes[i] = 'b'
+  elseif not open then
+    codes[i] = 'n'
+  elseif (record or fresh > 0) and has_all(record, fresh) then
+    codes[i] = 'a'
+  elseif taps_per_user > 0 and not within_allowance(i, user, drop) then
+    codes[i] = 'l'
+  elseif winners >= count then
+    codes[i] = 's'
+  elseif winners >= released then
+    codes[i] = 'e'
+  else
+    winners = winners + 1
+    winner[winners] = i
+    codes[i] = 'w'
+  end
 end
 
 -- Which packets they are: the stock is only looked at here, and cut below.
-local head, number, packets, amounts, lines, sum = {}, '', {}, {}, {}, 0
+local amounts, packets, lines, first, sum = {}, {}, {}, '', 0
+local taken = ''
 local new_wins, written = {}, 0
+local rests = {} -- user -> what is left of a record of which the wins have become a block
 if winners > 0 then
-  head = redis.call('LRANGE', stock, 0, winners - 1)
-  number = tonumber(s[2]) + tonumber(s[3]) - count -- of the head, in a stock without numbers
-  local numbered = find(head[1], ':', 1, true)
+  amounts = redis.call('LRANGE', stock, 0, winners - 1)
+  taken = concat(amounts, ' ')
+  local numbered = find(amounts[1], ':', 1, true)
+  first = tonumber(s[2]) + tonumber(s[3]) - count -- of these, in a stock without numbers
+  -- Lua is slow at writing numbers, so only each tenth is written whole.
+  local tens, units = math.floor(first / 10), first % 10
+  local front = tens > 0 and tens .. '' or ''
   for w = 1, winners do
-    local packet, amount = number + w - 1 .. '', head[w]
+    local packet, amount = front .. DIGITS[units + 1], amounts[w]
     if numbered then
       packet, amount = match(amount, '^(%d+):(%d+)$')
+      amounts[w] = amount
+    elseif units < 9 then
+      units = units + 1
+    else
+      tens, units = tens + 1, 0
+      front = tens .. ''
     end
-    sum = sum + amount
+    packets[w], sum = packet, sum + amount
     local i = winner[w]
-    local user = argv[i]
-    packets[w], amounts[w] = packet, amount
+    local user, record = argv[i], records[i]
     lines[w] = packet .. ' ' .. amount .. ' ' .. argv[n + i] .. ' ' .. user
-    -- A record that has grown to enough becomes a block.
-    local p = places[user]
-    local record = records[p]
-    if record and #record >= BLOCK_BYTES and wins_per_user > BLOCK_WINS then
-      local blocks, number, total, before, from = blocks_of(record)
-      local latest = before
+    if record and #record >= BLOCK_BYTES and wins_per_user > BLOCK_WINS and not rests[user] then
+      local before, block, number, total, from = match(record, '^(%d+) (%d+) (%d+) (%d+)()')
+      if not before then
+        before, block, number, total, from = '', 0, 0, 0, 1
+      end
+      local newest = before
       for wave, amount in string.gmatch(record, ';(%d+)%.%d+=%d+=(%d+)') do
         number, total = number + 1, total + amount
-        if latest == '' or tonumber(wave) > tonumber(latest) then
-          latest = wave
+        if after(wave, newest) then
+          newest = wave
         end
       end
-      new_wins[written + 1], new_wins[written + 2] = user .. '\n' .. blocks + 1, before .. string.sub(record, from)
+      block = block + 1
+      new_wins[written + 1], new_wins[written + 2] = user .. '\n' .. block, before .. string.sub(record, from)
       written = written + 2
-      records[p] = blocks + 1 .. ' ' .. number .. ' ' .. integer(total) .. ' ' .. latest
+      rests[user] = newest .. ' ' .. block .. ' ' .. number .. ' ' .. integer(total)
     end
   end
-end
-
-local new_taps = {}
-for i, p in ipairs(tapped_now) do
-  new_taps[2 * i - 1], new_taps[2 * i] = argv[p], tapped[p]
 end
 
 -- Write ----------------------------------------------------------------------------------------------------------------
@@ -255,17 +251,19 @@ end
 local id = ''
 if winners > 0 then
   id = redis.call('XADD', outbox, '*', 'wins', concat(lines, '\n'))
-  local slots = {} -- place of a player's first tap -> where in new_wins their record is
+  local slots = {} -- user -> where in new_wins their record is
   for w = 1, winners do
     local i = winner[w]
     local user = argv[i]
-    local p = places[user]
-    local slot, record = slots[p], nil
+    local slot, record = repeated and slots[user], nil
     if slot then
       record = new_wins[slot]
     else
-      slot, record = written + 2, records[p] or ''
-      slots[p], new_wins[written + 1], written = slot, user, slot
+      slot, record = written + 2, rests[user] or records[i] or ''
+      new_wins[written + 1], written = user, slot
+      if repeated then
+        slots[user] = slot
+      end
     end
     new_wins[slot] = record .. ';' .. argv[n + i] .. '=' .. packets[w] .. '=' .. amounts[w] .. '=' .. id
   end
@@ -283,9 +281,16 @@ if winners > 0 then
   redis.call('LTRIM', stock, winners, -1)
 end
 
-for a, w in ipairs(again) do
-  if packets[w] then
-    again[a] = packets[w] .. '=' .. amounts[w] .. '=' .. id
+if repeated then
+  local place = {}
+  for w = 1, winners do
+    place[winner[w]] = w
+  end
+  for a, win in ipairs(again) do
+    local w = place[win]
+    if w then
+      again[a] = packets[w] .. '=' .. amounts[w] .. '=' .. id
+    end
   end
 end
-return count - winners .. '\n' .. id .. '\n' .. concat(codes) .. '\n' .. number .. '\n' .. concat(head, ' ') .. '\n' .. concat(again, ' ')
+return count - winners .. '\n' .. id .. '\n' .. concat(codes) .. '\n' .. first .. '\n' .. taken .. '\n' .. concat(again, ' ')

@@ -71,6 +71,8 @@ func FuzzDecodeEntry(f *testing.F) {
 		`{"ref":{"campaign":"c1","shard":0,"id":"1-0"},"wins":[{"user":"\u0061","packet":1,"amount":1,"drop":"1.1"}]} `,
 		`{"ref":{"campaign":"c1","shard":0,"id":"1-0"},"wins":[{"user":"u","packet":1,"amount":1,"drop":"1.1"}]}{}`,
 		"{\"ref\":{\"campaign\":\"c\xff\",\"shard\":0,\"id\":\"1-0\"},\"wins\":[{\"user\":\"u\n\",\"packet\":1,\"amount\":1,\"drop\":\"1.1\"}]}",
+		"{\"ref\":{\"campaign\":\"c1\",\"shard\":0,\"id\":\"1-0\"},\"wins\":[{\"user\":\"u\n\",\"packet\":1,\"amount\":1,\"drop\":\"1.1\"}]}",
+		"{\"ref\":{\"campaign\":\"c1\",\"shard\":0,\"id\":\"1-0\"},\"wins\":[{\"user\":\"\xff\",\"packet\":1,\"amount\":1,\"drop\":\"1.1\"}]}",
 		`{`, ``, `null`,
 	} {
 		f.Add([]byte(text))
