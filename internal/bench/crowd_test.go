@@ -83,7 +83,7 @@ func TestClosedLoop(t *testing.T) {
 			if !crowd.AwaitRain(t.Context()) {
 				t.Fatal("it does not rain")
 			}
-			r, err := crowd.Play(ctx, bench.Plan{Duration: time.Hour})
+			r, err := crowd.Play(ctx, bench.Plan{Duration: 30 * time.Second})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -129,7 +129,7 @@ func TestReconnect(t *testing.T) {
 					return 0
 				},
 			}
-			r, err := mustGather(t, room, change).Play(ctx, bench.Plan{Duration: time.Hour})
+			r, err := mustGather(t, room, change).Play(ctx, bench.Plan{Duration: 30 * time.Second})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -158,7 +158,7 @@ func TestEverybodyComesBack(t *testing.T) {
 	ctx, back := until(t, 2*players)
 	room.Welcome = func(string) int { back(); return 0 }
 	crowd := mustGather(t, room, func(o *bench.Options) { o.Players = players })
-	plan := bench.Plan{Duration: time.Hour}
+	plan := bench.Plan{Duration: 30 * time.Second}
 	if _, err := crowd.Play(ctx, plan); err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func TestPlayersMoveToAnotherServer(t *testing.T) {
 	crowd := mustGather(t, room, func(o *bench.Options) {
 		o.Players, o.Targets = players, append(o.Targets, "ws"+strings.TrimPrefix(gone.URL, "http"))
 	})
-	if _, err := crowd.Play(ctx, bench.Plan{Duration: time.Hour}); err != nil {
+	if _, err := crowd.Play(ctx, bench.Plan{Duration: 30 * time.Second}); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(room.Welcomes()); n != players {
@@ -228,7 +228,7 @@ func TestUnanswered(t *testing.T) {
 		return "empty", ""
 	}
 	crowd := mustGather(t, room, nil)
-	r, err := crowd.Play(ctx, bench.Plan{Duration: time.Hour, Drain: 20 * time.Millisecond})
+	r, err := crowd.Play(ctx, bench.Plan{Duration: 30 * time.Second, Drain: 20 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -75,6 +75,7 @@ func TestReadOtherSpellings(t *testing.T) {
 	for _, line := range []string{
 		`{"type":"result","id":3,"drop":"7.1","outcome":"won","amount":88,"packet":"17","claim":"c1-17"}`,
 		`{ "type": "result", "id": 3, "drop": "7.1", "outcome": "won", "amount": 88, "packet": "17", "claim": "c1-17" }`,
+		`{"type":"result","id":3,"drop":"7\u002e1","outcome":"won","amount":88,"packet":"17","claim":"c1-17"}`,
 		`{"outcome":"won","later":[1,{"a":2}],"claim":"c1-17","amount":88,"id":3,"drop":"7.1","type":"result"}`,
 		`{"type":"result","id":3,"drop":"7\u002e1","outcome":"won","amount":88,"packet":"17","claim":"c1-17","new":"field"}`,
 	} {
