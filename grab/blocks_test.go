@@ -179,3 +179,33 @@ func TestAWinInABlockIsConfirmed(t *testing.T) {
 		})
 	}
 }
+
+// A tap on a newer drop reads no block, also where the drop is of the same wave as those in the blocks; an older one reads it.
+func TestANewerDropReadsNoBlock(t *testing.T) {
+	for name, rdb := range backends(t) {
+		t.Run(name, func(t *testing.T) {
+			gm := newGame(t, rdb, setup{packets: 100, wins: 90})
+			script := &batcher{gate: gm.gate, keys: gm.g.keys.shard(gm.c.ID, 0).grabbing()}
+			tap := func(drop string) error { return script.call(t.Context(), []*Tap{tapOf("p", drop)}) }
+			for k := range 30 {
+				if err := tap(fmt.Sprintf("12.%d", k)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			h := gm.holding("p")
+			if err := rdb.HDel(t.Context(), script.keys[2], h.fields("p")...).Err(); h.blocks < 2 || err != nil {
+				t.Fatal(h.blocks, err)
+			}
+			for _, newer := range []string{"12.30", "12.100", "13.0", "100.0"} {
+				if err := tap(newer); err != nil {
+					t.Errorf("%s: %v; it was looked for in a block", newer, err)
+				}
+			}
+			for _, older := range []string{"12.7", "9.99"} {
+				if err := tap(older); err == nil {
+					t.Errorf("%s was looked for in no block", older)
+				}
+			}
+		})
+	}
+}

@@ -32,7 +32,7 @@ type holding struct {
 	records []record   // the wins in no block, in the order won
 }
 
-// parseHolding reads a player's field as grab.lua writes it, see there: the wins, or "<newest wave in the blocks> <blocks> <wins in them>
+// parseHolding reads a player's field as grab.lua writes it, see there: the wins, or "<newest drop in the blocks> <blocks> <wins in them>
 // <their amount>" and the wins.
 func parseHolding(user, text string) (h holding, err error) {
 	if text != "" && text[0] != ';' {
@@ -51,7 +51,7 @@ func parseSums(text string) (holding, error) {
 	if len(f) != 4 {
 		return holding{}, errRecord
 	}
-	_, ok1 := number(f[0])
+	_, ok1 := rain.ParseDrop(f[0])
 	blocks, ok2 := number(f[1])
 	wins, ok3 := number(f[2])
 	amount, ok4 := number(f[3])
@@ -106,10 +106,15 @@ func (h holding) with(user string, blocks []string) ([]record, error) {
 	return append(all, h.records...), nil
 }
 
-// parseBlock reads a block: the newest wave in the blocks before, nothing in the first one, and the wins.
+// parseBlock reads a block: the newest drop in the blocks before, nothing in the first one, and the wins.
 func parseBlock(user, text string) ([]record, error) {
 	at := strings.IndexByte(text, ';')
-	if at < 0 || (at > 0 && !isNumber(text[:at])) {
+	if at > 0 {
+		if _, ok := rain.ParseDrop(text[:at]); !ok {
+			at = -1
+		}
+	}
+	if at < 0 {
 		return nil, fmt.Errorf("wins of %q: %q: %w", user, text, errRecord)
 	}
 	return parseRecords(user, text[at:])

@@ -61,15 +61,15 @@ func TestOutboxEntry(t *testing.T) {
 
 func TestHolding(t *testing.T) {
 	const one, two = ";7.3=12=88=1-0", ";9.1=40=5=1-1"
-	got, err := parseHolding("u", "15 2 3 181"+one)
+	got, err := parseHolding("u", "15.4 2 3 181"+one)
 	if err != nil || got.blocks != 2 || got.total() != 269 || len(got.records) != 1 || !slices.Equal(got.fields("u"), []string{"u\n1", "u\n2"}) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	all, err := got.with("u", []string{one + two, "9" + one})
+	all, err := got.with("u", []string{one + two, "9.1" + one})
 	if err != nil || len(all) != 4 || all[1].win.Packet != 40 || all[3] != got.records[0] {
 		t.Errorf("%+v, %v", all, err)
 	}
-	for _, blocks := range [][]string{{one, one}, {one + two, two}, {one + two, ""}, {"x" + one + two, one}, {one + two, "9" + one + ";"}, {one + two, "09" + one}} {
+	for _, blocks := range [][]string{{one, one}, {one + two, two}, {one + two, ""}, {"x" + one + two, one}, {one + two, "9.1" + one + ";"}, {one + two, "09.1" + one}, {one + two, "9" + one}} {
 		if _, err := got.with("u", blocks); !errors.Is(err, errRecord) {
 			t.Errorf("blocks %q: %v", blocks, err)
 		}
@@ -78,8 +78,8 @@ func TestHolding(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for _, bad := range []string{
-		"15 2 3 181", "2 3 181" + one, "15 2 3 " + one, "15 2 3 181 1" + one, "15 0 3 181" + one, "15 2 1 181" + one, "15 2 3 2" + one,
-		"15 02 3 181" + one, "15 2 -3 181" + one, "15 2 3 1000000000000001" + one, "15 2 10000001 10000001" + one, "15 2 3 181;",
+		"15.4 2 3 181", "15 2 3 181" + one, "2 3 181" + one, "15.4 2 3 " + one, "15.4 2 3 181 1" + one, "15.4 0 3 181" + one, "15.4 2 1 181" + one, "15.4 2 3 2" + one,
+		"15.4 02 3 181" + one, "15.4 2 -3 181" + one, "15.4 2 3 1000000000000001" + one, "15.4 2 10000001 10000001" + one, "15.4 2 3 181;",
 		" " + one, "x",
 	} {
 		if got, err := parseHolding("u", bad); !errors.Is(err, errRecord) {

@@ -11,8 +11,8 @@
 --   older ones move to blocks, so that a win costs the same however many there are. A block is a field of the same hash and
 --   never changes. The fields are
 --     user       the wins that are in no block; before them, where there are blocks,
---                "<newest wave in them> <blocks> <wins in them> <their amount>"
---     user \n b  the b-th block, from 1: its wins; before them "<newest wave in the blocks before>", '' in the first
+--                "<newest drop in them> <blocks> <wins in them> <their amount>"
+--     user \n b  the b-th block, from 1: its wins; before them "<newest drop in the blocks before>", '' in the first
 -- ARGV
 --   1 ... n       user of each tap, in the order they came; 1 to 500 taps. A user has no control characters
 --   n+1 ... 2n    drop of each tap, "<wave>.<k>"; the caller has seen to both
@@ -92,23 +92,22 @@ if open and s[12] == '1' then
   released = math.max(0, math.floor(base * elapsed / duration) - (base - count))
 end
 
--- Is wave a after wave b? Both are digits without zeros before them; to make numbers of them would be slow.
-local function after(a, b)
+-- Is number a above number b? Both are digits without zeros before them; to make numbers of them would be slow.
+local function above(a, b)
   return #a > #b or (#a == #b and a > b)
 end
 
--- The win of that drop, as the answer tells of it, or nil. Most taps are on drops of later waves than those in the blocks.
+-- The win of that drop, as the answer tells of it, or nil. Most taps are on newer drops than those in the blocks.
 local function won_before(user, drop, record)
   local win = ';' .. drop .. '='
   local _, stop = find(record, win, 1, true)
   if not stop and byte(record) ~= SEMICOLON then
-    local wave, newest = match(drop, '^%d+'), match(record, '^%d+')
-    local block = nil
-    while not stop and newest ~= '' and not after(wave, newest) do
-      block = block and block - 1 or tonumber(match(record, '^%d+ (%d+)'))
+    local wave, k = match(drop, '^(%d+)%.(%d+)')
+    local newest_wave, newest_k, block = match(record, '^(%d+)%.(%d+) (%d+)')
+    while not stop and newest_wave and (wave == newest_wave and not above(k, newest_k) or above(newest_wave, wave)) do
       record = redis.call('HGET', wins, user .. '\n' .. block)
-      newest = match(record, '^%d*')
       _, stop = find(record, win, 1, true)
+      block, newest_wave, newest_k = block - 1, match(record, '^(%d+)%.(%d+)')
     end
   end
   return stop and match(record, '^%d+=%d+=[%d-]+', stop + 1)
@@ -121,7 +120,7 @@ local function has_all(record, fresh)
   end
   local number = fresh
   if byte(record) ~= SEMICOLON then
-    number = number + match(record, '^%d+ %d+ (%d+)')
+    number = number + match(record, '^%S+ %d+ (%d+)')
   end
   if number + #record / WIN_BYTES < wins_per_user then
     return false
@@ -227,21 +226,23 @@ if winners > 0 then
     local user, record = argv[i], records[i]
     lines[w] = packet .. ' ' .. amount .. ' ' .. argv[n + i] .. ' ' .. user
     if record and #record >= BLOCK_BYTES and wins_per_user > BLOCK_WINS and not rests[user] then
-      local before, block, number, total, from = match(record, '^(%d+) (%d+) (%d+) (%d+)()')
-      if not before then
+      local before, block, number, total, from = match(record, '^(%S+) (%d+) (%d+) (%d+)()')
+      local newest_wave, newest_k = '', ''
+      if before then
+        newest_wave, newest_k = match(before, '^(%d+)%.(%d+)')
+      else
         before, block, number, total, from = '', 0, 0, 0, 1
       end
-      local newest = before
-      for wave, amount in string.gmatch(record, ';(%d+)%.%d+=%d+=(%d+)') do
+      for wave, k, amount in string.gmatch(record, ';(%d+)%.(%d+)=%d+=(%d+)') do
         number, total = number + 1, total + amount
-        if after(wave, newest) then
-          newest = wave
+        if above(wave, newest_wave) or (wave == newest_wave and above(k, newest_k)) then
+          newest_wave, newest_k = wave, k
         end
       end
       block = block + 1
       new_wins[written + 1], new_wins[written + 2] = user .. '\n' .. block, before .. string.sub(record, from)
       written = written + 2
-      rests[user] = newest .. ' ' .. block .. ' ' .. number .. ' ' .. integer(total)
+      rests[user] = newest_wave .. '.' .. newest_k .. ' ' .. block .. ' ' .. number .. ' ' .. integer(total)
     end
   end
 end
