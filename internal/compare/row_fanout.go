@@ -18,27 +18,33 @@ func measureFanout(r *run) {
 		if n > 1000 {
 			rounds = r.long()
 		}
-		cpu := line{What: "processor time of a delivered frame, waves of 450 bytes to " + thousands(n) + " members, µs", Than: other.name, Goal: atMost(1.15)}
+		cpu := line{What: "processor time of a delivery, waves of 450 bytes to " + thousands(n) + " members, µs", Than: other.name, Goal: atMost(1.15)}
 		last := line{What: "– until the last member has a wave, worst wave, ms", Than: other.name, Plain: true}
 		middle := line{What: "– until the last member has a wave, median wave, ms", Than: other.name, Plain: true}
 		if n == 15_000 {
 			middle.Goal = atMost(250)
 		}
+		came := line{What: "– share of the waves due that came", Than: other.name, Plain: true, Goal: atLeast(1)}
 		for range rounds {
 			for _, c := range []*contestant{ours, other} {
 				report, used := r.shower(c, n)
-				put(c == ours, &cpu, used.micros(report.Frames, ofServer))
+				put(c == ours, &cpu, used.micros(delivered(report), ofServer))
 				spreads := make([]float64, 0, len(report.WaveSpreads))
 				for _, d := range report.WaveSpreads {
 					spreads = append(spreads, float64(d.Microseconds())/1000)
 				}
 				put(c == ours, &last, spreads[len(spreads)-1])
 				put(c == ours, &middle, median(spreads))
+				put(c == ours, &came, float64(report.WavesReceived)/float64(report.WavesExpected))
 			}
 		}
-		r.add(cpu, middle, last)
+		r.add(cpu, middle, last, came)
 	}
 }
+
+// delivered is what the members were sent: frames, among them the room's figures; or waves, where so many waited that they were sent
+// several in a frame.
+func delivered(report *bench.Report) int64 { return max(report.Frames, report.Waves) }
 
 // shower is one contestant's turn: a rain that nobody taps.
 func (r *run) shower(c *contestant, members int) (*bench.Report, usage) {
@@ -49,10 +55,10 @@ func (r *run) shower(c *contestant, members int) (*bench.Report, usage) {
 	c.rain(campaign, falling(warmUp+2*window, waveDrops, 4*time.Second))
 	r.play(crowd, bench.Plan{Duration: warmUp, Watch: true})
 	report, used := r.play(crowd, bench.Plan{Duration: window, Watch: true}, c.process, self())
-	if report.WavesReceived < report.WavesExpected || len(report.WaveSpreads) == 0 {
-		r.Fatalf("%s: %d of %d waves came", c.name, report.WavesReceived, report.WavesExpected)
+	if len(report.WaveSpreads) == 0 {
+		r.Fatalf("%s: no wave came", c.name)
 	}
-	r.Logf("  %-9s %d members: %d frames, %.2f µs each; the last has a wave after %v", c.name, members, report.Frames,
-		used.micros(report.Frames, ofServer), report.WaveSpreads[len(report.WaveSpreads)-1])
+	r.Logf("  %-9s %d members: %d frames, %.2f µs for each delivery; the last has a wave after %v; %d of %d waves came in time", c.name, members, report.Frames,
+		used.micros(delivered(report), ofServer), report.WaveSpreads[len(report.WaveSpreads)-1], report.WavesReceived, report.WavesExpected)
 	return report, used
 }

@@ -22,8 +22,9 @@ func dense() (duration, fall time.Duration, dropsPerSecond int) {
 	return time.Minute, 20 * time.Second, 200
 }
 
-// storm is one contestant's turn: players join a new campaign, warm it up, and tap.
-func (r *run) storm(c *contestant, plan bench.Plan, others ...process) (*bench.Report, usage) {
+// storm is one contestant's turn: players join a new campaign, warm it up, and tap. It tells what was used meanwhile, and how many commands
+// Redis has served.
+func (r *run) storm(c *contestant, plan bench.Plan, others ...process) (report *bench.Report, used usage, commands float64) {
 	campaign := c.open(packets)
 	crowd, leave := r.gather(c, campaign, players)
 	defer leave()
@@ -31,11 +32,13 @@ func (r *run) storm(c *contestant, plan bench.Plan, others ...process) (*bench.R
 	c.rain(campaign, falling(duration, drops, fall))
 	r.play(crowd, bench.Plan{Duration: warmUp, Watch: true}) // something to tap gathers in the air
 	r.play(crowd, bench.Plan{Duration: time.Second, Rate: plan.Rate})
-	report, used := r.play(crowd, plan, append(others, c.process, self())...)
+	before := r.back.calls(r.scope)
+	report, used = r.play(crowd, plan, append(others, c.process, self())...)
+	commands = float64(r.back.calls(r.scope) - before)
 	r.won(c, report)
 	r.Logf("  %-9s %8.0f taps/s, p50 %.1f p99 %.1f ms, processor seconds %v of %.1f s", c.name, report.TapsPerSecond(),
 		millis(report, 50), millis(report, 99), used, used.took.Seconds())
-	return report, used
+	return report, used, commands
 }
 
 func millis(report *bench.Report, quantile float64) float64 {
@@ -55,12 +58,14 @@ func measureTaps(r *run) {
 	server := line{What: "– gateway, µs", Than: other.name}
 	load := line{What: "– the load generator beside it, µs", Than: other.name}
 	carry := line{What: "– taps/s that the processors carry: all of them over the processor time of a tap, generator included", Than: other.name}
+	commands := line{What: "– commands in Redis for a tap, those of the script included", Than: other.name}
 	batch := line{What: "– taps that one call of redrain's script decides"}
 	for range r.rounds {
 		calls := ours.metric(r.scope, "redrain_grab_batch_size_count")
 		taps := ours.metric(r.scope, "redrain_grab_batch_size_sum")
 		for _, c := range []*contestant{ours, other} {
-			report, used := r.storm(c, bench.Plan{Duration: window}, r.back.processes...)
+			report, used, asked := r.storm(c, bench.Plan{Duration: window}, r.back.processes...)
+			put(c == ours, &commands, asked/float64(report.Answered))
 			put(c == ours, &rate, report.TapsPerSecond())
 			put(c == ours, &both, used.micros(report.Answered, ofServer, ofRedis))
 			put(c == ours, &redis, used.micros(report.Answered, ofRedis))
@@ -73,7 +78,7 @@ func measureTaps(r *run) {
 		put(true, &batch, taps/calls)
 	}
 	*r.most = median(rate.Other)
-	r.add(rate, both, redis, server, load, carry, batch)
+	r.add(rate, both, redis, server, load, carry, commands, batch)
 }
 
 // put adds a round's figure.
@@ -88,7 +93,7 @@ func put(ours bool, l *line, figure float64) {
 func measureLatency(r *run) {
 	ours, other := r.pair()
 	if *r.most == 0 {
-		report, _ := r.storm(other, bench.Plan{Duration: window}, r.back.processes...)
+		report, _, _ := r.storm(other, bench.Plan{Duration: window}, r.back.processes...)
 		*r.most = report.TapsPerSecond()
 	}
 	plan := bench.Plan{Duration: window, Rate: *r.most * 0.9}
@@ -97,7 +102,7 @@ func measureLatency(r *run) {
 	cpu := line{What: "– processor time of a tap, gateway + Redis, µs", Than: other.name}
 	for range r.rounds {
 		for _, c := range []*contestant{ours, other} {
-			report, used := r.storm(c, plan, r.back.processes...)
+			report, used, _ := r.storm(c, plan, r.back.processes...)
 			put(c == ours, &p99, millis(report, 99))
 			put(c == ours, &p50, millis(report, 50))
 			put(c == ours, &cpu, used.micros(report.Answered, ofServer, ofRedis))
@@ -111,7 +116,7 @@ func measureInProcess(r *run) {
 	rate := line{What: "taps/s in process, without any back end, 1,000 players", Goal: atLeast(5000)}
 	cpu := line{What: "– processor time of a tap, µs"}
 	for range r.long() {
-		report, used := r.storm(ours, bench.Plan{Duration: window})
+		report, used, _ := r.storm(ours, bench.Plan{Duration: window})
 		rate.Ours = append(rate.Ours, report.TapsPerSecond())
 		cpu.Ours = append(cpu.Ours, used.micros(report.Answered, ofServer))
 	}
