@@ -9,6 +9,11 @@ import (
 // not stop it.
 const rainTurn = 8
 
+// rainSpell is after how many turns of the rain lane a worker lets other goroutines go first. Unasked, Go would do that after 10 ms,
+// and all workers are at a wave at once: those who read taps and those who decide them would wait for as long. Results are not
+// as many, and are waited for.
+const rainSpell = 16
+
 // flushers write what is queued for members. Workers live only while members are ready, and there are no more of them than
 // processors, because a worker never waits: it writes what a connection takes at once. Of a peer that does not read, a goroutine
 // of its own awaits that it reads on (Member.await). So a stalled peer costs the others the time of one refused write.
@@ -79,7 +84,13 @@ func (p *flushers) hire() {
 
 // work gives turns until no member is ready.
 func (w *worker) work() {
+	rain := 0
 	for m, lane := w.flush.next(w); m != nil; m, lane = w.flush.next(w) {
+		if lane == Rain {
+			if rain++; rain%rainSpell == 0 {
+				runtime.Gosched()
+			}
+		}
 		if lane, again := m.turn(lane, w); again {
 			w.flush.again(lane, m)
 		}
