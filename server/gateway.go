@@ -45,8 +45,8 @@ type gateway struct {
 	open     atomic.Int64
 }
 
-// readBuffer is small because a client's messages are; a larger one would be most of an idle connection's memory.
-const readBuffer = 1024
+// readBuffer is the library's, which reads only what package frames leaves to it. Each connection has one.
+const readBuffer = 256
 
 // newGateway completes a gateway whose dependencies are given.
 func newGateway(g *gateway) *gateway {

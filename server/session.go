@@ -173,6 +173,22 @@ func (s *session) handle(data []byte) {
 		s.tap(tap)
 		return
 	}
+	aside(func() { s.other(data) })
+}
+
+// aside runs f on a stack of its own and waits for it. What decodes with reflection, verifies a signature or asks a back end needs a
+// stack that a reader would keep for as long as it is connected: it was most of the memory of an idle connection.
+func aside(f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	<-done
+}
+
+// other handles whatever is not a plain tap.
+func (s *session) other(data []byte) {
 	req, err := wire.ParseRequest(data)
 	switch {
 	case errors.Is(err, wire.ErrUnknownType):
