@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	_ "embed"
 	"fmt"
 	"os"
@@ -15,20 +16,20 @@ import (
 var limitsText []byte
 
 func main() {
-	if err := run(); err != nil {
+	if err := run(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, "allocs:", err)
 		os.Exit(1)
 	}
 }
 
-func run() error {
+func run(ctx context.Context) error {
 	limits, err := readLimits(bytes.NewReader(limitsText))
 	if err != nil {
 		return fmt.Errorf("limits.txt: %w", err)
 	}
 	var failed error
 	for _, l := range limits {
-		got, err := measure(l)
+		got, err := measure(ctx, l)
 		if err != nil {
 			return err
 		}
@@ -40,9 +41,9 @@ func run() error {
 }
 
 // measure runs a benchmark a fixed number of times, so that what is allocated once for all weighs the same in each run.
-func measure(l limit) (measured, error) {
+func measure(ctx context.Context, l limit) (measured, error) {
 	//nolint:gosec // the arguments come from limits.txt
-	cmd := exec.Command("go", "test", "-run", "^$", "-bench", l.pattern(), "-benchmem", "-benchtime", strconv.Itoa(l.times)+"x", l.pkg)
+	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", l.pattern(), "-benchmem", "-benchtime", strconv.Itoa(l.times)+"x", l.pkg)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {

@@ -121,7 +121,7 @@ func frameOf(first byte, payload string, key uint32) []byte {
 	case n <= 125:
 		b = append(b, 0x80|byte(n))
 	default:
-		b = binary.BigEndian.AppendUint16(append(b, 0x80|126), uint16(n)) //nolint:gosec // tests send less than 64 KiB
+		b = binary.BigEndian.AppendUint16(append(b, 0x80|126), uint16(n))
 	}
 	b = binary.LittleEndian.AppendUint32(b, key)
 	from := len(b)

@@ -29,33 +29,33 @@ func ParseTap(data []byte) (t Tap, ok bool) {
 		if !first && !s.byte(',') {
 			return Tap{}, false
 		}
-		key, plain := s.text()
-		if !plain || !s.byte(':') {
-			return Tap{}, false
-		}
-		switch {
-		case string(key) == "type" && !typed:
-			value, plain := s.text()
-			typed = plain && string(value) == TypeTap
-			if !typed {
-				return Tap{}, false
-			}
-		case string(key) == "id" && t.ID == nil:
-			t.ID, ok = s.id()
-			if !ok {
-				return Tap{}, false
-			}
-		case string(key) == "drop" && t.Drop == nil:
-			t.Drop, ok = s.text()
-			if !ok {
-				return Tap{}, false
-			}
-		default:
+		if !s.member(&t, &typed) {
 			return Tap{}, false
 		}
 	}
 	s.space()
 	return t, typed && t.Drop != nil && len(s.rest) == 0
+}
+
+// member takes one of a tap's keys, which must not have been there before, and its value.
+func (s *scanner) member(t *Tap, typed *bool) (ok bool) {
+	key, ok := s.text()
+	if !ok || !s.byte(':') {
+		return false
+	}
+	switch {
+	case string(key) == "type" && !*typed:
+		value, plain := s.text()
+		*typed = plain && string(value) == TypeTap
+		return *typed
+	case string(key) == "id" && t.ID == nil:
+		t.ID, ok = s.id()
+	case string(key) == "drop" && t.Drop == nil:
+		t.Drop, ok = s.text()
+	default:
+		return false
+	}
+	return ok
 }
 
 // scanner takes plain JSON apart from its front.
