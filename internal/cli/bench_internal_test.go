@@ -23,7 +23,7 @@ func aReport() *bench.Report {
 	_ = h.RecordValue(1_250_000)
 	return &bench.Report{
 		Players: 1_000, Joined: 999, Failed: map[string]int{"bad token (code 4500)": 1}, Took: 10*time.Second + 2*time.Millisecond, Processor: 320 * time.Millisecond,
-		Taps: 30_010, Answered: 30_001, Outcomes: map[string]int64{"won": 20_000, "sold_out": 10_000, "too_fast": 1}, Errors: map[string]int64{"malformed": 2},
+		Taps: 30_010, Answered: 30_001, InTime: 30_001, Outcomes: map[string]int64{"won": 20_000, "sold_out": 10_000, "too_fast": 1}, Errors: map[string]int64{"malformed": 2},
 		Lost: 8, Unanswered: 1, Latency: h, NothingDue: 5, NobodyThere: 3, Starvations: 12, Starved: 50 * time.Second,
 		Frames: 90_000, Waves: 40_000, WavesExpected: 40_000, WavesReceived: 39_990, WavesLate: 4,
 		WaveSpreads: []time.Duration{time.Millisecond, 2500 * time.Microsecond, 40 * time.Millisecond},
