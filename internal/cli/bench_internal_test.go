@@ -71,6 +71,19 @@ func TestBenchReport(t *testing.T) {
 	reported(t, "bench-unchecked.golden", false, c, fine, ledgerCheck{reason: errors.New("no answer from http://a:8080: connection refused")})
 }
 
+// A win that is in the ledger and was never told is excused by a tap without a result, and by nothing else.
+func TestBenchFindsWinsThatNobodyWasTold(t *testing.T) {
+	for untold, want := range map[int]bool{8: true, 9: false} {
+		fine := aReport() // 8 taps are lost
+		fine.Joined, fine.Players, fine.Failed, fine.Errors, fine.Unanswered, fine.Closes = 997, 997, nil, nil, 0, nil
+		b := (&benchCmd{Players: 997}).summary([]string{"c1"}, 997, fine)
+		b.audit(ledgerCheck{AuditFindings: bench.AuditFindings{Told: 1, Settled: 1, Untold: untold}, checked: true})
+		if b.OK != want {
+			t.Errorf("%d untold: %v", untold, b.Problems)
+		}
+	}
+}
+
 // What is left out depends on what is given, so that `redrain bench --token T` is a whole run.
 func TestBenchDefaults(t *testing.T) {
 	c := &benchCmd{Players: 100, Duration: 10 * time.Second}
