@@ -21,6 +21,7 @@ type portion struct {
 
 const (
 	batchesAtOnce = 2
+	mostBatches   = 4 * batchesAtOnce
 	mostMessages  = 1000
 	meanOver      = 32 // messages that the mean looks back over, more or less
 )
@@ -64,6 +65,16 @@ func (s *Settler) pull(ctx context.Context, most int) ([]jetstream.Msg, error) {
 		messages = append(messages, m)
 	}
 	return messages, nil
+}
+
+// share returns what a worker keeps of its batches, and gives the rest back for others at once. There is a rest only where a storm follows a
+// lull: the messages of the lull held little, and so the worker has asked for far more than it can settle while they wait.
+func (s *Settler) share(groups [][]delivery) [][]delivery {
+	kept := min(len(groups), mostBatches)
+	for _, group := range groups[kept:] {
+		s.giveBack(group, 0)
+	}
+	return groups[:kept]
 }
 
 // groups decodes messages and parts them in batches. What is no entry is put aside for a person.

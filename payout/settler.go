@@ -149,7 +149,7 @@ func (s *Settler) round(ctx context.Context, p *portion) bool {
 	}
 	s.jetstate.Works()
 	ok := true
-	for _, group := range s.groups(ctx, messages, p) {
+	for _, group := range s.share(s.groups(ctx, messages, p)) {
 		if ctx.Err() != nil {
 			s.giveBack(group, 0)
 			continue

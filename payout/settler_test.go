@@ -240,3 +240,31 @@ func TestStreamKeepsTheOperatorsReplicas(t *testing.T) {
 		t.Errorf("the age is not put right: %v, %v", made.CachedInfo().Config.MaxAge, err)
 	}
 }
+
+// TestAStormAfterALullIsShared: a worker that has asked for many messages, because the last ones held little, leaves what it cannot
+// settle soon to the others, instead of keeping it until its time is up.
+func TestAStormAfterALullIsShared(t *testing.T) {
+	const messages, wins = 60, 10
+	p := backEnds["in process"](t)
+	p.campaign(t, "c1", rain.Spec{Budget: 88 * messages * wins, Packets: messages * wins})
+	for m := range messages {
+		var list []rain.Win
+		for n := range wins {
+			list = append(list, win(fmt.Sprint("u", n), m*wins+n, 88))
+		}
+		p.publish(t, 1, entry("c1", m+1, list...))
+	}
+	o := SettlerOptions{Workers: 1, BatchWins: wins}
+	if n := newPortion(wins).messages(); n < messages {
+		t.Fatalf("a worker begins with %d messages: this tests nothing", n)
+	}
+	busy, done := make(chan struct{}, messages), make(chan struct{})
+	p.settler(t, o, func([]rain.Entry) error { busy <- struct{}{}; <-done; return nil })
+	defer close(done)
+	<-busy
+	p.settler(t, o, func([]rain.Entry) error { return nil })
+	testenv.Eventually(t, 15*time.Second, "the others wait for the one that is stuck", func() bool {
+		paid, _, err := p.Paid(t.Context(), "c1")
+		return err == nil && paid >= (messages-mostBatches)*wins
+	})
+}

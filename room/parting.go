@@ -80,7 +80,7 @@ func (m *Member) relay(wire []byte) bool {
 	case opcode == websocket.CloseMessage:
 		ready = m.lose("")
 		m.control = bytes.Clone(wire)
-	default:
+	case m.state == open: // who is leaving gets no pongs: with a ping for each it could stay
 		m.control = bytes.Clone(wire)
 		ready = m.enqueue(Results)
 	}

@@ -218,6 +218,35 @@ type promptConn struct {
 func (c *promptConn) tryWrite(p []byte) (int, error) { c.m.Gone(); return len(p), nil }
 func (c *promptConn) Close() error                   { c.closed = true; return nil }
 
+// A client that goes on pinging is let go like any other: its pongs do not keep it.
+func TestPingsDoNotKeepAMemberThatIsLeaving(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := running(t)
+		conn := &pingedConn{}
+		closed := make(chan int, 1)
+		conn.m = l.newMember(conn, func(code int) { closed <- code })
+		conn.m.Send([]byte("bad message"))
+		conn.m.CloseAfterFlush(CodeBadToken, "bad token")
+		if code := <-closed; code != CodeBadToken || conn.writes != 2 {
+			t.Errorf("closed with %d, after %d writes; want the message and the close frame", code, conn.writes)
+		}
+	})
+}
+
+// pingedConn is of a client that has sent a ping again whenever something is written to it.
+type pingedConn struct {
+	idleConn
+	m      *Member
+	writes int
+}
+
+func (c *pingedConn) tryWrite(p []byte) (int, error) {
+	if c.writes++; c.writes < 10_000 { // for ever
+		c.m.relay(append(appendHeader(nil, websocket.PongMessage, 4), "pong"...))
+	}
+	return len(p), nil
+}
+
 func TestLongReasonIsCutBetweenCharacters(t *testing.T) {
 	for _, reason := range []string{"", "short", strings.Repeat("x", 300), strings.Repeat("红包", 100), "x" + strings.Repeat("雨", 100)} {
 		got := shorten(reason, maxReason)

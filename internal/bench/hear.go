@@ -129,12 +129,21 @@ func (l *loop) result(p *player, line []byte) {
 		l.tally.fault("a result of another shape")
 		return
 	}
-	at, ok := p.answered(r.id)
+	t, ok := p.answered(r.id)
 	if !ok {
 		l.tally.fault("a result that belongs to no tap")
 		return
 	}
-	l.tally.answer(r.outcome, l.now-at)
+	if !t.is(r.drop) {
+		l.tally.fault("a result of another drop than was tapped")
+	}
+	if (string(r.outcome) == won) != (len(r.claim) > 0) { // nobody could look for it in the ledger
+		l.tally.fault("a win without a claim, or a claim without a win")
+	}
+	l.tally.answer(r.outcome, l.now-t.at)
+	if l.tapping {
+		l.tally.inTime++
+	}
 	if len(r.claim) > 0 {
 		l.told.add(p.id, r.claim, r.amount)
 	}

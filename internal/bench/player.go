@@ -40,6 +40,18 @@ type player struct {
 type tap struct {
 	id int64
 	at int64 // from when its time counts, ns
+	n  int64 // the wave and the place in it that make its drop
+	k  int32
+}
+
+// is tells whether the tap was on this drop.
+func (t tap) is(drop []byte) bool {
+	var space [32]byte
+	return string(t.appendDrop(space[:0])) == string(drop)
+}
+
+func (t tap) appendDrop(b []byte) []byte {
+	return strconv.AppendInt(append(strconv.AppendInt(b, t.n, 10), '.'), int64(t.k), 10)
 }
 
 // tappable finds the next drop that is in the air at a time of the server. Without one it tells when the next will come into the air, as far
@@ -67,33 +79,31 @@ func (p *player) tappable(now int64) (w *wave, k int32, from int64) {
 // early is how long after its moment a drop is tapped at the soonest, in ms: the server's time is known no better than that.
 const early = 5
 
-// appendTap writes the request of a tap as a frame.
-func (p *player) appendTap(b []byte, w *wave, k int32) []byte {
+// appendTo writes the request of a tap as a frame.
+func (t tap) appendTo(b []byte) []byte {
 	const header = 6 // the body is shorter than 126 bytes
 	start := len(b)
 	b = append(b, finBit|opText, 0, 0, 0, 0, 0)
 	b = append(b, `{"type":"tap","id":`...)
-	b = strconv.AppendInt(b, p.tapID, 10)
+	b = strconv.AppendInt(b, t.id, 10)
 	b = append(b, `,"drop":"`...)
-	b = strconv.AppendInt(b, w.n, 10)
-	b = append(b, '.')
-	b = strconv.AppendInt(b, int64(k), 10)
+	b = t.appendDrop(b)
 	b = append(b, `"}`...)
 	b[start+1] = maskBit | byte(len(b)-start-header) //nolint:gosec // shorter than 126
 	return b
 }
 
-// answered takes a tap off the list, and tells from when its time counts. ok is false for an id that waits for nothing.
-func (p *player) answered(id int64) (at int64, ok bool) {
+// answered takes a tap off the list. ok is false for an id that waits for nothing.
+func (p *player) answered(id int64) (t tap, ok bool) {
 	for i, t := range p.pending {
 		if t.id == id {
 			last := len(p.pending) - 1
 			p.pending[i] = p.pending[last]
 			p.pending = p.pending[:last]
-			return t.at, true
+			return t, true
 		}
 	}
-	return 0, false
+	return tap{}, false
 }
 
 // hello is the first message of a connection.

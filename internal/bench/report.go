@@ -18,6 +18,7 @@ type Report struct {
 
 	Taps       int64 // sent
 	Answered   int64 // by a result
+	InTime     int64 // of those, before the last tap was sent: what a server has fallen behind with comes later
 	Outcomes   map[string]int64
 	Errors     map[string]int64        // taps answered by an error, and other errors, by code
 	Lost       int64                   // taps whose connection ended before the answer
@@ -44,8 +45,8 @@ type Report struct {
 	Told       []Win            // every win that a player was told of, from Gather on; one that was told again is there again
 }
 
-// TapsPerSecond is how many taps were answered in a second.
-func (r *Report) TapsPerSecond() float64 { return float64(r.Answered) / r.Took.Seconds() }
+// TapsPerSecond is how many taps were answered in a second, as long as taps were sent.
+func (r *Report) TapsPerSecond() float64 { return float64(r.InTime) / r.Took.Seconds() }
 
 // report collects what the loops have counted, and has them begin anew.
 func (c *Crowd) report(begin int64, took, processor time.Duration) *Report {
@@ -104,7 +105,7 @@ func (r *Report) take(t *tally) {
 		}
 	}
 	add(r.Outcomes, t.other)
-	r.Taps, r.Answered, r.Lost, r.Latency = t.taps, t.answered, t.lost, t.latency
+	r.Taps, r.Answered, r.InTime, r.Lost, r.Latency = t.taps, t.answered, t.inTime, t.lost, t.latency
 	r.Starvations, r.Starved = t.starvations, time.Duration(t.starvedNS)
 	r.NothingDue, r.NobodyThere = t.nothing, t.nobody
 	r.Frames, r.Waves, r.WavesExpected, r.WavesReceived, r.WavesLate = t.frames, t.waves, t.expected, t.received, t.late

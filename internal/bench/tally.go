@@ -30,6 +30,7 @@ type tally struct {
 type counts struct {
 	taps     int64 // sent
 	answered int64 // by a result
+	inTime   int64 // of those, while taps were sent
 	failed   int64 // by an error
 	lost     int64 // with their connection
 	nothing  int64 // open loop: not sent, as nothing was in the air
@@ -108,6 +109,7 @@ func (t *tally) merge(o *tally) {
 func (c *counts) add(o *counts) {
 	c.taps += o.taps
 	c.answered += o.answered
+	c.inTime += o.inTime
 	c.failed += o.failed
 	c.lost += o.lost
 	c.nothing += o.nothing

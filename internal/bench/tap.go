@@ -77,9 +77,10 @@ func (l *loop) tapClosed(p *player) {
 // send sends a tap whose time counts from at.
 func (l *loop) send(p *player, w *wave, k int32, at int64) {
 	p.tapID++
-	l.out = p.appendTap(l.out[:0], w, k)
+	t := tap{id: p.tapID, at: at, n: w.n, k: k}
+	l.out = t.appendTo(l.out[:0])
 	l.tally.taps++
-	p.pending = append(p.pending, tap{p.tapID, at})
+	p.pending = append(p.pending, t)
 	if err := p.sock.write(l.out); err != nil {
 		l.gone(p, err)
 	}

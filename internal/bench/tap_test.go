@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"redrain/internal/wire"
 )
 
 // A player taps what is in the air and no decoy, in rising order, each drop once, and one tap at a time.
@@ -179,5 +181,46 @@ func TestResultsInAnyOrder(t *testing.T) {
 	}
 	if r.tally.faults["a result that belongs to no tap"] != 1 {
 		t.Errorf("faults %v", r.tally.faults)
+	}
+}
+
+// What a server answers when nobody taps any more is what it has fallen behind with: it is no part of its rate.
+func TestRateCountsWhatCameInTime(t *testing.T) {
+	r := newRig(t, 1)
+	r.at(1_000)
+	r.tell(0, aWave(3, 9_000, 9_000, 9_000))
+	r.start(Plan{Duration: time.Second, Rate: 3}, r.now)
+	r.at(2_000)
+	r.pace.fire(r.loop)
+	r.answer(0, "empty")
+	r.stop()
+	for n := 1; n < len(r.sent); n++ {
+		r.answer(n, "empty")
+	}
+	got := &Report{Took: time.Second, Outcomes: map[string]int64{}}
+	got.take(r.tally)
+	if got.Answered != 3 || got.TapsPerSecond() != 1 {
+		t.Errorf("%d answered, %v in a second", got.Answered, got.TapsPerSecond())
+	}
+}
+
+// A result is the player's own: for the drop that was tapped, and with the claim of a win and no other.
+func TestResultsThatAreWrong(t *testing.T) {
+	for name, change := range map[string]func(*wire.Result){
+		"of another drop":     func(m *wire.Result) { m.Drop = "3.1" },
+		"a win without claim": func(m *wire.Result) { m.Claim = "" },
+		"a claim without win": func(m *wire.Result) { m.Outcome = "empty" },
+		"":                    func(*wire.Result) {},
+	} {
+		r := newRig(t, 1)
+		r.at(1_000)
+		r.tell(0, aWave(3, 9_000, 9_000))
+		r.start(Plan{Duration: time.Second}, r.now)
+		m := wire.Result{Type: wire.TypeResult, ID: r.sent[0].req.ID, Drop: r.sent[0].req.Drop, Outcome: won, Amount: 1, Packet: "1", Claim: "c1-1"}
+		change(&m)
+		r.tell(0, m)
+		if faulty := len(r.tally.faults) > 0; faulty != (name != "") {
+			t.Errorf("%q: faults %v", name, r.tally.faults)
+		}
 	}
 }

@@ -61,7 +61,7 @@ func (tx *Tx) InsertReading(ctx context.Context, into Into, n int, put func(i in
 		if tx.returning {
 			return each(ctx, tx.tx, back.Row, statement+" RETURNING "+columns, r.args)
 		}
-		if _, err := tx.tx.ExecContext(ctx, statement); err != nil {
+		if _, err := tx.tx.ExecContext(ctx, statement, r.args...); err != nil {
 			return err
 		}
 		var b strings.Builder

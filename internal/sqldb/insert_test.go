@@ -168,3 +168,25 @@ func TestInsertRefusesWhatItCannotWrite(t *testing.T) {
 		}
 	})
 }
+
+// TestInsertTakesLongTexts writes what is as long as a list of a million amounts: in hexadecimal it would be larger than the packet
+// that MariaDB takes by default.
+func TestInsertTakesLongTexts(t *testing.T) {
+	onEach(t, func(db subject) {
+		t := db.t
+		long := "'\\?" + strings.Repeat("12345678,", 1_000_000)
+		err := db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
+			return tx.Insert(ctx, "campaign_amounts", []string{"campaign_id", "amounts"},
+				[][]any{{"?", "short"}, {"long", long}, {"''", `\`}}, sqldb.Merge{})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id, want := range map[string]string{"?": "short", "long": long, "''": `\`} {
+			var got string
+			if _, err := db.First(t.Context(), []any{&got}, "SELECT amounts FROM campaign_amounts WHERE campaign_id = ?", id); err != nil || got != want {
+				t.Errorf("%.20q of %d bytes came back as %.20q of %d, %v", want, len(want), got, len(got), err)
+			}
+		}
+	})
+}
