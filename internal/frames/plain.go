@@ -3,6 +3,7 @@ package frames
 import (
 	"bytes"
 	"io"
+	"os"
 	"sync"
 	"syscall"
 )
@@ -23,7 +24,9 @@ func (c *Conn) Plain(limit int, h Handler) error {
 	if err != nil || !supported {
 		return nil //nolint:nilerr // the library finds out what is wrong
 	}
-	r := reader{limit: limit, handler: h}
+	c.begin()
+	defer c.end()
+	r := reader{conn: c, limit: limit, handler: h}
 	var ended error
 	// One RawConn.Read for the whole life of the connection: it forgets what it knows of the socket's readiness when it begins,
 	// so a second one could sleep through what has come since the first.
@@ -46,6 +49,7 @@ var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
 
 // reader is the state of one connection between two readings.
 type reader struct {
+	conn    *Conn
 	limit   int
 	handler Handler
 	tail    []byte // what was read and not used
@@ -57,6 +61,9 @@ func (r *reader) drain(fd int) (done bool, err error) {
 	buffer := buffers.Get().(*[bufferSize]byte) //nolint:forcetypeassert // New makes nothing else
 	defer buffers.Put(buffer)
 	for {
+		if r.conn.overdue() { // who sends without end must not read on without end
+			return true, os.ErrDeadlineExceeded
+		}
 		kept := copy(buffer[:], r.tail)
 		n, err := read(fd, buffer[kept:])
 		switch {
@@ -84,7 +91,7 @@ func (r *reader) drain(fd int) (done bool, err error) {
 
 // consume hands on the whole frames in b and keeps the rest. It reports whether a message was among them.
 func (r *reader) consume(b []byte) (message bool) {
-	for len(b) > 0 {
+	for len(b) > 0 && !r.conn.overdue() {
 		f, what := parse(b, r.limit)
 		if what != plain {
 			r.left = what == other
