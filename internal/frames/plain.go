@@ -22,7 +22,7 @@ type Handler interface {
 func (c *Conn) Plain(limit int, h Handler) error {
 	raw, err := c.SyscallConn()
 	if err != nil || !supported {
-		return nil //nolint:nilerr // the library finds out what is wrong
+		return nil // the library finds out what is wrong
 	}
 	c.begin()
 	defer c.end()
