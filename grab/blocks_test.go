@@ -110,6 +110,16 @@ func TestEightWinsMakeNoBlock(t *testing.T) {
 	if err != nil || len(fields) != 1 || strings.Count(fields["p"], ";") != 8 {
 		t.Errorf("%q, %v", fields, err)
 	}
+	gm.wantAllowed("8")
+}
+
+// wantAllowed looks at how the state says how many wins are allowed: versions without blocks take nothing but a number.
+func (gm *game) wantAllowed(want string) {
+	gm.t.Helper()
+	got, err := gm.rdb.HGet(gm.t.Context(), gm.g.keys.shard(gm.c.ID, 0).state, fieldWinsPerUser).Result()
+	if err != nil || got != want {
+		gm.t.Errorf("wins_per_user is %q (%v), want %q", got, err, want)
+	}
 }
 
 // A campaign of a version without blocks goes on.
@@ -143,6 +153,7 @@ func TestALongRecordBecomesABlock(t *testing.T) {
 					t.Errorf("%d: %v, want %v", i, got, want)
 				}
 			}
+			gm.wantAllowed("60 in blocks") // on a node of that version nobody wins any more, which is better than twice
 			if wins, err := gm.g.wins(t.Context(), gm.c, "p"); err != nil || len(wins) != 60 {
 				t.Errorf("%d wins, %v", len(wins), err)
 			}

@@ -13,6 +13,8 @@
 --     user       the wins that are in no block; before them, where there are blocks,
 --                "<newest drop in them> <blocks> <wins in them> <their amount>"
 --     user \n b  the b-th block, from 1: its wins; before them "<newest drop in the blocks before>", '' in the first
+--   With a shard's first block its wins_per_user becomes "<number> in blocks". A version before blocks would not see what is in them, and
+--   give their wins again: it cannot compare with that, and its taps fail with nothing done.
 -- ARGV
 --   1 ... n       user of each tap, in the order they came; 1 to 500 taps. A user has no control characters
 --   n+1 ... 2n    drop of each tap, "<wave>.<k>"; the caller has seen to both
@@ -64,7 +66,7 @@ if not status or status == 'rebuilding' then
   return redis.error_reply('NOSTATE Redis knows nothing of this shard')
 end
 local left, won, amount_won = tonumber(s[4]), tonumber(s[5]), tonumber(s[6])
-local wins_per_user, taps_per_user = tonumber(s[7]), tonumber(s[8])
+local wins_per_user, taps_per_user = tonumber(match(s[7], '^%d+')), tonumber(s[8])
 local rain, opens, closes = s[9], tonumber(s[10]), tonumber(s[11])
 
 local clock = redis.call('TIME')
@@ -201,6 +203,7 @@ end
 local amounts, packets, lines, first, sum = {}, {}, {}, '', 0
 local taken = ''
 local new_wins, written = {}, 0
+local allowed = s[7] -- as it is to stand in the state
 local rests = {} -- user -> what is left of a record of which the wins have become a block
 if winners > 0 then
   amounts = redis.call('LRANGE', stock, 0, winners - 1)
@@ -241,7 +244,7 @@ if winners > 0 then
       end
       block = block + 1
       new_wins[written + 1], new_wins[written + 2] = user .. '\n' .. block, before .. string.sub(record, from)
-      written = written + 2
+      written, allowed = written + 2, integer(wins_per_user) .. ' in blocks'
       rests[user] = newest_wave .. '.' .. newest_k .. ' ' .. block .. ' ' .. number .. ' ' .. integer(total)
     end
   end
@@ -271,6 +274,9 @@ if winners > 0 then
   redis.call('HSET', wins, unpack(new_wins))
   redis.call('HSET', state, 'left', integer(left - sum), 'won', integer(won + winners),
     'amount_won', integer(amount_won + sum), 'last', id)
+  if allowed ~= s[7] then
+    redis.call('HSET', state, 'wins_per_user', allowed)
+  end
 end
 if base_is_new then
   redis.call('HSET', state, 'base_rain', rain, 'base', integer(base))

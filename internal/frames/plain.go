@@ -3,6 +3,7 @@ package frames
 import (
 	"bytes"
 	"io"
+	"os"
 	"sync"
 	"syscall"
 )
@@ -21,9 +22,11 @@ type Handler interface {
 func (c *Conn) Plain(limit int, h Handler) error {
 	raw, err := c.SyscallConn()
 	if err != nil || !supported {
-		return nil //nolint:nilerr // the library finds out what is wrong
+		return nil // the library finds out what is wrong
 	}
-	r := reader{limit: limit, handler: h}
+	c.begin()
+	defer c.end()
+	r := reader{conn: c, limit: limit, handler: h}
 	var ended error
 	// One RawConn.Read for the whole life of the connection: it forgets what it knows of the socket's readiness when it begins,
 	// so a second one could sleep through what has come since the first.
@@ -46,6 +49,7 @@ var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
 
 // reader is the state of one connection between two readings.
 type reader struct {
+	conn    *Conn
 	limit   int
 	handler Handler
 	tail    []byte // what was read and not used
@@ -57,6 +61,9 @@ func (r *reader) drain(fd int) (done bool, err error) {
 	buffer := buffers.Get().(*[bufferSize]byte) //nolint:forcetypeassert // New makes nothing else
 	defer buffers.Put(buffer)
 	for {
+		if r.conn.overdue() { // who sends without end must not read on without end
+			return true, os.ErrDeadlineExceeded
+		}
 		kept := copy(buffer[:], r.tail)
 		n, err := read(fd, buffer[kept:])
 		switch {
@@ -73,9 +80,9 @@ func (r *reader) drain(fd int) (done bool, err error) {
 		if r.left {
 			return true, nil
 		}
-		// A short read has drained the socket. It may have hidden one thing: that the peer's end of the connection came
-		// together with the data. Whoever has sent a message is written to, and a connection that is gone answers that; after anything
-		// else it is looked for.
+		// A short read has drained the socket. It may have hidden one thing: that the end of what the peer sends came together with the
+		// data. Whoever has sent a message is written to, and a connection that is gone answers that. One that is closed in one
+		// direction only is noticed by the ping that it does not answer; after anything but a message the end is looked for.
 		if kept+n < bufferSize && answered {
 			return false, nil
 		}
@@ -84,7 +91,7 @@ func (r *reader) drain(fd int) (done bool, err error) {
 
 // consume hands on the whole frames in b and keeps the rest. It reports whether a message was among them.
 func (r *reader) consume(b []byte) (message bool) {
-	for len(b) > 0 {
+	for len(b) > 0 && !r.conn.overdue() {
 		f, what := parse(b, r.limit)
 		if what != plain {
 			r.left = what == other

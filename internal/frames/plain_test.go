@@ -32,6 +32,7 @@ type heard struct {
 	last   chan struct{} // closed when the message "last" has come
 	ended  chan error
 	onText func()
+	onPing func()
 }
 
 func (h *heard) add(what string) {
@@ -52,7 +53,13 @@ func (h *heard) Text(m []byte) {
 	}
 }
 
-func (h *heard) Ping(m []byte) { h.add("ping " + string(m)) }
+func (h *heard) Ping(m []byte) {
+	h.add("ping " + string(m))
+	if h.onPing != nil {
+		h.onPing()
+	}
+}
+
 func (h *heard) Pong(m []byte) { h.add("pong " + string(m)) }
 
 // read reads a connection to its end: the plain frames, and what the library is left with.
@@ -244,6 +251,61 @@ func TestItWakesForWhatComes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Who sends faster than it is read cannot keep the connection from being ended here.
+func TestAFloodDoesNotOutliveTheConnection(t *testing.T) {
+	for name, end := range map[string]func(c *Conn) error{
+		"deadline": func(c *Conn) error { return c.SetReadDeadline(time.Unix(1, 0)) },
+		"closed":   func(c *Conn) error { return c.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			const most = 10_000
+			client, pings := make(chan net.Conn, 1), 0
+			h := &heard{}
+			h.onPing = func() { // there is always one more to be read
+				if pings++; pings == 1 {
+					_ = end(h.below)
+				}
+				conn := <-client
+				if pings == most {
+					_ = conn.Close()
+				}
+				_, _ = conn.Write(frameOf(0x89, "", 1))
+				client <- conn
+			}
+			conn := connect(t, h)
+			client <- conn
+			if _, err := conn.Write(frameOf(0x89, "", 1)); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-h.ended; err == nil || pings == most {
+				t.Errorf("%v after %d pings", err, pings)
+			}
+		})
+	}
+}
+
+// Whoever closes a connection does not wait for a handler, which may wait for a back end.
+func TestCloseDoesNotWaitForTheHandler(t *testing.T) {
+	busy, free := make(chan struct{}), make(chan struct{})
+	h := &heard{onText: func() { close(busy); <-free }}
+	conn := connect(t, h)
+	if _, err := conn.Write(slices.Concat(frameOf(0x81, "hello", 3), frameOf(0x81, "not looked at any more", 3))); err != nil {
+		t.Fatal(err)
+	}
+	<-busy
+	if err := h.conn.Close(); err != nil {
+		t.Error(err)
+	}
+	close(free)
+	if err := <-h.ended; err == nil {
+		t.Error("no error")
+	}
+	if !slices.Equal(h.got, []string{"text hello"}) {
+		t.Errorf("heard %q", h.got)
+	}
+	_, _ = io.Copy(io.Discard, conn) // the connection is closed
 }
 
 func TestWithoutASocketTheLibraryReads(t *testing.T) {
