@@ -6,6 +6,8 @@ import (
 	"errors"
 	"sync"
 	"syscall"
+
+	"redrain/internal/rawio"
 )
 
 // attempt is one write that does not wait: Go keeps its sockets non-blocking.
@@ -23,9 +25,9 @@ var attempts = sync.Pool{New: func() any {
 }}
 
 func (a *attempt) write(fd uintptr) (done bool) {
-	a.n, a.err = syscall.Write(int(fd), a.p)
+	a.n, a.err = rawio.Send(int(fd), a.p)
 	for errors.Is(a.err, syscall.EINTR) {
-		a.n, a.err = syscall.Write(int(fd), a.p)
+		a.n, a.err = rawio.Send(int(fd), a.p)
 	}
 	return true // not "wait until it can be written"
 }

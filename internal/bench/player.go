@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"bytes"
 	"strconv"
 
 	"redrain/internal/wire"
@@ -47,7 +48,7 @@ type tap struct {
 // is tells whether the tap was on this drop.
 func (t tap) is(drop []byte) bool {
 	var space [32]byte
-	return string(t.appendDrop(space[:0])) == string(drop)
+	return bytes.Equal(t.appendDrop(space[:0]), drop)
 }
 
 func (t tap) appendDrop(b []byte) []byte {

@@ -7,6 +7,8 @@ import (
 	"net"
 
 	"golang.org/x/sys/unix"
+
+	"redrain/internal/rawio"
 )
 
 const (
@@ -166,7 +168,7 @@ func (s *rawSocket) ready(events uint32, heard func(*player, []byte, error)) {
 	if events&(unix.EPOLLIN|unix.EPOLLHUP|unix.EPOLLERR|unix.EPOLLRDHUP) == 0 {
 		return
 	}
-	n, err := unix.Read(s.fd, s.poller.buf[:])
+	n, err := rawio.Receive(s.fd, s.poller.buf[:])
 	switch {
 	case errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR): // the next wait says it again
 	case err != nil:
@@ -216,7 +218,7 @@ func (s *rawSocket) events() uint32 {
 
 // writeSome writes what the system takes.
 func writeSome(fd int, b []byte) (int, error) {
-	n, err := unix.Write(fd, b)
+	n, err := rawio.Send(fd, b)
 	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR) {
 		return 0, nil
 	}

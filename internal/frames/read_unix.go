@@ -2,10 +2,10 @@
 
 package frames
 
-import "syscall"
+import "redrain/internal/rawio"
 
 // supported tells whether a socket that RawConn.Read gives can be read here.
 const supported = true
 
 // read reads a socket that does not block.
-func read(fd int, p []byte) (int, error) { return syscall.Read(fd, p) }
+func read(fd int, p []byte) (int, error) { return rawio.Receive(fd, p) }

@@ -1,0 +1,65 @@
+//go:build unix
+
+package rawio
+
+import (
+	"bytes"
+	"errors"
+	"syscall"
+	"testing"
+)
+
+func TestSocketsDoNotWait(t *testing.T) {
+	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fd := range pair {
+		if err := syscall.SetNonblock(fd, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := make([]byte, 1<<20)
+	if n, err := Receive(pair[1], got); n != 0 || !errors.Is(err, syscall.EAGAIN) {
+		t.Errorf("nothing has come: %d, %v", n, err)
+	}
+	if n, err := Send(pair[0], []byte("hello")); n != 5 || err != nil {
+		t.Errorf("sent %d, %v", n, err)
+	}
+	if n, err := Receive(pair[1], got); err != nil || !bytes.Equal(got[:n], []byte("hello")) {
+		t.Errorf("received %q, %v", got[:n], err)
+	}
+	sent := 0
+	for {
+		n, err := Send(pair[0], got)
+		sent += n
+		if errors.Is(err, syscall.EAGAIN) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if sent == 0 {
+		t.Error("the buffer took nothing")
+	}
+	if err := syscall.Close(pair[0]); err != nil {
+		t.Fatal(err)
+	}
+	for sent > 0 {
+		n, err := Receive(pair[1], got)
+		if err != nil || n == 0 {
+			t.Fatalf("%d bytes are missing: %v", sent, err)
+		}
+		sent -= n
+	}
+	if n, err := Receive(pair[1], got); n != 0 || err != nil {
+		t.Errorf("the end: %d, %v", n, err)
+	}
+	if _, err := Send(pair[1], got); !errors.Is(err, syscall.EPIPE) {
+		t.Errorf("nobody is there: %v", err)
+	}
+	if err := syscall.Close(pair[1]); err != nil {
+		t.Fatal(err)
+	}
+}
