@@ -120,7 +120,7 @@ type storm struct {
 }
 
 // No pings come, which the players would have to tell from results.
-func newStorm(b *testing.B) *storm {
+func newStorm(b testing.TB) *storm {
 	b.Helper()
 	rdb, err := grab.Connect(testenv.Redis(b))
 	if err != nil {
