@@ -111,8 +111,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	wg.Go(func() { every(ctx, r.o.Patience/5, r.rescue) })
 	wg.Go(func() { every(ctx, r.o.Patience, r.count) })
 	wg.Wait()
-	r.js.CleanupPublisher()
-	return nil
+	return nil // nats.go's publisher ends with the connection; to end it here leaves a goroutine behind where it has just begun
 }
 
 // sweep wakes the relay for every shard there is.

@@ -93,8 +93,10 @@ func (a *arena) inRedis(t *testing.T, c operator.Campaign) map[int]win {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for user, record := range records {
-			for part := range strings.SplitSeq(strings.TrimPrefix(record, ";"), ";") {
+		for field, record := range records {
+			user, _, _ := strings.Cut(field, "\n") // a block is the player's too
+			_, record, _ = strings.Cut(record, ";") // before that, where there are blocks, is what they come to
+			for part := range strings.SplitSeq(record, ";") {
 				f := strings.Split(part, "=") // drop, packet, amount, and perhaps more
 				packet, err1 := strconv.Atoi(f[1])
 				amount, err2 := strconv.ParseInt(f[2], 10, 64)
