@@ -94,7 +94,7 @@ func (a *arena) inRedis(t *testing.T, c operator.Campaign) map[int]win {
 			t.Fatal(err)
 		}
 		for field, record := range records {
-			user, _, _ := strings.Cut(field, "\n") // a block is the player's too
+			user, _, _ := strings.Cut(field, "\n")  // a block is the player's too
 			_, record, _ = strings.Cut(record, ";") // before that, where there are blocks, is what they come to
 			for part := range strings.SplitSeq(record, ";") {
 				f := strings.Split(part, "=") // drop, packet, amount, and perhaps more
