@@ -92,19 +92,30 @@ func (b *browser) testWithdrawUnsure(t *testing.T) {
 	answers <- reply(http.StatusBadGateway, object{}) // a proxy's: what is behind it may have done it
 	answers <- reply(http.StatusConflict, object{"code": "idempotency_in_progress", "title": "being worked on", "status": 409})
 	const again = "No answer came. Press again: it will not be withdrawn twice"
+	asked := func() (key string) {
+		testenv.Eventually(t, patience, "a withdrawal is asked for", func() bool {
+			select {
+			case key = <-keys:
+				return true
+			default:
+				return false
+			}
+		})
+		return key
+	}
 	p.click("#purse")
 	p.Fill("#withdraw-amount", "2.50")
 	f.setAnswer("GET /me/withdrawals", list)
 	p.click("#withdraw-go")
-	first := <-keys
+	first := asked()
 	testenv.Eventually(t, patience, "the older one is listed", func() bool { return p.text1("#withdrawals .state") == "paid" })
 	p.shows("withdraw-message", again)
 	p.click("#withdraw-go")
-	second := <-keys
+	second := asked()
 	p.shows("withdraw-message", again)
 	p.shows("withdraw-go", "Withdraw")
 	p.click("#withdraw-go")
-	third := <-keys
+	third := asked()
 	p.shows("withdraw-message", "Withdrawal of ¥2.50 requested")
 	if first != second || second != third {
 		t.Errorf("three tries under the keys %s, %s, %s", first, second, third)
