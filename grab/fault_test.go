@@ -1,12 +1,15 @@
 package grab
 
 import (
+	"context"
 	"errors"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"redrain/internal/testenv"
 	"redrain/rain"
@@ -96,6 +99,19 @@ func TestWhileRedisIsAwayNothingIsWon(t *testing.T) {
 	}
 }
 
+// holder keeps every call back until it is released.
+type holder struct {
+	*calls
+	released chan struct{}
+}
+
+func (h *holder) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		<-h.released
+		return next(ctx, cmd)
+	}
+}
+
 // Who waits behind a batch that Redis does not answer is told with it, and not after a time-out of its own.
 func TestAHungRedisKeepsNobodyWaiting(t *testing.T) {
 	server := testenv.StartRedis(t)
@@ -103,7 +119,8 @@ func TestAHungRedisKeepsNobodyWaiting(t *testing.T) {
 	gm := newGame(t, connect(t, server.Addr), setup{packets: players})
 	drop := gm.drop(0)
 	server.Freeze()
-	began := time.Now()
+	line := &holder{calls: countCalls(gm.rdb), released: make(chan struct{})}
+	gm.rdb.AddHook(line)
 	var all sync.WaitGroup
 	var unavailable atomic.Int64
 	for p := range players {
@@ -115,9 +132,10 @@ func TestAHungRedisKeepsNobodyWaiting(t *testing.T) {
 			}
 		})
 	}
+	close(line.released)
 	all.Wait()
-	if took := time.Since(began); took > 3*grabTimeout/2 {
-		t.Errorf("the last one waited %v", took)
+	if n := line.of("evalsha"); n != 1 {
+		t.Errorf("%d calls were waited for, one after the other", n)
 	}
 	if unavailable.Load() != players {
 		t.Errorf("%d of %d taps were told unavailable", unavailable.Load(), players)

@@ -7,6 +7,7 @@ import (
 
 // lobbyView is where a page without a campaign should go, and what it may tell somebody who is not signed in yet.
 type lobbyView struct {
+	// Campaign is "" while none is on.
 	Campaign    string `json:"campaign"`
 	Name        string `json:"name"`
 	WinsPerUser int    `json:"wins_per_user"`

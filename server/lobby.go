@@ -7,15 +7,17 @@ import (
 	"redrain/rain"
 )
 
-// lobby describes the campaign that a page should open: the one that it asks for, or else the one that a person would want.
+// lobby describes the campaign that a page should open: the one that it asks for, or else the one that a person would want. That none is
+// on is an answer and no fault: a page that waits for one asks again and again, and a browser writes each refusal in its console.
 func (a *api) lobby(w http.ResponseWriter, r *http.Request, _ caller) error {
-	c := a.wanted(r.URL.Query().Get("campaign"))
-	if c == nil {
+	id := r.URL.Query().Get("campaign")
+	view := lobbyView{Guests: a.cfg.GuestsAllowed(), Join: a.joinURL(r)}
+	if c := a.wanted(id); c != nil {
+		view.Campaign, view.Name, view.WinsPerUser = c.ID, c.Name, c.WinsPerUser
+	} else if id != "" {
 		return payout.ErrUnknownCampaign
 	}
-	writeJSON(w, http.StatusOK, lobbyView{
-		Campaign: c.ID, Name: c.Name, WinsPerUser: c.WinsPerUser, Guests: a.cfg.GuestsAllowed(), Join: a.joinURL(r),
-	})
+	writeJSON(w, http.StatusOK, view)
 	return nil
 }
 

@@ -34,7 +34,7 @@ func TestPlayLooks(t *testing.T) {
 			})
 			v.look("signin", `!document.getElementById("signin").hidden`)
 			v.open(t, func(f *fakeServer) {
-				f.setAnswer("GET /lobby", reply(http.StatusNotFound, object{"status": 404, "code": "not_found", "title": "Not Found"}))
+				f.setAnswer("GET /lobby", reply(http.StatusOK, object{"campaign": "", "name": "", "wins_per_user": 0, "guests": true}))
 			})
 			v.mode("landing")
 			v.click("#play")

@@ -236,7 +236,7 @@ func (b *browser) testScreenRefused(t *testing.T) {
 func (b *browser) testScreenFollows(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.setAnswer("GET /lobby", reply(http.StatusNotFound, object{"status": 404, "code": "not_found", "title": "Not Found"}))
+	f.setAnswer("GET /lobby", reply(http.StatusOK, object{"campaign": "", "name": "", "wins_per_user": 0, "guests": true}))
 	p := openScreen(t, f, chromium.Options{}, "/screen")
 	p.mode("none")
 	p.shows("campaign", "Starting soon")

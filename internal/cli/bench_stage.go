@@ -77,7 +77,7 @@ func (s *stage) choose(ctx context.Context, name string) error {
 		return nil
 	case s.cmd.Token == "":
 		l, err := s.client.Lobby(ctx)
-		if operator.HasStatus(err, 404) {
+		if err == nil && l.Campaign == "" {
 			return errors.New("there is no campaign to play now; name one with --campaign, or give the operator's --token to have one made")
 		}
 		s.campaigns = []string{l.Campaign}

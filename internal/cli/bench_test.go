@@ -23,6 +23,7 @@ type casino struct {
 	*httptest.Server
 	room   benchtest.Room
 	guests bool
+	on     string // the campaign that is on
 
 	mu     sync.Mutex
 	made   int
@@ -34,11 +35,11 @@ type casino struct {
 
 func newCasino(t *testing.T) *casino {
 	t.Helper()
-	c := &casino{guests: true, ledger: func(wins []operator.Claim) []operator.Claim { return wins }}
+	c := &casino{guests: true, on: "c1", ledger: func(wins []operator.Claim) []operator.Claim { return wins }}
 	c.room.Answer = c.answer
 	mux := http.NewServeMux()
 	mux.Handle("/ws", &c.room)
-	mux.HandleFunc("GET /api/v1/lobby", func(w http.ResponseWriter, _ *http.Request) { answer(w, operator.Lobby{Campaign: "c1"}) })
+	mux.HandleFunc("GET /api/v1/lobby", func(w http.ResponseWriter, _ *http.Request) { answer(w, operator.Lobby{Campaign: c.on}) })
 	mux.HandleFunc("POST /api/v1/guests", c.guest)
 	mux.HandleFunc("GET /api/v1/campaigns/c1/claims", c.claims)
 	mux.HandleFunc("GET /api/v1/me/claims", c.myClaims)
@@ -227,6 +228,13 @@ func TestBenchFailsWithItsPlayers(t *testing.T) {
 		got, b := c.bench(t, map[string]string{"REDRAIN_JWT_SECRET": jwtSecret})
 		if b.Joined != 5 || got.stdout == "" {
 			t.Errorf("with a secret: %s", got.stderr)
+		}
+	})
+	t.Run("nothing is on", func(t *testing.T) {
+		c := newCasino(t)
+		c.on = ""
+		if got, _ := c.bench(t, nil); got.code != cli.ExitFailure || !strings.Contains(got.stderr, "there is no campaign to play now; name one with --campaign") {
+			t.Errorf("exit %d: %s", got.code, got.stderr)
 		}
 	})
 	t.Run("nobody listens", func(t *testing.T) {

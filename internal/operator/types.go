@@ -127,7 +127,7 @@ type Schedule struct {
 
 // Lobby is the campaign that a page should open.
 type Lobby struct {
-	Campaign    string `json:"campaign"`
+	Campaign    string `json:"campaign"` // "" while none is on
 	Name        string `json:"name"`
 	WinsPerUser int    `json:"wins_per_user"`
 	Guests      bool   `json:"guests"` // whether anyone may play, under a generated name

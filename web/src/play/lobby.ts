@@ -6,6 +6,7 @@ const PATIENCE = 10_000; // ms for an answer
 
 /** Lobby is what the server tells anybody of a campaign. Older servers tell its id only. */
 export interface Lobby {
+  /** "" while none is on */
   campaign: string;
   name?: string;
   wins_per_user?: number;
@@ -22,7 +23,8 @@ export function named(url = new URL(location.href)): string | null {
 export async function lobby(campaign: string | null = null): Promise<Lobby | null> {
   try {
     const query = campaign ? `?campaign=${encodeURIComponent(campaign)}` : "";
-    return await request<Lobby>(`/lobby${query}`, { signal: AbortSignal.timeout(PATIENCE) });
+    const l = await request<Lobby>(`/lobby${query}`, { signal: AbortSignal.timeout(PATIENCE) });
+    return l.campaign ? l : null;
   } catch (fault) {
     if (fault instanceof ApiError && fault.status === 404) return null;
     throw fault;

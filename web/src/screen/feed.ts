@@ -2,7 +2,7 @@
 
 import { CloseCode, RainClient } from "../../sdk/index.ts";
 import type { StateMessage } from "../../sdk/redrain.d.ts";
-import { ApiError, request } from "../shared/api.ts";
+import { request } from "../shared/api.ts";
 import { actOf, busy } from "./act.ts";
 import type { Identity } from "./identity.ts";
 import { type State, initial, rained, told, welcomed } from "./state.ts";
@@ -74,13 +74,11 @@ export class Feed {
     try {
       const lobby = await request<Lobby>("/lobby", { signal: patience.signal });
       if (this.#stop.signal.aborted) return;
-      this.#set({ ...this.state, nothing: false, lan: lobby.join ?? this.state.lan });
-      if (!this.#o.fixed) this.#follow(lobby.campaign);
-    } catch (fault) {
+      this.#set({ ...this.state, nothing: !lobby.campaign, lan: lobby.join ?? this.state.lan });
+      if (lobby.campaign && !this.#o.fixed) this.#follow(lobby.campaign);
+    } catch {
       if (this.#stop.signal.aborted) return;
-      const nothing = fault instanceof ApiError && fault.status === 404;
-      if (nothing) this.#set({ ...this.state, nothing });
-      else if (!this.#client) this.#set({ ...this.state, link: "away" });
+      if (!this.#client) this.#set({ ...this.state, link: "away" });
     } finally {
       clearTimeout(timer);
       this.#timers.delete(timer);
