@@ -88,6 +88,33 @@ func TestFingersAndMouse(t *testing.T) {
 	}
 }
 
+// What is above a button goes between the moment when a person has aimed at it and the press.
+func TestAPressThatMissesIsAimedAgain(t *testing.T) {
+	t.Parallel()
+	home := serve(t, `<p id="above" style="height:200px">above</p><button id="b">press</button><script>
+		globalThis.pressed = 0;
+		globalThis.missed = 0;
+		b.addEventListener("click", () => { pressed++; });
+		addEventListener("pointerdown", (e) => { if (e.target !== b) missed++; });
+		const measure = b.getBoundingClientRect.bind(b);
+		let looks = 0;
+		b.getBoundingClientRect = () => {
+			const place = measure();
+			if (++looks === 2) queueMicrotask(() => above.remove());
+			return place;
+		};
+	</script>`)
+	for _, device := range []browser.Device{browser.SmallPhone, browser.Desktop} {
+		p := browsertest.Open(t, browser.Options{Home: home, Device: device})
+		p.Go("/")
+		p.Press("#b")
+		p.Until("the button has been pressed", `pressed > 0`)
+		if got := browsertest.Eval[[]int](p, `[missed, pressed]`); !slices.Equal(got, []int{1, 1}) {
+			t.Errorf("%s: missed and pressed %v times, want once each", device.Name, got)
+		}
+	}
+}
+
 func TestAxeFindsFaults(t *testing.T) {
 	t.Parallel()
 	p := browsertest.Open(t, browser.Options{Home: serve(t, `<img src="data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA="><p style="color:#aaa">faint</p>`)})

@@ -1,0 +1,73 @@
+package browser
+
+import (
+	"fmt"
+
+	"github.com/chromedp/chromedp"
+)
+
+// presses is how often an element is aimed at before it counts as one that cannot be hit.
+const presses = 5
+
+// Press presses an element where a person would see it, with a finger or the mouse, as often as said at once: it waits until
+// the element is there, can be seen and is not covered, and scrolls to it. One that moves away at the last moment, because
+// something above it comes or goes, is aimed at again, as a person would.
+func (p *Page) Press(selector string, times int) error {
+	for range presses {
+		at, err := p.aim(selector)
+		if err != nil {
+			return err
+		}
+		for range times {
+			if p.device.Touch {
+				err = p.Touch(at)
+			} else {
+				err = p.Do(Patience, chromedp.MouseClickXY(at.X, at.Y))
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if missed, err := Eval[bool](p, `globalThis.aimed?.missed() ?? false`); err != nil || !missed {
+			return nil // a page that is just being left has no answer, and was left by the press
+		}
+	}
+	return fmt.Errorf("%s was missed %d times", selector, presses)
+}
+
+// aim waits for an element that can be pressed and does not move any more, and watches what the next press hits. The browser has told
+// the page of a press when it tells us that it is done. A finger stays with what it has come down on; a mouse also has to be released there.
+func (p *Page) aim(selector string) (Point, error) {
+	const script = `(async (selector, patience) => {
+		const find = () => selector.startsWith("//")
+			? document.evaluate(selector, document, null, XPathResult.FIRST_ORDERED_NODE_TYPE, null).singleNodeValue
+			: [...document.querySelectorAll(selector)].find((e) => e.checkVisibility({ visibilityProperty: true }));
+		const frame = () => new Promise((next) => { requestAnimationFrame(next); setTimeout(next, 100); });
+		const hits = (e, target) => e.contains(target) || target.contains(e) && target.tagName === "LABEL";
+		const watch = (e) => {
+			const hit = {};
+			const see = (event) => { hit[event.type] ??= event.composedPath()[0] instanceof Node && hits(e, event.composedPath()[0]); };
+			for (const type of ["pointerdown", "pointerup"]) addEventListener(type, see, { capture: true, once: true });
+			globalThis.aimed = { missed: () => hit.pointerdown === false || hit.pointerup === false && e.isConnected };
+		};
+		const end = performance.now() + patience;
+		let why = "is not there", before = null;
+		while (performance.now() < end) {
+			const e = find();
+			if (!e || !e.checkVisibility({ visibilityProperty: true })) { why = e ? "is hidden" : "is not there"; await frame(); continue; }
+			if (e.disabled || e.getAttribute("aria-disabled") === "true") { why = "is disabled"; await frame(); continue; }
+			e.scrollIntoView({ block: "nearest", inline: "nearest", behavior: "instant" });
+			const r = e.getBoundingClientRect(), x = r.x + r.width / 2, y = r.y + r.height / 2;
+			const top = document.elementFromPoint(x, y);
+			if (!top || !hits(e, top)) {
+				why = "is covered by " + (top ? top.tagName + "#" + top.id + "." + top.className : "nothing, being outside the page");
+				before = null; await frame(); continue;
+			}
+			if (before && Math.hypot(before.x - x, before.y - y) < 1) { watch(e); return { x, y }; }
+			why = "moves", before = { x, y };
+			await frame();
+		}
+		throw new Error(selector + " " + why);
+	})(%q, %d)`
+	return Eval[Point](p, fmt.Sprintf(script, selector, (Patience/2).Milliseconds()))
+}
