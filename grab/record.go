@@ -32,7 +32,7 @@ type holding struct {
 	records []record   // the wins in no block, in the order won
 }
 
-// parseHolding reads a player's field as grab.lua writes it, see there: the wins, or "<newest drop in the blocks> <blocks> <wins in them>
+// parseHolding reads a player's field as grab.lua writes it, see there: the wins, or "<newest drop in the blocks> <wins in them> <blocks>
 // <their amount>" and the wins.
 func parseHolding(user, text string) (h holding, err error) {
 	if text != "" && text[0] != ';' {
@@ -52,8 +52,8 @@ func parseSums(text string) (holding, error) {
 		return holding{}, errRecord
 	}
 	_, ok1 := rain.ParseDrop(f[0])
-	blocks, ok2 := number(f[1])
-	wins, ok3 := number(f[2])
+	wins, ok2 := number(f[1])
+	blocks, ok3 := number(f[2])
 	amount, ok4 := number(f[3])
 	if !ok1 || !ok2 || !ok3 || !ok4 || blocks < 1 || wins < blocks || wins > rain.MaxPackets || amount < wins || amount > int64(rain.MaxBudget) {
 		return holding{}, errRecord

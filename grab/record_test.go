@@ -61,7 +61,7 @@ func TestOutboxEntry(t *testing.T) {
 
 func TestHolding(t *testing.T) {
 	const one, two = ";7.3=12=88=1-0", ";9.1=40=5=1-1"
-	got, err := parseHolding("u", "15.4 2 3 181"+one)
+	got, err := parseHolding("u", "15.4 3 2 181"+one)
 	if err != nil || got.blocks != 2 || got.total() != 269 || len(got.records) != 1 || !slices.Equal(got.fields("u"), []string{"u\n1", "u\n2"}) {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -78,8 +78,8 @@ func TestHolding(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for _, bad := range []string{
-		"15.4 2 3 181", "15 2 3 181" + one, "2 3 181" + one, "15.4 2 3 " + one, "15.4 2 3 181 1" + one, "15.4 0 3 181" + one, "15.4 2 1 181" + one, "15.4 2 3 2" + one,
-		"15.4 02 3 181" + one, "15.4 2 -3 181" + one, "15.4 2 3 1000000000000001" + one, "15.4 2 10000001 10000001" + one, "15.4 2 3 181;",
+		"15.4 3 2 181", "15 3 2 181" + one, "3 2 181" + one, "15.4 3 2 " + one, "15.4 3 2 181 1" + one, "15.4 3 0 181" + one, "15.4 1 2 181" + one, "15.4 3 2 2" + one,
+		"15.4 3 02 181" + one, "15.4 -3 2 181" + one, "15.4 3 2 1000000000000001" + one, "15.4 10000001 2 10000001" + one, "15.4 3 2 181;",
 		" " + one, "x",
 	} {
 		if got, err := parseHolding("u", bad); !errors.Is(err, errRecord) {

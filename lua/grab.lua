@@ -11,7 +11,7 @@
 --   older ones move to blocks, so that a win costs the same however many there are. A block is a field of the same hash and
 --   never changes. The fields are
 --     user       the wins that are in no block; before them, where there are blocks,
---                "<newest drop in them> <blocks> <wins in them> <their amount>"
+--                "<newest drop in them> <wins in them> <blocks> <their amount>"
 --     user \n b  the b-th block, from 1: its wins; before them "<newest drop in the blocks before>", '' in the first
 --   With a shard's first block its wins_per_user becomes "<number> in blocks". A version before blocks would not see what is in them, and
 --   give their wins again: it cannot compare with that, and its taps fail with nothing done.
@@ -53,7 +53,7 @@ local WIN_BYTES = 12     -- a win takes no fewer, so that a short record need no
 local SEMICOLON = 59     -- begins a record without blocks
 local DIGITS = { '0', '1', '2', '3', '4', '5', '6', '7', '8', '9' }
 
-local byte, find, match, concat = string.byte, string.find, string.match, table.concat
+local byte, find, match, sub, concat = string.byte, string.find, string.match, string.sub, table.concat
 
 local function integer(number) return string.format('%.0f', number) end -- tostring would write 1e+15
 
@@ -94,35 +94,44 @@ if open and s[12] == '1' then
   released = math.max(0, math.floor(base * elapsed / duration) - (base - count))
 end
 
--- Is number a above number b? Both are digits without zeros before them; to make numbers of them would be slow.
-local function above(a, b)
-  return #a > #b or (#a == #b and a > b)
+-- A number for each drop, that grows with the wave, and in a wave with the drop's place: a longer text is a later place. Nothing goes wrong
+-- where it does not grow, as with waves of astronomical numbers: a block is looked into in vain.
+local numbers = {}
+local function number_of(drop)
+  local number = numbers[drop]
+  if not number then
+    number = drop + 0 -- patterns would be slow
+    local wave = number - number % 1
+    number = wave + (#drop % 16 + number - wave) / 16
+    numbers[drop] = number
+  end
+  return number
 end
 
--- The win of that drop, as the answer tells of it, or nil. Most taps are on newer drops than those in the blocks.
+-- The win of that drop, as the answer tells of it, or nil; and how many wins are in blocks. Most taps are on newer drops than those.
 local function won_before(user, drop, record)
-  local win = ';' .. drop .. '='
+  local win, blocked = ';' .. drop .. '=', 0
   local _, stop = find(record, win, 1, true)
-  if not stop and byte(record) ~= SEMICOLON then
-    local wave, k = match(drop, '^(%d+)%.(%d+)')
-    local newest_wave, newest_k, block = match(record, '^(%d+)%.(%d+) (%d+)')
-    while not stop and newest_wave and (wave == newest_wave and not above(k, newest_k) or above(newest_wave, wave)) do
+  if byte(record) ~= SEMICOLON then
+    local after_newest = find(record, ' ', 1, true)
+    local after_wins = find(record, ' ', after_newest + 1, true)
+    local newest, block = sub(record, 1, after_newest - 1), nil
+    blocked = sub(record, after_newest + 1, after_wins - 1)
+    while not stop and newest and number_of(drop) <= number_of(newest) do
+      block = block and block - 1 or match(record, '^%d+', after_wins + 1)
       record = redis.call('HGET', wins, user .. '\n' .. block)
       _, stop = find(record, win, 1, true)
-      block, newest_wave, newest_k = block - 1, match(record, '^(%d+)%.(%d+)')
+      newest = match(record, '^[%d.]+')
     end
   end
-  return stop and match(record, '^%d+=%d+=[%d-]+', stop + 1)
+  return stop and match(record, '^%d+=%d+=[%d-]+', stop + 1), blocked
 end
 
--- Has a player with that record, and so many wins in this batch, all that are allowed?
-local function has_all(record, fresh)
+-- Has a player all that are allowed, with that record, so many wins in blocks, and so many in this batch?
+local function has_all(record, blocked, fresh)
+  local number = fresh + blocked
   if not record then
-    return fresh >= wins_per_user
-  end
-  local number = fresh
-  if byte(record) ~= SEMICOLON then
-    number = number + match(record, '^%S+ %d+ (%d+)')
+    return number >= wins_per_user
   end
   if number + #record / WIN_BYTES < wins_per_user then
     return false
@@ -148,7 +157,7 @@ local function within_allowance(i, user, drop)
   end
   local drops = match(before, ';.*$') .. drop .. ';'
   if #drops > TAPS_BYTES then
-    drops = match(string.sub(drops, -TAPS_BYTES), ';.*$') -- the oldest go, and none stays in half
+    drops = match(sub(drops, -TAPS_BYTES), ';.*$') -- the oldest go, and none stays in half
   end
   if not slot then
     slot = #new_taps + 2
@@ -168,7 +177,10 @@ local winner = {}          -- the taps that win, in order
 local winners = 0
 for i = 1, n do
   local user, drop, record = argv[i], argv[n + i], records[i]
-  local win, fresh, before = record and won_before(user, drop, record), 0, latest[user]
+  local win, blocked, fresh, before = nil, 0, 0, latest[user]
+  if record then
+    win, blocked = won_before(user, drop, record)
+  end
   latest[user] = i
   if before then
     earlier[i], repeated = before, true
@@ -184,7 +196,7 @@ for i = 1, n do
     codes[i] = 'b'
   elseif not open then
     codes[i] = 'n'
-  elseif (record or fresh > 0) and has_all(record, fresh) then
+  elseif (record or fresh > 0) and has_all(record, blocked, fresh) then
     codes[i] = 'a'
   elseif taps_per_user > 0 and not within_allowance(i, user, drop) then
     codes[i] = 'l'
@@ -229,23 +241,26 @@ if winners > 0 then
     local user, record = argv[i], records[i]
     lines[w] = packet .. ' ' .. amount .. ' ' .. argv[n + i] .. ' ' .. user
     if record and #record >= BLOCK_BYTES and wins_per_user > BLOCK_WINS and not rests[user] then
-      local before, block, number, total, from = match(record, '^(%S+) (%d+) (%d+) (%d+)()')
-      local newest_wave, newest_k = '', ''
-      if before then
-        newest_wave, newest_k = match(before, '^(%d+)%.(%d+)')
-      else
-        before, block, number, total, from = '', 0, 0, 0, 1
+      local before, number, block, total, from = match(record, '^(%S+) (%d+) (%d+) (%d+)()')
+      if not before then
+        before, number, block, total, from = '', 0, 0, 0, 1
       end
-      for wave, k, amount in string.gmatch(record, ';(%d+)%.(%d+)=%d+=(%d+)') do
-        number, total = number + 1, total + amount
-        if above(wave, newest_wave) or (wave == newest_wave and above(k, newest_k)) then
-          newest_wave, newest_k = wave, k
+      local newest, at = before, from
+      while at do
+        local after_drop = find(record, '=', at, true)
+        local after_packet = find(record, '=', after_drop + 1, true)
+        local after_amount = find(record, '=', after_packet + 1, true)
+        local drop = sub(record, at + 1, after_drop - 1)
+        if newest == '' or number_of(drop) > number_of(newest) then
+          newest = drop
         end
+        number, total = number + 1, total + sub(record, after_packet + 1, after_amount - 1)
+        at = find(record, ';', after_amount, true)
       end
       block = block + 1
-      new_wins[written + 1], new_wins[written + 2] = user .. '\n' .. block, before .. string.sub(record, from)
+      new_wins[written + 1], new_wins[written + 2] = user .. '\n' .. block, before .. sub(record, from)
       written, allowed = written + 2, integer(wins_per_user) .. ' in blocks'
-      rests[user] = newest_wave .. '.' .. newest_k .. ' ' .. block .. ' ' .. number .. ' ' .. integer(total)
+      rests[user] = newest .. ' ' .. number .. ' ' .. block .. ' ' .. integer(total)
     end
   end
 end
