@@ -68,6 +68,9 @@ func (p *player) recall(id rain.DropID) (Result, bool) {
 }
 
 func (p *player) findWin(drop dropKey) (int, bool) {
+	if n := len(p.won); n == 0 || p.won[n-1].drop < drop { // nearly always
+		return n, false
+	}
 	return slices.BinarySearchFunc(p.won, drop, func(w wonDrop, drop dropKey) int {
 		switch {
 		case w.drop < drop:
