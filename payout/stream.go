@@ -89,11 +89,23 @@ func (s *stream) ensure(ctx context.Context) (jetstream.Stream, error) {
 	case !errors.Is(err, jetstream.ErrStreamNotFound):
 		return nil, fmt.Errorf("stream %s: %w", cfg.Name, err)
 	}
-	made, err := s.js.CreateOrUpdateStream(ctx, cfg)
+	making, cancel := unbroken(ctx)
+	defer cancel()
+	made, err := s.js.CreateOrUpdateStream(making, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("stream %s: %w", cfg.Name, err)
 	}
 	return made, nil
+}
+
+// unbroken is for a request that makes something: once sent it is waited for, for manageDeadline or until the deadline of ctx, also where ctx
+// is cancelled. A server in this process that is shut down while it makes a stream would leave half of it running.
+func unbroken(ctx context.Context) (context.Context, context.CancelFunc) {
+	end := time.Now().Add(manageDeadline)
+	if d, limited := ctx.Deadline(); limited && d.Before(end) {
+		end = d
+	}
+	return context.WithDeadline(context.WithoutCancel(ctx), end)
 }
 
 // puller is the durable consumer that all settlement workers share. It is made at the first call, and again after forget.
@@ -107,9 +119,9 @@ func (s *stream) puller(ctx context.Context) (jetstream.Consumer, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, manageDeadline)
+	making, cancel := unbroken(ctx)
 	defer cancel()
-	s.consumer, err = made.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
+	s.consumer, err = made.CreateOrUpdateConsumer(making, jetstream.ConsumerConfig{
 		Durable:       consumerName,
 		Description:   "settlement workers",
 		DeliverPolicy: jetstream.DeliverAllPolicy, // a consumer that was lost begins again; the ledger knows what it has
