@@ -211,6 +211,45 @@ func TestAHundredThousandPacketsAreRestored(t *testing.T) {
 	}
 }
 
+// A restored player has all wins in one field, however many they are; the next win puts them into a block.
+func TestAThousandWinsOfAPlayerAreRestored(t *testing.T) {
+	for name, rdb := range backends(t) {
+		t.Run(name, func(t *testing.T) {
+			const before = 1_000
+			gm := newGame(t, rdb, setup{packets: 2 * before, wins: 2 * before, noRain: true})
+			wins := make([]known, before)
+			for p := range wins {
+				wins[p] = known{
+					rain.Win{User: "p", Packet: p, Amount: gm.amounts[p], Drop: rain.DropID{N: int64(p), K: 7}.String()},
+					rain.EntryRef{ID: fmt.Sprintf("%d-0", 1_763_712_000_000+p)},
+				}
+			}
+			gm.lose()
+			if err := gm.g.Restore(t.Context(), gm.c, 0, gm.restoration(0, wins)); err != nil {
+				t.Fatal(err)
+			}
+			gm.gone = len(wins)
+			gm.letItRain(nil)
+			gm.gate = gm.g.Gate(gm.c)
+			for i := range 3 {
+				if r := gm.want("p", gm.drop(i), Won); r.Packet != before+i {
+					t.Errorf("%v, want the first packet that nobody has won", r)
+				}
+			}
+			script := &batcher{gate: gm.gate, keys: gm.g.keys.shard(gm.c.ID, 0).grabbing()}
+			for _, p := range []int{0, 1, before / 2, before - 1} { // as from another node, which remembers nothing
+				if err := script.call(t.Context(), []*Tap{tapOf("p", wins[p].win.Drop)}); err != nil {
+					t.Fatal(err)
+				}
+				if r := script.answer.results[0]; r.Outcome != Won || r.Packet != p {
+					t.Errorf("the win of packet %d, asked for again: %v", p, r)
+				}
+			}
+			gm.balance()
+		})
+	}
+}
+
 // anyDrops are some names of drops.
 func (gm *game) anyDrops() (names []string) {
 	for n := range int64(5) {

@@ -95,7 +95,7 @@ if open and s[12] == '1' then
 end
 
 -- A number for each drop, that grows with the wave, and in a wave with the drop's place: a longer text is a later place. Nothing goes wrong
--- where it does not grow, as with waves of astronomical numbers: a block is looked into in vain.
+-- where it does not grow, as where a text of 16 characters counts as none: a block is looked into in vain.
 local numbers = {}
 local function number_of(drop)
   local number = numbers[drop]
@@ -112,7 +112,7 @@ end
 local function won_before(user, drop, record)
   local win, blocked = ';' .. drop .. '=', 0
   local _, stop = find(record, win, 1, true)
-  if byte(record) ~= SEMICOLON then
+  if byte(record, 1) ~= SEMICOLON then -- without the 1 the stand-in's Lua looks at all of it
     local after_newest = find(record, ' ', 1, true)
     local after_wins = find(record, ' ', after_newest + 1, true)
     local newest, block = sub(record, 1, after_newest - 1), nil

@@ -36,8 +36,9 @@ func (p *Page) Press(selector string, times int) error {
 	return fmt.Errorf("%s was missed %d times", selector, presses)
 }
 
-// aim waits for an element that can be pressed and does not move any more, and watches what the next press hits. The browser has told
-// the page of a press when it tells us that it is done. A finger stays with what it has come down on; a mouse also has to be released there.
+// aim waits for an element that can be pressed and does not move any more, and watches what the next presses hit: it, or what has taken
+// its place, which has to be there when the press begins and when it ends, or there would be no click. The browser has told the page of a
+// press when it tells us that it is done.
 func (p *Page) aim(selector string) (Point, error) {
 	const script = `(async (selector, patience) => {
 		const find = () => selector.startsWith("//")
@@ -46,10 +47,16 @@ func (p *Page) aim(selector string) (Point, error) {
 		const frame = () => new Promise((next) => { requestAnimationFrame(next); setTimeout(next, 100); });
 		const hits = (e, target) => e.contains(target) || target.contains(e) && target.tagName === "LABEL";
 		const watch = (e) => {
-			const hit = {};
-			const see = (event) => { hit[event.type] ??= event.composedPath()[0] instanceof Node && hits(e, event.composedPath()[0]); };
-			for (const type of ["pointerdown", "pointerup"]) addEventListener(type, see, { capture: true, once: true });
-			globalThis.aimed = { missed: () => hit.pointerdown === false || hit.pointerup === false && e.isConnected };
+			let down = false, hit = false;
+			const on = (event) => {
+				const target = document.elementFromPoint(event.clientX, event.clientY);
+				return target && [e, find()].some((wanted) => wanted && hits(wanted, target));
+			};
+			globalThis.aimed?.leave();
+			const watching = new AbortController(), options = { capture: true, signal: watching.signal };
+			addEventListener("pointerdown", (event) => { down = on(event); }, options);
+			addEventListener("pointerup", (event) => { hit ||= down && on(event); }, options);
+			globalThis.aimed = { missed: () => !hit, leave: () => watching.abort() };
 		};
 		const end = performance.now() + patience;
 		let why = "is not there", before = null;
