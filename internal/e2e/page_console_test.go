@@ -194,7 +194,8 @@ func TestConsoleStates(t *testing.T) {
 		{"audit", "#/audit", "tbody tr"}, {"api", "#/api", ".snippet"}, {"books", "#/reconciliation", "main"},
 	}
 	for language, accept := range languages {
-		p := browsertest.Open(t, browser.Options{Home: n.url, Language: accept})
+		// On a phone, because where there is room the list goes on to its first campaign at once.
+		p := browsertest.Open(t, browser.Options{Home: n.url, Language: accept, Device: browser.LargePhone})
 		p.Go("/console#token=" + operatorToken)
 		for _, place := range places {
 			goTo(p, place.hash)
