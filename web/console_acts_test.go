@@ -1,7 +1,9 @@
 package web_test
 
 import (
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"testing"
 
@@ -153,4 +155,46 @@ func TestConsoleNamesTheMoneyBeforeItActs(t *testing.T) {
 	if p.Text(".controls") != "" {
 		t.Error("a closed campaign is offered to be changed")
 	}
+}
+
+// TestConsoleLateAnswerClosesNoOtherQuestion: a rain is seen to have stopped before the order to stop it is answered, and something else is
+// asked meanwhile.
+func TestConsoleLateAnswerClosesNoOtherQuestion(t *testing.T) {
+	f := newConsole(t)
+	f.campaign["rains"] = []object{f.rainFrom(f.now()-3_000, "falling")}
+	f.campaign["state"] = "raining"
+	const stop = "POST /campaigns/c1/rains/r1/stop"
+	stopped, release := f.answer[stop], make(chan struct{})
+	f.answer[stop] = func(w http.ResponseWriter, r *http.Request) {
+		answer := httptest.NewRecorder()
+		stopped(answer, r)
+		<-release
+		reply(answer.Code, object{})(w, r)
+	}
+	p := f.open(t, chromium.Options{})
+	p.PressText("Stop the rain…")
+	p.PressText("Stop it")
+	p.Until("no rain", `!document.querySelector(".rainnow") && !document.querySelector("dialog")`)
+	p.PressText("Pause…")
+	p.Says("dialog", "stays where it is.")
+	close(release)
+	p.Says(".toast", "The rain has stopped.")
+	p.PressText("Pause")
+	p.Says(".head", "paused")
+}
+
+// atOnce presses a button the moment it is there, before the page has been drawn.
+func atOnce(text string) string {
+	return fmt.Sprintf(`new MutationObserver((_, watch) => {
+		const button = [...document.querySelectorAll("button")].find((b) => b.textContent === %q);
+		if (button) { watch.disconnect(); button.click(); }
+	}).observe(document, { childList: true, subtree: true })`, text)
+}
+
+func TestConsoleHeedsTheFirstClick(t *testing.T) {
+	f := newConsole(t)
+	f.campaign["rains"] = []object{f.rainFrom(f.now()-3_000, "falling")}
+	f.campaign["state"] = "raining"
+	p := f.open(t, chromium.Options{Scripts: []string{atOnce("Stop the rain…")}})
+	p.Says("dialog", "¥7,638.80 in 3,820 packets stays in the campaign for another rain.")
 }

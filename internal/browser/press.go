@@ -10,8 +10,9 @@ import (
 const presses = 5
 
 // Press presses an element where a person would see it, with a finger or the mouse, as often as said at once: it waits until
-// the element is there, can be seen and is not covered, and scrolls to it. One that moves away at the last moment, because
-// something above it comes or goes, is aimed at again, as a person would.
+// the element is there, can be seen and is not covered, and scrolls to it. One that is not clicked by that, because at the last moment
+// something above it comes or goes, or because the browser is so busy that it takes the touch for a long one, is aimed at again, as a
+// person would.
 func (p *Page) Press(selector string, times int) error {
 	for range presses {
 		at, err := p.aim(selector)
@@ -28,7 +29,7 @@ func (p *Page) Press(selector string, times int) error {
 				return err
 			}
 		}
-		missed, _ := Eval[bool](p, `globalThis.aimed?.missed() ?? false`) // a page that is being left has no answer: the press has worked
+		missed, _ := Eval[bool](p, `globalThis.aimed?.missed ?? false`) // a page that is being left has no answer: the press has worked
 		if !missed {
 			return nil
 		}
@@ -36,9 +37,8 @@ func (p *Page) Press(selector string, times int) error {
 	return fmt.Errorf("%s was missed %d times", selector, presses)
 }
 
-// aim waits for an element that can be pressed and does not move any more, and watches what the next presses hit: it, or what has taken
-// its place, which has to be there when the press begins and when it ends, or there would be no click. The browser has told the page of a
-// press when it tells us that it is done.
+// aim waits for an element that can be pressed and does not move any more, and watches whether the next presses click it, or what has taken
+// its place.
 func (p *Page) aim(selector string) (Point, error) {
 	const script = `(async (selector, patience) => {
 		const find = () => selector.startsWith("//")
@@ -47,16 +47,15 @@ func (p *Page) aim(selector string) (Point, error) {
 		const frame = () => new Promise((next) => { requestAnimationFrame(next); setTimeout(next, 100); });
 		const hits = (e, target) => e.contains(target) || target.contains(e) && target.tagName === "LABEL";
 		const watch = (e) => {
-			let down = false, hit = false;
-			const on = (event) => {
-				const target = document.elementFromPoint(event.clientX, event.clientY);
-				return target && [e, find()].some((wanted) => wanted && hits(wanted, target));
-			};
 			globalThis.aimed?.leave();
-			const watching = new AbortController(), options = { capture: true, signal: watching.signal };
-			addEventListener("pointerdown", (event) => { down = on(event); }, options);
-			addEventListener("pointerup", (event) => { hit ||= down && on(event); }, options);
-			globalThis.aimed = { missed: () => !hit, leave: () => watching.abort() };
+			const watching = new AbortController();
+			const clicked = new Promise((done) => {
+				const judge = (event) => { if ([e, find()].some((wanted) => wanted && hits(wanted, event.target))) done(false); };
+				addEventListener("click", judge, { capture: true, signal: watching.signal });
+			});
+			// A tap becomes a click a little after the finger is told to have been lifted.
+			const late = () => new Promise((done) => { setTimeout(done, 1000, true); });
+			globalThis.aimed = { get missed() { return Promise.race([clicked, late()]); }, leave: () => watching.abort() };
 		};
 		const end = performance.now() + patience;
 		let why = "is not there", before = null;
@@ -75,7 +74,15 @@ func (p *Page) aim(selector string) (Point, error) {
 			why = "moves", before = { x, y };
 			await frame();
 		}
-		throw new Error(selector + " " + why);
+		return { why };
 	})(%q, %d)`
-	return Eval[Point](p, fmt.Sprintf(script, selector, (Patience/2).Milliseconds()))
+	aimed, err := Eval[struct {
+		Point
+
+		Why string `json:"why"`
+	}](p, fmt.Sprintf(script, selector, (Patience/2).Milliseconds()))
+	if err == nil && aimed.Why != "" {
+		err = fmt.Errorf("%s %s", selector, aimed.Why)
+	}
+	return aimed.Point, err
 }

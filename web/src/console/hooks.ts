@@ -80,6 +80,7 @@ export function usePages<T>(load: (cursor: string, signal: AbortSignal) => Promi
 
 /** Action is something that is done once at a time. */
 export interface Action<A> {
+  /** run does it. It comes to true when it is done, and what asked for it is still on the page: one that has gone has nothing to go on with. */
   run: (arg: A) => Promise<boolean>;
   busy: boolean;
   fault: ApiError | undefined;
@@ -114,7 +115,8 @@ export function useAction<A = void>(work: (key: string, arg: A) => Promise<void>
     } finally {
       running.current = false;
     }
-    if (!gone.current) setState(fault ? { busy: false, fault } : { busy: false });
+    if (gone.current) return false;
+    setState(fault ? { busy: false, fault } : { busy: false });
     return !fault;
   };
   return { run, busy: state.busy, fault: state.fault, clear: () => setState((s) => ({ busy: s.busy })) };

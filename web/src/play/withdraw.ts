@@ -83,6 +83,7 @@ export class Withdraw {
 
   async #send(): Promise<void> {
     if (this.#busy) return; // a double click
+    if (!this.#amount.value && this.#message?.good) return; // one whose first half is done already: what has come of it stays to be read
     const amount = minor(this.#amount.value);
     const wrong = this.#check(amount);
     if (wrong || amount === null) {

@@ -15,7 +15,10 @@ export interface Check<T> {
   stop: () => void;
 }
 
-/** useCheck asks a path. The last result stays while it is asked again. auto: it is asked at once. */
+/**
+ * useCheck asks a path, which is the same as long as the component is there. The last result stays while it is asked again. auto: it is
+ * asked at once.
+ */
 export function useCheck<T>(path: string, auto: boolean): Check<T> {
   const [state, setState] = useState<Omit<Check<T>, "run" | "stop">>({ result: null, at: null, since: null, stopped: false, fault: undefined });
   const running = useRef<AbortController | null>(null);
@@ -29,7 +32,7 @@ export function useCheck<T>(path: string, auto: boolean): Check<T> {
       (fault: unknown) => end(control, { fault: fault instanceof ApiError ? fault : new ApiError({ code: "page_fault", message: String(fault) }) }),
     );
   }
-  // What was stopped, or belongs to another path, has no say any more.
+  // What was stopped, or is not looked at any more, has no say.
   function end(control: AbortController, what: Partial<Check<T>>): void {
     if (running.current !== control) return;
     running.current = null;
@@ -41,13 +44,13 @@ export function useCheck<T>(path: string, auto: boolean): Check<T> {
     control?.abort();
     setState((s) => ({ ...s, since: null, stopped: true }));
   }
+  // It sets nothing back: it runs after the component has been drawn, and the first click may have come before.
   useEffect(() => {
-    setState({ result: null, at: null, since: null, stopped: false, fault: undefined });
     if (auto) run();
     return () => {
       running.current?.abort();
       running.current = null;
     };
-  }, [path]);
+  }, []);
   return { ...state, run, stop };
 }

@@ -1,0 +1,45 @@
+package web_test
+
+import (
+	"net/http"
+	"testing"
+)
+
+// TestConsoleReconciles: a check that takes long can be stopped, and a difference is told in red with the rows that are wrong.
+func TestConsoleReconciles(t *testing.T) {
+	f := newForms(t, "operator")
+	hang, gone := make(chan struct{}), make(chan struct{})
+	f.answer["GET /reconciliation"] = func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-hang:
+		case <-r.Context().Done():
+			close(gone)
+			return
+		}
+		reply(http.StatusOK, object{
+			"balanced": false, "difference": 1, "checked": 12, "unbalanced": 1, "transactions": 40_211, "accounts": 9_120,
+			"campaigns": []object{{
+				"campaign": "c1", "funded": 1_000_000, "paid": 235_411, "reclaimed": 0, "stock": 763_880, "unsettled": 710, "dead": 0, "difference": -1, "balanced": false,
+				"findings": []string{"payout of packet 7 (claim c1-7, player u1, amount 89, transaction 17): the split says 88"},
+			}},
+			"unchecked": []object{{"campaign": "c3", "reason": "redis does not answer"}}, "findings": []string{"the balance of user:u1 is 89, but its entries sum to 88"},
+			"checked_at": f.now(),
+		})(w, r)
+	}
+	impatient := desk()
+	impatient.Scripts = []string{atOnce("Check")}
+	p := f.openConsole(t, impatient, "#/reconciliation")
+	p.Says(".books", "Checking…")
+	p.State("checking")
+	p.PressText("Stop")
+	p.Says(".verdict", "Stopped.")
+	<-gone
+	close(hang)
+	p.PressText("Check")
+	p.Says(".verdict.bad", "Something is wrong: 1 campaign does not balance, ¥0.01 off.")
+	p.Says(".findings", "the balance of user:u1 is 89")
+	p.Says(".line", "¥10,000.00 ≠ ¥2,354.11 + ¥0.00 + ¥7,638.80 + ¥7.10 + ¥0.00")
+	p.Says(".equation .bad", "-¥0.01")
+	p.Says(".books", "redis does not answer")
+	p.State("wrong")
+}
