@@ -22,9 +22,9 @@ func (b *browser) testKeyboard(t *testing.T) {
 	}
 	p.Type(kb.Enter)
 	p.mode("waiting")
-	start := f.setRain(-2*time.Second, 8*time.Second)
-	f.wave(0, start, [3]int{300, 1, 12000}, [3]int{700, 0, 12000})
-	f.wave(1, start+1000, [3]int{500, 0, 12000})
+	start := f.setRain(-slowly/3*time.Millisecond, 5*time.Minute)
+	f.wave(0, start, [3]int{300, 1, slowly}, [3]int{700, 0, slowly})
+	f.wave(1, start+slowly/6, [3]int{500, 0, slowly})
 	p.mode("falling")
 	testenv.Eventually(t, patience, "the canvas has the keyboard", func() bool { return p.focus() == "rain" })
 	if got := p.text("alarm"); got != "The rain begins" {
@@ -39,6 +39,7 @@ func (b *browser) testKeyboard(t *testing.T) {
 	if got := f.tapped(); len(got) != 1 || got[0] != "0.1" {
 		t.Errorf("tapped %v", got)
 	}
+	f.phase("ended")
 	testenv.Eventually(t, patience, "the card", p.isOpen("card"))
 	if p.focus() != "card-ok" {
 		t.Errorf("on the card the keyboard is on #%s", p.focus())

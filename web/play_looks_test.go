@@ -94,8 +94,8 @@ func (v *visit) before() {
 	v.fake.setRain(time.Hour, time.Minute)
 	v.look("clock", `document.getElementById("big").textContent.includes(":")`)
 	v.glance("countdown", func() {
-		v.fake.setRain(3900*time.Millisecond, time.Minute)
-		v.Until("a number", `/^[1-4]$/.test(document.getElementById("big").textContent)`)
+		v.fake.setRain(8900*time.Millisecond, time.Minute)
+		v.Until("a number", `/^[1-9]$/.test(document.getElementById("big").textContent)`)
 	})
 }
 

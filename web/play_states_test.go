@@ -16,7 +16,7 @@ func (b *browser) testStates(t *testing.T) {
 	f := newFake(t)
 	p := b.enter(t, f, "/?campaign=c1")
 	p.mode("waiting")
-	start := f.setRain(-2*time.Second, 60*time.Second)
+	start := f.setRain(-2*time.Second, 5*time.Minute)
 	f.wave(0, start, [3]int{300, 0, 20000})
 	p.mode("falling")
 	f.push(object{"type": "room", "t": f.now(), "online": 3, "stock": 0, "won": 5, "winners": []object{{"user": "g*1a2b", "amount": 88}}})

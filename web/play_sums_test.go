@@ -15,10 +15,10 @@ func (b *browser) testSums(t *testing.T) {
 	f.judge = func(string) object { return f.won(1, 10) }
 	p := b.enter(t, f, "/?campaign=c1")
 	p.mode("waiting")
-	start := f.setRain(-8*time.Second, 60*time.Second)
-	f.wave(0, start, [3]int{300, 0, 20000})
+	start := f.setRain(-slowly/3*time.Millisecond, 5*time.Minute)
+	f.wave(0, start, [3]int{300, 0, slowly})
 	p.mode("falling")
-	p.hitDrop(0, start, 300, 20000)
+	p.hitDrop(0, start, 300, slowly)
 	p.shows("mine-count", "1")
 
 	// The page is loaded anew in the middle of the rain.
@@ -31,8 +31,8 @@ func (b *browser) testSums(t *testing.T) {
 
 	// The line breaks between a win and its result, and comes back too late for the drop.
 	f.setJudge(func(string) object { f.won(2, 30); return nil })
-	f.wave(1, start+1000, [3]int{700, 0, 19000})
-	p.hitDrop(1, start+1000, 700, 19000)
+	f.wave(1, start+1000, [3]int{700, 0, slowly})
+	p.hitDrop(1, start+1000, 700, slowly)
 	testenv.Eventually(t, patience, "the second tap", func() bool { return len(f.tapped()) == 2 })
 	f.setJudge(func(string) object { return object{"outcome": "late"} })
 	f.cut()

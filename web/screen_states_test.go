@@ -90,7 +90,7 @@ func (p *tab) scenes(long bool) {
 		p.mode("countdown")
 		p.Shoot(name)
 	}
-	start := f.setRain(-5*time.Second, 60*time.Second)
+	start := f.setRain(-5*time.Second, 5*time.Minute)
 	for n := range 24 {
 		at := start + int64(n)*250
 		f.wave(n, at, [3]int{(n * 313) % 1000, n % 5 / 4, 5500}, [3]int{(n*313 + 480) % 1000, 0, 5000})

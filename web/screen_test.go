@@ -63,13 +63,13 @@ func (b *browser) testScreenEvening(t *testing.T) {
 	f.push(f.figures(4990, 10, object{"online": 31280}))
 	p.shows("online", "31,280")
 
-	start := f.setRain(2500*time.Millisecond, 1500*time.Millisecond)
+	start := f.setRain(6*time.Second, 5*time.Minute)
 	p.mode("countdown")
 	big := eval[int](p, `Number(document.getElementById("big").textContent)`)
 	if left := float64(start-f.now()) / 1000; float64(big) < left || float64(big) > left+1.5 {
 		t.Errorf("the wall counts %d, %.2f s before the rain: by another clock?", big, left)
 	}
-	f.wave(0, start, [3]int{500, 0, 4000}, [3]int{100, 1, 4000})
+	f.wave(0, start, [3]int{500, 0, 20_000}, [3]int{100, 1, 20_000})
 	p.mode("falling")
 	f.push(f.figures(4988, 12, object{"winners": []object{{"user": "g*1a2b", "amount": 88}, {"user": "张*", "amount": 100000000}}}))
 	p.shows("stock", "4,988")
@@ -83,6 +83,7 @@ func (b *browser) testScreenEvening(t *testing.T) {
 		copy.drawImage(document.getElementById("rain"), 0, 0);
 		return copy.getImageData(0, 0, width, height).data.filter((v, i) => i % 4 === 3 && v > 0).length > 5000;
 	})()`)
+	f.phase("ended")
 	p.mode("board")
 	f.push(f.figures(4900, 100, object{"top": []object{{"user": "王*", "amount": 900}, {"user": "g*77ff", "amount": 800}}}))
 	p.shows("given", "90") // of this rain
@@ -160,7 +161,7 @@ func (b *browser) testScreenWithoutServer(t *testing.T) {
 	if !p.hidden("status") {
 		t.Error("a mark while everything is well")
 	}
-	f.setRain(3*time.Second, 2*time.Second)
+	f.setRain(6*time.Second, 6*time.Second)
 	p.mode("countdown")
 	f.setDown(true)
 	p.Says("#status", "Reconnecting")

@@ -131,12 +131,10 @@ func (b *browser) testSDKExample(t *testing.T) {
 	f.judge = func(string) object { return f.won(17, 88) }
 	p := b.open(t, f, "/sdk/example", 390, 844)
 	p.shows("news", "年会红包雨: no rain yet. You are guest-7f3a.")
-	start := f.now() + 200
-	f.wave(0, start, [3]int{300, 0, 12000}, [3]int{800, 1, 12000})
+	f.wave(0, f.now()-slowly/4, [3]int{300, 0, slowly}, [3]int{800, 1, slowly})
 	testenv.Eventually(t, patience, "two drops fall", func() bool { return eval[int](p, `document.querySelectorAll("button").length`) == 2 })
-	p.until(start + 3000)
 	p.shoot("falling")
-	if y := eval[float64](p, `document.querySelector("button").getBoundingClientRect().y`); y < 50 || y > 400 {
+	if y := eval[float64](p, `document.querySelector("button").getBoundingClientRect().y`); y < 50 || y > 600 {
 		t.Errorf("after a quarter of its fall the drop is at %v px of 844", y)
 	}
 	p.Axe("a drop falls")

@@ -103,21 +103,9 @@ func (c *client) enter(r request) bool {
 	if h == nil {
 		return false
 	}
-	now := time.Now().UnixMilli()
-	if !c.queue(encode(welcome{
-		Type: "welcome", ID: r.ID, User: user, ServerTime: now, Campaign: wire.Campaign{ID: h.campaign},
-		Rain: wire.RainOf(h.rain.Load(), now, false), Claims: []wire.Claim{},
-	})) {
-		return false
-	}
-	for _, w := range h.inAir(now) {
-		if !c.queue(w) {
-			return false
-		}
-	}
+	c.user, c.hub = user, h
 	select {
-	case h.joining <- c:
-		c.user, c.hub = user, h
+	case h.joining <- newcomer{c, r.ID}:
 		return true
 	case <-h.ended:
 		return false

@@ -2,6 +2,7 @@ package baseline
 
 import (
 	"context"
+	"encoding/json"
 	"sync/atomic"
 	"time"
 
@@ -17,14 +18,21 @@ type hub struct {
 	campaign string
 	rain     atomic.Pointer[rain.Rain] // nil as long as none falls
 
-	joining   chan *client
+	joining   chan newcomer
 	leaving   chan *client
 	broadcast chan []byte
 	ended     chan struct{} // closed when run has returned
 }
 
+// newcomer is a client that has said hello, with the id of its hello.
+type newcomer struct {
+	*client
+
+	hello json.RawMessage
+}
+
 func newHub(campaign string) *hub {
-	return &hub{campaign: campaign, joining: make(chan *client), leaving: make(chan *client),
+	return &hub{campaign: campaign, joining: make(chan newcomer), leaving: make(chan *client),
 		broadcast: make(chan []byte, 16), ended: make(chan struct{})}
 }
 
@@ -36,8 +44,11 @@ func (h *hub) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case c := <-h.joining:
-			members[c] = struct{}{}
+		case n := <-h.joining:
+			// Greeted here, between two broadcasts, so that it misses none.
+			if h.greet(n) {
+				members[n.client] = struct{}{}
+			}
 		case c := <-h.leaving:
 			delete(members, c)
 		case message := <-h.broadcast:
@@ -51,6 +62,23 @@ func (h *hub) run(ctx context.Context) {
 			}
 		}
 	}
+}
+
+// greet queues the welcome and the waves that have been missed; false where the connection has ended. A connection is new: its queue has room.
+func (h *hub) greet(n newcomer) bool {
+	now := time.Now().UnixMilli()
+	if !n.queue(encode(welcome{
+		Type: "welcome", ID: n.hello, User: n.user, ServerTime: now, Campaign: wire.Campaign{ID: h.campaign},
+		Rain: wire.RainOf(h.rain.Load(), now, false), Claims: []wire.Claim{},
+	})) {
+		return false
+	}
+	for _, w := range h.inAir(now) {
+		if !n.queue(w) {
+			return false
+		}
+	}
+	return true
 }
 
 // fall lets a rain fall: it sends the waves, each when it is due.
