@@ -33,7 +33,7 @@ build: ## build the program as bin/redrain
 
 .PHONY: test
 test: ## run all tests, with the race detector, on the real servers that are installed
-	$(GO) test $(RACE) -timeout 20m $(LONG) ./...
+	$(GO) test $(RACE) -timeout 30m $(LONG) ./...
 
 .PHONY: bench
 bench: ## run all benchmarks (BENCHTIME=1s for each)
