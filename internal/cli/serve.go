@@ -96,6 +96,7 @@ var errAtOnce = errors.New("stopped at once by a second signal, without draining
 func (s *serveCmd) Run(app *App) error {
 	log := app.newLogger(s.LogFormat, s.LogLevel)
 	server.LogLibraries(log)
+	collectEarly(s.Roles)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	signals := make(chan os.Signal, 2)
