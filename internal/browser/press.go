@@ -10,9 +10,8 @@ import (
 const presses = 5
 
 // Press presses an element where a person would see it, with a finger or the mouse, as often as said at once: it waits until
-// the element is there, can be seen and is not covered, and scrolls to it. One that is not clicked by that, because at the last moment
-// something above it comes or goes, or because the browser is so busy that it takes the touch for a long one, is aimed at again, as a
-// person would.
+// the element is there, can be seen and is not covered, and scrolls to it. One that moves away at the last moment, because
+// something above it comes or goes, is aimed at again, as a person would. It returns when the page has heard of the click.
 func (p *Page) Press(selector string, times int) error {
 	for range presses {
 		at, err := p.aim(selector)
@@ -29,7 +28,7 @@ func (p *Page) Press(selector string, times int) error {
 				return err
 			}
 		}
-		missed, _ := Eval[bool](p, `globalThis.aimed?.missed ?? false`) // a page that is being left has no answer: the press has worked
+		missed, _ := Eval[bool](p, `globalThis.aimed?.missed() ?? false`) // a page that is being left has no answer: the press has worked
 		if !missed {
 			return nil
 		}
@@ -37,8 +36,8 @@ func (p *Page) Press(selector string, times int) error {
 	return fmt.Errorf("%s was missed %d times", selector, presses)
 }
 
-// aim waits for an element that can be pressed and does not move any more, and watches whether the next presses click it, or what has taken
-// its place.
+// aim waits for an element that can be pressed and does not move any more, and watches what the next presses hit: it, or what has taken
+// its place, which has to be there when the press begins and when it ends, or there would be no click.
 func (p *Page) aim(selector string) (Point, error) {
 	const script = `(async (selector, patience) => {
 		const find = () => selector.startsWith("//")
@@ -47,15 +46,18 @@ func (p *Page) aim(selector string) (Point, error) {
 		const frame = () => new Promise((next) => { requestAnimationFrame(next); setTimeout(next, 100); });
 		const hits = (e, target) => e.contains(target) || target.contains(e) && target.tagName === "LABEL";
 		const watch = (e) => {
+			let down = false, hit = false, clicked;
+			const on = (target) => target && [e, find()].some((wanted) => wanted && hits(wanted, target));
+			const under = (event) => on(document.elementFromPoint(event.clientX, event.clientY));
 			globalThis.aimed?.leave();
-			const watching = new AbortController();
-			const clicked = new Promise((done) => {
-				const judge = (event) => { if ([e, find()].some((wanted) => wanted && hits(wanted, event.target))) done(false); };
-				addEventListener("click", judge, { capture: true, signal: watching.signal });
-			});
-			// A tap becomes a click a little after the finger is told to have been lifted.
-			const late = () => new Promise((done) => { setTimeout(done, 1000, true); });
-			globalThis.aimed = { get missed() { return Promise.race([clicked, late()]); }, leave: () => watching.abort() };
+			const watching = new AbortController(), options = { capture: true, signal: watching.signal };
+			const click = new Promise((done) => { clicked = done; });
+			addEventListener("pointerdown", (event) => { down = under(event); }, options);
+			addEventListener("pointerup", (event) => { hit ||= down && under(event); }, options);
+			addEventListener("click", (event) => { if (on(event.target)) clicked(); }, options);
+			// A tap becomes a click a little after the finger is told to have been lifted. Where that takes long it is not pressed again: it would be twice.
+			const late = () => new Promise((done) => { setTimeout(done, 1000); });
+			globalThis.aimed = { missed: async () => hit ? Promise.race([click, late()]).then(() => false) : true, leave: () => watching.abort() };
 		};
 		const end = performance.now() + patience;
 		let why = "is not there", before = null;
