@@ -19,7 +19,8 @@ import (
 // messages is every message type of the contract, and who sends it.
 var messages = map[string]string{
 	"hello": "receive", "join": "receive", "tap": "receive", "ping": "receive",
-	"welcome": "send", "campaign": "send", "rain": "send", "wave": "send", "result": "send", "settled": "send", "withdrawal": "send", "room": "send", "pong": "send", "error": "send", "goodbye": "send",
+	"welcome": "send", "campaign": "send", "rain": "send", "wave": "send", "result": "send", "settled": "send",
+	"withdrawal": "send", "room": "send", "pong": "send", "error": "send", "goodbye": "send",
 }
 
 type reference struct {
@@ -156,8 +157,8 @@ func TestGoldenMessagesFitTheirSchemas(t *testing.T) {
 	}
 }
 
-// payloadSchema is the schema of a message. It lends AsyncAPI's schemas to a description that kin-openapi reads: 3.1 has
-// the same JSON Schema.
+// payloadSchema is the schema of a message. It lends AsyncAPI's schemas to a description that kin-openapi reads:
+// 3.1 has the same JSON Schema.
 func payloadSchema(t *testing.T, doc asyncAPI, kind string) *openapi3.Schema {
 	t.Helper()
 	host, err := json.Marshal(map[string]any{

@@ -15,9 +15,11 @@ import (
 // operations is the contract's table of paths, and what stands outside /api/v1.
 var operations = []string{
 	"POST /api/v1/sponsors/{sponsor}/deposits", "GET /api/v1/sponsors/{sponsor}", "GET /api/v1/sponsors",
-	"POST /api/v1/splits/preview", "POST /api/v1/campaigns", "GET /api/v1/campaigns", "GET /api/v1/campaigns/{campaign}",
+	"POST /api/v1/splits/preview", "POST /api/v1/campaigns", "GET /api/v1/campaigns",
+	"GET /api/v1/campaigns/{campaign}",
 	"POST /api/v1/campaigns/{campaign}/rains", "POST /api/v1/campaigns/{campaign}/rains/{rain}/stop",
-	"POST /api/v1/campaigns/{campaign}/pause", "POST /api/v1/campaigns/{campaign}/resume", "POST /api/v1/campaigns/{campaign}/close",
+	"POST /api/v1/campaigns/{campaign}/pause", "POST /api/v1/campaigns/{campaign}/resume",
+	"POST /api/v1/campaigns/{campaign}/close",
 	"POST /api/v1/campaigns/{campaign}/rebuild",
 	"GET /api/v1/campaigns/{campaign}/stats", "GET /api/v1/campaigns/{campaign}/claims",
 	"GET /api/v1/campaigns/{campaign}/reconciliation", "GET /api/v1/campaigns/{campaign}/rains/{rain}/fairness",
@@ -76,8 +78,8 @@ func TestOpenAPIHasEveryPathOfTheContract(t *testing.T) {
 	}
 }
 
-// TestOpenAPIErrorsAreProblems: every answer that is an error is a problem, and all that takes a token says what happens
-// without one. /readyz is for machines that read the status only.
+// TestOpenAPIErrorsAreProblems: every answer that is an error is a problem, and all that takes a token says what
+// happens without one. /readyz is for machines that read the status only.
 func TestOpenAPIErrorsAreProblems(t *testing.T) {
 	doc := loadOpenAPI(t)
 	for path, item := range doc.Paths.Map() {

@@ -21,7 +21,8 @@ func TestAdvice(t *testing.T) {
 	if err := rdb.ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru").Err(); err != nil {
 		t.Fatal(err)
 	}
-	if got := g.Advice(t.Context()); len(got) != 1 || !strings.Contains(got[0], "allkeys-lru") || !strings.Contains(got[0], "noeviction") {
+	if got := g.Advice(t.Context()); len(got) != 1 || !strings.Contains(got[0], "allkeys-lru") ||
+		!strings.Contains(got[0], "noeviction") {
 		t.Errorf("of one that evicts: %q", got)
 	}
 }

@@ -11,13 +11,15 @@ import (
 // errAllow is a limit that makes no sense.
 var errAllow = errors.New("a limit has a rate above 0 and a burst of at least 1")
 
-// Allow takes one token from a bucket that all nodes share, into which rate tokens flow per second and which holds burst of
-// them. name says what is limited, key for whom: an address, say. Where nothing is left it tells how long to wait.
+// Allow takes one token from a bucket that all nodes share, into which rate tokens flow per second and which holds
+// burst of them. name says what is limited, key for whom: an address, say. Where nothing is left it tells how long
+// to wait.
 func (g *Grabber) Allow(ctx context.Context, name, key string, rate, burst float64) (bool, time.Duration, error) {
 	if !(rate > 0 && burst >= 1) {
 		return false, 0, fmt.Errorf("limit %s: %w", name, errAllow)
 	}
-	answer, err := g.run(ctx, g.scripts.allow, []string{g.keys.bucket(name, key)}, decimal(rate), decimal(burst), 1).Int64Slice()
+	answer, err := g.run(ctx, g.scripts.allow, []string{g.keys.bucket(name, key)}, decimal(rate), decimal(burst),
+		1).Int64Slice()
 	if err == nil && len(answer) != 2 {
 		err = errReply
 	}

@@ -14,8 +14,8 @@ type answer struct {
 	entries []string // of each tap that won, the outbox entry of its win
 }
 
-// parse reads what grab.lua returns for n taps. Nothing but the whole is taken: a result given to the wrong tap would be a
-// promise to the wrong player.
+// parse reads what grab.lua returns for n taps. Nothing but the whole is taken: a result given to the wrong tap
+// would be a promise to the wrong player.
 func (a *answer) parse(reply string, n int) error {
 	const lines = 6
 	line := strings.Split(reply, "\n")

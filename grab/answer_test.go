@@ -15,7 +15,8 @@ func TestTheScriptsAnswerIsReadWholeOrNotAtAll(t *testing.T) {
 		t.Errorf("%+v, %v", a, err)
 	}
 	want := []Result{
-		{Won, 12, 88}, {Outcome: Empty}, {Outcome: Already}, {Outcome: SoldOut}, {Outcome: NotOpen}, {Outcome: Limited}, {Won, 5, 6},
+		{Won, 12, 88}, {Outcome: Empty}, {Outcome: Already}, {Outcome: SoldOut}, {Outcome: NotOpen}, {Outcome: Limited},
+		{Won, 5, 6},
 		{Won, 1, 3}, {Won, 14, 4},
 	}
 	if !slices.Equal(a.results, want) {
@@ -33,7 +34,8 @@ func TestTheScriptsAnswerIsReadWholeOrNotAtAll(t *testing.T) {
 			t.Errorf("%q: %v", good, err)
 		}
 		for cut := range good {
-			if strings.HasPrefix(before, good[strings.LastIndexByte(good[:cut], '=')+1:cut]) && strings.Contains(good[:cut], "-") {
+			if strings.HasPrefix(before, good[strings.LastIndexByte(good[:cut], '=')+1:cut]) &&
+				strings.Contains(good[:cut], "-") {
 				continue // what is left is an entry's id, too
 			}
 			if err := a.parse(good[:cut], 1); !errors.Is(err, errReply) {
@@ -43,12 +45,18 @@ func TestTheScriptsAnswerIsReadWholeOrNotAtAll(t *testing.T) {
 	}
 	for _, bad := range []string{
 		won + "\n", won + "1", won + "5=6=" + before, again + " ", again + " " + again, again + "=1",
-		"7\n" + now + "\nw\n12\n88 \n", "7\n" + now + "\nw\n12\n88 1\n", "7\n" + now + "\nw\n12\n 88\n", "7\n" + now + "\nw\n12\n0\n",
-		"7\n" + now + "\nw\n12\n1:0\n", "7\n" + now + "\nw\n12\n:8\n", "7\n" + now + "\nw\n12\n1:2:3\n", "7\n" + now + "\nw\n12\n-8\n",
-		"7\n" + now + "\nw\n\n88\n", "7\n" + now + "\nw\n012\n88\n", "7\n\nw\n12\n88\n", "7\nx\nw\n12\n88\n", "7\n01-1\nw\n12\n88\n",
-		"-7\n" + now + "\nw\n12\n88\n", "\n" + now + "\nw\n12\n88\n", "7\n" + now + "\n\n12\n88\n", "7\n" + now + "\nww\n12\n88 88\n",
-		"7\n" + now + "\ns\n12\n\n", "7\n" + now + "\ns\n\n\n", "7\n\ns\n12\n\n", "7\n\ns\n\n88\n", "7\n\n0\n\n\n", "7\n\nx\n\n\n",
-		"7\n\nb\n\n\n5=0=" + before, "7\n\nb\n\n\n5=6=", "7\n\nb\n\n\n5=6=x", "7\n\nb\n\n\n=6=" + before, "7\n\nb\n\n\n5=06=" + before,
+		"7\n" + now + "\nw\n12\n88 \n", "7\n" + now + "\nw\n12\n88 1\n", "7\n" + now + "\nw\n12\n 88\n",
+		"7\n" + now + "\nw\n12\n0\n",
+		"7\n" + now + "\nw\n12\n1:0\n", "7\n" + now + "\nw\n12\n:8\n", "7\n" + now + "\nw\n12\n1:2:3\n",
+		"7\n" + now + "\nw\n12\n-8\n",
+		"7\n" + now + "\nw\n\n88\n", "7\n" + now + "\nw\n012\n88\n", "7\n\nw\n12\n88\n", "7\nx\nw\n12\n88\n",
+		"7\n01-1\nw\n12\n88\n",
+		"-7\n" + now + "\nw\n12\n88\n", "\n" + now + "\nw\n12\n88\n", "7\n" + now + "\n\n12\n88\n",
+		"7\n" + now + "\nww\n12\n88 88\n",
+		"7\n" + now + "\ns\n12\n\n", "7\n" + now + "\ns\n\n\n", "7\n\ns\n12\n\n", "7\n\ns\n\n88\n", "7\n\n0\n\n\n",
+		"7\n\nx\n\n\n",
+		"7\n\nb\n\n\n5=0=" + before, "7\n\nb\n\n\n5=6=", "7\n\nb\n\n\n5=6=x", "7\n\nb\n\n\n=6=" + before,
+		"7\n\nb\n\n\n5=06=" + before,
 	} {
 		if err := a.parse(bad, 1); !errors.Is(err, errReply) {
 			t.Errorf("%q was read as %+v", bad, a)

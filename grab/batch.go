@@ -33,8 +33,8 @@ type batcher struct {
 
 func (k shardKeys) grabbing() []string { return []string{k.state, k.stock, k.wins, k.taps, k.outbox} }
 
-// decide settles every tap of the batch. Where it fails nothing is known of those that it leaves: what the script may have decided
-// all the same, it decides the same way when it is asked again.
+// decide settles every tap of the batch. Where it fails nothing is known of those that it leaves: what the script
+// may have decided all the same, it decides the same way when it is asked again.
 func (b *batcher) decide(taps []*Tap) error {
 	ctx, cancel := context.WithTimeout(context.Background(), grabTimeout)
 	defer cancel()
@@ -61,8 +61,8 @@ func (b *batcher) decide(taps []*Tap) error {
 	return nil
 }
 
-// settleConfirmed settles the batch's losers at once, and its winners when what has to have their wins has them. A winner without
-// that is told that nothing is known: the tap sent again finds the win, which is confirmed then.
+// settleConfirmed settles the batch's losers at once, and its winners when what has to have their wins has them. A
+// winner without that is told that nothing is known: the tap sent again finds the win, which is confirmed then.
 func (b *batcher) settleConfirmed(ctx context.Context, taps []*Tap) error {
 	all := promises{packets: map[int]struct{}{}}
 	for i, t := range taps {
@@ -131,8 +131,8 @@ func (b *batcher) call(ctx context.Context, taps []*Tap) error {
 	return b.answer.parse(reply, len(taps))
 }
 
-// prepare puts the script's arguments together: the users, then their drops. They are pointers, because a string in an interface is an
-// allocation; and the drops' texts are parts of one.
+// prepare puts the script's arguments together: the users, then their drops. They are pointers, because a string in
+// an interface is an allocation; and the drops' texts are parts of one.
 func (b *batcher) prepare(taps []*Tap) {
 	b.args, b.text, b.ends, b.drops = b.args[:0], b.text[:0], b.ends[:0], b.drops[:0]
 	for _, t := range taps {

@@ -111,8 +111,8 @@ func BenchmarkCoalescer(b *testing.B) {
 	all.Wait()
 }
 
-// BenchmarkOpen is a campaign that is split, stocked and opened, on a real Redis: an op is the whole campaign. redis-B/packet is what the
-// stock takes of Redis's memory.
+// BenchmarkOpen is a campaign that is split, stocked and opened, on a real Redis: an op is the whole campaign.
+// redis-B/packet is what the stock takes of Redis's memory.
 func BenchmarkOpen(b *testing.B) {
 	rdb := connect(b, testenv.Redis(b))
 	for _, packets := range []int{100_000, 1_000_000, 10_000_000} {
@@ -121,7 +121,8 @@ func BenchmarkOpen(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				b.StopTimer()
-				gm := newGame(b, rdb, setup{packets: packets, budget: 1_000 * rain.Money(packets), split: rain.DoubleMean, notOpen: true})
+				gm := newGame(b, rdb, setup{packets: packets, budget: 1_000 * rain.Money(packets),
+					split: rain.DoubleMean, notOpen: true})
 				gm.amounts = nil
 				b.StartTimer()
 				amounts, err := gm.c.Cut(gm.c.SplitSeed)

@@ -44,7 +44,8 @@ func TestManyWinsOfOnePlayer(t *testing.T) {
 					told = append(told, tap(user, drops[len(told):len(told)+n]...)...)
 					again := random.IntN(len(told))
 					if r := tap(user, drops[again]); r[0] != told[again] || r[0].Outcome != Won {
-						t.Fatalf("%s: after %d wins the one of drop %s is %v, was told %v", user, len(told), drops[again], r[0], told[again])
+						t.Fatalf("%s: after %d wins the one of drop %s is %v, was told %v", user, len(told),
+							drops[again], r[0], told[again])
 					}
 				}
 				if got := tap(user, drops...); !slices.Equal(got, told) {
@@ -134,7 +135,8 @@ func TestALongRecordBecomesABlock(t *testing.T) {
 			for i := range 50 {
 				drops = append(drops, fmt.Sprintf("%d.0", (i*7)%50))
 				told = append(told, Result{Won, 1_000 + i, 3})
-				text.WriteString(record{rain.Win{Packet: 1_000 + i, Amount: 3, Drop: drops[i]}, "1763712000000-0"}.text())
+				text.WriteString(record{rain.Win{Packet: 1_000 + i, Amount: 3, Drop: drops[i]},
+					"1763712000000-0"}.text())
 			}
 			if err := rdb.HSet(t.Context(), key, "p", text.String()).Err(); err != nil {
 				t.Fatal(err)
@@ -191,7 +193,8 @@ func TestAWinInABlockIsConfirmed(t *testing.T) {
 	}
 }
 
-// A tap on a newer drop reads no block, also where the drop is of the same wave as those in the blocks; an older one reads it.
+// A tap on a newer drop reads no block, also where the drop is of the same wave as those in the blocks; an older
+// one reads it.
 func TestANewerDropReadsNoBlock(t *testing.T) {
 	for name, rdb := range backends(t) {
 		t.Run(name, func(t *testing.T) {

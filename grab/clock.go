@@ -16,11 +16,12 @@ const (
 	clockTimeout = 2 * time.Second
 )
 
-// Clock is the cluster's time: Redis's own, so that every node means the same moment, whatever its own clock shows. It is read
-// from Redis every few seconds and carried on with the machine's monotonic clock in between, also while Redis is away.
+// Clock is the cluster's time: Redis's own, so that every node means the same moment, whatever its own clock shows.
+// It is read from Redis every few seconds and carried on with the machine's monotonic clock in between, also while
+// Redis is away.
 //
-// In a Redis Cluster it is the time of one master, the same for all nodes. The masters' clocks should be kept together (NTP):
-// the script allows for a difference of 250 ms.
+// In a Redis Cluster it is the time of one master, the same for all nodes. The masters' clocks should be kept
+// together (NTP): the script allows for a difference of 250 ms.
 type Clock struct {
 	ask    func(ctx context.Context) (time.Time, error)
 	log    *slog.Logger
@@ -60,8 +61,8 @@ func askRedis(ctx context.Context, rdb redis.UniversalClient) (time.Time, error)
 // Now is the time in Unix milliseconds. It is a rain.Clock.
 func (c *Clock) Now() int64 { return (c.offset.Load() + time.Since(c.start).Microseconds()) / 1000 }
 
-// Sync reads the time from Redis: of several answers the one that was fastest on the way, which cannot be wrong by more than
-// half that way. It fails when Redis does not answer; the clock goes on as before.
+// Sync reads the time from Redis: of several answers the one that was fastest on the way, which cannot be wrong by
+// more than half that way. It fails when Redis does not answer; the clock goes on as before.
 func (c *Clock) Sync(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, clockTimeout)
 	defer cancel()

@@ -5,7 +5,8 @@ import "sync"
 const (
 	// maxBatch is the most taps of one call of the script. More would not be cheaper for each, and would hold Redis up.
 	maxBatch = 500
-	// maxQueue is the most taps that wait for one shard. Who comes then would wait for seconds, and is told to try again.
+	// maxQueue is the most taps that wait for one shard. Who comes then would wait for seconds, and is told to try
+	// again.
 	maxQueue = 100_000
 )
 
@@ -48,8 +49,8 @@ func (c *coalescer) push(t *Tap) bool {
 
 // flush decides batches until nothing waits any more. Its goroutine lives only as long as there is work.
 //
-// A batch that fails takes with it all that waits: Redis, or what has to confirm a win, is away, and the ones behind would otherwise wait for one time-out
-// after the other, the last of a long queue for minutes.
+// A batch that fails takes with it all that waits: Redis, or what has to confirm a win, is away, and the ones
+// behind would otherwise wait for one time-out after the other, the last of a long queue for minutes.
 func (c *coalescer) flush() {
 	for c.next(maxBatch) {
 		if c.decide(c.batch) == nil {
@@ -74,8 +75,8 @@ func (c *coalescer) fail() {
 	c.teller.tell(c.batch)
 }
 
-// next moves up to limit taps from the queue to the batch. When there is none it is false, and the goroutine that called it is
-// no longer the flushing one.
+// next moves up to limit taps from the queue to the batch. When there is none it is false, and the goroutine that
+// called it is no longer the flushing one.
 func (c *coalescer) next(limit int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

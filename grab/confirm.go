@@ -17,7 +17,8 @@ type Confirm int
 const (
 	ConfirmRedis   Confirm = iota // Redis: what it loses after the player was told is a promise that nobody can keep
 	ConfirmReplica                // a replica of it too: the loss of a master loses no win that was told
-	ConfirmStream                 // a replica where there is one, and JetStream: the loss of all of Redis loses no win that was told
+	// a replica where there is one, and JetStream: the loss of all of Redis loses no win that was told
+	ConfirmStream
 )
 
 var confirmNames = []string{ConfirmRedis: "redis", ConfirmReplica: "replica", ConfirmStream: "stream"}
@@ -40,8 +41,8 @@ var errForgotten = errors.New("redis has forgotten a win before it was confirmed
 
 // confirmer makes sure of wins before their players are told.
 type confirmer interface {
-	// confirm marks as kept what may be told of the promises of one shard. An error says that the way is blocked, for others as
-	// well; a promise that is not kept without one has been forgotten by Redis.
+	// confirm marks as kept what may be told of the promises of one shard. An error says that the way is blocked,
+	// for others as well; a promise that is not kept without one has been forgotten by Redis.
 	confirm(ctx context.Context, campaign string, shard int, of []*promise) error
 }
 
@@ -59,8 +60,8 @@ func (g *Grabber) newConfirmer() confirmer {
 	}
 }
 
-// promise is one outbox entry, some of whose winners wait to be told. An entry is written whole and kept whole, so what is known of one of
-// its wins holds for all.
+// promise is one outbox entry, some of whose winners wait to be told. An entry is written whole and kept whole, so
+// what is known of one of its wins holds for all.
 type promise struct {
 	entry   string
 	witness rain.Win   // one of the wins
@@ -99,8 +100,8 @@ func (p *promises) allKept() bool {
 	return !slices.ContainsFunc(p.list, func(p *promise) bool { return !p.kept })
 }
 
-// keep marks those promises as kept whose witness has the win on record, from that very entry; none where it fails. read gives fields
-// of the wins hash as HMGET does. It is called once more where a witness has wins in blocks.
+// keep marks those promises as kept whose witness has the win on record, from that very entry; none where it fails.
+// read gives fields of the wins hash as HMGET does. It is called once more where a witness has wins in blocks.
 func keep(of []*promise, read func(fields []string) ([]any, error)) error {
 	users := make([]string, len(of))
 	for i, p := range of {

@@ -14,8 +14,8 @@ import (
 	"redrain/rain"
 )
 
-// BenchmarkConfirm is what the ways to confirm a win cost on a real Redis with a replica and a real JetStream: a player alone, where each
-// batch is one tap and an op is the latency of a batch, and a storm.
+// BenchmarkConfirm is what the ways to confirm a win cost on a real Redis with a replica and a real JetStream: a
+// player alone, where each batch is one tap and an op is the latency of a batch, and a storm.
 func BenchmarkConfirm(b *testing.B) {
 	master := testenv.StartRedis(b)
 	testenv.StartReplica(b, master)
@@ -27,9 +27,10 @@ func BenchmarkConfirm(b *testing.B) {
 	for _, mode := range []Confirm{ConfirmRedis, ConfirmReplica, ConfirmStream} {
 		for _, players := range []int{1, 1000} {
 			b.Run(fmt.Sprintf("%s/players=%d", mode, players), func(b *testing.B) {
-				storm(b, newGame(b, rdb, setup{packets: max(b.N, 1), wins: 1_000_000, tapRate: 1_000_000, options: func(o *Options) {
-					o.Confirm, o.Publish = mode, publish
-				}}), players)
+				storm(b, newGame(b, rdb, setup{packets: max(b.N, 1), wins: 1_000_000, tapRate: 1_000_000,
+					options: func(o *Options) {
+						o.Confirm, o.Publish = mode, publish
+					}}), players)
 			})
 		}
 	}
@@ -48,7 +49,8 @@ func publisher(b *testing.B) func(context.Context, rain.Entry) error {
 		b.Fatal(err)
 	}
 	ns := testenv.Namespace(b)
-	_, err = js.CreateStream(b.Context(), jetstream.StreamConfig{Name: ns, Subjects: []string{ns + ".>"}, Storage: jetstream.FileStorage})
+	_, err = js.CreateStream(b.Context(), jetstream.StreamConfig{Name: ns, Subjects: []string{ns + ".>"},
+		Storage: jetstream.FileStorage})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	// replicaTimeout is how long a replica has to acknowledge. It leaves time for the script before it and for the answer.
+	// replicaTimeout is how long a replica has to acknowledge. It leaves time for the script before it and for the
+	// answer.
 	replicaTimeout = 500 * time.Millisecond
 	// masterEvery is how often a master that has gone or moved is looked for again.
 	masterEvery = 50 * time.Millisecond
@@ -36,22 +37,27 @@ func (g *Grabber) outlive(ctx context.Context, campaign string, shard int, of []
 	k := g.keys.shard(campaign, shard)
 	return keep(of, func(fields []string) ([]any, error) {
 		var found *redis.SliceCmd
-		if err := g.outlasting(ctx, k, func(p redis.Pipeliner) { found = p.HMGet(ctx, k.wins, fields...) }); err != nil {
+		if err := g.outlasting(ctx, k, func(p redis.Pipeliner) {
+			found = p.HMGet(ctx, k.wins,
+				fields...)
+		}); err != nil {
 			return nil, err
 		}
 		return found.Val(), nil
 	})
 }
 
-// outlasting has look read from the shard's master, and returns nil when what it has read outlives that master: a replica has acknowledged
-// it, or, with ConfirmStream, there is none that could take over.
+// outlasting has look read from the shard's master, and returns nil when what it has read outlives that master: a
+// replica has acknowledged it, or, with ConfirmStream, there is none that could take over.
 //
-// It sends three commands over one connection: a write, the look, and WAIT. WAIT is about the writes of its own connection, and
-// returns at once where there are none: the write is for it to wait for. A master's writes reach its replicas in order, so a replica
-// that has this one has all that were before it, also those of other connections.
+// It sends three commands over one connection: a write, the look, and WAIT. WAIT is about the writes of its own
+// connection, and returns at once where there are none: the write is for it to wait for. A master's writes reach
+// its replicas in order, so a replica that has this one has all that were before it, also those of other
+// connections.
 //
-// The look is what makes it a proof: what it has read was on this very master when it took the write, or said that it stands alone.
-// Without it, a master that has just taken over, and does not have the wins in question, would acknowledge all the same.
+// The look is what makes it a proof: what it has read was on this very master when it took the write, or said that
+// it stands alone. Without it, a master that has just taken over, and does not have the wins in question, would
+// acknowledge all the same.
 func (g *Grabber) outlasting(ctx context.Context, k shardKeys, look func(redis.Pipeliner)) error {
 	alone, err := g.standsAlone(ctx, k, look)
 	if err != nil || alone {
@@ -84,13 +90,14 @@ func (g *Grabber) acknowledged(ctx context.Context, k shardKeys, look, mark func
 	return err
 }
 
-// lasting returns entries of an outbox, oldest first, when they may leave Redis. Unless Options.Confirm is ConfirmRedis they have to outlive
-// their master: a win that is lost with it was told to nobody, and its packet is in the stock of the master's heir again, so whoever wins it
-// there would find it paid to another. After an error nothing may leave; what was read stays in the outbox, and comes again through Claim.
+// lasting returns entries of an outbox, oldest first, when they may leave Redis. Unless Options.Confirm is
+// ConfirmRedis they have to outlive their master: a win that is lost with it was told to nobody, and its packet is
+// in the stock of the master's heir again, so whoever wins it there would find it paid to another. After an error
+// nothing may leave; what was read stays in the outbox, and comes again through Claim.
 //
-// The newest entry is looked up for the reason for which outlive looks at wins. It stands for the older ones: they were written
-// before it, on the same master. Where it has been settled and removed meanwhile (with ConfirmStream the winners' node publishes it as
-// well), the record of one of its wins stands for it.
+// The newest entry is looked up for the reason for which outlive looks at wins. It stands for the older ones: they
+// were written before it, on the same master. Where it has been settled and removed meanwhile (with ConfirmStream
+// the winners' node publishes it as well), the record of one of its wins stands for it.
 func (g *Grabber) lasting(ctx context.Context, campaign string, shard int, entries []rain.Entry) ([]rain.Entry, error) {
 	if g.o.Confirm == ConfirmRedis || len(entries) == 0 {
 		return entries, nil
@@ -114,7 +121,10 @@ func (g *Grabber) lasting(ctx context.Context, campaign string, shard int, entri
 			return records.Val(), nil
 		})
 	} else {
-		err = g.outlasting(ctx, k, func(p redis.Pipeliner) { found = p.XRange(ctx, k.outbox, newest.Ref.ID, newest.Ref.ID) })
+		err = g.outlasting(ctx, k, func(p redis.Pipeliner) {
+			found = p.XRange(ctx, k.outbox, newest.Ref.ID,
+				newest.Ref.ID)
+		})
 	}
 	if err == nil {
 		now := g.readable(campaign, shard, found.Val())
@@ -130,12 +140,14 @@ func (g *Grabber) lasting(ctx context.Context, campaign string, shard int, entri
 	return entries, nil
 }
 
-// onMaster sends commands over one connection to the master that has the key. Where it does not answer or is no master any more, it
-// looks for the one that is, until ctx ends. commands may be called several times; addr is the master's in a Cluster, else "".
+// onMaster sends commands over one connection to the master that has the key. Where it does not answer or is no
+// master any more, it looks for the one that is, until ctx ends. commands may be called several times; addr is the
+// master's in a Cluster, else "".
 func (g *Grabber) onMaster(ctx context.Context, key string, commands func(addr string, p redis.Pipeliner) error) error {
 	cluster, ok := g.rdb.(*redis.ClusterClient)
 	if !ok {
-		_, err := g.rdb.Pipelined(ctx, func(p redis.Pipeliner) error { return commands("", p) }) // go-redis itself tries again
+		// go-redis itself tries again
+		_, err := g.rdb.Pipelined(ctx, func(p redis.Pipeliner) error { return commands("", p) })
 		return err
 	}
 	again := time.NewTicker(masterEvery)

@@ -107,7 +107,8 @@ func TestAMasterWithoutTheWinProvesNothing(t *testing.T) {
 }
 
 func TestWithoutAReplicaNobodyIsTold(t *testing.T) {
-	for name, rdb := range map[string]redis.UniversalClient{"in-process": inProcess(t), "redis": connect(t, testenv.Redis(t))} {
+	for name, rdb := range map[string]redis.UniversalClient{"in-process": inProcess(t),
+		"redis": connect(t, testenv.Redis(t))} {
 		t.Run(name, func(t *testing.T) {
 			gm := replicated(t, rdb, setup{packets: 1})
 			gm.want("p", gm.drop(0), Unavailable)

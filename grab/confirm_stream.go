@@ -11,25 +11,28 @@ import (
 	"redrain/rain"
 )
 
-// publishAtOnce is how many entries of one batch are on their way to the stream at the same time. A batch makes one; more are only those
-// of players who ask again.
+// publishAtOnce is how many entries of one batch are on their way to the stream at the same time. A batch makes
+// one; more are only those of players who ask again.
 const publishAtOnce = 8
 
-// streamConfirmer waits until JetStream has the wins, and before that, where there are replicas, until one of those has them.
+// streamConfirmer waits until JetStream has the wins, and before that, where there are replicas, until one of those
+// has them.
 type streamConfirmer struct{ g *Grabber }
 
-// confirm publishes the entries that outlive their master, and when they are acknowledged looks whether Redis still knows their wins. Only
-// then they are kept.
+// confirm publishes the entries that outlive their master, and when they are acknowledged looks whether Redis still
+// knows their wins. Only then they are kept.
 //
-// What only a master has must not be published: the replica that takes over has the packet in its stock and gives it again, and the
-// one who is published first is paid.
+// What only a master has must not be published: the replica that takes over has the packet in its stock and gives
+// it again, and the one who is published first is paid.
 //
-// The look comes last because Redis may lose its memory at any moment, and be rebuilt from the ledger and the stream while
-// this node hangs. A rebuild reads the stream after Redis has taken it up, which it does only when it has forgotten. So a message
-// that was acknowledged before this look found the win is always among what a rebuild reads; and one that is acknowledged later,
-// whose packet may be in the stock again, finds nothing here and is never told.
+// The look comes last because Redis may lose its memory at any moment, and be rebuilt from the ledger and the
+// stream while this node hangs. A rebuild reads the stream after Redis has taken it up, which it does only when it
+// has forgotten. So a message that was acknowledged before this look found the win is always among what a rebuild
+// reads; and one that is acknowledged later, whose packet may be in the stock again, finds nothing here and is
+// never told.
 //
-// An older entry that is not in the outbox any more is in the ledger; or Redis has lost it, which the look shows as well.
+// An older entry that is not in the outbox any more is in the ledger; or Redis has lost it, which the look shows as
+// well.
 func (s *streamConfirmer) confirm(ctx context.Context, campaign string, shard int, of []*promise) error {
 	if err := s.g.outlive(ctx, campaign, shard, of); err != nil {
 		return err
@@ -63,8 +66,9 @@ type letter struct {
 	entry   *rain.Entry
 }
 
-// letters are the promises with their entries: those of a batch that has just been decided as it was written, those of older ones
-// from the outbox. One that cannot be read there is left out; a person has to look at it, as the log says.
+// letters are the promises with their entries: those of a batch that has just been decided as it was written, those
+// of older ones from the outbox. One that cannot be read there is left out; a person has to look at it, as the log
+// says.
 func (s *streamConfirmer) letters(ctx context.Context, campaign string, shard int, of []*promise) ([]letter, error) {
 	letters := make([]letter, 0, len(of))
 	var older []*promise

@@ -138,7 +138,8 @@ func TestWhatAMasterDoesNotHaveIsNotPublished(t *testing.T) {
 	}
 }
 
-// What a relay holds may be settled at that moment by way of the winners' own node. It is told from what Redis has lost.
+// What a relay holds may be settled at that moment by way of the winners' own node. It is told from what Redis has
+// lost.
 func TestWhatIsSettledMeanwhileMayLeave(t *testing.T) {
 	for name, rdb := range backends(t) {
 		t.Run(name, func(t *testing.T) {

@@ -19,7 +19,8 @@ func TestWhatIsPublishedIsWhatTheOutboxHolds(t *testing.T) {
 			gm, to := streaming(t, rdb, setup{packets: 6, wins: 2, split: rain.DoubleMean})
 			a, b, c := gm.drop(0), gm.drop(1), gm.drop(2)
 			// Players with two drops, with the same drop twice, and some who come too late.
-			first := gm.batchOf([2]string{"张 三", a}, [2]string{"p", a}, [2]string{"p", b}, [2]string{"p", a}, [2]string{"p", c})
+			first := gm.batchOf([2]string{"张 三", a}, [2]string{"p", a}, [2]string{"p", b}, [2]string{"p", a},
+				[2]string{"p", c})
 			for i, want := range []Outcome{Won, Won, Won, Won, Already} {
 				if first[i].Outcome != want {
 					t.Errorf("tap %d: %v, want %v", i, first[i], want)
@@ -156,7 +157,8 @@ func TestLosersDoNotWait(t *testing.T) {
 	winner, loser := make(chan Result, 1), make(chan Result, 1)
 	id, _ := rain.ParseDrop(drop)
 	one := func(user string, told chan<- Result) *Tap {
-		return &Tap{User: user, Drop: id, stripe: newMemory(nil).stripe(user), player: &player{}, Asker: &asker{func(r Result) { told <- r }}}
+		return &Tap{User: user, Drop: id, stripe: newMemory(nil).stripe(user), player: &player{},
+			Asker: &asker{func(r Result) { told <- r }}}
 	}
 	c := newCoalescer(&workers{}, (&batcher{gate: gm.gate, keys: gm.g.keys.shard(gm.c.ID, 0).grabbing()}).decide)
 	c.queue = []*Tap{one("p", winner), one("q", loser)} // together in one batch
@@ -177,7 +179,8 @@ func TestLosersDoNotWait(t *testing.T) {
 	deciding.Wait()
 }
 
-// Redis loses its memory between the acknowledgement and the answer: a rebuild may have counted before the win came to the stream.
+// Redis loses its memory between the acknowledgement and the answer: a rebuild may have counted before the win came
+// to the stream.
 func TestAWinThatRedisForgotIsNotTold(t *testing.T) {
 	for name, rdb := range backends(t) {
 		t.Run(name, func(t *testing.T) {
@@ -246,7 +249,8 @@ func TestAWinWhoseEntryCannotBeReadIsNotTold(t *testing.T) {
 			to.refuse(false)
 			entry, k := gm.outbox()[0], gm.g.keys.shard(gm.c.ID, 0)
 			// Its record points to an entry of another kind.
-			id, err := rdb.XAdd(t.Context(), &redis.XAddArgs{Stream: k.outbox, Values: []string{"wins", "7 eleven 0.0 p"}}).Result()
+			id, err := rdb.XAdd(t.Context(), &redis.XAddArgs{Stream: k.outbox,
+				Values: []string{"wins", "7 eleven 0.0 p"}}).Result()
 			if err != nil {
 				t.Fatal(err)
 			}

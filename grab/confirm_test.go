@@ -114,7 +114,8 @@ func (gm *game) batchOf(taps ...[2]string) []Result {
 		if !ok {
 			gm.t.Fatalf("%q is no drop", t[1])
 		}
-		batch[i] = &Tap{User: t[0], Drop: id, stripe: newMemory(nil).stripe(t[0]), player: &player{}, Asker: &asker{func(Result) {}}}
+		batch[i] = &Tap{User: t[0], Drop: id, stripe: newMemory(nil).stripe(t[0]), player: &player{},
+			Asker: &asker{func(Result) {}}}
 	}
 	if err := (&batcher{gate: gm.gate, keys: gm.g.keys.shard(gm.c.ID, 0).grabbing()}).decide(batch); err != nil {
 		gm.t.Logf("the batch failed: %v", err)

@@ -17,15 +17,15 @@ import (
 const (
 	dialTimeout = 2 * time.Second
 	ioTimeout   = 2 * time.Second
-	// With go-redis's defaults a client was seen to miss a failover for 58 s: it reloads the cluster's map once a minute, and a
-	// refused connection does not make it reload. See also Grabber.failed.
+	// With go-redis's defaults a client was seen to miss a failover for 58 s: it reloads the cluster's map once a
+	// minute, and a refused connection does not make it reload. See also Grabber.failed.
 	clusterReload = time.Second
 	// One try per dial: the command's own retries already wait and, in a cluster, ask the map again.
 	dialTries = 1
 )
 
-// Connect makes a client for Redis; it does not wait for a connection. addrs is one "host:port"; several of them, separated by
-// commas, for a Cluster; or a URL, redis:// or rediss:// (TLS), for a Cluster with further nodes as in
+// Connect makes a client for Redis; it does not wait for a connection. addrs is one "host:port"; several of them,
+// separated by commas, for a Cluster; or a URL, redis:// or rediss:// (TLS), for a Cluster with further nodes as in
 // rediss://user:password@host:port?addr=host2:port2. The error names what cannot be understood, and no password.
 func Connect(addrs string) (redis.UniversalClient, error) {
 	if strings.Contains(addrs, "://") {
@@ -82,8 +82,9 @@ func newClusterClient(o *redis.ClusterOptions) *redis.ClusterClient {
 	return redis.NewClusterClient(o)
 }
 
-// LogClient has the Redis client library write what it has to say to log, at debug level: each dial that fails, for one. It is for the
-// whole process; without it the library writes to standard error. What matters comes back as an error anyway.
+// LogClient has the Redis client library write what it has to say to log, at debug level: each dial that fails, for
+// one. It is for the whole process; without it the library writes to standard error. What matters comes back as an
+// error anyway.
 func LogClient(log *slog.Logger) { redis.SetLogger(clientLog{log}) }
 
 type clientLog struct{ log *slog.Logger }

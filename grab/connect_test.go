@@ -30,7 +30,8 @@ func TestConnectUnderstandsAddresses(t *testing.T) {
 		}
 		_ = rdb.Close()
 	}
-	for _, bad := range []string{"", "localhost", "a:1,", "a:1,b", "http://:secret@h:1", "redis://:secret@h:1/x", "redis://u:secret@h:1?addr=i:1&x=y", "redis://u:secret%@h"} {
+	for _, bad := range []string{"", "localhost", "a:1,", "a:1,b", "http://:secret@h:1", "redis://:secret@h:1/x",
+		"redis://u:secret@h:1?addr=i:1&x=y", "redis://u:secret%@h"} {
 		rdb, err := Connect(bad)
 		if err == nil {
 			t.Errorf("%q was understood as %s", bad, describe(rdb))

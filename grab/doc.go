@@ -1,5 +1,5 @@
-// Package grab decides who gets which packet. It owns everything that is in Redis: the keys (keys.go names them all), the typed
-// calls of the scripts in package lua, and the outbox from which wins become money.
+// Package grab decides who gets which packet. It owns everything that is in Redis: the keys (keys.go names them
+// all), the typed calls of the scripts in package lua, and the outbox from which wins become money.
 //
 // The way of a tap through this package:
 //
@@ -17,8 +17,8 @@
 //	                             │                                                     │              │
 //	                             └───────────────CloseCampaign──▶ closed ◀─────────────┴──────────────┘
 //
-// What Redis has lost comes back through Restore: rebuilding until all of it is there, which counts as nothing for everybody else,
-// and then open, without a rain, or closed.
+// What Redis has lost comes back through Restore: rebuilding until all of it is there, which counts as nothing for
+// everybody else, and then open, without a rain, or closed.
 //
 // Times are Unix milliseconds on the cluster's clock, which is Redis's own: see Clock.
 package grab

@@ -7,8 +7,8 @@ import (
 	"redrain/rain"
 )
 
-// parseEntry reads an entry of the outbox: the field "wins" with a line "<packet> <amount> <drop> <user>" for each win, or
-// the field "reclaim" with "<packets> <amount>".
+// parseEntry reads an entry of the outbox: the field "wins" with a line "<packet> <amount> <drop> <user>" for each
+// win, or the field "reclaim" with "<packets> <amount>".
 func parseEntry(ref rain.EntryRef, values map[string]string) (rain.Entry, error) {
 	entry := rain.Entry{Ref: ref}
 	if _, _, err := ref.Position(); err != nil {

@@ -24,10 +24,12 @@ func Example() {
 	g := grab.New(rdb, grab.Options{Clock: clock.Now, TapRate: 20})
 	defer g.Close()
 
-	c := &rain.Campaign{ID: "gala", Status: rain.Open, Revision: 1, Spec: rain.Spec{Packets: 1, WinsPerUser: 1, Shards: 1}}
+	c := &rain.Campaign{ID: "gala", Status: rain.Open, Revision: 1,
+		Spec: rain.Spec{Packets: 1, WinsPerUser: 1, Shards: 1}}
 	check(g.Open(ctx, c, []rain.Money{88}))
 	c.Revision++
-	c.Rains = []rain.Rain{{ID: "r1", StartsAt: clock.Now() - 1_000, DurationMS: 10_000, DropsPerSecond: 8, FallMS: 4_000}}
+	c.Rains = []rain.Rain{{ID: "r1", StartsAt: clock.Now() - 1_000, DurationMS: 10_000, DropsPerSecond: 8,
+		FallMS: 4_000}}
 	check(g.Apply(ctx, c))
 
 	gate := g.Gate(c)

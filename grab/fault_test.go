@@ -68,7 +68,8 @@ func TestWhileRedisIsAwayNothingIsWon(t *testing.T) {
 		t.Error("a dead Redis answers")
 	}
 	server.Start()
-	testenv.Eventually(t, 10*time.Second, "taps are decided again", func() bool { return gm.tap("q", gm.drop(0)).Outcome == Won })
+	testenv.Eventually(t, 10*time.Second, "taps are decided again",
+		func() bool { return gm.tap("q", gm.drop(0)).Outcome == Won })
 	if err := gm.g.Ping(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -142,7 +143,8 @@ func TestAHungRedisKeepsNobodyWaiting(t *testing.T) {
 	}
 	server.Thaw()
 	// Redis may have decided some of them after all; asked again each has one win.
-	testenv.Eventually(t, 10*time.Second, "taps are decided again", func() bool { return gm.tap("p0", drop).Outcome == Won })
+	testenv.Eventually(t, 10*time.Second, "taps are decided again",
+		func() bool { return gm.tap("p0", drop).Outcome == Won })
 	for p := range players {
 		gm.want("p"+strconv.Itoa(p), drop, Won)
 	}
@@ -157,7 +159,10 @@ func TestAFullRedisLosesNothingHalfWay(t *testing.T) {
 	server := testenv.StartRedis(t)
 	rdb := connect(t, server.Addr)
 	gm := newGame(t, rdb, setup{packets: 100, wins: 2, taps: 5, shards: 1})
-	paced := newGame(t, rdb, setup{packets: 100, rain: func(r *rain.Rain) { r.Pacing, r.StartsAt = rain.PacingEven, r.StartsAt-300_000 }})
+	paced := newGame(t, rdb, setup{packets: 100, rain: func(r *rain.Rain) {
+		r.Pacing, r.StartsAt = rain.PacingEven,
+			r.StartsAt-300_000
+	}})
 	first := gm.want("p", gm.drop(0), Won)
 	set := func(name, value string) {
 		t.Helper()
@@ -211,8 +216,8 @@ func unstocked(t *testing.T, like *game) *game {
 	return &gm
 }
 
-// go-redis sends a command again when the connection is lost. The cutter lets the first try through to Redis and loses its
-// answer.
+// go-redis sends a command again when the connection is lost. The cutter lets the first try through to Redis and
+// loses its answer.
 func TestALostAnswerIsGivenAgain(t *testing.T) {
 	cut := newCutter(t, testenv.Redis(t))
 	gm := newGame(t, connect(t, cut.addr()), setup{packets: 100, wins: 3, taps: 3})

@@ -44,8 +44,8 @@ func connect(t testing.TB, addrs string) redis.UniversalClient {
 	return rdb
 }
 
-// setup is what a test wants of its game. The zero value is 10 packets of 1.00 each, one win for a player, one shard, and a rain that has been
-// falling for ten seconds and goes on for minutes.
+// setup is what a test wants of its game. The zero value is 10 packets of 1.00 each, one win for a player, one
+// shard, and a rain that has been falling for ten seconds and goes on for minutes.
 type setup struct {
 	packets, wins, taps, shards int
 	budget                      rain.Money
@@ -82,7 +82,8 @@ func newGame(t testing.TB, rdb redis.UniversalClient, s setup) *game {
 	gm.c = &rain.Campaign{
 		ID: testenv.Namespace(t), Status: rain.Open, Revision: 1, SplitSeed: rain.Seed{1},
 		Spec: rain.Spec{
-			Name: "Gala", Sponsor: "acme", Budget: or(s.budget, rain.Money(packets)*100), Packets: packets, Min: 1, Split: or(s.split, rain.Even),
+			Name: "Gala", Sponsor: "acme", Budget: or(s.budget, rain.Money(packets)*100), Packets: packets, Min: 1,
+			Split:       or(s.split, rain.Even),
 			WinsPerUser: or(s.wins, 1), TapsPerUser: s.taps, Shards: or(s.shards, 1), ExpiresInMS: rain.DefaultExpiryMS,
 		},
 	}
@@ -230,8 +231,8 @@ func (gm *game) wins() map[int]rain.Win {
 	return all
 }
 
-// balance checks that each cent of the budget is in the stock, in the outbox or in the levels' sums, and that every win has the amount
-// of its packet in the split.
+// balance checks that each cent of the budget is in the stock, in the outbox or in the levels' sums, and that every
+// win has the amount of its packet in the split.
 func (gm *game) balance() {
 	gm.t.Helper()
 	shards, err := gm.g.Snapshot(gm.t.Context(), gm.c)

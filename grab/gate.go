@@ -8,8 +8,9 @@ import (
 	"redrain/rain"
 )
 
-// Gate is where the taps on one campaign come in on this node. What can be answered without Redis it answers itself; the rest
-// goes to the script through the coalescer of the player's home shard. Its methods may be called from any goroutine.
+// Gate is where the taps on one campaign come in on this node. What can be answered without Redis it answers
+// itself; the rest goes to the script through the coalescer of the player's home shard. Its methods may be called
+// from any goroutine.
 type Gate struct {
 	grabber  *Grabber
 	campaign string
@@ -19,8 +20,8 @@ type Gate struct {
 	view atomic.Pointer[view]
 }
 
-// view is what the gate knows at one moment. A view is not changed but replaced, so that a tap is judged by one version of
-// the campaign from beginning to end.
+// view is what the gate knows at one moment. A view is not changed but replaced, so that a tap is judged by one
+// version of the campaign from beginning to end.
 type view struct {
 	campaign *rain.Campaign
 	rain     *rain.Rain // the newest, or nil
@@ -51,7 +52,8 @@ func (g *Grabber) makeGate(c *rain.Campaign) *Gate {
 		k := g.keys.shard(c.ID, shard)
 		gt.shards[shard] = newCoalescer(&g.work, (&batcher{gate: gt, shard: shard, keys: k.grabbing()}).decide)
 	}
-	gt.view.Store(&view{campaign: c, rain: c.Current(), memory: newMemory(nil), soldOut: make([]atomic.Bool, len(gt.shards))})
+	gt.view.Store(&view{campaign: c, rain: c.Current(), memory: newMemory(nil),
+		soldOut: make([]atomic.Bool, len(gt.shards))})
 	g.gates[c.ID] = gt
 	return gt
 }
@@ -63,8 +65,9 @@ func (g *Grabber) Drop(campaign string) {
 	delete(g.gates, campaign)
 }
 
-// Update tells the gate a version of its campaign; one that is not newer than what it knows changes nothing. When a new rain has
-// been scheduled, what was remembered of the last one is forgotten, except what was won: that counts for the whole campaign.
+// Update tells the gate a version of its campaign; one that is not newer than what it knows changes nothing. When a
+// new rain has been scheduled, what was remembered of the last one is forgotten, except what was won: that counts
+// for the whole campaign.
 func (gt *Gate) Update(c *rain.Campaign) {
 	if gt.view.Load().campaign.Revision >= c.Revision {
 		return
@@ -89,8 +92,8 @@ func rainID(r *rain.Rain) string {
 	return r.ID
 }
 
-// Remember tells the gate what the player has won in the campaign, so that a tap that won is answered here when it is sent
-// again, and so are the taps of one who has all the wins allowed.
+// Remember tells the gate what the player has won in the campaign, so that a tap that won is answered here when it
+// is sent again, and so are the taps of one who has all the wins allowed.
 func (gt *Gate) Remember(user string, wins []rain.Win) {
 	gt.view.Load().memory.rememberWins(user, wins)
 }
@@ -102,7 +105,8 @@ func (gt *Gate) SoldOut(shard int) {
 	}
 }
 
-// Tap decides a tap. Where the gate knows the result it returns it, and true; otherwise the tap's Asker will be told, exactly once.
+// Tap decides a tap. Where the gate knows the result it returns it, and true; otherwise the tap's Asker will be
+// told, exactly once.
 func (gt *Gate) Tap(t *Tap) (r Result, known bool) {
 	v := gt.view.Load()
 	shard := rain.HomeShard(t.User, len(gt.shards))
@@ -181,7 +185,8 @@ func (gt *Gate) noteSoldOut(shard int) {
 	}
 }
 
-// Restocked tells the gate that what was found sold out may not be so any more: Redis had lost the stock and has it again.
+// Restocked tells the gate that what was found sold out may not be so any more: Redis had lost the stock and has it
+// again.
 func (gt *Gate) Restocked() {
 	sold := gt.view.Load().soldOut
 	for shard := range sold {

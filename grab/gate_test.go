@@ -11,8 +11,8 @@ import (
 	"redrain/rain"
 )
 
-// The rule of the house: N takers on M packets make M wins, and their sum is the budget. Every tap is sent twice at the same time,
-// and half of the players use two nodes.
+// The rule of the house: N takers on M packets make M wins, and their sum is the budget. Every tap is sent twice at
+// the same time, and half of the players use two nodes.
 func TestTakersShareAllPacketsExactly(t *testing.T) {
 	for name, rdb := range backends(t) {
 		t.Run(name, func(t *testing.T) {

@@ -68,7 +68,8 @@ func TestTapsAreCounted(t *testing.T) {
 			}
 
 			paced := newGame(t, rdb, setup{taps: 3, rain: func(r *rain.Rain) {
-				r.StartsAt, r.Pacing = r.StartsAt+9_000, rain.PacingEven // 1 s of 600: nothing of ten packets is released
+				// 1 s of 600: nothing of ten packets is released
+				r.StartsAt, r.Pacing = r.StartsAt+9_000, rain.PacingEven
 			}})
 			for i := range 3 {
 				paced.want("q", paced.drop(i), Empty)
@@ -96,7 +97,8 @@ func TestTapsAreCounted(t *testing.T) {
 func TestPacingReleasesTheStockOverTime(t *testing.T) {
 	for name, rdb := range backends(t) {
 		t.Run(name, func(t *testing.T) {
-			// Half of the rain's time has passed, in which nobody has tapped: 50 of 100 packets may go, one more each six seconds.
+			// Half of the rain's time has passed, in which nobody has tapped: 50 of 100 packets may go, one more
+			// each six seconds.
 			gm := newGame(t, rdb, setup{packets: 100, rain: func(r *rain.Rain) {
 				r.StartsAt, r.Pacing = r.StartsAt+10_000-300_000, rain.PacingEven
 			}})
@@ -116,7 +118,8 @@ func TestPacingReleasesTheStockOverTime(t *testing.T) {
 
 			// The next rain begins with what is left.
 			left := 100 - won
-			gm.letItRain(func(r *rain.Rain) { r.StartsAt, r.Pacing = r.StartsAt+10_000-60_000, rain.PacingEven }) // a tenth
+			// a tenth
+			gm.letItRain(func(r *rain.Rain) { r.StartsAt, r.Pacing = r.StartsAt+10_000-60_000, rain.PacingEven })
 			gm.gate.Update(gm.c)
 			won = 0
 			for p := range 20 {

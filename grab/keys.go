@@ -9,8 +9,8 @@ import (
 	"redrain/rain"
 )
 
-// This file alone names keys. Everything of one shard carries one hash tag, {<campaign>.<shard>}, and so lies on one slot of a
-// Redis Cluster. The namespace ("rr" unless set) keeps several installations on one Redis apart.
+// This file alone names keys. Everything of one shard carries one hash tag, {<campaign>.<shard>}, and so lies on
+// one slot of a Redis Cluster. The namespace ("rr" unless set) keeps several installations on one Redis apart.
 //
 //	rr:{<campaign>.<shard>}:state      hash; its fields are below
 //	rr:{<campaign>.<shard>}:stock      list of what is left: "<amount>", or "<packet>:<amount>" where packets are missing
@@ -29,23 +29,24 @@ const defaultNamespace = "rr"
 
 // The fields of a shard's state. Amounts are minor units, times Unix milliseconds.
 const (
-	fieldRevision    = "rev"           // of the campaign; absent while the shard is loading
-	fieldStatus      = "status"        // loading, open, paused, closed; rebuilding
-	fieldFirst       = "first"         // number of the shard's first packet
-	fieldTotal       = "total"         // packets that the shard was stocked with
-	fieldLeft        = "left"          // amount of the stock
-	fieldWon         = "won"           // packets won
-	fieldAmountWon   = "amount_won"    // their amount
-	fieldLast        = "last"          // id of the newest outbox entry ever, "" where none was
-	fieldWinsPerUser = "wins_per_user" // over all rains; where there are blocks, see grab.lua, " in blocks" follows the number
+	fieldRevision  = "rev"        // of the campaign; absent while the shard is loading
+	fieldStatus    = "status"     // loading, open, paused, closed; rebuilding
+	fieldFirst     = "first"      // number of the shard's first packet
+	fieldTotal     = "total"      // packets that the shard was stocked with
+	fieldLeft      = "left"       // amount of the stock
+	fieldWon       = "won"        // packets won
+	fieldAmountWon = "amount_won" // their amount
+	fieldLast      = "last"       // id of the newest outbox entry ever, "" where none was
+	// over all rains; where there are blocks, see grab.lua, " in blocks" follows the number
+	fieldWinsPerUser = "wins_per_user"
 	fieldTapsPerUser = "taps_per_user" // over all rains; 0: no limit
 	fieldRain        = "rain"          // id of the rain in which taps may count, "" without one
 	fieldOpens       = "opens"         // when it starts
 	fieldCloses      = "closes"        // from when on no tap of it counts
 	fieldPaced       = "paced"         // 1: the stock is released in proportion to the time, 0: at once
 	fieldDuration    = "duration_ms"   // of the rain
-	// Also the scripts' own: "base_rain" and "base", the rain for which the pacing was begun, and the stock at that moment;
-	// "restorer" and "chunk", whose restoration it is or was, and the last chunk of it that came.
+	// Also the scripts' own: "base_rain" and "base", the rain for which the pacing was begun, and the stock at that
+	// moment; "restorer" and "chunk", whose restoration it is or was, and the last chunk of it that came.
 )
 
 // rebuilding is the status of a shard that is being restored. To all but the restorer Redis knows nothing of it.
@@ -66,7 +67,8 @@ type shardKeys struct{ state, stock, wins, taps, outbox, confirmed, top string }
 func (k keys) shard(campaign string, shard int) shardKeys {
 	p := k.tag(campaign, shard)
 	return shardKeys{
-		state: p + "state", stock: p + "stock", wins: p + "wins", taps: p + "taps", outbox: p + "outbox", confirmed: p + "confirmed", top: p + "top",
+		state: p + "state", stock: p + "stock", wins: p + "wins", taps: p + "taps", outbox: p + "outbox",
+		confirmed: p + "confirmed", top: p + "top",
 	}
 }
 
@@ -86,8 +88,8 @@ func nodeRevisionField(node string) string { return "r:" + node }
 
 func nodeOfField(field string) (node string, ok bool) { return strings.CutPrefix(field, "n:") }
 
-// bucket is the key of a token bucket. What it is for comes from outside (an address), so anything but plain characters,
-// braces above all, is replaced by its hash.
+// bucket is the key of a token bucket. What it is for comes from outside (an address), so anything but plain
+// characters, braces above all, is replaced by its hash.
 func (k keys) bucket(name, key string) string {
 	if !plain(key) {
 		sum := sha256.Sum256([]byte(key))

@@ -34,13 +34,15 @@ func useEverything(t *testing.T, gm *game) {
 		if err := gm.g.Remove(ctx, refs(entries)); err != nil {
 			t.Error(err)
 		}
-		if _, err := gm.g.Once(ctx, []rain.EntryRef{{Campaign: gm.c.ID, Shard: shard, ID: "1-0"}}, time.Minute); err != nil {
+		if _, err := gm.g.Once(ctx, []rain.EntryRef{{Campaign: gm.c.ID, Shard: shard, ID: "1-0"}},
+			time.Minute); err != nil {
 			t.Error(err)
 		}
 	}
 	confirming := New(gm.rdb, Options{Namespace: gm.options.Namespace, Confirm: ConfirmReplica})
 	defer confirming.Close()
-	if _, err := confirming.ConfirmedWins(ctx, gm.c, "p"); err != nil { // the write for the replicas, whether there are any or not
+	// the write for the replicas, whether there are any or not
+	if _, err := confirming.ConfirmedWins(ctx, gm.c, "p"); err != nil {
 		t.Error(err)
 	}
 	wins := gm.known(rain.HomeShard("p", gm.c.Shards))
@@ -118,7 +120,8 @@ func TestAClusterRefusesAnUndeclaredKey(t *testing.T) {
 	if err := broken.Run(t.Context(), cluster, k.grabbing(), "p", gm.drop(0)).Err(); err == nil {
 		t.Error("a script has used a key that it was not given")
 	}
-	if err := broken.Run(t.Context(), cluster, []string{k.state, k.stock, k.wins, k.taps, elsewhere}, "p", gm.drop(0)).Err(); err == nil {
+	if err := broken.Run(t.Context(), cluster, []string{k.state, k.stock, k.wins, k.taps, elsewhere}, "p",
+		gm.drop(0)).Err(); err == nil {
 		t.Error("a script has used keys of two slots")
 	}
 	gm.balance()

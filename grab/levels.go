@@ -17,8 +17,9 @@ type Levels struct {
 	AmountWon  rain.Money
 }
 
-// Levels reads the campaign's sums: each shard's at one moment, the shards one after the other. What is loading or closed has
-// no stock. It fails with ErrNoState where Redis knows nothing of a shard, or is still being told about it.
+// Levels reads the campaign's sums: each shard's at one moment, the shards one after the other. What is loading or
+// closed has no stock. It fails with ErrNoState where Redis knows nothing of a shard, or is still being told about
+// it.
 func (g *Grabber) Levels(ctx context.Context, c *rain.Campaign) (Levels, error) {
 	reads := make([]*redis.SliceCmd, shardsOf(c))
 	_, err := g.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {

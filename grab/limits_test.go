@@ -78,7 +78,8 @@ func TestAllowIsABucketForAllNodes(t *testing.T) {
 				if i%2 == 1 {
 					g = other
 				}
-				if ok, wait, err := g.Allow(t.Context(), "hello", who, perSecond, burst); err != nil || !ok || wait != 0 {
+				if ok, wait, err := g.Allow(t.Context(), "hello", who, perSecond, burst); err != nil || !ok ||
+					wait != 0 {
 					t.Fatalf("%d: %v, %v, %v", i, ok, wait, err)
 				}
 			}
@@ -127,7 +128,8 @@ func TestAllowIsABucketForAllNodes(t *testing.T) {
 			rdb.HSet(t.Context(), key, "tokens", "0.6", "at", (gm.options.Clock()+1_000)*1000)
 			for range 2 {
 				// The bucket was counted a second ahead of now: a clock that was set back takes nothing away.
-				if ok, wait, err := gm.g.Allow(t.Context(), "hello", who, 0.01, 3); err != nil || ok || wait > 40*time.Second || wait < 30*time.Second {
+				if ok, wait, err := gm.g.Allow(t.Context(), "hello", who, 0.01, 3); err != nil || ok ||
+					wait > 40*time.Second || wait < 30*time.Second {
 					t.Errorf("with 0.6 of a token: %v, %v, %v; want to wait 40 s", ok, wait, err)
 				}
 			}
@@ -153,7 +155,8 @@ func TestReportsKeepTheNewestOfEachNode(t *testing.T) {
 				}
 			}
 			a := NodeReport{
-				T: now, Online: 3, Taps: 7, GrabsPerSecond: 1.5, Outcomes: map[Outcome]int64{Won: 3, Empty: 4}, Latency: map[int]int64{40: 6, 101: 1},
+				T: now, Online: 3, Taps: 7, GrabsPerSecond: 1.5, Outcomes: map[Outcome]int64{Won: 3, Empty: 4},
+				Latency: map[int]int64{40: 6, 101: 1},
 			}
 			report("a", 2, a)
 			report("a", 1, NodeReport{T: now, Online: 99}) // late
@@ -163,7 +166,8 @@ func TestReportsKeepTheNewestOfEachNode(t *testing.T) {
 			report("gone with taps", 1, NodeReport{T: now - forgetReportAfter - 1, Taps: 5})
 			for range 2 {
 				got, err := gm.g.Reports(t.Context(), gm.c.ID)
-				if err != nil || len(got) != 3 || !reflect.DeepEqual(got["a"], a) || got["r:a"].Online != 1 || got["gone with taps"].Taps != 5 {
+				if err != nil || len(got) != 3 || !reflect.DeepEqual(got["a"], a) || got["r:a"].Online != 1 ||
+					got["gone with taps"].Taps != 5 {
 					t.Errorf("%+v, %v", got, err)
 				}
 			}

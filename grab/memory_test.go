@@ -59,7 +59,8 @@ func TestWinsOutliveTheirRain(t *testing.T) {
 		p := s.add(user)
 		p.remember(drop(1), Result{Outcome: Empty})
 		if u%10 == 0 {
-			m.rememberWins(user, []rain.Win{{User: user, Packet: u, Amount: 5, Drop: "7.3"}, {User: user, Drop: "no drop"}})
+			m.rememberWins(user, []rain.Win{{User: user, Packet: u, Amount: 5, Drop: "7.3"},
+				{User: user, Drop: "no drop"}})
 		}
 	}
 	next := newMemory(m)
@@ -105,7 +106,8 @@ func TestBucket(t *testing.T) {
 	take(now+10_000, 20)
 }
 
-// Thousands of sockets at once, duplicates in flight, versions and rains that change meanwhile: every tap has exactly one result.
+// Thousands of sockets at once, duplicates in flight, versions and rains that change meanwhile: every tap has
+// exactly one result.
 func TestEveryTapHasOneResult(t *testing.T) {
 	gm := newGame(t, inProcess(t), setup{packets: 500, wins: 2, shards: 3, taps: 50, tapRate: 30})
 	drops := []string{"0.999", "x", "99999.0"}
@@ -189,7 +191,8 @@ func TestAfterCloseTapsAreUnavailable(t *testing.T) {
 	}
 }
 
-// A tap that was given up without being sent says nothing about an earlier one on the same drop, which the script may have decided.
+// A tap that was given up without being sent says nothing about an earlier one on the same drop, which the script
+// may have decided.
 func TestAnUnsentTapLeavesAnEarlierOneUndecided(t *testing.T) {
 	id := rain.DropID{}
 	p := &player{}

@@ -117,19 +117,22 @@ func TestTheScriptDoesWhatTheModelDoes(t *testing.T) {
 				rt.Fatal(err)
 			}
 			if a := script.answer; fmt.Sprint(a.results) != fmt.Sprint(want) || int(a.stock) != len(m.stock) {
-				rt.Fatalf("the script says\n%v, %d left\nand the model\n%v, %d left", a.results, a.stock, want, len(m.stock))
+				rt.Fatalf("the script says\n%v, %d left\nand the model\n%v, %d left", a.results, a.stock, want,
+					len(m.stock))
 			}
 			taps, want = nil, nil
 		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"taps": func(rt *rapid.T) {
 				for range rapid.IntRange(1, 12).Draw(rt, "size") {
-					add(someone(rt), rapid.SampledFrom([]string{"0.0", "1.0", "0.1", "10.0", "1.1", "0.10"}).Draw(rt, "drop"))
+					add(someone(rt), rapid.SampledFrom([]string{"0.0", "1.0", "0.1", "10.0", "1.1", "0.10"}).Draw(rt,
+						"drop"))
 				}
 				decide(rt)
 			},
 			"a hungry player": func(rt *rapid.T) { // fills blocks, with waves that go up, down and back
-				user, wave, up := someone(rt), rapid.IntRange(0, 40).Draw(rt, "wave"), rapid.IntRange(-1, 2).Draw(rt, "up")
+				user, wave, up := someone(rt), rapid.IntRange(0, 40).Draw(rt, "wave"),
+					rapid.IntRange(-1, 2).Draw(rt, "up")
 				for i := range rapid.IntRange(8, 20).Draw(rt, "taps") {
 					add(user, fmt.Sprintf("%d.%d", max(0, wave+i*up), i%3))
 					if rapid.Bool().Draw(rt, "alone") {

@@ -11,9 +11,9 @@ import (
 	"redrain/rain"
 )
 
-// Once marks outbox entries, all in one round trip, and tells of each whether it is marked for the first time: true for the first
-// caller of all nodes, and false for the others until ttl has passed. Of those that come with an error nobody knows, and
-// false is said of them.
+// Once marks outbox entries, all in one round trip, and tells of each whether it is marked for the first time: true
+// for the first caller of all nodes, and false for the others until ttl has passed. Of those that come with an
+// error nobody knows, and false is said of them.
 func (g *Grabber) Once(ctx context.Context, refs []rain.EntryRef, ttl time.Duration) (first []bool, err error) {
 	// The token is this call's: go-redis may send the same call twice, and both must have the same answer.
 	token := rand.Text()
@@ -21,7 +21,8 @@ func (g *Grabber) Once(ctx context.Context, refs []rain.EntryRef, ttl time.Durat
 	send := func() error {
 		_, err := g.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
 			for i, r := range refs {
-				calls[i] = g.scripts.once.EvalSha(ctx, p, []string{g.keys.once(r.Campaign, r.Shard, r.ID)}, token, max(1, ttl.Milliseconds()))
+				calls[i] = g.scripts.once.EvalSha(ctx, p, []string{g.keys.once(r.Campaign, r.Shard, r.ID)}, token,
+					max(1, ttl.Milliseconds()))
 			}
 			return nil
 		})

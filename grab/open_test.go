@@ -124,7 +124,8 @@ func (gm *game) openOnlyWhenAllIsThere() {
 		if status == string(rain.Open) {
 			open++
 		}
-		if _, n := rain.ShardRange(gm.c.Packets, gm.c.Shards, shard); int64(n) == gm.rdb.LLen(gm.t.Context(), k.stock).Val() {
+		if _, n := rain.ShardRange(gm.c.Packets, gm.c.Shards, shard); int64(n) == gm.rdb.LLen(gm.t.Context(),
+			k.stock).Val() {
 			complete++
 		}
 	}
@@ -141,7 +142,8 @@ func TestOpenByManyNodesAtOnce(t *testing.T) {
 			for range 4 {
 				node := gm.node()
 				all.Go(func() {
-					// One may be told that a chunk is not where it should be, because another one was faster; it tries again.
+					// One may be told that a chunk is not where it should be, because another one was faster; it
+					// tries again.
 					for {
 						err := node.Open(t.Context(), gm.c, gm.amounts)
 						if err == nil {
@@ -173,10 +175,12 @@ func TestOpenRefusesOtherPackets(t *testing.T) {
 	if err := gm.g.Open(t.Context(), gm.c, gm.amounts); err == nil || !strings.Contains(err.Error(), "INCOMPLETE") {
 		t.Errorf("a stock with another sum: %v", err)
 	}
-	if err := gm.g.scripts.open.Run(t.Context(), gm.rdb, k.loading(), "load", 0, 101, 100, 1).Err(); err == nil || !strings.Contains(err.Error(), "MISMATCH") {
+	if err := gm.g.scripts.open.Run(t.Context(), gm.rdb, k.loading(), "load", 0, 101, 100, 1).Err(); err == nil ||
+		!strings.Contains(err.Error(), "MISMATCH") {
 		t.Errorf("a shard of another size: %v", err)
 	}
-	if err := gm.g.scripts.open.Run(t.Context(), gm.rdb, k.loading(), "load", 0, 100, 101, 1).Err(); err == nil || !strings.Contains(err.Error(), "MISPLACED") {
+	if err := gm.g.scripts.open.Run(t.Context(), gm.rdb, k.loading(), "load", 0, 100, 101, 1).Err(); err == nil ||
+		!strings.Contains(err.Error(), "MISPLACED") {
 		t.Errorf("a chunk with a gap before it: %v", err)
 	}
 }

@@ -12,16 +12,18 @@ import (
 	"redrain/rain"
 )
 
-// The outbox: what the scripts have decided and the ledger has not posted yet. An entry is read by one consumer at a time, stays
-// until it is removed, and can be claimed by another when its reader is gone. There is no limit on its length, because
-// a limit would delete money.
+// The outbox: what the scripts have decided and the ledger has not posted yet. An entry is read by one consumer at
+// a time, stays until it is removed, and can be claimed by another when its reader is gone. There is no limit on
+// its length, because a limit would delete money.
 
-// Read gives a consumer up to limit entries that no one has read before, oldest first; none is an empty answer, without waiting.
-// What is read and not removed comes again through Claim.
-func (g *Grabber) Read(ctx context.Context, campaign string, shard int, consumer string, limit int) ([]rain.Entry, error) {
+// Read gives a consumer up to limit entries that no one has read before, oldest first; none is an empty answer,
+// without waiting. What is read and not removed comes again through Claim.
+func (g *Grabber) Read(ctx context.Context, campaign string, shard int, consumer string, limit int) ([]rain.Entry,
+	error) {
 	key := g.keys.shard(campaign, shard).outbox
 	args := &redis.XReadGroupArgs{
-		Group: group, Consumer: consumer, Streams: []string{key, ">"}, Count: int64(limit), Block: -1, // -1: do not wait
+		// -1: do not wait
+		Group: group, Consumer: consumer, Streams: []string{key, ">"}, Count: int64(limit), Block: -1,
 	}
 	streams, err := g.rdb.XReadGroup(ctx, args).Result()
 	if isNoGroup(err) {
@@ -77,9 +79,9 @@ func (g *Grabber) Remove(ctx context.Context, refs []rain.EntryRef) error {
 		key := g.keys.shard(r.Campaign, r.Shard).outbox
 		byOutbox[key] = append(byOutbox[key], r.ID)
 	}
-	// Not in a MULTI: a full Redis refuses one, and could then never be emptied. In this order nothing is stuck when it is cut off
-	// in the middle: an entry that is deleted but not acknowledged is dropped by the next Claim, whereas nobody would ever see one again
-	// that is acknowledged but not deleted.
+	// Not in a MULTI: a full Redis refuses one, and could then never be emptied. In this order nothing is stuck
+	// when it is cut off in the middle: an entry that is deleted but not acknowledged is dropped by the next Claim,
+	// whereas nobody would ever see one again that is acknowledged but not deleted.
 	_, err := g.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for key, ids := range byOutbox {
 			p.XDel(ctx, key, ids...)
@@ -112,8 +114,9 @@ func (g *Grabber) Pending(ctx context.Context, c *rain.Campaign) (int64, error) 
 	return total, nil
 }
 
-// Waiting is the oldest entries of each outbox, up to limit of each shard, for those who want to show them. It takes nothing
-// from anybody, and is not one moment's picture; Snapshot is, and costs Redis more the more is waiting.
+// Waiting is the oldest entries of each outbox, up to limit of each shard, for those who want to show them. It
+// takes nothing from anybody, and is not one moment's picture; Snapshot is, and costs Redis more the more is
+// waiting.
 func (g *Grabber) Waiting(ctx context.Context, c *rain.Campaign, limit int) ([]rain.Entry, error) {
 	found := make([]*redis.XMessageSliceCmd, shardsOf(c))
 	_, err := g.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -143,7 +146,8 @@ func (g *Grabber) readable(campaign string, shard int, messages []redis.XMessage
 		}
 		entry, err := parseEntry(rain.EntryRef{Campaign: campaign, Shard: shard, ID: m.ID}, values)
 		if err != nil {
-			g.o.Log.Error("an outbox entry cannot be read; it stays in the outbox until a person has looked at it", "err", err)
+			g.o.Log.Error("an outbox entry cannot be read; it stays in the outbox until a person has looked at it",
+				"err", err)
 			continue
 		}
 		entries = append(entries, entry)

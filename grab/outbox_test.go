@@ -82,7 +82,8 @@ func TestTheOutboxIsReadClaimedAndRemoved(t *testing.T) {
 			}
 			for i, e := range slices.Concat(first, second) {
 				want := rain.Win{User: fmt.Sprint("filler ", i), Packet: i, Amount: gm.amounts[i], Drop: e.Wins[0].Drop}
-				if len(e.Wins) != 1 || e.Wins[0] != want || e.Reclaim != nil || e.Ref.Campaign != gm.c.ID || e.Ref.Shard != 0 {
+				if len(e.Wins) != 1 || e.Wins[0] != want || e.Reclaim != nil || e.Ref.Campaign != gm.c.ID ||
+					e.Ref.Shard != 0 {
 					t.Errorf("entry %d is %+v, want the win %+v", i, e, want)
 				}
 			}
@@ -128,8 +129,8 @@ func TestTheOutboxIsReadClaimedAndRemoved(t *testing.T) {
 	}
 }
 
-// Redis looks at ten times as many entries as it is asked for, from the front. Where those are in good hands, the ones behind them must
-// be found all the same.
+// Redis looks at ten times as many entries as it is asked for, from the front. Where those are in good hands, the
+// ones behind them must be found all the same.
 func TestClaimLooksBehindEntriesInGoodHands(t *testing.T) {
 	gm := newGame(t, connect(t, testenv.Redis(t)), setup{packets: 40})
 	gm.fill(40)
@@ -188,7 +189,8 @@ func TestAnUnreadableEntryStays(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			gm := newGame(t, rdb, setup{packets: 20})
 			key := gm.g.keys.shard(gm.c.ID, 0).outbox
-			if err := rdb.XAdd(t.Context(), &redis.XAddArgs{Stream: key, Values: []string{"wins", "7 eleven 0.0 p"}}).Err(); err != nil {
+			if err := rdb.XAdd(t.Context(), &redis.XAddArgs{Stream: key,
+				Values: []string{"wins", "7 eleven 0.0 p"}}).Err(); err != nil {
 				t.Fatal(err)
 			}
 			gm.fill(2)

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// keptResults is how many results of taps that won nothing are kept of a player; those of the lowest drops go first. At 20 taps a
-	// second it is more than a drop is in the air.
+	// keptResults is how many results of taps that won nothing are kept of a player; those of the lowest drops go
+	// first. At 20 taps a second it is more than a drop is in the air.
 	keptResults = 512
 	// keptSlack is by how much they may be more: to let go of one at a time would be to move all the others each time.
 	keptSlack = 64
@@ -21,11 +21,13 @@ type player struct {
 	won    []wonDrop // in the order of the drops
 	flying []*Tap    // with the script just now
 
-	undecided []rain.DropID // of taps that the script may have decided, or has without confirmation, and the player was told nothing
+	// of taps that the script may have decided, or has without confirmation, and the player was told nothing
+	undecided []rain.DropID
 }
 
-// dropKey is a drop as the memory sorts it: the wave, and in its last byte the drop's place in it. So a player's taps, which follow the
-// waves, are remembered nearly in order, at eight bytes each, and a tap is found among thousands in a few steps.
+// dropKey is a drop as the memory sorts it: the wave, and in its last byte the drop's place in it. So a player's
+// taps, which follow the waves, are remembered nearly in order, at eight bytes each, and a tap is found among
+// thousands in a few steps.
 type dropKey uint64
 
 // keyOf is a drop's key; false for what no rain has, and nothing is remembered of.
@@ -43,7 +45,8 @@ type wonDrop struct {
 	amount rain.Money
 }
 
-// lost are the results of taps that won nothing, in the order of the drops; outcomes[i] is that of drops[i], as codeOf gives it.
+// lost are the results of taps that won nothing, in the order of the drops; outcomes[i] is that of drops[i], as
+// codeOf gives it.
 type lost struct {
 	drops    []dropKey
 	outcomes []uint8

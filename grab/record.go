@@ -20,11 +20,12 @@ type record struct {
 
 // text is what stands in the hash for it. The user is the hash's field.
 func (r record) text() string {
-	return ";" + r.win.Drop + "=" + strconv.Itoa(r.win.Packet) + "=" + strconv.FormatInt(int64(r.win.Amount), 10) + "=" + r.entry
+	return ";" + r.win.Drop + "=" + strconv.Itoa(r.win.Packet) + "=" + strconv.FormatInt(int64(r.win.Amount),
+		10) + "=" + r.entry
 }
 
-// holding is what a player's field of the wins hash holds. Where a player may win often, the older wins are in blocks, which are
-// fields of their own.
+// holding is what a player's field of the wins hash holds. Where a player may win often, the older wins are in
+// blocks, which are fields of their own.
 type holding struct {
 	blocks  int
 	wins    int        // in the blocks
@@ -32,8 +33,8 @@ type holding struct {
 	records []record   // the wins in no block, in the order won
 }
 
-// parseHolding reads a player's field as grab.lua writes it, see there: the wins, or "<newest drop in the blocks> <wins in them> <blocks>
-// <their amount>" and the wins.
+// parseHolding reads a player's field as grab.lua writes it, see there: the wins, or "<newest drop in the blocks>
+// <wins in them> <blocks> <their amount>" and the wins.
 func parseHolding(user, text string) (h holding, err error) {
 	if text != "" && text[0] != ';' {
 		at := max(0, strings.IndexByte(text, ';'))
@@ -55,7 +56,8 @@ func parseSums(text string) (holding, error) {
 	wins, ok2 := number(f[1])
 	blocks, ok3 := number(f[2])
 	amount, ok4 := number(f[3])
-	if !ok1 || !ok2 || !ok3 || !ok4 || blocks < 1 || wins < blocks || wins > rain.MaxPackets || amount < wins || amount > int64(rain.MaxBudget) {
+	if !ok1 || !ok2 || !ok3 || !ok4 || blocks < 1 || wins < blocks || wins > rain.MaxPackets || amount < wins ||
+		amount > int64(rain.MaxBudget) {
 		return holding{}, errRecord
 	}
 	return holding{blocks: int(blocks), wins: int(wins), amount: rain.Money(amount)}, nil

@@ -21,8 +21,10 @@ func TestWinsRecord(t *testing.T) {
 		t.Errorf("%v (%v), want %v", got, err, want)
 	}
 	for _, bad := range []string{
-		";", "7.3=12=88=1-0", ";7.3=12=88", ";7.3=12=88=1-0;", ";7.3=12=88=1-0=1", ";07.3=12=88=1-0", ";7.3=-1=88=1-0", ";7.3=12=0=1-0",
-		";7.3=012=88=1-0", ";7.3=10000000=1=1-0", ";7.3=1=1000000000000001=1-0", ";7.3=1=1e+15=1-0", ";7.3=12=88=", ";7.3=12=88=1",
+		";", "7.3=12=88=1-0", ";7.3=12=88", ";7.3=12=88=1-0;", ";7.3=12=88=1-0=1", ";07.3=12=88=1-0", ";7.3=-1=88=1-0",
+		";7.3=12=0=1-0",
+		";7.3=012=88=1-0", ";7.3=10000000=1=1-0", ";7.3=1=1000000000000001=1-0", ";7.3=1=1e+15=1-0", ";7.3=12=88=",
+		";7.3=12=88=1",
 		";7.3=12=88=01-0", ";7.3=12=88=1-0-0", ";7.3=12=88=1--1",
 	} {
 		if got, err := parseRecords("u", bad); !errors.Is(err, errRecord) {
@@ -46,7 +48,8 @@ func TestOutboxEntry(t *testing.T) {
 		t.Errorf("%v (%v), want %v", got, err, want)
 	}
 	for _, bad := range []map[string]string{
-		nil, {}, {"x": "y"}, {"wins": ""}, {"wins": "12 88 7.3"}, {"wins": "12 88 7.3 "}, {"wins": "12 88 7.3 u\n"}, {"wins": "12 88 7 u"},
+		nil, {}, {"x": "y"}, {"wins": ""}, {"wins": "12 88 7.3"}, {"wins": "12 88 7.3 "}, {"wins": "12 88 7.3 u\n"},
+		{"wins": "12 88 7 u"},
 		{"wins": "12 +88 7.3 u"}, {"wins": "12 88 7.3 u\x00"}, {"wins": "12 88 7.3 u", "reclaim": "1 1"},
 		{"reclaim": ""}, {"reclaim": "12"}, {"reclaim": "0 0"}, {"reclaim": "12 88 1"}, {"reclaim": "1 -1"},
 	} {
@@ -62,14 +65,16 @@ func TestOutboxEntry(t *testing.T) {
 func TestHolding(t *testing.T) {
 	const one, two = ";7.3=12=88=1-0", ";9.1=40=5=1-1"
 	got, err := parseHolding("u", "15.4 3 2 181"+one)
-	if err != nil || got.blocks != 2 || got.total() != 269 || len(got.records) != 1 || !slices.Equal(got.fields("u"), []string{"u\n1", "u\n2"}) {
+	if err != nil || got.blocks != 2 || got.total() != 269 || len(got.records) != 1 ||
+		!slices.Equal(got.fields("u"), []string{"u\n1", "u\n2"}) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	all, err := got.with("u", []string{one + two, "9.1" + one})
 	if err != nil || len(all) != 4 || all[1].win.Packet != 40 || all[3] != got.records[0] {
 		t.Errorf("%+v, %v", all, err)
 	}
-	for _, blocks := range [][]string{{one, one}, {one + two, two}, {one + two, ""}, {"x" + one + two, one}, {one + two, "9.1" + one + ";"}, {one + two, "09.1" + one}, {one + two, "9" + one}} {
+	for _, blocks := range [][]string{{one, one}, {one + two, two}, {one + two, ""}, {"x" + one + two, one},
+		{one + two, "9.1" + one + ";"}, {one + two, "09.1" + one}, {one + two, "9" + one}} {
 		if _, err := got.with("u", blocks); !errors.Is(err, errRecord) {
 			t.Errorf("blocks %q: %v", blocks, err)
 		}
@@ -78,8 +83,10 @@ func TestHolding(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for _, bad := range []string{
-		"15.4 3 2 181", "15 3 2 181" + one, "3 2 181" + one, "15.4 3 2 " + one, "15.4 3 2 181 1" + one, "15.4 3 0 181" + one, "15.4 1 2 181" + one, "15.4 3 2 2" + one,
-		"15.4 3 02 181" + one, "15.4 -3 2 181" + one, "15.4 3 2 1000000000000001" + one, "15.4 10000001 2 10000001" + one, "15.4 3 2 181;",
+		"15.4 3 2 181", "15 3 2 181" + one, "3 2 181" + one, "15.4 3 2 " + one, "15.4 3 2 181 1" + one,
+		"15.4 3 0 181" + one, "15.4 1 2 181" + one, "15.4 3 2 2" + one,
+		"15.4 3 02 181" + one, "15.4 -3 2 181" + one, "15.4 3 2 1000000000000001" + one,
+		"15.4 10000001 2 10000001" + one, "15.4 3 2 181;",
 		" " + one, "x",
 	} {
 		if got, err := parseHolding("u", bad); !errors.Is(err, errRecord) {
@@ -90,7 +97,8 @@ func TestHolding(t *testing.T) {
 
 // What is read is what the script would write for it, so nothing is read in two ways.
 func FuzzParseRecords(f *testing.F) {
-	for _, s := range []string{"", ";7.3=12=88=1-0", ";7.3=12=88=1-0;9.1=40=5=1-1", ";", ";7.3===", "7.3=1=1=1-1", ";7.3=9999999=1000000000000000=1-1"} {
+	for _, s := range []string{"", ";7.3=12=88=1-0", ";7.3=12=88=1-0;9.1=40=5=1-1", ";", ";7.3===", "7.3=1=1=1-1",
+		";7.3=9999999=1000000000000000=1-1"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -12,19 +12,20 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// heirFor is how long a replica counts that a Cluster has declared dead: it may come back with what it has, and take over from its
-// master if that one is dead by then. Redis allows it until the replica has heard nothing of the master for (cluster-replica-validity-factor
-// + 1) x cluster-node-timeout + repl-ping-replica-period; by default that is 175 seconds.
+// heirFor is how long a replica counts that a Cluster has declared dead: it may come back with what it has, and
+// take over from its master if that one is dead by then. Redis allows it until the replica has heard nothing of the
+// master for (cluster-replica-validity-factor + 1) x cluster-node-timeout + repl-ping-replica-period; by default
+// that is 175 seconds.
 const heirFor = 3 * time.Minute
 
 // errNoMaster says that a server that was asked as a master is none.
 var errNoMaster = errors.New("redis is no master any more")
 
-// standsAlone tells whether a win needs no replica: with ConfirmStream, where the shard's master has none and none could take over. look is
-// read together with that, from the same server.
+// standsAlone tells whether a win needs no replica: with ConfirmStream, where the shard's master has none and none
+// could take over. look is read together with that, from the same server.
 //
-// That a master has replicas is remembered, until a WAIT finds none. That it has none is asked each time, after the wins in question were
-// written: a replica that comes later copies them with all the rest.
+// That a master has replicas is remembered, until a WAIT finds none. That it has none is asked each time, after the
+// wins in question were written: a replica that comes later copies them with all the rest.
 func (g *Grabber) standsAlone(ctx context.Context, k shardKeys, look func(redis.Pipeliner)) (bool, error) {
 	if g.o.Confirm == ConfirmReplica {
 		return false, nil
@@ -73,8 +74,8 @@ func hasNoReplica(info string) (bool, error) {
 	return false, fmt.Errorf("redis does not tell how many replicas it has (INFO replication): %q", info)
 }
 
-// hasNoHeir reads what a master of a Cluster says to CLUSTER NODES at a time of its clock. A replica whose connection is broken may take over
-// all the same, with what it had before.
+// hasNoHeir reads what a master of a Cluster says to CLUSTER NODES at a time of its clock. A replica whose
+// connection is broken may take over all the same, with what it had before.
 func hasNoHeir(nodes string, now time.Time) (bool, error) {
 	// <id> <address> <flags> <master's id or -> <ping sent> <pong received> <epoch> <link> <slots…>
 	const id, flags, master, pong, fields = 0, 2, 3, 5, 8

@@ -13,7 +13,8 @@ func TestWhatAMasterSaysOfItsReplicas(t *testing.T) {
 		alone      bool
 		err        string
 	}{
-		{"none", "# Replication\r\nrole:master\r\nconnected_slaves:0\r\nmaster_failover_state:no-failover\r\n", true, ""},
+		{"none", "# Replication\r\nrole:master\r\nconnected_slaves:0\r\nmaster_failover_state:no-failover\r\n", true,
+			""},
 		{"one that copies", "role:master\r\nconnected_slaves:1\r\nslave0:ip=127.0.0.1,port=1,state=wait_bgsave,offset=0,lag=0\r\n", false, ""},
 		{"ten", "role:master\r\nconnected_slaves:10\r\n", false, ""},
 		{"a replica itself", "role:slave\r\nconnected_slaves:0\r\n", false, errNoMaster.Error()},
@@ -37,9 +38,11 @@ func TestWhoMayTakeOverInACluster(t *testing.T) {
 		err         string
 	}{
 		{"replicas of others only", me + other, true, ""},
-		{"the old master is dead", me + other + "dd 127.0.0.1:4@14 master,fail - 1 999900000 1 disconnected\n", true, ""},
+		{"the old master is dead", me + other + "dd 127.0.0.1:4@14 master,fail - 1 999900000 1 disconnected\n", true,
+			""},
 		{"a replica", me + other + "dd 127.0.0.1:4@14 slave aa 0 999999000 7 connected\n", false, ""},
-		{"one that this master alone misses", me + "dd 127.0.0.1:4@14 slave,fail? aa 1 1000 7 disconnected\n", false, ""},
+		{"one that this master alone misses", me + "dd 127.0.0.1:4@14 slave,fail? aa 1 1000 7 disconnected\n", false,
+			""},
 		{"one that died a moment ago", me + "dd 127.0.0.1:4@14 slave,fail aa 1 999821000 7 disconnected\n", false, ""},
 		{"one that died long ago", me + "dd 127.0.0.1:4@14 slave,fail aa 1 999819000 7 disconnected\n", true, ""},
 		{"a dead one and one that lives", me + "dd :0@0 slave,fail,noaddr aa 1 1000 7 disconnected\nee 127.0.0.1:5@15 slave aa 0 1000 7 connected\n", false, ""},

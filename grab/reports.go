@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// forgetReportAfter is the age from which a report that has counted no taps is forgotten, in milliseconds: its node is gone, and
-// took nothing with it that a sum needs.
+// forgetReportAfter is the age from which a report that has counted no taps is forgotten, in milliseconds: its node
+// is gone, and took nothing with it that a sum needs.
 const forgetReportAfter = 3_600_000
 
 // NodeReport is what one node has counted of a campaign since it started.
@@ -19,11 +19,12 @@ type NodeReport struct {
 	GrabsPerSecond float64 `json:"grabs_per_second"` // of late
 
 	Outcomes map[Outcome]int64 `json:"outcomes,omitempty"` // the taps, by what came of them
-	// Latency is how many taps of late took how long, by the number of a bucket. Which time a bucket is, who reports says; nodes of
-	// one version say the same, so that their buckets add up.
+	// Latency is how many taps of late took how long, by the number of a bucket. Which time a bucket is, who
+	// reports says; nodes of one version say the same, so that their buckets add up.
 	Latency map[int]int64 `json:"latency,omitempty"`
 
-	Keep time.Duration `json:"-"` // how long the campaign's reports are kept from now on; 0 for as long as its other keys
+	// how long the campaign's reports are kept from now on; 0 for as long as its other keys
+	Keep time.Duration `json:"-"`
 }
 
 // Report keeps a node's report, unless a report of it with the same revision or a later one is kept already.

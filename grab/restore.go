@@ -21,8 +21,8 @@ var errRestoration = errors.New("the packets to restore do not add up")
 
 // Restoration is all that Redis has to know again of a shard.
 type Restoration struct {
-	// Barrier is an outbox id, "<ms>-<seq>". Every entry from before the loss has an id up to this one, every later one will have
-	// a higher one.
+	// Barrier is an outbox id, "<ms>-<seq>". Every entry from before the loss has an id up to this one, every later
+	// one will have a higher one.
 	Barrier string
 	// Closed says that the shard's rest went back to the sponsor: there is no stock any more.
 	Closed bool
@@ -31,13 +31,14 @@ type Restoration struct {
 	Left    rain.Money
 	// Stock is the packets that nobody has won, in the order of their numbers. May be nil where there are none.
 	Stock iter.Seq2[int, rain.Money]
-	// Wins calls put with every win that is known and its outbox entry, of which only the ID counts, in the order of the packets. It
-	// ends with put's error, or its own. May be nil where there are none.
+	// Wins calls put with every win that is known and its outbox entry, of which only the ID counts, in the order
+	// of the packets. It ends with put's error, or its own. May be nil where there are none.
 	Wins func(put func(w rain.Win, entry rain.EntryRef) error) error
 }
 
-// Lost lists the shards of the campaign of which Redis knows nothing, or that it was not told of to the end: nothing of a
-// campaign that has once been opened is missing but by a loss. For a campaign that is loading it says nothing.
+// Lost lists the shards of the campaign of which Redis knows nothing, or that it was not told of to the end:
+// nothing of a campaign that has once been opened is missing but by a loss. For a campaign that is loading it says
+// nothing.
 func (g *Grabber) Lost(ctx context.Context, c *rain.Campaign) ([]int, error) {
 	revisions := make([]*redis.BoolCmd, shardsOf(c))
 	_, err := g.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -58,12 +59,13 @@ func (g *Grabber) Lost(ctx context.Context, c *rain.Campaign) ([]int, error) {
 	return lost, nil
 }
 
-// Restore tells Redis again what it has forgotten of a shard. The shard has no rain and takes no taps until Apply brings the
-// campaign's version. Cut off at any point it has done no harm, and may be run again; where two do it at the same time, the one that began
-// last wins, and the other one fails with ErrSuperseded, or with ErrAlive when it comes too late.
+// Restore tells Redis again what it has forgotten of a shard. The shard has no rain and takes no taps until Apply
+// brings the campaign's version. Cut off at any point it has done no harm, and may be run again; where two do it at
+// the same time, the one that began last wins, and the other one fails with ErrSuperseded, or with ErrAlive when it
+// comes too late.
 //
-// It fails with ErrAlive where the shard is there, and with ErrUnsettled where Redis has lost the state and kept an outbox that is not empty.
-// Packets that are missing, or there twice, are an error, and nothing is restored.
+// It fails with ErrAlive where the shard is there, and with ErrUnsettled where Redis has lost the state and kept an
+// outbox that is not empty. Packets that are missing, or there twice, are an error, and nothing is restored.
 //
 // The taps that won nothing are not known any more and do not count against taps_per_user; the pacing of a rain that is
 // falling begins anew with what is left.
@@ -71,10 +73,11 @@ func (g *Grabber) Restore(ctx context.Context, c *rain.Campaign, shard int, r Re
 	return g.RestoreAs(ctx, c, shard, func(context.Context) (Restoration, error) { return r, nil })
 }
 
-// RestoreAs is Restore of what say returns. It is called once Redis has taken this restoration up: whatever restoration began
-// before cannot be finished any more. So say is the place to set the barrier where others look for it too: the one that is set
-// last is then always that of the shard.
-func (g *Grabber) RestoreAs(ctx context.Context, c *rain.Campaign, shard int, say func(context.Context) (Restoration, error)) error {
+// RestoreAs is Restore of what say returns. It is called once Redis has taken this restoration up: whatever
+// restoration began before cannot be finished any more. So say is the place to set the barrier where others look
+// for it too: the one that is set last is then always that of the shard.
+func (g *Grabber) RestoreAs(ctx context.Context, c *rain.Campaign, shard int,
+	say func(context.Context) (Restoration, error)) error {
 	k, token := g.keys.shard(c.ID, shard), rand.Text()
 	first, n := rain.ShardRange(c.Packets, shardsOf(c), shard)
 	run := &restorer{c: c, first: first, n: n, seen: make([]bool, n)}
@@ -152,7 +155,8 @@ func (r *restorer) stock(what Restoration) error {
 		}
 	}
 	if packets != what.Packets || left != what.Left || (what.Closed && packets > 0) {
-		return fmt.Errorf("%w: a stock of %d packets, %d in all; announced were %d, %d", errRestoration, packets, left, what.Packets, what.Left)
+		return fmt.Errorf("%w: a stock of %d packets, %d in all; announced were %d, %d", errRestoration, packets, left,
+			what.Packets, what.Left)
 	}
 	return r.flush("stock", 1)
 }

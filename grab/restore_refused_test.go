@@ -27,15 +27,20 @@ func TestARestorationThatDoesNotAddUpIsRefused(t *testing.T) {
 	}
 	gm.remove(gm.read("a", 10))
 	for name, change := range map[string]func(r *Restoration){
-		"no barrier":           func(r *Restoration) { r.Barrier = "" },
-		"a barrier of zero":    func(r *Restoration) { r.Barrier = "0-0" },
-		"another count":        func(r *Restoration) { r.Packets-- },
-		"another sum":          func(r *Restoration) { r.Left++ },
-		"a win is missing":     func(r *Restoration) { r.Wins = nil },
-		"a packet won twice":   func(r *Restoration) { *r = gm.restoration(0, append(wins, wins...)) },
-		"in the stock and won": func(r *Restoration) { *r = gm.restoration(0, nil); r.Wins = gm.restoration(0, wins).Wins },
+		"no barrier":         func(r *Restoration) { r.Barrier = "" },
+		"a barrier of zero":  func(r *Restoration) { r.Barrier = "0-0" },
+		"another count":      func(r *Restoration) { r.Packets-- },
+		"another sum":        func(r *Restoration) { r.Left++ },
+		"a win is missing":   func(r *Restoration) { r.Wins = nil },
+		"a packet won twice": func(r *Restoration) { *r = gm.restoration(0, append(wins, wins...)) },
+		"in the stock and won": func(r *Restoration) {
+			*r = gm.restoration(0, nil)
+			r.Wins = gm.restoration(0,
+				wins).Wins
+		},
 		"won and in the stock, which lacks another": func(r *Restoration) {
-			r.Stock = func(yield func(int, rain.Money) bool) { // as many packets as there should be, and of the same amount
+			// as many packets as there should be, and of the same amount
+			r.Stock = func(yield func(int, rain.Money) bool) {
 				for p := range 9 {
 					if !yield(p, gm.amounts[p]) {
 						return
@@ -112,7 +117,8 @@ func TestAFullRedisIsNotRestoredHalfWay(t *testing.T) {
 	}
 }
 
-// What a restoration has written survives a restart, the ids above the barrier included, also when Redis has rewritten its file.
+// What a restoration has written survives a restart, the ids above the barrier included, also when Redis has
+// rewritten its file.
 func TestARestoredShardSurvivesARestart(t *testing.T) {
 	server := testenv.StartRedis(t)
 	rdb := connect(t, server.Addr)
@@ -131,7 +137,8 @@ func TestARestoredShardSurvivesARestart(t *testing.T) {
 	}
 	testenv.Eventually(t, time.Minute, "the file is rewritten", func() bool {
 		info, err := rdb.Info(t.Context(), "persistence").Result()
-		return err == nil && strings.Contains(info, "aof_rewrite_in_progress:0") && strings.Contains(info, "aof_rewrite_scheduled:0")
+		return err == nil && strings.Contains(info, "aof_rewrite_in_progress:0") &&
+			strings.Contains(info, "aof_rewrite_scheduled:0")
 	})
 	server.Kill()
 	server.Start()

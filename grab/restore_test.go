@@ -75,7 +75,8 @@ func TestARestoredShardGoesOn(t *testing.T) {
 					t.Errorf("entry %s is not above %s", e.Ref, future)
 				}
 				for _, w := range e.Wins {
-					if slices.ContainsFunc(slices.Concat(wins...), func(k known) bool { return k.win.Packet == w.Packet }) {
+					if slices.ContainsFunc(slices.Concat(wins...),
+						func(k known) bool { return k.win.Packet == w.Packet }) {
 						t.Errorf("packet %d was given twice", w.Packet)
 					}
 				}
@@ -138,7 +139,8 @@ func TestAClosedShardIsRestoredClosed(t *testing.T) {
 			}
 			newer := stale.Clone()
 			newer.Revision += 100
-			if err := gm.g.Apply(t.Context(), newer); err != nil || tapOn(gm.node().Gate(stale), "q", drop).Outcome != NotOpen {
+			if err := gm.g.Apply(t.Context(), newer); err != nil ||
+				tapOn(gm.node().Gate(stale), "q", drop).Outcome != NotOpen {
 				t.Errorf("a version has opened it (%v)", err)
 			}
 			if err := gm.g.Open(t.Context(), stale, gm.amounts); !errors.Is(err, ErrClosed) {
@@ -220,7 +222,8 @@ func TestAThousandWinsOfAPlayerAreRestored(t *testing.T) {
 			wins := make([]known, before)
 			for p := range wins {
 				wins[p] = known{
-					rain.Win{User: "p", Packet: p, Amount: gm.amounts[p], Drop: rain.DropID{N: int64(p), K: 7}.String()},
+					rain.Win{User: "p", Packet: p, Amount: gm.amounts[p],
+						Drop: rain.DropID{N: int64(p), K: 7}.String()},
 					rain.EntryRef{ID: fmt.Sprintf("%d-0", 1_763_712_000_000+p)},
 				}
 			}

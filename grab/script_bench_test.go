@@ -12,8 +12,8 @@ import (
 	"redrain/rain"
 )
 
-// BenchmarkScript is the script alone, called as the coalescer calls it: no gate, one batch after the other. An op is one tap.
-// redis-µs/tap is the processor time of the whole Redis, its append-only file included.
+// BenchmarkScript is the script alone, called as the coalescer calls it: no gate, one batch after the other. An op
+// is one tap. redis-µs/tap is the processor time of the whole Redis, its append-only file included.
 func BenchmarkScript(b *testing.B) {
 	rdb := connect(b, testenv.Redis(b))
 	const many = 1_000_000
@@ -21,9 +21,11 @@ func BenchmarkScript(b *testing.B) {
 		scriptBench(b, rdb, fmt.Sprintf("first-win/batch=%d", size), storming{size: size, wins: many})
 	}
 	for _, c := range []struct{ before, players int }{{9, 2_000}, {99, 500}, {999, 100}} {
-		scriptBench(b, rdb, fmt.Sprintf("win=%d/batch=100", c.before+1), storming{size: 100, players: c.players, wins: many, before: c.before})
+		scriptBench(b, rdb, fmt.Sprintf("win=%d/batch=100", c.before+1),
+			storming{size: 100, players: c.players, wins: many, before: c.before})
 	}
-	scriptBench(b, rdb, "win=100/out-of-order/batch=100", storming{size: 100, players: 500, wins: many, before: 99, shuffled: true})
+	scriptBench(b, rdb, "win=100/out-of-order/batch=100",
+		storming{size: 100, players: 500, wins: many, before: 99, shuffled: true})
 	scriptBench(b, rdb, "win=3/batch=100", storming{size: 100, players: 10_000, wins: 4, before: 2})
 	scriptBench(b, rdb, "taps-counted/batch=100", storming{size: 100, wins: many, taps: 50})
 	scriptBench(b, rdb, "already/batch=100", storming{size: 100, players: 10_000, wins: 1, before: 1})
@@ -31,7 +33,8 @@ func BenchmarkScript(b *testing.B) {
 	scriptBench(b, rdb, "paced/batch=100", storming{size: 100, wins: many, paced: true})
 }
 
-// BenchmarkScriptOverSizes is the same for campaigns of all sizes that are not sold out by it, each tap by a new player.
+// BenchmarkScriptOverSizes is the same for campaigns of all sizes that are not sold out by it, each tap by a new
+// player.
 func BenchmarkScriptOverSizes(b *testing.B) {
 	rdb := connect(b, testenv.Redis(b))
 	for _, packets := range []int{100_000, 1_000_000, 10_000_000} {
@@ -43,9 +46,11 @@ func BenchmarkScriptOverSizes(b *testing.B) {
 func BenchmarkScriptInProcess(b *testing.B) {
 	rdb := inProcess(b)
 	for _, size := range []int{1, 10, 100, 500} {
-		scriptBench(b, rdb, fmt.Sprintf("first-win/batch=%d", size), storming{size: size, wins: 1_000_000, packets: 200_000})
+		scriptBench(b, rdb, fmt.Sprintf("first-win/batch=%d", size),
+			storming{size: size, wins: 1_000_000, packets: 200_000})
 	}
-	scriptBench(b, rdb, "win=100/batch=100", storming{size: 100, players: 100, wins: 1_000_000, before: 99, packets: 200_000})
+	scriptBench(b, rdb, "win=100/batch=100", storming{size: 100, players: 100, wins: 1_000_000, before: 99,
+		packets: 200_000})
 }
 
 // storming is a storm on the script. The zero value of a field is nothing special.

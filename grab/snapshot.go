@@ -7,8 +7,8 @@ import (
 	"redrain/rain"
 )
 
-// Snapshot reads all that is in Redis of the campaign's money, each shard in one atomic step. The shards are not read at the same
-// moment; they share no packet, so their sums can be added all the same.
+// Snapshot reads all that is in Redis of the campaign's money, each shard in one atomic step. The shards are not
+// read at the same moment; they share no packet, so their sums can be added all the same.
 func (g *Grabber) Snapshot(ctx context.Context, c *rain.Campaign) ([]rain.ShardSnapshot, error) {
 	shards := make([]rain.ShardSnapshot, shardsOf(c))
 	err := g.eachShard(ctx, c, func(ctx context.Context, shard int) error {

@@ -12,15 +12,18 @@ import (
 )
 
 const (
-	maxParallel   = 8     // shards worked on at the same time
-	chunkPackets  = 2_000 // packets in one call of open.lua; Lua takes less than 8,000 arguments at once
-	chunksAtOnce  = 4     // calls sent before their answers are waited for, of all shards together; one of a shard in any case
-	closesAfterMS = 500   // how long the script goes on taking taps after the nodes have stopped, as their clocks differ
+	maxParallel  = 8     // shards worked on at the same time
+	chunkPackets = 2_000 // packets in one call of open.lua; Lua takes less than 8,000 arguments at once
+	// calls sent before their answers are waited for, of all shards together; one of a shard in any case
+	chunksAtOnce = 4
+	// how long the script goes on taking taps after the nodes have stopped, as their clocks differ
+	closesAfterMS = 500
 )
 
-// Open stocks the campaign and opens it: every shard gets its part of amounts (element i is packet i), and when all of
-// them are complete, all are opened. It may be repeated after a crash at any point, and run on several nodes at once; a shard
-// that is open already is left alone. No player sees a campaign half open: without a rain, which Apply brings, no tap counts.
+// Open stocks the campaign and opens it: every shard gets its part of amounts (element i is packet i), and when all
+// of them are complete, all are opened. It may be repeated after a crash at any point, and run on several nodes at
+// once; a shard that is open already is left alone. No player sees a campaign half open: without a rain, which
+// Apply brings, no tap counts.
 //
 // It fails with ErrClosed where a shard is closed.
 func (g *Grabber) Open(ctx context.Context, c *rain.Campaign, amounts []rain.Money) error {
@@ -50,7 +53,8 @@ func (g *Grabber) load(ctx context.Context, k shardKeys, first int, amounts []ra
 	if g.seen(err) != nil {
 		return err
 	}
-	// Each round sends a few chunks at once. At least one goes, so that a shard that is complete or open already says so.
+	// Each round sends a few chunks at once. At least one goes, so that a shard that is complete or open already
+	// says so.
 	from := min(int(loaded), len(amounts)-1)
 	args := make([]any, 0, 4+chunkPackets)
 	for from < len(amounts) {
@@ -64,8 +68,8 @@ func (g *Grabber) load(ctx context.Context, k shardKeys, first int, amounts []ra
 	return nil
 }
 
-// loadChunks sends the packets from … to-1 of a shard. more is false when the shard needs none, because it is open. args is room to put a
-// chunk's arguments together in.
+// loadChunks sends the packets from … to-1 of a shard. more is false when the shard needs none, because it is open.
+// args is room to put a chunk's arguments together in.
 func (g *Grabber) loadChunks(
 	ctx context.Context, k shardKeys, first int, amounts []rain.Money, from, to int, args []any,
 ) (more bool, err error) {
@@ -77,7 +81,8 @@ func (g *Grabber) loadChunks(
 				chunk := amounts[at:min(at+chunkPackets, to)]
 				args = append(args[:0], "load", first, len(amounts), at)
 				for i := range chunk {
-					args = append(args, (*int64)(&chunk[i])) // a pointer, because each number in an interface would be an allocation
+					// a pointer, because each number in an interface would be an allocation
+					args = append(args, (*int64)(&chunk[i]))
 				}
 				calls = append(calls, g.scripts.open.EvalSha(ctx, p, k.loading(), args...))
 			}
@@ -128,9 +133,9 @@ func loading(call *redis.Cmd) (bool, error) {
 	}
 }
 
-// Apply brings every shard up to the campaign's version: whether it is paused, and the rain in which taps count. An older
-// version than the one in force changes nothing, and nothing opens a closed shard again. A closed campaign is closed as by
-// CloseCampaign; one that is still loading has nothing to apply.
+// Apply brings every shard up to the campaign's version: whether it is paused, and the rain in which taps count. An
+// older version than the one in force changes nothing, and nothing opens a closed shard again. A closed campaign is
+// closed as by CloseCampaign; one that is still loading has nothing to apply.
 //
 // It fails with ErrNoState where a shard has not been opened, or Redis has lost it.
 func (g *Grabber) Apply(ctx context.Context, c *rain.Campaign) error {
@@ -140,7 +145,8 @@ func (g *Grabber) Apply(ctx context.Context, c *rain.Campaign) error {
 	case rain.Closed:
 		return g.CloseCampaign(ctx, c)
 	}
-	update := append([]any{fieldRevision, c.Revision, "update", 0, fieldStatus, string(c.Status)}, rainFields(c.Current())...)
+	update := append([]any{fieldRevision, c.Revision, "update", 0, fieldStatus, string(c.Status)},
+		rainFields(c.Current())...)
 	err := g.eachShard(ctx, c, func(ctx context.Context, shard int) error {
 		code, err := g.run(ctx, g.scripts.newer, []string{g.keys.shard(c.ID, shard).state}, update...).Int()
 		if err == nil && code < 0 {
@@ -169,8 +175,8 @@ func rainFields(r *rain.Rain) []any {
 	}
 }
 
-// CloseCampaign shuts every shard for good; what is left of its stock goes to the outbox as a reclaim, once. Closing what is
-// closed changes nothing. A shard that was never opened is emptied without a reclaim.
+// CloseCampaign shuts every shard for good; what is left of its stock goes to the outbox as a reclaim, once.
+// Closing what is closed changes nothing. A shard that was never opened is emptied without a reclaim.
 //
 // It fails with ErrNoState where Redis knows nothing of a shard; the others are closed all the same.
 func (g *Grabber) CloseCampaign(ctx context.Context, c *rain.Campaign) error {
@@ -186,7 +192,8 @@ func (g *Grabber) CloseCampaign(ctx context.Context, c *rain.Campaign) error {
 }
 
 // eachShard does something to all shards, a few at a time. The first error stops the rest.
-func (g *Grabber) eachShard(ctx context.Context, c *rain.Campaign, do func(ctx context.Context, shard int) error) error {
+func (g *Grabber) eachShard(ctx context.Context, c *rain.Campaign,
+	do func(ctx context.Context, shard int) error) error {
 	eg, ctx := errgroup.WithContext(ctx)
 	eg.SetLimit(maxParallel)
 	for shard := range shardsOf(c) {

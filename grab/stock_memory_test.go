@@ -8,14 +8,15 @@ import (
 	"redrain/rain"
 )
 
-// TestAMillionPacketsTakeLittleOfRedis: at most 16 bytes each, all keys of the campaign together, also where the amounts have as many digits
-// as a budget allows. The way there takes no memory of this process either for each packet but that of the arguments that the Redis client
-// makes of it, a chunk at a time.
+// TestAMillionPacketsTakeLittleOfRedis: at most 16 bytes each, all keys of the campaign together, also where the
+// amounts have as many digits as a budget allows. The way there takes no memory of this process either for each
+// packet but that of the arguments that the Redis client makes of it, a chunk at a time.
 func TestAMillionPacketsTakeLittleOfRedis(t *testing.T) {
 	if testing.Short() {
 		t.Skip("stocks millions of packets")
 	}
-	const packets, atMost, onTheWay = 1_000_000, 16, 20 // an argument is 16 bytes; in an allocation of its own it would be 8 more
+	// an argument is 16 bytes; in an allocation of its own it would be 8 more
+	const packets, atMost, onTheWay = 1_000_000, 16, 20
 	rdb := connect(t, testenv.Redis(t))
 	for _, tc := range []struct {
 		name   string
@@ -26,7 +27,8 @@ func TestAMillionPacketsTakeLittleOfRedis(t *testing.T) {
 		{"the largest budget, in shards", rain.MaxBudget, 8},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			gm := newGame(t, rdb, setup{packets: packets, budget: tc.budget, shards: tc.shards, split: rain.DoubleMean, notOpen: true})
+			gm := newGame(t, rdb, setup{packets: packets, budget: tc.budget, shards: tc.shards, split: rain.DoubleMean,
+				notOpen: true})
 			defer gm.forget()
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)

@@ -33,7 +33,8 @@ func TestApplyKeepsTheNewestVersion(t *testing.T) {
 				t.Errorf("without a stock: %v", err)
 			}
 			k := loading.g.keys.shard(loading.c.ID, 0)
-			if err := loading.g.scripts.open.Run(t.Context(), rdb, k.loading(), "load", 0, 10, 0, 100).Err(); err != nil {
+			if err := loading.g.scripts.open.Run(t.Context(), rdb, k.loading(), "load", 0, 10, 0,
+				100).Err(); err != nil {
 				t.Fatal(err)
 			}
 			if err := loading.g.Apply(t.Context(), loading.c); !errors.Is(err, ErrNoState) {
@@ -122,7 +123,8 @@ func TestClosingWhatWasNeverOpenedReclaimsNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			gm := newGame(t, rdb, setup{packets: 10, notOpen: true})
 			k := gm.g.keys.shard(gm.c.ID, 0)
-			if err := gm.g.scripts.open.Run(t.Context(), rdb, k.loading(), "load", 0, 10, 0, 100, 100).Err(); err != nil {
+			if err := gm.g.scripts.open.Run(t.Context(), rdb, k.loading(), "load", 0, 10, 0, 100,
+				100).Err(); err != nil {
 				t.Fatal(err)
 			}
 			if err := gm.g.CloseCampaign(t.Context(), gm.c); err != nil {

@@ -2,7 +2,8 @@ package grab
 
 import "redrain/rain"
 
-// Tap is one tap of a player on a drop. Its maker sets the exported fields, gives it to one Gate once, and changes nothing any more.
+// Tap is one tap of a player on a drop. Its maker sets the exported fields, gives it to one Gate once, and changes
+// nothing any more.
 type Tap struct {
 	User  string      // has passed rain.CheckUser
 	Drop  rain.DropID // whatever the player has sent, as far as it is a drop's id
@@ -12,20 +13,22 @@ type Tap struct {
 	player  *player
 	stripe  *stripe // the player's
 	result  Result
-	sent    bool   // to the script; known to the goroutine that settles it, as are settled and told
-	settled bool   // it has its result
-	told    bool   // and its asker has it too
-	others  []*Tap // of the same player on the same drop, that came meanwhile; guarded by the stripe until it is settled
+	sent    bool // to the script; known to the goroutine that settles it, as are settled and told
+	settled bool // it has its result
+	told    bool // and its asker has it too
+	// of the same player on the same drop, that came meanwhile; guarded by the stripe until it is settled
+	others []*Tap
 }
 
 // Result is what came of a tap that the Asker is told of.
 func (t *Tap) Result() Result { return t.result }
 
-// Asker is who wants to know what came of taps. Askers are compared, to tell one all that is for it: let it be a pointer.
+// Asker is who wants to know what came of taps. Askers are compared, to tell one all that is for it: let it be a
+// pointer.
 type Asker interface {
-	// Answer is called with taps that have their results, in the order in which they were decided; with each tap once. It is called by
-	// the goroutine that flushes a shard's taps, with no lock held: it must not block, or all others on the shard wait. The
-	// slice is only lent.
+	// Answer is called with taps that have their results, in the order in which they were decided; with each tap
+	// once. It is called by the goroutine that flushes a shard's taps, with no lock held: it must not block, or all
+	// others on the shard wait. The slice is only lent.
 	Answer(taps []*Tap)
 }
 

@@ -21,11 +21,12 @@ type Ranked struct {
 	Amount rain.Money
 }
 
-// The board of a shard is in Redis because it is small there and always right: a player is of one shard, whose wins hash has all that
-// they have won; so a player whose total has changed is put in their place with the whole total, and only the first ten
-// have to be kept. Totals never fall, so nobody who was pushed out belongs there again without winning once more. It
-// costs a tap nothing (the settlement does it), needs no sum over the ledger's rows, is the same for all nodes, and doing it
-// twice changes nothing. A node that starts finds it there; a shard that is restored gets it from the wins (rankAll).
+// The board of a shard is in Redis because it is small there and always right: a player is of one shard, whose wins
+// hash has all that they have won; so a player whose total has changed is put in their place with the whole total,
+// and only the first ten have to be kept. Totals never fall, so nobody who was pushed out belongs there again
+// without winning once more. It costs a tap nothing (the settlement does it), needs no sum over the ledger's rows,
+// is the same for all nodes, and doing it twice changes nothing. A node that starts finds it there; a shard that is
+// restored gets it from the wins (rankAll).
 
 // Winners are players of one shard.
 type Winners struct {
@@ -34,9 +35,10 @@ type Winners struct {
 	Users    []string
 }
 
-// Rank puts players in their places among those who have won most. It is called when something of theirs is settled, as often as that is
-// heard. Totals count all their wins, also those that are on their way to the ledger. However many shards there are, it asks Redis twice:
-// a batch of settlements may have a win of each, and the next batch waits for it.
+// Rank puts players in their places among those who have won most. It is called when something of theirs is
+// settled, as often as that is heard. Totals count all their wins, also those that are on their way to the ledger.
+// However many shards there are, it asks Redis twice: a batch of settlements may have a win of each, and the next
+// batch waits for it.
 func (g *Grabber) Rank(ctx context.Context, winners []Winners) error {
 	if len(winners) == 0 {
 		return nil
@@ -57,7 +59,8 @@ func (g *Grabber) Rank(ctx context.Context, winners []Winners) error {
 			entering, err := b.entering()
 			unread = errors.Join(unread, err)
 			enter(ctx, p, b.keys, entering)
-			if left := b.ttl.Val(); len(entering) > 0 && left > 0 { // let go already: no key of the campaign may outlive the others
+			// let go already: no key of the campaign may outlive the others
+			if left := b.ttl.Val(); len(entering) > 0 && left > 0 {
 				p.PExpire(ctx, b.keys.top, left)
 			}
 		}
@@ -82,7 +85,8 @@ func (g *Grabber) readBoard(ctx context.Context, p redis.Pipeliner, w Winners) b
 	k := g.keys.shard(w.Campaign, w.Shard)
 	return board{
 		keys: k, users: w.Users,
-		texts: p.HMGet(ctx, k.wins, w.Users...), lowest: p.ZRevRangeWithScores(ctx, k.top, topKept-1, topKept-1), ttl: p.PTTL(ctx, k.wins),
+		texts: p.HMGet(ctx, k.wins, w.Users...), lowest: p.ZRevRangeWithScores(ctx, k.top, topKept-1, topKept-1),
+		ttl: p.PTTL(ctx, k.wins),
 	}
 }
 
@@ -106,8 +110,8 @@ func (b board) entering() (entering []redis.Z, unread error) {
 	return entering, unread
 }
 
-// enter adds players to the board of a shard, or raises what they have there, and takes out who is not among the first any more. An
-// amount is exact as a score: it is below 2^53.
+// enter adds players to the board of a shard, or raises what they have there, and takes out who is not among the
+// first any more. An amount is exact as a score: it is below 2^53.
 func enter(ctx context.Context, p redis.Pipeliner, k shardKeys, players []redis.Z) {
 	if len(players) == 0 {
 		return
@@ -141,7 +145,10 @@ func (g *Grabber) Top(ctx context.Context, c *rain.Campaign) ([]Ranked, error) {
 			all = append(all, Ranked{User: user, Amount: rain.Money(z.Score)})
 		}
 	}
-	slices.SortFunc(all, func(a, b Ranked) int { return cmp.Or(cmp.Compare(b.Amount, a.Amount), cmp.Compare(a.User, b.User)) })
+	slices.SortFunc(all, func(a, b Ranked) int {
+		return cmp.Or(cmp.Compare(b.Amount, a.Amount),
+			cmp.Compare(a.User, b.User))
+	})
 	return all[:min(len(all), topKept)], nil
 }
 

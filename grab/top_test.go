@@ -16,8 +16,8 @@ import (
 	"redrain/rain"
 )
 
-// TestTop: whoever is ranked in whatever order and however often, and by several nodes at once, the ten who have won most are told, with
-// all that they have won; and no shard keeps more than it must.
+// TestTop: whoever is ranked in whatever order and however often, and by several nodes at once, the ten who have
+// won most are told, with all that they have won; and no shard keeps more than it must.
 func TestTop(t *testing.T) {
 	for name, rdb := range backends(t) {
 		t.Run(name, func(t *testing.T) {
@@ -54,7 +54,8 @@ func TestTop(t *testing.T) {
 	}
 }
 
-// TestRankingAsksTwice: to rank winners of many shards takes as many round trips as to rank one, since settlement waits for them.
+// TestRankingAsksTwice: to rank winners of many shards takes as many round trips as to rank one, since settlement
+// waits for them.
 func TestRankingAsksTwice(t *testing.T) {
 	for name, rdb := range backends(t) {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +70,8 @@ func TestRankingAsksTwice(t *testing.T) {
 			}
 			homes = slices.DeleteFunc(homes, func(w Winners) bool { return len(w.Users) == 0 })
 			broken := homes[0].Users[0] // keeps nobody else from their place
-			if err := rdb.HSet(t.Context(), gm.g.keys.shard(gm.c.ID, homes[0].Shard).wins, broken, "?").Err(); err != nil {
+			if err := rdb.HSet(t.Context(), gm.g.keys.shard(gm.c.ID, homes[0].Shard).wins, broken,
+				"?").Err(); err != nil {
 				t.Fatal(err)
 			}
 			delete(totals, broken)
@@ -105,8 +107,8 @@ func (c *trips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 	}
 }
 
-// TestTopNeverFalls: whoever has read a total before the player's last win, and comes with it after one who has read it since, lowers
-// nothing.
+// TestTopNeverFalls: whoever has read a total before the player's last win, and comes with it after one who has
+// read it since, lowers nothing.
 func TestTopNeverFalls(t *testing.T) {
 	for name, rdb := range backends(t) {
 		t.Run(name, func(t *testing.T) {
@@ -124,7 +126,8 @@ func TestTopNeverFalls(t *testing.T) {
 	}
 }
 
-// TestTopAfterALoss: what Redis has kept of the board is not believed when a shard is restored. It is what the wins say.
+// TestTopAfterALoss: what Redis has kept of the board is not believed when a shard is restored. It is what the wins
+// say.
 func TestTopAfterALoss(t *testing.T) {
 	for name, rdb := range backends(t) {
 		t.Run(name, func(t *testing.T) {
@@ -139,7 +142,10 @@ func TestTopAfterALoss(t *testing.T) {
 			wins := [][]known{gm.known(0), gm.known(1)}
 			gm.lose()
 			// One player's win is void: the ledger had not heard of it, and the board has.
-			void := slices.MaxFunc(wins[1], func(a, b known) int { return cmp.Compare(a.win.Amount, b.win.Amount) }).win.User
+			void := slices.MaxFunc(wins[1], func(a, b known) int {
+				return cmp.Compare(a.win.Amount,
+					b.win.Amount)
+			}).win.User
 			wins[1] = slices.DeleteFunc(wins[1], func(k known) bool { return k.win.User == void })
 			delete(totals, void)
 			rdb.ZAdd(t.Context(), gm.g.keys.shard(gm.c.ID, 1).top, redis.Z{Member: void, Score: 1_000_000})
@@ -190,7 +196,8 @@ func TestTopIsLetGo(t *testing.T) {
 func (gm *game) rank(g *Grabber, users ...string) {
 	gm.t.Helper()
 	for _, user := range users {
-		if err := g.Rank(gm.t.Context(), []Winners{{gm.c.ID, rain.HomeShard(user, gm.c.Shards), []string{user}}}); err != nil {
+		if err := g.Rank(gm.t.Context(), []Winners{{gm.c.ID, rain.HomeShard(user, gm.c.Shards),
+			[]string{user}}}); err != nil {
 			gm.t.Error(err)
 		}
 	}
@@ -203,7 +210,10 @@ func (gm *game) wantTop(t *testing.T, totals map[string]rain.Money) {
 	for user, total := range totals {
 		want = append(want, Ranked{user, total})
 	}
-	slices.SortFunc(want, func(a, b Ranked) int { return cmp.Or(cmp.Compare(b.Amount, a.Amount), cmp.Compare(a.User, b.User)) })
+	slices.SortFunc(want, func(a, b Ranked) int {
+		return cmp.Or(cmp.Compare(b.Amount, a.Amount),
+			cmp.Compare(a.User, b.User))
+	})
 	got, err := gm.g.Top(t.Context(), gm.c)
 	if err != nil || len(got) != topKept {
 		t.Fatalf("%d on the board, %v", len(got), err)

@@ -11,9 +11,9 @@ import (
 	"redrain/rain"
 )
 
-// ConfirmedWins is what of the player's wins may be told to the player, in the order won: those that have what Options.Confirm asks
-// for. It gets it for those that do not have it yet, and leaves out where that fails: they are won all the same, and
-// come with the next call or with their settlement.
+// ConfirmedWins is what of the player's wins may be told to the player, in the order won: those that have what
+// Options.Confirm asks for. It gets it for those that do not have it yet, and leaves out where that fails: they are
+// won all the same, and come with the next call or with their settlement.
 func (g *Grabber) ConfirmedWins(ctx context.Context, c *rain.Campaign, user string) ([]rain.Win, error) {
 	records, err := g.records(ctx, c, user)
 	if err != nil || len(records) == 0 || g.confirmer == nil {
@@ -55,8 +55,8 @@ func (g *Grabber) records(ctx context.Context, c *rain.Campaign, user string) ([
 	return all[0], nil
 }
 
-// whole is all that some players have won, each in the order won, given the texts of their fields. Blocks never change, so what is read of
-// them later is as it was.
+// whole is all that some players have won, each in the order won, given the texts of their fields. Blocks never
+// change, so what is read of them later is as it was.
 func (g *Grabber) whole(ctx context.Context, key string, users, texts []string) ([][]record, error) {
 	holdings := make([]holding, len(users))
 	var fields []string
@@ -101,9 +101,11 @@ func (g *Grabber) fields(ctx context.Context, key string, names []string) ([]str
 	return texts, nil
 }
 
-// EachWin calls fn with every win of a shard that Redis knows, and the id of its outbox entry. It is not one moment's picture: what is won
-// meanwhile may be in it or not, and a player's wins may come twice. fn's error ends it and is returned.
-func (g *Grabber) EachWin(ctx context.Context, c *rain.Campaign, shard int, fn func(user string, win rain.Win, entry string) error) error {
+// EachWin calls fn with every win of a shard that Redis knows, and the id of its outbox entry. It is not one
+// moment's picture: what is won meanwhile may be in it or not, and a player's wins may come twice. fn's error ends
+// it and is returned.
+func (g *Grabber) EachWin(ctx context.Context, c *rain.Campaign, shard int,
+	fn func(user string, win rain.Win, entry string) error) error {
 	return g.eachPlayer(ctx, c, shard, func(user string, records []record) error {
 		for _, r := range records {
 			if err := fn(user, r.win, r.entry); err != nil {
@@ -116,9 +118,10 @@ func (g *Grabber) EachWin(ctx context.Context, c *rain.Campaign, shard int, fn f
 
 // eachPlayer calls fn with every player of a shard who has won, and all their wins, under the conditions of EachWin.
 //
-// Blocks are asked for when their player comes, and not taken as they come: one that is made in the meantime need not come at
-// all, and the wins in it are not with their player any more.
-func (g *Grabber) eachPlayer(ctx context.Context, c *rain.Campaign, shard int, fn func(user string, records []record) error) error {
+// Blocks are asked for when their player comes, and not taken as they come: one that is made in the meantime need
+// not come at all, and the wins in it are not with their player any more.
+func (g *Grabber) eachPlayer(ctx context.Context, c *rain.Campaign, shard int,
+	fn func(user string, records []record) error) error {
 	key := g.keys.shard(c.ID, shard).wins
 	for cursor := uint64(0); ; {
 		page, next, err := g.rdb.HScan(ctx, key, cursor, "", scanned).Result()

@@ -42,7 +42,8 @@ func check(file, source string) (faults []string) {
 		fault("syntax: %v", err)
 		return faults
 	}
-	u := &usage{fault: fault, declared: len(declared), used: map[int]bool{}, names: map[string]int{}, errors: strings.Join(header["RETURNS"], "\n")}
+	u := &usage{fault: fault, declared: len(declared), used: map[int]bool{}, names: map[string]int{},
+		errors: strings.Join(header["RETURNS"], "\n")}
 	u.collectNames(reflect.ValueOf(stmts))
 	u.walk(reflect.ValueOf(stmts))
 	for i := 1; i <= len(declared); i++ {
@@ -105,7 +106,8 @@ type usage struct {
 	errors   string         // the header's words about errors
 }
 
-// collectNames finds every name that the script gives, and those that stand for a key. A name that is given twice is not trusted to.
+// collectNames finds every name that the script gives, and those that stand for a key. A name that is given twice
+// is not trusted to.
 func (u *usage) collectNames(v reflect.Value) {
 	each(v, func(node any) {
 		switch n := node.(type) {

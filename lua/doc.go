@@ -1,5 +1,6 @@
-// Package lua holds the Redis scripts of redrain, one file each. Redis runs a script as one step that nothing can come
-// between, so a script is where a rule about money or order is kept; the Go code around it carries arguments and results.
+// Package lua holds the Redis scripts of redrain, one file each. Redis runs a script as one step that nothing can
+// come between, so a script is where a rule about money or order is kept; the Go code around it carries arguments
+// and results.
 //
 // Each file begins with the same header:
 //
@@ -8,8 +9,8 @@
 //	RETURNS    every answer and every error
 //	ATOMICITY  what holds when the script is cut off, refused or run twice
 //
-// A script touches the keys that it is given and builds none, so that Redis Cluster can tell where it has to run. The package's
-// test reads each script and holds it to both.
+// A script touches the keys that it is given and builds none, so that Redis Cluster can tell where it has to run.
+// The package's test reads each script and holds it to both.
 //
 // Scripts run on Redis 7 and later, and on the in-process stand-in.
 package lua

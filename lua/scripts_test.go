@@ -13,7 +13,8 @@ import (
 // sources is every script of the package, by file.
 var sources = map[string]string{
 	"grab.lua": lua.Grab, "open.lua": lua.Open, "close.lua": lua.Close, "restore.lua": lua.Restore,
-	"snapshot.lua": lua.Snapshot, "newer.lua": lua.Newer, "once.lua": lua.Once, "allow.lua": lua.Allow, "mark.lua": lua.Mark,
+	"snapshot.lua": lua.Snapshot, "newer.lua": lua.Newer, "once.lua": lua.Once, "allow.lua": lua.Allow,
+	"mark.lua": lua.Mark,
 }
 
 func TestEveryFileIsEmbeddedAsItself(t *testing.T) {
@@ -63,10 +64,12 @@ redis.call('UNLINK', state, KEYS[2])
 redis.call('TIME')
 return redis.error_reply('NOSTATE ' .. 'x')`, ""},
 		{"no header", "return redis.call('GET', KEYS[1])", "line 1"},
-		{"a section is missing", strings.Replace(header, "-- ATOMICITY\n--   One step.\n", "", 1) + "return {KEYS[1], KEYS[2]}", "ATOMICITY"},
+		{"a section is missing", strings.Replace(header, "-- ATOMICITY\n--   One step.\n", "",
+			1) + "return {KEYS[1], KEYS[2]}", "ATOMICITY"},
 		{"a section is empty", strings.Replace(header, "--   none\n", "", 1) + "return {KEYS[1], KEYS[2]}", "ARGV"},
 		{"two hash tags", strings.Replace(header, ":stock", ":{x}stock", 1) + "return {KEYS[1], KEYS[2]}", "hash tag"},
-		{"no hash tag", strings.Replace(header, "rr:{<campaign>.<shard>}:stock", "rr:stock", 1) + "return {KEYS[1], KEYS[2]}", "hash tag"},
+		{"no hash tag", strings.Replace(header, "rr:{<campaign>.<shard>}:stock", "rr:stock",
+			1) + "return {KEYS[1], KEYS[2]}", "hash tag"},
 		{"an undeclared key", header + "return {KEYS[1], KEYS[2], KEYS[3]}", "KEYS[3]"},
 		{"an unused key", header + "return KEYS[1]", "KEYS[2] is declared"},
 		{"a computed index", header + "local i = 1 return {KEYS[1], KEYS[2], KEYS[i]}", "other than by a number"},
@@ -77,10 +80,12 @@ return redis.error_reply('NOSTATE ' .. 'x')`, ""},
 		{"a name that changes", header + "local k = KEYS[1] k = KEYS[2] return redis.call('GET', k)", "GET"},
 		{"a name for two things", header + "local k = KEYS[1] local function f(k) return redis.call('GET', k) end return f(KEYS[2])", "GET"},
 		{"the second key of a command", header + "return redis.call('UNLINK', KEYS[1], KEYS[2] .. 'x')", "UNLINK"},
-		{"in a function", header + "local function f() return redis.pcall('GET', 'x') end return {KEYS[1], KEYS[2], f}", "GET"},
+		{"in a function", header + "local function f() return redis.pcall('GET', 'x') end return {KEYS[1], KEYS[2], f}",
+			"GET"},
 		{"an unknown command", header + "return {redis.call('FLUSHALL'), KEYS[1], KEYS[2]}", "FLUSHALL"},
 		{"a computed command", header + "return {redis.call(ARGV[1], KEYS[1]), KEYS[2]}", "command"},
-		{"another way to call", header + "local call = redis.call return {call('GET', 'x'), KEYS[1], KEYS[2]}", "redis.call"},
+		{"another way to call", header + "local call = redis.call return {call('GET', 'x'), KEYS[1], KEYS[2]}",
+			"redis.call"},
 		{"an undocumented error", header + "return {KEYS[1], KEYS[2], redis.error_reply('OTHER x')}", "OTHER"},
 		{"no Lua", header + "local = KEYS[1]", "syntax"},
 	} {

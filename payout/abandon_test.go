@@ -29,7 +29,8 @@ func TestAbandon(t *testing.T) {
 			}
 		}
 		// What had been stocked is closed in Redis too; the money is back already.
-		posted := b.post(t, rain.Entry{Ref: rain.EntryRef{Campaign: "c1", ID: "1-0"}, Reclaim: &rain.Reclaim{Packets: 1, Amount: 50}})
+		posted := b.post(t, rain.Entry{Ref: rain.EntryRef{Campaign: "c1", ID: "1-0"},
+			Reclaim: &rain.Reclaim{Packets: 1, Amount: 50}})
 		if len(posted.Dead) > 0 {
 			t.Errorf("%+v", posted.Dead)
 		}

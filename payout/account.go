@@ -51,8 +51,8 @@ func (a account) is(id []byte) bool {
 	return len(id) == n+1+len(a.owner) && string(id[:n]) == a.kind && id[n] == ':' && string(id[n+1:]) == a.owner
 }
 
-// inLockOrder compares accounts by their ids, the players' own before those that many share. Every transaction locks balances
-// in this order, so that two of them never wait for each other.
+// inLockOrder compares accounts by their ids, the players' own before those that many share. Every transaction
+// locks balances in this order, so that two of them never wait for each other.
 func inLockOrder(a, b account) int {
 	if own, other := a.kind == kindUser, b.kind == kindUser; own != other {
 		if own {

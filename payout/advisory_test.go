@@ -29,7 +29,8 @@ func TestAdvisories(t *testing.T) {
 			if _, err := p.js.Publish(t.Context(), p.namespace+".payout.c1.0", []byte("no entry")); err != nil {
 				t.Fatal(err)
 			}
-			want := Advisory{Kind: MessageTerminated, Stream: s.name(), Consumer: consumerName, StreamSeq: 1, Deliveries: 1, Reason: "no outbox entry"}
+			want := Advisory{Kind: MessageTerminated, Stream: s.name(), Consumer: consumerName, StreamSeq: 1,
+				Deliveries: 1, Reason: "no outbox entry"}
 			if got := <-heard; got != want {
 				t.Errorf("%+v, want %+v", got, want)
 			}

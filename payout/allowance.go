@@ -8,10 +8,10 @@ import (
 	"redrain/rain"
 )
 
-// A shard's reclaim asks for what Redis had left. Where Redis had lost a win that was paid (a failover, a power cut), its packet was
-// back in the stock, and the reclaim asks for money that is somebody's already: another shard's, a player's whose win is on
-// its way or waits as a dead letter. So a reclaim gets no more than is the shard's own: its part of the split, less
-// what was paid of it and what its dead letters wait for.
+// A shard's reclaim asks for what Redis had left. Where Redis had lost a win that was paid (a failover, a power
+// cut), its packet was back in the stock, and the reclaim asks for money that is somebody's already: another
+// shard's, a player's whose win is on its way or waits as a dead letter. So a reclaim gets no more than is the
+// shard's own: its part of the split, less what was paid of it and what its dead letters wait for.
 
 // ReclaimCut is a reclaim that got less than it asked for.
 type ReclaimCut struct {
@@ -31,9 +31,11 @@ type allowances struct {
 	dead  map[shardKey]rain.Money // what dead letters of the shard wait for
 }
 
-// readAllowances reads what bounds the reclaims in the batch. The escrows are locked: nobody else pays or reclaims meanwhile.
+// readAllowances reads what bounds the reclaims in the batch. The escrows are locked: nobody else pays or reclaims
+// meanwhile.
 func (l *Ledger) readAllowances(ctx context.Context, tx *sqldb.Tx, b *batch, entries []rain.Entry) error {
-	b.allow = allowances{split: map[shardKey]rain.Money{}, paid: map[shardKey]rain.Money{}, dead: map[shardKey]rain.Money{}}
+	b.allow = allowances{split: map[shardKey]rain.Money{}, paid: map[shardKey]rain.Money{},
+		dead: map[shardKey]rain.Money{}}
 	read := map[string]bool{}
 	for _, e := range entries {
 		id := e.Ref.Campaign
@@ -57,13 +59,13 @@ func (l *Ledger) readAllowances(ctx context.Context, tx *sqldb.Tx, b *batch, ent
 	return nil
 }
 
-// paidLetter is true of a dead letter whose win is paid to its player: another node posted a copy of the entry in the moment in
-// which it was given up. It waits for nothing but to be resolved.
+// paidLetter is true of a dead letter whose win is paid to its player: another node posted a copy of the entry in
+// the moment in which it was given up. It waits for nothing but to be resolved.
 const paidLetter = "(dead_letter.kind = '" + letterPay + "' AND EXISTS (SELECT 1 FROM payout p WHERE p.campaign_id = dead_letter.campaign_id " +
 	"AND p.packet = dead_letter.packet AND p.user_id = dead_letter.user_id AND p.amount = dead_letter.amount)) "
 
-// heldLetters finds the dead letters of a campaign that money in its escrow waits for. What the campaign cannot have promised
-// holds nothing back.
+// heldLetters finds the dead letters of a campaign that money in its escrow waits for. What the campaign cannot
+// have promised holds nothing back.
 const heldLetters = "FROM dead_letter JOIN campaign c ON c.id = dead_letter.campaign_id WHERE c.id = ? AND resolved_at = 0 " +
 	"AND amount > 0 AND amount <= c.budget AND NOT " + paidLetter + "AND (kind = '" + letterPay + "' AND packet >= 0 AND packet < c.packets OR " +
 	"kind = '" + letterReclaim + "' AND NOT EXISTS (SELECT 1 FROM reclaim r WHERE r.campaign_id = dead_letter.campaign_id AND r.shard = dead_letter.shard)) "
@@ -76,7 +78,8 @@ func (a *allowances) readDead(ctx context.Context, tx *sqldb.Tx, campaign string
 		err := scan(&key.shard, &sum)
 		a.dead[key] = sum
 		return err
-	}, "SELECT dead_letter.shard, SUM(amount) "+heldLetters+"AND kind = ? GROUP BY dead_letter.shard", campaign, letterPay)
+	}, "SELECT dead_letter.shard, SUM(amount) "+heldLetters+"AND kind = ? GROUP BY dead_letter.shard", campaign,
+		letterPay)
 }
 
 func (l *Ledger) readShard(ctx context.Context, tx *sqldb.Tx, a *allowances, key shardKey, c terms) error {
@@ -96,8 +99,9 @@ func (l *Ledger) readShard(ctx context.Context, tx *sqldb.Tx, a *allowances, key
 	return nil
 }
 
-// splitSums is what each shard of a campaign was given. It is computed once: the split of the largest campaign takes a second
-// and tens of megabytes, so one is computed at a time. They are nil where the campaign cannot be split.
+// splitSums is what each shard of a campaign was given. It is computed once: the split of the largest campaign
+// takes a second and tens of megabytes, so one is computed at a time. They are nil where the campaign cannot be
+// split.
 func (l *Ledger) splitSums(ctx context.Context, tx *sqldb.Tx, campaign string) ([]rain.Money, error) {
 	l.splits.mu.Lock()
 	defer l.splits.mu.Unlock()
@@ -142,7 +146,8 @@ func (b *batch) allowance(ref rain.EntryRef) rain.Money {
 	return max(most, 0)
 }
 
-// paidOf and deadOf keep the allowances up to date while the batch is judged. Without a reclaim in the batch there are none.
+// paidOf and deadOf keep the allowances up to date while the batch is judged. Without a reclaim in the batch there
+// are none.
 func (a *allowances) paidOf(ref rain.EntryRef, amount rain.Money) {
 	if a.paid != nil {
 		a.paid[shardKey{ref.Campaign, ref.Shard}] += amount
@@ -150,7 +155,8 @@ func (a *allowances) paidOf(ref rain.EntryRef, amount rain.Money) {
 }
 
 func (a *allowances) deadOf(d DeadLetter, c terms) {
-	if a.dead != nil && d.Kind == letterPay && d.Packet >= 0 && d.Packet < c.packets && d.Amount > 0 && d.Amount <= c.budget {
+	if a.dead != nil && d.Kind == letterPay && d.Packet >= 0 && d.Packet < c.packets && d.Amount > 0 &&
+		d.Amount <= c.budget {
 		a.dead[shardKey{d.Campaign, d.Shard}] += d.Amount
 	}
 }

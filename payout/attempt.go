@@ -9,7 +9,8 @@ import (
 	"redrain/rain"
 )
 
-// attemptKept is how long the count of an entry is kept that nobody tries any more, in milliseconds: it was settled from a copy.
+// attemptKept is how long the count of an entry is kept that nobody tries any more, in milliseconds: it was settled
+// from a copy.
 const attemptKept = 24 * 3_600_000
 
 // Attempted is what has become of an entry that was refused.
@@ -19,9 +20,9 @@ type Attempted struct {
 	Dead     []DeadLetter // what this call has put aside for a person
 }
 
-// Attempt counts a try of posting an entry that has failed because of the entry, and not because the ledger could not be
-// reached. With try number limit it is given up: what is not in the ledger of its wins and its reclaim becomes dead letters
-// with cause as their reason, and the entry can be removed from its outbox like a posted one.
+// Attempt counts a try of posting an entry that has failed because of the entry, and not because the ledger could
+// not be reached. With try number limit it is given up: what is not in the ledger of its wins and its reclaim
+// becomes dead letters with cause as their reason, and the entry can be removed from its outbox like a posted one.
 func (l *Ledger) Attempt(ctx context.Context, e rain.Entry, cause error, limit int) (tried Attempted, err error) {
 	leave, err := l.hands.enter(ctx, []rain.Entry{e}) // else a copy of it might be posted while it is given up
 	if err != nil {
@@ -82,8 +83,8 @@ func (l *Ledger) pruneAttempts(ctx context.Context, tx *sqldb.Tx, before int64) 
 	return deleteAttempts(ctx, tx, old)
 }
 
-// giveUp buries what the ledger does not have of an entry. The escrow is locked, so that what another worker has posted of a
-// copy is seen.
+// giveUp buries what the ledger does not have of an entry. The escrow is locked, so that what another worker has
+// posted of a copy is seen.
 func (l *Ledger) giveUp(ctx context.Context, tx *sqldb.Tx, e rain.Entry, reason string) ([]DeadLetter, error) {
 	b, err := l.readBatch(ctx, tx, []rain.Entry{e}, true)
 	if err != nil {
@@ -137,7 +138,8 @@ func deleteAttempts(ctx context.Context, tx *sqldb.Tx, names []string) error {
 	}
 	slices.Sort(names) // in key order, as everything that several workers lock
 	for _, table := range []string{"attempt", "attempt_claim"} {
-		if _, err := tx.Exec(ctx, "DELETE FROM "+table+" WHERE entry IN "+sqldb.Marks(len(names)), sqldb.Args(names)...); err != nil {
+		if _, err := tx.Exec(ctx, "DELETE FROM "+table+" WHERE entry IN "+sqldb.Marks(len(names)),
+			sqldb.Args(names)...); err != nil {
 			return fmt.Errorf("tries of outbox entries: %w", err)
 		}
 	}

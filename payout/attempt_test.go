@@ -58,7 +58,8 @@ func TestAttemptsAreCounted(t *testing.T) {
 				t.Fatalf("not refused: %v", err)
 			}
 			tried, err := b.Attempt(ctx, bad, err, 3)
-			if err != nil || tried.Attempts != n || tried.GivenUp != (n == 3) || len(tried.Dead) != map[bool]int{true: 2}[n == 3] {
+			if err != nil || tried.Attempts != n || tried.GivenUp != (n == 3) ||
+				len(tried.Dead) != map[bool]int{true: 2}[n == 3] {
 				t.Errorf("try %d: %+v, %v", n, tried, err)
 			}
 			want := StateFailed
@@ -76,14 +77,16 @@ func TestAttemptsAreCounted(t *testing.T) {
 			t.Errorf("somebody else's claim is %s", got)
 		}
 		letters, _, err := b.DeadLetters(ctx, "", 10)
-		if err != nil || len(letters) != 2 || !strings.Contains(letters[0].Reason, "3 tries") || !strings.Contains(letters[0].Reason, "no money for you") {
+		if err != nil || len(letters) != 2 || !strings.Contains(letters[0].Reason, "3 tries") ||
+			!strings.Contains(letters[0].Reason, "no money for you") {
 			t.Errorf("%+v, %v", letters, err)
 		}
 		// A copy that comes late is a posted one: the letters stand for it.
 		if posted := b.post(t, bad); len(posted.Settled) != 0 || len(posted.Dead) != 0 {
 			t.Errorf("%+v", posted)
 		}
-		if _, err := b.Retry(ctx, "c1-0"); !errors.Is(err, ErrStillDead) || !strings.Contains(err.Error(), "no money for you") {
+		if _, err := b.Retry(ctx, "c1-0"); !errors.Is(err, ErrStillDead) ||
+			!strings.Contains(err.Error(), "no money for you") {
 			t.Error(err)
 		}
 		if settled, err := b.Retry(ctx, "c1-1"); err != nil || len(settled) != 1 {
@@ -104,8 +107,8 @@ func TestAttemptsAreCounted(t *testing.T) {
 	})
 }
 
-// TestGivingUpKnowsWhatIsPosted: what a copy has brought into the ledger meanwhile is not buried, and what was buried in the same
-// moment is resolved without moving money.
+// TestGivingUpKnowsWhatIsPosted: what a copy has brought into the ledger meanwhile is not buried, and what was
+// buried in the same moment is resolved without moving money.
 func TestGivingUpKnowsWhatIsPosted(t *testing.T) {
 	onEach(t, func(b *books) {
 		t := b.t
@@ -125,7 +128,10 @@ func TestGivingUpKnowsWhatIsPosted(t *testing.T) {
 		}
 		at, _, _, _ := (&batch{}).place(e)
 		late := winLetter(e.Ref, e.Wins[0], at, "buried while a copy was posted")
-		err = b.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error { return writeLetters(ctx, tx, []DeadLetter{late}, 1) })
+		err = b.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+			return writeLetters(ctx, tx,
+				[]DeadLetter{late}, 1)
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,8 +157,8 @@ func TestGivingUpKnowsWhatIsPosted(t *testing.T) {
 	})
 }
 
-// TestPoisonHoldsUpNobody: one player whom the database refuses, among hundreds of entries in the same batches. The others are all
-// settled while that one is still being tried; then it becomes a dead letter, and can be redriven.
+// TestPoisonHoldsUpNobody: one player whom the database refuses, among hundreds of entries in the same batches. The
+// others are all settled while that one is still being tried; then it becomes a dead letter, and can be redriven.
 func TestPoisonHoldsUpNobody(t *testing.T) {
 	for name, back := range backEnds {
 		t.Run(name, func(t *testing.T) {
@@ -232,7 +238,8 @@ func TestAnOutageCountsNothing(t *testing.T) {
 		return nil
 	})
 	p.eventuallySettled(t, time.Minute, c, 1)
-	if n := p.count(t, "SELECT COUNT(*) FROM attempt") + p.count(t, "SELECT COUNT(*) FROM dead_letter"); n != 0 || len(tries) < 4 {
+	if n := p.count(t, "SELECT COUNT(*) FROM attempt") + p.count(t, "SELECT COUNT(*) FROM dead_letter"); n != 0 ||
+		len(tries) < 4 {
 		t.Errorf("%d rows after %d tries", n, len(tries))
 	}
 }

@@ -26,9 +26,9 @@ type AuditRecord struct {
 
 type auditKey struct{}
 
-// WithAudit has the ledger's changes under ctx recorded as r, with what was before and after, in the transaction of the change
-// itself: there is no change without its record, and no record of a change that did not happen. A repetition that changes
-// nothing, of a deposit or a creation, is not recorded again.
+// WithAudit has the ledger's changes under ctx recorded as r, with what was before and after, in the transaction of
+// the change itself: there is no change without its record, and no record of a change that did not happen. A
+// repetition that changes nothing, of a deposit or a creation, is not recorded again.
 func WithAudit(ctx context.Context, r AuditRecord) context.Context {
 	return context.WithValue(ctx, auditKey{}, &r)
 }
@@ -89,9 +89,11 @@ func (l *Ledger) writeAudit(ctx context.Context, tx *sqldb.Tx, r AuditRecord) er
 
 // campaignState is a campaign as the audit log compares it.
 func campaignState(c *rain.Campaign) change {
-	state := map[string]any{"status": c.Status, "revision": c.Revision, "expires_at": c.ExpiresAt, "rains": len(c.Rains)}
+	state := map[string]any{"status": c.Status, "revision": c.Revision, "expires_at": c.ExpiresAt,
+		"rains": len(c.Rains)}
 	if r := c.Current(); r != nil {
-		state["rain"] = map[string]any{"id": r.ID, "starts_at": r.StartsAt, "duration_ms": r.DurationMS, "stopped_at": r.StoppedAt}
+		state["rain"] = map[string]any{"id": r.ID, "starts_at": r.StartsAt, "duration_ms": r.DurationMS,
+			"stopped_at": r.StoppedAt}
 	}
 	return change{target: "campaign:" + c.ID, state: state}
 }
@@ -99,7 +101,8 @@ func campaignState(c *rain.Campaign) change {
 // letterState is a dead letter as the audit log compares it.
 func letterState(d DeadLetter, is ClaimState) change {
 	return change{target: "claim:" + d.Claim, state: map[string]any{
-		"state": is, "letter": d.id, "kind": d.Kind, "entry": d.Source, "user": d.User, "amount": d.Amount, "reason": d.Reason,
+		"state": is, "letter": d.id, "kind": d.Kind, "entry": d.Source, "user": d.User, "amount": d.Amount,
+		"reason": d.Reason,
 	}}
 }
 
@@ -122,7 +125,8 @@ func (l *Ledger) AuditLog(ctx context.Context, cursor string, limit int) (list [
 		r.Detail = detail
 		list = append(list, r)
 		return err
-	}, "SELECT id, at, actor, role, action, target, detail FROM audit WHERE id < ? ORDER BY id DESC LIMIT ?", before, limit+1)
+	}, "SELECT id, at, actor, role, action, target, detail FROM audit WHERE id < ? ORDER BY id DESC LIMIT ?", before,
+		limit+1)
 	if err != nil {
 		return nil, "", fmt.Errorf("audit log: %w", err)
 	}

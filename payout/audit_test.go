@@ -33,7 +33,8 @@ func (b *books) lastAudit(t testing.TB) (last AuditRecord, before, after map[str
 // as is a context under which changes are audited.
 func as(t testing.TB, action string) context.Context {
 	t.Helper()
-	return WithAudit(context.Background(), AuditRecord{Actor: "ann", Role: "operator", Action: action, Detail: json.RawMessage(`{"address":"::1"}`)})
+	return WithAudit(context.Background(), AuditRecord{Actor: "ann", Role: "operator", Action: action,
+		Detail: json.RawMessage(`{"address":"::1"}`)})
 }
 
 func TestChangesAreAudited(t *testing.T) {
@@ -52,7 +53,8 @@ func TestChangesAreAudited(t *testing.T) {
 			t.Error(err)
 		}
 		r, before, after, n := b.lastAudit(t)
-		if n != 1 || r.Actor != "ann" || r.Action != "deposit" || r.Target != "sponsor:acme" || before["balance"] != 0.0 || after["balance"] != 500.0 {
+		if n != 1 || r.Actor != "ann" || r.Action != "deposit" || r.Target != "sponsor:acme" ||
+			before["balance"] != 0.0 || after["balance"] != 500.0 {
 			t.Errorf("%d records, %+v", n, r)
 		}
 		var detail struct {
@@ -71,10 +73,12 @@ func TestChangesAreAudited(t *testing.T) {
 			}
 		}
 		r, before, after, n = b.lastAudit(t)
-		if n != 2 || r.Target != "campaign:c1" || before["sponsor_balance"] != 500.0 || after["sponsor_balance"] != 400.0 || after["budget"] != 100.0 {
+		if n != 2 || r.Target != "campaign:c1" || before["sponsor_balance"] != 500.0 ||
+			after["sponsor_balance"] != 400.0 || after["budget"] != 100.0 {
 			t.Errorf("%d records, %+v: %s", n, r, r.Detail)
 		}
-		if _, err := b.Update(WithoutAudit(as(t, "campaign.create")), "c1", func(c *rain.Campaign) error { c.Stocked(); return nil }); err != nil {
+		if _, err := b.Update(WithoutAudit(as(t, "campaign.create")), "c1",
+			func(c *rain.Campaign) error { c.Stocked(); return nil }); err != nil {
 			t.Fatal(err)
 		}
 		for i, change := range []func(*rain.Campaign) error{
@@ -104,7 +108,8 @@ func TestChangesAreAudited(t *testing.T) {
 			t.Error(err)
 		}
 		r, before, after, n = b.lastAudit(t)
-		if n != 5 || r.Target != "claim:c2-0" || before["state"] != "dead" || after["state"] != "settled" || after["user"] != "u1" || after["amount"] != 10.0 {
+		if n != 5 || r.Target != "claim:c2-0" || before["state"] != "dead" || after["state"] != "settled" ||
+			after["user"] != "u1" || after["amount"] != 10.0 {
 			t.Errorf("%d records: %s", n, r.Detail)
 		}
 	})

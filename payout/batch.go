@@ -109,7 +109,8 @@ func (l *Ledger) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 			return nil, fmt.Errorf("reading campaigns: %w", err)
 		}
 	}
-	// Before the payouts too: what was posted before a fence that is seen here is then seen as well, and not taken for void.
+	// Before the payouts too: what was posted before a fence that is seen here is then seen as well, and not taken
+	// for void.
 	var err error
 	if b.barriers, err = readBarriers(ctx, tx, slices.Collect(maps.Keys(packets))); err != nil {
 		return nil, err
@@ -161,8 +162,9 @@ func (b *batch) readCampaigns(ctx context.Context, q sqldb.Querier, packets map[
 	return nil
 }
 
-// readPaid reads who has the packets. Those of a batch mostly lie close together, as they were won one after the other: then
-// the range is read, with the few others in it, because a list of hundreds of numbers costs more than finding the rows.
+// readPaid reads who has the packets. Those of a batch mostly lie close together, as they were won one after the
+// other: then the range is read, with the few others in it, because a list of hundreds of numbers costs more than
+// finding the rows.
 func (b *batch) readPaid(ctx context.Context, q sqldb.Querier, campaign string, packets []int) error {
 	if len(packets) == 0 {
 		return nil
@@ -171,7 +173,8 @@ func (b *batch) readPaid(ctx context.Context, q sqldb.Querier, campaign string, 
 		return b.readHolders(ctx, q, campaign, "packet BETWEEN ? AND ?", first, last)
 	}
 	for chunk := range slices.Chunk(packets, sqldb.Chunk) {
-		if err := b.readHolders(ctx, q, campaign, "packet IN "+sqldb.Marks(len(chunk)), sqldb.Args(chunk)...); err != nil {
+		if err := b.readHolders(ctx, q, campaign, "packet IN "+sqldb.Marks(len(chunk)),
+			sqldb.Args(chunk)...); err != nil {
 			return err
 		}
 	}
@@ -185,7 +188,8 @@ func (b *batch) readHolders(ctx context.Context, q sqldb.Querier, campaign, whic
 		err := scan(&key.packet, &h.user, &h.amount)
 		b.paid[key] = h
 		return err
-	}, "SELECT packet, user_id, amount FROM payout WHERE campaign_id = ? AND "+which, append([]any{campaign}, args...)...)
+	}, "SELECT packet, user_id, amount FROM payout WHERE campaign_id = ? AND "+which,
+		append([]any{campaign}, args...)...)
 }
 
 func (b *batch) readReclaimed(ctx context.Context, q sqldb.Querier, campaigns []string) error {
@@ -197,7 +201,8 @@ func (b *batch) readReclaimed(ctx context.Context, q sqldb.Querier, campaigns []
 			b.reclaimed[key] = r
 			return err
 		}, "SELECT r.campaign_id, r.shard, r.packets, COALESCE(c.asked, r.amount) FROM reclaim r LEFT JOIN reclaim_cut c "+
-			"ON c.campaign_id = r.campaign_id AND c.shard = r.shard WHERE r.campaign_id IN "+sqldb.Marks(len(chunk)), sqldb.Args(chunk)...)
+			"ON c.campaign_id = r.campaign_id AND c.shard = r.shard WHERE r.campaign_id IN "+sqldb.Marks(len(chunk)),
+			sqldb.Args(chunk)...)
 		if err != nil {
 			return err
 		}
@@ -253,8 +258,8 @@ func (b *batch) isDead(claim string, letter func() DeadLetter) bool {
 	return known[d.fingerprint()]
 }
 
-// lockEscrows counts what the escrows hold and keeps it so. The players come first, as in book; one who has no balance yet
-// comes out of turn then, which costs a try more at worst.
+// lockEscrows counts what the escrows hold and keeps it so. The players come first, as in book; one who has no
+// balance yet comes out of turn then, which costs a try more at worst.
 func (b *batch) lockEscrows(ctx context.Context, tx *sqldb.Tx, entries []rain.Entry) error {
 	locked := map[account]bool{}
 	for _, e := range entries {

@@ -21,8 +21,8 @@ const (
 	benchNow     = 1_763_712_000_000
 )
 
-// contender is one way of settling wins. They take turns, round after round, so that whatever else the machine does meets
-// all of them.
+// contender is one way of settling wins. They take turns, round after round, so that whatever else the machine does
+// meets all of them.
 type contender struct {
 	name   string
 	round  int                       // wins of a turn: about two seconds
@@ -160,8 +160,9 @@ func processorTime(b *testing.B, proc string) (sum time.Duration) {
 	if err != nil {
 		b.Skip("this benchmark reads /proc:", err)
 	}
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // from the third on: the name may have spaces
-	for _, field := range fields[11:13] {                                     // utime, stime
+	// from the third on: the name may have spaces
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	for _, field := range fields[11:13] { // utime, stime
 		ticks, err := strconv.Atoi(field)
 		if err != nil {
 			b.Fatal(err)

@@ -13,9 +13,9 @@ import (
 	"redrain/rain"
 )
 
-// BenchmarkSettleVersusNaive lets three ways of settling one campaign take turns on one MariaDB, eight workers each, and
-// tells their wins per second, the processor time of a win (this process and the database's together), and what they make
-// of each other. Where others use the machine too, only the processor time can be compared.
+// BenchmarkSettleVersusNaive lets three ways of settling one campaign take turns on one MariaDB, eight workers
+// each, and tells their wins per second, the processor time of a win (this process and the database's together),
+// and what they make of each other. Where others use the machine too, only the processor time can be compared.
 //
 //   - redrain: Ledger.Post with batches of 500 wins of as many players, in entries of 50;
 //   - naive: a transaction for each win, with the same rows, from prepared statements, the hot escrow last;
@@ -54,17 +54,18 @@ func newRedrain(b *testing.B, user func(int) string) *contender {
 	b.Helper()
 	books := onMySQL(b)
 	books.campaign(b, "c1", rain.Spec{Budget: rain.MaxBudget / 2, Packets: rain.MaxPackets, Split: rain.DoubleMean})
-	c := &contender{name: "redrain", round: benchKnown, settle: inParallel(benchBatch, new(atomic.Int64), func(first int) error {
-		var entries []rain.Entry
-		for at := first; at < first+benchBatch; at += benchEntry {
-			entries = append(entries, entry("c1", at+1, benchWins(at, user)...))
-		}
-		posted, err := books.Post(context.Background(), entries)
-		if err == nil && posted.New != benchBatch {
-			err = fmt.Errorf("%d of %d are new", posted.New, benchBatch)
-		}
-		return err
-	})}
+	c := &contender{name: "redrain", round: benchKnown, settle: inParallel(benchBatch, new(atomic.Int64),
+		func(first int) error {
+			var entries []rain.Entry
+			for at := first; at < first+benchBatch; at += benchEntry {
+				entries = append(entries, entry("c1", at+1, benchWins(at, user)...))
+			}
+			posted, err := books.Post(context.Background(), entries)
+			if err == nil && posted.New != benchBatch {
+				err = fmt.Errorf("%d of %d are new", posted.New, benchBatch)
+			}
+			return err
+		})}
 	c.takesPart("redrain", self)
 	c.takesPart("mariadbd", serverOf(b, books.db))
 	return c
@@ -134,7 +135,8 @@ func naivePost(b *testing.B, c *contender, user func(int) string) func(n int) er
 	}
 	txn := prepare("INSERT INTO txn (kind, idem_key, created_at) VALUES ('pay', ?, ?)")
 	lines := prepare("INSERT INTO entry (txn_id, line_no, account_id, amount) VALUES (?, 0, 'escrow:c1', ?), (?, 1, ?, ?)")
-	payout := prepare("INSERT INTO payout (" + strings.Join(intoPayout.Columns, ", ") + ") VALUES " + sqldb.Marks(len(intoPayout.Columns)))
+	payout := prepare("INSERT INTO payout (" + strings.Join(intoPayout.Columns,
+		", ") + ") VALUES " + sqldb.Marks(len(intoPayout.Columns)))
 	c.meet = func(b *testing.B) {
 		b.Helper()
 		all := strings.TrimSuffix(strings.Repeat("(?,88),", benchKnown/10), ",") // in ten statements
@@ -192,21 +194,22 @@ func newBare(b *testing.B, user func(int) string) *contender {
 	}
 	lines := many("entry", []string{"txn_id", "line_no", "account_id", "amount"})
 	payouts := many("payout", intoPayout.Columns)
-	c := &contender{name: "bare", round: benchKnown, settle: inParallel(benchBatch, new(atomic.Int64), func(first int) error {
-		lineArgs, payoutArgs := make([]any, 0, 4*benchBatch), make([]any, 0, len(intoPayout.Columns)*benchBatch)
-		id := int64(1000 + first/benchBatch)
-		for i := range benchBatch {
-			lineArgs = append(lineArgs, id, i, "user:"+user(first+i), 88)
-			payoutArgs = append(payoutArgs, benchPayout(first+i, id, user)...)
-		}
-		return inSQLTx(db, func(tx *sql.Tx) error {
-			if _, err := tx.Exec(lines, lineArgs...); err != nil {
-				return err
+	c := &contender{name: "bare", round: benchKnown, settle: inParallel(benchBatch, new(atomic.Int64),
+		func(first int) error {
+			lineArgs, payoutArgs := make([]any, 0, 4*benchBatch), make([]any, 0, len(intoPayout.Columns)*benchBatch)
+			id := int64(1000 + first/benchBatch)
+			for i := range benchBatch {
+				lineArgs = append(lineArgs, id, i, "user:"+user(first+i), 88)
+				payoutArgs = append(payoutArgs, benchPayout(first+i, id, user)...)
 			}
-			_, err := tx.Exec(payouts, payoutArgs...)
-			return err
-		})
-	})}
+			return inSQLTx(db, func(tx *sql.Tx) error {
+				if _, err := tx.Exec(lines, lineArgs...); err != nil {
+					return err
+				}
+				_, err := tx.Exec(payouts, payoutArgs...)
+				return err
+			})
+		})}
 	c.takesPart("redrain", self)
 	c.takesPart("mariadbd", server)
 	return c

@@ -19,8 +19,8 @@ import (
 	"redrain/rain"
 )
 
-// BenchmarkRelayToCommit lets three ways from Redis to the ledger take turns: from the first win read to the last one gone
-// from Redis.
+// BenchmarkRelayToCommit lets three ways from Redis to the ledger take turns: from the first win read to the last
+// one gone from Redis.
 //
 //   - redrain: the whole path with its default settings: outbox entries of 50 wins in a real Redis, relay, JetStream with a file store,
 //     settlement workers, ledger, the entry deleted, the message acknowledged;
@@ -108,7 +108,8 @@ func (o onlyCampaign) Live() []*rain.Campaign { return []*rain.Campaign{o.c} }
 func newPath(b *testing.B, user func(int) string) *contender {
 	b.Helper()
 	books := onMySQL(b)
-	campaign := books.campaign(b, "c1", rain.Spec{Budget: rain.MaxBudget / 2, Packets: rain.MaxPackets, Split: rain.DoubleMean})
+	campaign := books.campaign(b, "c1", rain.Spec{Budget: rain.MaxBudget / 2, Packets: rain.MaxPackets,
+		Split: rain.DoubleMean})
 	rdb, redisProc := benchRedis(b)
 	namespace := testenv.Namespace(b)
 	outbox := &countdown{Outbox: grab.New(rdb, grab.Options{Namespace: namespace}), empty: make(chan struct{}, 1)}

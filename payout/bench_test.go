@@ -8,12 +8,13 @@ import (
 	"redrain/rain"
 )
 
-// BenchmarkPost posts batches of 500 wins, each of another player who has won before, in entries of different sizes. A second has
-// the wins/s that one worker posts; "4 workers" are those of one node on one campaign.
+// BenchmarkPost posts batches of 500 wins, each of another player who has won before, in entries of different
+// sizes. A second has the wins/s that one worker posts; "4 workers" are those of one node on one campaign.
 func BenchmarkPost(b *testing.B) {
 	for name, open := range databases {
 		for _, perEntry := range []int{1, 50, 500} {
-			b.Run(fmt.Sprintf("%s/500 wins in entries of %d", name, perEntry), func(b *testing.B) { benchmarkPost(b, open(b), perEntry, 1) })
+			b.Run(fmt.Sprintf("%s/500 wins in entries of %d", name, perEntry),
+				func(b *testing.B) { benchmarkPost(b, open(b), perEntry, 1) })
 		}
 		b.Run(name+"/500 wins in entries of 50, 4 workers", func(b *testing.B) { benchmarkPost(b, open(b), 50, 4) })
 	}

@@ -62,17 +62,17 @@ const worldFloor = -9000 * rain.MaxBudget
 // errUnbalanced is a fault of this program: it refuses to write it down.
 var errUnbalanced = errors.New("payout: the lines of a transaction do not sum to zero")
 
-// book writes transactions of any kind, and is the only function that does. It checks that each sums to zero, and refuses
-// with an *overdraft to take any account but world below zero. rows, which may be nil, writes what belongs to the
-// transactions, once the players have been credited.
+// book writes transactions of any kind, and is the only function that does. It checks that each sums to zero, and
+// refuses with an *overdraft to take any account but world below zero. rows, which may be nil, writes what belongs
+// to the transactions, once the players have been credited.
 //
 // The locks are taken in one order, so that nobody waits crosswise: first the players' balances, by their ids; then the
 // unique keys of txn and of rows; then what many share (escrow, sponsor, world), by their ids. Who posts the same
 // entry a second time waits for the first of its players, and finds everything committed then. And what all workers
 // want is held for the last statements only.
 //
-// After an error tx must be rolled back. The error is [sqldb.ErrAgain] where another transaction came first with the same
-// key: who reads again sees it.
+// After an error tx must be rolled back. The error is [sqldb.ErrAgain] where another transaction came first with
+// the same key: who reads again sees it.
 func (l *Ledger) book(ctx context.Context, tx *sqldb.Tx, txns []txn, rows func(booked) error) (b booked, err error) {
 	defer func() { err = againIfDuplicate(err) }()
 	if b.moves, err = net(txns); err != nil {
@@ -143,8 +143,8 @@ func writeLines(ctx context.Context, tx *sqldb.Tx, txns []txn, ids map[string]in
 	})
 }
 
-// lockBalances reads balances and keeps others from changing them until the end of the transaction. An account that does
-// not exist is missing in the answer.
+// lockBalances reads balances and keeps others from changing them until the end of the transaction. An account that
+// does not exist is missing in the answer.
 func lockBalances(ctx context.Context, tx *sqldb.Tx, order []account) (map[account]rain.Money, error) {
 	balances := make(map[account]rain.Money, len(order))
 	byID := make(map[string]account, len(order))
@@ -170,7 +170,8 @@ func lockBalances(ctx context.Context, tx *sqldb.Tx, order []account) (map[accou
 
 // debit takes from a balance only what is there.
 func debit(ctx context.Context, tx *sqldb.Tx, a account, amount rain.Money) error {
-	n, err := tx.Exec(ctx, "UPDATE balance SET amount = amount - ? WHERE account_id = ? AND amount >= ?", int64(amount), a.id(), int64(amount))
+	n, err := tx.Exec(ctx, "UPDATE balance SET amount = amount - ? WHERE account_id = ? AND amount >= ?", int64(amount),
+		a.id(), int64(amount))
 	if err != nil {
 		return fmt.Errorf("debit of %s: %w", a.id(), err)
 	}

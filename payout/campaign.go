@@ -17,8 +17,8 @@ import (
 // campaignID is what a campaign's id looks like: it is part of keys, of subjects and of paths.
 var campaignID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// CreateCampaign records a campaign and moves its budget from the sponsor to its escrow, both or neither. c must be valid;
-// its status is Loading until its packets are stocked. The errors are ErrCampaignExists, ErrUnknownSponsor,
+// CreateCampaign records a campaign and moves its budget from the sponsor to its escrow, both or neither. c must be
+// valid; its status is Loading until its packets are stocked. The errors are ErrCampaignExists, ErrUnknownSponsor,
 // ErrInsufficientFunds.
 func (l *Ledger) CreateCampaign(ctx context.Context, c *rain.Campaign) error {
 	if !campaignID.MatchString(c.ID) || c.Status != rain.Loading || c.Budget < 1 || len(c.Rains) > 0 {
@@ -40,14 +40,16 @@ func (l *Ledger) CreateCampaign(ctx context.Context, c *rain.Campaign) error {
 		}
 		if amounts != nil {
 			row := [][]any{{c.ID, string(amounts)}}
-			if err := tx.Insert(ctx, "campaign_amounts", []string{"campaign_id", "amounts"}, row, sqldb.Merge{}); err != nil {
+			if err := tx.Insert(ctx, "campaign_amounts", []string{"campaign_id", "amounts"}, row,
+				sqldb.Merge{}); err != nil {
 				return err
 			}
 		}
 		if err := tally(ctx, tx, map[string]totals{c.ID: {}}); err != nil {
 			return err
 		}
-		_, err := l.book(ctx, tx, []txn{move(kindFund, "fund:"+c.ID, sponsorAccount(c.Sponsor), escrowAccount(c.ID), c.Budget)}, nil)
+		_, err := l.book(ctx, tx, []txn{move(kindFund, "fund:"+c.ID, sponsorAccount(c.Sponsor), escrowAccount(c.ID),
+			c.Budget)}, nil)
 		if err != nil {
 			return err
 		}
@@ -56,7 +58,8 @@ func (l *Ledger) CreateCampaign(ctx context.Context, c *rain.Campaign) error {
 			return err
 		}
 		after := campaignState(c)
-		maps.Copy(after.state, map[string]any{"name": c.Name, "sponsor": c.Sponsor, "budget": c.Budget, "packets": c.Packets, "sponsor_balance": left})
+		maps.Copy(after.state, map[string]any{"name": c.Name, "sponsor": c.Sponsor, "budget": c.Budget,
+			"packets": c.Packets, "sponsor_balance": left})
 		return l.auditChange(ctx, tx, change{state: map[string]any{"sponsor_balance": left + c.Budget}}, after)
 	})
 	if short := (*overdraft)(nil); errors.As(err, &short) && !short.exists {
@@ -65,8 +68,9 @@ func (l *Ledger) CreateCampaign(ctx context.Context, c *rain.Campaign) error {
 	return err
 }
 
-// Abandon gives the whole budget of a campaign that could not be stocked back to its sponsor and closes it. Nobody can
-// have won anything of it: rains fall on stocked campaigns only. What was stocked is still in Redis, so it is not drained. A closed campaign stays as it is; an open one is ErrCampaignStocked.
+// Abandon gives the whole budget of a campaign that could not be stocked back to its sponsor and closes it. Nobody
+// can have won anything of it: rains fall on stocked campaigns only. What was stocked is still in Redis, so it is
+// not drained. A closed campaign stays as it is; an open one is ErrCampaignStocked.
 func (l *Ledger) Abandon(ctx context.Context, id string) (*rain.Campaign, error) {
 	return l.update(ctx, id, func(ctx context.Context, tx *sqldb.Tx, c *rain.Campaign) error {
 		switch c.Status {
@@ -95,7 +99,8 @@ func (l *Ledger) Campaign(ctx context.Context, id string) (*rain.Campaign, error
 }
 
 // Campaigns lists all campaigns, newest first. An empty cursor begins; next is empty on the last page.
-func (l *Ledger) Campaigns(ctx context.Context, cursor string, limit int) (list []*rain.Campaign, next string, err error) {
+func (l *Ledger) Campaigns(ctx context.Context, cursor string, limit int) (list []*rain.Campaign, next string,
+	err error) {
 	where, args := "", []any{}
 	if cursor != "" {
 		at, id, ok := cutCursor(cursor)
@@ -139,11 +144,11 @@ func (l *Ledger) Revisions(ctx context.Context, ids []string) (map[string]int64,
 	return revisions, nil
 }
 
-// Update changes a campaign: its status, expiry, whether it is drained, and its rains, of which none may vanish. The
-// revision rises by one where change has changed anything. No other Update of the campaign runs meanwhile, on any
-// node. change may be called several times, each time with a fresh copy; its error is returned as it is and leaves the
-// campaign as it was. Changing anything else is ErrImmutable. With ErrUnchanged, Update returns the campaign as it is, and
-// there is nothing to audit.
+// Update changes a campaign: its status, expiry, whether it is drained, and its rains, of which none may vanish.
+// The revision rises by one where change has changed anything. No other Update of the campaign runs meanwhile, on
+// any node. change may be called several times, each time with a fresh copy; its error is returned as it is and
+// leaves the campaign as it was. Changing anything else is ErrImmutable. With ErrUnchanged, Update returns the
+// campaign as it is, and there is nothing to audit.
 func (l *Ledger) Update(ctx context.Context, id string, change func(*rain.Campaign) error) (*rain.Campaign, error) {
 	return l.update(ctx, id, func(_ context.Context, _ *sqldb.Tx, c *rain.Campaign) error { return change(c) })
 }
@@ -192,11 +197,13 @@ func saveCampaign(ctx context.Context, tx *sqldb.Tx, before, after *rain.Campaig
 		}
 	}
 	fixed := *after
-	fixed.Status, fixed.ExpiresAt, fixed.Drained, fixed.Rains = before.Status, before.ExpiresAt, before.Drained, before.Rains
+	fixed.Status, fixed.ExpiresAt, fixed.Drained, fixed.Rains = before.Status, before.ExpiresAt, before.Drained,
+		before.Rains
 	if !reflect.DeepEqual(&fixed, before) {
 		return fmt.Errorf("campaign %s: %w", before.ID, ErrImmutable)
 	}
-	if len(rains) == 0 && after.Status == before.Status && after.ExpiresAt == before.ExpiresAt && after.Drained == before.Drained {
+	if len(rains) == 0 && after.Status == before.Status && after.ExpiresAt == before.ExpiresAt &&
+		after.Drained == before.Drained {
 		return nil
 	}
 	after.Revision++

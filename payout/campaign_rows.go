@@ -23,8 +23,10 @@ func campaignRow(c *rain.Campaign) []any {
 		most = int64(*c.Max)
 	}
 	return []any{
-		c.ID, c.Name, c.Sponsor, int64(c.Budget), c.Packets, string(c.Split), int64(c.Min), most, c.WinsPerUser, c.TapsPerUser,
-		c.Shards, c.ExpiresInMS, string(c.Status), c.CreatedAt, c.ExpiresAt, c.Revision, flag(c.Drained), c.SplitSeed.Hex(),
+		c.ID, c.Name, c.Sponsor, int64(c.Budget), c.Packets, string(c.Split), int64(c.Min), most, c.WinsPerUser,
+		c.TapsPerUser,
+		c.Shards, c.ExpiresInMS, string(c.Status), c.CreatedAt, c.ExpiresAt, c.Revision, flag(c.Drained),
+		c.SplitSeed.Hex(),
 	}
 }
 
@@ -32,7 +34,8 @@ func scanCampaign(scan sqldb.Scan) (*rain.Campaign, error) {
 	c := &rain.Campaign{}
 	var most sql.NullInt64
 	var seed string
-	err := scan(&c.ID, &c.Name, &c.Sponsor, &c.Budget, &c.Packets, &c.Split, &c.Min, &most, &c.WinsPerUser, &c.TapsPerUser,
+	err := scan(&c.ID, &c.Name, &c.Sponsor, &c.Budget, &c.Packets, &c.Split, &c.Min, &most, &c.WinsPerUser,
+		&c.TapsPerUser,
 		&c.Shards, &c.ExpiresInMS, &c.Status, &c.CreatedAt, &c.ExpiresAt, &c.Revision, &c.Drained, &seed)
 	if err != nil {
 		return nil, err
@@ -47,7 +50,8 @@ func scanCampaign(scan sqldb.Scan) (*rain.Campaign, error) {
 
 // The first two are the key.
 var rainColumns = []string{
-	"campaign_id", "ordinal", "id", "starts_at", "duration_ms", "drops_per_second", "fall_ms", "decoy_percent", "pacing",
+	"campaign_id", "ordinal", "id", "starts_at", "duration_ms", "drops_per_second", "fall_ms", "decoy_percent",
+	"pacing",
 	"first_wave", "seed", "stopped_at",
 }
 
@@ -62,7 +66,8 @@ func scanRain(scan sqldb.Scan) (rain.Rain, error) {
 	var r rain.Rain
 	var ordinal int
 	var seed string
-	err := scan(&r.Campaign, &ordinal, &r.ID, &r.StartsAt, &r.DurationMS, &r.DropsPerSecond, &r.FallMS, &r.DecoyPercent, &r.Pacing,
+	err := scan(&r.Campaign, &ordinal, &r.ID, &r.StartsAt, &r.DurationMS, &r.DropsPerSecond, &r.FallMS, &r.DecoyPercent,
+		&r.Pacing,
 		&r.FirstWave, &seed, &r.StoppedAt)
 	if err == nil {
 		r.Seed, err = rain.ParseSeed(seed)
@@ -79,7 +84,8 @@ func (l *Ledger) campaigns(ctx context.Context, where string, args ...any) (list
 	return list, err
 }
 
-func (l *Ledger) readCampaigns(ctx context.Context, q sqldb.Querier, where string, args ...any) ([]*rain.Campaign, error) {
+func (l *Ledger) readCampaigns(ctx context.Context, q sqldb.Querier, where string, args ...any) ([]*rain.Campaign,
+	error) {
 	list := []*rain.Campaign{}
 	byID := map[string]*rain.Campaign{}
 	err := q.Each(ctx, func(scan sqldb.Scan) error {

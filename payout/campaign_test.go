@@ -89,7 +89,8 @@ func TestCreateCampaignRefusals(t *testing.T) {
 		if _, err := b.Deposit(ctx, "acme", "r", 99); err != nil {
 			t.Fatal(err)
 		}
-		if err := b.CreateCampaign(ctx, fullCampaign("c1")); !errors.Is(err, ErrInsufficientFunds) || errors.Is(err, ErrUnknownSponsor) {
+		if err := b.CreateCampaign(ctx, fullCampaign("c1")); !errors.Is(err, ErrInsufficientFunds) ||
+			errors.Is(err, ErrUnknownSponsor) {
 			t.Error(err)
 		}
 		if _, err := b.Campaign(ctx, "c1"); !errors.Is(err, ErrUnknownCampaign) {
@@ -168,7 +169,8 @@ func TestUpdate(t *testing.T) {
 			"id":       func(c *rain.Campaign) { c.ID = "c2" },
 			"shards":   func(c *rain.Campaign) { c.Shards++; c.Status = rain.Paused },
 		} {
-			if _, err := b.Update(ctx, "c1", func(c *rain.Campaign) error { change(c); return nil }); !errors.Is(err, ErrImmutable) {
+			if _, err := b.Update(ctx, "c1", func(c *rain.Campaign) error { change(c); return nil }); !errors.Is(err,
+				ErrImmutable) {
 				t.Errorf("changing the %s: %v", what, err)
 			}
 		}
@@ -178,13 +180,16 @@ func TestUpdate(t *testing.T) {
 		}); err != nil {
 			t.Error(err)
 		}
-		if _, err := b.Update(ctx, "c1", func(c *rain.Campaign) error { c.Rains = nil; return nil }); !errors.Is(err, ErrImmutable) {
+		if _, err := b.Update(ctx, "c1", func(c *rain.Campaign) error { c.Rains = nil; return nil }); !errors.Is(err,
+			ErrImmutable) {
 			t.Errorf("a rain can vanish: %v", err)
 		}
-		if _, err := b.Update(ctx, "c9", func(*rain.Campaign) error { return nil }); !errors.Is(err, ErrUnknownCampaign) {
+		if _, err := b.Update(ctx, "c9", func(*rain.Campaign) error { return nil }); !errors.Is(err,
+			ErrUnknownCampaign) {
 			t.Error(err)
 		}
-		if c, err := b.Campaign(ctx, "c1"); err != nil || c.Revision != 3 || c.Status != rain.Open || len(c.Rains) != 1 {
+		if c, err := b.Campaign(ctx, "c1"); err != nil || c.Revision != 3 || c.Status != rain.Open ||
+			len(c.Rains) != 1 {
 			t.Errorf("%+v, %v", c, err)
 		}
 	})
@@ -211,7 +216,8 @@ func TestConcurrentUpdatesDoNotOverwriteEachOther(t *testing.T) {
 		}
 		wg.Wait()
 		after, err := b.Campaign(t.Context(), "c1")
-		if err != nil || after.ExpiresAt != before.ExpiresAt+workers*rounds || after.Revision != before.Revision+workers*rounds {
+		if err != nil || after.ExpiresAt != before.ExpiresAt+workers*rounds ||
+			after.Revision != before.Revision+workers*rounds {
 			t.Errorf("%+v, %v", after, err)
 		}
 		all := slices.Concat(revisions...)

@@ -20,9 +20,10 @@ const (
 	catchUpGone = time.Minute
 )
 
-// CatchUp posts everything that the stream holds of one shard at this moment, so that the ledger knows what JetStream had
-// acknowledged before. It is for a shard that Redis has lost, see life.go. What it posts comes to the settlement workers all
-// the same, and they tell the players. A message that is no entry is left to them. A stream that does not exist has nothing.
+// CatchUp posts everything that the stream holds of one shard at this moment, so that the ledger knows what
+// JetStream had acknowledged before. It is for a shard that Redis has lost, see life.go. What it posts comes to the
+// settlement workers all the same, and they tell the players. A message that is no entry is left to them. A stream
+// that does not exist has nothing.
 //
 // It reads page by page. It works on every node, also where Run does not.
 func (s *Settler) CatchUp(ctx context.Context, campaign string, shard int) error {
@@ -69,8 +70,8 @@ func (s *Settler) catchUp(ctx context.Context, subject string) error {
 	return nil
 }
 
-// postOrBury posts entries. One that the ledger refuses becomes dead letters at its first try: it must not keep the others of its
-// shard from being rebuilt, and of what is in no table by then the fence says that it is void.
+// postOrBury posts entries. One that the ledger refuses becomes dead letters at its first try: it must not keep the
+// others of its shard from being rebuilt, and of what is in no table by then the fence says that it is void.
 func (s *Settler) postOrBury(ctx context.Context, entries []rain.Entry) error {
 	posted, err := s.ledger.Post(ctx, entries)
 	switch {
@@ -127,7 +128,8 @@ func (s *stream) read(ctx context.Context, subject string) (jetstream.MessagesCo
 	ctx, cancel := context.WithTimeout(ctx, manageDeadline)
 	defer cancel()
 	reader, err := s.js.OrderedConsumer(ctx, s.name(), jetstream.OrderedConsumerConfig{
-		FilterSubjects: []string{subject}, DeliverPolicy: jetstream.DeliverAllPolicy, InactiveThreshold: catchUpGone, MaxResetAttempts: catchUpResets,
+		FilterSubjects: []string{subject}, DeliverPolicy: jetstream.DeliverAllPolicy, InactiveThreshold: catchUpGone,
+		MaxResetAttempts: catchUpResets,
 	})
 	if err != nil {
 		return nil, err

@@ -40,8 +40,8 @@ func (p *pipeline) messages(t testing.TB) uint64 {
 	return s.CachedInfo().State.Msgs
 }
 
-// TestPublishAndCatchUp: what Publish has put into the stream is in the ledger after CatchUp, without a relay or a worker;
-// of one shard and no other, over many pages, with nonsense in between.
+// TestPublishAndCatchUp: what Publish has put into the stream is in the ledger after CatchUp, without a relay or a
+// worker; of one shard and no other, over many pages, with nonsense in between.
 func TestPublishAndCatchUp(t *testing.T) {
 	for name, back := range backEnds {
 		t.Run(name, func(t *testing.T) {
@@ -112,7 +112,8 @@ func TestCatchUpAgainstTheWorkers(t *testing.T) {
 	p.audit(t)
 }
 
-// TestPublishWaitsForJetStream: it does not say yes before it is true, makes a lost stream again, and ends with its context.
+// TestPublishWaitsForJetStream: it does not say yes before it is true, makes a lost stream again, and ends with its
+// context.
 func TestPublishWaitsForJetStream(t *testing.T) {
 	server := testenv.StartNATS(t)
 	p := connected(t, onSQLite(t), server.URL)
@@ -180,7 +181,8 @@ func TestRecentForgets(t *testing.T) {
 		add  bool
 		pass time.Duration
 		want bool
-	}{{false, 0, false}, {true, 0, true}, {false, 59 * time.Minute, true}, {false, time.Minute, true}, {false, 61 * time.Minute, false}} {
+	}{{false, 0, false}, {true, 0, true}, {false, 59 * time.Minute, true}, {false, time.Minute, true},
+		{false, 61 * time.Minute, false}} {
 		if step.add {
 			r.add(e.Ref)
 		}
@@ -191,8 +193,8 @@ func TestRecentForgets(t *testing.T) {
 	}
 }
 
-// TestPoisonDoesNotKeepAShardFromBeingRebuilt: what the ledger refuses is a dead letter when the fence comes up, and so its packet
-// is not on offer; the entries beside it are posted.
+// TestPoisonDoesNotKeepAShardFromBeingRebuilt: what the ledger refuses is a dead letter when the fence comes up,
+// and so its packet is not on offer; the entries beside it are posted.
 func TestPoisonDoesNotKeepAShardFromBeingRebuilt(t *testing.T) {
 	for name, back := range backEnds {
 		t.Run(name, func(t *testing.T) {

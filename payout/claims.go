@@ -32,8 +32,8 @@ type Claim struct {
 	State    ClaimState
 }
 
-// ClaimQuery says which claims to list: those of a campaign, in the order of their packets; or those of a player, newest
-// first, in all campaigns or in one.
+// ClaimQuery says which claims to list: those of a campaign, in the order of their packets; or those of a player,
+// newest first, in all campaigns or in one.
 type ClaimQuery struct {
 	Campaign string
 	User     string // "" lists the whole campaign
@@ -103,11 +103,12 @@ func (l *Ledger) campaignClaims(ctx context.Context, q ClaimQuery) ([]Claim, str
 	return list[:n], strconv.Itoa(list[n-1].Packet), nil
 }
 
-// claimsFrom reads what a page needs of one table. Of a player, or of a packet, that is all there is, since a page is no help in finding
-// them: in the order of the packets the database would go through the whole campaign.
+// claimsFrom reads what a page needs of one table. Of a player, or of a packet, that is all there is, since a page
+// is no help in finding them: in the order of the packets the database would go through the whole campaign.
 func (l *Ledger) claimsFrom(ctx context.Context, table string, q ClaimQuery, after int64) ([]Claim, error) {
 	if q.Only.User == "" && q.Only.Packet == nil {
-		return l.readClaims(ctx, table+"campaign_id = ? AND packet > ? ORDER BY packet LIMIT ?", q.Campaign, after, q.Limit+1)
+		return l.readClaims(ctx, table+"campaign_id = ? AND packet > ? ORDER BY packet LIMIT ?", q.Campaign, after,
+			q.Limit+1)
 	}
 	where, args := "campaign_id = ?", []any{q.Campaign}
 	if q.Only.User != "" {
@@ -121,7 +122,8 @@ func (l *Ledger) claimsFrom(ctx context.Context, table string, q ClaimQuery, aft
 	return slices.DeleteFunc(found, func(c Claim) bool { return int64(c.Packet) <= after }), err
 }
 
-// ClaimsOn lists what the ledger knows of some packets of a campaign, in no order: paid or dead, whoever they were promised to.
+// ClaimsOn lists what the ledger knows of some packets of a campaign, in no order: paid or dead, whoever they were
+// promised to.
 func (l *Ledger) ClaimsOn(ctx context.Context, campaign string, packets []int) ([]Claim, error) {
 	var all []Claim
 	for chunk := range slices.Chunk(packets, sqldb.Chunk) {
@@ -197,8 +199,9 @@ func pageEnd(list []Claim, limit int, same func(a, b Claim) bool) int {
 // eachPage is how many claims EachClaim reads at once.
 const eachPage = 1000
 
-// EachClaim calls yield for every claim of a campaign that is wanted, in the order of the packets, and ends with its error. It reads
-// page by page, so that a slow reader holds no connection; a player's at once, since each of their pages is found by reading all of them.
+// EachClaim calls yield for every claim of a campaign that is wanted, in the order of the packets, and ends with
+// its error. It reads page by page, so that a slow reader holds no connection; a player's at once, since each of
+// their pages is found by reading all of them.
 func (l *Ledger) EachClaim(ctx context.Context, campaign string, only ClaimFilter, yield func(Claim) error) error {
 	q := ClaimQuery{Campaign: campaign, Limit: eachPage, Only: only}
 	if only.User != "" {
@@ -221,16 +224,16 @@ func (l *Ledger) EachClaim(ctx context.Context, campaign string, only ClaimFilte
 	}
 }
 
-// The tables that know of a claim, from the one that is least to be believed: what is tried again may have been buried or
-// paid meanwhile, and what is dead may have been paid.
+// The tables that know of a claim, from the one that is least to be believed: what is tried again may have been
+// buried or paid meanwhile, and what is dead may have been paid.
 var claimTables = []string{
 	"SELECT campaign_id, packet, 'failed' FROM attempt_claim WHERE ",
 	"SELECT campaign_id, packet, 'dead' FROM dead_letter WHERE kind = 'pay' AND resolved_at = 0 AND ",
 	"SELECT campaign_id, packet, state FROM payout WHERE ",
 }
 
-// ClaimStates tells how far a player's claims have come. It has an element for each of them. A packet may have been promised to
-// another player too: that is not this player's claim, and says nothing about it.
+// ClaimStates tells how far a player's claims have come. It has an element for each of them. A packet may have been
+// promised to another player too: that is not this player's claim, and says nothing about it.
 func (l *Ledger) ClaimStates(ctx context.Context, user string, claims []string) (map[string]ClaimState, error) {
 	states := make(map[string]ClaimState, len(claims))
 	packets := map[string][]int{}

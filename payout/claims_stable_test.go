@@ -9,8 +9,8 @@ import (
 	"redrain/rain"
 )
 
-// TestPagesAreStable: who reads a list page by page while it grows gets everything that was there at the beginning, and nothing
-// twice.
+// TestPagesAreStable: who reads a list page by page while it grows gets everything that was there at the beginning,
+// and nothing twice.
 func TestPagesAreStable(t *testing.T) {
 	onEach(t, func(b *books) {
 		t := b.t
@@ -37,7 +37,8 @@ func TestPagesAreStable(t *testing.T) {
 				post(at, at+20)
 			}
 		})
-		for _, q := range []ClaimQuery{{Campaign: "c1", Limit: 7}, {User: "u", Limit: 7}, {User: "u", Campaign: "c1", Limit: 50}} {
+		for _, q := range []ClaimQuery{{Campaign: "c1", Limit: 7}, {User: "u", Limit: 7},
+			{User: "u", Campaign: "c1", Limit: 50}} {
 			seen := map[string]int{}
 			for {
 				list, next, err := b.Claims(t.Context(), q)

@@ -57,7 +57,8 @@ func TestClaims(t *testing.T) {
 			{ClaimQuery{Campaign: "c1", Limit: 6}, [][]string{{"c1-3", "c1-5", "c1-5!x", "c1-5!y", "c1-7", "c1-11"}}},
 			{ClaimQuery{Campaign: "c1", Limit: 5}, [][]string{{"c1-3", "c1-5", "c1-5!x", "c1-5!y", "c1-7"}, {"c1-11"}}},
 			{ClaimQuery{Campaign: "c1", Limit: 2}, [][]string{{"c1-3", "c1-5", "c1-5!x", "c1-5!y"}, {"c1-7", "c1-11"}}},
-			{ClaimQuery{Campaign: "c1", Limit: 1}, [][]string{{"c1-3"}, {"c1-5", "c1-5!x", "c1-5!y"}, {"c1-7"}, {"c1-11"}}},
+			{ClaimQuery{Campaign: "c1", Limit: 1}, [][]string{{"c1-3"}, {"c1-5", "c1-5!x", "c1-5!y"}, {"c1-7"},
+				{"c1-11"}}},
 			{ClaimQuery{User: "a", Limit: 10}, [][]string{{"c1-7", "c2-5", "c2-4", "c1-5", "c1-3"}}},
 			{ClaimQuery{User: "a", Limit: 2}, [][]string{{"c1-7", "c2-5"}, {"c2-4", "c1-5"}, {"c1-3"}}},
 			{ClaimQuery{User: "a", Limit: 1}, [][]string{{"c1-7"}, {"c2-5"}, {"c2-4"}, {"c1-5"}, {"c1-3"}}},
@@ -65,14 +66,20 @@ func TestClaims(t *testing.T) {
 			{ClaimQuery{User: "x", Limit: 2}, [][]string{{"c1-5!x"}}},
 			{ClaimQuery{User: "nobody", Limit: 2}, [][]string{{}}},
 			{ClaimQuery{Campaign: "nix", Limit: 2}, [][]string{{}}},
-			{ClaimQuery{Campaign: "c1", Limit: 2, Only: ClaimFilter{User: "a"}}, [][]string{{"c1-3", "c1-5"}, {"c1-7"}}},
-			{ClaimQuery{Campaign: "c1", Limit: 1, Only: ClaimFilter{User: "a", State: StateSettled}}, [][]string{{"c1-3"}, {"c1-5"}, {"c1-7"}}},
+			{ClaimQuery{Campaign: "c1", Limit: 2, Only: ClaimFilter{User: "a"}},
+				[][]string{{"c1-3", "c1-5"}, {"c1-7"}}},
+			{ClaimQuery{Campaign: "c1", Limit: 1, Only: ClaimFilter{User: "a", State: StateSettled}},
+				[][]string{{"c1-3"}, {"c1-5"}, {"c1-7"}}},
 			{ClaimQuery{Campaign: "c1", Limit: 9, Only: ClaimFilter{User: "a", State: StateDead}}, [][]string{{}}},
-			{ClaimQuery{Campaign: "c1", Limit: 1, Only: ClaimFilter{State: StateDead}}, [][]string{{"c1-5!x", "c1-5!y"}}},
-			{ClaimQuery{Campaign: "c1", Limit: 2, Only: ClaimFilter{State: StateSettled}}, [][]string{{"c1-3", "c1-5"}, {"c1-7", "c1-11"}}},
+			{ClaimQuery{Campaign: "c1", Limit: 1, Only: ClaimFilter{State: StateDead}},
+				[][]string{{"c1-5!x", "c1-5!y"}}},
+			{ClaimQuery{Campaign: "c1", Limit: 2, Only: ClaimFilter{State: StateSettled}},
+				[][]string{{"c1-3", "c1-5"}, {"c1-7", "c1-11"}}},
 			{ClaimQuery{Campaign: "c1", Limit: 9, Only: ClaimFilter{State: StateGranted}}, [][]string{{}}},
-			{ClaimQuery{Campaign: "c1", Limit: 1, Only: ClaimFilter{Packet: new(5)}}, [][]string{{"c1-5", "c1-5!x", "c1-5!y"}}},
-			{ClaimQuery{Campaign: "c1", Limit: 1, Only: ClaimFilter{Packet: new(5), User: "x"}}, [][]string{{"c1-5!x"}}},
+			{ClaimQuery{Campaign: "c1", Limit: 1, Only: ClaimFilter{Packet: new(5)}},
+				[][]string{{"c1-5", "c1-5!x", "c1-5!y"}}},
+			{ClaimQuery{Campaign: "c1", Limit: 1, Only: ClaimFilter{Packet: new(5), User: "x"}},
+				[][]string{{"c1-5!x"}}},
 			{ClaimQuery{Campaign: "c1", Limit: 1, After: "5", Only: ClaimFilter{Packet: new(5)}}, [][]string{{}}},
 			{ClaimQuery{Campaign: "c1", Limit: 1, Only: ClaimFilter{Packet: new(6)}}, [][]string{{}}},
 		} {
@@ -86,7 +93,9 @@ func TestClaims(t *testing.T) {
 		if err != nil || list[0] != want {
 			t.Errorf("%+v, %v", list, err)
 		}
-		for _, q := range []ClaimQuery{{Campaign: "c1", After: "x"}, {Campaign: "c1", After: "x", Only: ClaimFilter{State: StateGranted}}, {User: "a", After: "x"}, {User: "a", After: "5-x"}, {User: "a", After: "x-c1-5"}} {
+		for _, q := range []ClaimQuery{{Campaign: "c1", After: "x"},
+			{Campaign: "c1", After: "x", Only: ClaimFilter{State: StateGranted}}, {User: "a", After: "x"},
+			{User: "a", After: "5-x"}, {User: "a", After: "x-c1-5"}} {
 			if _, _, err := b.Claims(ctx, q); !errors.Is(err, ErrBadCursor) {
 				t.Errorf("%+v: %v", q, err)
 			}
@@ -96,7 +105,8 @@ func TestClaims(t *testing.T) {
 			t.Errorf("on three packets: %+v, %v", on, err)
 		}
 		states, err := b.ClaimStates(ctx, "a", []string{"c1-5", "c1-8", "c2-4", "nonsense"})
-		if err != nil || len(states) != 4 || states["c1-5"] != StateSettled || states["c1-8"] != StateGranted || states["c2-4"] != StateSettled ||
+		if err != nil || len(states) != 4 || states["c1-5"] != StateSettled || states["c1-8"] != StateGranted ||
+			states["c2-4"] != StateSettled ||
 			states["nonsense"] != StateGranted {
 			t.Error(states, err)
 		}
@@ -104,8 +114,10 @@ func TestClaims(t *testing.T) {
 		for _, tc := range []struct {
 			user, claim string
 			want        ClaimState
-		}{{"z", "c1-8", StateDead}, {"a", "c1-8", StateGranted}, {"x", "c1-5", StateDead}, {"b", "c1-5", StateGranted}} {
-			if states, err := b.ClaimStates(ctx, tc.user, []string{tc.claim}); err != nil || states[tc.claim] != tc.want {
+		}{{"z", "c1-8", StateDead}, {"a", "c1-8", StateGranted}, {"x", "c1-5", StateDead},
+			{"b", "c1-5", StateGranted}} {
+			if states, err := b.ClaimStates(ctx, tc.user, []string{tc.claim}); err != nil ||
+				states[tc.claim] != tc.want {
 				t.Errorf("%s of %s: %v, %v", tc.claim, tc.user, states, err)
 			}
 		}
@@ -133,7 +145,8 @@ func TestEachClaim(t *testing.T) {
 		if err != nil || next != n {
 			t.Errorf("%d claims, %v", next, err)
 		}
-		// A player's claims are read once, however many there are: each page of them would be found by reading all again.
+		// A player's claims are read once, however many there are: each page of them would be found by reading all
+		// again.
 		const theirs = eachPage + 2
 		wins = nil
 		for i := range theirs {
@@ -156,7 +169,8 @@ func TestEachClaim(t *testing.T) {
 			t.Errorf("%d claims of one player, want %d, %v", seen, theirs, err)
 		}
 		boom := errors.New("boom")
-		if err := b.EachClaim(t.Context(), "c1", ClaimFilter{}, func(Claim) error { return boom }); !errors.Is(err, boom) {
+		if err := b.EachClaim(t.Context(), "c1", ClaimFilter{}, func(Claim) error { return boom }); !errors.Is(err,
+			boom) {
 			t.Error(err)
 		}
 	})
@@ -193,7 +207,8 @@ func TestDeadLetterPages(t *testing.T) {
 			}
 			cursor = next
 		}
-		if want := []string{"nix-0", "nix-1", "nix-2", "nix-3", "nix-4", "message-1", "message-2"}; !slices.Equal(got, want) || pages != 3 {
+		if want := []string{"nix-0", "nix-1", "nix-2", "nix-3", "nix-4", "message-1", "message-2"}; !slices.Equal(got,
+			want) || pages != 3 {
 			t.Errorf("%v in %d pages", got, pages)
 		}
 		if _, _, err := b.DeadLetters(ctx, "x", 3); !errors.Is(err, ErrBadCursor) {

@@ -10,7 +10,8 @@ import (
 	"redrain/rain"
 )
 
-// TestManyWorkersPostTheSame is redelivery at its worst: eight workers, the same entries in other batches and in another order.
+// TestManyWorkersPostTheSame is redelivery at its worst: eight workers, the same entries in other batches and in
+// another order.
 func TestManyWorkersPostTheSame(t *testing.T) {
 	onEach(t, func(b *books) {
 		t := b.t
@@ -60,8 +61,8 @@ func TestManyWorkersPostTheSame(t *testing.T) {
 	})
 }
 
-// TestPlayersAppearEverywhereAtOnce: eight campaigns pay the same new players at the same moment. Each posting tells a player
-// another balance, and all of them together are the whole way from nothing to the last one.
+// TestPlayersAppearEverywhereAtOnce: eight campaigns pay the same new players at the same moment. Each posting
+// tells a player another balance, and all of them together are the whole way from nothing to the last one.
 func TestPlayersAppearEverywhereAtOnce(t *testing.T) {
 	onEach(t, func(b *books) {
 		t := b.t

@@ -18,8 +18,8 @@ func (b *books) waits(t testing.TB, table, where string) bool {
 	return b.count(t, "SELECT COUNT(*) FROM information_schema."+table+" WHERE "+where) > 0
 }
 
-// TestAReclaimThatIsBeingGivenUpIsNotPosted: another node holds the escrow and makes the campaign's first dead letter of the very
-// reclaim that this one is about to post.
+// TestAReclaimThatIsBeingGivenUpIsNotPosted: another node holds the escrow and makes the campaign's first dead
+// letter of the very reclaim that this one is about to post.
 func TestAReclaimThatIsBeingGivenUpIsNotPosted(t *testing.T) {
 	b := onMySQL(t) // SQLite has one writer: there the two cannot meet
 	b.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
@@ -81,7 +81,8 @@ func TestWhatIsInHandIsNotGivenUp(t *testing.T) {
 	})
 }
 
-// TestWhatAnotherNodeHasPostedIsNotVoid: this node has not seen yet that another has posted the entry when the shard is fenced.
+// TestWhatAnotherNodeHasPostedIsNotVoid: this node has not seen yet that another has posted the entry when the
+// shard is fenced.
 func TestWhatAnotherNodeHasPostedIsNotVoid(t *testing.T) {
 	b := onMySQL(t)
 	b.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
@@ -105,7 +106,8 @@ func TestWhatAnotherNodeHasPostedIsNotVoid(t *testing.T) {
 		// The other node posts, and then the fence comes up.
 		err := b.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 			other := &batch{
-				campaigns: map[string]terms{"c1": {sponsor: "acme", budget: 100, packets: 10, shards: 1}}, paid: map[packetKey]holder{}, totals: map[string]totals{},
+				campaigns: map[string]terms{"c1": {sponsor: "acme", budget: 100, packets: 10, shards: 1}},
+				paid:      map[packetKey]holder{}, totals: map[string]totals{},
 			}
 			other.judge(e)
 			_, err := b.write(ctx, tx, other)
@@ -130,8 +132,9 @@ func TestWhatAnotherNodeHasPostedIsNotVoid(t *testing.T) {
 	b.wantBalance(t, userAccount("u1"), 10)
 }
 
-// TestNonsenseHoldsNothingBack: a dead letter of what the campaign cannot have promised neither cuts a reclaim that comes with it,
-// nor makes money that is missing look accounted for. And what is paid after all is not held back a second time.
+// TestNonsenseHoldsNothingBack: a dead letter of what the campaign cannot have promised neither cuts a reclaim that
+// comes with it, nor makes money that is missing look accounted for. And what is paid after all is not held back a
+// second time.
 func TestNonsenseHoldsNothingBack(t *testing.T) {
 	onEach(t, func(b *books) {
 		t := b.t
@@ -155,7 +158,10 @@ func TestNonsenseHoldsNothingBack(t *testing.T) {
 		b.post(t, paid)
 		at, _, _, _ := (&batch{}).place(paid)
 		late := winLetter(paid.Ref, paid.Wins[0], at, "given up in the same moment")
-		err := b.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error { return writeLetters(ctx, tx, []DeadLetter{late}, 1) })
+		err := b.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+			return writeLetters(ctx, tx,
+				[]DeadLetter{late}, 1)
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,13 +178,15 @@ func TestNonsenseHoldsNothingBack(t *testing.T) {
 	})
 }
 
-// TestAMessageOfALifeBeforeIsNotPaid: no rebuild counts what is in a letter of a message, so its packets are on offer again.
+// TestAMessageOfALifeBeforeIsNotPaid: no rebuild counts what is in a letter of a message, so its packets are on
+// offer again.
 func TestAMessageOfALifeBeforeIsNotPaid(t *testing.T) {
 	onEach(t, func(b *books) {
 		t := b.t
 		ctx := t.Context()
 		b.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
-		for name, e := range map[string]rain.Entry{"message-old": entry("c1", 5, win("u1", 0, 10)), "message-new": entry("c1", 9_763_712_000_000, win("u2", 1, 10))} {
+		for name, e := range map[string]rain.Entry{"message-old": entry("c1", 5, win("u1", 0, 10)),
+			"message-new": entry("c1", 9_763_712_000_000, win("u2", 1, 10))} {
 			payload, err := json.Marshal(e)
 			if err != nil {
 				t.Fatal(err)

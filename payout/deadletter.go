@@ -25,7 +25,9 @@ const (
 
 // DeadLetter is what could not be posted and waits for a person.
 type DeadLetter struct {
-	Claim     string // what Retry takes: the claim's or the withdrawal's id; for a reclaim its outbox entry, for a message its place in the stream
+	// what Retry takes: the claim's or the withdrawal's id; for a reclaim its outbox entry, for a message its
+	// place in the stream
+	Claim     string
 	Source    string // the outbox entry or the stream message that it came in; of a withdrawal it says nothing
 	Kind      string // pay, reclaim, message or withdrawal
 	Campaign  string
@@ -45,8 +47,8 @@ type DeadLetter struct {
 
 const maxReason = 500
 
-// letterClaim and letterSource make any text fit its column: what comes over the wire may be anything, and even nonsense
-// must be kept.
+// letterClaim and letterSource make any text fit its column: what comes over the wire may be anything, and even
+// nonsense must be kept.
 func letterClaim(s string) string  { return fit(s, 160) }
 func letterSource(s string) string { return fit(s, 200) }
 
@@ -80,8 +82,9 @@ func letter(kind, claim string, e rain.Entry, at position, reason string) DeadLe
 		payload = []byte(fmt.Sprintf("%+v", e)) // an Entry has nothing that JSON refuses
 	}
 	d := DeadLetter{
-		Claim: letterClaim(claim), Source: letterSource(e.Ref.String()), Kind: kind, Shard: smallInt(e.Ref.Shard), Packet: -1,
-		WonAt: at.ms, Reason: reason, seq: at.seq, payload: payload,
+		Claim: letterClaim(claim), Source: letterSource(e.Ref.String()), Kind: kind, Shard: smallInt(e.Ref.Shard),
+		Packet: -1,
+		WonAt:  at.ms, Reason: reason, seq: at.seq, payload: payload,
 	}
 	if campaignID.MatchString(e.Ref.Campaign) {
 		d.Campaign = e.Ref.Campaign
@@ -104,7 +107,8 @@ func (d *DeadLetter) fingerprint() string {
 
 // The first is the key.
 var letterColumns = []string{
-	"fingerprint", "claim", "source", "kind", "campaign_id", "shard", "packet", "user_id", "amount", "won_at", "entry_seq", "reason", "payload", "created_at",
+	"fingerprint", "claim", "source", "kind", "campaign_id", "shard", "packet", "user_id", "amount", "won_at",
+	"entry_seq", "reason", "payload", "created_at",
 	"resolved_at",
 }
 
@@ -116,7 +120,8 @@ func writeLetters(ctx context.Context, tx *sqldb.Tx, letters []DeadLetter, now i
 		d.CreatedAt = now
 		d.Reason = clip(d.Reason, maxReason)
 		rows[i] = []any{
-			d.fingerprint(), d.Claim, d.Source, d.Kind, d.Campaign, d.Shard, d.Packet, d.User, int64(d.Amount), d.WonAt, d.seq, d.Reason, d.payload, now,
+			d.fingerprint(), d.Claim, d.Source, d.Kind, d.Campaign, d.Shard, d.Packet, d.User, int64(d.Amount), d.WonAt,
+			d.seq, d.Reason, d.payload, now,
 			d.resolvedAt,
 		}
 	}
@@ -136,7 +141,8 @@ func clip(s string, n int) string {
 // changes nothing.
 func (l *Ledger) BuryMessage(ctx context.Context, name string, payload []byte, reason string) error {
 	d := DeadLetter{
-		Claim: letterClaim(name), Source: letterSource(name), Kind: letterMessage, Shard: -1, Packet: -1, Reason: reason, payload: payload,
+		Claim: letterClaim(name), Source: letterSource(name), Kind: letterMessage, Shard: -1, Packet: -1,
+		Reason: reason, payload: payload,
 	}
 	if d.payload == nil {
 		d.payload = []byte{}
@@ -150,13 +156,15 @@ const letterSelect = "SELECT id, claim, source, kind, campaign_id, shard, packet
 	"created_at FROM dead_letter "
 
 func scanLetter(scan sqldb.Scan) (d DeadLetter, err error) {
-	err = scan(&d.id, &d.Claim, &d.Source, &d.Kind, &d.Campaign, &d.Shard, &d.Packet, &d.User, &d.Amount, &d.WonAt, &d.seq, &d.Reason,
+	err = scan(&d.id, &d.Claim, &d.Source, &d.Kind, &d.Campaign, &d.Shard, &d.Packet, &d.User, &d.Amount, &d.WonAt,
+		&d.seq, &d.Reason,
 		&d.payload, &d.CreatedAt)
 	return d, err
 }
 
 // DeadLetters lists what waits for a person, oldest first. An empty cursor begins; next is empty on the last page.
-func (l *Ledger) DeadLetters(ctx context.Context, cursor string, limit int) (list []DeadLetter, next string, err error) {
+func (l *Ledger) DeadLetters(ctx context.Context, cursor string, limit int) (list []DeadLetter, next string,
+	err error) {
 	after, err := numberCursor(cursor, 0)
 	if err != nil {
 		return nil, "", err
@@ -206,8 +214,9 @@ func (l *Ledger) RefreshMetrics(ctx context.Context) error {
 	return err
 }
 
-// resolvePaid resolves letters of claims that are paid to the very player whom they were promised to. There is such a letter
-// where an entry was given up in the same moment in which another worker could post a copy of it after all. It moves no money.
+// resolvePaid resolves letters of claims that are paid to the very player whom they were promised to. There is such
+// a letter where an entry was given up in the same moment in which another worker could post a copy of it after
+// all. It moves no money.
 func (l *Ledger) resolvePaid(ctx context.Context) (n int64, err error) {
 	var ids []any
 	err = l.db.Each(ctx, func(scan sqldb.Scan) error {

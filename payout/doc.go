@@ -20,8 +20,8 @@
 // No account but world ever goes below zero. What the ledger cannot post, because it contradicts what is posted
 // already, becomes a dead letter: a row that an operator sees and can retry, never a loss.
 //
-// Money leaves through a [Provider]. [Ledger.Withdraw] takes it out of the player's account at once, and the [Payer] has it
-// paid, from the table of withdrawals as its queue and under one key for all tries:
+// Money leaves through a [Provider]. [Ledger.Withdraw] takes it out of the player's account at once, and the
+// [Payer] has it paid, from the table of withdrawals as its queue and under one key for all tries:
 //
 //	pending ──paid──▶ paid
 //	   │ └────refused──▶ failed, and the money is given back in the same transaction

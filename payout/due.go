@@ -10,7 +10,8 @@ import (
 	"redrain/rain"
 )
 
-// DueCampaign is a campaign that somebody has to end: it has expired and is not closed, or it is closed and not drained.
+// DueCampaign is a campaign that somebody has to end: it has expired and is not closed, or it is closed and not
+// drained.
 type DueCampaign struct {
 	ID        string
 	Status    rain.Status
@@ -20,9 +21,10 @@ type DueCampaign struct {
 // dueOrder is the order in which Due looks: what has expired and goes on handing out money comes first.
 var dueOrder = []rain.Status{rain.Open, rain.Paused, rain.Loading, rain.Closed}
 
-// Due lists campaigns that are due at now, page by page, so that any number of them takes bounded memory. An empty cursor
-// begins; next is empty on the last page. A campaign that is closed meanwhile may be listed again.
-func (l *Ledger) Due(ctx context.Context, now int64, after string, limit int) (list []DueCampaign, next string, err error) {
+// Due lists campaigns that are due at now, page by page, so that any number of them takes bounded memory. An empty
+// cursor begins; next is empty on the last page. A campaign that is closed meanwhile may be listed again.
+func (l *Ledger) Due(ctx context.Context, now int64, after string, limit int) (list []DueCampaign, next string,
+	err error) {
 	status, at, id, err := cutDue(after)
 	if err != nil {
 		return nil, "", err

@@ -9,9 +9,9 @@ import (
 	"redrain/rain"
 )
 
-// An entry travels as JSON, so that a node of any version reads it, and so can a person. Nearly all of them are written and
-// read here, without reflection and without a piece of memory for each value; what is not in the plain form is left to
-// encoding/json, which would have made the same of all of them.
+// An entry travels as JSON, so that a node of any version reads it, and so can a person. Nearly all of them are
+// written and read here, without reflection and without a piece of memory for each value; what is not in the plain
+// form is left to encoding/json, which would have made the same of all of them.
 
 // encodeEntry is json.Marshal for an entry.
 func encodeEntry(e rain.Entry) ([]byte, error) {
@@ -83,8 +83,8 @@ func decodeEntry(data []byte) (e rain.Entry, fault string) {
 	return e, ""
 }
 
-// cutEntry reads an entry that has wins and is written just as encodeEntry writes it. ok is false for all others, which says
-// nothing about them.
+// cutEntry reads an entry that has wins and is written just as encodeEntry writes it. ok is false for all others,
+// which says nothing about them.
 func cutEntry(text string) (e rain.Entry, ok bool) {
 	c := cutter{text}
 	shard := int64(0)

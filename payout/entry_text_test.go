@@ -20,7 +20,8 @@ func TestEncodeEntry(t *testing.T) {
 			entry("c1", 1, win(text, 1, 88), win("u2", 0, 1)),
 			entry(text, 1, win("u1", 1, 88)),
 			entry("c1", 1),
-			{Ref: rain.EntryRef{Campaign: "c", Shard: -1, ID: text}, Wins: []rain.Win{{User: "u", Packet: -1, Amount: -5, Drop: text}}},
+			{Ref: rain.EntryRef{Campaign: "c", Shard: -1, ID: text},
+				Wins: []rain.Win{{User: "u", Packet: -1, Amount: -5, Drop: text}}},
 			{Ref: rain.EntryRef{Campaign: "c", Shard: 3, ID: text}, Reclaim: &rain.Reclaim{Packets: 1, Amount: 2}},
 		} {
 			want, err := json.Marshal(e)

@@ -10,7 +10,8 @@ import (
 	"redrain/rain"
 )
 
-// fakeRedis is what grab and Redis are to this package: a stock for each shard, from which packets are won, and an outbox.
+// fakeRedis is what grab and Redis are to this package: a stock for each shard, from which packets are won, and an
+// outbox.
 type fakeRedis struct {
 	clock rain.Clock
 
@@ -132,7 +133,8 @@ func (f *fakeRedis) Snapshot(_ context.Context, c *rain.Campaign) ([]rain.ShardS
 }
 
 // EachWin implements Hot. It gives the wins one by one, as they are at that moment, and some twice, as Redis may.
-func (f *fakeRedis) EachWin(_ context.Context, c *rain.Campaign, shard int, fn func(string, rain.Win, string) error) error {
+func (f *fakeRedis) EachWin(_ context.Context, c *rain.Campaign, shard int,
+	fn func(string, rain.Win, string) error) error {
 	for i := 0; ; i++ {
 		f.mu.Lock()
 		wins := f.shards[shardKey{c.ID, shard}].wins
@@ -162,15 +164,21 @@ func (f *fakeRedis) fail(err error) {
 	f.fails = err
 }
 
-func (f *fakeRedis) Read(_ context.Context, campaign string, shard int, consumer string, limit int) ([]rain.Entry, error) {
+func (f *fakeRedis) Read(_ context.Context, campaign string, shard int, consumer string, limit int) ([]rain.Entry,
+	error) {
 	return f.take(campaign, shard, consumer, limit, func(e *fakeEntry) bool { return e.reader == "" })
 }
 
-func (f *fakeRedis) Claim(_ context.Context, campaign string, shard int, consumer string, minIdle time.Duration, limit int) ([]rain.Entry, error) {
-	return f.take(campaign, shard, consumer, limit, func(e *fakeEntry) bool { return e.reader != "" && time.Since(e.since) >= minIdle })
+func (f *fakeRedis) Claim(_ context.Context, campaign string, shard int, consumer string, minIdle time.Duration,
+	limit int) ([]rain.Entry, error) {
+	return f.take(campaign, shard, consumer, limit, func(e *fakeEntry) bool {
+		return e.reader != "" &&
+			time.Since(e.since) >= minIdle
+	})
 }
 
-func (f *fakeRedis) take(campaign string, shard int, consumer string, limit int, which func(*fakeEntry) bool) ([]rain.Entry, error) {
+func (f *fakeRedis) take(campaign string, shard int, consumer string, limit int,
+	which func(*fakeEntry) bool) ([]rain.Entry, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.fails != nil {

@@ -12,8 +12,8 @@ import (
 	"redrain/rain"
 )
 
-// TestPostingsMeetAFence: while workers post the wins and the dead letters of a shard, it is fenced. Every packet is then
-// either among those that are read after the fence, or void; none is in both, and none is in neither.
+// TestPostingsMeetAFence: while workers post the wins and the dead letters of a shard, it is fenced. Every packet
+// is then either among those that are read after the fence, or void; none is in both, and none is in neither.
 func TestPostingsMeetAFence(t *testing.T) {
 	onEach(t, func(b *books) {
 		t := b.t
@@ -37,7 +37,8 @@ func TestPostingsMeetAFence(t *testing.T) {
 						if w == 0 {
 							amount = rain.MaxBudget // never in the escrow: a dead letter
 						}
-						posted, err := b.Post(t.Context(), []rain.Entry{entry(id, packet+1, win(fmt.Sprintf("u%d", w), packet, amount))})
+						posted, err := b.Post(t.Context(),
+							[]rain.Entry{entry(id, packet+1, win(fmt.Sprintf("u%d", w), packet, amount))})
 						if err != nil {
 							t.Error(err)
 						}
@@ -74,8 +75,8 @@ func TestPostingsMeetAFence(t *testing.T) {
 	})
 }
 
-// TestAFenceAndOnePosting: step by step, for money and for a dead letter. A fence that comes before the posting's last look
-// makes it judge again; one that comes after it waits for the commit.
+// TestAFenceAndOnePosting: step by step, for money and for a dead letter. A fence that comes before the posting's
+// last look makes it judge again; one that comes after it waits for the commit.
 func TestAFenceAndOnePosting(t *testing.T) {
 	for what, packet := range map[string]int{"money": 1, "a dead letter": 0} {
 		t.Run(what, func(t *testing.T) {

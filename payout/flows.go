@@ -3,8 +3,8 @@ package payout
 // flow is between which kinds of account a kind of transaction moves money.
 type flow struct{ from, to string }
 
-// flows has every kind of transaction. Reconciliation names a transaction of any other kind, and a line that takes from or
-// gives to another kind of account.
+// flows has every kind of transaction. Reconciliation names a transaction of any other kind, and a line that takes
+// from or gives to another kind of account.
 var flows = map[string]flow{
 	kindDeposit:  {kindWorld, kindSponsor},
 	kindFund:     {kindSponsor, kindEscrow},
@@ -18,8 +18,8 @@ var flows = map[string]flow{
 type paper struct {
 	table  string
 	column string // the transaction's number; it has an index, and 0 stands for none
-	// query selects, for transactions: the number, what the row is called, the kind and the owner of the account that gives, the
-	// same of the one that gets, and the amount.
+	// query selects, for transactions: the number, what the row is called, the kind and the owner of the account
+	// that gives, the same of the one that gets, and the amount.
 	query string
 }
 

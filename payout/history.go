@@ -7,8 +7,8 @@ import (
 	"redrain/rain"
 )
 
-// history remembers which unsettled entries this node has published again, and when they are due once more. Without it an
-// hour in which the database is away would put dozens of copies of each entry into the stream: its own memory
+// history remembers which unsettled entries this node has published again, and when they are due once more. Without
+// it an hour in which the database is away would put dozens of copies of each entry into the stream: its own memory
 // of message ids ends after two minutes. An entry that is settled in time is never in here.
 type history struct {
 	patience time.Duration

@@ -42,13 +42,15 @@ func (l *Ledger) Begin(ctx context.Context, key string, body []byte) (answer *An
 			Answer
 		}
 		exists, err := tx.First(ctx, []any{&found.hash, &found.Status, &found.Body, &found.expires},
-			"SELECT body_hash, status, answer, expires_at FROM idempotency WHERE idem_key = ?"+tx.ForUpdate(), digest([]byte(key)))
+			"SELECT body_hash, status, answer, expires_at FROM idempotency WHERE idem_key = ?"+tx.ForUpdate(),
+			digest([]byte(key)))
 		switch {
 		case err != nil:
 			return err
 		case !exists:
 			row := [][]any{{digest([]byte(key)), hash, 0, []byte{}, now + requestLease}}
-			err := tx.Insert(ctx, "idempotency", []string{"idem_key", "body_hash", "status", "answer", "expires_at"}, row, sqldb.Merge{})
+			err := tx.Insert(ctx, "idempotency", []string{"idem_key", "body_hash", "status", "answer", "expires_at"},
+				row, sqldb.Merge{})
 			return againIfDuplicate(err)
 		case found.expires <= now:
 			_, err := tx.Exec(ctx, "UPDATE idempotency SET body_hash = ?, status = 0, answer = ?, expires_at = ? WHERE idem_key = ?",
@@ -80,7 +82,8 @@ func (l *Ledger) Finish(ctx context.Context, key string, a Answer) error {
 
 // Forget frees the key of a request that has failed: only successes are remembered.
 func (l *Ledger) Forget(ctx context.Context, key string) error {
-	return l.exec(ctx, "idempotency key", "DELETE FROM idempotency WHERE idem_key = ? AND status = 0", digest([]byte(key)))
+	return l.exec(ctx, "idempotency key", "DELETE FROM idempotency WHERE idem_key = ? AND status = 0",
+		digest([]byte(key)))
 }
 
 // pruneIdempotency removes what has expired, once in a while.

@@ -7,8 +7,8 @@ import (
 	"redrain/rain"
 )
 
-// judge decides what becomes of entries: each is posted, was posted already, is a dead letter, or is void. It does no I/O. Reclaims come
-// last, because what they take must be left over by everything else.
+// judge decides what becomes of entries: each is posted, was posted already, is a dead letter, or is void. It does
+// no I/O. Reclaims come last, because what they take must be left over by everything else.
 func (b *batch) judge(entries ...rain.Entry) {
 	wins := 0
 	for i := range entries {
@@ -74,8 +74,9 @@ func (b *batch) judgeWins(e rain.Entry, at position, campaign terms, fault, void
 			b.wins = append(b.wins, postedWin{at, w, claim})
 		}
 		b.settled = append(b.settled, Settlement{
-			Campaign: e.Ref.Campaign, Entry: e.Ref, Claim: claim, User: w.User, Packet: w.Packet, Drop: w.Drop, Amount: w.Amount,
-			WonAt: at.ms, New: !before,
+			Campaign: e.Ref.Campaign, Entry: e.Ref, Claim: claim, User: w.User, Packet: w.Packet, Drop: w.Drop,
+			Amount: w.Amount,
+			WonAt:  at.ms, New: !before,
 		})
 	}
 	if fresh := b.wins[first:]; len(fresh) > 0 {
@@ -183,7 +184,8 @@ func (b *batch) judgeReclaim(r rain.Reclaim, at position, campaign terms, fault,
 	b.escrow[at.ref.Campaign] -= r.Amount
 	if r.Amount > 0 {
 		at.key = fmt.Sprintf("reclaim:%s.%d", at.ref.Campaign, at.ref.Shard)
-		b.txns = append(b.txns, move(kindReclaim, at.key, escrowAccount(at.ref.Campaign), sponsorAccount(campaign.sponsor), r.Amount))
+		b.txns = append(b.txns, move(kindReclaim, at.key, escrowAccount(at.ref.Campaign),
+			sponsorAccount(campaign.sponsor), r.Amount))
 	}
 	b.reclaims = append(b.reclaims, postedReclaim{at, r})
 	t := b.totals[at.ref.Campaign]
@@ -205,7 +207,8 @@ func (b *batch) annul(d DeadLetter) {
 	b.voids = append(b.voids, d)
 }
 
-// abandonBatch gives a campaign's whole budget back. The row for the shard -1 makes every later reclaim of a shard void.
+// abandonBatch gives a campaign's whole budget back. The row for the shard -1 makes every later reclaim of a shard
+// void.
 func abandonBatch(id, sponsor string, packets int, budget rain.Money, now int64) *batch {
 	ref := rain.EntryRef{Campaign: id, Shard: wholeCampaign}
 	at := position{ref: ref, ms: now, key: "reclaim:" + id}

@@ -9,12 +9,13 @@ import (
 	"redrain/internal/sqldb"
 )
 
-// Lease takes the lease of a name for holder, or renews it, until ttl from the call (not from its return). held is false as long
-// as another holder has it; theirs ends when they release it or do not renew it in time. A name is at most 64 bytes, a
-// holder at most 128.
+// Lease takes the lease of a name for holder, or renews it, until ttl from the call (not from its return). held is
+// false as long as another holder has it; theirs ends when they release it or do not renew it in time. A name is at
+// most 64 bytes, a holder at most 128.
 //
-// Time is the ledger's clock. Nodes' clocks may differ by a quarter of a second, and a holder that is frozen does not notice
-// that its time is up: a lease saves work and is no lock. What is done under it must be safe to be done twice.
+// Time is the ledger's clock. Nodes' clocks may differ by a quarter of a second, and a holder that is frozen does
+// not notice that its time is up: a lease saves work and is no lock. What is done under it must be safe to be done
+// twice.
 func (l *Ledger) Lease(ctx context.Context, name, holder string, ttl time.Duration) (held bool, err error) {
 	var until int64
 	err = l.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
@@ -28,10 +29,12 @@ func (l *Ledger) Lease(ctx context.Context, name, holder string, ttl time.Durati
 			return err
 		}
 		var other string
-		if exists, err := tx.First(ctx, []any{&other}, "SELECT holder FROM lease WHERE name = ?", name); err != nil || exists {
+		if exists, err := tx.First(ctx, []any{&other}, "SELECT holder FROM lease WHERE name = ?", name); err != nil ||
+			exists {
 			return err
 		}
-		err = tx.Insert(ctx, "lease", []string{"name", "holder", "expires_at"}, [][]any{{name, holder, until}}, sqldb.Merge{})
+		err = tx.Insert(ctx, "lease", []string{"name", "holder", "expires_at"}, [][]any{{name, holder, until}},
+			sqldb.Merge{})
 		if sqldb.IsDuplicate(err) {
 			return errLeaseTaken // another was faster, at this very moment
 		}

@@ -36,8 +36,8 @@ func TestLease(t *testing.T) {
 	})
 }
 
-// TestOneHolderAtATime: holders that work, give up, or die without a word. The clock is frozen while one works, so that nobody
-// can have waited for its time to run out.
+// TestOneHolderAtATime: holders that work, give up, or die without a word. The clock is frozen while one works, so
+// that nobody can have waited for its time to run out.
 func TestOneHolderAtATime(t *testing.T) {
 	onEach(t, func(b *books) {
 		t := b.t
@@ -67,7 +67,8 @@ func TestOneHolderAtATime(t *testing.T) {
 					inside.Add(-1)
 					if round%2 == 0 {
 						died.Add(1)
-						now.Add(time.Minute.Milliseconds()) // nobody else holds it: this moves nobody's time but its own
+						// nobody else holds it: this moves nobody's time but its own
+						now.Add(time.Minute.Milliseconds())
 						continue
 					}
 					if err := b.ReleaseLease(t.Context(), "job", holder); err != nil {

@@ -12,17 +12,18 @@ import (
 
 // Errors of the ledger. What a database says is wrapped as it is.
 var (
-	ErrInvalidAmount      = errors.New("an amount is 1 minor unit to rain.MaxBudget")
-	ErrInvalidReference   = errors.New("a reference is 1 to 200 bytes")
-	ErrReferenceReused    = errors.New("the reference was used for another amount")
-	ErrUnknownSponsor     = errors.New("no such sponsor")
-	ErrInsufficientFunds  = errors.New("the account holds less than that")
-	ErrCampaignExists     = errors.New("a campaign with this id exists")
-	ErrUnknownCampaign    = errors.New("no such campaign")
-	ErrCampaignStocked    = errors.New("the campaign has been stocked, so it can be closed but not abandoned")
-	ErrRebuildSuperseded  = errors.New("another rebuild of the shard has begun")
-	ErrImmutable          = errors.New("what a campaign was created with does not change")
-	ErrUnchanged          = errors.New("the same was done before") // of a change given to Update: no error, and nothing to audit
+	ErrInvalidAmount     = errors.New("an amount is 1 minor unit to rain.MaxBudget")
+	ErrInvalidReference  = errors.New("a reference is 1 to 200 bytes")
+	ErrReferenceReused   = errors.New("the reference was used for another amount")
+	ErrUnknownSponsor    = errors.New("no such sponsor")
+	ErrInsufficientFunds = errors.New("the account holds less than that")
+	ErrCampaignExists    = errors.New("a campaign with this id exists")
+	ErrUnknownCampaign   = errors.New("no such campaign")
+	ErrCampaignStocked   = errors.New("the campaign has been stocked, so it can be closed but not abandoned")
+	ErrRebuildSuperseded = errors.New("another rebuild of the shard has begun")
+	ErrImmutable         = errors.New("what a campaign was created with does not change")
+	// of a change given to Update: no error, and nothing to audit
+	ErrUnchanged          = errors.New("the same was done before")
 	ErrUnknownClaim       = errors.New("no dead letter for this claim")
 	ErrStillDead          = errors.New("the dead letter still cannot be posted")
 	ErrBadCursor          = errors.New("the cursor is not one that a list has given")
@@ -30,8 +31,8 @@ var (
 	ErrIdempotencyUnequal = errors.New("the idempotency key was used with another body")
 )
 
-// Ledger is the double-entry ledger, the campaigns it funds, and what operators did. It is safe for concurrent use, here and
-// by any number of processes on one database.
+// Ledger is the double-entry ledger, the campaigns it funds, and what operators did. It is safe for concurrent use,
+// here and by any number of processes on one database.
 type Ledger struct {
 	db    *sqldb.DB
 	clock rain.Clock

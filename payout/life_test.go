@@ -29,18 +29,23 @@ func (b *books) fence(t testing.TB, shard int) (barrier rain.EntryRef) {
 func (b *books) taken(t testing.TB, c *rain.Campaign) []Taken {
 	t.Helper()
 	var all []Taken
-	if err := b.EachTaken(t.Context(), c, 0, c.Packets, func(k Taken) error { all = append(all, k); return nil }); err != nil {
+	if err := b.EachTaken(t.Context(), c, 0, c.Packets, func(k Taken) error {
+		all = append(all,
+			k)
+		return nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return all
 }
 
 func reclaimEntry(shard, n, packets int) rain.Entry {
-	return rain.Entry{Ref: rain.EntryRef{Campaign: "c1", Shard: shard, ID: fmt.Sprintf("%d-0", n)}, Reclaim: &rain.Reclaim{Packets: packets, Amount: 30}}
+	return rain.Entry{Ref: rain.EntryRef{Campaign: "c1", Shard: shard, ID: fmt.Sprintf("%d-0", n)},
+		Reclaim: &rain.Reclaim{Packets: packets, Amount: 30}}
 }
 
-// TestABarrierIsAboveAllThatIsKnown: the clock, payouts, reclaims, dead letters and the barrier before, unless somebody has
-// made the time up.
+// TestABarrierIsAboveAllThatIsKnown: the clock, payouts, reclaims, dead letters and the barrier before, unless
+// somebody has made the time up.
 func TestABarrierIsAboveAllThatIsKnown(t *testing.T) {
 	onEach(t, func(b *books) {
 		t := b.t
@@ -116,7 +121,8 @@ func TestWhatComesAfterTheFenceIsVoid(t *testing.T) {
 		if posted := b.post(t, other, after); posted.New != 3 || len(posted.Void)+len(posted.Dead) != 0 {
 			t.Errorf("the living: %+v", posted)
 		}
-		for user, want := range map[string]rain.Money{"u1": 10, "u2": 10, "u3": 0, "u4": 0, "u5": 0, "u6": 10, "u7": 10, "u8": 10} {
+		for user, want := range map[string]rain.Money{"u1": 10, "u2": 10, "u3": 0, "u4": 0, "u5": 0, "u6": 10, "u7": 10,
+			"u8": 10} {
 			b.wantBalance(t, userAccount(user), want)
 		}
 		if n, err := b.countDead(t.Context()); n != 0 || err != nil {
@@ -152,7 +158,8 @@ func TestALetterThatWaitsOutlivesTheFence(t *testing.T) {
 		}
 		b.fence(t, 0)
 		want := []Taken{
-			{win("u1", 0, 10), rain.EntryRef{Campaign: "c1", ID: "1-0"}}, {win("u2", 1, 21), rain.EntryRef{Campaign: "c1", ID: "2-0"}},
+			{win("u1", 0, 10), rain.EntryRef{Campaign: "c1", ID: "1-0"}},
+			{win("u2", 1, 21), rain.EntryRef{Campaign: "c1", ID: "2-0"}},
 		}
 		if got := b.taken(t, c); !slices.Equal(got, want) {
 			t.Errorf("taken: %+v", got)
@@ -201,27 +208,35 @@ func TestEachTaken(t *testing.T) {
 			want = append(want, Taken{w, at(p)})
 		}
 		// Promised to others too, in vain; and nonsense.
-		b.post(t, entry("c1", 50, win("late", 1, 10), win("x", packets, 10), win("nobody\n", 7, 10), rain.Win{User: "y", Packet: 8, Amount: 10, Drop: "-"},
+		b.post(t, entry("c1", 50, win("late", 1, 10), win("x", packets, 10), win("nobody\n", 7, 10),
+			rain.Win{User: "y", Packet: 8, Amount: 10, Drop: "-"},
 			win("z", 9, -4)))
 		wrong := entry("c1", 51, win("y", 10, 10))
 		wrong.Ref.Shard = 2
 		b.post(t, wrong)
 		// Two promises of one packet that wait: the first counts.
 		b.post(t, entry("c1", 52, win("first", 11, rain.MaxBudget), win("second", 11, rain.MaxBudget)))
-		want = slices.Insert(want, 2, Taken{win("first", 11, rain.MaxBudget), rain.EntryRef{Campaign: "c1", ID: "52-0"}})
+		want = slices.Insert(want, 2, Taken{win("first", 11, rain.MaxBudget),
+			rain.EntryRef{Campaign: "c1", ID: "52-0"}})
 		if got := b.taken(t, c); !slices.Equal(got, want) {
 			t.Errorf("got  %v\nwant %v", got, want)
 		}
 		first, n := rain.ShardRange(packets, 2, 1)
 		var part []Taken
-		if err := b.EachTaken(t.Context(), c, first, n, func(k Taken) error { part = append(part, k); return nil }); err != nil {
+		if err := b.EachTaken(t.Context(), c, first, n, func(k Taken) error {
+			part = append(part,
+				k)
+			return nil
+		}); err != nil {
 			t.Fatal(err)
 		}
-		if half := slices.IndexFunc(want, func(k Taken) bool { return k.Win.Packet >= first }); !slices.Equal(part, want[half:]) {
+		if half := slices.IndexFunc(want, func(k Taken) bool { return k.Win.Packet >= first }); !slices.Equal(part,
+			want[half:]) {
 			t.Errorf("the second shard: %v", part)
 		}
 		enough := errors.New("enough")
-		if err := b.EachTaken(t.Context(), c, 0, packets, func(Taken) error { return enough }); !errors.Is(err, enough) {
+		if err := b.EachTaken(t.Context(), c, 0, packets, func(Taken) error { return enough }); !errors.Is(err,
+			enough) {
 			t.Error(err)
 		}
 	})

@@ -102,8 +102,8 @@ func (b *books) wantPaid(t *testing.T, campaign string, budget rain.Money, packe
 	b.audit(t)
 }
 
-// TestEightWorkersOnOneCampaign: each of them posts everything, in batches of its own that overlap those of the others: four in
-// the order of the outbox, side by side, and four in any order.
+// TestEightWorkersOnOneCampaign: each of them posts everything, in batches of its own that overlap those of the
+// others: four in the order of the outbox, side by side, and four in any order.
 func TestEightWorkersOnOneCampaign(t *testing.T) {
 	onEach(t, func(b *books) {
 		log := b.eightWorkers(func() *Ledger { return b.Ledger })
@@ -112,8 +112,8 @@ func TestEightWorkersOnOneCampaign(t *testing.T) {
 	})
 }
 
-// TestEightNodesOnOneCampaign is the same with a worker in each of eight processes. Nodes do not know what others have in
-// hand, so they may meet in the database and try again; nobody hears of it.
+// TestEightNodesOnOneCampaign is the same with a worker in each of eight processes. Nodes do not know what others
+// have in hand, so they may meet in the database and try again; nobody hears of it.
 func TestEightNodesOnOneCampaign(t *testing.T) {
 	onEach(t, func(b *books) {
 		b.eightWorkers(func() *Ledger { return NewLedger(b.db, b.clock.Now) }).checkQuiet(b.t)
@@ -163,7 +163,8 @@ func TestSettlerWithEightWorkers(t *testing.T) {
 	p.db.Log = slog.New(&log)
 	p.publish(t, 2, all...)
 	s, err := NewSettler(p.js, p.Ledger, p.redis, p.told, SettlerOptions{
-		Namespace: p.namespace, Workers: 8, BatchWins: 64, Log: slog.New(&log), OnDead: func(d []DeadLetter) { t.Errorf("dead: %+v", d) },
+		Namespace: p.namespace, Workers: 8, BatchWins: 64, Log: slog.New(&log),
+		OnDead: func(d []DeadLetter) { t.Errorf("dead: %+v", d) },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -191,8 +192,8 @@ func TestSettlerWithEightWorkers(t *testing.T) {
 	p.wantPaid(t, "c1", budget, entries*wins, paid)
 }
 
-// TestTheEscrowIsTakenLast: while somebody else holds the escrow's balance, eight workers write all that they have to, and
-// wait for it side by side. So a worker keeps the others waiting for a single row's change and no longer.
+// TestTheEscrowIsTakenLast: while somebody else holds the escrow's balance, eight workers write all that they have
+// to, and wait for it side by side. So a worker keeps the others waiting for a single row's change and no longer.
 func TestTheEscrowIsTakenLast(t *testing.T) {
 	const workers, wins = 8, 10
 	dsn := testenv.MySQL(t) + "?innodb_lock_wait_timeout=60"
@@ -235,7 +236,8 @@ func TestTheEscrowIsTakenLast(t *testing.T) {
 	}
 	testenv.Eventually(t, 30*time.Second, "all have written and wait", func() bool {
 		var written int
-		err := beside.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM payout").Scan(&written) // of what is not committed, too
+		// of what is not committed, too
+		err := beside.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM payout").Scan(&written)
 		return err == nil && written == workers*wins
 	})
 	if n, _, err := b.Paid(t.Context(), "c1"); n != 0 || err != nil {

@@ -100,7 +100,8 @@ func (b *books) campaign(t testing.TB, id string, spec rain.Spec) *rain.Campaign
 	if _, err := b.Deposit(ctx, spec.Sponsor, "for "+id, spec.Budget); err != nil {
 		t.Fatal(err)
 	}
-	c := &rain.Campaign{ID: id, Spec: spec, Status: rain.Loading, CreatedAt: b.clock.Now(), ExpiresAt: b.clock.Now() + spec.ExpiresInMS, Revision: 1,
+	c := &rain.Campaign{ID: id, Spec: spec, Status: rain.Loading, CreatedAt: b.clock.Now(),
+		ExpiresAt: b.clock.Now() + spec.ExpiresInMS, Revision: 1,
 		SplitSeed: rain.Seed{1, 2, 3}}
 	if err := b.CreateCampaign(ctx, c); err != nil {
 		t.Fatal(err)

@@ -19,7 +19,8 @@ type movement struct {
 	known   bool
 }
 
-// movements are in the order in which balances are locked: the players' own before those that many share, each by their ids. See inKeyOrder.
+// movements are in the order in which balances are locked: the players' own before those that many share, each by
+// their ids. See inKeyOrder.
 type movements []movement
 
 // net checks the transactions and adds up what they do to each account.
@@ -142,13 +143,14 @@ func (all movements) credit(ctx context.Context, tx *sqldb.Tx) error {
 	})
 }
 
-// find is the movement of the account with this id, and nil if there is none. It is mostly the one at likely: databases tell
-// rows in the order in which they got them, and need not.
+// find is the movement of the account with this id, and nil if there is none. It is mostly the one at likely:
+// databases tell rows in the order in which they got them, and need not.
 func (all movements) find(id []byte, likely int) *movement {
 	if likely < len(all) && all[likely].is(id) {
 		return &all[likely]
 	}
-	i, found := slices.BinarySearchFunc(all, string(id), func(m movement, id string) int { return cmp.Compare(m.id(), id) })
+	i, found := slices.BinarySearchFunc(all, string(id),
+		func(m movement, id string) int { return cmp.Compare(m.id(), id) })
 	if !found {
 		return nil
 	}

@@ -18,7 +18,9 @@ func TestNetIsInLockOrder(t *testing.T) {
 		}
 		return one
 	}
-	all, err := net([]txn{pay("1", "b", "a", "b"), pay("2", "c", "a"), move(kindReclaim, "3", escrowAccount("c1"), sponsorAccount("s"), 7), move("x", "4", world, userAccount("a"), 1)})
+	all, err := net([]txn{pay("1", "b", "a", "b"), pay("2", "c", "a"),
+		move(kindReclaim, "3", escrowAccount("c1"), sponsorAccount("s"), 7),
+		move("x", "4", world, userAccount("a"), 1)})
 	if err != nil {
 		t.Fatal(err)
 	}

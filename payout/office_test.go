@@ -25,7 +25,8 @@ func TestIdempotencyKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			if a, err := begin("k", "body"); err != nil || a == nil || a.Status != 201 || string(a.Body) != "{\"a\":\x00\xff}" {
+			if a, err := begin("k", "body"); err != nil || a == nil || a.Status != 201 ||
+				string(a.Body) != "{\"a\":\x00\xff}" {
 				t.Errorf("%+v, %v", a, err)
 			}
 		}
@@ -102,7 +103,8 @@ func TestAudit(t *testing.T) {
 		ctx := t.Context()
 		for _, action := range []string{"one", "two", "three"} {
 			err := b.Audit(ctx, AuditRecord{
-				Actor: "operator", Role: "operator", Action: action, Target: strings.Repeat("红", 100), Detail: []byte(`{"a":"新年"}`),
+				Actor: "operator", Role: "operator", Action: action, Target: strings.Repeat("红", 100),
+				Detail: []byte(`{"a":"新年"}`),
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -112,10 +114,12 @@ func TestAudit(t *testing.T) {
 			t.Fatal(err)
 		}
 		list, next, err := b.AuditLog(ctx, "", 3)
-		if err != nil || len(list) != 3 || next == "" || list[0].Action != "bare" || string(list[0].Detail) != "null" || list[0].Actor != "a?b" {
+		if err != nil || len(list) != 3 || next == "" || list[0].Action != "bare" || string(list[0].Detail) != "null" ||
+			list[0].Actor != "a?b" {
 			t.Fatalf("%+v, %q, %v", list, next, err)
 		}
-		if r := list[1]; r.Action != "three" || r.Target != strings.Repeat("红", 66) || string(r.Detail) != `{"a":"新年"}` || r.At == 0 {
+		if r := list[1]; r.Action != "three" || r.Target != strings.Repeat("红", 66) ||
+			string(r.Detail) != `{"a":"新年"}` || r.At == 0 {
 			t.Errorf("%+v", r)
 		}
 		list, next, err = b.AuditLog(ctx, next, 3)

@@ -13,7 +13,8 @@ type Outbox interface {
 	// Read gives up to limit entries that nobody has read before. It does not wait.
 	Read(ctx context.Context, campaign string, shard int, consumer string, limit int) ([]rain.Entry, error)
 	// Claim gives up to limit entries that were read, or claimed, at least minIdle ago and not removed since.
-	Claim(ctx context.Context, campaign string, shard int, consumer string, minIdle time.Duration, limit int) ([]rain.Entry, error)
+	Claim(ctx context.Context, campaign string, shard int, consumer string, minIdle time.Duration,
+		limit int) ([]rain.Entry, error)
 	// Remove deletes entries that the ledger has. Deleting one that is gone is no error.
 	Remove(ctx context.Context, refs []rain.EntryRef) error
 	// Pending counts the entries of a campaign that are not removed.
@@ -25,9 +26,9 @@ type Lister interface {
 	Live() []*rain.Campaign
 }
 
-// Notifier tells players of what has been settled. It may hear of the same settlement more than once, and has to see for
-// itself that a player does not. It must not block for long; what it cannot deliver is its own loss: the money
-// is in the ledger.
+// Notifier tells players of what has been settled. It may hear of the same settlement more than once, and has to
+// see for itself that a player does not. It must not block for long; what it cannot deliver is its own loss: the
+// money is in the ledger.
 type Notifier interface {
 	Settled(ctx context.Context, settled []Settlement)
 }

@@ -20,9 +20,11 @@ type PayerOptions struct {
 	Concurrency int                                // payments that are asked for at once; 0 = 8
 	Timeout     time.Duration                      // of one try; 0 = 10 s
 	OnAlarm     func(w Withdrawal, message string) // hears of what needs a person; nil = it is only logged
-	OnEnd       func(id string)                    // hears of each withdrawal that is paid or failed, once that stands in the ledger, perhaps twice; nil = nobody does
-	Log         *slog.Logger                       // nil = slog.Default
-	Registerer  prometheus.Registerer              // nil = no metrics
+	// hears of each withdrawal that is paid or failed, once that stands in the ledger, perhaps twice; nil = nobody
+	// does
+	OnEnd      func(id string)
+	Log        *slog.Logger          // nil = slog.Default
+	Registerer prometheus.Registerer // nil = no metrics
 }
 
 const (
@@ -44,8 +46,8 @@ type withdrawals interface {
 	countPending(ctx context.Context) (int64, error)
 }
 
-// Payer has withdrawals paid by a provider. The ledger is its queue: any number of Payers share it by leases, and one that
-// dies in the middle of a payment leaves it to be asked for again, under the same key.
+// Payer has withdrawals paid by a provider. The ledger is its queue: any number of Payers share it by leases, and
+// one that dies in the middle of a payment leaves it to be asked for again, under the same key.
 type Payer struct {
 	ledger   withdrawals
 	provider Provider
@@ -80,7 +82,8 @@ func newPayer(ledger withdrawals, provider Provider, o PayerOptions) (*Payer, er
 		o.Log = slog.Default()
 	}
 	p := &Payer{
-		ledger: ledger, provider: provider, o: o, wake: make(chan struct{}, 1), slots: make(chan struct{}, o.Concurrency),
+		ledger: ledger, provider: provider, o: o, wake: make(chan struct{}, 1),
+		slots: make(chan struct{}, o.Concurrency),
 		outcome: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "redrain_withdrawals_total",
 			Help: "Tries at withdrawals, by outcome: paid, refused (the money went back), again (tried later), dead (waits for an operator).",
@@ -165,7 +168,8 @@ func (p *Payer) try(ctx context.Context, w Withdrawal, leaseEnds time.Time) {
 	faults.Point("withdraw.before_pay")
 	reference, err := p.pay(ctx, w)
 	faults.Point("withdraw.after_pay")
-	// A context of its own: the answer must be written down, also where the provider has used up the time of a shutdown.
+	// A context of its own: the answer must be written down, also where the provider has used up the time of a
+	// shutdown.
 	recording, cancel := graceful(ctx, postGrace)
 	defer cancel()
 	recording, cancelDeadline := context.WithDeadline(recording, leaseEnds)
@@ -200,7 +204,10 @@ func (p *Payer) judge(ctx context.Context, w Withdrawal, reference string, err e
 	reason := err.Error()
 	if errors.Is(err, ErrRefused) {
 		p.outside.Works()
-		return verdict{outcomeRefused, reason, func(ctx context.Context) error { return p.ledger.refused(ctx, w, reason) }}
+		return verdict{outcomeRefused, reason, func(ctx context.Context) error {
+			return p.ledger.refused(ctx, w,
+				reason)
+		}}
 	}
 	if ctx.Err() == nil { // else it was this process that cut it off
 		p.outside.Failed(fmt.Errorf("withdrawal %s, try %d: %w", w.ID, w.Attempts, err))
@@ -212,7 +219,10 @@ func (p *Payer) judge(ctx context.Context, w Withdrawal, reference string, err e
 	if later, ok := errors.AsType[*LaterError](err); ok {
 		pause = max(pause, min(later.After, payPatience))
 	}
-	return verdict{outcomeAgain, reason, func(ctx context.Context) error { return p.ledger.again(ctx, w, pause, reason) }}
+	return verdict{outcomeAgain, reason, func(ctx context.Context) error {
+		return p.ledger.again(ctx, w, pause,
+			reason)
+	}}
 }
 
 // record writes a verdict down, for as long as the lease lasts. Where it cannot, nothing is lost: the provider is asked
@@ -227,16 +237,19 @@ func (p *Payer) record(ctx context.Context, w Withdrawal, v verdict) {
 			p.tell(w, v)
 			return
 		case errors.Is(err, errLeaseLost):
-			p.o.Log.Info("a try at a withdrawal was overtaken by another, whose answer counts", "withdrawal", w.ID, "outcome", v.outcome)
+			p.o.Log.Info("a try at a withdrawal was overtaken by another, whose answer counts", "withdrawal", w.ID,
+				"outcome", v.outcome)
 			return
 		case errors.Is(err, errPaidTwice):
-			p.o.Log.Error("money was paid twice", "withdrawal", w.ID, "user", w.User, "amount", int64(w.Amount), "err", err)
+			p.o.Log.Error("money was paid twice", "withdrawal", w.ID, "user", w.User, "amount", int64(w.Amount), "err",
+				err)
 			p.alarm(w, errPaidTwice.Error())
 			return
 		}
 		p.books.Failed(err)
 		if !sleep(ctx, backoff(100*time.Millisecond, 2*time.Second, failed)) {
-			p.o.Log.Warn("the provider's answer could not be recorded; it is asked again when the lease ends", "withdrawal", w.ID, "outcome", v.outcome, "err", err)
+			p.o.Log.Warn("the provider's answer could not be recorded; it is asked again when the lease ends",
+				"withdrawal", w.ID, "outcome", v.outcome, "err", err)
 			return
 		}
 	}

@@ -37,8 +37,8 @@ func paying(t *testing.T, ledger withdrawals, provider Provider, o PayerOptions)
 	return p, stop
 }
 
-// eventually waits for a withdrawal to come into a state. Where it is put off, that time passes at once. A lease does not end by
-// that, if it lasts longer than any pause.
+// eventually waits for a withdrawal to come into a state. Where it is put off, that time passes at once. A lease
+// does not end by that, if it lasts longer than any pause.
 func (b *books) eventually(t *testing.T, p *Payer, id string, done func(Withdrawal) bool) Withdrawal {
 	t.Helper()
 	var w Withdrawal
@@ -62,7 +62,10 @@ func TestPayerPaysEachOnce(t *testing.T) {
 		t := b.t
 		const count = 60
 		b.rich(t, "u1", count)
-		provider := &fakeProvider{answer: func(_ context.Context, p Payment, _ int) (string, error) { return "bank-" + p.Key, nil }}
+		provider := &fakeProvider{answer: func(_ context.Context, p Payment, _ int) (string,
+			error) {
+			return "bank-" + p.Key, nil
+		}}
 		var payers []*Payer
 		for range 3 { // three nodes
 			p, _ := paying(t, b.Ledger, provider, PayerOptions{Timeout: time.Hour})
@@ -72,7 +75,12 @@ func TestPayerPaysEachOnce(t *testing.T) {
 			b.withdraw(t, fmt.Sprintf("w%d", i), "u1", 1)
 			payers[i%3].Wake()
 		}
-		testenv.Eventually(t, patience, "all paid", func() bool { n, err := b.countPending(t.Context()); must(t, err); return n == 0 })
+		testenv.Eventually(t, patience, "all paid", func() bool {
+			n,
+				err := b.countPending(t.Context())
+			must(t, err)
+			return n == 0
+		})
 		testenv.Eventually(t, patience, "all counted", func() bool {
 			total := 0.0
 			for _, p := range payers {
@@ -114,7 +122,8 @@ func TestPayerThroughUnclearAnswers(t *testing.T) {
 			}
 		}
 		b.wantWithdrawal(t, "pays", WithdrawalPaid, 4)
-		if w := b.wantWithdrawal(t, "refuses", WithdrawalFailed, 4); w.LastError != "refused by the provider: the account is closed" {
+		if w := b.wantWithdrawal(t, "refuses", WithdrawalFailed,
+			4); w.LastError != "refused by the provider: the account is closed" {
 			t.Errorf("%+v", w)
 		}
 		b.wantBalance(t, userAccount("u1"), 40)
@@ -137,11 +146,15 @@ func TestPayerBuriesAndRedrives(t *testing.T) {
 		}}
 		alarms := make(chan string, 10)
 		p, _ := paying(t, b.Ledger, provider, PayerOptions{
-			Attempts: 3, Timeout: time.Hour, OnAlarm: func(w Withdrawal, message string) { alarms <- w.ID + " " + message },
+			Attempts: 3, Timeout: time.Hour, OnAlarm: func(w Withdrawal,
+				message string) {
+				alarms <- w.ID + " " + message
+			},
 		})
 		b.withdraw(t, "w1", "u1", 60)
 		w := b.eventually(t, p, "w1", func(w Withdrawal) bool { return w.Dead })
-		if w.Attempts != 3 || w.State != WithdrawalPending || w.LastError != "status 404 at try 3" || provider.tries("w1") != 3 {
+		if w.Attempts != 3 || w.State != WithdrawalPending || w.LastError != "status 404 at try 3" ||
+			provider.tries("w1") != 3 {
 			t.Errorf("%+v after %d tries", w, provider.tries("w1"))
 		}
 		if got := <-alarms; got != "w1 a withdrawal waits for a person: status 404 at try 3" {
@@ -173,7 +186,8 @@ func TestPayerPutsOff(t *testing.T) {
 		{2, errors.New("x"), payFirst, 2 * payFirst},
 		{9, errors.New("x"), 256 * time.Second, 512 * time.Second},
 		{1, &LaterError{After: 5 * time.Minute, Err: errors.New("x")}, 5 * time.Minute, 5 * time.Minute},
-		{1, fmt.Errorf("wrapped: %w", &LaterError{After: 365 * 24 * time.Hour, Err: errors.New("x")}), payPatience, payPatience},
+		{1, fmt.Errorf("wrapped: %w", &LaterError{After: 365 * 24 * time.Hour, Err: errors.New("x")}), payPatience,
+			payPatience},
 		{9, &LaterError{After: time.Second, Err: errors.New("x")}, 256 * time.Second, 512 * time.Second},
 	} {
 		fake := &fakeLedger{}
@@ -185,8 +199,8 @@ func TestPayerPutsOff(t *testing.T) {
 	}
 }
 
-// TestAHangingProviderHoldsUpNobodyElse: those that hang take a slot each and no more than the slots, the others go on, and each try ends by
-// its time-out.
+// TestAHangingProviderHoldsUpNobodyElse: those that hang take a slot each and no more than the slots, the others go
+// on, and each try ends by its time-out.
 func TestAHangingProviderHoldsUpNobodyElse(t *testing.T) {
 	b := onSQLite(t)
 	b.rich(t, "u1", 100)
@@ -230,7 +244,8 @@ func TestAHangingProviderHoldsUpNobodyElse(t *testing.T) {
 	b.audit(t)
 }
 
-// TestPayerRecordsWhenTheDatabaseIsBack: the provider has paid and the database is away. The answer is kept until it can be written.
+// TestPayerRecordsWhenTheDatabaseIsBack: the provider has paid and the database is away. The answer is kept until
+// it can be written.
 func TestPayerRecordsWhenTheDatabaseIsBack(t *testing.T) {
 	b := onSQLite(t)
 	b.rich(t, "u1", 100)
@@ -246,8 +261,8 @@ func TestPayerRecordsWhenTheDatabaseIsBack(t *testing.T) {
 	b.audit(t)
 }
 
-// TestPayerThatEndsLeavesThePaymentToAnother: one payer is stopped while the provider hangs. It ends soon, and the payment is made by
-// the next under the same key.
+// TestPayerThatEndsLeavesThePaymentToAnother: one payer is stopped while the provider hangs. It ends soon, and the
+// payment is made by the next under the same key.
 func TestPayerThatEndsLeavesThePaymentToAnother(t *testing.T) {
 	b := onSQLite(t)
 	b.rich(t, "u1", 100)
@@ -275,7 +290,8 @@ func TestPayerThatEndsLeavesThePaymentToAnother(t *testing.T) {
 	b.audit(t)
 }
 
-// TestPayerSaysWhatIsWrong: a provider that refuses and later says paid has cost money; the one thing to do is to say so.
+// TestPayerSaysWhatIsWrong: a provider that refuses and later says paid has cost money; the one thing to do is to
+// say so.
 func TestPayerSaysWhatIsWrong(t *testing.T) {
 	alarms := []string{}
 	p, err := newPayer(&fakeLedger{err: fmt.Errorf("withdrawal w1: %w", errPaidTwice)}, nil, PayerOptions{

@@ -42,7 +42,8 @@ func newPipeline(t testing.TB, b *books, connect func(...nats.Option) (*nats.Con
 		t.Fatal(err)
 	}
 	return &pipeline{
-		books: b, redis: newFakeRedis(b.clock.Now), told: &told{}, nc: nc, js: js, namespace: testenv.Namespace(t), dead: make(chan DeadLetter, 100),
+		books: b, redis: newFakeRedis(b.clock.Now), told: &told{}, nc: nc, js: js, namespace: testenv.Namespace(t),
+		dead: make(chan DeadLetter, 100),
 	}
 }
 
@@ -108,7 +109,10 @@ func inProcess(t testing.TB) *pipeline {
 			t.Error(err)
 		}
 	})
-	return newPipeline(t, onSQLite(t), func(options ...nats.Option) (*nats.Conn, error) { return server.Connect(options...) })
+	return newPipeline(t, onSQLite(t), func(options ...nats.Option) (*nats.Conn,
+		error) {
+		return server.Connect(options...)
+	})
 }
 
 // onServers is a pipeline on MariaDB and a NATS server of its own process.
@@ -153,7 +157,8 @@ func TestPipeline(t *testing.T) {
 			if p.told.distinct() != 800 {
 				t.Errorf("%d claims were told", p.told.distinct())
 			}
-			names, err := testutil.GatherAndCount(reg, "redrain_settled_total", "redrain_settle_seconds", "redrain_payout_failures_total",
+			names, err := testutil.GatherAndCount(reg, "redrain_settled_total", "redrain_settle_seconds",
+				"redrain_payout_failures_total",
 				"redrain_dead_letters", "redrain_outbox_pending", "redrain_reconcile_difference")
 			if err != nil || names != 6 {
 				t.Errorf("%d of 6 metrics, %v", names, err)
@@ -168,7 +173,8 @@ func TestRelayWakes(t *testing.T) {
 	p := inProcess(t)
 	c := p.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 	p.redis.open(c)
-	relay, err := NewRelay(p.js, p.redis, p.redis, RelayOptions{Namespace: p.namespace, SweepEvery: time.Hour, Patience: time.Hour, Log: quiet})
+	relay, err := NewRelay(p.js, p.redis, p.redis, RelayOptions{Namespace: p.namespace, SweepEvery: time.Hour,
+		Patience: time.Hour, Log: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +286,8 @@ func TestStreamIsLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.rainOn(c, 50)
-	relayOnly, err := NewRelay(p.js, p.redis, p.redis, RelayOptions{Namespace: p.namespace, Log: quiet, SweepEvery: time.Millisecond})
+	relayOnly, err := NewRelay(p.js, p.redis, p.redis, RelayOptions{Namespace: p.namespace, Log: quiet,
+		SweepEvery: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -313,11 +320,12 @@ func TestOutages(t *testing.T) {
 		{"NATS loses its disk", natsServer.LoseData, natsServer.Start},
 		{"the database is killed", mysql.Kill, mysql.Start},
 		{"Redis fails", func() { p.redis.fail(errors.New("no Redis")) }, func() { p.redis.fail(nil) }},
-		{"everything at once", func() { p.redis.fail(errors.New("no Redis")); natsServer.LoseData(); mysql.Kill() }, func() {
-			mysql.Start()
-			natsServer.Start()
-			p.redis.fail(nil)
-		}},
+		{"everything at once", func() { p.redis.fail(errors.New("no Redis")); natsServer.LoseData(); mysql.Kill() },
+			func() {
+				mysql.Start()
+				natsServer.Start()
+				p.redis.fail(nil)
+			}},
 	} {
 		p.rainOn(c, 100)
 		outage.down()

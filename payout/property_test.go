@@ -32,9 +32,9 @@ func (m *model) move(from, to account, amount rain.Money) {
 	m.accounts[to] += amount
 }
 
-// TestAnyOrderOfOperations does random deposits, campaigns, postings, re-postings, contradictions, reclaims, withdrawals and
-// answers to them, in time and too late, and compares
-// every balance with the model after each of them.
+// TestAnyOrderOfOperations does random deposits, campaigns, postings, re-postings, contradictions, reclaims,
+// withdrawals and answers to them, in time and too late, and compares every balance with the model after each of
+// them.
 func TestAnyOrderOfOperations(t *testing.T) {
 	for name, open := range map[string]func(testing.TB) *books{"sqlite": onSQLite, "mysql": onMySQL} {
 		t.Run(name, func(t *testing.T) { anyOrder(t, open(t)) })
@@ -49,26 +49,35 @@ func anyOrder(t *testing.T, b *books) {
 		run++
 		m := newModel()
 		prefix := fmt.Sprintf("%d-", run)
-		sponsor := func(rt *rapid.T) string { return prefix + rapid.SampledFrom([]string{"s1", "s2"}).Draw(rt, "sponsor") }
+		sponsor := func(rt *rapid.T) string {
+			return prefix + rapid.SampledFrom([]string{"s1", "s2"}).Draw(rt,
+				"sponsor")
+		}
 		campaign := func(rt *rapid.T) string {
 			return prefix + rapid.SampledFrom([]string{"c1", "c2", "c3"}).Draw(rt, "campaign")
 		}
 		user := func(rt *rapid.T) string {
 			return prefix + rapid.SampledFrom([]string{"u1", "u2", "u3"}).Draw(rt, "user")
 		}
-		amount := rapid.Custom(func(rt *rapid.T) rain.Money { return rain.Money(rapid.IntRange(1, 40).Draw(rt, "amount")) })
+		amount := rapid.Custom(func(rt *rapid.T) rain.Money {
+			return rain.Money(rapid.IntRange(1, 40).Draw(rt,
+				"amount"))
+		})
 		ctx := t.Context()
 		seq := 0
 		entryOf := func(rt *rapid.T) rain.Entry {
 			seq++
-			e := rain.Entry{Ref: rain.EntryRef{Campaign: campaign(rt), Shard: rapid.IntRange(0, 1).Draw(rt, "shard"), ID: fmt.Sprintf("%d-0", seq)}}
+			e := rain.Entry{Ref: rain.EntryRef{Campaign: campaign(rt), Shard: rapid.IntRange(0, 1).Draw(rt, "shard"),
+				ID: fmt.Sprintf("%d-0", seq)}}
 			if rapid.IntRange(0, 5).Draw(rt, "reclaim") == 0 {
-				e.Reclaim = &rain.Reclaim{Packets: rapid.IntRange(1, 3).Draw(rt, "packets"), Amount: amount.Draw(rt, "left")}
+				e.Reclaim = &rain.Reclaim{Packets: rapid.IntRange(1, 3).Draw(rt, "packets"),
+					Amount: amount.Draw(rt, "left")}
 				return e
 			}
 			for range rapid.IntRange(1, 4).Draw(rt, "wins") {
 				e.Wins = append(e.Wins, rain.Win{
-					User: user(rt), Packet: rapid.IntRange(0, 9).Draw(rt, "packet"), Amount: amount.Draw(rt, "amount"), Drop: "1.1",
+					User: user(rt), Packet: rapid.IntRange(0, 9).Draw(rt, "packet"), Amount: amount.Draw(rt, "amount"),
+					Drop: "1.1",
 				})
 			}
 			return e
@@ -207,7 +216,8 @@ func (m *model) followReclaims(rt *rapid.T, b *books, batch []rain.Entry) {
 		}
 		m.shards[key] = done
 		var sponsor string
-		if _, err := b.db.First(rt.Context(), []any{&sponsor}, "SELECT sponsor FROM campaign WHERE id = ?", key.campaign); err != nil {
+		if _, err := b.db.First(rt.Context(), []any{&sponsor}, "SELECT sponsor FROM campaign WHERE id = ?",
+			key.campaign); err != nil {
 			rt.Fatal(err)
 		}
 		m.move(escrowAccount(key.campaign), sponsorAccount(sponsor), done.Amount)

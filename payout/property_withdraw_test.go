@@ -88,13 +88,15 @@ func (m *model) answer(rt *rapid.T, b *books) {
 		case "redriven":
 			_, err = b.Retry(ctx, id)
 		}
-		if err != nil && !errors.Is(err, errLeaseLost) && !errors.Is(err, errPaidTwice) && !errors.Is(err, ErrUnknownClaim) {
+		if err != nil && !errors.Is(err, errLeaseLost) && !errors.Is(err, errPaidTwice) &&
+			!errors.Is(err, ErrUnknownClaim) {
 			rt.Fatal(err)
 		}
 		if is, err := b.Withdrawal(ctx, id); err != nil || is.State != after.State {
 			rt.Fatalf("%+v is %s (%v), want %s", w, is.State, err, after.State)
 		}
 		m.out[id] = after
-		open = open && said == "redriven" // the first answer of a try ends its lease; what is not dead cannot be redriven
+		// the first answer of a try ends its lease; what is not dead cannot be redriven
+		open = open && said == "redriven"
 	}
 }

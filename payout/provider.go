@@ -28,8 +28,8 @@ type Provider interface {
 	Pay(ctx context.Context, p Payment) (reference string, err error)
 }
 
-// ErrRefused is in the error of a payment that is not made and never will be. Only what is certain may be refused: the money
-// goes back to the player.
+// ErrRefused is in the error of a payment that is not made and never will be. Only what is certain may be refused:
+// the money goes back to the player.
 var ErrRefused = errors.New("refused by the provider")
 
 // LaterError is the error of a try after which the provider wants to be left alone for a while.

@@ -12,9 +12,9 @@ import (
 	"redrain/rain"
 )
 
-// Publish puts one entry into the stream, and returns nil when JetStream has acknowledged it: from then on the stream has
-// it, whatever becomes of Redis. It tries until ctx ends, and makes the stream where it is missing. It works on every node,
-// also where Run does not.
+// Publish puts one entry into the stream, and returns nil when JetStream has acknowledged it: from then on the
+// stream has it, whatever becomes of Redis. It tries until ctx ends, and makes the stream where it is missing. It
+// works on every node, also where Run does not.
 //
 // The entry stays in its outbox until it is in the ledger, and is published again if that takes long, like every other.
 func (r *Relay) Publish(ctx context.Context, e rain.Entry) error {
@@ -66,10 +66,11 @@ func notPublished(e rain.Entry, err error) error {
 	return fmt.Errorf("publishing %s: %w", e.Ref, err)
 }
 
-// newPublisher is for many messages at once. Each is answered, or failed, within publishTimeout; so at most all that the workers have
-// under way waits for an answer.
+// newPublisher is for many messages at once. Each is answered, or failed, within publishTimeout; so at most all
+// that the workers have under way waits for an answer.
 func newPublisher(nc *nats.Conn, workers int) (jetstream.JetStream, error) {
-	js, err := jetstream.New(nc, jetstream.WithPublishAsyncTimeout(publishTimeout), jetstream.WithPublishAsyncMaxPending((workers+1)*publishAtOnce))
+	js, err := jetstream.New(nc, jetstream.WithPublishAsyncTimeout(publishTimeout),
+		jetstream.WithPublishAsyncMaxPending((workers+1)*publishAtOnce))
 	if err != nil {
 		return nil, fmt.Errorf("opening JetStream: %w", err)
 	}
@@ -95,7 +96,8 @@ func (r *Relay) publishOnce(ctx context.Context, entries []rain.Entry) (failed [
 			switch {
 			case errors.Is(errs[i], nats.ErrMaxPayload):
 				// Trying again is no use, and must not hold up the others. It stays in the outbox.
-				r.o.Log.Error("an outbox entry is larger than NATS takes: raise max_payload to 1 MB", "entry", e.Ref.String(), "err", errs[i])
+				r.o.Log.Error("an outbox entry is larger than NATS takes: raise max_payload to 1 MB", "entry",
+					e.Ref.String(), "err", errs[i])
 			case errs[i] != nil:
 				failed, err = append(failed, e), notPublished(e, errs[i])
 			}

@@ -11,9 +11,9 @@ import (
 	"redrain/rain"
 )
 
-// portion is how much a worker takes from the stream at once: as many messages as make about two batches, judged by what the
-// last ones held. With more, the others would have nothing to do at the end of a storm; and what a worker has taken waits
-// for its turn while the time for its acknowledgement runs.
+// portion is how much a worker takes from the stream at once: as many messages as make about two batches, judged by
+// what the last ones held. With more, the others would have nothing to do at the end of a storm; and what a worker
+// has taken waits for its turn while the time for its acknowledgement runs.
 type portion struct {
 	batch int     // wins
 	mean  float64 // wins in a message, lately
@@ -67,8 +67,9 @@ func (s *Settler) pull(ctx context.Context, most int) ([]jetstream.Msg, error) {
 	return messages, nil
 }
 
-// share returns what a worker keeps of its batches, and gives the rest back for others at once. There is a rest only where a storm follows a
-// lull: the messages of the lull held little, and so the worker has asked for far more than it can settle while they wait.
+// share returns what a worker keeps of its batches, and gives the rest back for others at once. There is a rest
+// only where a storm follows a lull: the messages of the lull held little, and so the worker has asked for far more
+// than it can settle while they wait.
 func (s *Settler) share(groups [][]delivery) [][]delivery {
 	kept := min(len(groups), mostBatches)
 	for _, group := range groups[kept:] {

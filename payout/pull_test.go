@@ -13,7 +13,8 @@ func TestPortion(t *testing.T) {
 			p.held(step.wins)
 		}
 		if n := p.messages(); n < step.least || n > step.most {
-			t.Errorf("with %d wins in a message it takes %d messages, want %d to %d", step.wins, n, step.least, step.most)
+			t.Errorf("with %d wins in a message it takes %d messages, want %d to %d", step.wins, n, step.least,
+				step.most)
 		}
 	}
 	if n := newPortion(1).messages(); n < 1 || n > mostMessages {

@@ -7,8 +7,8 @@ import (
 	"redrain/rain"
 )
 
-// recent is a set of entries that forgets: each is remembered for at least a while, and at most twice as long. It only saves
-// the work of publishing twice.
+// recent is a set of entries that forgets: each is remembered for at least a while, and at most twice as long. It
+// only saves the work of publishing twice.
 type recent struct {
 	keep time.Duration
 

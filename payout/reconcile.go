@@ -13,10 +13,11 @@ import (
 //
 //	Funded = Paid + Reclaimed + Stock + Unsettled + Dead + Difference
 type Reconciliation struct {
-	Funded     rain.Money `json:"funded"`
-	Paid       rain.Money `json:"paid"`       // posted to players
-	Reclaimed  rain.Money `json:"reclaimed"`  // posted back to the sponsor
-	Stock      rain.Money `json:"stock"`      // in Redis and not won; while a campaign is loading, all that is being stocked
+	Funded    rain.Money `json:"funded"`
+	Paid      rain.Money `json:"paid"`      // posted to players
+	Reclaimed rain.Money `json:"reclaimed"` // posted back to the sponsor
+	// in Redis and not won; while a campaign is loading, all that is being stocked
+	Stock      rain.Money `json:"stock"`
 	Unsettled  rain.Money `json:"unsettled"`  // in an outbox and not yet posted
 	Dead       rain.Money `json:"dead"`       // dead letters
 	Difference rain.Money `json:"difference"` // positive: money is missing; negative: more was promised than funded
@@ -31,10 +32,11 @@ type Reconciliation struct {
 type Hot interface {
 	// Snapshot reads each shard in one atomic step.
 	Snapshot(ctx context.Context, c *rain.Campaign) ([]rain.ShardSnapshot, error)
-	// EachWin calls fn for every win that Redis has recorded for players of a shard, in any order, with the id of the outbox
-	// entry that it was put in. A win may come twice, and one that is recorded meanwhile may be among them or not. It ends
-	// with fn's error.
-	EachWin(ctx context.Context, c *rain.Campaign, shard int, fn func(user string, w rain.Win, entry string) error) error
+	// EachWin calls fn for every win that Redis has recorded for players of a shard, in any order, with the id of
+	// the outbox entry that it was put in. A win may come twice, and one that is recorded meanwhile may be among
+	// them or not. It ends with fn's error.
+	EachWin(ctx context.Context, c *rain.Campaign, shard int,
+		fn func(user string, w rain.Win, entry string) error) error
 }
 
 // ErrHot is the error of a reconciliation that could not read what Redis holds. It says nothing about the books.
@@ -47,14 +49,14 @@ type Depth int
 const (
 	// Sums compares the sums, and looks at the rows only where the sums do not fit.
 	Sums Depth = iota
-	// Rows looks at every row: each transaction with its lines and what it was for, each payout with the split, each balance with
-	// its entries, and each win that Redis knows with the ledger.
+	// Rows looks at every row: each transaction with its lines and what it was for, each payout with the split,
+	// each balance with its entries, and each win that Redis knows with the ledger.
 	Rows
 )
 
-// Reconcile compares what Redis held at one moment with the ledger, and checks every row of the ledger that belongs to the
-// campaign: that each transaction sums to zero and is what its payouts say, that each payout is what the split says,
-// that balances are the sums of their entries, that the totals are those of the rows.
+// Reconcile compares what Redis held at one moment with the ledger, and checks every row of the ledger that belongs
+// to the campaign: that each transaction sums to zero and is what its payouts say, that each payout is what the
+// split says, that balances are the sums of their entries, that the totals are those of the rows.
 //
 // It is exact also while packets are won and paid, if c was read before shards, and shards before the call. What
 // the ledger has posted from entries newer than a shard's snapshot is still stock in that snapshot and is left out;
@@ -87,7 +89,8 @@ func (l *Ledger) reconcileWith(ctx context.Context, id string, hot Hot, how look
 	return l.reconcile(ctx, c, shards, how)
 }
 
-func (l *Ledger) reconcile(ctx context.Context, c *rain.Campaign, shards []rain.ShardSnapshot, how look) (Reconciliation, error) {
+func (l *Ledger) reconcile(ctx context.Context, c *rain.Campaign, shards []rain.ShardSnapshot,
+	how look) (Reconciliation, error) {
 	how.stretch = l.stretch
 	r, err := newReconciler(c, shards, how)
 	if err == nil {

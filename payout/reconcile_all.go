@@ -45,18 +45,23 @@ type CampaignProblem struct {
 	Reason   string `json:"reason"`
 }
 
-// ReconcileAll checks the whole ledger: every transaction with its lines and its papers, every balance with its entries, that all
-// balances sum to zero, and every campaign, the drained ones too. It reads in pages, each as of one moment, and may
-// run while everything goes on. It takes minutes where there are millions of rows, and little memory.
+// ReconcileAll checks the whole ledger: every transaction with its lines and its papers, every balance with its
+// entries, that all balances sum to zero, and every campaign, the drained ones too. It reads in pages, each as of
+// one moment, and may run while everything goes on. It takes minutes where there are millions of rows, and little
+// memory.
 //
-// each, where it is not nil, hears of every campaign, also of one whose Redis could not be read: then the error is ErrHot. The
-// error of ReconcileAll is the database's.
-func (l *Ledger) ReconcileAll(ctx context.Context, hot Hot, each func(campaign string, r Reconciliation, err error)) (Books, error) {
+// each, where it is not nil, hears of every campaign, also of one whose Redis could not be read: then the error is
+// ErrHot. The error of ReconcileAll is the database's.
+func (l *Ledger) ReconcileAll(ctx context.Context, hot Hot,
+	each func(campaign string, r Reconciliation, err error)) (Books, error) {
 	b := Books{Campaigns: []CampaignBooks{}, Unchecked: []CampaignProblem{}, Findings: []string{}}
 	var found findings
 	err := l.checkAllTxns(ctx, &b, &found)
 	if err == nil {
-		err = l.db.View(ctx, func(ctx context.Context, tx *sqldb.Tx) error { return checkAllAccounts(ctx, tx, &b, &found) })
+		err = l.db.View(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+			return checkAllAccounts(ctx, tx, &b,
+				&found)
+		})
 	}
 	if err == nil {
 		err = checkWithdrawals(ctx, l.db, &found)
@@ -75,9 +80,9 @@ func (l *Ledger) ReconcileAll(ctx context.Context, hot Hot, each func(campaign s
 	return b, nil
 }
 
-// checkAllTxns goes through all transactions in the order of their numbers, those too of which only lines or papers are left. They begin
-// with 1; a row with the number 0 says that it moved no money.
-// One that is committed behind the page in hand is left for the next time.
+// checkAllTxns goes through all transactions in the order of their numbers, those too of which only lines or papers
+// are left. They begin with 1; a row with the number 0 says that it moved no money. One that is committed behind
+// the page in hand is left for the next time.
 func (l *Ledger) checkAllTxns(ctx context.Context, b *Books, found *findings) error {
 	for after := int64(0); ; {
 		var ids []int64
@@ -105,7 +110,10 @@ func nextTxns(ctx context.Context, q sqldb.Querier, after int64) ([]int64, error
 	for _, p := range papers {
 		sources = append(sources, "SELECT DISTINCT "+p.column+" FROM "+p.table+" WHERE "+p.column+" > ? ORDER BY "+p.column+" LIMIT ?")
 	}
-	return merged(sources, txnsAtOnce, func(source string) ([]int64, error) { return numbers(ctx, q, source, after, txnsAtOnce) })
+	return merged(sources, txnsAtOnce, func(source string) ([]int64,
+		error) {
+		return numbers(ctx, q, source, after, txnsAtOnce)
+	})
 }
 
 // merged is the first limit of what several ordered sources have, each of which gives up to limit.
@@ -167,7 +175,8 @@ func nextAccounts(ctx context.Context, q sqldb.Querier, after string) ([]string,
 	})
 }
 
-// checkOwners looks for balances without an account or entries, accounts that are named wrongly, and escrows of no campaign.
+// checkOwners looks for balances without an account or entries, accounts that are named wrongly, and escrows of no
+// campaign.
 func checkOwners(ctx context.Context, q sqldb.Querier, ids []string, found *findings) error {
 	owners := map[string]account{}
 	campaigns := map[string]bool{}
@@ -205,7 +214,8 @@ func checkOwners(ctx context.Context, q sqldb.Querier, ids []string, found *find
 }
 
 // checkAllCampaigns reconciles one campaign after the other. Their transactions and balances have been checked before.
-func (l *Ledger) checkAllCampaigns(ctx context.Context, hot Hot, b *Books, each func(string, Reconciliation, error)) error {
+func (l *Ledger) checkAllCampaigns(ctx context.Context, hot Hot, b *Books,
+	each func(string, Reconciliation, error)) error {
 	for after := ""; ; {
 		ids, err := l.campaignIDs(ctx, after)
 		if err != nil || len(ids) == 0 {
@@ -252,6 +262,6 @@ func (b *Books) note(id string, r Reconciliation, err error) {
 	b.Difference += abs(r.Difference)
 }
 
-// ForgetReconciliations sets the figures of what was found to zero. It is for a node that has stopped reconciling because
-// another has begun to.
+// ForgetReconciliations sets the figures of what was found to zero. It is for a node that has stopped reconciling
+// because another has begun to.
 func (l *Ledger) ForgetReconciliations() { l.gauge.forget() }

@@ -13,7 +13,8 @@ func BenchmarkReconcile(b *testing.B) {
 		books := open(b)
 		const packets, users, perEntry = 100_000, 50_000, 50
 		f := newFakeRedis(books.clock.Now)
-		c := books.campaign(b, "c1", rain.Spec{Budget: 100 * packets, Packets: packets, WinsPerUser: 2, Split: rain.DoubleMean})
+		c := books.campaign(b, "c1", rain.Spec{Budget: 100 * packets, Packets: packets, WinsPerUser: 2,
+			Split: rain.DoubleMean})
 		f.open(c)
 		for first := 0; first < packets; first += 1000 {
 			for i := range 1000 / perEntry {

@@ -17,7 +17,8 @@ func (r *reconciler) checkShards() {
 		}
 		if known := b.paid + b.waitingWins + b.dead; b.snapshot.Found && b.snapshot.AmountWon != known {
 			r.found.add("a shard's sums", shardName(n)+" "+delta(b.snapshot.AmountWon, known),
-				"shard %d: Redis says that %d was won, the ledger and the outbox say %d", n, b.snapshot.AmountWon, known)
+				"shard %d: Redis says that %d was won, the ledger and the outbox say %d", n, b.snapshot.AmountWon,
+				known)
 		}
 	}
 }
@@ -77,11 +78,14 @@ func (r *reconciler) compare(what string, got rain.Money, source string, want ra
 func (r *reconciler) checkTally(ctx context.Context, q sqldb.Querier) error {
 	var t totals
 	_, err := q.First(ctx, []any{&t.paid, &t.amountPaid, &t.reclaimed, &t.amountReclaimed},
-		"SELECT paid, amount_paid, reclaimed, amount_reclaimed FROM campaign_tally WHERE campaign_id = ?", r.campaign.ID)
+		"SELECT paid, amount_paid, reclaimed, amount_reclaimed FROM campaign_tally WHERE campaign_id = ?",
+		r.campaign.ID)
 	if err == nil && t != r.all {
-		r.found.add("the tally", delta(t.amountPaid, r.all.amountPaid)+" "+delta(t.amountReclaimed, r.all.amountReclaimed),
+		r.found.add("the tally", delta(t.amountPaid, r.all.amountPaid)+" "+delta(t.amountReclaimed,
+			r.all.amountReclaimed),
 			"the tally says %d packets paid, %d in all, and %d given back, %d in all; the rows say %d, %d, %d and %d",
-			t.paid, t.amountPaid, t.reclaimed, t.amountReclaimed, r.all.paid, r.all.amountPaid, r.all.reclaimed, r.all.amountReclaimed)
+			t.paid, t.amountPaid, t.reclaimed, t.amountReclaimed, r.all.paid, r.all.amountPaid, r.all.reclaimed,
+			r.all.amountReclaimed)
 	}
 	return err
 }
@@ -112,9 +116,11 @@ func numbers(ctx context.Context, q sqldb.Querier, query string, args ...any) (l
 	return list, err
 }
 
-// checkAccounts compares the balances of accounts with the sums of their entries. Each sum is a subquery of its own, which
-// the index on entry answers; grouping many accounts in one statement makes MariaDB build temporary tables on disk.
-func checkAccounts(ctx context.Context, q sqldb.Querier, accounts []string, found *findings) (total rain.Money, err error) {
+// checkAccounts compares the balances of accounts with the sums of their entries. Each sum is a subquery of its
+// own, which the index on entry answers; grouping many accounts in one statement makes MariaDB build temporary
+// tables on disk.
+func checkAccounts(ctx context.Context, q sqldb.Querier, accounts []string, found *findings) (total rain.Money,
+	err error) {
 	err = q.Each(ctx, func(scan sqldb.Scan) error {
 		var id string
 		var balance, sum rain.Money
@@ -123,7 +129,8 @@ func checkAccounts(ctx context.Context, q sqldb.Querier, accounts []string, foun
 		}
 		total += balance
 		if balance != sum {
-			found.add("a balance that is not its entries", id+" "+delta(balance, sum), "the balance of %s is %d, but its entries sum to %d", id, balance, sum)
+			found.add("a balance that is not its entries", id+" "+delta(balance, sum),
+				"the balance of %s is %d, but its entries sum to %d", id, balance, sum)
 		}
 		if balance < 0 && id != world.id() {
 			found.add("an account below zero", id, "the balance of %s is %d", id, balance)

@@ -14,16 +14,19 @@ type deed struct {
 	names, global []string
 }
 
-// The campaign: packets 0 to 9 in shard 0, 10 to 19 in shard 1. Transaction 1 is the deposit, 2 the funding. Packets 0, 1 and 2 are
-// u1's, u2's and u3's by transaction 3, packet 10 is v's by 4, the rest of shard 1 is reclaimed by 5. u4's packet 3 is in the outbox.
+// The campaign: packets 0 to 9 in shard 0, 10 to 19 in shard 1. Transaction 1 is the deposit, 2 the funding.
+// Packets 0, 1 and 2 are u1's, u2's and u3's by transaction 3, packet 10 is v's by 4, the rest of shard 1 is
+// reclaimed by 5. u4's packet 3 is in the outbox.
 var deeds = map[string]deed{
 	"a line": {
-		sql:   "UPDATE entry SET amount = amount + 1 WHERE account_id = 'user:u2'",
-		names: []string{"transaction 3 (pay), line 2: user:u2 gets 51, but should be 50 by c1-1", "transaction 3 (pay) sums to 1, not to 0", "the balance of user:u2 is 50, but its entries sum to 51"},
+		sql: "UPDATE entry SET amount = amount + 1 WHERE account_id = 'user:u2'",
+		names: []string{"transaction 3 (pay), line 2: user:u2 gets 51, but should be 50 by c1-1",
+			"transaction 3 (pay) sums to 1, not to 0", "the balance of user:u2 is 50, but its entries sum to 51"},
 	},
 	"a payout's amount": {
-		sql:   "UPDATE payout SET amount = amount + 1 WHERE packet = 1",
-		names: []string{"payout of packet 1 (claim c1-1, player u2, amount 51, transaction 3): the split says 50", "line 2: user:u2 gets 50, but should be 51 by c1-1"},
+		sql: "UPDATE payout SET amount = amount + 1 WHERE packet = 1",
+		names: []string{"payout of packet 1 (claim c1-1, player u2, amount 51, transaction 3): the split says 50",
+			"line 2: user:u2 gets 50, but should be 51 by c1-1"},
 	},
 	"a balance": {
 		sql:    "UPDATE balance SET amount = amount + 1 WHERE account_id = 'user:u1'",
@@ -34,7 +37,8 @@ var deeds = map[string]deed{
 		sql: "UPDATE entry SET amount = amount + 1 WHERE account_id = 'user:u2'; UPDATE entry SET amount = amount - 1 WHERE account_id = 'escrow:c1' AND txn_id = 3;" +
 			"UPDATE payout SET amount = amount + 1 WHERE packet = 1; UPDATE balance SET amount = amount + 1 WHERE account_id = 'user:u2';" +
 			"UPDATE balance SET amount = amount - 1 WHERE account_id = 'escrow:c1'; UPDATE campaign_tally SET amount_paid = amount_paid + 1",
-		names: []string{"payout of packet 1 (claim c1-1, player u2, amount 51, transaction 3): the split says 50", "won in Redis, but the ledger has paid 51 to player u2"},
+		names: []string{"payout of packet 1 (claim c1-1, player u2, amount 51, transaction 3): the split says 50",
+			"won in Redis, but the ledger has paid 51 to player u2"},
 	},
 	"two payouts, so that the sums stay": {
 		sql:   "UPDATE payout SET amount = amount + 1 WHERE packet = 1; UPDATE payout SET amount = amount - 1 WHERE packet = 0",
@@ -43,15 +47,17 @@ var deeds = map[string]deed{
 	"a payout's player, with all that follows from it": {
 		sql: "UPDATE entry SET account_id = 'user:v' WHERE account_id = 'user:u2'; UPDATE payout SET user_id = 'v' WHERE packet = 1;" +
 			"UPDATE balance SET amount = 0 WHERE account_id = 'user:u2'; UPDATE balance SET amount = 100 WHERE account_id = 'user:v'",
-		names: []string{"player v was paid for 2 packets, but may win 1", "claim c1-1 (packet 1, player u2, amount 50, outbox entry c1.0."},
+		names: []string{"player v was paid for 2 packets, but may win 1",
+			"claim c1-1 (packet 1, player u2, amount 50, outbox entry c1.0."},
 	},
 	"a line deleted": {
 		sql:   "DELETE FROM entry WHERE account_id = 'user:u2'",
 		names: []string{"transaction 3 (pay) has no line for user:u2, who should have 50 by c1-1"},
 	},
 	"a payout deleted": {
-		sql:   "DELETE FROM payout WHERE packet = 1",
-		names: []string{"transaction 3 (pay), line 2: user:u2 gets 50, but no row of payout says so", "claim c1-1 (packet 1, player u2, amount 50, outbox entry c1.0."},
+		sql: "DELETE FROM payout WHERE packet = 1",
+		names: []string{"transaction 3 (pay), line 2: user:u2 gets 50, but no row of payout says so",
+			"claim c1-1 (packet 1, player u2, amount 50, outbox entry c1.0."},
 	},
 	"all payouts of a transaction deleted": {
 		sql:   "DELETE FROM payout WHERE txn_id = 3",
@@ -62,18 +68,21 @@ var deeds = map[string]deed{
 		names: []string{"payout of packet 0 (claim c1-0, player u1, amount 50, transaction 3): there is no such transaction"},
 	},
 	"a transaction deleted": {
-		sql:   "DELETE FROM txn WHERE id = 3",
-		names: []string{"line 0 of transaction 3 (escrow:c1 gives 150): there is no such transaction", "line 2 of transaction 3 (user:u2 gets 50)"},
+		sql: "DELETE FROM txn WHERE id = 3",
+		names: []string{"line 0 of transaction 3 (escrow:c1 gives 150): there is no such transaction",
+			"line 2 of transaction 3 (user:u2 gets 50)"},
 	},
 	"a payment as if it had never been": {
 		sql: "DELETE FROM entry WHERE txn_id = 3; DELETE FROM txn WHERE id = 3; DELETE FROM payout WHERE txn_id = 3;" +
 			"UPDATE campaign_tally SET paid = 1, amount_paid = 50; UPDATE balance SET amount = amount + 150 WHERE account_id = 'escrow:c1';" +
 			"DELETE FROM balance WHERE account_id IN ('user:u1', 'user:u2', 'user:u3')",
-		names: []string{"claim c1-1 (packet 1, player u2, amount 50, outbox entry c1.0.", "won in Redis, but neither in an outbox nor in the ledger"},
+		names: []string{"claim c1-1 (packet 1, player u2, amount 50, outbox entry c1.0.",
+			"won in Redis, but neither in an outbox nor in the ledger"},
 	},
 	"a transaction's kind": {
-		sql:   "UPDATE txn SET kind = 'fund' WHERE id = 3",
-		names: []string{"transaction 3 is of kind fund, but c1-", "transaction 3, line 1: user:u1 gets 50, but a transaction of kind fund moves money from sponsor to escrow"},
+		sql: "UPDATE txn SET kind = 'fund' WHERE id = 3",
+		names: []string{"transaction 3 is of kind fund, but c1-",
+			"transaction 3, line 1: user:u1 gets 50, but a transaction of kind fund moves money from sponsor to escrow"},
 	},
 	"a kind that is none": {
 		sql:   "UPDATE txn SET kind = 'gift' WHERE id = 3",
@@ -143,8 +152,9 @@ var deeds = map[string]deed{
 		names: []string{"transaction 5 is of kind reclaim, but no row of reclaim belongs to it"},
 	},
 	"a reclaim to another sponsor": {
-		sql:   "UPDATE entry SET account_id = 'sponsor:other' WHERE account_id = 'sponsor:acme' AND txn_id = 5",
-		names: []string{"transaction 5 (reclaim), line 1: sponsor:other gets 450, but no row of reclaim says so", "transaction 5 (reclaim) has no line for sponsor:acme"},
+		sql: "UPDATE entry SET account_id = 'sponsor:other' WHERE account_id = 'sponsor:acme' AND txn_id = 5",
+		names: []string{"transaction 5 (reclaim), line 1: sponsor:other gets 450, but no row of reclaim says so",
+			"transaction 5 (reclaim) has no line for sponsor:acme"},
 	},
 	"the tally": {
 		sql:   "UPDATE campaign_tally SET paid = 5 WHERE campaign_id = 'c1'",
@@ -164,8 +174,9 @@ var deeds = map[string]deed{
 		global: []string{"there is an account escrow:c1, but no such campaign"},
 	},
 	"a withdrawal's amount": {
-		sql:    "UPDATE withdrawal SET amount = amount + 1 WHERE id = 'w1'",
-		global: []string{"(withdraw), line 0: user:v gives 20, but should be 21 by w1", "(withdraw), line 1: world gets 20, but should be 21 by w1"},
+		sql: "UPDATE withdrawal SET amount = amount + 1 WHERE id = 'w1'",
+		global: []string{"(withdraw), line 0: user:v gives 20, but should be 21 by w1",
+			"(withdraw), line 1: world gets 20, but should be 21 by w1"},
 	},
 	"a withdrawal deleted": {
 		sql:    "DELETE FROM withdrawal WHERE id = 'w1'",
@@ -182,15 +193,21 @@ var deeds = map[string]deed{
 	"a return deleted": {
 		sql: "DELETE FROM entry WHERE txn_id = (SELECT return_id FROM withdrawal WHERE id = 'w2');" +
 			"DELETE FROM txn WHERE id = (SELECT return_id FROM withdrawal WHERE id = 'w2')",
-		global: []string{"w2", "there is no such transaction", "the balance of user:v is 25, but its entries sum to 15"},
+		global: []string{"w2", "there is no such transaction",
+			"the balance of user:v is 25, but its entries sum to 15"},
 	},
 	"an outbox entry deleted": {
 		redis: func(sh *fakeShard) { sh.entries = nil },
-		names: []string{"claim c1-3 (packet 3, player u4, amount 50, outbox entry c1.0.", "won in Redis, but neither in an outbox nor in the ledger"},
+		names: []string{"claim c1-3 (packet 3, player u4, amount 50, outbox entry c1.0.",
+			"won in Redis, but neither in an outbox nor in the ledger"},
 	},
 	"an outbox entry's amount": {
-		redis: func(sh *fakeShard) { sh.entries[0].Wins = []rain.Win{{User: "u4", Packet: 3, Amount: 51, Drop: "1.2"}} },
-		names: []string{"player u4 is to get 51 for packet 3, which is not what the split says", "claim c1-3 (packet 3, player u4, amount 50"},
+		redis: func(sh *fakeShard) {
+			sh.entries[0].Wins = []rain.Win{{User: "u4", Packet: 3, Amount: 51,
+				Drop: "1.2"}}
+		},
+		names: []string{"player u4 is to get 51 for packet 3, which is not what the split says",
+			"claim c1-3 (packet 3, player u4, amount 50"},
 	},
 	"a win that Redis has forgotten": {
 		redis: func(sh *fakeShard) { sh.wins = slices.Delete(slices.Clone(sh.wins), 1, 2) },
@@ -198,7 +215,8 @@ var deeds = map[string]deed{
 	},
 	"a win in the outbox that Redis has forgotten": {
 		redis: func(sh *fakeShard) { sh.wins = sh.wins[:3] },
-		names: []string{"claim c1-3 (packet 3, player u4, amount 50, outbox entry c1.0.", "in the outbox, but Redis knows no such win"},
+		names: []string{"claim c1-3 (packet 3, player u4, amount 50, outbox entry c1.0.",
+			"in the outbox, but Redis knows no such win"},
 	},
 	"a packet given twice": {
 		redis: func(sh *fakeShard) { sh.wins = append(slices.Clone(sh.wins), changed(sh.wins[1], "x", 1)) },
@@ -207,10 +225,12 @@ var deeds = map[string]deed{
 	"a packet in the outbox twice": {
 		redis: func(sh *fakeShard) {
 			again := sh.entries[0].Entry
-			again.Wins = []rain.Win{{User: "x", Packet: 3, Amount: 50, Drop: "1.2"}, {User: "y", Packet: 0, Amount: 50, Drop: "1.2"}}
+			again.Wins = []rain.Win{{User: "x", Packet: 3, Amount: 50, Drop: "1.2"},
+				{User: "y", Packet: 0, Amount: 50, Drop: "1.2"}}
 			sh.entries = append(sh.entries, &fakeEntry{Entry: again})
 		},
-		names: []string{"player x, amount 50", "in the outbox, where player u4 is to get 50 for this packet too", "player y, amount 50",
+		names: []string{"player x, amount 50", "in the outbox, where player u4 is to get 50 for this packet too",
+			"player y, amount 50",
 			"in the outbox, but the ledger has paid 50 to player u1 for this packet"},
 	},
 	"a win of another shard's packet": {

@@ -23,7 +23,8 @@ type paidRow struct {
 
 // name is how findings speak of the payout.
 func (p *paidRow) name() string {
-	return fmt.Sprintf("payout of packet %d (claim %s, player %s, amount %d, transaction %d)", p.packet, p.claim, p.user, p.amount, p.txn)
+	return fmt.Sprintf("payout of packet %d (claim %s, player %s, amount %d, transaction %d)", p.packet, p.claim,
+		p.user, p.amount, p.txn)
 }
 
 // payoutCheck goes through the payouts of a campaign in the order of their packets.
@@ -34,8 +35,8 @@ type payoutCheck struct {
 	last    int             // the packet before
 }
 
-// checkPayouts holds each payout against the split, its transaction, and what Redis has recorded; and the balance of each
-// account that the campaign has touched against its entries.
+// checkPayouts holds each payout against the split, its transaction, and what Redis has recorded; and the balance
+// of each account that the campaign has touched against its entries.
 //
 // It goes page by page. One statement for all of them makes MariaDB group hundreds of thousands of accounts in a
 // temporary table on disk, which takes minutes.
@@ -47,7 +48,8 @@ func (r *reconciler) checkPayouts(ctx context.Context, q sqldb.Querier) error {
 	}
 	r.checkPromised(p.amounts)
 	if r.look.txns {
-		_, err := checkAccounts(ctx, q, []string{escrowAccount(r.campaign.ID).id(), sponsorAccount(r.campaign.Sponsor).id()}, &r.found)
+		_, err := checkAccounts(ctx, q, []string{escrowAccount(r.campaign.ID).id(),
+			sponsorAccount(r.campaign.Sponsor).id()}, &r.found)
 		if err != nil {
 			return err
 		}
@@ -67,8 +69,8 @@ func (r *reconciler) checkPayouts(ctx context.Context, q sqldb.Querier) error {
 	}
 }
 
-// payoutPage reads the payouts after a packet. A page ends where a packet ends: should the database have lost its key and have a
-// packet twice, both are in one page.
+// payoutPage reads the payouts after a packet. A page ends where a packet ends: should the database have lost its
+// key and have a packet twice, both are in one page.
 func (r *reconciler) payoutPage(ctx context.Context, q sqldb.Querier, after int) ([]paidRow, error) {
 	var rows []paidRow
 	err := q.Each(ctx, func(scan sqldb.Scan) error {
@@ -99,7 +101,8 @@ func (p *payoutCheck) check(row *paidRow) {
 	}
 	p.last = row.packet
 	if row.claim != rain.ClaimID(c.ID, row.packet) {
-		p.found.add("a payout with a wrong claim", key, "%s: its claim should be %s", row.name(), rain.ClaimID(c.ID, row.packet))
+		p.found.add("a payout with a wrong claim", key, "%s: its claim should be %s", row.name(),
+			rain.ClaimID(c.ID, row.packet))
 	}
 	if row.state != StateSettled {
 		p.found.add("a payout with a wrong state", key, "%s: its state is %q", row.name(), row.state)
@@ -112,7 +115,8 @@ func (p *payoutCheck) check(row *paidRow) {
 		p.found.add("a payout that is not the split's", key, "%s: the split says %d", row.name(), p.amounts[row.packet])
 	}
 	if home := shardOf(c, row.packet); row.shard != home {
-		p.found.add("a payout in a wrong shard", key, "%s: it says shard %d, but the packet belongs to shard %d", row.name(), row.shard, home)
+		p.found.add("a payout in a wrong shard", key, "%s: it says shard %d, but the packet belongs to shard %d",
+			row.name(), row.shard, home)
 	}
 	if p.seen.misses(p.reconciler, row) {
 		p.found.add("a payout unknown to Redis", key, "%s: in the ledger, but Redis knows no such win", row.name())
@@ -128,7 +132,8 @@ func (r *reconciler) checkPromised(amounts []rain.Money) {
 					continue
 				}
 				r.found.add("a win that is not the split's", e.Ref.String()+txnKey(int64(w.Packet)),
-					"outbox entry %s: player %s is to get %d for packet %d, which is not what the split says", e.Ref, w.User, w.Amount, w.Packet)
+					"outbox entry %s: player %s is to get %d for packet %d, which is not what the split says", e.Ref,
+					w.User, w.Amount, w.Packet)
 			}
 		}
 	}
@@ -189,25 +194,30 @@ func (p *payoutCheck) checkPaid(ctx context.Context, q sqldb.Querier, rows []pai
 		case kind == "":
 			p.found.add("a payout without a transaction", row.claim, "%s: there is no such transaction", row.name())
 		case kind != kindPay:
-			p.found.add("a payout without a transaction", row.claim, "%s: the transaction is of kind %s", row.name(), kind)
+			p.found.add("a payout without a transaction", row.claim, "%s: the transaction is of kind %s", row.name(),
+				kind)
 		case !taking[row.txn]:
-			p.found.add("a payout without a transaction", row.claim, "%s: the transaction takes nothing from %s", row.name(), escrow)
+			p.found.add("a payout without a transaction", row.claim, "%s: the transaction takes nothing from %s",
+				row.name(), escrow)
 		}
 	}
 	return err
 }
 
-// checkLimits looks for players with more packets than the campaign allows. All of a player's payouts are counted and those of
-// other campaigns left out, because that way the index on the player is used, whatever a planner thinks of it.
+// checkLimits looks for players with more packets than the campaign allows. All of a player's payouts are counted
+// and those of other campaigns left out, because that way the index on the player is used, whatever a planner
+// thinks of it.
 func (p *payoutCheck) checkLimits(ctx context.Context, q sqldb.Querier, users []string) error {
 	return q.Each(ctx, func(scan sqldb.Scan) error {
 		var user string
 		var n int
 		err := scan(&user, &n)
-		p.found.add("a player with too many packets", user, "player %s was paid for %d packets, but may win %d", user, n, p.campaign.WinsPerUser)
+		p.found.add("a player with too many packets", user, "player %s was paid for %d packets, but may win %d", user,
+			n, p.campaign.WinsPerUser)
 		return err
 	}, "SELECT user_id, SUM(CASE WHEN campaign_id = ? THEN 1 ELSE 0 END) AS n FROM payout WHERE user_id IN "+sqldb.Marks(len(users))+
-		" GROUP BY user_id HAVING n > ?", append(append([]any{p.campaign.ID}, sqldb.Args(users)...), p.campaign.WinsPerUser)...)
+		" GROUP BY user_id HAVING n > ?", append(append([]any{p.campaign.ID}, sqldb.Args(users)...),
+		p.campaign.WinsPerUser)...)
 }
 
 // shardOf is the shard that a packet was stocked in: the inverse of rain.ShardRange.

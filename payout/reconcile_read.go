@@ -14,7 +14,8 @@ import (
 // newReconciler sorts the snapshots in. A shard that Redis does not know has no outbox, so nothing in the ledger is
 // newer than what it knows of.
 func newReconciler(c *rain.Campaign, shards []rain.ShardSnapshot, how look) (*reconciler, error) {
-	r := &reconciler{campaign: c, look: how, shards: map[int]*shardBooks{}, given: map[int]bool{}, waiting: map[int]holder{}, dead: &batch{dead: map[string]map[string]bool{}}}
+	r := &reconciler{campaign: c, look: how, shards: map[int]*shardBooks{}, given: map[int]bool{},
+		waiting: map[int]holder{}, dead: &batch{dead: map[string]map[string]bool{}}}
 	for _, s := range shards {
 		books := r.shard(s.Shard)
 		books.snapshot = s
@@ -82,7 +83,8 @@ func (r *reconciler) addPayouts(ctx context.Context, q sqldb.Querier, from, to i
 	}, "SELECT p.shard, COUNT(*), SUM(p.amount), "+
 		"SUM(CASE WHEN p.won_at > c.ms OR (p.won_at = c.ms AND p.entry_seq > c.seq) THEN p.amount ELSE 0 END) "+
 		"FROM payout p LEFT JOIN ("+strings.Join(cuts, " UNION ALL ")+") c ON c.shard = p.shard "+
-		"WHERE p.campaign_id = ? AND p.packet > ? AND p.packet <= ? GROUP BY p.shard", append(args, r.campaign.ID, from, to)...)
+		"WHERE p.campaign_id = ? AND p.packet > ? AND p.packet <= ? GROUP BY p.shard",
+		append(args, r.campaign.ID, from, to)...)
 }
 
 func (r *reconciler) readReclaims(ctx context.Context, q sqldb.Querier) error {
@@ -140,7 +142,8 @@ func (r *reconciler) readWaiting(ctx context.Context, q sqldb.Querier) error {
 			for _, w := range e.Wins {
 				holds, paid := ledger.paid[packetKey{r.campaign.ID, w.Packet}]
 				letter := func() DeadLetter { return winLetter(e.Ref, w, position{}, "") }
-				if holds == (holder{w.User, w.Amount}) || r.dead.isDead(rain.ClaimID(e.Ref.Campaign, w.Packet), letter) {
+				if holds == (holder{w.User, w.Amount}) ||
+					r.dead.isDead(rain.ClaimID(e.Ref.Campaign, w.Packet), letter) {
 					continue
 				}
 				b.waitingWins += w.Amount
@@ -149,7 +152,10 @@ func (r *reconciler) readWaiting(ctx context.Context, q sqldb.Querier) error {
 			if e.Reclaim == nil || r.given[n] || r.given[wholeCampaign] {
 				continue
 			}
-			if !r.dead.isDead(e.Ref.String(), func() DeadLetter { return reclaimLetter(e.Ref, *e.Reclaim, position{}, "") }) {
+			if !r.dead.isDead(e.Ref.String(), func() DeadLetter {
+				return reclaimLetter(e.Ref, *e.Reclaim, position{},
+					"")
+			}) {
 				b.waitingReclaim += e.Reclaim.Amount
 			}
 		}
@@ -161,11 +167,13 @@ func (r *reconciler) readWaiting(ctx context.Context, q sqldb.Querier) error {
 func (r *reconciler) checkWaiting(ref rain.EntryRef, w rain.Win, holds holder, paid bool) {
 	win := hotWin{w, ref.Shard, ref.ID}
 	if paid {
-		r.found.add("a waiting win that is paid otherwise", ref.String()+w.User, "%s: in the outbox, but the ledger has paid %d to player %s for this packet",
+		r.found.add("a waiting win that is paid otherwise", ref.String()+w.User,
+			"%s: in the outbox, but the ledger has paid %d to player %s for this packet",
 			win.name(r.campaign), holds.amount, holds.user)
 	}
 	if other, twice := r.waiting[w.Packet]; twice {
-		r.found.add("a packet given twice", ref.String()+w.User, "%s: in the outbox, where player %s is to get %d for this packet too", win.name(r.campaign),
+		r.found.add("a packet given twice", ref.String()+w.User,
+			"%s: in the outbox, where player %s is to get %d for this packet too", win.name(r.campaign),
 			other.user, other.amount)
 	}
 	r.waiting[w.Packet] = holder{w.User, w.Amount}

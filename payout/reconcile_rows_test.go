@@ -28,7 +28,8 @@ func allOf(table string) string {
 }
 
 // bookTables are the tables that an accountant trusts.
-var bookTables = []string{"txn", "entry", "account", "balance", "payout", "reclaim", "campaign", "campaign_tally", "dead_letter", "withdrawal"}
+var bookTables = []string{"txn", "entry", "account", "balance", "payout", "reclaim", "campaign", "campaign_tally",
+	"dead_letter", "withdrawal"}
 
 // keep makes copies of the books; restore brings them back.
 func (b *books) keep(t testing.TB) (restore func()) {
@@ -70,7 +71,8 @@ func (b *books) everything(t testing.TB, f *fakeRedis, campaign string) (one, al
 	return strings.Join(r.Findings, "\n"), strings.Join(found, "\n")
 }
 
-// TestEveryDeedIsNamed changes the books, or Redis, by hand, in every way that a row can be wrong, and wants the row named.
+// TestEveryDeedIsNamed changes the books, or Redis, by hand, in every way that a row can be wrong, and wants the
+// row named.
 func TestEveryDeedIsNamed(t *testing.T) {
 	for name, open := range map[string]func(testing.TB) *books{"sqlite": onSQLite, "mysql": onMySQL} {
 		t.Run(name, func(t *testing.T) {
@@ -149,7 +151,8 @@ func TestARedisThatIsAwayIsNoDifference(t *testing.T) {
 				t.Errorf("%s: %v", campaign, err)
 			}
 		})
-		if err != nil || all.Balanced || all.Difference != 0 || len(all.Unchecked) != 1 || len(all.Findings) != 0 || heard != 1 {
+		if err != nil || all.Balanced || all.Difference != 0 || len(all.Unchecked) != 1 || len(all.Findings) != 0 ||
+			heard != 1 {
 			t.Errorf("%+v, %v", all, err)
 		}
 	})
@@ -170,7 +173,8 @@ func TestFindingsStayReadable(t *testing.T) {
 		b.settleAll(t, f, 0)
 		b.change(t, "UPDATE balance SET amount = amount + 1 WHERE account_id LIKE 'user:%'")
 		one, err := b.ReconcileWith(t.Context(), "c1", f, Rows)
-		if err != nil || len(one.Findings) != maxFindings+1 || one.Findings[maxFindings] != "a balance that is not its entries: 290 more of these" {
+		if err != nil || len(one.Findings) != maxFindings+1 ||
+			one.Findings[maxFindings] != "a balance that is not its entries: 290 more of these" {
 			t.Errorf("%+v, %v", one, err)
 		}
 		f.win("c1", 0, "later")
@@ -203,9 +207,10 @@ func TestAPacketPaidTwice(t *testing.T) {
 		for _, packet := range []int{0, sqldb.Chunk - 1, sqldb.Chunk + 9} { // the second one stands across two pages
 			b.change(t, fmt.Sprintf("INSERT INTO payout %s WHERE packet = %d", allOf("keyed"), packet))
 			got := b.reconcile(t, c, f.snapshot(c))
-			if want := fmt.Sprintf("payout of packet %d (", packet); !slices.ContainsFunc(got.Findings, func(s string) bool {
-				return strings.Contains(s, want) && strings.Contains(s, "this packet is paid more than once")
-			}) {
+			if want := fmt.Sprintf("payout of packet %d (", packet); !slices.ContainsFunc(got.Findings,
+				func(s string) bool {
+					return strings.Contains(s, want) && strings.Contains(s, "this packet is paid more than once")
+				}) {
 				t.Errorf("packet %d: %+v", packet, got)
 			}
 		}
@@ -264,13 +269,15 @@ func (f busyReader) Snapshot(ctx context.Context, c *rain.Campaign) ([]rain.Shar
 	return f.fakeRedis.Snapshot(ctx, c)
 }
 
-func (f busyReader) EachWin(ctx context.Context, c *rain.Campaign, shard int, fn func(string, rain.Win, string) error) error {
+func (f busyReader) EachWin(ctx context.Context, c *rain.Campaign, shard int,
+	fn func(string, rain.Win, string) error) error {
 	f.busy()
 	defer f.busy()
 	return f.fakeRedis.EachWin(ctx, c, shard, fn)
 }
 
-// TestWhatComesBetweenTheReadsIsNoFinding: wins and payments after the snapshot, and before the ledger is read, and after.
+// TestWhatComesBetweenTheReadsIsNoFinding: wins and payments after the snapshot, and before the ledger is read, and
+// after.
 func TestWhatComesBetweenTheReadsIsNoFinding(t *testing.T) {
 	onEach(t, func(b *books) {
 		t := b.t

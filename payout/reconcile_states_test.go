@@ -7,8 +7,8 @@ import (
 	"redrain/rain"
 )
 
-// TestWhatIsLegalReconciles: every state that money can come to by the ledger's own doing has no findings, however closely one
-// looks: given up, redriven, reclaimed with less than was asked for, abandoned.
+// TestWhatIsLegalReconciles: every state that money can come to by the ledger's own doing has no findings, however
+// closely one looks: given up, redriven, reclaimed with less than was asked for, abandoned.
 func TestWhatIsLegalReconciles(t *testing.T) {
 	onEach(t, func(b *books) {
 		t := b.t
@@ -78,7 +78,8 @@ func TestWhatIsLegalReconciles(t *testing.T) {
 		// Redis has lost all of a campaign and of what it asked for before nothing was left.
 		c2 := b.campaign(t, "c2", rain.Spec{Budget: 100, Packets: 2})
 		b.post(t, entry("c2", 1, win("u1", 0, 50), win("u2", 1, 50)))
-		if posted := b.post(t, rain.Entry{Ref: rain.EntryRef{Campaign: "c2", ID: "9-0"}, Reclaim: &rain.Reclaim{Packets: 1, Amount: 50}}); len(posted.Cut) != 1 {
+		if posted := b.post(t, rain.Entry{Ref: rain.EntryRef{Campaign: "c2", ID: "9-0"},
+			Reclaim: &rain.Reclaim{Packets: 1, Amount: 50}}); len(posted.Cut) != 1 {
 			t.Errorf("%+v", posted)
 		}
 		drain("c2")

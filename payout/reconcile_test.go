@@ -116,19 +116,24 @@ func TestReconcileTellsEntriesOfOneMillisecondApart(t *testing.T) {
 		t := b.t
 		c := b.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		e := func(seq, packet int) rain.Entry {
-			return rain.Entry{Ref: rain.EntryRef{Campaign: "c1", ID: fmt.Sprintf("500-%d", seq)}, Wins: []rain.Win{win("u", packet, 10)}}
+			return rain.Entry{Ref: rain.EntryRef{Campaign: "c1", ID: fmt.Sprintf("500-%d", seq)},
+				Wins: []rain.Win{win("u", packet, 10)}}
 		}
 		b.post(t, e(0, 0), e(1, 1), e(2, 2))
-		snapshot := []rain.ShardSnapshot{{Found: true, Packets: 8, Left: 80, Won: 2, AmountWon: 20, Entries: []rain.Entry{e(1, 1)}, LastEntry: "500-1"}}
-		if got := b.reconcile(t, c, snapshot); !equal(got, Reconciliation{Funded: 100, Paid: 20, Stock: 80, Balanced: true}) {
+		snapshot := []rain.ShardSnapshot{{Found: true, Packets: 8, Left: 80, Won: 2, AmountWon: 20,
+			Entries: []rain.Entry{e(1, 1)}, LastEntry: "500-1"}}
+		if got := b.reconcile(t, c, snapshot); !equal(got,
+			Reconciliation{Funded: 100, Paid: 20, Stock: 80, Balanced: true}) {
 			t.Errorf("%+v", got)
 		}
 	})
 }
 
 func equal(a, b Reconciliation) bool {
-	return a.Funded == b.Funded && a.Paid == b.Paid && a.Reclaimed == b.Reclaimed && a.Stock == b.Stock && a.Unsettled == b.Unsettled &&
-		a.Dead == b.Dead && a.Difference == b.Difference && a.Balanced == b.Balanced && slices.Equal(a.Findings, b.Findings)
+	return a.Funded == b.Funded && a.Paid == b.Paid && a.Reclaimed == b.Reclaimed && a.Stock == b.Stock &&
+		a.Unsettled == b.Unsettled &&
+		a.Dead == b.Dead && a.Difference == b.Difference && a.Balanced == b.Balanced &&
+		slices.Equal(a.Findings, b.Findings)
 }
 
 func TestReconcileLoadingAndAbandoned(t *testing.T) {
@@ -240,7 +245,8 @@ func TestReconcileFindsEveryFault(t *testing.T) {
 		}
 		lost := f.snapshot(c)
 		lost[0] = rain.ShardSnapshot{Shard: 0}
-		if got := b.reconcile(t, c, lost); got.Balanced || got.Difference != 970 || !strings.Contains(got.Findings[0], "shard 0") {
+		if got := b.reconcile(t, c, lost); got.Balanced || got.Difference != 970 ||
+			!strings.Contains(got.Findings[0], "shard 0") {
 			t.Errorf("Redis lost the shard: %+v", got)
 		}
 		short := f.snapshot(c)
@@ -261,15 +267,16 @@ func TestReconcileFindsEveryFault(t *testing.T) {
 	})
 }
 
-// TestReconcileIsExactWhileItRains wins, settles, deposits and reconciles at the same time, one campaign and everything: at no moment
-// is a cent unaccounted for, or a row taken for a wrong one.
+// TestReconcileIsExactWhileItRains wins, settles, deposits and reconciles at the same time, one campaign and
+// everything: at no moment is a cent unaccounted for, or a row taken for a wrong one.
 func TestReconcileIsExactWhileItRains(t *testing.T) {
 	onEach(t, func(b *books) {
 		t := b.t
 		const shards, packets = 3, 450
 		b.stretch = 70
 		f := newFakeRedis(b.clock.Now)
-		c := b.campaign(t, "c1", rain.Spec{Budget: 10 * packets, Packets: packets, Shards: shards, Split: rain.DoubleMean})
+		c := b.campaign(t, "c1", rain.Spec{Budget: 10 * packets, Packets: packets, Shards: shards,
+			Split: rain.DoubleMean})
 		f.open(c)
 		var wg sync.WaitGroup
 		var ended atomic.Int32

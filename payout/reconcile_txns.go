@@ -37,7 +37,8 @@ type paperwork struct {
 
 // checkTxnPage compares transactions with their lines, and both with the papers. All must be read as of one moment.
 func checkTxnPage(ctx context.Context, q sqldb.Querier, ids []int64, found *findings) error {
-	p := &txnPage{kinds: map[int64]string{}, lines: map[int64][]bookedLine{}, papers: map[int64]map[string]*paperwork{}, found: found}
+	p := &txnPage{kinds: map[int64]string{}, lines: map[int64][]bookedLine{}, papers: map[int64]map[string]*paperwork{},
+		found: found}
 	for _, step := range []func(context.Context, sqldb.Querier, []int64) error{p.readTxns, p.readLines, p.readPapers} {
 		if err := step(ctx, q, ids); err != nil {
 			return err
@@ -123,10 +124,12 @@ func (p *txnPage) check(id int64) {
 		p.checkLine(id, kind, ln)
 	}
 	if len(lines) < 2 {
-		p.found.add("a transaction with too few lines", txnKey(id), "transaction %d (%s) has %d lines, and needs two or more", id, kind, len(lines))
+		p.found.add("a transaction with too few lines", txnKey(id),
+			"transaction %d (%s) has %d lines, and needs two or more", id, kind, len(lines))
 	}
 	if sum != 0 {
-		p.found.add("a transaction that does not sum to zero", txnKey(id), "transaction %d (%s) sums to %d, not to 0", id, kind, sum)
+		p.found.add("a transaction that does not sum to zero", txnKey(id), "transaction %d (%s) sums to %d, not to 0",
+			id, kind, sum)
 	}
 	p.checkPapers(id, kind, lines)
 }
@@ -135,13 +138,15 @@ func (p *txnPage) check(id int64) {
 func (p *txnPage) missing(id int64, lines []bookedLine) {
 	for _, ln := range lines {
 		p.found.add("a line without a transaction", lineKey(id, ln.number),
-			"line %d of transaction %d (%s %s): there is no such transaction", ln.number, id, ln.account, moves(ln.amount))
+			"line %d of transaction %d (%s %s): there is no such transaction", ln.number, id, ln.account,
+			moves(ln.amount))
 	}
 	for _, kind := range slices.Sorted(maps.Keys(p.papers[id])) {
 		w := p.papers[id][kind]
 		for _, a := range slices.Sorted(maps.Keys(w.sums)) {
 			if w.sums[a] > 0 {
-				p.found.add("papers without a transaction", txnKey(id)+a, "%s %s by %s, in transaction %d: there is no such transaction",
+				p.found.add("papers without a transaction", txnKey(id)+a,
+					"%s %s by %s, in transaction %d: there is no such transaction",
 					a, moves(w.sums[a]), strings.Join(w.names[a], ", "), id)
 			}
 		}
@@ -150,17 +155,20 @@ func (p *txnPage) missing(id int64, lines []bookedLine) {
 
 func (p *txnPage) checkLine(id int64, kind string, ln bookedLine) {
 	if !ln.known {
-		p.found.add("a line of an unknown account", lineKey(id, ln.number), "transaction %d (%s), line %d: there is no account %s", id, kind, ln.number, ln.account)
+		p.found.add("a line of an unknown account", lineKey(id, ln.number),
+			"transaction %d (%s), line %d: there is no account %s", id, kind, ln.number, ln.account)
 	}
 	way, known := flows[kind]
 	if !known {
-		p.found.add("a transaction of an unknown kind", txnKey(id), "transaction %d, line %d (%s %s): there is no kind of transaction %q",
+		p.found.add("a transaction of an unknown kind", txnKey(id),
+			"transaction %d, line %d (%s %s): there is no kind of transaction %q",
 			id, ln.number, ln.account, moves(ln.amount), kind)
 		return
 	}
 	accountKind, _, _ := strings.Cut(ln.account, ":")
 	if want := map[bool]string{true: way.from, false: way.to}[ln.amount < 0]; accountKind != want || ln.amount == 0 {
-		p.found.add("a line of a wrong account", lineKey(id, ln.number), "transaction %d, line %d: %s %s, but a transaction of kind %s moves money from %s to %s",
+		p.found.add("a line of a wrong account", lineKey(id, ln.number),
+			"transaction %d, line %d: %s %s, but a transaction of kind %s moves money from %s to %s",
 			id, ln.number, ln.account, moves(ln.amount), kind, way.from, way.to)
 	}
 }
@@ -170,7 +178,8 @@ func (p *txnPage) checkPapers(id int64, kind string, lines []bookedLine) {
 	for _, other := range slices.Sorted(maps.Keys(p.papers[id])) {
 		if other != kind {
 			w := p.papers[id][other]
-			p.found.add("papers of another kind", txnKey(id), "transaction %d is of kind %s, but %s name it as theirs", id, kind,
+			p.found.add("papers of another kind", txnKey(id), "transaction %d is of kind %s, but %s name it as theirs",
+				id, kind,
 				strings.Join(slices.Concat(slices.Collect(maps.Values(w.names))...), ", "))
 		}
 	}
@@ -180,7 +189,8 @@ func (p *txnPage) checkPapers(id int64, kind string, lines []bookedLine) {
 	}
 	w := p.papers[id][kind]
 	if w == nil {
-		p.found.add("a transaction without papers", txnKey(id), "transaction %d is of kind %s, but no row of %s belongs to it (%s)", id, kind,
+		p.found.add("a transaction without papers", txnKey(id),
+			"transaction %d is of kind %s, but no row of %s belongs to it (%s)", id, kind,
 			paper.table, linesInWords(lines))
 		return
 	}
@@ -192,16 +202,19 @@ func (p *txnPage) checkPapers(id int64, kind string, lines []bookedLine) {
 	}
 	for _, a := range slices.Sorted(maps.Keys(moved)) {
 		if want, named := w.sums[a]; !named {
-			p.found.add("a line without papers", lineKey(id, at[a]), "transaction %d (%s), line %d: %s %s, but no row of %s says so",
+			p.found.add("a line without papers", lineKey(id, at[a]),
+				"transaction %d (%s), line %d: %s %s, but no row of %s says so",
 				id, kind, at[a], a, moves(moved[a]), paper.table)
 		} else if want != moved[a] {
-			p.found.add("a line that is not its papers", lineKey(id, at[a]), "transaction %d (%s), line %d: %s %s, but should be %d by %s",
+			p.found.add("a line that is not its papers", lineKey(id, at[a]),
+				"transaction %d (%s), line %d: %s %s, but should be %d by %s",
 				id, kind, at[a], a, moves(moved[a]), abs(want), w.say(a))
 		}
 	}
 	for _, a := range slices.Sorted(maps.Keys(w.sums)) {
 		if _, booked := moved[a]; !booked {
-			p.found.add("papers without a line", txnKey(id)+a, "transaction %d (%s) has no line for %s, who should have %d by %s",
+			p.found.add("papers without a line", txnKey(id)+a,
+				"transaction %d (%s) has no line for %s, who should have %d by %s",
 				id, kind, a, w.sums[a], w.say(a))
 		}
 	}

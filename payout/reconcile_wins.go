@@ -17,8 +17,8 @@ type hotWins struct {
 func (h *hotWins) has(packet int) bool { return h.bits[packet/64]&(1<<(packet%64)) != 0 }
 func (h *hotWins) add(packet int)      { h.bits[packet/64] |= 1 << (packet % 64) }
 
-// misses tells whether Redis should know of a payout and does not. What is newer than the snapshot is left out, and so is a
-// drained campaign: Redis may forget it.
+// misses tells whether Redis should know of a payout and does not. What is newer than the snapshot is left out, and
+// so is a drained campaign: Redis may forget it.
 func (h *hotWins) misses(r *reconciler, row *paidRow) bool {
 	if h == nil || r.campaign.Drained || !h.shards[row.shard] || r.shards[row.shard].later(row.ms, row.seq) {
 		return false
@@ -42,15 +42,16 @@ type promise struct {
 func promiseOf(w rain.Win) promise { return promise{w.Packet, holder{w.User, w.Amount}} }
 
 func (w *hotWin) name(c *rain.Campaign) string {
-	return fmt.Sprintf("claim %s (packet %d, player %s, amount %d, outbox entry %s)", rain.ClaimID(c.ID, w.Packet), w.Packet, w.User, w.Amount,
+	return fmt.Sprintf("claim %s (packet %d, player %s, amount %d, outbox entry %s)", rain.ClaimID(c.ID, w.Packet),
+		w.Packet, w.User, w.Amount,
 		rain.EntryRef{Campaign: c.ID, Shard: w.shard, ID: w.entry})
 }
 
 // compareWins holds every win that Redis has recorded against the outbox, the ledger and the dead letters.
 //
-// A win is recorded in the step that writes its outbox entry, and the entry goes only when the ledger has it. So a win
-// whose entry is not newer than the snapshot was in the outbox then, or is in the ledger now. The other way round, a payout
-// that is not newer than the snapshot was recorded before, and the record stays.
+// A win is recorded in the step that writes its outbox entry, and the entry goes only when the ledger has it. So a
+// win whose entry is not newer than the snapshot was in the outbox then, or is in the ledger now. The other way
+// round, a payout that is not newer than the snapshot was recorded before, and the record stays.
 func (r *reconciler) compareWins(ctx context.Context, q sqldb.Querier) error {
 	c := r.campaign
 	if r.look.hot == nil || c.Status == rain.Loading || r.given[wholeCampaign] {
@@ -116,7 +117,8 @@ func (r *reconciler) compareShard(ctx context.Context, q sqldb.Querier, n int, s
 // place notes a win's packet, if there can be such a win.
 func (r *reconciler) place(w hotWin, seen *hotWins) bool {
 	if w.Packet < 0 || w.Packet >= r.campaign.Packets || shardOf(r.campaign, w.Packet) != w.shard {
-		r.found.add("a win of no packet", w.entry+w.User, "%s: won in Redis, but shard %d has no such packet", w.name(r.campaign), w.shard)
+		r.found.add("a win of no packet", w.entry+w.User, "%s: won in Redis, but shard %d has no such packet",
+			w.name(r.campaign), w.shard)
 		return false
 	}
 	seen.add(w.Packet)
@@ -129,7 +131,8 @@ func (r *reconciler) compareWaiting(books *shardBooks, seen *hotWins) {
 		for _, w := range e.Wins {
 			if w.Packet < 0 || w.Packet >= r.campaign.Packets || !seen.has(w.Packet) {
 				h := hotWin{w, e.Ref.Shard, e.Ref.ID}
-				r.found.add("an outbox win that is none", e.Ref.String()+w.User, "%s: in the outbox, but Redis knows no such win", h.name(r.campaign))
+				r.found.add("an outbox win that is none", e.Ref.String()+w.User,
+					"%s: in the outbox, but Redis knows no such win", h.name(r.campaign))
 			}
 		}
 	}
@@ -164,10 +167,12 @@ func (r *reconciler) compareWinPage(ctx context.Context, q sqldb.Querier, page [
 		switch {
 		case buried[promiseOf(w.Win)]:
 		case paid:
-			r.found.add("a win paid otherwise", w.entry+w.User, "%s: won in Redis, but the ledger has paid %d to player %s for this packet", w.name(r.campaign),
+			r.found.add("a win paid otherwise", w.entry+w.User,
+				"%s: won in Redis, but the ledger has paid %d to player %s for this packet", w.name(r.campaign),
 				other.amount, other.user)
 		default:
-			r.found.add("a win that is lost", w.entry+w.User, "%s: won in Redis, but neither in an outbox nor in the ledger", w.name(r.campaign))
+			r.found.add("a win that is lost", w.entry+w.User,
+				"%s: won in Redis, but neither in an outbox nor in the ledger", w.name(r.campaign))
 		}
 	}
 	return nil

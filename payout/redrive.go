@@ -19,9 +19,10 @@ type Redriven struct {
 // retryPage is how many letters RetryAll looks up at once.
 const retryPage = 100
 
-// Retry judges the dead letters of a claim anew, each in a transaction of its own, and posts what can be posted now. It
-// returns what is settled; ErrUnknownClaim where no dead letter of the claim waits, ErrStillDead (with the reason) where none
-// of them could be posted. A dead withdrawal is due again after it, and nothing is settled by that.
+// Retry judges the dead letters of a claim anew, each in a transaction of its own, and posts what can be posted
+// now. It returns what is settled; ErrUnknownClaim where no dead letter of the claim waits, ErrStillDead (with the
+// reason) where none of them could be posted. A dead withdrawal is due again after it, and nothing is settled by
+// that.
 func (l *Ledger) Retry(ctx context.Context, claim string) (settled []Settlement, err error) {
 	ids, err := l.waitingLetters(ctx, "claim = ? AND id > ?", claim, 0)
 	if err != nil {
@@ -52,8 +53,9 @@ func (l *Ledger) Retry(ctx context.Context, claim string) (settled []Settlement,
 	}
 }
 
-// RetryAll is Retry of every letter that waits, of one campaign or, where that is "", of all. Each is judged once, in the order in
-// which they came. tell hears of what is settled. With an error the counts are of what was judged until then.
+// RetryAll is Retry of every letter that waits, of one campaign or, where that is "", of all. Each is judged once,
+// in the order in which they came. tell hears of what is settled. With an error the counts are of what was judged
+// until then.
 func (l *Ledger) RetryAll(ctx context.Context, campaign string, tell func([]Settlement)) (r Redriven, err error) {
 	for last := int64(0); ; {
 		where, args := "id > ?", []any{last}
@@ -142,7 +144,8 @@ func (l *Ledger) retryLetter(ctx context.Context, id int64) (r retried, err erro
 }
 
 // redrive does what a letter asks for, each kind in its way, or says why it cannot.
-func (l *Ledger) redrive(ctx context.Context, tx *sqldb.Tx, d DeadLetter) (settled []Settlement, reason string, err error) {
+func (l *Ledger) redrive(ctx context.Context, tx *sqldb.Tx, d DeadLetter) (settled []Settlement, reason string,
+	err error) {
 	switch d.Kind {
 	case letterPay, letterReclaim, letterMessage: // a message may have been an entry on a wrong subject
 		return l.postLetter(ctx, tx, d)
@@ -154,7 +157,8 @@ func (l *Ledger) redrive(ctx context.Context, tx *sqldb.Tx, d DeadLetter) (settl
 }
 
 // postLetter posts the entry in a letter.
-func (l *Ledger) postLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter) (settled []Settlement, reason string, err error) {
+func (l *Ledger) postLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter) (settled []Settlement, reason string,
+	err error) {
 	e, reason := decodeEntry(d.payload)
 	if reason != "" {
 		return nil, reason, nil
@@ -165,7 +169,8 @@ func (l *Ledger) postLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter) (se
 	}
 	clear(b.dead)
 	if d.Kind != letterMessage {
-		clear(b.barriers) // a letter that waits has been counted as taken by every rebuild, so its packet is on offer to nobody
+		// a letter that waits has been counted as taken by every rebuild, so its packet is on offer to nobody
+		clear(b.barriers)
 	}
 	b.judge(e)
 	if refused := slices.Concat(b.letters, b.voids); len(refused) > 0 {

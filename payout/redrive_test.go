@@ -25,19 +25,23 @@ func TestRetryAll(t *testing.T) {
 		}
 		var told []Settlement
 		tell := func(s []Settlement) { told = append(told, s...) }
-		if r, err := b.RetryAll(ctx, "", tell); err != nil || r != (Redriven{Retried: n + 2, StillDead: n + 2}) || len(told) != 0 {
+		if r, err := b.RetryAll(ctx, "", tell); err != nil || r != (Redriven{Retried: n + 2, StillDead: n + 2}) ||
+			len(told) != 0 {
 			t.Errorf("nothing has changed: %+v, %d told, %v", r, len(told), err)
 		}
 		b.campaign(t, "c1", rain.Spec{Budget: n, Packets: n})
 		allow := b.refuse(t, "u7")
-		if r, err := b.RetryAll(ctx, "c2", tell); err != nil || r != (Redriven{Retried: 1, StillDead: 1}) || len(told) != 0 {
+		if r, err := b.RetryAll(ctx, "c2", tell); err != nil || r != (Redriven{Retried: 1, StillDead: 1}) ||
+			len(told) != 0 {
 			t.Errorf("only c2: %+v, %d told, %v", r, len(told), err)
 		}
-		if r, err := b.RetryAll(ctx, "", tell); err != nil || r != (Redriven{Retried: n + 2, Settled: n - 1, StillDead: 3}) || len(told) != n-1 {
+		if r, err := b.RetryAll(ctx, "", tell); err != nil ||
+			r != (Redriven{Retried: n + 2, Settled: n - 1, StillDead: 3}) || len(told) != n-1 {
 			t.Errorf("all but three: %+v, %d told, %v", r, len(told), err)
 		}
 		allow()
-		if r, err := b.RetryAll(ctx, "c1", tell); err != nil || r != (Redriven{Retried: 1, Settled: 1}) || len(told) != n {
+		if r, err := b.RetryAll(ctx, "c1", tell); err != nil || r != (Redriven{Retried: 1, Settled: 1}) ||
+			len(told) != n {
 			t.Errorf("the last: %+v, %d told, %v", r, len(told), err)
 		}
 		b.wantBalance(t, escrowAccount("c1"), 0)
@@ -85,13 +89,14 @@ func TestManyRetryTheSame(t *testing.T) {
 	})
 }
 
-// TestRetryAfterARebuild: a promise that waits was kept back by the rebuild, and is paid. An entry in a message that nobody could
-// settle was not: its packet is on offer again, so it is not paid any more.
+// TestRetryAfterARebuild: a promise that waits was kept back by the rebuild, and is paid. An entry in a message
+// that nobody could settle was not: its packet is on offer again, so it is not paid any more.
 func TestRetryAfterARebuild(t *testing.T) {
 	onEach(t, func(b *books) {
 		t := b.t
 		c := b.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
-		if _, err := b.Attempt(t.Context(), entry("c1", 1, win("promised", 0, 10)), errors.New("refused"), 1); err != nil {
+		if _, err := b.Attempt(t.Context(), entry("c1", 1, win("promised", 0, 10)), errors.New("refused"),
+			1); err != nil {
 			t.Fatal(err)
 		}
 		astray, err := json.Marshal(entry("c1", 2, win("astray", 1, 10)))
@@ -111,10 +116,12 @@ func TestRetryAfterARebuild(t *testing.T) {
 		if taken := b.taken(t, c); len(taken) != 1 || taken[0].Win.User != "promised" {
 			t.Fatalf("taken: %+v", taken)
 		}
-		if r, err := b.RetryAll(t.Context(), "", func([]Settlement) {}); err != nil || r != (Redriven{Retried: 2, Settled: 1, StillDead: 1}) {
+		if r, err := b.RetryAll(t.Context(), "", func([]Settlement) {}); err != nil ||
+			r != (Redriven{Retried: 2, Settled: 1, StillDead: 1}) {
 			t.Errorf("%+v, %v", r, err)
 		}
-		if _, err := b.Retry(t.Context(), "message-1"); !errors.Is(err, ErrStillDead) || !strings.Contains(err.Error(), "void") {
+		if _, err := b.Retry(t.Context(), "message-1"); !errors.Is(err, ErrStillDead) ||
+			!strings.Contains(err.Error(), "void") {
 			t.Errorf("a late entry in a message: %v", err)
 		}
 		b.wantBalance(t, userAccount("promised"), 10)
@@ -142,11 +149,13 @@ func TestAReclaimTakesNoMoreThanItsShards(t *testing.T) {
 		c := b.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 2})
 		b.post(t, entry("c1", 1, win("u1", 0, 10)))
 		allow := b.refuse(t, "poison")
-		bad := rain.Entry{Ref: rain.EntryRef{Campaign: "c1", Shard: 1, ID: "2-0"}, Wins: []rain.Win{win("poison", 5, 10)}}
+		bad := rain.Entry{Ref: rain.EntryRef{Campaign: "c1", Shard: 1, ID: "2-0"},
+			Wins: []rain.Win{win("poison", 5, 10)}}
 		if _, err := b.Attempt(ctx, bad, errors.New("refused"), 1); err != nil {
 			t.Fatal(err)
 		}
-		// Both shards have forgotten what was won of them. The win that comes in the same batch stands before the reclaim.
+		// Both shards have forgotten what was won of them. The win that comes in the same batch stands before the
+		// reclaim.
 		for try := range 3 {
 			posted := b.post(t, reclaim("c1", 0, 5, 50), entry("c1", 3, win("u2", 1, 10)), reclaim("c1", 1, 5, 50))
 			if len(posted.Dead) != 0 || len(posted.Cut) != map[bool]int{true: 2}[try == 0] {
@@ -175,7 +184,8 @@ func TestAReclaimTakesNoMoreThanItsShards(t *testing.T) {
 		// All of a shard is somebody's: there is nothing to give back, and that is the end of it.
 		b.campaign(t, "c2", rain.Spec{Budget: 100, Packets: 2})
 		b.post(t, entry("c2", 1, win("u1", 0, 50), win("u2", 1, 50)))
-		if posted := b.post(t, reclaim("c2", 0, 1, 50)); len(posted.Cut) != 1 || posted.Cut[0].Given != 0 || len(posted.Dead) != 0 {
+		if posted := b.post(t, reclaim("c2", 0, 1, 50)); len(posted.Cut) != 1 || posted.Cut[0].Given != 0 ||
+			len(posted.Dead) != 0 {
 			t.Errorf("%+v", posted)
 		}
 		if posted := b.post(t, reclaim("c2", 0, 1, 50)); len(posted.Cut)+len(posted.Dead) != 0 {

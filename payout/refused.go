@@ -11,8 +11,9 @@ import (
 // mayBePoison tells whether a posting has failed because of what was posted, and not because of the database.
 func mayBePoison(err error) bool { return sqldb.IsRefused(err) || errors.Is(err, errUnbalanced) }
 
-// notPosted deals with a batch that was refused. Where the database is to blame it is given back, and nothing is counted;
-// where one of the entries may be, the batch is halved until that one is alone, so that it does not take the others with it.
+// notPosted deals with a batch that was refused. Where the database is to blame it is given back, and nothing is
+// counted; where one of the entries may be, the batch is halved until that one is alone, so that it does not take
+// the others with it.
 func (s *Settler) notPosted(ctx context.Context, group []delivery, err error) bool {
 	if !mayBePoison(err) || ctx.Err() != nil {
 		s.failed(group, &s.money, err)
@@ -27,8 +28,8 @@ func (s *Settler) notPosted(ctx context.Context, group []delivery, err error) bo
 	return s.post(ctx, group[half:]) && ok
 }
 
-// refused deals with an entry that the ledger has refused by itself: the try is counted, and with the last one the entry is
-// given up. The back ends work, so this is no reason for the worker to pause.
+// refused deals with an entry that the ledger has refused by itself: the try is counted, and with the last one the
+// entry is given up. The back ends work, so this is no reason for the worker to pause.
 func (s *Settler) refused(ctx context.Context, group []delivery, cause error) bool {
 	entry := group[0].entry
 	tried, err := s.ledger.Attempt(ctx, entry, cause, s.o.Attempts)
@@ -39,7 +40,8 @@ func (s *Settler) refused(ctx context.Context, group []delivery, cause error) bo
 	s.money.Works()
 	s.failures.Inc()
 	if !tried.GivenUp {
-		s.o.Log.Warn("the ledger refuses an outbox entry; it is tried again", "entry", entry.Ref.String(), "try", tried.Attempts, "of", s.o.Attempts, "err", cause)
+		s.o.Log.Warn("the ledger refuses an outbox entry; it is tried again", "entry", entry.Ref.String(), "try",
+			tried.Attempts, "of", s.o.Attempts, "err", cause)
 		s.giveBack(group, retryDelay(tried.Attempts))
 		return true
 	}
@@ -47,7 +49,8 @@ func (s *Settler) refused(ctx context.Context, group []delivery, cause error) bo
 	return s.finish(ctx, group)
 }
 
-// forgetAttempts drops the count of what was refused before and is in the ledger now. Where that fails, the count is of no harm.
+// forgetAttempts drops the count of what was refused before and is in the ledger now. Where that fails, the count
+// is of no harm.
 func (s *Settler) forgetAttempts(ctx context.Context, group []delivery) {
 	var again []rain.EntryRef
 	for _, d := range group {

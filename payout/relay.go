@@ -28,9 +28,10 @@ type RelayOptions struct {
 }
 
 const (
-	readLimit      = 128             // entries read from a shard at once
-	claimLimit     = 2000            // entries claimed at once
-	claimRounds    = 5               // claims of one shard in a row, so that a long outbox does not keep the others waiting
+	readLimit  = 128  // entries read from a shard at once
+	claimLimit = 2000 // entries claimed at once
+	// claims of one shard in a row, so that a long outbox does not keep the others waiting
+	claimRounds    = 5
 	publishAtOnce  = 256             // messages of one worker on their way to JetStream
 	publishTries   = 10              // of one batch, about ten seconds; then it comes again with what is unsettled
 	publishTimeout = 2 * time.Second // for the acknowledgement of one message
@@ -76,12 +77,14 @@ func NewRelay(js jetstream.JetStream, outbox Outbox, campaigns Lister, o RelayOp
 		return nil, err
 	}
 	r := &Relay{
-		outbox: outbox, campaigns: campaigns, stream: newStream(js, o.Namespace), js: publisher, o: o, published: newHistory(o.Patience), fresh: newRecent(o.Patience),
+		outbox: outbox, campaigns: campaigns, stream: newStream(js, o.Namespace), js: publisher, o: o,
+		published: newHistory(o.Patience), fresh: newRecent(o.Patience),
 		pending: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "redrain_outbox_pending", Help: "Outbox entries that are not in the ledger yet, over all live campaigns.",
 		}),
 		queue: make(chan shardKey, 4096), queued: map[shardKey]bool{},
-		redis: outage.Outage{What: "reading the outboxes", Log: o.Log}, jetstate: outage.Outage{What: "publishing to JetStream", Log: o.Log},
+		redis:    outage.Outage{What: "reading the outboxes", Log: o.Log},
+		jetstate: outage.Outage{What: "publishing to JetStream", Log: o.Log},
 	}
 	return r, register(o.Registerer, r.pending)
 }
@@ -111,7 +114,9 @@ func (r *Relay) Run(ctx context.Context) error {
 	wg.Go(func() { every(ctx, r.o.Patience/5, r.rescue) })
 	wg.Go(func() { every(ctx, r.o.Patience, r.count) })
 	wg.Wait()
-	return nil // nats.go's publisher ends with the connection; to end it here leaves a goroutine behind where it has just begun
+	// nats.go's publisher ends with the connection; to end it here leaves a goroutine behind where it has just
+	// begun
+	return nil
 }
 
 // sweep wakes the relay for every shard there is.
@@ -165,8 +170,8 @@ func (r *Relay) drain(ctx context.Context, key shardKey) {
 	}
 }
 
-// rescue publishes again what has stayed unsettled for too long: because its reader died, because the stream was lost, or
-// because settlement is slow.
+// rescue publishes again what has stayed unsettled for too long: because its reader died, because the stream was
+// lost, or because settlement is slow.
 func (r *Relay) rescue(ctx context.Context) {
 	withheld := false
 	r.eachShard(func(key shardKey) bool {
@@ -179,7 +184,8 @@ func (r *Relay) rescue(ctx context.Context) {
 			due := r.published.due(entries)
 			withheld = withheld || len(due) < len(entries)
 			if len(due) > 0 {
-				r.o.Log.Debug("publishing unsettled outbox entries again", "campaign", key.campaign, "shard", key.shard, "entries", len(due))
+				r.o.Log.Debug("publishing unsettled outbox entries again", "campaign", key.campaign, "shard", key.shard,
+					"entries", len(due))
 				r.publish(ctx, due)
 				r.published.sent(due)
 			}
@@ -221,8 +227,8 @@ func (r *Relay) count(ctx context.Context) {
 	r.pending.Set(float64(total))
 }
 
-// publish gets entries into the stream. It tries for a while before it reads on, so that a short absence of JetStream costs
-// no more than that; what it gives up is safe where it is, and comes again through rescue.
+// publish gets entries into the stream. It tries for a while before it reads on, so that a short absence of
+// JetStream costs no more than that; what it gives up is safe where it is, and comes again through rescue.
 func (r *Relay) publish(ctx context.Context, entries []rain.Entry) {
 	for try := 0; len(entries) > 0 && try < publishTries; try++ {
 		failed, err := r.publishOnce(ctx, entries)

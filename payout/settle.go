@@ -35,15 +35,16 @@ type Posted struct {
 	Cut     []ReclaimCut // reclaims that this call has posted with less than they asked for
 }
 
-// Post brings outbox entries into the ledger, all in one transaction: it takes each campaign's escrow once, credits each player
-// once, and gives reclaimed stock back to the sponsor. It may be called with the same entries any number of times, by any
-// number of workers at once: what is posted already is found and skipped, and still reported as settled, so that
-// who died before telling the player can do so now.
+// Post brings outbox entries into the ledger, all in one transaction: it takes each campaign's escrow once, credits
+// each player once, and gives reclaimed stock back to the sponsor. It may be called with the same entries any
+// number of times, by any number of workers at once: what is posted already is found and skipped, and still
+// reported as settled, so that who died before telling the player can do so now.
 //
-// What contradicts the ledger becomes a dead letter and does not stop the rest: a packet that is paid to someone else or
-// with another amount, more than the escrow holds, an unknown campaign, an entry that makes no sense. A dead
-// claim stays dead until [Ledger.Retry]. A reclaim that asks for more than is its shard's is posted with what is. What is of a
-// shard's life before Redis lost it, and was not in the ledger when the shard was rebuilt, is void: it is kept, and never paid.
+// What contradicts the ledger becomes a dead letter and does not stop the rest: a packet that is paid to someone
+// else or with another amount, more than the escrow holds, an unknown campaign, an entry that makes no sense. A
+// dead claim stays dead until [Ledger.Retry]. A reclaim that asks for more than is its shard's is posted with what
+// is. What is of a shard's life before Redis lost it, and was not in the ledger when the shard was rebuilt, is
+// void: it is kept, and never paid.
 //
 // After an error nothing is posted, or (where the commit's answer was lost) everything; calling again is right in both.
 func (l *Ledger) Post(ctx context.Context, entries []rain.Entry) (Posted, error) {
@@ -105,7 +106,8 @@ func (l *Ledger) write(ctx context.Context, tx *sqldb.Tx, b *batch) (Posted, err
 		return Posted{}, err
 	}
 	// The campaign's one row is last, as its escrow is in book: all workers want it.
-	return Posted{Settled: b.settled, New: len(b.wins), Dead: b.letters, Void: b.voids, Cut: b.cuts}, tally(ctx, tx, b.totals)
+	return Posted{Settled: b.settled, New: len(b.wins), Dead: b.letters, Void: b.voids, Cut: b.cuts},
+		tally(ctx, tx, b.totals)
 }
 
 func (l *Ledger) writePayouts(ctx context.Context, tx *sqldb.Tx, b *batch, ids map[string]int64, now int64) error {
@@ -144,10 +146,12 @@ func (l *Ledger) writeReclaims(ctx context.Context, tx *sqldb.Tx, b *batch, ids 
 	for i, c := range b.cuts {
 		cuts[i] = []any{c.Ref.Campaign, c.Ref.Shard, int64(c.Asked), int64(c.Given), c.Reason, now}
 	}
-	return tx.Insert(ctx, "reclaim_cut", []string{"campaign_id", "shard", "asked", "given", "reason", "created_at"}, cuts, sqldb.Merge{})
+	return tx.Insert(ctx, "reclaim_cut", []string{"campaign_id", "shard", "asked", "given", "reason", "created_at"},
+		cuts, sqldb.Merge{})
 }
 
-// fillBalances tells each settlement its player's balance: those the posting has touched are known, the others are read.
+// fillBalances tells each settlement its player's balance: those the posting has touched are known, the others are
+// read.
 func fillBalances(ctx context.Context, tx *sqldb.Tx, settled []Settlement, moves movements) error {
 	var users []string
 	var open []int // settlements of players whom the posting has not touched
@@ -169,8 +173,8 @@ func fillBalances(ctx context.Context, tx *sqldb.Tx, settled []Settlement, moves
 	return nil
 }
 
-// totals is what a campaign has handed out and given back. They are kept beside the rows that they are the sums of, so that
-// showing them costs nothing; Reconcile compares.
+// totals is what a campaign has handed out and given back. They are kept beside the rows that they are the sums of,
+// so that showing them costs nothing; Reconcile compares.
 type totals struct {
 	paid, reclaimed             int64 // packets
 	amountPaid, amountReclaimed rain.Money

@@ -27,7 +27,8 @@ func TestPost(t *testing.T) {
 			t.Fatalf("%+v", posted)
 		}
 		first := Settlement{
-			Campaign: "c1", Entry: rain.EntryRef{Campaign: "c1", ID: "1-0"}, Claim: "c1-0", User: "u1", Packet: 0, Drop: "7.3", Amount: 10,
+			Campaign: "c1", Entry: rain.EntryRef{Campaign: "c1", ID: "1-0"}, Claim: "c1-0", User: "u1", Packet: 0,
+			Drop: "7.3", Amount: 10,
 			Balance: 22, WonAt: 1, New: true,
 		}
 		if posted.Settled[0] != first {
@@ -66,8 +67,10 @@ func TestPostingAgainPaysOnce(t *testing.T) {
 			{[]rain.Entry{two, one}, 1},           // half of it new
 			{[]rain.Entry{one, two, one, two}, 0}, // all of it old
 			{nil, 0},
-			{[]rain.Entry{entry("c1", 3, win("u2", 1, 20), win("u3", 3, 1))}, 1},                   // a claim that comes in another entry too
-			{[]rain.Entry{entry("c1", 1, win("u1", 0, 10), win("u2", 1, 20), win("u4", 4, 2))}, 1}, // an entry that has grown
+			// a claim that comes in another entry too
+			{[]rain.Entry{entry("c1", 3, win("u2", 1, 20), win("u3", 3, 1))}, 1},
+			// an entry that has grown
+			{[]rain.Entry{entry("c1", 1, win("u1", 0, 10), win("u2", 1, 20), win("u4", 4, 2))}, 1},
 		} {
 			posted := b.post(t, try.entries...)
 			wins := 0
@@ -75,7 +78,8 @@ func TestPostingAgainPaysOnce(t *testing.T) {
 				wins += len(e.Wins)
 			}
 			if posted.New != try.fresh || len(posted.Settled) != wins || len(posted.Dead) != 0 {
-				t.Errorf("try %d: %d new, %d settled of %d, dead %v", i, posted.New, len(posted.Settled), wins, posted.Dead)
+				t.Errorf("try %d: %d new, %d settled of %d, dead %v", i, posted.New, len(posted.Settled), wins,
+					posted.Dead)
 			}
 			for _, s := range posted.Settled {
 				if balance, _ := b.UserBalance(t.Context(), s.User); s.Balance != balance {
@@ -110,12 +114,18 @@ func TestContradictionsDoNotBlockTheRest(t *testing.T) {
 			"no user":           entry("c1", 12, win("", 1, 1)),
 			"long user":         entry("c1", 13, win(strings.Repeat("u", 200), 1, 1)),
 			"control character": entry("c1", 14, win("u\x00", 1, 1)),
-			"odd drop":          entry("c1", 15, rain.Win{User: "u", Packet: 1, Amount: 1, Drop: strings.Repeat("x", 99)}),
-			"no such shard":     {Ref: rain.EntryRef{Campaign: "c1", Shard: 2, ID: "1-0"}, Wins: []rain.Win{win("u", 1, 1)}},
-			"negative shard":    {Ref: rain.EntryRef{Campaign: "c1", Shard: -1, ID: "1-0"}, Wins: []rain.Win{win("u", 1, 1)}},
-			"odd id":            {Ref: rain.EntryRef{Campaign: "c1", ID: "yesterday"}, Wins: []rain.Win{win("u", 1, 1)}},
-			"negative reclaim":  {Ref: rain.EntryRef{Campaign: "c1", ID: "16-0"}, Reclaim: &rain.Reclaim{Packets: 1, Amount: -1}},
-			"huge reclaim":      {Ref: rain.EntryRef{Campaign: "c1", ID: "17-0"}, Reclaim: &rain.Reclaim{Packets: 11, Amount: 1}},
+			"odd drop": entry("c1", 15, rain.Win{User: "u", Packet: 1, Amount: 1,
+				Drop: strings.Repeat("x", 99)}),
+			"no such shard": {Ref: rain.EntryRef{Campaign: "c1", Shard: 2, ID: "1-0"},
+				Wins: []rain.Win{win("u", 1, 1)}},
+			"negative shard": {Ref: rain.EntryRef{Campaign: "c1", Shard: -1, ID: "1-0"},
+				Wins: []rain.Win{win("u", 1, 1)}},
+			"odd id": {Ref: rain.EntryRef{Campaign: "c1", ID: "yesterday"},
+				Wins: []rain.Win{win("u", 1, 1)}},
+			"negative reclaim": {Ref: rain.EntryRef{Campaign: "c1", ID: "16-0"},
+				Reclaim: &rain.Reclaim{Packets: 1, Amount: -1}},
+			"huge reclaim": {Ref: rain.EntryRef{Campaign: "c1", ID: "17-0"},
+				Reclaim: &rain.Reclaim{Packets: 11, Amount: 1}},
 		}
 		entries := []rain.Entry{entry("c1", 100, win("good1", 8, 1))}
 		for _, e := range bad {
@@ -150,8 +160,10 @@ func TestContradictionsDoNotBlockTheRest(t *testing.T) {
 				t.Errorf("retry of %s: %v", d.Claim, err)
 			}
 		}
-		if letters, paying, err := b.Dead(t.Context(), "c1"); err != nil || letters != ofCampaign || paying != wins || wins == 0 || wins == letters {
-			t.Errorf("the campaign has %d dead letters, %d of them wins (%v), want %d, %d", letters, paying, err, ofCampaign, wins)
+		if letters, paying, err := b.Dead(t.Context(), "c1"); err != nil || letters != ofCampaign || paying != wins ||
+			wins == 0 || wins == letters {
+			t.Errorf("the campaign has %d dead letters, %d of them wins (%v), want %d, %d", letters, paying, err,
+				ofCampaign, wins)
 		}
 		if letters, paying, err := b.Dead(t.Context(), "another"); err != nil || letters != 0 || paying != 0 {
 			t.Errorf("another campaign: %d, %d, %v", letters, paying, err)
@@ -225,7 +237,8 @@ func TestReclaim(t *testing.T) {
 			b.wantBalance(t, sponsorAccount("acme"), 90)
 			b.wantBalance(t, escrowAccount("c1"), 0)
 		}
-		// Redis came back from an old copy and closed the shard again: the same is nothing new, another amount is a contradiction.
+		// Redis came back from an old copy and closed the shard again: the same is nothing new, another amount is a
+		// contradiction.
 		if posted := b.post(t, reclaim(0, 3, 4, 40), reclaim(0, 4, 0, 0)); len(posted.Dead) != 0 {
 			t.Errorf("%+v", posted)
 		}
@@ -250,11 +263,12 @@ func TestBookRefusesWhatDoesNotBalance(t *testing.T) {
 	onEach(t, func(b *books) {
 		t := b.t
 		for what, bad := range map[string]txn{
-			"money from nowhere":  {kind: "x", key: "x", lines: []line{{userAccount("u"), 5}, {userAccount("v"), 5}}},
-			"one cent lost":       {kind: "x", key: "x", lines: []line{{world, -5}, {userAccount("u"), 4}}},
-			"one line":            {kind: "x", key: "x", lines: []line{{userAccount("u"), 0}}},
-			"no key":              {kind: "x", lines: []line{{world, -5}, {userAccount("u"), 5}}},
-			"sum that overflows":  {kind: "x", key: "x", lines: []line{{world, 1 << 62}, {world, 1 << 62}, {userAccount("u"), -1 << 63}}},
+			"money from nowhere": {kind: "x", key: "x", lines: []line{{userAccount("u"), 5}, {userAccount("v"), 5}}},
+			"one cent lost":      {kind: "x", key: "x", lines: []line{{world, -5}, {userAccount("u"), 4}}},
+			"one line":           {kind: "x", key: "x", lines: []line{{userAccount("u"), 0}}},
+			"no key":             {kind: "x", lines: []line{{world, -5}, {userAccount("u"), 5}}},
+			"sum that overflows": {kind: "x", key: "x",
+				lines: []line{{world, 1 << 62}, {world, 1 << 62}, {userAccount("u"), -1 << 63}}},
 			"more than there is":  move("x", "x", userAccount("u"), userAccount("v"), 1),
 			"a negative movement": move("x", "x", userAccount("u"), userAccount("v"), -1),
 		} {
@@ -269,8 +283,8 @@ func TestBookRefusesWhatDoesNotBalance(t *testing.T) {
 	})
 }
 
-// TestCarefulJudgementIsNotStale: while a worker waits for an escrow to see whether it suffices, another pays the same win
-// from it. That the escrow is empty then is no reason to call the win unpayable.
+// TestCarefulJudgementIsNotStale: while a worker waits for an escrow to see whether it suffices, another pays the
+// same win from it. That the escrow is empty then is no reason to call the win unpayable.
 func TestCarefulJudgementIsNotStale(t *testing.T) {
 	b := onMySQL(t)
 	ctx := t.Context()

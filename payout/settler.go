@@ -17,10 +17,11 @@ import (
 
 // SettlerOptions are the settings of a Settler. The zero value is usable.
 type SettlerOptions struct {
-	Namespace  string                // as in RelayOptions
-	Workers    int                   // batches posted at once; 0 = 4
-	BatchWins  int                   // wins in one transaction; 0 = 500. An entry is never parted, so it may be more.
-	Attempts   int                   // tries of an entry that the ledger refuses, before it becomes dead letters; 0 = 10
+	Namespace string // as in RelayOptions
+	Workers   int    // batches posted at once; 0 = 4
+	BatchWins int    // wins in one transaction; 0 = 500. An entry is never parted, so it may be more.
+	// tries of an entry that the ledger refuses, before it becomes dead letters; 0 = 10
+	Attempts   int
 	Clock      rain.Clock            // for redrain_settle_seconds; nil = the ledger's
 	OnDead     func([]DeadLetter)    // hears of new dead letters; nil = they are only logged
 	OnVoid     func([]DeadLetter)    // hears of what came too late to be paid, see Posted.Void; nil = it is only logged
@@ -64,14 +65,16 @@ type Settler struct {
 }
 
 // NewSettler makes a settler. Nothing happens before Run.
-func NewSettler(js jetstream.JetStream, ledger *Ledger, outbox Outbox, notify Notifier, o SettlerOptions) (*Settler, error) {
+func NewSettler(js jetstream.JetStream, ledger *Ledger, outbox Outbox, notify Notifier, o SettlerOptions) (*Settler,
+	error) {
 	if o.Clock == nil {
 		o.Clock = ledger.clock
 	}
 	return newSettler(js, ledger, outbox, notify, o)
 }
 
-func newSettler(js jetstream.JetStream, ledger poster, outbox Outbox, notify Notifier, o SettlerOptions) (*Settler, error) {
+func newSettler(js jetstream.JetStream, ledger poster, outbox Outbox, notify Notifier, o SettlerOptions) (*Settler,
+	error) {
 	if o.Workers <= 0 {
 		o.Workers = 4
 	}
@@ -183,9 +186,11 @@ func (s *Settler) bury(ctx context.Context, m jetstream.Msg, reason string) {
 		s.failed([]delivery{{msg: m}}, &s.money, err)
 		return
 	}
-	s.o.Log.Error("a message in the payout stream is no outbox entry; it is kept as a dead letter", "name", name, "subject", m.Subject(), "reason", reason)
+	s.o.Log.Error("a message in the payout stream is no outbox entry; it is kept as a dead letter", "name", name,
+		"subject", m.Subject(), "reason", reason)
 	if s.o.OnDead != nil {
-		s.o.OnDead([]DeadLetter{{Claim: name, Source: name, Kind: letterMessage, Shard: -1, Packet: -1, Reason: reason}})
+		s.o.OnDead([]DeadLetter{{Claim: name, Source: name, Kind: letterMessage, Shard: -1, Packet: -1,
+			Reason: reason}})
 	}
 	_ = m.TermWithReason("no outbox entry") // lost with the connection at worst: then it comes again
 }
@@ -251,7 +256,8 @@ func (s *Settler) failed(group []delivery, o *outage.Outage, err error) {
 	}
 }
 
-// giveBack returns messages for another try after a while. If that is lost with the connection, they come again by themselves.
+// giveBack returns messages for another try after a while. If that is lost with the connection, they come again by
+// themselves.
 func (s *Settler) giveBack(group []delivery, after time.Duration) {
 	for _, d := range group {
 		if after == 0 {

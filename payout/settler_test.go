@@ -179,7 +179,8 @@ func TestSettlerFinishesTheBatchInHand(t *testing.T) {
 	}
 	close(goOn)
 	<-stopped
-	if paid, _, err := p.Paid(t.Context(), "c1"); paid != 2 || err != nil || p.redis.waiting() != 0 || p.told.distinct() != 2 {
+	if paid, _, err := p.Paid(t.Context(), "c1"); paid != 2 || err != nil || p.redis.waiting() != 0 ||
+		p.told.distinct() != 2 {
 		t.Errorf("%d paid, %v, %d waiting, %d told", paid, err, p.redis.waiting(), p.told.distinct())
 	}
 	if info := p.consumer(t); info.NumPending != 0 || info.NumAckPending != 0 {
@@ -229,7 +230,8 @@ func TestStreamKeepsTheOperatorsReplicas(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := made.CachedInfo().Config
-	if cfg.Storage != jetstream.FileStorage || cfg.Retention != jetstream.LimitsPolicy || cfg.MaxAge != streamMaxAge || cfg.MaxMsgs != -1 || cfg.MaxBytes != -1 {
+	if cfg.Storage != jetstream.FileStorage || cfg.Retention != jetstream.LimitsPolicy || cfg.MaxAge != streamMaxAge ||
+		cfg.MaxMsgs != -1 || cfg.MaxBytes != -1 {
 		t.Errorf("%+v", cfg)
 	}
 	cfg.MaxAge = time.Hour
@@ -241,8 +243,8 @@ func TestStreamKeepsTheOperatorsReplicas(t *testing.T) {
 	}
 }
 
-// TestAStormAfterALullIsShared: a worker that has asked for many messages, because the last ones held little, leaves what it cannot
-// settle soon to the others, instead of keeping it until its time is up.
+// TestAStormAfterALullIsShared: a worker that has asked for many messages, because the last ones held little,
+// leaves what it cannot settle soon to the others, instead of keeping it until its time is up.
 func TestAStormAfterALullIsShared(t *testing.T) {
 	const messages, wins = 60, 10
 	p := backEnds["in process"](t)

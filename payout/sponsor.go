@@ -15,7 +15,8 @@ const maxReference = 200
 
 // Deposit brings money in from outside and returns the sponsor's balance. It is idempotent by the reference, which
 // belongs to the sponsor: a second deposit with it moves nothing, and is ErrReferenceReused where the amount differs.
-func (l *Ledger) Deposit(ctx context.Context, sponsor, reference string, amount rain.Money) (balance rain.Money, err error) {
+func (l *Ledger) Deposit(ctx context.Context, sponsor, reference string, amount rain.Money) (balance rain.Money,
+	err error) {
 	if err := rain.CheckSponsor(sponsor); err != nil {
 		return 0, fmt.Errorf("sponsor %q: %w", sponsor, err)
 	}
@@ -29,7 +30,8 @@ func (l *Ledger) Deposit(ctx context.Context, sponsor, reference string, amount 
 	err = l.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		var before int64
 		done, err := tx.First(ctx, []any{&before},
-			"SELECT e.amount FROM txn t JOIN entry e ON e.txn_id = t.id WHERE t.idem_key = ? AND e.amount > 0", deposit.key)
+			"SELECT e.amount FROM txn t JOIN entry e ON e.txn_id = t.id WHERE t.idem_key = ? AND e.amount > 0",
+			deposit.key)
 		switch {
 		case err != nil:
 			return err
@@ -64,8 +66,8 @@ type Sponsor struct {
 	Balance rain.Money
 }
 
-// Sponsors lists everybody who has ever deposited, in the order of their ids. after is the cursor, "" begins; next is empty on the last
-// page.
+// Sponsors lists everybody who has ever deposited, in the order of their ids. after is the cursor, "" begins; next
+// is empty on the last page.
 func (l *Ledger) Sponsors(ctx context.Context, after string, limit int) (list []Sponsor, next string, err error) {
 	if after != "" && rain.CheckSponsor(after) != nil {
 		return nil, "", ErrBadCursor
@@ -79,7 +81,8 @@ func (l *Ledger) Sponsors(ctx context.Context, after string, limit int) (list []
 		err := scan(&id, &balance)
 		list = append(list, Sponsor{ID: strings.TrimPrefix(id, first), Balance: rain.Money(balance)})
 		return err
-	}, "SELECT account_id, amount FROM balance WHERE account_id > ? AND account_id < ? ORDER BY account_id LIMIT ?", sponsorAccount(after).id(), beyond, limit+1)
+	}, "SELECT account_id, amount FROM balance WHERE account_id > ? AND account_id < ? ORDER BY account_id LIMIT ?",
+		sponsorAccount(after).id(), beyond, limit+1)
 	if err != nil {
 		return nil, "", fmt.Errorf("listing sponsors: %w", err)
 	}
@@ -90,8 +93,8 @@ func (l *Ledger) Sponsors(ctx context.Context, after string, limit int) (list []
 	return list, next, nil
 }
 
-// Cleared tells whether a campaign's escrow holds nothing any more but what its dead letters wait for: every packet is paid
-// or back at the sponsor. Only the ledger can say so; a Redis that has forgotten looks just as empty.
+// Cleared tells whether a campaign's escrow holds nothing any more but what its dead letters wait for: every packet
+// is paid or back at the sponsor. Only the ledger can say so; a Redis that has forgotten looks just as empty.
 func (l *Ledger) Cleared(ctx context.Context, campaign string) (bool, error) {
 	held, dead, err := l.held(ctx, campaign)
 	return err == nil && held <= dead, err
@@ -106,7 +109,8 @@ func (l *Ledger) Emptied(ctx context.Context, campaign string) (bool, error) {
 // held is what a campaign's escrow holds, and what its dead letters ask for.
 func (l *Ledger) held(ctx context.Context, campaign string) (held, dead int64, err error) {
 	err = l.db.View(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-		_, err := tx.First(ctx, []any{&held}, "SELECT amount FROM balance WHERE account_id = ?", escrowAccount(campaign).id())
+		_, err := tx.First(ctx, []any{&held}, "SELECT amount FROM balance WHERE account_id = ?",
+			escrowAccount(campaign).id())
 		if err != nil {
 			return err
 		}

@@ -97,7 +97,8 @@ func TestWorldHasAFloor(t *testing.T) {
 			t.Fatal(err)
 		}
 		set := func(id string, amount rain.Money) {
-			if err := b.exec(t.Context(), "", "UPDATE balance SET amount = ? WHERE account_id = ?", int64(amount), id); err != nil {
+			if err := b.exec(t.Context(), "", "UPDATE balance SET amount = ? WHERE account_id = ?", int64(amount),
+				id); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -98,8 +98,9 @@ func (s *stream) ensure(ctx context.Context) (jetstream.Stream, error) {
 	return made, nil
 }
 
-// unbroken is for a request that makes something: once sent it is waited for, for manageDeadline or until the deadline of ctx, also where ctx
-// is cancelled. A server in this process that is shut down while it makes a stream would leave half of it running.
+// unbroken is for a request that makes something: once sent it is waited for, for manageDeadline or until the
+// deadline of ctx, also where ctx is cancelled. A server in this process that is shut down while it makes a stream
+// would leave half of it running.
 func unbroken(ctx context.Context) (context.Context, context.CancelFunc) {
 	end := time.Now().Add(manageDeadline)
 	if d, limited := ctx.Deadline(); limited && d.Before(end) {
@@ -108,7 +109,8 @@ func unbroken(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(context.WithoutCancel(ctx), end)
 }
 
-// puller is the durable consumer that all settlement workers share. It is made at the first call, and again after forget.
+// puller is the durable consumer that all settlement workers share. It is made at the first call, and again after
+// forget.
 func (s *stream) puller(ctx context.Context) (jetstream.Consumer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,9 +124,10 @@ func (s *stream) puller(ctx context.Context) (jetstream.Consumer, error) {
 	making, cancel := unbroken(ctx)
 	defer cancel()
 	s.consumer, err = made.CreateOrUpdateConsumer(making, jetstream.ConsumerConfig{
-		Durable:       consumerName,
-		Description:   "settlement workers",
-		DeliverPolicy: jetstream.DeliverAllPolicy, // a consumer that was lost begins again; the ledger knows what it has
+		Durable:     consumerName,
+		Description: "settlement workers",
+		// a consumer that was lost begins again; the ledger knows what it has
+		DeliverPolicy: jetstream.DeliverAllPolicy,
 		AckPolicy:     jetstream.AckExplicitPolicy,
 		AckWait:       ackWait,
 		MaxDeliver:    -1,

@@ -12,8 +12,8 @@ import (
 	"redrain/internal/embedded"
 )
 
-// A node that is stopped as soon as it is started stops in the middle of making the stream. What the NATS server in the process leaves
-// behind is found by TestMain.
+// A node that is stopped as soon as it is started stops in the middle of making the stream. What the NATS server in
+// the process leaves behind is found by TestMain.
 func TestStoppedWhileTheStreamIsMade(t *testing.T) {
 	for moment := range 100 {
 		server, err := embedded.NATS("")

@@ -10,7 +10,8 @@ var (
 		Table: "account", Columns: []string{"id", "owner_type", "owner_id"}, Merge: sqldb.Merge{Key: []string{"id"}},
 	}
 	intoBalance = sqldb.Into{
-		Table: "balance", Columns: []string{"account_id", "amount"}, Merge: sqldb.Merge{Key: []string{"account_id"}, Add: []string{"amount"}},
+		Table: "balance", Columns: []string{"account_id", "amount"},
+		Merge: sqldb.Merge{Key: []string{"account_id"}, Add: []string{"amount"}},
 	}
 	intoPayout = sqldb.Into{Table: "payout", Columns: []string{
 		"campaign_id", "packet", // the key

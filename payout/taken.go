@@ -17,9 +17,10 @@ type Taken struct {
 // takenPage is how many packets EachTaken looks at in one step.
 const takenPage = 10_000
 
-// EachTaken calls yield for every packet first … first+n-1 that is somebody's, once each and in their order, and ends with its
-// error. It reads page by page, so that a slow reader holds no connection. Where several were promised one packet, it is
-// whose it is paid to, else whose promise came first. A dead letter that can never be paid takes nothing.
+// EachTaken calls yield for every packet first … first+n-1 that is somebody's, once each and in their order, and
+// ends with its error. It reads page by page, so that a slow reader holds no connection. Where several were
+// promised one packet, it is whose it is paid to, else whose promise came first. A dead letter that can never be
+// paid takes nothing.
 //
 // It is the whole truth about a shard's earlier lives once the shard is fenced: from then on nothing of them is added.
 func (l *Ledger) EachTaken(ctx context.Context, c *rain.Campaign, first, n int, yield func(Taken) error) error {
@@ -40,15 +41,16 @@ func (l *Ledger) EachTaken(ctx context.Context, c *rain.Campaign, first, n int, 
 	return nil
 }
 
-// takenBetween has an element for each packet from … to-1; those that are nobody's have no user. Payouts and dead letters are
-// read as of one moment: a retry makes the one of the other.
+// takenBetween has an element for each packet from … to-1; those that are nobody's have no user. Payouts and dead
+// letters are read as of one moment: a retry makes the one of the other.
 func (l *Ledger) takenBetween(ctx context.Context, c *rain.Campaign, from, to int) ([]Taken, error) {
 	page := make([]Taken, to-from)
 	err := l.db.View(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		err := tx.Each(ctx, func(scan sqldb.Scan) error {
 			var t Taken
 			var ms, seq int64
-			if err := scan(&t.Win.Packet, &t.Win.User, &t.Win.Amount, &t.Win.Drop, &t.Entry.Shard, &ms, &seq); err != nil {
+			if err := scan(&t.Win.Packet, &t.Win.User, &t.Win.Amount, &t.Win.Drop, &t.Entry.Shard, &ms,
+				&seq); err != nil {
 				return err
 			}
 			t.Entry.Campaign, t.Entry.ID = c.ID, fmt.Sprintf("%d-%d", ms, seq)

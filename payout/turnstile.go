@@ -7,11 +7,11 @@ import (
 	"redrain/rain"
 )
 
-// turnstile lets only one worker of this process at a time have an outbox entry in hand. Copies of an entry meet where
-// settlement is slow and the relay publishes it again. In the database the second of them would wait for the first
-// in the middle of its transaction, find out at a unique key that all is posted, and roll back; and a rollback that takes
-// new players' balances away again leaves those who wait for them with gap locks, which is a deadlock.
-// Between processes that still happens, rarely, and is only a try more.
+// turnstile lets only one worker of this process at a time have an outbox entry in hand. Copies of an entry meet
+// where settlement is slow and the relay publishes it again. In the database the second of them would wait for the
+// first in the middle of its transaction, find out at a unique key that all is posted, and roll back; and a
+// rollback that takes new players' balances away again leaves those who wait for them with gap locks, which is a
+// deadlock. Between processes that still happens, rarely, and is only a try more.
 //
 // The zero value is ready.
 type turnstile struct {

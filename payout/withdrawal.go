@@ -40,13 +40,14 @@ var ErrUnknownWithdrawal = errors.New("no such withdrawal")
 func withdrawKey(id string) string { return "withdraw:" + id }
 func returnKey(id string) string   { return "return:" + id }
 
-// Withdraw takes money out of a player's account, at once and all of it or not at all, and leaves it to the Payer to have
-// it paid outside. The id belongs to the request: asked for again with the same id it finds what was made, in whatever
-// state that is by now, and moves nothing. balance is the player's.
+// Withdraw takes money out of a player's account, at once and all of it or not at all, and leaves it to the Payer
+// to have it paid outside. The id belongs to the request: asked for again with the same id it finds what was made,
+// in whatever state that is by now, and moves nothing. balance is the player's.
 //
 // The errors are ErrInsufficientFunds, ErrInvalidAmount, and ErrIdempotencyUnequal where the id stands for another
 // withdrawal. After any other error it is open whether it was made; calling again is right.
-func (l *Ledger) Withdraw(ctx context.Context, id, user string, amount rain.Money) (w Withdrawal, balance rain.Money, err error) {
+func (l *Ledger) Withdraw(ctx context.Context, id, user string, amount rain.Money) (w Withdrawal, balance rain.Money,
+	err error) {
 	if err := rain.CheckUser(user); err != nil {
 		return w, 0, fmt.Errorf("withdrawal %s: %w", id, err)
 	}
@@ -88,7 +89,8 @@ func (l *Ledger) Withdraw(ctx context.Context, id, user string, amount rain.Mone
 const withdrawalSelect = "SELECT id, user_id, amount, state, dead, attempts, next_at, last_error, reference, created_at, finished_at FROM withdrawal "
 
 func scanWithdrawal(scan sqldb.Scan) (w Withdrawal, err error) {
-	err = scan(&w.ID, &w.User, &w.Amount, &w.State, &w.Dead, &w.Attempts, &w.NextAt, &w.LastError, &w.Reference, &w.CreatedAt, &w.FinishedAt)
+	err = scan(&w.ID, &w.User, &w.Amount, &w.State, &w.Dead, &w.Attempts, &w.NextAt, &w.LastError, &w.Reference,
+		&w.CreatedAt, &w.FinishedAt)
 	return w, err
 }
 

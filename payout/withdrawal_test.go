@@ -62,7 +62,8 @@ func TestWithdraw(t *testing.T) {
 		ctx := t.Context()
 		b.rich(t, "u1", 100)
 		w, balance, err := b.Withdraw(ctx, "w1", "u1", 60)
-		if err != nil || balance != 40 || w.State != WithdrawalPending || w.Amount != 60 || w.User != "u1" || w.CreatedAt == 0 {
+		if err != nil || balance != 40 || w.State != WithdrawalPending || w.Amount != 60 || w.User != "u1" ||
+			w.CreatedAt == 0 {
 			t.Fatalf("%+v, %d, %v", w, balance, err)
 		}
 		// The same request again moves nothing, whatever has become of the first.
@@ -73,7 +74,8 @@ func TestWithdraw(t *testing.T) {
 			}
 			must(t, b.paid(ctx, w, "bank-1"))
 		}
-		if again, _, err := b.Withdraw(ctx, "w1", "u1", 60); err != nil || again.State != WithdrawalPaid || again.Reference != "bank-1" {
+		if again, _, err := b.Withdraw(ctx, "w1", "u1", 60); err != nil || again.State != WithdrawalPaid ||
+			again.Reference != "bank-1" {
 			t.Errorf("a paid one again: %+v, %v", again, err)
 		}
 		for what, c := range map[string]struct {
@@ -181,8 +183,9 @@ func TestWithdrawalPages(t *testing.T) {
 		must(t, b.paid(ctx, Withdrawal{ID: "a3"}, ""))
 		must(t, b.paid(ctx, Withdrawal{ID: "b2"}, ""))
 		for q, want := range map[WithdrawalQuery]int{
-			{Limit: 100}: 17, {State: WithdrawalPaid, Limit: 100}: 2, {State: WithdrawalPaid, User: "u2", Limit: 100}: 1,
-			{State: WithdrawalFailed, Limit: 100}: 0, {User: "nobody", Limit: 100}: 0,
+			{Limit: 100}: 17, {State: WithdrawalPaid, Limit: 100}: 2,
+			{State: WithdrawalPaid, User: "u2", Limit: 100}: 1,
+			{State: WithdrawalFailed, Limit: 100}:           0, {User: "nobody", Limit: 100}: 0,
 		} {
 			if list, next, err := b.Withdrawals(ctx, q); err != nil || len(list) != want || next != "" {
 				t.Errorf("%+v: %d, %q, %v", q, len(list), next, err)

@@ -10,20 +10,21 @@ import (
 	"redrain/internal/sqldb"
 )
 
-// A try at a withdrawal is leased: whoever changes attempts and next_at first has it until next_at, and both together name
-// the lease. What a try has found out about money given back or another try is written only under its lease; that
-// the provider has paid is true whoever says so.
+// A try at a withdrawal is leased: whoever changes attempts and next_at first has it until next_at, and both
+// together name the lease. What a try has found out about money given back or another try is written only under its
+// lease; that the provider has paid is true whoever says so.
 
 // Errors of the end of a try.
 var (
 	// errLeaseLost is the end of a try that another has overtaken. The other will hear the provider's answer itself.
 	errLeaseLost = errors.New("another try has begun meanwhile")
-	// errPaidTwice is a provider that breaks its word: the money was given back to the player, and is paid all the same.
+	// errPaidTwice is a provider that breaks its word: the money was given back to the player, and is paid all the
+	// same.
 	errPaidTwice = errors.New("the provider refused this withdrawal for good, so the money went back to the player, and now says that it was paid")
 )
 
-// lease takes up to limit withdrawals that are due. Each counts as tried from now on, so that a try that was cut off counts
-// too, and comes up again when its lease ends.
+// lease takes up to limit withdrawals that are due. Each counts as tried from now on, so that a try that was cut
+// off counts too, and comes up again when its lease ends.
 func (l *Ledger) lease(ctx context.Context, limit int, lasting time.Duration) (taken []Withdrawal, err error) {
 	for {
 		now := l.clock()
@@ -33,7 +34,8 @@ func (l *Ledger) lease(ctx context.Context, limit int, lasting time.Duration) (t
 			w, err := scanWithdrawal(scan)
 			due = append(due, w)
 			return err
-		}, withdrawalSelect+"WHERE state = ? AND dead = 0 AND next_at <= ? ORDER BY next_at, id LIMIT ?", string(WithdrawalPending), now, limit)
+		}, withdrawalSelect+"WHERE state = ? AND dead = 0 AND next_at <= ? ORDER BY next_at, id LIMIT ?",
+			string(WithdrawalPending), now, limit)
 		if err != nil {
 			return nil, fmt.Errorf("looking for withdrawals that are due: %w", err)
 		}
@@ -51,7 +53,8 @@ func (l *Ledger) take(ctx context.Context, due []Withdrawal, until int64) (taken
 	err = l.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		taken = nil
 		for _, w := range due {
-			n, err := tx.Exec(ctx, "UPDATE withdrawal SET attempts = attempts + 1, next_at = ? "+underLease, leased(until, w)...)
+			n, err := tx.Exec(ctx, "UPDATE withdrawal SET attempts = attempts + 1, next_at = ? "+underLease,
+				leased(until, w)...)
 			if err != nil {
 				return err
 			}
@@ -130,7 +133,8 @@ func (l *Ledger) again(ctx context.Context, w Withdrawal, after time.Duration, r
 // bury makes a dead letter of a withdrawal. For the player it stays pending: nobody knows that it is not paid.
 func (l *Ledger) bury(ctx context.Context, w Withdrawal, reason string) error {
 	return l.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx) error {
-		n, err := tx.Exec(ctx, "UPDATE withdrawal SET dead = 1, last_error = ? "+underLease, leased(clip(reason, maxReason), w)...)
+		n, err := tx.Exec(ctx, "UPDATE withdrawal SET dead = 1, last_error = ? "+underLease,
+			leased(clip(reason, maxReason), w)...)
 		if err != nil {
 			return err
 		}
@@ -153,11 +157,13 @@ func (l *Ledger) endTry(ctx context.Context, w Withdrawal, fn func(context.Conte
 	return nil
 }
 
-// withdrawalLetter is the dead letter of a withdrawal. It belongs to no campaign, so no campaign's reconciliation counts it: the
-// money has left the escrow long ago. Each death is a letter of its own, so what tells it from others is by chance.
+// withdrawalLetter is the dead letter of a withdrawal. It belongs to no campaign, so no campaign's reconciliation
+// counts it: the money has left the escrow long ago. Each death is a letter of its own, so what tells it from
+// others is by chance.
 func withdrawalLetter(w Withdrawal, reason string) DeadLetter {
 	return DeadLetter{
-		Claim: w.ID, Source: rand.Text(), Kind: letterWithdrawal, Shard: -1, Packet: -1, User: w.User, Amount: w.Amount, WonAt: w.CreatedAt,
+		Claim: w.ID, Source: rand.Text(), Kind: letterWithdrawal, Shard: -1, Packet: -1, User: w.User, Amount: w.Amount,
+		WonAt:  w.CreatedAt,
 		Reason: reason, payload: []byte{},
 	}
 }
@@ -173,6 +179,7 @@ func (l *Ledger) revive(ctx context.Context, tx *sqldb.Tx, id string) error {
 }
 
 func resolveLetters(ctx context.Context, tx *sqldb.Tx, id string, now int64) error {
-	_, err := tx.Exec(ctx, "UPDATE dead_letter SET resolved_at = ? WHERE claim = ? AND kind = ? AND resolved_at = 0", now, id, letterWithdrawal)
+	_, err := tx.Exec(ctx, "UPDATE dead_letter SET resolved_at = ? WHERE claim = ? AND kind = ? AND resolved_at = 0",
+		now, id, letterWithdrawal)
 	return err
 }

@@ -36,7 +36,8 @@ func TestRefusedGivesBackOnce(t *testing.T) {
 		if taken, err := b.lease(t.Context(), 10, time.Minute); err != nil || len(taken) != 0 {
 			t.Errorf("a failed one is tried: %+v, %v", taken, err)
 		}
-		if again, balance, err := b.Withdraw(t.Context(), "w1", "u1", 70); err != nil || balance != 100 || again.State != WithdrawalFailed {
+		if again, balance, err := b.Withdraw(t.Context(), "w1", "u1", 70); err != nil || balance != 100 ||
+			again.State != WithdrawalFailed {
 			t.Errorf("the request again: %+v, %d, %v", again, balance, err)
 		}
 		b.audit(t)
@@ -83,14 +84,16 @@ func TestALeaseIsForOne(t *testing.T) {
 			t.Errorf("%d of %d were leased", len(leased), count)
 		}
 		b.clock.now.Add(time.Hour.Milliseconds())
-		if taken, err := b.lease(t.Context(), count, time.Hour); err != nil || len(taken) != count || taken[0].Attempts != 2 {
+		if taken, err := b.lease(t.Context(), count, time.Hour); err != nil || len(taken) != count ||
+			taken[0].Attempts != 2 {
 			t.Errorf("after the lease: %d, %v", len(taken), err)
 		}
 	})
 }
 
-// TestWhoHasLostTheLeaseGivesNothingBack: the first try takes too long, and a second begins. Nobody knows what the second will hear,
-// so the first may put nothing off, bury nothing, and give no money back. That it was paid is true all the same.
+// TestWhoHasLostTheLeaseGivesNothingBack: the first try takes too long, and a second begins. Nobody knows what the
+// second will hear, so the first may put nothing off, bury nothing, and give no money back. That it was paid is
+// true all the same.
 func TestWhoHasLostTheLeaseGivesNothingBack(t *testing.T) {
 	onEach(t, func(b *books) {
 		t := b.t
@@ -108,7 +111,8 @@ func TestWhoHasLostTheLeaseGivesNothingBack(t *testing.T) {
 		}
 		must(t, b.again(ctx, first, 0, "no"))
 		b.wantBalance(t, userAccount("u1"), 30)
-		if w := b.wantWithdrawal(t, "w1", WithdrawalPending, 2); w.NextAt != second.NextAt || w.Dead || w.LastError != "" {
+		if w := b.wantWithdrawal(t, "w1", WithdrawalPending, 2); w.NextAt != second.NextAt || w.Dead ||
+			w.LastError != "" {
 			t.Errorf("%+v", w)
 		}
 		must(t, b.paid(ctx, first, "bank"))
@@ -122,8 +126,8 @@ func TestWhoHasLostTheLeaseGivesNothingBack(t *testing.T) {
 	})
 }
 
-// TestDeadWithdrawal: it stays pending for the player, is listed with the other dead letters, disturbs no campaign's books, and
-// is tried again when an operator says so, as often as it takes.
+// TestDeadWithdrawal: it stays pending for the player, is listed with the other dead letters, disturbs no
+// campaign's books, and is tried again when an operator says so, as often as it takes.
 func TestDeadWithdrawal(t *testing.T) {
 	onEach(t, func(b *books) {
 		t := b.t
@@ -154,7 +158,8 @@ func TestDeadWithdrawal(t *testing.T) {
 				t.Fatalf("%+v, %v", letters, err)
 			}
 			d := letters[0]
-			if d.Claim != "w1" || d.Kind != "withdrawal" || d.User != "u1" || d.Amount != 70 || d.Campaign != "" || d.WonAt != w.CreatedAt ||
+			if d.Claim != "w1" || d.Kind != "withdrawal" || d.User != "u1" || d.Amount != 70 || d.Campaign != "" ||
+				d.WonAt != w.CreatedAt ||
 				!strings.HasPrefix(d.Reason, fmt.Sprintf("round %d 红", round)) {
 				t.Errorf("%+v", d)
 			}
@@ -180,7 +185,8 @@ func TestDeadWithdrawal(t *testing.T) {
 		if ok, err := b.Cleared(ctx, "for-u1"); err != nil || !ok {
 			t.Errorf("cleared: %v, %v", ok, err)
 		}
-		if claims, _, err := b.Claims(ctx, ClaimQuery{User: "u1", Limit: 10}); err != nil || len(claims) != 1 || claims[0].State != StateSettled {
+		if claims, _, err := b.Claims(ctx, ClaimQuery{User: "u1", Limit: 10}); err != nil || len(claims) != 1 ||
+			claims[0].State != StateSettled {
 			t.Errorf("the player's claims: %+v, %v", claims, err)
 		}
 		// The provider's answer comes at last: paid, and nothing waits any more.

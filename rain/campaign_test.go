@@ -76,7 +76,8 @@ func TestTransitions(t *testing.T) {
 			rain.Loading: {rain.Loading, rain.ErrUnknownRain, false},
 			rain.Open:    {rain.Open, nil, true},
 			rain.Paused:  {rain.Paused, nil, true},
-			rain.Closed:  {rain.Closed, nil, true}, // a closed campaign's rain has ended in truth; see TestCloseEndsTheRain
+			// a closed campaign's rain has ended in truth; see TestCloseEndsTheRain
+			rain.Closed: {rain.Closed, nil, true},
 		},
 	} {
 		for status, want := range table {
@@ -302,7 +303,8 @@ func TestAnyLifeOfACampaign(t *testing.T) {
 						t.Fatalf("two rains fall at the same time: %+v", c.Rains)
 					}
 				}
-				if state := c.State(clock); state == rain.StateRaining && c.Current().Judge(rain.DropID{}, clock, false) == rain.NotOpen {
+				if state := c.State(clock); state == rain.StateRaining &&
+					c.Current().Judge(rain.DropID{}, clock, false) == rain.NotOpen {
 					t.Fatalf("raining, yet taps are not open")
 				}
 			},

@@ -19,15 +19,16 @@ type SplitSummary struct {
 	Histogram []SplitBin `json:"histogram"`
 }
 
-// SplitBin counts the packets that hold From to To, both included. Bins are of equal width, so the last may reach beyond the largest packet.
+// SplitBin counts the packets that hold From to To, both included. Bins are of equal width, so the last may reach
+// beyond the largest packet.
 type SplitBin struct {
 	From    Money `json:"from"`
 	To      Money `json:"to"`
 	Packets int   `json:"packets"`
 }
 
-// Describe sums up the amounts of a split, at least one, whose sum fits into Money. It sorts them in place, so that it needs no memory for
-// a second copy: give it amounts that are of no other use.
+// Describe sums up the amounts of a split, at least one, whose sum fits into Money. It sorts them in place, so that
+// it needs no memory for a second copy: give it amounts that are of no other use.
 func Describe(amounts []Money) SplitSummary {
 	slices.Sort(amounts)
 	n := len(amounts)

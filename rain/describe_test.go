@@ -26,16 +26,19 @@ func TestDescribe(t *testing.T) {
 			Histogram: []rain.SplitBin{{1, 1, 1}, {2, 2, 2}, {3, 3, 0}, {4, 4, 0}, {5, 5, 1}},
 		}},
 		"a third of a unit": {[]rain.Money{1, 1, 2}, rain.SplitSummary{
-			Packets: 3, Mean: 1.33, Deviation: 0.47, Smallest: 1, Median: 1, Largest: 2, Histogram: []rain.SplitBin{{1, 1, 2}, {2, 2, 1}},
+			Packets: 3, Mean: 1.33, Deviation: 0.47, Smallest: 1, Median: 1, Largest: 2,
+			Histogram: []rain.SplitBin{{1, 1, 2}, {2, 2, 1}},
 		}},
 		"bins of two units": {[]rain.Money{10, 31, 30, 12}, rain.SplitSummary{
 			Packets: 4, Mean: 20.75, Deviation: 9.78, Smallest: 10, Median: 12, Largest: 31,
 			Histogram: []rain.SplitBin{
-				{10, 11, 1}, {12, 13, 1}, {14, 15, 0}, {16, 17, 0}, {18, 19, 0}, {20, 21, 0}, {22, 23, 0}, {24, 25, 0}, {26, 27, 0}, {28, 29, 0}, {30, 31, 2},
+				{10, 11, 1}, {12, 13, 1}, {14, 15, 0}, {16, 17, 0}, {18, 19, 0}, {20, 21, 0}, {22, 23, 0}, {24, 25, 0},
+				{26, 27, 0}, {28, 29, 0}, {30, 31, 2},
 			},
 		}},
 		"all the money there is": {[]rain.Money{rain.MaxBudget - 1, 1}, rain.SplitSummary{
-			Packets: 2, Mean: float64(rain.MaxBudget) / 2, Deviation: float64(rain.MaxBudget)/2 - 1, Smallest: 1, Median: 1, Largest: rain.MaxBudget - 1,
+			Packets: 2, Mean: float64(rain.MaxBudget) / 2, Deviation: float64(rain.MaxBudget)/2 - 1, Smallest: 1,
+			Median: 1, Largest: rain.MaxBudget - 1,
 			Histogram: func() (bins []rain.SplitBin) {
 				const width = rain.MaxBudget / 20
 				for i := range rain.Money(20) {
@@ -52,7 +55,8 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// TestDescribeCountsEachPacketOnce: the bins follow each other without a gap, are alike in width, and hold what they say.
+// TestDescribeCountsEachPacketOnce: the bins follow each other without a gap, are alike in width, and hold what
+// they say.
 func TestDescribeCountsEachPacketOnce(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

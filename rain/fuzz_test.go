@@ -54,7 +54,8 @@ func FuzzCut(f *testing.F) {
 
 // FuzzParseDrop compares with a slow reading by the standard library.
 func FuzzParseDrop(f *testing.F) {
-	for _, text := range []string{"7.3", "07.3", "+1.2", "1.", ".1", "0.0", "999999999999999.0", "9999999999999999.0", "1.2.3", "-1.0", "", "１.1"} {
+	for _, text := range []string{"7.3", "07.3", "+1.2", "1.", ".1", "0.0", "999999999999999.0", "9999999999999999.0",
+		"1.2.3", "-1.0", "", "１.1"} {
 		f.Add(text)
 	}
 	number := func(s string) (int64, bool) {

@@ -30,12 +30,17 @@ func TestGoldenSplits(t *testing.T) {
 		spec rain.Spec
 		want []rain.Money
 	}{
-		{"double mean", spec(rain.DoubleMean, 1_000, 10, 1, nil), []rain.Money{7, 128, 33, 126, 142, 148, 220, 32, 78, 86}},
-		{"double mean within bounds", spec(rain.DoubleMean, 1_000, 10, 50, new(rain.Money(150))), []rain.Money{55, 113, 66, 115, 121, 122, 136, 80, 98, 94}},
-		{"low variance", spec(rain.LowVariance, 1_000, 10, 1, nil), []rain.Money{90, 103, 93, 103, 104, 105, 113, 93, 97, 99}},
-		{"low variance within bounds", spec(rain.LowVariance, 1_000, 10, 95, new(rain.Money(104))), []rain.Money{96, 101, 97, 101, 102, 102, 103, 98, 100, 100}},
+		{"double mean", spec(rain.DoubleMean, 1_000, 10, 1, nil),
+			[]rain.Money{7, 128, 33, 126, 142, 148, 220, 32, 78, 86}},
+		{"double mean within bounds", spec(rain.DoubleMean, 1_000, 10, 50, new(rain.Money(150))),
+			[]rain.Money{55, 113, 66, 115, 121, 122, 136, 80, 98, 94}},
+		{"low variance", spec(rain.LowVariance, 1_000, 10, 1, nil),
+			[]rain.Money{90, 103, 93, 103, 104, 105, 113, 93, 97, 99}},
+		{"low variance within bounds", spec(rain.LowVariance, 1_000, 10, 95, new(rain.Money(104))),
+			[]rain.Money{96, 101, 97, 101, 102, 102, 103, 98, 100, 100}},
 		{"gaussian", spec(rain.Gaussian, 1_000, 10, 1, nil), []rain.Money{137, 124, 71, 91, 122, 93, 80, 80, 100, 102}},
-		{"gaussian within bounds", spec(rain.Gaussian, 1_003, 10, 50, new(rain.Money(150))), []rain.Money{119, 112, 86, 96, 111, 97, 90, 90, 100, 102}},
+		{"gaussian within bounds", spec(rain.Gaussian, 1_003, 10, 50, new(rain.Money(150))),
+			[]rain.Money{119, 112, 86, 96, 111, 97, 90, 90, 100, 102}},
 		{"even", spec(rain.Even, 1_003, 10, 1, nil), []rain.Money{100, 100, 100, 100, 100, 101, 100, 100, 101, 101}},
 		{"list", func() rain.Spec {
 			s := spec(rain.List, 36, 8, 1, nil)
@@ -57,12 +62,14 @@ func TestGoldenLargeSplit(t *testing.T) {
 		spec rain.Spec
 		want string
 	}{
-		{spec(rain.DoubleMean, 1_000_000_000, 1_000_000, 1, nil), "7a11d9c79b2cd32661e35c21871b4e1f76c74404f9a397f5070c9a91c2cba6f1"},
+		{spec(rain.DoubleMean, 1_000_000_000, 1_000_000, 1, nil),
+			"7a11d9c79b2cd32661e35c21871b4e1f76c74404f9a397f5070c9a91c2cba6f1"},
 		{
 			spec(rain.LowVariance, 10_000_000_000_007, 100_000, 1, new(rain.Money(1_000_000_000))),
 			"231c139d4a5ba6c7ee9a525afa12f5bdbef4b11d18fc4403591f38d9c107b310",
 		},
-		{spec(rain.Gaussian, 1_000_000_007, 1_000_000, 1, nil), "19635d7c2560c0ca3e981c1a6e4c77c0e1b31839c0191eb636faa0895b4e3f28"},
+		{spec(rain.Gaussian, 1_000_000_007, 1_000_000, 1, nil),
+			"19635d7c2560c0ca3e981c1a6e4c77c0e1b31839c0191eb636faa0895b4e3f28"},
 	} {
 		amounts, err := tc.spec.Cut(goldenSeed())
 		if err != nil {

@@ -12,7 +12,8 @@ import (
 
 func TestCheckUser(t *testing.T) {
 	t.Parallel()
-	for _, id := range []string{"u", "user-1", "张三", "a b", "a:b", "auth0|5f7c", "日本語@例え.jp", strings.Repeat("x", 128), "👩‍👩‍👧"} {
+	for _, id := range []string{"u", "user-1", "张三", "a b", "a:b", "auth0|5f7c", "日本語@例え.jp", strings.Repeat("x", 128),
+		"👩‍👩‍👧"} {
 		if err := rain.CheckUser(id); err != nil {
 			t.Errorf("%q is refused: %v", id, err)
 		}
@@ -72,7 +73,8 @@ func TestShardRangesCoverThePackets(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		shards := rapid.IntRange(1, rain.MaxShards).Draw(t, "shards")
-		packets := rapid.OneOf(rapid.IntRange(shards, shards+600), rapid.IntRange(shards, rain.MaxPackets)).Draw(t, "packets")
+		packets := rapid.OneOf(rapid.IntRange(shards, shards+600), rapid.IntRange(shards, rain.MaxPackets)).Draw(t,
+			"packets")
 		next, smallest, largest := 0, packets, 0
 		for s := range shards {
 			first, n := rain.ShardRange(packets, shards, s)

@@ -11,7 +11,8 @@ import (
 )
 
 var verdictNames = map[rain.Verdict]string{
-	rain.InAir: "in air", rain.IsDecoy: "decoy", rain.UnknownDrop: "unknown", rain.TooLate: "late", rain.NotOpen: "not open",
+	rain.InAir: "in air", rain.IsDecoy: "decoy", rain.UnknownDrop: "unknown", rain.TooLate: "late",
+	rain.NotOpen: "not open",
 }
 
 // find is the first drop of a kind from a wave on.
@@ -92,7 +93,8 @@ func TestJudgeAtEveryBoundary(t *testing.T) {
 		{"stopped before it began", &stoppedEarly, id, at, false, rain.NotOpen},
 
 		{"the last drop, as the rain ends", &slowest, lastID, slowest.WaveAt(79) + last.FallMS, false, rain.InAir},
-		{"the last drop, last ms", &slowest, lastID, slowest.WaveAt(79) + last.FallMS + rain.GraceMS - 1, false, rain.InAir},
+		{"the last drop, last ms", &slowest, lastID, slowest.WaveAt(79) + last.FallMS + rain.GraceMS - 1, false,
+			rain.InAir},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -138,7 +140,8 @@ func TestJudgeEveryMillisecond(t *testing.T) {
 				want = rain.InAir
 			}
 			if got := r.Judge(id, now, false); got != want {
-				t.Fatalf("drop %v at start%+d ms: %s, want %s", id, now-r.StartsAt, verdictNames[got], verdictNames[want])
+				t.Fatalf("drop %v at start%+d ms: %s, want %s", id, now-r.StartsAt, verdictNames[got],
+					verdictNames[want])
 			}
 		}
 	}
@@ -212,12 +215,13 @@ func TestPhase(t *testing.T) {
 		{&stopped, r.StartsAt + 1_000, false, rain.PhaseEnded},
 		{&stopped, r.StartsAt + 1_000, true, rain.PhaseEnded},
 	} {
-		t.Run(fmt.Sprintf("start%+d paused %v stopped %v", tc.now-r.StartsAt, tc.paused, tc.r.StoppedAt != 0), func(t *testing.T) {
-			t.Parallel()
-			if got := tc.r.Phase(tc.now, tc.paused); got != tc.want {
-				t.Errorf("%s, want %s", got, tc.want)
-			}
-		})
+		t.Run(fmt.Sprintf("start%+d paused %v stopped %v", tc.now-r.StartsAt, tc.paused, tc.r.StoppedAt != 0),
+			func(t *testing.T) {
+				t.Parallel()
+				if got := tc.r.Phase(tc.now, tc.paused); got != tc.want {
+					t.Errorf("%s, want %s", got, tc.want)
+				}
+			})
 	}
 }
 
@@ -226,10 +230,12 @@ func TestEndOfARain(t *testing.T) {
 	r := testRain()
 	landed := r.StartsAt + 10_000 + 4_000
 	if r.LandedAt() != landed || r.EndsAt() != landed || r.TapsUntil() != landed+500 {
-		t.Errorf("lands %d, ends %d, taps until %d; want %d, %d, %d", r.LandedAt(), r.EndsAt(), r.TapsUntil(), landed, landed, landed+500)
+		t.Errorf("lands %d, ends %d, taps until %d; want %d, %d, %d", r.LandedAt(), r.EndsAt(), r.TapsUntil(), landed,
+			landed, landed+500)
 	}
 	r.StoppedAt = r.StartsAt + 5
 	if r.LandedAt() != landed || r.EndsAt() != r.StoppedAt || r.TapsUntil() != r.StoppedAt {
-		t.Errorf("stopped at %d: lands %d, ends %d, taps until %d", r.StoppedAt, r.LandedAt(), r.EndsAt(), r.TapsUntil())
+		t.Errorf("stopped at %d: lands %d, ends %d, taps until %d", r.StoppedAt, r.LandedAt(), r.EndsAt(),
+			r.TapsUntil())
 	}
 }

@@ -28,7 +28,8 @@ func TestMoneyString(t *testing.T) {
 // a sum may not pass through what does not fit.
 func TestSumIsExactOrRefused(t *testing.T) {
 	t.Parallel()
-	amount := rapid.OneOf(rapid.Int64(), rapid.Int64Range(-3, 3), rapid.SampledFrom([]int64{math.MaxInt64, math.MinInt64}))
+	amount := rapid.OneOf(rapid.Int64(), rapid.Int64Range(-3, 3),
+		rapid.SampledFrom([]int64{math.MaxInt64, math.MinInt64}))
 	rapid.Check(t, func(t *rapid.T) {
 		amounts := rapid.SliceOfN(rapid.Map(amount, toMoney), 0, 8).Draw(t, "amounts")
 		exact, fits := new(big.Int), true

@@ -74,8 +74,8 @@ func (s RainSpec) at(now int64) Rain {
 	}
 }
 
-// Is tells whether the rain is the one that was asked for. A start that was asked for in so many milliseconds is taken as
-// any: it depends on when it was asked.
+// Is tells whether the rain is the one that was asked for. A start that was asked for in so many milliseconds is
+// taken as any: it depends on when it was asked.
 func (r *Rain) Is(s RainSpec) bool {
 	same := r.DurationMS == s.DurationMS && r.DropsPerSecond == s.DropsPerSecond && r.FallMS == s.FallMS &&
 		r.DecoyPercent == s.DecoyPercent && r.Pacing == s.Pacing

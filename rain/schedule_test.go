@@ -23,13 +23,15 @@ func genRain() *rapid.Generator[rain.Rain] {
 	return rapid.Custom(func(t *rapid.T) rain.Rain {
 		return rain.Rain{
 			ID: "r", Campaign: "c",
-			StartsAt:       rapid.Int64Range(1_700_000_000_000, 1_900_000_000_000).Draw(t, "starts"),
-			DurationMS:     rapid.OneOf(rapid.Int64Range(1_000, 1_600), rapid.Int64Range(1_000, 20_000)).Draw(t, "duration"),
-			DropsPerSecond: rapid.OneOf(rapid.IntRange(1, 9), rapid.IntRange(1, rain.MaxDropsPerSecond)).Draw(t, "density"),
-			FallMS:         rapid.OneOf(rapid.Int64Range(500, 510), rapid.Int64Range(500, 20_000)).Draw(t, "fall"),
-			DecoyPercent:   rapid.SampledFrom([]int{0, 1, 50, 99, 100}).Draw(t, "decoys"),
-			FirstWave:      rapid.OneOf(rapid.Just(int64(0)), rapid.Int64Range(0, 1_000_000)).Draw(t, "first wave"),
-			Seed:           genSeed().Draw(t, "seed"),
+			StartsAt: rapid.Int64Range(1_700_000_000_000, 1_900_000_000_000).Draw(t, "starts"),
+			DurationMS: rapid.OneOf(rapid.Int64Range(1_000, 1_600), rapid.Int64Range(1_000, 20_000)).Draw(t,
+				"duration"),
+			DropsPerSecond: rapid.OneOf(rapid.IntRange(1, 9), rapid.IntRange(1, rain.MaxDropsPerSecond)).Draw(t,
+				"density"),
+			FallMS:       rapid.OneOf(rapid.Int64Range(500, 510), rapid.Int64Range(500, 20_000)).Draw(t, "fall"),
+			DecoyPercent: rapid.SampledFrom([]int{0, 1, 50, 99, 100}).Draw(t, "decoys"),
+			FirstWave:    rapid.OneOf(rapid.Just(int64(0)), rapid.Int64Range(0, 1_000_000)).Draw(t, "first wave"),
+			Seed:         genSeed().Draw(t, "seed"),
 		}
 	})
 }
@@ -117,7 +119,8 @@ func TestARainHasOnlyItsOwnWaves(t *testing.T) {
 			t.Errorf("wave %d has drops", n)
 		}
 	}
-	for _, tc := range []struct{ duration, waves int64 }{{1_000, 4}, {1_001, 5}, {1_249, 5}, {1_250, 5}, {1_251, 6}, {600_000, 2_400}} {
+	for _, tc := range []struct{ duration, waves int64 }{{1_000, 4}, {1_001, 5}, {1_249, 5}, {1_250, 5}, {1_251, 6},
+		{600_000, 2_400}} {
 		r.DurationMS = tc.duration
 		if got := r.Waves(); got != tc.waves {
 			t.Errorf("%d ms are %d waves, not %d", tc.duration, got, tc.waves)

@@ -19,7 +19,8 @@ func TestSeedIsNeverPrinted(t *testing.T) {
 	r := rain.Rain{ID: "r1", Seed: seed}
 	c := rain.Campaign{ID: "c1", SplitSeed: seed, Rains: []rain.Rain{r}}
 	var out strings.Builder
-	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "% x", "%d", "%o", "%b", "%c", "%U", "%t", "%5.1f"} {
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "% x", "%d", "%o", "%b", "%c", "%U", "%t",
+		"%5.1f"} {
 		for _, value := range []any{seed, &seed, r, &r, c, []rain.Seed{seed}, map[string]rain.Seed{"a": seed}} {
 			_, _ = fmt.Fprintf(&out, verb+"\n", value)
 		}
@@ -36,7 +37,8 @@ func TestSeedIsNeverPrinted(t *testing.T) {
 		slog.New(handler).Info("a rain", "seed", seed, "rain", r, "pointer", &r, "campaign", c)
 	}
 	text := strings.ToLower(out.String() + logs.String())
-	for _, leak := range []string{"deadbeef", "de ad", "222 173", "336 255", "11011110", "u+00de", "0xde", "222,173", "3q2+7w"} {
+	for _, leak := range []string{"deadbeef", "de ad", "222 173", "336 255", "11011110", "u+00de", "0xde", "222,173",
+		"3q2+7w"} {
 		if i := strings.Index(text, leak); i >= 0 {
 			t.Errorf("%q stands in: %s", leak, text[max(0, i-80):min(len(text), i+80)])
 		}
@@ -55,7 +57,8 @@ func TestParseSeed(t *testing.T) {
 	if got, err := rain.ParseSeed(strings.ToUpper(seed.Hex())); err != nil || got != seed {
 		t.Errorf("upper case: %v", err)
 	}
-	for _, text := range []string{"", "00", seed.Hex()[1:], seed.Hex() + "0", seed.Hex() + "00", strings.Repeat("g", 64), " " + seed.Hex(), "[secret]"} {
+	for _, text := range []string{"", "00", seed.Hex()[1:], seed.Hex() + "0", seed.Hex() + "00",
+		strings.Repeat("g", 64), " " + seed.Hex(), "[secret]"} {
 		if got, err := rain.ParseSeed(text); !errors.Is(err, rain.ErrBadSeed) || got != (rain.Seed{}) {
 			t.Errorf("%q: %v", text, err)
 		}

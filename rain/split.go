@@ -11,11 +11,13 @@ type SplitKind string
 
 // The splits.
 const (
-	DoubleMean  SplitKind = "double_mean"  // 二倍均值: each packet is uniform between the minimum and twice the mean of what is left
-	LowVariance SplitKind = "low_variance" // each packet is the same share of the budget, and a part of one more share by double mean
-	Gaussian    SplitKind = "gaussian"     // each packet is normally distributed around the mean, within the bounds
-	Even        SplitKind = "even"         // all alike, to one minor unit
-	List        SplitKind = "list"         // the amounts given
+	// 二倍均值: each packet is uniform between the minimum and twice the mean of what is left
+	DoubleMean SplitKind = "double_mean"
+	// each packet is the same share of the budget, and a part of one more share by double mean
+	LowVariance SplitKind = "low_variance"
+	Gaussian    SplitKind = "gaussian" // each packet is normally distributed around the mean, within the bounds
+	Even        SplitKind = "even"     // all alike, to one minor unit
+	List        SplitKind = "list"     // the amounts given
 )
 
 // SplitKinds are all the splits there are.
@@ -115,8 +117,9 @@ func splitDoubleMean(amounts []Money, budget, least Money, most *Money, src *sou
 	}
 }
 
-// splitLowVariance makes one share more of the budget than there are packets. Each packet gets one, and the last share, with
-// what the division left over, is split among them by double mean. A minimum above the share is where the packets begin instead.
+// splitLowVariance makes one share more of the budget than there are packets. Each packet gets one, and the last
+// share, with what the division left over, is split among them by double mean. A minimum above the share is where
+// the packets begin instead.
 func splitLowVariance(amounts []Money, budget, least Money, most *Money, src *source) {
 	share := budget / (Money(len(amounts)) + 1)
 	splitDoubleMean(amounts, budget, max(least, share), most, src)

@@ -2,9 +2,9 @@ package rain
 
 import "math/bits"
 
-// splitGaussian draws each packet from the normal distribution around the mean, cut off at three deviations on both sides. The
-// deviation is as large as the bounds let it be: the nearer of minimum and maximum is three deviations from the mean. Cut off alike on
-// both sides, the distribution keeps its mean.
+// splitGaussian draws each packet from the normal distribution around the mean, cut off at three deviations on both
+// sides. The deviation is as large as the bounds let it be: the nearer of minimum and maximum is three deviations
+// from the mean. Cut off alike on both sides, the distribution keeps its mean.
 //
 // What is drawn does not add up to the budget; spread sees to that.
 func splitGaussian(amounts []Money, budget, least Money, most *Money, src *source) {
@@ -12,16 +12,16 @@ func splitGaussian(amounts []Money, budget, least Money, most *Money, src *sourc
 	reach := gaussianReach(n, budget, least, most)
 	rest := budget
 	for i := range amounts {
-		// In n-ths of a minor unit the mean is the budget, exactly. Rounded down after adding 0 … n-1, an amount is a unit higher with just
-		// the chance that keeps its mean, and within the bounds, since these are whole.
+		// In n-ths of a minor unit the mean is the budget, exactly. Rounded down after adding 0 … n-1, an amount is
+		// a unit higher with just the chance that keeps its mean, and within the bounds, since these are whole.
 		amounts[i] = (budget + src.normal(reach) + src.below(n)) / n
 		rest -= amounts[i]
 	}
 	spread(amounts, rest, (budget-reach)/n, (budget+reach+n-1)/n, src)
 }
 
-// gaussianReach is how far a packet may be from the mean, in n-ths of a minor unit. It compares by division, because n × most may
-// overflow.
+// gaussianReach is how far a packet may be from the mean, in n-ths of a minor unit. It compares by division,
+// because n × most may overflow.
 func gaussianReach(n, budget, least Money, most *Money) Money {
 	reach := budget - n*least
 	if most != nil && *most <= (budget+reach)/n {
@@ -30,9 +30,10 @@ func gaussianReach(n, budget, least Money, most *Money) Money {
 	return reach
 }
 
-// spread adds the rest, which may be negative, to amounts that are within low … high and should stay there. Each gets a part in
-// proportion to the room that it has up to the bound, so that all move a little and none runs into the bound. The parts are
-// rounded so that they add up to the rest, up or down by chance in proportion: they are the steps of one sum that grows from a random start.
+// spread adds the rest, which may be negative, to amounts that are within low … high and should stay there. Each
+// gets a part in proportion to the room that it has up to the bound, so that all move a little and none runs into
+// the bound. The parts are rounded so that they add up to the rest, up or down by chance in proportion: they are
+// the steps of one sum that grows from a random start.
 //
 // The rest is no more than all the room there is.
 func spread(amounts []Money, rest, low, high Money, src *source) {
@@ -64,11 +65,12 @@ func divide(a, b, c, d Money) Money {
 	return Money(q)                             //nolint:gosec // fits, says the caller
 }
 
-// normal is normally distributed around 0 and between -reach and reach, which are three deviations. It is exact to reach × 2^-63, and
-// whole, rounded towards 0. It uses integers only: floating point need not give the same on each machine.
+// normal is normally distributed around 0 and between -reach and reach, which are three deviations. It is exact to
+// reach × 2^-63, and whole, rounded towards 0. It uses integers only: floating point need not give the same on each
+// machine.
 //
-// It draws a place s, uniform in 0 … 1 of the reach, and keeps it with the probability exp(-(3s)²/2) (rejection, von Neumann 1951).
-// That is nine times exp(-s²/2).
+// It draws a place s, uniform in 0 … 1 of the reach, and keeps it with the probability exp(-(3s)²/2) (rejection,
+// von Neumann 1951). That is nine times exp(-s²/2).
 func (s *source) normal(reach Money) Money {
 	for {
 		word := s.chacha.Uint64()
@@ -85,7 +87,8 @@ func (s *source) normal(reach Money) Money {
 	}
 }
 
-// survives tells whether so many coins in a row show heads, of which each does with the probability exp(-x), x being in 2^-64.
+// survives tells whether so many coins in a row show heads, of which each does with the probability exp(-x), x
+// being in 2^-64.
 func (s *source) survives(x uint64, coins int) bool {
 	for range coins {
 		if !s.heads(x) {
@@ -95,9 +98,9 @@ func (s *source) survives(x uint64, coins int) bool {
 	return true
 }
 
-// heads is true with the probability exp(-x), x being in 2^-64. It draws numbers while they fall, beginning below x: that k of them do
-// has the probability x^k/k!, so that the sum over even k less that over odd k is the series of exp(-x) (von Neumann 1951,
-// "Various techniques used in connection with random digits").
+// heads is true with the probability exp(-x), x being in 2^-64. It draws numbers while they fall, beginning below
+// x: that k of them do has the probability x^k/k!, so that the sum over even k less that over odd k is the series
+// of exp(-x) (von Neumann 1951, "Various techniques used in connection with random digits").
 func (s *source) heads(x uint64) bool {
 	even := true
 	for {

@@ -11,7 +11,8 @@ import (
 	"redrain/rain"
 )
 
-// truncatedNormal is the distribution function of the normal distribution that is cut off at three deviations, which are 1.
+// truncatedNormal is the distribution function of the normal distribution that is cut off at three deviations,
+// which are 1.
 func truncatedNormal(x float64) float64 {
 	phi := func(z float64) float64 { return math.Erfc(-z/math.Sqrt2) / 2 }
 	return (phi(3*x) - phi(-3)) / (phi(3) - phi(-3))
@@ -109,7 +110,8 @@ func TestGaussianHasItsShape(t *testing.T) {
 	}
 }
 
-// TestGaussianOfFewUnits: where an amount is a few units, rounding adds its own sixth of a unit to the variance and moves no mean.
+// TestGaussianOfFewUnits: where an amount is a few units, rounding adds its own sixth of a unit to the variance and
+// moves no mean.
 func TestGaussianOfFewUnits(t *testing.T) {
 	t.Parallel()
 	const packets = 200_000

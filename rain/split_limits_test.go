@@ -20,7 +20,8 @@ func TestCutAtTheLimits(t *testing.T) {
 		least   rain.Money
 		most    *rain.Money
 	}{
-		{"most packets, maximum of one unit above the mean", rain.DoubleMean, rain.MaxPackets, 1, new(rain.MaxBudget/rain.MaxPackets + 1)},
+		{"most packets, maximum of one unit above the mean", rain.DoubleMean, rain.MaxPackets, 1,
+			new(rain.MaxBudget/rain.MaxPackets + 1)},
 		{"no maximum", rain.DoubleMean, many, 1, nil},
 		{"nothing above the minimum", rain.DoubleMean, many, rain.MaxBudget / many, nil},
 		{"the largest number as maximum", rain.DoubleMean, many, 1, new(rain.Money(math.MaxInt64))},

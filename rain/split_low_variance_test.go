@@ -8,8 +8,8 @@ import (
 	"redrain/rain"
 )
 
-// TestLowVarianceIsAShareAndAPartOfOne: eleven shares for ten packets; the first draw is one share and uniform up to twice a tenth of
-// another.
+// TestLowVarianceIsAShareAndAPartOfOne: eleven shares for ten packets; the first draw is one share and uniform up
+// to twice a tenth of another.
 func TestLowVarianceIsAShareAndAPartOfOne(t *testing.T) {
 	t.Parallel()
 	counts := make([]int, 201)

@@ -58,7 +58,8 @@ func genFeasible() *rapid.Generator[rain.Spec] {
 	return rapid.Custom(func(t *rapid.T) rain.Spec {
 		packets := rapid.OneOf(rapid.IntRange(1, 4), rapid.IntRange(1, 300)).Draw(t, "packets")
 		n := rain.Money(packets)
-		least := rapid.OneOf(rapid.Just(rain.Money(1)), rapid.Map(rapid.Int64Range(1, int64(rain.MaxBudget/n)), toMoney)).Draw(t, "min")
+		least := rapid.OneOf(rapid.Just(rain.Money(1)), rapid.Map(rapid.Int64Range(1, int64(rain.MaxBudget/n)),
+			toMoney)).Draw(t, "min")
 		room := int64(rain.MaxBudget - n*least)
 		over := rapid.OneOf(
 			rapid.Int64Range(0, min(room, int64(packets)+2)),
@@ -69,7 +70,8 @@ func genFeasible() *rapid.Generator[rain.Spec] {
 		s := spec(rapid.SampledFrom(drawn).Draw(t, "split"), budget, packets, least, nil)
 		if rapid.Bool().Draw(t, "has max") {
 			mean := (budget + n - 1) / n // the least maximum that can hold the budget
-			above := rapid.OneOf(rapid.Int64Range(0, 3), rapid.Int64Range(0, int64(budget))).Draw(t, "max above the mean")
+			above := rapid.OneOf(rapid.Int64Range(0, 3), rapid.Int64Range(0, int64(budget))).Draw(t,
+				"max above the mean")
 			s.Max = new(mean + rain.Money(above))
 		}
 		return s
@@ -201,7 +203,8 @@ func TestCutEverySmallBudget(t *testing.T) {
 								s := spec(kind, budget, packets, least, new(most))
 								amounts, err := s.Cut(seedOf(i))
 								if err != nil {
-									t.Fatalf("budget %d, %d packets, min %d, max %d: %v", budget, packets, least, most, err)
+									t.Fatalf("budget %d, %d packets, min %d, max %d: %v", budget, packets, least, most,
+										err)
 								}
 								checkCut(t, &s, amounts)
 								cuts++
@@ -273,10 +276,12 @@ func TestSplitSpecCutsAsItsCampaign(t *testing.T) {
 	})
 	bad := rain.SplitSpec{Budget: 5, Packets: 10, Split: "whatever", Min: 1}
 	var faults rain.Invalid
-	if _, err := bad.Cut(rain.Seed{}); !errors.As(err, &faults) || len(faults) != 2 || faults[0].Field != "split" || faults[1].Field != "budget" {
+	if _, err := bad.Cut(rain.Seed{}); !errors.As(err, &faults) || len(faults) != 2 || faults[0].Field != "split" ||
+		faults[1].Field != "budget" {
 		t.Errorf("an impossible split: %v", err)
 	}
-	if want := "is one of double_mean, low_variance, gaussian, even, list"; len(faults) == 0 || faults[0].Message != want {
+	if want := "is one of double_mean, low_variance, gaussian, even, list"; len(faults) == 0 ||
+		faults[0].Message != want {
 		t.Errorf("%v, want %q", faults, want)
 	}
 }

@@ -61,8 +61,8 @@ func (s *sample) deviation() float64 { return math.Sqrt(s.squares/s.n - s.mean()
 // farKS is what kolmogorov exceeds about once in a million seeds.
 const farKS = 2.7
 
-// kolmogorov is how far a sample is from a distribution: the largest distance between the two distribution functions, times the root of
-// the sample's size (Kolmogorov–Smirnov).
+// kolmogorov is how far a sample is from a distribution: the largest distance between the two distribution
+// functions, times the root of the sample's size (Kolmogorov–Smirnov).
 func kolmogorov(values []float64, cdf func(float64) float64) float64 {
 	slices.Sort(values)
 	n, far := float64(len(values)), 0.0

@@ -41,7 +41,8 @@ func TestDefaultsAreTheContracts(t *testing.T) {
 		t.Errorf("required are %v", got)
 	}
 	r := rain.DefaultRain()
-	if r.DurationMS != 10_000 || r.DropsPerSecond != 8 || r.FallMS != 4_000 || r.DecoyPercent != 0 || r.Pacing != "none" {
+	if r.DurationMS != 10_000 || r.DropsPerSecond != 8 || r.FallMS != 4_000 || r.DecoyPercent != 0 ||
+		r.Pacing != "none" {
 		t.Errorf("rain: %+v", r)
 	}
 	if err := r.Validate(now); err != nil {
@@ -98,7 +99,8 @@ func TestValidateSpec(t *testing.T) {
 
 		{"maximum is the mean", func(s *rain.Spec) { s.Max = new(rain.Money(100)) }, ""},
 		{"maximum below the mean", func(s *rain.Spec) { s.Max = new(rain.Money(99)) }, "budget"},
-		{"maximum below the mean by a fraction", func(s *rain.Spec) { s.Budget, s.Max = 1_001, new(rain.Money(100)) }, "budget"},
+		{"maximum below the mean by a fraction", func(s *rain.Spec) { s.Budget, s.Max = 1_001, new(rain.Money(100)) },
+			"budget"},
 		{"maximum is the minimum", func(s *rain.Spec) { s.Min, s.Max = 100, new(rain.Money(100)) }, ""},
 		{"maximum below the minimum", func(s *rain.Spec) { s.Min, s.Max = 50, new(rain.Money(49)) }, "max"},
 		{"maximum of nothing", func(s *rain.Spec) { s.Max = new(rain.Money(0)) }, "max"},
@@ -176,7 +178,8 @@ func list(amounts ...rain.Money) func(*rain.Spec) {
 func TestValidateSpecNamesEveryFault(t *testing.T) {
 	t.Parallel()
 	s := rain.Spec{Max: new(rain.Money(1)), WinsPerUser: -1, TapsPerUser: -1, Split: "?"}
-	want := []string{"name", "sponsor", "budget", "packets", "wins_per_user", "taps_per_user", "shards", "expires_in_ms", "split", "min"}
+	want := []string{"name", "sponsor", "budget", "packets", "wins_per_user", "taps_per_user", "shards",
+		"expires_in_ms", "split", "min"}
 	if got := fields(t, s.Validate()); !slices.Equal(got, want) {
 		t.Errorf("faults in %v, want %v", got, want)
 	}
@@ -245,7 +248,8 @@ func TestValidateRain(t *testing.T) {
 		})
 	}
 	all := rain.RainSpec{StartsInMS: new(int64(-1))}
-	if got := fields(t, all.Validate(now)); !slices.Equal(got, []string{"starts_in_ms", "duration_ms", "drops_per_second", "fall_ms", "pacing"}) {
+	if got := fields(t, all.Validate(now)); !slices.Equal(got,
+		[]string{"starts_in_ms", "duration_ms", "drops_per_second", "fall_ms", "pacing"}) {
 		t.Errorf("the empty rain is faulty in %v", got)
 	}
 }

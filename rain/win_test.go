@@ -24,7 +24,8 @@ func TestClaimIDRoundTrip(t *testing.T) {
 func TestParseClaimIDRefusesWhatNoClaimIsCalled(t *testing.T) {
 	t.Parallel()
 	for _, claim := range []string{
-		"", "-", "c", "c-", "-1", "c-01", "c-+1", "c- 1", "c-1 ", "c-1.0", "c-0x1", "c-a", "c-9223372036854775808", "c-1\n",
+		"", "-", "c", "c-", "-1", "c-01", "c-+1", "c- 1", "c-1 ", "c-1.0", "c-0x1", "c-a", "c-9223372036854775808",
+		"c-1\n",
 	} {
 		if c, p, err := rain.ParseClaimID(claim); err == nil || c != "" || p != 0 {
 			t.Errorf("%q was read as %q, %d", claim, c, p)
@@ -41,7 +42,8 @@ func TestEntryRef(t *testing.T) {
 	if ms, seq, err := ref.Position(); err != nil || ms != 1_763_712_000_000 || seq != 7 {
 		t.Errorf("its position is %d, %d (%v)", ms, seq, err)
 	}
-	for _, id := range []string{"", "-", "1", "1-", "-1", "1-2-3", "a-1", "1-a", "-1-1", "1--1", "9223372036854775808-0"} {
+	for _, id := range []string{"", "-", "1", "1-", "-1", "1-2-3", "a-1", "1-a", "-1-1", "1--1",
+		"9223372036854775808-0"} {
 		if ms, seq, err := (rain.EntryRef{ID: id}).Position(); err == nil || ms != 0 || seq != 0 {
 			t.Errorf("%q has the position %d, %d", id, ms, seq)
 		}

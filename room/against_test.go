@@ -14,9 +14,10 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// BenchmarkAgainstBare sends to 1,000 members what a bare loop of gorilla's WriteMessage sends to the same connections, one after the
-// other, and tells what each costs in processor time of this process (the players are another one). ratio is the median of the
-// room's over the loop's, each pair having been measured within the same tenths of a second.
+// BenchmarkAgainstBare sends to 1,000 members what a bare loop of gorilla's WriteMessage sends to the same
+// connections, one after the other, and tells what each costs in processor time of this process (the players are
+// another one). ratio is the median of the room's over the loop's, each pair having been measured within the same
+// tenths of a second.
 func BenchmarkAgainstBare(b *testing.B) {
 	const n = 1_000
 	l := running(b)
@@ -96,11 +97,13 @@ func processorTime(tb testing.TB) time.Duration {
 func gorillaOn(tb testing.TB, conn net.Conn) *websocket.Conn {
 	tb.Helper()
 	again := &http.Request{Method: http.MethodGet, Header: http.Header{
-		"Connection": {"Upgrade"}, "Upgrade": {"websocket"}, "Sec-Websocket-Version": {"13"}, "Sec-Websocket-Key": {"MDEyMzQ1Njc4OWFiY2RlZg=="},
+		"Connection": {"Upgrade"}, "Upgrade": {"websocket"}, "Sec-Websocket-Version": {"13"},
+		"Sec-Websocket-Key": {"MDEyMzQ1Njc4OWFiY2RlZg=="},
 	}}
 	upgrader := &websocket.Upgrader{ReadBufferSize: 1024, WriteBufferSize: 4096, WriteBufferPool: gorillaBuffers}
 	muted := &mute{Conn: conn, muted: true}
-	ws, err := upgrader.Upgrade(hijack{conn: muted, buffered: bufio.NewReadWriter(bufio.NewReader(conn), bufio.NewWriter(conn))}, again, nil)
+	ws, err := upgrader.Upgrade(hijack{conn: muted, buffered: bufio.NewReadWriter(bufio.NewReader(conn),
+		bufio.NewWriter(conn))}, again, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}

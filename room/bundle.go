@@ -21,8 +21,8 @@ func (b *Bundle) Add(to *Member, payload []byte) {
 	b.letters = append(b.letters, letter{to: to, payload: payload})
 }
 
-// Deliver does for each message of a bundle, in the order in which they were added, what Member.Send does; and empties the
-// bundle, which may be used again. The members are those of this lobby.
+// Deliver does for each message of a bundle, in the order in which they were added, what Member.Send does; and
+// empties the bundle, which may be used again. The members are those of this lobby.
 func (l *Lobby) Deliver(b *Bundle) {
 	var ready chain
 	for i := range b.letters {

@@ -18,8 +18,9 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// Everything at once: members come, sit, move, leave, stall, break and are closed, while rooms are broadcast to, users are
-// written to, and pings fall due all the time. Under -race this is the test of the locks; watchedConn is the test of who writes.
+// Everything at once: members come, sit, move, leave, stall, break and are closed, while rooms are broadcast to,
+// users are written to, and pings fall due all the time. Under -race this is the test of the locks; watchedConn is
+// the test of who writes.
 func TestChurn(t *testing.T) {
 	const players, rounds = 32, 40
 	var opened atomic.Int64
@@ -38,7 +39,8 @@ func TestChurn(t *testing.T) {
 	for i := range players {
 		visitors.Go(func() {
 			for round := range rounds {
-				conn := &watchedConn{t: t, hungUp: make(chan struct{}), moved: make(chan struct{}), stalls: rand.N(20) == 0, breaks: rand.N(20) == 0}
+				conn := &watchedConn{t: t, hungUp: make(chan struct{}), moved: make(chan struct{}),
+					stalls: rand.N(20) == 0, breaks: rand.N(20) == 0}
 				mu.Lock()
 				conns = append(conns, conn)
 				mu.Unlock()
@@ -100,8 +102,8 @@ func visit(l *Lobby, m *Member, user string, round int) {
 	}
 }
 
-// watchedConn fails the test when two goroutines write at once, or when what they have written is not frames with the close frame
-// last. It may take less than it is given, stall, or break.
+// watchedConn fails the test when two goroutines write at once, or when what they have written is not frames with
+// the close frame last. It may take less than it is given, stall, or break.
 type watchedConn struct {
 	t              *testing.T
 	stalls, breaks bool

@@ -19,11 +19,13 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// crowdEnv makes the test binary a crowd instead: "<ws URL> <number> <how many of them do not read>". The players of a large
-// benchmark live in a process of their own, because both ends of ten thousand connections are more files than one process may have open.
+// crowdEnv makes the test binary a crowd instead: "<ws URL> <number> <how many of them do not read>". The players
+// of a large benchmark live in a process of their own, because both ends of ten thousand connections are more files
+// than one process may have open.
 const crowdEnv = "REDRAIN_ROOM_CROWD"
 
-// crowd connects, says so on standard output, and reads everything until standard input ends. Then it says how late it was.
+// crowd connects, says so on standard output, and reads everything until standard input ends. Then it says how late
+// it was.
 func crowd(what string) {
 	var url string
 	var n, stalled int
@@ -104,8 +106,8 @@ func loopback(tb testing.TB, l *Lobby, campaign string, n int) {
 	seatCrowd(tb, l, campaign, n, 0)
 }
 
-// seatCrowd seats n players, of whom some do not read, in a room of the lobby. leave lets them go, and scans what they have to say of
-// their lateness.
+// seatCrowd seats n players, of whom some do not read, in a room of the lobby. leave lets them go, and scans what
+// they have to say of their lateness.
 func seatCrowd(tb testing.TB, l *Lobby, campaign string, n, stalled int) (leave func(say ...any)) {
 	tb.Helper()
 	upgrader := websocket.Upgrader{ReadBufferSize: 1024, WriteBufferSize: 4096, WriteBufferPool: &sync.Pool{}}

@@ -112,7 +112,8 @@ func TestRunClosesWhoIsLeft(t *testing.T) {
 			t.Errorf("Run returned %v", err)
 		}
 		if len(codes) != 3 || l.Online() != 0 || l.flush.working+l.flush.awaiting != 0 {
-			t.Errorf("after Run: %d of 3 closed, %d online, %d workers", len(codes), l.Online(), l.flush.working+l.flush.awaiting)
+			t.Errorf("after Run: %d of 3 closed, %d online, %d workers", len(codes), l.Online(),
+				l.flush.working+l.flush.awaiting)
 		}
 		if code, reason := p.closeCode(); code != CodeShutdown {
 			t.Errorf("the peer was told %d %q", code, reason)

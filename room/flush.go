@@ -5,21 +5,22 @@ import (
 	"sync"
 )
 
-// rainTurn is which of so many turns is the rain lane's while results wait too: a storm of results slows the rain down and does
-// not stop it.
+// rainTurn is which of so many turns is the rain lane's while results wait too: a storm of results slows the rain
+// down and does not stop it.
 const rainTurn = 8
 
-// rainSpell is after how many turns of the rain lane a worker lets other goroutines go first. Unasked, Go would do that after 10 ms,
-// and all workers are at a wave at once: those who read taps and those who decide them would wait for as long. Results are not
-// as many, and are waited for.
+// rainSpell is after how many turns of the rain lane a worker lets other goroutines go first. Unasked, Go would do
+// that after 10 ms, and all workers are at a wave at once: those who read taps and those who decide them would wait
+// for as long. Results are not as many, and are waited for.
 const rainSpell = 16
 
-// flushers write what is queued for members. Workers live only while members are ready, and there are no more of them than
-// processors, because a worker never waits: it writes what a connection takes at once. Of a peer that does not read, a goroutine
-// of its own awaits that it reads on (Member.await). So a stalled peer costs the others the time of one refused write.
+// flushers write what is queued for members. Workers live only while members are ready, and there are no more of
+// them than processors, because a worker never waits: it writes what a connection takes at once. Of a peer that
+// does not read, a goroutine of its own awaits that it reads on (Member.await). So a stalled peer costs the others
+// the time of one refused write.
 //
-// A goroutine for each member of a wave was measured to cost half as much CPU again, and as much memory as the connection
-// itself; and results would have to stand behind the wave.
+// A goroutine for each member of a wave was measured to cost half as much CPU again, and as much memory as the
+// connection itself; and results would have to stand behind the wave.
 type flushers struct {
 	limit int // workers at once
 

@@ -19,8 +19,8 @@ const (
 // pingFrame is a ping without a payload.
 var pingFrame = []byte{final | websocket.PingMessage, 0}
 
-// frame is one message on its way to a member, or to many. It is small, and copied: a message to one member is not worth an
-// allocation for each lane that it stands in.
+// frame is one message on its way to a member, or to many. It is small, and copied: a message to one member is not
+// worth an allocation for each lane that it stands in.
 type frame struct {
 	bytes  []byte
 	header int // so many of the bytes are a frame's header, before the message; 0: the bytes are the message alone

@@ -77,7 +77,8 @@ func TestAssembledFramesAreRead(t *testing.T) {
 			r := bufio.NewReader(bytes.NewReader(w.assemble(ping, control)))
 			expect := func(opcode int, payload []byte) {
 				if got, read, err := readFrame(r); got != opcode || !bytes.Equal(read, payload) || err != nil {
-					t.Fatalf("read a frame of type %d and %d bytes (%v), want type %d and %d bytes", got, len(read), err, opcode, len(payload))
+					t.Fatalf("read a frame of type %d and %d bytes (%v), want type %d and %d bytes", got, len(read),
+						err, opcode, len(payload))
 				}
 			}
 			if ping {
@@ -96,8 +97,8 @@ func TestAssembledFramesAreRead(t *testing.T) {
 	})
 }
 
-// What the WebSocket library would write by itself goes through the member: the answers to a ping and to a close frame, and the
-// close frame for a peer that breaks the protocol.
+// What the WebSocket library would write by itself goes through the member: the answers to a ping and to a close
+// frame, and the close frame for a peer that breaks the protocol.
 func TestLibraryWritesThroughTheMember(t *testing.T) {
 	for name, test := range map[string]struct {
 		say  func(client *websocket.Conn) error
@@ -155,7 +156,8 @@ func TestNobodyElseWrites(t *testing.T) {
 		m, p := seatPeer(t, l, nil)
 		p.reads()
 		conn := socketOfMember(t, m)
-		if _, err := conn.Write(appendMessages(nil, []frame{{bytes: []byte("past the member")}})); !errors.Is(err, errForeignWrite) {
+		if _, err := conn.Write(appendMessages(nil, []frame{{bytes: []byte("past the member")}})); !errors.Is(err,
+			errForeignWrite) {
 			t.Errorf("a write past the member: %v", err)
 		}
 		m.Send([]byte("result"))

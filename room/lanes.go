@@ -16,8 +16,8 @@ type lanes [laneCount]queue
 
 func (l *lanes) empty() bool { return l[Results].n == 0 && l[Rain].n == 0 }
 
-// take moves the frames of the next write to the end of batch: results first, then rain, as many as make a frame of at most
-// joinMax bytes, and at least one if there is one.
+// take moves the frames of the next write to the end of batch: results first, then rain, as many as make a frame of
+// at most joinMax bytes, and at least one if there is one.
 func (l *lanes) take(batch []frame) []frame {
 	size := 0
 	for lane := range l {
@@ -36,8 +36,10 @@ func (l *lanes) take(batch []frame) []frame {
 
 // queue is a ring of frames. The zero value is empty and holds no memory besides its own. It must not be copied.
 type queue struct {
-	one  [1]frame // the ring of a queue that has never held more: without an allocation, and where the member is already in the cache
-	ring []frame  // its length is a power of two
+	// the ring of a queue that has never held more: without an allocation, and where the member is already in the
+	// cache
+	one  [1]frame
+	ring []frame // its length is a power of two
 	head int
 	n    int
 }

@@ -63,7 +63,8 @@ func (s *laneModel) take(t *rapid.T) {
 
 func (s *laneModel) check(t *rapid.T) {
 	if s.lanes.empty() != (len(s.want[Results])+len(s.want[Rain]) == 0) {
-		t.Fatalf("empty is %v with %d results and %d of the rain waiting", s.lanes.empty(), len(s.want[Results]), len(s.want[Rain]))
+		t.Fatalf("empty is %v with %d results and %d of the rain waiting", s.lanes.empty(), len(s.want[Results]),
+			len(s.want[Rain]))
 	}
 	for lane := range s.lanes {
 		q, held := &s.lanes[lane], 0

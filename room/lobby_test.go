@@ -102,7 +102,8 @@ func (s *lobbyModel) check(t *rapid.T) {
 		}
 		for campaign := range rooms {
 			if n := s.lobby.Room(campaign).ToUser(user, []byte("settled")); n != both[seatModel{campaign, user}] {
-				t.Fatalf("%s was reached on %d connections in %s, want %d", user, n, campaign, both[seatModel{campaign, user}])
+				t.Fatalf("%s was reached on %d connections in %s, want %d", user, n, campaign,
+					both[seatModel{campaign, user}])
 			}
 		}
 	}

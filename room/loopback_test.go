@@ -28,7 +28,8 @@ func listen(t *testing.T, l *Lobby, seat func(*Member), onClose func(int)) strin
 			return
 		}
 		socket := socketOf(t, conn)
-		if tcp, ok := socket.Conn.(*net.TCPConn); !ok || tcp.SetWriteBuffer(4096) != nil { // so that a peer that does not read is soon felt
+		// so that a peer that does not read is soon felt
+		if tcp, ok := socket.Conn.(*net.TCPConn); !ok || tcp.SetWriteBuffer(4096) != nil {
 			t.Error("the write buffer cannot be made small")
 		}
 		m := l.NewMember(socket, onClose)
@@ -49,8 +50,8 @@ func dial(t *testing.T, url string) *peer {
 	return &peer{conn: conn, done: make(chan struct{})}
 }
 
-// The same as in memory, on the real thing: everybody gets everything in order, although some peers do not read and some
-// vanish, and those are closed.
+// The same as in memory, on the real thing: everybody gets everything in order, although some peers do not read and
+// some vanish, and those are closed.
 func TestLoopback(t *testing.T) {
 	l := runningWith(t, Options{WriteTimeout: 2 * time.Second})
 	codes := make(chan int, 100)
@@ -68,7 +69,8 @@ func TestLoopback(t *testing.T) {
 	for i := range lost {
 		lost[i] = dial(t, url).reads()
 	}
-	testenv.Eventually(t, 10*time.Second, "not everybody has come", func() bool { return l.Online() == readers+stalled+vanishing })
+	testenv.Eventually(t, 10*time.Second, "not everybody has come",
+		func() bool { return l.Online() == readers+stalled+vanishing })
 
 	padding := bytes.Repeat([]byte("."), 16<<10)
 	for n := range messages {
@@ -78,7 +80,8 @@ func TestLoopback(t *testing.T) {
 		}
 	}
 	for _, p := range healthy {
-		testenv.Eventually(t, 30*time.Second, "a member that reads has not got everything", func() bool { return len(p.got()) == messages })
+		testenv.Eventually(t, 30*time.Second, "a member that reads has not got everything",
+			func() bool { return len(p.got()) == messages })
 		for n, message := range p.got() {
 			if message != strconv.Itoa(n)+string(padding) {
 				t.Fatalf("message %d is %.20q…", n, message)
@@ -100,7 +103,8 @@ func TestLoopback(t *testing.T) {
 			t.Errorf("a peer was told %d %q", code, reason)
 		}
 	}
-	testenv.Eventually(t, 10*time.Second, "a connection is still open", func() bool { return value(t, l.metrics.connections) == 0 })
+	testenv.Eventually(t, 10*time.Second, "a connection is still open",
+		func() bool { return value(t, l.metrics.connections) == 0 })
 }
 
 // vanish resets connections: no goodbye.

@@ -24,11 +24,12 @@ type Member struct {
 
 	next [laneCount]*Member // the next in the lane's ready queue; owned by whoever holds the queue
 
-	mu       sync.Mutex
-	state    state
-	lanes    lanes
-	ping     bool            // a ping is due
-	control  []byte          // open, draining: a pong that is due; later: the close frame that the WebSocket library wants
+	mu    sync.Mutex
+	state state
+	lanes lanes
+	ping  bool // a ping is due
+	// open, draining: a pong that is due; later: the close frame that the WebSocket library wants
+	control  []byte
 	queued   [laneCount]bool // stands in the lane's ready queue
 	busy     bool            // somebody writes
 	awaited  bool            // and waits for the peer
@@ -44,13 +45,13 @@ const (
 	after
 )
 
-// NewMember takes charge of writing to a connection, and of closing it. From here on nobody else may close it; what the WebSocket
-// library writes by itself goes through the member. Reading it stays with the caller, who reports signs of life with Pong,
-// reads until that fails (also after Close), and then calls Gone.
+// NewMember takes charge of writing to a connection, and of closing it. From here on nobody else may close it; what
+// the WebSocket library writes by itself goes through the member. Reading it stays with the caller, who reports
+// signs of life with Pong, reads until that fails (also after Close), and then calls Gone.
 //
-// onClose, if not nil, is called exactly once, when the member has left its room and the close frame has been written or
-// given up. Its code is that of Close, or websocket.CloseAbnormalClosure where the connection was lost. After Run has
-// ended it may be called before NewMember returns.
+// onClose, if not nil, is called exactly once, when the member has left its room and the close frame has been
+// written or given up. Its code is that of Close, or websocket.CloseAbnormalClosure where the connection was lost.
+// After Run has ended it may be called before NewMember returns.
 func (l *Lobby) NewMember(s *Socket, onClose func(code int)) *Member {
 	m := l.newMember(s, onClose)
 	s.member.Store(m)

@@ -63,7 +63,8 @@ func TestQueuedMessagesShareAFrame(t *testing.T) {
 func TestFramesStayBelowTheLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, p := seatPeer(t, running(t), nil)
-		want := []string{"first", strings.Repeat("a", joinMax-10), "123456789", "b", strings.Repeat("c", 2*joinMax), "d"}
+		want := []string{"first", strings.Repeat("a", joinMax-10), "123456789", "b", strings.Repeat("c", 2*joinMax),
+			"d"}
 		for _, message := range want {
 			m.Send([]byte(message))
 			synctest.Wait()
@@ -72,7 +73,8 @@ func TestFramesStayBelowTheLimit(t *testing.T) {
 		synctest.Wait()
 		frames := []string{want[0], want[1] + "\n" + want[2], want[3], want[4], want[5]}
 		if !slices.Equal(p.frames, frames) {
-			t.Errorf("the messages were not joined as they should be: %d frames of %v bytes", len(p.frames), lengths(p.frames))
+			t.Errorf("the messages were not joined as they should be: %d frames of %v bytes", len(p.frames),
+				lengths(p.frames))
 		}
 	})
 }

@@ -15,8 +15,9 @@ type Options struct {
 	PingEvery    time.Duration // between two pings to a member (25 s); the first comes at a random point of it
 	PongWait     time.Duration // after so long without a sign of life a member is closed with CodeNoPong (60 s)
 
-	// OnOpen is called when the first member has come into a campaign's room, OnEmpty when the last one has left. The calls
-	// come one at a time, in the order in which it happened. They must be quick, and must not call Join or Leave.
+	// OnOpen is called when the first member has come into a campaign's room, OnEmpty when the last one has left.
+	// The calls come one at a time, in the order in which it happened. They must be quick, and must not call Join
+	// or Leave.
 	OnOpen, OnEmpty func(campaign string)
 
 	Log        *slog.Logger          // nil: slog.Default

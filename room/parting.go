@@ -36,8 +36,8 @@ const (
 // CloseAfterFlush has an effect.
 func (m *Member) Close(code int, reason string) { m.end(closing, code, reason) }
 
-// CloseAfterFlush takes no more messages, and closes the connection when those that are queued have been written, or when WriteTimeout is
-// over.
+// CloseAfterFlush takes no more messages, and closes the connection when those that are queued have been written,
+// or when WriteTimeout is over.
 func (m *Member) CloseAfterFlush(code int, reason string) { m.end(draining, code, reason) }
 
 func (m *Member) end(to state, code int, reason string) {
@@ -47,8 +47,8 @@ func (m *Member) end(to state, code int, reason string) {
 	m.toWorkers(ready)
 }
 
-// Gone tells that reading from the connection has ended: the peer has answered the close frame, or has sent one, or it is lost. The
-// connection is closed without waiting for more than the answer to a close frame to be written.
+// Gone tells that reading from the connection has ended: the peer has answered the close frame, or has sent one, or
+// it is lost. The connection is closed without waiting for more than the answer to a close frame to be written.
 func (m *Member) Gone() {
 	m.mu.Lock()
 	m.lost = true
@@ -67,8 +67,8 @@ func (m *Member) Gone() {
 	m.toWorkers(ready)
 }
 
-// relay takes a frame over that the WebSocket library wants to write, and reports whether it is one that the library may
-// write: a pong, of which only the newest matters, or a close frame, which ends the member.
+// relay takes a frame over that the WebSocket library wants to write, and reports whether it is one that the
+// library may write: a pong, of which only the newest matters, or a close frame, which ends the member.
 func (m *Member) relay(wire []byte) bool {
 	m.mu.Lock()
 	ready := false
@@ -191,7 +191,8 @@ func (m *Member) part() {
 	m.parted(err == nil)
 }
 
-// farewell is the close frame, nil if nobody would read it: that of the WebSocket library, or else one with the member's code.
+// farewell is the close frame, nil if nobody would read it: that of the WebSocket library, or else one with the
+// member's code.
 func (m *Member) farewell() []byte {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -68,7 +68,8 @@ func TestCloseFromEverywhereHappensOnce(t *testing.T) {
 			<-p.done
 			pass(lingerFor + wheelTick)
 			if n := calls.Load(); n != 1 || l.Online() != 0 || m.state != gone || m.timer.next != nil {
-				t.Fatalf("onClose was called %d times, %d online, state %d, timer set: %v", n, l.Online(), m.state, m.timer.next != nil)
+				t.Fatalf("onClose was called %d times, %d online, state %d, timer set: %v", n, l.Online(), m.state,
+					m.timer.next != nil)
 			}
 		}
 	})
@@ -248,9 +249,11 @@ func (c *pingedConn) tryWrite(p []byte) (int, error) {
 }
 
 func TestLongReasonIsCutBetweenCharacters(t *testing.T) {
-	for _, reason := range []string{"", "short", strings.Repeat("x", 300), strings.Repeat("红包", 100), "x" + strings.Repeat("雨", 100)} {
+	for _, reason := range []string{"", "short", strings.Repeat("x", 300), strings.Repeat("红包", 100),
+		"x" + strings.Repeat("雨", 100)} {
 		got := shorten(reason, maxReason)
-		if !utf8.ValidString(got) || len(got) > maxReason || !strings.HasPrefix(reason, got) || len(got) < min(len(reason), maxReason-3) {
+		if !utf8.ValidString(got) || len(got) > maxReason || !strings.HasPrefix(reason, got) ||
+			len(got) < min(len(reason), maxReason-3) {
 			t.Errorf("%.10q… of %d bytes became %q of %d", reason, len(reason), got, len(got))
 		}
 	}

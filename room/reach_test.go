@@ -6,12 +6,14 @@ import (
 	"time"
 )
 
-// BenchmarkReach is how late a wave is read by those who read, with nobody and with every twentieth member stalled: a wave each quarter of
-// a second, as it rains. p99-ms and last-ms are of all waves and members, from the broadcast to the end of the player's read.
+// BenchmarkReach is how late a wave is read by those who read, with nobody and with every twentieth member stalled:
+// a wave each quarter of a second, as it rains. p99-ms and last-ms are of all waves and members, from the broadcast
+// to the end of the player's read.
 func BenchmarkReach(b *testing.B) {
 	for _, n := range []int{5_000, 15_000} {
 		for _, percent := range []int{0, 5} {
-			b.Run(fmt.Sprintf("%d/stalled=%d%%", n, percent), func(b *testing.B) { benchmarkReach(b, n, n*percent/100) })
+			b.Run(fmt.Sprintf("%d/stalled=%d%%", n, percent),
+				func(b *testing.B) { benchmarkReach(b, n, n*percent/100) })
 		}
 	}
 }

@@ -29,8 +29,9 @@ func (r *Room) Campaign() string { return r.campaign }
 // Online is the number of connections in the room.
 func (r *Room) Online() int { return int(r.online.Load()) }
 
-// Broadcast sends a message to everybody in the room. It returns when each member has it queued, without waiting for any
-// write; so what one goroutine broadcasts in a lane arrives in that order. The payload must not be changed afterwards.
+// Broadcast sends a message to everybody in the room. It returns when each member has it queued, without waiting
+// for any write; so what one goroutine broadcasts in a lane arrives in that order. The payload must not be changed
+// afterwards.
 func (r *Room) Broadcast(lane Lane, payload []byte) {
 	f := sharedFrame(payload)
 	if r.Online() < parallelFrom {

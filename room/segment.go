@@ -2,8 +2,8 @@ package room
 
 import "sync"
 
-// readyBatch is how many members a segment hands to the workers at once: enough to make their lock cheap, few enough that the
-// writing begins while the rest of the room is still being handed its frame.
+// readyBatch is how many members a segment hands to the workers at once: enough to make their lock cheap, few
+// enough that the writing begins while the rest of the room is still being handed its frame.
 const readyBatch = 128
 
 // segment is a part of a room's members, in no order.

@@ -14,14 +14,16 @@ type outlet interface {
 	tryWrite(p []byte) (n int, err error)
 	// write writes all, and waits for the peer until the deadline. One goroutine at a time.
 	write(p []byte) error
-	// deadline is until when write may wait, also one that waits already; zero: for ever. tryWrite fails when it has passed.
+	// deadline is until when write may wait, also one that waits already; zero: for ever. tryWrite fails when it
+	// has passed.
 	deadline(t time.Time)
 	Close() error
 }
 
-// Socket is a network connection that only one place writes to: its member. It stands between the connection and the
-// WebSocket library, which makes the upgrade and reads, and would also write by itself: answers to pings and to close frames, and
-// close frames of its own when the peer breaks the protocol. From NewMember on, the member does that for it.
+// Socket is a network connection that only one place writes to: its member. It stands between the connection and
+// the WebSocket library, which makes the upgrade and reads, and would also write by itself: answers to pings and to
+// close frames, and close frames of its own when the peer breaks the protocol. From NewMember on, the member does
+// that for it.
 type Socket struct {
 	net.Conn
 
@@ -38,8 +40,8 @@ type TryWriter interface {
 // errForeignWrite is what somebody gets who writes a message past the member.
 var errForeignWrite = errors.New("only the member writes to its connection: use Member.Send")
 
-// NewSocket wraps a connection before its upgrade to a WebSocket. One that is neither the system's nor a TryWriter costs a goroutine
-// for each write.
+// NewSocket wraps a connection before its upgrade to a WebSocket. One that is neither the system's nor a TryWriter
+// costs a goroutine for each write.
 func NewSocket(conn net.Conn) *Socket {
 	s := &Socket{Conn: conn}
 	switch c := conn.(type) {
@@ -53,8 +55,8 @@ func NewSocket(conn net.Conn) *Socket {
 	return s
 }
 
-// Write passes the answer to the upgrade on. Control frames after that go to the member, which writes them when it is their turn;
-// anything else is refused.
+// Write passes the answer to the upgrade on. Control frames after that go to the member, which writes them when it
+// is their turn; anything else is refused.
 func (s *Socket) Write(p []byte) (int, error) {
 	m := s.member.Load()
 	if m == nil {

@@ -51,8 +51,8 @@ func (m *Member) turn(lane Lane, w *worker) (next Lane, again bool) {
 	return m.wrote(frames, err)
 }
 
-// assemble is what is written in a turn: control frames, and one frame with the messages of the batch. It is good until the
-// worker's next turn.
+// assemble is what is written in a turn: control frames, and one frame with the messages of the batch. It is good
+// until the worker's next turn.
 func (w *worker) assemble(ping bool, control []byte) []byte {
 	if len(w.batch) == 1 && w.batch[0].header > 0 && !ping && control == nil {
 		return w.batch[0].bytes

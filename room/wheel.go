@@ -39,8 +39,8 @@ func newWheel() *wheel {
 	return w
 }
 
-// schedule makes the timer fire once, at least d from now, on the wheel's goroutine. A timer that is scheduled already is
-// moved. It reports false, and does nothing, when the wheel has stopped.
+// schedule makes the timer fire once, at least d from now, on the wheel's goroutine. A timer that is scheduled
+// already is moved. It reports false, and does nothing, when the wheel has stopped.
 func (w *wheel) schedule(t *timer, d time.Duration) bool {
 	due := int64((time.Since(w.start) + d + wheelTick - 1) / wheelTick)
 	w.mu.Lock()
@@ -97,7 +97,8 @@ func (w *wheel) advance(now int64) (due []*timer) {
 	return due
 }
 
-// stop makes schedule refuse from now on, and returns the timers that were scheduled. It is called when run has returned.
+// stop makes schedule refuse from now on, and returns the timers that were scheduled. It is called when run has
+// returned.
 func (w *wheel) stop() (left []*timer) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

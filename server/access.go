@@ -36,7 +36,8 @@ func (a *api) admit(r *http.Request, need access) (caller, error) {
 		return caller{name: "operator", role: "operator"}, nil
 	case auth.RoleViewer:
 		if need == operator {
-			return caller{}, refuse(http.StatusForbidden, "forbidden", "this takes the operator's token; the viewer's may only read")
+			return caller{}, refuse(http.StatusForbidden, "forbidden",
+				"this takes the operator's token; the viewer's may only read")
 		}
 		return caller{name: "viewer", role: "viewer"}, nil
 	default:

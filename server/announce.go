@@ -19,10 +19,12 @@ func (s *Server) announce() {
 		fmt.Fprintf(&b, "  screen    %s/screen\n", base)
 	}
 	const lost = "; LOST when it ends"
-	redisLost, stream, ledger := lost, "in this process (a real server, in a temporary directory)"+lost, "in this process (SQLite, in a temporary file)"+lost
+	redisLost, stream, ledger := lost, "in this process (a real server, in a temporary directory)"+lost,
+		"in this process (SQLite, in a temporary file)"+lost
 	if dir := s.back.dir; dir != nil {
 		redisLost = "; restored at start from the ledger and the stream"
-		stream, ledger = "in this process (a real server), kept in "+dir.NATS(), "in this process (SQLite), kept in "+dir.Ledger()
+		stream, ledger = "in this process (a real server), kept in "+dir.NATS(),
+			"in this process (SQLite), kept in "+dir.Ledger()
 	}
 	fragment := ""
 	if s.cfg.InProcess() {
@@ -31,7 +33,8 @@ func (s *Server) announce() {
 	fmt.Fprintf(&b, "  console   %s/console%s\n", base, fragment)
 	fmt.Fprintf(&b, "  API       %s/docs\n\n", base)
 	for _, line := range []struct{ what, flag, given, own string }{
-		{"packets and wins in Redis", "--redis", s.cfg.Redis, "in this process (a stand-in that speaks the same protocol)" + redisLost},
+		{"packets and wins in Redis", "--redis", s.cfg.Redis,
+			"in this process (a stand-in that speaks the same protocol)" + redisLost},
 		{"wins on their way in NATS JetStream", "--nats", s.cfg.NATS, stream},
 		{"the ledger in MySQL", "--mysql", s.cfg.MySQL, ledger},
 	} {
@@ -42,7 +45,8 @@ func (s *Server) announce() {
 		fmt.Fprintf(&b, "  %-36s %s\n", line.what, where)
 	}
 	_, _ = fmt.Fprintln(s.out, b.String()) // nobody reads it, if this fails
-	s.log.Info("serving", "listen", s.Addr().String(), "roles", s.cfg.Roles, "in_process", s.cfg.InProcess(), "confirm", s.cfg.ConfirmMode())
+	s.log.Info("serving", "listen", s.Addr().String(), "roles", s.cfg.Roles, "in_process", s.cfg.InProcess(), "confirm",
+		s.cfg.ConfirmMode())
 }
 
 // lanURL is where a phone on the same network finds the server; "" where it listens on this machine only.

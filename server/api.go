@@ -119,7 +119,8 @@ func (a *api) mount(mux *http.ServeMux) {
 		mux.Handle(apiRoot+path, a.dispatch(methods))
 	}
 	mux.HandleFunc(apiRoot+"/", func(w http.ResponseWriter, _ *http.Request) {
-		writeProblem(w, problem{Status: http.StatusNotFound, Code: "not_found", Detail: "there is no such path; /docs has the list"})
+		writeProblem(w, problem{Status: http.StatusNotFound, Code: "not_found",
+			Detail: "there is no such path; /docs has the list"})
 	})
 }
 
@@ -136,7 +137,8 @@ func (a *api) dispatch(methods map[string]route) http.Handler {
 		rt, ok := methods[method]
 		if !ok {
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
-			writeProblem(w, problem{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Detail: "use " + strings.Join(allowed, " or ")})
+			writeProblem(w, problem{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed",
+				Detail: "use " + strings.Join(allowed, " or ")})
 			return
 		}
 		a.serve(w, r, rt)

@@ -7,9 +7,10 @@ import (
 	"redrain/payout"
 )
 
-// arrivals closes the gap between a welcome and the room: what is settled after the welcome has read the ledger, and heard before the
-// player sits in the lobby, would never be told on that connection. It is kept for those who are on their way, and handed over as
-// they take their seat. One lock makes a notice come either before that or after it, and so once.
+// arrivals closes the gap between a welcome and the room: what is settled after the welcome has read the ledger,
+// and heard before the player sits in the lobby, would never be told on that connection. It is kept for those who
+// are on their way, and handed over as they take their seat. One lock makes a notice come either before that or
+// after it, and so once.
 type arrivals struct {
 	mu     sync.Mutex
 	coming map[string]map[*arrival]struct{} // by player; only while they are on their way
@@ -50,7 +51,8 @@ func (a *arrivals) forget(c *arrival) {
 	}
 }
 
-// seat ends an arrival: take gets what it has missed, nil for nothing, and seats the player. Nobody is told anything meanwhile.
+// seat ends an arrival: take gets what it has missed, nil for nothing, and seats the player. Nobody is told
+// anything meanwhile.
 func (a *arrivals) seat(c *arrival, take func(missed *wire.Settled)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -58,8 +60,8 @@ func (a *arrivals) seat(c *arrival, take func(missed *wire.Settled)) {
 	take(c.missed)
 }
 
-// tell keeps the messages for those who are on their way, and hands them to those who are there. The messages may not be changed
-// afterwards.
+// tell keeps the messages for those who are on their way, and hands them to those who are there. The messages may
+// not be changed afterwards.
 func (a *arrivals) tell(messages map[string]*wire.Settled, hand func(user string, m *wire.Settled)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -20,8 +20,9 @@ import (
 	"redrain/room"
 )
 
-// TestSettledWhileArriving: a claim that the welcome calls granted, and of which the node hears that it is settled before the player sits
-// in the room, is told on that connection all the same, once; and nothing of it to a connection that has heard it already.
+// TestSettledWhileArriving: a claim that the welcome calls granted, and of which the node hears that it is settled
+// before the player sits in the room, is told on that connection all the same, once; and nothing of it to a
+// connection that has heard it already.
 func TestSettledWhileArriving(t *testing.T) {
 	own, err := embedded.Redis()
 	if err != nil {
@@ -59,7 +60,8 @@ func TestSettledWhileArriving(t *testing.T) {
 	}()
 	var reading func() // what happens while a welcome is being made
 	g := newGateway(&gateway{
-		cfg: &Config{}, registry: registry, grabber: grabber, ledger: payout.NewLedger(db, now), lobby: lobby, counts: newCounts(),
+		cfg: &Config{}, registry: registry, grabber: grabber, ledger: payout.NewLedger(db, now), lobby: lobby,
+		counts:  newCounts(),
 		metrics: newMetrics(prometheus.NewRegistry()), log: quiet,
 		clock: func() int64 {
 			if do := reading; do != nil {
@@ -70,12 +72,14 @@ func TestSettledWhileArriving(t *testing.T) {
 		},
 	})
 	tell := &teller{
-		lobby: lobby, arrivals: g.arrivals, registry: registry, grabber: grabber, figures: newFigures(&figures{lobby: lobby}),
+		lobby: lobby, arrivals: g.arrivals, registry: registry, grabber: grabber,
+		figures: newFigures(&figures{lobby: lobby}),
 	}
 	settle := func(packets ...int) {
 		var n settledNotice
 		for _, packet := range packets {
-			n.Claims = append(n.Claims, settledNoticeClaim{Claim: rain.ClaimID(c.ID, packet), User: "u", Packet: packet, Amount: 1, Balance: rain.Money(packet)})
+			n.Claims = append(n.Claims, settledNoticeClaim{Claim: rain.ClaimID(c.ID, packet), User: "u", Packet: packet,
+				Amount: 1, Balance: rain.Money(packet)})
 		}
 		n.Claims = append(n.Claims, settledNoticeClaim{Claim: "another's", User: "v", Amount: 1, Balance: 1})
 		tell.Settled(c.ID, n)
@@ -110,7 +114,8 @@ func TestSettledWhileArriving(t *testing.T) {
 	for packet, want := range map[int]int{7: 1, 8: 1, 9: 1, 10: 1, 11: 1} {
 		claim := fmt.Sprintf(`{"claim":%q`, rain.ClaimID(c.ID, packet))
 		for who, conn := range map[string]*ear{"who was coming": heard, "who was there": heardThere} {
-			testenv.Eventually(t, 10*time.Second, "claim "+claim+" to "+who, func() bool { return told(conn, claim) > 0 })
+			testenv.Eventually(t, 10*time.Second, "claim "+claim+" to "+who,
+				func() bool { return told(conn, claim) > 0 })
 			if n := told(conn, claim); n != want {
 				t.Errorf("%s was told %d times of %s", who, n, claim)
 			}
@@ -125,7 +130,8 @@ func TestSettledWhileArriving(t *testing.T) {
 
 	// One whose welcome fails leaves nothing behind.
 	lost, _ := connect()
-	if err := lost.enter(t.Context(), "u", wire.Request{Type: wire.TypeHello, Campaign: "nowhere"}); err == nil || len(g.arrivals.coming) > 0 {
+	if err := lost.enter(t.Context(), "u", wire.Request{Type: wire.TypeHello, Campaign: "nowhere"}); err == nil ||
+		len(g.arrivals.coming) > 0 {
 		t.Errorf("%v, and %d players on their way", err, len(g.arrivals.coming))
 	}
 }
@@ -134,7 +140,8 @@ func TestSettledWhileArriving(t *testing.T) {
 func TestNews(t *testing.T) {
 	missed := &wire.Settled{Claims: []wire.SettledClaim{{Claim: "a"}, {Claim: "b"}, {Claim: "c"}}, Balance: 5}
 	welcome := []wire.Claim{{Claim: "a", State: "settled"}, {Claim: "b", State: "granted"}}
-	if got := news(missed, welcome); got == nil || len(got.Claims) != 2 || got.Claims[0].Claim != "b" || got.Claims[1].Claim != "c" || got.Balance != 5 {
+	if got := news(missed, welcome); got == nil || len(got.Claims) != 2 || got.Claims[0].Claim != "b" ||
+		got.Claims[1].Claim != "c" || got.Balance != 5 {
 		t.Errorf("%+v", got)
 	}
 	if news(&wire.Settled{Claims: missed.Claims[:1]}, welcome) != nil || news(nil, welcome) != nil {

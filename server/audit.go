@@ -18,8 +18,8 @@ type auditView struct {
 	Detail json.RawMessage `json:"detail"`
 }
 
-// audited is the context of an operator's command: what the ledger changes under it is recorded in the transaction of the change,
-// with what was before and after. A command that is refused changes nothing; it is in the log only.
+// audited is the context of an operator's command: what the ledger changes under it is recorded in the transaction
+// of the change, with what was before and after. A command that is refused changes nothing; it is in the log only.
 func (a *api) audited(r *http.Request, who caller, action string, detail map[string]any) context.Context {
 	return payout.WithAudit(r.Context(), auditRecord(r, who, action, "", detail))
 }
@@ -37,7 +37,8 @@ func (a *api) audit(r *http.Request, who caller, action, target string, detail m
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), backendTimeout)
 	defer cancel()
 	if err := a.ledger.Audit(ctx, auditRecord(r, who, action, target, detail)); err != nil {
-		a.log.Error("the audit log has a gap: a command could not be recorded", "action", action, "target", target, "err", err)
+		a.log.Error("the audit log has a gap: a command could not be recorded", "action", action, "target", target,
+			"err", err)
 	}
 }
 
@@ -62,7 +63,8 @@ func (a *api) auditLog(w http.ResponseWriter, r *http.Request, _ caller) error {
 	}
 	views := make([]auditView, len(records))
 	for i, rec := range records {
-		views[i] = auditView{At: rec.At, Actor: rec.Actor, Role: rec.Role, Action: rec.Action, Target: rec.Target, Detail: rec.Detail}
+		views[i] = auditView{At: rec.At, Actor: rec.Actor, Role: rec.Role, Action: rec.Action, Target: rec.Target,
+			Detail: rec.Detail}
 	}
 	writeJSON(w, http.StatusOK, listOf(views, next))
 	return nil

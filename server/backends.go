@@ -28,15 +28,15 @@ type backends struct {
 	closers []func()
 }
 
-// LogLibraries has libraries that would write to standard error themselves write to log. It is for the whole process, so
-// the program calls it and New does not.
+// LogLibraries has libraries that would write to standard error themselves write to log. It is for the whole
+// process, so the program calls it and New does not.
 func LogLibraries(log *slog.Logger) { grab.LogClient(log) }
 
 // errBackend is a back end that did not answer in time at start.
 var errBackend = errors.New("does not answer")
 
-// connect connects to every back end, waiting for those that are not up yet. Secrets that the in-process default does not need
-// to be given are filled in.
+// connect connects to every back end, waiting for those that are not up yet. Secrets that the in-process default
+// does not need to be given are filled in.
 func connect(ctx context.Context, cfg *Config, log *slog.Logger) (_ *backends, err error) {
 	b := &backends{}
 	defer func() {
@@ -90,13 +90,17 @@ func (b *backends) connectRedis(ctx context.Context, cfg *Config, log *slog.Logg
 func (b *backends) connectNATS(ctx context.Context, cfg *Config, log *slog.Logger) error {
 	options := []nats.Option{
 		nats.Name("redrain"), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond),
-		nats.ReconnectJitter(250*time.Millisecond, time.Second), nats.PingInterval(10 * time.Second), nats.MaxPingsOutstanding(2),
+		nats.ReconnectJitter(250*time.Millisecond, time.Second), nats.PingInterval(10 * time.Second),
+		nats.MaxPingsOutstanding(2),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
 				log.Warn("the connection to NATS is lost; trying again", "err", err)
 			}
 		}),
-		nats.ReconnectHandler(func(nc *nats.Conn) { log.Info("connected to NATS again", "url", nc.ConnectedUrlRedacted()) }),
+		nats.ReconnectHandler(func(nc *nats.Conn) {
+			log.Info("connected to NATS again", "url",
+				nc.ConnectedUrlRedacted())
+		}),
 	}
 	dial := func() (*nats.Conn, error) { return nats.Connect(cfg.NATS, options...) }
 	if cfg.NATS == "" {
@@ -125,8 +129,8 @@ func (b *backends) connectNATS(ctx context.Context, cfg *Config, log *slog.Logge
 	return err
 }
 
-// checkDir looks whether a part of the data directory has got lost, while a look still tells: what is missing is made anew. The stream
-// is made after the ledger, so a directory with a stream has had a ledger.
+// checkDir looks whether a part of the data directory has got lost, while a look still tells: what is missing is
+// made anew. The stream is made after the ledger, so a directory with a stream has had a ledger.
 func (b *backends) checkDir(ctx context.Context, cfg *Config, log *slog.Logger) error {
 	if b.dir == nil || cfg.NATS != "" || cfg.MySQL != "" {
 		return nil
@@ -194,7 +198,8 @@ func (b *backends) close() {
 }
 
 // await tries until a back end answers, for as long as it may take to come up.
-func await(asked context.Context, patience time.Duration, log *slog.Logger, name string, try func(context.Context) error) error {
+func await(asked context.Context, patience time.Duration, log *slog.Logger, name string,
+	try func(context.Context) error) error {
 	const every = 500 * time.Millisecond
 	ctx, cancel := context.WithTimeout(asked, patience)
 	defer cancel()

@@ -24,8 +24,8 @@ import (
 	"redrain/room"
 )
 
-// BenchmarkTap is one tap on the gateway with a real Redis: from the frame's text to the result handed to the connection.
-// Many players tap at once, as in a storm, so that the coalescer has something to coalesce.
+// BenchmarkTap is one tap on the gateway with a real Redis: from the frame's text to the result handed to the
+// connection. Many players tap at once, as in a storm, so that the coalescer has something to coalesce.
 func BenchmarkTap(b *testing.B) {
 	s := newStorm(b)
 	answered := &counter{}
@@ -44,9 +44,9 @@ func BenchmarkTap(b *testing.B) {
 	answered.wait()
 }
 
-// BenchmarkTapFrameToFrame is the same over real sockets, each player waiting for the result before the next tap. The players' side
-// allocates nothing, so what is allocated is the gateway's, from the frame that comes to the frame that goes. A
-// time is that of both sides.
+// BenchmarkTapFrameToFrame is the same over real sockets, each player waiting for the result before the next tap.
+// The players' side allocates nothing, so what is allocated is the gateway's, from the frame that comes to the
+// frame that goes. A time is that of both sides.
 func BenchmarkTapFrameToFrame(b *testing.B) {
 	s := newStorm(b)
 	var number atomic.Int64
@@ -139,7 +139,8 @@ func newStorm(b testing.TB) *storm {
 		b.Fatal(err)
 	}
 	now := func() int64 { return time.Now().UnixMilli() }
-	grabber := grab.New(rdb, grab.Options{Namespace: testenv.Namespace(b), Clock: now, Log: slog.New(slog.DiscardHandler)})
+	grabber := grab.New(rdb, grab.Options{Namespace: testenv.Namespace(b), Clock: now,
+		Log: slog.New(slog.DiscardHandler)})
 	lobby := room.NewLobby(room.Options{Log: slog.New(slog.DiscardHandler), ResultsMax: 1 << 20})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -154,7 +155,8 @@ func newStorm(b testing.TB) *storm {
 		campaign: rainingCampaign(b, grabber, now(), 1_000_000), // not used up by the benchmark
 		lobby:    lobby,
 		gateway: newGateway(&gateway{
-			cfg: &Config{}, grabber: grabber, lobby: lobby, counts: newCounts(), metrics: newMetrics(prometheus.NewRegistry()), clock: now,
+			cfg: &Config{}, grabber: grabber, lobby: lobby, counts: newCounts(),
+			metrics: newMetrics(prometheus.NewRegistry()), clock: now,
 		}),
 	}
 }
@@ -162,7 +164,8 @@ func newStorm(b testing.TB) *storm {
 // seated makes a session that of a player in the rain.
 func (s *storm) seated(i int, of *session) *session {
 	of.user = fmt.Sprintf("user-%d", i)
-	of.seat = seat{campaign: s.campaign.ID, gate: s.gateway.grabber.Gate(s.campaign), count: s.gateway.counts.of(s.campaign.ID)}
+	of.seat = seat{campaign: s.campaign.ID, gate: s.gateway.grabber.Gate(s.campaign),
+		count: s.gateway.counts.of(s.campaign.ID)}
 	return of
 }
 
@@ -177,7 +180,8 @@ func appendTap(b []byte, id, n int) []byte {
 func rainingCampaign(b testing.TB, grabber *grab.Grabber, now int64, packets int) *rain.Campaign {
 	b.Helper()
 	spec := rain.DefaultSpec()
-	spec.Name, spec.Sponsor, spec.Packets, spec.Budget, spec.WinsPerUser = "bench", "bench", packets, rain.Money(packets)*50, 1_000
+	spec.Name, spec.Sponsor, spec.Packets, spec.Budget, spec.WinsPerUser = "bench", "bench", packets,
+		rain.Money(packets)*50, 1_000
 	c := &rain.Campaign{ID: newID("c", "", 0), Spec: spec, Status: rain.Open, Revision: 1, SplitSeed: newSeed()}
 	amounts, err := c.Cut(c.SplitSeed)
 	if err != nil {
@@ -188,7 +192,8 @@ func rainingCampaign(b testing.TB, grabber *grab.Grabber, now int64, packets int
 	}
 	c.Revision++
 	c.Rains = []rain.Rain{{
-		ID: "r", Campaign: c.ID, StartsAt: now - 15_000, DurationMS: 600_000, DropsPerSecond: 400, FallMS: 600_000, Pacing: rain.PacingNone,
+		ID: "r", Campaign: c.ID, StartsAt: now - 15_000, DurationMS: 600_000, DropsPerSecond: 400, FallMS: 600_000,
+		Pacing: rain.PacingNone,
 	}}
 	if err := grabber.Apply(b.Context(), c); err != nil {
 		b.Fatal(err)

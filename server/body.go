@@ -20,8 +20,8 @@ const (
 	maxPlayerBody = 4 << 10  // of a player's, as for their messages; there are many players, and anyone may be one
 )
 
-// bodyWithin is how long a client may take to send a body. It is set here and not for the whole server, which also serves
-// an endless feed.
+// bodyWithin is how long a client may take to send a body. It is set here and not for the whole server, which also
+// serves an endless feed.
 const bodyWithin = 30 * time.Second
 
 // readBody reads a request's body whole.
@@ -37,7 +37,8 @@ func readBody(w http.ResponseWriter, r *http.Request, who caller) ([]byte, error
 	}
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return nil, refuse(http.StatusRequestEntityTooLarge, "too_large", fmt.Sprintf("a body has at most %d bytes", limit))
+		return nil, refuse(http.StatusRequestEntityTooLarge, "too_large",
+			fmt.Sprintf("a body has at most %d bytes", limit))
 	}
 	if err != nil {
 		return nil, refuse(http.StatusBadRequest, "malformed", "the body could not be read")

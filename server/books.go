@@ -27,8 +27,8 @@ func (a *api) reconcileAll(w http.ResponseWriter, r *http.Request, _ caller) err
 	return nil
 }
 
-// unread tells an operator what Redis has that makes no sense: somebody has written there by hand. A Redis that does not
-// answer is as everywhere.
+// unread tells an operator what Redis has that makes no sense: somebody has written there by hand. A Redis that
+// does not answer is as everywhere.
 func unread(err error) error {
 	if errors.Is(err, payout.ErrHot) && !unavailable(err) {
 		return refuse(http.StatusServiceUnavailable, "unreadable", err.Error())

@@ -21,8 +21,9 @@ type campaignView struct {
 
 func viewOf(c *rain.Campaign, now int64) campaignView {
 	v := campaignView{
-		ID: c.ID, Spec: c.Spec, State: c.State(now), CreatedAt: c.CreatedAt, ExpiresAt: c.ExpiresAt, Revision: c.Revision,
-		Rains: make([]*wire.Rain, len(c.Rains)),
+		ID: c.ID, Spec: c.Spec, State: c.State(now), CreatedAt: c.CreatedAt, ExpiresAt: c.ExpiresAt,
+		Revision: c.Revision,
+		Rains:    make([]*wire.Rain, len(c.Rains)),
 	}
 	for i := range c.Rains {
 		v.Rains[i] = wire.RainOf(&c.Rains[i], now, c.Status == rain.Paused)
@@ -103,7 +104,8 @@ func (a *api) stats(w http.ResponseWriter, r *http.Request, _ caller) error {
 func (a *api) rebuild(w http.ResponseWriter, r *http.Request, who caller) error {
 	done, err := a.rebuilder.Rebuild(r.Context(), r.PathValue("id"))
 	if len(done.Shards) > 0 { // also with an error: these shards are there again
-		a.audit(r, who, "campaign.rebuild", "campaign:"+done.Campaign, map[string]any{"shards": done.Shards, "packets": done.Packets, "wins": done.Wins})
+		a.audit(r, who, "campaign.rebuild", "campaign:"+done.Campaign,
+			map[string]any{"shards": done.Shards, "packets": done.Packets, "wins": done.Wins})
 	}
 	if err != nil {
 		return err

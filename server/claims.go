@@ -24,11 +24,12 @@ type claimView struct {
 }
 
 func claimViewOf(c payout.Claim) claimView {
-	return claimView{Claim: c.Claim, User: c.User, Packet: strconv.Itoa(c.Packet), Amount: c.Amount, At: c.WonAt, State: string(c.State)}
+	return claimView{Claim: c.Claim, User: c.User, Packet: strconv.Itoa(c.Packet), Amount: c.Amount, At: c.WonAt,
+		State: string(c.State)}
 }
 
-// campaignClaims lists a campaign's claims in the order of their packets: those in the ledger, and merged with them those
-// that are won and still on their way to it.
+// campaignClaims lists a campaign's claims in the order of their packets: those in the ledger, and merged with them
+// those that are won and still on their way to it.
 func (a *api) campaignClaims(w http.ResponseWriter, r *http.Request, _ caller) error {
 	c, err := a.campaignOf(r)
 	if err != nil {
@@ -49,7 +50,8 @@ func (a *api) campaignClaims(w http.ResponseWriter, r *http.Request, _ caller) e
 	if err != nil {
 		return err
 	}
-	settled, next, err := a.ledger.Claims(r.Context(), payout.ClaimQuery{Campaign: c.ID, After: p.cursor, Limit: p.limit, Only: only})
+	settled, next, err := a.ledger.Claims(r.Context(), payout.ClaimQuery{Campaign: c.ID, After: p.cursor,
+		Limit: p.limit, Only: only})
 	if err != nil {
 		return err
 	}
@@ -66,7 +68,8 @@ func claimFilterOf(r *http.Request) (payout.ClaimFilter, error) {
 	if text := query.Get("packet"); text != "" {
 		number, err := strconv.Atoi(text)
 		if err != nil || strconv.Itoa(number) != text || number < 0 || number >= rain.MaxPackets {
-			faults = append(faults, rain.FieldError{Field: "packet", Message: "is a packet's number, as the claims have it"})
+			faults = append(faults, rain.FieldError{Field: "packet",
+				Message: "is a packet's number, as the claims have it"})
 		}
 		only.Packet = &number
 	}
@@ -80,8 +83,8 @@ func claimFilterOf(r *http.Request) (payout.ClaimFilter, error) {
 	return only, nil
 }
 
-// grantedOnly are those of the campaign's granted claims that are wanted. Where the ledger's list is left out because of the state,
-// it cannot say which of them it has by now; so it is asked for them.
+// grantedOnly are those of the campaign's granted claims that are wanted. Where the ledger's list is left out
+// because of the state, it cannot say which of them it has by now; so it is asked for them.
 func (a *api) grantedOnly(ctx context.Context, c *rain.Campaign, only payout.ClaimFilter) ([]payout.Claim, error) {
 	if only.State == payout.StateSettled || only.State == payout.StateDead {
 		return nil, nil
@@ -109,8 +112,9 @@ func (a *api) grantedOnly(ctx context.Context, c *rain.Campaign, only payout.Cla
 	return slices.DeleteFunc(granted, func(c payout.Claim) bool { return known[promiseOf(c)] }), nil
 }
 
-// shownWaiting is how many outbox entries of each shard are looked at for claims that are on their way. Each is a batch of
-// wins; more than so many wait only where settlement is far behind, and then the list has the oldest of them.
+// shownWaiting is how many outbox entries of each shard are looked at for claims that are on their way. Each is a
+// batch of wins; more than so many wait only where settlement is far behind, and then the list has the oldest of
+// them.
 const shownWaiting = 200
 
 // granted are the campaign's wins that wait in the outbox, by packet. Reading them before the ledger means that a claim
@@ -140,7 +144,8 @@ func (a *api) granted(ctx context.Context, c *rain.Campaign) ([]payout.Claim, er
 		}
 		for _, win := range e.Wins {
 			claims = append(claims, payout.Claim{
-				Claim: rain.ClaimID(c.ID, win.Packet), User: win.User, Packet: win.Packet, Amount: win.Amount, WonAt: at, State: state,
+				Claim: rain.ClaimID(c.ID, win.Packet), User: win.User, Packet: win.Packet, Amount: win.Amount,
+				WonAt: at, State: state,
 			})
 		}
 	}
@@ -156,9 +161,10 @@ type promise struct {
 
 func promiseOf(c payout.Claim) promise { return promise{c.Packet, c.User} }
 
-// mergeClaims puts the granted claims that belong to a page of settled ones in their places; of a promise in both, the
-// ledger's word counts. next is the cursor behind the settled page, "" where it is the last; a cursor is the number of the
-// last packet that has been listed. A claim keeps its place when it is settled, so that no page has it twice and none misses it.
+// mergeClaims puts the granted claims that belong to a page of settled ones in their places; of a promise in both,
+// the ledger's word counts. next is the cursor behind the settled page, "" where it is the last; a cursor is the
+// number of the last packet that has been listed. A claim keeps its place when it is settled, so that no page has
+// it twice and none misses it.
 func mergeClaims(settled, granted []payout.Claim, p page, next string) ([]payout.Claim, string) {
 	after, upTo := -1, math.MaxInt
 	if p.cursor != "" {
@@ -198,7 +204,8 @@ func viewsOf(claims []payout.Claim) []claimView {
 }
 
 // claimsCSV streams all claims that are wanted, row by row, with what is still on its way at the end.
-func (a *api) claimsCSV(w http.ResponseWriter, r *http.Request, c *rain.Campaign, only payout.ClaimFilter, granted []payout.Claim) error {
+func (a *api) claimsCSV(w http.ResponseWriter, r *http.Request, c *rain.Campaign, only payout.ClaimFilter,
+	granted []payout.Claim) error {
 	waiting := make(map[promise]bool, len(granted))
 	for _, g := range granted {
 		waiting[promiseOf(g)] = true
@@ -209,7 +216,8 @@ func (a *api) claimsCSV(w http.ResponseWriter, r *http.Request, c *rain.Campaign
 	_ = out.Write([]string{"claim", "user", "packet", "amount", "at", "state"})
 	row := func(c payout.Claim) error {
 		return out.Write([]string{
-			c.Claim, c.User, strconv.Itoa(c.Packet), strconv.FormatInt(int64(c.Amount), 10), strconv.FormatInt(c.WonAt, 10), string(c.State),
+			c.Claim, c.User, strconv.Itoa(c.Packet), strconv.FormatInt(int64(c.Amount), 10),
+			strconv.FormatInt(c.WonAt, 10), string(c.State),
 		})
 	}
 	err := a.ledger.EachClaim(r.Context(), c.ID, only, func(c payout.Claim) error {

@@ -74,7 +74,8 @@ func TestCSVTakesConstantMemory(t *testing.T) {
 	a := &api{ledger: payout.NewLedger(db, func() int64 { return 0 }), log: slog.New(slog.DiscardHandler)}
 	out := &rowCounter{header: http.Header{}}
 	before := heapInUse()
-	if err := a.claimsCSV(out, httptest.NewRequest(http.MethodGet, "/", nil), &rain.Campaign{ID: "c1"}, payout.ClaimFilter{}, nil); err != nil {
+	if err := a.claimsCSV(out, httptest.NewRequest(http.MethodGet, "/", nil), &rain.Campaign{ID: "c1"},
+		payout.ClaimFilter{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if out.rows != claims+1 {

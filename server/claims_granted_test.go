@@ -14,8 +14,8 @@ import (
 	"redrain/rain"
 )
 
-// TestGrantedOnly: what the ledger has already is granted no more, though its entry is still in the outbox; and whose it is, and which
-// packet, is asked of what is granted as well.
+// TestGrantedOnly: what the ledger has already is granted no more, though its entry is still in the outbox; and
+// whose it is, and which packet, is asked of what is granted as well.
 func TestGrantedOnly(t *testing.T) {
 	own, err := embedded.Redis()
 	if err != nil {
@@ -36,7 +36,8 @@ func TestGrantedOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := func() int64 { return time.Now().UnixMilli() }
-	grabber := grab.New(rdb, grab.Options{Namespace: testenv.Namespace(t), Clock: now, Log: slog.New(slog.DiscardHandler)})
+	grabber := grab.New(rdb, grab.Options{Namespace: testenv.Namespace(t), Clock: now,
+		Log: slog.New(slog.DiscardHandler)})
 	defer grabber.Close()
 	c := rainingCampaign(t, grabber, now(), 10)
 	win := func(user string) grab.Result {
@@ -63,7 +64,8 @@ func TestGrantedOnly(t *testing.T) {
 	count(payout.ClaimFilter{Packet: &theirs.Packet, State: payout.StateGranted}, 1)
 	err = db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
 		_, err := tx.Exec(ctx, "INSERT INTO payout (campaign_id, packet, claim, user_id, amount, state, drop_id, shard, won_at, entry_seq, settled_at, txn_id) "+
-			"VALUES (?, ?, ?, 'u', 1, 'settled', '0.0', 0, 0, 0, 0, 1)", c.ID, ours.Packet, rain.ClaimID(c.ID, ours.Packet))
+			"VALUES (?, ?, ?, 'u', 1, 'settled', '0.0', 0, 0, 0, 0, 1)", c.ID, ours.Packet,
+			rain.ClaimID(c.ID, ours.Packet))
 		return err
 	})
 	if err != nil {

@@ -27,18 +27,20 @@ var AllRoles = []string{RoleGateway, RoleRelay, RoleSettle, RoleOperator}
 
 // Config is everything that can be set. Its zero value is not usable; start from DefaultConfig.
 type Config struct {
-	Listen          string        // address of HTTP and WebSocket, "host:port"
-	Redis           string        // "" = in-process; else an address, several by commas (Cluster), or a redis:// or rediss:// URL
-	NATS            string        // "" = in-process; else a nats:// URL, or several by commas
-	MySQL           string        // "" = in-process SQLite; else a go-sql-driver DSN
-	DataDir         string        // where what is in-process keeps its data; "" = nowhere, it is lost with the process
-	Roles           []string      // which of AllRoles this process has
-	OperatorToken   string        // bearer token that may do everything; generated for the in-process default
-	ViewerToken     string        // bearer token that may read; "" = none
-	JWTSecret       string        // HS256 secret of players' tokens; generated for the in-process default
-	JWKSURL         string        // where the public keys of players' tokens are; "" = none
-	Guests          *bool         // players without a token; nil = only with the in-process default
-	Confirm         string        // what must have a win before its player is told: redis, replica, stream; "" = see ConfirmMode
+	Listen string // address of HTTP and WebSocket, "host:port"
+	// "" = in-process; else an address, several by commas (Cluster), or a redis:// or rediss:// URL
+	Redis         string
+	NATS          string   // "" = in-process; else a nats:// URL, or several by commas
+	MySQL         string   // "" = in-process SQLite; else a go-sql-driver DSN
+	DataDir       string   // where what is in-process keeps its data; "" = nowhere, it is lost with the process
+	Roles         []string // which of AllRoles this process has
+	OperatorToken string   // bearer token that may do everything; generated for the in-process default
+	ViewerToken   string   // bearer token that may read; "" = none
+	JWTSecret     string   // HS256 secret of players' tokens; generated for the in-process default
+	JWKSURL       string   // where the public keys of players' tokens are; "" = none
+	Guests        *bool    // players without a token; nil = only with the in-process default
+	// what must have a win before its player is told: redis, replica, stream; "" = see ConfirmMode
+	Confirm         string
 	TapRate         int           // taps per second and player; 0 = no limit
 	HelloRate       float64       // hellos per second and address, over all nodes; 0 = no limit
 	GuestRate       float64       // new guests per second and address, over all nodes; 0 = no limit
@@ -53,14 +55,16 @@ type Config struct {
 	Demo            bool          // a demo campaign with the in-process default
 	DrainTimeout    time.Duration // how long a shutdown may take
 	BackendWait     time.Duration // how long to wait for a back end at start
-	Namespace       string        // prefix of Redis keys and NATS subjects, so that several redrains can share a back end
+	// prefix of Redis keys and NATS subjects, so that several redrains can share a back end
+	Namespace string
 }
 
 // DefaultConfig is what `redrain serve` starts from.
 func DefaultConfig() Config {
 	return Config{
 		Listen: ":8080", Roles: slices.Clone(AllRoles), TapRate: 20, HelloRate: 1000, GuestRate: 200,
-		MaxConnections: 15_000, PayoutAttempts: 10, Provider: ProviderWallet, ProviderTimeout: 10 * time.Second, ReconcileEvery: time.Minute, Demo: true, DrainTimeout: 30 * time.Second,
+		MaxConnections: 15_000, PayoutAttempts: 10, Provider: ProviderWallet, ProviderTimeout: 10 * time.Second,
+		ReconcileEvery: time.Minute, Demo: true, DrainTimeout: 30 * time.Second,
 		BackendWait: 30 * time.Second, Namespace: "rr",
 	}
 }
@@ -68,9 +72,9 @@ func DefaultConfig() Config {
 // InProcess tells whether every back end is the stand-in of this process.
 func (c *Config) InProcess() bool { return c.Redis == "" && c.NATS == "" && c.MySQL == "" }
 
-// ConfirmMode is what must have a win before its player is told. Where it is left open it is the stream if that is kept on
-// disk by this process: then the end of the process, at which the stand-in of Redis forgets everything, loses no win that
-// was told.
+// ConfirmMode is what must have a win before its player is told. Where it is left open it is the stream if that is
+// kept on disk by this process: then the end of the process, at which the stand-in of Redis forgets everything,
+// loses no win that was told.
 func (c *Config) ConfirmMode() string {
 	switch {
 	case c.Confirm != "":
@@ -108,7 +112,8 @@ func (c *Config) Validate() []error {
 	if len(c.Roles) == 0 {
 		fault("--roles: name at least one of %s", strings.Join(AllRoles, ", "))
 	}
-	if standIn := c.Redis == "" || c.NATS == "" || c.MySQL == ""; standIn && len(c.Roles) > 0 && len(c.Roles) < len(AllRoles) {
+	if standIn := c.Redis == "" || c.NATS == "" || c.MySQL == ""; standIn && len(c.Roles) > 0 &&
+		len(c.Roles) < len(AllRoles) {
 		fault("--roles: with a stand-in for --redis, --nats or --mysql this process must have all roles; no other can reach it")
 	}
 	for _, r := range c.Roles {
@@ -159,7 +164,8 @@ func (c *Config) validateBackends(fault func(string, ...any)) {
 		}
 	}
 	for u := range strings.SplitSeq(c.NATS, ",") {
-		if p, err := url.Parse(strings.TrimSpace(u)); c.NATS != "" && (err != nil || p.Host == "" || !slices.Contains([]string{"nats", "tls", "ws", "wss"}, p.Scheme)) {
+		if p, err := url.Parse(strings.TrimSpace(u)); c.NATS != "" &&
+			(err != nil || p.Host == "" || !slices.Contains([]string{"nats", "tls", "ws", "wss"}, p.Scheme)) {
 			fault("--nats: give a URL such as nats://host:4222, or several by commas")
 		}
 	}

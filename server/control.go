@@ -96,7 +96,8 @@ func (c *control) SoldOut(campaign string, shard int) {
 // Restocked tells every node that Redis has the campaign's stock again, after it was lost.
 func (c *control) Restocked(campaign string) {
 	if err := c.publish(topicStocked, campaign, struct{}{}); err != nil {
-		c.log.Warn("nodes that knew a shard to be sold out ask again only in the next rain", "campaign", campaign, "err", err)
+		c.log.Warn("nodes that knew a shard to be sold out ask again only in the next rain", "campaign", campaign,
+			"err", err)
 	}
 }
 
@@ -159,7 +160,8 @@ func subscribe[T any](c *control, topic string, handle func(campaign string, not
 	_, err := c.nc.Subscribe(prefix+"*", func(m *nats.Msg) {
 		var notice T
 		if err := json.Unmarshal(m.Data, &notice); err != nil {
-			c.log.Warn("a message between nodes cannot be read; are all of one version?", "subject", m.Subject, "err", err)
+			c.log.Warn("a message between nodes cannot be read; are all of one version?", "subject", m.Subject, "err",
+				err)
 			return
 		}
 		handle(m.Subject[len(prefix):], notice)

@@ -25,8 +25,8 @@ type campaignCount struct {
 	recent latencyWindow
 }
 
-// tapOutcomes is the number of outcomes that a tap may have. It is one less than those there are: "unavailable" is no result of the
-// game, nothing was decided.
+// tapOutcomes is the number of outcomes that a tap may have. It is one less than those there are: "unavailable" is
+// no result of the game, nothing was decided.
 const tapOutcomes = 9
 
 // outcomeNumber is where an outcome is counted. It is never written, so that every tap may read it.
@@ -76,8 +76,8 @@ func (c *counts) forget(campaign string) {
 	delete(c.byID, campaign)
 }
 
-// tap counts an answered tap, and how long it took on this server. The time counts whatever the answer was: where a back end does not
-// answer, the time is what there is to see.
+// tap counts an answered tap, and how long it took on this server. The time counts whatever the answer was: where a
+// back end does not answer, the time is what there is to see.
 func (c *campaignCount) tap(o grab.Outcome, took time.Duration) {
 	if number, counts := outcomeNumber[o]; counts {
 		c.outcomes[number].Add(1)

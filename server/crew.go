@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// crew is a set of actors that start and stop together. An actor blocks in its Run until its context ends, and has joined
-// what it started when it returns.
+// crew is a set of actors that start and stop together. An actor blocks in its Run until its context ends, and has
+// joined what it started when it returns.
 type crew struct {
 	ctx    context.Context //nolint:containedctx // the crew is the life that this context stands for
 	cancel context.CancelFunc

@@ -66,13 +66,15 @@ func TestADataDirectoryKeepsAllThatMatters(t *testing.T) {
 		if _, err := s.ledger.Deposit(t.Context(), "acme", "r", 100); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := New(t.Context(), ownConfig(dir), slog.New(slog.DiscardHandler), io.Discard); !errors.Is(err, embedded.ErrDirInUse) {
+		if _, err := New(t.Context(), ownConfig(dir), slog.New(slog.DiscardHandler), io.Discard); !errors.Is(err,
+			embedded.ErrDirInUse) {
 			t.Errorf("a second process on the directory: %v", err)
 		}
 	})
 	serveOn(t, ownConfig(dir), func(s *Server) {
 		if got := demoOf(t, s); got != demo || s.cfg.OperatorToken != operator {
-			t.Errorf("demo %s, before %s; the operator's token is the same: %v", got, demo, s.cfg.OperatorToken == operator)
+			t.Errorf("demo %s, before %s; the operator's token is the same: %v", got, demo,
+				s.cfg.OperatorToken == operator)
 		}
 		if user, err := s.players.Verify(guest); user != "guest" || err != nil {
 			t.Errorf("a token of before: %q, %v", user, err)
@@ -125,7 +127,8 @@ func TestADirectoryThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// TestAPartOfTheDirectoryIsLost: without its stream that is said; without its ledger nothing starts, as if nobody had ever owned anything.
+// TestAPartOfTheDirectoryIsLost: without its stream that is said; without its ledger nothing starts, as if nobody
+// had ever owned anything.
 func TestAPartOfTheDirectoryIsLost(t *testing.T) {
 	cfg := ownConfig(t.TempDir())
 	cfg.Demo = false
@@ -199,7 +202,8 @@ func TestAtStartOneBadCampaignHoldsUpNoOther(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		bad := rain.Entry{Ref: rain.EntryRef{Campaign: ids[1], ID: "1-0"}, Wins: []rain.Win{{User: "u", Packet: 3, Amount: 10, Drop: "1.1"}}}
+		bad := rain.Entry{Ref: rain.EntryRef{Campaign: ids[1], ID: "1-0"},
+			Wins: []rain.Win{{User: "u", Packet: 3, Amount: 10, Drop: "1.1"}}}
 		if _, err := s.ledger.Post(t.Context(), []rain.Entry{bad}); err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +232,8 @@ func TestAtStartOneBadCampaignHoldsUpNoOther(t *testing.T) {
 			t.Errorf("campaign %d: %s, lost %v (%v)", i, c.Status, lost, err)
 		}
 	}
-	if said := log.String(); !strings.Contains(said, "level=ERROR") || !strings.Contains(said, "code=state_lost campaign="+ids[1]) ||
+	if said := log.String(); !strings.Contains(said, "level=ERROR") ||
+		!strings.Contains(said, "code=state_lost campaign="+ids[1]) ||
 		strings.Count(said, "redis knows the campaign again") != 2 {
 		t.Errorf("the log:\n%s", said)
 	}
@@ -253,7 +258,8 @@ func TestTheRebuildOverHTTP(t *testing.T) {
 		}
 		call := func(id string) (status int, body string) {
 			t.Helper()
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.Addr().String()+apiRoot+"/campaigns/"+id+"/rebuild", nil)
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
+				"http://"+s.Addr().String()+apiRoot+"/campaigns/"+id+"/rebuild", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -280,11 +286,13 @@ func TestTheRebuildOverHTTP(t *testing.T) {
 		if err := s.back.redis.FlushAll(t.Context()).Err(); err != nil {
 			t.Fatal(err)
 		}
-		if status, body := call(c.ID); status != http.StatusOK || body != `{"campaign":"`+c.ID+`","shards":[0],"packets":10,"wins":0}`+"\n" {
+		if status, body := call(c.ID); status != http.StatusOK ||
+			body != `{"campaign":"`+c.ID+`","shards":[0],"packets":10,"wins":0}`+"\n" {
 			t.Errorf("%d %s", status, body)
 		}
 		records, _, err := s.ledger.AuditLog(t.Context(), "", 10)
-		if err != nil || len(records) != 1 || records[0].Action != "campaign.rebuild" || !strings.Contains(string(records[0].Detail), `"packets":10`) {
+		if err != nil || len(records) != 1 || records[0].Action != "campaign.rebuild" ||
+			!strings.Contains(string(records[0].Detail), `"packets":10`) {
 			t.Errorf("the audit log: %+v, %v", records, err)
 		}
 		testenv.Eventually(t, 10*time.Second, "the gate asks Redis again", func() bool {

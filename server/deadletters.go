@@ -11,8 +11,8 @@ import (
 // stateFailed is the state of what has failed and is tried again: a withdrawal that was redriven.
 const stateFailed = "failed"
 
-// letterView is a dead letter: a claim that the ledger could not take, or a withdrawal that the provider gave no clear answer
-// to, and why. Times are Unix ms.
+// letterView is a dead letter: a claim that the ledger could not take, or a withdrawal that the provider gave no
+// clear answer to, and why. Times are Unix ms.
 type letterView struct {
 	Claim     string     `json:"claim"` // what a retry takes
 	Campaign  string     `json:"campaign"`
@@ -41,7 +41,8 @@ func (a *api) deadLetters(w http.ResponseWriter, r *http.Request, _ caller) erro
 	views := make([]letterView, len(letters))
 	for i, d := range letters {
 		views[i] = letterView{
-			Claim: d.Claim, Campaign: d.Campaign, User: d.User, Packet: strconv.Itoa(d.Packet), Amount: d.Amount, At: d.WonAt,
+			Claim: d.Claim, Campaign: d.Campaign, User: d.User, Packet: strconv.Itoa(d.Packet), Amount: d.Amount,
+			At:    d.WonAt,
 			State: string(payout.StateDead), Kind: d.Kind, Reason: d.Reason, CreatedAt: d.CreatedAt,
 		}
 	}

@@ -9,7 +9,8 @@ import (
 	"redrain/payout"
 )
 
-// retryPayout judges a dead letter anew, or has a withdrawal tried again. What is settled by that is told to its player like every settlement.
+// retryPayout judges a dead letter anew, or has a withdrawal tried again. What is settled by that is told to its
+// player like every settlement.
 func (a *api) retryPayout(w http.ResponseWriter, r *http.Request, who caller) error {
 	claim := r.PathValue("claim")
 	settled, err := a.ledger.Retry(a.audited(r, who, "payout.retry", nil), claim)
@@ -21,7 +22,8 @@ func (a *api) retryPayout(w http.ResponseWriter, r *http.Request, who caller) er
 	switch {
 	case err == nil:
 		a.wakePayer()
-		writeJSON(w, http.StatusOK, claimView{Claim: out.ID, User: out.User, Amount: out.Amount, At: out.CreatedAt, State: stateFailed})
+		writeJSON(w, http.StatusOK, claimView{Claim: out.ID, User: out.User, Amount: out.Amount, At: out.CreatedAt,
+			State: stateFailed})
 		return nil
 	case !errors.Is(err, payout.ErrUnknownWithdrawal):
 		return err
@@ -29,15 +31,16 @@ func (a *api) retryPayout(w http.ResponseWriter, r *http.Request, who caller) er
 	answer := claimView{Claim: claim, State: string(payout.StateSettled)} // of a reclaim there is no more to say
 	for _, s := range settled {
 		answer = claimView{
-			Claim: s.Claim, User: s.User, Packet: strconv.Itoa(s.Packet), Amount: s.Amount, At: s.WonAt, State: string(payout.StateSettled),
+			Claim: s.Claim, User: s.User, Packet: strconv.Itoa(s.Packet), Amount: s.Amount, At: s.WonAt,
+			State: string(payout.StateSettled),
 		}
 	}
 	writeJSON(w, http.StatusOK, answer)
 	return nil
 }
 
-// retriedView is what has become of all dead letters. Complete is false where the time ran out: the same again goes on, as
-// what was settled does not wait any more.
+// retriedView is what has become of all dead letters. Complete is false where the time ran out: the same again goes
+// on, as what was settled does not wait any more.
 type retriedView struct {
 	Retried   int  `json:"retried"`
 	Settled   int  `json:"settled"`
@@ -74,7 +77,8 @@ func (a *api) retryAllPayouts(w http.ResponseWriter, r *http.Request, who caller
 		a.log.Warn("not all dead letters could be judged", "judged", all.Retried, "err", failed)
 	}
 	answer := retriedView{Retried: all.Retried, Settled: all.Settled, StillDead: all.StillDead, Complete: failed == nil}
-	a.audit(r, who, "payout.retry_all", in.Campaign, map[string]any{"retried": all.Retried, "settled": all.Settled, "still_dead": all.StillDead})
+	a.audit(r, who, "payout.retry_all", in.Campaign, map[string]any{"retried": all.Retried, "settled": all.Settled,
+		"still_dead": all.StillDead})
 	writeJSON(w, http.StatusOK, answer)
 	return nil
 }
@@ -87,7 +91,8 @@ func (a *api) tellSettled(settled []payout.Settlement) {
 	}
 	for campaign, group := range byCampaign {
 		if err := a.office.control.Settled(campaign, group); err != nil {
-			a.log.Warn("players were not told of a settlement; their next welcome does", "campaign", campaign, "err", err)
+			a.log.Warn("players were not told of a settlement; their next welcome does", "campaign", campaign, "err",
+				err)
 		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), backendTimeout)

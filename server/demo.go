@@ -130,7 +130,8 @@ func (d *demo) begin(ctx context.Context) error {
 		return err
 	}
 	spec := rain.DefaultSpec()
-	spec.Name, spec.Sponsor, spec.Budget, spec.Packets, spec.WinsPerUser = demoName, demoSponsor, demoBudget, demoPackets, demoWins
+	spec.Name, spec.Sponsor, spec.Budget, spec.Packets, spec.WinsPerUser = demoName, demoSponsor, demoBudget,
+		demoPackets, demoWins
 	c, err := d.office.Create(ctx, spec, "")
 	if err != nil {
 		return err

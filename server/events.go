@@ -11,9 +11,10 @@ import (
 	"redrain/rain"
 )
 
-// events is the operators' feed, Server-Sent Events (https://html.spec.whatwg.org/multipage/server-sent-events.html):
-// `stats` once a second for each campaign that is running or looked at, `campaign` and `rain` when one changes, `alarm`. Each node makes
-// it from what it knows itself.
+// events is the operators' feed, Server-Sent Events
+// (https://html.spec.whatwg.org/multipage/server-sent-events.html): `stats` once a second for each campaign that is
+// running or looked at, `campaign` and `rain` when one changes, `alarm`. Each node makes it from what it knows
+// itself.
 type events struct {
 	registry *registry
 	figures  *figures
@@ -125,8 +126,8 @@ func (e *events) Run(ctx context.Context) error {
 	}
 }
 
-// sayStats says the figures of each campaign that somebody looks at: with a feed of its own always, in the feed of all while it is
-// running.
+// sayStats says the figures of each campaign that somebody looks at: with a feed of its own always, in the feed of
+// all while it is running.
 func (e *events) sayStats(ctx context.Context, now int64) {
 	all, watched := e.wanted()
 	for _, c := range e.registry.Live() {
@@ -197,7 +198,8 @@ func (e *events) watched(campaign string) bool {
 	return false
 }
 
-// listen begins a feed. When all have been hung up it has ended already: nobody would end it later, and the process would wait for it.
+// listen begins a feed. When all have been hung up it has ended already: nobody would end it later, and the process
+// would wait for it.
 func (e *events) listen(campaign string) *feed {
 	f := &feed{campaign: campaign, ch: make(chan []byte, feedBuffer)}
 	e.mu.Lock()

@@ -9,8 +9,8 @@ import (
 	"redrain/rain"
 )
 
-// feedPatience is how long a reader may take none of what is written to it. One that sleeps with its lid closed would otherwise keep a
-// goroutine, and hold up the end of the process.
+// feedPatience is how long a reader may take none of what is written to it. One that sleeps with its lid closed
+// would otherwise keep a goroutine, and hold up the end of the process.
 const feedPatience = 20 * time.Second
 
 // serve is the route of the feed.
@@ -62,8 +62,8 @@ func write(w http.ResponseWriter, conn *http.ResponseController, event []byte) e
 	return conn.Flush()
 }
 
-// open begins a feed of one campaign with how that stands. The feed is listening already, so what changes meanwhile is there too; it
-// may say the same again.
+// open begins a feed of one campaign with how that stands. The feed is listening already, so what changes meanwhile
+// is there too; it may say the same again.
 func (e *events) open(f *feed) {
 	c := e.registry.Cached(f.campaign)
 	if c == nil {

@@ -26,8 +26,8 @@ func (r *reader) Write(data []byte) (int, error) {
 	return r.ResponseRecorder.Write(data)
 }
 
-// TestFeedEnds: each write to a reader has its own end in time; when the feeds are hung up all end, and one that comes after that ends at
-// once, since the process waits for it.
+// TestFeedEnds: each write to a reader has its own end in time; when the feeds are hung up all end, and one that
+// comes after that ends at once, since the process waits for it.
 func TestFeedEnds(t *testing.T) {
 	e := &events{
 		registry: newTestRegistry(&fakeSource{}), clock: func() int64 { return 1 },

@@ -34,10 +34,11 @@ type Stats struct {
 	AmountLeft     rain.Money `json:"amount_left"`
 	GrabsPerSecond float64    `json:"grabs_per_second"`
 
-	// Outcomes are the taps by what came of them; they sum to Taps. Every outcome is there, also those that have not come.
+	// Outcomes are the taps by what came of them; they sum to Taps. Every outcome is there, also those that have
+	// not come.
 	Outcomes map[grab.Outcome]int64 `json:"outcomes"`
-	// TapP50MS and TapP99MS are the times within which half and 99 of 100 taps were answered, in the last seconds, from the socket to the
-	// result being handed to the socket; nil where nobody has tapped.
+	// TapP50MS and TapP99MS are the times within which half and 99 of 100 taps were answered, in the last seconds,
+	// from the socket to the result being handed to the socket; nil where nobody has tapped.
 	TapP50MS *float64 `json:"tap_p50_ms"`
 	TapP99MS *float64 `json:"tap_p99_ms"`
 	Outbox   int64    `json:"outbox"` // wins that are neither in the ledger nor dead letters: on their way
@@ -177,8 +178,9 @@ func (f *figures) tell(ctx context.Context, rm *room.Room) {
 		f.log.Debug("who has won most could not be read; the room is told the rest", "campaign", c.ID, "err", err)
 	}
 	rm.Broadcast(room.Rain, wire.Encode(wire.Room{
-		Type: wire.TypeRoom, T: f.clock(), Online: nodes.online, Stock: levels.Stock, Won: levels.Won, AmountWon: levels.AmountWon,
-		Winners: f.newest(c.ID), Top: masked(top),
+		Type: wire.TypeRoom, T: f.clock(), Online: nodes.online, Stock: levels.Stock, Won: levels.Won,
+		AmountWon: levels.AmountWon,
+		Winners:   f.newest(c.ID), Top: masked(top),
 	}))
 }
 
@@ -250,7 +252,8 @@ func (f *figures) Stats(ctx context.Context, c *rain.Campaign) (Stats, error) {
 		TapP50MS: nodes.latency.percentile(0.5), TapP99MS: nodes.latency.percentile(0.99),
 		Won: levels.Won, AmountWon: levels.AmountWon, Stock: levels.Stock, AmountLeft: levels.AmountLeft,
 		Paid: paid, AmountPaid: amount,
-		// The ledger was asked after Redis and may be ahead of it; and of a campaign that is long over Redis knows nothing any more.
+		// The ledger was asked after Redis and may be ahead of it; and of a campaign that is long over Redis knows
+		// nothing any more.
 		Outbox: max(0, int64(levels.Won)-paid-deadWins), Dead: dead,
 	}, nil
 }

@@ -57,7 +57,8 @@ func newGateway(g *gateway) *gateway {
 		WriteBufferSize:  4096,
 		WriteBufferPool:  &sync.Pool{},
 		HandshakeTimeout: 5 * time.Second,
-		// Refused after the upgrade, with a close code that a page can see; a browser hides the status of a refused one.
+		// Refused after the upgrade, with a close code that a page can see; a browser hides the status of a refused
+		// one.
 		CheckOrigin: func(*http.Request) bool { return true },
 	}
 	return g
@@ -67,7 +68,8 @@ func newGateway(g *gateway) *gateway {
 // net/http would keep its buffers for as long as the handler runs.
 func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !websocket.IsWebSocketUpgrade(r) {
-		writeProblem(w, problem{Status: http.StatusUpgradeRequired, Code: "upgrade_required", Detail: "this is a WebSocket, subprotocol " + wire.Subprotocol})
+		writeProblem(w, problem{Status: http.StatusUpgradeRequired, Code: "upgrade_required",
+			Detail: "this is a WebSocket, subprotocol " + wire.Subprotocol})
 		return
 	}
 	take := &takeover{ResponseWriter: w}
@@ -124,8 +126,8 @@ func (g *gateway) leave(s *session) {
 	g.open.Add(-1)
 }
 
-// Drain tells every player goodbye, closes the sockets after what was queued has been written, and waits for the readers,
-// or until ctx ends. New connections are refused from the first moment.
+// Drain tells every player goodbye, closes the sockets after what was queued has been written, and waits for the
+// readers, or until ctx ends. New connections are refused from the first moment.
 func (g *gateway) Drain(ctx context.Context) {
 	g.mu.Lock()
 	g.closing = true
@@ -156,8 +158,8 @@ func (g *gateway) cut() {
 	}
 }
 
-// spread is when a player should come back, in milliseconds: at random over a time that grows with their number, so that
-// the other nodes do not get them all in one moment.
+// spread is when a player should come back, in milliseconds: at random over a time that grows with their number, so
+// that the other nodes do not get them all in one moment.
 func spread(players int) int64 {
 	return 250 + rand.Int64N(2_000+int64(players)) //nolint:gosec // not a secret
 }

@@ -12,10 +12,12 @@ import (
 func TestAHangingDatabaseIsSaidSoon(t *testing.T) {
 	mysql := testenv.StartMySQL(t)
 	cfg := DefaultConfig()
-	cfg.Listen, cfg.MySQL, cfg.OperatorToken, cfg.JWTSecret = "127.0.0.1:0", mysql.DSN, "op", "a secret of at least thirty-two bytes"
+	cfg.Listen, cfg.MySQL, cfg.OperatorToken, cfg.JWTSecret = "127.0.0.1:0", mysql.DSN, "op",
+		"a secret of at least thirty-two bytes"
 	serveOn(t, cfg, func(s *Server) {
 		list := func() int {
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.Addr().String()+apiRoot+"/campaigns", nil)
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+				"http://"+s.Addr().String()+apiRoot+"/campaigns", nil)
 			if err != nil {
 				t.Fatal(err)
 			}

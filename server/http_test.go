@@ -33,7 +33,8 @@ func TestFailHidesWhatIsNotInTheTable(t *testing.T) {
 		w := httptest.NewRecorder()
 		fail(w, httptest.NewRequest(http.MethodGet, "/x", nil), slog.New(slog.DiscardHandler), c.err)
 		body := w.Body.String()
-		if w.Code != c.status || !strings.Contains(body, `"code":"`+c.code+`"`) || w.Header().Get("Content-Type") != "application/problem+json" {
+		if w.Code != c.status || !strings.Contains(body, `"code":"`+c.code+`"`) ||
+			w.Header().Get("Content-Type") != "application/problem+json" {
 			t.Errorf("%v: %d %s", c.err, w.Code, body)
 		}
 		if strings.Contains(body, "hunter2") || strings.Contains(body, "10.0.0.1") {
@@ -46,7 +47,8 @@ func TestOriginAllowed(t *testing.T) {
 	allowed := []string{"https://party.example"}
 	for origin, want := range map[string]bool{
 		"": true, "http://rain.example": true, "https://RAIN.example": true, "https://party.example": true,
-		"https://evil.example": false, "null": false, "https://rain.example.evil.example": false, "http://party.example": false,
+		"https://evil.example": false, "null": false, "https://rain.example.evil.example": false,
+		"http://party.example": false,
 	} {
 		r := httptest.NewRequest(http.MethodGet, "http://rain.example/ws", nil)
 		if origin != "" {
@@ -77,7 +79,8 @@ func TestClientAddress(t *testing.T) {
 
 func TestPageOf(t *testing.T) {
 	for query, want := range map[string]page{
-		"": {limit: 50}, "limit=7&cursor=x": {limit: 7, cursor: "x"}, "limit=1000": {limit: 500}, "limit=500": {limit: 500},
+		"": {limit: 50}, "limit=7&cursor=x": {limit: 7, cursor: "x"}, "limit=1000": {limit: 500},
+		"limit=500": {limit: 500},
 	} {
 		got, err := pageOf(httptest.NewRequest(http.MethodGet, "/?"+query, nil))
 		if err != nil || got != want {
@@ -102,10 +105,13 @@ func TestMergeClaims(t *testing.T) {
 		page             page
 		next, want, then string
 	}{
-		{"last page", []payout.Claim{claim(3, "settled"), claim(5, "settled")}, page{cursor: "2", limit: 50}, "", "[3settled 4granted 5settled 9granted]", ""},
-		{"more to come", []payout.Claim{claim(3, "settled"), claim(5, "settled")}, page{limit: 2}, "5", "[1granted 3settled]", "3"},
+		{"last page", []payout.Claim{claim(3, "settled"), claim(5, "settled")}, page{cursor: "2", limit: 50}, "",
+			"[3settled 4granted 5settled 9granted]", ""},
+		{"more to come", []payout.Claim{claim(3, "settled"), claim(5, "settled")}, page{limit: 2}, "5",
+			"[1granted 3settled]", "3"},
 		{"nothing settled", nil, page{limit: 2}, "", "[1granted 4granted]", "4"},
-		{"promised twice", []payout.Claim{{Packet: 4, User: "another", State: "settled"}}, page{limit: 2}, "", "[1granted 4settled 4granted]", "4"},
+		{"promised twice", []payout.Claim{{Packet: 4, User: "another", State: "settled"}}, page{limit: 2}, "",
+			"[1granted 4settled 4granted]", "4"},
 		{"nothing new", nil, page{cursor: "9", limit: 2}, "", "[]", ""},
 	} {
 		all, next := mergeClaims(c.settled, granted, c.page, c.next)
@@ -150,7 +156,8 @@ func FuzzBodies(f *testing.F) {
 		`{"name":"x","sponsor":"a","budget":3,"packets":2,"split":"list","amounts":[1,2]}`,
 		`{"name":"x","sponsor":"a","budget":100,"packets":10,"max":10,"min":10,"split":"even"}`,
 		`{"name":"x","sponsor":"a","budget":9223372036854775807,"packets":10000000}`,
-		`{"budget":1e999}`, `{"min":null,"max":null,"amounts":null}`, `{"starts_in_ms":0,"starts_at":1}`, `{"a":1}{"b":2}`, "\xff",
+		`{"budget":1e999}`, `{"min":null,"max":null,"amounts":null}`, `{"starts_in_ms":0,"starts_at":1}`,
+		`{"a":1}{"b":2}`, "\xff",
 	} {
 		f.Add([]byte(seed))
 	}

@@ -15,8 +15,8 @@ import (
 // maxIdempotencyKey is the length limit of an Idempotency-Key, in bytes.
 const maxIdempotencyKey = 200
 
-// creation is a handler of a POST that creates something. It gets the body whole and the request's idempotency key ("" without
-// one), and returns the status and the answer.
+// creation is a handler of a POST that creates something. It gets the body whole and the request's idempotency key
+// ("" without one), and returns the status and the answer.
 type creation func(r *http.Request, who caller, body []byte, key string) (status int, answer any, err error)
 
 // once makes a creation answer the same key with its first answer. Only successes are remembered: a request that failed
@@ -29,7 +29,8 @@ func (a *api) once(create creation) handler {
 		}
 		key := r.Header.Get("Idempotency-Key")
 		if len(key) > maxIdempotencyKey {
-			return rain.Invalid{{Field: "Idempotency-Key", Message: fmt.Sprintf("is at most %d bytes", maxIdempotencyKey)}}
+			return rain.Invalid{{Field: "Idempotency-Key",
+				Message: fmt.Sprintf("is at most %d bytes", maxIdempotencyKey)}}
 		}
 		if key == "" {
 			status, answer, err := create(r, who, body, "")
@@ -43,7 +44,8 @@ func (a *api) once(create creation) handler {
 	}
 }
 
-func (a *api) createOnce(w http.ResponseWriter, r *http.Request, who caller, body []byte, key string, create creation) error {
+func (a *api) createOnce(w http.ResponseWriter, r *http.Request, who caller, body []byte, key string,
+	create creation) error {
 	first, err := a.ledger.Begin(r.Context(), key, bytes.TrimSpace(body))
 	if err != nil {
 		return err

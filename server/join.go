@@ -13,13 +13,13 @@ type lobbyView struct {
 	WinsPerUser int    `json:"wins_per_user"`
 	// Guests tells whether anybody may play under a generated name.
 	Guests bool `json:"guests"`
-	// Join is where a phone on the same network finds the player's page: for a big screen that was opened as localhost, whose
-	// own address is of no use in a QR code. Others are not told the addresses of the machine.
+	// Join is where a phone on the same network finds the player's page: for a big screen that was opened as
+	// localhost, whose own address is of no use in a QR code. Others are not told the addresses of the machine.
 	Join string `json:"join,omitempty"`
 }
 
-// joinURL is lobbyView.Join for a request. One that a proxy on this machine has passed on comes from this machine too, and may even be
-// addressed to it; but it says that it was passed on.
+// joinURL is lobbyView.Join for a request. One that a proxy on this machine has passed on comes from this machine
+// too, and may even be addressed to it; but it says that it was passed on.
 func (a *api) joinURL(r *http.Request) string {
 	if !isLoopback(r.RemoteAddr) || !isLoopback(r.Host) || passedOn(r.Header) {
 		return ""

@@ -20,8 +20,8 @@ const (
 	stockingPatience = 60_000
 	// restockEvery is the time between two tries of that: a try computes the whole split.
 	restockEvery = 30_000
-	// enforceEvery is how often a campaign whose rain is near is applied again, in case that Redis has lost the last time:
-	// a replica that has taken over may be a little behind.
+	// enforceEvery is how often a campaign whose rain is near is applied again, in case that Redis has lost the
+	// last time: a replica that has taken over may be a little behind.
 	enforceEvery = 5_000
 	// idleEvery is the same for a campaign without a rain: so it is known in time that Redis has lost one.
 	idleEvery = 60_000
@@ -98,8 +98,8 @@ func (k *keeper) restock(ctx context.Context, c *rain.Campaign, now int64) error
 	}
 	was.at = now
 	k.done[c.ID] = was
-	// What this node knows may be old. A campaign that is stocked by now must not get all of its packets once more, should
-	// Redis have lost it meanwhile: some of them are won.
+	// What this node knows may be old. A campaign that is stocked by now must not get all of its packets once more,
+	// should Redis have lost it meanwhile: some of them are won.
 	c, err := k.ledger.Campaign(ctx, c.ID)
 	if err != nil || c.Status != rain.Loading {
 		return err
@@ -108,7 +108,8 @@ func (k *keeper) restock(ctx context.Context, c *rain.Campaign, now int64) error
 	return err
 }
 
-// enforce applies what is new, and from time to time what should be there already: often while a rain is near or falling.
+// enforce applies what is new, and from time to time what should be there already: often while a rain is near or
+// falling.
 func (k *keeper) enforce(ctx context.Context, c *rain.Campaign, now int64) error {
 	was, r := k.done[c.ID], c.Current()
 	every := int64(idleEvery)

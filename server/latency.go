@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// The buckets into which the times of taps are sorted: each microsecond below eight has one, and from there on each power of two has
-// eight of the same width. So a bucket is an eighth of its times wide, at most, wherever they are. Nodes add each other's buckets
-// up (grab.NodeReport.Latency): to change them is to have wrong percentiles while an update rolls through.
+// The buckets into which the times of taps are sorted: each microsecond below eight has one, and from there on each
+// power of two has eight of the same width. So a bucket is an eighth of its times wide, at most, wherever they are.
+// Nodes add each other's buckets up (grab.NodeReport.Latency): to change them is to have wrong percentiles while an
+// update rolls through.
 const (
 	perDoubling = 8
 	// latencyBuckets reach beyond two minutes; what takes longer is in the last.
@@ -50,7 +51,8 @@ type latencyWindow struct {
 	next int                           // the oldest of them
 }
 
-// turn is called once a second. It returns what has been counted in the last latencySeconds, by bucket, without the empty ones.
+// turn is called once a second. It returns what has been counted in the last latencySeconds, by bucket, without the
+// empty ones.
 func (w *latencyWindow) turn(l *latency) map[int]int64 {
 	oldest := &w.past[w.next]
 	w.next = (w.next + 1) % latencySeconds
@@ -65,8 +67,8 @@ func (w *latencyWindow) turn(l *latency) map[int]int64 {
 	return fresh
 }
 
-// percentile is the time, in milliseconds, within which a share of the taps was answered; nil where there was none. Within its bucket
-// it is taken to lie where it would if the bucket's taps were spread evenly.
+// percentile is the time, in milliseconds, within which a share of the taps was answered; nil where there was none.
+// Within its bucket it is taken to lie where it would if the bucket's taps were spread evenly.
 func (c *latencyCounts) percentile(share float64) *float64 {
 	var total int64
 	for _, n := range c {

@@ -14,13 +14,15 @@ func TestLatencyBuckets(t *testing.T) {
 		from, to := bucketFrom(i), bucketFrom(i+1)
 		first, last := time.Duration(from)*time.Microsecond, time.Duration(to)*time.Microsecond-time.Nanosecond
 		if latencyBucket(first) != i || latencyBucket(last) != i {
-			t.Errorf("%s and %s are in the buckets %d and %d, want %d", first, last, latencyBucket(first), latencyBucket(last), i)
+			t.Errorf("%s and %s are in the buckets %d and %d, want %d", first, last, latencyBucket(first),
+				latencyBucket(last), i)
 		}
 		if from >= perDoubling && (to-from)/from > 1.0/perDoubling {
 			t.Errorf("bucket %d from %v to %v is too wide", i, from, to)
 		}
 	}
-	if latencyBucket(-time.Second) != 0 || latencyBucket(math.MaxInt64) != latencyBuckets-1 || bucketFrom(latencyBuckets-1) < 120e6 {
+	if latencyBucket(-time.Second) != 0 || latencyBucket(math.MaxInt64) != latencyBuckets-1 ||
+		bucketFrom(latencyBuckets-1) < 120e6 {
 		t.Error("what is out of bounds is not in the outermost buckets")
 	}
 }

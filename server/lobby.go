@@ -7,8 +7,9 @@ import (
 	"redrain/rain"
 )
 
-// lobby describes the campaign that a page should open: the one that it asks for, or else the one that a person would want. That none is
-// on is an answer and no fault: a page that waits for one asks again and again, and a browser writes each refusal in its console.
+// lobby describes the campaign that a page should open: the one that it asks for, or else the one that a person
+// would want. That none is on is an answer and no fault: a page that waits for one asks again and again, and a
+// browser writes each refusal in its console.
 func (a *api) lobby(w http.ResponseWriter, r *http.Request, _ caller) error {
 	id := r.URL.Query().Get("campaign")
 	view := lobbyView{Guests: a.cfg.GuestsAllowed(), Join: a.joinURL(r)}
@@ -21,8 +22,8 @@ func (a *api) lobby(w http.ResponseWriter, r *http.Request, _ caller) error {
 	return nil
 }
 
-// wanted is the campaign with an id, or for "" the front door's; nil where there is none. Of an id it knows only what this node
-// has at hand: nobody has signed in, and no stranger's guess is worth a question to the database.
+// wanted is the campaign with an id, or for "" the front door's; nil where there is none. Of an id it knows only
+// what this node has at hand: nobody has signed in, and no stranger's guess is worth a question to the database.
 func (a *api) wanted(id string) *rain.Campaign {
 	if id != "" {
 		return a.registry.Cached(id)
@@ -34,8 +35,9 @@ func (a *api) wanted(id string) *rain.Campaign {
 	return frontDoor(a.registry.Live(), demo, a.clock())
 }
 
-// frontDoor is the campaign that a person who comes in by the front door would want to see; nil where there is none. The demo rains all
-// the time, so whatever somebody has made comes before it, or nobody would find that in a process with a demo.
+// frontDoor is the campaign that a person who comes in by the front door would want to see; nil where there is
+// none. The demo rains all the time, so whatever somebody has made comes before it, or nobody would find that in a
+// process with a demo.
 func frontDoor(live []*rain.Campaign, demo string, now int64) *rain.Campaign {
 	var best *rain.Campaign
 	var bestRank lobbyRank

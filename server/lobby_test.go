@@ -7,8 +7,8 @@ import (
 	"redrain/rain"
 )
 
-// TestFrontDoor: the front door leads to where it rains, else to where it will, else to what is ready, else to the demo; in whatever order
-// the campaigns are found.
+// TestFrontDoor: the front door leads to where it rains, else to where it will, else to what is ready, else to the
+// demo; in whatever order the campaigns are found.
 func TestFrontDoor(t *testing.T) {
 	const now = 1_000_000
 	campaign := func(id string, status rain.Status, created int64, starts ...int64) *rain.Campaign {
@@ -33,7 +33,8 @@ func TestFrontDoor(t *testing.T) {
 		campaign("demo", rain.Open, 9, now-100),
 		campaign("paused in its rain", rain.Paused, 9, now-100),
 	}
-	never := []*rain.Campaign{campaign("loading", rain.Loading, 9), campaign("closed", rain.Closed, 9, now-100), expired}
+	never := []*rain.Campaign{campaign("loading", rain.Loading, 9), campaign("closed", rain.Closed, 9, now-100),
+		expired}
 	for i, want := range order {
 		live := append(append([]*rain.Campaign{}, order[i:]...), never...)
 		for range 10 {

@@ -38,9 +38,10 @@ func newLossy(t *testing.T, addr string) *lossy {
 	if l.relay, err = payout.NewRelay(js, u.grabber, u.office.registry, payout.RelayOptions{Log: log}); err != nil {
 		t.Fatal(err)
 	}
-	l.settler, err = payout.NewSettler(js, u.ledger, u.grabber, &notifier{grabber: u.grabber, control: ctl, log: log}, payout.SettlerOptions{
-		Log: log, OnVoid: func(letters []payout.DeadLetter) { alarmVoid(ctl, letters) },
-	})
+	l.settler, err = payout.NewSettler(js, u.ledger, u.grabber, &notifier{grabber: u.grabber, control: ctl, log: log},
+		payout.SettlerOptions{
+			Log: log, OnVoid: func(letters []payout.DeadLetter) { alarmVoid(ctl, letters) },
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,8 +62,9 @@ func newLossy(t *testing.T, addr string) *lossy {
 // another is the rebuilder of another node.
 func (l *lossy) another() *rebuilder {
 	return &rebuilder{
-		office: l.office, ledger: l.ledger, settler: l.settler, grabber: l.grabber, control: l.office.control, lives: l.ledger,
-		log: slog.New(slog.DiscardHandler),
+		office: l.office, ledger: l.ledger, settler: l.settler, grabber: l.grabber, control: l.office.control,
+		lives: l.ledger,
+		log:   slog.New(slog.DiscardHandler),
 	}
 }
 

@@ -15,8 +15,8 @@ import (
 	"redrain/room"
 )
 
-// toldFor is how long it is remembered that a settlement has been told. A copy of an entry can turn up for as long as the
-// stream keeps it unacknowledged; one day is far beyond any repair.
+// toldFor is how long it is remembered that a settlement has been told. A copy of an entry can turn up for as long
+// as the stream keeps it unacknowledged; one day is far beyond any repair.
 const toldFor = 24 * time.Hour
 
 // notifier tells players what has become money. It is payout.Notifier: the settlement worker calls it after COMMIT, and
@@ -27,7 +27,8 @@ type notifier struct {
 	log     *slog.Logger
 }
 
-// Settled tells every node. A failure costs the player a message, not the money: the claims in the next welcome have it.
+// Settled tells every node. A failure costs the player a message, not the money: the claims in the next welcome
+// have it.
 func (n *notifier) Settled(ctx context.Context, settlements []payout.Settlement) {
 	ctx, cancel := context.WithTimeout(ctx, backendTimeout)
 	defer cancel()
@@ -50,7 +51,8 @@ func (n *notifier) tell(ctx context.Context, settlements []payout.Settlement) {
 	}
 }
 
-// rank puts the players among those who have won most in their campaigns. What fails costs them their place until they win again.
+// rank puts the players among those who have won most in their campaigns. What fails costs them their place until
+// they win again.
 func rank(ctx context.Context, grabber *grab.Grabber, log *slog.Logger, settlements []payout.Settlement) {
 	type shard struct {
 		campaign string
@@ -64,7 +66,8 @@ func rank(ctx context.Context, grabber *grab.Grabber, log *slog.Logger, settleme
 	winners := make([]grab.Winners, 0, len(users))
 	for home, names := range users {
 		slices.Sort(names)
-		winners = append(winners, grab.Winners{Campaign: home.campaign, Shard: home.number, Users: slices.Compact(names)})
+		winners = append(winners, grab.Winners{Campaign: home.campaign, Shard: home.number,
+			Users: slices.Compact(names)})
 	}
 	if err := grabber.Rank(ctx, winners); err != nil {
 		log.Warn("who has won most is not up to date", "err", err)
@@ -107,11 +110,12 @@ func (t *teller) Settled(campaign string, n settledNotice) {
 
 // Withdrawn tells a player that is here how a withdrawal of theirs has ended.
 func (t *teller) Withdrawn(n withdrawalNotice) {
-	t.lobby.ToUser(n.Withdrawal.User, wire.Encode(wire.WithdrawalChange{Type: wire.TypeWithdrawal, Withdrawal: n.Withdrawal, Balance: n.Balance}))
+	t.lobby.ToUser(n.Withdrawal.User, wire.Encode(wire.WithdrawalChange{Type: wire.TypeWithdrawal,
+		Withdrawal: n.Withdrawal, Balance: n.Balance}))
 }
 
-// remember lets this node know the wins that other nodes have given, so that it answers a tap that is sent again with the
-// same win, also where it knows the stock to be sold out and would not ask Redis.
+// remember lets this node know the wins that other nodes have given, so that it answers a tap that is sent again
+// with the same win, also where it knows the stock to be sold out and would not ask Redis.
 func (t *teller) remember(campaign string, claims []settledNoticeClaim) {
 	c := t.registry.Cached(campaign)
 	if c == nil || t.lobby.Room(campaign) == nil {
@@ -119,6 +123,7 @@ func (t *teller) remember(campaign string, claims []settledNoticeClaim) {
 	}
 	gate := t.grabber.Gate(c)
 	for _, claim := range claims {
-		gate.Remember(claim.User, []rain.Win{{User: claim.User, Packet: claim.Packet, Amount: claim.Amount, Drop: claim.Drop}})
+		gate.Remember(claim.User, []rain.Win{{User: claim.User, Packet: claim.Packet, Amount: claim.Amount,
+			Drop: claim.Drop}})
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"redrain/rain"
 )
 
-// BenchmarkTell tells of a batch of 500 wins in ten outbox entries, as a settlement worker does after each COMMIT, on a real
-// Redis and a real NATS.
+// BenchmarkTell tells of a batch of 500 wins in ten outbox entries, as a settlement worker does after each COMMIT,
+// on a real Redis and a real NATS.
 func BenchmarkTell(b *testing.B) {
 	rdb, err := grab.Connect(testenv.Redis(b))
 	if err != nil {
@@ -27,15 +27,18 @@ func BenchmarkTell(b *testing.B) {
 	}
 	b.Cleanup(func() { nc.Close(); _ = rdb.Close() })
 	ns, log := testenv.Namespace(b), slog.New(slog.DiscardHandler)
-	n := &notifier{grabber: grab.New(rdb, grab.Options{Namespace: ns, Log: log}), control: &control{nc: nc, ns: ns, log: log}, log: log}
+	n := &notifier{grabber: grab.New(rdb, grab.Options{Namespace: ns, Log: log}),
+		control: &control{nc: nc, ns: ns, log: log}, log: log}
 	b.Cleanup(n.grabber.Close)
 	const wins, perEntry = 500, 50
 	settlements := make([]payout.Settlement, wins)
 	_, err = rdb.Pipelined(b.Context(), func(p redis.Pipeliner) error {
 		for i := range settlements {
 			user := fmt.Sprintf("player-%d", i)
-			settlements[i] = payout.Settlement{Campaign: "c1", Claim: rain.ClaimID("c1", i), User: user, Packet: i, Drop: "7.3", Amount: 88, Balance: 88, New: true}
-			p.HSet(b.Context(), ns+":{c1.0}:wins", user, fmt.Sprintf(";7.3=%d=88=1763712000000-0", i)) // as in grab/keys.go
+			settlements[i] = payout.Settlement{Campaign: "c1", Claim: rain.ClaimID("c1", i), User: user, Packet: i,
+				Drop: "7.3", Amount: 88, Balance: 88, New: true}
+			// as in grab/keys.go
+			p.HSet(b.Context(), ns+":{c1.0}:wins", user, fmt.Sprintf(";7.3=%d=88=1763712000000-0", i))
 		}
 		return nil
 	})

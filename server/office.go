@@ -37,8 +37,9 @@ var errUnstocked = errors.New("the campaign could not be stocked; its budget is 
 // keyKeptMS is how long an idempotency key means the same request, in milliseconds.
 const keyKeptMS = 24 * 3_600_000
 
-// newID is a fresh id, or the id that belongs to an idempotency key: then a request that was cut off anywhere, and is
-// sent again, finds what it made the first time. The generation tells uses of one key apart that are not the same request.
+// newID is a fresh id, or the id that belongs to an idempotency key: then a request that was cut off anywhere, and
+// is sent again, finds what it made the first time. The generation tells uses of one key apart that are not the
+// same request.
 func newID(prefix, idemKey string, generation int) string {
 	if idemKey == "" {
 		return prefix + strings.ToLower(rand.Text()[:16])
@@ -69,14 +70,16 @@ func (o *office) Create(ctx context.Context, spec rain.Spec, idemKey string) (*r
 	return stocked, err
 }
 
-// fund makes the campaign of a request, or finds the one that an earlier try of the same request has made and was cut off.
-// An idempotency key means the same request for a day; then it may be used for another, which gets an id of its own.
+// fund makes the campaign of a request, or finds the one that an earlier try of the same request has made and was
+// cut off. An idempotency key means the same request for a day; then it may be used for another, which gets an id
+// of its own.
 func (o *office) fund(ctx context.Context, spec rain.Spec, idemKey string) (*rain.Campaign, error) {
 	for generation := 0; ; generation++ {
 		now := o.clock()
 		c := &rain.Campaign{
-			ID: newID("c", idemKey, generation), Spec: spec, Status: rain.Loading, CreatedAt: now, ExpiresAt: now + spec.ExpiresInMS,
-			Revision: 1, SplitSeed: newSeed(),
+			ID: newID("c", idemKey, generation), Spec: spec, Status: rain.Loading, CreatedAt: now,
+			ExpiresAt: now + spec.ExpiresInMS,
+			Revision:  1, SplitSeed: newSeed(),
 		}
 		err := o.ledger.CreateCampaign(ctx, c)
 		if !errors.Is(err, payout.ErrCampaignExists) || idemKey == "" {
@@ -95,21 +98,22 @@ func (o *office) fund(ctx context.Context, spec rain.Spec, idemKey string) (*rai
 	}
 }
 
-// giveBack returns the money of a campaign that could not be stocked. Nobody can ask for that campaign again: its id was
-// never told. With an idempotency key it stays, for the request that comes again to finish, or the keeper. It tells
-// whether the money is back.
+// giveBack returns the money of a campaign that could not be stocked. Nobody can ask for that campaign again: its
+// id was never told. With an idempotency key it stays, for the request that comes again to finish, or the keeper.
+// It tells whether the money is back.
 func (o *office) giveBack(ctx context.Context, id string) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), backendTimeout)
 	defer cancel()
 	_, err := o.abandon(ctx, id)
 	if err != nil {
-		o.log.Warn("a campaign could not be stocked nor given up; the keeper goes on with it", "campaign", id, "err", err)
+		o.log.Warn("a campaign could not be stocked nor given up; the keeper goes on with it", "campaign", id, "err",
+			err)
 	}
 	return err == nil
 }
 
-// Stock loads a funded campaign's packets into Redis and opens it. It can be repeated at any time: the split is a function
-// of the campaign's seed, and loading knows what is already there.
+// Stock loads a funded campaign's packets into Redis and opens it. It can be repeated at any time: the split is a
+// function of the campaign's seed, and loading knows what is already there.
 func (o *office) Stock(ctx context.Context, c *rain.Campaign) (*rain.Campaign, error) {
 	amounts, err := c.Cut(c.SplitSeed)
 	if err != nil {
@@ -154,7 +158,8 @@ func (o *office) abandon(ctx context.Context, id string) (*rain.Campaign, error)
 }
 
 // StartRain schedules a rain. idemKey may be empty.
-func (o *office) StartRain(ctx context.Context, id string, spec rain.RainSpec, idemKey string) (*rain.Campaign, *rain.Rain, error) {
+func (o *office) StartRain(ctx context.Context, id string, spec rain.RainSpec, idemKey string) (*rain.Campaign,
+	*rain.Rain, error) {
 	var rainID string
 	seed := newSeed()
 	c, err := o.update(ctx, id, func(c *rain.Campaign) error {
@@ -192,7 +197,8 @@ func withRain(c *rain.Campaign, rainID string, err error) (*rain.Campaign, *rain
 	return c, r, cmp.Or(err, unknown)
 }
 
-// update commits a transition, then makes it take effect. With errApply the campaign is returned too: the command stands.
+// update commits a transition, then makes it take effect. With errApply the campaign is returned too: the command
+// stands.
 func (o *office) update(ctx context.Context, id string, change func(*rain.Campaign) error) (*rain.Campaign, error) {
 	c, err := o.ledger.Update(ctx, id, change)
 	if err != nil {

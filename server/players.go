@@ -52,8 +52,8 @@ func (a *api) userClaims(w http.ResponseWriter, r *http.Request, _ caller) error
 	return a.claimsOf(w, r, r.PathValue("id"))
 }
 
-// claimsOf lists a player's claims, newest first. The first page begins with those that are won and still on their way to
-// the ledger.
+// claimsOf lists a player's claims, newest first. The first page begins with those that are won and still on their
+// way to the ledger.
 func (a *api) claimsOf(w http.ResponseWriter, r *http.Request, user string) error {
 	p, err := pageOf(r)
 	if err != nil {
@@ -66,9 +66,11 @@ func (a *api) claimsOf(w http.ResponseWriter, r *http.Request, user string) erro
 			return err
 		}
 	}
-	// The newest of them; more than a page of unsettled claims is a fault that passes, and the ledger's are there to come.
+	// The newest of them; more than a page of unsettled claims is a fault that passes, and the ledger's are there
+	// to come.
 	granted = granted[:min(len(granted), p.limit-1)]
-	claims, next, err := a.ledger.Claims(r.Context(), payout.ClaimQuery{User: user, After: p.cursor, Limit: p.limit - len(granted)})
+	claims, next, err := a.ledger.Claims(r.Context(), payout.ClaimQuery{User: user, After: p.cursor,
+		Limit: p.limit - len(granted)})
 	if err != nil {
 		return err
 	}
@@ -82,8 +84,8 @@ func (a *api) claimsOf(w http.ResponseWriter, r *http.Request, user string) erro
 // recentMS is how long after its end a rain's wins may still be on their way, where nothing is broken.
 const recentMS = 600_000
 
-// grantedTo are the player's wins of recent rains that the ledger does not have yet, newest first. Redis does not keep when a
-// packet was won; until the ledger has it, it counts as won when its drop appeared.
+// grantedTo are the player's wins of recent rains that the ledger does not have yet, newest first. Redis does not
+// keep when a packet was won; until the ledger has it, it counts as won when its drop appeared.
 func (a *api) grantedTo(ctx context.Context, user string) ([]payout.Claim, error) {
 	var granted []payout.Claim
 	for _, c := range a.registry.Live() {
@@ -98,8 +100,9 @@ func (a *api) grantedTo(ctx context.Context, user string) ([]payout.Claim, error
 		for _, win := range wins {
 			drop, _ := rain.ParseDrop(win.Drop) // the script wins only with drops that there are
 			granted = append(granted, payout.Claim{
-				Claim: rain.ClaimID(c.ID, win.Packet), Campaign: c.ID, User: user, Packet: win.Packet, Amount: win.Amount,
-				WonAt: waveAt(c, drop.N), State: payout.StateGranted,
+				Claim: rain.ClaimID(c.ID, win.Packet), Campaign: c.ID, User: user, Packet: win.Packet,
+				Amount: win.Amount,
+				WonAt:  waveAt(c, drop.N), State: payout.StateGranted,
 			})
 		}
 	}
@@ -115,7 +118,10 @@ func (a *api) grantedTo(ctx context.Context, user string) ([]payout.Claim, error
 		granted[i].State = states[granted[i].Claim]
 	}
 	// The others are in the ledger's list.
-	granted = slices.DeleteFunc(granted, func(c payout.Claim) bool { return c.State != payout.StateGranted && c.State != payout.StateFailed })
+	granted = slices.DeleteFunc(granted, func(c payout.Claim) bool {
+		return c.State != payout.StateGranted &&
+			c.State != payout.StateFailed
+	})
 	slices.SortFunc(granted, func(x, y payout.Claim) int { return cmp.Compare(y.WonAt, x.WonAt) })
 	return granted, nil
 }
@@ -135,7 +141,8 @@ func (a *api) guest(w http.ResponseWriter, r *http.Request, _ caller) error {
 		return refuse(http.StatusForbidden, "guests_off", "guests may not play here; bring a token")
 	}
 	if a.cfg.GuestRate > 0 {
-		ok, after, err := a.grabber.Allow(r.Context(), "guest", clientAddress(r), a.cfg.GuestRate, a.cfg.GuestRate*limitBurst)
+		ok, after, err := a.grabber.Allow(r.Context(), "guest", clientAddress(r), a.cfg.GuestRate,
+			a.cfg.GuestRate*limitBurst)
 		if err != nil {
 			return err
 		}
@@ -154,7 +161,8 @@ func (a *api) guest(w http.ResponseWriter, r *http.Request, _ caller) error {
 
 func tooMany(w http.ResponseWriter, after time.Duration) error {
 	w.Header().Set("Retry-After", retryAfter(after))
-	return refuse(http.StatusTooManyRequests, "too_many_requests", "too many new guests from this address; try again shortly")
+	return refuse(http.StatusTooManyRequests, "too_many_requests",
+		"too many new guests from this address; try again shortly")
 }
 
 // retryAfter is a duration as the Retry-After header has it: whole seconds, at least one.

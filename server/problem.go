@@ -79,7 +79,8 @@ var problemOf = []struct {
 // never shown.
 func fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 	if invalid, ok := errors.AsType[rain.Invalid](err); ok {
-		writeProblem(w, problem{Status: http.StatusUnprocessableEntity, Code: "invalid", Detail: "the request makes no sense", Errors: invalid})
+		writeProblem(w, problem{Status: http.StatusUnprocessableEntity, Code: "invalid",
+			Detail: "the request makes no sense", Errors: invalid})
 		return
 	}
 	if p, ok := errors.AsType[*problemError](err); ok {
@@ -105,11 +106,13 @@ func fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 	}
 	if unavailable(err) {
 		log.Warn("a request failed for now", "method", r.Method, "path", r.URL.Path, "err", err)
-		writeProblem(w, problem{Status: http.StatusServiceUnavailable, Code: "unavailable", Detail: "a back end does not answer; try again"})
+		writeProblem(w, problem{Status: http.StatusServiceUnavailable, Code: "unavailable",
+			Detail: "a back end does not answer; try again"})
 		return
 	}
 	log.Error("a request failed", "method", r.Method, "path", r.URL.Path, "err", err)
-	writeProblem(w, problem{Status: http.StatusInternalServerError, Code: "internal", Detail: "this is our fault; the log has the cause"})
+	writeProblem(w, problem{Status: http.StatusInternalServerError, Code: "internal",
+		Detail: "this is our fault; the log has the cause"})
 }
 
 // unavailable tells whether an error is a back end's absence, which passes, and not a fault of this program.
@@ -120,13 +123,15 @@ func unavailable(err error) bool {
 	if sqldb.IsUnavailable(err) {
 		return true
 	}
-	if slices.ContainsFunc([]string{"LOADING", "CLUSTERDOWN", "MASTERDOWN", "READONLY", "TRYAGAIN", "OOM", "NOSTATE"}, func(prefix string) bool {
-		return redis.HasErrorPrefix(err, prefix)
-	}) {
+	if slices.ContainsFunc([]string{"LOADING", "CLUSTERDOWN", "MASTERDOWN", "READONLY", "TRYAGAIN", "OOM", "NOSTATE"},
+		func(prefix string) bool {
+			return redis.HasErrorPrefix(err, prefix)
+		}) {
 		return true
 	}
 	return slices.ContainsFunc([]error{
-		context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF, redis.ErrPoolTimeout, nats.ErrConnectionClosed, nats.ErrTimeout, nats.ErrNoResponders,
+		context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF, redis.ErrPoolTimeout, nats.ErrConnectionClosed,
+		nats.ErrTimeout, nats.ErrNoResponders,
 	}, func(known error) bool { return errors.Is(err, known) })
 }
 

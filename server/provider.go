@@ -59,15 +59,16 @@ func (s *Server) buildPayer(ctl *control, now rain.Clock, reg prometheus.Registe
 		OnAlarm: func(w payout.Withdrawal, message string) { ctl.Alarm("withdrawal", "", w.ID+": "+message) },
 		OnEnd: func(id string) {
 			if err := s.tellWithdrawn(ctl, id); err != nil {
-				log.Warn("a player was not told how a withdrawal has ended; they see it when they look", "withdrawal", id, "err", err)
+				log.Warn("a player was not told how a withdrawal has ended; they see it when they look", "withdrawal",
+					id, "err", err)
 			}
 		},
 	})
 	return err
 }
 
-// tellWithdrawn tells every node how a withdrawal has ended, as the ledger has it. It is the payer's to wait for, and in a shutdown too,
-// so it has no context but a time.
+// tellWithdrawn tells every node how a withdrawal has ended, as the ledger has it. It is the payer's to wait for,
+// and in a shutdown too, so it has no context but a time.
 func (s *Server) tellWithdrawn(ctl *control, id string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), backendTimeout)
 	defer cancel()

@@ -14,8 +14,8 @@ import (
 // process needs to hand it to everybody. A tap before the moment is refused, so knowing it early is no use.
 const waveLeadMS = 500
 
-// rainmaker tells the rooms of this node what becomes of their campaign and its rain, and sends the waves. Each node computes
-// them for itself; nothing about a falling rain travels between nodes.
+// rainmaker tells the rooms of this node what becomes of their campaign and its rain, and sends the waves. Each
+// node computes them for itself; nothing about a falling rain travels between nodes.
 type rainmaker struct {
 	clock    rain.Clock
 	registry *registry
@@ -40,8 +40,8 @@ func (m *rainmaker) Open(campaign string) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &shower{campaign: campaign, maker: m, changed: make(chan struct{}, 1), cancel: cancel}
-	// Here and not in its goroutine: what changes from now on is told. What changed before it, who opens the room looks up
-	// themselves after they have joined (session.enter).
+	// Here and not in its goroutine: what changes from now on is told. What changed before it, who opens the room
+	// looks up themselves after they have joined (session.enter).
 	if c := m.registry.Cached(campaign); c != nil {
 		s.begin(c)
 	}
@@ -162,7 +162,8 @@ func (s *shower) step(c *rain.Campaign, now int64) {
 			s.next = firstInAir(r, now)
 		}
 		s.told = is
-		rm.Broadcast(room.Results, wire.Encode(wire.RainChange{Type: wire.TypeRain, Rain: wire.RainOf(r, now, c.Status != rain.Open)}))
+		rm.Broadcast(room.Results, wire.Encode(wire.RainChange{Type: wire.TypeRain,
+			Rain: wire.RainOf(r, now, c.Status != rain.Open)}))
 	}
 	if s.told.phase != rain.PhaseCountdown && s.told.phase != rain.PhaseFalling {
 		return

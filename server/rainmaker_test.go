@@ -52,7 +52,10 @@ func (e *ear) connect(t *testing.T) *room.Socket {
 		}
 		upgraded <- conn
 	}()
-	dialer := websocket.Dialer{NetDialContext: func(context.Context, string, string) (net.Conn, error) { return far, nil }}
+	dialer := websocket.Dialer{NetDialContext: func(context.Context, string, string) (net.Conn, error) {
+		return far,
+			nil
+	}}
 	client, _, err := dialer.Dial("ws://rain.example/ws", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -113,15 +116,16 @@ func (e *ear) of(kind string) []heard {
 	return found
 }
 
-// TestRainmaker plays a rain on a fake clock: the phases are told when they begin, each wave once and a little before its
-// moment, nothing while paused, and what is in the air when it goes on.
+// TestRainmaker plays a rain on a fake clock: the phases are told when they begin, each wave once and a little
+// before its moment, nothing while paused, and what is in the air when it goes on.
 func TestRainmaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := func() int64 { return time.Now().UnixMilli() }
 		registry := newTestRegistry(&fakeSource{byID: map[string]*rain.Campaign{}})
 		var maker *rainmaker
 		lobby := room.NewLobby(room.Options{
-			Log: slog.New(slog.DiscardHandler), OnOpen: func(c string) { maker.Open(c) }, OnEmpty: func(c string) { maker.Empty(c) },
+			Log: slog.New(slog.DiscardHandler), OnOpen: func(c string) { maker.Open(c) },
+			OnEmpty: func(c string) { maker.Empty(c) },
 		})
 		maker = newRainmaker(now, registry, lobby)
 		registry.changed = append(registry.changed, maker.Changed)
@@ -138,7 +142,8 @@ func TestRainmaker(t *testing.T) {
 		start := now() + 2_000
 		c = c.Clone()
 		c.Revision++
-		c.Rains = []rain.Rain{{ID: "r", Campaign: "c", StartsAt: start, DurationMS: 3_000, DropsPerSecond: 8, FallMS: 1_000}}
+		c.Rains = []rain.Rain{{ID: "r", Campaign: "c", StartsAt: start, DurationMS: 3_000, DropsPerSecond: 8,
+			FallMS: 1_000}}
 		registry.Put(c)
 		synctest.Wait()
 		if got := hearing.of("rain"); len(got) != 1 {
@@ -203,15 +208,16 @@ func TestRainmaker(t *testing.T) {
 	})
 }
 
-// TestRainmakerTellsOfTheCampaign: the room hears what becomes of its campaign, also without a rain, from the moment in which its
-// first member has joined; and nothing of what a player does not see.
+// TestRainmakerTellsOfTheCampaign: the room hears what becomes of its campaign, also without a rain, from the
+// moment in which its first member has joined; and nothing of what a player does not see.
 func TestRainmakerTellsOfTheCampaign(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := func() int64 { return time.Now().UnixMilli() }
 		registry := newTestRegistry(&fakeSource{byID: map[string]*rain.Campaign{}})
 		var maker *rainmaker
 		lobby := room.NewLobby(room.Options{
-			Log: slog.New(slog.DiscardHandler), OnOpen: func(c string) { maker.Open(c) }, OnEmpty: func(c string) { maker.Empty(c) },
+			Log: slog.New(slog.DiscardHandler), OnOpen: func(c string) { maker.Open(c) },
+			OnEmpty: func(c string) { maker.Empty(c) },
 		})
 		maker = newRainmaker(now, registry, lobby)
 		registry.changed = append(registry.changed, maker.Changed)
@@ -235,7 +241,8 @@ func TestRainmakerTellsOfTheCampaign(t *testing.T) {
 		synctest.Wait()
 		start := now() + 2_000
 		change(func(c *rain.Campaign) { // a countdown is no news of the campaign, but of its rain
-			c.Rains = []rain.Rain{{ID: "r", Campaign: "c", StartsAt: start, DurationMS: 3_000, DropsPerSecond: 8, FallMS: 1_000}}
+			c.Rains = []rain.Rain{{ID: "r", Campaign: "c", StartsAt: start, DurationMS: 3_000, DropsPerSecond: 8,
+				FallMS: 1_000}}
 		})
 		time.Sleep(2_500 * time.Millisecond)
 		synctest.Wait()

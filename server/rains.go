@@ -23,7 +23,8 @@ func (a *api) startRain(r *http.Request, who caller, body []byte, key string) (i
 }
 
 func (a *api) stopRain(w http.ResponseWriter, r *http.Request, who caller) error {
-	c, rn, err := a.office.StopRain(a.audited(r, who, "rain.stop", map[string]any{"rain": r.PathValue("rain")}), r.PathValue("id"), r.PathValue("rain"))
+	c, rn, err := a.office.StopRain(a.audited(r, who, "rain.stop", map[string]any{"rain": r.PathValue("rain")}),
+		r.PathValue("id"), r.PathValue("rain"))
 	if err != nil {
 		return err
 	}
@@ -64,8 +65,9 @@ func (a *api) fairness(w http.ResponseWriter, r *http.Request, _ caller) error {
 		return err
 	}
 	v := fairnessView{Commitment: rn.Seed.Commitment(), Schedule: scheduleView{
-		Rain: rn.ID, Campaign: c.ID, StartsAt: rn.StartsAt, DurationMS: rn.DurationMS, DropsPerSecond: rn.DropsPerSecond,
-		FallMS: rn.FallMS, DecoyPercent: rn.DecoyPercent, Pacing: rn.Pacing, FirstWave: rn.FirstWave, Waves: rn.Waves(),
+		Rain: rn.ID, Campaign: c.ID, StartsAt: rn.StartsAt, DurationMS: rn.DurationMS,
+		DropsPerSecond: rn.DropsPerSecond,
+		FallMS:         rn.FallMS, DecoyPercent: rn.DecoyPercent, Pacing: rn.Pacing, FirstWave: rn.FirstWave, Waves: rn.Waves(),
 		Drops: rn.Drops(),
 	}}
 	// Not before the last tap is judged: within the grace a drop can still be tapped.

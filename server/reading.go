@@ -73,8 +73,8 @@ func (s *session) Pong([]byte) { s.heard() }
 // heard: whoever speaks is there.
 func (s *session) heard() { s.member.Pong() }
 
-// messages are the buffers that messages are read into. They are taken when a message has begun, so that who is silent holds none. One
-// byte more than a message may have, so that the end is seen without another buffer.
+// messages are the buffers that messages are read into. They are taken when a message has begun, so that who is
+// silent holds none. One byte more than a message may have, so that the end is seen without another buffer.
 var messages = sync.Pool{New: func() any { b := make([]byte, 0, wire.MaxRequest+1); return &b }}
 
 // readInto reads all into b, which is large enough for what the read limit lets through.
@@ -91,8 +91,8 @@ func readInto(b []byte, from io.Reader) ([]byte, error) {
 	}
 }
 
-// overrun swallows what is left of a message that was too large: the system would otherwise reset the connection, and the
-// peer would not see the close frame.
+// overrun swallows what is left of a message that was too large: the system would otherwise reset the connection,
+// and the peer would not see the close frame.
 func (s *session) overrun(err error) {
 	const most, within = 1 << 20, time.Second
 	if !errors.Is(err, websocket.ErrReadLimit) {

@@ -17,9 +17,9 @@ import (
 // errDrained is a campaign of which nothing has to be in Redis any more.
 var errDrained = errors.New("the campaign is closed and all of it is in the ledger; there is nothing to rebuild")
 
-// rebuilder tells Redis again what it has lost of campaigns, from the ledger and the stream. Where the money is decided the
-// order of its steps counts: payout/life.go says why. It may be cut off at any point and run again, and run on several nodes
-// at once.
+// rebuilder tells Redis again what it has lost of campaigns, from the ledger and the stream. Where the money is
+// decided the order of its steps counts: payout/life.go says why. It may be cut off at any point and run again, and
+// run on several nodes at once.
 type rebuilder struct {
 	office  *office
 	ledger  *payout.Ledger
@@ -81,7 +81,8 @@ func (r *rebuilder) Rebuild(ctx context.Context, id string) (rebuilt, error) {
 		return done, fmt.Errorf("%w: %w", errApply, err)
 	}
 	r.control.Restocked(id)
-	r.log.Info("redis knows the campaign again", "campaign", id, "shards", done.Shards, "packets", done.Packets, "wins", done.Wins)
+	r.log.Info("redis knows the campaign again", "campaign", id, "shards", done.Shards, "packets", done.Packets, "wins",
+		done.Wins)
 	return done, nil
 }
 
@@ -110,14 +111,17 @@ func (r *rebuilder) shards(ctx context.Context, c *rain.Campaign, lost []int, do
 }
 
 // shard restores one shard, and returns how many packets are in its stock and how many wins it knows.
-func (r *rebuilder) shard(ctx context.Context, c *rain.Campaign, shard int, amounts []rain.Money) (packets, wins int, err error) {
-	r.log.Info("redis does not know a shard; rebuilding it from the stream and the ledger", "campaign", c.ID, "shard", shard)
+func (r *rebuilder) shard(ctx context.Context, c *rain.Campaign, shard int, amounts []rain.Money) (packets, wins int,
+	err error) {
+	r.log.Info("redis does not know a shard; rebuilding it from the stream and the ledger", "campaign", c.ID, "shard",
+		shard)
 	attempt, err := r.lives.BeginRebuild(ctx, c.ID, shard)
 	if err != nil {
 		return 0, 0, err
 	}
 	err = r.grabber.RestoreAs(ctx, c, shard, func(ctx context.Context) (grab.Restoration, error) {
-		// Not before: this node may have hung since it saw the loss, while the shard lived once more and was lost again.
+		// Not before: this node may have hung since it saw the loss, while the shard lived once more and was lost
+		// again.
 		if err := r.settler.CatchUp(ctx, c.ID, shard); err != nil {
 			return grab.Restoration{}, err
 		}
@@ -134,10 +138,11 @@ func (r *rebuilder) shard(ctx context.Context, c *rain.Campaign, shard int, amou
 	return packets, wins, err
 }
 
-// restoration reads from the ledger what a fenced shard is, and how many of its packets are somebody's. The stock is the rest
-// of the split. The ledger is read twice, so that nothing but the amounts is held in memory; of a fenced shard it says the
-// same both times.
-func (r *rebuilder) restoration(ctx context.Context, c *rain.Campaign, shard int, amounts []rain.Money) (grab.Restoration, int, error) {
+// restoration reads from the ledger what a fenced shard is, and how many of its packets are somebody's. The stock
+// is the rest of the split. The ledger is read twice, so that nothing but the amounts is held in memory; of a
+// fenced shard it says the same both times.
+func (r *rebuilder) restoration(ctx context.Context, c *rain.Campaign, shard int,
+	amounts []rain.Money) (grab.Restoration, int, error) {
 	first, n := rain.ShardRange(c.Packets, max(c.Shards, 1), shard)
 	taken, wins := make([]bool, n), 0
 	err := r.ledger.EachTaken(ctx, c, first, n, func(k payout.Taken) error {
@@ -168,8 +173,8 @@ func (r *rebuilder) restoration(ctx context.Context, c *rain.Campaign, shard int
 	return what, wins, nil
 }
 
-// RebuildAll restores what is live: for a Redis that has just begun to exist, the in-process one. A campaign that cannot be
-// restored does not hold up the others.
+// RebuildAll restores what is live: for a Redis that has just begun to exist, the in-process one. A campaign that
+// cannot be restored does not hold up the others.
 func (r *rebuilder) RebuildAll(ctx context.Context) error {
 	live, err := r.ledger.Live(ctx)
 	if err != nil {
@@ -192,8 +197,8 @@ func (r *rebuilder) RebuildAll(ctx context.Context) error {
 	return nil
 }
 
-// alarmVoid says that wins came too late to be paid. Under --confirm stream their players were not told; otherwise they may
-// have been.
+// alarmVoid says that wins came too late to be paid. Under --confirm stream their players were not told; otherwise
+// they may have been.
 func alarmVoid(ctl *control, letters []payout.DeadLetter) {
 	claims := map[string][]string{}
 	for _, d := range letters {

@@ -9,9 +9,9 @@ import (
 	"redrain/rain"
 )
 
-// TestASecondLossWhileARebuilderHangs: one rebuilder has seen the loss and hangs. Another one rebuilds the shard meanwhile, a
-// player wins of it and is told, as the stream has the win; then Redis loses the shard again, and the first one goes on. What it had seen
-// of the stream is old: it has to read it for the loss that it rebuilds from.
+// TestASecondLossWhileARebuilderHangs: one rebuilder has seen the loss and hangs. Another one rebuilds the shard
+// meanwhile, a player wins of it and is told, as the stream has the win; then Redis loses the shard again, and the
+// first one goes on. What it had seen of the stream is old: it has to read it for the loss that it rebuilds from.
 func TestASecondLossWhileARebuilderHangs(t *testing.T) {
 	l := newLossy(t, forgetful["in-process"](t))
 	c := l.raining(evenSpec(100, 10, 1))
@@ -37,15 +37,16 @@ func TestASecondLossWhileARebuilderHangs(t *testing.T) {
 	}
 }
 
-// TestALostShardIsNotDrained: what dead letters ask for may be more than anybody was ever promised. It must not pass for the stock that
-// Redis has lost: that would never be accounted for any more.
+// TestALostShardIsNotDrained: what dead letters ask for may be more than anybody was ever promised. It must not
+// pass for the stock that Redis has lost: that would never be accounted for any more.
 func TestALostShardIsNotDrained(t *testing.T) {
 	l := newLossy(t, forgetful["in-process"](t))
 	c := l.raining(evenSpec(100, 10, 1))
 	l.post(l.win(c, 0, "u"))
 	for i := range 9 { // packet 0 is paid to u
 		ref := rain.EntryRef{Campaign: c.ID, ID: fmt.Sprintf("9-%d", i)}
-		if p := l.post([]rain.Entry{{Ref: ref, Wins: []rain.Win{{User: fmt.Sprintf("v%d", i), Packet: 0, Amount: 10, Drop: "0.1"}}}}); len(p.Dead) != 1 {
+		if p := l.post([]rain.Entry{{Ref: ref, Wins: []rain.Win{{User: fmt.Sprintf("v%d", i), Packet: 0, Amount: 10,
+			Drop: "0.1"}}}}); len(p.Dead) != 1 {
 			t.Fatalf("%+v", p)
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"redrain/rain"
 )
 
-// TestRebuild: what is in the ledger or in the stream is won again, what only Redis had is on offer again, and comes too late
-// afterwards; the limits hold, the numbers are right, and every cent is in one place.
+// TestRebuild: what is in the ledger or in the stream is won again, what only Redis had is on offer again, and
+// comes too late afterwards; the limits hold, the numbers are right, and every cent is in one place.
 func TestRebuild(t *testing.T) {
 	for name, redis := range forgetful {
 		t.Run(name, func(t *testing.T) {
@@ -45,7 +45,8 @@ func TestRebuild(t *testing.T) {
 			if err != nil || levels.Stock != 550 || levels.Won != 50 || levels.AmountWon != got.Paid {
 				t.Errorf("levels %+v, %v", levels, err)
 			}
-			// A player who has won the same drop before gets the same; and then one packet more, which is all that is allowed.
+			// A player who has won the same drop before gets the same; and then one packet more, which is all that
+			// is allowed.
 			fresh := l.win(c, 0, "posted-3", "published-3")
 			if len(fresh) != 0 {
 				t.Errorf("won again: %+v", fresh)
@@ -67,7 +68,8 @@ func TestRebuild(t *testing.T) {
 				t.Errorf("the books: %+v", got)
 			}
 			l.quiet()
-			// The relay of another node publishes what it had read before the loss. It is known to be void, and stays so.
+			// The relay of another node publishes what it had read before the loss. It is known to be void, and
+			// stays so.
 			l.publish(lost)
 			l.forget()
 			l.rebuild(c.ID)
@@ -86,7 +88,8 @@ func TestAVoidWinRaisesAnAlarm(t *testing.T) {
 	l.forget()
 	l.rebuild(c.ID)
 	l.publish(lost)
-	l.publish([]rain.Entry{{Ref: rain.EntryRef{Campaign: c.ID, ID: "9-0"}, Reclaim: &rain.Reclaim{Packets: 8, Amount: 80}}})
+	l.publish([]rain.Entry{{Ref: rain.EntryRef{Campaign: c.ID, ID: "9-0"},
+		Reclaim: &rain.Reclaim{Packets: 8, Amount: 80}}})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- l.settler.Run(ctx) }()
@@ -163,8 +166,8 @@ func TestRebuildRefuses(t *testing.T) {
 	}
 }
 
-// TestTwoRebuildersMeet, again and again: whoever opens the shard, its outbox goes on above the barrier that the ledger has. Else
-// wins of the living would be void.
+// TestTwoRebuildersMeet, again and again: whoever opens the shard, its outbox goes on above the barrier that the
+// ledger has. Else wins of the living would be void.
 func TestTwoRebuildersMeet(t *testing.T) {
 	l := newLossy(t, forgetful["real"](t))
 	c := l.raining(evenSpec(40_000, 4_000, 1))
@@ -178,7 +181,8 @@ func TestTwoRebuildersMeet(t *testing.T) {
 		for _, node := range nodes {
 			wg.Go(func() {
 				_, err := node.Rebuild(t.Context(), c.ID)
-				known := errors.Is(err, grab.ErrAlive) || errors.Is(err, grab.ErrSuperseded) || errors.Is(err, payout.ErrRebuildSuperseded)
+				known := errors.Is(err, grab.ErrAlive) || errors.Is(err, grab.ErrSuperseded) ||
+					errors.Is(err, payout.ErrRebuildSuperseded)
 				if err != nil && !known {
 					t.Error(err)
 				}
@@ -227,8 +231,9 @@ func (s *stepped) Fence(ctx context.Context, campaign string, shard int, attempt
 	return barrier, err
 }
 
-// TestAFenceIsOnlySetByWhoCanOpen: one rebuilder has fenced when another one comes, fences too, and waits until the first has
-// gone to its end. That end must not open the shard: its outbox would go on below the second one's barrier.
+// TestAFenceIsOnlySetByWhoCanOpen: one rebuilder has fenced when another one comes, fences too, and waits until the
+// first has gone to its end. That end must not open the shard: its outbox would go on below the second one's
+// barrier.
 func TestAFenceIsOnlySetByWhoCanOpen(t *testing.T) {
 	l := newLossy(t, forgetful["in-process"](t))
 	c := l.raining(evenSpec(100, 10, 1))

@@ -29,17 +29,18 @@ const (
 	reclaimPage = 200
 	// reclaimWithin is the time for one campaign: one whose Redis hangs must not hold up the others.
 	reclaimWithin = backendTimeout
-	// drainedKept is how long a drained campaign stays in Redis: so long a won tap that is sent again gets its win again.
+	// drainedKept is how long a drained campaign stays in Redis: so long a won tap that is sent again gets its win
+	// again.
 	drainedKept = 24 * time.Hour
 )
 
 // reclaimLeaseName is the lease of the node that ends campaigns.
 const reclaimLeaseName = "reclaim"
 
-// reclaimer ends campaigns: it closes what has expired, and drains what is closed, until everything is in the ledger. What is due
-// stands in the database, so that it catches up after any outage. One node at a time does it, by a lease; that saves work, and is
-// no condition: each step may be done by anybody at any time, because the script closes a shard once and the ledger
-// gives its rest back once.
+// reclaimer ends campaigns: it closes what has expired, and drains what is closed, until everything is in the
+// ledger. What is due stands in the database, so that it catches up after any outage. One node at a time does it,
+// by a lease; that saves work, and is no condition: each step may be done by anybody at any time, because the
+// script closes a shard once and the ledger gives its rest back once.
 type reclaimer struct {
 	office   *office
 	ledger   *payout.Ledger
@@ -203,7 +204,8 @@ func (r *reclaimer) handle(ctx context.Context, due payout.DueCampaign) {
 		was.at = r.clock() + wait(was.tries, 60_000)
 	default:
 		if was.tries < 3 { // said a few times; what lasts is said by the outages of its back end
-			r.log.Warn("a campaign that is due could not be ended; trying again later", "campaign", due.ID, "status", due.Status, "err", err)
+			r.log.Warn("a campaign that is due could not be ended; trying again later", "campaign", due.ID, "status",
+				due.Status, "err", err)
 		}
 		was.at = r.clock() + wait(was.tries, 60_000)
 	}
@@ -230,8 +232,8 @@ func (r *reclaimer) end(ctx context.Context, due payout.DueCampaign) error {
 	return r.drain(ctx, c)
 }
 
-// drain closes the shards, and marks the campaign as drained when nothing of it waits in Redis any more and the ledger has
-// the whole budget. Redis alone cannot say so: one that has forgotten looks empty too.
+// drain closes the shards, and marks the campaign as drained when nothing of it waits in Redis any more and the
+// ledger has the whole budget. Redis alone cannot say so: one that has forgotten looks empty too.
 func (r *reclaimer) drain(ctx context.Context, c *rain.Campaign) error {
 	err := r.grabber.CloseCampaign(ctx, c)
 	lost := errors.Is(err, grab.ErrNoState)

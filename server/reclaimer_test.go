@@ -20,7 +20,8 @@ import (
 func (u *upkeep) node(name string) *reclaimer {
 	r := u.reclaim
 	return &reclaimer{
-		office: r.office, ledger: r.ledger, grabber: r.grabber, registry: r.registry, control: r.control, clock: r.clock, holder: name, log: r.log,
+		office: r.office, ledger: r.ledger, grabber: r.grabber, registry: r.registry, control: r.control,
+		clock: r.clock, holder: name, log: r.log,
 		again: map[string]again{},
 	}
 }
@@ -134,8 +135,8 @@ func TestThousandsAreDueAtOnce(t *testing.T) {
 	if n := u.count("SELECT COUNT(*) FROM dead_letter") + u.count("SELECT COUNT(*) FROM reclaim_cut"); n != 0 {
 		t.Errorf("%d of them went wrong", n)
 	}
-	// Each node has some campaigns in hand, and each of them a call for each of its three shards at most; a new connection
-	// introduces itself with a call of its own.
+	// Each node has some campaigns in hand, and each of them a call for each of its three shards at most; a new
+	// connection introduces itself with a call of its own.
 	if most, limit := calls.most, 2*len(nodes)*reclaimAtOnce*3; most > limit || most < 2 {
 		t.Errorf("%d calls at one time, at most %d are meant to be there", most, limit)
 	}

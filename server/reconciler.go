@@ -16,31 +16,32 @@ import (
 )
 
 const (
-	// reconcileLease is the name of the lease under which one node at a time proves the books. It saves work: two nodes at
-	// once would do no harm.
+	// reconcileLease is the name of the lease under which one node at a time proves the books. It saves work: two
+	// nodes at once would do no harm.
 	reconcileLease = "reconcile"
 	leaseTTL       = 30 * time.Second
 	leaseRenew     = 10 * time.Second
-	// reconcileAllEvery is how many rounds come before one that looks at everything: the rows, the drained campaigns, the whole
-	// ledger. The others compare the sums of the live campaigns, which is cheap.
+	// reconcileAllEvery is how many rounds come before one that looks at everything: the rows, the drained
+	// campaigns, the whole ledger. The others compare the sums of the live campaigns, which is cheap.
 	reconcileAllEvery = 10
-	// reconcileAtOnce is how many operators may have one campaign's rows checked at the same time. Each takes as much memory
-	// as the campaign's split.
+	// reconcileAtOnce is how many operators may have one campaign's rows checked at the same time. Each takes as
+	// much memory as the campaign's split.
 	reconcileAtOnce = 2
 )
 
 // bookkeeper is the part of the ledger that proves the books. [payout.Ledger] is one.
 type bookkeeper interface {
 	ReconcileWith(ctx context.Context, id string, hot payout.Hot, depth payout.Depth) (payout.Reconciliation, error)
-	ReconcileAll(ctx context.Context, hot payout.Hot, each func(campaign string, r payout.Reconciliation, err error)) (payout.Books, error)
+	ReconcileAll(ctx context.Context, hot payout.Hot, each func(campaign string, r payout.Reconciliation,
+		err error)) (payout.Books, error)
 	ForgetReconciliations()
 	Live(ctx context.Context) ([]*rain.Campaign, error)
 	Lease(ctx context.Context, name, holder string, ttl time.Duration) (bool, error)
 	ReleaseLease(ctx context.Context, name, holder string) error
 }
 
-// reconciler proves the books on a schedule, on one node at a time, and for operators who ask. It changes nothing: what it
-// finds is for a person.
+// reconciler proves the books on a schedule, on one node at a time, and for operators who ask. It changes nothing:
+// what it finds is for a person.
 type reconciler struct {
 	ledger bookkeeper
 	hot    payout.Hot
@@ -75,7 +76,8 @@ func (r *reconciler) Campaign(ctx context.Context, id string) (payout.Reconcilia
 }
 
 // Everything proves all books. Whoever comes while somebody is at it waits.
-func (r *reconciler) Everything(ctx context.Context, each func(string, payout.Reconciliation, error)) (payout.Books, error) {
+func (r *reconciler) Everything(ctx context.Context, each func(string, payout.Reconciliation, error)) (payout.Books,
+	error) {
 	if err := enter(ctx, r.everything); err != nil {
 		return payout.Books{}, err
 	}

@@ -60,7 +60,8 @@ func (f nodeBooks) look(id string, depth payout.Depth) (payout.Reconciliation, e
 	return payout.Reconciliation{Difference: 7, Findings: []string{what, "more"}, Fingerprint: what}, nil
 }
 
-func (f nodeBooks) ReconcileWith(_ context.Context, id string, _ payout.Hot, depth payout.Depth) (payout.Reconciliation, error) {
+func (f nodeBooks) ReconcileWith(_ context.Context, id string, _ payout.Hot, depth payout.Depth) (payout.Reconciliation,
+	error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.sums[f.node]++
@@ -70,7 +71,8 @@ func (f nodeBooks) ReconcileWith(_ context.Context, id string, _ payout.Hot, dep
 	return f.look(id, depth)
 }
 
-func (f nodeBooks) ReconcileAll(_ context.Context, _ payout.Hot, each func(string, payout.Reconciliation, error)) (payout.Books, error) {
+func (f nodeBooks) ReconcileAll(_ context.Context, _ payout.Hot,
+	each func(string, payout.Reconciliation, error)) (payout.Books, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.all[f.node]++
@@ -119,7 +121,8 @@ func (f nodeBooks) ReleaseLease(_ context.Context, _, holder string) error {
 	return nil
 }
 
-// reconcilerAt runs a node's reconciler, a round each minute. heard is its alarms and its log lines, since it was asked last.
+// reconcilerAt runs a node's reconciler, a round each minute. heard is its alarms and its log lines, since it was
+// asked last.
 func reconcilerAt(t *testing.T, f *fakeBooks, node string) (heard func() []string, stop func()) {
 	t.Helper()
 	var mu sync.Mutex
@@ -129,12 +132,13 @@ func reconcilerAt(t *testing.T, f *fakeBooks, node string) (heard func() []strin
 		defer mu.Unlock()
 		lines = append(lines, line)
 	}
-	log := slog.New(slog.NewTextHandler(lineWriter(say), &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Key == slog.TimeKey {
-			return slog.Attr{}
-		}
-		return a
-	}}))
+	log := slog.New(slog.NewTextHandler(lineWriter(say),
+		&slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
+			return a
+		}}))
 	r := newReconciler(&reconciler{
 		ledger: nodeBooks{f, node}, node: node, every: time.Minute, log: log,
 		alarm: func(code, campaign, message string) { say("alarm " + code + " of " + campaign + ": " + message) },
@@ -208,8 +212,10 @@ func TestReconcilerSaysOnceWhatIsWrong(t *testing.T) {
 			f.found["drained"] = "packet 1"
 		})
 		minutes(1) // the tenth
-		expect("everything is looked at", `campaign=c2`, `finding="packet 1"`, "finding=more", "alarm reconciliation of drained: ",
-			`finding="transaction 3"`, "alarm reconciliation of : the books do not balance: transaction 3", `msg="works again"`)
+		expect("everything is looked at", `campaign=c2`, `finding="packet 1"`, "finding=more",
+			"alarm reconciliation of drained: ",
+			`finding="transaction 3"`, "alarm reconciliation of : the books do not balance: transaction 3",
+			`msg="works again"`)
 		minutes(1)
 		expect("the drained one is looked at again, without a word")
 		f.set(func() { delete(f.found, "drained") })
@@ -220,7 +226,8 @@ func TestReconcilerSaysOnceWhatIsWrong(t *testing.T) {
 		expect("the ledger is healed", `msg="the books balance again" campaign=""`)
 		f.set(func() { f.down = errors.New("gone away") })
 		minutes(3)
-		if got := heard(); len(got) == 0 || slices.ContainsFunc(got, func(s string) bool { return strings.HasPrefix(s, "alarm") }) {
+		if got := heard(); len(got) == 0 || slices.ContainsFunc(got,
+			func(s string) bool { return strings.HasPrefix(s, "alarm") }) {
 			t.Errorf("the database is away: %q", got)
 		}
 	})
@@ -234,7 +241,8 @@ func TestOneNodeReconciles(t *testing.T) {
 		heardB, stopB := reconcilerAt(t, f, "b")
 		defer stopB()
 		minutes(25)
-		if len(heardA()) == 0 || len(heardB()) != 0 || f.sums["a"] != 23 || f.all["a"] != 2 || f.sums["b"]+f.all["b"] != 0 || f.forgot["b"] != 25 || f.forgot["a"] != 0 {
+		if len(heardA()) == 0 || len(heardB()) != 0 || f.sums["a"] != 23 || f.all["a"] != 2 ||
+			f.sums["b"]+f.all["b"] != 0 || f.forgot["b"] != 25 || f.forgot["a"] != 0 {
 			t.Errorf("sums %v, all %v, forgot %v", f.sums, f.all, f.forgot)
 		}
 		stopA()
@@ -251,7 +259,8 @@ func TestEverythingIsLookedAtByOneAtATime(t *testing.T) {
 		r.everything <- struct{}{} // somebody is at it
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := r.Everything(ctx, func(string, payout.Reconciliation, error) {}); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := r.Everything(ctx, func(string, payout.Reconciliation, error) {}); !errors.Is(err,
+			context.DeadlineExceeded) {
 			t.Errorf("two at once: %v", err)
 		}
 		<-r.everything

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Run serves until ctx ends or an actor fails, and then shuts down in order: whoever hands out work stops before whoever
-// does it. It returns nil after an orderly end.
+// Run serves until ctx ends or an actor fails, and then shuts down in order: whoever hands out work stops before
+// whoever does it. It returns nil after an orderly end.
 //
 //	not ready any more, no new sockets → stop the rains → let taps in flight be answered → goodbye and close the sockets →
 //	finish the HTTP requests → stop the upkeep → stop the relay → finish the settlement batch in hand → close the clients
@@ -67,8 +67,8 @@ func (s *Server) Run(ctx context.Context) error {
 	return err
 }
 
-// serve serves HTTP until ctx ends, and then lets the requests under way finish. Sockets are not among them: the gateway
-// drains those.
+// serve serves HTTP until ctx ends, and then lets the requests under way finish. Sockets are not among them: the
+// gateway drains those.
 func (s *Server) serve(ctx context.Context) error {
 	ended := make(chan error, 1)
 	go func() { ended <- s.http.Serve(s.listener) }()
@@ -77,7 +77,8 @@ func (s *Server) serve(ctx context.Context) error {
 		return err
 	case <-ctx.Done():
 	}
-	s.events.hangUp()                                                               // the feeds would never finish by themselves
+	// the feeds would never finish by themselves
+	s.events.hangUp()
 	limit, cancel := context.WithDeadline(context.Background(), *s.deadline.Load()) // set before this crew is stopped
 	defer cancel()
 	if err := s.http.Shutdown(limit); err != nil {

@@ -56,8 +56,8 @@ type Server struct {
 	players   *auth.Players
 }
 
-// New connects to the back ends, waiting for those that are not up yet, and listens. out gets what an operator who starts
-// the process by hand needs to read. Close what New returned by Run.
+// New connects to the back ends, waiting for those that are not up yet, and listens. out gets what an operator who
+// starts the process by hand needs to read. Close what New returned by Run.
 func New(ctx context.Context, cfg Config, log *slog.Logger, out io.Writer) (_ *Server, err error) {
 	if faults := cfg.Validate(); len(faults) > 0 {
 		return nil, errors.Join(faults...)
@@ -85,8 +85,9 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, out io.Writer) (_ *S
 	return s, nil
 }
 
-// generateSecrets fills in what the in-process default need not be given. The secrets live as long as the rest of it: with a
-// data directory they are kept there, so that players' tokens and the console's address are good after a restart.
+// generateSecrets fills in what the in-process default need not be given. The secrets live as long as the rest of
+// it: with a data directory they are kept there, so that players' tokens and the console's address are good after a
+// restart.
 func generateSecrets(cfg *Config, dir *embedded.Dir) (err error) {
 	if !cfg.InProcess() {
 		return nil
@@ -96,7 +97,8 @@ func generateSecrets(cfg *Config, dir *embedded.Dir) (err error) {
 		secret = dir.Secret
 	}
 	if cfg.OperatorToken == "" {
-		if cfg.OperatorToken, err = secret("operator-token", func() string { return strings.ToLower(rand.Text()) }); err != nil {
+		if cfg.OperatorToken, err = secret("operator-token",
+			func() string { return strings.ToLower(rand.Text()) }); err != nil {
 			return err
 		}
 	}
@@ -150,7 +152,8 @@ func (s *Server) build(ctx context.Context) error {
 		return err
 	}
 	s.players, err = auth.NewPlayers(context.WithoutCancel(ctx), auth.PlayersOptions{
-		Secret: s.cfg.JWTSecret, JWKSURL: s.cfg.JWKSURL, Log: log, Clock: func() time.Time { return time.UnixMilli(now()) },
+		Secret: s.cfg.JWTSecret, JWKSURL: s.cfg.JWKSURL, Log: log,
+		Clock: func() time.Time { return time.UnixMilli(now()) },
 	})
 	if err != nil {
 		return err
@@ -159,9 +162,11 @@ func (s *Server) build(ctx context.Context) error {
 	off := &office{ledger: s.ledger, grabber: s.grabber, registry: s.registry, control: ctl, clock: now, log: log}
 	s.keeper = &keeper{office: off, ledger: s.ledger, registry: s.registry, control: ctl, clock: now, log: log}
 	s.reclaimer = &reclaimer{
-		office: off, ledger: s.ledger, grabber: s.grabber, registry: s.registry, control: ctl, clock: now, holder: node, log: log,
+		office: off, ledger: s.ledger, grabber: s.grabber, registry: s.registry, control: ctl, clock: now, holder: node,
+		log: log,
 	}
-	s.rebuilder = &rebuilder{office: off, ledger: s.ledger, settler: s.settler, grabber: s.grabber, control: ctl, lives: s.ledger, log: log}
+	s.rebuilder = &rebuilder{office: off, ledger: s.ledger, settler: s.settler, grabber: s.grabber, control: ctl,
+		lives: s.ledger, log: log}
 	s.books = newReconciler(&reconciler{
 		ledger: s.ledger, hot: s.grabber, node: node, every: s.cfg.ReconcileEvery, alarm: ctl.Alarm, log: log,
 	})
@@ -170,20 +175,24 @@ func (s *Server) build(ctx context.Context) error {
 		feeds: map[*feed]struct{}{}, told: map[string]told{},
 	}
 	if s.cfg.Demo && s.cfg.InProcess() && s.cfg.Has(RoleOperator) {
-		s.demo = &demo{office: off, ledger: s.ledger, registry: s.registry, lobby: s.lobby, figures: s.figures, clock: now, log: log}
+		s.demo = &demo{office: off, ledger: s.ledger, registry: s.registry, lobby: s.lobby, figures: s.figures,
+			clock: now, log: log}
 	}
 	s.health = &health{checks: s.back.checks(), log: log}
 	s.http = &http.Server{
 		Handler: s.handler(&api{
-			cfg: &s.cfg, office: off, ledger: s.ledger, grabber: s.grabber, registry: s.registry, figures: s.figures, events: s.events, books: s.books,
-			players: s.players, rebuilder: s.rebuilder, operators: auth.NewOperators(s.cfg.OperatorToken, s.cfg.ViewerToken), demo: s.demo, previews: newPreviews(), clock: now, log: log,
+			cfg: &s.cfg, office: off, ledger: s.ledger, grabber: s.grabber, registry: s.registry, figures: s.figures,
+			events: s.events, books: s.books,
+			players: s.players, rebuilder: s.rebuilder, operators: auth.NewOperators(s.cfg.OperatorToken,
+				s.cfg.ViewerToken), demo: s.demo, previews: newPreviews(), clock: now, log: log,
 			wakePayer: s.payer.Wake, lan: s.lanURL,
 		}, reg),
 		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 32 << 10,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	s.registry.changed = append(s.registry.changed, s.campaignChanged, s.rainmaker.Changed, s.events.Changed)
-	tell := &teller{lobby: s.lobby, arrivals: s.gateway.arrivals, figures: s.figures, registry: s.registry, grabber: s.grabber}
+	tell := &teller{lobby: s.lobby, arrivals: s.gateway.arrivals, figures: s.figures, registry: s.registry,
+		grabber: s.grabber}
 	return ctl.Listen(listener{
 		changed: s.heardChange,
 		settled: tell.Settled,
@@ -202,7 +211,8 @@ func (s *Server) build(ctx context.Context) error {
 	})
 }
 
-func (s *Server) buildPayout(ctl *control, now rain.Clock, reg prometheus.Registerer, node string, log *slog.Logger) error {
+func (s *Server) buildPayout(ctl *control, now rain.Clock, reg prometheus.Registerer, node string,
+	log *slog.Logger) error {
 	js, err := jetstream.New(s.back.nats)
 	if err != nil {
 		return fmt.Errorf("opening JetStream: %w", err)
@@ -253,7 +263,8 @@ func (s *Server) buildRooms(now rain.Clock, reg prometheus.Registerer, node stri
 		counts: tally, metrics: newMetrics(reg), clock: now, log: log,
 	})
 	s.figures = newFigures(&figures{
-		node: node, grabber: s.grabber, ledger: s.ledger, registry: s.registry, lobby: s.lobby, counts: tally, clock: now, log: log,
+		node: node, grabber: s.grabber, ledger: s.ledger, registry: s.registry, lobby: s.lobby, counts: tally,
+		clock: now, log: log,
 	})
 }
 

@@ -81,8 +81,9 @@ func (s *session) handle(data []byte) {
 	aside(func() { s.other(data) })
 }
 
-// aside runs f on a stack of its own and waits for it. What decodes with reflection, verifies a signature or asks a back end needs a
-// stack that a reader would keep for as long as it is connected: it was most of the memory of an idle connection.
+// aside runs f on a stack of its own and waits for it. What decodes with reflection, verifies a signature or asks a
+// back end needs a stack that a reader would keep for as long as it is connected: it was most of the memory of an
+// idle connection.
 func aside(f func()) {
 	done := make(chan struct{})
 	go func() {
@@ -166,7 +167,8 @@ func (s *session) move(req wire.Request) {
 		s.complain(req.ID, wire.CodeUnknownCampaign, "there is no such campaign")
 	case err != nil:
 		s.g.log.Warn("a player cannot move", "campaign", req.Campaign, "err", err)
-		s.send(wire.Error{Type: wire.TypeError, ID: req.ID, Code: wire.CodeUnavailable, Message: "try again", Retryable: true})
+		s.send(wire.Error{Type: wire.TypeError, ID: req.ID, Code: wire.CodeUnavailable, Message: "try again",
+			Retryable: true})
 	}
 }
 

@@ -35,9 +35,10 @@ func TestPreviewSplit(t *testing.T) {
 		"the defaults": {`{"budget":1000,"packets":10}`, func(s rain.SplitSummary) bool {
 			return s.Packets == 10 && s.Mean == 100 && s.Deviation > 0 && s.Smallest >= 1 && s.Median <= s.Largest
 		}},
-		"gaussian": {`{"budget":100000,"packets":1000,"split":"gaussian","min":50,"max":150}`, func(s rain.SplitSummary) bool {
-			return s.Deviation > 14 && s.Deviation < 19 && s.Smallest >= 50 && s.Largest <= 150 && len(s.Histogram) > 10
-		}},
+		"gaussian": {`{"budget":100000,"packets":1000,"split":"gaussian","min":50,"max":150}`,
+			func(s rain.SplitSummary) bool {
+				return s.Deviation > 14 && s.Deviation < 19 && s.Smallest >= 50 && s.Largest <= 150 && len(s.Histogram) > 10
+			}},
 		"low variance": {`{"budget":100000,"packets":1000,"split":"low_variance"}`, func(s rain.SplitSummary) bool {
 			return s.Smallest >= 99 && s.Deviation > 0 && s.Deviation < 2 // whatever the seed
 		}},
@@ -62,7 +63,8 @@ func TestPreviewSplit(t *testing.T) {
 		}
 	}
 	one := preview(t.Context(), newPreviews(), "op", `{"budget":1000000,"packets":1000}`).Body.String()
-	if again := preview(t.Context(), newPreviews(), "op", `{"budget":1000000,"packets":1000}`).Body.String(); again == one {
+	if again := preview(t.Context(), newPreviews(), "op",
+		`{"budget":1000000,"packets":1000}`).Body.String(); again == one {
 		t.Errorf("two previews had the same seed: %s", one)
 	}
 }
@@ -78,7 +80,8 @@ func TestPreviewSplitRefusals(t *testing.T) {
 		{"view", `{"budget":5,"packets":10}`, 422, []string{`"budget"`, "less than packets × min"}},
 		{"view", `{"budget":500,"packets":10,"max":49}`, 422, []string{`"budget"`, "more than packets × max"}},
 		{"view", `{"budget":500,"packets":10,"min":0}`, 422, []string{`"min"`}},
-		{"view", `{"budget":500,"packets":10,"split":"fair"}`, 422, []string{`"split"`, "double_mean, low_variance, gaussian, even, list"}},
+		{"view", `{"budget":500,"packets":10,"split":"fair"}`, 422,
+			[]string{`"split"`, "double_mean, low_variance, gaussian, even, list"}},
 		{"view", `{"budget":500,"packets":2,"split":"list","amounts":[1,2]}`, 422, []string{`"amounts"`}},
 		{"view", `{"budget":500,"packets":10000001}`, 422, []string{`"packets"`}},
 		{"view", `{"budget":500,"packets":10,"name":"Gala"}`, 422, []string{`"name"`}},
@@ -108,7 +111,8 @@ func TestPreviewsTakeTurns(t *testing.T) {
 		}
 		late, cancel := context.WithTimeout(t.Context(), 0)
 		defer cancel()
-		if w := preview(late, p, "view", `{"budget":1000,"packets":10}`); w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "other previews") {
+		if w := preview(late, p, "view", `{"budget":1000,"packets":10}`); w.Code != http.StatusServiceUnavailable ||
+			!strings.Contains(w.Body.String(), "other previews") {
 			t.Errorf("the request has waited for long: %d %s", w.Code, w.Body)
 		}
 

@@ -28,15 +28,18 @@ func (a *api) deposit(r *http.Request, who caller, body []byte, _ string) (int, 
 		faults = append(faults, rain.FieldError{Field: "sponsor", Message: err.Error()})
 	}
 	if in.Amount < 1 || in.Amount > rain.MaxBudget {
-		faults = append(faults, rain.FieldError{Field: "amount", Message: "is required: minor units, above zero and at most ten trillion yuan"})
+		faults = append(faults, rain.FieldError{Field: "amount",
+			Message: "is required: minor units, above zero and at most ten trillion yuan"})
 	}
 	if in.Reference == "" || len(in.Reference) > maxReference {
-		faults = append(faults, rain.FieldError{Field: "reference", Message: "is required: 1 to 128 bytes that name this deposit once and for all"})
+		faults = append(faults, rain.FieldError{Field: "reference",
+			Message: "is required: 1 to 128 bytes that name this deposit once and for all"})
 	}
 	if len(faults) > 0 {
 		return 0, nil, faults
 	}
-	balance, err := a.ledger.Deposit(a.audited(r, who, "deposit", map[string]any{"amount": in.Amount, "reference": in.Reference}), id, in.Reference, in.Amount)
+	balance, err := a.ledger.Deposit(a.audited(r, who, "deposit",
+		map[string]any{"amount": in.Amount, "reference": in.Reference}), id, in.Reference, in.Amount)
 	if err != nil {
 		return 0, nil, err
 	}

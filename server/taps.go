@@ -10,7 +10,8 @@ import (
 	"redrain/room"
 )
 
-// tapped is a tap of a session that waits for its result. What is asked for is kept in it, not beside it: one allocation for each tap.
+// tapped is a tap of a session that waits for its result. What is asked for is kept in it, not beside it: one
+// allocation for each tap.
 type tapped struct {
 	grab.Tap
 
@@ -51,7 +52,8 @@ func (s *session) tapAs(req wire.Request) {
 // result writes the tap's result.
 func (t *tapped) result(b []byte, r grab.Result) []byte {
 	m := wire.TapResult{
-		ID: t.id[:t.idLen], Drop: t.Drop, Outcome: string(r.Outcome), Campaign: t.seat.campaign, Packet: r.Packet, Amount: r.Amount,
+		ID: t.id[:t.idLen], Drop: t.Drop, Outcome: string(r.Outcome), Campaign: t.seat.campaign, Packet: r.Packet,
+		Amount: r.Amount,
 	}
 	return m.Append(b)
 }
@@ -64,8 +66,8 @@ func (t *tapped) counted(o grab.Outcome, took time.Duration) {
 const (
 	// usualResult is what most results fit into, in bytes.
 	usualResult = 160
-	// slab is how much room the results of a batch are written into at a time. More would be less work; but who does not read what they
-	// are sent holds all of it for one result.
+	// slab is how much room the results of a batch are written into at a time. More would be less work; but who
+	// does not read what they are sent holds all of it for one result.
 	slab = 4 << 10
 )
 

@@ -25,13 +25,17 @@ func TestTapsAreAnsweredHoweverTheyAreSpelt(t *testing.T) {
 		`2 07.3`: "unknown_drop", `3 `: "unknown_drop", `4 <1>`: "unknown_drop", `5 9999999.0`: "unknown_drop",
 	}
 	for _, text := range []string{
-		`{"type":"tap","id":1,"drop":"0.0"}`, ` {"drop" : "0.1", "id":"a b","type":"tap"}`, `{"type":"tap","drop":"0.2","new":[1]}`,
-		`{"type":"tap","id":"é","drop":"0.3"}`, `{"type":"tap","id":1.5,"drop":"0.\u0034"}`, `{"type":"tap","id":"<b>","drop":"0.5"}`,
-		`{"type":"tap","id":2,"drop":"07.3"}`, `{"type":"tap","id":3}`, `{"type":"tap","id":4,"drop":"<1>"}`, `{"type":"tap","id":5,"drop":"9999999.0"}`,
+		`{"type":"tap","id":1,"drop":"0.0"}`, ` {"drop" : "0.1", "id":"a b","type":"tap"}`,
+		`{"type":"tap","drop":"0.2","new":[1]}`,
+		`{"type":"tap","id":"é","drop":"0.3"}`, `{"type":"tap","id":1.5,"drop":"0.\u0034"}`,
+		`{"type":"tap","id":"<b>","drop":"0.5"}`,
+		`{"type":"tap","id":2,"drop":"07.3"}`, `{"type":"tap","id":3}`, `{"type":"tap","id":4,"drop":"<1>"}`,
+		`{"type":"tap","id":5,"drop":"9999999.0"}`,
 	} {
 		session.handle([]byte(text))
 	}
-	testenv.Eventually(t, 10*time.Second, "not every tap has a result", func() bool { return len(told.results(t)) == len(want) })
+	testenv.Eventually(t, 10*time.Second, "not every tap has a result",
+		func() bool { return len(told.results(t)) == len(want) })
 	for _, r := range told.results(t) {
 		key := string(r.ID) + " " + r.Drop
 		if r.Outcome != want[key] || (r.Outcome == "won") != (r.Claim != "" && r.Amount > 0) {

@@ -72,9 +72,11 @@ func newUpkeepOn(t *testing.T, addr string, db *sqldb.DB) *upkeep {
 	known := newTestRegistry(&fakeSource{byID: map[string]*rain.Campaign{}})
 	ctl := &control{nc: nc, ns: "rr", log: log}
 	u.office = &office{ledger: u.ledger, grabber: u.grabber, registry: known, control: ctl, clock: clock, log: log}
-	u.keeper = &keeper{office: u.office, ledger: u.ledger, registry: known, control: ctl, clock: clock, log: log, done: map[string]kept{}}
+	u.keeper = &keeper{office: u.office, ledger: u.ledger, registry: known, control: ctl, clock: clock, log: log,
+		done: map[string]kept{}}
 	u.reclaim = &reclaimer{
-		office: u.office, ledger: u.ledger, grabber: u.grabber, registry: known, control: ctl, clock: clock, holder: "test", log: log,
+		office: u.office, ledger: u.ledger, grabber: u.grabber, registry: known, control: ctl, clock: clock,
+		holder: "test", log: log,
 		again: map[string]again{},
 	}
 	if _, err := u.ledger.Deposit(t.Context(), "acme", "first", 1_000_000_000); err != nil {
@@ -85,7 +87,8 @@ func newUpkeepOn(t *testing.T, addr string, db *sqldb.DB) *upkeep {
 
 func evenSpec(budget rain.Money, packets, shards int) rain.Spec {
 	spec := rain.DefaultSpec()
-	spec.Name, spec.Sponsor, spec.Split, spec.Budget, spec.Packets, spec.Shards = "Gala", "acme", rain.Even, budget, packets, shards
+	spec.Name, spec.Sponsor, spec.Split, spec.Budget, spec.Packets, spec.Shards = "Gala", "acme", rain.Even, budget,
+		packets, shards
 	return spec
 }
 
@@ -178,7 +181,8 @@ func TestDrainedIsWhatTheLedgerSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	u.rdb.Del(t.Context(), shard+"state", shard+"outbox")
-	u.rdb.HSet(t.Context(), shard+"state", "status", "loading", "first", state["first"], "total", state["total"], "left", state["left"])
+	u.rdb.HSet(t.Context(), shard+"state", "status", "loading", "first", state["first"], "total", state["total"],
+		"left", state["left"])
 
 	if _, err := u.office.Close(t.Context(), c.ID); err != nil {
 		t.Fatal(err)
@@ -229,7 +233,8 @@ func TestALostApplyIsRepeated(t *testing.T) {
 	}
 }
 
-// TestAnIdleCampaignIsLookedAfter: that Redis has lost a campaign without a rain is found out before the next one, and not by its players.
+// TestAnIdleCampaignIsLookedAfter: that Redis has lost a campaign without a rain is found out before the next one,
+// and not by its players.
 func TestAnIdleCampaignIsLookedAfter(t *testing.T) {
 	u := newUpkeep(t, testenv.Redis(t))
 	c := u.create(evenSpec(1_000, 10, 1))
@@ -265,7 +270,8 @@ func TestAStuckLoadingEnds(t *testing.T) {
 			}
 		},
 	} {
-		c, err := u.office.fund(t.Context(), evenSpec(1_000, 10, 1), "key of the test "+strings.Repeat("i", i)+testenv.Namespace(t))
+		c, err := u.office.fund(t.Context(), evenSpec(1_000, 10, 1),
+			"key of the test "+strings.Repeat("i", i)+testenv.Namespace(t))
 		if err != nil {
 			t.Fatal(err)
 		}

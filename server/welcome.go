@@ -37,15 +37,16 @@ func (g *gateway) welcome(ctx context.Context, user string, req wire.Request) (*
 	}, nil
 }
 
-// claims are the newest of a player's wins, newest first, each with what has become of it. A database that does not answer
-// makes them "granted" for now: that is what this node knows, and no reason to keep the player out.
+// claims are the newest of a player's wins, newest first, each with what has become of it. A database that does not
+// answer makes them "granted" for now: that is what this node knows, and no reason to keep the player out.
 func (g *gateway) claims(ctx context.Context, c *rain.Campaign, user string, wins []rain.Win) []wire.Claim {
 	claims := make([]wire.Claim, 0, min(len(wins), welcomeClaims))
 	ids := make([]string, 0, cap(claims))
 	for i := len(wins) - 1; i >= 0 && len(claims) < welcomeClaims; i-- {
 		w := wins[i]
 		id := rain.ClaimID(c.ID, w.Packet)
-		claims = append(claims, wire.Claim{Claim: id, Packet: strconv.Itoa(w.Packet), Amount: w.Amount, State: string(payout.StateGranted)})
+		claims = append(claims, wire.Claim{Claim: id, Packet: strconv.Itoa(w.Packet), Amount: w.Amount,
+			State: string(payout.StateGranted)})
 		ids = append(ids, id)
 	}
 	if len(ids) == 0 {
@@ -73,6 +74,6 @@ func (g *gateway) allowHello(ctx context.Context, addr string) bool {
 	return ok || err != nil
 }
 
-// limitBurst is how many seconds' worth of a limit per address may come at once: a hall behind one address opens the page
-// in the same moment.
+// limitBurst is how many seconds' worth of a limit per address may come at once: a hall behind one address opens
+// the page in the same moment.
 const limitBurst = 10

@@ -2,7 +2,8 @@ package server
 
 import "net/http"
 
-// whoamiView is what a console needs to know before it shows anything: what the token may do, and what kind of server this is.
+// whoamiView is what a console needs to know before it shows anything: what the token may do, and what kind of
+// server this is.
 type whoamiView struct {
 	Role       string `json:"role"` // "operator" or "viewer"
 	Version    string `json:"version"`
@@ -13,7 +14,8 @@ type whoamiView struct {
 
 func (a *api) whoami(w http.ResponseWriter, _ *http.Request, who caller) error {
 	writeJSON(w, http.StatusOK, whoamiView{
-		Role: who.role, Version: ReadBuild().Version, ServerTime: a.clock(), InProcess: a.cfg.InProcess(), Guests: a.cfg.GuestsAllowed(),
+		Role: who.role, Version: ReadBuild().Version, ServerTime: a.clock(), InProcess: a.cfg.InProcess(),
+		Guests: a.cfg.GuestsAllowed(),
 	})
 	return nil
 }

@@ -28,7 +28,8 @@ type withdrawalRecord struct {
 
 func withdrawalViewOf(w payout.Withdrawal) wire.Withdrawal {
 	v := wire.Withdrawal{
-		Withdrawal: w.ID, User: w.User, Amount: w.Amount, State: string(w.State), CreatedAt: w.CreatedAt, FinishedAt: w.FinishedAt, Reference: w.Reference,
+		Withdrawal: w.ID, User: w.User, Amount: w.Amount, State: string(w.State), CreatedAt: w.CreatedAt,
+		FinishedAt: w.FinishedAt, Reference: w.Reference,
 	}
 	if w.State == payout.WithdrawalFailed {
 		v.Reason = w.LastError // that of a pending one may show what is inside
@@ -44,8 +45,8 @@ func withdrawalRecordOf(w payout.Withdrawal) withdrawalRecord {
 	return r
 }
 
-// withdraw takes money out of the account of the player who asks. The id follows from the player and their key (see once), so
-// that a request which was cut off, and is sent again however late, finds what it made the first time.
+// withdraw takes money out of the account of the player who asks. The id follows from the player and their key (see
+// once), so that a request which was cut off, and is sent again however late, finds what it made the first time.
 func (a *api) withdraw(r *http.Request, who caller, body []byte, key string) (int, any, error) {
 	var in struct {
 		Amount rain.Money `json:"amount"`
@@ -90,7 +91,8 @@ func (a *api) withdrawals(w http.ResponseWriter, r *http.Request, _ caller) erro
 }
 
 // listWithdrawals lists withdrawals, newest first, all or those in the state that is asked for.
-func listWithdrawals[V any](a *api, w http.ResponseWriter, r *http.Request, q payout.WithdrawalQuery, view func(payout.Withdrawal) V) error {
+func listWithdrawals[V any](a *api, w http.ResponseWriter, r *http.Request, q payout.WithdrawalQuery,
+	view func(payout.Withdrawal) V) error {
 	p, err := pageOf(r)
 	if err != nil {
 		return err

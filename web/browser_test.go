@@ -48,8 +48,8 @@ type tab struct {
 	fake *fakeServer
 }
 
-// open opens a page of a fake server. At the end of the test the page must have had no fault; but requests that were refused or
-// broke are the tests' own doing.
+// open opens a page of a fake server. At the end of the test the page must have had no fault; but requests that
+// were refused or broke are the tests' own doing.
 func (*browser) open(t *testing.T, f *fakeServer, path string, width, height int64) *tab {
 	t.Helper()
 	device := chromium.Device{Width: width, Height: height, Scale: 1}
@@ -95,7 +95,8 @@ func (p *tab) hidden(id string) bool {
 
 func (p *tab) mode(want string) {
 	p.t.Helper()
-	testenv.Eventually(p.t, patience, "the page is "+want, func() bool { return eval[string](p, `document.body?.dataset.mode ?? ""`) == want })
+	testenv.Eventually(p.t, patience, "the page is "+want,
+		func() bool { return eval[string](p, `document.body?.dataset.mode ?? ""`) == want })
 }
 
 // shoot keeps a screenshot where REDRAIN_ARTIFACTS names a folder.

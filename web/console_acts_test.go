@@ -64,7 +64,8 @@ func TestConsoleStartsOneRain(t *testing.T) {
 		t.Errorf("one intention had the keys %q", keys)
 	}
 	body := orders[len(orders)-1].body
-	for field, want := range map[string]any{"starts_in_ms": 3000.0, "duration_ms": 12500.0, "drops_per_second": 8.0, "fall_ms": 4000.0, "decoy_percent": 10.0, "pacing": "none"} {
+	for field, want := range map[string]any{"starts_in_ms": 3000.0, "duration_ms": 12500.0, "drops_per_second": 8.0,
+		"fall_ms": 4000.0, "decoy_percent": 10.0, "pacing": "none"} {
 		if body[field] != want {
 			t.Errorf("%s is %v, want %v", field, body[field], want)
 		}
@@ -85,7 +86,8 @@ func TestConsoleSchedulesByTheServersClock(t *testing.T) {
 	testenv.Eventually(t, patience, "an order", func() bool { return len(f.orders("/campaigns/c1/rains")) == 1 })
 	at, _ := f.orders("/campaigns/c1/rains")[0].body["starts_at"].(float64)
 	if ahead := at - local; ahead < 89_500 || ahead > 90_500 {
-		t.Errorf("the rain starts %v ms after the time that was asked for, on a clock that is %v ahead", ahead, clockAhead)
+		t.Errorf("the rain starts %v ms after the time that was asked for, on a clock that is %v ahead", ahead,
+			clockAhead)
 	}
 }
 
@@ -157,8 +159,8 @@ func TestConsoleNamesTheMoneyBeforeItActs(t *testing.T) {
 	}
 }
 
-// TestConsoleLateAnswerClosesNoOtherQuestion: a rain is seen to have stopped before the order to stop it is answered, and something else is
-// asked meanwhile.
+// TestConsoleLateAnswerClosesNoOtherQuestion: a rain is seen to have stopped before the order to stop it is
+// answered, and something else is asked meanwhile.
 func TestConsoleLateAnswerClosesNoOtherQuestion(t *testing.T) {
 	f := newConsole(t)
 	f.campaign["rains"] = []object{f.rainFrom(f.now()-3_000, "falling")}

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestConsoleReconciles: a check that takes long can be stopped, and a difference is told in red with the rows that are wrong.
+// TestConsoleReconciles: a check that takes long can be stopped, and a difference is told in red with the rows that
+// are wrong.
 func TestConsoleReconciles(t *testing.T) {
 	f := newForms(t, "operator")
 	hang, gone := make(chan struct{}), make(chan struct{})
@@ -17,12 +18,15 @@ func TestConsoleReconciles(t *testing.T) {
 			return
 		}
 		reply(http.StatusOK, object{
-			"balanced": false, "difference": 1, "checked": 12, "unbalanced": 1, "transactions": 40_211, "accounts": 9_120,
+			"balanced": false, "difference": 1, "checked": 12, "unbalanced": 1, "transactions": 40_211,
+			"accounts": 9_120,
 			"campaigns": []object{{
-				"campaign": "c1", "funded": 1_000_000, "paid": 235_411, "reclaimed": 0, "stock": 763_880, "unsettled": 710, "dead": 0, "difference": -1, "balanced": false,
+				"campaign": "c1", "funded": 1_000_000, "paid": 235_411, "reclaimed": 0, "stock": 763_880,
+				"unsettled": 710, "dead": 0, "difference": -1, "balanced": false,
 				"findings": []string{"payout of packet 7 (claim c1-7, player u1, amount 89, transaction 17): the split says 88"},
 			}},
-			"unchecked": []object{{"campaign": "c3", "reason": "redis does not answer"}}, "findings": []string{"the balance of user:u1 is 89, but its entries sum to 88"},
+			"unchecked":  []object{{"campaign": "c3", "reason": "redis does not answer"}},
+			"findings":   []string{"the balance of user:u1 is 89, but its entries sum to 88"},
 			"checked_at": f.now(),
 		})(w, r)
 	}

@@ -24,9 +24,10 @@ type consoleServer struct {
 	stats    object
 	posted   []ordered
 	feeds    map[chan string]struct{}
-	mute     bool                                              // no figures, on a feed that is open
-	down     bool                                              // no feed
-	judge    func(w http.ResponseWriter, r *http.Request) bool // answers a POST in the place of the fake; false: it has not
+	mute     bool // no figures, on a feed that is open
+	down     bool // no feed
+	// answers a POST in the place of the fake; false: it has not
+	judge func(w http.ResponseWriter, r *http.Request) bool
 }
 
 // ordered is a request that changes something.
@@ -42,13 +43,17 @@ func newConsole(t *testing.T) *consoleServer {
 	t.Helper()
 	f := &consoleServer{fakeServer: newFake(t), feeds: map[chan string]struct{}{}}
 	f.campaign = object{
-		"id": "c1", "name": "Gala 2026", "sponsor": "acme", "budget": 1000000, "packets": 5000, "split": "double_mean", "min": 1, "max": nil, "amounts": nil,
-		"wins_per_user": 1, "taps_per_user": 0, "shards": 1, "expires_in_ms": 86400000, "state": "ready", "created_at": f.now(),
+		"id": "c1", "name": "Gala 2026", "sponsor": "acme", "budget": 1000000, "packets": 5000, "split": "double_mean",
+		"min": 1, "max": nil, "amounts": nil,
+		"wins_per_user": 1, "taps_per_user": 0, "shards": 1, "expires_in_ms": 86400000, "state": "ready",
+		"created_at": f.now(),
 		"expires_at": f.now() + 86400000, "revision": 3, "rains": []object{},
 	}
 	f.stats = object{
-		"campaign": "c1", "online": 300, "taps": 1250, "won": 1180, "stock": 3820, "paid": 1176, "amount_won": 236120, "amount_paid": 235410, "amount_left": 763880,
-		"grabs_per_second": 92.5, "outcomes": object{"won": 1180, "empty": 50, "late": 20}, "tap_p50_ms": 1.8, "tap_p99_ms": 6.4, "outbox": 4, "dead": 0,
+		"campaign": "c1", "online": 300, "taps": 1250, "won": 1180, "stock": 3820, "paid": 1176, "amount_won": 236120,
+		"amount_paid": 235410, "amount_left": 763880,
+		"grabs_per_second": 92.5, "outcomes": object{"won": 1180, "empty": 50, "late": 20}, "tap_p50_ms": 1.8,
+		"tap_p99_ms": 6.4, "outbox": 4, "dead": 0,
 	}
 	for path, answer := range map[string]func(r *http.Request) any{
 		"/whoami": func(r *http.Request) any {
@@ -59,7 +64,8 @@ func newConsole(t *testing.T) *consoleServer {
 		"/campaigns/c1":       func(*http.Request) any { return f.campaign },
 		"/campaigns/c1/stats": func(*http.Request) any { return f.stats },
 		"/campaigns/c1/rains/r1/fairness": func(*http.Request) any {
-			return object{"commitment": strings.Repeat("ab", 32), "seed": strings.Repeat("cd", 32), "schedule": object{"rain": "r1", "waves": 40, "drops": 80, "digest": strings.Repeat("ef", 32)}}
+			return object{"commitment": strings.Repeat("ab", 32), "seed": strings.Repeat("cd", 32),
+				"schedule": object{"rain": "r1", "waves": 40, "drops": 80, "digest": strings.Repeat("ef", 32)}}
 		},
 	} {
 		f.answer["GET "+path] = f.known(func(w http.ResponseWriter, r *http.Request) {
@@ -88,8 +94,10 @@ func newConsole(t *testing.T) *consoleServer {
 
 func (f *consoleServer) rainFrom(start int64, phase string) object {
 	return object{
-		"id": "r1", "campaign": "c1", "phase": phase, "starts_at": start, "ends_at": start + 64_000, "duration_ms": 60_000, "fall_ms": 4_000,
-		"drops_per_second": 8, "decoy_percent": 10, "pacing": "none", "first_wave": 0, "commitment": strings.Repeat("ab", 32),
+		"id": "r1", "campaign": "c1", "phase": phase, "starts_at": start, "ends_at": start + 64_000,
+		"duration_ms": 60_000, "fall_ms": 4_000,
+		"drops_per_second": 8, "decoy_percent": 10, "pacing": "none", "first_wave": 0,
+		"commitment": strings.Repeat("ab", 32),
 	}
 }
 
@@ -116,7 +124,8 @@ func (f *consoleServer) order(path string, change func(body object) (int, object
 		_ = json.NewDecoder(r.Body).Decode(&body)
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.posted = append(f.posted, ordered{strings.TrimPrefix(r.URL.Path, "/api/v1"), r.Header.Get("Idempotency-Key"), body})
+		f.posted = append(f.posted, ordered{strings.TrimPrefix(r.URL.Path, "/api/v1"), r.Header.Get("Idempotency-Key"),
+			body})
 		if f.judge != nil && f.judge(w, r) {
 			return
 		}
@@ -187,7 +196,8 @@ func (f *consoleServer) feed(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	if f.down {
 		f.mu.Unlock()
-		reply(http.StatusServiceUnavailable, object{"status": 503, "code": "unavailable", "title": "Service Unavailable"})(w, r)
+		reply(http.StatusServiceUnavailable, object{"status": 503, "code": "unavailable",
+			"title": "Service Unavailable"})(w, r)
 		return
 	}
 	feed := make(chan string, 64)

@@ -13,8 +13,8 @@ import (
 	"redrain/rain"
 )
 
-// formsServer is a fake server for the forms and lists of the console. It checks a campaign as the server does, and remembers what
-// was posted.
+// formsServer is a fake server for the forms and lists of the console. It checks a campaign as the server does, and
+// remembers what was posted.
 type formsServer struct {
 	*fakeServer
 
@@ -32,7 +32,8 @@ type post struct {
 
 func newForms(t *testing.T, role string) *formsServer {
 	t.Helper()
-	f := &formsServer{fakeServer: newFake(t), balances: map[string]int64{"acme": 2_500_000, "lotus-media": 120_000_000}, refuse: map[string]object{}}
+	f := &formsServer{fakeServer: newFake(t), balances: map[string]int64{"acme": 2_500_000, "lotus-media": 120_000_000},
+		refuse: map[string]object{}}
 	get := func(path string, body any) {
 		f.serve("GET "+path, func(*http.Request, []byte) (int, any) { return http.StatusOK, body })
 	}
@@ -42,11 +43,14 @@ func newForms(t *testing.T, role string) *formsServer {
 	get("/campaigns/c1", campaign)
 	get("/campaigns/c2", f.campaign("c2", object{"name": "年会红包雨", "sponsor": "lotus-media"}))
 	get("/campaigns/c1/reconciliation", object{
-		"funded": 1_000_000, "paid": 235_410, "reclaimed": 0, "stock": 763_880, "unsettled": 710, "dead": 0, "difference": 0, "balanced": true,
+		"funded": 1_000_000, "paid": 235_410, "reclaimed": 0, "stock": 763_880, "unsettled": 710, "dead": 0,
+		"difference": 0, "balanced": true,
 	})
 	get("/users/u1", object{"user": "u1", "balance": 1_288})
-	get("/users/u1/claims", object{"items": []object{{"claim": "c1-7", "user": "u1", "packet": "7", "amount": 888, "at": f.now(), "state": "settled"}}})
-	get("/users/u1/withdrawals", object{"items": []object{f.withdrawal("paid", object{"reference": "wx-20251121-0042"})}})
+	get("/users/u1/claims", object{"items": []object{{"claim": "c1-7", "user": "u1", "packet": "7", "amount": 888,
+		"at": f.now(), "state": "settled"}}})
+	get("/users/u1/withdrawals", object{"items": []object{f.withdrawal("paid",
+		object{"reference": "wx-20251121-0042"})}})
 	get("/audit", object{"items": f.audit()})
 	f.serve("GET /sponsors", f.sponsors)
 	f.serve("GET /withdrawals", f.withdrawals)
@@ -56,7 +60,10 @@ func newForms(t *testing.T, role string) *formsServer {
 	f.serve("POST /campaigns", f.create)
 	for _, id := range []string{"acme", "lotus-media", "newcomer"} {
 		f.serve("GET /sponsors/"+id, func(*http.Request, []byte) (int, any) { return f.sponsor(id) })
-		f.serve("POST /sponsors/"+id+"/deposits", func(_ *http.Request, body []byte) (int, any) { return f.deposit(id, body) })
+		f.serve("POST /sponsors/"+id+"/deposits", func(_ *http.Request, body []byte) (int,
+			any) {
+			return f.deposit(id, body)
+		})
 	}
 	f.claimed(1_180)
 	return f
@@ -75,7 +82,8 @@ func (f *formsServer) serve(key string, answer func(*http.Request, []byte) (int,
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if r.Method == http.MethodPost {
-			f.posts = append(f.posts, post{strings.TrimPrefix(r.URL.Path, "/api/v1"), r.Header.Get("Idempotency-Key"), string(body)})
+			f.posts = append(f.posts, post{strings.TrimPrefix(r.URL.Path, "/api/v1"), r.Header.Get("Idempotency-Key"),
+				string(body)})
 		}
 		if refused := f.refuse[key]; refused != nil {
 			delete(f.refuse, key)
@@ -111,8 +119,10 @@ func (f *formsServer) refuseOnce(key string, problem object) {
 
 func (f *formsServer) campaign(id string, with object) object {
 	c := object{
-		"id": id, "name": "Gala", "sponsor": "acme", "budget": 1_000_000, "packets": 5_000, "split": "gaussian", "min": 50, "max": 350, "amounts": nil,
-		"wins_per_user": 3, "taps_per_user": 0, "shards": 1, "expires_in_ms": 7_200_000, "state": "ready", "created_at": f.now(),
+		"id": id, "name": "Gala", "sponsor": "acme", "budget": 1_000_000, "packets": 5_000, "split": "gaussian",
+		"min": 50, "max": 350, "amounts": nil,
+		"wins_per_user": 3, "taps_per_user": 0, "shards": 1, "expires_in_ms": 7_200_000, "state": "ready",
+		"created_at": f.now(),
 		"expires_at": f.now() + 7_200_000, "revision": 3, "rains": []object{},
 	}
 	maps.Copy(c, with)
@@ -121,7 +131,8 @@ func (f *formsServer) campaign(id string, with object) object {
 
 func (f *formsServer) withdrawal(state string, with object) object {
 	w := object{
-		"withdrawal": "w5xq2o4n7h3k1m9ab", "user": "u1", "amount": 88_800, "state": state, "created_at": f.now() - 3_600_000, "finished_at": f.now() - 3_500_000,
+		"withdrawal": "w5xq2o4n7h3k1m9ab", "user": "u1", "amount": 88_800, "state": state,
+		"created_at": f.now() - 3_600_000, "finished_at": f.now() - 3_500_000,
 		"dead": false, "attempts": 1,
 	}
 	if state == "pending" {
@@ -133,25 +144,31 @@ func (f *formsServer) withdrawal(state string, with object) object {
 
 func (f *formsServer) audit() []object {
 	return []object{
-		{"at": f.now(), "actor": "operator", "role": "operator", "action": "rain.start", "target": "campaign:c1", "detail": object{"rain": "r1", "address": "127.0.0.1"}},
-		{"at": f.now() - 60_000, "actor": "operator", "role": "operator", "action": "campaign.create", "target": "campaign:c1", "detail": object{
-			"address": "127.0.0.1", "before": nil, "after": object{"name": "Gala", "budget": 1_000_000, "packets": 5_000, "sponsor": "acme", "split": "gaussian"},
-		}},
-		{"at": f.now() - 90_000, "actor": "operator", "role": "operator", "action": "deposit", "target": "sponsor:acme", "detail": object{"amount": 2_500_000, "reference": "invoice 17", "address": "127.0.0.1"}},
+		{"at": f.now(), "actor": "operator", "role": "operator", "action": "rain.start", "target": "campaign:c1",
+			"detail": object{"rain": "r1", "address": "127.0.0.1"}},
+		{"at": f.now() - 60_000, "actor": "operator", "role": "operator", "action": "campaign.create",
+			"target": "campaign:c1", "detail": object{
+				"address": "127.0.0.1", "before": nil, "after": object{"name": "Gala", "budget": 1_000_000,
+					"packets": 5_000, "sponsor": "acme", "split": "gaussian"},
+			}},
+		{"at": f.now() - 90_000, "actor": "operator", "role": "operator", "action": "deposit", "target": "sponsor:acme",
+			"detail": object{"amount": 2_500_000, "reference": "invoice 17", "address": "127.0.0.1"}},
 	}
 }
 
 // letter is a dead letter.
 func (f *formsServer) letter(claim, kind, user string, amount int64, reason string) object {
 	return object{
-		"claim": claim, "campaign": "c1", "user": user, "packet": "7", "amount": amount, "at": f.now() - 7_300_000, "state": "dead", "kind": kind,
+		"claim": claim, "campaign": "c1", "user": user, "packet": "7", "amount": amount, "at": f.now() - 7_300_000,
+		"state": "dead", "kind": kind,
 		"reason": reason, "created_at": f.now() - 7_200_000,
 	}
 }
 
 func (f *formsServer) sponsors(*http.Request, []byte) (int, any) {
 	return http.StatusOK, object{"items": []object{
-		{"sponsor": "acme", "balance": f.balances["acme"]}, {"sponsor": "lotus-media", "balance": f.balances["lotus-media"]},
+		{"sponsor": "acme", "balance": f.balances["acme"]},
+		{"sponsor": "lotus-media", "balance": f.balances["lotus-media"]},
 	}}
 }
 
@@ -180,13 +197,15 @@ func (f *formsServer) create(_ *http.Request, body []byte) (int, any) {
 		return http.StatusBadRequest, object{"status": 400, "code": "malformed"}
 	}
 	if err := spec.Validate(); err != nil {
-		return http.StatusUnprocessableEntity, object{"status": 422, "code": "invalid", "title": "Unprocessable Entity", "errors": err}
+		return http.StatusUnprocessableEntity, object{"status": 422, "code": "invalid", "title": "Unprocessable Entity",
+			"errors": err}
 	}
 	if f.balances[spec.Sponsor] < int64(spec.Budget) {
 		return http.StatusConflict, object{"status": 409, "code": "insufficient_funds", "title": "Conflict"}
 	}
 	f.balances[spec.Sponsor] -= int64(spec.Budget)
-	return http.StatusCreated, f.campaign("c2", object{"name": spec.Name, "budget": spec.Budget, "packets": spec.Packets})
+	return http.StatusCreated, f.campaign("c2", object{"name": spec.Name, "budget": spec.Budget,
+		"packets": spec.Packets})
 }
 
 func preview(_ *http.Request, body []byte) (int, any) {
@@ -203,10 +222,12 @@ func preview(_ *http.Request, body []byte) (int, any) {
 
 func (f *formsServer) withdrawals(r *http.Request, _ []byte) (int, any) {
 	items := []object{
-		f.withdrawal("pending", object{"withdrawal": "w1", "attempts": 3, "next_at": f.now() + 60_000, "last_error": "the provider answered 503"}),
+		f.withdrawal("pending", object{"withdrawal": "w1", "attempts": 3, "next_at": f.now() + 60_000,
+			"last_error": "the provider answered 503"}),
 		f.withdrawal("paid", object{"withdrawal": "w2", "reference": "wx-20251121-0042", "user": "u2"}),
 		f.withdrawal("failed", object{"withdrawal": "w3", "reason": "the account is closed", "user": "u3"}),
-		f.withdrawal("pending", object{"withdrawal": "w4", "dead": true, "attempts": 10, "user": "u4", "last_error": "no clear answer"}),
+		f.withdrawal("pending", object{"withdrawal": "w4", "dead": true, "attempts": 10, "user": "u4",
+			"last_error": "no clear answer"}),
 	}
 	state := r.URL.Query().Get("state")
 	wanted := []object{}
@@ -228,7 +249,8 @@ func (f *formsServer) retryAll(*http.Request, []byte) (int, any) {
 func (f *formsServer) claimed(n int) {
 	states := []string{"settled", "settled", "settled", "granted", "dead"}
 	claim := func(i int) object {
-		return object{"claim": fmt.Sprintf("c1-%d", i), "user": fmt.Sprintf("u%d", i%97), "packet": strconv.Itoa(i), "amount": 50 + i*7%300, "at": f.now(), "state": states[i%len(states)]}
+		return object{"claim": fmt.Sprintf("c1-%d", i), "user": fmt.Sprintf("u%d", i%97), "packet": strconv.Itoa(i),
+			"amount": 50 + i*7%300, "at": f.now(), "state": states[i%len(states)]}
 	}
 	f.answer["GET /campaigns/c1/claims"] = func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
@@ -261,7 +283,8 @@ func (f *formsServer) claimed(n int) {
 		w.Header().Set("Content-Type", "text/csv; charset=utf-8")
 		_, _ = fmt.Fprintln(w, "claim,user,packet,amount,at,state")
 		for _, c := range items {
-			_, _ = fmt.Fprintf(w, "%v,%v,%v,%v,%v,%v\n", c["claim"], c["user"], c["packet"], c["amount"], c["at"], c["state"])
+			_, _ = fmt.Fprintf(w, "%v,%v,%v,%v,%v,%v\n", c["claim"], c["user"], c["packet"], c["amount"], c["at"],
+				c["state"])
 		}
 	}
 }

@@ -31,8 +31,10 @@ func TestConsoleForms(t *testing.T) {
 	}
 	if browsertest.Pictured() { // as in CI; the two above find most of what these do
 		looks = append(looks,
-			chromium.Options{Device: chromium.Device{Name: "phone", Width: 360, Height: 740, Scale: 1, Touch: true}, Language: "en-US,en", Dark: true},
-			chromium.Options{Device: chromium.Device{Name: "desk", Width: 1280, Height: 900, Scale: 1}, Language: "zh-CN,zh"},
+			chromium.Options{Device: chromium.Device{Name: "phone", Width: 360, Height: 740, Scale: 1, Touch: true},
+				Language: "en-US,en", Dark: true},
+			chromium.Options{Device: chromium.Device{Name: "desk", Width: 1280, Height: 900, Scale: 1},
+				Language: "zh-CN,zh"},
 			chromium.Options{Device: chromium.Wall, Language: "en-US,en"})
 	}
 	for _, o := range looks {
@@ -40,7 +42,8 @@ func TestConsoleForms(t *testing.T) {
 			f := newForms(t, "operator")
 			f.letters = []object{
 				f.letter("c1-7", "pay", "u1", 88, "account user:u1 is closed"),
-				f.letter("w5xq2o4n7h3k1m9ab", "withdrawal", "guest-7f3a91", 128_800, "the provider gave no clear answer: read tcp: i/o timeout"),
+				f.letter("w5xq2o4n7h3k1m9ab", "withdrawal", "guest-7f3a91", 128_800,
+					"the provider gave no clear answer: read tcp: i/o timeout"),
 			}
 			p := f.openConsole(t, o, "#/new?from=c1")
 			p.Until("a preview", `document.querySelectorAll(".histogram rect").length > 5`)
@@ -59,10 +62,13 @@ func TestConsoleForms(t *testing.T) {
 			p.Press(".cuts")
 			p.Shoot("compare")
 			for place, there := range map[string]string{
-				"sponsors": "tbody tr", "payouts": "tbody tr", "withdrawals": "tbody tr", "users/u1": "tbody tr", "audit": "tbody tr",
-				"api": ".task", "reconciliation": ".empty", "campaigns/c1/claims": "tbody tr", "campaigns/c1/reconciliation": "tfoot",
+				"sponsors": "tbody tr", "payouts": "tbody tr", "withdrawals": "tbody tr", "users/u1": "tbody tr",
+				"audit": "tbody tr",
+				"api":   ".task", "reconciliation": ".empty", "campaigns/c1/claims": "tbody tr",
+				"campaigns/c1/reconciliation": "tfoot",
 			} {
-				p.Go("/console?" + place + "#/" + place) // another address, so that nothing of the page before is looked at
+				// another address, so that nothing of the page before is looked at
+				p.Go("/console?" + place + "#/" + place)
 				p.Until(place, `document.querySelector(%q)?.checkVisibility() === true`, there)
 				p.State(strings.ReplaceAll(place, "/", "-"))
 				if wide := browsertest.Eval[float64](p, `document.documentElement.scrollWidth - innerWidth`); wide > 0 {
@@ -88,12 +94,13 @@ func twice(p *browsertest.Page, selector string) {
 	browsertest.Eval[bool](p, `((b) => (b.click(), b.click(), true))(document.querySelector(%q))`, selector)
 }
 
-// TestConsoleCreatesACampaign: what is missing is deposited from within the form, faults stand beside their fields as one types, and a
-// double click makes one campaign, of what is in the form.
+// TestConsoleCreatesACampaign: what is missing is deposited from within the form, faults stand beside their fields
+// as one types, and a double click makes one campaign, of what is in the form.
 func TestConsoleCreatesACampaign(t *testing.T) {
 	f := newForms(t, "operator")
 	p := f.openConsole(t, desk(), "#/new")
-	for name, text := range map[string]string{"name": "Bob's 年会", "sponsor": "newcomer", "budget": "1,000", "packets": "200", "max": "4.99"} {
+	for name, text := range map[string]string{"name": "Bob's 年会", "sponsor": "newcomer", "budget": "1,000",
+		"packets": "200", "max": "4.99"} {
 		p.Fill(field(name), text)
 	}
 	p.Says(".create .faulty .fault", "Too much: 200 packets of at most ¥4.99 hold ¥998.00")
@@ -135,12 +142,14 @@ func TestConsoleCreatesACampaign(t *testing.T) {
 	}
 }
 
-// TestConsoleFormTellsTheServersFaults: what only the server knows stands beside its field too, until the field is changed.
+// TestConsoleFormTellsTheServersFaults: what only the server knows stands beside its field too, until the field is
+// changed.
 func TestConsoleFormTellsTheServersFaults(t *testing.T) {
 	f := newForms(t, "operator")
 	p := f.openConsole(t, desk(), "#/new?from=c1")
 	p.Says(".summary", "¥10,000.00 of acme")
-	f.refuseOnce("POST /campaigns", object{"status": 422, "code": "invalid", "title": "x", "errors": []object{{"field": "shards", "message": "is more than this server has"}}})
+	f.refuseOnce("POST /campaigns", object{"status": 422, "code": "invalid", "title": "x",
+		"errors": []object{{"field": "shards", "message": "is more than this server has"}}})
 	p.Press(fund)
 	p.Says(".faulty", "Server: is more than this server has")
 	p.State("refused")
@@ -205,7 +214,8 @@ func TestConsoleFindsClaims(t *testing.T) {
 	p.Says(".toasts", "claims-c1.csv: 13 rows")
 	p.Until("the file is read", `window.saved !== undefined`)
 	rows := strings.Split(strings.TrimSpace(browsertest.Eval[string](p, `window.saved`)), "\n")
-	if len(rows) != 14 || rows[0] != "claim,user,packet,amount,at,state" || !strings.HasPrefix(rows[13], "c1-1169,u5,1169,") {
+	if len(rows) != 14 || rows[0] != "claim,user,packet,amount,at,state" ||
+		!strings.HasPrefix(rows[13], "c1-1169,u5,1169,") {
 		t.Errorf("the file has %d rows: %q", len(rows), rows)
 	}
 	p.Fill(`.claims [name="packet"]`, "4000")
@@ -228,10 +238,12 @@ func TestConsoleFindsClaims(t *testing.T) {
 // TestConsoleRetriesDeadLetters: the money is named before, and what became of it after.
 func TestConsoleRetriesDeadLetters(t *testing.T) {
 	f := newForms(t, "operator")
-	f.letters = []object{f.letter("c1-7", "pay", "u1", 88, "closed"), f.letter("w9", "withdrawal", "u2", 128_800, "timeout"), f.letter("c1-8", "pay", "u3", 12, "closed")}
+	f.letters = []object{f.letter("c1-7", "pay", "u1", 88, "closed"),
+		f.letter("w9", "withdrawal", "u2", 128_800, "timeout"), f.letter("c1-8", "pay", "u3", 12, "closed")}
 	f.serve("POST /payouts/w9/retry", func(*http.Request, []byte) (int, any) {
 		f.letters = []object{f.letters[0], f.letters[2]}
-		return http.StatusOK, object{"claim": "w9", "user": "u2", "packet": "", "amount": 128_800, "at": 1, "state": "failed"}
+		return http.StatusOK, object{"claim": "w9", "user": "u2", "packet": "", "amount": 128_800, "at": 1,
+			"state": "failed"}
 	})
 	p := f.openConsole(t, desk(), "#/payouts")
 	p.Says(".total", "3 payments, ¥1,289.00")

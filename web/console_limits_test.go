@@ -64,25 +64,36 @@ func TestTheFormHasTheServersLimits(t *testing.T) {
 	}
 	cases := []written{
 		{"good", nil, func(*rain.Spec) {}},
-		{"the longest name", map[string]string{"name": strings.Repeat("雨", 66) + "ab"}, set("name", strings.Repeat("雨", 66)+"ab")},
-		{"a name that is too long", map[string]string{"name": strings.Repeat("雨", 67)}, set("name", strings.Repeat("雨", 67))},
+		{"the longest name", map[string]string{"name": strings.Repeat("雨", 66) + "ab"},
+			set("name", strings.Repeat("雨", 66)+"ab")},
+		{"a name that is too long", map[string]string{"name": strings.Repeat("雨", 67)},
+			set("name", strings.Repeat("雨", 67))},
 		{"no name", map[string]string{"name": "  "}, set("name", "")},
 		{"no sponsor", map[string]string{"sponsor": ""}, set("sponsor", "")},
 		{"a sponsor's characters", map[string]string{"sponsor": "acme inc"}, set("sponsor", "acme inc")},
-		{"the longest sponsor", map[string]string{"sponsor": strings.Repeat("a", 64)}, set("sponsor", strings.Repeat("a", 64))},
-		{"a sponsor that is too long", map[string]string{"sponsor": strings.Repeat("a", 65)}, set("sponsor", strings.Repeat("a", 65))},
+		{"the longest sponsor", map[string]string{"sponsor": strings.Repeat("a", 64)},
+			set("sponsor", strings.Repeat("a", 64))},
+		{"a sponsor that is too long", map[string]string{"sponsor": strings.Repeat("a", 65)},
+			set("sponsor", strings.Repeat("a", 65))},
 		{"no packets", map[string]string{"packets": "0"}, set("packets", 0)},
-		{"the most packets", map[string]string{"packets": "10,000,000", "budget": "20000000"}, func(s *rain.Spec) { s.Packets, s.Budget = 10_000_000, 2_000_000_000 }},
-		{"too many packets", map[string]string{"packets": "10000001", "budget": "20000000"}, func(s *rain.Spec) { s.Packets, s.Budget = 10_000_001, 2_000_000_000 }},
+		{"the most packets", map[string]string{"packets": "10,000,000", "budget": "20000000"},
+			func(s *rain.Spec) { s.Packets, s.Budget = 10_000_000, 2_000_000_000 }},
+		{"too many packets", map[string]string{"packets": "10000001", "budget": "20000000"},
+			func(s *rain.Spec) { s.Packets, s.Budget = 10_000_001, 2_000_000_000 }},
 		{"no budget", map[string]string{"budget": "0"}, set("budget", 0)},
-		{"the least budget", map[string]string{"budget": "5000.00", "min": "1"}, func(s *rain.Spec) { s.Budget, s.Min = 500_000, 100 }},
-		{"a cent below", map[string]string{"budget": "4999.99", "min": "1"}, func(s *rain.Spec) { s.Budget, s.Min = 499_999, 100 }},
+		{"the least budget", map[string]string{"budget": "5000.00", "min": "1"},
+			func(s *rain.Spec) { s.Budget, s.Min = 500_000, 100 }},
+		{"a cent below", map[string]string{"budget": "4999.99", "min": "1"},
+			func(s *rain.Spec) { s.Budget, s.Min = 499_999, 100 }},
 		{"the most that fits", map[string]string{"budget": "17500"}, set("budget", 1_750_000)},
 		{"a cent above", map[string]string{"budget": "17500.01"}, set("budget", 1_750_001)},
-		{"the largest budget", map[string]string{"budget": "10000000000000", "max": ""}, func(s *rain.Spec) { s.Budget, s.Max = rain.MaxBudget, nil }},
-		{"a cent too much", map[string]string{"budget": "10000000000000.01", "max": ""}, func(s *rain.Spec) { s.Budget, s.Max = rain.MaxBudget+1, nil }},
+		{"the largest budget", map[string]string{"budget": "10000000000000", "max": ""},
+			func(s *rain.Spec) { s.Budget, s.Max = rain.MaxBudget, nil }},
+		{"a cent too much", map[string]string{"budget": "10000000000000.01", "max": ""},
+			func(s *rain.Spec) { s.Budget, s.Max = rain.MaxBudget+1, nil }},
 		{"a packet of nothing", map[string]string{"min": "0"}, set("min", 0)},
-		{"most below least", map[string]string{"min": "0.5", "max": "0.49"}, func(s *rain.Spec) { s.Min, *s.Max = 50, 49 }},
+		{"most below least", map[string]string{"min": "0.5", "max": "0.49"},
+			func(s *rain.Spec) { s.Min, *s.Max = 50, 49 }},
 		{"most is least", map[string]string{"min": "2", "max": "2"}, func(s *rain.Spec) { s.Min, *s.Max = 200, 200 }},
 		{"no wins", map[string]string{"wins_per_user": "0"}, set("wins_per_user", 0)},
 		{"the most wins", map[string]string{"wins_per_user": "1000000"}, set("wins_per_user", 1_000_000)},
@@ -92,21 +103,27 @@ func TestTheFormHasTheServersLimits(t *testing.T) {
 		{"no shards", map[string]string{"shards": "0"}, set("shards", 0)},
 		{"the most shards", map[string]string{"shards": "256"}, set("shards", 256)},
 		{"too many shards", map[string]string{"shards": "257"}, set("shards", 257)},
-		{"more shards than packets", map[string]string{"shards": "4", "packets": "3", "budget": "3"}, func(s *rain.Spec) { s.Shards, s.Packets, s.Budget = 4, 3, 300 }},
+		{"more shards than packets", map[string]string{"shards": "4", "packets": "3", "budget": "3"},
+			func(s *rain.Spec) { s.Shards, s.Packets, s.Budget = 4, 3, 300 }},
 		{"the shortest", map[string]string{"expires_in_ms": "1", "unit": "seconds"}, set("expires_in_ms", 1_000)},
 		{"too short", map[string]string{"expires_in_ms": "0.999", "unit": "seconds"}, set("expires_in_ms", 999)},
 		{"a week", map[string]string{"expires_in_ms": "7", "unit": "days"}, set("expires_in_ms", week)},
-		{"the longest", map[string]string{"expires_in_ms": "366", "unit": "days"}, set("expires_in_ms", 366*24*3_600_000)},
-		{"too long", map[string]string{"expires_in_ms": "366.001", "unit": "days"}, set("expires_in_ms", 366*24*3_600_000+86_400)},
+		{"the longest", map[string]string{"expires_in_ms": "366", "unit": "days"},
+			set("expires_in_ms", 366*24*3_600_000)},
+		{"too long", map[string]string{"expires_in_ms": "366.001", "unit": "days"},
+			set("expires_in_ms", 366*24*3_600_000+86_400)},
 		{"a list", listed("1, 2\n3.50"), list(100, 200, 350)},
 		{"no list", listed(""), func(s *rain.Spec) { list()(s); s.Budget, s.Packets = 1, 1 }},
 		{"a list with less than the least", listed("1, 0"), list(100, 0)},
-		{"a list with more than the most", map[string]string{"split": "list", "amounts": "1, 3.51", "shards": "1"}, func(s *rain.Spec) { list(100, 351)(s); most := rain.Money(350); s.Max = &most }},
-		{"several at once", map[string]string{"name": "", "wins_per_user": "0", "shards": "300"}, func(s *rain.Spec) { s.Name, s.WinsPerUser, s.Shards = "", 0, 300 }},
+		{"a list with more than the most", map[string]string{"split": "list", "amounts": "1, 3.51", "shards": "1"},
+			func(s *rain.Spec) { list(100, 351)(s); most := rain.Money(350); s.Max = &most }},
+		{"several at once", map[string]string{"name": "", "wins_per_user": "0", "shards": "300"},
+			func(s *rain.Spec) { s.Name, s.WinsPerUser, s.Shards = "", 0, 300 }},
 	}
 	drafts := make([]map[string]string, len(cases))
 	for i, c := range cases {
-		drafts[i] = map[string]string{"name": "Gala", "sponsor": "acme", "budget": "10000", "packets": "5000", "max": "3.50", "split": "gaussian"}
+		drafts[i] = map[string]string{"name": "Gala", "sponsor": "acme", "budget": "10000", "packets": "5000",
+			"max": "3.50", "split": "gaussian"}
 		maps.Copy(drafts[i], c.draft)
 	}
 	posted, err := json.Marshal(drafts)
@@ -121,7 +138,8 @@ func TestTheFormHasTheServersLimits(t *testing.T) {
 	for i, c := range cases {
 		most := rain.Money(350)
 		want := rain.DefaultSpec()
-		want.Name, want.Sponsor, want.Budget, want.Packets, want.Split, want.Max = "Gala", "acme", 1_000_000, 5_000, rain.Gaussian, &most
+		want.Name, want.Sponsor, want.Budget, want.Packets, want.Split, want.Max = "Gala", "acme", 1_000_000, 5_000,
+			rain.Gaussian, &most
 		c.spec(&want)
 		fields := []string{}
 		if faults, ok := errors.AsType[rain.Invalid](want.Validate()); ok {

@@ -49,7 +49,8 @@ func TestConsoleSignIn(t *testing.T) {
 		t.Error("the token is still there after the sign-out")
 	}
 	f.set(func() {
-		f.answer["GET /whoami"] = reply(http.StatusServiceUnavailable, object{"status": 503, "code": "unavailable", "title": "redis does not answer"})
+		f.answer["GET /whoami"] = reply(http.StatusServiceUnavailable,
+			object{"status": 503, "code": "unavailable", "title": "redis does not answer"})
 	})
 	p.Fill("[name=token]", "op")
 	p.Type("\r")
@@ -79,7 +80,8 @@ func TestConsoleLive(t *testing.T) {
 	f := newConsole(t)
 	p := f.open(t, chromium.Options{Device: chromium.Device{Name: "desk", Width: 1280, Height: 900, Scale: 1}})
 	for name, want := range map[string]string{
-		"won": "1,180", "amount_left": "¥7,638.80", "grabs_per_second": "93", "outcome-empty": "50", "outcome-late": "20", "online": "300", "paid": "1,176",
+		"won": "1,180", "amount_left": "¥7,638.80", "grabs_per_second": "93", "outcome-empty": "50",
+		"outcome-late": "20", "online": "300", "paid": "1,176",
 		"tap_p50_ms": "1.8 ms", "tap_p99_ms": "6.4 ms", "outbox": "4", "dead": "0",
 	} {
 		testenv.Eventually(t, patience, name+" is "+want, func() bool { return figure(p, name) == want })
@@ -97,7 +99,8 @@ func TestConsoleLive(t *testing.T) {
 	// A field that the server does not know leaves a dash.
 	f.set(func() { f.stats = object{"campaign": "c1", "online": 301, "won": 1181, "tap_p50_ms": nil} })
 	testenv.Eventually(t, patience, "dashes", func() bool {
-		return figure(p, "online") == "301" && figure(p, "tap_p50_ms") == "–" && figure(p, "outbox") == "–" && figure(p, "outcome-late") == "–"
+		return figure(p, "online") == "301" && figure(p, "tap_p50_ms") == "–" && figure(p, "outbox") == "–" &&
+			figure(p, "outcome-late") == "–"
 	})
 
 	// What is told of another campaign is not this one's.
@@ -143,7 +146,8 @@ func TestConsoleSaysWhenItIsStale(t *testing.T) {
 func TestConsoleStates(t *testing.T) {
 	for _, o := range []chromium.Options{
 		{Device: chromium.Device{Name: "phone", Width: 390, Height: 844, Scale: 1, Touch: true}, Language: "zh-CN,zh"},
-		{Device: chromium.Device{Name: "phone", Width: 360, Height: 740, Scale: 1, Touch: true}, Language: "en-US,en", Dark: true},
+		{Device: chromium.Device{Name: "phone", Width: 360, Height: 740, Scale: 1, Touch: true}, Language: "en-US,en",
+			Dark: true},
 		{Device: chromium.Device{Name: "desk", Width: 1280, Height: 900, Scale: 1}, Language: "en-US,en"},
 		{Device: chromium.Wall, Language: "zh-CN,zh", Dark: true},
 	} {
@@ -200,7 +204,8 @@ func TestConsoleLeavesNothingBehind(t *testing.T) {
 	for range 10 {
 		round()
 	}
-	// What is on its way out (a dialog, a message) goes; what is held once more for each of ten rounds stays, and is far above these.
+	// What is on its way out (a dialog, a message) goes; what is held once more for each of ten rounds stays, and
+	// is far above these.
 	testenv.Eventually(t, patience, "the page holds no more than before", func() bool {
 		after := p.Holdings()
 		t.Logf("before %+v, after %+v", before, after)

@@ -108,7 +108,8 @@ func describeSocket() []messageView {
 			}
 		}
 		must(node.Decode(&m))
-		view := messageView{Name: name, From: "server", Summary: prose(strings.TrimSuffix(m.Title, ".") + ". " + m.Summary)}
+		view := messageView{Name: name, From: "server", Summary: prose(strings.TrimSuffix(m.Title,
+			".") + ". " + m.Summary)}
 		if client[name] {
 			view.From = "client"
 		}

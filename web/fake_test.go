@@ -16,16 +16,16 @@ import (
 	"redrain/web/bundle"
 )
 
-// clockAhead is by how much the fake server's clock is ahead of the browser's: a page that trusts its own clock would show
-// every countdown and every packet at the wrong time.
+// clockAhead is by how much the fake server's clock is ahead of the browser's: a page that trusts its own clock
+// would show every countdown and every packet at the wrong time.
 const clockAhead = 90 * time.Second
 
 const rainID = "r1"
 
 type object = map[string]any
 
-// modules is the tests of the pages' modules, with the modules in it: the pages themselves have no module left that a test
-// could import.
+// modules is the tests of the pages' modules, with the modules in it: the pages themselves have no module left that
+// a test could import.
 var modules = sync.OnceValues(func() ([]byte, error) { return bundle.Script(".", "testdata/modules.ts") })
 
 // fakeServer speaks just enough of the contract for the pages. What falls and what a tap becomes is the test's to say.
@@ -73,12 +73,15 @@ func newFake(t *testing.T) *fakeServer {
 	f := &fakeServer{
 		rainID: rainID, conns: map[*fakeConn]struct{}{}, answer: map[string]http.HandlerFunc{},
 		about: object{
-			"name": "年会红包雨", "state": "ready", "budget": 1000000, "packets": 5000, "wins_per_user": 3, "taps_per_user": 0,
-			"expires_at": 0,
+			"name": "年会红包雨", "state": "ready", "budget": 1000000, "packets": 5000, "wins_per_user": 3,
+			"taps_per_user": 0,
+			"expires_at":    0,
 		},
 	}
-	f.answer["POST /guests"] = reply(http.StatusCreated, object{"user": "guest-7f3a", "token": "t1", "expires_at": f.now() + 3_600_000})
-	f.answer["GET /lobby"] = reply(http.StatusOK, object{"campaign": "c1", "name": "年会红包雨", "wins_per_user": 3, "guests": true})
+	f.answer["POST /guests"] = reply(http.StatusCreated,
+		object{"user": "guest-7f3a", "token": "t1", "expires_at": f.now() + 3_600_000})
+	f.answer["GET /lobby"] = reply(http.StatusOK, object{"campaign": "c1", "name": "年会红包雨", "wins_per_user": 3,
+		"guests": true})
 	f.answer["GET /me"] = func(w http.ResponseWriter, r *http.Request) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -182,7 +185,8 @@ func (f *fakeServer) handle(c *fakeConn, m object) {
 		welcome := object{
 			"type": "welcome", "id": m["id"], "user": "guest-7f3a", "server_time": f.now(), "rain": f.rain,
 			"campaign": f.campaign(m["campaign"]),
-			"claims":   append([]object{}, f.claims...), "claims_total": len(f.claims), "limits": object{"taps_per_second": 20},
+			"claims":   append([]object{}, f.claims...), "claims_total": len(f.claims),
+			"limits": object{"taps_per_second": 20},
 		}
 		f.mu.Unlock()
 		c.send(welcome)
@@ -257,7 +261,8 @@ func (f *fakeServer) hangUp(code int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for c := range f.conns {
-		_ = c.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, ""), time.Now().Add(time.Second))
+		_ = c.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, ""),
+			time.Now().Add(time.Second))
 	}
 }
 
@@ -288,12 +293,14 @@ func (f *fakeServer) greeted() int {
 	return f.hellos
 }
 
-// setRain announces a rain that starts after a time (or started before, where it is negative), and answers with its start.
+// setRain announces a rain that starts after a time (or started before, where it is negative), and answers with its
+// start.
 func (f *fakeServer) setRain(in, duration time.Duration) int64 {
 	start := f.now() + in.Milliseconds()
 	const fall = 4000
 	rain := object{
-		"id": f.rainID, "campaign": "c1", "phase": "countdown", "starts_at": start, "ends_at": start + duration.Milliseconds() + fall,
+		"id": f.rainID, "campaign": "c1", "phase": "countdown", "starts_at": start,
+		"ends_at":     start + duration.Milliseconds() + fall,
 		"duration_ms": duration.Milliseconds(), "fall_ms": fall, "first_wave": 0,
 	}
 	f.mu.Lock()
@@ -328,7 +335,8 @@ func (f *fakeServer) wave(n int, at int64, drops ...[3]int) {
 
 // won is the result of a win, remembered for the welcome.
 func (f *fakeServer) won(packet, amount int) object {
-	claim := object{"claim": "c1-" + strconv.Itoa(packet), "packet": strconv.Itoa(packet), "amount": amount, "state": "granted", "at": f.now()}
+	claim := object{"claim": "c1-" + strconv.Itoa(packet), "packet": strconv.Itoa(packet), "amount": amount,
+		"state": "granted", "at": f.now()}
 	f.mu.Lock()
 	f.claims = append([]object{claim}, f.claims...)
 	f.mu.Unlock()
@@ -342,7 +350,8 @@ func (f *fakeServer) settle() {
 	for i, c := range f.claims {
 		if c["state"] == "granted" {
 			f.balance += c["amount"].(int)
-			f.claims[i] = object{"claim": c["claim"], "packet": c["packet"], "amount": c["amount"], "state": "settled", "at": c["at"]}
+			f.claims[i] = object{"claim": c["claim"], "packet": c["packet"], "amount": c["amount"], "state": "settled",
+				"at": c["at"]}
 			paid = append(paid, object{"claim": c["claim"], "amount": c["amount"]})
 		}
 	}

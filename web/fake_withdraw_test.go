@@ -30,7 +30,8 @@ func (f *fakeServer) withdraw(w http.ResponseWriter, r *http.Request) {
 	}
 	f.balance -= body.Amount
 	made := object{
-		"withdrawal": "w-" + key, "user": "guest-7f3a", "amount": body.Amount, "state": "pending", "created_at": f.now(), "balance": f.balance,
+		"withdrawal": "w-" + key, "user": "guest-7f3a", "amount": body.Amount, "state": "pending",
+		"created_at": f.now(), "balance": f.balance,
 	}
 	f.out = append([]object{made}, f.out...)
 	if f.lose > 0 {

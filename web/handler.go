@@ -58,7 +58,8 @@ func Handler() http.Handler {
 	})
 }
 
-// bundleManifest is the name of bundle.Manifest: the program itself does without package bundle, and so without a compiler in it.
+// bundleManifest is the name of bundle.Manifest: the program itself does without package bundle, and so without a
+// compiler in it.
 const bundleManifest = "manifest.json"
 
 // hostPattern is what a Host header may look like to be repeated in a header of ours.

@@ -63,16 +63,20 @@ func TestPagesAreServed(t *testing.T) {
 }
 
 func TestDescriptionsAreServedAsTheyAre(t *testing.T) {
-	for path, want := range map[string][]byte{"/docs/openapi.yaml": docs.OpenAPI, "/docs/asyncapi.yaml": docs.AsyncAPI} {
-		if r := get(t, path); bodyOf(t, r) != string(want) || !strings.HasPrefix(r.Header.Get("Content-Type"), "application/yaml") {
+	for path, want := range map[string][]byte{"/docs/openapi.yaml": docs.OpenAPI,
+		"/docs/asyncapi.yaml": docs.AsyncAPI} {
+		if r := get(t, path); bodyOf(t, r) != string(want) ||
+			!strings.HasPrefix(r.Header.Get("Content-Type"), "application/yaml") {
 			t.Errorf("%s: %s %s", path, r.Status, r.Header.Get("Content-Type"))
 		}
 	}
 }
 
 func TestOtherPathsAndMethods(t *testing.T) {
-	for _, path := range []string{"/nothing", "/assets/", "/assets/js", "/assets/../handler.go", "/pages/index.html", "/docs/"} {
-		if r := get(t, path); r.StatusCode != http.StatusNotFound || r.Header.Get("X-Content-Type-Options") != "nosniff" {
+	for _, path := range []string{"/nothing", "/assets/", "/assets/js", "/assets/../handler.go", "/pages/index.html",
+		"/docs/"} {
+		if r := get(t, path); r.StatusCode != http.StatusNotFound ||
+			r.Header.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%s: %s", path, r.Status)
 		}
 	}
@@ -113,12 +117,13 @@ func TestSecurityHeaders(t *testing.T) {
 	}
 }
 
-// TestCaching: a page is asked for each time, so that a new server never meets an old page; what has a hash in its name is
-// kept for a year.
+// TestCaching: a page is asked for each time, so that a new server never meets an old page; what has a hash in its
+// name is kept for a year.
 func TestCaching(t *testing.T) {
 	for path, want := range map[string]string{
 		"/": "no-cache", "/console": "no-cache", "/sdk/redrain.js": "no-cache", "/favicon.ico": "no-cache",
-		asset(t, "play.js"): "public, max-age=31536000, immutable", asset(t, "play.css"): "public, max-age=31536000, immutable",
+		asset(t, "play.js"):  "public, max-age=31536000, immutable",
+		asset(t, "play.css"): "public, max-age=31536000, immutable",
 	} {
 		if got := get(t, path).Header.Get("Cache-Control"); got != want {
 			t.Errorf("%s: Cache-Control %q, want %q", path, got, want)
@@ -134,11 +139,13 @@ func TestRevalidation(t *testing.T) {
 			t.Errorf("%q: %v", encoding, first.Header)
 		}
 		for _, tag := range []string{etag, "W/" + etag, `"other", ` + etag, "*"} {
-			if r := get(t, asset(t, "play.js"), "Accept-Encoding", encoding, "If-None-Match", tag); r.StatusCode != http.StatusNotModified {
+			if r := get(t, asset(t, "play.js"), "Accept-Encoding", encoding, "If-None-Match",
+				tag); r.StatusCode != http.StatusNotModified {
 				t.Errorf("%q, If-None-Match %s: %s", encoding, tag, r.Status)
 			}
 		}
-		if r := get(t, asset(t, "play.js"), "Accept-Encoding", encoding, "If-None-Match", `"other"`); r.StatusCode != http.StatusOK {
+		if r := get(t, asset(t, "play.js"), "Accept-Encoding", encoding, "If-None-Match",
+			`"other"`); r.StatusCode != http.StatusOK {
 			t.Errorf("%q, another tag: %s", encoding, r.Status)
 		}
 	}
@@ -149,7 +156,8 @@ func TestCompression(t *testing.T) {
 	if plain.Header.Get("Content-Encoding") != "" {
 		t.Fatal("compressed for who did not ask")
 	}
-	for accept, want := range map[string]string{"gzip": "gzip", "br, gzip;q=0.8": "gzip", "gzip;q=0": "", "br": "", "identity": ""} {
+	for accept, want := range map[string]string{"gzip": "gzip", "br, gzip;q=0.8": "gzip", "gzip;q=0": "", "br": "",
+		"identity": ""} {
 		r := get(t, asset(t, "play.css"), "Accept-Encoding", accept)
 		if got := r.Header.Get("Content-Encoding"); got != want {
 			t.Errorf("Accept-Encoding %q: %q", accept, got)
@@ -171,8 +179,8 @@ var (
 	foreign       = regexp.MustCompile(`(?i)(?:https?:)?//[a-z0-9-]+\.[a-z]{2,}`)
 )
 
-// TestPagesNeedNothingElse: what a page names is served here, nothing comes from another host, and nothing is inline that
-// the policy would refuse.
+// TestPagesNeedNothingElse: what a page names is served here, nothing comes from another host, and nothing is
+// inline that the policy would refuse.
 func TestPagesNeedNothingElse(t *testing.T) {
 	for _, page := range pages {
 		html := bodyOf(t, get(t, page))

@@ -31,7 +31,8 @@ func (b *browser) testKeyboard(t *testing.T) {
 		t.Errorf("a screen reader is told %q", got)
 	}
 	p.Type(kb.Tab)
-	testenv.Eventually(t, patience, "the ring is announced", func() bool { return strings.Contains(p.text("announce"), "1 of ") })
+	testenv.Eventually(t, patience, "the ring is announced",
+		func() bool { return strings.Contains(p.text("announce"), "1 of ") })
 	p.State("ring")
 	p.Type(kb.Escape)
 	p.Type(" ") // nothing in the ring: the lowest packet, not the decoy beside it

@@ -10,11 +10,13 @@ import (
 	"redrain/internal/testenv"
 )
 
-// constant are texts of the pages that are what they are in both languages: the event's name, the players', and the switch of languages.
+// constant are texts of the pages that are what they are in both languages: the event's name, the players', and the
+// switch of languages.
 var constant = []string{"年会红包雨", "guest-7f3a", "中，切换到中文", "中", "EN, switch to English", "redrain", "张*", "g*1a2b"}
 
-// TestPlayLooks brings the player's page into each of its states, in both languages, and looks at it on the devices of the people:
-// nobody is shut out (axe), nothing is in the other language, nothing has to be scrolled sideways. Where pictures are kept, all devices are looked at.
+// TestPlayLooks brings the player's page into each of its states, in both languages, and looks at it on the devices
+// of the people: nobody is shut out (axe), nothing is in the other language, nothing has to be scrolled sideways.
+// Where pictures are kept, all devices are looked at.
 func TestPlayLooks(t *testing.T) {
 	devices := []chromium.Device{chromium.SmallPhone, chromium.Desktop}
 	if browsertest.Pictured() {
@@ -29,12 +31,15 @@ func TestPlayLooks(t *testing.T) {
 			v.rain()
 			v.after()
 			v.open(t, func(f *fakeServer) {
-				f.setAnswer("POST /guests", reply(http.StatusForbidden, object{"status": 403, "code": "guests_off", "title": "Forbidden"}))
-				f.setAnswer("GET /lobby", reply(http.StatusOK, object{"campaign": "c1", "name": "年会红包雨", "wins_per_user": 3, "guests": false}))
+				f.setAnswer("POST /guests", reply(http.StatusForbidden,
+					object{"status": 403, "code": "guests_off", "title": "Forbidden"}))
+				f.setAnswer("GET /lobby", reply(http.StatusOK,
+					object{"campaign": "c1", "name": "年会红包雨", "wins_per_user": 3, "guests": false}))
 			})
 			v.look("signin", `!document.getElementById("signin").hidden`)
 			v.open(t, func(f *fakeServer) {
-				f.setAnswer("GET /lobby", reply(http.StatusOK, object{"campaign": "", "name": "", "wins_per_user": 0, "guests": true}))
+				f.setAnswer("GET /lobby", reply(http.StatusOK,
+					object{"campaign": "", "name": "", "wins_per_user": 0, "guests": true}))
 			})
 			v.mode("landing")
 			v.click("#play")
@@ -88,7 +93,8 @@ func (v *visit) before() {
 	v.look("landing", `document.body.dataset.mode === "landing"`)
 	v.click("#play")
 	v.mode("waiting")
-	v.fake.push(v.fake.figures(4321, 679, object{"winners": []object{{"user": "张*", "amount": 88}, {"user": "g*1a2b", "amount": 520}}}))
+	v.fake.push(v.fake.figures(4321, 679, object{"winners": []object{{"user": "张*", "amount": 88},
+		{"user": "g*1a2b", "amount": 520}}}))
 	v.shows("stock", "4,321")
 	v.look("waiting", `document.body.dataset.mode === "waiting"`)
 	v.fake.setRain(time.Hour, time.Minute)

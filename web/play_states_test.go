@@ -19,7 +19,8 @@ func (b *browser) testStates(t *testing.T) {
 	start := f.setRain(-2*time.Second, 5*time.Minute)
 	f.wave(0, start, [3]int{300, 0, 20000})
 	p.mode("falling")
-	f.push(object{"type": "room", "t": f.now(), "online": 3, "stock": 0, "won": 5, "winners": []object{{"user": "g*1a2b", "amount": 88}}})
+	f.push(object{"type": "room", "t": f.now(), "online": 3, "stock": 0, "won": 5,
+		"winners": []object{{"user": "g*1a2b", "amount": 88}}})
 	p.shows("note", "Every packet is gone. Enjoy the show")
 	p.shows("ticker-text", "Guest 1a2b won ¥0.88")
 	f.phase("paused")
@@ -44,11 +45,13 @@ func (b *browser) testStates(t *testing.T) {
 	p.shows("card-stopped", "The host has ended this rain early")
 	f.rainID = "r2"
 	f.setRain(90*time.Second, 10*time.Second)
-	testenv.Eventually(t, patience, "the next rain on the card", func() bool { return strings.HasPrefix(p.text("card-next"), "Next rain in 1:") })
+	testenv.Eventually(t, patience, "the next rain on the card",
+		func() bool { return strings.HasPrefix(p.text("card-next"), "Next rain in 1:") })
 	p.State("next")
 	p.Type(kb.Escape)
 	p.mode("countdown")
-	f.push(object{"type": "campaign", "campaign": object{"id": "c1", "name": "年会红包雨", "state": "closed", "wins_per_user": 3, "taps_per_user": 0}})
+	f.push(object{"type": "campaign", "campaign": object{"id": "c1", "name": "年会红包雨", "state": "closed",
+		"wins_per_user": 3, "taps_per_user": 0}})
 	p.mode("over")
 	p.shows("stage-title", "This event is over")
 	p.State("closed")

@@ -51,7 +51,8 @@ func (b *browser) testFollowsOut(t *testing.T) {
 	f := newFake(t)
 	p := b.enter(t, f, "/")
 	p.mode("waiting")
-	f.setAnswer("GET /lobby", reply(http.StatusOK, object{"campaign": "c2", "name": "Next", "wins_per_user": 1, "guests": true}))
+	f.setAnswer("GET /lobby", reply(http.StatusOK, object{"campaign": "c2", "name": "Next", "wins_per_user": 1,
+		"guests": true}))
 	f.hangUp(4502)
 	p.mode("problem")
 	p.shows("stage-title", "There is no such event")
@@ -63,13 +64,14 @@ func (b *browser) testFollowsOut(t *testing.T) {
 	p.mode("waiting")
 }
 
-// testWithdrawUnsure: as long as it is not known what became of a withdrawal, it is asked for under the same key, and nothing is said
-// to have been made that was not.
+// testWithdrawUnsure: as long as it is not known what became of a withdrawal, it is asked for under the same key,
+// and nothing is said to have been made that was not.
 func (b *browser) testWithdrawUnsure(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	// There is an older withdrawal of the same amount, and the page cannot learn of it before the new one is asked for.
-	f.out = []object{{"withdrawal": "w-old", "user": "guest-7f3a", "amount": 250, "state": "paid", "created_at": f.now() - 60_000}}
+	f.out = []object{{"withdrawal": "w-old", "user": "guest-7f3a", "amount": 250, "state": "paid",
+		"created_at": f.now() - 60_000}}
 	list := f.answer["GET /me/withdrawals"]
 	f.answer["GET /me/withdrawals"] = reply(http.StatusServiceUnavailable, object{"code": "unavailable", "status": 503})
 	p := b.enter(t, f, "/?campaign=c1")
@@ -90,7 +92,8 @@ func (b *browser) testWithdrawUnsure(t *testing.T) {
 		}
 	})
 	answers <- reply(http.StatusBadGateway, object{}) // a proxy's: what is behind it may have done it
-	answers <- reply(http.StatusConflict, object{"code": "idempotency_in_progress", "title": "being worked on", "status": 409})
+	answers <- reply(http.StatusConflict, object{"code": "idempotency_in_progress", "title": "being worked on",
+		"status": 409})
 	const again = "No answer came. Press again: it will not be withdrawn twice"
 	asked := func() (key string) {
 		testenv.Eventually(t, patience, "a withdrawal is asked for", func() bool {
@@ -108,7 +111,8 @@ func (b *browser) testWithdrawUnsure(t *testing.T) {
 	f.setAnswer("GET /me/withdrawals", list)
 	p.click("#withdraw-go")
 	first := asked()
-	testenv.Eventually(t, patience, "the older one is listed", func() bool { return p.text1("#withdrawals .state") == "paid" })
+	testenv.Eventually(t, patience, "the older one is listed",
+		func() bool { return p.text1("#withdrawals .state") == "paid" })
 	p.shows("withdraw-message", again)
 	p.click("#withdraw-go")
 	second := asked()

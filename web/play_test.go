@@ -29,7 +29,8 @@ func (p *tab) isOpen(id string) func() bool {
 // slowly is how long a packet falls, in ms, that a test wants to tap: a busy machine must not miss it.
 const slowly = 60_000
 
-// hitDrop taps the first packet of a wave where it must be at this time by the server's clock, wherever the browser's own clock is.
+// hitDrop taps the first packet of a wave where it must be at this time by the server's clock, wherever the
+// browser's own clock is.
 func (p *tab) hitDrop(n int, at int64, x, fall int) {
 	p.t.Helper()
 	// The place is computed in the page, by the same pure function, from a drop and a time that the test gives.
@@ -119,8 +120,8 @@ func (b *browser) testAGuestWinsAndIsPaid(t *testing.T) {
 	p.shows("user", "玩家 guest-7f3a")
 }
 
-// testALostTapIsSentAgain: the line breaks between a tap and its result. The tap is sent again on the next connection, and
-// counts once.
+// testALostTapIsSentAgain: the line breaks between a tap and its result. The tap is sent again on the next
+// connection, and counts once.
 func (b *browser) testALostTapIsSentAgain(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)

@@ -7,8 +7,8 @@ import (
 	"redrain/internal/testenv"
 )
 
-// testWithdraw takes money out: a double press is one withdrawal, an answer that is lost is asked for again under the same key, and
-// each state is told.
+// testWithdraw takes money out: a double press is one withdrawal, an answer that is lost is asked for again under
+// the same key, and each state is told.
 func (b *browser) testWithdraw(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
@@ -40,7 +40,8 @@ func (b *browser) testWithdraw(t *testing.T) {
 	}
 	state := func(want string) {
 		t.Helper()
-		testenv.Eventually(t, patience, "the newest withdrawal is "+want, func() bool { return p.text1("#withdrawals .state") == want })
+		testenv.Eventually(t, patience, "the newest withdrawal is "+want,
+			func() bool { return p.text1("#withdrawals .state") == want })
 	}
 	state("requested")
 	f.decide("")
@@ -50,7 +51,8 @@ func (b *browser) testWithdraw(t *testing.T) {
 	f.loseAnswers(1)
 	p.click("#withdraw-all")
 	p.click("#withdraw-go")
-	testenv.Eventually(t, patience, "the page has found out", func() bool { return strings.HasPrefix(p.text("withdraw-message"), "Withdrawal of ¥2.50") })
+	testenv.Eventually(t, patience, "the page has found out",
+		func() bool { return strings.HasPrefix(p.text("withdraw-message"), "Withdrawal of ¥2.50") })
 	p.shows("sheet-balance", "0.00")
 	if got := f.withdrawn(); len(got) != 2 {
 		t.Fatalf("%d withdrawals after a lost answer", len(got))

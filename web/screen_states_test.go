@@ -54,7 +54,8 @@ func (b *browser) testScreenStates(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFake(t)
-			f.setAnswer("GET /lobby", reply(http.StatusOK, object{"campaign": "c1", "join": "http://192.168.1.20:8080/"}))
+			f.setAnswer("GET /lobby", reply(http.StatusOK,
+				object{"campaign": "c1", "join": "http://192.168.1.20:8080/"}))
 			maps.Copy(f.about, c.about)
 			p := openScreen(t, f, chromium.Options{
 				Language: c.language, Calm: c.calm, Device: chromium.Device{Width: c.width, Height: c.height, Scale: 1},

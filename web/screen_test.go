@@ -71,11 +71,13 @@ func (b *browser) testScreenEvening(t *testing.T) {
 	}
 	f.wave(0, start, [3]int{500, 0, 20_000}, [3]int{100, 1, 20_000})
 	p.mode("falling")
-	f.push(f.figures(4988, 12, object{"winners": []object{{"user": "g*1a2b", "amount": 88}, {"user": "张*", "amount": 100000000}}}))
+	f.push(f.figures(4988, 12, object{"winners": []object{{"user": "g*1a2b", "amount": 88},
+		{"user": "张*", "amount": 100000000}}}))
 	p.shows("stock", "4,988")
 	p.shows("winners", "Guest 1a2b¥0.88张*¥1,000,000.00")
 	// The next second's list overlaps: what is known is not told again.
-	f.push(f.figures(4987, 13, object{"winners": []object{{"user": "李*", "amount": 5}, {"user": "g*1a2b", "amount": 88}}}))
+	f.push(f.figures(4987, 13, object{"winners": []object{{"user": "李*", "amount": 5},
+		{"user": "g*1a2b", "amount": 88}}}))
 	p.shows("winners", "李*¥0.05Guest 1a2b¥0.88张*¥1,000,000.00")
 	p.Until("it rains", `(() => {
 		const { width, height } = document.getElementById("rain");
@@ -85,7 +87,8 @@ func (b *browser) testScreenEvening(t *testing.T) {
 	})()`)
 	f.phase("ended")
 	p.mode("board")
-	f.push(f.figures(4900, 100, object{"top": []object{{"user": "王*", "amount": 900}, {"user": "g*77ff", "amount": 800}}}))
+	f.push(f.figures(4900, 100, object{"top": []object{{"user": "王*", "amount": 900},
+		{"user": "g*77ff", "amount": 800}}}))
 	p.shows("given", "90") // of this rain
 	p.shows("amount", "¥180.00")
 	p.shows("players", "312")
@@ -134,7 +137,8 @@ func (b *browser) testScreenCode(t *testing.T) {
 		// The page was opened as 127.0.0.1, which is every phone itself.
 		{"/screen", "http://192.168.1.20:8080/", "192.168.1.20:8080"},
 		{"/screen?campaign=c1", "http://192.168.1.20:8080/?campaign=c1", "192.168.1.20:8080/?campaign=c1"},
-		{"/screen?join=https://hongbao.example.com/gala", "https://hongbao.example.com/gala", "hongbao.example.com/gala"},
+		{"/screen?join=https://hongbao.example.com/gala", "https://hongbao.example.com/gala",
+			"hongbao.example.com/gala"},
 		{"/screen?join=party.example.com", "http://party.example.com/", "party.example.com"},
 	} {
 		p := openScreen(t, f, chromium.Options{Device: chromium.Device{Width: 960, Height: 540, Scale: 1}}, c.path)
@@ -152,7 +156,8 @@ func (b *browser) testScreenCode(t *testing.T) {
 	}
 }
 
-// testScreenWithoutServer: the line breaks before a rain. The show goes on by the clock, and comes back with the server.
+// testScreenWithoutServer: the line breaks before a rain. The show goes on by the clock, and comes back with the
+// server.
 func (b *browser) testScreenWithoutServer(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
@@ -181,7 +186,8 @@ func (f *fakeServer) guests() (made func() int) {
 		n++
 		token := fmt.Sprintf("t%d", n)
 		mu.Unlock()
-		reply(http.StatusCreated, object{"user": "guest-7f3a", "token": token, "expires_at": time.Now().Add(time.Hour).UnixMilli()})(w, r)
+		reply(http.StatusCreated, object{"user": "guest-7f3a", "token": token,
+			"expires_at": time.Now().Add(time.Hour).UnixMilli()})(w, r)
 	})
 	return func() int {
 		mu.Lock()
@@ -204,7 +210,8 @@ func (b *browser) testScreenRefused(t *testing.T) {
 	}
 	greeted := f.greeted()
 	f.hangUp(4500)
-	testenv.Eventually(t, patience, "a hello of a new guest", func() bool { return f.greeted() > greeted && f.token() == "t2" })
+	testenv.Eventually(t, patience, "a hello of a new guest",
+		func() bool { return f.greeted() > greeted && f.token() == "t2" })
 	p.mode("waiting")
 
 	// A screen with a token keeps it over a reload, and is a guest when it is refused.
@@ -228,7 +235,8 @@ func (b *browser) testScreenRefused(t *testing.T) {
 	old := eval[float64](p, `performance.timeOrigin`)
 	f.hangUp(4501)
 	testenv.Eventually(t, patience, "the page is loaded anew", func() bool {
-		origin, err := chromium.Eval[float64](p.Page.Page, `performance.timeOrigin`) // a page that is just leaving has no answer
+		// a page that is just leaving has no answer
+		origin, err := chromium.Eval[float64](p.Page.Page, `performance.timeOrigin`)
 		return err == nil && origin != old
 	})
 }
@@ -237,7 +245,8 @@ func (b *browser) testScreenRefused(t *testing.T) {
 func (b *browser) testScreenFollows(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.setAnswer("GET /lobby", reply(http.StatusOK, object{"campaign": "", "name": "", "wins_per_user": 0, "guests": true}))
+	f.setAnswer("GET /lobby", reply(http.StatusOK, object{"campaign": "", "name": "", "wins_per_user": 0,
+		"guests": true}))
 	p := openScreen(t, f, chromium.Options{}, "/screen")
 	p.mode("none")
 	p.shows("campaign", "Starting soon")

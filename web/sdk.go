@@ -13,10 +13,11 @@ var sdkTypes []byte
 //go:embed sdk/example.html
 var sdkExample []byte
 
-// sdkFiles are the client's library, for this server's pages and for everybody else's, with an example. script is what the
-// library was bundled to.
+// sdkFiles are the client's library, for this server's pages and for everybody else's, with an example. script is
+// what the library was bundled to.
 func sdkFiles(script []byte) map[string]*file {
-	library, types, example := newFile("redrain.js", script), newFile("redrain.d.ts", sdkTypes), newFile("example.html", sdkExample)
+	library, types, example := newFile("redrain.js", script), newFile("redrain.d.ts", sdkTypes),
+		newFile("example.html", sdkExample)
 	library.anyOrigin, types.anyOrigin = true, true
 	example.inline = inlineScript(sdkExample)
 	return map[string]*file{"/sdk/redrain.js": library, "/sdk/redrain.d.ts": types, "/sdk/example": example}

@@ -79,7 +79,8 @@ var (
 	memberPattern    = regexp.MustCompile(`(?m)^  (\w+)\??:`)
 )
 
-// TestTypesHaveWhatTheDescriptionHas: redrain.d.ts names every field of the server's messages that docs/asyncapi.yaml describes.
+// TestTypesHaveWhatTheDescriptionHas: redrain.d.ts names every field of the server's messages that
+// docs/asyncapi.yaml describes.
 func TestTypesHaveWhatTheDescriptionHas(t *testing.T) {
 	types, err := os.ReadFile("sdk/redrain.d.ts")
 	if err != nil {
@@ -100,7 +101,8 @@ func TestTypesHaveWhatTheDescriptionHas(t *testing.T) {
 		t.Fatal(err)
 	}
 	ours := []string{"Hello", "Join", "Tap", "Ping", "Pong"} // the client's business alone
-	names := map[string]string{"CampaignChange": "CampaignMessage", "RainChange": "RainMessage", "WithdrawalChange": "WithdrawalMessage"}
+	names := map[string]string{"CampaignChange": "CampaignMessage", "RainChange": "RainMessage",
+		"WithdrawalChange": "WithdrawalMessage"}
 	compared := 0
 	for schema, s := range doc.Components.Schemas {
 		if len(s.Properties) == 0 || slices.Contains(ours, schema) {
@@ -132,7 +134,10 @@ func (b *browser) testSDKExample(t *testing.T) {
 	p := b.open(t, f, "/sdk/example", 390, 844)
 	p.shows("news", "年会红包雨: no rain yet. You are guest-7f3a.")
 	f.wave(0, f.now()-slowly/4, [3]int{300, 0, slowly}, [3]int{800, 1, slowly})
-	testenv.Eventually(t, patience, "two drops fall", func() bool { return eval[int](p, `document.querySelectorAll("button").length`) == 2 })
+	testenv.Eventually(t, patience, "two drops fall", func() bool {
+		return eval[int](p,
+			`document.querySelectorAll("button").length`) == 2
+	})
 	p.shoot("falling")
 	if y := eval[float64](p, `document.querySelector("button").getBoundingClientRect().y`); y < 50 || y > 600 {
 		t.Errorf("after a quarter of its fall the drop is at %v px of 844", y)
@@ -141,7 +146,10 @@ func (b *browser) testSDKExample(t *testing.T) {
 	// A drop that falls is no button that stands still to be pressed: on a busy machine it never would.
 	eval[bool](p, `document.getAnimations().every((a) => (a.pause(), true))`)
 	p.click("button")
-	testenv.Eventually(t, patience, "the win is shown", func() bool { return eval[string](p, `document.querySelector("button").textContent`) == "¥0.88" })
+	testenv.Eventually(t, patience, "the win is shown", func() bool {
+		return eval[string](p,
+			`document.querySelector("button").textContent`) == "¥0.88"
+	})
 	if got := f.tapped(); len(got) != 1 || got[0] != "0.0" {
 		t.Errorf("tapped %v", got)
 	}
@@ -201,15 +209,18 @@ func (b *browser) testSDKOffline(t *testing.T) {
 	eval[bool](p, `(window.answers = [], void client.tap("7.0").then((r) => answers.push(r.outcome)), true)`)
 	p.Offline(false)
 	testenv.Eventually(t, patience, "it is back", state("open"))
-	testenv.Eventually(t, patience, "the tap is answered", func() bool { return eval[string](p, `answers.join()`) == "won" })
+	testenv.Eventually(t, patience, "the tap is answered",
+		func() bool { return eval[string](p, `answers.join()`) == "won" })
 	eval[bool](p, `(client.close(), true)`)
 }
 
 // TestSDKIsServed: the library and its types may be read by pages of any origin, and nothing else may.
 func TestSDKIsServed(t *testing.T) {
-	for path, contentType := range map[string]string{"/sdk/redrain.js": "text/javascript", "/sdk/redrain.d.ts": "application/typescript"} {
+	for path, contentType := range map[string]string{"/sdk/redrain.js": "text/javascript",
+		"/sdk/redrain.d.ts": "application/typescript"} {
 		r := get(t, path)
-		if r.StatusCode != http.StatusOK || !strings.HasPrefix(r.Header.Get("Content-Type"), contentType) || r.Header.Get("Access-Control-Allow-Origin") != "*" {
+		if r.StatusCode != http.StatusOK || !strings.HasPrefix(r.Header.Get("Content-Type"), contentType) ||
+			r.Header.Get("Access-Control-Allow-Origin") != "*" {
 			t.Errorf("%s: %s %v", path, r.Status, r.Header)
 		}
 	}
@@ -227,7 +238,8 @@ func TestSDKIsServed(t *testing.T) {
 // TestOnlyTheExampleHasAnInlineScript, and its policy lets just that one run.
 func TestOnlyTheExampleHasAnInlineScript(t *testing.T) {
 	hash := regexp.MustCompile(`script-src 'self' 'sha256-[A-Za-z0-9+/]{43}=';`)
-	if got := get(t, "/sdk/example").Header.Get("Content-Security-Policy"); !hash.MatchString(got) || strings.Contains(got, "unsafe") {
+	if got := get(t, "/sdk/example").Header.Get("Content-Security-Policy"); !hash.MatchString(got) ||
+		strings.Contains(got, "unsafe") {
 		t.Errorf("the example's policy is %s", got)
 	}
 	for _, page := range pages {

@@ -43,7 +43,8 @@ func TestCompare(t *testing.T) {
 }
 
 func TestLimitsAreChecked(t *testing.T) {
-	for _, text := range []string{"redrain/room BenchmarkWave allocs/op", "a b 1 c d", "a b 1 c -1", "a b 0 c 1", "a b x c 1", "a b 1 c 1 2"} {
+	for _, text := range []string{"redrain/room BenchmarkWave allocs/op", "a b 1 c d", "a b 1 c -1", "a b 0 c 1",
+		"a b x c 1", "a b 1 c 1 2"} {
 		if l, err := readLimits(strings.NewReader(text)); err == nil {
 			t.Errorf("%q was read as %v", text, l)
 		}

@@ -43,7 +43,8 @@ func run(ctx context.Context) error {
 // measure runs a benchmark a fixed number of times, so that what is allocated once for all weighs the same in each run.
 func measure(ctx context.Context, l limit) (measured, error) {
 	//nolint:gosec // the arguments come from limits.txt
-	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", l.pattern(), "-benchmem", "-benchtime", strconv.Itoa(l.times)+"x", l.pkg)
+	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", l.pattern(), "-benchmem", "-benchtime",
+		strconv.Itoa(l.times)+"x", l.pkg)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {

@@ -61,7 +61,8 @@ func newKeySource(ctx context.Context, o PlayersOptions) (*keySource, error) {
 	if err != nil || u.Host == "" {
 		return nil, errors.New("the address of the key set is not a URL")
 	}
-	s := &keySource{url: o.JWKSURL, client: o.HTTPClient, log: o.Log.With("jwks", u.Redacted()), done: make(chan struct{})}
+	s := &keySource{url: o.JWKSURL, client: o.HTTPClient, log: o.Log.With("jwks", u.Redacted()),
+		done: make(chan struct{})}
 	if s.client == nil {
 		s.client = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()} //nolint:forcetypeassert // the standard library's
 	}
@@ -122,7 +123,8 @@ func (s *keySource) fetch(gap time.Duration) bool {
 	if err != nil {
 		s.failing = true
 		if s.ctx.Err() == nil {
-			s.log.Warn("cannot fetch the keys of players' tokens; trying again", "err", err, "have_keys", s.current.Load() != nil)
+			s.log.Warn("cannot fetch the keys of players' tokens; trying again", "err", err, "have_keys",
+				s.current.Load() != nil)
 		}
 		return false
 	}

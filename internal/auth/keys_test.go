@@ -37,7 +37,8 @@ func (w *wire) RoundTrip(*http.Request) (*http.Response, error) {
 	if w.failure != nil {
 		return nil, w.failure
 	}
-	return &http.Response{StatusCode: w.status, Status: http.StatusText(w.status), Body: io.NopCloser(strings.NewReader(w.body))}, nil
+	return &http.Response{StatusCode: w.status, Status: http.StatusText(w.status),
+		Body: io.NopCloser(strings.NewReader(w.body))}, nil
 }
 
 // answer sets what is answered from now on.
@@ -61,7 +62,8 @@ func TestProviderDownAtStart(t *testing.T) {
 	p.publish(ed.jwk())
 	p.setDown(true)
 	players := newPlayers(t, auth.PlayersOptions{JWKSURL: p.URL})
-	if _, err := players.Verify(ed.sign(good("u1"))); !errors.Is(err, auth.ErrKeysUnavailable) || errors.Is(err, auth.ErrBadToken) {
+	if _, err := players.Verify(ed.sign(good("u1"))); !errors.Is(err, auth.ErrKeysUnavailable) ||
+		errors.Is(err, auth.ErrBadToken) {
 		t.Errorf("while the provider is down: %v", err)
 	}
 	if _, err := players.Verify("nonsense"); !errors.Is(err, auth.ErrBadToken) {
@@ -139,7 +141,8 @@ func TestKeySetFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				players := newPlayers(t, auth.PlayersOptions{JWKSURL: "http://id.example", HTTPClient: &http.Client{Transport: w}})
+				players := newPlayers(t, auth.PlayersOptions{JWKSURL: "http://id.example",
+					HTTPClient: &http.Client{Transport: w}})
 				if user, err := players.Verify(ed.sign(good("u1"))); !errors.Is(err, auth.ErrKeysUnavailable) {
 					t.Errorf("%q, %v", user, err)
 				}
@@ -160,7 +163,8 @@ func TestContextEndsTheFetching(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		w := &wire{status: http.StatusOK, body: keySetOf()}
-		players, err := auth.NewPlayers(ctx, auth.PlayersOptions{JWKSURL: "http://id.example", HTTPClient: &http.Client{Transport: w}, Log: quiet})
+		players, err := auth.NewPlayers(ctx, auth.PlayersOptions{JWKSURL: "http://id.example",
+			HTTPClient: &http.Client{Transport: w}, Log: quiet})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -26,7 +26,8 @@ func TestRole(t *testing.T) {
 	}
 	for _, tc := range tests {
 		if got := auth.NewOperators(tc.operator, tc.viewer).Role(tc.bearer); got != tc.want {
-			t.Errorf("operator %q, viewer %q: bearer %q is %v, want %v", tc.operator, tc.viewer, tc.bearer, got, tc.want)
+			t.Errorf("operator %q, viewer %q: bearer %q is %v, want %v", tc.operator, tc.viewer, tc.bearer, got,
+				tc.want)
 		}
 	}
 }

@@ -68,7 +68,8 @@ func NewPlayers(ctx context.Context, o PlayersOptions) (*Players, error) {
 		p.secret = []byte(o.Secret)
 		methods = append(methods, jwt.SigningMethodHS256.Alg())
 		if len(p.secret) < shortSecret {
-			o.Log.Warn("the secret of players' tokens is short and could be guessed", "bytes", len(p.secret), "want", shortSecret)
+			o.Log.Warn("the secret of players' tokens is short and could be guessed", "bytes", len(p.secret), "want",
+				shortSecret)
 		}
 	}
 	if o.JWKSURL != "" {
@@ -77,7 +78,8 @@ func NewPlayers(ctx context.Context, o PlayersOptions) (*Players, error) {
 			return nil, err
 		}
 		p.keys = keys
-		methods = append(methods, jwt.SigningMethodRS256.Alg(), jwt.SigningMethodES256.Alg(), jwt.SigningMethodEdDSA.Alg())
+		methods = append(methods, jwt.SigningMethodRS256.Alg(), jwt.SigningMethodES256.Alg(),
+			jwt.SigningMethodEdDSA.Alg())
 	}
 	p.parser = jwt.NewParser(jwt.WithValidMethods(methods), jwt.WithExpirationRequired(), jwt.WithLeeway(leeway),
 		jwt.WithTimeFunc(o.Clock), jwt.WithStrictDecoding())

@@ -65,13 +65,14 @@ func TestVerifyWithSecret(t *testing.T) {
 		"alg missing":          {segment(`{}`) + "." + segment(`{"sub":"u1","exp":9999999999}`) + ".", ""},
 		"HS512, same secret":   {must(jwt.NewWithClaims(jwt.SigningMethodHS512, ok).SignedString([]byte(secret))), ""},
 		"RS256 without a JWKS": {issuer{"", jwt.SigningMethodRS256, rsaKey()}.sign(ok), ""},
-		"signature cut off":    {strings.TrimRight(hs(ok), "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"), ""},
-		"two parts":            {"a.b", ""},
-		"four parts":           {hs(ok) + ".x", ""},
-		"nothing":              {"", ""},
-		"not base64":           {"!.!.!", ""},
-		"not JSON":             {segment("x") + "." + segment("y") + "." + segment("z"), ""},
-		"too long":             {hs(with(ok, "padding", strings.Repeat("x", 9000))), ""},
+		"signature cut off": {strings.TrimRight(hs(ok),
+			"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"), ""},
+		"two parts":  {"a.b", ""},
+		"four parts": {hs(ok) + ".x", ""},
+		"nothing":    {"", ""},
+		"not base64": {"!.!.!", ""},
+		"not JSON":   {segment("x") + "." + segment("y") + "." + segment("z"), ""},
+		"too long":   {hs(with(ok, "padding", strings.Repeat("x", 9000))), ""},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -148,15 +149,19 @@ func TestVerifyWithJWKS(t *testing.T) {
 		"RS256 header with an HS256 signature":           segment(`{"alg":"RS256","kid":"rs"}`) + strings.TrimPrefix(hs256(rs.publicPEM(), good("u1")), segment(`{"alg":"HS256","typ":"JWT"}`)),
 		"alg none":                                       segment(`{"alg":"none","kid":"rs"}`) + "." + segment(`{"sub":"u1","exp":9999999999}`) + ".",
 		"EdDSA with the RSA key's id":                    renamed(ed, "rs").sign(good("u1")),
-		"another issuer's key":                           issuer{"ed", jwt.SigningMethodEdDSA, otherKey()}.sign(good("u1")),
-		"a key for encryption":                           enc.sign(good("u1")),
-		"a key for encryption, unnamed":                  unnamed(enc).sign(good("u1")),
-		"an unknown key":                                 renamed(ed, "nobody").sign(good("u1")),
-		"kid is a number":                                segment(`{"alg":"EdDSA","kid":7}`) + "." + segment(`{"sub":"u1","exp":9999999999}`) + ".AAAA",
-		"PS256":                                          issuer{"rs", jwt.SigningMethodPS256, rsaKey()}.sign(good("u1")),
-		"RS512":                                          issuer{"rs", jwt.SigningMethodRS512, rsaKey()}.sign(good("u1")),
-		"expired":                                        ed.sign(with(good("u1"), "exp", noon.Add(-time.Minute).Unix())),
-		"no exp":                                         ed.sign(with(good("u1"), "exp", nil)),
+		"another issuer's key": issuer{"ed", jwt.SigningMethodEdDSA,
+			otherKey()}.sign(good("u1")),
+		"a key for encryption":          enc.sign(good("u1")),
+		"a key for encryption, unnamed": unnamed(enc).sign(good("u1")),
+		"an unknown key":                renamed(ed, "nobody").sign(good("u1")),
+		"kid is a number":               segment(`{"alg":"EdDSA","kid":7}`) + "." + segment(`{"sub":"u1","exp":9999999999}`) + ".AAAA",
+		"PS256": issuer{"rs", jwt.SigningMethodPS256,
+			rsaKey()}.sign(good("u1")),
+		"RS512": issuer{"rs", jwt.SigningMethodRS512,
+			rsaKey()}.sign(good("u1")),
+		"expired": ed.sign(with(good("u1"), "exp",
+			noon.Add(-time.Minute).Unix())),
+		"no exp": ed.sign(with(good("u1"), "exp", nil)),
 	}
 	for name, token := range forged {
 		if user, err := players.Verify(token); !errors.Is(err, auth.ErrBadToken) {
@@ -195,7 +200,8 @@ func TestReasonsKeepSecrets(t *testing.T) {
 	players := newPlayers(t, auth.PlayersOptions{Secret: secret})
 	token := hs256([]byte(secret), with(good("u1"), "exp", noon.Add(-time.Hour).Unix()))
 	_, err := players.Verify(token)
-	if err == nil || strings.Contains(err.Error(), token[strings.LastIndex(token, ".")+1:]) || strings.Contains(err.Error(), secret) {
+	if err == nil || strings.Contains(err.Error(), token[strings.LastIndex(token, ".")+1:]) ||
+		strings.Contains(err.Error(), secret) {
 		t.Errorf("reason: %v", err)
 	}
 	if !strings.Contains(err.Error(), "expired") {

@@ -28,7 +28,8 @@ const secret = "secret-of-the-tests-that-is-long-enough"
 func start(t *testing.T, dsn string) *Server {
 	t.Helper()
 	s, err := New(t.Context(), Options{
-		Listen: "127.0.0.1:0", Redis: testenv.Redis(t), MySQL: dsn, Secret: secret, Prefix: testenv.Namespace(t), Settlers: 4,
+		Listen: "127.0.0.1:0", Redis: testenv.Redis(t), MySQL: dsn, Secret: secret, Prefix: testenv.Namespace(t),
+		Settlers: 4,
 	}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +77,8 @@ type player struct {
 
 func join(t *testing.T, s *Server, user, campaign string) *player {
 	t.Helper()
-	token, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{"sub": user, "exp": time.Now().Add(time.Hour).Unix()}).SignedString([]byte(secret))
+	token, err := jwt.NewWithClaims(jwt.SigningMethodHS256,
+		jwt.MapClaims{"sub": user, "exp": time.Now().Add(time.Hour).Unix()}).SignedString([]byte(secret))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +193,8 @@ func TestEachPacketIsWonOnceAndPaidOnce(t *testing.T) {
 	if n, sum := sums("SELECT COUNT(*), SUM(amount) FROM entry"); n != 2*packets || sum != 0 {
 		t.Errorf("%d entries add up to %d", n, sum)
 	}
-	if n, sum := sums("SELECT COUNT(*), SUM(amount) FROM balance WHERE account_id LIKE 'user:%'"); n != 5 || sum != packets*amount {
+	if n, sum := sums("SELECT COUNT(*), SUM(amount) FROM balance WHERE account_id LIKE 'user:%'"); n != 5 ||
+		sum != packets*amount {
 		t.Errorf("%d players have %d", n, sum)
 	}
 }
@@ -201,7 +204,8 @@ func TestWavesComeToWhoIsThereAndWhoComesLater(t *testing.T) {
 	create(t, s, Campaign{ID: "c1", Packets: 1, Amount: 1})
 	first := join(t, s, "u1", "c1")
 	now := int64(0)
-	post(t, s, "/campaigns/c1/rains", rain.RainSpec{StartsInMS: &now, DurationMS: 60_000, DropsPerSecond: 8, FallMS: 20_000})
+	post(t, s, "/campaigns/c1/rains", rain.RainSpec{StartsInMS: &now, DurationMS: 60_000, DropsPerSecond: 8,
+		FallMS: 20_000})
 	if r := next[wire.RainChange](first, "rain"); r.Rain.ID != "c1" {
 		t.Fatalf("the rain is %+v", r)
 	}

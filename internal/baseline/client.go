@@ -145,7 +145,8 @@ func (c *client) write() {
 				return
 			}
 		case <-ping.C:
-			if c.conn.SetWriteDeadline(time.Now().Add(writeWait)) != nil || c.conn.WriteMessage(websocket.PingMessage, nil) != nil {
+			if c.conn.SetWriteDeadline(time.Now().Add(writeWait)) != nil ||
+				c.conn.WriteMessage(websocket.PingMessage, nil) != nil {
 				return
 			}
 		}

@@ -1,8 +1,9 @@
-// Package baseline is what redrain is compared with: the red packet rain that a competent engineer writes first, after the
-// examples that everybody has read. `make compare` runs it as a process of its own beside redrain, on the same servers and
-// under the same load. It is no part of the program.
+// Package baseline is what redrain is compared with: the red packet rain that a competent engineer writes first,
+// after the examples that everybody has read. `make compare` runs it as a process of its own beside redrain, on the
+// same servers and under the same load. It is no part of the program.
 //
-// It is meant to be good of its kind. Each choice is the usual one, and where there are two usual ones it is the faster:
+// It is meant to be good of its kind. Each choice is the usual one, and where there are two usual ones it is the
+// faster:
 //
 //   - Sockets: gorilla/websocket, as its chat example uses it: a goroutine that reads and one that writes for each
 //     connection, a channel of 256 messages between, buffers of 1 KB, what is queued goes out as one frame. The handler
@@ -17,9 +18,10 @@
 //   - Settlement: workers that pop the list, and one SQL transaction for each payout, from prepared statements, with the
 //     rows that double entry needs, the hot row of the campaign's account last.
 //
-// What it leaves out makes it faster, not slower: it looks at no schedule, so any text is a drop; it limits nobody's taps and counts
-// nobody's wins beyond "one for each drop"; it tells nobody of settled claims or of the room. And what it has popped
-// from the list when it dies is lost.
+// What it leaves out makes it faster, not slower: it looks at no schedule, so any text is a drop; it limits
+// nobody's taps and counts nobody's wins beyond "one for each drop"; it tells nobody of settled claims or of the
+// room. And what it has popped from the list when it dies is lost.
 //
-// It speaks as much of the protocol redrain.v1 as the load generator does: hello, welcome, rain, wave, tap, result, ping, pong.
+// It speaks as much of the protocol redrain.v1 as the load generator does: hello, welcome, rain, wave, tap, result,
+// ping, pong.
 package baseline

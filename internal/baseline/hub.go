@@ -64,7 +64,8 @@ func (h *hub) run(ctx context.Context) {
 	}
 }
 
-// greet queues the welcome and the waves that have been missed; false where the connection has ended. A connection is new: its queue has room.
+// greet queues the welcome and the waves that have been missed; false where the connection has ended. A connection
+// is new: its queue has room.
 func (h *hub) greet(n newcomer) bool {
 	now := time.Now().UnixMilli()
 	if !n.queue(encode(welcome{

@@ -50,8 +50,10 @@ type Server struct {
 
 // New connects to the back ends, makes the tables and listens.
 func New(ctx context.Context, o Options, log *slog.Logger) (*Server, error) {
-	s := &Server{o: o, log: log, store: openStore(o.Redis, o.Prefix), hubs: map[string]*hub{}, clients: map[*client]struct{}{},
-		upgrader: websocket.Upgrader{ReadBufferSize: 1024, WriteBufferSize: 1024, Subprotocols: []string{wire.Subprotocol}}}
+	s := &Server{o: o, log: log, store: openStore(o.Redis, o.Prefix), hubs: map[string]*hub{},
+		clients: map[*client]struct{}{},
+		upgrader: websocket.Upgrader{ReadBufferSize: 1024, WriteBufferSize: 1024,
+			Subprotocols: []string{wire.Subprotocol}}}
 	if err := s.store.script.Load(ctx, s.store.rdb).Err(); err != nil {
 		return nil, errors.Join(fmt.Errorf("load the script: %w", err), s.store.rdb.Close())
 	}
@@ -155,7 +157,8 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	falling := &rain.Rain{
-		ID: h.campaign, Campaign: h.campaign, StartsAt: time.Now().UnixMilli() + *spec.StartsInMS, DurationMS: spec.DurationMS,
+		ID: h.campaign, Campaign: h.campaign, StartsAt: time.Now().UnixMilli() + *spec.StartsInMS,
+		DurationMS:     spec.DurationMS,
 		DropsPerSecond: spec.DropsPerSecond, FallMS: spec.FallMS, Pacing: rain.PacingNone,
 	}
 	_, _ = rand.Read(falling.Seed[:]) // never fails

@@ -78,8 +78,8 @@ func (st *settler) run(ctx context.Context) {
 	}
 }
 
-// settle pays one payout, or puts it back. It ends what it has begun, whoever waits for the server to stop; and a context that can end
-// costs the driver a goroutine's turn with each statement.
+// settle pays one payout, or puts it back. It ends what it has begun, whoever waits for the server to stop; and a
+// context that can end costs the driver a goroutine's turn with each statement.
 func (st *settler) settle(record string) {
 	ctx := context.Background()
 	err := st.pay(ctx, record)

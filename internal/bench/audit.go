@@ -49,7 +49,8 @@ const maxExamples = 10
 
 // NewAudit begins an audit. user is the name under which a player plays; players is how many there are.
 func NewAudit(told []Win, players int, user func(player int) string) *Audit {
-	a := &Audit{user: user, told: make(map[string]*promise, len(told)), ours: make(map[string]struct{}, players), twice: map[string]struct{}{}}
+	a := &Audit{user: user, told: make(map[string]*promise, len(told)), ours: make(map[string]struct{}, players),
+		twice: map[string]struct{}{}}
 	for i := range players {
 		a.ours[user(i)] = struct{}{}
 	}
@@ -122,7 +123,8 @@ func (a *Audit) Findings() AuditFindings {
 		default:
 			f.Missing++
 			if len(f.Examples) < maxExamples {
-				f.Examples = append(f.Examples, fmt.Sprintf("claim %s, %s, was told to %s and is not in the ledger", claim, p.amount, a.user(p.player)))
+				f.Examples = append(f.Examples, fmt.Sprintf("claim %s, %s, was told to %s and is not in the ledger",
+					claim, p.amount, a.user(p.player)))
 			}
 		}
 	}

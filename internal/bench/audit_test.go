@@ -11,8 +11,11 @@ import (
 )
 
 func TestAudit(t *testing.T) {
-	told := []bench.Win{{Player: 0, Claim: "c-1", Amount: 5}, {Player: 1, Claim: "c-2", Amount: 7}, {Player: 0, Claim: "c-1", Amount: 5}} // the first was told twice
-	good := []bench.LedgerRow{{Claim: "c-1", User: "p0", Amount: 5, Settled: true}, {Claim: "c-2", User: "p1", Amount: 7, Settled: true}}
+	// the first was told twice
+	told := []bench.Win{{Player: 0, Claim: "c-1", Amount: 5}, {Player: 1, Claim: "c-2", Amount: 7},
+		{Player: 0, Claim: "c-1", Amount: 5}}
+	good := []bench.LedgerRow{{Claim: "c-1", User: "p0", Amount: 5, Settled: true},
+		{Claim: "c-2", User: "p1", Amount: 7, Settled: true}}
 	sound := bench.AuditFindings{Told: 2, AmountTold: 12, Settled: 2}
 	row := func(n int, change func(*bench.LedgerRow)) []bench.LedgerRow {
 		rows := append([]bench.LedgerRow(nil), good...)
@@ -25,8 +28,9 @@ func TestAudit(t *testing.T) {
 		want func(*bench.AuditFindings)
 		says string
 	}{
-		"sound":   {told: told, rows: good},
-		"missing": {told: told, rows: good[:1], want: func(f *bench.AuditFindings) { f.Settled, f.Missing = 1, 1 }, says: "c-2"},
+		"sound": {told: told, rows: good},
+		"missing": {told: told, rows: good[:1], want: func(f *bench.AuditFindings) { f.Settled, f.Missing = 1, 1 },
+			says: "c-2"},
 		"on its way": {
 			told: told, rows: row(0, func(r *bench.LedgerRow) { r.Settled = false }),
 			want: func(f *bench.AuditFindings) { f.Settled, f.Unsettled = 1, 1 },
@@ -49,7 +53,8 @@ func TestAudit(t *testing.T) {
 		},
 		"not told": {
 			told: told, rows: append([]bench.LedgerRow{
-				{Claim: "c-9", User: "p2", Amount: 1, Settled: true}, {Claim: "c-8", User: "somebody", Amount: 1, Settled: true}, {Claim: "c-7", User: "p2", Amount: 1},
+				{Claim: "c-9", User: "p2", Amount: 1, Settled: true},
+				{Claim: "c-8", User: "somebody", Amount: 1, Settled: true}, {Claim: "c-7", User: "p2", Amount: 1},
 			}, good...),
 			want: func(f *bench.AuditFindings) { f.Untold = 1 },
 		},
@@ -58,7 +63,8 @@ func TestAudit(t *testing.T) {
 			want: func(f *bench.AuditFindings) { f.Wrong = 1 }, says: "was told to p2",
 		},
 		"told as two amounts": {
-			told: append([]bench.Win{{Player: 0, Claim: "c-1", Amount: 6}}, told...), rows: row(0, func(r *bench.LedgerRow) { r.Amount = 6 }),
+			told: append([]bench.Win{{Player: 0, Claim: "c-1", Amount: 6}}, told...),
+			rows: row(0, func(r *bench.LedgerRow) { r.Amount = 6 }),
 			want: func(f *bench.AuditFindings) { f.Wrong, f.AmountTold = 2, 13 }, says: "as 0.06 and as 0.05",
 		},
 	} {
@@ -71,7 +77,8 @@ func TestAudit(t *testing.T) {
 			if tc.want != nil {
 				tc.want(&want)
 			}
-			if said := strings.Join(got.Examples, "; "); !strings.Contains(said, tc.says) || (tc.says == "" && said != "") {
+			if said := strings.Join(got.Examples, "; "); !strings.Contains(said, tc.says) ||
+				(tc.says == "" && said != "") {
 				t.Errorf("says %q", said)
 			}
 			got.Examples = nil

@@ -9,11 +9,12 @@ import (
 	"time"
 )
 
-// dialers is how many connections are made at the same time. A server's accept queue holds 4,096 by Linux's default; more at a time
-// would only wait longer.
+// dialers is how many connections are made at the same time. A server's accept queue holds 4,096 by Linux's
+// default; more at a time would only wait longer.
 const dialers = 64
 
-// Crowd is players who have joined, from Gather until Leave. Its methods are not to be called at the same time, but for Progress.
+// Crowd is players who have joined, from Gather until Leave. Its methods are not to be called at the same time, but
+// for Progress.
 type Crowd struct{ *crowdState }
 
 // crowdState is shared by the loops.
@@ -34,15 +35,16 @@ type crowdState struct {
 	broken  error // of a loop
 }
 
-// Gather lets the players connect and join, and returns when all have, or when the time is up and at least one has. Report.Failed
-// says what became of the others, of whom some may still come.
+// Gather lets the players connect and join, and returns when all have, or when the time is up and at least one has.
+// Report.Failed says what became of the others, of whom some may still come.
 func Gather(ctx context.Context, o Options) (*Crowd, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
 	}
 	began := time.Now()
-	c := &crowdState{options: o, clock: func() int64 { return int64(time.Since(began)) }, dialing: make(chan struct{}, dialers), news: make(chan struct{}), failed: map[string]int{}}
+	c := &crowdState{options: o, clock: func() int64 { return int64(time.Since(began)) },
+		dialing: make(chan struct{}, dialers), news: make(chan struct{}), failed: map[string]int{}}
 	c.ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
 	crowd := &Crowd{c}
 	if err := c.open(); err != nil {
@@ -66,7 +68,8 @@ func (c *crowdState) open() error {
 		if err != nil {
 			return err
 		}
-		l := &loop{crowd: c, poller: q, skies: map[string]*sky{}, clocks: make([]offset, len(c.options.Targets)), tally: newTally()}
+		l := &loop{crowd: c, poller: q, skies: map[string]*sky{}, clocks: make([]offset, len(c.options.Targets)),
+			tally: newTally()}
 		c.loops = append(c.loops, l)
 	}
 	for i := range c.options.Players {
@@ -76,7 +79,8 @@ func (c *crowdState) open() error {
 			l.skies[campaign] = newSky()
 		}
 		l.players = append(l.players, &player{
-			id: i, loop: l, target: i % len(c.options.Targets), sky: l.skies[campaign], coming: true, stalled: i < c.options.Stalled,
+			id: i, loop: l, target: i % len(c.options.Targets), sky: l.skies[campaign], coming: true,
+			stalled: i < c.options.Stalled,
 		})
 	}
 	for _, l := range c.loops {

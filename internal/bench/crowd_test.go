@@ -97,17 +97,20 @@ func TestClosedLoop(t *testing.T) {
 					won++
 				}
 				if strings.HasSuffix(drop, ".5") && !slices.ContainsFunc(r.Told, func(w bench.Win) bool {
-					return w.Claim == user+"-"+drop && w.Amount == benchtest.Amount && "p"+strconv.Itoa(w.Player) == user
+					return w.Claim == user+"-"+drop && w.Amount == benchtest.Amount &&
+						"p"+strconv.Itoa(w.Player) == user
 				}) {
 					t.Errorf("the win of %s with %s is not reported", user, drop)
 				}
 			}
 			all := int64(len(room.Taps()))
-			if r.Taps != all || r.Answered != all || r.Latency.TotalCount() != all || all < taps || r.Unanswered+r.Lost != 0 ||
+			if r.Taps != all || r.Answered != all || r.Latency.TotalCount() != all || all < taps ||
+				r.Unanswered+r.Lost != 0 ||
 				r.Outcomes["won"] != int64(won) || r.Outcomes["won"]+r.Outcomes["empty"] != all || len(r.Told) != won {
 				t.Errorf("%d taps got there, %d of them wins; report %+v", all, won, r)
 			}
-			if r.Joined != 20 || len(r.Failed)+len(r.Faults)+len(r.Errors)+len(r.Closes) != 0 || r.Reconnects+r.Broken != 0 {
+			if r.Joined != 20 || len(r.Failed)+len(r.Faults)+len(r.Errors)+len(r.Closes) != 0 ||
+				r.Reconnects+r.Broken != 0 {
 				t.Errorf("report %+v", r)
 			}
 		})
@@ -246,13 +249,15 @@ func TestOpenLoop(t *testing.T) {
 		t.Fatal(err)
 	}
 	most := int64(rate*r.Took.Seconds()) + 2
-	if r.Taps == 0 || r.Taps > most || r.Answered != r.Taps || r.NothingDue+r.NobodyThere != 0 || r.Latency.TotalCount() != r.Answered {
+	if r.Taps == 0 || r.Taps > most || r.Answered != r.Taps || r.NothingDue+r.NobodyThere != 0 ||
+		r.Latency.TotalCount() != r.Answered {
 		t.Errorf("%d taps of at most %d; report %+v", r.Taps, most, r)
 	}
 }
 
 func TestGatherRefusesNonsense(t *testing.T) {
-	good := bench.Options{Targets: []string{"ws://localhost:1/ws"}, Campaigns: []string{"c"}, Players: 1, Token: func(context.Context, int) (string, error) { return "t", nil }}
+	good := bench.Options{Targets: []string{"ws://localhost:1/ws"}, Campaigns: []string{"c"}, Players: 1,
+		Token: func(context.Context, int) (string, error) { return "t", nil }}
 	for name, change := range map[string]func(*bench.Options){
 		"nobody":          func(o *bench.Options) { o.Players = 0 },
 		"nowhere":         func(o *bench.Options) { o.Targets = nil },
@@ -268,7 +273,8 @@ func TestGatherRefusesNonsense(t *testing.T) {
 		}
 	}
 	good.JoinWithin = time.Millisecond
-	if _, err := bench.Gather(t.Context(), good); err == nil || !strings.Contains(err.Error(), "no player could join in time") {
+	if _, err := bench.Gather(t.Context(), good); err == nil ||
+		!strings.Contains(err.Error(), "no player could join in time") {
 		t.Errorf("no server: %v", err)
 	}
 }

@@ -21,8 +21,8 @@ func backoff(n int) time.Duration {
 	return rand.N(most) //nolint:gosec // not a secret
 }
 
-// comesBack tells whether a client should come back after a close code: not after those from 4500 to 4599, as the same would happen
-// again. Codes of WebSocket itself come from a server or a proxy that goes down.
+// comesBack tells whether a client should come back after a close code: not after those from 4500 to 4599, as the
+// same would happen again. Codes of WebSocket itself come from a server or a proxy that goes down.
 func comesBack(code int) bool { return code < 4500 || code > 4599 }
 
 // gone takes note of a connection that has broken.
@@ -63,8 +63,8 @@ func (l *loop) hangUp(p *player) {
 	l.tally.starved(p, l.now)
 }
 
-// comeBack has the player connect again after a pause, to the next of the servers: a node may be gone for good, and a load balancer
-// would send the player elsewhere, too.
+// comeBack has the player connect again after a pause, to the next of the servers: a node may be gone for good, and
+// a load balancer would send the player elsewhere, too.
 func (l *loop) comeBack(p *player, err error) {
 	pause := backoff(p.attempt)
 	if p.backMS > 0 {

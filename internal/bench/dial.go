@@ -17,8 +17,8 @@ import (
 
 const (
 	dialWithin = 10 * time.Second
-	// PerAddress players come from one address of this machine. It stays far below the ports that an address has (28,000 by
-	// default), and below what the server grants to one address in a moment.
+	// PerAddress players come from one address of this machine. It stays far below the ports that an address has
+	// (28,000 by default), and below what the server grants to one address in a moment.
 	PerAddress = 1000
 )
 
@@ -73,8 +73,9 @@ func dial(ctx context.Context, target string, player int) (net.Conn, []byte, err
 	return line.Conn, line.rest, nil
 }
 
-// SourceAddress is the address of this machine that a player comes from: where the target is this machine itself, one of
-// 127.0.0.1, 127.0.0.2 and so on, else nil for the system's choice. With one address alone the ports would run out before the files.
+// SourceAddress is the address of this machine that a player comes from: where the target is this machine itself,
+// one of 127.0.0.1, 127.0.0.2 and so on, else nil for the system's choice. With one address alone the ports would
+// run out before the files.
 func SourceAddress(target string, player int) net.Addr {
 	host, _, err := net.SplitHostPort(target)
 	if err != nil || runtime.GOOS != "linux" { // elsewhere only 127.0.0.1 is there without being set up
@@ -87,8 +88,8 @@ func SourceAddress(target string, player int) net.Addr {
 	return &net.TCPAddr{IP: net.IPv4(127, 0, byte(n>>8), byte(n))} //nolint:gosec // two bytes hold 65 million players
 }
 
-// untilBody gives the reader of an answer's head no byte more than the head, and keeps the rest: the server may speak at once,
-// and gorilla would keep that in a buffer of its own.
+// untilBody gives the reader of an answer's head no byte more than the head, and keeps the rest: the server may
+// speak at once, and gorilla would keep that in a buffer of its own.
 type untilBody struct {
 	net.Conn
 	head []byte // read already, to be given out

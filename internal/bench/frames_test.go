@@ -20,13 +20,15 @@ import (
 
 // However the network cuts the bytes, the same messages come of them.
 func TestFramesInPieces(t *testing.T) {
-	small, large := aWave(1, 9_000), aWave(2, slices.Repeat([]int{9_000}, 8_000)...) // the second needs the 64-bit length
+	// the second needs the 64-bit length
+	small, large := aWave(1, 9_000), aWave(2, slices.Repeat([]int{9_000}, 8_000)...)
 	middle := aWave(3, slices.Repeat([]int{9_000}, 100)...)
 	ping := []byte{finBit | opPing, 2, 'h', 'i'}
 	first := wire.Encode(aWave(4, 5_000))
 	fragments := append(append([]byte{opText, 10}, first[:10]...), finBit|opContinuation, byte(len(first)-10))
 	fragments = append(fragments, first[10:]...)
-	stream := slices.Concat(serverFrame(wire.Encode(small)), ping, longFrame(wire.Encode(large)), fragments[:12], ping, fragments[12:], serverFrame(wire.Encode(middle)))
+	stream := slices.Concat(serverFrame(wire.Encode(small)), ping, longFrame(wire.Encode(large)), fragments[:12], ping,
+		fragments[12:], serverFrame(wire.Encode(middle)))
 	for range 50 {
 		r := newRig(t, 1)
 		socket := &ponger{}
@@ -37,7 +39,8 @@ func TestFramesInPieces(t *testing.T) {
 			rest = rest[n:]
 		}
 		if r.tally.waves != 4 || len(r.tally.faults) != 0 || socket.pongs != 2 || len(r.players[0].in) != 0 {
-			t.Fatalf("%d waves, %d pongs, faults %v, %d bytes left", r.tally.waves, socket.pongs, r.tally.faults, len(r.players[0].in))
+			t.Fatalf("%d waves, %d pongs, faults %v, %d bytes left", r.tally.waves, socket.pongs, r.tally.faults,
+				len(r.players[0].in))
 		}
 	}
 }
@@ -62,7 +65,8 @@ func (s *ponger) close() error { return nil }
 
 func TestBadFrames(t *testing.T) {
 	for name, data := range map[string][]byte{
-		"masked": {finBit | opText, maskBit, 0, 0, 0, 0}, "reserved": {finBit | 0x40 | opText, 0}, "huge": {finBit | opText, 127, 0, 0, 1, 0, 0, 0, 0, 0},
+		"masked": {finBit | opText, maskBit, 0, 0, 0, 0}, "reserved": {finBit | 0x40 | opText, 0},
+		"huge":   {finBit | opText, 127, 0, 0, 1, 0, 0, 0, 0, 0},
 		"binary": {finBit | 0x2, 0},
 	} {
 		r := newRig(t, 1)
@@ -111,7 +115,8 @@ func TestDialKeepsWhatFollowsTheUpgrade(t *testing.T) {
 	if err != nil || string(rest)+string(more) != "at once, and later" {
 		t.Errorf("%q and %q, %v", rest, more, err)
 	}
-	if host, _, _ := strings.Cut(conn.LocalAddr().String(), ":"); SourceAddress(l.Addr().String(), PerAddress) != nil && host != "127.0.0.2" {
+	if host, _, _ := strings.Cut(conn.LocalAddr().String(), ":"); SourceAddress(l.Addr().String(), PerAddress) != nil &&
+		host != "127.0.0.2" {
 		t.Errorf("comes from %s", host)
 	}
 	if err := <-done; err != nil {
@@ -144,7 +149,8 @@ func TestSourceAddress(t *testing.T) {
 		player int
 		want   string
 	}{
-		{"127.0.0.1:80", 0, "127.0.0.1:0"}, {"localhost:80", 999, "127.0.0.1:0"}, {"localhost:80", 1000, "127.0.0.2:0"}, {"127.0.0.1:80", 300_000, "127.0.1.45:0"},
+		{"127.0.0.1:80", 0, "127.0.0.1:0"}, {"localhost:80", 999, "127.0.0.1:0"}, {"localhost:80", 1000, "127.0.0.2:0"},
+		{"127.0.0.1:80", 300_000, "127.0.1.45:0"},
 		{"[::1]:80", 0, ""}, {"192.0.2.1:80", 5, ""}, {"example.com:80", 5, ""},
 	} {
 		got := ""
@@ -182,7 +188,8 @@ func TestBackoff(t *testing.T) {
 			}
 		}
 	}
-	for code, want := range map[int]bool{4000: true, 4001: true, 4008: true, 4500: false, 4505: false, 1006: true, 1012: true, 1005: true} {
+	for code, want := range map[int]bool{4000: true, 4001: true, 4008: true, 4500: false, 4505: false, 1006: true,
+		1012: true, 1005: true} {
 		if comesBack(code) != want {
 			t.Errorf("code %d: %v", code, !want)
 		}

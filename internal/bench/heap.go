@@ -1,7 +1,7 @@
 package bench
 
-// alarms wakes players at their times, the earliest first. It is a binary heap by hand because container/heap boxes each
-// element, on a path that a thinking player takes with each tap.
+// alarms wakes players at their times, the earliest first. It is a binary heap by hand because container/heap boxes
+// each element, on a path that a thinking player takes with each tap.
 type alarms []alarm
 
 type alarm struct {

@@ -152,8 +152,9 @@ func (l *loop) result(p *player, line []byte) {
 	}
 }
 
-// catchUp is for how long the waves that appear after a player has come in, in ms, may be those that are told again to newcomers: what is in
-// the air, and what others were told just before. The server tells of a wave half a second ahead.
+// catchUp is for how long the waves that appear after a player has come in, in ms, may be those that are told again
+// to newcomers: what is in the air, and what others were told just before. The server tells of a wave half a second
+// ahead.
 const catchUp = 1_000
 
 func (l *loop) wave(p *player, line []byte) {

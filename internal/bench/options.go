@@ -12,7 +12,8 @@ import (
 
 // Options say who plays where.
 type Options struct {
-	Targets   []string // addresses of sockets, ws://host:port/ws or wss://…; the players are spread over them in turn. Required
+	// addresses of sockets, ws://host:port/ws or wss://…; the players are spread over them in turn. Required
+	Targets   []string
 	Campaigns []string // the players are spread over them in turn; required
 	Players   int      // required
 	// Token gives a player's token; it is called once for each, by several goroutines at a time. Required.
@@ -30,9 +31,9 @@ type Options struct {
 // Plan says how the players tap.
 type Plan struct {
 	Duration time.Duration // for which taps are sent; required
-	// Rate is in taps per second over all players, at even distances, whether the server keeps up or not (open loop). How long a tap
-	// takes is then counted from the moment when it should have been sent. 0: each player taps again when the result of
-	// the tap before has come (closed loop).
+	// Rate is in taps per second over all players, at even distances, whether the server keeps up or not (open
+	// loop). How long a tap takes is then counted from the moment when it should have been sent. 0: each player
+	// taps again when the result of the tap before has come (closed loop).
 	Rate  float64
 	Think time.Duration // closed loop: a player's pause after each result
 	Watch bool          // nobody taps

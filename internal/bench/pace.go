@@ -2,7 +2,8 @@ package bench
 
 import "time"
 
-// pace is an open loop's timetable: taps at even distances, whether or not the server keeps up with them. The zero pace has none.
+// pace is an open loop's timetable: taps at even distances, whether or not the server keeps up with them. The zero
+// pace has none.
 type pace struct {
 	every float64 // ns between two taps of this loop; 0: no taps
 	start int64   // ns

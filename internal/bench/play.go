@@ -30,8 +30,8 @@ func (c *Crowd) Play(ctx context.Context, plan Plan) (*Report, error) {
 	return c.report(begin, took, used), nil
 }
 
-// drain waits until every tap is answered, or the time is up. It does so after an early end as well: what the server has been sent
-// is still being decided, and may be won.
+// drain waits until every tap is answered, or the time is up. It does so after an early end as well: what the
+// server has been sent is still being decided, and may be won.
 func (c *Crowd) drain(limit time.Duration) {
 	const look = 10 * time.Millisecond
 	for deadline := time.Now().Add(limit); time.Now().Before(deadline); {

@@ -55,8 +55,8 @@ func (t tap) appendDrop(b []byte) []byte {
 	return strconv.AppendInt(append(strconv.AppendInt(b, t.n, 10), '.'), int64(t.k), 10)
 }
 
-// tappable finds the next drop that is in the air at a time of the server. Without one it tells when the next will come into the air, as far
-// as a wave is known; 0: none is.
+// tappable finds the next drop that is in the air at a time of the server. Without one it tells when the next will
+// come into the air, as far as a wave is known; 0: none is.
 func (p *player) tappable(now int64) (w *wave, k int32, from int64) {
 	for len(p.queue) > 0 {
 		w := p.queue[0]
@@ -77,7 +77,8 @@ func (p *player) tappable(now int64) (w *wave, k int32, from int64) {
 	return nil, 0, 0
 }
 
-// early is how long after its moment a drop is tapped at the soonest, in ms: the server's time is known no better than that.
+// early is how long after its moment a drop is tapped at the soonest, in ms: the server's time is known no better
+// than that.
 const early = 5
 
 // appendTo writes the request of a tap as a frame.
@@ -110,6 +111,7 @@ func (p *player) answered(id int64) (t tap, ok bool) {
 // hello is the first message of a connection.
 func (p *player) hello() []byte {
 	return makeFrame(opText, wire.Encode(map[string]any{
-		"type": wire.TypeHello, "id": 1, "token": p.token, "campaign": p.loop.crowd.options.Campaigns[p.id%len(p.loop.crowd.options.Campaigns)],
+		"type": wire.TypeHello, "id": 1, "token": p.token,
+		"campaign": p.loop.crowd.options.Campaigns[p.id%len(p.loop.crowd.options.Campaigns)],
 	}))
 }

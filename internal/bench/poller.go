@@ -12,9 +12,9 @@ const never = math.MaxInt64
 type poller interface {
 	// add takes a connection over. What comes is handed to the loop with the player's name on it.
 	add(conn net.Conn, p *player) (socket, error)
-	// wait waits until something comes, it is time, or wake is called, and hands over what has come. now and until are on the loop's clock,
-	// in ns; until never is for ever. The bytes are good until heard returns. With an error the socket has come to its end, and
-	// is not closed yet.
+	// wait waits until something comes, it is time, or wake is called, and hands over what has come. now and until
+	// are on the loop's clock, in ns; until never is for ever. The bytes are good until heard returns. With an
+	// error the socket has come to its end, and is not closed yet.
 	wait(now, until int64, heard func(p *player, data []byte, err error)) error
 	// wake makes wait return. Any goroutine may call it.
 	wake()

@@ -16,7 +16,8 @@ const (
 	readAtOnce   = 64 << 10
 )
 
-// epoll is Linux's poller: raw sockets, no goroutine for any of them. A tap then costs a write, a read, and a part of a wait.
+// epoll is Linux's poller: raw sockets, no goroutine for any of them. A tap then costs a write, a read, and a part
+// of a wait.
 type epoll struct {
 	fd      int
 	wakeup  int          // an eventfd
@@ -80,8 +81,8 @@ func (e *epoll) add(conn net.Conn, p *player) (socket, error) {
 	return s, nil
 }
 
-// takeOver takes the file out of a connection, so that Go's own poller, which would be woken by each byte as well, has nothing to
-// do with it any more.
+// takeOver takes the file out of a connection, so that Go's own poller, which would be woken by each byte as well,
+// has nothing to do with it any more.
 func takeOver(conn net.Conn) (int, error) {
 	defer conn.Close() //nolint:errcheck // the file lives on under another number
 	tcp, ok := conn.(*net.TCPConn)

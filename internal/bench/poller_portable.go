@@ -9,7 +9,8 @@ import (
 // writeWithin bounds how long a peer that reads nothing may hold up a portable loop.
 const writeWithin = 5 * time.Second
 
-// portable is the poller for every system and for TLS: a goroutine reads each connection and hands what comes to the loop.
+// portable is the poller for every system and for TLS: a goroutine reads each connection and hands what comes to
+// the loop.
 type portable struct {
 	events  chan arrival
 	wakeup  chan struct{}
@@ -32,7 +33,8 @@ func newPortable() poller {
 	timer := time.NewTimer(time.Hour)
 	timer.Stop()
 	return &portable{
-		events: make(chan arrival, 1024), wakeup: make(chan struct{}, 1), ended: make(chan struct{}), sockets: map[*netSocket]struct{}{},
+		events: make(chan arrival, 1024), wakeup: make(chan struct{}, 1), ended: make(chan struct{}),
+		sockets: map[*netSocket]struct{}{},
 		buffers: sync.Pool{New: func() any { b := make([]byte, 4096); return &b }}, timer: timer,
 	}
 }

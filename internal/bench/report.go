@@ -42,7 +42,8 @@ type Report struct {
 	Broken     int64            // connections that broke
 	Closes     map[int]int64    // connections that the server closed, by code
 	Faults     map[string]int64 // what broke the protocol, in words
-	Told       []Win            // every win that a player was told of, from Gather on; one that was told again is there again
+	// every win that a player was told of, from Gather on; one that was told again is there again
+	Told []Win
 }
 
 // TapsPerSecond is how many taps were answered in a second, as long as taps were sent.
@@ -51,7 +52,8 @@ func (r *Report) TapsPerSecond() float64 { return float64(r.InTime) / r.Took.Sec
 // report collects what the loops have counted, and has them begin anew.
 func (c *Crowd) report(begin int64, took, processor time.Duration) *Report {
 	all := newTally()
-	r := &Report{Players: c.options.Players, Took: took, Processor: processor, Failed: map[string]int{}, Outcomes: map[string]int64{}}
+	r := &Report{Players: c.options.Players, Took: took, Processor: processor, Failed: map[string]int{},
+		Outcomes: map[string]int64{}}
 	first, last := map[waveID]int64{}, map[waveID]int64{}
 	for _, l := range c.loops {
 		l.call(func() {

@@ -33,13 +33,15 @@ func newRig(t *testing.T, players int) *rig {
 	t.Helper()
 	r := &rig{t: t, clock: int64(time.Second)}
 	crowd := &crowdState{
-		options: Options{Players: players, Campaigns: []string{"c1"}, Targets: []string{"ws://test/ws"}, Log: slog.New(slog.DiscardHandler), Arrived: func() {}},
-		clock:   func() int64 { return r.clock }, news: make(chan struct{}), failed: map[string]int{},
+		options: Options{Players: players, Campaigns: []string{"c1"}, Targets: []string{"ws://test/ws"},
+			Log: slog.New(slog.DiscardHandler), Arrived: func() {}},
+		clock: func() int64 { return r.clock }, news: make(chan struct{}), failed: map[string]int{},
 	}
 	crowd.ctx, crowd.stop = context.WithCancel(t.Context())
 	crowd.stop() // nobody comes back
 	t.Cleanup(crowd.work.Wait)
-	r.loop = &loop{crowd: crowd, poller: noPoller{}, skies: map[string]*sky{"c1": newSky()}, clocks: make([]offset, 1), tally: newTally(), now: r.clock}
+	r.loop = &loop{crowd: crowd, poller: noPoller{}, skies: map[string]*sky{"c1": newSky()}, clocks: make([]offset, 1),
+		tally: newTally(), now: r.clock}
 	r.clocks[0] = offset{rtt: 1}
 	for i := range players {
 		p := &player{id: i, loop: r.loop, sky: r.skies["c1"], joined: true}

@@ -9,7 +9,8 @@ import (
 	"redrain/rain"
 )
 
-// What the scanner reads, in exactly the spelling in which the server writes it. Any other spelling is left to encoding/json.
+// What the scanner reads, in exactly the spelling in which the server writes it. Any other spelling is left to
+// encoding/json.
 const (
 	resultStart = `{"type":"result","id":`
 	waveStart   = `{"type":"wave","rain":"`
@@ -64,8 +65,8 @@ func (s *scanner) number() int64 {
 	return n
 }
 
-// text reads up to the closing quote, and skips that. It takes plain ASCII only: what is escaped, or could be malformed, is
-// not for the scanner.
+// text reads up to the closing quote, and skips that. It takes plain ASCII only: what is escaped, or could be
+// malformed, is not for the scanner.
 func (s *scanner) text() []byte {
 	for i, c := range s.rest {
 		switch {
@@ -118,7 +119,8 @@ func readResult(line []byte) (result, bool) {
 	if err != nil {
 		return result{}, false
 	}
-	return result{id: id, drop: []byte(m.Drop), outcome: []byte(m.Outcome), amount: m.Amount, claim: []byte(m.Claim)}, true
+	return result{id: id, drop: []byte(m.Drop), outcome: []byte(m.Outcome), amount: m.Amount, claim: []byte(m.Claim)},
+		true
 }
 
 // scanWaveNumber reads of a wave only which it is.
@@ -178,7 +180,8 @@ func scanType(line []byte) string {
 	name := s.text()
 	if !s.bad {
 		for _, known := range [...]string{
-			wire.TypeResult, wire.TypeWave, wire.TypeSettled, wire.TypeRoom, wire.TypeRain, wire.TypeCampaign, wire.TypeWelcome,
+			wire.TypeResult, wire.TypeWave, wire.TypeSettled, wire.TypeRoom, wire.TypeRain, wire.TypeCampaign,
+			wire.TypeWelcome,
 			wire.TypePong, wire.TypeError, wire.TypeGoodbye, wire.TypeWithdrawal,
 		} {
 			if string(name) == known {

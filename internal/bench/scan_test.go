@@ -49,15 +49,18 @@ func TestScanTheServersSpelling(t *testing.T) {
 		}
 	}
 	for _, r := range []wire.Result{
-		{ID: "3", Drop: "7.1", Outcome: "won", Amount: 88, Packet: "17", Claim: "c1-17"}, {ID: "0", Drop: "0.0", Outcome: "sold_out"},
+		{ID: "3", Drop: "7.1", Outcome: "won", Amount: 88, Packet: "17", Claim: "c1-17"},
+		{ID: "0", Drop: "0.0", Outcome: "sold_out"},
 	} {
 		r.Type = wire.TypeResult
 		got, ok := scanResult(wire.Encode(r))
-		if !ok || string(got.drop) != r.Drop || string(got.outcome) != r.Outcome || got.amount != r.Amount || string(got.claim) != r.Claim {
+		if !ok || string(got.drop) != r.Drop || string(got.outcome) != r.Outcome || got.amount != r.Amount ||
+			string(got.claim) != r.Claim {
 			t.Errorf("%s: %+v, %v", wire.Encode(r), got, ok)
 		}
 	}
-	for _, drops := range [][]rain.Drop{nil, {{K: 0, X: 690, FallMS: 3788}}, {{K: 0, X: 1, FallMS: 2}, {K: 1, X: 1000, Kind: rain.Decoy, FallMS: 20_000}}} {
+	for _, drops := range [][]rain.Drop{nil, {{K: 0, X: 690, FallMS: 3788}},
+		{{K: 0, X: 1, FallMS: 2}, {K: 1, X: 1000, Kind: rain.Decoy, FallMS: 20_000}}} {
 		m := wire.WaveOf("r1", rain.Wave{N: 7, At: 1_763_712_004_750, Drops: drops})
 		got, ok := scanWave(wire.Encode(m))
 		if diff := cmp.Diff(m, got); !ok || diff != "" {
@@ -84,13 +87,15 @@ func TestReadOtherSpellings(t *testing.T) {
 			t.Errorf("%s: %v %s", line, ok, diff)
 		}
 	}
-	for _, line := range []string{"", "{", `{"type":"result","id":"three","drop":"7.1","outcome":"won"}`, `{"type":"result","id":1`, `[]`} {
+	for _, line := range []string{"", "{", `{"type":"result","id":"three","drop":"7.1","outcome":"won"}`,
+		`{"type":"result","id":1`, `[]`} {
 		if got, ok := readResult([]byte(line)); ok {
 			t.Errorf("%q is read as %+v", line, got)
 		}
 	}
 	w, ok := readWave([]byte(`{"drops":[[0,1,0,2]], "at":5, "n":4, "rain":"r\u0031", "type":"wave"}`))
-	if diff := cmp.Diff(wire.Wave{Type: "wave", Rain: "r1", N: 4, At: 5, Drops: [][4]int{{0, 1, 0, 2}}}, w); !ok || diff != "" {
+	if diff := cmp.Diff(wire.Wave{Type: "wave", Rain: "r1", N: 4, At: 5, Drops: [][4]int{{0, 1, 0, 2}}}, w); !ok ||
+		diff != "" {
 		t.Errorf("%v %s", ok, diff)
 	}
 	if got := scanType([]byte(`{"later":1,"type":"room"}`)); got != wire.TypeRoom {

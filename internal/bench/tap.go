@@ -41,7 +41,8 @@ func (l *loop) stop() {
 	}
 }
 
-// think lets a player of a closed loop pause before its next tap. The first pause is at random, or all would tap in one moment.
+// think lets a player of a closed loop pause before its next tap. The first pause is at random, or all would tap in
+// one moment.
 func (l *loop) think(p *player) {
 	if l.plan.Think == 0 {
 		l.tapClosed(p)

@@ -78,8 +78,8 @@ func TestThinking(t *testing.T) {
 	}
 }
 
-// In an open loop a tap's time counts from when it was due. A server (or a generator) that stands still for a second is charged for
-// all the taps of that second.
+// In an open loop a tap's time counts from when it was due. A server (or a generator) that stands still for a
+// second is charged for all the taps of that second.
 func TestOpenLoopIsCorrectedForCoordinatedOmission(t *testing.T) {
 	r := newRig(t, 10)
 	r.at(1_000)
@@ -110,7 +110,8 @@ func TestOpenLoopIsCorrectedForCoordinatedOmission(t *testing.T) {
 	}
 	// The one that was due first took the whole second, the last one nothing; so half of all took more than 450 ms.
 	h := r.tally.latency
-	if p50, most := h.ValueAtQuantile(50), h.Max(); p50 < 440_000 || p50 > 460_000 || most < 999_000 || most > 1_001_000 {
+	if p50, most := h.ValueAtQuantile(50), h.Max(); p50 < 440_000 || p50 > 460_000 || most < 999_000 ||
+		most > 1_001_000 {
 		t.Errorf("p50 %d µs, max %d µs", p50, most)
 	}
 	turns := map[int]int{}
@@ -216,7 +217,8 @@ func TestResultsThatAreWrong(t *testing.T) {
 		r.at(1_000)
 		r.tell(0, aWave(3, 9_000, 9_000))
 		r.start(Plan{Duration: time.Second}, r.now)
-		m := wire.Result{Type: wire.TypeResult, ID: r.sent[0].req.ID, Drop: r.sent[0].req.Drop, Outcome: won, Amount: 1, Packet: "1", Claim: "c1-1"}
+		m := wire.Result{Type: wire.TypeResult, ID: r.sent[0].req.ID, Drop: r.sent[0].req.Drop, Outcome: won, Amount: 1,
+			Packet: "1", Claim: "c1-1"}
 		change(&m)
 		r.tell(0, m)
 		if faulty := len(r.tally.faults) > 0; faulty != (name != "") {

@@ -34,8 +34,8 @@ type sky struct {
 
 func newSky() *sky { return &sky{waves: map[int64]*wave{}, rains: map[string]*shower{}} }
 
-// wave finds the wave of a message. Only the first of its players has it read; fresh tells that. It is nil where the message is no wave,
-// or another one of the same number.
+// wave finds the wave of a message. Only the first of its players has it read; fresh tells that. It is nil where
+// the message is no wave, or another one of the same number.
 func (s *sky) wave(line []byte) (w *wave, fresh bool) {
 	if n, ok := scanWaveNumber(line); ok {
 		if known := s.waves[n]; known != nil {
@@ -78,7 +78,8 @@ func (s *sky) shower(r *wire.Rain) *shower {
 	w := s.rains[r.ID]
 	if w == nil {
 		w = &shower{rain: rain.Rain{
-			ID: r.ID, StartsAt: r.StartsAt, DurationMS: r.DurationMS, DropsPerSecond: r.DropsPerSecond, FallMS: r.FallMS, FirstWave: r.FirstWave,
+			ID: r.ID, StartsAt: r.StartsAt, DurationMS: r.DurationMS, DropsPerSecond: r.DropsPerSecond,
+			FallMS: r.FallMS, FirstWave: r.FirstWave,
 		}}
 		for n := r.FirstWave; n < r.FirstWave+w.rain.Waves(); n++ {
 			if len(w.rain.Wave(n).Drops) > 0 {
@@ -110,8 +111,8 @@ func (w *shower) due(first, until int64) int64 {
 	return count
 }
 
-// presence is the time that a player sees one rain without interruption: which of its waves should have come, and which have. A wave is
-// expected if its moment, when it appears at the top of the screen, is in that time.
+// presence is the time that a player sees one rain without interruption: which of its waves should have come, and
+// which have. A wave is expected if its moment, when it appears at the top of the screen, is in that time.
 type presence struct {
 	shower *shower // nil: it does not rain for the player
 	first  int64   // the first wave that is expected

@@ -36,7 +36,8 @@ func Start(path, dir string) (*Browser, error) {
 		// Every machine draws the same, with or without a graphics card.
 		chromedp.DisableGPU,
 		// Nothing asks the world for anything.
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-domain-reliability", true),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("disable-domain-reliability", true),
 		// Heap figures to the byte instead of to the bucket.
 		chromedp.Flag("enable-precise-memory-info", true),
 	)

@@ -34,13 +34,15 @@ func (p *Page) prepare(o Options, agent string) []chromedp.Action[chromedp.Void]
 		call(log.Enable, cdp.Empty{}),
 		emulateDevice(o.Device),
 		call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features}),
-		call(emulation.SetUserAgentOverride, emulation.SetUserAgentOverrideParams{UserAgent: agent, AcceptLanguage: o.Language}),
+		call(emulation.SetUserAgentOverride, emulation.SetUserAgentOverrideParams{UserAgent: agent,
+			AcceptLanguage: o.Language}),
 		call(emulation.SetLocaleOverride, emulation.SetLocaleOverrideParams{Locale: first}),
 		// Keys and focus work as in the window in front, in every page at once.
 		call(emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}),
 	}
 	for _, script := range o.Scripts {
-		steps = append(steps, call(page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script}))
+		steps = append(steps, call(page.AddScriptToEvaluateOnNewDocument,
+			page.AddScriptToEvaluateOnNewDocumentParams{Source: script}))
 	}
 	return steps
 }
@@ -48,9 +50,10 @@ func (p *Page) prepare(o Options, agent string) []chromedp.Action[chromedp.Void]
 func emulateDevice(d Device) chromedp.Action[chromedp.Void] {
 	options := []chromedp.EmulateViewportOption{chromedp.EmulateScale(d.Scale)}
 	if d.Touch {
-		options = append(options, chromedp.EmulateMobile, func(_ *emulation.SetDeviceMetricsOverrideParams, touch *emulation.SetTouchEmulationEnabledParams) {
-			touch.Enabled, touch.MaxTouchPoints = true, 5
-		})
+		options = append(options, chromedp.EmulateMobile,
+			func(_ *emulation.SetDeviceMetricsOverrideParams, touch *emulation.SetTouchEmulationEnabledParams) {
+				touch.Enabled, touch.MaxTouchPoints = true, 5
+			})
 		if d.Height > d.Width {
 			options = append(options, chromedp.EmulatePortrait)
 		} else {
@@ -71,13 +74,14 @@ func (p *Page) Throttle(factor float64) error {
 	return p.Do(Patience, call(emulation.SetCPUThrottlingRate, emulation.SetCPUThrottlingRateParams{Rate: factor}))
 }
 
-// Offline takes the network away from the page, or gives it back. Sockets that are open stay open, as they do on a phone
-// for a while; the page is told by the event of that name.
+// Offline takes the network away from the page, or gives it back. Sockets that are open stay open, as they do on a
+// phone for a while; the page is told by the event of that name.
 func (p *Page) Offline(offline bool) error {
 	conditions := &network.Conditions{Offline: offline, DownloadThroughput: -1, UploadThroughput: -1}
 	return p.Do(Patience,
 		call(network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: []*network.Conditions{conditions}}),
-		call(network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: offline, DownloadThroughput: -1, UploadThroughput: -1}))
+		call(network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: offline, DownloadThroughput: -1,
+			UploadThroughput: -1}))
 }
 
 func either[T any](condition bool, yes, no T) T {

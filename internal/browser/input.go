@@ -30,8 +30,10 @@ func (p *Page) Touch(at ...Point) error {
 		points[i] = &input.TouchPoint{X: a.X, Y: a.Y, ID: &id}
 	}
 	return p.Do(Patience,
-		call(input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: input.DispatchTouchEventTypeTouchStart, TouchPoints: points}),
-		call(input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: input.DispatchTouchEventTypeTouchEnd, TouchPoints: []*input.TouchPoint{}}))
+		call(input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: input.DispatchTouchEventTypeTouchStart,
+			TouchPoints: points}),
+		call(input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: input.DispatchTouchEventTypeTouchEnd,
+			TouchPoints: []*input.TouchPoint{}}))
 }
 
 // Type sends keys to what has the focus; package kb of chromedp names those that are no letters.

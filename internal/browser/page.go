@@ -104,7 +104,8 @@ func (p *Page) WebP(quality int64) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(p.ctx, Patience)
 	defer cancel()
 	return chromedp.Run(ctx, func(ctx context.Context, t *chromedp.Target) ([]byte, error) {
-		shot, err := cdp.Call(ctx, t, page.CaptureScreenshot, page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatWebp, Quality: &quality})
+		shot, err := cdp.Call(ctx, t, page.CaptureScreenshot,
+			page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatWebp, Quality: &quality})
 		return shot.Data, err
 	})
 }

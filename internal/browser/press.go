@@ -9,9 +9,10 @@ import (
 // presses is how often an element is aimed at before it counts as one that cannot be hit.
 const presses = 5
 
-// Press presses an element where a person would see it, with a finger or the mouse, as often as said at once: it waits until
-// the element is there, can be seen and is not covered, and scrolls to it. One that moves away at the last moment, because
-// something above it comes or goes, is aimed at again, as a person would. It returns when the page has heard of the click.
+// Press presses an element where a person would see it, with a finger or the mouse, as often as said at once: it
+// waits until the element is there, can be seen and is not covered, and scrolls to it. One that moves away at the
+// last moment, because something above it comes or goes, is aimed at again, as a person would. It returns when the
+// page has heard of the click.
 func (p *Page) Press(selector string, times int) error {
 	for range presses {
 		at, err := p.aim(selector)
@@ -28,7 +29,8 @@ func (p *Page) Press(selector string, times int) error {
 				return err
 			}
 		}
-		missed, _ := Eval[bool](p, `globalThis.aimed?.missed() ?? false`) // a page that is being left has no answer: the press has worked
+		// a page that is being left has no answer: the press has worked
+		missed, _ := Eval[bool](p, `globalThis.aimed?.missed() ?? false`)
 		if !missed {
 			return nil
 		}
@@ -36,8 +38,9 @@ func (p *Page) Press(selector string, times int) error {
 	return fmt.Errorf("%s was missed %d times", selector, presses)
 }
 
-// aim waits for an element that can be pressed and does not move any more, and watches what the next presses hit: it, or what has taken
-// its place, which has to be there when the press begins and when it ends, or there would be no click.
+// aim waits for an element that can be pressed and does not move any more, and watches what the next presses hit:
+// it, or what has taken its place, which has to be there when the press begins and when it ends, or there would be
+// no click.
 func (p *Page) aim(selector string) (Point, error) {
 	const script = `(async (selector, patience) => {
 		const find = () => selector.startsWith("//")
@@ -55,7 +58,8 @@ func (p *Page) aim(selector string) (Point, error) {
 			addEventListener("pointerdown", (event) => { down = under(event); }, options);
 			addEventListener("pointerup", (event) => { hit ||= down && under(event); }, options);
 			addEventListener("click", (event) => { if (on(event.target)) clicked(); }, options);
-			// A tap becomes a click a little after the finger is told to have been lifted. Where that takes long it is not pressed again: it would be twice.
+			// A tap becomes a click a little after the finger is told to have been lifted. Where that takes long it
+			// is not pressed again: it would be twice.
 			const late = () => new Promise((done) => { setTimeout(done, 1000); });
 			globalThis.aimed = { missed: async () => hit ? Promise.race([click, late()]).then(() => false) : true, leave: () => watching.abort() };
 		};

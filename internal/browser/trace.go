@@ -16,7 +16,8 @@ type Event struct {
 	Name  string
 	Start time.Duration // on a clock of the browser's
 	Wall  time.Duration // how long it took
-	CPU   time.Duration // how long the thread was running in it: other load on the machine does not count; 0 where it is not told
+	// how long the thread was running in it: other load on the machine does not count; 0 where it is not told
+	CPU time.Duration
 }
 
 // traceEvent is an event as Chromium writes it (the Trace Event Format); times are microseconds.
@@ -56,8 +57,9 @@ func (p *Page) Trace(f func() error) ([]Event, error) {
 		return nil, err
 	}
 	config := &tracing.TraceConfig{
-		RecordMode:         tracing.TraceConfigRecordModeRecordUntilFull,
-		IncludedCategories: []string{"devtools.timeline", "disabled-by-default-devtools.timeline", "blink.user_timing", "v8", "toplevel"},
+		RecordMode: tracing.TraceConfigRecordModeRecordUntilFull,
+		IncludedCategories: []string{"devtools.timeline", "disabled-by-default-devtools.timeline", "blink.user_timing",
+			"v8", "toplevel"},
 		ExcludedCategories: []string{"*"},
 	}
 	if err := p.Do(Patience, call(tracing.Start, tracing.StartParams{TraceConfig: config})); err != nil {
@@ -95,7 +97,8 @@ func ofPage(raw []traceEvent) ([]Event, error) {
 	for _, e := range raw {
 		if e.Phase == "X" && [2]int{e.Process, e.Thread} == thread {
 			events = append(events, Event{
-				Name: e.Name, Start: time.Duration(e.Start * unit), Wall: time.Duration(e.Duration * unit), CPU: time.Duration(e.CPU * unit),
+				Name: e.Name, Start: time.Duration(e.Start * unit), Wall: time.Duration(e.Duration * unit),
+				CPU: time.Duration(e.CPU * unit),
 			})
 		}
 	}

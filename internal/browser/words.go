@@ -1,8 +1,8 @@
 package browser
 
-// Words are the texts that a person can see or hear of in the page: of elements, labels, hints in fields, descriptions of
-// pictures. What is marked as no language's is left out: code, and what has translate="no" or a lang of its own (the switch of
-// languages names each in itself).
+// Words are the texts that a person can see or hear of in the page: of elements, labels, hints in fields,
+// descriptions of pictures. What is marked as no language's is left out: code, and what has translate="no" or a
+// lang of its own (the switch of languages names each in itself).
 func (p *Page) Words() ([]string, error) {
 	return Eval[[]string](p, `(() => {
 		const found = new Set(), add = (text) => { const t = (text ?? "").replace(/\s+/g, " ").trim(); if (t) found.add(t); };

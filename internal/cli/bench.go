@@ -154,8 +154,8 @@ func or[T comparable](v, otherwise T) T {
 	return v
 }
 
-// Run plays, compares with the ledger, and reports. It fails where a win that was told is not in the ledger as it was told, or
-// where the players could not play as the protocol says.
+// Run plays, compares with the ledger, and reports. It fails where a win that was told is not in the ledger as it
+// was told, or where the players could not play as the protocol says.
 func (c *benchCmd) Run(app *App) error {
 	ctx, cancel := interruptible()
 	defer cancel()

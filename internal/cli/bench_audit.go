@@ -38,15 +38,16 @@ func (s *stage) audit(ctx context.Context, r *bench.Report) ledgerCheck {
 			s.screen.say("%d of %s are in the ledger", c.Settled, count(c.Told, "told win"))
 		}
 		late := c.waited >= s.cmd.SettleWithin
-		settling := err == nil && c.Unsettled+c.Missing > 0 // what is missing may be on its way from one list to the other
+		// what is missing may be on its way from one list to the other
+		settling := err == nil && c.Unsettled+c.Missing > 0
 		if (!settling && !retriable(err)) || late || !rest(ctx) {
 			return s.behind(ctx, c)
 		}
 	}
 }
 
-// behind tells wins that the list leaves out from those that are nowhere: where settlement is far behind, the list has only the oldest
-// of what is on its way, and the statistics how many those are.
+// behind tells wins that the list leaves out from those that are nowhere: where settlement is far behind, the list
+// has only the oldest of what is on its way, and the statistics how many those are.
 func (s *stage) behind(ctx context.Context, c ledgerCheck) ledgerCheck {
 	if c.Missing == 0 || s.cmd.Token == "" {
 		return c
@@ -85,7 +86,8 @@ func retriable(err error) bool {
 	return err != nil && !refused(err) && !errors.Is(err, context.Canceled)
 }
 
-// read hands the ledger's rows to an audit: the campaigns' lists with the operator's or viewer's token, else each player's own.
+// read hands the ledger's rows to an audit: the campaigns' lists with the operator's or viewer's token, else each
+// player's own.
 func (s *stage) read(ctx context.Context, a *bench.Audit, told []bench.Win) error {
 	if s.cmd.Token == "" {
 		return s.readPlayers(ctx, a, told)
@@ -140,7 +142,8 @@ func readClaims(from io.Reader, a *bench.Audit) error {
 			return fmt.Errorf("the list of claims: amount %q", row[at[2]])
 		}
 		a.Row(bench.LedgerRow{
-			Claim: row[at[0]], User: row[at[1]], Amount: rain.Money(amount), Settled: row[at[3]] == operator.ClaimSettled,
+			Claim: row[at[0]], User: row[at[1]], Amount: rain.Money(amount),
+			Settled: row[at[3]] == operator.ClaimSettled,
 		})
 	}
 }
@@ -161,7 +164,8 @@ func (s *stage) readPlayers(ctx context.Context, a *bench.Audit, told []bench.Wi
 		defer close(done)
 		for page := range pages {
 			for _, c := range page {
-				a.Row(bench.LedgerRow{Claim: c.Claim, User: c.User, Amount: c.Amount, Settled: c.State == operator.ClaimSettled})
+				a.Row(bench.LedgerRow{Claim: c.Claim, User: c.User, Amount: c.Amount,
+					Settled: c.State == operator.ClaimSettled})
 			}
 		}
 	}()

@@ -22,12 +22,15 @@ func aReport() *bench.Report {
 	}
 	_ = h.RecordValue(1_250_000)
 	return &bench.Report{
-		Players: 1_000, Joined: 999, Failed: map[string]int{"bad token (code 4500)": 1}, Took: 10*time.Second + 2*time.Millisecond, Processor: 320 * time.Millisecond,
-		Taps: 30_010, Answered: 30_001, InTime: 30_001, Outcomes: map[string]int64{"won": 20_000, "sold_out": 10_000, "too_fast": 1}, Errors: map[string]int64{"malformed": 2},
+		Players: 1_000, Joined: 999, Failed: map[string]int{"bad token (code 4500)": 1},
+		Took: 10*time.Second + 2*time.Millisecond, Processor: 320 * time.Millisecond,
+		Taps: 30_010, Answered: 30_001, InTime: 30_001, Outcomes: map[string]int64{"won": 20_000, "sold_out": 10_000,
+			"too_fast": 1}, Errors: map[string]int64{"malformed": 2},
 		Lost: 8, Unanswered: 1, Latency: h, NothingDue: 5, NobodyThere: 3, Starvations: 12, Starved: 50 * time.Second,
 		Frames: 90_000, Waves: 40_000, WavesExpected: 40_000, WavesReceived: 39_990, WavesLate: 4,
 		WaveSpreads: []time.Duration{time.Millisecond, 2500 * time.Microsecond, 40 * time.Millisecond},
-		Settled:     19_000, Reconnects: 2, Broken: 1, Closes: map[int]int64{4008: 1, 4500: 1}, Faults: map[string]int64{},
+		Settled:     19_000, Reconnects: 2, Broken: 1, Closes: map[int]int64{4008: 1, 4500: 1},
+		Faults: map[string]int64{},
 	}
 }
 
@@ -66,9 +69,12 @@ func TestBenchReport(t *testing.T) {
 
 	fine := aReport()
 	fine.Joined, fine.Players, fine.Failed, fine.Errors, fine.Unanswered, fine.Closes = 997, 997, nil, nil, 0, nil
-	sound := ledgerCheck{AuditFindings: bench.AuditFindings{Told: 20_000, AmountTold: 2_000_000, Settled: 20_000}, checked: true, waited: 43 * time.Millisecond}
-	reported(t, "bench-fine.golden", false, &benchCmd{URL: c.URL, Players: 997, ClosedLoop: true, Think: 200 * time.Millisecond}, fine, sound)
-	reported(t, "bench-unchecked.golden", false, c, fine, ledgerCheck{reason: errors.New("no answer from http://a:8080: connection refused")})
+	sound := ledgerCheck{AuditFindings: bench.AuditFindings{Told: 20_000, AmountTold: 2_000_000, Settled: 20_000},
+		checked: true, waited: 43 * time.Millisecond}
+	reported(t, "bench-fine.golden", false, &benchCmd{URL: c.URL, Players: 997, ClosedLoop: true,
+		Think: 200 * time.Millisecond}, fine, sound)
+	reported(t, "bench-unchecked.golden", false, c, fine,
+		ledgerCheck{reason: errors.New("no answer from http://a:8080: connection refused")})
 }
 
 // A win that is in the ledger and was never told is excused by a tap without a result, and by nothing else.
@@ -91,20 +97,26 @@ func TestBenchDefaults(t *testing.T) {
 		t.Errorf("rate %f", p.Rate)
 	}
 	s, r := c.spec("n"), c.rain()
-	if s.Packets != 3_150 || s.Budget != 315_000 || s.WinsPerUser != 3_150 || r.DropsPerSecond != 8 || r.FallMS != 4_000 || r.DurationMS != 11_000 {
+	if s.Packets != 3_150 || s.Budget != 315_000 || s.WinsPerUser != 3_150 || r.DropsPerSecond != 8 ||
+		r.FallMS != 4_000 || r.DurationMS != 11_000 {
 		t.Errorf("%+v %+v", s, r)
 	}
 	c.ClosedLoop = true
 	s, r = c.spec("n"), c.rain()
-	if p := c.plan(); p.Rate != 0 || s.Packets != 210_000 || r.DropsPerSecond != rain.MaxDropsPerSecond || r.FallMS != 20_000 {
+	if p := c.plan(); p.Rate != 0 || s.Packets != 210_000 || r.DropsPerSecond != rain.MaxDropsPerSecond ||
+		r.FallMS != 20_000 {
 		t.Errorf("%+v %+v", s, r)
 	}
-	c = &benchCmd{Players: 2, Duration: 10 * time.Minute, TapsPerSecond: 100_000, benchRainFlags: benchRainFlags{Packets: 5, Budget: 50, WinsPerUser: 1, Shards: 4, DropsPerSecond: 3, Fall: time.Second}}
+	c = &benchCmd{Players: 2, Duration: 10 * time.Minute, TapsPerSecond: 100_000,
+		benchRainFlags: benchRainFlags{Packets: 5, Budget: 50, WinsPerUser: 1, Shards: 4, DropsPerSecond: 3,
+			Fall: time.Second}}
 	s, r = c.spec("n"), c.rain()
-	if s.Packets != 5 || s.Budget != 50 || s.WinsPerUser != 1 || s.Shards != 4 || r.DropsPerSecond != 3 || r.FallMS != 1_000 || r.DurationMS != 600_000 {
+	if s.Packets != 5 || s.Budget != 50 || s.WinsPerUser != 1 || s.Shards != 4 || r.DropsPerSecond != 3 ||
+		r.FallMS != 1_000 || r.DurationMS != 600_000 {
 		t.Errorf("%+v %+v", s, r)
 	}
-	for _, c := range []*benchCmd{{Players: 1, Duration: time.Millisecond}, {Players: 15_000, Duration: 10 * time.Minute}, {Players: 1, Duration: time.Hour, ClosedLoop: true}} {
+	for _, c := range []*benchCmd{{Players: 1, Duration: time.Millisecond},
+		{Players: 15_000, Duration: 10 * time.Minute}, {Players: 1, Duration: time.Hour, ClosedLoop: true}} {
 		c.Shards = 1
 		s, r := c.spec("n"), c.rain()
 		if err := s.Validate(); err != nil {
@@ -118,8 +130,10 @@ func TestBenchDefaults(t *testing.T) {
 
 func TestNodeOf(t *testing.T) {
 	for address, want := range map[string]node{
-		"http://h:1": {"ws://h:1/ws", "http://h:1"}, "ws://h:1": {"ws://h:1/ws", "http://h:1"}, "ws://h:1/ws": {"ws://h:1/ws", "http://h:1"},
-		"https://h/": {"wss://h/ws", "https://h"}, "wss://h/a/ws/": {"wss://h/a/ws", "https://h/a"}, "http://h/a": {"ws://h/a/ws", "http://h/a"},
+		"http://h:1": {"ws://h:1/ws", "http://h:1"}, "ws://h:1": {"ws://h:1/ws", "http://h:1"},
+		"ws://h:1/ws": {"ws://h:1/ws", "http://h:1"},
+		"https://h/":  {"wss://h/ws", "https://h"}, "wss://h/a/ws/": {"wss://h/a/ws", "https://h/a"},
+		"http://h/a": {"ws://h/a/ws", "http://h/a"},
 	} {
 		if got, err := nodeOf(address); err != nil || got != want {
 			t.Errorf("%s: %+v, %v", address, got, err)

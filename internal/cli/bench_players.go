@@ -33,12 +33,14 @@ const benchTTL = 24 * time.Hour
 
 // newTroupe makes the first player, so that what is wrong shows before all the others come.
 func newTroupe(ctx context.Context, c *benchCmd, name, server string) (*troupe, error) {
-	t := &troupe{name: name, server: server, users: make([]string, c.Players), tokens: make([]string, c.Players), clients: map[string]*operator.Client{}}
+	t := &troupe{name: name, server: server, users: make([]string, c.Players), tokens: make([]string, c.Players),
+		clients: map[string]*operator.Client{}}
 	shared := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // the standard library's
 	shared.MaxIdleConnsPerHost = 64
 	t.http = &http.Client{Transport: shared}
 	if c.JWTSecret != "" {
-		minter, err := auth.NewPlayers(ctx, auth.PlayersOptions{Secret: c.JWTSecret, Log: slog.New(slog.DiscardHandler)})
+		minter, err := auth.NewPlayers(ctx, auth.PlayersOptions{Secret: c.JWTSecret,
+			Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			return nil, err
 		}

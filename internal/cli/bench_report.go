@@ -101,7 +101,8 @@ func (c *benchCmd) summary(campaigns []string, connected int, r *bench.Report) *
 			P999: r.Latency.ValueAtQuantile(99.9), Max: r.Latency.Max(), Mean: tenths(r.Latency.Mean()),
 		},
 		Waves:      benchWaves{Expected: r.WavesExpected, Received: r.WavesReceived, Late: r.WavesLate},
-		Reconnects: r.Reconnects, Broken: r.Broken, Closes: map[string]int64{}, Errors: r.Errors, Faults: r.Faults, NotJoined: r.Failed,
+		Reconnects: r.Reconnects, Broken: r.Broken, Closes: map[string]int64{}, Errors: r.Errors, Faults: r.Faults,
+		NotJoined:   r.Failed,
 		ProcessorMS: r.Processor.Milliseconds(),
 	}
 	if c.ClosedLoop {
@@ -138,7 +139,8 @@ func (b *benchReport) judge(r *bench.Report) {
 	b.problem(sum(r.Errors) > 0, "the server answered with %s", count(int(sum(r.Errors)), "error"))
 	b.problem(b.Unanswered > 0, "%s never answered", were(b.Unanswered, "tap"))
 	for code, n := range r.Closes {
-		b.problem(code >= 4500 && code <= 4599, "the server closed %s for good, with code %d", count(int(n), "connection"), code)
+		b.problem(code >= 4500 && code <= 4599, "the server closed %s for good, with code %d",
+			count(int(n), "connection"), code)
 	}
 	slices.Sort(b.Problems)
 }
@@ -161,8 +163,10 @@ func sum[K comparable](counts map[K]int64) int64 {
 // audit adds what came of the comparison with the ledger.
 func (b *benchReport) audit(c ledgerCheck) {
 	b.Ledger = benchLedger{
-		Checked: c.checked, WaitedMS: c.waited.Milliseconds(), Told: c.Told, AmountTold: c.AmountTold, Settled: c.Settled,
-		Unsettled: c.Unsettled, Missing: c.Missing, Wrong: c.Wrong, Twice: c.Twice, Untold: c.Untold, Examples: c.Examples,
+		Checked: c.checked, WaitedMS: c.waited.Milliseconds(), Told: c.Told, AmountTold: c.AmountTold,
+		Settled:   c.Settled,
+		Unsettled: c.Unsettled, Missing: c.Missing, Wrong: c.Wrong, Twice: c.Twice, Untold: c.Untold,
+		Examples: c.Examples,
 	}
 	if b.Ledger.Examples == nil {
 		b.Ledger.Examples = []string{}
@@ -173,12 +177,14 @@ func (b *benchReport) audit(c ledgerCheck) {
 		return
 	}
 	b.problem(c.Missing > 0, "%s told and %s not in the ledger", were(int64(c.Missing), "win"), isOrAre(c.Missing))
-	b.problem(c.Unsettled > 0, "%s told and still on the way to the ledger after %s", were(int64(c.Unsettled), "win"), c.waited.Round(1e8))
+	b.problem(c.Unsettled > 0, "%s told and still on the way to the ledger after %s", were(int64(c.Unsettled), "win"),
+		c.waited.Round(1e8))
 	b.problem(c.Wrong > 0, "%s told otherwise than the ledger has it", were(int64(c.Wrong), "win"))
 	b.problem(c.Twice > 0, "%s in the ledger more than once", count(c.Twice, "win"))
 	// Each may hide a win: of a tap that got another answer, nobody says that it has won.
 	unsure := b.Lost + b.Unanswered + sum(b.Errors) + b.Outcomes["unavailable"]
-	b.problem(int64(c.Untold) > unsure, "%s in the ledger and never told, and only %s without a result", were(int64(c.Untold), "win"), were(unsure, "tap"))
+	b.problem(int64(c.Untold) > unsure, "%s in the ledger and never told, and only %s without a result",
+		were(int64(c.Untold), "win"), were(unsure, "tap"))
 }
 
 func isOrAre(n int) string {

@@ -8,7 +8,8 @@ import (
 	"redrain/internal/bench"
 )
 
-// benchScreen tells on standard error how far a run is: in one line that is drawn over on a terminal, in a line a second elsewhere.
+// benchScreen tells on standard error how far a run is: in one line that is drawn over on a terminal, in a line a
+// second elsewhere.
 type benchScreen struct {
 	app  *App
 	live bool

@@ -143,7 +143,8 @@ func (s *stage) awaitRain(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	default:
-		return fmt.Errorf("it did not rain within %s; start one (redrain rain start %s), or wait longer with --wait", limit, s.campaigns[0])
+		return fmt.Errorf("it did not rain within %s; start one (redrain rain start %s), or wait longer with --wait",
+			limit, s.campaigns[0])
 	}
 }
 

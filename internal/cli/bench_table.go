@@ -48,7 +48,8 @@ func (b *benchReport) taps(t *table) {
 		t.row("starved", fmt.Sprintf("%.1f %% of the players' time there was nothing left to tap", b.StarvedPercent))
 	}
 	l := b.Latency
-	t.row("tap → result", fmt.Sprintf("p50 %s   p90 %s   p99 %s   p99.9 %s   max %s", micros(l.P50), micros(l.P90), micros(l.P99), micros(l.P999), micros(l.Max)))
+	t.row("tap → result", fmt.Sprintf("p50 %s   p90 %s   p99 %s   p99.9 %s   max %s", micros(l.P50), micros(l.P90),
+		micros(l.P99), micros(l.P999), micros(l.Max)))
 }
 
 func (b *benchReport) oftenFirst(x, y string) int {
@@ -83,14 +84,18 @@ func (b *benchReport) rain(t *table) {
 	}
 	t.row("waves", fmt.Sprintf("%d of %d came%s, %d of all after their moment", w.Received, w.Expected, share, w.Late))
 	if w.SpreadMax > 0 {
-		t.row("", fmt.Sprintf("first to last player: half of the waves within %s, all within %s", micros(w.SpreadP50), micros(w.SpreadMax)))
+		t.row("", fmt.Sprintf("first to last player: half of the waves within %s, all within %s", micros(w.SpreadP50),
+			micros(w.SpreadMax)))
 	}
 }
 
 func (b *benchReport) connections(t *table) {
-	t.row("reconnects", fmt.Sprintf("%d; %d connections broke, %d were closed by the server%s", b.Reconnects, b.Broken, sum(b.Closes), tallied(b.Closes)))
-	t.row("errors", fmt.Sprintf("%d from the server%s, %d messages that break the protocol%s", sum(b.Errors), tallied(b.Errors), sum(b.Faults), tallied(b.Faults)))
-	t.row("bench itself", fmt.Sprintf("%s of processor time, %.1f µs a tap", millis(b.ProcessorMS).Round(10*time.Millisecond), b.ProcessorPerTap))
+	t.row("reconnects", fmt.Sprintf("%d; %d connections broke, %d were closed by the server%s", b.Reconnects, b.Broken,
+		sum(b.Closes), tallied(b.Closes)))
+	t.row("errors", fmt.Sprintf("%d from the server%s, %d messages that break the protocol%s", sum(b.Errors),
+		tallied(b.Errors), sum(b.Faults), tallied(b.Faults)))
+	t.row("bench itself", fmt.Sprintf("%s of processor time, %.1f µs a tap",
+		millis(b.ProcessorMS).Round(10*time.Millisecond), b.ProcessorPerTap))
 }
 
 // tallied is " (4000: 3, 4008: 1)"; nothing for nothing.
@@ -114,9 +119,11 @@ func (b *benchReport) ledger(t *table) {
 	}
 	verdict := "every one, once, as told"
 	if l.Unsettled+l.Missing+l.Wrong+l.Twice > 0 {
-		verdict = fmt.Sprintf("%d; MISSING %d, ON THE WAY %d, DIFFERENT %d, TWICE %d", l.Settled, l.Missing, l.Unsettled, l.Wrong, l.Twice)
+		verdict = fmt.Sprintf("%d; MISSING %d, ON THE WAY %d, DIFFERENT %d, TWICE %d", l.Settled, l.Missing,
+			l.Unsettled, l.Wrong, l.Twice)
 	}
-	t.row("in the ledger", fmt.Sprintf("%s; %s after the last tap", verdict, millis(l.WaitedMS).Round(10*time.Millisecond)))
+	t.row("in the ledger", fmt.Sprintf("%s; %s after the last tap", verdict,
+		millis(l.WaitedMS).Round(10*time.Millisecond)))
 	for _, e := range l.Examples {
 		t.row("", e)
 	}

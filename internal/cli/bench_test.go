@@ -39,11 +39,17 @@ func newCasino(t *testing.T) *casino {
 	c.room.Answer = c.answer
 	mux := http.NewServeMux()
 	mux.Handle("/ws", &c.room)
-	mux.HandleFunc("GET /api/v1/lobby", func(w http.ResponseWriter, _ *http.Request) { answer(w, operator.Lobby{Campaign: c.on}) })
+	mux.HandleFunc("GET /api/v1/lobby", func(w http.ResponseWriter,
+		_ *http.Request) {
+		answer(w, operator.Lobby{Campaign: c.on})
+	})
 	mux.HandleFunc("POST /api/v1/guests", c.guest)
 	mux.HandleFunc("GET /api/v1/campaigns/c1/claims", c.claims)
 	mux.HandleFunc("GET /api/v1/me/claims", c.myClaims)
-	mux.HandleFunc("GET /api/v1/campaigns/c1/stats", func(w http.ResponseWriter, _ *http.Request) { answer(w, operator.Stats{Outbox: c.outbox}) })
+	mux.HandleFunc("GET /api/v1/campaigns/c1/stats", func(w http.ResponseWriter,
+		_ *http.Request) {
+		answer(w, operator.Stats{Outbox: c.outbox})
+	})
 	c.Server = httptest.NewServer(mux)
 	t.Cleanup(c.Close)
 	return c
@@ -59,7 +65,8 @@ func (c *casino) answer(user, drop string) (outcome, claim string) {
 		return "empty", ""
 	}
 	claim = fmt.Sprintf("c1-%d", len(c.wins))
-	c.wins = append(c.wins, operator.Claim{Claim: claim, User: user, Packet: strconv.Itoa(len(c.wins)), Amount: benchtest.Amount, State: operator.ClaimSettled})
+	c.wins = append(c.wins, operator.Claim{Claim: claim, User: user, Packet: strconv.Itoa(len(c.wins)),
+		Amount: benchtest.Amount, State: operator.ClaimSettled})
 	return "won", claim
 }
 
@@ -86,7 +93,8 @@ func (c *casino) claims(w http.ResponseWriter, r *http.Request) {
 	rows := csv.NewWriter(w)
 	_ = rows.Write([]string{"claim", "user", "packet", "amount", "at", "state"})
 	for _, one := range c.ledger(c.wins) {
-		_ = rows.Write([]string{one.Claim, one.User, one.Packet, strconv.FormatInt(int64(one.Amount), 10), "0", one.State})
+		_ = rows.Write([]string{one.Claim, one.User, one.Packet, strconv.FormatInt(int64(one.Amount), 10), "0",
+			one.State})
 	}
 	rows.Flush()
 }
@@ -121,7 +129,8 @@ type benched struct {
 
 func (c *casino) bench(t *testing.T, env map[string]string, args ...string) (outcome, benched) {
 	t.Helper()
-	got := run(t, env, append([]string{"bench", "--url", c.URL, "--players", "5", "--closed-loop", "--duration", "50ms", "--settle-within", "0s", "--json"}, args...)...)
+	got := run(t, env, append([]string{"bench", "--url", c.URL, "--players", "5", "--closed-loop", "--duration", "50ms",
+		"--settle-within", "0s", "--json"}, args...)...)
 	var b benched
 	if err := json.Unmarshal([]byte(got.stdout), &b); err != nil && got.stdout != "" {
 		t.Fatalf("standard output is not one JSON object: %v: %s", err, got.stdout)
@@ -130,14 +139,17 @@ func (c *casino) bench(t *testing.T, env map[string]string, args ...string) (out
 }
 
 func TestBenchFindsEveryWin(t *testing.T) {
-	for name, env := range map[string]map[string]string{"as a viewer": {"REDRAIN_TOKEN": operatorToken, "REDRAIN_CAMPAIGN": "c1"}, "as the players": {}} {
+	for name, env := range map[string]map[string]string{"as a viewer": {"REDRAIN_TOKEN": operatorToken,
+		"REDRAIN_CAMPAIGN": "c1"}, "as the players": {}} {
 		t.Run(name, func(t *testing.T) {
 			c := newCasino(t)
 			got, b := c.bench(t, env)
-			if got.code != cli.ExitOK || !b.OK || b.Joined != 5 || b.Answered != b.Taps || b.Outcomes["won"]+b.Outcomes["empty"] != b.Taps {
+			if got.code != cli.ExitOK || !b.OK || b.Joined != 5 || b.Answered != b.Taps ||
+				b.Outcomes["won"]+b.Outcomes["empty"] != b.Taps {
 				t.Fatalf("exit %d: %s %s", got.code, got.stdout, got.stderr)
 			}
-			if n := len(c.wins); !b.Ledger.Checked || n == 0 || b.Ledger.Told != n || b.Ledger.Settled != n || int(b.Outcomes["won"]) != n {
+			if n := len(c.wins); !b.Ledger.Checked || n == 0 || b.Ledger.Told != n || b.Ledger.Settled != n ||
+				int(b.Outcomes["won"]) != n {
 				t.Errorf("%d wins; %s", n, got.stdout)
 			}
 		})
@@ -149,25 +161,29 @@ func TestBenchFailsWhereTheLedgerDiffers(t *testing.T) {
 		ledger func(wins []operator.Claim) []operator.Claim
 		says   string
 	}{
-		"missing": {func(wins []operator.Claim) []operator.Claim { return wins[1:] }, "1 win was told and is not in the ledger"},
+		"missing": {func(wins []operator.Claim) []operator.Claim { return wins[1:] },
+			"1 win was told and is not in the ledger"},
 		"another amount": {func(wins []operator.Claim) []operator.Claim {
 			wins[0].Amount++
 			return wins
 		}, "1 win was told otherwise than the ledger has it"},
-		"twice": {func(wins []operator.Claim) []operator.Claim { return append(wins, wins[0]) }, "1 win in the ledger more than once"},
+		"twice": {func(wins []operator.Claim) []operator.Claim { return append(wins, wins[0]) },
+			"1 win in the ledger more than once"},
 		"never settled": {func(wins []operator.Claim) []operator.Claim {
 			wins[0].State = operator.ClaimDead
 			return wins
 		}, "1 win was told and still on the way to the ledger"},
 	} {
-		for who, env := range map[string]map[string]string{"viewer": {"REDRAIN_TOKEN": operatorToken, "REDRAIN_CAMPAIGN": "c1"}, "players": {}} {
+		for who, env := range map[string]map[string]string{"viewer": {"REDRAIN_TOKEN": operatorToken,
+			"REDRAIN_CAMPAIGN": "c1"}, "players": {}} {
 			t.Run(name+" to the "+who, func(t *testing.T) {
 				c := newCasino(t)
 				c.ledger = func(wins []operator.Claim) []operator.Claim {
 					return tc.ledger(append([]operator.Claim(nil), wins...))
 				}
 				got, b := c.bench(t, env)
-				if got.code != cli.ExitFailure || b.OK || len(b.Problems) != 1 || !strings.Contains(b.Problems[0], tc.says) ||
+				if got.code != cli.ExitFailure || b.OK || len(b.Problems) != 1 ||
+					!strings.Contains(b.Problems[0], tc.says) ||
 					!strings.Contains(got.stderr, "redrain: "+tc.says) {
 					t.Errorf("exit %d: %s %s", got.code, got.stdout, got.stderr)
 				}
@@ -186,18 +202,21 @@ func TestBenchWaitsForSettlement(t *testing.T) {
 		return wins
 	}
 	env := map[string]string{"REDRAIN_TOKEN": operatorToken, "REDRAIN_CAMPAIGN": "c1"}
-	if got, b := c.bench(t, env, "--settle-within", "1m"); got.code != cli.ExitOK || b.Ledger.Missing != 0 || c.looks != 2 {
+	if got, b := c.bench(t, env, "--settle-within", "1m"); got.code != cli.ExitOK || b.Ledger.Missing != 0 ||
+		c.looks != 2 {
 		t.Errorf("exit %d after %d looks: %s %s", got.code, c.looks, got.stdout, got.stderr)
 	}
 }
 
-// Where settlement is far behind, the server lists only a part of what is on its way. That is no loss, and no success either.
+// Where settlement is far behind, the server lists only a part of what is on its way. That is no loss, and no
+// success either.
 func TestBenchTellsLateFromLost(t *testing.T) {
 	c := newCasino(t)
 	c.ledger = func(wins []operator.Claim) []operator.Claim { return wins[3:] }
 	c.outbox = 2
 	got, b := c.bench(t, map[string]string{"REDRAIN_TOKEN": operatorToken, "REDRAIN_CAMPAIGN": "c1"})
-	if got.code != cli.ExitFailure || b.Ledger.Missing != 1 || len(b.Problems) != 2 || !strings.Contains(b.Problems[1], "2 wins were told and still on the way") {
+	if got.code != cli.ExitFailure || b.Ledger.Missing != 1 || len(b.Problems) != 2 ||
+		!strings.Contains(b.Problems[1], "2 wins were told and still on the way") {
 		t.Errorf("exit %d: %s", got.code, got.stderr)
 	}
 }
@@ -233,14 +252,16 @@ func TestBenchFailsWithItsPlayers(t *testing.T) {
 	t.Run("nothing is on", func(t *testing.T) {
 		c := newCasino(t)
 		c.on = ""
-		if got, _ := c.bench(t, nil); got.code != cli.ExitFailure || !strings.Contains(got.stderr, "there is no campaign to play now; name one with --campaign") {
+		if got, _ := c.bench(t, nil); got.code != cli.ExitFailure ||
+			!strings.Contains(got.stderr, "there is no campaign to play now; name one with --campaign") {
 			t.Errorf("exit %d: %s", got.code, got.stderr)
 		}
 	})
 	t.Run("nobody listens", func(t *testing.T) {
 		c := newCasino(t)
 		c.Close()
-		if got, _ := c.bench(t, nil); got.code != cli.ExitFailure || !strings.Contains(got.stderr, "no answer from http://127.0.0.1") {
+		if got, _ := c.bench(t, nil); got.code != cli.ExitFailure ||
+			!strings.Contains(got.stderr, "no answer from http://127.0.0.1") {
 			t.Errorf("exit %d: %s", got.code, got.stderr)
 		}
 	})

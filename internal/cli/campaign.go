@@ -64,7 +64,8 @@ func (c *campaignListCmd) Run(app *App) error {
 		return c.show(app, campaigns, func(t *table) {
 			t.row("ID", "STATE", "BUDGET", "PACKETS", "RAINS", "CREATED", "SPONSOR", "NAME")
 			for _, one := range campaigns {
-				t.row(one.ID, one.State, one.Budget, one.Packets, len(one.Rains), t.at(one.CreatedAt), one.Sponsor, one.Name)
+				t.row(one.ID, one.State, one.Budget, one.Packets, len(one.Rains), t.at(one.CreatedAt), one.Sponsor,
+					one.Name)
 			}
 		})
 	})
@@ -96,7 +97,8 @@ func (c *campaignResumeCmd) Run(app *App) error { return c.do(app, (*operator.Cl
 func (c *campaignCloseCmd) Run(app *App) error { return c.do(app, (*operator.Client).CloseCampaign) }
 
 // do makes a request about the campaign and shows the campaign that it answers.
-func (c *oneCampaign) do(app *App, request func(*operator.Client, context.Context, string) (operator.Campaign, error)) error {
+func (c *oneCampaign) do(app *App, request func(*operator.Client, context.Context, string) (operator.Campaign,
+	error)) error {
 	return c.talk(func(ctx context.Context, client *operator.Client) error {
 		got, err := request(client, ctx, c.Campaign)
 		if err != nil {

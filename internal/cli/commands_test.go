@@ -36,7 +36,8 @@ func TestCommands(t *testing.T) {
 				`"amounts":[1,2,3],"wins_per_user":1,"taps_per_user":9,"shards":1,"expires_in_ms":3600000} once`,
 		},
 		"preview": {
-			args: "campaign preview --budget 1000000 --packets 5000 --split gaussian --min 50 --max 350", golden: "preview.golden",
+			args:    "campaign preview --budget 1000000 --packets 5000 --split gaussian --min 50 --max 350",
+			golden:  "preview.golden",
 			request: `POST /api/v1/splits/preview {"budget":1000000,"packets":5000,"split":"gaussian","min":50,"max":350,"amounts":null}`,
 		},
 		"preview a list": {
@@ -62,19 +63,25 @@ func TestCommands(t *testing.T) {
 			args: "rain start c1 --starts-at 2026-02-17T20:00:00+08:00", golden: "rain-coming.golden",
 			request: `POST /api/v1/campaigns/c1/rains {"starts_at":1771329600000,"duration_ms":10000,"drops_per_second":8,"fall_ms":4000,"decoy_percent":0,"pacing":"none"}`,
 		},
-		"stop":        {args: "rain stop c1 r1", golden: "rain-fallen.golden", request: "POST /api/v1/campaigns/c1/rains/r1/stop "},
-		"stop newest": {args: "rain stop c1", golden: "rain-fallen.golden", request: "POST /api/v1/campaigns/c1/rains/r2/stop "},
-		"reconcile":   {args: "reconcile c1", golden: "reconcile.golden"},
-		"rebuild":     {args: "rebuild c1", golden: "rebuild.golden", request: "POST /api/v1/campaigns/c1/rebuild "},
-		"everything":  {args: "reconcile", golden: "reconcile-all.golden"},
-		"all":         {args: "reconcile --all", golden: "reconcile-all.golden"},
-		"verify":      {args: "verify c1", golden: "verify.golden"},
-		"dead":        {args: "payout list", golden: "payouts.golden"},
-		"retry":       {args: "payout retry c1-4", golden: "payout.golden", request: "POST /api/v1/payouts/c1-4/retry "},
-		"redrive":     {args: "payout retry w1", golden: "payout-withdrawal.golden", request: "POST /api/v1/payouts/w1/retry "},
-		"retry all":   {args: "payout retry --all", golden: "payouts-retried.golden", request: "POST /api/v1/payouts/retry {}"},
+		"stop": {args: "rain stop c1 r1", golden: "rain-fallen.golden",
+			request: "POST /api/v1/campaigns/c1/rains/r1/stop "},
+		"stop newest": {args: "rain stop c1", golden: "rain-fallen.golden",
+			request: "POST /api/v1/campaigns/c1/rains/r2/stop "},
+		"reconcile":  {args: "reconcile c1", golden: "reconcile.golden"},
+		"rebuild":    {args: "rebuild c1", golden: "rebuild.golden", request: "POST /api/v1/campaigns/c1/rebuild "},
+		"everything": {args: "reconcile", golden: "reconcile-all.golden"},
+		"all":        {args: "reconcile --all", golden: "reconcile-all.golden"},
+		"verify":     {args: "verify c1", golden: "verify.golden"},
+		"dead":       {args: "payout list", golden: "payouts.golden"},
+		"retry": {args: "payout retry c1-4", golden: "payout.golden",
+			request: "POST /api/v1/payouts/c1-4/retry "},
+		"redrive": {args: "payout retry w1", golden: "payout-withdrawal.golden",
+			request: "POST /api/v1/payouts/w1/retry "},
+		"retry all": {args: "payout retry --all", golden: "payouts-retried.golden",
+			request: "POST /api/v1/payouts/retry {}"},
 		"retry all of one": {
-			args: "payout retry --all --campaign c1", golden: "payouts-retried.golden", request: `POST /api/v1/payouts/retry {"campaign":"c1"}`,
+			args: "payout retry --all --campaign c1", golden: "payouts-retried.golden",
+			request: `POST /api/v1/payouts/retry {"campaign":"c1"}`,
 		},
 	}
 	for name, tc := range tests {
@@ -152,9 +159,11 @@ func TestFailures(t *testing.T) {
 		args string
 		want string
 	}{
-		"no token":      {with("REDRAIN_TOKEN", ""), "campaign list", "give a valid token: Authorization: Bearer … (unauthorized); give --token or set REDRAIN_TOKEN"},
-		"no campaign":   {f.at(), "campaign show c9", "there is no such campaign (unknown_campaign)"},
-		"no server":     {with("REDRAIN_SERVER", "http://127.0.0.1:1"), "campaign list", "no answer from http://127.0.0.1:1: dial tcp 127.0.0.1:1: connect: connection refused"},
+		"no token": {with("REDRAIN_TOKEN", ""), "campaign list",
+			"give a valid token: Authorization: Bearer … (unauthorized); give --token or set REDRAIN_TOKEN"},
+		"no campaign": {f.at(), "campaign show c9", "there is no such campaign (unknown_campaign)"},
+		"no server": {with("REDRAIN_SERVER", "http://127.0.0.1:1"), "campaign list",
+			"no answer from http://127.0.0.1:1: dial tcp 127.0.0.1:1: connect: connection refused"},
 		"watch nothing": {f.at(), "watch c9", "there is no such campaign (unknown_campaign)"},
 		"unknown rain":  {f.at(), "verify c1 --rain r9", "the campaign has no such rain"},
 		"secret seed":   {f.at(), "verify c1 --rain r2", "rain r2 has not ended: its seed is still secret"},
@@ -187,9 +196,11 @@ func TestReconcileAllFails(t *testing.T) {
 	if want := "redrain: not every campaign could be checked, so nothing is proved; try again when Redis answers\n"; got.code != cli.ExitFailure || got.stderr != want {
 		t.Errorf("exit %d, %s", got.code, got.stderr)
 	}
-	f.all.Difference, f.all.Unbalanced, f.all.Findings = 5, 9, []string{"the balance of user:u1 is 89, but its entries sum to 88"}
+	f.all.Difference, f.all.Unbalanced, f.all.Findings = 5, 9,
+		[]string{"the balance of user:u1 is 89, but its entries sum to 88"}
 	f.all.Campaigns = []operator.CampaignBooks{{Campaign: "c1", Reconciliation: operator.Reconciliation{
-		Funded: 1_000, Paid: 905, Stock: 100, Difference: -5, Findings: []string{"payout of packet 7: the split says 88"},
+		Funded: 1_000, Paid: 905, Stock: 100, Difference: -5,
+		Findings: []string{"payout of packet 7: the split says 88"},
 	}}}
 	got = run(t, f.at(), "reconcile")
 	want := "redrain: the books do not balance: 9 campaigns wrong, 1 finding in the ledger itself; the differences come to 0.05\n"
@@ -216,19 +227,32 @@ func TestVerifyFindsEveryLie(t *testing.T) {
 		args string
 		want string // part of the output; "" where the rain is good
 	}{
-		"the truth":            {args: "--rain r1"},
-		"a noted commitment":   {args: "--rain r1 --commitment " + strings.ToUpper(seed.Commitment())},
-		"another commitment":   {args: "--rain r1 --commitment " + other.Commitment(), want: "the seed that was revealed gives the commitment " + seed.Commitment()},
-		"another seed":         {do: lie(func(f *operator.Fairness) { f.Seed = other.Hex() }), want: "gives the commitment " + other.Commitment()},
-		"no seed at all":       {do: lie(func(f *operator.Fairness) { f.Seed = "xyz" }), want: "a seed is 64 hexadecimal digits"},
-		"commitment changed":   {do: lie(func(f *operator.Fairness) { f.Commitment = other.Commitment() }), want: "the commitment is now said to be " + other.Commitment()},
-		"both changed":         {do: lie(func(f *operator.Fairness) { f.Commitment, f.Seed = other.Commitment(), other.Hex() }), want: "NOT AS ANNOUNCED"},
-		"digest":               {do: lie(func(f *operator.Fairness) { f.Schedule.Digest = "00" }), want: "the drops have the digest 00"},
-		"drops":                {do: lie(func(f *operator.Fairness) { f.Schedule.Drops++ }), want: "81 drops in 40 waves are claimed, the seed gives 80 in 40"},
-		"fewer decoys":         {do: lie(func(f *operator.Fairness) { f.Schedule.DecoyPercent = 0 }), want: "the schedule is not that of the rain as it was announced"},
-		"another rain's":       {do: lie(func(f *operator.Fairness) { f.Schedule.Rain = "r2" }), want: "the schedule is not that of the rain as it was announced"},
-		"one that never ends":  {do: lie(func(f *operator.Fairness) { f.Schedule.DurationMS = 1 << 60 }), want: "the schedule cannot be that of a rain: duration_ms"},
-		"dense without bounds": {do: lie(func(f *operator.Fairness) { f.Schedule.DropsPerSecond = 1 << 40 }), want: "the schedule cannot be that of a rain: drops_per_second"},
+		"the truth":          {args: "--rain r1"},
+		"a noted commitment": {args: "--rain r1 --commitment " + strings.ToUpper(seed.Commitment())},
+		"another commitment": {args: "--rain r1 --commitment " + other.Commitment(),
+			want: "the seed that was revealed gives the commitment " + seed.Commitment()},
+		"another seed": {do: lie(func(f *operator.Fairness) { f.Seed = other.Hex() }),
+			want: "gives the commitment " + other.Commitment()},
+		"no seed at all": {do: lie(func(f *operator.Fairness) { f.Seed = "xyz" }),
+			want: "a seed is 64 hexadecimal digits"},
+		"commitment changed": {do: lie(func(f *operator.Fairness) { f.Commitment = other.Commitment() }),
+			want: "the commitment is now said to be " + other.Commitment()},
+		"both changed": {do: lie(func(f *operator.Fairness) {
+			f.Commitment, f.Seed = other.Commitment(),
+				other.Hex()
+		}), want: "NOT AS ANNOUNCED"},
+		"digest": {do: lie(func(f *operator.Fairness) { f.Schedule.Digest = "00" }),
+			want: "the drops have the digest 00"},
+		"drops": {do: lie(func(f *operator.Fairness) { f.Schedule.Drops++ }),
+			want: "81 drops in 40 waves are claimed, the seed gives 80 in 40"},
+		"fewer decoys": {do: lie(func(f *operator.Fairness) { f.Schedule.DecoyPercent = 0 }),
+			want: "the schedule is not that of the rain as it was announced"},
+		"another rain's": {do: lie(func(f *operator.Fairness) { f.Schedule.Rain = "r2" }),
+			want: "the schedule is not that of the rain as it was announced"},
+		"one that never ends": {do: lie(func(f *operator.Fairness) { f.Schedule.DurationMS = 1 << 60 }),
+			want: "the schedule cannot be that of a rain: duration_ms"},
+		"dense without bounds": {do: lie(func(f *operator.Fairness) { f.Schedule.DropsPerSecond = 1 << 40 }),
+			want: "the schedule cannot be that of a rain: drops_per_second"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -243,7 +267,8 @@ func TestVerifyFindsEveryLie(t *testing.T) {
 				}
 				return
 			}
-			if got.code != cli.ExitFailure || !strings.Contains(got.stdout, tc.want) || strings.Contains(got.stdout, "  as announced") ||
+			if got.code != cli.ExitFailure || !strings.Contains(got.stdout, tc.want) ||
+				strings.Contains(got.stdout, "  as announced") ||
 				got.stderr != "redrain: campaign c1: not every rain is what its commitment promised\n" {
 				t.Errorf("exit %d, %s%s", got.code, got.stdout, got.stderr)
 			}
@@ -257,7 +282,8 @@ func TestVerifyBeforeTheSeedIsRevealed(t *testing.T) {
 	fair.Seed, fair.Schedule.Digest = "", ""
 	f.fairness["r1"] = fair
 	got := run(t, f.at(), "verify", "c1")
-	if want := "redrain: rain r1: its seed is not revealed yet; try again in a second\n"; got.code != cli.ExitFailure || got.stderr != want {
+	if want := "redrain: rain r1: its seed is not revealed yet; try again in a second\n"; got.code != cli.ExitFailure ||
+		got.stderr != want {
 		t.Errorf("exit %d, %s", got.code, got.stderr)
 	}
 	f.campaign.Rains = f.campaign.Rains[1:]
@@ -270,7 +296,8 @@ func TestVerifyBeforeTheSeedIsRevealed(t *testing.T) {
 func TestStopWithoutARain(t *testing.T) {
 	f := newFake(t)
 	f.campaign.Rains = nil
-	if got := run(t, f.at(), "rain", "stop", "c1"); got.code != cli.ExitFailure || got.stderr != "redrain: the campaign has no rain\n" {
+	if got := run(t, f.at(), "rain", "stop", "c1"); got.code != cli.ExitFailure ||
+		got.stderr != "redrain: the campaign has no rain\n" {
 		t.Errorf("exit %d, %s", got.code, got.stderr)
 	}
 }
@@ -278,7 +305,8 @@ func TestStopWithoutARain(t *testing.T) {
 // The server's list of faulty fields becomes a line each.
 func TestRefusedFields(t *testing.T) {
 	f := newFake(t)
-	f.refuse(rain.Invalid{{Field: "budget", Message: "is less than packets × min (5 × 2)"}, {Field: "split", Message: "is one of even"}})
+	f.refuse(rain.Invalid{{Field: "budget", Message: "is less than packets × min (5 × 2)"},
+		{Field: "split", Message: "is one of even"}})
 	got := run(t, f.at(), "campaign", "create", "--name=n", "--sponsor=s", "--budget=9", "--packets=5")
 	if got.code != cli.ExitFailure || got.stderr != "redrain: budget is less than packets × min (5 × 2)\nredrain: split is one of even\n" {
 		t.Errorf("exit %d, %s", got.code, got.stderr)

@@ -25,19 +25,26 @@ func everything() server.Config {
 	yes := true
 	return server.Config{
 		Listen: "127.0.0.1:9000", Redis: "r1:6379,r2:6379", NATS: "nats://n:4222", MySQL: "u:p@tcp(m:3306)/redrain",
-		Roles: []string{"gateway", "relay"}, OperatorToken: "op", ViewerToken: "view", JWTSecret: "s3cret", JWKSURL: "https://id.example/keys",
-		Guests: &yes, Confirm: "stream", TapRate: 5, HelloRate: 1.5, GuestRate: 0, MaxConnections: 7, AllowedOrigins: []string{"https://a.example", "*"},
-		Provider: "http", ProviderURL: "https://pay.example/x", ProviderSecret: "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE=",
+		Roles: []string{"gateway", "relay"}, OperatorToken: "op", ViewerToken: "view", JWTSecret: "s3cret",
+		JWKSURL: "https://id.example/keys",
+		Guests:  &yes, Confirm: "stream", TapRate: 5, HelloRate: 1.5, GuestRate: 0, MaxConnections: 7,
+		AllowedOrigins: []string{"https://a.example", "*"},
+		Provider:       "http", ProviderURL: "https://pay.example/x",
+		ProviderSecret:  "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE=",
 		ProviderTimeout: 3 * time.Second,
-		PayoutAttempts:  3, ReconcileEvery: 7 * time.Second, Demo: false, DrainTimeout: 5 * time.Second, BackendWait: 90 * time.Second, Namespace: "test",
+		PayoutAttempts:  3, ReconcileEvery: 7 * time.Second, Demo: false, DrainTimeout: 5 * time.Second,
+		BackendWait: 90 * time.Second, Namespace: "test",
 	}
 }
 
 var everySetting = map[string]string{
 	"listen": "127.0.0.1:9000", "redis": "r1:6379,r2:6379", "nats": "nats://n:4222", "mysql": "u:p@tcp(m:3306)/redrain",
-	"roles": "gateway,relay", "operator-token": "op", "viewer-token": "view", "jwt-secret": "s3cret", "jwks-url": "https://id.example/keys",
-	"guests": "true", "confirm": "stream", "tap-rate": "5", "hello-rate": "1.5", "guest-rate": "0", "max-connections": "7",
-	"allowed-origins": "https://a.example, *", "payout-attempts": "3", "reconcile-every": "7s", "demo": "false", "drain-timeout": "5s", "backend-wait": "1m30s",
+	"roles": "gateway,relay", "operator-token": "op", "viewer-token": "view", "jwt-secret": "s3cret",
+	"jwks-url": "https://id.example/keys",
+	"guests":   "true", "confirm": "stream", "tap-rate": "5", "hello-rate": "1.5", "guest-rate": "0",
+	"max-connections": "7",
+	"allowed-origins": "https://a.example, *", "payout-attempts": "3", "reconcile-every": "7s", "demo": "false",
+	"drain-timeout": "5s", "backend-wait": "1m30s",
 	"namespace": "test", "provider": "http", "provider-url": "https://pay.example/x",
 	"provider-secret": "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE=", "provider-timeout": "3s",
 }
@@ -46,7 +53,8 @@ var everySetting = map[string]string{
 func TestEverySettingFromEverySource(t *testing.T) {
 	want := everything()
 	v := reflect.ValueOf(want)
-	if v.NumField() != len(everySetting)+1 { // a data directory does not go with three real back ends: TestDataDirFromEverySource
+	// a data directory does not go with three real back ends: TestDataDirFromEverySource
+	if v.NumField() != len(everySetting)+1 {
 		t.Errorf("the configuration has %d fields, this test knows %d", v.NumField(), len(everySetting)+1)
 	}
 	var args []string
@@ -84,10 +92,12 @@ func TestDataDirFromEverySource(t *testing.T) {
 
 func TestPrecedence(t *testing.T) {
 	file := writeFile(t, "tap-rate: 1\nhello-rate: 1\nguest-rate: 1\nguests: false\n")
-	env := map[string]string{"REDRAIN_HELLO_RATE": "2", "REDRAIN_GUEST_RATE": "2", "REDRAIN_GUESTS": "true", "REDRAIN_LISTEN": ""}
+	env := map[string]string{"REDRAIN_HELLO_RATE": "2", "REDRAIN_GUEST_RATE": "2", "REDRAIN_GUESTS": "true",
+		"REDRAIN_LISTEN": ""}
 	got := configured(t, env, "--config="+file, "--guest-rate=3", "--no-guests")
 	if got.TapRate != 1 || got.HelloRate != 2 || got.GuestRate != 3 || got.Guests == nil || *got.Guests {
-		t.Errorf("file 1, environment 2, flag 3: %v %v %v, guests %v", got.TapRate, got.HelloRate, got.GuestRate, got.Guests)
+		t.Errorf("file 1, environment 2, flag 3: %v %v %v, guests %v", got.TapRate, got.HelloRate, got.GuestRate,
+			got.Guests)
 	}
 	if got.Listen != ":8080" {
 		t.Errorf("a variable set to nothing is taken: %q", got.Listen)
@@ -103,7 +113,8 @@ func TestYAMLForms(t *testing.T) {
 		"demo: off\njwt-secret: 0123\noperator-token: \"on\"\ndrain-timeout: 1m\nredis: \"\"\nserver: http://elsewhere\n")
 	got := configured(t, nil, "--config", file)
 	want := server.DefaultConfig()
-	want.Roles, want.AllowedOrigins = []string{"gateway", "settle", "relay", "operator"}, []string{"https://a.example", "https://b.example"}
+	want.Roles, want.AllowedOrigins = []string{"gateway", "settle", "relay", "operator"},
+		[]string{"https://a.example", "https://b.example"}
 	want.Demo, want.JWTSecret, want.OperatorToken, want.DrainTimeout = false, "0123", "on", time.Minute
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -117,7 +128,8 @@ func TestYAMLForms(t *testing.T) {
 
 func TestBoolForms(t *testing.T) {
 	for arg, want := range map[string]bool{
-		"--demo": true, "--demo=true": true, "--demo=false": false, "--no-demo": false, "--demo=0": false, "--no-demo=false": true,
+		"--demo": true, "--demo=true": true, "--demo=false": false, "--no-demo": false, "--demo=0": false,
+		"--no-demo=false": true,
 	} {
 		if got := configured(t, nil, arg); got.Demo != want {
 			t.Errorf("%s: %v", arg, got.Demo)
@@ -140,7 +152,8 @@ func TestFaults(t *testing.T) {
 	}{
 		"of every source": {
 			args: "--bogus x --tap-rate=many --max-connections 99999999999999999999 --drain-timeout 30 --demo=maybe --listen nope --also=1",
-			env:  map[string]string{"REDRAIN_HELLO_RATE": "NaN", "REDRAIN_LOG_LEVEL": "loud", "REDRAIN_LOG_FORMAT": "xml"},
+			env: map[string]string{"REDRAIN_HELLO_RATE": "NaN", "REDRAIN_LOG_LEVEL": "loud",
+				"REDRAIN_LOG_FORMAT": "xml"},
 			file: "tap-rate: 3\nguest-rate: fast\ncolour: red\npayout-attempts: [1, 2]\nbackend-wait:\n",
 			want: []string{
 				"unknown flag --bogus", "unknown flag --also",
@@ -175,7 +188,8 @@ func TestFaults(t *testing.T) {
 			args: "--confirm replica",
 			want: []string{"--confirm replica: needs --redis; the stand-in in this process has no replica"},
 		},
-		"values missing":       {args: "--redis --nats", want: []string{"--redis: needs a value", "--nats: needs a value"}},
+		"values missing": {args: "--redis --nats",
+			want: []string{"--redis: needs a value", "--nats: needs a value"}},
 		"value missing":        {args: "--listen", want: []string{"--listen: needs a value"}},
 		"almost a flag":        {args: "--lisen=:1", want: []string{`unknown flag --lisen, did you mean "--listen"?`}},
 		"short flags":          {args: "-xyz", want: []string{`unknown flag -x, did you mean "-h"?`}},
@@ -183,27 +197,43 @@ func TestFaults(t *testing.T) {
 		"half a command":       {args: "rain", want: []string{`expected one of "start", "stop"`}},
 		"no campaign":          {args: "watch", want: []string{`expected "<campaign>"`}},
 		"an argument too many": {args: "serve now", want: []string{"unexpected argument now"}},
-		"two too many":         {args: "reconcile c1 c2 --bogus", want: []string{"unexpected argument c2", "unknown flag --bogus"}},
-		"a flag of another":    {args: "serve --user u1", want: []string{"unknown flag --user"}},
-		"a flag of the wrong":  {args: "--listen=:1 watch c1", want: []string{`flag --listen applies to the default command "serve", not "watch"`}},
-		"key twice":            {file: "demo: true\ndemo: false\n", want: []string{`FILE line 2: "demo" is there twice`}},
-		"key of nothing":       {file: "config: other.yml\nhelp: true\n", want: []string{`FILE line 1: there is no setting "config"`, `FILE line 2: there is no setting "help"`}},
-		"nested":               {file: "redis:\n  addr: r:1\nroles: [[gateway]]\n", want: []string{`FILE line 1: "redis" holds more than a plain value`, `FILE line 3: "roles" holds more than plain values`}},
-		"not a mapping":        {file: "- demo\n", want: []string{`FILE: the file is not a list of settings, one "name: value" on each line`}},
-		"not YAML":             {file: "a: b: c\n", want: []string{"FILE: yaml: mapping values are not allowed in this context"}},
-		"two documents":        {file: "demo: true\n---\ndemo: false\n", want: []string{"FILE: only one YAML document is read"}},
-		"no such file":         {args: "--config /no/such.yml --tap-rate=x", want: []string{"--config /no/such.yml: no such file or directory", `--tap-rate: "x" is not a whole number`}},
-		"server":               {args: "watch c1 --server localhost", want: []string{"--server: the server's address is not like http://host:port"}},
+		"two too many": {args: "reconcile c1 c2 --bogus",
+			want: []string{"unexpected argument c2", "unknown flag --bogus"}},
+		"a flag of another": {args: "serve --user u1", want: []string{"unknown flag --user"}},
+		"a flag of the wrong": {args: "--listen=:1 watch c1",
+			want: []string{`flag --listen applies to the default command "serve", not "watch"`}},
+		"key twice": {file: "demo: true\ndemo: false\n",
+			want: []string{`FILE line 2: "demo" is there twice`}},
+		"key of nothing": {file: "config: other.yml\nhelp: true\n",
+			want: []string{`FILE line 1: there is no setting "config"`, `FILE line 2: there is no setting "help"`}},
+		"nested": {file: "redis:\n  addr: r:1\nroles: [[gateway]]\n",
+			want: []string{`FILE line 1: "redis" holds more than a plain value`,
+				`FILE line 3: "roles" holds more than plain values`}},
+		"not a mapping": {file: "- demo\n", want: []string{`FILE: the file is not a list of settings, one "name: value" on each line`}},
+		"not YAML":      {file: "a: b: c\n", want: []string{"FILE: yaml: mapping values are not allowed in this context"}},
+		"two documents": {file: "demo: true\n---\ndemo: false\n",
+			want: []string{"FILE: only one YAML document is read"}},
+		"no such file": {args: "--config /no/such.yml --tap-rate=x",
+			want: []string{"--config /no/such.yml: no such file or directory",
+				`--tap-rate: "x" is not a whole number`}},
+		"server": {args: "watch c1 --server localhost",
+			want: []string{"--server: the server's address is not like http://host:port"}},
 		"create": {args: "campaign create --min=-1x --server=x", want: []string{
 			`--min: "-1x" is not a whole number`, "--server: the server's address is not like http://host:port",
 			"--name: required", "--sponsor: required", "--budget: required", "--packets: required"}},
-		"preview": {args: "campaign preview --max=x", want: []string{`--max: "x" is not a whole number`, "--budget: required", "--packets: required"}},
-		"amounts": {args: "campaign create --name=n --sponsor=s --budget=1 --packets=1 --amounts=1,x", want: []string{`--amounts: "x" is not a whole number`}},
+		"preview": {args: "campaign preview --max=x", want: []string{`--max: "x" is not a whole number`,
+			"--budget: required", "--packets: required"}},
+		"amounts": {args: "campaign create --name=n --sponsor=s --budget=1 --packets=1 --amounts=1,x",
+			want: []string{`--amounts: "x" is not a whole number`}},
 		"start": {args: "rain start c1 --starts-at noon --duration=x", want: []string{
-			`--starts-at: "noon" is not a time such as 2026-02-17T20:00:00+08:00, or Unix milliseconds`, `--duration: "x" is not a duration such as 30s or 1h30m`}},
-		"two starts": {args: "rain start c1 --starts-at 1 --starts-in 3s", want: []string{"--starts-in and --starts-at: give one of them"}},
-		"token":      {args: "token --ttl=0s", want: []string{"--user: required", "--jwt-secret: required, the same as the server's", "--ttl: give a duration above zero, for example 24h"}},
-		"commitment": {args: "verify c1 --commitment ab", want: []string{"--commitment: belongs to one rain; say which with --rain"}},
+			`--starts-at: "noon" is not a time such as 2026-02-17T20:00:00+08:00, or Unix milliseconds`,
+			`--duration: "x" is not a duration such as 30s or 1h30m`}},
+		"two starts": {args: "rain start c1 --starts-at 1 --starts-in 3s",
+			want: []string{"--starts-in and --starts-at: give one of them"}},
+		"token": {args: "token --ttl=0s", want: []string{"--user: required",
+			"--jwt-secret: required, the same as the server's", "--ttl: give a duration above zero, for example 24h"}},
+		"commitment": {args: "verify c1 --commitment ab",
+			want: []string{"--commitment: belongs to one rain; say which with --rain"}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -253,7 +283,8 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 func TestHelp(t *testing.T) {
 	t.Setenv("COLUMNS", "110") // kong asks the real environment
 	for name, args := range map[string][]string{
-		"help.golden": {"--help"}, "help-serve.golden": {"serve", "-h"}, "help-campaign-create.golden": {"campaign", "create", "--help"},
+		"help.golden": {"--help"}, "help-serve.golden": {"serve", "-h"},
+		"help-campaign-create.golden": {"campaign", "create", "--help"},
 	} {
 		got := run(t, nil, args...)
 		if got.code != cli.ExitOK || got.stderr != "" {

@@ -27,7 +27,8 @@ func (d *decoder) Apply(k *kong.Kong) error {
 		kong.TypeMapper(reflect.TypeFor[time.Time](), d),
 		kong.TypeMapper(reflect.TypeFor[slog.Level](), d),
 	}
-	for _, kind := range []reflect.Kind{reflect.String, reflect.Int, reflect.Int64, reflect.Float64, reflect.Bool, reflect.Slice} {
+	for _, kind := range []reflect.Kind{reflect.String, reflect.Int, reflect.Int64, reflect.Float64, reflect.Bool,
+		reflect.Slice} {
 		options = append(options, kong.KindMapper(kind, d))
 	}
 	for _, o := range options {

@@ -36,7 +36,8 @@ const theDay = 1_771_329_600_000
 // preview is a split as the server sums it up.
 var preview = rain.SplitSummary{
 	Packets: 5_000, Mean: 200.25, Deviation: 57.33, Smallest: 101, Median: 199, Largest: 340,
-	Histogram: []rain.SplitBin{{From: 101, To: 180, Packets: 1_200}, {From: 181, To: 260, Packets: 3_799}, {From: 261, To: 340, Packets: 1}, {From: 341, To: 420}},
+	Histogram: []rain.SplitBin{{From: 101, To: 180, Packets: 1_200}, {From: 181, To: 260, Packets: 3_799},
+		{From: 261, To: 340, Packets: 1}, {From: 341, To: 420}},
 }
 
 var seed = rain.Seed{1, 2, 3}
@@ -44,8 +45,9 @@ var seed = rain.Seed{1, 2, 3}
 func newFake(t *testing.T) *fake {
 	t.Helper()
 	fallen := rain.Rain{
-		ID: "r1", Campaign: "c1", StartsAt: theDay, DurationMS: 10_000, DropsPerSecond: 8, FallMS: 4_000, DecoyPercent: 10,
-		Pacing: rain.PacingNone, FirstWave: 0, Seed: seed,
+		ID: "r1", Campaign: "c1", StartsAt: theDay, DurationMS: 10_000, DropsPerSecond: 8, FallMS: 4_000,
+		DecoyPercent: 10,
+		Pacing:       rain.PacingNone, FirstWave: 0, Seed: seed,
 	}
 	coming := fallen
 	coming.ID, coming.StartsAt, coming.FirstWave, coming.Seed = "r2", theDay+3_600_000, fallen.Waves(), rain.Seed{9}
@@ -55,13 +57,16 @@ func newFake(t *testing.T) *fake {
 		campaign: operator.Campaign{
 			ID: "c1", State: "ready", CreatedAt: theDay - 60_000, ExpiresAt: theDay + 86_400_000, Revision: 4,
 			Spec: rain.Spec{
-				Name: "春节\x1b[31m gala", Sponsor: "acme", Budget: 1_000_000, Packets: 5_000, Split: rain.DoubleMean, Min: 1, Max: &most,
+				Name: "春节\x1b[31m gala", Sponsor: "acme", Budget: 1_000_000, Packets: 5_000, Split: rain.DoubleMean,
+				Min: 1, Max: &most,
 				WinsPerUser: 2, Shards: 3, ExpiresInMS: 86_400_000,
 			},
 			Rains: []wire.Rain{*wire.RainOf(&fallen, now, false), *wire.RainOf(&coming, now, false)},
 		},
-		stats:    operator.Stats{Online: 312, Taps: 10_233, Won: 20, Stock: 4_980, Paid: 18, AmountWon: 4_100, AmountPaid: 3_900, AmountLeft: 995_900, GrabsPerSecond: 120.25},
-		books:    operator.Reconciliation{Funded: 1_000_000, Paid: 3_900, Stock: 995_900, Unsettled: 200, Balanced: true},
+		stats: operator.Stats{Online: 312, Taps: 10_233, Won: 20, Stock: 4_980, Paid: 18, AmountWon: 4_100,
+			AmountPaid: 3_900, AmountLeft: 995_900, GrabsPerSecond: 120.25},
+		books: operator.Reconciliation{Funded: 1_000_000, Paid: 3_900, Stock: 995_900, Unsettled: 200,
+			Balanced: true},
 		all:      operator.Books{Balanced: true, Checked: 12, Transactions: 40_211, Accounts: 9_120, CheckedAt: now},
 		fairness: map[string]operator.Fairness{"r1": fairnessOf(fallen), "r2": {Commitment: coming.Seed.Commitment()}},
 	}
@@ -72,8 +77,9 @@ func newFake(t *testing.T) *fake {
 
 func fairnessOf(r rain.Rain) operator.Fairness {
 	return operator.Fairness{Commitment: r.Seed.Commitment(), Seed: r.Seed.Hex(), Schedule: operator.Schedule{
-		Rain: r.ID, Campaign: r.Campaign, StartsAt: r.StartsAt, DurationMS: r.DurationMS, DropsPerSecond: r.DropsPerSecond,
-		FallMS: r.FallMS, DecoyPercent: r.DecoyPercent, Pacing: r.Pacing, FirstWave: r.FirstWave,
+		Rain: r.ID, Campaign: r.Campaign, StartsAt: r.StartsAt, DurationMS: r.DurationMS,
+		DropsPerSecond: r.DropsPerSecond,
+		FallMS:         r.FallMS, DecoyPercent: r.DecoyPercent, Pacing: r.Pacing, FirstWave: r.FirstWave,
 		Waves: r.Waves(), Drops: r.Drops(), Digest: r.Digest(),
 	}}
 }
@@ -95,20 +101,32 @@ func (f *fake) handler() http.Handler {
 		"POST /api/v1/campaigns/c1/rebuild": func(http.ResponseWriter, *http.Request) any {
 			return operator.Rebuilt{Campaign: "c1", Shards: []int{0, 2}, Packets: 3_300, Wins: 20}
 		},
-		"POST /api/v1/campaigns/c1/{command}":         func(_ http.ResponseWriter, r *http.Request) any { return f.command(r.PathValue("command")) },
-		"POST /api/v1/campaigns/c1/rains":             func(http.ResponseWriter, *http.Request) any { return f.campaign.Rains[1] },
-		"POST /api/v1/campaigns/c1/rains/{rain}/stop": func(http.ResponseWriter, *http.Request) any { return f.campaign.Rains[0] },
-		"GET /api/v1/campaigns/c1/stats":              f.answerStats,
-		"GET /api/v1/campaigns/c1/reconciliation":     func(http.ResponseWriter, *http.Request) any { return f.books },
-		"GET /api/v1/reconciliation":                  func(http.ResponseWriter, *http.Request) any { return f.all },
+		"POST /api/v1/campaigns/c1/{command}": func(_ http.ResponseWriter,
+			r *http.Request) any {
+			return f.command(r.PathValue("command"))
+		},
+		"POST /api/v1/campaigns/c1/rains": func(http.ResponseWriter,
+			*http.Request) any {
+			return f.campaign.Rains[1]
+		},
+		"POST /api/v1/campaigns/c1/rains/{rain}/stop": func(http.ResponseWriter,
+			*http.Request) any {
+			return f.campaign.Rains[0]
+		},
+		"GET /api/v1/campaigns/c1/stats":          f.answerStats,
+		"GET /api/v1/campaigns/c1/reconciliation": func(http.ResponseWriter, *http.Request) any { return f.books },
+		"GET /api/v1/reconciliation":              func(http.ResponseWriter, *http.Request) any { return f.all },
 		"GET /api/v1/payouts": func(http.ResponseWriter, *http.Request) any {
 			return operator.List[operator.DeadLetter]{Items: []operator.DeadLetter{
-				{Claim: "c1-4", Kind: "pay", Campaign: "c1", User: "u\x1b[1m1", Packet: "4", Amount: 88, Reason: "packet 4 is paid to another player", CreatedAt: theDay},
-				{Claim: "c1.0.9-0", Kind: "reclaim", Campaign: "c1", Packet: "-1", Amount: 1_200, Reason: "given up after 10 tries", CreatedAt: theDay + 1_000},
+				{Claim: "c1-4", Kind: "pay", Campaign: "c1", User: "u\x1b[1m1", Packet: "4", Amount: 88,
+					Reason: "packet 4 is paid to another player", CreatedAt: theDay},
+				{Claim: "c1.0.9-0", Kind: "reclaim", Campaign: "c1", Packet: "-1", Amount: 1_200,
+					Reason: "given up after 10 tries", CreatedAt: theDay + 1_000},
 			}}
 		},
 		"POST /api/v1/payouts/c1-4/retry": func(http.ResponseWriter, *http.Request) any {
-			return operator.Claim{Claim: "c1-4", User: "u1", Packet: "4", Amount: 88, At: theDay, State: operator.ClaimSettled}
+			return operator.Claim{Claim: "c1-4", User: "u1", Packet: "4", Amount: 88, At: theDay,
+				State: operator.ClaimSettled}
 		},
 		"POST /api/v1/payouts/w1/retry": func(http.ResponseWriter, *http.Request) any {
 			return operator.Claim{Claim: "w1", User: "u1", Amount: 250, State: operator.ClaimFailed}
@@ -116,7 +134,10 @@ func (f *fake) handler() http.Handler {
 		"POST /api/v1/payouts/retry": func(http.ResponseWriter, *http.Request) any {
 			return operator.Retried{Retried: 3, Settled: 2, StillDead: 1}
 		},
-		"GET /api/v1/campaigns/c1/rains/{rain}/fairness": func(_ http.ResponseWriter, r *http.Request) any { return f.fairness[r.PathValue("rain")] },
+		"GET /api/v1/campaigns/c1/rains/{rain}/fairness": func(_ http.ResponseWriter,
+			r *http.Request) any {
+			return f.fairness[r.PathValue("rain")]
+		},
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			f.mu.Lock()
@@ -175,6 +196,7 @@ func (f *fake) answerStats(w http.ResponseWriter, _ *http.Request) any {
 func (f *fake) refuse(faults rain.Invalid) {
 	f.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusUnprocessableEntity)
-		_ = json.NewEncoder(w).Encode(map[string]any{"code": "invalid", "detail": "the request makes no sense", "errors": faults})
+		_ = json.NewEncoder(w).Encode(map[string]any{"code": "invalid", "detail": "the request makes no sense",
+			"errors": faults})
 	})
 }

@@ -69,7 +69,8 @@ func serveDefaults(c server.Config) kong.Vars {
 		"payout_attempts": strconv.Itoa(c.PayoutAttempts), "demo": strconv.FormatBool(c.Demo),
 		"hello_rate": decimal(c.HelloRate), "guest_rate": decimal(c.GuestRate),
 		"provider": c.Provider, "provider_timeout": c.ProviderTimeout.String(),
-		"reconcile_every": c.ReconcileEvery.String(), "drain_timeout": c.DrainTimeout.String(), "backend_wait": c.BackendWait.String(),
+		"reconcile_every": c.ReconcileEvery.String(), "drain_timeout": c.DrainTimeout.String(),
+		"backend_wait": c.BackendWait.String(),
 	}
 }
 

@@ -15,12 +15,14 @@ import (
 func TestRedrawn(t *testing.T) {
 	var screen bytes.Buffer
 	show := redrawn(&App{Stdout: &screen, Location: time.UTC})
-	g := glance{At: 1_771_329_600_000, Campaign: "c1", State: "ready", name: "\x1b[2J", Stats: operator.Stats{Won: 7, AmountWon: 88}}
+	g := glance{At: 1_771_329_600_000, Campaign: "c1", State: "ready", name: "\x1b[2J",
+		Stats: operator.Stats{Won: 7, AmountWon: 88}}
 	if err := show(g); err != nil {
 		t.Fatal(err)
 	}
 	first := screen.String()
-	if strings.Contains(first, "\x1b[2J") || strings.Contains(first, "A\x1b") || !strings.Contains(first, "no rain yet") || !strings.Contains(first, "0.88") {
+	if strings.Contains(first, "\x1b[2J") || strings.Contains(first, "A\x1b") ||
+		!strings.Contains(first, "no rain yet") || !strings.Contains(first, "0.88") {
 		t.Errorf("first: %q", first)
 	}
 	screen.Reset()
@@ -28,7 +30,8 @@ func TestRedrawn(t *testing.T) {
 	if err := show(g); err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(first, "\n"); !strings.HasPrefix(screen.String(), "\x1b["+string(rune('0'+n))+"A") || strings.Count(screen.String(), "\n") != n {
+	if n := strings.Count(first, "\n"); !strings.HasPrefix(screen.String(), "\x1b["+string(rune('0'+n))+"A") ||
+		strings.Count(screen.String(), "\n") != n {
 		t.Errorf("the second does not cover the first: %q", screen.String())
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// parse reads a command line and all settings. It returns the command to carry out, or every fault found, or neither where help
-// was asked for and has been printed.
+// parse reads a command line and all settings. It returns the command to carry out, or every fault found, or
+// neither where help was asked for and has been printed.
 //
 // kong stops at the first argument that it does not know. So parsing is repeated without it, and goes on to find
 // what else is wrong.

@@ -66,8 +66,8 @@ func (c *payoutRetryCmd) Run(app *App) error {
 	})
 }
 
-// stateAfterRetry is a state in words. A withdrawal is "failed" to the API until it is tried again, but a withdrawal that has failed for good
-// has that name, too.
+// stateAfterRetry is a state in words. A withdrawal is "failed" to the API until it is tried again, but a
+// withdrawal that has failed for good has that name, too.
 func stateAfterRetry(state string) string {
 	if state == operator.ClaimFailed {
 		return "tried again soon"

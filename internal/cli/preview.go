@@ -40,7 +40,8 @@ func (c *campaignPreviewCmd) check() []string {
 
 // Run shows what came out of one cut. What is wrong with it besides a missing value is the server's to say.
 func (c *campaignPreviewCmd) Run(app *App) error {
-	split := rain.SplitSpec{Budget: c.Budget, Packets: c.Packets, Split: c.Split, Min: c.Min, Max: c.Max, Amounts: c.Amounts}
+	split := rain.SplitSpec{Budget: c.Budget, Packets: c.Packets, Split: c.Split, Min: c.Min, Max: c.Max,
+		Amounts: c.Amounts}
 	return c.talk(func(ctx context.Context, client *operator.Client) error {
 		summary, err := client.PreviewSplit(ctx, split)
 		if err != nil {

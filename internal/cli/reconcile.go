@@ -36,7 +36,8 @@ func (c *reconcileCmd) Run(app *App) error {
 			return err
 		}
 		if !r.Balanced {
-			return fmt.Errorf("the books of campaign %s do not balance: the difference is %s, %s", c.Campaign, r.Difference, count(len(r.Findings), "finding"))
+			return fmt.Errorf("the books of campaign %s do not balance: the difference is %s, %s", c.Campaign,
+				r.Difference, count(len(r.Findings), "finding"))
 		}
 		return nil
 	})

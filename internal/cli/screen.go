@@ -28,10 +28,12 @@ func listed(app *App) func(glance) error {
 	return func(g glance) error {
 		var b bytes.Buffer
 		if header {
-			fmt.Fprintf(&b, form, "TIME", "STATE", "ONLINE", "TAPS", "GRABS/S", "WON", "STOCK", "PAID", "AMOUNT PAID", "AMOUNT LEFT")
+			fmt.Fprintf(&b, form, "TIME", "STATE", "ONLINE", "TAPS", "GRABS/S", "WON", "STOCK", "PAID", "AMOUNT PAID",
+				"AMOUNT LEFT")
 			header = false
 		}
-		fmt.Fprintf(&b, form, clockTime(app, g.At), printable(g.State), g.Online, g.Taps, fmt.Sprintf("%.1f", g.GrabsPerSecond),
+		fmt.Fprintf(&b, form, clockTime(app, g.At), printable(g.State), g.Online, g.Taps,
+			fmt.Sprintf("%.1f", g.GrabsPerSecond),
 			g.Won, g.Stock, g.Paid, g.AmountPaid, g.AmountLeft)
 		_, err := app.Stdout.Write(b.Bytes())
 		return err
@@ -70,7 +72,8 @@ func redrawn(app *App) func(glance) error {
 func block(app *App, g glance) []string {
 	weather := "no rain yet"
 	if r := g.Rain; r != nil {
-		weather = fmt.Sprintf("rain %s: %s, %s to %s", r.ID, r.Phase, clockTime(app, r.StartsAt), clockTime(app, r.EndsAt))
+		weather = fmt.Sprintf("rain %s: %s, %s to %s", r.ID, r.Phase, clockTime(app, r.StartsAt),
+			clockTime(app, r.EndsAt))
 	}
 	return []string{
 		fmt.Sprintf("%s  %s  %s", clockTime(app, g.At), g.Campaign, g.name),

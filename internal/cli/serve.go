@@ -24,7 +24,8 @@ var groups = []kong.Group{
 	{Key: "process", Title: "This process"},
 	{Key: "remote", Title: "The server to speak to"},
 	{Key: "load", Title: "The load"},
-	{Key: "benchrain", Title: "A campaign and a rain of bench's own", Description: "With the operator's --token and no --campaign."},
+	{Key: "benchrain", Title: "A campaign and a rain of bench's own",
+		Description: "With the operator's --token and no --campaign."},
 }
 
 // serveCmd runs the server. Its flags are the fields of server.Config.
@@ -71,8 +72,10 @@ func (s *serveCmd) config() server.Config {
 		OperatorToken: s.OperatorToken, ViewerToken: s.ViewerToken, JWTSecret: s.JWTSecret, JWKSURL: s.JWKSURL,
 		Guests: s.Guests, Confirm: s.Confirm, TapRate: s.TapRate, HelloRate: s.HelloRate, GuestRate: s.GuestRate,
 		MaxConnections: s.MaxConnections, AllowedOrigins: s.AllowedOrigins, PayoutAttempts: s.PayoutAttempts,
-		Provider: s.Provider, ProviderURL: s.ProviderURL, ProviderSecret: s.ProviderSecret, ProviderTimeout: s.ProviderTimeout,
-		Demo: s.Demo, ReconcileEvery: s.ReconcileEvery, DrainTimeout: s.DrainTimeout, BackendWait: s.BackendWait, Namespace: s.Namespace,
+		Provider: s.Provider, ProviderURL: s.ProviderURL, ProviderSecret: s.ProviderSecret,
+		ProviderTimeout: s.ProviderTimeout,
+		Demo:            s.Demo, ReconcileEvery: s.ReconcileEvery, DrainTimeout: s.DrainTimeout, BackendWait: s.BackendWait,
+		Namespace: s.Namespace,
 	}
 }
 

@@ -65,7 +65,8 @@ func TestServeStopsAtOnceOnASecondSignal(t *testing.T) {
 		<-release // a drain that takes for ever
 		return nil
 	})
-	if got.code != cli.ExitFailure || !strings.HasSuffix(got.stderr, "redrain: stopped at once by a second signal, without draining\n") {
+	if got.code != cli.ExitFailure || !strings.HasSuffix(got.stderr,
+		"redrain: stopped at once by a second signal, without draining\n") {
 		t.Errorf("exit %d, %s", got.code, got.stderr)
 	}
 	close(release)
@@ -74,7 +75,8 @@ func TestServeStopsAtOnceOnASecondSignal(t *testing.T) {
 
 func TestServeFails(t *testing.T) {
 	got := serve(t, func(context.Context) error { return errors.New("listen tcp :8080: address already in use") })
-	if got.code != cli.ExitFailure || !strings.HasSuffix(got.stderr, "redrain: listen tcp :8080: address already in use\n") {
+	if got.code != cli.ExitFailure || !strings.HasSuffix(got.stderr,
+		"redrain: listen tcp :8080: address already in use\n") {
 		t.Errorf("exit %d, %s", got.code, got.stderr)
 	}
 
@@ -107,10 +109,12 @@ func TestServeLogs(t *testing.T) {
 		Msg    string `json:"msg"`
 		Answer int    `json:"answer"`
 	}
-	if got := serve(t, idle); json.Unmarshal([]byte(got.stderr), &record) != nil || record.Msg != "starting" || record.Answer != 42 {
+	if got := serve(t, idle); json.Unmarshal([]byte(got.stderr), &record) != nil || record.Msg != "starting" ||
+		record.Answer != 42 {
 		t.Errorf("not JSON where nobody looks: %s", got.stderr)
 	}
-	if got := serve(t, idle, "--log-format=text"); !strings.Contains(got.stderr, "level=INFO msg=starting answer=42") || strings.Contains(got.stderr, "quietly") {
+	if got := serve(t, idle, "--log-format=text"); !strings.Contains(got.stderr, "level=INFO msg=starting answer=42") ||
+		strings.Contains(got.stderr, "quietly") {
 		t.Errorf("text: %s", got.stderr)
 	}
 	if got := serve(t, idle, "--log-format=text", "--log-level=debug"); !strings.Contains(got.stderr, "quietly") {

@@ -87,7 +87,8 @@ func (s *sources) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, 
 	return nil, nil
 }
 
-// flagNames are the flags of all commands that can be keys of the file. One file may hold the settings of several commands.
+// flagNames are the flags of all commands that can be keys of the file. One file may hold the settings of several
+// commands.
 func flagNames(app *kong.Application) []string {
 	var names []string
 	_ = kong.Visit(app, func(node kong.Visitable, next kong.Next) error { // the visitor has no error to return

@@ -14,7 +14,8 @@ import (
 const jwtSecret = "a secret that is long enough for HS256"
 
 func TestToken(t *testing.T) {
-	players, err := auth.NewPlayers(t.Context(), auth.PlayersOptions{Secret: jwtSecret, Log: slog.New(slog.DiscardHandler)})
+	players, err := auth.NewPlayers(t.Context(), auth.PlayersOptions{Secret: jwtSecret,
+		Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,14 +38,17 @@ func TestToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	left := time.Until(time.UnixMilli(answer.ExpiresAt))
-	if user, err := players.Verify(answer.Token); user != "u1" || answer.User != "u1" || err != nil || left < 59*time.Minute || left > time.Hour {
+	if user, err := players.Verify(answer.Token); user != "u1" || answer.User != "u1" || err != nil ||
+		left < 59*time.Minute || left > time.Hour {
 		t.Errorf("%+v, %q, %v, %v left", answer, user, err, left)
 	}
 
-	if got := run(t, env, "token", "--user", "a\nb"); got.code != cli.ExitUsage || got.stderr != "redrain: --user: a user id has no control characters\n" {
+	if got := run(t, env, "token", "--user", "a\nb"); got.code != cli.ExitUsage ||
+		got.stderr != "redrain: --user: a user id has no control characters\n" {
 		t.Errorf("exit %d, %s", got.code, got.stderr)
 	}
-	if got := run(t, nil, "token", "--user=u1", "--jwt-secret=short"); got.code != cli.ExitOK || !strings.Contains(got.stderr, "short") {
+	if got := run(t, nil, "token", "--user=u1", "--jwt-secret=short"); got.code != cli.ExitOK ||
+		!strings.Contains(got.stderr, "short") {
 		t.Errorf("a short secret: exit %d, %s", got.code, got.stderr)
 	}
 }
@@ -58,7 +62,8 @@ func TestVersion(t *testing.T) {
 		Version string `json:"version"`
 		Go      string `json:"go"`
 	}
-	if got := run(t, nil, "version", "--json"); json.Unmarshal([]byte(got.stdout), &answer) != nil || answer.Version == "" || answer.Go == "" {
+	if got := run(t, nil, "version", "--json"); json.Unmarshal([]byte(got.stdout), &answer) != nil ||
+		answer.Version == "" || answer.Go == "" {
 		t.Errorf("%s", got.stdout)
 	}
 }

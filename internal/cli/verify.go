@@ -113,14 +113,16 @@ func judge(r wire.Rain, f operator.Fairness, noted string) verdict {
 	if !sameSettings(r, s) {
 		fault("the schedule is not that of the rain as it was announced")
 	}
-	spec := rain.RainSpec{DurationMS: s.DurationMS, DropsPerSecond: s.DropsPerSecond, FallMS: s.FallMS, DecoyPercent: s.DecoyPercent, Pacing: s.Pacing}
+	spec := rain.RainSpec{DurationMS: s.DurationMS, DropsPerSecond: s.DropsPerSecond, FallMS: s.FallMS,
+		DecoyPercent: s.DecoyPercent, Pacing: s.Pacing}
 	if err := spec.Validate(s.StartsAt); err != nil {
 		fault("the schedule cannot be that of a rain: %v", err)
 		return v // and computing it might never end
 	}
 	again := rain.Rain{
-		ID: s.Rain, Campaign: s.Campaign, StartsAt: s.StartsAt, DurationMS: s.DurationMS, DropsPerSecond: s.DropsPerSecond,
-		FallMS: s.FallMS, DecoyPercent: s.DecoyPercent, Pacing: s.Pacing, FirstWave: s.FirstWave, Seed: seed,
+		ID: s.Rain, Campaign: s.Campaign, StartsAt: s.StartsAt, DurationMS: s.DurationMS,
+		DropsPerSecond: s.DropsPerSecond,
+		FallMS:         s.FallMS, DecoyPercent: s.DecoyPercent, Pacing: s.Pacing, FirstWave: s.FirstWave, Seed: seed,
 	}
 	v.Drops, v.Digest = again.Drops(), again.Digest()
 	if v.Drops != s.Drops || again.Waves() != s.Waves {

@@ -25,8 +25,8 @@ type glance struct {
 // over tells that nothing will change any more: the campaign is closed and each win is paid.
 func (g glance) over() bool { return g.State == "closed" && g.Paid >= g.Won }
 
-// Run shows the figures until the campaign is over or somebody presses Ctrl-C. A server that is gone for a while is waited
-// for; one that refuses the request is not.
+// Run shows the figures until the campaign is over or somebody presses Ctrl-C. A server that is gone for a while is
+// waited for; one that refuses the request is not.
 func (c *watchCmd) Run(app *App) error {
 	return c.talk(func(ctx context.Context, client *operator.Client) error {
 		show := c.screen(app)
@@ -63,7 +63,8 @@ func (c *watchCmd) Run(app *App) error {
 // refused tells whether asking again is useless.
 func refused(err error) bool {
 	var answer *operator.Error
-	return errors.As(err, &answer) && answer.Status < http.StatusInternalServerError && answer.Status != http.StatusTooManyRequests
+	return errors.As(err, &answer) && answer.Status < http.StatusInternalServerError &&
+		answer.Status != http.StatusTooManyRequests
 }
 
 func look(ctx context.Context, client *operator.Client, id string) (glance, error) {

@@ -72,7 +72,8 @@ func TestWatchJSON(t *testing.T) {
 		}
 		seen = append(seen, l)
 	}
-	if len(seen) != 3 || seen[0].Won != 21 || seen[0].Campaign != "c1" || seen[0].Rain.ID != "r2" || seen[2].State != "closed" {
+	if len(seen) != 3 || seen[0].Won != 21 || seen[0].Campaign != "c1" || seen[0].Rain.ID != "r2" ||
+		seen[2].State != "closed" {
 		t.Errorf("%+v", seen)
 	}
 }
@@ -99,7 +100,8 @@ func TestWatchGivesUpWhenRefused(t *testing.T) {
 	}
 	f = newFake(t)
 	f.script([]step{fail})
-	if got := run(t, f.at(), "watch", "c1"); got.code != cli.ExitFailure || got.stderr != "redrain: redis does not answer (unavailable)\n" {
+	if got := run(t, f.at(), "watch", "c1"); got.code != cli.ExitFailure ||
+		got.stderr != "redrain: redis does not answer (unavailable)\n" {
 		t.Errorf("at first: exit %d, %s", got.code, got.stderr)
 	}
 }

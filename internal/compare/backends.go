@@ -29,7 +29,8 @@ func startBackends(s *scope) *backends {
 	b := &backends{redisAddr: testenv.Redis(s), natsURL: stream.URL, nats: process{ofNATS, stream.PID()}}
 	b.redis = redis.NewClient(&redis.Options{Addr: b.redisAddr})
 	s.Cleanup(func() { _ = b.redis.Close() })
-	// A rewrite of the append-only file is another process's work, at a moment of its own: it would fall on one of the two.
+	// A rewrite of the append-only file is another process's work, at a moment of its own: it would fall on one of
+	// the two.
 	s.check("configure redis", b.redis.ConfigSet(s.ctx, "auto-aof-rewrite-percentage", "0").Err())
 	b.processes = []process{{ofRedis, b.redisFigure(s, "server", "process_id")}}
 	return b

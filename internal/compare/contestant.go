@@ -43,7 +43,8 @@ type contestant struct {
 func falling(duration time.Duration, dropsPerSecond int, fall time.Duration) rain.RainSpec {
 	starts := int64(0)
 	return rain.RainSpec{
-		StartsInMS: &starts, DurationMS: duration.Milliseconds(), DropsPerSecond: dropsPerSecond, FallMS: fall.Milliseconds(), Pacing: rain.PacingNone,
+		StartsInMS: &starts, DurationMS: duration.Milliseconds(), DropsPerSecond: dropsPerSecond,
+		FallMS: fall.Milliseconds(), Pacing: rain.PacingNone,
 	}
 }
 
@@ -86,7 +87,8 @@ func launch(s *scope, name, program string, args ...string) *contestant {
 // startRedrain starts redrain. Without back ends those in its own process do.
 func startRedrain(s *scope, flags ...string) *contestant {
 	c := launch(s, "redrain", testenv.Binary(s), append([]string{
-		"serve", "--listen", "127.0.0.1:0", "--operator-token", operatorToken, "--jwt-secret", jwtSecret, "--no-demo", "--no-guests", "--log-level", "warn",
+		"serve", "--listen", "127.0.0.1:0", "--operator-token", operatorToken, "--jwt-secret", jwtSecret, "--no-demo",
+		"--no-guests", "--log-level", "warn",
 		"--tap-rate", "0", "--hello-rate", "0", "--max-connections", "20000", "--reconcile-every", "0",
 	}, flags...)...)
 	client, err := operator.New(operator.Options{Server: c.url, Token: operatorToken})
@@ -113,13 +115,15 @@ func startRedrain(s *scope, flags ...string) *contestant {
 
 // flags are those of a redrain on the real servers.
 func (b *backends) flags(s *scope, db *database, roles string) []string {
-	return []string{"--redis", b.redisAddr, "--nats", b.natsURL, "--mysql", db.dsn, "--namespace", testenv.Namespace(s), "--roles", roles}
+	return []string{"--redis", b.redisAddr, "--nats", b.natsURL, "--mysql", db.dsn, "--namespace", testenv.Namespace(s),
+		"--roles", roles}
 }
 
 // startBaseline starts the textbook design.
 func startBaseline(s *scope, b *backends, flags ...string) *contestant {
 	prefix := testenv.Namespace(s)
-	c := launch(s, "baseline", own(s), append([]string{"baseline", "--redis", b.redisAddr, "--secret", jwtSecret, "--prefix", prefix}, flags...)...)
+	c := launch(s, "baseline", own(s), append([]string{"baseline", "--redis", b.redisAddr, "--secret", jwtSecret,
+		"--prefix", prefix}, flags...)...)
 	campaigns := 0
 	c.open = func(packets int) string {
 		campaigns++

@@ -18,7 +18,8 @@ func measureFanout(r *run) {
 		if n > 1000 {
 			rounds = r.long()
 		}
-		cpu := line{What: "processor time of a delivery, waves of 450 bytes to " + thousands(n) + " members, µs", Than: other.name, Goal: atMost(1.15)}
+		cpu := line{What: "processor time of a delivery, waves of 450 bytes to " + thousands(n) + " members, µs",
+			Than: other.name, Goal: atMost(1.15)}
 		last := line{What: "– until the last member has a wave, worst wave, ms", Than: other.name, Plain: true}
 		middle := line{What: "– until the last member has a wave, median wave, ms", Than: other.name, Plain: true}
 		if n == 15_000 {
@@ -42,8 +43,8 @@ func measureFanout(r *run) {
 	}
 }
 
-// delivered is what the members were sent: frames, among them the room's figures; or waves, where so many waited that they were sent
-// several in a frame.
+// delivered is what the members were sent: frames, among them the room's figures; or waves, where so many waited
+// that they were sent several in a frame.
 func delivered(report *bench.Report) int64 { return max(report.Frames, report.Waves) }
 
 // shower is one contestant's turn: a rain that nobody taps.
@@ -59,6 +60,7 @@ func (r *run) shower(c *contestant, members int) (*bench.Report, usage) {
 		r.Fatalf("%s: no wave came", c.name)
 	}
 	r.Logf("  %-9s %d members: %d frames, %.2f µs for each delivery; the last has a wave after %v; %d of %d waves came in time", c.name, members, report.Frames,
-		used.micros(delivered(report), ofServer), report.WaveSpreads[len(report.WaveSpreads)-1], report.WavesReceived, report.WavesExpected)
+		used.micros(delivered(report), ofServer), report.WaveSpreads[len(report.WaveSpreads)-1], report.WavesReceived,
+		report.WavesExpected)
 	return report, used
 }

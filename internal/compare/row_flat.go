@@ -47,8 +47,10 @@ func (r *run) callsDuring(crowd *bench.Crowd, plan bench.Plan, into **bench.Repo
 func measureFlat(r *run) {
 	const rate = 8000
 	ours := r.gatewayAlone(r.scope)
-	sizes := line{What: "processor time of a tap, gateway + Redis, campaign of 10 M packets, µs", Than: "100,000 packets", Goal: atMost(1.1)}
-	script := line{What: "– a lone tap's time in Redis, campaign of 10 M packets, µs", Than: "1,000 packets", Goal: atMost(1.1)}
+	sizes := line{What: "processor time of a tap, gateway + Redis, campaign of 10 M packets, µs",
+		Than: "100,000 packets", Goal: atMost(1.1)}
+	script := line{What: "– a lone tap's time in Redis, campaign of 10 M packets, µs", Than: "1,000 packets",
+		Goal: atMost(1.1)}
 	rooms := line{What: "– gateway + Redis, room of 15,000, µs", Than: "100 members", Goal: atMost(1.1)}
 	for range r.long() {
 		for _, n := range []int{10_000_000, 100_000} {
@@ -67,8 +69,9 @@ func measureFlat(r *run) {
 	r.add(sizes, script, rooms)
 }
 
-// calmTaps is what a tap costs by itself: the taps come when all waves have been sent but are still in the air, and what the room
-// costs without them is taken off. It returns µs of processor time of gateway and Redis, and µs in Redis's script.
+// calmTaps is what a tap costs by itself: the taps come when all waves have been sent but are still in the air, and
+// what the room costs without them is taken off. It returns µs of processor time of gateway and Redis, and µs in
+// Redis's script.
 func (r *run) calmTaps(c *contestant, packets, members int, rate float64) (cpu, script float64) {
 	campaign := c.open(packets)
 	crowd, leave := r.gather(c, campaign, members)
@@ -85,7 +88,8 @@ func (r *run) calmTaps(c *contestant, packets, members int, rate float64) (cpu, 
 	room := idle.micros(taps, ofServer, ofRedis) * used.took.Seconds() / idle.took.Seconds()
 	cpu = used.micros(taps, ofServer, ofRedis) - room
 	script = (r.scriptMicros() - spent) / float64(taps)
-	r.Logf("  %d packets, %d members: %d taps, %.2f µs each and %.2f of the room; %.2f in the script, p99 %.1f ms", packets, members, taps, cpu, room,
+	r.Logf("  %d packets, %d members: %d taps, %.2f µs each and %.2f of the room; %.2f in the script, p99 %.1f ms",
+		packets, members, taps, cpu, room,
 		script, millis(report, 99))
 	return cpu, script
 }

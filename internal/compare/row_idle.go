@@ -6,10 +6,12 @@ import (
 	"time"
 )
 
-// measureIdle starts each contestant anew for each crowd: a process that has had connections keeps some of their memory.
+// measureIdle starts each contestant anew for each crowd: a process that has had connections keeps some of their
+// memory.
 func measureIdle(r *run) {
 	for _, n := range []int{5000, 15_000} {
-		kb := line{What: "memory of an idle joined connection, " + thousands(n) + " of them, KB", Than: "bare loop", Plain: true, Goal: atMost(10)}
+		kb := line{What: "memory of an idle joined connection, " + thousands(n) + " of them, KB", Than: "bare loop",
+			Plain: true, Goal: atMost(10)}
 		goroutines := line{What: "– goroutines", Than: "bare loop", Plain: true, Goal: atMost(1.01)}
 		textbook := line{What: "– KB beside the baseline", Than: "baseline"}
 		for _, c := range []struct {
@@ -17,9 +19,12 @@ func measureIdle(r *run) {
 			kb    func(float64)
 			count func(float64)
 		}{
-			{r.gatewayAlone, func(f float64) { kb.Ours, textbook.Ours = []float64{f}, []float64{f} }, func(f float64) { goroutines.Ours = []float64{f} }},
-			{startBare, func(f float64) { kb.Other = []float64{f} }, func(f float64) { goroutines.Other = []float64{f} }},
-			{func(s *scope) *contestant { return startBaseline(s, r.back) }, func(f float64) { textbook.Other = []float64{f} }, func(float64) {}},
+			{r.gatewayAlone, func(f float64) { kb.Ours, textbook.Ours = []float64{f}, []float64{f} },
+				func(f float64) { goroutines.Ours = []float64{f} }},
+			{startBare, func(f float64) { kb.Other = []float64{f} },
+				func(f float64) { goroutines.Other = []float64{f} }},
+			{func(s *scope) *contestant { return startBaseline(s, r.back) },
+				func(f float64) { textbook.Other = []float64{f} }, func(float64) {}},
 		} {
 			err := do(r.ctx, r.log, func(s *scope) {
 				memory, goroutines := r.within(s, r.row).idle(c.start(s), n)
@@ -47,11 +52,13 @@ func (r *run) idle(c *contestant, n int) (kb, goroutines float64) {
 	defer leave()
 	after, has := r.calm(c), c.metric(r.scope, "go_goroutines")
 	kb, goroutines = (after-before)/1024/float64(n), (has-had)/float64(n)
-	r.Logf("  %-9s %d connections: from %.1f to %.1f MB, %.2f KB and %.3f goroutines each", c.name, n, before/1024/1024, after/1024/1024, kb, goroutines)
+	r.Logf("  %-9s %d connections: from %.1f to %.1f MB, %.2f KB and %.3f goroutines each", c.name, n, before/1024/1024,
+		after/1024/1024, kb, goroutines)
 	return kb, goroutines
 }
 
-// calm is the memory of the process once it changes no more: what came with joining has been given back by then, or will not be.
+// calm is the memory of the process once it changes no more: what came with joining has been given back by then, or
+// will not be.
 func (r *run) calm(c *contestant) float64 {
 	const (
 		look   = time.Second

@@ -20,7 +20,8 @@ func measureSettled(r *run) {
 	ours := startRedrain(r.scope, r.back.flags(r.scope, database[0], "gateway,relay,settle,operator")...)
 	other := startBaseline(r.scope, r.back, "--mysql", database[1].dsn)
 	cpu := line{What: "processor time of a win from tap to ledger, all servers, µs", Than: other.name}
-	took := line{What: "seconds until the wins of 5 s at " + thousands(rate) + " taps/s are in the ledger", Than: other.name}
+	took := line{What: "seconds until the wins of 5 s at " + thousands(rate) + " taps/s are in the ledger",
+		Than: other.name}
 	for range r.long() {
 		for i, c := range []*contestant{ours, other} {
 			figures := r.settle(c, database[i], bench.Plan{Duration: window, Rate: rate})
@@ -46,7 +47,8 @@ func (r *run) settle(c *contestant, db *database, plan bench.Plan) [2]float64 {
 	r.won(c, report)
 	for {
 		var paid int64
-		r.check("count the payouts", db.QueryRowContext(r.ctx, "SELECT COUNT(*) FROM payout WHERE campaign_id = ?", campaign).Scan(&paid))
+		r.check("count the payouts", db.QueryRowContext(r.ctx, "SELECT COUNT(*) FROM payout WHERE campaign_id = ?",
+			campaign).Scan(&paid))
 		if paid == report.Outcomes["won"] {
 			break
 		}
@@ -55,7 +57,8 @@ func (r *run) settle(c *contestant, db *database, plan bench.Plan) [2]float64 {
 	after, err := read(processes)
 	r.check("after", err)
 	used := after.since(before)
-	r.Logf("  %-9s %d wins are in the ledger after %.1f s, processor seconds %v", c.name, report.Answered, used.took.Seconds(), used)
+	r.Logf("  %-9s %d wins are in the ledger after %.1f s, processor seconds %v", c.name, report.Answered,
+		used.took.Seconds(), used)
 	return [2]float64{used.micros(report.Answered, ofServer, ofRedis, ofNATS, ofDatabase), used.took.Seconds()}
 }
 
@@ -72,9 +75,12 @@ func measurePayout(r *run) {
 	for name, m := range benchmarks(out) {
 		_, of, _ := strings.Cut(strings.ReplaceAll(name, "_", " "), "/")
 		r.add(
-			line{What: "payouts/s from Redis to the ledger, " + of, Ours: m["redrain-wins/s"], Other: m["naive-wins/s"], Than: "naive loop", Goal: atLeast(8)},
-			line{What: "payouts/s from Redis to the ledger, " + of, Ours: m["redrain-wins/s"], Other: m["bare-wins/s"], Than: "bare INSERTs", Goal: atLeast(0.5)},
-			line{What: "– processor time of a payout, µs", Ours: m["redrain-cpu-µs/win"], Other: m["naive-cpu-µs/win"], Than: "naive loop"},
+			line{What: "payouts/s from Redis to the ledger, " + of, Ours: m["redrain-wins/s"], Other: m["naive-wins/s"],
+				Than: "naive loop", Goal: atLeast(8)},
+			line{What: "payouts/s from Redis to the ledger, " + of, Ours: m["redrain-wins/s"], Other: m["bare-wins/s"],
+				Than: "bare INSERTs", Goal: atLeast(0.5)},
+			line{What: "– processor time of a payout, µs", Ours: m["redrain-cpu-µs/win"], Other: m["naive-cpu-µs/win"],
+				Than: "naive loop"},
 		)
 	}
 }

@@ -24,7 +24,8 @@ func measureStalled(r *run) {
 		stalled = players / 20
 	)
 	ours := r.gatewayAlone(r.scope)
-	p99 := line{What: "p99 from tap to result with 5 % of 1,000 members stalled, ms", Than: "none stalled", Goal: atMost(1.1)}
+	p99 := line{What: "p99 from tap to result with 5 % of 1,000 members stalled, ms", Than: "none stalled",
+		Goal: atMost(1.1)}
 	last := line{What: "– until the last of the others has a wave, median wave, ms", Than: "none stalled"}
 	for range r.rounds {
 		for _, n := range []int{stalled, 0} {
@@ -57,7 +58,8 @@ func (r *run) stall(c *contestant, stalled int, rate float64) *bench.Report {
 	report, _ := r.play(crowd, bench.Plan{Duration: window, Rate: rate}, c.process, self())
 	r.won(c, report)
 	dropped := c.metric(r.scope, droppedMetric) - before
-	r.Logf("  %d stalled: p50 %.2f p99 %.2f ms; the last has a wave after %v; %.0f waves dropped", stalled, millis(report, 50), millis(report, 99),
+	r.Logf("  %d stalled: p50 %.2f p99 %.2f ms; the last has a wave after %v; %.0f waves dropped", stalled,
+		millis(report, 50), millis(report, 99),
 		report.WaveSpreads[len(report.WaveSpreads)/2], dropped)
 	if stalled > 0 && dropped == 0 {
 		r.Fatalf("the lines of the stalled members take everything in")
@@ -65,8 +67,8 @@ func (r *run) stall(c *contestant, stalled int, rate float64) *bench.Report {
 	return report
 }
 
-// deaf lets a player join who reads nothing from then on, over a line that holds little: on a loopback the system would take in
-// megabytes before the server noticed anything.
+// deaf lets a player join who reads nothing from then on, over a line that holds little: on a loopback the system
+// would take in megabytes before the server noticed anything.
 func (r *run) deaf(c *contestant, campaign string, player int) *websocket.Conn {
 	narrow := net.Dialer{Control: func(_, _ string, line syscall.RawConn) error {
 		var failed error
@@ -81,7 +83,8 @@ func (r *run) deaf(c *contestant, campaign string, player int) *websocket.Conn {
 	r.check("a stalled member", err)
 	signed, err := token(context.Background(), player)
 	r.check("a token", err)
-	r.check("hello", conn.WriteJSON(map[string]any{"type": wire.TypeHello, "id": 1, "token": signed, "campaign": campaign}))
+	r.check("hello", conn.WriteJSON(map[string]any{"type": wire.TypeHello, "id": 1, "token": signed,
+		"campaign": campaign}))
 	_, _, err = conn.ReadMessage() // the welcome
 	r.check("welcome", err)
 	return conn

@@ -22,9 +22,10 @@ func dense() (duration, fall time.Duration, dropsPerSecond int) {
 	return time.Minute, 20 * time.Second, 200
 }
 
-// storm is one contestant's turn: players join a new campaign, warm it up, and tap. It tells what was used meanwhile, and how many commands
-// Redis has served.
-func (r *run) storm(c *contestant, plan bench.Plan, others ...process) (report *bench.Report, used usage, commands float64) {
+// storm is one contestant's turn: players join a new campaign, warm it up, and tap. It tells what was used
+// meanwhile, and how many commands Redis has served.
+func (r *run) storm(c *contestant, plan bench.Plan, others ...process) (report *bench.Report, used usage,
+	commands float64) {
 	campaign := c.open(packets)
 	crowd, leave := r.gather(c, campaign, players)
 	defer leave()
@@ -47,7 +48,8 @@ func millis(report *bench.Report, quantile float64) float64 {
 
 // pair starts redrain and the baseline, neither of which settles anything.
 func (r *run) pair() (ours, other *contestant) {
-	return startRedrain(r.scope, r.back.flags(r.scope, newDatabase(r.scope), gateway)...), startBaseline(r.scope, r.back)
+	return startRedrain(r.scope, r.back.flags(r.scope, newDatabase(r.scope), gateway)...),
+		startBaseline(r.scope, r.back)
 }
 
 func measureTaps(r *run) {
@@ -71,7 +73,8 @@ func measureTaps(r *run) {
 			put(c == ours, &redis, used.micros(report.Answered, ofRedis))
 			put(c == ours, &server, used.micros(report.Answered, ofServer))
 			put(c == ours, &load, used.micros(report.Answered, ofGenerator))
-			put(c == ours, &carry, float64(runtime.NumCPU())*1e6/used.micros(report.Answered, ofServer, ofRedis, ofGenerator))
+			put(c == ours, &carry, float64(runtime.NumCPU())*1e6/used.micros(report.Answered, ofServer, ofRedis,
+				ofGenerator))
 		}
 		calls = ours.metric(r.scope, "redrain_grab_batch_size_count") - calls
 		taps = ours.metric(r.scope, "redrain_grab_batch_size_sum") - taps
@@ -97,7 +100,8 @@ func measureLatency(r *run) {
 		*r.most = report.TapsPerSecond()
 	}
 	plan := bench.Plan{Duration: window, Rate: *r.most * 0.9}
-	p99 := line{What: "p99 from tap to result at " + short(plan.Rate) + " taps/s (90 % of the baseline's most), ms", Than: other.name, Goal: atMost(1)}
+	p99 := line{What: "p99 from tap to result at " + short(plan.Rate) + " taps/s (90 % of the baseline's most), ms",
+		Than: other.name, Goal: atMost(1)}
 	p50 := line{What: "– p50, ms", Than: other.name}
 	cpu := line{What: "– processor time of a tap, gateway + Redis, µs", Than: other.name}
 	for range r.rounds {

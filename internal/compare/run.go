@@ -78,7 +78,8 @@ func (r *run) wait(d time.Duration) {
 // gather lets players join a campaign. They leave when the row ends, or before.
 func (r *run) gather(c *contestant, campaign string, players int) (crowd *bench.Crowd, leave func()) {
 	crowd, err := bench.Gather(r.ctx, bench.Options{
-		Targets: []string{c.socket()}, Campaigns: []string{campaign}, Players: players, Token: token, JoinWithin: 2 * time.Minute,
+		Targets: []string{c.socket()}, Campaigns: []string{campaign}, Players: players, Token: token,
+		JoinWithin: 2 * time.Minute,
 	})
 	r.check("let players join "+c.name, err)
 	left := false
@@ -94,7 +95,8 @@ func (r *run) gather(c *contestant, campaign string, players int) (crowd *bench.
 	r.Cleanup(leave)
 	if joined := crowd.Progress().Connected; joined < players {
 		report, _ := r.play(crowd, bench.Plan{Duration: time.Millisecond, Watch: true})
-		r.Fatalf("%d of %d players could join %s: failed %v, closed %v, errors %v", joined, players, c.name, report.Failed, report.Closes, report.Errors)
+		r.Fatalf("%d of %d players could join %s: failed %v, closed %v, errors %v", joined, players, c.name,
+			report.Failed, report.Closes, report.Errors)
 	}
 	return crowd, leave
 }
@@ -117,7 +119,8 @@ func (r *run) play(crowd *bench.Crowd, plan bench.Plan, processes ...process) (*
 // won makes sure that (nearly) all taps have won: else it is not what is to be measured.
 func (r *run) won(c *contestant, report *bench.Report) {
 	if won := report.Outcomes["won"]; report.Answered == 0 || won < report.Answered*99/100 {
-		r.Fatalf("%s: %d of %d taps have won: %v; errors %v, %d times nothing was in the air", c.name, won, report.Answered,
+		r.Fatalf("%s: %d of %d taps have won: %v; errors %v, %d times nothing was in the air", c.name, won,
+			report.Answered,
 			report.Outcomes, report.Errors, report.Starvations+report.NothingDue)
 	}
 	if report.Starvations > report.Answered/1000 {

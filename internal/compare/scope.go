@@ -49,7 +49,8 @@ func (s *scope) Cleanup(f func()) { s.cleanups = append(s.cleanups, f) }
 
 func (s *scope) Failed() bool { return s.failed }
 
-func (s *scope) Logf(format string, args ...any) { _, _ = fmt.Fprintf(s.log, format+"\n", args...) } // nobody reads it, if this fails
+// nobody reads it, if this fails
+func (s *scope) Logf(format string, args ...any) { _, _ = fmt.Fprintf(s.log, format+"\n", args...) }
 
 func (s *scope) Errorf(format string, args ...any) {
 	s.failed = true

@@ -20,7 +20,8 @@ type line struct {
 	Plain bool      `json:"plain,omitempty"` // the goal is about redrain's own figure, and Other is there to look at
 }
 
-// goal is what the ratio is to reach, or redrain's figure itself where that is Plain or there is nothing to compare with.
+// goal is what the ratio is to reach, or redrain's figure itself where that is Plain or there is nothing to compare
+// with.
 type goal struct {
 	AtLeast bool    `json:"at_least"` // else at most
 	Figure  float64 `json:"figure"`

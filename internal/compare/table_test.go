@@ -46,9 +46,11 @@ func TestTheRatioIsThatOfTheRounds(t *testing.T) {
 func TestTable(t *testing.T) {
 	var b bytes.Buffer
 	err := printTable(&b, []line{
-		{What: "taps/s", Ours: []float64{75_000, 81_250}, Other: []float64{25_000, 25_000}, Than: "baseline", Goal: atLeast(3)},
+		{What: "taps/s", Ours: []float64{75_000, 81_250}, Other: []float64{25_000, 25_000}, Than: "baseline",
+			Goal: atLeast(3)},
 		{What: "Redis calls for a tap", Ours: []float64{0.002}, Goal: atMost(0.01)},
-		{What: "KB for a connection", Ours: []float64{12.3}, Other: []float64{7}, Than: "bare loop", Plain: true, Goal: atMost(10)},
+		{What: "KB for a connection", Ours: []float64{12.3}, Other: []float64{7}, Than: "bare loop", Plain: true,
+			Goal: atMost(10)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +69,8 @@ func TestTable(t *testing.T) {
 
 func TestJSONHasEveryRound(t *testing.T) {
 	var b bytes.Buffer
-	in := []line{{Row: "taps", What: "taps/s", Ours: []float64{1, 2}, Other: []float64{3, 4}, Than: "baseline", Goal: atLeast(3)}}
+	in := []line{{Row: "taps", What: "taps/s", Ours: []float64{1, 2}, Other: []float64{3, 4}, Than: "baseline",
+		Goal: atLeast(3)}}
 	if err := printJSON(&b, in); err != nil {
 		t.Fatal(err)
 	}

@@ -81,7 +81,8 @@ func (a answer) faults() map[string]bool {
 
 func (c *apiClient) call(method, path, body string, header ...string) answer {
 	c.t.Helper()
-	req, err := http.NewRequestWithContext(within(c.t, 30*time.Second), method, c.n.url+"/api/v1"+path, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(within(c.t, 30*time.Second), method, c.n.url+"/api/v1"+path,
+		strings.NewReader(body))
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -101,7 +102,8 @@ func (c *apiClient) call(method, path, body string, header ...string) answer {
 	}
 	a := answer{resp.StatusCode, resp.Header, data}
 	if a.status >= 400 {
-		if got := a.header.Get("Content-Type"); got != "application/problem+json" || a.code() == "" || a.field("status") != fmt.Sprint(a.status) {
+		if got := a.header.Get("Content-Type"); got != "application/problem+json" || a.code() == "" ||
+			a.field("status") != fmt.Sprint(a.status) {
 			c.t.Errorf("%s %s: %d is not a problem: %s %s", method, path, a.status, got, a.body)
 		}
 	}

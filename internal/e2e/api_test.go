@@ -30,11 +30,13 @@ func TestAPIRefusals(t *testing.T) {
 		`{"name":"x","sponsor":"acme","budget":100,"packets":2,"split":"list","amounts":[101,-1]}`: {"amounts"},
 		`{"name":"x","sponsor":"acme","budget":100,"packets":10,"max":9}`:                          {"budget"},
 		`{"name":"x","sponsor":"acme","budget":100,"packets":10,"min":0}`:                          {"min"},
-		`{"name":"x","sponsor":"acme","budget":100,"packets":10,"wins_per_user":0,"shards":0}`:     {"wins_per_user", "shards"},
-		`{"name":"x","sponsor":"a/b","budget":100,"packets":10,"shards":257}`:                      {"sponsor", "shards"},
-		`{"name":"x","sponsor":"acme","budget":100,"packets":10000001}`:                            {"packets"},
-		`{"name":"x","sponsor":"acme","budget":100,"packets":10,"expires_in_ms":-1}`:               {"expires_in_ms"},
-		`{"name":"x","sponsor":"acme","budget":100,"packets":10,"wins_per_usr":3}`:                 {"wins_per_usr"},
+		`{"name":"x","sponsor":"acme","budget":100,"packets":10,"wins_per_user":0,"shards":0}`: {"wins_per_user",
+			"shards"},
+		`{"name":"x","sponsor":"a/b","budget":100,"packets":10,"shards":257}`: {"sponsor",
+			"shards"},
+		`{"name":"x","sponsor":"acme","budget":100,"packets":10000001}`:              {"packets"},
+		`{"name":"x","sponsor":"acme","budget":100,"packets":10,"expires_in_ms":-1}`: {"expires_in_ms"},
+		`{"name":"x","sponsor":"acme","budget":100,"packets":10,"wins_per_usr":3}`:   {"wins_per_usr"},
 	} {
 		a := c.call("POST", "/campaigns", body)
 		c.want(a, 422, "invalid")
@@ -46,8 +48,10 @@ func TestAPIRefusals(t *testing.T) {
 	}
 	c.want(c.call("POST", "/campaigns", `{"name":`), 400, "malformed")
 	c.want(c.call("POST", "/campaigns", `[]`), 400, "malformed")
-	c.want(c.call("POST", "/campaigns", `{"name":"x","sponsor":"nobody","budget":100,"packets":10}`), 404, "unknown_sponsor")
-	c.want(c.call("POST", "/campaigns", `{"name":"x","sponsor":"acme","budget":1001,"packets":10}`), 409, "insufficient_funds")
+	c.want(c.call("POST", "/campaigns", `{"name":"x","sponsor":"nobody","budget":100,"packets":10}`), 404,
+		"unknown_sponsor")
+	c.want(c.call("POST", "/campaigns", `{"name":"x","sponsor":"acme","budget":1001,"packets":10}`), 409,
+		"insufficient_funds")
 	c.want(c.call("GET", "/campaigns/nowhere", ""), 404, "unknown_campaign")
 	c.want(c.call("GET", "/campaigns/nowhere/stats", ""), 404, "unknown_campaign")
 	c.want(c.call("POST", "/campaigns/nowhere/pause", ""), 404, "unknown_campaign")
@@ -57,7 +61,8 @@ func TestAPIRefusals(t *testing.T) {
 	c.want(c.call("GET", "/campaigns?cursor=%00", ""), 422, "invalid")
 	c.want(c.call("GET", "/me", ""), 401, "unauthorized")
 	for body, field := range map[string]string{
-		`{"amount":0,"reference":"r"}`: "amount", `{"amount":5}`: "reference", `{"amount":-5,"reference":"r"}`: "amount",
+		`{"amount":0,"reference":"r"}`: "amount", `{"amount":5}`: "reference",
+		`{"amount":-5,"reference":"r"}`:                  "amount",
 		`{"amount":9000000000000000000,"reference":"r"}`: "amount",
 	} {
 		if a := c.call("POST", "/sponsors/acme/deposits", body); a.status != 422 || !a.faults()[field] {
@@ -67,12 +72,14 @@ func TestAPIRefusals(t *testing.T) {
 	if a := c.call("GET", "/sponsors/acme", ""); a.field("balance") != "1000" {
 		t.Errorf("refusals have moved money: %s", a.body)
 	}
-	if a := c.call("GET", "/sponsors?limit=1", ""); a.status != 200 || !strings.Contains(string(a.body), `[{"sponsor":"acme","balance":1000}]`) {
+	if a := c.call("GET", "/sponsors?limit=1", ""); a.status != 200 ||
+		!strings.Contains(string(a.body), `[{"sponsor":"acme","balance":1000}]`) {
 		t.Errorf("the sponsors: %d %s", a.status, a.body)
 	}
 	c.want(c.call("GET", "/sponsors?cursor=a/b", ""), 422, "invalid")
 	who := c.call("GET", "/whoami", "")
-	if c.want(who, 200, ""); who.field("role") != "operator" || who.field("in_process") != "true" || who.field("guests") != "true" {
+	if c.want(who, 200, ""); who.field("role") != "operator" || who.field("in_process") != "true" ||
+		who.field("guests") != "true" {
 		t.Errorf("the operator: %s", who.body)
 	}
 	c.token = viewerToken
@@ -105,7 +112,8 @@ func TestAPIPreview(t *testing.T) {
 	}
 	for body, field := range map[string]string{
 		`{}`: "packets", `{"budget":5,"packets":10}`: "budget", `{"budget":100,"packets":10,"split":"fair"}`: "split",
-		`{"budget":100,"packets":10,"split":"gaussian","amounts":[1]}`: "amounts", `{"budget":100,"packets":10,"sponsor":"acme"}`: "sponsor",
+		`{"budget":100,"packets":10,"split":"gaussian","amounts":[1]}`: "amounts",
+		`{"budget":100,"packets":10,"sponsor":"acme"}`:                 "sponsor",
 	} {
 		a := c.call("POST", "/splits/preview", body)
 		c.want(a, 422, "invalid")
@@ -137,7 +145,8 @@ func TestAPILife(t *testing.T) {
 	if again.status != 201 || !bytes.Equal(bytes.TrimSpace(again.body), bytes.TrimSpace(made.body)) {
 		t.Errorf("the same key: %d %s, first %s", again.status, again.body, made.body)
 	}
-	c.want(c.call("POST", "/campaigns", strings.Replace(body, "6000", "4000", 1), "Idempotency-Key", "k1"), 422, "idempotency_mismatch")
+	c.want(c.call("POST", "/campaigns", strings.Replace(body, "6000", "4000", 1), "Idempotency-Key", "k1"), 422,
+		"idempotency_mismatch")
 	if a := c.call("GET", "/sponsors/acme", ""); a.field("balance") != "4000" {
 		t.Errorf("the sponsor has %s left", a.field("balance"))
 	}
@@ -145,13 +154,16 @@ func TestAPILife(t *testing.T) {
 	if made.field("state") != "ready" || made.field("split") != "double_mean" || made.field("shards") != "1" {
 		t.Errorf("the campaign: %s", made.body)
 	}
-	if a := c.call("GET", "/campaigns/"+id+"/stats", ""); a.field("stock") != "100" || a.field("amount_left") != "6000" {
+	if a := c.call("GET", "/campaigns/"+id+"/stats", ""); a.field("stock") != "100" ||
+		a.field("amount_left") != "6000" {
 		t.Errorf("stats: %s", a.body)
 	}
 
-	rain1 := c.call("POST", "/campaigns/"+id+"/rains", `{"starts_in_ms":100,"duration_ms":60000}`, "Idempotency-Key", "r1")
+	rain1 := c.call("POST", "/campaigns/"+id+"/rains", `{"starts_in_ms":100,"duration_ms":60000}`, "Idempotency-Key",
+		"r1")
 	c.want(rain1, 201, "")
-	if a := c.call("POST", "/campaigns/"+id+"/rains", `{"starts_in_ms":100,"duration_ms":60000}`, "Idempotency-Key", "r1"); a.field("id") != rain1.field("id") {
+	if a := c.call("POST", "/campaigns/"+id+"/rains", `{"starts_in_ms":100,"duration_ms":60000}`, "Idempotency-Key",
+		"r1"); a.field("id") != rain1.field("id") {
 		t.Errorf("a second rain under one key: %s", a.body)
 	}
 	c.want(c.call("POST", "/campaigns/"+id+"/rains", ``), 409, "rain_running")
@@ -197,7 +209,8 @@ func TestAPILife(t *testing.T) {
 		return c.call("GET", "/sponsors/acme", "").field("balance") == back
 	})
 	rec := c.call("GET", "/campaigns/"+id+"/reconciliation", "")
-	if rec.field("balanced") != "true" || rec.field("difference") != "0" || rec.field("paid") != fmt.Sprint(int64(won.Amount)) {
+	if rec.field("balanced") != "true" || rec.field("difference") != "0" ||
+		rec.field("paid") != fmt.Sprint(int64(won.Amount)) {
 		t.Errorf("the books: %s", rec.body)
 	}
 	if all := c.call("GET", "/reconciliation", ""); all.field("balanced") != "true" || all.field("checked") != "1" {
@@ -213,7 +226,8 @@ func TestAPILife(t *testing.T) {
 func checkClaims(t *testing.T, c *apiClient, id, claim string) {
 	t.Helper()
 	for query, field := range map[string]string{
-		"state=lost": "state", "packet=x": "packet", "packet=-1": "packet", "packet=007": "packet", "packet=99999999999999999999": "packet",
+		"state=lost": "state", "packet=x": "packet", "packet=-1": "packet", "packet=007": "packet",
+		"packet=99999999999999999999": "packet",
 	} {
 		if a := c.call("GET", "/campaigns/"+id+"/claims?"+query, ""); a.status != 422 || !a.faults()[field] {
 			t.Errorf("%s: %d %s", query, a.status, a.body)
@@ -221,7 +235,8 @@ func checkClaims(t *testing.T, c *apiClient, id, claim string) {
 	}
 	c.want(c.call("GET", "/campaigns/"+id+"/claims?state=granted&cursor=x", ""), 422, "invalid")
 	for _, path := range []string{"/campaigns/" + id + "/claims", "/users/dave/claims"} {
-		if a := c.call("GET", path, ""); strings.Count(string(a.body), claim) != 1 || !strings.Contains(string(a.body), `"settled"`) {
+		if a := c.call("GET", path, ""); strings.Count(string(a.body), claim) != 1 ||
+			!strings.Contains(string(a.body), `"settled"`) {
 			t.Errorf("%s: %s", path, a.body)
 		}
 	}

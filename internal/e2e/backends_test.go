@@ -36,14 +36,16 @@ var backendsUnderTest = []struct {
 // realSetting is one real server of each kind.
 func realSetting(t *testing.T) setting {
 	t.Helper()
-	return setting{redis: testenv.Redis(t), nats: testenv.NATS(t), mysql: testenv.MySQL(t), namespace: testenv.Namespace(t)}
+	return setting{redis: testenv.Redis(t), nats: testenv.NATS(t), mysql: testenv.MySQL(t),
+		namespace: testenv.Namespace(t)}
 }
 
 // clusterSetting has a Redis Cluster of six nodes.
 func clusterSetting(t *testing.T) setting {
 	t.Helper()
 	return setting{
-		redis: strings.Join(testenv.RedisCluster(t), ","), nats: testenv.NATS(t), mysql: testenv.MySQL(t), namespace: testenv.Namespace(t),
+		redis: strings.Join(testenv.RedisCluster(t), ","), nats: testenv.NATS(t), mysql: testenv.MySQL(t),
+		namespace: testenv.Namespace(t),
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 	"redrain/internal/testenv"
 )
 
-// TestAPersonPlays opens the player's page of the in-process default in a real browser, as a newcomer does: a rain comes by
-// itself, fingers hit packets, and money arrives.
+// TestAPersonPlays opens the player's page of the in-process default in a real browser, as a newcomer does: a rain
+// comes by itself, fingers hit packets, and money arrives.
 func TestAPersonPlays(t *testing.T) {
 	cfg := setting{}.config()
 	cfg.Demo = true

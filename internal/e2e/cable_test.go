@@ -28,7 +28,8 @@ func lay(t *testing.T, n *node) *cable {
 		t.Fatal(err)
 	}
 	c := &cable{
-		url: "http://" + listener.Addr().String(), target: strings.TrimPrefix(n.url, "http://"), listener: listener, ends: map[net.Conn]struct{}{},
+		url: "http://" + listener.Addr().String(), target: strings.TrimPrefix(n.url, "http://"), listener: listener,
+		ends: map[net.Conn]struct{}{},
 	}
 	c.work.Go(c.serve)
 	t.Cleanup(func() {
@@ -99,7 +100,8 @@ func (c *cable) audible() bool {
 	return !c.mute
 }
 
-// silence loses all that the node says from now on, while it hears everything: what is decided now, the players do not know.
+// silence loses all that the node says from now on, while it hears everything: what is decided now, the players do
+// not know.
 func (c *cable) silence() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

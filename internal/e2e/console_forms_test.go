@@ -11,8 +11,9 @@ import (
 	"redrain/rain"
 )
 
-// TestAnOperatorFundsACampaign goes through the console's form on the in-process default, from a sponsor that nobody knows to a
-// campaign that is stocked: the server has made exactly what was in the form, and every cent is where the console says.
+// TestAnOperatorFundsACampaign goes through the console's form on the in-process default, from a sponsor that
+// nobody knows to a campaign that is stocked: the server has made exactly what was in the form, and every cent is
+// where the console says.
 func TestAnOperatorFundsACampaign(t *testing.T) {
 	n := startNode(t, setting{}.config())
 	p := browsertest.Open(t, browser.Options{Home: n.url}, browser.Network) // a sponsor that is not there yet is a 404
@@ -21,7 +22,8 @@ func TestAnOperatorFundsACampaign(t *testing.T) {
 	browsertest.Eval[bool](p, `(location.hash = "#/new", true)`)
 	field := func(name string) string { return `.create [name="` + name + `"]` }
 	for name, text := range map[string]string{
-		"name": "Bob's 年会 <3", "sponsor": "acme", "budget": "1,234.56", "packets": "321", "min": "0.88", "max": "9.99", "wins_per_user": "2", "shards": "3", "expires_in_ms": "36",
+		"name": "Bob's 年会 <3", "sponsor": "acme", "budget": "1,234.56", "packets": "321", "min": "0.88", "max": "9.99",
+		"wins_per_user": "2", "shards": "3", "expires_in_ms": "36",
 	} {
 		p.Fill(field(name), text)
 	}
@@ -48,7 +50,8 @@ func TestAnOperatorFundsACampaign(t *testing.T) {
 	}
 	most := rain.Money(999)
 	want := rain.Spec{
-		Name: "Bob's 年会 <3", Sponsor: "acme", Budget: 123_456, Packets: 321, Split: rain.DoubleMean, Min: 88, Max: &most,
+		Name: "Bob's 年会 <3", Sponsor: "acme", Budget: 123_456, Packets: 321, Split: rain.DoubleMean, Min: 88,
+		Max:         &most,
 		WinsPerUser: 2, Shards: 3, ExpiresInMS: 36 * 3_600_000,
 	}
 	got := list.Items[0]

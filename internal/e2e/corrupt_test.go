@@ -92,8 +92,8 @@ func allOf(table string) string {
 	return "SELECT * FROM " + table //nolint:unqueryvet // a copy, whatever the columns are
 }
 
-// TestACorruptedLedgerIsFound changes rows of MariaDB by hand, under a running node. `redrain reconcile` exits with 1 and names the
-// row; when it is as it was, with 0.
+// TestACorruptedLedgerIsFound changes rows of MariaDB by hand, under a running node. `redrain reconcile` exits with
+// 1 and names the row; when it is as it was, with 0.
 func TestACorruptedLedgerIsFound(t *testing.T) {
 	s := realSetting(t)
 	n := startNode(t, s.config())
@@ -117,25 +117,31 @@ func TestACorruptedLedgerIsFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := func(format string) string {
-		return strings.NewReplacer("TXN", fmt.Sprint(txn), "LINE", fmt.Sprint(line), "PACKET", w.Packet, "CLAIM", w.Claim, "MORE", fmt.Sprint(int64(amount)+1),
+		return strings.NewReplacer("TXN", fmt.Sprint(txn), "LINE", fmt.Sprint(line), "PACKET", w.Packet, "CLAIM",
+			w.Claim, "MORE", fmt.Sprint(int64(amount)+1),
 			"AMOUNT", fmt.Sprint(int64(amount)), "CAMPAIGN", c.ID).Replace(format)
 	}
 	for what, fault := range map[string]struct{ sql, name string }{
-		"a line": {"UPDATE entry SET amount = amount + 1 WHERE txn_id = TXN AND line_no = LINE", "transaction TXN (pay), line LINE: user:user-1 gets MORE, but should be AMOUNT by CLAIM"},
+		"a line": {"UPDATE entry SET amount = amount + 1 WHERE txn_id = TXN AND line_no = LINE",
+			"transaction TXN (pay), line LINE: user:user-1 gets MORE, but should be AMOUNT by CLAIM"},
 		"a payout": {
 			"UPDATE payout SET amount = amount + 1 WHERE packet = PACKET",
 			"payout of packet PACKET (claim CLAIM, player user-1, amount MORE, transaction TXN): the split says AMOUNT",
 		},
-		"a balance": {"UPDATE balance SET amount = amount + 1 WHERE account_id = 'user:user-1'", "the balance of user:user-1 is MORE, but its entries sum to AMOUNT"},
+		"a balance": {"UPDATE balance SET amount = amount + 1 WHERE account_id = 'user:user-1'",
+			"the balance of user:user-1 is MORE, but its entries sum to AMOUNT"},
 		"all of it consistently": {
 			"UPDATE entry SET amount = amount + 1 WHERE txn_id = TXN AND line_no = LINE; UPDATE entry SET amount = amount - 1 WHERE txn_id = TXN AND line_no = 0;" +
 				"UPDATE payout SET amount = amount + 1 WHERE packet = PACKET; UPDATE balance SET amount = amount + 1 WHERE account_id = 'user:user-1';" +
 				"UPDATE balance SET amount = amount - 1 WHERE account_id = 'escrow:CAMPAIGN'; UPDATE campaign_tally SET amount_paid = amount_paid + 1",
 			"payout of packet PACKET (claim CLAIM, player user-1, amount MORE, transaction TXN): the split says AMOUNT",
 		},
-		"a line deleted":        {"DELETE FROM entry WHERE txn_id = TXN AND line_no = LINE", "transaction TXN (pay) has no line for user:user-1, who should have AMOUNT by CLAIM"},
-		"a payout deleted":      {"DELETE FROM payout WHERE packet = PACKET", "claim CLAIM (packet PACKET, player user-1, amount AMOUNT, outbox entry "},
-		"a transaction deleted": {"DELETE FROM entry WHERE txn_id = TXN; DELETE FROM txn WHERE id = TXN", "payout of packet PACKET (claim CLAIM, player user-1, amount AMOUNT, transaction TXN): there is no such transaction"},
+		"a line deleted": {"DELETE FROM entry WHERE txn_id = TXN AND line_no = LINE",
+			"transaction TXN (pay) has no line for user:user-1, who should have AMOUNT by CLAIM"},
+		"a payout deleted": {"DELETE FROM payout WHERE packet = PACKET",
+			"claim CLAIM (packet PACKET, player user-1, amount AMOUNT, outbox entry "},
+		"a transaction deleted": {"DELETE FROM entry WHERE txn_id = TXN; DELETE FROM txn WHERE id = TXN",
+			"payout of packet PACKET (claim CLAIM, player user-1, amount AMOUNT, transaction TXN): there is no such transaction"},
 		"every trace of a payment deleted": {
 			"DELETE FROM entry WHERE txn_id = TXN; DELETE FROM txn WHERE id = TXN; DELETE FROM payout WHERE txn_id = TXN;" +
 				"UPDATE balance SET amount = (SELECT SUM(amount) FROM entry WHERE account_id = 'escrow:CAMPAIGN') WHERE account_id = 'escrow:CAMPAIGN';" +
@@ -225,7 +231,8 @@ func TestTheScheduleFindsIt(t *testing.T) {
 		}
 		return heard
 	})
-	if !errors.Is(err, heard) || alarm.Code != "reconciliation" || alarm.Campaign != c.ID || !strings.Contains(alarm.Message, "the difference is -0.01") {
+	if !errors.Is(err, heard) || alarm.Code != "reconciliation" || alarm.Campaign != c.ID ||
+		!strings.Contains(alarm.Message, "the difference is -0.01") {
 		t.Fatalf("%v: %+v", err, alarm)
 	}
 	if metric(t, n, "redrain_reconcile_difference")+metric(t, n, "redrain_reconcile_findings") < 2 {
@@ -261,7 +268,8 @@ func metric(t *testing.T, n *node, name string) (value float64) {
 	return 0
 }
 
-// TestRedisAwayIsNotADifference: what cannot be checked is not proved, and is not said to be wrong. What Redis has lost is named.
+// TestRedisAwayIsNotADifference: what cannot be checked is not proved, and is not said to be wrong. What Redis has
+// lost is named.
 func TestRedisAwayIsNotADifference(t *testing.T) {
 	redis := testenv.StartRedis(t)
 	s := setting{redis: redis.Addr, nats: testenv.NATS(t), mysql: testenv.MySQL(t), namespace: testenv.Namespace(t)}
@@ -272,7 +280,8 @@ func TestRedisAwayIsNotADifference(t *testing.T) {
 	}
 	redis.Kill()
 	code, said := reconcile(n)
-	if code != cli.ExitFailure || !strings.Contains(said, "campaign "+c.ID+"  not checked: ") || !strings.Contains(said, "nothing is proved") || strings.Contains(said, "finding") {
+	if code != cli.ExitFailure || !strings.Contains(said, "campaign "+c.ID+"  not checked: ") ||
+		!strings.Contains(said, "nothing is proved") || strings.Contains(said, "finding") {
 		t.Errorf("exit %d:\n%s", code, said)
 	}
 	redis.Start()

@@ -16,12 +16,13 @@ import (
 
 // crashPoints are the steps of a win's way after which a node is killed, from the script to the last acknowledgement.
 var crashPoints = []string{
-	"grab.after_script", "relay.after_read", "relay.after_publish", "settle.after_commit", "settle.before_remove", "settle.before_ack",
+	"grab.after_script", "relay.after_read", "relay.after_publish", "settle.after_commit", "settle.before_remove",
+	"settle.before_ack",
 }
 
-// TestKillNineLosesAndDoublesNothing kills a node at each point of a win's way. The players go to a second node, send again
-// every tap that was not answered, and in the end every win that Redis has given is in the ledger once, those that were
-// told among them.
+// TestKillNineLosesAndDoublesNothing kills a node at each point of a win's way. The players go to a second node,
+// send again every tap that was not answered, and in the end every win that Redis has given is in the ledger once,
+// those that were told among them.
 func TestKillNineLosesAndDoublesNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
@@ -78,7 +79,8 @@ func crashAt(t *testing.T, fault string) {
 		}
 		// A win that was told is told again, the same.
 		for _, win := range p.wins() {
-			if again := after[i].answered(t, after[i].tap(win.Drop)); again.Outcome != "won" || again.Claim != win.Claim || again.Amount != win.Amount {
+			if again := after[i].answered(t, after[i].tap(win.Drop)); again.Outcome != "won" ||
+				again.Claim != win.Claim || again.Amount != win.Amount {
 				t.Errorf("%s won %+v; the other node says %+v", p.user, win, again)
 			}
 		}
@@ -150,7 +152,8 @@ func awaitBooks(t *testing.T, op *operator.Client, campaign string) {
 	})
 }
 
-// checkLedger: each win that a player was told is in the ledger once, under their name; and the balances are the claims.
+// checkLedger: each win that a player was told is in the ledger once, under their name; and the balances are the
+// claims.
 func checkLedger(t *testing.T, op *operator.Client, campaign string, players []*player) {
 	t.Helper()
 	inLedger := map[string]operator.Claim{}

@@ -9,7 +9,8 @@ import (
 	"redrain/room"
 )
 
-// TestDrain: SIGTERM says goodbye to every player with a time to come back, closes with 4000, and ends with exit code 0.
+// TestDrain: SIGTERM says goodbye to every player with a time to come back, closes with 4000, and ends with exit
+// code 0.
 func TestDrain(t *testing.T) {
 	s := realSetting(t)
 	n := startProcess(t, s, nil)

@@ -31,7 +31,8 @@ func TestEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	wanted := map[string]bool{
-		"campaign": true, "stats": true, string(rain.PhaseCountdown): true, string(rain.PhaseFalling): true, string(rain.PhaseEnded): true,
+		"campaign": true, "stats": true, string(rain.PhaseCountdown): true, string(rain.PhaseFalling): true,
+		string(rain.PhaseEnded): true,
 	}
 	lines, kind := bufio.NewScanner(resp.Body), ""
 	for len(wanted) > 0 && lines.Scan() {
@@ -50,7 +51,8 @@ func TestEvents(t *testing.T) {
 				Campaign string `json:"campaign"`
 				operator.Stats
 			}
-			if err := json.Unmarshal([]byte(data), &s); err != nil || s.Campaign != c.ID || s.Stock != 10 || s.AmountLeft != 1_000 {
+			if err := json.Unmarshal([]byte(data), &s); err != nil || s.Campaign != c.ID || s.Stock != 10 ||
+				s.AmountLeft != 1_000 {
 				t.Errorf("stats (%v): %s", err, data)
 			}
 			delete(wanted, kind)
@@ -110,8 +112,8 @@ func readFeed(t *testing.T, resp *http.Response, handle func(feedEvent) bool) {
 	}
 }
 
-// TestEventsOfOneCampaign: a feed of one campaign begins with how that stands, tells of nothing else, and has its figures every second
-// without a rain, also when it is over.
+// TestEventsOfOneCampaign: a feed of one campaign begins with how that stands, tells of nothing else, and has its
+// figures every second without a rain, also when it is over.
 func TestEventsOfOneCampaign(t *testing.T) {
 	n := startNode(t, setting{}.config())
 	ours, err := n.client.CreateCampaign(within(t, 20*time.Second), fund(t, n, "ours", 1_000, 10), "")
@@ -123,7 +125,8 @@ func TestEventsOfOneCampaign(t *testing.T) {
 		t.Fatal(err)
 	}
 	unknown := openFeed(t, n, "?campaign=nowhere")
-	if _ = unknown.Body.Close(); unknown.StatusCode != http.StatusNotFound || unknown.Header.Get("Content-Type") != "application/problem+json" {
+	if _ = unknown.Body.Close(); unknown.StatusCode != http.StatusNotFound ||
+		unknown.Header.Get("Content-Type") != "application/problem+json" {
 		t.Errorf("a feed of no campaign: %d %s", unknown.StatusCode, unknown.Header.Get("Content-Type"))
 	}
 	all, one := openFeed(t, n, ""), openFeed(t, n, "?campaign="+ours.ID)

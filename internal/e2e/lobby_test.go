@@ -16,7 +16,8 @@ func TestLobby(t *testing.T) {
 	for _, path := range []string{"/lobby", "/lobby?campaign=" + made.field("id")} {
 		a := c.call("GET", path, "")
 		c.want(a, 200, "")
-		if a.field("campaign") != made.field("id") || a.field("name") != "Gala" || a.field("wins_per_user") != "3" || a.field("guests") != "true" {
+		if a.field("campaign") != made.field("id") || a.field("name") != "Gala" || a.field("wins_per_user") != "3" ||
+			a.field("guests") != "true" {
 			t.Errorf("%s: %s", path, a.body)
 		}
 	}

@@ -17,8 +17,9 @@ import (
 	"redrain/payout/webhook/webhooktest"
 )
 
-// arena is what one fault of the matrix is played on: a server of each kind and two nodes, all processes of its own that
-// can be killed, and the test's own way into Redis and the database, past everything that redrain says of itself.
+// arena is what one fault of the matrix is played on: a server of each kind and two nodes, all processes of its own
+// that can be killed, and the test's own way into Redis and the database, past everything that redrain says of
+// itself.
 type arena struct {
 	t                  *testing.T
 	redis, nats, mysql *testenv.Server
@@ -35,7 +36,8 @@ type arena struct {
 // newArena starts everything.
 func newArena(t *testing.T) *arena {
 	t.Helper()
-	a := &arena{t: t, bank: openBank(t), redis: testenv.StartRedis(t), nats: testenv.StartNATS(t), mysql: testenv.StartMySQL(t)}
+	a := &arena{t: t, bank: openBank(t), redis: testenv.StartRedis(t), nats: testenv.StartNATS(t),
+		mysql: testenv.StartMySQL(t)}
 	a.s = setting{redis: a.redis.Addr, nats: a.nats.URL, mysql: a.mysql.DSN, namespace: testenv.Namespace(t)}
 	a.rdb = redis.NewClient(&redis.Options{Addr: a.redis.Addr})
 	t.Cleanup(func() { _ = a.rdb.Close() })
@@ -55,7 +57,8 @@ func newArena(t *testing.T) *arena {
 // startNode puts a new node in a place. point is where it is to kill itself, "" for never.
 func (a *arena) startNode(i int, point string) {
 	a.t.Helper()
-	provider := []string{"--provider", "http", "--provider-url", a.bank.server.URL, "--provider-secret", webhooktest.Secret, "--provider-timeout", "1s"}
+	provider := []string{"--provider", "http", "--provider-url", a.bank.server.URL, "--provider-secret",
+		webhooktest.Secret, "--provider-timeout", "1s"}
 	p := startProcessWith(a.t, processOptions{
 		tags: []string{"faults"}, env: []string{"REDRAIN_FAULT_AT=" + point}, log: &nodeLog{t: a.t, node: i},
 		flags: append(a.s.flags(), provider...),
@@ -91,7 +94,8 @@ func (a *arena) drainNode(i int) {
 	}
 }
 
-// nodeLog keeps the newest lines of a node for the case that the test fails, and fails it where the node crashes or races.
+// nodeLog keeps the newest lines of a node for the case that the test fails, and fails it where the node crashes or
+// races.
 type nodeLog struct {
 	t    *testing.T
 	node int

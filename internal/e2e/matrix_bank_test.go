@@ -11,8 +11,8 @@ import (
 	"redrain/payout/webhook/webhooktest"
 )
 
-// bank is the payment provider outside: the reference receiver, which keeps books of its own, behind a door that can be held
-// and with a sickness that can be switched on. It refuses for good whatever refusedByBank says.
+// bank is the payment provider outside: the reference receiver, which keeps books of its own, behind a door that
+// can be held and with a sickness that can be switched on. It refuses for good whatever refusedByBank says.
 type bank struct {
 	*webhooktest.Receiver
 
@@ -28,7 +28,8 @@ type bank struct {
 
 // sickness is what a sick provider does, in turn. Slow is slower than the sender waits.
 var sickness = []webhooktest.Behaviour{
-	webhooktest.Fail, webhooktest.Hang, webhooktest.PayAndHang, webhooktest.PayAndFail, webhooktest.PayAndBreak, webhooktest.PayTwice,
+	webhooktest.Fail, webhooktest.Hang, webhooktest.PayAndHang, webhooktest.PayAndFail, webhooktest.PayAndBreak,
+	webhooktest.PayTwice,
 	webhooktest.Missing,
 }
 

@@ -12,8 +12,8 @@ import (
 	"redrain/rain"
 )
 
-// soundBooks are queries that find what may not be in a ledger, whatever has happened. They are an auditor's: they share no code with
-// redrain's own reconciliation.
+// soundBooks are queries that find what may not be in a ledger, whatever has happened. They are an auditor's: they
+// share no code with redrain's own reconciliation.
 var soundBooks = map[string]string{
 	"transactions that do not sum to zero": "SELECT COUNT(*) FROM (SELECT txn_id FROM entry GROUP BY txn_id HAVING SUM(amount) <> 0) x",
 	"transactions without lines":           "SELECT COUNT(*) FROM txn LEFT JOIN entry ON entry.txn_id = txn.id WHERE entry.txn_id IS NULL",
@@ -113,7 +113,8 @@ func (a *arena) inRedis(t *testing.T, c operator.Campaign) map[int]win {
 // inLedger reads what was paid, by packet.
 func (a *arena) inLedger(t *testing.T, c operator.Campaign) map[int]win {
 	t.Helper()
-	rows, err := a.db.QueryContext(within(t, 20*time.Second), "SELECT packet, user_id, drop_id, amount FROM payout WHERE campaign_id = ?", c.ID)
+	rows, err := a.db.QueryContext(within(t, 20*time.Second),
+		"SELECT packet, user_id, drop_id, amount FROM payout WHERE campaign_id = ?", c.ID)
 	if err != nil {
 		t.Fatal(err)
 	}

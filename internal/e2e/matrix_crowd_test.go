@@ -60,7 +60,8 @@ func gather(t *testing.T, a *arena, campaign string, count int) *crowd {
 	c := &crowd{t: t, arena: a, campaign: campaign, stopping: make(chan struct{})}
 	for i := range count {
 		user := fmt.Sprintf("%s-%02d", campaign[len(campaign)-6:], i)
-		c.fans = append(c.fans, &fan{crowd: c, user: user, token: token(t, user), home: i % 2, used: map[string]bool{}, claims: map[string]wire.Result{}})
+		c.fans = append(c.fans, &fan{crowd: c, user: user, token: token(t, user), home: i % 2, used: map[string]bool{},
+			claims: map[string]wire.Result{}})
 	}
 	for _, f := range c.fans {
 		c.wg.Go(f.play)
@@ -99,7 +100,8 @@ func (c *crowd) awaitUnavailable(more int64) {
 func (c *crowd) awaitMore(what string, count *atomic.Int64, more int64) {
 	c.t.Helper()
 	goal := count.Load() + more
-	testenv.Eventually(c.t, time.Minute, fmt.Sprintf("%d more %s", more, what), func() bool { return count.Load() >= goal })
+	testenv.Eventually(c.t, time.Minute, fmt.Sprintf("%d more %s", more, what),
+		func() bool { return count.Load() >= goal })
 }
 
 // wins are all wins that the crowd was told of, by claim, with the player. The crowd has dispersed.
@@ -224,13 +226,15 @@ func (f *fan) ask(p *player, drop string) (wire.Result, error) {
 		case <-p.done:
 			return wire.Result{}, errUnanswered
 		case <-limit.C:
-			f.t.Errorf("%s: the tap on %s is not answered within %s on a connection that lives", f.user, drop, fanAnswer)
+			f.t.Errorf("%s: the tap on %s is not answered within %s on a connection that lives", f.user, drop,
+				fanAnswer)
 			return wire.Result{}, errUnanswered
 		}
 	}
 }
 
-// connection is the one that lives, or a new one, at home if there is somebody and else at the other node; nil if nowhere.
+// connection is the one that lives, or a new one, at home if there is somebody and else at the other node; nil if
+// nowhere.
 func (f *fan) connection() *player {
 	if f.live != nil {
 		select {
@@ -259,7 +263,8 @@ func (f *fan) join(n *node) *player {
 		return nil
 	}
 	p.user = f.user
-	_ = p.write(map[string]any{"type": "hello", "id": 1, "token": f.token, "campaign": f.campaign}) // shows as no welcome
+	// shows as no welcome
+	_ = p.write(map[string]any{"type": "hello", "id": 1, "token": f.token, "campaign": f.campaign})
 	for {
 		p.mu.Lock()
 		welcome, news := p.welcome.User != "", p.news

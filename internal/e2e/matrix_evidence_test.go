@@ -15,8 +15,8 @@ import (
 	"redrain/internal/testenv"
 )
 
-// How a test sees in which stage a win is, past redrain's own interfaces: in Redis, in the stream, in the database. What is
-// asked here is asked of servers that are there.
+// How a test sees in which stage a win is, past redrain's own interfaces: in Redis, in the stream, in the database.
+// What is asked here is asked of servers that are there.
 
 // shardKey is a key of one shard, as grab/keys.go names it.
 func (a *arena) shardKey(campaign string, shard int, name string) string {
@@ -86,8 +86,8 @@ func (a *arena) paid(t *testing.T, campaign string) int64 {
 	return a.count(t, "SELECT COUNT(*) FROM payout WHERE campaign_id = ?", campaign)
 }
 
-// hold locks an account's balance, so that every transaction that moves money of it stops in its middle. release lets them
-// go on; it does nothing where the database was killed meanwhile. It can be called again.
+// hold locks an account's balance, so that every transaction that moves money of it stops in its middle. release
+// lets them go on; it does nothing where the database was killed meanwhile. It can be called again.
 func (a *arena) hold(t *testing.T, account string) (release func()) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -102,24 +102,27 @@ func (a *arena) hold(t *testing.T, account string) (release func()) {
 	}
 	t.Cleanup(release)
 	var amount int64
-	if err := tx.QueryRowContext(ctx, "SELECT amount FROM balance WHERE account_id = ? FOR UPDATE", account).Scan(&amount); err != nil {
+	if err := tx.QueryRowContext(ctx, "SELECT amount FROM balance WHERE account_id = ? FOR UPDATE",
+		account).Scan(&amount); err != nil {
 		t.Fatal(err)
 	}
 	return release
 }
 
-// awaitHeld waits until a transaction that has done a part of its work waits for that balance, and with it so many in all for
-// balances: whoever has locked others before keeps those waiting who need them.
+// awaitHeld waits until a transaction that has done a part of its work waits for that balance, and with it so many
+// in all for balances: whoever has locked others before keeps those waiting who need them.
 func (a *arena) awaitHeld(t *testing.T, account string, least int64) {
 	t.Helper()
 	const waiting = "SELECT COUNT(DISTINCT requesting_trx_id) FROM information_schema.innodb_lock_waits w " +
 		"JOIN information_schema.innodb_locks l ON l.lock_id = w.requested_lock_id WHERE l.lock_table LIKE '%`balance`' "
 	var asked time.Time
-	testenv.Eventually(t, 30*time.Second, fmt.Sprintf("%d postings are stopped in mid-transaction", least), func() bool {
-		if time.Since(asked) < 150*time.Millisecond { // these tables stay as they are for who asks more than ten times a second
-			return false
-		}
-		defer func() { asked = time.Now() }()
-		return a.count(t, waiting) >= least && a.count(t, waiting+"AND l.lock_data = CONCAT('0x', HEX(?))", account) > 0
-	})
+	testenv.Eventually(t, 30*time.Second, fmt.Sprintf("%d postings are stopped in mid-transaction", least),
+		func() bool {
+			// these tables stay as they are for who asks more than ten times a second
+			if time.Since(asked) < 150*time.Millisecond {
+				return false
+			}
+			defer func() { asked = time.Now() }()
+			return a.count(t, waiting) >= least && a.count(t, waiting+"AND l.lock_data = CONCAT('0x', HEX(?))", account) > 0
+		})
 }

@@ -13,8 +13,8 @@ import (
 
 const reclaimShards = 4 // each gives its rest back by itself
 
-// playReclaim strikes while one campaign's rest is being given back (the sponsor's balance is held, so that it stops in the
-// middle), another is being closed and a third expires; in all three there are players who tap.
+// playReclaim strikes while one campaign's rest is being given back (the sponsor's balance is held, so that it
+// stops in the middle), another is being closed and a third expires; in all three there are players who tap.
 func playReclaim(c *cell) {
 	const sponsor = "sponsor-reclaim"
 	spec := c.spec("reclaim", sponsor)
@@ -56,13 +56,15 @@ func playReclaim(c *cell) {
 		t.Helper()
 		c.checkGivenBack(t, sponsor, deposited)
 	})
-	c.note("the rest of %d shards on its way, %d wins told", all, closed.crowd.told.Load()+closing.crowd.told.Load()+expiring.crowd.told.Load())
+	c.note("the rest of %d shards on its way, %d wins told", all,
+		closed.crowd.told.Load()+closing.crowd.told.Load()+expiring.crowd.told.Load())
 }
 
 // reclaimed counts the shards whose rest is back at the sponsor.
 func (a *arena) reclaimed(t *testing.T, sponsor string) int64 {
 	t.Helper()
-	return a.count(t, "SELECT COUNT(*) FROM reclaim JOIN campaign ON campaign.id = campaign_id WHERE sponsor = ?", sponsor)
+	return a.count(t, "SELECT COUNT(*) FROM reclaim JOIN campaign ON campaign.id = campaign_id WHERE sponsor = ?",
+		sponsor)
 }
 
 // closeInSpite asks one node after the other to close a campaign until one has done it.
@@ -82,12 +84,13 @@ func (c *cell) closeInSpite(campaign string) error {
 	}
 }
 
-// checkGivenBack: each shard has given its rest back once, nobody looks at the campaigns any more, and the sponsor has what
-// no player has.
+// checkGivenBack: each shard has given its rest back once, nobody looks at the campaigns any more, and the sponsor
+// has what no player has.
 func (c *cell) checkGivenBack(t *testing.T, sponsor string, deposited rain.Money) {
 	t.Helper()
 	testenv.Eventually(t, time.Minute, "all campaigns of the sponsor are done with", func() bool {
-		return c.count(t, "SELECT COUNT(*) FROM campaign WHERE sponsor = ? AND (drained = 0 OR status <> 'closed')", sponsor) == 0
+		return c.count(t, "SELECT COUNT(*) FROM campaign WHERE sponsor = ? AND (drained = 0 OR status <> 'closed')",
+			sponsor) == 0
 	})
 	shards := int64(len(c.campaigns) * reclaimShards)
 	if n := c.reclaimed(t, sponsor); n != shards {

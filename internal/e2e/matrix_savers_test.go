@@ -14,8 +14,8 @@ import (
 	"redrain/rain"
 )
 
-// savers are players of a crowd who take out what they win, a little at a time, through every fault: a request that was not answered
-// is sent again under its key, to any node, until it is.
+// savers are players of a crowd who take out what they win, a little at a time, through every fault: a request that
+// was not answered is sent again under its key, to any node, until it is.
 type savers struct {
 	arena    *arena
 	patience context.Context // of their requests; ends a while after stop
@@ -35,11 +35,13 @@ type saved struct {
 
 const (
 	saverPause = 30 * time.Millisecond
-	// saverAfter is how long a request may go unanswered once the savers are told to stop: longer than its key may be taken.
+	// saverAfter is how long a request may go unanswered once the savers are told to stop: longer than its key may
+	// be taken.
 	saverAfter = 100 * time.Second
 )
 
-// save lets some players of a crowd withdraw. They may outlive the cell: the key of a request that was cut off is taken for a minute.
+// save lets some players of a crowd withdraw. They may outlive the cell: the key of a request that was cut off is
+// taken for a minute.
 func (a *arena) save(c *crowd, count int) *savers {
 	a.t.Helper()
 	patience, lose := context.WithCancel(context.Background())
@@ -114,8 +116,10 @@ func (s *savers) withdraw(f *fan, key string, amount rain.Money, turn int) error
 	}
 }
 
-func (s *savers) ask(ctx context.Context, n *node, token string, amount rain.Money, key string) (operator.Withdrawal, error) {
-	client, err := operator.New(operator.Options{Server: n.url, Token: token, HTTPClient: httpClient, Timeout: 10 * time.Second})
+func (s *savers) ask(ctx context.Context, n *node, token string, amount rain.Money, key string) (operator.Withdrawal,
+	error) {
+	client, err := operator.New(operator.Options{Server: n.url, Token: token, HTTPClient: httpClient,
+		Timeout: 10 * time.Second})
 	if err != nil {
 		return operator.Withdrawal{}, err
 	}
@@ -126,11 +130,12 @@ func (s *savers) ask(ctx context.Context, n *node, token string, amount rain.Mon
 func (s *savers) awaitMade(t *testing.T, more int64) {
 	t.Helper()
 	goal := s.made.Load() + more
-	testenv.Eventually(t, time.Minute, fmt.Sprintf("%d more withdrawals", more), func() bool { return s.made.Load() >= goal })
+	testenv.Eventually(t, time.Minute, fmt.Sprintf("%d more withdrawals", more),
+		func() bool { return s.made.Load() >= goal })
 }
 
-// checkWithdrawals: when the savers have gone and nothing is pending, every withdrawal is as its player was told, has ended once, and the
-// books of the bank are ours.
+// checkWithdrawals: when the savers have gone and nothing is pending, every withdrawal is as its player was told,
+// has ended once, and the books of the bank are ours.
 func (a *arena) checkWithdrawals(t *testing.T) {
 	t.Helper()
 	known := map[string]saved{}

@@ -81,7 +81,8 @@ func (c *cell) suffer(p played) {
 	switch {
 	case c.fault == providerFault:
 		ill := c.bank.broken.Load() + int64(len(sickness))
-		testenv.Eventually(c.t, time.Minute, "the provider fails in all its ways", func() bool { return c.bank.broken.Load() >= ill })
+		testenv.Eventually(c.t, time.Minute, "the provider fails in all its ways",
+			func() bool { return c.bank.broken.Load() >= ill })
 		p.crowd.awaitTold(enough)
 	case c.fault.wins:
 		p.crowd.awaitTold(enough)
@@ -128,8 +129,8 @@ func playGrab(c *cell) {
 	c.note("%d wins told", p.crowd.told.Load())
 }
 
-// playRelay strikes while the relay has entries in hand that are not in the stream: NATS is stopped, so that it cannot be rid
-// of them.
+// playRelay strikes while the relay has entries in hand that are not in the stream: NATS is stopped, so that it
+// cannot be rid of them.
 func playRelay(c *cell) {
 	p := c.rained()
 	if c.fault.points[c.stage] != "" {
@@ -164,7 +165,8 @@ func playRelay(c *cell) {
 // relayWorkers is how many hands a node's relay has: each holds what it has read until JetStream has it.
 const relayWorkers = 4
 
-// settleWorkers is how many batches a node posts at once: with one more in the middle of their transactions, both nodes have some.
+// settleWorkers is how many batches a node posts at once: with one more in the middle of their transactions, both
+// nodes have some.
 const settleWorkers = 4
 
 // playSettle strikes while batches are in the middle of their transactions: the escrow that they all debit is held.
@@ -188,8 +190,10 @@ func playSettle(c *cell) {
 	release()
 	c.suffer(p)
 	if c.fault != mysqlFault {
-		testenv.Eventually(c.t, 30*time.Second, "what was held is posted in spite of the fault", func() bool { return c.paid(c.t, p.ID) > paid })
+		testenv.Eventually(c.t, 30*time.Second, "what was held is posted in spite of the fault",
+			func() bool { return c.paid(c.t, p.ID) > paid })
 	}
 	c.recover(p)
-	c.note("more than %d postings in mid-transaction, %d entries unsettled, %d wins told", settleWorkers, unsettled, p.crowd.told.Load())
+	c.note("more than %d postings in mid-transaction, %d entries unsettled, %d wins told", settleWorkers, unsettled,
+		p.crowd.told.Load())
 }

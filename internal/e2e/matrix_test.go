@@ -70,7 +70,8 @@ type stage struct {
 }
 
 var stages = []stage{
-	{"grab", playGrab}, {"relay", playRelay}, {"settle", playSettle}, {"reclaim", playReclaim}, {"withdraw", playWithdraw},
+	{"grab", playGrab}, {"relay", playRelay}, {"settle", playSettle}, {"reclaim", playReclaim},
+	{"withdraw", playWithdraw},
 }
 
 // cell is one fault in one stage.
@@ -97,13 +98,15 @@ func (c *cell) note(format string, args ...any) {
 	c.seen = append(c.seen, fmt.Sprintf(format, args...))
 }
 
-// TestFaultMatrix breaks each part of a running system in the middle of each step of the money's way, and repairs it. In the
-// end every win that a player was told is paid once, what Redis has decided and what the ledger has paid are the same,
-// nothing is doubled and the difference is 0. All parts are processes of their own, and all faults are real.
+// TestFaultMatrix breaks each part of a running system in the middle of each step of the money's way, and repairs
+// it. In the end every win that a player was told is paid once, what Redis has decided and what the ledger has paid
+// are the same, nothing is doubled and the difference is 0. All parts are processes of their own, and all faults
+// are real.
 //
-// Each cell proves that it was struck where its column says: it waits until there is unfinished work of that stage, and keeps it
-// unfinished where it would be done too soon to be hit (by stopping the server behind it, by holding a lock that it needs, or by
-// a fault point in the node); and it waits until the stage has worked on after the repair.
+// Each cell proves that it was struck where its column says: it waits until there is unfinished work of that stage,
+// and keeps it unfinished where it would be done too soon to be hit (by stopping the server behind it, by holding a
+// lock that it needs, or by a fault point in the node); and it waits until the stage has worked on after the
+// repair.
 //
 // It prints the table that stands in docs/reliability.md.
 func TestFaultMatrix(t *testing.T) {
@@ -122,8 +125,8 @@ func TestFaultMatrix(t *testing.T) {
 	t.Logf("what was survived:\n%s\n%s\n%s", head, rule, strings.Join(table, "\n"))
 }
 
-// playRow strikes a fault in every stage of one system, and then looks at everything that the players were told and all that
-// is in the books. It returns a row of the table.
+// playRow strikes a fault in every stage of one system, and then looks at everything that the players were told and
+// all that is in the books. It returns a row of the table.
 func playRow(t *testing.T, f *fault) string {
 	t.Helper()
 	a := newArena(t)

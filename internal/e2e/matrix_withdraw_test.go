@@ -6,10 +6,12 @@ import (
 	"redrain/internal/testenv"
 )
 
-// payerSlots is how many payments a node asks for at once: with one more in the bank's hands, both nodes have asked for some.
+// payerSlots is how many payments a node asks for at once: with one more in the bank's hands, both nodes have asked
+// for some.
 const payerSlots = 8
 
-// playWithdraw strikes while payments are made and not known to be made: the bank has decided them, and keeps its answers back.
+// playWithdraw strikes while payments are made and not known to be made: the bank has decided them, and keeps its
+// answers back.
 func playWithdraw(c *cell) {
 	p := c.rained()
 	s := c.arena.savers
@@ -42,11 +44,13 @@ func (c *cell) strikeBank() {
 	c.strike()
 	if c.fault == providerFault {
 		// Who was paid and not told gives up waiting.
-		testenv.Eventually(c.t, time.Minute, "nobody waits for an answer any more", func() bool { return c.bank.held.Load() == 0 })
+		testenv.Eventually(c.t, time.Minute, "nobody waits for an answer any more",
+			func() bool { return c.bank.held.Load() == 0 })
 	}
 	c.bank.open()
 	if c.fault == redisFault || c.fault == natsFault {
-		testenv.Eventually(c.t, time.Minute, "withdrawals are paid in spite of the fault", func() bool { return c.paidOut() > paid })
+		testenv.Eventually(c.t, time.Minute, "withdrawals are paid in spite of the fault",
+			func() bool { return c.paidOut() > paid })
 	}
 	c.note("%d payments made and unanswered", held)
 }

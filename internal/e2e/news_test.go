@@ -27,7 +27,10 @@ func TestCampaignNews(t *testing.T) {
 			hear := func(what string, is func(wire.Campaign) bool) {
 				t.Helper()
 				for _, p := range players {
-					p.await(t, 20*time.Second, what, func() bool { return len(p.changes) > 0 && is(p.changes[len(p.changes)-1]) })
+					p.await(t, 20*time.Second, what, func() bool {
+						return len(p.changes) > 0 &&
+							is(p.changes[len(p.changes)-1])
+					})
 				}
 			}
 			if _, err := op.Pause(within(t, 10*time.Second), c.ID); err != nil {
@@ -53,7 +56,8 @@ func TestCampaignNews(t *testing.T) {
 	}
 }
 
-// TestWithdrawalNews: a player hears how a withdrawal has ended on the node where they are, whichever node it was asked of.
+// TestWithdrawalNews: a player hears how a withdrawal has ended on the node where they are, whichever node it was
+// asked of.
 func TestWithdrawalNews(t *testing.T) {
 	for _, b := range backendsUnderTest {
 		t.Run(b.name, func(t *testing.T) {

@@ -88,7 +88,8 @@ func (l testLog) Write(p []byte) (int, error) {
 // token is a player's token, as the user's platform would make it.
 func token(t *testing.T, user string) string {
 	t.Helper()
-	signed, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{"sub": user, "exp": time.Now().Add(time.Hour).Unix()}).
+	signed, err := jwt.NewWithClaims(jwt.SigningMethodHS256,
+		jwt.MapClaims{"sub": user, "exp": time.Now().Add(time.Hour).Unix()}).
 		SignedString([]byte(jwtSecret))
 	if err != nil {
 		t.Fatal(err)

@@ -12,8 +12,8 @@ import (
 	"redrain/internal/testenv"
 )
 
-// TestOutages takes each back end away in the middle of a rain and brings it back. Taps are answered all the time, nothing
-// that was told is lost, readiness says which one is missing, and everything heals by itself.
+// TestOutages takes each back end away in the middle of a rain and brings it back. Taps are answered all the time,
+// nothing that was told is lost, readiness says which one is missing, and everything heals by itself.
 func TestOutages(t *testing.T) {
 	t.Parallel()
 	for _, missing := range []string{"redis", "nats", "mysql"} {
@@ -21,7 +21,8 @@ func TestOutages(t *testing.T) {
 			servers := map[string]*testenv.Server{
 				"redis": testenv.StartRedis(t), "nats": testenv.StartNATS(t), "mysql": testenv.StartMySQL(t),
 			}
-			s := setting{redis: servers["redis"].Addr, nats: servers["nats"].URL, mysql: servers["mysql"].DSN, namespace: "rr"}
+			s := setting{redis: servers["redis"].Addr, nats: servers["nats"].URL, mysql: servers["mysql"].DSN,
+				namespace: "rr"}
 			n := startNode(t, s.config())
 			spec := fund(t, n, "outage", 100_000, 2_000)
 			spec.WinsPerUser = 2_000

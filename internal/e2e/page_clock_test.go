@@ -30,13 +30,15 @@ const watchBig = `addEventListener("DOMContentLoaded", () => {
 	}).observe(document.getElementById("big"), { childList: true, characterData: true, subtree: true });
 });`
 
-// TestClocksAgree: the clock of one of two pages is 90 s off. Their countdowns agree all the same, and so does where each packet is at a
-// moment of the server's.
+// TestClocksAgree: the clock of one of two pages is 90 s off. Their countdowns agree all the same, and so does
+// where each packet is at a moment of the server's.
 func TestClocksAgree(t *testing.T) {
 	n := startNode(t, setting{}.config())
 	c := campaignOf(t, n, "clocks", 100, 1)
-	right := openPlay(t, c.ID, "right", browser.Options{Home: n.url, Device: browser.LargePhone, Scripts: []string{watchBig}})
-	wrong := openPlay(t, c.ID, "wrong", browser.Options{Home: n.url, Device: browser.LargePhone, Scripts: []string{askew, watchBig}})
+	right := openPlay(t, c.ID, "right", browser.Options{Home: n.url, Device: browser.LargePhone,
+		Scripts: []string{watchBig}})
+	wrong := openPlay(t, c.ID, "wrong", browser.Options{Home: n.url, Device: browser.LargePhone,
+		Scripts: []string{askew, watchBig}})
 	if ahead := browsertest.Eval[float64](wrong.Page, `Date.now() - (performance.timeOrigin + performance.now())`); ahead < 89_000 {
 		t.Fatalf("the wrong clock is only %.0f ms ahead", ahead)
 	}

@@ -11,8 +11,9 @@ import (
 	"redrain/internal/testenv"
 )
 
-// TestOperatorAtWork leads a campaign through its life in the console, on the real back ends and on the stand-ins: money comes in, it is
-// made, it rains on a player, it is paused, resumed, stopped and closed, and every cent is accounted for.
+// TestOperatorAtWork leads a campaign through its life in the console, on the real back ends and on the stand-ins:
+// money comes in, it is made, it rains on a player, it is paused, resumed, stopped and closed, and every cent is
+// accounted for.
 func TestOperatorAtWork(t *testing.T) {
 	t.Parallel()
 	for _, b := range backendsUnderTest {
@@ -73,7 +74,8 @@ func goTo(p *browsertest.Page, hash string) {
 func createInConsole(t *testing.T, p *browsertest.Page, n *node) (id string) {
 	t.Helper()
 	goTo(p, "#/new")
-	for name, value := range map[string]string{"name": "Gala", "sponsor": "acme", "budget": "300", "packets": "60", "wins_per_user": "5"} {
+	for name, value := range map[string]string{"name": "Gala", "sponsor": "acme", "budget": "300", "packets": "60",
+		"wins_per_user": "5"} {
 		p.Fill("form [name="+name+"]", value)
 	}
 	p.Until("a preview", `document.querySelectorAll(".histogram rect").length > 5`)
@@ -162,7 +164,8 @@ func checkBooksInConsole(t *testing.T, p *browsertest.Page, n *node, id string, 
 	p.PressText("Check")
 	p.Says("main", "All books balance")
 	goTo(p, "#/audit")
-	for _, action := range []string{"deposit", "campaign.create", "rain.start", "campaign.pause", "campaign.resume", "rain.stop", "campaign.close"} {
+	for _, action := range []string{"deposit", "campaign.create", "rain.start", "campaign.pause", "campaign.resume",
+		"rain.stop", "campaign.close"} {
 		p.Says("table", action)
 	}
 	p.State("audit")
@@ -187,10 +190,14 @@ func TestConsoleStates(t *testing.T) {
 	_, err := asPlayer(t, n, "player-one").Withdraw(within(t, 10*time.Second), 1, "w1")
 	must(err)
 	places := []struct{ name, hash, there string }{
-		{"list", "#/campaigns", ".side li"}, {"live", "#/campaigns/" + c.ID, ".u-wrap canvas"}, {"rains", "#/campaigns/" + c.ID + "/rains", "tbody tr"},
-		{"claims", "#/campaigns/" + c.ID + "/claims", "tbody tr"}, {"reconciliation", "#/campaigns/" + c.ID + "/reconciliation", ".verdict"},
-		{"details", "#/campaigns/" + c.ID + "/details", "dl"}, {"new", "#/new?from=" + c.ID, ".histogram rect"}, {"sponsors", "#/sponsors", "tbody tr"},
-		{"user", "#/users/player-one", "tbody tr"}, {"payouts", "#/payouts", "main"}, {"withdrawals", "#/withdrawals", "tbody tr"},
+		{"list", "#/campaigns", ".side li"}, {"live", "#/campaigns/" + c.ID, ".u-wrap canvas"},
+		{"rains", "#/campaigns/" + c.ID + "/rains", "tbody tr"},
+		{"claims", "#/campaigns/" + c.ID + "/claims", "tbody tr"},
+		{"reconciliation", "#/campaigns/" + c.ID + "/reconciliation", ".verdict"},
+		{"details", "#/campaigns/" + c.ID + "/details", "dl"}, {"new", "#/new?from=" + c.ID, ".histogram rect"},
+		{"sponsors", "#/sponsors", "tbody tr"},
+		{"user", "#/users/player-one", "tbody tr"}, {"payouts", "#/payouts", "main"},
+		{"withdrawals", "#/withdrawals", "tbody tr"},
 		{"audit", "#/audit", "tbody tr"}, {"api", "#/api", ".snippet"}, {"books", "#/reconciliation", "main"},
 	}
 	for language, accept := range languages {
@@ -199,8 +206,10 @@ func TestConsoleStates(t *testing.T) {
 		p.Go("/console#token=" + operatorToken)
 		for _, place := range places {
 			goTo(p, place.hash)
-			p.Until(place.hash, `location.hash === %q && document.querySelector(%q)?.checkVisibility() === true`, place.hash, place.there)
-			p.Look("console-"+place.name, language, []browser.Device{browser.LargePhone, browser.Desktop}, append(names, c.ID)...)
+			p.Until(place.hash, `location.hash === %q && document.querySelector(%q)?.checkVisibility() === true`,
+				place.hash, place.there)
+			p.Look("console-"+place.name, language, []browser.Device{browser.LargePhone, browser.Desktop},
+				append(names, c.ID)...)
 		}
 	}
 }
@@ -211,7 +220,8 @@ var languages = map[string]string{"en": "en-US,en", "zh": "zh-CN,zh"}
 // names are the same in every language.
 var names = []string{"redrain", "player-one", "player-two", "sponsor-gala", "gala", "acme", "Redis",
 	// The audit log is a record: it says what was sent.
-	"operator", "deposit", "rain.start", "campaign.create", "campaign:", "sponsor:", "address:", "after:", "amount:", "before:", "reference:", "invoice"}
+	"operator", "deposit", "rain.start", "campaign.create", "campaign:", "sponsor:", "address:", "after:", "amount:",
+	"before:", "reference:", "invoice"}
 
 func deposited(t *testing.T, n *node) error {
 	t.Helper()

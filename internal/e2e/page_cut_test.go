@@ -11,8 +11,8 @@ import (
 	"redrain/rain"
 )
 
-// watchLine notes when the banner comes, on the clock that the page has in common with this test; and which packets the page has sent taps
-// for.
+// watchLine notes when the banner comes, on the clock that the page has in common with this test; and which packets
+// the page has sent taps for.
 const watchLine = `{
 	globalThis.tapped = new Set();
 	const { send } = WebSocket.prototype;
@@ -29,17 +29,20 @@ const watchLine = `{
 	});
 }`
 
-// TestCableIsCut: the line breaks in the middle of a rain, while a tap is decided whose answer is lost. The page says so within a second,
-// comes back by itself, is what it was before, and the tap has won once: in the ledger, and on the page.
+// TestCableIsCut: the line breaks in the middle of a rain, while a tap is decided whose answer is lost. The page
+// says so within a second, comes back by itself, is what it was before, and the tap has won once: in the ledger,
+// and on the page.
 func TestCableIsCut(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, setting{}.config())
 	rain := slowRain()
 	soon := int64(300)
-	rain.StartsInMS, rain.DecoyPercent, rain.FallMS = &soon, 0, 20_000 // what was tapped has not landed when the line is back
+	// what was tapped has not landed when the line is back
+	rain.StartsInMS, rain.DecoyPercent, rain.FallMS = &soon, 0, 20_000
 	c := rainsOn(t, n, "cut", 100, 50, rain)
 	line := lay(t, n)
-	g := openPlay(t, c.ID, "cut off", browser.Options{Home: line.url, Device: browser.LargePhone, Scripts: []string{watchLine}}, browser.Network)
+	g := openPlay(t, c.ID, "cut off", browser.Options{Home: line.url, Device: browser.LargePhone,
+		Scripts: []string{watchLine}}, browser.Network)
 	g.Mode("falling")
 	for range 3 {
 		g.Catch(g.have() + 1)
@@ -50,8 +53,8 @@ func TestCableIsCut(t *testing.T) {
 	awaitBooks(t, n.client, c.ID)
 }
 
-// loseAnswers taps while nothing comes back from the node, cuts the line, and mends it. Each tap wins once, whether the node has heard it
-// before the cut, after it, or both.
+// loseAnswers taps while nothing comes back from the node, cuts the line, and mends it. Each tap wins once, whether
+// the node has heard it before the cut, after it, or both.
 func (g *playPage) loseAnswers(t *testing.T, n *node, campaign string, line *cable) {
 	t.Helper()
 	testenv.Eventually(t, browser.Patience, "every answer has come", func() bool { return g.have() == g.tapped() })
@@ -118,5 +121,6 @@ func (g *playPage) settled(t *testing.T, n *node, campaign string) {
 	if got := g.have(); got != len(claims) {
 		t.Errorf("the page says %d packets, the ledger %d", got, len(claims))
 	}
-	testenv.Eventually(t, browser.Patience, "the page's balance is the ledger's", func() bool { return g.balance() == sum })
+	testenv.Eventually(t, browser.Patience, "the page's balance is the ledger's",
+		func() bool { return g.balance() == sum })
 }

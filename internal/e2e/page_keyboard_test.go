@@ -16,7 +16,8 @@ import (
 const watchPointers = `globalThis.pointers = 0;
 	for (const type of ["pointerdown", "mousedown", "touchstart"]) addEventListener(type, () => { globalThis.pointers++; }, true);`
 
-// TestKeyboardOnly plays a whole game without a pointer: from the landing to the money. Wherever the focus is, it can be seen.
+// TestKeyboardOnly plays a whole game without a pointer: from the landing to the money. Wherever the focus is, it
+// can be seen.
 func TestKeyboardOnly(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, setting{}.config())

@@ -8,8 +8,8 @@ import (
 	"redrain/rain"
 )
 
-// TestTenRains: what a rain has brought goes with it. A page that has seen ten holds no more than it did after three, when everything
-// has been used once and pools have their size.
+// TestTenRains: what a rain has brought goes with it. A page that has seen ten holds no more than it did after
+// three, when everything has been used once and pools have their size.
 func TestTenRains(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, setting{}.config())
@@ -28,8 +28,8 @@ func TestTenRains(t *testing.T) {
 	if tenth.Nodes > third.Nodes+20 || tenth.Listeners > third.Listeners {
 		t.Errorf("nodes and listeners have grown: %+v to %+v", third, tenth)
 	}
-	// Compiled code and the shapes of objects grow for a while without being anybody's leak; seven rains of drops, effects and
-	// pictures would be megabytes.
+	// Compiled code and the shapes of objects grow for a while without being anybody's leak; seven rains of drops,
+	// effects and pictures would be megabytes.
 	if grown := tenth.Heap - third.Heap; grown > 400_000 {
 		t.Errorf("the heap has grown by %.0f bytes", grown)
 	}

@@ -12,8 +12,8 @@ import (
 	"redrain/rain"
 )
 
-// TestTwoPeoplePlay: a guest with a phone and somebody at a desk, who has a token, play one rain with fingers and mouse, on every
-// set of back ends. Both win; what the pages say is what the ledger has; both take their money out.
+// TestTwoPeoplePlay: a guest with a phone and somebody at a desk, who has a token, play one rain with fingers and
+// mouse, on every set of back ends. Both win; what the pages say is what the ledger has; both take their money out.
 func TestTwoPeoplePlay(t *testing.T) {
 	t.Parallel()
 	for _, b := range backendsUnderTest {
@@ -92,7 +92,8 @@ func (g *playPage) checkAfter(t *testing.T, won map[string]rain.Money, wins int)
 		t.Errorf("%s has taken out %d, want %d", user, w.Amount, asked)
 	}
 	g.Says("#withdrawals", yuanOf(asked))
-	testenv.Eventually(t, browser.Patience, "the balance is what is left", func() bool { return g.balance() == amount-asked })
+	testenv.Eventually(t, browser.Patience, "the balance is what is left",
+		func() bool { return g.balance() == amount-asked })
 	me, err := g.node().client.User(within(t, 10*time.Second), user)
 	must(err)
 	if me.Balance != amount-asked {

@@ -119,7 +119,8 @@ func (p *player) tap(drop string) wire.ID {
 	id := wire.ID(strconv.Itoa(number))
 	p.tapped[id] = drop
 	p.mu.Unlock()
-	_ = p.write(map[string]any{"type": "tap", "id": number, "drop": drop}) // a lost connection shows as a missing result
+	// a lost connection shows as a missing result
+	_ = p.write(map[string]any{"type": "tap", "id": number, "drop": drop})
 	return id
 }
 

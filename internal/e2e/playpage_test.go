@@ -54,8 +54,8 @@ type falling struct {
 	Decoy bool    `json:"decoy"`
 }
 
-// target is a packet that can be hit now: wholly in sight, under nothing, not tapped yet; the highest of them, so that there is time to
-// hit it. nil: there is none.
+// target is a packet that can be hit now: wholly in sight, under nothing, not tapped yet; the highest of them, so
+// that there is time to hit it. nil: there is none.
 func (g *playPage) target() *falling {
 	g.t.Helper()
 	return browsertest.Eval[*falling](g.Page, `(() => {
@@ -83,13 +83,14 @@ func (g *playPage) Hit() bool {
 	return !browsertest.Eval[bool](g.Page, "redrain.drops(redrain.serverNow()).some((d) => d.id === %q)", d.ID)
 }
 
-// Catch hits packets, each after the answer to the one before, until the page says that the player has so many. Every packet that is hit has
-// to win.
+// Catch hits packets, each after the answer to the one before, until the page says that the player has so many.
+// Every packet that is hit has to win.
 func (g *playPage) Catch(count int) {
 	g.t.Helper()
 	for have := g.have(); have < count; have++ {
 		testenv.Eventually(g.t, time.Minute, "a packet to hit", g.Hit)
-		g.Until(fmt.Sprintf("%d packets on the page", have+1), `Number(document.getElementById("mine-count").textContent.match(/\d+/)?.[0] ?? 0) > %d`, have)
+		g.Until(fmt.Sprintf("%d packets on the page", have+1),
+			`Number(document.getElementById("mine-count").textContent.match(/\d+/)?.[0] ?? 0) > %d`, have)
 	}
 }
 

@@ -51,7 +51,8 @@ func (s setting) flags() []string {
 func startProcessWith(t *testing.T, o processOptions) *process {
 	t.Helper()
 	cmd := exec.Command(testenv.Binary(t, o.tags...), append([]string{
-		"serve", "--listen", "127.0.0.1:0", "--operator-token", operatorToken, "--jwt-secret", jwtSecret, "--tap-rate", "0",
+		"serve", "--listen", "127.0.0.1:0", "--operator-token", operatorToken, "--jwt-secret", jwtSecret, "--tap-rate",
+		"0",
 	}, o.flags...)...)
 	cmd.Env = append(cmd.Environ(), o.env...)
 	if cmd.Stderr = o.log; o.log == nil {

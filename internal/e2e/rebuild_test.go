@@ -122,7 +122,8 @@ func (g *game) told() int {
 func (g *game) goesOn(more int) {
 	g.t.Helper()
 	before := g.told()
-	testenv.Eventually(g.t, time.Minute, fmt.Sprintf("%d more wins", more), func() bool { return g.told() >= before+more })
+	testenv.Eventually(g.t, time.Minute, fmt.Sprintf("%d more wins", more),
+		func() bool { return g.told() >= before+more })
 }
 
 // rebuild rebuilds the campaign as an operator does, as soon as the back ends are there.
@@ -143,8 +144,8 @@ func (g *game) rebuild() operator.Rebuilt {
 	return done
 }
 
-// end stops the taps, closes the campaign, and looks whether every win that was ever told is in the ledger once, nothing was given
-// twice, and every cent is accounted for.
+// end stops the taps, closes the campaign, and looks whether every win that was ever told is in the ledger once,
+// nothing was given twice, and every cent is accounted for.
 func (g *game) end() {
 	g.t.Helper()
 	g.stop()
@@ -182,7 +183,8 @@ func (g *game) noneTwice() {
 	}
 }
 
-// sameAgain: every player's welcome on a new connection has all that they were ever told, and a tap that won wins the same.
+// sameAgain: every player's welcome on a new connection has all that they were ever told, and a tap that won wins
+// the same.
 func (g *game) sameAgain() {
 	g.t.Helper()
 	told := map[string]map[string]wire.Result{}
@@ -199,7 +201,8 @@ func (g *game) sameAgain() {
 		}
 		for _, win := range told[user] { // any of them
 			again := p.answered(g.t, p.tap(win.Drop))
-			if again.Outcome != "late" && (again.Outcome != "won" || again.Claim != win.Claim || again.Amount != win.Amount) {
+			if again.Outcome != "late" && (again.Outcome != "won" || again.Claim != win.Claim ||
+				again.Amount != win.Amount) {
 				g.t.Errorf("%s won %+v, and is told now %+v", user, win, again)
 			}
 			break
@@ -214,8 +217,8 @@ func streamConfig(s setting) server.Config {
 	return c
 }
 
-// TestRedisLosesEverything in the middle of a rain, twice: the campaign is rebuilt, the rain goes on, and nobody who was told of a
-// win loses it.
+// TestRedisLosesEverything in the middle of a rain, twice: the campaign is rebuilt, the rain goes on, and nobody
+// who was told of a win loses it.
 func TestRedisLosesEverything(t *testing.T) {
 	t.Parallel()
 	for how, lose := range map[string]func(t *testing.T, redis *testenv.Server){
@@ -227,7 +230,8 @@ func TestRedisLosesEverything(t *testing.T) {
 	} {
 		t.Run(how, func(t *testing.T) {
 			redis := testenv.StartRedis(t)
-			s := setting{redis: redis.Addr, nats: testenv.NATS(t), mysql: testenv.MySQL(t), namespace: testenv.Namespace(t)}
+			s := setting{redis: redis.Addr, nats: testenv.NATS(t), mysql: testenv.MySQL(t),
+				namespace: testenv.Namespace(t)}
 			g := play(t, startNodes(t, streamConfig(s), 2), 2)
 			if _, err := g.op.Rebuild(within(t, 20*time.Second), g.campaign); !operator.HasCode(err, "campaign_alive") {
 				t.Errorf("a rebuild of what is not lost: %v", err)
@@ -235,7 +239,8 @@ func TestRedisLosesEverything(t *testing.T) {
 			for range 2 {
 				g.goesOn(100)
 				lose(t, redis)
-				if done := g.rebuild(); !slices.Equal(done.Shards, []int{0, 1}) || done.Wins < 100 || done.Packets+done.Wins != gamePackets {
+				if done := g.rebuild(); !slices.Equal(done.Shards, []int{0, 1}) || done.Wins < 100 ||
+					done.Packets+done.Wins != gamePackets {
 					t.Errorf("rebuilt: %+v", done)
 				}
 			}
@@ -254,7 +259,8 @@ func flush(t *testing.T, redis *testenv.Server) {
 	}
 }
 
-// TestPartOfAClusterIsLost: one master and its replica forget. Only their shards are rebuilt, the others go on undisturbed.
+// TestPartOfAClusterIsLost: one master and its replica forget. Only their shards are rebuilt, the others go on
+// undisturbed.
 func TestPartOfAClusterIsLost(t *testing.T) {
 	t.Parallel()
 	var addrs []string
@@ -287,7 +293,8 @@ func TestKillNineInARebuild(t *testing.T) {
 	for _, point := range []string{"rebuild.after_fence", "rebuild.after_restore"} {
 		t.Run(point, func(t *testing.T) {
 			redis := testenv.StartRedis(t)
-			s := setting{redis: redis.Addr, nats: testenv.NATS(t), mysql: testenv.MySQL(t), namespace: testenv.Namespace(t)}
+			s := setting{redis: redis.Addr, nats: testenv.NATS(t), mysql: testenv.MySQL(t),
+				namespace: testenv.Namespace(t)}
 			healthy := startNode(t, streamConfig(s))
 			doomed := startProcess(t, s, []string{"faults"}, "REDRAIN_CONFIRM=stream", "REDRAIN_FAULT_AT="+point)
 			g := play(t, []*node{healthy}, 2)
@@ -298,7 +305,8 @@ func TestKillNineInARebuild(t *testing.T) {
 			}
 			doomed.awaitDeath(t, 10*time.Second)
 			done, err := g.op.Rebuild(within(t, 30*time.Second), g.campaign)
-			if restored := point == "rebuild.after_restore"; restored != operator.HasCode(err, "campaign_alive") || (err == nil) == restored {
+			if restored := point == "rebuild.after_restore"; restored != operator.HasCode(err, "campaign_alive") ||
+				(err == nil) == restored {
 				t.Errorf("the second rebuild: %+v, %v", done, err)
 			}
 			g.goesOn(50) // where the campaign was not applied any more, the keeper does it
@@ -307,7 +315,8 @@ func TestKillNineInARebuild(t *testing.T) {
 	}
 }
 
-// TestKillNineWithADataDirectory: all in one process, which is killed and started again on its directory, with nothing else to do.
+// TestKillNineWithADataDirectory: all in one process, which is killed and started again on its directory, with
+// nothing else to do.
 func TestKillNineWithADataDirectory(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -9,9 +9,9 @@ import (
 	"redrain/internal/testenv"
 )
 
-// TestKillNineInTheMiddleOfReclaiming kills the node that ends what has expired right after it has closed a campaign: it holds the
-// lease, one campaign is half done and the others are not begun. Another node takes over when the lease has run out, and every
-// sponsor has their money back, once.
+// TestKillNineInTheMiddleOfReclaiming kills the node that ends what has expired right after it has closed a
+// campaign: it holds the lease, one campaign is half done and the others are not begun. Another node takes over
+// when the lease has run out, and every sponsor has their money back, once.
 func TestKillNineInTheMiddleOfReclaiming(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
@@ -44,7 +44,8 @@ func TestKillNineInTheMiddleOfReclaiming(t *testing.T) {
 	doomed.awaitDeath(t, 30*time.Second)
 	testenv.Eventually(t, time.Minute, "every sponsor has their money back", func() bool {
 		for i := range made {
-			if a, err := heir.client.Sponsor(t.Context(), fmt.Sprintf("sponsor-expiring-%d", i)); err != nil || a.Balance != 1_000 {
+			if a, err := heir.client.Sponsor(t.Context(), fmt.Sprintf("sponsor-expiring-%d", i)); err != nil ||
+				a.Balance != 1_000 {
 				return false
 			}
 		}

@@ -12,8 +12,9 @@ import (
 	"redrain/internal/testenv"
 )
 
-// TestAPoisonedPayoutFromTapToRedrive: the database refuses one player's money. Their claim is failed while it is tried and
-// dead after that, everybody else is paid, and when the cause is gone an operator settles all that is dead; the player is told.
+// TestAPoisonedPayoutFromTapToRedrive: the database refuses one player's money. Their claim is failed while it is
+// tried and dead after that, everybody else is paid, and when the cause is gone an operator settles all that is
+// dead; the player is told.
 func TestAPoisonedPayoutFromTapToRedrive(t *testing.T) {
 	s := realSetting(t)
 	cfg := s.config()
@@ -102,13 +103,16 @@ func TestAPoisonedPayoutFromTapToRedrive(t *testing.T) {
 	}
 	state(operator.ClaimFailed)
 	filtered(map[string]int{
-		"": 2, "state=failed": 1, "state=granted": 0, "state=settled": 1, "state=dead": 0, "user=poison": 1, "user=poison&state=settled": 0,
-		"user=poison&state=failed": 1, "user=healthy&state=failed": 0, "packet=" + won.Packet: 1, "packet=9": 0, "user=nobody": 0,
+		"": 2, "state=failed": 1, "state=granted": 0, "state=settled": 1, "state=dead": 0, "user=poison": 1,
+		"user=poison&state=settled": 0,
+		"user=poison&state=failed":  1, "user=healthy&state=failed": 0, "packet=" + won.Packet: 1, "packet=9": 0,
+		"user=nobody": 0,
 		"packet=" + won.Packet + "&state=failed&user=poison": 1,
 	})
 	figures("it is counted as on its way", func(s operator.Stats) bool { return s.Outbox == 1 && s.Dead == 0 })
 	state(operator.ClaimDead)
-	filtered(map[string]int{"state=failed": 0, "state=dead": 1, "state=dead&user=poison": 1, "state=dead&user=healthy": 0, "user=poison": 1})
+	filtered(map[string]int{"state=failed": 0, "state=dead": 1, "state=dead&user=poison": 1,
+		"state=dead&user=healthy": 0, "user=poison": 1})
 	figures("it is counted as dead", func(s operator.Stats) bool { return s.Outbox == 0 && s.Dead == 1 })
 	if _, err := n.client.RetryPayout(within(t, 10*time.Second), won.Claim); !operator.HasCode(err, "still_dead") {
 		t.Errorf("a retry while it is refused: %v", err)
@@ -138,7 +142,8 @@ func TestAPoisonedPayoutFromTapToRedrive(t *testing.T) {
 	if got := targets["payout.retry claim:"+won.Claim]; got["state"] != "settled" || got["user"] != "poison" {
 		t.Errorf("the retry is not on record: %v", targets)
 	}
-	for _, what := range []string{"deposit sponsor:sponsor-poison", "campaign.create campaign:" + c.ID, "rain.start campaign:" + c.ID} {
+	for _, what := range []string{"deposit sponsor:sponsor-poison", "campaign.create campaign:" + c.ID,
+		"rain.start campaign:" + c.ID} {
 		if targets[what] == nil {
 			t.Errorf("%s is not on record: %v", what, targets)
 		}

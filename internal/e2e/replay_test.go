@@ -33,14 +33,16 @@ func TestAWonTapSentAgainGivesTheSameWin(t *testing.T) {
 				t.Fatalf("the first tap: %+v", won)
 			}
 			late := join(t, last, "lucky", c.ID) // knows it from the welcome
-			if len(late.welcome.Claims) != 1 || late.welcome.Claims[0].Claim != won.Claim || late.welcome.ClaimsTotal != 1 {
+			if len(late.welcome.Claims) != 1 || late.welcome.Claims[0].Claim != won.Claim ||
+				late.welcome.ClaimsTotal != 1 {
 				t.Errorf("the welcome does not have the win: %+v", late.welcome)
 			}
 			// A node that was not asked hears of the win with its settlement.
 			for _, p := range []*player{first, early} {
 				p.await(t, 20*time.Second, "settlement", func() bool { return len(p.settled[won.Claim]) > 0 })
 			}
-			for name, p := range map[string]*player{"same connection": first, "earlier connection": early, "later connection": late} {
+			for name, p := range map[string]*player{"same connection": first, "earlier connection": early,
+				"later connection": late} {
 				again := p.answered(t, p.tap(drop))
 				again.ID = won.ID
 				if again != won {

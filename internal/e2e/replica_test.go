@@ -31,7 +31,8 @@ func newFailover(t *testing.T, confirm string) *failover {
 	}
 	f.rdb = rds.NewClusterClient(&rds.ClusterOptions{Addrs: addrs})
 	t.Cleanup(func() { _ = f.rdb.Close() })
-	f.s = setting{redis: strings.Join(addrs, ","), nats: testenv.NATS(t), mysql: testenv.MySQL(t), namespace: testenv.Namespace(t)}
+	f.s = setting{redis: strings.Join(addrs, ","), nats: testenv.NATS(t), mysql: testenv.MySQL(t),
+		namespace: testenv.Namespace(t)}
 	cfg := f.s.config()
 	cfg.Confirm = confirm
 	f.nodes = startNodes(t, cfg, 2)
@@ -64,8 +65,8 @@ func (f *failover) awaitMaster(s *testenv.Server) {
 	})
 }
 
-// TestReplicaTakesOver: the campaign's master dies in the middle of a rain. Its replica has every win that a player was told, and
-// goes on with what is left.
+// TestReplicaTakesOver: the campaign's master dies in the middle of a rain. Its replica has every win that a player
+// was told, and goes on with what is left.
 func TestReplicaTakesOver(t *testing.T) {
 	t.Parallel()
 	for _, confirm := range []string{"replica", "stream"} {
@@ -86,7 +87,8 @@ func TestReplicaTakesOver(t *testing.T) {
 	}
 }
 
-// witness is a player in a campaign of another master than one that is about to fail. What they win shows how far the nodes have come.
+// witness is a player in a campaign of another master than one that is about to fail. What they win shows how far
+// the nodes have come.
 func (f *failover) witness(failing *testenv.Server) *player {
 	f.t.Helper()
 	op := f.nodes[0].client
@@ -121,8 +123,9 @@ func (p *player) paysInTheMeantime(t *testing.T) {
 	}
 }
 
-// TestWhatNoReplicaHasIsNotPaid: wins that only the master has are not told, and are lost with it: their packets are in the stock
-// of its heir again, and others win them. So they may not reach the ledger either before a replica has them.
+// TestWhatNoReplicaHasIsNotPaid: wins that only the master has are not told, and are lost with it: their packets
+// are in the stock of its heir again, and others win them. So they may not reach the ledger either before a replica
+// has them.
 func TestWhatNoReplicaHasIsNotPaid(t *testing.T) {
 	t.Parallel()
 	for _, confirm := range []string{"replica", "stream"} {
@@ -138,7 +141,8 @@ func loseWhatNoReplicaHas(t *testing.T, confirm string) {
 	witness := f.witness(master)
 	g.goesOn(100)
 
-	// From now on the replica hears nothing. (If it were only stopped, it would find what was sent to it when it goes on.)
+	// From now on the replica hears nothing. (If it were only stopped, it would find what was sent to it when it
+	// goes on.)
 	replica.Freeze()
 	rdb := rds.NewClient(&rds.Options{Addr: master.Addr})
 	defer func() { _ = rdb.Close() }()
@@ -146,7 +150,8 @@ func loseWhatNoReplicaHas(t *testing.T, confirm string) {
 		t.Fatal(err)
 	}
 	given := f.won(master, g)
-	testenv.Eventually(t, time.Minute, "wins that no replica has", func() bool { return f.won(master, g) >= given+gamePlayers })
+	testenv.Eventually(t, time.Minute, "wins that no replica has",
+		func() bool { return f.won(master, g) >= given+gamePlayers })
 	witness.paysInTheMeantime(t)
 	last := f.newest(master, g)
 

@@ -66,8 +66,9 @@ type hallPlayer struct {
 	Tries   []float64
 }
 
-// TestAHallComesBackAfterARestart: a node is killed with fifty players' taps on their way, and comes back. The players try
-// again spread over the whole window of the jitter, all of them are back, and each tap is answered once.
+// TestAHallComesBackAfterARestart: a node is killed with fifty players' taps on their way, and comes back. The
+// players try again spread over the whole window of the jitter, all of them are back, and each tap is answered
+// once.
 func TestAHallComesBackAfterARestart(t *testing.T) {
 	const players = 50
 	dir, addr := t.TempDir(), testenv.Addr(t)
@@ -113,9 +114,10 @@ func TestAHallComesBackAfterARestart(t *testing.T) {
 	p.kill()
 	p = start()
 	testenv.Eventually(t, time.Minute, "everybody is back and has an answer", func() bool {
-		return !slices.ContainsFunc(browsertest.Eval[[]hallPlayer](page, `hall.report()`), func(player hallPlayer) bool {
-			return player.State != "open" || len(player.Answers) == 0
-		})
+		return !slices.ContainsFunc(browsertest.Eval[[]hallPlayer](page, `hall.report()`),
+			func(player hallPlayer) bool {
+				return player.State != "open" || len(player.Answers) == 0
+			})
 	})
 	report := browsertest.Eval[[]hallPlayer](page, `hall.report()`)
 	browsertest.Eval[bool](page, `(hall.leave(), true)`)
@@ -123,8 +125,9 @@ func TestAHallComesBackAfterARestart(t *testing.T) {
 	checkAnswers(t, p.client, campaign.ID, report)
 }
 
-// checkTries: the waits for the first try fill the window of the jitter, a second, and nobody tries before the wait is over. How long
-// after it they try is the machine's: a page with fifty clients is late where others work as well.
+// checkTries: the waits for the first try fill the window of the jitter, a second, and nobody tries before the wait
+// is over. How long after it they try is the machine's: a page with fifty clients is late where others work as
+// well.
 func checkTries(t *testing.T, report []hallPlayer) {
 	t.Helper()
 	const window, early = 1_000.0, 5.0 // ms; timers may be early by a rounding
@@ -132,7 +135,8 @@ func checkTries(t *testing.T, report []hallPlayer) {
 	all, lost, late := 0, 0.0, 0.0
 	for _, p := range report {
 		if len(p.Tries) == 0 || p.Wait < 0 || p.Wait > window || p.Tries[0]-p.Lost < p.Wait-early {
-			t.Errorf("a player lost the line at %.0f, was to wait for %.0f ms, and tried at %.0f", p.Lost, p.Wait, p.Tries)
+			t.Errorf("a player lost the line at %.0f, was to wait for %.0f ms, and tried at %.0f", p.Lost, p.Wait,
+				p.Tries)
 			continue
 		}
 		quarters[min(3, int(4*p.Wait/window))]++

@@ -15,7 +15,8 @@ import (
 	"redrain/room"
 )
 
-// TestBadMessages: what makes no sense gets its error, who goes on is sent away, and a player beside them notices nothing.
+// TestBadMessages: what makes no sense gets its error, who goes on is sent away, and a player beside them notices
+// nothing.
 func TestBadMessages(t *testing.T) {
 	n := startNode(t, setting{}.config())
 	c, err := n.client.CreateCampaign(within(t, 20*time.Second), fund(t, n, "bad", 1_000, 10), "")
@@ -62,8 +63,9 @@ func TestBadMessages(t *testing.T) {
 		kind, code int
 		text       string
 	}{
-		"binary":    {websocket.BinaryMessage, websocket.CloseUnsupportedData, `{"type":"ping"}`},
-		"too large": {websocket.TextMessage, websocket.CloseMessageTooBig, `{"type":"ping","x":"` + strings.Repeat("x", wire.MaxRequest) + `"}`},
+		"binary": {websocket.BinaryMessage, websocket.CloseUnsupportedData, `{"type":"ping"}`},
+		"too large": {websocket.TextMessage, websocket.CloseMessageTooBig,
+			`{"type":"ping","x":"` + strings.Repeat("x", wire.MaxRequest) + `"}`},
 		"not UTF-8": {websocket.TextMessage, websocket.CloseInvalidFramePayloadData, "{\"type\":\"\xff\"}"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -109,15 +111,18 @@ func TestBadTokens(t *testing.T) {
 	}
 	hour := time.Now().Add(time.Hour).Unix()
 	for name, bad := range map[string]string{
-		"none":         "",
-		"garbage":      "a.b.c",
-		"expired":      sign(jwt.SigningMethodHS256, []byte(jwtSecret), jwt.MapClaims{"sub": "u", "exp": time.Now().Add(-time.Hour).Unix()}),
-		"no exp":       sign(jwt.SigningMethodHS256, []byte(jwtSecret), jwt.MapClaims{"sub": "u"}),
-		"no sub":       sign(jwt.SigningMethodHS256, []byte(jwtSecret), jwt.MapClaims{"exp": hour}),
-		"control sub":  sign(jwt.SigningMethodHS256, []byte(jwtSecret), jwt.MapClaims{"sub": "a\nb", "exp": hour}),
-		"other secret": sign(jwt.SigningMethodHS256, []byte("another secret that is long enough"), jwt.MapClaims{"sub": "u", "exp": hour}),
-		"alg none":     sign(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, jwt.MapClaims{"sub": "u", "exp": hour}),
-		"other alg":    sign(jwt.SigningMethodHS512, []byte(jwtSecret), jwt.MapClaims{"sub": "u", "exp": hour}),
+		"none":    "",
+		"garbage": "a.b.c",
+		"expired": sign(jwt.SigningMethodHS256, []byte(jwtSecret),
+			jwt.MapClaims{"sub": "u", "exp": time.Now().Add(-time.Hour).Unix()}),
+		"no exp":      sign(jwt.SigningMethodHS256, []byte(jwtSecret), jwt.MapClaims{"sub": "u"}),
+		"no sub":      sign(jwt.SigningMethodHS256, []byte(jwtSecret), jwt.MapClaims{"exp": hour}),
+		"control sub": sign(jwt.SigningMethodHS256, []byte(jwtSecret), jwt.MapClaims{"sub": "a\nb", "exp": hour}),
+		"other secret": sign(jwt.SigningMethodHS256, []byte("another secret that is long enough"),
+			jwt.MapClaims{"sub": "u", "exp": hour}),
+		"alg none": sign(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType,
+			jwt.MapClaims{"sub": "u", "exp": hour}),
+		"other alg": sign(jwt.SigningMethodHS512, []byte(jwtSecret), jwt.MapClaims{"sub": "u", "exp": hour}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := dial(t, n)

@@ -13,8 +13,8 @@ import (
 	"redrain/rain"
 )
 
-// TestStorm plays a whole rain: 300 players tap every drop, 200 packets, at most two wins for each. Every tap gets exactly
-// one result, every packet is won once, every claim is settled once, and the money adds up.
+// TestStorm plays a whole rain: 300 players tap every drop, 200 packets, at most two wins for each. Every tap gets
+// exactly one result, every packet is won once, every claim is settled once, and the money adds up.
 func TestStorm(t *testing.T) {
 	for _, b := range backendsUnderTest {
 		t.Run(b.name, func(t *testing.T) {
@@ -195,12 +195,13 @@ func checkMoney(t *testing.T, op *operator.Client, campaign string, spec rain.Sp
 	}
 	testenv.Eventually(t, 10*time.Second, "statistics of all nodes", func() bool {
 		s, err := op.Stats(within(t, 5*time.Second), campaign)
-		return err == nil && s.Won == int64(spec.Packets) && s.Paid == int64(spec.Packets) && s.Stock == 0 && s.AmountPaid == spec.Budget && s.Online == int64(len(players))
+		return err == nil && s.Won == int64(spec.Packets) && s.Paid == int64(spec.Packets) && s.Stock == 0 &&
+			s.AmountPaid == spec.Budget && s.Online == int64(len(players))
 	})
 }
 
-// checkFigures: the outcomes that the nodes have counted are those that the players were told, all of them, and how long they took is
-// known as long as it is news.
+// checkFigures: the outcomes that the nodes have counted are those that the players were told, all of them, and how
+// long they took is known as long as it is news.
 func checkFigures(t *testing.T, op *operator.Client, campaign string, players []*player) {
 	t.Helper()
 	told, taps := map[string]int64{}, int64(0)

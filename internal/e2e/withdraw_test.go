@@ -96,13 +96,16 @@ func TestWithdrawals(t *testing.T) {
 		c.token = token(t, user)
 		made[user] = c.call("POST", "/me/withdrawals", `{"amount":300}`, "Idempotency-Key", "k1")
 		c.want(made[user], 201, "")
-		if made[user].field("user") != user || made[user].field("amount") != "300" || made[user].field("state") != "pending" || made[user].field("balance") != "700" {
+		if made[user].field("user") != user || made[user].field("amount") != "300" ||
+			made[user].field("state") != "pending" || made[user].field("balance") != "700" {
 			t.Errorf("%s: %s", user, made[user].body)
 		}
-		if again := c.call("POST", "/me/withdrawals", `{"amount":300}`, "Idempotency-Key", "k1"); !bytes.Equal(again.body, made[user].body) {
+		if again := c.call("POST", "/me/withdrawals", `{"amount":300}`, "Idempotency-Key",
+			"k1"); !bytes.Equal(again.body, made[user].body) {
 			t.Errorf("%s again: %s", user, again.body)
 		}
-		c.want(c.call("POST", "/me/withdrawals", `{"amount":301}`, "Idempotency-Key", "k1"), 422, "idempotency_mismatch")
+		c.want(c.call("POST", "/me/withdrawals", `{"amount":301}`, "Idempotency-Key", "k1"), 422,
+			"idempotency_mismatch")
 		if a := c.call("GET", "/me", ""); a.field("balance") != "700" {
 			t.Errorf("%s: %s", user, a.body)
 		}
@@ -121,12 +124,15 @@ func TestWithdrawals(t *testing.T) {
 		awaitWithdrawal(t, n, user, inState(state))
 	}
 	dead := awaitWithdrawal(t, n, "unlucky", func(w operator.Withdrawal) bool { return w.Dead })
-	if dead.State != "pending" || dead.Attempts != 1 || !strings.Contains(dead.LastError, "status 404") || dead.NextAt != 0 {
+	if dead.State != "pending" || dead.Attempts != 1 || !strings.Contains(dead.LastError, "status 404") ||
+		dead.NextAt != 0 {
 		t.Errorf("%+v", dead)
 	}
-	// Who is there is told how it has ended, with what they have now; of one that waits for a person there is nothing to tell.
+	// Who is there is told how it has ended, with what they have now; of one that waits for a person there is
+	// nothing to tell.
 	hearing["alice"].awaitMoney(t, operator.WithdrawalPaid, 300, 700)
-	if m := hearing["closed"].awaitMoney(t, operator.WithdrawalFailed, 1000, 1000); m.Withdrawal.Reason == "" || m.Withdrawal.FinishedAt == 0 {
+	if m := hearing["closed"].awaitMoney(t, operator.WithdrawalFailed, 1000, 1000); m.Withdrawal.Reason == "" ||
+		m.Withdrawal.FinishedAt == 0 {
 		t.Errorf("a refusal: %+v", m)
 	}
 	hearing["unlucky"].mu.Lock()
@@ -135,11 +141,13 @@ func TestWithdrawals(t *testing.T) {
 	}
 	hearing["unlucky"].mu.Unlock()
 	letters := c.call("GET", "/payouts?state=dead", "")
-	if !strings.Contains(string(letters.body), `"claim":"`+dead.Withdrawal+`"`) || !strings.Contains(string(letters.body), `"kind":"withdrawal"`) {
+	if !strings.Contains(string(letters.body), `"claim":"`+dead.Withdrawal+`"`) ||
+		!strings.Contains(string(letters.body), `"kind":"withdrawal"`) {
 		t.Errorf("dead letters: %s", letters.body)
 	}
 	repaired.Store(true)
-	if a := c.call("POST", "/payouts/"+dead.Withdrawal+"/retry", ""); a.status != 200 || a.field("state") != "failed" || a.field("user") != "unlucky" || a.field("amount") != "400" {
+	if a := c.call("POST", "/payouts/"+dead.Withdrawal+"/retry", ""); a.status != 200 || a.field("state") != "failed" ||
+		a.field("user") != "unlucky" || a.field("amount") != "400" {
 		t.Errorf("retried: %d %s", a.status, a.body)
 	}
 	awaitWithdrawal(t, n, "unlucky", inState("paid"))
@@ -156,7 +164,8 @@ func TestWithdrawals(t *testing.T) {
 	}
 	checkWithdrawalLists(t, c, made["bob"].field("withdrawal"))
 	paid := receiver.Paid()
-	if len(paid) != 3 || paid[made["alice"].field("withdrawal")] != 300 || paid[made["bob"].field("withdrawal")] != 300 || paid[dead.Withdrawal] != 400 {
+	if len(paid) != 3 || paid[made["alice"].field("withdrawal")] != 300 ||
+		paid[made["bob"].field("withdrawal")] != 300 || paid[dead.Withdrawal] != 400 {
 		t.Errorf("paid %v", paid)
 	}
 	if f := receiver.Faults(); len(f) > 0 {
@@ -171,7 +180,8 @@ func (p *player) awaitMoney(t *testing.T, state string, amount, balance rain.Mon
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	m := p.money[0]
-	if m.Withdrawal.State != state || m.Withdrawal.Amount != amount || m.Withdrawal.User != p.user || m.Balance != balance {
+	if m.Withdrawal.State != state || m.Withdrawal.Amount != amount || m.Withdrawal.User != p.user ||
+		m.Balance != balance {
 		t.Errorf("%s was told %+v, want %s, %d, with %d left", p.user, m, state, amount, balance)
 	}
 	return m
@@ -181,7 +191,8 @@ func (p *player) awaitMoney(t *testing.T, state string, amount, balance rain.Mon
 func checkWithdrawalRefusals(t *testing.T, c *apiClient, own string) {
 	t.Helper()
 	for body, field := range map[string]string{
-		``: "amount", `{"amount":0}`: "amount", `{"amount":-5}`: "amount", `{"amount":1.5}`: "amount", `{"amount":"5"}`: "amount",
+		``: "amount", `{"amount":0}`: "amount", `{"amount":-5}`: "amount", `{"amount":1.5}`: "amount",
+		`{"amount":"5"}`:                 "amount",
 		`{"amount":9000000000000000000}`: "amount", `{"amount":5,"user":"alice"}`: "user",
 	} {
 		if a := c.call("POST", "/me/withdrawals", body); a.status != 422 || !a.faults()[field] {
@@ -204,8 +215,10 @@ func checkWithdrawalRefusals(t *testing.T, c *apiClient, own string) {
 func checkWithdrawalLists(t *testing.T, c *apiClient, bobs string) {
 	t.Helper()
 	for path, want := range map[string]int{
-		"/withdrawals": 4, "/withdrawals?state=paid": 3, "/withdrawals?state=failed": 1, "/withdrawals?state=pending": 0,
-		"/withdrawals?limit=3": 3, "/users/bob/withdrawals": 1, "/users/bob/withdrawals?state=failed": 0, "/users/nobody/withdrawals": 0,
+		"/withdrawals": 4, "/withdrawals?state=paid": 3, "/withdrawals?state=failed": 1,
+		"/withdrawals?state=pending": 0,
+		"/withdrawals?limit=3":       3, "/users/bob/withdrawals": 1, "/users/bob/withdrawals?state=failed": 0,
+		"/users/nobody/withdrawals": 0,
 	} {
 		c.token = viewerToken
 		if a := c.call("GET", path, ""); a.status != 200 || strings.Count(string(a.body), `"withdrawal":`) != want {
@@ -214,14 +227,17 @@ func checkWithdrawalLists(t *testing.T, c *apiClient, bobs string) {
 	}
 	c.token = token(t, "bob")
 	one := c.call("GET", "/me/withdrawals/"+bobs, "")
-	if one.field("state") != "paid" || one.field("reference") != "bank-"+bobs || one.field("finished_at") == "" || one.field("attempts") != "" {
+	if one.field("state") != "paid" || one.field("reference") != "bank-"+bobs || one.field("finished_at") == "" ||
+		one.field("attempts") != "" {
 		t.Errorf("bob's: %s", one.body)
 	}
-	if a := c.call("GET", "/me/withdrawals", ""); strings.Count(string(a.body), `"withdrawal":`) != 1 || !strings.Contains(string(a.body), bobs) {
+	if a := c.call("GET", "/me/withdrawals", ""); strings.Count(string(a.body), `"withdrawal":`) != 1 ||
+		!strings.Contains(string(a.body), bobs) {
 		t.Errorf("bob's: %s", a.body)
 	}
 	c.token = token(t, "closed")
-	if a := c.call("GET", "/me/withdrawals?state=failed", ""); !strings.Contains(string(a.body), "the account is closed") {
+	if a := c.call("GET", "/me/withdrawals?state=failed", ""); !strings.Contains(string(a.body),
+		"the account is closed") {
 		t.Errorf("the refused one: %s", a.body)
 	}
 }
@@ -237,8 +253,9 @@ func TestWalletPaysAtOnce(t *testing.T) {
 	awaitWithdrawal(t, n, "alice", inState(operator.WithdrawalPaid))
 }
 
-// TestKillNineInTheMiddleOfAPayment: the process dies before the provider is asked, and after it has paid and nobody knows. Another
-// process asks again under the same key, and the player's request sent again finds the same withdrawal.
+// TestKillNineInTheMiddleOfAPayment: the process dies before the provider is asked, and after it has paid and
+// nobody knows. Another process asks again under the same key, and the player's request sent again finds the same
+// withdrawal.
 func TestKillNineInTheMiddleOfAPayment(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
@@ -250,7 +267,8 @@ func TestKillNineInTheMiddleOfAPayment(t *testing.T) {
 			bank := httptest.NewServer(receiver)
 			t.Cleanup(bank.Close)
 			provider := []string{
-				"REDRAIN_PROVIDER=http", "REDRAIN_PROVIDER_URL=" + bank.URL, "REDRAIN_PROVIDER_SECRET=" + webhooktest.Secret, "REDRAIN_PROVIDER_TIMEOUT=1s",
+				"REDRAIN_PROVIDER=http", "REDRAIN_PROVIDER_URL=" + bank.URL,
+				"REDRAIN_PROVIDER_SECRET=" + webhooktest.Secret, "REDRAIN_PROVIDER_TIMEOUT=1s",
 			}
 			s := realSetting(t)
 			doomed := startProcess(t, s, []string{"faults"}, append(provider, "REDRAIN_FAULT_AT="+point)...)
@@ -261,7 +279,8 @@ func TestKillNineInTheMiddleOfAPayment(t *testing.T) {
 
 			heir := startProcess(t, s, nil, provider...)
 			var again operator.Withdrawal
-			testenv.Eventually(t, 2*time.Minute, "the request sent again", func() bool { // for a minute the first counts as being worked on
+			// for a minute the first counts as being worked on
+			testenv.Eventually(t, 2*time.Minute, "the request sent again", func() bool {
 				var err error
 				again, err = asPlayer(t, heir.node, "alice").Withdraw(within(t, 10*time.Second), 600, "k1")
 				return err == nil
@@ -270,7 +289,8 @@ func TestKillNineInTheMiddleOfAPayment(t *testing.T) {
 				t.Errorf("%+v, and then %+v", first, again)
 			}
 			w := awaitWithdrawal(t, heir.node, "alice", inState(operator.WithdrawalPaid))
-			if paid := receiver.Paid(); len(paid) != 1 || paid[w.Withdrawal] != 600 || receiver.Tries(w.Withdrawal) != tries {
+			if paid := receiver.Paid(); len(paid) != 1 || paid[w.Withdrawal] != 600 ||
+				receiver.Tries(w.Withdrawal) != tries {
 				t.Errorf("paid %v in %d tries, want %s in %d", paid, receiver.Tries(w.Withdrawal), w.Withdrawal, tries)
 			}
 			if user, err := heir.client.User(within(t, 10*time.Second), "alice"); err != nil || user.Balance != 400 {

@@ -17,8 +17,8 @@ type Dir struct {
 // ErrDirInUse says that another process keeps its data in the directory.
 var ErrDirInUse = errors.New("another process is using it")
 
-// OpenDir opens the directory at path, making it where it is missing, and locks it. The lock ends with Close, or with the
-// process, however that ends.
+// OpenDir opens the directory at path, making it where it is missing, and locks it. The lock ends with Close, or
+// with the process, however that ends.
 func OpenDir(path string) (*Dir, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {

@@ -23,8 +23,8 @@ type NATSServer struct {
 // NATS starts a server that keeps its streams in storeDir; a later server on the same directory has them again. With
 // storeDir "" they are in a temporary directory that Close removes.
 //
-// In a storeDir of the caller's, what is acknowledged is on the disk and survives a power cut. A temporary store does not need
-// that, and reaches the disk every two minutes.
+// In a storeDir of the caller's, what is acknowledged is on the disk and survives a power cut. A temporary store
+// does not need that, and reaches the disk every two minutes.
 func NATS(storeDir string) (*NATSServer, error) {
 	n := &NATSServer{}
 	lasting := storeDir != ""

@@ -44,7 +44,8 @@ func connect(t *testing.T, n *NATSServer) jetstream.JetStream {
 func publishTen(t *testing.T, js jetstream.JetStream) {
 	t.Helper()
 	for i := range 10 {
-		if _, err := js.Publish(context.Background(), "pay.a", []byte(strconv.Itoa(i)), jetstream.WithMsgID(strconv.Itoa(i))); err != nil {
+		if _, err := js.Publish(context.Background(), "pay.a", []byte(strconv.Itoa(i)),
+			jetstream.WithMsgID(strconv.Itoa(i))); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -16,8 +16,8 @@ import (
 // often than what is kept with a time to live needs: marks of minutes and token buckets of seconds.
 const tickEvery = time.Second
 
-// RedisServer is an in-process stand-in for Redis. Its TIME is the clock of the machine; a key with a time to live goes up
-// to a second late.
+// RedisServer is an in-process stand-in for Redis. Its TIME is the clock of the machine; a key with a time to live
+// goes up to a second late.
 type RedisServer struct {
 	mini *miniredis.Miniredis
 	stop context.CancelFunc

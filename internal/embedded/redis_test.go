@@ -34,7 +34,8 @@ func TestRedisTimeIsTheRealClock(t *testing.T) {
 	}{
 		{"TIME", func() (time.Time, error) { return rdb.Time(ctx).Result() }},
 		{"TIME in a script", func() (time.Time, error) {
-			s, err := rdb.Eval(ctx, "local t = redis.call('TIME') return {tonumber(t[1]), tonumber(t[2])}", nil).Int64Slice()
+			s, err := rdb.Eval(ctx, "local t = redis.call('TIME') return {tonumber(t[1]), tonumber(t[2])}",
+				nil).Int64Slice()
 			if err != nil {
 				return time.Time{}, err
 			}

@@ -19,7 +19,8 @@ func TestMain(m *testing.M) { testenv.Main(m) }
 func buildVictim(t *testing.T, tags string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "victim")
-	if out, err := exec.Command("go", "build", "-tags", tags, "-o", path, "./testdata/victim").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-tags", tags, "-o", path,
+		"./testdata/victim").CombinedOutput(); err != nil {
 		t.Fatalf("build victim: %v\n%s", err, out)
 	}
 	return path
@@ -76,7 +77,8 @@ func TestPointRefusesANumberThatMakesNoSense(t *testing.T) {
 }
 
 func TestPointDoesNothingWithoutTheTag(t *testing.T) {
-	if status, out := run(t, buildVictim(t, ""), "here"); status.ExitStatus() != 0 || !strings.HasSuffix(out, "alive\n") {
+	if status, out := run(t, buildVictim(t, ""), "here"); status.ExitStatus() != 0 ||
+		!strings.HasSuffix(out, "alive\n") {
 		t.Errorf("ended with %v, printed\n%s", status, out)
 	}
 }

@@ -13,8 +13,10 @@ import (
 type Conn struct {
 	net.Conn
 
-	rest  []byte
-	until atomic.Int64 // the deadline of reading, Unix nanoseconds; 0: none. Plain looks at it: the system does so only where one waits
+	rest []byte
+	// the deadline of reading, Unix nanoseconds; 0: none. Plain looks at it: the system does so only where one
+	// waits
+	until atomic.Int64
 
 	mu      sync.Mutex
 	reading bool // Plain is
@@ -54,8 +56,8 @@ func (c *Conn) overdue() bool {
 	return until != 0 && time.Now().UnixNano() >= until
 }
 
-// Close closes the connection. It never waits for a handler, which may be waiting for a back end: where Plain is at work, it is told to
-// end, and the connection is closed when it has. net.Conn's would return no earlier than Plain.
+// Close closes the connection. It never waits for a handler, which may be waiting for a back end: where Plain is at
+// work, it is told to end, and the connection is closed when it has. net.Conn's would return no earlier than Plain.
 func (c *Conn) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

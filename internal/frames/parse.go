@@ -34,8 +34,8 @@ const (
 	other                // something that is for the library
 )
 
-// parse looks for a plain frame of a client, with at most limit bytes of payload, at the beginning of b, and unmasks it there. Nothing is
-// changed where it finds none.
+// parse looks for a plain frame of a client, with at most limit bytes of payload, at the beginning of b, and
+// unmasks it there. Nothing is changed where it finds none.
 func parse(b []byte, limit int) (frame, found) {
 	if len(b) < 2 {
 		return frame{}, partial

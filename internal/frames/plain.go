@@ -10,15 +10,17 @@ import (
 
 // Handler takes what plain frames bring. The bytes are only lent.
 type Handler interface {
-	// Text takes a message. It has to be answered, sooner or later, or the end of the connection is noticed only by the next ping.
+	// Text takes a message. It has to be answered, sooner or later, or the end of the connection is noticed only by
+	// the next ping.
 	Text(message []byte)
 	Ping(data []byte)
 	Pong(data []byte)
 }
 
-// Plain reads plain frames, with messages of at most limit bytes, and hands them to h in the caller's goroutine. It returns nil when the
-// library has to read on, from the frame that is not plain, or from the beginning where the system or the connection does not
-// allow it; and otherwise why the connection has ended, io.EOF where the peer has closed it.
+// Plain reads plain frames, with messages of at most limit bytes, and hands them to h in the caller's goroutine. It
+// returns nil when the library has to read on, from the frame that is not plain, or from the beginning where the
+// system or the connection does not allow it; and otherwise why the connection has ended, io.EOF where the peer has
+// closed it.
 func (c *Conn) Plain(limit int, h Handler) error {
 	raw, err := c.SyscallConn()
 	if err != nil || !supported {
@@ -28,8 +30,8 @@ func (c *Conn) Plain(limit int, h Handler) error {
 	defer c.end()
 	r := reader{conn: c, limit: limit, handler: h}
 	var ended error
-	// One RawConn.Read for the whole life of the connection: it forgets what it knows of the socket's readiness when it begins,
-	// so a second one could sleep through what has come since the first.
+	// One RawConn.Read for the whole life of the connection: it forgets what it knows of the socket's readiness
+	// when it begins, so a second one could sleep through what has come since the first.
 	err = raw.Read(func(fd uintptr) (done bool) {
 		done, ended = r.drain(int(fd))
 		return done
@@ -80,9 +82,10 @@ func (r *reader) drain(fd int) (done bool, err error) {
 		if r.left {
 			return true, nil
 		}
-		// A short read has drained the socket. It may have hidden one thing: that the end of what the peer sends came together with the
-		// data. Whoever has sent a message is written to, and a connection that is gone answers that. One that is closed in one
-		// direction only is noticed by the ping that it does not answer; after anything but a message the end is looked for.
+		// A short read has drained the socket. It may have hidden one thing: that the end of what the peer sends
+		// came together with the data. Whoever has sent a message is written to, and a connection that is gone
+		// answers that. One that is closed in one direction only is noticed by the ping that it does not answer;
+		// after anything but a message the end is looked for.
 		if kept+n < bufferSize && answered {
 			return false, nil
 		}

@@ -87,18 +87,19 @@ func connect(t interface {
 		t.Fatal(err)
 	}
 	upgrader := websocket.Upgrader{ReadBufferSize: 256}
-	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		conn, err := upgrader.Upgrade(&takeover{w, h}, r, nil)
-		if err != nil {
-			h.ended <- err
-			return
-		}
-		conn.SetReadLimit(limit)
-		conn.SetPingHandler(func(m string) error { h.Ping([]byte(m)); return nil })
-		conn.SetPongHandler(func(m string) error { h.Pong([]byte(m)); return nil })
-		h.conn = conn
-		go h.read()
-	})}
+	server := &http.Server{ReadHeaderTimeout: time.Minute,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			conn, err := upgrader.Upgrade(&takeover{w, h}, r, nil)
+			if err != nil {
+				h.ended <- err
+				return
+			}
+			conn.SetReadLimit(limit)
+			conn.SetPingHandler(func(m string) error { h.Ping([]byte(m)); return nil })
+			conn.SetPongHandler(func(m string) error { h.Pong([]byte(m)); return nil })
+			h.conn = conn
+			go h.read()
+		})}
 	go func() { _ = server.Serve(l) }()
 	client, _, err := websocket.DefaultDialer.Dial("ws://"+l.Addr().String(), nil)
 	if err != nil {
@@ -139,16 +140,19 @@ func frameOf(first byte, payload string, key uint32) []byte {
 	return b
 }
 
-// Whatever the frames and wherever they are cut, everything arrives once and in order, as the library alone would have it.
+// Whatever the frames and wherever they are cut, everything arrives once and in order, as the library alone would
+// have it.
 func TestEverythingArrivesOnceAndInOrder(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var stream []byte
 		var want []string
 		for range rapid.IntRange(0, 30).Draw(rt, "frames") {
 			key := rapid.Uint32().Draw(rt, "key")
-			long := strings.Repeat("x", rapid.SampledFrom([]int{0, 1, 7, 8, 40, 125, 126, 127, 900, limit}).Draw(rt, "size"))
+			long := strings.Repeat("x", rapid.SampledFrom([]int{0, 1, 7, 8, 40, 125, 126, 127, 900, limit}).Draw(rt,
+				"size"))
 			short := long[:min(len(long), 125)]
-			switch rapid.SampledFrom([]string{"text", "text", "text", "text", "ping", "pong", "fragments"}).Draw(rt, "kind") {
+			switch rapid.SampledFrom([]string{"text", "text", "text", "text", "ping", "pong", "fragments"}).Draw(rt,
+				"kind") {
 			case "text":
 				stream, want = append(stream, frameOf(0x81, long, key)...), append(want, "text "+long)
 			case "ping":
@@ -232,7 +236,11 @@ func TestItWakesForWhatComes(t *testing.T) {
 			_, _ = client.Write(frameOf(0x8A, "", 1))
 			_ = client.Close()
 		},
-		"half, then closed":  func(_ *websocket.Conn, client net.Conn) { _, _ = client.Write([]byte{0x81}); _ = client.Close() },
+		"half, then closed": func(_ *websocket.Conn, client net.Conn) {
+			_,
+				_ = client.Write([]byte{0x81})
+			_ = client.Close()
+		},
 		"no more to be said": func(_ *websocket.Conn, client net.Conn) { _ = client.(*net.TCPConn).CloseWrite() },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -291,7 +299,8 @@ func TestCloseDoesNotWaitForTheHandler(t *testing.T) {
 	busy, free := make(chan struct{}), make(chan struct{})
 	h := &heard{onText: func() { close(busy); <-free }}
 	conn := connect(t, h)
-	if _, err := conn.Write(slices.Concat(frameOf(0x81, "hello", 3), frameOf(0x81, "not looked at any more", 3))); err != nil {
+	if _, err := conn.Write(slices.Concat(frameOf(0x81, "hello", 3),
+		frameOf(0x81, "not looked at any more", 3))); err != nil {
 		t.Fatal(err)
 	}
 	<-busy

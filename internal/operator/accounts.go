@@ -10,7 +10,8 @@ import (
 
 // Deposit adds money to a sponsor's account, once for each reference.
 func (c *Client) Deposit(ctx context.Context, sponsor, reference string, amount rain.Money) (Sponsor, error) {
-	return post[Sponsor](ctx, c, path("sponsors", sponsor, "deposits"), map[string]any{"amount": amount, "reference": reference})
+	return post[Sponsor](ctx, c, path("sponsors", sponsor, "deposits"),
+		map[string]any{"amount": amount, "reference": reference})
 }
 
 // Sponsor is a sponsor's account.
@@ -57,7 +58,8 @@ func (c *Client) Withdrawals(ctx context.Context, state string, p Page) (List[Wi
 
 // Withdraw takes money out of the account of the player whose token the client has. With the same key it does so once.
 func (c *Client) Withdraw(ctx context.Context, amount rain.Money, key string) (Withdrawal, error) {
-	return call[Withdrawal](ctx, c, request{method: http.MethodPost, path: path("me", "withdrawals"), body: map[string]any{"amount": amount}, key: key})
+	return call[Withdrawal](ctx, c, request{method: http.MethodPost, path: path("me", "withdrawals"),
+		body: map[string]any{"amount": amount}, key: key})
 }
 
 // MyWithdrawals is a page of what that player has taken out, the newest first.
@@ -88,14 +90,15 @@ func (c *Client) RetryPayout(ctx context.Context, claim string) (Claim, error) {
 	return post[Claim](ctx, c, path("payouts", claim, "retry"), nil)
 }
 
-// RetryPayouts has all payments that were given up tried again, those of one campaign or, where that is "", all. It may take as
-// long as it takes.
+// RetryPayouts has all payments that were given up tried again, those of one campaign or, where that is "", all. It
+// may take as long as it takes.
 func (c *Client) RetryPayouts(ctx context.Context, campaign string) (Retried, error) {
 	body := map[string]any{}
 	if campaign != "" {
 		body["campaign"] = campaign
 	}
-	return call[Retried](ctx, c, request{method: http.MethodPost, path: path("payouts", "retry"), body: body, timeout: createTimeout})
+	return call[Retried](ctx, c, request{method: http.MethodPost, path: path("payouts", "retry"), body: body,
+		timeout: createTimeout})
 }
 
 // Audit is a page of the operators' deeds.

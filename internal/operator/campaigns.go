@@ -51,7 +51,8 @@ func (c *Client) CloseCampaign(ctx context.Context, id string) (Campaign, error)
 
 // StartRain schedules a rain. The key is as in CreateCampaign.
 func (c *Client) StartRain(ctx context.Context, id string, spec rain.RainSpec, key string) (wire.Rain, error) {
-	return call[wire.Rain](ctx, c, request{method: http.MethodPost, path: path("campaigns", id, "rains"), body: spec, key: key})
+	return call[wire.Rain](ctx, c, request{method: http.MethodPost, path: path("campaigns", id, "rains"), body: spec,
+		key: key})
 }
 
 // StopRain ends a rain now.
@@ -61,7 +62,8 @@ func (c *Client) StopRain(ctx context.Context, id, rainID string) (wire.Rain, er
 
 // Rebuild restores in Redis what it has lost of the campaign. It can be repeated.
 func (c *Client) Rebuild(ctx context.Context, id string) (Rebuilt, error) {
-	return call[Rebuilt](ctx, c, request{method: http.MethodPost, path: path("campaigns", id, "rebuild"), timeout: rebuildTimeout})
+	return call[Rebuilt](ctx, c, request{method: http.MethodPost, path: path("campaigns", id, "rebuild"),
+		timeout: rebuildTimeout})
 }
 
 // Stats are the campaign's figures at this moment.
@@ -89,7 +91,8 @@ func (c *Client) ClaimsCSV(ctx context.Context, id string, w io.Writer) error {
 
 // Reconciliation says where the campaign's money is.
 func (c *Client) Reconciliation(ctx context.Context, id string) (Reconciliation, error) {
-	return call[Reconciliation](ctx, c, request{method: http.MethodGet, path: path("campaigns", id, "reconciliation"), timeout: reconcileTimeout})
+	return call[Reconciliation](ctx, c, request{method: http.MethodGet, path: path("campaigns", id, "reconciliation"),
+		timeout: reconcileTimeout})
 }
 
 // ReconcileAll proves all books: the whole ledger and every campaign.

@@ -27,10 +27,11 @@ const (
 
 // Options say where the server is and who is asking.
 type Options struct {
-	Server     string        // its address, "http://host:port"; a path in it is kept, for a server behind a proxy
-	Token      string        // operator's, viewer's or player's; "" asks as a stranger
-	Timeout    time.Duration // of one request; 0: 30 s. Creating a campaign, previews, reconciling, CSV and events are not bound by it
-	HTTPClient *http.Client  // nil: a client of its own, without a timeout (see Timeout)
+	Server string // its address, "http://host:port"; a path in it is kept, for a server behind a proxy
+	Token  string // operator's, viewer's or player's; "" asks as a stranger
+	// of one request; 0: 30 s. Creating a campaign, previews, reconciling, CSV and events are not bound by it
+	Timeout    time.Duration
+	HTTPClient *http.Client // nil: a client of its own, without a timeout (see Timeout)
 }
 
 // Client speaks to one server. It is safe for concurrent use.
@@ -48,10 +49,12 @@ var ErrBadServer = errors.New("the server's address is not like http://host:port
 // New makes a client. Nothing is sent.
 func New(o Options) (*Client, error) {
 	u, err := url.Parse(o.Server)
-	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") || u.RawQuery != "" || u.Fragment != "" {
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") || u.RawQuery != "" ||
+		u.Fragment != "" {
 		return nil, ErrBadServer
 	}
-	c := &Client{base: strings.TrimRight(o.Server, "/"), name: u.Redacted(), token: o.Token, timeout: o.Timeout, http: o.HTTPClient}
+	c := &Client{base: strings.TrimRight(o.Server, "/"), name: u.Redacted(), token: o.Token, timeout: o.Timeout,
+		http: o.HTTPClient}
 	if c.timeout == 0 {
 		c.timeout = defaultTimeout
 	}
@@ -86,8 +89,8 @@ type request struct {
 	timeout time.Duration // 0: the client's; less than 0: none
 }
 
-// send makes the request and returns an answer of the 2xx kind, its body open; the caller calls done when it has read it.
-// Any other answer is an *Error.
+// send makes the request and returns an answer of the 2xx kind, its body open; the caller calls done when it has
+// read it. Any other answer is an *Error.
 func (c *Client) send(ctx context.Context, r request) (*http.Response, func(), error) {
 	cancel := context.CancelFunc(func() {})
 	if timeout := r.timeout; timeout >= 0 {

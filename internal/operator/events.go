@@ -34,7 +34,8 @@ var ErrStreamEnded = errors.New("the server has ended the stream of events")
 // Events hands each event to handle as it comes. It returns nil when ctx ends, the error of handle, or why
 // the stream broke. It does not reconnect.
 func (c *Client) Events(ctx context.Context, handle func(Event) error) error {
-	resp, done, err := c.send(ctx, request{method: http.MethodGet, path: path("events"), accept: "text/event-stream", timeout: -1})
+	resp, done, err := c.send(ctx, request{method: http.MethodGet, path: path("events"), accept: "text/event-stream",
+		timeout: -1})
 	if err == nil {
 		defer done()
 		err = readEvents(resp.Body, handle)
@@ -46,7 +47,8 @@ func (c *Client) Events(ctx context.Context, handle func(Event) error) error {
 }
 
 // readEvents reads a stream as the HTML standard describes it
-// (https://html.spec.whatwg.org/multipage/server-sent-events.html), without ids and retry times, which serve reconnecting.
+// (https://html.spec.whatwg.org/multipage/server-sent-events.html), without ids and retry times, which serve
+// reconnecting.
 func readEvents(r io.Reader, handle func(Event) error) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 0, 4096), maxEvent)

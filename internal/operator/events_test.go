@@ -30,7 +30,8 @@ func TestEvents(t *testing.T) {
 	if !errors.Is(err, operator.ErrStreamEnded) {
 		t.Errorf("error %v", err)
 	}
-	want := [][2]string{{"stats", `{"won":1}`}, {"rain", `{"id":"r1"}`}, {"", "{\n}"}, {"alarm", `"` + strings.Repeat("x", 100_000) + `"`}}
+	want := [][2]string{{"stats", `{"won":1}`}, {"rain", `{"id":"r1"}`}, {"", "{\n}"},
+		{"alarm", `"` + strings.Repeat("x", 100_000) + `"`}}
 	if diff := cmp.Diff(want, events); diff != "" {
 		t.Error(diff)
 	}

@@ -30,11 +30,12 @@ type Stats struct {
 	AmountLeft     rain.Money `json:"amount_left"` // of the stock
 	GrabsPerSecond float64    `json:"grabs_per_second"`
 
-	Outcomes map[string]int64 `json:"outcomes"`   // the taps, by what came of them
-	TapP50MS *float64         `json:"tap_p50_ms"` // half of the last seconds' taps were answered within it; nil where there was none
-	TapP99MS *float64         `json:"tap_p99_ms"` // 99 of 100 were
-	Outbox   int64            `json:"outbox"`     // wins on their way to the ledger
-	Dead     int64            `json:"dead"`       // dead letters that wait
+	Outcomes map[string]int64 `json:"outcomes"` // the taps, by what came of them
+	// half of the last seconds' taps were answered within it; nil where there was none
+	TapP50MS *float64 `json:"tap_p50_ms"`
+	TapP99MS *float64 `json:"tap_p99_ms"` // 99 of 100 were
+	Outbox   int64    `json:"outbox"`     // wins on their way to the ledger
+	Dead     int64    `json:"dead"`       // dead letters that wait
 }
 
 // The states of a claim.

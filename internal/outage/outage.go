@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Outage turns the flood of errors of something that is down into two log lines, and one each half minute between them. Set
-// What and Log before the first use; it is safe for concurrent use.
+// Outage turns the flood of errors of something that is down into two log lines, and one each half minute between
+// them. Set What and Log before the first use; it is safe for concurrent use.
 type Outage struct {
 	What string // what is being done: "publishing to JetStream"
 	Log  *slog.Logger

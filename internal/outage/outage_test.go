@@ -22,7 +22,8 @@ func TestOutageSaysItOnce(t *testing.T) {
 		o.Works()
 		o.Works()
 		o.Failed(errors.New("down"))
-		if warns, infos := strings.Count(out.String(), "WARN"), strings.Count(out.String(), "INFO"); warns != 5 || infos != 1 {
+		if warns, infos := strings.Count(out.String(), "WARN"),
+			strings.Count(out.String(), "INFO"); warns != 5 || infos != 1 {
 			t.Errorf("%d warnings, %d notes:\n%s", warns, infos, &out)
 		}
 	})

@@ -50,7 +50,8 @@ func (c *crowd) admit(ctx context.Context, home, campaign string, i int) error {
 	}
 	_ = resp.Body.Close()
 	c.conns = append(c.conns, conn)
-	if err := conn.WriteJSON(wire.Request{Type: wire.TypeHello, ID: "1", Token: token, Campaign: campaign}); err != nil {
+	if err := conn.WriteJSON(wire.Request{Type: wire.TypeHello, ID: "1", Token: token,
+		Campaign: campaign}); err != nil {
 		return fmt.Errorf("player %d: %w", i, err)
 	}
 	c.work.Go(func() { play(ctx, conn, i) })
@@ -58,7 +59,8 @@ func (c *crowd) admit(ctx context.Context, home, campaign string, i int) error {
 }
 
 func tokenOf(user string) (string, error) {
-	return jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{"sub": user, "exp": time.Now().Add(time.Hour).Unix()}).SignedString([]byte(jwtSecret))
+	return jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{"sub": user,
+		"exp": time.Now().Add(time.Hour).Unix()}).SignedString([]byte(jwtSecret))
 }
 
 // play taps one packet of every other wave, a while after it has appeared, as long as the connection is there.
@@ -79,7 +81,8 @@ func play(ctx context.Context, conn *websocket.Conn, i int) {
 			}
 			for _, d := range w.Drops {
 				if d[2] == int(rain.Packet) {
-					tap := wire.Request{Type: wire.TypeTap, ID: wire.ID(fmt.Sprint(w.N)), Drop: fmt.Sprintf("%d.%d", w.N, d[0])}
+					tap := wire.Request{Type: wire.TypeTap, ID: wire.ID(fmt.Sprint(w.N)),
+						Drop: fmt.Sprintf("%d.%d", w.N, d[0])}
 					_ = conn.WriteJSON(tap) // a broken line ends the reading
 					break
 				}

@@ -1,5 +1,5 @@
-// Command pictures makes the pictures of the README: docs/img/{play,screen,console}.webp. It starts redrain in this process,
-// lets a rain fall on a crowd of players who tap, and looks at the three pages in the middle of it.
+// Command pictures makes the pictures of the README: docs/img/{play,screen,console}.webp. It starts redrain in this
+// process, lets a rain fall on a crowd of players who tap, and looks at the three pages in the middle of it.
 //
 //	go run ./internal/pictures [FOLDER]
 //
@@ -43,7 +43,8 @@ const (
 func run(ctx context.Context, dir string) (err error) {
 	cfg := server.DefaultConfig()
 	cfg.Listen, cfg.OperatorToken, cfg.JWTSecret, cfg.Demo = "127.0.0.1:0", operatorToken, jwtSecret, false
-	s, err := server.New(ctx, cfg, slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})), io.Discard)
+	s, err := server.New(ctx, cfg, slog.New(slog.NewTextHandler(os.Stderr,
+		&slog.HandlerOptions{Level: slog.LevelWarn})), io.Discard)
 	if err != nil {
 		return fmt.Errorf("start redrain: %w", err)
 	}

@@ -48,7 +48,8 @@ func (p *photographer) work(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	console, err := p.open("/console#token="+operatorToken, browser.Device{Width: 1280, Height: 800, Scale: 1.5}, "en-US,en")
+	console, err := p.open("/console#token="+operatorToken, browser.Device{Width: 1280, Height: 800, Scale: 1.5},
+		"en-US,en")
 	if err != nil {
 		return err
 	}
@@ -64,7 +65,8 @@ func (p *photographer) work(ctx context.Context) (err error) {
 	if _, err := client.StartRain(ctx, campaign.ID, rainOf(), ""); err != nil {
 		return err
 	}
-	wall, err := p.open("/screen?campaign="+campaign.ID+"&join=https://rain.example.com/", browser.Device{Width: 1920, Height: 1080, Scale: 1}, "zh-CN,zh")
+	wall, err := p.open("/screen?campaign="+campaign.ID+"&join=https://rain.example.com/",
+		browser.Device{Width: 1920, Height: 1080, Scale: 1}, "zh-CN,zh")
 	if err != nil {
 		return err
 	}
@@ -73,7 +75,8 @@ func (p *photographer) work(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	phone, err := p.open("/?debug&campaign="+campaign.ID+"#token="+token, browser.Device{Width: 390, Height: 844, Scale: 2, Touch: true}, "zh-CN,zh")
+	phone, err := p.open("/?debug&campaign="+campaign.ID+"#token="+token,
+		browser.Device{Width: 390, Height: 844, Scale: 2, Touch: true}, "zh-CN,zh")
 	if err != nil {
 		return err
 	}
@@ -105,7 +108,8 @@ func prepare(ctx context.Context, client *operator.Client) (operator.Campaign, e
 		return operator.Campaign{}, err
 	}
 	spec := rain.DefaultSpec()
-	spec.Name, spec.Sponsor, spec.Budget, spec.Packets, spec.WinsPerUser, spec.Split = "2027 年会红包雨", "acme", budget, 2_000, 50, rain.Gaussian
+	spec.Name, spec.Sponsor, spec.Budget, spec.Packets, spec.WinsPerUser, spec.Split = "2027 年会红包雨", "acme", budget,
+		2_000, 50, rain.Gaussian
 	return client.CreateCampaign(ctx, spec, "")
 }
 

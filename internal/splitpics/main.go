@@ -1,5 +1,6 @@
-// Command splitpics draws the pictures of docs/splits.md, a distribution each, into the directory that it is given. It cuts real splits from fixed
-// seeds and draws with whole numbers only, so that it makes the same files everywhere; a test holds those that are checked in to it.
+// Command splitpics draws the pictures of docs/splits.md, a distribution each, into the directory that it is given.
+// It cuts real splits from fixed seeds and draws with whole numbers only, so that it makes the same files
+// everywhere; a test holds those that are checked in to it.
 package main
 
 import (

@@ -34,7 +34,8 @@ func TestPicturesAreTheCodes(t *testing.T) {
 		}
 		want, err := os.ReadFile(filepath.Join(checkedIn, filepath.Base(file)))
 		if err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s is not what the splits draw now (%v); go generate ./docs draws it anew", filepath.Base(file), err)
+			t.Errorf("%s is not what the splits draw now (%v); go generate ./docs draws it anew", filepath.Base(file),
+				err)
 		}
 		wellFormed(t, got)
 	}

@@ -30,7 +30,8 @@ type picture struct {
 
 // pictures are those of docs/splits.md.
 func pictures() []picture {
-	of := func(file, title string, kind rain.SplitKind, least rain.Money, most *rain.Money, amounts ...rain.Money) picture {
+	of := func(file, title string, kind rain.SplitKind, least rain.Money, most *rain.Money,
+		amounts ...rain.Money) picture {
 		return picture{File: file, Title: title, split: rain.SplitSpec{
 			Budget: packets * mean, Packets: packets, Split: kind, Min: least, Max: most, Amounts: amounts,
 		}}
@@ -43,7 +44,8 @@ func pictures() []picture {
 		of("gaussian.svg", "gaussian", rain.Gaussian, 1, nil),
 		of("gaussian_bounds.svg", "gaussian, 5.00 to 14.00", rain.Gaussian, 500, &most),
 		of("even.svg", "even", rain.Even, 1, nil),
-		of("list.svg", "list of one 28.00, two 15.00, seven 6.00", rain.List, 1, nil, 2_800, 1_500, 1_500, 600, 600, 600, 600, 600, 600, 600),
+		of("list.svg", "list of one 28.00, two 15.00, seven 6.00", rain.List, 1, nil, 2_800, 1_500, 1_500, 600, 600,
+			600, 600, 600, 600, 600),
 	}
 }
 
@@ -95,8 +97,9 @@ func (p *picture) draw() ([]byte, error) {
 	ticks[len(ticks)-1].Text += "+"
 	var out bytes.Buffer
 	err = svg.Execute(&out, map[string]any{
-		"Title": p.Title, "Bars": bars, "Ticks": ticks, "BarWidth": barWidth - 1, "Left": left, "Right": left + bins*barWidth,
-		"Top": top, "Floor": top + barHeight, "Mean": left + mean/binWidth*barWidth,
+		"Title": p.Title, "Bars": bars, "Ticks": ticks, "BarWidth": barWidth - 1, "Left": left,
+		"Right": left + bins*barWidth,
+		"Top":   top, "Floor": top + barHeight, "Mean": left + mean/binWidth*barWidth,
 		"Share": fmt.Sprintf("the highest bar: %d.%d %% of the packets", share(fullest)/10, share(fullest)%10),
 		"Note": fmt.Sprintf("%s campaigns of %d packets and %s; bars of %s, the last of all above; the dashed line is the mean", thousands(campaigns), packets,
 			rain.Money(packets*mean), rain.Money(binWidth)),

@@ -28,7 +28,8 @@ func TestConcurrentIncrements(t *testing.T) {
 				for range rounds {
 					err := db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
 						for _, id := range []string{first, second} {
-							if _, err := tx.Exec(ctx, "UPDATE balance SET amount = amount + 1 WHERE account_id = ?", id); err != nil {
+							if _, err := tx.Exec(ctx, "UPDATE balance SET amount = amount + 1 WHERE account_id = ?",
+								id); err != nil {
 								return err
 							}
 						}
@@ -77,7 +78,8 @@ func TestViewIsOneMomentAndCannotWrite(t *testing.T) {
 				t.Errorf("before: %d", got)
 			}
 			// Written while a view is open, which must not block it either.
-			if err := put(ctx, db.DB, sqldb.Merge{Key: []string{"account_id"}, Set: []string{"amount"}}, []any{"a", 2}); err != nil {
+			if err := put(ctx, db.DB, sqldb.Merge{Key: []string{"account_id"}, Set: []string{"amount"}},
+				[]any{"a", 2}); err != nil {
 				return err
 			}
 			if got, _ := amountOf(t, tx, "a"); got != 1 {

@@ -8,8 +8,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// ErrAgain is what a transaction's function returns, wrapped or not, to ask [DB.InTx] to roll back and run it again: it has
-// read something that another transaction has changed meanwhile.
+// ErrAgain is what a transaction's function returns, wrapped or not, to ask [DB.InTx] to roll back and run it
+// again: it has read something that another transaction has changed meanwhile.
 var ErrAgain = errors.New("another transaction was faster")
 
 // Error numbers of MySQL and MariaDB.
@@ -32,7 +32,8 @@ func IsDuplicate(err error) bool {
 }
 
 // IsRefused tells whether the database understood a statement and will never carry it out: its data break a
-// constraint or do not fit. It is false for all that passes by itself, such as a server that is down, read only or full.
+// constraint or do not fit. It is false for all that passes by itself, such as a server that is down, read only or
+// full.
 func IsRefused(err error) bool {
 	if e := (*mysql.MySQLError)(nil); errors.As(err, &e) {
 		switch e.Number {

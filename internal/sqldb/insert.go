@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// sqliteParameters is how many parameters one INSERT has on SQLite. The driver's time for binding them grows with the square
-// of their number, so that 500 rows of a dozen columns are inserted three times as fast in small statements as in one.
+// sqliteParameters is how many parameters one INSERT has on SQLite. The driver's time for binding them grows with
+// the square of their number, so that 500 rows of a dozen columns are inserted three times as fast in small
+// statements as in one.
 const sqliteParameters = 400
 
 // Into says where rows go.
@@ -49,8 +50,9 @@ type Back struct {
 	Row     func(Scan) error
 }
 
-// InsertReading is InsertEach, and reads the rows back as they are then: of those that were there already, what the merge has
-// made of them. They come in any order. Where the database can (MariaDB, SQLite), one statement does both.
+// InsertReading is InsertEach, and reads the rows back as they are then: of those that were there already, what the
+// merge has made of them. They come in any order. Where the database can (MariaDB, SQLite), one statement does
+// both.
 func (tx *Tx) InsertReading(ctx context.Context, into Into, n int, put func(i int, r *Row), back Back) error {
 	key := slices.Index(into.Columns, back.Key)
 	if key < 0 {
@@ -78,7 +80,8 @@ func (tx *Tx) InsertReading(ctx context.Context, into Into, n int, put func(i in
 }
 
 // insert makes the statements, as many as the rows need, and has each of them run.
-func (tx *Tx) insert(ctx context.Context, into Into, n, key int, put func(int, *Row), run func(statement string, r *Row) error) error {
+func (tx *Tx) insert(ctx context.Context, into Into, n, key int, put func(int, *Row),
+	run func(statement string, r *Row) error) error {
 	if n == 0 {
 		return ctx.Err()
 	}

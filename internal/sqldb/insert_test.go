@@ -14,7 +14,8 @@ import (
 )
 
 var balance = sqldb.Into{
-	Table: "balance", Columns: []string{"account_id", "amount"}, Merge: sqldb.Merge{Key: []string{"account_id"}, Add: []string{"amount"}},
+	Table: "balance", Columns: []string{"account_id", "amount"},
+	Merge: sqldb.Merge{Key: []string{"account_id"}, Add: []string{"amount"}},
 }
 
 // add adds 1 to accounts and returns what they hold then.
@@ -105,25 +106,30 @@ func TestWhichServersReturn(t *testing.T) {
 func TestInsertKeepsEveryValue(t *testing.T) {
 	onEach(t, func(db subject) {
 		t := db.t
-		texts := []string{"", "'", `\`, `\'`, "\x00\x1a\n\r", "?", "x'00'", "-- ", "é\u2028😀", strings.Repeat("ß", 40_000)}
+		texts := []string{"", "'", `\`, `\'`, "\x00\x1a\n\r", "?", "x'00'", "-- ", "é\u2028😀",
+			strings.Repeat("ß", 40_000)}
 		blob := []byte{0, 1, 0xff, '\'', '\\'}
 		err := db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
 			var rows [][]any
 			for i, text := range texts {
 				rows = append(rows, []any{fmt.Sprint(i), text})
 			}
-			if err := tx.Insert(ctx, "campaign_amounts", []string{"campaign_id", "amounts"}, rows, sqldb.Merge{}); err != nil {
+			if err := tx.Insert(ctx, "campaign_amounts", []string{"campaign_id", "amounts"}, rows,
+				sqldb.Merge{}); err != nil {
 				return err
 			}
 			return tx.Insert(ctx, "idempotency", []string{"idem_key", "body_hash", "status", "answer", "expires_at"},
-				[][]any{{"k", "h", 200, blob, int64(math.MinInt64)}, {"n", "h", true, []byte{}, int64(math.MaxInt64)}}, sqldb.Merge{})
+				[][]any{{"k", "h", 200, blob, int64(math.MinInt64)}, {"n", "h", true, []byte{}, int64(math.MaxInt64)}},
+				sqldb.Merge{})
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i, want := range texts {
 			var got string
-			if _, err := db.First(t.Context(), []any{&got}, "SELECT amounts FROM campaign_amounts WHERE campaign_id = ?", fmt.Sprint(i)); err != nil || got != want {
+			if _, err := db.First(t.Context(), []any{&got},
+				"SELECT amounts FROM campaign_amounts WHERE campaign_id = ?", fmt.Sprint(i)); err != nil ||
+				got != want {
 				t.Errorf("%.20q came back as %.20q, %v", want, got, err)
 			}
 		}
@@ -135,7 +141,8 @@ func TestInsertKeepsEveryValue(t *testing.T) {
 			got := want
 			got.answer = "?"
 			if _, err := db.First(t.Context(), []any{&got.status, &got.answer, &got.at},
-				"SELECT status, answer, expires_at FROM idempotency WHERE idem_key = ?", key); err != nil || got != want {
+				"SELECT status, answer, expires_at FROM idempotency WHERE idem_key = ?", key); err != nil ||
+				got != want {
 				t.Errorf("%+v came back as %+v, %v", want, got, err)
 			}
 		}
@@ -169,8 +176,8 @@ func TestInsertRefusesWhatItCannotWrite(t *testing.T) {
 	})
 }
 
-// TestInsertTakesLongTexts writes what is as long as a list of a million amounts: in hexadecimal it would be larger than the packet
-// that MariaDB takes by default.
+// TestInsertTakesLongTexts writes what is as long as a list of a million amounts: in hexadecimal it would be larger
+// than the packet that MariaDB takes by default.
 func TestInsertTakesLongTexts(t *testing.T) {
 	onEach(t, func(db subject) {
 		t := db.t
@@ -184,7 +191,8 @@ func TestInsertTakesLongTexts(t *testing.T) {
 		}
 		for id, want := range map[string]string{"?": "short", "long": long, "''": `\`} {
 			var got string
-			if _, err := db.First(t.Context(), []any{&got}, "SELECT amounts FROM campaign_amounts WHERE campaign_id = ?", id); err != nil || got != want {
+			if _, err := db.First(t.Context(), []any{&got},
+				"SELECT amounts FROM campaign_amounts WHERE campaign_id = ?", id); err != nil || got != want {
 				t.Errorf("%.20q of %d bytes came back as %.20q of %d, %v", want, len(want), got, len(got), err)
 			}
 		}

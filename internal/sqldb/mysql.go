@@ -23,9 +23,9 @@ const (
 
 // OpenMySQL opens a MySQL or MariaDB database from a DSN of go-sql-driver. It does not connect yet: see [DB.Ping].
 //
-// What the DSN leaves open is set so that a dead server is an error within seconds (dial 3 s, reads 30 s, row locks 5 s)
-// and that no value is cut or changed silently (strict mode). Always set are interpolated parameters (one round trip for
-// each statement), rows counted when found and not when changed, and READ COMMITTED.
+// What the DSN leaves open is set so that a dead server is an error within seconds (dial 3 s, reads 30 s, row locks
+// 5 s) and that no value is cut or changed silently (strict mode). Always set are interpolated parameters (one
+// round trip for each statement), rows counted when found and not when changed, and READ COMMITTED.
 func OpenMySQL(dsn string) (*DB, error) {
 	cfg, err := mysql.ParseDSN(dsn)
 	if err != nil {
@@ -94,8 +94,9 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	return conn, nil
 }
 
-// prepare sets the isolation, which as a DSN parameter would need a variable that MySQL 8 and MariaDB 10.11 name differently, and as an
-// option of each transaction would cost a round trip every time; and asks what the server can.
+// prepare sets the isolation, which as a DSN parameter would need a variable that MySQL 8 and MariaDB 10.11 name
+// differently, and as an option of each transaction would cost a round trip every time; and asks what the server
+// can.
 func (c connector) prepare(ctx context.Context, conn driver.Conn) error {
 	session, ok := conn.(interface {
 		driver.ExecerContext
@@ -119,7 +120,8 @@ func (c connector) prepare(ctx context.Context, conn driver.Conn) error {
 	return nil
 }
 
-// hasReturning tells whether a server of this version knows INSERT … RETURNING: MariaDB does from 10.5 on, MySQL does not.
+// hasReturning tells whether a server of this version knows INSERT … RETURNING: MariaDB does from 10.5 on, MySQL
+// does not.
 func hasReturning(version string) bool {
 	var major, minor int
 	if _, err := fmt.Sscanf(version, "%d.%d", &major, &minor); err != nil || !strings.Contains(version, "MariaDB") {

@@ -110,6 +110,6 @@ func Args[T any](values []T) []any {
 	return args
 }
 
-// Chunk is how many values an IN should have at most, and how many rows one INSERT has on MySQL. It keeps statements below
-// the limits of both databases (SQLite: 32,766 parameters; MySQL: max_allowed_packet).
+// Chunk is how many values an IN should have at most, and how many rows one INSERT has on MySQL. It keeps
+// statements below the limits of both databases (SQLite: 32,766 parameters; MySQL: max_allowed_packet).
 const Chunk = 1000

@@ -11,10 +11,11 @@ import (
 
 // Row takes the values of one row of [Tx.InsertEach], in the order of the columns.
 //
-// For MySQL they become text at once. The driver would make it of a list of arguments: for a batch of payouts that was more
-// garbage than all the rest of settling it. Text is written in hexadecimal, x'61', which means the same bytes whatever the server's SQL mode and
-// the connection's character set, has nothing to escape, and is read by the server faster than a quoted string. It is twice as long,
-// though, and servers limit the size of a statement: what is long by itself is left to the driver.
+// For MySQL they become text at once. The driver would make it of a list of arguments: for a batch of payouts that
+// was more garbage than all the rest of settling it. Text is written in hexadecimal, x'61', which means the same
+// bytes whatever the server's SQL mode and the connection's character set, has nothing to escape, and is read by
+// the server faster than a quoted string. It is twice as long, though, and servers limit the size of a statement:
+// what is long by itself is left to the driver.
 type Row struct {
 	dialect Dialect
 	text    []byte // MySQL: the statement so far
@@ -93,7 +94,8 @@ func (r *Row) null() {
 // longValue is from how many bytes on a text or a blob is long.
 const longValue = 4 << 10
 
-// isLong tells whether a value of so many bytes is to be an argument on MySQL. A key is none: it is looked for by its text.
+// isLong tells whether a value of so many bytes is to be an argument on MySQL. A key is none: it is looked for by
+// its text.
 func (r *Row) isLong(size int) bool { return size >= longValue && r.values != r.key }
 
 // argument puts a value that the driver writes into the statement.

@@ -124,7 +124,8 @@ func TestInsertTakesAnyNumberOfRows(t *testing.T) {
 			}
 		}
 		var n int
-		if _, err := db.First(t.Context(), []any{&n}, "SELECT COUNT(*) FROM balance"); err != nil || n != 3*sqldb.Chunk+2 {
+		if _, err := db.First(t.Context(), []any{&n}, "SELECT COUNT(*) FROM balance"); err != nil ||
+			n != 3*sqldb.Chunk+2 {
 			t.Fatalf("%d rows, %v", n, err)
 		}
 	})

@@ -4,7 +4,8 @@ package testenv
 
 import "os/exec"
 
-// dieWithParent does nothing: only Linux ends a child with its parent. Here a killed test binary leaves its servers behind.
+// dieWithParent does nothing: only Linux ends a child with its parent. Here a killed test binary leaves its servers
+// behind.
 func dieWithParent(*exec.Cmd) {}
 
 // isFrozen cannot look on this system, and believes.

@@ -41,7 +41,8 @@ var sharedCluster = sync.OnceValues(func() (addrs []string, err error) {
 	return addrs, err
 })
 
-// StartRedisCluster starts such a cluster of the test's own: first its masters, then the replica of each, in the same order.
+// StartRedisCluster starts such a cluster of the test's own: first its masters, then the replica of each, in the
+// same order.
 func StartRedisCluster(t T) []*Server {
 	t.Helper()
 	require(t, redisServer.needs...)

@@ -3,12 +3,13 @@
 // the loopback address.
 //
 // [Redis], [RedisCluster], [NATS] and [MySQL] share one server of each kind within a test binary; tests keep apart
-// by [Namespace], and [MySQL] makes a database for each test. [StartRedis], [StartReplica], [StartRedisCluster], [StartNATS] and
-// [StartMySQL] give a [Server] of the test's own, to be killed and started again. [Binary] builds redrain itself and [Start] runs it, or any
-// other program.
+// by [Namespace], and [MySQL] makes a database for each test. [StartRedis], [StartReplica], [StartRedisCluster],
+// [StartNATS] and [StartMySQL] give a [Server] of the test's own, to be killed and started again. [Binary] builds
+// redrain itself and [Start] runs it, or any other program.
 //
-// A package that uses servers, or has goroutines, calls [Main] from its TestMain. Nothing outlives the test binary, however
-// it ends: the kernel kills the children when it dies, and the next test binary removes the directories that a killed one left.
+// A package that uses servers, or has goroutines, calls [Main] from its TestMain. Nothing outlives the test binary,
+// however it ends: the kernel kills the children when it dies, and the next test binary removes the directories
+// that a killed one left.
 //
 // A program that is no test gives a [T] of its own, and calls [End].
 //

@@ -52,7 +52,8 @@ type endings struct {
 
 var atEnd endings
 
-// AtEnd has f called by [Main] after all tests. It is for what the tests of a binary share and no single one of them ends.
+// AtEnd has f called by [Main] after all tests. It is for what the tests of a binary share and no single one of
+// them ends.
 func AtEnd(f func() error) {
 	atEnd.mu.Lock()
 	defer atEnd.mu.Unlock()

@@ -74,7 +74,8 @@ func TestMainShowsAFailureAlone(t *testing.T) {
 
 func TestMissingProgramSkipsButFailsInCI(t *testing.T) {
 	code, out := output(t, again("missing", "CI="))
-	if code != 0 || !strings.Contains(out, "--- SKIP: TestRole") || !strings.Contains(out, "WARNING: no-such-server is not installed") {
+	if code != 0 || !strings.Contains(out, "--- SKIP: TestRole") ||
+		!strings.Contains(out, "WARNING: no-such-server is not installed") {
 		t.Errorf("exit code %d, want a loud skip; output:\n%s", code, out)
 	}
 	code, out = output(t, again("missing", "CI=true"))

@@ -61,7 +61,8 @@ var mariaDB = program{
 			"--socket="+filepath.Join(p.dir, "s"), "--pid-file="+filepath.Join(p.dir, "pid"),
 			"--bind-address="+loopback, "--port="+p.port.String(), "--skip-name-resolve", "--max-connections=500",
 			// As redrain wants it in production: a commit is on the disk, and each statement sees what is committed.
-			"--innodb-flush-log-at-trx-commit=1", "--transaction-isolation=READ-COMMITTED", "--character-set-server=utf8mb4")
+			"--innodb-flush-log-at-trx-commit=1", "--transaction-isolation=READ-COMMITTED",
+			"--character-set-server=utf8mb4")
 	},
 	probe: func(ctx context.Context, p *process) error {
 		return mysqlExec(ctx, p, "CREATE DATABASE IF NOT EXISTS "+ownDatabase)

@@ -48,8 +48,8 @@ func freePort() (port, error) {
 	return port{}, fmt.Errorf("no free port between %d and %d", lowestPort, lowestPort+portCount)
 }
 
-// Addr is an address, host:port, for a server of the test's own that comes back where it was. Until the test ends nobody else
-// gets the port.
+// Addr is an address, host:port, for a server of the test's own that comes back where it was. Until the test ends
+// nobody else gets the port.
 func Addr(t *testing.T) string {
 	t.Helper()
 	p, err := freePort()

@@ -22,9 +22,10 @@ const (
 
 // program says how a server is run. The functions get a process with its directory and port set.
 type program struct {
-	name    string
-	needs   []string                                    // programs that must be installed
-	prepare func(p *process) error                      // makes the empty directory p.data ready for the first start; may be nil
+	name  string
+	needs []string // programs that must be installed
+	// makes the empty directory p.data ready for the first start; may be nil
+	prepare func(p *process) error
 	command func(p *process) (*exec.Cmd, error)         // the server in the foreground; its output goes to the log
 	probe   func(ctx context.Context, p *process) error // nil when it serves
 }

@@ -38,8 +38,8 @@ var redisServer = program{
 	probe:   redisAnswers,
 }
 
-// ownRedisServer writes its file before each answer. With the usual "everysec" a write waits up to two seconds in memory
-// while the disk is busy, and would not survive a kill.
+// ownRedisServer writes its file before each answer. With the usual "everysec" a write waits up to two seconds in
+// memory while the disk is busy, and would not survive a kill.
 var ownRedisServer = program{
 	name:    "redis",
 	needs:   []string{"redis-server"},

@@ -16,7 +16,8 @@ func StartReplica(t T, of *Server) *Server {
 		return redisCommand(p, "--appendonly", "no", "--replicaof", loopback+" "+of.p.port.String())
 	}
 	replica := own(t, prog)
-	master := redis.NewClient(&redis.Options{Addr: of.Addr, PoolSize: 1}) // WAIT is about the writes of its own connection
+	// WAIT is about the writes of its own connection
+	master := redis.NewClient(&redis.Options{Addr: of.Addr, PoolSize: 1})
 	defer func() { _ = master.Close() }()
 	Eventually(t, startWithin, "the replica follows its master", func() bool {
 		ctx := context.Background()

@@ -197,9 +197,9 @@ type Winner struct {
 	Amount rain.Money `json:"amount"`
 }
 
-// Mask hides all of a name but its first letter: 张三 becomes 张*. Guests would all be the same; their names are random and say nothing
-// of them, so they keep the last four characters: g*1a2b. A name that only begins like a guest's may be anybody's telephone number, and is
-// masked like every other.
+// Mask hides all of a name but its first letter: 张三 becomes 张*. Guests would all be the same; their names are
+// random and say nothing of them, so they keep the last four characters: g*1a2b. A name that only begins like a
+// guest's may be anybody's telephone number, and is masked like every other.
 func Mask(user string) string {
 	masked := "*"
 	for _, first := range user {

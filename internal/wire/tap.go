@@ -13,9 +13,9 @@ type Tap struct {
 	Drop []byte
 }
 
-// ParseTap reads a tap that is spelt the way clients spell it: an object of nothing but "type", "id" and "drop", each at most once,
-// with plain values. That is nearly every message of a storm, and takes no allocation and no reflection. ok is false for everything
-// else, which may be a tap all the same: ParseRequest knows.
+// ParseTap reads a tap that is spelt the way clients spell it: an object of nothing but "type", "id" and "drop",
+// each at most once, with plain values. That is nearly every message of a storm, and takes no allocation and no
+// reflection. ok is false for everything else, which may be a tap all the same: ParseRequest knows.
 func ParseTap(data []byte) (t Tap, ok bool) {
 	s := scanner{rest: data}
 	if !s.byte('{') {
@@ -109,7 +109,8 @@ func (s *scanner) id() (value []byte, ok bool) {
 	if n == 0 || n > MaxID || (n > 1 && whole[0] == '0') {
 		return nil, false
 	}
-	// What follows is a comma or the end of the object, or the message is refused: so it is no fraction and no exponent.
+	// What follows is a comma or the end of the object, or the message is refused: so it is no fraction and no
+	// exponent.
 	s.rest = whole[n:]
 	return whole[:n:n], true
 }

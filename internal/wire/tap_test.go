@@ -34,11 +34,16 @@ func TestPlainTapsAreReadWithoutReflection(t *testing.T) {
 // What ParseTap leaves to ParseRequest, which has to see all of it.
 func TestOtherSpellingsAreLeftAlone(t *testing.T) {
 	for _, text := range []string{
-		``, `{}`, `{`, `{"type"`, `{"type":`, `{"type":"tap"}`, `{"type":"tap","drop":"1.1"`, `{"type":"tap","drop":"1.1",}`, `{,"type":"tap","drop":"1.1"}`,
-		`{"type":"tap" "drop":"1.1"}`, `{"type":"tap","drop":"1.1"}x`, `{"type":"tap","drop":"1.1"}{}`, `["type"]`, `{"type":"ping","drop":"1.1"}`,
-		`{"type":"tap","drop":"1.1","drop":"1.2"}`, `{"type":"tap","type":"tap","drop":"1.1"}`, `{"type":"tap","id":1,"id":2,"drop":"1.1"}`,
-		`{"type":"tap","id":1.5,"drop":"1.1"}`, `{"type":"tap","id":1e3,"drop":"1.1"}`, `{"type":"tap","id":01,"drop":"1.1"}`, `{"type":"tap","id":-1,"drop":"1.1"}`,
-		`{"type":"tap","id":null,"drop":"1.1"}`, `{"type":"tap","id":,"drop":"1.1"}`, `{"type":"tap","drop":7}`, `{"type":"tap","drop":"\u0031.1"}`, `{"type":"tap","drop":"é"}`,
+		``, `{}`, `{`, `{"type"`, `{"type":`, `{"type":"tap"}`, `{"type":"tap","drop":"1.1"`,
+		`{"type":"tap","drop":"1.1",}`, `{,"type":"tap","drop":"1.1"}`,
+		`{"type":"tap" "drop":"1.1"}`, `{"type":"tap","drop":"1.1"}x`, `{"type":"tap","drop":"1.1"}{}`, `["type"]`,
+		`{"type":"ping","drop":"1.1"}`,
+		`{"type":"tap","drop":"1.1","drop":"1.2"}`, `{"type":"tap","type":"tap","drop":"1.1"}`,
+		`{"type":"tap","id":1,"id":2,"drop":"1.1"}`,
+		`{"type":"tap","id":1.5,"drop":"1.1"}`, `{"type":"tap","id":1e3,"drop":"1.1"}`,
+		`{"type":"tap","id":01,"drop":"1.1"}`, `{"type":"tap","id":-1,"drop":"1.1"}`,
+		`{"type":"tap","id":null,"drop":"1.1"}`, `{"type":"tap","id":,"drop":"1.1"}`, `{"type":"tap","drop":7}`,
+		`{"type":"tap","drop":"\u0031.1"}`, `{"type":"tap","drop":"é"}`,
 		`{"type":"tap","id":"<b>","drop":"1.1"}`, `{"Type":"tap","drop":"1.1"}`, `{"type":"tap","drop":"1.1","t":1}`,
 		`{"type":"tap","id":11111111111111111111111111111111111111111111111111111111111111111,"drop":"1.1"}`,
 		`{"type":"tap","id":"11111111111111111111111111111111111111111111111111111111111111111","drop":"1.1"}`,
@@ -61,7 +66,8 @@ func FuzzParseTap(f *testing.F) {
 			return
 		}
 		r, err := ParseRequest(data)
-		if err != nil || r.Type != TypeTap || string(r.ID) != string(tap.ID) || r.Drop != string(tap.Drop) || r.Token+r.Campaign != "" || r.T != 0 {
+		if err != nil || r.Type != TypeTap || string(r.ID) != string(tap.ID) || r.Drop != string(tap.Drop) ||
+			r.Token+r.Campaign != "" || r.T != 0 {
 			t.Errorf("%q: read %q %q, encoding/json says %+v, %v", data, tap.ID, tap.Drop, r, err)
 		}
 	})

@@ -34,33 +34,40 @@ func examples() map[string]any {
 	const now = 1_763_712_000_000
 	return map[string]any{
 		"welcome": Welcome{
-			Type: TypeWelcome, ID: "1", User: "u1", ServerTime: now, Campaign: CampaignOf(c, now), Rain: RainOf(r, now, false),
+			Type: TypeWelcome, ID: "1", User: "u1", ServerTime: now, Campaign: CampaignOf(c, now),
+			Rain:        RainOf(r, now, false),
 			Claims:      []Claim{{Claim: "c1-17", Packet: "17", Amount: 88, State: "settled"}},
 			ClaimsTotal: 1, Limits: Limits{TapsPerSecond: 20},
 		},
-		"welcome_no_rain": Welcome{Type: TypeWelcome, ID: `"a"`, User: "u1", ServerTime: now, Campaign: CampaignOf(c, now), Claims: []Claim{}},
-		"campaign":        CampaignChange{Type: TypeCampaign, Campaign: CampaignOf(&paused, now)},
-		"rain":            RainChange{Type: TypeRain, Rain: RainOf(r, now+4_000, false)},
-		"wave":            WaveOf(r.ID, r.Wave(7)),
+		"welcome_no_rain": Welcome{Type: TypeWelcome, ID: `"a"`, User: "u1", ServerTime: now,
+			Campaign: CampaignOf(c, now), Claims: []Claim{}},
+		"campaign": CampaignChange{Type: TypeCampaign, Campaign: CampaignOf(&paused, now)},
+		"rain":     RainChange{Type: TypeRain, Rain: RainOf(r, now+4_000, false)},
+		"wave":     WaveOf(r.ID, r.Wave(7)),
 		"result_won": Result{
-			Type: TypeResult, ID: "3", Drop: "7.1", Outcome: "won", Amount: 88, Packet: "17", Claim: rain.ClaimID("c1", 17),
+			Type: TypeResult, ID: "3", Drop: "7.1", Outcome: "won", Amount: 88, Packet: "17",
+			Claim: rain.ClaimID("c1", 17),
 		},
 		"result_empty": Result{Type: TypeResult, ID: "3", Drop: "7.1", Outcome: "empty"},
 		"settled":      Settled{Type: TypeSettled, Claims: []SettledClaim{{Claim: "c1-17", Amount: 88}}, Balance: 88},
 		"withdrawal": WithdrawalChange{
 			Type: TypeWithdrawal, Balance: 38,
-			Withdrawal: Withdrawal{Withdrawal: "w1", User: "u1", Amount: 50, State: "paid", CreatedAt: now - 1_200, FinishedAt: now, Reference: "bank-7"},
+			Withdrawal: Withdrawal{Withdrawal: "w1", User: "u1", Amount: 50, State: "paid", CreatedAt: now - 1_200,
+				FinishedAt: now, Reference: "bank-7"},
 		},
 		"withdrawal_failed": WithdrawalChange{
 			Type: TypeWithdrawal, Balance: 88,
-			Withdrawal: Withdrawal{Withdrawal: "w1", User: "u1", Amount: 50, State: "failed", CreatedAt: now - 1_200, FinishedAt: now, Reason: "the account is closed"},
+			Withdrawal: Withdrawal{Withdrawal: "w1", User: "u1", Amount: 50, State: "failed", CreatedAt: now - 1_200,
+				FinishedAt: now, Reason: "the account is closed"},
 		},
 		"room": Room{
-			Type: TypeRoom, T: now, Online: 300, Stock: 4_998, Won: 2, AmountWon: 608, Winners: []Winner{{User: Mask("张三"), Amount: 88}},
-			Top: []Winner{{User: Mask("guest-0123456789abcdef1a2b"), Amount: 520}, {User: Mask("张三"), Amount: 88}},
+			Type: TypeRoom, T: now, Online: 300, Stock: 4_998, Won: 2, AmountWon: 608,
+			Winners: []Winner{{User: Mask("张三"), Amount: 88}},
+			Top:     []Winner{{User: Mask("guest-0123456789abcdef1a2b"), Amount: 520}, {User: Mask("张三"), Amount: 88}},
 		},
-		"pong":    Pong{Type: TypePong, ID: "4", T: now, ServerTime: now + 12},
-		"error":   Error{Type: TypeError, ID: "3", Code: CodeMalformed, Message: "field drop has the wrong kind of value"},
+		"pong": Pong{Type: TypePong, ID: "4", T: now, ServerTime: now + 12},
+		"error": Error{Type: TypeError, ID: "3", Code: CodeMalformed,
+			Message: "field drop has the wrong kind of value"},
 		"goodbye": Goodbye{Type: TypeGoodbye, Reason: "shutdown", ReconnectAfterMS: 2_750},
 	}
 }

@@ -23,9 +23,10 @@ type answer struct {
 //	422 with {"id":…,"refused":true}    refused for good, where the id is this payment's
 //	anything else                       nothing is known
 //
-// So a receiver's 400, 401, 403, 404, 409 or 410 gives no money back: a wrong path, a wrong secret or a proxy on the way answer
-// so too, about payments that an earlier try may have made. 202 is not paid: whoever has only accepted is asked again. And a bare
-// 200 is not paid either: Go's server says it for a handler that gave up without a word, a proxy says it for a page of its own.
+// So a receiver's 400, 401, 403, 404, 409 or 410 gives no money back: a wrong path, a wrong secret or a proxy on
+// the way answer so too, about payments that an earlier try may have made. 202 is not paid: whoever has only
+// accepted is asked again. And a bare 200 is not paid either: Go's server says it for a handler that gave up
+// without a word, a proxy says it for a page of its own.
 func read(id string, status int, body []byte) (reference string, err error) {
 	var a answer
 	body = bytes.TrimSpace(body)

@@ -45,7 +45,8 @@ func (b *bank) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	if payment.User == "closed" {
 		w.WriteHeader(http.StatusUnprocessableEntity) // for good: the money goes back to the player
-		_ = json.NewEncoder(w).Encode(map[string]any{"id": payment.ID, "refused": true, "reason": "the account is closed"})
+		_ = json.NewEncoder(w).Encode(map[string]any{"id": payment.ID, "refused": true,
+			"reason": "the account is closed"})
 		return
 	}
 	_ = json.NewEncoder(w).Encode(map[string]any{"id": payment.ID, "reference": b.pay(payment.ID, payment.Amount)})
@@ -72,15 +73,18 @@ func Example() {
 	receiver := httptest.NewServer(&bank{key: key, paid: map[string]string{}})
 	defer receiver.Close()
 
-	provider, err := webhook.New(webhook.Options{URL: receiver.URL, Secret: secret, Clock: func() int64 { return time.Now().UnixMilli() }})
+	provider, err := webhook.New(webhook.Options{URL: receiver.URL, Secret: secret,
+		Clock: func() int64 { return time.Now().UnixMilli() }})
 	if err != nil {
 		panic(err)
 	}
 	defer provider.Close()
 	for range 2 { // the second asks for the same payment
-		fmt.Println(provider.Pay(context.Background(), payout.Payment{Key: "w1", User: "u1", Amount: 250, CreatedAt: 1763712000000}))
+		fmt.Println(provider.Pay(context.Background(), payout.Payment{Key: "w1", User: "u1", Amount: 250,
+			CreatedAt: 1763712000000}))
 	}
-	fmt.Println(provider.Pay(context.Background(), payout.Payment{Key: "w2", User: "closed", Amount: 250, CreatedAt: 1763712000000}))
+	fmt.Println(provider.Pay(context.Background(), payout.Payment{Key: "w2", User: "closed", Amount: 250,
+		CreatedAt: 1763712000000}))
 	// Output:
 	// paying 2.50
 	// transfer-1 <nil>

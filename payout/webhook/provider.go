@@ -30,8 +30,8 @@ type Options struct {
 	URL    string     // where payments are asked for: https, or http on this machine
 	Secret string     // whsec_… , known to the receiver too
 	Clock  rain.Clock // Unix ms, for the timestamps; required
-	// TLS is for tests, which have an authority of their own. Nil: the system's authorities (SSL_CERT_FILE and SSL_CERT_DIR
-	// name others), TLS 1.2 at least.
+	// TLS is for tests, which have an authority of their own. Nil: the system's authorities (SSL_CERT_FILE and
+	// SSL_CERT_DIR name others), TLS 1.2 at least.
 	TLS *tls.Config
 }
 
@@ -99,7 +99,8 @@ type request struct {
 
 // Pay implements payout.Provider.
 func (p *Provider) Pay(ctx context.Context, pay payout.Payment) (reference string, err error) {
-	body, err := json.Marshal(request{ID: pay.Key, User: pay.User, Amount: pay.Amount, Currency: currency, CreatedAt: pay.CreatedAt})
+	body, err := json.Marshal(request{ID: pay.Key, User: pay.User, Amount: pay.Amount, Currency: currency,
+		CreatedAt: pay.CreatedAt})
 	if err != nil {
 		return "", err
 	}
@@ -114,7 +115,8 @@ func (p *Provider) Pay(ctx context.Context, pay payout.Payment) (reference strin
 	req.Header.Set(headerKey, pay.Key)
 	req.Header.Set(headerID, pay.Key)
 	req.Header.Set(headerTimestamp, timestamp)
-	req.Header.Set(headerSignature, signaturePrefix+base64.StdEncoding.EncodeToString(sign(p.key, pay.Key, timestamp, body)))
+	req.Header.Set(headerSignature, signaturePrefix+base64.StdEncoding.EncodeToString(sign(p.key, pay.Key, timestamp,
+		body)))
 	resp, err := p.http.Do(req)
 	if err != nil {
 		return "", withoutAddress(err)

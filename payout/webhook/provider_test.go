@@ -27,7 +27,8 @@ var payment = payout.Payment{Key: "w1", User: "张三", Amount: 250, CreatedAt: 
 func serve(t *testing.T, handler http.Handler, secure bool) *webhook.Provider {
 	t.Helper()
 	s := httptest.NewUnstartedServer(handler)
-	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // it is told of connections that are cut on purpose
+	// it is told of connections that are cut on purpose
+	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	o := webhook.Options{Secret: webhooktest.Secret, Clock: now}
 	if secure {
 		s.StartTLS()
@@ -68,10 +69,12 @@ func TestOneKeyIsPaidOnce(t *testing.T) {
 		clear           bool // its answer says so
 		shown, shownNot string
 	}{
-		"pays":                {first: webhooktest.Pay, paid: true, clear: true},
-		"answers twice":       {first: webhooktest.PayTwice, paid: true, shown: "does not name the payment"},
-		"pays and fails":      {first: webhooktest.PayAndFail, paid: true, shown: "is neither paid nor refused: status 500"},
-		"pays and hangs":      {first: webhooktest.PayAndHang, paid: true, shown: "no answer in time", shownNot: "127.0.0.1"},
+		"pays":          {first: webhooktest.Pay, paid: true, clear: true},
+		"answers twice": {first: webhooktest.PayTwice, paid: true, shown: "does not name the payment"},
+		"pays and fails": {first: webhooktest.PayAndFail, paid: true,
+			shown: "is neither paid nor refused: status 500"},
+		"pays and hangs": {first: webhooktest.PayAndHang, paid: true, shown: "no answer in time",
+			shownNot: "127.0.0.1"},
 		"pays and breaks off": {first: webhooktest.PayAndBreak, paid: true, shown: "no answer", shownNot: "/payments"},
 		"fails":               {first: webhooktest.Fail, shown: "status 503"},
 		"hangs":               {first: webhooktest.Hang, shown: "no answer in time"},
@@ -94,10 +97,12 @@ func TestOneKeyIsPaidOnce(t *testing.T) {
 			if c.clear != (err == nil) || errors.Is(err, payout.ErrRefused) {
 				t.Errorf("the first answer: %q, %v", reference, err)
 			}
-			if err != nil && (!strings.Contains(err.Error(), c.shown) || c.shownNot != "" && strings.Contains(err.Error(), c.shownNot)) {
+			if err != nil && (!strings.Contains(err.Error(), c.shown) || c.shownNot != "" &&
+				strings.Contains(err.Error(), c.shownNot)) {
 				t.Errorf("the first answer: %v", err)
 			}
-			if _, paid := receiver.Paid()["w1"]; paid != c.paid && c.first != webhooktest.PayAndBreak { // the transport tries that again by itself
+			// the transport tries that again by itself
+			if _, paid := receiver.Paid()["w1"]; paid != c.paid && c.first != webhooktest.PayAndBreak {
 				t.Errorf("paid: %v", paid)
 			}
 			if reference, err := pay(t, p, time.Minute); err != nil || reference != "bank-w1" {
@@ -118,7 +123,8 @@ func TestRefusal(t *testing.T) {
 	receiver.Behave = func(r webhooktest.Request) webhooktest.Behaviour { return webhooktest.Refuse }
 	p := serve(t, receiver, false)
 	for range 2 {
-		if _, err := pay(t, p, time.Minute); !errors.Is(err, payout.ErrRefused) || err.Error() != "refused by the provider: the account is closed" {
+		if _, err := pay(t, p, time.Minute); !errors.Is(err, payout.ErrRefused) ||
+			err.Error() != "refused by the provider: the account is closed" {
 			t.Error(err)
 		}
 	}
@@ -155,7 +161,8 @@ func TestAnswers(t *testing.T) {
 		{206, ``, again},
 		{301, ``, again}, {302, ``, again}, {307, ``, again}, {308, ``, again},
 		{400, `{"id":"w1","refused":true}`, again},
-		{401, ``, again}, {402, ``, again}, {403, ``, again}, {404, ``, again}, {405, ``, again}, {408, ``, again}, {409, ``, again}, {410, ``, again},
+		{401, ``, again}, {402, ``, again}, {403, ``, again}, {404, ``, again}, {405, ``, again}, {408, ``, again},
+		{409, ``, again}, {410, ``, again},
 		{413, ``, again}, {421, ``, again}, {425, ``, again}, {429, ``, again}, {451, ``, again},
 		{422, ``, again},
 		{422, `{"id":"w1"}`, again},
@@ -165,7 +172,8 @@ func TestAnswers(t *testing.T) {
 		{422, `{"id":"w2","refused":true,"reason":"another's"}`, again},
 		{422, `{"id":"w1","refused":true}`, "refused"},
 		{422, `{"id":"w1","refused":true,"reason":"the account is closed"}`, "refused"},
-		{500, `{"id":"w1","refused":true}`, again}, {501, ``, again}, {502, ``, again}, {503, ``, again}, {504, `{"id":"w1"}`, again}, {599, ``, again},
+		{500, `{"id":"w1","refused":true}`, again}, {501, ``, again}, {502, ``, again}, {503, ``, again},
+		{504, `{"id":"w1"}`, again}, {599, ``, again},
 	} {
 		p := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path != "/payments" {
@@ -213,7 +221,8 @@ func TestRetryAfterIsHeard(t *testing.T) {
 	}
 }
 
-// TestStrangersAreNotPaidThrough: a receiver whose certificate nobody vouches for is not spoken to, nor one with another name.
+// TestStrangersAreNotPaidThrough: a receiver whose certificate nobody vouches for is not spoken to, nor one with
+// another name.
 func TestStrangersAreNotPaidThrough(t *testing.T) {
 	receiver := webhooktest.New()
 	s := httptest.NewUnstartedServer(receiver)
@@ -221,7 +230,8 @@ func TestStrangersAreNotPaidThrough(t *testing.T) {
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	p := newProvider(t, webhook.Options{URL: s.URL, Secret: webhooktest.Secret, Clock: now})
-	if _, err := pay(t, p, time.Minute); err == nil || errors.Is(err, payout.ErrRefused) || !strings.Contains(err.Error(), "certificate") {
+	if _, err := pay(t, p, time.Minute); err == nil || errors.Is(err, payout.ErrRefused) ||
+		!strings.Contains(err.Error(), "certificate") {
 		t.Errorf("an unknown authority: %v", err)
 	}
 	_, port, err := net.SplitHostPort(s.Listener.Addr().String())
@@ -231,7 +241,8 @@ func TestStrangersAreNotPaidThrough(t *testing.T) {
 	authorities := x509.NewCertPool()
 	authorities.AddCert(s.Certificate())
 	p = newProvider(t, webhook.Options{
-		URL: "https://localhost:" + port, Secret: webhooktest.Secret, Clock: now, TLS: &tls.Config{RootCAs: authorities, MinVersion: tls.VersionTLS12},
+		URL: "https://localhost:" + port, Secret: webhooktest.Secret, Clock: now,
+		TLS: &tls.Config{RootCAs: authorities, MinVersion: tls.VersionTLS12},
 	})
 	if _, err := pay(t, p, time.Minute); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("another name: %v", err)
@@ -241,14 +252,16 @@ func TestStrangersAreNotPaidThrough(t *testing.T) {
 	}
 }
 
-// TestAReceiverBelievesNobodyElse: without the secret, or with a clock that is wrong, nothing is paid and nothing given back.
+// TestAReceiverBelievesNobodyElse: without the secret, or with a clock that is wrong, nothing is paid and nothing
+// given back.
 func TestAReceiverBelievesNobodyElse(t *testing.T) {
 	receiver := webhooktest.New()
 	s := httptest.NewServer(receiver)
 	t.Cleanup(s.Close)
 	other := "whsec_YW5vdGhlciBzZWNyZXQgb2YgMzIgYnl0ZXMsIGxvbmc="
 	late := func() int64 { return now() - 600_000 }
-	for _, o := range []webhook.Options{{URL: s.URL, Secret: other, Clock: now}, {URL: s.URL, Secret: webhooktest.Secret, Clock: late}} {
+	for _, o := range []webhook.Options{{URL: s.URL, Secret: other, Clock: now},
+		{URL: s.URL, Secret: webhooktest.Secret, Clock: late}} {
 		if _, err := pay(t, newProvider(t, o), time.Minute); err == nil || errors.Is(err, payout.ErrRefused) {
 			t.Error(err)
 		}
@@ -260,7 +273,8 @@ func TestAReceiverBelievesNobodyElse(t *testing.T) {
 
 func TestNewRefusesWhatIsUnsafe(t *testing.T) {
 	for _, o := range []webhook.Options{
-		{URL: "http://pay.example", Secret: webhooktest.Secret}, {URL: "https://pay.example", Secret: "hunter2"}, {Secret: webhooktest.Secret},
+		{URL: "http://pay.example", Secret: webhooktest.Secret}, {URL: "https://pay.example", Secret: "hunter2"},
+		{Secret: webhooktest.Secret},
 	} {
 		if _, err := webhook.New(o); err == nil {
 			t.Errorf("%+v is taken", o)

@@ -60,8 +60,8 @@ func sign(key []byte, id, timestamp string, body []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// Verify tells whether a request comes from who knows the key and was made at about now. body is the request's, byte for byte
-// as it came. A receiver calls it before it believes anything.
+// Verify tells whether a request comes from who knows the key and was made at about now. body is the request's,
+// byte for byte as it came. A receiver calls it before it believes anything.
 func Verify(key []byte, header http.Header, body []byte, now time.Time) error {
 	id, timestamp, signatures := header.Get(headerID), header.Get(headerTimestamp), header.Get(headerSignature)
 	if id == "" || timestamp == "" || signatures == "" {

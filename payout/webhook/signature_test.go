@@ -20,8 +20,8 @@ func header(id, timestamp, signature string) http.Header {
 	return h
 }
 
-// TestVerifyIsStandardWebhooks holds Verify to a signature that other libraries make: the example of the Standard Webhooks
-// libraries' own tests and documents.
+// TestVerifyIsStandardWebhooks holds Verify to a signature that other libraries make: the example of the Standard
+// Webhooks libraries' own tests and documents.
 func TestVerifyIsStandardWebhooks(t *testing.T) {
 	key, err := webhook.ParseSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 	if err != nil {
@@ -37,19 +37,24 @@ func TestVerifyIsStandardWebhooks(t *testing.T) {
 		now    time.Time
 		want   error
 	}{
-		"as it is":                 {header(id, timestamp, signature), body, now, nil},
-		"four minutes late":        {header(id, timestamp, signature), body, now.Add(4 * time.Minute), nil},
-		"four minutes early":       {header(id, timestamp, signature), body, now.Add(-4 * time.Minute), nil},
-		"one right among several":  {header(id, timestamp, "v1,AAAA v2,x "+signature+" v1a,zzzz"), body, now, nil},
-		"six minutes late":         {header(id, timestamp, signature), body, now.Add(6 * time.Minute), webhook.ErrTooOld},
-		"six minutes early":        {header(id, timestamp, signature), body, now.Add(-6 * time.Minute), webhook.ErrTooOld},
-		"another time":             {header(id, "1614265331", signature), body, now, webhook.ErrForged},
-		"another id":               {header("msg_other", timestamp, signature), body, now, webhook.ErrForged},
-		"another body":             {header(id, timestamp, signature), strings.Replace(body, "4", "5", 1), now, webhook.ErrForged},
-		"no body":                  {header(id, timestamp, signature), "", now, webhook.ErrForged},
-		"a part of the signature":  {header(id, timestamp, signature[:20]), body, now, webhook.ErrForged},
-		"without its version":      {header(id, timestamp, strings.TrimPrefix(signature, "v1,")), body, now, webhook.ErrForged},
-		"of another version":       {header(id, timestamp, strings.Replace(signature, "v1", "v2", 1)), body, now, webhook.ErrForged},
+		"as it is":                {header(id, timestamp, signature), body, now, nil},
+		"four minutes late":       {header(id, timestamp, signature), body, now.Add(4 * time.Minute), nil},
+		"four minutes early":      {header(id, timestamp, signature), body, now.Add(-4 * time.Minute), nil},
+		"one right among several": {header(id, timestamp, "v1,AAAA v2,x "+signature+" v1a,zzzz"), body, now, nil},
+		"six minutes late": {header(id, timestamp, signature), body, now.Add(6 * time.Minute),
+			webhook.ErrTooOld},
+		"six minutes early": {header(id, timestamp, signature), body, now.Add(-6 * time.Minute),
+			webhook.ErrTooOld},
+		"another time": {header(id, "1614265331", signature), body, now, webhook.ErrForged},
+		"another id":   {header("msg_other", timestamp, signature), body, now, webhook.ErrForged},
+		"another body": {header(id, timestamp, signature), strings.Replace(body, "4", "5", 1), now,
+			webhook.ErrForged},
+		"no body":                 {header(id, timestamp, signature), "", now, webhook.ErrForged},
+		"a part of the signature": {header(id, timestamp, signature[:20]), body, now, webhook.ErrForged},
+		"without its version": {header(id, timestamp, strings.TrimPrefix(signature, "v1,")), body, now,
+			webhook.ErrForged},
+		"of another version": {header(id, timestamp, strings.Replace(signature, "v1", "v2", 1)), body, now,
+			webhook.ErrForged},
 		"an empty signature":       {header(id, timestamp, "v1,"), body, now, webhook.ErrForged},
 		"no signature":             {header(id, timestamp, ""), body, now, webhook.ErrNoSignature},
 		"no id":                    {header("", timestamp, signature), body, now, webhook.ErrNoSignature},
@@ -66,7 +71,8 @@ func TestVerifyIsStandardWebhooks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := webhook.Verify(other, header(id, timestamp, signature), []byte(body), now); !errors.Is(err, webhook.ErrForged) {
+	if err := webhook.Verify(other, header(id, timestamp, signature), []byte(body), now); !errors.Is(err,
+		webhook.ErrForged) {
 		t.Errorf("another key: %v", err)
 	}
 }
@@ -78,8 +84,10 @@ func TestParseSecret(t *testing.T) {
 			t.Errorf("%q: %v", good, err)
 		}
 	}
-	for _, bad := range []string{"", "hunter2", "whsec_", "whsec_hunter2", of(23), of(65), strings.TrimPrefix(of(32), "whsec_"), of(32) + "!"} {
-		if _, err := webhook.ParseSecret(bad); !errors.Is(err, webhook.ErrBadSecret) || strings.Contains(err.Error(), "hunter2") {
+	for _, bad := range []string{"", "hunter2", "whsec_", "whsec_hunter2", of(23), of(65),
+		strings.TrimPrefix(of(32), "whsec_"), of(32) + "!"} {
+		if _, err := webhook.ParseSecret(bad); !errors.Is(err, webhook.ErrBadSecret) ||
+			strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
@@ -87,17 +95,20 @@ func TestParseSecret(t *testing.T) {
 
 func TestCheckURL(t *testing.T) {
 	for _, good := range []string{
-		"https://pay.example", "https://user:hunter2@pay.example:8443/x?y=z", "http://localhost:9", "http://127.0.0.1/p", "http://[::1]:9/p", "http://127.8.8.8/",
+		"https://pay.example", "https://user:hunter2@pay.example:8443/x?y=z", "http://localhost:9",
+		"http://127.0.0.1/p", "http://[::1]:9/p", "http://127.8.8.8/",
 	} {
 		if err := webhook.CheckURL(good); err != nil {
 			t.Errorf("%s: %v", good, err)
 		}
 	}
 	for _, bad := range []string{
-		"", "pay.example", "http://pay.example", "http://10.0.0.1/hunter2", "http://localhost.evil.example", "ftp://pay.example", "https://", "https://a/#b", "://hunter2",
+		"", "pay.example", "http://pay.example", "http://10.0.0.1/hunter2", "http://localhost.evil.example",
+		"ftp://pay.example", "https://", "https://a/#b", "://hunter2",
 		"http://127.0.0.1.evil.example", "http://0.0.0.0",
 	} {
-		if err := webhook.CheckURL(bad); !errors.Is(err, webhook.ErrBadURL) || strings.Contains(err.Error(), "hunter2") {
+		if err := webhook.CheckURL(bad); !errors.Is(err, webhook.ErrBadURL) ||
+			strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}

@@ -19,8 +19,9 @@ import (
 	"redrain/rain"
 )
 
-// TestWhatIsPaidIsWhatIsInTheBooks: players withdraw, three payers of as many nodes share the work, and the receiver does everything
-// that goes wrong, by chance. In the end it has paid what the ledger says, each withdrawal once, and what it refused is back.
+// TestWhatIsPaidIsWhatIsInTheBooks: players withdraw, three payers of as many nodes share the work, and the
+// receiver does everything that goes wrong, by chance. In the end it has paid what the ledger says, each withdrawal
+// once, and what it refused is back.
 func TestWhatIsPaidIsWhatIsInTheBooks(t *testing.T) {
 	for _, name := range []string{"sqlite", "mysql"} {
 		t.Run(name, func(t *testing.T) {
@@ -54,12 +55,14 @@ func together(t *testing.T, ledger *payout.Ledger) {
 			return webhooktest.Pay
 		}
 		return []webhooktest.Behaviour{
-			webhooktest.Pay, webhooktest.Pay, webhooktest.PayTwice, webhooktest.PayAndFail, webhooktest.PayAndHang, webhooktest.PayAndBreak,
+			webhooktest.Pay, webhooktest.Pay, webhooktest.PayTwice, webhooktest.PayAndFail, webhooktest.PayAndHang,
+			webhooktest.PayAndBreak,
 			webhooktest.Fail, webhooktest.Hang, webhooktest.Missing,
 		}[rand.IntN(9)]
 	}
 	s := httptest.NewUnstartedServer(receiver)
-	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // it is told of connections that are cut on purpose
+	// it is told of connections that are cut on purpose
+	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	s.Start()
 	t.Cleanup(s.Close)
 	var payers []*payout.Payer
@@ -76,7 +79,8 @@ func together(t *testing.T, ledger *payout.Ledger) {
 	for p := range players {
 		wg.Go(func() {
 			for i := range each {
-				_, _, err := ledger.Withdraw(t.Context(), fmt.Sprintf("w%d-%d", p, i), fmt.Sprintf("u%d", p), rain.Money(10+i))
+				_, _, err := ledger.Withdraw(t.Context(), fmt.Sprintf("w%d-%d", p, i), fmt.Sprintf("u%d", p),
+					rain.Money(10+i))
 				if err != nil {
 					t.Error(err)
 				}
@@ -88,7 +92,8 @@ func together(t *testing.T, ledger *payout.Ledger) {
 	all := payout.WithdrawalQuery{Limit: 1000}
 	var list []payout.Withdrawal
 	testenv.Eventually(t, time.Minute, "an end of every withdrawal", func() bool {
-		open, _, err := ledger.Withdrawals(t.Context(), payout.WithdrawalQuery{State: payout.WithdrawalPending, Limit: 1})
+		open, _, err := ledger.Withdrawals(t.Context(), payout.WithdrawalQuery{State: payout.WithdrawalPending,
+			Limit: 1})
 		must(t, err)
 		return len(open) == 0
 	})
@@ -105,7 +110,8 @@ func together(t *testing.T, ledger *payout.Ledger) {
 			left[w.User] -= w.Amount
 		}
 		switch {
-		case refused && w.State != payout.WithdrawalFailed, !refused && (w.State != payout.WithdrawalPaid || paid[w.ID] != w.Amount || w.Reference != "bank-"+w.ID):
+		case refused && w.State != payout.WithdrawalFailed,
+			!refused && (w.State != payout.WithdrawalPaid || paid[w.ID] != w.Amount || w.Reference != "bank-"+w.ID):
 			t.Errorf("%+v; the receiver has paid %d", w, paid[w.ID])
 		}
 		if !refused {
@@ -140,10 +146,13 @@ func enrich(t *testing.T, ledger *payout.Ledger, user string, amount rain.Money)
 	ctx, id := t.Context(), "for-"+user
 	_, err := ledger.Deposit(ctx, "acme", id, amount)
 	must(t, err)
-	spec := rain.Spec{Name: id, Sponsor: "acme", Budget: amount, Packets: 1, Split: rain.Even, Min: 1, WinsPerUser: 1, Shards: 1, ExpiresInMS: 1e6}
-	must(t, ledger.CreateCampaign(ctx, &rain.Campaign{ID: id, Spec: spec, Status: rain.Loading, Revision: 1, SplitSeed: rain.Seed{1}}))
+	spec := rain.Spec{Name: id, Sponsor: "acme", Budget: amount, Packets: 1, Split: rain.Even, Min: 1, WinsPerUser: 1,
+		Shards: 1, ExpiresInMS: 1e6}
+	must(t, ledger.CreateCampaign(ctx, &rain.Campaign{ID: id, Spec: spec, Status: rain.Loading, Revision: 1,
+		SplitSeed: rain.Seed{1}}))
 	posted, err := ledger.Post(ctx, []rain.Entry{{
-		Ref: rain.EntryRef{Campaign: id, ID: "1-0"}, Wins: []rain.Win{{User: user, Packet: 0, Amount: amount, Drop: "1.1"}},
+		Ref: rain.EntryRef{Campaign: id, ID: "1-0"}, Wins: []rain.Win{{User: user, Packet: 0, Amount: amount,
+			Drop: "1.1"}},
 	}})
 	if err != nil || posted.New != 1 {
 		t.Fatal(posted, errors.Join(err))

@@ -1,8 +1,9 @@
-// Package bundle makes what the browsers load out of the sources of the pages: TypeScript becomes one script for each page,
-// style sheets one for each page, and every file gets a name with a hash of its content, so that it may be cached for ever.
+// Package bundle makes what the browsers load out of the sources of the pages: TypeScript becomes one script for
+// each page, style sheets one for each page, and every file gets a name with a hash of its content, so that it may
+// be cached for ever.
 //
-// It is esbuild (https://esbuild.github.io) as a Go library: no Node.js, and the same bytes on every machine, which a test
-// compares with what is committed in web/dist.
+// It is esbuild (https://esbuild.github.io) as a Go library: no Node.js, and the same bytes on every machine, which
+// a test compares with what is committed in web/dist.
 package bundle
 
 import (
@@ -27,7 +28,8 @@ var entries = []api.EntryPoint{
 }
 
 const (
-	// Manifest is the file that tells under which path each of the others is served: {"play.js": "/assets/play-ABCD.js"}.
+	// Manifest is the file that tells under which path each of the others is served: {"play.js":
+	// "/assets/play-ABCD.js"}.
 	Manifest = "manifest.json"
 	// SDK is the client's library. Its name has no hash: others link to it.
 	SDK = "sdk/redrain.js"
@@ -103,8 +105,9 @@ func options(dir string, pictures map[string]string) api.BuildOptions {
 		Bundle:        true,
 		Format:        api.FormatESModule,
 		// Browsers of 2022 and later, as the README says: class fields, top-level await, dialog.
-		Target:            api.ES2022,
-		Engines:           []api.Engine{{Name: api.EngineSafari, Version: "15.4"}, {Name: api.EngineChrome, Version: "100"}, {Name: api.EngineFirefox, Version: "100"}},
+		Target: api.ES2022,
+		Engines: []api.Engine{{Name: api.EngineSafari, Version: "15.4"},
+			{Name: api.EngineChrome, Version: "100"}, {Name: api.EngineFirefox, Version: "100"}},
 		MinifyWhitespace:  true,
 		MinifyIdentifiers: true,
 		MinifySyntax:      true,

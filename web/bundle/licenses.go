@@ -36,7 +36,8 @@ func licenses(dir string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		fmt.Fprintf(&out, "\n%s %s (%s)\n\n%s\n", about.Name, about.Version, about.License, strings.TrimSpace(string(text)))
+		fmt.Fprintf(&out, "\n%s %s (%s)\n\n%s\n", about.Name, about.Version, about.License,
+			strings.TrimSpace(string(text)))
 	}
 	return []byte(out.String()), nil
 }

@@ -1,5 +1,5 @@
-// Package benchtest has a server that speaks as much of redrain.v1 as a simulated player needs, and does with each tap what a test
-// wants: a place to be wrong in.
+// Package benchtest has a server that speaks as much of redrain.v1 as a simulated player needs, and does with each
+// tap what a test wants: a place to be wrong in.
 package benchtest
 
 import (
@@ -111,7 +111,8 @@ func say(conn *websocket.Conn, messages []any) error {
 
 // leave closes a connection, and waits for the answer so that the code is not lost behind what still comes.
 func leave(conn *websocket.Conn, code int) {
-	_ = conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, "as the test wants"), time.Now().Add(time.Second))
+	_ = conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, "as the test wants"),
+		time.Now().Add(time.Second))
 	for {
 		if _, _, err := conn.ReadMessage(); err != nil {
 			return
@@ -134,12 +135,14 @@ func (r *Room) hello(m wire.Request) (replies []any, code int) {
 	now := time.Now().UnixMilli()
 	begin := now - now%1_000_000 // the same for all connections, and far enough back
 	falling := wire.Rain{
-		ID: "r1", Campaign: m.Campaign, Phase: rain.PhaseFalling, StartsAt: begin, EndsAt: begin + 2_000_000, DurationMS: waves * rain.WaveMS,
+		ID: "r1", Campaign: m.Campaign, Phase: rain.PhaseFalling, StartsAt: begin, EndsAt: begin + 2_000_000,
+		DurationMS:     waves * rain.WaveMS,
 		DropsPerSecond: perWave * 1000 / rain.WaveMS, FallMS: 2_000_000,
 	}
 	replies = []any{wire.Welcome{
-		Type: wire.TypeWelcome, ID: m.ID, User: m.Token, ServerTime: now, Campaign: wire.Campaign{ID: m.Campaign, State: "raining"},
-		Rain: &falling, Claims: []wire.Claim{},
+		Type: wire.TypeWelcome, ID: m.ID, User: m.Token, ServerTime: now,
+		Campaign: wire.Campaign{ID: m.Campaign, State: "raining"},
+		Rain:     &falling, Claims: []wire.Claim{},
 	}}
 	for n := range int64(waves) {
 		w := wire.Wave{Type: wire.TypeWave, Rain: "r1", N: n, At: begin + n*rain.WaveMS}

@@ -2,9 +2,9 @@ package browsertest
 
 import "redrain/internal/browser"
 
-// Look looks at a state of a page that has been reached, on one device after the other: that it says nothing in another language than its
-// own, that nobody is shut out of it (axe), that it does not have to be scrolled sideways; and keeps a screenshot of each, named
-// state-device-language.
+// Look looks at a state of a page that has been reached, on one device after the other: that it says nothing in
+// another language than its own, that nobody is shut out of it (axe), that it does not have to be scrolled
+// sideways; and keeps a screenshot of each, named state-device-language.
 func (p *Page) Look(state, language string, on []browser.Device, names ...string) {
 	p.T.Helper()
 	for i, d := range on {

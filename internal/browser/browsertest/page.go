@@ -48,8 +48,8 @@ func chromium(t *testing.T) *browser.Browser {
 	return shared.b
 }
 
-// Open opens an empty page. At the end of the test it is closed, and must have had no fault but of the forgiven kinds. The package's
-// TestMain has to call [testenv.Main].
+// Open opens an empty page. At the end of the test it is closed, and must have had no fault but of the forgiven
+// kinds. The package's TestMain has to call [testenv.Main].
 func Open(t *testing.T, o browser.Options, forgiven ...browser.Kind) *Page {
 	t.Helper()
 	inner, err := chromium(t).Open(o)

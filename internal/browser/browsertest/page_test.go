@@ -46,12 +46,16 @@ func TestFaultsAreSeen(t *testing.T) {
 	p := browsertest.Open(t, browser.Options{Home: home}, everyKind...)
 	p.Go("/")
 	for _, want := range []browser.Fault{
-		{Kind: browser.Console, Text: "warning \"a warning\""}, {Kind: browser.Exception, Text: "nobody catches me"}, {Kind: browser.Exception, Text: "nor me"},
+		{Kind: browser.Console, Text: "warning \"a warning\""}, {Kind: browser.Exception, Text: "nobody catches me"},
+		{Kind: browser.Exception, Text: "nor me"},
 		{Kind: browser.Network, Text: home + "/missing"}, {Kind: browser.Foreign, Text: "http://127.0.0.2:9/elsewhere"},
 		{Kind: browser.Foreign, Text: "ws://127.0.0.3:9/socket"},
 	} {
 		testenv.Eventually(t, browser.Patience, "the fault "+want.String(), func() bool {
-			return slices.ContainsFunc(p.Faults(), func(f browser.Fault) bool { return f.Kind == want.Kind && strings.Contains(f.Text, want.Text) })
+			return slices.ContainsFunc(p.Faults(), func(f browser.Fault) bool {
+				return f.Kind == want.Kind &&
+					strings.Contains(f.Text, want.Text)
+			})
 		})
 	}
 	p.Forgive()
@@ -71,7 +75,8 @@ func TestFingersAndMouse(t *testing.T) {
 	phone.Go("/")
 	phone.Until("the page has the phone's scale", `innerWidth === 320 && visualViewport.scale === 1`)
 	phone.Touch(browser.Point{X: 50, Y: 300}, browser.Point{X: 150, Y: 400})
-	if got := browsertest.Eval[[]string](phone, "seen"); !slices.Equal(got, []string{"touch  50 300", "touch  150 400"}) {
+	if got := browsertest.Eval[[]string](phone, "seen"); !slices.Equal(got,
+		[]string{"touch  50 300", "touch  150 400"}) {
 		t.Errorf("two fingers: %q", got)
 	}
 	phone.Press("#b")
@@ -123,7 +128,8 @@ func TestAPressThatMissesIsAimedAgain(t *testing.T) {
 			for _, device := range []browser.Device{browser.SmallPhone, browser.Desktop} {
 				p := browsertest.Open(t, browser.Options{Home: home, Device: device})
 				p.Go("/")
-				p.Until("the page has the device's scale", `innerWidth === %d && visualViewport.scale === 1`, device.Width)
+				p.Until("the page has the device's scale", `innerWidth === %d && visualViewport.scale === 1`,
+					device.Width)
 				p.Press("#b")
 				p.Until("the button has been pressed", `pressed > 0`)
 				if got := browsertest.Eval[[]int](p, `[missed, pressed]`); !slices.Equal(got, []int{test.missed, 1}) {
@@ -136,7 +142,8 @@ func TestAPressThatMissesIsAimedAgain(t *testing.T) {
 
 func TestAxeFindsFaults(t *testing.T) {
 	t.Parallel()
-	p := browsertest.Open(t, browser.Options{Home: serve(t, `<img src="data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA="><p style="color:#aaa">faint</p>`)})
+	p := browsertest.Open(t, browser.Options{Home: serve(t,
+		`<img src="data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA="><p style="color:#aaa">faint</p>`)})
 	p.Go("/")
 	found, err := p.Page.Axe()
 	if err != nil {
@@ -156,7 +163,8 @@ func TestDevicesAndLanguages(t *testing.T) {
 	t.Parallel()
 	home := serve(t, "")
 	p := browsertest.Open(t, browser.Options{
-		Home: home, Device: browser.LargePhone, Language: "zh-CN,zh", Calm: true, Dark: true, Scripts: []string{"globalThis.before = 1"},
+		Home: home, Device: browser.LargePhone, Language: "zh-CN,zh", Calm: true, Dark: true,
+		Scripts: []string{"globalThis.before = 1"},
 	})
 	p.Go("/")
 	const about = `[innerWidth, innerHeight, devicePixelRatio, navigator.language, navigator.maxTouchPoints > 1, before,

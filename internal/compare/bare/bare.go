@@ -1,6 +1,6 @@
-// Package bare is the floor that redrain's sockets are measured against: a server that does nothing but hold gorilla
-// connections, one goroutine each, and write the same message to all of them in a loop. There is nothing that could be left
-// out of it.
+// Package bare is the floor that redrain's sockets are measured against: a server that does nothing but hold
+// gorilla connections, one goroutine each, and write the same message to all of them in a loop. There is nothing
+// that could be left out of it.
 //
 // It says welcome to every hello, whoever says it, and it sends the waves of one rain.
 package bare
@@ -38,7 +38,8 @@ type Server struct {
 // New makes a server without connections.
 func New() *Server {
 	return &Server{stop: func() {}, upgrader: websocket.Upgrader{
-		Subprotocols: []string{wire.Subprotocol}, ReadBufferSize: 1024, WriteBufferSize: 1024, WriteBufferPool: &sync.Pool{},
+		Subprotocols: []string{wire.Subprotocol}, ReadBufferSize: 1024, WriteBufferSize: 1024,
+		WriteBufferPool: &sync.Pool{},
 	}}
 }
 
@@ -91,8 +92,9 @@ func (s *Server) answer(conn *websocket.Conn, message []byte) error {
 	}
 	s.conns = append(s.conns, conn)
 	return conn.WriteJSON(map[string]any{
-		"type": wire.TypeWelcome, "id": r.ID, "user": "u", "server_time": now, "campaign": wire.Campaign{ID: r.Campaign},
-		"rain": wire.RainOf(s.rain, now, false), "claims": []any{},
+		"type": wire.TypeWelcome, "id": r.ID, "user": "u", "server_time": now,
+		"campaign": wire.Campaign{ID: r.Campaign},
+		"rain":     wire.RainOf(s.rain, now, false), "claims": []any{},
 	})
 }
 
@@ -102,7 +104,8 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "not a rain", http.StatusBadRequest)
 		return
 	}
-	falling := &rain.Rain{ID: "r" + strings.ToLower(rand.Text()[:16]), StartsAt: time.Now().UnixMilli() + *spec.StartsInMS, DurationMS: spec.DurationMS,
+	falling := &rain.Rain{ID: "r" + strings.ToLower(rand.Text()[:16]),
+		StartsAt: time.Now().UnixMilli() + *spec.StartsInMS, DurationMS: spec.DurationMS,
 		DropsPerSecond: spec.DropsPerSecond, FallMS: spec.FallMS}
 	_, _ = rand.Read(falling.Seed[:]) // never fails
 	ctx, stop := context.WithCancel(context.WithoutCancel(r.Context()))

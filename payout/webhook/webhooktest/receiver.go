@@ -1,5 +1,5 @@
-// Package webhooktest is the reference receiver of payments: what docs/withdrawals.md asks of one, and on demand everything
-// that goes wrong with them. It is for tests.
+// Package webhooktest is the reference receiver of payments: what docs/withdrawals.md asks of one, and on demand
+// everything that goes wrong with them. It is for tests.
 package webhooktest
 
 import (
@@ -44,7 +44,8 @@ type Request struct {
 	Try       int        `json:"-"` // how often this key was asked for, from 1
 }
 
-// Receiver is an http.Handler that pays. The zero value is not usable; see New. Set its fields before the first request.
+// Receiver is an http.Handler that pays. The zero value is not usable; see New. Set its fields before the first
+// request.
 type Receiver struct {
 	// Behave decides what to do with a request; nil always pays.
 	Behave func(r Request) Behaviour
@@ -68,7 +69,8 @@ func New() *Receiver {
 		panic("webhooktest: " + err.Error())
 	}
 	return &Receiver{
-		Now: time.Now, key: key, paid: map[string]rain.Money{}, refused: map[string]bool{}, bodies: map[string]string{}, tries: map[string]int{},
+		Now: time.Now, key: key, paid: map[string]rain.Money{}, refused: map[string]bool{}, bodies: map[string]string{},
+		tries: map[string]int{},
 	}
 }
 
@@ -120,11 +122,13 @@ func (rc *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (rc *Receiver) register(r *http.Request, body []byte) (req Request, ok bool) {
 	err := json.Unmarshal(body, &req)
 	switch {
-	case err != nil || r.Method != http.MethodPost || req.ID == "" || req.User == "" || req.Amount < 1 || req.Currency != "CNY" || req.CreatedAt < 1:
+	case err != nil || r.Method != http.MethodPost || req.ID == "" || req.User == "" || req.Amount < 1 ||
+		req.Currency != "CNY" || req.CreatedAt < 1:
 		rc.fault("no payment: %s %s", r.Method, body)
 		return req, false
 	case r.Header.Get("Idempotency-Key") != req.ID || r.Header.Get("Webhook-Id") != req.ID:
-		rc.fault("payment %s came under key %q and id %q", req.ID, r.Header.Get("Idempotency-Key"), r.Header.Get("Webhook-Id"))
+		rc.fault("payment %s came under key %q and id %q", req.ID, r.Header.Get("Idempotency-Key"),
+			r.Header.Get("Webhook-Id"))
 		return req, false
 	}
 	rc.mu.Lock()
