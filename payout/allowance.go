@@ -33,7 +33,7 @@ type allowances struct {
 
 // readAllowances reads what bounds the reclaims in the batch. The escrows are locked: nobody else pays or reclaims
 // meanwhile.
-func (l *Ledger) readAllowances(ctx context.Context, tx *sqldb.Tx, b *batch, entries []rain.Entry) error {
+func (p *Poster) readAllowances(ctx context.Context, tx *sqldb.Tx, b *batch, entries []rain.Entry) error {
 	b.allow = allowances{split: map[shardKey]rain.Money{}, paid: map[shardKey]rain.Money{},
 		dead: map[shardKey]rain.Money{}}
 	read := map[string]bool{}
@@ -52,7 +52,7 @@ func (l *Ledger) readAllowances(ctx context.Context, tx *sqldb.Tx, b *batch, ent
 		if c.shards == 1 || e.Ref.Shard < 0 || e.Ref.Shard >= c.shards {
 			continue // the escrow is the shard's own; or there is no such shard
 		}
-		if err := l.readShard(ctx, tx, &b.allow, shardKey{id, e.Ref.Shard}, c); err != nil {
+		if err := p.readShard(ctx, tx, &b.allow, shardKey{id, e.Ref.Shard}, c); err != nil {
 			return err
 		}
 	}
@@ -82,8 +82,8 @@ func (a *allowances) readDead(ctx context.Context, tx *sqldb.Tx, campaign string
 		letterPay)
 }
 
-func (l *Ledger) readShard(ctx context.Context, tx *sqldb.Tx, a *allowances, key shardKey, c terms) error {
-	sums, err := l.splitSums(ctx, tx, key.campaign)
+func (p *Poster) readShard(ctx context.Context, tx *sqldb.Tx, a *allowances, key shardKey, c terms) error {
+	sums, err := p.splitSums(ctx, tx, key.campaign)
 	if err != nil || sums == nil {
 		return err
 	}
@@ -102,17 +102,16 @@ func (l *Ledger) readShard(ctx context.Context, tx *sqldb.Tx, a *allowances, key
 // splitSums is what each shard of a campaign was given. It is computed once: the split of the largest campaign
 // takes a second and tens of megabytes, so one is computed at a time. They are nil where the campaign cannot be
 // split.
-func (l *Ledger) splitSums(ctx context.Context, tx *sqldb.Tx, campaign string) ([]rain.Money, error) {
-	l.splits.mu.Lock()
-	defer l.splits.mu.Unlock()
-	if sums, ok := l.splits.sums[campaign]; ok {
+func (p *Poster) splitSums(ctx context.Context, tx *sqldb.Tx, campaign string) ([]rain.Money, error) {
+	p.splits.mu.Lock()
+	defer p.splits.mu.Unlock()
+	if sums, ok := p.splits.sums[campaign]; ok {
 		return sums, nil
 	}
-	found, err := l.readCampaigns(ctx, tx, "WHERE id = ?", campaign)
-	if err != nil || len(found) == 0 {
-		return nil, fmt.Errorf("campaign %s cannot be read: %w", campaign, err)
+	c, err := p.campaigns.Read(ctx, tx, campaign)
+	if err != nil {
+		return nil, err
 	}
-	c := found[0]
 	amounts, err := c.Cut(c.SplitSeed)
 	if err != nil {
 		return nil, nil // what cannot be split was never stocked: then the escrow alone is the limit
@@ -124,10 +123,10 @@ func (l *Ledger) splitSums(ctx context.Context, tx *sqldb.Tx, campaign string) (
 			return nil, fmt.Errorf("campaign %s: %w", campaign, err)
 		}
 	}
-	if len(l.splits.sums) >= splitsKept {
-		clear(l.splits.sums)
+	if len(p.splits.sums) >= splitsKept {
+		clear(p.splits.sums)
 	}
-	l.splits.sums[campaign] = sums
+	p.splits.sums[campaign] = sums
 	return sums, nil
 }
 

@@ -23,19 +23,19 @@ type Attempted struct {
 // Attempt counts a try of posting an entry that has failed because of the entry, and not because the ledger could
 // not be reached. With try number limit it is given up: what is not in the ledger of its wins and its reclaim
 // becomes dead letters with cause as their reason, and the entry can be removed from its outbox like a posted one.
-func (l *Ledger) Attempt(ctx context.Context, e rain.Entry, cause error, limit int) (tried Attempted, err error) {
-	leave, err := l.hands.enter(ctx, []rain.Entry{e}) // else a copy of it might be posted while it is given up
+func (p *Poster) Attempt(ctx context.Context, e rain.Entry, cause error, limit int) (tried Attempted, err error) {
+	leave, err := p.locks.enter(ctx, []rain.Entry{e}) // else a copy of it might be posted while it is given up
 	if err != nil {
 		return Attempted{}, fmt.Errorf("waiting for who has the same outbox entry: %w", err)
 	}
 	defer leave()
-	err = l.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) (err error) {
+	err = p.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) (err error) {
 		tried = Attempted{}
-		if tried.Attempts, err = l.countAttempt(ctx, tx, e, cause); err != nil || tried.Attempts < limit {
+		if tried.Attempts, err = p.countAttempt(ctx, tx, e, cause); err != nil || tried.Attempts < limit {
 			return err
 		}
 		tried.GivenUp = true
-		tried.Dead, err = l.giveUp(ctx, tx, e, fmt.Sprintf("given up after %d tries: %s", tried.Attempts, cause))
+		tried.Dead, err = p.giveUp(ctx, tx, e, fmt.Sprintf("given up after %d tries: %s", tried.Attempts, cause))
 		return err
 	})
 	if err != nil {
@@ -47,8 +47,8 @@ func (l *Ledger) Attempt(ctx context.Context, e rain.Entry, cause error, limit i
 var attemptColumns = []string{"entry", "attempts", "last_error", "last_at"}
 
 // countAttempt returns the number of the try.
-func (l *Ledger) countAttempt(ctx context.Context, tx *sqldb.Tx, e rain.Entry, cause error) (n int, err error) {
-	name, now := letterSource(e.Ref.String()), l.clock()
+func (p *Poster) countAttempt(ctx context.Context, tx *sqldb.Tx, e rain.Entry, cause error) (n int, err error) {
+	name, now := letterSource(e.Ref.String()), p.clock()
 	err = tx.Insert(ctx, "attempt", attemptColumns, [][]any{{name, 1, clip(cause.Error(), maxReason), now}},
 		sqldb.Merge{Key: attemptColumns[:1], Add: attemptColumns[1:2], Set: attemptColumns[2:]})
 	if err != nil {
@@ -66,10 +66,10 @@ func (l *Ledger) countAttempt(ctx context.Context, tx *sqldb.Tx, e rain.Entry, c
 	if err := tx.Insert(ctx, "attempt_claim", columns, rows, sqldb.Merge{Key: columns[:2]}); err != nil {
 		return 0, err
 	}
-	return n, l.pruneAttempts(ctx, tx, now-attemptKept)
+	return n, p.pruneAttempts(ctx, tx, now-attemptKept)
 }
 
-func (l *Ledger) pruneAttempts(ctx context.Context, tx *sqldb.Tx, before int64) error {
+func (p *Poster) pruneAttempts(ctx context.Context, tx *sqldb.Tx, before int64) error {
 	var old []string
 	err := tx.Each(ctx, func(scan sqldb.Scan) error {
 		var name string
@@ -85,8 +85,8 @@ func (l *Ledger) pruneAttempts(ctx context.Context, tx *sqldb.Tx, before int64) 
 
 // giveUp buries what the ledger does not have of an entry. The escrow is locked, so that what another worker has
 // posted of a copy is seen.
-func (l *Ledger) giveUp(ctx context.Context, tx *sqldb.Tx, e rain.Entry, reason string) ([]DeadLetter, error) {
-	b, err := l.readBatch(ctx, tx, []rain.Entry{e}, true)
+func (p *Poster) giveUp(ctx context.Context, tx *sqldb.Tx, e rain.Entry, reason string) ([]DeadLetter, error) {
+	b, err := p.readBatch(ctx, tx, []rain.Entry{e}, true)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (l *Ledger) giveUp(ctx context.Context, tx *sqldb.Tx, e rain.Entry, reason 
 	if len(b.reclaims) > 0 {
 		letters = append(letters, reclaimLetter(e.Ref, *e.Reclaim, b.reclaims[0].position, reason))
 	}
-	now := l.clock()
+	now := p.clock()
 	for i := range b.voids { // of a life of the shard that is over: nobody waits for them
 		b.voids[i].resolvedAt = now
 	}
@@ -109,14 +109,14 @@ func (l *Ledger) giveUp(ctx context.Context, tx *sqldb.Tx, e rain.Entry, reason 
 }
 
 // ForgetAttempts forgets how often entries were tried, because they are in the ledger now.
-func (l *Ledger) ForgetAttempts(ctx context.Context, refs []rain.EntryRef) error {
+func (p *Poster) ForgetAttempts(ctx context.Context, refs []rain.EntryRef) error {
 	var tried []string
 	for chunk := range slices.Chunk(refs, sqldb.Chunk) {
 		names := make([]any, len(chunk))
 		for i, ref := range chunk {
 			names[i] = letterSource(ref.String())
 		}
-		err := l.db.Each(ctx, func(scan sqldb.Scan) error {
+		err := p.db.Each(ctx, func(scan sqldb.Scan) error {
 			var name string
 			err := scan(&name)
 			tried = append(tried, name)
@@ -129,7 +129,7 @@ func (l *Ledger) ForgetAttempts(ctx context.Context, refs []rain.EntryRef) error
 	if len(tried) == 0 {
 		return nil
 	}
-	return l.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error { return deleteAttempts(ctx, tx, tried) })
+	return p.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error { return deleteAttempts(ctx, tx, tried) })
 }
 
 func deleteAttempts(ctx context.Context, tx *sqldb.Tx, names []string) error {
@@ -147,7 +147,7 @@ func deleteAttempts(ctx context.Context, tx *sqldb.Tx, names []string) error {
 }
 
 // Failing tells which of some outbox entries were refused, and are tried again.
-func (l *Ledger) Failing(ctx context.Context, refs []rain.EntryRef) (map[rain.EntryRef]bool, error) {
+func (p *Poster) Failing(ctx context.Context, refs []rain.EntryRef) (map[rain.EntryRef]bool, error) {
 	failing := map[rain.EntryRef]bool{}
 	for chunk := range slices.Chunk(refs, sqldb.Chunk) {
 		byName := make(map[string]rain.EntryRef, len(chunk))
@@ -156,7 +156,7 @@ func (l *Ledger) Failing(ctx context.Context, refs []rain.EntryRef) (map[rain.En
 			name := letterSource(ref.String())
 			byName[name], names[i] = ref, name
 		}
-		err := l.db.Each(ctx, func(scan sqldb.Scan) error {
+		err := p.db.Each(ctx, func(scan sqldb.Scan) error {
 			var name string
 			err := scan(&name)
 			failing[byName[name]] = true

@@ -12,6 +12,12 @@ import (
 	"redrain/rain"
 )
 
+// AuditLog is what operators did.
+type AuditLog struct {
+	db    *sqldb.DB
+	clock rain.Clock
+}
+
 // AuditRecord is one thing that somebody did.
 type AuditRecord struct {
 	At     int64  // Unix ms; set by the ledger
@@ -45,7 +51,7 @@ type change struct {
 }
 
 // auditChange records what a transaction has changed, where ctx asks for it.
-func (l *Ledger) auditChange(ctx context.Context, tx *sqldb.Tx, before, after change) error {
+func auditChange(ctx context.Context, tx *sqldb.Tx, now int64, before, after change) error {
 	asked, _ := ctx.Value(auditKey{}).(*AuditRecord)
 	if asked == nil {
 		return nil
@@ -66,20 +72,20 @@ func (l *Ledger) auditChange(ctx context.Context, tx *sqldb.Tx, before, after ch
 	if r.Detail, err = json.Marshal(detail); err != nil {
 		return fmt.Errorf("audit of %s: %w", r.Action, err)
 	}
-	return l.writeAudit(ctx, tx, r)
+	return writeAudit(ctx, tx, now, r)
 }
 
 // Audit appends a record of something that is no change of the ledger; those are recorded by WithAudit.
-func (l *Ledger) Audit(ctx context.Context, r AuditRecord) error {
-	return l.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error { return l.writeAudit(ctx, tx, r) })
+func (a *AuditLog) Audit(ctx context.Context, r AuditRecord) error {
+	return a.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error { return writeAudit(ctx, tx, a.clock(), r) })
 }
 
-func (l *Ledger) writeAudit(ctx context.Context, tx *sqldb.Tx, r AuditRecord) error {
+func writeAudit(ctx context.Context, tx *sqldb.Tx, now int64, r AuditRecord) error {
 	detail := string(r.Detail)
 	if detail == "" {
 		detail = "null"
 	}
-	row := [][]any{{l.clock(), clip(r.Actor, 200), clip(r.Role, 32), clip(r.Action, 64), clip(r.Target, 200), detail}}
+	row := [][]any{{now, clip(r.Actor, 200), clip(r.Role, 32), clip(r.Action, 64), clip(r.Target, 200), detail}}
 	err := tx.Insert(ctx, "audit", []string{"at", "actor", "role", "action", "target", "detail"}, row, sqldb.Merge{})
 	if err != nil {
 		return fmt.Errorf("audit of %s: %w", r.Action, err)
@@ -111,14 +117,14 @@ func balanceState(sponsor string, balance rain.Money) change {
 	return change{target: "sponsor:" + sponsor, state: map[string]any{"balance": balance}}
 }
 
-// AuditLog lists the records, newest first. An empty cursor begins; next is empty on the last page.
-func (l *Ledger) AuditLog(ctx context.Context, cursor string, limit int) (list []AuditRecord, next string, err error) {
+// ListAudit lists the records, newest first. An empty cursor begins; next is empty on the last page.
+func (a *AuditLog) ListAudit(ctx context.Context, cursor string, limit int) (list []AuditRecord, next string, err error) {
 	before, err := numberCursor(cursor, math.MaxInt64)
 	if err != nil {
 		return nil, "", err
 	}
 	list = []AuditRecord{}
-	err = l.db.Each(ctx, func(scan sqldb.Scan) error {
+	err = a.db.Each(ctx, func(scan sqldb.Scan) error {
 		var r AuditRecord
 		var detail []byte
 		err := scan(&r.id, &r.At, &r.Actor, &r.Role, &r.Action, &r.Target, &detail)

@@ -1,7 +1,6 @@
 package payout
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"testing"
@@ -9,33 +8,6 @@ import (
 	"redrain/internal/sqldb"
 	"redrain/rain"
 )
-
-// lastAudit is the newest record, and how many there are.
-func (b *books) lastAudit(t testing.TB) (last AuditRecord, before, after map[string]any, n int) {
-	t.Helper()
-	list, _, err := b.AuditLog(context.Background(), "", 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(list) == 0 {
-		return last, nil, nil, 0
-	}
-	var detail struct {
-		Before map[string]any `json:"before"`
-		After  map[string]any `json:"after"`
-	}
-	if err := json.Unmarshal(list[0].Detail, &detail); err != nil {
-		t.Fatal(err)
-	}
-	return list[0], detail.Before, detail.After, b.count(t, "SELECT COUNT(*) FROM audit")
-}
-
-// as is a context under which changes are audited.
-func as(t testing.TB, action string) context.Context {
-	t.Helper()
-	return WithAudit(context.Background(), AuditRecord{Actor: "ann", Role: "operator", Action: action,
-		Detail: json.RawMessage(`{"address":"::1"}`)})
-}
 
 func TestChangesAreAudited(t *testing.T) {
 	onEach(t, func(b *books) {
@@ -121,7 +93,7 @@ func TestARedrivenWithdrawalIsNotRecordedAsSettled(t *testing.T) {
 		t := b.t
 		b.rich(t, "u1", 100)
 		b.withdraw(t, "w1", "u1", 70)
-		must(t, b.bury(t.Context(), b.leaseOne(t), "no answer"))
+		must(t, b.RecordDead(t.Context(), b.leaseOne(t), "no answer"))
 		if r, err := b.RetryAll(as(t, "payout.retry"), "", func([]Settlement) {}); err != nil || r.Settled != 1 {
 			t.Errorf("%+v, %v", r, err)
 		}

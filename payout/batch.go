@@ -77,7 +77,7 @@ type postedReclaim struct {
 
 // readBatch reads what the ledger knows of the entries. careful locks the escrows and counts what they
 // hold; so does a reclaim, which takes what is left.
-func (l *Ledger) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Entry, careful bool) (*batch, error) {
+func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Entry, careful bool) (*batch, error) {
 	wins := 0
 	for i := range entries {
 		wins += len(entries[i].Wins)
@@ -127,7 +127,7 @@ func (l *Ledger) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 		return nil, fmt.Errorf("reading dead letters: %w", err)
 	}
 	if len(closing) > 0 {
-		if err := l.readAllowances(ctx, tx, b, entries); err != nil {
+		if err := p.readAllowances(ctx, tx, b, entries); err != nil {
 			return nil, err
 		}
 	}

@@ -59,6 +59,9 @@ func (e *overdraft) Unwrap() error { return ErrInsufficientFunds }
 // worldFloor is as far below zero as world may go: every sum with a deposit still fits in 64 bits.
 const worldFloor = -9000 * rain.MaxBudget
 
+// ErrInsufficientFunds is the error of a transaction that would take more from an account than it holds.
+var ErrInsufficientFunds = errors.New("the account holds less than that")
+
 // errUnbalanced is a fault of this program: it refuses to write it down.
 var errUnbalanced = errors.New("payout: the lines of a transaction do not sum to zero")
 
@@ -73,7 +76,7 @@ var errUnbalanced = errors.New("payout: the lines of a transaction do not sum to
 //
 // After an error tx must be rolled back. The error is [sqldb.ErrAgain] where another transaction came first with
 // the same key: who reads again sees it.
-func (l *Ledger) book(ctx context.Context, tx *sqldb.Tx, txns []txn, rows func(booked) error) (b booked, err error) {
+func book(ctx context.Context, tx *sqldb.Tx, now int64, txns []txn, rows func(booked) error) (b booked, err error) {
 	defer func() { err = againIfDuplicate(err) }()
 	if b.moves, err = net(txns); err != nil {
 		return b, err
@@ -82,7 +85,7 @@ func (l *Ledger) book(ctx context.Context, tx *sqldb.Tx, txns []txn, rows func(b
 	if err := own.apply(ctx, tx); err != nil {
 		return b, err
 	}
-	if b.ids, err = l.writeTxns(ctx, tx, txns); err != nil {
+	if b.ids, err = writeTxns(ctx, tx, now, txns); err != nil {
 		return b, err
 	}
 	if rows != nil {
@@ -102,10 +105,9 @@ func againIfDuplicate(err error) error {
 }
 
 // writeTxns inserts the transactions and their lines, and returns the ids that the database gave.
-func (l *Ledger) writeTxns(ctx context.Context, tx *sqldb.Tx, txns []txn) (map[string]int64, error) {
+func writeTxns(ctx context.Context, tx *sqldb.Tx, now int64, txns []txn) (map[string]int64, error) {
 	// In the order of their keys: two workers that post the same entries meet at the first of them, and not crosswise.
 	txns = slices.SortedFunc(slices.Values(txns), func(a, b txn) int { return cmp.Compare(a.key, b.key) })
-	now := l.clock()
 	ids := make(map[string]int64, len(txns))
 	// Counting on from the first id would need servers that number without gaps.
 	err := tx.InsertReading(ctx, intoTxn, len(txns), func(i int, r *sqldb.Row) {
@@ -141,46 +143,4 @@ func writeLines(ctx context.Context, tx *sqldb.Tx, txns []txn, ids map[string]in
 		ln.account.put(r)
 		r.Int(int64(ln.amount))
 	})
-}
-
-// lockBalances reads balances and keeps others from changing them until the end of the transaction. An account that
-// does not exist is missing in the answer.
-func lockBalances(ctx context.Context, tx *sqldb.Tx, order []account) (map[account]rain.Money, error) {
-	balances := make(map[account]rain.Money, len(order))
-	byID := make(map[string]account, len(order))
-	for chunk := range slices.Chunk(order, sqldb.Chunk) {
-		ids := make([]any, len(chunk))
-		for i, a := range chunk {
-			ids[i], byID[a.id()] = a.id(), a
-		}
-		err := tx.Each(ctx, func(scan sqldb.Scan) error {
-			var id string
-			var amount int64
-			err := scan(&id, &amount)
-			balances[byID[id]] = rain.Money(amount)
-			return err
-		}, "SELECT account_id, amount FROM balance WHERE account_id IN "+sqldb.Marks(len(ids))+
-			" ORDER BY account_id"+tx.ForUpdate(), ids...)
-		if err != nil {
-			return nil, fmt.Errorf("locking balances: %w", err)
-		}
-	}
-	return balances, nil
-}
-
-// debit takes from a balance only what is there.
-func debit(ctx context.Context, tx *sqldb.Tx, a account, amount rain.Money) error {
-	n, err := tx.Exec(ctx, "UPDATE balance SET amount = amount - ? WHERE account_id = ? AND amount >= ?", int64(amount),
-		a.id(), int64(amount))
-	if err != nil {
-		return fmt.Errorf("debit of %s: %w", a.id(), err)
-	}
-	if n == 1 {
-		return nil
-	}
-	_, exists, err := balanceOf(ctx, tx, a)
-	if err != nil {
-		return err
-	}
-	return &overdraft{account: a, exists: exists}
 }

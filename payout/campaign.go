@@ -7,21 +7,25 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 
 	"redrain/internal/sqldb"
 	"redrain/rain"
 )
 
-// campaignID is what a campaign's id looks like: it is part of keys, of subjects and of paths.
-var campaignID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+// Campaigns are the campaigns' rows, and what is left of each one's money. The zero value is not usable.
+type Campaigns struct {
+	db     *sqldb.DB
+	clock  rain.Clock
+	rows   *campaignRows
+	poster *Poster
+}
 
 // CreateCampaign records a campaign and moves its budget from the sponsor to its escrow, both or neither. c must be
 // valid; its status is Loading until its packets are stocked. The errors are ErrCampaignExists, ErrUnknownSponsor,
 // ErrInsufficientFunds.
-func (l *Ledger) CreateCampaign(ctx context.Context, c *rain.Campaign) error {
-	if !campaignID.MatchString(c.ID) || c.Status != rain.Loading || c.Budget < 1 || len(c.Rains) > 0 {
+func (s *Campaigns) CreateCampaign(ctx context.Context, c *rain.Campaign) error {
+	if !isCampaignID(c.ID) || c.Status != rain.Loading || c.Budget < 1 || len(c.Rains) > 0 {
 		return fmt.Errorf("campaign %q: a new campaign has an id and a budget, is loading, and has no rains", c.ID)
 	}
 	var amounts []byte
@@ -31,7 +35,7 @@ func (l *Ledger) CreateCampaign(ctx context.Context, c *rain.Campaign) error {
 			return fmt.Errorf("campaign %s: %w", c.ID, err)
 		}
 	}
-	err := l.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+	err := s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		if err := tx.Insert(ctx, "campaign", campaignColumns, [][]any{campaignRow(c)}, sqldb.Merge{}); err != nil {
 			if sqldb.IsDuplicate(err) {
 				return fmt.Errorf("campaign %s: %w", c.ID, ErrCampaignExists)
@@ -48,7 +52,7 @@ func (l *Ledger) CreateCampaign(ctx context.Context, c *rain.Campaign) error {
 		if err := tally(ctx, tx, map[string]totals{c.ID: {}}); err != nil {
 			return err
 		}
-		_, err := l.book(ctx, tx, []txn{move(kindFund, "fund:"+c.ID, sponsorAccount(c.Sponsor), escrowAccount(c.ID),
+		_, err := book(ctx, tx, s.clock(), []txn{move(kindFund, "fund:"+c.ID, sponsorAccount(c.Sponsor), escrowAccount(c.ID),
 			c.Budget)}, nil)
 		if err != nil {
 			return err
@@ -60,7 +64,7 @@ func (l *Ledger) CreateCampaign(ctx context.Context, c *rain.Campaign) error {
 		after := campaignState(c)
 		maps.Copy(after.state, map[string]any{"name": c.Name, "sponsor": c.Sponsor, "budget": c.Budget,
 			"packets": c.Packets, "sponsor_balance": left})
-		return l.auditChange(ctx, tx, change{state: map[string]any{"sponsor_balance": left + c.Budget}}, after)
+		return auditChange(ctx, tx, s.clock(), change{state: map[string]any{"sponsor_balance": left + c.Budget}}, after)
 	})
 	if short := (*overdraft)(nil); errors.As(err, &short) && !short.exists {
 		return fmt.Errorf("%q: %w", c.Sponsor, ErrUnknownSponsor)
@@ -71,8 +75,8 @@ func (l *Ledger) CreateCampaign(ctx context.Context, c *rain.Campaign) error {
 // Abandon gives the whole budget of a campaign that could not be stocked back to its sponsor and closes it. Nobody
 // can have won anything of it: rains fall on stocked campaigns only. What was stocked is still in Redis, so it is
 // not drained. A closed campaign stays as it is; an open one is ErrCampaignStocked.
-func (l *Ledger) Abandon(ctx context.Context, id string) (*rain.Campaign, error) {
-	return l.update(ctx, id, func(ctx context.Context, tx *sqldb.Tx, c *rain.Campaign) error {
+func (s *Campaigns) Abandon(ctx context.Context, id string) (*rain.Campaign, error) {
+	return s.update(ctx, id, func(ctx context.Context, tx *sqldb.Tx, c *rain.Campaign) error {
 		switch c.Status {
 		case rain.Closed:
 			return nil
@@ -81,14 +85,13 @@ func (l *Ledger) Abandon(ctx context.Context, id string) (*rain.Campaign, error)
 			return fmt.Errorf("campaign %s: %w", id, ErrCampaignStocked)
 		}
 		c.Status = rain.Closed
-		_, err := l.write(ctx, tx, abandonBatch(c.ID, c.Sponsor, c.Packets, c.Budget, l.clock()))
-		return err
+		return s.poster.abandon(ctx, tx, c)
 	})
 }
 
 // Campaign reads a campaign; ErrUnknownCampaign where there is none.
-func (l *Ledger) Campaign(ctx context.Context, id string) (*rain.Campaign, error) {
-	found, err := l.campaigns(ctx, "WHERE id = ?", id)
+func (s *Campaigns) Campaign(ctx context.Context, id string) (*rain.Campaign, error) {
+	found, err := s.campaigns(ctx, "WHERE id = ?", id)
 	if err == nil && len(found) == 0 {
 		err = fmt.Errorf("%q: %w", id, ErrUnknownCampaign)
 	}
@@ -98,8 +101,8 @@ func (l *Ledger) Campaign(ctx context.Context, id string) (*rain.Campaign, error
 	return found[0], nil
 }
 
-// Campaigns lists all campaigns, newest first. An empty cursor begins; next is empty on the last page.
-func (l *Ledger) Campaigns(ctx context.Context, cursor string, limit int) (list []*rain.Campaign, next string,
+// ListCampaigns lists all campaigns, newest first. An empty cursor begins; next is empty on the last page.
+func (s *Campaigns) ListCampaigns(ctx context.Context, cursor string, limit int) (list []*rain.Campaign, next string,
 	err error) {
 	where, args := "", []any{}
 	if cursor != "" {
@@ -109,7 +112,7 @@ func (l *Ledger) Campaigns(ctx context.Context, cursor string, limit int) (list 
 		}
 		where, args = "WHERE created_at < ? OR (created_at = ? AND id < ?) ", []any{at, at, id}
 	}
-	list, err = l.campaigns(ctx, where+"ORDER BY created_at DESC, id DESC LIMIT ?", append(args, limit+1)...)
+	list, err = s.campaigns(ctx, where+"ORDER BY created_at DESC, id DESC LIMIT ?", append(args, limit+1)...)
 	if err == nil && len(list) > limit {
 		last := list[limit-1]
 		list, next = list[:limit], joinCursor(last.CreatedAt, last.ID)
@@ -118,19 +121,19 @@ func (l *Ledger) Campaigns(ctx context.Context, cursor string, limit int) (list 
 }
 
 // Live lists the campaigns that may still have something in Redis: all but the drained ones.
-func (l *Ledger) Live(ctx context.Context) ([]*rain.Campaign, error) {
-	live, err := l.campaigns(ctx, "WHERE drained = 0 ORDER BY id")
+func (s *Campaigns) Live(ctx context.Context) ([]*rain.Campaign, error) {
+	live, err := s.campaigns(ctx, "WHERE drained = 0 ORDER BY id")
 	if err == nil {
-		l.forgetAmounts(live)
+		s.rows.forgetAmounts(live)
 	}
 	return live, err
 }
 
 // Revisions reads the revisions of campaigns. Unknown ones are missing in the answer.
-func (l *Ledger) Revisions(ctx context.Context, ids []string) (map[string]int64, error) {
+func (s *Campaigns) Revisions(ctx context.Context, ids []string) (map[string]int64, error) {
 	revisions := make(map[string]int64, len(ids))
 	for chunk := range slices.Chunk(ids, sqldb.Chunk) {
-		err := l.db.Each(ctx, func(scan sqldb.Scan) error {
+		err := s.db.Each(ctx, func(scan sqldb.Scan) error {
 			var id string
 			var revision int64
 			err := scan(&id, &revision)
@@ -149,15 +152,15 @@ func (l *Ledger) Revisions(ctx context.Context, ids []string) (map[string]int64,
 // any node. change may be called several times, each time with a fresh copy; its error is returned as it is and
 // leaves the campaign as it was. Changing anything else is ErrImmutable. With ErrUnchanged, Update returns the
 // campaign as it is, and there is nothing to audit.
-func (l *Ledger) Update(ctx context.Context, id string, change func(*rain.Campaign) error) (*rain.Campaign, error) {
-	return l.update(ctx, id, func(_ context.Context, _ *sqldb.Tx, c *rain.Campaign) error { return change(c) })
+func (s *Campaigns) Update(ctx context.Context, id string, change func(*rain.Campaign) error) (*rain.Campaign, error) {
+	return s.update(ctx, id, func(_ context.Context, _ *sqldb.Tx, c *rain.Campaign) error { return change(c) })
 }
 
-func (l *Ledger) update(ctx context.Context, id string,
+func (s *Campaigns) update(ctx context.Context, id string,
 	change func(context.Context, *sqldb.Tx, *rain.Campaign) error,
 ) (updated *rain.Campaign, err error) {
-	err = l.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-		found, err := l.readCampaigns(ctx, tx, "WHERE id = ?"+tx.ForUpdate(), id)
+	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		found, err := s.rows.read(ctx, tx, "WHERE id = ?"+tx.ForUpdate(), id)
 		if err != nil {
 			return err
 		}
@@ -177,7 +180,7 @@ func (l *Ledger) update(ctx context.Context, id string,
 		if err := saveCampaign(ctx, tx, before, after); err != nil {
 			return err
 		}
-		return l.auditChange(ctx, tx, campaignState(before), campaignState(after))
+		return auditChange(ctx, tx, s.clock(), campaignState(before), campaignState(after))
 	})
 	if err != nil {
 		return nil, err

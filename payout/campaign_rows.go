@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"redrain/internal/sqldb"
 	"redrain/rain"
@@ -75,16 +76,34 @@ func scanRain(scan sqldb.Scan) (rain.Rain, error) {
 	return r, err
 }
 
+// campaignRows reads campaigns.
+type campaignRows struct {
+	mu      sync.Mutex
+	amounts map[string][]rain.Money // given amounts of live campaigns: they never change and may be millions
+}
+
 // campaigns reads campaigns with their rains, all as of one moment: the revision is that of the rains too.
-func (l *Ledger) campaigns(ctx context.Context, where string, args ...any) (list []*rain.Campaign, err error) {
-	err = l.db.View(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-		list, err = l.readCampaigns(ctx, tx, where, args...)
+func (s *Campaigns) campaigns(ctx context.Context, where string, args ...any) (list []*rain.Campaign, err error) {
+	err = s.db.View(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		list, err = s.rows.read(ctx, tx, where, args...)
 		return err
 	})
 	return list, err
 }
 
-func (l *Ledger) readCampaigns(ctx context.Context, q sqldb.Querier, where string, args ...any) ([]*rain.Campaign,
+// Read reads a campaign in a transaction; ErrUnknownCampaign where there is none.
+func (r *campaignRows) Read(ctx context.Context, q sqldb.Querier, id string) (*rain.Campaign, error) {
+	found, err := r.read(ctx, q, "WHERE id = ?", id)
+	if err == nil && len(found) == 0 {
+		err = fmt.Errorf("%q: %w", id, ErrUnknownCampaign)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return found[0], nil
+}
+
+func (r *campaignRows) read(ctx context.Context, q sqldb.Querier, where string, args ...any) ([]*rain.Campaign,
 	error) {
 	list := []*rain.Campaign{}
 	byID := map[string]*rain.Campaign{}
@@ -118,7 +137,7 @@ func (l *Ledger) readCampaigns(ctx context.Context, q sqldb.Querier, where strin
 	}
 	for _, c := range list {
 		if c.Split == rain.List {
-			if c.Amounts, err = l.givenAmounts(ctx, q, c.ID); err != nil {
+			if c.Amounts, err = r.givenAmounts(ctx, q, c.ID); err != nil {
 				return nil, err
 			}
 		}
@@ -128,10 +147,10 @@ func (l *Ledger) readCampaigns(ctx context.Context, q sqldb.Querier, where strin
 
 // givenAmounts are the amounts of a campaign with the split "list". They are read once: they never change, and every
 // node looks at its live campaigns every few seconds.
-func (l *Ledger) givenAmounts(ctx context.Context, q sqldb.Querier, campaign string) ([]rain.Money, error) {
-	l.mu.Lock()
-	amounts, ok := l.amounts[campaign]
-	l.mu.Unlock()
+func (r *campaignRows) givenAmounts(ctx context.Context, q sqldb.Querier, campaign string) ([]rain.Money, error) {
+	r.mu.Lock()
+	amounts, ok := r.amounts[campaign]
+	r.mu.Unlock()
 	if ok {
 		return amounts, nil
 	}
@@ -146,26 +165,26 @@ func (l *Ledger) givenAmounts(ctx context.Context, q sqldb.Querier, campaign str
 	if err := json.Unmarshal(text, &amounts); err != nil {
 		return nil, fmt.Errorf("amounts of campaign %s: %w", campaign, err)
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.amounts[campaign] = amounts
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.amounts[campaign] = amounts
 	return amounts, nil
 }
 
 // forgetAmounts drops the amounts of campaigns that are not live any more.
-func (l *Ledger) forgetAmounts(live []*rain.Campaign) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.amounts) == 0 {
+func (r *campaignRows) forgetAmounts(live []*rain.Campaign) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.amounts) == 0 {
 		return
 	}
-	still := make(map[string][]rain.Money, len(l.amounts))
+	still := make(map[string][]rain.Money, len(r.amounts))
 	for _, c := range live {
-		if a, ok := l.amounts[c.ID]; ok {
+		if a, ok := r.amounts[c.ID]; ok {
 			still[c.ID] = a
 		}
 	}
-	l.amounts = still
+	r.amounts = still
 }
 
 // flag is a bool as both databases store it.

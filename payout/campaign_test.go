@@ -13,18 +13,6 @@ import (
 	"redrain/rain"
 )
 
-func fullCampaign(id string) *rain.Campaign {
-	most := rain.Money(60)
-	return &rain.Campaign{
-		ID: id,
-		Spec: rain.Spec{
-			Name: "新年 Gala 🧧", Sponsor: "acme", Budget: 100, Packets: 3, Split: rain.List, Min: 10, Max: &most,
-			Amounts: []rain.Money{50, 30, 20}, WinsPerUser: 2, TapsPerUser: 7, Shards: 2, ExpiresInMS: 1000,
-		},
-		Status: rain.Loading, CreatedAt: 5, ExpiresAt: 1005, Revision: 1, SplitSeed: rain.Seed{9, 8, 7},
-	}
-}
-
 func TestCampaignComesBackAsItWas(t *testing.T) {
 	onEach(t, func(b *books) {
 		t := b.t
@@ -242,7 +230,7 @@ func TestLists(t *testing.T) {
 		var got []string
 		pages, cursor := 0, ""
 		for {
-			list, next, err := b.Campaigns(ctx, cursor, 2)
+			list, next, err := b.ListCampaigns(ctx, cursor, 2)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -256,11 +244,11 @@ func TestLists(t *testing.T) {
 		if want := []string{"e", "c", "a", "d", "b"}; !slices.Equal(got, want) || pages != 3 {
 			t.Errorf("%v in %d pages, want %v", got, pages, want)
 		}
-		if list, next, err := b.Campaigns(ctx, "", 5); len(list) != 5 || next != "" || err != nil {
+		if list, next, err := b.ListCampaigns(ctx, "", 5); len(list) != 5 || next != "" || err != nil {
 			t.Error(len(list), next, err)
 		}
 		for _, cursor := range []string{"x", "-", "5", "5-", "x-a"} {
-			if _, _, err := b.Campaigns(ctx, cursor, 2); !errors.Is(err, ErrBadCursor) {
+			if _, _, err := b.ListCampaigns(ctx, cursor, 2); !errors.Is(err, ErrBadCursor) {
 				t.Errorf("cursor %q: %v", cursor, err)
 			}
 		}
@@ -276,8 +264,8 @@ func TestLists(t *testing.T) {
 				t.Errorf("%s has the amounts %v", c.ID, c.Amounts)
 			}
 		}
-		if len(b.amounts) != 4 {
-			t.Errorf("amounts of %d campaigns are kept", len(b.amounts))
+		if len(b.Campaigns.rows.amounts) != 4 {
+			t.Errorf("amounts of %d campaigns are kept", len(b.Campaigns.rows.amounts))
 		}
 		revisions, err := b.Revisions(ctx, []string{"a", "c", "zz"})
 		if err != nil || len(revisions) != 2 || revisions["a"] != 2 || revisions["c"] != 3 {

@@ -10,6 +10,9 @@ import (
 	"redrain/rain"
 )
 
+// Claims are what players have won, and what they hold.
+type Claims struct{ db *sqldb.DB }
+
 // ClaimState is how far a claim has come.
 type ClaimState string
 
@@ -57,13 +60,13 @@ func (f ClaimFilter) Wants(c Claim) bool {
 
 func (f ClaimFilter) wantsState(s ClaimState) bool { return f.State == "" || f.State == s }
 
-// Claims lists settled claims and dead ones. next is empty on the last page. A page may be a little longer than
+// ListClaims lists settled claims and dead ones. next is empty on the last page. A page may be a little longer than
 // its limit: where several promises were made for one packet, they stay together.
-func (l *Ledger) Claims(ctx context.Context, q ClaimQuery) (list []Claim, next string, err error) {
+func (s *Claims) ListClaims(ctx context.Context, q ClaimQuery) (list []Claim, next string, err error) {
 	if q.User != "" {
-		list, next, err = l.userClaims(ctx, q)
+		list, next, err = s.userClaims(ctx, q)
 	} else {
-		list, next, err = l.campaignClaims(ctx, q)
+		list, next, err = s.campaignClaims(ctx, q)
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("listing claims: %w", err)
@@ -76,7 +79,7 @@ const (
 	deadClaim   = "SELECT campaign_id, packet, claim, user_id, amount, won_at, 'dead' FROM dead_letter WHERE kind = 'pay' AND resolved_at = 0 AND "
 )
 
-func (l *Ledger) campaignClaims(ctx context.Context, q ClaimQuery) ([]Claim, string, error) {
+func (s *Claims) campaignClaims(ctx context.Context, q ClaimQuery) ([]Claim, string, error) {
 	after, err := numberCursor(q.After, -1)
 	if err != nil {
 		return nil, "", err
@@ -89,7 +92,7 @@ func (l *Ledger) campaignClaims(ctx context.Context, q ClaimQuery) ([]Claim, str
 		if !q.Only.wantsState(table.state) {
 			continue
 		}
-		found, err := l.claimsFrom(ctx, table.query, q, after)
+		found, err := s.claimsFrom(ctx, table.query, q, after)
 		if err != nil {
 			return nil, "", err
 		}
@@ -105,9 +108,9 @@ func (l *Ledger) campaignClaims(ctx context.Context, q ClaimQuery) ([]Claim, str
 
 // claimsFrom reads what a page needs of one table. Of a player, or of a packet, that is all there is, since a page
 // is no help in finding them: in the order of the packets the database would go through the whole campaign.
-func (l *Ledger) claimsFrom(ctx context.Context, table string, q ClaimQuery, after int64) ([]Claim, error) {
+func (s *Claims) claimsFrom(ctx context.Context, table string, q ClaimQuery, after int64) ([]Claim, error) {
 	if q.Only.User == "" && q.Only.Packet == nil {
-		return l.readClaims(ctx, table+"campaign_id = ? AND packet > ? ORDER BY packet LIMIT ?", q.Campaign, after,
+		return s.readClaims(ctx, table+"campaign_id = ? AND packet > ? ORDER BY packet LIMIT ?", q.Campaign, after,
 			q.Limit+1)
 	}
 	where, args := "campaign_id = ?", []any{q.Campaign}
@@ -118,18 +121,18 @@ func (l *Ledger) claimsFrom(ctx context.Context, table string, q ClaimQuery, aft
 	if q.Only.Packet != nil {
 		where, args, order = where+" AND packet = ?", append(args, *q.Only.Packet), ""
 	}
-	found, err := l.readClaims(ctx, table+where+order, args...)
+	found, err := s.readClaims(ctx, table+where+order, args...)
 	return slices.DeleteFunc(found, func(c Claim) bool { return int64(c.Packet) <= after }), err
 }
 
 // ClaimsOn lists what the ledger knows of some packets of a campaign, in no order: paid or dead, whoever they were
 // promised to.
-func (l *Ledger) ClaimsOn(ctx context.Context, campaign string, packets []int) ([]Claim, error) {
+func (s *Claims) ClaimsOn(ctx context.Context, campaign string, packets []int) ([]Claim, error) {
 	var all []Claim
 	for chunk := range slices.Chunk(packets, sqldb.Chunk) {
 		args := append([]any{campaign}, sqldb.Args(chunk)...)
 		for _, table := range []string{payoutClaim, deadClaim} {
-			found, err := l.readClaims(ctx, table+"campaign_id = ? AND packet IN "+sqldb.Marks(len(chunk)), args...)
+			found, err := s.readClaims(ctx, table+"campaign_id = ? AND packet IN "+sqldb.Marks(len(chunk)), args...)
 			if err != nil {
 				return nil, fmt.Errorf("claims on packets of campaign %s: %w", campaign, err)
 			}
@@ -139,7 +142,7 @@ func (l *Ledger) ClaimsOn(ctx context.Context, campaign string, packets []int) (
 	return all, nil
 }
 
-func (l *Ledger) userClaims(ctx context.Context, q ClaimQuery) ([]Claim, string, error) {
+func (s *Claims) userClaims(ctx context.Context, q ClaimQuery) ([]Claim, string, error) {
 	where, args := "user_id = ? ", []any{q.User}
 	if q.Campaign != "" {
 		where += "AND campaign_id = ? "
@@ -156,11 +159,11 @@ func (l *Ledger) userClaims(ctx context.Context, q ClaimQuery) ([]Claim, string,
 	}
 	where += "ORDER BY won_at DESC, campaign_id DESC, packet DESC LIMIT ?"
 	args = append(args, q.Limit+1)
-	list, err := l.readClaims(ctx, payoutClaim+where, args...)
+	list, err := s.readClaims(ctx, payoutClaim+where, args...)
 	if err != nil {
 		return nil, "", err
 	}
-	dead, err := l.readClaims(ctx, deadClaim+where, args...)
+	dead, err := s.readClaims(ctx, deadClaim+where, args...)
 	if err != nil {
 		return nil, "", err
 	}
@@ -173,9 +176,9 @@ func (l *Ledger) userClaims(ctx context.Context, q ClaimQuery) ([]Claim, string,
 	return list[:n], joinCursor(list[n-1].WonAt, list[n-1].Claim), nil
 }
 
-func (l *Ledger) readClaims(ctx context.Context, query string, args ...any) ([]Claim, error) {
+func (s *Claims) readClaims(ctx context.Context, query string, args ...any) ([]Claim, error) {
 	list := []Claim{}
-	err := l.db.Each(ctx, func(scan sqldb.Scan) error {
+	err := s.db.Each(ctx, func(scan sqldb.Scan) error {
 		var c Claim
 		err := scan(&c.Campaign, &c.Packet, &c.Claim, &c.User, &c.Amount, &c.WonAt, &c.State)
 		list = append(list, c)
@@ -202,13 +205,13 @@ const eachPage = 1000
 // EachClaim calls yield for every claim of a campaign that is wanted, in the order of the packets, and ends with
 // its error. It reads page by page, so that a slow reader holds no connection; a player's at once, since each of
 // their pages is found by reading all of them.
-func (l *Ledger) EachClaim(ctx context.Context, campaign string, only ClaimFilter, yield func(Claim) error) error {
+func (s *Claims) EachClaim(ctx context.Context, campaign string, only ClaimFilter, yield func(Claim) error) error {
 	q := ClaimQuery{Campaign: campaign, Limit: eachPage, Only: only}
 	if only.User != "" {
 		q.Limit = rain.MaxPackets + 1 // no player has more
 	}
 	for {
-		list, next, err := l.Claims(ctx, q)
+		list, next, err := s.ListClaims(ctx, q)
 		if err != nil {
 			return err
 		}
@@ -234,7 +237,7 @@ var claimTables = []string{
 
 // ClaimStates tells how far a player's claims have come. It has an element for each of them. A packet may have been
 // promised to another player too: that is not this player's claim, and says nothing about it.
-func (l *Ledger) ClaimStates(ctx context.Context, user string, claims []string) (map[string]ClaimState, error) {
+func (s *Claims) ClaimStates(ctx context.Context, user string, claims []string) (map[string]ClaimState, error) {
 	states := make(map[string]ClaimState, len(claims))
 	packets := map[string][]int{}
 	for _, claim := range claims {
@@ -247,7 +250,7 @@ func (l *Ledger) ClaimStates(ctx context.Context, user string, claims []string) 
 		for chunk := range slices.Chunk(numbers, sqldb.Chunk) {
 			args := append([]any{user, campaign}, sqldb.Args(chunk)...)
 			for _, table := range claimTables {
-				err := l.db.Each(ctx, func(scan sqldb.Scan) error {
+				err := s.db.Each(ctx, func(scan sqldb.Scan) error {
 					var c Claim
 					err := scan(&c.Campaign, &c.Packet, &c.State)
 					states[rain.ClaimID(c.Campaign, c.Packet)] = c.State
@@ -260,4 +263,15 @@ func (l *Ledger) ClaimStates(ctx context.Context, user string, claims []string) 
 		}
 	}
 	return states, nil
+}
+
+// UserBalance is what a player has been paid and not withdrawn; 0 for one who has never won.
+func (s *Claims) UserBalance(ctx context.Context, user string) (rain.Money, error) {
+	balance, _, err := balanceOf(ctx, s.db, userAccount(user))
+	return balance, err
+}
+
+// UserBalances is UserBalance of many players. It has an element for each of them.
+func (s *Claims) UserBalances(ctx context.Context, users []string) (map[string]rain.Money, error) {
+	return userBalances(ctx, s.db, users)
 }

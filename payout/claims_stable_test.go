@@ -41,7 +41,7 @@ func TestPagesAreStable(t *testing.T) {
 			{User: "u", Campaign: "c1", Limit: 50}} {
 			seen := map[string]int{}
 			for {
-				list, next, err := b.Claims(t.Context(), q)
+				list, next, err := b.ListClaims(t.Context(), q)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -12,12 +12,6 @@ import (
 	"redrain/rain"
 )
 
-// waits tells whether a table of MariaDB's says so.
-func (b *books) waits(t testing.TB, table, where string) bool {
-	t.Helper()
-	return b.count(t, "SELECT COUNT(*) FROM information_schema."+table+" WHERE "+where) > 0
-}
-
 // TestAReclaimThatIsBeingGivenUpIsNotPosted: another node holds the escrow and makes the campaign's first dead
 // letter of the very reclaim that this one is about to post.
 func TestAReclaimThatIsBeingGivenUpIsNotPosted(t *testing.T) {
@@ -59,7 +53,7 @@ func TestWhatIsInHandIsNotGivenUp(t *testing.T) {
 		t := b.t
 		b.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		e := entry("c1", 1, win("u1", 0, 10))
-		leave, err := b.hands.enter(t.Context(), []rain.Entry{e})
+		leave, err := b.Poster.locks.enter(t.Context(), []rain.Entry{e})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,15 +62,15 @@ func TestWhatIsInHandIsNotGivenUp(t *testing.T) {
 		if _, err := b.Attempt(ended, e, errors.New("refused"), 1); !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
-		if n, err := b.countDead(t.Context()); n != 0 || err != nil {
+		if n := b.deadLetters(t); n != 0 {
 			t.Errorf("%d letters, %v", n, err)
 		}
 		leave()
 		if tried, err := b.Attempt(t.Context(), e, errors.New("refused"), 1); err != nil || !tried.GivenUp {
 			t.Errorf("%+v, %v", tried, err)
 		}
-		if len(b.hands.busy) != 0 {
-			t.Errorf("%d entries are left in hand", len(b.hands.busy))
+		if len(b.Poster.locks.busy) != 0 {
+			t.Errorf("%d entries are left in hand", len(b.Poster.locks.busy))
 		}
 	})
 }

@@ -6,9 +6,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"redrain/internal/sqldb"
@@ -86,7 +85,7 @@ func letter(kind, claim string, e rain.Entry, at position, reason string) DeadLe
 		Packet: -1,
 		WonAt:  at.ms, Reason: reason, seq: at.seq, payload: payload,
 	}
-	if campaignID.MatchString(e.Ref.Campaign) {
+	if isCampaignID(e.Ref.Campaign) {
 		d.Campaign = e.Ref.Campaign
 	}
 	return d
@@ -128,18 +127,9 @@ func writeLetters(ctx context.Context, tx *sqldb.Tx, letters []DeadLetter, now i
 	return tx.Insert(ctx, "dead_letter", letterColumns, rows, sqldb.Merge{Key: letterColumns[:1]})
 }
 
-func clip(s string, n int) string {
-	s = strings.ToValidUTF8(s, "?")
-	for len(s) > n {
-		_, size := utf8.DecodeLastRuneInString(s)
-		s = s[:len(s)-size]
-	}
-	return s
-}
-
 // BuryMessage keeps a stream message that is no outbox entry. name is its place in the stream; the same name again
 // changes nothing.
-func (l *Ledger) BuryMessage(ctx context.Context, name string, payload []byte, reason string) error {
+func (p *Poster) BuryMessage(ctx context.Context, name string, payload []byte, reason string) error {
 	d := DeadLetter{
 		Claim: letterClaim(name), Source: letterSource(name), Kind: letterMessage, Shard: -1, Packet: -1,
 		Reason: reason, payload: payload,
@@ -147,8 +137,8 @@ func (l *Ledger) BuryMessage(ctx context.Context, name string, payload []byte, r
 	if d.payload == nil {
 		d.payload = []byte{}
 	}
-	return l.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-		return writeLetters(ctx, tx, []DeadLetter{d}, l.clock())
+	return p.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		return writeLetters(ctx, tx, []DeadLetter{d}, p.clock())
 	})
 }
 
@@ -162,76 +152,7 @@ func scanLetter(scan sqldb.Scan) (d DeadLetter, err error) {
 	return d, err
 }
 
-// DeadLetters lists what waits for a person, oldest first. An empty cursor begins; next is empty on the last page.
-func (l *Ledger) DeadLetters(ctx context.Context, cursor string, limit int) (list []DeadLetter, next string,
-	err error) {
-	after, err := numberCursor(cursor, 0)
-	if err != nil {
-		return nil, "", err
-	}
-	list = []DeadLetter{}
-	err = l.db.Each(ctx, func(scan sqldb.Scan) error {
-		d, err := scanLetter(scan)
-		list = append(list, d)
-		return err
-	}, letterSelect+"WHERE resolved_at = 0 AND id > ? ORDER BY id LIMIT ?", after, limit+1)
-	if err != nil {
-		return nil, "", fmt.Errorf("dead letters: %w", err)
-	}
-	if len(list) > limit {
-		list, next = list[:limit], strconv.FormatInt(list[limit-1].id, 10)
-	}
-	return list, next, nil
-}
+// campaignID is what a campaign's id looks like: it is part of keys, of subjects and of paths.
+var campaignID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// Dead counts the dead letters of a campaign that wait for a person, and those of them that are wins.
-func (l *Ledger) Dead(ctx context.Context, campaign string) (letters, wins int64, err error) {
-	_, err = l.db.First(ctx, []any{&letters, &wins},
-		"SELECT COUNT(*), COALESCE(SUM(CASE WHEN kind = ? THEN 1 ELSE 0 END), 0) FROM dead_letter WHERE campaign_id = ? AND resolved_at = 0", letterPay, campaign)
-	if err != nil {
-		return 0, 0, fmt.Errorf("the dead letters of campaign %s: %w", campaign, err)
-	}
-	return letters, wins, nil
-}
-
-// countDead counts what waits.
-func (l *Ledger) countDead(ctx context.Context) (n int64, err error) {
-	_, err = l.db.First(ctx, []any{&n}, "SELECT COUNT(*) FROM dead_letter WHERE resolved_at = 0")
-	return n, err
-}
-
-// RefreshMetrics brings redrain_dead_letters up to date. On the way it resolves letters whose claim is paid.
-func (l *Ledger) RefreshMetrics(ctx context.Context) error {
-	n, err := l.countDead(ctx)
-	if err == nil && n > 0 {
-		var paid int64
-		paid, err = l.resolvePaid(ctx)
-		n -= paid
-	}
-	if err == nil {
-		l.gauge.dead.Set(float64(n))
-	}
-	return err
-}
-
-// resolvePaid resolves letters of claims that are paid to the very player whom they were promised to. There is such
-// a letter where an entry was given up in the same moment in which another worker could post a copy of it after
-// all. It moves no money.
-func (l *Ledger) resolvePaid(ctx context.Context) (n int64, err error) {
-	var ids []any
-	err = l.db.Each(ctx, func(scan sqldb.Scan) error {
-		var id int64
-		err := scan(&id)
-		ids = append(ids, id)
-		return err
-	}, "SELECT d.id FROM dead_letter d JOIN payout p ON p.campaign_id = d.campaign_id AND p.packet = d.packet AND p.user_id = d.user_id "+
-		"AND p.amount = d.amount WHERE d.resolved_at = 0 AND d.kind = ? ORDER BY d.id LIMIT ?", letterPay, sqldb.Chunk)
-	if err != nil || len(ids) == 0 {
-		return 0, err
-	}
-	err = l.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-		n, err = tx.Exec(ctx, "UPDATE dead_letter SET resolved_at = ? WHERE resolved_at = 0 AND id IN "+sqldb.Marks(len(ids)), append([]any{l.clock()}, ids...)...)
-		return err
-	})
-	return n, err
-}
+func isCampaignID(s string) bool { return campaignID.MatchString(s) }

@@ -23,7 +23,7 @@ var dueOrder = []rain.Status{rain.Open, rain.Paused, rain.Loading, rain.Closed}
 
 // Due lists campaigns that are due at now, page by page, so that any number of them takes bounded memory. An empty
 // cursor begins; next is empty on the last page. A campaign that is closed meanwhile may be listed again.
-func (l *Ledger) Due(ctx context.Context, now int64, after string, limit int) (list []DueCampaign, next string,
+func (s *Campaigns) Due(ctx context.Context, now int64, after string, limit int) (list []DueCampaign, next string,
 	err error) {
 	status, at, id, err := cutDue(after)
 	if err != nil {
@@ -35,7 +35,7 @@ func (l *Ledger) Due(ctx context.Context, now int64, after string, limit int) (l
 			until = 1<<63 - 1 // whenever it would have expired
 		}
 		// In the order of the index campaign_due: nothing is sorted, and nothing is read that is not due.
-		err := l.db.Each(ctx, func(scan sqldb.Scan) error {
+		err := s.db.Each(ctx, func(scan sqldb.Scan) error {
 			c := DueCampaign{Status: dueOrder[status]}
 			err := scan(&c.ID, &c.ExpiresAt)
 			list = append(list, c)

@@ -94,7 +94,10 @@ func FuzzDecodeEntry(f *testing.F) {
 }
 
 func BenchmarkEntryText(b *testing.B) {
-	e := entry("c1", 1_763_712_000, benchWins(0, func(n int) string { return fmt.Sprintf("player-%d", n) })...)
+	e := rain.Entry{Ref: rain.EntryRef{Campaign: "c1", ID: "1763712000-0"}}
+	for n := range 50 {
+		e.Wins = append(e.Wins, rain.Win{User: fmt.Sprintf("player-%d", n), Packet: n, Amount: 88, Drop: "7.3"})
+	}
 	data, err := encodeEntry(e)
 	if err != nil {
 		b.Fatal(err)

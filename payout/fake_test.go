@@ -16,7 +16,7 @@ type fakeRedis struct {
 	clock rain.Clock
 
 	mu     sync.Mutex
-	shards map[shardKey]*fakeShard
+	shards map[fakeKey]*fakeShard
 	live   []*rain.Campaign
 	fails  error // what every call of Outbox returns
 }
@@ -26,7 +26,7 @@ type fakeShard struct {
 	stock    []rain.Money
 	first    int
 	entries  []*fakeEntry
-	wins     []hotWin
+	wins     []fakeWin
 	closed   bool
 }
 
@@ -37,7 +37,7 @@ type fakeEntry struct {
 }
 
 func newFakeRedis(clock rain.Clock) *fakeRedis {
-	return &fakeRedis{clock: clock, shards: map[shardKey]*fakeShard{}}
+	return &fakeRedis{clock: clock, shards: map[fakeKey]*fakeShard{}}
 }
 
 // open stocks a campaign.
@@ -53,7 +53,7 @@ func (f *fakeRedis) open(c *rain.Campaign) {
 		first, n := rain.ShardRange(c.Packets, c.Shards, s)
 		sh := &fakeShard{first: first, stock: slices.Clone(amounts[first : first+n])}
 		sh.snapshot.Shard, sh.snapshot.Found = s, true
-		f.shards[shardKey{c.ID, s}] = sh
+		f.shards[fakeKey{c.ID, s}] = sh
 	}
 }
 
@@ -61,7 +61,7 @@ func (f *fakeRedis) open(c *rain.Campaign) {
 func (f *fakeRedis) win(campaign string, shard int, users ...string) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	sh := f.shards[shardKey{campaign, shard}]
+	sh := f.shards[fakeKey{campaign, shard}]
 	users = users[:min(len(users), len(sh.stock))]
 	if len(users) == 0 || sh.closed {
 		return 0
@@ -76,7 +76,7 @@ func (f *fakeRedis) win(campaign string, shard int, users ...string) int {
 	sh.stock = sh.stock[len(users):]
 	f.add(campaign, shard, sh, e)
 	for _, w := range e.Wins {
-		sh.wins = append(sh.wins, hotWin{w, shard, sh.snapshot.LastEntry})
+		sh.wins = append(sh.wins, fakeWin{w, shard, sh.snapshot.LastEntry})
 	}
 	return len(users)
 }
@@ -85,7 +85,7 @@ func (f *fakeRedis) win(campaign string, shard int, users ...string) int {
 func (f *fakeRedis) close(campaign string, shard int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	sh := f.shards[shardKey{campaign, shard}]
+	sh := f.shards[fakeKey{campaign, shard}]
 	if sh.closed {
 		return
 	}
@@ -108,7 +108,7 @@ func (f *fakeRedis) snapshot(c *rain.Campaign) []rain.ShardSnapshot {
 	var all []rain.ShardSnapshot
 	for s := range c.Shards {
 		f.mu.Lock()
-		sh := f.shards[shardKey{c.ID, s}]
+		sh := f.shards[fakeKey{c.ID, s}]
 		snap := sh.snapshot
 		snap.Packets = len(sh.stock)
 		snap.Left, _ = rain.Sum(sh.stock)
@@ -137,7 +137,7 @@ func (f *fakeRedis) EachWin(_ context.Context, c *rain.Campaign, shard int,
 	fn func(string, rain.Win, string) error) error {
 	for i := 0; ; i++ {
 		f.mu.Lock()
-		wins := f.shards[shardKey{c.ID, shard}].wins
+		wins := f.shards[fakeKey{c.ID, shard}].wins
 		if i >= len(wins) {
 			f.mu.Unlock()
 			return nil
@@ -185,7 +185,7 @@ func (f *fakeRedis) take(campaign string, shard int, consumer string, limit int,
 		return nil, f.fails
 	}
 	var taken []rain.Entry
-	for _, e := range f.shards[shardKey{campaign, shard}].entries {
+	for _, e := range f.shards[fakeKey{campaign, shard}].entries {
 		if len(taken) < limit && which(e) {
 			e.reader, e.since = consumer, time.Now()
 			taken = append(taken, e.Entry)
@@ -201,7 +201,7 @@ func (f *fakeRedis) Remove(_ context.Context, refs []rain.EntryRef) error {
 		return f.fails
 	}
 	for _, ref := range refs {
-		sh := f.shards[shardKey{ref.Campaign, ref.Shard}]
+		sh := f.shards[fakeKey{ref.Campaign, ref.Shard}]
 		if sh == nil {
 			continue
 		}
@@ -214,7 +214,7 @@ func (f *fakeRedis) Pending(_ context.Context, c *rain.Campaign) (n int64, err e
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for s := range c.Shards {
-		n += int64(len(f.shards[shardKey{c.ID, s}].entries))
+		n += int64(len(f.shards[fakeKey{c.ID, s}].entries))
 	}
 	return n, f.fails
 }
@@ -250,4 +250,17 @@ func (n *told) distinct() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return len(n.claims)
+}
+
+// fakeKey names a shard.
+type fakeKey struct {
+	campaign string
+	shard    int
+}
+
+// fakeWin is a win as Redis has recorded it.
+type fakeWin struct {
+	rain.Win
+	shard int
+	entry string
 }

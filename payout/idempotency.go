@@ -2,12 +2,21 @@ package payout
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
+	"sync"
 
 	"redrain/internal/sqldb"
+	"redrain/rain"
 )
+
+// Idempotency remembers what requests were answered with.
+type Idempotency struct {
+	db    *sqldb.DB
+	clock rain.Clock
+
+	mu        sync.Mutex
+	nextPrune int64 // when expired keys are removed again, Unix ms
+}
 
 const (
 	answerKept   = 24 * 3_600_000 // milliseconds that an answer is remembered
@@ -28,13 +37,13 @@ type Answer struct {
 //
 // After Begin comes either Finish or Forget. Where neither does, because the process died, the key is free again
 // after a minute.
-func (l *Ledger) Begin(ctx context.Context, key string, body []byte) (answer *Answer, err error) {
-	if err := l.pruneIdempotency(ctx); err != nil {
+func (s *Idempotency) Begin(ctx context.Context, key string, body []byte) (answer *Answer, err error) {
+	if err := s.pruneIdempotency(ctx); err != nil {
 		return nil, err
 	}
 	hash := digest(body)
-	now := l.clock()
-	err = l.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+	now := s.clock()
+	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		answer = nil
 		var found struct {
 			hash    string
@@ -71,49 +80,32 @@ func (l *Ledger) Begin(ctx context.Context, key string, body []byte) (answer *An
 }
 
 // Finish remembers the answer of a request that Begin has registered, for 24 hours.
-func (l *Ledger) Finish(ctx context.Context, key string, a Answer) error {
+func (s *Idempotency) Finish(ctx context.Context, key string, a Answer) error {
 	body := a.Body
 	if body == nil {
 		body = []byte{}
 	}
-	return l.exec(ctx, "idempotency key", "UPDATE idempotency SET status = ?, answer = ?, expires_at = ? WHERE idem_key = ?",
-		a.Status, body, l.clock()+answerKept, digest([]byte(key)))
+	return exec(ctx, s.db, "idempotency key", "UPDATE idempotency SET status = ?, answer = ?, expires_at = ? WHERE idem_key = ?",
+		a.Status, body, s.clock()+answerKept, digest([]byte(key)))
 }
 
 // Forget frees the key of a request that has failed: only successes are remembered.
-func (l *Ledger) Forget(ctx context.Context, key string) error {
-	return l.exec(ctx, "idempotency key", "DELETE FROM idempotency WHERE idem_key = ? AND status = 0",
+func (s *Idempotency) Forget(ctx context.Context, key string) error {
+	return exec(ctx, s.db, "idempotency key", "DELETE FROM idempotency WHERE idem_key = ? AND status = 0",
 		digest([]byte(key)))
 }
 
 // pruneIdempotency removes what has expired, once in a while.
-func (l *Ledger) pruneIdempotency(ctx context.Context) error {
-	now := l.clock()
-	l.mu.Lock()
-	due := now >= l.nextPrune
+func (s *Idempotency) pruneIdempotency(ctx context.Context) error {
+	now := s.clock()
+	s.mu.Lock()
+	due := now >= s.nextPrune
 	if due {
-		l.nextPrune = now + pruneEvery
+		s.nextPrune = now + pruneEvery
 	}
-	l.mu.Unlock()
+	s.mu.Unlock()
 	if !due {
 		return nil
 	}
-	return l.exec(ctx, "expired idempotency keys", "DELETE FROM idempotency WHERE expires_at < ?", now)
-}
-
-// exec runs one statement in a transaction of its own.
-func (l *Ledger) exec(ctx context.Context, what, statement string, args ...any) error {
-	err := l.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-		_, err := tx.Exec(ctx, statement, args...)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	return nil
-}
-
-func digest(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
+	return exec(ctx, s.db, "expired idempotency keys", "DELETE FROM idempotency WHERE expires_at < ?", now)
 }

@@ -206,15 +206,3 @@ func (b *batch) annul(d DeadLetter) {
 	b.noteDead(d.Claim, d.fingerprint())
 	b.voids = append(b.voids, d)
 }
-
-// abandonBatch gives a campaign's whole budget back. The row for the shard -1 makes every later reclaim of a shard
-// void.
-func abandonBatch(id, sponsor string, packets int, budget rain.Money, now int64) *batch {
-	ref := rain.EntryRef{Campaign: id, Shard: wholeCampaign}
-	at := position{ref: ref, ms: now, key: "reclaim:" + id}
-	return &batch{
-		txns:     []txn{move(kindReclaim, at.key, escrowAccount(id), sponsorAccount(sponsor), budget)},
-		reclaims: []postedReclaim{{at, rain.Reclaim{Packets: packets, Amount: budget}}},
-		totals:   map[string]totals{id: {reclaimed: int64(packets), amountReclaimed: budget}},
-	}
-}

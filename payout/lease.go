@@ -7,7 +7,14 @@ import (
 	"time"
 
 	"redrain/internal/sqldb"
+	"redrain/rain"
 )
+
+// Leases let one node at a time do a piece of work.
+type Leases struct {
+	db    *sqldb.DB
+	clock rain.Clock
+}
 
 // Lease takes the lease of a name for holder, or renews it, until ttl from the call (not from its return). held is
 // false as long as another holder has it; theirs ends when they release it or do not renew it in time. A name is at
@@ -16,11 +23,11 @@ import (
 // Time is the ledger's clock. Nodes' clocks may differ by a quarter of a second, and a holder that is frozen does
 // not notice that its time is up: a lease saves work and is no lock. What is done under it must be safe to be done
 // twice.
-func (l *Ledger) Lease(ctx context.Context, name, holder string, ttl time.Duration) (held bool, err error) {
+func (s *Leases) Lease(ctx context.Context, name, holder string, ttl time.Duration) (held bool, err error) {
 	var until int64
-	err = l.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		held = false
-		now := l.clock()
+		now := s.clock()
 		until = now + ttl.Milliseconds()
 		n, err := tx.Exec(ctx, "UPDATE lease SET holder = ?, expires_at = ? WHERE name = ? AND (holder = ? OR expires_at <= ?)",
 			holder, until, name, holder, now)
@@ -47,12 +54,12 @@ func (l *Ledger) Lease(ctx context.Context, name, holder string, ttl time.Durati
 	if err != nil {
 		return false, fmt.Errorf("lease of %s: %w", name, err)
 	}
-	return held && l.clock() < until, nil // it may be over already, where the database was slow
+	return held && s.clock() < until, nil // it may be over already, where the database was slow
 }
 
 var errLeaseTaken = errors.New("another holder has the lease")
 
 // ReleaseLease gives a lease back before its time. It does nothing where holder does not have it.
-func (l *Ledger) ReleaseLease(ctx context.Context, name, holder string) error {
-	return l.exec(ctx, "lease of "+name, "DELETE FROM lease WHERE name = ? AND holder = ?", name, holder)
+func (s *Leases) ReleaseLease(ctx context.Context, name, holder string) error {
+	return exec(ctx, s.db, "lease of "+name, "DELETE FROM lease WHERE name = ? AND holder = ?", name, holder)
 }

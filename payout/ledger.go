@@ -1,10 +1,9 @@
 package payout
 
 import (
+	"context"
 	"errors"
-	"sync"
-
-	"github.com/prometheus/client_golang/prometheus"
+	"fmt"
 
 	"redrain/internal/sqldb"
 	"redrain/rain"
@@ -12,16 +11,13 @@ import (
 
 // Errors of the ledger. What a database says is wrapped as it is.
 var (
-	ErrInvalidAmount     = errors.New("an amount is 1 minor unit to rain.MaxBudget")
-	ErrInvalidReference  = errors.New("a reference is 1 to 200 bytes")
-	ErrReferenceReused   = errors.New("the reference was used for another amount")
-	ErrUnknownSponsor    = errors.New("no such sponsor")
-	ErrInsufficientFunds = errors.New("the account holds less than that")
-	ErrCampaignExists    = errors.New("a campaign with this id exists")
-	ErrUnknownCampaign   = errors.New("no such campaign")
-	ErrCampaignStocked   = errors.New("the campaign has been stocked, so it can be closed but not abandoned")
-	ErrRebuildSuperseded = errors.New("another rebuild of the shard has begun")
-	ErrImmutable         = errors.New("what a campaign was created with does not change")
+	ErrInvalidAmount    = errors.New("an amount is 1 minor unit to rain.MaxBudget")
+	ErrInvalidReference = errors.New("a reference is 1 to 200 bytes")
+	ErrReferenceReused  = errors.New("the reference was used for another amount")
+	ErrUnknownSponsor   = errors.New("no such sponsor")
+	ErrCampaignExists   = errors.New("a campaign with this id exists")
+	ErrCampaignStocked  = errors.New("the campaign has been stocked, so it can be closed but not abandoned")
+	ErrImmutable        = errors.New("what a campaign was created with does not change")
 	// of a change given to Update: no error, and nothing to audit
 	ErrUnchanged          = errors.New("the same was done before")
 	ErrUnknownClaim       = errors.New("no dead letter for this claim")
@@ -31,35 +27,48 @@ var (
 	ErrIdempotencyUnequal = errors.New("the idempotency key was used with another body")
 )
 
-// Ledger is the double-entry ledger, the campaigns it funds, and what operators did. It is safe for concurrent use,
-// here and by any number of processes on one database.
+// Ledger is everything that is kept in the ledger's database. It is safe for concurrent use, here and by any number of
+// processes on one database.
 type Ledger struct {
-	db    *sqldb.DB
-	clock rain.Clock
-	gauge ledgerGauges
-	hands turnstile
-
-	stretch int // how many rows one statement of a reconciliation adds up
-
-	mu        sync.Mutex
-	amounts   map[string][]rain.Money // given amounts of live campaigns: they never change and may be millions
-	nextPrune int64                   // when expired idempotency keys are removed again
-
-	splits struct {
-		mu   sync.Mutex
-		sums map[string][]rain.Money // by campaign: what each shard was given
-	}
+	*Poster
+	*Rebuilds
+	*DeadLetters
+	*Campaigns
+	*Sponsors
+	*Claims
+	*Withdrawals
+	*AuditLog
+	*Leases
+	*Idempotency
 }
-
-// sumAtOnce is how many rows one statement adds up, so that none takes longer than a connection waits for its answer.
-const sumAtOnce = 250_000
 
 // NewLedger makes a ledger of a migrated database. clock gives the times that are written to it.
 func NewLedger(db *sqldb.DB, clock rain.Clock) *Ledger {
-	l := &Ledger{db: db, clock: clock, gauge: newLedgerGauges(), amounts: map[string][]rain.Money{}, stretch: sumAtOnce}
-	l.splits.sums = map[string][]rain.Money{}
-	return l
+	rows := &campaignRows{amounts: map[string][]rain.Money{}}
+	poster := NewPoster(db, clock, rows)
+	withdrawals := &Withdrawals{db: db, clock: clock}
+	return &Ledger{
+		Poster:      poster,
+		Rebuilds:    NewRebuilds(db, clock),
+		DeadLetters: newDeadLetters(db, clock, poster, withdrawals),
+		Campaigns:   &Campaigns{db: db, clock: clock, rows: rows, poster: poster},
+		Sponsors:    &Sponsors{db: db, clock: clock},
+		Claims:      &Claims{db: db},
+		Withdrawals: withdrawals,
+		AuditLog:    &AuditLog{db: db, clock: clock},
+		Leases:      &Leases{db: db, clock: clock},
+		Idempotency: &Idempotency{db: db, clock: clock},
+	}
 }
 
-// Register adds the ledger's metrics: redrain_reconcile_difference and redrain_dead_letters.
-func (l *Ledger) Register(r prometheus.Registerer) error { return l.gauge.register(r) }
+// exec runs one statement in a transaction of its own.
+func exec(ctx context.Context, db *sqldb.DB, what, statement string, args ...any) error {
+	err := db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		_, err := tx.Exec(ctx, statement, args...)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}

@@ -43,8 +43,8 @@ const farFutureMS = 24 * 3_600_000
 
 // BeginRebuild counts an attempt to rebuild a shard that Redis has lost, and returns its number. From then on no
 // earlier attempt can fence.
-func (l *Ledger) BeginRebuild(ctx context.Context, campaign string, shard int) (attempt int64, err error) {
-	err = l.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+func (r *Rebuilds) BeginRebuild(ctx context.Context, campaign string, shard int) (attempt int64, err error) {
+	err = r.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		columns := []string{"campaign_id", "shard", "attempt"}
 		if err := tx.Insert(ctx, "shard_life", columns, [][]any{{campaign, shard, 1}},
 			sqldb.Merge{Key: columns[:2], Add: columns[2:]}); err != nil {
@@ -65,14 +65,14 @@ func (l *Ledger) BeginRebuild(ctx context.Context, campaign string, shard int) (
 // that are under way, so that who reads the ledger afterwards reads them too.
 //
 // It fails with ErrRebuildSuperseded where a later attempt has begun, and with ErrUnknownCampaign.
-func (l *Ledger) Fence(ctx context.Context, campaign string, shard int, attempt int64) (barrier string, err error) {
+func (r *Rebuilds) Fence(ctx context.Context, campaign string, shard int, attempt int64) (barrier string, err error) {
 	// Before the lock: it may look through millions of rows. What is posted meanwhile is near the clock, and below
 	// the margin.
-	newest, err := l.newestKnown(ctx, campaign, shard)
+	newest, err := r.newestKnown(ctx, campaign, shard)
 	if err != nil {
 		return "", fmt.Errorf("the newest entry of shard %d of campaign %s: %w", shard, campaign, err)
 	}
-	err = l.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+	err = r.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		escrow := escrowAccount(campaign)
 		locked, err := lockBalances(ctx, tx, []account{escrow})
 		if err != nil {
@@ -91,7 +91,7 @@ func (l *Ledger) Fence(ctx context.Context, campaign string, shard int, attempt 
 		if begun != attempt {
 			return ErrRebuildSuperseded
 		}
-		now := l.clock()
+		now := r.clock()
 		ms := max(now, newest, before) + barrierMarginMS
 		barrier = barrierID(ms)
 		_, err = tx.Exec(ctx, "UPDATE shard_life SET barrier_ms = ?, fenced_at = ? WHERE campaign_id = ? AND shard = ?",
@@ -108,9 +108,9 @@ func (l *Ledger) Fence(ctx context.Context, campaign string, shard int, attempt 
 func barrierID(ms int64) string { return strconv.FormatInt(ms, 10) + "-0" }
 
 // newestKnown is the time of the newest entry of a shard that the ledger knows, in Unix ms; 0 where it knows none.
-func (l *Ledger) newestKnown(ctx context.Context, campaign string, shard int) (newest int64, err error) {
-	limit := l.clock() + farFutureMS
-	err = l.db.View(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+func (r *Rebuilds) newestKnown(ctx context.Context, campaign string, shard int) (newest int64, err error) {
+	limit := r.clock() + farFutureMS
+	err = r.db.View(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		for _, query := range []string{
 			"SELECT COALESCE(MAX(won_at), 0) FROM payout WHERE campaign_id = ? AND shard = ? AND won_at < ?",
 			"SELECT COALESCE(MAX(closed_at), 0) FROM reclaim WHERE campaign_id = ? AND shard = ? AND closed_at < ?",

@@ -1,48 +1,13 @@
 package payout
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"testing"
 
-	"redrain/internal/sqldb"
 	"redrain/rain"
 )
-
-// fence begins a rebuild of a shard of c1 and fences it.
-func (b *books) fence(t testing.TB, shard int) (barrier rain.EntryRef) {
-	t.Helper()
-	attempt, err := b.BeginRebuild(t.Context(), "c1", shard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	id, err := b.Fence(t.Context(), "c1", shard, attempt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rain.EntryRef{Campaign: "c1", Shard: shard, ID: id}
-}
-
-// taken lists the packets of a campaign that are somebody's.
-func (b *books) taken(t testing.TB, c *rain.Campaign) []Taken {
-	t.Helper()
-	var all []Taken
-	if err := b.EachTaken(t.Context(), c, 0, c.Packets, func(k Taken) error {
-		all = append(all,
-			k)
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
-
-func reclaimEntry(shard, n, packets int) rain.Entry {
-	return rain.Entry{Ref: rain.EntryRef{Campaign: "c1", Shard: shard, ID: fmt.Sprintf("%d-0", n)},
-		Reclaim: &rain.Reclaim{Packets: packets, Amount: 30}}
-}
 
 // TestABarrierIsAboveAllThatIsKnown: the clock, payouts, reclaims, dead letters and the barrier before, unless
 // somebody has made the time up.
@@ -125,7 +90,7 @@ func TestWhatComesAfterTheFenceIsVoid(t *testing.T) {
 			"u8": 10} {
 			b.wantBalance(t, userAccount(user), want)
 		}
-		if n, err := b.countDead(t.Context()); n != 0 || err != nil {
+		if n := b.deadLetters(t); n != 0 {
 			t.Errorf("%d letters wait for a person (%v)", n, err)
 		}
 		if n := b.count(t, "SELECT COUNT(*) FROM dead_letter WHERE resolved_at > 0 AND reason LIKE 'void: %'"); n != 4 {
@@ -178,18 +143,6 @@ func TestALetterThatWaitsOutlivesTheFence(t *testing.T) {
 		}
 		b.audit(t)
 	})
-}
-
-// giveEscrow puts money into a campaign's escrow, as nothing but a person with a reason would.
-func (b *books) giveEscrow(t testing.TB, campaign string, amount rain.Money) {
-	t.Helper()
-	err := b.db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
-		_, err := b.book(ctx, tx, []txn{move(kindDeposit, "by hand", world, escrowAccount(campaign), amount)}, nil)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // TestEachTaken: over several pages, in order, each packet once; letters that nobody can ever be paid take nothing.
@@ -262,13 +215,4 @@ func TestReclaimed(t *testing.T) {
 			t.Errorf("an abandoned campaign: %v, %v", got, err)
 		}
 	})
-}
-
-// loading is a campaign that a sponsor with enough money may create.
-func (b *books) loading(t testing.TB, id string) *rain.Campaign {
-	t.Helper()
-	if _, err := b.Deposit(t.Context(), "acme", "for "+id, 100); err != nil {
-		t.Fatal(err)
-	}
-	return fullCampaign(id)
 }

@@ -1,13 +1,11 @@
 package payout
 
 import (
-	"context"
 	"database/sql"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -16,91 +14,6 @@ import (
 	"redrain/internal/testenv"
 	"redrain/rain"
 )
-
-// logbook keeps what is logged, and counts the transactions that were tried again.
-type logbook struct {
-	mu        sync.Mutex
-	loud      []string // info and above
-	deadlocks int
-	retries   int // for other reasons: somebody was faster
-}
-
-func (*logbook) Enabled(context.Context, slog.Level) bool { return true }
-func (k *logbook) WithAttrs([]slog.Attr) slog.Handler     { return k }
-func (k *logbook) WithGroup(string) slog.Handler          { return k }
-
-func (k *logbook) Handle(_ context.Context, r slog.Record) error {
-	text := r.Message
-	r.Attrs(func(a slog.Attr) bool { text += " " + a.String(); return true })
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	switch {
-	case r.Level >= slog.LevelInfo:
-		k.loud = append(k.loud, text)
-	case !strings.HasPrefix(r.Message, "transaction is tried again"):
-	case strings.Contains(text, "Deadlock") || strings.Contains(text, "Lock wait"):
-		k.deadlocks++
-	default:
-		k.retries++
-	}
-	return nil
-}
-
-// checkQuiet fails if anything louder than debug was said.
-func (k *logbook) checkQuiet(t *testing.T) {
-	t.Helper()
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	t.Logf("%d deadlocks, %d other retries", k.deadlocks, k.retries)
-	if len(k.loud) > 0 {
-		t.Errorf("%d records above debug: %s", len(k.loud), strings.Join(k.loud, "\n"))
-	}
-}
-
-// checkOrder fails if locks were waited for crosswise.
-func (k *logbook) checkOrder(t *testing.T) {
-	t.Helper()
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.deadlocks > 0 {
-		t.Errorf("%d deadlocks: some lock is not taken in the order that book says", k.deadlocks)
-	}
-}
-
-// crowd is what a rain leaves for its settlement: entries in which some players win again and again, and others for the
-// first time ever.
-func crowd(campaign string, entries, wins int) (all []rain.Entry, paid map[string]rain.Money) {
-	r := rand.New(rand.NewPCG(7, 7))
-	paid = map[string]rain.Money{}
-	for e := range entries {
-		var list []rain.Win
-		for w := range wins {
-			user := fmt.Sprintf("regular-%d", r.IntN(60))
-			if r.IntN(3) == 0 {
-				user = fmt.Sprintf("new-%d", r.IntN(entries*wins))
-			}
-			w := win(user, e*wins+w, rain.Money(1+r.IntN(20)))
-			paid[user] += w.Amount
-			list = append(list, w)
-		}
-		all = append(all, entry(campaign, e+1, list...))
-	}
-	return all, paid
-}
-
-func (b *books) wantPaid(t *testing.T, campaign string, budget rain.Money, packets int64, paid map[string]rain.Money) {
-	t.Helper()
-	var sum rain.Money
-	for user, want := range paid {
-		b.wantBalance(t, userAccount(user), want)
-		sum += want
-	}
-	b.wantBalance(t, escrowAccount(campaign), budget-sum)
-	if n, amount, err := b.Paid(t.Context(), campaign); n != packets || amount != sum || err != nil {
-		t.Errorf("%d packets and %d are paid, want %d and %d (%v)", n, amount, packets, sum, err)
-	}
-	b.audit(t)
-}
 
 // TestEightWorkersOnOneCampaign: each of them posts everything, in batches of its own that overlap those of the
 // others: four in the order of the outbox, side by side, and four in any order.
@@ -150,46 +63,6 @@ func (b *books) eightWorkers(ledger func() *Ledger) *logbook {
 	wg.Wait()
 	b.wantPaid(t, "c1", budget, entries*wins, paid)
 	return log
-}
-
-// TestSettlerWithEightWorkers is the same with the real thing: eight workers pull from JetStream, where each
-// entry is three times, and more come while they work.
-func TestSettlerWithEightWorkers(t *testing.T) {
-	p := onServers(t)
-	const entries, wins, budget = 150, 8, 100_000
-	p.campaign(t, "c1", rain.Spec{Budget: budget, Packets: entries * wins})
-	all, paid := crowd("c1", entries, wins)
-	var log logbook
-	p.db.Log = slog.New(&log)
-	p.publish(t, 2, all...)
-	s, err := NewSettler(p.js, p.Ledger, p.redis, p.told, SettlerOptions{
-		Namespace: p.namespace, Workers: 8, BatchWins: 64, Log: slog.New(&log),
-		OnDead: func(d []DeadLetter) { t.Errorf("dead: %+v", d) },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- s.Run(ctx) }()
-	defer cancel()
-	r := rand.New(rand.NewPCG(5, 5))
-	r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	p.publish(t, 1, all...)
-	testenv.Eventually(t, 60*time.Second, "every copy is acknowledged", func() bool {
-		info := p.consumer(t)
-		return info.NumPending == 0 && info.NumAckPending == 0
-	})
-	cancel()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
-	log.checkQuiet(t)
-	log.checkOrder(t)
-	if n := p.told.distinct(); n != entries*wins {
-		t.Errorf("%d claims were told", n)
-	}
-	p.wantPaid(t, "c1", budget, entries*wins, paid)
 }
 
 // TestTheEscrowIsTakenLast: while somebody else holds the escrow's balance, eight workers write all that they have

@@ -3,18 +3,18 @@ package payout
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
 	"redrain/rain"
 )
-
-func TestMain(m *testing.M) { testenv.Main(m) }
 
 // tick is a clock that rises by one millisecond at each look.
 type tick struct{ now atomic.Int64 }
@@ -30,6 +30,9 @@ func (c *tick) Now() int64 { return c.now.Add(1) }
 // books is a ledger under test.
 type books struct {
 	*Ledger
+
+	db    *sqldb.DB
+	proof *Reconciler
 	t     *testing.T // the subtest that it is for, where onEach made it
 	clock *tick
 }
@@ -50,7 +53,8 @@ func newBooks(t testing.TB, open func() (*sqldb.DB, error)) *books {
 		t.Fatal(err)
 	}
 	clock := newTick()
-	return &books{Ledger: NewLedger(db, clock.Now), clock: clock}
+	ledger := NewLedger(db, clock.Now)
+	return &books{Ledger: ledger, db: db, proof: NewReconciler(db, ledger, clock.Now), clock: clock}
 }
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -189,6 +193,11 @@ func (b *books) audit(t testing.TB) {
 	}
 }
 
+// exec runs one statement in a transaction of its own.
+func (b *books) exec(ctx context.Context, what, statement string, args ...any) error {
+	return exec(ctx, b.db, what, statement, args...)
+}
+
 // count is the answer of a query for one number.
 func (b *books) count(t testingT, query string, args ...any) (n int) {
 	t.Helper()
@@ -202,4 +211,223 @@ func (b *books) count(t testingT, query string, args ...any) (n int) {
 type testingT interface {
 	Helper()
 	Fatal(args ...any)
+}
+
+// refuse makes the database refuse every payout to a player; allow undoes it.
+func (b *books) refuse(t testing.TB, user string) (allow func()) {
+	t.Helper()
+	trigger := "CREATE TRIGGER poison BEFORE INSERT ON payout WHEN NEW.user_id = '" + user + "' BEGIN SELECT RAISE(ABORT, 'no money for you'); END"
+	if b.db.Dialect() == sqldb.MySQL {
+		trigger = "CREATE TRIGGER poison BEFORE INSERT ON payout FOR EACH ROW IF NEW.user_id = '" + user +
+			"' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no money for you'; END IF"
+	}
+	b.statement(t, trigger)
+	return func() { b.statement(t, "DROP TRIGGER poison") }
+}
+
+func (b *books) statement(t testing.TB, statement string) {
+	t.Helper()
+	err := b.db.InTx(context.Background(), func(ctx context.Context, tx *sqldb.Tx) error {
+		_, err := tx.Exec(ctx, statement)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (b *books) state(t testing.TB, user, claim string) ClaimState {
+	t.Helper()
+	states, err := b.ClaimStates(context.Background(), user, []string{claim})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return states[claim]
+}
+
+func reclaimEntry(shard, n, packets int) rain.Entry {
+	return rain.Entry{Ref: rain.EntryRef{Campaign: "c1", Shard: shard, ID: fmt.Sprintf("%d-0", n)},
+		Reclaim: &rain.Reclaim{Packets: packets, Amount: 30}}
+}
+
+// fence begins a rebuild of a shard of c1 and fences it.
+func (b *books) fence(t testing.TB, shard int) (barrier rain.EntryRef) {
+	t.Helper()
+	attempt, err := b.BeginRebuild(t.Context(), "c1", shard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := b.Fence(t.Context(), "c1", shard, attempt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rain.EntryRef{Campaign: "c1", Shard: shard, ID: id}
+}
+
+// taken lists the packets of a campaign that are somebody's.
+func (b *books) taken(t testing.TB, c *rain.Campaign) []Taken {
+	t.Helper()
+	var all []Taken
+	if err := b.EachTaken(t.Context(), c, 0, c.Packets, func(k Taken) error {
+		all = append(all,
+			k)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// giveEscrow puts money into a campaign's escrow, as nothing but a person with a reason would.
+func (b *books) giveEscrow(t testing.TB, campaign string, amount rain.Money) {
+	t.Helper()
+	err := b.db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
+		_, err := book(ctx, tx, b.clock.Now(), []txn{move(kindDeposit, "by hand", world, escrowAccount(campaign), amount)}, nil)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// loading is a campaign that a sponsor with enough money may create.
+func (b *books) loading(t testing.TB, id string) *rain.Campaign {
+	t.Helper()
+	if _, err := b.Deposit(t.Context(), "acme", "for "+id, 100); err != nil {
+		t.Fatal(err)
+	}
+	return fullCampaign(id)
+}
+
+func (b *books) reconcile(t testing.TB, c *rain.Campaign, shards []rain.ShardSnapshot) Reconciliation {
+	t.Helper()
+	r, err := b.proof.Reconcile(t.Context(), c, shards)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Funded != r.Paid+r.Reclaimed+r.Stock+r.Unsettled+r.Dead+r.Difference {
+		t.Errorf("the sum does not hold: %+v", r)
+	}
+	return r
+}
+
+// settleAll posts what waits in the outbox of a shard of c1, and removes it.
+func (b *books) settleAll(t testing.TB, f *fakeRedis, shard int) {
+	t.Helper()
+	entries, err := f.Read(t.Context(), "c1", shard, "test", 1000)
+	if err != nil || len(entries) == 0 {
+		return
+	}
+	b.post(t, entries...)
+	for _, e := range entries {
+		if err := f.Remove(t.Context(), []rain.EntryRef{e.Ref}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// rich gives a player money, by a win.
+func (b *books) rich(t testing.TB, user string, amount rain.Money) {
+	t.Helper()
+	id := "for-" + user
+	b.campaign(t, id, rain.Spec{Budget: amount, Packets: 1})
+	b.post(t, entry(id, 1, win(user, 0, amount)))
+}
+
+func (b *books) withdraw(t testing.TB, id, user string, amount rain.Money) Withdrawal {
+	t.Helper()
+	w, _, err := b.Withdraw(t.Context(), id, user, amount)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// leaseOne takes the one withdrawal that is due, for a minute.
+func (b *books) leaseOne(t testing.TB) Withdrawal {
+	t.Helper()
+	taken, err := b.LeaseDue(t.Context(), 10, time.Minute)
+	if err != nil || len(taken) != 1 {
+		t.Fatalf("leased %+v, %v", taken, err)
+	}
+	return taken[0]
+}
+
+func (b *books) wantWithdrawal(t testing.TB, id string, state WithdrawalState, attempts int) Withdrawal {
+	t.Helper()
+	w, err := b.Withdrawal(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.State != state || w.Attempts != attempts || (w.FinishedAt == 0) != (state == WithdrawalPending) {
+		t.Errorf("%s is %+v, want %s after %d tries", id, w, state, attempts)
+	}
+	return w
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// waits tells whether a table of MariaDB's says so.
+func (b *books) waits(t testing.TB, table, where string) bool {
+	t.Helper()
+	return b.count(t, "SELECT COUNT(*) FROM information_schema."+table+" WHERE "+where) > 0
+}
+
+// as is a context under which changes are audited.
+func as(t testing.TB, action string) context.Context {
+	t.Helper()
+	return WithAudit(context.Background(), AuditRecord{Actor: "ann", Role: "operator", Action: action,
+		Detail: json.RawMessage(`{"address":"::1"}`)})
+}
+
+// lastAudit is the newest record, and how many there are.
+func (b *books) lastAudit(t testing.TB) (last AuditRecord, before, after map[string]any, n int) {
+	t.Helper()
+	list, _, err := b.ListAudit(context.Background(), "", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list) == 0 {
+		return last, nil, nil, 0
+	}
+	var detail struct {
+		Before map[string]any `json:"before"`
+		After  map[string]any `json:"after"`
+	}
+	if err := json.Unmarshal(list[0].Detail, &detail); err != nil {
+		t.Fatal(err)
+	}
+	return list[0], detail.Before, detail.After, b.count(t, "SELECT COUNT(*) FROM audit")
+}
+
+// inTx books transactions as they are.
+func (b *books) inTx(t *testing.T, txns []txn) error {
+	t.Helper()
+	return b.db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
+		_, err := book(ctx, tx, b.clock.Now(), txns, nil)
+		return err
+	})
+}
+
+func fullCampaign(id string) *rain.Campaign {
+	most := rain.Money(60)
+	return &rain.Campaign{
+		ID: id,
+		Spec: rain.Spec{
+			Name: "新年 Gala 🧧", Sponsor: "acme", Budget: 100, Packets: 3, Split: rain.List, Min: 10, Max: &most,
+			Amounts: []rain.Money{50, 30, 20}, WinsPerUser: 2, TapsPerUser: 7, Shards: 2, ExpiresInMS: 1000,
+		},
+		Status: rain.Loading, CreatedAt: 5, ExpiresAt: 1005, Revision: 1, SplitSeed: rain.Seed{9, 8, 7},
+	}
+}
+
+// deadLetters counts the dead letters that wait.
+func (b *books) deadLetters(t testingT) int {
+	t.Helper()
+	return b.count(t, "SELECT COUNT(*) FROM dead_letter WHERE resolved_at = 0")
 }

@@ -113,7 +113,7 @@ func TestAudit(t *testing.T) {
 		if err := b.Audit(ctx, AuditRecord{Action: "bare", Actor: "a\xffb"}); err != nil {
 			t.Fatal(err)
 		}
-		list, next, err := b.AuditLog(ctx, "", 3)
+		list, next, err := b.ListAudit(ctx, "", 3)
 		if err != nil || len(list) != 3 || next == "" || list[0].Action != "bare" || string(list[0].Detail) != "null" ||
 			list[0].Actor != "a?b" {
 			t.Fatalf("%+v, %q, %v", list, next, err)
@@ -122,11 +122,11 @@ func TestAudit(t *testing.T) {
 			string(r.Detail) != `{"a":"新年"}` || r.At == 0 {
 			t.Errorf("%+v", r)
 		}
-		list, next, err = b.AuditLog(ctx, next, 3)
+		list, next, err = b.ListAudit(ctx, next, 3)
 		if err != nil || len(list) != 1 || next != "" || list[0].Action != "one" {
 			t.Errorf("%+v, %q, %v", list, next, err)
 		}
-		if _, _, err := b.AuditLog(ctx, "x", 3); !errors.Is(err, ErrBadCursor) {
+		if _, _, err := b.ListAudit(ctx, "x", 3); !errors.Is(err, ErrBadCursor) {
 			t.Error(err)
 		}
 	})

@@ -12,6 +12,7 @@ import (
 
 	"redrain/internal/faults"
 	"redrain/internal/outage"
+	"redrain/internal/rounds"
 )
 
 // PayerOptions are the settings of a Payer. The zero value is usable.
@@ -28,22 +29,24 @@ type PayerOptions struct {
 }
 
 const (
-	payPoll   = time.Second      // how soon another node's withdrawals, and those that were put off, are seen
-	payFirst  = 2 * time.Second  // the pause after the first try, doubled after each
-	payMost   = 15 * time.Minute // and the longest; ten tries take about a quarter of an hour
-	payMargin = 10 * time.Second // what a lease lasts beyond the try: long enough to write down how it has ended
+	payGaugeEvery = 10 * time.Second // how often the waiting withdrawals are counted
+	payGrace      = 5 * time.Second  // for the payments in hand when Run is to end
+	payPoll       = time.Second      // how soon another node's withdrawals, and those that were put off, are seen
+	payFirst      = 2 * time.Second  // the pause after the first try, doubled after each
+	payMost       = 15 * time.Minute // and the longest; ten tries take about a quarter of an hour
+	payMargin     = 10 * time.Second // what a lease lasts beyond the try: long enough to write down how it has ended
 	// payPatience is the longest that a provider may put off a payment; one that says next year is asked before.
 	payPatience = time.Hour
 )
 
 // withdrawals is what a Payer needs of a Ledger.
 type withdrawals interface {
-	lease(ctx context.Context, limit int, lasting time.Duration) ([]Withdrawal, error)
-	paid(ctx context.Context, w Withdrawal, reference string) error
-	refused(ctx context.Context, w Withdrawal, reason string) error
-	again(ctx context.Context, w Withdrawal, after time.Duration, reason string) error
-	bury(ctx context.Context, w Withdrawal, reason string) error
-	countPending(ctx context.Context) (int64, error)
+	LeaseDue(ctx context.Context, limit int, lasting time.Duration) ([]Withdrawal, error)
+	RecordPaid(ctx context.Context, w Withdrawal, reference string) error
+	RecordRefused(ctx context.Context, w Withdrawal, reason string) error
+	RecordRetry(ctx context.Context, w Withdrawal, after time.Duration, reason string) error
+	RecordDead(ctx context.Context, w Withdrawal, reason string) error
+	CountPending(ctx context.Context) (int64, error)
 }
 
 // Payer has withdrawals paid by a provider. The ledger is its queue: any number of Payers share it by leases, and
@@ -64,11 +67,7 @@ type Payer struct {
 }
 
 // NewPayer makes a payer. Nothing happens before Run.
-func NewPayer(ledger *Ledger, provider Provider, o PayerOptions) (*Payer, error) {
-	return newPayer(ledger, provider, o)
-}
-
-func newPayer(ledger withdrawals, provider Provider, o PayerOptions) (*Payer, error) {
+func NewPayer(ledger withdrawals, provider Provider, o PayerOptions) (*Payer, error) {
 	if o.Attempts <= 0 {
 		o.Attempts = 10
 	}
@@ -101,7 +100,7 @@ func newPayer(ledger withdrawals, provider Provider, o PayerOptions) (*Payer, er
 	for _, outcome := range []string{outcomePaid, outcomeRefused, outcomeAgain, outcomeDead} {
 		p.outcome.WithLabelValues(outcome) // zeros from the start, not gaps
 	}
-	return p, register(o.Registerer, p.outcome, p.seconds, p.pending)
+	return p, registerAll(o.Registerer, p.outcome, p.seconds, p.pending)
 }
 
 // The outcomes of a try, as they are counted.
@@ -123,7 +122,7 @@ func (p *Payer) Wake() {
 // Run pays until ctx ends, and returns nil when the payments in hand have come to an end. Nothing that fails ends it.
 func (p *Payer) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
-	wg.Go(func() { every(ctx, gaugeEvery, p.refreshGauge) })
+	wg.Go(func() { rounds.Every(ctx, payGaugeEvery, p.refreshGauge) })
 	poll := time.NewTicker(payPoll)
 	defer poll.Stop()
 	for ctx.Err() == nil {
@@ -144,7 +143,7 @@ func (p *Payer) fill(ctx context.Context, wg *sync.WaitGroup) {
 	if room == 0 {
 		return
 	}
-	taken, err := p.ledger.lease(ctx, room, p.o.Timeout+payMargin)
+	taken, err := p.ledger.LeaseDue(ctx, room, p.o.Timeout+payMargin)
 	if err != nil {
 		if ctx.Err() == nil {
 			p.books.Failed(err)
@@ -170,7 +169,7 @@ func (p *Payer) try(ctx context.Context, w Withdrawal, leaseEnds time.Time) {
 	faults.Point("withdraw.after_pay")
 	// A context of its own: the answer must be written down, also where the provider has used up the time of a
 	// shutdown.
-	recording, cancel := graceful(ctx, postGrace)
+	recording, cancel := rounds.Graceful(ctx, payGrace)
 	defer cancel()
 	recording, cancelDeadline := context.WithDeadline(recording, leaseEnds)
 	defer cancelDeadline()
@@ -179,7 +178,7 @@ func (p *Payer) try(ctx context.Context, w Withdrawal, leaseEnds time.Time) {
 
 // pay calls the provider.
 func (p *Payer) pay(ctx context.Context, w Withdrawal) (reference string, err error) {
-	ctx, cancel := graceful(ctx, postGrace)
+	ctx, cancel := rounds.Graceful(ctx, payGrace)
 	defer cancel()
 	ctx, cancelTimeout := context.WithTimeout(ctx, p.o.Timeout)
 	defer cancelTimeout()
@@ -199,13 +198,13 @@ type verdict struct {
 func (p *Payer) judge(ctx context.Context, w Withdrawal, reference string, err error) verdict {
 	if err == nil {
 		p.outside.Works()
-		return verdict{outcomePaid, "", func(ctx context.Context) error { return p.ledger.paid(ctx, w, reference) }}
+		return verdict{outcomePaid, "", func(ctx context.Context) error { return p.ledger.RecordPaid(ctx, w, reference) }}
 	}
 	reason := err.Error()
 	if errors.Is(err, ErrRefused) {
 		p.outside.Works()
 		return verdict{outcomeRefused, reason, func(ctx context.Context) error {
-			return p.ledger.refused(ctx, w,
+			return p.ledger.RecordRefused(ctx, w,
 				reason)
 		}}
 	}
@@ -213,14 +212,14 @@ func (p *Payer) judge(ctx context.Context, w Withdrawal, reference string, err e
 		p.outside.Failed(fmt.Errorf("withdrawal %s, try %d: %w", w.ID, w.Attempts, err))
 	}
 	if w.Attempts >= p.o.Attempts {
-		return verdict{outcomeDead, reason, func(ctx context.Context) error { return p.ledger.bury(ctx, w, reason) }}
+		return verdict{outcomeDead, reason, func(ctx context.Context) error { return p.ledger.RecordDead(ctx, w, reason) }}
 	}
-	pause := backoff(payFirst, payMost, w.Attempts-1)
+	pause := rounds.Backoff(payFirst, payMost, w.Attempts-1)
 	if later, ok := errors.AsType[*LaterError](err); ok {
 		pause = max(pause, min(later.After, payPatience))
 	}
 	return verdict{outcomeAgain, reason, func(ctx context.Context) error {
-		return p.ledger.again(ctx, w, pause,
+		return p.ledger.RecordRetry(ctx, w, pause,
 			reason)
 	}}
 }
@@ -247,7 +246,7 @@ func (p *Payer) record(ctx context.Context, w Withdrawal, v verdict) {
 			return
 		}
 		p.books.Failed(err)
-		if !sleep(ctx, backoff(100*time.Millisecond, 2*time.Second, failed)) {
+		if !rounds.Sleep(ctx, rounds.Backoff(100*time.Millisecond, 2*time.Second, failed)) {
 			p.o.Log.Warn("the provider's answer could not be recorded; it is asked again when the lease ends",
 				"withdrawal", w.ID, "outcome", v.outcome, "err", err)
 			return
@@ -279,10 +278,22 @@ func (p *Payer) alarm(w Withdrawal, message string) {
 }
 
 func (p *Payer) refreshGauge(ctx context.Context) {
-	n, err := p.ledger.countPending(ctx)
+	n, err := p.ledger.CountPending(ctx)
 	if err == nil {
 		p.pending.Set(float64(n))
 	} else if ctx.Err() == nil {
 		p.o.Log.Debug("pending withdrawals cannot be counted", "err", err)
 	}
+}
+
+// registerAll adds a collector where there is a registry.
+func registerAll(r prometheus.Registerer, collectors ...prometheus.Collector) error {
+	if r == nil {
+		return nil
+	}
+	var errs []error
+	for _, c := range collectors {
+		errs = append(errs, r.Register(c))
+	}
+	return errors.Join(errs...)
 }

@@ -44,12 +44,12 @@ type fakeLedger struct {
 	err   error
 }
 
-func (f *fakeLedger) again(_ context.Context, _ Withdrawal, after time.Duration, _ string) error {
+func (f *fakeLedger) RecordRetry(_ context.Context, _ Withdrawal, after time.Duration, _ string) error {
 	f.after = after
 	return f.err
 }
 
-func (f *fakeLedger) paid(context.Context, Withdrawal, string) error { return f.err }
+func (f *fakeLedger) RecordPaid(context.Context, Withdrawal, string) error { return f.err }
 
 // flakyLedger does not record for a while.
 type flakyLedger struct {
@@ -65,7 +65,7 @@ func (f *flakyLedger) left() int {
 	return f.fails
 }
 
-func (f *flakyLedger) paid(ctx context.Context, w Withdrawal, reference string) error {
+func (f *flakyLedger) RecordPaid(ctx context.Context, w Withdrawal, reference string) error {
 	f.mu.Lock()
 	failing := f.fails > 0
 	f.fails = max(f.fails-1, 0)
@@ -73,5 +73,5 @@ func (f *flakyLedger) paid(ctx context.Context, w Withdrawal, reference string) 
 	if failing {
 		return errors.New("the database is away")
 	}
-	return f.Ledger.paid(ctx, w, reference)
+	return f.Ledger.RecordPaid(ctx, w, reference)
 }

@@ -22,7 +22,7 @@ const patience = 30 * time.Second
 func paying(t *testing.T, ledger withdrawals, provider Provider, o PayerOptions) (p *Payer, stop func()) {
 	t.Helper()
 	o.Log = quiet
-	p, err := newPayer(ledger, provider, o)
+	p, err := NewPayer(ledger, provider, o)
 	must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -77,7 +77,7 @@ func TestPayerPaysEachOnce(t *testing.T) {
 		}
 		testenv.Eventually(t, patience, "all paid", func() bool {
 			n,
-				err := b.countPending(t.Context())
+				err := b.CountPending(t.Context())
 			must(t, err)
 			return n == 0
 		})
@@ -175,7 +175,7 @@ func TestPayerBuriesAndRedrives(t *testing.T) {
 
 // TestPayerPutsOff: a provider that wants to be left alone is, but not for ever; the pauses grow by themselves too.
 func TestPayerPutsOff(t *testing.T) {
-	p, err := newPayer(nil, nil, PayerOptions{Log: quiet})
+	p, err := NewPayer(nil, nil, PayerOptions{Log: quiet})
 	must(t, err)
 	for _, c := range []struct {
 		try         int
@@ -294,7 +294,7 @@ func TestPayerThatEndsLeavesThePaymentToAnother(t *testing.T) {
 // say so.
 func TestPayerSaysWhatIsWrong(t *testing.T) {
 	alarms := []string{}
-	p, err := newPayer(&fakeLedger{err: fmt.Errorf("withdrawal w1: %w", errPaidTwice)}, nil, PayerOptions{
+	p, err := NewPayer(&fakeLedger{err: fmt.Errorf("withdrawal w1: %w", errPaidTwice)}, nil, PayerOptions{
 		Log: quiet, OnAlarm: func(_ Withdrawal, message string) { alarms = append(alarms, message) },
 	})
 	must(t, err)

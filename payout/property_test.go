@@ -16,14 +16,14 @@ type model struct {
 	accounts map[account]rain.Money
 	deposits map[string]rain.Money
 	packets  map[packetKey]holder
-	shards   map[shardKey]rain.Reclaim
+	shards   map[modelShard]rain.Reclaim
 	out      map[string]Withdrawal // by id
 }
 
 func newModel() *model {
 	return &model{
 		accounts: map[account]rain.Money{}, deposits: map[string]rain.Money{}, packets: map[packetKey]holder{},
-		shards: map[shardKey]rain.Reclaim{}, out: map[string]Withdrawal{},
+		shards: map[modelShard]rain.Reclaim{}, out: map[string]Withdrawal{},
 	}
 }
 
@@ -201,7 +201,7 @@ func (m *model) followReclaims(rt *rapid.T, b *books, batch []rain.Entry) {
 		if e.Reclaim == nil {
 			continue
 		}
-		key := shardKey{e.Ref.Campaign, e.Ref.Shard}
+		key := modelShard{e.Ref.Campaign, e.Ref.Shard}
 		var done rain.Reclaim
 		found, err := b.db.First(rt.Context(), []any{&done.Packets, &done.Amount},
 			"SELECT packets, amount FROM reclaim WHERE campaign_id = ? AND shard = ?", key.campaign, key.shard)
@@ -222,4 +222,9 @@ func (m *model) followReclaims(rt *rapid.T, b *books, batch []rain.Entry) {
 		}
 		m.move(escrowAccount(key.campaign), sponsorAccount(sponsor), done.Amount)
 	}
+}
+
+type modelShard struct {
+	campaign string
+	shard    int
 }

@@ -71,20 +71,20 @@ func (m *model) answer(rt *rapid.T, b *books) {
 		said := rapid.SampledFrom([]string{"paid", "refused", "again", "dead", "redriven"}).Draw(rt, "answer")
 		switch said {
 		case "paid":
-			err = b.paid(ctx, mine, "bank")
+			err = b.RecordPaid(ctx, mine, "bank")
 			if after.State == WithdrawalPending {
 				after.State = WithdrawalPaid
 			}
 		case "refused":
-			err = b.refused(ctx, mine, "no")
+			err = b.RecordRefused(ctx, mine, "no")
 			if open && after.State == WithdrawalPending {
 				after.State = WithdrawalFailed
 				m.move(world, userAccount(w.User), w.Amount)
 			}
 		case "again":
-			err = b.again(ctx, mine, 0, "later")
+			err = b.RecordRetry(ctx, mine, 0, "later")
 		case "dead":
-			err = b.bury(ctx, mine, "too often")
+			err = b.RecordDead(ctx, mine, "too often")
 		case "redriven":
 			_, err = b.Retry(ctx, id)
 		}

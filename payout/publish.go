@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"redrain/internal/rounds"
 	"redrain/rain"
 )
 
@@ -24,7 +25,7 @@ func (r *Relay) Publish(ctx context.Context, e rain.Entry) error {
 			r.fresh.add(e.Ref)
 			return nil
 		}
-		if errors.Is(err, nats.ErrMaxPayload) || !sleep(ctx, backoff(20*time.Millisecond, 500*time.Millisecond, try)) {
+		if errors.Is(err, nats.ErrMaxPayload) || !rounds.Sleep(ctx, rounds.Backoff(20*time.Millisecond, 500*time.Millisecond, try)) {
 			return err
 		}
 		if _, making := r.stream.ensure(ctx); making != nil && ctx.Err() != nil {

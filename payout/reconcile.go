@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"redrain/internal/sqldb"
 	"redrain/rain"
 )
@@ -54,6 +56,31 @@ const (
 	Rows
 )
 
+// campaignReader reads a campaign; [ledger.Campaigns] is one.
+type campaignReader interface {
+	Campaign(ctx context.Context, id string) (*rain.Campaign, error)
+}
+
+// Reconciler proves the books. It changes nothing. It is safe for concurrent use.
+type Reconciler struct {
+	db        *sqldb.DB
+	campaigns campaignReader
+	clock     rain.Clock
+	gauge     reconcileGauges
+	stretch   int // how many rows one statement adds up
+}
+
+// sumAtOnce is how many rows one statement adds up, so that none takes longer than a connection waits for its answer.
+const sumAtOnce = 250_000
+
+// NewReconciler makes a reconciler of a ledger's database. campaigns reads campaigns; clock gives Books.CheckedAt.
+func NewReconciler(db *sqldb.DB, campaigns campaignReader, clock rain.Clock) *Reconciler {
+	return &Reconciler{db: db, campaigns: campaigns, clock: clock, gauge: newReconcileGauges(), stretch: sumAtOnce}
+}
+
+// Register adds the metrics redrain_reconcile_difference and redrain_reconcile_findings.
+func (s *Reconciler) Register(r prometheus.Registerer) error { return s.gauge.register(r) }
+
 // Reconcile compares what Redis held at one moment with the ledger, and checks every row of the ledger that belongs
 // to the campaign: that each transaction sums to zero and is what its payouts say, that each payout is what the
 // split says, that balances are the sums of their entries, that the totals are those of the rows.
@@ -61,20 +88,20 @@ const (
 // It is exact also while packets are won and paid, if c was read before shards, and shards before the call. What
 // the ledger has posted from entries newer than a shard's snapshot is still stock in that snapshot and is left out;
 // what still stood in the outbox then, and is posted by now, counts as paid.
-func (l *Ledger) Reconcile(ctx context.Context, c *rain.Campaign, shards []rain.ShardSnapshot) (Reconciliation, error) {
-	return l.reconcile(ctx, c, shards, look{rows: true, txns: true})
+func (s *Reconciler) Reconcile(ctx context.Context, c *rain.Campaign, shards []rain.ShardSnapshot) (Reconciliation, error) {
+	return s.reconcile(ctx, c, shards, look{rows: true, txns: true})
 }
 
 // ReconcileWith is Reconcile with a campaign's state in Redis as it is now, and with every win that Redis knows held
 // against the ledger. It reads the campaign itself. The error is ErrHot where Redis cannot be read.
 //
 // A drained campaign is proved by the ledger alone; its wins in Redis are compared as long as Redis has them.
-func (l *Ledger) ReconcileWith(ctx context.Context, id string, hot Hot, depth Depth) (Reconciliation, error) {
-	return l.reconcileWith(ctx, id, hot, look{rows: depth == Rows, txns: true})
+func (s *Reconciler) ReconcileWith(ctx context.Context, id string, hot Hot, depth Depth) (Reconciliation, error) {
+	return s.reconcileWith(ctx, id, hot, look{rows: depth == Rows, txns: true})
 }
 
-func (l *Ledger) reconcileWith(ctx context.Context, id string, hot Hot, how look) (Reconciliation, error) {
-	c, err := l.Campaign(ctx, id)
+func (s *Reconciler) reconcileWith(ctx context.Context, id string, hot Hot, how look) (Reconciliation, error) {
+	c, err := s.campaigns.Campaign(ctx, id)
 	if err != nil {
 		return Reconciliation{}, err
 	}
@@ -86,21 +113,21 @@ func (l *Ledger) reconcileWith(ctx context.Context, id string, hot Hot, how look
 	case !c.Drained:
 		return Reconciliation{}, fmt.Errorf("campaign %s: %w: %w", id, ErrHot, err)
 	}
-	return l.reconcile(ctx, c, shards, how)
+	return s.reconcile(ctx, c, shards, how)
 }
 
-func (l *Ledger) reconcile(ctx context.Context, c *rain.Campaign, shards []rain.ShardSnapshot,
+func (s *Reconciler) reconcile(ctx context.Context, c *rain.Campaign, shards []rain.ShardSnapshot,
 	how look) (Reconciliation, error) {
-	how.stretch = l.stretch
-	r, err := newReconciler(c, shards, how)
+	how.stretch = s.stretch
+	r, err := newCampaignCheck(c, shards, how)
 	if err == nil {
-		err = l.db.View(ctx, r.read)
+		err = s.db.View(ctx, r.read)
 	}
 	if err != nil {
 		return Reconciliation{}, fmt.Errorf("reconciling campaign %s: %w", c.ID, err)
 	}
 	result := r.result()
-	l.gauge.reconciled(c.ID, result)
+	s.gauge.reconciled(c.ID, result)
 	return result, nil
 }
 
@@ -113,8 +140,8 @@ type look struct {
 	stretch int // how many rows one statement adds up
 }
 
-// reconciler gathers the figures of one reconciliation.
-type reconciler struct {
+// campaignCheck gathers the figures of one reconciliation.
+type campaignCheck struct {
 	campaign *rain.Campaign
 	look     look
 	shards   map[int]*shardBooks
@@ -140,7 +167,7 @@ type shardBooks struct {
 }
 
 // read takes everything from the ledger, as of one moment.
-func (r *reconciler) read(ctx context.Context, tx *sqldb.Tx) error {
+func (r *campaignCheck) read(ctx context.Context, tx *sqldb.Tx) error {
 	steps := []func(context.Context, sqldb.Querier) error{
 		r.readPayouts, r.readReclaims, r.readDead, r.readWaiting, r.checkEscrow, r.checkTally,
 	}
@@ -172,7 +199,7 @@ func run(ctx context.Context, q sqldb.Querier, steps []func(context.Context, sql
 }
 
 // sums does the sum.
-func (r *reconciler) sums() Reconciliation {
+func (r *campaignCheck) sums() Reconciliation {
 	res := Reconciliation{Funded: r.funded, Reclaimed: r.reclaimed}
 	for _, b := range r.shards {
 		res.Paid += b.paid
@@ -190,7 +217,7 @@ func (r *reconciler) sums() Reconciliation {
 	return res
 }
 
-func (r *reconciler) result() Reconciliation {
+func (r *campaignCheck) result() Reconciliation {
 	res := r.sums()
 	res.Findings = r.found.all()
 	res.Balanced = res.Difference == 0 && len(res.Findings) == 0

@@ -52,41 +52,41 @@ type CampaignProblem struct {
 //
 // each, where it is not nil, hears of every campaign, also of one whose Redis could not be read: then the error is
 // ErrHot. The error of ReconcileAll is the database's.
-func (l *Ledger) ReconcileAll(ctx context.Context, hot Hot,
+func (s *Reconciler) ReconcileAll(ctx context.Context, hot Hot,
 	each func(campaign string, r Reconciliation, err error)) (Books, error) {
 	b := Books{Campaigns: []CampaignBooks{}, Unchecked: []CampaignProblem{}, Findings: []string{}}
 	var found findings
-	err := l.checkAllTxns(ctx, &b, &found)
+	err := s.checkAllTxns(ctx, &b, &found)
 	if err == nil {
-		err = l.db.View(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		err = s.db.View(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 			return checkAllAccounts(ctx, tx, &b,
 				&found)
 		})
 	}
 	if err == nil {
-		err = checkWithdrawals(ctx, l.db, &found)
+		err = checkWithdrawals(ctx, s.db, &found)
 	}
 	if err == nil {
-		err = l.checkAllCampaigns(ctx, hot, &b, each)
+		err = s.checkAllCampaigns(ctx, hot, &b, each)
 	}
 	if err != nil {
 		return Books{}, fmt.Errorf("reconciling everything: %w", err)
 	}
 	b.Findings = append(b.Findings, found.all()...)
 	b.Balanced = b.Unbalanced == 0 && b.unchecked == 0 && len(b.Findings) == 0
-	b.CheckedAt = l.clock()
+	b.CheckedAt = s.clock()
 	b.Fingerprint = found.fingerprint("")
-	l.gauge.note("", fault{findings: len(b.Findings)})
+	s.gauge.note("", fault{findings: len(b.Findings)})
 	return b, nil
 }
 
 // checkAllTxns goes through all transactions in the order of their numbers, those too of which only lines or papers
 // are left. They begin with 1; a row with the number 0 says that it moved no money. One that is committed behind
 // the page in hand is left for the next time.
-func (l *Ledger) checkAllTxns(ctx context.Context, b *Books, found *findings) error {
+func (s *Reconciler) checkAllTxns(ctx context.Context, b *Books, found *findings) error {
 	for after := int64(0); ; {
 		var ids []int64
-		err := l.db.View(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		err := s.db.View(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 			var err error
 			if ids, err = nextTxns(ctx, tx, after); err != nil || len(ids) == 0 {
 				return err
@@ -214,15 +214,15 @@ func checkOwners(ctx context.Context, q sqldb.Querier, ids []string, found *find
 }
 
 // checkAllCampaigns reconciles one campaign after the other. Their transactions and balances have been checked before.
-func (l *Ledger) checkAllCampaigns(ctx context.Context, hot Hot, b *Books,
+func (s *Reconciler) checkAllCampaigns(ctx context.Context, hot Hot, b *Books,
 	each func(string, Reconciliation, error)) error {
 	for after := ""; ; {
-		ids, err := l.campaignIDs(ctx, after)
+		ids, err := s.campaignIDs(ctx, after)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
 		for _, id := range ids {
-			r, err := l.reconcileWith(ctx, id, hot, look{rows: true})
+			r, err := s.reconcileWith(ctx, id, hot, look{rows: true})
 			if err != nil && (ctx.Err() != nil || !errors.Is(err, ErrHot)) {
 				return err
 			}
@@ -235,8 +235,8 @@ func (l *Ledger) checkAllCampaigns(ctx context.Context, hot Hot, b *Books,
 	}
 }
 
-func (l *Ledger) campaignIDs(ctx context.Context, after string) (ids []string, err error) {
-	err = l.db.Each(ctx, func(scan sqldb.Scan) error {
+func (s *Reconciler) campaignIDs(ctx context.Context, after string) (ids []string, err error) {
+	err = s.db.Each(ctx, func(scan sqldb.Scan) error {
 		var id string
 		err := scan(&id)
 		ids = append(ids, id)
@@ -264,4 +264,4 @@ func (b *Books) note(id string, r Reconciliation, err error) {
 
 // ForgetReconciliations sets the figures of what was found to zero. It is for a node that has stopped reconciling
 // because another has begun to.
-func (l *Ledger) ForgetReconciliations() { l.gauge.forget() }
+func (s *Reconciler) ForgetReconciliations() { s.gauge.forget() }

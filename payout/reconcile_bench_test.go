@@ -28,15 +28,15 @@ func BenchmarkReconcile(b *testing.B) {
 		}
 		for what, run := range map[string]func() (bool, error){
 			"sums": func() (bool, error) {
-				r, err := books.ReconcileWith(b.Context(), "c1", f, Sums)
+				r, err := books.proof.ReconcileWith(b.Context(), "c1", f, Sums)
 				return r.Balanced, err
 			},
 			"rows": func() (bool, error) {
-				r, err := books.ReconcileWith(b.Context(), "c1", f, Rows)
+				r, err := books.proof.ReconcileWith(b.Context(), "c1", f, Rows)
 				return r.Balanced, err
 			},
 			"everything": func() (bool, error) {
-				r, err := books.ReconcileAll(b.Context(), f, nil)
+				r, err := books.proof.ReconcileAll(b.Context(), f, nil)
 				return r.Balanced, err
 			},
 		} {

@@ -9,7 +9,7 @@ import (
 )
 
 // checkShards compares each shard's own sums in Redis with what is known of its wins.
-func (r *reconciler) checkShards() {
+func (r *campaignCheck) checkShards() {
 	for _, n := range r.sortedShards() {
 		b := r.shards[n]
 		if !b.snapshot.Found && !r.given[wholeCampaign] && r.campaign.Status != rain.Loading && !r.campaign.Drained {
@@ -24,7 +24,7 @@ func (r *reconciler) checkShards() {
 }
 
 // checkEscrow compares the lines of the campaign's escrow with what they are there for.
-func (r *reconciler) checkEscrow(ctx context.Context, q sqldb.Querier) error {
+func (r *campaignCheck) checkEscrow(ctx context.Context, q sqldb.Querier) error {
 	sums, err := sumsByKind(ctx, q, escrowAccount(r.campaign.ID), r.look.stretch)
 	if err != nil {
 		return err
@@ -68,14 +68,14 @@ func sumsByKind(ctx context.Context, q sqldb.Querier, a account, stretch int) (m
 	return sums, nil
 }
 
-func (r *reconciler) compare(what string, got rain.Money, source string, want rain.Money) {
+func (r *campaignCheck) compare(what string, got rain.Money, source string, want rain.Money) {
 	if got != want {
 		r.found.add("sums", what+" "+delta(got, want), "%s is %d, but %s %d", what, got, source, want)
 	}
 }
 
 // checkTally compares the totals that are kept with the rows.
-func (r *reconciler) checkTally(ctx context.Context, q sqldb.Querier) error {
+func (r *campaignCheck) checkTally(ctx context.Context, q sqldb.Querier) error {
 	var t totals
 	_, err := q.First(ctx, []any{&t.paid, &t.amountPaid, &t.reclaimed, &t.amountReclaimed},
 		"SELECT paid, amount_paid, reclaimed, amount_reclaimed FROM campaign_tally WHERE campaign_id = ?",
@@ -91,7 +91,7 @@ func (r *reconciler) checkTally(ctx context.Context, q sqldb.Querier) error {
 }
 
 // checkTxns checks every transaction that has touched the campaign's escrow, page by page.
-func (r *reconciler) checkTxns(ctx context.Context, q sqldb.Querier) error {
+func (r *campaignCheck) checkTxns(ctx context.Context, q sqldb.Querier) error {
 	for after := int64(-1); ; {
 		ids, err := numbers(ctx, q, "SELECT DISTINCT txn_id FROM entry WHERE account_id = ? AND txn_id > ? ORDER BY txn_id LIMIT ?",
 			escrowAccount(r.campaign.ID).id(), after, txnsAtOnce)

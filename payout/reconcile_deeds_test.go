@@ -239,7 +239,7 @@ var deeds = map[string]deed{
 	},
 }
 
-func changed(w hotWin, user string, packet int) hotWin {
+func changed(w fakeWin, user string, packet int) fakeWin {
 	w.User, w.Packet = user, packet
 	return w
 }

@@ -29,7 +29,7 @@ func (p *paidRow) name() string {
 
 // payoutCheck goes through the payouts of a campaign in the order of their packets.
 type payoutCheck struct {
-	*reconciler
+	*campaignCheck
 	amounts []rain.Money    // of the split, by packet; nil where it cannot be computed
 	checked map[string]bool // players, so that one with many packets is summed once and not on every page
 	last    int             // the packet before
@@ -40,8 +40,8 @@ type payoutCheck struct {
 //
 // It goes page by page. One statement for all of them makes MariaDB group hundreds of thousands of accounts in a
 // temporary table on disk, which takes minutes.
-func (r *reconciler) checkPayouts(ctx context.Context, q sqldb.Querier) error {
-	p := &payoutCheck{reconciler: r, checked: map[string]bool{}, last: math.MinInt}
+func (r *campaignCheck) checkPayouts(ctx context.Context, q sqldb.Querier) error {
+	p := &payoutCheck{campaignCheck: r, checked: map[string]bool{}, last: math.MinInt}
 	var err error
 	if p.amounts, err = r.campaign.Cut(r.campaign.SplitSeed); err != nil {
 		r.found.add("the campaign", "split", "the campaign's budget cannot be split as its row says, so the row has been changed: %v", err)
@@ -71,7 +71,7 @@ func (r *reconciler) checkPayouts(ctx context.Context, q sqldb.Querier) error {
 
 // payoutPage reads the payouts after a packet. A page ends where a packet ends: should the database have lost its
 // key and have a packet twice, both are in one page.
-func (r *reconciler) payoutPage(ctx context.Context, q sqldb.Querier, after int) ([]paidRow, error) {
+func (r *campaignCheck) payoutPage(ctx context.Context, q sqldb.Querier, after int) ([]paidRow, error) {
 	var rows []paidRow
 	err := q.Each(ctx, func(scan sqldb.Scan) error {
 		var p paidRow
@@ -118,13 +118,13 @@ func (p *payoutCheck) check(row *paidRow) {
 		p.found.add("a payout in a wrong shard", key, "%s: it says shard %d, but the packet belongs to shard %d",
 			row.name(), row.shard, home)
 	}
-	if p.seen.misses(p.reconciler, row) {
+	if p.seen.misses(p.campaignCheck, row) {
 		p.found.add("a payout unknown to Redis", key, "%s: in the ledger, but Redis knows no such win", row.name())
 	}
 }
 
 // checkPromised holds what is won and not yet paid against the split.
-func (r *reconciler) checkPromised(amounts []rain.Money) {
+func (r *campaignCheck) checkPromised(amounts []rain.Money) {
 	for _, n := range r.sortedShards() {
 		for _, e := range r.shards[n].snapshot.Entries {
 			for _, w := range e.Wins {

@@ -11,10 +11,10 @@ import (
 	"redrain/rain"
 )
 
-// newReconciler sorts the snapshots in. A shard that Redis does not know has no outbox, so nothing in the ledger is
+// newCampaignCheck sorts the snapshots in. A shard that Redis does not know has no outbox, so nothing in the ledger is
 // newer than what it knows of.
-func newReconciler(c *rain.Campaign, shards []rain.ShardSnapshot, how look) (*reconciler, error) {
-	r := &reconciler{campaign: c, look: how, shards: map[int]*shardBooks{}, given: map[int]bool{},
+func newCampaignCheck(c *rain.Campaign, shards []rain.ShardSnapshot, how look) (*campaignCheck, error) {
+	r := &campaignCheck{campaign: c, look: how, shards: map[int]*shardBooks{}, given: map[int]bool{},
 		waiting: map[int]holder{}, dead: &batch{dead: map[string]map[string]bool{}}}
 	for _, s := range shards {
 		books := r.shard(s.Shard)
@@ -33,7 +33,7 @@ func newReconciler(c *rain.Campaign, shards []rain.ShardSnapshot, how look) (*re
 	return r, nil
 }
 
-func (r *reconciler) shard(n int) *shardBooks {
+func (r *campaignCheck) shard(n int) *shardBooks {
 	b, ok := r.shards[n]
 	if !ok {
 		b = &shardBooks{cutMS: math.MaxInt64, cutSeq: math.MaxInt64, snapshot: rain.ShardSnapshot{Shard: n}}
@@ -48,7 +48,7 @@ func (b *shardBooks) later(ms, seq int64) bool {
 }
 
 // readPayouts adds up what was paid, by shard, without what is newer than the shard's snapshot.
-func (r *reconciler) readPayouts(ctx context.Context, q sqldb.Querier) error {
+func (r *campaignCheck) readPayouts(ctx context.Context, q sqldb.Querier) error {
 	for from := math.MinInt32; ; {
 		next := max(from, 0) + r.look.stretch
 		if next >= r.campaign.Packets { // the last stretch has what is beyond, which should not be there
@@ -62,7 +62,7 @@ func (r *reconciler) readPayouts(ctx context.Context, q sqldb.Querier) error {
 }
 
 // addPayouts adds the payouts of the packets after from, up to and with to.
-func (r *reconciler) addPayouts(ctx context.Context, q sqldb.Querier, from, to int) error {
+func (r *campaignCheck) addPayouts(ctx context.Context, q sqldb.Querier, from, to int) error {
 	cuts := []string{"SELECT -1 AS shard, 0 AS ms, 0 AS seq"} // names the columns; no payout has this shard
 	var args []any
 	for n, b := range r.shards {
@@ -87,7 +87,7 @@ func (r *reconciler) addPayouts(ctx context.Context, q sqldb.Querier, from, to i
 		append(args, r.campaign.ID, from, to)...)
 }
 
-func (r *reconciler) readReclaims(ctx context.Context, q sqldb.Querier) error {
+func (r *campaignCheck) readReclaims(ctx context.Context, q sqldb.Querier) error {
 	return q.Each(ctx, func(scan sqldb.Scan) error {
 		var n int
 		var packets, ms, seq int64
@@ -105,7 +105,7 @@ func (r *reconciler) readReclaims(ctx context.Context, q sqldb.Querier) error {
 	}, "SELECT shard, packets, amount, closed_at, entry_seq FROM reclaim WHERE campaign_id = ?", r.campaign.ID)
 }
 
-func (r *reconciler) readDead(ctx context.Context, q sqldb.Querier) error {
+func (r *campaignCheck) readDead(ctx context.Context, q sqldb.Querier) error {
 	return q.Each(ctx, func(scan sqldb.Scan) error {
 		d, err := scanLetter(scan)
 		if err != nil {
@@ -125,7 +125,7 @@ func (r *reconciler) readDead(ctx context.Context, q sqldb.Querier) error {
 }
 
 // readWaiting looks up which of the promises in the outboxes are in the ledger by now; the others wait.
-func (r *reconciler) readWaiting(ctx context.Context, q sqldb.Querier) error {
+func (r *campaignCheck) readWaiting(ctx context.Context, q sqldb.Querier) error {
 	var packets []int
 	for _, b := range r.shards {
 		for _, e := range b.snapshot.Entries {
@@ -164,7 +164,7 @@ func (r *reconciler) readWaiting(ctx context.Context, q sqldb.Querier) error {
 }
 
 // checkWaiting names a win in an outbox whose packet is somebody else's.
-func (r *reconciler) checkWaiting(ref rain.EntryRef, w rain.Win, holds holder, paid bool) {
+func (r *campaignCheck) checkWaiting(ref rain.EntryRef, w rain.Win, holds holder, paid bool) {
 	win := hotWin{w, ref.Shard, ref.ID}
 	if paid {
 		r.found.add("a waiting win that is paid otherwise", ref.String()+w.User,
@@ -180,7 +180,7 @@ func (r *reconciler) checkWaiting(ref rain.EntryRef, w rain.Win, holds holder, p
 }
 
 // sortedShards lists the shards in order, so that findings come in the same order each time.
-func (r *reconciler) sortedShards() []int {
+func (r *campaignCheck) sortedShards() []int {
 	numbers := make([]int, 0, len(r.shards))
 	for n := range r.shards {
 		numbers = append(numbers, n)

@@ -48,7 +48,7 @@ func (b *books) keep(t testing.TB) (restore func()) {
 // everything is what both reconciliations find, a line each.
 func (b *books) everything(t testing.TB, f *fakeRedis, campaign string) (one, all string) {
 	t.Helper()
-	r, err := b.ReconcileWith(t.Context(), campaign, f, Rows)
+	r, err := b.proof.ReconcileWith(t.Context(), campaign, f, Rows)
 	if errors.Is(err, ErrUnknownCampaign) {
 		r.Findings = []string{err.Error()}
 	} else if err != nil {
@@ -57,7 +57,7 @@ func (b *books) everything(t testing.TB, f *fakeRedis, campaign string) (one, al
 	if r.Balanced != (len(r.Findings) == 0 && r.Difference == 0) {
 		t.Errorf("balanced is %v: %+v", r.Balanced, r)
 	}
-	books, err := b.ReconcileAll(t.Context(), f, nil)
+	books, err := b.proof.ReconcileAll(t.Context(), f, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestEveryDeedIsNamed(t *testing.T) {
 	for name, open := range map[string]func(testing.TB) *books{"sqlite": onSQLite, "mysql": onMySQL} {
 		t.Run(name, func(t *testing.T) {
 			b := open(t)
-			b.stretch = 3
+			b.proof.stretch = 3
 			f := newFakeRedis(b.clock.Now)
 			f.open(b.campaign(t, "c1", rain.Spec{Budget: 1000, Packets: 20, Shards: 2, WinsPerUser: 1}))
 			f.win("c1", 0, "u1", "u2", "u3")
@@ -90,13 +90,13 @@ func TestEveryDeedIsNamed(t *testing.T) {
 			// Another campaign, to be mixed up with: transactions 6, 7 and 8.
 			f.open(b.campaign(t, "c2", rain.Spec{Budget: 100, Packets: 10}))
 			f.win("c2", 0, "w")
-			b.post(t, f.shards[shardKey{"c2", 0}].entries[0].Entry)
+			b.post(t, f.shards[fakeKey{"c2", 0}].entries[0].Entry)
 			f.close("c2", 0)
 			b.withdraw(t, "w1", "v", 20)
-			must(t, b.refused(t.Context(), b.withdraw(t, "w2", "v", 10), "the bank says no"))
-			must(t, b.paid(t.Context(), b.withdraw(t, "w3", "v", 5), "bank"))
+			must(t, b.RecordRefused(t.Context(), b.withdraw(t, "w2", "v", 10), "the bank says no"))
+			must(t, b.RecordPaid(t.Context(), b.withdraw(t, "w3", "v", 5), "bank"))
 			restore := b.keep(t)
-			sh := f.shards[shardKey{"c1", 0}]
+			sh := f.shards[fakeKey{"c1", 0}]
 			before := *sh
 			if one, all := b.everything(t, f, "c1"); one != "" || all != "" {
 				t.Fatalf("untouched: %q, %q", one, all)
@@ -142,11 +142,11 @@ func TestARedisThatIsAwayIsNoDifference(t *testing.T) {
 		f := newFakeRedis(b.clock.Now)
 		f.open(b.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 10}))
 		f.fail(errors.New("connection refused"))
-		if _, err := b.ReconcileWith(t.Context(), "c1", f, Sums); !errors.Is(err, ErrHot) {
+		if _, err := b.proof.ReconcileWith(t.Context(), "c1", f, Sums); !errors.Is(err, ErrHot) {
 			t.Errorf("%v", err)
 		}
 		heard := 0
-		all, err := b.ReconcileAll(t.Context(), f, func(campaign string, _ Reconciliation, err error) {
+		all, err := b.proof.ReconcileAll(t.Context(), f, func(campaign string, _ Reconciliation, err error) {
 			if heard++; campaign != "c1" || !errors.Is(err, ErrHot) {
 				t.Errorf("%s: %v", campaign, err)
 			}
@@ -172,19 +172,19 @@ func TestFindingsStayReadable(t *testing.T) {
 		f.win("c1", 0, users...)
 		b.settleAll(t, f, 0)
 		b.change(t, "UPDATE balance SET amount = amount + 1 WHERE account_id LIKE 'user:%'")
-		one, err := b.ReconcileWith(t.Context(), "c1", f, Rows)
+		one, err := b.proof.ReconcileWith(t.Context(), "c1", f, Rows)
 		if err != nil || len(one.Findings) != maxFindings+1 ||
 			one.Findings[maxFindings] != "a balance that is not its entries: 290 more of these" {
 			t.Errorf("%+v, %v", one, err)
 		}
 		f.win("c1", 0, "later")
 		b.settleAll(t, f, 0)
-		two, err := b.ReconcileWith(t.Context(), "c1", f, Rows)
+		two, err := b.proof.ReconcileWith(t.Context(), "c1", f, Rows)
 		if err != nil || two.Fingerprint != one.Fingerprint {
 			t.Errorf("another fingerprint for the same faults: %+v, %v", two, err)
 		}
 		b.change(t, "UPDATE balance SET amount = amount + 1 WHERE account_id = 'escrow:c1'")
-		three, err := b.ReconcileWith(t.Context(), "c1", f, Rows)
+		three, err := b.proof.ReconcileWith(t.Context(), "c1", f, Rows)
 		if err != nil || three.Fingerprint == one.Fingerprint {
 			t.Errorf("the same fingerprint for other faults: %+v, %v", three, err)
 		}
@@ -249,10 +249,10 @@ func TestARedisThatGoesAwayHalfway(t *testing.T) {
 		f := newFakeRedis(b.clock.Now)
 		f.open(b.campaign(t, "c1", rain.Spec{Budget: 100, Packets: 10}))
 		f.win("c1", 0, "u")
-		if _, err := b.ReconcileWith(t.Context(), "c1", failingReader{f}, Rows); !errors.Is(err, ErrHot) {
+		if _, err := b.proof.ReconcileWith(t.Context(), "c1", failingReader{f}, Rows); !errors.Is(err, ErrHot) {
 			t.Errorf("%v", err)
 		}
-		if r, err := b.ReconcileWith(t.Context(), "c1", failingReader{f}, Sums); err != nil || !r.Balanced {
+		if r, err := b.proof.ReconcileWith(t.Context(), "c1", failingReader{f}, Sums); err != nil || !r.Balanced {
 			t.Errorf("the sums need no wins: %+v, %v", r, err)
 		}
 	})
@@ -290,7 +290,7 @@ func TestWhatComesBetweenTheReadsIsNoFinding(t *testing.T) {
 			f.win("c1", 0, "waiting")
 		}}
 		for range 3 {
-			if r, err := b.ReconcileWith(t.Context(), "c1", hot, Rows); err != nil || !r.Balanced {
+			if r, err := b.proof.ReconcileWith(t.Context(), "c1", hot, Rows); err != nil || !r.Balanced {
 				t.Errorf("%+v, %v", r, err)
 			}
 		}

@@ -16,7 +16,7 @@ func TestWhatIsLegalReconciles(t *testing.T) {
 		f := newFakeRedis(b.clock.Now)
 		check := func(what string) {
 			t.Helper()
-			books, err := b.ReconcileAll(ctx, f, func(id string, r Reconciliation, err error) {
+			books, err := b.proof.ReconcileAll(ctx, f, func(id string, r Reconciliation, err error) {
 				if err != nil || !r.Balanced {
 					t.Errorf("%s: campaign %s: %+v, %v", what, id, r, err)
 				}
@@ -84,8 +84,8 @@ func TestWhatIsLegalReconciles(t *testing.T) {
 		}
 		drain("c2")
 		f.open(c2)
-		f.shards[shardKey{"c2", 0}].snapshot.Found = false
-		f.shards[shardKey{"c2", 0}].stock = nil
+		f.shards[fakeKey{"c2", 0}].snapshot.Found = false
+		f.shards[fakeKey{"c2", 0}].stock = nil
 		check("cut to nothing")
 
 		// Given up before it was stocked; Redis has some of it, and asks for it.

@@ -13,33 +13,6 @@ import (
 	"redrain/rain"
 )
 
-func (b *books) reconcile(t testing.TB, c *rain.Campaign, shards []rain.ShardSnapshot) Reconciliation {
-	t.Helper()
-	r, err := b.Reconcile(t.Context(), c, shards)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r.Funded != r.Paid+r.Reclaimed+r.Stock+r.Unsettled+r.Dead+r.Difference {
-		t.Errorf("the sum does not hold: %+v", r)
-	}
-	return r
-}
-
-// settleAll posts what waits in the outbox of a shard of c1, and removes it.
-func (b *books) settleAll(t testing.TB, f *fakeRedis, shard int) {
-	t.Helper()
-	entries, err := f.Read(t.Context(), "c1", shard, "test", 1000)
-	if err != nil || len(entries) == 0 {
-		return
-	}
-	b.post(t, entries...)
-	for _, e := range entries {
-		if err := f.Remove(t.Context(), []rain.EntryRef{e.Ref}); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 func TestReconcileThroughALife(t *testing.T) {
 	onEach(t, func(b *books) {
 		t := b.t
@@ -181,7 +154,7 @@ func TestReconcileCountsDeadLettersOnce(t *testing.T) {
 				t.Errorf("%+v", got)
 			}
 		}
-		if got := testutil.ToFloat64(b.gauge.difference); got != 10 {
+		if got := testutil.ToFloat64(b.proof.gauge.difference); got != 10 {
 			t.Errorf("the alarm shows %v", got)
 		}
 	})
@@ -261,7 +234,7 @@ func TestReconcileFindsEveryFault(t *testing.T) {
 		}
 		odd := f.snapshot(c)
 		odd[0].LastEntry = "x"
-		if _, err := b.Reconcile(t.Context(), c, odd); err == nil {
+		if _, err := b.proof.Reconcile(t.Context(), c, odd); err == nil {
 			t.Error("an outbox id that is none is taken")
 		}
 	})
@@ -273,7 +246,7 @@ func TestReconcileIsExactWhileItRains(t *testing.T) {
 	onEach(t, func(b *books) {
 		t := b.t
 		const shards, packets = 3, 450
-		b.stretch = 70
+		b.proof.stretch = 70
 		f := newFakeRedis(b.clock.Now)
 		c := b.campaign(t, "c1", rain.Spec{Budget: 10 * packets, Packets: packets, Shards: shards,
 			Split: rain.DoubleMean})
@@ -304,11 +277,11 @@ func TestReconcileIsExactWhileItRains(t *testing.T) {
 		})
 		rounds := 0
 		for ; ended.Load() < shards; rounds++ {
-			if got, err := b.ReconcileWith(t.Context(), "c1", f, Rows); err != nil || !got.Balanced {
+			if got, err := b.proof.ReconcileWith(t.Context(), "c1", f, Rows); err != nil || !got.Balanced {
 				t.Errorf("round %d: %+v, %v", rounds, got, err)
 				break
 			}
-			if got, err := b.ReconcileAll(t.Context(), f, nil); err != nil || !got.Balanced {
+			if got, err := b.proof.ReconcileAll(t.Context(), f, nil); err != nil || !got.Balanced {
 				t.Errorf("round %d, everything: %+v, %v", rounds, got, err)
 				break
 			}
@@ -318,7 +291,7 @@ func TestReconcileIsExactWhileItRains(t *testing.T) {
 		if !got.Balanced || got.Stock != 0 || got.Unsettled != 0 || got.Paid+got.Reclaimed != 10*packets {
 			t.Errorf("in the end: %+v", got)
 		}
-		all, err := b.ReconcileAll(t.Context(), f, nil)
+		all, err := b.proof.ReconcileAll(t.Context(), f, nil)
 		if err != nil || !all.Balanced {
 			t.Errorf("everything in the end: %+v, %v", all, err)
 		}

@@ -19,7 +19,7 @@ func (h *hotWins) add(packet int)      { h.bits[packet/64] |= 1 << (packet % 64)
 
 // misses tells whether Redis should know of a payout and does not. What is newer than the snapshot is left out, and
 // so is a drained campaign: Redis may forget it.
-func (h *hotWins) misses(r *reconciler, row *paidRow) bool {
+func (h *hotWins) misses(r *campaignCheck, row *paidRow) bool {
 	if h == nil || r.campaign.Drained || !h.shards[row.shard] || r.shards[row.shard].later(row.ms, row.seq) {
 		return false
 	}
@@ -52,7 +52,7 @@ func (w *hotWin) name(c *rain.Campaign) string {
 // A win is recorded in the step that writes its outbox entry, and the entry goes only when the ledger has it. So a
 // win whose entry is not newer than the snapshot was in the outbox then, or is in the ledger now. The other way
 // round, a payout that is not newer than the snapshot was recorded before, and the record stays.
-func (r *reconciler) compareWins(ctx context.Context, q sqldb.Querier) error {
+func (r *campaignCheck) compareWins(ctx context.Context, q sqldb.Querier) error {
 	c := r.campaign
 	if r.look.hot == nil || c.Status == rain.Loading || r.given[wholeCampaign] {
 		return nil
@@ -71,7 +71,7 @@ func (r *reconciler) compareWins(ctx context.Context, q sqldb.Querier) error {
 	return nil
 }
 
-func (r *reconciler) compareShard(ctx context.Context, q sqldb.Querier, n int, seen *hotWins) error {
+func (r *campaignCheck) compareShard(ctx context.Context, q sqldb.Querier, n int, seen *hotWins) error {
 	books := r.shards[n]
 	waiting := map[promise]bool{}
 	for _, e := range books.snapshot.Entries {
@@ -115,7 +115,7 @@ func (r *reconciler) compareShard(ctx context.Context, q sqldb.Querier, n int, s
 }
 
 // place notes a win's packet, if there can be such a win.
-func (r *reconciler) place(w hotWin, seen *hotWins) bool {
+func (r *campaignCheck) place(w hotWin, seen *hotWins) bool {
 	if w.Packet < 0 || w.Packet >= r.campaign.Packets || shardOf(r.campaign, w.Packet) != w.shard {
 		r.found.add("a win of no packet", w.entry+w.User, "%s: won in Redis, but shard %d has no such packet",
 			w.name(r.campaign), w.shard)
@@ -126,7 +126,7 @@ func (r *reconciler) place(w hotWin, seen *hotWins) bool {
 }
 
 // compareWaiting looks for wins in the outbox that Redis has not recorded for their player.
-func (r *reconciler) compareWaiting(books *shardBooks, seen *hotWins) {
+func (r *campaignCheck) compareWaiting(books *shardBooks, seen *hotWins) {
 	for _, e := range books.snapshot.Entries {
 		for _, w := range e.Wins {
 			if w.Packet < 0 || w.Packet >= r.campaign.Packets || !seen.has(w.Packet) {
@@ -139,7 +139,7 @@ func (r *reconciler) compareWaiting(books *shardBooks, seen *hotWins) {
 }
 
 // compareWinPage looks wins up that are in no outbox.
-func (r *reconciler) compareWinPage(ctx context.Context, q sqldb.Querier, page []hotWin) error {
+func (r *campaignCheck) compareWinPage(ctx context.Context, q sqldb.Querier, page []hotWin) error {
 	packets := make([]int, len(page))
 	for i := range page {
 		packets[i] = page[i].Packet
@@ -179,7 +179,7 @@ func (r *reconciler) compareWinPage(ctx context.Context, q sqldb.Querier, page [
 }
 
 // buried reads the dead letters of wins that wait for a person. One that was dealt with has a payout instead.
-func (r *reconciler) buried(ctx context.Context, q sqldb.Querier, wins []hotWin) (map[promise]bool, error) {
+func (r *campaignCheck) buried(ctx context.Context, q sqldb.Querier, wins []hotWin) (map[promise]bool, error) {
 	claims := make([]string, len(wins))
 	for i := range wins {
 		claims[i] = letterClaim(rain.ClaimID(r.campaign.ID, wins[i].Packet))

@@ -3,10 +3,8 @@ package payout
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"redrain/internal/sqldb"
-	"redrain/rain"
 )
 
 // Redriven is what has become of the dead letters that RetryAll has judged.
@@ -23,14 +21,14 @@ const retryPage = 100
 // now. It returns what is settled; ErrUnknownClaim where no dead letter of the claim waits, ErrStillDead (with the
 // reason) where none of them could be posted. A dead withdrawal is due again after it, and nothing is settled by
 // that.
-func (l *Ledger) Retry(ctx context.Context, claim string) (settled []Settlement, err error) {
-	ids, err := l.waitingLetters(ctx, "claim = ? AND id > ?", claim, 0)
+func (s *DeadLetters) Retry(ctx context.Context, claim string) (settled []Settlement, err error) {
+	ids, err := s.waitingLetters(ctx, "claim = ? AND id > ?", claim, 0)
 	if err != nil {
 		return nil, err
 	}
 	stillDead, resolved := "", 0
 	for _, id := range ids {
-		one, err := l.retryLetter(ctx, id)
+		one, err := s.retryLetter(ctx, id)
 		switch {
 		case err != nil && resolved > 0:
 			return settled, nil // what is settled is settled; the other letters wait on
@@ -56,18 +54,18 @@ func (l *Ledger) Retry(ctx context.Context, claim string) (settled []Settlement,
 // RetryAll is Retry of every letter that waits, of one campaign or, where that is "", of all. Each is judged once,
 // in the order in which they came. tell hears of what is settled. With an error the counts are of what was judged
 // until then.
-func (l *Ledger) RetryAll(ctx context.Context, campaign string, tell func([]Settlement)) (r Redriven, err error) {
+func (s *DeadLetters) RetryAll(ctx context.Context, campaign string, tell func([]Settlement)) (r Redriven, err error) {
 	for last := int64(0); ; {
 		where, args := "id > ?", []any{last}
 		if campaign != "" {
 			where, args = "campaign_id = ? AND id > ?", []any{campaign, last}
 		}
-		ids, err := l.waitingLetters(ctx, where, args...)
+		ids, err := s.waitingLetters(ctx, where, args...)
 		if err != nil || len(ids) == 0 {
 			return r, err
 		}
 		for _, id := range ids {
-			one, err := l.retryLetter(ctx, id)
+			one, err := s.retryLetter(ctx, id)
 			if err != nil {
 				return r, err
 			}
@@ -87,8 +85,8 @@ func (l *Ledger) RetryAll(ctx context.Context, campaign string, tell func([]Sett
 }
 
 // waitingLetters are the ids of the next page of letters, in the order in which they came.
-func (l *Ledger) waitingLetters(ctx context.Context, where string, args ...any) (ids []int64, err error) {
-	err = l.db.Each(ctx, func(scan sqldb.Scan) error {
+func (s *DeadLetters) waitingLetters(ctx context.Context, where string, args ...any) (ids []int64, err error) {
+	err = s.db.Each(ctx, func(scan sqldb.Scan) error {
 		var id int64
 		err := scan(&id)
 		ids = append(ids, id)
@@ -109,8 +107,8 @@ type retried struct {
 }
 
 // retryLetter judges one letter, in a transaction of its own: one that the database refuses takes no other with it.
-func (l *Ledger) retryLetter(ctx context.Context, id int64) (r retried, err error) {
-	err = l.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+func (s *DeadLetters) retryLetter(ctx context.Context, id int64) (r retried, err error) {
+	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		r = retried{}
 		var d DeadLetter
 		err := tx.Each(ctx, func(scan sqldb.Scan) (err error) {
@@ -121,18 +119,18 @@ func (l *Ledger) retryLetter(ctx context.Context, id int64) (r retried, err erro
 		if err != nil || !r.found {
 			return err
 		}
-		if r.settled, r.reason, err = l.redrive(ctx, tx, d); err != nil || r.reason != "" {
+		if r.settled, r.reason, err = s.redrive(ctx, tx, d); err != nil || r.reason != "" {
 			return err
 		}
 		r.resolved = true
-		if _, err := tx.Exec(ctx, "UPDATE dead_letter SET resolved_at = ? WHERE id = ?", l.clock(), d.id); err != nil {
+		if _, err := tx.Exec(ctx, "UPDATE dead_letter SET resolved_at = ? WHERE id = ?", s.clock(), d.id); err != nil {
 			return err
 		}
 		is := StateSettled
 		if d.Kind == letterWithdrawal {
 			is = StateFailed // and tried again: only the provider settles it
 		}
-		return l.auditChange(ctx, tx, letterState(d, StateDead), letterState(d, is))
+		return auditChange(ctx, tx, s.clock(), letterState(d, StateDead), letterState(d, is))
 	})
 	if mayBePoison(err) {
 		return retried{found: true, reason: clip(err.Error(), maxReason)}, nil // rolled back: it waits on
@@ -144,38 +142,14 @@ func (l *Ledger) retryLetter(ctx context.Context, id int64) (r retried, err erro
 }
 
 // redrive does what a letter asks for, each kind in its way, or says why it cannot.
-func (l *Ledger) redrive(ctx context.Context, tx *sqldb.Tx, d DeadLetter) (settled []Settlement, reason string,
+func (s *DeadLetters) redrive(ctx context.Context, tx *sqldb.Tx, d DeadLetter) (settled []Settlement, reason string,
 	err error) {
 	switch d.Kind {
 	case letterPay, letterReclaim, letterMessage: // a message may have been an entry on a wrong subject
-		return l.postLetter(ctx, tx, d)
+		return s.poster.postLetter(ctx, tx, d)
 	case letterWithdrawal:
-		return nil, "", l.revive(ctx, tx, d.Claim)
+		return nil, "", s.withdrawals.revive(ctx, tx, d.Claim)
 	default:
 		return nil, fmt.Sprintf("this version knows no letters of kind %q", d.Kind), nil
 	}
-}
-
-// postLetter posts the entry in a letter.
-func (l *Ledger) postLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter) (settled []Settlement, reason string,
-	err error) {
-	e, reason := decodeEntry(d.payload)
-	if reason != "" {
-		return nil, reason, nil
-	}
-	b, err := l.readBatch(ctx, tx, []rain.Entry{e}, true)
-	if err != nil {
-		return nil, "", err
-	}
-	clear(b.dead)
-	if d.Kind != letterMessage {
-		// a letter that waits has been counted as taken by every rebuild, so its packet is on offer to nobody
-		clear(b.barriers)
-	}
-	b.judge(e)
-	if refused := slices.Concat(b.letters, b.voids); len(refused) > 0 {
-		return nil, refused[0].Reason, nil
-	}
-	posted, err := l.write(ctx, tx, b)
-	return posted.Settled, "", err
 }

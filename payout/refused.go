@@ -4,12 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"redrain/internal/sqldb"
 	"redrain/rain"
 )
-
-// mayBePoison tells whether a posting has failed because of what was posted, and not because of the database.
-func mayBePoison(err error) bool { return sqldb.IsRefused(err) || errors.Is(err, errUnbalanced) }
 
 // notPosted deals with a batch that was refused. Where the database is to blame it is given back, and nothing is
 // counted; where one of the entries may be, the batch is halved until that one is alone, so that it does not take

@@ -13,6 +13,7 @@ import (
 
 	"redrain/internal/faults"
 	"redrain/internal/outage"
+	"redrain/internal/rounds"
 	"redrain/rain"
 )
 
@@ -48,11 +49,17 @@ type Relay struct {
 	fresh     *recent  // what Publish has put into the stream a moment ago
 	pending   prometheus.Gauge
 
-	queue    chan shardKey
+	queue    chan outboxKey
 	mu       sync.Mutex
-	queued   map[shardKey]bool
+	queued   map[outboxKey]bool
 	redis    outage.Outage
 	jetstate outage.Outage
+}
+
+// outboxKey names one outbox.
+type outboxKey struct {
+	campaign string
+	shard    int
 }
 
 // NewRelay makes a relay. Nothing happens before Run.
@@ -82,7 +89,7 @@ func NewRelay(js jetstream.JetStream, outbox Outbox, campaigns Lister, o RelayOp
 		pending: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "redrain_outbox_pending", Help: "Outbox entries that are not in the ledger yet, over all live campaigns.",
 		}),
-		queue: make(chan shardKey, 4096), queued: map[shardKey]bool{},
+		queue: make(chan outboxKey, 4096), queued: map[outboxKey]bool{},
 		redis:    outage.Outage{What: "reading the outboxes", Log: o.Log},
 		jetstate: outage.Outage{What: "publishing to JetStream", Log: o.Log},
 	}
@@ -91,7 +98,7 @@ func NewRelay(js jetstream.JetStream, outbox Outbox, campaigns Lister, o RelayOp
 
 // Wake makes the relay look at a shard now instead of at the next sweep. It never blocks.
 func (r *Relay) Wake(campaign string, shard int) {
-	key := shardKey{campaign, shard}
+	key := outboxKey{campaign, shard}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.queued[key] {
@@ -110,9 +117,9 @@ func (r *Relay) Run(ctx context.Context) error {
 	for range r.o.Workers {
 		wg.Go(func() { r.work(ctx) })
 	}
-	wg.Go(func() { every(ctx, r.o.SweepEvery, r.sweep) })
-	wg.Go(func() { every(ctx, r.o.Patience/5, r.rescue) })
-	wg.Go(func() { every(ctx, r.o.Patience, r.count) })
+	wg.Go(func() { rounds.Every(ctx, r.o.SweepEvery, r.sweep) })
+	wg.Go(func() { rounds.Every(ctx, r.o.Patience/5, r.rescue) })
+	wg.Go(func() { rounds.Every(ctx, r.o.Patience, r.count) })
 	wg.Wait()
 	// nats.go's publisher ends with the connection; to end it here leaves a goroutine behind where it has just
 	// begun
@@ -121,16 +128,16 @@ func (r *Relay) Run(ctx context.Context) error {
 
 // sweep wakes the relay for every shard there is.
 func (r *Relay) sweep(context.Context) {
-	r.eachShard(func(key shardKey) bool { r.Wake(key.campaign, key.shard); return true })
+	r.eachShard(func(key outboxKey) bool { r.Wake(key.campaign, key.shard); return true })
 }
 
-func (r *Relay) eachShard(do func(shardKey) bool) {
+func (r *Relay) eachShard(do func(outboxKey) bool) {
 	for _, c := range r.campaigns.Live() {
 		if c.Status == rain.Loading {
 			continue // nothing can be won of it
 		}
 		for shard := range max(c.Shards, 1) {
-			if !do(shardKey{c.ID, shard}) {
+			if !do(outboxKey{c.ID, shard}) {
 				return
 			}
 		}
@@ -152,7 +159,7 @@ func (r *Relay) work(ctx context.Context) {
 }
 
 // drain publishes what is new in a shard.
-func (r *Relay) drain(ctx context.Context, key shardKey) {
+func (r *Relay) drain(ctx context.Context, key outboxKey) {
 	for ctx.Err() == nil {
 		entries, err := r.outbox.Read(ctx, key.campaign, key.shard, r.o.Node, readLimit)
 		if err != nil {
@@ -174,7 +181,7 @@ func (r *Relay) drain(ctx context.Context, key shardKey) {
 // lost, or because settlement is slow.
 func (r *Relay) rescue(ctx context.Context) {
 	withheld := false
-	r.eachShard(func(key shardKey) bool {
+	r.eachShard(func(key outboxKey) bool {
 		for range claimRounds {
 			entries, err := r.outbox.Claim(ctx, key.campaign, key.shard, r.o.Node, r.o.Patience, claimLimit)
 			if err != nil {
@@ -239,7 +246,7 @@ func (r *Relay) publish(ctx context.Context, entries []rain.Entry) {
 		}
 		r.failed(ctx, &r.jetstate, err)
 		entries = failed
-		if !sleep(ctx, backoff(50*time.Millisecond, 2*time.Second, try)) {
+		if !rounds.Sleep(ctx, rounds.Backoff(50*time.Millisecond, 2*time.Second, try)) {
 			return
 		}
 		// The stream may be what is missing.

@@ -7,9 +7,42 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"redrain/internal/sqldb"
 	"redrain/rain"
+)
+
+// Poster brings outbox entries into the ledger. It is safe for concurrent use, here and by any number of processes on
+// one database.
+type Poster struct {
+	db        *sqldb.DB
+	clock     rain.Clock
+	campaigns CampaignReader
+	locks     entryLocks
+
+	splits struct {
+		mu   sync.Mutex
+		sums map[string][]rain.Money // by campaign: what each shard was given
+	}
+}
+
+// CampaignReader reads a campaign in a transaction; ErrUnknownCampaign where there is none.
+type CampaignReader interface {
+	Read(ctx context.Context, q sqldb.Querier, id string) (*rain.Campaign, error)
+}
+
+// NewPoster makes a poster of a migrated database. clock gives the times that are written to it.
+func NewPoster(db *sqldb.DB, clock rain.Clock, campaigns CampaignReader) *Poster {
+	p := &Poster{db: db, clock: clock, campaigns: campaigns}
+	p.splits.sums = map[string][]rain.Money{}
+	return p
+}
+
+// Errors of posting. What a database says is wrapped as it is.
+var (
+	ErrUnknownCampaign   = errors.New("no such campaign")
+	ErrRebuildSuperseded = errors.New("another rebuild of the shard has begun")
 )
 
 // Settlement is a claim that is in the ledger.
@@ -47,21 +80,21 @@ type Posted struct {
 // void: it is kept, and never paid.
 //
 // After an error nothing is posted, or (where the commit's answer was lost) everything; calling again is right in both.
-func (l *Ledger) Post(ctx context.Context, entries []rain.Entry) (Posted, error) {
-	leave, err := l.hands.enter(ctx, entries)
+func (p *Poster) Post(ctx context.Context, entries []rain.Entry) (Posted, error) {
+	leave, err := p.locks.enter(ctx, entries)
 	if err != nil {
 		return Posted{}, fmt.Errorf("waiting for who has the same outbox entries: %w", err)
 	}
 	defer leave()
 	var posted Posted
 	careful := false
-	err = l.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) (err error) {
-		b, err := l.readBatch(ctx, tx, entries, careful)
+	err = p.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) (err error) {
+		b, err := p.readBatch(ctx, tx, entries, careful)
 		if err != nil {
 			return err
 		}
 		b.judge(entries...)
-		posted, err = l.write(ctx, tx, b)
+		posted, err = p.write(ctx, tx, b)
 		if errors.Is(err, ErrInsufficientFunds) && !careful {
 			careful = true // find out which claims are too many
 			err = fmt.Errorf("%w: %w", sqldb.ErrAgain, err)
@@ -77,18 +110,26 @@ func (l *Ledger) Post(ctx context.Context, entries []rain.Entry) (Posted, error)
 	return posted, nil
 }
 
+// stateSettled is the state of every payout: the row is written with the money.
+const stateSettled = "settled"
+
+var intoPayout = sqldb.Into{Table: "payout", Columns: []string{
+	"campaign_id", "packet", // the key
+	"claim", "user_id", "amount", "state", "drop_id", "shard", "won_at", "entry_seq", "settled_at", "txn_id",
+}}
+
 var reclaimColumns = []string{
 	"campaign_id", "shard", "packets", "amount", "closed_at", "entry_seq", "reclaimed_at", "txn_id",
 }
 
 // write carries out what was judged.
-func (l *Ledger) write(ctx context.Context, tx *sqldb.Tx, b *batch) (Posted, error) {
-	now := l.clock()
-	_, err := l.book(ctx, tx, b.txns, func(done booked) error {
-		if err := l.writePayouts(ctx, tx, b, done.ids, now); err != nil {
+func (p *Poster) write(ctx context.Context, tx *sqldb.Tx, b *batch) (Posted, error) {
+	now := p.clock()
+	_, err := book(ctx, tx, now, b.txns, func(done booked) error {
+		if err := p.writePayouts(ctx, tx, b, done.ids, now); err != nil {
 			return err
 		}
-		if err := l.writeReclaims(ctx, tx, b, done.ids, now); err != nil {
+		if err := p.writeReclaims(ctx, tx, b, done.ids, now); err != nil {
 			return err
 		}
 		if err := writeLetters(ctx, tx, b.letters, now); err != nil {
@@ -110,7 +151,7 @@ func (l *Ledger) write(ctx context.Context, tx *sqldb.Tx, b *batch) (Posted, err
 		tally(ctx, tx, b.totals)
 }
 
-func (l *Ledger) writePayouts(ctx context.Context, tx *sqldb.Tx, b *batch, ids map[string]int64, now int64) error {
+func (p *Poster) writePayouts(ctx context.Context, tx *sqldb.Tx, b *batch, ids map[string]int64, now int64) error {
 	// In key order, as everything that several workers insert.
 	slices.SortFunc(b.wins, func(x, y postedWin) int {
 		return cmp.Or(cmp.Compare(x.ref.Campaign, y.ref.Campaign), cmp.Compare(x.win.Packet, y.win.Packet))
@@ -122,7 +163,7 @@ func (l *Ledger) writePayouts(ctx context.Context, tx *sqldb.Tx, b *batch, ids m
 		r.Text(w.claim)
 		r.Text(w.win.User)
 		r.Int(int64(w.win.Amount))
-		r.Text(string(StateSettled))
+		r.Text(stateSettled)
 		r.Text(w.win.Drop)
 		r.Int(int64(w.ref.Shard))
 		r.Int(w.ms)
@@ -132,7 +173,7 @@ func (l *Ledger) writePayouts(ctx context.Context, tx *sqldb.Tx, b *batch, ids m
 	})
 }
 
-func (l *Ledger) writeReclaims(ctx context.Context, tx *sqldb.Tx, b *batch, ids map[string]int64, now int64) error {
+func (p *Poster) writeReclaims(ctx context.Context, tx *sqldb.Tx, b *batch, ids map[string]int64, now int64) error {
 	rows := make([][]any, len(b.reclaims))
 	for i, r := range b.reclaims {
 		rows[i] = []any{
@@ -191,12 +232,5 @@ func tally(ctx context.Context, tx *sqldb.Tx, add map[string]totals) error {
 	return tx.Insert(ctx, "campaign_tally", columns, rows, sqldb.Merge{Key: columns[:1], Add: columns[1:]})
 }
 
-// Paid is how many packets of a campaign are in the ledger, and their amount. It is 0 for an unknown campaign.
-func (l *Ledger) Paid(ctx context.Context, campaign string) (packets int64, amount rain.Money, err error) {
-	_, err = l.db.First(ctx, []any{&packets, (*int64)(&amount)},
-		"SELECT paid, amount_paid FROM campaign_tally WHERE campaign_id = ?", campaign)
-	if err != nil {
-		return 0, 0, fmt.Errorf("what campaign %s has paid: %w", campaign, err)
-	}
-	return packets, amount, nil
-}
+// mayBePoison tells whether a posting has failed because of what was posted, and not because of the database.
+func mayBePoison(err error) bool { return sqldb.IsRefused(err) || errors.Is(err, errUnbalanced) }

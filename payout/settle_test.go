@@ -141,7 +141,7 @@ func TestContradictionsDoNotBlockTheRest(t *testing.T) {
 				t.Errorf("try %d: %d new dead letters, want %d", try, len(posted.Dead), want)
 			}
 		}
-		list, _, err := b.DeadLetters(t.Context(), "", 100)
+		list, _, err := b.ListDeadLetters(t.Context(), "", 100)
 		if err != nil || len(list) != len(bad) {
 			t.Fatalf("%d dead letters of %d, %v", len(list), len(bad), err)
 		}
@@ -247,15 +247,6 @@ func TestReclaim(t *testing.T) {
 		}
 		b.wantBalance(t, sponsorAccount("acme"), 90)
 		b.audit(t)
-	})
-}
-
-// inTx books transactions as they are.
-func (b *books) inTx(t *testing.T, txns []txn) error {
-	t.Helper()
-	return b.db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
-		_, err := b.book(ctx, tx, txns, nil)
-		return err
 	})
 }
 

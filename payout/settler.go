@@ -12,6 +12,7 @@ import (
 
 	"redrain/internal/faults"
 	"redrain/internal/outage"
+	"redrain/internal/rounds"
 	"redrain/rain"
 )
 
@@ -22,7 +23,7 @@ type SettlerOptions struct {
 	BatchWins int    // wins in one transaction; 0 = 500. An entry is never parted, so it may be more.
 	// tries of an entry that the ledger refuses, before it becomes dead letters; 0 = 10
 	Attempts   int
-	Clock      rain.Clock            // for redrain_settle_seconds; nil = the ledger's
+	Clock      rain.Clock            // for redrain_settle_seconds; nil = this machine's
 	OnDead     func([]DeadLetter)    // hears of new dead letters; nil = they are only logged
 	OnVoid     func([]DeadLetter)    // hears of what came too late to be paid, see Posted.Void; nil = it is only logged
 	OnCut      func([]ReclaimCut)    // hears of reclaims that got less than they asked for; nil = they are only logged
@@ -65,16 +66,11 @@ type Settler struct {
 }
 
 // NewSettler makes a settler. Nothing happens before Run.
-func NewSettler(js jetstream.JetStream, ledger *Ledger, outbox Outbox, notify Notifier, o SettlerOptions) (*Settler,
+func NewSettler(js jetstream.JetStream, ledger poster, outbox Outbox, notify Notifier, o SettlerOptions) (*Settler,
 	error) {
 	if o.Clock == nil {
-		o.Clock = ledger.clock
+		o.Clock = func() int64 { return time.Now().UnixMilli() }
 	}
-	return newSettler(js, ledger, outbox, notify, o)
-}
-
-func newSettler(js jetstream.JetStream, ledger poster, outbox Outbox, notify Notifier, o SettlerOptions) (*Settler,
-	error) {
 	if o.Workers <= 0 {
 		o.Workers = 4
 	}
@@ -112,7 +108,7 @@ func (s *Settler) Run(ctx context.Context) error {
 	for range s.o.Workers {
 		wg.Go(func() { s.work(ctx) })
 	}
-	wg.Go(func() { every(ctx, gaugeEvery, s.refreshGauge) })
+	wg.Go(func() { rounds.Every(ctx, gaugeEvery, s.refreshGauge) })
 	for kind := range advisorySubjects {
 		wg.Go(func() { s.listen(ctx, kind) })
 	}
@@ -133,7 +129,7 @@ func (s *Settler) work(ctx context.Context) {
 			failed = 0
 			continue
 		}
-		if !sleep(ctx, backoff(100*time.Millisecond, 2*time.Second, failed)) {
+		if !rounds.Sleep(ctx, rounds.Backoff(100*time.Millisecond, 2*time.Second, failed)) {
 			return
 		}
 		failed++
@@ -179,7 +175,7 @@ func (d delivery) deliveries() int {
 
 // bury keeps a message that nobody can settle, and takes it out of the stream's sight.
 func (s *Settler) bury(ctx context.Context, m jetstream.Msg, reason string) {
-	ctx, cancel := graceful(ctx, postGrace)
+	ctx, cancel := rounds.Graceful(ctx, postGrace)
 	defer cancel()
 	name := "message-" + digest(bytes.Join([][]byte{[]byte(m.Subject()), m.Data()}, []byte{0}))
 	if err := s.ledger.BuryMessage(ctx, name, m.Data(), reason); err != nil {
@@ -197,7 +193,7 @@ func (s *Settler) bury(ctx context.Context, m jetstream.Msg, reason string) {
 
 // settle posts a batch and does what follows. It tells whether the back ends worked.
 func (s *Settler) settle(ctx context.Context, group []delivery) bool {
-	ctx, cancel := graceful(ctx, postGrace)
+	ctx, cancel := rounds.Graceful(ctx, postGrace)
 	defer cancel()
 	ctx, cancelDeadline := context.WithTimeout(ctx, postDeadline)
 	defer cancelDeadline()
@@ -244,7 +240,7 @@ func (s *Settler) finish(ctx context.Context, group []delivery) bool {
 
 // retryDelay is how long a message waits before its next delivery. tries is how often it has been tried, from 1.
 func retryDelay(tries int) time.Duration {
-	return backoff(500*time.Millisecond, 15*time.Second, tries-1)
+	return rounds.Backoff(500*time.Millisecond, 15*time.Second, tries-1)
 }
 
 // failed gives messages back to be delivered again, later each time.

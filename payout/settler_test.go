@@ -37,7 +37,7 @@ func (b *between) Post(ctx context.Context, entries []rain.Entry) (Posted, error
 func (p *pipeline) settler(t *testing.T, o SettlerOptions, before func([]rain.Entry) error) (stop func()) {
 	t.Helper()
 	o.Namespace, o.Log, o.Clock = p.namespace, quiet, p.clock.Now
-	s, err := newSettler(p.js, &between{p.Ledger, before}, p.redis, p.told, o)
+	s, err := NewSettler(p.js, &between{p.Ledger, before}, p.redis, p.told, o)
 	if err != nil {
 		t.Fatal(err)
 	}

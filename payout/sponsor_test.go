@@ -102,7 +102,7 @@ func TestWorldHasAFloor(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		set("world", worldFloor)
+		set("world", -9000*rain.MaxBudget)
 		if _, err := b.Deposit(t.Context(), "acme", "r2", 1); !errors.Is(err, ErrInsufficientFunds) {
 			t.Error(err)
 		}
@@ -119,7 +119,7 @@ func TestSponsors(t *testing.T) {
 	onEach(t, func(b *books) {
 		t := b.t
 		ctx := t.Context()
-		if list, next, err := b.Sponsors(ctx, "", 2); err != nil || len(list) != 0 || list == nil || next != "" {
+		if list, next, err := b.ListSponsors(ctx, "", 2); err != nil || len(list) != 0 || list == nil || next != "" {
 			t.Errorf("before anybody has deposited: %v, %q, %v", list, next, err)
 		}
 		for _, sponsor := range []string{"b", "acme", "Zeta", "a.c", "a-b"} {
@@ -131,7 +131,7 @@ func TestSponsors(t *testing.T) {
 		b.post(t, entry("c1", 1, win("sponsor:x", 0, 10)))       // and a player an account
 		var got []Sponsor
 		for after, pages := "", 0; ; pages++ {
-			list, next, err := b.Sponsors(ctx, after, 2)
+			list, next, err := b.ListSponsors(ctx, after, 2)
 			if err != nil || len(list) > 2 || pages > 5 {
 				t.Fatal(list, pages, err)
 			}
@@ -145,7 +145,7 @@ func TestSponsors(t *testing.T) {
 			t.Errorf("%v, want %v", got, want)
 		}
 		for _, cursor := range []string{"x\x00", "a/b", strings.Repeat("s", 100)} {
-			if _, _, err := b.Sponsors(ctx, cursor, 2); !errors.Is(err, ErrBadCursor) {
+			if _, _, err := b.ListSponsors(ctx, cursor, 2); !errors.Is(err, ErrBadCursor) {
 				t.Errorf("%q: %v", cursor, err)
 			}
 		}

@@ -13,8 +13,4 @@ var (
 		Table: "balance", Columns: []string{"account_id", "amount"},
 		Merge: sqldb.Merge{Key: []string{"account_id"}, Add: []string{"amount"}},
 	}
-	intoPayout = sqldb.Into{Table: "payout", Columns: []string{
-		"campaign_id", "packet", // the key
-		"claim", "user_id", "amount", "state", "drop_id", "shard", "won_at", "entry_seq", "settled_at", "txn_id",
-	}}
 )

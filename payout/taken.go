@@ -8,6 +8,15 @@ import (
 	"redrain/rain"
 )
 
+// Rebuilds is what the rebuild of a shard that Redis has lost needs of the ledger: see epochs.
+type Rebuilds struct {
+	db    *sqldb.DB
+	clock rain.Clock
+}
+
+// NewRebuilds makes them of a migrated database. clock gives the times that are written to it.
+func NewRebuilds(db *sqldb.DB, clock rain.Clock) *Rebuilds { return &Rebuilds{db: db, clock: clock} }
+
 // Taken is a packet that is somebody's: it is paid, or was promised and waits as a dead letter.
 type Taken struct {
 	Win   rain.Win
@@ -23,9 +32,9 @@ const takenPage = 10_000
 // paid takes nothing.
 //
 // It is the whole truth about a shard's earlier lives once the shard is fenced: from then on nothing of them is added.
-func (l *Ledger) EachTaken(ctx context.Context, c *rain.Campaign, first, n int, yield func(Taken) error) error {
+func (r *Rebuilds) EachTaken(ctx context.Context, c *rain.Campaign, first, n int, yield func(Taken) error) error {
 	for from := first; from < first+n; from += takenPage {
-		page, err := l.takenBetween(ctx, c, from, min(from+takenPage, first+n))
+		page, err := r.takenBetween(ctx, c, from, min(from+takenPage, first+n))
 		if err != nil {
 			return fmt.Errorf("the packets of campaign %s that are taken: %w", c.ID, err)
 		}
@@ -43,9 +52,9 @@ func (l *Ledger) EachTaken(ctx context.Context, c *rain.Campaign, first, n int, 
 
 // takenBetween has an element for each packet from … to-1; those that are nobody's have no user. Payouts and dead
 // letters are read as of one moment: a retry makes the one of the other.
-func (l *Ledger) takenBetween(ctx context.Context, c *rain.Campaign, from, to int) ([]Taken, error) {
+func (r *Rebuilds) takenBetween(ctx context.Context, c *rain.Campaign, from, to int) ([]Taken, error) {
 	page := make([]Taken, to-from)
-	err := l.db.View(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+	err := r.db.View(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		err := tx.Each(ctx, func(scan sqldb.Scan) error {
 			var t Taken
 			var ms, seq int64
@@ -92,9 +101,9 @@ func (b *batch) promised(d DeadLetter) (t Taken, ok bool) {
 }
 
 // Reclaimed tells whether what was left in a shard has gone back to the sponsor, or is a dead letter on its way there.
-func (l *Ledger) Reclaimed(ctx context.Context, campaign string, shard int) (bool, error) {
+func (r *Rebuilds) Reclaimed(ctx context.Context, campaign string, shard int) (bool, error) {
 	var n int
-	_, err := l.db.First(ctx, []any{&n}, "SELECT (SELECT COUNT(*) FROM reclaim WHERE campaign_id = ? AND shard IN (?, ?)) + "+
+	_, err := r.db.First(ctx, []any{&n}, "SELECT (SELECT COUNT(*) FROM reclaim WHERE campaign_id = ? AND shard IN (?, ?)) + "+
 		"(SELECT COUNT(*) FROM dead_letter WHERE campaign_id = ? AND shard = ? AND resolved_at = 0 AND kind = ?)",
 		campaign, shard, wholeCampaign, campaign, shard, letterReclaim)
 	if err != nil {

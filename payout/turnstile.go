@@ -7,21 +7,21 @@ import (
 	"redrain/rain"
 )
 
-// turnstile lets only one worker of this process at a time have an outbox entry in hand. Copies of an entry meet
+// entryLocks lets only one worker of this process at a time have an outbox entry in hand. Copies of an entry meet
 // where settlement is slow and the relay publishes it again. In the database the second of them would wait for the
 // first in the middle of its transaction, find out at a unique key that all is posted, and roll back; and a
 // rollback that takes new players' balances away again leaves those who wait for them with gap locks, which is a
 // deadlock. Between processes that still happens, rarely, and is only a try more.
 //
 // The zero value is ready.
-type turnstile struct {
+type entryLocks struct {
 	mu   sync.Mutex
 	busy map[rain.EntryRef]chan struct{} // closed when the entry's holder leaves
 }
 
 // enter waits until none of the entries is in anybody's hand and takes them all at once. Nobody waits with an entry in
 // hand, so nobody waits for ever. leave must be called; after an error there is nothing to leave.
-func (s *turnstile) enter(ctx context.Context, entries []rain.Entry) (leave func(), err error) {
+func (s *entryLocks) enter(ctx context.Context, entries []rain.Entry) (leave func(), err error) {
 	for {
 		holder := s.take(entries)
 		if holder == nil {
@@ -36,7 +36,7 @@ func (s *turnstile) enter(ctx context.Context, entries []rain.Entry) (leave func
 }
 
 // take takes the entries, or tells when it is worth to try again.
-func (s *turnstile) take(entries []rain.Entry) (holder <-chan struct{}) {
+func (s *entryLocks) take(entries []rain.Entry) (holder <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range entries {
@@ -54,7 +54,7 @@ func (s *turnstile) take(entries []rain.Entry) (holder <-chan struct{}) {
 	return nil
 }
 
-func (s *turnstile) leave(entries []rain.Entry) {
+func (s *entryLocks) leave(entries []rain.Entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, e := range entries {

@@ -11,8 +11,8 @@ import (
 
 func TestTurnstile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var s turnstile
-		one, two, three := entry("c1", 1), entry("c1", 2), entry("c1", 3)
+		var s entryLocks
+		one, two, three := entryNo("1-0"), entryNo("2-0"), entryNo("3-0")
 		leave, err := s.enter(t.Context(), []rain.Entry{one, two, one})
 		if err != nil {
 			t.Fatal(err)
@@ -53,3 +53,5 @@ func TestTurnstile(t *testing.T) {
 		}
 	})
 }
+
+func entryNo(id string) rain.Entry { return rain.Entry{Ref: rain.EntryRef{Campaign: "c1", ID: id}} }

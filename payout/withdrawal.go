@@ -9,6 +9,12 @@ import (
 	"redrain/rain"
 )
 
+// Withdrawals are the withdrawals' rows: the queue of what is to be paid outside, and what has become of it.
+type Withdrawals struct {
+	db    *sqldb.DB
+	clock rain.Clock
+}
+
 // WithdrawalState is what has become of a withdrawal.
 type WithdrawalState string
 
@@ -46,7 +52,7 @@ func returnKey(id string) string   { return "return:" + id }
 //
 // The errors are ErrInsufficientFunds, ErrInvalidAmount, and ErrIdempotencyUnequal where the id stands for another
 // withdrawal. After any other error it is open whether it was made; calling again is right.
-func (l *Ledger) Withdraw(ctx context.Context, id, user string, amount rain.Money) (w Withdrawal, balance rain.Money,
+func (s *Withdrawals) Withdraw(ctx context.Context, id, user string, amount rain.Money) (w Withdrawal, balance rain.Money,
 	err error) {
 	if err := rain.CheckUser(user); err != nil {
 		return w, 0, fmt.Errorf("withdrawal %s: %w", id, err)
@@ -55,7 +61,7 @@ func (l *Ledger) Withdraw(ctx context.Context, id, user string, amount rain.Mone
 		return w, 0, fmt.Errorf("withdrawal of %d: %w", amount, ErrInvalidAmount)
 	}
 	out := move(kindWithdraw, withdrawKey(id), userAccount(user), world, amount)
-	err = l.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		found, exists, err := readWithdrawal(ctx, tx, id)
 		switch {
 		case err != nil:
@@ -67,10 +73,10 @@ func (l *Ledger) Withdraw(ctx context.Context, id, user string, amount rain.Mone
 			balance, _, err = balanceOf(ctx, tx, userAccount(user))
 			return err
 		}
-		now := l.clock()
+		now := s.clock()
 		w = Withdrawal{ID: id, User: user, Amount: amount, State: WithdrawalPending, NextAt: now, CreatedAt: now}
 		columns := []string{"id", "user_id", "amount", "state", "next_at", "created_at", "txn_id"}
-		_, err = l.book(ctx, tx, []txn{out}, func(b booked) error {
+		_, err = book(ctx, tx, now, []txn{out}, func(b booked) error {
 			row := [][]any{{id, user, int64(amount), string(WithdrawalPending), now, now, b.ids[out.key]}}
 			return tx.Insert(ctx, "withdrawal", columns, row, sqldb.Merge{})
 		})
@@ -104,8 +110,8 @@ func readWithdrawal(ctx context.Context, q sqldb.Querier, id string) (w Withdraw
 }
 
 // Withdrawal is one withdrawal; ErrUnknownWithdrawal where there is none.
-func (l *Ledger) Withdrawal(ctx context.Context, id string) (Withdrawal, error) {
-	w, found, err := readWithdrawal(ctx, l.db, id)
+func (s *Withdrawals) Withdrawal(ctx context.Context, id string) (Withdrawal, error) {
+	w, found, err := readWithdrawal(ctx, s.db, id)
 	if err == nil && !found {
 		err = ErrUnknownWithdrawal
 	}
@@ -123,8 +129,8 @@ type WithdrawalQuery struct {
 	Limit int             // at least 1
 }
 
-// Withdrawals lists withdrawals, newest first. next is empty on the last page.
-func (l *Ledger) Withdrawals(ctx context.Context, q WithdrawalQuery) (list []Withdrawal, next string, err error) {
+// ListWithdrawals lists withdrawals, newest first. next is empty on the last page.
+func (s *Withdrawals) ListWithdrawals(ctx context.Context, q WithdrawalQuery) (list []Withdrawal, next string, err error) {
 	where, args := "WHERE 1 = 1 ", []any{}
 	if q.User != "" {
 		where += "AND user_id = ? "
@@ -143,7 +149,7 @@ func (l *Ledger) Withdrawals(ctx context.Context, q WithdrawalQuery) (list []Wit
 		args = append(args, at, at, id)
 	}
 	list = []Withdrawal{}
-	err = l.db.Each(ctx, func(scan sqldb.Scan) error {
+	err = s.db.Each(ctx, func(scan sqldb.Scan) error {
 		w, err := scanWithdrawal(scan)
 		list = append(list, w)
 		return err
@@ -159,8 +165,8 @@ func (l *Ledger) Withdrawals(ctx context.Context, q WithdrawalQuery) (list []Wit
 	return list, next, nil
 }
 
-// countPending counts the withdrawals that are neither paid nor failed, dead letters among them.
-func (l *Ledger) countPending(ctx context.Context) (n int64, err error) {
-	_, err = l.db.First(ctx, []any{&n}, "SELECT COUNT(*) FROM withdrawal WHERE state = ?", string(WithdrawalPending))
+// CountPending counts the withdrawals that are neither paid nor failed, dead letters among them.
+func (s *Withdrawals) CountPending(ctx context.Context) (n int64, err error) {
+	_, err = s.db.First(ctx, []any{&n}, "SELECT COUNT(*) FROM withdrawal WHERE state = ?", string(WithdrawalPending))
 	return n, err
 }

@@ -5,56 +5,9 @@ import (
 	"fmt"
 	"sync"
 	"testing"
-	"time"
 
 	"redrain/rain"
 )
-
-// rich gives a player money, by a win.
-func (b *books) rich(t testing.TB, user string, amount rain.Money) {
-	t.Helper()
-	id := "for-" + user
-	b.campaign(t, id, rain.Spec{Budget: amount, Packets: 1})
-	b.post(t, entry(id, 1, win(user, 0, amount)))
-}
-
-func (b *books) withdraw(t testing.TB, id, user string, amount rain.Money) Withdrawal {
-	t.Helper()
-	w, _, err := b.Withdraw(t.Context(), id, user, amount)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return w
-}
-
-// leaseOne takes the one withdrawal that is due, for a minute.
-func (b *books) leaseOne(t testing.TB) Withdrawal {
-	t.Helper()
-	taken, err := b.lease(t.Context(), 10, time.Minute)
-	if err != nil || len(taken) != 1 {
-		t.Fatalf("leased %+v, %v", taken, err)
-	}
-	return taken[0]
-}
-
-func (b *books) wantWithdrawal(t testing.TB, id string, state WithdrawalState, attempts int) Withdrawal {
-	t.Helper()
-	w, err := b.Withdrawal(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if w.State != state || w.Attempts != attempts || (w.FinishedAt == 0) != (state == WithdrawalPending) {
-		t.Errorf("%s is %+v, want %s after %d tries", id, w, state, attempts)
-	}
-	return w
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 func TestWithdraw(t *testing.T) {
 	onEach(t, func(b *books) {
@@ -72,7 +25,7 @@ func TestWithdraw(t *testing.T) {
 			if err != nil || balance != 40 || again.ID != "w1" || again.CreatedAt != w.CreatedAt {
 				t.Errorf("again: %+v, %d, %v", again, balance, err)
 			}
-			must(t, b.paid(ctx, w, "bank-1"))
+			must(t, b.RecordPaid(ctx, w, "bank-1"))
 		}
 		if again, _, err := b.Withdraw(ctx, "w1", "u1", 60); err != nil || again.State != WithdrawalPaid ||
 			again.Reference != "bank-1" {
@@ -167,7 +120,7 @@ func TestWithdrawalPages(t *testing.T) {
 		}
 		var got []string
 		for q := (WithdrawalQuery{User: "u1", Limit: 3}); ; {
-			list, next, err := b.Withdrawals(ctx, q)
+			list, next, err := b.ListWithdrawals(ctx, q)
 			must(t, err)
 			for _, w := range list {
 				got = append(got, w.ID)
@@ -180,21 +133,21 @@ func TestWithdrawalPages(t *testing.T) {
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%v, want %v", got, want)
 		}
-		must(t, b.paid(ctx, Withdrawal{ID: "a3"}, ""))
-		must(t, b.paid(ctx, Withdrawal{ID: "b2"}, ""))
+		must(t, b.RecordPaid(ctx, Withdrawal{ID: "a3"}, ""))
+		must(t, b.RecordPaid(ctx, Withdrawal{ID: "b2"}, ""))
 		for q, want := range map[WithdrawalQuery]int{
 			{Limit: 100}: 17, {State: WithdrawalPaid, Limit: 100}: 2,
 			{State: WithdrawalPaid, User: "u2", Limit: 100}: 1,
 			{State: WithdrawalFailed, Limit: 100}:           0, {User: "nobody", Limit: 100}: 0,
 		} {
-			if list, next, err := b.Withdrawals(ctx, q); err != nil || len(list) != want || next != "" {
+			if list, next, err := b.ListWithdrawals(ctx, q); err != nil || len(list) != want || next != "" {
 				t.Errorf("%+v: %d, %q, %v", q, len(list), next, err)
 			}
 		}
-		if _, _, err := b.Withdrawals(ctx, WithdrawalQuery{After: "x", Limit: 1}); !errors.Is(err, ErrBadCursor) {
+		if _, _, err := b.ListWithdrawals(ctx, WithdrawalQuery{After: "x", Limit: 1}); !errors.Is(err, ErrBadCursor) {
 			t.Error(err)
 		}
-		if n, err := b.countPending(ctx); err != nil || n != 15 {
+		if n, err := b.CountPending(ctx); err != nil || n != 15 {
 			t.Errorf("%d pending, %v", n, err)
 		}
 	})

@@ -23,14 +23,14 @@ var (
 	errPaidTwice = errors.New("the provider refused this withdrawal for good, so the money went back to the player, and now says that it was paid")
 )
 
-// lease takes up to limit withdrawals that are due. Each counts as tried from now on, so that a try that was cut
+// LeaseDue takes up to limit withdrawals that are due. Each counts as tried from now on, so that a try that was cut
 // off counts too, and comes up again when its lease ends.
-func (l *Ledger) lease(ctx context.Context, limit int, lasting time.Duration) (taken []Withdrawal, err error) {
+func (s *Withdrawals) LeaseDue(ctx context.Context, limit int, lasting time.Duration) (taken []Withdrawal, err error) {
 	for {
-		now := l.clock()
+		now := s.clock()
 		var due []Withdrawal
 		// Outside a transaction: mostly nothing is due, and SQLite has one writer.
-		err := l.db.Each(ctx, func(scan sqldb.Scan) error {
+		err := s.db.Each(ctx, func(scan sqldb.Scan) error {
 			w, err := scanWithdrawal(scan)
 			due = append(due, w)
 			return err
@@ -42,15 +42,15 @@ func (l *Ledger) lease(ctx context.Context, limit int, lasting time.Duration) (t
 		if len(due) == 0 {
 			return nil, nil
 		}
-		if taken, err = l.take(ctx, due, now+lasting.Milliseconds()); err != nil || len(taken) > 0 {
+		if taken, err = s.take(ctx, due, now+lasting.Milliseconds()); err != nil || len(taken) > 0 {
 			return taken, err
 		}
 		// Other nodes were faster with all of these; there may be more behind them.
 	}
 }
 
-func (l *Ledger) take(ctx context.Context, due []Withdrawal, until int64) (taken []Withdrawal, err error) {
-	err = l.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+func (s *Withdrawals) take(ctx context.Context, due []Withdrawal, until int64) (taken []Withdrawal, err error) {
+	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		taken = nil
 		for _, w := range due {
 			n, err := tx.Exec(ctx, "UPDATE withdrawal SET attempts = attempts + 1, next_at = ? "+underLease,
@@ -77,10 +77,10 @@ const underLease = "WHERE id = ? AND state = 'pending' AND dead = 0 AND attempts
 // leased are the arguments of a statement that sets one value underLease.
 func leased(value any, w Withdrawal) []any { return []any{value, w.ID, w.Attempts, w.NextAt} }
 
-// paid notes that the provider has paid, also where that comes late and the withdrawal is a dead letter by now.
-func (l *Ledger) paid(ctx context.Context, w Withdrawal, reference string) error {
-	return l.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx) error {
-		now := l.clock()
+// RecordPaid notes that the provider has paid, also where that comes late and the withdrawal is a dead letter by now.
+func (s *Withdrawals) RecordPaid(ctx context.Context, w Withdrawal, reference string) error {
+	return s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx) error {
+		now := s.clock()
 		n, err := tx.Exec(ctx, "UPDATE withdrawal SET state = 'paid', dead = 0, last_error = '', reference = ?, finished_at = ? "+
 			"WHERE id = ? AND state = 'pending'", clip(reference, 200), now, w.ID)
 		if err != nil {
@@ -97,17 +97,17 @@ func (l *Ledger) paid(ctx context.Context, w Withdrawal, reference string) error
 	})
 }
 
-// refused gives the money back, once, and only if nobody can be asking the provider a second time.
-func (l *Ledger) refused(ctx context.Context, w Withdrawal, reason string) error {
+// RecordRefused gives the money back, once, and only if nobody can be asking the provider a second time.
+func (s *Withdrawals) RecordRefused(ctx context.Context, w Withdrawal, reason string) error {
 	back := move(kindReturn, returnKey(w.ID), world, userAccount(w.User), w.Amount)
-	return l.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx) error {
+	return s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx) error {
 		n, err := tx.Exec(ctx, "UPDATE withdrawal SET state = 'failed', finished_at = ?, last_error = ? "+underLease,
-			append([]any{l.clock()}, leased(clip(reason, maxReason), w)...)...)
+			append([]any{s.clock()}, leased(clip(reason, maxReason), w)...)...)
 		if err != nil {
 			return err
 		}
 		if n == 1 {
-			_, err = l.book(ctx, tx, []txn{back}, func(b booked) error {
+			_, err = book(ctx, tx, s.clock(), []txn{back}, func(b booked) error {
 				_, err := tx.Exec(ctx, "UPDATE withdrawal SET return_id = ? WHERE id = ?", b.ids[back.key], w.ID)
 				return err
 			})
@@ -121,25 +121,25 @@ func (l *Ledger) refused(ctx context.Context, w Withdrawal, reason string) error
 	})
 }
 
-// again has a withdrawal tried once more, after a while.
-func (l *Ledger) again(ctx context.Context, w Withdrawal, after time.Duration, reason string) error {
-	return l.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx) error {
+// RecordRetry has a withdrawal tried once more, after a while.
+func (s *Withdrawals) RecordRetry(ctx context.Context, w Withdrawal, after time.Duration, reason string) error {
+	return s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx) error {
 		_, err := tx.Exec(ctx, "UPDATE withdrawal SET last_error = ?, next_at = ? "+underLease,
-			append([]any{clip(reason, maxReason)}, leased(l.clock()+after.Milliseconds(), w)...)...)
+			append([]any{clip(reason, maxReason)}, leased(s.clock()+after.Milliseconds(), w)...)...)
 		return err
 	})
 }
 
-// bury makes a dead letter of a withdrawal. For the player it stays pending: nobody knows that it is not paid.
-func (l *Ledger) bury(ctx context.Context, w Withdrawal, reason string) error {
-	return l.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx) error {
+// RecordDead makes a dead letter of a withdrawal. For the player it stays pending: nobody knows that it is not paid.
+func (s *Withdrawals) RecordDead(ctx context.Context, w Withdrawal, reason string) error {
+	return s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx) error {
 		n, err := tx.Exec(ctx, "UPDATE withdrawal SET dead = 1, last_error = ? "+underLease,
 			leased(clip(reason, maxReason), w)...)
 		if err != nil {
 			return err
 		}
 		if n == 1 {
-			return writeLetters(ctx, tx, []DeadLetter{withdrawalLetter(w, reason)}, l.clock())
+			return writeLetters(ctx, tx, []DeadLetter{withdrawalLetter(w, reason)}, s.clock())
 		}
 		is, _, err := readWithdrawal(ctx, tx, w.ID)
 		// An earlier call whose answer was lost has left the lease as it was.
@@ -150,8 +150,8 @@ func (l *Ledger) bury(ctx context.Context, w Withdrawal, reason string) error {
 	})
 }
 
-func (l *Ledger) endTry(ctx context.Context, w Withdrawal, fn func(context.Context, *sqldb.Tx) error) error {
-	if err := l.db.InTx(ctx, fn); err != nil {
+func (s *Withdrawals) endTry(ctx context.Context, w Withdrawal, fn func(context.Context, *sqldb.Tx) error) error {
+	if err := s.db.InTx(ctx, fn); err != nil {
 		return fmt.Errorf("withdrawal %s: %w", w.ID, err)
 	}
 	return nil
@@ -169,8 +169,8 @@ func withdrawalLetter(w Withdrawal, reason string) DeadLetter {
 }
 
 // revive makes a dead withdrawal due again, as if it had never been tried.
-func (l *Ledger) revive(ctx context.Context, tx *sqldb.Tx, id string) error {
-	now := l.clock()
+func (s *Withdrawals) revive(ctx context.Context, tx *sqldb.Tx, id string) error {
+	now := s.clock()
 	_, err := tx.Exec(ctx, "UPDATE withdrawal SET dead = 0, attempts = 0, next_at = ? WHERE id = ? AND state = 'pending' AND dead = 1", now, id)
 	if err != nil {
 		return err

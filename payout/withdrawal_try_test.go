@@ -21,19 +21,19 @@ func TestRefusedGivesBackOnce(t *testing.T) {
 		w := b.leaseOne(t)
 		var wg sync.WaitGroup
 		for range 8 {
-			wg.Go(func() { must(t, b.refused(t.Context(), w, "the account is closed")) })
+			wg.Go(func() { must(t, b.RecordRefused(t.Context(), w, "the account is closed")) })
 		}
 		wg.Wait()
 		b.wantBalance(t, userAccount("u1"), 100)
 		if w := b.wantWithdrawal(t, "w1", WithdrawalFailed, 1); w.LastError != "the account is closed" {
 			t.Errorf("%+v", w)
 		}
-		if err := b.paid(t.Context(), w, "x"); !errors.Is(err, errPaidTwice) {
+		if err := b.RecordPaid(t.Context(), w, "x"); !errors.Is(err, errPaidTwice) {
 			t.Errorf("paid after all: %v", err)
 		}
 		b.wantWithdrawal(t, "w1", WithdrawalFailed, 1)
-		must(t, b.again(t.Context(), w, 0, "x"))
-		if taken, err := b.lease(t.Context(), 10, time.Minute); err != nil || len(taken) != 0 {
+		must(t, b.RecordRetry(t.Context(), w, 0, "x"))
+		if taken, err := b.LeaseDue(t.Context(), 10, time.Minute); err != nil || len(taken) != 0 {
 			t.Errorf("a failed one is tried: %+v, %v", taken, err)
 		}
 		if again, balance, err := b.Withdraw(t.Context(), "w1", "u1", 70); err != nil || balance != 100 ||
@@ -59,7 +59,7 @@ func TestALeaseIsForOne(t *testing.T) {
 		for range 6 {
 			wg.Go(func() {
 				for {
-					taken, err := b.lease(t.Context(), 1+rand.IntN(5), time.Hour)
+					taken, err := b.LeaseDue(t.Context(), 1+rand.IntN(5), time.Hour)
 					if err != nil {
 						t.Error(err)
 					}
@@ -84,7 +84,7 @@ func TestALeaseIsForOne(t *testing.T) {
 			t.Errorf("%d of %d were leased", len(leased), count)
 		}
 		b.clock.now.Add(time.Hour.Milliseconds())
-		if taken, err := b.lease(t.Context(), count, time.Hour); err != nil || len(taken) != count ||
+		if taken, err := b.LeaseDue(t.Context(), count, time.Hour); err != nil || len(taken) != count ||
 			taken[0].Attempts != 2 {
 			t.Errorf("after the lease: %d, %v", len(taken), err)
 		}
@@ -103,23 +103,23 @@ func TestWhoHasLostTheLeaseGivesNothingBack(t *testing.T) {
 		first := b.leaseOne(t)
 		b.clock.now.Add(time.Minute.Milliseconds())
 		second := b.leaseOne(t)
-		if err := b.refused(ctx, first, "no"); !errors.Is(err, errLeaseLost) {
+		if err := b.RecordRefused(ctx, first, "no"); !errors.Is(err, errLeaseLost) {
 			t.Errorf("refused: %v", err)
 		}
-		if err := b.bury(ctx, first, "no"); !errors.Is(err, errLeaseLost) {
+		if err := b.RecordDead(ctx, first, "no"); !errors.Is(err, errLeaseLost) {
 			t.Errorf("bury: %v", err)
 		}
-		must(t, b.again(ctx, first, 0, "no"))
+		must(t, b.RecordRetry(ctx, first, 0, "no"))
 		b.wantBalance(t, userAccount("u1"), 30)
 		if w := b.wantWithdrawal(t, "w1", WithdrawalPending, 2); w.NextAt != second.NextAt || w.Dead ||
 			w.LastError != "" {
 			t.Errorf("%+v", w)
 		}
-		must(t, b.paid(ctx, first, "bank"))
-		if err := b.refused(ctx, second, "no"); !errors.Is(err, errLeaseLost) {
+		must(t, b.RecordPaid(ctx, first, "bank"))
+		if err := b.RecordRefused(ctx, second, "no"); !errors.Is(err, errLeaseLost) {
 			t.Errorf("refused after it was paid: %v", err)
 		}
-		must(t, b.again(ctx, second, 0, "no"))
+		must(t, b.RecordRetry(ctx, second, 0, "no"))
 		b.wantWithdrawal(t, "w1", WithdrawalPaid, 2)
 		b.wantBalance(t, userAccount("u1"), 30)
 		b.audit(t)
@@ -143,17 +143,17 @@ func TestDeadWithdrawal(t *testing.T) {
 				t.Errorf("round %d: %d tries", round, w.Attempts)
 			}
 			reason := fmt.Sprintf("round %d %s", round, strings.Repeat("红", 300))
-			must(t, b.bury(ctx, w, reason))
-			must(t, b.bury(ctx, w, reason)) // the answer of the first was lost
+			must(t, b.RecordDead(ctx, w, reason))
+			must(t, b.RecordDead(ctx, w, reason)) // the answer of the first was lost
 			b.clock.now.Add(time.Hour.Milliseconds())
-			if taken, err := b.lease(ctx, 10, time.Minute); err != nil || len(taken) != 0 {
+			if taken, err := b.LeaseDue(ctx, 10, time.Minute); err != nil || len(taken) != 0 {
 				t.Errorf("a dead one is tried: %+v, %v", taken, err)
 			}
 			if w := b.wantWithdrawal(t, "w1", WithdrawalPending, 1); !w.Dead {
 				t.Errorf("%+v", w)
 			}
 			b.wantBalance(t, userAccount("u1"), 30)
-			letters, _, err := b.DeadLetters(ctx, "", 10)
+			letters, _, err := b.ListDeadLetters(ctx, "", 10)
 			if err != nil || len(letters) != 1 {
 				t.Fatalf("%+v, %v", letters, err)
 			}
@@ -163,7 +163,7 @@ func TestDeadWithdrawal(t *testing.T) {
 				!strings.HasPrefix(d.Reason, fmt.Sprintf("round %d 红", round)) {
 				t.Errorf("%+v", d)
 			}
-			if n, err := b.countDead(ctx); err != nil || n != 1 {
+			if n := b.deadLetters(t); n != 1 {
 				t.Errorf("%d dead, %v", n, err)
 			}
 			if round == 2 {
@@ -185,16 +185,16 @@ func TestDeadWithdrawal(t *testing.T) {
 		if ok, err := b.Cleared(ctx, "for-u1"); err != nil || !ok {
 			t.Errorf("cleared: %v, %v", ok, err)
 		}
-		if claims, _, err := b.Claims(ctx, ClaimQuery{User: "u1", Limit: 10}); err != nil || len(claims) != 1 ||
+		if claims, _, err := b.ListClaims(ctx, ClaimQuery{User: "u1", Limit: 10}); err != nil || len(claims) != 1 ||
 			claims[0].State != StateSettled {
 			t.Errorf("the player's claims: %+v, %v", claims, err)
 		}
 		// The provider's answer comes at last: paid, and nothing waits any more.
-		must(t, b.paid(ctx, Withdrawal{ID: "w1"}, "bank"))
+		must(t, b.RecordPaid(ctx, Withdrawal{ID: "w1"}, "bank"))
 		if w := b.wantWithdrawal(t, "w1", WithdrawalPaid, 1); w.Dead {
 			t.Errorf("%+v", w)
 		}
-		if n, err := b.countDead(ctx); err != nil || n != 0 {
+		if n := b.deadLetters(t); n != 0 {
 			t.Errorf("%d dead, %v", n, err)
 		}
 		if _, err := b.Retry(ctx, "w1"); !errors.Is(err, ErrUnknownClaim) {

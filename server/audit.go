@@ -57,7 +57,7 @@ func (a *api) auditLog(w http.ResponseWriter, r *http.Request, _ caller) error {
 	if err != nil {
 		return err
 	}
-	records, next, err := a.ledger.AuditLog(r.Context(), p.cursor, p.limit)
+	records, next, err := a.ledger.ListAudit(r.Context(), p.cursor, p.limit)
 	if err != nil {
 		return err
 	}

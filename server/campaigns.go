@@ -53,7 +53,7 @@ func (a *api) campaigns(w http.ResponseWriter, r *http.Request, _ caller) error 
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), backendTimeout) // the ledger's views have no limit of their own
 	defer cancel()
-	found, next, err := a.ledger.Campaigns(ctx, p.cursor, p.limit)
+	found, next, err := a.ledger.ListCampaigns(ctx, p.cursor, p.limit)
 	if err != nil {
 		return err
 	}

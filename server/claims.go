@@ -50,7 +50,7 @@ func (a *api) campaignClaims(w http.ResponseWriter, r *http.Request, _ caller) e
 	if err != nil {
 		return err
 	}
-	settled, next, err := a.ledger.Claims(r.Context(), payout.ClaimQuery{Campaign: c.ID, After: p.cursor,
+	settled, next, err := a.ledger.ListClaims(r.Context(), payout.ClaimQuery{Campaign: c.ID, After: p.cursor,
 		Limit: p.limit, Only: only})
 	if err != nil {
 		return err

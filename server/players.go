@@ -69,7 +69,7 @@ func (a *api) claimsOf(w http.ResponseWriter, r *http.Request, user string) erro
 	// The newest of them; more than a page of unsettled claims is a fault that passes, and the ledger's are there
 	// to come.
 	granted = granted[:min(len(granted), p.limit-1)]
-	claims, next, err := a.ledger.Claims(r.Context(), payout.ClaimQuery{User: user, After: p.cursor,
+	claims, next, err := a.ledger.ListClaims(r.Context(), payout.ClaimQuery{User: user, After: p.cursor,
 		Limit: p.limit - len(granted)})
 	if err != nil {
 		return err

@@ -29,7 +29,7 @@ const (
 	reconcileAtOnce = 2
 )
 
-// bookkeeper is the part of the ledger that proves the books. [payout.Ledger] is one.
+// bookkeeper proves the books, and knows the live campaigns and the leases.
 type bookkeeper interface {
 	ReconcileWith(ctx context.Context, id string, hot payout.Hot, depth payout.Depth) (payout.Reconciliation, error)
 	ReconcileAll(ctx context.Context, hot payout.Hot, each func(campaign string, r payout.Reconciliation,

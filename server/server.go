@@ -167,8 +167,15 @@ func (s *Server) build(ctx context.Context) error {
 	}
 	s.rebuilder = &rebuilder{office: off, ledger: s.ledger, settler: s.settler, grabber: s.grabber, control: ctl,
 		lives: s.ledger, log: log}
+	proof := payout.NewReconciler(s.back.sql, s.ledger, now)
+	if err := proof.Register(reg); err != nil {
+		return err
+	}
 	s.books = newReconciler(&reconciler{
-		ledger: s.ledger, hot: s.grabber, node: node, every: s.cfg.ReconcileEvery, alarm: ctl.Alarm, log: log,
+		ledger: struct {
+			*payout.Ledger
+			*payout.Reconciler
+		}{s.ledger, proof}, hot: s.grabber, node: node, every: s.cfg.ReconcileEvery, alarm: ctl.Alarm, log: log,
 	})
 	s.events = &events{
 		registry: s.registry, figures: s.figures, clock: now, log: log,

@@ -51,7 +51,7 @@ func (a *api) sponsors(w http.ResponseWriter, r *http.Request, _ caller) error {
 	if err != nil {
 		return err
 	}
-	found, next, err := a.ledger.Sponsors(r.Context(), p.cursor, p.limit)
+	found, next, err := a.ledger.ListSponsors(r.Context(), p.cursor, p.limit)
 	if err != nil {
 		return err
 	}

@@ -103,7 +103,7 @@ func listWithdrawals[V any](a *api, w http.ResponseWriter, r *http.Request, q pa
 		return rain.Invalid{{Field: "state", Message: "is pending, paid or failed; dead letters are listed under /payouts"}}
 	}
 	q.After, q.Limit = p.cursor, p.limit
-	found, next, err := a.ledger.Withdrawals(r.Context(), q)
+	found, next, err := a.ledger.ListWithdrawals(r.Context(), q)
 	if err != nil {
 		return err
 	}

@@ -92,12 +92,12 @@ func together(t *testing.T, ledger *payout.Ledger) {
 	all := payout.WithdrawalQuery{Limit: 1000}
 	var list []payout.Withdrawal
 	testenv.Eventually(t, time.Minute, "an end of every withdrawal", func() bool {
-		open, _, err := ledger.Withdrawals(t.Context(), payout.WithdrawalQuery{State: payout.WithdrawalPending,
+		open, _, err := ledger.ListWithdrawals(t.Context(), payout.WithdrawalQuery{State: payout.WithdrawalPending,
 			Limit: 1})
 		must(t, err)
 		return len(open) == 0
 	})
-	list, _, err := ledger.Withdrawals(t.Context(), all)
+	list, _, err := ledger.ListWithdrawals(t.Context(), all)
 	must(t, err)
 	paid := receiver.Paid()
 	left := map[string]rain.Money{}

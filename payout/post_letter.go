@@ -1,0 +1,33 @@
+package payout
+
+import (
+	"context"
+	"slices"
+
+	"redrain/internal/sqldb"
+	"redrain/rain"
+)
+
+// postLetter posts the entry in a letter.
+func (p *Poster) postLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter) (settled []Settlement, reason string,
+	err error) {
+	e, reason := decodeEntry(d.payload)
+	if reason != "" {
+		return nil, reason, nil
+	}
+	b, err := p.readBatch(ctx, tx, []rain.Entry{e}, true)
+	if err != nil {
+		return nil, "", err
+	}
+	clear(b.dead)
+	if d.Kind != letterMessage {
+		// a letter that waits has been counted as taken by every rebuild, so its packet is on offer to nobody
+		clear(b.barriers)
+	}
+	b.judge(e)
+	if refused := slices.Concat(b.letters, b.voids); len(refused) > 0 {
+		return nil, refused[0].Reason, nil
+	}
+	posted, err := p.write(ctx, tx, b)
+	return posted.Settled, "", err
+}
