@@ -9,7 +9,7 @@ import (
 
 	"redrain/grab"
 	"redrain/internal/auth"
-	"redrain/payout"
+	"redrain/payout/ledger"
 	"redrain/rain"
 )
 
@@ -28,7 +28,7 @@ const (
 type api struct {
 	cfg       *Config
 	office    *office
-	ledger    *payout.Ledger
+	ledger    *ledger.Ledger
 	grabber   *grab.Grabber
 	registry  *registry
 	figures   *figures

@@ -15,7 +15,7 @@ import (
 	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
 	"redrain/internal/wire"
-	"redrain/payout"
+	"redrain/payout/ledger"
 	"redrain/rain"
 	"redrain/room"
 )
@@ -60,7 +60,7 @@ func TestSettledWhileArriving(t *testing.T) {
 	}()
 	var reading func() // what happens while a welcome is being made
 	g := newGateway(&gateway{
-		cfg: &Config{}, registry: registry, grabber: grabber, ledger: payout.NewLedger(db, now), lobby: lobby,
+		cfg: &Config{}, registry: registry, grabber: grabber, ledger: ledger.New(db, now), lobby: lobby,
 		counts:  newCounts(),
 		metrics: newMetrics(prometheus.NewRegistry()), log: quiet,
 		clock: func() int64 {

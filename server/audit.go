@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 
-	"redrain/payout"
+	"redrain/payout/ledger"
 )
 
 // auditView is one record of the audit log. At is Unix ms.
@@ -21,15 +21,15 @@ type auditView struct {
 // audited is the context of an operator's command: what the ledger changes under it is recorded in the transaction
 // of the change, with what was before and after. A command that is refused changes nothing; it is in the log only.
 func (a *api) audited(r *http.Request, who caller, action string, detail map[string]any) context.Context {
-	return payout.WithAudit(r.Context(), auditRecord(r, who, action, "", detail))
+	return ledger.WithAudit(r.Context(), auditRecord(r, who, action, "", detail))
 }
 
-func auditRecord(r *http.Request, who caller, action, target string, detail map[string]any) payout.AuditRecord {
+func auditRecord(r *http.Request, who caller, action, target string, detail map[string]any) ledger.AuditRecord {
 	if detail == nil {
 		detail = map[string]any{}
 	}
 	detail["address"] = clientAddress(r)
-	return payout.AuditRecord{Actor: who.name, Role: who.role, Action: action, Target: target, Detail: encode(detail)}
+	return ledger.AuditRecord{Actor: who.name, Role: who.role, Action: action, Target: target, Detail: encode(detail)}
 }
 
 // audit records a command that changes nothing by itself: of what it has changed the ledger keeps records of its own.

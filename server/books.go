@@ -4,7 +4,7 @@ import (
 	"errors"
 	"net/http"
 
-	"redrain/payout"
+	"redrain/payout/reconcile"
 )
 
 // reconciliation answers where a campaign's money is.
@@ -30,7 +30,7 @@ func (a *api) reconcileAll(w http.ResponseWriter, r *http.Request, _ caller) err
 // unread tells an operator what Redis has that makes no sense: somebody has written there by hand. A Redis that
 // does not answer is as everywhere.
 func unread(err error) error {
-	if errors.Is(err, payout.ErrHot) && !unavailable(err) {
+	if errors.Is(err, reconcile.ErrHot) && !unavailable(err) {
 		return refuse(http.StatusServiceUnavailable, "unreadable", err.Error())
 	}
 	return err

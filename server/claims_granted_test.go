@@ -10,7 +10,7 @@ import (
 	"redrain/internal/embedded"
 	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
-	"redrain/payout"
+	"redrain/payout/ledger"
 	"redrain/rain"
 )
 
@@ -49,19 +49,19 @@ func TestGrantedOnly(t *testing.T) {
 	if ours.Outcome != grab.Won || theirs.Outcome != grab.Won {
 		t.Fatal(ours, theirs)
 	}
-	a := &api{grabber: grabber, ledger: payout.NewLedger(db, now)}
-	count := func(only payout.ClaimFilter, want int) {
+	a := &api{grabber: grabber, ledger: ledger.New(db, now)}
+	count := func(only ledger.ClaimFilter, want int) {
 		t.Helper()
 		got, err := a.grantedOnly(t.Context(), c, only)
 		if err != nil || len(got) != want {
 			t.Errorf("%+v: %+v, %v; want %d", only, got, err, want)
 		}
 	}
-	count(payout.ClaimFilter{}, 2)
-	count(payout.ClaimFilter{State: payout.StateGranted}, 2)
-	count(payout.ClaimFilter{State: payout.StateSettled}, 0)
-	count(payout.ClaimFilter{User: "u"}, 1)
-	count(payout.ClaimFilter{Packet: &theirs.Packet, State: payout.StateGranted}, 1)
+	count(ledger.ClaimFilter{}, 2)
+	count(ledger.ClaimFilter{State: ledger.StateGranted}, 2)
+	count(ledger.ClaimFilter{State: ledger.StateSettled}, 0)
+	count(ledger.ClaimFilter{User: "u"}, 1)
+	count(ledger.ClaimFilter{Packet: &theirs.Packet, State: ledger.StateGranted}, 1)
 	err = db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
 		_, err := tx.Exec(ctx, "INSERT INTO payout (campaign_id, packet, claim, user_id, amount, state, drop_id, shard, won_at, entry_seq, settled_at, txn_id) "+
 			"VALUES (?, ?, ?, 'u', 1, 'settled', '0.0', 0, 0, 0, 0, 1)", c.ID, ours.Packet,
@@ -71,6 +71,6 @@ func TestGrantedOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	count(payout.ClaimFilter{State: payout.StateGranted}, 1)
-	count(payout.ClaimFilter{State: payout.StateGranted, User: "u"}, 0)
+	count(ledger.ClaimFilter{State: ledger.StateGranted}, 1)
+	count(ledger.ClaimFilter{State: ledger.StateGranted, User: "u"}, 0)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"redrain/internal/wire"
-	"redrain/payout"
+	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
 
@@ -114,7 +114,7 @@ func (c *control) Alarm(code, campaign, message string) {
 }
 
 // Settled tells every node which claims of a campaign have been settled.
-func (c *control) Settled(campaign string, settlements []payout.Settlement) error {
+func (c *control) Settled(campaign string, settlements []posting.Settlement) error {
 	notice := settledNotice{Claims: make([]settledNoticeClaim, len(settlements))}
 	for i, s := range settlements {
 		notice.Claims[i] = settledNoticeClaim{

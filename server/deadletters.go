@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"redrain/payout"
+	"redrain/payout/ledger"
 	"redrain/rain"
 )
 
@@ -31,7 +31,7 @@ func (a *api) deadLetters(w http.ResponseWriter, r *http.Request, _ caller) erro
 	if err != nil {
 		return err
 	}
-	if s := r.URL.Query().Get("state"); s != "" && s != string(payout.StateDead) {
+	if s := r.URL.Query().Get("state"); s != "" && s != string(ledger.StateDead) {
 		return rain.Invalid{{Field: "state", Message: "is dead; the other claims are listed under their campaign"}}
 	}
 	letters, next, err := a.ledger.ListDeadLetters(r.Context(), p.cursor, p.limit)
@@ -43,7 +43,7 @@ func (a *api) deadLetters(w http.ResponseWriter, r *http.Request, _ caller) erro
 		views[i] = letterView{
 			Claim: d.Claim, Campaign: d.Campaign, User: d.User, Packet: strconv.Itoa(d.Packet), Amount: d.Amount,
 			At:    d.WonAt,
-			State: string(payout.StateDead), Kind: d.Kind, Reason: d.Reason, CreatedAt: d.CreatedAt,
+			State: string(ledger.StateDead), Kind: d.Kind, Reason: d.Reason, CreatedAt: d.CreatedAt,
 		}
 	}
 	writeJSON(w, http.StatusOK, listOf(views, next))

@@ -6,7 +6,8 @@ import (
 	"net/http"
 	"strconv"
 
-	"redrain/payout"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/posting"
 )
 
 // retryPayout judges a dead letter anew, or has a withdrawal tried again. What is settled by that is told to its
@@ -25,14 +26,14 @@ func (a *api) retryPayout(w http.ResponseWriter, r *http.Request, who caller) er
 		writeJSON(w, http.StatusOK, claimView{Claim: out.ID, User: out.User, Amount: out.Amount, At: out.CreatedAt,
 			State: stateFailed})
 		return nil
-	case !errors.Is(err, payout.ErrUnknownWithdrawal):
+	case !errors.Is(err, ledger.ErrUnknownWithdrawal):
 		return err
 	}
-	answer := claimView{Claim: claim, State: string(payout.StateSettled)} // of a reclaim there is no more to say
+	answer := claimView{Claim: claim, State: string(ledger.StateSettled)} // of a reclaim there is no more to say
 	for _, s := range settled {
 		answer = claimView{
 			Claim: s.Claim, User: s.User, Packet: strconv.Itoa(s.Packet), Amount: s.Amount, At: s.WonAt,
-			State: string(payout.StateSettled),
+			State: string(ledger.StateSettled),
 		}
 	}
 	writeJSON(w, http.StatusOK, answer)
@@ -84,8 +85,8 @@ func (a *api) retryAllPayouts(w http.ResponseWriter, r *http.Request, who caller
 }
 
 // tellSettled tells players of what was settled by a retry.
-func (a *api) tellSettled(settled []payout.Settlement) {
-	byCampaign := map[string][]payout.Settlement{}
+func (a *api) tellSettled(settled []posting.Settlement) {
+	byCampaign := map[string][]posting.Settlement{}
 	for _, s := range settled {
 		byCampaign[s.Campaign] = append(byCampaign[s.Campaign], s)
 	}

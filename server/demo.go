@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"redrain/payout"
+	"redrain/payout/ledger"
 	"redrain/rain"
 	"redrain/room"
 )
@@ -30,7 +30,7 @@ const (
 // demo keeps a campaign on which rains fall, for the newcomer who opens the page of the in-process default.
 type demo struct {
 	office   *office
-	ledger   *payout.Ledger
+	ledger   *ledger.Ledger
 	registry *registry
 	lobby    *room.Lobby
 	figures  *figures

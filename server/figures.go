@@ -9,7 +9,7 @@ import (
 
 	"redrain/grab"
 	"redrain/internal/wire"
-	"redrain/payout"
+	"redrain/payout/ledger"
 	"redrain/rain"
 	"redrain/room"
 )
@@ -49,7 +49,7 @@ type Stats struct {
 type figures struct {
 	node     string
 	grabber  *grab.Grabber
-	ledger   *payout.Ledger
+	ledger   *ledger.Ledger
 	registry *registry
 	lobby    *room.Lobby
 	counts   *counts

@@ -18,7 +18,7 @@ import (
 	"redrain/grab"
 	"redrain/internal/auth"
 	"redrain/internal/wire"
-	"redrain/payout"
+	"redrain/payout/ledger"
 	"redrain/rain"
 	"redrain/room"
 )
@@ -29,7 +29,7 @@ type gateway struct {
 	players  *auth.Players
 	registry *registry
 	grabber  *grab.Grabber
-	ledger   *payout.Ledger
+	ledger   *ledger.Ledger
 	lobby    *room.Lobby
 	counts   *counts
 	metrics  *metrics

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"redrain/payout"
+	"redrain/payout/ledger"
 	"redrain/rain"
 )
 
@@ -65,7 +65,7 @@ func (a *api) createOnce(w http.ResponseWriter, r *http.Request, who caller, bod
 		return failed
 	}
 	encoded := encode(answer)
-	if err := a.ledger.Finish(ctx, key, payout.Answer{Status: status, Body: encoded}); err != nil {
+	if err := a.ledger.Finish(ctx, key, ledger.Answer{Status: status, Body: encoded}); err != nil {
 		// The answer stands all the same; a repetition finds what was made by its id.
 		a.log.Warn("an idempotency key could not be remembered", "path", r.URL.Path, "err", err)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"redrain/grab"
 	"redrain/internal/outage"
-	"redrain/payout"
+	"redrain/payout/ledger"
 	"redrain/rain"
 )
 
@@ -33,7 +33,7 @@ const (
 // idempotent, so the keepers of all nodes may do the same at once. What is over is the reclaimer's.
 type keeper struct {
 	office   *office
-	ledger   *payout.Ledger
+	ledger   *ledger.Ledger
 	registry *registry
 	control  *control
 	clock    rain.Clock

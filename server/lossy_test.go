@@ -13,15 +13,17 @@ import (
 	"redrain/grab"
 	"redrain/internal/embedded"
 	"redrain/internal/testenv"
-	"redrain/payout"
+	"redrain/payout/ledger/posting"
+	"redrain/payout/pipeline"
+	"redrain/payout/reconcile"
 	"redrain/rain"
 )
 
 // lossy is an upkeep whose Redis may forget, with the way from the outbox to the ledger in the test's own hands.
 type lossy struct {
 	*upkeep
-	relay     *payout.Relay
-	settler   *payout.Settler
+	relay     *pipeline.Relay
+	settler   *pipeline.Settler
 	rebuilder *rebuilder
 	alarms    chan alarmNotice
 }
@@ -35,12 +37,12 @@ func newLossy(t *testing.T, addr string) *lossy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l.relay, err = payout.NewRelay(js, u.grabber, u.office.registry, payout.RelayOptions{Log: log}); err != nil {
+	if l.relay, err = pipeline.NewRelay(js, u.grabber, u.office.registry, pipeline.RelayOptions{Log: log}); err != nil {
 		t.Fatal(err)
 	}
-	l.settler, err = payout.NewSettler(js, u.ledger, u.grabber, &notifier{grabber: u.grabber, control: ctl, log: log},
-		payout.SettlerOptions{
-			Log: log, OnVoid: func(letters []payout.DeadLetter) { alarmVoid(ctl, letters) },
+	l.settler, err = pipeline.NewSettler(js, u.ledger, u.grabber, &notifier{grabber: u.grabber, control: ctl, log: log},
+		pipeline.SettlerOptions{
+			Log: log, OnVoid: func(letters []posting.DeadLetter) { alarmVoid(ctl, letters) },
 		})
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +115,7 @@ func (l *lossy) publish(entries []rain.Entry) {
 }
 
 // post settles entries as the settlement workers do.
-func (l *lossy) post(entries []rain.Entry) payout.Posted {
+func (l *lossy) post(entries []rain.Entry) posting.Posted {
 	l.Helper()
 	posted, err := l.ledger.Post(l.Context(), entries)
 	if err != nil {
@@ -143,13 +145,13 @@ func (l *lossy) rebuild(id string) rebuilt {
 	return done
 }
 
-func (l *lossy) books(c *rain.Campaign) payout.Reconciliation {
+func (l *lossy) books(c *rain.Campaign) reconcile.Reconciliation {
 	l.Helper()
 	shards, err := l.grabber.Snapshot(l.Context(), c)
 	if err != nil {
 		l.Fatal(err)
 	}
-	r, err := l.ledger.Reconcile(l.Context(), c, shards)
+	r, err := reconcile.New(l.db, l.ledger, l.office.clock).Reconcile(l.Context(), c, shards)
 	if err != nil {
 		l.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"redrain/grab"
 	"redrain/internal/wire"
-	"redrain/payout"
+	"redrain/payout/ledger/posting"
 	"redrain/rain"
 	"redrain/room"
 )
@@ -29,7 +29,7 @@ type notifier struct {
 
 // Settled tells every node. A failure costs the player a message, not the money: the claims in the next welcome
 // have it.
-func (n *notifier) Settled(ctx context.Context, settlements []payout.Settlement) {
+func (n *notifier) Settled(ctx context.Context, settlements []posting.Settlement) {
 	ctx, cancel := context.WithTimeout(ctx, backendTimeout)
 	defer cancel()
 	n.tell(ctx, settlements)
@@ -37,7 +37,7 @@ func (n *notifier) Settled(ctx context.Context, settlements []payout.Settlement)
 }
 
 // tell asks Redis once for the whole batch what has been told before, since the settlement worker waits.
-func (n *notifier) tell(ctx context.Context, settlements []payout.Settlement) {
+func (n *notifier) tell(ctx context.Context, settlements []posting.Settlement) {
 	groups := byEntry(settlements)
 	refs := slices.Collect(maps.Keys(groups))
 	first, err := n.grabber.Once(ctx, refs, toldFor)
@@ -53,7 +53,7 @@ func (n *notifier) tell(ctx context.Context, settlements []payout.Settlement) {
 
 // rank puts the players among those who have won most in their campaigns. What fails costs them their place until
 // they win again.
-func rank(ctx context.Context, grabber *grab.Grabber, log *slog.Logger, settlements []payout.Settlement) {
+func rank(ctx context.Context, grabber *grab.Grabber, log *slog.Logger, settlements []posting.Settlement) {
 	type shard struct {
 		campaign string
 		number   int
@@ -74,8 +74,8 @@ func rank(ctx context.Context, grabber *grab.Grabber, log *slog.Logger, settleme
 	}
 }
 
-func byEntry(settlements []payout.Settlement) map[rain.EntryRef][]payout.Settlement {
-	groups := map[rain.EntryRef][]payout.Settlement{}
+func byEntry(settlements []posting.Settlement) map[rain.EntryRef][]posting.Settlement {
+	groups := map[rain.EntryRef][]posting.Settlement{}
 	for _, s := range settlements {
 		groups[s.Entry] = append(groups[s.Entry], s)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"redrain/grab"
 	"redrain/internal/testenv"
-	"redrain/payout"
+	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
 
@@ -31,11 +31,11 @@ func BenchmarkTell(b *testing.B) {
 		control: &control{nc: nc, ns: ns, log: log}, log: log}
 	b.Cleanup(n.grabber.Close)
 	const wins, perEntry = 500, 50
-	settlements := make([]payout.Settlement, wins)
+	settlements := make([]posting.Settlement, wins)
 	_, err = rdb.Pipelined(b.Context(), func(p redis.Pipeliner) error {
 		for i := range settlements {
 			user := fmt.Sprintf("player-%d", i)
-			settlements[i] = payout.Settlement{Campaign: "c1", Claim: rain.ClaimID("c1", i), User: user, Packet: i,
+			settlements[i] = posting.Settlement{Campaign: "c1", Claim: rain.ClaimID("c1", i), User: user, Packet: i,
 				Drop: "7.3", Amount: 88, Balance: 88, New: true}
 			// as in grab/keys.go
 			p.HSet(b.Context(), ns+":{c1.0}:wins", user, fmt.Sprintf(";7.3=%d=88=1763712000000-0", i))

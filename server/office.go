@@ -13,14 +13,14 @@ import (
 	"strings"
 
 	"redrain/grab"
-	"redrain/payout"
+	"redrain/payout/ledger"
 	"redrain/rain"
 )
 
 // office carries out operators' commands. Each is a transition of package rain, committed to the database first,
 // then applied to Redis, then told to the other nodes. Whatever fails after the commit is healed by the keeper.
 type office struct {
-	ledger   *payout.Ledger
+	ledger   *ledger.Ledger
 	grabber  *grab.Grabber
 	registry *registry
 	control  *control
@@ -63,7 +63,7 @@ func (o *office) Create(ctx context.Context, spec rain.Spec, idemKey string) (*r
 	if c.Status != rain.Loading {
 		return o.registry.Put(c), nil
 	}
-	stocked, err := o.Stock(payout.WithoutAudit(ctx), c) // the command was the funding; this follows from it
+	stocked, err := o.Stock(ledger.WithoutAudit(ctx), c) // the command was the funding; this follows from it
 	if err != nil && idemKey == "" && o.giveBack(ctx, c.ID) {
 		return nil, fmt.Errorf("%w: %w", errUnstocked, err)
 	}
@@ -82,7 +82,7 @@ func (o *office) fund(ctx context.Context, spec rain.Spec, idemKey string) (*rai
 			Revision:  1, SplitSeed: newSeed(),
 		}
 		err := o.ledger.CreateCampaign(ctx, c)
-		if !errors.Is(err, payout.ErrCampaignExists) || idemKey == "" {
+		if !errors.Is(err, ledger.ErrCampaignExists) || idemKey == "" {
 			return c, err
 		}
 		found, err := o.ledger.Campaign(ctx, c.ID)
@@ -92,7 +92,7 @@ func (o *office) fund(ctx context.Context, spec rain.Spec, idemKey string) (*rai
 		case now-found.CreatedAt >= keyKeptMS:
 			continue
 		case !reflect.DeepEqual(found.Spec, spec):
-			return nil, payout.ErrIdempotencyUnequal
+			return nil, ledger.ErrIdempotencyUnequal
 		}
 		return found, nil
 	}
@@ -169,9 +169,9 @@ func (o *office) StartRain(ctx context.Context, id string, spec rain.RainSpec, i
 			if found, err := c.Rain(rainID); err != nil {
 				break
 			} else if now-found.EndsAt() < keyKeptMS && !found.Is(spec) {
-				return payout.ErrIdempotencyUnequal
+				return ledger.ErrIdempotencyUnequal
 			} else if now-found.EndsAt() < keyKeptMS {
-				return payout.ErrUnchanged // an earlier try of the same request got this far
+				return ledger.ErrUnchanged // an earlier try of the same request got this far
 			}
 		}
 		_, err := c.AddRain(rainID, spec, seed, now)

@@ -10,7 +10,9 @@ import (
 
 	"redrain/grab"
 	"redrain/internal/faults"
-	"redrain/payout"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/posting"
+	"redrain/payout/pipeline"
 	"redrain/rain"
 )
 
@@ -22,8 +24,8 @@ var errDrained = errors.New("the campaign is closed and all of it is in the ledg
 // run on several nodes at once.
 type rebuilder struct {
 	office  *office
-	ledger  *payout.Ledger
-	settler *payout.Settler
+	ledger  *ledger.Ledger
+	settler *pipeline.Settler
 	grabber *grab.Grabber
 	control *control
 	log     *slog.Logger
@@ -145,7 +147,7 @@ func (r *rebuilder) restoration(ctx context.Context, c *rain.Campaign, shard int
 	amounts []rain.Money) (grab.Restoration, int, error) {
 	first, n := rain.ShardRange(c.Packets, max(c.Shards, 1), shard)
 	taken, wins := make([]bool, n), 0
-	err := r.ledger.EachTaken(ctx, c, first, n, func(k payout.Taken) error {
+	err := r.ledger.EachTaken(ctx, c, first, n, func(k posting.Taken) error {
 		taken[k.Win.Packet-first] = true
 		wins++
 		return nil
@@ -154,7 +156,7 @@ func (r *rebuilder) restoration(ctx context.Context, c *rain.Campaign, shard int
 		return grab.Restoration{}, 0, err
 	}
 	what := grab.Restoration{Wins: func(put func(rain.Win, rain.EntryRef) error) error {
-		return r.ledger.EachTaken(ctx, c, first, n, func(k payout.Taken) error { return put(k.Win, k.Entry) })
+		return r.ledger.EachTaken(ctx, c, first, n, func(k posting.Taken) error { return put(k.Win, k.Entry) })
 	}}
 	if what.Closed, err = r.ledger.Reclaimed(ctx, c.ID, shard); err != nil || what.Closed {
 		return what, wins, err
@@ -199,7 +201,7 @@ func (r *rebuilder) RebuildAll(ctx context.Context) error {
 
 // alarmVoid says that wins came too late to be paid. Under --confirm stream their players were not told; otherwise
 // they may have been.
-func alarmVoid(ctl *control, letters []payout.DeadLetter) {
+func alarmVoid(ctl *control, letters []posting.DeadLetter) {
 	claims := map[string][]string{}
 	for _, d := range letters {
 		if d.User != "" { // a shard's rest that was on its way back is on offer again, and nobody was promised it

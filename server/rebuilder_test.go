@@ -10,7 +10,8 @@ import (
 
 	"redrain/grab"
 	"redrain/internal/testenv"
-	"redrain/payout"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
 
@@ -154,7 +155,7 @@ func TestRebuildOfAClosedCampaign(t *testing.T) {
 
 func TestRebuildRefuses(t *testing.T) {
 	l := newLossy(t, forgetful["in-process"](t))
-	if _, err := l.rebuilder.Rebuild(t.Context(), "nowhere"); !errors.Is(err, payout.ErrUnknownCampaign) {
+	if _, err := l.rebuilder.Rebuild(t.Context(), "nowhere"); !errors.Is(err, posting.ErrUnknownCampaign) {
 		t.Errorf("an unknown campaign: %v", err)
 	}
 	c, err := l.office.fund(t.Context(), evenSpec(100, 10, 1), "")
@@ -182,7 +183,7 @@ func TestTwoRebuildersMeet(t *testing.T) {
 			wg.Go(func() {
 				_, err := node.Rebuild(t.Context(), c.ID)
 				known := errors.Is(err, grab.ErrAlive) || errors.Is(err, grab.ErrSuperseded) ||
-					errors.Is(err, payout.ErrRebuildSuperseded)
+					errors.Is(err, posting.ErrRebuildSuperseded)
 				if err != nil && !known {
 					t.Error(err)
 				}
@@ -212,7 +213,7 @@ func TestTwoRebuildersMeet(t *testing.T) {
 
 // stepped is a ledger whose steps the test follows.
 type stepped struct {
-	*payout.Ledger
+	*ledger.Ledger
 	begins, fenced func() // before an attempt is counted, after a fence is set; may be nil
 }
 

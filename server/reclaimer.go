@@ -13,7 +13,7 @@ import (
 	"redrain/grab"
 	"redrain/internal/faults"
 	"redrain/internal/outage"
-	"redrain/payout"
+	"redrain/payout/ledger"
 	"redrain/rain"
 )
 
@@ -43,7 +43,7 @@ const reclaimLeaseName = "reclaim"
 // script closes a shard once and the ledger gives its rest back once.
 type reclaimer struct {
 	office   *office
-	ledger   *payout.Ledger
+	ledger   *ledger.Ledger
 	grabber  *grab.Grabber
 	registry *registry
 	control  *control
@@ -183,7 +183,7 @@ var errWaiting = errors.New("wins or reclaims are on their way to the ledger")
 var errNotCleared = errors.New("the campaign is closed and Redis has nothing left of it, but its escrow still holds money: where Redis has lost it, run redrain rebuild; then reconcile it")
 
 // handle does for one campaign what is due, and notes when to try again what could not be done.
-func (r *reclaimer) handle(ctx context.Context, due payout.DueCampaign) {
+func (r *reclaimer) handle(ctx context.Context, due ledger.DueCampaign) {
 	ctx, cancel := context.WithTimeout(ctx, reclaimWithin)
 	defer cancel()
 	err := r.end(ctx, due)
@@ -217,7 +217,7 @@ func (r *reclaimer) handle(ctx context.Context, due payout.DueCampaign) {
 func wait(tries int, most int64) int64 { return min(500<<min(tries, 20), most) }
 
 // end closes a campaign if need be, and drains it as far as it goes.
-func (r *reclaimer) end(ctx context.Context, due payout.DueCampaign) error {
+func (r *reclaimer) end(ctx context.Context, due ledger.DueCampaign) error {
 	if due.Status != rain.Closed {
 		r.log.Info("the campaign has expired; closing it", "campaign", due.ID)
 		if _, err := r.office.Close(ctx, due.ID); err != nil {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"redrain/internal/outage"
-	"redrain/payout"
+	"redrain/payout/reconcile"
 	"redrain/rain"
 )
 
@@ -31,9 +31,9 @@ const (
 
 // bookkeeper proves the books, and knows the live campaigns and the leases.
 type bookkeeper interface {
-	ReconcileWith(ctx context.Context, id string, hot payout.Hot, depth payout.Depth) (payout.Reconciliation, error)
-	ReconcileAll(ctx context.Context, hot payout.Hot, each func(campaign string, r payout.Reconciliation,
-		err error)) (payout.Books, error)
+	ReconcileWith(ctx context.Context, id string, hot reconcile.Hot, depth reconcile.Depth) (reconcile.Reconciliation, error)
+	ReconcileAll(ctx context.Context, hot reconcile.Hot, each func(campaign string, r reconcile.Reconciliation,
+		err error)) (reconcile.Books, error)
 	ForgetReconciliations()
 	Live(ctx context.Context) ([]*rain.Campaign, error)
 	Lease(ctx context.Context, name, holder string, ttl time.Duration) (bool, error)
@@ -44,7 +44,7 @@ type bookkeeper interface {
 // what it finds is for a person.
 type reconciler struct {
 	ledger bookkeeper
-	hot    payout.Hot
+	hot    reconcile.Hot
 	node   string
 	every  time.Duration // between two rounds
 	alarm  func(code, campaign, message string)
@@ -67,19 +67,19 @@ func newReconciler(r *reconciler) *reconciler {
 }
 
 // Campaign proves one campaign, for somebody who asks.
-func (r *reconciler) Campaign(ctx context.Context, id string) (payout.Reconciliation, error) {
+func (r *reconciler) Campaign(ctx context.Context, id string) (reconcile.Reconciliation, error) {
 	if err := enter(ctx, r.campaigns); err != nil {
-		return payout.Reconciliation{}, err
+		return reconcile.Reconciliation{}, err
 	}
 	defer func() { <-r.campaigns }()
-	return r.ledger.ReconcileWith(ctx, id, r.hot, payout.Rows)
+	return r.ledger.ReconcileWith(ctx, id, r.hot, reconcile.Rows)
 }
 
 // Everything proves all books. Whoever comes while somebody is at it waits.
-func (r *reconciler) Everything(ctx context.Context, each func(string, payout.Reconciliation, error)) (payout.Books,
+func (r *reconciler) Everything(ctx context.Context, each func(string, reconcile.Reconciliation, error)) (reconcile.Books,
 	error) {
 	if err := enter(ctx, r.everything); err != nil {
-		return payout.Books{}, err
+		return reconcile.Books{}, err
 	}
 	defer func() { <-r.everything }()
 	return r.ledger.ReconcileAll(ctx, r.hot, each)
@@ -165,7 +165,7 @@ func (r *reconciler) round(ctx context.Context) error {
 	r.rounds++
 	if r.rounds%reconcileAllEvery == 0 {
 		var unread error
-		books, err := r.Everything(ctx, func(campaign string, rec payout.Reconciliation, err error) {
+		books, err := r.Everything(ctx, func(campaign string, rec reconcile.Reconciliation, err error) {
 			unread = errors.Join(unread, r.judge(campaign, rec, err))
 		})
 		if err != nil {
@@ -189,12 +189,12 @@ func (r *reconciler) round(ctx context.Context) error {
 	}
 	var unread error
 	for _, id := range ids {
-		depth := payout.Sums
+		depth := reconcile.Sums
 		if _, faulty := r.faulty[id]; faulty {
-			depth = payout.Rows // the sums alone cannot tell that it is healed
+			depth = reconcile.Rows // the sums alone cannot tell that it is healed
 		}
 		rec, err := r.ledger.ReconcileWith(ctx, id, r.hot, depth)
-		if err != nil && !errors.Is(err, payout.ErrHot) {
+		if err != nil && !errors.Is(err, reconcile.ErrHot) {
 			return err
 		}
 		unread = errors.Join(unread, r.judge(id, rec, err))
@@ -203,7 +203,7 @@ func (r *reconciler) round(ctx context.Context) error {
 }
 
 // judge takes note of a campaign's reconciliation. One that could not be made changes nothing, and is returned.
-func (r *reconciler) judge(campaign string, rec payout.Reconciliation, err error) error {
+func (r *reconciler) judge(campaign string, rec reconcile.Reconciliation, err error) error {
 	if err != nil {
 		return fmt.Errorf("cannot be checked: %w", err)
 	}

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"redrain/internal/outage"
-	"redrain/payout"
+	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
 
@@ -145,7 +145,7 @@ func (r *registry) refresh(ctx context.Context) error {
 			continue
 		}
 		// It has been drained meanwhile; one last look brings that version.
-		if _, err := r.Reload(ctx, c.ID); err != nil && !errors.Is(err, payout.ErrUnknownCampaign) {
+		if _, err := r.Reload(ctx, c.ID); err != nil && !errors.Is(err, posting.ErrUnknownCampaign) {
 			return err
 		}
 	}

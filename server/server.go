@@ -20,7 +20,11 @@ import (
 	"redrain/grab"
 	"redrain/internal/auth"
 	"redrain/internal/embedded"
-	"redrain/payout"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/posting"
+	"redrain/payout/pipeline"
+	"redrain/payout/reconcile"
+	"redrain/payout/withdraw"
 	"redrain/rain"
 	"redrain/room"
 )
@@ -38,10 +42,10 @@ type Server struct {
 
 	clock     *grab.Clock
 	grabber   *grab.Grabber
-	ledger    *payout.Ledger
-	relay     *payout.Relay
-	settler   *payout.Settler
-	payer     *payout.Payer
+	ledger    *ledger.Ledger
+	relay     *pipeline.Relay
+	settler   *pipeline.Settler
+	payer     *withdraw.Payer
 	registry  *registry
 	keeper    *keeper
 	rebuilder *rebuilder
@@ -123,7 +127,7 @@ func (s *Server) build(ctx context.Context) error {
 	}
 	now := rain.Clock(s.clock.Now)
 	ctl := &control{nc: s.back.nats, ns: s.cfg.Namespace, log: log}
-	s.ledger = payout.NewLedger(s.back.sql, now)
+	s.ledger = ledger.New(s.back.sql, now)
 	s.registry = newRegistry(s.ledger, log)
 
 	confirm, err := grab.ParseConfirm(s.cfg.ConfirmMode())
@@ -167,14 +171,14 @@ func (s *Server) build(ctx context.Context) error {
 	}
 	s.rebuilder = &rebuilder{office: off, ledger: s.ledger, settler: s.settler, grabber: s.grabber, control: ctl,
 		lives: s.ledger, log: log}
-	proof := payout.NewReconciler(s.back.sql, s.ledger, now)
+	proof := reconcile.New(s.back.sql, s.ledger, now)
 	if err := proof.Register(reg); err != nil {
 		return err
 	}
 	s.books = newReconciler(&reconciler{
 		ledger: struct {
-			*payout.Ledger
-			*payout.Reconciler
+			*ledger.Ledger
+			*reconcile.Reconciler
 		}{s.ledger, proof}, hot: s.grabber, node: node, every: s.cfg.ReconcileEvery, alarm: ctl.Alarm, log: log,
 	})
 	s.events = &events{
@@ -227,30 +231,30 @@ func (s *Server) buildPayout(ctl *control, now rain.Clock, reg prometheus.Regist
 	if err := s.ledger.Register(reg); err != nil {
 		return err
 	}
-	s.relay, err = payout.NewRelay(js, s.grabber, s.registry, payout.RelayOptions{
+	s.relay, err = pipeline.NewRelay(js, s.grabber, s.registry, pipeline.RelayOptions{
 		Namespace: s.cfg.Namespace, Node: node, Log: log, Registerer: reg,
 	})
 	if err != nil {
 		return err
 	}
 	tell := &notifier{grabber: s.grabber, control: ctl, log: log}
-	s.settler, err = payout.NewSettler(js, s.ledger, s.grabber, tell, payout.SettlerOptions{
+	s.settler, err = pipeline.NewSettler(js, s.ledger, s.grabber, tell, pipeline.SettlerOptions{
 		Namespace: s.cfg.Namespace, Clock: now, Log: log, Registerer: reg, Attempts: s.cfg.PayoutAttempts,
-		OnCut: func(cuts []payout.ReclaimCut) {
+		OnCut: func(cuts []posting.ReclaimCut) {
 			for _, c := range cuts {
 				ctl.Alarm("reclaim_cut", c.Ref.Campaign, c.Reason)
 			}
 		},
-		OnAdvisory: func(a payout.Advisory) {
+		OnAdvisory: func(a pipeline.Advisory) {
 			ctl.Alarm(string(a.Kind), "", fmt.Sprintf("JetStream does not deliver message %d of stream %s any more, after %d deliveries: %s",
 				a.StreamSeq, a.Stream, a.Deliveries, cmp.Or(a.Reason, "no reason was given")))
 		},
-		OnDead: func(letters []payout.DeadLetter) {
+		OnDead: func(letters []posting.DeadLetter) {
 			for _, d := range letters {
 				ctl.Alarm("dead_letter", d.Campaign, "a payout waits for a person: "+d.Reason)
 			}
 		},
-		OnVoid: func(letters []payout.DeadLetter) { alarmVoid(ctl, letters) },
+		OnVoid: func(letters []posting.DeadLetter) { alarmVoid(ctl, letters) },
 	})
 	return err
 }

@@ -13,7 +13,8 @@ import (
 	"redrain/internal/embedded"
 	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
-	"redrain/payout"
+	"redrain/payout/ledger"
+	"redrain/payout/reconcile"
 	"redrain/rain"
 )
 
@@ -24,7 +25,7 @@ type upkeep struct {
 	keeper  *keeper
 	reclaim *reclaimer
 	grabber *grab.Grabber
-	ledger  *payout.Ledger
+	ledger  *ledger.Ledger
 	rdb     redis.UniversalClient
 	db      *sqldb.DB
 	now     int64
@@ -60,7 +61,7 @@ func newUpkeepOn(t *testing.T, addr string, db *sqldb.DB) *upkeep {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u.ledger = payout.NewLedger(db, clock)
+	u.ledger = ledger.New(db, clock)
 	u.grabber = grab.New(u.rdb, grab.Options{Clock: clock, Log: log})
 	t.Cleanup(func() {
 		u.grabber.Close()
@@ -203,7 +204,7 @@ func TestDrainedIsWhatTheLedgerSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rec, err := u.ledger.Reconcile(t.Context(), c, shards); err != nil || rec.Balanced || rec.Difference != 500 {
+	if rec, err := reconcile.New(u.db, u.ledger, u.office.clock).Reconcile(t.Context(), c, shards); err != nil || rec.Balanced || rec.Difference != 500 {
 		t.Errorf("the books do not show it: %+v, %v", rec, err)
 	}
 }
@@ -291,7 +292,7 @@ func TestAKeyMeansOneRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := u.office.Create(t.Context(), evenSpec(500, 5, 1), key); !errors.Is(err, payout.ErrIdempotencyUnequal) {
+	if _, err := u.office.Create(t.Context(), evenSpec(500, 5, 1), key); !errors.Is(err, ledger.ErrIdempotencyUnequal) {
 		t.Errorf("another body: %v", err)
 	}
 	again, err := u.office.Create(t.Context(), evenSpec(1_000, 10, 1), key)
@@ -308,7 +309,7 @@ func TestAKeyMeansOneRequest(t *testing.T) {
 		t.Errorf("the same rain: %+v, %v", same, err)
 	}
 	spec.DurationMS++
-	if _, _, err := u.office.StartRain(t.Context(), cut.ID, spec, key); !errors.Is(err, payout.ErrIdempotencyUnequal) {
+	if _, _, err := u.office.StartRain(t.Context(), cut.ID, spec, key); !errors.Is(err, ledger.ErrIdempotencyUnequal) {
 		t.Errorf("another rain: %v", err)
 	}
 	u.now += keyKeptMS

@@ -7,12 +7,13 @@ import (
 	"strconv"
 
 	"redrain/internal/wire"
-	"redrain/payout"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
 
 // errUnknownCampaign is a room that there is not.
-var errUnknownCampaign = payout.ErrUnknownCampaign
+var errUnknownCampaign = posting.ErrUnknownCampaign
 
 // welcomeClaims is how many of a player's newest claims come with the welcome.
 const welcomeClaims = 100
@@ -46,7 +47,7 @@ func (g *gateway) claims(ctx context.Context, c *rain.Campaign, user string, win
 		w := wins[i]
 		id := rain.ClaimID(c.ID, w.Packet)
 		claims = append(claims, wire.Claim{Claim: id, Packet: strconv.Itoa(w.Packet), Amount: w.Amount,
-			State: string(payout.StateGranted)})
+			State: string(ledger.StateGranted)})
 		ids = append(ids, id)
 	}
 	if len(ids) == 0 {

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"redrain/internal/wire"
-	"redrain/payout"
+	"redrain/payout/ledger"
 	"redrain/rain"
 )
 
@@ -26,20 +26,20 @@ type withdrawalRecord struct {
 	LastError string `json:"last_error,omitempty"` // of the last try
 }
 
-func withdrawalViewOf(w payout.Withdrawal) wire.Withdrawal {
+func withdrawalViewOf(w ledger.Withdrawal) wire.Withdrawal {
 	v := wire.Withdrawal{
 		Withdrawal: w.ID, User: w.User, Amount: w.Amount, State: string(w.State), CreatedAt: w.CreatedAt,
 		FinishedAt: w.FinishedAt, Reference: w.Reference,
 	}
-	if w.State == payout.WithdrawalFailed {
+	if w.State == ledger.WithdrawalFailed {
 		v.Reason = w.LastError // that of a pending one may show what is inside
 	}
 	return v
 }
 
-func withdrawalRecordOf(w payout.Withdrawal) withdrawalRecord {
+func withdrawalRecordOf(w ledger.Withdrawal) withdrawalRecord {
 	r := withdrawalRecord{Withdrawal: withdrawalViewOf(w), Dead: w.Dead, Attempts: w.Attempts, LastError: w.LastError}
-	if w.State == payout.WithdrawalPending && !w.Dead {
+	if w.State == ledger.WithdrawalPending && !w.Dead {
 		r.NextAt = w.NextAt
 	}
 	return r
@@ -66,7 +66,7 @@ func (a *api) withdraw(r *http.Request, who caller, body []byte, key string) (in
 }
 
 func (a *api) myWithdrawals(w http.ResponseWriter, r *http.Request, who caller) error {
-	return listWithdrawals(a, w, r, payout.WithdrawalQuery{User: who.user}, withdrawalViewOf)
+	return listWithdrawals(a, w, r, ledger.WithdrawalQuery{User: who.user}, withdrawalViewOf)
 }
 
 // myWithdrawal is one of the caller's withdrawals; another player's is unknown to them.
@@ -76,29 +76,29 @@ func (a *api) myWithdrawal(w http.ResponseWriter, r *http.Request, who caller) e
 		return err
 	}
 	if found.User != who.user {
-		return payout.ErrUnknownWithdrawal
+		return ledger.ErrUnknownWithdrawal
 	}
 	writeJSON(w, http.StatusOK, withdrawalViewOf(found))
 	return nil
 }
 
 func (a *api) userWithdrawals(w http.ResponseWriter, r *http.Request, _ caller) error {
-	return listWithdrawals(a, w, r, payout.WithdrawalQuery{User: r.PathValue("id")}, withdrawalRecordOf)
+	return listWithdrawals(a, w, r, ledger.WithdrawalQuery{User: r.PathValue("id")}, withdrawalRecordOf)
 }
 
 func (a *api) withdrawals(w http.ResponseWriter, r *http.Request, _ caller) error {
-	return listWithdrawals(a, w, r, payout.WithdrawalQuery{}, withdrawalRecordOf)
+	return listWithdrawals(a, w, r, ledger.WithdrawalQuery{}, withdrawalRecordOf)
 }
 
 // listWithdrawals lists withdrawals, newest first, all or those in the state that is asked for.
-func listWithdrawals[V any](a *api, w http.ResponseWriter, r *http.Request, q payout.WithdrawalQuery,
-	view func(payout.Withdrawal) V) error {
+func listWithdrawals[V any](a *api, w http.ResponseWriter, r *http.Request, q ledger.WithdrawalQuery,
+	view func(ledger.Withdrawal) V) error {
 	p, err := pageOf(r)
 	if err != nil {
 		return err
 	}
-	q.State = payout.WithdrawalState(r.URL.Query().Get("state"))
-	states := []payout.WithdrawalState{"", payout.WithdrawalPending, payout.WithdrawalPaid, payout.WithdrawalFailed}
+	q.State = ledger.WithdrawalState(r.URL.Query().Get("state"))
+	states := []ledger.WithdrawalState{"", ledger.WithdrawalPending, ledger.WithdrawalPaid, ledger.WithdrawalFailed}
 	if !slices.Contains(states, q.State) {
 		return rain.Invalid{{Field: "state", Message: "is pending, paid or failed; dead letters are listed under /payouts"}}
 	}
