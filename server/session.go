@@ -10,8 +10,8 @@ import (
 
 	"redrain/grab"
 	"redrain/internal/auth"
-	"redrain/internal/frames"
 	"redrain/internal/wire"
+	"redrain/internal/ws"
 	"redrain/rain"
 	"redrain/room"
 )
@@ -27,7 +27,7 @@ const (
 type session struct {
 	g      *gateway
 	conn   *websocket.Conn
-	plain  *frames.Conn // below conn
+	plain  *ws.Conn // below conn
 	member *room.Member
 	addr   string
 	bad    *rate.Limiter // nil until there was a bad message
