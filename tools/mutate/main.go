@@ -21,6 +21,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"time"
 )
 
@@ -32,10 +33,10 @@ type options struct {
 	budget   time.Duration
 	workers  int
 	full     bool
+	slowest  time.Duration
 	accept   bool
 	only     string
 	output   string
-	min      float64
 	packages []string
 }
 
@@ -48,10 +49,10 @@ func main() {
 	flag.DurationVar(&o.budget, "budget", 0, "begin no mutant after so long; 0: no limit")
 	flag.IntVar(&o.workers, "workers", 2, "mutants tried at a time")
 	flag.BoolVar(&o.full, "full", false, "try the survivors of the short tests with all tests")
+	flag.DurationVar(&o.slowest, "slowest", 20*time.Second, "leave tests that take longer to -full")
 	flag.BoolVar(&o.accept, "accept", false, "print survivors as lines for accepted.txt")
 	flag.StringVar(&o.only, "only", "", "try only the mutants whose file:line: function: change fits the expression")
 	flag.StringVar(&o.output, "o", "", "a file for the fate of every mutant, with the test that killed it")
-	flag.Float64Var(&o.min, "min", 0, "the threshold of packages that are named on the command line")
 	flag.Parse()
 	o.packages = flag.Args()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -81,12 +82,7 @@ func mutate(ctx context.Context, o options, w io.Writer) (good bool, err error) 
 	if err != nil {
 		return false, err
 	}
-	if len(o.packages) > 0 {
-		targets = nil
-		for _, p := range o.packages {
-			targets = append(targets, target{path: p, threshold: o.min})
-		}
-	}
+	targets = named(targets, o.packages)
 	if o.seed == 0 {
 		o.seed = rand.Uint64N(1e9) + 1
 	}
@@ -136,6 +132,22 @@ func mutate(ctx context.Context, o options, w io.Writer) (good bool, err error) 
 	return good, nil
 }
 
+// named are the targets of these packages; all where none is named. One that is not in the list has no threshold.
+func named(targets []target, packages []string) (list []target) {
+	if len(packages) == 0 {
+		return targets
+	}
+	for _, p := range packages {
+		i := slices.IndexFunc(targets, func(t target) bool { return filepath.Clean(t.path) == filepath.Clean(p) })
+		if i < 0 {
+			list = append(list, target{path: p})
+			continue
+		}
+		list = append(list, targets[i])
+	}
+	return list
+}
+
 // one runs one package.
 func one(ctx context.Context, o options, t target, accepted []*acceptance, w io.Writer) (*result, error) {
 	begin := time.Now()
@@ -162,11 +174,11 @@ func one(ctx context.Context, o options, t target, accepted []*acceptance, w io.
 	}
 	fmt.Fprintf(w, "%s: %d mutants (%d places left out, which do not compile), built in %s\n",
 		t.path, len(code.mutants), code.dropped, time.Since(begin).Round(time.Second))
-	r := &runner{binary: b, workers: o.workers, log: w}
+	r := &runner{binary: b, workers: o.workers, slowest: o.slowest, log: w}
 	if err := r.traceAll(ctx); err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(w, "%s: %d tests, traced after %s\n", t.path, len(r.tests), time.Since(begin).Round(time.Second))
+	fmt.Fprintf(w, "%s: %d tests, traced after %s; the slowest: %s\n", t.path, len(r.tests), time.Since(begin).Round(time.Second), r.slow())
 	chosen, err := choose(code.mutants, o)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -34,6 +35,7 @@ type runner struct {
 	binary  *binary
 	tests   []*test // the quickest first
 	workers int
+	slowest time.Duration // a test that takes longer is left out; 0: none
 	log     io.Writer
 }
 
@@ -53,10 +55,24 @@ func (r *runner) traceAll(ctx context.Context) error {
 			fmt.Fprintf(r.log, "%s fails alone and without a mutant (%v), and is left out:\n%s\n", name, err, tail(out))
 			continue
 		}
+		if r.slowest > 0 && t.took > r.slowest {
+			fmt.Fprintf(r.log, "%s takes %s, and is left to -full\n", name, t.took.Round(time.Second))
+			continue
+		}
 		r.tests = append(r.tests, t)
 	}
 	slices.SortStableFunc(r.tests, func(a, b *test) int { return cmp.Compare(a.took, b.took) })
 	return nil
+}
+
+// slow names the tests that take longest.
+func (r *runner) slow() string {
+	const most = 5
+	var words []string
+	for _, t := range slices.Backward(r.tests[max(0, len(r.tests)-most):]) {
+		words = append(words, fmt.Sprintf("%s %.1f s", t.name, t.took.Seconds()))
+	}
+	return strings.Join(words, ", ")
 }
 
 func tail(s string) string {
