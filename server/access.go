@@ -21,17 +21,17 @@ func (a *api) admit(r *http.Request, need access) (caller, error) {
 	}
 	token := auth.Bearer(r)
 	if need == player {
-		user, err := a.players.Verify(token)
+		user, err := a.o.Players.Verify(token)
 		if errors.Is(err, auth.ErrKeysUnavailable) {
 			return caller{}, err
 		}
 		if err != nil {
-			a.log.Debug("bad player token", "path", r.URL.Path, "err", err)
+			a.o.Log.Debug("bad player token", "path", r.URL.Path, "err", err)
 			return caller{}, errUnauthorized
 		}
 		return caller{name: user, role: "player", user: user}, nil
 	}
-	switch a.operators.Role(token) {
+	switch a.o.Operators.Role(token) {
 	case auth.RoleOperator:
 		return caller{name: "operator", role: "operator"}, nil
 	case auth.RoleViewer:

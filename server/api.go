@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"time"
 
 	"redrain/grab"
 	"redrain/internal/auth"
@@ -16,33 +15,48 @@ import (
 const (
 	apiRoot     = "/api/v1"
 	rebuildPath = "/campaigns/{id}/rebuild"
-	// backendTimeout is how long a request waits for a back end.
-	backendTimeout = 5 * time.Second
-	// commandTimeout is how long an operator's command may take: stocking the largest campaign is one.
-	commandTimeout = 2 * time.Minute
-	// rebuildTimeout is how long a rebuild may take: it reads a week of the stream, and the largest campaign.
-	rebuildTimeout = 30 * time.Minute
 )
 
 // api is the HTTP surface under apiRoot.
 type api struct {
-	cfg       *Config
-	office    *office
-	ledger    *payout.Ledger
-	grabber   *grab.Grabber
-	registry  *registry
-	figures   *figures
-	events    *events
-	books     *reconciler
-	players   *auth.Players
-	rebuilder *rebuilder
-	operators *auth.Operators
-	demo      *demo // nil without one
-	previews  previews
-	wakePayer func()
-	lan       func() string // where a phone on the same network finds the server, "" for nowhere
-	clock     rain.Clock
-	log       *slog.Logger
+	o apiOptions
+
+	previews previews
+}
+
+// apiOptions of an API. All are needed but those that say so.
+type apiOptions struct {
+	Service   *service
+	Rebuilder *rebuilder
+	Proofs    *proofs
+	Ledger    *payout.Ledger
+	Grabber   *grab.Grabber
+	Registry  *registry
+	Figures   *figures
+	Events    *events
+	Bus       *bus
+	Players   *auth.Players
+	Operators *auth.Operators
+	// Demo is the campaign that a newcomer plays, "" for none. Nil: there is never one.
+	Demo func() string
+	// WakePayer is called when a withdrawal waits to be paid.
+	WakePayer func()
+	// JoinURL is where a phone on the same network finds the server, "" for nowhere.
+	JoinURL   func() string
+	Version   string  // of this build
+	InProcess bool    // without real back ends: a trial, which may forget everything
+	Guests    bool    // anyone may play under a generated name
+	GuestRate float64 // new guests per second and address; 0: no limit
+	Clock     rain.Clock
+	Log       *slog.Logger
+}
+
+// newAPI is the HTTP surface. Nothing runs in it that its requests do not wait for.
+func newAPI(o apiOptions) *api {
+	if o.Demo == nil {
+		o.Demo = func() string { return "" }
+	}
+	return &api{o: o, previews: newPreviews()}
 }
 
 // access is who may call a route.
@@ -76,9 +90,9 @@ func (a *api) routes() []route {
 		{"GET", "/campaigns/{id}", viewer, a.campaign},
 		{"POST", "/campaigns/{id}/rains", operator, a.once(a.startRain)},
 		{"POST", "/campaigns/{id}/rains/{rain}/stop", operator, a.stopRain},
-		{"POST", "/campaigns/{id}/pause", operator, a.command("pause", a.office.Pause)},
-		{"POST", "/campaigns/{id}/resume", operator, a.command("resume", a.office.Resume)},
-		{"POST", "/campaigns/{id}/close", operator, a.command("close", a.office.Close)},
+		{"POST", "/campaigns/{id}/pause", operator, a.command("pause", a.o.Service.Pause)},
+		{"POST", "/campaigns/{id}/resume", operator, a.command("resume", a.o.Service.Resume)},
+		{"POST", "/campaigns/{id}/close", operator, a.command("close", a.o.Service.Close)},
 		{"POST", rebuildPath, operator, a.rebuild},
 		{"GET", "/campaigns/{id}/stats", viewer, a.stats},
 		{"GET", "/campaigns/{id}/claims", viewer, a.campaignClaims},
@@ -100,14 +114,14 @@ func (a *api) routes() []route {
 		{"POST", "/guests", anyone, a.guest},
 		{"GET", "/lobby", anyone, a.lobby},
 		{"GET", "/whoami", viewer, a.whoami},
-		{"GET", "/events", viewer, a.events.serve},
+		{"GET", "/events", viewer, a.feed},
 		{"GET", "/audit", viewer, a.auditLog},
 	}
 }
 
-// mount adds the routes to a mux. A path with another method is 405, and anything else under the root 404, both as
+// Mount adds the routes to a mux. A path with another method is 405, and anything else under the root 404, both as
 // problems like every error.
-func (a *api) mount(mux *http.ServeMux) {
+func (a *api) Mount(mux *http.ServeMux) {
 	byPath := map[string]map[string]route{}
 	for _, rt := range a.routes() {
 		if byPath[rt.path] == nil {
@@ -163,11 +177,11 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request, rt route) {
 		}
 	}
 	if err != nil {
-		fail(w, r, a.log, err)
+		fail(w, r, a.o.Log, err)
 	}
 }
 
 // campaignOf is the campaign that a request's path names.
 func (a *api) campaignOf(r *http.Request) (*rain.Campaign, error) {
-	return a.registry.Get(r.Context(), r.PathValue("id"))
+	return a.o.Registry.Get(r.Context(), r.PathValue("id"))
 }

@@ -47,7 +47,7 @@ func TestSettledWhileArriving(t *testing.T) {
 	grabber := grab.New(rdb, grab.Options{Namespace: testenv.Namespace(t), Clock: now, Log: quiet})
 	defer grabber.Close()
 	c := rainingCampaign(t, grabber, now(), 10)
-	registry := newTestRegistry(&fakeSource{byID: map[string]*rain.Campaign{c.ID: c}})
+	registry := newRegistry(registryOptions{Source: memoryCampaigns{c.ID: c}, Known: newKnown(), Log: quiet})
 	lobby := room.NewLobby(room.Options{Log: quiet})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -59,11 +59,10 @@ func TestSettledWhileArriving(t *testing.T) {
 		}
 	}()
 	var reading func() // what happens while a welcome is being made
-	g := newGateway(&gateway{
-		cfg: &Config{}, registry: registry, grabber: grabber, ledger: payout.NewLedger(db, now), lobby: lobby,
-		counts:  newCounts(),
-		metrics: newMetrics(prometheus.NewRegistry()), log: quiet,
-		clock: func() int64 {
+	g := newGateway(gatewayOptions{
+		Registry: registry, Grabber: grabber, Ledger: payout.NewLedger(db, now), Lobby: lobby, Counts: newCounts(),
+		Log: quiet, Registerer: prometheus.NewRegistry(),
+		Clock: func() int64 {
 			if do := reading; do != nil {
 				reading = nil
 				do()
@@ -71,10 +70,6 @@ func TestSettledWhileArriving(t *testing.T) {
 			return now()
 		},
 	})
-	tell := &teller{
-		lobby: lobby, arrivals: g.arrivals, registry: registry, grabber: grabber,
-		figures: newFigures(&figures{lobby: lobby}),
-	}
 	settle := func(packets ...int) {
 		var n settledNotice
 		for _, packet := range packets {
@@ -82,15 +77,15 @@ func TestSettledWhileArriving(t *testing.T) {
 				Amount: 1, Balance: rain.Money(packet)})
 		}
 		n.Claims = append(n.Claims, settledNoticeClaim{Claim: "another's", User: "v", Amount: 1, Balance: 1})
-		tell.Settled(c.ID, n)
+		g.Settled(c.ID, n)
 	}
 	connect := func() (*session, *ear) {
 		hearing := &ear{}
-		return &session{g: g, member: lobby.NewMember(hearing.connect(t), nil)}, hearing
+		return &session{g: g, member: lobby.NewMember(hearing.Connect(t), nil)}, hearing
 	}
 	told := func(e *ear, what string) (n int) {
-		for _, h := range e.of(wire.TypeSettled) {
-			n += strings.Count(string(h.data), what)
+		for _, h := range e.Of(wire.TypeSettled) {
+			n += strings.Count(string(h.Data), what)
 		}
 		return n
 	}

@@ -36,8 +36,8 @@ func auditRecord(r *http.Request, who caller, action, target string, detail map[
 func (a *api) audit(r *http.Request, who caller, action, target string, detail map[string]any) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), backendTimeout)
 	defer cancel()
-	if err := a.ledger.Audit(ctx, auditRecord(r, who, action, target, detail)); err != nil {
-		a.log.Error("the audit log has a gap: a command could not be recorded", "action", action, "target", target,
+	if err := a.o.Ledger.Audit(ctx, auditRecord(r, who, action, target, detail)); err != nil {
+		a.o.Log.Error("the audit log has a gap: a command could not be recorded", "action", action, "target", target,
 			"err", err)
 	}
 }
@@ -46,10 +46,10 @@ func (a *api) audit(r *http.Request, who caller, action, target string, detail m
 func (a *api) logCommand(r *http.Request, who caller, err error) {
 	args := []any{"method", r.Method, "path", r.URL.Path, "by", who.name, "addr", clientAddress(r)}
 	if err != nil {
-		a.log.Info("an operator's command was refused or failed", append(args, "err", err)...)
+		a.o.Log.Info("an operator's command was refused or failed", append(args, "err", err)...)
 		return
 	}
-	a.log.Info("operator's command", args...)
+	a.o.Log.Info("operator's command", args...)
 }
 
 func (a *api) auditLog(w http.ResponseWriter, r *http.Request, _ caller) error {
@@ -57,7 +57,7 @@ func (a *api) auditLog(w http.ResponseWriter, r *http.Request, _ caller) error {
 	if err != nil {
 		return err
 	}
-	records, next, err := a.ledger.AuditLog(r.Context(), p.cursor, p.limit)
+	records, next, err := a.o.Ledger.AuditLog(r.Context(), p.cursor, p.limit)
 	if err != nil {
 		return err
 	}

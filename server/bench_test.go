@@ -154,9 +154,8 @@ func newStorm(b testing.TB) *storm {
 	return &storm{
 		campaign: rainingCampaign(b, grabber, now(), 1_000_000), // not used up by the benchmark
 		lobby:    lobby,
-		gateway: newGateway(&gateway{
-			cfg: &Config{}, grabber: grabber, lobby: lobby, counts: newCounts(),
-			metrics: newMetrics(prometheus.NewRegistry()), clock: now,
+		gateway: newGateway(gatewayOptions{
+			Grabber: grabber, Lobby: lobby, Counts: newCounts(), Registerer: prometheus.NewRegistry(), Clock: now,
 		}),
 	}
 }
@@ -164,8 +163,8 @@ func newStorm(b testing.TB) *storm {
 // seated makes a session that of a player in the rain.
 func (s *storm) seated(i int, of *session) *session {
 	of.user = fmt.Sprintf("user-%d", i)
-	of.seat = seat{campaign: s.campaign.ID, gate: s.gateway.grabber.Gate(s.campaign),
-		count: s.gateway.counts.of(s.campaign.ID)}
+	of.seat = seat{campaign: s.campaign.ID, gate: s.gateway.o.Grabber.Gate(s.campaign),
+		count: s.gateway.o.Counts.of(s.campaign.ID)}
 	return of
 }
 
@@ -174,31 +173,6 @@ func appendTap(b []byte, id, n int) []byte {
 	b = strconv.AppendInt(append(b, `{"type":"tap","id":`...), int64(id), 10)
 	b = rain.DropID{N: int64(n / 100), K: n % 100}.Append(append(b, `,"drop":"`...))
 	return append(b, `"}`...)
-}
-
-// rainingCampaign stocks a campaign of so many packets, with a rain that has been falling.
-func rainingCampaign(b testing.TB, grabber *grab.Grabber, now int64, packets int) *rain.Campaign {
-	b.Helper()
-	spec := rain.DefaultSpec()
-	spec.Name, spec.Sponsor, spec.Packets, spec.Budget, spec.WinsPerUser = "bench", "bench", packets,
-		rain.Money(packets)*50, 1_000
-	c := &rain.Campaign{ID: newID("c", "", 0), Spec: spec, Status: rain.Open, Revision: 1, SplitSeed: newSeed()}
-	amounts, err := c.Cut(c.SplitSeed)
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := grabber.Open(b.Context(), c, amounts); err != nil {
-		b.Fatal(err)
-	}
-	c.Revision++
-	c.Rains = []rain.Rain{{
-		ID: "r", Campaign: c.ID, StartsAt: now - 15_000, DurationMS: 600_000, DropsPerSecond: 400, FallMS: 600_000,
-		Pacing: rain.PacingNone,
-	}}
-	if err := grabber.Apply(b.Context(), c); err != nil {
-		b.Fatal(err)
-	}
-	return c
 }
 
 // counter is a connection that counts the results written to it.

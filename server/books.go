@@ -9,7 +9,7 @@ import (
 
 // reconciliation answers where a campaign's money is.
 func (a *api) reconciliation(w http.ResponseWriter, r *http.Request, _ caller) error {
-	rec, err := a.books.Campaign(r.Context(), r.PathValue("id"))
+	rec, err := a.o.Proofs.Campaign(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return unread(err)
 	}
@@ -19,7 +19,7 @@ func (a *api) reconciliation(w http.ResponseWriter, r *http.Request, _ caller) e
 
 // reconcileAll answers whether all books balance. It may take minutes.
 func (a *api) reconcileAll(w http.ResponseWriter, r *http.Request, _ caller) error {
-	books, err := a.books.Everything(r.Context(), nil)
+	books, err := a.o.Proofs.Everything(r.Context(), nil)
 	if err != nil {
 		return err
 	}

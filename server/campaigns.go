@@ -39,11 +39,11 @@ func (a *api) createCampaign(r *http.Request, who caller, body []byte, key strin
 	if err := spec.Validate(); err != nil {
 		return 0, nil, err
 	}
-	c, err := a.office.Create(a.audited(r, who, "campaign.create", nil), spec, key)
+	c, err := a.o.Service.Create(a.audited(r, who, "campaign.create", nil), spec, key)
 	if err != nil {
 		return 0, nil, err
 	}
-	return http.StatusCreated, viewOf(c, a.clock()), nil
+	return http.StatusCreated, viewOf(c, a.o.Clock()), nil
 }
 
 func (a *api) campaigns(w http.ResponseWriter, r *http.Request, _ caller) error {
@@ -53,11 +53,11 @@ func (a *api) campaigns(w http.ResponseWriter, r *http.Request, _ caller) error 
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), backendTimeout) // the ledger's views have no limit of their own
 	defer cancel()
-	found, next, err := a.ledger.Campaigns(ctx, p.cursor, p.limit)
+	found, next, err := a.o.Ledger.Campaigns(ctx, p.cursor, p.limit)
 	if err != nil {
 		return err
 	}
-	now := a.clock()
+	now := a.o.Clock()
 	views := make([]campaignView, len(found))
 	for i, c := range found {
 		views[i] = viewOf(c, now)
@@ -71,7 +71,7 @@ func (a *api) campaign(w http.ResponseWriter, r *http.Request, _ caller) error {
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, viewOf(c, a.clock()))
+	writeJSON(w, http.StatusOK, viewOf(c, a.o.Clock()))
 	return nil
 }
 
@@ -82,7 +82,7 @@ func (a *api) command(name string, do func(ctx context.Context, id string) (*rai
 		if err != nil {
 			return err
 		}
-		writeJSON(w, http.StatusOK, viewOf(c, a.clock()))
+		writeJSON(w, http.StatusOK, viewOf(c, a.o.Clock()))
 		return nil
 	}
 }
@@ -92,7 +92,7 @@ func (a *api) stats(w http.ResponseWriter, r *http.Request, _ caller) error {
 	if err != nil {
 		return err
 	}
-	s, err := a.figures.Stats(r.Context(), c)
+	s, err := a.o.Figures.Stats(r.Context(), c)
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (a *api) stats(w http.ResponseWriter, r *http.Request, _ caller) error {
 
 // rebuild restores what Redis has lost of a campaign.
 func (a *api) rebuild(w http.ResponseWriter, r *http.Request, who caller) error {
-	done, err := a.rebuilder.Rebuild(r.Context(), r.PathValue("id"))
+	done, err := a.o.Rebuilder.Rebuild(r.Context(), r.PathValue("id"))
 	if len(done.Shards) > 0 { // also with an error: these shards are there again
 		a.audit(r, who, "campaign.rebuild", "campaign:"+done.Campaign,
 			map[string]any{"shards": done.Shards, "packets": done.Packets, "wins": done.Wins})

@@ -50,7 +50,7 @@ func (a *api) campaignClaims(w http.ResponseWriter, r *http.Request, _ caller) e
 	if err != nil {
 		return err
 	}
-	settled, next, err := a.ledger.Claims(r.Context(), payout.ClaimQuery{Campaign: c.ID, After: p.cursor,
+	settled, next, err := a.o.Ledger.Claims(r.Context(), payout.ClaimQuery{Campaign: c.ID, After: p.cursor,
 		Limit: p.limit, Only: only})
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func (a *api) grantedOnly(ctx context.Context, c *rain.Campaign, only payout.Cla
 	for i, g := range granted {
 		packets[i] = g.Packet
 	}
-	inLedger, err := a.ledger.ClaimsOn(ctx, c.ID, packets)
+	inLedger, err := a.o.Ledger.ClaimsOn(ctx, c.ID, packets)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ const shownWaiting = 200
 // granted are the campaign's wins that wait in the outbox, by packet. Reading them before the ledger means that a claim
 // which is settled meanwhile is seen twice, and never not at all.
 func (a *api) granted(ctx context.Context, c *rain.Campaign) ([]payout.Claim, error) {
-	entries, err := a.grabber.Waiting(ctx, c, shownWaiting)
+	entries, err := a.o.Grabber.Waiting(ctx, c, shownWaiting)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func (a *api) granted(ctx context.Context, c *rain.Campaign) ([]payout.Claim, er
 	for i, e := range entries {
 		refs[i] = e.Ref
 	}
-	failing, err := a.ledger.Failing(ctx, refs)
+	failing, err := a.o.Ledger.Failing(ctx, refs)
 	if err != nil {
 		return nil, err
 	}
@@ -220,7 +220,7 @@ func (a *api) claimsCSV(w http.ResponseWriter, r *http.Request, c *rain.Campaign
 			strconv.FormatInt(c.WonAt, 10), string(c.State),
 		})
 	}
-	err := a.ledger.EachClaim(r.Context(), c.ID, only, func(c payout.Claim) error {
+	err := a.o.Ledger.EachClaim(r.Context(), c.ID, only, func(c payout.Claim) error {
 		delete(waiting, promiseOf(c))
 		return row(c)
 	})
@@ -236,7 +236,7 @@ func (a *api) claimsCSV(w http.ResponseWriter, r *http.Request, c *rain.Campaign
 	}
 	if err != nil {
 		// The header is out: only a cut connection still says that the list is not whole.
-		a.log.Warn("a CSV of claims was cut off", "campaign", c.ID, "err", err)
+		a.o.Log.Warn("a CSV of claims was cut off", "campaign", c.ID, "err", err)
 		panic(http.ErrAbortHandler)
 	}
 	return nil

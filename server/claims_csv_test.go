@@ -71,7 +71,7 @@ func TestCSVTakesConstantMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	a := &api{ledger: payout.NewLedger(db, func() int64 { return 0 }), log: slog.New(slog.DiscardHandler)}
+	a := newAPI(apiOptions{Ledger: payout.NewLedger(db, func() int64 { return 0 }), Log: slog.New(slog.DiscardHandler)})
 	out := &rowCounter{header: http.Header{}}
 	before := heapInUse()
 	if err := a.claimsCSV(out, httptest.NewRequest(http.MethodGet, "/", nil), &rain.Campaign{ID: "c1"},

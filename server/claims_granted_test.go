@@ -49,7 +49,7 @@ func TestGrantedOnly(t *testing.T) {
 	if ours.Outcome != grab.Won || theirs.Outcome != grab.Won {
 		t.Fatal(ours, theirs)
 	}
-	a := &api{grabber: grabber, ledger: payout.NewLedger(db, now)}
+	a := newAPI(apiOptions{Grabber: grabber, Ledger: payout.NewLedger(db, now)})
 	count := func(only payout.ClaimFilter, want int) {
 		t.Helper()
 		got, err := a.grantedOnly(t.Context(), c, only)

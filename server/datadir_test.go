@@ -87,12 +87,12 @@ func TestADataDirectoryKeepsAllThatMatters(t *testing.T) {
 			t.Errorf("%d campaigns, %v", len(live), err)
 		}
 		testenv.Eventually(t, 10*time.Second, "the demo in Redis", func() bool {
-			c := s.registry.Cached(demo)
+			c := s.known.Cached(demo)
 			if c == nil {
 				return false
 			}
 			levels, err := s.grabber.Levels(t.Context(), c)
-			return err == nil && levels.Stock == demoPackets
+			return err == nil && levels.Stock == 20_000
 		})
 	})
 }
@@ -191,14 +191,14 @@ func TestAtStartOneBadCampaignHoldsUpNoOther(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 3 {
-			c, err := s.keeper.office.Create(t.Context(), evenSpec(100, 10, 1), "")
+			c, err := s.service.Create(t.Context(), evenSpec(100, 10, 1), "")
 			if err != nil {
 				t.Fatal(err)
 			}
 			ids = append(ids, c.ID)
 		}
 		// One was cut off while it was being stocked; of another, the ledger holds what no drop can have won.
-		loading, err := s.keeper.office.fund(t.Context(), evenSpec(100, 10, 1), "")
+		loading, err := funded(t, s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -239,6 +239,16 @@ func TestAtStartOneBadCampaignHoldsUpNoOther(t *testing.T) {
 	}
 }
 
+// funded makes a campaign of which nothing is in Redis yet.
+func funded(t *testing.T, s *Server) (*rain.Campaign, error) {
+	t.Helper()
+	c := &rain.Campaign{
+		ID: "cfunded", Spec: evenSpec(100, 10, 1), Status: rain.Loading, CreatedAt: s.clock.Now(),
+		ExpiresAt: s.clock.Now() + 3_600_000, Revision: 1,
+	}
+	return c, s.ledger.CreateCampaign(t.Context(), c)
+}
+
 // TestTheRebuildOverHTTP: what an operator is answered, and what the audit log says.
 func TestTheRebuildOverHTTP(t *testing.T) {
 	cfg := ownConfig("")
@@ -247,13 +257,13 @@ func TestTheRebuildOverHTTP(t *testing.T) {
 		if _, err := s.ledger.Deposit(t.Context(), "acme", "r", 1_000); err != nil {
 			t.Fatal(err)
 		}
-		c, err := s.keeper.office.Create(t.Context(), evenSpec(100, 10, 1), "")
+		c, err := s.service.Create(t.Context(), evenSpec(100, 10, 1), "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		now, spec := int64(0), rain.DefaultRain()
 		spec.StartsInMS, spec.DecoyPercent, spec.DropsPerSecond, spec.FallMS = &now, 0, 400, 20_000
-		if c, _, err = s.keeper.office.StartRain(t.Context(), c.ID, spec, ""); err != nil {
+		if c, _, err = s.service.StartRain(t.Context(), c.ID, spec, ""); err != nil {
 			t.Fatal(err)
 		}
 		call := func(id string) (status int, body string) {

@@ -34,7 +34,7 @@ func (a *api) deadLetters(w http.ResponseWriter, r *http.Request, _ caller) erro
 	if s := r.URL.Query().Get("state"); s != "" && s != string(payout.StateDead) {
 		return rain.Invalid{{Field: "state", Message: "is dead; the other claims are listed under their campaign"}}
 	}
-	letters, next, err := a.ledger.DeadLetters(r.Context(), p.cursor, p.limit)
+	letters, next, err := a.o.Ledger.DeadLetters(r.Context(), p.cursor, p.limit)
 	if err != nil {
 		return err
 	}

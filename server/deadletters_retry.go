@@ -13,15 +13,15 @@ import (
 // player like every settlement.
 func (a *api) retryPayout(w http.ResponseWriter, r *http.Request, who caller) error {
 	claim := r.PathValue("claim")
-	settled, err := a.ledger.Retry(a.audited(r, who, "payout.retry", nil), claim)
+	settled, err := a.o.Ledger.Retry(a.audited(r, who, "payout.retry", nil), claim)
 	if err != nil {
 		return err
 	}
 	a.tellSettled(settled)
-	out, err := a.ledger.Withdrawal(r.Context(), claim)
+	out, err := a.o.Ledger.Withdrawal(r.Context(), claim)
 	switch {
 	case err == nil:
-		a.wakePayer()
+		a.o.WakePayer()
 		writeJSON(w, http.StatusOK, claimView{Claim: out.ID, User: out.User, Amount: out.Amount, At: out.CreatedAt,
 			State: stateFailed})
 		return nil
@@ -61,20 +61,20 @@ func (a *api) retryAllPayouts(w http.ResponseWriter, r *http.Request, who caller
 		return err
 	}
 	if in.Campaign != "" {
-		if _, err := a.registry.Get(r.Context(), in.Campaign); err != nil {
+		if _, err := a.o.Registry.Get(r.Context(), in.Campaign); err != nil {
 			return err
 		}
 	}
 	// The answer is to arrive within the time that a command may take.
 	ctx, cancel := context.WithTimeout(a.audited(r, who, "payout.retry", nil), commandTimeout-backendTimeout)
 	defer cancel()
-	all, failed := a.ledger.RetryAll(ctx, in.Campaign, a.tellSettled)
-	a.wakePayer() // withdrawals may be among them
+	all, failed := a.o.Ledger.RetryAll(ctx, in.Campaign, a.tellSettled)
+	a.o.WakePayer() // withdrawals may be among them
 	if failed != nil && all.Retried == 0 {
 		return failed
 	}
 	if failed != nil {
-		a.log.Warn("not all dead letters could be judged", "judged", all.Retried, "err", failed)
+		a.o.Log.Warn("not all dead letters could be judged", "judged", all.Retried, "err", failed)
 	}
 	answer := retriedView{Retried: all.Retried, Settled: all.Settled, StillDead: all.StillDead, Complete: failed == nil}
 	a.audit(r, who, "payout.retry_all", in.Campaign, map[string]any{"retried": all.Retried, "settled": all.Settled,
@@ -90,12 +90,12 @@ func (a *api) tellSettled(settled []payout.Settlement) {
 		byCampaign[s.Campaign] = append(byCampaign[s.Campaign], s)
 	}
 	for campaign, group := range byCampaign {
-		if err := a.office.control.Settled(campaign, group); err != nil {
-			a.log.Warn("players were not told of a settlement; their next welcome does", "campaign", campaign, "err",
+		if err := a.o.Bus.Settled(campaign, group); err != nil {
+			a.o.Log.Warn("players were not told of a settlement; their next welcome does", "campaign", campaign, "err",
 				err)
 		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), backendTimeout)
 	defer cancel()
-	rank(ctx, a.grabber, a.log, settled)
+	rank(ctx, a.o.Grabber, a.o.Log, settled)
 }

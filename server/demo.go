@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"redrain/grab"
 	"redrain/payout"
 	"redrain/rain"
 	"redrain/room"
@@ -29,16 +30,23 @@ const (
 
 // demo keeps a campaign on which rains fall, for the newcomer who opens the page of the in-process default.
 type demo struct {
-	office   *office
-	ledger   *payout.Ledger
-	registry *registry
-	lobby    *room.Lobby
-	figures  *figures
-	clock    rain.Clock
-	log      *slog.Logger
+	o demoOptions
 
 	current atomic.Pointer[string]
 }
+
+// demoOptions of a demo. All are needed.
+type demoOptions struct {
+	Service  *service
+	Ledger   *payout.Ledger
+	Grabber  *grab.Grabber
+	Registry *registry
+	Lobby    *room.Lobby
+	Clock    rain.Clock
+	Log      *slog.Logger
+}
+
+func newDemo(o demoOptions) *demo { return &demo{o: o} }
 
 // Campaign is the id of the campaign to play, "" before there is one.
 func (d *demo) Campaign() string {
@@ -54,7 +62,7 @@ func (d *demo) Run(ctx context.Context) error {
 	defer tick.Stop()
 	for {
 		if err := d.step(ctx); err != nil && ctx.Err() == nil {
-			d.log.Warn("the demo does not go on for now", "err", err)
+			d.o.Log.Warn("the demo does not go on for now", "err", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -65,14 +73,14 @@ func (d *demo) Run(ctx context.Context) error {
 }
 
 func (d *demo) step(ctx context.Context) error {
-	c := d.registry.Cached(d.Campaign())
+	c := d.o.Registry.Cached(d.Campaign())
 	if c == nil || c.Status == rain.Closed {
 		return d.begin(ctx)
 	}
-	now, last := d.clock(), c.Current()
+	now, last := d.o.Clock(), c.Current()
 	if last != nil {
 		quiet := int64(demoIdleMS)
-		if rm := d.lobby.Room(c.ID); rm != nil && rm.Online() > 0 {
+		if rm := d.o.Lobby.Room(c.ID); rm != nil && rm.Online() > 0 {
 			quiet = demoPauseMS
 		}
 		if now < last.EndsAt()+quiet || c.Status != rain.Open {
@@ -84,7 +92,7 @@ func (d *demo) step(ctx context.Context) error {
 	}
 	spec := rain.DefaultRain()
 	spec.DropsPerSecond, spec.DecoyPercent = demoDensity, demoDecoys
-	_, _, err := d.office.StartRain(ctx, c.ID, spec, "")
+	_, _, err := d.o.Service.StartRain(ctx, c.ID, spec, "")
 	if errors.Is(err, rain.ErrRainRunning) {
 		return nil // an operator has been faster
 	}
@@ -93,17 +101,17 @@ func (d *demo) step(ctx context.Context) error {
 
 // used closes a campaign that is sold out or has grown old; the next step begins another.
 func (d *demo) used(ctx context.Context, c *rain.Campaign) (bool, error) {
-	s, err := d.figures.Stats(ctx, c)
-	if err != nil || (s.Stock > 0 && len(c.Rains) < demoMaxRains) {
+	levels, err := d.o.Grabber.Levels(ctx, c)
+	if err != nil || (levels.Stock > 0 && len(c.Rains) < demoMaxRains) {
 		return false, err
 	}
-	_, err = d.office.Close(ctx, c.ID)
+	_, err = d.o.Service.Close(ctx, c.ID)
 	return true, err
 }
 
 // resume finds the demo campaign that this process, or one before it on the same data, has made.
 func (d *demo) resume(ctx context.Context) (found bool, err error) {
-	live, err := d.ledger.Live(ctx)
+	live, err := d.o.Ledger.Live(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -117,7 +125,7 @@ func (d *demo) resume(ctx context.Context) (found bool, err error) {
 	if newest == nil {
 		return false, nil
 	}
-	d.registry.Put(newest)
+	d.o.Registry.Put(newest)
 	d.current.Store(&newest.ID)
 	return true, nil
 }
@@ -126,13 +134,13 @@ func (d *demo) begin(ctx context.Context) error {
 	if found, err := d.resume(ctx); found || err != nil {
 		return err
 	}
-	if _, err := d.ledger.Deposit(ctx, demoSponsor, newID("demo-", "", 0), demoBudget); err != nil {
+	if _, err := d.o.Ledger.Deposit(ctx, demoSponsor, newID("demo-", "", 0), demoBudget); err != nil {
 		return err
 	}
 	spec := rain.DefaultSpec()
 	spec.Name, spec.Sponsor, spec.Budget, spec.Packets, spec.WinsPerUser = demoName, demoSponsor, demoBudget,
 		demoPackets, demoWins
-	c, err := d.office.Create(ctx, spec, "")
+	c, err := d.o.Service.Create(ctx, spec, "")
 	if err != nil {
 		return err
 	}

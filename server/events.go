@@ -16,15 +16,24 @@ import (
 // running or looked at, `campaign` and `rain` when one changes, `alarm`. Each node makes it from what it knows
 // itself.
 type events struct {
-	registry *registry
-	figures  *figures
-	clock    rain.Clock
-	log      *slog.Logger
+	o eventsOptions
 
 	mu    sync.Mutex
 	feeds map[*feed]struct{}
 	over  bool            // no feed begins any more
 	told  map[string]told // campaign → what was said of its rain
+}
+
+// eventsOptions of events. All are needed.
+type eventsOptions struct {
+	Known   *known
+	Figures *figures
+	Clock   rain.Clock
+	Log     *slog.Logger
+}
+
+func newEvents(o eventsOptions) *events {
+	return &events{o: o, feeds: map[*feed]struct{}{}, told: map[string]told{}}
 }
 
 // feed is one reader's.
@@ -43,7 +52,7 @@ const feedBuffer = 256
 
 // Changed says that a campaign has a newer version.
 func (e *events) Changed(c *rain.Campaign) {
-	now := e.clock()
+	now := e.o.Clock()
 	e.mu.Lock()
 	_, known := e.told[c.ID]
 	e.mu.Unlock()
@@ -114,12 +123,12 @@ func (e *events) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
-			e.hangUp()
+			e.HangUp()
 			return nil
 		case <-tick.C:
 		}
-		now := e.clock()
-		for _, c := range e.registry.Live() {
+		now := e.o.Clock()
+		for _, c := range e.o.Known.Live() {
 			e.phase(c, now)
 		}
 		e.sayStats(ctx, now)
@@ -130,7 +139,7 @@ func (e *events) Run(ctx context.Context) error {
 // all while it is running.
 func (e *events) sayStats(ctx context.Context, now int64) {
 	all, watched := e.wanted()
-	for _, c := range e.registry.Live() {
+	for _, c := range e.o.Known.Live() {
 		moving := all && running(c, now)
 		if moving || watched[c.ID] {
 			e.stats(ctx, c, moving)
@@ -138,12 +147,9 @@ func (e *events) sayStats(ctx context.Context, now int64) {
 		delete(watched, c.ID)
 	}
 	for id := range watched { // those that are over
-		c, err := e.registry.Get(ctx, id)
-		if err != nil {
-			e.log.Debug("a campaign that is looked at cannot be read", "campaign", id, "err", err)
-			continue
+		if c := e.o.Known.Cached(id); c != nil {
+			e.stats(ctx, c, false)
 		}
-		e.stats(ctx, c, false)
 	}
 }
 
@@ -158,16 +164,16 @@ func running(c *rain.Campaign, now int64) bool {
 func (e *events) stats(ctx context.Context, c *rain.Campaign, toAll bool) {
 	ctx, cancel := context.WithTimeout(ctx, figuresEvery)
 	defer cancel()
-	s, err := e.figures.Stats(ctx, c)
+	s, err := e.o.Figures.Stats(ctx, c)
 	if err != nil {
-		e.log.Debug("no figures for the operators' feed", "campaign", c.ID, "err", err)
+		e.o.Log.Debug("no figures for the operators' feed", "campaign", c.ID, "err", err)
 		return
 	}
 	view := struct {
 		Campaign string `json:"campaign"`
 		T        int64  `json:"t"`
 		Stats
-	}{c.ID, e.clock(), s}
+	}{c.ID, e.o.Clock(), s}
 	e.sayTo("stats", view, func(f *feed) bool { return f.campaign == c.ID || toAll && f.campaign == "" })
 }
 
@@ -186,8 +192,8 @@ func (e *events) wanted() (all bool, watched map[string]bool) {
 	return all, watched
 }
 
-// watched tells whether a campaign has a feed of its own.
-func (e *events) watched(campaign string) bool {
+// Watched tells whether a campaign has a feed of its own.
+func (e *events) Watched(campaign string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for f := range e.feeds {
@@ -222,8 +228,8 @@ func (e *events) leave(f *feed) {
 	}
 }
 
-// hangUp ends every feed, also those that are still to come.
-func (e *events) hangUp() {
+// HangUp ends every feed, also those that are still to come.
+func (e *events) HangUp() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.over = true

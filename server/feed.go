@@ -13,18 +13,24 @@ import (
 // would otherwise keep a goroutine, and hold up the end of the process.
 const feedPatience = 20 * time.Second
 
-// serve is the route of the feed.
-func (e *events) serve(w http.ResponseWriter, r *http.Request, _ caller) error {
-	const keepAlive = 15 * time.Second
+// feed is the route of the operators' feed. It listens before it looks for the campaign, because what nobody looks at
+// may be forgotten.
+func (a *api) feed(w http.ResponseWriter, r *http.Request, _ caller) error {
 	campaign := r.URL.Query().Get("campaign")
+	f := a.o.Events.listen(campaign)
+	defer a.o.Events.leave(f)
 	if campaign != "" {
-		if _, err := e.registry.Get(r.Context(), campaign); err != nil {
+		if _, err := a.o.Registry.Get(r.Context(), campaign); err != nil {
 			return err
 		}
 	}
+	return a.o.Events.serve(w, r, f)
+}
+
+// serve writes a feed until it ends, or its reader goes.
+func (e *events) serve(w http.ResponseWriter, r *http.Request, f *feed) error {
+	const keepAlive = 15 * time.Second
 	conn := http.NewResponseController(w)
-	f := e.listen(campaign)
-	defer e.leave(f)
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no")
@@ -65,11 +71,11 @@ func write(w http.ResponseWriter, conn *http.ResponseController, event []byte) e
 // open begins a feed of one campaign with how that stands. The feed is listening already, so what changes meanwhile
 // is there too; it may say the same again.
 func (e *events) open(f *feed) {
-	c := e.registry.Cached(f.campaign)
+	c := e.o.Known.Cached(f.campaign)
 	if c == nil {
 		return // a feed of all; or the campaign is read again for its first figures
 	}
-	now := e.clock()
+	now := e.o.Clock()
 	this := func(other *feed) bool { return other == f }
 	e.sayTo("campaign", eventView(c, now), this)
 	if r := c.Current(); r != nil {

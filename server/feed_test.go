@@ -29,10 +29,8 @@ func (r *reader) Write(data []byte) (int, error) {
 // TestFeedEnds: each write to a reader has its own end in time; when the feeds are hung up all end, and one that
 // comes after that ends at once, since the process waits for it.
 func TestFeedEnds(t *testing.T) {
-	e := &events{
-		registry: newTestRegistry(&fakeSource{}), clock: func() int64 { return 1 },
-		feeds: map[*feed]struct{}{}, told: map[string]told{},
-	}
+	e := newEvents(eventsOptions{Known: newKnown(), Clock: func() int64 { return 1 }})
+	a := newAPI(apiOptions{Events: e})
 	writes := 0
 	serve := func() {
 		t.Helper()
@@ -46,10 +44,10 @@ func TestFeedEnds(t *testing.T) {
 			case 1:
 				e.Changed(&rain.Campaign{ID: "c1"})
 			case 2:
-				e.hangUp()
+				e.HangUp()
 			}
 		}
-		if err := e.serve(r, httptest.NewRequest(http.MethodGet, "/api/v1/events", nil), caller{}); err != nil {
+		if err := a.feed(r, httptest.NewRequest(http.MethodGet, "/api/v1/events", nil), caller{}); err != nil {
 			t.Error(err)
 		}
 	}

@@ -47,28 +47,32 @@ type Stats struct {
 
 // figures reports what this node counts, and tells its rooms what all nodes count together, once a second.
 type figures struct {
-	node     string
-	grabber  *grab.Grabber
-	ledger   *payout.Ledger
-	registry *registry
-	lobby    *room.Lobby
-	counts   *counts
-	clock    rain.Clock
-	log      *slog.Logger
+	o figuresOptions
 
 	mu      sync.Mutex
 	winners map[string][]wire.Winner // newest first
 }
 
-// newFigures completes figures whose dependencies are given.
-func newFigures(f *figures) *figures {
-	f.winners = map[string][]wire.Winner{}
-	return f
+// figuresOptions of figures. All are needed.
+type figuresOptions struct {
+	Node    string
+	Grabber *grab.Grabber
+	Ledger  *payout.Ledger
+	Known   *known
+	Lobby   *room.Lobby
+	Counts  *counts
+	KeepFor time.Duration // how long a drained campaign stays in Redis
+	Clock   rain.Clock
+	Log     *slog.Logger
+}
+
+func newFigures(o figuresOptions) *figures {
+	return &figures{o: o, winners: map[string][]wire.Winner{}}
 }
 
 // Won remembers winners, to be shown in their room.
 func (f *figures) Won(campaign string, claims []settledNoticeClaim) {
-	if f.lobby.Room(campaign) == nil {
+	if f.o.Lobby.Room(campaign) == nil {
 		return
 	}
 	f.mu.Lock()
@@ -107,14 +111,14 @@ func (f *figures) Run(ctx context.Context) error {
 		case <-tick.C:
 		}
 		f.reportAll(ctx)
-		for _, rm := range f.lobby.Rooms() {
+		for _, rm := range f.o.Lobby.Rooms() {
 			f.tell(ctx, rm)
 		}
 	}
 }
 
 func (f *figures) reportAll(ctx context.Context) {
-	for id, count := range f.counts.campaigns() {
+	for id, count := range f.o.Counts.campaigns() {
 		if ctx.Err() != nil {
 			return
 		}
@@ -128,11 +132,11 @@ func (f *figures) report(ctx context.Context, campaign string, count *campaignCo
 	ctx, cancel := context.WithTimeout(ctx, figuresEvery)
 	defer cancel()
 	var online int64
-	if rm := f.lobby.Room(campaign); rm != nil {
+	if rm := f.o.Lobby.Room(campaign); rm != nil {
 		online = int64(rm.Online())
 	}
-	c := f.registry.Cached(campaign)
-	now := f.clock()
+	c := f.o.Known.Cached(campaign)
+	now := f.o.Clock()
 	outcomes, taps := count.taps()
 	if c != nil && c.Drained && taps == 0 {
 		return // somebody looks at what is over; an earlier report of this node has its taps
@@ -142,16 +146,16 @@ func (f *figures) report(ctx context.Context, campaign string, count *campaignCo
 		Outcomes: outcomes, Latency: count.recent.turn(&count.took),
 	}
 	if c != nil && c.Drained {
-		report.Keep = drainedKept // or it would stay for ever, after everything else of the campaign has gone
+		report.Keep = f.o.KeepFor // or it would stay for ever, after everything else of the campaign has gone
 	}
-	err := f.grabber.Report(ctx, campaign, f.node, now, report)
+	err := f.o.Grabber.Report(ctx, campaign, f.o.Node, now, report)
 	if err != nil {
-		f.log.Debug("this node's figures could not be reported", "campaign", campaign, "err", err)
+		f.o.Log.Debug("this node's figures could not be reported", "campaign", campaign, "err", err)
 		return
 	}
 	count.last = taps
 	if online == 0 && (c == nil || c.Drained) {
-		f.counts.forget(campaign)
+		f.o.Counts.forget(campaign)
 		f.forget(campaign)
 	}
 }
@@ -159,26 +163,26 @@ func (f *figures) report(ctx context.Context, campaign string, count *campaignCo
 func (f *figures) tell(ctx context.Context, rm *room.Room) {
 	ctx, cancel := context.WithTimeout(ctx, figuresEvery)
 	defer cancel()
-	c := f.registry.Cached(rm.Campaign())
+	c := f.o.Known.Cached(rm.Campaign())
 	if c == nil {
 		return
 	}
-	levels, err := f.grabber.Levels(ctx, c)
+	levels, err := f.o.Grabber.Levels(ctx, c)
 	if err != nil {
-		f.log.Debug("the room's figures could not be read", "campaign", c.ID, "err", err)
+		f.o.Log.Debug("the room's figures could not be read", "campaign", c.ID, "err", err)
 		return
 	}
 	nodes, err := f.reported(ctx, c.ID)
 	if err != nil {
-		f.log.Debug("the nodes' figures could not be read", "campaign", c.ID, "err", err)
+		f.o.Log.Debug("the nodes' figures could not be read", "campaign", c.ID, "err", err)
 		return
 	}
-	top, err := f.grabber.Top(ctx, c)
+	top, err := f.o.Grabber.Top(ctx, c)
 	if err != nil {
-		f.log.Debug("who has won most could not be read; the room is told the rest", "campaign", c.ID, "err", err)
+		f.o.Log.Debug("who has won most could not be read; the room is told the rest", "campaign", c.ID, "err", err)
 	}
 	rm.Broadcast(room.Rain, wire.Encode(wire.Room{
-		Type: wire.TypeRoom, T: f.clock(), Online: nodes.online, Stock: levels.Stock, Won: levels.Won,
+		Type: wire.TypeRoom, T: f.o.Clock(), Online: nodes.online, Stock: levels.Stock, Won: levels.Won,
 		AmountWon: levels.AmountWon,
 		Winners:   f.newest(c.ID), Top: masked(top),
 	}))
@@ -207,11 +211,11 @@ func (f *figures) reported(ctx context.Context, campaign string) (nodesSum, erro
 	for o := range outcomeNumber {
 		sum.outcomes[o] = 0
 	}
-	reports, err := f.grabber.Reports(ctx, campaign)
+	reports, err := f.o.Grabber.Reports(ctx, campaign)
 	if err != nil {
 		return sum, err
 	}
-	now := f.clock()
+	now := f.o.Clock()
 	for _, r := range reports {
 		sum.taps += r.Taps
 		for o, n := range r.Outcomes {
@@ -231,7 +235,7 @@ func (f *figures) reported(ctx context.Context, campaign string) (nodesSum, erro
 
 // Stats gathers a campaign's figures from Redis and the ledger.
 func (f *figures) Stats(ctx context.Context, c *rain.Campaign) (Stats, error) {
-	levels, err := f.grabber.Levels(ctx, c)
+	levels, err := f.o.Grabber.Levels(ctx, c)
 	if err != nil && (!errors.Is(err, grab.ErrNoState) || (c.Status != rain.Loading && !c.Drained)) {
 		return Stats{}, err
 	}
@@ -239,11 +243,11 @@ func (f *figures) Stats(ctx context.Context, c *rain.Campaign) (Stats, error) {
 	if err != nil {
 		return Stats{}, err
 	}
-	paid, amount, err := f.ledger.Paid(ctx, c.ID)
+	paid, amount, err := f.o.Ledger.Paid(ctx, c.ID)
 	if err != nil {
 		return Stats{}, err
 	}
-	dead, deadWins, err := f.ledger.Dead(ctx, c.ID)
+	dead, deadWins, err := f.o.Ledger.Dead(ctx, c.ID)
 	if err != nil {
 		return Stats{}, err
 	}

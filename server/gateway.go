@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"redrain/grab"
 	"redrain/internal/auth"
@@ -25,17 +25,9 @@ import (
 
 // gateway is the players' door: it upgrades connections, and owns the goroutine that reads each.
 type gateway struct {
-	cfg      *Config
-	players  *auth.Players
-	registry *registry
-	grabber  *grab.Grabber
-	ledger   *payout.Ledger
-	lobby    *room.Lobby
-	counts   *counts
-	metrics  *metrics
-	clock    rain.Clock
-	log      *slog.Logger
+	o gatewayOptions
 
+	metrics  *metrics
 	upgrader websocket.Upgrader
 	mu       sync.Mutex
 	arrivals *arrivals
@@ -45,12 +37,31 @@ type gateway struct {
 	open     atomic.Int64
 }
 
+// gatewayOptions of a gateway. All are needed but those that say so.
+type gatewayOptions struct {
+	Players        *auth.Players
+	Registry       *registry
+	Grabber        *grab.Grabber
+	Ledger         *payout.Ledger
+	Lobby          *room.Lobby
+	Counts         *counts
+	TapRate        int      // taps per second and player, which the welcome tells; 0: no limit
+	HelloRate      float64  // hellos per second and address, over all nodes; 0: no limit
+	MaxConnections int      // sockets of this process; more are closed with room.CodeTooManyConnections
+	AllowedOrigins []string // web origins that may open a socket besides the server's own; "*": all
+	Clock          rain.Clock
+	Log            *slog.Logger
+	Registerer     prometheus.Registerer
+}
+
 // readBuffer is the library's, which reads only what package frames leaves to it. Each connection has one.
 const readBuffer = 256
 
-// newGateway completes a gateway whose dependencies are given.
-func newGateway(g *gateway) *gateway {
-	g.sessions, g.arrivals = map[*session]struct{}{}, newArrivals()
+func newGateway(o gatewayOptions) *gateway {
+	g := &gateway{
+		o: o, metrics: newMetrics(o.Registerer), arrivals: newArrivals(),
+		sessions: map[*session]struct{}{},
+	}
 	g.upgrader = websocket.Upgrader{
 		Subprotocols:     []string{wire.Subprotocol},
 		ReadBufferSize:   readBuffer,
@@ -64,18 +75,13 @@ func newGateway(g *gateway) *gateway {
 	return g
 }
 
-// ServeHTTP upgrades a connection. It returns at once and the session reads on in a goroutine of its own, because
+// ServeHTTP upgrades a connection, which has to be asked for. It returns at once and the session reads on in a goroutine of its own, because
 // net/http would keep its buffers for as long as the handler runs.
 func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !websocket.IsWebSocketUpgrade(r) {
-		writeProblem(w, problem{Status: http.StatusUpgradeRequired, Code: "upgrade_required",
-			Detail: "this is a WebSocket, subprotocol " + wire.Subprotocol})
-		return
-	}
 	take := &takeover{ResponseWriter: w}
 	conn, err := g.upgrader.Upgrade(take, r, nil)
 	if err != nil {
-		g.log.Debug("upgrade refused", "addr", r.RemoteAddr, "err", err)
+		g.o.Log.Debug("upgrade refused", "addr", r.RemoteAddr, "err", err)
 		return
 	}
 	s := newSession(g, conn, take, clientAddress(r))
@@ -97,11 +103,11 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (g *gateway) refusal(r *http.Request, conn *websocket.Conn) (code int, reason string) {
 	offered := websocket.Subprotocols(r)
 	switch {
-	case !originAllowed(r, g.cfg.AllowedOrigins):
+	case !originAllowed(r, g.o.AllowedOrigins):
 		return room.CodeOrigin, "this origin is not allowed"
 	case len(offered) > 0 && conn.Subprotocol() == "":
 		return room.CodeProtocol, "the subprotocol is " + wire.Subprotocol
-	case g.open.Load() > int64(g.cfg.MaxConnections):
+	case g.open.Load() > int64(g.o.MaxConnections):
 		return room.CodeTooManyConnections, "this node is full"
 	}
 	return 0, ""
@@ -172,18 +178,4 @@ func originAllowed(r *http.Request, allowed []string) bool {
 	}
 	u, err := url.Parse(origin)
 	return err == nil && strings.EqualFold(u.Host, r.Host)
-}
-
-// clientAddress is what limits per address count by: the IPv4 address, or the /64 of an IPv6 address, since one client
-// usually has all of it.
-func clientAddress(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		host = r.RemoteAddr
-	}
-	ip := net.ParseIP(host)
-	if ip == nil || ip.To4() != nil {
-		return host
-	}
-	return ip.Mask(net.CIDRMask(64, 128)).String()
 }

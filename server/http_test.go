@@ -43,40 +43,6 @@ func TestFailHidesWhatIsNotInTheTable(t *testing.T) {
 	}
 }
 
-func TestOriginAllowed(t *testing.T) {
-	allowed := []string{"https://party.example"}
-	for origin, want := range map[string]bool{
-		"": true, "http://rain.example": true, "https://RAIN.example": true, "https://party.example": true,
-		"https://evil.example": false, "null": false, "https://rain.example.evil.example": false,
-		"http://party.example": false,
-	} {
-		r := httptest.NewRequest(http.MethodGet, "http://rain.example/ws", nil)
-		if origin != "" {
-			r.Header.Set("Origin", origin)
-		}
-		if got := originAllowed(r, allowed); got != want {
-			t.Errorf("%q: %v", origin, got)
-		}
-	}
-	r := httptest.NewRequest(http.MethodGet, "http://rain.example/ws", nil)
-	r.Header.Set("Origin", "https://anything.example")
-	if !originAllowed(r, []string{"*"}) {
-		t.Error("* does not allow everything")
-	}
-}
-
-func TestClientAddress(t *testing.T) {
-	for remote, want := range map[string]string{
-		"192.0.2.1:1234": "192.0.2.1", "[2001:db8:1:2:3::4]:5": "2001:db8:1:2::", "[::1]:9": "::", "odd": "odd",
-	} {
-		r := httptest.NewRequest(http.MethodGet, "/", nil)
-		r.RemoteAddr = remote
-		if got := clientAddress(r); got != want {
-			t.Errorf("%s: %s, want %s", remote, got, want)
-		}
-	}
-}
-
 func TestPageOf(t *testing.T) {
 	for query, want := range map[string]page{
 		"": {limit: 50}, "limit=7&cursor=x": {limit: 7, cursor: "x"}, "limit=1000": {limit: 500},

@@ -46,7 +46,7 @@ func (a *api) once(create creation) handler {
 
 func (a *api) createOnce(w http.ResponseWriter, r *http.Request, who caller, body []byte, key string,
 	create creation) error {
-	first, err := a.ledger.Begin(r.Context(), key, bytes.TrimSpace(body))
+	first, err := a.o.Ledger.Begin(r.Context(), key, bytes.TrimSpace(body))
 	if err != nil {
 		return err
 	}
@@ -59,15 +59,15 @@ func (a *api) createOnce(w http.ResponseWriter, r *http.Request, who caller, bod
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), backendTimeout)
 	defer cancel()
 	if failed != nil {
-		if err := a.ledger.Forget(ctx, key); err != nil {
-			a.log.Warn("an idempotency key stays taken for a minute", "path", r.URL.Path, "err", err)
+		if err := a.o.Ledger.Forget(ctx, key); err != nil {
+			a.o.Log.Warn("an idempotency key stays taken for a minute", "path", r.URL.Path, "err", err)
 		}
 		return failed
 	}
 	encoded := encode(answer)
-	if err := a.ledger.Finish(ctx, key, payout.Answer{Status: status, Body: encoded}); err != nil {
+	if err := a.o.Ledger.Finish(ctx, key, payout.Answer{Status: status, Body: encoded}); err != nil {
 		// The answer stands all the same; a repetition finds what was made by its id.
-		a.log.Warn("an idempotency key could not be remembered", "path", r.URL.Path, "err", err)
+		a.o.Log.Warn("an idempotency key could not be remembered", "path", r.URL.Path, "err", err)
 	}
 	writeRaw(w, status, encoded)
 	return nil

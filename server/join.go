@@ -24,7 +24,7 @@ func (a *api) joinURL(r *http.Request) string {
 	if !isLoopback(r.RemoteAddr) || !isLoopback(r.Host) || passedOn(r.Header) {
 		return ""
 	}
-	if lan := a.lan(); lan != "" {
+	if lan := a.o.JoinURL(); lan != "" {
 		return lan + "/"
 	}
 	return ""

@@ -15,7 +15,7 @@ func TestJoinURL(t *testing.T) {
 		{"the page has an address that phones know", "127.0.0.1:50000", "rain.example.com", lan, ""},
 		{"somebody else who says localhost", "192.168.1.7:50000", "localhost:8080", lan, ""},
 	} {
-		a := &api{lan: func() string { return c.lan }}
+		a := newAPI(apiOptions{JoinURL: func() string { return c.lan }})
 		if got := a.joinURL(&http.Request{RemoteAddr: c.remote, Host: c.host}); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}

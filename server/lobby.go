@@ -12,7 +12,7 @@ import (
 // browser writes each refusal in its console.
 func (a *api) lobby(w http.ResponseWriter, r *http.Request, _ caller) error {
 	id := r.URL.Query().Get("campaign")
-	view := lobbyView{Guests: a.cfg.GuestsAllowed(), Join: a.joinURL(r)}
+	view := lobbyView{Guests: a.o.Guests, Join: a.joinURL(r)}
 	if c := a.wanted(id); c != nil {
 		view.Campaign, view.Name, view.WinsPerUser = c.ID, c.Name, c.WinsPerUser
 	} else if id != "" {
@@ -26,13 +26,9 @@ func (a *api) lobby(w http.ResponseWriter, r *http.Request, _ caller) error {
 // what this node has at hand: nobody has signed in, and no stranger's guess is worth a question to the database.
 func (a *api) wanted(id string) *rain.Campaign {
 	if id != "" {
-		return a.registry.Cached(id)
+		return a.o.Registry.Cached(id)
 	}
-	demo := ""
-	if a.demo != nil {
-		demo = a.demo.Campaign()
-	}
-	return frontDoor(a.registry.Live(), demo, a.clock())
+	return frontDoor(a.o.Registry.Live(), a.o.Demo(), a.o.Clock())
 }
 
 // frontDoor is the campaign that a person who comes in by the front door would want to see; nil where there is

@@ -30,23 +30,23 @@ func newLossy(t *testing.T, addr string) *lossy {
 	t.Helper()
 	u := newUpkeep(t, addr)
 	l := &lossy{upkeep: u, alarms: make(chan alarmNotice, 100)}
-	ctl, log := u.office.control, slog.New(slog.DiscardHandler)
-	js, err := jetstream.New(ctl.nc)
+	bus, log := u.bus, slog.New(slog.DiscardHandler)
+	js, err := jetstream.New(u.nc)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l.relay, err = payout.NewRelay(js, u.grabber, u.office.registry, payout.RelayOptions{Log: log}); err != nil {
+	if l.relay, err = payout.NewRelay(js, u.grabber, u.registry, payout.RelayOptions{Log: log}); err != nil {
 		t.Fatal(err)
 	}
-	l.settler, err = payout.NewSettler(js, u.ledger, u.grabber, &notifier{grabber: u.grabber, control: ctl, log: log},
+	l.settler, err = payout.NewSettler(js, u.ledger, u.grabber, newNotifier(u.grabber, bus, log),
 		payout.SettlerOptions{
-			Log: log, OnVoid: func(letters []payout.DeadLetter) { alarmVoid(ctl, letters) },
+			Log: log, OnVoid: func(letters []payout.DeadLetter) { alarmVoid(bus, letters) },
 		})
 	if err != nil {
 		t.Fatal(err)
 	}
 	l.rebuilder = l.another()
-	_, err = ctl.nc.Subscribe("rr.control.alarm.*", func(m *nats.Msg) {
+	_, err = u.nc.Subscribe("rr.control.alarm.*", func(m *nats.Msg) {
 		var n alarmNotice
 		if err := json.Unmarshal(m.Data, &n); err != nil {
 			t.Error(err)
@@ -61,11 +61,10 @@ func newLossy(t *testing.T, addr string) *lossy {
 
 // another is the rebuilder of another node.
 func (l *lossy) another() *rebuilder {
-	return &rebuilder{
-		office: l.office, ledger: l.ledger, settler: l.settler, grabber: l.grabber, control: l.office.control,
-		lives: l.ledger,
-		log:   slog.New(slog.DiscardHandler),
-	}
+	return newRebuilder(rebuilderOptions{
+		Service: l.service, Ledger: l.ledger, Settler: l.settler, Grabber: l.grabber, Bus: l.bus, Lives: l.ledger,
+		Log: slog.New(slog.DiscardHandler),
+	})
 }
 
 // raining makes a campaign on which a rain falls.
@@ -74,7 +73,7 @@ func (l *lossy) raining(spec rain.Spec) *rain.Campaign {
 	c := l.create(spec)
 	dense, now := rain.DefaultRain(), int64(0)
 	dense.StartsInMS, dense.DurationMS, dense.FallMS, dense.DropsPerSecond = &now, 60_000, 20_000, 400
-	c, _, err := l.office.StartRain(l.Context(), c.ID, dense, "")
+	c, _, err := l.service.StartRain(l.Context(), c.ID, dense, "")
 	if err != nil {
 		l.Fatal(err)
 	}
@@ -172,7 +171,7 @@ func (l *lossy) alarm(code, campaign string) {
 // quiet fails where an alarm was raised.
 func (l *lossy) quiet() {
 	l.Helper()
-	if err := l.office.control.nc.Flush(); err != nil {
+	if err := l.nc.Flush(); err != nil {
 		l.Fatal(err)
 	}
 	select {

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"redrain/grab"
 )
@@ -16,7 +15,6 @@ type metrics struct {
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
-	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	taps := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "redrain_taps_total", Help: "Taps answered, by outcome.",
 	}, []string{"outcome"})

@@ -9,10 +9,8 @@ import (
 	"time"
 
 	"redrain/grab"
-	"redrain/internal/wire"
 	"redrain/payout"
 	"redrain/rain"
-	"redrain/room"
 )
 
 // toldFor is how long it is remembered that a settlement has been told. A copy of an entry can turn up for as long
@@ -23,8 +21,12 @@ const toldFor = 24 * time.Hour
 // again for each copy of an entry; the mark in Redis lets one call through.
 type notifier struct {
 	grabber *grab.Grabber
-	control *control
+	bus     *bus
 	log     *slog.Logger
+}
+
+func newNotifier(grabber *grab.Grabber, bus *bus, log *slog.Logger) *notifier {
+	return &notifier{grabber: grabber, bus: bus, log: log}
 }
 
 // Settled tells every node. A failure costs the player a message, not the money: the claims in the next welcome
@@ -43,7 +45,7 @@ func (n *notifier) tell(ctx context.Context, settlements []payout.Settlement) {
 	first, err := n.grabber.Once(ctx, refs, toldFor)
 	for i, ref := range refs {
 		if first[i] {
-			err = errors.Join(err, n.control.Settled(ref.Campaign, groups[ref]))
+			err = errors.Join(err, n.bus.Settled(ref.Campaign, groups[ref]))
 		}
 	}
 	if err != nil {
@@ -80,50 +82,4 @@ func byEntry(settlements []payout.Settlement) map[rain.EntryRef][]payout.Settlem
 		groups[s.Entry] = append(groups[s.Entry], s)
 	}
 	return groups
-}
-
-// teller hands what was heard of settlements to the players of this node.
-type teller struct {
-	lobby    *room.Lobby
-	arrivals *arrivals
-	figures  *figures
-	registry *registry
-	grabber  *grab.Grabber
-}
-
-// Settled tells each player that is here about all their claims in one message.
-func (t *teller) Settled(campaign string, n settledNotice) {
-	t.figures.Won(campaign, n.Claims)
-	t.remember(campaign, n.Claims)
-	messages := map[string]*wire.Settled{}
-	for _, c := range n.Claims {
-		m := messages[c.User]
-		if m == nil {
-			m = &wire.Settled{Type: wire.TypeSettled}
-			messages[c.User] = m
-		}
-		m.Claims = append(m.Claims, wire.SettledClaim{Claim: c.Claim, Amount: c.Amount})
-		m.Balance = c.Balance
-	}
-	t.arrivals.tell(messages, func(user string, m *wire.Settled) { t.lobby.ToUser(user, wire.Encode(m)) })
-}
-
-// Withdrawn tells a player that is here how a withdrawal of theirs has ended.
-func (t *teller) Withdrawn(n withdrawalNotice) {
-	t.lobby.ToUser(n.Withdrawal.User, wire.Encode(wire.WithdrawalChange{Type: wire.TypeWithdrawal,
-		Withdrawal: n.Withdrawal, Balance: n.Balance}))
-}
-
-// remember lets this node know the wins that other nodes have given, so that it answers a tap that is sent again
-// with the same win, also where it knows the stock to be sold out and would not ask Redis.
-func (t *teller) remember(campaign string, claims []settledNoticeClaim) {
-	c := t.registry.Cached(campaign)
-	if c == nil || t.lobby.Room(campaign) == nil {
-		return // nobody is here; who comes brings their wins
-	}
-	gate := t.grabber.Gate(c)
-	for _, claim := range claims {
-		gate.Remember(claim.User, []rain.Win{{User: claim.User, Packet: claim.Packet, Amount: claim.Amount,
-			Drop: claim.Drop}})
-	}
 }

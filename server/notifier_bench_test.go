@@ -27,8 +27,7 @@ func BenchmarkTell(b *testing.B) {
 	}
 	b.Cleanup(func() { nc.Close(); _ = rdb.Close() })
 	ns, log := testenv.Namespace(b), slog.New(slog.DiscardHandler)
-	n := &notifier{grabber: grab.New(rdb, grab.Options{Namespace: ns, Log: log}),
-		control: &control{nc: nc, ns: ns, log: log}, log: log}
+	n := newNotifier(grab.New(rdb, grab.Options{Namespace: ns, Log: log}), newBus(nc, ns, log), log)
 	b.Cleanup(n.grabber.Close)
 	const wins, perEntry = 500, 50
 	settlements := make([]payout.Settlement, wins)

@@ -36,7 +36,7 @@ func (a *api) user(w http.ResponseWriter, r *http.Request, _ caller) error {
 }
 
 func (a *api) balance(w http.ResponseWriter, r *http.Request, user string) error {
-	balance, err := a.ledger.UserBalance(r.Context(), user)
+	balance, err := a.o.Ledger.UserBalance(r.Context(), user)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (a *api) claimsOf(w http.ResponseWriter, r *http.Request, user string) erro
 	// The newest of them; more than a page of unsettled claims is a fault that passes, and the ledger's are there
 	// to come.
 	granted = granted[:min(len(granted), p.limit-1)]
-	claims, next, err := a.ledger.Claims(r.Context(), payout.ClaimQuery{User: user, After: p.cursor,
+	claims, next, err := a.o.Ledger.Claims(r.Context(), payout.ClaimQuery{User: user, After: p.cursor,
 		Limit: p.limit - len(granted)})
 	if err != nil {
 		return err
@@ -88,12 +88,12 @@ const recentMS = 600_000
 // keep when a packet was won; until the ledger has it, it counts as won when its drop appeared.
 func (a *api) grantedTo(ctx context.Context, user string) ([]payout.Claim, error) {
 	var granted []payout.Claim
-	for _, c := range a.registry.Live() {
+	for _, c := range a.o.Registry.Live() {
 		rn := c.Current()
-		if rn == nil || a.clock() > rn.EndsAt()+recentMS {
+		if rn == nil || a.o.Clock() > rn.EndsAt()+recentMS {
 			continue
 		}
-		wins, err := a.grabber.ConfirmedWins(ctx, c, user)
+		wins, err := a.o.Grabber.ConfirmedWins(ctx, c, user)
 		if err != nil {
 			return nil, err
 		}
@@ -110,7 +110,7 @@ func (a *api) grantedTo(ctx context.Context, user string) ([]payout.Claim, error
 	for i, claim := range granted {
 		ids[i] = claim.Claim
 	}
-	states, err := a.ledger.ClaimStates(ctx, user, ids)
+	states, err := a.o.Ledger.ClaimStates(ctx, user, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -137,12 +137,12 @@ func waveAt(c *rain.Campaign, n int64) int64 {
 }
 
 func (a *api) guest(w http.ResponseWriter, r *http.Request, _ caller) error {
-	if !a.cfg.GuestsAllowed() {
+	if !a.o.Guests {
 		return refuse(http.StatusForbidden, "guests_off", "guests may not play here; bring a token")
 	}
-	if a.cfg.GuestRate > 0 {
-		ok, after, err := a.grabber.Allow(r.Context(), "guest", clientAddress(r), a.cfg.GuestRate,
-			a.cfg.GuestRate*limitBurst)
+	if a.o.GuestRate > 0 {
+		ok, after, err := a.o.Grabber.Allow(r.Context(), "guest", clientAddress(r), a.o.GuestRate,
+			a.o.GuestRate*limitBurst)
 		if err != nil {
 			return err
 		}
@@ -151,7 +151,7 @@ func (a *api) guest(w http.ResponseWriter, r *http.Request, _ caller) error {
 		}
 	}
 	user := auth.GuestName()
-	token, expires, err := a.players.Mint(user, guestFor)
+	token, expires, err := a.o.Players.Mint(user, guestFor)
 	if err != nil {
 		return err
 	}

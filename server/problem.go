@@ -9,12 +9,14 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/gorilla/websocket"
 	"github.com/nats-io/nats.go"
 	"github.com/redis/go-redis/v9"
 
 	"redrain/grab"
 	"redrain/internal/auth"
 	"redrain/internal/sqldb"
+	"redrain/internal/wire"
 	"redrain/payout"
 	"redrain/rain"
 )
@@ -145,4 +147,16 @@ func (p *problemError) Error() string { return p.Detail }
 
 func refuse(status int, code, detail string) error {
 	return &problemError{problem{Status: status, Code: code, Detail: detail}}
+}
+
+// requireUpgrade passes on the requests that ask for a WebSocket, and answers the others.
+func requireUpgrade(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if websocket.IsWebSocketUpgrade(r) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		writeProblem(w, problem{Status: http.StatusUpgradeRequired, Code: "upgrade_required",
+			Detail: "this is a WebSocket, subprotocol " + wire.Subprotocol})
+	})
 }

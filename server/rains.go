@@ -12,23 +12,23 @@ func (a *api) startRain(r *http.Request, who caller, body []byte, key string) (i
 	if err := decode(body, &spec); err != nil {
 		return 0, nil, err
 	}
-	if err := spec.Validate(a.clock()); err != nil {
+	if err := spec.Validate(a.o.Clock()); err != nil {
 		return 0, nil, err
 	}
-	c, rn, err := a.office.StartRain(a.audited(r, who, "rain.start", nil), r.PathValue("id"), spec, key)
+	c, rn, err := a.o.Service.StartRain(a.audited(r, who, "rain.start", nil), r.PathValue("id"), spec, key)
 	if err != nil {
 		return 0, nil, err
 	}
-	return http.StatusCreated, wire.RainOf(rn, a.clock(), c.Status == rain.Paused), nil
+	return http.StatusCreated, wire.RainOf(rn, a.o.Clock(), c.Status == rain.Paused), nil
 }
 
 func (a *api) stopRain(w http.ResponseWriter, r *http.Request, who caller) error {
-	c, rn, err := a.office.StopRain(a.audited(r, who, "rain.stop", map[string]any{"rain": r.PathValue("rain")}),
+	c, rn, err := a.o.Service.StopRain(a.audited(r, who, "rain.stop", map[string]any{"rain": r.PathValue("rain")}),
 		r.PathValue("id"), r.PathValue("rain"))
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, wire.RainOf(rn, a.clock(), c.Status == rain.Paused))
+	writeJSON(w, http.StatusOK, wire.RainOf(rn, a.o.Clock(), c.Status == rain.Paused))
 	return nil
 }
 
@@ -71,7 +71,7 @@ func (a *api) fairness(w http.ResponseWriter, r *http.Request, _ caller) error {
 		Drops: rn.Drops(),
 	}}
 	// Not before the last tap is judged: within the grace a drop can still be tapped.
-	if now := a.clock(); now >= rn.EndsAt() && now >= rn.TapsUntil() {
+	if now := a.o.Clock(); now >= rn.EndsAt() && now >= rn.TapsUntil() {
 		v.Seed, v.Schedule.Digest = rn.Seed.Hex(), rn.Digest()
 	}
 	writeJSON(w, http.StatusOK, v)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 
 	"redrain/grab"
@@ -21,17 +20,23 @@ var errDrained = errors.New("the campaign is closed and all of it is in the ledg
 // decided the order of its steps counts: payout/life.go says why. It may be cut off at any point and run again, and
 // run on several nodes at once.
 type rebuilder struct {
-	office  *office
-	ledger  *payout.Ledger
-	settler *payout.Settler
-	grabber *grab.Grabber
-	control *control
-	log     *slog.Logger
-
-	lives lives // the ledger
+	o rebuilderOptions
 
 	mu sync.Mutex // one at a time on this node: a second one would take over from the first, and gain nothing
 }
+
+// rebuilderOptions of a rebuilder. All are needed.
+type rebuilderOptions struct {
+	Service *service
+	Ledger  *payout.Ledger
+	Settler *payout.Settler
+	Grabber *grab.Grabber
+	Bus     *bus
+	Lives   lives // the ledger
+	Log     *slog.Logger
+}
+
+func newRebuilder(o rebuilderOptions) *rebuilder { return &rebuilder{o: o} }
 
 // lives keeps the lives of shards apart, as payout.Ledger does.
 type lives interface {
@@ -53,7 +58,7 @@ func (r *rebuilder) Rebuild(ctx context.Context, id string) (rebuilt, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	done := rebuilt{Campaign: id, Shards: []int{}}
-	c, err := r.ledger.Campaign(ctx, id)
+	c, err := r.o.Ledger.Campaign(ctx, id)
 	switch {
 	case err != nil:
 		return done, err
@@ -62,7 +67,7 @@ func (r *rebuilder) Rebuild(ctx context.Context, id string) (rebuilt, error) {
 	case c.Status == rain.Loading:
 		return done, rain.ErrNotStocked
 	}
-	lost, err := r.grabber.Lost(ctx, c)
+	lost, err := r.o.Grabber.Lost(ctx, c)
 	if err != nil {
 		return done, err
 	}
@@ -74,14 +79,14 @@ func (r *rebuilder) Rebuild(ctx context.Context, id string) (rebuilt, error) {
 	}
 	faults.Point("rebuild.after_restore")
 	// Commands that were given meanwhile could not be applied. One that comes from here on applies itself.
-	if c, err = r.ledger.Campaign(ctx, id); err != nil {
+	if c, err = r.o.Ledger.Campaign(ctx, id); err != nil {
 		return done, err
 	}
-	if err := r.office.Enforce(ctx, c); err != nil {
+	if err := r.o.Service.Enforce(ctx, c); err != nil {
 		return done, fmt.Errorf("%w: %w", errApply, err)
 	}
-	r.control.Restocked(id)
-	r.log.Info("redis knows the campaign again", "campaign", id, "shards", done.Shards, "packets", done.Packets, "wins",
+	r.o.Bus.Restocked(id)
+	r.o.Log.Info("redis knows the campaign again", "campaign", id, "shards", done.Shards, "packets", done.Packets, "wins",
 		done.Wins)
 	return done, nil
 }
@@ -113,19 +118,19 @@ func (r *rebuilder) shards(ctx context.Context, c *rain.Campaign, lost []int, do
 // shard restores one shard, and returns how many packets are in its stock and how many wins it knows.
 func (r *rebuilder) shard(ctx context.Context, c *rain.Campaign, shard int, amounts []rain.Money) (packets, wins int,
 	err error) {
-	r.log.Info("redis does not know a shard; rebuilding it from the stream and the ledger", "campaign", c.ID, "shard",
+	r.o.Log.Info("redis does not know a shard; rebuilding it from the stream and the ledger", "campaign", c.ID, "shard",
 		shard)
-	attempt, err := r.lives.BeginRebuild(ctx, c.ID, shard)
+	attempt, err := r.o.Lives.BeginRebuild(ctx, c.ID, shard)
 	if err != nil {
 		return 0, 0, err
 	}
-	err = r.grabber.RestoreAs(ctx, c, shard, func(ctx context.Context) (grab.Restoration, error) {
+	err = r.o.Grabber.RestoreAs(ctx, c, shard, func(ctx context.Context) (grab.Restoration, error) {
 		// Not before: this node may have hung since it saw the loss, while the shard lived once more and was lost
 		// again.
-		if err := r.settler.CatchUp(ctx, c.ID, shard); err != nil {
+		if err := r.o.Settler.CatchUp(ctx, c.ID, shard); err != nil {
 			return grab.Restoration{}, err
 		}
-		barrier, err := r.lives.Fence(ctx, c.ID, shard, attempt)
+		barrier, err := r.o.Lives.Fence(ctx, c.ID, shard, attempt)
 		if err != nil {
 			return grab.Restoration{}, err
 		}
@@ -145,7 +150,7 @@ func (r *rebuilder) restoration(ctx context.Context, c *rain.Campaign, shard int
 	amounts []rain.Money) (grab.Restoration, int, error) {
 	first, n := rain.ShardRange(c.Packets, max(c.Shards, 1), shard)
 	taken, wins := make([]bool, n), 0
-	err := r.ledger.EachTaken(ctx, c, first, n, func(k payout.Taken) error {
+	err := r.o.Ledger.EachTaken(ctx, c, first, n, func(k payout.Taken) error {
 		taken[k.Win.Packet-first] = true
 		wins++
 		return nil
@@ -154,9 +159,9 @@ func (r *rebuilder) restoration(ctx context.Context, c *rain.Campaign, shard int
 		return grab.Restoration{}, 0, err
 	}
 	what := grab.Restoration{Wins: func(put func(rain.Win, rain.EntryRef) error) error {
-		return r.ledger.EachTaken(ctx, c, first, n, func(k payout.Taken) error { return put(k.Win, k.Entry) })
+		return r.o.Ledger.EachTaken(ctx, c, first, n, func(k payout.Taken) error { return put(k.Win, k.Entry) })
 	}}
-	if what.Closed, err = r.ledger.Reclaimed(ctx, c.ID, shard); err != nil || what.Closed {
+	if what.Closed, err = r.o.Ledger.Reclaimed(ctx, c.ID, shard); err != nil || what.Closed {
 		return what, wins, err
 	}
 	what.Stock = func(yield func(int, rain.Money) bool) {
@@ -176,13 +181,13 @@ func (r *rebuilder) restoration(ctx context.Context, c *rain.Campaign, shard int
 // RebuildAll restores what is live: for a Redis that has just begun to exist, the in-process one. A campaign that
 // cannot be restored does not hold up the others.
 func (r *rebuilder) RebuildAll(ctx context.Context) error {
-	live, err := r.ledger.Live(ctx)
+	live, err := r.o.Ledger.Live(ctx)
 	if err != nil {
 		return err
 	}
 	for _, c := range live {
 		if c.Status == rain.Loading {
-			_, err = r.office.Stock(ctx, c)
+			_, err = r.o.Service.Stock(ctx, c)
 		} else {
 			_, err = r.Rebuild(ctx, c.ID)
 		}
@@ -190,25 +195,9 @@ func (r *rebuilder) RebuildAll(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil && !errors.Is(err, grab.ErrAlive):
-			r.log.Error("a campaign could not be restored", "campaign", c.ID, "err", err)
-			r.control.Alarm("state_lost", c.ID, "it could not be restored at start; its taps are unavailable until it is: run redrain rebuild "+c.ID)
+			r.o.Log.Error("a campaign could not be restored", "campaign", c.ID, "err", err)
+			r.o.Bus.Alarm("state_lost", c.ID, "it could not be restored at start; its taps are unavailable until it is: run redrain rebuild "+c.ID)
 		}
 	}
 	return nil
-}
-
-// alarmVoid says that wins came too late to be paid. Under --confirm stream their players were not told; otherwise
-// they may have been.
-func alarmVoid(ctl *control, letters []payout.DeadLetter) {
-	claims := map[string][]string{}
-	for _, d := range letters {
-		if d.User != "" { // a shard's rest that was on its way back is on offer again, and nobody was promised it
-			claims[d.Campaign] = append(claims[d.Campaign], d.Claim)
-		}
-	}
-	for campaign, list := range claims {
-		ctl.Alarm("void_win", campaign, fmt.Sprintf(
-			"%d wins from before redis lost the campaign came too late to be paid; their players may have been told, unless --confirm is stream: %s",
-			len(list), strings.Join(list, " ")))
-	}
 }

@@ -18,7 +18,7 @@ func TestASecondLossWhileARebuilderHangs(t *testing.T) {
 	l.forget()
 	var told []rain.Entry
 	first, second := l.rebuilder, l.another()
-	first.lives = &stepped{Ledger: l.ledger, begins: func() {
+	first.o.Lives = &stepped{Ledger: l.ledger, begins: func() {
 		if _, err := second.Rebuild(t.Context(), c.ID); err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +51,7 @@ func TestALostShardIsNotDrained(t *testing.T) {
 		}
 	}
 	l.forget()
-	if _, err := l.office.Close(t.Context(), c.ID); !errors.Is(err, grab.ErrNoState) {
+	if _, err := l.service.Close(t.Context(), c.ID); !errors.Is(err, grab.ErrNoState) {
 		t.Fatal(err)
 	}
 	if after, err := l.keep(c.ID); err != nil || after.Drained {

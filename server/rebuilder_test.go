@@ -113,7 +113,7 @@ func TestRebuildOfAClosedCampaign(t *testing.T) {
 	c := l.raining(evenSpec(900, 90, 3))
 	entries := l.win(c, 0, users("u", 12)...)
 	l.post(entries)
-	if _, err := l.office.Close(t.Context(), c.ID); err != nil {
+	if _, err := l.service.Close(t.Context(), c.ID); err != nil {
 		t.Fatal(err)
 	}
 	c = l.campaign(c.ID)
@@ -157,7 +157,7 @@ func TestRebuildRefuses(t *testing.T) {
 	if _, err := l.rebuilder.Rebuild(t.Context(), "nowhere"); !errors.Is(err, payout.ErrUnknownCampaign) {
 		t.Errorf("an unknown campaign: %v", err)
 	}
-	c, err := l.office.fund(t.Context(), evenSpec(100, 10, 1), "")
+	c, err := l.service.fund(t.Context(), evenSpec(100, 10, 1), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,8 +240,8 @@ func TestAFenceIsOnlySetByWhoCanOpen(t *testing.T) {
 	l.forget()
 	first, second := l.rebuilder, l.another()
 	firstEnded, secondFenced, secondEnded := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	second.lives = &stepped{Ledger: l.ledger, fenced: func() { close(secondFenced); <-firstEnded }}
-	first.lives = &stepped{Ledger: l.ledger, fenced: func() {
+	second.o.Lives = &stepped{Ledger: l.ledger, fenced: func() { close(secondFenced); <-firstEnded }}
+	first.o.Lives = &stepped{Ledger: l.ledger, fenced: func() {
 		go func() { _, err := second.Rebuild(t.Context(), c.ID); secondEnded <- err }()
 		<-secondFenced
 	}}
@@ -262,13 +262,13 @@ func TestTheKeeperSaysThatStateIsLost(t *testing.T) {
 	l := newLossy(t, forgetful["in-process"](t))
 	c := l.raining(evenSpec(100, 10, 1))
 	for range 2 {
-		if err := l.keeper.keep(t.Context(), c); err != nil {
+		if err := l.loop.keep(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}
 		l.forget()
 		l.now += enforceEvery
 		for range 3 {
-			if err := l.keeper.keep(t.Context(), c); !errors.Is(err, grab.ErrNoState) {
+			if err := l.loop.keep(t.Context(), c); !errors.Is(err, grab.ErrNoState) {
 				t.Errorf("keeping: %v", err)
 			}
 			l.now += enforceEvery

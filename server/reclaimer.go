@@ -29,9 +29,6 @@ const (
 	reclaimPage = 200
 	// reclaimWithin is the time for one campaign: one whose Redis hangs must not hold up the others.
 	reclaimWithin = backendTimeout
-	// drainedKept is how long a drained campaign stays in Redis: so long a won tap that is sent again gets its win
-	// again.
-	drainedKept = 24 * time.Hour
 )
 
 // reclaimLeaseName is the lease of the node that ends campaigns.
@@ -42,17 +39,27 @@ const reclaimLeaseName = "reclaim"
 // by a lease; that saves work, and is no condition: each step may be done by anybody at any time, because the
 // script closes a shard once and the ledger gives its rest back once.
 type reclaimer struct {
-	office   *office
-	ledger   *payout.Ledger
-	grabber  *grab.Grabber
-	registry *registry
-	control  *control
-	clock    rain.Clock
-	holder   string // this node's name in the lease
-	log      *slog.Logger
+	o reclaimerOptions
 
 	mu    sync.Mutex
 	again map[string]again // campaigns that were not done at the last try
+}
+
+// reclaimerOptions of a reclaimer. All are needed.
+type reclaimerOptions struct {
+	Service  *service
+	Ledger   *payout.Ledger
+	Grabber  *grab.Grabber
+	Registry *registry
+	Bus      *bus
+	Clock    rain.Clock
+	Node     string        // this node's name in the lease
+	KeepFor  time.Duration // how long a drained campaign stays in Redis
+	Log      *slog.Logger
+}
+
+func newReclaimer(o reclaimerOptions) *reclaimer {
+	return &reclaimer{o: o, again: map[string]again{}}
 }
 
 // again is when a campaign is tried again, and what has been said of it.
@@ -64,10 +71,9 @@ type again struct {
 
 // Run works, whenever this node holds the lease, until ctx ends. Nothing that fails ends it.
 func (r *reclaimer) Run(ctx context.Context) error {
-	r.again = map[string]again{}
 	tick := time.NewTicker(reclaimEvery)
 	defer tick.Stop()
-	database := outage.Outage{What: "looking for campaigns that are due", Log: r.log}
+	database := outage.Outage{What: "looking for campaigns that are due", Log: r.o.Log}
 	for {
 		select {
 		case <-ctx.Done():
@@ -86,7 +92,7 @@ func (r *reclaimer) Run(ctx context.Context) error {
 
 // turn works through everything that is due, if this node has the lease or gets it.
 func (r *reclaimer) turn(ctx context.Context) error {
-	held, err := r.ledger.Lease(ctx, reclaimLeaseName, r.holder, reclaimLease)
+	held, err := r.o.Ledger.Lease(ctx, reclaimLeaseName, r.o.Node, reclaimLease)
 	if err != nil || !held {
 		return err
 	}
@@ -115,13 +121,13 @@ func (r *reclaimer) renew(ctx context.Context, lost context.CancelFunc) {
 		case <-tick.C:
 		}
 		before := time.Now()
-		held, err := r.ledger.Lease(ctx, reclaimLeaseName, r.holder, reclaimLease)
+		held, err := r.o.Ledger.Lease(ctx, reclaimLeaseName, r.o.Node, reclaimLease)
 		if err == nil && held {
 			until = before.Add(reclaimLease)
 			continue
 		}
 		if err == nil || time.Now().After(until) {
-			r.log.Warn("another node goes on with the campaigns that are due", "err", err)
+			r.o.Log.Warn("another node goes on with the campaigns that are due", "err", err)
 			lost()
 			return
 		}
@@ -132,17 +138,17 @@ func (r *reclaimer) renew(ctx context.Context, lost context.CancelFunc) {
 func (r *reclaimer) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	if err := r.ledger.ReleaseLease(ctx, reclaimLeaseName, r.holder); err != nil {
-		r.log.Debug("the lease ends by its time", "err", err)
+	if err := r.o.Ledger.ReleaseLease(ctx, reclaimLeaseName, r.o.Node); err != nil {
+		r.o.Log.Debug("the lease ends by its time", "err", err)
 	}
 }
 
 // sweep handles each campaign that is due, some at a time.
 func (r *reclaimer) sweep(ctx context.Context) error {
-	now := r.clock()
+	now := r.o.Clock()
 	seen := map[string]bool{}
 	for cursor := ""; ; {
-		page, next, err := r.ledger.Due(ctx, now, cursor, reclaimPage)
+		page, next, err := r.o.Ledger.Due(ctx, now, cursor, reclaimPage)
 		if err != nil {
 			return err
 		}
@@ -195,19 +201,19 @@ func (r *reclaimer) handle(ctx context.Context, due payout.DueCampaign) {
 		delete(r.again, due.ID)
 		return
 	case errors.Is(err, errWaiting):
-		was.at = r.clock() + wait(was.tries, 5_000)
+		was.at = r.o.Clock() + wait(was.tries, 5_000)
 	case errors.Is(err, errNotCleared):
 		if !was.alarmed {
-			r.control.Alarm("escrow_not_cleared", due.ID, errNotCleared.Error())
+			r.o.Bus.Alarm("escrow_not_cleared", due.ID, errNotCleared.Error())
 		}
 		was.alarmed = true
-		was.at = r.clock() + wait(was.tries, 60_000)
+		was.at = r.o.Clock() + wait(was.tries, 60_000)
 	default:
 		if was.tries < 3 { // said a few times; what lasts is said by the outages of its back end
-			r.log.Warn("a campaign that is due could not be ended; trying again later", "campaign", due.ID, "status",
+			r.o.Log.Warn("a campaign that is due could not be ended; trying again later", "campaign", due.ID, "status",
 				due.Status, "err", err)
 		}
-		was.at = r.clock() + wait(was.tries, 60_000)
+		was.at = r.o.Clock() + wait(was.tries, 60_000)
 	}
 	was.tries++
 	r.again[due.ID] = was
@@ -219,13 +225,13 @@ func wait(tries int, most int64) int64 { return min(500<<min(tries, 20), most) }
 // end closes a campaign if need be, and drains it as far as it goes.
 func (r *reclaimer) end(ctx context.Context, due payout.DueCampaign) error {
 	if due.Status != rain.Closed {
-		r.log.Info("the campaign has expired; closing it", "campaign", due.ID)
-		if _, err := r.office.Close(ctx, due.ID); err != nil {
+		r.o.Log.Info("the campaign has expired; closing it", "campaign", due.ID)
+		if _, err := r.o.Service.Close(ctx, due.ID); err != nil {
 			return err
 		}
 		faults.Point("reclaim.after_close")
 	}
-	c, err := r.ledger.Campaign(ctx, due.ID)
+	c, err := r.o.Ledger.Campaign(ctx, due.ID)
 	if err != nil {
 		return err
 	}
@@ -235,12 +241,12 @@ func (r *reclaimer) end(ctx context.Context, due payout.DueCampaign) error {
 // drain closes the shards, and marks the campaign as drained when nothing of it waits in Redis any more and the
 // ledger has the whole budget. Redis alone cannot say so: one that has forgotten looks empty too.
 func (r *reclaimer) drain(ctx context.Context, c *rain.Campaign) error {
-	err := r.grabber.CloseCampaign(ctx, c)
+	err := r.o.Grabber.CloseCampaign(ctx, c)
 	lost := errors.Is(err, grab.ErrNoState)
 	if err != nil && !lost {
 		return err
 	}
-	waiting, err := r.grabber.Pending(ctx, c)
+	waiting, err := r.o.Grabber.Pending(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -248,9 +254,9 @@ func (r *reclaimer) drain(ctx context.Context, c *rain.Campaign) error {
 		return errWaiting
 	}
 	// What dead letters ask for may be more than is theirs, and must not pass for a stock that Redis has lost.
-	is := r.ledger.Cleared
+	is := r.o.Ledger.Cleared
 	if lost {
-		is = r.ledger.Emptied
+		is = r.o.Ledger.Emptied
 	}
 	cleared, err := is(ctx, c.ID)
 	if err != nil {
@@ -260,15 +266,15 @@ func (r *reclaimer) drain(ctx context.Context, c *rain.Campaign) error {
 		return errNotCleared
 	}
 	// Before it is marked: who dies in between does it again, and nothing stays in Redis for ever.
-	if err := r.grabber.Expire(ctx, c, drainedKept); err != nil {
+	if err := r.o.Grabber.Expire(ctx, c, r.o.KeepFor); err != nil {
 		return err
 	}
-	drained, err := r.ledger.Update(ctx, c.ID, func(c *rain.Campaign) error { c.Drained = true; return nil })
+	drained, err := r.o.Ledger.Update(ctx, c.ID, func(c *rain.Campaign) error { c.Drained = true; return nil })
 	if err != nil {
 		return err
 	}
-	r.registry.Put(drained)
-	r.control.Changed(drained) // rooms that are still open are told so
-	r.log.Info("the campaign is closed and everything of it is in the ledger", "campaign", c.ID)
+	r.o.Registry.Put(drained)
+	r.o.Bus.Changed(drained) // rooms that are still open are told so
+	r.o.Log.Info("the campaign is closed and everything of it is in the ledger", "campaign", c.ID)
 	return nil
 }

@@ -18,12 +18,9 @@ import (
 
 // node is the reclaimer of another node, on the same back ends.
 func (u *upkeep) node(name string) *reclaimer {
-	r := u.reclaim
-	return &reclaimer{
-		office: r.office, ledger: r.ledger, grabber: r.grabber, registry: r.registry, control: r.control,
-		clock: r.clock, holder: name, log: r.log,
-		again: map[string]again{},
-	}
+	o := u.reclaim.o
+	o.Node = name
+	return newReclaimer(o)
 }
 
 // settle posts what waits in the outboxes, and removes it.
@@ -142,7 +139,7 @@ func TestThousandsAreDueAtOnce(t *testing.T) {
 	}
 	for _, key := range []string{"state", "wins", "outbox", "nodes"} {
 		name := "rr:{" + all[0].ID + ".0}:" + key
-		if ttl := u.rdb.PTTL(t.Context(), name).Val(); ttl == -1 || ttl > drainedKept {
+		if ttl := u.rdb.PTTL(t.Context(), name).Val(); ttl == -1 || ttl > 24*time.Hour {
 			t.Errorf("%s stays for %v", name, ttl)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/singleflight"
@@ -23,22 +22,35 @@ type campaignSource interface {
 	Live(ctx context.Context) ([]*rain.Campaign, error)
 }
 
-// registry is the campaigns as this node knows them. What it hands out is shared and must not be changed.
-type registry struct {
-	source  campaignSource
-	log     *slog.Logger
-	inUse   func(campaign string) bool // whether a room of this node needs it
-	changed []func(*rain.Campaign)     // told of each newer version; set before Run
-
-	forgotten func(campaign string) // told of what is not kept any more
-
-	load singleflight.Group
-	mu   sync.RWMutex
-	byID map[string]*rain.Campaign
+// registryOptions of a registry. All are needed but those that say so.
+type registryOptions struct {
+	Source campaignSource
+	Known  *known
+	// Changed are called with each newer version of a campaign, one after the other. None: nobody is told.
+	Changed []func(*rain.Campaign)
+	// InUse tells whether somebody on this node looks at a campaign, which is then kept. Nil: nobody does.
+	InUse func(campaign string) bool
+	// Forgotten is called with what is not kept any more. Nil: nobody is told.
+	Forgotten func(campaign string)
+	Log       *slog.Logger
 }
 
-func newRegistry(source campaignSource, log *slog.Logger) *registry {
-	return &registry{source: source, log: log, byID: map[string]*rain.Campaign{}}
+// registry keeps the campaigns that this node knows fresh from the database, and tells who must follow a change.
+type registry struct {
+	*known
+
+	o    registryOptions
+	load singleflight.Group
+}
+
+func newRegistry(o registryOptions) *registry {
+	if o.InUse == nil {
+		o.InUse = func(string) bool { return false }
+	}
+	if o.Forgotten == nil {
+		o.Forgotten = func(string) {}
+	}
+	return &registry{known: o.Known, o: o}
 }
 
 // Get finds a campaign, here or in the database; payout.ErrUnknownCampaign where there is none.
@@ -49,20 +61,13 @@ func (r *registry) Get(ctx context.Context, id string) (*rain.Campaign, error) {
 	return r.Reload(ctx, id)
 }
 
-// Cached is what this node knows of a campaign without asking; nil where nothing.
-func (r *registry) Cached(id string) *rain.Campaign {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	return r.byID[id]
-}
-
 // Reload reads a campaign from the database. Many callers at once make one query.
 func (r *registry) Reload(ctx context.Context, id string) (*rain.Campaign, error) {
 	got := r.load.DoChan(id, func() (any, error) {
 		// Not the first caller's context: the others would fail with it when it goes away.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), backendTimeout)
 		defer cancel()
-		c, err := r.source.Campaign(ctx, id)
+		c, err := r.o.Source.Campaign(ctx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -79,40 +84,22 @@ func (r *registry) Reload(ctx context.Context, id string) (*rain.Campaign, error
 	}
 }
 
-// Put takes a version of a campaign and returns the newest known.
+// Put takes a version of a campaign, tells of it if it is newer, and returns the newest known.
 func (r *registry) Put(c *rain.Campaign) *rain.Campaign {
-	r.mu.Lock()
-	old := r.byID[c.ID]
-	if old != nil && old.Revision >= c.Revision {
-		r.mu.Unlock()
-		return old
-	}
-	r.byID[c.ID] = c
-	r.mu.Unlock()
-	for _, tell := range r.changed {
-		tell(c)
-	}
-	return c
-}
-
-// Live is every campaign that may still have something in Redis. It is payout.Lister.
-func (r *registry) Live() []*rain.Campaign {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	live := make([]*rain.Campaign, 0, len(r.byID))
-	for _, c := range r.byID {
-		if !c.Drained {
-			live = append(live, c)
+	newest, isNew := r.Store(c)
+	if isNew {
+		for _, tell := range r.o.Changed {
+			tell(c)
 		}
 	}
-	return live
+	return newest
 }
 
 // Run keeps the registry fresh until ctx ends.
 func (r *registry) Run(ctx context.Context) error {
 	tick := time.NewTicker(refreshEvery)
 	defer tick.Stop()
-	database := outage.Outage{What: "reading the campaigns; going on with those that are known", Log: r.log}
+	database := outage.Outage{What: "reading the campaigns; going on with those that are known", Log: r.o.Log}
 	for {
 		switch err := r.refresh(ctx); {
 		case err == nil:
@@ -131,7 +118,7 @@ func (r *registry) Run(ctx context.Context) error {
 func (r *registry) refresh(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, backendTimeout)
 	defer cancel()
-	live, err := r.source.Live(ctx)
+	live, err := r.o.Source.Live(ctx)
 	if err != nil {
 		return err
 	}
@@ -155,16 +142,7 @@ func (r *registry) refresh(ctx context.Context) error {
 
 // forgetDrained keeps the memory of a node that has seen many campaigns small.
 func (r *registry) forgetDrained() {
-	r.mu.Lock()
-	var gone []string
-	for id, c := range r.byID {
-		if c.Drained && !r.inUse(id) {
-			delete(r.byID, id)
-			gone = append(gone, id)
-		}
-	}
-	r.mu.Unlock()
-	for _, id := range gone {
-		r.forgotten(id)
+	for _, id := range r.forget(func(c *rain.Campaign) bool { return c.Drained && !r.o.InUse(c.ID) }) {
+		r.o.Forgotten(id)
 	}
 }

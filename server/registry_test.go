@@ -53,16 +53,15 @@ func (f *fakeSource) set(c rain.Campaign) {
 }
 
 func newTestRegistry(source *fakeSource) *registry {
-	r := newRegistry(source, slog.New(slog.DiscardHandler))
-	r.inUse = func(string) bool { return false }
-	r.forgotten = func(string) {}
-	return r
+	return newRegistry(registryOptions{Source: source, Known: newKnown(), Log: slog.New(slog.DiscardHandler)})
 }
 
 func TestRegistryKeepsTheNewerVersion(t *testing.T) {
-	r := newTestRegistry(&fakeSource{byID: map[string]*rain.Campaign{}})
 	var told []int64
-	r.changed = append(r.changed, func(c *rain.Campaign) { told = append(told, c.Revision) })
+	r := newRegistry(registryOptions{
+		Source: &fakeSource{}, Known: newKnown(),
+		Changed: []func(*rain.Campaign){func(c *rain.Campaign) { told = append(told, c.Revision) }},
+	})
 	for _, rev := range []int64{2, 1, 2, 5, 3} {
 		r.Put(&rain.Campaign{ID: "c", Revision: rev})
 	}

@@ -47,14 +47,14 @@ type seat struct {
 
 func newSession(g *gateway, conn *websocket.Conn, by *takeover, addr string) *session {
 	s := &session{g: g, conn: conn, plain: by.plain, addr: addr}
-	s.member = g.lobby.NewMember(by.socket, nil)
+	s.member = g.o.Lobby.NewMember(by.socket, nil)
 	s.hello = time.AfterFunc(helloWithin, func() { s.member.Close(room.CodeProtocol, "no hello in time") })
 	return s
 }
 
 func (s *session) close() {
 	s.greeted()
-	s.g.lobby.Leave(s.member)
+	s.g.o.Lobby.Leave(s.member)
 	s.member.Gone()
 }
 
@@ -102,7 +102,7 @@ func (s *session) other(data []byte) {
 	case err != nil:
 		s.complain(req.ID, wire.CodeMalformed, err.Error())
 	case req.Type == wire.TypePing:
-		s.send(wire.Pong{Type: wire.TypePong, ID: req.ID, T: req.T, ServerTime: s.g.clock()})
+		s.send(wire.Pong{Type: wire.TypePong, ID: req.ID, T: req.T, ServerTime: s.g.o.Clock()})
 	case req.Type == wire.TypeHello && s.user != "":
 		s.complain(req.ID, wire.CodeAlreadyHello, "hello comes once; use join to move to another room")
 	case req.Type == wire.TypeHello:
@@ -135,13 +135,13 @@ func (s *session) greet(req wire.Request) {
 		s.end(room.CodeUnavailable, "too many connections from this address at once")
 		return
 	}
-	user, err := s.g.players.Verify(req.Token)
+	user, err := s.g.o.Players.Verify(req.Token)
 	if errors.Is(err, auth.ErrKeysUnavailable) {
 		s.end(room.CodeUnavailable, "unavailable")
 		return
 	}
 	if err != nil {
-		s.g.log.Debug("bad token", "addr", s.addr, "err", err)
+		s.g.o.Log.Debug("bad token", "addr", s.addr, "err", err)
 		s.end(room.CodeBadToken, "bad token")
 		return
 	}
@@ -151,7 +151,7 @@ func (s *session) greet(req wire.Request) {
 	case errors.Is(err, errUnknownCampaign):
 		s.end(room.CodeUnknownCampaign, "unknown campaign")
 	case err != nil:
-		s.g.log.Warn("a player cannot be let in", "campaign", req.Campaign, "err", err)
+		s.g.o.Log.Warn("a player cannot be let in", "campaign", req.Campaign, "err", err)
 		s.end(room.CodeUnavailable, "unavailable")
 	default:
 		s.user = user
@@ -166,7 +166,7 @@ func (s *session) move(req wire.Request) {
 	case errors.Is(err, errUnknownCampaign):
 		s.complain(req.ID, wire.CodeUnknownCampaign, "there is no such campaign")
 	case err != nil:
-		s.g.log.Warn("a player cannot move", "campaign", req.Campaign, "err", err)
+		s.g.o.Log.Warn("a player cannot move", "campaign", req.Campaign, "err", err)
 		s.send(wire.Error{Type: wire.TypeError, ID: req.ID, Code: wire.CodeUnavailable, Message: "try again",
 			Retryable: true})
 	}
@@ -180,7 +180,7 @@ func (s *session) enter(ctx context.Context, user string, req wire.Request) erro
 	if err != nil {
 		return err
 	}
-	s.seat = seat{campaign: c.ID, gate: s.g.grabber.Gate(c), count: s.g.counts.of(c.ID)}
+	s.seat = seat{campaign: c.ID, gate: s.g.o.Grabber.Gate(c), count: s.g.o.Counts.of(c.ID)}
 	toldAt := tellOf(c, welcome.ServerTime)
 	s.send(welcome)
 	s.g.arrivals.seat(arriving, func(missed *wire.Settled) {
@@ -188,14 +188,14 @@ func (s *session) enter(ctx context.Context, user string, req wire.Request) erro
 		if fresh := news(missed, welcome.Claims); first && fresh != nil {
 			s.send(fresh)
 		}
-		s.g.lobby.Join(c.ID, user, s.member)
+		s.g.o.Lobby.Join(c.ID, user, s.member)
 	})
 
 	// What changed between the welcome and the joining was told to a room that the player was not yet in.
-	if newer := s.g.registry.Cached(c.ID); newer != nil {
+	if newer := s.g.o.Registry.Cached(c.ID); newer != nil {
 		c = newer
 	}
-	now := s.g.clock()
+	now := s.g.o.Clock()
 	if is := wire.CampaignOf(c, now); is != welcome.Campaign {
 		s.send(wire.CampaignChange{Type: wire.TypeCampaign, Campaign: is})
 	}

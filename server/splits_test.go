@@ -17,9 +17,10 @@ import (
 
 // preview asks a server that has nothing else for a split.
 func preview(ctx context.Context, p previews, token, body string) *httptest.ResponseRecorder {
-	a := &api{previews: p, operators: auth.NewOperators("op", "view"), log: slog.New(slog.DiscardHandler)}
+	a := newAPI(apiOptions{Operators: auth.NewOperators("op", "view"), Log: slog.New(slog.DiscardHandler)})
+	a.previews = p
 	mux := http.NewServeMux()
-	a.mount(mux)
+	a.Mount(mux)
 	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/api/v1/splits/preview", strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+token)
 	w := httptest.NewRecorder()

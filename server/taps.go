@@ -87,7 +87,7 @@ func (g *gateway) Answer(taps []*grab.Tap) {
 		out.Add(t.session.member, text[from:len(text):len(text)])
 		t.counted(tap.Result().Outcome, now.Sub(t.began))
 	}
-	g.lobby.Deliver(out)
+	g.o.Lobby.Deliver(out)
 }
 
 // bundles are what batches go out in.

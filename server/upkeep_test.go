@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/redis/go-redis/v9"
 
 	"redrain/grab"
@@ -20,14 +21,17 @@ import (
 // upkeep is an office and a keeper on a real Redis and an SQLite ledger, at a time that the test sets.
 type upkeep struct {
 	*testing.T
-	office  *office
-	keeper  *keeper
-	reclaim *reclaimer
-	grabber *grab.Grabber
-	ledger  *payout.Ledger
-	rdb     redis.UniversalClient
-	db      *sqldb.DB
-	now     int64
+	service  *service
+	loop     *reconcileLoop
+	registry *registry
+	bus      *bus
+	nc       *nats.Conn
+	reclaim  *reclaimer
+	grabber  *grab.Grabber
+	ledger   *payout.Ledger
+	rdb      redis.UniversalClient
+	db       *sqldb.DB
+	now      int64
 }
 
 func newUpkeep(t *testing.T, addr string) *upkeep {
@@ -69,32 +73,27 @@ func newUpkeepOn(t *testing.T, addr string, db *sqldb.DB) *upkeep {
 			t.Error(err)
 		}
 	})
-	known := newTestRegistry(&fakeSource{byID: map[string]*rain.Campaign{}})
-	ctl := &control{nc: nc, ns: "rr", log: log}
-	u.office = &office{ledger: u.ledger, grabber: u.grabber, registry: known, control: ctl, clock: clock, log: log}
-	u.keeper = &keeper{office: u.office, ledger: u.ledger, registry: known, control: ctl, clock: clock, log: log,
-		done: map[string]kept{}}
-	u.reclaim = &reclaimer{
-		office: u.office, ledger: u.ledger, grabber: u.grabber, registry: known, control: ctl, clock: clock,
-		holder: "test", log: log,
-		again: map[string]again{},
-	}
+	u.registry = newRegistry(registryOptions{Source: memoryCampaigns{}, Known: newKnown(), Log: log})
+	u.nc, u.bus = nc, newBus(nc, "rr", log)
+	u.service = newService(serviceOptions{
+		Ledger: u.ledger, Grabber: u.grabber, Registry: u.registry, Bus: u.bus, Clock: clock, Log: log,
+	})
+	u.loop = newReconcileLoop(reconcileLoopOptions{
+		Service: u.service, Ledger: u.ledger, Registry: u.registry, Bus: u.bus, Clock: clock, Log: log,
+	})
+	u.reclaim = newReclaimer(reclaimerOptions{
+		Service: u.service, Ledger: u.ledger, Grabber: u.grabber, Registry: u.registry, Bus: u.bus, Clock: clock,
+		Node: "test", KeepFor: 24 * time.Hour, Log: log,
+	})
 	if _, err := u.ledger.Deposit(t.Context(), "acme", "first", 1_000_000_000); err != nil {
 		t.Fatal(err)
 	}
 	return u
 }
 
-func evenSpec(budget rain.Money, packets, shards int) rain.Spec {
-	spec := rain.DefaultSpec()
-	spec.Name, spec.Sponsor, spec.Split, spec.Budget, spec.Packets, spec.Shards = "Gala", "acme", rain.Even, budget,
-		packets, shards
-	return spec
-}
-
 func (u *upkeep) create(spec rain.Spec) *rain.Campaign {
 	u.Helper()
-	c, err := u.office.Create(u.Context(), spec, "")
+	c, err := u.service.Create(u.Context(), spec, "")
 	if err != nil {
 		u.Fatal(err)
 	}
@@ -105,7 +104,7 @@ func (u *upkeep) create(spec rain.Spec) *rain.Campaign {
 func (u *upkeep) keep(id string) (*rain.Campaign, error) {
 	u.Helper()
 	c := u.campaign(id)
-	err := u.keeper.keep(u.Context(), c)
+	err := u.loop.keep(u.Context(), c)
 	if err == nil {
 		for id, a := range u.reclaim.again {
 			a.at = 0 // whatever was tried before is tried again
@@ -152,7 +151,7 @@ func TestAFullRedisIsFreedAgain(t *testing.T) {
 	if err := u.rdb.ConfigSet(t.Context(), "maxmemory", "5mb").Err(); err != nil {
 		t.Fatal(err)
 	}
-	_, err := u.office.Create(t.Context(), evenSpec(100_000_000, 5_000_000, 1), "")
+	_, err := u.service.Create(t.Context(), evenSpec(100_000_000, 5_000_000, 1), "")
 	if !errors.Is(err, errUnstocked) {
 		t.Fatalf("five million packets in 5 MB: %v", err)
 	}
@@ -184,7 +183,7 @@ func TestDrainedIsWhatTheLedgerSays(t *testing.T) {
 	u.rdb.HSet(t.Context(), shard+"state", "status", "loading", "first", state["first"], "total", state["total"],
 		"left", state["left"])
 
-	if _, err := u.office.Close(t.Context(), c.ID); err != nil {
+	if _, err := u.service.Close(t.Context(), c.ID); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
@@ -217,7 +216,7 @@ func TestALostApplyIsRepeated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c, _, err = u.office.StartRain(t.Context(), c.ID, rain.DefaultRain(), ""); err != nil {
+	if c, _, err = u.service.StartRain(t.Context(), c.ID, rain.DefaultRain(), ""); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := u.keep(c.ID); err != nil {
@@ -238,18 +237,18 @@ func TestALostApplyIsRepeated(t *testing.T) {
 func TestAnIdleCampaignIsLookedAfter(t *testing.T) {
 	u := newUpkeep(t, testenv.Redis(t))
 	c := u.create(evenSpec(1_000, 10, 1))
-	if err := u.keeper.keep(t.Context(), c); err != nil {
+	if err := u.loop.keep(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
 	if err := u.rdb.Del(t.Context(), "rr:{"+c.ID+".0}:state").Err(); err != nil {
 		t.Fatal(err)
 	}
 	u.now += enforceEvery
-	if err := u.keeper.keep(t.Context(), c); err != nil {
+	if err := u.loop.keep(t.Context(), c); err != nil {
 		t.Errorf("looked at as often as in a rain: %v", err)
 	}
 	u.now += idleEvery
-	if err := u.keeper.keep(t.Context(), c); !errors.Is(err, grab.ErrNoState) {
+	if err := u.loop.keep(t.Context(), c); !errors.Is(err, grab.ErrNoState) {
 		t.Errorf("a minute later: %v", err)
 	}
 }
@@ -259,7 +258,7 @@ func TestAStuckLoadingEnds(t *testing.T) {
 	u := newUpkeep(t, testenv.Redis(t))
 	for i, end := range []func(id string){
 		func(id string) {
-			if _, err := u.office.Close(t.Context(), id); err != nil {
+			if _, err := u.service.Close(t.Context(), id); err != nil {
 				t.Error(err)
 			}
 		},
@@ -270,7 +269,7 @@ func TestAStuckLoadingEnds(t *testing.T) {
 			}
 		},
 	} {
-		c, err := u.office.fund(t.Context(), evenSpec(1_000, 10, 1),
+		c, err := u.service.fund(t.Context(), evenSpec(1_000, 10, 1),
 			"key of the test "+strings.Repeat("i", i)+testenv.Namespace(t))
 		if err != nil {
 			t.Fatal(err)
@@ -287,32 +286,32 @@ func TestAStuckLoadingEnds(t *testing.T) {
 func TestAKeyMeansOneRequest(t *testing.T) {
 	u := newUpkeep(t, testenv.Redis(t))
 	key := testenv.Namespace(t)
-	cut, err := u.office.fund(t.Context(), evenSpec(1_000, 10, 1), key) // funded, and then the process died
+	cut, err := u.service.fund(t.Context(), evenSpec(1_000, 10, 1), key) // funded, and then the process died
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := u.office.Create(t.Context(), evenSpec(500, 5, 1), key); !errors.Is(err, payout.ErrIdempotencyUnequal) {
+	if _, err := u.service.Create(t.Context(), evenSpec(500, 5, 1), key); !errors.Is(err, payout.ErrIdempotencyUnequal) {
 		t.Errorf("another body: %v", err)
 	}
-	again, err := u.office.Create(t.Context(), evenSpec(1_000, 10, 1), key)
+	again, err := u.service.Create(t.Context(), evenSpec(1_000, 10, 1), key)
 	if err != nil || again.ID != cut.ID || again.Status != rain.Open {
 		t.Errorf("the same body: %+v, %v", again, err)
 	}
 	u.wantSponsor(1_000_000_000 - 1_000)
 	spec := rain.DefaultRain()
-	_, first, err := u.office.StartRain(t.Context(), cut.ID, spec, key)
+	_, first, err := u.service.StartRain(t.Context(), cut.ID, spec, key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, same, err := u.office.StartRain(t.Context(), cut.ID, spec, key); err != nil || same.ID != first.ID {
+	if _, same, err := u.service.StartRain(t.Context(), cut.ID, spec, key); err != nil || same.ID != first.ID {
 		t.Errorf("the same rain: %+v, %v", same, err)
 	}
 	spec.DurationMS++
-	if _, _, err := u.office.StartRain(t.Context(), cut.ID, spec, key); !errors.Is(err, payout.ErrIdempotencyUnequal) {
+	if _, _, err := u.service.StartRain(t.Context(), cut.ID, spec, key); !errors.Is(err, payout.ErrIdempotencyUnequal) {
 		t.Errorf("another rain: %v", err)
 	}
 	u.now += keyKeptMS
-	later, err := u.office.Create(t.Context(), evenSpec(500, 5, 1), key)
+	later, err := u.service.Create(t.Context(), evenSpec(500, 5, 1), key)
 	if err != nil || later.ID == cut.ID {
 		t.Errorf("a day later: %+v, %v", later, err)
 	}

@@ -20,20 +20,20 @@ const welcomeClaims = 100
 // welcome gathers what a player is told on coming in, and lets this node remember the player's wins, so that a tap sent
 // again after a reconnect is answered without asking Redis, also where the stock is sold out.
 func (g *gateway) welcome(ctx context.Context, user string, req wire.Request) (*rain.Campaign, wire.Welcome, error) {
-	c, err := g.registry.Get(ctx, req.Campaign)
+	c, err := g.o.Registry.Get(ctx, req.Campaign)
 	if err != nil {
 		return nil, wire.Welcome{}, err
 	}
-	wins, err := g.grabber.ConfirmedWins(ctx, c, user)
+	wins, err := g.o.Grabber.ConfirmedWins(ctx, c, user)
 	if err != nil {
 		return nil, wire.Welcome{}, fmt.Errorf("reading the player's wins: %w", err)
 	}
-	g.grabber.Gate(c).Remember(user, wins)
-	now := g.clock()
+	g.o.Grabber.Gate(c).Remember(user, wins)
+	now := g.o.Clock()
 	return c, wire.Welcome{
 		Type: wire.TypeWelcome, ID: req.ID, User: user, ServerTime: now,
 		Campaign: wire.CampaignOf(c, now), Rain: wire.RainOf(c.Current(), now, c.Status != rain.Open),
-		Claims: g.claims(ctx, c, user, wins), ClaimsTotal: len(wins), Limits: wire.Limits{TapsPerSecond: g.cfg.TapRate},
+		Claims: g.claims(ctx, c, user, wins), ClaimsTotal: len(wins), Limits: wire.Limits{TapsPerSecond: g.o.TapRate},
 	}, nil
 }
 
@@ -52,9 +52,9 @@ func (g *gateway) claims(ctx context.Context, c *rain.Campaign, user string, win
 	if len(ids) == 0 {
 		return claims
 	}
-	states, err := g.ledger.ClaimStates(ctx, user, ids)
+	states, err := g.o.Ledger.ClaimStates(ctx, user, ids)
 	if err != nil && !errors.Is(err, context.Canceled) {
-		g.log.Warn("the ledger cannot say what has been settled", "campaign", c.ID, "err", err)
+		g.o.Log.Warn("the ledger cannot say what has been settled", "campaign", c.ID, "err", err)
 	}
 	for i := range claims {
 		if state, ok := states[ids[i]]; ok {
@@ -67,13 +67,9 @@ func (g *gateway) claims(ctx context.Context, c *rain.Campaign, user string, win
 // allowHello is the limit of hellos per address over all nodes. Where Redis cannot say, the door stays open: the limit
 // protects against a flood, and a fault must not lock everybody out.
 func (g *gateway) allowHello(ctx context.Context, addr string) bool {
-	if g.cfg.HelloRate == 0 {
+	if g.o.HelloRate == 0 {
 		return true
 	}
-	ok, _, err := g.grabber.Allow(ctx, "hello", addr, g.cfg.HelloRate, g.cfg.HelloRate*limitBurst)
+	ok, _, err := g.o.Grabber.Allow(ctx, "hello", addr, g.o.HelloRate, g.o.HelloRate*limitBurst)
 	return ok || err != nil
 }
-
-// limitBurst is how many seconds' worth of a limit per address may come at once: a hall behind one address opens
-// the page in the same moment.
-const limitBurst = 10

@@ -14,8 +14,8 @@ type whoamiView struct {
 
 func (a *api) whoami(w http.ResponseWriter, _ *http.Request, who caller) error {
 	writeJSON(w, http.StatusOK, whoamiView{
-		Role: who.role, Version: ReadBuild().Version, ServerTime: a.clock(), InProcess: a.cfg.InProcess(),
-		Guests: a.cfg.GuestsAllowed(),
+		Role: who.role, Version: a.o.Version, ServerTime: a.o.Clock(), InProcess: a.o.InProcess,
+		Guests: a.o.Guests,
 	})
 	return nil
 }

@@ -26,17 +26,6 @@ type withdrawalRecord struct {
 	LastError string `json:"last_error,omitempty"` // of the last try
 }
 
-func withdrawalViewOf(w payout.Withdrawal) wire.Withdrawal {
-	v := wire.Withdrawal{
-		Withdrawal: w.ID, User: w.User, Amount: w.Amount, State: string(w.State), CreatedAt: w.CreatedAt,
-		FinishedAt: w.FinishedAt, Reference: w.Reference,
-	}
-	if w.State == payout.WithdrawalFailed {
-		v.Reason = w.LastError // that of a pending one may show what is inside
-	}
-	return v
-}
-
 func withdrawalRecordOf(w payout.Withdrawal) withdrawalRecord {
 	r := withdrawalRecord{Withdrawal: withdrawalViewOf(w), Dead: w.Dead, Attempts: w.Attempts, LastError: w.LastError}
 	if w.State == payout.WithdrawalPending && !w.Dead {
@@ -57,11 +46,11 @@ func (a *api) withdraw(r *http.Request, who caller, body []byte, key string) (in
 	if in.Amount < 1 || in.Amount > rain.MaxBudget {
 		return 0, nil, rain.Invalid{{Field: "amount", Message: "is required: minor units, above zero and at most ten trillion yuan"}}
 	}
-	w, balance, err := a.ledger.Withdraw(r.Context(), newID("w", key, 0), who.user, in.Amount)
+	w, balance, err := a.o.Ledger.Withdraw(r.Context(), newID("w", key, 0), who.user, in.Amount)
 	if err != nil {
 		return 0, nil, err
 	}
-	a.wakePayer()
+	a.o.WakePayer()
 	return http.StatusCreated, newWithdrawalView{withdrawalViewOf(w), balance}, nil
 }
 
@@ -71,7 +60,7 @@ func (a *api) myWithdrawals(w http.ResponseWriter, r *http.Request, who caller) 
 
 // myWithdrawal is one of the caller's withdrawals; another player's is unknown to them.
 func (a *api) myWithdrawal(w http.ResponseWriter, r *http.Request, who caller) error {
-	found, err := a.ledger.Withdrawal(r.Context(), r.PathValue("id"))
+	found, err := a.o.Ledger.Withdrawal(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -103,7 +92,7 @@ func listWithdrawals[V any](a *api, w http.ResponseWriter, r *http.Request, q pa
 		return rain.Invalid{{Field: "state", Message: "is pending, paid or failed; dead letters are listed under /payouts"}}
 	}
 	q.After, q.Limit = p.cursor, p.limit
-	found, next, err := a.ledger.Withdrawals(r.Context(), q)
+	found, next, err := a.o.Ledger.Withdrawals(r.Context(), q)
 	if err != nil {
 		return err
 	}

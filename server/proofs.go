@@ -40,15 +40,10 @@ type bookkeeper interface {
 	ReleaseLease(ctx context.Context, name, holder string) error
 }
 
-// reconciler proves the books on a schedule, on one node at a time, and for operators who ask. It changes nothing:
+// proofs proves the books on a schedule, on one node at a time, and for operators who ask. It changes nothing:
 // what it finds is for a person.
-type reconciler struct {
-	ledger bookkeeper
-	hot    payout.Hot
-	node   string
-	every  time.Duration // between two rounds
-	alarm  func(code, campaign, message string)
-	log    *slog.Logger
+type proofs struct {
+	o proofsOptions
 
 	everything chan struct{} // holds the one who looks at everything
 	campaigns  chan struct{} // holds those who look at one campaign
@@ -59,30 +54,41 @@ type reconciler struct {
 	faulty map[string]string // campaign → fingerprint of what was found last; "" is the ledger as a whole
 }
 
-// newReconciler completes a reconciler whose dependencies are given.
-func newReconciler(r *reconciler) *reconciler {
-	r.everything, r.campaigns = make(chan struct{}, 1), make(chan struct{}, reconcileAtOnce)
-	r.faulty = map[string]string{}
-	return r
+// proofsOptions of proofs. All are needed.
+type proofsOptions struct {
+	Ledger bookkeeper
+	Hot    payout.Hot
+	Node   string        // this node's name in the lease
+	Every  time.Duration // between two rounds; only Run needs it
+	Alarm  func(code, campaign, message string)
+	Log    *slog.Logger
+}
+
+func newProofs(o proofsOptions) *proofs {
+	return &proofs{
+		o:          o,
+		everything: make(chan struct{}, 1), campaigns: make(chan struct{}, reconcileAtOnce),
+		faulty: map[string]string{},
+	}
 }
 
 // Campaign proves one campaign, for somebody who asks.
-func (r *reconciler) Campaign(ctx context.Context, id string) (payout.Reconciliation, error) {
+func (r *proofs) Campaign(ctx context.Context, id string) (payout.Reconciliation, error) {
 	if err := enter(ctx, r.campaigns); err != nil {
 		return payout.Reconciliation{}, err
 	}
 	defer func() { <-r.campaigns }()
-	return r.ledger.ReconcileWith(ctx, id, r.hot, payout.Rows)
+	return r.o.Ledger.ReconcileWith(ctx, id, r.o.Hot, payout.Rows)
 }
 
 // Everything proves all books. Whoever comes while somebody is at it waits.
-func (r *reconciler) Everything(ctx context.Context, each func(string, payout.Reconciliation, error)) (payout.Books,
+func (r *proofs) Everything(ctx context.Context, each func(string, payout.Reconciliation, error)) (payout.Books,
 	error) {
 	if err := enter(ctx, r.everything); err != nil {
 		return payout.Books{}, err
 	}
 	defer func() { <-r.everything }()
-	return r.ledger.ReconcileAll(ctx, r.hot, each)
+	return r.o.Ledger.ReconcileAll(ctx, r.o.Hot, each)
 }
 
 func enter(ctx context.Context, door chan struct{}) error {
@@ -95,12 +101,12 @@ func enter(ctx context.Context, door chan struct{}) error {
 }
 
 // Run proves the books until ctx ends, as long as this node has the lease.
-func (r *reconciler) Run(ctx context.Context) error {
+func (r *proofs) Run(ctx context.Context) error {
 	var keeping sync.WaitGroup
 	keeping.Go(func() { r.keepLease(ctx) })
 	defer keeping.Wait()
-	proving := outage.Outage{What: "the scheduled reconciliation", Log: r.log}
-	tick := time.NewTicker(r.every)
+	proving := outage.Outage{What: "the scheduled reconciliation", Log: r.o.Log}
+	tick := time.NewTicker(r.o.Every)
 	defer tick.Stop()
 	for {
 		select {
@@ -123,19 +129,19 @@ func (r *reconciler) Run(ctx context.Context) error {
 }
 
 // rest forgets what was found: another node has the lease, and says it.
-func (r *reconciler) rest() {
+func (r *proofs) rest() {
 	clear(r.faulty)
 	r.rounds = 0
-	r.ledger.ForgetReconciliations()
+	r.o.Ledger.ForgetReconciliations()
 }
 
 // keepLease takes the lease when it is free, renews it, and gives it back in the end.
-func (r *reconciler) keepLease(ctx context.Context) {
-	asking := outage.Outage{What: "taking the lease of the reconciliation", Log: r.log}
+func (r *proofs) keepLease(ctx context.Context) {
+	asking := outage.Outage{What: "taking the lease of the reconciliation", Log: r.o.Log}
 	tick := time.NewTicker(leaseRenew)
 	defer tick.Stop()
 	for {
-		held, err := r.ledger.Lease(ctx, reconcileLease, r.node, leaseTTL)
+		held, err := r.o.Ledger.Lease(ctx, reconcileLease, r.o.Node, leaseTTL)
 		r.holds.Store(held && err == nil)
 		switch {
 		case err == nil:
@@ -152,16 +158,16 @@ func (r *reconciler) keepLease(ctx context.Context) {
 	}
 }
 
-func (r *reconciler) release(ctx context.Context) {
+func (r *proofs) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	if err := r.ledger.ReleaseLease(ctx, reconcileLease, r.node); err != nil {
-		r.log.Debug("the lease of the reconciliation runs out by itself", "err", err)
+	if err := r.o.Ledger.ReleaseLease(ctx, reconcileLease, r.o.Node); err != nil {
+		r.o.Log.Debug("the lease of the reconciliation runs out by itself", "err", err)
 	}
 }
 
 // round proves the live campaigns, or everything. Its error says what could not be looked at; the rest was.
-func (r *reconciler) round(ctx context.Context) error {
+func (r *proofs) round(ctx context.Context) error {
 	r.rounds++
 	if r.rounds%reconcileAllEvery == 0 {
 		var unread error
@@ -174,7 +180,7 @@ func (r *reconciler) round(ctx context.Context) error {
 		r.note("", len(books.Findings) == 0, books.Fingerprint, books.Findings, "")
 		return unread
 	}
-	live, err := r.ledger.Live(ctx)
+	live, err := r.o.Ledger.Live(ctx)
 	if err != nil {
 		return err
 	}
@@ -193,7 +199,7 @@ func (r *reconciler) round(ctx context.Context) error {
 		if _, faulty := r.faulty[id]; faulty {
 			depth = payout.Rows // the sums alone cannot tell that it is healed
 		}
-		rec, err := r.ledger.ReconcileWith(ctx, id, r.hot, depth)
+		rec, err := r.o.Ledger.ReconcileWith(ctx, id, r.o.Hot, depth)
 		if err != nil && !errors.Is(err, payout.ErrHot) {
 			return err
 		}
@@ -203,7 +209,7 @@ func (r *reconciler) round(ctx context.Context) error {
 }
 
 // judge takes note of a campaign's reconciliation. One that could not be made changes nothing, and is returned.
-func (r *reconciler) judge(campaign string, rec payout.Reconciliation, err error) error {
+func (r *proofs) judge(campaign string, rec payout.Reconciliation, err error) error {
 	if err != nil {
 		return fmt.Errorf("cannot be checked: %w", err)
 	}
@@ -212,19 +218,19 @@ func (r *reconciler) judge(campaign string, rec payout.Reconciliation, err error
 }
 
 // note raises the alarm where something has begun not to fit, or does not fit in another way than before.
-func (r *reconciler) note(campaign string, fits bool, fingerprint string, found []string, difference string) {
+func (r *proofs) note(campaign string, fits bool, fingerprint string, found []string, difference string) {
 	was, before := r.faulty[campaign]
 	switch {
 	case fits && before:
 		delete(r.faulty, campaign)
-		r.log.Info("the books balance again", "campaign", campaign)
+		r.o.Log.Info("the books balance again", "campaign", campaign)
 	case fits, before && was == fingerprint:
 	default:
 		r.faulty[campaign] = fingerprint
 		for _, f := range found {
-			r.log.Error("the books do not balance", "campaign", campaign, "finding", f)
+			r.o.Log.Error("the books do not balance", "campaign", campaign, "finding", f)
 		}
-		r.alarm("reconciliation", campaign, "the books do not balance: "+difference+inShort(found))
+		r.o.Alarm("reconciliation", campaign, "the books do not balance: "+difference+inShort(found))
 	}
 }
 

@@ -26,7 +26,7 @@ type fakeBooks struct {
 	hidden    map[string]bool   // those whose fault the sums do not show
 	away      map[string]bool   // those whose Redis is away
 	down      error             // the database
-	sums, all map[string]int    // by node: campaigns looked at, and looks at everything
+	sums, all map[string]int    // by Node: campaigns looked at, and looks at everything
 	forgot    map[string]int
 }
 
@@ -139,9 +139,9 @@ func reconcilerAt(t *testing.T, f *fakeBooks, node string) (heard func() []strin
 			}
 			return a
 		}}))
-	r := newReconciler(&reconciler{
-		ledger: nodeBooks{f, node}, node: node, every: time.Minute, log: log,
-		alarm: func(code, campaign, message string) { say("alarm " + code + " of " + campaign + ": " + message) },
+	r := newProofs(proofsOptions{
+		Ledger: nodeBooks{f, node}, Node: node, Every: time.Minute, Log: log,
+		Alarm: func(code, campaign, message string) { say("alarm " + code + " of " + campaign + ": " + message) },
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -255,7 +255,7 @@ func TestOneNodeReconciles(t *testing.T) {
 
 func TestEverythingIsLookedAtByOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newReconciler(&reconciler{ledger: nodeBooks{newFakeBooks(), "a"}, log: slog.New(slog.DiscardHandler)})
+		r := newProofs(proofsOptions{Ledger: nodeBooks{newFakeBooks(), "a"}, Log: slog.New(slog.DiscardHandler)})
 		r.everything <- struct{}{} // somebody is at it
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

@@ -17,9 +17,8 @@ const waveLeadMS = 500
 // rainmaker tells the rooms of this node what becomes of their campaign and its rain, and sends the waves. Each
 // node computes them for itself; nothing about a falling rain travels between nodes.
 type rainmaker struct {
-	clock    rain.Clock
-	registry *registry
-	lobby    *room.Lobby
+	clock rain.Clock
+	known *known
 
 	mu      sync.Mutex
 	wg      sync.WaitGroup
@@ -27,22 +26,23 @@ type rainmaker struct {
 	stopped bool
 }
 
-func newRainmaker(clock rain.Clock, registry *registry, lobby *room.Lobby) *rainmaker {
-	return &rainmaker{clock: clock, registry: registry, lobby: lobby, showers: map[string]*shower{}}
+func newRainmaker(clock rain.Clock, known *known) *rainmaker {
+	return &rainmaker{clock: clock, known: known, showers: map[string]*shower{}}
 }
 
 // Open begins to serve a room; it is called when the first member has come.
-func (m *rainmaker) Open(campaign string) {
+func (m *rainmaker) Open(rm *room.Room) {
+	campaign := rm.Campaign()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.stopped || m.showers[campaign] != nil {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &shower{campaign: campaign, maker: m, changed: make(chan struct{}, 1), cancel: cancel}
+	s := &shower{room: rm, maker: m, changed: make(chan struct{}, 1), cancel: cancel}
 	// Here and not in its goroutine: what changes from now on is told. What changed before it, who opens the room
 	// looks up themselves after they have joined (session.enter).
-	if c := m.registry.Cached(campaign); c != nil {
+	if c := m.known.Cached(campaign); c != nil {
 		s.begin(c)
 	}
 	m.showers[campaign] = s
@@ -50,7 +50,8 @@ func (m *rainmaker) Open(campaign string) {
 }
 
 // Empty ends the service of a room; it is called when the last member has gone.
-func (m *rainmaker) Empty(campaign string) {
+func (m *rainmaker) Empty(rm *room.Room) {
+	campaign := rm.Campaign()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if s := m.showers[campaign]; s != nil {
@@ -85,10 +86,10 @@ func (m *rainmaker) Stop() {
 
 // shower serves one room.
 type shower struct {
-	campaign string
-	maker    *rainmaker
-	changed  chan struct{}
-	cancel   context.CancelFunc
+	room    *room.Room
+	maker   *rainmaker
+	changed chan struct{}
+	cancel  context.CancelFunc
 
 	told told          // what the room has been told last of the rain
 	seen wire.Campaign // and of the campaign
@@ -120,7 +121,7 @@ func (s *shower) run(ctx context.Context) {
 		case <-s.changed:
 		case <-timer.C:
 		}
-		c := s.maker.registry.Cached(s.campaign)
+		c := s.maker.known.Cached(s.room.Campaign())
 		if c == nil {
 			continue // told again when it is known
 		}
@@ -145,10 +146,7 @@ func (s *shower) begin(c *rain.Campaign) {
 
 // step sends what is due.
 func (s *shower) step(c *rain.Campaign, now int64) {
-	rm, r := s.maker.lobby.Room(s.campaign), c.Current()
-	if rm == nil {
-		return
-	}
+	rm, r := s.room, c.Current()
 	if is := wire.CampaignOf(c, now); is != s.seen {
 		s.seen = is
 		rm.Broadcast(room.Results, wire.Encode(wire.CampaignChange{Type: wire.TypeCampaign, Campaign: is}))

@@ -17,16 +17,21 @@ import (
 	"redrain/rain"
 )
 
-// office carries out operators' commands. Each is a transition of package rain, committed to the database first,
-// then applied to Redis, then told to the other nodes. Whatever fails after the commit is healed by the keeper.
-type office struct {
-	ledger   *payout.Ledger
-	grabber  *grab.Grabber
-	registry *registry
-	control  *control
-	clock    rain.Clock
-	log      *slog.Logger
+// service carries out operators' commands. Each is a transition of package rain, committed to the database first,
+// then applied to Redis, then told to the other nodes. Whatever fails after the commit is healed by the reconcile loop.
+type service struct{ o serviceOptions }
+
+// serviceOptions of a service. All are needed.
+type serviceOptions struct {
+	Ledger   *payout.Ledger
+	Grabber  *grab.Grabber
+	Registry *registry
+	Bus      *bus
+	Clock    rain.Clock
+	Log      *slog.Logger
 }
+
+func newService(o serviceOptions) *service { return &service{o} }
 
 // errApply is a command that is committed but not yet in force everywhere.
 var errApply = errors.New("the command is recorded and takes effect as soon as Redis answers")
@@ -49,22 +54,22 @@ func newID(prefix, idemKey string, generation int) string {
 }
 
 func newSeed() rain.Seed {
-	var s rain.Seed
-	_, _ = rand.Read(s[:]) // never fails: crypto/rand's documentation
-	return s
+	var seed rain.Seed
+	_, _ = rand.Read(seed[:]) // never fails: crypto/rand's documentation
+	return seed
 }
 
 // Create funds a campaign from its sponsor, stocks every packet and opens it. idemKey may be empty.
-func (o *office) Create(ctx context.Context, spec rain.Spec, idemKey string) (*rain.Campaign, error) {
-	c, err := o.fund(ctx, spec, idemKey)
+func (s *service) Create(ctx context.Context, spec rain.Spec, idemKey string) (*rain.Campaign, error) {
+	c, err := s.fund(ctx, spec, idemKey)
 	if err != nil {
 		return nil, err
 	}
 	if c.Status != rain.Loading {
-		return o.registry.Put(c), nil
+		return s.o.Registry.Put(c), nil
 	}
-	stocked, err := o.Stock(payout.WithoutAudit(ctx), c) // the command was the funding; this follows from it
-	if err != nil && idemKey == "" && o.giveBack(ctx, c.ID) {
+	stocked, err := s.Stock(payout.WithoutAudit(ctx), c) // the command was the funding; this follows from it
+	if err != nil && idemKey == "" && s.giveBack(ctx, c.ID) {
 		return nil, fmt.Errorf("%w: %w", errUnstocked, err)
 	}
 	return stocked, err
@@ -73,19 +78,19 @@ func (o *office) Create(ctx context.Context, spec rain.Spec, idemKey string) (*r
 // fund makes the campaign of a request, or finds the one that an earlier try of the same request has made and was
 // cut off. An idempotency key means the same request for a day; then it may be used for another, which gets an id
 // of its own.
-func (o *office) fund(ctx context.Context, spec rain.Spec, idemKey string) (*rain.Campaign, error) {
+func (s *service) fund(ctx context.Context, spec rain.Spec, idemKey string) (*rain.Campaign, error) {
 	for generation := 0; ; generation++ {
-		now := o.clock()
+		now := s.o.Clock()
 		c := &rain.Campaign{
 			ID: newID("c", idemKey, generation), Spec: spec, Status: rain.Loading, CreatedAt: now,
 			ExpiresAt: now + spec.ExpiresInMS,
 			Revision:  1, SplitSeed: newSeed(),
 		}
-		err := o.ledger.CreateCampaign(ctx, c)
+		err := s.o.Ledger.CreateCampaign(ctx, c)
 		if !errors.Is(err, payout.ErrCampaignExists) || idemKey == "" {
 			return c, err
 		}
-		found, err := o.ledger.Campaign(ctx, c.ID)
+		found, err := s.o.Ledger.Campaign(ctx, c.ID)
 		switch {
 		case err != nil:
 			return nil, err
@@ -101,12 +106,12 @@ func (o *office) fund(ctx context.Context, spec rain.Spec, idemKey string) (*rai
 // giveBack returns the money of a campaign that could not be stocked. Nobody can ask for that campaign again: its
 // id was never told. With an idempotency key it stays, for the request that comes again to finish, or the keeper.
 // It tells whether the money is back.
-func (o *office) giveBack(ctx context.Context, id string) bool {
+func (s *service) giveBack(ctx context.Context, id string) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), backendTimeout)
 	defer cancel()
-	_, err := o.abandon(ctx, id)
+	_, err := s.abandon(ctx, id)
 	if err != nil {
-		o.log.Warn("a campaign could not be stocked nor given up; the keeper goes on with it", "campaign", id, "err",
+		s.o.Log.Warn("a campaign could not be stocked nor given up; the keeper goes on with it", "campaign", id, "err",
 			err)
 	}
 	return err == nil
@@ -114,56 +119,56 @@ func (o *office) giveBack(ctx context.Context, id string) bool {
 
 // Stock loads a funded campaign's packets into Redis and opens it. It can be repeated at any time: the split is a
 // function of the campaign's seed, and loading knows what is already there.
-func (o *office) Stock(ctx context.Context, c *rain.Campaign) (*rain.Campaign, error) {
+func (s *service) Stock(ctx context.Context, c *rain.Campaign) (*rain.Campaign, error) {
 	amounts, err := c.Cut(c.SplitSeed)
 	if err != nil {
 		return nil, fmt.Errorf("campaign %s cannot be split: %w", c.ID, err)
 	}
-	if err := o.grabber.Open(ctx, c, amounts); err != nil {
+	if err := s.o.Grabber.Open(ctx, c, amounts); err != nil {
 		return nil, fmt.Errorf("%w: stocking campaign %s: %w", errApply, c.ID, err)
 	}
-	return o.update(ctx, c.ID, func(c *rain.Campaign) error { c.Stocked(); return nil })
+	return s.update(ctx, c.ID, func(c *rain.Campaign) error { c.Stocked(); return nil })
 }
 
 // Pause makes the campaign's taps be refused.
-func (o *office) Pause(ctx context.Context, id string) (*rain.Campaign, error) {
-	return o.update(ctx, id, (*rain.Campaign).Pause)
+func (s *service) Pause(ctx context.Context, id string) (*rain.Campaign, error) {
+	return s.update(ctx, id, (*rain.Campaign).Pause)
 }
 
 // Resume undoes Pause.
-func (o *office) Resume(ctx context.Context, id string) (*rain.Campaign, error) {
-	return o.update(ctx, id, (*rain.Campaign).Resume)
+func (s *service) Resume(ctx context.Context, id string) (*rain.Campaign, error) {
+	return s.update(ctx, id, (*rain.Campaign).Resume)
 }
 
 // Close ends the campaign and its rain, and sends what is left on its way back to the sponsor. One that is still being
 // stocked is given up.
-func (o *office) Close(ctx context.Context, id string) (*rain.Campaign, error) {
-	c, err := o.update(ctx, id, func(c *rain.Campaign) error { return c.Close(o.clock()) })
+func (s *service) Close(ctx context.Context, id string) (*rain.Campaign, error) {
+	c, err := s.update(ctx, id, func(c *rain.Campaign) error { return c.Close(s.o.Clock()) })
 	if errors.Is(err, rain.ErrNotStocked) {
-		return o.abandon(ctx, id)
+		return s.abandon(ctx, id)
 	}
 	return c, err
 }
 
 // abandon gives up a campaign that is not stocked. The keeper removes what is in Redis of it.
-func (o *office) abandon(ctx context.Context, id string) (*rain.Campaign, error) {
-	c, err := o.ledger.Abandon(ctx, id)
+func (s *service) abandon(ctx context.Context, id string) (*rain.Campaign, error) {
+	c, err := s.o.Ledger.Abandon(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	c = o.registry.Put(c)
-	o.control.Changed(c)
-	o.log.Warn("a campaign was not stocked and is given up; its budget is back at the sponsor", "campaign", id)
+	c = s.o.Registry.Put(c)
+	s.o.Bus.Changed(c)
+	s.o.Log.Warn("a campaign was not stocked and is given up; its budget is back at the sponsor", "campaign", id)
 	return c, nil
 }
 
 // StartRain schedules a rain. idemKey may be empty.
-func (o *office) StartRain(ctx context.Context, id string, spec rain.RainSpec, idemKey string) (*rain.Campaign,
+func (s *service) StartRain(ctx context.Context, id string, spec rain.RainSpec, idemKey string) (*rain.Campaign,
 	*rain.Rain, error) {
 	var rainID string
 	seed := newSeed()
-	c, err := o.update(ctx, id, func(c *rain.Campaign) error {
-		now := o.clock()
+	c, err := s.update(ctx, id, func(c *rain.Campaign) error {
+		now := s.o.Clock()
 		for generation := 0; ; generation++ {
 			rainID = newID("r", idemKey, generation)
 			if found, err := c.Rain(rainID); err != nil {
@@ -181,9 +186,9 @@ func (o *office) StartRain(ctx context.Context, id string, spec rain.RainSpec, i
 }
 
 // StopRain ends a rain now.
-func (o *office) StopRain(ctx context.Context, id, rainID string) (*rain.Campaign, *rain.Rain, error) {
-	c, err := o.update(ctx, id, func(c *rain.Campaign) error {
-		_, err := c.StopRain(rainID, o.clock())
+func (s *service) StopRain(ctx context.Context, id, rainID string) (*rain.Campaign, *rain.Rain, error) {
+	c, err := s.update(ctx, id, func(c *rain.Campaign) error {
+		_, err := c.StopRain(rainID, s.o.Clock())
 		return err
 	})
 	return withRain(c, rainID, err)
@@ -199,14 +204,14 @@ func withRain(c *rain.Campaign, rainID string, err error) (*rain.Campaign, *rain
 
 // update commits a transition, then makes it take effect. With errApply the campaign is returned too: the command
 // stands.
-func (o *office) update(ctx context.Context, id string, change func(*rain.Campaign) error) (*rain.Campaign, error) {
-	c, err := o.ledger.Update(ctx, id, change)
+func (s *service) update(ctx context.Context, id string, change func(*rain.Campaign) error) (*rain.Campaign, error) {
+	c, err := s.o.Ledger.Update(ctx, id, change)
 	if err != nil {
 		return nil, err
 	}
-	err = o.Enforce(ctx, c)
-	c = o.registry.Put(c)
-	o.control.Changed(c)
+	err = s.Enforce(ctx, c)
+	c = s.o.Registry.Put(c)
+	s.o.Bus.Changed(c)
 	if err != nil {
 		return c, fmt.Errorf("%w: %w", errApply, err)
 	}
@@ -214,13 +219,13 @@ func (o *office) update(ctx context.Context, id string, change func(*rain.Campai
 }
 
 // Enforce brings Redis up to a campaign's version. It is idempotent, and an older version changes nothing.
-func (o *office) Enforce(ctx context.Context, c *rain.Campaign) error {
+func (s *service) Enforce(ctx context.Context, c *rain.Campaign) error {
 	switch c.Status {
 	case rain.Loading:
 		return nil
 	case rain.Closed:
-		return o.grabber.CloseCampaign(ctx, c)
+		return s.o.Grabber.CloseCampaign(ctx, c)
 	default:
-		return o.grabber.Apply(ctx, c)
+		return s.o.Grabber.Apply(ctx, c)
 	}
 }

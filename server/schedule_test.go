@@ -1,142 +1,41 @@
 package server
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"log/slog"
-	"net"
-	"net/http"
-	"net/http/httptest"
 	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/gorilla/websocket"
 
 	"redrain/internal/wire"
 	"redrain/rain"
 	"redrain/room"
 )
 
-// ear is a player who remembers what was said, and when.
-type ear struct {
-	mu    sync.Mutex
-	heard []heard
-}
-
-type heard struct {
-	at   int64
-	kind string
-	data []byte
-}
-
-// connect opens a WebSocket over a pipe, which works on a fake clock; what comes out of it is heard.
-func (e *ear) connect(t *testing.T) *room.Socket {
-	t.Helper()
-	near, far := net.Pipe()
-	socket := room.NewSocket(near)
-	upgraded := make(chan *websocket.Conn, 1)
-	go func() {
-		in := bufio.NewReader(near)
-		r, err := http.ReadRequest(in)
-		if err != nil {
-			panic(err)
-		}
-		conn, err := (&websocket.Upgrader{}).Upgrade(hijacker{httptest.NewRecorder(), socket, in}, r, nil)
-		if err != nil {
-			panic(err)
-		}
-		upgraded <- conn
-	}()
-	dialer := websocket.Dialer{NetDialContext: func(context.Context, string, string) (net.Conn, error) {
-		return far,
-			nil
-	}}
-	client, _, err := dialer.Dial("ws://rain.example/ws", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		for {
-			_, data, err := client.ReadMessage()
-			if err != nil {
-				return
-			}
-			e.hear(data)
-		}
-	}()
-	conn := <-upgraded
-	go func() { // as the gateway does: the pongs must be read
-		for {
-			if _, _, err := conn.ReadMessage(); err != nil {
-				return
-			}
-		}
-	}()
-	return socket
-}
-
-type hijacker struct {
-	http.ResponseWriter
-	conn net.Conn
-	in   *bufio.Reader
-}
-
-func (h hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	return h.conn, bufio.NewReadWriter(h.in, bufio.NewWriter(h.conn)), nil
-}
-
-func (e *ear) hear(frame []byte) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for line := range bytes.SplitSeq(frame, []byte("\n")) {
-		var m struct {
-			Type string `json:"type"`
-		}
-		if err := json.Unmarshal(line, &m); err != nil {
-			panic(err)
-		}
-		e.heard = append(e.heard, heard{time.Now().UnixMilli(), m.Type, bytes.Clone(line)})
-	}
-}
-
-func (e *ear) of(kind string) []heard {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	var found []heard
-	for _, h := range e.heard {
-		if h.kind == kind {
-			found = append(found, h)
-		}
-	}
-	return found
-}
-
 // TestRainmaker plays a rain on a fake clock: the phases are told when they begin, each wave once and a little
 // before its moment, nothing while paused, and what is in the air when it goes on.
 func TestRainmaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := func() int64 { return time.Now().UnixMilli() }
-		registry := newTestRegistry(&fakeSource{byID: map[string]*rain.Campaign{}})
-		var maker *rainmaker
+		known := newKnown()
+		maker := newRainmaker(now, known)
 		lobby := room.NewLobby(room.Options{
-			Log: slog.New(slog.DiscardHandler), OnOpen: func(c string) { maker.Open(c) },
-			OnEmpty: func(c string) { maker.Empty(c) },
+			Log: slog.New(slog.DiscardHandler), OnOpen: maker.Open, OnEmpty: maker.Empty,
 		})
-		maker = newRainmaker(now, registry, lobby)
-		registry.changed = append(registry.changed, maker.Changed)
+		put := func(c *rain.Campaign) {
+			known.Store(c)
+			maker.Changed(c)
+		}
 		ctx, cancel := context.WithCancel(t.Context())
 		running := make(chan error, 1)
 		go func() { running <- lobby.Run(ctx) }()
 
 		c := &rain.Campaign{ID: "c", Status: rain.Open, Revision: 1}
-		registry.Put(c)
+		put(c)
 		hearing := &ear{}
-		lobby.Join("c", "u", lobby.NewMember(hearing.connect(t), nil))
+		lobby.Join("c", "u", lobby.NewMember(hearing.Connect(t), nil))
 		synctest.Wait() // the shower has begun; what the welcome said is before this
 
 		start := now() + 2_000
@@ -144,61 +43,61 @@ func TestRainmaker(t *testing.T) {
 		c.Revision++
 		c.Rains = []rain.Rain{{ID: "r", Campaign: "c", StartsAt: start, DurationMS: 3_000, DropsPerSecond: 8,
 			FallMS: 1_000}}
-		registry.Put(c)
+		put(c)
 		synctest.Wait()
-		if got := hearing.of("rain"); len(got) != 1 {
+		if got := hearing.Of("rain"); len(got) != 1 {
 			t.Fatalf("the countdown was told %d times", len(got))
 		}
 		time.Sleep(2_000 * time.Millisecond) // the start
 		synctest.Wait()
-		if got := hearing.of("rain"); len(got) != 2 || got[1].at != start {
+		if got := hearing.Of("rain"); len(got) != 2 || got[1].At != start {
 			t.Errorf("the start: %v", got)
 		}
 		time.Sleep(1_000 * time.Millisecond)
 		pause := c.Clone()
 		pause.Revision++
 		pause.Status = rain.Paused
-		registry.Put(pause)
+		put(pause)
 		synctest.Wait()
-		before := len(hearing.of("wave"))
+		before := len(hearing.Of("wave"))
 		time.Sleep(900 * time.Millisecond)
 		synctest.Wait()
-		if got := len(hearing.of("wave")); got != before {
+		if got := len(hearing.Of("wave")); got != before {
 			t.Errorf("%d waves while paused", got-before)
 		}
 		again := c.Clone()
 		again.Revision += 2
-		registry.Put(again)
+		put(again)
 		time.Sleep(5_000 * time.Millisecond)
 		synctest.Wait()
 
 		seen := map[int64]bool{}
-		for _, h := range hearing.of("wave") {
+		for _, h := range hearing.Of("wave") {
 			var w wire.Wave
-			if err := json.Unmarshal(h.data, &w); err != nil {
+			if err := json.Unmarshal(h.Data, &w); err != nil {
 				t.Fatal(err)
 			}
-			if seen[w.N] && h.at < start+1_900 {
+			if seen[w.N] && h.At < start+1_900 {
 				t.Errorf("wave %d came twice before the pause", w.N)
 			}
 			seen[w.N] = true
-			if h.at > w.At && h.at != start+1_900 { // those in the air at the resumption come late
-				t.Errorf("wave %d came %d ms late", w.N, h.at-w.At)
+			if h.At > w.At && h.At != start+1_900 { // those in the air at the resumption come late
+				t.Errorf("wave %d came %d ms late", w.N, h.At-w.At)
 			}
-			if w.At-h.at > waveLeadMS {
-				t.Errorf("wave %d came %d ms early", w.N, w.At-h.at)
+			if w.At-h.At > waveLeadMS {
+				t.Errorf("wave %d came %d ms early", w.N, w.At-h.At)
 			}
 		}
 		if len(seen) != 12 {
 			t.Errorf("%d waves of 12", len(seen))
 		}
-		phases := hearing.of("rain")
+		phases := hearing.Of("rain")
 		var last wire.RainChange
-		if err := json.Unmarshal(phases[len(phases)-1].data, &last); err != nil {
+		if err := json.Unmarshal(phases[len(phases)-1].Data, &last); err != nil {
 			t.Fatal(err)
 		}
-		if last.Rain.Phase != rain.PhaseEnded || phases[len(phases)-1].at != start+4_000 || len(phases) != 5 {
-			t.Errorf("%d phases, the last %s at %d", len(phases), last.Rain.Phase, phases[len(phases)-1].at-start)
+		if last.Rain.Phase != rain.PhaseEnded || phases[len(phases)-1].At != start+4_000 || len(phases) != 5 {
+			t.Errorf("%d phases, the last %s at %d", len(phases), last.Rain.Phase, phases[len(phases)-1].At-start)
 		}
 		maker.Stop()
 		cancel()
@@ -213,27 +112,28 @@ func TestRainmaker(t *testing.T) {
 func TestRainmakerTellsOfTheCampaign(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := func() int64 { return time.Now().UnixMilli() }
-		registry := newTestRegistry(&fakeSource{byID: map[string]*rain.Campaign{}})
-		var maker *rainmaker
+		known := newKnown()
+		maker := newRainmaker(now, known)
 		lobby := room.NewLobby(room.Options{
-			Log: slog.New(slog.DiscardHandler), OnOpen: func(c string) { maker.Open(c) },
-			OnEmpty: func(c string) { maker.Empty(c) },
+			Log: slog.New(slog.DiscardHandler), OnOpen: maker.Open, OnEmpty: maker.Empty,
 		})
-		maker = newRainmaker(now, registry, lobby)
-		registry.changed = append(registry.changed, maker.Changed)
+		put := func(c *rain.Campaign) {
+			known.Store(c)
+			maker.Changed(c)
+		}
 		ctx, cancel := context.WithCancel(t.Context())
 		running := make(chan error, 1)
 		go func() { running <- lobby.Run(ctx) }()
 
 		c := &rain.Campaign{ID: "c", Status: rain.Open, Revision: 1, ExpiresAt: now() + 3_600_000}
-		registry.Put(c)
+		put(c)
 		hearing := &ear{}
-		lobby.Join("c", "u", lobby.NewMember(hearing.connect(t), nil))
+		lobby.Join("c", "u", lobby.NewMember(hearing.Connect(t), nil))
 		change := func(do func(*rain.Campaign)) {
 			c = c.Clone()
 			c.Revision++
 			do(c)
-			registry.Put(c)
+			put(c)
 		}
 		change(func(c *rain.Campaign) { c.Status = rain.Paused }) // at once: the shower may not have run yet
 		synctest.Wait()
@@ -254,9 +154,9 @@ func TestRainmakerTellsOfTheCampaign(t *testing.T) {
 		synctest.Wait()
 
 		var told []string
-		for _, h := range hearing.of("campaign") {
+		for _, h := range hearing.Of("campaign") {
 			var m wire.CampaignChange
-			if err := json.Unmarshal(h.data, &m); err != nil {
+			if err := json.Unmarshal(h.Data, &m); err != nil {
 				t.Fatal(err)
 			}
 			state := m.Campaign.State

@@ -29,17 +29,26 @@ const (
 	nearMS = 60_000
 )
 
-// keeper finishes what a command or a crash has left half done of a live campaign: it stocks and applies. Each step is
+// reconcileLoop finishes what a command or a crash has left half done of a live campaign: it stocks and applies. Each step is
 // idempotent, so the keepers of all nodes may do the same at once. What is over is the reclaimer's.
-type keeper struct {
-	office   *office
-	ledger   *payout.Ledger
-	registry *registry
-	control  *control
-	clock    rain.Clock
-	log      *slog.Logger
+type reconcileLoop struct {
+	o reconcileLoopOptions
 
 	done map[string]kept
+}
+
+// reconcileLoopOptions of a reconcile loop. All are needed.
+type reconcileLoopOptions struct {
+	Service  *service
+	Ledger   *payout.Ledger
+	Registry *registry
+	Bus      *bus
+	Clock    rain.Clock
+	Log      *slog.Logger
+}
+
+func newReconcileLoop(o reconcileLoopOptions) *reconcileLoop {
+	return &reconcileLoop{o: o, done: map[string]kept{}}
 }
 
 // kept is what this keeper has last done for a campaign.
@@ -50,9 +59,8 @@ type kept struct {
 }
 
 // Run looks after the campaigns once a second until ctx ends.
-func (k *keeper) Run(ctx context.Context) error {
-	k.done = map[string]kept{}
-	upkeep := outage.Outage{What: "the upkeep of the campaigns", Log: k.log}
+func (l *reconcileLoop) Run(ctx context.Context) error {
+	upkeep := outage.Outage{What: "the upkeep of the campaigns", Log: l.o.Log}
 	tick := time.NewTicker(keepEvery)
 	defer tick.Stop()
 	for {
@@ -61,10 +69,10 @@ func (k *keeper) Run(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
-		live := k.registry.Live()
+		live := l.o.Registry.Live()
 		var failed error
 		for _, c := range live {
-			if err := k.keep(ctx, c); err != nil {
+			if err := l.keep(ctx, c); err != nil {
 				failed = fmt.Errorf("campaign %s, %s: %w", c.ID, c.Status, err)
 			}
 		}
@@ -74,44 +82,44 @@ func (k *keeper) Run(ctx context.Context) error {
 		case ctx.Err() == nil:
 			upkeep.Failed(failed)
 		}
-		k.forget(live)
+		l.forget(live)
 	}
 }
 
-func (k *keeper) keep(ctx context.Context, c *rain.Campaign) error {
-	now := k.clock()
+func (l *reconcileLoop) keep(ctx context.Context, c *rain.Campaign) error {
+	now := l.o.Clock()
 	switch {
 	case c.Status == rain.Closed, now >= c.ExpiresAt:
 		return nil // the reclaimer's
 	case c.Status == rain.Loading:
-		return k.restock(ctx, c, now)
+		return l.restock(ctx, c, now)
 	default:
-		return k.enforce(ctx, c, now)
+		return l.enforce(ctx, c, now)
 	}
 }
 
 // restock takes up a stocking that seems to have been cut off.
-func (k *keeper) restock(ctx context.Context, c *rain.Campaign, now int64) error {
-	was := k.done[c.ID]
+func (l *reconcileLoop) restock(ctx context.Context, c *rain.Campaign, now int64) error {
+	was := l.done[c.ID]
 	if now-c.CreatedAt < stockingPatience || now-was.at < restockEvery {
 		return nil
 	}
 	was.at = now
-	k.done[c.ID] = was
+	l.done[c.ID] = was
 	// What this node knows may be old. A campaign that is stocked by now must not get all of its packets once more,
 	// should Redis have lost it meanwhile: some of them are won.
-	c, err := k.ledger.Campaign(ctx, c.ID)
+	c, err := l.o.Ledger.Campaign(ctx, c.ID)
 	if err != nil || c.Status != rain.Loading {
 		return err
 	}
-	_, err = k.office.Stock(ctx, c)
+	_, err = l.o.Service.Stock(ctx, c)
 	return err
 }
 
 // enforce applies what is new, and from time to time what should be there already: often while a rain is near or
 // falling.
-func (k *keeper) enforce(ctx context.Context, c *rain.Campaign, now int64) error {
-	was, r := k.done[c.ID], c.Current()
+func (l *reconcileLoop) enforce(ctx context.Context, c *rain.Campaign, now int64) error {
+	was, r := l.done[c.ID], c.Current()
 	every := int64(idleEvery)
 	if r != nil && now >= r.StartsAt-nearMS && now < r.TapsUntil() {
 		every = enforceEvery
@@ -119,28 +127,28 @@ func (k *keeper) enforce(ctx context.Context, c *rain.Campaign, now int64) error
 	if was.revision >= c.Revision && now-was.at < every {
 		return nil
 	}
-	err := k.office.Enforce(ctx, c)
+	err := l.o.Service.Enforce(ctx, c)
 	if lost := errors.Is(err, grab.ErrNoState); lost && !was.lost {
 		was.lost = true
-		k.done[c.ID] = was
-		k.control.Alarm("state_lost", c.ID, "redis has lost the campaign's state and its taps are unavailable: run redrain rebuild "+c.ID)
+		l.done[c.ID] = was
+		l.o.Bus.Alarm("state_lost", c.ID, "redis has lost the campaign's state and its taps are unavailable: run redrain rebuild "+c.ID)
 	}
 	if err != nil {
 		return err
 	}
 	was.revision, was.at, was.lost = c.Revision, now, false
-	k.done[c.ID] = was
+	l.done[c.ID] = was
 	return nil
 }
 
-func (k *keeper) forget(live []*rain.Campaign) {
+func (l *reconcileLoop) forget(live []*rain.Campaign) {
 	still := make(map[string]bool, len(live))
 	for _, c := range live {
 		still[c.ID] = true
 	}
-	for id := range k.done {
+	for id := range l.done {
 		if !still[id] {
-			delete(k.done, id)
+			delete(l.done, id)
 		}
 	}
 }

@@ -1,0 +1,12 @@
+package server
+
+import "time"
+
+const (
+	// backendTimeout is how long one question to a back end (Redis, NATS, SQL) may take.
+	backendTimeout = 5 * time.Second
+	// commandTimeout is how long an operator's command may take: stocking the largest campaign is one.
+	commandTimeout = 2 * time.Minute
+	// rebuildTimeout is how long a rebuild may take: it reads a week of the stream, and the largest campaign.
+	rebuildTimeout = 30 * time.Minute
+)
