@@ -20,6 +20,8 @@ import (
 	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
 	"redrain/rain"
+	"redrain/server/api"
+	"redrain/server/servertest"
 )
 
 // ownConfig is the in-process default on a data directory, where the test is alone on the machine's ports.
@@ -191,7 +193,7 @@ func TestAtStartOneBadCampaignHoldsUpNoOther(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 3 {
-			c, err := s.service.Create(t.Context(), evenSpec(100, 10, 1), "")
+			c, err := s.service.Create(t.Context(), servertest.EvenSpec(100, 10, 1), "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -243,7 +245,7 @@ func TestAtStartOneBadCampaignHoldsUpNoOther(t *testing.T) {
 func funded(t *testing.T, s *Server) (*rain.Campaign, error) {
 	t.Helper()
 	c := &rain.Campaign{
-		ID: "cfunded", Spec: evenSpec(100, 10, 1), Status: rain.Loading, CreatedAt: s.clock.Now(),
+		ID: "cfunded", Spec: servertest.EvenSpec(100, 10, 1), Status: rain.Loading, CreatedAt: s.clock.Now(),
 		ExpiresAt: s.clock.Now() + 3_600_000, Revision: 1,
 	}
 	return c, s.ledger.CreateCampaign(t.Context(), c)
@@ -257,7 +259,7 @@ func TestTheRebuildOverHTTP(t *testing.T) {
 		if _, err := s.ledger.Deposit(t.Context(), "acme", "r", 1_000); err != nil {
 			t.Fatal(err)
 		}
-		c, err := s.service.Create(t.Context(), evenSpec(100, 10, 1), "")
+		c, err := s.service.Create(t.Context(), servertest.EvenSpec(100, 10, 1), "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -269,7 +271,7 @@ func TestTheRebuildOverHTTP(t *testing.T) {
 		call := func(id string) (status int, body string) {
 			t.Helper()
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
-				"http://"+s.Addr().String()+apiRoot+"/campaigns/"+id+"/rebuild", nil)
+				"http://"+s.Addr().String()+api.Root+"/campaigns/"+id+"/rebuild", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -307,7 +309,7 @@ func TestTheRebuildOverHTTP(t *testing.T) {
 		}
 		testenv.Eventually(t, 10*time.Second, "the gate asks Redis again", func() bool {
 			result := make(chan grab.Result, 1)
-			askGate(gate, testenv.Namespace(t), rain.DropID{N: c.Current().FirstWave}.String(), result)
+			servertest.AskGate(gate, testenv.Namespace(t), rain.DropID{N: c.Current().FirstWave}.String(), result)
 			return (<-result).Outcome == grab.Won
 		})
 	})

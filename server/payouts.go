@@ -10,9 +10,11 @@ import (
 
 	"redrain/payout"
 	"redrain/rain"
+	"redrain/server/campaigns"
+	"redrain/server/cluster"
 )
 
-func (s *Server) buildPayout(bus *bus, now rain.Clock, reg prometheus.Registerer, node string,
+func (s *Server) buildPayout(bus *cluster.Bus, now rain.Clock, reg prometheus.Registerer, node string,
 	log *slog.Logger) error {
 	js, err := jetstream.New(s.back.nats)
 	if err != nil {
@@ -27,7 +29,7 @@ func (s *Server) buildPayout(bus *bus, now rain.Clock, reg prometheus.Registerer
 	if err != nil {
 		return err
 	}
-	tell := newNotifier(s.grabber, bus, log)
+	tell := cluster.NewNotifier(s.grabber, bus, log)
 	s.settler, err = payout.NewSettler(js, s.ledger, s.grabber, tell, payout.SettlerOptions{
 		Namespace: s.cfg.Namespace, Clock: now, Log: log, Registerer: reg, Attempts: s.cfg.PayoutAttempts,
 		OnCut: func(cuts []payout.ReclaimCut) {
@@ -44,7 +46,7 @@ func (s *Server) buildPayout(bus *bus, now rain.Clock, reg prometheus.Registerer
 				bus.Alarm("dead_letter", d.Campaign, "a payout waits for a person: "+d.Reason)
 			}
 		},
-		OnVoid: func(letters []payout.DeadLetter) { alarmVoid(bus, letters) },
+		OnVoid: func(letters []payout.DeadLetter) { campaigns.AlarmVoid(bus, letters) },
 	})
 	return err
 }

@@ -11,6 +11,8 @@ import (
 	"redrain/payout"
 	"redrain/payout/webhook"
 	"redrain/rain"
+	"redrain/server/cluster"
+	"redrain/server/timeout"
 )
 
 // What may pay withdrawals.
@@ -43,7 +45,7 @@ func (c *Config) validateProvider(fault func(string, ...any)) {
 }
 
 // buildPayer makes what pays withdrawals.
-func (s *Server) buildPayer(bus *bus, now rain.Clock, reg prometheus.Registerer, log *slog.Logger) error {
+func (s *Server) buildPayer(bus *cluster.Bus, now rain.Clock, reg prometheus.Registerer, log *slog.Logger) error {
 	var provider payout.Provider = payout.Wallet{}
 	if s.cfg.Provider == ProviderHTTP {
 		http, err := webhook.New(webhook.Options{URL: s.cfg.ProviderURL, Secret: s.cfg.ProviderSecret, Clock: now})
@@ -69,8 +71,8 @@ func (s *Server) buildPayer(bus *bus, now rain.Clock, reg prometheus.Registerer,
 
 // tellWithdrawn tells every node how a withdrawal has ended, as the ledger has it. It is the payer's to wait for,
 // and in a shutdown too, so it has no context but a time.
-func (s *Server) tellWithdrawn(bus *bus, id string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), backendTimeout)
+func (s *Server) tellWithdrawn(bus *cluster.Bus, id string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout.Backend)
 	defer cancel()
 	w, err := s.ledger.Withdrawal(ctx, id)
 	if err != nil {
@@ -80,5 +82,5 @@ func (s *Server) tellWithdrawn(bus *bus, id string) error {
 	if err != nil {
 		return err
 	}
-	return bus.Withdrawn(withdrawalNotice{Withdrawal: withdrawalViewOf(w), Balance: balance})
+	return bus.Withdrawn(cluster.Withdrawn{Withdrawal: cluster.WithdrawalView(w), Balance: balance})
 }

@@ -22,6 +22,12 @@ import (
 	"redrain/payout"
 	"redrain/rain"
 	"redrain/room"
+	"redrain/server/api"
+	"redrain/server/campaigns"
+	"redrain/server/cluster"
+	"redrain/server/gateway"
+	"redrain/server/live"
+	"redrain/server/timeout"
 )
 
 // drainedKept is how long a drained campaign stays in Redis: so long a won tap that is sent again gets its win again.
@@ -44,19 +50,19 @@ type Server struct {
 	relay     *payout.Relay
 	settler   *payout.Settler
 	payer     *payout.Payer
-	known     *known
-	registry  *registry
-	service   *service
-	loop      *reconcileLoop
-	rebuilder *rebuilder
-	reclaimer *reclaimer
+	known     *cluster.Known
+	registry  *cluster.Registry
+	service   *campaigns.Service
+	loop      *campaigns.ReconcileLoop
+	rebuilder *campaigns.Rebuilder
+	reclaimer *campaigns.Reclaimer
 	lobby     *room.Lobby
-	rainmaker *rainmaker
-	gateway   *gateway
-	figures   *figures
-	events    *events
-	proofs    *proofs
-	demo      *demo // nil without one
+	rainmaker *live.Schedule
+	gateway   *gateway.Gateway
+	figures   *live.Figures
+	events    *api.Events
+	proofs    *campaigns.Proofs
+	demo      *campaigns.Demo // nil without one
 	players   *auth.Players
 }
 
@@ -126,9 +132,9 @@ func (s *Server) build(ctx context.Context) error {
 		return fmt.Errorf("reading the cluster's time: %w", err)
 	}
 	now := rain.Clock(s.clock.Now)
-	bus := newBus(s.back.nats, s.cfg.Namespace, log)
+	bus := cluster.NewBus(s.back.nats, s.cfg.Namespace, log)
 	s.ledger = payout.NewLedger(s.back.sql, now)
-	s.known = newKnown()
+	s.known = cluster.NewKnown()
 
 	confirm, err := grab.ParseConfirm(s.cfg.ConfirmMode())
 	if err != nil {
@@ -165,9 +171,9 @@ func (s *Server) build(ctx context.Context) error {
 	s.buildRooms(now, reg, node, log)
 	s.buildCampaigns(bus, now, node, log)
 	s.buildHTTP(bus, now, reg, log)
-	return bus.Listen(listener{
+	return bus.Listen(cluster.Listener{
 		Changed: s.heardChange,
-		Settled: func(campaign string, n settledNotice) {
+		Settled: func(campaign string, n cluster.Settled) {
 			s.figures.Won(campaign, n.Claims)
 			s.gateway.Settled(campaign, n)
 		},
@@ -189,23 +195,23 @@ func (s *Server) build(ctx context.Context) error {
 // buildRooms makes what players see of this node, in the order in which the parts need each other.
 func (s *Server) buildRooms(now rain.Clock, reg prometheus.Registerer, node string, log *slog.Logger) {
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	tally := newCounts()
-	s.rainmaker = newRainmaker(now, s.known)
+	tally := live.NewCounts()
+	s.rainmaker = live.NewSchedule(now, s.known)
 	s.lobby = room.NewLobby(room.Options{
 		Log: log, Registerer: reg, OnOpen: s.rainmaker.Open, OnEmpty: s.rainmaker.Empty,
 	})
-	s.figures = newFigures(figuresOptions{
+	s.figures = live.NewFigures(live.FiguresOptions{
 		Node: node, Grabber: s.grabber, Ledger: s.ledger, Known: s.known, Lobby: s.lobby, Counts: tally,
 		KeepFor: drainedKept, Clock: now, Log: log,
 	})
-	s.events = newEvents(eventsOptions{Known: s.known, Figures: s.figures, Clock: now, Log: log})
-	s.registry = newRegistry(registryOptions{
+	s.events = api.NewEvents(api.EventsOptions{Known: s.known, Figures: s.figures, Clock: now, Log: log})
+	s.registry = cluster.NewRegistry(cluster.RegistryOptions{
 		Source: s.ledger, Known: s.known, Log: log,
 		Changed:   []func(*rain.Campaign){s.campaignChanged, s.rainmaker.Changed, s.events.Changed},
 		InUse:     func(campaign string) bool { return s.lobby.Room(campaign) != nil || s.events.Watched(campaign) },
 		Forgotten: s.grabber.Drop,
 	})
-	s.gateway = newGateway(gatewayOptions{
+	s.gateway = gateway.New(gateway.Options{
 		Players: s.players, Registry: s.registry, Grabber: s.grabber, Ledger: s.ledger, Lobby: s.lobby, Counts: tally,
 		TapRate: s.cfg.TapRate, HelloRate: s.cfg.HelloRate, MaxConnections: s.cfg.MaxConnections,
 		AllowedOrigins: s.cfg.AllowedOrigins, Clock: now, Log: log, Registerer: reg,
@@ -213,34 +219,34 @@ func (s *Server) buildRooms(now rain.Clock, reg prometheus.Registerer, node stri
 }
 
 // buildCampaigns makes the operators' commands and the loops that finish them.
-func (s *Server) buildCampaigns(bus *bus, now rain.Clock, node string, log *slog.Logger) {
-	s.service = newService(serviceOptions{
+func (s *Server) buildCampaigns(bus *cluster.Bus, now rain.Clock, node string, log *slog.Logger) {
+	s.service = campaigns.NewService(campaigns.ServiceOptions{
 		Ledger: s.ledger, Grabber: s.grabber, Registry: s.registry, Bus: bus, Clock: now, Log: log,
 	})
-	s.loop = newReconcileLoop(reconcileLoopOptions{
+	s.loop = campaigns.NewReconcileLoop(campaigns.ReconcileLoopOptions{
 		Service: s.service, Ledger: s.ledger, Registry: s.registry, Bus: bus, Clock: now, Log: log,
 	})
-	s.reclaimer = newReclaimer(reclaimerOptions{
+	s.reclaimer = campaigns.NewReclaimer(campaigns.ReclaimerOptions{
 		Service: s.service, Ledger: s.ledger, Grabber: s.grabber, Registry: s.registry, Bus: bus, Clock: now,
 		Node: node, KeepFor: drainedKept, Log: log,
 	})
-	s.rebuilder = newRebuilder(rebuilderOptions{
+	s.rebuilder = campaigns.NewRebuilder(campaigns.RebuilderOptions{
 		Service: s.service, Ledger: s.ledger, Settler: s.settler, Grabber: s.grabber, Bus: bus, Lives: s.ledger,
 		Log: log,
 	})
-	s.proofs = newProofs(proofsOptions{
+	s.proofs = campaigns.NewProofs(campaigns.ProofsOptions{
 		Ledger: s.ledger, Hot: s.grabber, Node: node, Every: s.cfg.ReconcileEvery, Alarm: bus.Alarm, Log: log,
 	})
 	if s.cfg.Demo && s.cfg.InProcess() && s.cfg.Has(RoleOperator) {
-		s.demo = newDemo(demoOptions{
+		s.demo = campaigns.NewDemo(campaigns.DemoOptions{
 			Service: s.service, Ledger: s.ledger, Grabber: s.grabber, Registry: s.registry, Lobby: s.lobby, Clock: now,
 			Log: log,
 		})
 	}
 }
 
-func (s *Server) buildHTTP(bus *bus, now rain.Clock, reg *prometheus.Registry, log *slog.Logger) {
-	o := apiOptions{
+func (s *Server) buildHTTP(bus *cluster.Bus, now rain.Clock, reg *prometheus.Registry, log *slog.Logger) {
+	o := api.Options{
 		Service: s.service, Rebuilder: s.rebuilder, Proofs: s.proofs, Ledger: s.ledger, Grabber: s.grabber,
 		Registry: s.registry, Figures: s.figures, Events: s.events, Bus: bus, Players: s.players,
 		Operators: auth.NewOperators(s.cfg.OperatorToken, s.cfg.ViewerToken), WakePayer: s.payer.Wake,
@@ -252,7 +258,7 @@ func (s *Server) buildHTTP(bus *bus, now rain.Clock, reg *prometheus.Registry, l
 	}
 	s.health = &health{checks: s.back.checks(), log: log}
 	s.http = &http.Server{
-		Handler:           s.handler(newAPI(o), s.gateway, reg),
+		Handler:           s.handler(api.New(o), s.gateway, reg),
 		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 32 << 10,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
@@ -272,7 +278,7 @@ func (s *Server) heardChange(campaign string, revision int64) {
 	if c := s.known.Cached(campaign); c != nil && c.Revision >= revision {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), backendTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), timeout.Backend)
 	defer cancel()
 	if _, err := s.registry.Reload(ctx, campaign); err != nil {
 		s.log.Warn("a changed campaign cannot be read; the next refresh will", "campaign", campaign, "err", err)
