@@ -175,7 +175,7 @@ func (s *Service) StartRain(ctx context.Context, id string, spec rain.RainSpec, 
 			rainID = NewID("r", idemKey, generation)
 			if found, err := c.Rain(rainID); err != nil {
 				break
-			} else if now-found.EndsAt() < keyKeptMS && !found.Is(spec) {
+			} else if now-found.EndsAt() < keyKeptMS && !found.Matches(spec) {
 				return payout.ErrIdempotencyUnequal
 			} else if now-found.EndsAt() < keyKeptMS {
 				return payout.ErrUnchanged // an earlier try of the same request got this far
