@@ -32,7 +32,11 @@ func buildBinary(tags string) (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, "redrain")
-	args := []string{"build", "-tags", tags, "-o", path}
+	module, err := ModuleDir()
+	if err != nil {
+		return "", err
+	}
+	args := []string{"build", "-C", module, "-tags", tags, "-o", path}
 	if raceEnabled {
 		args = append(args, "-race")
 	}

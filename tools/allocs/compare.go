@@ -1,0 +1,54 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+
+	"golang.org/x/perf/benchfmt"
+)
+
+// processors is what go test adds to a benchmark's name.
+var processors = regexp.MustCompile(`-\d+$`)
+
+// measured is what a package's benchmarks have reported, by benchmark and unit.
+type measured map[[2]string]float64
+
+// readMeasured reads the output of go test -bench. Of several runs of one benchmark the lowest counts: what else
+// the process does can only add to it.
+func readMeasured(r io.Reader, name string) (measured, error) {
+	got := measured{}
+	results := benchfmt.NewReader(r, name)
+	for results.Scan() {
+		result, ok := results.Result().(*benchfmt.Result)
+		if !ok {
+			continue // a line about units
+		}
+		benchmark := "Benchmark" + processors.ReplaceAllString(result.Name.String(), "")
+		for _, v := range result.Values {
+			key := [2]string{benchmark, v.Unit}
+			if before, twice := got[key]; !twice || v.Value < before {
+				got[key] = v.Value
+			}
+		}
+	}
+	return got, results.Err()
+}
+
+// errOver is the verdict of a comparison that has failed; what exactly is wrong has been written.
+var errOver = errors.New("a hot path allocates more than it may: look at what has changed, or raise the limit in tools/allocs/limits.txt and say why")
+
+// compare writes a line for a limit.
+func compare(w io.Writer, l limit, got measured) (err error) {
+	value, found := got[[2]string{l.name, l.unit}]
+	verdict := "ok"
+	switch {
+	case !found:
+		verdict, err = "NOT MEASURED", errOver
+	case value > l.most:
+		verdict, err = "OVER", errOver
+	}
+	_, _ = fmt.Fprintf(w, "%-16s %-40s %6.4g of %4g %s: %s\n", l.pkg, l.name, value, l.most, l.unit, verdict)
+	return err
+}
