@@ -21,7 +21,7 @@ func (a *api) admit(r *http.Request, need access) (caller, error) {
 	}
 	token := auth.Bearer(r)
 	if need == player {
-		user, err := a.players.Verify(token)
+		user, err := a.players.Verify(r.Context(), token)
 		if errors.Is(err, auth.ErrKeysUnavailable) {
 			return caller{}, err
 		}
