@@ -44,7 +44,6 @@ func run(ctx context.Context) error {
 
 // measure runs a benchmark a fixed number of times, so that what is allocated once for all weighs the same in each run.
 func measure(ctx context.Context, l limit) (measured, error) {
-	//nolint:gosec // the arguments come from limits.txt
 	cmd := exec.CommandContext(ctx, "go", "test", "-C", "..", "-run", "^$", "-bench", l.pattern(), "-benchmem", "-benchtime",
 		strconv.Itoa(l.times)+"x", l.pkg)
 	cmd.Stderr = os.Stderr

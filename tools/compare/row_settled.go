@@ -68,7 +68,7 @@ func measurePayout(r *run) {
 	turns := strconv.Itoa(r.long()) + "x"
 	module, err := testenv.ModuleDir()
 	r.check("find redrain's module", err)
-	cmd := exec.CommandContext(r.ctx, "go", "test", "-C", module, "-run", "^$", "-bench", "RelayToCommit", //nolint:gosec // a number
+	cmd := exec.CommandContext(r.ctx, "go", "test", "-C", module, "-run", "^$", "-bench", "RelayToCommit",
 		"-benchtime", turns, "-timeout", "15m", "./payout")
 	cmd.Stderr = r.log
 	out, err := cmd.Output()

@@ -49,7 +49,7 @@ func (s *scope) Cleanup(f func()) { s.cleanups = append(s.cleanups, f) }
 
 func (s *scope) Failed() bool { return s.failed }
 
-// nobody reads it, if this fails
+// Logf ignores a fault: where the log cannot be written, nobody reads of it either.
 func (s *scope) Logf(format string, args ...any) { _, _ = fmt.Fprintf(s.log, format+"\n", args...) }
 
 func (s *scope) Errorf(format string, args ...any) {
