@@ -1,7 +1,7 @@
 # Each target says what it does behind ##; `make` lists them.
 
 GO        ?= go
-LINT      := $(GO) tool -modfile=tools/go.mod golangci-lint
+LINT      := $(GO) tool -modfile=tools/lint/go.mod golangci-lint
 FUZZTIME  ?= 10s
 BENCHTIME ?= 1s
 ARGS      ?=
@@ -40,12 +40,12 @@ bench: ## run all benchmarks (BENCHTIME=1s for each)
 	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -timeout 30m ./...
 
 .PHONY: allocs
-allocs: ## measure what the hot paths allocate, and compare it with internal/allocs/limits.txt
-	$(GO) run ./internal/allocs
+allocs: ## measure what the hot paths allocate, and compare it with tools/allocs/limits.txt
+	$(GO) run -C tools ./allocs
 
 .PHONY: compare
 compare: ## measure redrain beside the textbook design, on real servers (ROWS=taps,idle for some; ARGS="-rounds 5 -json")
-	$(GO) run ./internal/compare -rows '$(ROWS)' $(ARGS)
+	$(GO) run -C tools ./compare -rows '$(ROWS)' $(ARGS)
 
 .PHONY: fuzz
 fuzz: ## fuzz each fuzz target for a short time (FUZZTIME=10s)
@@ -58,8 +58,10 @@ fuzz: ## fuzz each fuzz target for a short time (FUZZTIME=10s)
 .PHONY: lint
 lint: ## check go.mod, go vet, golangci-lint: format, faults, and the directions of imports
 	$(GO) mod tidy -diff
+	$(GO) -C tools mod tidy -diff
 	$(GO) vet -tags faults ./...
 	$(LINT) run ./...
+	cd tools && $(GO) tool -modfile=lint/go.mod golangci-lint run ./...
 
 .PHONY: types
 types: ## check the types of the pages' TypeScript (needs npx, which fetches the compiler)
@@ -75,7 +77,7 @@ generate: ## make the generated files anew
 
 .PHONY: pictures
 pictures: ## take the README's pictures of the pages anew (needs chromium)
-	$(GO) run ./internal/pictures
+	$(GO) run -C tools ./pictures
 
 .PHONY: check
 check: lint types allocs test ## all that CI checks

@@ -168,7 +168,7 @@ func (o *office) StartRain(ctx context.Context, id string, spec rain.RainSpec, i
 			rainID = newID("r", idemKey, generation)
 			if found, err := c.Rain(rainID); err != nil {
 				break
-			} else if now-found.EndsAt() < keyKeptMS && !found.Is(spec) {
+			} else if now-found.EndsAt() < keyKeptMS && !found.Matches(spec) {
 				return payout.ErrIdempotencyUnequal
 			} else if now-found.EndsAt() < keyKeptMS {
 				return payout.ErrUnchanged // an earlier try of the same request got this far

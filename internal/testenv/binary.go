@@ -40,7 +40,11 @@ var RaceFlags = []string{
 // buildBinary builds the program at a place of its own, so that the go command finds out what is left to be done (a
 // program that is up to date is not linked again), and returns a link to it that no other build touches.
 func buildBinary(tags string) (string, error) {
-	kept, flags, err := buildPlace(tags)
+	module, err := ModuleDir()
+	if err != nil {
+		return "", err
+	}
+	kept, flags, err := buildPlace(module, tags)
 	if err != nil {
 		return "", err
 	}
@@ -56,7 +60,7 @@ func buildBinary(tags string) (string, error) {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return "", fmt.Errorf("lock %s: %w", kept, err)
 	}
-	args := append([]string{"build", "-tags", tags, "-o", kept}, flags...)
+	args := append([]string{"build", "-C", module, "-tags", tags, "-o", kept}, flags...)
 	if out, err := exec.Command("go", append(args, "redrain")...).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build redrain: %w\n%s", err, out)
 	}
@@ -65,7 +69,7 @@ func buildBinary(tags string) (string, error) {
 }
 
 // buildPlace is where a program of this checkout is kept between runs, and the flags that it is built with.
-func buildPlace(tags string) (path string, flags []string, err error) {
+func buildPlace(checkout, tags string) (path string, flags []string, err error) {
 	name := "redrain-" + tags
 	if raceEnabled {
 		name, flags = name+"-race", RaceFlags
@@ -74,13 +78,9 @@ func buildPlace(tags string) (path string, flags []string, err error) {
 	if err != nil {
 		cache = os.TempDir()
 	}
-	checkout, err := exec.Command("go", "env", "GOMOD").Output()
-	if err != nil {
-		return "", nil, fmt.Errorf("go env GOMOD: %w", err)
-	}
 	all := filepath.Join(cache, "redrain-testenv")
 	forgetBuilds(all)
-	dir := filepath.Join(all, fmt.Sprintf("%x", sha256.Sum256(checkout))[:12])
+	dir := filepath.Join(all, fmt.Sprintf("%x", sha256.Sum256([]byte(checkout)))[:12])
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", nil, err
 	}

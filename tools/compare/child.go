@@ -16,8 +16,8 @@ import (
 	"syscall"
 	"time"
 
-	"redrain/internal/baseline"
-	"redrain/internal/compare/bare"
+	"redrain/tools/compare/bare"
+	"redrain/tools/compare/baseline"
 )
 
 // The servers that this program itself can be, started with the name as its first argument. They say where they listen.

@@ -1,7 +1,7 @@
 // Command pictures makes the pictures of the README: docs/img/{play,screen,console}.webp. It starts redrain in this
 // process, lets a rain fall on a crowd of players who tap, and looks at the three pages in the middle of it.
 //
-//	go run ./internal/pictures [FOLDER]
+//	go run -C tools ./pictures [FOLDER]
 //
 // What falls where, and who wins what, is another each time; the pictures tell the same all the same.
 package main
@@ -22,7 +22,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	dir := filepath.Join("docs", "img")
+	dir := filepath.Join("..", "docs", "img")
 	if len(os.Args) > 1 {
 		dir = os.Args[1]
 	}

@@ -17,10 +17,10 @@ import (
 	"strings"
 	"time"
 
-	"redrain/internal/baseline"
 	"redrain/internal/operator"
 	"redrain/internal/testenv"
 	"redrain/rain"
+	"redrain/tools/compare/baseline"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 	"redrain/rain"
 )
 
-var verdictNames = map[rain.Verdict]string{
+var classNames = map[rain.TapClass]string{
 	rain.InAir: "in air", rain.IsDecoy: "decoy", rain.UnknownDrop: "unknown", rain.TooLate: "late",
 	rain.NotOpen: "not open",
 }
@@ -29,7 +29,7 @@ func find(t *testing.T, r *rain.Rain, from int64, kind rain.Kind) (rain.DropID, 
 	return rain.DropID{}, rain.Drop{}
 }
 
-func TestJudgeAtEveryBoundary(t *testing.T) {
+func TestClassifyAtEveryBoundary(t *testing.T) {
 	t.Parallel()
 	r := testRain()
 	id, drop := find(t, &r, 48, rain.Packet)
@@ -59,7 +59,7 @@ func TestJudgeAtEveryBoundary(t *testing.T) {
 		id     rain.DropID
 		now    int64
 		paused bool
-		want   rain.Verdict
+		want   rain.TapClass
 	}{
 		{"no rain", nil, id, at, false, rain.NotOpen},
 		{"long before", &r, id, 0, false, rain.NotOpen},
@@ -98,16 +98,16 @@ func TestJudgeAtEveryBoundary(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			if got := tc.r.Judge(tc.id, tc.now, tc.paused); got != tc.want {
-				t.Errorf("%s, want %s", verdictNames[got], verdictNames[tc.want])
+			if got := tc.r.Classify(tc.id, tc.now, tc.paused); got != tc.want {
+				t.Errorf("%s, want %s", classNames[got], classNames[tc.want])
 			}
 		})
 	}
 }
 
-// TestJudgeEveryMillisecond follows all drops of a short rain through its whole life, and a bit more,
+// TestClassifyEveryMillisecond follows all drops of a short rain through its whole life, and a bit more,
 // and compares each answer with the waves as players see them.
-func TestJudgeEveryMillisecond(t *testing.T) {
+func TestClassifyEveryMillisecond(t *testing.T) {
 	t.Parallel()
 	r := testRain()
 	r.DurationMS, r.DropsPerSecond, r.FallMS, r.DecoyPercent = 1_100, 6, 500, 40
@@ -126,7 +126,7 @@ func TestJudgeEveryMillisecond(t *testing.T) {
 	}
 	for now := r.StartsAt - 3; now < r.LandedAt()+rain.GraceMS+3; now++ {
 		for id, s := range drops {
-			var want rain.Verdict
+			var want rain.TapClass
 			switch {
 			case now < r.StartsAt || now >= r.LandedAt()+rain.GraceMS:
 				want = rain.NotOpen
@@ -139,17 +139,17 @@ func TestJudgeEveryMillisecond(t *testing.T) {
 			default:
 				want = rain.InAir
 			}
-			if got := r.Judge(id, now, false); got != want {
-				t.Fatalf("drop %v at start%+d ms: %s, want %s", id, now-r.StartsAt, verdictNames[got],
-					verdictNames[want])
+			if got := r.Classify(id, now, false); got != want {
+				t.Fatalf("drop %v at start%+d ms: %s, want %s", id, now-r.StartsAt, classNames[got],
+					classNames[want])
 			}
 		}
 	}
 }
 
-// TestJudgeNeverTakesBackWhatItSaid: with time, a drop goes from unknown over in air to late, and the rain
+// TestClassifyNeverTakesBackWhatItSaid: with time, a drop goes from unknown over in air to late, and the rain
 // from not open over open to not open.
-func TestJudgeNeverTakesBackWhatItSaid(t *testing.T) {
+func TestClassifyNeverTakesBackWhatItSaid(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		r := genRain().Draw(t, "rain")
@@ -158,7 +158,7 @@ func TestJudgeNeverTakesBackWhatItSaid(t *testing.T) {
 			K: rapid.IntRange(0, r.DropsPerSecond/4+1).Draw(t, "k"),
 		}
 		order := func(now int64) int {
-			switch v := r.Judge(id, now, false); {
+			switch v := r.Classify(id, now, false); {
 			case v == rain.NotOpen && now < r.StartsAt:
 				return 0
 			case v == rain.UnknownDrop:
@@ -182,11 +182,11 @@ func TestJudgeNeverTakesBackWhatItSaid(t *testing.T) {
 	})
 }
 
-func TestJudgeAllocatesNothing(t *testing.T) {
+func TestClassifyAllocatesNothing(t *testing.T) {
 	r := testRain()
 	id := rain.DropID{N: 48, K: 0}
 	now := r.WaveAt(48) + 1
-	if n := testing.AllocsPerRun(100, func() { _ = r.Judge(id, now, false) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { _ = r.Classify(id, now, false) }); n != 0 {
 		t.Errorf("%v allocations for each tap", n)
 	}
 }

@@ -16,9 +16,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/gorilla/websocket"
 
-	"redrain/internal/compare/bare"
 	"redrain/internal/testenv"
 	"redrain/internal/wire"
+	"redrain/tools/compare/bare"
 )
 
 func TestMain(m *testing.M) { testenv.Main(m) }

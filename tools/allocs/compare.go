@@ -37,7 +37,7 @@ func readMeasured(r io.Reader, name string) (measured, error) {
 }
 
 // errOver is the verdict of a comparison that has failed; what exactly is wrong has been written.
-var errOver = errors.New("a hot path allocates more than it may: look at what has changed, or raise the limit in internal/allocs/limits.txt and say why")
+var errOver = errors.New("a hot path allocates more than it may: look at what has changed, or raise the limit in tools/allocs/limits.txt and say why")
 
 // compare writes a line for a limit.
 func compare(w io.Writer, l limit, got measured) (err error) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"redrain/internal/bench"
+	"redrain/internal/testenv"
 )
 
 // measureSettled lets the same number of wins come at the same pace, and waits until the ledger has them all.
@@ -65,7 +66,10 @@ func (r *run) settle(c *contestant, db *database, plan bench.Plan) [2]float64 {
 // measurePayout is the benchmark of package payout: it needs what is inside.
 func measurePayout(r *run) {
 	turns := strconv.Itoa(r.long()) + "x"
-	cmd := exec.CommandContext(r.ctx, "go", "test", "./payout", "-run", "^$", "-bench", "RelayToCommit", "-benchtime", turns, "-timeout", "15m") //nolint:gosec // a number
+	module, err := testenv.ModuleDir()
+	r.check("find redrain's module", err)
+	cmd := exec.CommandContext(r.ctx, "go", "test", "-C", module, "-run", "^$", "-bench", "RelayToCommit", //nolint:gosec // a number
+		"-benchtime", turns, "-timeout", "15m", "./payout")
 	cmd.Stderr = r.log
 	out, err := cmd.Output()
 	if err != nil {

@@ -1,5 +1,7 @@
 // Allocs runs the benchmarks of the hot paths and compares what they allocate with limits.txt; it exits with 1 where
 // something is over its limit. Times are not compared: they say more about the machine than about the program.
+//
+//	go run -C tools ./allocs
 package main
 
 import (
@@ -43,7 +45,7 @@ func run(ctx context.Context) error {
 // measure runs a benchmark a fixed number of times, so that what is allocated once for all weighs the same in each run.
 func measure(ctx context.Context, l limit) (measured, error) {
 	//nolint:gosec // the arguments come from limits.txt
-	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", l.pattern(), "-benchmem", "-benchtime",
+	cmd := exec.CommandContext(ctx, "go", "test", "-C", "..", "-run", "^$", "-bench", l.pattern(), "-benchmem", "-benchtime",
 		strconv.Itoa(l.times)+"x", l.pkg)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()

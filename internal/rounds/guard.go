@@ -1,0 +1,59 @@
+package rounds
+
+import (
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Guard keeps a panic in one round from ending the process: it logs the panic with its stack, counts it in
+// redrain_panics_total and raises an alarm. A nil Guard logs and does no more. It is safe for concurrent use.
+type Guard struct {
+	log    *slog.Logger
+	alarm  func(part, message string)
+	panics *prometheus.CounterVec
+}
+
+// NewGuard makes the guard of a process. alarm hears of each panic, on the goroutine that panicked; nil = nobody
+// does. log nil = slog.Default. reg nil = no metric.
+func NewGuard(reg prometheus.Registerer, log *slog.Logger, alarm func(part, message string)) (*Guard, error) {
+	g := &Guard{log: log, alarm: alarm, panics: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "redrain_panics_total",
+		Help: "Panics that were caught, by the part of the process. Each is a fault of the program, and its stack is in the log.",
+	}, []string{"part"})}
+	if reg == nil {
+		return g, nil
+	}
+	return g, reg.Register(g.panics)
+}
+
+// Do runs one round of a part and reports whether it came to its end. A round that panics has not; the caller goes on
+// with the next one, after a pause if the same round would follow at once.
+func (g *Guard) Do(part string, round func()) (ok bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			g.caught(part, p)
+			ok = false
+		}
+	}()
+	round()
+	return true
+}
+
+func (g *Guard) caught(part string, p any) {
+	log := slog.Default()
+	if g != nil && g.log != nil {
+		log = g.log
+	}
+	log.Error("a round has panicked; the next one goes on", "part", part, "panic", fmt.Sprint(p),
+		"stack", string(debug.Stack()))
+	if g == nil {
+		return
+	}
+	g.panics.WithLabelValues(part).Inc()
+	if g.alarm != nil {
+		g.alarm(part, fmt.Sprintf("a fault of the program in part %s: %v", part, p))
+	}
+}

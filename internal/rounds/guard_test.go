@@ -1,0 +1,65 @@
+package rounds_test
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"redrain/internal/rounds"
+)
+
+// A round that panics ends alone: it is logged with the line that panicked, counted and told as an alarm, and the
+// round after it runs.
+func TestPanicEndsOneRound(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	var alarms []string
+	reg := prometheus.NewRegistry()
+	g, err := rounds.NewGuard(reg, slog.New(slog.NewTextHandler(&log, nil)), func(part, message string) {
+		alarms = append(alarms, part+": "+message)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g.Do("settle", breaks) {
+		t.Error("a round that panicked is reported as one that ended well")
+	}
+	ran := false
+	if !g.Do("settle", func() { ran = true }) || !ran {
+		t.Error("the round after a panic did not run")
+	}
+	if len(alarms) != 1 || !strings.Contains(alarms[0], "settle") || !strings.Contains(alarms[0], "torn") {
+		t.Errorf("the alarms are %q, want one that names the part and the panic", alarms)
+	}
+	for _, want := range []string{"level=ERROR", "part=settle", "panic=torn", "rounds_test.breaks", "guard_test.go"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log lacks %q: %s", want, log.String())
+		}
+	}
+	err = testutil.GatherAndCompare(reg, strings.NewReader(`
+# HELP redrain_panics_total Panics that were caught, by the part of the process. Each is a fault of the program, and its stack is in the log.
+# TYPE redrain_panics_total counter
+redrain_panics_total{part="settle"} 1
+`))
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// Without a guard a panic is caught all the same, and logged.
+func TestNilGuardCatches(t *testing.T) {
+	var log bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	defer slog.SetDefault(before)
+	var g *rounds.Guard
+	if g.Do("relay", breaks) || !strings.Contains(log.String(), "panic=torn") {
+		t.Errorf("the panic is not in the log: %q", log.String())
+	}
+}
+
+func breaks() { panic("torn") }
