@@ -11,6 +11,8 @@ import (
 	"redrain/payout"
 	"redrain/payout/webhook"
 	"redrain/rain"
+	"redrain/server/cluster"
+	"redrain/server/timeout"
 )
 
 // What may pay withdrawals.
@@ -43,7 +45,7 @@ func (c *Config) validateProvider(fault func(string, ...any)) {
 }
 
 // buildPayer makes what pays withdrawals.
-func (s *Server) buildPayer(ctl *control, now rain.Clock, reg prometheus.Registerer, log *slog.Logger) error {
+func (s *Server) buildPayer(bus *cluster.Bus, now rain.Clock, reg prometheus.Registerer, log *slog.Logger) error {
 	var provider payout.Provider = payout.Wallet{}
 	if s.cfg.Provider == ProviderHTTP {
 		http, err := webhook.New(webhook.Options{URL: s.cfg.ProviderURL, Secret: s.cfg.ProviderSecret, Clock: now})
@@ -56,9 +58,9 @@ func (s *Server) buildPayer(ctl *control, now rain.Clock, reg prometheus.Registe
 	var err error
 	s.payer, err = payout.NewPayer(s.ledger, provider, payout.PayerOptions{
 		Attempts: s.cfg.PayoutAttempts, Timeout: s.cfg.ProviderTimeout, Log: log, Registerer: reg,
-		OnAlarm: func(w payout.Withdrawal, message string) { ctl.Alarm("withdrawal", "", w.ID+": "+message) },
+		OnAlarm: func(w payout.Withdrawal, message string) { bus.Alarm("withdrawal", "", w.ID+": "+message) },
 		OnEnd: func(id string) {
-			if err := s.tellWithdrawn(ctl, id); err != nil {
+			if err := s.tellWithdrawn(bus, id); err != nil {
 				log.Warn("a player was not told how a withdrawal has ended; they see it when they look", "withdrawal",
 					id, "err", err)
 			}
@@ -69,8 +71,8 @@ func (s *Server) buildPayer(ctl *control, now rain.Clock, reg prometheus.Registe
 
 // tellWithdrawn tells every node how a withdrawal has ended, as the ledger has it. It is the payer's to wait for,
 // and in a shutdown too, so it has no context but a time.
-func (s *Server) tellWithdrawn(ctl *control, id string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), backendTimeout)
+func (s *Server) tellWithdrawn(bus *cluster.Bus, id string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout.Backend)
 	defer cancel()
 	w, err := s.ledger.Withdrawal(ctx, id)
 	if err != nil {
@@ -80,5 +82,5 @@ func (s *Server) tellWithdrawn(ctl *control, id string) error {
 	if err != nil {
 		return err
 	}
-	return ctl.Withdrawn(withdrawalNotice{Withdrawal: withdrawalViewOf(w), Balance: balance})
+	return bus.Withdrawn(cluster.Withdrawn{Withdrawal: cluster.WithdrawalView(w), Balance: balance})
 }

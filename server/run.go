@@ -32,11 +32,11 @@ func (s *Server) Run(ctx context.Context) error {
 	life.start("figures", s.figures.Run)
 	life.start("events", s.events.Run)
 	if s.cfg.Has(RoleOperator) {
-		life.start("keeper", s.keeper.Run)
+		life.start("reconcile loop", s.loop.Run)
 		life.start("reclaimer", s.reclaimer.Run)
 	}
 	if s.cfg.Has(RoleOperator) && s.cfg.ReconcileEvery > 0 {
-		life.start("reconciliation", s.books.Run)
+		life.start("reconciliation", s.proofs.Run)
 	}
 	if s.demo != nil {
 		life.start("demo", s.demo.Run)
@@ -78,7 +78,7 @@ func (s *Server) serve(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	// the feeds would never finish by themselves
-	s.events.hangUp()
+	s.events.HangUp()
 	limit, cancel := context.WithDeadline(context.Background(), *s.deadline.Load()) // set before this crew is stopped
 	defer cancel()
 	if err := s.http.Shutdown(limit); err != nil {
