@@ -1,18 +1,12 @@
 # Each target says what it does behind ##; `make` lists them.
 
 GO        ?= go
-LINT      := $(GO) tool -modfile=tools/go.mod golangci-lint
+LINT       = $(GO) tool -modfile=$(CURDIR)/tools/lint/go.mod golangci-lint
 FUZZTIME  ?= 10s
 BENCHTIME ?= 1s
 ARGS      ?=
 ROWS      ?=
-
-# The race detector watches all but SQLite, which is translated C, and the Lua of the stand-in for Redis: what comes to them passes through
-# database/sql and one lock, and watched they take five times as long, which was a third of the time of all tests.
-RACE = -race -gcflags='modernc.org/...=-race=false' -gcflags='github.com/yuin/gopher-lua/...=-race=false'
-
-# The packages whose tests take longest begin first, so that none of them is left to run alone at the end.
-LONG = ./internal/e2e ./payout ./server ./web
+PACKAGES  ?=
 
 # The compiler only checks: esbuild, which is a Go library, makes the scripts. 7 is the native one.
 TYPESCRIPT = 7.0.2
@@ -31,21 +25,33 @@ run: ## start everything in one process (ARGS="--listen :9000 …")
 build: ## build the program as bin/redrain
 	$(GO) build -trimpath -o bin/redrain .
 
+.PHONY: quick
+quick: ## run the unit and property tests, which need no servers
+	$(GO) run -C tools ./test -quick $(ARGS)
+
 .PHONY: test
-test: ## run all tests, with the race detector, on the real servers that are installed
-	$(GO) test $(RACE) -timeout 30m $(LONG) ./...
+test: ## run all tests on real servers, installed where that is allowed (ARGS="./grab/..." for some packages)
+	$(GO) run -C tools ./test $(ARGS)
+
+.PHONY: test-all
+test-all: ## run all tests with the race detector
+	$(GO) run -C tools ./test -all $(ARGS)
 
 .PHONY: bench
 bench: ## run all benchmarks (BENCHTIME=1s for each)
 	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -timeout 30m ./...
 
 .PHONY: allocs
-allocs: ## measure what the hot paths allocate, and compare it with internal/allocs/limits.txt
-	$(GO) run ./internal/allocs
+allocs: ## measure what the hot paths allocate, and compare it with tools/allocs/limits.txt
+	$(GO) run -C tools ./allocs
 
 .PHONY: compare
 compare: ## measure redrain beside the textbook design, on real servers (ROWS=taps,idle for some; ARGS="-rounds 5 -json")
-	$(GO) run ./internal/compare -rows '$(ROWS)' $(ARGS)
+	$(GO) run -C tools ./compare -rows '$(ROWS)' $(ARGS)
+
+.PHONY: mutate
+mutate: ## change the code in small ways and list what no test notices (PACKAGES="./rain ./room"; ARGS="-sample 100 -full")
+	$(GO) run -C tools ./mutate $(ARGS) $(PACKAGES)
 
 .PHONY: fuzz
 fuzz: ## fuzz each fuzz target for a short time (FUZZTIME=10s)
@@ -58,11 +64,14 @@ fuzz: ## fuzz each fuzz target for a short time (FUZZTIME=10s)
 .PHONY: lint
 lint: ## check go.mod, go vet, golangci-lint: format, faults, and the directions of imports
 	$(GO) mod tidy -diff
+	$(GO) -C tools mod tidy -diff
 	$(GO) vet -tags faults ./...
 	$(LINT) run ./...
+	cd tools && $(LINT) run ./...
 
 .PHONY: types
-types: ## check the types of the pages' TypeScript (needs npx, which fetches the compiler)
+types: ## check the types of the pages' TypeScript, and that those of the API are fresh (needs npx, which fetches the tools)
+	$(GO) run ./web/apitypes -check
 	npx --yes --package typescript@$(TYPESCRIPT) tsc --project web
 
 .PHONY: fmt
@@ -75,7 +84,7 @@ generate: ## make the generated files anew
 
 .PHONY: pictures
 pictures: ## take the README's pictures of the pages anew (needs chromium)
-	$(GO) run ./internal/pictures
+	$(GO) run -C tools ./pictures
 
 .PHONY: check
-check: lint types allocs test ## all that CI checks
+check: lint types allocs test-all ## all that CI checks

@@ -3,7 +3,7 @@ package docs
 
 import _ "embed"
 
-//go:generate go run redrain/internal/splitpics img
+//go:generate go run -C ../tools ./splitpics ../docs/img
 
 // OpenAPI is the description of the HTTP API, in YAML.
 //

@@ -147,7 +147,7 @@ func (gm *game) drop(i int) string {
 	for n := r.FirstWave + landed; n < r.FirstWave+r.Waves(); n++ {
 		for _, d := range r.Wave(n).Drops {
 			id := rain.DropID{N: n, K: d.K}
-			if r.Judge(id, now, false) != rain.InAir || r.Judge(id, now+1_000, false) != rain.InAir {
+			if r.Classify(id, now, false) != rain.InAir || r.Classify(id, now+1_000, false) != rain.InAir {
 				continue
 			}
 			if i == 0 {

@@ -149,8 +149,8 @@ func (gt *Gate) admit(v *view, shard int, t *Tap) (Result, step) {
 		}
 	}
 	now := gt.grabber.o.Clock()
-	verdict := v.rain.Judge(t.Drop, now, v.campaign.Status != rain.Open)
-	if outcome, refused := refusals[verdict]; refused {
+	class := v.rain.Classify(t.Drop, now, v.campaign.Status != rain.Open)
+	if outcome, refused := refusals[class]; refused {
 		return Result{Outcome: outcome}, answered
 	}
 	if p == nil {
@@ -159,7 +159,7 @@ func (gt *Gate) admit(v *view, shard int, t *Tap) (Result, step) {
 	switch rate := gt.grabber.o.TapRate; {
 	case rate > 0 && !p.bucket.take(now, rate):
 		return Result{Outcome: TooFast}, answered
-	case verdict == rain.IsDecoy:
+	case class == rain.IsDecoy:
 		return Result{Outcome: Empty}, answered
 	case p.wins() >= v.campaign.WinsPerUser:
 		return Result{Outcome: Already}, answered // as the script would say: every win is known here
@@ -171,8 +171,8 @@ func (gt *Gate) admit(v *view, shard int, t *Tap) (Result, step) {
 	return Result{}, passed
 }
 
-// refusals are the verdicts of the schedule that end a tap.
-var refusals = map[rain.Verdict]Outcome{
+// refusals are the classes that end a tap without asking the script.
+var refusals = map[rain.TapClass]Outcome{
 	rain.UnknownDrop: UnknownDrop,
 	rain.TooLate:     Late,
 	rain.NotOpen:     NotOpen,

@@ -36,8 +36,8 @@ func BenchmarkWave(b *testing.B) {
 	}
 }
 
-// BenchmarkJudge is what each tap costs before it may cost Redis anything.
-func BenchmarkJudge(b *testing.B) {
+// BenchmarkClassify is the cost of a tap before any call of Redis.
+func BenchmarkClassify(b *testing.B) {
 	r := testRain()
 	r.DecoyPercent = 0
 	id := rain.DropID{N: 50, K: 1}
@@ -45,9 +45,9 @@ func BenchmarkJudge(b *testing.B) {
 	for name, now := range map[string]int64{"in air": at, "not yet": at - 100} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
-			want := r.Judge(id, now, false)
+			want := r.Classify(id, now, false)
 			for b.Loop() {
-				if r.Judge(id, now, false) != want {
+				if r.Classify(id, now, false) != want {
 					b.Fatal("it changed its mind")
 				}
 			}

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Status is the stored state of a campaign. What an operator reads is State, which also says whether
-// a rain is falling.
+// Status is the stored state of a campaign. Operators and players are shown State instead, which also
+// says whether a rain is falling.
 type Status string
 
 // The states of a campaign; doc.go draws the transitions.
@@ -17,7 +17,7 @@ const (
 	Closed  Status = "closed"  // over for good; what was left goes back to the sponsor
 )
 
-// StateReady and StateRaining are what an open campaign is shown as.
+// The states that an open campaign is shown in.
 const (
 	StateReady   = "ready"
 	StateRaining = "raining"
@@ -47,7 +47,7 @@ type Spec struct {
 	ExpiresInMS int64     `json:"expires_in_ms"`
 }
 
-// Campaign is a budget, its split and the rains in which it is handed out. Times are Unix
+// Campaign is a budget, its split, and the rains that hand it out. Times are Unix
 // milliseconds on the cluster's clock.
 type Campaign struct {
 	ID string
@@ -56,13 +56,13 @@ type Campaign struct {
 	CreatedAt int64
 	ExpiresAt int64
 	Revision  int64 // rises with each change; the larger one is the newer
-	Drained   bool  // closed, and nothing of it waits in Redis any more: all is in the ledger
+	Drained   bool  // closed, and the ledger has every entry of its outboxes
 	SplitSeed Seed
 	Rains     []Rain // oldest first
 }
 
-// State is what operators and players are told: ready, raining, paused or closed. A campaign that is
-// being stocked is "loading"; it is only seen by who asks while it is made.
+// State is what operators and players are shown: ready, raining, paused or closed, or loading while the
+// campaign is being stocked. now is the cluster's time.
 func (c *Campaign) State(now int64) string {
 	if c.Status != Open {
 		return string(c.Status)
@@ -81,7 +81,7 @@ func (c *Campaign) Current() *Rain {
 	return &c.Rains[len(c.Rains)-1]
 }
 
-// Rain finds a rain by its id.
+// Rain finds a rain by its id, or returns ErrUnknownRain.
 func (c *Campaign) Rain(id string) (*Rain, error) {
 	for i := range c.Rains {
 		if c.Rains[i].ID == id {
@@ -91,27 +91,27 @@ func (c *Campaign) Rain(id string) (*Rain, error) {
 	return nil, ErrUnknownRain
 }
 
-// Clone is a copy that shares nothing that a transition changes.
+// Clone is a copy that transitions can change without changing the original.
 func (c *Campaign) Clone() *Campaign {
 	d := *c
 	d.Rains = slices.Clone(c.Rains)
 	return &d
 }
 
-// Stocked ends the loading: every packet of the split is in Redis.
+// Stocked opens a loading campaign, once every packet of the split is in Redis. Otherwise it changes nothing.
 func (c *Campaign) Stocked() {
 	if c.Status == Loading {
 		c.Status = Open
 	}
 }
 
-// Pause makes taps be refused until Resume. Pausing a paused campaign changes nothing.
-func (c *Campaign) Pause() error { return c.move(Paused) }
+// Pause refuses taps until Resume. Pausing a paused campaign changes nothing.
+func (c *Campaign) Pause() error { return c.setStatus(Paused) }
 
-// Resume undoes Pause. The rain has gone on meanwhile: its schedule does not shift.
-func (c *Campaign) Resume() error { return c.move(Open) }
+// Resume undoes Pause. The rain went on in the meantime: its schedule does not shift.
+func (c *Campaign) Resume() error { return c.setStatus(Open) }
 
-func (c *Campaign) move(to Status) error {
+func (c *Campaign) setStatus(to Status) error {
 	switch c.Status {
 	case Closed:
 		return ErrClosed
@@ -134,7 +134,7 @@ func (c *Campaign) Close(now int64) error {
 	return nil
 }
 
-// AddRain schedules a rain. The id and the seed are the caller's, so that this stays a pure function.
+// AddRain schedules a rain. The caller supplies the id and the seed, so that this is a pure function.
 func (c *Campaign) AddRain(id string, spec RainSpec, seed Seed, now int64) (*Rain, error) {
 	switch c.Status {
 	case Closed:

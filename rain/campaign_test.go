@@ -304,7 +304,7 @@ func TestAnyLifeOfACampaign(t *testing.T) {
 					}
 				}
 				if state := c.State(clock); state == rain.StateRaining &&
-					c.Current().Judge(rain.DropID{}, clock, false) == rain.NotOpen {
+					c.Current().Classify(rain.DropID{}, clock, false) == rain.NotOpen {
 					t.Fatalf("raining, yet taps are not open")
 				}
 			},

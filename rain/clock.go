@@ -1,5 +1,5 @@
 package rain
 
-// Clock tells the time in Unix milliseconds on the cluster's clock (see grab.Clock), never the
-// machine's own. Tests pass a function of their own.
+// Clock tells the time in Unix milliseconds on the cluster's clock, never the machine's own (see
+// grab.Clock). Tests pass a fake.
 type Clock func() int64

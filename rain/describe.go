@@ -5,30 +5,30 @@ import (
 	"slices"
 )
 
-// maxBins is into how many bins of equal width Describe sorts the packets, at most.
+// maxBins is the largest number of bins in a histogram.
 const maxBins = 20
 
-// SplitSummary is what an operator wants to know of a split before money is bound to it. Amounts are in minor units.
+// SplitSummary lets an operator look at a split before money is bound to it. Amounts are in minor units.
 type SplitSummary struct {
 	Packets   int        `json:"packets"`
 	Mean      float64    `json:"mean"`      // to two decimals of a minor unit
-	Deviation float64    `json:"deviation"` // standard deviation, as the mean
+	Deviation float64    `json:"deviation"` // standard deviation, to two decimals as well
 	Smallest  Money      `json:"smallest"`
 	Median    Money      `json:"median"` // half of the packets hold this or less
 	Largest   Money      `json:"largest"`
 	Histogram []SplitBin `json:"histogram"`
 }
 
-// SplitBin counts the packets that hold From to To, both included. Bins are of equal width, so the last may reach
-// beyond the largest packet.
+// SplitBin counts the packets that hold From to To, both included. All bins are equally wide, so the last may
+// reach beyond the largest packet.
 type SplitBin struct {
 	From    Money `json:"from"`
 	To      Money `json:"to"`
 	Packets int   `json:"packets"`
 }
 
-// Describe sums up the amounts of a split, at least one, whose sum fits into Money. It sorts them in place, so that
-// it needs no memory for a second copy: give it amounts that are of no other use.
+// Describe summarizes the amounts of a split. There must be at least one, and their sum must fit into Money. It
+// sorts them in place, to save the memory of a copy, so the caller must not need their order any more.
 func Describe(amounts []Money) SplitSummary {
 	slices.Sort(amounts)
 	n := len(amounts)
@@ -48,7 +48,7 @@ func Describe(amounts []Money) SplitSummary {
 
 func twoDecimals(x float64) float64 { return math.Round(x*100) / 100 }
 
-// histogram counts sorted amounts.
+// histogram counts the amounts, which must be sorted, in at most maxBins bins.
 func histogram(sorted []Money) []SplitBin {
 	first, last := sorted[0], sorted[len(sorted)-1]
 	width := (last-first)/maxBins + 1

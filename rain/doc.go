@@ -1,5 +1,5 @@
-// Package rain holds the words of the domain and decides everything that can be decided without I/O:
-// what falls, when, how a budget is split, and which step of a campaign's life may follow which.
+// Package rain holds the types of the domain and makes every decision that needs no I/O: what falls,
+// when, how a budget is split, what a tap meets, and which state of a campaign may follow which.
 //
 // Everything here is a pure function of its arguments. There is no clock, no source of randomness and
 // no I/O; callers pass the time (Unix milliseconds on the cluster's clock) and secret seeds. That is

@@ -28,3 +28,9 @@ func (s Source) Normal(reach Money) Money { return s.src.normal(reach) }
 
 // Heads is true with the probability exp(-x).
 func (s Source) Heads(x uint64) bool { return s.src.heads(x) }
+
+// XMax is the largest horizontal place of a drop.
+const XMax = xMax
+
+// LandedAt is when the last drop lands if the rain is not stopped before.
+func (r *Rain) LandedAt() int64 { return r.landedAt() }

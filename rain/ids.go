@@ -11,9 +11,9 @@ import (
 // MaxUserLen is the length limit of a player's id, in bytes.
 const MaxUserLen = 128
 
-// CheckUser tells whether a player's id can be used: 1 to MaxUserLen bytes of UTF-8 without control
-// characters or line separators. Ids come from other people's tokens and travel through logs, CSV and
-// line-based records, so the check stands at the only door they come in by.
+// CheckUser returns an error unless a player's id is 1 to MaxUserLen bytes of UTF-8 without control
+// characters or line separators. Ids come from tokens that others sign, and travel through logs, CSV and
+// line-based records.
 func CheckUser(id string) error {
 	if id == "" || len(id) > MaxUserLen || !utf8.ValidString(id) {
 		return fmt.Errorf("a user id is 1 to %d bytes of UTF-8", MaxUserLen)
@@ -27,9 +27,9 @@ func CheckUser(id string) error {
 }
 
 // HomeShard is the shard on which a player takes part, 0 to shards-1: FNV-1a of the id, its halves
-// folded, modulo shards. It never changes for a player, so the limits on wins and taps hold without
-// asking another shard. The fold is needed: the lowest bit of FNV-1a is a mere parity of the bytes,
-// and would send every id of a form such as "42:42" to one half of the shards.
+// folded, modulo shards. It never changes for a player, so one shard alone can enforce the
+// player's limits on wins and taps. The fold is needed: the lowest bit of FNV-1a is just the parity of
+// the bytes, so without it every id of a form such as "42:42" would fall on the same half of the shards.
 func HomeShard(user string, shards int) int {
 	if shards <= 1 {
 		return 0
@@ -55,10 +55,11 @@ func ShardRange(packets, shards, shard int) (first, n int) {
 // GuestPrefix begins the id of every guest: a player under a generated name.
 const GuestPrefix = "guest-"
 
-// GuestBytes is how many random bytes follow it, in lower-case hex.
+// GuestBytes is the number of random bytes that follow GuestPrefix, in lower-case hex.
 const GuestBytes = 10
 
-// IsGuest tells whether an id has the form of a guest's. Tokens that others sign may have ids that only begin like one.
+// IsGuest tells whether an id has the form of a guest's id. The prefix alone does not make a guest, because ids
+// in tokens that others sign may begin with it, too.
 func IsGuest(user string) bool {
 	name, ok := strings.CutPrefix(user, GuestPrefix)
 	return ok && len(name) == 2*GuestBytes && strings.Trim(name, "0123456789abcdef") == ""

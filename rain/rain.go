@@ -24,8 +24,8 @@ const (
 // way to the server.
 const GraceMS = 500
 
-// RainSpec is a rain as an operator asks for it. Decode it into DefaultRain, which holds what a field
-// that is left out means.
+// RainSpec is a rain as an operator asks for it. Decode JSON into DefaultRain, which holds the default of
+// each optional field. Times are in milliseconds; StartsAt is Unix time on the cluster's clock.
 type RainSpec struct {
 	StartsInMS     *int64 `json:"starts_in_ms,omitempty"`
 	StartsAt       *int64 `json:"starts_at,omitempty"`
@@ -59,7 +59,7 @@ type Rain struct {
 	StoppedAt      int64 // 0: it was not stopped
 }
 
-// at turns what was asked for into a rain with its start fixed.
+// at makes the rain and fixes its start; now is the cluster's time.
 func (s RainSpec) at(now int64) Rain {
 	start := now + DefaultStartsInMS
 	switch {
@@ -74,32 +74,32 @@ func (s RainSpec) at(now int64) Rain {
 	}
 }
 
-// Is tells whether the rain is the one that was asked for. A start that was asked for in so many milliseconds is
-// taken as any: it depends on when it was asked.
-func (r *Rain) Is(s RainSpec) bool {
+// Matches tells whether the rain has the settings of the spec. A relative start (StartsInMS) matches any
+// start, because it depends on when the request was made.
+func (r *Rain) Matches(s RainSpec) bool {
 	same := r.DurationMS == s.DurationMS && r.DropsPerSecond == s.DropsPerSecond && r.FallMS == s.FallMS &&
 		r.DecoyPercent == s.DecoyPercent && r.Pacing == s.Pacing
 	return same && (s.StartsAt == nil || r.StartsAt == *s.StartsAt)
 }
 
-// LandedAt is when the last drop lands if the rain is not stopped before.
-func (r *Rain) LandedAt() int64 { return r.StartsAt + r.DurationMS + r.FallMS }
+// landedAt is when the last drop lands if the rain is not stopped before.
+func (r *Rain) landedAt() int64 { return r.StartsAt + r.DurationMS + r.FallMS }
 
 // EndsAt is the end of the rain: when the last drop has landed, or when it was stopped.
 func (r *Rain) EndsAt() int64 {
 	if r.StoppedAt != 0 {
 		return r.StoppedAt
 	}
-	return r.LandedAt()
+	return r.landedAt()
 }
 
-// TapsUntil is the last moment at which a tap can count: the end, and the grace where the rain ended
-// by itself.
+// TapsUntil is the moment from which no tap counts any more: the end, and GraceMS later where the rain
+// was not stopped.
 func (r *Rain) TapsUntil() int64 {
 	if r.StoppedAt != 0 {
 		return r.StoppedAt
 	}
-	return r.LandedAt() + GraceMS
+	return r.landedAt() + GraceMS
 }
 
 // Phase is the rain's phase at a time; paused is whether its campaign is.

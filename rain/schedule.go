@@ -9,16 +9,16 @@ import (
 // WaveMS is the time from one wave to the next, in milliseconds.
 const WaveMS = 250
 
-// MaxDropsPerSecond is the densest rain.
+// MaxDropsPerSecond is the limit of a rain's drops_per_second.
 const MaxDropsPerSecond = 400
 
-// XMax is the right edge of the screen in a drop's horizontal place.
-const XMax = 1000
+// xMax is the largest horizontal place of a drop, the right edge of the screen.
+const xMax = 1000
 
 // Waves is how many waves the rain has from its start to its end if it is not stopped.
 func (r *Rain) Waves() int64 { return (r.DurationMS + WaveMS - 1) / WaveMS }
 
-// WaveAt is the moment of wave n, a number of the campaign (the rain's first is FirstWave).
+// WaveAt is the time of wave n. Waves are numbered through the campaign; the rain's first is FirstWave.
 func (r *Rain) WaveAt(n int64) int64 { return r.StartsAt + (n-r.FirstWave)*WaveMS }
 
 // Has tells whether wave n is one of this rain's.
@@ -51,7 +51,7 @@ func (r *Rain) drops(n int64) int {
 }
 
 // drop computes the k-th drop of wave n from SHA-256 of the seed and the drop's own numbers. A hash for
-// each drop, and not a stream for each wave, so that a single tap is judged without making its wave.
+// each drop, and not a stream for each wave, so that a single tap is classified without computing its wave.
 func (r *Rain) drop(n int64, k int) Drop {
 	const label = "redrain drop v1\x00"
 	var in [len(label) + 32 + 16]byte
@@ -61,47 +61,13 @@ func (r *Rain) drop(n int64, k int) Drop {
 	binary.BigEndian.PutUint64(in[len(label)+40:], uint64(k)) //nolint:gosec // not negative
 	sum := sha256.Sum256(in[:])
 	word := func(i int) uint64 { return binary.BigEndian.Uint64(sum[i*8:]) }
-	// The remainders' bias is below 2^-50; a checker in another language gets by without a loop.
-	d := Drop{K: k, X: int(word(0) % (XMax + 1)), Kind: Packet}
+	// The bias of the remainders is below 2^-50, and a checker in another language needs no rejection loop.
+	d := Drop{K: k, X: int(word(0) % (xMax + 1)), Kind: Packet}
 	d.FallMS = r.FallMS - int64(word(1)%(uint64(r.FallMS)/4+1)) //nolint:gosec // a quarter of FallMS at most
 	if word(2)%100 < uint64(r.DecoyPercent) /* 0 to 100 */ {    //nolint:gosec // not negative
 		d.Kind = Decoy
 	}
 	return d
-}
-
-// Verdict is what the schedule alone says of a tap, without I/O.
-type Verdict int
-
-// The verdicts.
-const (
-	InAir       Verdict = iota // a packet that can be tapped: the script decides
-	IsDecoy                    // a decoy in the air
-	UnknownDrop                // there is no such drop, or not yet
-	TooLate                    // it has landed
-	NotOpen                    // no rain, countdown, paused or ended
-)
-
-// Judge looks a tap up in the schedule: does the drop exist, and is it in the air at that time? paused
-// is whether the campaign is. A nil rain is NotOpen.
-func (r *Rain) Judge(id DropID, now int64, paused bool) Verdict {
-	if r == nil || paused || now < r.StartsAt || now >= r.TapsUntil() {
-		return NotOpen
-	}
-	if id.N < r.FirstWave {
-		return TooLate // of an earlier rain
-	}
-	if id.K >= r.drops(id.N) || now < r.WaveAt(id.N) {
-		return UnknownDrop
-	}
-	d := r.drop(id.N, id.K)
-	if now >= r.WaveAt(id.N)+d.FallMS+GraceMS {
-		return TooLate
-	}
-	if d.Kind == Decoy {
-		return IsDecoy
-	}
-	return InAir
 }
 
 // Digest is a SHA-256, in hex, over every drop of the rain in order: what `redrain verify` compares.

@@ -19,17 +19,17 @@ func (s Seed) Hex() string { return hex.EncodeToString(s[:]) }
 // String hides the seed.
 func (s Seed) String() string { return "[secret]" }
 
-// Format hides the seed from every verb: String alone is not asked for %d or %#v.
+// Format hides the seed from every verb: fmt does not call String for %d or %#v.
 func (s Seed) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
 
 // LogValue hides the seed in structured logs.
 func (s Seed) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// MarshalText hides the seed from any encoder that would print it by accident.
+// MarshalText hides the seed from encoders such as JSON's.
 func (s Seed) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Commitment is the SHA-256 of the seed in lower-case hex. It is announced with the countdown, so
-// that the seed, published after the end, is known to be the one the rain was computed from.
+// Commitment is the SHA-256 of the seed in lower-case hex. It is announced with the countdown.
+// The seed is published after the end, so that everybody can check that the rain was computed from it.
 func (s Seed) Commitment() string {
 	sum := sha256.Sum256(s[:])
 	return hex.EncodeToString(sum[:])

@@ -11,16 +11,19 @@ type SplitKind string
 
 // The splits.
 const (
-	// 二倍均值: each packet is uniform between the minimum and twice the mean of what is left
+	// DoubleMean (二倍均值) draws each packet uniformly between the minimum and twice the mean of what is left.
 	DoubleMean SplitKind = "double_mean"
-	// each packet is the same share of the budget, and a part of one more share by double mean
+	// LowVariance gives each packet the same share, and splits one more share among all by double mean.
 	LowVariance SplitKind = "low_variance"
-	Gaussian    SplitKind = "gaussian" // each packet is normally distributed around the mean, within the bounds
-	Even        SplitKind = "even"     // all alike, to one minor unit
-	List        SplitKind = "list"     // the amounts given
+	// Gaussian draws each packet from a normal distribution around the mean, within the bounds.
+	Gaussian SplitKind = "gaussian"
+	// Even makes all packets equal, to one minor unit.
+	Even SplitKind = "even"
+	// List uses the amounts of the request.
+	List SplitKind = "list"
 )
 
-// SplitKinds are all the splits there are.
+// SplitKinds lists every split.
 func SplitKinds() []SplitKind { return []SplitKind{DoubleMean, LowVariance, Gaussian, Even, List} }
 
 // SplitSpec is the part of a Spec that says how the budget is cut into packets.
@@ -60,7 +63,7 @@ func (s *SplitSpec) Cut(seed Seed) ([]Money, error) {
 	return s.cut(seed), nil
 }
 
-// cut cuts what is valid.
+// cut cuts the budget of a valid split.
 func (s *SplitSpec) cut(seed Seed) []Money {
 	src := newSource(seed, "split")
 	amounts := make([]Money, s.Packets)
@@ -92,8 +95,8 @@ func splitEven(amounts []Money, budget Money) {
 
 // splitDoubleMean draws each packet uniformly around the mean of what is left, from the minimum up to
 // twice the mean (二倍均值法). Where the maximum cuts the upper end, the lower end rises as much, so that
-// the mean stays and no rest gathers for the last packets. Twice the mean is rounded up or down by
-// chance in proportion, for the same reason: always rounding down would leave the rest to the last one.
+// the mean stays and no rest gathers for the last packets. Twice the mean is rounded up with a probability
+// equal to its fraction, for the same reason: rounding down always would leave the rest to the last packet.
 func splitDoubleMean(amounts []Money, budget, least Money, most *Money, src *source) {
 	n := Money(len(amounts))
 	left := budget - n*least // what is handed out above the minimum
@@ -117,9 +120,9 @@ func splitDoubleMean(amounts []Money, budget, least Money, most *Money, src *sou
 	}
 }
 
-// splitLowVariance makes one share more of the budget than there are packets. Each packet gets one, and the last
-// share, with what the division left over, is split among them by double mean. A minimum above the share is where
-// the packets begin instead.
+// splitLowVariance divides the budget into one share more than there are packets. Each packet gets a share, and
+// the last share, with the remainder of the division, is split among them by double mean. Where the minimum is
+// larger than a share, each packet gets the minimum instead.
 func splitLowVariance(amounts []Money, budget, least Money, most *Money, src *source) {
 	share := budget / (Money(len(amounts)) + 1)
 	splitDoubleMean(amounts, budget, max(least, share), most, src)
@@ -132,13 +135,14 @@ func shuffle(amounts []Money, src *source) {
 	}
 }
 
-// source is the stream of random numbers of one purpose of a seed. ChaCha8's output is fixed by its
-// specification (https://c2sp.org/chacha8rand); the bounding below is our own, because the standard
-// library promises no fixed sequence for its own.
+// source is a stream of random numbers, computed from a seed and the purpose they are for. ChaCha8's output is fixed by
+// its specification (https://c2sp.org/chacha8rand); below draws from it with an algorithm of our own, because the
+// standard library does not promise a fixed sequence for its bounded numbers.
 type source struct{ chacha *rand.ChaCha8 }
 
 func newSource(seed Seed, purpose string) *source {
-	return &source{rand.NewChaCha8(sha256.Sum256(append([]byte("redrain "+purpose+" v1\x00"), seed[:]...)))}
+	label := []byte("redrain " + purpose + " v1\x00")
+	return &source{rand.NewChaCha8(sha256.Sum256(append(label, seed[:]...)))}
 }
 
 // below is uniform in 0 … n-1, by Lemire's method (https://arxiv.org/abs/1805.10941). n is at least 1.

@@ -6,14 +6,14 @@ import "math/bits"
 // sides. The deviation is as large as the bounds let it be: the nearer of minimum and maximum is three deviations
 // from the mean. Cut off alike on both sides, the distribution keeps its mean.
 //
-// What is drawn does not add up to the budget; spread sees to that.
+// The drawn amounts do not add up to the budget; spread corrects that.
 func splitGaussian(amounts []Money, budget, least Money, most *Money, src *source) {
 	n := Money(len(amounts))
 	reach := gaussianReach(n, budget, least, most)
 	rest := budget
 	for i := range amounts {
-		// In n-ths of a minor unit the mean is the budget, exactly. Rounded down after adding 0 … n-1, an amount is
-		// a unit higher with just the chance that keeps its mean, and within the bounds, since these are whole.
+		// In n-ths of a minor unit the mean is exactly the budget. Adding 0 … n-1 by chance before rounding down
+		// keeps the mean. The amount stays within the bounds, because these are whole numbers.
 		amounts[i] = (budget + src.normal(reach) + src.below(n)) / n
 		rest -= amounts[i]
 	}
@@ -30,12 +30,12 @@ func gaussianReach(n, budget, least Money, most *Money) Money {
 	return reach
 }
 
-// spread adds the rest, which may be negative, to amounts that are within low … high and should stay there. Each
-// gets a part in proportion to the room that it has up to the bound, so that all move a little and none runs into
-// the bound. The parts are rounded so that they add up to the rest, up or down by chance in proportion: they are
-// the steps of one sum that grows from a random start.
+// spread adds the rest, which may be negative, to amounts that are within low … high and must stay there. Each
+// gets a part in proportion to its room, the distance to the bound, so that all move a little and none crosses
+// the bound. The parts are the steps of one running sum with a random start, so they add up to the rest exactly,
+// and each is rounded up with a probability equal to its fraction.
 //
-// The rest is no more than all the room there is.
+// The rest must not exceed the room of all amounts together.
 func spread(amounts []Money, rest, low, high Money, src *source) {
 	if rest == 0 {
 		return
@@ -57,17 +57,17 @@ func spread(amounts []Money, rest, low, high Money, src *source) {
 	}
 }
 
-// divide is (a × b + c) / d, rounded down. None is negative; the result has to fit.
+// divide is (a × b + c) / d, rounded down. No argument may be negative, and the result must fit into Money.
 func divide(a, b, c, d Money) Money {
 	hi, lo := bits.Mul64(uint64(a), uint64(b))  //nolint:gosec // not negative
 	lo, carry := bits.Add64(lo, uint64(c), 0)   //nolint:gosec // not negative
 	q, _ := bits.Div64(hi+carry, lo, uint64(d)) //nolint:gosec // not negative
-	return Money(q)                             //nolint:gosec // fits, says the caller
+	return Money(q)                             //nolint:gosec // the caller guarantees that it fits
 }
 
-// normal is normally distributed around 0 and between -reach and reach, which are three deviations. It is exact to
-// reach × 2^-63, and whole, rounded towards 0. It uses integers only: floating point need not give the same on each
-// machine.
+// normal is a whole number, normally distributed around 0 and cut off at -reach and reach, which are three
+// deviations. It is exact to reach × 2^-63 before it is rounded towards 0. It uses integers only, because
+// floating point may differ from machine to machine.
 //
 // It draws a place s, uniform in 0 … 1 of the reach, and keeps it with the probability exp(-(3s)²/2) (rejection,
 // von Neumann 1951). That is nine times exp(-s²/2).
@@ -87,8 +87,7 @@ func (s *source) normal(reach Money) Money {
 	}
 }
 
-// survives tells whether so many coins in a row show heads, of which each does with the probability exp(-x), x
-// being in 2^-64.
+// survives is true with the probability exp(-x × coins), x in units of 2^-64: so many coins in a row show heads.
 func (s *source) survives(x uint64, coins int) bool {
 	for range coins {
 		if !s.heads(x) {
@@ -98,9 +97,10 @@ func (s *source) survives(x uint64, coins int) bool {
 	return true
 }
 
-// heads is true with the probability exp(-x), x being in 2^-64. It draws numbers while they fall, beginning below
-// x: that k of them do has the probability x^k/k!, so that the sum over even k less that over odd k is the series
-// of exp(-x) (von Neumann 1951, "Various techniques used in connection with random digits").
+// heads is true with the probability exp(-x), x in units of 2^-64. It draws numbers while each is less than the one
+// before, the first less than x, and is true where an even number of them was. A run is at least k long with the
+// probability x^k/k!, so an even length has 1 - x + x²/2! - …, which is exp(-x) (von Neumann 1951, "Various techniques
+// used in connection with random digits").
 func (s *source) heads(x uint64) bool {
 	even := true
 	for {

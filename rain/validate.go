@@ -18,7 +18,7 @@ const (
 	DefaultExpiryMS = 24 * 3_600_000
 )
 
-// FieldError is one fault of a request, for the field that has it.
+// FieldError is one fault of a request and the field that has it.
 type FieldError struct {
 	Field   string `json:"field"`
 	Message string `json:"message"`
@@ -41,7 +41,7 @@ func (e *Invalid) add(field, format string, args ...any) {
 	*e = append(*e, FieldError{Field: field, Message: fmt.Sprintf(format, args...)})
 }
 
-// orNil is nil where there is no fault, so that an empty Invalid is not a non-nil error.
+// orNil is a nil error where there is no fault; an empty Invalid would be a non-nil one.
 func (e Invalid) orNil() error {
 	if len(e) == 0 {
 		return nil
@@ -60,7 +60,8 @@ func DefaultSplit() SplitSpec {
 	return s.SplitSpec()
 }
 
-// CheckSponsor tells whether an id can be a sponsor's: it becomes part of an account's id and of a path.
+// CheckSponsor returns an error unless an id can be a sponsor's. The id becomes part of an account's id and of
+// a URL path.
 func CheckSponsor(id string) error {
 	if id == "" || len(id) > MaxSponsorLen {
 		return fmt.Errorf("is 1 to %d characters", MaxSponsorLen)
@@ -103,7 +104,7 @@ func (s *Spec) Validate() error {
 	return e.orNil()
 }
 
-// Validate is what Spec.Validate says of the split's fields.
+// Validate returns an Invalid that names every faulty field, or nil, as Spec.Validate does.
 func (s *SplitSpec) Validate() error {
 	var e Invalid
 	s.validateSize(&e)
@@ -142,7 +143,7 @@ func (s *SplitSpec) validateBounds(e *Invalid) {
 		return
 	}
 	if s.Packets < 1 || s.Budget < 1 {
-		return // said already
+		return // reported by validateSize
 	}
 	if s.Budget/Money(s.Packets) < s.Min {
 		e.add("budget", "is less than packets × min (%d × %d)", s.Packets, s.Min)

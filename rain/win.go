@@ -14,9 +14,9 @@ type Win struct {
 	Drop   string `json:"drop"` // the drop that was tapped, "n.k"
 }
 
-// ClaimID is the id of the claim that a won packet gives its winner. It is unique everywhere, because
-// a campaign's id is and a packet's number is unique in its campaign; and it can be computed from them
-// by anybody, so that nothing has to be handed out or remembered.
+// ClaimID is the id of the claim that a won packet gives its winner. It is globally unique, because a
+// campaign's id is and a packet's number is unique in its campaign. Everybody who knows both can compute
+// it, so no id is handed out or stored.
 func ClaimID(campaign string, packet int) string {
 	return campaign + "-" + strconv.Itoa(packet)
 }
@@ -46,7 +46,7 @@ type EntryRef struct {
 	ID       string `json:"id"` // the stream's own id, "<ms>-<seq>"; ms is the cluster time of the grab
 }
 
-// String is the entry's identity everywhere, used to recognise a copy of it.
+// String is the entry's id in the stream and in the ledger, by which copies of an entry are recognized.
 func (r EntryRef) String() string { return r.Campaign + "." + strconv.Itoa(r.Shard) + "." + r.ID }
 
 // Position splits the entry's id in its time (Unix ms) and its sequence number within it.
@@ -60,22 +60,21 @@ func (r EntryRef) Position() (ms, seq int64, err error) {
 	return ms, seq, nil
 }
 
-// Entry is what one run of the grab script left in the outbox: the wins of a batch. Or it is what the
-// closing of a shard left there: the reclaim of its unsold packets. It is the unit that travels
-// to the ledger, at least once; the ledger posts it exactly once.
+// Entry is one entry of an outbox: either the wins of one run of the grab script, or the reclaim of a
+// closed shard. It travels to the ledger at least once; the ledger posts it exactly once.
 type Entry struct {
 	Ref     EntryRef `json:"ref"`
 	Wins    []Win    `json:"wins,omitempty"`
 	Reclaim *Reclaim `json:"reclaim,omitempty"`
 }
 
-// Reclaim is what was left in a shard when it closed.
+// Reclaim is the stock that was left in a shard when it closed.
 type Reclaim struct {
 	Packets int   `json:"packets"`
 	Amount  Money `json:"amount"`
 }
 
-// ShardSnapshot is one shard's hot state, read in one atomic step.
+// ShardSnapshot is the state of one shard in Redis, read in one atomic step.
 type ShardSnapshot struct {
 	Shard     int
 	Found     bool    // false where Redis knows nothing of the shard (lost, or not stocked yet)

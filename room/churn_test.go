@@ -26,7 +26,7 @@ func TestChurn(t *testing.T) {
 	var opened atomic.Int64
 	l := NewLobby(Options{
 		ResultsMax: 64, WriteTimeout: 100 * time.Millisecond, PingEvery: 2 * wheelTick, PongWait: time.Minute,
-		OnOpen: func(string) { opened.Add(1) }, OnEmpty: func(string) { opened.Add(-1) },
+		OnOpen: func(*Room) { opened.Add(1) }, OnEmpty: func(*Room) { opened.Add(-1) },
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	ran := make(chan error, 1)

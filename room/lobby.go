@@ -65,10 +65,10 @@ func (l *Lobby) Join(campaign, user string, m *Member) {
 	l.mu.Unlock()
 
 	if emptied != nil {
-		l.o.OnEmpty(emptied.campaign)
+		l.o.OnEmpty(emptied)
 	}
 	if opened {
-		l.o.OnOpen(campaign)
+		l.o.OnOpen(r)
 	}
 }
 
@@ -80,7 +80,7 @@ func (l *Lobby) Leave(m *Member) {
 	emptied := l.unseat(m)
 	l.mu.Unlock()
 	if emptied != nil {
-		l.o.OnEmpty(emptied.campaign)
+		l.o.OnEmpty(emptied)
 	}
 }
 

@@ -26,13 +26,15 @@ type seatModel struct{ campaign, user string }
 func newLobbyModel() *lobbyModel {
 	s := &lobbyModel{seats: map[*Member]seatModel{}, served: map[string]bool{}}
 	s.lobby = NewLobby(Options{
-		OnOpen: func(c string) {
+		OnOpen: func(r *Room) {
+			c := r.campaign
 			if s.served[c] {
 				s.fault = c + " was opened twice"
 			}
 			s.served[c] = true
 		},
-		OnEmpty: func(c string) {
+		OnEmpty: func(r *Room) {
+			c := r.campaign
 			if !s.served[c] {
 				s.fault = c + " was emptied before it was opened"
 			}
@@ -201,8 +203,8 @@ func (c *countConn) tryWrite(p []byte) (int, error) {
 func TestMovingEndsOneRoomAndOpensAnother(t *testing.T) {
 	var calls []string
 	l := NewLobby(Options{
-		OnOpen:  func(c string) { calls = append(calls, "open "+c) },
-		OnEmpty: func(c string) { calls = append(calls, "empty "+c) },
+		OnOpen:  func(r *Room) { calls = append(calls, "open "+r.campaign) },
+		OnEmpty: func(r *Room) { calls = append(calls, "empty "+r.campaign) },
 	})
 	a, b := l.newMember(idleConn{}, nil), l.newMember(idleConn{}, nil)
 	l.Join("x", "a", a)

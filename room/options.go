@@ -18,7 +18,7 @@ type Options struct {
 	// OnOpen is called when the first member has come into a campaign's room, OnEmpty when the last one has left.
 	// The calls come one at a time, in the order in which it happened. They must be quick, and must not call Join
 	// or Leave.
-	OnOpen, OnEmpty func(campaign string)
+	OnOpen, OnEmpty func(*Room)
 
 	Log        *slog.Logger          // nil: slog.Default
 	Registerer prometheus.Registerer // nil: the metrics are not registered
@@ -31,10 +31,10 @@ func (o Options) withDefaults() Options {
 	positive(&o.PingEvery, 25*time.Second)
 	positive(&o.PongWait, 60*time.Second)
 	if o.OnOpen == nil {
-		o.OnOpen = func(string) {}
+		o.OnOpen = func(*Room) {}
 	}
 	if o.OnEmpty == nil {
-		o.OnEmpty = func(string) {}
+		o.OnEmpty = func(*Room) {}
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()

@@ -16,6 +16,7 @@ import (
 	"redrain/grab"
 	"redrain/internal/embedded"
 	"redrain/internal/sqldb"
+	"redrain/server/timeout"
 )
 
 // backends are Redis, NATS and SQL: real ones, or this process's own. The clients are the same for both.
@@ -204,7 +205,7 @@ func await(asked context.Context, patience time.Duration, log *slog.Logger, name
 	ctx, cancel := context.WithTimeout(asked, patience)
 	defer cancel()
 	for said := false; ; said = true {
-		one, done := context.WithTimeout(ctx, backendTimeout)
+		one, done := context.WithTimeout(ctx, timeout.Backend)
 		err := try(one)
 		done()
 		if err == nil {

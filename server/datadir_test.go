@@ -20,6 +20,8 @@ import (
 	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
 	"redrain/rain"
+	"redrain/server/api"
+	"redrain/server/servertest"
 )
 
 // ownConfig is the in-process default on a data directory, where the test is alone on the machine's ports.
@@ -76,7 +78,7 @@ func TestADataDirectoryKeepsAllThatMatters(t *testing.T) {
 			t.Errorf("demo %s, before %s; the operator's token is the same: %v", got, demo,
 				s.cfg.OperatorToken == operator)
 		}
-		if user, err := s.players.Verify(guest); user != "guest" || err != nil {
+		if user, err := s.players.Verify(t.Context(), guest); user != "guest" || err != nil {
 			t.Errorf("a token of before: %q, %v", user, err)
 		}
 		if balance, err := s.ledger.SponsorBalance(t.Context(), "acme"); balance != 100 || err != nil {
@@ -87,12 +89,12 @@ func TestADataDirectoryKeepsAllThatMatters(t *testing.T) {
 			t.Errorf("%d campaigns, %v", len(live), err)
 		}
 		testenv.Eventually(t, 10*time.Second, "the demo in Redis", func() bool {
-			c := s.registry.Cached(demo)
+			c := s.known.Cached(demo)
 			if c == nil {
 				return false
 			}
 			levels, err := s.grabber.Levels(t.Context(), c)
-			return err == nil && levels.Stock == demoPackets
+			return err == nil && levels.Stock == 20_000
 		})
 	})
 }
@@ -191,14 +193,14 @@ func TestAtStartOneBadCampaignHoldsUpNoOther(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 3 {
-			c, err := s.keeper.office.Create(t.Context(), evenSpec(100, 10, 1), "")
+			c, err := s.service.Create(t.Context(), servertest.EvenSpec(100, 10, 1), "")
 			if err != nil {
 				t.Fatal(err)
 			}
 			ids = append(ids, c.ID)
 		}
 		// One was cut off while it was being stocked; of another, the ledger holds what no drop can have won.
-		loading, err := s.keeper.office.fund(t.Context(), evenSpec(100, 10, 1), "")
+		loading, err := funded(t, s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -239,6 +241,16 @@ func TestAtStartOneBadCampaignHoldsUpNoOther(t *testing.T) {
 	}
 }
 
+// funded makes a campaign of which nothing is in Redis yet.
+func funded(t *testing.T, s *Server) (*rain.Campaign, error) {
+	t.Helper()
+	c := &rain.Campaign{
+		ID: "cfunded", Spec: servertest.EvenSpec(100, 10, 1), Status: rain.Loading, CreatedAt: s.clock.Now(),
+		ExpiresAt: s.clock.Now() + 3_600_000, Revision: 1,
+	}
+	return c, s.ledger.CreateCampaign(t.Context(), c)
+}
+
 // TestTheRebuildOverHTTP: what an operator is answered, and what the audit log says.
 func TestTheRebuildOverHTTP(t *testing.T) {
 	cfg := ownConfig("")
@@ -247,19 +259,19 @@ func TestTheRebuildOverHTTP(t *testing.T) {
 		if _, err := s.ledger.Deposit(t.Context(), "acme", "r", 1_000); err != nil {
 			t.Fatal(err)
 		}
-		c, err := s.keeper.office.Create(t.Context(), evenSpec(100, 10, 1), "")
+		c, err := s.service.Create(t.Context(), servertest.EvenSpec(100, 10, 1), "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		now, spec := int64(0), rain.DefaultRain()
 		spec.StartsInMS, spec.DecoyPercent, spec.DropsPerSecond, spec.FallMS = &now, 0, 400, 20_000
-		if c, _, err = s.keeper.office.StartRain(t.Context(), c.ID, spec, ""); err != nil {
+		if c, _, err = s.service.StartRain(t.Context(), c.ID, spec, ""); err != nil {
 			t.Fatal(err)
 		}
 		call := func(id string) (status int, body string) {
 			t.Helper()
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
-				"http://"+s.Addr().String()+apiRoot+"/campaigns/"+id+"/rebuild", nil)
+				"http://"+s.Addr().String()+api.Root+"/campaigns/"+id+"/rebuild", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -297,7 +309,7 @@ func TestTheRebuildOverHTTP(t *testing.T) {
 		}
 		testenv.Eventually(t, 10*time.Second, "the gate asks Redis again", func() bool {
 			result := make(chan grab.Result, 1)
-			askGate(gate, testenv.Namespace(t), rain.DropID{N: c.Current().FirstWave}.String(), result)
+			servertest.AskGate(gate, testenv.Namespace(t), rain.DropID{N: c.Current().FirstWave}.String(), result)
 			return (<-result).Outcome == grab.Won
 		})
 	})

@@ -1,18 +1,32 @@
-// Package server is the process: configuration, wiring, the WebSocket and HTTP surface, access and life cycle.
-// It does not know how a packet is won (grab) or how it becomes money (payout); it introduces them to each other
-// and to the players.
+// Package server is the process: its configuration, its back ends, its wiring, and how it starts and stops. What it
+// does is in the packages below, which it makes and introduces to each other; imports run downwards only:
 //
-// The actors, one file each:
+//	api         the HTTP API: handlers, access, problems, idempotency, the operators' event feed
+//	gateway     players' sockets: hello, join, taps, results, and what the player is told of their money
+//	campaigns   operators' commands on campaigns, and the loops that finish them
+//	live        what this node shows of a rain: phases, waves, counts, figures
+//	cluster     what the nodes know in common: campaigns, the bus between them, who is told of a settlement
+//	limit       limits per client address
+//	timeout     how long one part waits for another
 //
-//	registry    campaigns as this node knows them, kept fresh from the ledger's database
-//	control     what nodes tell each other over NATS: a campaign changed, claims settled, stock sold out
-//	office      operators' commands on campaigns, each a transition of package rain, made durable and then spread
-//	keeper      finishes what a command or a crash left half done: stocking, closing, expiry
-//	gateway     players' sockets: hello, taps, results
-//	rainmaker   sends phases and waves to the rooms of this node, on the cluster's clock
-//	figures     counts, once a second, for the rooms and for operators
-//	api         the HTTP surface
-//	demo        the campaign that a newcomer plays
+// It does not know how a packet is won (grab) or how it becomes money (payout).
 //
-// server.go starts them and stops them in order.
+// The actors, each with a Run that ends with its context, in the order in which run.go stops them. A process has all
+// of them unless its roles say otherwise:
+//
+//	http            the HTTP server with the API, the sockets and the pages
+//	campaigns       cluster.Registry: reads changed campaigns from the database
+//	rooms           room.Lobby: pings and deadlines of the sockets
+//	figures         live.Figures: reports this node's counts, and tells the rooms those of all nodes
+//	events          api.Events: the operators' feed
+//	reconcile loop  campaigns.ReconcileLoop: stocks and applies what a command or a crash left half done (role operator)
+//	reclaimer       campaigns.Reclaimer: closes what has expired, and drains what is closed (role operator)
+//	reconciliation  campaigns.Proofs: proves the books on a schedule (role operator)
+//	demo            campaigns.Demo: the campaign that a newcomer plays (in-process default only)
+//	relay           payout.Relay: outbox → JetStream (role relay)
+//	settlement      payout.Settler: JetStream → ledger (role settle)
+//	withdrawals     payout.Payer: ledger → payment provider (role settle)
+//	clock           grab.Clock: follows the cluster's time
+//
+// The schedule of the rains (live.Schedule) is no actor: it has a goroutine for each room that is open.
 package server

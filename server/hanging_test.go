@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"redrain/internal/testenv"
+	"redrain/server/api"
+	"redrain/server/timeout"
 )
 
 // TestAHangingDatabaseIsSaidSoon: a list that cannot be read is a 503 long before the operator's client gives up.
@@ -17,12 +19,12 @@ func TestAHangingDatabaseIsSaidSoon(t *testing.T) {
 	serveOn(t, cfg, func(s *Server) {
 		list := func() int {
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
-				"http://"+s.Addr().String()+apiRoot+"/campaigns", nil)
+				"http://"+s.Addr().String()+api.Root+"/campaigns", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			req.Header.Set("Authorization", "Bearer op")
-			client := http.Client{Timeout: 4 * backendTimeout}
+			client := http.Client{Timeout: 4 * timeout.Backend}
 			resp, err := client.Do(req)
 			if err != nil {
 				t.Error(err)

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"redrain/server/api"
 )
 
 // readyWithin is how long a back end may take to answer a readiness check.
@@ -22,7 +24,7 @@ type health struct {
 
 // live says that the process lives: it answers.
 func (h *health) live(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+	api.WriteJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 }
 
 type readiness struct {
@@ -34,12 +36,12 @@ type readiness struct {
 // ready says whether every back end answers, and if not, which one does not.
 func (h *health) ready(w http.ResponseWriter, r *http.Request) {
 	if h.draining.Load() {
-		writeJSON(w, http.StatusServiceUnavailable, readiness{Status: "draining"})
+		api.WriteJSON(w, http.StatusServiceUnavailable, readiness{Status: "draining"})
 		return
 	}
 	failed := h.ask(r.Context())
 	if len(failed) == 0 {
-		writeJSON(w, http.StatusOK, readiness{Status: "ready"})
+		api.WriteJSON(w, http.StatusOK, readiness{Status: "ready"})
 		return
 	}
 	answer := readiness{Status: "not ready", Errors: failed}
@@ -48,7 +50,7 @@ func (h *health) ready(w http.ResponseWriter, r *http.Request) {
 	}
 	slices.Sort(answer.Missing)
 	h.log.Warn("not ready", "missing", answer.Missing)
-	writeJSON(w, http.StatusServiceUnavailable, answer)
+	api.WriteJSON(w, http.StatusServiceUnavailable, answer)
 }
 
 // ask asks every back end at once.

@@ -12,6 +12,8 @@ import (
 	"redrain/payout/withdraw"
 	"redrain/payout/withdraw/webhook"
 	"redrain/rain"
+	"redrain/server/cluster"
+	"redrain/server/timeout"
 )
 
 // What may pay withdrawals.
@@ -44,7 +46,7 @@ func (c *Config) validateProvider(fault func(string, ...any)) {
 }
 
 // buildPayer makes what pays withdrawals.
-func (s *Server) buildPayer(ctl *control, now rain.Clock, reg prometheus.Registerer, log *slog.Logger) error {
+func (s *Server) buildPayer(bus *cluster.Bus, now rain.Clock, reg prometheus.Registerer, log *slog.Logger) error {
 	var provider withdraw.Provider = withdraw.Wallet{}
 	if s.cfg.Provider == ProviderHTTP {
 		http, err := webhook.New(webhook.Options{URL: s.cfg.ProviderURL, Secret: s.cfg.ProviderSecret, Clock: now})
@@ -57,9 +59,9 @@ func (s *Server) buildPayer(ctl *control, now rain.Clock, reg prometheus.Registe
 	var err error
 	s.payer, err = withdraw.NewPayer(s.ledger, provider, withdraw.PayerOptions{
 		Attempts: s.cfg.PayoutAttempts, Timeout: s.cfg.ProviderTimeout, Log: log, Registerer: reg,
-		OnAlarm: func(w ledger.Withdrawal, message string) { ctl.Alarm("withdrawal", "", w.ID+": "+message) },
+		OnAlarm: func(w ledger.Withdrawal, message string) { bus.Alarm("withdrawal", "", w.ID+": "+message) },
 		OnEnd: func(id string) {
-			if err := s.tellWithdrawn(ctl, id); err != nil {
+			if err := s.tellWithdrawn(bus, id); err != nil {
 				log.Warn("a player was not told how a withdrawal has ended; they see it when they look", "withdrawal",
 					id, "err", err)
 			}
@@ -70,8 +72,8 @@ func (s *Server) buildPayer(ctl *control, now rain.Clock, reg prometheus.Registe
 
 // tellWithdrawn tells every node how a withdrawal has ended, as the ledger has it. It is the payer's to wait for,
 // and in a shutdown too, so it has no context but a time.
-func (s *Server) tellWithdrawn(ctl *control, id string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), backendTimeout)
+func (s *Server) tellWithdrawn(bus *cluster.Bus, id string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout.Backend)
 	defer cancel()
 	w, err := s.ledger.Withdrawal(ctx, id)
 	if err != nil {
@@ -81,5 +83,5 @@ func (s *Server) tellWithdrawn(ctl *control, id string) error {
 	if err != nil {
 		return err
 	}
-	return ctl.Withdrawn(withdrawalNotice{Withdrawal: withdrawalViewOf(w), Balance: balance})
+	return bus.Withdrawn(cluster.Withdrawn{Withdrawal: cluster.WithdrawalView(w), Balance: balance})
 }

@@ -6,18 +6,19 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"redrain/server/api"
 	"redrain/web"
 )
 
 // handler is everything that is served over HTTP.
-func (s *Server) handler(a *api, metrics *prometheus.Registry) http.Handler {
+func (s *Server) handler(a *api.API, players http.Handler, metrics *prometheus.Registry) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", s.health.live)
 	mux.HandleFunc("GET /readyz", s.health.ready)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
-	a.mount(mux)
+	a.Mount(mux)
 	if s.cfg.Has(RoleGateway) {
-		mux.Handle("/ws", s.gateway)
+		mux.Handle("/ws", api.RequireUpgrade(players))
 	}
 	mux.Handle("/", web.Handler())
 	return secure(mux)

@@ -27,16 +27,17 @@ func (s *Server) Run(ctx context.Context) error {
 	if s.cfg.Has(RoleRelay) {
 		money.start("relay", s.relay.Run)
 	}
+	life.start("keys", s.players.Run)
 	life.start("campaigns", s.registry.Run)
 	life.start("rooms", s.lobby.Run)
 	life.start("figures", s.figures.Run)
 	life.start("events", s.events.Run)
 	if s.cfg.Has(RoleOperator) {
-		life.start("keeper", s.keeper.Run)
+		life.start("reconcile loop", s.loop.Run)
 		life.start("reclaimer", s.reclaimer.Run)
 	}
 	if s.cfg.Has(RoleOperator) && s.cfg.ReconcileEvery > 0 {
-		life.start("reconciliation", s.books.Run)
+		life.start("reconciliation", s.proofs.Run)
 	}
 	if s.demo != nil {
 		life.start("demo", s.demo.Run)
@@ -78,7 +79,7 @@ func (s *Server) serve(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	// the feeds would never finish by themselves
-	s.events.hangUp()
+	s.events.HangUp()
 	limit, cancel := context.WithDeadline(context.Background(), *s.deadline.Load()) // set before this crew is stopped
 	defer cancel()
 	if err := s.http.Shutdown(limit); err != nil {
@@ -92,9 +93,6 @@ func (s *Server) serve(ctx context.Context) error {
 
 // release closes what New has opened.
 func (s *Server) release() {
-	if s.players != nil {
-		s.players.Close()
-	}
 	if s.listener != nil {
 		_ = s.listener.Close()
 	}

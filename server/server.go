@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -14,20 +13,28 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"redrain/grab"
 	"redrain/internal/auth"
 	"redrain/internal/embedded"
 	"redrain/payout/ledger"
-	"redrain/payout/ledger/posting"
 	"redrain/payout/pipeline"
 	"redrain/payout/reconcile"
 	"redrain/payout/withdraw"
 	"redrain/rain"
 	"redrain/room"
+	"redrain/server/api"
+	"redrain/server/campaigns"
+	"redrain/server/cluster"
+	"redrain/server/gateway"
+	"redrain/server/live"
+	"redrain/server/timeout"
 )
+
+// drainedKept is how long a drained campaign stays in Redis: so long a won tap that is sent again gets its win again.
+const drainedKept = 24 * time.Hour
 
 // Server is one redrain process.
 type Server struct {
@@ -43,20 +50,23 @@ type Server struct {
 	clock     *grab.Clock
 	grabber   *grab.Grabber
 	ledger    *ledger.Ledger
+	books     *reconcile.Reconciler
 	relay     *pipeline.Relay
 	settler   *pipeline.Settler
 	payer     *withdraw.Payer
-	registry  *registry
-	keeper    *keeper
-	rebuilder *rebuilder
-	reclaimer *reclaimer
+	known     *cluster.Known
+	registry  *cluster.Registry
+	service   *campaigns.Service
+	loop      *campaigns.ReconcileLoop
+	rebuilder *campaigns.Rebuilder
+	reclaimer *campaigns.Reclaimer
 	lobby     *room.Lobby
-	rainmaker *rainmaker
-	gateway   *gateway
-	figures   *figures
-	events    *events
-	books     *reconciler
-	demo      *demo // nil without one
+	rainmaker *live.Schedule
+	gateway   *gateway.Gateway
+	figures   *live.Figures
+	events    *api.Events
+	proofs    *campaigns.Proofs
+	demo      *campaigns.Demo // nil without one
 	players   *auth.Players
 }
 
@@ -126,9 +136,10 @@ func (s *Server) build(ctx context.Context) error {
 		return fmt.Errorf("reading the cluster's time: %w", err)
 	}
 	now := rain.Clock(s.clock.Now)
-	ctl := &control{nc: s.back.nats, ns: s.cfg.Namespace, log: log}
+	bus := cluster.NewBus(s.back.nats, s.cfg.Namespace, log)
 	s.ledger = ledger.New(s.back.sql, now)
-	s.registry = newRegistry(s.ledger, log)
+	s.books = reconcile.New(s.back.sql, s.ledger, now)
+	s.known = cluster.NewKnown()
 
 	confirm, err := grab.ParseConfirm(s.cfg.ConfirmMode())
 	if err != nil {
@@ -139,7 +150,7 @@ func (s *Server) build(ctx context.Context) error {
 		Confirm:   confirm,
 		Publish:   func(ctx context.Context, e rain.Entry) error { return s.relay.Publish(ctx, e) },
 		OnWin:     func(campaign string, shard int) { s.relay.Wake(campaign, shard) },
-		OnSoldOut: ctl.SoldOut,
+		OnSoldOut: bus.SoldOut,
 	})
 	if err := s.grabber.Load(ctx); err != nil {
 		return fmt.Errorf("loading the scripts: %w", err)
@@ -149,13 +160,13 @@ func (s *Server) build(ctx context.Context) error {
 			log.Warn("the way Redis is set up endangers money", "advice", advice)
 		}
 	}
-	if err := s.buildPayout(ctl, now, reg, node, log); err != nil {
+	if err := s.buildPayout(bus, now, reg, node, log); err != nil {
 		return err
 	}
-	if err := s.buildPayer(ctl, now, reg, log); err != nil {
+	if err := s.buildPayer(bus, now, reg, log); err != nil {
 		return err
 	}
-	s.players, err = auth.NewPlayers(context.WithoutCancel(ctx), auth.PlayersOptions{
+	s.players, err = auth.NewPlayers(auth.PlayersOptions{
 		Secret: s.cfg.JWTSecret, JWKSURL: s.cfg.JWKSURL, Log: log,
 		Clock: func() time.Time { return time.UnixMilli(now()) },
 	})
@@ -163,120 +174,102 @@ func (s *Server) build(ctx context.Context) error {
 		return err
 	}
 	s.buildRooms(now, reg, node, log)
-	off := &office{ledger: s.ledger, grabber: s.grabber, registry: s.registry, control: ctl, clock: now, log: log}
-	s.keeper = &keeper{office: off, ledger: s.ledger, registry: s.registry, control: ctl, clock: now, log: log}
-	s.reclaimer = &reclaimer{
-		office: off, ledger: s.ledger, grabber: s.grabber, registry: s.registry, control: ctl, clock: now, holder: node,
-		log: log,
-	}
-	s.rebuilder = &rebuilder{office: off, ledger: s.ledger, settler: s.settler, grabber: s.grabber, control: ctl,
-		lives: s.ledger, log: log}
-	proof := reconcile.New(s.back.sql, s.ledger, now)
-	if err := proof.Register(reg); err != nil {
-		return err
-	}
-	s.books = newReconciler(&reconciler{
-		ledger: struct {
-			*ledger.Ledger
-			*reconcile.Reconciler
-		}{s.ledger, proof}, hot: s.grabber, node: node, every: s.cfg.ReconcileEvery, alarm: ctl.Alarm, log: log,
-	})
-	s.events = &events{
-		registry: s.registry, figures: s.figures, clock: now, log: log,
-		feeds: map[*feed]struct{}{}, told: map[string]told{},
-	}
-	if s.cfg.Demo && s.cfg.InProcess() && s.cfg.Has(RoleOperator) {
-		s.demo = &demo{office: off, ledger: s.ledger, registry: s.registry, lobby: s.lobby, figures: s.figures,
-			clock: now, log: log}
-	}
-	s.health = &health{checks: s.back.checks(), log: log}
-	s.http = &http.Server{
-		Handler: s.handler(&api{
-			cfg: &s.cfg, office: off, ledger: s.ledger, grabber: s.grabber, registry: s.registry, figures: s.figures,
-			events: s.events, books: s.books,
-			players: s.players, rebuilder: s.rebuilder, operators: auth.NewOperators(s.cfg.OperatorToken,
-				s.cfg.ViewerToken), demo: s.demo, previews: newPreviews(), clock: now, log: log,
-			wakePayer: s.payer.Wake, lan: s.lanURL,
-		}, reg),
-		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 32 << 10,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-	}
-	s.registry.changed = append(s.registry.changed, s.campaignChanged, s.rainmaker.Changed, s.events.Changed)
-	tell := &teller{lobby: s.lobby, arrivals: s.gateway.arrivals, figures: s.figures, registry: s.registry,
-		grabber: s.grabber}
-	return ctl.Listen(listener{
-		changed: s.heardChange,
-		settled: tell.Settled,
-		soldOut: func(campaign string, shard int) {
-			if c := s.registry.Cached(campaign); c != nil {
+	s.buildCampaigns(bus, now, node, log)
+	s.buildHTTP(bus, now, reg, log)
+	return bus.Listen(cluster.Listener{
+		Changed: s.heardChange,
+		Settled: func(campaign string, n cluster.Settled) {
+			s.figures.Won(campaign, n.Claims)
+			s.gateway.Settled(campaign, n)
+		},
+		SoldOut: func(campaign string, shard int) {
+			if c := s.known.Cached(campaign); c != nil {
 				s.grabber.Gate(c).SoldOut(shard)
 			}
 		},
-		restocked: func(campaign string) {
-			if c := s.registry.Cached(campaign); c != nil {
+		Restocked: func(campaign string) {
+			if c := s.known.Cached(campaign); c != nil {
 				s.grabber.Gate(c).Restocked()
 			}
 		},
-		alarm:     s.events.Alarm,
-		withdrawn: tell.Withdrawn,
+		Alarm:     s.events.Alarm,
+		Withdrawn: s.gateway.Withdrawn,
 	})
 }
 
-func (s *Server) buildPayout(ctl *control, now rain.Clock, reg prometheus.Registerer, node string,
-	log *slog.Logger) error {
-	js, err := jetstream.New(s.back.nats)
-	if err != nil {
-		return fmt.Errorf("opening JetStream: %w", err)
-	}
-	if err := s.ledger.Register(reg); err != nil {
-		return err
-	}
-	s.relay, err = pipeline.NewRelay(js, s.grabber, s.registry, pipeline.RelayOptions{
-		Namespace: s.cfg.Namespace, Node: node, Log: log, Registerer: reg,
-	})
-	if err != nil {
-		return err
-	}
-	tell := &notifier{grabber: s.grabber, control: ctl, log: log}
-	s.settler, err = pipeline.NewSettler(js, s.ledger, s.grabber, tell, pipeline.SettlerOptions{
-		Namespace: s.cfg.Namespace, Clock: now, Log: log, Registerer: reg, Attempts: s.cfg.PayoutAttempts,
-		OnCut: func(cuts []posting.ReclaimCut) {
-			for _, c := range cuts {
-				ctl.Alarm("reclaim_cut", c.Ref.Campaign, c.Reason)
-			}
-		},
-		OnAdvisory: func(a pipeline.Advisory) {
-			ctl.Alarm(string(a.Kind), "", fmt.Sprintf("JetStream does not deliver message %d of stream %s any more, after %d deliveries: %s",
-				a.StreamSeq, a.Stream, a.Deliveries, cmp.Or(a.Reason, "no reason was given")))
-		},
-		OnDead: func(letters []posting.DeadLetter) {
-			for _, d := range letters {
-				ctl.Alarm("dead_letter", d.Campaign, "a payout waits for a person: "+d.Reason)
-			}
-		},
-		OnVoid: func(letters []posting.DeadLetter) { alarmVoid(ctl, letters) },
-	})
-	return err
-}
-
+// buildRooms makes what players see of this node, in the order in which the parts need each other.
 func (s *Server) buildRooms(now rain.Clock, reg prometheus.Registerer, node string, log *slog.Logger) {
-	tally := newCounts()
+	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	tally := live.NewCounts()
+	s.rainmaker = live.NewSchedule(now, s.known)
 	s.lobby = room.NewLobby(room.Options{
-		Log: log, Registerer: reg,
-		OnOpen:  func(campaign string) { s.rainmaker.Open(campaign) },
-		OnEmpty: func(campaign string) { s.rainmaker.Empty(campaign) },
+		Log: log, Registerer: reg, OnOpen: s.rainmaker.Open, OnEmpty: s.rainmaker.Empty,
 	})
-	s.registry.forgotten = s.grabber.Drop
-	s.registry.inUse = func(campaign string) bool { return s.lobby.Room(campaign) != nil || s.events.watched(campaign) }
-	s.rainmaker = newRainmaker(now, s.registry, s.lobby)
-	s.gateway = newGateway(&gateway{
-		cfg: &s.cfg, players: s.players, registry: s.registry, grabber: s.grabber, ledger: s.ledger, lobby: s.lobby,
-		counts: tally, metrics: newMetrics(reg), clock: now, log: log,
+	s.figures = live.NewFigures(live.FiguresOptions{
+		Node: node, Grabber: s.grabber, Ledger: s.ledger, Known: s.known, Lobby: s.lobby, Counts: tally,
+		KeepFor: drainedKept, Clock: now, Log: log,
 	})
-	s.figures = newFigures(&figures{
-		node: node, grabber: s.grabber, ledger: s.ledger, registry: s.registry, lobby: s.lobby, counts: tally,
-		clock: now, log: log,
+	s.events = api.NewEvents(api.EventsOptions{Known: s.known, Figures: s.figures, Clock: now, Log: log})
+	s.registry = cluster.NewRegistry(cluster.RegistryOptions{
+		Source: s.ledger, Known: s.known, Log: log,
+		Changed:   []func(*rain.Campaign){s.campaignChanged, s.rainmaker.Changed, s.events.Changed},
+		InUse:     func(campaign string) bool { return s.lobby.Room(campaign) != nil || s.events.Watched(campaign) },
+		Forgotten: s.grabber.Drop,
 	})
+	s.gateway = gateway.New(gateway.Options{
+		Players: s.players, Registry: s.registry, Grabber: s.grabber, Ledger: s.ledger, Lobby: s.lobby, Counts: tally,
+		TapRate: s.cfg.TapRate, HelloRate: s.cfg.HelloRate, MaxConnections: s.cfg.MaxConnections,
+		AllowedOrigins: s.cfg.AllowedOrigins, Clock: now, Log: log, Registerer: reg,
+	})
+}
+
+// buildCampaigns makes the operators' commands and the loops that finish them.
+func (s *Server) buildCampaigns(bus *cluster.Bus, now rain.Clock, node string, log *slog.Logger) {
+	s.service = campaigns.NewService(campaigns.ServiceOptions{
+		Ledger: s.ledger, Grabber: s.grabber, Registry: s.registry, Bus: bus, Clock: now, Log: log,
+	})
+	s.loop = campaigns.NewReconcileLoop(campaigns.ReconcileLoopOptions{
+		Service: s.service, Ledger: s.ledger, Registry: s.registry, Bus: bus, Clock: now, Log: log,
+	})
+	s.reclaimer = campaigns.NewReclaimer(campaigns.ReclaimerOptions{
+		Service: s.service, Ledger: s.ledger, Grabber: s.grabber, Registry: s.registry, Bus: bus, Clock: now,
+		Node: node, KeepFor: drainedKept, Log: log,
+	})
+	s.rebuilder = campaigns.NewRebuilder(campaigns.RebuilderOptions{
+		Service: s.service, Ledger: s.ledger, Settler: s.settler, Grabber: s.grabber, Bus: bus, Lives: s.ledger,
+		Log: log,
+	})
+	s.proofs = campaigns.NewProofs(campaigns.ProofsOptions{
+		Ledger: struct {
+			*ledger.Ledger
+			*reconcile.Reconciler
+		}{s.ledger, s.books}, Hot: s.grabber, Node: node, Every: s.cfg.ReconcileEvery, Alarm: bus.Alarm, Log: log,
+	})
+	if s.cfg.Demo && s.cfg.InProcess() && s.cfg.Has(RoleOperator) {
+		s.demo = campaigns.NewDemo(campaigns.DemoOptions{
+			Service: s.service, Ledger: s.ledger, Grabber: s.grabber, Registry: s.registry, Lobby: s.lobby, Clock: now,
+			Log: log,
+		})
+	}
+}
+
+func (s *Server) buildHTTP(bus *cluster.Bus, now rain.Clock, reg *prometheus.Registry, log *slog.Logger) {
+	o := api.Options{
+		Service: s.service, Rebuilder: s.rebuilder, Proofs: s.proofs, Ledger: s.ledger, Grabber: s.grabber,
+		Registry: s.registry, Figures: s.figures, Events: s.events, Bus: bus, Players: s.players,
+		Operators: auth.NewOperators(s.cfg.OperatorToken, s.cfg.ViewerToken), WakePayer: s.payer.Wake,
+		JoinURL: s.lanURL, Version: ReadBuild().Version, InProcess: s.cfg.InProcess(), Guests: s.cfg.GuestsAllowed(),
+		GuestRate: s.cfg.GuestRate, Clock: now, Log: log,
+	}
+	if s.demo != nil {
+		o.Demo = s.demo.Campaign
+	}
+	s.health = &health{checks: s.back.checks(), log: log}
+	s.http = &http.Server{
+		Handler:           s.handler(api.New(o), s.gateway, reg),
+		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 32 << 10,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
 }
 
 // campaignChanged brings the tap's way up to a campaign's version.
@@ -290,10 +283,10 @@ func (s *Server) campaignChanged(c *rain.Campaign) {
 
 // heardChange follows what another node, or this one, has said of a campaign.
 func (s *Server) heardChange(campaign string, revision int64) {
-	if c := s.registry.Cached(campaign); c != nil && c.Revision >= revision {
+	if c := s.known.Cached(campaign); c != nil && c.Revision >= revision {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), backendTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), timeout.Backend)
 	defer cancel()
 	if _, err := s.registry.Reload(ctx, campaign); err != nil {
 		s.log.Warn("a changed campaign cannot be read; the next refresh will", "campaign", campaign, "err", err)

@@ -39,7 +39,11 @@ func natsURL(p *process) string { return "nats://" + p.port.addr() }
 // natsBinary builds the server that go.mod names as a tool: distributions ship versions which silently ignore newer
 // stream settings. The go command keeps the result in its cache; the first time takes half a minute.
 var natsBinary = sync.OnceValues(func() (string, error) {
-	out, err := exec.Command("go", "tool", "-n", "nats-server").CombinedOutput()
+	module, err := ModuleDir()
+	if err != nil {
+		return "", err
+	}
+	out, err := exec.Command("go", "-C", module, "tool", "-n", "nats-server").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("go tool -n nats-server: %w\n%s", err, out)
 	}

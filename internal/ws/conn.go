@@ -1,0 +1,105 @@
+package ws
+
+import (
+	"errors"
+	"net"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// Conn is a connection below the WebSocket library, whose plain frames ReadPlain reads. What ReadPlain has received
+// and not used, Read returns first.
+type Conn struct {
+	net.Conn
+
+	rest []byte // received by ReadPlain, and not used
+	// until is the deadline for reading, in Unix nanoseconds; 0: none. The system looks at a deadline only where a
+	// goroutine waits, so ReadPlain looks at it by itself.
+	until atomic.Int64
+
+	mu      sync.Mutex
+	reading bool // ReadPlain runs
+	closing bool // Close has been called meanwhile; ReadPlain closes the connection when it returns
+}
+
+// Read is net.Conn's.
+func (c *Conn) Read(p []byte) (int, error) {
+	if len(c.rest) == 0 {
+		return c.Conn.Read(p)
+	}
+	n := copy(p, c.rest)
+	if c.rest = c.rest[n:]; len(c.rest) == 0 {
+		c.rest = nil
+	}
+	return n, nil
+}
+
+// SetReadDeadline is net.Conn's. After Close it does nothing.
+func (c *Conn) SetReadDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closing {
+		return net.ErrClosed
+	}
+	return c.setReadDeadline(t)
+}
+
+// setReadDeadline needs c.mu.
+func (c *Conn) setReadDeadline(t time.Time) error {
+	until := int64(0)
+	if !t.IsZero() {
+		until = t.UnixNano()
+	}
+	c.until.Store(until)
+	return c.Conn.SetReadDeadline(t)
+}
+
+// SetDeadline is SetReadDeadline and SetWriteDeadline.
+func (c *Conn) SetDeadline(t time.Time) error {
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
+}
+
+// overdue tells whether the deadline for reading has passed.
+func (c *Conn) overdue() bool {
+	until := c.until.Load()
+	return until != 0 && time.Now().UnixNano() >= until
+}
+
+// Close closes the connection, and never waits for a handler, which may be waiting for a back end. While ReadPlain
+// runs, Close makes it return soon, and ReadPlain closes the connection then: net.Conn's Close would wait for that.
+func (c *Conn) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.reading {
+		return c.Conn.Close()
+	}
+	c.closing = true
+	return c.setReadDeadline(time.Unix(1, 0))
+}
+
+// begin notes that ReadPlain runs.
+func (c *Conn) begin() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reading = true
+}
+
+// end notes that ReadPlain returns, and closes the connection if Close has been called meanwhile.
+func (c *Conn) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.reading = false; c.closing {
+		_ = c.Conn.Close() // the caller of Close has gone on
+	}
+}
+
+// SyscallConn makes a Conn a syscall.Conn, as the connection in it is one.
+func (c *Conn) SyscallConn() (syscall.RawConn, error) {
+	socket, ok := c.Conn.(syscall.Conn)
+	if !ok {
+		return nil, errors.ErrUnsupported
+	}
+	return socket.SyscallConn()
+}

@@ -1,0 +1,241 @@
+package rain_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"redrain/rain"
+)
+
+var classNames = map[rain.TapClass]string{
+	rain.InAir: "in air", rain.IsDecoy: "decoy", rain.UnknownDrop: "unknown", rain.TooLate: "late",
+	rain.NotOpen: "not open",
+}
+
+// find is the first drop of a kind from a wave on.
+func find(t *testing.T, r *rain.Rain, from int64, kind rain.Kind) (rain.DropID, rain.Drop) {
+	t.Helper()
+	for n := from; r.Has(n); n++ {
+		for _, d := range r.Wave(n).Drops {
+			if d.Kind == kind {
+				return rain.DropID{N: n, K: d.K}, d
+			}
+		}
+	}
+	t.Fatalf("no drop of kind %d from wave %d on", kind, from)
+	return rain.DropID{}, rain.Drop{}
+}
+
+func TestClassifyAtEveryBoundary(t *testing.T) {
+	t.Parallel()
+	r := testRain()
+	id, drop := find(t, &r, 48, rain.Packet)
+	decoyID, decoy := find(t, &r, 48, rain.Decoy)
+	at, decoyAt := r.WaveAt(id.N), r.WaveAt(decoyID.N)
+	landed := r.LandedAt()
+	unknown := rain.DropID{N: id.N, K: len(r.Wave(id.N).Drops)}
+
+	stopped := r
+	stopped.StoppedAt = at + 100
+	stoppedEarly := r
+	stoppedEarly.StoppedAt = r.StartsAt - 10
+
+	slowest := r // the rain whose last drop takes its whole time
+	slowest.DropsPerSecond = rain.MaxDropsPerSecond
+	var lastID rain.DropID
+	var last rain.Drop
+	for _, d := range slowest.Wave(79).Drops {
+		if d.Kind == rain.Packet && d.FallMS > last.FallMS {
+			lastID, last = rain.DropID{N: 79, K: d.K}, d
+		}
+	}
+
+	for _, tc := range []struct {
+		name   string
+		r      *rain.Rain
+		id     rain.DropID
+		now    int64
+		paused bool
+		want   rain.TapClass
+	}{
+		{"no rain", nil, id, at, false, rain.NotOpen},
+		{"long before", &r, id, 0, false, rain.NotOpen},
+		{"last ms of the countdown", &r, id, r.StartsAt - 1, false, rain.NotOpen},
+		{"first ms of the rain, a drop of later", &r, id, r.StartsAt, false, rain.UnknownDrop},
+		{"a ms before it appears", &r, id, at - 1, false, rain.UnknownDrop},
+		{"as it appears", &r, id, at, false, rain.InAir},
+		{"as it lands", &r, id, at + drop.FallMS, false, rain.InAir},
+		{"last ms of the grace", &r, id, at + drop.FallMS + rain.GraceMS - 1, false, rain.InAir},
+		{"the grace is over", &r, id, at + drop.FallMS + rain.GraceMS, false, rain.TooLate},
+		{"last ms in which anything counts", &r, id, landed + rain.GraceMS - 1, false, rain.TooLate},
+		{"the rain has ended", &r, id, landed + rain.GraceMS, false, rain.NotOpen},
+		{"paused, before it appears", &r, id, at - 1, true, rain.NotOpen},
+		{"paused", &r, id, at, true, rain.NotOpen},
+		{"paused, after it landed", &r, id, at + drop.FallMS + rain.GraceMS, true, rain.NotOpen},
+
+		{"decoy, a ms before", &r, decoyID, decoyAt - 1, false, rain.UnknownDrop},
+		{"decoy", &r, decoyID, decoyAt, false, rain.IsDecoy},
+		{"decoy, last ms", &r, decoyID, decoyAt + decoy.FallMS + rain.GraceMS - 1, false, rain.IsDecoy},
+		{"decoy, late", &r, decoyID, decoyAt + decoy.FallMS + rain.GraceMS, false, rain.TooLate},
+
+		{"one more than the wave has", &r, unknown, at, false, rain.UnknownDrop},
+		{"one more than the wave has, later", &r, unknown, landed, false, rain.UnknownDrop},
+		{"the wave after the last", &r, rain.DropID{N: 80}, landed, false, rain.UnknownDrop},
+		{"a wave that never comes", &r, rain.DropID{N: math.MaxInt64, K: math.MaxInt}, landed, false, rain.UnknownDrop},
+		{"a wave of the rain before", &r, rain.DropID{N: 39}, at, false, rain.TooLate},
+		{"a wave of the rain before, in the countdown", &r, rain.DropID{N: 39}, r.StartsAt - 1, false, rain.NotOpen},
+
+		{"a ms before the stop", &stopped, id, at + 99, false, rain.InAir},
+		{"stopped: no grace", &stopped, id, at + 100, false, rain.NotOpen},
+		{"stopped before it began", &stoppedEarly, id, at, false, rain.NotOpen},
+
+		{"the last drop, as the rain ends", &slowest, lastID, slowest.WaveAt(79) + last.FallMS, false, rain.InAir},
+		{"the last drop, last ms", &slowest, lastID, slowest.WaveAt(79) + last.FallMS + rain.GraceMS - 1, false,
+			rain.InAir},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			if got := tc.r.Classify(tc.id, tc.now, tc.paused); got != tc.want {
+				t.Errorf("%s, want %s", classNames[got], classNames[tc.want])
+			}
+		})
+	}
+}
+
+// TestClassifyEveryMillisecond follows all drops of a short rain through its whole life, and a bit more,
+// and compares each answer with the waves as players see them.
+func TestClassifyEveryMillisecond(t *testing.T) {
+	t.Parallel()
+	r := testRain()
+	r.DurationMS, r.DropsPerSecond, r.FallMS, r.DecoyPercent = 1_100, 6, 500, 40
+	type seen struct {
+		at   int64
+		drop rain.Drop
+	}
+	drops := map[rain.DropID]seen{{N: 41, K: 99}: {}, {N: 46, K: 0}: {}}
+	for _, w := range waves(&r) {
+		for _, d := range w.Drops {
+			drops[rain.DropID{N: w.N, K: d.K}] = seen{w.At, d}
+		}
+	}
+	if len(drops) != r.Drops()+2 {
+		t.Fatalf("%d drops in the waves, the rain has %d", len(drops)-2, r.Drops())
+	}
+	for now := r.StartsAt - 3; now < r.LandedAt()+rain.GraceMS+3; now++ {
+		for id, s := range drops {
+			var want rain.TapClass
+			switch {
+			case now < r.StartsAt || now >= r.LandedAt()+rain.GraceMS:
+				want = rain.NotOpen
+			case s.at == 0 || now < s.at:
+				want = rain.UnknownDrop
+			case now >= s.at+s.drop.FallMS+rain.GraceMS:
+				want = rain.TooLate
+			case s.drop.Kind == rain.Decoy:
+				want = rain.IsDecoy
+			default:
+				want = rain.InAir
+			}
+			if got := r.Classify(id, now, false); got != want {
+				t.Fatalf("drop %v at start%+d ms: %s, want %s", id, now-r.StartsAt, classNames[got],
+					classNames[want])
+			}
+		}
+	}
+}
+
+// TestClassifyNeverTakesBackWhatItSaid: with time, a drop goes from unknown over in air to late, and the rain
+// from not open over open to not open.
+func TestClassifyNeverTakesBackWhatItSaid(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		r := genRain().Draw(t, "rain")
+		id := rain.DropID{
+			N: r.FirstWave + rapid.Int64Range(0, r.Waves()).Draw(t, "wave"),
+			K: rapid.IntRange(0, r.DropsPerSecond/4+1).Draw(t, "k"),
+		}
+		order := func(now int64) int {
+			switch v := r.Classify(id, now, false); {
+			case v == rain.NotOpen && now < r.StartsAt:
+				return 0
+			case v == rain.UnknownDrop:
+				return 1
+			case v == rain.InAir, v == rain.IsDecoy:
+				return 2
+			case v == rain.TooLate:
+				return 3
+			default:
+				return 4
+			}
+		}
+		times := rapid.Int64Range(r.StartsAt-10, r.LandedAt()+rain.GraceMS+10)
+		a, b := times.Draw(t, "a"), times.Draw(t, "b")
+		if a > b {
+			a, b = b, a
+		}
+		if order(a) > order(b) {
+			t.Fatalf("drop %v: step %d at %d, step %d at %d", id, order(a), a, order(b), b)
+		}
+	})
+}
+
+func TestClassifyAllocatesNothing(t *testing.T) {
+	r := testRain()
+	id := rain.DropID{N: 48, K: 0}
+	now := r.WaveAt(48) + 1
+	if n := testing.AllocsPerRun(100, func() { _ = r.Classify(id, now, false) }); n != 0 {
+		t.Errorf("%v allocations for each tap", n)
+	}
+}
+
+func TestPhase(t *testing.T) {
+	t.Parallel()
+	r := testRain()
+	stopped := r
+	stopped.StoppedAt = r.StartsAt + 1_000
+	for _, tc := range []struct {
+		r      *rain.Rain
+		now    int64
+		paused bool
+		want   rain.Phase
+	}{
+		{&r, r.StartsAt - 1, false, rain.PhaseCountdown},
+		{&r, r.StartsAt - 1, true, rain.PhasePaused},
+		{&r, r.StartsAt, false, rain.PhaseFalling},
+		{&r, r.StartsAt, true, rain.PhasePaused},
+		{&r, r.StartsAt + r.DurationMS, false, rain.PhaseFalling},
+		{&r, r.LandedAt() - 1, false, rain.PhaseFalling},
+		{&r, r.LandedAt() - 1, true, rain.PhasePaused},
+		{&r, r.LandedAt(), false, rain.PhaseEnded},
+		{&r, r.LandedAt(), true, rain.PhaseEnded},
+		{&stopped, r.StartsAt + 999, false, rain.PhaseFalling},
+		{&stopped, r.StartsAt + 1_000, false, rain.PhaseEnded},
+		{&stopped, r.StartsAt + 1_000, true, rain.PhaseEnded},
+	} {
+		t.Run(fmt.Sprintf("start%+d paused %v stopped %v", tc.now-r.StartsAt, tc.paused, tc.r.StoppedAt != 0),
+			func(t *testing.T) {
+				t.Parallel()
+				if got := tc.r.Phase(tc.now, tc.paused); got != tc.want {
+					t.Errorf("%s, want %s", got, tc.want)
+				}
+			})
+	}
+}
+
+func TestEndOfARain(t *testing.T) {
+	t.Parallel()
+	r := testRain()
+	landed := r.StartsAt + 10_000 + 4_000
+	if r.LandedAt() != landed || r.EndsAt() != landed || r.TapsUntil() != landed+500 {
+		t.Errorf("lands %d, ends %d, taps until %d; want %d, %d, %d", r.LandedAt(), r.EndsAt(), r.TapsUntil(), landed,
+			landed, landed+500)
+	}
+	r.StoppedAt = r.StartsAt + 5
+	if r.LandedAt() != landed || r.EndsAt() != r.StoppedAt || r.TapsUntil() != r.StoppedAt {
+		t.Errorf("stopped at %d: lands %d, ends %d, taps until %d", r.StoppedAt, r.LandedAt(), r.EndsAt(),
+			r.TapsUntil())
+	}
+}

@@ -1,0 +1,73 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"redrain/payout/ledger"
+	"redrain/server/limit"
+	"redrain/server/timeout"
+)
+
+// auditView is one record of the audit log. At is Unix ms.
+type auditView struct {
+	At     int64           `json:"at"`
+	Actor  string          `json:"actor"`
+	Role   string          `json:"role"`
+	Action string          `json:"action"`
+	Target string          `json:"target"`
+	Detail json.RawMessage `json:"detail"`
+}
+
+// audited is the context of an operator's command: what the ledger changes under it is recorded in the transaction
+// of the change, with what was before and after. A command that is refused changes nothing; it is in the log only.
+func (a *API) audited(r *http.Request, who caller, action string, detail map[string]any) context.Context {
+	return ledger.WithAudit(r.Context(), auditRecord(r, who, action, "", detail))
+}
+
+func auditRecord(r *http.Request, who caller, action, target string, detail map[string]any) ledger.AuditRecord {
+	if detail == nil {
+		detail = map[string]any{}
+	}
+	detail["address"] = limit.Address(r)
+	return ledger.AuditRecord{Actor: who.name, Role: who.role, Action: action, Target: target, Detail: encode(detail)}
+}
+
+// audit records a command that changes nothing by itself: of what it has changed the ledger keeps records of its own.
+func (a *API) audit(r *http.Request, who caller, action, target string, detail map[string]any) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), timeout.Backend)
+	defer cancel()
+	if err := a.o.Ledger.Audit(ctx, auditRecord(r, who, action, target, detail)); err != nil {
+		a.o.Log.Error("the audit log has a gap: a command could not be recorded", "action", action, "target", target,
+			"err", err)
+	}
+}
+
+// logCommand logs an operator's command and how it ended.
+func (a *API) logCommand(r *http.Request, who caller, err error) {
+	args := []any{"method", r.Method, "path", r.URL.Path, "by", who.name, "addr", limit.Address(r)}
+	if err != nil {
+		a.o.Log.Info("an operator's command was refused or failed", append(args, "err", err)...)
+		return
+	}
+	a.o.Log.Info("operator's command", args...)
+}
+
+func (a *API) auditLog(w http.ResponseWriter, r *http.Request, _ caller) error {
+	p, err := pageOf(r)
+	if err != nil {
+		return err
+	}
+	records, next, err := a.o.Ledger.ListAudit(r.Context(), p.cursor, p.limit)
+	if err != nil {
+		return err
+	}
+	views := make([]auditView, len(records))
+	for i, rec := range records {
+		views[i] = auditView{At: rec.At, Actor: rec.Actor, Role: rec.Role, Action: rec.Action, Target: rec.Target,
+			Detail: rec.Detail}
+	}
+	WriteJSON(w, http.StatusOK, listOf(views, next))
+	return nil
+}

@@ -1,0 +1,152 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"redrain/rain"
+)
+
+// The limits of a request's body, in bytes. It is held in memory whole.
+const (
+	maxBody       = 16 << 20 // of an operator's: a list of a million amounts fits
+	maxPlayerBody = 4 << 10  // of a player's, as for their messages; there are many players, and anyone may be one
+)
+
+// bodyWithin is how long a client may take to send a body. It is set here and not for the whole server, which also
+// serves an endless feed.
+const bodyWithin = 30 * time.Second
+
+// readBody reads a request's body whole.
+func readBody(w http.ResponseWriter, r *http.Request, who caller) ([]byte, error) {
+	limit := int64(maxBody)
+	if who.user != "" {
+		limit = maxPlayerBody
+	}
+	conn := http.NewResponseController(w)
+	// Not every ResponseWriter has deadlines (those of tests have none); then the body's size is the only limit.
+	if conn.SetReadDeadline(time.Now().Add(bodyWithin)) == nil {
+		defer func() { _ = conn.SetReadDeadline(time.Time{}) }()
+	}
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return nil, refuse(http.StatusRequestEntityTooLarge, "too_large",
+			fmt.Sprintf("a body has at most %d bytes", limit))
+	}
+	if err != nil {
+		return nil, refuse(http.StatusBadRequest, "malformed", "the body could not be read")
+	}
+	return data, nil
+}
+
+// decode reads a JSON object into what already holds the defaults. An empty body is an empty object. A field that does
+// not exist is a fault: with money, a misspelt limit must not become the default.
+func decode(data []byte, into any) error {
+	if len(bytes.TrimSpace(data)) == 0 {
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	err := d.Decode(into)
+	if err == nil {
+		if _, more := d.Token(); !errors.Is(more, io.EOF) {
+			return refuse(http.StatusBadRequest, "malformed", "the body holds more than one JSON value")
+		}
+		return nil
+	}
+	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		if kind.Field == "" {
+			return refuse(http.StatusBadRequest, "malformed", "the body is not a JSON object")
+		}
+		return rain.Invalid{{Field: kind.Field, Message: "is not " + wanted(kind.Type.Kind().String())}}
+	}
+	// encoding/json has no type for this error.
+	if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+		name, _ := strconv.Unquote(field)
+		return rain.Invalid{{Field: name, Message: "is not a field of this request"}}
+	}
+	return refuse(http.StatusBadRequest, "malformed", "the body is not JSON")
+}
+
+// wanted is what a Go kind is called in JSON.
+func wanted(kind string) string {
+	switch {
+	case strings.HasPrefix(kind, "int"):
+		return "an integer in range"
+	case kind == "string":
+		return "a string"
+	case kind == "slice":
+		return "a list"
+	case kind == "bool":
+		return "true or false"
+	default:
+		return "of the right kind"
+	}
+}
+
+// writeJSON answers with a value.
+func WriteJSON(w http.ResponseWriter, status int, v any) {
+	writeRaw(w, status, encode(v))
+}
+
+// encode writes a value as JSON. The answers of this package cannot fail to encode.
+func encode(v any) []byte {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic("server: an answer that cannot be encoded: " + err.Error())
+	}
+	return data
+}
+
+// writeRaw answers with a value that is JSON already.
+func writeRaw(w http.ResponseWriter, status int, data []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(data, '\n')) // the client has gone, if this fails
+}
+
+// The size of a page of a list.
+const (
+	defaultLimit = 50
+	maxLimit     = 500
+)
+
+// page is where a list begins and how much of it is wanted.
+type page struct {
+	cursor string
+	limit  int
+}
+
+// pageOf reads limit and cursor. More than the most is the most.
+func pageOf(r *http.Request) (page, error) {
+	p := page{cursor: r.URL.Query().Get("cursor"), limit: defaultLimit}
+	if s := r.URL.Query().Get("limit"); s != "" {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 {
+			return page{}, rain.Invalid{{Field: "limit", Message: fmt.Sprintf("is 1 to %d", maxLimit)}}
+		}
+		p.limit = min(n, maxLimit)
+	}
+	return p, nil
+}
+
+// list is a page of a list as it is answered.
+type list[T any] struct {
+	Items []T    `json:"items"`
+	Next  string `json:"next_cursor,omitempty"`
+}
+
+func listOf[T any](items []T, next string) list[T] {
+	if items == nil {
+		items = []T{}
+	}
+	return list[T]{Items: items, Next: next}
+}

@@ -1,0 +1,243 @@
+package api
+
+import (
+	"context"
+	"encoding/csv"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"redrain/payout/ledger"
+	"redrain/rain"
+)
+
+// claimView is one claim as it is listed. At is when it was won, Unix ms.
+type claimView struct {
+	Claim  string     `json:"claim"`
+	User   string     `json:"user"`
+	Packet string     `json:"packet"`
+	Amount rain.Money `json:"amount"`
+	At     int64      `json:"at"`
+	State  string     `json:"state"`
+}
+
+func claimViewOf(c ledger.Claim) claimView {
+	return claimView{Claim: c.Claim, User: c.User, Packet: strconv.Itoa(c.Packet), Amount: c.Amount, At: c.WonAt,
+		State: string(c.State)}
+}
+
+// campaignClaims lists a campaign's claims in the order of their packets: those in the ledger, and merged with them
+// those that are won and still on their way to it.
+func (a *API) campaignClaims(w http.ResponseWriter, r *http.Request, _ caller) error {
+	c, err := a.campaignOf(r)
+	if err != nil {
+		return err
+	}
+	only, err := claimFilterOf(r)
+	if err != nil {
+		return err
+	}
+	granted, err := a.grantedOnly(r.Context(), c, only)
+	if err != nil {
+		return err
+	}
+	if strings.Contains(r.Header.Get("Accept"), "text/csv") {
+		return a.claimsCSV(w, r, c, only, granted)
+	}
+	p, err := pageOf(r)
+	if err != nil {
+		return err
+	}
+	settled, next, err := a.o.Ledger.ListClaims(r.Context(), ledger.ClaimQuery{Campaign: c.ID, After: p.cursor,
+		Limit: p.limit, Only: only})
+	if err != nil {
+		return err
+	}
+	all, next := mergeClaims(settled, granted, p, next)
+	WriteJSON(w, http.StatusOK, listOf(viewsOf(all), next))
+	return nil
+}
+
+// claimFilterOf reads which claims a request wants.
+func claimFilterOf(r *http.Request) (ledger.ClaimFilter, error) {
+	query := r.URL.Query()
+	only := ledger.ClaimFilter{User: query.Get("user"), State: ledger.ClaimState(query.Get("state"))}
+	var faults rain.Invalid
+	if text := query.Get("packet"); text != "" {
+		number, err := strconv.Atoi(text)
+		if err != nil || strconv.Itoa(number) != text || number < 0 || number >= rain.MaxPackets {
+			faults = append(faults, rain.FieldError{Field: "packet",
+				Message: "is a packet's number, as the claims have it"})
+		}
+		only.Packet = &number
+	}
+	states := []ledger.ClaimState{"", ledger.StateGranted, ledger.StateSettled, ledger.StateFailed, ledger.StateDead}
+	if !slices.Contains(states, only.State) {
+		faults = append(faults, rain.FieldError{Field: "state", Message: "is granted, settled, failed or dead"})
+	}
+	if len(faults) > 0 {
+		return ledger.ClaimFilter{}, faults
+	}
+	return only, nil
+}
+
+// grantedOnly are those of the campaign's granted claims that are wanted. Where the ledger's list is left out
+// because of the state, it cannot say which of them it has by now; so it is asked for them.
+func (a *API) grantedOnly(ctx context.Context, c *rain.Campaign, only ledger.ClaimFilter) ([]ledger.Claim, error) {
+	if only.State == ledger.StateSettled || only.State == ledger.StateDead {
+		return nil, nil
+	}
+	granted, err := a.granted(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	granted = slices.DeleteFunc(granted, func(c ledger.Claim) bool { return !only.Wants(c) })
+	if only.State == "" || len(granted) == 0 {
+		return granted, nil
+	}
+	packets := make([]int, len(granted))
+	for i, g := range granted {
+		packets[i] = g.Packet
+	}
+	inLedger, err := a.o.Ledger.ClaimsOn(ctx, c.ID, packets)
+	if err != nil {
+		return nil, err
+	}
+	known := make(map[promise]bool, len(inLedger))
+	for _, c := range inLedger {
+		known[promiseOf(c)] = true
+	}
+	return slices.DeleteFunc(granted, func(c ledger.Claim) bool { return known[promiseOf(c)] }), nil
+}
+
+// shownWaiting is how many outbox entries of each shard are looked at for claims that are on their way. Each is a
+// batch of wins; more than so many wait only where settlement is far behind, and then the list has the oldest of
+// them.
+const shownWaiting = 200
+
+// granted are the campaign's wins that wait in the outbox, by packet. Reading them before the ledger means that a claim
+// which is settled meanwhile is seen twice, and never not at all.
+func (a *API) granted(ctx context.Context, c *rain.Campaign) ([]ledger.Claim, error) {
+	entries, err := a.o.Grabber.Waiting(ctx, c, shownWaiting)
+	if err != nil {
+		return nil, err
+	}
+	refs := make([]rain.EntryRef, len(entries))
+	for i, e := range entries {
+		refs[i] = e.Ref
+	}
+	failing, err := a.o.Ledger.Failing(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	var claims []ledger.Claim
+	for _, e := range entries {
+		state := ledger.StateGranted
+		if failing[e.Ref] {
+			state = ledger.StateFailed
+		}
+		at, _, err := e.Ref.Position()
+		if err != nil {
+			return nil, err
+		}
+		for _, win := range e.Wins {
+			claims = append(claims, ledger.Claim{
+				Claim: rain.ClaimID(c.ID, win.Packet), User: win.User, Packet: win.Packet, Amount: win.Amount,
+				WonAt: at, State: state,
+			})
+		}
+	}
+	slices.SortFunc(claims, func(x, y ledger.Claim) int { return x.Packet - y.Packet })
+	return claims, nil
+}
+
+// promise is what makes two claims the same: a packet may have been promised to several players.
+type promise struct {
+	packet int
+	user   string
+}
+
+func promiseOf(c ledger.Claim) promise { return promise{c.Packet, c.User} }
+
+// mergeClaims puts the granted claims that belong to a page of settled ones in their places; of a promise in both,
+// the ledger's word counts. next is the cursor behind the settled page, "" where it is the last; a cursor is the
+// number of the last packet that has been listed. A claim keeps its place when it is settled, so that no page has
+// it twice and none misses it.
+func mergeClaims(settled, granted []ledger.Claim, p page, next string) ([]ledger.Claim, string) {
+	after, upTo := -1, math.MaxInt
+	if p.cursor != "" {
+		after, _ = strconv.Atoi(p.cursor) // the ledger has taken it as a number
+	}
+	if next != "" {
+		upTo = settled[len(settled)-1].Packet
+	}
+	known := make(map[promise]bool, len(settled))
+	for _, c := range settled {
+		known[promiseOf(c)] = true
+	}
+	all := slices.Clone(settled)
+	for _, c := range granted {
+		if c.Packet > after && c.Packet <= upTo && !known[promiseOf(c)] {
+			all = append(all, c)
+		}
+	}
+	slices.SortStableFunc(all, func(x, y ledger.Claim) int { return x.Packet - y.Packet })
+	end := p.limit
+	for end > 0 && end < len(all) && all[end].Packet == all[end-1].Packet {
+		end++ // the promises of one packet stay together
+	}
+	if end < len(all) {
+		all = all[:end]
+		next = strconv.Itoa(all[end-1].Packet)
+	}
+	return all, next
+}
+
+func viewsOf(claims []ledger.Claim) []claimView {
+	views := make([]claimView, len(claims))
+	for i, c := range claims {
+		views[i] = claimViewOf(c)
+	}
+	return views
+}
+
+// claimsCSV streams all claims that are wanted, row by row, with what is still on its way at the end.
+func (a *API) claimsCSV(w http.ResponseWriter, r *http.Request, c *rain.Campaign, only ledger.ClaimFilter,
+	granted []ledger.Claim) error {
+	waiting := make(map[promise]bool, len(granted))
+	for _, g := range granted {
+		waiting[promiseOf(g)] = true
+	}
+	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
+	w.Header().Set("Content-Disposition", `attachment; filename="claims-`+c.ID+`.csv"`)
+	out := csv.NewWriter(w)
+	_ = out.Write([]string{"claim", "user", "packet", "amount", "at", "state"})
+	row := func(c ledger.Claim) error {
+		return out.Write([]string{
+			c.Claim, c.User, strconv.Itoa(c.Packet), strconv.FormatInt(int64(c.Amount), 10),
+			strconv.FormatInt(c.WonAt, 10), string(c.State),
+		})
+	}
+	err := a.o.Ledger.EachClaim(r.Context(), c.ID, only, func(c ledger.Claim) error {
+		delete(waiting, promiseOf(c))
+		return row(c)
+	})
+	for _, g := range granted {
+		if waiting[promiseOf(g)] && err == nil {
+			delete(waiting, promiseOf(g))
+			err = row(g)
+		}
+	}
+	out.Flush()
+	if err == nil {
+		err = out.Error()
+	}
+	if err != nil {
+		// The header is out: only a cut connection still says that the list is not whole.
+		a.o.Log.Warn("a CSV of claims was cut off", "campaign", c.ID, "err", err)
+		panic(http.ErrAbortHandler)
+	}
+	return nil
+}

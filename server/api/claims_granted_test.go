@@ -1,0 +1,77 @@
+package api
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"redrain/grab"
+	"redrain/internal/embedded"
+	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
+	"redrain/payout/ledger"
+	"redrain/rain"
+	"redrain/server/servertest"
+)
+
+// TestGrantedOnly: what the ledger has already is granted no more, though its entry is still in the outbox; and
+// whose it is, and which packet, is asked of what is granted as well.
+func TestGrantedOnly(t *testing.T) {
+	own, err := embedded.Redis()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer own.Close()
+	rdb, err := grab.Connect(own.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rdb.Close() }()
+	db, err := sqldb.OpenSQLite("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	if err := db.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	now := func() int64 { return time.Now().UnixMilli() }
+	grabber := grab.New(rdb, grab.Options{Namespace: testenv.Namespace(t), Clock: now,
+		Log: slog.New(slog.DiscardHandler)})
+	defer grabber.Close()
+	c := servertest.RainingCampaign(t, grabber, now(), 10)
+	win := func(user string) grab.Result {
+		told := make(chan grab.Result, 1)
+		servertest.AskGate(grabber.Gate(c), user, "0.0", told)
+		return <-told
+	}
+	ours, theirs := win("u"), win("v")
+	if ours.Outcome != grab.Won || theirs.Outcome != grab.Won {
+		t.Fatal(ours, theirs)
+	}
+	a := New(Options{Grabber: grabber, Ledger: ledger.New(db, now)})
+	count := func(only ledger.ClaimFilter, want int) {
+		t.Helper()
+		got, err := a.grantedOnly(t.Context(), c, only)
+		if err != nil || len(got) != want {
+			t.Errorf("%+v: %+v, %v; want %d", only, got, err, want)
+		}
+	}
+	count(ledger.ClaimFilter{}, 2)
+	count(ledger.ClaimFilter{State: ledger.StateGranted}, 2)
+	count(ledger.ClaimFilter{State: ledger.StateSettled}, 0)
+	count(ledger.ClaimFilter{User: "u"}, 1)
+	count(ledger.ClaimFilter{Packet: &theirs.Packet, State: ledger.StateGranted}, 1)
+	err = db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
+		_, err := tx.Exec(ctx, "INSERT INTO payout (campaign_id, packet, claim, user_id, amount, state, drop_id, shard, won_at, entry_seq, settled_at, txn_id) "+
+			"VALUES (?, ?, ?, 'u', 1, 'settled', '0.0', 0, 0, 0, 0, 1)", c.ID, ours.Packet,
+			rain.ClaimID(c.ID, ours.Packet))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	count(ledger.ClaimFilter{State: ledger.StateGranted}, 1)
+	count(ledger.ClaimFilter{State: ledger.StateGranted, User: "u"}, 0)
+}

@@ -1,0 +1,104 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/posting"
+	"redrain/server/cluster"
+	"redrain/server/timeout"
+)
+
+// retryPayout judges a dead letter anew, or has a withdrawal tried again. What is settled by that is told to its
+// player like every settlement.
+func (a *API) retryPayout(w http.ResponseWriter, r *http.Request, who caller) error {
+	claim := r.PathValue("claim")
+	settled, err := a.o.Ledger.Retry(a.audited(r, who, "payout.retry", nil), claim)
+	if err != nil {
+		return err
+	}
+	a.tellSettled(settled)
+	out, err := a.o.Ledger.Withdrawal(r.Context(), claim)
+	switch {
+	case err == nil:
+		a.o.WakePayer()
+		WriteJSON(w, http.StatusOK, claimView{Claim: out.ID, User: out.User, Amount: out.Amount, At: out.CreatedAt,
+			State: stateFailed})
+		return nil
+	case !errors.Is(err, ledger.ErrUnknownWithdrawal):
+		return err
+	}
+	answer := claimView{Claim: claim, State: string(ledger.StateSettled)} // of a reclaim there is no more to say
+	for _, s := range settled {
+		answer = claimView{
+			Claim: s.Claim, User: s.User, Packet: strconv.Itoa(s.Packet), Amount: s.Amount, At: s.WonAt,
+			State: string(ledger.StateSettled),
+		}
+	}
+	WriteJSON(w, http.StatusOK, answer)
+	return nil
+}
+
+// retriedView is what has become of all dead letters. Complete is false where the time ran out: the same again goes
+// on, as what was settled does not wait any more.
+type retriedView struct {
+	Retried   int  `json:"retried"`
+	Settled   int  `json:"settled"`
+	StillDead int  `json:"still_dead"`
+	Complete  bool `json:"complete"`
+}
+
+// retryAllPayouts judges every dead letter anew, or those of one campaign.
+func (a *API) retryAllPayouts(w http.ResponseWriter, r *http.Request, who caller) error {
+	body, err := readBody(w, r, who)
+	if err != nil {
+		return err
+	}
+	var in struct {
+		Campaign string `json:"campaign"`
+	}
+	if err := decode(body, &in); err != nil {
+		return err
+	}
+	if in.Campaign != "" {
+		if _, err := a.o.Registry.Get(r.Context(), in.Campaign); err != nil {
+			return err
+		}
+	}
+	// The answer is to arrive within the time that a command may take.
+	ctx, cancel := context.WithTimeout(a.audited(r, who, "payout.retry", nil), timeout.Command-timeout.Backend)
+	defer cancel()
+	all, failed := a.o.Ledger.RetryAll(ctx, in.Campaign, a.tellSettled)
+	a.o.WakePayer() // withdrawals may be among them
+	if failed != nil && all.Retried == 0 {
+		return failed
+	}
+	if failed != nil {
+		a.o.Log.Warn("not all dead letters could be judged", "judged", all.Retried, "err", failed)
+	}
+	answer := retriedView{Retried: all.Retried, Settled: all.Settled, StillDead: all.StillDead, Complete: failed == nil}
+	a.audit(r, who, "payout.retry_all", in.Campaign, map[string]any{"retried": all.Retried, "settled": all.Settled,
+		"still_dead": all.StillDead})
+	WriteJSON(w, http.StatusOK, answer)
+	return nil
+}
+
+// tellSettled tells players of what was settled by a retry.
+func (a *API) tellSettled(settled []posting.Settlement) {
+	byCampaign := map[string][]posting.Settlement{}
+	for _, s := range settled {
+		byCampaign[s.Campaign] = append(byCampaign[s.Campaign], s)
+	}
+	for campaign, group := range byCampaign {
+		if err := a.o.Bus.Settled(campaign, group); err != nil {
+			a.o.Log.Warn("players were not told of a settlement; their next welcome does", "campaign", campaign, "err",
+				err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), timeout.Backend)
+	defer cancel()
+	cluster.Rank(ctx, a.o.Grabber, a.o.Log, settled)
+}

@@ -1,0 +1,84 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"redrain/internal/wire"
+	"redrain/rain"
+)
+
+// feedPatience is how long a reader may take none of what is written to it. One that sleeps with its lid closed
+// would otherwise keep a goroutine, and hold up the end of the process.
+const feedPatience = 20 * time.Second
+
+// feed is the route of the operators' feed. It listens before it looks for the campaign, because what nobody looks at
+// may be forgotten.
+func (a *API) feed(w http.ResponseWriter, r *http.Request, _ caller) error {
+	campaign := r.URL.Query().Get("campaign")
+	f := a.o.Events.listen(campaign)
+	defer a.o.Events.leave(f)
+	if campaign != "" {
+		if _, err := a.o.Registry.Get(r.Context(), campaign); err != nil {
+			return err
+		}
+	}
+	return a.o.Events.serve(w, r, f)
+}
+
+// serve writes a feed until it ends, or its reader goes.
+func (e *Events) serve(w http.ResponseWriter, r *http.Request, f *feed) error {
+	const keepAlive = 15 * time.Second
+	conn := http.NewResponseController(w)
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Accel-Buffering", "no")
+	w.WriteHeader(http.StatusOK)
+	event := []byte(": redrain\n\n")
+	e.open(f)
+	quiet := time.NewTicker(keepAlive)
+	defer quiet.Stop()
+	for {
+		if err := write(w, conn, event); err != nil {
+			return nil // the reader has gone
+		}
+		select {
+		case <-r.Context().Done():
+			return nil
+		case <-quiet.C:
+			event = []byte(":\n\n")
+		case next, open := <-f.ch:
+			if !open {
+				return nil
+			}
+			event = next
+		}
+	}
+}
+
+// write sends one event, and waits for a slow reader only so long.
+func write(w http.ResponseWriter, conn *http.ResponseController, event []byte) error {
+	if err := conn.SetWriteDeadline(time.Now().Add(feedPatience)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	if _, err := w.Write(event); err != nil {
+		return err
+	}
+	return conn.Flush()
+}
+
+// open begins a feed of one campaign with how that stands. The feed is listening already, so what changes meanwhile
+// is there too; it may say the same again.
+func (e *Events) open(f *feed) {
+	c := e.o.Known.Cached(f.campaign)
+	if c == nil {
+		return // a feed of all; or the campaign is read again for its first figures
+	}
+	now := e.o.Clock()
+	this := func(other *feed) bool { return other == f }
+	e.sayTo("campaign", eventView(c, now), this)
+	if r := c.Current(); r != nil {
+		e.sayTo("rain", wire.RainOf(r, now, c.Status == rain.Paused), this)
+	}
+}

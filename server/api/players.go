@@ -1,0 +1,172 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"redrain/internal/auth"
+	"redrain/payout/ledger"
+	"redrain/rain"
+	"redrain/server/limit"
+)
+
+// guestFor is how long a guest's token is good.
+const guestFor = 30 * 24 * time.Hour
+
+type userView struct {
+	User    string     `json:"user"`
+	Balance rain.Money `json:"balance"`
+}
+
+type guestView struct {
+	User      string `json:"user"`
+	Token     string `json:"token"`
+	ExpiresAt int64  `json:"expires_at"`
+}
+
+func (a *API) me(w http.ResponseWriter, r *http.Request, who caller) error {
+	return a.balance(w, r, who.user)
+}
+
+func (a *API) user(w http.ResponseWriter, r *http.Request, _ caller) error {
+	return a.balance(w, r, r.PathValue("id"))
+}
+
+func (a *API) balance(w http.ResponseWriter, r *http.Request, user string) error {
+	balance, err := a.o.Ledger.UserBalance(r.Context(), user)
+	if err != nil {
+		return err
+	}
+	WriteJSON(w, http.StatusOK, userView{User: user, Balance: balance})
+	return nil
+}
+
+func (a *API) myClaims(w http.ResponseWriter, r *http.Request, who caller) error {
+	return a.claimsOf(w, r, who.user)
+}
+
+func (a *API) userClaims(w http.ResponseWriter, r *http.Request, _ caller) error {
+	return a.claimsOf(w, r, r.PathValue("id"))
+}
+
+// claimsOf lists a player's claims, newest first. The first page begins with those that are won and still on their
+// way to the ledger.
+func (a *API) claimsOf(w http.ResponseWriter, r *http.Request, user string) error {
+	p, err := pageOf(r)
+	if err != nil {
+		return err
+	}
+	var granted []ledger.Claim
+	if p.cursor == "" {
+		// Before the ledger is read: what is settled in between is then in both, and not in neither.
+		if granted, err = a.grantedTo(r.Context(), user); err != nil {
+			return err
+		}
+	}
+	// The newest of them; more than a page of unsettled claims is a fault that passes, and the ledger's are there
+	// to come.
+	granted = granted[:min(len(granted), p.limit-1)]
+	claims, next, err := a.o.Ledger.ListClaims(r.Context(), ledger.ClaimQuery{User: user, After: p.cursor,
+		Limit: p.limit - len(granted)})
+	if err != nil {
+		return err
+	}
+	granted = slices.DeleteFunc(granted, func(g ledger.Claim) bool {
+		return slices.ContainsFunc(claims, func(c ledger.Claim) bool { return c.Claim == g.Claim })
+	})
+	WriteJSON(w, http.StatusOK, listOf(viewsOf(append(granted, claims...)), next))
+	return nil
+}
+
+// recentMS is how long after its end a rain's wins may still be on their way, where nothing is broken.
+const recentMS = 600_000
+
+// grantedTo are the player's wins of recent rains that the ledger does not have yet, newest first. Redis does not
+// keep when a packet was won; until the ledger has it, it counts as won when its drop appeared.
+func (a *API) grantedTo(ctx context.Context, user string) ([]ledger.Claim, error) {
+	var granted []ledger.Claim
+	for _, c := range a.o.Registry.Live() {
+		rn := c.Current()
+		if rn == nil || a.o.Clock() > rn.EndsAt()+recentMS {
+			continue
+		}
+		wins, err := a.o.Grabber.ConfirmedWins(ctx, c, user)
+		if err != nil {
+			return nil, err
+		}
+		for _, win := range wins {
+			drop, _ := rain.ParseDrop(win.Drop) // the script wins only with drops that there are
+			granted = append(granted, ledger.Claim{
+				Claim: rain.ClaimID(c.ID, win.Packet), Campaign: c.ID, User: user, Packet: win.Packet,
+				Amount: win.Amount,
+				WonAt:  waveAt(c, drop.N), State: ledger.StateGranted,
+			})
+		}
+	}
+	ids := make([]string, len(granted))
+	for i, claim := range granted {
+		ids[i] = claim.Claim
+	}
+	states, err := a.o.Ledger.ClaimStates(ctx, user, ids)
+	if err != nil {
+		return nil, err
+	}
+	for i := range granted {
+		granted[i].State = states[granted[i].Claim]
+	}
+	// The others are in the ledger's list.
+	granted = slices.DeleteFunc(granted, func(c ledger.Claim) bool {
+		return c.State != ledger.StateGranted &&
+			c.State != ledger.StateFailed
+	})
+	slices.SortFunc(granted, func(x, y ledger.Claim) int { return cmp.Compare(y.WonAt, x.WonAt) })
+	return granted, nil
+}
+
+// waveAt is when a wave of any of the campaign's rains appeared; 0 for one that there is not.
+func waveAt(c *rain.Campaign, n int64) int64 {
+	for i := range c.Rains {
+		if c.Rains[i].Has(n) {
+			return c.Rains[i].WaveAt(n)
+		}
+	}
+	return 0
+}
+
+func (a *API) guest(w http.ResponseWriter, r *http.Request, _ caller) error {
+	if !a.o.Guests {
+		return refuse(http.StatusForbidden, "guests_off", "guests may not play here; bring a token")
+	}
+	if a.o.GuestRate > 0 {
+		ok, after, err := a.o.Grabber.Allow(r.Context(), "guest", limit.Address(r), a.o.GuestRate,
+			a.o.GuestRate*limit.Burst)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return tooMany(w, after)
+		}
+	}
+	user := auth.GuestName()
+	token, expires, err := a.o.Players.Mint(user, guestFor)
+	if err != nil {
+		return err
+	}
+	WriteJSON(w, http.StatusCreated, guestView{User: user, Token: token, ExpiresAt: expires.UnixMilli()})
+	return nil
+}
+
+func tooMany(w http.ResponseWriter, after time.Duration) error {
+	w.Header().Set("Retry-After", retryAfter(after))
+	return refuse(http.StatusTooManyRequests, "too_many_requests",
+		"too many new guests from this address; try again shortly")
+}
+
+// retryAfter is a duration as the Retry-After header has it: whole seconds, at least one.
+func retryAfter(d time.Duration) string {
+	return strconv.Itoa(max(1, int((d+time.Second-1)/time.Second)))
+}

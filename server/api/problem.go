@@ -1,0 +1,165 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+
+	"github.com/gorilla/websocket"
+	"github.com/nats-io/nats.go"
+	"github.com/redis/go-redis/v9"
+
+	"redrain/grab"
+	"redrain/internal/auth"
+	"redrain/internal/sqldb"
+	"redrain/internal/wire"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/posting"
+	"redrain/rain"
+	"redrain/server/campaigns"
+)
+
+// problem is an error answer, RFC 9457. Code is stable; Title and Detail are for people.
+type problem struct {
+	Type   string            `json:"type"`
+	Title  string            `json:"title"`
+	Status int               `json:"status"`
+	Code   string            `json:"code"`
+	Detail string            `json:"detail,omitempty"`
+	Errors []rain.FieldError `json:"errors,omitempty"`
+}
+
+func writeProblem(w http.ResponseWriter, p problem) {
+	if p.Type == "" {
+		p.Type = "about:blank"
+	}
+	if p.Title == "" {
+		p.Title = http.StatusText(p.Status)
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header().Set("Cache-Control", "no-store")
+	if p.Status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "1")
+	}
+	w.WriteHeader(p.Status)
+	_, _ = w.Write(encode(p)) // the client has gone, if this fails
+}
+
+// problemOf is the one table from errors to answers. The first that matches counts.
+var problemOf = []struct {
+	err    error
+	status int
+	code   string
+}{
+	{posting.ErrUnknownCampaign, http.StatusNotFound, "unknown_campaign"},
+	{ledger.ErrUnknownSponsor, http.StatusNotFound, "unknown_sponsor"},
+	{ledger.ErrUnknownClaim, http.StatusNotFound, "unknown_claim"},
+	{ledger.ErrUnknownWithdrawal, http.StatusNotFound, "unknown_withdrawal"},
+	{rain.ErrUnknownRain, http.StatusNotFound, "unknown_rain"},
+	{booking.ErrInsufficientFunds, http.StatusConflict, "insufficient_funds"},
+	{rain.ErrRainRunning, http.StatusConflict, "rain_running"},
+	{rain.ErrClosed, http.StatusConflict, "campaign_closed"},
+	{rain.ErrNotStocked, http.StatusConflict, "campaign_loading"},
+	{grab.ErrAlive, http.StatusConflict, "campaign_alive"},
+	{campaigns.ErrDrained, http.StatusConflict, "campaign_drained"},
+	{grab.ErrSuperseded, http.StatusConflict, "rebuild_superseded"},
+	{posting.ErrRebuildSuperseded, http.StatusConflict, "rebuild_superseded"},
+	{grab.ErrUnsettled, http.StatusConflict, "outbox_unsettled"},
+	{ledger.ErrIdempotencyBusy, http.StatusConflict, "idempotency_in_progress"},
+	{ledger.ErrReferenceReused, http.StatusUnprocessableEntity, "idempotency_mismatch"},
+	{ledger.ErrIdempotencyUnequal, http.StatusUnprocessableEntity, "idempotency_mismatch"},
+	{ledger.ErrStillDead, http.StatusConflict, "still_dead"},
+	{grab.ErrNoState, http.StatusServiceUnavailable, "state_lost"},
+	{campaigns.ErrUnstocked, http.StatusServiceUnavailable, "unavailable"},
+	{campaigns.ErrApply, http.StatusServiceUnavailable, "unavailable"},
+	{auth.ErrKeysUnavailable, http.StatusServiceUnavailable, "unavailable"},
+}
+
+// fail answers a request that an error has ended. What is not in the table is "internal": logged with its cause, and
+// never shown.
+func fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
+	if invalid, ok := errors.AsType[rain.Invalid](err); ok {
+		writeProblem(w, problem{Status: http.StatusUnprocessableEntity, Code: "invalid",
+			Detail: "the request makes no sense", Errors: invalid})
+		return
+	}
+	if p, ok := errors.AsType[*problemError](err); ok {
+		writeProblem(w, p.problem)
+		return
+	}
+	if errors.Is(err, ledger.ErrBadCursor) {
+		fail(w, r, log, errCursor)
+		return
+	}
+	for _, known := range problemOf {
+		if !errors.Is(err, known.err) {
+			continue
+		}
+		if known.status >= http.StatusInternalServerError {
+			log.Warn("a request failed for now", "method", r.Method, "path", r.URL.Path, "err", err)
+		}
+		writeProblem(w, problem{Status: known.status, Code: known.code, Detail: known.err.Error()})
+		return
+	}
+	if r.Context().Err() != nil {
+		return // the client has gone; nobody reads an answer
+	}
+	if unavailable(err) {
+		log.Warn("a request failed for now", "method", r.Method, "path", r.URL.Path, "err", err)
+		writeProblem(w, problem{Status: http.StatusServiceUnavailable, Code: "unavailable",
+			Detail: "a back end does not answer; try again"})
+		return
+	}
+	log.Error("a request failed", "method", r.Method, "path", r.URL.Path, "err", err)
+	writeProblem(w, problem{Status: http.StatusInternalServerError, Code: "internal",
+		Detail: "this is our fault; the log has the cause"})
+}
+
+// unavailable tells whether an error is a back end's absence, which passes, and not a fault of this program.
+func unavailable(err error) bool {
+	if _, ok := errors.AsType[net.Error](err); ok {
+		return true
+	}
+	if sqldb.IsUnavailable(err) {
+		return true
+	}
+	if slices.ContainsFunc([]string{"LOADING", "CLUSTERDOWN", "MASTERDOWN", "READONLY", "TRYAGAIN", "OOM", "NOSTATE"},
+		func(prefix string) bool {
+			return redis.HasErrorPrefix(err, prefix)
+		}) {
+		return true
+	}
+	return slices.ContainsFunc([]error{
+		context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF, redis.ErrPoolTimeout, nats.ErrConnectionClosed,
+		nats.ErrTimeout, nats.ErrNoResponders,
+	}, func(known error) bool { return errors.Is(err, known) })
+}
+
+var errCursor = rain.Invalid{{Field: "cursor", Message: "is not one that this list has given"}}
+
+// problemError is an error that is an answer already.
+type problemError struct{ problem }
+
+// Error is the detail.
+func (p *problemError) Error() string { return p.Detail }
+
+func refuse(status int, code, detail string) error {
+	return &problemError{problem{Status: status, Code: code, Detail: detail}}
+}
+
+// requireUpgrade passes on the requests that ask for a WebSocket, and answers the others.
+func RequireUpgrade(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if websocket.IsWebSocketUpgrade(r) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		writeProblem(w, problem{Status: http.StatusUpgradeRequired, Code: "upgrade_required",
+			Detail: "this is a WebSocket, subprotocol " + wire.Subprotocol})
+	})
+}

@@ -1,0 +1,73 @@
+package api
+
+import (
+	"net/http"
+
+	"redrain/rain"
+)
+
+type sponsorView struct {
+	Sponsor string     `json:"sponsor"`
+	Balance rain.Money `json:"balance"`
+}
+
+// maxReference is the length limit of a deposit's reference, in bytes.
+const maxReference = 128
+
+func (a *API) deposit(r *http.Request, who caller, body []byte, _ string) (int, any, error) {
+	var in struct {
+		Amount    rain.Money `json:"amount"`
+		Reference string     `json:"reference"`
+	}
+	if err := decode(body, &in); err != nil {
+		return 0, nil, err
+	}
+	id := r.PathValue("id")
+	var faults rain.Invalid
+	if err := rain.CheckSponsor(id); err != nil {
+		faults = append(faults, rain.FieldError{Field: "sponsor", Message: err.Error()})
+	}
+	if in.Amount < 1 || in.Amount > rain.MaxBudget {
+		faults = append(faults, rain.FieldError{Field: "amount",
+			Message: "is required: minor units, above zero and at most ten trillion yuan"})
+	}
+	if in.Reference == "" || len(in.Reference) > maxReference {
+		faults = append(faults, rain.FieldError{Field: "reference",
+			Message: "is required: 1 to 128 bytes that name this deposit once and for all"})
+	}
+	if len(faults) > 0 {
+		return 0, nil, faults
+	}
+	balance, err := a.o.Ledger.Deposit(a.audited(r, who, "deposit",
+		map[string]any{"amount": in.Amount, "reference": in.Reference}), id, in.Reference, in.Amount)
+	if err != nil {
+		return 0, nil, err
+	}
+	return http.StatusCreated, sponsorView{Sponsor: id, Balance: balance}, nil
+}
+
+func (a *API) sponsors(w http.ResponseWriter, r *http.Request, _ caller) error {
+	p, err := pageOf(r)
+	if err != nil {
+		return err
+	}
+	found, next, err := a.o.Ledger.ListSponsors(r.Context(), p.cursor, p.limit)
+	if err != nil {
+		return err
+	}
+	views := make([]sponsorView, len(found))
+	for i, s := range found {
+		views[i] = sponsorView{Sponsor: s.ID, Balance: s.Balance}
+	}
+	WriteJSON(w, http.StatusOK, listOf(views, next))
+	return nil
+}
+
+func (a *API) sponsor(w http.ResponseWriter, r *http.Request, _ caller) error {
+	balance, err := a.o.Ledger.SponsorBalance(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	WriteJSON(w, http.StatusOK, sponsorView{Sponsor: r.PathValue("id"), Balance: balance})
+	return nil
+}

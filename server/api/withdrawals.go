@@ -1,0 +1,107 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+
+	"redrain/internal/wire"
+	"redrain/payout/ledger"
+	"redrain/rain"
+	"redrain/server/campaigns"
+	"redrain/server/cluster"
+)
+
+// newWithdrawalView is the answer to who has made one.
+type newWithdrawalView struct {
+	wire.Withdrawal
+
+	Balance rain.Money `json:"balance"`
+}
+
+// withdrawalRecord is a withdrawal as operators see it.
+type withdrawalRecord struct {
+	wire.Withdrawal
+
+	Dead      bool   `json:"dead"`
+	Attempts  int    `json:"attempts"`
+	NextAt    int64  `json:"next_at,omitempty"`    // while it is pending and not dead
+	LastError string `json:"last_error,omitempty"` // of the last try
+}
+
+func withdrawalRecordOf(w ledger.Withdrawal) withdrawalRecord {
+	r := withdrawalRecord{Withdrawal: cluster.WithdrawalView(w), Dead: w.Dead, Attempts: w.Attempts, LastError: w.LastError}
+	if w.State == ledger.WithdrawalPending && !w.Dead {
+		r.NextAt = w.NextAt
+	}
+	return r
+}
+
+// withdraw takes money out of the account of the player who asks. The id follows from the player and their key (see
+// once), so that a request which was cut off, and is sent again however late, finds what it made the first time.
+func (a *API) withdraw(r *http.Request, who caller, body []byte, key string) (int, any, error) {
+	var in struct {
+		Amount rain.Money `json:"amount"`
+	}
+	if err := decode(body, &in); err != nil {
+		return 0, nil, err
+	}
+	if in.Amount < 1 || in.Amount > rain.MaxBudget {
+		return 0, nil, rain.Invalid{{Field: "amount", Message: "is required: minor units, above zero and at most ten trillion yuan"}}
+	}
+	w, balance, err := a.o.Ledger.Withdraw(r.Context(), campaigns.NewID("w", key, 0), who.user, in.Amount)
+	if err != nil {
+		return 0, nil, err
+	}
+	a.o.WakePayer()
+	return http.StatusCreated, newWithdrawalView{cluster.WithdrawalView(w), balance}, nil
+}
+
+func (a *API) myWithdrawals(w http.ResponseWriter, r *http.Request, who caller) error {
+	return listWithdrawals(a, w, r, ledger.WithdrawalQuery{User: who.user}, cluster.WithdrawalView)
+}
+
+// myWithdrawal is one of the caller's withdrawals; another player's is unknown to them.
+func (a *API) myWithdrawal(w http.ResponseWriter, r *http.Request, who caller) error {
+	found, err := a.o.Ledger.Withdrawal(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if found.User != who.user {
+		return ledger.ErrUnknownWithdrawal
+	}
+	WriteJSON(w, http.StatusOK, cluster.WithdrawalView(found))
+	return nil
+}
+
+func (a *API) userWithdrawals(w http.ResponseWriter, r *http.Request, _ caller) error {
+	return listWithdrawals(a, w, r, ledger.WithdrawalQuery{User: r.PathValue("id")}, withdrawalRecordOf)
+}
+
+func (a *API) withdrawals(w http.ResponseWriter, r *http.Request, _ caller) error {
+	return listWithdrawals(a, w, r, ledger.WithdrawalQuery{}, withdrawalRecordOf)
+}
+
+// listWithdrawals lists withdrawals, newest first, all or those in the state that is asked for.
+func listWithdrawals[V any](a *API, w http.ResponseWriter, r *http.Request, q ledger.WithdrawalQuery,
+	view func(ledger.Withdrawal) V) error {
+	p, err := pageOf(r)
+	if err != nil {
+		return err
+	}
+	q.State = ledger.WithdrawalState(r.URL.Query().Get("state"))
+	states := []ledger.WithdrawalState{"", ledger.WithdrawalPending, ledger.WithdrawalPaid, ledger.WithdrawalFailed}
+	if !slices.Contains(states, q.State) {
+		return rain.Invalid{{Field: "state", Message: "is pending, paid or failed; dead letters are listed under /payouts"}}
+	}
+	q.After, q.Limit = p.cursor, p.limit
+	found, next, err := a.o.Ledger.ListWithdrawals(r.Context(), q)
+	if err != nil {
+		return err
+	}
+	views := make([]V, len(found))
+	for i, one := range found {
+		views[i] = view(one)
+	}
+	WriteJSON(w, http.StatusOK, listOf(views, next))
+	return nil
+}

@@ -1,0 +1,150 @@
+package campaigns
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"redrain/grab"
+	"redrain/payout/ledger"
+	"redrain/rain"
+	"redrain/room"
+	"redrain/server/cluster"
+)
+
+// The demo campaign: large enough that one person never empties it.
+const (
+	demoSponsor  = "demo"
+	demoName     = "Demo"
+	demoPackets  = 20_000
+	demoBudget   = 1_000_000 // 10,000 yuan, half a yuan for each packet in the mean
+	demoWins     = 2_000
+	demoDensity  = 10
+	demoDecoys   = 10
+	demoEvery    = time.Second
+	demoIdleMS   = 60_000 // between rains while nobody is there
+	demoPauseMS  = 12_000 // between rains while somebody is: to read the result card, and the podium on the big screen
+	demoMaxRains = 40     // then a new campaign, so that the lists of rains and of a player's wins stay short
+)
+
+// demo keeps a campaign on which rains fall, for the newcomer who opens the page of the in-process default.
+type Demo struct {
+	o DemoOptions
+
+	current atomic.Pointer[string]
+}
+
+// demoOptions of a demo. All are needed.
+type DemoOptions struct {
+	Service  *Service
+	Ledger   *ledger.Ledger
+	Grabber  *grab.Grabber
+	Registry *cluster.Registry
+	Lobby    *room.Lobby
+	Clock    rain.Clock
+	Log      *slog.Logger
+}
+
+func NewDemo(o DemoOptions) *Demo { return &Demo{o: o} }
+
+// Campaign is the id of the campaign to play, "" before there is one.
+func (d *Demo) Campaign() string {
+	if id := d.current.Load(); id != nil {
+		return *id
+	}
+	return ""
+}
+
+// Run makes it rain until ctx ends.
+func (d *Demo) Run(ctx context.Context) error {
+	tick := time.NewTicker(demoEvery)
+	defer tick.Stop()
+	for {
+		if err := d.step(ctx); err != nil && ctx.Err() == nil {
+			d.o.Log.Warn("the demo does not go on for now", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+func (d *Demo) step(ctx context.Context) error {
+	c := d.o.Registry.Cached(d.Campaign())
+	if c == nil || c.Status == rain.Closed {
+		return d.begin(ctx)
+	}
+	now, last := d.o.Clock(), c.Current()
+	if last != nil {
+		quiet := int64(demoIdleMS)
+		if rm := d.o.Lobby.Room(c.ID); rm != nil && rm.Online() > 0 {
+			quiet = demoPauseMS
+		}
+		if now < last.EndsAt()+quiet || c.Status != rain.Open {
+			return nil
+		}
+		if done, err := d.used(ctx, c); done || err != nil {
+			return err
+		}
+	}
+	spec := rain.DefaultRain()
+	spec.DropsPerSecond, spec.DecoyPercent = demoDensity, demoDecoys
+	_, _, err := d.o.Service.StartRain(ctx, c.ID, spec, "")
+	if errors.Is(err, rain.ErrRainRunning) {
+		return nil // an operator has been faster
+	}
+	return err
+}
+
+// used closes a campaign that is sold out or has grown old; the next step begins another.
+func (d *Demo) used(ctx context.Context, c *rain.Campaign) (bool, error) {
+	levels, err := d.o.Grabber.Levels(ctx, c)
+	if err != nil || (levels.Stock > 0 && len(c.Rains) < demoMaxRains) {
+		return false, err
+	}
+	_, err = d.o.Service.Close(ctx, c.ID)
+	return true, err
+}
+
+// resume finds the demo campaign that this process, or one before it on the same data, has made.
+func (d *Demo) resume(ctx context.Context) (found bool, err error) {
+	live, err := d.o.Ledger.Live(ctx)
+	if err != nil {
+		return false, err
+	}
+	var newest *rain.Campaign
+	for _, c := range live {
+		ours := c.Sponsor == demoSponsor && c.Name == demoName && c.Status != rain.Closed
+		if ours && (newest == nil || c.CreatedAt > newest.CreatedAt) {
+			newest = c
+		}
+	}
+	if newest == nil {
+		return false, nil
+	}
+	d.o.Registry.Put(newest)
+	d.current.Store(&newest.ID)
+	return true, nil
+}
+
+func (d *Demo) begin(ctx context.Context) error {
+	if found, err := d.resume(ctx); found || err != nil {
+		return err
+	}
+	if _, err := d.o.Ledger.Deposit(ctx, demoSponsor, NewID("demo-", "", 0), demoBudget); err != nil {
+		return err
+	}
+	spec := rain.DefaultSpec()
+	spec.Name, spec.Sponsor, spec.Budget, spec.Packets, spec.WinsPerUser = demoName, demoSponsor, demoBudget,
+		demoPackets, demoWins
+	c, err := d.o.Service.Create(ctx, spec, "")
+	if err != nil {
+		return err
+	}
+	d.current.Store(&c.ID)
+	return nil
+}

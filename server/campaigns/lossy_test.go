@@ -1,0 +1,208 @@
+package campaigns
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"redrain/grab"
+	"redrain/internal/embedded"
+	"redrain/internal/testenv"
+	"redrain/payout/ledger/posting"
+	"redrain/payout/pipeline"
+	"redrain/payout/reconcile"
+	"redrain/rain"
+	"redrain/server/cluster"
+	"redrain/server/servertest"
+)
+
+// lossy is an upkeep whose Redis may forget, with the way from the outbox to the ledger in the test's own hands.
+type lossy struct {
+	*upkeep
+	relay     *pipeline.Relay
+	settler   *pipeline.Settler
+	rebuilder *Rebuilder
+	alarms    chan cluster.Alarm
+}
+
+func newLossy(t *testing.T, addr string) *lossy {
+	t.Helper()
+	u := newUpkeep(t, addr)
+	l := &lossy{upkeep: u, alarms: make(chan cluster.Alarm, 100)}
+	bus, log := u.bus, slog.New(slog.DiscardHandler)
+	js, err := jetstream.New(u.nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.relay, err = pipeline.NewRelay(js, u.grabber, u.registry, pipeline.RelayOptions{Log: log}); err != nil {
+		t.Fatal(err)
+	}
+	l.settler, err = pipeline.NewSettler(js, u.ledger, u.grabber, cluster.NewNotifier(u.grabber, bus, log),
+		pipeline.SettlerOptions{
+			Log: log, OnVoid: func(letters []posting.DeadLetter) { AlarmVoid(bus, letters) },
+		})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.rebuilder = l.another()
+	_, err = u.nc.Subscribe("rr.control.alarm.*", func(m *nats.Msg) {
+		var n cluster.Alarm
+		if err := json.Unmarshal(m.Data, &n); err != nil {
+			t.Error(err)
+		}
+		l.alarms <- n
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// another is the rebuilder of another node.
+func (l *lossy) another() *Rebuilder {
+	return NewRebuilder(RebuilderOptions{
+		Service: l.service, Ledger: l.ledger, Settler: l.settler, Grabber: l.grabber, Bus: l.bus, Lives: l.ledger,
+		Log: slog.New(slog.DiscardHandler),
+	})
+}
+
+// raining makes a campaign on which a rain falls.
+func (l *lossy) raining(spec rain.Spec) *rain.Campaign {
+	l.Helper()
+	c := l.create(spec)
+	dense, now := rain.DefaultRain(), int64(0)
+	dense.StartsInMS, dense.DurationMS, dense.FallMS, dense.DropsPerSecond = &now, 60_000, 20_000, 400
+	c, _, err := l.service.StartRain(l.Context(), c.ID, dense, "")
+	if err != nil {
+		l.Fatal(err)
+	}
+	return c
+}
+
+// win has each user tap the k-th drop of the first wave, and returns the entries that it left in the outboxes.
+func (l *lossy) win(c *rain.Campaign, k int, users ...string) []rain.Entry {
+	l.Helper()
+	drop := rain.DropID{N: c.Current().FirstWave, K: k}.String()
+	for _, user := range users {
+		result := make(chan grab.Result, 1)
+		servertest.AskGate(l.grabber.Gate(c), user, drop, result)
+		if r := <-result; r.Outcome != grab.Won {
+			l.Fatalf("%s: %+v", user, r)
+		}
+	}
+	var entries []rain.Entry
+	for shard := range c.Shards {
+		found, err := l.grabber.Read(l.Context(), c.ID, shard, "test", 1000)
+		if err != nil {
+			l.Fatal(err)
+		}
+		entries = append(entries, found...)
+	}
+	return entries
+}
+
+func (l *lossy) publish(entries []rain.Entry) {
+	l.Helper()
+	for _, e := range entries {
+		if err := l.relay.Publish(l.Context(), e); err != nil {
+			l.Fatal(err)
+		}
+	}
+}
+
+// post settles entries as the settlement workers do.
+func (l *lossy) post(entries []rain.Entry) posting.Posted {
+	l.Helper()
+	posted, err := l.ledger.Post(l.Context(), entries)
+	if err != nil {
+		l.Fatal(err)
+	}
+	for _, e := range entries {
+		if err := l.grabber.Remove(l.Context(), []rain.EntryRef{e.Ref}); err != nil {
+			l.Fatal(err)
+		}
+	}
+	return posted
+}
+
+func (l *lossy) forget() {
+	l.Helper()
+	if err := l.rdb.FlushAll(l.Context()).Err(); err != nil {
+		l.Fatal(err)
+	}
+}
+
+func (l *lossy) rebuild(id string) rebuilt {
+	l.Helper()
+	done, err := l.rebuilder.Rebuild(l.Context(), id)
+	if err != nil {
+		l.Fatal(err)
+	}
+	return done
+}
+
+func (l *lossy) books(c *rain.Campaign) reconcile.Reconciliation {
+	l.Helper()
+	shards, err := l.grabber.Snapshot(l.Context(), c)
+	if err != nil {
+		l.Fatal(err)
+	}
+	r, err := reconcile.New(l.db, l.ledger, func() int64 { return l.now }).Reconcile(l.Context(), c, shards)
+	if err != nil {
+		l.Fatal(err)
+	}
+	return r
+}
+
+// alarm waits for an alarm.
+func (l *lossy) alarm(code, campaign string) {
+	l.Helper()
+	select {
+	case n := <-l.alarms:
+		if n.Code != code || n.Campaign != campaign || n.Message == "" {
+			l.Errorf("the alarm %+v, want %s", n, code)
+		}
+	case <-time.After(10 * time.Second):
+		l.Fatalf("no alarm %s", code)
+	}
+}
+
+// quiet fails where an alarm was raised.
+func (l *lossy) quiet() {
+	l.Helper()
+	if err := l.nc.Flush(); err != nil {
+		l.Fatal(err)
+	}
+	select {
+	case n := <-l.alarms:
+		l.Errorf("the alarm %+v", n)
+	default:
+	}
+}
+
+// forgetful are the Redises that a test may flush.
+var forgetful = map[string]func(t *testing.T) string{
+	"in-process": func(t *testing.T) string {
+		t.Helper()
+		own, err := embedded.Redis()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(own.Close)
+		return own.Addr()
+	},
+	"real": func(t *testing.T) string { t.Helper(); return testenv.StartRedis(t).Addr },
+}
+
+func users(prefix string, n int) []string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf("%s-%d", prefix, i)
+	}
+	return list
+}

@@ -1,0 +1,246 @@
+package campaigns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"redrain/internal/outage"
+	"redrain/payout/reconcile"
+	"redrain/rain"
+)
+
+const (
+	// reconcileLease is the name of the lease under which one node at a time proves the books. It saves work: two
+	// nodes at once would do no harm.
+	reconcileLease = "reconcile"
+	leaseTTL       = 30 * time.Second
+	leaseRenew     = 10 * time.Second
+	// reconcileAllEvery is how many rounds come before one that looks at everything: the rows, the drained
+	// campaigns, the whole ledger. The others compare the sums of the live campaigns, which is cheap.
+	reconcileAllEvery = 10
+	// reconcileAtOnce is how many operators may have one campaign's rows checked at the same time. Each takes as
+	// much memory as the campaign's split.
+	reconcileAtOnce = 2
+)
+
+// bookkeeper proves the books, and knows the live campaigns and the leases.
+type bookkeeper interface {
+	ReconcileWith(ctx context.Context, id string, hot reconcile.Hot, depth reconcile.Depth) (reconcile.Reconciliation, error)
+	ReconcileAll(ctx context.Context, hot reconcile.Hot, each func(campaign string, r reconcile.Reconciliation,
+		err error)) (reconcile.Books, error)
+	ForgetReconciliations()
+	Live(ctx context.Context) ([]*rain.Campaign, error)
+	Lease(ctx context.Context, name, holder string, ttl time.Duration) (bool, error)
+	ReleaseLease(ctx context.Context, name, holder string) error
+}
+
+// proofs proves the books on a schedule, on one node at a time, and for operators who ask. It changes nothing:
+// what it finds is for a person.
+type Proofs struct {
+	o ProofsOptions
+
+	everything chan struct{} // holds the one who looks at everything
+	campaigns  chan struct{} // holds those who look at one campaign
+	holds      atomic.Bool   // whether this node has the lease
+
+	// The rounds' own.
+	rounds int
+	faulty map[string]string // campaign → fingerprint of what was found last; "" is the ledger as a whole
+}
+
+// proofsOptions of proofs. All are needed.
+type ProofsOptions struct {
+	Ledger bookkeeper
+	Hot    reconcile.Hot
+	Node   string        // this node's name in the lease
+	Every  time.Duration // between two rounds; only Run needs it
+	Alarm  func(code, campaign, message string)
+	Log    *slog.Logger
+}
+
+func NewProofs(o ProofsOptions) *Proofs {
+	return &Proofs{
+		o:          o,
+		everything: make(chan struct{}, 1), campaigns: make(chan struct{}, reconcileAtOnce),
+		faulty: map[string]string{},
+	}
+}
+
+// Campaign proves one campaign, for somebody who asks.
+func (r *Proofs) Campaign(ctx context.Context, id string) (reconcile.Reconciliation, error) {
+	if err := enter(ctx, r.campaigns); err != nil {
+		return reconcile.Reconciliation{}, err
+	}
+	defer func() { <-r.campaigns }()
+	return r.o.Ledger.ReconcileWith(ctx, id, r.o.Hot, reconcile.Rows)
+}
+
+// Everything proves all books. Whoever comes while somebody is at it waits.
+func (r *Proofs) Everything(ctx context.Context, each func(string, reconcile.Reconciliation, error)) (reconcile.Books,
+	error) {
+	if err := enter(ctx, r.everything); err != nil {
+		return reconcile.Books{}, err
+	}
+	defer func() { <-r.everything }()
+	return r.o.Ledger.ReconcileAll(ctx, r.o.Hot, each)
+}
+
+func enter(ctx context.Context, door chan struct{}) error {
+	select {
+	case door <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Run proves the books until ctx ends, as long as this node has the lease.
+func (r *Proofs) Run(ctx context.Context) error {
+	var keeping sync.WaitGroup
+	keeping.Go(func() { r.keepLease(ctx) })
+	defer keeping.Wait()
+	proving := outage.Outage{What: "the scheduled reconciliation", Log: r.o.Log}
+	tick := time.NewTicker(r.o.Every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		if !r.holds.Load() {
+			r.rest()
+			continue
+		}
+		err := r.round(ctx)
+		switch {
+		case err == nil:
+			proving.Works()
+		case ctx.Err() == nil:
+			proving.Failed(err)
+		}
+	}
+}
+
+// rest forgets what was found: another node has the lease, and says it.
+func (r *Proofs) rest() {
+	clear(r.faulty)
+	r.rounds = 0
+	r.o.Ledger.ForgetReconciliations()
+}
+
+// keepLease takes the lease when it is free, renews it, and gives it back in the end.
+func (r *Proofs) keepLease(ctx context.Context) {
+	asking := outage.Outage{What: "taking the lease of the reconciliation", Log: r.o.Log}
+	tick := time.NewTicker(leaseRenew)
+	defer tick.Stop()
+	for {
+		held, err := r.o.Ledger.Lease(ctx, reconcileLease, r.o.Node, leaseTTL)
+		r.holds.Store(held && err == nil)
+		switch {
+		case err == nil:
+			asking.Works()
+		case ctx.Err() == nil:
+			asking.Failed(err)
+		}
+		select {
+		case <-ctx.Done():
+			r.release(context.WithoutCancel(ctx))
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (r *Proofs) release(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	if err := r.o.Ledger.ReleaseLease(ctx, reconcileLease, r.o.Node); err != nil {
+		r.o.Log.Debug("the lease of the reconciliation runs out by itself", "err", err)
+	}
+}
+
+// round proves the live campaigns, or everything. Its error says what could not be looked at; the rest was.
+func (r *Proofs) round(ctx context.Context) error {
+	r.rounds++
+	if r.rounds%reconcileAllEvery == 0 {
+		var unread error
+		books, err := r.Everything(ctx, func(campaign string, rec reconcile.Reconciliation, err error) {
+			unread = errors.Join(unread, r.judge(campaign, rec, err))
+		})
+		if err != nil {
+			return err
+		}
+		r.note("", len(books.Findings) == 0, books.Fingerprint, books.Findings, "")
+		return unread
+	}
+	live, err := r.o.Ledger.Live(ctx)
+	if err != nil {
+		return err
+	}
+	ids := make([]string, 0, len(live))
+	for _, c := range live {
+		ids = append(ids, c.ID)
+	}
+	for id := range r.faulty {
+		if id != "" && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	var unread error
+	for _, id := range ids {
+		depth := reconcile.Sums
+		if _, faulty := r.faulty[id]; faulty {
+			depth = reconcile.Rows // the sums alone cannot tell that it is healed
+		}
+		rec, err := r.o.Ledger.ReconcileWith(ctx, id, r.o.Hot, depth)
+		if err != nil && !errors.Is(err, reconcile.ErrHot) {
+			return err
+		}
+		unread = errors.Join(unread, r.judge(id, rec, err))
+	}
+	return unread
+}
+
+// judge takes note of a campaign's reconciliation. One that could not be made changes nothing, and is returned.
+func (r *Proofs) judge(campaign string, rec reconcile.Reconciliation, err error) error {
+	if err != nil {
+		return fmt.Errorf("cannot be checked: %w", err)
+	}
+	r.note(campaign, rec.Balanced, rec.Fingerprint, rec.Findings, fmt.Sprintf("the difference is %s; ", rec.Difference))
+	return nil
+}
+
+// note raises the alarm where something has begun not to fit, or does not fit in another way than before.
+func (r *Proofs) note(campaign string, fits bool, fingerprint string, found []string, difference string) {
+	was, before := r.faulty[campaign]
+	switch {
+	case fits && before:
+		delete(r.faulty, campaign)
+		r.o.Log.Info("the books balance again", "campaign", campaign)
+	case fits, before && was == fingerprint:
+	default:
+		r.faulty[campaign] = fingerprint
+		for _, f := range found {
+			r.o.Log.Error("the books do not balance", "campaign", campaign, "finding", f)
+		}
+		r.o.Alarm("reconciliation", campaign, "the books do not balance: "+difference+inShort(found))
+	}
+}
+
+// inShort is the first of what was found.
+func inShort(found []string) string {
+	switch len(found) {
+	case 0:
+		return "every row is as it should be"
+	case 1:
+		return found[0]
+	}
+	return fmt.Sprintf("%s; and %d more findings, see redrain reconcile", found[0], len(found)-1)
+}

@@ -1,0 +1,206 @@
+package campaigns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"redrain/grab"
+	"redrain/internal/faults"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/posting"
+	"redrain/payout/pipeline"
+	"redrain/rain"
+	"redrain/server/cluster"
+)
+
+// errDrained is a campaign of which nothing has to be in Redis any more.
+var ErrDrained = errors.New("the campaign is closed and all of it is in the ledger; there is nothing to rebuild")
+
+// rebuilder tells Redis again what it has lost of campaigns, from the ledger and the stream. Where the money is
+// decided the order of its steps counts: payout/life.go says why. It may be cut off at any point and run again, and
+// run on several nodes at once.
+type Rebuilder struct {
+	o RebuilderOptions
+
+	mu sync.Mutex // one at a time on this node: a second one would take over from the first, and gain nothing
+}
+
+// rebuilderOptions of a rebuilder. All are needed.
+type RebuilderOptions struct {
+	Service *Service
+	Ledger  *ledger.Ledger
+	Settler *pipeline.Settler
+	Grabber *grab.Grabber
+	Bus     *cluster.Bus
+	Lives   lives // the ledger
+	Log     *slog.Logger
+}
+
+func NewRebuilder(o RebuilderOptions) *Rebuilder { return &Rebuilder{o: o} }
+
+// lives keeps the lives of shards apart, as ledger.Ledger does.
+type lives interface {
+	BeginRebuild(ctx context.Context, campaign string, shard int) (attempt int64, err error)
+	Fence(ctx context.Context, campaign string, shard int, attempt int64) (barrier string, err error)
+}
+
+// rebuilt is what a rebuild has done.
+type rebuilt struct {
+	Campaign string `json:"campaign"`
+	Shards   []int  `json:"shards"`  // that were lost, and are there again
+	Packets  int    `json:"packets"` // in their stock
+	Wins     int    `json:"wins"`    // that Redis knows again
+}
+
+// Rebuild restores every shard that Redis has lost of a campaign. It fails with grab.ErrAlive where none is lost, and
+// with errDrained or rain.ErrNotStocked where none has to be there.
+func (r *Rebuilder) Rebuild(ctx context.Context, id string) (rebuilt, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	done := rebuilt{Campaign: id, Shards: []int{}}
+	c, err := r.o.Ledger.Campaign(ctx, id)
+	switch {
+	case err != nil:
+		return done, err
+	case c.Drained:
+		return done, ErrDrained
+	case c.Status == rain.Loading:
+		return done, rain.ErrNotStocked
+	}
+	lost, err := r.o.Grabber.Lost(ctx, c)
+	if err != nil {
+		return done, err
+	}
+	if err := r.shards(ctx, c, lost, &done); err != nil {
+		return done, err
+	}
+	if len(done.Shards) == 0 {
+		return done, grab.ErrAlive
+	}
+	faults.Point("rebuild.after_restore")
+	// Commands that were given meanwhile could not be applied. One that comes from here on applies itself.
+	if c, err = r.o.Ledger.Campaign(ctx, id); err != nil {
+		return done, err
+	}
+	if err := r.o.Service.Enforce(ctx, c); err != nil {
+		return done, fmt.Errorf("%w: %w", ErrApply, err)
+	}
+	r.o.Bus.Restocked(id)
+	r.o.Log.Info("redis knows the campaign again", "campaign", id, "shards", done.Shards, "packets", done.Packets, "wins",
+		done.Wins)
+	return done, nil
+}
+
+// shards restores lost shards one after the other, and adds up in done what was restored.
+func (r *Rebuilder) shards(ctx context.Context, c *rain.Campaign, lost []int, done *rebuilt) error {
+	if len(lost) == 0 {
+		return nil
+	}
+	amounts, err := c.Cut(c.SplitSeed)
+	if err != nil {
+		return fmt.Errorf("campaign %s cannot be split: %w", c.ID, err)
+	}
+	for _, shard := range lost {
+		packets, wins, err := r.shard(ctx, c, shard, amounts)
+		if errors.Is(err, grab.ErrAlive) {
+			continue // another node has been faster
+		}
+		if err != nil {
+			return err
+		}
+		done.Shards = append(done.Shards, shard)
+		done.Packets += packets
+		done.Wins += wins
+	}
+	return nil
+}
+
+// shard restores one shard, and returns how many packets are in its stock and how many wins it knows.
+func (r *Rebuilder) shard(ctx context.Context, c *rain.Campaign, shard int, amounts []rain.Money) (packets, wins int,
+	err error) {
+	r.o.Log.Info("redis does not know a shard; rebuilding it from the stream and the ledger", "campaign", c.ID, "shard",
+		shard)
+	attempt, err := r.o.Lives.BeginRebuild(ctx, c.ID, shard)
+	if err != nil {
+		return 0, 0, err
+	}
+	err = r.o.Grabber.RestoreAs(ctx, c, shard, func(ctx context.Context) (grab.Restoration, error) {
+		// Not before: this node may have hung since it saw the loss, while the shard lived once more and was lost
+		// again.
+		if err := r.o.Settler.CatchUp(ctx, c.ID, shard); err != nil {
+			return grab.Restoration{}, err
+		}
+		barrier, err := r.o.Lives.Fence(ctx, c.ID, shard, attempt)
+		if err != nil {
+			return grab.Restoration{}, err
+		}
+		faults.Point("rebuild.after_fence")
+		what, known, err := r.restoration(ctx, c, shard, amounts)
+		what.Barrier = barrier
+		packets, wins = what.Packets, known
+		return what, err
+	})
+	return packets, wins, err
+}
+
+// restoration reads from the ledger what a fenced shard is, and how many of its packets are somebody's. The stock
+// is the rest of the split. The ledger is read twice, so that nothing but the amounts is held in memory; of a
+// fenced shard it says the same both times.
+func (r *Rebuilder) restoration(ctx context.Context, c *rain.Campaign, shard int,
+	amounts []rain.Money) (grab.Restoration, int, error) {
+	first, n := rain.ShardRange(c.Packets, max(c.Shards, 1), shard)
+	taken, wins := make([]bool, n), 0
+	err := r.o.Ledger.EachTaken(ctx, c, first, n, func(k posting.Taken) error {
+		taken[k.Win.Packet-first] = true
+		wins++
+		return nil
+	})
+	if err != nil {
+		return grab.Restoration{}, 0, err
+	}
+	what := grab.Restoration{Wins: func(put func(rain.Win, rain.EntryRef) error) error {
+		return r.o.Ledger.EachTaken(ctx, c, first, n, func(k posting.Taken) error { return put(k.Win, k.Entry) })
+	}}
+	if what.Closed, err = r.o.Ledger.Reclaimed(ctx, c.ID, shard); err != nil || what.Closed {
+		return what, wins, err
+	}
+	what.Stock = func(yield func(int, rain.Money) bool) {
+		for i, somebodys := range taken {
+			if !somebodys && !yield(first+i, amounts[first+i]) {
+				return
+			}
+		}
+	}
+	for _, amount := range what.Stock {
+		what.Packets++
+		what.Left += amount
+	}
+	return what, wins, nil
+}
+
+// RebuildAll restores what is live: for a Redis that has just begun to exist, the in-process one. A campaign that
+// cannot be restored does not hold up the others.
+func (r *Rebuilder) RebuildAll(ctx context.Context) error {
+	live, err := r.o.Ledger.Live(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range live {
+		if c.Status == rain.Loading {
+			_, err = r.o.Service.Stock(ctx, c)
+		} else {
+			_, err = r.Rebuild(ctx, c.ID)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil && !errors.Is(err, grab.ErrAlive):
+			r.o.Log.Error("a campaign could not be restored", "campaign", c.ID, "err", err)
+			r.o.Bus.Alarm("state_lost", c.ID, "it could not be restored at start; its taps are unavailable until it is: run redrain rebuild "+c.ID)
+		}
+	}
+	return nil
+}

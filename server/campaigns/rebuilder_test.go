@@ -1,0 +1,282 @@
+package campaigns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"redrain/grab"
+	"redrain/internal/testenv"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/posting"
+	"redrain/rain"
+	"redrain/server/servertest"
+)
+
+// TestRebuild: what is in the ledger or in the stream is won again, what only Redis had is on offer again, and
+// comes too late afterwards; the limits hold, the numbers are right, and every cent is in one place.
+func TestRebuild(t *testing.T) {
+	for name, redis := range forgetful {
+		t.Run(name, func(t *testing.T) {
+			l := newLossy(t, redis(t))
+			spec := servertest.EvenSpec(6_000, 600, 3)
+			spec.Split, spec.WinsPerUser = rain.DoubleMean, 2
+			c := l.raining(spec)
+			posted := l.win(c, 0, users("posted", 30)...)
+			l.publish(posted)
+			l.post(posted)
+			published := l.win(c, 0, users("published", 20)...)
+			l.publish(published)
+			lost := l.win(c, 0, users("lost", 10)...)
+			before := l.books(c)
+			if _, err := l.rebuilder.Rebuild(t.Context(), c.ID); !errors.Is(err, grab.ErrAlive) {
+				t.Errorf("nothing is lost: %v", err)
+			}
+			l.forget()
+			if done := l.rebuild(c.ID); len(done.Shards) != 3 || done.Wins != 50 || done.Packets != 550 {
+				t.Errorf("rebuilt: %+v", done)
+			}
+			got := l.books(c)
+			if !got.Balanced || got.Unsettled != 0 || got.Paid+got.Stock != 6_000 || got.Stock <= before.Stock {
+				t.Errorf("the books: %+v", got)
+			}
+			levels, err := l.grabber.Levels(t.Context(), c)
+			if err != nil || levels.Stock != 550 || levels.Won != 50 || levels.AmountWon != got.Paid {
+				t.Errorf("levels %+v, %v", levels, err)
+			}
+			// A player who has won the same drop before gets the same; and then one packet more, which is all that
+			// is allowed.
+			fresh := l.win(c, 0, "posted-3", "published-3")
+			if len(fresh) != 0 {
+				t.Errorf("won again: %+v", fresh)
+			}
+			late := l.post(lost)
+			if len(late.Void) != 10 || len(late.Dead)+len(late.Settled) != 0 {
+				t.Errorf("what comes too late: %+v", late)
+			}
+			fresh = l.win(c, 1, "posted-3", "published-3")
+			result := make(chan grab.Result, 1)
+			servertest.AskGate(l.grabber.Gate(c), "posted-3", rain.DropID{N: c.Current().FirstWave, K: 2}.String(), result)
+			if r := <-result; r.Outcome != grab.Already {
+				t.Errorf("a third win: %+v", r)
+			}
+			if p := l.post(fresh); p.New != 2 || len(p.Void)+len(p.Dead) != 0 {
+				t.Errorf("the life after: %+v", p)
+			}
+			if got := l.books(c); !got.Balanced || got.Dead != 0 {
+				t.Errorf("the books: %+v", got)
+			}
+			l.quiet()
+			// The relay of another node publishes what it had read before the loss. It is known to be void, and
+			// stays so.
+			l.publish(lost)
+			l.forget()
+			l.rebuild(c.ID)
+			if got := l.books(c); !got.Balanced || got.Dead != 0 {
+				t.Errorf("the books after the second loss: %+v", got)
+			}
+		})
+	}
+}
+
+// TestAVoidWinRaisesAnAlarm when a settlement worker meets it. A void reclaim was promised to nobody.
+func TestAVoidWinRaisesAnAlarm(t *testing.T) {
+	l := newLossy(t, forgetful["in-process"](t))
+	c := l.raining(servertest.EvenSpec(100, 10, 1))
+	lost := l.win(c, 0, "u1", "u2")
+	l.forget()
+	l.rebuild(c.ID)
+	l.publish(lost)
+	l.publish([]rain.Entry{{Ref: rain.EntryRef{Campaign: c.ID, ID: "9-0"},
+		Reclaim: &rain.Reclaim{Packets: 8, Amount: 80}}})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- l.settler.Run(ctx) }()
+	l.alarm("void_win", c.ID)
+	testenv.Eventually(t, 10*time.Second, "all is settled", func() bool {
+		n, err := l.grabber.Pending(t.Context(), c)
+		return err == nil && n == 0
+	})
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if got := l.books(c); !got.Balanced || got.Paid != 0 || got.Stock != 100 {
+		t.Errorf("the books: %+v", got)
+	}
+}
+
+// TestRebuildOfAClosedCampaign: the rest that was on its way back goes back once, whichever way it had come.
+func TestRebuildOfAClosedCampaign(t *testing.T) {
+	l := newLossy(t, forgetful["in-process"](t))
+	c := l.raining(servertest.EvenSpec(900, 90, 3))
+	entries := l.win(c, 0, users("u", 12)...)
+	l.post(entries)
+	if _, err := l.service.Close(t.Context(), c.ID); err != nil {
+		t.Fatal(err)
+	}
+	c = l.campaign(c.ID)
+	var reclaims []rain.Entry
+	for shard := range 3 {
+		found, err := l.grabber.Read(t.Context(), c.ID, shard, "test", 10)
+		if err != nil || len(found) != 1 {
+			t.Fatalf("%+v, %v", found, err)
+		}
+		reclaims = append(reclaims, found...)
+	}
+	l.publish(reclaims[:1]) // the first is in the stream, the second in the ledger, the third nowhere
+	l.post(reclaims[1:2])
+	l.forget()
+	if done := l.rebuild(c.ID); len(done.Shards) != 3 || done.Wins != 12 {
+		t.Errorf("rebuilt: %+v", done)
+	}
+	if p := l.post(reclaims); len(p.Void) != 1 || len(p.Dead) != 0 {
+		t.Errorf("the old reclaims: %+v", p)
+	}
+	var err error
+	for range 2 {
+		if c, err = l.keep(c.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !c.Drained {
+		t.Error("it is not drained")
+	}
+	l.wantSponsor(1_000_000_000 - 120)
+	if _, err := l.rebuilder.Rebuild(t.Context(), c.ID); !errors.Is(err, ErrDrained) {
+		t.Errorf("of a drained campaign: %v", err)
+	}
+	if got := l.books(c); !got.Balanced || got.Reclaimed != 780 || got.Paid != 120 {
+		t.Errorf("the books: %+v", got)
+	}
+}
+
+func TestRebuildRefuses(t *testing.T) {
+	l := newLossy(t, forgetful["in-process"](t))
+	if _, err := l.rebuilder.Rebuild(t.Context(), "nowhere"); !errors.Is(err, posting.ErrUnknownCampaign) {
+		t.Errorf("an unknown campaign: %v", err)
+	}
+	c, err := l.service.fund(t.Context(), servertest.EvenSpec(100, 10, 1), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.rebuilder.Rebuild(t.Context(), c.ID); !errors.Is(err, rain.ErrNotStocked) {
+		t.Errorf("a loading campaign: %v", err)
+	}
+}
+
+// TestTwoRebuildersMeet, again and again: whoever opens the shard, its outbox goes on above the barrier that the
+// ledger has. Else wins of the living would be void.
+func TestTwoRebuildersMeet(t *testing.T) {
+	l := newLossy(t, forgetful["real"](t))
+	c := l.raining(servertest.EvenSpec(40_000, 4_000, 1))
+	nodes := []*Rebuilder{l.rebuilder, l.another(), l.another()}
+	won := 0
+	for round := range 12 {
+		won++
+		l.post(l.win(c, 0, fmt.Sprintf("u-%d", round)))
+		l.forget()
+		var wg sync.WaitGroup
+		for _, node := range nodes {
+			wg.Go(func() {
+				_, err := node.Rebuild(t.Context(), c.ID)
+				known := errors.Is(err, grab.ErrAlive) || errors.Is(err, grab.ErrSuperseded) ||
+					errors.Is(err, posting.ErrRebuildSuperseded)
+				if err != nil && !known {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if _, err := l.rebuilder.Rebuild(t.Context(), c.ID); err != nil && !errors.Is(err, grab.ErrAlive) {
+			t.Fatal(err)
+		}
+		shards, err := l.grabber.Snapshot(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := shards[0]; !s.Found || s.Won != won || s.Packets != 4_000-won {
+			t.Errorf("round %d: %+v", round, s)
+		}
+		p := l.post(l.win(c, 1, fmt.Sprintf("v-%d", round)))
+		won += p.New
+		if p.New != 1 || len(p.Void)+len(p.Dead) != 0 {
+			t.Errorf("round %d: a win of the living: %+v", round, p)
+		}
+	}
+	if got := l.books(c); !got.Balanced {
+		t.Errorf("the books: %+v", got)
+	}
+}
+
+// stepped is a ledger whose steps the test follows.
+type stepped struct {
+	*ledger.Ledger
+	begins, fenced func() // before an attempt is counted, after a fence is set; may be nil
+}
+
+func (s *stepped) BeginRebuild(ctx context.Context, campaign string, shard int) (int64, error) {
+	if s.begins != nil {
+		s.begins()
+	}
+	return s.Ledger.BeginRebuild(ctx, campaign, shard)
+}
+
+func (s *stepped) Fence(ctx context.Context, campaign string, shard int, attempt int64) (string, error) {
+	barrier, err := s.Ledger.Fence(ctx, campaign, shard, attempt)
+	if s.fenced != nil {
+		s.fenced()
+	}
+	return barrier, err
+}
+
+// TestAFenceIsOnlySetByWhoCanOpen: one rebuilder has fenced when another one comes, fences too, and waits until the
+// first has gone to its end. That end must not open the shard: its outbox would go on below the second one's
+// barrier.
+func TestAFenceIsOnlySetByWhoCanOpen(t *testing.T) {
+	l := newLossy(t, forgetful["in-process"](t))
+	c := l.raining(servertest.EvenSpec(100, 10, 1))
+	l.forget()
+	first, second := l.rebuilder, l.another()
+	firstEnded, secondFenced, secondEnded := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	second.o.Lives = &stepped{Ledger: l.ledger, fenced: func() { close(secondFenced); <-firstEnded }}
+	first.o.Lives = &stepped{Ledger: l.ledger, fenced: func() {
+		go func() { _, err := second.Rebuild(t.Context(), c.ID); secondEnded <- err }()
+		<-secondFenced
+	}}
+	if _, err := first.Rebuild(t.Context(), c.ID); !errors.Is(err, grab.ErrSuperseded) {
+		t.Errorf("the first: %v", err)
+	}
+	close(firstEnded)
+	if err := <-secondEnded; err != nil {
+		t.Errorf("the second: %v", err)
+	}
+	if p := l.post(l.win(c, 0, "u")); p.New != 1 || len(p.Void) != 0 {
+		t.Errorf("a win of the living: %+v", p)
+	}
+}
+
+// TestTheKeeperSaysThatStateIsLost, once until it is healed.
+func TestTheKeeperSaysThatStateIsLost(t *testing.T) {
+	l := newLossy(t, forgetful["in-process"](t))
+	c := l.raining(servertest.EvenSpec(100, 10, 1))
+	for range 2 {
+		if err := l.loop.keep(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		l.forget()
+		l.now += enforceEvery
+		for range 3 {
+			if err := l.loop.keep(t.Context(), c); !errors.Is(err, grab.ErrNoState) {
+				t.Errorf("keeping: %v", err)
+			}
+			l.now += enforceEvery
+		}
+		l.alarm("state_lost", c.ID)
+		l.quiet()
+		l.rebuild(c.ID)
+	}
+}

@@ -1,0 +1,312 @@
+package campaigns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"redrain/grab"
+	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
+	"redrain/rain"
+	"redrain/server/servertest"
+)
+
+// node is the reclaimer of another node, on the same back ends.
+func (u *upkeep) node(name string) *Reclaimer {
+	o := u.reclaim.o
+	o.Node = name
+	return NewReclaimer(o)
+}
+
+// settle posts what waits in the outboxes, and removes it.
+func (u *upkeep) settle(c *rain.Campaign) {
+	u.Helper()
+	for shard := range c.Shards {
+		entries, err := u.grabber.Read(u.Context(), c.ID, shard, "test", 100)
+		if err != nil {
+			u.Fatal(err)
+		}
+		for _, e := range entries {
+			if _, err := u.ledger.Post(u.Context(), []rain.Entry{e}); err != nil {
+				u.Fatal(err)
+			}
+			if err := u.grabber.Remove(u.Context(), []rain.EntryRef{e.Ref}); err != nil {
+				u.Fatal(err)
+			}
+		}
+	}
+}
+
+func (u *upkeep) count(query string) (n int) {
+	u.Helper()
+	if _, err := u.db.First(u.Context(), []any{&n}, query); err != nil {
+		u.Fatal(err)
+	}
+	return n
+}
+
+// inFlight counts the calls of Redis that are under way, and remembers the most.
+type inFlight struct {
+	mu        sync.Mutex
+	now, most int
+}
+
+func (f *inFlight) begin() (end func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.now++
+	f.most = max(f.most, f.now)
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.now--
+	}
+}
+
+func (*inFlight) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (f *inFlight) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		end := f.begin()
+		defer end()
+		return next(ctx, cmd)
+	}
+}
+
+func (f *inFlight) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		end := f.begin()
+		defer end()
+		return next(ctx, cmds)
+	}
+}
+
+// TestThousandsAreDueAtOnce: after a long outage, on two nodes. Each campaign is reclaimed once, a few at a time.
+func TestThousandsAreDueAtOnce(t *testing.T) {
+	campaigns := 2_000
+	if testing.Short() {
+		campaigns = 200
+	}
+	u := newUpkeep(t, testenv.Redis(t))
+	all := make([]*rain.Campaign, campaigns)
+	for i := range all {
+		all[i] = u.create(servertest.EvenSpec(100, 10, 1+i%3))
+	}
+	u.wantSponsor(rain.Money(1_000_000_000 - 100*campaigns))
+	u.now += 2 * rain.DefaultExpiryMS
+	calls := &inFlight{}
+	u.rdb.AddHook(calls)
+	nodes := []*Reclaimer{u.node("a"), u.node("b")}
+	for round := 0; u.count("SELECT COUNT(*) FROM campaign WHERE drained = 0") > 0; round++ {
+		if round > 20 {
+			t.Fatal("they do not come to an end")
+		}
+		// Both at once; and where the lease lets only one work, the other without it: nothing may depend on the lease.
+		var both sync.WaitGroup
+		for i, node := range nodes {
+			both.Go(func() {
+				work := node.turn
+				if i == round%2 {
+					work = node.sweep
+				}
+				if err := work(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		both.Wait()
+		for _, c := range all {
+			u.settle(c)
+		}
+		u.now += 60_000
+	}
+	u.wantSponsor(1_000_000_000)
+	if n := u.count("SELECT COUNT(*) FROM reclaim WHERE amount > 0"); n != shardsIn(all) {
+		t.Errorf("%d reclaims of %d shards", n, shardsIn(all))
+	}
+	if n := u.count("SELECT COUNT(*) FROM dead_letter") + u.count("SELECT COUNT(*) FROM reclaim_cut"); n != 0 {
+		t.Errorf("%d of them went wrong", n)
+	}
+	// Each node has some campaigns in hand, and each of them a call for each of its three shards at most; a new
+	// connection introduces itself with a call of its own.
+	if most, limit := calls.most, 2*len(nodes)*reclaimAtOnce*3; most > limit || most < 2 {
+		t.Errorf("%d calls at one time, at most %d are meant to be there", most, limit)
+	}
+	for _, key := range []string{"state", "wins", "outbox", "nodes"} {
+		name := "rr:{" + all[0].ID + ".0}:" + key
+		if ttl := u.rdb.PTTL(t.Context(), name).Val(); ttl == -1 || ttl > 24*time.Hour {
+			t.Errorf("%s stays for %v", name, ttl)
+		}
+	}
+}
+
+func shardsIn(all []*rain.Campaign) (n int) {
+	for _, c := range all {
+		n += c.Shards
+	}
+	return n
+}
+
+// TestOneThatFailsHoldsUpNobody: it is tried again, later each time, and done when it works.
+func TestOneThatFailsHoldsUpNobody(t *testing.T) {
+	u := newUpkeep(t, testenv.Redis(t))
+	sick, well := u.create(servertest.EvenSpec(100, 10, 1)), u.create(servertest.EvenSpec(100, 10, 1))
+	stock := "rr:{" + sick.ID + ".0}:stock"
+	if err := u.rdb.Rename(t.Context(), stock, stock+".away").Err(); err != nil {
+		t.Fatal(err)
+	}
+	u.rdb.Set(t.Context(), stock, "no list", 0)
+	u.now += 2 * rain.DefaultExpiryMS
+	turn := func() {
+		t.Helper()
+		if err := u.reclaim.turn(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		u.settle(well)
+		u.settle(sick)
+	}
+	for range 10 {
+		turn()
+		u.now += 1_000
+	}
+	if c := u.campaign(well.ID); !c.Drained {
+		t.Error("the other one is held up")
+	}
+	if a := u.reclaim.again[sick.ID]; u.campaign(sick.ID).Drained || a.tries < 2 || a.tries > 5 {
+		t.Errorf("after ten seconds: %+v", a)
+	}
+	u.rdb.Rename(t.Context(), stock+".away", stock)
+	for range 3 {
+		u.now += 60_000
+		turn()
+	}
+	if c := u.campaign(sick.ID); !c.Drained || len(u.reclaim.again) != 0 {
+		t.Errorf("drained %v, still noted: %v", c.Drained, u.reclaim.again)
+	}
+	u.wantSponsor(1_000_000_000)
+}
+
+// TestADeadHolderIsReplaced: after the lease's time, and not before.
+func TestADeadHolderIsReplaced(t *testing.T) {
+	u := newUpkeep(t, testenv.Redis(t))
+	dead, heir := u.reclaim, u.node("heir")
+	if err := dead.turn(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c := u.create(servertest.EvenSpec(100, 10, 1))
+	if _, err := u.ledger.Update(t.Context(), c.ID, func(c *rain.Campaign) error { c.ExpiresAt = u.now; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	u.now += reclaimLease.Milliseconds() - 1
+	if err := heir.turn(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if c := u.campaign(c.ID); c.Status != rain.Open {
+		t.Error("two nodes had the lease")
+	}
+	u.now++
+	if err := heir.turn(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if c := u.campaign(c.ID); c.Status != rain.Closed {
+		t.Errorf("nobody has gone on: %s", c.Status)
+	}
+	// An orderly end leaves the lease to the next at once.
+	heir.release(t.Context())
+	if held, err := u.ledger.Lease(t.Context(), reclaimLeaseName, "third", time.Second); !held || err != nil {
+		t.Error(held, err)
+	}
+}
+
+// TestExpiryWhileTheDatabaseIsDown: what was due meanwhile is done when it is back.
+func TestExpiryWhileTheDatabaseIsDown(t *testing.T) {
+	server := testenv.StartMySQL(t)
+	db, err := sqldb.OpenMySQL(server.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := newUpkeepOn(t, testenv.Redis(t), db)
+	all := make([]*rain.Campaign, 20)
+	for i := range all {
+		all[i] = u.create(servertest.EvenSpec(100, 10, 2))
+	}
+	server.Kill()
+	u.now += 2 * rain.DefaultExpiryMS
+	if err := u.reclaim.turn(t.Context()); err == nil {
+		t.Error("nobody has noticed that the database is away")
+	}
+	if levels, err := u.grabber.Levels(t.Context(), all[0]); err != nil || levels.Stock != 10 {
+		t.Errorf("a campaign was closed that the database knows nothing of: %+v, %v", levels, err)
+	}
+	server.Start()
+	testenv.Eventually(t, time.Minute, "everything is drained", func() bool {
+		u.now += 60_000
+		if err := u.reclaim.turn(t.Context()); err != nil {
+			return false
+		}
+		for _, c := range all {
+			u.settle(c)
+		}
+		return u.count("SELECT COUNT(*) FROM campaign WHERE drained = 0") == 0
+	})
+	u.wantSponsor(1_000_000_000)
+}
+
+// TestALostLeaseEndsTheWork: who cannot renew it stops, so that two nodes do not do the same work for long.
+func TestALostLeaseEndsTheWork(t *testing.T) {
+	u := newUpkeep(t, testenv.Redis(t))
+	if held, err := u.ledger.Lease(t.Context(), reclaimLeaseName, "another", time.Hour); !held || err != nil {
+		t.Fatal(held, err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stolen := errors.New("stolen")
+	u.reclaim.renew(ctx, func() { cancel(stolen) })
+	if !errors.Is(context.Cause(ctx), stolen) {
+		t.Error("it goes on")
+	}
+}
+
+func TestWait(t *testing.T) {
+	got := fmt.Sprint(wait(0, 5_000), wait(1, 5_000), wait(3, 5_000), wait(4, 5_000), wait(1_000, 60_000))
+	if want := "500 1000 4000 5000 60000"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestDrainedCampaignsLeaveRedis: and not before everything of them is in the ledger.
+func TestDrainedCampaignsLeaveRedis(t *testing.T) {
+	u := newUpkeep(t, testenv.Redis(t))
+	c := u.create(servertest.EvenSpec(100, 10, 2))
+	if err := u.grabber.Expire(t.Context(), c, time.Hour); !errors.Is(err, grab.ErrNotClosed) {
+		t.Errorf("an open campaign: %v", err)
+	}
+	if err := u.grabber.CloseCampaign(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	if err := u.grabber.Expire(t.Context(), c, time.Hour); !errors.Is(err, grab.ErrNotClosed) {
+		t.Errorf("with a full outbox: %v", err)
+	}
+	keys := func() (n int) {
+		for _, shard := range []string{"0", "1"} {
+			for _, key := range []string{"state", "stock", "wins", "taps", "outbox", "nodes"} {
+				n += int(u.rdb.Exists(t.Context(), "rr:{"+c.ID+"."+shard+"}:"+key).Val())
+			}
+		}
+		return n
+	}
+	before := keys()
+	u.settle(c)
+	if err := u.grabber.Expire(t.Context(), c, time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, 5*time.Second, "the keys are gone", func() bool { return keys() == 0 })
+	if before < 4 {
+		t.Errorf("only %d keys were there: the test has tested nothing", before)
+	}
+}

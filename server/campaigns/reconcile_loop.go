@@ -1,0 +1,155 @@
+package campaigns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"redrain/grab"
+	"redrain/internal/outage"
+	"redrain/payout/ledger"
+	"redrain/rain"
+	"redrain/server/cluster"
+)
+
+const (
+	keepEvery = time.Second
+	// stockingPatience is how long a campaign may be loading before the keeper of some node takes it up: longer than
+	// the largest campaign takes, and loading twice at once does no harm. In milliseconds, like the others.
+	stockingPatience = 60_000
+	// restockEvery is the time between two tries of that: a try computes the whole split.
+	restockEvery = 30_000
+	// enforceEvery is how often a campaign whose rain is near is applied again, in case that Redis has lost the
+	// last time: a replica that has taken over may be a little behind.
+	enforceEvery = 5_000
+	// idleEvery is the same for a campaign without a rain: so it is known in time that Redis has lost one.
+	idleEvery = 60_000
+	// nearMS is how long before its start a rain is near.
+	nearMS = 60_000
+)
+
+// reconcileLoop finishes what a command or a crash has left half done of a live campaign: it stocks and applies. Each step is
+// idempotent, so the keepers of all nodes may do the same at once. What is over is the reclaimer's.
+type ReconcileLoop struct {
+	o ReconcileLoopOptions
+
+	done map[string]kept
+}
+
+// reconcileLoopOptions of a reconcile loop. All are needed.
+type ReconcileLoopOptions struct {
+	Service  *Service
+	Ledger   *ledger.Ledger
+	Registry *cluster.Registry
+	Bus      *cluster.Bus
+	Clock    rain.Clock
+	Log      *slog.Logger
+}
+
+func NewReconcileLoop(o ReconcileLoopOptions) *ReconcileLoop {
+	return &ReconcileLoop{o: o, done: map[string]kept{}}
+}
+
+// kept is what this keeper has last done for a campaign.
+type kept struct {
+	revision int64 // applied
+	at       int64 // when it was applied, or stocking was tried
+	lost     bool  // that Redis has lost the campaign was said
+}
+
+// Run looks after the campaigns once a second until ctx ends.
+func (l *ReconcileLoop) Run(ctx context.Context) error {
+	upkeep := outage.Outage{What: "the upkeep of the campaigns", Log: l.o.Log}
+	tick := time.NewTicker(keepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		live := l.o.Registry.Live()
+		var failed error
+		for _, c := range live {
+			if err := l.keep(ctx, c); err != nil {
+				failed = fmt.Errorf("campaign %s, %s: %w", c.ID, c.Status, err)
+			}
+		}
+		switch {
+		case failed == nil:
+			upkeep.Works()
+		case ctx.Err() == nil:
+			upkeep.Failed(failed)
+		}
+		l.forget(live)
+	}
+}
+
+func (l *ReconcileLoop) keep(ctx context.Context, c *rain.Campaign) error {
+	now := l.o.Clock()
+	switch {
+	case c.Status == rain.Closed, now >= c.ExpiresAt:
+		return nil // the reclaimer's
+	case c.Status == rain.Loading:
+		return l.restock(ctx, c, now)
+	default:
+		return l.enforce(ctx, c, now)
+	}
+}
+
+// restock takes up a stocking that seems to have been cut off.
+func (l *ReconcileLoop) restock(ctx context.Context, c *rain.Campaign, now int64) error {
+	was := l.done[c.ID]
+	if now-c.CreatedAt < stockingPatience || now-was.at < restockEvery {
+		return nil
+	}
+	was.at = now
+	l.done[c.ID] = was
+	// What this node knows may be old. A campaign that is stocked by now must not get all of its packets once more,
+	// should Redis have lost it meanwhile: some of them are won.
+	c, err := l.o.Ledger.Campaign(ctx, c.ID)
+	if err != nil || c.Status != rain.Loading {
+		return err
+	}
+	_, err = l.o.Service.Stock(ctx, c)
+	return err
+}
+
+// enforce applies what is new, and from time to time what should be there already: often while a rain is near or
+// falling.
+func (l *ReconcileLoop) enforce(ctx context.Context, c *rain.Campaign, now int64) error {
+	was, r := l.done[c.ID], c.Current()
+	every := int64(idleEvery)
+	if r != nil && now >= r.StartsAt-nearMS && now < r.TapsUntil() {
+		every = enforceEvery
+	}
+	if was.revision >= c.Revision && now-was.at < every {
+		return nil
+	}
+	err := l.o.Service.Enforce(ctx, c)
+	if lost := errors.Is(err, grab.ErrNoState); lost && !was.lost {
+		was.lost = true
+		l.done[c.ID] = was
+		l.o.Bus.Alarm("state_lost", c.ID, "redis has lost the campaign's state and its taps are unavailable: run redrain rebuild "+c.ID)
+	}
+	if err != nil {
+		return err
+	}
+	was.revision, was.at, was.lost = c.Revision, now, false
+	l.done[c.ID] = was
+	return nil
+}
+
+func (l *ReconcileLoop) forget(live []*rain.Campaign) {
+	still := make(map[string]bool, len(live))
+	for _, c := range live {
+		still[c.ID] = true
+	}
+	for id := range l.done {
+		if !still[id] {
+			delete(l.done, id)
+		}
+	}
+}

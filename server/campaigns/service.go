@@ -1,0 +1,233 @@
+package campaigns
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"strings"
+
+	"redrain/grab"
+	"redrain/payout/ledger"
+	"redrain/rain"
+	"redrain/server/cluster"
+	"redrain/server/timeout"
+)
+
+// service carries out operators' commands. Each is a transition of package rain, committed to the database first,
+// then applied to Redis, then told to the other nodes. Whatever fails after the commit is healed by the reconcile loop.
+type Service struct{ o ServiceOptions }
+
+// serviceOptions of a service. All are needed.
+type ServiceOptions struct {
+	Ledger   *ledger.Ledger
+	Grabber  *grab.Grabber
+	Registry *cluster.Registry
+	Bus      *cluster.Bus
+	Clock    rain.Clock
+	Log      *slog.Logger
+}
+
+func NewService(o ServiceOptions) *Service { return &Service{o} }
+
+// errApply is a command that is committed but not yet in force everywhere.
+var ErrApply = errors.New("the command is recorded and takes effect as soon as Redis answers")
+
+// errUnstocked is a campaign that could not be stocked, and is given up.
+var ErrUnstocked = errors.New("the campaign could not be stocked; its budget is back at the sponsor")
+
+// keyKeptMS is how long an idempotency key means the same request, in milliseconds.
+const keyKeptMS = 24 * 3_600_000
+
+// newID is a fresh id, or the id that belongs to an idempotency key: then a request that was cut off anywhere, and
+// is sent again, finds what it made the first time. The generation tells uses of one key apart that are not the
+// same request.
+func NewID(prefix, idemKey string, generation int) string {
+	if idemKey == "" {
+		return prefix + strings.ToLower(rand.Text()[:16])
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "redrain id v1\x00%s\x00%s\x00%d", prefix, idemKey, generation))
+	return prefix + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:10]))
+}
+
+func NewSeed() rain.Seed {
+	var seed rain.Seed
+	_, _ = rand.Read(seed[:]) // never fails: crypto/rand's documentation
+	return seed
+}
+
+// Create funds a campaign from its sponsor, stocks every packet and opens it. idemKey may be empty.
+func (s *Service) Create(ctx context.Context, spec rain.Spec, idemKey string) (*rain.Campaign, error) {
+	c, err := s.fund(ctx, spec, idemKey)
+	if err != nil {
+		return nil, err
+	}
+	if c.Status != rain.Loading {
+		return s.o.Registry.Put(c), nil
+	}
+	stocked, err := s.Stock(ledger.WithoutAudit(ctx), c) // the command was the funding; this follows from it
+	if err != nil && idemKey == "" && s.giveBack(ctx, c.ID) {
+		return nil, fmt.Errorf("%w: %w", ErrUnstocked, err)
+	}
+	return stocked, err
+}
+
+// fund makes the campaign of a request, or finds the one that an earlier try of the same request has made and was
+// cut off. An idempotency key means the same request for a day; then it may be used for another, which gets an id
+// of its own.
+func (s *Service) fund(ctx context.Context, spec rain.Spec, idemKey string) (*rain.Campaign, error) {
+	for generation := 0; ; generation++ {
+		now := s.o.Clock()
+		c := &rain.Campaign{
+			ID: NewID("c", idemKey, generation), Spec: spec, Status: rain.Loading, CreatedAt: now,
+			ExpiresAt: now + spec.ExpiresInMS,
+			Revision:  1, SplitSeed: NewSeed(),
+		}
+		err := s.o.Ledger.CreateCampaign(ctx, c)
+		if !errors.Is(err, ledger.ErrCampaignExists) || idemKey == "" {
+			return c, err
+		}
+		found, err := s.o.Ledger.Campaign(ctx, c.ID)
+		switch {
+		case err != nil:
+			return nil, err
+		case now-found.CreatedAt >= keyKeptMS:
+			continue
+		case !reflect.DeepEqual(found.Spec, spec):
+			return nil, ledger.ErrIdempotencyUnequal
+		}
+		return found, nil
+	}
+}
+
+// giveBack returns the money of a campaign that could not be stocked. Nobody can ask for that campaign again: its
+// id was never told. With an idempotency key it stays, for the request that comes again to finish, or the keeper.
+// It tells whether the money is back.
+func (s *Service) giveBack(ctx context.Context, id string) bool {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout.Backend)
+	defer cancel()
+	_, err := s.abandon(ctx, id)
+	if err != nil {
+		s.o.Log.Warn("a campaign could not be stocked nor given up; the keeper goes on with it", "campaign", id, "err",
+			err)
+	}
+	return err == nil
+}
+
+// Stock loads a funded campaign's packets into Redis and opens it. It can be repeated at any time: the split is a
+// function of the campaign's seed, and loading knows what is already there.
+func (s *Service) Stock(ctx context.Context, c *rain.Campaign) (*rain.Campaign, error) {
+	amounts, err := c.Cut(c.SplitSeed)
+	if err != nil {
+		return nil, fmt.Errorf("campaign %s cannot be split: %w", c.ID, err)
+	}
+	if err := s.o.Grabber.Open(ctx, c, amounts); err != nil {
+		return nil, fmt.Errorf("%w: stocking campaign %s: %w", ErrApply, c.ID, err)
+	}
+	return s.update(ctx, c.ID, func(c *rain.Campaign) error { c.Stocked(); return nil })
+}
+
+// Pause makes the campaign's taps be refused.
+func (s *Service) Pause(ctx context.Context, id string) (*rain.Campaign, error) {
+	return s.update(ctx, id, (*rain.Campaign).Pause)
+}
+
+// Resume undoes Pause.
+func (s *Service) Resume(ctx context.Context, id string) (*rain.Campaign, error) {
+	return s.update(ctx, id, (*rain.Campaign).Resume)
+}
+
+// Close ends the campaign and its rain, and sends what is left on its way back to the sponsor. One that is still being
+// stocked is given up.
+func (s *Service) Close(ctx context.Context, id string) (*rain.Campaign, error) {
+	c, err := s.update(ctx, id, func(c *rain.Campaign) error { return c.Close(s.o.Clock()) })
+	if errors.Is(err, rain.ErrNotStocked) {
+		return s.abandon(ctx, id)
+	}
+	return c, err
+}
+
+// abandon gives up a campaign that is not stocked. The keeper removes what is in Redis of it.
+func (s *Service) abandon(ctx context.Context, id string) (*rain.Campaign, error) {
+	c, err := s.o.Ledger.Abandon(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	c = s.o.Registry.Put(c)
+	s.o.Bus.Changed(c)
+	s.o.Log.Warn("a campaign was not stocked and is given up; its budget is back at the sponsor", "campaign", id)
+	return c, nil
+}
+
+// StartRain schedules a rain. idemKey may be empty.
+func (s *Service) StartRain(ctx context.Context, id string, spec rain.RainSpec, idemKey string) (*rain.Campaign,
+	*rain.Rain, error) {
+	var rainID string
+	seed := NewSeed()
+	c, err := s.update(ctx, id, func(c *rain.Campaign) error {
+		now := s.o.Clock()
+		for generation := 0; ; generation++ {
+			rainID = NewID("r", idemKey, generation)
+			if found, err := c.Rain(rainID); err != nil {
+				break
+			} else if now-found.EndsAt() < keyKeptMS && !found.Matches(spec) {
+				return ledger.ErrIdempotencyUnequal
+			} else if now-found.EndsAt() < keyKeptMS {
+				return ledger.ErrUnchanged // an earlier try of the same request got this far
+			}
+		}
+		_, err := c.AddRain(rainID, spec, seed, now)
+		return err
+	})
+	return withRain(c, rainID, err)
+}
+
+// StopRain ends a rain now.
+func (s *Service) StopRain(ctx context.Context, id, rainID string) (*rain.Campaign, *rain.Rain, error) {
+	c, err := s.update(ctx, id, func(c *rain.Campaign) error {
+		_, err := c.StopRain(rainID, s.o.Clock())
+		return err
+	})
+	return withRain(c, rainID, err)
+}
+
+func withRain(c *rain.Campaign, rainID string, err error) (*rain.Campaign, *rain.Rain, error) {
+	if c == nil {
+		return nil, nil, err
+	}
+	r, unknown := c.Rain(rainID)
+	return c, r, cmp.Or(err, unknown)
+}
+
+// update commits a transition, then makes it take effect. With errApply the campaign is returned too: the command
+// stands.
+func (s *Service) update(ctx context.Context, id string, change func(*rain.Campaign) error) (*rain.Campaign, error) {
+	c, err := s.o.Ledger.Update(ctx, id, change)
+	if err != nil {
+		return nil, err
+	}
+	err = s.Enforce(ctx, c)
+	c = s.o.Registry.Put(c)
+	s.o.Bus.Changed(c)
+	if err != nil {
+		return c, fmt.Errorf("%w: %w", ErrApply, err)
+	}
+	return c, nil
+}
+
+// Enforce brings Redis up to a campaign's version. It is idempotent, and an older version changes nothing.
+func (s *Service) Enforce(ctx context.Context, c *rain.Campaign) error {
+	switch c.Status {
+	case rain.Loading:
+		return nil
+	case rain.Closed:
+		return s.o.Grabber.CloseCampaign(ctx, c)
+	default:
+		return s.o.Grabber.Apply(ctx, c)
+	}
+}

@@ -1,0 +1,321 @@
+package campaigns
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/redis/go-redis/v9"
+
+	"redrain/grab"
+	"redrain/internal/embedded"
+	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
+	"redrain/payout/ledger"
+	"redrain/payout/reconcile"
+	"redrain/rain"
+	"redrain/server/cluster"
+	"redrain/server/servertest"
+)
+
+// upkeep is an office and a keeper on a real Redis and an SQLite ledger, at a time that the test sets.
+type upkeep struct {
+	*testing.T
+	service  *Service
+	loop     *ReconcileLoop
+	registry *cluster.Registry
+	bus      *cluster.Bus
+	nc       *nats.Conn
+	reclaim  *Reclaimer
+	grabber  *grab.Grabber
+	ledger   *ledger.Ledger
+	rdb      redis.UniversalClient
+	db       *sqldb.DB
+	now      int64
+}
+
+func newUpkeep(t *testing.T, addr string) *upkeep {
+	t.Helper()
+	db, err := sqldb.OpenSQLite("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newUpkeepOn(t, addr, db)
+}
+
+// newUpkeepOn is newUpkeep on a database, which it closes in the end.
+func newUpkeepOn(t *testing.T, addr string, db *sqldb.DB) *upkeep {
+	t.Helper()
+	u := &upkeep{T: t, now: time.Now().UnixMilli(), db: db}
+	clock := rain.Clock(func() int64 { return u.now })
+	log := slog.New(slog.DiscardHandler)
+	var err error
+	if u.rdb, err = grab.Connect(addr); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	bus, err := embedded.NATS("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nc, err := bus.Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.ledger = ledger.New(db, clock)
+	u.grabber = grab.New(u.rdb, grab.Options{Clock: clock, Log: log})
+	t.Cleanup(func() {
+		u.grabber.Close()
+		nc.Close()
+		if err := errors.Join(bus.Close(), db.Close(), u.rdb.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	u.registry = cluster.NewRegistry(cluster.RegistryOptions{Source: servertest.Campaigns{}, Known: cluster.NewKnown(), Log: log})
+	u.nc, u.bus = nc, cluster.NewBus(nc, "rr", log)
+	u.service = NewService(ServiceOptions{
+		Ledger: u.ledger, Grabber: u.grabber, Registry: u.registry, Bus: u.bus, Clock: clock, Log: log,
+	})
+	u.loop = NewReconcileLoop(ReconcileLoopOptions{
+		Service: u.service, Ledger: u.ledger, Registry: u.registry, Bus: u.bus, Clock: clock, Log: log,
+	})
+	u.reclaim = NewReclaimer(ReclaimerOptions{
+		Service: u.service, Ledger: u.ledger, Grabber: u.grabber, Registry: u.registry, Bus: u.bus, Clock: clock,
+		Node: "test", KeepFor: 24 * time.Hour, Log: log,
+	})
+	if _, err := u.ledger.Deposit(t.Context(), "acme", "first", 1_000_000_000); err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func (u *upkeep) create(spec rain.Spec) *rain.Campaign {
+	u.Helper()
+	c, err := u.service.Create(u.Context(), spec, "")
+	if err != nil {
+		u.Fatal(err)
+	}
+	return c
+}
+
+// keep lets the keeper and the reclaimer look after a campaign as the ledger has it, and settles what waits.
+func (u *upkeep) keep(id string) (*rain.Campaign, error) {
+	u.Helper()
+	c := u.campaign(id)
+	err := u.loop.keep(u.Context(), c)
+	if err == nil {
+		for id, a := range u.reclaim.again {
+			a.at = 0 // whatever was tried before is tried again
+			u.reclaim.again[id] = a
+		}
+		err = u.reclaim.turn(u.Context())
+	}
+	for shard := range c.Shards {
+		entries, failed := u.grabber.Read(u.Context(), id, shard, "test", 100)
+		if failed != nil {
+			u.Fatal(failed)
+		}
+		for _, e := range entries {
+			if _, failed := u.ledger.Post(u.Context(), []rain.Entry{e}); failed != nil {
+				u.Fatal(failed)
+			}
+			if failed := u.grabber.Remove(u.Context(), []rain.EntryRef{e.Ref}); failed != nil {
+				u.Fatal(failed)
+			}
+		}
+	}
+	return u.campaign(id), err
+}
+
+func (u *upkeep) campaign(id string) *rain.Campaign {
+	u.Helper()
+	c, err := u.ledger.Campaign(u.Context(), id)
+	if err != nil {
+		u.Fatal(err)
+	}
+	return c
+}
+
+func (u *upkeep) wantSponsor(want rain.Money) {
+	u.Helper()
+	if got, err := u.ledger.SponsorBalance(u.Context(), "acme"); err != nil || got != want {
+		u.Errorf("the sponsor has %d of %d (%v)", got, want, err)
+	}
+}
+
+// TestAFullRedisIsFreedAgain: what was stocked of a campaign that did not fit goes away, and its budget back.
+func TestAFullRedisIsFreedAgain(t *testing.T) {
+	u := newUpkeep(t, testenv.StartRedis(t).Addr)
+	if err := u.rdb.ConfigSet(t.Context(), "maxmemory", "5mb").Err(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := u.service.Create(t.Context(), servertest.EvenSpec(100_000_000, 5_000_000, 1), "")
+	if !errors.Is(err, ErrUnstocked) {
+		t.Fatalf("five million packets in 5 MB: %v", err)
+	}
+	u.wantSponsor(1_000_000_000)
+	live, err := u.ledger.Live(t.Context())
+	if err != nil || len(live) != 1 {
+		t.Fatalf("%d live campaigns (%v): nobody will ever remove its packets", len(live), err)
+	}
+	if c, err := u.keep(live[0].ID); err != nil || !c.Drained {
+		t.Errorf("drained: %v, %v", c.Drained, err)
+	}
+	if n, err := u.rdb.LLen(t.Context(), "rr:{"+live[0].ID+".0}:stock").Result(); err != nil || n != 0 {
+		t.Errorf("%d packets are left (%v)", n, err)
+	}
+	u.create(servertest.EvenSpec(1_000, 10, 1)) // there is room again
+}
+
+// TestDrainedIsWhatTheLedgerSays: a shard that Redis has half forgotten is not taken for an empty one.
+func TestDrainedIsWhatTheLedgerSays(t *testing.T) {
+	u := newUpkeep(t, testenv.Redis(t))
+	c := u.create(servertest.EvenSpec(1_000, 10, 2))
+	// A replica that took over had everything of shard 1 but its opening.
+	shard := "rr:{" + c.ID + ".1}:"
+	state, err := u.rdb.HGetAll(t.Context(), shard+"state").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.rdb.Del(t.Context(), shard+"state", shard+"outbox")
+	u.rdb.HSet(t.Context(), shard+"state", "status", "loading", "first", state["first"], "total", state["total"],
+		"left", state["left"])
+
+	if _, err := u.service.Close(t.Context(), c.ID); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if c, err = u.keep(c.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c.Drained {
+		t.Error("drained, with half of the budget in nobody's hands")
+	}
+	if !u.reclaim.again[c.ID].alarmed {
+		t.Error("no alarm")
+	}
+	u.wantSponsor(1_000_000_000 - 500)
+	shards, err := u.grabber.Snapshot(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rec, err := reconcile.New(u.db, u.ledger, func() int64 { return u.now }).Reconcile(t.Context(), c, shards); err != nil || rec.Balanced || rec.Difference != 500 {
+		t.Errorf("the books do not show it: %+v, %v", rec, err)
+	}
+}
+
+// TestALostApplyIsRepeated: a rain that Redis has forgotten the window of falls all the same.
+func TestALostApplyIsRepeated(t *testing.T) {
+	u := newUpkeep(t, testenv.Redis(t))
+	c := u.create(servertest.EvenSpec(1_000, 10, 1))
+	key := "rr:{" + c.ID + ".0}:state"
+	before, err := u.rdb.HGetAll(t.Context(), key).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, _, err = u.service.StartRain(t.Context(), c.ID, rain.DefaultRain(), ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := u.keep(c.ID); err != nil {
+		t.Fatal(err)
+	}
+	u.rdb.HSet(t.Context(), key, before)
+	u.now += enforceEvery
+	if _, err := u.keep(c.ID); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := u.rdb.HGet(t.Context(), key, "rain").Result(); err != nil || got != c.Current().ID {
+		t.Errorf("Redis has rain %q (%v)", got, err)
+	}
+}
+
+// TestAnIdleCampaignIsLookedAfter: that Redis has lost a campaign without a rain is found out before the next one,
+// and not by its players.
+func TestAnIdleCampaignIsLookedAfter(t *testing.T) {
+	u := newUpkeep(t, testenv.Redis(t))
+	c := u.create(servertest.EvenSpec(1_000, 10, 1))
+	if err := u.loop.keep(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	if err := u.rdb.Del(t.Context(), "rr:{"+c.ID+".0}:state").Err(); err != nil {
+		t.Fatal(err)
+	}
+	u.now += enforceEvery
+	if err := u.loop.keep(t.Context(), c); err != nil {
+		t.Errorf("looked at as often as in a rain: %v", err)
+	}
+	u.now += idleEvery
+	if err := u.loop.keep(t.Context(), c); !errors.Is(err, grab.ErrNoState) {
+		t.Errorf("a minute later: %v", err)
+	}
+}
+
+// TestAStuckLoadingEnds: by an operator's close, or at its expiry.
+func TestAStuckLoadingEnds(t *testing.T) {
+	u := newUpkeep(t, testenv.Redis(t))
+	for i, end := range []func(id string){
+		func(id string) {
+			if _, err := u.service.Close(t.Context(), id); err != nil {
+				t.Error(err)
+			}
+		},
+		func(id string) {
+			u.now += 2 * rain.DefaultExpiryMS
+			if _, err := u.keep(id); err != nil {
+				t.Error(err)
+			}
+		},
+	} {
+		c, err := u.service.fund(t.Context(), servertest.EvenSpec(1_000, 10, 1),
+			"key of the test "+strings.Repeat("i", i)+testenv.Namespace(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		end(c.ID)
+		u.wantSponsor(1_000_000_000)
+		if c, err = u.keep(c.ID); err != nil || !c.Drained {
+			t.Errorf("%s, drained %v (%v)", c.Status, c.Drained, err)
+		}
+	}
+}
+
+// TestAKeyMeansOneRequest: also where the first try was cut off, and only for a day.
+func TestAKeyMeansOneRequest(t *testing.T) {
+	u := newUpkeep(t, testenv.Redis(t))
+	key := testenv.Namespace(t)
+	cut, err := u.service.fund(t.Context(), servertest.EvenSpec(1_000, 10, 1), key) // funded, and then the process died
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := u.service.Create(t.Context(), servertest.EvenSpec(500, 5, 1), key); !errors.Is(err, ledger.ErrIdempotencyUnequal) {
+		t.Errorf("another body: %v", err)
+	}
+	again, err := u.service.Create(t.Context(), servertest.EvenSpec(1_000, 10, 1), key)
+	if err != nil || again.ID != cut.ID || again.Status != rain.Open {
+		t.Errorf("the same body: %+v, %v", again, err)
+	}
+	u.wantSponsor(1_000_000_000 - 1_000)
+	spec := rain.DefaultRain()
+	_, first, err := u.service.StartRain(t.Context(), cut.ID, spec, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, same, err := u.service.StartRain(t.Context(), cut.ID, spec, key); err != nil || same.ID != first.ID {
+		t.Errorf("the same rain: %+v, %v", same, err)
+	}
+	spec.DurationMS++
+	if _, _, err := u.service.StartRain(t.Context(), cut.ID, spec, key); !errors.Is(err, ledger.ErrIdempotencyUnequal) {
+		t.Errorf("another rain: %v", err)
+	}
+	u.now += keyKeptMS
+	later, err := u.service.Create(t.Context(), servertest.EvenSpec(500, 5, 1), key)
+	if err != nil || later.ID == cut.ID {
+		t.Errorf("a day later: %+v, %v", later, err)
+	}
+}

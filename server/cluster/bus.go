@@ -1,0 +1,139 @@
+package cluster
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+
+	"github.com/nats-io/nats.go"
+
+	"redrain/payout/ledger/posting"
+	"redrain/rain"
+)
+
+// bus carries what nodes tell each other, over NATS core. A message may be lost: each has something slower behind it
+// that heals (the registry's refresh, the claims in the next welcome, the script's own "sold out").
+type Bus struct {
+	nc  *nats.Conn
+	ns  string
+	log *slog.Logger
+}
+
+// newBus is the bus of the nodes that share a namespace.
+func NewBus(nc *nats.Conn, namespace string, log *slog.Logger) *Bus {
+	return &Bus{nc: nc, ns: namespace, log: log}
+}
+
+const (
+	topicChanged = "changed"
+	topicSettled = "settled"
+	topicSoldOut = "soldout"
+	topicAlarm   = "alarm"
+	topicStocked = "restocked"
+	topicMoney   = "withdrawal"
+)
+
+// noCampaign stands in a subject for what is of no campaign: a subject has no empty part.
+const noCampaign = "none"
+
+func (b *Bus) subject(topic, campaign string) string {
+	return b.ns + ".control." + topic + "." + campaign
+}
+
+func (b *Bus) publish(topic, campaign string, notice any) error {
+	data, err := json.Marshal(notice)
+	if err != nil {
+		return err
+	}
+	return b.nc.Publish(b.subject(topic, campaign), data)
+}
+
+// Changed tells the other nodes that a campaign has a newer version.
+func (b *Bus) Changed(camp *rain.Campaign) {
+	if err := b.publish(topicChanged, camp.ID, changedNotice{Revision: camp.Revision}); err != nil {
+		b.log.Warn("other nodes hear of the change only at their next refresh", "campaign", camp.ID, "err", err)
+	}
+}
+
+// SoldOut tells the other nodes that a shard has no packets left.
+func (b *Bus) SoldOut(campaign string, shard int) {
+	if err := b.publish(topicSoldOut, campaign, soldOutNotice{Shard: shard}); err != nil {
+		b.log.Debug("other nodes will ask Redis themselves", "campaign", campaign, "err", err)
+	}
+}
+
+// Restocked tells every node that Redis has the campaign's stock again, after it was lost.
+func (b *Bus) Restocked(campaign string) {
+	if err := b.publish(topicStocked, campaign, struct{}{}); err != nil {
+		b.log.Warn("nodes that knew a shard to be sold out ask again only in the next rain", "campaign", campaign,
+			"err", err)
+	}
+}
+
+// Alarm tells every node's operators of something that needs a person.
+func (b *Bus) Alarm(code, campaign, message string) {
+	b.log.Error("alarm", "code", code, "campaign", campaign, "message", message)
+	topic := campaign
+	if topic == "" {
+		topic = noCampaign
+	}
+	if err := b.publish(topicAlarm, topic, Alarm{Code: code, Campaign: campaign, Message: message}); err != nil {
+		b.log.Warn("the alarm reached this node's log only", "err", err)
+	}
+}
+
+// Settled tells every node which claims of a campaign have been settled.
+func (b *Bus) Settled(campaign string, settlements []posting.Settlement) error {
+	notice := Settled{Claims: make([]SettledClaim, len(settlements))}
+	for i, s := range settlements {
+		notice.Claims[i] = SettledClaim{
+			Claim: s.Claim, User: s.User, Packet: s.Packet, Drop: s.Drop, Amount: s.Amount, Balance: s.Balance,
+		}
+	}
+	return b.publish(topicSettled, campaign, notice)
+}
+
+// Withdrawn tells every node that a withdrawal has ended.
+func (b *Bus) Withdrawn(n Withdrawn) error { return b.publish(topicMoney, noCampaign, n) }
+
+// listener is what a node does when another, or itself, has told something.
+type Listener struct {
+	Changed func(campaign string, revision int64)
+	Settled func(campaign string, n Settled)
+	SoldOut func(campaign string, shard int)
+	Alarm   func(n Alarm)
+
+	Restocked func(campaign string)
+	Withdrawn func(n Withdrawn)
+}
+
+// Listen subscribes; the subscriptions end with the connection.
+func (b *Bus) Listen(l Listener) error {
+	for _, err := range []error{
+		subscribe(b, topicChanged, func(campaign string, n changedNotice) { l.Changed(campaign, n.Revision) }),
+		subscribe(b, topicSettled, l.Settled),
+		subscribe(b, topicSoldOut, func(campaign string, n soldOutNotice) { l.SoldOut(campaign, n.Shard) }),
+		subscribe(b, topicStocked, func(campaign string, _ struct{}) { l.Restocked(campaign) }),
+		subscribe(b, topicMoney, func(_ string, n Withdrawn) { l.Withdrawn(n) }),
+		subscribe(b, topicAlarm, func(_ string, n Alarm) { l.Alarm(n) }),
+	} {
+		if err != nil {
+			return fmt.Errorf("subscribing to the other nodes: %w", err)
+		}
+	}
+	return nil
+}
+
+func subscribe[T any](b *Bus, topic string, handle func(campaign string, notice T)) error {
+	prefix := b.subject(topic, "")
+	_, err := b.nc.Subscribe(prefix+"*", func(m *nats.Msg) {
+		var notice T
+		if err := json.Unmarshal(m.Data, &notice); err != nil {
+			b.log.Warn("a message between nodes cannot be read; are all of one version?", "subject", m.Subject, "err",
+				err)
+			return
+		}
+		handle(m.Subject[len(prefix):], notice)
+	})
+	return err
+}

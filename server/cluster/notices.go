@@ -1,0 +1,53 @@
+package cluster
+
+import (
+	"redrain/internal/wire"
+	"redrain/payout/ledger"
+	"redrain/rain"
+)
+
+// settledNotice tells that claims of one campaign are in the ledger.
+type Settled struct {
+	Claims []SettledClaim `json:"claims"`
+}
+
+type SettledClaim struct {
+	Claim   string     `json:"claim"`
+	User    string     `json:"user"`
+	Packet  int        `json:"packet"`
+	Drop    string     `json:"drop"`
+	Amount  rain.Money `json:"amount"`
+	Balance rain.Money `json:"balance"`
+}
+
+type changedNotice struct {
+	Revision int64 `json:"revision"`
+}
+
+// withdrawalNotice tells that a player's withdrawal has ended.
+type Withdrawn struct {
+	Withdrawal wire.Withdrawal `json:"withdrawal"`
+	Balance    rain.Money      `json:"balance"`
+}
+
+type soldOutNotice struct {
+	Shard int `json:"shard"`
+}
+
+// alarmNotice is something that an operator must look at.
+type Alarm struct {
+	Code     string `json:"code"`
+	Campaign string `json:"campaign"`
+	Message  string `json:"message"`
+}
+
+func WithdrawalView(w ledger.Withdrawal) wire.Withdrawal {
+	v := wire.Withdrawal{
+		Withdrawal: w.ID, User: w.User, Amount: w.Amount, State: string(w.State), CreatedAt: w.CreatedAt,
+		FinishedAt: w.FinishedAt, Reference: w.Reference,
+	}
+	if w.State == ledger.WithdrawalFailed {
+		v.Reason = w.LastError // that of a pending one may show what is inside
+	}
+	return v
+}

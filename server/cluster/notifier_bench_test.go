@@ -1,0 +1,55 @@
+package cluster
+
+import (
+	"fmt"
+	"log/slog"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+	"github.com/redis/go-redis/v9"
+
+	"redrain/grab"
+	"redrain/internal/testenv"
+	"redrain/payout/ledger/posting"
+	"redrain/rain"
+)
+
+// BenchmarkTell tells of a batch of 500 wins in ten outbox entries, as a settlement worker does after each COMMIT,
+// on a real Redis and a real NATS.
+func BenchmarkTell(b *testing.B) {
+	rdb, err := grab.Connect(testenv.Redis(b))
+	if err != nil {
+		b.Fatal(err)
+	}
+	nc, err := nats.Connect(testenv.NATS(b))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { nc.Close(); _ = rdb.Close() })
+	ns, log := testenv.Namespace(b), slog.New(slog.DiscardHandler)
+	n := NewNotifier(grab.New(rdb, grab.Options{Namespace: ns, Log: log}), NewBus(nc, ns, log), log)
+	b.Cleanup(n.grabber.Close)
+	const wins, perEntry = 500, 50
+	settlements := make([]posting.Settlement, wins)
+	_, err = rdb.Pipelined(b.Context(), func(p redis.Pipeliner) error {
+		for i := range settlements {
+			user := fmt.Sprintf("player-%d", i)
+			settlements[i] = posting.Settlement{Campaign: "c1", Claim: rain.ClaimID("c1", i), User: user, Packet: i,
+				Drop: "7.3", Amount: 88, Balance: 88, New: true}
+			// as in grab/keys.go
+			p.HSet(b.Context(), ns+":{c1.0}:wins", user, fmt.Sprintf(";7.3=%d=88=1763712000000-0", i))
+		}
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for round := 0; b.Loop(); round++ {
+		for i := range settlements {
+			settlements[i].Entry = rain.EntryRef{Campaign: "c1", ID: fmt.Sprintf("%d-%d", round+1, i/perEntry)}
+		}
+		n.Settled(b.Context(), settlements)
+	}
+	b.ReportMetric(float64(b.N)*wins/b.Elapsed().Seconds(), "wins/s")
+}

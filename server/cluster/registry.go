@@ -1,0 +1,149 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+
+	"redrain/internal/outage"
+	"redrain/payout/ledger/posting"
+	"redrain/rain"
+	"redrain/server/timeout"
+)
+
+// refreshEvery is how often a node looks for campaigns that it has not been told of. It is what heals a lost message.
+const refreshEvery = 2 * time.Second
+
+// campaignSource is where campaigns are kept for good.
+type Source interface {
+	Campaign(ctx context.Context, id string) (*rain.Campaign, error)
+	Live(ctx context.Context) ([]*rain.Campaign, error)
+}
+
+// registryOptions of a registry. All are needed but those that say so.
+type RegistryOptions struct {
+	Source Source
+	Known  *Known
+	// Changed are called with each newer version of a campaign, one after the other. None: nobody is told.
+	Changed []func(*rain.Campaign)
+	// InUse tells whether somebody on this node looks at a campaign, which is then kept. Nil: nobody does.
+	InUse func(campaign string) bool
+	// Forgotten is called with what is not kept any more. Nil: nobody is told.
+	Forgotten func(campaign string)
+	Log       *slog.Logger
+}
+
+// registry keeps the campaigns that this node knows fresh from the database, and tells who must follow a change.
+type Registry struct {
+	*Known
+
+	o    RegistryOptions
+	load singleflight.Group
+}
+
+func NewRegistry(o RegistryOptions) *Registry {
+	if o.InUse == nil {
+		o.InUse = func(string) bool { return false }
+	}
+	if o.Forgotten == nil {
+		o.Forgotten = func(string) {}
+	}
+	return &Registry{Known: o.Known, o: o}
+}
+
+// Get finds a campaign, here or in the database; posting.ErrUnknownCampaign where there is none.
+func (r *Registry) Get(ctx context.Context, id string) (*rain.Campaign, error) {
+	if c := r.Cached(id); c != nil {
+		return c, nil
+	}
+	return r.Reload(ctx, id)
+}
+
+// Reload reads a campaign from the database. Many callers at once make one query.
+func (r *Registry) Reload(ctx context.Context, id string) (*rain.Campaign, error) {
+	got := r.load.DoChan(id, func() (any, error) {
+		// Not the first caller's context: the others would fail with it when it goes away.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout.Backend)
+		defer cancel()
+		c, err := r.o.Source.Campaign(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		return r.Put(c), nil
+	})
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case res := <-got:
+		if res.Err != nil {
+			return nil, res.Err
+		}
+		return res.Val.(*rain.Campaign), nil //nolint:forcetypeassert // as the function above returns it
+	}
+}
+
+// Put takes a version of a campaign, tells of it if it is newer, and returns the newest known.
+func (r *Registry) Put(c *rain.Campaign) *rain.Campaign {
+	newest, isNew := r.Store(c)
+	if isNew {
+		for _, tell := range r.o.Changed {
+			tell(c)
+		}
+	}
+	return newest
+}
+
+// Run keeps the registry fresh until ctx ends.
+func (r *Registry) Run(ctx context.Context) error {
+	tick := time.NewTicker(refreshEvery)
+	defer tick.Stop()
+	database := outage.Outage{What: "reading the campaigns; going on with those that are known", Log: r.o.Log}
+	for {
+		switch err := r.refresh(ctx); {
+		case err == nil:
+			database.Works()
+		case ctx.Err() == nil:
+			database.Failed(err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+func (r *Registry) refresh(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout.Backend)
+	defer cancel()
+	live, err := r.o.Source.Live(ctx)
+	if err != nil {
+		return err
+	}
+	found := make(map[string]bool, len(live))
+	for _, c := range live {
+		found[c.ID] = true
+		r.Put(c)
+	}
+	for _, c := range r.Live() {
+		if found[c.ID] {
+			continue
+		}
+		// It has been drained meanwhile; one last look brings that version.
+		if _, err := r.Reload(ctx, c.ID); err != nil && !errors.Is(err, posting.ErrUnknownCampaign) {
+			return err
+		}
+	}
+	r.forgetDrained()
+	return nil
+}
+
+// forgetDrained keeps the memory of a node that has seen many campaigns small.
+func (r *Registry) forgetDrained() {
+	for _, id := range r.forget(func(c *rain.Campaign) bool { return c.Drained && !r.o.InUse(c.ID) }) {
+		r.o.Forgotten(id)
+	}
+}

@@ -1,0 +1,130 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"redrain/payout/ledger/posting"
+	"redrain/rain"
+)
+
+// fakeSource keeps campaigns in memory.
+type fakeSource struct {
+	mu    sync.Mutex
+	byID  map[string]*rain.Campaign
+	reads int
+	gate  chan struct{} // a query waits until it is closed; nil: it does not
+}
+
+func (f *fakeSource) Campaign(_ context.Context, id string) (*rain.Campaign, error) {
+	if f.gate != nil {
+		<-f.gate
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.reads++
+	if c := f.byID[id]; c != nil {
+		return c.Clone(), nil
+	}
+	return nil, posting.ErrUnknownCampaign
+}
+
+func (f *fakeSource) Live(context.Context) ([]*rain.Campaign, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var live []*rain.Campaign
+	for _, c := range f.byID {
+		if !c.Drained {
+			live = append(live, c.Clone())
+		}
+	}
+	return live, nil
+}
+
+func (f *fakeSource) set(c rain.Campaign) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.byID[c.ID] = &c
+}
+
+func newTestRegistry(source *fakeSource) *Registry {
+	return NewRegistry(RegistryOptions{Source: source, Known: NewKnown(), Log: slog.New(slog.DiscardHandler)})
+}
+
+func TestRegistryKeepsTheNewerVersion(t *testing.T) {
+	var told []int64
+	r := NewRegistry(RegistryOptions{
+		Source: &fakeSource{}, Known: NewKnown(),
+		Changed: []func(*rain.Campaign){func(c *rain.Campaign) { told = append(told, c.Revision) }},
+	})
+	for _, rev := range []int64{2, 1, 2, 5, 3} {
+		r.Put(&rain.Campaign{ID: "c", Revision: rev})
+	}
+	if got := r.Cached("c").Revision; got != 5 || len(told) != 2 || told[0] != 2 || told[1] != 5 {
+		t.Errorf("revision %d, told of %v", got, told)
+	}
+}
+
+// TestRegistryHealsByItself: a change that nobody has announced is known after one refresh, and a drained campaign is
+// forgotten.
+func TestRegistryHealsByItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &fakeSource{byID: map[string]*rain.Campaign{}}
+		source.set(rain.Campaign{ID: "c", Revision: 1, Status: rain.Open})
+		r := newTestRegistry(source)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- r.Run(ctx) }()
+		synctest.Wait()
+		if len(r.Live()) != 1 {
+			t.Fatal("the first refresh has not found the campaign")
+		}
+		source.set(rain.Campaign{ID: "c", Revision: 2, Status: rain.Closed})
+		time.Sleep(refreshEvery + time.Millisecond) // of the bubble's clock
+		synctest.Wait()
+		if c := r.Cached("c"); c == nil || c.Revision != 2 {
+			t.Errorf("after a refresh: %+v", c)
+		}
+		source.set(rain.Campaign{ID: "c", Revision: 3, Status: rain.Closed, Drained: true})
+		time.Sleep(refreshEvery + time.Millisecond)
+		synctest.Wait()
+		if c := r.Cached("c"); c != nil {
+			t.Errorf("a drained campaign is kept: %+v", c)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestRegistryAsksOnceForMany: a hall of players who open one campaign at the same moment make one query.
+func TestRegistryAsksOnceForMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &fakeSource{byID: map[string]*rain.Campaign{}, gate: make(chan struct{})}
+		source.set(rain.Campaign{ID: "c", Revision: 1})
+		r := newTestRegistry(source)
+		var wg sync.WaitGroup
+		for range 100 {
+			wg.Go(func() {
+				if _, err := r.Get(t.Context(), "c"); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait() // all of them are waiting for the answer
+		close(source.gate)
+		wg.Wait()
+		if source.reads != 1 {
+			t.Errorf("%d queries", source.reads)
+		}
+		if _, err := r.Get(t.Context(), "nowhere"); !errors.Is(err, posting.ErrUnknownCampaign) {
+			t.Errorf("an unknown campaign: %v", err)
+		}
+	})
+}

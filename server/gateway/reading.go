@@ -1,0 +1,105 @@
+package gateway
+
+import (
+	"errors"
+	"io"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/gorilla/websocket"
+
+	"redrain/internal/wire"
+)
+
+// read is the connection's life: it returns when the connection is over. From the moment the session has ended it only
+// waits for the peer to answer the close frame, so that the frame is not lost behind what the peer still sends.
+func (s *session) read() {
+	s.conn.SetReadLimit(wire.MaxRequest)
+	s.conn.SetPongHandler(func(string) error { s.heard(); return nil })
+	defer s.close()
+	if s.plain.ReadPlain(wire.MaxRequest, s) != nil {
+		return
+	}
+	for {
+		kind, message, err := s.conn.NextReader()
+		if err == nil {
+			err = s.take(kind, message)
+		}
+		if err != nil {
+			s.overrun(err)
+			return // gorilla has answered what breaks the protocol itself with 1002 or 1009
+		}
+	}
+}
+
+// take reads one message and handles it.
+func (s *session) take(kind int, message io.Reader) error {
+	space := messages.Get().(*[]byte) //nolint:forcetypeassert // New makes nothing else
+	defer messages.Put(space)
+	data, err := readInto((*space)[:0], message)
+	if err != nil {
+		return err
+	}
+	if kind != websocket.TextMessage {
+		s.heard()
+		if !s.ended {
+			s.end(websocket.CloseUnsupportedData, "text frames only")
+		}
+		return nil
+	}
+	s.Text(data)
+	return nil
+}
+
+// Text handles a message. With Ping and Pong it makes the session a ws.Handler.
+func (s *session) Text(data []byte) {
+	s.heard()
+	switch {
+	case s.ended:
+	case !utf8.Valid(data):
+		s.end(websocket.CloseInvalidFramePayloadData, "not UTF-8")
+	default:
+		s.handle(data)
+	}
+}
+
+// Ping answers a ping of the client, as the library does.
+func (s *session) Ping(data []byte) { _ = s.conn.PingHandler()(string(data)) }
+
+// Pong takes the answer to one of ours.
+func (s *session) Pong([]byte) { s.heard() }
+
+// heard: whoever speaks is there.
+func (s *session) heard() { s.member.Pong() }
+
+// messages are the buffers that messages are read into. They are taken when a message has begun, so that who is
+// silent holds none. One byte more than a message may have, so that the end is seen without another buffer.
+var messages = sync.Pool{New: func() any { b := make([]byte, 0, wire.MaxRequest+1); return &b }}
+
+// readInto reads all into b, which is large enough for what the read limit lets through.
+func readInto(b []byte, from io.Reader) ([]byte, error) {
+	for {
+		n, err := from.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		if errors.Is(err, io.EOF) {
+			return b, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// overrun swallows what is left of a message that was too large: the system would otherwise reset the connection,
+// and the peer would not see the close frame.
+func (s *session) overrun(err error) {
+	const most, within = 1 << 20, time.Second
+	if !errors.Is(err, websocket.ErrReadLimit) {
+		return
+	}
+	rest := s.conn.NetConn()
+	if rest.SetReadDeadline(time.Now().Add(within)) == nil {
+		_, _ = io.CopyN(io.Discard, rest, most)
+	}
+}

@@ -1,0 +1,77 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"redrain/internal/wire"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/posting"
+	"redrain/rain"
+	"redrain/server/limit"
+)
+
+// errUnknownCampaign is a room that there is not.
+var errUnknownCampaign = posting.ErrUnknownCampaign
+
+// welcomeClaims is how many of a player's newest claims come with the welcome.
+const welcomeClaims = 100
+
+// welcome gathers what a player is told on coming in, and lets this node remember the player's wins, so that a tap sent
+// again after a reconnect is answered without asking Redis, also where the stock is sold out.
+func (g *Gateway) welcome(ctx context.Context, user string, req wire.Request) (*rain.Campaign, wire.Welcome, error) {
+	c, err := g.o.Registry.Get(ctx, req.Campaign)
+	if err != nil {
+		return nil, wire.Welcome{}, err
+	}
+	wins, err := g.o.Grabber.ConfirmedWins(ctx, c, user)
+	if err != nil {
+		return nil, wire.Welcome{}, fmt.Errorf("reading the player's wins: %w", err)
+	}
+	g.o.Grabber.Gate(c).Remember(user, wins)
+	now := g.o.Clock()
+	return c, wire.Welcome{
+		Type: wire.TypeWelcome, ID: req.ID, User: user, ServerTime: now,
+		Campaign: wire.CampaignOf(c, now), Rain: wire.RainOf(c.Current(), now, c.Status != rain.Open),
+		Claims: g.claims(ctx, c, user, wins), ClaimsTotal: len(wins), Limits: wire.Limits{TapsPerSecond: g.o.TapRate},
+	}, nil
+}
+
+// claims are the newest of a player's wins, newest first, each with what has become of it. A database that does not
+// answer makes them "granted" for now: that is what this node knows, and no reason to keep the player out.
+func (g *Gateway) claims(ctx context.Context, c *rain.Campaign, user string, wins []rain.Win) []wire.Claim {
+	claims := make([]wire.Claim, 0, min(len(wins), welcomeClaims))
+	ids := make([]string, 0, cap(claims))
+	for i := len(wins) - 1; i >= 0 && len(claims) < welcomeClaims; i-- {
+		w := wins[i]
+		id := rain.ClaimID(c.ID, w.Packet)
+		claims = append(claims, wire.Claim{Claim: id, Packet: strconv.Itoa(w.Packet), Amount: w.Amount,
+			State: string(ledger.StateGranted)})
+		ids = append(ids, id)
+	}
+	if len(ids) == 0 {
+		return claims
+	}
+	states, err := g.o.Ledger.ClaimStates(ctx, user, ids)
+	if err != nil && !errors.Is(err, context.Canceled) {
+		g.o.Log.Warn("the ledger cannot say what has been settled", "campaign", c.ID, "err", err)
+	}
+	for i := range claims {
+		if state, ok := states[ids[i]]; ok {
+			claims[i].State = string(state)
+		}
+	}
+	return claims
+}
+
+// allowHello is the limit of hellos per address over all nodes. Where Redis cannot say, the door stays open: the limit
+// protects against a flood, and a fault must not lock everybody out.
+func (g *Gateway) allowHello(ctx context.Context, addr string) bool {
+	if g.o.HelloRate == 0 {
+		return true
+	}
+	ok, _, err := g.o.Grabber.Allow(ctx, "hello", addr, g.o.HelloRate, g.o.HelloRate*limit.Burst)
+	return ok || err != nil
+}

@@ -1,0 +1,98 @@
+package live
+
+import (
+	"maps"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"redrain/grab"
+)
+
+// counts is what this node has counted of each campaign since it started.
+type Counts struct {
+	mu   sync.RWMutex
+	byID map[string]*CampaignCount
+}
+
+// campaignCount is one campaign's share.
+type CampaignCount struct {
+	outcomes [tapOutcomes]atomic.Int64 // taps answered with a result, by outcomeNumber
+	took     latency
+
+	// The reporter's own.
+	last   int64 // taps at the last report
+	recent latencyWindow
+}
+
+// tapOutcomes is the number of outcomes that a tap may have. It is one less than those there are: "unavailable" is
+// no result of the game, nothing was decided.
+const tapOutcomes = 9
+
+// outcomeNumber is where an outcome is counted. It is never written, so that every tap may read it.
+var outcomeNumber = numberOutcomes()
+
+func numberOutcomes() map[grab.Outcome]int {
+	numbers := make(map[grab.Outcome]int, tapOutcomes)
+	for _, o := range grab.Outcomes {
+		if o != grab.Unavailable {
+			numbers[o] = len(numbers)
+		}
+	}
+	return numbers
+}
+
+func NewCounts() *Counts { return &Counts{byID: map[string]*CampaignCount{}} }
+
+// of is the campaign's count, made where there was none.
+func (c *Counts) Of(campaign string) *CampaignCount {
+	c.mu.RLock()
+	got := c.byID[campaign]
+	c.mu.RUnlock()
+	if got != nil {
+		return got
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.byID[campaign] == nil {
+		c.byID[campaign] = &CampaignCount{}
+	}
+	return c.byID[campaign]
+}
+
+// campaigns are those that have been counted.
+func (c *Counts) campaigns() map[string]*CampaignCount {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	all := make(map[string]*CampaignCount, len(c.byID))
+	maps.Copy(all, c.byID)
+	return all
+}
+
+// forget drops what need not be reported any more.
+func (c *Counts) forget(campaign string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.byID, campaign)
+}
+
+// tap counts an answered tap, and how long it took on this server. The time counts whatever the answer was: where a
+// back end does not answer, the time is what there is to see.
+func (c *CampaignCount) Tap(o grab.Outcome, took time.Duration) {
+	if number, counts := outcomeNumber[o]; counts {
+		c.outcomes[number].Add(1)
+	}
+	c.took.add(took)
+}
+
+// taps are the taps so far, by outcome and in all.
+func (c *CampaignCount) taps() (byOutcome map[grab.Outcome]int64, sum int64) {
+	byOutcome = make(map[grab.Outcome]int64, tapOutcomes)
+	for o, number := range outcomeNumber {
+		if n := c.outcomes[number].Load(); n > 0 {
+			byOutcome[o] = n
+			sum += n
+		}
+	}
+	return byOutcome, sum
+}

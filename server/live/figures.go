@@ -1,0 +1,264 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"redrain/grab"
+	"redrain/internal/wire"
+	"redrain/payout/ledger"
+	"redrain/rain"
+	"redrain/room"
+	"redrain/server/cluster"
+)
+
+const (
+	ReportEvery = time.Second
+	// staleReport is the age from which a node's report no longer counts as somebody being online, in milliseconds.
+	staleReport = 5_000
+	// shownWinners is how many of the newest winners a room is shown.
+	shownWinners = 10
+)
+
+// Stats are a campaign's figures over all nodes, as operators get them.
+type Stats struct {
+	Online         int64      `json:"online"`
+	Taps           int64      `json:"taps"`
+	Won            int        `json:"won"`
+	Stock          int        `json:"stock"`
+	Paid           int64      `json:"paid"`
+	AmountWon      rain.Money `json:"amount_won"`
+	AmountPaid     rain.Money `json:"amount_paid"`
+	AmountLeft     rain.Money `json:"amount_left"`
+	GrabsPerSecond float64    `json:"grabs_per_second"`
+
+	// Outcomes are the taps by what came of them; they sum to Taps. Every outcome is there, also those that have
+	// not come.
+	Outcomes map[grab.Outcome]int64 `json:"outcomes"`
+	// TapP50MS and TapP99MS are the times within which half and 99 of 100 taps were answered, in the last seconds,
+	// from the socket to the result being handed to the socket; nil where nobody has tapped.
+	TapP50MS *float64 `json:"tap_p50_ms"`
+	TapP99MS *float64 `json:"tap_p99_ms"`
+	Outbox   int64    `json:"outbox"` // wins that are neither in the ledger nor dead letters: on their way
+	Dead     int64    `json:"dead"`   // dead letters that wait for a person
+}
+
+// figures reports what this node counts, and tells its rooms what all nodes count together, once a second.
+type Figures struct {
+	o FiguresOptions
+
+	mu      sync.Mutex
+	winners map[string][]wire.Winner // newest first
+}
+
+// figuresOptions of figures. All are needed.
+type FiguresOptions struct {
+	Node    string
+	Grabber *grab.Grabber
+	Ledger  *ledger.Ledger
+	Known   *cluster.Known
+	Lobby   *room.Lobby
+	Counts  *Counts
+	KeepFor time.Duration // how long a drained campaign stays in Redis
+	Clock   rain.Clock
+	Log     *slog.Logger
+}
+
+func NewFigures(o FiguresOptions) *Figures {
+	return &Figures{o: o, winners: map[string][]wire.Winner{}}
+}
+
+// Won remembers winners, to be shown in their room.
+func (f *Figures) Won(campaign string, claims []cluster.SettledClaim) {
+	if f.o.Lobby.Room(campaign) == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	shown := f.winners[campaign]
+	for _, c := range claims {
+		shown = append([]wire.Winner{{User: wire.Mask(c.User), Amount: c.Amount}}, shown...)
+	}
+	f.winners[campaign] = shown[:min(len(shown), shownWinners)]
+}
+
+func (f *Figures) newest(campaign string) []wire.Winner {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]wire.Winner{}, f.winners[campaign]...)
+}
+
+func (f *Figures) forget(campaign string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.winners, campaign)
+}
+
+// Run reports and tells until ctx ends.
+func (f *Figures) Run(ctx context.Context) error {
+	tick := time.NewTicker(ReportEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			// The last second's taps, and that nobody is here any more. A Redis that hangs must not hold up the end.
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), ReportEvery)
+			f.reportAll(last)
+			cancel()
+			return nil
+		case <-tick.C:
+		}
+		f.reportAll(ctx)
+		for _, rm := range f.o.Lobby.Rooms() {
+			f.tell(ctx, rm)
+		}
+	}
+}
+
+func (f *Figures) reportAll(ctx context.Context) {
+	for id, count := range f.o.Counts.campaigns() {
+		if ctx.Err() != nil {
+			return
+		}
+		f.report(ctx, id, count)
+	}
+}
+
+// report writes this node's counts of a campaign. A campaign whose room has emptied is reported once more and then
+// forgotten; its taps stay in the report.
+func (f *Figures) report(ctx context.Context, campaign string, count *CampaignCount) {
+	ctx, cancel := context.WithTimeout(ctx, ReportEvery)
+	defer cancel()
+	var online int64
+	if rm := f.o.Lobby.Room(campaign); rm != nil {
+		online = int64(rm.Online())
+	}
+	c := f.o.Known.Cached(campaign)
+	now := f.o.Clock()
+	outcomes, taps := count.taps()
+	if c != nil && c.Drained && taps == 0 {
+		return // somebody looks at what is over; an earlier report of this node has its taps
+	}
+	report := grab.NodeReport{
+		T: now, Online: online, Taps: taps, GrabsPerSecond: float64(taps-count.last) / ReportEvery.Seconds(),
+		Outcomes: outcomes, Latency: count.recent.turn(&count.took),
+	}
+	if c != nil && c.Drained {
+		report.Keep = f.o.KeepFor // or it would stay for ever, after everything else of the campaign has gone
+	}
+	err := f.o.Grabber.Report(ctx, campaign, f.o.Node, now, report)
+	if err != nil {
+		f.o.Log.Debug("this node's figures could not be reported", "campaign", campaign, "err", err)
+		return
+	}
+	count.last = taps
+	if online == 0 && (c == nil || c.Drained) {
+		f.o.Counts.forget(campaign)
+		f.forget(campaign)
+	}
+}
+
+func (f *Figures) tell(ctx context.Context, rm *room.Room) {
+	ctx, cancel := context.WithTimeout(ctx, ReportEvery)
+	defer cancel()
+	c := f.o.Known.Cached(rm.Campaign())
+	if c == nil {
+		return
+	}
+	levels, err := f.o.Grabber.Levels(ctx, c)
+	if err != nil {
+		f.o.Log.Debug("the room's figures could not be read", "campaign", c.ID, "err", err)
+		return
+	}
+	nodes, err := f.reported(ctx, c.ID)
+	if err != nil {
+		f.o.Log.Debug("the nodes' figures could not be read", "campaign", c.ID, "err", err)
+		return
+	}
+	top, err := f.o.Grabber.Top(ctx, c)
+	if err != nil {
+		f.o.Log.Debug("who has won most could not be read; the room is told the rest", "campaign", c.ID, "err", err)
+	}
+	rm.Broadcast(room.Rain, wire.Encode(wire.Room{
+		Type: wire.TypeRoom, T: f.o.Clock(), Online: nodes.online, Stock: levels.Stock, Won: levels.Won,
+		AmountWon: levels.AmountWon,
+		Winners:   f.newest(c.ID), Top: masked(top),
+	}))
+}
+
+// masked is what a room may know of players.
+func masked(top []grab.Ranked) []wire.Winner {
+	shown := make([]wire.Winner, len(top))
+	for i, r := range top {
+		shown[i] = wire.Winner{User: wire.Mask(r.User), Amount: r.Amount}
+	}
+	return shown
+}
+
+// nodesSum is what all nodes have reported of a campaign.
+type nodesSum struct {
+	online, taps int64
+	perSecond    float64
+	outcomes     map[grab.Outcome]int64
+	latency      latencyCounts
+}
+
+// reported adds up what all nodes have reported of a campaign. Of a node that has gone only the taps count.
+func (f *Figures) reported(ctx context.Context, campaign string) (nodesSum, error) {
+	sum := nodesSum{outcomes: make(map[grab.Outcome]int64, tapOutcomes)}
+	for o := range outcomeNumber {
+		sum.outcomes[o] = 0
+	}
+	reports, err := f.o.Grabber.Reports(ctx, campaign)
+	if err != nil {
+		return sum, err
+	}
+	now := f.o.Clock()
+	for _, r := range reports {
+		sum.taps += r.Taps
+		for o, n := range r.Outcomes {
+			sum.outcomes[o] += n
+		}
+		if now-r.T > staleReport {
+			continue
+		}
+		sum.online += r.Online
+		sum.perSecond += r.GrabsPerSecond
+		for bucket, n := range r.Latency {
+			sum.latency[min(max(bucket, 0), latencyBuckets-1)] += n
+		}
+	}
+	return sum, nil
+}
+
+// Stats gathers a campaign's figures from Redis and the ledger.
+func (f *Figures) Stats(ctx context.Context, c *rain.Campaign) (Stats, error) {
+	levels, err := f.o.Grabber.Levels(ctx, c)
+	if err != nil && (!errors.Is(err, grab.ErrNoState) || (c.Status != rain.Loading && !c.Drained)) {
+		return Stats{}, err
+	}
+	nodes, err := f.reported(ctx, c.ID)
+	if err != nil {
+		return Stats{}, err
+	}
+	paid, amount, err := f.o.Ledger.Paid(ctx, c.ID)
+	if err != nil {
+		return Stats{}, err
+	}
+	dead, deadWins, err := f.o.Ledger.Dead(ctx, c.ID)
+	if err != nil {
+		return Stats{}, err
+	}
+	return Stats{
+		Online: nodes.online, Taps: nodes.taps, GrabsPerSecond: nodes.perSecond, Outcomes: nodes.outcomes,
+		TapP50MS: nodes.latency.percentile(0.5), TapP99MS: nodes.latency.percentile(0.99),
+		Won: levels.Won, AmountWon: levels.AmountWon, Stock: levels.Stock, AmountLeft: levels.AmountLeft,
+		Paid: paid, AmountPaid: amount,
+		// The ledger was asked after Redis and may be ahead of it; and of a campaign that is long over Redis knows
+		// nothing any more.
+		Outbox: max(0, int64(levels.Won)-paid-deadWins), Dead: dead,
+	}, nil
+}

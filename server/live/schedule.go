@@ -1,0 +1,217 @@
+package live
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"redrain/internal/wire"
+	"redrain/rain"
+	"redrain/room"
+	"redrain/server/cluster"
+)
+
+// waveLeadMS is how long before its moment a wave is sent: the way to the slowest phone, and the time that a full
+// process needs to hand it to everybody. A tap before the moment is refused, so knowing it early is no use.
+const waveLeadMS = 500
+
+// rainmaker tells the rooms of this node what becomes of their campaign and its rain, and sends the waves. Each
+// node computes them for itself; nothing about a falling rain travels between nodes.
+type Schedule struct {
+	clock rain.Clock
+	known *cluster.Known
+
+	mu      sync.Mutex
+	wg      sync.WaitGroup
+	showers map[string]*roomSchedule
+	stopped bool
+}
+
+func NewSchedule(clock rain.Clock, known *cluster.Known) *Schedule {
+	return &Schedule{clock: clock, known: known, showers: map[string]*roomSchedule{}}
+}
+
+// Open begins to serve a room; it is called when the first member has come.
+func (m *Schedule) Open(rm *room.Room) {
+	campaign := rm.Campaign()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.stopped || m.showers[campaign] != nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &roomSchedule{room: rm, maker: m, changed: make(chan struct{}, 1), cancel: cancel}
+	// Here and not in its goroutine: what changes from now on is told. What changed before it, who opens the room
+	// looks up themselves after they have joined (session.enter).
+	if c := m.known.Cached(campaign); c != nil {
+		s.begin(c)
+	}
+	m.showers[campaign] = s
+	m.wg.Go(func() { s.run(ctx) })
+}
+
+// Empty ends the service of a room; it is called when the last member has gone.
+func (m *Schedule) Empty(rm *room.Room) {
+	campaign := rm.Campaign()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s := m.showers[campaign]; s != nil {
+		s.cancel()
+		delete(m.showers, campaign)
+	}
+}
+
+// Changed makes a room's shower look at the new version of its campaign.
+func (m *Schedule) Changed(c *rain.Campaign) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s := m.showers[c.ID]; s != nil {
+		select {
+		case s.changed <- struct{}{}:
+		default: // it has not yet looked at the one before, and will see this one then
+		}
+	}
+}
+
+// Stop ends every shower and waits for them.
+func (m *Schedule) Stop() {
+	m.mu.Lock()
+	m.stopped = true
+	for id, s := range m.showers {
+		s.cancel()
+		delete(m.showers, id)
+	}
+	m.mu.Unlock()
+	m.wg.Wait()
+}
+
+// shower serves one room.
+type roomSchedule struct {
+	room    *room.Room
+	maker   *Schedule
+	changed chan struct{}
+	cancel  context.CancelFunc
+
+	told RainState     // what the room has been told last of the rain
+	seen wire.Campaign // and of the campaign
+	next int64         // the next wave to send
+}
+
+// told is what a rain message says that can change.
+type RainState struct {
+	rain  string
+	phase rain.Phase
+	ends  int64
+}
+
+func RainStateOf(c *rain.Campaign, now int64) RainState {
+	r := c.Current()
+	if r == nil {
+		return RainState{}
+	}
+	return RainState{rain: r.ID, phase: r.Phase(now, c.Status != rain.Open), ends: r.EndsAt()}
+}
+
+func (s *roomSchedule) run(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.changed:
+		case <-timer.C:
+		}
+		c := s.maker.known.Cached(s.room.Campaign())
+		if c == nil {
+			continue // told again when it is known
+		}
+		now := s.maker.clock()
+		s.step(c, now)
+		timer.Reset(time.Duration(s.wait(c, now)) * time.Millisecond)
+	}
+}
+
+// begin takes up a rain where it is. Who joins is told by the welcome what is in the air, so the shower sends only what
+// comes from here on.
+func (s *roomSchedule) begin(c *rain.Campaign) {
+	now := s.maker.clock()
+	s.told, s.seen = RainStateOf(c, now), wire.CampaignOf(c, now)
+	if r := c.Current(); r != nil {
+		s.next = r.FirstWave
+		for r.Has(s.next) && r.WaveAt(s.next)-waveLeadMS <= now {
+			s.next++
+		}
+	}
+}
+
+// step sends what is due.
+func (s *roomSchedule) step(c *rain.Campaign, now int64) {
+	rm, r := s.room, c.Current()
+	if is := wire.CampaignOf(c, now); is != s.seen {
+		s.seen = is
+		rm.Broadcast(room.Results, wire.Encode(wire.CampaignChange{Type: wire.TypeCampaign, Campaign: is}))
+	}
+	if r == nil {
+		return
+	}
+	if is := RainStateOf(c, now); is != s.told {
+		if is.rain != s.told.rain || s.told.phase == rain.PhasePaused {
+			// A new rain, or one that went on unseen while it was paused: from the first wave that has not landed.
+			s.next = firstInAir(r, now)
+		}
+		s.told = is
+		rm.Broadcast(room.Results, wire.Encode(wire.RainChange{Type: wire.TypeRain,
+			Rain: wire.RainOf(r, now, c.Status != rain.Open)}))
+	}
+	if s.told.phase != rain.PhaseCountdown && s.told.phase != rain.PhaseFalling {
+		return
+	}
+	for r.Has(s.next) && r.WaveAt(s.next)-waveLeadMS <= now {
+		if w := r.Wave(s.next); len(w.Drops) > 0 {
+			rm.Broadcast(room.Rain, wire.Encode(wire.WaveOf(r.ID, w)))
+		}
+		s.next++
+	}
+}
+
+// wait is how long nothing is due, in milliseconds. A change of the campaign cuts it short.
+func (s *roomSchedule) wait(c *rain.Campaign, now int64) int64 {
+	const idle = 60_000
+	r := c.Current()
+	if r == nil || now >= r.EndsAt() {
+		return idle
+	}
+	at := r.EndsAt()
+	if now < r.StartsAt {
+		at = min(at, r.StartsAt)
+	}
+	if r.Has(s.next) && s.told.phase != rain.PhasePaused {
+		at = min(at, r.WaveAt(s.next)-waveLeadMS)
+	}
+	return min(max(at-now, 1), idle)
+}
+
+// firstInAir is the first wave that has something in the air at a time, or is yet to come.
+func firstInAir(r *rain.Rain, now int64) int64 {
+	n := r.FirstWave
+	for r.Has(n) && r.WaveAt(n)+r.FallMS <= now {
+		n++
+	}
+	return n
+}
+
+// inAir is what somebody who joins now must be shown at once: the waves that were sent to the others already.
+func InAir(c *rain.Campaign, now int64) [][]byte {
+	r := c.Current()
+	if r == nil || c.Status != rain.Open || now >= r.EndsAt() {
+		return nil
+	}
+	var messages [][]byte
+	for n := firstInAir(r, now); r.Has(n) && r.WaveAt(n)-waveLeadMS <= now; n++ {
+		if w := r.Wave(n); len(w.Drops) > 0 {
+			messages = append(messages, wire.Encode(wire.WaveOf(r.ID, w)))
+		}
+	}
+	return messages
+}

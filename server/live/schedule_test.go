@@ -1,0 +1,206 @@
+package live
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"redrain/internal/wire"
+	"redrain/rain"
+	"redrain/room"
+	"redrain/server/cluster"
+	"redrain/server/servertest"
+)
+
+// TestRainmaker plays a rain on a fake clock: the phases are told when they begin, each wave once and a little
+// before its moment, nothing while paused, and what is in the air when it goes on.
+func TestRainmaker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now := func() int64 { return time.Now().UnixMilli() }
+		known := cluster.NewKnown()
+		maker := NewSchedule(now, known)
+		lobby := room.NewLobby(room.Options{
+			Log: slog.New(slog.DiscardHandler), OnOpen: maker.Open, OnEmpty: maker.Empty,
+		})
+		put := func(c *rain.Campaign) {
+			known.Store(c)
+			maker.Changed(c)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		running := make(chan error, 1)
+		go func() { running <- lobby.Run(ctx) }()
+
+		c := &rain.Campaign{ID: "c", Status: rain.Open, Revision: 1}
+		put(c)
+		hearing := &servertest.Ear{}
+		lobby.Join("c", "u", lobby.NewMember(hearing.Connect(t), nil))
+		synctest.Wait() // the shower has begun; what the welcome said is before this
+
+		start := now() + 2_000
+		c = c.Clone()
+		c.Revision++
+		c.Rains = []rain.Rain{{ID: "r", Campaign: "c", StartsAt: start, DurationMS: 3_000, DropsPerSecond: 8,
+			FallMS: 1_000}}
+		put(c)
+		synctest.Wait()
+		if got := hearing.Of("rain"); len(got) != 1 {
+			t.Fatalf("the countdown was told %d times", len(got))
+		}
+		time.Sleep(2_000 * time.Millisecond) // the start
+		synctest.Wait()
+		if got := hearing.Of("rain"); len(got) != 2 || got[1].At != start {
+			t.Errorf("the start: %v", got)
+		}
+		time.Sleep(1_000 * time.Millisecond)
+		pause := c.Clone()
+		pause.Revision++
+		pause.Status = rain.Paused
+		put(pause)
+		synctest.Wait()
+		before := len(hearing.Of("wave"))
+		time.Sleep(900 * time.Millisecond)
+		synctest.Wait()
+		if got := len(hearing.Of("wave")); got != before {
+			t.Errorf("%d waves while paused", got-before)
+		}
+		again := c.Clone()
+		again.Revision += 2
+		put(again)
+		time.Sleep(5_000 * time.Millisecond)
+		synctest.Wait()
+
+		seen := map[int64]bool{}
+		for _, h := range hearing.Of("wave") {
+			var w wire.Wave
+			if err := json.Unmarshal(h.Data, &w); err != nil {
+				t.Fatal(err)
+			}
+			if seen[w.N] && h.At < start+1_900 {
+				t.Errorf("wave %d came twice before the pause", w.N)
+			}
+			seen[w.N] = true
+			if h.At > w.At && h.At != start+1_900 { // those in the air at the resumption come late
+				t.Errorf("wave %d came %d ms late", w.N, h.At-w.At)
+			}
+			if w.At-h.At > waveLeadMS {
+				t.Errorf("wave %d came %d ms early", w.N, w.At-h.At)
+			}
+		}
+		if len(seen) != 12 {
+			t.Errorf("%d waves of 12", len(seen))
+		}
+		phases := hearing.Of("rain")
+		var last wire.RainChange
+		if err := json.Unmarshal(phases[len(phases)-1].Data, &last); err != nil {
+			t.Fatal(err)
+		}
+		if last.Rain.Phase != rain.PhaseEnded || phases[len(phases)-1].At != start+4_000 || len(phases) != 5 {
+			t.Errorf("%d phases, the last %s at %d", len(phases), last.Rain.Phase, phases[len(phases)-1].At-start)
+		}
+		maker.Stop()
+		cancel()
+		if err := <-running; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestRainmakerTellsOfTheCampaign: the room hears what becomes of its campaign, also without a rain, from the
+// moment in which its first member has joined; and nothing of what a player does not see.
+func TestRainmakerTellsOfTheCampaign(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now := func() int64 { return time.Now().UnixMilli() }
+		known := cluster.NewKnown()
+		maker := NewSchedule(now, known)
+		lobby := room.NewLobby(room.Options{
+			Log: slog.New(slog.DiscardHandler), OnOpen: maker.Open, OnEmpty: maker.Empty,
+		})
+		put := func(c *rain.Campaign) {
+			known.Store(c)
+			maker.Changed(c)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		running := make(chan error, 1)
+		go func() { running <- lobby.Run(ctx) }()
+
+		c := &rain.Campaign{ID: "c", Status: rain.Open, Revision: 1, ExpiresAt: now() + 3_600_000}
+		put(c)
+		hearing := &servertest.Ear{}
+		lobby.Join("c", "u", lobby.NewMember(hearing.Connect(t), nil))
+		change := func(do func(*rain.Campaign)) {
+			c = c.Clone()
+			c.Revision++
+			do(c)
+			put(c)
+		}
+		change(func(c *rain.Campaign) { c.Status = rain.Paused }) // at once: the shower may not have run yet
+		synctest.Wait()
+		change(func(c *rain.Campaign) { c.Status = rain.Open })
+		synctest.Wait()
+		start := now() + 2_000
+		change(func(c *rain.Campaign) { // a countdown is no news of the campaign, but of its rain
+			c.Rains = []rain.Rain{{ID: "r", Campaign: "c", StartsAt: start, DurationMS: 3_000, DropsPerSecond: 8,
+				FallMS: 1_000}}
+		})
+		time.Sleep(2_500 * time.Millisecond)
+		synctest.Wait()
+		time.Sleep(5_000 * time.Millisecond)
+		synctest.Wait()
+		change(func(c *rain.Campaign) { c.Status = rain.Closed })
+		synctest.Wait()
+		change(func(c *rain.Campaign) { c.Drained = true })
+		synctest.Wait()
+
+		var told []string
+		for _, h := range hearing.Of("campaign") {
+			var m wire.CampaignChange
+			if err := json.Unmarshal(h.Data, &m); err != nil {
+				t.Fatal(err)
+			}
+			state := m.Campaign.State
+			if m.Campaign.Drained {
+				state += ", drained"
+			}
+			told = append(told, state)
+		}
+		want := []string{"paused", "ready", "raining", "ready", "closed", "closed, drained"}
+		if !slices.Equal(told, want) {
+			t.Errorf("told %q, want %q", told, want)
+		}
+		maker.Stop()
+		cancel()
+		if err := <-running; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestInAir: who joins late is shown what the others see.
+func TestInAir(t *testing.T) {
+	c := &rain.Campaign{ID: "c", Status: rain.Open, Rains: []rain.Rain{
+		{ID: "r", Campaign: "c", StartsAt: 10_000, DurationMS: 3_000, DropsPerSecond: 8, FallMS: 1_000, FirstWave: 40},
+	}}
+	for now, want := range map[int64][2]int{ // first wave shown, how many
+		9_499: {0, 0}, 9_500: {40, 1}, 10_000: {40, 3}, 11_000: {41, 6}, 12_999: {48, 4}, 14_000: {0, 0},
+	} {
+		got := InAir(c, now)
+		if len(got) != want[1] {
+			t.Errorf("at %d: %d waves, want %d", now, len(got), want[1])
+			continue
+		}
+		if len(got) > 0 {
+			var w wire.Wave
+			if err := json.Unmarshal(got[0], &w); err != nil || w.N != int64(want[0]) {
+				t.Errorf("at %d: first wave %d, want %d (%v)", now, w.N, want[0], err)
+			}
+		}
+	}
+	c.Status = rain.Paused
+	if got := InAir(c, 11_000); len(got) > 0 {
+		t.Errorf("%d waves while paused", len(got))
+	}
+}

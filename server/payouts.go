@@ -1,0 +1,54 @@
+package server
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"redrain/payout/ledger/posting"
+	"redrain/payout/pipeline"
+	"redrain/rain"
+	"redrain/server/campaigns"
+	"redrain/server/cluster"
+)
+
+func (s *Server) buildPayout(bus *cluster.Bus, now rain.Clock, reg prometheus.Registerer, node string,
+	log *slog.Logger) error {
+	js, err := jetstream.New(s.back.nats)
+	if err != nil {
+		return fmt.Errorf("opening JetStream: %w", err)
+	}
+	if err := errors.Join(s.ledger.Register(reg), s.books.Register(reg)); err != nil {
+		return err
+	}
+	s.relay, err = pipeline.NewRelay(js, s.grabber, s.known, pipeline.RelayOptions{
+		Namespace: s.cfg.Namespace, Node: node, Log: log, Registerer: reg,
+	})
+	if err != nil {
+		return err
+	}
+	tell := cluster.NewNotifier(s.grabber, bus, log)
+	s.settler, err = pipeline.NewSettler(js, s.ledger, s.grabber, tell, pipeline.SettlerOptions{
+		Namespace: s.cfg.Namespace, Clock: now, Log: log, Registerer: reg, Attempts: s.cfg.PayoutAttempts,
+		OnCut: func(cuts []posting.ReclaimCut) {
+			for _, c := range cuts {
+				bus.Alarm("reclaim_cut", c.Ref.Campaign, c.Reason)
+			}
+		},
+		OnAdvisory: func(a pipeline.Advisory) {
+			bus.Alarm(string(a.Kind), "", fmt.Sprintf("JetStream does not deliver message %d of stream %s any more, after %d deliveries: %s",
+				a.StreamSeq, a.Stream, a.Deliveries, cmp.Or(a.Reason, "no reason was given")))
+		},
+		OnDead: func(letters []posting.DeadLetter) {
+			for _, d := range letters {
+				bus.Alarm("dead_letter", d.Campaign, "a payout waits for a person: "+d.Reason)
+			}
+		},
+		OnVoid: func(letters []posting.DeadLetter) { campaigns.AlarmVoid(bus, letters) },
+	})
+	return err
+}

@@ -1,0 +1,203 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/gorilla/websocket"
+
+	"redrain/internal/testenv"
+	"redrain/internal/wire"
+	"redrain/tools/compare/bare"
+)
+
+func TestMain(m *testing.M) { testenv.Main(m) }
+
+func TestUsageIsWhatWasUsedBetween(t *testing.T) {
+	start := time.Unix(100, 0)
+	before := reading{at: start, cpu: map[string]float64{ofServer: 1, ofRedis: 2}}
+	after := reading{at: start.Add(5 * time.Second), cpu: map[string]float64{ofServer: 1.5, ofRedis: 2.25}}
+	used := after.since(before)
+	if used.took != 5*time.Second {
+		t.Errorf("took %v", used.took)
+	}
+	if got := used.micros(1000, ofServer, ofRedis); got != 750 {
+		t.Errorf("0.75 s for 1000 taps are %v µs each", got)
+	}
+	if got := used.micros(1000, ofRedis); got != 250 {
+		t.Errorf("Redis: %v µs", got)
+	}
+}
+
+func TestAProcessIsRead(t *testing.T) {
+	me := process{ofGenerator, os.Getpid()}
+	r, err := read([]process{me})
+	if err != nil || r.at.IsZero() {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if _, ok := r.cpu[ofGenerator]; !ok {
+		t.Errorf("no processor time of this process: %v", r.cpu)
+	}
+	if rss, err := me.rss(); err != nil || rss < 1<<20 {
+		t.Errorf("this process has %d bytes in RAM, %v", rss, err)
+	}
+	if _, err := read([]process{{"nobody", 1 << 30}}); err == nil {
+		t.Error("a process that is not there is read")
+	}
+}
+
+func TestRowsAreChosenByName(t *testing.T) {
+	chosen, err := choose("idle,taps")
+	if err != nil || len(chosen) != 2 || chosen[0].name != "idle" || chosen[1].name != "taps" {
+		t.Errorf("%v, %v", chosen, err)
+	}
+	if all, err := choose(""); err != nil || len(all) != len(rows) {
+		t.Errorf("%v, %v", all, err)
+	}
+	if _, err := choose("taps,tips"); err == nil || !strings.Contains(err.Error(), `"tips"`) {
+		t.Errorf("a row that there is not: %v", err)
+	}
+}
+
+func TestBenchmarksAreRead(t *testing.T) {
+	const out = `goos: linux
+BenchmarkRelayToCommit/known_players-2  	3	0 ns/op	40.5 redrain-cpu-µs/win	30000 redrain-wins/s	3800 a/s
+BenchmarkRelayToCommit/new_players-2           	       3	         0 ns/op	     41000 redrain-wins/s
+PASS
+`
+	want := map[string]map[string][]float64{
+		"BenchmarkRelayToCommit/known_players": {
+			"ns/op": {0}, "redrain-cpu-µs/win": {40.5}, "redrain-wins/s": {30_000}, "a/s": {3800},
+		},
+		"BenchmarkRelayToCommit/new_players": {"ns/op": {0}, "redrain-wins/s": {41_000}},
+	}
+	if diff := cmp.Diff(want, benchmarks([]byte(out))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAScopeEndsWhatItHasStarted(t *testing.T) {
+	var ended []string
+	fault := errors.New("a fault")
+	err := do(context.Background(), io.Discard, func(s *scope) {
+		s.Cleanup(func() { ended = append(ended, "first") })
+		s.Cleanup(func() {
+			ended = append(ended, "second")
+			if !s.Failed() {
+				t.Error("the scope does not know that it has failed")
+			}
+		})
+		s.check("all is well", nil)
+		s.check("something", fault)
+		t.Error("it went on after a fault")
+	})
+	if !errors.Is(err, fault) {
+		t.Errorf("the fault is told as %v", err)
+	}
+	if diff := cmp.Diff([]string{"second", "first"}, ended); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAScopeEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	err := do(ctx, io.Discard, func(s *scope) { s.check("all is well", nil) })
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("an interrupted part ends with %v", err)
+	}
+}
+
+func TestMetricsAreSummed(t *testing.T) {
+	web := httptest.NewServer(bare.New().Handler())
+	defer web.Close()
+	c := &contestant{name: "bare loop", url: web.URL}
+	err := do(t.Context(), io.Discard, func(s *scope) {
+		if n := c.metric(s, "go_goroutines"); n < 1 {
+			t.Errorf("%v goroutines", n)
+		}
+		if n := c.metric(s, "go_info"); n != 1 {
+			t.Errorf("a metric with labels is %v", n)
+		}
+		c.metric(s, "go_gorout")
+		t.Error("a part of a name is taken for a metric")
+	})
+	if err == nil {
+		t.Error("a metric that there is not is no fault")
+	}
+}
+
+func TestTheBareLoopSpeaksTheProtocol(t *testing.T) {
+	web := httptest.NewServer(bare.New().Handler())
+	defer web.Close()
+	conn, _, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(web.URL, "http")+"/ws", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	hear := func(into any) {
+		t.Helper()
+		if err := conn.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		if err := conn.ReadJSON(into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	say := func(message string) {
+		t.Helper()
+		if err := conn.WriteMessage(websocket.TextMessage, []byte(message)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	say(`{"type":"hello","id":1,"token":"t","campaign":"c"}`)
+	var welcome wire.Welcome
+	hear(&welcome)
+	if welcome.Type != wire.TypeWelcome || welcome.Campaign.ID != "c" || welcome.ServerTime == 0 {
+		t.Fatalf("the welcome is %+v", welcome)
+	}
+	say(`{"type":"ping","id":2,"t":5}`)
+	var pong wire.Pong
+	hear(&pong)
+	if pong.Type != wire.TypePong || pong.T != 5 {
+		t.Fatalf("the pong is %+v", pong)
+	}
+
+	spec, err := json.Marshal(falling(time.Second, waveDrops, 4*time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := web.Client().Post(web.URL+"/rain", "application/json", strings.NewReader(string(spec)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	var change wire.RainChange
+	hear(&change)
+	if change.Rain == nil || change.Rain.DropsPerSecond != waveDrops {
+		t.Fatalf("the rain is %+v", change.Rain)
+	}
+	for n := range int64(4) {
+		_, frame, err := conn.ReadMessage()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var w wire.Wave
+		if err := json.Unmarshal(frame, &w); err != nil || w.N != n || len(w.Drops) != waveDrops/4 {
+			t.Fatalf("wave %d is %s, %v", n, frame, err)
+		}
+		if len(frame) < 430 || len(frame) > 470 {
+			t.Errorf("a wave has %d bytes, not about 450", len(frame))
+		}
+	}
+}

@@ -1,0 +1,200 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"redrain/internal/operator"
+	"redrain/internal/testenv"
+	"redrain/rain"
+	"redrain/tools/compare/baseline"
+)
+
+const (
+	operatorToken = "operator-token-of-the-comparison"
+	jwtSecret     = "secret-of-the-comparison-that-is-long-enough"
+	amount        = 88 // of a packet
+)
+
+// contestant is a server under test: a process of its own.
+type contestant struct {
+	process
+
+	name string
+	url  string                                       // of HTTP
+	open func(packets int) (campaign string)          // makes a campaign
+	rain func(campaign string, falling rain.RainSpec) // starts a rain
+}
+
+// falling is a rain that begins at once.
+func falling(duration time.Duration, dropsPerSecond int, fall time.Duration) rain.RainSpec {
+	starts := int64(0)
+	return rain.RainSpec{
+		StartsInMS: &starts, DurationMS: duration.Milliseconds(), DropsPerSecond: dropsPerSecond,
+		FallMS: fall.Milliseconds(), Pacing: rain.PacingNone,
+	}
+}
+
+func (c *contestant) socket() string { return "ws" + strings.TrimPrefix(c.url, "http") + "/ws" }
+
+var listens = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
+
+// launch starts a server that says on standard output where it listens.
+func launch(s *scope, name, program string, args ...string) *contestant {
+	out, to, err := os.Pipe()
+	s.check("make a pipe", err)
+	cmd := exec.Command(program, args...) //nolint:noctx // testenv ends it
+	cmd.Stdout, cmd.Stderr = to, s.log
+	p := testenv.Start(s, cmd)
+	s.check("close a pipe", to.Close())
+	url := make(chan string, 1)
+	go func() { // until the process ends
+		defer close(url)
+		defer out.Close() //nolint:errcheck // it was only read
+		lines := bufio.NewScanner(out)
+		for lines.Scan() {
+			if found := listens.FindString(lines.Text()); found != "" {
+				url <- found
+				break
+			}
+		}
+		_, _ = io.Copy(io.Discard, out)
+	}()
+	c := &contestant{name: name, process: process{ofServer, p.PID()}}
+	select {
+	case c.url = <-url:
+	case <-time.After(time.Minute):
+	}
+	if c.url == "" {
+		s.Fatalf("%s does not serve", name)
+	}
+	return c
+}
+
+// startRedrain starts redrain. Without flags for back ends it uses those inside its process.
+func startRedrain(s *scope, flags ...string) *contestant {
+	c := launch(s, "redrain", testenv.Binary(s), append([]string{
+		"serve", "--listen", "127.0.0.1:0", "--operator-token", operatorToken, "--jwt-secret", jwtSecret, "--no-demo",
+		"--no-guests", "--log-level", "warn",
+		"--tap-rate", "0", "--hello-rate", "0", "--max-connections", "20000", "--reconcile-every", "0",
+	}, flags...)...)
+	client, err := operator.New(operator.Options{Server: c.url, Token: operatorToken})
+	s.check("speak to redrain", err)
+	s.Cleanup(client.Close)
+	campaigns := 0
+	c.open = func(packets int) string {
+		campaigns++
+		spec := rain.DefaultSpec()
+		spec.Name, spec.Sponsor, spec.Packets, spec.WinsPerUser = "compare", "compare", packets, 1_000_000
+		spec.Budget = rain.Money(packets) * amount
+		_, err := client.Deposit(s.ctx, spec.Sponsor, "deposit "+strconv.Itoa(campaigns), spec.Budget)
+		s.check("deposit", err)
+		made, err := client.CreateCampaign(s.ctx, spec, "")
+		s.check("make a campaign", err)
+		return made.ID
+	}
+	c.rain = func(campaign string, falling rain.RainSpec) {
+		_, err := client.StartRain(s.ctx, campaign, falling, "")
+		s.check("start a rain", err)
+	}
+	return c
+}
+
+// flags make a redrain use the real servers.
+func (b *backends) flags(s *scope, db *database, roles string) []string {
+	return []string{"--redis", b.redisAddr, "--nats", b.natsURL, "--mysql", db.dsn, "--namespace", testenv.Namespace(s),
+		"--roles", roles}
+}
+
+// startBaseline starts the textbook design.
+func startBaseline(s *scope, b *backends, flags ...string) *contestant {
+	prefix := testenv.Namespace(s)
+	c := launch(s, "baseline", own(s), append([]string{"baseline", "--redis", b.redisAddr, "--secret", jwtSecret,
+		"--prefix", prefix}, flags...)...)
+	campaigns := 0
+	c.open = func(packets int) string {
+		campaigns++
+		id := "c" + strconv.Itoa(campaigns)
+		c.post(s, "/campaigns", baseline.Campaign{ID: id, Packets: packets, Amount: amount})
+		return id
+	}
+	c.rain = func(campaign string, falling rain.RainSpec) { c.post(s, "/campaigns/"+campaign+"/rains", falling) }
+	return c
+}
+
+// startBare starts the bare loop.
+func startBare(s *scope) *contestant {
+	c := launch(s, "bare loop", own(s), "bare")
+	c.open = func(int) string { return "c" }
+	c.rain = func(_ string, falling rain.RainSpec) { c.post(s, "/rain", falling) }
+	return c
+}
+
+// own is the path of this program, which also serves as the other contestants.
+func own(s *scope) string {
+	path, err := os.Executable()
+	s.check("find this program", err)
+	return path
+}
+
+func (c *contestant) post(s *scope, path string, body any) {
+	data, err := json.Marshal(body)
+	s.check("write a request", err)
+	ctx, cancel := context.WithTimeout(s.ctx, 5*time.Minute)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+path, bytes.NewReader(data))
+	s.check("make a request", err)
+	s.check("ask "+c.name, expect(req, http.StatusCreated, nil))
+}
+
+// metric returns the sum of a metric over all its labels.
+func (c *contestant) metric(s *scope, name string) float64 {
+	req, err := http.NewRequestWithContext(s.ctx, http.MethodGet, c.url+"/metrics", nil)
+	s.check("make a request", err)
+	var text bytes.Buffer
+	s.check("ask "+c.name, expect(req, http.StatusOK, &text))
+	sum, found := 0.0, false
+	for line := range strings.Lines(text.String()) {
+		rest, ok := strings.CutPrefix(line, name)
+		if !ok || (rest[0] != ' ' && rest[0] != '{') {
+			continue
+		}
+		value, err := strconv.ParseFloat(strings.TrimSpace(rest[strings.LastIndexByte(rest, ' ')+1:]), 64)
+		s.check("read "+name, err)
+		sum, found = sum+value, true
+	}
+	if !found {
+		s.Fatalf("%s has no metric %s", c.name, name)
+	}
+	return sum
+}
+
+// expect makes a request and copies the answer.
+func expect(req *http.Request, status int, to io.Writer) error {
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // the request's context bounds it
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close() //nolint:errcheck // it was only read
+	if resp.StatusCode != status {
+		return fmt.Errorf("%s is answered %s", req.URL.Path, resp.Status)
+	}
+	if to != nil {
+		_, err = io.Copy(to, resp.Body)
+	}
+	return err
+}

@@ -1,0 +1,11 @@
+// Command compare measures redrain beside the textbook design (folder baseline) and beside a bare loop of writes
+// (folder bare). They take turns on the same real servers under the same load. It prints a table of ratios, because
+// on a machine with other work only ratios can be trusted.
+//
+//	make compare                    # all rows, some twelve minutes
+//	make compare ROWS=taps,idle     # some of them
+//	go run -C tools ./compare -h
+//
+// The servers are child processes; the players are in this process. Processor time is user and system time of each
+// process, memory is what it has in RAM, both as the kernel counts them in /proc. So it runs on Linux only.
+package main

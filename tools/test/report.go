@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	slowTests = 15
+	slowest   = 500 * time.Millisecond // faster tests are not listed
+)
+
+// event is a line of go test -json.
+type event struct {
+	Action  string  `json:"action"`
+	Package string  `json:"package"`
+	Test    string  `json:"test"`    // empty for what is about the package
+	Elapsed float64 `json:"elapsed"` // seconds
+	Output  string  `json:"output"`
+}
+
+type testKey struct{ pkg, test string }
+
+type timing struct {
+	testKey
+
+	took time.Duration
+}
+
+// report collects what go test says. What has failed is shown at once and in full, what has passed as a number.
+type report struct {
+	out     io.Writer
+	output  map[testKey][]string // of what runs still; test is empty for what belongs to the package
+	times   []timing             // of tests without those inside them
+	skipped map[string]int       // reason → tests
+	closing []string             // go test's last line of each package: ok, FAIL, no test files
+	work    time.Duration        // the times of all packages
+}
+
+func newReport(out io.Writer) *report {
+	return &report{out: out, output: map[testKey][]string{}, skipped: map[string]int{}}
+}
+
+// newLines splits what may have long lines: a test's output is in them.
+func newLines(r io.Reader) *bufio.Scanner {
+	s := bufio.NewScanner(r)
+	s.Buffer(nil, 1<<24)
+	return s
+}
+
+func (r *report) add(e event) {
+	key := testKey{e.Package, e.Test}
+	switch e.Action {
+	case "output":
+		r.hear(key, e.Output)
+	case "build-output":
+		r.printf("%s", e.Output)
+	case "pass", "skip", "fail":
+		if e.Test == "" {
+			r.endPackage(e)
+		} else {
+			r.endTest(key, e)
+		}
+	}
+}
+
+// hear keeps a line until it is known whether it matters.
+func (r *report) hear(key testKey, line string) {
+	switch {
+	case strings.HasPrefix(line, "=== "), line == "PASS\n", line == "FAIL\n":
+	case key.test == "" && isClosing(line):
+		r.closing = append(r.closing, line)
+	default:
+		r.output[key] = append(r.output[key], line)
+	}
+}
+
+func isClosing(line string) bool {
+	for _, begin := range []string{"ok  \t", "FAIL\t", "?   \t"} {
+		if strings.HasPrefix(line, begin) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *report) endTest(key testKey, e event) {
+	lines := r.output[key]
+	delete(r.output, key)
+	switch e.Action {
+	case "fail":
+		r.printf("%s", strings.Join(lines, ""))
+	case "skip":
+		r.skipped[reason(lines)]++
+		return
+	}
+	if !strings.Contains(key.test, "/") {
+		r.times = append(r.times, timing{key, seconds(e.Elapsed)})
+	}
+}
+
+// reason is what t.Skip was told.
+func reason(lines []string) string {
+	for _, line := range lines {
+		if _, says, found := strings.Cut(strings.TrimSpace(line), ".go:"); found {
+			_, says, _ = strings.Cut(says, ": ")
+			return says
+		}
+	}
+	return "no reason given"
+}
+
+// endPackage shows how far it is. Where the package has failed, what its tests have said that never ended is shown.
+func (r *report) endPackage(e event) {
+	r.work += seconds(e.Elapsed)
+	byName := func(a, b testKey) int { return cmp.Compare(a.test, b.test) }
+	for _, key := range slices.SortedFunc(maps.Keys(r.output), byName) {
+		if key.pkg != e.Package {
+			continue
+		}
+		if e.Action == "fail" {
+			r.printf("%s", strings.Join(r.output[key], ""))
+		}
+		delete(r.output, key)
+	}
+	if e.Action != "skip" {
+		r.printf("%-4s in %6.1f s: %s\n", e.Action, e.Elapsed, e.Package)
+	}
+}
+
+// summary ends with go test's own lines, a package each.
+func (r *report) summary(took time.Duration, missing []string) {
+	slices.SortFunc(r.times, func(a, b timing) int { return cmp.Compare(b.took, a.took) })
+	r.printf("\nslowest tests\n")
+	for _, t := range r.times[:min(slowTests, len(r.times))] {
+		if t.took >= slowest {
+			r.printf("%8.1f s  %s %s\n", t.took.Seconds(), t.pkg, t.test)
+		}
+	}
+	for _, says := range slices.Sorted(maps.Keys(r.skipped)) {
+		r.printf("SKIPPED %4d: %s\n", r.skipped[says], says)
+	}
+	for _, what := range missing {
+		r.printf("LEFT OUT: %s\n", what)
+	}
+	r.printf("\n%d tests, %s for the packages one after the other, %s in all\n\n", len(r.times),
+		r.work.Round(time.Second), took.Round(time.Second))
+	r.printf("%s", strings.Join(r.closing, ""))
+}
+
+func (r *report) printf(format string, args ...any) { _, _ = fmt.Fprintf(r.out, format, args...) }
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
