@@ -27,6 +27,10 @@ func (f *finder) number(e ast.Expr) {
 		}
 		return
 	}
+	if tv.Value.Kind() == constant.String {
+		f.query(e)
+		return
+	}
 	if !isNumeric(tv.Type) {
 		return
 	}
