@@ -2,6 +2,7 @@ package wire
 
 import (
 	"strconv"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -15,6 +16,10 @@ var taps = []string{
 	`{"id":"a-b","type":"tap","drop":"x"}`,
 	"{\"type\":\"tap\",\n\"drop\":\"\"}",
 	`{"type":"tap","id":0,"drop":"0.0"}`,
+	"\t{\r\n\"type\": \"tap\", \"id\": 19, \"drop\": \" ~\"}\t\r\n ",
+	`{"type":"tap","id": "a b","drop":"7.3"}`,
+	`{"type":"tap","id":"` + strings.Repeat("1", MaxID-2) + `","drop":"7.3"}`,
+	`{"type":"tap","id":` + strings.Repeat("1", MaxID) + `,"drop":"7.3"}`,
 }
 
 func TestPlainTapsAreReadWithoutReflection(t *testing.T) {
@@ -45,6 +50,12 @@ func TestOtherSpellingsAreLeftAlone(t *testing.T) {
 		`{"type":"tap","id":null,"drop":"1.1"}`, `{"type":"tap","id":,"drop":"1.1"}`, `{"type":"tap","drop":7}`,
 		`{"type":"tap","drop":"\u0031.1"}`, `{"type":"tap","drop":"é"}`,
 		`{"type":"tap","id":"<b>","drop":"1.1"}`, `{"Type":"tap","drop":"1.1"}`, `{"type":"tap","drop":"1.1","t":1}`,
+		`{"drop":"1.1"}`, `"type":"tap","drop":"1.1"}`, `{"type""tap","drop""1.1"}`, `{"type":tap","drop":"1.1"}`,
+		`{"type":"tap","x":"1.1"}`, `{"type":"tap","drop":"1.1","x":}`, `{"type":"tap","drop":,"drop":"1.1"}`,
+		"{\"type\":\"tap\",\"id\":\",\t\"drop\":\"1.1\"}", `{"type":"tap","drop":"1.1","id":"}`,
+		`{"type":"tap","drop":"1.1","id":1`, "{\"type\":\"tap\",\"drop\":\"\x1f\"}", "{\"type\":\"tap\",\"drop\":\"\x7f\"}",
+		`{"type":"tap","drop":"<"}`, `{"type":"tap","drop":">"}`, `{"type":"tap","drop":"&"}`,
+		`{"type":"tap","id":"` + strings.Repeat("1", MaxID-1) + `","drop":"1.1"}`,
 		`{"type":"tap","id":11111111111111111111111111111111111111111111111111111111111111111,"drop":"1.1"}`,
 		`{"type":"tap","id":"11111111111111111111111111111111111111111111111111111111111111111","drop":"1.1"}`,
 	} {
