@@ -137,7 +137,7 @@ func (s *session) greet(req wire.Request) {
 		s.end(room.CodeUnavailable, "too many connections from this address at once")
 		return
 	}
-	user, err := s.g.o.Players.Verify(req.Token)
+	user, err := s.g.o.Players.Verify(ctx, req.Token)
 	if errors.Is(err, auth.ErrKeysUnavailable) {
 		s.end(room.CodeUnavailable, "unavailable")
 		return
