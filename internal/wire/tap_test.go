@@ -41,7 +41,7 @@ func TestPlainTapsAreReadWithoutReflection(t *testing.T) {
 // of a message panics.
 func TestCutTapsAreLeftAlone(t *testing.T) {
 	for _, text := range taps {
-		whole := []byte(strings.TrimRight(text, " "))
+		whole := []byte(strings.TrimRight(text, " \t\r\n"))
 		for n := range whole {
 			if tap, ok := ParseTap(slices.Clip(whole[:n])); ok {
 				t.Errorf("%s was read as %q %q", whole[:n], tap.ID, tap.Drop)
