@@ -6,6 +6,7 @@ FUZZTIME  ?= 10s
 BENCHTIME ?= 1s
 ARGS      ?=
 ROWS      ?=
+PACKAGES  ?=
 
 # The compiler only checks: esbuild, which is a Go library, makes the scripts. 7 is the native one.
 TYPESCRIPT = 7.0.2
@@ -48,6 +49,10 @@ allocs: ## measure what the hot paths allocate, and compare it with tools/allocs
 compare: ## measure redrain beside the textbook design, on real servers (ROWS=taps,idle for some; ARGS="-rounds 5 -json")
 	$(GO) run -C tools ./compare -rows '$(ROWS)' $(ARGS)
 
+.PHONY: mutate
+mutate: ## change the code in small ways and list what no test notices (PACKAGES="./rain ./room"; ARGS="-sample 100 -full")
+	$(GO) run -C tools ./mutate $(ARGS) $(PACKAGES)
+
 .PHONY: fuzz
 fuzz: ## fuzz each fuzz target for a short time (FUZZTIME=10s)
 	@grep -roE --include='*_test.go' '^func Fuzz\w*' . | \
@@ -65,7 +70,8 @@ lint: ## check go.mod, go vet, golangci-lint: format, faults, and the directions
 	cd tools && $(LINT) run ./...
 
 .PHONY: types
-types: ## check the types of the pages' TypeScript (needs npx, which fetches the compiler)
+types: ## check the types of the pages' TypeScript, and that those of the API are fresh (needs npx, which fetches the tools)
+	$(GO) run ./web/apitypes -check
 	npx --yes --package typescript@$(TYPESCRIPT) tsc --project web
 
 .PHONY: fmt

@@ -162,7 +162,7 @@ func (s *Server) build(ctx context.Context) error {
 	if err := s.buildPayer(bus, now, reg, log); err != nil {
 		return err
 	}
-	s.players, err = auth.NewPlayers(context.WithoutCancel(ctx), auth.PlayersOptions{
+	s.players, err = auth.NewPlayers(auth.PlayersOptions{
 		Secret: s.cfg.JWTSecret, JWKSURL: s.cfg.JWKSURL, Log: log,
 		Clock: func() time.Time { return time.UnixMilli(now()) },
 	})

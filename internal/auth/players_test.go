@@ -1,10 +1,12 @@
 package auth_test
 
 import (
+	"context"
 	"crypto/rsa"
 	"encoding/base64"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,11 +26,14 @@ func newPlayers(t testing.TB, o auth.PlayersOptions) *auth.Players {
 	if o.Log == nil {
 		o.Log = quiet
 	}
-	p, err := auth.NewPlayers(t.Context(), o)
+	p, err := auth.NewPlayers(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(p.Close)
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { _ = p.Run(ctx) })
+	t.Cleanup(func() { cancel(); running.Wait() })
 	return p
 }
 
@@ -76,7 +81,7 @@ func TestVerifyWithSecret(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			user, err := players.Verify(tc.token)
+			user, err := players.Verify(t.Context(), tc.token)
 			if user != tc.user {
 				t.Errorf("user %q, want %q", user, tc.user)
 			}
@@ -96,7 +101,7 @@ func TestVerifyNoticesEveryChange(t *testing.T) {
 		if changed[i]++; changed[i] == '.' {
 			continue // four parts: tested above
 		}
-		if user, err := players.Verify(string(changed)); err == nil {
+		if user, err := players.Verify(t.Context(), string(changed)); err == nil {
 			t.Errorf("position %d: accepted for %q", i, user)
 		}
 	}
@@ -109,7 +114,7 @@ func TestVerifyRefusesEverythingByDefault(t *testing.T) {
 		issuer{"k", jwt.SigningMethodEdDSA, edKey()}.sign(good("u1")),
 		segment(`{"alg":"none"}`) + "." + segment(`{"sub":"u1","exp":9999999999}`) + ".",
 	} {
-		if user, err := players.Verify(token); !errors.Is(err, auth.ErrBadToken) {
+		if user, err := players.Verify(t.Context(), token); !errors.Is(err, auth.ErrBadToken) {
 			t.Errorf("%s: %q, %v", token, user, err)
 		}
 	}
@@ -138,7 +143,7 @@ func TestVerifyWithJWKS(t *testing.T) {
 		"RS256 without kid": unnamed(rs).sign(good("u1")), "EdDSA without kid": unnamed(ed).sign(good("u1")),
 		"HS256 beside it": hs256([]byte(secret), good("u1")),
 	} {
-		if user, err := players.Verify(token); user != "u1" || err != nil {
+		if user, err := players.Verify(t.Context(), token); user != "u1" || err != nil {
 			t.Errorf("%s: %q, %v", name, user, err)
 		}
 	}
@@ -164,7 +169,7 @@ func TestVerifyWithJWKS(t *testing.T) {
 		"no exp": ed.sign(with(good("u1"), "exp", nil)),
 	}
 	for name, token := range forged {
-		if user, err := players.Verify(token); !errors.Is(err, auth.ErrBadToken) {
+		if user, err := players.Verify(t.Context(), token); !errors.Is(err, auth.ErrBadToken) {
 			t.Errorf("%s: accepted for %q, %v", name, user, err)
 		}
 	}
@@ -180,11 +185,11 @@ func TestMint(t *testing.T) {
 	if want := noon.Add(time.Minute); !expires.Equal(want) {
 		t.Errorf("expires %v, want %v", expires, want)
 	}
-	if user, err := players.Verify(token); user != "u1" || err != nil {
+	if user, err := players.Verify(t.Context(), token); user != "u1" || err != nil {
 		t.Errorf("%q, %v", user, err)
 	}
 	now = now.Add(2 * time.Minute)
-	if user, err := players.Verify(token); !errors.Is(err, auth.ErrBadToken) {
+	if user, err := players.Verify(t.Context(), token); !errors.Is(err, auth.ErrBadToken) {
 		t.Errorf("after its time: %q, %v", user, err)
 	}
 	if _, _, err := players.Mint("two\nlines", time.Minute); err == nil {
@@ -199,7 +204,7 @@ func TestMint(t *testing.T) {
 func TestReasonsKeepSecrets(t *testing.T) {
 	players := newPlayers(t, auth.PlayersOptions{Secret: secret})
 	token := hs256([]byte(secret), with(good("u1"), "exp", noon.Add(-time.Hour).Unix()))
-	_, err := players.Verify(token)
+	_, err := players.Verify(t.Context(), token)
 	if err == nil || strings.Contains(err.Error(), token[strings.LastIndex(token, ".")+1:]) ||
 		strings.Contains(err.Error(), secret) {
 		t.Errorf("reason: %v", err)
@@ -223,7 +228,7 @@ func FuzzVerify(f *testing.F) {
 	}
 	players := newPlayers(f, auth.PlayersOptions{Secret: secret})
 	f.Fuzz(func(t *testing.T, token string) {
-		user, err := players.Verify(token)
+		user, err := players.Verify(t.Context(), token)
 		if (err == nil) == (user == "") {
 			t.Fatalf("%q: user %q, error %v", token, user, err)
 		}

@@ -39,7 +39,7 @@ func newTroupe(ctx context.Context, c *benchCmd, name, server string) (*troupe, 
 	shared.MaxIdleConnsPerHost = 64
 	t.http = &http.Client{Transport: shared}
 	if c.JWTSecret != "" {
-		minter, err := auth.NewPlayers(ctx, auth.PlayersOptions{Secret: c.JWTSecret,
+		minter, err := auth.NewPlayers(auth.PlayersOptions{Secret: c.JWTSecret,
 			Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			return nil, err

@@ -14,6 +14,7 @@ import (
 
 // TestAPIRefusals: what makes no sense is refused with each field named, and changes nothing.
 func TestAPIRefusals(t *testing.T) {
+	testenv.Parallel(t, testenv.Light)
 	c := newAPIClient(t, startNode(t, setting{}.config()))
 	c.want(c.call("POST", "/sponsors/acme/deposits", `{"amount":1000,"reference":"r1"}`), 201, "")
 
@@ -95,6 +96,7 @@ func TestAPIRefusals(t *testing.T) {
 
 // TestAPIPreview: a viewer may look at every split, at no cost to anybody.
 func TestAPIPreview(t *testing.T) {
+	testenv.Parallel(t, testenv.Light)
 	c := newAPIClient(t, startNode(t, setting{}.config()))
 	c.token = viewerToken
 	for _, body := range []string{
@@ -129,6 +131,7 @@ func TestAPIPreview(t *testing.T) {
 
 // TestAPILife takes a campaign through its life over HTTP.
 func TestAPILife(t *testing.T) {
+	testenv.Parallel(t, testenv.Light)
 	n := startNode(t, setting{}.config())
 	c := newAPIClient(t, n)
 	deposit := `{"amount":10000,"reference":"r1"}`
@@ -263,6 +266,7 @@ func checkClaims(t *testing.T, c *apiClient, id, claim string) {
 
 // TestGuests: a guest gets a token that works; where guests are off it is 403.
 func TestGuests(t *testing.T) {
+	testenv.Parallel(t, testenv.Light)
 	cfg := setting{}.config()
 	c := newAPIClient(t, startNode(t, cfg))
 	g := c.call("POST", "/guests", "")
@@ -279,6 +283,7 @@ func TestGuests(t *testing.T) {
 
 // TestPages walks through a list by cursor without losing or repeating anything.
 func TestPages(t *testing.T) {
+	testenv.Parallel(t, testenv.Light)
 	n := startNode(t, setting{}.config())
 	c := newAPIClient(t, n)
 	spec := fund(t, n, "pages", 700, 10)

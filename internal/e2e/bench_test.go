@@ -6,14 +6,18 @@ import (
 	"slices"
 	"testing"
 
+	"redrain/internal/testenv"
+
 	"redrain/internal/cli"
 )
 
 // TestBench plays a whole run of `redrain bench` with a campaign of its own on every set of back ends: each win
 // that was told is in the ledger, and each wave has come.
 func TestBench(t *testing.T) {
+	t.Parallel()
 	for _, b := range backendsUnderTest {
 		t.Run(b.name, func(t *testing.T) {
+			testenv.Parallel(t, testenv.Medium)
 			nodes := startNodes(t, b.make(t).config(), b.nodes)
 			args := []string{"bench", "--token", operatorToken, "--players", "50", "--duration", "1s",
 				"--taps-per-second", "300", "--json"}

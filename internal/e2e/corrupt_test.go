@@ -95,6 +95,7 @@ func allOf(table string) string {
 // TestACorruptedLedgerIsFound changes rows of MariaDB by hand, under a running node. `redrain reconcile` exits with
 // 1 and names the row; when it is as it was, with 0.
 func TestACorruptedLedgerIsFound(t *testing.T) {
+	testenv.Parallel(t, testenv.Light)
 	s := realSetting(t)
 	n := startNode(t, s.config())
 	c, err := n.client.CreateCampaign(within(t, 20*time.Second), fund(t, n, "corrupt", 10_000, 20), "")
@@ -161,6 +162,7 @@ func TestACorruptedLedgerIsFound(t *testing.T) {
 
 // TestADeletedOutboxEntryIsFound deletes a win from Redis by hand before any node has settled it.
 func TestADeletedOutboxEntryIsFound(t *testing.T) {
+	testenv.Parallel(t, testenv.Light)
 	s := realSetting(t)
 	cfg := s.config()
 	cfg.Roles = []string{server.RoleGateway, server.RoleOperator} // nobody empties the outbox
@@ -198,6 +200,7 @@ func TestADeletedOutboxEntryIsFound(t *testing.T) {
 
 // TestTheScheduleFindsIt: nobody asks, and all the same there is an alarm, a figure, and in the end peace.
 func TestTheScheduleFindsIt(t *testing.T) {
+	testenv.Parallel(t, testenv.Light)
 	s := realSetting(t)
 	cfg := s.config()
 	cfg.ReconcileEvery = time.Second
@@ -271,6 +274,7 @@ func metric(t *testing.T, n *node, name string) (value float64) {
 // TestRedisAwayIsNotADifference: what cannot be checked is not proved, and is not said to be wrong. What Redis has
 // lost is named.
 func TestRedisAwayIsNotADifference(t *testing.T) {
+	testenv.Parallel(t, testenv.Light)
 	redis := testenv.StartRedis(t)
 	s := setting{redis: redis.Addr, nats: testenv.NATS(t), mysql: testenv.MySQL(t), namespace: testenv.Namespace(t)}
 	n := startNode(t, s.config())

@@ -24,20 +24,20 @@ var crashPoints = []string{
 // send again every tap that was not answered, and in the end every win that Redis has given is in the ledger once,
 // those that were told among them.
 func TestKillNineLosesAndDoublesNothing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts processes")
-	}
 	t.Parallel()
 	for _, point := range crashPoints {
 		// The third passing: some batches have gone all the way when it happens, and some have not begun.
-		t.Run(point, func(t *testing.T) { crashAt(t, point+":3") })
+		t.Run(point, func(t *testing.T) {
+			testenv.Parallel(t, testenv.Medium)
+			crashAt(t, point+":3")
+		})
 	}
 }
 
 func crashAt(t *testing.T, fault string) {
 	t.Helper()
 	s := realSetting(t)
-	doomed := startProcess(t, s, []string{"faults"}, "REDRAIN_FAULT_AT="+fault)
+	doomed := startProcess(t, s, "REDRAIN_FAULT_AT="+fault)
 	spec := fund(t, doomed.node, "crash", 50_000, 60)
 	spec.WinsPerUser = 60
 	c, err := doomed.client.CreateCampaign(within(t, 20*time.Second), spec, "")
@@ -69,7 +69,7 @@ func crashAt(t *testing.T, fault string) {
 	}
 	doomed.awaitDeath(t, time.Second)
 
-	heir := startProcess(t, s, nil)
+	heir := startProcess(t, s)
 	after := make([]*player, count)
 	for i, p := range before {
 		<-p.done

@@ -3,6 +3,7 @@
 // with several, with processes that are killed at the worst moments and back ends that go away. There is nothing in
 // it but tests.
 //
-// The tests that mostly wait, for servers that come back and for processes that were killed, run side by side
-// (t.Parallel).
+// All tests run side by side, because most of them mostly wait: for servers that come back, for processes that were
+// killed, for the clock. Each begins with [testenv.Parallel], which keeps the machine from being overloaded. So a test
+// may measure nothing by the clock on the wall.
 package e2e

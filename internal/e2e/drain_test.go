@@ -6,14 +6,17 @@ import (
 	"testing"
 	"time"
 
+	"redrain/internal/testenv"
+
 	"redrain/room"
 )
 
 // TestDrain: SIGTERM says goodbye to every player with a time to come back, closes with 4000, and ends with exit
 // code 0.
 func TestDrain(t *testing.T) {
+	testenv.Parallel(t, testenv.Light)
 	s := realSetting(t)
-	n := startProcess(t, s, nil)
+	n := startProcess(t, s)
 	c, err := n.client.CreateCampaign(within(t, 20*time.Second), fund(t, n.node, "drain", 1_000, 10), "")
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"redrain/internal/testenv"
+
 	"redrain/internal/operator"
 	"redrain/internal/wire"
 	"redrain/rain"
@@ -16,6 +18,7 @@ import (
 
 // TestEvents: the operators' feed tells of a campaign, of each phase of its rain, and of its figures.
 func TestEvents(t *testing.T) {
+	testenv.Parallel(t, testenv.Light)
 	n := startNode(t, setting{}.config())
 	c, err := n.client.CreateCampaign(within(t, 20*time.Second), fund(t, n, "events", 1_000, 10), "")
 	if err != nil {
@@ -115,6 +118,7 @@ func readFeed(t *testing.T, resp *http.Response, handle func(feedEvent) bool) {
 // TestEventsOfOneCampaign: a feed of one campaign begins with how that stands, tells of nothing else, and has its
 // figures every second without a rain, also when it is over.
 func TestEventsOfOneCampaign(t *testing.T) {
+	testenv.Parallel(t, testenv.Light)
 	n := startNode(t, setting{}.config())
 	ours, err := n.client.CreateCampaign(within(t, 20*time.Second), fund(t, n, "ours", 1_000, 10), "")
 	if err != nil {

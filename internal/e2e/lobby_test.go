@@ -1,9 +1,14 @@
 package e2e
 
-import "testing"
+import (
+	"testing"
+
+	"redrain/internal/testenv"
+)
 
 // TestLobby: who is not signed in yet is told what the event is, the one that is on or the one that the address names.
 func TestLobby(t *testing.T) {
+	testenv.Parallel(t, testenv.Light)
 	n := startNode(t, setting{}.config())
 	c := newAPIClient(t, n)
 	if a := c.call("GET", "/lobby", ""); a.status != 200 || a.field("campaign") != "" || a.field("guests") != "true" {

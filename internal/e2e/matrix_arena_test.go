@@ -60,7 +60,7 @@ func (a *arena) startNode(i int, point string) {
 	provider := []string{"--provider", "http", "--provider-url", a.bank.server.URL, "--provider-secret",
 		webhooktest.Secret, "--provider-timeout", "1s"}
 	p := startProcessWith(a.t, processOptions{
-		tags: []string{"faults"}, env: []string{"REDRAIN_FAULT_AT=" + point}, log: &nodeLog{t: a.t, node: i},
+		env: []string{"REDRAIN_FAULT_AT=" + point}, log: &nodeLog{t: a.t, node: i},
 		flags: append(a.s.flags(), provider...),
 	})
 	a.mu.Lock()

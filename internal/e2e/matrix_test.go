@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"redrain/internal/testenv"
+
 	"redrain/internal/operator"
 )
 
@@ -110,19 +112,21 @@ func (c *cell) note(format string, args ...any) {
 //
 // It prints the table that stands in docs/reliability.md.
 func TestFaultMatrix(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts and kills many processes")
-	}
 	t.Parallel()
-	var table []string
-	for _, f := range faults {
-		t.Run(f.name, func(t *testing.T) { table = append(table, playRow(t, f)) })
+	table := make([]string, len(faults))
+	t.Cleanup(func() {
+		head, rule := "| struck in the middle of |", "| --- |"
+		for _, s := range stages {
+			head, rule = head+" "+s.name+" |", rule+" --- |"
+		}
+		t.Logf("what was survived:\n%s\n%s\n%s", head, rule, strings.Join(table, "\n"))
+	})
+	for i, f := range faults {
+		t.Run(f.name, func(t *testing.T) {
+			testenv.Parallel(t, testenv.Heavy)
+			table[i] = playRow(t, f)
+		})
 	}
-	head, rule := "| struck in the middle of |", "| --- |"
-	for _, s := range stages {
-		head, rule = head+" "+s.name+" |", rule+" --- |"
-	}
-	t.Logf("what was survived:\n%s\n%s\n%s", head, rule, strings.Join(table, "\n"))
 }
 
 // playRow strikes a fault in every stage of one system, and then looks at everything that the players were told and

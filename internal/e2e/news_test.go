@@ -4,13 +4,17 @@ import (
 	"testing"
 	"time"
 
+	"redrain/internal/testenv"
+
 	"redrain/internal/wire"
 )
 
 // TestCampaignNews: players on every node hear what becomes of their campaign, also where no rain was ever scheduled.
 func TestCampaignNews(t *testing.T) {
+	t.Parallel()
 	for _, b := range backendsUnderTest {
 		t.Run(b.name, func(t *testing.T) {
+			testenv.Parallel(t, testenv.Light)
 			nodes := startNodes(t, b.make(t).config(), b.nodes)
 			op := nodes[0].client
 			c, err := op.CreateCampaign(within(t, 30*time.Second), fund(t, nodes[0], "news", 1_000, 10), "")
@@ -59,8 +63,10 @@ func TestCampaignNews(t *testing.T) {
 // TestWithdrawalNews: a player hears how a withdrawal has ended on the node where they are, whichever node it was
 // asked of.
 func TestWithdrawalNews(t *testing.T) {
+	t.Parallel()
 	for _, b := range backendsUnderTest {
 		t.Run(b.name, func(t *testing.T) {
+			testenv.Parallel(t, testenv.Light)
 			nodes := startNodes(t, b.make(t).config(), b.nodes)
 			first, last := nodes[0], nodes[len(nodes)-1]
 			earn(t, first, "saver", "bystander")

@@ -18,6 +18,7 @@ func TestOutages(t *testing.T) {
 	t.Parallel()
 	for _, missing := range []string{"redis", "nats", "mysql"} {
 		t.Run(missing, func(t *testing.T) {
+			testenv.Parallel(t, testenv.Medium)
 			servers := map[string]*testenv.Server{
 				"redis": testenv.StartRedis(t), "nats": testenv.StartNATS(t), "mysql": testenv.StartMySQL(t),
 			}
@@ -108,6 +109,7 @@ func (p *player) freshDrop(t *testing.T) string {
 
 // TestCreationWithoutRedis: a campaign that cannot be stocked is refused, and its money is back at the sponsor.
 func TestCreationWithoutRedis(t *testing.T) {
+	testenv.Parallel(t, testenv.Light)
 	redis := testenv.StartRedis(t)
 	s := setting{redis: redis.Addr, nats: testenv.NATS(t), mysql: testenv.MySQL(t), namespace: testenv.Namespace(t)}
 	n := startNode(t, s.config())

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"redrain/internal/testenv"
+
 	"redrain/internal/browser"
 	"redrain/internal/browser/browsertest"
 )
@@ -27,6 +29,7 @@ const (
 // the latter has some of the other work in it. So both are taken, and the smaller counts; each can only be too
 // large.
 func TestFrameBudget(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
 	n := startNode(t, setting{}.config())
 	rain := slowRain()
 	soon := int64(300)

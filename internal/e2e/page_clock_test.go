@@ -33,6 +33,7 @@ const watchBig = `addEventListener("DOMContentLoaded", () => {
 // TestClocksAgree: the clock of one of two pages is 90 s off. Their countdowns agree all the same, and so does
 // where each packet is at a moment of the server's.
 func TestClocksAgree(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
 	n := startNode(t, setting{}.config())
 	c := campaignOf(t, n, "clocks", 100, 1)
 	right := openPlay(t, c.ID, "right", browser.Options{Home: n.url, Device: browser.LargePhone,

@@ -18,6 +18,7 @@ func TestOperatorAtWork(t *testing.T) {
 	t.Parallel()
 	for _, b := range backendsUnderTest {
 		t.Run(b.name, func(t *testing.T) {
+			testenv.Parallel(t, testenv.Medium)
 			nodes := startNodes(t, b.make(t).config(), b.nodes)
 			n := nodes[0]
 			p := browsertest.Open(t, browser.Options{Home: n.url})
@@ -173,7 +174,7 @@ func checkBooksInConsole(t *testing.T, p *browsertest.Page, n *node, id string, 
 
 // TestConsoleStates looks at every page of the console with something in it, on a phone and a desk, in both languages.
 func TestConsoleStates(t *testing.T) {
-	t.Parallel()
+	testenv.Parallel(t, testenv.Medium)
 	n := startNode(t, setting{}.config())
 	c := rainsOn(t, n, "gala", 200, 3, slowRain())
 	must(deposited(t, n))

@@ -33,7 +33,7 @@ const watchLine = `{
 // says so within a second, comes back by itself, is what it was before, and the tap has won once: in the ledger,
 // and on the page.
 func TestCableIsCut(t *testing.T) {
-	t.Parallel()
+	testenv.Parallel(t, testenv.Medium)
 	n := startNode(t, setting{}.config())
 	rain := slowRain()
 	soon := int64(300)

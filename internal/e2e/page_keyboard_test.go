@@ -19,7 +19,7 @@ const watchPointers = `globalThis.pointers = 0;
 // TestKeyboardOnly plays a whole game without a pointer: from the landing to the money. Wherever the focus is, it
 // can be seen.
 func TestKeyboardOnly(t *testing.T) {
-	t.Parallel()
+	testenv.Parallel(t, testenv.Medium)
 	n := startNode(t, setting{}.config())
 	c := campaignOf(t, n, "keys", 100, 4)
 	g := &playPage{Page: browsertest.Open(t, browser.Options{Home: n.url, Scripts: []string{watchPointers}}), t: t}

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"redrain/internal/testenv"
+
 	"redrain/internal/browser"
 	"redrain/rain"
 )
@@ -11,7 +13,7 @@ import (
 // TestTenRains: what a rain has brought goes with it. A page that has seen ten holds no more than it did after
 // three, when everything has been used once and pools have their size.
 func TestTenRains(t *testing.T) {
-	t.Parallel()
+	testenv.Parallel(t, testenv.Medium)
 	n := startNode(t, setting{}.config())
 	c := campaignOf(t, n, "ten-rains", 100, 2)
 	g := openPlay(t, c.ID, "patient", browser.Options{Home: n.url, Device: browser.LargePhone})

@@ -25,22 +25,21 @@ var playLine = regexp.MustCompile(`play\s+(http://\S+?)/?\s*$`)
 
 // processOptions are what one process has that others have not.
 type processOptions struct {
-	tags  []string  // of its build
 	flags []string  // of its command line
 	env   []string  // added to its environment
 	log   io.Writer // gets its standard error; nil = the test's log
 }
 
 // startProcess runs the binary on the setting and waits until it serves. env is added to its environment.
-func startProcess(t *testing.T, s setting, tags []string, env ...string) *process {
+func startProcess(t *testing.T, s setting, env ...string) *process {
 	t.Helper()
-	return startProcessWith(t, processOptions{tags: tags, env: env, flags: s.flags()})
+	return startProcessWith(t, processOptions{env: env, flags: s.flags()})
 }
 
 // serveProcess is startProcess with flags that say which back ends it has.
-func serveProcess(t *testing.T, tags, flags []string, env ...string) *process {
+func serveProcess(t *testing.T, flags ...string) *process {
 	t.Helper()
-	return startProcessWith(t, processOptions{tags: tags, env: env, flags: flags})
+	return startProcessWith(t, processOptions{flags: flags})
 }
 
 // flags are the flags of a process on the setting.
@@ -48,9 +47,11 @@ func (s setting) flags() []string {
 	return []string{"--redis", s.redis, "--nats", s.nats, "--mysql", s.mysql, "--namespace", s.namespace}
 }
 
+// startProcessWith starts the binary with fault points, the same for all tests: without REDRAIN_FAULT_AT in its
+// environment it behaves as any other.
 func startProcessWith(t *testing.T, o processOptions) *process {
 	t.Helper()
-	cmd := exec.Command(testenv.Binary(t, o.tags...), append([]string{
+	cmd := exec.Command(testenv.Binary(t, "faults"), append([]string{
 		"serve", "--listen", "127.0.0.1:0", "--operator-token", operatorToken, "--jwt-secret", jwtSecret, "--tap-rate",
 		"0",
 	}, o.flags...)...)

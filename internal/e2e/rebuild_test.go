@@ -229,6 +229,7 @@ func TestRedisLosesEverything(t *testing.T) {
 		},
 	} {
 		t.Run(how, func(t *testing.T) {
+			testenv.Parallel(t, testenv.Medium)
 			redis := testenv.StartRedis(t)
 			s := setting{redis: redis.Addr, nats: testenv.NATS(t), mysql: testenv.MySQL(t),
 				namespace: testenv.Namespace(t)}
@@ -262,7 +263,7 @@ func flush(t *testing.T, redis *testenv.Server) {
 // TestPartOfAClusterIsLost: one master and its replica forget. Only their shards are rebuilt, the others go on
 // undisturbed.
 func TestPartOfAClusterIsLost(t *testing.T) {
-	t.Parallel()
+	testenv.Parallel(t, testenv.Medium)
 	var addrs []string
 	for _, s := range testenv.StartRedisCluster(t) {
 		addrs = append(addrs, s.Addr)
@@ -292,11 +293,12 @@ func TestKillNineInARebuild(t *testing.T) {
 	t.Parallel()
 	for _, point := range []string{"rebuild.after_fence", "rebuild.after_restore"} {
 		t.Run(point, func(t *testing.T) {
+			testenv.Parallel(t, testenv.Medium)
 			redis := testenv.StartRedis(t)
 			s := setting{redis: redis.Addr, nats: testenv.NATS(t), mysql: testenv.MySQL(t),
 				namespace: testenv.Namespace(t)}
 			healthy := startNode(t, streamConfig(s))
-			doomed := startProcess(t, s, []string{"faults"}, "REDRAIN_CONFIRM=stream", "REDRAIN_FAULT_AT="+point)
+			doomed := startProcess(t, s, "REDRAIN_CONFIRM=stream", "REDRAIN_FAULT_AT="+point)
 			g := play(t, []*node{healthy}, 2)
 			g.goesOn(50)
 			flush(t, redis)
@@ -318,10 +320,10 @@ func TestKillNineInARebuild(t *testing.T) {
 // TestKillNineWithADataDirectory: all in one process, which is killed and started again on its directory, with
 // nothing else to do.
 func TestKillNineWithADataDirectory(t *testing.T) {
-	t.Parallel()
+	testenv.Parallel(t, testenv.Medium)
 	dir := t.TempDir()
 	start := func() *process {
-		return serveProcess(t, nil, []string{"--data-dir", dir, "--no-demo"})
+		return serveProcess(t, "--data-dir", dir, "--no-demo")
 	}
 	p := start()
 	g := play(t, []*node{p.node}, 1)

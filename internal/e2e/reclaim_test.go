@@ -13,13 +13,9 @@ import (
 // campaign: it holds the lease, one campaign is half done and the others are not begun. Another node takes over
 // when the lease has run out, and every sponsor has their money back, once.
 func TestKillNineInTheMiddleOfReclaiming(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts processes")
-	}
-	t.Parallel()
+	testenv.Parallel(t, testenv.Medium)
 	s := realSetting(t)
-	testenv.Binary(t) // the heir is to be there at once
-	doomed := startProcess(t, s, []string{"faults"}, "REDRAIN_FAULT_AT=reclaim.after_close:4")
+	doomed := startProcess(t, s, "REDRAIN_FAULT_AT=reclaim.after_close:4")
 	expiring := func(name string, afterMS int64) operator.Campaign {
 		t.Helper()
 		spec := fund(t, doomed.node, name, 1_000, 10)
@@ -35,7 +31,7 @@ func TestKillNineInTheMiddleOfReclaiming(t *testing.T) {
 		c, err := doomed.client.Campaign(t.Context(), first.ID)
 		return err == nil && c.State == "closed"
 	})
-	heir := startProcess(t, s, nil) // it has no lease as long as the other one lives
+	heir := startProcess(t, s) // it has no lease as long as the other one lives
 	const campaigns = 8
 	made := make([]operator.Campaign, campaigns)
 	for i := range made {

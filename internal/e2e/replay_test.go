@@ -4,13 +4,17 @@ import (
 	"testing"
 	"time"
 
+	"redrain/internal/testenv"
+
 	"redrain/internal/wire"
 )
 
 // TestAWonTapSentAgainGivesTheSameWin, on the same connection, on another of the same node, and on another node.
 func TestAWonTapSentAgainGivesTheSameWin(t *testing.T) {
+	t.Parallel()
 	for _, b := range backendsUnderTest {
 		t.Run(b.name, func(t *testing.T) {
+			testenv.Parallel(t, testenv.Light)
 			cfg := b.make(t).config()
 			nodes := startNodes(t, cfg, b.nodes)
 			last := nodes[len(nodes)-1]

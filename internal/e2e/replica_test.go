@@ -71,6 +71,7 @@ func TestReplicaTakesOver(t *testing.T) {
 	t.Parallel()
 	for _, confirm := range []string{"replica", "stream"} {
 		t.Run(confirm, func(t *testing.T) {
+			testenv.Parallel(t, testenv.Medium)
 			f := newFailover(t, confirm)
 			g := play(t, f.nodes, 1)
 			master, replica := f.pair(g.campaign)
@@ -129,7 +130,10 @@ func (p *player) paysInTheMeantime(t *testing.T) {
 func TestWhatNoReplicaHasIsNotPaid(t *testing.T) {
 	t.Parallel()
 	for _, confirm := range []string{"replica", "stream"} {
-		t.Run(confirm, func(t *testing.T) { loseWhatNoReplicaHas(t, confirm) })
+		t.Run(confirm, func(t *testing.T) {
+			testenv.Parallel(t, testenv.Medium)
+			loseWhatNoReplicaHas(t, confirm)
+		})
 	}
 }
 

@@ -70,10 +70,11 @@ type hallPlayer struct {
 // players try again spread over the whole window of the jitter, all of them are back, and each tap is answered
 // once.
 func TestAHallComesBackAfterARestart(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
 	const players = 50
 	dir, addr := t.TempDir(), testenv.Addr(t)
 	start := func() *process {
-		return serveProcess(t, nil, []string{"--listen", addr, "--data-dir", dir, "--no-demo"})
+		return serveProcess(t, "--listen", addr, "--data-dir", dir, "--no-demo")
 	}
 	p := start()
 	spec := fund(t, p.node, "hall", 500_000, 5_000)

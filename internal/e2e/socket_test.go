@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"redrain/internal/testenv"
+
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/gorilla/websocket"
 
@@ -18,6 +20,7 @@ import (
 // TestBadMessages: what makes no sense gets its error, who goes on is sent away, and a player beside them notices
 // nothing.
 func TestBadMessages(t *testing.T) {
+	testenv.Parallel(t, testenv.Light)
 	n := startNode(t, setting{}.config())
 	c, err := n.client.CreateCampaign(within(t, 20*time.Second), fund(t, n, "bad", 1_000, 10), "")
 	if err != nil {
@@ -97,6 +100,7 @@ func TestBadMessages(t *testing.T) {
 
 // TestBadTokens: every token that is not good is refused with 4500.
 func TestBadTokens(t *testing.T) {
+	testenv.Parallel(t, testenv.Light)
 	n := startNode(t, setting{}.config())
 	c, err := n.client.CreateCampaign(within(t, 20*time.Second), fund(t, n, "tokens", 1_000, 10), "")
 	if err != nil {
@@ -134,6 +138,7 @@ func TestBadTokens(t *testing.T) {
 
 // TestOrigins: a page of another site cannot open a socket, unless it is listed.
 func TestOrigins(t *testing.T) {
+	testenv.Parallel(t, testenv.Light)
 	cfg := setting{}.config()
 	cfg.AllowedOrigins = []string{"https://party.example"}
 	n := startNode(t, cfg)
@@ -165,6 +170,7 @@ func TestOrigins(t *testing.T) {
 
 // TestTapRate: more taps than allowed are too_fast, and the others are not.
 func TestTapRate(t *testing.T) {
+	testenv.Parallel(t, testenv.Light)
 	cfg := setting{}.config()
 	cfg.TapRate = 5
 	n := startNode(t, cfg)

@@ -16,8 +16,10 @@ import (
 // TestStorm plays a whole rain: 300 players tap every drop, 200 packets, at most two wins for each. Every tap gets
 // exactly one result, every packet is won once, every claim is settled once, and the money adds up.
 func TestStorm(t *testing.T) {
+	t.Parallel()
 	for _, b := range backendsUnderTest {
 		t.Run(b.name, func(t *testing.T) {
+			testenv.Parallel(t, testenv.Heavy)
 			cfg := b.make(t).config()
 			nodes := startNodes(t, cfg, b.nodes)
 			const players, packets, budget = 300, 200, 123_457

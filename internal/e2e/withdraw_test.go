@@ -66,6 +66,7 @@ func inState(state string) func(operator.Withdrawal) bool {
 
 // TestWithdrawals takes money out over HTTP, through a receiver that pays, refuses, or is not there.
 func TestWithdrawals(t *testing.T) {
+	testenv.Parallel(t, testenv.Light)
 	receiver := webhooktest.New()
 	var repaired atomic.Bool
 	receiver.Behave = func(r webhooktest.Request) webhooktest.Behaviour {
@@ -244,6 +245,7 @@ func checkWithdrawalLists(t *testing.T, c *apiClient, bobs string) {
 
 // TestWalletPaysAtOnce: without a provider the ledger's entry is the payment.
 func TestWalletPaysAtOnce(t *testing.T) {
+	testenv.Parallel(t, testenv.Light)
 	n := startNode(t, setting{}.config())
 	earn(t, n, "alice")
 	w, err := asPlayer(t, n, "alice").Withdraw(within(t, 10*time.Second), 1000, "all")
@@ -257,12 +259,10 @@ func TestWalletPaysAtOnce(t *testing.T) {
 // nobody knows. Another process asks again under the same key, and the player's request sent again finds the same
 // withdrawal.
 func TestKillNineInTheMiddleOfAPayment(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts processes")
-	}
 	t.Parallel()
 	for point, tries := range map[string]int{"withdraw.before_pay": 1, "withdraw.after_pay": 2} {
 		t.Run(point, func(t *testing.T) {
+			testenv.Parallel(t, testenv.Medium)
 			receiver := webhooktest.New()
 			bank := httptest.NewServer(receiver)
 			t.Cleanup(bank.Close)
@@ -271,13 +271,13 @@ func TestKillNineInTheMiddleOfAPayment(t *testing.T) {
 				"REDRAIN_PROVIDER_SECRET=" + webhooktest.Secret, "REDRAIN_PROVIDER_TIMEOUT=1s",
 			}
 			s := realSetting(t)
-			doomed := startProcess(t, s, []string{"faults"}, append(provider, "REDRAIN_FAULT_AT="+point)...)
+			doomed := startProcess(t, s, append(provider, "REDRAIN_FAULT_AT="+point)...)
 			earn(t, doomed.node, "alice")
 			// The answer may be lost with the process.
 			first, lost := asPlayer(t, doomed.node, "alice").Withdraw(within(t, 10*time.Second), 600, "k1")
 			doomed.awaitDeath(t, 10*time.Second)
 
-			heir := startProcess(t, s, nil, provider...)
+			heir := startProcess(t, s, provider...)
 			var again operator.Withdrawal
 			// for a minute the first counts as being worked on
 			testenv.Eventually(t, 2*time.Minute, "the request sent again", func() bool {

@@ -132,6 +132,7 @@ type Lobby struct {
 	Name        string `json:"name"`
 	WinsPerUser int    `json:"wins_per_user"`
 	Guests      bool   `json:"guests"` // whether anyone may play, under a generated name
+	Join        string `json:"join"`   // the page's address in the local network; only a browser on the server is told
 }
 
 // Sponsor is somebody who pays for campaigns.
@@ -187,6 +188,7 @@ type DeadLetter struct {
 	Packet    string     `json:"packet"`
 	Amount    rain.Money `json:"amount"`
 	At        int64      `json:"at"`
+	State     string     `json:"state"`
 	Reason    string     `json:"reason"`
 	CreatedAt int64      `json:"created_at"`
 }

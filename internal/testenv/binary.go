@@ -1,19 +1,23 @@
 package testenv
 
 import (
+	"crypto/sha256"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
+	"time"
 )
 
 // binaries remembers what this test binary has built: tags → func() (path string, err error).
 var binaries sync.Map
 
-// Binary builds redrain with the given build tags, once per test binary, and returns the path of the program. It has
-// the race detector when the test has it.
+// Binary builds redrain with the given build tags and returns the path of the program. It has the race detector when
+// the test has it. What a run of any test has built is used again by the next, as far as it is up to date.
 func Binary(t T, tags ...string) string {
 	t.Helper()
 	require(t, "go")
@@ -26,22 +30,83 @@ func Binary(t T, tags ...string) string {
 	return path
 }
 
+// RaceFlags are the flags with which the Makefile runs tests under the race detector. A program that is built with
+// the same flags shares their compiled packages; with others it would compile the largest of them once more, which
+// takes a minute.
+var RaceFlags = []string{
+	"-race", "-gcflags=modernc.org/...=-race=false", "-gcflags=github.com/yuin/gopher-lua/...=-race=false",
+}
+
+// buildBinary builds the program at a place of its own, so that the go command finds out what is left to be done (a
+// program that is up to date is not linked again), and returns a link to it that no other build touches.
 func buildBinary(tags string) (string, error) {
-	dir, err := root.mkdir("bin")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "redrain")
 	module, err := ModuleDir()
 	if err != nil {
 		return "", err
 	}
-	args := []string{"build", "-C", module, "-tags", tags, "-o", path}
-	if raceEnabled {
-		args = append(args, "-race")
+	kept, flags, err := buildPlace(module, tags)
+	if err != nil {
+		return "", err
 	}
+	dir, err := root.mkdir("bin")
+	if err != nil {
+		return "", err
+	}
+	lock, err := os.OpenFile(kept+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = lock.Close() }() // which unlocks it
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return "", fmt.Errorf("lock %s: %w", kept, err)
+	}
+	args := append([]string{"build", "-C", module, "-tags", tags, "-o", kept}, flags...)
 	if out, err := exec.Command("go", append(args, "redrain")...).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build redrain: %w\n%s", err, out)
 	}
-	return path, nil
+	path := filepath.Join(dir, "redrain")
+	return path, linkOrCopy(kept, path)
+}
+
+// buildPlace is where a program of this checkout is kept between runs, and the flags that it is built with.
+func buildPlace(checkout, tags string) (path string, flags []string, err error) {
+	name := "redrain-" + tags
+	if raceEnabled {
+		name, flags = name+"-race", RaceFlags
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = os.TempDir()
+	}
+	all := filepath.Join(cache, "redrain-testenv")
+	forgetBuilds(all)
+	dir := filepath.Join(all, fmt.Sprintf("%x", sha256.Sum256([]byte(checkout)))[:12])
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", nil, err
+	}
+	now := time.Now()
+	return filepath.Join(dir, name), flags, os.Chtimes(dir, now, now)
+}
+
+// forgetBuilds removes the programs of checkouts that have run no tests for a week. Faults are ignored: it is a
+// courtesy to the machine.
+func forgetBuilds(all string) {
+	dirs, _ := os.ReadDir(all)
+	for _, d := range dirs {
+		if info, err := d.Info(); err == nil && time.Since(info.ModTime()) > 7*24*time.Hour {
+			_ = os.RemoveAll(filepath.Join(all, d.Name()))
+		}
+	}
+}
+
+// linkOrCopy gives a file a second name, or copies it where that does not work: on another file system.
+func linkOrCopy(from, to string) error {
+	if os.Link(from, to) == nil {
+		return nil
+	}
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, data, 0o700) //nolint:gosec // it is a program
 }

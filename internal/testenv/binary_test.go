@@ -2,6 +2,7 @@ package testenv
 
 import (
 	"os"
+	"strings"
 	"testing"
 )
 
@@ -19,5 +20,30 @@ func TestBinaryIsBuiltOncePerTags(t *testing.T) {
 	}
 	if again := Binary(t, "other", "faults"); again != faulty {
 		t.Error("the order of tags makes a difference")
+	}
+}
+
+// TestRaceFlagsAreTheMakefiles: with other flags the program would be compiled anew beside the tests.
+func TestRaceFlagsAreTheMakefiles(t *testing.T) {
+	text, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plain := strings.ReplaceAll(string(text), "'", ""); !strings.Contains(plain, strings.Join(RaceFlags, " ")) {
+		t.Errorf("the Makefile has no %q", RaceFlags)
+	}
+}
+
+// TestABinaryThatIsUpToDateIsNotLinkedAgain: it is the same file under another name.
+func TestABinaryThatIsUpToDateIsNotLinkedAgain(t *testing.T) {
+	first := Binary(t)
+	second, err := buildBinary("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, err1 := os.Stat(first)
+	two, err2 := os.Stat(second)
+	if err1 != nil || err2 != nil || first == second || !os.SameFile(one, two) {
+		t.Errorf("%s (%v) and %s (%v) are not one program", first, err1, second, err2)
 	}
 }

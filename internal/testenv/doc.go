@@ -13,5 +13,8 @@
 //
 // A program that is no test gives a [T] of its own, and calls [End].
 //
-// A server program that is not installed skips the test; with CI=true in the environment it fails the test.
+// A server program that is not installed skips the test; with CI=true in the environment it fails the test. With
+// -short all of this skips the test, and the package says in one line how many were left out.
+//
+// [SideBySide] and [Parallel] let tests that mostly wait run beside each other without overloading the machine.
 package testenv

@@ -16,10 +16,13 @@ import (
 //
 //	func TestMain(m *testing.M) { testenv.Main(m) }
 //
+// With -short it prints how many tests are left out: those that need real servers, processes or a browser.
+//
 // The check covers the whole test binary. It is left out when a test has failed, because a failed test often stops
 // half-way and its leak would hide the failure.
 func Main(m *testing.M) {
 	code := m.Run()
+	sayWhatIsLeftOut()
 	if err := End(); err != nil {
 		fmt.Fprintln(os.Stderr, "testenv:", err)
 		code = max(code, 1)

@@ -84,6 +84,16 @@ func TestMissingProgramSkipsButFailsInCI(t *testing.T) {
 	}
 }
 
+func TestShortSaysWhatItLeavesOut(t *testing.T) {
+	short := again("fail", "CI=true") // it would fail, if it were run
+	short.Args = append(short.Args, "-test.short")
+	code, out := output(t, short)
+	if code != 0 || !strings.Contains(out, "--- SKIP: TestRole") ||
+		!strings.Contains(out, "testenv: -short: 1 tests that need real servers") {
+		t.Errorf("exit code %d, want a loud skip; output:\n%s", code, out)
+	}
+}
+
 func TestNothingOutlivesAKilledTestBinary(t *testing.T) {
 	requireRedis(t)
 	if !childrenDie() {

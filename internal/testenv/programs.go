@@ -5,7 +5,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
+	"sync/atomic"
+	"testing"
 )
 
 // sbin is where distributions keep servers; it is not in the PATH of ordinary users.
@@ -36,9 +39,24 @@ func programCommand(name string, args ...string) (*exec.Cmd, error) {
 
 var warned sync.Map // program → struct{}: the warning is printed once for each
 
-// require skips the test when a program is missing, or fails it where everything has to be there: in CI.
+// leftOut counts the tests that -short has left out.
+var leftOut atomic.Int64
+
+// sayWhatIsLeftOut prints a line about them, if there are any.
+func sayWhatIsLeftOut() {
+	if n := leftOut.Load(); n > 0 {
+		fmt.Printf("testenv: -short: %d tests that need real servers, processes or a browser are SKIPPED\n", n)
+	}
+}
+
+// require skips the test with -short, and when a program is missing; where everything has to be there, in CI, it fails
+// the test for a missing one.
 func require(t T, programs ...string) {
 	t.Helper()
+	if testing.Testing() && testing.Short() {
+		leftOut.Add(1)
+		t.Skipf("testenv: -short leaves out what needs %s", strings.Join(programs, ", "))
+	}
 	for _, name := range programs {
 		if _, err := find(name); err == nil {
 			continue

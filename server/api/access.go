@@ -26,7 +26,7 @@ func (a *API) admit(r *http.Request, need access) (caller, error) {
 	}
 	token := auth.Bearer(r)
 	if need == player {
-		user, err := a.o.Players.Verify(token)
+		user, err := a.o.Players.Verify(r.Context(), token)
 		if errors.Is(err, auth.ErrKeysUnavailable) {
 			return caller{}, err
 		}

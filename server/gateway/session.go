@@ -9,8 +9,8 @@ import (
 	"golang.org/x/time/rate"
 
 	"redrain/internal/auth"
-	"redrain/internal/frames"
 	"redrain/internal/wire"
+	"redrain/internal/ws"
 	"redrain/rain"
 	"redrain/room"
 	"redrain/server/live"
@@ -28,7 +28,7 @@ const (
 type session struct {
 	g      *Gateway
 	conn   *websocket.Conn
-	plain  *frames.Conn // below conn
+	plain  *ws.Conn // below conn
 	member *room.Member
 	addr   string
 	bad    *rate.Limiter // nil until there was a bad message
@@ -136,7 +136,7 @@ func (s *session) greet(req wire.Request) {
 		s.end(room.CodeUnavailable, "too many connections from this address at once")
 		return
 	}
-	user, err := s.g.o.Players.Verify(req.Token)
+	user, err := s.g.o.Players.Verify(ctx, req.Token)
 	if errors.Is(err, auth.ErrKeysUnavailable) {
 		s.end(room.CodeUnavailable, "unavailable")
 		return

@@ -9,14 +9,14 @@ import (
 	"golang.org/x/perf/benchfmt"
 )
 
-// processors is what go test adds to a benchmark's name.
+// processors matches the number of processors that go test appends to a benchmark's name.
 var processors = regexp.MustCompile(`-\d+$`)
 
-// measured is what a package's benchmarks have reported, by benchmark and unit.
+// measured maps a benchmark and a unit to the reported value.
 type measured map[[2]string]float64
 
-// readMeasured reads the output of go test -bench. Of several runs of one benchmark the lowest counts: what else
-// the process does can only add to it.
+// readMeasured reads the output of go test -bench. The lowest of several runs of a benchmark counts, because
+// everything else that the process does only adds to it.
 func readMeasured(r io.Reader, name string) (measured, error) {
 	got := measured{}
 	results := benchfmt.NewReader(r, name)
@@ -36,10 +36,11 @@ func readMeasured(r io.Reader, name string) (measured, error) {
 	return got, results.Err()
 }
 
-// errOver is the verdict of a comparison that has failed; what exactly is wrong has been written.
-var errOver = errors.New("a hot path allocates more than it may: look at what has changed, or raise the limit in tools/allocs/limits.txt and say why")
+// errOver says that a limit is exceeded. The line that compare has written says which.
+var errOver = errors.New("a hot path allocates more than it may: " +
+	"look at what has changed, or raise the limit in tools/allocs/limits.txt and say why")
 
-// compare writes a line for a limit.
+// compare writes a line that says whether a benchmark keeps its limit, and returns errOver where it does not.
 func compare(w io.Writer, l limit, got measured) (err error) {
 	value, found := got[[2]string{l.name, l.unit}]
 	verdict := "ok"

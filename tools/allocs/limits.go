@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// limit is what one benchmark may report at most in one unit.
+// limit is the highest value that a benchmark may report in a unit.
 type limit struct {
 	pkg, name, unit string
 	most            float64
-	times           int // how often it is run
+	times           int // iterations of the benchmark
 }
 
-// readLimits reads a table of limits: package, benchmark, how often, unit, amount; # begins a comment.
+// readLimits reads a table of limits: package, benchmark, iterations, unit, highest value. # begins a comment.
 func readLimits(r io.Reader) ([]limit, error) {
 	var limits []limit
 	lines := bufio.NewScanner(r)
@@ -41,5 +41,5 @@ func readLimits(r io.Reader) ([]limit, error) {
 	return limits, lines.Err()
 }
 
-// pattern is the -bench flag that selects just this benchmark: go test takes the parts of a name one by one.
+// pattern is the -bench flag that selects this benchmark only: go test matches the parts of a name one by one.
 func (l limit) pattern() string { return "^" + strings.ReplaceAll(l.name, "/", "$/^") + "$" }

@@ -1,5 +1,5 @@
-// Allocs runs the benchmarks of the hot paths and compares what they allocate with limits.txt; it exits with 1 where
-// something is over its limit. Times are not compared: they say more about the machine than about the program.
+// Command allocs runs the benchmarks of the hot paths and compares their allocations with limits.txt. It exits with 1
+// where one exceeds its limit. Times are not compared: they say more about the machine than about the program.
 //
 //	go run -C tools ./allocs
 package main
@@ -42,10 +42,10 @@ func run(ctx context.Context) error {
 	return failed
 }
 
-// measure runs a benchmark a fixed number of times, so that what is allocated once for all weighs the same in each run.
+// measure runs a benchmark a fixed number of times, so that one-time allocations weigh the same in each run.
 func measure(ctx context.Context, l limit) (measured, error) {
-	cmd := exec.CommandContext(ctx, "go", "test", "-C", "..", "-run", "^$", "-bench", l.pattern(), "-benchmem", "-benchtime",
-		strconv.Itoa(l.times)+"x", l.pkg)
+	cmd := exec.CommandContext(ctx, "go", "test", "-C", "..", "-run", "^$", "-bench", l.pattern(), "-benchmem",
+		"-benchtime", strconv.Itoa(l.times)+"x", l.pkg)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {

@@ -29,8 +29,8 @@ func startBackends(s *scope) *backends {
 	b := &backends{redisAddr: testenv.Redis(s), natsURL: stream.URL, nats: process{ofNATS, stream.PID()}}
 	b.redis = redis.NewClient(&redis.Options{Addr: b.redisAddr})
 	s.Cleanup(func() { _ = b.redis.Close() })
-	// A rewrite of the append-only file is another process's work, at a moment of its own: it would fall on one of
-	// the two.
+	// Redis rewrites its append-only file in a process of its own, at a time of its own choice, which would burden
+	// one contestant only.
 	s.check("configure redis", b.redis.ConfigSet(s.ctx, "auto-aof-rewrite-percentage", "0").Err())
 	b.processes = []process{{ofRedis, b.redisFigure(s, "server", "process_id")}}
 	return b
@@ -70,7 +70,7 @@ func newDatabase(s *scope) *database {
 	s.Cleanup(func() { _ = db.Close() })
 	var file string
 	s.check("ask the database about itself", db.QueryRowContext(s.ctx, "SELECT @@pid_file").Scan(&file))
-	text, err := os.ReadFile(file) //nolint:gosec // the database's word
+	text, err := os.ReadFile(file) //nolint:gosec // the file that the database itself has named
 	pid, err2 := strconv.Atoi(strings.TrimSpace(string(text)))
 	s.check("find the database's process", errors.Join(err, err2))
 	return &database{DB: db, dsn: dsn, server: process{ofDatabase, pid}}

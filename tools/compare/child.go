@@ -20,7 +20,7 @@ import (
 	"redrain/tools/compare/baseline"
 )
 
-// The servers that this program itself can be, started with the name as its first argument. They say where they listen.
+// servers are the contestants that this program itself serves as, by its first argument. They print where they listen.
 var servers = map[string]func(ctx context.Context, args []string, out io.Writer) error{
 	"baseline": serveBaseline,
 	"bare":     serveBare,

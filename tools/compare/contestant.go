@@ -36,7 +36,7 @@ type contestant struct {
 	name string
 	url  string                                       // of HTTP
 	open func(packets int) (campaign string)          // makes a campaign
-	rain func(campaign string, falling rain.RainSpec) // lets a rain fall
+	rain func(campaign string, falling rain.RainSpec) // starts a rain
 }
 
 // falling is a rain that begins at once.
@@ -56,7 +56,7 @@ var listens = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
 func launch(s *scope, name, program string, args ...string) *contestant {
 	out, to, err := os.Pipe()
 	s.check("make a pipe", err)
-	cmd := exec.Command(program, args...) //nolint:gosec,noctx // programs of this repository; testenv ends them
+	cmd := exec.Command(program, args...) //nolint:noctx // testenv ends it
 	cmd.Stdout, cmd.Stderr = to, s.log
 	p := testenv.Start(s, cmd)
 	s.check("close a pipe", to.Close())
@@ -84,7 +84,7 @@ func launch(s *scope, name, program string, args ...string) *contestant {
 	return c
 }
 
-// startRedrain starts redrain. Without back ends those in its own process do.
+// startRedrain starts redrain. Without flags for back ends it uses those inside its process.
 func startRedrain(s *scope, flags ...string) *contestant {
 	c := launch(s, "redrain", testenv.Binary(s), append([]string{
 		"serve", "--listen", "127.0.0.1:0", "--operator-token", operatorToken, "--jwt-secret", jwtSecret, "--no-demo",
@@ -113,7 +113,7 @@ func startRedrain(s *scope, flags ...string) *contestant {
 	return c
 }
 
-// flags are those of a redrain on the real servers.
+// flags make a redrain use the real servers.
 func (b *backends) flags(s *scope, db *database, roles string) []string {
 	return []string{"--redis", b.redisAddr, "--nats", b.natsURL, "--mysql", db.dsn, "--namespace", testenv.Namespace(s),
 		"--roles", roles}
@@ -143,7 +143,7 @@ func startBare(s *scope) *contestant {
 	return c
 }
 
-// own is this program, which is the other servers too.
+// own is the path of this program, which also serves as the other contestants.
 func own(s *scope) string {
 	path, err := os.Executable()
 	s.check("find this program", err)
@@ -160,7 +160,7 @@ func (c *contestant) post(s *scope, path string, body any) {
 	s.check("ask "+c.name, expect(req, http.StatusCreated, nil))
 }
 
-// metric is the sum of a metric's values over all its labels.
+// metric returns the sum of a metric over all its labels.
 func (c *contestant) metric(s *scope, name string) float64 {
 	req, err := http.NewRequestWithContext(s.ctx, http.MethodGet, c.url+"/metrics", nil)
 	s.check("make a request", err)
@@ -177,7 +177,7 @@ func (c *contestant) metric(s *scope, name string) float64 {
 		sum, found = sum+value, true
 	}
 	if !found {
-		s.Fatalf("%s does not tell its %s", c.name, name)
+		s.Fatalf("%s has no metric %s", c.name, name)
 	}
 	return sum
 }

@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// start is what the first argument says: one of the servers under test, or the comparison itself.
+// start runs what the first argument names, one of the servers under test, or else the comparison.
 func start(args []string) error {
 	if len(args) > 0 {
 		if server := servers[args[0]]; server != nil {
@@ -43,12 +43,13 @@ func start(args []string) error {
 	return errors.Join(err, testenv.End())
 }
 
-// compare runs the rows that are asked for and prints what they have measured, also where one has failed.
+// compare runs the chosen rows and prints their figures, also where a row has failed.
 func compare(ctx context.Context, args []string, out, log io.Writer) error {
 	flags := flag.NewFlagSet("compare", flag.ContinueOnError)
 	flags.SetOutput(log)
 	names := flags.String("rows", "", "measure these only, separated by commas:\n"+describeRows())
-	rounds := flags.Int("rounds", 3, "how often redrain and what it is compared with take turns (rows that take long: twice at most)")
+	rounds := flags.Int("rounds", 3, "how often redrain and what it is compared with take turns "+
+		"(rows that take long: twice at most)")
 	asJSON := flags.Bool("json", false, "print all figures of all rounds as JSON")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -85,7 +86,7 @@ func compare(ctx context.Context, args []string, out, log io.Writer) error {
 	return errors.Join(append(failed, show(out, lines))...)
 }
 
-// machine says what else goes on here.
+// machine describes the load of this machine.
 func machine() string {
 	const busy = "where others use the machine too, only the processor times can be compared"
 	fs, err := procfs.NewDefaultFS()
@@ -99,13 +100,13 @@ func machine() string {
 	return fmt.Sprintf("%d processors, load average %.1f: %s", runtime.NumCPU(), load.Load1, busy)
 }
 
-// row is a part of the comparison that can be run alone.
+// row is a part of the comparison that can run alone.
 type row struct {
 	name, says string
 	measure    func(*run)
 }
 
-// choose finds rows by their names; without any it is all of them.
+// choose finds rows by their names, separated by commas. An empty string means all rows.
 func choose(names string) ([]row, error) {
 	if names == "" {
 		return rows, nil

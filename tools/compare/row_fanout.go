@@ -8,7 +8,7 @@ import (
 	"redrain/internal/bench"
 )
 
-// waveDrops a second make a wave of 450 bytes.
+// waveDrops is the number of drops a second that makes waves of 450 bytes.
 const waveDrops = 96
 
 func measureFanout(r *run) {
@@ -43,11 +43,11 @@ func measureFanout(r *run) {
 	}
 }
 
-// delivered is what the members were sent: frames, among them the room's figures; or waves, where so many waited
-// that they were sent several in a frame.
+// delivered counts deliveries to members: frames, which include the room's figures, or waves where several of them
+// went out in one frame.
 func delivered(report *bench.Report) int64 { return max(report.Frames, report.Waves) }
 
-// shower is one contestant's turn: a rain that nobody taps.
+// shower is the turn of one contestant: a rain that nobody taps.
 func (r *run) shower(c *contestant, members int) (*bench.Report, usage) {
 	campaign := c.open(1000)
 	crowd, leave := r.gather(c, campaign, members)
@@ -59,8 +59,8 @@ func (r *run) shower(c *contestant, members int) (*bench.Report, usage) {
 	if len(report.WaveSpreads) == 0 {
 		r.Fatalf("%s: no wave came", c.name)
 	}
-	r.Logf("  %-9s %d members: %d frames, %.2f µs for each delivery; the last has a wave after %v; %d of %d waves came in time", c.name, members, report.Frames,
-		used.micros(delivered(report), ofServer), report.WaveSpreads[len(report.WaveSpreads)-1], report.WavesReceived,
-		report.WavesExpected)
+	r.Logf("  %-9s %d members: %d frames, %.2f µs for each delivery; the last has a wave after %v; "+
+		"%d of %d waves came in time", c.name, members, report.Frames, used.micros(delivered(report), ofServer),
+		report.WaveSpreads[len(report.WaveSpreads)-1], report.WavesReceived, report.WavesExpected)
 	return report, used
 }

@@ -20,9 +20,8 @@ func measureSoldOut(r *run) {
 		ours.rain(campaign, falling(time.Minute, 400, 20*time.Second))
 		r.play(crowd, bench.Plan{Duration: warmUp, Watch: true})
 		r.play(crowd, bench.Plan{Duration: time.Second}) // sells out
-		idle := r.callsDuring(crowd, bench.Plan{Duration: window, Watch: true}, nil)
-		var report *bench.Report
-		busy := r.callsDuring(crowd, bench.Plan{Duration: window}, &report)
+		idle, _ := r.callsDuring(crowd, bench.Plan{Duration: window, Watch: true})
+		busy, report := r.callsDuring(crowd, bench.Plan{Duration: window})
 		leave()
 		if report.Outcomes["won"] > 0 {
 			r.Fatalf("it was not sold out: %v", report.Outcomes)
@@ -34,14 +33,11 @@ func measureSoldOut(r *run) {
 	r.add(calls, rate)
 }
 
-// callsDuring is how many commands Redis serves meanwhile.
-func (r *run) callsDuring(crowd *bench.Crowd, plan bench.Plan, into **bench.Report) int {
+// callsDuring plays a plan and counts the commands that Redis serves meanwhile.
+func (r *run) callsDuring(crowd *bench.Crowd, plan bench.Plan) (calls int, report *bench.Report) {
 	before := r.back.calls(r.scope)
-	report, _ := r.play(crowd, plan)
-	if into != nil {
-		*into = report
-	}
-	return r.back.calls(r.scope) - before
+	report, _ = r.play(crowd, plan)
+	return r.back.calls(r.scope) - before, report
 }
 
 func measureFlat(r *run) {
@@ -69,9 +65,9 @@ func measureFlat(r *run) {
 	r.add(sizes, script, rooms)
 }
 
-// calmTaps is what a tap costs by itself: the taps come when all waves have been sent but are still in the air, and
-// what the room costs without them is taken off. It returns µs of processor time of gateway and Redis, and µs in
-// Redis's script.
+// calmTaps measures what a tap costs by itself: the taps come when all waves have been sent and are still in the air,
+// and what the room costs without taps is subtracted. It returns µs of processor time of gateway and Redis, and µs in
+// the script.
 func (r *run) calmTaps(c *contestant, packets, members int, rate float64) (cpu, script float64) {
 	campaign := c.open(packets)
 	crowd, leave := r.gather(c, campaign, members)
@@ -89,8 +85,7 @@ func (r *run) calmTaps(c *contestant, packets, members int, rate float64) (cpu, 
 	cpu = used.micros(taps, ofServer, ofRedis) - room
 	script = (r.scriptMicros() - spent) / float64(taps)
 	r.Logf("  %d packets, %d members: %d taps, %.2f µs each and %.2f of the room; %.2f in the script, p99 %.1f ms",
-		packets, members, taps, cpu, room,
-		script, millis(report, 99))
+		packets, members, taps, cpu, room, script, millis(report, 99))
 	return cpu, script
 }
 
@@ -105,6 +100,6 @@ func (r *run) scriptMicros() float64 {
 			return us
 		}
 	}
-	r.Fatalf("redis does not tell of evalsha")
+	r.Fatalf("redis reports no evalsha")
 	return 0
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// measureIdle starts each contestant anew for each crowd: a process that has had connections keeps some of their
-// memory.
+// measureIdle starts each contestant anew for each crowd, because a process keeps some memory of its connections after
+// they have gone.
 func measureIdle(r *run) {
 	for _, n := range []int{5000, 15_000} {
 		kb := line{What: "memory of an idle joined connection, " + thousands(n) + " of them, KB", Than: "bare loop",
@@ -41,10 +41,10 @@ func (r *run) gatewayAlone(s *scope) *contestant {
 	return startRedrain(s, r.back.flags(s, newDatabase(s), gateway)...)
 }
 
-// idle is what each of n connections has added to the process: KB of memory in RAM, and goroutines.
+// idle measures what each of n connections adds to the process: KB of memory in RAM, and goroutines.
 func (r *run) idle(c *contestant, n int) (kb, goroutines float64) {
 	campaign := c.open(1000)
-	// The first few find what every process makes once.
+	// The first few make the process allocate what it needs once.
 	_, leave := r.gather(c, campaign, 10)
 	leave()
 	before, had := r.calm(c), c.metric(r.scope, "go_goroutines")
@@ -57,8 +57,8 @@ func (r *run) idle(c *contestant, n int) (kb, goroutines float64) {
 	return kb, goroutines
 }
 
-// calm is the memory of the process once it changes no more: what came with joining has been given back by then, or
-// will not be.
+// calm waits until the memory of the process has stopped changing, and returns it in bytes. What joining needed for a
+// moment has been returned to the system by then.
 func (r *run) calm(c *contestant) float64 {
 	const (
 		look   = time.Second

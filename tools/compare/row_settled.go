@@ -14,7 +14,7 @@ import (
 	"redrain/internal/testenv"
 )
 
-// measureSettled lets the same number of wins come at the same pace, and waits until the ledger has them all.
+// measureSettled lets wins come at the same rate on both, and waits until the ledger has them all.
 func measureSettled(r *run) {
 	const rate = 4000 // about as many as the baseline can settle
 	database := []*database{newDatabase(r.scope), newDatabase(r.scope)}
@@ -33,7 +33,7 @@ func measureSettled(r *run) {
 	r.add(cpu, took)
 }
 
-// settle is one contestant's turn: µs of processor time of a win, and seconds until all are paid.
+// settle is the turn of one contestant: µs of processor time of a win, and seconds until all are paid.
 func (r *run) settle(c *contestant, db *database, plan bench.Plan) [2]float64 {
 	campaign := c.open(packets)
 	crowd, leave := r.gather(c, campaign, players)
@@ -63,7 +63,7 @@ func (r *run) settle(c *contestant, db *database, plan bench.Plan) [2]float64 {
 	return [2]float64{used.micros(report.Answered, ofServer, ofRedis, ofNATS, ofDatabase), used.took.Seconds()}
 }
 
-// measurePayout is the benchmark of package payout: it needs what is inside.
+// measurePayout runs the benchmark of package payout, which uses what the package does not export.
 func measurePayout(r *run) {
 	turns := strconv.Itoa(r.long()) + "x"
 	module, err := testenv.ModuleDir()

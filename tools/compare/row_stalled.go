@@ -37,9 +37,9 @@ func measureStalled(r *run) {
 	r.add(p99, last)
 }
 
-// stall is a room of which so many members read nothing, under the densest rain.
+// stall measures a room of which so many members read nothing, under the densest rain.
 func (r *run) stall(c *contestant, stalled int, rate float64) *bench.Report {
-	const fills = 15 * time.Second // by then nothing more goes into the stalled members' sockets, at 7 KB a second
+	const fills = 15 * time.Second // until the stalled members' sockets are full, at 7 KB a second
 	campaign := c.open(packets)
 	crowd, leave := r.gather(c, campaign, players-stalled)
 	defer leave()
@@ -62,13 +62,13 @@ func (r *run) stall(c *contestant, stalled int, rate float64) *bench.Report {
 		millis(report, 50), millis(report, 99),
 		report.WaveSpreads[len(report.WaveSpreads)/2], dropped)
 	if stalled > 0 && dropped == 0 {
-		r.Fatalf("the lines of the stalled members take everything in")
+		r.Fatalf("the sockets of the stalled members never filled up")
 	}
 	return report
 }
 
-// deaf lets a player join who reads nothing from then on, over a line that holds little: on a loopback the system
-// would take in megabytes before the server noticed anything.
+// deaf lets a player join who reads nothing after the welcome. The receive buffer is small: with the default one of a
+// loopback connection, the kernel would take megabytes before the server noticed anything.
 func (r *run) deaf(c *contestant, campaign string, player int) *websocket.Conn {
 	narrow := net.Dialer{Control: func(_, _ string, line syscall.RawConn) error {
 		var failed error
@@ -79,7 +79,7 @@ func (r *run) deaf(c *contestant, campaign string, player int) *websocket.Conn {
 		return errors.Join(err, failed)
 	}}
 	dialer := websocket.Dialer{Subprotocols: []string{wire.Subprotocol}, NetDialContext: narrow.DialContext}
-	conn, _, err := dialer.DialContext(r.ctx, c.socket(), nil) //nolint:bodyclose // of an upgraded connection it holds nothing
+	conn, _, err := dialer.DialContext(r.ctx, c.socket(), nil) //nolint:bodyclose // it is empty after an upgrade
 	r.check("a stalled member", err)
 	signed, err := token(context.Background(), player)
 	r.check("a token", err)

@@ -17,12 +17,12 @@ const (
 	gateway = "gateway,operator" // the roles of a redrain that settles nothing, as the baseline without MySQL
 )
 
-// dense is a rain that always has something for the fastest player.
+// dense are the settings of a rain in which the fastest player always finds a drop.
 func dense() (duration, fall time.Duration, dropsPerSecond int) {
 	return time.Minute, 20 * time.Second, 200
 }
 
-// storm is one contestant's turn: players join a new campaign, warm it up, and tap. It tells what was used
+// storm is the turn of one contestant: players join a new campaign, warm it up, and tap. It returns what was used
 // meanwhile, and how many commands Redis has served.
 func (r *run) storm(c *contestant, plan bench.Plan, others ...process) (report *bench.Report, used usage,
 	commands float64) {
@@ -31,7 +31,7 @@ func (r *run) storm(c *contestant, plan bench.Plan, others ...process) (report *
 	defer leave()
 	duration, fall, drops := dense()
 	c.rain(campaign, falling(duration, drops, fall))
-	r.play(crowd, bench.Plan{Duration: warmUp, Watch: true}) // something to tap gathers in the air
+	r.play(crowd, bench.Plan{Duration: warmUp, Watch: true}) // until there are drops to tap
 	r.play(crowd, bench.Plan{Duration: time.Second, Rate: plan.Rate})
 	before := r.back.calls(r.scope)
 	report, used = r.play(crowd, plan, append(others, c.process, self())...)
@@ -59,7 +59,8 @@ func measureTaps(r *run) {
 	redis := line{What: "– Redis, µs", Than: other.name, Goal: atMost(0.2)}
 	server := line{What: "– gateway, µs", Than: other.name}
 	load := line{What: "– the load generator beside it, µs", Than: other.name}
-	carry := line{What: "– taps/s that the processors carry: all of them over the processor time of a tap, generator included", Than: other.name}
+	carry := line{What: "– taps/s that the processors carry: all of them over the processor time of a tap, " +
+		"generator included", Than: other.name}
 	commands := line{What: "– commands in Redis for a tap, those of the script included", Than: other.name}
 	batch := line{What: "– taps that one call of redrain's script decides"}
 	for range r.rounds {
@@ -84,7 +85,7 @@ func measureTaps(r *run) {
 	r.add(rate, both, redis, server, load, carry, commands, batch)
 }
 
-// put adds a round's figure.
+// put adds the figure of a round.
 func put(ours bool, l *line, figure float64) {
 	if ours {
 		l.Ours = append(l.Ours, figure)

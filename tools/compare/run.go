@@ -27,7 +27,7 @@ var rows = []row{
 	{"inproc", "taps a second of `go run .`, without any back end", measureInProcess},
 }
 
-// run is the comparison: what all rows share.
+// run is what the rows share.
 type run struct {
 	*scope
 
@@ -38,7 +38,7 @@ type run struct {
 	most   *float64 // the baseline's taps/s, once they have been measured; 0: not yet
 }
 
-// within is the run for a row, whose servers end with its scope.
+// within returns the run for a row. The servers of the row end with its scope.
 func (r *run) within(s *scope, row string) *run {
 	if r.table == nil {
 		r.table, r.most = new([]line), new(float64)
@@ -53,7 +53,7 @@ func (r *run) lines() []line {
 	return *r.table
 }
 
-// long is the rounds of a row that takes long.
+// long is the number of rounds of a row that takes long.
 func (r *run) long() int { return min(r.rounds, 2) }
 
 // add puts lines into the table.
@@ -75,7 +75,7 @@ func (r *run) wait(d time.Duration) {
 	r.check("wait", nil)
 }
 
-// gather lets players join a campaign. They leave when the row ends, or before.
+// gather lets players join a campaign. They leave with leave, at the latest when the row ends.
 func (r *run) gather(c *contestant, campaign string, players int) (crowd *bench.Crowd, leave func()) {
 	crowd, err := bench.Gather(r.ctx, bench.Options{
 		Targets: []string{c.socket()}, Campaigns: []string{campaign}, Players: players, Token: token,
@@ -101,7 +101,7 @@ func (r *run) gather(c *contestant, campaign string, players int) (crowd *bench.
 	return crowd, leave
 }
 
-// play lets the players tap, and says what the processes have used meanwhile.
+// play lets the players tap, and returns what the processes have used meanwhile.
 func (r *run) play(crowd *bench.Crowd, plan bench.Plan, processes ...process) (*bench.Report, usage) {
 	before, err := read(processes)
 	r.check("before", err)
@@ -110,32 +110,31 @@ func (r *run) play(crowd *bench.Crowd, plan bench.Plan, processes ...process) (*
 	after, err := read(processes)
 	r.check("after", err)
 	if n := report.Lost + report.Unanswered + report.Broken; n > 0 || len(report.Faults) > 0 {
-		r.Fatalf("the players are unhappy: %d taps lost, %d not answered, %d connections broken, faults %v",
+		r.Fatalf("the players met faults: %d taps lost, %d not answered, %d connections broken, faults %v",
 			report.Lost, report.Unanswered, report.Broken, report.Faults)
 	}
 	return report, after.since(before)
 }
 
-// won makes sure that (nearly) all taps have won: else it is not what is to be measured.
+// won fails unless at least 99 % of the taps have won: another outcome costs less, and is not what a row measures.
 func (r *run) won(c *contestant, report *bench.Report) {
 	if won := report.Outcomes["won"]; report.Answered == 0 || won < report.Answered*99/100 {
 		r.Fatalf("%s: %d of %d taps have won: %v; errors %v, %d times nothing was in the air", c.name, won,
-			report.Answered,
-			report.Outcomes, report.Errors, report.Starvations+report.NothingDue)
+			report.Answered, report.Outcomes, report.Errors, report.Starvations+report.NothingDue)
 	}
 	if report.Starvations > report.Answered/1000 {
 		r.Logf("%s: players had nothing to tap %d times, for %v together", c.name, report.Starvations, report.Starved)
 	}
 }
 
-// token is a player's.
+// token signs the token of a player.
 func token(_ context.Context, player int) (string, error) {
 	return jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{
 		"sub": "player-" + strconv.Itoa(player), "exp": time.Now().Add(time.Hour).Unix(),
 	}).SignedString([]byte(jwtSecret))
 }
 
-// thousands writes a count as people do.
+// thousands writes a count with a comma between the thousands, and millions as M.
 func thousands(n int) string {
 	switch {
 	case n >= 1_000_000:

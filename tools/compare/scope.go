@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// scope is what testenv takes for a test: a part of the run that starts servers, and ends what it has started.
+// scope stands in for a test where testenv takes one: a part of the run that starts servers, and ends them.
 type scope struct {
 	ctx      context.Context //nolint:containedctx // a test has one, and this stands in for a test
 	log      io.Writer
@@ -20,7 +20,7 @@ type scope struct {
 // stop is what Fatalf and Skipf panic with, to leave the part.
 type stop struct{ err error }
 
-// do runs a part and ends what it has started. What it failed with is returned.
+// do runs a part, ends what it has started, and returns the error that it failed with.
 func do(ctx context.Context, log io.Writer, part func(*scope)) (err error) {
 	s := &scope{ctx: ctx, log: log}
 	defer func() {
@@ -64,7 +64,7 @@ func (s *scope) Fatalf(format string, args ...any) {
 
 func (s *scope) Skipf(format string, args ...any) { s.Fatalf(format, args...) }
 
-// check leaves the part if there is an error.
+// check leaves the part where there is an error, or where the run is interrupted.
 func (s *scope) check(what string, err error) {
 	if err == nil {
 		err = s.ctx.Err()

@@ -45,7 +45,7 @@ func (g *goal) String() string {
 	return fmt.Sprintf("≤ %g", g.Figure)
 }
 
-// ratios are redrain's figures over the others', round by round: what was measured side by side is compared.
+// ratios are redrain's figures divided by the others', round by round, because rounds were measured side by side.
 func (l *line) ratios() []float64 {
 	rs := make([]float64, 0, len(l.Ours))
 	for i := range min(len(l.Ours), len(l.Other)) {
@@ -54,8 +54,8 @@ func (l *line) ratios() []float64 {
 	return rs
 }
 
-// judged is what the goal is about.
-func (l *line) judged() []float64 {
+// compared are the values that the goal is about.
+func (l *line) compared() []float64 {
 	if len(l.Other) > 0 && !l.Plain {
 		return l.ratios()
 	}
@@ -103,7 +103,7 @@ func (l *line) verdict() string {
 	if l.Goal == nil {
 		return ""
 	}
-	if l.Goal.met(median(l.judged())) {
+	if l.Goal.met(median(l.compared())) {
 		return "yes"
 	}
 	return "**no**"
@@ -114,7 +114,7 @@ func printTable(w io.Writer, lines []line) error {
 	rows := [][]string{{"", "redrain", "other", "", "ratio", "min … max", "goal", "met"}}
 	for i := range lines {
 		l := &lines[i]
-		cells := []string{l.What, short(median(l.Ours)), "", l.Than, "", spread(l.judged()), "", l.verdict()}
+		cells := []string{l.What, short(median(l.Ours)), "", l.Than, "", spread(l.compared()), "", l.verdict()}
 		if len(l.Other) > 0 {
 			cells[2], cells[4] = short(median(l.Other)), short(median(l.ratios()))
 		}

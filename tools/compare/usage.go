@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// process is one whose use of the machine is measured.
+// process is a process whose use of the machine is measured.
 type process struct {
 	name string
 	pid  int
@@ -28,10 +28,10 @@ const (
 	ofDatabase  = "database"
 )
 
-// self is this process, which has the players.
+// self is this process, in which the players are.
 func self() process { return process{ofGenerator, os.Getpid()} }
 
-// rss is how much memory the process has in RAM, in bytes.
+// rss is the memory of the process in RAM, in bytes.
 func (p process) rss() (uint64, error) {
 	proc, err := procfs.NewProc(p.pid)
 	if err != nil {
@@ -44,7 +44,7 @@ func (p process) rss() (uint64, error) {
 	return status.VmRSS, nil
 }
 
-// reading is what processes have used by a moment.
+// reading is what processes have used up to a time.
 type reading struct {
 	at  time.Time
 	cpu map[string]float64 // process → processor seconds

@@ -17,7 +17,7 @@ import (
 	"redrain/rain"
 )
 
-// crowd is players who tap, so that there is something to see.
+// crowd are players who tap, so that the pictures show a busy room.
 type crowd struct {
 	stop  context.CancelFunc
 	conns []*websocket.Conn
@@ -26,7 +26,7 @@ type crowd struct {
 
 var families = []rune("王李张刘陈杨赵黄周吴徐孙马朱胡郭何高林罗郑梁谢宋唐许韩冯邓曹")
 
-// gather lets players come into a campaign's room.
+// gather lets players join a campaign.
 func gather(ctx context.Context, home, campaign string, count int) (*crowd, error) {
 	playing, stop := context.WithCancel(ctx)
 	c := &crowd{stop: stop}
@@ -75,7 +75,7 @@ func play(ctx context.Context, conn *websocket.Conn, i int) {
 			if json.Unmarshal(line, &w) != nil || w.Type != wire.TypeWave || (int(w.N)+i)%9 != 0 {
 				continue
 			}
-			// Each player has a pace of their own, so that the curves are not a comb.
+			// Each player has a different delay, so that the curves are smooth.
 			if pause(ctx, time.Duration(600+i*137%900)*time.Millisecond) != nil {
 				return
 			}
@@ -83,7 +83,7 @@ func play(ctx context.Context, conn *websocket.Conn, i int) {
 				if d[2] == int(rain.Packet) {
 					tap := wire.Request{Type: wire.TypeTap, ID: wire.ID(fmt.Sprint(w.N)),
 						Drop: fmt.Sprintf("%d.%d", w.N, d[0])}
-					_ = conn.WriteJSON(tap) // a broken line ends the reading
+					_ = conn.WriteJSON(tap) // a broken connection ends the reading loop
 					break
 				}
 			}

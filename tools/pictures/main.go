@@ -1,9 +1,9 @@
 // Command pictures makes the pictures of the README: docs/img/{play,screen,console}.webp. It starts redrain in this
-// process, lets a rain fall on a crowd of players who tap, and looks at the three pages in the middle of it.
+// process, lets a rain fall on players who tap, and takes pictures of the three pages in the middle of it.
 //
 //	go run -C tools ./pictures [FOLDER]
 //
-// What falls where, and who wins what, is another each time; the pictures tell the same all the same.
+// Drops and winners differ from run to run; the pictures show the same states.
 package main
 
 import (

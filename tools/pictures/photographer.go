@@ -80,8 +80,8 @@ func (p *photographer) work(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer phone.Close() // again, where something fails before
-	// A finger has been on the page: what gets the focus then by itself has no ring of the keyboard's.
+	defer phone.Close() // where something fails before the Close below
+	// After a touch, the browser draws no focus ring around what gets the focus by itself.
 	if err := phone.Touch(browser.Point{X: 195, Y: 300}); err != nil {
 		return err
 	}
@@ -127,10 +127,11 @@ func (p *photographer) open(address string, d browser.Device, language string) (
 
 // win taps packets on a page until so many of them have won, and the last of them can still be seen.
 func (p *photographer) win(ctx context.Context, page *browser.Page, wins int) error {
-	// The lowest packet that is well in sight: the others keep the picture full.
+	// The lowest packet that is well in sight. The others keep the picture full.
 	const next = `(() => { const r = globalThis.redrain; if (!r) return null;
-		const seen = r.drops(r.serverNow()).filter((d) => !d.decoy && d.y > innerHeight * 0.25 && d.y < innerHeight * 0.8);
-		return seen.sort((a, b) => b.y - a.y).map(({ x, y }) => ({ x, y }))[0] ?? null; })()`
+		const well = (d) => !d.decoy && d.y > innerHeight * 0.25 && d.y < innerHeight * 0.8;
+		const lowest = r.drops(r.serverNow()).filter(well).sort((a, b) => b.y - a.y)[0];
+		return lowest ? { x: lowest.x, y: lowest.y } : null; })()`
 	for {
 		at, err := browser.Eval[*browser.Point](page, next)
 		if err == nil && at != nil {

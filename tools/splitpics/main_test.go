@@ -14,10 +14,10 @@ import (
 	"redrain/rain"
 )
 
-// checkedIn is where the pictures stand.
+// checkedIn is the folder of the checked-in pictures.
 const checkedIn = "../../docs/img"
 
-// TestPicturesAreTheCodes: what is checked in is what the splits draw now, byte for byte.
+// The checked-in pictures are what the splits draw now, byte for byte.
 func TestPicturesAreTheCodes(t *testing.T) {
 	fresh := t.TempDir()
 	if err := run([]string{fresh}); err != nil {
@@ -34,8 +34,7 @@ func TestPicturesAreTheCodes(t *testing.T) {
 		}
 		want, err := os.ReadFile(filepath.Join(checkedIn, filepath.Base(file)))
 		if err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s is not what the splits draw now (%v); go generate ./docs draws it anew", filepath.Base(file),
-				err)
+			t.Errorf("%s is not what the splits draw now (%v); run go generate ./docs", filepath.Base(file), err)
 		}
 		wellFormed(t, got)
 	}
@@ -57,7 +56,7 @@ func wellFormed(t *testing.T, text []byte) {
 	}
 }
 
-// TestEverySplitHasItsPicture, and the page shows them all.
+// Every split has a picture, and the page shows them all.
 func TestEverySplitHasItsPicture(t *testing.T) {
 	page, err := os.ReadFile("../../docs/splits.md")
 	if err != nil {

@@ -86,7 +86,7 @@ func (p *picture) draw() ([]byte, error) {
 	var bars []bar
 	for i, c := range counts {
 		if c > 0 {
-			height := max(1, c*barHeight/fullest) // a bin that holds anything shows
+			height := max(1, c*barHeight/fullest) // a bin that is not empty can be seen
 			bars = append(bars, bar{X: left + i*barWidth, Y: top + barHeight - height, Height: height})
 		}
 	}
@@ -98,11 +98,11 @@ func (p *picture) draw() ([]byte, error) {
 	var out bytes.Buffer
 	err = svg.Execute(&out, map[string]any{
 		"Title": p.Title, "Bars": bars, "Ticks": ticks, "BarWidth": barWidth - 1, "Left": left,
-		"Right": left + bins*barWidth,
-		"Top":   top, "Floor": top + barHeight, "Mean": left + mean/binWidth*barWidth,
+		"Right": left + bins*barWidth, "Top": top, "Floor": top + barHeight, "Mean": left + mean/binWidth*barWidth,
 		"Share": fmt.Sprintf("the highest bar: %d.%d %% of the packets", share(fullest)/10, share(fullest)%10),
-		"Note": fmt.Sprintf("%s campaigns of %d packets and %s; bars of %s, the last of all above; the dashed line is the mean", thousands(campaigns), packets,
-			rain.Money(packets*mean), rain.Money(binWidth)),
+		"Note": fmt.Sprintf("%s campaigns of %d packets and %s; bars of %s, the last of all above; "+
+			"the dashed line is the mean",
+			thousands(campaigns), packets, rain.Money(packets*mean), rain.Money(binWidth)),
 	})
 	return out.Bytes(), err
 }
@@ -115,7 +115,9 @@ func thousands(n int) string { return fmt.Sprintf("%d,%03d", n/1_000, n%1_000) }
 // The space around the bars, in pixels.
 const left, top = 30, 40
 
-var svg = template.Must(template.New("svg").Parse(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 680 250" width="680" height="250" font-family="sans-serif" font-size="12">
+var svg = template.Must(template.New("svg").Parse(
+	`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 680 250" width="680" height="250"` +
+		` font-family="sans-serif" font-size="12">
 <title>{{.Title}}</title>
 <rect width="680" height="250" fill="#fff"/>
 <text x="{{.Left}}" y="24" font-size="15" font-weight="bold" fill="#222">{{.Title}}</text>

@@ -65,7 +65,8 @@ func prepare(ctx context.Context, onServers, race, install bool) (leftOut []stri
 
 // buildNATS builds the server of the go.mod before the first test waits for it. A fault shows again in that test.
 func buildNATS(ctx context.Context) {
-	if out, err := exec.CommandContext(ctx, "go", "-C", "..", "tool", "-n", "nats-server").CombinedOutput(); err != nil {
+	build := exec.CommandContext(ctx, "go", "-C", "..", "tool", "-n", "nats-server")
+	if out, err := build.CombinedOutput(); err != nil {
 		_, _ = fmt.Fprintf(os.Stderr, "test: build nats-server: %v\n%s", err, out)
 	}
 }
@@ -75,7 +76,8 @@ func lacking(ctx context.Context, wanted []need) (missing []need) {
 	for _, n := range wanted {
 		there := findable(n.program)
 		if there && n.without == raceDetector {
-			compile := exec.CommandContext(ctx, n.program, "-include", "stdlib.h", "-fsyntax-only", "-x", "c", os.DevNull)
+			compile := exec.CommandContext(ctx, n.program, "-include", "stdlib.h", "-fsyntax-only", "-x", "c",
+				os.DevNull)
 			there = compile.Run() == nil
 		}
 		if !there {

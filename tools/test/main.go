@@ -23,7 +23,7 @@ func main() {
 	began := time.Now()
 	quick := flag.Bool("quick", false, "only what needs no servers and little time")
 	all := flag.Bool("all", false, "with the race detector")
-	install := flag.Bool("install", true, "install missing programs with apt-get, as root or with sudo that asks for no password")
+	install := flag.Bool("install", true, "install missing programs with apt-get, as root or by sudo")
 	flag.Parse()
 	ctx := context.Background()
 	// Ctrl-C ends go test, which hears of it as well; what it has found until then is worth a summary.

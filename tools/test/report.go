@@ -119,7 +119,8 @@ func reason(lines []string) string {
 // endPackage shows how far it is. Where the package has failed, what its tests have said that never ended is shown.
 func (r *report) endPackage(e event) {
 	r.work += seconds(e.Elapsed)
-	for _, key := range slices.SortedFunc(maps.Keys(r.output), func(a, b testKey) int { return cmp.Compare(a.test, b.test) }) {
+	byName := func(a, b testKey) int { return cmp.Compare(a.test, b.test) }
+	for _, key := range slices.SortedFunc(maps.Keys(r.output), byName) {
 		if key.pkg != e.Package {
 			continue
 		}

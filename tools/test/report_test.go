@@ -14,7 +14,7 @@ const events = `{"Action":"start","Package":"a"}
 {"Action":"output","Package":"a","Test":"TestSlow","Output":"    a_test.go:5: nobody needs this\n"}
 {"Action":"pass","Package":"a","Test":"TestSlow/inside","Elapsed":2.4}
 {"Action":"pass","Package":"a","Test":"TestSlow","Elapsed":2.5}
-{"Action":"output","Package":"a","Test":"TestSkipped","Output":"    a_test.go:9: testenv: redis-server is not installed\n"}
+{"Action":"output","Package":"a","Test":"TestSkipped","Output":"    a_test.go:9: redis-server is not installed\n"}
 {"Action":"skip","Package":"a","Test":"TestSkipped","Elapsed":0}
 {"Action":"output","Package":"a","Output":"PASS\n"}
 {"Action":"output","Package":"a","Output":"ok  \ta\t2.6s\n"}
@@ -39,7 +39,9 @@ func TestReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	during := out.String()
-	for _, want := range []string{"b_test.go:7: it is bad", "panic: oh", "undefined: x", "pass in    2.6 s: a\n", "fail in    0.2 s: b\n"} {
+	for _, want := range []string{
+		"b_test.go:7: it is bad", "panic: oh", "undefined: x", "pass in    2.6 s: a\n", "fail in    0.2 s: b\n",
+	} {
 		if !strings.Contains(during, want) {
 			t.Errorf("%q is not shown in\n%s", want, during)
 		}
@@ -51,14 +53,15 @@ func TestReport(t *testing.T) {
 	r.report.summary(5*time.Second, []string{"tests on MariaDB"})
 	after := out.String()
 	for _, want := range []string{
-		"2.5 s  a TestSlow\n", "SKIPPED    1: testenv: redis-server is not installed\n", "LEFT OUT: tests on MariaDB\n",
+		"2.5 s  a TestSlow\n", "SKIPPED    1: redis-server is not installed\n", "LEFT OUT: tests on MariaDB\n",
 		"2 tests, 3s for the packages one after the other, 5s in all\n",
 	} {
 		if !strings.Contains(after, want) {
 			t.Errorf("%q is not in the summary\n%s", want, after)
 		}
 	}
-	if last := "\n\nok  \ta\t2.6s\nFAIL\tb\t0.2s\nFAIL\tc\t0.3s\nFAIL\td [build failed]\n"; !strings.HasSuffix(after, last) {
+	last := "\n\nok  \ta\t2.6s\nFAIL\tb\t0.2s\nFAIL\tc\t0.3s\nFAIL\td [build failed]\n"
+	if !strings.HasSuffix(after, last) {
 		t.Errorf("go test's lines are not the last ones:\n%s", after)
 	}
 	if strings.Contains(after, "inside") {

@@ -1,8 +1,7 @@
-// Package bare is the floor that redrain's sockets are measured against: a server that does nothing but hold
-// gorilla connections, one goroutine each, and write the same message to all of them in a loop. There is nothing
-// that could be left out of it.
+// Package bare is the lower bound for redrain's sockets: a server that only holds gorilla connections, with one
+// goroutine each, and writes the same message to all of them in a loop.
 //
-// It says welcome to every hello, whoever says it, and it sends the waves of one rain.
+// It welcomes every hello without looking at its token, and it sends the waves of one rain.
 package bare
 
 import (
@@ -22,7 +21,7 @@ import (
 	"redrain/rain"
 )
 
-// waveLeadMS is how long before its moment a wave is sent; the same as redrain's.
+// waveLeadMS is how long before its time a wave is sent, as in redrain.
 const waveLeadMS = 500
 
 // Server holds the connections.
@@ -55,13 +54,13 @@ func (s *Server) Handler() http.Handler {
 func (s *Server) hold(w http.ResponseWriter, r *http.Request) {
 	conn, err := s.upgrader.Upgrade(w, r, nil)
 	if err != nil {
-		return // it has answered
+		return // Upgrade has answered
 	}
-	go s.read(conn) // as long as the process: it is killed in the end
+	go s.read(conn) // until the connection or the process ends
 }
 
 func (s *Server) read(conn *websocket.Conn) {
-	defer conn.Close() //nolint:errcheck // it is over in any case
+	defer conn.Close() //nolint:errcheck // the connection is over in any case
 	for {
 		_, data, err := conn.ReadMessage()
 		if err != nil {
@@ -136,7 +135,7 @@ func (s *Server) fall(ctx context.Context, r *rain.Rain) {
 	}
 }
 
-// broadcast is the loop. A connection that has gone fails, and is left out from then on.
+// broadcast writes a message to all connections, one after the other, and drops those that fail.
 func (s *Server) broadcast(message any) error {
 	data, err := json.Marshal(message)
 	if err != nil {
@@ -148,6 +147,8 @@ func (s *Server) broadcast(message any) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.conns = slices.DeleteFunc(s.conns, func(conn *websocket.Conn) bool { return conn.WritePreparedMessage(frame) != nil })
+	s.conns = slices.DeleteFunc(s.conns, func(conn *websocket.Conn) bool {
+		return conn.WritePreparedMessage(frame) != nil
+	})
 	return nil
 }

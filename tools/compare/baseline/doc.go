@@ -1,9 +1,8 @@
-// Package baseline is what redrain is compared with: the red packet rain that a competent engineer writes first,
-// after the examples that everybody has read. `make compare` runs it as a process of its own beside redrain, on the
-// same servers and under the same load. It is no part of the program.
+// Package baseline is the textbook red packet rain that redrain is compared with: what a competent engineer writes
+// first, after the well-known examples. `make compare` runs it as a process of its own beside redrain, on the same
+// servers and under the same load. It is no part of the program.
 //
-// It is meant to be good of its kind. Each choice is the usual one, and where there are two usual ones it is the
-// faster:
+// It is good of its kind: each choice is the usual one, and the faster of two usual ones:
 //
 //   - Sockets: gorilla/websocket, as its chat example uses it: a goroutine that reads and one that writes for each
 //     connection, a channel of 256 messages between, buffers of 1 KB, what is queued goes out as one frame. The handler
@@ -15,13 +14,13 @@
 //   - The stock: a list of JSON objects, pushed when the campaign is made.
 //   - A wave: encoded once, then put in the channel of each member by a loop over a map, by the one goroutine that owns
 //     the map, as in the chat example. A member whose channel is full is sent away.
-//   - Settlement: workers that pop the list, and one SQL transaction for each payout, from prepared statements, with the
-//     rows that double entry needs, the hot row of the campaign's account last.
+//   - Settlement: workers that pop the list, and one SQL transaction for each payout, from prepared statements, with
+//     the rows that double entry needs, the hot row of the campaign's account last.
 //
-// What it leaves out makes it faster, not slower: it looks at no schedule, so any text is a drop; it limits
-// nobody's taps and counts nobody's wins beyond "one for each drop"; it tells nobody of settled claims or of the
-// room. And what it has popped from the list when it dies is lost.
+// What it leaves out makes it faster, not slower. It does not check the schedule: any text is a drop. It does not
+// limit taps, nor wins beyond one for each drop. It does not tell players of settled claims or of the room. A payout
+// that was popped from the list is lost when the process dies.
 //
-// It speaks as much of the protocol redrain.v1 as the load generator does: hello, welcome, rain, wave, tap, result,
-// ping, pong.
+// It speaks the part of the protocol redrain.v1 that the load generator uses: hello, welcome, rain, wave, tap,
+// result, ping, pong.
 package baseline

@@ -10,13 +10,13 @@ import (
 	"redrain/rain"
 )
 
-// waveLeadMS is how long before its moment a wave is sent; the same as redrain's.
+// waveLeadMS is how long before its time a wave is sent, as in redrain.
 const waveLeadMS = 500
 
 // hub is the room of one campaign. The goroutine of run owns the map of its members.
 type hub struct {
 	campaign string
-	rain     atomic.Pointer[rain.Rain] // nil as long as none falls
+	rain     atomic.Pointer[rain.Rain] // nil before the first rain
 
 	joining   chan newcomer
 	leaving   chan *client

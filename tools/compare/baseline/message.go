@@ -61,7 +61,7 @@ type packet struct {
 	Amount int64 `json:"amount"`
 }
 
-// encode writes a message. None of this package can fail to encode.
+// encode writes a message of this package. None of them can fail to encode.
 func encode(message any) []byte {
 	b, err := json.Marshal(message)
 	if err != nil {

@@ -44,7 +44,7 @@ type Server struct {
 	clients map[*client]struct{}
 	closing bool
 	running sync.WaitGroup  // hubs and clients
-	ctx     context.Context //nolint:containedctx // the life of the server, which the hubs end with
+	ctx     context.Context //nolint:containedctx // ends with the server; the hubs run under it
 	stop    context.CancelFunc
 }
 
@@ -94,7 +94,7 @@ func (s *Server) Run(ctx context.Context) error {
 	case <-ctx.Done():
 	case err = <-ended:
 	}
-	_ = web.Close() // sockets are no longer its own
+	_ = web.Close() // the sockets no longer belong to it
 	s.end()
 	return errors.Join(err, s.closeBackends())
 }
@@ -182,7 +182,7 @@ func (s *Server) hub(campaign string) *hub {
 func (s *Server) upgrade(w http.ResponseWriter, r *http.Request) {
 	conn, err := s.upgrader.Upgrade(w, r, nil)
 	if err != nil {
-		return // it has answered
+		return // Upgrade has answered
 	}
 	c := &client{s: s, conn: conn, send: make(chan []byte, sendBuffer), gone: make(chan struct{})}
 	s.mu.Lock()

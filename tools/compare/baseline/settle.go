@@ -18,7 +18,7 @@ import (
 //go:embed schema.sql
 var schema string
 
-// settler turns what stands in the list of payouts into money.
+// settler books the payouts of the list in Redis.
 type settler struct {
 	db    *sql.DB
 	store *store
@@ -47,13 +47,15 @@ func (st *settler) prepare(ctx context.Context) error {
 		}
 	}
 	for to, query := range map[**sql.Stmt]string{
-		&st.txn:     "INSERT INTO txn (idem_key, created_at) VALUES (?, ?)",
-		&st.lines:   "INSERT INTO entry (txn_id, line_no, account_id, amount) VALUES (?, 0, ?, ?), (?, 1, ?, ?)",
-		&st.payout:  "INSERT INTO payout (campaign_id, packet, user_id, amount, txn_id, settled_at) VALUES (?, ?, ?, ?, ?, ?)",
-		&st.balance: "INSERT INTO balance (account_id, amount) VALUES (?, ?) ON DUPLICATE KEY UPDATE amount = amount + VALUES(amount)",
+		&st.txn:   "INSERT INTO txn (idem_key, created_at) VALUES (?, ?)",
+		&st.lines: "INSERT INTO entry (txn_id, line_no, account_id, amount) VALUES (?, 0, ?, ?), (?, 1, ?, ?)",
+		&st.payout: "INSERT INTO payout (campaign_id, packet, user_id, amount, txn_id, settled_at) " +
+			"VALUES (?, ?, ?, ?, ?, ?)",
+		&st.balance: "INSERT INTO balance (account_id, amount) VALUES (?, ?) " +
+			"ON DUPLICATE KEY UPDATE amount = amount + VALUES(amount)",
 	} {
 		var err error
-		if *to, err = st.db.PrepareContext(ctx, query); err != nil { //nolint:sqlclosecheck // closing the database closes them
+		if *to, err = st.db.PrepareContext(ctx, query); err != nil {
 			return fmt.Errorf("prepare: %w", err)
 		}
 	}
@@ -78,8 +80,8 @@ func (st *settler) run(ctx context.Context) {
 	}
 }
 
-// settle pays one payout, or puts it back. It ends what it has begun, whoever waits for the server to stop; and a
-// context that can end costs the driver a goroutine's turn with each statement.
+// settle pays one payout, or puts it back. Its context never ends: a payout that has begun is finished also when the
+// server stops, and a context that can end costs the driver a switch of goroutines with each statement.
 func (st *settler) settle(record string) {
 	ctx := context.Background()
 	err := st.pay(ctx, record)
@@ -110,7 +112,7 @@ func (st *settler) pay(ctx context.Context, record string) (err error) {
 		}
 	}()
 	now := time.Now().UnixMilli()
-	added, err := tx.StmtContext(ctx, st.txn).ExecContext(ctx, fmt.Sprintf("pay:%s:%d", campaign, p.ID), now) //nolint:sqlclosecheck // the transaction closes it
+	added, err := tx.StmtContext(ctx, st.txn).ExecContext(ctx, fmt.Sprintf("pay:%s:%d", campaign, p.ID), now)
 	if err != nil {
 		return err
 	}
@@ -128,7 +130,7 @@ func (st *settler) pay(ctx context.Context, record string) (err error) {
 		{st.balance, []any{to, p.Amount}},
 		{st.balance, []any{from, -p.Amount}},
 	} {
-		if _, err := tx.StmtContext(ctx, step.Stmt).ExecContext(ctx, step.args...); err != nil { //nolint:sqlclosecheck // as above
+		if _, err := tx.StmtContext(ctx, step.Stmt).ExecContext(ctx, step.args...); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,52 @@
+package testenv
+
+import (
+	"context"
+	"flag"
+	"runtime"
+	"strconv"
+	"testing"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// Loads of a test while it runs, in parts of [budgetPerProcessor]: how much of a processor it keeps busy on average,
+// its servers included. They are measured figures, rounded up; what waits costs nothing.
+const (
+	Light  = 1 // one node, or a few players
+	Medium = 2 // servers of its own or a browser's page
+	Heavy  = 4 // processes that are killed and started again, a cluster, hundreds of players
+)
+
+const budgetPerProcessor = 4
+
+// budget is what the tests of this binary may load the machine with at once. Those that do not fit in wait in the
+// order in which they came, so that none starves.
+var budget = semaphore.NewWeighted(int64(budgetPerProcessor * max(2, runtime.GOMAXPROCS(0))))
+
+// SideBySide lets more tests of this binary run in parallel than there are processors, for packages whose tests mostly
+// wait: for servers, for leases, for the clock. Their [Parallel] keeps the machine from being overloaded. It is called
+// before [Main]. Who runs the tests has the last word, with -parallel.
+func SideBySide() {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if given {
+		return
+	}
+	const enough = 64 // more than the budget holds
+	if err := flag.Set("test.parallel", strconv.Itoa(enough)); err != nil {
+		panic(err)
+	}
+}
+
+// Parallel is t.Parallel for a test, or a subtest, that loads the machine: it waits until there is room for the load.
+// A test takes it once, as its first step; a parent of subtests that take it calls t.Parallel itself.
+func Parallel(t *testing.T, load int64) {
+	t.Helper()
+	t.Parallel()
+	if err := budget.Acquire(context.Background(), load); err != nil {
+		t.Fatal(err) // never: the context does not end
+	}
+	t.Cleanup(func() { budget.Release(load) })
+}

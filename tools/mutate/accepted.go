@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// acceptance is a survivor that may stay, with the reason. It names the code by its text, so that it
+// stays true while lines move, and no longer fits when the code changes.
+type acceptance struct {
+	pkg, function, kind, source, change, reason string
+
+	used bool
+}
+
+const columns = 6
+
+// readAccepted reads the file of accepted survivors: tabs between the fields, # before a comment.
+func readAccepted(name string) ([]*acceptance, error) {
+	var list []*acceptance
+	err := eachLine(name, func(n int, line string) error {
+		fields := strings.Split(line, "\t")
+		if len(fields) != columns || fields[columns-1] == "" {
+			return fmt.Errorf("%s:%d: want package, function, kind, line, change and reason, with tabs between", name, n)
+		}
+		list = append(list, &acceptance{
+			pkg: fields[0], function: fields[1], kind: fields[2], source: fields[3], change: fields[4], reason: fields[5],
+		})
+		return nil
+	})
+	return list, err
+}
+
+// accept returns the acceptance of a mutant, or nil.
+func accept(list []*acceptance, m mutant) *acceptance {
+	for _, a := range list {
+		if a.pkg == folder(m) && a.function == m.Func && a.kind == m.Kind && a.source == m.Source && a.change == m.Change {
+			a.used = true
+			return a
+		}
+	}
+	return nil
+}
+
+func folder(m mutant) string { return filepath.ToSlash(filepath.Dir(m.File)) }
+
+// line is how a mutant is accepted, but for the reason.
+func acceptLine(m mutant) string {
+	return strings.Join([]string{folder(m), m.Func, m.Kind, m.Source, m.Change, ""}, "\t")
+}
+
+// target is a package that is mutated, and the score below which the run fails.
+type target struct {
+	path      string // "./rain"
+	threshold float64
+}
+
+// readTargets reads the list of packages: a folder and its threshold in each line.
+func readTargets(name string) ([]target, error) {
+	var list []target
+	err := eachLine(name, func(n int, line string) error {
+		fields := strings.Fields(line)
+		if len(fields) != 2 {
+			return fmt.Errorf("%s:%d: want a folder and its threshold", name, n)
+		}
+		threshold, err := strconv.ParseFloat(fields[1], 64)
+		if err != nil {
+			return fmt.Errorf("%s:%d: %w", name, n, err)
+		}
+		list = append(list, target{path: "./" + fields[0], threshold: threshold})
+		return nil
+	})
+	return list, err
+}
+
+func eachLine(name string, f func(n int, line string) error) error {
+	file, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }()
+	s := bufio.NewScanner(file)
+	for n := 1; s.Scan(); n++ {
+		line := strings.TrimRight(s.Text(), " \r")
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if err := f(n, line); err != nil {
+			return err
+		}
+	}
+	return s.Err()
+}
