@@ -104,9 +104,9 @@ func (a *API) campaign(w http.ResponseWriter, r *http.Request, _ caller) error {
 }
 
 // command is a route of an operator's command that takes no body and answers with the campaign.
-func (a *API) command(name string, do func(ctx context.Context, id string) (*rain.Campaign, error)) handler {
+func (a *API) command(name string, do func(c Commands, ctx context.Context, id string) (*rain.Campaign, error)) handler {
 	return func(w http.ResponseWriter, r *http.Request, who caller) error {
-		c, err := do(a.audited(r, who, "campaign."+name, nil), r.PathValue("id"))
+		c, err := do(a.o.Commands, a.audited(r, who, "campaign."+name, nil), r.PathValue("id"))
 		if err != nil {
 			return err
 		}

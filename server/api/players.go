@@ -16,7 +16,7 @@ import (
 
 // Players signs and checks players' tokens. [auth.Players] does.
 type Players interface {
-	Verify(token string) (user string, err error)
+	Verify(ctx context.Context, token string) (user string, err error)
 	Mint(user string, ttl time.Duration) (token string, expires time.Time, err error)
 }
 

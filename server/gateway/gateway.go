@@ -40,7 +40,7 @@ type Gateway struct {
 
 // Players knows who a token belongs to. [auth.Players] does.
 type Players interface {
-	Verify(token string) (user string, err error)
+	Verify(ctx context.Context, token string) (user string, err error)
 }
 
 // Campaigns finds campaigns. [cluster.Registry] does.
