@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"redrain/internal/ws"
+
 	"github.com/gorilla/websocket"
 	"pgregory.net/rapid"
 )
@@ -60,7 +62,7 @@ func TestAssembledFramesAreRead(t *testing.T) {
 			pong := rapid.Bool().Draw(t, "pong")
 			var control []byte
 			if pong {
-				control = append(appendHeader(nil, websocket.PongMessage, 4), "pong"...)
+				control = append(ws.AppendHeader(nil, websocket.PongMessage, 4), "pong"...)
 			}
 			var messages [][]byte
 			w.batch = w.batch[:0]

@@ -50,7 +50,7 @@ const (
 // signs of life with Pong, reads until that fails (also after Close), and then calls Gone.
 //
 // onClose, if not nil, is called exactly once, when the member has left its room and the close frame has been
-// written or given up. Its code is that of Close, or websocket.CloseAbnormalClosure where the connection was lost.
+// written or given up. Its code is that of Close, or ws.CloseAbnormal where the connection was lost.
 // After Run has ended it may be called before NewMember returns.
 func (l *Lobby) NewMember(s *Socket, onClose func(code int)) *Member {
 	m := l.newMember(s, onClose)

@@ -5,9 +5,8 @@ import (
 	"errors"
 	"net"
 	"time"
-	"unicode/utf8"
 
-	"github.com/gorilla/websocket"
+	"redrain/internal/ws"
 )
 
 const (
@@ -15,8 +14,6 @@ const (
 	farewellTimeout = 500 * time.Millisecond
 	// lingerFor is how long the peer has to answer the close frame.
 	lingerFor = 2 * time.Second
-	// maxReason is what a close frame has room for, in bytes.
-	maxReason = 123
 )
 
 // state is where a member is in its life; doc.go has the picture. The states come in this order.
@@ -72,12 +69,12 @@ func (m *Member) Gone() {
 func (m *Member) relay(wire []byte) bool {
 	m.mu.Lock()
 	ready := false
-	switch opcode := wire[0] &^ final; {
-	case opcode != websocket.PongMessage && opcode != websocket.CloseMessage:
+	switch opcode := ws.Opcode(wire[0]); {
+	case opcode != ws.OpPong && opcode != ws.OpClose:
 		m.mu.Unlock()
 		return false
 	case m.state >= closing: // too late for anything but the member's own close frame
-	case opcode == websocket.CloseMessage:
+	case opcode == ws.OpClose:
 		ready = m.lose("")
 		m.control = bytes.Clone(wire)
 	case m.state == open: // who is leaving gets no pongs: with a ping for each it could stay
@@ -115,7 +112,7 @@ func (m *Member) lose(reason string) (ready bool) {
 	if m.state == draining {
 		return m.drop()
 	}
-	return m.shut(closing, websocket.CloseAbnormalClosure, reason)
+	return m.shut(closing, ws.CloseAbnormal, reason)
 }
 
 // drop makes a member ready for its close frame, and throws away what is queued. It needs m.mu.
@@ -196,10 +193,10 @@ func (m *Member) part() {
 func (m *Member) farewell() []byte {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.lost || m.code == websocket.CloseAbnormalClosure {
+	if m.lost || m.code == ws.CloseAbnormal {
 		return m.control
 	}
-	return appendClose(nil, m.code, shorten(m.reason, maxReason))
+	return ws.AppendClose(nil, m.code, m.reason)
 }
 
 // parted ends the member when its close frame has been written, or given up.
@@ -226,15 +223,4 @@ func (m *Member) hangUp() {
 		m.lobby.o.Log.Debug("closing a connection", "err", err)
 	}
 	m.lobby.metrics.connections.Dec()
-}
-
-// shorten cuts a text to at most n bytes, between two characters.
-func shorten(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
 }

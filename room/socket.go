@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"redrain/internal/rawio"
 )
 
 // outlet is what a member needs of a connection. A Socket is one.
@@ -48,8 +50,8 @@ func NewSocket(conn net.Conn) *Socket {
 	case TryWriter:
 		s.now = c
 	case syscall.Conn:
-		if raw, err := c.SyscallConn(); err == nil {
-			s.now = systemWriter{raw}
+		if w, err := rawio.NewWriter(c); err == nil {
+			s.now = w
 		}
 	}
 	return s
