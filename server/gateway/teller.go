@@ -32,11 +32,11 @@ func (g *Gateway) Withdrawn(n cluster.Withdrawn) {
 // remember lets this node know the wins that other nodes have given, so that it answers a tap that is sent again
 // with the same win, also where it knows the stock to be sold out and would not ask Redis.
 func (g *Gateway) remember(campaign string, claims []cluster.SettledClaim) {
-	c := g.o.Registry.Cached(campaign)
+	c := g.o.Campaigns.Cached(campaign)
 	if c == nil || g.o.Lobby.Room(campaign) == nil {
 		return // nobody is here; who comes brings their wins
 	}
-	gate := g.o.Grabber.Gate(c)
+	gate := g.o.Gate(c)
 	for _, claim := range claims {
 		gate.Remember(claim.User, []rain.Win{{User: claim.User, Packet: claim.Packet, Amount: claim.Amount,
 			Drop: claim.Drop}})
