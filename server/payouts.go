@@ -31,8 +31,8 @@ func (s *Server) buildPayout(bus *cluster.Bus, now rain.Clock, reg prometheus.Re
 	if err != nil {
 		return err
 	}
-	tell := cluster.NewNotifier(s.grabber, bus, log)
-	s.settler, err = pipeline.NewSettler(js, s.ledger, s.grabber, tell, pipeline.SettlerOptions{
+	s.notifier = cluster.NewNotifier(s.grabber, s.grabber, bus, log)
+	s.settler, err = pipeline.NewSettler(js, s.ledger, s.grabber, s.notifier, pipeline.SettlerOptions{
 		Namespace: s.cfg.Namespace, Clock: now, Log: log, Registerer: reg, Attempts: s.cfg.PayoutAttempts,
 		OnCut: func(cuts []posting.ReclaimCut) {
 			for _, c := range cuts {

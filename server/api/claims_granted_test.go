@@ -50,7 +50,7 @@ func TestGrantedOnly(t *testing.T) {
 	if ours.Outcome != grab.Won || theirs.Outcome != grab.Won {
 		t.Fatal(ours, theirs)
 	}
-	a := New(Options{Grabber: grabber, Ledger: ledger.New(db, now)})
+	a := New(Options{Wins: grabber, Outbox: grabber, Ledger: ledger.New(db, now)})
 	count := func(only ledger.ClaimFilter, want int) {
 		t.Helper()
 		got, err := a.grantedOnly(t.Context(), c, only)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"slices"
 
@@ -10,6 +11,13 @@ import (
 	"redrain/server/campaigns"
 	"redrain/server/cluster"
 )
+
+// withdrawalList is players' withdrawals.
+type withdrawalList interface {
+	Withdraw(ctx context.Context, id, user string, amount rain.Money) (w ledger.Withdrawal, balance rain.Money, err error)
+	Withdrawal(ctx context.Context, id string) (ledger.Withdrawal, error) // ledger.ErrUnknownWithdrawal
+	ListWithdrawals(ctx context.Context, q ledger.WithdrawalQuery) (list []ledger.Withdrawal, next string, err error)
+}
 
 // newWithdrawalView is the answer to who has made one.
 type newWithdrawalView struct {

@@ -8,7 +8,6 @@ import (
 	"github.com/gorilla/websocket"
 	"golang.org/x/time/rate"
 
-	"redrain/grab"
 	"redrain/internal/auth"
 	"redrain/internal/wire"
 	"redrain/internal/ws"
@@ -43,7 +42,7 @@ type session struct {
 // seat is the room in which the player sits.
 type seat struct {
 	campaign string
-	gate     *grab.Gate
+	gate     Gate
 	count    *live.CampaignCount
 }
 
@@ -182,7 +181,7 @@ func (s *session) enter(ctx context.Context, user string, req wire.Request) erro
 	if err != nil {
 		return err
 	}
-	s.seat = seat{campaign: c.ID, gate: s.g.o.Grabber.Gate(c), count: s.g.o.Counts.Of(c.ID)}
+	s.seat = seat{campaign: c.ID, gate: s.g.o.Gate(c), count: s.g.o.Counts.Of(c.ID)}
 	toldAt := live.RainStateOf(c, welcome.ServerTime)
 	s.send(welcome)
 	s.g.arrivals.seat(arriving, func(missed *wire.Settled) {
@@ -194,7 +193,7 @@ func (s *session) enter(ctx context.Context, user string, req wire.Request) erro
 	})
 
 	// What changed between the welcome and the joining was told to a room that the player was not yet in.
-	if newer := s.g.o.Registry.Cached(c.ID); newer != nil {
+	if newer := s.g.o.Campaigns.Cached(c.ID); newer != nil {
 		c = newer
 	}
 	now := s.g.o.Clock()
