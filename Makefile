@@ -70,7 +70,8 @@ lint: ## check go.mod, go vet, golangci-lint: format, faults, and the directions
 	cd tools && $(LINT) run ./...
 
 .PHONY: types
-types: ## check the types of the pages' TypeScript (needs npx, which fetches the compiler)
+types: ## check the types of the pages' TypeScript, and that those of the API are fresh (needs npx, which fetches the tools)
+	$(GO) run ./web/apitypes -check
 	npx --yes --package typescript@$(TYPESCRIPT) tsc --project web
 
 .PHONY: fmt

@@ -86,9 +86,8 @@ func visit(l *Lobby, m *Member, user string, round int, random *rand.Rand) {
 		m.Pong()
 		for _, r := range l.Rooms() {
 			r.Broadcast(Lane(n%laneCount), []byte("to everybody"))
-			r.ToUser(user, []byte("to one in this room"))
 		}
-		l.ToUser(user, []byte("to one, wherever"))
+		l.ToUser(user, func() []byte { return []byte("to one, wherever") })
 	}
 	switch round % 5 {
 	case 0:

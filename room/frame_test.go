@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"redrain/internal/ws"
+
 	"github.com/gorilla/websocket"
 	"pgregory.net/rapid"
 )
@@ -60,10 +62,10 @@ func TestAssembledFramesAreRead(t *testing.T) {
 			pong := rapid.Bool().Draw(t, "pong")
 			var control []byte
 			if pong {
-				control = append(appendHeader(nil, websocket.PongMessage, 4), "pong"...)
+				control = append(ws.AppendHeader(nil, websocket.PongMessage, 4), "pong"...)
 			}
 			var messages [][]byte
-			w.batch = w.batch[:0]
+			w.ping, w.control, w.batch = ping, control, w.batch[:0]
 			for range rapid.IntRange(0, 3).Draw(t, "messages") {
 				size := rapid.OneOf(rapid.IntRange(0, 130), rapid.IntRange(1<<16-3, 1<<16+3)).Draw(t, "size")
 				message := bytes.Repeat([]byte{'a' + byte(len(messages))}, size)
@@ -74,7 +76,7 @@ func TestAssembledFramesAreRead(t *testing.T) {
 				}
 				w.batch = append(w.batch, f)
 			}
-			r := bufio.NewReader(bytes.NewReader(w.assemble(ping, control)))
+			r := bufio.NewReader(bytes.NewReader(w.assemble()))
 			expect := func(opcode int, payload []byte) {
 				if got, read, err := readFrame(r); got != opcode || !bytes.Equal(read, payload) || err != nil {
 					t.Fatalf("read a frame of type %d and %d bytes (%v), want type %d and %d bytes", got, len(read),

@@ -12,7 +12,7 @@ import (
 // runWheel runs a wheel for the rest of the bubble.
 func runWheel(t *testing.T) *wheel {
 	t.Helper()
-	w := newWheel()
+	w := newWheel(nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); w.run(ctx) }()
@@ -88,7 +88,7 @@ func TestWheelRepeats(t *testing.T) {
 
 // A machine that was asleep, or too busy, for more than a revolution owes every timer of that time, once.
 func TestWheelCatchesUp(t *testing.T) {
-	w := newWheel()
+	w := newWheel(nil)
 	fired := map[*timer]int{}
 	for i := range 3 * wheelSlots {
 		w.schedule(&timer{}, time.Duration(i)*wheelTick)
@@ -106,11 +106,11 @@ func TestWheelCatchesUp(t *testing.T) {
 }
 
 func TestWheelStops(t *testing.T) {
-	w := newWheel()
+	w := newWheel(nil)
 	a, b := &timer{}, &timer{}
 	w.schedule(a, time.Second)
 	w.schedule(b, 1_000*time.Hour)
-	if left := w.stop(); len(left) != 2 {
+	if left := w.clear(); len(left) != 2 {
 		t.Errorf("%d timers were left, want 2", len(left))
 	}
 	if w.schedule(a, time.Second) {

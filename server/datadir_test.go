@@ -78,7 +78,7 @@ func TestADataDirectoryKeepsAllThatMatters(t *testing.T) {
 			t.Errorf("demo %s, before %s; the operator's token is the same: %v", got, demo,
 				s.cfg.OperatorToken == operator)
 		}
-		if user, err := s.players.Verify(guest); user != "guest" || err != nil {
+		if user, err := s.players.Verify(t.Context(), guest); user != "guest" || err != nil {
 			t.Errorf("a token of before: %q, %v", user, err)
 		}
 		if balance, err := s.ledger.SponsorBalance(t.Context(), "acme"); balance != 100 || err != nil {

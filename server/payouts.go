@@ -29,8 +29,8 @@ func (s *Server) buildPayout(bus *cluster.Bus, now rain.Clock, reg prometheus.Re
 	if err != nil {
 		return err
 	}
-	tell := cluster.NewNotifier(s.grabber, bus, log)
-	s.settler, err = payout.NewSettler(js, s.ledger, s.grabber, tell, payout.SettlerOptions{
+	s.notifier = cluster.NewNotifier(s.grabber, s.grabber, bus, log)
+	s.settler, err = payout.NewSettler(js, s.ledger, s.grabber, s.notifier, payout.SettlerOptions{
 		Namespace: s.cfg.Namespace, Clock: now, Log: log, Registerer: reg, Attempts: s.cfg.PayoutAttempts,
 		OnCut: func(cuts []payout.ReclaimCut) {
 			for _, c := range cuts {

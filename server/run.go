@@ -27,6 +27,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if s.cfg.Has(RoleRelay) {
 		money.start("relay", s.relay.Run)
 	}
+	life.start("keys", s.players.Run)
 	life.start("campaigns", s.registry.Run)
 	life.start("rooms", s.lobby.Run)
 	life.start("figures", s.figures.Run)
@@ -92,9 +93,6 @@ func (s *Server) serve(ctx context.Context) error {
 
 // release closes what New has opened.
 func (s *Server) release() {
-	if s.players != nil {
-		s.players.Close()
-	}
 	if s.listener != nil {
 		_ = s.listener.Close()
 	}

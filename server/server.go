@@ -52,6 +52,7 @@ type Server struct {
 	payer     *payout.Payer
 	known     *cluster.Known
 	registry  *cluster.Registry
+	notifier  *cluster.Notifier
 	service   *campaigns.Service
 	loop      *campaigns.ReconcileLoop
 	rebuilder *campaigns.Rebuilder
@@ -161,7 +162,7 @@ func (s *Server) build(ctx context.Context) error {
 	if err := s.buildPayer(bus, now, reg, log); err != nil {
 		return err
 	}
-	s.players, err = auth.NewPlayers(context.WithoutCancel(ctx), auth.PlayersOptions{
+	s.players, err = auth.NewPlayers(auth.PlayersOptions{
 		Secret: s.cfg.JWTSecret, JWKSURL: s.cfg.JWKSURL, Log: log,
 		Clock: func() time.Time { return time.UnixMilli(now()) },
 	})
@@ -170,7 +171,7 @@ func (s *Server) build(ctx context.Context) error {
 	}
 	s.buildRooms(now, reg, node, log)
 	s.buildCampaigns(bus, now, node, log)
-	s.buildHTTP(bus, now, reg, log)
+	s.buildHTTP(now, reg, log)
 	return bus.Listen(cluster.Listener{
 		Changed: s.heardChange,
 		Settled: func(campaign string, n cluster.Settled) {
@@ -201,10 +202,10 @@ func (s *Server) buildRooms(now rain.Clock, reg prometheus.Registerer, node stri
 		Log: log, Registerer: reg, OnOpen: s.rainmaker.Open, OnEmpty: s.rainmaker.Empty,
 	})
 	s.figures = live.NewFigures(live.FiguresOptions{
-		Node: node, Grabber: s.grabber, Ledger: s.ledger, Known: s.known, Lobby: s.lobby, Counts: tally,
+		Node: node, Sums: s.grabber, Reports: s.grabber, Ranking: s.grabber, Ledger: s.ledger, Known: s.known, Lobby: s.lobby, Counts: tally,
 		KeepFor: drainedKept, Clock: now, Log: log,
 	})
-	s.events = api.NewEvents(api.EventsOptions{Known: s.known, Figures: s.figures, Clock: now, Log: log})
+	s.events = api.NewEvents(api.EventsOptions{Campaigns: s.known, Stats: s.figures, Clock: now, Log: log})
 	s.registry = cluster.NewRegistry(cluster.RegistryOptions{
 		Source: s.ledger, Known: s.known, Log: log,
 		Changed:   []func(*rain.Campaign){s.campaignChanged, s.rainmaker.Changed, s.events.Changed},
@@ -212,7 +213,9 @@ func (s *Server) buildRooms(now rain.Clock, reg prometheus.Registerer, node stri
 		Forgotten: s.grabber.Drop,
 	})
 	s.gateway = gateway.New(gateway.Options{
-		Players: s.players, Registry: s.registry, Grabber: s.grabber, Ledger: s.ledger, Lobby: s.lobby, Counts: tally,
+		Players: s.players, Campaigns: s.registry, Wins: s.grabber, Claims: s.ledger, Limits: s.grabber,
+		Gate:  func(c *rain.Campaign) gateway.Gate { return s.grabber.Gate(c) },
+		Lobby: s.lobby, Counts: tally,
 		TapRate: s.cfg.TapRate, HelloRate: s.cfg.HelloRate, MaxConnections: s.cfg.MaxConnections,
 		AllowedOrigins: s.cfg.AllowedOrigins, Clock: now, Log: log, Registerer: reg,
 	})
@@ -221,34 +224,33 @@ func (s *Server) buildRooms(now rain.Clock, reg prometheus.Registerer, node stri
 // buildCampaigns makes the operators' commands and the loops that finish them.
 func (s *Server) buildCampaigns(bus *cluster.Bus, now rain.Clock, node string, log *slog.Logger) {
 	s.service = campaigns.NewService(campaigns.ServiceOptions{
-		Ledger: s.ledger, Grabber: s.grabber, Registry: s.registry, Bus: bus, Clock: now, Log: log,
+		Ledger: s.ledger, Stock: s.grabber, Known: s.registry, Bus: bus, Clock: now, Log: log,
 	})
 	s.loop = campaigns.NewReconcileLoop(campaigns.ReconcileLoopOptions{
-		Service: s.service, Ledger: s.ledger, Registry: s.registry, Bus: bus, Clock: now, Log: log,
+		Service: s.service, Ledger: s.ledger, Known: s.registry, Bus: bus, Clock: now, Log: log,
 	})
 	s.reclaimer = campaigns.NewReclaimer(campaigns.ReclaimerOptions{
-		Service: s.service, Ledger: s.ledger, Grabber: s.grabber, Registry: s.registry, Bus: bus, Clock: now,
-		Node: node, KeepFor: drainedKept, Log: log,
+		Service: s.service, Ledger: s.ledger, Stock: s.grabber, Outbox: s.grabber, Known: s.registry, Bus: bus,
+		Clock: now, Node: node, KeepFor: drainedKept, Log: log,
 	})
 	s.rebuilder = campaigns.NewRebuilder(campaigns.RebuilderOptions{
-		Service: s.service, Ledger: s.ledger, Settler: s.settler, Grabber: s.grabber, Bus: bus, Lives: s.ledger,
-		Log: log,
+		Service: s.service, Ledger: s.ledger, Stream: s.settler, Restorer: s.grabber, Bus: bus, Log: log,
 	})
 	s.proofs = campaigns.NewProofs(campaigns.ProofsOptions{
 		Ledger: s.ledger, Hot: s.grabber, Node: node, Every: s.cfg.ReconcileEvery, Alarm: bus.Alarm, Log: log,
 	})
 	if s.cfg.Demo && s.cfg.InProcess() && s.cfg.Has(RoleOperator) {
 		s.demo = campaigns.NewDemo(campaigns.DemoOptions{
-			Service: s.service, Ledger: s.ledger, Grabber: s.grabber, Registry: s.registry, Lobby: s.lobby, Clock: now,
-			Log: log,
+			Service: s.service, Ledger: s.ledger, Sums: s.grabber, Known: s.registry, Online: s.online, Clock: now, Log: log,
 		})
 	}
 }
 
-func (s *Server) buildHTTP(bus *cluster.Bus, now rain.Clock, reg *prometheus.Registry, log *slog.Logger) {
+func (s *Server) buildHTTP(now rain.Clock, reg *prometheus.Registry, log *slog.Logger) {
 	o := api.Options{
-		Service: s.service, Rebuilder: s.rebuilder, Proofs: s.proofs, Ledger: s.ledger, Grabber: s.grabber,
-		Registry: s.registry, Figures: s.figures, Events: s.events, Bus: bus, Players: s.players,
+		Commands: s.service, Rebuilder: s.rebuilder, Proofs: s.proofs, Ledger: s.ledger, Wins: s.grabber,
+		Outbox: s.grabber, Limits: s.grabber, Campaigns: s.registry, Stats: s.figures, Events: s.events,
+		Notifier: s.notifier, Players: s.players,
 		Operators: auth.NewOperators(s.cfg.OperatorToken, s.cfg.ViewerToken), WakePayer: s.payer.Wake,
 		JoinURL: s.lanURL, Version: ReadBuild().Version, InProcess: s.cfg.InProcess(), Guests: s.cfg.GuestsAllowed(),
 		GuestRate: s.cfg.GuestRate, Clock: now, Log: log,
@@ -262,6 +264,14 @@ func (s *Server) buildHTTP(bus *cluster.Bus, now rain.Clock, reg *prometheus.Reg
 		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 32 << 10,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
+}
+
+// online is how many players of a campaign are on this node.
+func (s *Server) online(campaign string) int {
+	if rm := s.lobby.Room(campaign); rm != nil {
+		return rm.Online()
+	}
+	return 0
 }
 
 // campaignChanged brings the tap's way up to a campaign's version.

@@ -9,8 +9,11 @@
 //	pages/           the HTML, one file for each page
 //	img/             pictures
 //	third_party/     libraries of others, with their licences
+//	apitypes/        makes src/shared/schemas.ts, the types of the API, from docs/openapi.yaml: go generate ./web
 //	bundle/, build/  make dist/ of all that: go generate . at the root of the module
 //	dist/            what is embedded in the program
 //
 // The package knows neither campaigns nor players: the pages talk to the server as any client would.
 package web
+
+//go:generate go run -C .. ./web/apitypes

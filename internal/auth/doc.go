@@ -1,10 +1,10 @@
-// Package auth tells who is asking: players by signed tokens, operators by shared ones.
+// Package auth authenticates callers: players by signed tokens, operators by shared tokens.
 //
 // A player's token is a JWT whose sub is the player's id and whose exp is required. It is signed either
 // with the shared secret (HS256), or with a private key whose public half is in the JWKS of the
 // deployment's identity provider (RS256, ES256, EdDSA). The algorithm decides where the key comes
-// from, never the token: HS256 is only ever checked with the secret, the others only with the
-// JWKS, so a public key cannot be passed off as a secret.
+// from: HS256 is only checked with the secret, the others only with the JWKS, so a forger cannot pass a
+// public key off as the secret.
 //
 // Operators have one of two opaque bearer tokens, which give a Role.
 package auth

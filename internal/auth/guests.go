@@ -8,8 +8,8 @@ import (
 )
 
 // GuestName is the id of a new guest: rain.GuestPrefix and 80 random bits in hex. Guests have accounts with
-// money in them, so two must never get the same name; 80 bits make that as good as certain without
-// asking anybody.
+// money, so two must never get the same name; 80 random bits make that practically certain without a
+// central registry.
 func GuestName() string {
 	var b [rain.GuestBytes]byte
 	_, _ = rand.Read(b[:]) // never fails

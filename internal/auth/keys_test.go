@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/MicahParks/jwkset"
 	"github.com/golang-jwt/jwt/v5"
 
 	"redrain/internal/auth"
@@ -62,11 +63,11 @@ func TestProviderDownAtStart(t *testing.T) {
 	p.publish(ed.jwk())
 	p.setDown(true)
 	players := newPlayers(t, auth.PlayersOptions{JWKSURL: p.URL})
-	if _, err := players.Verify(ed.sign(good("u1"))); !errors.Is(err, auth.ErrKeysUnavailable) ||
+	if _, err := players.Verify(t.Context(), ed.sign(good("u1"))); !errors.Is(err, auth.ErrKeysUnavailable) ||
 		errors.Is(err, auth.ErrBadToken) {
 		t.Errorf("while the provider is down: %v", err)
 	}
-	if _, err := players.Verify("nonsense"); !errors.Is(err, auth.ErrBadToken) {
+	if _, err := players.Verify(t.Context(), "nonsense"); !errors.Is(err, auth.ErrBadToken) {
 		t.Errorf("nonsense while the provider is down: %v", err)
 	}
 }
@@ -82,7 +83,7 @@ func TestKeySetIsFetchedAgain(t *testing.T) {
 			HTTPClient: &http.Client{Transport: w},
 		})
 		accepts := func(i issuer) bool {
-			_, err := players.Verify(i.sign(good("u1")))
+			_, err := players.Verify(t.Context(), i.sign(good("u1")))
 			return err == nil
 		}
 		pass := func(d time.Duration) { time.Sleep(d); synctest.Wait() }
@@ -143,7 +144,7 @@ func TestKeySetFaults(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				players := newPlayers(t, auth.PlayersOptions{JWKSURL: "http://id.example",
 					HTTPClient: &http.Client{Transport: w}})
-				if user, err := players.Verify(ed.sign(good("u1"))); !errors.Is(err, auth.ErrKeysUnavailable) {
+				if user, err := players.Verify(t.Context(), ed.sign(good("u1"))); !errors.Is(err, auth.ErrKeysUnavailable) {
 					t.Errorf("%q, %v", user, err)
 				}
 			})
@@ -153,28 +154,92 @@ func TestKeySetFaults(t *testing.T) {
 
 func TestNewPlayersRefusesABadAddress(t *testing.T) {
 	for _, address := range []string{"keys.json", "http://", "::"} {
-		if _, err := auth.NewPlayers(t.Context(), auth.PlayersOptions{JWKSURL: address, Log: quiet}); err == nil {
+		if _, err := auth.NewPlayers(auth.PlayersOptions{JWKSURL: address, Log: quiet}); err == nil {
 			t.Errorf("%q is taken", address)
 		}
 	}
 }
 
-func TestContextEndsTheFetching(t *testing.T) {
+// TestKnownKeysAreNotFetchedAgain: a token whose key is in the copy causes no request to the provider, however long ago
+// the last fetch was; a token with an unknown key causes one.
+func TestKnownKeysAreNotFetchedAgain(t *testing.T) {
+	known, unknown := issuer{"a", jwt.SigningMethodEdDSA, edKey()}, issuer{"b", jwt.SigningMethodEdDSA, otherKey()}
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		w := &wire{status: http.StatusOK, body: keySetOf()}
-		players, err := auth.NewPlayers(ctx, auth.PlayersOptions{JWKSURL: "http://id.example",
-			HTTPClient: &http.Client{Transport: w}, Log: quiet})
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := &wire{status: http.StatusOK, body: keySetOf(known.jwk())}
+		players := newPlayers(t, auth.PlayersOptions{
+			JWKSURL: "http://id.example", HTTPClient: &http.Client{Transport: w},
+		})
 		synctest.Wait()
-		cancel()
-		before := w.count()
-		time.Sleep(time.Hour)
-		if w.count() != before {
-			t.Error("still fetching")
+		for _, c := range []struct {
+			by      issuer
+			fetches int
+		}{{known, 1}, {known, 1}, {unknown, 2}, {known, 2}} {
+			time.Sleep(time.Minute) // the next regular fetch comes after five
+			_, _ = players.Verify(t.Context(), c.by.sign(good("u1")))
+			if n := w.count(); n != c.fetches {
+				t.Errorf("%d fetches after a token with the key %q, want %d", n, c.by.kid, c.fetches)
+			}
 		}
-		players.Close()
+	})
+}
+
+// TestAKeyIsForItsAlgorithm: a key that names its algorithm verifies no token of another one.
+func TestAKeyIsForItsAlgorithm(t *testing.T) {
+	ed := issuer{"ed", jwt.SigningMethodEdDSA, edKey()}
+	for alg, accepted := range map[jwkset.ALG]bool{"": true, jwkset.AlgEdDSA: true, jwkset.AlgES256: false} {
+		key := ed.jwk()
+		key.ALG = alg
+		p := newProvider(t)
+		p.publish(key)
+		players := newPlayers(t, auth.PlayersOptions{JWKSURL: p.URL})
+		if _, err := players.Verify(t.Context(), ed.sign(good("u1"))); (err == nil) != accepted {
+			t.Errorf("a key for %q: %v", alg, err)
+		}
+	}
+}
+
+// TestRunEndsWithItsContext: Run fetches until its context ends and then returns; the keys stay in use.
+func TestRunEndsWithItsContext(t *testing.T) {
+	ed := issuer{"ed", jwt.SigningMethodEdDSA, edKey()}
+	synctest.Test(t, func(t *testing.T) {
+		w := &wire{status: http.StatusOK, body: keySetOf(ed.jwk())}
+		for _, url := range []string{"http://id.example", ""} {
+			players, err := auth.NewPlayers(auth.PlayersOptions{
+				JWKSURL: url, HTTPClient: &http.Client{Transport: w}, Log: quiet, Clock: atNoon,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			returned := make(chan error, 1)
+			go func() { returned <- players.Run(ctx) }()
+			time.Sleep(time.Hour + time.Second)
+			select {
+			case err := <-returned:
+				t.Fatalf("Run with the address %q has ended by itself: %v", url, err)
+			default:
+			}
+			before := w.count()
+			cancel()
+			synctest.Wait()
+			select {
+			case err := <-returned:
+				if err != nil {
+					t.Error(err)
+				}
+			default:
+				t.Fatalf("Run with the address %q goes on after the end of its context", url)
+			}
+			time.Sleep(time.Hour + time.Second)
+			if n := w.count(); n != before {
+				t.Errorf("%d fetches after the end", n-before)
+			}
+			if _, err := players.Verify(t.Context(), ed.sign(good("u1"))); url != "" && err != nil {
+				t.Errorf("the keys are gone: %v", err)
+			}
+		}
+		if n := w.count(); n < 12 || n > 14 {
+			t.Errorf("%d fetches in an hour, want one in five minutes", n)
+		}
 	})
 }

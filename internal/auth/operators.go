@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Role is what an operator's token allows. A higher role may do all that a lower one may.
+// Role is what an operator's token allows. A role includes all lower ones.
 type Role int
 
 // The roles, from the least to the most.
@@ -29,18 +29,18 @@ func (r Role) String() string {
 	}
 }
 
-// Operators knows the operators' tokens. It keeps their hashes only.
+// Operators checks operators' tokens. It keeps only their hashes.
 type Operators struct {
 	operator, viewer *[sha256.Size]byte // nil: no such token
 }
 
-// NewOperators takes the two tokens. An empty one gives its role to nobody.
+// NewOperators takes the two tokens. With an empty token, nobody has its role.
 func NewOperators(operatorToken, viewerToken string) *Operators {
 	return &Operators{operator: digest(operatorToken), viewer: digest(viewerToken)}
 }
 
-// Role is what a bearer token allows. It takes the same time whatever the token is, and however much
-// of it is right.
+// Role is what a bearer token allows. It takes the same time for every token, so that a stranger cannot
+// guess a token piece by piece.
 func (o *Operators) Role(bearer string) Role {
 	got := sha256.Sum256([]byte(bearer))
 	operator, viewer := same(o.operator, &got), same(o.viewer, &got)
@@ -67,11 +67,10 @@ func same(want, got *[sha256.Size]byte) bool {
 	return want != nil && subtle.ConstantTimeCompare(want[:], got[:]) == 1
 }
 
-// Bearer is the token of the request's Authorization header, or "" where it has none of the scheme
-// Bearer.
+// Bearer is the bearer token of the request's Authorization header, or "" without one.
 func Bearer(r *http.Request) string {
-	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !ok || !strings.EqualFold(scheme, "Bearer") {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
 		return ""
 	}
 	return strings.TrimSpace(token)

@@ -15,10 +15,10 @@ import (
 
 // Errors of players' tokens.
 var (
-	// ErrBadToken is wrapped by Verify with the reason. The same token will be refused again.
+	// ErrBadToken is wrapped by Verify, with the reason. The same token will be refused again.
 	ErrBadToken = errors.New("bad token")
-	// ErrKeysUnavailable is returned by Verify while no key set could be fetched yet: nothing is known
-	// against the token, and the player may try again.
+	// ErrKeysUnavailable is returned by Verify as long as no key set could be fetched. The token may be good: the
+	// player may try again.
 	ErrKeysUnavailable = errors.New("the keys of players' tokens are not available yet")
 	// ErrNoSecret is returned by Mint where there is no secret to sign with.
 	ErrNoSecret = errors.New("there is no secret to sign players' tokens with")
@@ -27,24 +27,23 @@ var (
 const (
 	// leeway is how far the clocks of this machine and of the token's issuer may be apart.
 	leeway = 5 * time.Second
-	// maxTokenLen bounds the work that an unauthenticated stranger can cause, in bytes. It is generous:
-	// the socket takes no message above 4 KiB.
+	// maxTokenLen bounds the work that a token of a stranger can cause, in bytes. It is generous: a socket's messages
+	// are limited to 4 KiB.
 	maxTokenLen = 8 << 10
-	// shortSecret is the length in bytes below which RFC 7518, section 3.2, holds an HS256 secret to be too short.
+	// shortSecret is the least length of an HS256 secret in bytes, by RFC 7518, section 3.2.
 	shortSecret = 32
 )
 
-// PlayersOptions say how players' tokens are verified. The zero value verifies nothing: every token is
-// refused.
+// PlayersOptions say how players' tokens are verified. With the zero value, every token is refused.
 type PlayersOptions struct {
-	Secret     string           // of HS256 tokens; "" refuses those, and Mint
-	JWKSURL    string           // where the public keys of RS256, ES256 and EdDSA tokens are; "" refuses those
+	Secret     string           // signs HS256 tokens; "" refuses them, and Mint fails
+	JWKSURL    string           // has the public keys of RS256, ES256 and EdDSA tokens; "" refuses them
 	Clock      func() time.Time // the time that exp and nbf are compared with; nil: time.Now
 	HTTPClient *http.Client     // fetches the key set; nil: a client of its own
 	Log        *slog.Logger     // nil: slog.Default()
 }
 
-// Players verifies players' tokens, and mints them where it has the secret. It is safe for concurrent use.
+// Players verifies players' tokens, and mints them if it has the secret. It is safe for concurrent use.
 type Players struct {
 	secret []byte
 	keys   *keySource // nil without a JWKS
@@ -52,10 +51,8 @@ type Players struct {
 	clock  func() time.Time
 }
 
-// NewPlayers makes the verifier. With a JWKSURL it starts fetching the key set, at once and
-// then regularly, until ctx ends or Close is called. An endpoint that is down does not stop
-// anything: the failure is logged and fetching goes on. The error is about the options only.
-func NewPlayers(ctx context.Context, o PlayersOptions) (*Players, error) {
+// NewPlayers makes the verifier. With a JWKSURL, Run keeps the key set fresh. An error is about the options.
+func NewPlayers(o PlayersOptions) (*Players, error) {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
@@ -68,12 +65,12 @@ func NewPlayers(ctx context.Context, o PlayersOptions) (*Players, error) {
 		p.secret = []byte(o.Secret)
 		methods = append(methods, jwt.SigningMethodHS256.Alg())
 		if len(p.secret) < shortSecret {
-			o.Log.Warn("the secret of players' tokens is short and could be guessed", "bytes", len(p.secret), "want",
-				shortSecret)
+			o.Log.Warn("the secret of players' tokens is short and could be guessed", "bytes", len(p.secret),
+				"want", shortSecret)
 		}
 	}
 	if o.JWKSURL != "" {
-		keys, err := newKeySource(ctx, o)
+		keys, err := newKeySource(o)
 		if err != nil {
 			return nil, err
 		}
@@ -86,24 +83,28 @@ func NewPlayers(ctx context.Context, o PlayersOptions) (*Players, error) {
 	return p, nil
 }
 
-// Close stops the fetching of keys and waits until it has stopped. What was fetched stays in use.
-func (p *Players) Close() {
-	if p.keys != nil {
-		p.keys.close()
+// Run fetches the key set at once and then regularly, until ctx ends. It logs failures and goes on. Without a JWKSURL
+// it only waits for the end of ctx. It returns nil.
+func (p *Players) Run(ctx context.Context) error {
+	if p.keys == nil {
+		<-ctx.Done()
+		return nil
 	}
+	p.keys.run(ctx)
+	return nil
 }
 
-// Verify returns the id of the player whose token it is. A token that is not good gives ErrBadToken with
-// the reason, which is fit for a log and holds no part of the token's signature or of a key.
+// Verify returns the id of the player whose token it is. For a bad token the error wraps ErrBadToken and says why; it
+// may be logged, for it holds no part of the token's signature or of a key.
 //
-// A token signed with a key that is not known may wait for the key set to be fetched once more, for a few
-// seconds at most; any other is judged without I/O.
-func (p *Players) Verify(token string) (user string, err error) {
+// A token with an unknown key waits for the key set to be fetched once more, for a few seconds at most. All others are
+// checked without I/O.
+func (p *Players) Verify(ctx context.Context, token string) (user string, err error) {
 	if len(token) > maxTokenLen {
 		return "", fmt.Errorf("%w: it is longer than %d bytes", ErrBadToken, maxTokenLen)
 	}
 	var claims jwt.RegisteredClaims
-	if _, err := p.parser.ParseWithClaims(token, &claims, p.key); err != nil {
+	if _, err := p.parser.ParseWithClaims(token, &claims, p.keyFunc(ctx)); err != nil {
 		if errors.Is(err, ErrKeysUnavailable) {
 			return "", ErrKeysUnavailable
 		}
@@ -115,12 +116,14 @@ func (p *Players) Verify(token string) (user string, err error) {
 	return claims.Subject, nil
 }
 
-// key finds the key for a token whose algorithm the parser has allowed.
-func (p *Players) key(t *jwt.Token) (any, error) {
-	if t.Method == jwt.SigningMethodHS256 {
-		return p.secret, nil
+// keyFunc finds the key of a token. The parser calls it only for algorithms that it allows.
+func (p *Players) keyFunc(ctx context.Context) jwt.Keyfunc {
+	return func(t *jwt.Token) (any, error) {
+		if t.Method == jwt.SigningMethodHS256 {
+			return p.secret, nil
+		}
+		return p.keys.find(ctx, t)
 	}
-	return p.keys.find(t)
 }
 
 // Mint signs a token for a player, valid for ttl from now. It needs the secret, else ErrNoSecret.
@@ -132,7 +135,7 @@ func (p *Players) Mint(user string, ttl time.Duration) (token string, expires ti
 		return "", time.Time{}, err
 	}
 	now := p.clock()
-	expires = now.Add(ttl).Truncate(time.Second) // what the token can say
+	expires = now.Add(ttl).Truncate(time.Second) // the precision of a token
 	token, err = jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.RegisteredClaims{
 		Subject:   user,
 		IssuedAt:  jwt.NewNumericDate(now),

@@ -1,10 +1,14 @@
 package auth_test
 
 import (
+	"bytes"
+	"context"
 	"crypto/rsa"
 	"encoding/base64"
 	"errors"
+	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,11 +28,14 @@ func newPlayers(t testing.TB, o auth.PlayersOptions) *auth.Players {
 	if o.Log == nil {
 		o.Log = quiet
 	}
-	p, err := auth.NewPlayers(t.Context(), o)
+	p, err := auth.NewPlayers(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(p.Close)
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { _ = p.Run(ctx) })
+	t.Cleanup(func() { cancel(); running.Wait() })
 	return p
 }
 
@@ -76,7 +83,7 @@ func TestVerifyWithSecret(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			user, err := players.Verify(tc.token)
+			user, err := players.Verify(t.Context(), tc.token)
 			if user != tc.user {
 				t.Errorf("user %q, want %q", user, tc.user)
 			}
@@ -96,7 +103,7 @@ func TestVerifyNoticesEveryChange(t *testing.T) {
 		if changed[i]++; changed[i] == '.' {
 			continue // four parts: tested above
 		}
-		if user, err := players.Verify(string(changed)); err == nil {
+		if user, err := players.Verify(t.Context(), string(changed)); err == nil {
 			t.Errorf("position %d: accepted for %q", i, user)
 		}
 	}
@@ -109,7 +116,7 @@ func TestVerifyRefusesEverythingByDefault(t *testing.T) {
 		issuer{"k", jwt.SigningMethodEdDSA, edKey()}.sign(good("u1")),
 		segment(`{"alg":"none"}`) + "." + segment(`{"sub":"u1","exp":9999999999}`) + ".",
 	} {
-		if user, err := players.Verify(token); !errors.Is(err, auth.ErrBadToken) {
+		if user, err := players.Verify(t.Context(), token); !errors.Is(err, auth.ErrBadToken) {
 			t.Errorf("%s: %q, %v", token, user, err)
 		}
 	}
@@ -138,7 +145,7 @@ func TestVerifyWithJWKS(t *testing.T) {
 		"RS256 without kid": unnamed(rs).sign(good("u1")), "EdDSA without kid": unnamed(ed).sign(good("u1")),
 		"HS256 beside it": hs256([]byte(secret), good("u1")),
 	} {
-		if user, err := players.Verify(token); user != "u1" || err != nil {
+		if user, err := players.Verify(t.Context(), token); user != "u1" || err != nil {
 			t.Errorf("%s: %q, %v", name, user, err)
 		}
 	}
@@ -164,7 +171,7 @@ func TestVerifyWithJWKS(t *testing.T) {
 		"no exp": ed.sign(with(good("u1"), "exp", nil)),
 	}
 	for name, token := range forged {
-		if user, err := players.Verify(token); !errors.Is(err, auth.ErrBadToken) {
+		if user, err := players.Verify(t.Context(), token); !errors.Is(err, auth.ErrBadToken) {
 			t.Errorf("%s: accepted for %q, %v", name, user, err)
 		}
 	}
@@ -180,11 +187,11 @@ func TestMint(t *testing.T) {
 	if want := noon.Add(time.Minute); !expires.Equal(want) {
 		t.Errorf("expires %v, want %v", expires, want)
 	}
-	if user, err := players.Verify(token); user != "u1" || err != nil {
+	if user, err := players.Verify(t.Context(), token); user != "u1" || err != nil {
 		t.Errorf("%q, %v", user, err)
 	}
 	now = now.Add(2 * time.Minute)
-	if user, err := players.Verify(token); !errors.Is(err, auth.ErrBadToken) {
+	if user, err := players.Verify(t.Context(), token); !errors.Is(err, auth.ErrBadToken) {
 		t.Errorf("after its time: %q, %v", user, err)
 	}
 	if _, _, err := players.Mint("two\nlines", time.Minute); err == nil {
@@ -195,11 +202,74 @@ func TestMint(t *testing.T) {
 	}
 }
 
+// TestMintedTimesAreWholeSeconds: a token cannot say more, and the caller is told what it says.
+func TestMintedTimesAreWholeSeconds(t *testing.T) {
+	now := noon.Add(7*time.Second + 300*time.Millisecond)
+	players := newPlayers(t, auth.PlayersOptions{Secret: secret, Clock: func() time.Time { return now }})
+	if _, expires, err := players.Mint("u1", time.Minute); err != nil || !expires.Equal(noon.Add(67*time.Second)) {
+		t.Errorf("%v, %v", expires, err)
+	}
+}
+
+// TestDefaults: without a clock the time is the machine's, and without a log the program's is used.
+func TestDefaults(t *testing.T) {
+	var logged bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&logged, nil)))
+	defer slog.SetDefault(before)
+	players, err := auth.NewPlayers(auth.PlayersOptions{Secret: "short", JWKSURL: "http://id.example"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, expires, err := players.Mint("u1", time.Hour)
+	if left := time.Until(expires); err != nil || left > time.Hour || left < 59*time.Minute {
+		t.Errorf("expires in %v, %v", left, err)
+	}
+	if user, err := players.Verify(t.Context(), token); user != "u1" || err != nil {
+		t.Errorf("%q, %v", user, err)
+	}
+	if !strings.Contains(logged.String(), "is short") {
+		t.Errorf("log: %s", &logged)
+	}
+}
+
+// TestShortSecretsAreWarnedOf: of less than 32 bytes.
+func TestShortSecretsAreWarnedOf(t *testing.T) {
+	for length, warned := range map[int]bool{0: false, 1: true, 31: true, 32: false, 33: false} {
+		var logged bytes.Buffer
+		newPlayers(t, auth.PlayersOptions{
+			Secret: strings.Repeat("s", length), Log: slog.New(slog.NewTextHandler(&logged, nil)),
+		})
+		if strings.Contains(logged.String(), "is short") != warned {
+			t.Errorf("%d bytes: %s", length, &logged)
+		}
+	}
+}
+
+// TestTheLongestTokenIsAccepted: of 8 KiB. One byte more and it is refused unread.
+func TestTheLongestTokenIsAccepted(t *testing.T) {
+	players := newPlayers(t, auth.PlayersOptions{Secret: secret})
+	padding := 5_900
+	token := ""
+	for ; len(token) < 8<<10; padding++ {
+		token = hs256([]byte(secret), with(good("u1"), "padding", strings.Repeat("x", padding)))
+	}
+	if len(token) != 8<<10 {
+		t.Fatalf("the test made a token of %d bytes", len(token))
+	}
+	if user, err := players.Verify(t.Context(), token); user != "u1" || err != nil {
+		t.Errorf("%q, %v", user, err)
+	}
+	if _, err := players.Verify(t.Context(), token+"x"); err == nil || !strings.Contains(err.Error(), "longer than 8192") {
+		t.Error(err)
+	}
+}
+
 // The reason of a refusal goes to logs: nothing of the signature or the secret may be in it.
 func TestReasonsKeepSecrets(t *testing.T) {
 	players := newPlayers(t, auth.PlayersOptions{Secret: secret})
 	token := hs256([]byte(secret), with(good("u1"), "exp", noon.Add(-time.Hour).Unix()))
-	_, err := players.Verify(token)
+	_, err := players.Verify(t.Context(), token)
 	if err == nil || strings.Contains(err.Error(), token[strings.LastIndex(token, ".")+1:]) ||
 		strings.Contains(err.Error(), secret) {
 		t.Errorf("reason: %v", err)
@@ -223,7 +293,7 @@ func FuzzVerify(f *testing.F) {
 	}
 	players := newPlayers(f, auth.PlayersOptions{Secret: secret})
 	f.Fuzz(func(t *testing.T, token string) {
-		user, err := players.Verify(token)
+		user, err := players.Verify(t.Context(), token)
 		if (err == nil) == (user == "") {
 			t.Fatalf("%q: user %q, error %v", token, user, err)
 		}

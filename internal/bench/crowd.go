@@ -7,6 +7,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"redrain/internal/ws"
 )
 
 // dialers is how many connections are made at the same time. A server's accept queue holds 4,096 by Linux's
@@ -240,7 +242,7 @@ func (c *Crowd) Leave() error {
 
 // farewell closes the loop's connections as a browser's page does.
 func (l *loop) farewell() {
-	bye := makeFrame(opClose, []byte{0x03, 0xE8}) // 1000
+	bye := ws.AppendClientFrame(nil, ws.OpClose, []byte{0x03, 0xE8}) // 1000
 	for _, p := range l.players {
 		if p.sock != nil {
 			_ = p.sock.write(bye) // it is a courtesy

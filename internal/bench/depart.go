@@ -4,6 +4,8 @@ import (
 	"errors"
 	"math/rand/v2"
 	"time"
+
+	"redrain/internal/ws"
 )
 
 // The pause before a player comes back: at random up to twice as long with each failure ("full jitter").
@@ -31,7 +33,7 @@ func (l *loop) gone(p *player, err error) {
 		return
 	}
 	l.crowd.options.Log.Debug("a player's connection is gone", "player", p.id, "err", err)
-	if errors.Is(err, errFrame) {
+	if errors.Is(err, ws.ErrFrame) {
 		l.tally.fault(err.Error())
 	}
 	l.tally.broken++

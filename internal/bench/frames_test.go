@@ -16,6 +16,7 @@ import (
 
 	"redrain/internal/testenv"
 	"redrain/internal/wire"
+	"redrain/internal/ws"
 )
 
 // However the network cuts the bytes, the same messages come of them.
@@ -23,9 +24,9 @@ func TestFramesInPieces(t *testing.T) {
 	// the second needs the 64-bit length
 	small, large := aWave(1, 9_000), aWave(2, slices.Repeat([]int{9_000}, 8_000)...)
 	middle := aWave(3, slices.Repeat([]int{9_000}, 100)...)
-	ping := []byte{finBit | opPing, 2, 'h', 'i'}
+	ping := []byte{0x80 | ws.OpPing, 2, 'h', 'i'}
 	first := wire.Encode(aWave(4, 5_000))
-	fragments := append(append([]byte{opText, 10}, first[:10]...), finBit|opContinuation, byte(len(first)-10))
+	fragments := append(append([]byte{ws.OpText, 10}, first[:10]...), 0x80|ws.OpContinuation, byte(len(first)-10))
 	fragments = append(fragments, first[10:]...)
 	stream := slices.Concat(serverFrame(wire.Encode(small)), ping, longFrame(wire.Encode(large)), fragments[:12], ping,
 		fragments[12:], serverFrame(wire.Encode(middle)))
@@ -49,14 +50,14 @@ func TestFramesInPieces(t *testing.T) {
 // longFrame is a frame whose length takes eight bytes.
 func longFrame(body []byte) []byte {
 	n := len(body)
-	return append([]byte{finBit | opText, 127, 0, 0, 0, 0, 0, byte(n >> 16), byte(n >> 8), byte(n)}, body...)
+	return append([]byte{0x80 | ws.OpText, 127, 0, 0, 0, 0, 0, byte(n >> 16), byte(n >> 8), byte(n)}, body...)
 }
 
 // ponger counts the pongs that say what the pings did.
 type ponger struct{ pongs int }
 
 func (s *ponger) write(b []byte) error {
-	if bytes.Equal(b, []byte{finBit | opPong, maskBit | 2, 0, 0, 0, 0, 'h', 'i'}) {
+	if bytes.Equal(b, []byte{0x80 | ws.OpPong, 0x80 | 2, 0, 0, 0, 0, 'h', 'i'}) {
 		s.pongs++
 	}
 	return nil
@@ -66,9 +67,9 @@ func (s *ponger) close() error { return nil }
 
 func TestBadFrames(t *testing.T) {
 	for name, data := range map[string][]byte{
-		"masked": {finBit | opText, maskBit, 0, 0, 0, 0}, "reserved": {finBit | 0x40 | opText, 0},
-		"huge":   {finBit | opText, 127, 0, 0, 1, 0, 0, 0, 0, 0},
-		"binary": {finBit | 0x2, 0},
+		"masked": {0x80 | ws.OpText, 0x80, 0, 0, 0, 0}, "reserved": {0x80 | 0x40 | ws.OpText, 0},
+		"huge":   {0x80 | ws.OpText, 127, 0, 0, 1, 0, 0, 0, 0, 0},
+		"binary": {0x80 | 0x2, 0},
 	} {
 		r := newRig(t, 1)
 		r.heard(r.players[0], data, nil)

@@ -6,8 +6,12 @@ import (
 	"strconv"
 
 	"redrain/internal/wire"
+	"redrain/internal/ws"
 	"redrain/rain"
 )
+
+// maxFrame is the largest frame that a player accepts, in bytes. The largest wave has some 3 KB.
+const maxFrame = 1 << 22
 
 // heard takes what a socket has got.
 func (l *loop) heard(p *player, data []byte, err error) {
@@ -21,7 +25,7 @@ func (l *loop) heard(p *player, data []byte, err error) {
 		data = p.in
 	}
 	for p.sock != nil {
-		f, size, err := nextFrame(data)
+		f, size, err := ws.ParseFrame(data, maxFrame)
 		if err != nil {
 			l.gone(p, err)
 			return
@@ -41,29 +45,29 @@ func (l *loop) heard(p *player, data []byte, err error) {
 	}
 }
 
-func (l *loop) frame(p *player, f frame) {
-	switch f.op {
-	case opText, opContinuation:
-		if f.final && p.message == nil {
-			l.message(p, f.body)
+func (l *loop) frame(p *player, f ws.Frame) {
+	switch f.Opcode {
+	case ws.OpText, ws.OpContinuation:
+		if f.Final && p.message == nil {
+			l.message(p, f.Payload)
 			return
 		}
-		p.message = append(p.message, f.body...)
-		if f.final {
+		p.message = append(p.message, f.Payload...)
+		if f.Final {
 			l.message(p, p.message)
 			p.message = nil
 		}
-	case opPing:
-		if err := p.sock.write(makeFrame(opPong, f.body)); err != nil {
+	case ws.OpPing:
+		if err := p.sock.write(ws.AppendClientFrame(nil, ws.OpPong, f.Payload)); err != nil {
 			l.gone(p, err)
 		}
-	case opPong:
-	case opClose:
-		_ = p.sock.write(makeFrame(opClose, f.body)) // the answer is a courtesy
-		code, reason := closeReason(f.body)
+	case ws.OpPong:
+	case ws.OpClose:
+		_ = p.sock.write(ws.AppendClientFrame(nil, ws.OpClose, f.Payload)) // the answer is a courtesy
+		code, reason := ws.ParseClose(f.Payload)
 		l.closed(p, code, reason)
 	default:
-		l.gone(p, errFrame)
+		l.gone(p, ws.ErrFrame)
 	}
 }
 
@@ -230,7 +234,7 @@ func (l *loop) welcome(p *player, line []byte) {
 	p.sky.tell(m.Rain, nil)
 	l.present(p)
 	ping := strconv.AppendInt([]byte(`{"type":"ping","id":0,"t":`), l.now, 10)
-	if err := p.sock.write(makeFrame(opText, append(ping, '}'))); err != nil {
+	if err := p.sock.write(ws.AppendClientFrame(nil, ws.OpText, append(ping, '}'))); err != nil {
 		l.gone(p, err)
 		return
 	}

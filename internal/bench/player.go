@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"redrain/internal/wire"
+	"redrain/internal/ws"
 )
 
 // player is one simulated player. Its fields are the loop's, but for those that never change.
@@ -81,18 +82,15 @@ func (p *player) tappable(now int64) (w *wave, k int32, from int64) {
 // than that.
 const early = 5
 
-// appendTo writes the request of a tap as a frame.
+// appendTo appends the request of a tap as a frame.
 func (t tap) appendTo(b []byte) []byte {
-	const header = 6 // the body is shorter than 126 bytes
-	start := len(b)
-	b = append(b, finBit|opText, 0, 0, 0, 0, 0)
-	b = append(b, `{"type":"tap","id":`...)
-	b = strconv.AppendInt(b, t.id, 10)
-	b = append(b, `,"drop":"`...)
-	b = t.appendDrop(b)
-	b = append(b, `"}`...)
-	b[start+1] = maskBit | byte(len(b)-start-header) //nolint:gosec // shorter than 126
-	return b
+	var space [96]byte // longer than any request
+	request := append(space[:0], `{"type":"tap","id":`...)
+	request = strconv.AppendInt(request, t.id, 10)
+	request = append(request, `,"drop":"`...)
+	request = t.appendDrop(request)
+	request = append(request, `"}`...)
+	return ws.AppendClientFrame(b, ws.OpText, request)
 }
 
 // answered takes a tap off the list. ok is false for an id that waits for nothing.
@@ -110,7 +108,7 @@ func (p *player) answered(id int64) (t tap, ok bool) {
 
 // hello is the first message of a connection.
 func (p *player) hello() []byte {
-	return makeFrame(opText, wire.Encode(map[string]any{
+	return ws.AppendClientFrame(nil, ws.OpText, wire.Encode(map[string]any{
 		"type": wire.TypeHello, "id": 1, "token": p.token,
 		"campaign": p.loop.crowd.options.Campaigns[p.id%len(p.loop.crowd.options.Campaigns)],
 	}))

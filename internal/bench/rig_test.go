@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"redrain/internal/wire"
+	"redrain/internal/ws"
 	"redrain/rain"
 )
 
@@ -66,10 +67,7 @@ func (r *rig) tell(p int, messages ...any) {
 
 // serverFrame is a text frame as a server sends it.
 func serverFrame(body []byte) []byte {
-	f := makeFrame(opText, body)
-	mask := len(f) - len(body) - 4
-	f[1] &^= maskBit
-	return append(f[:mask], body...)
+	return append(ws.AppendHeader(nil, ws.OpText, len(body)), body...)
 }
 
 // answer answers the n-th tap that was sent.
@@ -118,7 +116,7 @@ type tapeSocket struct {
 
 func (s *tapeSocket) write(b []byte) error {
 	b = bytes.Clone(b)
-	b[1] &^= maskBit // as nextFrame wants it; the mask of zeros is then the first part of the body
+	b[1] &^= 0x80 // the mask of zeros is then the first part of the body
 	body := b[2:]
 	if int(b[1]) != len(body)-4 {
 		return fmt.Errorf("a frame of %d bytes says %d", len(body)-4, b[1])

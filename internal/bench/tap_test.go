@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"redrain/internal/wire"
+	"redrain/internal/ws"
 )
 
 // A player taps what is in the air and no decoy, in rising order, each drop once, and one tap at a time.
@@ -140,7 +141,7 @@ func TestOpenLoopCountsWhatItCannotSend(t *testing.T) {
 	r.start(Plan{Duration: time.Minute, Rate: 10}, r.now)
 	r.pace.fire(r.loop)
 	for _, p := range r.players {
-		r.gone(p, errFrame)
+		r.gone(p, ws.ErrFrame)
 	}
 	r.at(1_100)
 	r.pace.fire(r.loop)

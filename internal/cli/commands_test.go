@@ -136,14 +136,14 @@ func TestJSON(t *testing.T) {
 	if diff := cmp.Diff(f.books, books); diff != "" {
 		t.Errorf("reconcile: %s", diff)
 	}
-	var verdicts []struct {
+	var verifications []struct {
 		Rain string `json:"rain"`
 		OK   bool   `json:"ok"`
 		Seed string `json:"seed"`
 	}
-	decode("verify c1", &verdicts)
-	if len(verdicts) != 1 || !verdicts[0].OK || verdicts[0].Seed != seed.Hex() {
-		t.Errorf("verify: %+v", verdicts)
+	decode("verify c1", &verifications)
+	if len(verifications) != 1 || !verifications[0].OK || verifications[0].Seed != seed.Hex() {
+		t.Errorf("verify: %+v", verifications)
 	}
 }
 

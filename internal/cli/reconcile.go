@@ -22,7 +22,7 @@ func (c *reconcileCmd) check() []string {
 	return faults
 }
 
-// Run shows where the money is. It fails where a cent is missing, or a row is not what it should be.
+// Run shows where the money is. It fails where a cent is missing or a row is wrong.
 func (c *reconcileCmd) Run(app *App) error {
 	if c.Campaign == "" {
 		return c.talk(func(ctx context.Context, client *operator.Client) error { return c.all(ctx, app, client) })

@@ -91,7 +91,7 @@ func (s *serveCmd) check() []string {
 	return faults
 }
 
-// errAtOnce is the end by a second signal.
+// errAtOnce ends serve after a second signal.
 var errAtOnce = errors.New("stopped at once by a second signal, without draining")
 
 // Run serves until a signal comes, then drains. A second signal returns without waiting; the process is expected to
@@ -128,7 +128,7 @@ func serve(ctx context.Context, app *App, cfg server.Config, log *slog.Logger) e
 		err = srv.Run(ctx)
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		err = nil // asked to stop before it was up
+		err = nil // it was asked to stop before it had started
 	}
 	return err
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"time"
@@ -35,7 +34,7 @@ func (c *tokenCmd) check() []string {
 
 // Run prints a token.
 func (c *tokenCmd) Run(app *App) error {
-	players, err := auth.NewPlayers(context.Background(), auth.PlayersOptions{
+	players, err := auth.NewPlayers(auth.PlayersOptions{
 		Secret: c.JWTSecret, Log: app.newLogger(logText, slog.LevelInfo),
 	})
 	if err != nil {

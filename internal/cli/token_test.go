@@ -14,7 +14,7 @@ import (
 const jwtSecret = "a secret that is long enough for HS256"
 
 func TestToken(t *testing.T) {
-	players, err := auth.NewPlayers(t.Context(), auth.PlayersOptions{Secret: jwtSecret,
+	players, err := auth.NewPlayers(auth.PlayersOptions{Secret: jwtSecret,
 		Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
@@ -24,7 +24,7 @@ func TestToken(t *testing.T) {
 	if got.code != cli.ExitOK || got.stderr != "" || len(lines(got.stdout)) != 1 {
 		t.Fatalf("exit %d, %s%s", got.code, got.stdout, got.stderr)
 	}
-	if user, err := players.Verify(strings.TrimSpace(got.stdout)); user != "张三" || err != nil {
+	if user, err := players.Verify(t.Context(), strings.TrimSpace(got.stdout)); user != "张三" || err != nil {
 		t.Errorf("%q, %v", user, err)
 	}
 
@@ -38,7 +38,7 @@ func TestToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	left := time.Until(time.UnixMilli(answer.ExpiresAt))
-	if user, err := players.Verify(answer.Token); user != "u1" || answer.User != "u1" || err != nil ||
+	if user, err := players.Verify(t.Context(), answer.Token); user != "u1" || answer.User != "u1" || err != nil ||
 		left < 59*time.Minute || left > time.Hour {
 		t.Errorf("%+v, %q, %v, %v left", answer, user, err, left)
 	}

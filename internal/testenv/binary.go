@@ -17,7 +17,8 @@ import (
 var binaries sync.Map
 
 // Binary builds redrain with the given build tags and returns the path of the program. It has the race detector when
-// the test has it. What a run of any test has built is used again by the next, as far as it is up to date.
+// the test has it; its other flags come from GOFLAGS, as those of go test do (see tools/test/run.go), so that both
+// share the compiled packages. What a run of any test has built is used again by the next, as far as it is up to date.
 func Binary(t T, tags ...string) string {
 	t.Helper()
 	require(t, "go")

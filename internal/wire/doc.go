@@ -1,4 +1,5 @@
-// Package wire is the WebSocket protocol redrain.v1: the messages of both directions, read and written.
-// It decides nothing. The golden files in testdata are an example of each message; the tests keep the code and them
-// together, and docs/asyncapi.yaml describes the same.
+// Package wire reads and writes the messages of the WebSocket protocol redrain.v1, in both directions. It knows their
+// form only; what to do with them is up to its users.
+//
+// docs/asyncapi.yaml describes the messages. testdata has an example of each, which the tests compare with the code.
 package wire

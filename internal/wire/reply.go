@@ -27,7 +27,7 @@ const (
 	CodeUnknownType     = "unknown_type"     // no such message type
 	CodeHelloFirst      = "hello_first"      // something came before hello
 	CodeAlreadyHello    = "already_hello"    // a second hello
-	CodeUnknownCampaign = "unknown_campaign" // join of a campaign that there is not
+	CodeUnknownCampaign = "unknown_campaign" // join of a campaign that does not exist
 	CodeUnavailable     = "unavailable"      // a back end does not answer; try again
 )
 
@@ -54,7 +54,7 @@ type Campaign struct {
 	WinsPerUser int        `json:"wins_per_user"`
 	TapsPerUser int        `json:"taps_per_user"`
 	ExpiresAt   int64      `json:"expires_at"`
-	Drained     bool       `json:"drained"` // closed, and every win is in the ledger and the rest back at the sponsor
+	Drained     bool       `json:"drained"` // closed, every win is in the ledger, and the sponsor has the rest back
 }
 
 // CampaignOf is the player's view of a campaign.
@@ -65,13 +65,13 @@ func CampaignOf(c *rain.Campaign, now int64) Campaign {
 	}
 }
 
-// CampaignChange says what a campaign is now, whenever that has changed.
+// CampaignChange tells players the new state of a campaign that has changed.
 type CampaignChange struct {
 	Type     string   `json:"type"`
 	Campaign Campaign `json:"campaign"`
 }
 
-// Rain is a rain as everybody sees it, here and over HTTP. The seed is never part of it.
+// Rain is a rain as everybody sees it, over WebSocket and HTTP. It never holds the seed.
 type Rain struct {
 	ID             string      `json:"id"`
 	Campaign       string      `json:"campaign"`
@@ -160,14 +160,15 @@ type SettledClaim struct {
 	Amount rain.Money `json:"amount"`
 }
 
-// WithdrawalChange tells a player that money which they take out has arrived or has come back.
+// WithdrawalChange tells a player that a withdrawal was paid or has failed.
 type WithdrawalChange struct {
 	Type       string     `json:"type"`
 	Withdrawal Withdrawal `json:"withdrawal"`
 	Balance    rain.Money `json:"balance"` // after it
 }
 
-// Withdrawal is a withdrawal as its player sees it, here and over HTTP. Times are Unix ms.
+// Withdrawal is a withdrawal as its player sees it, over WebSocket and HTTP. Times are Unix milliseconds on the
+// cluster's clock.
 type Withdrawal struct {
 	Withdrawal string     `json:"withdrawal"`
 	User       string     `json:"user"`
@@ -186,9 +187,9 @@ type Room struct {
 	Online    int64      `json:"online"`
 	Stock     int        `json:"stock"`
 	Won       int        `json:"won"`
-	AmountWon rain.Money `json:"amount_won"` // what the won packets come to
+	AmountWon rain.Money `json:"amount_won"` // the sum of all won packets
 	Winners   []Winner   `json:"winners"`    // the newest, newest first
-	Top       []Winner   `json:"top"`        // the players who have won most in this campaign in all, most first
+	Top       []Winner   `json:"top"`        // the players who have won most in this campaign, most first
 }
 
 // Winner is somebody who has won, under a masked name.
@@ -197,9 +198,9 @@ type Winner struct {
 	Amount rain.Money `json:"amount"`
 }
 
-// Mask hides all of a name but its first letter: 张三 becomes 张*. Guests would all be the same; their names are
-// random and say nothing of them, so they keep the last four characters: g*1a2b. A name that only begins like a
-// guest's may be anybody's telephone number, and is masked like every other.
+// Mask hides all of a name but its first letter: 张三 becomes 张*. A guest keeps the last four characters as well, g*1a2b,
+// to tell guests apart; they are random and reveal nothing. rain.IsGuest decides who is a guest, because a name that
+// merely begins like a guest's may contain a telephone number.
 func Mask(user string) string {
 	masked := "*"
 	for _, first := range user {
@@ -229,14 +230,14 @@ type Error struct {
 	Retryable bool   `json:"retryable"`
 }
 
-// Goodbye comes before the server closes the socket on its own account.
+// Goodbye is the last message before the server closes the socket by its own decision.
 type Goodbye struct {
 	Type             string `json:"type"`
 	Reason           string `json:"reason"`
 	ReconnectAfterMS int64  `json:"reconnect_after_ms"`
 }
 
-// Encode writes a message. The messages of this package cannot fail to encode.
+// Encode encodes a message of this package; they cannot fail to encode.
 func Encode(message any) []byte {
 	b, err := json.Marshal(message)
 	if err != nil {

@@ -31,14 +31,14 @@ type Request struct {
 	T        int64  `json:"t"`        // ping: the client's own time, echoed
 }
 
-// ID is what a client named its request: a JSON number or string of at most MaxID bytes, returned as it came.
-// Empty is no id.
+// ID is a client's name for its request: the JSON of a number or a string, at most MaxID bytes, which the answer
+// repeats. Empty is no id.
 type ID string
 
 // MaxID is the size limit of an ID, in bytes.
 const MaxID = 64
 
-// UnmarshalJSON keeps the id's own spelling.
+// UnmarshalJSON keeps the JSON of the id as it is.
 func (id *ID) UnmarshalJSON(b []byte) error {
 	switch {
 	case bytes.Equal(b, []byte("null")):
@@ -53,7 +53,7 @@ func (id *ID) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// MarshalJSON writes the id as it came.
+// MarshalJSON writes the JSON of the id as it came; no id is null.
 func (id ID) MarshalJSON() ([]byte, error) {
 	if id == "" {
 		return []byte("null"), nil
@@ -67,12 +67,12 @@ var ErrMalformed = errors.New("not a message of redrain.v1")
 // ErrUnknownType is a well-formed message of a type that this protocol does not have.
 var ErrUnknownType = errors.New("unknown message type")
 
-// ParseRequest reads a client's message. Fields that it does not know are ignored, as a client ignores the server's.
-// With an error the request's ID is set where it could be read, so that the error can name it.
+// ParseRequest reads a client's message and ignores unknown fields. An error wraps ErrMalformed or ErrUnknownType; the
+// request's ID is set even then where it could be read, so that the answer can name it.
 func ParseRequest(data []byte) (Request, error) {
 	var r Request
 	if err := json.Unmarshal(data, &r); err != nil {
-		return Request{ID: r.ID}, fmt.Errorf("%w: %s", ErrMalformed, reason(err)) // the id, where that was read
+		return Request{ID: r.ID}, fmt.Errorf("%w: %s", ErrMalformed, reason(err))
 	}
 	if trimmed := bytes.TrimLeft(data, " \t\r\n"); trimmed[0] != '{' {
 		return Request{}, fmt.Errorf("%w: not an object", ErrMalformed)
@@ -87,7 +87,7 @@ func ParseRequest(data []byte) (Request, error) {
 	}
 }
 
-// reason is an error of encoding/json in words that name no Go type.
+// reason describes an error of encoding/json without naming Go types.
 func reason(err error) string {
 	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		if kind.Field == "" {

@@ -7,15 +7,15 @@ import (
 	"redrain/rain"
 )
 
-// Tap is a tap as it stands in a client's message: its fields lie in the message's own bytes.
+// Tap is a client's tap. Its fields are slices of the message that it was read from.
 type Tap struct {
-	ID   []byte // as an ID: what stands there, quotes included; empty where there is none
+	ID   []byte // the JSON of the id, as in ID, quotes included; empty where there is none
 	Drop []byte
 }
 
-// ParseTap reads a tap that is spelt the way clients spell it: an object of nothing but "type", "id" and "drop",
-// each at most once, with plain values. That is nearly every message of a storm, and takes no allocation and no
-// reflection. ok is false for everything else, which may be a tap all the same: ParseRequest knows.
+// ParseTap reads a tap in the form that most clients send: an object with only the keys "type", "id" and "drop", each
+// at most once, with plain values. It needs neither allocation nor reflection, because nearly every message of a storm
+// is such a tap. ok is false for every other message; it may still be a tap, so read it with ParseRequest.
 func ParseTap(data []byte) (t Tap, ok bool) {
 	s := scanner{rest: data}
 	if !s.byte('{') {
@@ -37,7 +37,7 @@ func ParseTap(data []byte) (t Tap, ok bool) {
 	return t, typed && t.Drop != nil && len(s.rest) == 0
 }
 
-// member takes one of a tap's keys, which must not have been there before, and its value.
+// member reads one key of a tap and its value. ok is false for an unknown or repeated key.
 func (s *scanner) member(t *Tap, typed *bool) (ok bool) {
 	key, ok := s.text()
 	if !ok || !s.byte(':') {
@@ -58,7 +58,7 @@ func (s *scanner) member(t *Tap, typed *bool) (ok bool) {
 	return ok
 }
 
-// scanner takes plain JSON apart from its front.
+// scanner reads JSON from the front of rest.
 type scanner struct{ rest []byte }
 
 func (s *scanner) space() {
@@ -67,7 +67,7 @@ func (s *scanner) space() {
 	}
 }
 
-// byte takes one byte, after space, if it is the next.
+// byte skips white space and then b. It reports whether b was there.
 func (s *scanner) byte(b byte) bool {
 	s.space()
 	if len(s.rest) == 0 || s.rest[0] != b {
@@ -77,7 +77,8 @@ func (s *scanner) byte(b byte) bool {
 	return true
 }
 
-// text takes a string of printable ASCII that neither has escapes nor, when it is said back, would get any.
+// text reads a string of printable ASCII without escapes. Strings with characters that encoding/json would escape are
+// refused, so that the text can be sent back as it is.
 func (s *scanner) text() (value []byte, ok bool) {
 	if !s.byte('"') {
 		return nil, false
@@ -94,13 +95,17 @@ func (s *scanner) text() (value []byte, ok bool) {
 	return nil, false
 }
 
-// id takes an id: a string, with its quotes, or an integer.
+// id reads an id: a string, whose quotes belong to the value, or an integer without a sign.
 func (s *scanner) id() (value []byte, ok bool) {
 	s.space()
 	whole := s.rest
 	if bytes.HasPrefix(whole, []byte{'"'}) {
-		text, plain := s.text()
-		return whole[:len(text)+2], plain && len(text)+2 <= MaxID
+		text, ok := s.text()
+		n := len(text) + len(`""`)
+		if !ok || n > MaxID {
+			return nil, false
+		}
+		return whole[:n:n], true
 	}
 	n := 0
 	for n < len(whole) && whole[n] >= '0' && whole[n] <= '9' {
@@ -109,23 +114,23 @@ func (s *scanner) id() (value []byte, ok bool) {
 	if n == 0 || n > MaxID || (n > 1 && whole[0] == '0') {
 		return nil, false
 	}
-	// What follows is a comma or the end of the object, or the message is refused: so it is no fraction and no
-	// exponent.
+	// ParseTap refuses a fraction or an exponent, because only a comma or a brace may follow.
 	s.rest = whole[n:]
 	return whole[:n:n], true
 }
 
-// TapResult is a Result on its way to many players: it is written without reflection, byte for byte as Encode would.
+// TapResult is the answer to a Tap. It is a Result that is written without reflection, with the bytes that Encode would
+// write.
 type TapResult struct {
 	ID       []byte // as Tap.ID
 	Drop     rain.DropID
 	Outcome  string
-	Campaign string // of a win; made by this server, so it needs no escapes
+	Campaign string // of a win; this server made the id, so it needs no escapes
 	Packet   int
 	Amount   rain.Money
 }
 
-// Append writes the message.
+// Append appends the message to b.
 func (r *TapResult) Append(b []byte) []byte {
 	b = append(b, `{"type":"result"`...)
 	if len(r.ID) > 0 {

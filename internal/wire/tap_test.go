@@ -1,7 +1,9 @@
 package wire
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -15,6 +17,10 @@ var taps = []string{
 	`{"id":"a-b","type":"tap","drop":"x"}`,
 	"{\"type\":\"tap\",\n\"drop\":\"\"}",
 	`{"type":"tap","id":0,"drop":"0.0"}`,
+	"\t{\r\n\"type\": \"tap\", \"id\": 19, \"drop\": \" ~\"}\t\r\n ",
+	`{"type":"tap","id": "a b","drop":"7.3"}`,
+	`{"type":"tap","id":"` + strings.Repeat("1", MaxID-2) + `","drop":"7.3"}`,
+	`{"type":"tap","id":` + strings.Repeat("1", MaxID) + `,"drop":"7.3"}`,
 }
 
 func TestPlainTapsAreReadWithoutReflection(t *testing.T) {
@@ -31,13 +37,29 @@ func TestPlainTapsAreReadWithoutReflection(t *testing.T) {
 	}
 }
 
-// What ParseTap leaves to ParseRequest, which has to see all of it.
+// TestCutTapsAreLeftAlone cuts taps off at each byte. The slices have no spare capacity, so that reading beyond the end
+// of a message panics.
+func TestCutTapsAreLeftAlone(t *testing.T) {
+	for _, text := range taps {
+		whole := []byte(strings.TrimRight(text, " \t\r\n"))
+		for n := range whole {
+			if tap, ok := ParseTap(slices.Clip(whole[:n])); ok {
+				t.Errorf("%s was read as %q %q", whole[:n], tap.ID, tap.Drop)
+			}
+		}
+	}
+}
+
+// TestOtherSpellingsAreLeftAlone: ParseTap leaves them to ParseRequest, which reads all JSON.
 func TestOtherSpellingsAreLeftAlone(t *testing.T) {
 	for _, text := range []string{
 		``, `{}`, `{`, `{"type"`, `{"type":`, `{"type":"tap"}`, `{"type":"tap","drop":"1.1"`,
 		`{"type":"tap","drop":"1.1",}`, `{,"type":"tap","drop":"1.1"}`,
 		`{"type":"tap" "drop":"1.1"}`, `{"type":"tap","drop":"1.1"}x`, `{"type":"tap","drop":"1.1"}{}`, `["type"]`,
-		`{"type":"ping","drop":"1.1"}`,
+		`{"type":"ping","drop":"1.1"}`, `{"type":"","drop":"1.1"}`, `{"type":"taps","drop":"1.1"}`,
+		`{"drop":"1.1"}`, `{"id":1,"drop":"1.1"}`,
+		`{"type":"tap","x":"1.1"}`, `{"type":"tap","id":1,"Drop":"1.1"}`, `{"type":"tap","":"1.1"}`,
+		`{"type":"tap","drop":"1.1","drops":"1.2"}`, `{"type":"tap","drops":"1.1","id":1}`,
 		`{"type":"tap","drop":"1.1","drop":"1.2"}`, `{"type":"tap","type":"tap","drop":"1.1"}`,
 		`{"type":"tap","id":1,"id":2,"drop":"1.1"}`,
 		`{"type":"tap","id":1.5,"drop":"1.1"}`, `{"type":"tap","id":1e3,"drop":"1.1"}`,
@@ -45,6 +67,12 @@ func TestOtherSpellingsAreLeftAlone(t *testing.T) {
 		`{"type":"tap","id":null,"drop":"1.1"}`, `{"type":"tap","id":,"drop":"1.1"}`, `{"type":"tap","drop":7}`,
 		`{"type":"tap","drop":"\u0031.1"}`, `{"type":"tap","drop":"é"}`,
 		`{"type":"tap","id":"<b>","drop":"1.1"}`, `{"Type":"tap","drop":"1.1"}`, `{"type":"tap","drop":"1.1","t":1}`,
+		`{"drop":"1.1"}`, `"type":"tap","drop":"1.1"}`, `{"type""tap","drop""1.1"}`, `{"type":tap","drop":"1.1"}`,
+		`{"type":"tap","x":"1.1"}`, `{"type":"tap","drop":"1.1","x":}`, `{"type":"tap","drop":,"drop":"1.1"}`,
+		"{\"type\":\"tap\",\"id\":\",\t\"drop\":\"1.1\"}", `{"type":"tap","drop":"1.1","id":"}`,
+		`{"type":"tap","drop":"1.1","id":1`, "{\"type\":\"tap\",\"drop\":\"\x1f\"}", "{\"type\":\"tap\",\"drop\":\"\x7f\"}",
+		`{"type":"tap","drop":"<"}`, `{"type":"tap","drop":">"}`, `{"type":"tap","drop":"&"}`,
+		`{"type":"tap","id":"` + strings.Repeat("1", MaxID-1) + `","drop":"1.1"}`,
 		`{"type":"tap","id":11111111111111111111111111111111111111111111111111111111111111111,"drop":"1.1"}`,
 		`{"type":"tap","id":"11111111111111111111111111111111111111111111111111111111111111111","drop":"1.1"}`,
 	} {
@@ -59,9 +87,13 @@ func FuzzParseTap(f *testing.F) {
 	for _, text := range taps {
 		f.Add([]byte(text))
 	}
-	f.Add([]byte(`{"type":"tap","id":"\"","drop":"1.1"}`))
+	for _, text := range []string{
+		`{"type":"tap","id":"\"","drop":"1.1"}`, `{"id":1`, `{"id":"`, `{"drop":"1.1"}`, `{"type":"tap","x":"1.1"}`,
+	} {
+		f.Add([]byte(text))
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		tap, ok := ParseTap(data)
+		tap, ok := ParseTap(slices.Clip(data)) // without spare capacity, so that reading beyond the end panics
 		if !ok {
 			return
 		}

@@ -7,6 +7,11 @@ import (
 	"redrain/internal/auth"
 )
 
+// Operators knows what the bearer of a token may do. [auth.Operators] does.
+type Operators interface {
+	Role(bearer string) auth.Role
+}
+
 // caller is who sent a request.
 type caller struct {
 	name string // for the audit log: "operator", "viewer", or the player's id
@@ -21,7 +26,7 @@ func (a *API) admit(r *http.Request, need access) (caller, error) {
 	}
 	token := auth.Bearer(r)
 	if need == player {
-		user, err := a.o.Players.Verify(token)
+		user, err := a.o.Players.Verify(r.Context(), token)
 		if errors.Is(err, auth.ErrKeysUnavailable) {
 			return caller{}, err
 		}

@@ -6,13 +6,7 @@ import (
 	"net/http"
 	"strings"
 
-	"redrain/grab"
-	"redrain/internal/auth"
-	"redrain/payout"
 	"redrain/rain"
-	"redrain/server/campaigns"
-	"redrain/server/cluster"
-	"redrain/server/live"
 	"redrain/server/timeout"
 )
 
@@ -21,26 +15,46 @@ const (
 	rebuildPath = "/campaigns/{id}/rebuild"
 )
 
-// api is the HTTP surface under apiRoot.
+// API is the HTTP surface under apiRoot.
 type API struct {
 	o Options
 
 	previews previews
 }
 
-// apiOptions of an API. All are needed but those that say so.
+// Campaigns finds campaigns. [cluster.Registry] does.
+type Campaigns interface {
+	Get(ctx context.Context, id string) (*rain.Campaign, error) // payout.ErrUnknownCampaign where there is none
+	Cached(id string) *rain.Campaign                            // nil where this node does not know it
+	Live() []*rain.Campaign                                     // those that this node knows and that are not drained
+}
+
+// Ledger is what the handlers read and write of the ledger. [payout.Ledger] does it all.
+type Ledger interface {
+	accounts
+	campaignList
+	claimList
+	withdrawalList
+	deadLetterList
+	auditRecords
+	answers
+}
+
+// Options of an API. All are needed but those that say so.
 type Options struct {
-	Service   *campaigns.Service
-	Rebuilder *campaigns.Rebuilder
-	Proofs    *campaigns.Proofs
-	Ledger    *payout.Ledger
-	Grabber   *grab.Grabber
-	Registry  *cluster.Registry
-	Figures   *live.Figures
+	Commands  Commands
+	Rebuilder Rebuilder
+	Proofs    Proofs
+	Ledger    Ledger
+	Wins      Wins
+	Outbox    Outbox
+	Limits    Limits
+	Campaigns Campaigns
+	Stats     Stats
 	Events    *Events
-	Bus       *cluster.Bus
-	Players   *auth.Players
-	Operators *auth.Operators
+	Notifier  Notifier
+	Players   Players
+	Operators Operators
 	// Demo is the campaign that a newcomer plays, "" for none. Nil: there is never one.
 	Demo func() string
 	// WakePayer is called when a withdrawal waits to be paid.
@@ -94,9 +108,9 @@ func (a *API) routes() []route {
 		{"GET", "/campaigns/{id}", viewer, a.campaign},
 		{"POST", "/campaigns/{id}/rains", operator, a.once(a.startRain)},
 		{"POST", "/campaigns/{id}/rains/{rain}/stop", operator, a.stopRain},
-		{"POST", "/campaigns/{id}/pause", operator, a.command("pause", a.o.Service.Pause)},
-		{"POST", "/campaigns/{id}/resume", operator, a.command("resume", a.o.Service.Resume)},
-		{"POST", "/campaigns/{id}/close", operator, a.command("close", a.o.Service.Close)},
+		{"POST", "/campaigns/{id}/pause", operator, a.command("pause", Commands.Pause)},
+		{"POST", "/campaigns/{id}/resume", operator, a.command("resume", Commands.Resume)},
+		{"POST", "/campaigns/{id}/close", operator, a.command("close", Commands.Close)},
 		{"POST", rebuildPath, operator, a.rebuild},
 		{"GET", "/campaigns/{id}/stats", viewer, a.stats},
 		{"GET", "/campaigns/{id}/claims", viewer, a.campaignClaims},
@@ -187,5 +201,5 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, rt route) {
 
 // campaignOf is the campaign that a request's path names.
 func (a *API) campaignOf(r *http.Request) (*rain.Campaign, error) {
-	return a.o.Registry.Get(r.Context(), r.PathValue("id"))
+	return a.o.Campaigns.Get(r.Context(), r.PathValue("id"))
 }

@@ -10,6 +10,12 @@ import (
 	"redrain/server/timeout"
 )
 
+// auditRecords is who did what.
+type auditRecords interface {
+	Audit(ctx context.Context, r payout.AuditRecord) error
+	AuditLog(ctx context.Context, cursor string, limit int) (list []payout.AuditRecord, next string, err error)
+}
+
 // auditView is one record of the audit log. At is Unix ms.
 type auditView struct {
 	At     int64           `json:"at"`

@@ -91,7 +91,7 @@ func wanted(kind string) string {
 	}
 }
 
-// writeJSON answers with a value.
+// WriteJSON answers with a value.
 func WriteJSON(w http.ResponseWriter, status int, v any) {
 	writeRaw(w, status, encode(v))
 }

@@ -1,11 +1,18 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"net/http"
 
 	"redrain/payout"
 )
+
+// Proofs proves that the books balance. [campaigns.Proofs] does.
+type Proofs interface {
+	Campaign(ctx context.Context, id string) (payout.Reconciliation, error)
+	Everything(ctx context.Context, each func(string, payout.Reconciliation, error)) (payout.Books, error)
+}
 
 // reconciliation answers where a campaign's money is.
 func (a *API) reconciliation(w http.ResponseWriter, r *http.Request, _ caller) error {

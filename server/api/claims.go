@@ -13,6 +13,21 @@ import (
 	"redrain/rain"
 )
 
+// claimList is the claims that the ledger has.
+type claimList interface {
+	Claims(ctx context.Context, q payout.ClaimQuery) (list []payout.Claim, next string, err error)
+	ClaimsOn(ctx context.Context, campaign string, packets []int) ([]payout.Claim, error)
+	ClaimStates(ctx context.Context, user string, claims []string) (map[string]payout.ClaimState, error)
+	EachClaim(ctx context.Context, campaign string, only payout.ClaimFilter, yield func(payout.Claim) error) error
+	Failing(ctx context.Context, refs []rain.EntryRef) (map[rain.EntryRef]bool, error)
+}
+
+// Outbox is where wins wait until the ledger has them.
+type Outbox interface {
+	// Waiting is up to limit entries of each shard, the oldest first.
+	Waiting(ctx context.Context, c *rain.Campaign, limit int) ([]rain.Entry, error)
+}
+
 // claimView is one claim as it is listed. At is when it was won, Unix ms.
 type claimView struct {
 	Claim  string     `json:"claim"`
@@ -120,7 +135,7 @@ const shownWaiting = 200
 // granted are the campaign's wins that wait in the outbox, by packet. Reading them before the ledger means that a claim
 // which is settled meanwhile is seen twice, and never not at all.
 func (a *API) granted(ctx context.Context, c *rain.Campaign) ([]payout.Claim, error) {
-	entries, err := a.o.Grabber.Waiting(ctx, c, shownWaiting)
+	entries, err := a.o.Outbox.Waiting(ctx, c, shownWaiting)
 	if err != nil {
 		return nil, err
 	}

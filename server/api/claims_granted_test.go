@@ -50,7 +50,7 @@ func TestGrantedOnly(t *testing.T) {
 	if ours.Outcome != grab.Won || theirs.Outcome != grab.Won {
 		t.Fatal(ours, theirs)
 	}
-	a := New(Options{Grabber: grabber, Ledger: payout.NewLedger(db, now)})
+	a := New(Options{Wins: grabber, Outbox: grabber, Ledger: payout.NewLedger(db, now)})
 	count := func(only payout.ClaimFilter, want int) {
 		t.Helper()
 		got, err := a.grantedOnly(t.Context(), c, only)

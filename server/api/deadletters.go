@@ -1,12 +1,25 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 
 	"redrain/payout"
 	"redrain/rain"
 )
+
+// deadLetterList is what waits for a person.
+type deadLetterList interface {
+	DeadLetters(ctx context.Context, cursor string, limit int) (list []payout.DeadLetter, next string, err error)
+	Retry(ctx context.Context, claim string) (settled []payout.Settlement, err error)
+	RetryAll(ctx context.Context, campaign string, tell func([]payout.Settlement)) (payout.Redriven, error)
+}
+
+// Notifier tells players of what a retry has settled. [cluster.Notifier] does.
+type Notifier interface {
+	Retried(ctx context.Context, settled []payout.Settlement)
+}
 
 // stateFailed is the state of what has failed and is tried again: a withdrawal that was redriven.
 const stateFailed = "failed"

@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"redrain/payout"
-	"redrain/server/cluster"
 	"redrain/server/timeout"
 )
 
@@ -19,7 +18,7 @@ func (a *API) retryPayout(w http.ResponseWriter, r *http.Request, who caller) er
 	if err != nil {
 		return err
 	}
-	a.tellSettled(settled)
+	a.o.Notifier.Retried(r.Context(), settled)
 	out, err := a.o.Ledger.Withdrawal(r.Context(), claim)
 	switch {
 	case err == nil:
@@ -63,14 +62,16 @@ func (a *API) retryAllPayouts(w http.ResponseWriter, r *http.Request, who caller
 		return err
 	}
 	if in.Campaign != "" {
-		if _, err := a.o.Registry.Get(r.Context(), in.Campaign); err != nil {
+		if _, err := a.o.Campaigns.Get(r.Context(), in.Campaign); err != nil {
 			return err
 		}
 	}
 	// The answer is to arrive within the time that a command may take.
 	ctx, cancel := context.WithTimeout(a.audited(r, who, "payout.retry", nil), timeout.Command-timeout.Backend)
 	defer cancel()
-	all, failed := a.o.Ledger.RetryAll(ctx, in.Campaign, a.tellSettled)
+	all, failed := a.o.Ledger.RetryAll(ctx, in.Campaign, func(settled []payout.Settlement) {
+		a.o.Notifier.Retried(ctx, settled)
+	})
 	a.o.WakePayer() // withdrawals may be among them
 	if failed != nil && all.Retried == 0 {
 		return failed
@@ -83,21 +84,4 @@ func (a *API) retryAllPayouts(w http.ResponseWriter, r *http.Request, who caller
 		"still_dead": all.StillDead})
 	WriteJSON(w, http.StatusOK, answer)
 	return nil
-}
-
-// tellSettled tells players of what was settled by a retry.
-func (a *API) tellSettled(settled []payout.Settlement) {
-	byCampaign := map[string][]payout.Settlement{}
-	for _, s := range settled {
-		byCampaign[s.Campaign] = append(byCampaign[s.Campaign], s)
-	}
-	for campaign, group := range byCampaign {
-		if err := a.o.Bus.Settled(campaign, group); err != nil {
-			a.o.Log.Warn("players were not told of a settlement; their next welcome does", "campaign", campaign, "err",
-				err)
-		}
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), timeout.Backend)
-	defer cancel()
-	cluster.Rank(ctx, a.o.Grabber, a.o.Log, settled)
 }

@@ -13,7 +13,7 @@ import (
 	"redrain/server/live"
 )
 
-// events is the operators' feed, Server-Sent Events
+// Events is the operators' feed, Server-Sent Events
 // (https://html.spec.whatwg.org/multipage/server-sent-events.html): `stats` once a second for each campaign that is
 // running or looked at, `campaign` and `rain` when one changes, `alarm`. Each node makes it from what it knows
 // itself.
@@ -26,12 +26,18 @@ type Events struct {
 	told  map[string]live.RainState // campaign → what was said of its rain
 }
 
-// eventsOptions of events. All are needed.
+// Known is the campaigns that this node knows. [cluster.Known] is that.
+type Known interface {
+	Cached(id string) *rain.Campaign // nil where this node does not know it
+	Live() []*rain.Campaign          // those that are not drained
+}
+
+// EventsOptions of events. All are needed.
 type EventsOptions struct {
-	Known   *cluster.Known
-	Figures *live.Figures
-	Clock   rain.Clock
-	Log     *slog.Logger
+	Campaigns Known
+	Stats     Stats
+	Clock     rain.Clock
+	Log       *slog.Logger
 }
 
 func NewEvents(o EventsOptions) *Events {
@@ -130,7 +136,7 @@ func (e *Events) Run(ctx context.Context) error {
 		case <-tick.C:
 		}
 		now := e.o.Clock()
-		for _, c := range e.o.Known.Live() {
+		for _, c := range e.o.Campaigns.Live() {
 			e.phase(c, now)
 		}
 		e.sayStats(ctx, now)
@@ -141,7 +147,7 @@ func (e *Events) Run(ctx context.Context) error {
 // all while it is running.
 func (e *Events) sayStats(ctx context.Context, now int64) {
 	all, watched := e.wanted()
-	for _, c := range e.o.Known.Live() {
+	for _, c := range e.o.Campaigns.Live() {
 		moving := all && running(c, now)
 		if moving || watched[c.ID] {
 			e.stats(ctx, c, moving)
@@ -149,7 +155,7 @@ func (e *Events) sayStats(ctx context.Context, now int64) {
 		delete(watched, c.ID)
 	}
 	for id := range watched { // those that are over
-		if c := e.o.Known.Cached(id); c != nil {
+		if c := e.o.Campaigns.Cached(id); c != nil {
 			e.stats(ctx, c, false)
 		}
 	}
@@ -166,7 +172,7 @@ func running(c *rain.Campaign, now int64) bool {
 func (e *Events) stats(ctx context.Context, c *rain.Campaign, toAll bool) {
 	ctx, cancel := context.WithTimeout(ctx, live.ReportEvery)
 	defer cancel()
-	s, err := e.o.Figures.Stats(ctx, c)
+	s, err := e.o.Stats.Stats(ctx, c)
 	if err != nil {
 		e.o.Log.Debug("no figures for the operators' feed", "campaign", c.ID, "err", err)
 		return

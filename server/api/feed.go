@@ -20,7 +20,7 @@ func (a *API) feed(w http.ResponseWriter, r *http.Request, _ caller) error {
 	f := a.o.Events.listen(campaign)
 	defer a.o.Events.leave(f)
 	if campaign != "" {
-		if _, err := a.o.Registry.Get(r.Context(), campaign); err != nil {
+		if _, err := a.o.Campaigns.Get(r.Context(), campaign); err != nil {
 			return err
 		}
 	}
@@ -71,7 +71,7 @@ func write(w http.ResponseWriter, conn *http.ResponseController, event []byte) e
 // open begins a feed of one campaign with how that stands. The feed is listening already, so what changes meanwhile
 // is there too; it may say the same again.
 func (e *Events) open(f *feed) {
-	c := e.o.Known.Cached(f.campaign)
+	c := e.o.Campaigns.Cached(f.campaign)
 	if c == nil {
 		return // a feed of all; or the campaign is read again for its first figures
 	}

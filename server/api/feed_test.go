@@ -30,7 +30,7 @@ func (r *reader) Write(data []byte) (int, error) {
 // TestFeedEnds: each write to a reader has its own end in time; when the feeds are hung up all end, and one that
 // comes after that ends at once, since the process waits for it.
 func TestFeedEnds(t *testing.T) {
-	e := NewEvents(EventsOptions{Known: cluster.NewKnown(), Clock: func() int64 { return 1 }})
+	e := NewEvents(EventsOptions{Campaigns: cluster.NewKnown(), Clock: func() int64 { return 1 }})
 	a := New(Options{Events: e})
 	writes := 0
 	serve := func() {

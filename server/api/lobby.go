@@ -26,9 +26,9 @@ func (a *API) lobby(w http.ResponseWriter, r *http.Request, _ caller) error {
 // what this node has at hand: nobody has signed in, and no stranger's guess is worth a question to the database.
 func (a *API) wanted(id string) *rain.Campaign {
 	if id != "" {
-		return a.o.Registry.Cached(id)
+		return a.o.Campaigns.Cached(id)
 	}
-	return frontDoor(a.o.Registry.Live(), a.o.Demo(), a.o.Clock())
+	return frontDoor(a.o.Campaigns.Live(), a.o.Demo(), a.o.Clock())
 }
 
 // frontDoor is the campaign that a person who comes in by the front door would want to see; nil where there is

@@ -14,6 +14,22 @@ import (
 	"redrain/server/limit"
 )
 
+// Players signs and checks players' tokens. [auth.Players] does.
+type Players interface {
+	Verify(ctx context.Context, token string) (user string, err error)
+	Mint(user string, ttl time.Duration) (token string, expires time.Time, err error)
+}
+
+// Wins tells what a player has won of a campaign, oldest first, as far as it is confirmed.
+type Wins interface {
+	ConfirmedWins(ctx context.Context, c *rain.Campaign, user string) ([]rain.Win, error)
+}
+
+// Limits tells whether one more of what is limited by key is allowed, and if not, after which time it will be.
+type Limits interface {
+	Allow(ctx context.Context, name, key string, rate, burst float64) (ok bool, after time.Duration, err error)
+}
+
 // guestFor is how long a guest's token is good.
 const guestFor = 30 * 24 * time.Hour
 
@@ -89,12 +105,12 @@ const recentMS = 600_000
 // keep when a packet was won; until the ledger has it, it counts as won when its drop appeared.
 func (a *API) grantedTo(ctx context.Context, user string) ([]payout.Claim, error) {
 	var granted []payout.Claim
-	for _, c := range a.o.Registry.Live() {
+	for _, c := range a.o.Campaigns.Live() {
 		rn := c.Current()
 		if rn == nil || a.o.Clock() > rn.EndsAt()+recentMS {
 			continue
 		}
-		wins, err := a.o.Grabber.ConfirmedWins(ctx, c, user)
+		wins, err := a.o.Wins.ConfirmedWins(ctx, c, user)
 		if err != nil {
 			return nil, err
 		}
@@ -142,7 +158,7 @@ func (a *API) guest(w http.ResponseWriter, r *http.Request, _ caller) error {
 		return refuse(http.StatusForbidden, "guests_off", "guests may not play here; bring a token")
 	}
 	if a.o.GuestRate > 0 {
-		ok, after, err := a.o.Grabber.Allow(r.Context(), "guest", limit.Address(r), a.o.GuestRate,
+		ok, after, err := a.o.Limits.Allow(r.Context(), "guest", limit.Address(r), a.o.GuestRate,
 			a.o.GuestRate*limit.Burst)
 		if err != nil {
 			return err

@@ -150,7 +150,7 @@ func refuse(status int, code, detail string) error {
 	return &problemError{problem{Status: status, Code: code, Detail: detail}}
 }
 
-// requireUpgrade passes on the requests that ask for a WebSocket, and answers the others.
+// RequireUpgrade passes on the requests that ask for a WebSocket, and answers the others.
 func RequireUpgrade(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if websocket.IsWebSocketUpgrade(r) {

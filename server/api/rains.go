@@ -15,7 +15,7 @@ func (a *API) startRain(r *http.Request, who caller, body []byte, key string) (i
 	if err := spec.Validate(a.o.Clock()); err != nil {
 		return 0, nil, err
 	}
-	c, rn, err := a.o.Service.StartRain(a.audited(r, who, "rain.start", nil), r.PathValue("id"), spec, key)
+	c, rn, err := a.o.Commands.StartRain(a.audited(r, who, "rain.start", nil), r.PathValue("id"), spec, key)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -23,7 +23,7 @@ func (a *API) startRain(r *http.Request, who caller, body []byte, key string) (i
 }
 
 func (a *API) stopRain(w http.ResponseWriter, r *http.Request, who caller) error {
-	c, rn, err := a.o.Service.StopRain(a.audited(r, who, "rain.stop", map[string]any{"rain": r.PathValue("rain")}),
+	c, rn, err := a.o.Commands.StopRain(a.audited(r, who, "rain.stop", map[string]any{"rain": r.PathValue("rain")}),
 		r.PathValue("id"), r.PathValue("rain"))
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"slices"
 
@@ -10,6 +11,13 @@ import (
 	"redrain/server/campaigns"
 	"redrain/server/cluster"
 )
+
+// withdrawalList is players' withdrawals.
+type withdrawalList interface {
+	Withdraw(ctx context.Context, id, user string, amount rain.Money) (w payout.Withdrawal, balance rain.Money, err error)
+	Withdrawal(ctx context.Context, id string) (payout.Withdrawal, error) // payout.ErrUnknownWithdrawal
+	Withdrawals(ctx context.Context, q payout.WithdrawalQuery) (list []payout.Withdrawal, next string, err error)
+}
 
 // newWithdrawalView is the answer to who has made one.
 type newWithdrawalView struct {

@@ -8,10 +8,7 @@ import (
 	"time"
 
 	"redrain/grab"
-	"redrain/payout"
 	"redrain/rain"
-	"redrain/room"
-	"redrain/server/cluster"
 )
 
 // The demo campaign: large enough that one person never empties it.
@@ -29,22 +26,33 @@ const (
 	demoMaxRains = 40     // then a new campaign, so that the lists of rains and of a player's wins stay short
 )
 
-// demo keeps a campaign on which rains fall, for the newcomer who opens the page of the in-process default.
+// Demo keeps a campaign on which rains fall, for the newcomer who opens the page of the in-process default.
 type Demo struct {
 	o DemoOptions
 
 	current atomic.Pointer[string]
 }
 
-// demoOptions of a demo. All are needed.
+// DemoLedger pays for the demo, and finds the one of before. [payout.Ledger] does.
+type DemoLedger interface {
+	Live(ctx context.Context) ([]*rain.Campaign, error)
+	Deposit(ctx context.Context, sponsor, reference string, amount rain.Money) (balance rain.Money, err error)
+}
+
+// Sums are what Redis counts of a campaign.
+type Sums interface {
+	Levels(ctx context.Context, c *rain.Campaign) (grab.Levels, error)
+}
+
+// DemoOptions of a demo. All are needed.
 type DemoOptions struct {
-	Service  *Service
-	Ledger   *payout.Ledger
-	Grabber  *grab.Grabber
-	Registry *cluster.Registry
-	Lobby    *room.Lobby
-	Clock    rain.Clock
-	Log      *slog.Logger
+	Service *Service
+	Ledger  DemoLedger
+	Sums    Sums
+	Known   Known
+	Online  func(campaign string) int // players of a campaign on this node
+	Clock   rain.Clock
+	Log     *slog.Logger
 }
 
 func NewDemo(o DemoOptions) *Demo { return &Demo{o: o} }
@@ -74,14 +82,14 @@ func (d *Demo) Run(ctx context.Context) error {
 }
 
 func (d *Demo) step(ctx context.Context) error {
-	c := d.o.Registry.Cached(d.Campaign())
+	c := d.o.Known.Cached(d.Campaign())
 	if c == nil || c.Status == rain.Closed {
 		return d.begin(ctx)
 	}
 	now, last := d.o.Clock(), c.Current()
 	if last != nil {
 		quiet := int64(demoIdleMS)
-		if rm := d.o.Lobby.Room(c.ID); rm != nil && rm.Online() > 0 {
+		if d.o.Online(c.ID) > 0 {
 			quiet = demoPauseMS
 		}
 		if now < last.EndsAt()+quiet || c.Status != rain.Open {
@@ -102,7 +110,7 @@ func (d *Demo) step(ctx context.Context) error {
 
 // used closes a campaign that is sold out or has grown old; the next step begins another.
 func (d *Demo) used(ctx context.Context, c *rain.Campaign) (bool, error) {
-	levels, err := d.o.Grabber.Levels(ctx, c)
+	levels, err := d.o.Sums.Levels(ctx, c)
 	if err != nil || (levels.Stock > 0 && len(c.Rains) < demoMaxRains) {
 		return false, err
 	}
@@ -126,7 +134,7 @@ func (d *Demo) resume(ctx context.Context) (found bool, err error) {
 	if newest == nil {
 		return false, nil
 	}
-	d.o.Registry.Put(newest)
+	d.o.Known.Put(newest)
 	d.current.Store(&newest.ID)
 	return true, nil
 }

@@ -40,7 +40,7 @@ func newLossy(t *testing.T, addr string) *lossy {
 	if l.relay, err = payout.NewRelay(js, u.grabber, u.registry, payout.RelayOptions{Log: log}); err != nil {
 		t.Fatal(err)
 	}
-	l.settler, err = payout.NewSettler(js, u.ledger, u.grabber, cluster.NewNotifier(u.grabber, bus, log),
+	l.settler, err = payout.NewSettler(js, u.ledger, u.grabber, cluster.NewNotifier(u.grabber, u.grabber, bus, log),
 		payout.SettlerOptions{
 			Log: log, OnVoid: func(letters []payout.DeadLetter) { AlarmVoid(bus, letters) },
 		})
@@ -64,7 +64,7 @@ func newLossy(t *testing.T, addr string) *lossy {
 // another is the rebuilder of another node.
 func (l *lossy) another() *Rebuilder {
 	return NewRebuilder(RebuilderOptions{
-		Service: l.service, Ledger: l.ledger, Settler: l.settler, Grabber: l.grabber, Bus: l.bus, Lives: l.ledger,
+		Service: l.service, Ledger: l.ledger, Stream: l.settler, Restorer: l.grabber, Bus: l.bus,
 		Log: slog.New(slog.DiscardHandler),
 	})
 }
@@ -135,7 +135,7 @@ func (l *lossy) forget() {
 	}
 }
 
-func (l *lossy) rebuild(id string) rebuilt {
+func (l *lossy) rebuild(id string) Rebuilt {
 	l.Helper()
 	done, err := l.rebuilder.Rebuild(l.Context(), id)
 	if err != nil {

@@ -40,7 +40,7 @@ type bookkeeper interface {
 	ReleaseLease(ctx context.Context, name, holder string) error
 }
 
-// proofs proves the books on a schedule, on one node at a time, and for operators who ask. It changes nothing:
+// Proofs proves the books on a schedule, on one node at a time, and for operators who ask. It changes nothing:
 // what it finds is for a person.
 type Proofs struct {
 	o ProofsOptions
@@ -54,7 +54,7 @@ type Proofs struct {
 	faulty map[string]string // campaign → fingerprint of what was found last; "" is the ledger as a whole
 }
 
-// proofsOptions of proofs. All are needed.
+// ProofsOptions of proofs. All are needed.
 type ProofsOptions struct {
 	Ledger bookkeeper
 	Hot    payout.Hot

@@ -11,13 +11,12 @@ import (
 	"redrain/internal/faults"
 	"redrain/payout"
 	"redrain/rain"
-	"redrain/server/cluster"
 )
 
-// errDrained is a campaign of which nothing has to be in Redis any more.
+// ErrDrained is a campaign of which nothing has to be in Redis any more.
 var ErrDrained = errors.New("the campaign is closed and all of it is in the ledger; there is nothing to rebuild")
 
-// rebuilder tells Redis again what it has lost of campaigns, from the ledger and the stream. Where the money is
+// Rebuilder tells Redis again what it has lost of campaigns, from the ledger and the stream. Where the money is
 // decided the order of its steps counts: payout/life.go says why. It may be cut off at any point and run again, and
 // run on several nodes at once.
 type Rebuilder struct {
@@ -26,27 +25,43 @@ type Rebuilder struct {
 	mu sync.Mutex // one at a time on this node: a second one would take over from the first, and gain nothing
 }
 
-// rebuilderOptions of a rebuilder. All are needed.
+// RebuilderOptions of a rebuilder. All are needed.
 type RebuilderOptions struct {
-	Service *Service
-	Ledger  *payout.Ledger
-	Settler *payout.Settler
-	Grabber *grab.Grabber
-	Bus     *cluster.Bus
-	Lives   lives // the ledger
-	Log     *slog.Logger
+	Service  *Service
+	Ledger   RebuilderLedger
+	Stream   Stream
+	Restorer Restorer
+	Bus      Bus
+	Log      *slog.Logger
 }
 
 func NewRebuilder(o RebuilderOptions) *Rebuilder { return &Rebuilder{o: o} }
 
-// lives keeps the lives of shards apart, as payout.Ledger does.
-type lives interface {
+// RebuilderLedger says what is somebody's, and keeps the epochs of a shard apart. [payout.Ledger] does.
+type RebuilderLedger interface {
+	Campaign(ctx context.Context, id string) (*rain.Campaign, error)
+	Live(ctx context.Context) ([]*rain.Campaign, error)
+	EachTaken(ctx context.Context, c *rain.Campaign, first, n int, yield func(payout.Taken) error) error
+	Reclaimed(ctx context.Context, campaign string, shard int) (bool, error)
 	BeginRebuild(ctx context.Context, campaign string, shard int) (attempt int64, err error)
 	Fence(ctx context.Context, campaign string, shard int, attempt int64) (barrier string, err error)
 }
 
-// rebuilt is what a rebuild has done.
-type rebuilt struct {
+// Stream is the wins on their way to the ledger. [payout.Settler] reads them.
+type Stream interface {
+	// CatchUp returns when the ledger has what the stream holds of a shard.
+	CatchUp(ctx context.Context, campaign string, shard int) error
+}
+
+// Restorer tells Redis again what it has lost; grab.ErrAlive where it has not.
+type Restorer interface {
+	Lost(ctx context.Context, c *rain.Campaign) (shards []int, err error)
+	RestoreAs(ctx context.Context, c *rain.Campaign, shard int,
+		what func(context.Context) (grab.Restoration, error)) error
+}
+
+// Rebuilt is what a rebuild has done.
+type Rebuilt struct {
 	Campaign string `json:"campaign"`
 	Shards   []int  `json:"shards"`  // that were lost, and are there again
 	Packets  int    `json:"packets"` // in their stock
@@ -55,10 +70,10 @@ type rebuilt struct {
 
 // Rebuild restores every shard that Redis has lost of a campaign. It fails with grab.ErrAlive where none is lost, and
 // with errDrained or rain.ErrNotStocked where none has to be there.
-func (r *Rebuilder) Rebuild(ctx context.Context, id string) (rebuilt, error) {
+func (r *Rebuilder) Rebuild(ctx context.Context, id string) (Rebuilt, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	done := rebuilt{Campaign: id, Shards: []int{}}
+	done := Rebuilt{Campaign: id, Shards: []int{}}
 	c, err := r.o.Ledger.Campaign(ctx, id)
 	switch {
 	case err != nil:
@@ -68,7 +83,7 @@ func (r *Rebuilder) Rebuild(ctx context.Context, id string) (rebuilt, error) {
 	case c.Status == rain.Loading:
 		return done, rain.ErrNotStocked
 	}
-	lost, err := r.o.Grabber.Lost(ctx, c)
+	lost, err := r.o.Restorer.Lost(ctx, c)
 	if err != nil {
 		return done, err
 	}
@@ -93,7 +108,7 @@ func (r *Rebuilder) Rebuild(ctx context.Context, id string) (rebuilt, error) {
 }
 
 // shards restores lost shards one after the other, and adds up in done what was restored.
-func (r *Rebuilder) shards(ctx context.Context, c *rain.Campaign, lost []int, done *rebuilt) error {
+func (r *Rebuilder) shards(ctx context.Context, c *rain.Campaign, lost []int, done *Rebuilt) error {
 	if len(lost) == 0 {
 		return nil
 	}
@@ -121,17 +136,17 @@ func (r *Rebuilder) shard(ctx context.Context, c *rain.Campaign, shard int, amou
 	err error) {
 	r.o.Log.Info("redis does not know a shard; rebuilding it from the stream and the ledger", "campaign", c.ID, "shard",
 		shard)
-	attempt, err := r.o.Lives.BeginRebuild(ctx, c.ID, shard)
+	attempt, err := r.o.Ledger.BeginRebuild(ctx, c.ID, shard)
 	if err != nil {
 		return 0, 0, err
 	}
-	err = r.o.Grabber.RestoreAs(ctx, c, shard, func(ctx context.Context) (grab.Restoration, error) {
+	err = r.o.Restorer.RestoreAs(ctx, c, shard, func(ctx context.Context) (grab.Restoration, error) {
 		// Not before: this node may have hung since it saw the loss, while the shard lived once more and was lost
 		// again.
-		if err := r.o.Settler.CatchUp(ctx, c.ID, shard); err != nil {
+		if err := r.o.Stream.CatchUp(ctx, c.ID, shard); err != nil {
 			return grab.Restoration{}, err
 		}
-		barrier, err := r.o.Lives.Fence(ctx, c.ID, shard, attempt)
+		barrier, err := r.o.Ledger.Fence(ctx, c.ID, shard, attempt)
 		if err != nil {
 			return grab.Restoration{}, err
 		}

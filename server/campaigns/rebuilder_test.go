@@ -241,8 +241,8 @@ func TestAFenceIsOnlySetByWhoCanOpen(t *testing.T) {
 	l.forget()
 	first, second := l.rebuilder, l.another()
 	firstEnded, secondFenced, secondEnded := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	second.o.Lives = &stepped{Ledger: l.ledger, fenced: func() { close(secondFenced); <-firstEnded }}
-	first.o.Lives = &stepped{Ledger: l.ledger, fenced: func() {
+	second.o.Ledger = &stepped{Ledger: l.ledger, fenced: func() { close(secondFenced); <-firstEnded }}
+	first.o.Ledger = &stepped{Ledger: l.ledger, fenced: func() {
 		go func() { _, err := second.Rebuild(t.Context(), c.ID); secondEnded <- err }()
 		<-secondFenced
 	}}

@@ -15,7 +15,6 @@ import (
 	"redrain/internal/outage"
 	"redrain/payout"
 	"redrain/rain"
-	"redrain/server/cluster"
 	"redrain/server/timeout"
 )
 
@@ -36,7 +35,7 @@ const (
 // reclaimLeaseName is the lease of the node that ends campaigns.
 const reclaimLeaseName = "reclaim"
 
-// reclaimer ends campaigns: it closes what has expired, and drains what is closed, until everything is in the
+// Reclaimer ends campaigns: it closes what has expired, and drains what is closed, until everything is in the
 // ledger. What is due stands in the database, so that it catches up after any outage. One node at a time does it,
 // by a lease; that saves work, and is no condition: each step may be done by anybody at any time, because the
 // script closes a shard once and the ledger gives its rest back once.
@@ -47,17 +46,40 @@ type Reclaimer struct {
 	again map[string]again // campaigns that were not done at the last try
 }
 
-// reclaimerOptions of a reclaimer. All are needed.
+// ReclaimerLedger knows which campaigns are due, and which of them it has all of. [payout.Ledger] does.
+type ReclaimerLedger interface {
+	Lease(ctx context.Context, name, holder string, ttl time.Duration) (held bool, err error)
+	ReleaseLease(ctx context.Context, name, holder string) error
+	Due(ctx context.Context, now int64, after string, limit int) (list []payout.DueCampaign, next string, err error)
+	Campaign(ctx context.Context, id string) (*rain.Campaign, error)
+	Update(ctx context.Context, id string, change func(*rain.Campaign) error) (*rain.Campaign, error)
+	Cleared(ctx context.Context, campaign string) (bool, error)
+	Emptied(ctx context.Context, campaign string) (bool, error)
+}
+
+// ClosedStock is what is left of a campaign in Redis.
+type ClosedStock interface {
+	CloseCampaign(ctx context.Context, c *rain.Campaign) error
+	Expire(ctx context.Context, c *rain.Campaign, ttl time.Duration) error
+}
+
+// Outbox counts the entries of a campaign that are not in the ledger yet.
+type Outbox interface {
+	Pending(ctx context.Context, c *rain.Campaign) (int64, error)
+}
+
+// ReclaimerOptions of a reclaimer. All are needed.
 type ReclaimerOptions struct {
-	Service  *Service
-	Ledger   *payout.Ledger
-	Grabber  *grab.Grabber
-	Registry *cluster.Registry
-	Bus      *cluster.Bus
-	Clock    rain.Clock
-	Node     string        // this node's name in the lease
-	KeepFor  time.Duration // how long a drained campaign stays in Redis
-	Log      *slog.Logger
+	Service *Service
+	Ledger  ReclaimerLedger
+	Stock   ClosedStock
+	Outbox  Outbox
+	Known   Known
+	Bus     Bus
+	Clock   rain.Clock
+	Node    string        // this node's name in the lease
+	KeepFor time.Duration // how long a drained campaign stays in Redis
+	Log     *slog.Logger
 }
 
 func NewReclaimer(o ReclaimerOptions) *Reclaimer {
@@ -243,12 +265,12 @@ func (r *Reclaimer) end(ctx context.Context, due payout.DueCampaign) error {
 // drain closes the shards, and marks the campaign as drained when nothing of it waits in Redis any more and the
 // ledger has the whole budget. Redis alone cannot say so: one that has forgotten looks empty too.
 func (r *Reclaimer) drain(ctx context.Context, c *rain.Campaign) error {
-	err := r.o.Grabber.CloseCampaign(ctx, c)
+	err := r.o.Stock.CloseCampaign(ctx, c)
 	lost := errors.Is(err, grab.ErrNoState)
 	if err != nil && !lost {
 		return err
 	}
-	waiting, err := r.o.Grabber.Pending(ctx, c)
+	waiting, err := r.o.Outbox.Pending(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -268,14 +290,14 @@ func (r *Reclaimer) drain(ctx context.Context, c *rain.Campaign) error {
 		return errNotCleared
 	}
 	// Before it is marked: who dies in between does it again, and nothing stays in Redis for ever.
-	if err := r.o.Grabber.Expire(ctx, c, r.o.KeepFor); err != nil {
+	if err := r.o.Stock.Expire(ctx, c, r.o.KeepFor); err != nil {
 		return err
 	}
 	drained, err := r.o.Ledger.Update(ctx, c.ID, func(c *rain.Campaign) error { c.Drained = true; return nil })
 	if err != nil {
 		return err
 	}
-	r.o.Registry.Put(drained)
+	r.o.Known.Put(drained)
 	r.o.Bus.Changed(drained) // rooms that are still open are told so
 	r.o.Log.Info("the campaign is closed and everything of it is in the ledger", "campaign", c.ID)
 	return nil

@@ -9,9 +9,7 @@ import (
 
 	"redrain/grab"
 	"redrain/internal/outage"
-	"redrain/payout"
 	"redrain/rain"
-	"redrain/server/cluster"
 )
 
 const (
@@ -30,7 +28,7 @@ const (
 	nearMS = 60_000
 )
 
-// reconcileLoop finishes what a command or a crash has left half done of a live campaign: it stocks and applies. Each step is
+// ReconcileLoop finishes what a command or a crash has left half done of a live campaign: it stocks and applies. Each step is
 // idempotent, so the keepers of all nodes may do the same at once. What is over is the reclaimer's.
 type ReconcileLoop struct {
 	o ReconcileLoopOptions
@@ -38,14 +36,19 @@ type ReconcileLoop struct {
 	done map[string]kept
 }
 
-// reconcileLoopOptions of a reconcile loop. All are needed.
+// LoopLedger has the newest version of each campaign. [payout.Ledger] does.
+type LoopLedger interface {
+	Campaign(ctx context.Context, id string) (*rain.Campaign, error)
+}
+
+// ReconcileLoopOptions of a reconcile loop. All are needed.
 type ReconcileLoopOptions struct {
-	Service  *Service
-	Ledger   *payout.Ledger
-	Registry *cluster.Registry
-	Bus      *cluster.Bus
-	Clock    rain.Clock
-	Log      *slog.Logger
+	Service *Service
+	Ledger  LoopLedger
+	Known   Known
+	Bus     Bus
+	Clock   rain.Clock
+	Log     *slog.Logger
 }
 
 func NewReconcileLoop(o ReconcileLoopOptions) *ReconcileLoop {
@@ -70,7 +73,7 @@ func (l *ReconcileLoop) Run(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
-		live := l.o.Registry.Live()
+		live := l.o.Known.Live()
 		var failed error
 		for _, c := range live {
 			if err := l.keep(ctx, c); err != nil {

@@ -12,39 +12,66 @@ import (
 	"reflect"
 	"strings"
 
-	"redrain/grab"
 	"redrain/payout"
 	"redrain/rain"
-	"redrain/server/cluster"
 	"redrain/server/timeout"
 )
 
-// service carries out operators' commands. Each is a transition of package rain, committed to the database first,
+// Service carries out operators' commands. Each is a transition of package rain, committed to the database first,
 // then applied to Redis, then told to the other nodes. Whatever fails after the commit is healed by the reconcile loop.
 type Service struct{ o ServiceOptions }
 
-// serviceOptions of a service. All are needed.
+// ServiceLedger keeps campaigns for good. [payout.Ledger] does.
+type ServiceLedger interface {
+	CreateCampaign(ctx context.Context, c *rain.Campaign) error // payout.ErrCampaignExists where its id is taken
+	Campaign(ctx context.Context, id string) (*rain.Campaign, error)
+	Update(ctx context.Context, id string, change func(*rain.Campaign) error) (*rain.Campaign, error)
+	Abandon(ctx context.Context, id string) (*rain.Campaign, error)
+}
+
+// Stock is the packets of a campaign in Redis. Each call can be repeated, and an older version changes nothing.
+type Stock interface {
+	Open(ctx context.Context, c *rain.Campaign, amounts []rain.Money) error
+	Apply(ctx context.Context, c *rain.Campaign) error
+	CloseCampaign(ctx context.Context, c *rain.Campaign) error
+}
+
+// Known is the campaigns that this node knows. [cluster.Registry] is that.
+type Known interface {
+	Put(c *rain.Campaign) (newest *rain.Campaign)
+	Cached(id string) *rain.Campaign // nil where this node does not know it
+	Live() []*rain.Campaign          // those that may still have something in Redis
+}
+
+// Bus tells the other nodes. [cluster.Bus] does.
+type Bus interface {
+	Changed(c *rain.Campaign)             // a campaign has a newer version
+	Restocked(campaign string)            // Redis has a campaign's stock again, after it was lost
+	Alarm(code, campaign, message string) // something needs a person
+}
+
+// ServiceOptions of a service. All are needed.
 type ServiceOptions struct {
-	Ledger   *payout.Ledger
-	Grabber  *grab.Grabber
-	Registry *cluster.Registry
-	Bus      *cluster.Bus
-	Clock    rain.Clock
-	Log      *slog.Logger
+	Ledger ServiceLedger
+	Stock  Stock
+	Known  Known
+	Bus    Bus
+	Clock  rain.Clock
+	Log    *slog.Logger
 }
 
 func NewService(o ServiceOptions) *Service { return &Service{o} }
 
-// errApply is a command that is committed but not yet in force everywhere.
+// ErrApply is a command that is committed but not yet in force everywhere.
 var ErrApply = errors.New("the command is recorded and takes effect as soon as Redis answers")
 
-// errUnstocked is a campaign that could not be stocked, and is given up.
+// ErrUnstocked is a campaign that could not be stocked, and is given up.
 var ErrUnstocked = errors.New("the campaign could not be stocked; its budget is back at the sponsor")
 
 // keyKeptMS is how long an idempotency key means the same request, in milliseconds.
 const keyKeptMS = 24 * 3_600_000
 
-// newID is a fresh id, or the id that belongs to an idempotency key: then a request that was cut off anywhere, and
+// NewID is a fresh id, or the id that belongs to an idempotency key: then a request that was cut off anywhere, and
 // is sent again, finds what it made the first time. The generation tells uses of one key apart that are not the
 // same request.
 func NewID(prefix, idemKey string, generation int) string {
@@ -68,7 +95,7 @@ func (s *Service) Create(ctx context.Context, spec rain.Spec, idemKey string) (*
 		return nil, err
 	}
 	if c.Status != rain.Loading {
-		return s.o.Registry.Put(c), nil
+		return s.o.Known.Put(c), nil
 	}
 	stocked, err := s.Stock(payout.WithoutAudit(ctx), c) // the command was the funding; this follows from it
 	if err != nil && idemKey == "" && s.giveBack(ctx, c.ID) {
@@ -126,7 +153,7 @@ func (s *Service) Stock(ctx context.Context, c *rain.Campaign) (*rain.Campaign, 
 	if err != nil {
 		return nil, fmt.Errorf("campaign %s cannot be split: %w", c.ID, err)
 	}
-	if err := s.o.Grabber.Open(ctx, c, amounts); err != nil {
+	if err := s.o.Stock.Open(ctx, c, amounts); err != nil {
 		return nil, fmt.Errorf("%w: stocking campaign %s: %w", ErrApply, c.ID, err)
 	}
 	return s.update(ctx, c.ID, func(c *rain.Campaign) error { c.Stocked(); return nil })
@@ -158,7 +185,7 @@ func (s *Service) abandon(ctx context.Context, id string) (*rain.Campaign, error
 	if err != nil {
 		return nil, err
 	}
-	c = s.o.Registry.Put(c)
+	c = s.o.Known.Put(c)
 	s.o.Bus.Changed(c)
 	s.o.Log.Warn("a campaign was not stocked and is given up; its budget is back at the sponsor", "campaign", id)
 	return c, nil
@@ -212,7 +239,7 @@ func (s *Service) update(ctx context.Context, id string, change func(*rain.Campa
 		return nil, err
 	}
 	err = s.Enforce(ctx, c)
-	c = s.o.Registry.Put(c)
+	c = s.o.Known.Put(c)
 	s.o.Bus.Changed(c)
 	if err != nil {
 		return c, fmt.Errorf("%w: %w", ErrApply, err)
@@ -226,8 +253,8 @@ func (s *Service) Enforce(ctx context.Context, c *rain.Campaign) error {
 	case rain.Loading:
 		return nil
 	case rain.Closed:
-		return s.o.Grabber.CloseCampaign(ctx, c)
+		return s.o.Stock.CloseCampaign(ctx, c)
 	default:
-		return s.o.Grabber.Apply(ctx, c)
+		return s.o.Stock.Apply(ctx, c)
 	}
 }

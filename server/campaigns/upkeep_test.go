@@ -78,13 +78,13 @@ func newUpkeepOn(t *testing.T, addr string, db *sqldb.DB) *upkeep {
 	u.registry = cluster.NewRegistry(cluster.RegistryOptions{Source: servertest.Campaigns{}, Known: cluster.NewKnown(), Log: log})
 	u.nc, u.bus = nc, cluster.NewBus(nc, "rr", log)
 	u.service = NewService(ServiceOptions{
-		Ledger: u.ledger, Grabber: u.grabber, Registry: u.registry, Bus: u.bus, Clock: clock, Log: log,
+		Ledger: u.ledger, Stock: u.grabber, Known: u.registry, Bus: u.bus, Clock: clock, Log: log,
 	})
 	u.loop = NewReconcileLoop(ReconcileLoopOptions{
-		Service: u.service, Ledger: u.ledger, Registry: u.registry, Bus: u.bus, Clock: clock, Log: log,
+		Service: u.service, Ledger: u.ledger, Known: u.registry, Bus: u.bus, Clock: clock, Log: log,
 	})
 	u.reclaim = NewReclaimer(ReclaimerOptions{
-		Service: u.service, Ledger: u.ledger, Grabber: u.grabber, Registry: u.registry, Bus: u.bus, Clock: clock,
+		Service: u.service, Ledger: u.ledger, Stock: u.grabber, Outbox: u.grabber, Known: u.registry, Bus: u.bus, Clock: clock,
 		Node: "test", KeepFor: 24 * time.Hour, Log: log,
 	})
 	if _, err := u.ledger.Deposit(t.Context(), "acme", "first", 1_000_000_000); err != nil {

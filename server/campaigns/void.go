@@ -8,7 +8,7 @@ import (
 	"redrain/server/cluster"
 )
 
-// alarmVoid says that wins came too late to be paid. Under --confirm stream their players were not told; otherwise
+// AlarmVoid says that wins came too late to be paid. Under --confirm stream their players were not told; otherwise
 // they may have been.
 func AlarmVoid(bus *cluster.Bus, letters []payout.DeadLetter) {
 	claims := map[string][]string{}

@@ -11,7 +11,7 @@ import (
 	"redrain/rain"
 )
 
-// bus carries what nodes tell each other, over NATS core. A message may be lost: each has something slower behind it
+// Bus carries what nodes tell each other, over NATS core. A message may be lost: each has something slower behind it
 // that heals (the registry's refresh, the claims in the next welcome, the script's own "sold out").
 type Bus struct {
 	nc  *nats.Conn
@@ -19,7 +19,7 @@ type Bus struct {
 	log *slog.Logger
 }
 
-// newBus is the bus of the nodes that share a namespace.
+// NewBus is the bus of the nodes that share a namespace.
 func NewBus(nc *nats.Conn, namespace string, log *slog.Logger) *Bus {
 	return &Bus{nc: nc, ns: namespace, log: log}
 }
@@ -96,7 +96,7 @@ func (b *Bus) Settled(campaign string, settlements []payout.Settlement) error {
 // Withdrawn tells every node that a withdrawal has ended.
 func (b *Bus) Withdrawn(n Withdrawn) error { return b.publish(topicMoney, noCampaign, n) }
 
-// listener is what a node does when another, or itself, has told something.
+// Listener is what a node does when another, or itself, has told something.
 type Listener struct {
 	Changed func(campaign string, revision int64)
 	Settled func(campaign string, n Settled)

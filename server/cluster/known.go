@@ -6,7 +6,7 @@ import (
 	"redrain/rain"
 )
 
-// known is the newest version of each campaign that this node has seen. What it hands out is shared and must not be
+// Known is the newest version of each campaign that this node has seen. What it hands out is shared and must not be
 // changed.
 type Known struct {
 	mu   sync.RWMutex

@@ -6,7 +6,7 @@ import (
 	"redrain/rain"
 )
 
-// settledNotice tells that claims of one campaign are in the ledger.
+// Settled tells that claims of one campaign are in the ledger.
 type Settled struct {
 	Claims []SettledClaim `json:"claims"`
 }
@@ -24,7 +24,7 @@ type changedNotice struct {
 	Revision int64 `json:"revision"`
 }
 
-// withdrawalNotice tells that a player's withdrawal has ended.
+// Withdrawn tells that a player's withdrawal has ended.
 type Withdrawn struct {
 	Withdrawal wire.Withdrawal `json:"withdrawal"`
 	Balance    rain.Money      `json:"balance"`
@@ -34,7 +34,7 @@ type soldOutNotice struct {
 	Shard int `json:"shard"`
 }
 
-// alarmNotice is something that an operator must look at.
+// Alarm is something that an operator must look at.
 type Alarm struct {
 	Code     string `json:"code"`
 	Campaign string `json:"campaign"`

@@ -18,32 +18,45 @@ import (
 // as the stream keeps it unacknowledged; one day is far beyond any repair.
 const toldFor = 24 * time.Hour
 
-// notifier tells players what has become money. It is payout.Notifier: the settlement worker calls it after COMMIT, and
+// Notifier tells players what has become money. It is payout.Notifier: the settlement worker calls it after COMMIT, and
 // again for each copy of an entry; the mark in Redis lets one call through.
-type notifier struct {
-	grabber *grab.Grabber
+type Notifier struct {
+	marks   Marks
+	ranking Ranking
 	bus     *Bus
 	log     *slog.Logger
 }
 
-func NewNotifier(grabber *grab.Grabber, bus *Bus, log *slog.Logger) *notifier {
-	return &notifier{grabber: grabber, bus: bus, log: log}
+// Marks remembers, for all nodes, of which outbox entries the players have been told. It returns for each entry
+// whether this call is the first one, also with an error.
+type Marks interface {
+	Once(ctx context.Context, refs []rain.EntryRef, ttl time.Duration) (first []bool, err error)
+}
+
+// Ranking keeps who has won most of a campaign.
+type Ranking interface {
+	Rank(ctx context.Context, winners []grab.Winners) error
+}
+
+// NewNotifier makes a notifier that tells over a bus. All is needed.
+func NewNotifier(marks Marks, ranking Ranking, bus *Bus, log *slog.Logger) *Notifier {
+	return &Notifier{marks: marks, ranking: ranking, bus: bus, log: log}
 }
 
 // Settled tells every node. A failure costs the player a message, not the money: the claims in the next welcome
 // have it.
-func (n *notifier) Settled(ctx context.Context, settlements []payout.Settlement) {
+func (n *Notifier) Settled(ctx context.Context, settlements []payout.Settlement) {
 	ctx, cancel := context.WithTimeout(ctx, timeout.Backend)
 	defer cancel()
 	n.tell(ctx, settlements)
-	Rank(ctx, n.grabber, n.log, settlements) // of copies too: what it did not come to the first time is done then
+	n.rank(ctx, settlements) // of copies too: what it did not come to the first time is done then
 }
 
 // tell asks Redis once for the whole batch what has been told before, since the settlement worker waits.
-func (n *notifier) tell(ctx context.Context, settlements []payout.Settlement) {
+func (n *Notifier) tell(ctx context.Context, settlements []payout.Settlement) {
 	groups := byEntry(settlements)
 	refs := slices.Collect(maps.Keys(groups))
-	first, err := n.grabber.Once(ctx, refs, toldFor)
+	first, err := n.marks.Once(ctx, refs, toldFor)
 	for i, ref := range refs {
 		if first[i] {
 			err = errors.Join(err, n.bus.Settled(ref.Campaign, groups[ref]))
@@ -54,9 +67,27 @@ func (n *notifier) tell(ctx context.Context, settlements []payout.Settlement) {
 	}
 }
 
+// Retried tells every node what an operator's retry of dead letters has settled. There is no mark to ask for: the ledger
+// settles a letter once, and the entry's mark is set by the wins that came with it.
+func (n *Notifier) Retried(ctx context.Context, settled []payout.Settlement) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout.Backend)
+	defer cancel()
+	byCampaign := map[string][]payout.Settlement{}
+	for _, s := range settled {
+		byCampaign[s.Campaign] = append(byCampaign[s.Campaign], s)
+	}
+	for campaign, group := range byCampaign {
+		if err := n.bus.Settled(campaign, group); err != nil {
+			n.log.Warn("players were not told of a settlement; their next welcome does", "campaign", campaign, "err",
+				err)
+		}
+	}
+	n.rank(ctx, settled)
+}
+
 // rank puts the players among those who have won most in their campaigns. What fails costs them their place until
 // they win again.
-func Rank(ctx context.Context, grabber *grab.Grabber, log *slog.Logger, settlements []payout.Settlement) {
+func (n *Notifier) rank(ctx context.Context, settlements []payout.Settlement) {
 	type shard struct {
 		campaign string
 		number   int
@@ -72,8 +103,8 @@ func Rank(ctx context.Context, grabber *grab.Grabber, log *slog.Logger, settleme
 		winners = append(winners, grab.Winners{Campaign: home.campaign, Shard: home.number,
 			Users: slices.Compact(names)})
 	}
-	if err := grabber.Rank(ctx, winners); err != nil {
-		log.Warn("who has won most is not up to date", "err", err)
+	if err := n.ranking.Rank(ctx, winners); err != nil {
+		n.log.Warn("who has won most is not up to date", "err", err)
 	}
 }
 

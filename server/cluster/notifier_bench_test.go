@@ -27,8 +27,9 @@ func BenchmarkTell(b *testing.B) {
 	}
 	b.Cleanup(func() { nc.Close(); _ = rdb.Close() })
 	ns, log := testenv.Namespace(b), slog.New(slog.DiscardHandler)
-	n := NewNotifier(grab.New(rdb, grab.Options{Namespace: ns, Log: log}), NewBus(nc, ns, log), log)
-	b.Cleanup(n.grabber.Close)
+	grabber := grab.New(rdb, grab.Options{Namespace: ns, Log: log})
+	n := NewNotifier(grabber, grabber, NewBus(nc, ns, log), log)
+	b.Cleanup(grabber.Close)
 	const wins, perEntry = 500, 50
 	settlements := make([]payout.Settlement, wins)
 	_, err = rdb.Pipelined(b.Context(), func(p redis.Pipeliner) error {

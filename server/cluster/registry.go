@@ -17,13 +17,13 @@ import (
 // refreshEvery is how often a node looks for campaigns that it has not been told of. It is what heals a lost message.
 const refreshEvery = 2 * time.Second
 
-// campaignSource is where campaigns are kept for good.
+// Source is where campaigns are kept for good.
 type Source interface {
 	Campaign(ctx context.Context, id string) (*rain.Campaign, error)
 	Live(ctx context.Context) ([]*rain.Campaign, error)
 }
 
-// registryOptions of a registry. All are needed but those that say so.
+// RegistryOptions of a registry. All are needed but those that say so.
 type RegistryOptions struct {
 	Source Source
 	Known  *Known
@@ -36,7 +36,7 @@ type RegistryOptions struct {
 	Log       *slog.Logger
 }
 
-// registry keeps the campaigns that this node knows fresh from the database, and tells who must follow a change.
+// Registry keeps the campaigns that this node knows fresh from the database, and tells who must follow a change.
 type Registry struct {
 	*Known
 

@@ -63,7 +63,8 @@ func TestSettledWhileArriving(t *testing.T) {
 	}()
 	var reading func() // what happens while a welcome is being made
 	g := New(Options{
-		Registry: registry, Grabber: grabber, Ledger: payout.NewLedger(db, now), Lobby: lobby, Counts: live.NewCounts(),
+		Campaigns: registry, Gate: func(c *rain.Campaign) Gate { return grabber.Gate(c) }, Wins: grabber,
+		Claims: payout.NewLedger(db, now), Limits: grabber, Lobby: lobby, Counts: live.NewCounts(),
 		Log: quiet, Registerer: prometheus.NewRegistry(),
 		Clock: func() int64 {
 			if do := reading; do != nil {

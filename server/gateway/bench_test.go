@@ -157,7 +157,7 @@ func newStorm(b testing.TB) *storm {
 		campaign: servertest.RainingCampaign(b, grabber, now(), 1_000_000), // not used up by the benchmark
 		lobby:    lobby,
 		gateway: New(Options{
-			Grabber: grabber, Lobby: lobby, Counts: live.NewCounts(), Registerer: prometheus.NewRegistry(), Clock: now,
+			Gate: func(c *rain.Campaign) Gate { return grabber.Gate(c) }, Lobby: lobby, Counts: live.NewCounts(), Registerer: prometheus.NewRegistry(), Clock: now,
 		}),
 	}
 }
@@ -165,7 +165,7 @@ func newStorm(b testing.TB) *storm {
 // seated makes a session that of a player in the rain.
 func (s *storm) seated(i int, of *session) *session {
 	of.user = fmt.Sprintf("user-%d", i)
-	of.seat = seat{campaign: s.campaign.ID, gate: s.gateway.o.Grabber.Gate(s.campaign),
+	of.seat = seat{campaign: s.campaign.ID, gate: s.gateway.o.Gate(s.campaign),
 		count: s.gateway.o.Counts.Of(s.campaign.ID)}
 	return of
 }

@@ -16,17 +16,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"redrain/grab"
-	"redrain/internal/auth"
 	"redrain/internal/wire"
 	"redrain/payout"
 	"redrain/rain"
 	"redrain/room"
-	"redrain/server/cluster"
 	"redrain/server/limit"
 	"redrain/server/live"
 )
 
-// gateway is the players' door: it upgrades connections, and owns the goroutine that reads each.
+// Gateway is the players' door: it upgrades connections, and owns the goroutine that reads each.
 type Gateway struct {
 	o Options
 
@@ -40,12 +38,48 @@ type Gateway struct {
 	open     atomic.Int64
 }
 
-// gatewayOptions of a gateway. All are needed but those that say so.
+// Players knows who a token belongs to. [auth.Players] does.
+type Players interface {
+	Verify(ctx context.Context, token string) (user string, err error)
+}
+
+// Campaigns finds campaigns. [cluster.Registry] does.
+type Campaigns interface {
+	Get(ctx context.Context, id string) (*rain.Campaign, error) // payout.ErrUnknownCampaign where there is none
+	Cached(id string) *rain.Campaign                            // nil where this node does not know it
+}
+
+// Gate takes the taps on one campaign. [grab.Gate] does.
+type Gate interface {
+	// Tap answers at once where the answer is known; else the tap's Asker is told later.
+	Tap(t *grab.Tap) (r grab.Result, known bool)
+	// Remember lets the gate know wins of a player that other nodes have given.
+	Remember(user string, wins []rain.Win)
+}
+
+// Wins tells what a player has won of a campaign, oldest first, as far as it is confirmed.
+type Wins interface {
+	ConfirmedWins(ctx context.Context, c *rain.Campaign, user string) ([]rain.Win, error)
+}
+
+// Claims tells what has become of a player's claims. [payout.Ledger] does.
+type Claims interface {
+	ClaimStates(ctx context.Context, user string, claims []string) (map[string]payout.ClaimState, error)
+}
+
+// Limits tells whether one more of what is limited by key is allowed, and if not, after which time it will be.
+type Limits interface {
+	Allow(ctx context.Context, name, key string, rate, burst float64) (ok bool, after time.Duration, err error)
+}
+
+// Options of a gateway. All are needed but those that say so.
 type Options struct {
-	Players        *auth.Players
-	Registry       *cluster.Registry
-	Grabber        *grab.Grabber
-	Ledger         *payout.Ledger
+	Players        Players
+	Campaigns      Campaigns
+	Gate           func(*rain.Campaign) Gate // a campaign's gate, always the same one
+	Wins           Wins
+	Claims         Claims
+	Limits         Limits
 	Lobby          *room.Lobby
 	Counts         *live.Counts
 	TapRate        int      // taps per second and player, which the welcome tells; 0: no limit

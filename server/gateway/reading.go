@@ -18,7 +18,7 @@ func (s *session) read() {
 	s.conn.SetReadLimit(wire.MaxRequest)
 	s.conn.SetPongHandler(func(string) error { s.heard(); return nil })
 	defer s.close()
-	if s.plain.Plain(wire.MaxRequest, s) != nil {
+	if s.plain.ReadPlain(wire.MaxRequest, s) != nil {
 		return
 	}
 	for {
@@ -52,7 +52,7 @@ func (s *session) take(kind int, message io.Reader) error {
 	return nil
 }
 
-// Text handles a message. With Ping and Pong it makes the session a frames.Handler.
+// Text handles a message. With Ping and Pong it makes the session a ws.Handler.
 func (s *session) Text(data []byte) {
 	s.heard()
 	switch {

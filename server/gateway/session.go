@@ -8,10 +8,9 @@ import (
 	"github.com/gorilla/websocket"
 	"golang.org/x/time/rate"
 
-	"redrain/grab"
 	"redrain/internal/auth"
-	"redrain/internal/frames"
 	"redrain/internal/wire"
+	"redrain/internal/ws"
 	"redrain/rain"
 	"redrain/room"
 	"redrain/server/live"
@@ -29,7 +28,7 @@ const (
 type session struct {
 	g      *Gateway
 	conn   *websocket.Conn
-	plain  *frames.Conn // below conn
+	plain  *ws.Conn // below conn
 	member *room.Member
 	addr   string
 	bad    *rate.Limiter // nil until there was a bad message
@@ -43,7 +42,7 @@ type session struct {
 // seat is the room in which the player sits.
 type seat struct {
 	campaign string
-	gate     *grab.Gate
+	gate     Gate
 	count    *live.CampaignCount
 }
 
@@ -137,7 +136,7 @@ func (s *session) greet(req wire.Request) {
 		s.end(room.CodeUnavailable, "too many connections from this address at once")
 		return
 	}
-	user, err := s.g.o.Players.Verify(req.Token)
+	user, err := s.g.o.Players.Verify(ctx, req.Token)
 	if errors.Is(err, auth.ErrKeysUnavailable) {
 		s.end(room.CodeUnavailable, "unavailable")
 		return
@@ -182,7 +181,7 @@ func (s *session) enter(ctx context.Context, user string, req wire.Request) erro
 	if err != nil {
 		return err
 	}
-	s.seat = seat{campaign: c.ID, gate: s.g.o.Grabber.Gate(c), count: s.g.o.Counts.Of(c.ID)}
+	s.seat = seat{campaign: c.ID, gate: s.g.o.Gate(c), count: s.g.o.Counts.Of(c.ID)}
 	toldAt := live.RainStateOf(c, welcome.ServerTime)
 	s.send(welcome)
 	s.g.arrivals.seat(arriving, func(missed *wire.Settled) {
@@ -194,7 +193,7 @@ func (s *session) enter(ctx context.Context, user string, req wire.Request) erro
 	})
 
 	// What changed between the welcome and the joining was told to a room that the player was not yet in.
-	if newer := s.g.o.Registry.Cached(c.ID); newer != nil {
+	if newer := s.g.o.Campaigns.Cached(c.ID); newer != nil {
 		c = newer
 	}
 	now := s.g.o.Clock()

@@ -21,15 +21,15 @@ const welcomeClaims = 100
 // welcome gathers what a player is told on coming in, and lets this node remember the player's wins, so that a tap sent
 // again after a reconnect is answered without asking Redis, also where the stock is sold out.
 func (g *Gateway) welcome(ctx context.Context, user string, req wire.Request) (*rain.Campaign, wire.Welcome, error) {
-	c, err := g.o.Registry.Get(ctx, req.Campaign)
+	c, err := g.o.Campaigns.Get(ctx, req.Campaign)
 	if err != nil {
 		return nil, wire.Welcome{}, err
 	}
-	wins, err := g.o.Grabber.ConfirmedWins(ctx, c, user)
+	wins, err := g.o.Wins.ConfirmedWins(ctx, c, user)
 	if err != nil {
 		return nil, wire.Welcome{}, fmt.Errorf("reading the player's wins: %w", err)
 	}
-	g.o.Grabber.Gate(c).Remember(user, wins)
+	g.o.Gate(c).Remember(user, wins)
 	now := g.o.Clock()
 	return c, wire.Welcome{
 		Type: wire.TypeWelcome, ID: req.ID, User: user, ServerTime: now,
@@ -53,7 +53,7 @@ func (g *Gateway) claims(ctx context.Context, c *rain.Campaign, user string, win
 	if len(ids) == 0 {
 		return claims
 	}
-	states, err := g.o.Ledger.ClaimStates(ctx, user, ids)
+	states, err := g.o.Claims.ClaimStates(ctx, user, ids)
 	if err != nil && !errors.Is(err, context.Canceled) {
 		g.o.Log.Warn("the ledger cannot say what has been settled", "campaign", c.ID, "err", err)
 	}
@@ -71,6 +71,6 @@ func (g *Gateway) allowHello(ctx context.Context, addr string) bool {
 	if g.o.HelloRate == 0 {
 		return true
 	}
-	ok, _, err := g.o.Grabber.Allow(ctx, "hello", addr, g.o.HelloRate, g.o.HelloRate*limit.Burst)
+	ok, _, err := g.o.Limits.Allow(ctx, "hello", addr, g.o.HelloRate, g.o.HelloRate*limit.Burst)
 	return ok || err != nil
 }

@@ -6,11 +6,11 @@ import (
 	"net/http"
 )
 
-// limitBurst is how many seconds' worth of a limit per address may come at once: a hall behind one address opens
+// Burst is how many seconds' worth of a limit per address may come at once: a hall behind one address opens
 // the page in the same moment.
 const Burst = 10
 
-// clientAddress is what limits per address count by: the IPv4 address, or the /64 of an IPv6 address, since one client
+// Address is what limits per address count by: the IPv4 address, or the /64 of an IPv6 address, since one client
 // usually has all of it.
 func Address(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)

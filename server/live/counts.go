@@ -9,13 +9,13 @@ import (
 	"redrain/grab"
 )
 
-// counts is what this node has counted of each campaign since it started.
+// Counts is what this node has counted of each campaign since it started.
 type Counts struct {
 	mu   sync.RWMutex
 	byID map[string]*CampaignCount
 }
 
-// campaignCount is one campaign's share.
+// CampaignCount is one campaign's share.
 type CampaignCount struct {
 	outcomes [tapOutcomes]atomic.Int64 // taps answered with a result, by outcomeNumber
 	took     latency
@@ -44,7 +44,7 @@ func numberOutcomes() map[grab.Outcome]int {
 
 func NewCounts() *Counts { return &Counts{byID: map[string]*CampaignCount{}} }
 
-// of is the campaign's count, made where there was none.
+// Of is the campaign's count, made where there was none.
 func (c *Counts) Of(campaign string) *CampaignCount {
 	c.mu.RLock()
 	got := c.byID[campaign]
@@ -76,7 +76,7 @@ func (c *Counts) forget(campaign string) {
 	delete(c.byID, campaign)
 }
 
-// tap counts an answered tap, and how long it took on this server. The time counts whatever the answer was: where a
+// Tap counts an answered tap, and how long it took on this server. The time counts whatever the answer was: where a
 // back end does not answer, the time is what there is to see.
 func (c *CampaignCount) Tap(o grab.Outcome, took time.Duration) {
 	if number, counts := outcomeNumber[o]; counts {

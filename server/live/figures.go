@@ -9,7 +9,6 @@ import (
 
 	"redrain/grab"
 	"redrain/internal/wire"
-	"redrain/payout"
 	"redrain/rain"
 	"redrain/room"
 	"redrain/server/cluster"
@@ -46,7 +45,7 @@ type Stats struct {
 	Dead     int64    `json:"dead"`   // dead letters that wait for a person
 }
 
-// figures reports what this node counts, and tells its rooms what all nodes count together, once a second.
+// Figures reports what this node counts, and tells its rooms what all nodes count together, once a second.
 type Figures struct {
 	o FiguresOptions
 
@@ -54,12 +53,37 @@ type Figures struct {
 	winners map[string][]wire.Winner // newest first
 }
 
-// figuresOptions of figures. All are needed.
+// Sums are what Redis counts of a campaign; grab.ErrNoState where it has lost it.
+type Sums interface {
+	Levels(ctx context.Context, c *rain.Campaign) (grab.Levels, error)
+}
+
+// Reports are what the nodes have counted of a campaign, by their names. A report with a lower revision than the one
+// that is there changes nothing.
+type Reports interface {
+	Report(ctx context.Context, campaign, node string, revision int64, r grab.NodeReport) error
+	Reports(ctx context.Context, campaign string) (map[string]grab.NodeReport, error)
+}
+
+// Ranking tells who has won most of a campaign, the first first.
+type Ranking interface {
+	Top(ctx context.Context, c *rain.Campaign) ([]grab.Ranked, error)
+}
+
+// Ledger counts what has become money, and what waits for a person. [payout.Ledger] does.
+type Ledger interface {
+	Paid(ctx context.Context, campaign string) (packets int64, amount rain.Money, err error)
+	Dead(ctx context.Context, campaign string) (letters, wins int64, err error)
+}
+
+// FiguresOptions of figures. All are needed.
 type FiguresOptions struct {
-	Node    string
-	Grabber *grab.Grabber
-	Ledger  *payout.Ledger
-	Known   *cluster.Known
+	Node    string // this node's name in the reports
+	Sums    Sums
+	Reports Reports
+	Ranking Ranking
+	Ledger  Ledger
+	Known   Known
 	Lobby   *room.Lobby
 	Counts  *Counts
 	KeepFor time.Duration // how long a drained campaign stays in Redis
@@ -149,7 +173,7 @@ func (f *Figures) report(ctx context.Context, campaign string, count *CampaignCo
 	if c != nil && c.Drained {
 		report.Keep = f.o.KeepFor // or it would stay for ever, after everything else of the campaign has gone
 	}
-	err := f.o.Grabber.Report(ctx, campaign, f.o.Node, now, report)
+	err := f.o.Reports.Report(ctx, campaign, f.o.Node, now, report)
 	if err != nil {
 		f.o.Log.Debug("this node's figures could not be reported", "campaign", campaign, "err", err)
 		return
@@ -168,7 +192,7 @@ func (f *Figures) tell(ctx context.Context, rm *room.Room) {
 	if c == nil {
 		return
 	}
-	levels, err := f.o.Grabber.Levels(ctx, c)
+	levels, err := f.o.Sums.Levels(ctx, c)
 	if err != nil {
 		f.o.Log.Debug("the room's figures could not be read", "campaign", c.ID, "err", err)
 		return
@@ -178,7 +202,7 @@ func (f *Figures) tell(ctx context.Context, rm *room.Room) {
 		f.o.Log.Debug("the nodes' figures could not be read", "campaign", c.ID, "err", err)
 		return
 	}
-	top, err := f.o.Grabber.Top(ctx, c)
+	top, err := f.o.Ranking.Top(ctx, c)
 	if err != nil {
 		f.o.Log.Debug("who has won most could not be read; the room is told the rest", "campaign", c.ID, "err", err)
 	}
@@ -212,7 +236,7 @@ func (f *Figures) reported(ctx context.Context, campaign string) (nodesSum, erro
 	for o := range outcomeNumber {
 		sum.outcomes[o] = 0
 	}
-	reports, err := f.o.Grabber.Reports(ctx, campaign)
+	reports, err := f.o.Reports.Reports(ctx, campaign)
 	if err != nil {
 		return sum, err
 	}
@@ -236,7 +260,7 @@ func (f *Figures) reported(ctx context.Context, campaign string) (nodesSum, erro
 
 // Stats gathers a campaign's figures from Redis and the ledger.
 func (f *Figures) Stats(ctx context.Context, c *rain.Campaign) (Stats, error) {
-	levels, err := f.o.Grabber.Levels(ctx, c)
+	levels, err := f.o.Sums.Levels(ctx, c)
 	if err != nil && (!errors.Is(err, grab.ErrNoState) || (c.Status != rain.Loading && !c.Drained)) {
 		return Stats{}, err
 	}

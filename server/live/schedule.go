@@ -8,18 +8,22 @@ import (
 	"redrain/internal/wire"
 	"redrain/rain"
 	"redrain/room"
-	"redrain/server/cluster"
 )
 
 // waveLeadMS is how long before its moment a wave is sent: the way to the slowest phone, and the time that a full
 // process needs to hand it to everybody. A tap before the moment is refused, so knowing it early is no use.
 const waveLeadMS = 500
 
-// rainmaker tells the rooms of this node what becomes of their campaign and its rain, and sends the waves. Each
+// Known is the campaigns that this node knows. [cluster.Known] is that.
+type Known interface {
+	Cached(id string) *rain.Campaign // nil where this node does not know it; not to be changed
+}
+
+// Schedule tells the rooms of this node what becomes of their campaign and its rain, and sends the waves. Each
 // node computes them for itself; nothing about a falling rain travels between nodes.
 type Schedule struct {
 	clock rain.Clock
-	known *cluster.Known
+	known Known
 
 	mu      sync.Mutex
 	wg      sync.WaitGroup
@@ -27,7 +31,7 @@ type Schedule struct {
 	stopped bool
 }
 
-func NewSchedule(clock rain.Clock, known *cluster.Known) *Schedule {
+func NewSchedule(clock rain.Clock, known Known) *Schedule {
 	return &Schedule{clock: clock, known: known, showers: map[string]*roomSchedule{}}
 }
 
@@ -97,7 +101,7 @@ type roomSchedule struct {
 	next int64         // the next wave to send
 }
 
-// told is what a rain message says that can change.
+// RainState is what a rain message says that can change.
 type RainState struct {
 	rain  string
 	phase rain.Phase
@@ -201,7 +205,7 @@ func firstInAir(r *rain.Rain, now int64) int64 {
 	return n
 }
 
-// inAir is what somebody who joins now must be shown at once: the waves that were sent to the others already.
+// InAir is what somebody who joins now must be shown at once: the waves that were sent to the others already.
 func InAir(c *rain.Campaign, now int64) [][]byte {
 	r := c.Current()
 	if r == nil || c.Status != rain.Open || now >= r.EndsAt() {

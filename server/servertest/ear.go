@@ -17,7 +17,7 @@ import (
 	"redrain/room"
 )
 
-// ear is a player who remembers what was said, and when.
+// Ear is a player who remembers what was said, and when.
 type Ear struct {
 	mu    sync.Mutex
 	heard []heard
@@ -29,7 +29,7 @@ type heard struct {
 	Data []byte
 }
 
-// connect opens a WebSocket over a pipe, which works on a fake clock; what comes out of it is heard.
+// Connect opens a WebSocket over a pipe, which works on a fake clock; what comes out of it is heard.
 func (e *Ear) Connect(t *testing.T) *room.Socket {
 	t.Helper()
 	near, far := net.Pipe()

@@ -11,7 +11,7 @@ import (
 	"redrain/rain"
 )
 
-// rainingCampaign stocks a campaign of so many packets, with a rain that has been falling.
+// RainingCampaign stocks a campaign of so many packets, with a rain that has been falling.
 func RainingCampaign(b testing.TB, grabber *grab.Grabber, now int64, packets int) *rain.Campaign {
 	b.Helper()
 	spec := rain.DefaultSpec()
@@ -36,7 +36,7 @@ func RainingCampaign(b testing.TB, grabber *grab.Grabber, now int64, packets int
 	return c
 }
 
-// askGate taps and puts the result in told, whoever knows it.
+// AskGate taps and puts the result in told, whoever knows it.
 func AskGate(gate *grab.Gate, user, drop string, told chan<- grab.Result) {
 	id, ok := rain.ParseDrop(drop)
 	if !ok {
@@ -63,7 +63,7 @@ func EvenSpec(budget rain.Money, packets, shards int) rain.Spec {
 	return spec
 }
 
-// campaignSource is a ledger's campaigns in memory.
+// Campaigns is a ledger's campaigns in memory.
 type Campaigns map[string]*rain.Campaign
 
 // Campaign finds one; payout.ErrUnknownCampaign where there is none.

@@ -4,10 +4,10 @@ package timeout
 import "time"
 
 const (
-	// backendTimeout is how long one question to a back end (Redis, NATS, SQL) may take.
+	// Backend is how long one question to a back end (Redis, NATS, SQL) may take.
 	Backend = 5 * time.Second
-	// commandTimeout is how long an operator's command may take: stocking the largest campaign is one.
+	// Command is how long an operator's command may take: stocking the largest campaign is one.
 	Command = 2 * time.Minute
-	// rebuildTimeout is how long a rebuild may take: it reads a week of the stream, and the largest campaign.
+	// Rebuild is how long a rebuild may take: it reads a week of the stream, and the largest campaign.
 	Rebuild = 30 * time.Minute
 )

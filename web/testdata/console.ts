@@ -16,7 +16,7 @@ import { frame } from "../src/console/strings/frame.ts";
 import { live } from "../src/console/strings/live.ts";
 import { rains } from "../src/console/strings/rains.ts";
 import { ui } from "../src/console/strings/ui.ts";
-import type { Campaign, Rain } from "../src/console/types.ts";
+import type { Campaign, Rain } from "../src/shared/schemas.ts";
 import type { Table } from "../src/shared/i18n.ts";
 
 const faults: string[] = [];

@@ -17,7 +17,7 @@ import { claims } from "../src/console/strings/claims.ts";
 import { create, faults as faultTexts } from "../src/console/strings/create.ts";
 import { payouts, withdrawals } from "../src/console/strings/payouts.ts";
 import { sponsors } from "../src/console/strings/sponsors.ts";
-import type { AuditRecord, Campaign } from "../src/console/types.ts";
+import type { AuditRecord, Campaign } from "../src/shared/schemas.ts";
 
 const wrong: string[] = [];
 

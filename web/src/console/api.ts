@@ -3,11 +3,16 @@
 import { ApiError, request, send, type RequestOptions } from "../shared/api.ts";
 import { current, leave } from "./session.ts";
 import { sample } from "./servertime.ts";
-import type { Whoami } from "./types.ts";
+import type { Page as ApiPage, WhoAmI } from "../shared/schemas.ts";
 
-export { ApiError, newKey, type FieldFault } from "../shared/api.ts";
+export { ApiError, newKey } from "../shared/api.ts";
 
 export type CallOptions = Omit<RequestOptions, "token">;
+
+/** Page is a page of a list; the last one has no next_cursor. */
+export interface Page<T> extends ApiPage {
+  items: T[];
+}
 
 /** api sends one call and answers with the decoded JSON. */
 export function api<T>(path: string, options: CallOptions = {}): Promise<T> {
@@ -24,12 +29,15 @@ export function post<T>(path: string, body?: unknown, key?: string): Promise<T> 
   return api<T>(path, { method: "POST", ...(body === undefined ? {} : { body }), ...(key ? { key } : {}) });
 }
 
+/** Who is what is known of a token: an older server tells the role alone. */
+export type Who = Pick<WhoAmI, "role"> & Partial<WhoAmI>;
+
 /** whoami asks what a token may do, and takes the server's time from the answer. Older servers have no such path: then it is tried. */
-export async function whoami(token: string, signal?: AbortSignal): Promise<Whoami> {
+export async function whoami(token: string, signal?: AbortSignal): Promise<Who> {
   const options = { token, ...(signal ? { signal } : {}) };
   try {
     const asked = performance.now();
-    const who = await request<Whoami>("/whoami", options);
+    const who = await request<Who>("/whoami", options);
     if (who.server_time) sample(who.server_time, asked, performance.now());
     return who;
   } catch (fault) {

@@ -1,8 +1,7 @@
 // What pages do all the time: load something, and do something once.
 
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { ApiError, newKey } from "./api.ts";
-import type { Page } from "./types.ts";
+import { ApiError, newKey, type Page } from "./api.ts";
 
 /** Load is something that comes from the server. data stays while it is loaded again. */
 export interface Load<T> {

@@ -1,12 +1,12 @@
 // Who is signed in: the token, for as long as the tab is open, and what it may do.
 
 import { useEffect, useState } from "preact/hooks";
-import type { Whoami } from "./types.ts";
+import type { Who } from "./api.ts";
 
 const STORED = "redrain.operator";
 
 /** Standing is where the sign-in stands. `out` may have a reason: the token was refused. */
-export type Standing = { is: "out"; refused: boolean } | { is: "in"; token: string; who: Whoami };
+export type Standing = { is: "out"; refused: boolean } | { is: "in"; token: string; who: Who };
 
 let token: string | null = recall();
 let standing: Standing = { is: "out", refused: false };
@@ -23,7 +23,7 @@ export function current(): Standing {
 }
 
 /** enter signs in with a token that the server has accepted. */
-export function enter(accepted: string, who: Whoami): void {
+export function enter(accepted: string, who: Who): void {
   token = accepted;
   keep(accepted);
   change({ is: "in", token: accepted, who });

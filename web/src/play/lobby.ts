@@ -1,18 +1,12 @@
 // Which campaign to play: the one named in the address, or the one that the server has on now.
 
 import { ApiError, request } from "../shared/api.ts";
+import type * as schemas from "../shared/schemas.ts";
 
 const PATIENCE = 10_000; // ms for an answer
 
-/** Lobby is what the server tells anybody of a campaign. Older servers tell its id only. */
-export interface Lobby {
-  /** "" while none is on */
-  campaign: string;
-  name?: string;
-  wins_per_user?: number;
-  /** whether anybody may play under a generated name */
-  guests?: boolean;
-}
+/** Lobby is the campaign to open. An older server tells its id alone. */
+export type Lobby = Pick<schemas.Lobby, "campaign"> & Partial<schemas.Lobby>;
 
 /** named is the campaign of ?campaign=, or null. */
 export function named(url = new URL(location.href)): string | null {

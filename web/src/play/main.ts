@@ -7,6 +7,7 @@ import { countdown, type Phase, phaseOf } from "../rain/phase.ts";
 import { Scene } from "../rain/scene.ts";
 import { I18n } from "../shared/i18n.ts";
 import { yuan } from "../shared/money.ts";
+import type { Claim } from "../shared/schemas.ts";
 import { Session } from "../shared/session.ts";
 import { Announcer } from "./announce.ts";
 import { Card } from "./card.ts";
@@ -20,7 +21,7 @@ import * as lobby from "./lobby.ts";
 import { newModel } from "./model.ts";
 import { Room } from "./room.ts";
 import { Combo, Rounds } from "./round.ts";
-import { Sheet, type Won } from "./sheet.ts";
+import { Sheet } from "./sheet.ts";
 import { buzz, Sound } from "./sound.ts";
 import { stage } from "./stage.ts";
 import { strings } from "./strings.ts";
@@ -188,7 +189,7 @@ function unheard(claim: string, amount: number): void {
 }
 
 // earlier takes what the ledger tells of wins: those of this rain from before the page was loaded belong on its card as well.
-function earlier(items: readonly Won[]): void {
+function earlier(items: readonly Claim[]): void {
   const { campaign, rain, since } = model;
   if (!campaign || !rain) return;
   const round = rounds.of(rain.id);

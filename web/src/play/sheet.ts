@@ -1,8 +1,8 @@
 // The sheet "my packets": what was won, how far each is on its way to the balance, and the money's way out.
 
-import type { Claim, Withdrawal } from "../../sdk/index.ts";
 import { request } from "../shared/api.ts";
 import { yuan } from "../shared/money.ts";
+import type { Balance, Claim, Withdrawal } from "../shared/schemas.ts";
 import { byId, span, write } from "./dom.ts";
 import type { Key } from "./strings.ts";
 import type { Entry } from "./wallet.ts";
@@ -12,13 +12,10 @@ const SHOWN = 100; // rows of a list
 const PATIENCE = 15_000; // ms for an answer, on a line that may be dead
 const AGAIN = 3_000; // ms between two questions while something is on its way
 
-/** Won is a claim as the ledger lists it: at is when it was won, Unix ms of the server. */
-export type Won = Claim & { at: number };
-
 /** What the sheet is made of. */
 export interface Parts extends WithdrawParts {
   /** is told the newest claims of the ledger */
-  earlier: (claims: readonly Won[]) => void;
+  earlier: (claims: readonly Claim[]) => void;
 }
 
 /** Sheet shows a Wallet in a dialog, and keeps it up to date while it is open. */
@@ -70,8 +67,8 @@ export class Sheet {
       const token = await session.token();
       const signal = AbortSignal.timeout(PATIENCE);
       const [me, claims, out] = await Promise.all([
-        request<{ balance: number }>("/me", { token, signal }),
-        request<{ items: Won[] }>(`/me/claims?limit=${SHOWN}`, { token, signal }),
+        request<Balance>("/me", { token, signal }),
+        request<{ items: Claim[] }>(`/me/claims?limit=${SHOWN}`, { token, signal }),
         request<{ items: Withdrawal[] }>(`/me/withdrawals?limit=${SHOWN}`, { token, signal }),
       ]);
       for (const w of out.items) wallet.withdrawal(w);

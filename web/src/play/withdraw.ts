@@ -1,9 +1,9 @@
 // Taking money out: one form, which makes one withdrawal however often it is pressed.
 
-import type { Withdrawal } from "../../sdk/index.ts";
 import { ApiError, newKey, request } from "../shared/api.ts";
 import type { I18n } from "../shared/i18n.ts";
 import { minor, yuan } from "../shared/money.ts";
+import type { Withdrawn } from "../shared/schemas.ts";
 import type { Session } from "../shared/session.ts";
 import { byId, write } from "./dom.ts";
 import type { Key, strings } from "./strings.ts";
@@ -100,7 +100,7 @@ export class Withdraw {
     this.#say(null);
     try {
       const token = await session.token();
-      const w = await request<Withdrawal & { balance: number }>("/me/withdrawals", {
+      const w = await request<Withdrawn>("/me/withdrawals", {
         method: "POST", token, key, body: { amount }, signal: AbortSignal.timeout(PATIENCE),
       });
       this.#open = null;

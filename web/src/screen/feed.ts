@@ -3,6 +3,7 @@
 import { CloseCode, RainClient } from "../../sdk/index.ts";
 import type { StateMessage } from "../../sdk/redrain.d.ts";
 import { request } from "../shared/api.ts";
+import type { Lobby } from "../shared/schemas.ts";
 import { actOf, busy } from "./act.ts";
 import type { Identity } from "./identity.ts";
 import { type State, initial, rained, told, welcomed } from "./state.ts";
@@ -13,11 +14,6 @@ const ANSWER = 10_000; // ms for its answer
 const AGAIN = 10_000; // ms before a connection that was refused for good is tried anew: nobody is there to press a button
 const OUTDATED = 3_000; // ms before an outdated page is loaded anew
 const AT_ONCE = 400; // ms before a refused guest comes back as a new one
-
-interface Lobby {
-  campaign: string;
-  join?: string;
-}
 
 /** What a Feed is made of. fixed is the campaign to stay with; local: ask where phones find the server. */
 export interface FeedOptions {

@@ -1,16 +1,14 @@
 // Who the screen is to the server: the holder of a token, or a guest. There is nobody to ask, so a refused one is replaced.
 
 import { request } from "../shared/api.ts";
+import type * as schemas from "../shared/schemas.ts";
 import { takeToken } from "../shared/session.ts";
 
 const GUEST = "redrain.screen"; // in localStorage: the same guest after a restart of the browser
 const GIVEN = "redrain.screen.token"; // in sessionStorage: the address loses its token, a reload must not
 
-interface Guest {
-  token: string;
-  /** Unix ms */
-  expires_at: number;
-}
+/** Guest is what localStorage keeps of a guest. */
+type Guest = Pick<schemas.Guest, "token" | "expires_at">;
 
 /** Identity gives the token for each connection. */
 export class Identity {

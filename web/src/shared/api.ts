@@ -1,18 +1,6 @@
 // Calls of the HTTP API. Faults come as ApiError, whatever their kind.
 
-/** A fault of one field of a request. */
-export interface FieldFault {
-  field: string;
-  message: string;
-}
-
-/** The application/problem+json of the API, as far as it is used here. */
-interface Problem {
-  code?: string;
-  title?: string;
-  detail?: string;
-  errors?: FieldFault[];
-}
+import type { FieldError, Problem } from "./schemas.ts";
 
 /**
  * ApiError is a refused or failed request. status 0: the server was not reached. code is the stable code of
@@ -21,9 +9,9 @@ interface Problem {
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
-  readonly fields: FieldFault[];
+  readonly fields: FieldError[];
 
-  constructor(fault: { status?: number; code?: string; message?: string; fields?: FieldFault[] }) {
+  constructor(fault: { status?: number; code?: string; message?: string; fields?: FieldError[] }) {
     const code = fault.code ?? "unreachable";
     super(fault.message || code);
     this.status = fault.status ?? 0;
@@ -69,9 +57,9 @@ export async function send(path: string, { method = "GET", token, body, key, acc
 }
 
 async function problem(response: Response): Promise<ApiError> {
-  let p: Problem = {};
+  let p: Partial<Problem> = {};
   try {
-    p = (await response.json()) as Problem;
+    p = (await response.json()) as Partial<Problem>;
   } catch {
     // A proxy's own page, not a problem of the API: the status has to do.
   }

@@ -1,17 +1,12 @@
 // Who is playing: a token from the address, one that was kept, or a new guest's.
 
 import { request } from "./api.ts";
+import type { Guest } from "./schemas.ts";
 
 const STORED = "redrain.player"; // a guest, who is a guest of this browser
 const GIVEN = "redrain.token"; // a token that was brought: it is the tab's, and goes with it
 
 const PATIENCE = 10_000; // ms for an answer: all callers wait for the same one
-
-interface Guest {
-  user: string;
-  token: string;
-  expires_at: number;
-}
 
 /** Session gives the token for each connection. */
 export class Session {

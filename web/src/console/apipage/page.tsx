@@ -1,12 +1,12 @@
 import "./apipage.css";
 
 import { useState } from "preact/hooks";
-import { api } from "../api.ts";
+import { api, type Page } from "../api.ts";
 import { useLoad } from "../hooks.ts";
 import { texts } from "../i18n.ts";
 import type { Route } from "../route.ts";
 import { apipage } from "../strings/apipage.ts";
-import type { Campaign, Page } from "../types.ts";
+import type { Campaign } from "../../shared/schemas.ts";
 import { Copy, FaultBox, Loading, SelectField } from "../ui/index.ts";
 import { curl } from "./curl.ts";
 import { groups } from "./tasks.ts";

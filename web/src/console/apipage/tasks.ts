@@ -2,7 +2,7 @@
 
 import { draftOf } from "../create/draft.ts";
 import type { apipage } from "../strings/apipage.ts";
-import type { Campaign, Rain } from "../types.ts";
+import type { Campaign, Rain } from "../../shared/schemas.ts";
 import type { Call } from "./curl.ts";
 
 /** A Task is a call and the key of the text that says what it is for. */

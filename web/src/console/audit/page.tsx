@@ -2,12 +2,12 @@ import "../claims/claims.css";
 import "./audit.css";
 
 import { useState } from "preact/hooks";
-import { api, seg } from "../api.ts";
+import { api, seg, type Page } from "../api.ts";
 import { usePages } from "../hooks.ts";
 import { texts } from "../i18n.ts";
 import { to } from "../route.ts";
 import { audit } from "../strings/books.ts";
-import type { AuditRecord, Page } from "../types.ts";
+import type { AuditRecord } from "../../shared/schemas.ts";
 import { Button, Empty, PagedTable, TextField, Time, type Column } from "../ui/index.ts";
 import { matches, placeOf } from "./search.ts";
 

@@ -1,4 +1,4 @@
-import type { AuditRecord } from "../types.ts";
+import type { AuditRecord } from "../../shared/schemas.ts";
 
 /** matches tells whether every word of a search is somewhere in a record, whatever its case. */
 export function matches(record: AuditRecord, search: string): boolean {

@@ -13,7 +13,7 @@ import { RainsTab } from "../rains/tab.tsx";
 import { to } from "../route.ts";
 import { serverNow } from "../servertime.ts";
 import { campaign as strings } from "../strings/campaign.ts";
-import type { Campaign, Rain } from "../types.ts";
+import type { Campaign, Rain } from "../../shared/schemas.ts";
 import { Empty, FaultBox, Loading, State, Tabs } from "../ui/index.ts";
 import { DetailsTab } from "./details.tsx";
 import { moreTabs, type TabProps } from "./tabs.ts";

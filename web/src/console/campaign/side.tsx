@@ -5,7 +5,7 @@ import { useInterval, useLoad } from "../hooks.ts";
 import { texts } from "../i18n.ts";
 import { to } from "../route.ts";
 import { campaign as strings } from "../strings/campaign.ts";
-import type { Campaign, Stats } from "../types.ts";
+import type { Campaign, Stats } from "../../shared/schemas.ts";
 import { Button, Empty, FaultBox, Loading, Operator, State } from "../ui/index.ts";
 import { matches, type List } from "./uselist.ts";
 

@@ -7,7 +7,7 @@ import type { Live } from "../live/uselive.ts";
 import { CampaignBooks } from "../reconciliation/campaign.tsx";
 import { books } from "../strings/books.ts";
 import { claims } from "../strings/claims.ts";
-import type { Campaign } from "../types.ts";
+import type { Campaign } from "../../shared/schemas.ts";
 
 /** TabProps is what each tab of a campaign gets. */
 export interface TabProps {

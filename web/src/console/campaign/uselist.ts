@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { api, type ApiError } from "../api.ts";
+import { api, type ApiError, type Page } from "../api.ts";
 import { useInterval, useLoad } from "../hooks.ts";
-import type { Campaign, Page } from "../types.ts";
+import type { Campaign } from "../../shared/schemas.ts";
 
 const EVERY = 5_000; // ms between two looks at the newest
 const LIMIT = 50;

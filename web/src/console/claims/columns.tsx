@@ -1,7 +1,7 @@
 import { texts } from "../i18n.ts";
 import { to } from "../route.ts";
 import { claims } from "../strings/claims.ts";
-import type { Claim } from "../types.ts";
+import type { Claim } from "../../shared/schemas.ts";
 import { Money, State, Time, type Column } from "../ui/index.ts";
 
 const t = texts(claims);

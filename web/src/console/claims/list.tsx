@@ -1,14 +1,14 @@
 import "./claims.css";
 
 import { useState } from "preact/hooks";
-import { api } from "../api.ts";
+import { api, type Page } from "../api.ts";
 import { readCount } from "../create/amounts.ts";
 import { useSettled } from "../create/settled.ts";
 import { usePages } from "../hooks.ts";
 import { texts } from "../i18n.ts";
 import { claims } from "../strings/claims.ts";
 import { ui } from "../strings/ui.ts";
-import type { Campaign, Claim, ClaimState, Page } from "../types.ts";
+import type { Campaign, Claim, ClaimState } from "../../shared/schemas.ts";
 import { Button, PagedTable, SelectField, TextField } from "../ui/index.ts";
 import { claimColumns } from "./columns.tsx";
 import { Download, DownloadNote } from "./download.tsx";

@@ -1,7 +1,10 @@
 // A campaign that is being written: the texts of the form.
 
-import type { NewCampaign, Split } from "../types.ts";
+import type { Campaign, NewCampaign, Split } from "../../shared/schemas.ts";
 import { plainYuan, writeAmounts } from "./amounts.ts";
+
+/** CampaignBody is the body that creates a campaign, with every field set. */
+export type CampaignBody = Required<NewCampaign>;
 
 export const SPLITS: readonly Split[] = ["double_mean", "low_variance", "gaussian", "even", "list"];
 
@@ -41,7 +44,7 @@ export function emptyDraft(): Draft {
 }
 
 /** draftOf is the form of a campaign like another one, under a name of its own. */
-export function draftOf(c: Omit<NewCampaign, "amounts"> & { amounts?: number[] | null }): Draft {
+export function draftOf(c: Pick<Campaign, keyof NewCampaign>): Draft {
   const unit = (["days", "hours", "minutes"] as const).find((u) => c.expires_in_ms % UNITS[u] === 0) ?? "seconds";
   return {
     name: nextName(c.name), sponsor: c.sponsor, budget: plainYuan(c.budget), packets: String(c.packets), split: c.split,

@@ -1,17 +1,17 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { post, type ApiError, type FieldFault } from "../api.ts";
+import { post, type ApiError } from "../api.ts";
 import { money } from "../format.ts";
 import { useAction } from "../hooks.ts";
 import { go } from "../route.ts";
-import type { Campaign, NewCampaign } from "../types.ts";
+import type { Campaign, FieldError } from "../../shared/schemas.ts";
 import { Button, FaultText, toast } from "../ui/index.ts";
 import { readAmounts } from "./amounts.ts";
-import type { Draft } from "./draft.ts";
+import type { CampaignBody, Draft } from "./draft.ts";
 import { RuleFields, SplitFields, WhatFields, type FormState } from "./fields.tsx";
 import { Preview } from "./preview.tsx";
 import { useFunds } from "./sponsor.tsx";
 import { Summary } from "./summary.tsx";
-import { check, type NewSplit } from "./validate.ts";
+import { check, type SplitBody } from "./validate.ts";
 import { t, words } from "./words.ts";
 
 interface Props {
@@ -27,17 +27,17 @@ export function CampaignForm({ title, draft: first, filled = false }: Props) {
   const [touched, setTouched] = useState<ReadonlySet<string>>(() => new Set(filled ? Object.keys(first) : []));
   const [pressed, setPressed] = useState(false);
   // What the server found wrong, each until its field is changed.
-  const [refused, setRefused] = useState<readonly FieldFault[]>([]);
+  const [refused, setRefused] = useState<readonly FieldError[]>([]);
   const form = useRef<HTMLFormElement>(null);
   const list = useMemo(() => (draft.split === "list" ? readAmounts(draft.amounts) : null), [draft.split, draft.amounts]);
   const checked = useMemo(() => check(draft, list), [draft, list]);
   // The same object as long as the split is the same, so that a letter of the name asks for no preview.
-  const split = useMemo<NewSplit | null>(() => checked.split, [!checked.split, draft.budget, draft.packets, draft.split, draft.min, draft.max, list]);
+  const split = useMemo<SplitBody | null>(() => checked.split, [!checked.split, draft.budget, draft.packets, draft.split, draft.min, draft.max, list]);
   const funds = useFunds(draft.sponsor.trim());
 
   // Between the answer and the campaign's page the form is still there: a click that comes then must not make another one.
   const made = useRef(false);
-  const create = useAction<NewCampaign>(async (key, body) => {
+  const create = useAction<CampaignBody>(async (key, body) => {
     const campaign = await post<Campaign>("/campaigns", body, key);
     made.current = true;
     toast(t("created", { name: campaign.name, budget: money(campaign.budget), packets: campaign.packets }));

@@ -4,7 +4,7 @@ import { api, seg } from "../api.ts";
 import { useLoad } from "../hooks.ts";
 import type { Route } from "../route.ts";
 import { mayAct } from "../session.ts";
-import type { Campaign } from "../types.ts";
+import type { Campaign } from "../../shared/schemas.ts";
 import { Empty, FaultBox, Loading } from "../ui/index.ts";
 import { draftOf, emptyDraft } from "./draft.ts";
 import { CampaignForm } from "./form.tsx";

@@ -6,7 +6,7 @@ import { Button, FaultBox } from "../ui/index.ts";
 import { axisOf, Histogram, type Axis } from "./histogram.tsx";
 import { exactBins, oddsAbout, percentile, roundOdds, type Bin } from "./odds.ts";
 import { useSettled, useVersion } from "./settled.ts";
-import type { NewSplit } from "./validate.ts";
+import type { SplitBody } from "./validate.ts";
 import { t } from "./words.ts";
 
 /** What POST /splits/preview answers. Money is in minor units; mean and deviation have two decimals of one. */
@@ -23,14 +23,14 @@ interface SplitSummary {
 /** A preview and what it is of. */
 interface Shown {
   summary: SplitSummary;
-  split: NewSplit;
+  split: SplitBody;
 }
 
 /** How long a person has to pause before the server is asked, in ms. */
 const PAUSE = 350;
 
 /** Preview shows what comes out of a split, while it is being written. null: there is nothing to cut yet. */
-export function Preview({ split }: { split: NewSplit | null }) {
+export function Preview({ split }: { split: SplitBody | null }) {
   const settled = useSettled(split, PAUSE);
   const load = useLoad<Shown | null>(
     async (signal) => settled && { summary: await api<SplitSummary>("/splits/preview", { method: "POST", body: settled, signal }), split: settled },

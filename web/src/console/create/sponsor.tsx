@@ -1,9 +1,9 @@
 import { useId, useState } from "preact/hooks";
-import { api, ApiError, seg } from "../api.ts";
+import { api, ApiError, seg, type Page } from "../api.ts";
 import { money } from "../format.ts";
 import { useLoad } from "../hooks.ts";
 import { DepositDialog } from "../sponsors/deposit.tsx";
-import type { Page, Sponsor } from "../types.ts";
+import type { Sponsor } from "../../shared/schemas.ts";
 import { Button, TextField } from "../ui/index.ts";
 import { useSettled } from "./settled.ts";
 import { sponsorFault } from "./validate.ts";

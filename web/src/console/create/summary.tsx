@@ -1,10 +1,10 @@
 import { money, when } from "../format.ts";
 import { serverNow } from "../servertime.ts";
-import type { NewCampaign } from "../types.ts";
+import type { CampaignBody } from "./draft.ts";
 import { t } from "./words.ts";
 
 /** Summary says in a few sentences which money goes where, before it does. balance is the sponsor's, in minor units, where it is known. */
-export function Summary({ body, balance }: { body: NewCampaign | null; balance: number | null }) {
+export function Summary({ body, balance }: { body: CampaignBody | null; balance: number | null }) {
   if (!body) return <p class="soft">{t("summaryEmpty")}</p>;
   const { sponsor, budget } = body;
   return (

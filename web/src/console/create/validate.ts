@@ -1,9 +1,9 @@
 // The server's checks of a campaign, made while a person types: the same limits, in a person's words.
 
 import type { faults as texts } from "../strings/create.ts";
-import type { NewCampaign } from "../types.ts";
+import type { NewSplit } from "../../shared/schemas.ts";
 import { readAmounts, readCount, readYuan, type AmountList } from "./amounts.ts";
-import { UNITS, type Draft, type Field } from "./draft.ts";
+import { UNITS, type CampaignBody, type Draft, type Field } from "./draft.ts";
 import * as limit from "./limits.ts";
 
 /** Fault is the key of a text and what is filled in: words (words.ts) says it. */
@@ -17,13 +17,13 @@ export type Faults = Partial<Record<Field, Fault>>;
 /** Checked is a draft that was read. body is there where there is no fault at all; split, where a preview can be made. */
 export interface Checked {
   faults: Faults;
-  body: NewCampaign | null;
-  split: NewSplit | null;
+  body: CampaignBody | null;
+  split: SplitBody | null;
   list: AmountList | null;
 }
 
-/** What the preview of a split takes. */
-export type NewSplit = Pick<NewCampaign, "budget" | "packets" | "split" | "min" | "max" | "amounts">;
+/** SplitBody is the body that asks for a preview of a split, with every field set. */
+export type SplitBody = Required<NewSplit>;
 
 /** check reads a draft. Only the first fault of each field is told. */
 export function check(d: Draft, list: AmountList | null = d.split === "list" ? readAmounts(d.amounts) : null): Checked {

@@ -3,7 +3,7 @@ import { count, millis, money, percent, rate } from "../format.ts";
 import { texts } from "../i18n.ts";
 import { to } from "../route.ts";
 import { live as strings } from "../strings/live.ts";
-import type { Campaign, Stats } from "../types.ts";
+import type { Campaign, Stats } from "../../shared/schemas.ts";
 
 const t = texts(strings);
 

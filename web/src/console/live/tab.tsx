@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { count, millis, rate } from "../format.ts";
 import { texts } from "../i18n.ts";
 import { live as strings } from "../strings/live.ts";
-import type { Campaign } from "../types.ts";
+import type { Campaign } from "../../shared/schemas.ts";
 import { Age } from "./age.tsx";
 import { Chart, type Line } from "./chart.tsx";
 import { Outcomes, Packets, Traffic } from "./figures.tsx";

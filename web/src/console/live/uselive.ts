@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { apiResponse, seg } from "../api.ts";
 import { correct } from "../servertime.ts";
-import type { Alarm, Campaign, Rain, Stats } from "../types.ts";
+import type { Alarm, Campaign, Rain, Stats } from "../../shared/schemas.ts";
 import { Feed, type FeedState } from "./feed.ts";
 import { Rates } from "./rates.ts";
 import { Ring, type Row } from "./ring.ts";

@@ -1,7 +1,7 @@
 import "../claims/claims.css";
 
 import { useState } from "preact/hooks";
-import { api, post, seg, type ApiError } from "../api.ts";
+import { api, post, seg, type ApiError, type Page } from "../api.ts";
 import { money } from "../format.ts";
 import { usePages } from "../hooks.ts";
 import { texts } from "../i18n.ts";
@@ -9,7 +9,7 @@ import { to } from "../route.ts";
 import { serverNow } from "../servertime.ts";
 import { mayAct } from "../session.ts";
 import { payouts } from "../strings/payouts.ts";
-import type { Claim, DeadLetter, Page, Retried } from "../types.ts";
+import type { Claim, DeadLetter, Retried } from "../../shared/schemas.ts";
 import { Button, Confirm, Money, Operator, PagedTable, toast, type Column } from "../ui/index.ts";
 import { age } from "./age.ts";
 

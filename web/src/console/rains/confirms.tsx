@@ -9,7 +9,7 @@ import { useInterval, useLoad } from "../hooks.ts";
 import { texts } from "../i18n.ts";
 import { serverNow } from "../servertime.ts";
 import { rains as strings } from "../strings/rains.ts";
-import type { Rain, Stats } from "../types.ts";
+import type { Rain, Stats } from "../../shared/schemas.ts";
 import { Confirm, Loading, toast } from "../ui/index.ts";
 import { activeRain } from "./phase.ts";
 

@@ -2,7 +2,7 @@ import { api, seg } from "../api.ts";
 import { useLoad } from "../hooks.ts";
 import { texts } from "../i18n.ts";
 import { rains as strings } from "../strings/rains.ts";
-import type { Campaign, Fairness as Proof, Rain } from "../types.ts";
+import type { Campaign, Fairness as Proof, Rain } from "../../shared/schemas.ts";
 import { Copy, Dialog, FaultBox, Loading } from "../ui/index.ts";
 
 const t = texts(strings);

@@ -1,6 +1,6 @@
 // What the server takes for a rain, so that a fault is said while it is typed. As rain.RainSpec.Validate has it.
 
-import type { NewRain, Pacing } from "../types.ts";
+import type { NewRain, Pacing } from "../../shared/schemas.ts";
 
 /** Limit is the least and the most of a field, in the unit of the API. */
 export interface Limit {
@@ -22,6 +22,9 @@ export type LimitedField = keyof typeof LIMITS;
 
 /** MOST_AHEAD is how far ahead a rain may start, in ms. */
 export const MOST_AHEAD = 7 * 86_400_000;
+
+/** RainBody is the body that starts a rain, with every field set but the start, which is one of two. */
+export type RainBody = Required<Omit<NewRain, "starts_in_ms" | "starts_at">> & Pick<NewRain, "starts_in_ms" | "starts_at">;
 
 /** RainForm is what a person has typed. */
 export interface RainForm {
@@ -51,7 +54,7 @@ export function number(text: string): number | null {
  * readRain is the rain that a form asks for, and what is wrong with it. now is the server's time; toServer turns a time of
  * this computer's clock into one of the server's.
  */
-export function readRain(form: RainForm, now: number, toServer: (local: number) => number): { rain: NewRain | null; wrong: Wrongs } {
+export function readRain(form: RainForm, now: number, toServer: (local: number) => number): { rain: RainBody | null; wrong: Wrongs } {
   const wrong: Wrongs = {};
   const read = (field: LimitedField): number => {
     const { least, most, scale } = LIMITS[field];
@@ -62,7 +65,7 @@ export function readRain(form: RainForm, now: number, toServer: (local: number) 
     else if (value < least || value > most) wrong[field] = "range";
     return value;
   };
-  const rain: NewRain = {
+  const rain: RainBody = {
     duration_ms: read("duration_ms"), drops_per_second: read("drops_per_second"), fall_ms: read("fall_ms"),
     decoy_percent: read("decoy_percent"), pacing: form.pacing,
   };

@@ -1,4 +1,4 @@
-import type { Campaign, Rain, RainPhase } from "../types.ts";
+import type { Campaign, Rain, RainPhase } from "../../shared/schemas.ts";
 
 /** phaseAt is the phase of a rain at a time of the server's clock: it comes with time, not with a message. */
 export function phaseAt(rain: Rain, campaign: Pick<Campaign, "state">, now: number): RainPhase {

@@ -6,9 +6,9 @@ import { useAction, useInterval } from "../hooks.ts";
 import { texts } from "../i18n.ts";
 import { serverNow, toLocal, toServer } from "../servertime.ts";
 import { rains as strings } from "../strings/rains.ts";
-import type { NewRain, Rain } from "../types.ts";
+import type { Rain } from "../../shared/schemas.ts";
 import { Button, Dialog, FaultText, SelectField, TextField, toast } from "../ui/index.ts";
-import { LIMITS, PRESETS, readRain, type LimitedField, type RainForm } from "./limits.ts";
+import { LIMITS, PRESETS, readRain, type LimitedField, type RainForm, type RainBody } from "./limits.ts";
 
 const t = texts(strings);
 
@@ -23,7 +23,7 @@ export function StartRain({ campaign: c, live, reload, onClose }: TabProps & { o
   const [tried, setTried] = useState(false);
   const [, tick] = useState({});
   useInterval(() => tick({}), 1_000); // the sentence says when it ends
-  const action = useAction(async (key, rain: NewRain) => {
+  const action = useAction(async (key, rain: RainBody) => {
     const started = await post<Rain>(`/campaigns/${seg(c.id)}/rains`, rain, key);
     toast(t("started", { at: clock(toLocal(started.starts_at)) }));
     reload();
@@ -86,7 +86,7 @@ export function StartRain({ campaign: c, live, reload, onClose }: TabProps & { o
 }
 
 /** preview is a rain in words: how many packets each screen sees, when it begins and ends. */
-function preview(r: NewRain): string[] {
+function preview(r: RainBody): string[] {
   const starts = toLocal(r.starts_at ?? serverNow() + (r.starts_in_ms ?? 0));
   const drops = Math.floor((r.duration_ms * r.drops_per_second) / 1_000);
   const decoys = Math.round((drops * r.decoy_percent) / 100);

@@ -4,7 +4,7 @@ import { seconds } from "../format.ts";
 import { texts } from "../i18n.ts";
 import { serverNow } from "../servertime.ts";
 import { rains as strings } from "../strings/rains.ts";
-import type { Rain } from "../types.ts";
+import type { Rain } from "../../shared/schemas.ts";
 import { Button, Empty, State, Table, Time, type Column } from "../ui/index.ts";
 import { Fairness } from "./fairness.tsx";
 import { phaseAt } from "./phase.ts";

@@ -1,7 +1,7 @@
 import "./books.css";
 
 import { money } from "../format.ts";
-import type { Campaign, Reconciliation } from "../types.ts";
+import type { Campaign, Reconciliation } from "../../shared/schemas.ts";
 import { seg } from "../api.ts";
 import { useCheck } from "./check.ts";
 import { Controls, Outcome } from "./controls.tsx";

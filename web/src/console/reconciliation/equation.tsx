@@ -1,5 +1,5 @@
 import { money } from "../format.ts";
-import type { Reconciliation } from "../types.ts";
+import type { Reconciliation } from "../../shared/schemas.ts";
 import { Money } from "../ui/index.ts";
 import { t } from "./words.ts";
 

@@ -2,7 +2,7 @@ import "./books.css";
 
 import { count, money } from "../format.ts";
 import { to } from "../route.ts";
-import type { Books } from "../types.ts";
+import type { Books } from "../../shared/schemas.ts";
 import { Empty } from "../ui/index.ts";
 import { verdict } from "./campaign.tsx";
 import { useCheck } from "./check.ts";

@@ -8,7 +8,7 @@ import { date, money } from "../format.ts";
 import { useAction } from "../hooks.ts";
 import { texts } from "../i18n.ts";
 import { sponsors } from "../strings/sponsors.ts";
-import type { Sponsor } from "../types.ts";
+import type { Sponsor } from "../../shared/schemas.ts";
 import { Button, Dialog, FaultText, TextField, toast } from "../ui/index.ts";
 
 const t = texts(sponsors);

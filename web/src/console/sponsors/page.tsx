@@ -1,11 +1,11 @@
 import { useState } from "preact/hooks";
-import { api, seg } from "../api.ts";
+import { api, seg, type Page } from "../api.ts";
 import { usePages } from "../hooks.ts";
 import { texts } from "../i18n.ts";
 import { to } from "../route.ts";
 import { mayAct } from "../session.ts";
 import { sponsors } from "../strings/sponsors.ts";
-import type { Page, Sponsor } from "../types.ts";
+import type { Sponsor } from "../../shared/schemas.ts";
 import { Button, Money, Operator, PagedTable, type Column } from "../ui/index.ts";
 import { DepositDialog } from "./deposit.tsx";
 

@@ -1,12 +1,12 @@
 import "../claims/claims.css";
 
-import { api, seg } from "../api.ts";
+import { api, seg, type Page } from "../api.ts";
 import { claimColumns } from "../claims/columns.tsx";
 import { useLoad, usePages } from "../hooks.ts";
 import { texts } from "../i18n.ts";
 import type { Route } from "../route.ts";
 import { claims } from "../strings/claims.ts";
-import type { Balance, Claim, Page } from "../types.ts";
+import type { Balance, Claim } from "../../shared/schemas.ts";
 import { FaultBox, Money, PagedTable } from "../ui/index.ts";
 import { WithdrawalList } from "../withdrawals/list.tsx";
 

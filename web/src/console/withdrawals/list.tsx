@@ -1,11 +1,11 @@
-import { api } from "../api.ts";
+import { api, type Page } from "../api.ts";
 import { when } from "../format.ts";
 import { usePages } from "../hooks.ts";
 import { texts } from "../i18n.ts";
 import { to } from "../route.ts";
 import { withdrawals } from "../strings/payouts.ts";
 import { ui } from "../strings/ui.ts";
-import type { Page, Withdrawal, WithdrawalState } from "../types.ts";
+import type { WithdrawalRecord, WithdrawalState } from "../../shared/schemas.ts";
 import { Badge, Money, PagedTable, State, Time, type Column } from "../ui/index.ts";
 
 const t = texts(withdrawals);
@@ -23,13 +23,13 @@ interface Props {
 
 /** WithdrawalList is a list of withdrawals, page by page. */
 export function WithdrawalList({ path, player, state = "", turn = 0 }: Props) {
-  const list = usePages<Withdrawal>((cursor, signal) => {
+  const list = usePages<WithdrawalRecord>((cursor, signal) => {
     const query = new URLSearchParams({ limit: "50", ...(state && { state }), ...(cursor && { cursor }) });
-    return api<Page<Withdrawal>>(`${path}?${query}`, { signal });
+    return api<Page<WithdrawalRecord>>(`${path}?${query}`, { signal });
   }, [path, state, turn]);
-  const columns: Column<Withdrawal>[] = [
+  const columns: Column<WithdrawalRecord>[] = [
     { key: "created", head: t("created"), cell: (w) => <Time ms={w.created_at} /> },
-    ...(player ? [{ key: "user", head: t("user"), cell: (w: Withdrawal) => <a class="id" href={to("users", w.user)}>{w.user}</a> }] : []),
+    ...(player ? [{ key: "user", head: t("user"), cell: (w: WithdrawalRecord) => <a class="id" href={to("users", w.user)}>{w.user}</a> }] : []),
     { key: "amount", head: t("amount"), num: true, cell: (w) => <Money minor={w.amount} /> },
     { key: "state", head: t("state"), cell: (w) => <StateOf of={w} /> },
     { key: "finished", head: t("finished"), hide: true, cell: (w) => <Time ms={w.finished_at} /> },
@@ -43,12 +43,12 @@ export function WithdrawalList({ path, player, state = "", turn = 0 }: Props) {
 }
 
 /** A dead one is pending, and waits for a person: its badge leads to where a person can do something. */
-function StateOf({ of }: { of: Withdrawal }) {
+function StateOf({ of }: { of: WithdrawalRecord }) {
   return of.dead ? <a href={to("payouts")}><Badge tone="bad">{states("state_dead")}</Badge></a> : <State of={of.state} />;
 }
 
 /** detail is what an accountant asks next: the provider's reference, why it failed, or how often it was tried. */
-function detail(w: Withdrawal): string {
+function detail(w: WithdrawalRecord): string {
   if (w.state === "paid") return w.reference ?? "";
   const tried = w.attempts > 0 ? t("attempts", { count: w.attempts }) : "";
   const next = w.state === "pending" && !w.dead && w.next_at && w.attempts > 0 ? t("next", { at: when(w.next_at) }) : "";

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { texts } from "../i18n.ts";
 import { withdrawals } from "../strings/payouts.ts";
 import { ui } from "../strings/ui.ts";
-import type { WithdrawalState } from "../types.ts";
+import type { WithdrawalState } from "../../shared/schemas.ts";
 import { Button, SelectField } from "../ui/index.ts";
 import { WithdrawalList } from "./list.tsx";
 

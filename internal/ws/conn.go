@@ -1,4 +1,4 @@
-package frames
+package ws
 
 import (
 	"errors"
@@ -9,18 +9,19 @@ import (
 	"time"
 )
 
-// Conn is a connection whose frames can be read by Plain. What Plain has read and not used, Read returns first.
+// Conn is a connection below the WebSocket library, whose plain frames ReadPlain reads. What ReadPlain has received
+// and not used, Read returns first.
 type Conn struct {
 	net.Conn
 
-	rest []byte
-	// the deadline of reading, Unix nanoseconds; 0: none. Plain looks at it: the system does so only where one
-	// waits
+	rest []byte // received by ReadPlain, and not used
+	// until is the deadline for reading, in Unix nanoseconds; 0: none. The system looks at a deadline only where a
+	// goroutine waits, so ReadPlain looks at it by itself.
 	until atomic.Int64
 
 	mu      sync.Mutex
-	reading bool // Plain is
-	closing bool // and closes the connection when it has ended
+	reading bool // ReadPlain runs
+	closing bool // Close has been called meanwhile; ReadPlain closes the connection when it returns
 }
 
 // Read is net.Conn's.
@@ -35,8 +36,18 @@ func (c *Conn) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// SetReadDeadline is net.Conn's.
+// SetReadDeadline is net.Conn's. After Close it does nothing.
 func (c *Conn) SetReadDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closing {
+		return net.ErrClosed
+	}
+	return c.setReadDeadline(t)
+}
+
+// setReadDeadline needs c.mu.
+func (c *Conn) setReadDeadline(t time.Time) error {
 	until := int64(0)
 	if !t.IsZero() {
 		until = t.UnixNano()
@@ -50,14 +61,14 @@ func (c *Conn) SetDeadline(t time.Time) error {
 	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
 }
 
-// overdue tells whether reading has to end.
+// overdue tells whether the deadline for reading has passed.
 func (c *Conn) overdue() bool {
 	until := c.until.Load()
 	return until != 0 && time.Now().UnixNano() >= until
 }
 
-// Close closes the connection. It never waits for a handler, which may be waiting for a back end: where Plain is at
-// work, it is told to end, and the connection is closed when it has. net.Conn's would return no earlier than Plain.
+// Close closes the connection, and never waits for a handler, which may be waiting for a back end. While ReadPlain
+// runs, Close makes it return soon, and ReadPlain closes the connection then: net.Conn's Close would wait for that.
 func (c *Conn) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -65,21 +76,22 @@ func (c *Conn) Close() error {
 		return c.Conn.Close()
 	}
 	c.closing = true
-	return c.SetReadDeadline(time.Unix(1, 0))
+	return c.setReadDeadline(time.Unix(1, 0))
 }
 
-// begin and end are the beginning and the end of Plain's reading.
+// begin notes that ReadPlain runs.
 func (c *Conn) begin() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.reading = true
 }
 
+// end notes that ReadPlain returns, and closes the connection if Close has been called meanwhile.
 func (c *Conn) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.reading = false; c.closing {
-		_ = c.Conn.Close() // who wanted that has gone on
+		_ = c.Conn.Close() // the caller of Close has gone on
 	}
 }
 

@@ -1,4 +1,4 @@
-package frames
+package ws
 
 import (
 	"bufio"
@@ -13,14 +13,16 @@ import (
 	"testing"
 	"time"
 
+	"redrain/internal/ws/wstest"
+
 	"github.com/gorilla/websocket"
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+const limit = wstest.Limit
 
-const limit = 4096
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // heard is what a connection has been told, in order; and how it ended.
 type heard struct {
@@ -64,7 +66,7 @@ func (h *heard) Pong(m []byte) { h.add("pong " + string(m)) }
 
 // read reads a connection to its end: the plain frames, and what the library is left with.
 func (h *heard) read() {
-	err := h.below.Plain(limit, h)
+	err := h.below.ReadPlain(limit, h)
 	h.plain = len(h.got)
 	for err == nil {
 		var m []byte
@@ -122,24 +124,6 @@ func (t *takeover) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return t.h.below, buffered, err
 }
 
-// frameOf is a client's frame.
-func frameOf(first byte, payload string, key uint32) []byte {
-	b := []byte{first}
-	switch n := len(payload); {
-	case n <= 125:
-		b = append(b, 0x80|byte(n))
-	default:
-		b = binary.BigEndian.AppendUint16(append(b, 0x80|126), uint16(n))
-	}
-	b = binary.LittleEndian.AppendUint32(b, key)
-	from := len(b)
-	b = append(b, payload...)
-	for i := range len(payload) {
-		b[from+i] ^= byte(key >> (8 * (i % 4)))
-	}
-	return b
-}
-
 // Whatever the frames and wherever they are cut, everything arrives once and in order, as the library alone would
 // have it.
 func TestEverythingArrivesOnceAndInOrder(t *testing.T) {
@@ -148,23 +132,23 @@ func TestEverythingArrivesOnceAndInOrder(t *testing.T) {
 		var want []string
 		for range rapid.IntRange(0, 30).Draw(rt, "frames") {
 			key := rapid.Uint32().Draw(rt, "key")
-			long := strings.Repeat("x", rapid.SampledFrom([]int{0, 1, 7, 8, 40, 125, 126, 127, 900, limit}).Draw(rt,
+			long := strings.Repeat("x", rapid.SampledFrom([]int{0, 1, 7, 8, 40, 125, 126, 127, 900, maxPlain, maxPlain + 1, limit}).Draw(rt,
 				"size"))
 			short := long[:min(len(long), 125)]
 			switch rapid.SampledFrom([]string{"text", "text", "text", "text", "ping", "pong", "fragments"}).Draw(rt,
 				"kind") {
 			case "text":
-				stream, want = append(stream, frameOf(0x81, long, key)...), append(want, "text "+long)
+				stream, want = append(stream, wstest.Frame(0x81, long, key)...), append(want, "text "+long)
 			case "ping":
-				stream, want = append(stream, frameOf(0x89, short, key)...), append(want, "ping "+short)
+				stream, want = append(stream, wstest.Frame(0x89, short, key)...), append(want, "ping "+short)
 			case "pong":
-				stream, want = append(stream, frameOf(0x8A, short, key)...), append(want, "pong "+short)
+				stream, want = append(stream, wstest.Frame(0x8A, short, key)...), append(want, "pong "+short)
 			case "fragments":
-				stream = append(append(stream, frameOf(0x01, short, key)...), frameOf(0x80, "end", key)...)
+				stream = append(append(stream, wstest.Frame(0x01, short, key)...), wstest.Frame(0x80, "end", key)...)
 				want = append(want, "text "+short+"end")
 			}
 		}
-		stream, want = append(stream, frameOf(0x81, "last", 5)...), append(want, "text last")
+		stream, want = append(stream, wstest.Frame(0x81, "last", 5)...), append(want, "text last")
 		h := &heard{}
 		conn := connect(rt, h)
 		answers := make(chan struct{})
@@ -190,19 +174,19 @@ func TestEverythingArrivesOnceAndInOrder(t *testing.T) {
 
 // What is plain is read here and the rest by the library, from the first byte that is not.
 func TestTheLibraryReadsOnWhatIsNotPlain(t *testing.T) {
-	before, after := frameOf(0x81, "before", 7), frameOf(0x81, "after", 8)
+	before, after := wstest.Frame(0x81, "before", 7), wstest.Frame(0x81, "after", 8)
 	for name, c := range map[string]struct {
 		bytes []byte
 		want  string // what the library says of it
 	}{
-		"binary":         {frameOf(0x82, "b", 9), "text b"},
-		"fragments":      {append(frameOf(0x01, "one ", 9), frameOf(0x80, "two", 9)...), "text one two"},
-		"long pong":      {frameOf(0x8A, strings.Repeat("p", 126), 9), "len > 125 for control"},
-		"close":          {frameOf(0x88, "\x03\xe8", 9), "close 1000"},
-		"reserved bit":   {frameOf(0x81|0x40, "x", 9), "RSV1 set"},
-		"unknown opcode": {frameOf(0x83, "x", 9), "bad opcode 3"},
+		"binary":         {wstest.Frame(0x82, "b", 9), "text b"},
+		"fragments":      {append(wstest.Frame(0x01, "one ", 9), wstest.Frame(0x80, "two", 9)...), "text one two"},
+		"long pong":      {wstest.Frame(0x8A, strings.Repeat("p", 126), 9), "len > 125 for control"},
+		"close":          {wstest.Frame(0x88, "\x03\xe8", 9), "close 1000"},
+		"reserved bit":   {wstest.Frame(0x81|0x40, "x", 9), "RSV1 set"},
+		"unknown opcode": {wstest.Frame(0x83, "x", 9), "bad opcode 3"},
 		"unmasked":       {[]byte{0x81, 1, 'x'}, "bad MASK"},
-		"too large":      {frameOf(0x81, strings.Repeat("x", limit+1), 9), "read limit exceeded"},
+		"too large":      {wstest.Frame(0x81, strings.Repeat("x", limit+1), 9), "read limit exceeded"},
 		"64-bit length":  {append([]byte{0x81, 0x80 | 127, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0}, 'x'), "text x"},
 		"padded length":  {append([]byte{0x81, 0x80 | 126, 0, 1, 0, 0, 0, 0}, 'x'), "text x"},
 	} {
@@ -233,7 +217,7 @@ func TestItWakesForWhatComes(t *testing.T) {
 		"deadline":        func(server *websocket.Conn, _ net.Conn) { _ = server.SetReadDeadline(time.Now()) },
 		"reset":           func(_ *websocket.Conn, client net.Conn) { _ = client.(*net.TCPConn).SetLinger(0); _ = client.Close() },
 		"pong, then closed": func(_ *websocket.Conn, client net.Conn) {
-			_, _ = client.Write(frameOf(0x8A, "", 1))
+			_, _ = client.Write(wstest.Frame(0x8A, "", 1))
 			_ = client.Close()
 		},
 		"half, then closed": func(_ *websocket.Conn, client net.Conn) {
@@ -248,7 +232,7 @@ func TestItWakesForWhatComes(t *testing.T) {
 			h := &heard{onText: func() { told <- struct{}{} }}
 			conn := connect(t, h)
 			for range 100 {
-				if _, err := conn.Write(frameOf(0x81, "tap", 3)); err != nil {
+				if _, err := conn.Write(wstest.Frame(0x81, "tap", 3)); err != nil {
 					t.Fatal(err)
 				}
 				<-told
@@ -279,12 +263,12 @@ func TestAFloodDoesNotOutliveTheConnection(t *testing.T) {
 				if pings == most {
 					_ = conn.Close()
 				}
-				_, _ = conn.Write(frameOf(0x89, "", 1))
+				_, _ = conn.Write(wstest.Frame(0x89, "", 1))
 				client <- conn
 			}
 			conn := connect(t, h)
 			client <- conn
-			if _, err := conn.Write(frameOf(0x89, "", 1)); err != nil {
+			if _, err := conn.Write(wstest.Frame(0x89, "", 1)); err != nil {
 				t.Fatal(err)
 			}
 			if err := <-h.ended; err == nil || pings == most {
@@ -299,8 +283,8 @@ func TestCloseDoesNotWaitForTheHandler(t *testing.T) {
 	busy, free := make(chan struct{}), make(chan struct{})
 	h := &heard{onText: func() { close(busy); <-free }}
 	conn := connect(t, h)
-	if _, err := conn.Write(slices.Concat(frameOf(0x81, "hello", 3),
-		frameOf(0x81, "not looked at any more", 3))); err != nil {
+	if _, err := conn.Write(slices.Concat(wstest.Frame(0x81, "hello", 3),
+		wstest.Frame(0x81, "not looked at any more", 3))); err != nil {
 		t.Fatal(err)
 	}
 	<-busy
@@ -320,19 +304,19 @@ func TestWithoutASocketTheLibraryReads(t *testing.T) {
 	ours, theirs := net.Pipe()
 	defer ours.Close()   //nolint:errcheck // a pipe
 	defer theirs.Close() //nolint:errcheck // a pipe
-	if err := (&Conn{Conn: ours}).Plain(limit, &heard{}); err != nil {
+	if err := (&Conn{Conn: ours}).ReadPlain(limit, &heard{}); err != nil {
 		t.Error(err)
 	}
 }
 
 // FuzzParse: what is found plain is what was sent, and nothing is changed elsewhere.
 func FuzzParse(f *testing.F) {
-	f.Add(frameOf(0x81, "tap", 77))
-	f.Add(frameOf(0x89, "", 0))
-	f.Add(frameOf(0x81, strings.Repeat("y", 300), 1<<31))
+	f.Add(wstest.Frame(0x81, "tap", 77))
+	f.Add(wstest.Frame(0x89, "", 0))
+	f.Add(wstest.Frame(0x81, strings.Repeat("y", 300), 1<<31))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		b := bytes.Clone(data)
-		got, what := parse(b, limit)
+		got, what := parsePlain(b, limit)
 		if what != plain {
 			if !bytes.Equal(b, data) {
 				t.Error("changed what is not plain")
@@ -343,7 +327,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%d of %d bytes, payload %d", got.size, len(data), len(got.payload))
 		}
 		key := binary.LittleEndian.Uint32(data[got.size-len(got.payload)-4:])
-		if again := frameOf(data[0], string(got.payload), key); !bytes.Equal(again, data[:got.size]) {
+		if again := wstest.Frame(data[0], string(got.payload), key); !bytes.Equal(again, data[:got.size]) {
 			t.Errorf("%x was read as %q", data[:got.size], got.payload)
 		}
 	})

@@ -1,0 +1,187 @@
+package ws_test
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/gorilla/websocket"
+
+	"redrain/internal/ws"
+	"redrain/internal/ws/wstest"
+	"redrain/room"
+)
+
+// The whole path of a server, from the socket over ReadPlain and the library to the member that answers, takes what
+// a client sends as RFC 6455 has it: in one piece, in single bytes, and behind a frame that the library has read.
+func TestAutobahn(t *testing.T) {
+	server := newServer(t)
+	for _, c := range wstest.Cases() {
+		t.Run(c.Name, func(t *testing.T) {
+			server.check(t, c, nil, 0)
+			server.check(t, c, nil, 300)
+			behind := c
+			behind.Heard = append([]string{"binary first"}, c.Heard...)
+			server.check(t, behind, wstest.Frame(0x82, "first", 7), 0)
+		})
+	}
+}
+
+// server reads and answers as the gateway does.
+type server struct {
+	url      string
+	lobby    *room.Lobby
+	sessions chan *session // each connection's, when it has been upgraded
+}
+
+type session struct {
+	conn   *websocket.Conn
+	plain  *ws.Conn
+	member *room.Member
+	heard  []string
+	ended  bool
+	over   chan struct{}
+}
+
+func newServer(t *testing.T) *server {
+	s := &server{lobby: room.NewLobby(room.Options{}), sessions: make(chan *session)}
+	h := httptest.NewServer(http.HandlerFunc(s.serve))
+	t.Cleanup(h.Close)
+	s.url = h.Listener.Addr().String()
+	return s
+}
+
+func (s *server) serve(w http.ResponseWriter, r *http.Request) {
+	by := &takeover{ResponseWriter: w}
+	conn, err := (&websocket.Upgrader{ReadBufferSize: 256}).Upgrade(by, r, nil)
+	if err != nil {
+		panic(err)
+	}
+	one := &session{conn: conn, plain: by.plain, member: s.lobby.NewMember(by.socket, nil), over: make(chan struct{})}
+	conn.SetReadLimit(wstest.Limit)
+	conn.SetPongHandler(func(m string) error { one.Pong([]byte(m)); return nil })
+	answer := conn.PingHandler()
+	conn.SetPingHandler(func(m string) error { one.hear("ping " + m); return answer(m) })
+	go one.read()
+	s.sessions <- one
+}
+
+func (s *session) read() {
+	defer close(s.over)
+	defer s.member.Gone()
+	err := s.plain.ReadPlain(wstest.Limit, s)
+	for err == nil {
+		var kind int
+		var m []byte
+		switch kind, m, err = s.conn.ReadMessage(); {
+		case err != nil:
+		case kind == websocket.TextMessage:
+			s.Text(m)
+		default:
+			s.hear("binary " + string(m))
+		}
+	}
+	if errors.Is(err, websocket.ErrReadLimit) { // what is unread would reset the connection
+		rest := s.conn.NetConn()
+		_ = rest.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+		_, _ = io.Copy(io.Discard, rest)
+	}
+}
+
+func (s *session) hear(what string) {
+	if !s.ended {
+		s.heard = append(s.heard, what)
+	}
+}
+
+func (s *session) Text(m []byte) {
+	if !s.ended && !utf8.Valid(m) {
+		s.ended = true
+		s.member.CloseAfterFlush(websocket.CloseInvalidFramePayloadData, "not UTF-8")
+	}
+	s.hear("text " + string(m))
+}
+func (s *session) Ping(m []byte) { _ = s.conn.PingHandler()(string(m)) }
+func (s *session) Pong(m []byte) { s.hear("pong " + string(m)) }
+
+// takeover puts a Conn and a Socket below the library.
+type takeover struct {
+	http.ResponseWriter
+
+	plain  *ws.Conn
+	socket *room.Socket
+}
+
+func (t *takeover) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, buffered, err := http.NewResponseController(t.ResponseWriter).Hijack()
+	t.plain = &ws.Conn{Conn: conn}
+	t.socket = room.NewSocket(t.plain)
+	return t.socket, buffered, err
+}
+
+// check sends what a case has behind some other bytes, the first ones singly, and looks at what becomes of it.
+func (s *server) check(t *testing.T, c wstest.Case, before []byte, singly int) {
+	t.Helper()
+	client, _, err := websocket.DefaultDialer.Dial("ws://"+s.url+"/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close() //nolint:errcheck // it may be closed already
+	one := <-s.sessions
+	conn, sent := client.NetConn(), make(chan struct{})
+	go func() { // fails where the server has heard enough; whether it should have, the code tells
+		defer close(sent)
+		all := slices.Concat(before, c.Bytes)
+		for range min(singly, len(all)) {
+			_, _ = conn.Write(all[:1])
+			all = all[1:]
+		}
+		_, _ = conn.Write(all)
+		if c.Code == wstest.Open { // the answer to this shows that the server still listens
+			_, _ = conn.Write(ws.AppendClientFrame(nil, ws.OpClose, []byte{stillOpen >> 8, stillOpen & 0xff}))
+		}
+	}()
+	code, want := readClose(t, conn), c.Code
+	if want == wstest.Open {
+		want = stillOpen
+	}
+	<-sent
+	_ = conn.Close()
+	<-one.over
+	if !slices.Equal(one.heard, c.Heard) || code != want {
+		t.Errorf("heard %.60q and closed with %d\nwant  %.60q and %d", one.heard, code, c.Heard, want)
+	}
+}
+
+// stillOpen is the code of the close frame that a client ends a case with.
+const stillOpen = 4998
+
+// readClose reads frames to the end of the connection and returns the code of the close frame.
+func readClose(t *testing.T, conn net.Conn) int {
+	t.Helper()
+	var all []byte
+	buf := make([]byte, 4096)
+	for {
+		n, err := conn.Read(buf)
+		all = append(all, buf[:n]...)
+		f, size, bad := ws.ParseFrame(all, 1<<20)
+		switch {
+		case bad != nil:
+			t.Fatalf("the server writes %x: %v", all, bad)
+		case size > 0 && f.Opcode == ws.OpClose:
+			code, _ := ws.ParseClose(f.Payload)
+			return code
+		case size > 0:
+			all = all[size:]
+		case err != nil:
+			return wstest.Lost
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package ws
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"testing"
+	"time"
+)
+
+// pair is a connection over TCP: a Conn and its peer.
+func pair(t *testing.T) (*Conn, net.Conn) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close() //nolint:errcheck // nobody else connects
+	peer, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = peer.Close(), conn.Close() })
+	return &Conn{Conn: conn}, peer
+}
+
+// onText is a Handler that takes messages alone.
+type onText func(message []byte)
+
+func (f onText) Text(m []byte) { f(m) }
+func (onText) Ping([]byte)     {}
+func (onText) Pong([]byte)     {}
+
+// Close closes the socket by itself, whether a handler runs, ReadPlain waits for the peer, or nobody reads.
+func TestCloseClosesTheSocket(t *testing.T) {
+	for name, reads := range map[string]bool{"while ReadPlain runs": true, "while nobody reads": false} {
+		t.Run(name, func(t *testing.T) {
+			conn, peer := pair(t)
+			ended := make(chan error, 1)
+			if reads {
+				heard := make(chan struct{})
+				go func() { ended <- conn.ReadPlain(limit, onText(func([]byte) { close(heard) })) }()
+				if _, err := peer.Write(AppendClientFrame(nil, OpText, []byte("x"))); err != nil {
+					t.Fatal(err)
+				}
+				<-heard
+			}
+			if err := conn.Close(); err != nil {
+				t.Error(err)
+			}
+			if err := peer.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := peer.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+				t.Errorf("the peer reads %v, want the end", err)
+			}
+			if reads {
+				if err := <-ended; err == nil {
+					t.Error("ReadPlain returned no error")
+				}
+			}
+		})
+	}
+}
+
+// After Close nobody can put the end of the reading off.
+func TestAClosedConnectionIsNotReadOn(t *testing.T) {
+	conn, peer := pair(t)
+	const messages = 3
+	for range messages {
+		if _, err := peer.Write(AppendClientFrame(nil, OpText, []byte("x"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	heard := 0
+	err := conn.ReadPlain(limit, onText(func([]byte) {
+		heard++
+		_ = conn.Close()
+		if err := conn.SetDeadline(time.Time{}); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("the deadline of a closed connection was moved: %v", err)
+		}
+	}))
+	if !errors.Is(err, os.ErrDeadlineExceeded) || heard != 1 {
+		t.Errorf("heard %d messages, then %v", heard, err)
+	}
+}
+
+// A message that is longer than the buffer is left to the library, however long a message may be.
+func TestAMessageLongerThanTheBuffer(t *testing.T) {
+	conn, peer := pair(t)
+	whole := AppendClientFrame(nil, OpText, make([]byte, maxPlain+1))
+	go func() { _, _ = peer.Write(whole) }()
+	if err := conn.ReadPlain(1<<20, onText(func([]byte) { t.Error("it was read") })); err != nil {
+		t.Fatal(err)
+	}
+	got := make([]byte, len(whole))
+	if _, err := io.ReadFull(conn, got); err != nil || string(got) != string(whole) {
+		t.Errorf("the library does not get it as it was: %v", err)
+	}
+}

@@ -1,0 +1,50 @@
+package ws
+
+// plainFrame is a client's frame that is whole and usual: a text, a ping or a pong.
+type plainFrame struct {
+	opcode  byte
+	payload []byte // unmasked, a part of the bytes that were parsed
+	size    int    // of the whole frame, in bytes
+}
+
+// class is what stands at the beginning of some bytes.
+type class int
+
+const (
+	plain   class = iota // a whole plain frame
+	partial              // a part of a frame that may be plain
+	other                // something that the library has to read
+)
+
+// parsePlain looks for a plain frame with at most limit bytes of payload at the beginning of b, and unmasks it in
+// place. It changes b only for a plain frame.
+func parsePlain(b []byte, limit int) (plainFrame, class) {
+	if len(b) < 2 {
+		return plainFrame{}, partial
+	}
+	opcode, short := Opcode(b[0]), b[1]&^maskBit
+	switch {
+	case b[0] != finalBit|opcode || b[1]&maskBit == 0:
+		return plainFrame{}, other
+	case opcode == OpText && short <= mark16:
+	case (opcode == OpPing || opcode == OpPong) && short <= maxShort:
+	default:
+		return plainFrame{}, other
+	}
+	h, ok := parseHeader(b)
+	switch {
+	case !ok:
+		return plainFrame{}, partial
+	case h.length > uint64(limit): //nolint:gosec // not negative
+		return plainFrame{}, other
+	case short == mark16 && h.length <= maxShort: // longer than it need be: what that means is for the library to say
+		return plainFrame{}, other
+	}
+	size := h.size + int(h.length) //nolint:gosec // at most limit
+	if len(b) < size {
+		return plainFrame{}, partial
+	}
+	payload := b[h.size:size]
+	mask(payload, h.key)
+	return plainFrame{opcode: opcode, payload: payload, size: size}, plain
+}
