@@ -88,3 +88,17 @@ func TestShardRangesCoverThePackets(t *testing.T) {
 		}
 	})
 }
+
+func TestIsGuest(t *testing.T) {
+	t.Parallel()
+	for id, want := range map[string]bool{
+		"guest-0123456789abcdef0123": true,
+		"guest-0123456789abcdef012":  false, "guest-0123456789abcdef01234": false, "guest-": false, "": false,
+		"0123456789abcdef0123": false, "guest-0123456789ABCDEF0123": false, "guest-0123456789abcdefg123": false,
+		"Guest-0123456789abcdef0123": false, "guest_0123456789abcdef0123": false,
+	} {
+		if got := rain.IsGuest(id); got != want {
+			t.Errorf("%q: %v", id, got)
+		}
+	}
+}

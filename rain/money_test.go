@@ -47,6 +47,18 @@ func TestSumIsExactOrRefused(t *testing.T) {
 	})
 }
 
+func TestSumReachesTheLargestAmount(t *testing.T) {
+	t.Parallel()
+	for _, sign := range []rain.Money{1, -1} {
+		if got, err := rain.Sum([]rain.Money{sign * (math.MaxInt64 - 1), sign}); err != nil || got != sign*math.MaxInt64 {
+			t.Errorf("%d (%v)", got, err)
+		}
+	}
+	if got, err := rain.Sum([]rain.Money{math.MinInt64 + 1, -1}); err != nil || got != math.MinInt64 {
+		t.Errorf("%d (%v)", got, err)
+	}
+}
+
 func TestLargestBudgetIsExactInABrowser(t *testing.T) {
 	t.Parallel()
 	if rain.MaxBudget >= 1<<53 {

@@ -214,3 +214,19 @@ func TestDigestCoversEveryDrop(t *testing.T) {
 		t.Error("a stop changes the digest: what would have fallen is checked too")
 	}
 }
+
+// TestTheDensityCountsFromTheRainsStart: which waves have a drop more does not depend on the rains before.
+func TestTheDensityCountsFromTheRainsStart(t *testing.T) {
+	t.Parallel()
+	first := testRain()
+	first.FirstWave, first.DropsPerSecond = 0, 9
+	for _, later := range []int64{1, 2, 3, 41} {
+		r := first
+		r.FirstWave = later
+		for i := range first.Waves() {
+			if got, want := len(r.Wave(later+i).Drops), len(first.Wave(i).Drops); got != want {
+				t.Errorf("wave %d of a rain that begins at %d has %d drops, not %d", i, later, got, want)
+			}
+		}
+	}
+}

@@ -48,6 +48,24 @@ func TestSeedIsNeverPrinted(t *testing.T) {
 	}
 }
 
+// TestSeedSaysThatItIsSecret: in each way in which it is not printed.
+func TestSeedSaysThatItIsSecret(t *testing.T) {
+	t.Parallel()
+	seed := seedOf(1)
+	text, err := seed.MarshalText()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for way, got := range map[string]string{
+		"String": seed.String(), "Format": fmt.Sprintf("%d", seed), "MarshalText": string(text),
+		"LogValue": seed.LogValue().String(),
+	} {
+		if got != "[secret]" {
+			t.Errorf("%s: %q", way, got)
+		}
+	}
+}
+
 func TestParseSeed(t *testing.T) {
 	t.Parallel()
 	seed := seedOf(1)

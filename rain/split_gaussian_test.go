@@ -196,3 +196,33 @@ func TestSpreadRoundsByChance(t *testing.T) {
 		t.Errorf("%v: %.1f deviations", fmt.Sprint(got), d)
 	}
 }
+
+// TestGaussianKeepsAMaximumThatIsNoMultiple: where the maximum just lies in reach, rounding does not cross it.
+func TestGaussianKeepsAMaximumThatIsNoMultiple(t *testing.T) {
+	t.Parallel()
+	s := spec(rain.Gaussian, 10, 3, 1, new(rain.Money(5)))
+	for i := range 2_000 {
+		amounts, err := s.Cut(seedOf(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.Max(amounts) > 5 || slices.Min(amounts) < 1 {
+			t.Fatalf("seed %d: %v", i, amounts)
+		}
+	}
+}
+
+// TestSpreadOfLargeAmounts: the running sum's product does not fit into 64 bits.
+func TestSpreadOfLargeAmounts(t *testing.T) {
+	t.Parallel()
+	const high, rest = 1 << 50, 1<<52 - 8
+	for i := range 200 {
+		amounts := make([]rain.Money, 8)
+		rain.Spread(amounts, rest, 0, high, seedOf(i))
+		for _, a := range amounts {
+			if a != rest/8 && a != rest/8+1 {
+				t.Fatalf("seed %d: %v, each was to get %d", i, amounts, rest/8)
+			}
+		}
+	}
+}

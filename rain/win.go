@@ -23,20 +23,12 @@ func ClaimID(campaign string, packet int) string {
 
 // ParseClaimID is the reverse of ClaimID.
 func ParseClaimID(claim string) (campaign string, packet int, err error) {
-	campaign, num, ok := cutLast(claim, '-')
-	packet, convErr := strconv.Atoi(num)
-	if !ok || convErr != nil || packet < 0 || campaign == "" || strconv.Itoa(packet) != num {
+	i := strings.LastIndexByte(claim, '-')
+	packet, _ = strconv.Atoi(claim[i+1:]) // what is no number does not come back as it was
+	if i < 1 || strconv.Itoa(packet) != claim[i+1:] {
 		return "", 0, fmt.Errorf("%q is not a claim id", claim)
 	}
-	return campaign, packet, nil
-}
-
-func cutLast(s string, sep byte) (before, after string, found bool) {
-	i := strings.LastIndexByte(s, sep)
-	if i < 0 {
-		return s, "", false
-	}
-	return s[:i], s[i+1:], true
+	return claim[:i], packet, nil
 }
 
 // EntryRef names one entry of one shard's outbox.
@@ -51,10 +43,10 @@ func (r EntryRef) String() string { return r.Campaign + "." + strconv.Itoa(r.Sha
 
 // Position splits the entry's id in its time (Unix ms) and its sequence number within it.
 func (r EntryRef) Position() (ms, seq int64, err error) {
-	a, b, ok := strings.Cut(r.ID, "-")
+	a, b, _ := strings.Cut(r.ID, "-")
 	ms, err1 := strconv.ParseInt(a, 10, 64)
 	seq, err2 := strconv.ParseInt(b, 10, 64)
-	if !ok || err1 != nil || err2 != nil || ms < 0 || seq < 0 {
+	if err1 != nil || err2 != nil || seq < 0 { // ms cannot be: the first - ends it
 		return 0, 0, fmt.Errorf("%q is not the id of an outbox entry", r.ID)
 	}
 	return ms, seq, nil

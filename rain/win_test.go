@@ -42,6 +42,9 @@ func TestEntryRef(t *testing.T) {
 	if ms, seq, err := ref.Position(); err != nil || ms != 1_763_712_000_000 || seq != 7 {
 		t.Errorf("its position is %d, %d (%v)", ms, seq, err)
 	}
+	if ms, seq, err := (rain.EntryRef{ID: "0-0"}).Position(); err != nil || ms != 0 || seq != 0 {
+		t.Errorf("the first position is %d, %d (%v)", ms, seq, err)
+	}
 	for _, id := range []string{"", "-", "1", "1-", "-1", "1-2-3", "a-1", "1-a", "-1-1", "1--1",
 		"9223372036854775808-0"} {
 		if ms, seq, err := (rain.EntryRef{ID: id}).Position(); err == nil || ms != 0 || seq != 0 {

@@ -40,7 +40,7 @@ type keySource struct {
 	current atomic.Pointer[keySet] // nil until the first fetch succeeds
 
 	fetching sync.Mutex // one fetch at a time; guards what follows
-	fetched  time.Time  // when the last one began
+	fetched  time.Time  // when the last one began; long ago where there was none
 	failing  bool
 }
 
@@ -125,7 +125,7 @@ func (s keySet) all() jwt.VerificationKeySet {
 func (s *keySource) fetch(ctx context.Context, gap time.Duration) bool {
 	s.fetching.Lock()
 	defer s.fetching.Unlock()
-	if !s.fetched.IsZero() && time.Since(s.fetched) < gap {
+	if time.Since(s.fetched) < gap {
 		return !s.failing
 	}
 	s.fetched = time.Now()

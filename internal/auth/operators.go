@@ -69,8 +69,8 @@ func same(want, got *[sha256.Size]byte) bool {
 
 // Bearer is the bearer token of the request's Authorization header, or "" without one.
 func Bearer(r *http.Request) string {
-	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !ok || !strings.EqualFold(scheme, "Bearer") {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
 		return ""
 	}
 	return strings.TrimSpace(token)

@@ -32,6 +32,16 @@ func TestRole(t *testing.T) {
 	}
 }
 
+func TestRolesHaveNames(t *testing.T) {
+	for role, want := range map[auth.Role]string{
+		auth.RoleNone: "none", auth.RoleViewer: "viewer", auth.RoleOperator: "operator", auth.Role(7): "none",
+	} {
+		if got := role.String(); got != want {
+			t.Errorf("role %d is called %s, want %s", int(role), got, want)
+		}
+	}
+}
+
 func TestBearer(t *testing.T) {
 	for header, want := range map[string]string{
 		"":                 "",

@@ -1,10 +1,12 @@
 package auth_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/rsa"
 	"encoding/base64"
 	"errors"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -159,7 +161,8 @@ func TestVerifyWithJWKS(t *testing.T) {
 		"a key for encryption":          enc.sign(good("u1")),
 		"a key for encryption, unnamed": unnamed(enc).sign(good("u1")),
 		"an unknown key":                renamed(ed, "nobody").sign(good("u1")),
-		"kid is a number":               segment(`{"alg":"EdDSA","kid":7}`) + "." + segment(`{"sub":"u1","exp":9999999999}`) + ".AAAA",
+		"kid is a number": segment(`{"alg":"EdDSA","kid":7}`) + "." + segment(`{"sub":"u1",`+
+			`"exp":9999999999}`) + ".AAAA",
 		"PS256": issuer{"rs", jwt.SigningMethodPS256,
 			rsaKey()}.sign(good("u1")),
 		"RS512": issuer{"rs", jwt.SigningMethodRS512,
@@ -197,6 +200,69 @@ func TestMint(t *testing.T) {
 	}
 	if _, _, err := newPlayers(t, auth.PlayersOptions{}).Mint("u1", time.Minute); !errors.Is(err, auth.ErrNoSecret) {
 		t.Errorf("without a secret: %v", err)
+	}
+}
+
+// TestMintedTimesAreWholeSeconds: a token cannot say more, and the caller is told what it says.
+func TestMintedTimesAreWholeSeconds(t *testing.T) {
+	now := noon.Add(7*time.Second + 300*time.Millisecond)
+	players := newPlayers(t, auth.PlayersOptions{Secret: secret, Clock: func() time.Time { return now }})
+	if _, expires, err := players.Mint("u1", time.Minute); err != nil || !expires.Equal(noon.Add(67*time.Second)) {
+		t.Errorf("%v, %v", expires, err)
+	}
+}
+
+// TestDefaults: without a clock the time is the machine's, and without a log the program's is used.
+func TestDefaults(t *testing.T) {
+	var logged bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&logged, nil)))
+	defer slog.SetDefault(before)
+	players, err := auth.NewPlayers(auth.PlayersOptions{Secret: "short", JWKSURL: "http://id.example"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, expires, err := players.Mint("u1", time.Hour)
+	if left := time.Until(expires); err != nil || left > time.Hour || left < 59*time.Minute {
+		t.Errorf("expires in %v, %v", left, err)
+	}
+	if user, err := players.Verify(t.Context(), token); user != "u1" || err != nil {
+		t.Errorf("%q, %v", user, err)
+	}
+	if !strings.Contains(logged.String(), "is short") {
+		t.Errorf("log: %s", &logged)
+	}
+}
+
+// TestShortSecretsAreWarnedOf: of less than 32 bytes.
+func TestShortSecretsAreWarnedOf(t *testing.T) {
+	for length, warned := range map[int]bool{0: false, 1: true, 31: true, 32: false, 33: false} {
+		var logged bytes.Buffer
+		newPlayers(t, auth.PlayersOptions{
+			Secret: strings.Repeat("s", length), Log: slog.New(slog.NewTextHandler(&logged, nil)),
+		})
+		if strings.Contains(logged.String(), "is short") != warned {
+			t.Errorf("%d bytes: %s", length, &logged)
+		}
+	}
+}
+
+// TestTheLongestTokenIsAccepted: of 8 KiB. One byte more and it is refused unread.
+func TestTheLongestTokenIsAccepted(t *testing.T) {
+	players := newPlayers(t, auth.PlayersOptions{Secret: secret})
+	padding := 5_900
+	token := ""
+	for ; len(token) < 8<<10; padding++ {
+		token = hs256([]byte(secret), with(good("u1"), "padding", strings.Repeat("x", padding)))
+	}
+	if len(token) != 8<<10 {
+		t.Fatalf("the test made a token of %d bytes", len(token))
+	}
+	if user, err := players.Verify(t.Context(), token); user != "u1" || err != nil {
+		t.Errorf("%q, %v", user, err)
+	}
+	if _, err := players.Verify(t.Context(), token+"x"); err == nil || !strings.Contains(err.Error(), "longer than 8192") {
+		t.Error(err)
 	}
 }
 

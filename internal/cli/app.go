@@ -19,7 +19,7 @@ import (
 // The exit codes.
 const (
 	ExitOK      = 0
-	ExitFailure = 1 // it was understood and could not be done, or the answer is no
+	ExitFailure = 1 // the command failed, or its answer is no
 	ExitUsage   = 2 // bad configuration or usage: nothing was done
 )
 
@@ -29,7 +29,7 @@ type Server interface {
 	Run(ctx context.Context) error
 }
 
-// App is the world around the command line. All fields but the first three have a use for their zero value.
+// App is what the command line takes from its process. The zero value of every field after the first three is usable.
 type App struct {
 	Env    func(name string) (value string, ok bool)
 	Stdout io.Writer
@@ -49,7 +49,7 @@ func Run(args []string, env func(string) (string, bool), stdout, stderr io.Write
 	return app.Run(args)
 }
 
-// Run is the function Run in this world.
+// Run carries out a command line, as the function Run does.
 func (a *App) Run(args []string) int {
 	if a.NewServer == nil {
 		a.NewServer = newServer
@@ -67,7 +67,7 @@ func (a *App) Run(args []string) int {
 		}
 		return ExitUsage
 	}
-	if command == nil { // help was asked for and given
+	if command == nil { // help has been printed
 		return ExitOK
 	}
 	if err := command.Run(a); err != nil {
@@ -80,11 +80,12 @@ func (a *App) Run(args []string) int {
 // complain writes to standard error, a line for each line of the text.
 func (a *App) complain(text string) {
 	for line := range strings.Lines(text) {
-		fmt.Fprintln(a.Stderr, "redrain: "+printable(strings.TrimRight(line, "\n"))) //nolint:errcheck // there is nowhere left to say it
+		//nolint:errcheck // there is nowhere left to report it
+		fmt.Fprintln(a.Stderr, "redrain: "+printable(strings.TrimRight(line, "\n")))
 	}
 }
 
-// report says why a command failed: a line for each field that the server refused, else one line.
+// report writes why a command failed: a line for each field that the server refused, otherwise one line.
 func (a *App) report(err error) {
 	var answer *operator.Error
 	switch {
@@ -101,12 +102,12 @@ func (a *App) report(err error) {
 	}
 }
 
-// interruptible is a context that ends with the first Ctrl-C or SIGTERM.
+// interruptible returns a context that ends with the first Ctrl-C or SIGTERM.
 func interruptible() (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 }
 
-// terminal tells whether someone is looking, rather than a pipe or a file.
+// terminal tells whether w is a terminal, rather than a pipe or a file.
 func (a *App) terminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok {

@@ -11,7 +11,8 @@ import (
 	"redrain/rain"
 )
 
-// benchCmd plays simulated players against running servers. Settings that are 0 depend on others; see benchCmd.plan.
+// benchCmd plays simulated players against running servers. The default of a setting that is 0 depends on others; see
+// plan, spec and rain.
 type benchCmd struct {
 	URL      []string `group:"remote" name:"url" default:"http://localhost:8080" help:"A server's address, http:// or ws://; again for each further node."`
 	Token    string   `group:"remote" placeholder:"TOKEN" help:"Operator's token: bench makes a campaign and a rain of its own, books their money, and closes the campaign afterwards. With --campaign, a viewer's does: to compare with the ledger."`
@@ -69,17 +70,19 @@ func (c *benchCmd) check() []string {
 	fault(c.Packets < 0 || c.Budget < 0 || c.WinsPerUser < 0 || c.DropsPerSecond < 0 || c.Fall < 0,
 		"--packets, --budget, --wins-per-user, --drops-per-second and --fall cannot be less than zero")
 	if c.ownRain() {
-		fault(c.Duration > longestRain, fmt.Sprintf("--duration: a rain lasts %s at most; for a longer run start rains of your own and name their campaign", longestRain))
+		fault(c.Duration > longestRain, fmt.Sprintf("--duration: a rain lasts %s at most; "+
+			"for a longer run start rains of your own and name their campaign", longestRain))
 	} else {
-		fault(c.benchRainFlags.given(), "--packets, --budget, --wins-per-user, --drops-per-second and --fall are for a rain of bench's own: they take --token, and no --campaign")
+		fault(c.benchRainFlags.given(), "--packets, --budget, --wins-per-user, --drops-per-second and --fall "+
+			"are for a rain of bench's own: they take --token, and no --campaign")
 	}
 	return faults
 }
 
-// mostWins is how many packets a player may win at most (rain.Spec).
+// mostWins is the limit of wins_per_user (rain.Spec).
 const mostWins = 1_000_000
 
-// longestRain is how long a rain lasts at most (rain.RainSpec).
+// longestRain is the limit of duration_ms (rain.RainSpec).
 const longestRain = 10 * time.Minute
 
 func (f *benchRainFlags) given() bool {
@@ -89,7 +92,7 @@ func (f *benchRainFlags) given() bool {
 // ownRain tells whether bench makes its own campaign.
 func (c *benchCmd) ownRain() bool { return c.Token != "" && len(c.Campaign) == 0 }
 
-// tapsEach is the rate of a player in an open loop, if none is given: a busy person's.
+// tapsEach is the default rate of a player in an open loop: that of a busy person.
 const tapsEach = 3
 
 // plan is how the players tap.
@@ -104,11 +107,11 @@ func (c *benchCmd) plan() bench.Plan {
 	return p
 }
 
-// spec is bench's own campaign, with what was left out filled in.
+// spec is bench's own campaign, with defaults for the settings that were left out.
 func (c *benchCmd) spec(name string) rain.Spec {
 	const (
 		closedRate = 20_000
-		someMore   = 1.05 // the last taps are late, if anything is
+		someMore   = 1.05 // the last taps may be late
 	)
 	s := rain.DefaultSpec()
 	s.Name, s.Sponsor = name, name
@@ -137,7 +140,7 @@ func (c *benchCmd) rain() rain.RainSpec {
 		StartsInMS: &in, DurationMS: min(c.Duration.Milliseconds()+longer, longestRain.Milliseconds()),
 		DropsPerSecond: c.DropsPerSecond, FallMS: c.Fall.Milliseconds(), Pacing: rain.PacingNone,
 	}
-	if c.ClosedLoop { // a player taps a drop once, so the fastest need many
+	if c.ClosedLoop { // a player taps each drop once, so fast players need many
 		r.DropsPerSecond, r.FallMS = or(r.DropsPerSecond, rain.MaxDropsPerSecond), or(r.FallMS, 20_000)
 	}
 	// Twice what is tapped, so that nobody waits for the next drop.
@@ -159,7 +162,7 @@ func or[T comparable](v, otherwise T) T {
 func (c *benchCmd) Run(app *App) error {
 	ctx, cancel := interruptible()
 	defer cancel()
-	s, err := c.stage(ctx, app)
+	s, err := c.prepare(ctx, app)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 	"redrain/rain"
 )
 
-// ledgerCheck is what came of comparing what players were told with the ledger.
+// ledgerCheck is the result of comparing the wins that players were told of with the ledger.
 type ledgerCheck struct {
 	bench.AuditFindings
 	checked bool
@@ -25,8 +25,8 @@ type ledgerCheck struct {
 	waited  time.Duration
 }
 
-// audit compares, again and again until every win that was told is settled or the time is up.
-func (s *stage) audit(ctx context.Context, r *bench.Report) ledgerCheck {
+// audit compares repeatedly, until every win that was told is settled or the time is up.
+func (s *benchRun) audit(ctx context.Context, r *bench.Report) ledgerCheck {
 	began := time.Now()
 	told := slices.Clone(r.Told)
 	for before := -1; ; {
@@ -38,7 +38,7 @@ func (s *stage) audit(ctx context.Context, r *bench.Report) ledgerCheck {
 			s.screen.say("%d of %s are in the ledger", c.Settled, count(c.Told, "told win"))
 		}
 		late := c.waited >= s.cmd.SettleWithin
-		// what is missing may be on its way from one list to the other
+		// a missing win may be moving from one list to the other
 		settling := err == nil && c.Unsettled+c.Missing > 0
 		if (!settling && !retriable(err)) || late || !rest(ctx) {
 			return s.behind(ctx, c)
@@ -46,9 +46,9 @@ func (s *stage) audit(ctx context.Context, r *bench.Report) ledgerCheck {
 	}
 }
 
-// behind tells wins that the list leaves out from those that are nowhere: where settlement is far behind, the list
-// has only the oldest of what is on its way, and the statistics how many those are.
-func (s *stage) behind(ctx context.Context, c ledgerCheck) ledgerCheck {
+// behind separates wins that the list leaves out from wins that are nowhere. Where settlement is far behind, the list
+// holds only the oldest wins on their way; the statistics count all of them.
+func (s *benchRun) behind(ctx context.Context, c ledgerCheck) ledgerCheck {
 	if c.Missing == 0 || s.cmd.Token == "" {
 		return c
 	}
@@ -56,19 +56,19 @@ func (s *stage) behind(ctx context.Context, c ledgerCheck) ledgerCheck {
 	for _, campaign := range s.campaigns {
 		stats, err := s.client.Stats(ctx, campaign)
 		if err != nil {
-			return c // then it stays with the worse
+			return c // the worse result stands
 		}
 		waiting += int(stats.Outbox)
 	}
 	unlisted := min(c.Missing, max(0, waiting))
 	c.Missing, c.Unsettled = c.Missing-unlisted, c.Unsettled+unlisted
 	if unlisted > 0 {
-		c.Examples = nil // which of them they are, nobody can say
+		c.Examples = nil // nobody knows which wins they are
 	}
 	return c
 }
 
-// rest is the pause before the ledger is looked at again; false where somebody does not want to wait.
+// rest pauses before the ledger is read again. It is false where ctx ends first.
 func rest(ctx context.Context) bool {
 	const pause = 500 * time.Millisecond
 	t := time.NewTimer(pause)
@@ -81,14 +81,14 @@ func rest(ctx context.Context) bool {
 	}
 }
 
-// retriable tells whether an error of a request may pass.
+// retriable tells whether a request may succeed when it is repeated.
 func retriable(err error) bool {
 	return err != nil && !refused(err) && !errors.Is(err, context.Canceled)
 }
 
-// read hands the ledger's rows to an audit: the campaigns' lists with the operator's or viewer's token, else each
-// player's own.
-func (s *stage) read(ctx context.Context, a *bench.Audit, told []bench.Win) error {
+// read gives the ledger's rows to an audit: the campaigns' lists if there is an operator's or viewer's token, otherwise
+// each player's own list.
+func (s *benchRun) read(ctx context.Context, a *bench.Audit, told []bench.Win) error {
 	if s.cmd.Token == "" {
 		return s.readPlayers(ctx, a, told)
 	}
@@ -100,8 +100,8 @@ func (s *stage) read(ctx context.Context, a *bench.Audit, told []bench.Win) erro
 	return nil
 }
 
-// readCampaign reads the list as CSV, which comes in one stream however long it is.
-func (s *stage) readCampaign(ctx context.Context, a *bench.Audit, campaign string) error {
+// readCampaign reads a campaign's list as CSV, which is one stream however long it is.
+func (s *benchRun) readCampaign(ctx context.Context, a *bench.Audit, campaign string) error {
 	r, w := io.Pipe()
 	var g errgroup.Group
 	g.Go(func() error {
@@ -109,7 +109,7 @@ func (s *stage) readCampaign(ctx context.Context, a *bench.Audit, campaign strin
 		return errors.Join(err, w.CloseWithError(err))
 	})
 	err := readClaims(r, a)
-	_ = r.CloseWithError(err) // so that nobody writes for nothing
+	_ = r.CloseWithError(err) // ends the writer where the reader failed
 	if failed := g.Wait(); failed != nil && !errors.Is(failed, io.ErrClosedPipe) {
 		return failed
 	}
@@ -148,8 +148,8 @@ func readClaims(from io.Reader, a *bench.Audit) error {
 	}
 }
 
-// readPlayers asks as each of the players who were told of a win.
-func (s *stage) readPlayers(ctx context.Context, a *bench.Audit, told []bench.Win) error {
+// readPlayers asks with the token of each player who was told of a win.
+func (s *benchRun) readPlayers(ctx context.Context, a *bench.Audit, told []bench.Win) error {
 	const atOnce = 16
 	var players []int
 	for _, w := range told {
@@ -178,7 +178,7 @@ func (s *stage) readPlayers(ctx context.Context, a *bench.Audit, told []bench.Wi
 	return err
 }
 
-func (s *stage) readPlayer(ctx context.Context, player int, pages chan<- []operator.Claim) error {
+func (s *benchRun) readPlayer(ctx context.Context, player int, pages chan<- []operator.Claim) error {
 	token, err := s.players.token(ctx, player)
 	if err != nil {
 		return err

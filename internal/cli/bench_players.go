@@ -15,8 +15,8 @@ import (
 	"redrain/internal/operator"
 )
 
-// troupe is who the simulated players are: minted users, or guests.
-type troupe struct {
+// identities are the names and tokens of the simulated players: minted users, or guests.
+type identities struct {
 	name   string // of the run; minted users' names begin with it
 	server string
 	minter *auth.Players // nil: guests
@@ -25,15 +25,15 @@ type troupe struct {
 	mu      sync.Mutex
 	users   []string
 	tokens  []string
-	clients map[string]*operator.Client // by the address that the guests come from
+	clients map[string]*operator.Client // by the address that guests connect from
 }
 
-// benchTTL is how long a minted token is good: longer than any run.
+// benchTTL is the lifetime of a minted token: longer than any run.
 const benchTTL = 24 * time.Hour
 
-// newTroupe makes the first player, so that what is wrong shows before all the others come.
-func newTroupe(ctx context.Context, c *benchCmd, name, server string) (*troupe, error) {
-	t := &troupe{name: name, server: server, users: make([]string, c.Players), tokens: make([]string, c.Players),
+// newIdentities makes the first player, so that mistakes in the settings show before all the others connect.
+func newIdentities(ctx context.Context, c *benchCmd, name, server string) (*identities, error) {
+	t := &identities{name: name, server: server, users: make([]string, c.Players), tokens: make([]string, c.Players),
 		clients: map[string]*operator.Client{}}
 	shared := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // the standard library's
 	shared.MaxIdleConnsPerHost = 64
@@ -53,8 +53,8 @@ func newTroupe(ctx context.Context, c *benchCmd, name, server string) (*troupe, 
 	return t, err
 }
 
-// token is a player's token. It is the same each time.
-func (t *troupe) token(ctx context.Context, player int) (string, error) {
+// token is a player's token, made at the first call.
+func (t *identities) token(ctx context.Context, player int) (string, error) {
 	t.mu.Lock()
 	token := t.tokens[player]
 	t.mu.Unlock()
@@ -71,7 +71,7 @@ func (t *troupe) token(ctx context.Context, player int) (string, error) {
 	return token, nil
 }
 
-func (t *troupe) make(ctx context.Context, player int) (user, token string, err error) {
+func (t *identities) make(ctx context.Context, player int) (user, token string, err error) {
 	if t.minter != nil {
 		user = t.name + "-" + strconv.Itoa(player)
 		token, _, err = t.minter.Mint(user, benchTTL)
@@ -85,8 +85,9 @@ func (t *troupe) make(ctx context.Context, player int) (user, token string, err 
 	return guest.User, guest.Token, err
 }
 
-// client asks for guests from the address that the player comes from, as the server has a limit for each address.
-func (t *troupe) client(player int) (*operator.Client, error) {
+// client asks for guests from the address that the player connects from, because the server limits guests for each
+// address.
+func (t *identities) client(player int) (*operator.Client, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	key := strconv.Itoa(player / bench.PerAddress)
@@ -108,13 +109,13 @@ func (t *troupe) client(player int) (*operator.Client, error) {
 }
 
 // user is the name under which a player plays; "" before the player has a token.
-func (t *troupe) user(player int) string {
+func (t *identities) user(player int) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.users[player]
 }
 
-func (t *troupe) close() {
+func (t *identities) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, c := range t.clients {

@@ -19,7 +19,7 @@ type benchReport struct {
 	Campaigns []string `json:"campaigns"`
 	Players   int      `json:"players"`
 	Joined    int      `json:"joined"`
-	Away      int      `json:"away"` // had joined, and were not connected in the end
+	Away      int      `json:"away"` // had joined, but were not connected at the end
 
 	DurationMS     int64            `json:"duration_ms"`
 	RateWanted     float64          `json:"taps_per_second_wanted"` // open loop
@@ -61,7 +61,7 @@ type benchLatency struct {
 	Mean float64 `json:"mean"`
 }
 
-// benchWaves is how the waves came. A spread is the time from the first player who got a wave to the last.
+// benchWaves is how the waves arrived. A spread is the time between the first and the last player who got a wave.
 type benchWaves struct {
 	Expected  int64 `json:"expected"`
 	Received  int64 `json:"received"`
@@ -70,7 +70,7 @@ type benchWaves struct {
 	SpreadMax int64 `json:"spread_max_us"`
 }
 
-// benchLedger is what came of comparing the told wins with the ledger.
+// benchLedger is the result of comparing the wins that players were told of with the ledger.
 type benchLedger struct {
 	Checked    bool       `json:"checked"`
 	Reason     string     `json:"reason"` // why not
@@ -86,7 +86,7 @@ type benchLedger struct {
 	Examples   []string   `json:"examples"`
 }
 
-// summary turns what the engine has counted into the report.
+// summary makes the report of what the engine has counted.
 func (c *benchCmd) summary(campaigns []string, connected int, r *bench.Report) *benchReport {
 	plan := c.plan()
 	out := &benchReport{
@@ -95,7 +95,8 @@ func (c *benchCmd) summary(campaigns []string, connected int, r *bench.Report) *
 		DurationMS: r.Took.Milliseconds(), RateWanted: plan.Rate, ThinkMS: c.Think.Milliseconds(),
 		Taps: r.Taps, Answered: r.Answered, TapsPerSecond: tenths(r.TapsPerSecond()), Outcomes: r.Outcomes,
 		Lost: r.Lost, Unanswered: r.Unanswered, NothingInAir: r.NothingDue, NobodyThere: r.NobodyThere,
-		Starvations: r.Starvations, StarvedPercent: tenths(100 * r.Starved.Seconds() / (r.Took.Seconds() * float64(r.Players))),
+		Starvations:    r.Starvations,
+		StarvedPercent: tenths(100 * r.Starved.Seconds() / (r.Took.Seconds() * float64(r.Players))),
 		Latency: benchLatency{
 			P50: r.Latency.ValueAtQuantile(50), P90: r.Latency.ValueAtQuantile(90), P99: r.Latency.ValueAtQuantile(99),
 			P999: r.Latency.ValueAtQuantile(99.9), Max: r.Latency.Max(), Mean: tenths(r.Latency.Mean()),
@@ -117,13 +118,13 @@ func (c *benchCmd) summary(campaigns []string, connected int, r *bench.Report) *
 	for code, n := range r.Closes {
 		out.Closes[fmt.Sprint(code)] = n
 	}
-	out.judge(r)
+	out.checkPlay(r)
 	return out
 }
 
 func tenths(f float64) float64 { return math.Round(f*10) / 10 }
 
-// problem notes why the run is not fine.
+// problem notes a problem of the run if bad is true.
 func (b *benchReport) problem(bad bool, format string, args ...any) {
 	if bad {
 		b.Problems = append(b.Problems, fmt.Sprintf(format, args...))
@@ -131,8 +132,8 @@ func (b *benchReport) problem(bad bool, format string, args ...any) {
 	b.OK = len(b.Problems) == 0
 }
 
-// judge finds what is wrong with how the players could play.
-func (b *benchReport) judge(r *bench.Report) {
+// checkPlay notes what kept the players from playing as the protocol says.
+func (b *benchReport) checkPlay(r *bench.Report) {
 	b.problem(b.Joined < b.Players, "%d of %d players could not join", b.Players-b.Joined, b.Players)
 	b.problem(b.Away > 0, "%s had lost the connection and not got it back in the end", count(b.Away, "player"))
 	b.problem(sum(r.Faults) > 0, "%s broke the protocol", count(int(sum(r.Faults)), "message"))
@@ -160,7 +161,7 @@ func sum[K comparable](counts map[K]int64) int64 {
 	return total
 }
 
-// audit adds what came of the comparison with the ledger.
+// audit adds the result of the comparison with the ledger.
 func (b *benchReport) audit(c ledgerCheck) {
 	b.Ledger = benchLedger{
 		Checked: c.checked, WaitedMS: c.waited.Milliseconds(), Told: c.Told, AmountTold: c.AmountTold,
@@ -181,7 +182,7 @@ func (b *benchReport) audit(c ledgerCheck) {
 		c.waited.Round(1e8))
 	b.problem(c.Wrong > 0, "%s told otherwise than the ledger has it", were(int64(c.Wrong), "win"))
 	b.problem(c.Twice > 0, "%s in the ledger more than once", count(c.Twice, "win"))
-	// Each may hide a win: of a tap that got another answer, nobody says that it has won.
+	// Each of them may hide a win: the tap has won, but its player was told otherwise.
 	unsure := b.Lost + b.Unanswered + sum(b.Errors) + b.Outcomes["unavailable"]
 	b.problem(int64(c.Untold) > unsure, "%s in the ledger and never told, and only %s without a result",
 		were(int64(c.Untold), "win"), were(unsure, "tap"))

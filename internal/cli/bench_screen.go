@@ -8,8 +8,8 @@ import (
 	"redrain/internal/bench"
 )
 
-// benchScreen tells on standard error how far a run is: in one line that is drawn over on a terminal, in a line a
-// second elsewhere.
+// benchScreen shows the progress of a run on standard error: on a terminal in one line that is redrawn, elsewhere in a
+// line each second.
 type benchScreen struct {
 	app  *App
 	live bool
@@ -33,14 +33,14 @@ func (b *benchScreen) say(format string, args ...any) {
 	fmt.Fprint(b.app.Stderr, text) //nolint:errcheck // there is nowhere left to say it
 }
 
-// close makes room for what comes after.
+// close clears the line for the output that follows.
 func (b *benchScreen) close() {
 	if b.live {
 		fmt.Fprint(b.app.Stderr, "\r"+clearLine) //nolint:errcheck // as above
 	}
 }
 
-// arrival is to be called when a player has joined. It tells how many have, now and then.
+// arrival returns a function to call when a player has joined. It shows now and then how many have.
 func (b *benchScreen) arrival(players int) func() {
 	return func() {
 		b.mu.Lock()
@@ -53,7 +53,7 @@ func (b *benchScreen) arrival(players int) func() {
 	}
 }
 
-// follow tells how the play goes, until done is called.
+// follow shows the progress until done is called.
 func (b *benchScreen) follow(crowd *bench.Crowd, duration time.Duration) (done func()) {
 	stop := make(chan struct{})
 	var work sync.WaitGroup

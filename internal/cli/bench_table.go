@@ -56,7 +56,7 @@ func (b *benchReport) oftenFirst(x, y string) int {
 	return cmp.Or(cmp.Compare(b.Outcomes[y], b.Outcomes[x]), cmp.Compare(x, y))
 }
 
-// few is a row that is there only if there is something to say.
+// few is a row that is left out where the number is zero.
 func (t *table) few(what string, n int64) {
 	if n > 0 {
 		t.row(what, n)
@@ -98,7 +98,7 @@ func (b *benchReport) connections(t *table) {
 		millis(b.ProcessorMS).Round(10*time.Millisecond), b.ProcessorPerTap))
 }
 
-// tallied is " (4000: 3, 4008: 1)"; nothing for nothing.
+// tallied formats counts, such as " (4000: 3, 4008: 1)"; "" for none.
 func tallied(counts map[string]int64) string {
 	if len(counts) == 0 {
 		return ""
@@ -117,12 +117,12 @@ func (b *benchReport) ledger(t *table) {
 		t.row("in the ledger", "NOT CHECKED: "+l.Reason)
 		return
 	}
-	verdict := "every one, once, as told"
+	verification := "every one, once, as told"
 	if l.Unsettled+l.Missing+l.Wrong+l.Twice > 0 {
-		verdict = fmt.Sprintf("%d; MISSING %d, ON THE WAY %d, DIFFERENT %d, TWICE %d", l.Settled, l.Missing,
+		verification = fmt.Sprintf("%d; MISSING %d, ON THE WAY %d, DIFFERENT %d, TWICE %d", l.Settled, l.Missing,
 			l.Unsettled, l.Wrong, l.Twice)
 	}
-	t.row("in the ledger", fmt.Sprintf("%s; %s after the last tap", verdict,
+	t.row("in the ledger", fmt.Sprintf("%s; %s after the last tap", verification,
 		millis(l.WaitedMS).Round(10*time.Millisecond)))
 	for _, e := range l.Examples {
 		t.row("", e)

@@ -33,7 +33,7 @@ func (c *campaignCreateCmd) check() []string {
 	return append(faults, c.splitFlags.check()...)
 }
 
-// Run creates the campaign. What is wrong with it besides a missing value is the server's to say.
+// Run creates the campaign. Only missing values are checked here; the server checks the rest.
 func (c *campaignCreateCmd) Run(app *App) error {
 	spec := rain.Spec{
 		Name: c.Name, Sponsor: c.Sponsor, Budget: c.Budget, Packets: c.Packets, Split: c.Split, Min: c.Min, Max: c.Max,

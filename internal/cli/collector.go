@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// collectEarly has the garbage collector of a gateway run when the heap has grown by half instead of twofold. Most
-// of a gateway's memory is that of players who wait, and a tap makes next to no garbage: what it costs is little,
-// and it spares a tenth of the memory of each. GOGC in the environment has the last word.
+// collectEarly runs the garbage collector of a gateway when the heap has grown by half, not twofold. Most of a
+// gateway's memory belongs to waiting players and a tap makes almost no garbage, so this costs little and saves a tenth
+// of the memory of each player. GOGC in the environment overrides it.
 func collectEarly(roles []string) {
 	const percent = 50
 	if os.Getenv("GOGC") == "" && slices.Contains(roles, "gateway") {

@@ -13,8 +13,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// decoder turns the text of a setting into its value. A text that it cannot read is noted and the
-// default put in its place, so that parsing goes on and no second fault comes of the first.
+// decoder turns the text of a setting into its value. It notes a text that it cannot read and uses the default instead,
+// so that parsing goes on and no second fault follows from the first.
 type decoder struct {
 	origin func(flag string) string // where a value came from, "" for the command line
 	faults []string
@@ -55,13 +55,14 @@ func (d *decoder) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
 	return nil
 }
 
-// negative tells whether what looks like a flag is a number: "--min -5" gets the message about -5 that it deserves.
+// negative tells whether a token that looks like a flag is a negative number, so that the message for "--min -5" is
+// about -5.
 func negative(t kong.Token) bool {
 	text, ok := t.Value.(string)
 	return ok && t.Type == kong.UntypedToken && len(text) > 1 && text[0] == '-' && text[1] >= '0' && text[1] <= '9'
 }
 
-// refuse notes a fault and puts the default in place.
+// refuse notes a fault and uses the default.
 func (d *decoder) refuse(v *kong.Value, target reflect.Value, text string) error {
 	d.fault(v, text)
 	if !v.HasDefault {
@@ -82,7 +83,7 @@ func (d *decoder) fault(v *kong.Value, text string) {
 	d.faults = append(d.faults, "--"+v.Name+": "+text+from)
 }
 
-// setText reads a text by the type of what it is for.
+// setText reads a text into target, by target's type.
 func setText(target reflect.Value, text string) error {
 	switch p := target.Addr().Interface().(type) {
 	case *time.Duration:
@@ -138,7 +139,7 @@ func outOfRange(err error) string {
 	return ""
 }
 
-// setList reads a list with commas. The same flag given again adds to it.
+// setList reads a list with commas. Each repetition of a flag adds to its list.
 func setList(target reflect.Value, text string) error {
 	for part := range strings.SplitSeq(text, ",") {
 		if part = strings.TrimSpace(part); part == "" {

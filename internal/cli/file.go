@@ -12,8 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// file is a configuration file: a flat YAML mapping from a flag's name to its value. Values are kept as they
-// are written, so that the file and the command line mean the same by the same text.
+// file is a configuration file: a flat YAML mapping from a flag's name to its value. Values are kept as text, so that
+// the same text means the same in the file and on the command line.
 type file struct {
 	name   string
 	keys   []string // in the order of the file
@@ -24,16 +24,16 @@ type file struct {
 // fileValue is a scalar's text, or the elements of a list with commas between them.
 type fileValue struct{ text string }
 
-// where names the place of a key.
+// where names the file and line of a key.
 func (f *file) where(key string) string { return fmt.Sprintf("%s line %d", f.name, f.lines[key]) }
 
-// readFile reads a file and returns it as far as it could be read, with its faults.
+// readFile reads a file. It returns what could be read, and the faults.
 func readFile(name string) (*file, []string) {
 	f := &file{name: name, values: make(map[string]fileValue), lines: make(map[string]int)}
 	data, err := os.ReadFile(name) //nolint:gosec // the operator's own choice
 	if err != nil {
 		if p, ok := errors.AsType[*fs.PathError](err); ok {
-			err = p.Err // without the name, which is said anyway
+			err = p.Err // without the name, which the message has already
 		}
 		return f, []string{fmt.Sprintf("--config %s: %v", name, err)}
 	}

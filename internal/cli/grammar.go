@@ -42,18 +42,19 @@ type grammar struct {
 	Version   versionCmd   `cmd:"" help:"Show the version."`
 }
 
-// command is what can be carried out.
+// command is a command of the grammar.
 type command interface {
-	// check returns the faults of the settings that can be seen without doing anything, one line each.
+	// check returns the faults of the settings that show without any I/O, one line each.
 	check() []string
 	Run(app *App) error
 }
 
 const description = "Red packet rain (红包雨): packets fall on every player's screen at once, " +
-	"and a fixed budget of real money is handed out exactly. Every flag has an environment variable, REDRAIN_ and its name " +
-	"in capitals, and a key in the file of --config; flag over environment over file."
+	"and a fixed budget of real money is handed out exactly. Every flag has an environment variable, " +
+	"REDRAIN_ and its name in capitals, and a key in the file of --config; flag over environment over file."
 
-// defaults are the ${…} of the grammar's tags, so that a default stands in one place only.
+// defaults are the values of ${…} in the grammar's tags. They come from the packages that own them, so that each
+// default is written once.
 func defaults() kong.Vars {
 	vars := kong.Vars{}
 	maps.Copy(vars, serveDefaults(server.DefaultConfig()))

@@ -2,7 +2,7 @@ package cli
 
 import "log/slog"
 
-// The forms of the log. The empty one chooses by who reads.
+// The formats of the log. "" chooses text on a terminal and JSON elsewhere.
 const (
 	logText = "text"
 	logJSON = "json"
@@ -12,7 +12,7 @@ func validLogFormat(format string) bool {
 	return format == "" || format == logText || format == logJSON
 }
 
-// newLogger writes to standard error.
+// newLogger returns a logger that writes to standard error.
 func (a *App) newLogger(format string, level slog.Level) *slog.Logger {
 	o := &slog.HandlerOptions{Level: level}
 	if format == logText || (format == "" && a.terminal(a.Stderr)) {

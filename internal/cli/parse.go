@@ -9,14 +9,13 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// parse reads a command line and all settings. It returns the command to carry out, or every fault found, or
-// neither where help was asked for and has been printed.
+// parse reads a command line and all settings. It returns the command to carry out, or every fault, or neither where it
+// has printed help.
 //
-// kong stops at the first argument that it does not know. So parsing is repeated without it, and goes on to find
-// what else is wrong.
+// kong stops at the first unknown argument, so parsing is repeated without that argument to find further faults.
 func (a *App) parse(args []string) (command, []string) {
 	var faults []string
-	skipped := -1 // where the last unknown flag stood
+	skipped := -1 // the index of the last unknown flag
 	for {
 		p, err := a.attempt(args)
 		if p.helped {
@@ -38,9 +37,9 @@ func (a *App) parse(args []string) (command, []string) {
 		case strings.HasPrefix(text, "unknown flag "):
 			faults = append(faults, text)
 			skipped = at
-		case at == skipped: // most likely the value of that flag
+		case at == skipped: // probably the value of that flag
 			skipped = -1
-		case at == 0: // what follows belongs to it
+		case at == 0: // what follows it belongs to the unknown command
 			return nil, append(faults, fmt.Sprintf("there is no command %q; see redrain --help", args[0]))
 		default:
 			faults = append(faults, text)
@@ -49,7 +48,7 @@ func (a *App) parse(args []string) (command, []string) {
 	}
 }
 
-// offender finds the argument that kong's message speaks of: the word behind "unknown flag" or "unexpected argument".
+// offender finds the argument that kong's message names, the word after "unknown flag" or "unexpected argument".
 func offender(args []string, text string) int {
 	word := strings.TrimPrefix(strings.TrimPrefix(text, "unknown flag "), "unexpected argument ")
 	return slices.IndexFunc(args, func(arg string) bool {
@@ -59,12 +58,12 @@ func offender(args []string, text string) int {
 	})
 }
 
-// matches tells whether the message's word is exactly that; behind it may come kong's ", did you mean …".
+// matches tells whether the message's word is arg; kong's ", did you mean …" may follow it.
 func matches(word, arg string) bool {
 	return arg != "" && (word == arg || strings.HasPrefix(word, arg+", did you mean "))
 }
 
-// attempt is one go at a command line, with a grammar of its own, because kong leaves its marks in it.
+// attempt is one pass over a command line. It has a grammar of its own, because kong writes into it.
 type attempt struct {
 	context *kong.Context
 	decoder *decoder
@@ -105,8 +104,8 @@ func (t *attempt) finish(faults []string, parseFault string) (command, []string)
 	return selected, nil
 }
 
-// helpText adds the name of the environment variable to a flag's help. It is not kong's own tag for that, which
-// reads the variable past App.Env.
+// helpText adds the name of the environment variable to a flag's help. kong's own tag for this would read the variable
+// from the process instead of App.Env.
 func helpText(v *kong.Value) string {
 	if v.Flag == nil || v.Name == "help" {
 		return v.Help

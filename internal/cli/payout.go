@@ -45,7 +45,8 @@ func (c *payoutRetryCmd) check() []string {
 	return faults
 }
 
-// Run has one dead payout or all of them tried again. One that cannot be settled is an error; of all, it is a line.
+// Run retries one dead payout or all of them. One that stays dead is an error; of all, those that stay dead are
+// counted.
 func (c *payoutRetryCmd) Run(app *App) error {
 	return c.talk(func(ctx context.Context, client *operator.Client) error {
 		if c.All {
@@ -58,7 +59,7 @@ func (c *payoutRetryCmd) Run(app *App) error {
 		return c.show(app, claim, func(t *table) {
 			t.row("claim", claim.Claim)
 			t.row("state", stateAfterRetry(claim.State))
-			if claim.User != "" { // there is none where it was a reclaim
+			if claim.User != "" { // a reclaim has no user
 				t.row("amount", claim.Amount)
 				t.row("user", claim.User)
 			}
@@ -66,8 +67,8 @@ func (c *payoutRetryCmd) Run(app *App) error {
 	})
 }
 
-// stateAfterRetry is a state in words. A withdrawal is "failed" to the API until it is tried again, but a
-// withdrawal that has failed for good has that name, too.
+// stateAfterRetry is a state in words. The API calls a withdrawal "failed" both while it waits for its next try and
+// after it has failed for good; after a retry it is the former.
 func stateAfterRetry(state string) string {
 	if state == operator.ClaimFailed {
 		return "tried again soon"

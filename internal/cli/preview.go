@@ -38,7 +38,7 @@ func (c *campaignPreviewCmd) check() []string {
 	return append(c.remote.check(), c.splitFlags.check()...)
 }
 
-// Run shows what came out of one cut. What is wrong with it besides a missing value is the server's to say.
+// Run shows the result of one cut. Only missing values are checked here; the server checks the rest.
 func (c *campaignPreviewCmd) Run(app *App) error {
 	split := rain.SplitSpec{Budget: c.Budget, Packets: c.Packets, Split: c.Split, Min: c.Min, Max: c.Max,
 		Amounts: c.Amounts}
@@ -51,7 +51,7 @@ func (c *campaignPreviewCmd) Run(app *App) error {
 	})
 }
 
-// barLength is how many characters the fullest bin of a histogram has.
+// barLength is the length of a histogram's longest bar in characters.
 const barLength = 50
 
 func (t *table) summary(s rain.SplitSummary) {
@@ -72,7 +72,7 @@ func (t *table) summary(s rain.SplitSummary) {
 	}
 }
 
-// bar has a mark wherever there is a packet at all.
+// bar has at least one mark where there is any packet.
 func bar(packets, fullest int) string {
 	length := packets * barLength / fullest
 	if packets > 0 {
@@ -81,5 +81,5 @@ func bar(packets, fullest int) string {
 	return strings.Repeat("#", length)
 }
 
-// yuan writes a statistic, which is no amount that anybody is paid, as finely as the server tells it.
+// yuan formats a statistic in yuan with all decimals that the server gives; no such amount is ever paid.
 func yuan(minor float64) string { return fmt.Sprintf("%.4f", minor/100) }

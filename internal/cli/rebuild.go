@@ -11,7 +11,7 @@ import (
 
 type rebuildCmd struct{ oneCampaign }
 
-// Run restores the campaign's hot state. It fails where nothing of it is lost.
+// Run restores the campaign's state in Redis. It fails where nothing of it is lost.
 func (c *rebuildCmd) Run(app *App) error {
 	return c.talk(func(ctx context.Context, client *operator.Client) error {
 		done, err := client.Rebuild(ctx, c.Campaign)

@@ -22,7 +22,7 @@ func (c *reconcileCmd) check() []string {
 	return faults
 }
 
-// Run shows where the money is. It fails where a cent is missing, or a row is not what it should be.
+// Run shows where the money is. It fails where a cent is missing or a row is wrong.
 func (c *reconcileCmd) Run(app *App) error {
 	if c.Campaign == "" {
 		return c.talk(func(ctx context.Context, client *operator.Client) error { return c.all(ctx, app, client) })
@@ -89,7 +89,8 @@ func (t *table) books(b operator.Books) {
 		t.row("finding", f)
 	}
 	for _, c := range b.Campaigns {
-		t.row("campaign "+c.Campaign, fmt.Sprintf("difference %s, funded %s, paid %s, reclaimed %s, stock %s, unsettled %s, dead letters %s",
+		t.row("campaign "+c.Campaign, fmt.Sprintf(
+			"difference %s, funded %s, paid %s, reclaimed %s, stock %s, unsettled %s, dead letters %s",
 			c.Difference, c.Funded, c.Paid, c.Reclaimed, c.Stock, c.Unsettled, c.Dead))
 		for _, f := range c.Findings {
 			t.row("campaign "+c.Campaign, f)

@@ -21,7 +21,7 @@ func (r *remote) check() []string {
 	return nil
 }
 
-// talk runs a command with a client and a context that Ctrl-C ends.
+// talk calls do with a client and a context that Ctrl-C ends.
 func (r *remote) talk(do func(ctx context.Context, c *operator.Client) error) error {
 	c, err := operator.New(operator.Options{Server: r.Server, Token: r.Token})
 	if err != nil {

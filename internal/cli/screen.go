@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// screen is the way to show glances: a block that is drawn over on a terminal, a line each in a pipe, an object each
-// with --json.
+// screen returns the function that shows a glance: as a block that is redrawn on a terminal, as a line in a pipe, as an
+// object with --json.
 func (c *watchCmd) screen(app *App) func(glance) error {
 	switch {
 	case c.JSON:
@@ -44,11 +44,11 @@ func listed(app *App) func(glance) error {
 const (
 	cursorUp  = "\x1b[%dA"
 	clearLine = "\x1b[K"
-	wrapOff   = "\x1b[?7l" // a long name is cut: a line more would upset the drawing over
+	wrapOff   = "\x1b[?7l" // cuts a long name, because a wrapped line would upset the redrawing
 	wrapOn    = "\x1b[?7h"
 )
 
-// redrawn writes a block of lines, the next over the one before, in one write each so that it does not flicker.
+// redrawn writes a block of lines over the one before, in one write, so that it does not flicker.
 func redrawn(app *App) func(glance) error {
 	drawn := 0
 	return func(g glance) error {

@@ -73,9 +73,8 @@ func (s *serveCmd) config() server.Config {
 		Guests: s.Guests, Confirm: s.Confirm, TapRate: s.TapRate, HelloRate: s.HelloRate, GuestRate: s.GuestRate,
 		MaxConnections: s.MaxConnections, AllowedOrigins: s.AllowedOrigins, PayoutAttempts: s.PayoutAttempts,
 		Provider: s.Provider, ProviderURL: s.ProviderURL, ProviderSecret: s.ProviderSecret,
-		ProviderTimeout: s.ProviderTimeout,
-		Demo:            s.Demo, ReconcileEvery: s.ReconcileEvery, DrainTimeout: s.DrainTimeout, BackendWait: s.BackendWait,
-		Namespace: s.Namespace,
+		ProviderTimeout: s.ProviderTimeout, Demo: s.Demo, ReconcileEvery: s.ReconcileEvery,
+		DrainTimeout: s.DrainTimeout, BackendWait: s.BackendWait, Namespace: s.Namespace,
 	}
 }
 
@@ -91,7 +90,7 @@ func (s *serveCmd) check() []string {
 	return faults
 }
 
-// errAtOnce is the end by a second signal.
+// errAtOnce ends serve after a second signal.
 var errAtOnce = errors.New("stopped at once by a second signal, without draining")
 
 // Run serves until a signal comes, then drains. A second signal returns without waiting; the process is expected to
@@ -128,7 +127,7 @@ func serve(ctx context.Context, app *App, cfg server.Config, log *slog.Logger) e
 		err = srv.Run(ctx)
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		err = nil // asked to stop before it was up
+		err = nil // it was asked to stop before it had started
 	}
 	return err
 }

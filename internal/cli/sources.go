@@ -8,15 +8,15 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// configFlag is the one flag that is not a key of the file: the file's own name.
+// configFlag is the only flag that is not a key of the file: the name of the file.
 const configFlag = "config"
 
-// sources are where a setting comes from when no flag gives it: the environment, then the file.
+// sources give the settings that the command line does not: from the environment, then from the file.
 type sources struct {
 	env    func(string) (string, bool)
 	opened bool
 	file   *file             // nil without one
-	from   map[string]string // flag → what its value was found in
+	from   map[string]string // flag → where its value was found
 	faults []string
 }
 
@@ -31,15 +31,15 @@ func envName(flag string) string {
 
 func (s *sources) origin(flag string) string { return s.from[flag] }
 
-// getenv is a variable that is set to something. One that is set to nothing counts as not set, because that is
-// how deployment tools pass on what nobody filled in.
+// getenv is the value of a flag's variable. An empty variable counts as not set, because deployment tools pass on unset
+// values that way.
 func (s *sources) getenv(flag string) (string, bool) {
 	value, ok := s.env(envName(flag))
 	return value, ok && value != ""
 }
 
-// open reads the file that --config or its variable names. kong calls it between the flags and the rest, once for each
-// of the flags.
+// open reads the file that --config or its variable names. kong calls it after the flags and before the other sources,
+// once for each flag.
 func (s *sources) open(ctx *kong.Context) error {
 	if s.opened {
 		return nil
@@ -66,10 +66,10 @@ func (s *sources) open(ctx *kong.Context) error {
 	return nil
 }
 
-// Validate is part of kong.Resolver. There is nothing left to validate.
+// Validate implements kong.Resolver; newSources and open have validated everything.
 func (s *sources) Validate(*kong.Application) error { return nil }
 
-// Resolve is the text of a flag that was not given, or nil.
+// Resolve implements kong.Resolver: the text of a flag that the command line does not give, or nil.
 func (s *sources) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	if flag.Name == "help" {
 		return nil, nil
@@ -87,8 +87,8 @@ func (s *sources) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, 
 	return nil, nil
 }
 
-// flagNames are the flags of all commands that can be keys of the file. One file may hold the settings of several
-// commands.
+// flagNames are the flags of all commands that can be keys of the file, because one file may hold the settings of
+// several commands.
 func flagNames(app *kong.Application) []string {
 	var names []string
 	_ = kong.Visit(app, func(node kong.Visitable, next kong.Next) error { // the visitor has no error to return

@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// table writes columns. Names that people gave stand in the last one, because characters of double width, as in
-// Chinese, would push aside what comes after them.
+// table writes columns. Names that people gave belong in the last column, because characters of double width, as in
+// Chinese, would shift the columns after them.
 type table struct {
 	w    *tabwriter.Writer
 	zone *time.Location
@@ -19,7 +19,7 @@ func newTable(app *App) *table {
 	return &table{w: tabwriter.NewWriter(app.Stdout, 0, 8, 2, ' ', 0), zone: app.Location}
 }
 
-// row writes one line. A cell that came from outside is made harmless.
+// row writes one line. It makes every cell printable.
 func (t *table) row(cells ...any) {
 	for i, cell := range cells {
 		if i > 0 {
@@ -47,7 +47,8 @@ func (t *table) at(ms int64) string {
 
 func millis(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }
 
-// printable replaces what would steer the terminal. Campaigns' names and players' ids are other people's text.
+// printable replaces characters that would control the terminal: campaigns' names and players' ids are text of
+// strangers.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' {

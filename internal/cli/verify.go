@@ -25,8 +25,8 @@ func (c *verifyCmd) check() []string {
 	return faults
 }
 
-// verdict is what came of one rain.
-type verdict struct {
+// verification is the result for one rain.
+type verification struct {
 	Rain       string   `json:"rain"`
 	OK         bool     `json:"ok"`
 	Commitment string   `json:"commitment"`
@@ -47,19 +47,19 @@ func (c *verifyCmd) Run(app *App) error {
 		if err != nil {
 			return err
 		}
-		verdicts, good := []verdict{}, true
+		verifications, good := []verification{}, true
 		for _, r := range rains {
 			f, err := client.Fairness(ctx, c.Campaign, r.ID)
 			if err != nil {
 				return err
 			}
-			if f.Seed == "" { // it comes with the last moment in which a drop may be tapped
+			if f.Seed == "" { // it is published when no drop can be tapped any more
 				return fmt.Errorf("rain %s: its seed is not revealed yet; try again in a second", r.ID)
 			}
-			v := judge(r, f, c.Commitment)
-			verdicts, good = append(verdicts, v), good && v.OK
+			v := verifyRain(r, f, c.Commitment)
+			verifications, good = append(verifications, v), good && v.OK
 		}
-		if err := c.show(app, verdicts, func(t *table) { t.verdicts(verdicts) }); err != nil {
+		if err := c.show(app, verifications, func(t *table) { t.verifications(verifications) }); err != nil {
 			return err
 		}
 		if !good {
@@ -91,9 +91,9 @@ func (c *verifyCmd) ended(campaign operator.Campaign) ([]wire.Rain, error) {
 	}
 }
 
-// judge recomputes a rain and lists what does not agree. noted is the commitment that the caller trusts, or "".
-func judge(r wire.Rain, f operator.Fairness, noted string) verdict {
-	v := verdict{Rain: r.ID, Commitment: r.Commitment, Seed: f.Seed}
+// verifyRain recomputes a rain and lists what does not agree. noted is the commitment that the caller trusts, or "".
+func verifyRain(r wire.Rain, f operator.Fairness, noted string) verification {
+	v := verification{Rain: r.ID, Commitment: r.Commitment, Seed: f.Seed}
 	fault := func(format string, args ...any) { v.Faults = append(v.Faults, fmt.Sprintf(format, args...)) }
 	if noted != "" {
 		v.Commitment = strings.ToLower(noted)
@@ -117,7 +117,7 @@ func judge(r wire.Rain, f operator.Fairness, noted string) verdict {
 		DecoyPercent: s.DecoyPercent, Pacing: s.Pacing}
 	if err := spec.Validate(s.StartsAt); err != nil {
 		fault("the schedule cannot be that of a rain: %v", err)
-		return v // and computing it might never end
+		return v // computing it with such settings might never end
 	}
 	again := rain.Rain{
 		ID: s.Rain, Campaign: s.Campaign, StartsAt: s.StartsAt, DurationMS: s.DurationMS,
@@ -141,8 +141,8 @@ func sameSettings(r wire.Rain, s operator.Schedule) bool {
 		r.Pacing == s.Pacing && r.FirstWave == s.FirstWave
 }
 
-func (t *table) verdicts(verdicts []verdict) {
-	for _, v := range verdicts {
+func (t *table) verifications(verifications []verification) {
+	for _, v := range verifications {
 		if v.OK {
 			t.row("rain "+v.Rain, "as announced", fmt.Sprintf("%d drops, digest %s", v.Drops, v.Digest))
 		}

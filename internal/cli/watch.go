@@ -12,7 +12,7 @@ import (
 
 type watchCmd struct{ oneCampaign }
 
-// glance is what is seen of a campaign at one moment.
+// glance is a campaign's figures at one moment.
 type glance struct {
 	At       int64      `json:"at"` // Unix milliseconds of this machine
 	Campaign string     `json:"campaign"`
@@ -22,11 +22,11 @@ type glance struct {
 	name string
 }
 
-// over tells that nothing will change any more: the campaign is closed and each win is paid.
+// over tells whether nothing will change any more: the campaign is closed and each win is paid.
 func (g glance) over() bool { return g.State == "closed" && g.Paid >= g.Won }
 
-// Run shows the figures until the campaign is over or somebody presses Ctrl-C. A server that is gone for a while is
-// waited for; one that refuses the request is not.
+// Run shows the figures until the campaign is over or somebody presses Ctrl-C. It waits for a server that is away, and
+// ends with an error where the server refuses the request.
 func (c *watchCmd) Run(app *App) error {
 	return c.talk(func(ctx context.Context, client *operator.Client) error {
 		show := c.screen(app)
@@ -60,7 +60,7 @@ func (c *watchCmd) Run(app *App) error {
 	})
 }
 
-// refused tells whether asking again is useless.
+// refused tells whether the server has refused a request, so that repeating it is useless.
 func refused(err error) bool {
 	var answer *operator.Error
 	return errors.As(err, &answer) && answer.Status < http.StatusInternalServerError &&

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Dir is a directory in which the stand-ins keep on disk what they store. It belongs to one process at a time.
+// Dir is a directory in which the stand-ins keep their data. It belongs to one process at a time.
 type Dir struct {
 	path string
 	lock *os.File
@@ -17,8 +17,8 @@ type Dir struct {
 // ErrDirInUse says that another process keeps its data in the directory.
 var ErrDirInUse = errors.New("another process is using it")
 
-// OpenDir opens the directory at path, making it where it is missing, and locks it. The lock ends with Close, or
-// with the process, however that ends.
+// OpenDir opens and locks the directory at path, and creates it if it is missing. The lock ends with Close, or with the
+// process.
 func OpenDir(path string) (*Dir, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -27,7 +27,8 @@ func OpenDir(path string) (*Dir, error) {
 	if err := os.MkdirAll(abs, 0o700); err != nil {
 		return nil, fmt.Errorf("the data directory %s cannot be made: %w", abs, err)
 	}
-	file, err := os.OpenFile(filepath.Join(abs, "lock"), os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the operator says where
+	//nolint:gosec // the operator chooses the path
+	file, err := os.OpenFile(filepath.Join(abs, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("the data directory %s cannot be written to: %w", abs, err)
 	}
@@ -38,20 +39,20 @@ func OpenDir(path string) (*Dir, error) {
 	return &Dir{path: abs, lock: file}, nil
 }
 
-// Path is where it is.
+// Path is the absolute path of the directory.
 func (d *Dir) Path() string { return d.path }
 
-// Ledger is where the SQL database is.
+// Ledger is the path of the SQL database.
 func (d *Dir) Ledger() string { return filepath.Join(d.path, "ledger.db") }
 
-// NATS is where the streams are.
+// NATS is the path of the streams.
 func (d *Dir) NATS() string { return filepath.Join(d.path, "nats") }
 
-// Secret is the text of a file in the directory that only its owner can read. Where there is none it is made once with
-// generate and kept.
+// Secret reads a secret from a file that only its owner can read. If there is none, it calls generate and keeps the
+// result.
 func (d *Dir) Secret(name string, generate func() string) (string, error) {
 	file := filepath.Join(d.path, name)
-	text, err := os.ReadFile(file) //nolint:gosec // the operator says where
+	text, err := os.ReadFile(file) //nolint:gosec // the operator chooses the path
 	if secret := strings.TrimSpace(string(text)); err == nil && secret != "" {
 		return secret, nil
 	}
@@ -65,9 +66,10 @@ func (d *Dir) Secret(name string, generate func() string) (string, error) {
 	return secret, nil
 }
 
-// writeWhole writes a file so that after a crash it is there whole or not at all.
+// writeWhole writes a file so that after a crash it is either complete or absent.
 func writeWhole(name, text string) error {
-	draft, err := os.OpenFile(name+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600) //nolint:gosec // the operator says where
+	//nolint:gosec // the operator chooses the path
+	draft, err := os.OpenFile(name+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
@@ -78,5 +80,5 @@ func writeWhole(name, text string) error {
 	return os.Rename(name+".new", name)
 }
 
-// Close gives the directory free.
+// Close unlocks the directory.
 func (d *Dir) Close() error { return d.lock.Close() }

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// lastWord is a logger of the NATS server that keeps only why it gave up.
+// lastWord is a logger for the NATS server that keeps only the reason of a fatal error.
 type lastWord struct {
 	mu  sync.Mutex
 	err error
@@ -18,24 +18,24 @@ func (l *lastWord) reason() error {
 	return l.err
 }
 
-// Fatalf notes the reason. (The server's own logger would end the process here.)
+// Fatalf notes the reason. The server's own logger would end the process.
 func (l *lastWord) Fatalf(format string, v ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.err = fmt.Errorf(format, v...)
 }
 
-// Noticef says nothing.
+// Noticef does nothing.
 func (*lastWord) Noticef(string, ...any) {}
 
-// Warnf says nothing.
+// Warnf does nothing.
 func (*lastWord) Warnf(string, ...any) {}
 
-// Errorf says nothing.
+// Errorf does nothing.
 func (*lastWord) Errorf(string, ...any) {}
 
-// Debugf says nothing.
+// Debugf does nothing.
 func (*lastWord) Debugf(string, ...any) {}
 
-// Tracef says nothing.
+// Tracef does nothing.
 func (*lastWord) Tracef(string, ...any) {}

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// lock makes the open file this process's alone, until it is closed.
+// lock locks the open file for this process until it is closed, or returns ErrDirInUse.
 func lock(file *os.File) error {
 	err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {

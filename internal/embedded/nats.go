@@ -10,21 +10,21 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// readyWithin is how long the server may take to restore its store. It needs milliseconds for a small one.
+// readyWithin bounds the time that the server takes to restore its store; a small one takes milliseconds.
 const readyWithin = 30 * time.Second
 
 // NATSServer is a NATS server with JetStream inside this process. It listens on no port: only [NATSServer.Connect]
 // reaches it.
 type NATSServer struct {
 	server *server.Server
-	temp   string // the store directory, if it is to be removed at the end
+	temp   string // the store directory to remove at the end; "" for none
 }
 
-// NATS starts a server that keeps its streams in storeDir; a later server on the same directory has them again. With
-// storeDir "" they are in a temporary directory that Close removes.
+// NATS starts a server that keeps its streams in storeDir; a later server on the same directory has them again. If
+// storeDir is "", they are in a temporary directory that Close removes.
 //
-// In a storeDir of the caller's, what is acknowledged is on the disk and survives a power cut. A temporary store
-// does not need that, and reaches the disk every two minutes.
+// In storeDir, every acknowledged message is on the disk and survives a power cut. A temporary store does not need
+// that, and is synced every two minutes.
 func NATS(storeDir string) (*NATSServer, error) {
 	n := &NATSServer{}
 	lasting := storeDir != ""
@@ -54,7 +54,7 @@ func (n *NATSServer) start(storeDir string, lasting bool) error {
 	if err != nil {
 		return err
 	}
-	// The server has no other way to say that it gave up: it logs why, and Start returns.
+	// When the server gives up, it only logs the reason and Start returns.
 	var words lastWord
 	s.SetLogger(&words, false, false)
 	s.Start()
@@ -76,7 +76,8 @@ func (n *NATSServer) Connect(options ...nats.Option) (*nats.Conn, error) {
 	return nats.Connect("", append(options, nats.InProcessServer(n.server))...)
 }
 
-// Close ends the server and returns when everything is written and has ended; calling it again does nothing.
+// Close ends the server and returns when everything is written and its goroutines have ended. Calling it again does
+// nothing.
 func (n *NATSServer) Close() error {
 	n.server.Shutdown()
 	n.server.WaitForShutdown()

@@ -12,19 +12,19 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// tickEvery is how often times to live move on. A tick looks at every key while no command runs, so it is no more
-// often than what is kept with a time to live needs: marks of minutes and token buckets of seconds.
+// tickEvery is the step in which keys' times to live advance. A tick locks the server and visits every key, so it is no
+// shorter than needed: keys with a time to live are marks of minutes and token buckets of seconds.
 const tickEvery = time.Second
 
 // RedisServer is an in-process stand-in for Redis. Its TIME is the clock of the machine; a key with a time to live
-// goes up to a second late.
+// expires up to a second late.
 type RedisServer struct {
 	mini *miniredis.Miniredis
 	stop context.CancelFunc
 	done sync.WaitGroup
 }
 
-// Redis starts a stand-in on a free port of the loopback address. Close it when its clients are closed.
+// Redis starts a stand-in on a free port of the loopback address. Close it after its clients.
 func Redis() (*RedisServer, error) {
 	tuneLua()
 	mini := miniredis.NewMiniRedis()
@@ -38,7 +38,7 @@ func Redis() (*RedisServer, error) {
 	return r, nil
 }
 
-// tellReplication answers INFO replication, which the library does not know, as a Redis without replicas does.
+// tellReplication answers INFO replication as a Redis without replicas does; the library does not know it.
 func tellReplication(c *server.Peer, command string, args ...string) bool {
 	asked := command == "INFO" && len(args) == 1 && strings.EqualFold(args[0], "replication")
 	if asked {
@@ -50,16 +50,15 @@ func tellReplication(c *server.Peer, command string, args ...string) bool {
 // Addr returns where it listens, as "host:port".
 func (r *RedisServer) Addr() string { return r.mini.Addr() }
 
-// Close ends the server and forgets all that it keeps. It returns when everything has ended; calling it again does
-// nothing.
+// Close ends the server and its data, and waits for its goroutines. Calling it again does nothing.
 func (r *RedisServer) Close() {
 	r.stop()
 	r.done.Wait()
 	r.mini.Close()
 }
 
-// tick moves times to live on by the time that has passed, until ctx is done. By themselves they stand still: the
-// library's own clock for them looks at every key on every command.
+// tick advances times to live by the time that has passed, until ctx ends. The library could do it by itself, but would
+// then visit every key on every command.
 func tick(ctx context.Context, forward func(time.Duration)) {
 	ticker := time.NewTicker(tickEvery)
 	defer ticker.Stop()
@@ -69,7 +68,7 @@ func tick(ctx context.Context, forward func(time.Duration)) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			// A busy machine drops ticks: what counts is the time that has passed since the last one.
+			// A busy machine drops ticks, so the time since the last one counts.
 			now := time.Now()
 			forward(now.Sub(last))
 			last = now
@@ -77,11 +76,11 @@ func tick(ctx context.Context, forward func(time.Duration)) {
 	}
 }
 
-// tuneLua sizes the Lua states of scripts, which the library can only do for the whole process. A call pays for the
-// whole state, so neither number is higher than it has to be.
+// tuneLua sizes the Lua states of scripts, which the library allows only for the whole process. Each call allocates a
+// whole state, so both numbers are as low as possible.
 var tuneLua = sync.OnceFunc(func() {
-	// What unpack can spread is limited by the registry. Real Redis spreads nearly 8,000 values: a script that works
-	// there has to work here.
+	// The registry limits how many values unpack can return. Real Redis allows nearly 8,000, and a script that works
+	// there must work here.
 	lua.RegistrySize = 8192
 	// Depth of calls within a script; ours go three deep.
 	lua.CallStackSize = 64

@@ -19,7 +19,7 @@ func (c *Client) Sponsor(ctx context.Context, id string) (Sponsor, error) {
 	return get[Sponsor](ctx, c, path("sponsors", id))
 }
 
-// Sponsors is a page of those who have ever deposited, by their ids.
+// Sponsors is a page of everybody who has ever deposited, by their ids.
 func (c *Client) Sponsors(ctx context.Context, p Page) (List[Sponsor], error) {
 	return list[Sponsor](ctx, c, path("sponsors"), nil, p)
 }
@@ -42,12 +42,12 @@ func (c *Client) MyClaims(ctx context.Context, p Page) (List[Claim], error) {
 	return list[Claim](ctx, c, path("me", "claims"), nil, p)
 }
 
-// UserWithdrawals is a page of what a player has taken out, the newest first.
+// UserWithdrawals is a page of a player's withdrawals, the newest first.
 func (c *Client) UserWithdrawals(ctx context.Context, id string, p Page) (List[Withdrawal], error) {
 	return list[Withdrawal](ctx, c, path("users", id, "withdrawals"), nil, p)
 }
 
-// Withdrawals is a page of what players have taken out, the newest first: all, or those in one state.
+// Withdrawals is a page of all players' withdrawals, the newest first; state "" is every state.
 func (c *Client) Withdrawals(ctx context.Context, state string, p Page) (List[Withdrawal], error) {
 	query := url.Values{}
 	if state != "" {
@@ -56,18 +56,18 @@ func (c *Client) Withdrawals(ctx context.Context, state string, p Page) (List[Wi
 	return list[Withdrawal](ctx, c, path("withdrawals"), query, p)
 }
 
-// Withdraw takes money out of the account of the player whose token the client has. With the same key it does so once.
+// Withdraw takes money out of the account of the player whose token the client has, once for each key.
 func (c *Client) Withdraw(ctx context.Context, amount rain.Money, key string) (Withdrawal, error) {
 	return call[Withdrawal](ctx, c, request{method: http.MethodPost, path: path("me", "withdrawals"),
 		body: map[string]any{"amount": amount}, key: key})
 }
 
-// MyWithdrawals is a page of what that player has taken out, the newest first.
+// MyWithdrawals is a page of that player's withdrawals, the newest first.
 func (c *Client) MyWithdrawals(ctx context.Context, p Page) (List[Withdrawal], error) {
 	return list[Withdrawal](ctx, c, path("me", "withdrawals"), nil, p)
 }
 
-// MyWithdrawal is one of them.
+// MyWithdrawal is one of that player's withdrawals.
 func (c *Client) MyWithdrawal(ctx context.Context, id string) (Withdrawal, error) {
 	return get[Withdrawal](ctx, c, path("me", "withdrawals", id))
 }
@@ -85,13 +85,12 @@ func (c *Client) DeadPayouts(ctx context.Context, p Page) (List[DeadLetter], err
 	return list[DeadLetter](ctx, c, path("payouts"), url.Values{"state": {ClaimDead}}, p)
 }
 
-// RetryPayout has a payment or a withdrawal that was given up tried again.
+// RetryPayout retries a payment or a withdrawal that was given up.
 func (c *Client) RetryPayout(ctx context.Context, claim string) (Claim, error) {
 	return post[Claim](ctx, c, path("payouts", claim, "retry"), nil)
 }
 
-// RetryPayouts has all payments that were given up tried again, those of one campaign or, where that is "", all. It
-// may take as long as it takes.
+// RetryPayouts retries all payments that were given up: those of one campaign, or of all where campaign is "".
 func (c *Client) RetryPayouts(ctx context.Context, campaign string) (Retried, error) {
 	body := map[string]any{}
 	if campaign != "" {
@@ -101,7 +100,7 @@ func (c *Client) RetryPayouts(ctx context.Context, campaign string) (Retried, er
 		timeout: createTimeout})
 }
 
-// Audit is a page of the operators' deeds.
+// Audit is a page of the operators' actions.
 func (c *Client) Audit(ctx context.Context, p Page) (List[AuditRecord], error) {
 	return list[AuditRecord](ctx, c, path("audit"), nil, p)
 }

@@ -9,15 +9,15 @@ import (
 	"redrain/rain"
 )
 
-// CreateCampaign funds and stocks a campaign. With an idempotency key that was used before, it
-// answers what that request made; "" is none.
+// CreateCampaign funds and stocks a campaign. With an idempotency key that was used before, the answer is that of
+// the first request; "" is no key.
 func (c *Client) CreateCampaign(ctx context.Context, spec rain.Spec, key string) (Campaign, error) {
 	return call[Campaign](ctx, c, request{
 		method: http.MethodPost, path: path("campaigns"), body: spec, key: key, timeout: createTimeout,
 	})
 }
 
-// PreviewSplit cuts a split for a look: what came out of one seed, which no campaign has.
+// PreviewSplit cuts a split with a seed that no campaign uses, and summarizes the amounts.
 func (c *Client) PreviewSplit(ctx context.Context, split rain.SplitSpec) (rain.SplitSummary, error) {
 	return call[rain.SplitSummary](ctx, c, request{
 		method: http.MethodPost, path: path("splits", "preview"), body: split, timeout: createTimeout,
@@ -34,7 +34,7 @@ func (c *Client) Campaign(ctx context.Context, id string) (Campaign, error) {
 	return get[Campaign](ctx, c, path("campaigns", id))
 }
 
-// Pause makes the campaign's taps be refused.
+// Pause refuses the campaign's taps until Resume.
 func (c *Client) Pause(ctx context.Context, id string) (Campaign, error) {
 	return post[Campaign](ctx, c, path("campaigns", id, "pause"), nil)
 }
@@ -60,7 +60,7 @@ func (c *Client) StopRain(ctx context.Context, id, rainID string) (wire.Rain, er
 	return post[wire.Rain](ctx, c, path("campaigns", id, "rains", rainID, "stop"), nil)
 }
 
-// Rebuild restores in Redis what it has lost of the campaign. It can be repeated.
+// Rebuild restores what Redis has lost of the campaign. It can be repeated.
 func (c *Client) Rebuild(ctx context.Context, id string) (Rebuilt, error) {
 	return call[Rebuilt](ctx, c, request{method: http.MethodPost, path: path("campaigns", id, "rebuild"),
 		timeout: rebuildTimeout})
@@ -71,7 +71,7 @@ func (c *Client) Stats(ctx context.Context, id string) (Stats, error) {
 	return get[Stats](ctx, c, path("campaigns", id, "stats"))
 }
 
-// Claims is a page of what was won in the campaign.
+// Claims is a page of the campaign's wins.
 func (c *Client) Claims(ctx context.Context, id string, p Page) (List[Claim], error) {
 	return list[Claim](ctx, c, path("campaigns", id, "claims"), nil, p)
 }

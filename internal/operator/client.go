@@ -15,21 +15,22 @@ import (
 
 const (
 	apiRoot = "/api/v1"
-	// createTimeout is for the requests that may rightly take long: a campaign is answered when each of its packets is
-	// stocked, and the preview of a split when it is cut.
+	// createTimeout is for requests that may take long: creating a campaign is answered when all its packets are
+	// stocked, and the preview of a split when the split is cut.
 	createTimeout  = 5 * time.Minute
 	rebuildTimeout = 30 * time.Minute // as long as the server itself tries
-	// reconcileTimeout is for another: every row is looked at.
+	// reconcileTimeout is longer still, because a reconciliation reads every row.
 	reconcileTimeout = time.Hour
 	defaultTimeout   = 30 * time.Second
 	maxProblem       = 1 << 20 // bytes of an error answer that are looked at
 )
 
-// Options say where the server is and who is asking.
+// Options say where the server is and whose token is used.
 type Options struct {
 	Server string // its address, "http://host:port"; a path in it is kept, for a server behind a proxy
-	Token  string // operator's, viewer's or player's; "" asks as a stranger
-	// of one request; 0: 30 s. Creating a campaign, previews, reconciling, CSV and events are not bound by it
+	Token  string // operator's, viewer's or player's; "" sends none
+	// Timeout is for one request; 0 is 30 s. It does not bound creating a campaign, previews, retries, reconciliation,
+	// rebuilding, CSV and events.
 	Timeout    time.Duration
 	HTTPClient *http.Client // nil: a client of its own, without a timeout (see Timeout)
 }
@@ -59,12 +60,13 @@ func New(o Options) (*Client, error) {
 		c.timeout = defaultTimeout
 	}
 	if c.http == nil {
-		c.http = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()} //nolint:forcetypeassert // the standard library's
+		//nolint:forcetypeassert // the standard library's
+		c.http = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
 	}
 	return c, nil
 }
 
-// Close lets go of idle connections. The client may be used again.
+// Close closes idle connections. The client can still be used.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // path joins the segments of a path under the API's root, each escaped.
@@ -78,7 +80,7 @@ func path(segments ...string) string {
 	return b.String()
 }
 
-// request is one call. The zero value of each field is what is usual.
+// request is one call. Most leave the optional fields at their zero values.
 type request struct {
 	method  string
 	path    string
@@ -89,8 +91,8 @@ type request struct {
 	timeout time.Duration // 0: the client's; less than 0: none
 }
 
-// send makes the request and returns an answer of the 2xx kind, its body open; the caller calls done when it has
-// read it. Any other answer is an *Error.
+// send makes the request and returns a 2xx answer with its body open; the caller calls the returned function after
+// reading it. Any other answer is an *Error.
 func (c *Client) send(ctx context.Context, r request) (*http.Response, func(), error) {
 	cancel := context.CancelFunc(func() {})
 	if timeout := r.timeout; timeout >= 0 {
@@ -141,7 +143,7 @@ func (c *Client) build(ctx context.Context, r request) (*http.Request, error) {
 	return req, nil
 }
 
-// unanswered says which server does not answer, without the request's address, which is long and says little.
+// unanswered says which server does not answer. It leaves out the request's URL, which is long and says little.
 func (c *Client) unanswered(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err

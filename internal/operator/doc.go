@@ -2,5 +2,5 @@
 // stable code, pages of lists, and the stream of events. The command line is built on it, and so are
 // the tests that speak to a whole server.
 //
-// It knows the contract and nothing of how the server keeps it.
+// It knows only docs/openapi.yaml, to which a test holds its types.
 package operator

@@ -11,16 +11,16 @@ import (
 	"redrain/rain"
 )
 
-// Error is an answer that is not of the 2xx kind: problem+json (RFC 9457), as far as the server sent it.
+// Error is an answer outside 2xx: its problem+json (RFC 9457), as far as the server sent one.
 type Error struct {
 	Status int               `json:"-"`    // HTTP's
-	Code   string            `json:"code"` // stable, for programs; "" where a proxy answered instead of redrain
+	Code   string            `json:"code"` // stable, for programs; "" where a proxy answered
 	Title  string            `json:"title"`
 	Detail string            `json:"detail"` // for people
-	Errors []rain.FieldError `json:"errors"` // of the code "invalid": each field's fault
+	Errors []rain.FieldError `json:"errors"` // with the code "invalid": the fault of each field
 }
 
-// Error says it in one line.
+// Error formats the answer in one line.
 func (e *Error) Error() string {
 	text := e.Detail
 	if text == "" {

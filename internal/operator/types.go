@@ -7,7 +7,7 @@ import (
 	"redrain/rain"
 )
 
-// Campaign is a campaign as the server answers it. Times are Unix milliseconds on the server's clock.
+// Campaign is a campaign in the server's answers. Times are Unix milliseconds on the server's clock.
 type Campaign struct {
 	ID string `json:"id"`
 	rain.Spec
@@ -30,12 +30,12 @@ type Stats struct {
 	AmountLeft     rain.Money `json:"amount_left"` // of the stock
 	GrabsPerSecond float64    `json:"grabs_per_second"`
 
-	Outcomes map[string]int64 `json:"outcomes"` // the taps, by what came of them
-	// half of the last seconds' taps were answered within it; nil where there was none
+	Outcomes map[string]int64 `json:"outcomes"` // the taps by their outcome
+	// Percentiles of the answer times of the last five seconds, from socket to socket; nil where nobody tapped.
 	TapP50MS *float64 `json:"tap_p50_ms"`
-	TapP99MS *float64 `json:"tap_p99_ms"` // 99 of 100 were
-	Outbox   int64    `json:"outbox"`     // wins on their way to the ledger
-	Dead     int64    `json:"dead"`       // dead letters that wait
+	TapP99MS *float64 `json:"tap_p99_ms"`
+	Outbox   int64    `json:"outbox"` // wins on their way to the ledger
+	Dead     int64    `json:"dead"`   // dead letters that wait for a person
 }
 
 // The states of a claim.
@@ -46,7 +46,7 @@ const (
 	ClaimDead    = "dead"    // the payment was given up; an operator must look at it
 )
 
-// Claim is what a player has by winning a packet.
+// Claim is a player's right to the amount of a packet that they won.
 type Claim struct {
 	Claim  string     `json:"claim"`
 	User   string     `json:"user"`
@@ -66,10 +66,10 @@ type Reconciliation struct {
 	Dead       rain.Money `json:"dead"`
 	Difference rain.Money `json:"difference"`
 	Balanced   bool       `json:"balanced"`
-	Findings   []string   `json:"findings,omitempty"` // what does not fit, in words
+	Findings   []string   `json:"findings,omitempty"` // what is wrong, in words
 }
 
-// Rebuilt is what a rebuild has restored.
+// Rebuilt says what a rebuild has restored.
 type Rebuilt struct {
 	Campaign string `json:"campaign"`
 	Shards   []int  `json:"shards"`  // those that were lost
@@ -85,8 +85,8 @@ type Books struct {
 	Unbalanced   int               `json:"unbalanced"`   // campaigns
 	Transactions int64             `json:"transactions"` // that were looked at
 	Accounts     int64             `json:"accounts"`     // that were looked at
-	Campaigns    []CampaignBooks   `json:"campaigns"`    // the first of those in which something is wrong
-	Unchecked    []CampaignProblem `json:"unchecked"`    // the first of those that could not be checked
+	Campaigns    []CampaignBooks   `json:"campaigns"`    // the first with something wrong
+	Unchecked    []CampaignProblem `json:"unchecked"`    // the first that could not be checked
 	Findings     []string          `json:"findings"`     // what is wrong with the ledger itself, in words
 	CheckedAt    int64             `json:"checked_at"`
 }
@@ -103,14 +103,14 @@ type CampaignProblem struct {
 	Reason   string `json:"reason"`
 }
 
-// Fairness is what proves that a rain fell as its commitment promised.
+// Fairness proves that a rain fell as its commitment promised.
 type Fairness struct {
 	Commitment string   `json:"commitment"`
 	Seed       string   `json:"seed,omitempty"` // hex; only after the end
 	Schedule   Schedule `json:"schedule"`
 }
 
-// Schedule is all that a rain's drops are computed from besides the seed, and what came out.
+// Schedule is the settings that, with the seed, determine a rain's drops, and the figures that follow from them.
 type Schedule struct {
 	Rain           string      `json:"rain"`
 	Campaign       string      `json:"campaign"`
@@ -172,8 +172,8 @@ type Withdrawal struct {
 	Reference  string     `json:"reference"`   // the provider's, once paid
 	Reason     string     `json:"reason"`      // why it failed
 	Balance    rain.Money `json:"balance"`     // the player's afterwards; only Withdraw is told
-	// What only operators and viewers are told.
-	Dead      bool   `json:"dead"` // tried no more until RetryPayout
+	// The following fields are for operators and viewers.
+	Dead      bool   `json:"dead"` // not tried again until RetryPayout
 	Attempts  int    `json:"attempts"`
 	NextAt    int64  `json:"next_at"` // 0 where it is not tried any more
 	LastError string `json:"last_error"`
@@ -193,15 +193,15 @@ type DeadLetter struct {
 	CreatedAt int64      `json:"created_at"`
 }
 
-// Retried is what has become of dead letters that were tried again.
+// Retried counts what became of dead letters that were tried again.
 type Retried struct {
 	Retried   int  `json:"retried"`
 	Settled   int  `json:"settled"`
 	StillDead int  `json:"still_dead"`
-	Complete  bool `json:"complete"` // false where the time ran out: the same again goes on
+	Complete  bool `json:"complete"` // false where the time ran out: call again to go on
 }
 
-// AuditRecord is one deed of an operator.
+// AuditRecord is one action of an operator.
 type AuditRecord struct {
 	At     int64           `json:"at"`
 	Actor  string          `json:"actor"`

@@ -1,4 +1,4 @@
-// Package outage keeps a log readable while something is down.
+// Package outage logs lasting failures without flooding the log.
 package outage
 
 import (
@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// Outage turns the flood of errors of something that is down into two log lines, and one each half minute between
-// them. Set What and Log before the first use; it is safe for concurrent use.
+// Outage logs one kind of work that may fail for a while: the first failure, one more each half minute, and the
+// recovery. Set What and Log before the first use. It is safe for concurrent use.
 type Outage struct {
-	What string // what is being done: "publishing to JetStream"
+	What string // names the work, as "publishing to JetStream"
 	Log  *slog.Logger
 
 	mu    sync.Mutex
-	since time.Time // zero: it works
-	said  time.Time
+	since time.Time // when the outage began; zero while the work succeeds
+	said  time.Time // when a failure was last logged
 }
 
 // repeatEvery is how often a lasting outage is logged again.
 const repeatEvery = 30 * time.Second
 
-// Failed notes an error.
+// Failed notes a failure.
 func (o *Outage) Failed(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -15,12 +15,12 @@ type Dialect int
 
 // The dialects.
 const (
-	MySQL  Dialect = iota + 1 // MySQL 8 and MariaDB 10.11, in the words that both understand
+	MySQL  Dialect = iota + 1 // MySQL 8 and MariaDB 10.11: the syntax that both understand
 	SQLite                    // SQLite 3.37 and later
 )
 
 // queryTimeout bounds one statement outside a transaction, and writeTimeout one try of a writing transaction, so that a
-// database that has stopped answering gives errors instead of goroutines that wait for ever.
+// database that has stopped answering causes errors and not goroutines that wait for ever.
 const (
 	queryTimeout = 5 * time.Second
 	writeTimeout = 8 * time.Second
@@ -28,15 +28,15 @@ const (
 
 // DB is an open database. It is safe for concurrent use.
 type DB struct {
-	// Log hears of retried transactions, at debug level. Set it before the first use; nil means slog.Default.
+	// Log gets retried transactions, at debug level. Set it before the first use; nil means slog.Default.
 	Log *slog.Logger
 
 	dialect Dialect
 	writer  *sql.DB      // one connection for SQLite, the pool for MySQL
 	reader  *sql.DB      // the same pool for MySQL
-	cleanup func() error // what is to be done after closing; nil for nothing
+	cleanup func() error // runs after closing; may be nil
 
-	returning atomic.Bool // INSERT can have RETURNING, as far as the newest connection knows
+	returning atomic.Bool // whether the server of the newest connection knows INSERT … RETURNING
 }
 
 // Dialect tells which SQL the database speaks.
@@ -53,7 +53,7 @@ func (db *DB) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Close waits for the statements that run and closes the connections. An in-memory database is gone then.
+// Close waits for running statements and closes the connections. It removes an in-memory database.
 func (db *DB) Close() error {
 	errs := []error{db.reader.Close()}
 	if db.writer != db.reader {

@@ -1,10 +1,10 @@
 // Package sqldb opens the database that holds the money, brings its tables up to date, and runs transactions on it.
 //
 // Two kinds of database stand behind one [DB]: MySQL or MariaDB in production, and SQLite in the in-process default.
-// What differs between them stays in this package: how a connection is set up, how a row is inserted or merged
-// ([Tx.Insert]), which errors mean "try again" and which mean "the row is there already". The statements
-// themselves are plain and the same for both.
+// Only this package knows how they differ: how a connection is set up, how a row is inserted or merged ([Tx.Insert]),
+// and what an error means ([IsUnavailable], [IsRefused], [IsDuplicate]). The statements themselves are plain SQL that
+// both understand.
 //
-// Money is BIGINT, times are BIGINT Unix milliseconds, ids are bytes. Isolation is READ COMMITTED: what must not
-// happen twice is prevented by unique keys and conditional updates, never by what a transaction happens to have read.
+// Money is BIGINT, times are BIGINT Unix milliseconds, ids are bytes. Isolation is READ COMMITTED: unique keys
+// and conditional updates prevent what must not happen twice, never what a transaction has read.
 package sqldb

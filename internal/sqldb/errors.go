@@ -1,15 +1,19 @@
 package sqldb
 
 import (
+	"context"
+	"database/sql/driver"
 	"errors"
+	"net"
+	"slices"
 
 	"github.com/go-sql-driver/mysql"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// ErrAgain is what a transaction's function returns, wrapped or not, to ask [DB.InTx] to roll back and run it
-// again: it has read something that another transaction has changed meanwhile.
+// ErrAgain asks [DB.InTx] to roll back and run the transaction again. The transaction's function returns it, wrapped or
+// not, when another transaction has changed what it had read.
 var ErrAgain = errors.New("another transaction was faster")
 
 // Error numbers of MySQL and MariaDB.
@@ -20,7 +24,7 @@ const (
 	mysqlRecordChanged = 1020 // MariaDB with innodb_snapshot_isolation
 )
 
-// IsDuplicate tells whether a statement failed because a row with the same unique key is there already.
+// IsDuplicate tells whether a statement failed because a row with the same unique key exists.
 func IsDuplicate(err error) bool {
 	if e := (*mysql.MySQLError)(nil); errors.As(err, &e) {
 		return e.Number == mysqlDuplicate
@@ -31,9 +35,8 @@ func IsDuplicate(err error) bool {
 	return false
 }
 
-// IsRefused tells whether the database understood a statement and will never carry it out: its data break a
-// constraint or do not fit. It is false for all that passes by itself, such as a server that is down, read only or
-// full.
+// IsRefused tells whether the database will never carry out a statement, because its data break a constraint or do not
+// fit. It is false for conditions that pass, such as a server that is down, read only or full.
 func IsRefused(err error) bool {
 	if e := (*mysql.MySQLError)(nil); errors.As(err, &e) {
 		switch e.Number {
@@ -62,7 +65,7 @@ func IsRefused(err error) bool {
 	return false
 }
 
-// again tells whether the same transaction may succeed at the next try, with nothing done at this one.
+// again tells whether a transaction has changed nothing and may succeed at the next try.
 func again(err error) bool {
 	if errors.Is(err, ErrAgain) {
 		return true
@@ -75,4 +78,25 @@ func again(err error) bool {
 		return code == sqlite3.SQLITE_BUSY || code == sqlite3.SQLITE_LOCKED
 	}
 	return false
+}
+
+// mysqlAbsent are the error numbers of MySQL and MariaDB for a server that starts, stops or is overloaded.
+var mysqlAbsent = []uint16{
+	1040, // too many connections
+	1053, // shutdown in progress
+	1290, // read only: a replica that was or becomes the primary
+	1927, // the connection was killed
+	3024, // the statement took too long
+}
+
+// IsUnavailable tells whether the database is away for now, so that the same statement may succeed later.
+func IsUnavailable(err error) bool {
+	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
+		return slices.Contains(mysqlAbsent, e.Number)
+	}
+	if _, ok := errors.AsType[net.Error](err); ok {
+		return true
+	}
+	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, mysql.ErrInvalidConn) ||
+		errors.Is(err, context.DeadlineExceeded)
 }

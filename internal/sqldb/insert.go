@@ -7,16 +7,15 @@ import (
 	"strings"
 )
 
-// sqliteParameters is how many parameters one INSERT has on SQLite. The driver's time for binding them grows with
-// the square of their number, so that 500 rows of a dozen columns are inserted three times as fast in small
-// statements as in one.
+// sqliteParameters is the number of parameters of one INSERT on SQLite. The driver's time to bind them grows with the
+// square of their number: 500 rows of a dozen columns are inserted three times as fast in small statements as in one.
 const sqliteParameters = 400
 
-// Into says where rows go.
+// Into says where rows are inserted.
 type Into struct {
 	Table   string
 	Columns []string // a row has a value for each, in this order
-	Merge   Merge    // what happens to a row that is there already
+	Merge   Merge    // what happens to a row whose key exists
 }
 
 // Insert inserts rows, each with a value for every column.
@@ -29,7 +28,7 @@ func (tx *Tx) Insert(ctx context.Context, table string, columns []string, rows [
 			}
 		}
 	})
-	if fault != nil { // the statement was not right, or is about to be rolled back with the error
+	if fault != nil { // the caller rolls the statement back with this error
 		return fault
 	}
 	return err
@@ -43,16 +42,15 @@ func (tx *Tx) InsertEach(ctx context.Context, into Into, n int, put func(i int, 
 	})
 }
 
-// Back says what is read of the rows that were inserted.
+// Back says which columns of the inserted rows are read back.
 type Back struct {
-	Key     string   // one of the columns: no two rows of the table have the same in it
-	Columns []string // what is read; other columns of the table than were inserted too
+	Key     string   // one of the inserted columns, unique in the table
+	Columns []string // may be columns that were not inserted
 	Row     func(Scan) error
 }
 
-// InsertReading is InsertEach, and reads the rows back as they are then: of those that were there already, what the
-// merge has made of them. They come in any order. Where the database can (MariaDB, SQLite), one statement does
-// both.
+// InsertReading is InsertEach, and reads the rows back, in any order, as they are after the insert or merge. Where the
+// database has RETURNING (MariaDB, SQLite), one statement does both.
 func (tx *Tx) InsertReading(ctx context.Context, into Into, n int, put func(i int, r *Row), back Back) error {
 	key := slices.Index(into.Columns, back.Key)
 	if key < 0 {
@@ -79,7 +77,7 @@ func (tx *Tx) InsertReading(ctx context.Context, into Into, n int, put func(i in
 	})
 }
 
-// insert makes the statements, as many as the rows need, and has each of them run.
+// insert builds as many statements as the rows need, and calls run for each.
 func (tx *Tx) insert(ctx context.Context, into Into, n, key int, put func(int, *Row),
 	run func(statement string, r *Row) error) error {
 	if n == 0 {

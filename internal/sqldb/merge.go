@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Merge says what happens to a row of [Tx.Insert] whose key is there already. The zero value fails.
+// Merge says what [Tx.Insert] does with a row whose key exists. With the zero value, the insert fails.
 type Merge struct {
 	Key []string // the columns of the unique key; required unless the Merge is the zero value
 	Add []string // columns that the new value is added to
 	Set []string // columns that the new value replaces; with neither Add nor Set the old row stays as it is
 }
 
-// tail is the end of an INSERT: the one place where the dialects' words for a merge are.
+// tail is the end of an INSERT: the dialect's clause for the merge.
 func (m Merge) tail(d Dialect, table string) string {
 	if len(m.Key) == 0 {
 		return ""

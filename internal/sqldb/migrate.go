@@ -15,8 +15,8 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// Migrate makes the tables, or brings them up to date. Several nodes may do it at once: one works, the others wait and
-// find it done. A migration that was cut off anywhere is repeated from its beginning.
+// Migrate creates the tables or brings them up to date. Several nodes may call it at once: one migrates, the others
+// wait. A migration that was interrupted is repeated from its beginning.
 func (db *DB) Migrate(ctx context.Context) error {
 	if err := db.migrate(ctx); err != nil {
 		return fmt.Errorf("migrating the database: %w", err)
@@ -57,15 +57,16 @@ func up(ctx context.Context, dialect goose.Dialect, pool *sql.DB, folder string)
 	return err
 }
 
-// repairVersions writes the first row of goose's table where a node has died right after it made the table. Goose does
-// both in one transaction, but MySQL commits at each CREATE TABLE, and goose does not accept its table without the row.
+// repairVersions writes the first row of goose's table where a node has died right after it created the table. Goose
+// does both in one transaction, but MySQL commits at each CREATE TABLE, and goose does not accept its table without the
+// row.
 func repairVersions(ctx context.Context, conn *sql.Conn) error {
 	store, err := database.NewStore(database.DialectMySQL, goose.DefaultTablename)
 	if err != nil {
 		return err
 	}
 	if known, err := store.ListMigrations(ctx, conn); err != nil || len(known) > 0 {
-		return nil //nolint:nilerr // there is no table yet; what else it may be, goose will meet and say
+		return nil //nolint:nilerr // there is no table yet; any other error goose will meet and report
 	}
 	return store.Insert(ctx, conn, database.InsertRequest{Version: 0})
 }
@@ -73,8 +74,8 @@ func repairVersions(ctx context.Context, conn *sql.Conn) error {
 // lockName names the lock between nodes. Names are shared by all databases of a server.
 const lockName = "CONCAT('redrain.migrate.', MD5(DATABASE()))"
 
-// lock takes a named lock of the server. It is free again as soon as its connection is gone, so a node that dies while
-// it migrates stops nobody. It asks second by second, so that no time limit of the connection cuts the waiting short.
+// lock takes a named lock of the server. The server frees it when the connection ends, so a node that dies while it
+// migrates blocks nobody. It asks once a second, so that no time limit of the connection interrupts it.
 func lock(ctx context.Context, conn *sql.Conn) error {
 	for range 60 {
 		var got sql.NullInt64

@@ -13,8 +13,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// The pool of one process. A node posts with a handful of workers and answers lists; more connections would only wait
-// for each other's row locks.
+// The connection pool of one process. A node posts with a handful of workers and answers lists; more connections would
+// only wait for each other's row locks.
 const (
 	mysqlConns    = 32
 	mysqlIdle     = 16
@@ -23,16 +23,14 @@ const (
 
 // OpenMySQL opens a MySQL or MariaDB database from a DSN of go-sql-driver. It does not connect yet: see [DB.Ping].
 //
-// What the DSN leaves open is set so that a dead server is an error within seconds (dial 3 s, reads 30 s, row locks
+// The defaults of the DSN's options are such that a dead server is an error within seconds (dial 3 s, reads 30 s, row
+// locks
 // 5 s) and that no value is cut or changed silently (strict mode). Always set are interpolated parameters (one
 // round trip for each statement), rows counted when found and not when changed, and READ COMMITTED.
 func OpenMySQL(dsn string) (*DB, error) {
-	cfg, err := mysql.ParseDSN(dsn)
+	cfg, err := parseDSN(dsn)
 	if err != nil {
 		return nil, fmt.Errorf("the MySQL data source name: %w", err)
-	}
-	if cfg.DBName == "" {
-		return nil, errors.New("the MySQL data source name: it names no database")
 	}
 	prepareConfig(cfg)
 	base, err := mysql.NewConnector(cfg)
@@ -48,16 +46,33 @@ func OpenMySQL(dsn string) (*DB, error) {
 	return db, nil
 }
 
+// ErrNoDatabase is returned for a DSN that names no database.
+var ErrNoDatabase = errors.New("it names no database")
+
+// CheckMySQL returns an error for a DSN that OpenMySQL refuses: ErrNoDatabase, or what is wrong with its form.
+func CheckMySQL(dsn string) error {
+	_, err := parseDSN(dsn)
+	return err
+}
+
+func parseDSN(dsn string) (*mysql.Config, error) {
+	cfg, err := mysql.ParseDSN(dsn)
+	if err == nil && cfg.DBName == "" {
+		err = ErrNoDatabase
+	}
+	return cfg, err
+}
+
 func prepareConfig(cfg *mysql.Config) {
 	cfg.InterpolateParams = true
 	cfg.ClientFoundRows = true
 	cfg.MultiStatements = false
-	cfg.Logger = &mysql.NopLogger{} // what it would print is in the errors too
+	cfg.Logger = &mysql.NopLogger{} // the errors say the same
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 3 * time.Second
 	}
 	if cfg.ReadTimeout == 0 {
-		cfg.ReadTimeout = 30 * time.Second // longer than any statement that is meant; shorter ones have contexts
+		cfg.ReadTimeout = 30 * time.Second // longer than any intended statement; contexts limit the shorter ones
 	}
 	if cfg.WriteTimeout == 0 {
 		cfg.WriteTimeout = 5 * time.Second
@@ -94,9 +109,8 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	return conn, nil
 }
 
-// prepare sets the isolation, which as a DSN parameter would need a variable that MySQL 8 and MariaDB 10.11 name
-// differently, and as an option of each transaction would cost a round trip every time; and asks what the server
-// can.
+// prepare sets the isolation and asks for the server's version. As a DSN parameter the isolation would need a variable
+// that MySQL 8 and MariaDB 10.11 name differently, and as an option of each transaction it would cost a round trip.
 func (c connector) prepare(ctx context.Context, conn driver.Conn) error {
 	session, ok := conn.(interface {
 		driver.ExecerContext

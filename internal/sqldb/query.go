@@ -10,7 +10,7 @@ import (
 // Scan copies the columns of a row to where the arguments point, as sql.Rows.Scan does.
 type Scan func(dest ...any) error
 
-// Querier is what can be read from: a [DB], each statement by itself, or a [Tx].
+// Querier runs queries: a [DB], each statement by itself, or a [Tx].
 type Querier interface {
 	// Each runs a query and calls row for every row of its answer. An error of row ends it.
 	Each(ctx context.Context, row func(Scan) error, query string, args ...any) error
@@ -18,14 +18,14 @@ type Querier interface {
 	First(ctx context.Context, dest []any, query string, args ...any) (found bool, err error)
 }
 
-// Each implements [Querier], on the readers' side, within a few seconds.
+// Each implements [Querier] on the connections for reading, within queryTimeout.
 func (db *DB) Each(ctx context.Context, row func(Scan) error, query string, args ...any) error {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	return each(ctx, db.reader, row, query, args)
 }
 
-// First implements [Querier], on the readers' side, within a few seconds.
+// First implements [Querier] on the connections for reading, within queryTimeout.
 func (db *DB) First(ctx context.Context, dest []any, query string, args ...any) (bool, error) {
 	return first(ctx, db, dest, query, args)
 }
@@ -40,7 +40,7 @@ func (tx *Tx) First(ctx context.Context, dest []any, query string, args ...any) 
 	return first(ctx, tx, dest, query, args)
 }
 
-// Exec runs a statement and returns how many rows it found to change.
+// Exec runs a statement and returns the number of rows that it matched.
 func (tx *Tx) Exec(ctx context.Context, statement string, args ...any) (rows int64, err error) {
 	res, err := tx.tx.ExecContext(ctx, statement, args...)
 	if err != nil {
@@ -49,8 +49,8 @@ func (tx *Tx) Exec(ctx context.Context, statement string, args ...any) (rows int
 	return res.RowsAffected()
 }
 
-// ForUpdate is what makes a SELECT lock the rows it reads until the end of the transaction. SQLite needs no
-// such words: a transaction that writes has the whole database to itself.
+// ForUpdate is the clause with which a SELECT locks its rows until the end of the transaction. On SQLite it is empty: a
+// transaction that writes locks the whole database.
 func (tx *Tx) ForUpdate() string {
 	if tx.dialect == SQLite {
 		return ""
@@ -93,10 +93,10 @@ func first(ctx context.Context, q Querier, dest []any, query string, args []any)
 	return found && err == nil, err
 }
 
-// Marks is n placeholders with their parentheses, for IN: "(?,?,?)".
+// Marks is n placeholders in parentheses, for IN: "(?,?,?)".
 func Marks(n int) string {
 	if n == 0 {
-		return "(NULL)" // IN (NULL) finds nothing, and IN () is no SQL
+		return "(NULL)" // IN (NULL) matches nothing; IN () is a syntax error
 	}
 	return "(" + strings.Repeat("?,", n-1) + "?)"
 }
@@ -110,6 +110,6 @@ func Args[T any](values []T) []any {
 	return args
 }
 
-// Chunk is how many values an IN should have at most, and how many rows one INSERT has on MySQL. It keeps
+// Chunk is the largest number of values of an IN, and of rows of one INSERT on MySQL. It keeps
 // statements below the limits of both databases (SQLite: 32,766 parameters; MySQL: max_allowed_packet).
 const Chunk = 1000

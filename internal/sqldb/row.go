@@ -11,11 +11,11 @@ import (
 
 // Row takes the values of one row of [Tx.InsertEach], in the order of the columns.
 //
-// For MySQL they become text at once. The driver would make it of a list of arguments: for a batch of payouts that
-// was more garbage than all the rest of settling it. Text is written in hexadecimal, x'61', which means the same
-// bytes whatever the server's SQL mode and the connection's character set, has nothing to escape, and is read by
-// the server faster than a quoted string. It is twice as long, though, and servers limit the size of a statement:
-// what is long by itself is left to the driver.
+// For MySQL, Row writes the values into the statement itself. If the driver did so from a list of arguments, a batch of
+// payouts would make more garbage than the rest of its settlement. Text is written in hexadecimal, x'61': these are the
+// same bytes in every SQL mode and character set, need no escapes, and are read by the server faster than a quoted
+// string. They are twice as long, though, and servers limit the size of a statement, so long values are left to the
+// driver.
 type Row struct {
 	dialect Dialect
 	text    []byte // MySQL: the statement so far
@@ -91,11 +91,11 @@ func (r *Row) null() {
 	r.put(start)
 }
 
-// longValue is from how many bytes on a text or a blob is long.
+// longValue is the size in bytes from which a text or a blob counts as long.
 const longValue = 4 << 10
 
-// isLong tells whether a value of so many bytes is to be an argument on MySQL. A key is none: it is looked for by
-// its text.
+// isLong tells whether a value of so many bytes becomes an argument on MySQL. A key never does, because InsertReading
+// needs its text.
 func (r *Row) isLong(size int) bool { return size >= longValue && r.values != r.key }
 
 // argument puts a value that the driver writes into the statement.
@@ -155,10 +155,10 @@ func appendHex(b []byte, s string) []byte {
 	return b
 }
 
-// rows are reused: their buffers have grown to the size of a batch.
+// rows holds Rows for reuse, whose buffers have grown to the size of a batch.
 var rows = sync.Pool{New: func() any { return new(Row) }}
 
-// keepText is the largest buffer that is kept for the next statement: far more than a batch of ordinary names.
+// keepText is the largest buffer in bytes that is kept for reuse: far more than a batch of ordinary names needs.
 const keepText = 1 << 20
 
 func takeRow(d Dialect, key int) *Row {

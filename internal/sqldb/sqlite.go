@@ -42,8 +42,8 @@ func openSQLite(path, synchronous string, cleanup func() error) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	// One connection must have made the file and switched it to WAL before the readers come. No context: it is a
-	// local file.
+	// One connection must create the file and switch it to WAL before the readers connect. It needs no context,
+	// because the file is local.
 	if err := writer.PingContext(context.Background()); err != nil {
 		_ = writer.Close()
 		return nil, fmt.Errorf("the SQLite database %s: %w", path, err)

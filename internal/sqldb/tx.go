@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// maxTries is how often a transaction is tried. Deadlocks come in swarms where many workers hit one campaign; with the
-// growing pauses between them, twelve tries take about three seconds.
+// maxTries is the number of tries of a transaction. Where many workers post to one campaign there are many deadlocks;
+// with the growing pauses between them, twelve tries take about three seconds.
 const maxTries = 12
 
 // Tx is a running transaction.
 type Tx struct {
 	tx        *sql.Tx
 	dialect   Dialect
-	returning bool // INSERT can have RETURNING
+	returning bool // the server knows INSERT … RETURNING
 }
 
-// InTx runs fn in a transaction that writes, and commits it. Where it met a deadlock, a lock that took too long, or fn
-// asks for it with [ErrAgain], all is rolled back and fn runs again after a short random pause: fn must have no effect
-// but on tx, and start afresh each time.
+// InTx runs fn in a transaction that writes, and commits it. After a deadlock, a lock time-out or [ErrAgain] from fn,
+// it rolls back and runs fn again after a short random pause. So fn must have no effect but on tx, and must reset its
+// results when it starts.
 //
-// An error at the commit itself leaves open whether the transaction took place. It is returned, not retried: only
-// the caller knows whether its work may be done twice.
+// After an error of the commit itself nobody knows whether the transaction took place. It is returned and not retried,
+// because only the caller knows whether its work may be done twice.
 func (db *DB) InTx(ctx context.Context, fn func(ctx context.Context, tx *Tx) error) error {
 	for try := 1; ; try++ {
 		err := db.once(ctx, fn)
@@ -50,8 +50,8 @@ func (db *DB) once(ctx context.Context, fn func(ctx context.Context, tx *Tx) err
 		return fmt.Errorf("begin: %w", err)
 	}
 	defer func() {
-		// Also when fn panics: a connection left in a transaction would be poison for the pool. After a commit
-		// it does nothing. A failed rollback adds nothing to the error that led here.
+		// Also after a panic of fn, because the pool must not reuse a connection inside a transaction. After a
+		// commit it does nothing. The error of a failed rollback is less telling than the one that led here.
 		_ = tx.Rollback()
 	}()
 	if err := fn(ctx, db.begun(tx)); err != nil {
@@ -67,8 +67,8 @@ func (db *DB) begun(tx *sql.Tx) *Tx {
 	return &Tx{tx: tx, dialect: db.dialect, returning: db.returning.Load()}
 }
 
-// View runs fn in a transaction that only reads, and in which every statement sees the database as it was at the
-// first one. It holds no locks. The time is limited by ctx alone.
+// View runs fn in a read-only transaction in which every statement sees the database as it was at the first one. It
+// holds no locks. Only ctx limits its time.
 func (db *DB) View(ctx context.Context, fn func(ctx context.Context, tx *Tx) error) error {
 	var options *sql.TxOptions // SQLite's readers are snapshots by themselves
 	if db.dialect == MySQL {
@@ -78,12 +78,12 @@ func (db *DB) View(ctx context.Context, fn func(ctx context.Context, tx *Tx) err
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	defer func() { _ = tx.Rollback() }() // nothing was written, so nothing can be lost with it
+	defer func() { _ = tx.Rollback() }() // nothing was written
 	return fn(ctx, db.begun(tx))
 }
 
-// pause waits before the next try: 2 ms doubled with each try up to half a second, half of it by chance, so that
-// transactions that met once do not meet again.
+// pause waits before the next try: 2 ms, doubled with each try up to half a second, half of it random, so that two
+// transactions that collided do not collide again.
 func pause(ctx context.Context, try int) error {
 	longest := min(2*time.Millisecond<<try, 500*time.Millisecond)
 	timer := time.NewTimer(longest/2 + rand.N(longest/2)) //nolint:gosec // spreads load, keeps no secret

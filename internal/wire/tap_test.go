@@ -17,6 +17,10 @@ var taps = []string{
 	`{"id":"a-b","type":"tap","drop":"x"}`,
 	"{\"type\":\"tap\",\n\"drop\":\"\"}",
 	`{"type":"tap","id":0,"drop":"0.0"}`,
+	"\t{\r\n\"type\": \"tap\", \"id\": 19, \"drop\": \" ~\"}\t\r\n ",
+	`{"type":"tap","id": "a b","drop":"7.3"}`,
+	`{"type":"tap","id":"` + strings.Repeat("1", MaxID-2) + `","drop":"7.3"}`,
+	`{"type":"tap","id":` + strings.Repeat("1", MaxID) + `,"drop":"7.3"}`,
 }
 
 func TestPlainTapsAreReadWithoutReflection(t *testing.T) {
@@ -37,7 +41,7 @@ func TestPlainTapsAreReadWithoutReflection(t *testing.T) {
 // of a message panics.
 func TestCutTapsAreLeftAlone(t *testing.T) {
 	for _, text := range taps {
-		whole := []byte(strings.TrimRight(text, " "))
+		whole := []byte(strings.TrimRight(text, " \t\r\n"))
 		for n := range whole {
 			if tap, ok := ParseTap(slices.Clip(whole[:n])); ok {
 				t.Errorf("%s was read as %q %q", whole[:n], tap.ID, tap.Drop)
@@ -63,6 +67,12 @@ func TestOtherSpellingsAreLeftAlone(t *testing.T) {
 		`{"type":"tap","id":null,"drop":"1.1"}`, `{"type":"tap","id":,"drop":"1.1"}`, `{"type":"tap","drop":7}`,
 		`{"type":"tap","drop":"\u0031.1"}`, `{"type":"tap","drop":"é"}`,
 		`{"type":"tap","id":"<b>","drop":"1.1"}`, `{"Type":"tap","drop":"1.1"}`, `{"type":"tap","drop":"1.1","t":1}`,
+		`{"drop":"1.1"}`, `"type":"tap","drop":"1.1"}`, `{"type""tap","drop""1.1"}`, `{"type":tap","drop":"1.1"}`,
+		`{"type":"tap","x":"1.1"}`, `{"type":"tap","drop":"1.1","x":}`, `{"type":"tap","drop":,"drop":"1.1"}`,
+		"{\"type\":\"tap\",\"id\":\",\t\"drop\":\"1.1\"}", `{"type":"tap","drop":"1.1","id":"}`,
+		`{"type":"tap","drop":"1.1","id":1`, "{\"type\":\"tap\",\"drop\":\"\x1f\"}", "{\"type\":\"tap\",\"drop\":\"\x7f\"}",
+		`{"type":"tap","drop":"<"}`, `{"type":"tap","drop":">"}`, `{"type":"tap","drop":"&"}`,
+		`{"type":"tap","id":"` + strings.Repeat("1", MaxID-1) + `","drop":"1.1"}`,
 		`{"type":"tap","id":11111111111111111111111111111111111111111111111111111111111111111,"drop":"1.1"}`,
 		`{"type":"tap","id":"11111111111111111111111111111111111111111111111111111111111111111","drop":"1.1"}`,
 	} {

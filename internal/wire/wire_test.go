@@ -142,6 +142,60 @@ func TestParseRequestRefuses(t *testing.T) {
 	}
 }
 
+// TestErrorsSayWhatIsWrong: the text reaches the author of a client.
+func TestErrorsSayWhatIsWrong(t *testing.T) {
+	for text, want := range map[string]string{
+		``:                         "not a message of redrain.v1: not JSON (at byte 0)",
+		`{"type":"tap"`:            "not a message of redrain.v1: not JSON (at byte 13)",
+		`null`:                     "not a message of redrain.v1: not an object",
+		`[]`:                       "not a message of redrain.v1: not an object",
+		`{}`:                       "not a message of redrain.v1: type is missing",
+		`{"type":7}`:               "not a message of redrain.v1: field type has the wrong kind of value",
+		`{"type":"tap","id":true}`: "not a message of redrain.v1: id is a number or a string",
+		`{"type":"dance"}`:         "unknown message type; use hello, join, tap or ping",
+		`{"id":1` + strings.Repeat("0", MaxID) + `}`: "not a message of redrain.v1: id is longer than 64 bytes",
+	} {
+		if _, err := ParseRequest([]byte(text)); err == nil || err.Error() != want {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// TestIDsComeBackAsTheyWere: numbers and strings, up to the limit; null and none are no id.
+func TestIDsComeBackAsTheyWere(t *testing.T) {
+	for text, want := range map[string]ID{
+		`{"type":"tap"}`: "", `{"type":"tap","id":null}`: "", `{"type":"tap","id":-5}`: "-5",
+		`{"type":"tap","id":0}`: "0", `{"type":"tap","id":9}`: "9", `{"type":"tap","id":"x"}`: `"x"`,
+		`{"type":"tap","id":` + strings.Repeat("1", MaxID) + `}`: ID(strings.Repeat("1", MaxID)),
+	} {
+		if r, err := ParseRequest([]byte(text)); err != nil || r.ID != want {
+			t.Errorf("%s: %q, %v", text, r.ID, err)
+		}
+	}
+	id := ID("1")
+	if err := json.Unmarshal([]byte("null"), &id); err != nil || id != "" {
+		t.Errorf("null leaves the id %q (%v)", id, err)
+	}
+	if got := string(Encode(ID(""))); got != "null" {
+		t.Errorf("no id is written as %s", got)
+	}
+}
+
+func TestNoRainHasNoView(t *testing.T) {
+	if r := RainOf(nil, 0, false); r != nil {
+		t.Errorf("it is %+v", r)
+	}
+}
+
+func TestEncodeRefusesWhatIsNoMessage(t *testing.T) {
+	defer func() {
+		if text, _ := recover().(string); !strings.HasPrefix(text, "wire: ") {
+			t.Errorf("the panic is %q", text)
+		}
+	}()
+	Encode(make(chan int))
+}
+
 func TestMask(t *testing.T) {
 	for in, want := range map[string]string{
 		"张三": "张*", "g": "g*", "": "*", "guest-0123456789abcdef1a2b": "g*1a2b",

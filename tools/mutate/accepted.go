@@ -25,10 +25,11 @@ func readAccepted(name string) ([]*acceptance, error) {
 	err := eachLine(name, func(n int, line string) error {
 		fields := strings.Split(line, "\t")
 		if len(fields) != columns || fields[columns-1] == "" {
-			return fmt.Errorf("%s:%d: want package, function, kind, line, change and reason, with tabs between", name, n)
+			return fmt.Errorf("%s:%d: want package, function, kind, line, change, reason, with tabs between", name, n)
 		}
 		list = append(list, &acceptance{
-			pkg: fields[0], function: fields[1], kind: fields[2], source: fields[3], change: fields[4], reason: fields[5],
+			pkg: fields[0], function: fields[1], kind: fields[2], source: fields[3], change: fields[4],
+			reason: fields[5],
 		})
 		return nil
 	})
@@ -38,7 +39,8 @@ func readAccepted(name string) ([]*acceptance, error) {
 // accept returns the acceptance of a mutant, or nil.
 func accept(list []*acceptance, m mutant) *acceptance {
 	for _, a := range list {
-		if a.pkg == folder(m) && a.function == m.Func && a.kind == m.Kind && a.source == m.Source && a.change == m.Change {
+		if a.pkg == folder(m) && a.function == m.Func &&
+			a.kind == m.Kind && a.source == m.Source && a.change == m.Change {
 			a.used = true
 			return a
 		}

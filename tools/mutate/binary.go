@@ -107,7 +107,8 @@ func (b *binary) run(ctx context.Context, limit time.Duration, names []string, e
 		return "", err
 	}
 	defer func() { _ = os.RemoveAll(temp) }()
-	args := append([]string{"-test.run=^(" + strings.Join(names, "|") + ")$", "-test.timeout=" + (2 * limit).String()}, b.args...)
+	tests := "-test.run=^(" + strings.Join(names, "|") + ")$"
+	args := append([]string{tests, "-test.timeout=" + (2 * limit).String()}, b.args...)
 	// A mutant may eat memory without end: the shell's limit, in KiB of address space, ends it.
 	shell := append([]string{"-c", `ulimit -v 8000000; exec "$0" "$@"`, b.file}, args...)
 	cmd := exec.CommandContext(ctx, "/bin/sh", shell...)

@@ -19,14 +19,11 @@ import (
 
 // goPackage is a package in the form in which go list prints it.
 type goPackage struct {
-	Dir          string
-	ImportPath   string
-	Name         string
-	Export       string
-	GoFiles      []string
-	TestGoFiles  []string
-	XTestGoFiles []string
-	Deps         []string
+	Dir        string
+	ImportPath string
+	Name       string
+	Export     string
+	GoFiles    []string
 }
 
 // source is a package that is parsed and type-checked, ready to be mutated.
@@ -65,7 +62,7 @@ func list(dir string, args ...string) ([]goPackage, error) {
 
 // load reads, parses and type-checks one package. What it imports comes from the compiler's export data.
 func load(root, path string) (*source, error) {
-	packages, err := list(root, "-json=Dir,ImportPath,Name,Export,GoFiles,TestGoFiles,XTestGoFiles", "-export", "-deps", path)
+	packages, err := list(root, "-json=Dir,ImportPath,Name,Export,GoFiles", "-export", "-deps", path)
 	if err != nil {
 		return nil, err
 	}

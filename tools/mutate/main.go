@@ -178,7 +178,8 @@ func one(ctx context.Context, o options, t target, accepted []*acceptance, w io.
 	if err := r.traceAll(ctx); err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(w, "%s: %d tests, traced after %s; the slowest: %s\n", t.path, len(r.tests), time.Since(begin).Round(time.Second), r.slow())
+	fmt.Fprintf(w, "%s: %d tests, traced after %s; the slowest: %s\n",
+		t.path, len(r.tests), time.Since(begin).Round(time.Second), r.slow())
 	chosen, err := choose(code.mutants, o)
 	if err != nil {
 		return nil, err

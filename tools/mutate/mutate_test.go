@@ -93,7 +93,8 @@ func TestAccepted(t *testing.T) {
 		t.Error("not good:\n" + out)
 	}
 	out, good := run(t, options{config: config(t, ". 0\n", line+stale)})
-	if good || !strings.Contains(out, "no such survivor any more: ., store.Gone") || strings.Contains(out, "more: ., store.Weak") {
+	const told = "no such survivor any more: ., store."
+	if good || !strings.Contains(out, told+"Gone") || strings.Contains(out, told+"Weak") {
 		t.Error("the left over one is not told:\n" + out)
 	}
 }
@@ -137,10 +138,12 @@ func TestInsert(t *testing.T) {
 // TestBadFiles: what is no target and no acceptance is an error with its line.
 func TestBadFiles(t *testing.T) {
 	dir := config(t, "rain\n", "# comment\n\nrain\tf\tremove\n")
-	if _, err := readTargets(filepath.Join(dir, "packages.txt")); err == nil || !strings.Contains(err.Error(), "packages.txt:1:") {
+	_, err := readTargets(filepath.Join(dir, "packages.txt"))
+	if err == nil || !strings.Contains(err.Error(), "packages.txt:1:") {
 		t.Error(err)
 	}
-	if _, err := readAccepted(filepath.Join(dir, "accepted.txt")); err == nil || !strings.Contains(err.Error(), "accepted.txt:3:") {
+	_, err = readAccepted(filepath.Join(dir, "accepted.txt"))
+	if err == nil || !strings.Contains(err.Error(), "accepted.txt:3:") {
 		t.Error(err)
 	}
 }

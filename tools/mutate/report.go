@@ -64,8 +64,8 @@ const header = "package                   mutants  killed survived accepted  not
 
 func (r *result) row() string {
 	return fmt.Sprintf("%-25s %7d %7d %8d %8d %12d %10d %6.1f%% %7s",
-		r.path, len(r.verdicts), r.count(killed, hung), r.count(survived), len(r.accepted), r.count(notReached), r.count(notTried),
-		r.score(), r.took.Round(time.Second))
+		r.path, len(r.verdicts), r.count(killed, hung), r.count(survived), len(r.accepted), r.count(notReached),
+		r.count(notTried), r.score(), r.took.Round(time.Second))
 }
 
 // everything writes one line for each mutant, for those who want to know which test killed it.

@@ -43,7 +43,9 @@ func (f *finder) condition(n *ast.IfStmt) {
 		return
 	}
 	text := f.code(n.Cond)
-	if id, ok := f.point(n.Cond, [2]string{"if-true", "if " + text + " → if true"}, [2]string{"if-false", "if " + text + " → if false"}); ok {
+	always := [2]string{"if-true", "if " + text + " → if true"}
+	never := [2]string{"if-false", "if " + text + " → if false"}
+	if id, ok := f.point(n.Cond, always, never); ok {
 		f.wrap(id, n.Cond, fmt.Sprintf("mutateIf(%d, ", id), ")")
 	}
 }

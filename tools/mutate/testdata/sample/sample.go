@@ -73,3 +73,12 @@ func Endless() (n int) {
 }
 
 func wait() time.Duration { return retry }
+
+const late = "SELECT name FROM job WHERE "
+
+func due(all bool) string {
+	if all {
+		return late + "done = 0"
+	}
+	return "UPDATE job SET done = 1 WHERE due <= ?"
+}

@@ -42,3 +42,9 @@ func TestWait(t *testing.T) {
 		t.Fatal(wait())
 	}
 }
+
+func TestDue(t *testing.T) {
+	if due(true) != "SELECT name FROM job WHERE done = 0" || due(false) == "" {
+		t.Fatal()
+	}
+}

@@ -14,7 +14,7 @@ import (
 	"redrain/internal/operator"
 )
 
-// node is one server: where its sockets and its HTTP interface are.
+// node is one server: the addresses of its WebSocket and its HTTP API.
 type node struct{ socket, http string }
 
 // nodeOf reads an address.
@@ -31,22 +31,22 @@ func nodeOf(address string) (node, error) {
 	return node{socket: socket.String(), http: web.String()}, nil
 }
 
-// stage is what a run of bench needs: the servers, the campaigns, the players' tokens.
-type stage struct {
+// benchRun is one run of bench: the servers, the campaigns and the players' tokens that it uses.
+type benchRun struct {
 	cmd       *benchCmd
 	app       *App
 	nodes     []node
 	client    *operator.Client // of the first node, with the operator's or viewer's token
 	campaigns []string
 	own       bool // the campaign is ours
-	players   *troupe
+	players   *identities
 	crowd     *bench.Crowd
 	screen    *benchScreen
 }
 
-// stage gets everything ready but the players themselves. What it cannot do shows here, before anybody plays.
-func (c *benchCmd) stage(ctx context.Context, app *App) (*stage, error) {
-	s := &stage{cmd: c, app: app, campaigns: c.Campaign, screen: newBenchScreen(app)}
+// prepare gets everything ready but the players, so that mistakes in the settings show before anybody plays.
+func (c *benchCmd) prepare(ctx context.Context, app *App) (*benchRun, error) {
+	s := &benchRun{cmd: c, app: app, campaigns: c.Campaign, screen: newBenchScreen(app)}
 	for _, address := range c.URL {
 		n, err := nodeOf(address)
 		if err != nil {
@@ -61,7 +61,7 @@ func (c *benchCmd) stage(ctx context.Context, app *App) (*stage, error) {
 	run := make([]byte, 4)
 	_, _ = rand.Read(run) // never fails
 	name := "bench-" + hex.EncodeToString(run)
-	if s.players, err = newTroupe(ctx, c, name, s.nodes[0].http); err != nil {
+	if s.players, err = newIdentities(ctx, c, name, s.nodes[0].http); err != nil {
 		return nil, errors.Join(err, s.end())
 	}
 	if err := s.choose(ctx, name); err != nil {
@@ -70,15 +70,16 @@ func (c *benchCmd) stage(ctx context.Context, app *App) (*stage, error) {
 	return s, nil
 }
 
-// choose finds the campaigns to play, or makes one.
-func (s *stage) choose(ctx context.Context, name string) error {
+// choose finds the campaigns to play, or creates one.
+func (s *benchRun) choose(ctx context.Context, name string) error {
 	switch {
 	case len(s.campaigns) > 0:
 		return nil
 	case s.cmd.Token == "":
 		l, err := s.client.Lobby(ctx)
 		if err == nil && l.Campaign == "" {
-			return errors.New("there is no campaign to play now; name one with --campaign, or give the operator's --token to have one made")
+			return errors.New("there is no campaign to play now; name one with --campaign, " +
+				"or give the operator's --token to have one made")
 		}
 		s.campaigns = []string{l.Campaign}
 		return err
@@ -97,8 +98,8 @@ func (s *stage) choose(ctx context.Context, name string) error {
 	}
 }
 
-// play has the players come in, lets it rain or waits for rain, and lets them tap.
-func (s *stage) play(ctx context.Context) (*bench.Report, error) {
+// play connects the players, starts a rain or waits for one, and has them tap.
+func (s *benchRun) play(ctx context.Context) (*bench.Report, error) {
 	defer s.screen.close()
 	var err error
 	if s.crowd, err = bench.Gather(ctx, s.options()); err != nil {
@@ -118,7 +119,7 @@ func (s *stage) play(ctx context.Context) (*bench.Report, error) {
 	return s.crowd.Play(ctx, plan)
 }
 
-func (s *stage) options() bench.Options {
+func (s *benchRun) options() bench.Options {
 	targets := make([]string, len(s.nodes))
 	for i, n := range s.nodes {
 		targets[i] = n.socket
@@ -129,11 +130,11 @@ func (s *stage) options() bench.Options {
 	}
 }
 
-func (s *stage) awaitRain(ctx context.Context) error {
+func (s *benchRun) awaitRain(ctx context.Context) error {
 	s.screen.say("waiting for rain")
 	limit := s.cmd.Wait
 	if s.own {
-		limit = time.Minute // it is due in a second
+		limit = time.Minute // it starts within a second
 	}
 	waiting, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -148,8 +149,8 @@ func (s *stage) awaitRain(ctx context.Context) error {
 	}
 }
 
-// tidy closes bench's own campaign, so that what is left goes back to its sponsor.
-func (s *stage) tidy(ctx context.Context) {
+// tidy closes bench's own campaign, so that the sponsor gets back what is left.
+func (s *benchRun) tidy(ctx context.Context) {
 	if !s.own {
 		return
 	}
@@ -159,8 +160,8 @@ func (s *stage) tidy(ctx context.Context) {
 	}
 }
 
-// end lets the players go.
-func (s *stage) end() error {
+// end disconnects the players.
+func (s *benchRun) end() error {
 	var err error
 	if s.crowd != nil {
 		err = s.crowd.Leave()
@@ -174,8 +175,8 @@ func (s *stage) end() error {
 	return err
 }
 
-// close is end where nobody asks what came of it.
-func (s *stage) close() {
+// close is end without its error.
+func (s *benchRun) close() {
 	if err := s.end(); err != nil {
 		s.screen.say("%v", err)
 	}

@@ -1,0 +1,312 @@
+package auth_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/MicahParks/jwkset"
+	"github.com/golang-jwt/jwt/v5"
+
+	"redrain/internal/auth"
+)
+
+// roundTrip is a provider without a network. It notes when it was asked.
+type roundTrip struct {
+	answer func(*http.Request) (*http.Response, error)
+	asked  []time.Time
+	idle   int // calls of CloseIdleConnections
+}
+
+func (r *roundTrip) RoundTrip(req *http.Request) (*http.Response, error) {
+	r.asked = append(r.asked, time.Now())
+	return r.answer(req)
+}
+
+func (r *roundTrip) CloseIdleConnections() { r.idle++ }
+
+// ok answers with a body.
+func ok(body io.Reader) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Status: "200 OK", Body: io.NopCloser(body)}, nil
+}
+
+var errAway = errors.New("the provider is away")
+
+func away(*http.Request) (*http.Response, error) { return nil, errAway }
+
+// fetching is a verifier on a provider, with its log from Debug on. It is used within a bubble.
+func fetching(t *testing.T, r *roundTrip) (*auth.Players, *bytes.Buffer) {
+	t.Helper()
+	var logged bytes.Buffer
+	return newPlayers(t, auth.PlayersOptions{
+		JWKSURL: "http://id.example", HTTPClient: &http.Client{Transport: r},
+		Log: slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	}), &logged
+}
+
+// TestRetriesComeFurtherAndFurtherApart: from a second to half a minute, each between a half and the whole of it; a
+// good set is fetched again after five minutes, and the next outage begins with a second.
+func TestRetriesComeFurtherAndFurtherApart(t *testing.T) {
+	ed := issuer{"ed", jwt.SigningMethodEdDSA, edKey()}
+	good := keySetOf(ed.jwk())
+	synctest.Test(t, func(t *testing.T) {
+		r := &roundTrip{answer: away}
+		fetching(t, r)
+		wait := func() { time.Sleep(time.Hour); synctest.Wait() }
+		wait()
+		longest := time.Duration(0)
+		for i, most := 1, time.Second; i < len(r.asked); i, most = i+1, min(2*most, 30*time.Second) {
+			gap := r.asked[i].Sub(r.asked[i-1])
+			if gap < most/2 || gap >= most {
+				t.Fatalf("retry %d comes after %s, not %s to %s", i, gap, most/2, most)
+			}
+			longest = max(longest, gap)
+		}
+		if len(r.asked) < 100 || longest < 27*time.Second {
+			t.Errorf("%d retries, the last %s apart; they spread over 15 s to 30 s", len(r.asked), longest)
+		}
+		r.answer = func(*http.Request) (*http.Response, error) { return ok(strings.NewReader(good)) }
+		wait()
+		n := len(r.asked)
+		if gap := r.asked[n-1].Sub(r.asked[n-2]); gap != 5*time.Minute {
+			t.Errorf("a good set is fetched again after %s", gap)
+		}
+		r.answer = away
+		time.Sleep(time.Until(r.asked[n-1].Add(5*time.Minute + time.Second)))
+		synctest.Wait()
+		if len(r.asked) < n+2 {
+			t.Error("the second outage does not begin with a retry within a second")
+		}
+	})
+}
+
+// TestAProviderThatHangs is given up after five seconds.
+func TestAProviderThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &roundTrip{answer: func(req *http.Request) (*http.Response, error) {
+			<-req.Context().Done()
+			return nil, req.Context().Err()
+		}}
+		fetching(t, r)
+		time.Sleep(6 * time.Second)
+		synctest.Wait()
+		if len(r.asked) != 2 || r.asked[1].Sub(r.asked[0]) < 5500*time.Millisecond {
+			t.Errorf("asked at %v", r.asked)
+		}
+	})
+}
+
+// TestTheLogTellsOfChanges: each failure, and that the keys are there again; not each fetch, and not the end.
+func TestTheLogTellsOfChanges(t *testing.T) {
+	ed := issuer{"ed", jwt.SigningMethodEdDSA, edKey()}
+	good := keySetOf(ed.jwk())
+	synctest.Test(t, func(t *testing.T) {
+		fine := func(*http.Request) (*http.Response, error) { return ok(strings.NewReader(good)) }
+		r := &roundTrip{answer: fine}
+		var log bytes.Buffer
+		players, err := auth.NewPlayers(auth.PlayersOptions{
+			JWKSURL: "http://id.example", HTTPClient: &http.Client{Transport: r},
+			Log: slog.New(slog.NewTextHandler(&log, nil)),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { _ = players.Run(ctx) }()
+		check := func(wait time.Duration, warnings, news int) {
+			t.Helper()
+			time.Sleep(wait)
+			synctest.Wait()
+			text := log.String()
+			if strings.Count(text, "cannot fetch") != warnings || strings.Count(text, "fetched the keys") != news {
+				t.Errorf("want %d warnings and %d times news:\n%s", warnings, news, text)
+			}
+		}
+		check(time.Minute, 0, 1)
+		check(10*time.Minute, 0, 1)
+		r.answer = away
+		check(4*time.Minute+time.Second/4, 1, 1) // the fetch of the 15th minute
+		r.answer = fine
+		check(time.Minute, 1, 2)
+		check(10*time.Minute, 1, 2)
+		r.answer = func(req *http.Request) (*http.Response, error) {
+			cancel()
+			return nil, req.Context().Err()
+		}
+		check(5*time.Minute, 1, 2)
+		if r.idle != 1 {
+			t.Errorf("idle connections are closed %d times at the end", r.idle)
+		}
+	})
+}
+
+// bodyOf is a body that notes how much of it was read, and that it was closed.
+type bodyOf struct {
+	io.Reader
+	read   int
+	closed bool
+}
+
+func (b *bodyOf) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	b.read += n
+	return n, err
+}
+
+func (b *bodyOf) Close() error { b.closed = true; return nil }
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) { return len(p), nil }
+
+// TestBodiesOfKeySets: up to 1 MiB, whole, and closed; of a longer one no more is read.
+func TestBodiesOfKeySets(t *testing.T) {
+	const most = 1 << 20
+	ed := issuer{"ed", jwt.SigningMethodEdDSA, edKey()}
+	set := keySetOf(ed.jwk())
+	filled := set + strings.Repeat(" ", most-len(set))
+	for name, c := range map[string]struct {
+		body io.Reader
+		good bool
+	}{
+		"largest":          {strings.NewReader(filled), true},
+		"larger":           {strings.NewReader(filled + " "), false},
+		"endless":          {endless{}, false},
+		"fails at its end": {io.MultiReader(strings.NewReader(set), failing{}), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				body := &bodyOf{Reader: c.body}
+				r := &roundTrip{}
+				r.answer = func(req *http.Request) (*http.Response, error) {
+					if len(r.asked) > 1 {
+						return away(req)
+					}
+					if accept := req.Header.Get("Accept"); accept != "application/jwk-set+json, application/json" {
+						t.Errorf("asked for %q", accept)
+					}
+					return &http.Response{StatusCode: http.StatusOK, Body: body}, nil
+				}
+				players, log := fetching(t, r)
+				synctest.Wait()
+				if _, err := players.Verify(t.Context(), ed.sign(good("u1"))); (err == nil) != c.good {
+					t.Errorf("%v\n%s", err, log)
+				}
+				if !body.closed || body.read > most+1 {
+					t.Errorf("closed: %v, after %d bytes", body.closed, body.read)
+				}
+			})
+		})
+	}
+}
+
+type failing struct{}
+
+func (failing) Read([]byte) (int, error) { return 0, errAway }
+
+// TestKeysThatAreLeftOut: with the reason in the log; a set of nothing else is no set.
+func TestKeysThatAreLeftOut(t *testing.T) {
+	enc := issuer{"enc", jwt.SigningMethodEdDSA, otherKey()}
+	encJWK := enc.jwk()
+	encJWK.USE = jwkset.UseEnc
+	for reason, key := range map[string]any{
+		"cannot unmarshal string":       "no object",
+		`its type \"LATTICE\" is not`:   map[string]any{"kty": "LATTICE", "kid": "x"},
+		`its type \"oct\" is not`:       map[string]any{"kty": "oct", "kid": "x", "k": segment("shared")},
+		"it is for encryption":          encJWK,
+		"none of the 1 keys of the set": map[string]any{"kty": "RSA"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := &roundTrip{answer: func(*http.Request) (*http.Response, error) {
+				return ok(strings.NewReader(keySetOf(key)))
+			}}
+			players, log := fetching(t, r)
+			synctest.Wait()
+			if _, err := players.Verify(t.Context(), enc.sign(good("u1"))); !errors.Is(err, auth.ErrKeysUnavailable) {
+				t.Errorf("%s: %v", reason, err)
+			}
+			if !strings.Contains(log.String(), reason) {
+				t.Errorf("no %q in:\n%s", reason, log)
+			}
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		_, log := fetching(t, &roundTrip{answer: func(*http.Request) (*http.Response, error) {
+			return ok(strings.NewReader("<html>"))
+		}})
+		synctest.Wait()
+		if !strings.Contains(log.String(), "the key set is not JSON") {
+			t.Error(log)
+		}
+	})
+}
+
+// TestOnlyThePublicHalfIsRead: a provider that publishes a private key by mistake has its tokens accepted all the same.
+func TestOnlyThePublicHalfIsRead(t *testing.T) {
+	ed := issuer{"ed", jwt.SigningMethodEdDSA, edKey()}
+	private := must(jwkset.NewJWKFromKey(ed.key, jwkset.JWKOptions{
+		Marshal:  jwkset.JWKMarshalOptions{Private: true},
+		Metadata: jwkset.JWKMetadataOptions{KID: "ed", USE: jwkset.UseSig},
+	})).Marshal()
+	if private.D == "" {
+		t.Fatal("the test publishes no private key")
+	}
+	p := newProvider(t)
+	p.publish(private)
+	players := newPlayers(t, auth.PlayersOptions{JWKSURL: p.URL})
+	if _, err := players.Verify(t.Context(), ed.sign(good("u1"))); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestUnknownKeysAreAskedForEveryTenSeconds: to the nanosecond. A token that names no key asks for none.
+func TestUnknownKeysAreAskedForEveryTenSeconds(t *testing.T) {
+	known, unknown := issuer{"a", jwt.SigningMethodEdDSA, edKey()}, issuer{"b", jwt.SigningMethodEdDSA, otherKey()}
+	unnamed := issuer{"", jwt.SigningMethodEdDSA, edKey()}
+	set := keySetOf(known.jwk())
+	synctest.Test(t, func(t *testing.T) {
+		r := &roundTrip{answer: func(*http.Request) (*http.Response, error) { return ok(strings.NewReader(set)) }}
+		players, _ := fetching(t, r)
+		synctest.Wait()
+		for _, c := range []struct {
+			wait    time.Duration
+			by      issuer
+			fetches int
+			refused string
+		}{
+			{10*time.Second - 1, unknown, 1, "its key is not in the key set"},
+			{1, unknown, 2, "its key is not in the key set"},
+			{time.Minute, unnamed, 2, ""},
+		} {
+			time.Sleep(c.wait)
+			_, err := players.Verify(t.Context(), c.by.sign(good("u1")))
+			if (err == nil) != (c.refused == "") || err != nil && !strings.Contains(err.Error(), c.refused) {
+				t.Errorf("a token of %q: %v", c.by.kid, err)
+			}
+			if len(r.asked) != c.fetches {
+				t.Errorf("%d fetches after a token of %q, want %d", len(r.asked), c.by.kid, c.fetches)
+			}
+		}
+	})
+}
+
+// TestAKeyOfAnotherAlgorithmIsNamed: the reason says so.
+func TestAKeyOfAnotherAlgorithmIsNamed(t *testing.T) {
+	ed := issuer{"ed", jwt.SigningMethodEdDSA, edKey()}
+	key := ed.jwk()
+	key.ALG = jwkset.AlgES256
+	p := newProvider(t)
+	p.publish(key)
+	players := newPlayers(t, auth.PlayersOptions{JWKSURL: p.URL})
+	_, err := players.Verify(t.Context(), ed.sign(good("u1")))
+	if err == nil || !strings.Contains(err.Error(), "its key is for the algorithm ES256") {
+		t.Error(err)
+	}
+}
