@@ -56,7 +56,7 @@ func BenchmarkAgainstBare(b *testing.B) {
 						}
 					}
 				},
-				func() { test.room(); l.flush.wait() },
+				func() { test.room(); l.workers.wait() },
 			}
 			took := [2][]float64{}
 			for b.Loop() {

@@ -39,7 +39,7 @@ func benchmarkWave(b *testing.B, l *Lobby, n int) {
 	b.ReportAllocs()
 	for b.Loop() {
 		l.Room("c").Broadcast(Rain, wave)
-		l.flush.wait()
+		l.workers.wait()
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/member")
 }
@@ -51,7 +51,7 @@ func BenchmarkResult(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		m.Send(wave)
-		l.flush.wait()
+		l.workers.wait()
 	}
 }
 
@@ -68,7 +68,7 @@ func BenchmarkResults(b *testing.B) {
 			for _, m := range members {
 				m.Send(result)
 			}
-			l.flush.wait()
+			l.workers.wait()
 		}
 	})
 	b.Run("bundled", func(b *testing.B) {
@@ -79,7 +79,7 @@ func BenchmarkResults(b *testing.B) {
 				results.Add(m, result)
 			}
 			l.Deliver(&results)
-			l.flush.wait()
+			l.workers.wait()
 		}
 	})
 }

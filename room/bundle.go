@@ -1,45 +1,39 @@
 package room
 
-// Bundle gathers results for many members, so that all of them are handed to the workers at once: what is done for each
-// message then is done once for many. The zero Bundle is empty and ready to use. It belongs to one goroutine at a time.
+// Bundle gathers results for many members, so that all of them are handed to the workers at once and their lock is
+// taken once for many messages. The zero Bundle is empty and ready to use. One goroutine at a time may use it.
 type Bundle struct {
-	letters []letter
+	messages []message
 }
 
-// letter is a message, and whom it is for.
-type letter struct {
+// message is a payload and its recipient.
+type message struct {
 	to      *Member
 	payload []byte
 }
 
-// keptLetters is how many letters a delivered bundle keeps room for.
-const keptLetters = 4096
+// keptMessages is how many messages an empty bundle keeps room for.
+const keptMessages = 4096
 
-// Add puts a message in the bundle. Nobody is told anything before Lobby.Deliver. The payload must not be changed
-// afterwards; it may be a part of a larger slice, which is then kept for as long as any part of it waits in a lane.
+// Add puts a message in the bundle; Lobby.Deliver sends it. The payload must not be changed afterwards. It may be a
+// part of a larger slice, which then stays in memory for as long as any part of it is queued.
 func (b *Bundle) Add(to *Member, payload []byte) {
-	b.letters = append(b.letters, letter{to: to, payload: payload})
+	b.messages = append(b.messages, message{to: to, payload: payload})
 }
 
-// Deliver does for each message of a bundle, in the order in which they were added, what Member.Send does; and
-// empties the bundle, which may be used again. The members are those of this lobby.
+// Deliver does what Member.Send does for each message of a bundle, in the order of the calls of Add. It empties the
+// bundle, which may be used again. The members are those of this lobby.
 func (l *Lobby) Deliver(b *Bundle) {
-	var ready chain
-	for i := range b.letters {
-		to := b.letters[i].to
-		if !to.push(Results, frame{bytes: b.letters[i].payload}) {
-			continue
-		}
-		ready.add(Results, to)
-		if ready.n == readyBatch {
-			l.flush.ready(Results, ready)
-			ready = chain{}
+	ready := handover{lane: Results, to: l.workers}
+	for i := range b.messages {
+		if to := b.messages[i].to; to.push(Results, frame{bytes: b.messages[i].payload}) {
+			ready.add(to)
 		}
 	}
-	l.flush.ready(Results, ready)
-	clear(b.letters) // keeps no message alive
-	b.letters = b.letters[:0]
-	if cap(b.letters) > keptLetters {
-		b.letters = nil
+	ready.flush()
+	clear(b.messages) // keeps no message alive
+	b.messages = b.messages[:0]
+	if cap(b.messages) > keptMessages {
+		b.messages = nil
 	}
 }

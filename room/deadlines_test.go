@@ -111,9 +111,9 @@ func TestRunClosesWhoIsLeft(t *testing.T) {
 		if err := <-ran; err != nil {
 			t.Errorf("Run returned %v", err)
 		}
-		if len(codes) != 3 || l.Online() != 0 || l.flush.working+l.flush.awaiting != 0 {
+		if len(codes) != 3 || l.Online() != 0 || l.workers.running+l.workers.waiting != 0 {
 			t.Errorf("after Run: %d of 3 closed, %d online, %d workers", len(codes), l.Online(),
-				l.flush.working+l.flush.awaiting)
+				l.workers.running+l.workers.waiting)
 		}
 		if code, reason := p.closeCode(); code != CodeShutdown {
 			t.Errorf("the peer was told %d %q", code, reason)

@@ -1,35 +1,38 @@
-// Package room knows who is here and hands messages to them: rooms of members, two outbound lanes for each
-// member, and the fan-out of one message to a full room. It knows nothing of what the messages say.
+// Package room knows who is here and hands messages to them: rooms of members, two outbound lanes for each member,
+// and the fan-out of one message to a full room. It does not look into the messages.
 //
-// A [Lobby] holds one [Room] for each campaign that somebody watches. A [Member] is one connection; it has two lanes:
+// A [Lobby] holds one [Room] for each campaign that somebody watches. A [Member] is one connection. It has two lanes:
 //
 //	Results   in order, never dropped; a member that lets it fill up is closed with CodeSlowConsumer
-//	Rain      only the newest matter; when it is full the oldest frame makes room
+//	Rain      the newest messages only; when it is full the oldest one makes room
 //
-// Nothing waits for an idle member. What is queued for members is written by a few workers that live only while
-// there is something to write (flush.go), and all pings and deadlines hang on one timer wheel (wheel.go). A member
-// is in the hands of one goroutine at a time, so a connection never has two writers, and one turn is one frame, so
-// nobody is served twice while others wait. A worker writes what the connection takes at once and never waits; a
-// peer that has stalled is awaited by a goroutine of its own, for as long as WriteTimeout.
+// Idle members cost no goroutine. What is queued for members is written by a few workers that live only while there
+// is something to write (workers.go), and all pings and deadlines hang on one timer wheel (wheel.go). One goroutine
+// at a time serves a member, so a connection never has two writers. One turn of a member is one frame, so nobody is
+// served twice while others wait (turn.go). A worker writes what the connection takes at once and never waits; a
+// goroutine of its own waits for a peer that has stalled, for at most WriteTimeout.
 //
-// Only the member writes to its connection (socket.go), and it makes the frames by itself (frame.go): those for
-// many once. The WebSocket library makes the upgrade and reads.
+// Only the member writes to its connection (socket.go). It makes the frames with package ws, and makes a frame for
+// many members once (frame.go). The WebSocket library makes the upgrade and reads.
 //
-// The life of a member:
+// A panic in a member's turn, in its timer or in onClose closes that member, and is logged with its stack; all
+// others are served on.
 //
-//	open ──CloseAfterFlush──▶ draining ──all written──▶ closing ──▶ parting ──close frame out──▶ lingering ──▶ ended ──▶ gone
-//	  │                          │                         ▲           │                                              ▲
-//	  └───Close, slow, no pong───┴──write fails, too late──┘           └────────────the connection is broken──────────┘
+// A member is a state machine, whose transitions are a table (state.go):
+//
+//	open ──drain──▶ draining ──flushed──▶ closing ──turned──▶ farewell ──said──▶ lingering ──lost, timeout──▶ hangingUp
+//	  │                │                     ▲                    │                                              │
+//	  └──shut, lost────┴────────lost─────────┘                    └──unsaid──▶ closed ◀──────────turned──────────┘
 //
 // A member lingers so that the peer can read the close frame and answer it: a connection that is closed while
 // unread taps lie in its receive buffer is reset, and a reset can take the close frame, and the results before it,
-// away from the peer. It ends when the reader reports that reading has ended (Member.Gone), or after two seconds.
-// Whoever reads a member's connection therefore reads on until it fails, and leaves the closing of it to the
+// away from the peer. Lingering ends when the reader reports that reading has ended (Member.Gone), or after two
+// seconds. Whoever reads a member's connection therefore reads on until that fails, and leaves the closing to the
 // member.
 //
 // Locks are taken in this order, left to right; most paths need one:
 //
-//	Lobby.seating → Lobby.mu → segment.mu → Member.mu → wheel.mu or flushers.mu
+//	Lobby.seating → Lobby.mu → segment.mu → Member.mu → wheel.mu or workers.mu
 //
 // No lock is held while something is encoded or written, or while onClose runs.
 package room

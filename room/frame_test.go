@@ -65,7 +65,7 @@ func TestAssembledFramesAreRead(t *testing.T) {
 				control = append(ws.AppendHeader(nil, websocket.PongMessage, 4), "pong"...)
 			}
 			var messages [][]byte
-			w.batch = w.batch[:0]
+			w.ping, w.control, w.batch = ping, control, w.batch[:0]
 			for range rapid.IntRange(0, 3).Draw(t, "messages") {
 				size := rapid.OneOf(rapid.IntRange(0, 130), rapid.IntRange(1<<16-3, 1<<16+3)).Draw(t, "size")
 				message := bytes.Repeat([]byte{'a' + byte(len(messages))}, size)
@@ -76,7 +76,7 @@ func TestAssembledFramesAreRead(t *testing.T) {
 				}
 				w.batch = append(w.batch, f)
 			}
-			r := bufio.NewReader(bytes.NewReader(w.assemble(ping, control)))
+			r := bufio.NewReader(bytes.NewReader(w.assemble()))
 			expect := func(opcode int, payload []byte) {
 				if got, read, err := readFrame(r); got != opcode || !bytes.Equal(read, payload) || err != nil {
 					t.Fatalf("read a frame of type %d and %d bytes (%v), want type %d and %d bytes", got, len(read),

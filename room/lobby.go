@@ -11,8 +11,8 @@ type Lobby struct {
 	o       Options
 	metrics *metrics
 	wheel   *wheel
-	flush   *flushers
-	epoch   time.Time // what Member.heard counts from
+	workers *workers
+	started time.Time // what Member.heard counts from
 
 	seating sync.Mutex // one Join or Leave at a time, with its callbacks
 
@@ -26,8 +26,9 @@ type Lobby struct {
 func NewLobby(o Options) *Lobby {
 	o = o.withDefaults()
 	return &Lobby{
-		o: o, metrics: newMetrics(o.Registerer), wheel: newWheel(), flush: newFlushers(), epoch: time.Now(),
-		rooms: map[string]*Room{}, users: map[string]*Member{},
+		o: o, metrics: newMetrics(o.Registerer), wheel: newWheel(o.Guard), workers: newWorkers(o.Guard),
+		started: time.Now(),
+		rooms:   map[string]*Room{}, users: map[string]*Member{},
 	}
 }
 
@@ -35,10 +36,8 @@ func NewLobby(o Options) *Lobby {
 // and returns nil when the last of them is closed and the last write has ended. A member made later is closed at once.
 func (l *Lobby) Run(ctx context.Context) error {
 	l.wheel.run(ctx)
-	for _, t := range l.wheel.stop() { // a member has a timer, or is in the hands of the workers, or is gone
-		t.fn()
-	}
-	l.flush.wait()
+	l.wheel.stop() // fires all timers: a member has one, or the workers have the member, or it is closed
+	l.workers.wait()
 	return nil
 }
 
@@ -155,28 +154,37 @@ func (l *Lobby) Online() int {
 	return l.seated
 }
 
-// ToUser sends a message to all of a user's connections, whichever rooms they are in, in the results lane, and returns
-// their number. The payload must not be changed afterwards.
-func (l *Lobby) ToUser(user string, payload []byte) int {
-	return l.toUser(user, payload, func(*Member) bool { return true })
+// Has tells whether a user has a connection in any room.
+func (l *Lobby) Has(user string) bool {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.users[user] != nil
 }
 
-func (l *Lobby) toUser(user string, payload []byte, which func(*Member) bool) int {
+// ToUser sends a message to all of a user's connections, whichever rooms they are in, in the results lane, and
+// returns their number. encode makes the message, which must not be changed afterwards; it is called once, without a
+// lock, and not at all if the user is not here.
+func (l *Lobby) ToUser(user string, encode func() []byte) int {
 	var few [4]*Member // without an allocation for nearly everybody
-	members := few[:0]
-	l.mu.RLock()
-	for m := l.users[user]; m != nil; m = m.sibling[after] {
-		if which(m) {
-			members = append(members, m)
-		}
+	members := l.connections(user, few[:0])
+	if len(members) == 0 {
+		return 0
 	}
-	l.mu.RUnlock()
-	f := frame{bytes: payload}
+	f := frame{bytes: encode()}
 	if len(members) > 1 {
-		f = sharedFrame(payload)
+		f = sharedFrame(f.bytes)
 	}
 	for _, m := range members {
 		m.queue(Results, f)
 	}
 	return len(members)
+}
+
+func (l *Lobby) connections(user string, to []*Member) []*Member {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	for m := l.users[user]; m != nil; m = m.sibling[after] {
+		to = append(to, m)
+	}
+	return to
 }

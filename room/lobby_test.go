@@ -76,16 +76,15 @@ func (s *lobbyModel) leave(t *rapid.T) {
 func (s *lobbyModel) close(t *rapid.T) {
 	m := s.one(t)
 	m.Close(CodeUnavailable, "")
-	s.lobby.flush.wait()
+	s.lobby.workers.wait()
 	delete(s.seats, m)
 }
 
 func (s *lobbyModel) check(t *rapid.T) {
-	rooms, users, both := map[string]int{}, map[string]int{}, map[seatModel]int{}
+	rooms, users := map[string]int{}, map[string]int{}
 	for _, seat := range s.seats {
 		rooms[seat.campaign]++
 		users[seat.user]++
-		both[seat]++
 	}
 	online := map[string]int{}
 	for _, r := range s.lobby.Rooms() {
@@ -99,17 +98,14 @@ func (s *lobbyModel) check(t *rapid.T) {
 		t.Fatalf("OnOpen and OnEmpty leave %v, want %v; %s", s.served, rooms, s.fault)
 	}
 	for _, user := range []string{"u1", "u2", "u3"} {
-		if n := s.lobby.ToUser(user, []byte("settled")); n != users[user] {
-			t.Fatalf("%s was reached on %d connections, want %d", user, n, users[user])
-		}
-		for campaign := range rooms {
-			if n := s.lobby.Room(campaign).ToUser(user, []byte("settled")); n != both[seatModel{campaign, user}] {
-				t.Fatalf("%s was reached on %d connections in %s, want %d", user, n, campaign,
-					both[seatModel{campaign, user}])
-			}
+		encoded := 0
+		n := s.lobby.ToUser(user, func() []byte { encoded++; return []byte("settled") })
+		if n != users[user] || encoded != min(n, 1) || s.lobby.Has(user) != (n > 0) {
+			t.Fatalf("%s was reached on %d connections, want %d; %d messages were encoded; here: %v", user, n,
+				users[user], encoded, s.lobby.Has(user))
 		}
 	}
-	s.lobby.flush.wait()
+	s.lobby.workers.wait()
 }
 
 func (s *lobbyModel) checkSegments(t *rapid.T, r *Room) {
@@ -135,7 +131,7 @@ func TestEverybodySitsWhereTheyShould(t *testing.T) {
 		for _, m := range s.members {
 			m.Close(CodeShutdown, "")
 		}
-		s.lobby.flush.wait()
+		s.lobby.workers.wait()
 	})
 }
 

@@ -10,10 +10,10 @@ import (
 // Member is one connection. Its methods may be called by any goroutine, and none of them waits for the connection.
 type Member struct {
 	lobby   *Lobby
-	conn    outlet
+	conn    conn
 	onClose func(code int)
-	timer   timer        // open: the next ping or the end of the patience for a pong; lingering: its end
-	heard   atomic.Int64 // when the peer was last heard, nanoseconds since Lobby.epoch
+	timer   timer        // open: the next ping, or the end of the wait for a pong; lingering: the end of that
+	heard   atomic.Int64 // when the peer was last heard, in nanoseconds since Lobby.started
 
 	// Where the member sits; guarded by Lobby.mu.
 	room    *Room
@@ -22,21 +22,22 @@ type Member struct {
 	place   int        // in the segment; guarded by segment.mu
 	sibling [2]*Member // other connections of the user, before and after this one
 
-	next [laneCount]*Member // the next in the lane's ready queue; owned by whoever holds the queue
+	next [laneCount]*Member // the next in the lane's ready queue; owned by the owner of the queue
 
 	mu    sync.Mutex
-	state state
+	state state // changed by Member.on alone
 	lanes lanes
 	ping  bool // a ping is due
-	// open, draining: a pong that is due; later: the close frame that the WebSocket library wants
+	// control is a pong that is due while the member is open or draining; later it is the close frame that the
+	// WebSocket library wants to write.
 	control  []byte
-	queued   [laneCount]bool // stands in the lane's ready queue
-	busy     bool            // somebody writes
-	awaited  bool            // and waits for the peer
-	lost     bool            // the peer is gone: no close frame of ours, no lingering
+	queued   [laneCount]bool // the member stands in the lane's ready queue
+	busy     bool            // a goroutine writes
+	waiting  bool            // and waits for the peer
+	peerGone bool            // nobody would read a close frame of ours, or answer it
 	deadline time.Time       // draining: when all must have been written
 	code     int             // of the close
-	reason   string
+	reason   string          // of the close
 }
 
 // Indices of Member.sibling.
@@ -50,23 +51,22 @@ const (
 // signs of life with Pong, reads until that fails (also after Close), and then calls Gone.
 //
 // onClose, if not nil, is called exactly once, when the member has left its room and the close frame has been
-// written or given up. Its code is that of Close, or ws.CloseAbnormal where the connection was lost.
-// After Run has ended it may be called before NewMember returns.
+// written or given up. Its code is that of Close, or ws.CloseAbnormal where the connection was lost. After Run has
+// ended it may be called before NewMember returns.
 func (l *Lobby) NewMember(s *Socket, onClose func(code int)) *Member {
 	m := l.newMember(s, onClose)
 	s.member.Store(m)
 	return m
 }
 
-func (l *Lobby) newMember(conn outlet, onClose func(code int)) *Member {
-	m := &Member{lobby: l, conn: conn, onClose: onClose}
+func (l *Lobby) newMember(c conn, onClose func(code int)) *Member {
+	m := &Member{lobby: l, conn: c, onClose: onClose, state: open}
 	m.timer.fn = m.expired
 	m.Pong()
 	l.metrics.connections.Inc()
 	if !l.wheel.schedule(&m.timer, min(rand.N(l.o.PingEvery), l.o.PongWait)) { //nolint:gosec // not a secret
-		m.state, m.code, m.reason = parting, CodeShutdown, "shutdown"
-		m.part()
-		l.flush.wait() // Run has ended and does not
+		m.Close(CodeShutdown, "shutdown")
+		l.workers.wait() // Run has ended and does not
 	}
 	return m
 }
@@ -76,7 +76,7 @@ func (l *Lobby) newMember(conn outlet, onClose func(code int)) *Member {
 func (m *Member) Send(payload []byte) { m.queue(Results, frame{bytes: payload}) }
 
 // Pong tells that the peer lives: a pong has come, or anything else.
-func (m *Member) Pong() { m.heard.Store(int64(time.Since(m.lobby.epoch))) }
+func (m *Member) Pong() { m.heard.Store(int64(time.Since(m.lobby.started))) }
 
 func (m *Member) isOpen() bool {
 	m.mu.Lock()
@@ -84,9 +84,10 @@ func (m *Member) isOpen() bool {
 	return m.state == open
 }
 
+// queue queues a frame, and hands the member to the workers if need be.
 func (m *Member) queue(lane Lane, f frame) {
 	if m.push(lane, f) {
-		m.lobby.flush.ready(lane, chainOf(lane, m))
+		m.lobby.workers.ready(lane, listOf(lane, m))
 	}
 }
 

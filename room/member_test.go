@@ -128,7 +128,7 @@ func TestFullResultsLaneClosesTheMember(t *testing.T) {
 		if code := <-closed; code != CodeSlowConsumer {
 			t.Errorf("closed with %d, want %d", code, CodeSlowConsumer)
 		}
-		if d := time.Since(from); d > farewellTimeout {
+		if d := time.Since(from); d > closeTimeout {
 			t.Errorf("closing a stalled member took %v", d)
 		}
 		if l.Online() != 0 {

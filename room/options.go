@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"redrain/internal/rounds"
 )
 
 // Options of a Lobby. The zero value is ready to use: zero or less means the default of each field.
@@ -21,6 +23,7 @@ type Options struct {
 	OnOpen, OnEmpty func(*Room)
 
 	Log        *slog.Logger          // nil: slog.Default
+	Guard      *rounds.Guard         // catches panics in the workers and timers; nil: they are logged
 	Registerer prometheus.Registerer // nil: the metrics are not registered
 }
 

@@ -36,20 +36,14 @@ func (r *Room) Broadcast(lane Lane, payload []byte) {
 	f := sharedFrame(payload)
 	if r.Online() < parallelFrom {
 		for i := range r.segments {
-			r.segments[i].hand(lane, f, r.lobby.flush)
+			r.segments[i].broadcast(lane, f, r.lobby.workers)
 		}
 		return
 	}
 	var wg sync.WaitGroup
 	for i := range r.segments[1:] {
-		wg.Go(func() { r.segments[i+1].hand(lane, f, r.lobby.flush) })
+		wg.Go(func() { r.segments[i+1].broadcast(lane, f, r.lobby.workers) })
 	}
-	r.segments[0].hand(lane, f, r.lobby.flush)
+	r.segments[0].broadcast(lane, f, r.lobby.workers)
 	wg.Wait()
-}
-
-// ToUser sends a message to all of a user's connections in the room, in the results lane, and returns their number. The
-// payload must not be changed afterwards.
-func (r *Room) ToUser(user string, payload []byte) int {
-	return r.lobby.toUser(user, payload, func(m *Member) bool { return m.room == r })
 }

@@ -2,14 +2,10 @@ package room
 
 import "sync"
 
-// readyBatch is how many members a segment hands to the workers at once: enough to make their lock cheap, few
-// enough that the writing begins while the rest of the room is still being handed its frame.
-const readyBatch = 128
-
 // segment is a part of a room's members, in no order.
 type segment struct {
 	mu      sync.Mutex
-	members []*Member // the place of each is its Member.place
+	members []*Member // each knows its index: Member.place
 }
 
 func (s *segment) add(m *Member) {
@@ -19,7 +15,7 @@ func (s *segment) add(m *Member) {
 	s.members = append(s.members, m)
 }
 
-// remove puts the last member in the place of the one that goes.
+// remove puts the last member in the place of the one that leaves.
 func (s *segment) remove(m *Member) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -33,20 +29,15 @@ func (s *segment) remove(m *Member) {
 	}
 }
 
-// hand queues a frame for each member. It waits for nobody: queueing does not block.
-func (s *segment) hand(lane Lane, f frame, to *flushers) {
-	var ready chain
+// broadcast queues a frame for each member. It waits for no write.
+func (s *segment) broadcast(lane Lane, f frame, to *workers) {
+	ready := handover{lane: lane, to: to}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range s.members {
-		if !m.push(lane, f) {
-			continue
-		}
-		ready.add(lane, m)
-		if ready.n == readyBatch {
-			to.ready(lane, ready)
-			ready = chain{}
+		if m.push(lane, f) {
+			ready.add(m)
 		}
 	}
-	to.ready(lane, ready)
+	ready.flush()
 }

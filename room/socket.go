@@ -10,14 +10,14 @@ import (
 	"redrain/internal/rawio"
 )
 
-// outlet is what a member needs of a connection. A Socket is one.
-type outlet interface {
+// conn is what a member needs of a connection. A Socket is one.
+type conn interface {
 	// tryWrite writes as much as the connection takes at once, and never waits. Fewer bytes than given are no error.
 	tryWrite(p []byte) (n int, err error)
 	// write writes all, and waits for the peer until the deadline. One goroutine at a time.
 	write(p []byte) error
-	// deadline is until when write may wait, also one that waits already; zero: for ever. tryWrite fails when it
-	// has passed.
+	// deadline sets until when write may wait, also a write that waits already; zero: for ever. tryWrite fails when
+	// the deadline has passed.
 	deadline(t time.Time)
 	Close() error
 }
@@ -29,29 +29,29 @@ type outlet interface {
 type Socket struct {
 	net.Conn
 
-	now    TryWriter // nil: every write has to wait
+	direct TryWriter // nil: every write has to wait
 	member atomic.Pointer[Member]
 }
 
-// TryWriter is what a connection has that can write without waiting. Those of the system have it without being asked.
+// TryWriter is a connection that can write without waiting. Connections of the net package need not implement it.
 type TryWriter interface {
 	// TryWrite writes as much as the connection takes at once. Fewer bytes than given are no error.
 	TryWrite(p []byte) (n int, err error)
 }
 
-// errForeignWrite is what somebody gets who writes a message past the member.
+// errForeignWrite is returned to everybody but the member who writes a message.
 var errForeignWrite = errors.New("only the member writes to its connection: use Member.Send")
 
-// NewSocket wraps a connection before its upgrade to a WebSocket. One that is neither the system's nor a TryWriter
-// costs a goroutine for each write.
-func NewSocket(conn net.Conn) *Socket {
-	s := &Socket{Conn: conn}
-	switch c := conn.(type) {
+// NewSocket wraps a connection before its upgrade to a WebSocket. A connection that is neither of the net package
+// nor a TryWriter costs a goroutine for each write.
+func NewSocket(c net.Conn) *Socket {
+	s := &Socket{Conn: c}
+	switch c := c.(type) {
 	case TryWriter:
-		s.now = c
+		s.direct = c
 	case syscall.Conn:
 		if w, err := rawio.NewWriter(c); err == nil {
-			s.now = w
+			s.direct = w
 		}
 	}
 	return s
@@ -70,7 +70,7 @@ func (s *Socket) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// SetWriteDeadline does nothing any more when a member has taken charge.
+// SetWriteDeadline does nothing once a member writes to the connection.
 func (s *Socket) SetWriteDeadline(t time.Time) error {
 	if s.member.Load() != nil {
 		return nil
@@ -84,10 +84,10 @@ func (s *Socket) SetDeadline(t time.Time) error {
 }
 
 func (s *Socket) tryWrite(p []byte) (int, error) {
-	if s.now == nil {
+	if s.direct == nil {
 		return 0, nil
 	}
-	return s.now.TryWrite(p)
+	return s.direct.TryWrite(p)
 }
 
 func (s *Socket) write(p []byte) error {

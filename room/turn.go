@@ -5,45 +5,65 @@ import (
 	"time"
 )
 
-// turn lets a worker do one thing for the member: write one frame, or take the next step of its parting. It reports the
-// ready queue in which the worker must put the member for its next turn, if it needs one.
+// task is what a member has to do in its turn.
+type task int
+
+const (
+	nothing task = iota
+	write
+	writeClose
+	closeConnection
+)
+
+// turn lets a worker do one thing for the member: write one frame, or take the next step of its end. It reports the
+// lane in whose ready queue the worker must put the member for its next turn, if it needs one.
 func (m *Member) turn(lane Lane, w *worker) (next Lane, again bool) {
+	switch m.begin(lane, w) {
+	case writeClose:
+		m.sayGoodbye()
+	case closeConnection:
+		m.closeConn()
+	case write:
+		return m.write(w)
+	case nothing:
+	}
+	return 0, false
+}
+
+// begin decides what a turn is for. For a write it takes what is to be written.
+func (m *Member) begin(lane Lane, w *worker) task {
 	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.queued[lane] = false
 	switch {
-	case m.busy:
-		m.mu.Unlock()
-		return 0, false // whoever writes looks for more when it has done so
-	case m.state == closing:
-		m.state = parting
-		m.mu.Unlock()
-		m.part()
-		return 0, false
-	case m.state == ended:
-		m.state = gone
-		m.mu.Unlock()
-		m.hangUp()
-		return 0, false
+	case m.busy: // the goroutine that writes looks for more afterwards
+		return nothing
+	case m.on(turned):
+		if m.state == farewell {
+			return writeClose
+		}
+		return closeConnection
 	case m.state > closing:
-		m.mu.Unlock()
-		return 0, false
+		return nothing
 	}
 	w.batch = m.lanes.take(w.batch[:0])
-	ping, control := m.ping, m.control
+	w.ping, w.control = m.ping, m.control
 	m.ping, m.control, m.busy = false, nil, true
-	m.mu.Unlock()
+	return write
+}
 
-	wire := w.assemble(ping, control)
-	frames := min(1, len(w.batch))
+// write writes what begin has taken.
+func (m *Member) write(w *worker) (next Lane, again bool) {
+	wire, frames := w.assemble(), min(1, len(w.batch))
 	clear(w.batch) // keeps no message alive
 	if len(wire) == 0 {
 		return m.wrote(0, nil)
 	}
 	n, err := m.conn.tryWrite(wire)
 	if err == nil && n < len(wire) {
-		m.await(bytes.Clone(wire[n:]), func(err error) {
+		m.writeLater(bytes.Clone(wire[n:]), func(err error) {
 			if lane, again := m.wrote(frames, err); again {
-				m.lobby.flush.ready(lane, chainOf(lane, m))
+				m.lobby.workers.ready(lane, listOf(lane, m))
 			}
 		})
 		return 0, false
@@ -51,27 +71,27 @@ func (m *Member) turn(lane Lane, w *worker) (next Lane, again bool) {
 	return m.wrote(frames, err)
 }
 
-// assemble is what is written in a turn: control frames, and one frame with the messages of the batch. It is good
+// assemble makes the bytes of a turn: control frames, and one frame with the messages of the batch. They are good
 // until the worker's next turn.
-func (w *worker) assemble(ping bool, control []byte) []byte {
-	if len(w.batch) == 1 && w.batch[0].header > 0 && !ping && control == nil {
+func (w *worker) assemble() []byte {
+	if len(w.batch) == 1 && w.batch[0].header > 0 && !w.ping && w.control == nil {
 		return w.batch[0].bytes
 	}
-	if cap(w.wire) > keptWire {
+	if cap(w.wire) > keptBuffer {
 		w.wire = nil
 	}
 	w.wire = w.wire[:0]
-	if ping {
+	if w.ping {
 		w.wire = append(w.wire, pingFrame...)
 	}
-	w.wire = append(w.wire, control...)
+	w.wire = append(w.wire, w.control...)
 	if len(w.batch) > 0 {
 		w.wire = appendMessages(w.wire, w.batch)
 	}
 	return w.wire
 }
 
-// wrote ends a turn: all has been written, or the connection is broken.
+// wrote ends a turn: all is written, or the connection is broken.
 func (m *Member) wrote(frames int, err error) (next Lane, again bool) {
 	if err == nil {
 		m.lobby.metrics.frames.Add(float64(frames))
@@ -80,7 +100,7 @@ func (m *Member) wrote(frames int, err error) (next Lane, again bool) {
 	defer m.mu.Unlock()
 	m.busy = false
 	if err != nil {
-		return Results, m.broken(err)
+		return Results, m.writeFailed(err)
 	}
 	return m.more()
 }
@@ -92,15 +112,12 @@ func (m *Member) more() (next Lane, again bool) {
 		return Results, m.enqueue(Results)
 	case m.lanes[Rain].n > 0:
 		return Rain, m.enqueue(Rain)
-	case m.state == draining:
-		m.state = closing
-		return Results, m.enqueue(Results)
 	}
-	return 0, false
+	return Results, m.on(flushed) && m.enqueue(Results)
 }
 
-// enqueue marks the member as standing in a lane's ready queue, and reports whether the caller must put it there. It
-// needs m.mu. While somebody writes it need not be there: whoever does looks for more then.
+// enqueue marks the member as standing in a lane's ready queue, and reports whether the caller must put it there.
+// While a goroutine writes the member stays out: that goroutine looks for more afterwards. It needs m.mu.
 func (m *Member) enqueue(lane Lane) bool {
 	if m.queued[lane] || m.busy {
 		return false
@@ -109,40 +126,46 @@ func (m *Member) enqueue(lane Lane) bool {
 	return true
 }
 
-// await writes what the connection did not take at once, in a goroutine that waits for the peer, and then calls then.
-func (m *Member) await(rest []byte, then func(err error)) {
-	m.mu.Lock()
-	m.awaited = true
-	m.conn.deadline(m.patience())
-	m.mu.Unlock()
-	m.lobby.flush.await(func() {
+// writeLater writes what the connection did not take at once, in a goroutine that waits for the peer, and then calls
+// then.
+func (m *Member) writeLater(rest []byte, then func(err error)) {
+	m.setWaiting(true)
+	m.lobby.workers.await(m, func() {
 		err := m.conn.write(rest)
-		m.mu.Lock()
-		m.awaited = false
-		m.conn.deadline(time.Time{})
-		m.mu.Unlock()
+		m.setWaiting(false)
 		then(err)
 	})
 }
 
-// patience is until when a peer is waited for that does not read. It needs m.mu.
-func (m *Member) patience() time.Time {
+func (m *Member) setWaiting(waiting bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.waiting = waiting
+	until := time.Time{}
+	if waiting {
+		until = m.writeDeadline()
+	}
+	m.conn.deadline(until)
+}
+
+// writeDeadline is until when a peer is waited for that does not read. It needs m.mu.
+func (m *Member) writeDeadline() time.Time {
 	now := time.Now()
 	switch {
 	case m.state == open:
 		return now.Add(m.lobby.o.WriteTimeout)
 	case m.state == draining:
 		return m.deadline
-	case m.lost && m.control == nil:
-		return now // there is nobody left to tell
+	case m.peerGone && m.control == nil:
+		return now // nobody is left to be told
 	default:
-		return now.Add(farewellTimeout)
+		return now.Add(closeTimeout)
 	}
 }
 
-// hurry shortens the wait for a peer when the member is to part. It needs m.mu.
-func (m *Member) hurry() {
-	if m.awaited && m.state >= closing {
-		m.conn.deadline(m.patience())
+// shortenWait shortens the wait for a peer when the member is to be closed. It needs m.mu.
+func (m *Member) shortenWait() {
+	if m.waiting && m.state >= closing {
+		m.conn.deadline(m.writeDeadline())
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"redrain/internal/rounds"
 )
 
 const (
@@ -12,10 +14,11 @@ const (
 	wheelSlots = 1024 // 102 s around: the usual timer fires the first time that its slot comes
 )
 
-// wheel is a hashed timer wheel: tens of thousands of timers at the price of one. Setting and cancelling a timer is a
-// matter of two pointers, and neither allocates.
+// wheel is a hashed timer wheel: it holds tens of thousands of timers at the price of one. Setting and cancelling a
+// timer changes two pointers and allocates nothing.
 type wheel struct {
 	start time.Time
+	guard *rounds.Guard // a timer that panics stops no other
 
 	mu      sync.Mutex
 	tick    int64             // the last tick that has been worked off
@@ -30,8 +33,8 @@ type timer struct {
 	due        int64  // tick
 }
 
-func newWheel() *wheel {
-	w := &wheel{start: time.Now()}
+func newWheel(guard *rounds.Guard) *wheel {
+	w := &wheel{start: time.Now(), guard: guard}
 	for i := range w.slots {
 		s := &w.slots[i]
 		s.prev, s.next = s, s
@@ -70,10 +73,14 @@ func (w *wheel) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			for _, t := range w.advance(int64(time.Since(w.start) / wheelTick)) {
-				t.fn()
-			}
+			w.fire(w.advance(int64(time.Since(w.start) / wheelTick)))
 		}
+	}
+}
+
+func (w *wheel) fire(due []*timer) {
+	for _, t := range due {
+		w.guard.Do("room", t.fn)
 	}
 }
 
@@ -97,9 +104,11 @@ func (w *wheel) advance(now int64) (due []*timer) {
 	return due
 }
 
-// stop makes schedule refuse from now on, and returns the timers that were scheduled. It is called when run has
+// stop makes schedule refuse from now on, and fires the timers that are scheduled. It is called when run has
 // returned.
-func (w *wheel) stop() (left []*timer) {
+func (w *wheel) stop() { w.fire(w.clear()) }
+
+func (w *wheel) clear() (left []*timer) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.stopped = true

@@ -2,16 +2,17 @@ package room
 
 import (
 	"context"
-	"math/rand/v2"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"redrain/internal/testenv"
 )
 
 // runWheel runs a wheel for the rest of the bubble.
 func runWheel(t *testing.T) *wheel {
 	t.Helper()
-	w := newWheel()
+	w := newWheel(nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); w.run(ctx) }()
@@ -21,11 +22,11 @@ func runWheel(t *testing.T) *wheel {
 
 func TestWheelFiresInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := runWheel(t)
+		w, random := runWheel(t), testenv.Random(t)
 		const revolution = wheelTick * wheelSlots
 		fired := 0
 		for range 2_000 {
-			d := rand.N(3 * revolution)
+			d := time.Duration(random.Int64N(int64(3 * revolution)))
 			from := time.Now()
 			tm := &timer{}
 			tm.fn = func() {
@@ -35,7 +36,7 @@ func TestWheelFiresInTime(t *testing.T) {
 				}
 			}
 			w.schedule(tm, d)
-			pass(rand.N(wheelTick / 10))
+			pass(time.Duration(random.Int64N(int64(wheelTick / 10))))
 		}
 		pass(3*revolution + wheelTick)
 		if fired != 2_000 {
@@ -87,7 +88,7 @@ func TestWheelRepeats(t *testing.T) {
 
 // A machine that was asleep, or too busy, for more than a revolution owes every timer of that time, once.
 func TestWheelCatchesUp(t *testing.T) {
-	w := newWheel()
+	w := newWheel(nil)
 	fired := map[*timer]int{}
 	for i := range 3 * wheelSlots {
 		w.schedule(&timer{}, time.Duration(i)*wheelTick)
@@ -105,11 +106,11 @@ func TestWheelCatchesUp(t *testing.T) {
 }
 
 func TestWheelStops(t *testing.T) {
-	w := newWheel()
+	w := newWheel(nil)
 	a, b := &timer{}, &timer{}
 	w.schedule(a, time.Second)
 	w.schedule(b, 1_000*time.Hour)
-	if left := w.stop(); len(left) != 2 {
+	if left := w.clear(); len(left) != 2 {
 		t.Errorf("%d timers were left, want 2", len(left))
 	}
 	if w.schedule(a, time.Second) {

@@ -19,13 +19,14 @@ func (g *Gateway) Settled(campaign string, n cluster.Settled) {
 		m.Claims = append(m.Claims, wire.SettledClaim{Claim: c.Claim, Amount: c.Amount})
 		m.Balance = c.Balance
 	}
-	g.arrivals.tell(messages, func(user string, m *wire.Settled) { g.o.Lobby.ToUser(user, wire.Encode(m)) })
+	g.arrivals.tell(messages, func(user string, m *wire.Settled) { g.o.Lobby.ToUser(user, func() []byte { return wire.Encode(m) }) })
 }
 
 // Withdrawn tells a player that is here how a withdrawal of theirs has ended.
 func (g *Gateway) Withdrawn(n cluster.Withdrawn) {
-	g.o.Lobby.ToUser(n.Withdrawal.User, wire.Encode(wire.WithdrawalChange{Type: wire.TypeWithdrawal,
-		Withdrawal: n.Withdrawal, Balance: n.Balance}))
+	g.o.Lobby.ToUser(n.Withdrawal.User, func() []byte {
+		return wire.Encode(wire.WithdrawalChange{Type: wire.TypeWithdrawal, Withdrawal: n.Withdrawal, Balance: n.Balance})
+	})
 }
 
 // remember lets this node know the wins that other nodes have given, so that it answers a tap that is sent again

@@ -39,8 +39,8 @@ func TestStalledMembersDelayNobody(t *testing.T) {
 		if n := value(t, l.metrics.slow); n != 200 {
 			t.Errorf("counted %v slow members, want 200", n)
 		}
-		if l.flush.working+l.flush.awaiting != 0 {
-			t.Errorf("%d workers are left, and %d peers are waited for", l.flush.working, l.flush.awaiting)
+		if l.workers.running+l.workers.waiting != 0 {
+			t.Errorf("%d workers are left, and %d peers are waited for", l.workers.running, l.workers.waiting)
 		}
 	})
 }
@@ -51,7 +51,7 @@ func TestNobodyIsLeftWaiting(t *testing.T) {
 		l := running(t)
 		m, p := seatPeer(t, l, nil)
 		p.reads()
-		for n := range 4 * l.flush.limit {
+		for n := range 4 * l.workers.limit {
 			stalled, _ := seatPeer(t, l, nil)
 			stalled.Send([]byte("never read"))
 			m.Send([]byte("result"))
@@ -79,30 +79,30 @@ func TestWorkersAreFewAndGo(t *testing.T) {
 		if n := written.Load(); n != 15_000 {
 			t.Errorf("%d of 15000 frames were written", n)
 		}
-		if n := int(most.Load()); n > l.flush.limit {
-			t.Errorf("%d writes at once, want at most %d", n, l.flush.limit)
+		if n := int(most.Load()); n > l.workers.limit {
+			t.Errorf("%d writes at once, want at most %d", n, l.workers.limit)
 		}
-		if n := runtime.NumGoroutine(); n > before || l.flush.working != 0 {
-			t.Errorf("%d goroutines are left of %d, %d workers", n, before, l.flush.working)
+		if n := runtime.NumGoroutine(); n > before || l.workers.running != 0 {
+			t.Errorf("%d goroutines are left of %d, %d workers", n, before, l.workers.running)
 		}
 	})
 }
 
 // Results go first; the rain still gets its share.
 func TestResultsOvertakeTheRain(t *testing.T) {
-	p := newFlushers()
+	p := newWorkers(nil)
 	p.limit = 0 // no workers: the turns are asked for here
 	isRain := map[*Member]bool{}
 	for range 100 {
 		m := &Member{}
 		isRain[m] = true
-		p.ready(Rain, chainOf(Rain, m))
+		p.ready(Rain, listOf(Rain, m))
 	}
 	for range 50 {
-		p.ready(Results, chainOf(Results, &Member{}))
+		p.ready(Results, listOf(Results, &Member{}))
 	}
 	rain := 0
-	for range 5 * rainTurn {
+	for range 5 * rainShare {
 		m, lane := p.next(&worker{})
 		if isRain[m] != (lane == Rain) {
 			t.Fatalf("a member came from the wrong lane %d", lane)
@@ -112,7 +112,7 @@ func TestResultsOvertakeTheRain(t *testing.T) {
 		}
 	}
 	if rain != 5 {
-		t.Errorf("%d of %d turns were the rain's, want 5", rain, 5*rainTurn)
+		t.Errorf("%d of %d turns were the rain's, want 5", rain, 5*rainShare)
 	}
 }
 

@@ -68,7 +68,7 @@ func TestCloseFromEverywhereHappensOnce(t *testing.T) {
 			wg.Wait()
 			<-p.done
 			pass(lingerFor + wheelTick)
-			if n := calls.Load(); n != 1 || l.Online() != 0 || m.state != gone || m.timer.next != nil {
+			if n := calls.Load(); n != 1 || l.Online() != 0 || m.state != closed || m.timer.next != nil {
 				t.Fatalf("onClose was called %d times, %d online, state %d, timer set: %v", n, l.Online(), m.state,
 					m.timer.next != nil)
 			}
@@ -147,7 +147,7 @@ func TestLingering(t *testing.T) {
 					t.Errorf("the connection was closed after %v (%v), want %v", d, err, test.open)
 				}
 				synctest.Wait()
-				if m.state != gone {
+				if m.state != closed {
 					t.Errorf("the member is in state %d", m.state)
 				}
 			})

@@ -1,0 +1,212 @@
+package room
+
+import (
+	"bytes"
+	"errors"
+	"net"
+	"time"
+
+	"redrain/internal/ws"
+)
+
+const (
+	// closeTimeout is how long the close frame may wait for a peer that does not read.
+	closeTimeout = 500 * time.Millisecond
+	// lingerFor is how long the peer has to answer the close frame.
+	lingerFor = 2 * time.Second
+)
+
+// Close throws away what is queued and closes the connection with a code and a reason. Only the first call of Close
+// or CloseAfterFlush has an effect.
+func (m *Member) Close(code int, reason string) { m.end(shut, code, reason) }
+
+// CloseAfterFlush takes no more messages, and closes the connection when those that are queued have been written,
+// or when WriteTimeout is over.
+func (m *Member) CloseAfterFlush(code int, reason string) { m.end(drain, code, reason) }
+
+func (m *Member) end(e event, code int, reason string) {
+	m.do(func() (ready bool) { return m.startClose(e, code, reason) })
+}
+
+// Gone tells that reading from the connection has ended: the peer has answered the close frame, or has sent one, or
+// it is lost. The connection is closed without waiting for more than the answer to a close frame to be written.
+func (m *Member) Gone() {
+	m.do(func() (ready bool) {
+		m.peerGone = true
+		ready = m.lose("")
+		m.shortenWait()
+		return ready
+	})
+}
+
+// relay takes a frame over that the WebSocket library wants to write. It reports whether the library may write such
+// a frame: a pong, of which only the newest matters, or a close frame, which ends the member.
+func (m *Member) relay(wire []byte) bool {
+	opcode := ws.Opcode(wire[0])
+	if opcode != ws.OpPong && opcode != ws.OpClose {
+		return false
+	}
+	m.do(func() (ready bool) {
+		switch {
+		case m.state >= closing: // nothing but the member's own close frame may follow
+		case opcode == ws.OpClose:
+			ready = m.lose("")
+			m.control = bytes.Clone(wire)
+		case m.state == open: // a leaving peer gets no pongs: with a ping for each it could stay
+			m.control = bytes.Clone(wire)
+			ready = m.enqueue(Results)
+		}
+		return ready
+	})
+	return true
+}
+
+// do runs f with m.mu held. If f reports that the member is ready, the workers get it.
+func (m *Member) do(f func() (ready bool)) {
+	m.mu.Lock()
+	ready := func() bool { defer m.mu.Unlock(); return f() }()
+	if ready {
+		m.lobby.workers.ready(Results, listOf(Results, m))
+	}
+}
+
+// startClose begins the end of an open member, with a code. It reports whether the caller must put the member in the
+// ready queue. It needs m.mu.
+func (m *Member) startClose(e event, code int, reason string) (ready bool) {
+	if m.state != open {
+		return false
+	}
+	m.code, m.reason = code, reason
+	m.deadline = time.Now().Add(m.lobby.o.WriteTimeout)
+	return m.on(e) && m.enqueue(Results)
+}
+
+// lose ends a member whose peer is gone, cuts its draining or its lingering short. It needs m.mu.
+func (m *Member) lose(reason string) (ready bool) {
+	if m.state == open {
+		return m.startClose(lost, ws.CloseAbnormal, reason)
+	}
+	return m.on(lost) && m.enqueue(Results)
+}
+
+// slow ends a member that does not read what it is sent. It needs m.mu.
+func (m *Member) slow() (ready bool) {
+	if m.state != open {
+		return false
+	}
+	m.lobby.metrics.slow.Inc()
+	m.lobby.metrics.dropped[Results].Add(float64(m.lanes[Results].n))
+	return m.startClose(shut, CodeSlowConsumer, "slow consumer")
+}
+
+// writeFailed ends a member after a failed write. A peer that let a write take too long is a slow consumer. It needs
+// m.mu.
+func (m *Member) writeFailed(err error) (ready bool) {
+	m.peerGone, m.control = true, nil // half a frame may be out: nothing can follow it
+	var netErr net.Error
+	switch {
+	case m.state == closing: // somebody else has ended the member during the write
+		return m.enqueue(Results)
+	case m.state == open && errors.As(err, &netErr) && netErr.Timeout():
+		return m.slow()
+	}
+	return m.lose(err.Error())
+}
+
+// expired is called by the timer wheel: a ping is due, the peer was silent for too long, or it has not answered the
+// close frame.
+func (m *Member) expired() {
+	m.do(func() (ready bool) {
+		if m.state == open {
+			return m.beat()
+		}
+		return m.on(timeout) && m.enqueue(Results)
+	})
+}
+
+// beat asks for a ping, or ends a member that has been silent for too long. It needs m.mu.
+func (m *Member) beat() (ready bool) {
+	o := &m.lobby.o
+	silent := time.Since(m.lobby.started) - time.Duration(m.heard.Load())
+	switch {
+	case silent >= o.PongWait:
+		return m.startClose(shut, CodeNoPong, "no pong")
+	case !m.lobby.wheel.schedule(&m.timer, min(o.PingEvery, o.PongWait-silent)): // Run is ending
+		return m.startClose(shut, CodeShutdown, "shutdown")
+	}
+	m.ping = true
+	return m.enqueue(Results)
+}
+
+// sayGoodbye takes the member out of its room and writes the close frame. It is called once, in the state farewell.
+func (m *Member) sayGoodbye() {
+	m.lobby.Leave(m)
+	wire := m.closeFrame()
+	if wire == nil {
+		m.finish(false)
+		return
+	}
+	n, err := m.conn.tryWrite(wire)
+	if err == nil && n < len(wire) {
+		m.writeLater(wire[n:], func(err error) { m.finish(err == nil) })
+		return
+	}
+	m.finish(err == nil)
+}
+
+// closeFrame is the frame that ends the connection: that of the WebSocket library, or else one with the member's
+// code. It is nil if nobody would read it.
+func (m *Member) closeFrame() []byte {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.peerGone || m.code == ws.CloseAbnormal {
+		return m.control
+	}
+	return ws.AppendClose(nil, m.code, m.reason)
+}
+
+// finish ends the state farewell: the close frame is written, or given up. It is called once.
+func (m *Member) finish(written bool) {
+	m.lobby.o.Log.Debug("a member has been closed", "code", m.code, "reason", m.reason)
+	if m.onClose != nil {
+		defer m.onClose(m.code)
+	}
+	if m.waitsForAnswer(written) {
+		return
+	}
+	m.closeConn()
+}
+
+// waitsForAnswer lets the member linger, if there is somebody who may answer the close frame.
+func (m *Member) waitsForAnswer(written bool) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e := unsaid
+	if written && !m.peerGone && m.lobby.wheel.schedule(&m.timer, lingerFor) {
+		e = said
+	}
+	m.on(e)
+	return m.state == lingering
+}
+
+// closeConn closes the connection. It is called once, in the state closed.
+func (m *Member) closeConn() {
+	defer m.lobby.metrics.connections.Dec()
+	if err := m.conn.Close(); err != nil {
+		m.lobby.o.Log.Debug("closing a connection", "err", err)
+	}
+}
+
+// crashed ends a member whose turn, or whose wait for the peer, has panicked: nobody knows how much of a frame is
+// out, so the connection is closed without a close frame.
+func (m *Member) crashed() {
+	inFarewell := false
+	m.do(func() (ready bool) {
+		m.busy, m.waiting, m.peerGone, m.control = false, false, true, nil
+		inFarewell = m.state == farewell
+		return m.state < farewell && (m.lose("panic") || m.enqueue(Results))
+	})
+	if inFarewell {
+		m.finish(false)
+	}
+}

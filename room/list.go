@@ -1,0 +1,33 @@
+package room
+
+// list is a queue of members, linked by their field next of one lane. The zero list is empty.
+type list struct {
+	head, tail *Member
+	n          int
+}
+
+func listOf(lane Lane, m *Member) (l list) {
+	l.add(lane, m)
+	return l
+}
+
+func (l *list) add(lane Lane, m *Member) { l.append(lane, list{head: m, tail: m, n: 1}) }
+
+func (l *list) append(lane Lane, more list) {
+	if l.n == 0 {
+		*l = more
+		return
+	}
+	l.tail.next[lane] = more.head
+	l.tail = more.tail
+	l.n += more.n
+}
+
+func (l *list) pop(lane Lane) *Member {
+	first := l.head
+	l.head, first.next[lane] = first.next[lane], nil
+	if l.n--; l.n == 0 {
+		l.tail = nil
+	}
+	return first
+}

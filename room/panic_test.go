@@ -1,0 +1,131 @@
+package room
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"redrain/internal/rounds"
+	"redrain/internal/ws"
+)
+
+// Wherever the serving of one member panics, that member is closed and everybody else is served on.
+func TestAPanicHarmsNobodyElse(t *testing.T) {
+	for name, test := range map[string]struct {
+		conn    breakingConn
+		onClose func()
+		begin   func(m *Member)
+		code    int // that onClose is given
+	}{
+		"a write at once":    {breakingConn{now: true}, nil, func(m *Member) { m.Send([]byte("x")) }, ws.CloseAbnormal},
+		"a write that waits": {breakingConn{later: true}, nil, func(m *Member) { m.Send([]byte("x")) }, ws.CloseAbnormal},
+		"while it is closed": {breakingConn{later: true}, nil, func(m *Member) {
+			m.Send([]byte("x"))
+			m.Close(CodeShutdown, "")
+		}, CodeShutdown},
+		"while it drains": {breakingConn{now: true}, nil, func(m *Member) {
+			m.mu.Lock() // the worker waits for both
+			defer m.mu.Unlock()
+			m.lanes[Results].push(frame{bytes: []byte("x")})
+			if m.startClose(drain, CodeShutdown, "") {
+				m.lobby.workers.ready(Results, listOf(Results, m))
+			}
+		}, CodeShutdown},
+		"the close frame":             {breakingConn{now: true}, nil, func(m *Member) { m.Close(CodeShutdown, "") }, CodeShutdown},
+		"the rest of the close frame": {breakingConn{later: true}, nil, func(m *Member) { m.Close(CodeShutdown, "") }, CodeShutdown},
+		"closing":                     {breakingConn{close: true}, nil, func(m *Member) { m.Close(CodeShutdown, ""); m.Gone() }, CodeShutdown},
+		"onClose": {breakingConn{}, func() { panic("torn") }, func(m *Member) {
+			m.Close(CodeShutdown, "")
+		}, CodeShutdown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log bytes.Buffer
+				guard, err := rounds.NewGuard(nil, slog.New(slog.NewTextHandler(&log, nil)), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				l := runningWith(t, Options{Guard: guard})
+				l.workers.limit = 1 // the worker that has panicked serves the others
+				other, p := seatPeer(t, l, nil)
+				p.reads()
+				var codes []int
+				conn := test.conn
+				m := l.newMember(&conn, func(code int) {
+					codes = append(codes, code)
+					if test.onClose != nil {
+						test.onClose()
+					}
+				})
+				l.Join("c", "u", m)
+				l.Join("c", "v", other)
+				test.begin(m)
+				other.Send([]byte("served"))
+				pass(lingerFor + 2*wheelTick)
+				if got := p.got(); len(got) != 1 || !other.isOpen() {
+					t.Errorf("the other member got %q, and is open: %v", got, other.isOpen())
+				}
+				if len(codes) != 1 || codes[0] != test.code || m.state != closed || conn.closed != 1 {
+					t.Errorf("onClose got %v, want %d once; state %d, closed %d times", codes, test.code, m.state,
+						conn.closed)
+				}
+				if n := value(t, l.metrics.connections); n != 1 || l.Online() != 1 {
+					t.Errorf("%v connections are counted and %d are online, want the other one", n, l.Online())
+				}
+				if n := strings.Count(log.String(), "panic=torn"); n == 0 {
+					t.Errorf("the panic is not logged: %s", log.String())
+				}
+				if n := l.workers.running + l.workers.waiting; n != 0 {
+					t.Errorf("%d goroutines are left", n)
+				}
+			})
+		})
+	}
+}
+
+// breakingConn panics where it is told to; one that panics later takes nothing at once.
+type breakingConn struct {
+	idleConn
+	now, later, close bool
+	closed            int
+}
+
+func (c *breakingConn) tryWrite(p []byte) (int, error) {
+	switch {
+	case c.now:
+		panic("torn")
+	case c.later:
+		return 0, nil
+	}
+	return len(p), nil
+}
+
+func (c *breakingConn) write([]byte) error {
+	if c.later {
+		panic("torn")
+	}
+	return nil
+}
+
+func (c *breakingConn) Close() error {
+	if c.closed++; c.close {
+		panic("torn")
+	}
+	return nil
+}
+
+// A timer that panics stops no other.
+func TestAPanicInATimer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := running(t)
+		fired := false
+		l.wheel.schedule(&timer{fn: func() { panic("torn") }}, wheelTick)
+		l.wheel.schedule(&timer{fn: func() { fired = true }}, wheelTick)
+		pass(2 * wheelTick)
+		if !fired {
+			t.Error("the second timer has not fired")
+		}
+	})
+}

@@ -1,0 +1,173 @@
+package room
+
+import (
+	"runtime"
+	"sync"
+
+	"redrain/internal/rounds"
+)
+
+const (
+	// rainShare makes every eighth turn the rain lane's while results wait too: a storm of results slows the
+	// rain down and does not stop it.
+	rainShare = 8
+	// yieldEvery is after how many turns of the rain lane a worker lets other goroutines run. By itself Go would do
+	// that after 10 ms, and during a wave all workers are busy at once: the readers of taps, and those who decide
+	// them, would wait for as long. Results are fewer, and players wait for them.
+	yieldEvery = 16
+	// keptBuffer is how large a buffer a worker keeps from one turn to the next, in bytes.
+	keptBuffer = 2 * joinMax
+)
+
+// workers write what is queued for members. A worker lives only while members are ready. There are at most as many
+// as processors, because a worker never waits: it writes what a connection takes at once. A peer that does not read
+// is awaited by a goroutine of its own (Member.writeLater), so it costs the others the time of one refused write.
+//
+// A goroutine for each member of a wave cost half as much CPU again when measured, and as much memory as the
+// connection itself; and results would queue behind the wave.
+type workers struct {
+	limit int // workers at once
+	guard *rounds.Guard
+
+	mu      sync.Mutex
+	idle    sync.Cond       // signals: no worker runs, so no member is ready, and no goroutine waits for a peer
+	queues  [laneCount]list // members that are ready
+	running int             // workers at work
+	waiting int             // goroutines that wait for a peer
+	resting []*worker       // workers to be used again
+	turns   int             // turns given while members were ready in both lanes
+}
+
+// worker is one goroutine that gives members their turns.
+type worker struct {
+	pool   *workers
+	member *Member // whose turn it is
+	run    func()  // work; kept, because making it is an allocation
+
+	// What the member writes in its turn.
+	ping    bool
+	control []byte
+	batch   []frame
+	wire    []byte // buffer for the bytes of it
+}
+
+func newWorkers(guard *rounds.Guard) *workers {
+	p := &workers{limit: runtime.GOMAXPROCS(0), guard: guard}
+	p.idle.L = &p.mu
+	return p
+}
+
+// ready appends members to a lane's queue. The caller has marked them as queued.
+func (p *workers) ready(lane Lane, members list) {
+	if members.n == 0 {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.queues[lane].append(lane, members)
+	for range min(members.n, p.limit-p.running) {
+		p.start()
+	}
+}
+
+// again is ready for a member that the calling worker has just served: it goes on itself, and no other starts.
+func (p *workers) again(lane Lane, m *Member) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.queues[lane].add(lane, m)
+}
+
+// start starts a worker. It needs p.mu.
+func (p *workers) start() {
+	var w *worker
+	if last := len(p.resting) - 1; last >= 0 {
+		w, p.resting = p.resting[last], p.resting[:last]
+	} else {
+		w = &worker{pool: p}
+		w.run = w.work
+	}
+	p.running++
+	go w.run()
+}
+
+// work gives turns until no member is ready. A turn that panics costs its own member the connection, and nobody else
+// anything.
+func (w *worker) work() {
+	for !w.pool.guard.Do("room", w.serve) {
+		w.pool.guard.Do("room", w.member.crashed)
+	}
+}
+
+func (w *worker) serve() {
+	rain := 0
+	for {
+		m, lane := w.pool.next(w)
+		if m == nil {
+			return
+		}
+		if lane == Rain {
+			if rain++; rain%yieldEvery == 0 {
+				runtime.Gosched()
+			}
+		}
+		w.member = m
+		if lane, again := m.turn(lane, w); again {
+			w.pool.again(lane, m)
+		}
+	}
+}
+
+// next is the member whose turn it is. With nil the worker has ended.
+func (p *workers) next(w *worker) (*Member, Lane) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	lane := Results
+	switch {
+	case p.queues[Results].n == 0:
+		lane = Rain
+	case p.queues[Rain].n > 0:
+		if p.turns++; p.turns%rainShare == 0 {
+			lane = Rain
+		}
+	}
+	if p.queues[lane].n > 0 {
+		return p.queues[lane].pop(lane), lane
+	}
+	w.member = nil // keeps no member alive
+	p.running--
+	p.resting = append(p.resting, w)
+	p.signalIdle()
+	return nil, 0
+}
+
+// await runs f, which may wait for m's peer, in a goroutine of its own.
+func (p *workers) await(m *Member, f func()) {
+	p.mu.Lock()
+	p.waiting++
+	p.mu.Unlock()
+	go func() {
+		if !p.guard.Do("room", f) {
+			p.guard.Do("room", m.crashed)
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.waiting--
+		p.signalIdle()
+	}()
+}
+
+// signalIdle wakes wait when nothing is left to write. It needs p.mu.
+func (p *workers) signalIdle() {
+	if p.running+p.waiting == 0 {
+		p.idle.Broadcast()
+	}
+}
+
+// wait returns when nothing is left to write.
+func (p *workers) wait() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.running+p.waiting > 0 {
+		p.idle.Wait()
+	}
+}
