@@ -1,10 +1,10 @@
 package bench
 
 import (
-	"math/rand/v2"
 	"testing"
 	"time"
 
+	"redrain/internal/testenv"
 	"redrain/internal/wire"
 	"redrain/rain"
 )
@@ -148,18 +148,19 @@ func TestWavesOfSeveralPlayers(t *testing.T) {
 
 // The waveWindow against a set, in any order that comes about.
 func TestEar(t *testing.T) {
+	random := testenv.Random(t)
 	for range 200 {
 		var e waveWindow
 		heard := map[int64]bool{}
-		base := rand.Int64N(100)
+		base := random.Int64N(100)
 		for range 100 {
-			n := max(0, base-rand.Int64N(20))
-			base += rand.Int64N(3)
+			n := max(0, base-random.Int64N(20))
+			base += random.Int64N(3)
 			if got, want := e.hear(n, 0), !heard[n]; got != want {
 				t.Fatalf("wave %d: new %v, want %v", n, got, want)
 			}
 			heard[n] = true
-			from := e.last - rand.Int64N(40)
+			from := e.last - random.Int64N(40)
 			want := int64(0)
 			for m := range heard {
 				if m >= from {

@@ -17,7 +17,8 @@ import (
 var binaries sync.Map
 
 // Binary builds redrain with the given build tags and returns the path of the program. It has the race detector when
-// the test has it. What a run of any test has built is used again by the next, as far as it is up to date.
+// the test has it; its other flags come from GOFLAGS, as those of go test do (see tools/test/run.go), so that both
+// share the compiled packages. What a run of any test has built is used again by the next, as far as it is up to date.
 func Binary(t T, tags ...string) string {
 	t.Helper()
 	require(t, "go")
@@ -30,15 +31,9 @@ func Binary(t T, tags ...string) string {
 	return path
 }
 
-// RaceFlags are the flags with which the Makefile runs tests under the race detector. A program that is built with
-// the same flags shares their compiled packages; with others it would compile the largest of them once more, which
-// takes a minute.
-var RaceFlags = []string{
-	"-race", "-gcflags=modernc.org/...=-race=false", "-gcflags=github.com/yuin/gopher-lua/...=-race=false",
-}
-
 // buildBinary builds the program at a place of its own, so that the go command finds out what is left to be done (a
-// program that is up to date is not linked again), and returns a link to it that no other build touches.
+// program that is up to date is not linked again), and returns a link to it that no other build touches. Flags in
+// GOFLAGS, as those of tools/test, are those of the tests, so that both share the compiled packages.
 func buildBinary(tags string) (string, error) {
 	module, err := ModuleDir()
 	if err != nil {
@@ -72,7 +67,7 @@ func buildBinary(tags string) (string, error) {
 func buildPlace(checkout, tags string) (path string, flags []string, err error) {
 	name := "redrain-" + tags
 	if raceEnabled {
-		name, flags = name+"-race", RaceFlags
+		name, flags = name+"-race", []string{"-race"}
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {

@@ -2,7 +2,6 @@ package testenv
 
 import (
 	"os"
-	"strings"
 	"testing"
 )
 
@@ -20,17 +19,6 @@ func TestBinaryIsBuiltOncePerTags(t *testing.T) {
 	}
 	if again := Binary(t, "other", "faults"); again != faulty {
 		t.Error("the order of tags makes a difference")
-	}
-}
-
-// TestRaceFlagsAreTheMakefiles: with other flags the program would be compiled anew beside the tests.
-func TestRaceFlagsAreTheMakefiles(t *testing.T) {
-	text, err := os.ReadFile("../../Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if plain := strings.ReplaceAll(string(text), "'", ""); !strings.Contains(plain, strings.Join(RaceFlags, " ")) {
-		t.Errorf("the Makefile has no %q", RaceFlags)
 	}
 }
 

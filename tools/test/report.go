@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -105,12 +106,14 @@ func (r *report) endTest(key testKey, e event) {
 	}
 }
 
-// reason is what t.Skip was told.
+// logged is a line of t.Log, or of t.Skip.
+var logged = regexp.MustCompile(`^\s+\S+\.go:\d+: (.*)\n`)
+
+// reason is what t.Skip was told: the last that a test logs.
 func reason(lines []string) string {
-	for _, line := range lines {
-		if _, says, found := strings.Cut(strings.TrimSpace(line), ".go:"); found {
-			_, says, _ = strings.Cut(says, ": ")
-			return says
+	for _, line := range slices.Backward(lines) {
+		if found := logged.FindStringSubmatch(line); found != nil {
+			return found[1]
 		}
 	}
 	return "no reason given"

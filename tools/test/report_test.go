@@ -14,6 +14,7 @@ const events = `{"Action":"start","Package":"a"}
 {"Action":"output","Package":"a","Test":"TestSlow","Output":"    a_test.go:5: nobody needs this\n"}
 {"Action":"pass","Package":"a","Test":"TestSlow/inside","Elapsed":2.4}
 {"Action":"pass","Package":"a","Test":"TestSlow","Elapsed":2.5}
+{"Action":"output","Package":"a","Test":"TestSkipped","Output":"    a_test.go:8: something else\n"}
 {"Action":"output","Package":"a","Test":"TestSkipped","Output":"    a_test.go:9: redis-server is not installed\n"}
 {"Action":"skip","Package":"a","Test":"TestSkipped","Elapsed":0}
 {"Action":"output","Package":"a","Output":"PASS\n"}
