@@ -3,12 +3,12 @@ package ledger_test
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/paytest"
@@ -59,10 +59,11 @@ func TestALeaseIsForOne(t *testing.T) {
 		var wg sync.WaitGroup
 		var mu sync.Mutex
 		leased := map[string]int{}
+		random := testenv.Random(t)
 		for range 6 {
 			wg.Go(func() {
 				for {
-					taken, err := b.LeaseDue(t.Context(), 1+rand.IntN(5), time.Hour)
+					taken, err := b.LeaseDue(t.Context(), 1+random.IntN(5), time.Hour)
 					if err != nil {
 						t.Error(err)
 					}
