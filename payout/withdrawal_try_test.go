@@ -3,12 +3,12 @@ package payout
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -56,10 +56,11 @@ func TestALeaseIsForOne(t *testing.T) {
 		var wg sync.WaitGroup
 		var mu sync.Mutex
 		leased := map[string]int{}
+		random := testenv.Random(t)
 		for range 6 {
 			wg.Go(func() {
 				for {
-					taken, err := b.lease(t.Context(), 1+rand.IntN(5), time.Hour)
+					taken, err := b.lease(t.Context(), 1+random.IntN(5), time.Hour)
 					if err != nil {
 						t.Error(err)
 					}

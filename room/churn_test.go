@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"redrain/internal/testenv"
+
 	"github.com/gorilla/websocket"
 )
 
@@ -36,17 +38,18 @@ func TestChurn(t *testing.T) {
 	var mu sync.Mutex
 	var conns []*watchedConn
 	var visitors sync.WaitGroup
+	random := testenv.Random(t)
 	for i := range players {
 		visitors.Go(func() {
 			for round := range rounds {
-				conn := &watchedConn{t: t, hungUp: make(chan struct{}), moved: make(chan struct{}),
-					stalls: rand.N(20) == 0, breaks: rand.N(20) == 0}
+				conn := &watchedConn{t: t, random: random, hungUp: make(chan struct{}), moved: make(chan struct{}),
+					stalls: random.IntN(20) == 0, breaks: random.IntN(20) == 0}
 				mu.Lock()
 				conns = append(conns, conn)
 				mu.Unlock()
 				made.Add(1)
 				m := l.newMember(conn, func(int) { closed.Add(1) })
-				visit(l, m, strconv.Itoa(i%7), round)
+				visit(l, m, strconv.Itoa(i%7), round, random)
 			}
 		})
 	}
@@ -76,9 +79,9 @@ func TestChurn(t *testing.T) {
 }
 
 // visit is what a member does between coming and going, and what others do meanwhile.
-func visit(l *Lobby, m *Member, user string, round int) {
+func visit(l *Lobby, m *Member, user string, round int, random *rand.Rand) {
 	for n := range 3 {
-		l.Join(strconv.Itoa(rand.N(3)), user, m)
+		l.Join(strconv.Itoa(random.IntN(3)), user, m)
 		m.Send([]byte("welcome"))
 		m.Pong()
 		for _, r := range l.Rooms() {
@@ -105,6 +108,7 @@ func visit(l *Lobby, m *Member, user string, round int) {
 // the close frame last. It may take less than it is given, stall, or break.
 type watchedConn struct {
 	t              *testing.T
+	random         *rand.Rand
 	stalls, breaks bool
 	writing        atomic.Bool
 	closes         atomic.Int32
@@ -132,8 +136,8 @@ func (c *watchedConn) tryWrite(p []byte) (int, error) {
 		return 0, nil
 	}
 	n := len(p)
-	if rand.N(4) == 0 {
-		n = rand.N(n)
+	if c.random.IntN(4) == 0 {
+		n = c.random.IntN(n)
 	}
 	c.wire = append(c.wire, p[:n]...)
 	return n, nil

@@ -2,10 +2,11 @@ package room
 
 import (
 	"context"
-	"math/rand/v2"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"redrain/internal/testenv"
 )
 
 // runWheel runs a wheel for the rest of the bubble.
@@ -21,11 +22,11 @@ func runWheel(t *testing.T) *wheel {
 
 func TestWheelFiresInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := runWheel(t)
+		w, random := runWheel(t), testenv.Random(t)
 		const revolution = wheelTick * wheelSlots
 		fired := 0
 		for range 2_000 {
-			d := rand.N(3 * revolution)
+			d := time.Duration(random.Int64N(int64(3 * revolution)))
 			from := time.Now()
 			tm := &timer{}
 			tm.fn = func() {
@@ -35,7 +36,7 @@ func TestWheelFiresInTime(t *testing.T) {
 				}
 			}
 			w.schedule(tm, d)
-			pass(rand.N(wheelTick / 10))
+			pass(time.Duration(random.Int64N(int64(wheelTick / 10))))
 		}
 		pass(3*revolution + wheelTick)
 		if fired != 2_000 {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -9,9 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
-
 	"redrain/grab"
+	"redrain/internal/sqldb"
 )
 
 // The roles of a process. All are on by default. Every process serves the HTTP API and the pages.
@@ -170,10 +170,10 @@ func (c *Config) validateBackends(fault func(string, ...any)) {
 		}
 	}
 	if c.MySQL != "" {
-		if cfg, err := mysql.ParseDSN(c.MySQL); err != nil {
-			fault("--mysql: not a data source name; give user:password@tcp(host:3306)/database")
-		} else if cfg.DBName == "" {
+		if err := sqldb.CheckMySQL(c.MySQL); errors.Is(err, sqldb.ErrNoDatabase) {
 			fault("--mysql: name the database, as in user:password@tcp(host:3306)/redrain")
+		} else if err != nil {
+			fault("--mysql: not a data source name; give user:password@tcp(host:3306)/database")
 		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"redrain/grab"
 	"redrain/internal/auth"
 	"redrain/internal/embedded"
+	"redrain/internal/rounds"
 	"redrain/payout"
 	"redrain/rain"
 	"redrain/room"
@@ -27,7 +28,6 @@ import (
 	"redrain/server/cluster"
 	"redrain/server/gateway"
 	"redrain/server/live"
-	"redrain/server/timeout"
 )
 
 // drainedKept is how long a drained campaign stays in Redis: so long a won tap that is sent again gets its win again.
@@ -37,6 +37,7 @@ const drainedKept = 24 * time.Hour
 type Server struct {
 	cfg      Config
 	log      *slog.Logger
+	guard    *rounds.Guard
 	out      io.Writer
 	back     *backends
 	listener net.Listener
@@ -134,6 +135,11 @@ func (s *Server) build(ctx context.Context) error {
 	}
 	now := rain.Clock(s.clock.Now)
 	bus := cluster.NewBus(s.back.nats, s.cfg.Namespace, log)
+	guard, err := rounds.NewGuard(reg, log, func(part, message string) { bus.Alarm("panic", "", message) })
+	if err != nil {
+		return err
+	}
+	s.guard = guard
 	s.ledger = payout.NewLedger(s.back.sql, now)
 	s.known = cluster.NewKnown()
 
@@ -172,8 +178,8 @@ func (s *Server) build(ctx context.Context) error {
 	s.buildRooms(now, reg, node, log)
 	s.buildCampaigns(bus, now, node, log)
 	s.buildHTTP(now, reg, log)
-	return bus.Listen(cluster.Listener{
-		Changed: s.heardChange,
+	return bus.Listen(s.guard, cluster.Listener{
+		Changed: s.registry.Announce,
 		Settled: func(campaign string, n cluster.Settled) {
 			s.figures.Won(campaign, n.Claims)
 			s.gateway.Settled(campaign, n)
@@ -197,17 +203,17 @@ func (s *Server) build(ctx context.Context) error {
 func (s *Server) buildRooms(now rain.Clock, reg prometheus.Registerer, node string, log *slog.Logger) {
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	tally := live.NewCounts()
-	s.rainmaker = live.NewSchedule(now, s.known)
+	s.rainmaker = live.NewSchedule(now, s.known, s.guard)
 	s.lobby = room.NewLobby(room.Options{
 		Log: log, Registerer: reg, OnOpen: s.rainmaker.Open, OnEmpty: s.rainmaker.Empty,
 	})
 	s.figures = live.NewFigures(live.FiguresOptions{
 		Node: node, Sums: s.grabber, Reports: s.grabber, Ranking: s.grabber, Ledger: s.ledger, Known: s.known, Lobby: s.lobby, Counts: tally,
-		KeepFor: drainedKept, Clock: now, Log: log,
+		KeepFor: drainedKept, Guard: s.guard, Clock: now, Log: log,
 	})
-	s.events = api.NewEvents(api.EventsOptions{Campaigns: s.known, Stats: s.figures, Clock: now, Log: log})
+	s.events = api.NewEvents(api.EventsOptions{Campaigns: s.known, Stats: s.figures, Guard: s.guard, Clock: now, Log: log})
 	s.registry = cluster.NewRegistry(cluster.RegistryOptions{
-		Source: s.ledger, Known: s.known, Log: log,
+		Source: s.ledger, Known: s.known, Guard: s.guard, Log: log,
 		Changed:   []func(*rain.Campaign){s.campaignChanged, s.rainmaker.Changed, s.events.Changed},
 		InUse:     func(campaign string) bool { return s.lobby.Room(campaign) != nil || s.events.Watched(campaign) },
 		Forgotten: s.grabber.Drop,
@@ -217,7 +223,7 @@ func (s *Server) buildRooms(now rain.Clock, reg prometheus.Registerer, node stri
 		Gate:  func(c *rain.Campaign) gateway.Gate { return s.grabber.Gate(c) },
 		Lobby: s.lobby, Counts: tally,
 		TapRate: s.cfg.TapRate, HelloRate: s.cfg.HelloRate, MaxConnections: s.cfg.MaxConnections,
-		AllowedOrigins: s.cfg.AllowedOrigins, Clock: now, Log: log, Registerer: reg,
+		AllowedOrigins: s.cfg.AllowedOrigins, Guard: s.guard, Clock: now, Log: log, Registerer: reg,
 	})
 }
 
@@ -227,21 +233,21 @@ func (s *Server) buildCampaigns(bus *cluster.Bus, now rain.Clock, node string, l
 		Ledger: s.ledger, Stock: s.grabber, Known: s.registry, Bus: bus, Clock: now, Log: log,
 	})
 	s.loop = campaigns.NewReconcileLoop(campaigns.ReconcileLoopOptions{
-		Service: s.service, Ledger: s.ledger, Known: s.registry, Bus: bus, Clock: now, Log: log,
+		Service: s.service, Ledger: s.ledger, Known: s.registry, Bus: bus, Guard: s.guard, Clock: now, Log: log,
 	})
 	s.reclaimer = campaigns.NewReclaimer(campaigns.ReclaimerOptions{
 		Service: s.service, Ledger: s.ledger, Stock: s.grabber, Outbox: s.grabber, Known: s.registry, Bus: bus,
-		Clock: now, Node: node, KeepFor: drainedKept, Log: log,
+		Clock: now, Node: node, KeepFor: drainedKept, Guard: s.guard, Log: log,
 	})
 	s.rebuilder = campaigns.NewRebuilder(campaigns.RebuilderOptions{
 		Service: s.service, Ledger: s.ledger, Stream: s.settler, Restorer: s.grabber, Bus: bus, Log: log,
 	})
 	s.proofs = campaigns.NewProofs(campaigns.ProofsOptions{
-		Ledger: s.ledger, Hot: s.grabber, Node: node, Every: s.cfg.ReconcileEvery, Alarm: bus.Alarm, Log: log,
+		Ledger: s.ledger, Hot: s.grabber, Node: node, Every: s.cfg.ReconcileEvery, Alarm: bus.Alarm, Guard: s.guard, Log: log,
 	})
 	if s.cfg.Demo && s.cfg.InProcess() && s.cfg.Has(RoleOperator) {
 		s.demo = campaigns.NewDemo(campaigns.DemoOptions{
-			Service: s.service, Ledger: s.ledger, Sums: s.grabber, Known: s.registry, Online: s.online, Clock: now, Log: log,
+			Service: s.service, Ledger: s.ledger, Sums: s.grabber, Known: s.registry, Online: s.online, Guard: s.guard, Clock: now, Log: log,
 		})
 	}
 }
@@ -253,7 +259,7 @@ func (s *Server) buildHTTP(now rain.Clock, reg *prometheus.Registry, log *slog.L
 		Notifier: s.notifier, Players: s.players,
 		Operators: auth.NewOperators(s.cfg.OperatorToken, s.cfg.ViewerToken), WakePayer: s.payer.Wake,
 		JoinURL: s.lanURL, Version: ReadBuild().Version, InProcess: s.cfg.InProcess(), Guests: s.cfg.GuestsAllowed(),
-		GuestRate: s.cfg.GuestRate, Clock: now, Log: log,
+		GuestRate: s.cfg.GuestRate, Guard: s.guard, Clock: now, Log: log,
 	}
 	if s.demo != nil {
 		o.Demo = s.demo.Campaign
@@ -281,16 +287,4 @@ func (s *Server) campaignChanged(c *rain.Campaign) {
 		return
 	}
 	s.grabber.Gate(c).Update(c)
-}
-
-// heardChange follows what another node, or this one, has said of a campaign.
-func (s *Server) heardChange(campaign string, revision int64) {
-	if c := s.known.Cached(campaign); c != nil && c.Revision >= revision {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), timeout.Backend)
-	defer cancel()
-	if _, err := s.registry.Reload(ctx, campaign); err != nil {
-		s.log.Warn("a changed campaign cannot be read; the next refresh will", "campaign", campaign, "err", err)
-	}
 }

@@ -7,7 +7,6 @@ import (
 	"crypto/sha1"
 	"encoding/base64"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"redrain/internal/testenv"
 	"redrain/internal/wire"
 	"redrain/internal/ws"
 )
@@ -30,12 +30,13 @@ func TestFramesInPieces(t *testing.T) {
 	fragments = append(fragments, first[10:]...)
 	stream := slices.Concat(serverFrame(wire.Encode(small)), ping, longFrame(wire.Encode(large)), fragments[:12], ping,
 		fragments[12:], serverFrame(wire.Encode(middle)))
+	random := testenv.Random(t)
 	for range 50 {
 		r := newRig(t, 1)
 		socket := &ponger{}
 		r.players[0].sock = socket
 		for rest := stream; len(rest) > 0; {
-			n := min(len(rest), 1+rand.IntN(1+rand.IntN(len(stream))))
+			n := min(len(rest), 1+random.IntN(1+random.IntN(len(stream))))
 			r.heard(r.players[0], bytes.Clone(rest[:n]), nil)
 			rest = rest[n:]
 		}
@@ -166,9 +167,10 @@ func TestSourceAddress(t *testing.T) {
 
 func TestAlarmsComeInOrder(t *testing.T) {
 	var h alarms
+	random := testenv.Random(t)
 	for range 1_000 {
-		h.push(alarm{at: rand.Int64N(500)})
-		if rand.IntN(3) == 0 {
+		h.push(alarm{at: random.Int64N(500)})
+		if random.IntN(3) == 0 {
 			h.pop()
 		}
 	}

@@ -1,10 +1,10 @@
 package bench
 
 import (
-	"math/rand/v2"
 	"testing"
 	"time"
 
+	"redrain/internal/testenv"
 	"redrain/internal/wire"
 	"redrain/rain"
 )
@@ -140,26 +140,27 @@ func TestWavesOfSeveralPlayers(t *testing.T) {
 		t.Errorf("%d waves, %d late, faults %v", r.tally.waves, r.tally.late, r.tally.faults)
 	}
 	first, last := map[waveID]int64{}, map[waveID]int64{}
-	r.skies["c1"].spread("c1", 0, first, last)
+	r.views["c1"].spread("c1", 0, first, last)
 	if id := (waveID{"c1", 2}); time.Duration(last[id]-first[id]) != 2*time.Millisecond {
 		t.Errorf("first %v, last %v", first, last)
 	}
 }
 
-// The ear against a set, in any order that comes about.
+// The waveWindow against a set, in any order that comes about.
 func TestEar(t *testing.T) {
+	random := testenv.Random(t)
 	for range 200 {
-		var e ear
+		var e waveWindow
 		heard := map[int64]bool{}
-		base := rand.Int64N(100)
+		base := random.Int64N(100)
 		for range 100 {
-			n := max(0, base-rand.Int64N(20))
-			base += rand.Int64N(3)
+			n := max(0, base-random.Int64N(20))
+			base += random.Int64N(3)
 			if got, want := e.hear(n, 0), !heard[n]; got != want {
 				t.Fatalf("wave %d: new %v, want %v", n, got, want)
 			}
 			heard[n] = true
-			from := e.last - rand.Int64N(40)
+			from := e.last - random.Int64N(40)
 			want := int64(0)
 			for m := range heard {
 				if m >= from {
@@ -182,7 +183,7 @@ func TestNewcomersDoNotCountAsLate(t *testing.T) {
 	r.at(3_000)
 	r.players[1].cameAt = 2_900
 	r.tell(1, aWave(2, 5_000))
-	if w := r.skies["c1"].waves[2]; r.tally.late != 0 || w.last != w.first {
+	if w := r.views["c1"].waves[2]; r.tally.late != 0 || w.last != w.first {
 		t.Errorf("%d late, first %d, last %d", r.tally.late, w.first, w.last)
 	}
 }

@@ -69,11 +69,6 @@ func (p *Page) Resize(d Device) error {
 	return p.Do(Patience, emulateDevice(d))
 }
 
-// Throttle makes the page's processor slower by a factor; 1 is as it is.
-func (p *Page) Throttle(factor float64) error {
-	return p.Do(Patience, call(emulation.SetCPUThrottlingRate, emulation.SetCPUThrottlingRateParams{Rate: factor}))
-}
-
 // Offline takes the network away from the page, or gives it back. Sockets that are open stay open, as they do on a
 // phone for a while; the page is told by the event of that name.
 func (p *Page) Offline(offline bool) error {

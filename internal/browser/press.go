@@ -2,19 +2,20 @@ package browser
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/chromedp/chromedp"
 )
 
-// presses is how often an element is aimed at before it counts as one that cannot be hit.
-const presses = 5
-
 // Press presses an element where a person would see it, with a finger or the mouse, as often as said at once: it
-// waits until the element is there, can be seen and is not covered, and scrolls to it. One that moves away at the
-// last moment, because something above it comes or goes, is aimed at again, as a person would. It returns when the
-// page has heard of the click.
+// waits until the element is there, can be seen and is not covered, and scrolls to it. It returns when the page has
+// heard of the clicks.
+//
+// Nothing else is pressed: where something above the element comes or goes at the last moment, the press that would
+// land beside it is kept from the page, and the element is aimed at again, as long as Patience lasts. A press that has
+// hit is never made again.
 func (p *Page) Press(selector string, times int) error {
-	for range presses {
+	for end := time.Now().Add(Patience); ; {
 		at, err := p.aim(selector)
 		if err != nil {
 			return err
@@ -34,8 +35,10 @@ func (p *Page) Press(selector string, times int) error {
 		if !missed {
 			return nil
 		}
+		if time.Now().After(end) {
+			return fmt.Errorf("%s cannot be hit: it moves whenever it is aimed at", selector)
+		}
 	}
-	return fmt.Errorf("%s was missed %d times", selector, presses)
 }
 
 // aim waits for an element that can be pressed and does not move any more, and watches what the next presses hit:
@@ -47,21 +50,39 @@ func (p *Page) aim(selector string) (Point, error) {
 			? document.evaluate(selector, document, null, XPathResult.FIRST_ORDERED_NODE_TYPE, null).singleNodeValue
 			: [...document.querySelectorAll(selector)].find((e) => e.checkVisibility({ visibilityProperty: true }));
 		const frame = () => new Promise((next) => { requestAnimationFrame(next); setTimeout(next, 100); });
-		const hits = (e, target) => e.contains(target) || target.contains(e) && target.tagName === "LABEL";
+		const belongs = (e, target) => e.contains(target) || target.contains(e) && target.tagName === "LABEL";
+		// watch lets through what hits the element, from the press to the click, and nothing else.
 		const watch = (e) => {
-			let down = false, hit = false, clicked;
-			const on = (target) => target && [e, find()].some((wanted) => wanted && hits(wanted, target));
+			let down = false, hits = 0, clicks = 0, heard;
+			const on = (target) => target && [e, find()].some((wanted) => wanted && belongs(wanted, target));
 			const under = (event) => on(document.elementFromPoint(event.clientX, event.clientY));
 			globalThis.aimed?.leave();
-			const watching = new AbortController(), options = { capture: true, signal: watching.signal };
-			const click = new Promise((done) => { clicked = done; });
-			addEventListener("pointerdown", (event) => { down = under(event); }, options);
-			addEventListener("pointerup", (event) => { hit ||= down && under(event); }, options);
-			addEventListener("click", (event) => { if (on(event.target)) clicked(); }, options);
+			const watching = new AbortController();
+			const click = new Promise((done) => { heard = done; });
+			const keep = (event) => { event.preventDefault(); event.stopImmediatePropagation(); };
+			const seen = {
+				pointerdown: (event) => { down = under(event); },
+				pointerup: (event) => { if (down && under(event)) hits++; },
+				click: (event) => { if (on(event.target) && ++clicks >= hits) heard(); },
+			};
+			for (const type of ["pointerdown", "mousedown", "touchstart", "pointerup", "mouseup", "touchend", "click"]) {
+				addEventListener(type, (event) => {
+					seen[type]?.(event);
+					// A finger's click comes later, perhaps after the next press; one that missed makes none.
+					if (!down && (type !== "click" || event.pointerType === "mouse" || hits === 0)) keep(event);
+				}, { capture: true, passive: false, signal: watching.signal });
+			}
 			// A tap becomes a click a little after the finger is told to have been lifted. Where that takes long it
 			// is not pressed again: it would be twice.
 			const late = () => new Promise((done) => { setTimeout(done, 1000); });
-			globalThis.aimed = { missed: async () => hit ? Promise.race([click, late()]).then(() => false) : true, leave: () => watching.abort() };
+			globalThis.aimed = {
+				missed: async () => {
+					if (hits > 0 && clicks < hits) await Promise.race([click, late()]);
+					watching.abort();
+					return hits === 0;
+				},
+				leave: () => watching.abort(),
+			};
 		};
 		const end = performance.now() + patience;
 		let why = "is not there", before = null;
@@ -72,7 +93,7 @@ func (p *Page) aim(selector string) (Point, error) {
 			e.scrollIntoView({ block: "nearest", inline: "nearest", behavior: "instant" });
 			const r = e.getBoundingClientRect(), x = r.x + r.width / 2, y = r.y + r.height / 2;
 			const top = document.elementFromPoint(x, y);
-			if (!top || !hits(e, top)) {
+			if (!top || !belongs(e, top)) {
 				why = "is covered by " + (top ? top.tagName + "#" + top.id + "." + top.className : "nothing, being outside the page");
 				before = null; await frame(); continue;
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
@@ -11,11 +12,12 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Event is one event of a trace, of the page's main thread.
+// Event is one event of a trace, of the page's main thread: something that took a while, or a moment that the page
+// has marked, by performance.mark with a name that begins with [Mark].
 type Event struct {
 	Name  string
 	Start time.Duration // on a clock of the browser's
-	Wall  time.Duration // how long it took
+	Wall  time.Duration // how long it took; 0 for a mark
 	// how long the thread was running in it: other load on the machine does not count; 0 where it is not told
 	CPU time.Duration
 }
@@ -31,8 +33,11 @@ type traceEvent struct {
 	CPU      float64 `json:"tdur"`
 }
 
+// Mark begins the names of the marks that are in a trace.
+const Mark = "redrain-"
+
 // mark finds the page's thread among all of the browser's: the page itself puts it into the trace.
-const mark = "redrain-trace"
+const mark = Mark + "trace"
 
 // Trace records what the page's main thread does while f runs. There can be one trace at a time in a browser.
 func (p *Page) Trace(f func() error) ([]Event, error) {
@@ -81,7 +86,7 @@ func (p *Page) Trace(f func() error) ([]Event, error) {
 	return ofPage(raw)
 }
 
-// ofPage are the whole events of the thread that has the mark.
+// ofPage are the whole events of the thread that has the mark, and its marks.
 func ofPage(raw []traceEvent) ([]Event, error) {
 	thread := [2]int{}
 	for _, e := range raw {
@@ -95,7 +100,8 @@ func ofPage(raw []traceEvent) ([]Event, error) {
 	const unit = float64(time.Microsecond)
 	var events []Event
 	for _, e := range raw {
-		if e.Phase == "X" && [2]int{e.Process, e.Thread} == thread {
+		wanted := e.Phase == "X" || strings.HasPrefix(e.Name, Mark)
+		if wanted && [2]int{e.Process, e.Thread} == thread {
 			events = append(events, Event{
 				Name: e.Name, Start: time.Duration(e.Start * unit), Wall: time.Duration(e.Duration * unit),
 				CPU: time.Duration(e.CPU * unit),

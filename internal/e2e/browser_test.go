@@ -1,12 +1,8 @@
 package e2e
 
 import (
-	"strconv"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/chromedp/chromedp"
 
 	"redrain/internal/browser"
 	"redrain/internal/browser/browsertest"
@@ -21,27 +17,12 @@ func TestAPersonPlays(t *testing.T) {
 	cfg.Demo = true
 	n := startNode(t, cfg)
 	phone := browser.Device{Width: 390, Height: 844, Scale: 1}
-	p := browsertest.Open(t, browser.Options{Home: n.url, Device: phone})
-	p.Go("/")
-	p.Press("#play")
-
-	var taps []chromedp.Action[chromedp.Void]
-	for y := 120.0; y < 780; y += 60 {
-		for x := 30.0; x < 380; x += 45 {
-			taps = append(taps, chromedp.MouseClickXY(x, y))
-		}
-	}
-	var balance string
-	testenv.Eventually(t, time.Minute, "money on the page", func() bool {
-		if err := p.Do(browser.Patience, taps...); err != nil {
-			t.Fatal(err)
-		}
-		balance = p.Text("#balance")
-		amount, err := strconv.ParseFloat(strings.TrimSpace(balance), 64)
-		return err == nil && amount > 0
-	})
-	p.Shoot("won")
-	t.Logf("the page shows a balance of %s", balance)
+	g := &playPage{Page: browsertest.Open(t, browser.Options{Home: n.url, Device: phone}), t: t}
+	g.Go("/?debug")
+	g.Press("#play")
+	g.Catch(1)
+	testenv.Eventually(t, browser.Patience, "money on the page", func() bool { return g.balance() > 0 })
+	g.Shoot("won")
 }
 
 // TestPagesOpen opens the other pages and looks for faults in their consoles, and for requests to other hosts.

@@ -11,23 +11,13 @@ import (
 	"redrain/rain"
 )
 
-// watchLine notes when the banner comes, on the clock that the page has in common with this test; and which packets
-// the page has sent taps for.
-const watchLine = `{
-	globalThis.tapped = new Set();
-	const { send } = WebSocket.prototype;
-	WebSocket.prototype.send = function (text) {
-		const message = JSON.parse(text);
-		if (message.type === "tap") tapped.add(message.drop);
-		return send.call(this, text);
-	};
-	addEventListener("DOMContentLoaded", () => {
-		const banner = document.getElementById("banner");
-		new MutationObserver(() => {
-			if (!banner.hidden) globalThis.bannerAt ??= performance.timeOrigin + performance.now();
-		}).observe(banner, { attributes: true });
-	});
-}`
+// watchBanner notes when the banner comes, on the clock that the page has in common with this test.
+const watchBanner = `addEventListener("DOMContentLoaded", () => {
+	const banner = document.getElementById("banner");
+	new MutationObserver(() => {
+		if (!banner.hidden) globalThis.bannerAt ??= performance.timeOrigin + performance.now();
+	}).observe(banner, { attributes: true });
+});`
 
 // TestCableIsCut: the line breaks in the middle of a rain, while a tap is decided whose answer is lost. The page
 // says so within a second, comes back by itself, is what it was before, and the tap has won once: in the ledger,
@@ -42,7 +32,7 @@ func TestCableIsCut(t *testing.T) {
 	c := rainsOn(t, n, "cut", 100, 50, rain)
 	line := lay(t, n)
 	g := openPlay(t, c.ID, "cut off", browser.Options{Home: line.url, Device: browser.LargePhone,
-		Scripts: []string{watchLine}}, browser.Network)
+		Scripts: []string{watchTaps, watchBanner}}, browser.Network)
 	g.Mode("falling")
 	for range 3 {
 		g.Catch(g.have() + 1)
@@ -87,12 +77,6 @@ func (g *playPage) loseAnswers(t *testing.T, n *node, campaign string, line *cab
 	g.Mode("falling")
 	testenv.Eventually(t, browser.Patience, "the lost answers", func() bool { return g.have() == g.tapped() })
 	g.Until("packets in the air", `redrain.drops(redrain.serverNow()).length > 3`)
-}
-
-// tapped is for how many packets the page has sent a tap, once or more.
-func (g *playPage) tapped() int {
-	g.t.Helper()
-	return browsertest.Eval[int](g.Page, "tapped.size")
 }
 
 func claimsOf(t *testing.T, n *node, campaign string) []operator.Claim {

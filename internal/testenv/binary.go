@@ -32,7 +32,8 @@ func Binary(t T, tags ...string) string {
 }
 
 // buildBinary builds the program at a place of its own, so that the go command finds out what is left to be done (a
-// program that is up to date is not linked again), and returns a link to it that no other build touches.
+// program that is up to date is not linked again), and returns a link to it that no other build touches. Flags in
+// GOFLAGS, as those of tools/test, are those of the tests, so that both share the compiled packages.
 func buildBinary(tags string) (string, error) {
 	module, err := ModuleDir()
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net/http/httptest"
 	"sync"
 	"testing"
@@ -46,7 +45,7 @@ func together(t *testing.T, ledger *payout.Ledger) {
 	for p := range players {
 		enrich(t, ledger, fmt.Sprintf("u%d", p), 1000)
 	}
-	receiver := webhooktest.New()
+	receiver, random := webhooktest.New(), testenv.Random(t)
 	receiver.Behave = func(r webhooktest.Request) webhooktest.Behaviour {
 		switch {
 		case r.Amount%4 == 0:
@@ -58,7 +57,7 @@ func together(t *testing.T, ledger *payout.Ledger) {
 			webhooktest.Pay, webhooktest.Pay, webhooktest.PayTwice, webhooktest.PayAndFail, webhooktest.PayAndHang,
 			webhooktest.PayAndBreak,
 			webhooktest.Fail, webhooktest.Hang, webhooktest.Missing,
-		}[rand.IntN(9)]
+		}[random.IntN(9)]
 	}
 	s := httptest.NewUnstartedServer(receiver)
 	// it is told of connections that are cut on purpose

@@ -11,6 +11,7 @@ import (
 
 	"redrain/payout"
 	"redrain/rain"
+	"redrain/server/timeout"
 )
 
 // claimList is the claims that the ledger has.
@@ -46,6 +47,8 @@ func claimViewOf(c payout.Claim) claimView {
 // campaignClaims lists a campaign's claims in the order of their packets: those in the ledger, and merged with them
 // those that are won and still on their way to it.
 func (a *API) campaignClaims(w http.ResponseWriter, r *http.Request, _ caller) error {
+	ctx, cancel := context.WithTimeout(r.Context(), timeout.Request)
+	defer cancel()
 	c, err := a.campaignOf(r)
 	if err != nil {
 		return err
@@ -54,7 +57,7 @@ func (a *API) campaignClaims(w http.ResponseWriter, r *http.Request, _ caller) e
 	if err != nil {
 		return err
 	}
-	granted, err := a.grantedOnly(r.Context(), c, only)
+	granted, err := a.grantedOnly(ctx, c, only)
 	if err != nil {
 		return err
 	}
@@ -65,7 +68,7 @@ func (a *API) campaignClaims(w http.ResponseWriter, r *http.Request, _ caller) e
 	if err != nil {
 		return err
 	}
-	settled, next, err := a.o.Ledger.Claims(r.Context(), payout.ClaimQuery{Campaign: c.ID, After: p.cursor,
+	settled, next, err := a.o.Ledger.Claims(ctx, payout.ClaimQuery{Campaign: c.ID, After: p.cursor,
 		Limit: p.limit, Only: only})
 	if err != nil {
 		return err
@@ -227,7 +230,9 @@ func (a *API) claimsCSV(w http.ResponseWriter, r *http.Request, c *rain.Campaign
 	}
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	w.Header().Set("Content-Disposition", `attachment; filename="claims-`+c.ID+`.csv"`)
-	out := csv.NewWriter(w)
+	ctx, writer, stop := streaming(r.Context(), w)
+	defer stop()
+	out := csv.NewWriter(writer)
 	_ = out.Write([]string{"claim", "user", "packet", "amount", "at", "state"})
 	row := func(c payout.Claim) error {
 		return out.Write([]string{
@@ -235,7 +240,7 @@ func (a *API) claimsCSV(w http.ResponseWriter, r *http.Request, c *rain.Campaign
 			strconv.FormatInt(c.WonAt, 10), string(c.State),
 		})
 	}
-	err := a.o.Ledger.EachClaim(r.Context(), c.ID, only, func(c payout.Claim) error {
+	err := a.o.Ledger.EachClaim(ctx, c.ID, only, func(c payout.Claim) error {
 		delete(waiting, promiseOf(c))
 		return row(c)
 	})
@@ -250,9 +255,8 @@ func (a *API) claimsCSV(w http.ResponseWriter, r *http.Request, c *rain.Campaign
 		err = out.Error()
 	}
 	if err != nil {
-		// The header is out: only a cut connection still says that the list is not whole.
 		a.o.Log.Warn("a CSV of claims was cut off", "campaign", c.ID, "err", err)
-		panic(http.ErrAbortHandler)
+		return errCut
 	}
 	return nil
 }

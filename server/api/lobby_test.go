@@ -1,9 +1,9 @@
 package api
 
 import (
-	"math/rand/v2"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -35,10 +35,11 @@ func TestFrontDoor(t *testing.T) {
 	}
 	never := []*rain.Campaign{campaign("loading", rain.Loading, 9), campaign("closed", rain.Closed, 9, now-100),
 		expired}
+	random := testenv.Random(t)
 	for i, want := range order {
 		live := append(append([]*rain.Campaign{}, order[i:]...), never...)
 		for range 10 {
-			rand.Shuffle(len(live), func(i, j int) { live[i], live[j] = live[j], live[i] })
+			random.Shuffle(len(live), func(i, j int) { live[i], live[j] = live[j], live[i] })
 			if got := frontDoor(live, "demo", now); got != want {
 				t.Fatalf("%s is wanted before %s", got.ID, want.ID)
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"redrain/grab"
+	"redrain/internal/rounds"
 	"redrain/rain"
 )
 
@@ -44,7 +45,7 @@ type Sums interface {
 	Levels(ctx context.Context, c *rain.Campaign) (grab.Levels, error)
 }
 
-// DemoOptions of a demo. All are needed.
+// DemoOptions of a demo. All are needed but those that say so.
 type DemoOptions struct {
 	Service *Service
 	Ledger  DemoLedger
@@ -52,6 +53,7 @@ type DemoOptions struct {
 	Known   Known
 	Online  func(campaign string) int // players of a campaign on this node
 	Clock   rain.Clock
+	Guard   *rounds.Guard // hears of a round that panics; nil: it is logged only
 	Log     *slog.Logger
 }
 
@@ -70,9 +72,11 @@ func (d *Demo) Run(ctx context.Context) error {
 	tick := time.NewTicker(demoEvery)
 	defer tick.Stop()
 	for {
-		if err := d.step(ctx); err != nil && ctx.Err() == nil {
-			d.o.Log.Warn("the demo does not go on for now", "err", err)
-		}
+		d.o.Guard.Do("demo", func() {
+			if err := d.step(ctx); err != nil && ctx.Err() == nil {
+				d.o.Log.Warn("the demo does not go on for now", "err", err)
+			}
+		})
 		select {
 		case <-ctx.Done():
 			return nil

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"redrain/internal/outage"
+	"redrain/internal/rounds"
 	"redrain/payout"
 	"redrain/rain"
 )
@@ -54,13 +55,14 @@ type Proofs struct {
 	faulty map[string]string // campaign → fingerprint of what was found last; "" is the ledger as a whole
 }
 
-// ProofsOptions of proofs. All are needed.
+// ProofsOptions of proofs. All are needed but those that say so.
 type ProofsOptions struct {
 	Ledger bookkeeper
 	Hot    payout.Hot
 	Node   string        // this node's name in the lease
 	Every  time.Duration // between two rounds; only Run needs it
 	Alarm  func(code, campaign, message string)
+	Guard  *rounds.Guard // hears of a round that panics; nil: it is logged only
 	Log    *slog.Logger
 }
 
@@ -118,13 +120,14 @@ func (r *Proofs) Run(ctx context.Context) error {
 			r.rest()
 			continue
 		}
-		err := r.round(ctx)
-		switch {
-		case err == nil:
-			proving.Works()
-		case ctx.Err() == nil:
-			proving.Failed(err)
-		}
+		r.o.Guard.Do("reconciliation", func() {
+			switch err := r.round(ctx); {
+			case err == nil:
+				proving.Works()
+			case ctx.Err() == nil:
+				proving.Failed(err)
+			}
+		})
 	}
 }
 

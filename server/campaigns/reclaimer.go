@@ -13,6 +13,7 @@ import (
 	"redrain/grab"
 	"redrain/internal/faults"
 	"redrain/internal/outage"
+	"redrain/internal/rounds"
 	"redrain/payout"
 	"redrain/rain"
 	"redrain/server/timeout"
@@ -68,7 +69,7 @@ type Outbox interface {
 	Pending(ctx context.Context, c *rain.Campaign) (int64, error)
 }
 
-// ReclaimerOptions of a reclaimer. All are needed.
+// ReclaimerOptions of a reclaimer. All are needed but those that say so.
 type ReclaimerOptions struct {
 	Service *Service
 	Ledger  ReclaimerLedger
@@ -79,6 +80,7 @@ type ReclaimerOptions struct {
 	Clock   rain.Clock
 	Node    string        // this node's name in the lease
 	KeepFor time.Duration // how long a drained campaign stays in Redis
+	Guard   *rounds.Guard // hears of a round that panics; nil: it is logged only
 	Log     *slog.Logger
 }
 
@@ -105,12 +107,14 @@ func (r *Reclaimer) Run(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
-		switch err := r.turn(ctx); {
-		case err == nil:
-			database.Works()
-		case ctx.Err() == nil:
-			database.Failed(err)
-		}
+		r.o.Guard.Do("reclaimer", func() {
+			switch err := r.turn(ctx); {
+			case err == nil:
+				database.Works()
+			case ctx.Err() == nil:
+				database.Failed(err)
+			}
+		})
 	}
 }
 
@@ -123,10 +127,10 @@ func (r *Reclaimer) turn(ctx context.Context) error {
 	work, cancel := context.WithCancel(ctx)
 	var renewing sync.WaitGroup
 	renewing.Go(func() { r.renew(work, cancel) })
+	defer renewing.Wait()
+	defer cancel() // first: also where sweep panics, nobody renews the lease any more
 	err = r.sweep(work)
 	lost := work.Err() != nil
-	cancel()
-	renewing.Wait()
 	if lost && ctx.Err() == nil {
 		return nil // renew has said it; another node goes on
 	}
@@ -209,6 +213,9 @@ func (r *Reclaimer) waits(id string, now int64) bool {
 // errWaiting is a campaign of which something is still on its way to the ledger.
 var errWaiting = errors.New("wins or reclaims are on their way to the ledger")
 
+// errPanic is a campaign whose end has panicked; the guard has the stack.
+var errPanic = errors.New("a fault of the program")
+
 // errNotCleared is a campaign that Redis has nothing left of, and the ledger not everything.
 var errNotCleared = errors.New("the campaign is closed and Redis has nothing left of it, but its escrow still holds money: where Redis has lost it, run redrain rebuild; then reconcile it")
 
@@ -216,7 +223,8 @@ var errNotCleared = errors.New("the campaign is closed and Redis has nothing lef
 func (r *Reclaimer) handle(ctx context.Context, due payout.DueCampaign) {
 	ctx, cancel := context.WithTimeout(ctx, reclaimWithin)
 	defer cancel()
-	err := r.end(ctx, due)
+	err := errPanic
+	r.o.Guard.Do("reclaimer", func() { err = r.end(ctx, due) })
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	was := r.again[due.ID]

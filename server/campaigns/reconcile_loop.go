@@ -9,6 +9,7 @@ import (
 
 	"redrain/grab"
 	"redrain/internal/outage"
+	"redrain/internal/rounds"
 	"redrain/rain"
 )
 
@@ -41,13 +42,14 @@ type LoopLedger interface {
 	Campaign(ctx context.Context, id string) (*rain.Campaign, error)
 }
 
-// ReconcileLoopOptions of a reconcile loop. All are needed.
+// ReconcileLoopOptions of a reconcile loop. All are needed but those that say so.
 type ReconcileLoopOptions struct {
 	Service *Service
 	Ledger  LoopLedger
 	Known   Known
 	Bus     Bus
 	Clock   rain.Clock
+	Guard   *rounds.Guard // hears of a round that panics; nil: it is logged only
 	Log     *slog.Logger
 }
 
@@ -74,20 +76,26 @@ func (l *ReconcileLoop) Run(ctx context.Context) error {
 		case <-tick.C:
 		}
 		live := l.o.Known.Live()
-		var failed error
-		for _, c := range live {
-			if err := l.keep(ctx, c); err != nil {
-				failed = fmt.Errorf("campaign %s, %s: %w", c.ID, c.Status, err)
-			}
-		}
-		switch {
-		case failed == nil:
+		switch err := l.reconcile(ctx, live); {
+		case err == nil:
 			upkeep.Works()
 		case ctx.Err() == nil:
-			upkeep.Failed(failed)
+			upkeep.Failed(err)
 		}
 		l.forget(live)
 	}
+}
+
+// reconcile looks after each campaign, and returns the last error. One that fails, or panics, holds up no other.
+func (l *ReconcileLoop) reconcile(ctx context.Context, live []*rain.Campaign) (failed error) {
+	for _, c := range live {
+		l.o.Guard.Do("reconcile loop", func() {
+			if err := l.keep(ctx, c); err != nil {
+				failed = fmt.Errorf("campaign %s, %s: %w", c.ID, c.Status, err)
+			}
+		})
+	}
+	return failed
 }
 
 func (l *ReconcileLoop) keep(ctx context.Context, c *rain.Campaign) error {

@@ -41,7 +41,7 @@ func BenchmarkTap(b *testing.B) {
 	b.ResetTimer()
 	for i := range b.N {
 		frame = appendTap(frame[:0], i, i/stormPlayers)
-		sessions[i%stormPlayers].handle(frame)
+		sessions[i%stormPlayers].Text(frame)
 	}
 	answered.wait()
 }
@@ -62,7 +62,7 @@ func BenchmarkTapFrameToFrame(b *testing.B) {
 		}
 		session := s.seated(int(number.Add(1)), newSession(s.gateway, conn, take, ""))
 		session.greeted()
-		readers.Go(session.read)
+		readers.Go(session.run)
 	}))
 	defer upgrade.Close()
 	conns := make([]net.Conn, stormPlayers)

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"redrain/grab"
+	"redrain/internal/rounds"
 	"redrain/internal/wire"
 	"redrain/payout"
 	"redrain/rain"
@@ -82,10 +83,11 @@ type Options struct {
 	Limits         Limits
 	Lobby          *room.Lobby
 	Counts         *live.Counts
-	TapRate        int      // taps per second and player, which the welcome tells; 0: no limit
-	HelloRate      float64  // hellos per second and address, over all nodes; 0: no limit
-	MaxConnections int      // sockets of this process; more are closed with room.CodeTooManyConnections
-	AllowedOrigins []string // web origins that may open a socket besides the server's own; "*": all
+	TapRate        int           // taps per second and player, which the welcome tells; 0: no limit
+	HelloRate      float64       // hellos per second and address, over all nodes; 0: no limit
+	MaxConnections int           // sockets of this process; more are closed with room.CodeTooManyConnections
+	AllowedOrigins []string      // web origins that may open a socket besides the server's own; "*": all
+	Guard          *rounds.Guard // hears of panics; nil: they are logged only
 	Clock          rain.Clock
 	Log            *slog.Logger
 	Registerer     prometheus.Registerer
@@ -132,7 +134,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	go func() {
 		defer g.readers.Done()
 		defer g.leave(s)
-		s.read()
+		s.run()
 	}()
 }
 

@@ -26,7 +26,7 @@ type tapped struct {
 func (s *session) tap(m wire.Tap) {
 	drop, ok := rain.ParseDrop(m.Drop)
 	if !ok {
-		s.tapAs(wire.Request{ID: wire.ID(m.ID), Drop: string(m.Drop)})
+		s.noSuchDrop(m)
 		return
 	}
 	t := &tapped{session: s, seat: s.seat, began: time.Now()}
@@ -38,14 +38,10 @@ func (s *session) tap(m wire.Tap) {
 	}
 }
 
-// tapAs is tap for one that was spelt in an unusual way, or whose drop is none.
-func (s *session) tapAs(req wire.Request) {
-	if _, ok := rain.ParseDrop(req.Drop); ok {
-		s.tap(wire.Tap{ID: []byte(req.ID), Drop: []byte(req.Drop)})
-		return
-	}
+// noSuchDrop answers a tap whose drop has not even the form of one.
+func (s *session) noSuchDrop(m wire.Tap) {
 	began := time.Now()
-	s.send(wire.Result{Type: wire.TypeResult, ID: req.ID, Drop: req.Drop, Outcome: string(grab.UnknownDrop)})
+	s.send(wire.Result{Type: wire.TypeResult, ID: wire.ID(m.ID), Drop: string(m.Drop), Outcome: string(grab.UnknownDrop)})
 	(&tapped{session: s, seat: s.seat}).counted(grab.UnknownDrop, time.Since(began))
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"redrain/grab"
+	"redrain/internal/rounds"
 	"redrain/internal/wire"
 	"redrain/rain"
 	"redrain/room"
@@ -87,6 +88,7 @@ type FiguresOptions struct {
 	Lobby   *room.Lobby
 	Counts  *Counts
 	KeepFor time.Duration // how long a drained campaign stays in Redis
+	Guard   *rounds.Guard // hears of a round that panics; nil: it is logged only
 	Clock   rain.Clock
 	Log     *slog.Logger
 }
@@ -135,10 +137,12 @@ func (f *Figures) Run(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
-		f.reportAll(ctx)
-		for _, rm := range f.o.Lobby.Rooms() {
-			f.tell(ctx, rm)
-		}
+		f.o.Guard.Do("figures", func() {
+			f.reportAll(ctx)
+			for _, rm := range f.o.Lobby.Rooms() {
+				f.tell(ctx, rm)
+			}
+		})
 	}
 }
 

@@ -202,12 +202,6 @@ func (p *Page) Resize(d browser.Device) {
 	p.check(p.Page.Resize(d))
 }
 
-// Throttle makes the page's processor slower by a factor.
-func (p *Page) Throttle(factor float64) {
-	p.T.Helper()
-	p.check(p.Page.Throttle(factor))
-}
-
 // Offline takes the network away from the page, or gives it back.
 func (p *Page) Offline(offline bool) {
 	p.T.Helper()

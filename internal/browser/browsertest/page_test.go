@@ -93,15 +93,16 @@ func TestFingersAndMouse(t *testing.T) {
 	}
 }
 
-// The page changes between the moment when a person has aimed at a button and the press.
+// The page changes between the moment when a person has aimed at a button and the press. The press that would miss is
+// kept from the page.
 func TestAPressThatMissesIsAimedAgain(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		change string
-		missed int
+		aims   int
 	}{
-		"what is above it goes":           {`above.remove()`, 1},
-		"another one has taken its place": {`document.getElementById("b").replaceWith(button())`, 0},
+		"what is above it goes":           {`above.remove()`, 2},
+		"another one has taken its place": {`document.getElementById("b").replaceWith(button())`, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -132,8 +133,45 @@ func TestAPressThatMissesIsAimedAgain(t *testing.T) {
 					device.Width)
 				p.Press("#b")
 				p.Until("the button has been pressed", `pressed > 0`)
-				if got := browsertest.Eval[[]int](p, `[missed, pressed]`); !slices.Equal(got, []int{test.missed, 1}) {
-					t.Errorf("%s: missed and pressed %v times, want %d and once", device.Name, got, test.missed)
+				got := browsertest.Eval[[]int](p, `[looks / 2, missed, pressed]`)
+				if !slices.Equal(got, []int{test.aims, 0, 1}) {
+					t.Errorf("%s: aimed, missed and pressed %v times, want %d, never and once", device.Name, got, test.aims)
+				}
+			}
+		})
+	}
+}
+
+// Of a double press both halves arrive, unless the first takes the button away: what is below it is not pressed.
+func TestADoublePressHitsNothingElse(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		change string
+		want   []int // presses of the button, and of what is below
+	}{
+		"the button stays": {``, []int{2, 0}},
+		"the button goes":  {`b.remove()`, []int{1, 0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			home := serve(t, `<div id="below" style="position:fixed;inset:0"></div>
+				<button id="b" style="position:fixed;left:50px;top:50px">press</button><script>
+				globalThis.pressed = [0, 0];
+				b.addEventListener("click", () => { pressed[0]++; `+test.change+`; });
+				below.addEventListener("click", () => { pressed[1]++; });
+				below.addEventListener("pointerdown", () => { pressed[1]++; });
+			</script>`)
+			for _, device := range []browser.Device{browser.SmallPhone, browser.Desktop} {
+				p := browsertest.Open(t, browser.Options{Home: home, Device: device})
+				p.Go("/")
+				p.PressTwice("#b")
+				p.Until("the presses have been heard", `pressed[0] >= %d`, test.want[0])
+				if got := browsertest.Eval[[]int](p, `pressed`); !slices.Equal(got, test.want) {
+					t.Errorf("%s: pressed %v, want %v", device.Name, got, test.want)
+				}
+				browsertest.Eval[bool](p, `(pressed = [0, 0], true)`)
+				if p.Point(browser.Point{X: 10, Y: 300}); browsertest.Eval[int](p, `pressed[1]`) == 0 {
+					t.Errorf("%s: a press after it is kept from the page", device.Name)
 				}
 			}
 		})
