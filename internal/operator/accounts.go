@@ -20,7 +20,7 @@ func (c *Client) Sponsor(ctx context.Context, id string) (Sponsor, error) {
 }
 
 // Sponsors is a page of everybody who has ever deposited, by their ids.
-func (c *Client) ListSponsors(ctx context.Context, p Page) (List[Sponsor], error) {
+func (c *Client) Sponsors(ctx context.Context, p Page) (List[Sponsor], error) {
 	return list[Sponsor](ctx, c, path("sponsors"), nil, p)
 }
 
@@ -48,7 +48,7 @@ func (c *Client) UserWithdrawals(ctx context.Context, id string, p Page) (List[W
 }
 
 // Withdrawals is a page of all players' withdrawals, the newest first; state "" is every state.
-func (c *Client) ListWithdrawals(ctx context.Context, state string, p Page) (List[Withdrawal], error) {
+func (c *Client) Withdrawals(ctx context.Context, state string, p Page) (List[Withdrawal], error) {
 	query := url.Values{}
 	if state != "" {
 		query.Set("state", state)

@@ -25,7 +25,7 @@ func (c *Client) PreviewSplit(ctx context.Context, split rain.SplitSpec) (rain.S
 }
 
 // Campaigns is a page of the campaigns.
-func (c *Client) ListCampaigns(ctx context.Context, p Page) (List[Campaign], error) {
+func (c *Client) Campaigns(ctx context.Context, p Page) (List[Campaign], error) {
 	return list[Campaign](ctx, c, path("campaigns"), nil, p)
 }
 
@@ -72,7 +72,7 @@ func (c *Client) Stats(ctx context.Context, id string) (Stats, error) {
 }
 
 // Claims is a page of the campaign's wins.
-func (c *Client) ListClaims(ctx context.Context, id string, p Page) (List[Claim], error) {
+func (c *Client) Claims(ctx context.Context, id string, p Page) (List[Claim], error) {
 	return list[Claim](ctx, c, path("campaigns", id, "claims"), nil, p)
 }
 
