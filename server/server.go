@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
@@ -152,11 +153,20 @@ func (s *Server) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	js, err := jetstream.New(s.back.nats)
+	if err != nil {
+		return fmt.Errorf("opening JetStream: %w", err)
+	}
+	publisher, err := pipeline.NewPublisher(js, s.cfg.Namespace, log)
+	if err != nil {
+		return err
+	}
+	wakes := pipeline.NewWakes()
 	s.grabber = grab.New(s.back.redis, grab.Options{
 		Namespace: s.cfg.Namespace, TapRate: s.cfg.TapRate, Clock: now, Log: log, Registerer: reg,
 		Confirm:   confirm,
-		Publish:   func(ctx context.Context, e rain.Entry) error { return s.relay.Publish(ctx, e) },
-		OnWin:     func(campaign string, shard int) { s.relay.Wake(campaign, shard) },
+		Publish:   publisher.Publish,
+		OnWin:     wakes.Wake,
 		OnSoldOut: bus.SoldOut,
 	})
 	if err := s.grabber.Load(ctx); err != nil {
@@ -167,7 +177,13 @@ func (s *Server) build(ctx context.Context) error {
 			log.Warn("the way Redis is set up endangers money", "advice", advice)
 		}
 	}
-	if err := s.buildPayout(bus, now, reg, node, log); err != nil {
+	s.relay, err = pipeline.NewRelay(publisher, wakes, s.grabber, s.known, pipeline.RelayOptions{
+		Node: node, Guard: guard, Log: log, Registerer: reg,
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.buildPayout(js, bus, now, reg, log); err != nil {
 		return err
 	}
 	if err := s.buildPayer(bus, now, reg, log); err != nil {
