@@ -22,6 +22,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -36,6 +37,7 @@ type options struct {
 	slowest  time.Duration
 	accept   bool
 	only     string
+	tests    string
 	output   string
 	packages []string
 }
@@ -52,6 +54,7 @@ func main() {
 	flag.DurationVar(&o.slowest, "slowest", 20*time.Second, "leave tests that take longer to -full")
 	flag.BoolVar(&o.accept, "accept", false, "print survivors as lines for accepted.txt")
 	flag.StringVar(&o.only, "only", "", "try only the mutants whose file:line: function: change fits the expression")
+	flag.StringVar(&o.tests, "tests", "", "run the tests of these packages, too (\"./grab ./server/...\")")
 	flag.StringVar(&o.output, "o", "", "a file for the fate of every mutant, with the test that killed it")
 	flag.Parse()
 	o.packages = flag.Args()
@@ -140,7 +143,7 @@ func named(targets []target, packages []string) (list []target) {
 	for _, p := range packages {
 		i := slices.IndexFunc(targets, func(t target) bool { return filepath.Clean(t.path) == filepath.Clean(p) })
 		if i < 0 {
-			list = append(list, target{path: p})
+			list = append(list, target{path: p, tests: []string{p}})
 			continue
 		}
 		list = append(list, targets[i])
@@ -168,13 +171,13 @@ func one(ctx context.Context, o options, t target, accepted []*acceptance, w io.
 	if err != nil {
 		return nil, err
 	}
-	b, err := build(s, overlay, dir, true)
+	binaries, err := buildAll(o.root, overlay, dir, append(slices.Clone(t.tests), strings.Fields(o.tests)...))
 	if err != nil {
 		return nil, err
 	}
 	fmt.Fprintf(w, "%s: %d mutants (%d places left out, which do not compile), built in %s\n",
 		t.path, len(code.mutants), code.dropped, time.Since(begin).Round(time.Second))
-	r := &runner{binary: b, workers: o.workers, slowest: o.slowest, log: w}
+	r := &runner{binaries: binaries, workers: o.workers, slowest: o.slowest, log: w}
 	if err := r.traceAll(ctx); err != nil {
 		return nil, err
 	}
@@ -187,8 +190,10 @@ func one(ctx context.Context, o options, t target, accepted []*acceptance, w io.
 	result := &result{path: t.path, threshold: t.threshold, accepted: map[int]*acceptance{}, all: len(code.mutants)}
 	result.verdicts = r.tryAll(ctx, chosen)
 	if o.full {
-		b.long()
-		if err := result.again(ctx, &runner{binary: b, workers: o.workers, log: w}); err != nil {
+		for _, b := range binaries {
+			b.long()
+		}
+		if err := result.again(ctx, &runner{binaries: binaries, workers: o.workers, log: w}); err != nil {
 			return nil, err
 		}
 	}
