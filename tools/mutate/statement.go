@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"go/ast"
+	"go/constant"
 	"go/token"
 	"go/types"
 )
@@ -232,12 +233,15 @@ func (f *finder) underError(level int) bool {
 	return ok && c.Op == token.NEQ && f.typeName(c.X) == "error" && f.info.Types[c.Y].IsNil()
 }
 
-// fails says whether a return surely returns an error: nobody looks at its other values.
+// fails says whether a return surely returns an error, or false as its last value: nobody reads its other values.
 func (f *finder) fails(n *ast.ReturnStmt, level int) bool {
 	if len(n.Results) < 2 {
 		return false
 	}
 	last := ast.Unparen(n.Results[len(n.Results)-1])
+	if v := f.info.Types[last].Value; v != nil && v.Kind() == constant.Bool && !constant.BoolVal(v) {
+		return true
+	}
 	if t := f.info.TypeOf(last); t == nil || !types.Implements(t, errorType) {
 		return false
 	}
