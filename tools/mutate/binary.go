@@ -32,15 +32,15 @@ type test struct {
 
 // buildAll compiles the tests of each package that a pattern names, with the rewritten files. Packages without
 // tests are passed over.
-func buildAll(root, overlay, dir string, patterns []string) ([]*binary, error) {
-	packages, err := list(root, append([]string{"-json=Dir,ImportPath,Name"}, patterns...)...)
+func buildAll(ctx context.Context, root, overlay, dir string, patterns []string) ([]*binary, error) {
+	packages, err := goList(ctx, root, append([]string{"-json=Dir,ImportPath,Name"}, patterns...)...)
 	if err != nil {
 		return nil, err
 	}
 	var all []*binary
 	for i, p := range packages {
 		b := &binary{file: filepath.Join(dir, fmt.Sprintf("%d-%s.test", i, p.Name)), dir: p.Dir}
-		if err := b.build(root, overlay, p.ImportPath); err != nil {
+		if err := b.build(ctx, root, overlay, p.ImportPath); err != nil {
 			return nil, err
 		}
 		if _, err := os.Stat(b.file); err == nil {
@@ -51,14 +51,14 @@ func buildAll(root, overlay, dir string, patterns []string) ([]*binary, error) {
 }
 
 // build compiles the tests of one package.
-func (b *binary) build(root, overlay, path string) error {
-	cmd := exec.Command("go", "test", "-c", "-overlay", overlay, "-o", b.file, path)
+func (b *binary) build(ctx context.Context, root, overlay, path string) error {
+	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-overlay", overlay, "-o", b.file, path)
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build %s: %w\n%s", path, err, out)
 	}
 	b.args = []string{"-test.failfast", "-test.paniconexit0", "-test.short"}
-	deps, err := list(root, "-json=ImportPath", "-test", "-deps", path)
+	deps, err := goList(ctx, root, "-json=ImportPath", "-test", "-deps", path)
 	if err != nil {
 		return err
 	}
@@ -77,8 +77,8 @@ func (b *binary) long() {
 var testName = regexp.MustCompile(`^(Test|Fuzz|Example)\w*$`)
 
 // tests lists the top-level tests.
-func (b *binary) tests() ([]string, error) {
-	cmd := exec.Command(b.file, "-test.list", ".")
+func (b *binary) tests(ctx context.Context) ([]string, error) {
+	cmd := exec.CommandContext(ctx, b.file, "-test.list", ".")
 	cmd.Dir = b.dir
 	out, err := cmd.Output()
 	if err != nil {
@@ -102,7 +102,7 @@ func (b *binary) trace(ctx context.Context, name string, limit time.Duration) (*
 	if readErr != nil {
 		return nil, "", readErr
 	}
-	for _, word := range strings.Fields(string(text)) {
+	for word := range strings.FieldsSeq(string(text)) {
 		if n, err := strconv.Atoi(word); err == nil {
 			t.reached[n] = true
 		}

@@ -85,19 +85,21 @@ func mutate(ctx context.Context, o options, w io.Writer) (good bool, err error) 
 	if err != nil {
 		return false, err
 	}
-	targets = named(targets, o.packages)
+	if targets, err = expand(ctx, root, named(targets, o.packages)); err != nil {
+		return false, err
+	}
 	if o.seed == 0 {
-		o.seed = rand.Uint64N(1e9) + 1
+		o.seed = rand.Uint64N(1e9) + 1 //nolint:gosec // no secret
 	}
 	if o.sample > 0 || o.budget > 0 {
-		fmt.Fprintln(w, "seed", o.seed)
+		say(w, "seed %d\n", o.seed)
 	}
 	if o.budget > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, o.budget)
 		defer cancel()
 	}
-	var out io.Writer = io.Discard
+	out := io.Discard
 	if o.output != "" {
 		file, err := os.Create(o.output)
 		if err != nil {
@@ -124,12 +126,12 @@ func mutate(ctx context.Context, o options, w io.Writer) (good bool, err error) 
 			good = false
 		}
 	}
-	fmt.Fprintln(w, header)
+	say(w, "%s\n", header)
 	for _, r := range results {
-		fmt.Fprintln(w, r.row())
+		say(w, "%s\n", r.row())
 		if !r.good() {
 			good = false
-			fmt.Fprintf(w, "%s: fewer than %.1f %% of the mutants were killed\n", r.path, r.threshold)
+			say(w, "%s: fewer than %.1f %% of the mutants were killed\n", r.path, r.threshold)
 		}
 	}
 	return good, nil
@@ -151,10 +153,35 @@ func named(targets []target, packages []string) (list []target) {
 	return list
 }
 
+// expand makes a target of each package under one that ends with "...", with the tests of all of them. Packages that
+// only help tests are left out: their names end with test.
+func expand(ctx context.Context, root string, targets []target) (list []target, err error) {
+	for _, t := range targets {
+		if !strings.HasSuffix(t.path, "/...") {
+			list = append(list, t)
+			continue
+		}
+		packages, err := goList(ctx, root, "-json=Dir,Name,GoFiles", t.path)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range packages {
+			folder, err := filepath.Rel(root, p.Dir)
+			if err != nil {
+				return nil, err
+			}
+			if len(p.GoFiles) > 0 && !strings.HasSuffix(p.Name, "test") {
+				list = append(list, target{path: "./" + filepath.ToSlash(folder), threshold: t.threshold, tests: t.tests})
+			}
+		}
+	}
+	return list, nil
+}
+
 // one runs one package.
 func one(ctx context.Context, o options, t target, accepted []*acceptance, w io.Writer) (*result, error) {
 	begin := time.Now()
-	s, err := load(o.root, t.path)
+	s, err := load(ctx, o.root, t.path)
 	if err != nil {
 		return nil, err
 	}
@@ -171,17 +198,17 @@ func one(ctx context.Context, o options, t target, accepted []*acceptance, w io.
 	if err != nil {
 		return nil, err
 	}
-	binaries, err := buildAll(o.root, overlay, dir, append(slices.Clone(t.tests), strings.Fields(o.tests)...))
+	binaries, err := buildAll(ctx, o.root, overlay, dir, append(slices.Clone(t.tests), strings.Fields(o.tests)...))
 	if err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(w, "%s: %d mutants (%d places left out, which do not compile), built in %s\n",
+	say(w, "%s: %d mutants (%d places left out, which do not compile), built in %s\n",
 		t.path, len(code.mutants), code.dropped, time.Since(begin).Round(time.Second))
 	r := &runner{binaries: binaries, workers: o.workers, slowest: o.slowest, log: w}
 	if err := r.traceAll(ctx); err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(w, "%s: %d tests, traced after %s; the slowest: %s\n",
+	say(w, "%s: %d tests, traced after %s; the slowest: %s\n",
 		t.path, len(r.tests), time.Since(begin).Round(time.Second), r.slow())
 	chosen, err := choose(code.mutants, o)
 	if err != nil {
@@ -222,7 +249,7 @@ func choose(all []mutant, o options) ([]mutant, error) {
 		}
 	}
 	if o.sample > 0 || o.budget > 0 {
-		random := rand.New(rand.NewPCG(o.seed, 0))
+		random := rand.New(rand.NewPCG(o.seed, 0)) //nolint:gosec // no secret
 		random.Shuffle(len(chosen), func(i, j int) { chosen[i], chosen[j] = chosen[j], chosen[i] })
 	}
 	if o.sample > 0 {

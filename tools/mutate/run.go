@@ -42,7 +42,7 @@ type runner struct {
 // traceAll runs every test alone. What fails without a mutant could not tell anything, and is left out.
 func (r *runner) traceAll(ctx context.Context) error {
 	for _, b := range r.binaries {
-		names, err := b.tests()
+		names, err := b.tests(ctx)
 		if err != nil {
 			return err
 		}
@@ -63,9 +63,9 @@ func (r *runner) trace(ctx context.Context, b *binary, name string) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:
-		fmt.Fprintf(r.log, "%s fails alone and without a mutant (%v), and is left out:\n%s\n", name, err, tail(out))
+		say(r.log, "%s fails alone and without a mutant (%v), and is left out:\n%s\n", name, err, tail(out))
 	case r.slowest > 0 && t.took > r.slowest:
-		fmt.Fprintf(r.log, "%s takes %s, and is left to -full\n", name, t.took.Round(time.Second))
+		say(r.log, "%s takes %s, and is left to -full\n", name, t.took.Round(time.Second))
 	case len(t.reached) > 0:
 		r.tests = append(r.tests, t)
 	}
@@ -145,7 +145,7 @@ func (r *runner) tryAll(ctx context.Context, mutants []mutant) []verdict {
 		}
 		next <- i
 		if every := 100; (i+1)%every == 0 {
-			fmt.Fprintf(r.log, "  %d of %d mutants, %s\n", i+1, len(mutants), time.Since(begin).Round(time.Second))
+			say(r.log, "  %d of %d mutants, %s\n", i+1, len(mutants), time.Since(begin).Round(time.Second))
 		}
 	}
 	close(next)

@@ -6,6 +6,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"slices"
 )
 
 // statement makes the mutants of what is done: statements left out, loops that never run, cases never taken.
@@ -196,9 +197,9 @@ func (f *finder) result(e ast.Expr, want types.Type) {
 
 // resultTypes are those of the function around the statement that is visited.
 func (f *finder) resultTypes() (list []types.Type) {
-	for i := len(f.stack) - 1; i >= 0; i-- {
+	for _, around := range slices.Backward(f.stack) {
 		var t *ast.FuncType
-		switch n := f.stack[i].(type) {
+		switch n := around.(type) {
 		case *ast.FuncDecl:
 			t = n.Type
 		case *ast.FuncLit:
@@ -257,7 +258,7 @@ func (f *finder) fails(n *ast.ReturnStmt, level int) bool {
 	return true
 }
 
-var errorType = types.Universe.Lookup("error").Type().Underlying().(*types.Interface)
+var errorType = types.Universe.Lookup("error").Type().Underlying().(*types.Interface) //nolint:forcetypeassert // error is one
 
 func (f *finder) global(id *ast.Ident) bool {
 	v, ok := f.info.Uses[id].(*types.Var)
