@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -9,9 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
-
-	"redrain/grab"
+	"redrain/grab/confirm"
+	"redrain/internal/sqldb"
 )
 
 // The roles of a process. All are on by default. Every process serves the HTTP API and the pages.
@@ -80,9 +80,9 @@ func (c *Config) ConfirmMode() string {
 	case c.Confirm != "":
 		return c.Confirm
 	case c.DataDir != "":
-		return grab.ConfirmStream.String()
+		return confirm.Stream.String()
 	default:
-		return grab.ConfirmRedis.String()
+		return confirm.Redis.String()
 	}
 }
 
@@ -121,9 +121,9 @@ func (c *Config) Validate() []error {
 			fault("--roles: %q is not one of %s", r, strings.Join(AllRoles, ", "))
 		}
 	}
-	if mode, err := grab.ParseConfirm(c.ConfirmMode()); err != nil {
+	if mode, err := confirm.Parse(c.ConfirmMode()); err != nil {
 		fault("--confirm %q: give redis, replica or stream", c.Confirm)
-	} else if mode == grab.ConfirmReplica && c.Redis == "" {
+	} else if mode == confirm.Replica && c.Redis == "" {
 		fault("--confirm replica: needs --redis; the stand-in in this process has no replica")
 	}
 	if c.TapRate < 0 || c.HelloRate < 0 || c.GuestRate < 0 {
@@ -170,10 +170,10 @@ func (c *Config) validateBackends(fault func(string, ...any)) {
 		}
 	}
 	if c.MySQL != "" {
-		if cfg, err := mysql.ParseDSN(c.MySQL); err != nil {
-			fault("--mysql: not a data source name; give user:password@tcp(host:3306)/database")
-		} else if cfg.DBName == "" {
+		if err := sqldb.CheckMySQL(c.MySQL); errors.Is(err, sqldb.ErrNoDatabase) {
 			fault("--mysql: name the database, as in user:password@tcp(host:3306)/redrain")
+		} else if err != nil {
+			fault("--mysql: not a data source name; give user:password@tcp(host:3306)/database")
 		}
 	}
 }

@@ -2,11 +2,13 @@ package server
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"redrain/server/api"
+	"redrain/server/timeout"
 	"redrain/web"
 )
 
@@ -21,7 +23,7 @@ func (s *Server) handler(a *api.API, players http.Handler, metrics *prometheus.R
 		mux.Handle("/ws", api.RequireUpgrade(players))
 	}
 	mux.Handle("/", web.Handler())
-	return secure(mux)
+	return bounded(secure(mux))
 }
 
 // secure sets what every answer carries.
@@ -29,6 +31,16 @@ func secure(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Referrer-Policy", "no-referrer")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// bounded limits how long an answer may take to be written, so that a reader that takes nothing keeps no goroutine. The
+// API sets limits of its own, and a socket has none.
+func bounded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// Where there are no deadlines (in tests) there is no slow reader either.
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(timeout.Page))
 		next.ServeHTTP(w, r)
 	})
 }

@@ -17,9 +17,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"redrain/grab"
+	"redrain/grab/confirm"
+	"redrain/grab/store"
 	"redrain/internal/auth"
 	"redrain/internal/embedded"
-	"redrain/payout"
+	"redrain/internal/rounds"
+	"redrain/payout/ledger"
+	"redrain/payout/pipeline"
+	"redrain/payout/reconcile"
+	"redrain/payout/withdraw"
 	"redrain/rain"
 	"redrain/room"
 	"redrain/server/api"
@@ -27,7 +33,6 @@ import (
 	"redrain/server/cluster"
 	"redrain/server/gateway"
 	"redrain/server/live"
-	"redrain/server/timeout"
 )
 
 // drainedKept is how long a drained campaign stays in Redis: so long a won tap that is sent again gets its win again.
@@ -37,6 +42,7 @@ const drainedKept = 24 * time.Hour
 type Server struct {
 	cfg      Config
 	log      *slog.Logger
+	guard    *rounds.Guard
 	out      io.Writer
 	back     *backends
 	listener net.Listener
@@ -44,12 +50,13 @@ type Server struct {
 	health   *health
 	deadline atomic.Pointer[time.Time] // of the shutdown, once it has begun
 
-	clock     *grab.Clock
-	grabber   *grab.Grabber
-	ledger    *payout.Ledger
-	relay     *payout.Relay
-	settler   *payout.Settler
-	payer     *payout.Payer
+	clock     *store.Clock
+	grabber   *grabber
+	ledger    *ledger.Ledger
+	books     *reconcile.Reconciler
+	relay     *pipeline.Relay
+	settler   *pipeline.Settler
+	payer     *withdraw.Payer
 	known     *cluster.Known
 	registry  *cluster.Registry
 	notifier  *cluster.Notifier
@@ -128,32 +135,30 @@ func (s *Server) build(ctx context.Context) error {
 	node := "n" + strings.ToLower(rand.Text()[:12])
 	log := s.log.With("node", node)
 
-	s.clock = grab.NewClock(s.back.redis, log)
+	s.clock = store.NewClock(s.back.redis, log)
 	if err := s.clock.Sync(ctx); err != nil {
 		return fmt.Errorf("reading the cluster's time: %w", err)
 	}
 	now := rain.Clock(s.clock.Now)
 	bus := cluster.NewBus(s.back.nats, s.cfg.Namespace, log)
-	s.ledger = payout.NewLedger(s.back.sql, now)
-	s.known = cluster.NewKnown()
-
-	confirm, err := grab.ParseConfirm(s.cfg.ConfirmMode())
+	guard, err := rounds.NewGuard(reg, log, func(part, message string) { bus.Alarm("panic", "", message) })
 	if err != nil {
 		return err
 	}
-	s.grabber = grab.New(s.back.redis, grab.Options{
-		Namespace: s.cfg.Namespace, TapRate: s.cfg.TapRate, Clock: now, Log: log, Registerer: reg,
-		Confirm:   confirm,
-		Publish:   func(ctx context.Context, e rain.Entry) error { return s.relay.Publish(ctx, e) },
-		OnWin:     func(campaign string, shard int) { s.relay.Wake(campaign, shard) },
-		OnSoldOut: bus.SoldOut,
-	})
+	s.guard = guard
+	s.ledger = ledger.New(s.back.sql, now)
+	s.books = reconcile.New(s.back.sql, s.ledger, now)
+	s.known = cluster.NewKnown()
+
+	if err := s.buildGrab(bus, now, reg, log); err != nil {
+		return err
+	}
 	if err := s.grabber.Load(ctx); err != nil {
 		return fmt.Errorf("loading the scripts: %w", err)
 	}
 	if s.cfg.Redis != "" {
-		for _, advice := range s.grabber.Advice(ctx) {
-			log.Warn("the way Redis is set up endangers money", "advice", advice)
+		for _, warning := range append(s.grabber.Store.Warnings(ctx), s.grabber.Confirmer.Warnings(ctx)...) {
+			log.Warn("the way Redis is set up endangers money", "warning", warning)
 		}
 	}
 	if err := s.buildPayout(bus, now, reg, node, log); err != nil {
@@ -172,8 +177,8 @@ func (s *Server) build(ctx context.Context) error {
 	s.buildRooms(now, reg, node, log)
 	s.buildCampaigns(bus, now, node, log)
 	s.buildHTTP(now, reg, log)
-	return bus.Listen(cluster.Listener{
-		Changed: s.heardChange,
+	return bus.Listen(s.guard, cluster.Listener{
+		Changed: s.registry.Announce,
 		Settled: func(campaign string, n cluster.Settled) {
 			s.figures.Won(campaign, n.Claims)
 			s.gateway.Settled(campaign, n)
@@ -193,21 +198,43 @@ func (s *Server) build(ctx context.Context) error {
 	})
 }
 
+// buildGrab makes the tap's way to Redis and back.
+func (s *Server) buildGrab(bus *cluster.Bus, now rain.Clock, reg prometheus.Registerer, log *slog.Logger) error {
+	mode, err := confirm.Parse(s.cfg.ConfirmMode())
+	if err != nil {
+		return err
+	}
+	s.rainmaker = live.NewSchedule(now, s.known, s.guard)
+	s.lobby = room.NewLobby(room.Options{
+		Log: log, Registerer: reg, OnOpen: s.rainmaker.Open, OnEmpty: s.rainmaker.Empty,
+	})
+	redis := store.New(s.back.redis, store.Options{Namespace: s.cfg.Namespace, Clock: now, Log: log})
+	publisher := publisherFunc(func(ctx context.Context, e rain.Entry) error { return s.relay.Publish(ctx, e) })
+	answer := gateway.Results{Lobby: s.lobby}.Answer
+	s.grabber = newGrabber(redis, confirm.New(redis, mode, publisher, log), answer, grab.Options{
+		TapRate: s.cfg.TapRate, Clock: now, Log: log, Registerer: reg,
+		OnWin:     func(campaign string, shard int) { s.relay.Wake(campaign, shard) },
+		OnSoldOut: bus.SoldOut,
+	})
+	return nil
+}
+
+// publisherFunc is a confirm.Publisher.
+type publisherFunc func(ctx context.Context, e rain.Entry) error
+
+func (f publisherFunc) Publish(ctx context.Context, e rain.Entry) error { return f(ctx, e) }
+
 // buildRooms makes what players see of this node, in the order in which the parts need each other.
 func (s *Server) buildRooms(now rain.Clock, reg prometheus.Registerer, node string, log *slog.Logger) {
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	tally := live.NewCounts()
-	s.rainmaker = live.NewSchedule(now, s.known)
-	s.lobby = room.NewLobby(room.Options{
-		Log: log, Registerer: reg, OnOpen: s.rainmaker.Open, OnEmpty: s.rainmaker.Empty,
-	})
 	s.figures = live.NewFigures(live.FiguresOptions{
 		Node: node, Sums: s.grabber, Reports: s.grabber, Ranking: s.grabber, Ledger: s.ledger, Known: s.known, Lobby: s.lobby, Counts: tally,
-		KeepFor: drainedKept, Clock: now, Log: log,
+		KeepFor: drainedKept, Guard: s.guard, Clock: now, Log: log,
 	})
-	s.events = api.NewEvents(api.EventsOptions{Campaigns: s.known, Stats: s.figures, Clock: now, Log: log})
+	s.events = api.NewEvents(api.EventsOptions{Campaigns: s.known, Stats: s.figures, Guard: s.guard, Clock: now, Log: log})
 	s.registry = cluster.NewRegistry(cluster.RegistryOptions{
-		Source: s.ledger, Known: s.known, Log: log,
+		Source: s.ledger, Known: s.known, Guard: s.guard, Log: log,
 		Changed:   []func(*rain.Campaign){s.campaignChanged, s.rainmaker.Changed, s.events.Changed},
 		InUse:     func(campaign string) bool { return s.lobby.Room(campaign) != nil || s.events.Watched(campaign) },
 		Forgotten: s.grabber.Drop,
@@ -217,7 +244,7 @@ func (s *Server) buildRooms(now rain.Clock, reg prometheus.Registerer, node stri
 		Gate:  func(c *rain.Campaign) gateway.Gate { return s.grabber.Gate(c) },
 		Lobby: s.lobby, Counts: tally,
 		TapRate: s.cfg.TapRate, HelloRate: s.cfg.HelloRate, MaxConnections: s.cfg.MaxConnections,
-		AllowedOrigins: s.cfg.AllowedOrigins, Clock: now, Log: log, Registerer: reg,
+		AllowedOrigins: s.cfg.AllowedOrigins, Guard: s.guard, Clock: now, Log: log, Registerer: reg,
 	})
 }
 
@@ -227,21 +254,24 @@ func (s *Server) buildCampaigns(bus *cluster.Bus, now rain.Clock, node string, l
 		Ledger: s.ledger, Stock: s.grabber, Known: s.registry, Bus: bus, Clock: now, Log: log,
 	})
 	s.loop = campaigns.NewReconcileLoop(campaigns.ReconcileLoopOptions{
-		Service: s.service, Ledger: s.ledger, Known: s.registry, Bus: bus, Clock: now, Log: log,
+		Service: s.service, Ledger: s.ledger, Known: s.registry, Bus: bus, Guard: s.guard, Clock: now, Log: log,
 	})
 	s.reclaimer = campaigns.NewReclaimer(campaigns.ReclaimerOptions{
 		Service: s.service, Ledger: s.ledger, Stock: s.grabber, Outbox: s.grabber, Known: s.registry, Bus: bus,
-		Clock: now, Node: node, KeepFor: drainedKept, Log: log,
+		Clock: now, Node: node, KeepFor: drainedKept, Guard: s.guard, Log: log,
 	})
 	s.rebuilder = campaigns.NewRebuilder(campaigns.RebuilderOptions{
 		Service: s.service, Ledger: s.ledger, Stream: s.settler, Restorer: s.grabber, Bus: bus, Log: log,
 	})
 	s.proofs = campaigns.NewProofs(campaigns.ProofsOptions{
-		Ledger: s.ledger, Hot: s.grabber, Node: node, Every: s.cfg.ReconcileEvery, Alarm: bus.Alarm, Log: log,
+		Ledger: struct {
+			*ledger.Ledger
+			*reconcile.Reconciler
+		}{s.ledger, s.books}, Hot: s.grabber, Node: node, Every: s.cfg.ReconcileEvery, Alarm: bus.Alarm, Guard: s.guard, Log: log,
 	})
 	if s.cfg.Demo && s.cfg.InProcess() && s.cfg.Has(RoleOperator) {
 		s.demo = campaigns.NewDemo(campaigns.DemoOptions{
-			Service: s.service, Ledger: s.ledger, Sums: s.grabber, Known: s.registry, Online: s.online, Clock: now, Log: log,
+			Service: s.service, Ledger: s.ledger, Sums: s.grabber, Known: s.registry, Online: s.online, Guard: s.guard, Clock: now, Log: log,
 		})
 	}
 }
@@ -253,7 +283,7 @@ func (s *Server) buildHTTP(now rain.Clock, reg *prometheus.Registry, log *slog.L
 		Notifier: s.notifier, Players: s.players,
 		Operators: auth.NewOperators(s.cfg.OperatorToken, s.cfg.ViewerToken), WakePayer: s.payer.Wake,
 		JoinURL: s.lanURL, Version: ReadBuild().Version, InProcess: s.cfg.InProcess(), Guests: s.cfg.GuestsAllowed(),
-		GuestRate: s.cfg.GuestRate, Clock: now, Log: log,
+		GuestRate: s.cfg.GuestRate, Guard: s.guard, Clock: now, Log: log,
 	}
 	if s.demo != nil {
 		o.Demo = s.demo.Campaign
@@ -281,16 +311,4 @@ func (s *Server) campaignChanged(c *rain.Campaign) {
 		return
 	}
 	s.grabber.Gate(c).Update(c)
-}
-
-// heardChange follows what another node, or this one, has said of a campaign.
-func (s *Server) heardChange(campaign string, revision int64) {
-	if c := s.known.Cached(campaign); c != nil && c.Revision >= revision {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), timeout.Backend)
-	defer cancel()
-	if _, err := s.registry.Reload(ctx, campaign); err != nil {
-		s.log.Warn("a changed campaign cannot be read; the next refresh will", "campaign", campaign, "err", err)
-	}
 }

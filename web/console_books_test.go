@@ -23,7 +23,8 @@ func TestConsoleReconciles(t *testing.T) {
 			"campaigns": []object{{
 				"campaign": "c1", "funded": 1_000_000, "paid": 235_411, "reclaimed": 0, "stock": 763_880,
 				"unsettled": 710, "dead": 0, "difference": -1, "balanced": false,
-				"findings": []string{"payout of packet 7 (claim c1-7, player u1, amount 89, transaction 17): the split says 88"},
+				"findings": []string{"payout of packet 7 (claim c1-7, player u1, amount 89, transaction 17): " +
+					"the split says 88"},
 			}},
 			"unchecked":  []object{{"campaign": "c3", "reason": "redis does not answer"}},
 			"findings":   []string{"the balance of user:u1 is 89, but its entries sum to 88"},

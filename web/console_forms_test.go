@@ -135,7 +135,8 @@ func TestConsoleCreatesACampaign(t *testing.T) {
 	if len(posts) != 2 || posts[0] != posts[1] || len(posts[0].key) != 32 {
 		t.Errorf("a lost answer and a double click sent %+v", posts)
 	}
-	want := `{"name":"Bob's 年会","sponsor":"newcomer","budget":100000,"packets":200,"split":"double_mean","min":1,"max":2000,"amounts":null,` +
+	want := `{"name":"Bob's 年会","sponsor":"newcomer","budget":100000,"packets":200,"split":"double_mean","min":1,` +
+		`"max":2000,"amounts":null,` +
 		`"wins_per_user":1,"taps_per_user":0,"shards":1,"expires_in_ms":86400000}`
 	if got := posts[0].body; got != want {
 		t.Errorf("posted %s, want %s", got, want)
@@ -288,11 +289,13 @@ func TestConsoleViewerCannotAct(t *testing.T) {
 func TestConsoleCommandsKeepTheToken(t *testing.T) {
 	f := newForms(t, "operator")
 	o := desk()
-	o.Scripts = []string{`window.copied = []; Object.defineProperty(navigator, "clipboard", { value: { writeText: async (text) => void copied.push(text) } });`}
+	o.Scripts = []string{`window.copied = []; Object.defineProperty(navigator, "clipboard", { value: { ` +
+		`writeText: async (text) => void copied.push(text) } });`}
 	p := f.openConsole(t, o, "#/api")
 	p.Press(`[aria-label="Copy: Start a rain in three seconds"]`)
 	p.Until("it is copied", `copied.length === 1`)
-	want := "curl -sS -X POST \\\n  -H \"Authorization: Bearer $TOKEN\" \\\n  -H \"Idempotency-Key: $(date +%s)\" \\\n  -H 'Content-Type: application/json' \\\n" +
+	want := "curl -sS -X POST \\\n  -H \"Authorization: Bearer $TOKEN\" \\\n  " +
+		"-H \"Idempotency-Key: $(date +%s)\" \\\n  -H 'Content-Type: application/json' \\\n" +
 		"  -d '{\"starts_in_ms\":3000,\"duration_ms\":10000,\"drops_per_second\":8}' \\\n  " + f.URL + "/api/v1/campaigns/c1/rains"
 	if got := browsertest.Eval[string](p, `copied[0]`); got != want {
 		t.Errorf("copied\n%s\nwant\n%s", got, want)

@@ -87,7 +87,8 @@ func TestConsoleLive(t *testing.T) {
 		testenv.Eventually(t, patience, name+" is "+want, func() bool { return figure(p, name) == want })
 	}
 	p.Until("six charts", `document.querySelectorAll(".chart canvas").length === 6`)
-	p.Until("a chart in words", `document.querySelector(".plot").getAttribute("aria-label").startsWith("Grabs per second: now 93")`)
+	p.Until("a chart in words",
+		`document.querySelector(".plot").getAttribute("aria-label").startsWith("Grabs per second: now 93")`)
 	p.Until("a chart that is drawn", `(() => {
 		const c = document.querySelector(".chart canvas");
 		const k = new OffscreenCanvas(c.width, c.height).getContext("2d", { willReadFrequently: true });
@@ -133,7 +134,8 @@ func TestConsoleSaysWhenItIsStale(t *testing.T) {
 	f.hangUpFeeds()
 	p.Says(".age.stale", "reconnecting…")
 	p.State("stale")
-	color := browsertest.Eval[[]string](p, `[getComputedStyle(document.querySelector(".age")).color, getComputedStyle(document.querySelector(".age .dot")).backgroundColor]`)
+	color := browsertest.Eval[[]string](p, `[getComputedStyle(document.querySelector(".age")).color, `+
+		`getComputedStyle(document.querySelector(".age .dot")).backgroundColor]`)
 	if color[0] != color[1] || color[0] != "rgb(179, 32, 42)" {
 		t.Errorf("stale figures are in %v, not in red", color)
 	}

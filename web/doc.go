@@ -1,8 +1,8 @@
-// Package web holds the pages that redrain serves itself: the player's page, the big screen of an event, the
-// operator's console and the description of both APIs; and the library with which others make a page of their own. No
-// page asks anything of another host, and none needs Node.js.
+// Package web serves the pages of redrain: the player's page, the big screen of an event, the operator's console and
+// the description of both APIs. It also serves the client library for pages of others. No page loads anything from
+// another host, and no page needs Node.js to be built.
 //
-//	sdk/             the client's library: the socket, the clock, a tap that is answered once
+//	sdk/             the client library: the socket, the clock, one answer for each tap
 //	src/shared/      what several pages use: API calls, languages, money, who is playing
 //	src/rain/        the rain on a canvas: where things are, how they look, what taps become
 //	src/<page>/      one folder for each page, started by its main

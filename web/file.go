@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// contentTypes is fixed here and not asked of the system, whose table differs from machine to machine.
+// contentTypes is fixed, because the system's table differs from machine to machine.
 var contentTypes = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".css":  "text/css; charset=utf-8",
@@ -22,8 +22,8 @@ var contentTypes = map[string]string{
 	".yaml": "application/yaml; charset=utf-8",
 }
 
-// file is one answer, ready in both encodings. When a rain is announced, thousands of phones load the page over one
-// hall's network within seconds; compressing once is what makes that cheap.
+// file is one answer, prepared in both encodings. When a rain is announced, thousands of phones load the page within
+// seconds over one hall's network; compressing each file once makes that cheap.
 type file struct {
 	contentType string
 	plain, zip  variant
@@ -62,8 +62,8 @@ func compress(data []byte) []byte {
 	return out.Bytes()
 }
 
-// serve answers with the file, or with 304 where the browser has it already. no-cache makes it ask each time, so that a
-// new version of the server never meets an old page; what has a hash in its name need not be asked for again in a year.
+// serve answers with the file, or with 304 where the browser has it. no-cache makes the browser ask each time, so that
+// an old page never meets a new server; files with a hash in their name are cached for a year.
 func (f *file) serve(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-cache")
@@ -86,7 +86,7 @@ func (f *file) serve(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", f.contentType)
 	h.Set("Content-Length", strconv.Itoa(len(v.body)))
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(v.body) // a browser that has gone away
+		_, _ = w.Write(v.body) // fails where the browser has gone
 	}
 }
 

@@ -163,7 +163,8 @@ func (v *visit) hitOne() {
 		return len(v.fake.tapped()) > before
 	})
 	// The packet bursts, and then the word comes: half a second shows both.
-	browsertest.Eval[bool](v.Page, `new Promise((done) => setTimeout(() => requestAnimationFrame(() => done(true)), 350))`)
+	browsertest.Eval[bool](v.Page, `new Promise((done) => `+
+		`setTimeout(() => requestAnimationFrame(() => done(true)), 350))`)
 }
 
 // after is what there is when the rain has ended.
@@ -172,7 +173,8 @@ func (v *visit) after() {
 	f := v.fake
 	f.settle()
 	f.setRain(-time.Minute, 2*time.Second)
-	v.look("card-won", `document.getElementById("card").open && document.getElementById("card").classList.contains("won")`)
+	v.look("card-won", `document.getElementById("card").open && `+
+		`document.getElementById("card").classList.contains("won")`)
 	v.click("#card-mine")
 	v.Until("my packets", `document.querySelectorAll("#sheet-list li").length > 1`)
 	v.Fill("#withdraw-amount", "10.00")

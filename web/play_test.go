@@ -34,7 +34,8 @@ const slowly = 60_000
 func (p *tab) hitDrop(n int, at int64, x, fall int) {
 	p.t.Helper()
 	// The place is computed in the page, by the same pure function, from a drop and a time that the test gives.
-	place := eval[[]float64](p, fmt.Sprintf(`import("/testdata/modules.js").then((m) => m.middleOf({ n: %d, k: 0, at: %d, x: %d, fall: %d }, %d))`,
+	place := eval[[]float64](p, fmt.Sprintf(`import("/testdata/modules.js").then((m) => `+
+		`m.middleOf({ n: %d, k: 0, at: %d, x: %d, fall: %d }, %d))`,
 		n, at, x, fall, p.fake.now()))
 	p.do(chromedp.MouseClickXY(place[0], place[1]))
 }
@@ -111,7 +112,8 @@ func (b *browser) testAGuestWinsAndIsPaid(t *testing.T) {
 	p.click("#card-ok")
 	p.click("#mine")
 	p.shows("sheet-balance", "0.88")
-	if got := eval[string](p, `document.querySelector("#sheet-list li").textContent`); got != "Packet #17received+0.88" {
+	got := eval[string](p, `document.querySelector("#sheet-list li").textContent`)
+	if got != "Packet #17received+0.88" {
 		t.Errorf("my packets: %q", got)
 	}
 	p.State("packets")

@@ -12,7 +12,8 @@ import (
 // rests waits until what moves once has come to rest.
 func (p *tab) rests() {
 	p.t.Helper()
-	p.Until("everything rests", `document.getAnimations().every((a) => a.playState === "finished" || a.effect.getComputedTiming().iterations === Infinity)`)
+	p.Until("everything rests", `document.getAnimations().every((a) => a.playState === "finished" || `+
+		`a.effect.getComputedTiming().iterations === Infinity)`)
 }
 
 // state is for a scene that the wall shows: nothing is cut off or scrolls, axe finds nothing, and a picture is kept.

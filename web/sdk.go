@@ -13,8 +13,8 @@ var sdkTypes []byte
 //go:embed sdk/example.html
 var sdkExample []byte
 
-// sdkFiles are the client's library, for this server's pages and for everybody else's, with an example. script is
-// what the library was bundled to.
+// sdkFiles are the client's library, for pages of this and of other servers, with an example. script is the bundled
+// library.
 func sdkFiles(script []byte) map[string]*file {
 	library, types, example := newFile("redrain.js", script), newFile("redrain.d.ts", sdkTypes),
 		newFile("example.html", sdkExample)

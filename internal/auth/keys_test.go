@@ -144,7 +144,8 @@ func TestKeySetFaults(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				players := newPlayers(t, auth.PlayersOptions{JWKSURL: "http://id.example",
 					HTTPClient: &http.Client{Transport: w}})
-				if user, err := players.Verify(t.Context(), ed.sign(good("u1"))); !errors.Is(err, auth.ErrKeysUnavailable) {
+				user, err := players.Verify(t.Context(), ed.sign(good("u1")))
+				if !errors.Is(err, auth.ErrKeysUnavailable) {
 					t.Errorf("%q, %v", user, err)
 				}
 			})

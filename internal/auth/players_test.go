@@ -161,7 +161,8 @@ func TestVerifyWithJWKS(t *testing.T) {
 		"a key for encryption":          enc.sign(good("u1")),
 		"a key for encryption, unnamed": unnamed(enc).sign(good("u1")),
 		"an unknown key":                renamed(ed, "nobody").sign(good("u1")),
-		"kid is a number":               segment(`{"alg":"EdDSA","kid":7}`) + "." + segment(`{"sub":"u1","exp":9999999999}`) + ".AAAA",
+		"kid is a number": segment(`{"alg":"EdDSA","kid":7}`) + "." + segment(`{"sub":"u1",`+
+			`"exp":9999999999}`) + ".AAAA",
 		"PS256": issuer{"rs", jwt.SigningMethodPS256,
 			rsaKey()}.sign(good("u1")),
 		"RS512": issuer{"rs", jwt.SigningMethodRS512,

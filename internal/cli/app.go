@@ -80,7 +80,8 @@ func (a *App) Run(args []string) int {
 // complain writes to standard error, a line for each line of the text.
 func (a *App) complain(text string) {
 	for line := range strings.Lines(text) {
-		fmt.Fprintln(a.Stderr, "redrain: "+printable(strings.TrimRight(line, "\n"))) //nolint:errcheck // there is nowhere left to say it
+		//nolint:errcheck // there is nowhere left to report it
+		fmt.Fprintln(a.Stderr, "redrain: "+printable(strings.TrimRight(line, "\n")))
 	}
 }
 

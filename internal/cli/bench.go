@@ -70,9 +70,11 @@ func (c *benchCmd) check() []string {
 	fault(c.Packets < 0 || c.Budget < 0 || c.WinsPerUser < 0 || c.DropsPerSecond < 0 || c.Fall < 0,
 		"--packets, --budget, --wins-per-user, --drops-per-second and --fall cannot be less than zero")
 	if c.ownRain() {
-		fault(c.Duration > longestRain, fmt.Sprintf("--duration: a rain lasts %s at most; for a longer run start rains of your own and name their campaign", longestRain))
+		fault(c.Duration > longestRain, fmt.Sprintf("--duration: a rain lasts %s at most; "+
+			"for a longer run start rains of your own and name their campaign", longestRain))
 	} else {
-		fault(c.benchRainFlags.given(), "--packets, --budget, --wins-per-user, --drops-per-second and --fall are for a rain of bench's own: they take --token, and no --campaign")
+		fault(c.benchRainFlags.given(), "--packets, --budget, --wins-per-user, --drops-per-second and --fall "+
+			"are for a rain of bench's own: they take --token, and no --campaign")
 	}
 	return faults
 }

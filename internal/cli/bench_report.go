@@ -95,7 +95,8 @@ func (c *benchCmd) summary(campaigns []string, connected int, r *bench.Report) *
 		DurationMS: r.Took.Milliseconds(), RateWanted: plan.Rate, ThinkMS: c.Think.Milliseconds(),
 		Taps: r.Taps, Answered: r.Answered, TapsPerSecond: tenths(r.TapsPerSecond()), Outcomes: r.Outcomes,
 		Lost: r.Lost, Unanswered: r.Unanswered, NothingInAir: r.NothingDue, NobodyThere: r.NobodyThere,
-		Starvations: r.Starvations, StarvedPercent: tenths(100 * r.Starved.Seconds() / (r.Took.Seconds() * float64(r.Players))),
+		Starvations:    r.Starvations,
+		StarvedPercent: tenths(100 * r.Starved.Seconds() / (r.Took.Seconds() * float64(r.Players))),
 		Latency: benchLatency{
 			P50: r.Latency.ValueAtQuantile(50), P90: r.Latency.ValueAtQuantile(90), P99: r.Latency.ValueAtQuantile(99),
 			P999: r.Latency.ValueAtQuantile(99.9), Max: r.Latency.Max(), Mean: tenths(r.Latency.Mean()),

@@ -78,7 +78,8 @@ func (s *benchRun) choose(ctx context.Context, name string) error {
 	case s.cmd.Token == "":
 		l, err := s.client.Lobby(ctx)
 		if err == nil && l.Campaign == "" {
-			return errors.New("there is no campaign to play now; name one with --campaign, or give the operator's --token to have one made")
+			return errors.New("there is no campaign to play now; name one with --campaign, " +
+				"or give the operator's --token to have one made")
 		}
 		s.campaigns = []string{l.Campaign}
 		return err

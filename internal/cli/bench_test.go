@@ -240,7 +240,8 @@ func TestBenchFailsWithItsPlayers(t *testing.T) {
 		c := newCasino(t)
 		c.guests = false
 		got, _ := c.bench(t, nil)
-		if want := "redrain: guests may not play here; bring a token (guests_off); give --jwt-secret, the server's, to mint tokens\n"; got.code != cli.ExitFailure || got.stderr != want || got.stdout != "" {
+		if want := "redrain: guests may not play here; bring a token (guests_off); give --jwt-secret, the " +
+			"server's, to mint tokens\n"; got.code != cli.ExitFailure || got.stderr != want || got.stdout != "" {
 			t.Errorf("exit %d: %s%s", got.code, got.stdout, got.stderr)
 		}
 		// A minted name is of this run alone, and the fake takes the token for the name, which nobody can look up.
@@ -269,19 +270,26 @@ func TestBenchFailsWithItsPlayers(t *testing.T) {
 
 func TestBenchRefusesNonsense(t *testing.T) {
 	for args, want := range map[string]string{
-		"--url localhost:8080":                      "--url: \"localhost:8080\" is not like http://host:port or ws://host:port/ws",
-		"--url http://h:1 --url ftp://h":            "--url: \"ftp://h\" is not like http://host:port or ws://host:port/ws",
-		"--players 0":                               "--players: give at least 1",
-		"--players 1000000000":                      "--players: 1000000000 players need as many open files",
-		"--duration 0s":                             "--duration: give a duration above zero, for example 10s",
-		"--closed-loop --taps-per-second 5":         "--taps-per-second and --closed-loop: give one of them",
-		"--think 1s":                                "--think: belongs to --closed-loop",
-		"--taps-per-second=-1":                      "--taps-per-second: a rate cannot be less than zero",
-		"--packets 5":                               "--packets, --budget, --wins-per-user, --drops-per-second and --fall are for a rain of bench's own",
-		"--token t --campaign c --fall 3s":          "--packets, --budget, --wins-per-user, --drops-per-second and --fall are for a rain of bench's own",
-		"--token t --duration 11m":                  "--duration: a rain lasts 10m0s at most",
-		"--token t --packets=-1":                    "--packets, --budget, --wins-per-user, --drops-per-second and --fall cannot be less than zero",
-		"--ramp=-1s --wait=-1s --settle-within=-1s": "--ramp: a duration cannot be less than zero\nredrain: --wait: a duration cannot be less than zero\nredrain: --settle-within: a duration cannot be less than zero",
+		"--url localhost:8080": "--url: \"localhost:8080\" is not like http://host:port or " +
+			"ws://host:port/ws",
+		"--url http://h:1 --url ftp://h": "--url: \"ftp://h\" is not like http://host:port or " +
+			"ws://host:port/ws",
+		"--players 0":                       "--players: give at least 1",
+		"--players 1000000000":              "--players: 1000000000 players need as many open files",
+		"--duration 0s":                     "--duration: give a duration above zero, for example 10s",
+		"--closed-loop --taps-per-second 5": "--taps-per-second and --closed-loop: give one of them",
+		"--think 1s":                        "--think: belongs to --closed-loop",
+		"--taps-per-second=-1":              "--taps-per-second: a rate cannot be less than zero",
+		"--packets 5": "--packets, --budget, --wins-per-user, --drops-per-second " +
+			"and --fall are for a rain of bench's own",
+		"--token t --campaign c --fall 3s": "--packets, --budget, --wins-per-user, --drops-per-second " +
+			"and --fall are for a rain of bench's own",
+		"--token t --duration 11m": "--duration: a rain lasts 10m0s at most",
+		"--token t --packets=-1": "--packets, --budget, --wins-per-user, --drops-per-second " +
+			"and --fall cannot be less than zero",
+		"--ramp=-1s --wait=-1s --settle-within=-1s": "--ramp: a duration cannot be less than zero\nredrain: " +
+			"--wait: a duration cannot be less than zero\nredrain: --settle-within: a duration cannot be less " +
+			"than zero",
 	} {
 		got := run(t, nil, append([]string{"bench"}, strings.Fields(args)...)...)
 		if got.code != cli.ExitUsage || !strings.HasPrefix(got.stderr, "redrain: "+want) || got.stdout != "" {

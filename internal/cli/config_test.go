@@ -109,8 +109,10 @@ func TestPrecedence(t *testing.T) {
 }
 
 func TestYAMLForms(t *testing.T) {
-	file := writeFile(t, "# a comment\nroles: [gateway, settle, relay, operator]\nallowed-origins:\n  - https://a.example\n  - https://b.example\n"+
-		"demo: off\njwt-secret: 0123\noperator-token: \"on\"\ndrain-timeout: 1m\nredis: \"\"\nserver: http://elsewhere\n")
+	file := writeFile(t, "# a comment\nroles: [gateway, settle, relay, operator]\nallowed-origins:\n  - "+
+		"https://a.example\n  - https://b.example\n"+
+		"demo: off\njwt-secret: 0123\noperator-token: \"on\"\ndrain-timeout: 1m\nredis: \"\"\nserver: "+
+		"http://elsewhere\n")
 	got := configured(t, nil, "--config", file)
 	want := server.DefaultConfig()
 	want.Roles, want.AllowedOrigins = []string{"gateway", "settle", "relay", "operator"},
@@ -151,7 +153,8 @@ func TestFaults(t *testing.T) {
 		want []string
 	}{
 		"of every source": {
-			args: "--bogus x --tap-rate=many --max-connections 99999999999999999999 --drain-timeout 30 --demo=maybe --listen nope --also=1",
+			args: "--bogus x --tap-rate=many --max-connections 99999999999999999999 --drain-timeout 30 " +
+				"--demo=maybe --listen nope --also=1",
 			env: map[string]string{"REDRAIN_HELLO_RATE": "NaN", "REDRAIN_LOG_LEVEL": "loud",
 				"REDRAIN_LOG_FORMAT": "xml"},
 			file: "tap-rate: 3\nguest-rate: fast\ncolour: red\npayout-attempts: [1, 2]\nbackend-wait:\n",
@@ -174,7 +177,8 @@ func TestFaults(t *testing.T) {
 			args: "--redis r:1 --confirm hope --tap-rate -5",
 			want: []string{
 				"--operator-token: required with real back ends",
-				"--jwt-secret or --jwks-url: one is required with real back ends, to verify players' tokens on every node",
+				"--jwt-secret or --jwks-url: one is required with real back ends, to verify players' tokens on " +
+					"every node",
 				`--confirm "hope": give redis, replica or stream`,
 				"--tap-rate, --hello-rate and --guest-rate: give 0 (no limit) or more",
 			},
@@ -190,10 +194,11 @@ func TestFaults(t *testing.T) {
 		},
 		"values missing": {args: "--redis --nats",
 			want: []string{"--redis: needs a value", "--nats: needs a value"}},
-		"value missing":        {args: "--listen", want: []string{"--listen: needs a value"}},
-		"almost a flag":        {args: "--lisen=:1", want: []string{`unknown flag --lisen, did you mean "--listen"?`}},
-		"short flags":          {args: "-xyz", want: []string{`unknown flag -x, did you mean "-h"?`}},
-		"no such command":      {args: "rains stop c1", want: []string{`there is no command "rains"; see redrain --help`}},
+		"value missing": {args: "--listen", want: []string{"--listen: needs a value"}},
+		"almost a flag": {args: "--lisen=:1", want: []string{`unknown flag --lisen, did you mean "--listen"?`}},
+		"short flags":   {args: "-xyz", want: []string{`unknown flag -x, did you mean "-h"?`}},
+		"no such command": {args: "rains stop c1", want: []string{`there is no command "rains"; see redrain ` +
+			`--help`}},
 		"half a command":       {args: "rain", want: []string{`expected one of "start", "stop"`}},
 		"no campaign":          {args: "watch", want: []string{`expected "<campaign>"`}},
 		"an argument too many": {args: "serve now", want: []string{"unexpected argument now"}},
@@ -209,8 +214,10 @@ func TestFaults(t *testing.T) {
 		"nested": {file: "redis:\n  addr: r:1\nroles: [[gateway]]\n",
 			want: []string{`FILE line 1: "redis" holds more than a plain value`,
 				`FILE line 3: "roles" holds more than plain values`}},
-		"not a mapping": {file: "- demo\n", want: []string{`FILE: the file is not a list of settings, one "name: value" on each line`}},
-		"not YAML":      {file: "a: b: c\n", want: []string{"FILE: yaml: mapping values are not allowed in this context"}},
+		"not a mapping": {file: "- demo\n", want: []string{`FILE: the file is not a list of settings, one "name: ` +
+			`value" on each line`}},
+		"not YAML": {file: "a: b: c\n", want: []string{"FILE: yaml: mapping values are not allowed in this " +
+			"context"}},
 		"two documents": {file: "demo: true\n---\ndemo: false\n",
 			want: []string{"FILE: only one YAML document is read"}},
 		"no such file": {args: "--config /no/such.yml --tap-rate=x",

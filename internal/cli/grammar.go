@@ -50,8 +50,8 @@ type command interface {
 }
 
 const description = "Red packet rain (红包雨): packets fall on every player's screen at once, " +
-	"and a fixed budget of real money is handed out exactly. Every flag has an environment variable, REDRAIN_ and its name " +
-	"in capitals, and a key in the file of --config; flag over environment over file."
+	"and a fixed budget of real money is handed out exactly. Every flag has an environment variable, " +
+	"REDRAIN_ and its name in capitals, and a key in the file of --config; flag over environment over file."
 
 // defaults are the values of ${…} in the grammar's tags. They come from the packages that own them, so that each
 // default is written once.

@@ -89,7 +89,8 @@ func (t *table) books(b operator.Books) {
 		t.row("finding", f)
 	}
 	for _, c := range b.Campaigns {
-		t.row("campaign "+c.Campaign, fmt.Sprintf("difference %s, funded %s, paid %s, reclaimed %s, stock %s, unsettled %s, dead letters %s",
+		t.row("campaign "+c.Campaign, fmt.Sprintf(
+			"difference %s, funded %s, paid %s, reclaimed %s, stock %s, unsettled %s, dead letters %s",
 			c.Difference, c.Funded, c.Paid, c.Reclaimed, c.Stock, c.Unsettled, c.Dead))
 		for _, f := range c.Findings {
 			t.row("campaign "+c.Campaign, f)

@@ -73,9 +73,8 @@ func (s *serveCmd) config() server.Config {
 		Guests: s.Guests, Confirm: s.Confirm, TapRate: s.TapRate, HelloRate: s.HelloRate, GuestRate: s.GuestRate,
 		MaxConnections: s.MaxConnections, AllowedOrigins: s.AllowedOrigins, PayoutAttempts: s.PayoutAttempts,
 		Provider: s.Provider, ProviderURL: s.ProviderURL, ProviderSecret: s.ProviderSecret,
-		ProviderTimeout: s.ProviderTimeout,
-		Demo:            s.Demo, ReconcileEvery: s.ReconcileEvery, DrainTimeout: s.DrainTimeout, BackendWait: s.BackendWait,
-		Namespace: s.Namespace,
+		ProviderTimeout: s.ProviderTimeout, Demo: s.Demo, ReconcileEvery: s.ReconcileEvery,
+		DrainTimeout: s.DrainTimeout, BackendWait: s.BackendWait, Namespace: s.Namespace,
 	}
 }
 

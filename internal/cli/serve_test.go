@@ -85,7 +85,8 @@ func TestServeFails(t *testing.T) {
 	app.NewServer = func(context.Context, server.Config, *slog.Logger, io.Writer) (cli.Server, error) {
 		return nil, errors.Join(errors.New("redis does not answer"), errors.New("mysql does not answer"))
 	}
-	if code := app.Run(nil); code != cli.ExitFailure || stderr.String() != "redrain: redis does not answer\nredrain: mysql does not answer\n" {
+	if code := app.Run(nil); code != cli.ExitFailure || stderr.String() != "redrain: redis does not answer\n"+
+		"redrain: mysql does not answer\n" {
 		t.Errorf("exit %d, %s", code, stderr.String())
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"redrain/grab"
+	"redrain/grab/store"
 	"redrain/internal/cli"
 	"redrain/internal/operator"
 	"redrain/internal/testenv"
@@ -184,7 +184,7 @@ func TestADeletedOutboxEntryIsFound(t *testing.T) {
 	won := winners(t, n, c.ID, 3)
 	wantBooks(t, n, c.ID, "before", cli.ExitOK, "every cent is accounted for")
 
-	rdb, err := grab.Connect(s.redis)
+	rdb, err := store.Connect(s.redis)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,7 +304,7 @@ func TestRedisAwayIsNotADifference(t *testing.T) {
 		code, said = reconcile(n)
 		return code == cli.ExitOK
 	})
-	rdb, err := grab.Connect(s.redis)
+	rdb, err := store.Connect(s.redis)
 	if err != nil {
 		t.Fatal(err)
 	}

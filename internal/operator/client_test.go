@@ -1,14 +1,11 @@
 package operator_test
 
 import (
-	"context"
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -83,13 +80,16 @@ func TestRequests(t *testing.T) {
 			got, err := c.CreateCampaign(ctx, rain.Spec{Name: "Gala", Sponsor: "acme", Budget: 1000, Packets: 10,
 				Split: rain.Even, Min: 1, WinsPerUser: 2, Shards: 1, ExpiresInMS: 1000}, "once")
 			return []any{got.ID, got.Name, got.Budget, got.State, got.Rains[0].ID}, err
-		}, "POST /api/v1/campaigns", `{"name":"Gala","sponsor":"acme","budget":1000,"packets":10,"split":"even","min":1,"max":null,` +
+		}, "POST /api/v1/campaigns", `{"name":"Gala","sponsor":"acme","budget":1000,"packets":10,"split":"even",` +
+			`"min":1,"max":null,` +
 			`"amounts":null,"wins_per_user":2,"taps_per_user":0,"shards":1,"expires_in_ms":1000}`, "once",
 			[]any{"c1", "Gala", rain.Money(1000), "ready", "r1"}},
-		"PreviewSplit": {`{"packets":3,"mean":3.33,"deviation":1.25,"smallest":2,"median":3,"largest":5,"histogram":[{"from":2,"to":2,"packets":1}]}`,
+		"PreviewSplit": {`{"packets":3,"mean":3.33,"deviation":1.25,"smallest":2,"median":3,"largest":5,` +
+			`"histogram":[{"from":2,"to":2,"packets":1}]}`,
 			func(c *operator.Client) (any, error) {
 				return c.PreviewSplit(ctx, rain.SplitSpec{Budget: 10, Packets: 3, Split: rain.Gaussian, Min: 1})
-			}, "POST /api/v1/splits/preview", `{"budget":10,"packets":3,"split":"gaussian","min":1,"max":null,"amounts":null}`, "", rain.SplitSummary{
+			}, "POST /api/v1/splits/preview", `{"budget":10,"packets":3,"split":"gaussian","min":1,"max":null,` +
+				`"amounts":null}`, "", rain.SplitSummary{
 				Packets: 3, Mean: 3.33, Deviation: 1.25, Smallest: 2, Median: 3, Largest: 5,
 				Histogram: []rain.SplitBin{{From: 2, To: 2, Packets: 1}},
 			}},
@@ -121,12 +121,15 @@ func TestRequests(t *testing.T) {
 			spec.StartsInMS = &inThree
 			g, err := c.StartRain(ctx, "c1", spec, "k")
 			return g.ID, err
-		}, "POST /api/v1/campaigns/c1/rains", `{"starts_in_ms":3000,"duration_ms":10000,"drops_per_second":8,"fall_ms":4000,"decoy_percent":0,"pacing":"none"}`, "k", "r2"},
+		}, "POST /api/v1/campaigns/c1/rains", `{"starts_in_ms":3000,"duration_ms":10000,"drops_per_second":8,` +
+			`"fall_ms":4000,"decoy_percent":0,"pacing":"none"}`, "k", "r2"},
 		"StopRain": {`{"id":"r2","phase":"ended"}`, func(c *operator.Client) (any, error) {
 			g, err := c.StopRain(ctx, "c1", "r2")
 			return g.Phase, err
 		}, "POST /api/v1/campaigns/c1/rains/r2/stop", "", "", rain.PhaseEnded},
-		"Stats": {`{"online":3,"taps":9,"won":2,"stock":8,"paid":1,"amount_won":20,"amount_paid":10,"amount_left":80,"grabs_per_second":1.5,"outcomes":{"won":2,"empty":7},"tap_p50_ms":1.5,"tap_p99_ms":null,"outbox":1,"dead":4}`,
+		"Stats": {`{"online":3,"taps":9,"won":2,"stock":8,"paid":1,"amount_won":20,"amount_paid":10,` +
+			`"amount_left":80,"grabs_per_second":1.5,"outcomes":{"won":2,"empty":7},"tap_p50_ms":1.5,` +
+			`"tap_p99_ms":null,"outbox":1,"dead":4}`,
 			func(c *operator.Client) (any, error) { return c.Stats(ctx, "c1") }, "GET /api/v1/campaigns/c1/stats", "",
 			"",
 			operator.Stats{Online: 3, Taps: 9, Won: 2, Stock: 8, Paid: 1, AmountWon: 20, AmountPaid: 10, AmountLeft: 80,
@@ -136,11 +139,14 @@ func TestRequests(t *testing.T) {
 			func(c *operator.Client) (any, error) {
 				return c.Claims(ctx, "c1", operator.Page{})
 			}, "GET /api/v1/campaigns/c1/claims", "", "", operator.List[operator.Claim]{Items: []operator.Claim{{Claim: "c1-4", User: "u", Packet: "4", Amount: 7, At: 1, State: operator.ClaimSettled}}}},
-		"Reconciliation": {`{"funded":10,"paid":1,"reclaimed":2,"stock":3,"unsettled":4,"dead":0,"difference":0,"balanced":true}`,
+		"Reconciliation": {`{"funded":10,"paid":1,"reclaimed":2,"stock":3,"unsettled":4,"dead":0,"difference":0,` +
+			`"balanced":true}`,
 			func(c *operator.Client) (any, error) { return c.Reconciliation(ctx, "c1") },
 			"GET /api/v1/campaigns/c1/reconciliation", "", "",
 			operator.Reconciliation{Funded: 10, Paid: 1, Reclaimed: 2, Stock: 3, Unsettled: 4, Balanced: true}},
-		"ReconcileAll": {`{"balanced":false,"difference":5,"checked":3,"unbalanced":1,"campaigns":[{"campaign":"c1","difference":5,"balanced":false,"findings":["f"]}],"unchecked":[{"campaign":"c2","reason":"r"}],"findings":[],"checked_at":9}`,
+		"ReconcileAll": {`{"balanced":false,"difference":5,"checked":3,"unbalanced":1,` +
+			`"campaigns":[{"campaign":"c1","difference":5,"balanced":false,"findings":["f"]}],` +
+			`"unchecked":[{"campaign":"c2","reason":"r"}],"findings":[],"checked_at":9}`,
 			func(c *operator.Client) (any, error) { return c.ReconcileAll(ctx) }, "GET /api/v1/reconciliation", "", "",
 			operator.Books{Difference: 5, Checked: 3, Unbalanced: 1, Findings: []string{}, CheckedAt: 9,
 				Campaigns: []operator.CampaignBooks{{Campaign: "c1",
@@ -185,7 +191,8 @@ func TestRequests(t *testing.T) {
 				return c.MyWithdrawal(ctx, "w1")
 			}, "GET /api/v1/me/withdrawals/w1", "", "", operator.Withdrawal{Withdrawal: "w1",
 				State: operator.WithdrawalFailed, Reason: "closed", FinishedAt: 9}},
-		"UserWithdrawals": {`{"items":[{"withdrawal":"w1","state":"paid","reference":"b","dead":true,"attempts":2,"next_at":8,"last_error":"e"}]}`,
+		"UserWithdrawals": {`{"items":[{"withdrawal":"w1","state":"paid","reference":"b","dead":true,` +
+			`"attempts":2,"next_at":8,"last_error":"e"}]}`,
 			func(c *operator.Client) (any, error) { return c.UserWithdrawals(ctx, "a/b", operator.Page{}) },
 			"GET /api/v1/users/a%2Fb/withdrawals", "", "",
 			operator.List[operator.Withdrawal]{Items: []operator.Withdrawal{{
@@ -236,84 +243,6 @@ func TestRequests(t *testing.T) {
 				t.Errorf("answer (-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-func TestErrors(t *testing.T) {
-	tests := map[string]struct {
-		status       int
-		kind, answer string
-		code, text   string
-	}{
-		"problem": {409, "application/problem+json", `{"type":"about:blank","title":"Conflict","status":409,"code":"insufficient_funds","detail":"the sponsor has 5"}`,
-			"insufficient_funds", "the sponsor has 5 (insufficient_funds)"},
-		"fields": {422, "application/problem+json", `{"code":"invalid","detail":"it makes no sense","errors":[{"field":"budget","message":"is required"},{"field":"min","message":"is 1 or more"}]}`,
-			"invalid", "it makes no sense: budget is required; min is 1 or more (invalid)"},
-		"a proxy's page": {502, "text/html", "<html>oh</html>", "", "Bad Gateway (HTTP 502)"},
-		"nothing":        {401, "", "", "", "Unauthorized (HTTP 401)"},
-		"a wrong status": {503, "application/json", `{"status":200,"code":"unavailable"}`, "unavailable",
-			"Service Unavailable (unavailable)"},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			c, _ := serve(t, tc.status, tc.kind, tc.answer)
-			_, err := c.Campaign(t.Context(), "c1")
-			if err == nil || err.Error() != tc.text {
-				t.Errorf("error %v, want %s", err, tc.text)
-			}
-			if tc.code != "" && !operator.HasCode(err, tc.code) || operator.HasCode(err, "other") {
-				t.Errorf("code of %v", err)
-			}
-			if !operator.HasStatus(err, tc.status) || operator.HasStatus(err, 200) {
-				t.Errorf("status of %v", err)
-			}
-		})
-	}
-}
-
-func TestAnswersThatAreNotRedrains(t *testing.T) {
-	c, _ := serve(t, http.StatusOK, "text/html", "<html>")
-	if _, err := c.Me(t.Context()); err == nil || !strings.Contains(err.Error(), "GET /api/v1/me") {
-		t.Errorf("%v", err)
-	}
-}
-
-func TestNoAnswer(t *testing.T) {
-	s := httptest.NewServer(http.NotFoundHandler())
-	address := strings.Replace(s.URL, "//", "//me:hunter2@", 1)
-	s.Close()
-	c, err := operator.New(operator.Options{Server: address})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = c.Me(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "no answer from http://me:xxxxx@") ||
-		strings.Contains(err.Error(), "hunter2") {
-		t.Errorf("%v", err)
-	}
-}
-
-func TestTimeout(t *testing.T) {
-	release := make(chan struct{})
-	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
-	defer s.Close()
-	defer close(release)
-	c, err := operator.New(operator.Options{Server: s.URL, Timeout: time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	if _, err := c.Me(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("%v", err)
-	}
-}
-
-func TestNewRefusesWhatIsNoServer(t *testing.T) {
-	for _, address := range []string{"", "localhost:8080", "ftp://host", "http://", "http://host?x=1", "http://host#x",
-		"http://a b"} {
-		if _, err := operator.New(operator.Options{Server: address}); !errors.Is(err, operator.ErrBadServer) {
-			t.Errorf("%q: %v", address, err)
-		}
 	}
 }
 

@@ -28,12 +28,9 @@ const (
 // 5 s) and that no value is cut or changed silently (strict mode). Always set are interpolated parameters (one
 // round trip for each statement), rows counted when found and not when changed, and READ COMMITTED.
 func OpenMySQL(dsn string) (*DB, error) {
-	cfg, err := mysql.ParseDSN(dsn)
+	cfg, err := parseDSN(dsn)
 	if err != nil {
 		return nil, fmt.Errorf("the MySQL data source name: %w", err)
-	}
-	if cfg.DBName == "" {
-		return nil, errors.New("the MySQL data source name: it names no database")
 	}
 	prepareConfig(cfg)
 	base, err := mysql.NewConnector(cfg)
@@ -47,6 +44,23 @@ func OpenMySQL(dsn string) (*DB, error) {
 	pool.SetConnMaxIdleTime(mysqlIdleTime)
 	db.writer, db.reader = pool, pool
 	return db, nil
+}
+
+// ErrNoDatabase is returned for a DSN that names no database.
+var ErrNoDatabase = errors.New("it names no database")
+
+// CheckMySQL returns an error for a DSN that OpenMySQL refuses: ErrNoDatabase, or what is wrong with its form.
+func CheckMySQL(dsn string) error {
+	_, err := parseDSN(dsn)
+	return err
+}
+
+func parseDSN(dsn string) (*mysql.Config, error) {
+	cfg, err := mysql.ParseDSN(dsn)
+	if err == nil && cfg.DBName == "" {
+		err = ErrNoDatabase
+	}
+	return cfg, err
 }
 
 func prepareConfig(cfg *mysql.Config) {

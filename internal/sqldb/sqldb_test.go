@@ -275,3 +275,22 @@ func TestRowsOfTheWrongLengthAreRefused(t *testing.T) {
 		}
 	})
 }
+
+// TestCheckMySQL: what CheckMySQL refuses, OpenMySQL refuses, and nothing else.
+func TestCheckMySQL(t *testing.T) {
+	for dsn, want := range map[string]struct{ refused, noDatabase bool }{
+		"u:p@tcp(h:3306)/redrain": {}, "u:p@tcp(h:3306)/": {true, true}, "h:3306/redrain": {true, false},
+	} {
+		err := sqldb.CheckMySQL(dsn)
+		if (err != nil) != want.refused || errors.Is(err, sqldb.ErrNoDatabase) != want.noDatabase {
+			t.Errorf("%s: %v", dsn, err)
+		}
+		db, err := sqldb.OpenMySQL(dsn)
+		if (err != nil) != want.refused {
+			t.Errorf("%s: OpenMySQL says %v", dsn, err)
+		}
+		if err == nil {
+			_ = db.Close()
+		}
+	}
+}

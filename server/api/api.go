@@ -2,17 +2,19 @@ package api
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
+	"time"
 
+	"redrain/internal/rounds"
 	"redrain/rain"
 	"redrain/server/timeout"
 )
 
 const (
-	Root        = "/api/v1"
-	rebuildPath = "/campaigns/{id}/rebuild"
+	Root = "/api/v1"
 )
 
 // API is the HTTP surface under apiRoot.
@@ -24,12 +26,12 @@ type API struct {
 
 // Campaigns finds campaigns. [cluster.Registry] does.
 type Campaigns interface {
-	Get(ctx context.Context, id string) (*rain.Campaign, error) // payout.ErrUnknownCampaign where there is none
+	Get(ctx context.Context, id string) (*rain.Campaign, error) // posting.ErrUnknownCampaign where there is none
 	Cached(id string) *rain.Campaign                            // nil where this node does not know it
 	Live() []*rain.Campaign                                     // those that this node knows and that are not drained
 }
 
-// Ledger is what the handlers read and write of the ledger. [payout.Ledger] does it all.
+// Ledger is what the handlers read and write of the ledger. [ledger.Ledger] does it all.
 type Ledger interface {
 	accounts
 	campaignList
@@ -61,10 +63,11 @@ type Options struct {
 	WakePayer func()
 	// JoinURL is where a phone on the same network finds the server, "" for nowhere.
 	JoinURL   func() string
-	Version   string  // of this build
-	InProcess bool    // without real back ends: a trial, which may forget everything
-	Guests    bool    // anyone may play under a generated name
-	GuestRate float64 // new guests per second and address; 0: no limit
+	Version   string        // of this build
+	InProcess bool          // without real back ends: a trial, which may forget everything
+	Guests    bool          // anyone may play under a generated name
+	GuestRate float64       // new guests per second and address; 0: no limit
+	Guard     *rounds.Guard // hears of a handler that panics; nil: it is logged only
 	Clock     rain.Clock
 	Log       *slog.Logger
 }
@@ -95,45 +98,61 @@ type route struct {
 	method, path string
 	access       access
 	handle       handler
+	within       time.Duration // how long an answer may take; 0: what usual says
+}
+
+// unlimited is the time of what streams: each write of it has a deadline of its own.
+const unlimited = -1
+
+// usual is how long an answer may take: what only reads asks a back end a few questions.
+func (rt route) usual() time.Duration {
+	switch {
+	case rt.within != 0:
+		return rt.within
+	case rt.method == http.MethodPost:
+		return timeout.Command
+	default:
+		return timeout.Request
+	}
 }
 
 func (a *API) routes() []route {
 	return []route{
-		{"POST", "/sponsors/{id}/deposits", operator, a.once(a.deposit)},
-		{"GET", "/sponsors", viewer, a.sponsors},
-		{"GET", "/sponsors/{id}", viewer, a.sponsor},
-		{"POST", "/splits/preview", viewer, a.previewSplit},
-		{"POST", "/campaigns", operator, a.once(a.createCampaign)},
-		{"GET", "/campaigns", viewer, a.campaigns},
-		{"GET", "/campaigns/{id}", viewer, a.campaign},
-		{"POST", "/campaigns/{id}/rains", operator, a.once(a.startRain)},
-		{"POST", "/campaigns/{id}/rains/{rain}/stop", operator, a.stopRain},
-		{"POST", "/campaigns/{id}/pause", operator, a.command("pause", Commands.Pause)},
-		{"POST", "/campaigns/{id}/resume", operator, a.command("resume", Commands.Resume)},
-		{"POST", "/campaigns/{id}/close", operator, a.command("close", Commands.Close)},
-		{"POST", rebuildPath, operator, a.rebuild},
-		{"GET", "/campaigns/{id}/stats", viewer, a.stats},
-		{"GET", "/campaigns/{id}/claims", viewer, a.campaignClaims},
-		{"GET", "/campaigns/{id}/reconciliation", viewer, a.reconciliation},
-		{"GET", "/campaigns/{id}/rains/{rain}/fairness", anyone, a.fairness},
-		{"GET", "/reconciliation", viewer, a.reconcileAll},
-		{"GET", "/payouts", viewer, a.deadLetters},
-		{"POST", "/payouts/retry", operator, a.retryAllPayouts},
-		{"POST", "/payouts/{claim}/retry", operator, a.retryPayout},
-		{"GET", "/users/{id}", viewer, a.user},
-		{"GET", "/users/{id}/claims", viewer, a.userClaims},
-		{"GET", "/users/{id}/withdrawals", viewer, a.userWithdrawals},
-		{"GET", "/withdrawals", viewer, a.withdrawals},
-		{"GET", "/me", player, a.me},
-		{"GET", "/me/claims", player, a.myClaims},
-		{"POST", "/me/withdrawals", player, a.once(a.withdraw)},
-		{"GET", "/me/withdrawals", player, a.myWithdrawals},
-		{"GET", "/me/withdrawals/{id}", player, a.myWithdrawal},
-		{"POST", "/guests", anyone, a.guest},
-		{"GET", "/lobby", anyone, a.lobby},
-		{"GET", "/whoami", viewer, a.whoami},
-		{"GET", "/events", viewer, a.feed},
-		{"GET", "/audit", viewer, a.auditLog},
+		{"POST", "/sponsors/{id}/deposits", operator, a.once(a.deposit), 0},
+		{"GET", "/sponsors", viewer, a.sponsors, 0},
+		{"GET", "/sponsors/{id}", viewer, a.sponsor, 0},
+		{"POST", "/splits/preview", viewer, a.previewSplit, 0},
+		{"POST", "/campaigns", operator, a.once(a.createCampaign), 0},
+		{"GET", "/campaigns", viewer, a.campaigns, 0},
+		{"GET", "/campaigns/{id}", viewer, a.campaign, 0},
+		{"POST", "/campaigns/{id}/rains", operator, a.once(a.startRain), 0},
+		{"POST", "/campaigns/{id}/rains/{rain}/stop", operator, a.stopRain, 0},
+		{"POST", "/campaigns/{id}/pause", operator, a.command("pause", Commands.Pause), 0},
+		{"POST", "/campaigns/{id}/resume", operator, a.command("resume", Commands.Resume), 0},
+		{"POST", "/campaigns/{id}/close", operator, a.command("close", Commands.Close), 0},
+		{"POST", "/campaigns/{id}/rebuild", operator, a.rebuild, timeout.Rebuild},
+		{"GET", "/campaigns/{id}/stats", viewer, a.stats, 0},
+		{"GET", "/campaigns/{id}/claims", viewer, a.campaignClaims, unlimited},
+		{"GET", "/campaigns/{id}/reconciliation", viewer, a.reconciliation, timeout.Command},
+		{"GET", "/campaigns/{id}/rains/{rain}/fairness", anyone, a.fairness, 0},
+		{"GET", "/reconciliation", viewer, a.reconcileAll, timeout.Proof},
+		{"GET", "/payouts", viewer, a.deadLetters, 0},
+		{"POST", "/payouts/retry", operator, a.retryAllPayouts, 0},
+		{"POST", "/payouts/{claim}/retry", operator, a.retryPayout, 0},
+		{"GET", "/users/{id}", viewer, a.user, 0},
+		{"GET", "/users/{id}/claims", viewer, a.userClaims, 0},
+		{"GET", "/users/{id}/withdrawals", viewer, a.userWithdrawals, 0},
+		{"GET", "/withdrawals", viewer, a.withdrawals, 0},
+		{"GET", "/me", player, a.me, 0},
+		{"GET", "/me/claims", player, a.myClaims, 0},
+		{"POST", "/me/withdrawals", player, a.once(a.withdraw), 0},
+		{"GET", "/me/withdrawals", player, a.myWithdrawals, 0},
+		{"GET", "/me/withdrawals/{id}", player, a.myWithdrawal, 0},
+		{"POST", "/guests", anyone, a.guest, 0},
+		{"GET", "/lobby", anyone, a.lobby, 0},
+		{"GET", "/whoami", viewer, a.whoami, 0},
+		{"GET", "/events", viewer, a.feed, unlimited},
+		{"GET", "/audit", viewer, a.auditLog, 0},
 	}
 }
 
@@ -178,26 +197,36 @@ func (a *API) dispatch(methods map[string]route) http.Handler {
 }
 
 func (a *API) serve(w http.ResponseWriter, r *http.Request, rt route) {
-	who, err := a.admit(r, rt.access)
-	if err == nil {
-		ctx, cancel := r.Context(), context.CancelFunc(func() {})
-		if r.Method == http.MethodPost {
-			limit := timeout.Command
-			if rt.path == rebuildPath {
-				limit = timeout.Rebuild
-			}
-			ctx, cancel = context.WithTimeout(ctx, limit)
-		}
-		err = rt.handle(w, r.WithContext(ctx), who)
-		cancel()
-		if rt.access == operator {
-			a.logCommand(r, who, err)
-		}
+	ctx, cancel := r.Context(), context.CancelFunc(func() {})
+	if limit := rt.usual(); limit != unlimited {
+		ctx, cancel = context.WithTimeout(ctx, limit)
+		_ = writeWithin(w, limit+timeout.Progress) // where it fails the connection is gone, as the write will find
+	}
+	defer cancel()
+	err := errPanic
+	a.o.Guard.Do("http", func() { err = a.handle(w, r.WithContext(ctx), rt) })
+	if errors.Is(err, errCut) {
+		panic(http.ErrAbortHandler) // the header is out: only a cut connection still says that the answer is not whole
 	}
 	if err != nil {
 		fail(w, r, a.o.Log, err)
 	}
 }
+
+func (a *API) handle(w http.ResponseWriter, r *http.Request, rt route) error {
+	who, err := a.admit(r, rt.access)
+	if err != nil {
+		return err
+	}
+	err = rt.handle(w, r, who)
+	if rt.access == operator {
+		a.logCommand(r, who, err)
+	}
+	return err
+}
+
+// errPanic is a handler that has panicked; the guard has the stack.
+var errPanic = errors.New("a fault of the program")
 
 // campaignOf is the campaign that a request's path names.
 func (a *API) campaignOf(r *http.Request) (*rain.Campaign, error) {

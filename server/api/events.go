@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"redrain/internal/rounds"
 	"redrain/internal/wire"
 	"redrain/rain"
 	"redrain/server/cluster"
@@ -36,6 +37,7 @@ type Known interface {
 type EventsOptions struct {
 	Campaigns Known
 	Stats     Stats
+	Guard     *rounds.Guard // hears of a round that panics; nil: it is logged only
 	Clock     rain.Clock
 	Log       *slog.Logger
 }
@@ -135,11 +137,13 @@ func (e *Events) Run(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
-		now := e.o.Clock()
-		for _, c := range e.o.Campaigns.Live() {
-			e.phase(c, now)
-		}
-		e.sayStats(ctx, now)
+		e.o.Guard.Do("events", func() {
+			now := e.o.Clock()
+			for _, c := range e.o.Campaigns.Live() {
+				e.phase(c, now)
+			}
+			e.sayStats(ctx, now)
+		})
 	}
 }
 

@@ -1,17 +1,13 @@
 package api
 
 import (
-	"errors"
 	"net/http"
 	"time"
 
 	"redrain/internal/wire"
 	"redrain/rain"
+	"redrain/server/timeout"
 )
-
-// feedPatience is how long a reader may take none of what is written to it. One that sleeps with its lid closed
-// would otherwise keep a goroutine, and hold up the end of the process.
-const feedPatience = 20 * time.Second
 
 // feed is the route of the operators' feed. It listens before it looks for the campaign, because what nobody looks at
 // may be forgotten.
@@ -30,7 +26,6 @@ func (a *API) feed(w http.ResponseWriter, r *http.Request, _ caller) error {
 // serve writes a feed until it ends, or its reader goes.
 func (e *Events) serve(w http.ResponseWriter, r *http.Request, f *feed) error {
 	const keepAlive = 15 * time.Second
-	conn := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no")
@@ -40,7 +35,7 @@ func (e *Events) serve(w http.ResponseWriter, r *http.Request, f *feed) error {
 	quiet := time.NewTicker(keepAlive)
 	defer quiet.Stop()
 	for {
-		if err := write(w, conn, event); err != nil {
+		if err := write(w, event); err != nil {
 			return nil // the reader has gone
 		}
 		select {
@@ -58,14 +53,14 @@ func (e *Events) serve(w http.ResponseWriter, r *http.Request, f *feed) error {
 }
 
 // write sends one event, and waits for a slow reader only so long.
-func write(w http.ResponseWriter, conn *http.ResponseController, event []byte) error {
-	if err := conn.SetWriteDeadline(time.Now().Add(feedPatience)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+func write(w http.ResponseWriter, event []byte) error {
+	if err := writeWithin(w, timeout.Progress); err != nil {
 		return err
 	}
 	if _, err := w.Write(event); err != nil {
 		return err
 	}
-	return conn.Flush()
+	return http.NewResponseController(w).Flush()
 }
 
 // open begins a feed of one campaign with how that stands. The feed is listening already, so what changes meanwhile

@@ -8,6 +8,7 @@ import (
 
 	"redrain/rain"
 	"redrain/server/cluster"
+	"redrain/server/timeout"
 )
 
 // reader is a feed's, who notes until when each write may take.
@@ -37,7 +38,7 @@ func TestFeedEnds(t *testing.T) {
 		t.Helper()
 		r := &reader{ResponseRecorder: httptest.NewRecorder()}
 		r.wrote = func(within time.Duration) {
-			if within <= 0 || within > feedPatience {
+			if within <= 0 || within > timeout.Progress {
 				t.Errorf("write %d may take %s", writes, within)
 			}
 			r.deadline = time.Time{}

@@ -7,7 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"redrain/grab"
+	"redrain/grab/store"
+
+	"redrain/internal/rounds"
 	"redrain/rain"
 )
 
@@ -33,7 +35,7 @@ type Demo struct {
 	current atomic.Pointer[string]
 }
 
-// DemoLedger pays for the demo, and finds the one of before. [payout.Ledger] does.
+// DemoLedger pays for the demo, and finds the one of before. [ledger.Ledger] does.
 type DemoLedger interface {
 	Live(ctx context.Context) ([]*rain.Campaign, error)
 	Deposit(ctx context.Context, sponsor, reference string, amount rain.Money) (balance rain.Money, err error)
@@ -41,10 +43,10 @@ type DemoLedger interface {
 
 // Sums are what Redis counts of a campaign.
 type Sums interface {
-	Levels(ctx context.Context, c *rain.Campaign) (grab.Levels, error)
+	Levels(ctx context.Context, c *rain.Campaign) (store.Levels, error)
 }
 
-// DemoOptions of a demo. All are needed.
+// DemoOptions of a demo. All are needed but those that say so.
 type DemoOptions struct {
 	Service *Service
 	Ledger  DemoLedger
@@ -52,6 +54,7 @@ type DemoOptions struct {
 	Known   Known
 	Online  func(campaign string) int // players of a campaign on this node
 	Clock   rain.Clock
+	Guard   *rounds.Guard // hears of a round that panics; nil: it is logged only
 	Log     *slog.Logger
 }
 
@@ -70,9 +73,11 @@ func (d *Demo) Run(ctx context.Context) error {
 	tick := time.NewTicker(demoEvery)
 	defer tick.Stop()
 	for {
-		if err := d.step(ctx); err != nil && ctx.Err() == nil {
-			d.o.Log.Warn("the demo does not go on for now", "err", err)
-		}
+		d.o.Guard.Do("demo", func() {
+			if err := d.step(ctx); err != nil && ctx.Err() == nil {
+				d.o.Log.Warn("the demo does not go on for now", "err", err)
+			}
+		})
 		select {
 		case <-ctx.Done():
 			return nil

@@ -10,10 +10,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"redrain/grab"
+	"redrain/grab/store"
 	"redrain/internal/faults"
 	"redrain/internal/outage"
-	"redrain/payout"
+	"redrain/internal/rounds"
+	"redrain/payout/ledger"
 	"redrain/rain"
 	"redrain/server/timeout"
 )
@@ -46,11 +47,11 @@ type Reclaimer struct {
 	again map[string]again // campaigns that were not done at the last try
 }
 
-// ReclaimerLedger knows which campaigns are due, and which of them it has all of. [payout.Ledger] does.
+// ReclaimerLedger knows which campaigns are due, and which of them it has all of. [ledger.Ledger] does.
 type ReclaimerLedger interface {
 	Lease(ctx context.Context, name, holder string, ttl time.Duration) (held bool, err error)
 	ReleaseLease(ctx context.Context, name, holder string) error
-	Due(ctx context.Context, now int64, after string, limit int) (list []payout.DueCampaign, next string, err error)
+	Due(ctx context.Context, now int64, after string, limit int) (list []ledger.DueCampaign, next string, err error)
 	Campaign(ctx context.Context, id string) (*rain.Campaign, error)
 	Update(ctx context.Context, id string, change func(*rain.Campaign) error) (*rain.Campaign, error)
 	Cleared(ctx context.Context, campaign string) (bool, error)
@@ -68,7 +69,7 @@ type Outbox interface {
 	Pending(ctx context.Context, c *rain.Campaign) (int64, error)
 }
 
-// ReclaimerOptions of a reclaimer. All are needed.
+// ReclaimerOptions of a reclaimer. All are needed but those that say so.
 type ReclaimerOptions struct {
 	Service *Service
 	Ledger  ReclaimerLedger
@@ -79,6 +80,7 @@ type ReclaimerOptions struct {
 	Clock   rain.Clock
 	Node    string        // this node's name in the lease
 	KeepFor time.Duration // how long a drained campaign stays in Redis
+	Guard   *rounds.Guard // hears of a round that panics; nil: it is logged only
 	Log     *slog.Logger
 }
 
@@ -105,12 +107,14 @@ func (r *Reclaimer) Run(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
-		switch err := r.turn(ctx); {
-		case err == nil:
-			database.Works()
-		case ctx.Err() == nil:
-			database.Failed(err)
-		}
+		r.o.Guard.Do("reclaimer", func() {
+			switch err := r.turn(ctx); {
+			case err == nil:
+				database.Works()
+			case ctx.Err() == nil:
+				database.Failed(err)
+			}
+		})
 	}
 }
 
@@ -123,10 +127,10 @@ func (r *Reclaimer) turn(ctx context.Context) error {
 	work, cancel := context.WithCancel(ctx)
 	var renewing sync.WaitGroup
 	renewing.Go(func() { r.renew(work, cancel) })
+	defer renewing.Wait()
+	defer cancel() // first: also where sweep panics, nobody renews the lease any more
 	err = r.sweep(work)
 	lost := work.Err() != nil
-	cancel()
-	renewing.Wait()
 	if lost && ctx.Err() == nil {
 		return nil // renew has said it; another node goes on
 	}
@@ -209,14 +213,18 @@ func (r *Reclaimer) waits(id string, now int64) bool {
 // errWaiting is a campaign of which something is still on its way to the ledger.
 var errWaiting = errors.New("wins or reclaims are on their way to the ledger")
 
+// errPanic is a campaign whose end has panicked; the guard has the stack.
+var errPanic = errors.New("a fault of the program")
+
 // errNotCleared is a campaign that Redis has nothing left of, and the ledger not everything.
 var errNotCleared = errors.New("the campaign is closed and Redis has nothing left of it, but its escrow still holds money: where Redis has lost it, run redrain rebuild; then reconcile it")
 
 // handle does for one campaign what is due, and notes when to try again what could not be done.
-func (r *Reclaimer) handle(ctx context.Context, due payout.DueCampaign) {
+func (r *Reclaimer) handle(ctx context.Context, due ledger.DueCampaign) {
 	ctx, cancel := context.WithTimeout(ctx, reclaimWithin)
 	defer cancel()
-	err := r.end(ctx, due)
+	err := errPanic
+	r.o.Guard.Do("reclaimer", func() { err = r.end(ctx, due) })
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	was := r.again[due.ID]
@@ -247,7 +255,7 @@ func (r *Reclaimer) handle(ctx context.Context, due payout.DueCampaign) {
 func wait(tries int, most int64) int64 { return min(500<<min(tries, 20), most) }
 
 // end closes a campaign if need be, and drains it as far as it goes.
-func (r *Reclaimer) end(ctx context.Context, due payout.DueCampaign) error {
+func (r *Reclaimer) end(ctx context.Context, due ledger.DueCampaign) error {
 	if due.Status != rain.Closed {
 		r.o.Log.Info("the campaign has expired; closing it", "campaign", due.ID)
 		if _, err := r.o.Service.Close(ctx, due.ID); err != nil {
@@ -266,7 +274,7 @@ func (r *Reclaimer) end(ctx context.Context, due payout.DueCampaign) error {
 // ledger has the whole budget. Redis alone cannot say so: one that has forgotten looks empty too.
 func (r *Reclaimer) drain(ctx context.Context, c *rain.Campaign) error {
 	err := r.o.Stock.CloseCampaign(ctx, c)
-	lost := errors.Is(err, grab.ErrNoState)
+	lost := errors.Is(err, store.ErrNoState)
 	if err != nil && !lost {
 		return err
 	}

@@ -7,8 +7,9 @@ import (
 	"log/slog"
 	"time"
 
-	"redrain/grab"
+	"redrain/grab/store"
 	"redrain/internal/outage"
+	"redrain/internal/rounds"
 	"redrain/rain"
 )
 
@@ -36,18 +37,19 @@ type ReconcileLoop struct {
 	done map[string]kept
 }
 
-// LoopLedger has the newest version of each campaign. [payout.Ledger] does.
+// LoopLedger has the newest version of each campaign. [ledger.Ledger] does.
 type LoopLedger interface {
 	Campaign(ctx context.Context, id string) (*rain.Campaign, error)
 }
 
-// ReconcileLoopOptions of a reconcile loop. All are needed.
+// ReconcileLoopOptions of a reconcile loop. All are needed but those that say so.
 type ReconcileLoopOptions struct {
 	Service *Service
 	Ledger  LoopLedger
 	Known   Known
 	Bus     Bus
 	Clock   rain.Clock
+	Guard   *rounds.Guard // hears of a round that panics; nil: it is logged only
 	Log     *slog.Logger
 }
 
@@ -74,20 +76,26 @@ func (l *ReconcileLoop) Run(ctx context.Context) error {
 		case <-tick.C:
 		}
 		live := l.o.Known.Live()
-		var failed error
-		for _, c := range live {
-			if err := l.keep(ctx, c); err != nil {
-				failed = fmt.Errorf("campaign %s, %s: %w", c.ID, c.Status, err)
-			}
-		}
-		switch {
-		case failed == nil:
+		switch err := l.reconcile(ctx, live); {
+		case err == nil:
 			upkeep.Works()
 		case ctx.Err() == nil:
-			upkeep.Failed(failed)
+			upkeep.Failed(err)
 		}
 		l.forget(live)
 	}
+}
+
+// reconcile looks after each campaign, and returns the last error. One that fails, or panics, holds up no other.
+func (l *ReconcileLoop) reconcile(ctx context.Context, live []*rain.Campaign) (failed error) {
+	for _, c := range live {
+		l.o.Guard.Do("reconcile loop", func() {
+			if err := l.keep(ctx, c); err != nil {
+				failed = fmt.Errorf("campaign %s, %s: %w", c.ID, c.Status, err)
+			}
+		})
+	}
+	return failed
 }
 
 func (l *ReconcileLoop) keep(ctx context.Context, c *rain.Campaign) error {
@@ -132,7 +140,7 @@ func (l *ReconcileLoop) enforce(ctx context.Context, c *rain.Campaign, now int64
 		return nil
 	}
 	err := l.o.Service.Enforce(ctx, c)
-	if lost := errors.Is(err, grab.ErrNoState); lost && !was.lost {
+	if lost := errors.Is(err, store.ErrNoState); lost && !was.lost {
 		was.lost = true
 		l.done[c.ID] = was
 		l.o.Bus.Alarm("state_lost", c.ID, "redis has lost the campaign's state and its taps are unavailable: run redrain rebuild "+c.ID)

@@ -7,7 +7,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"redrain/payout"
+	"redrain/internal/rounds"
+	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
 
@@ -83,7 +84,7 @@ func (b *Bus) Alarm(code, campaign, message string) {
 }
 
 // Settled tells every node which claims of a campaign have been settled.
-func (b *Bus) Settled(campaign string, settlements []payout.Settlement) error {
+func (b *Bus) Settled(campaign string, settlements []posting.Settlement) error {
 	notice := Settled{Claims: make([]SettledClaim, len(settlements))}
 	for i, s := range settlements {
 		notice.Claims[i] = SettledClaim{
@@ -107,15 +108,16 @@ type Listener struct {
 	Withdrawn func(n Withdrawn)
 }
 
-// Listen subscribes; the subscriptions end with the connection.
-func (b *Bus) Listen(l Listener) error {
+// Listen subscribes; the subscriptions end with the connection. The listener is called on the goroutines of NATS, so it
+// must not wait. A guard that is nil logs what panics there.
+func (b *Bus) Listen(guard *rounds.Guard, l Listener) error {
 	for _, err := range []error{
-		subscribe(b, topicChanged, func(campaign string, n changedNotice) { l.Changed(campaign, n.Revision) }),
-		subscribe(b, topicSettled, l.Settled),
-		subscribe(b, topicSoldOut, func(campaign string, n soldOutNotice) { l.SoldOut(campaign, n.Shard) }),
-		subscribe(b, topicStocked, func(campaign string, _ struct{}) { l.Restocked(campaign) }),
-		subscribe(b, topicMoney, func(_ string, n Withdrawn) { l.Withdrawn(n) }),
-		subscribe(b, topicAlarm, func(_ string, n Alarm) { l.Alarm(n) }),
+		subscribe(b, guard, topicChanged, func(campaign string, n changedNotice) { l.Changed(campaign, n.Revision) }),
+		subscribe(b, guard, topicSettled, l.Settled),
+		subscribe(b, guard, topicSoldOut, func(campaign string, n soldOutNotice) { l.SoldOut(campaign, n.Shard) }),
+		subscribe(b, guard, topicStocked, func(campaign string, _ struct{}) { l.Restocked(campaign) }),
+		subscribe(b, guard, topicMoney, func(_ string, n Withdrawn) { l.Withdrawn(n) }),
+		subscribe(b, guard, topicAlarm, func(_ string, n Alarm) { l.Alarm(n) }),
 	} {
 		if err != nil {
 			return fmt.Errorf("subscribing to the other nodes: %w", err)
@@ -124,7 +126,7 @@ func (b *Bus) Listen(l Listener) error {
 	return nil
 }
 
-func subscribe[T any](b *Bus, topic string, handle func(campaign string, notice T)) error {
+func subscribe[T any](b *Bus, guard *rounds.Guard, topic string, handle func(campaign string, notice T)) error {
 	prefix := b.subject(topic, "")
 	_, err := b.nc.Subscribe(prefix+"*", func(m *nats.Msg) {
 		var notice T
@@ -133,7 +135,7 @@ func subscribe[T any](b *Bus, topic string, handle func(campaign string, notice 
 				err)
 			return
 		}
-		handle(m.Subject[len(prefix):], notice)
+		guard.Do("bus", func() { handle(m.Subject[len(prefix):], notice) })
 	})
 	return err
 }

@@ -3,13 +3,16 @@ package cluster
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/singleflight"
 
 	"redrain/internal/outage"
-	"redrain/payout"
+	"redrain/internal/rounds"
+	"redrain/payout/ledger/posting"
 	"redrain/rain"
 	"redrain/server/timeout"
 )
@@ -33,6 +36,7 @@ type RegistryOptions struct {
 	InUse func(campaign string) bool
 	// Forgotten is called with what is not kept any more. Nil: nobody is told.
 	Forgotten func(campaign string)
+	Guard     *rounds.Guard // hears of a round that panics; nil: it is logged only
 	Log       *slog.Logger
 }
 
@@ -42,6 +46,10 @@ type Registry struct {
 
 	o    RegistryOptions
 	load singleflight.Group
+
+	heard     sync.Mutex
+	announced map[string]int64 // campaign → the newest revision that another node has announced
+	wake      chan struct{}    // holds one token while something is announced
 }
 
 func NewRegistry(o RegistryOptions) *Registry {
@@ -51,10 +59,10 @@ func NewRegistry(o RegistryOptions) *Registry {
 	if o.Forgotten == nil {
 		o.Forgotten = func(string) {}
 	}
-	return &Registry{Known: o.Known, o: o}
+	return &Registry{Known: o.Known, o: o, announced: map[string]int64{}, wake: make(chan struct{}, 1)}
 }
 
-// Get finds a campaign, here or in the database; payout.ErrUnknownCampaign where there is none.
+// Get finds a campaign, here or in the database; posting.ErrUnknownCampaign where there is none.
 func (r *Registry) Get(ctx context.Context, id string) (*rain.Campaign, error) {
 	if c := r.Cached(id); c != nil {
 		return c, nil
@@ -96,24 +104,63 @@ func (r *Registry) Put(c *rain.Campaign) *rain.Campaign {
 	return newest
 }
 
-// Run keeps the registry fresh until ctx ends.
+// Announce notes that there is a newer version of a campaign somewhere. It does not wait: Run reads the campaign.
+func (r *Registry) Announce(campaign string, revision int64) {
+	if c := r.Cached(campaign); c != nil && c.Revision >= revision {
+		return
+	}
+	r.heard.Lock()
+	r.announced[campaign] = max(r.announced[campaign], revision)
+	r.heard.Unlock()
+	select {
+	case r.wake <- struct{}{}:
+	default: // Run has not yet looked
+	}
+}
+
+// Run keeps the registry fresh until ctx ends: it reads what is announced, and from time to time everything.
 func (r *Registry) Run(ctx context.Context) error {
 	tick := time.NewTicker(refreshEvery)
 	defer tick.Stop()
 	database := outage.Outage{What: "reading the campaigns; going on with those that are known", Log: r.o.Log}
+	round := r.refresh
 	for {
-		switch err := r.refresh(ctx); {
-		case err == nil:
-			database.Works()
-		case ctx.Err() == nil:
-			database.Failed(err)
-		}
+		r.o.Guard.Do("campaigns", func() {
+			switch err := round(ctx); {
+			case err == nil:
+				database.Works()
+			case ctx.Err() == nil:
+				database.Failed(err)
+			}
+		})
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-r.wake:
+			round = r.readAnnounced
 		case <-tick.C:
+			round = r.refresh
 		}
 	}
+}
+
+// readAnnounced reads the campaigns of which another node has announced a newer version. What fails is left to the
+// next refresh.
+func (r *Registry) readAnnounced(ctx context.Context) error {
+	r.heard.Lock()
+	announced := r.announced
+	r.announced = map[string]int64{}
+	r.heard.Unlock()
+	var failed error
+	for campaign, revision := range announced {
+		if c := r.Cached(campaign); c != nil && c.Revision >= revision {
+			continue
+		}
+		if _, err := r.Reload(ctx, campaign); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("campaign %s: %w", campaign, err))
+		}
+	}
+	return failed
 }
 
 func (r *Registry) refresh(ctx context.Context) error {
@@ -133,7 +180,7 @@ func (r *Registry) refresh(ctx context.Context) error {
 			continue
 		}
 		// It has been drained meanwhile; one last look brings that version.
-		if _, err := r.Reload(ctx, c.ID); err != nil && !errors.Is(err, payout.ErrUnknownCampaign) {
+		if _, err := r.Reload(ctx, c.ID); err != nil && !errors.Is(err, posting.ErrUnknownCampaign) {
 			return err
 		}
 	}

@@ -16,8 +16,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"redrain/grab"
+	"redrain/grab/outcome"
+	"redrain/internal/rounds"
 	"redrain/internal/wire"
-	"redrain/payout"
+	"redrain/payout/ledger"
 	"redrain/rain"
 	"redrain/room"
 	"redrain/server/limit"
@@ -45,14 +47,14 @@ type Players interface {
 
 // Campaigns finds campaigns. [cluster.Registry] does.
 type Campaigns interface {
-	Get(ctx context.Context, id string) (*rain.Campaign, error) // payout.ErrUnknownCampaign where there is none
+	Get(ctx context.Context, id string) (*rain.Campaign, error) // posting.ErrUnknownCampaign where there is none
 	Cached(id string) *rain.Campaign                            // nil where this node does not know it
 }
 
 // Gate takes the taps on one campaign. [grab.Gate] does.
 type Gate interface {
-	// Tap answers at once where the answer is known; else the tap's Asker is told later.
-	Tap(t *grab.Tap) (r grab.Result, known bool)
+	// Tap answers at once where the answer is known; else Results.Answer is told later.
+	Tap(t *grab.Tap[Asked]) (r outcome.Result, known bool)
 	// Remember lets the gate know wins of a player that other nodes have given.
 	Remember(user string, wins []rain.Win)
 }
@@ -62,9 +64,9 @@ type Wins interface {
 	ConfirmedWins(ctx context.Context, c *rain.Campaign, user string) ([]rain.Win, error)
 }
 
-// Claims tells what has become of a player's claims. [payout.Ledger] does.
+// Claims tells what has become of a player's claims. [ledger.Ledger] does.
 type Claims interface {
-	ClaimStates(ctx context.Context, user string, claims []string) (map[string]payout.ClaimState, error)
+	ClaimStates(ctx context.Context, user string, claims []string) (map[string]ledger.ClaimState, error)
 }
 
 // Limits tells whether one more of what is limited by key is allowed, and if not, after which time it will be.
@@ -82,10 +84,11 @@ type Options struct {
 	Limits         Limits
 	Lobby          *room.Lobby
 	Counts         *live.Counts
-	TapRate        int      // taps per second and player, which the welcome tells; 0: no limit
-	HelloRate      float64  // hellos per second and address, over all nodes; 0: no limit
-	MaxConnections int      // sockets of this process; more are closed with room.CodeTooManyConnections
-	AllowedOrigins []string // web origins that may open a socket besides the server's own; "*": all
+	TapRate        int           // taps per second and player, which the welcome tells; 0: no limit
+	HelloRate      float64       // hellos per second and address, over all nodes; 0: no limit
+	MaxConnections int           // sockets of this process; more are closed with room.CodeTooManyConnections
+	AllowedOrigins []string      // web origins that may open a socket besides the server's own; "*": all
+	Guard          *rounds.Guard // hears of panics; nil: they are logged only
 	Clock          rain.Clock
 	Log            *slog.Logger
 	Registerer     prometheus.Registerer
@@ -132,7 +135,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	go func() {
 		defer g.readers.Done()
 		defer g.leave(s)
-		s.read()
+		s.run()
 	}()
 }
 

@@ -12,12 +12,24 @@ import (
 	"redrain/internal/wire"
 )
 
-// read is the connection's life: it returns when the connection is over. From the moment the session has ended it only
-// waits for the peer to answer the close frame, so that the frame is not lost behind what the peer still sends.
+// run reads the connection until it is over. A panic ends this connection and no other.
+func (s *session) run() {
+	defer s.close()
+	s.guarded(s.read)
+}
+
+// guarded runs f. If f panics, the connection is closed; the guard logs and counts the panic.
+func (s *session) guarded(f func()) {
+	if !s.g.o.Guard.Do("socket", f) {
+		s.end(websocket.CloseInternalServerErr, "internal error")
+	}
+}
+
+// read returns when the connection is over. From the moment the session has ended it only waits for the peer to answer
+// the close frame, so that the frame is not lost behind what the peer still sends.
 func (s *session) read() {
 	s.conn.SetReadLimit(wire.MaxRequest)
 	s.conn.SetPongHandler(func(string) error { s.heard(); return nil })
-	defer s.close()
 	if s.plain.ReadPlain(wire.MaxRequest, s) != nil {
 		return
 	}
@@ -52,16 +64,33 @@ func (s *session) take(kind int, message io.Reader) error {
 	return nil
 }
 
-// Text handles a message. With Ping and Pong it makes the session a ws.Handler.
+// Text handles a message, and keeps nothing of data. With Ping and Pong it makes the session a ws.Handler.
 func (s *session) Text(data []byte) {
 	s.heard()
-	switch {
-	case s.ended:
-	case !utf8.Valid(data):
-		s.end(websocket.CloseInvalidFramePayloadData, "not UTF-8")
-	default:
-		s.handle(data)
+	if s.ended {
+		return
 	}
+	if !utf8.Valid(data) {
+		s.end(websocket.CloseInvalidFramePayloadData, "not UTF-8")
+		return
+	}
+	if tap, ok := wire.ParseTap(data); ok && s.user != "" {
+		s.tap(tap)
+		return
+	}
+	onFreshStack(func() { s.guarded(func() { s.request(data) }) })
+}
+
+// onFreshStack runs f on a stack of its own and waits for it. What decodes with reflection, verifies a signature or
+// asks a back end needs a large stack, which the goroutine that reads would keep for as long as the player is connected:
+// it was most of the memory of an idle connection.
+func onFreshStack(f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	<-done
 }
 
 // Ping answers a ping of the client, as the library does.

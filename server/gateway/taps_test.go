@@ -30,7 +30,7 @@ func TestTapsAreAnsweredHoweverTheyAreSpelt(t *testing.T) {
 		`{"type":"tap","id":2,"drop":"07.3"}`, `{"type":"tap","id":3}`, `{"type":"tap","id":4,"drop":"<1>"}`,
 		`{"type":"tap","id":5,"drop":"9999999.0"}`,
 	} {
-		session.handle([]byte(text))
+		session.Text([]byte(text))
 	}
 	testenv.Eventually(t, 10*time.Second, "not every tap has a result",
 		func() bool { return len(told.results(t)) == len(want) })

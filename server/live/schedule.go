@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"redrain/internal/rounds"
 	"redrain/internal/wire"
 	"redrain/rain"
 	"redrain/room"
@@ -24,6 +25,7 @@ type Known interface {
 type Schedule struct {
 	clock rain.Clock
 	known Known
+	guard *rounds.Guard
 
 	mu      sync.Mutex
 	wg      sync.WaitGroup
@@ -31,8 +33,9 @@ type Schedule struct {
 	stopped bool
 }
 
-func NewSchedule(clock rain.Clock, known Known) *Schedule {
-	return &Schedule{clock: clock, known: known, showers: map[string]*roomSchedule{}}
+// NewSchedule makes the schedule of this node. guard hears of what panics; nil: that is logged only.
+func NewSchedule(clock rain.Clock, known Known, guard *rounds.Guard) *Schedule {
+	return &Schedule{clock: clock, known: known, guard: guard, showers: map[string]*roomSchedule{}}
 }
 
 // Open begins to serve a room; it is called when the first member has come.
@@ -130,9 +133,13 @@ func (s *roomSchedule) run(ctx context.Context) {
 		if c == nil {
 			continue // told again when it is known
 		}
-		now := s.maker.clock()
-		s.step(c, now)
-		timer.Reset(time.Duration(s.wait(c, now)) * time.Millisecond)
+		next := time.Second // after a panic
+		s.maker.guard.Do("rain schedule", func() {
+			now := s.maker.clock()
+			s.step(c, now)
+			next = time.Duration(s.wait(c, now)) * time.Millisecond
+		})
+		timer.Reset(next)
 	}
 }
 

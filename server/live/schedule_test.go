@@ -22,7 +22,7 @@ func TestRainmaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := func() int64 { return time.Now().UnixMilli() }
 		known := cluster.NewKnown()
-		maker := NewSchedule(now, known)
+		maker := NewSchedule(now, known, nil)
 		lobby := room.NewLobby(room.Options{
 			Log: slog.New(slog.DiscardHandler), OnOpen: maker.Open, OnEmpty: maker.Empty,
 		})
@@ -115,7 +115,7 @@ func TestRainmakerTellsOfTheCampaign(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := func() int64 { return time.Now().UnixMilli() }
 		known := cluster.NewKnown()
-		maker := NewSchedule(now, known)
+		maker := NewSchedule(now, known, nil)
 		lobby := room.NewLobby(room.Options{
 			Log: slog.New(slog.DiscardHandler), OnOpen: maker.Open, OnEmpty: maker.Empty,
 		})

@@ -6,8 +6,18 @@ import "time"
 const (
 	// Backend is how long one question to a back end (Redis, NATS, SQL) may take.
 	Backend = 5 * time.Second
+	// Request is how long a request that only reads may take. It asks several questions, and an operator's client waits
+	// for 30 seconds.
+	Request = 10 * time.Second
+	// Progress is how long a stream (the events, a list as CSV) may stand still: neither a back end that hangs nor a reader
+	// that takes nothing keeps it for longer.
+	Progress = 20 * time.Second
+	// Page is how long the file of a page may take to be written.
+	Page = time.Minute
 	// Command is how long an operator's command may take: stocking the largest campaign is one.
 	Command = 2 * time.Minute
 	// Rebuild is how long a rebuild may take: it reads a week of the stream, and the largest campaign.
 	Rebuild = 30 * time.Minute
+	// Proof is how long the proof of all books may take: it reads every row.
+	Proof = 30 * time.Minute
 )

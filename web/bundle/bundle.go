@@ -18,8 +18,7 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// entries are the sources of which each makes a script or a style sheet. What a script imports, style sheets too, comes
-// with it.
+// entries are the sources that become a script or a style sheet each, together with all that they import.
 var entries = []api.EntryPoint{
 	{InputPath: "src/play/main.ts", OutputPath: "play"},
 	{InputPath: "src/screen/main.tsx", OutputPath: "screen"},
@@ -28,7 +27,7 @@ var entries = []api.EntryPoint{
 }
 
 const (
-	// Manifest is the file that tells under which path each of the others is served: {"play.js":
+	// Manifest is the file that tells the path of each of the others: {"play.js":
 	// "/assets/play-ABCD.js"}.
 	Manifest = "manifest.json"
 	// SDK is the client's library. Its name has no hash: others link to it.

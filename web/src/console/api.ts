@@ -1,9 +1,9 @@
 // Calls of the API with the operator's token. A token that the server no longer knows ends the session.
 
 import { ApiError, request, send, type RequestOptions } from "../shared/api.ts";
-import { current, leave } from "./session.ts";
+import { current, leave, type Who } from "./session.ts";
 import { sample } from "./servertime.ts";
-import type { Page as ApiPage, WhoAmI } from "../shared/schemas.ts";
+import type { Page as ApiPage } from "../shared/schemas.ts";
 
 export { ApiError, newKey } from "../shared/api.ts";
 
@@ -19,20 +19,17 @@ export function api<T>(path: string, options: CallOptions = {}): Promise<T> {
   return withToken((token) => request<T>(path, { ...options, token }));
 }
 
-/** apiResponse is api for those who read the answer themselves: a CSV, a feed. */
+/** apiResponse is api for callers that read the answer themselves: a CSV, a feed. */
 export function apiResponse(path: string, options: CallOptions = {}): Promise<Response> {
   return withToken((token) => send(path, { ...options, token }));
 }
 
-/** post is api for what changes something. key is the Idempotency-Key; useAction gives one. */
+/** post is api for a change. key is the Idempotency-Key; useAction gives one. */
 export function post<T>(path: string, body?: unknown, key?: string): Promise<T> {
   return api<T>(path, { method: "POST", ...(body === undefined ? {} : { body }), ...(key ? { key } : {}) });
 }
 
-/** Who is what is known of a token: an older server tells the role alone. */
-export type Who = Pick<WhoAmI, "role"> & Partial<WhoAmI>;
-
-/** whoami asks what a token may do, and takes the server's time from the answer. Older servers have no such path: then it is tried. */
+/** whoami asks what a token may do, and takes the server's time from the answer. On older servers, which have no such path, it tries the token. */
 export async function whoami(token: string, signal?: AbortSignal): Promise<Who> {
   const options = { token, ...(signal ? { signal } : {}) };
   try {
@@ -44,7 +41,7 @@ export async function whoami(token: string, signal?: AbortSignal): Promise<Who> 
     if (!(fault instanceof ApiError) || fault.status !== 404) throw fault;
   }
   await request("/campaigns?limit=1", options);
-  return { role: "operator" }; // or a viewer, whom the server then refuses what acts
+  return { role: "operator" }; // or a viewer, whose actions the server refuses
 }
 
 /** seg is one segment of a path. */
@@ -55,7 +52,7 @@ async function withToken<T>(call: (token: string | null) => Promise<T>): Promise
   try {
     return await call(session.is === "in" ? session.token : null);
   } catch (fault) {
-    // Only the session that asked is ended: another may have begun meanwhile.
+    // End only the session that asked: another one may have begun since.
     if (fault instanceof ApiError && fault.status === 401 && current() === session) leave(true);
     throw fault;
   }

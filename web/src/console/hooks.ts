@@ -1,22 +1,22 @@
-// What pages do all the time: load something, and do something once.
+// Hooks of the pages: load something, and do something once.
 
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, newKey, type Page } from "./api.ts";
 
-/** Load is something that comes from the server. data stays while it is loaded again. */
+/** Load is something loaded from the server. data stays while it is loaded again. */
 export interface Load<T> {
   data: T | undefined;
   fault: ApiError | undefined;
   loading: boolean;
   /** reload asks again. */
   reload: () => void;
-  /** set puts in what is known to be newer, e.g. the answer of an action. */
+  /** set replaces the data with a newer value, such as the answer of an action. */
   set: (data: T) => void;
 }
 
 /**
- * useLoad loads when deps change, and forgets what was there for other deps. The call is aborted when the component goes
- * away or asks anew.
+ * useLoad loads when deps change, and drops the data of other deps. The call is aborted when the component is removed or
+ * loads again.
  */
 export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, deps: readonly unknown[]): Load<T> {
   const [turn, setTurn] = useState(0);
@@ -79,7 +79,7 @@ export function usePages<T>(load: (cursor: string, signal: AbortSignal) => Promi
 
 /** Action is something that is done once at a time. */
 export interface Action<A> {
-  /** run does it. It comes to true when it is done, and what asked for it is still on the page: one that has gone has nothing to go on with. */
+  /** run does it. It resolves to true if it has succeeded and the component is still on the page. */
   run: (arg: A) => Promise<boolean>;
   busy: boolean;
   fault: ApiError | undefined;
@@ -132,7 +132,7 @@ export function useInterval(fn: () => unknown, every: number): void {
   }, [every]);
 }
 
-/** asApiError lets nothing through unseen: a fault of the page itself is thrown where the console shows it. */
+/** asApiError returns an ApiError, and throws any other fault, a bug of the page, where the console shows it. */
 function asApiError(cause: unknown): ApiError {
   if (cause instanceof ApiError) return cause;
   if (cause instanceof DOMException && cause.name === "AbortError") return new ApiError({ code: "aborted" });

@@ -1,4 +1,4 @@
-// The address: everything that is shown has one, after the #. So a reload, a bookmark and the back button work.
+// The address: every view has one, after the #, so that a reload, a bookmark and the back button work.
 
 import { useEffect, useState } from "preact/hooks";
 
@@ -19,7 +19,7 @@ function decode(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    return part; // an address that was cut off somewhere
+    return part; // an address that was cut off
   }
 }
 
@@ -39,7 +39,7 @@ export function go(...parts: (string | Record<string, string>)[]): void {
   location.hash = to(...parts);
 }
 
-/** useRoute is the address of now; a component that uses it is drawn anew when it changes. */
+/** useRoute is the current address; a component that uses it is redrawn when it changes. */
 export function useRoute(): Route {
   const [route, set] = useState(() => parse(location.hash));
   useEffect(() => {

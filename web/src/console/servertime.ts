@@ -1,17 +1,17 @@
-// The server's clock: schedules are its, whatever this computer's clock says.
+// The server's clock, by which schedules are shown whatever this computer's clock says.
 
 let offset = 0; // ms to add to performance.now()
 let known = false;
 
-/** sample learns from an answer that held the server's time; asked and answered are performance.now() around the call. */
+/** sample sets the clock from an answer with the server's time; asked and answered are performance.now() around the call. */
 export function sample(serverTime: number, asked: number, answered: number): void {
   offset = serverTime - (asked + answered) / 2;
   known = true;
 }
 
 /**
- * correct takes a time that the server has sent by itself, and so some time ago. It is believed only when the clocks are far apart:
- * performance.now() stands still while a laptop sleeps.
+ * correct sets the clock from a time in a message, which is some time old, so only where the clocks are far apart: performance.now()
+ * stands still while a laptop sleeps.
  */
 export function correct(serverTime: number): void {
   if (!known || Math.abs(serverNow() - serverTime) > 1_500) sample(serverTime, performance.now(), performance.now());

@@ -1,23 +1,26 @@
 // Who is signed in: the token, for as long as the tab is open, and what it may do.
 
 import { useEffect, useState } from "preact/hooks";
-import type { Who } from "./api.ts";
+import type { WhoAmI } from "../shared/schemas.ts";
 
 const STORED = "redrain.operator";
 
-/** Standing is where the sign-in stands. `out` may have a reason: the token was refused. */
+/** Who is what is known of a token: an older server tells the role alone. */
+export type Who = Pick<WhoAmI, "role"> & Partial<WhoAmI>;
+
+/** Standing is the state of the sign-in. refused: the server did not accept the token. */
 export type Standing = { is: "out"; refused: boolean } | { is: "in"; token: string; who: Who };
 
 let token: string | null = recall();
 let standing: Standing = { is: "out", refused: false };
 const listeners = new Set<() => void>();
 
-/** keptToken is the token of the session so far, before anybody has asked the server about it. */
+/** keptToken is the stored token, before the server has checked it. */
 export function keptToken(): string | null {
   return token;
 }
 
-/** current is the standing of now. */
+/** current is the current standing. */
 export function current(): Standing {
   return standing;
 }
@@ -36,7 +39,7 @@ export function leave(refused = false): void {
   change({ is: "out", refused });
 }
 
-/** useStanding is the standing; a component that uses it is drawn anew when it changes. */
+/** useStanding is the current standing; a component that uses it is redrawn when it changes. */
 export function useStanding(): Standing {
   const [, redraw] = useState({});
   useEffect(() => {
@@ -47,7 +50,7 @@ export function useStanding(): Standing {
   return standing;
 }
 
-/** mayAct tells whether the token may change anything. A viewer's may not: what acts is not drawn for them. */
+/** mayAct tells whether the token may change anything. A viewer's may not, so their page has no such buttons. */
 export function mayAct(): boolean {
   return standing.is === "in" && standing.who.role === "operator";
 }

@@ -1,4 +1,4 @@
-// What a screen reader says of the game. A win is told at once; a hail of taps without one is told as a number.
+// What a screen reader says of the game. It announces a win at once, and many taps without a win as a number.
 
 import { byId } from "./dom.ts";
 
@@ -26,7 +26,7 @@ export class Announcer {
     put(this.#assertive, text);
   }
 
-  /** miss tells the first of a series in its own words, and the others together. */
+  /** miss announces the first tap of a series in its own words, and the others together. */
   miss(text: string): void {
     if (this.#timer) {
       this.#missed++;
@@ -52,7 +52,7 @@ export class Announcer {
   }
 }
 
-// put makes a node anew, so that the same words twice are said twice.
+// put makes a new node, so that a screen reader repeats a repeated text.
 function put(region: HTMLElement, text: string): void {
   const line = document.createElement("span");
   line.textContent = text;

@@ -7,10 +7,10 @@ import type { Round } from "./round.ts";
 import type { Key, strings } from "./strings.ts";
 
 const COUNTS = 900; // ms in which the amount is counted up
-const DEAF = 450; // ms in which the last taps of the rain must not close it
+const DEAF = 450; // ms in which taps do not close the card: they were meant for the rain
 const COMBO_FROM = 3;
 
-/** What the card needs of the page around it. */
+/** Around is what the card needs of the page. */
 export interface Around {
   /** opens the list of packets */
   mine: () => void;
@@ -19,14 +19,14 @@ export interface Around {
   closed: () => void;
 }
 
-/** Card shows a Round in a dialog. It closes by its button, by Esc, and by whoever shows null. */
+/** Card shows a Round in a dialog. Its button, Esc and show(null) close it. */
 export class Card {
   readonly #i18n: I18n<typeof strings>;
   readonly #dialog = byId("card", HTMLDialogElement);
   readonly #still: () => boolean;
   readonly #amount = byId("card-amount");
   #round: Round | null = null;
-  #shown = 0; // minor units that are written
+  #shown = 0; // the amount on display, in minor units
   #from = 0;
   #to = 0;
   #began = 0; // when the counting began, ms
@@ -56,7 +56,7 @@ export class Card {
     return this.#dialog.open;
   }
 
-  /** show brings the card up to date, or puts it away with null. next is the time until the next rain, as a text. */
+  /** show updates the card, or closes it with null. next is the time until the next rain, as a text. */
   show(round: Round | null, stopped: boolean, next: string | null): void {
     if (!round) {
       if (this.#dialog.open) this.#dialog.close();
@@ -87,7 +87,7 @@ export class Card {
     byId("card-ok").focus({ preventScroll: true });
   }
 
-  // count goes on from what is written, when a late win comes in.
+  // count goes on from the amount on display when a late win arrives.
   #count(to: number): void {
     if (this.#shown === to || (this.#frame && this.#to === to)) return;
     this.#to = to;

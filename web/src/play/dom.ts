@@ -1,6 +1,6 @@
-// The few things that every part of the page does with the document.
+// Helpers for the document that every part of the page uses.
 
-/** byId is an element of index.html; one that is missing or of another kind is a fault of ours, said at once. */
+/** byId is an element of index.html. It throws where the element is missing or of another kind. */
 export function byId(id: string): HTMLElement;
 export function byId<T extends HTMLElement>(id: string, kind: new () => T): T;
 export function byId(id: string, kind: new () => HTMLElement = HTMLElement): HTMLElement {
@@ -9,21 +9,21 @@ export function byId(id: string, kind: new () => HTMLElement = HTMLElement): HTM
   return el;
 }
 
-/** write changes an element's text where it is another; it says whether it was. */
+/** write sets an element's text. It returns whether the text has changed. */
 export function write(el: HTMLElement, text: string): boolean {
   if (el.textContent === text) return false;
   el.textContent = text;
   return true;
 }
 
-/** replay starts a class's animation anew. */
+/** replay restarts a class's animation. */
 export function replay(el: HTMLElement, className: string): void {
   el.classList.remove(className);
   void el.offsetWidth;
   el.classList.add(className);
 }
 
-/** span is a piece of a list's row. */
+/** span makes a span with a class and a text, for a row of a list. */
 export function span(className: string, text: string): HTMLSpanElement {
   const el = document.createElement("span");
   el.className = className;

@@ -4,7 +4,7 @@ import type { RainClient, TapResult } from "../../sdk/index.ts";
 import type { Scene } from "../rain/scene.ts";
 import { type Hit, topmost } from "../rain/sky.ts";
 
-const LAG = 200; // ms; an event older than that tells more about the machine than about the person
+const LAG = 200; // ms; the time stamp of an older event is not trusted
 
 /** Scored is a tap that has been answered. line is what the page says of it. */
 export interface Scored {
@@ -17,7 +17,7 @@ export interface Scored {
   small: string;
 }
 
-/** What the game needs of the page around it. */
+/** Around is what the game needs of the page. */
 export interface Around {
   canvas: HTMLCanvasElement;
   scene: Scene;

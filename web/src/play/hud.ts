@@ -1,4 +1,4 @@
-// The page around the canvas: what is written above it and in its middle. It decides nothing about the game.
+// The texts around and above the canvas. They decide nothing about the game.
 
 import type { Campaign } from "../../sdk/index.ts";
 import type { Winner } from "../rain/winners.ts";
@@ -11,7 +11,7 @@ import type { Wallet } from "./wallet.ts";
 
 const COMBO_FROM = 3;
 
-/** About is what the stage tells of the event; before the player is in the room it may be a part. */
+/** About is what the stage shows of the event; before the player is in the room it may be incomplete. */
 export type About = Partial<Pick<Campaign, "name" | "wins_per_user">>;
 
 /** Hud shows texts of an I18n. */
@@ -26,7 +26,7 @@ export class Hud {
     this.#i18n = i18n;
   }
 
-  /** stage writes the middle; it says whether the big number is another one than before. */
+  /** stage writes the middle. It returns whether the big number has changed. */
   stage(s: Stage, about: About | null): boolean {
     const { body } = document;
     const i18n = this.#i18n;
@@ -42,7 +42,7 @@ export class Hud {
     return this.#number(s.big === undefined ? "" : s.big === "go" ? i18n.t("go") : s.big, s.calm ?? false);
   }
 
-  // number pops at each new one; a long time is a clock that stands quietly.
+  // number animates each new number; a long time is a clock without animation.
   #number(text: string, calm: boolean): boolean {
     const el = this.#big;
     if (!write(el, text)) return false;
@@ -66,12 +66,12 @@ export class Hud {
     this.#purse.classList.toggle("coming", wallet.coming > 0);
   }
 
-  /** bump draws the eye to the purse when money has arrived. */
+  /** bump animates the purse when money has arrived. */
   bump(): void {
     replay(this.#purse, "bump");
   }
 
-  /** banner is what is wrong with the connection; seconds until the next try, where they are worth telling. */
+  /** banner shows what is wrong with the connection, and the seconds until the next try where they are given. */
   banner(text: string | null, seconds: number): void {
     const el = byId("banner");
     write(byId("banner-text"), text ?? "");
@@ -87,7 +87,7 @@ export class Hud {
     if (write(line, this.#i18n.t("ticker", { user: this.name(winner.user), amount: yuan(winner.amount) }))) replay(line, "slide");
   }
 
-  /** name is how a masked name is shown: a guest's is a word and what is left of the number. */
+  /** name is how a masked name is shown: for a guest, a word and the visible digits. */
   name(user: string): string {
     const guest = /^g\*(\w{4})$/.exec(user);
     return guest?.[1] ? this.#i18n.t("guest", { name: guest[1] }) : user;

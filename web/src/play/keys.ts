@@ -6,18 +6,18 @@ import type { Game } from "./game.ts";
 
 type Direction = "ArrowUp" | "ArrowDown" | "ArrowLeft" | "ArrowRight";
 
-/** What the keys need of the page around them. */
+/** Around is what the keys need of the page. */
 export interface Around {
   canvas: HTMLCanvasElement;
   scene: Scene;
   game: Game;
   now: () => number;
   active: () => boolean;
-  /** tells who cannot see the ring: a packet or a decoy, which of how many from below */
+  /** describes the ring to a screen reader: a packet or a decoy, which of how many from below */
   say: (key: "ring_packet" | "ring_decoy" | "ring_none", values: { n: number; total: number }) => void;
 }
 
-/** Keys listens for as long as the page lives. Tab past the last packet and Esc leave the canvas as usual: it is no trap. */
+/** Keys listens for as long as the page lives. Tab past the last packet and Esc leave the canvas as usual. */
 export class Keys {
   readonly #around: Around;
   #last = false;
@@ -30,7 +30,7 @@ export class Keys {
     around.canvas.addEventListener("blur", () => this.#ring(null));
   }
 
-  /** used: the person's last word came by key, so where the focus is must be seen. */
+  /** used tells whether the last input was a key, so that the focus must be visible. */
   get used(): boolean {
     return this.#last;
   }
@@ -62,7 +62,7 @@ export class Keys {
     }
   }
 
-  /** air is what can be seen well enough to be tapped now, the lowest first. */
+  /** air is the drops that are visible enough to be tapped now, the lowest first. */
   #air(): Hit[] {
     const { scene, now } = this.#around;
     const t = now();
@@ -82,7 +82,7 @@ export class Keys {
     void this.#around.game.tap(hit);
   }
 
-  // next goes up from the lowest; false where there is no further one.
+  // next moves up from the lowest; false where there is none further.
   #next(step: number): boolean {
     const air = this.#air();
     const i = air.findIndex((h) => h.drop === this.#around.scene.focus);
@@ -91,7 +91,7 @@ export class Keys {
     return hit !== undefined;
   }
 
-  // move goes to the nearest in a direction: what lies straight ahead counts for nearer than what lies aside.
+  // move goes to the nearest drop in a direction. Sideways distance counts more than distance straight ahead.
   #move(key: Direction): void {
     const air = this.#air();
     const from = air.find((h) => h.drop === this.#around.scene.focus)?.at;

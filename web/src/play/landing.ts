@@ -1,8 +1,8 @@
-// Before anybody is known: the event, one button to play, and a form for those who bring a token.
+// The landing, shown until somebody signs in: the event, one button to play, and a form for those who have a token.
 
 import { byId } from "./dom.ts";
 
-/** Landing owns the buttons and the form of the stage. It is told what the person wants by two calls. */
+/** Landing owns the buttons and the form of the stage. It calls back when the person chooses. */
 export class Landing {
   readonly #play = byId("play", HTMLButtonElement);
   readonly #have = byId("have-token", HTMLButtonElement);

@@ -1,4 +1,4 @@
-// The player's page: makes the parts and introduces them to each other.
+// The player's page: makes its parts and connects them.
 
 import "./play.css";
 
@@ -30,8 +30,8 @@ import { isOf, Wallet } from "./wallet.ts";
 const LOBBY_EVERY = 5_000; // ms between questions for a campaign, while there is none
 const FOLLOW_EVERY = 10_000; // ms between questions for the next one, while this one is idle
 const TICKER_EVERY = 1_500; // ms for each winner
-const CARD_AFTER = 600; // ms after the end of a rain, in which its last words are read
-const CARD_WAITS = 2_500; // ms for which the card waits for answers that have not come
+const CARD_AFTER = 600; // ms between the end of a rain and its card
+const CARD_WAITS = 2_500; // ms for which the card waits for missing answers
 const CLEAR_BEFORE = 3_500; // ms before a rain when the page makes room for it
 
 const session = new Session();
@@ -63,7 +63,7 @@ const landing = new Landing(enter, (token) => {
 
 const room = new Room({ model, session, wallet, scene, hud, landing, announcer, i18n, refresh: () => void sheet.refresh(), unheard, changed: render });
 
-// render writes the page from the model, and comes again when time alone will have changed it.
+// render writes the page from the model, and schedules itself for the time when the page changes by the clock alone.
 function render(): void {
   clearTimeout(timer);
   const t = now();
@@ -81,7 +81,7 @@ function render(): void {
   timer = setTimeout(render, left < Infinity ? Math.min(250, Math.max(4, left % 1000) + 1) : 250);
 }
 
-// turn notices that a phase has begun, whether the server or the clock has said so.
+// turn notices that a phase has begun, by a message or by the clock.
 function turn(next: Phase, t: number): void {
   const ended = model.rain !== null && next === "ended" && scene.sky.rain === model.rain.id;
   if (ended) scene.clear();
@@ -93,7 +93,7 @@ function turn(next: Phase, t: number): void {
   canvas.tabIndex = phase === "falling" ? 0 : -1;
   byId("purse", HTMLButtonElement).disabled = phase === "falling";
   if (phase !== "falling" && document.activeElement === canvas) canvas.blur();
-  if (phase === "countdown") scene.effects.clear(); // what was never answered does not haunt the next rain
+  if (phase === "countdown") scene.effects.clear(); // taps without an answer are not shown in the next rain
   if (phase === "falling" && model.rain) {
     announcer.rain();
     announcer.alarm(i18n.t("announce_begins"));
@@ -126,12 +126,12 @@ function remaining(rain: Rain, t: number): number {
   return Math.min(1, Math.max(0, 1 - (t - rain.starts_at) / (rain.ends_at - rain.starts_at)));
 }
 
-// cards shows the last rain's, until it is put away or the next rain needs the place. left is the time until that, ms.
+// cards shows the last rain's card until it is closed or the next rain begins. left is the time until then, in ms.
 function cards(left: number): void {
   const { rain } = model;
   const time = left < Infinity ? countdown(left) : null;
   const calm = left > CLEAR_BEFORE && phase !== "falling" && !model.problem;
-  const free = calm && phase !== "paused"; // a pause may be long: one's packets can be looked at, but the last card is over
+  const free = calm && phase !== "paused"; // during a pause the packets can be opened, but not the last card
   if (!calm) sheet.close();
   sheet.next(time === null ? "" : i18n.t("sheet_next", { time }));
   const round = rounds.card((id) => id !== rain?.id || phase === "ended");
@@ -181,14 +181,14 @@ function scored({ rain, result, look, line, small }: Scored): void {
   render();
 }
 
-// unheard is a win whose result never came, and that a settlement or a welcome has told of: it counts as much as any other.
+// unheard counts a win whose result was lost, but which a settlement or a welcome has told of.
 function unheard(claim: string, amount: number): void {
   model.packets++;
   const round = model.rain && rounds.of(model.rain.id);
   if (round?.played && round.won(claim, amount)) win(amount);
 }
 
-// earlier takes what the ledger tells of wins: those of this rain from before the page was loaded belong on its card as well.
+// earlier adds wins of this rain from before the page was loaded to its card. items are claims of the ledger.
 function earlier(items: readonly Claim[]): void {
   const { campaign, rain, since } = model;
   if (!campaign || !rain) return;
@@ -203,7 +203,7 @@ function win(amount: number): void {
   announcer.say(i18n.t("announce_won", { amount: yuan(amount), n: model.packets, max }));
 }
 
-// enter begins to play, as whoever the session says, and begins again after a problem.
+// enter begins to play with the session's token, or begins again after a problem.
 function enter(): void {
   const again = model.problem !== null;
   Object.assign(model, { landing: false, problem: null });
@@ -214,7 +214,7 @@ function enter(): void {
   render();
 }
 
-// follow finds the campaign to play, and the next one when this one has come to rest.
+// follow finds the campaign to play, and the next one when this one is idle.
 async function follow(): Promise<never> {
   for (;;) {
     try {
@@ -233,14 +233,14 @@ async function follow(): Promise<never> {
   }
 }
 
-// move goes to another campaign. Where the one before does not exist any more, that is the way out of it.
+// move goes to another campaign, also from one that does not exist any more.
 function move(campaign: string): void {
   const gone = model.problem?.title === "ended_campaign" && room.client?.campaign !== campaign;
   room.client?.join(campaign);
   if (gone) enter();
 }
 
-// introduce tells who has not come in yet what the event is.
+// introduce shows the event to those who have not signed in yet.
 async function introduce(): Promise<void> {
   landing.show(true);
   while (model.landing) {
@@ -275,7 +275,7 @@ function translate(): void {
   render();
 }
 
-// fit tells the scene how much of it the page's head covers: no word may appear there.
+// fit tells the scene how much of it the page's head covers, so that it draws no text there.
 function fit(): void {
   scene.view.top = byId("head").offsetHeight;
 }

@@ -5,7 +5,7 @@ import type { Winner } from "../rain/winners.ts";
 import type { About } from "./hud.ts";
 import type { Problem } from "./stage.ts";
 
-/** Model is written by what the server and the player do, and read by render. */
+/** Model is written on messages of the server and actions of the player, and read by render. */
 export interface Model {
   landing: boolean;
   problem: Problem | null;
@@ -18,7 +18,7 @@ export interface Model {
   user: string;
   /** packets of this campaign that the player has */
   packets: number;
-  /** since when the page is in the room, Unix ms of the server */
+  /** when the page joined the room, Unix ms of the server */
   since: number;
   /** the connection is away: when the next try is due (ms of the page's clock) */
   away: number | null;
@@ -26,7 +26,7 @@ export interface Model {
   over: number;
 }
 
-/** newModel knows nothing yet; landing: nobody has said who plays. */
+/** newModel is the model before anything is known; landing: nobody has signed in. */
 export function newModel(landing: boolean): Model {
   return {
     landing, problem: null, about: null, campaign: null, rain: null, stock: null, online: null, winners: [],

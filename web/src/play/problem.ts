@@ -3,13 +3,13 @@
 import { CloseCode } from "../../sdk/index.ts";
 import type { Problem } from "./stage.ts";
 
-/** Ended is a problem with its way out: another token, another try, or neither. */
+/** Ended is a problem and its remedy: another token, another try, or none. */
 export interface Ended extends Problem {
   signin: boolean;
   retry: boolean;
 }
 
-/** problemOf reads a close code, or the HTTP status with which a token was refused. */
+/** problemOf is the problem of a close code, or of the HTTP status that refused a token. */
 export function problemOf(code: number): Ended {
   if (code === CloseCode.badToken) return { title: "signin_title", hint: "signin_bad", signin: true, retry: false };
   if (code >= 400 && code < 500) return { title: "signin_title", hint: "signin_hint", signin: true, retry: false };

@@ -1,4 +1,4 @@
-// The connection: makes the client, and takes what the server says to the model and the wallet.
+// The connection: makes the client, and writes the messages of the server to the model and the wallet.
 
 import { CloseCode, RainClient, type StateMessage } from "../../sdk/index.ts";
 import type { Scene } from "../rain/scene.ts";
@@ -17,7 +17,7 @@ import { isOf, type Wallet } from "./wallet.ts";
 
 const WINNERS = 8; // that the ticker goes through
 
-/** What the room writes to. */
+/** Around is what the room writes to. */
 export interface Around {
   model: Model;
   session: Session;
@@ -27,11 +27,11 @@ export interface Around {
   landing: Landing;
   announcer: Announcer;
   i18n: I18n<typeof strings>;
-  /** asks the ledger for what the socket does not tell */
+  /** asks the ledger, where the socket cannot have told everything */
   refresh: () => void;
-  /** a win in this campaign whose result never came */
+  /** a win in this campaign whose result was lost */
   unheard: (claim: string, amount: number) => void;
-  /** the model is another one */
+  /** the model has changed */
   changed: () => void;
 }
 
@@ -88,7 +88,7 @@ export class Room {
       changed();
     });
     client.on("settled", (m) => {
-      // It tells of all campaigns: what was won in another one is money, but none of this rain's packets.
+      // The message is about all campaigns: wins of another one change the balance, but not this rain's card.
       const here = m.claims.filter((c) => isOf(c.claim, model.campaign?.id ?? "") && !wallet.has(c.claim));
       for (const c of here) unheard(c.claim, c.amount);
       wallet.settled(m.claims, m.balance);
@@ -104,7 +104,7 @@ export class Room {
     return client;
   }
 
-  // state follows the socket: a banner while it is away, a plain word when it will not come back.
+  // state follows the socket: a banner while it reconnects, a problem when it has ended for good.
   #state({ state, code = 0, retryIn = 0 }: StateMessage): void {
     const { model, changed } = this.#around;
     if (state === "waiting") model.away = performance.now() + retryIn;
@@ -116,7 +116,7 @@ export class Room {
     const { model, session, wallet, landing } = this.#around;
     model.away = null;
     if (code === CloseCode.badToken && session.guest && !this.#renewed) {
-      // A guest is a name and no more: take another. Once, or a server that refuses all would be asked for ever.
+      // A guest is only a name, so take another. Do it once: a server that refuses everybody must not be asked for ever.
       this.#renewed = true;
       session.forget();
       wallet.reset();

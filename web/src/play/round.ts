@@ -1,6 +1,6 @@
-// One rain from this player's side: what its card says when it has ended.
+// One rain as this player has played it: the figures of its card.
 
-/** Round counts what the server has said; a claim counts once, however often it is told. Amounts are minor units. */
+/** Round counts the answers of the server. A claim counts once, however often it arrives. Amounts are minor units. */
 export class Round {
   /** the rain's id */
   readonly rain: string;
@@ -9,11 +9,11 @@ export class Round {
   amount = 0;
   best = 0;
   combo = 0;
-  /** it was seen falling */
+  /** the page has seen it falling */
   played = false;
-  /** the card was closed, or has made room for the next rain */
+  /** the card was closed by the player or for the next rain */
   dismissed = false;
-  /** taps whose answer has not come yet */
+  /** taps without an answer yet */
   pending = 0;
   readonly #claims = new Set<string>();
 
@@ -21,7 +21,7 @@ export class Round {
     this.rain = rain;
   }
 
-  /** won notes a win; it says whether it is news. */
+  /** won notes a win. It returns whether the win is new. */
   won(claim: string, amount: number): boolean {
     if (this.#claims.has(claim)) return false;
     this.#claims.add(claim);
@@ -32,11 +32,11 @@ export class Round {
   }
 }
 
-/** Rounds keeps the rain that goes on and the one before, whose card may still stand and whose last answers may still come. */
+/** Rounds keeps the current rain and the one before, whose card may still be open and whose last answers may still arrive. */
 export class Rounds {
   #kept: Round[] = [];
 
-  /** of is the round of a rain, a new one where it is not known. */
+  /** of is the round of a rain; it makes one for a new rain. */
   of(rain: string): Round {
     let round = this.#kept.find((r) => r.rain === rain);
     if (!round) {
@@ -46,7 +46,7 @@ export class Rounds {
     return round;
   }
 
-  /** card is the newest round that was played and has not been put away. */
+  /** card is the newest round that was played and whose card was not closed. */
   card(over: (rain: string) => boolean): Round | null {
     return this.#kept.findLast((r) => r.played && !r.dismissed && over(r.rain)) ?? null;
   }
@@ -58,7 +58,7 @@ export class Rounds {
 
 const WINDOW = 2_500; // ms between two hits of one combo
 
-/** Combo counts hits that follow each other soon. A hit is a packet that the server has opened, win or no win; a bomb ends it. */
+/** Combo counts hits in quick succession. A hit is a packet that the server has opened, with or without a win; a bomb ends it. */
 export class Combo {
   #count = 0;
   #last = -Infinity;

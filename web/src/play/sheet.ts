@@ -1,4 +1,4 @@
-// The sheet "my packets": what was won, how far each is on its way to the balance, and the money's way out.
+// The sheet "my packets": what was won, which of it is in the balance already, and withdrawals.
 
 import { request } from "../shared/api.ts";
 import { yuan } from "../shared/money.ts";
@@ -12,9 +12,9 @@ const SHOWN = 100; // rows of a list
 const PATIENCE = 15_000; // ms for an answer, on a line that may be dead
 const AGAIN = 3_000; // ms between two questions while something is on its way
 
-/** What the sheet is made of. */
+/** Parts are what the sheet needs of the page. */
 export interface Parts extends WithdrawParts {
-  /** is told the newest claims of the ledger */
+  /** gets the newest claims of the ledger */
   earlier: (claims: readonly Claim[]) => void;
 }
 
@@ -32,7 +32,7 @@ export class Sheet {
     parts.i18n.onChange(() => this.render());
     byId("sheet-close").addEventListener("click", () => this.#dialog.close());
     this.#dialog.addEventListener("click", (e) => {
-      if (e.target === this.#dialog) this.#dialog.close(); // beside it
+      if (e.target === this.#dialog) this.#dialog.close(); // a click outside of the dialog
     });
     this.#dialog.addEventListener("close", () => clearTimeout(this.#timer));
   }
@@ -52,14 +52,14 @@ export class Sheet {
     this.#dialog.close();
   }
 
-  /** next tells in the sheet that a rain is about to begin; "" for none. */
+  /** next shows that a rain is about to begin; "" hides it. */
   next(text: string): void {
     const el = byId("sheet-next");
     write(el, text);
     el.hidden = text === "";
   }
 
-  /** refresh asks the ledger: what the socket has told may be all, or a part when the player was away. */
+  /** refresh asks the ledger, because the socket tells nothing of the time when the player was away. */
   async refresh(): Promise<void> {
     const { wallet, session } = this.#parts;
     const { told } = wallet;
@@ -75,14 +75,14 @@ export class Sheet {
       wallet.listed = true;
       wallet.page(claims.items);
       this.#parts.earlier(claims.items);
-      if (wallet.told === told) wallet.me(me.balance); // or else a message has told a newer one
+      if (wallet.told === told) wallet.me(me.balance); // otherwise a message has brought a newer balance
       this.#stale(false);
     } catch {
-      this.#stale(true); // what is known stays; the next opening asks again
+      this.#stale(true); // keeps what is known; the next opening asks again
     }
   }
 
-  // follow asks again while something is on its way: an older server does not tell of it by itself.
+  // follow asks again while something is on its way, because an older server does not announce its end.
   async #follow(): Promise<void> {
     clearTimeout(this.#timer);
     await this.refresh();

@@ -1,4 +1,4 @@
-// Sounds, made here and not loaded. They are off until somebody wants them, and the choice is remembered.
+// Sounds, synthesized and not loaded. They are off until somebody switches them on, and the choice is kept.
 
 const STORED = "redrain.sound";
 
@@ -35,7 +35,7 @@ export class Sound {
   #audio: AudioContext | null = null;
 
   constructor() {
-    // A browser lets a page be heard only after it was touched.
+    // Browsers allow sound only after a touch or a key.
     if (this.#on) document.addEventListener("pointerdown", () => this.#unlock(), { once: true });
     if (this.#on) document.addEventListener("keydown", () => this.#unlock(), { once: true });
   }
@@ -44,7 +44,7 @@ export class Sound {
     return this.#on;
   }
 
-  /** toggle is called by a person's press, which is what allows the sound to start. */
+  /** toggle must be called by a person's press, because only that allows sound to start. */
   toggle(): void {
     this.#on = !this.#on;
     remember(this.#on);
@@ -86,7 +86,7 @@ function sing(audio: AudioContext, { hz, to, at = 0, for: lasts, loud, shape = "
   voice.stop(begin + lasts + 0.02);
 }
 
-/** buzz lets the device be felt, where it can and a person has touched the page. */
+/** buzz vibrates, on devices that can, after a person has touched the page. */
 export function buzz(pattern: number | number[]): void {
   if (navigator.userActivation?.hasBeenActive) navigator.vibrate?.(pattern);
 }

@@ -1,4 +1,4 @@
-// What the middle of the page says: a pure function of what is known.
+// What the middle of the page says: a pure function of the state.
 
 import type { Campaign, Rain } from "../../sdk/index.ts";
 import { countdown, phaseOf } from "../rain/phase.ts";
@@ -11,22 +11,22 @@ const LARGE = 10_000; // ms before the start from which the numbers are large; b
 /** Mode is also the page's data-mode, which the style sheets go by. */
 export type Mode = "landing" | "entering" | "waiting" | "countdown" | "falling" | "paused" | "over" | "problem";
 
-/** Problem is what keeps the player out. */
+/** Problem is why the player cannot play. */
 export interface Problem {
   title: Key;
   hint: Key;
   values?: Values;
 }
 
-/** Scenery is what the stage follows from. stock is null until the server has told it. */
+/** Scenery is the input of stage. stock is null until the server has told it. */
 export interface Scenery {
   problem: Problem | null;
   campaign: Pick<Campaign, "state" | "wins_per_user"> | null;
   rain: Pick<Rain, "phase" | "starts_at" | "ends_at"> | null;
   stock: number | null;
-  /** nobody has said yet who plays */
+  /** nobody has signed in yet */
   landing?: boolean;
-  /** since when this page is in the room, Unix ms of the server: who comes late is also told to go */
+  /** when this page joined the room, Unix ms of the server: late players see "Go!" as well */
   since?: number;
   /** how many packets the player has */
   packets?: number;
@@ -40,9 +40,9 @@ export interface Stage {
   values?: Values | undefined;
   /** a number or clock, or the key "go" */
   big?: string;
-  /** the time is long: nothing pops */
+  /** the time is long: no animation */
   calm?: boolean;
-  /** the campaign's name and rule belong here */
+  /** whether the campaign's name and rule are shown */
   about?: boolean;
   /** a line while it rains */
   note?: { key: Key; values: Values };
@@ -67,7 +67,7 @@ export function stage(s: Scenery, t: number): Stage {
   return { mode: "waiting", title: "waiting", hint: "waiting_hint", about: true };
 }
 
-// falling: a shout in the first moment, then nothing stands in the way of the packets but a line for who can win no more.
+// falling is a shout in the first moment, then nothing but a line for players who can win no more.
 function falling({ campaign, stock, packets = 0 }: Scenery, age: number): Stage {
   const at: Stage = age < SHOUT ? { mode: "falling", big: "go" } : { mode: "falling" };
   const max = campaign?.wins_per_user ?? 0;

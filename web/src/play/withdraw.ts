@@ -1,4 +1,4 @@
-// Taking money out: one form, which makes one withdrawal however often it is pressed.
+// Withdrawals: a form that makes one withdrawal however often its button is pressed.
 
 import { ApiError, newKey, request } from "../shared/api.ts";
 import type { I18n } from "../shared/i18n.ts";
@@ -11,7 +11,7 @@ import type { Wallet } from "./wallet.ts";
 
 const PATIENCE = 15_000; // ms for an answer: on a dead line a browser would wait for minutes
 
-/** What the form is made of. */
+/** Parts are what the form needs of the page. */
 export interface Parts {
   i18n: I18n<typeof strings>;
   wallet: Wallet;
@@ -19,14 +19,14 @@ export interface Parts {
   announce: (text: string) => void;
 }
 
-/** Message is what stands below the form, kept as a key, so that it changes with the language. */
+/** Message is the line below the form, kept as a key so that it follows the language. */
 interface Message {
   key: Key;
   values?: Record<string, string>;
   good?: boolean;
 }
 
-/** Withdraw sends the form. */
+/** Withdraw shows and sends the form. */
 export class Withdraw {
   readonly #parts: Parts;
   readonly #done: () => void;
@@ -35,10 +35,10 @@ export class Withdraw {
   readonly #go = byId("withdraw-go", HTMLButtonElement);
   #busy = false;
   #message: Message | null = null;
-  /** what was sent and not clearly answered: sent again, it has the same key, and so is the same withdrawal */
+  /** a request without a clear answer: sent again with the same key, it is the same withdrawal */
   #open: { amount: number; key: string; before: ReadonlySet<string> | null } | null = null;
 
-  /** done is called after each answer, so that the lists are asked for again. */
+  /** done is called after each answer, to load the lists again. */
   constructor(parts: Parts, done: () => void) {
     this.#parts = parts;
     this.#done = done;
@@ -63,10 +63,11 @@ export class Withdraw {
     this.#amount.setAttribute("aria-invalid", String(m !== null && !m.good));
   }
 
-  // found: the answer was lost, but the list has what was asked for. The same amount once more is then another withdrawal.
+  // found forgets the open request where its answer was lost but the list has the withdrawal. The same amount sent once
+  // more is then another withdrawal.
   #found(): void {
     const open = this.#open;
-    if (this.#busy || !open?.before) return; // null: what was there before is not known, so none can be told to be new
+    if (this.#busy || !open?.before) return; // null: the earlier list is unknown, so nothing can be recognized as new
     const { before } = open;
     if (!this.#parts.wallet.withdrawals().some((w) => w.amount === open.amount && !before.has(w.withdrawal))) return;
     this.#open = null;
@@ -83,7 +84,7 @@ export class Withdraw {
 
   async #send(): Promise<void> {
     if (this.#busy) return; // a double click
-    if (!this.#amount.value && this.#message?.good) return; // one whose first half is done already: what has come of it stays to be read
+    if (!this.#amount.value && this.#message?.good) return; // keeps the message of the last success
     const amount = minor(this.#amount.value);
     const wrong = this.#check(amount);
     if (wrong || amount === null) {
@@ -109,7 +110,7 @@ export class Withdraw {
       this.#say({ key: "withdraw_sent", values: { amount: yuan(amount) }, good: true });
     } catch (fault) {
       const m = messageOf(fault);
-      if (m.key !== "w_err_again" && m.key !== "w_err_busy") this.#open = null; // refused: nothing was made under this key
+      if (m.key !== "w_err_again" && m.key !== "w_err_busy") this.#open = null; // refused: no withdrawal has this key
       this.#say(m);
     } finally {
       this.#busy = false;
@@ -122,7 +123,7 @@ export class Withdraw {
     const { balance } = this.#parts.wallet;
     if (amount === null) return { key: "w_err_amount" };
     if (amount === 0) return { key: "w_err_zero" };
-    // What may have been taken already is not in the balance any more: let the server judge that one.
+    // The open request may have reduced the balance already, so the server checks that amount.
     if (balance !== null && amount > balance && this.#open?.amount !== amount) return { key: "w_err_over", values: { amount: yuan(balance) } };
     return null;
   }
@@ -139,7 +140,7 @@ export function messageOf(fault: unknown): Message {
   if (!(fault instanceof ApiError)) return { key: "w_err_again" };
   if (fault.code === "insufficient_funds") return { key: "w_err_funds" };
   if (fault.status === 401 || fault.status === 403) return { key: "w_err_signin" };
-  if (fault.code === "idempotency_in_progress") return { key: "w_err_again" }; // the first request is still at work: the key must stay
+  if (fault.code === "idempotency_in_progress") return { key: "w_err_again" }; // the first request is still running: keep the key
   if (fault.status === 429) return { key: "w_err_busy" };
   if (fault.status === 0 || fault.status === 408 || fault.status >= 500) return { key: "w_err_again" };
   return { key: "w_err_other", values: { detail: fault.fields[0]?.message ?? fault.message } };

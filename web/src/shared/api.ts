@@ -1,4 +1,4 @@
-// Calls of the HTTP API. Faults come as ApiError, whatever their kind.
+// Calls of the HTTP API. Every fault is an ApiError.
 
 import type { FieldError, Problem } from "./schemas.ts";
 
@@ -35,7 +35,7 @@ export async function request<T>(path: string, options: RequestOptions = {}): Pr
   return (await send(path, options)).json() as Promise<T>;
 }
 
-/** send is request for those who read the answer themselves: a CSV, a feed. An aborted one throws the signal's reason. */
+/** send is request for callers that read the answer themselves: a CSV, a feed. An aborted one throws the signal's reason. */
 export async function send(path: string, { method = "GET", token, body, key, accept = "application/json", signal }: RequestOptions = {}): Promise<Response> {
   const headers: Record<string, string> = { Accept: accept };
   if (token) headers.Authorization = `Bearer ${token}`;
@@ -61,7 +61,7 @@ async function problem(response: Response): Promise<ApiError> {
   try {
     p = (await response.json()) as Partial<Problem>;
   } catch {
-    // A proxy's own page, not a problem of the API: the status has to do.
+    // The answer is a proxy's page and no problem of the API, so only its status is known.
   }
   return new ApiError({
     status: response.status,

@@ -1,6 +1,6 @@
-// Money is an integer in minor units everywhere; only here it gets its point.
+// Money is an integer in minor units everywhere; only this file converts it to yuan.
 
-/** yuan formats minor units: 88 is "0.88". It divides no float, so that nothing is rounded. */
+/** yuan formats minor units: 88 is "0.88". It uses no floating point, so nothing is rounded. */
 export function yuan(minor: number): string {
   const sign = minor < 0 ? "-" : "";
   const digits = String(Math.abs(minor)).padStart(3, "0");

@@ -1,12 +1,12 @@
-// Who is playing: a token from the address, one that was kept, or a new guest's.
+// Who is playing: the holder of a token from the address or from storage, or a new guest.
 
 import { request } from "./api.ts";
 import type { Guest } from "./schemas.ts";
 
-const STORED = "redrain.player"; // a guest, who is a guest of this browser
-const GIVEN = "redrain.token"; // a token that was brought: it is the tab's, and goes with it
+const STORED = "redrain.player"; // in localStorage: a guest stays the same in this browser
+const GIVEN = "redrain.token"; // in sessionStorage: a token that a person brought lasts as long as the tab
 
-const PATIENCE = 10_000; // ms for an answer: all callers wait for the same one
+const PATIENCE = 10_000; // ms for an answer; all callers share one request
 
 /** Session gives the token for each connection. */
 export class Session {
@@ -32,12 +32,12 @@ export class Session {
     return this.#guest;
   }
 
-  /** known tells whether there is somebody already: nobody has to be asked or made. */
+  /** known tells whether there is a token already. */
   get known(): boolean {
     return this.#token !== null;
   }
 
-  /** token is the player's; a guest is made where there is none yet. */
+  /** token is the player's token. It makes a guest where there is none yet. */
   async token(): Promise<string> {
     if (this.#token) return this.#token;
     this.#asking ??= this.#newGuest().finally(() => (this.#asking = null));
@@ -73,7 +73,7 @@ export function takeToken(url: URL): string | null {
   const token = url.searchParams.get("token") || hash.get("token");
   if (!token) return null;
   url.searchParams.delete("token");
-  if (hash.has("token")) { // any other hash is a page's own, and stays as it is
+  if (hash.has("token")) { // any other hash belongs to the page and stays
     hash.delete("token");
     url.hash = hash.toString();
   }

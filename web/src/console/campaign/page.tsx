@@ -23,11 +23,11 @@ const t = texts(strings);
 export interface CampaignPageProps {
   id: string;
   tab: string;
-  /** changed is called when something of the campaign has changed that its line in the list shows. */
+  /** changed is called when something has changed that the list of campaigns shows. */
   changed: () => void;
 }
 
-/** CampaignPage is one campaign. Its feed lives as long as it does, whichever tab is looked at. */
+/** CampaignPage is one campaign. Its feed lives as long as the page, whichever tab is open. */
 export function CampaignPage({ id, tab, changed }: CampaignPageProps) {
   const loaded = useLoad((signal) => api<Campaign>(`/campaigns/${seg(id)}`, { signal }), [id]);
   const live = useLive(id);
@@ -71,8 +71,8 @@ export function CampaignPage({ id, tab, changed }: CampaignPageProps) {
 }
 
 /**
- * newest puts together what was asked for and what the feed has told: the higher revision, the newest word about the rain, and the
- * state that follows from the time.
+ * newest combines what was loaded and what the feed has brought: the campaign of the higher revision, the newest rain, and
+ * the state that follows from the time.
  */
 export function newest(asked: Campaign | undefined, told: Campaign | undefined, rain: Rain | undefined, now: number): Campaign | undefined {
   const c = asked && told ? (told.revision >= asked.revision ? { ...asked, ...told } : asked) : (asked ?? told);

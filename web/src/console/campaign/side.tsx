@@ -42,7 +42,7 @@ function Item({ campaign: c, chosen }: { campaign: Campaign; chosen: boolean }) 
     watch.observe(el);
     return () => watch.disconnect();
   }, []);
-  // How far a campaign is, is asked for those that are looked at only, and again only while it may change.
+  // The figures are loaded only for visible campaigns, and again only while they may change.
   const stats = useLoad(async (signal) => (seen ? api<Stats>(`/campaigns/${seg(c.id)}/stats`, { signal }) : undefined), [c.id, c.revision, c.state, seen]);
   useInterval(() => stats.loading || stats.reload(), seen && c.state === "raining" ? EVERY : 0);
   const known = useRef<Stats | undefined>(undefined);

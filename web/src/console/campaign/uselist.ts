@@ -3,7 +3,7 @@ import { api, type ApiError, type Page } from "../api.ts";
 import { useInterval, useLoad } from "../hooks.ts";
 import type { Campaign } from "../../shared/schemas.ts";
 
-const EVERY = 5_000; // ms between two looks at the newest
+const EVERY = 5_000; // ms between two loads of the first page
 const LIMIT = 50;
 
 /** List is the campaigns that are known so far, the newest first. */
@@ -19,7 +19,7 @@ export interface List {
 const page = (cursor: string, signal: AbortSignal) =>
   api<Page<Campaign>>(`/campaigns?limit=${LIMIT}${cursor && `&cursor=${encodeURIComponent(cursor)}`}`, { signal });
 
-/** useList loads the campaigns page by page, and keeps looking at the first: there new ones come, and states change. */
+/** useList loads the campaigns page by page, and keeps reloading the first, where new ones appear and states change. */
 export function useList(): List {
   const first = useLoad((signal) => page("", signal), []);
   const [items, setItems] = useState<readonly Campaign[]>([]);
@@ -27,7 +27,7 @@ export function useList(): List {
   const [wanted, setWanted] = useState<string | undefined>();
   const next = useLoad(async (signal) => (wanted ? { of: wanted, page: await page(wanted, signal) } : undefined), [wanted]);
   const taken = useRef<string | undefined>(undefined);
-  // One that is slow is waited for, not asked again.
+  // It waits for a slow answer and does not ask twice.
   useInterval(() => first.loading || first.reload(), EVERY);
   useEffect(() => {
     if (!first.data) return;
@@ -48,7 +48,7 @@ export function useList(): List {
   };
 }
 
-/** merge puts one list before another; who is in both is as the first has them. */
+/** merge joins two lists; of a campaign in both it takes that of the first. */
 export function merge(before: readonly Campaign[], after: readonly Campaign[]): Campaign[] {
   const there = new Set(before.map((c) => c.id));
   return [...before, ...after.filter((c) => !there.has(c.id))];

@@ -6,7 +6,7 @@ import { STALE, type Live } from "./uselive.ts";
 
 const t = texts(strings);
 
-/** Age says how old the figures are; in red when they are old, and what is being done about it. */
+/** Age says how old the figures are; where they are too old, in red and with what the page does about it. */
 export function Age({ live }: { live: Live }) {
   const [, tick] = useState({});
   useInterval(() => tick({}), 250);

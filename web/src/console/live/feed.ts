@@ -78,12 +78,12 @@ export class Feed {
         for (const event of parser.push(decoder.decode(value, { stream: true }))) this.#options.event(event);
       }
     } catch (fault) {
-      // A connection that broke after it had worked is not one more failed try.
+      // A connection that broke after it had worked does not count as a failed try.
       if (came && !this.#closed) return true;
       throw fault;
     } finally {
       clearTimeout(dog);
-      connection.abort(); // a stream that nobody reads any more would stay open
+      connection.abort(); // otherwise the unread stream would stay open
     }
   }
 

@@ -1,4 +1,4 @@
-// Figures per second out of those that are counted since the beginning.
+// Rates per second, computed from counters.
 
 /** WINDOW is over how many ms a rate is taken: nodes report by the second, and not all in the same moment. */
 const WINDOW = 3_000;

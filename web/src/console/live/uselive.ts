@@ -10,9 +10,9 @@ import type { ServerEvent } from "./sse.ts";
 /** STALE is after how many ms without figures they are called old. */
 export const STALE = 3_000;
 const SILENCE = 10_000; // the server says the figures each second
-const KEPT = 6; // campaigns whose rings are kept, for who goes back and forth
+const KEPT = 6; // campaigns whose rings are kept, for going back and forth
 
-/** Live is what the feed of a campaign has told so far. */
+/** Live is what the feed of a campaign has brought so far. */
 export interface Live {
   feed: FeedState;
   stats: Stats | undefined;
@@ -31,7 +31,7 @@ let alarmNumber = 0;
 
 function ringOf(campaign: string): Ring {
   const ring = rings.get(campaign) ?? new Ring();
-  rings.delete(campaign); // and in again, as the newest
+  rings.delete(campaign); // inserted again as the newest
   rings.set(campaign, ring);
   for (const old of rings.keys()) {
     if (rings.size <= KEPT) break;
@@ -73,7 +73,7 @@ function blank(id: string): Told {
   return { feed: "connecting", stats: undefined, heard: undefined, campaign: undefined, rain: undefined, alarms: [], ring: ringOf(id), rates: new Rates() };
 }
 
-/** take is what an event changes. What cannot be read is nothing new. */
+/** take is what an event changes; an unreadable event changes nothing. */
 function take(id: string, live: Told, { event, data }: ServerEvent): Partial<Told> {
   let body: unknown;
   try {

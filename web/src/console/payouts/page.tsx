@@ -15,7 +15,7 @@ import { age } from "./age.ts";
 
 const t = texts(payouts);
 
-/** PayoutsPage lists the payments that need a person, and tries them again: one, or all. */
+/** PayoutsPage lists the payments that need a person, and retries one or all. */
 export function PayoutsPage() {
   const list = usePages<DeadLetter>((cursor, signal) => api<Page<DeadLetter>>(`/payouts?state=dead&limit=50${cursor && `&cursor=${seg(cursor)}`}`, { signal }), []);
   const [one, setOne] = useState<DeadLetter | null>(null);

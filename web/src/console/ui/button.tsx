@@ -5,7 +5,7 @@ export interface ButtonProps {
   children: ComponentChildren;
   /** main: the one thing to do here; danger: cannot be undone; plain: no frame; without it an ordinary one. */
   kind?: "main" | "danger" | "plain";
-  /** busy: it runs already. */
+  /** busy: the action is running. */
   busy?: boolean;
   disabled?: boolean;
   submit?: boolean;
@@ -28,7 +28,7 @@ export function Button({ children, kind, busy = false, disabled = false, submit 
   );
 }
 
-/** Operator shows what acts to those who may act, and nothing to a viewer. The header says why. */
+/** Operator shows its children to operators only. The header tells viewers why. */
 export function Operator({ children }: { children: ComponentChildren }) {
   return mayAct() ? <>{children}</> : null;
 }

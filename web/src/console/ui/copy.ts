@@ -1,4 +1,4 @@
-/** copy puts a text on the clipboard. On plain http, which is what a hall's network often is, only the old way works. */
+/** copy puts a text on the clipboard. Over plain http, as in many halls' networks, only execCommand works. */
 export async function copy(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
@@ -8,7 +8,7 @@ export async function copy(text: string): Promise<boolean> {
   }
 }
 
-// The old way copies what is selected. The area stands in the open dialog, beside which nothing can have the focus.
+// execCommand copies the selection. The text area is in the open dialog, because nothing outside it can have the focus.
 function copyOld(text: string): boolean {
   const area = document.createElement("textarea");
   area.value = text;

@@ -8,15 +8,15 @@ import { t } from "./strings.ts";
 
 export interface DialogProps {
   title: string;
-  /** onClose is called for Esc, for a click beside it and for the ✕; the owner then draws it no more. */
+  /** onClose is called for Esc, for a click outside and for the ✕; the owner then removes the dialog. */
   onClose: () => void;
-  /** busy: it may not be left now. */
+  /** busy: the dialog cannot be closed now. */
   busy?: boolean;
   wide?: boolean;
   children: ComponentChildren;
 }
 
-/** Dialog is a modal dialog as long as it is drawn. The focus goes back to where it was. */
+/** Dialog is a modal dialog for as long as it is drawn. Afterwards the focus returns to where it was. */
 export function Dialog({ title, onClose, busy = false, wide = false, children }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
@@ -24,7 +24,7 @@ export function Dialog({ title, onClose, busy = false, wide = false, children }:
     const before = document.activeElement;
     const el = ref.current;
     el?.showModal();
-    // showModal would choose the ✕: a person has come for what is in the dialog.
+    // showModal would focus the ✕, but a person wants the content of the dialog.
     el?.querySelector<HTMLElement>("form input:not([type=hidden]):not([type=radio]), form select, form textarea, form button[type=submit]")?.focus();
     return () => {
       el?.close();
@@ -57,7 +57,7 @@ export interface ConfirmProps {
   danger?: boolean;
   /** typed: this text has to be typed first. */
   typed?: string | undefined;
-  /** wait: what the words are about is not known yet. */
+  /** wait: the figures of the text are still loading. */
   wait?: boolean;
   /** run does it; key is its Idempotency-Key. The dialog closes when it is done, and shows the fault when it failed. */
   run: (key: string) => Promise<void>;
@@ -71,7 +71,7 @@ export function Confirm({ title, children, yes, danger = false, typed, wait = fa
   const [said, say] = useState("");
   const id = useId();
   const form = useRef<HTMLFormElement>(null);
-  // What cannot be undone is not what Enter does by itself: the focus is where it may be cancelled, or typed.
+  // Enter must not trigger what cannot be undone, so the focus is on Cancel or on the field to type in.
   useEffect(() => {
     const first = typed ? "input" : danger ? ".end button" : "[type=submit]";
     if (!wait) form.current?.querySelector<HTMLElement>(first)?.focus();

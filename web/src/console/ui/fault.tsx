@@ -9,21 +9,21 @@ export function faultWords(fault: ApiError): string {
   if (t.has(key)) return t(key, { what: fault.message });
   if (fault.status === 403) return t("fault_forbidden");
   if (fault.status >= 500) return t("fault_unavailable", { what: fault.message });
-  return fault.message; // the server's own words: English, and better than none
+  return fault.message; // the server's English text, for lack of a translation
 }
 
 export interface FaultTextProps {
   fault: ApiError | undefined;
-  /** explain gives words of one's own for a fault, or undefined for the usual ones. */
+  /** explain gives the words for a fault, or undefined for the usual ones. */
   explain?: ((fault: ApiError) => string | undefined) | undefined;
 }
 
-/** FaultText says what went wrong; it is read aloud when it comes. */
+/** FaultText says what went wrong; a screen reader announces it. */
 export function FaultText({ fault, explain }: FaultTextProps) {
   return <p class="faulttext" role="alert">{fault && (explain?.(fault) ?? faultWords(fault))}</p>;
 }
 
-/** FaultBox stands where something could not be loaded. */
+/** FaultBox is shown in place of something that could not be loaded. */
 export function FaultBox({ fault, retry }: { fault: ApiError; retry: () => void }) {
   return (
     <div class="faultbox" role="alert">

@@ -17,7 +17,7 @@ export interface FieldProps {
   children: (control: ControlProps) => VNode;
 }
 
-/** Field is a control with its label, a hint and its fault, tied together for those who cannot see it. */
+/** Field is a control with its label, a hint and its fault, connected for screen readers. */
 export function Field({ label, hint, fault, wide = false, children }: FieldProps) {
   const id = useId();
   const described = [hint != null && hint !== "" ? `${id}-hint` : "", fault ? `${id}-fault` : ""].filter(Boolean).join(" ");

@@ -16,7 +16,7 @@ export interface Column<T> {
 }
 
 export interface TableProps<T> {
-  /** label names the table for those who cannot see it. */
+  /** label names the table for screen readers. */
   label: string;
   columns: readonly Column<T>[];
   rows: readonly T[];
@@ -49,7 +49,7 @@ export interface PagedTableProps<T> extends Omit<TableProps<T>, "rows"> {
   pages: Pages<T>;
   /** rows are shown instead of all that is loaded, where it is filtered. */
   rows?: readonly T[];
-  /** empty says what to do where there is none. */
+  /** empty is shown where there are no rows. */
   empty: ComponentChildren;
 }
 

@@ -1,4 +1,4 @@
-// Short news at the edge of the page: what was done, what failed outside of a dialog.
+// Short messages at the edge of the page: what was done, and what failed outside of a dialog.
 
 import { useEffect, useState } from "preact/hooks";
 import { Button } from "./button.tsx";
@@ -15,7 +15,7 @@ let list: Toast[] = [];
 let next = 0;
 let redraw = () => {};
 
-/** toast says something. A bad one is read aloud at once, and stays. */
+/** toast shows a message. A bad one is announced by screen readers at once, and stays. */
 export function toast(text: string, kind: "good" | "bad" = "good"): void {
   list = [...list.slice(-4), { id: next++, text, bad: kind === "bad" }];
   redraw();
@@ -26,12 +26,12 @@ function drop(id: number): void {
   redraw();
 }
 
-/** Toasts shows them. There is one of it on the page. */
+/** Toasts shows the messages. The page has one of it. */
 export function Toasts() {
   const [, set] = useState({});
   useEffect(() => {
     redraw = () => set({});
-    redraw(); // for what was said between the drawing and now
+    redraw(); // for messages since the last drawing
     return () => void (redraw = () => {});
   }, []);
   const one = (x: Toast) => <OneToast key={x.id} toast={x} />;

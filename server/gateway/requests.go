@@ -1,0 +1,117 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+
+	"redrain/internal/auth"
+	"redrain/internal/wire"
+	"redrain/rain"
+	"redrain/room"
+	"redrain/server/live"
+	"redrain/server/timeout"
+)
+
+// request handles a message that is no plain tap. It may keep nothing of data.
+func (s *session) request(data []byte) {
+	req, err := wire.ParseRequest(data)
+	switch {
+	case errors.Is(err, wire.ErrUnknownType):
+		s.complain(req.ID, wire.CodeUnknownType, err.Error())
+	case err != nil:
+		s.complain(req.ID, wire.CodeMalformed, err.Error())
+	case req.Type == wire.TypePing:
+		s.send(wire.Pong{Type: wire.TypePong, ID: req.ID, T: req.T, ServerTime: s.g.o.Clock()})
+	case req.Type == wire.TypeHello && s.user != "":
+		s.complain(req.ID, wire.CodeAlreadyHello, "hello comes once; use join to move to another room")
+	case req.Type == wire.TypeHello:
+		s.greet(req)
+	case s.user == "":
+		s.complain(req.ID, wire.CodeHelloFirst, "the first message is hello")
+		s.end(room.CodeProtocol, "the first message is hello")
+	case req.Type == wire.TypeJoin:
+		s.move(req)
+	default: // a tap that is spelt in an unusual way
+		s.tap(wire.Tap{ID: []byte(req.ID), Drop: []byte(req.Drop)})
+	}
+}
+
+func (s *session) greet(req wire.Request) {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout.Backend)
+	defer cancel()
+	if !s.g.allowHello(ctx, s.addr) {
+		s.end(room.CodeUnavailable, "too many connections from this address at once")
+		return
+	}
+	user, err := s.g.o.Players.Verify(ctx, req.Token)
+	if errors.Is(err, auth.ErrKeysUnavailable) {
+		s.end(room.CodeUnavailable, "unavailable")
+		return
+	}
+	if err != nil {
+		s.g.o.Log.Debug("bad token", "addr", s.addr, "err", err)
+		s.end(room.CodeBadToken, "bad token")
+		return
+	}
+	s.greeted()
+	err = s.enter(ctx, user, req)
+	switch {
+	case errors.Is(err, errUnknownCampaign):
+		s.end(room.CodeUnknownCampaign, "unknown campaign")
+	case err != nil:
+		s.g.o.Log.Warn("a player cannot be let in", "campaign", req.Campaign, "err", err)
+		s.end(room.CodeUnavailable, "unavailable")
+	default:
+		s.user = user
+	}
+}
+
+func (s *session) move(req wire.Request) {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout.Backend)
+	defer cancel()
+	err := s.enter(ctx, s.user, req)
+	switch {
+	case errors.Is(err, errUnknownCampaign):
+		s.complain(req.ID, wire.CodeUnknownCampaign, "there is no such campaign")
+	case err != nil:
+		s.g.o.Log.Warn("a player cannot move", "campaign", req.Campaign, "err", err)
+		s.send(wire.Error{Type: wire.TypeError, ID: req.ID, Code: wire.CodeUnavailable, Message: "try again",
+			Retryable: true})
+	}
+}
+
+// enter seats the player in a campaign's room. The welcome is the first that they hear of it.
+func (s *session) enter(ctx context.Context, user string, req wire.Request) error {
+	arriving := s.g.arrivals.expect(user)
+	defer s.g.arrivals.giveUp(arriving)
+	c, welcome, err := s.g.welcome(ctx, user, req)
+	if err != nil {
+		return err
+	}
+	s.seat = seat{campaign: c.ID, gate: s.g.o.Gate(c), count: s.g.o.Counts.Of(c.ID)}
+	toldAt := live.RainStateOf(c, welcome.ServerTime)
+	s.send(welcome)
+	s.g.arrivals.seat(arriving, func(missed *wire.Settled) {
+		first := s.user == "" // who moves from another room has heard it there
+		if fresh := news(missed, welcome.Claims); first && fresh != nil {
+			s.send(fresh)
+		}
+		s.g.o.Lobby.Join(c.ID, user, s.member)
+	})
+
+	// What changed between the welcome and the joining was told to a room that the player was not yet in.
+	if newer := s.g.o.Campaigns.Cached(c.ID); newer != nil {
+		c = newer
+	}
+	now := s.g.o.Clock()
+	if is := wire.CampaignOf(c, now); is != welcome.Campaign {
+		s.send(wire.CampaignChange{Type: wire.TypeCampaign, Campaign: is})
+	}
+	if live.RainStateOf(c, now) != toldAt {
+		s.send(wire.RainChange{Type: wire.TypeRain, Rain: wire.RainOf(c.Current(), now, c.Status != rain.Open)})
+	}
+	for _, wave := range live.InAir(c, now) {
+		s.member.Send(wave)
+	}
+	return nil
+}
