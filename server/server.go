@@ -18,6 +18,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"redrain/grab"
+	"redrain/grab/confirm"
+	"redrain/grab/store"
 	"redrain/internal/auth"
 	"redrain/internal/embedded"
 	"redrain/internal/rounds"
@@ -49,8 +51,8 @@ type Server struct {
 	health   *health
 	deadline atomic.Pointer[time.Time] // of the shutdown, once it has begun
 
-	clock     *grab.Clock
-	grabber   *grab.Grabber
+	clock     *store.Clock
+	grabber   *grabber
 	ledger    *ledger.Ledger
 	books     *reconcile.Reconciler
 	relay     *pipeline.Relay
@@ -134,7 +136,7 @@ func (s *Server) build(ctx context.Context) error {
 	node := "n" + strings.ToLower(rand.Text()[:12])
 	log := s.log.With("node", node)
 
-	s.clock = grab.NewClock(s.back.redis, log)
+	s.clock = store.NewClock(s.back.redis, log)
 	if err := s.clock.Sync(ctx); err != nil {
 		return fmt.Errorf("reading the cluster's time: %w", err)
 	}
@@ -149,10 +151,6 @@ func (s *Server) build(ctx context.Context) error {
 	s.books = reconcile.New(s.back.sql, s.ledger, now)
 	s.known = cluster.NewKnown()
 
-	confirm, err := grab.ParseConfirm(s.cfg.ConfirmMode())
-	if err != nil {
-		return err
-	}
 	js, err := jetstream.New(s.back.nats)
 	if err != nil {
 		return fmt.Errorf("opening JetStream: %w", err)
@@ -162,19 +160,15 @@ func (s *Server) build(ctx context.Context) error {
 		return err
 	}
 	wakes := pipeline.NewWakes()
-	s.grabber = grab.New(s.back.redis, grab.Options{
-		Namespace: s.cfg.Namespace, TapRate: s.cfg.TapRate, Clock: now, Log: log, Registerer: reg,
-		Confirm:   confirm,
-		Publish:   publisher.Publish,
-		OnWin:     wakes.Wake,
-		OnSoldOut: bus.SoldOut,
-	})
+	if err := s.buildGrab(bus, publisher, wakes, now, reg, log); err != nil {
+		return err
+	}
 	if err := s.grabber.Load(ctx); err != nil {
 		return fmt.Errorf("loading the scripts: %w", err)
 	}
 	if s.cfg.Redis != "" {
-		for _, advice := range s.grabber.Advice(ctx) {
-			log.Warn("the way Redis is set up endangers money", "advice", advice)
+		for _, warning := range append(s.grabber.Store.Warnings(ctx), s.grabber.Confirmer.Warnings(ctx)...) {
+			log.Warn("the way Redis is set up endangers money", "warning", warning)
 		}
 	}
 	s.relay, err = pipeline.NewRelay(publisher, wakes, s.grabber, s.known, pipeline.RelayOptions{
@@ -220,14 +214,31 @@ func (s *Server) build(ctx context.Context) error {
 	})
 }
 
-// buildRooms makes what players see of this node, in the order in which the parts need each other.
-func (s *Server) buildRooms(now rain.Clock, reg prometheus.Registerer, node string, log *slog.Logger) {
-	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	tally := live.NewCounts()
+// buildGrab makes the tap's way to Redis and back.
+func (s *Server) buildGrab(bus *cluster.Bus, publisher confirm.Publisher, wakes *pipeline.Wakes, now rain.Clock,
+	reg prometheus.Registerer, log *slog.Logger) error {
+	mode, err := confirm.Parse(s.cfg.ConfirmMode())
+	if err != nil {
+		return err
+	}
 	s.rainmaker = live.NewSchedule(now, s.known, s.guard)
 	s.lobby = room.NewLobby(room.Options{
 		Log: log, Registerer: reg, OnOpen: s.rainmaker.Open, OnEmpty: s.rainmaker.Empty,
 	})
+	redis := store.New(s.back.redis, store.Options{Namespace: s.cfg.Namespace, Clock: now, Log: log})
+	answer := gateway.Results{Lobby: s.lobby}.Answer
+	s.grabber = newGrabber(redis, confirm.New(redis, mode, publisher, log), answer, grab.Options{
+		TapRate: s.cfg.TapRate, Clock: now, Log: log, Registerer: reg,
+		OnWin:     wakes.Wake,
+		OnSoldOut: bus.SoldOut,
+	})
+	return nil
+}
+
+// buildRooms makes what players see of this node, in the order in which the parts need each other.
+func (s *Server) buildRooms(now rain.Clock, reg prometheus.Registerer, node string, log *slog.Logger) {
+	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	tally := live.NewCounts()
 	s.figures = live.NewFigures(live.FiguresOptions{
 		Node: node, Sums: s.grabber, Reports: s.grabber, Ranking: s.grabber, Ledger: s.ledger, Known: s.known, Lobby: s.lobby, Counts: tally,
 		KeepFor: drainedKept, Guard: s.guard, Clock: now, Log: log,

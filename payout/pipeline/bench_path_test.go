@@ -14,7 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/redis/go-redis/v9"
 
-	"redrain/grab"
+	"redrain/grab/store"
 	"redrain/internal/testenv"
 	"redrain/payout/ledger/posting"
 	"redrain/payout/paytest"
@@ -114,7 +114,7 @@ func newPath(b *testing.B, user func(int) string) *contender {
 		Split: rain.DoubleMean})
 	rdb, redisProc := benchRedis(b)
 	namespace := testenv.Namespace(b)
-	outbox := &countdown{Outbox: grab.New(rdb, grab.Options{Namespace: namespace}), empty: make(chan struct{}, 1)}
+	outbox := &countdown{Outbox: store.NewOutbox(store.New(rdb, store.Options{Namespace: namespace})), empty: make(chan struct{}, 1)}
 	server := testenv.StartNATS(b)
 	nc, err := nats.Connect(server.URL)
 	if err != nil {

@@ -2,11 +2,13 @@ package api
 
 import (
 	"context"
-	"log/slog"
 	"testing"
 	"time"
 
 	"redrain/grab"
+	"redrain/grab/grabtest"
+	"redrain/grab/outcome"
+	"redrain/grab/store"
 	"redrain/internal/embedded"
 	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
@@ -23,7 +25,7 @@ func TestGrantedOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer own.Close()
-	rdb, err := grab.Connect(own.Addr())
+	rdb, err := store.Connect(own.Addr())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,17 +39,14 @@ func TestGrantedOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := func() int64 { return time.Now().UnixMilli() }
-	grabber := grab.New(rdb, grab.Options{Namespace: testenv.Namespace(t), Clock: now,
-		Log: slog.New(slog.DiscardHandler)})
+	grabber := grabtest.NewNode(rdb, grabtest.Options{Namespace: testenv.Namespace(t), Options: grab.Options{Clock: now}})
 	defer grabber.Close()
 	c := servertest.RainingCampaign(t, grabber, now(), 10)
-	win := func(user string) grab.Result {
-		told := make(chan grab.Result, 1)
-		servertest.AskGate(grabber.Gate(c), user, "0.0", told)
-		return <-told
+	win := func(user string) outcome.Result {
+		return grabtest.TapOn(grabber.Gate(c), user, "0.0")
 	}
 	ours, theirs := win("u"), win("v")
-	if ours.Outcome != grab.Won || theirs.Outcome != grab.Won {
+	if ours.Outcome != outcome.Won || theirs.Outcome != outcome.Won {
 		t.Fatal(ours, theirs)
 	}
 	a := New(Options{Wins: grabber, Outbox: grabber, Ledger: ledger.New(db, now)})

@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/redis/go-redis/v9"
 
-	"redrain/grab"
+	"redrain/grab/store"
 	"redrain/internal/auth"
 	"redrain/internal/sqldb"
 	"redrain/internal/wire"
@@ -65,16 +65,16 @@ var problemOf = []struct {
 	{rain.ErrRainRunning, http.StatusConflict, "rain_running"},
 	{rain.ErrClosed, http.StatusConflict, "campaign_closed"},
 	{rain.ErrNotStocked, http.StatusConflict, "campaign_loading"},
-	{grab.ErrAlive, http.StatusConflict, "campaign_alive"},
+	{store.ErrAlive, http.StatusConflict, "campaign_alive"},
 	{campaigns.ErrDrained, http.StatusConflict, "campaign_drained"},
-	{grab.ErrSuperseded, http.StatusConflict, "rebuild_superseded"},
+	{store.ErrSuperseded, http.StatusConflict, "rebuild_superseded"},
 	{posting.ErrRebuildSuperseded, http.StatusConflict, "rebuild_superseded"},
-	{grab.ErrUnsettled, http.StatusConflict, "outbox_unsettled"},
+	{store.ErrUnsettled, http.StatusConflict, "outbox_unsettled"},
 	{ledger.ErrIdempotencyBusy, http.StatusConflict, "idempotency_in_progress"},
 	{ledger.ErrReferenceReused, http.StatusUnprocessableEntity, "idempotency_mismatch"},
 	{ledger.ErrIdempotencyUnequal, http.StatusUnprocessableEntity, "idempotency_mismatch"},
 	{ledger.ErrStillDead, http.StatusConflict, "still_dead"},
-	{grab.ErrNoState, http.StatusServiceUnavailable, "state_lost"},
+	{store.ErrNoState, http.StatusServiceUnavailable, "state_lost"},
 	{campaigns.ErrUnstocked, http.StatusServiceUnavailable, "unavailable"},
 	{campaigns.ErrApply, http.StatusServiceUnavailable, "unavailable"},
 	{auth.ErrKeysUnavailable, http.StatusServiceUnavailable, "unavailable"},

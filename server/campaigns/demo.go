@@ -7,7 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"redrain/grab"
+	"redrain/grab/store"
+
 	"redrain/internal/rounds"
 	"redrain/rain"
 )
@@ -42,7 +43,7 @@ type DemoLedger interface {
 
 // Sums are what Redis counts of a campaign.
 type Sums interface {
-	Levels(ctx context.Context, c *rain.Campaign) (grab.Levels, error)
+	Levels(ctx context.Context, c *rain.Campaign) (store.Levels, error)
 }
 
 // DemoOptions of a demo. All are needed but those that say so.

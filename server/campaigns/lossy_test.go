@@ -10,7 +10,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"redrain/grab"
+	"redrain/grab/grabtest"
+	"redrain/grab/outcome"
 	"redrain/internal/embedded"
 	"redrain/internal/testenv"
 	"redrain/payout/ledger/posting"
@@ -18,7 +19,6 @@ import (
 	"redrain/payout/reconcile"
 	"redrain/rain"
 	"redrain/server/cluster"
-	"redrain/server/servertest"
 )
 
 // lossy is an upkeep whose Redis may forget, with the way from the outbox to the ledger in the test's own hands.
@@ -89,9 +89,7 @@ func (l *lossy) win(c *rain.Campaign, k int, users ...string) []rain.Entry {
 	l.Helper()
 	drop := rain.DropID{N: c.Current().FirstWave, K: k}.String()
 	for _, user := range users {
-		result := make(chan grab.Result, 1)
-		servertest.AskGate(l.grabber.Gate(c), user, drop, result)
-		if r := <-result; r.Outcome != grab.Won {
+		if r := grabtest.TapOn(l.grabber.Gate(c), user, drop); r.Outcome != outcome.Won {
 			l.Fatalf("%s: %+v", user, r)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"sync"
 
-	"redrain/grab"
+	"redrain/grab/store"
 	"redrain/internal/faults"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
@@ -53,11 +53,11 @@ type Stream interface {
 	CatchUp(ctx context.Context, campaign string, shard int) error
 }
 
-// Restorer tells Redis again what it has lost; grab.ErrAlive where it has not.
+// Restorer tells Redis again what it has lost; store.ErrAlive where it has not.
 type Restorer interface {
 	Lost(ctx context.Context, c *rain.Campaign) (shards []int, err error)
 	RestoreAs(ctx context.Context, c *rain.Campaign, shard int,
-		what func(context.Context) (grab.Restoration, error)) error
+		what func(context.Context) (store.Restoration, error)) error
 }
 
 // Rebuilt is what a rebuild has done.
@@ -68,7 +68,7 @@ type Rebuilt struct {
 	Wins     int    `json:"wins"`    // that Redis knows again
 }
 
-// Rebuild restores every shard that Redis has lost of a campaign. It fails with grab.ErrAlive where none is lost, and
+// Rebuild restores every shard that Redis has lost of a campaign. It fails with store.ErrAlive where none is lost, and
 // with errDrained or rain.ErrNotStocked where none has to be there.
 func (r *Rebuilder) Rebuild(ctx context.Context, id string) (Rebuilt, error) {
 	r.mu.Lock()
@@ -91,7 +91,7 @@ func (r *Rebuilder) Rebuild(ctx context.Context, id string) (Rebuilt, error) {
 		return done, err
 	}
 	if len(done.Shards) == 0 {
-		return done, grab.ErrAlive
+		return done, store.ErrAlive
 	}
 	faults.Point("rebuild.after_restore")
 	// Commands that were given meanwhile could not be applied. One that comes from here on applies itself.
@@ -118,7 +118,7 @@ func (r *Rebuilder) shards(ctx context.Context, c *rain.Campaign, lost []int, do
 	}
 	for _, shard := range lost {
 		packets, wins, err := r.shard(ctx, c, shard, amounts)
-		if errors.Is(err, grab.ErrAlive) {
+		if errors.Is(err, store.ErrAlive) {
 			continue // another node has been faster
 		}
 		if err != nil {
@@ -140,15 +140,15 @@ func (r *Rebuilder) shard(ctx context.Context, c *rain.Campaign, shard int, amou
 	if err != nil {
 		return 0, 0, err
 	}
-	err = r.o.Restorer.RestoreAs(ctx, c, shard, func(ctx context.Context) (grab.Restoration, error) {
+	err = r.o.Restorer.RestoreAs(ctx, c, shard, func(ctx context.Context) (store.Restoration, error) {
 		// Not before: this node may have hung since it saw the loss, while the shard lived once more and was lost
 		// again.
 		if err := r.o.Stream.CatchUp(ctx, c.ID, shard); err != nil {
-			return grab.Restoration{}, err
+			return store.Restoration{}, err
 		}
 		barrier, err := r.o.Ledger.Fence(ctx, c.ID, shard, attempt)
 		if err != nil {
-			return grab.Restoration{}, err
+			return store.Restoration{}, err
 		}
 		faults.Point("rebuild.after_fence")
 		what, known, err := r.restoration(ctx, c, shard, amounts)
@@ -163,7 +163,7 @@ func (r *Rebuilder) shard(ctx context.Context, c *rain.Campaign, shard int, amou
 // is the rest of the split. The ledger is read twice, so that nothing but the amounts is held in memory; of a
 // fenced shard it says the same both times.
 func (r *Rebuilder) restoration(ctx context.Context, c *rain.Campaign, shard int,
-	amounts []rain.Money) (grab.Restoration, int, error) {
+	amounts []rain.Money) (store.Restoration, int, error) {
 	first, n := rain.ShardRange(c.Packets, max(c.Shards, 1), shard)
 	taken, wins := make([]bool, n), 0
 	err := r.o.Ledger.EachTaken(ctx, c, first, n, func(k posting.Taken) error {
@@ -172,9 +172,9 @@ func (r *Rebuilder) restoration(ctx context.Context, c *rain.Campaign, shard int
 		return nil
 	})
 	if err != nil {
-		return grab.Restoration{}, 0, err
+		return store.Restoration{}, 0, err
 	}
-	what := grab.Restoration{Wins: func(put func(rain.Win, rain.EntryRef) error) error {
+	what := store.Restoration{Wins: func(put func(rain.Win, rain.EntryRef) error) error {
 		return r.o.Ledger.EachTaken(ctx, c, first, n, func(k posting.Taken) error { return put(k.Win, k.Entry) })
 	}}
 	if what.Closed, err = r.o.Ledger.Reclaimed(ctx, c.ID, shard); err != nil || what.Closed {
@@ -210,7 +210,7 @@ func (r *Rebuilder) RebuildAll(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case err != nil && !errors.Is(err, grab.ErrAlive):
+		case err != nil && !errors.Is(err, store.ErrAlive):
 			r.o.Log.Error("a campaign could not be restored", "campaign", c.ID, "err", err)
 			r.o.Bus.Alarm("state_lost", c.ID, "it could not be restored at start; its taps are unavailable until it is: run redrain rebuild "+c.ID)
 		}

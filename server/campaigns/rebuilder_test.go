@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"redrain/grab"
+	"redrain/grab/grabtest"
+	"redrain/grab/outcome"
+	"redrain/grab/store"
 	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/posting"
@@ -32,7 +34,7 @@ func TestRebuild(t *testing.T) {
 			l.publish(published)
 			lost := l.win(c, 0, users("lost", 10)...)
 			before := l.books(c)
-			if _, err := l.rebuilder.Rebuild(t.Context(), c.ID); !errors.Is(err, grab.ErrAlive) {
+			if _, err := l.rebuilder.Rebuild(t.Context(), c.ID); !errors.Is(err, store.ErrAlive) {
 				t.Errorf("nothing is lost: %v", err)
 			}
 			l.forget()
@@ -58,9 +60,7 @@ func TestRebuild(t *testing.T) {
 				t.Errorf("what comes too late: %+v", late)
 			}
 			fresh = l.win(c, 1, "posted-3", "published-3")
-			result := make(chan grab.Result, 1)
-			servertest.AskGate(l.grabber.Gate(c), "posted-3", rain.DropID{N: c.Current().FirstWave, K: 2}.String(), result)
-			if r := <-result; r.Outcome != grab.Already {
+			if r := grabtest.TapOn(l.grabber.Gate(c), "posted-3", rain.DropID{N: c.Current().FirstWave, K: 2}.String()); r.Outcome != outcome.Already {
 				t.Errorf("a third win: %+v", r)
 			}
 			if p := l.post(fresh); p.New != 2 || len(p.Void)+len(p.Dead) != 0 {
@@ -183,7 +183,7 @@ func TestTwoRebuildersMeet(t *testing.T) {
 		for _, node := range nodes {
 			wg.Go(func() {
 				_, err := node.Rebuild(t.Context(), c.ID)
-				known := errors.Is(err, grab.ErrAlive) || errors.Is(err, grab.ErrSuperseded) ||
+				known := errors.Is(err, store.ErrAlive) || errors.Is(err, store.ErrSuperseded) ||
 					errors.Is(err, posting.ErrRebuildSuperseded)
 				if err != nil && !known {
 					t.Error(err)
@@ -191,7 +191,7 @@ func TestTwoRebuildersMeet(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if _, err := l.rebuilder.Rebuild(t.Context(), c.ID); err != nil && !errors.Is(err, grab.ErrAlive) {
+		if _, err := l.rebuilder.Rebuild(t.Context(), c.ID); err != nil && !errors.Is(err, store.ErrAlive) {
 			t.Fatal(err)
 		}
 		shards, err := l.grabber.Snapshot(t.Context(), c)
@@ -247,7 +247,7 @@ func TestAFenceIsOnlySetByWhoCanOpen(t *testing.T) {
 		go func() { _, err := second.Rebuild(t.Context(), c.ID); secondEnded <- err }()
 		<-secondFenced
 	}}
-	if _, err := first.Rebuild(t.Context(), c.ID); !errors.Is(err, grab.ErrSuperseded) {
+	if _, err := first.Rebuild(t.Context(), c.ID); !errors.Is(err, store.ErrSuperseded) {
 		t.Errorf("the first: %v", err)
 	}
 	close(firstEnded)
@@ -270,7 +270,7 @@ func TestTheKeeperSaysThatStateIsLost(t *testing.T) {
 		l.forget()
 		l.now += enforceEvery
 		for range 3 {
-			if err := l.loop.keep(t.Context(), c); !errors.Is(err, grab.ErrNoState) {
+			if err := l.loop.keep(t.Context(), c); !errors.Is(err, store.ErrNoState) {
 				t.Errorf("keeping: %v", err)
 			}
 			l.now += enforceEvery

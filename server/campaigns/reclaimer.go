@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"redrain/grab"
+	"redrain/grab/store"
 	"redrain/internal/faults"
 	"redrain/internal/outage"
 	"redrain/internal/rounds"
@@ -274,7 +274,7 @@ func (r *Reclaimer) end(ctx context.Context, due ledger.DueCampaign) error {
 // ledger has the whole budget. Redis alone cannot say so: one that has forgotten looks empty too.
 func (r *Reclaimer) drain(ctx context.Context, c *rain.Campaign) error {
 	err := r.o.Stock.CloseCampaign(ctx, c)
-	lost := errors.Is(err, grab.ErrNoState)
+	lost := errors.Is(err, store.ErrNoState)
 	if err != nil && !lost {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"time"
 
-	"redrain/grab"
+	"redrain/grab/store"
 	"redrain/internal/outage"
 	"redrain/internal/rounds"
 	"redrain/rain"
@@ -140,7 +140,7 @@ func (l *ReconcileLoop) enforce(ctx context.Context, c *rain.Campaign, now int64
 		return nil
 	}
 	err := l.o.Service.Enforce(ctx, c)
-	if lost := errors.Is(err, grab.ErrNoState); lost && !was.lost {
+	if lost := errors.Is(err, store.ErrNoState); lost && !was.lost {
 		was.lost = true
 		l.done[c.ID] = was
 		l.o.Bus.Alarm("state_lost", c.ID, "redis has lost the campaign's state and its taps are unavailable: run redrain rebuild "+c.ID)

@@ -11,6 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"redrain/grab"
+	"redrain/grab/grabtest"
+	"redrain/grab/store"
 	"redrain/internal/embedded"
 	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
@@ -30,7 +32,7 @@ type upkeep struct {
 	bus      *cluster.Bus
 	nc       *nats.Conn
 	reclaim  *Reclaimer
-	grabber  *grab.Grabber
+	grabber  *grabtest.Node
 	ledger   *ledger.Ledger
 	rdb      redis.UniversalClient
 	db       *sqldb.DB
@@ -53,7 +55,7 @@ func newUpkeepOn(t *testing.T, addr string, db *sqldb.DB) *upkeep {
 	clock := rain.Clock(func() int64 { return u.now })
 	log := slog.New(slog.DiscardHandler)
 	var err error
-	if u.rdb, err = grab.Connect(addr); err != nil {
+	if u.rdb, err = store.Connect(addr); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Migrate(t.Context()); err != nil {
@@ -68,7 +70,7 @@ func newUpkeepOn(t *testing.T, addr string, db *sqldb.DB) *upkeep {
 		t.Fatal(err)
 	}
 	u.ledger = ledger.New(db, clock)
-	u.grabber = grab.New(u.rdb, grab.Options{Clock: clock, Log: log})
+	u.grabber = grabtest.NewNode(u.rdb, grabtest.Options{Options: grab.Options{Clock: clock, Log: log}})
 	t.Cleanup(func() {
 		u.grabber.Close()
 		nc.Close()
@@ -251,7 +253,7 @@ func TestAnIdleCampaignIsLookedAfter(t *testing.T) {
 		t.Errorf("looked at as often as in a rain: %v", err)
 	}
 	u.now += idleEvery
-	if err := u.loop.keep(t.Context(), c); !errors.Is(err, grab.ErrNoState) {
+	if err := u.loop.keep(t.Context(), c); !errors.Is(err, store.ErrNoState) {
 		t.Errorf("a minute later: %v", err)
 	}
 }

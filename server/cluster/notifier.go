@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"redrain/grab"
+	"redrain/grab/store"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 	"redrain/server/timeout"
@@ -35,7 +35,7 @@ type Marks interface {
 
 // Ranking keeps who has won most of a campaign.
 type Ranking interface {
-	Rank(ctx context.Context, winners []grab.Winners) error
+	Rank(ctx context.Context, winners []store.Winners) error
 }
 
 // NewNotifier makes a notifier that tells over a bus. All is needed.
@@ -97,10 +97,10 @@ func (n *Notifier) rank(ctx context.Context, settlements []posting.Settlement) {
 		home := shard{s.Entry.Campaign, s.Entry.Shard}
 		users[home] = append(users[home], s.User)
 	}
-	winners := make([]grab.Winners, 0, len(users))
+	winners := make([]store.Winners, 0, len(users))
 	for home, names := range users {
 		slices.Sort(names)
-		winners = append(winners, grab.Winners{Campaign: home.campaign, Shard: home.number,
+		winners = append(winners, store.Winners{Campaign: home.campaign, Shard: home.number,
 			Users: slices.Compact(names)})
 	}
 	if err := n.ranking.Rank(ctx, winners); err != nil {

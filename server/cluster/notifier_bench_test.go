@@ -8,7 +8,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/redis/go-redis/v9"
 
-	"redrain/grab"
+	"redrain/grab/grabtest"
+	"redrain/grab/store"
 	"redrain/internal/testenv"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
@@ -17,7 +18,7 @@ import (
 // BenchmarkTell tells of a batch of 500 wins in ten outbox entries, as a settlement worker does after each COMMIT,
 // on a real Redis and a real NATS.
 func BenchmarkTell(b *testing.B) {
-	rdb, err := grab.Connect(testenv.Redis(b))
+	rdb, err := store.Connect(testenv.Redis(b))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -27,7 +28,7 @@ func BenchmarkTell(b *testing.B) {
 	}
 	b.Cleanup(func() { nc.Close(); _ = rdb.Close() })
 	ns, log := testenv.Namespace(b), slog.New(slog.DiscardHandler)
-	grabber := grab.New(rdb, grab.Options{Namespace: ns, Log: log})
+	grabber := grabtest.NewNode(rdb, grabtest.Options{Namespace: ns})
 	n := NewNotifier(grabber, grabber, NewBus(nc, ns, log), log)
 	b.Cleanup(grabber.Close)
 	const wins, perEntry = 500, 50

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"redrain/grab"
+	"redrain/grab/outcome"
 	"redrain/internal/rounds"
 	"redrain/internal/wire"
 	"redrain/payout/ledger"
@@ -52,8 +53,8 @@ type Campaigns interface {
 
 // Gate takes the taps on one campaign. [grab.Gate] does.
 type Gate interface {
-	// Tap answers at once where the answer is known; else the tap's Asker is told later.
-	Tap(t *grab.Tap) (r grab.Result, known bool)
+	// Tap answers at once where the answer is known; else Results.Answer is told later.
+	Tap(t *grab.Tap[Asked]) (r outcome.Result, known bool)
 	// Remember lets the gate know wins of a player that other nodes have given.
 	Remember(user string, wins []rain.Win)
 }
