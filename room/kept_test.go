@@ -11,10 +11,9 @@ func TestAClosingMemberKeepsNoMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := running(t)
 		m, _ := seatPeer(t, l, nil) // reads nothing
-		for range 3 {
-			m.Send([]byte("result"))
-		}
+		m.Send([]byte("its write blocks"))
 		synctest.Wait()
+		m.Send([]byte("queued"))
 		m.Close(CodeShutdown, "")
 		m.mu.Lock()
 		defer m.mu.Unlock()

@@ -63,7 +63,11 @@ func TestAPanicHarmsNobodyElse(t *testing.T) {
 				l.Join("c", "v", other)
 				test.begin(m)
 				other.Send([]byte("served"))
-				pass(lingerFor + 2*wheelTick)
+				pass(lingerFor / 2)
+				if lingers := conn.closed == 0; lingers != (test.onClose != nil) {
+					t.Errorf("the peer has time to answer the close frame: %v", lingers)
+				}
+				pass(lingerFor/2 + 2*wheelTick)
 				if got := p.got(); len(got) != 1 || !other.isOpen() {
 					t.Errorf("the other member got %q, and is open: %v", got, other.isOpen())
 				}
