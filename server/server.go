@@ -205,7 +205,7 @@ func (s *Server) buildRooms(now rain.Clock, reg prometheus.Registerer, node stri
 	tally := live.NewCounts()
 	s.rainmaker = live.NewSchedule(now, s.known, s.guard)
 	s.lobby = room.NewLobby(room.Options{
-		Log: log, Registerer: reg, OnOpen: s.rainmaker.Open, OnEmpty: s.rainmaker.Empty,
+		Log: log, Registerer: reg, Guard: s.guard, OnOpen: s.rainmaker.Open, OnEmpty: s.rainmaker.Empty,
 	})
 	s.figures = live.NewFigures(live.FiguresOptions{
 		Node: node, Sums: s.grabber, Reports: s.grabber, Ranking: s.grabber, Ledger: s.ledger, Known: s.known, Lobby: s.lobby, Counts: tally,
