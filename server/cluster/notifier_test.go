@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"slices"
 	"testing"
 	"time"
 
@@ -68,32 +69,42 @@ func TestNotifierTellsOnce(t *testing.T) {
 		Entry: rain.EntryRef{Campaign: "c", ID: "1-0"}}
 	two := one
 	two.Claim, two.User, two.Packet = "c-2", "v", 2
-	n.Settled(t.Context(), []payout.Settlement{one})
-	n.Settled(t.Context(), []payout.Settlement{one})
-	n.Retried(t.Context(), []payout.Settlement{two})
-
-	var told []string
-	if err := bus.nc.Flush(); err != nil { // what was published before has come back by then
-		t.Fatal(err)
-	}
-	for {
-		if waiting, _, err := heard.Pending(); err != nil || waiting == 0 {
-			break
-		}
-		m, err := heard.NextMsg(time.Second)
-		if err != nil {
-			t.Fatalf("after %v: %v", told, err)
-		}
-		var notice Settled
-		if err := json.Unmarshal(m.Data, &notice); err != nil {
+	told := func() (claims []string) {
+		t.Helper()
+		if err := bus.nc.Flush(); err != nil { // what was published before has come back by then
 			t.Fatal(err)
 		}
-		for _, c := range notice.Claims {
-			told = append(told, c.Claim)
+		for {
+			if waiting, _, err := heard.Pending(); err != nil || waiting == 0 {
+				return claims
+			}
+			m, err := heard.NextMsg(time.Second)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var notice Settled
+			if err := json.Unmarshal(m.Data, &notice); err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range notice.Claims {
+				claims = append(claims, c.Claim)
+			}
 		}
 	}
-	if len(told) != 2 || told[0] != "c-1" || told[1] != "c-2" {
-		t.Errorf("told of %v", told)
+	for _, c := range []struct {
+		what string
+		tell func(context.Context, []payout.Settlement)
+		of   payout.Settlement
+		want []string
+	}{
+		{"a settlement", n.Settled, one, []string{"c-1"}},
+		{"its copy", n.Settled, one, nil},
+		{"a retry", n.Retried, two, []string{"c-2"}},
+	} {
+		c.tell(t.Context(), []payout.Settlement{c.of})
+		if got := told(); !slices.Equal(got, c.want) {
+			t.Errorf("%s: told of %v, want %v", c.what, got, c.want)
+		}
 	}
 	if len(ranked.users) != 3 {
 		t.Errorf("ranked %v", ranked.users)
