@@ -37,7 +37,7 @@ func (s *Server) Run(ctx context.Context) error {
 	s.deadline.Store(&deadline)
 	limit, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()
-	s.rainmaker.Stop()
+	s.schedule.Stop()
 	s.grabber.Close()
 	s.gateway.Drain(limit)
 	front.stop()

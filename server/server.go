@@ -59,7 +59,7 @@ type Server struct {
 	rebuilder *campaigns.Rebuilder
 	reclaimer *campaigns.Reclaimer
 	lobby     *room.Lobby
-	rainmaker *live.Schedule
+	schedule  *live.Schedule
 	gateway   *gateway.Gateway
 	figures   *live.Figures
 	events    *api.Events
@@ -203,9 +203,9 @@ func (s *Server) build(ctx context.Context) error {
 func (s *Server) buildRooms(now rain.Clock, reg prometheus.Registerer, node string, log *slog.Logger) {
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	tally := live.NewCounts()
-	s.rainmaker = live.NewSchedule(now, s.known, s.guard)
+	s.schedule = live.NewSchedule(now, s.known, s.guard)
 	s.lobby = room.NewLobby(room.Options{
-		Log: log, Registerer: reg, OnOpen: s.rainmaker.Open, OnEmpty: s.rainmaker.Empty,
+		Log: log, Registerer: reg, OnOpen: s.schedule.Open, OnEmpty: s.schedule.Empty,
 	})
 	s.figures = live.NewFigures(live.FiguresOptions{
 		Node: node, Sums: s.grabber, Reports: s.grabber, Ranking: s.grabber, Ledger: s.ledger, Known: s.known, Lobby: s.lobby, Counts: tally,
@@ -214,7 +214,7 @@ func (s *Server) buildRooms(now rain.Clock, reg prometheus.Registerer, node stri
 	s.events = api.NewEvents(api.EventsOptions{Campaigns: s.known, Stats: s.figures, Guard: s.guard, Clock: now, Log: log})
 	s.registry = cluster.NewRegistry(cluster.RegistryOptions{
 		Source: s.ledger, Known: s.known, Guard: s.guard, Log: log,
-		Changed:   []func(*rain.Campaign){s.campaignChanged, s.rainmaker.Changed, s.events.Changed},
+		Changed:   []func(*rain.Campaign){s.campaignChanged, s.schedule.Changed, s.events.Changed},
 		InUse:     func(campaign string) bool { return s.lobby.Room(campaign) != nil || s.events.Watched(campaign) },
 		Forgotten: s.grabber.Drop,
 	})

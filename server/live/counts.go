@@ -42,6 +42,7 @@ func numberOutcomes() map[grab.Outcome]int {
 	return numbers
 }
 
+// NewCounts has counted nothing yet.
 func NewCounts() *Counts { return &Counts{byID: map[string]*CampaignCount{}} }
 
 // Of is the campaign's count, made where there was none.

@@ -56,6 +56,7 @@ func (w *waiting) Answer(taps []*grab.Tap) {
 	}
 }
 
+// EvenSpec is a campaign of the sponsor "acme" whose packets are all the same.
 func EvenSpec(budget rain.Money, packets, shards int) rain.Spec {
 	spec := rain.DefaultSpec()
 	spec.Name, spec.Sponsor, spec.Split, spec.Budget, spec.Packets, spec.Shards = "Gala", "acme", rain.Even, budget,
