@@ -201,7 +201,7 @@ func TestSpreadRoundsByChance(t *testing.T) {
 func TestGaussianKeepsAMaximumThatIsNoMultiple(t *testing.T) {
 	t.Parallel()
 	s := spec(rain.Gaussian, 10, 3, 1, new(rain.Money(5)))
-	for i := range 2_000 {
+	for i := range 30_000 {
 		amounts, err := s.Cut(seedOf(i))
 		if err != nil {
 			t.Fatal(err)
@@ -215,14 +215,30 @@ func TestGaussianKeepsAMaximumThatIsNoMultiple(t *testing.T) {
 // TestSpreadOfLargeAmounts: the running sum's product does not fit into 64 bits.
 func TestSpreadOfLargeAmounts(t *testing.T) {
 	t.Parallel()
-	const high, rest = 1 << 50, 1<<52 - 8
+	const high, rest = 1 << 60, 3<<60 + 5
 	for i := range 200 {
-		amounts := make([]rain.Money, 8)
+		amounts := make([]rain.Money, 7)
 		rain.Spread(amounts, rest, 0, high, seedOf(i))
 		for _, a := range amounts {
-			if a != rest/8 && a != rest/8+1 {
-				t.Fatalf("seed %d: %v, each was to get %d", i, amounts, rest/8)
+			if a != rest/7 && a != rest/7+1 {
+				t.Fatalf("seed %d: %v, each was to get %d", i, amounts, rest/7)
 			}
 		}
 	}
+}
+
+// TestGaussianReachesItsBounds: where the mean is no whole number, too, the largest packet in reach comes up.
+func TestGaussianReachesItsBounds(t *testing.T) {
+	t.Parallel()
+	s := spec(rain.Gaussian, 5, 3, 1, nil)
+	for i := range 10_000 {
+		amounts, err := s.Cut(seedOf(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.Max(amounts) == 3 {
+			return
+		}
+	}
+	t.Error("of three packets none ever holds 3 of 5 units")
 }

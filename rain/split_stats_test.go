@@ -200,15 +200,18 @@ func TestBelowIsUniform(t *testing.T) {
 
 // TestBelowRejects: with a bound of 3·2^60 there are 16 numbers of the generator for 3 results, so that
 // without rejection every third result would come 6 times for 5 of the others.
+// With 3·2^61 + 1 a quarter of the numbers has to be rejected.
 func TestBelowRejects(t *testing.T) {
 	t.Parallel()
-	src := rain.NewSource(seedOf(1), "test")
-	rests := make([]int, 3)
-	for range 60_000 {
-		rests[src.Below(3<<60)%3]++
-	}
-	if d := chiSquare(rests); d > tooFar {
-		t.Errorf("%.1f deviations from uniform: %v", d, rests)
+	for _, bound := range []rain.Money{3 << 60, 3<<61 + 1} {
+		src := rain.NewSource(seedOf(1), "test")
+		rests := make([]int, 3)
+		for range 60_000 {
+			rests[src.Below(bound)%3]++
+		}
+		if d := chiSquare(rests); d > tooFar {
+			t.Errorf("below(%d): %.1f deviations from uniform: %v", bound, d, rests)
+		}
 	}
 }
 

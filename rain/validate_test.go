@@ -88,6 +88,7 @@ func TestValidateSpec(t *testing.T) {
 
 		{"a minor unit for each", func(s *rain.Spec) { s.Budget = 10 }, ""},
 		{"less than that", func(s *rain.Spec) { s.Budget = 9 }, "budget"},
+		{"one for two", func(s *rain.Spec) { s.Budget, s.Packets = 1, 2 }, "budget"},
 		{"no minimum", func(s *rain.Spec) { s.Min = 0 }, "min"},
 		{"negative minimum", func(s *rain.Spec) { s.Min = -1 }, "min"},
 		{"minimum above all budgets", func(s *rain.Spec) { s.Min = rain.MaxBudget + 1 }, "min"},

@@ -17,14 +17,14 @@ type LedgerRow struct {
 // Audit compares the wins that players were told of with what the ledger has.
 type Audit struct {
 	user  func(player int) string
-	told  map[string]*promise
+	told  map[string]*toldWin
 	ours  map[string]struct{} // the users who play
 	found AuditFindings
 	twice map[string]struct{}
 }
 
-// promise is a win that was told, and what became of it.
-type promise struct {
+// toldWin is a win that a player was told of, and what the ledger says about it.
+type toldWin struct {
 	player  int
 	amount  rain.Money
 	listed  bool
@@ -49,7 +49,7 @@ const maxExamples = 10
 
 // NewAudit begins an audit. user is the name under which a player plays; players is how many there are.
 func NewAudit(told []Win, players int, user func(player int) string) *Audit {
-	a := &Audit{user: user, told: make(map[string]*promise, len(told)), ours: make(map[string]struct{}, players),
+	a := &Audit{user: user, told: make(map[string]*toldWin, len(told)), ours: make(map[string]struct{}, players),
 		twice: map[string]struct{}{}}
 	for i := range players {
 		a.ours[user(i)] = struct{}{}
@@ -58,7 +58,7 @@ func NewAudit(told []Win, players int, user func(player int) string) *Audit {
 		known := a.told[w.Claim]
 		switch {
 		case known == nil:
-			a.told[w.Claim] = &promise{player: w.Player, amount: w.Amount}
+			a.told[w.Claim] = &toldWin{player: w.Player, amount: w.Amount}
 			a.found.Told++
 			a.found.AmountTold += w.Amount
 		case known.player != w.Player:

@@ -25,7 +25,7 @@ func (c *Crowd) raining() bool {
 	for _, l := range c.loops {
 		l.call(func() {
 			for _, p := range l.players {
-				if s := p.sky.tells; p.joined && s != nil && s.falls(p.sky.phase, l.server(p, c.clock())) {
+				if s := p.view.tells; p.joined && s != nil && s.falls(p.view.phase, l.server(p, c.clock())) {
 					falls = true
 					return
 				}

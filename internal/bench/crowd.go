@@ -15,8 +15,8 @@ import (
 // default; more at a time would only wait longer.
 const dialers = 64
 
-// Crowd is players who have joined, from Gather until Leave. Its methods are not to be called at the same time, but
-// for Progress.
+// Crowd is the players who have joined, from Gather until Leave. One goroutine at a time calls its methods; Progress
+// may be called at any time.
 type Crowd struct{ *crowdState }
 
 // crowdState is shared by the loops.
@@ -30,7 +30,7 @@ type crowdState struct {
 	work    sync.WaitGroup // those goroutines, and the loops
 
 	mu      sync.Mutex
-	news    chan struct{} // closed and replaced when a player has arrived, for good or ill
+	news    chan struct{} // closed and replaced when a player has joined, or has been refused
 	joined  int
 	failed  map[string]int // why players will not come, and how many
 	lastErr error
@@ -70,18 +70,18 @@ func (c *crowdState) open() error {
 		if err != nil {
 			return err
 		}
-		l := &loop{crowd: c, poller: q, skies: map[string]*sky{}, clocks: make([]offset, len(c.options.Targets)),
+		l := &loop{crowd: c, poller: q, views: map[string]*view{}, clocks: make([]offset, len(c.options.Targets)),
 			tally: newTally()}
 		c.loops = append(c.loops, l)
 	}
 	for i := range c.options.Players {
 		l := c.loops[i%len(c.loops)]
 		campaign := c.options.Campaigns[i%len(c.options.Campaigns)]
-		if l.skies[campaign] == nil {
-			l.skies[campaign] = newSky()
+		if l.views[campaign] == nil {
+			l.views[campaign] = newView()
 		}
 		l.players = append(l.players, &player{
-			id: i, loop: l, target: i % len(c.options.Targets), sky: l.skies[campaign], coming: true,
+			id: i, loop: l, target: i % len(c.options.Targets), view: l.views[campaign], coming: true,
 			stalled: i < c.options.Stalled,
 		})
 	}
@@ -143,7 +143,7 @@ func (c *crowdState) connect(p *player) {
 	if errors.Is(err, context.Canceled) {
 		return
 	}
-	if taken := p.loop.do(func() { p.loop.admit(p, conn, rest, err) }); !taken && conn != nil {
+	if accepted := p.loop.do(func() { p.loop.admit(p, conn, rest, err) }); !accepted && conn != nil {
 		_ = conn.Close() // everybody is leaving
 	}
 }

@@ -156,13 +156,12 @@ func (l *loop) result(p *player, line []byte) {
 	}
 }
 
-// catchUp is for how long the waves that appear after a player has come in, in ms, may be those that are told again
-// to newcomers: what is in the air, and what others were told just before. The server tells of a wave half a second
-// ahead.
+// catchUp is for how long after a player has come in a wave may be one that others got before, in ms: newcomers are
+// told what is in the air and what others were told just before. The server tells of a wave half a second ahead.
 const catchUp = 1_000
 
 func (l *loop) wave(p *player, line []byte) {
-	w, fresh := p.sky.wave(line)
+	w, fresh := p.view.wave(line)
 	if w == nil {
 		l.tally.fault("a wave that differs from what others got")
 		return
@@ -170,7 +169,7 @@ func (l *loop) wave(p *player, line []byte) {
 	if fresh {
 		w.first = l.now
 	}
-	if !p.ear.hear(w.n, p.presence.first) {
+	if !p.seen.hear(w.n, p.presence.first) {
 		return // it is told again after a reconnect
 	}
 	l.tally.waves++
@@ -183,14 +182,14 @@ func (l *loop) wave(p *player, line []byte) {
 	if len(p.queue) == 0 || p.queue[len(p.queue)-1].n < w.n {
 		p.queue = append(p.queue, w)
 	}
-	if p.hungry != 0 {
+	if p.starvedSince != 0 {
 		l.tapClosed(p)
 	}
 }
 
 // rain takes a message about a rain. All players of a room get the same, which is read once.
 func (l *loop) rain(p *player, line []byte) {
-	s := p.sky
+	s := p.view
 	if !bytes.Equal(s.told, line) {
 		var m wire.RainChange
 		if !l.read(line, &m) {
@@ -207,14 +206,14 @@ func (l *loop) rain(p *player, line []byte) {
 
 // present begins to expect waves for a player, if there is a rain to come or falling.
 func (l *loop) present(p *player) {
-	if s := p.sky; s.tells != nil && (s.phase == rain.PhaseCountdown || s.phase == rain.PhaseFalling) {
-		p.presence.begin(s.tells, l.server(p, l.now), &p.ear)
+	if s := p.view; s.tells != nil && (s.phase == rain.PhaseCountdown || s.phase == rain.PhaseFalling) {
+		p.presence.begin(s.tells, l.server(p, l.now), &p.seen)
 	}
 }
 
 // absent ends that.
 func (l *loop) absent(p *player) {
-	expected, received := p.presence.end(l.server(p, l.now), &p.ear)
+	expected, received := p.presence.end(l.server(p, l.now), &p.seen)
 	l.tally.expected += expected
 	l.tally.received += received
 }
@@ -231,7 +230,7 @@ func (l *loop) welcome(p *player, line []byte) {
 	first := p.coming
 	p.cameAt = l.server(p, l.now)
 	p.joined, p.coming, p.attempt, p.backMS = true, false, 0, 0
-	p.sky.tell(m.Rain, nil)
+	p.view.tell(m.Rain, nil)
 	l.present(p)
 	ping := strconv.AppendInt([]byte(`{"type":"ping","id":0,"t":`), l.now, 10)
 	if err := p.sock.write(ws.AppendClientFrame(nil, ws.OpText, append(ping, '}'))); err != nil {

@@ -11,7 +11,7 @@ type loop struct {
 	crowd   *crowdState
 	poller  poller
 	players []*player
-	skies   map[string]*sky
+	views   map[string]*view
 	clocks  []offset // by target
 
 	inbox struct {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Options say who plays where.
+// Options say how many play, where, and with which tokens.
 type Options struct {
 	// addresses of sockets, ws://host:port/ws or wss://…; the players are spread over them in turn. Required
 	Targets   []string

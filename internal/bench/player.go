@@ -13,7 +13,7 @@ type player struct {
 	id     int
 	loop   *loop
 	target int // changes only while the player is not connected
-	sky    *sky
+	view   *view
 	token  string // asked for when it connects first
 
 	sock    socket // nil: not connected
@@ -27,15 +27,15 @@ type player struct {
 	attempt int   // how often in a row connecting has failed
 	backMS  int64 // the server has asked to come back after so long; 0: it has not
 
-	ear      ear
+	seen     waveWindow
 	presence presence
 
-	queue   []*wave // heard, and not tapped to the end; in rising order
-	next    int     // the first drop of the first of them that was not looked at
-	tapID   int64
-	pending []tap
-	hungry  int64 // closed loop: since when it would tap and cannot, ns; 0: it is not
-	alarmed bool  // has an alarm set
+	queue        []*wave // heard, and not tapped to the end; in rising order
+	next         int     // the first drop of the first of them that was not looked at
+	tapID        int64
+	pending      []tap
+	starvedSince int64 // closed loop: since when it has nothing to tap, ns; 0: it has
+	alarmed      bool  // has an alarm set
 }
 
 // tap is one whose result has not come.

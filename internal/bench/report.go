@@ -63,7 +63,7 @@ func (c *Crowd) report(begin int64, took, processor time.Duration) *Report {
 			for _, p := range l.players {
 				r.Unanswered += int64(len(p.pending))
 			}
-			for campaign, s := range l.skies {
+			for campaign, s := range l.views {
 				s.spread(campaign, begin, first, last)
 			}
 		})
@@ -80,14 +80,14 @@ func (c *Crowd) report(begin int64, took, processor time.Duration) *Report {
 	return r
 }
 
-// waveID is a wave in all the world.
+// waveID names a wave of any campaign.
 type waveID struct {
 	campaign string
 	n        int64
 }
 
 // spread notes when the new waves came to the first and the last player.
-func (s *sky) spread(campaign string, begin int64, first, last map[waveID]int64) {
+func (s *view) spread(campaign string, begin int64, first, last map[waveID]int64) {
 	for _, w := range s.waves {
 		if w.first < begin || w.last == 0 {
 			continue

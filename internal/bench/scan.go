@@ -106,7 +106,7 @@ func scanResult(line []byte) (r result, ok bool) {
 	return r, s.end()
 }
 
-// readResult reads a result in whatever spelling.
+// readResult reads a result in any spelling.
 func readResult(line []byte) (result, bool) {
 	if r, ok := scanResult(line); ok {
 		return r, true
@@ -133,7 +133,7 @@ func scanWaveNumber(line []byte) (n int64, ok bool) {
 	return n, !s.bad && len(s.rest) > 0 && s.rest[0] == ','
 }
 
-// scanWave reads a wave as scanResult reads a result.
+// scanWave reads a wave. ok is false where it is spelled in any other way than the server's usual one.
 func scanWave(line []byte) (w wire.Wave, ok bool) {
 	s := scanner{rest: line}
 	w.Type = wire.TypeWave
@@ -164,7 +164,7 @@ func (s *scanner) four() (d [4]int) {
 	return d
 }
 
-// readWave reads a wave in whatever spelling.
+// readWave reads a wave in any spelling.
 func readWave(line []byte) (wire.Wave, bool) {
 	if w, ok := scanWave(line); ok {
 		return w, true

@@ -150,7 +150,7 @@ func BenchmarkScan(b *testing.B) {
 		}
 	})
 	b.Run("wave of 100 for one more player", func(b *testing.B) {
-		s := newSky()
+		s := newView()
 		s.wave(again)
 		b.ReportAllocs()
 		for b.Loop() {

@@ -86,10 +86,10 @@ func (t *tally) fed(p *player, now int64) { t.starved(p, now) }
 
 // starved counts it.
 func (t *tally) starved(p *player, now int64) {
-	if p.hungry != 0 {
+	if p.starvedSince != 0 {
 		t.starvations++
-		t.starvedNS += now - p.hungry
-		p.hungry = 0
+		t.starvedNS += now - p.starvedSince
+		p.starvedSince = 0
 	}
 }
 

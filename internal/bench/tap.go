@@ -11,12 +11,12 @@ func (l *loop) start(plan Plan, begin int64) {
 	l.tally = l.tally.renew()
 	for _, p := range l.players {
 		if p.presence.shower != nil {
-			p.presence.end(l.server(p, l.now), &p.ear)
+			p.presence.end(l.server(p, l.now), &p.seen)
 		}
-		if p.joined && p.sky.tells != nil && !p.stalled {
+		if p.joined && p.view.tells != nil && !p.stalled {
 			l.present(p)
 		}
-		p.hungry = 0
+		p.starvedSince = 0
 	}
 	switch {
 	case plan.Watch:
@@ -66,8 +66,8 @@ func (l *loop) tapClosed(p *player) {
 		l.send(p, w, k, l.now)
 		return
 	}
-	if p.hungry == 0 {
-		p.hungry = l.now
+	if p.starvedSince == 0 {
+		p.starvedSince = l.now
 	}
 	if from > 0 {
 		wait := (from - l.server(p, l.now)) * int64(time.Millisecond)

@@ -12,9 +12,9 @@ import (
 func BenchmarkTap(b *testing.B) {
 	crowd := &crowdState{options: Options{Players: 1, Campaigns: []string{"c1"}},
 		clock: func() int64 { return int64(time.Hour) }}
-	l := &loop{crowd: crowd, skies: map[string]*sky{"c1": newSky()}, clocks: []offset{{rtt: 1}}, tally: newTally(),
+	l := &loop{crowd: crowd, views: map[string]*view{"c1": newView()}, clocks: []offset{{rtt: 1}}, tally: newTally(),
 		now: crowd.clock(), tapping: true}
-	p := &player{loop: l, sky: l.skies["c1"], joined: true, sock: sink{}}
+	p := &player{loop: l, view: l.views["c1"], joined: true, sock: sink{}}
 	l.players = []*player{p}
 	endless := &wave{n: 7, at: 0, gone: never, drops: slices.Repeat([]drop{{k: 3, fall: 1 << 30}}, 100)}
 	answer := func(id int64) []byte {

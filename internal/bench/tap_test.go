@@ -33,7 +33,7 @@ func TestClosedLoopTapsWhatIsInTheAir(t *testing.T) {
 	}
 	r.at(1_100)
 	r.answer(2, "won") // now there is nothing to tap until 1505
-	if r.players[0].hungry == 0 {
+	if r.players[0].starvedSince == 0 {
 		t.Error("the player does not starve")
 	}
 	r.at(1_504)

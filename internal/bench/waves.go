@@ -23,8 +23,8 @@ type drop struct {
 	fall int32 // ms
 }
 
-// sky is what a loop knows of a campaign: its waves and rains.
-type sky struct {
+// view is what a loop knows of a campaign: its waves and rains. All players of the loop share it.
+type view struct {
 	waves map[int64]*wave
 	rains map[string]*shower
 	told  []byte  // the last message about a rain, as it came
@@ -32,11 +32,11 @@ type sky struct {
 	phase rain.Phase
 }
 
-func newSky() *sky { return &sky{waves: map[int64]*wave{}, rains: map[string]*shower{}} }
+func newView() *view { return &view{waves: map[int64]*wave{}, rains: map[string]*shower{}} }
 
 // wave finds the wave of a message. Only the first of its players has it read; fresh tells that. It is nil where
 // the message is no wave, or another one of the same number.
-func (s *sky) wave(line []byte) (w *wave, fresh bool) {
+func (s *view) wave(line []byte) (w *wave, fresh bool) {
 	if n, ok := scanWaveNumber(line); ok {
 		if known := s.waves[n]; known != nil {
 			if bytes.Equal(known.raw, line) {
@@ -71,7 +71,7 @@ type shower struct {
 	ended int64   // ms of the server
 }
 
-func (s *sky) shower(r *wire.Rain) *shower {
+func (s *view) shower(r *wire.Rain) *shower {
 	if r == nil {
 		return nil
 	}
@@ -93,7 +93,7 @@ func (s *sky) shower(r *wire.Rain) *shower {
 }
 
 // tell takes in how a rain stands; line is the message, or nil where it came with something else.
-func (s *sky) tell(r *wire.Rain, line []byte) {
+func (s *view) tell(r *wire.Rain, line []byte) {
 	s.told, s.tells, s.phase = line, s.shower(r), ""
 	if r != nil {
 		s.phase = r.Phase
@@ -118,15 +118,16 @@ type presence struct {
 	first  int64   // the first wave that is expected
 }
 
-// ear is which waves a player has heard of: the highest number, and a bit for it and each of the 63 before it.
-type ear struct {
+// waveWindow holds the waves that a player has received: the highest number, and a bit for it and each of the 63
+// before it.
+type waveWindow struct {
 	last   int64
 	recent uint64
 	count  int64 // since the presence began, of the waves that it expects or that are to come
 }
 
 // hear notes a wave, and tells whether it is new to the player.
-func (e *ear) hear(n, first int64) bool {
+func (e *waveWindow) hear(n, first int64) bool {
 	switch d := n - e.last; {
 	case e.recent == 0 || d >= 64:
 		e.recent, e.last = 1, n
@@ -143,8 +144,8 @@ func (e *ear) hear(n, first int64) bool {
 	return true
 }
 
-// from counts the waves heard of whose number is n or above, as far back as the ear remembers.
-func (e *ear) from(n int64) int64 {
+// from counts the waves heard of whose number is n or above, as far back as the window reaches.
+func (e *waveWindow) from(n int64) int64 {
 	switch d := e.last - n; {
 	case d < 0 || e.recent == 0:
 		return 0
@@ -156,7 +157,7 @@ func (e *ear) from(n int64) int64 {
 }
 
 // begin opens a presence at a time of the server.
-func (p *presence) begin(s *shower, now int64, e *ear) {
+func (p *presence) begin(s *shower, now int64, e *waveWindow) {
 	p.shower = s
 	if s == nil {
 		return
@@ -169,7 +170,7 @@ func (p *presence) begin(s *shower, now int64, e *ear) {
 }
 
 // end closes it and tells how many waves were expected and have come.
-func (p *presence) end(now int64, e *ear) (expected, received int64) {
+func (p *presence) end(now int64, e *waveWindow) (expected, received int64) {
 	s := p.shower
 	if s == nil {
 		return 0, 0

@@ -140,17 +140,17 @@ func TestWavesOfSeveralPlayers(t *testing.T) {
 		t.Errorf("%d waves, %d late, faults %v", r.tally.waves, r.tally.late, r.tally.faults)
 	}
 	first, last := map[waveID]int64{}, map[waveID]int64{}
-	r.skies["c1"].spread("c1", 0, first, last)
+	r.views["c1"].spread("c1", 0, first, last)
 	if id := (waveID{"c1", 2}); time.Duration(last[id]-first[id]) != 2*time.Millisecond {
 		t.Errorf("first %v, last %v", first, last)
 	}
 }
 
-// The ear against a set, in any order that comes about.
+// The waveWindow against a set, in any order that comes about.
 func TestEar(t *testing.T) {
 	random := testenv.Random(t)
 	for range 200 {
-		var e ear
+		var e waveWindow
 		heard := map[int64]bool{}
 		base := random.Int64N(100)
 		for range 100 {
@@ -183,7 +183,7 @@ func TestNewcomersDoNotCountAsLate(t *testing.T) {
 	r.at(3_000)
 	r.players[1].cameAt = 2_900
 	r.tell(1, aWave(2, 5_000))
-	if w := r.skies["c1"].waves[2]; r.tally.late != 0 || w.last != w.first {
+	if w := r.views["c1"].waves[2]; r.tally.late != 0 || w.last != w.first {
 		t.Errorf("%d late, first %d, last %d", r.tally.late, w.first, w.last)
 	}
 }

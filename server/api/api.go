@@ -27,12 +27,12 @@ type API struct {
 
 // Campaigns finds campaigns. [cluster.Registry] does.
 type Campaigns interface {
-	Get(ctx context.Context, id string) (*rain.Campaign, error) // payout.ErrUnknownCampaign where there is none
+	Get(ctx context.Context, id string) (*rain.Campaign, error) // posting.ErrUnknownCampaign where there is none
 	Cached(id string) *rain.Campaign                            // nil where this node does not know it
 	Live() []*rain.Campaign                                     // those that this node knows and that are not drained
 }
 
-// Ledger is what the handlers read and write of the ledger. [payout.Ledger] does it all.
+// Ledger is what the handlers read and write of the ledger. [ledger.Ledger] does it all.
 type Ledger interface {
 	accounts
 	campaignList

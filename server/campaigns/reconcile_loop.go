@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"time"
 
-	"redrain/grab"
+	"redrain/grab/store"
 	"redrain/internal/outage"
 	"redrain/internal/rounds"
 	"redrain/rain"
@@ -37,7 +37,7 @@ type ReconcileLoop struct {
 	done map[string]kept
 }
 
-// LoopLedger has the newest version of each campaign. [payout.Ledger] does.
+// LoopLedger has the newest version of each campaign. [ledger.Ledger] does.
 type LoopLedger interface {
 	Campaign(ctx context.Context, id string) (*rain.Campaign, error)
 }
@@ -141,7 +141,7 @@ func (l *ReconcileLoop) enforce(ctx context.Context, c *rain.Campaign, now int64
 		return nil
 	}
 	err := l.o.Service.Enforce(ctx, c)
-	if lost := errors.Is(err, grab.ErrNoState); lost && !was.lost {
+	if lost := errors.Is(err, store.ErrNoState); lost && !was.lost {
 		was.lost = true
 		l.done[c.ID] = was
 		l.o.Bus.Alarm("state_lost", c.ID, "redis has lost the campaign's state and its taps are unavailable: run redrain rebuild "+c.ID)

@@ -12,7 +12,7 @@ import (
 	"reflect"
 	"strings"
 
-	"redrain/payout"
+	"redrain/payout/ledger"
 	"redrain/rain"
 	"redrain/server/timeout"
 )
@@ -21,9 +21,9 @@ import (
 // then applied to Redis, then told to the other nodes. Whatever fails after the commit is healed by the reconcile loop.
 type Service struct{ o ServiceOptions }
 
-// ServiceLedger keeps campaigns for good. [payout.Ledger] does.
+// ServiceLedger keeps campaigns for good. [ledger.Ledger] does.
 type ServiceLedger interface {
-	CreateCampaign(ctx context.Context, c *rain.Campaign) error // payout.ErrCampaignExists where its id is taken
+	CreateCampaign(ctx context.Context, c *rain.Campaign) error // ledger.ErrCampaignExists where its id is taken
 	Campaign(ctx context.Context, id string) (*rain.Campaign, error)
 	Update(ctx context.Context, id string, change func(*rain.Campaign) error) (*rain.Campaign, error)
 	Abandon(ctx context.Context, id string) (*rain.Campaign, error)
@@ -99,7 +99,7 @@ func (s *Service) Create(ctx context.Context, spec rain.Spec, idemKey string) (*
 	if c.Status != rain.Loading {
 		return s.o.Known.Put(c), nil
 	}
-	stocked, err := s.Stock(payout.WithoutAudit(ctx), c) // the command was the funding; this follows from it
+	stocked, err := s.Stock(ledger.WithoutAudit(ctx), c) // the command was the funding; this follows from it
 	if err != nil && idemKey == "" && s.giveBack(ctx, c.ID) {
 		return nil, fmt.Errorf("%w: %w", ErrUnstocked, err)
 	}
@@ -118,7 +118,7 @@ func (s *Service) fund(ctx context.Context, spec rain.Spec, idemKey string) (*ra
 			Revision:  1, SplitSeed: NewSeed(),
 		}
 		err := s.o.Ledger.CreateCampaign(ctx, c)
-		if !errors.Is(err, payout.ErrCampaignExists) || idemKey == "" {
+		if !errors.Is(err, ledger.ErrCampaignExists) || idemKey == "" {
 			return c, err
 		}
 		found, err := s.o.Ledger.Campaign(ctx, c.ID)
@@ -128,7 +128,7 @@ func (s *Service) fund(ctx context.Context, spec rain.Spec, idemKey string) (*ra
 		case now-found.CreatedAt >= keyKeptMS:
 			continue
 		case !reflect.DeepEqual(found.Spec, spec):
-			return nil, payout.ErrIdempotencyUnequal
+			return nil, ledger.ErrIdempotencyUnequal
 		}
 		return found, nil
 	}
@@ -205,9 +205,9 @@ func (s *Service) StartRain(ctx context.Context, id string, spec rain.RainSpec, 
 			if found, err := c.Rain(rainID); err != nil {
 				break
 			} else if now-found.EndsAt() < keyKeptMS && !found.Matches(spec) {
-				return payout.ErrIdempotencyUnequal
+				return ledger.ErrIdempotencyUnequal
 			} else if now-found.EndsAt() < keyKeptMS {
-				return payout.ErrUnchanged // an earlier try of the same request got this far
+				return ledger.ErrUnchanged // an earlier try of the same request got this far
 			}
 		}
 		_, err := c.AddRain(rainID, spec, seed, now)

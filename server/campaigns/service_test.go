@@ -6,7 +6,8 @@ import (
 	"log/slog"
 	"testing"
 
-	"redrain/payout"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
 
@@ -15,7 +16,7 @@ type memoryLedger map[string]*rain.Campaign
 
 func (m memoryLedger) CreateCampaign(_ context.Context, c *rain.Campaign) error {
 	if m[c.ID] != nil {
-		return payout.ErrCampaignExists
+		return ledger.ErrCampaignExists
 	}
 	m[c.ID] = c.Clone()
 	return nil
@@ -25,7 +26,7 @@ func (m memoryLedger) Campaign(_ context.Context, id string) (*rain.Campaign, er
 	if c := m[id]; c != nil {
 		return c.Clone(), nil
 	}
-	return nil, payout.ErrUnknownCampaign
+	return nil, posting.ErrUnknownCampaign
 }
 
 func (m memoryLedger) Update(ctx context.Context, id string, change func(*rain.Campaign) error) (*rain.Campaign,

@@ -2,7 +2,7 @@ package cluster
 
 import (
 	"redrain/internal/wire"
-	"redrain/payout"
+	"redrain/payout/ledger"
 	"redrain/rain"
 )
 
@@ -43,12 +43,12 @@ type Alarm struct {
 }
 
 // WithdrawalView is a withdrawal as its player sees it.
-func WithdrawalView(w payout.Withdrawal) wire.Withdrawal {
+func WithdrawalView(w ledger.Withdrawal) wire.Withdrawal {
 	v := wire.Withdrawal{
 		Withdrawal: w.ID, User: w.User, Amount: w.Amount, State: string(w.State), CreatedAt: w.CreatedAt,
 		FinishedAt: w.FinishedAt, Reference: w.Reference,
 	}
-	if w.State == payout.WithdrawalFailed {
+	if w.State == ledger.WithdrawalFailed {
 		v.Reason = w.LastError // that of a pending one may show what is inside
 	}
 	return v

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"redrain/grab"
+	"redrain/grab/store"
 	"redrain/internal/embedded"
-	"redrain/payout"
+	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
 
@@ -29,7 +29,7 @@ func (m marks) Once(_ context.Context, refs []rain.EntryRef, _ time.Duration) ([
 // ranking notes who was ranked.
 type ranking struct{ users []string }
 
-func (r *ranking) Rank(_ context.Context, winners []grab.Winners) error {
+func (r *ranking) Rank(_ context.Context, winners []store.Winners) error {
 	for _, w := range winners {
 		r.users = append(r.users, w.Users...)
 	}
@@ -65,7 +65,7 @@ func TestNotifierTellsOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := NewNotifier(marks{}, ranked, bus, slog.New(slog.DiscardHandler))
-	one := payout.Settlement{Campaign: "c", Claim: "c-1", User: "u", Packet: 1, Amount: 5, Balance: 5,
+	one := posting.Settlement{Campaign: "c", Claim: "c-1", User: "u", Packet: 1, Amount: 5, Balance: 5,
 		Entry: rain.EntryRef{Campaign: "c", ID: "1-0"}}
 	two := one
 	two.Claim, two.User, two.Packet = "c-2", "v", 2
@@ -93,15 +93,15 @@ func TestNotifierTellsOnce(t *testing.T) {
 	}
 	for _, c := range []struct {
 		what string
-		tell func(context.Context, []payout.Settlement)
-		of   payout.Settlement
+		tell func(context.Context, []posting.Settlement)
+		of   posting.Settlement
 		want []string
 	}{
 		{"a settlement", n.Settled, one, []string{"c-1"}},
 		{"its copy", n.Settled, one, nil},
 		{"a retry", n.Retried, two, []string{"c-2"}},
 	} {
-		c.tell(t.Context(), []payout.Settlement{c.of})
+		c.tell(t.Context(), []posting.Settlement{c.of})
 		if got := told(); !slices.Equal(got, c.want) {
 			t.Errorf("%s: told of %v, want %v", c.what, got, c.want)
 		}

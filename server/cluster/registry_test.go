@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"redrain/payout"
+	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
 
@@ -31,7 +31,7 @@ func (f *fakeSource) Campaign(_ context.Context, id string) (*rain.Campaign, err
 	if c := f.byID[id]; c != nil {
 		return c.Clone(), nil
 	}
-	return nil, payout.ErrUnknownCampaign
+	return nil, posting.ErrUnknownCampaign
 }
 
 func (f *fakeSource) Live(context.Context) ([]*rain.Campaign, error) {
@@ -123,7 +123,7 @@ func TestRegistryAsksOnceForMany(t *testing.T) {
 		if source.reads != 1 {
 			t.Errorf("%d queries", source.reads)
 		}
-		if _, err := r.Get(t.Context(), "nowhere"); !errors.Is(err, payout.ErrUnknownCampaign) {
+		if _, err := r.Get(t.Context(), "nowhere"); !errors.Is(err, posting.ErrUnknownCampaign) {
 			t.Errorf("an unknown campaign: %v", err)
 		}
 	})

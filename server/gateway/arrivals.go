@@ -4,7 +4,7 @@ import (
 	"sync"
 
 	"redrain/internal/wire"
-	"redrain/payout"
+	"redrain/payout/ledger"
 )
 
 // arrivals closes the gap between a welcome and the room: what is settled after the welcome has read the ledger,
@@ -93,7 +93,7 @@ func news(missed *wire.Settled, welcome []wire.Claim) *wire.Settled {
 	}
 	known := make(map[string]bool, len(welcome))
 	for _, c := range welcome {
-		known[c.Claim] = c.State == string(payout.StateSettled)
+		known[c.Claim] = c.State == string(ledger.StateSettled)
 	}
 	fresh := &wire.Settled{Type: wire.TypeSettled, Balance: missed.Balance}
 	for _, c := range missed.Claims {

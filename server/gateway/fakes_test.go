@@ -15,9 +15,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"redrain/grab"
+	"redrain/grab/outcome"
 	"redrain/internal/rounds"
 	"redrain/internal/wire"
-	"redrain/payout"
+	"redrain/payout/ledger"
 	"redrain/rain"
 	"redrain/room"
 	"redrain/server/cluster"
@@ -27,9 +28,9 @@ import (
 
 // neighbours are what a gateway asks, as the test wants them. The zero value lets everybody in and knows of nothing.
 type neighbours struct {
-	tap    func(t *grab.Tap) (grab.Result, bool) // nil: every drop is empty
+	tap    func(t *grab.Tap[Asked]) (outcome.Result, bool) // nil: every drop is empty
 	wins   func(user string) ([]rain.Win, error)
-	states func(user string) (map[string]payout.ClaimState, error)
+	states func(user string) (map[string]ledger.ClaimState, error)
 	allow  func(key string) (bool, error)
 
 	mu         sync.Mutex
@@ -43,9 +44,9 @@ func (n *neighbours) Verify(_ context.Context, token string) (string, error) {
 	return token, nil
 }
 
-func (n *neighbours) Tap(t *grab.Tap) (grab.Result, bool) {
+func (n *neighbours) Tap(t *grab.Tap[Asked]) (outcome.Result, bool) {
 	if n.tap == nil {
-		return grab.Result{Outcome: grab.Empty}, true
+		return outcome.Result{Outcome: outcome.Empty}, true
 	}
 	return n.tap(t)
 }
@@ -66,7 +67,7 @@ func (n *neighbours) ConfirmedWins(_ context.Context, _ *rain.Campaign, user str
 	return n.wins(user)
 }
 
-func (n *neighbours) ClaimStates(_ context.Context, user string, _ []string) (map[string]payout.ClaimState, error) {
+func (n *neighbours) ClaimStates(_ context.Context, user string, _ []string) (map[string]ledger.ClaimState, error) {
 	if n.states == nil {
 		return nil, nil
 	}

@@ -10,8 +10,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"redrain/grab"
+	"redrain/grab/outcome"
 	"redrain/internal/testenv"
-	"redrain/payout"
+	"redrain/payout/ledger"
 	"redrain/rain"
 	"redrain/room"
 	"redrain/server/cluster"
@@ -21,11 +22,11 @@ import (
 // with its stack and counted; another player plays on, and the first may come back.
 func TestAPanicEndsOneConnection(t *testing.T) {
 	n := &neighbours{
-		tap: func(tap *grab.Tap) (grab.Result, bool) {
+		tap: func(tap *grab.Tap[Asked]) (outcome.Result, bool) {
 			if tap.User == "taps" {
 				panic("a torn tap")
 			}
-			return grab.Result{Outcome: grab.Empty}, true
+			return outcome.Result{Outcome: outcome.Empty}, true
 		},
 		wins: func(user string) ([]rain.Win, error) {
 			if user == "comes" {
@@ -219,11 +220,11 @@ func TestWelcomeClaims(t *testing.T) {
 	away := false
 	n := &neighbours{
 		wins: func(string) ([]rain.Win, error) { return wins, nil },
-		states: func(string) (map[string]payout.ClaimState, error) {
+		states: func(string) (map[string]ledger.ClaimState, error) {
 			if away {
 				return nil, errors.New("away")
 			}
-			return map[string]payout.ClaimState{rain.ClaimID("c", welcomeClaims): payout.StateSettled}, nil
+			return map[string]ledger.ClaimState{rain.ClaimID("c", welcomeClaims): ledger.StateSettled}, nil
 		},
 	}
 	d := openDoor(t, n, nil)
