@@ -1,14 +1,11 @@
 package operator_test
 
 import (
-	"context"
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -246,86 +243,6 @@ func TestRequests(t *testing.T) {
 				t.Errorf("answer (-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-func TestErrors(t *testing.T) {
-	tests := map[string]struct {
-		status       int
-		kind, answer string
-		code, text   string
-	}{
-		"problem": {409, "application/problem+json", `{"type":"about:blank","title":"Conflict","status":409,` +
-			`"code":"insufficient_funds","detail":"the sponsor has 5"}`,
-			"insufficient_funds", "the sponsor has 5 (insufficient_funds)"},
-		"fields": {422, "application/problem+json", `{"code":"invalid","detail":"it makes no sense",` +
-			`"errors":[{"field":"budget","message":"is required"},{"field":"min","message":"is 1 or more"}]}`,
-			"invalid", "it makes no sense: budget is required; min is 1 or more (invalid)"},
-		"a proxy's page": {502, "text/html", "<html>oh</html>", "", "Bad Gateway (HTTP 502)"},
-		"nothing":        {401, "", "", "", "Unauthorized (HTTP 401)"},
-		"a wrong status": {503, "application/json", `{"status":200,"code":"unavailable"}`, "unavailable",
-			"Service Unavailable (unavailable)"},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			c, _ := serve(t, tc.status, tc.kind, tc.answer)
-			_, err := c.Campaign(t.Context(), "c1")
-			if err == nil || err.Error() != tc.text {
-				t.Errorf("error %v, want %s", err, tc.text)
-			}
-			if tc.code != "" && !operator.HasCode(err, tc.code) || operator.HasCode(err, "other") {
-				t.Errorf("code of %v", err)
-			}
-			if !operator.HasStatus(err, tc.status) || operator.HasStatus(err, 200) {
-				t.Errorf("status of %v", err)
-			}
-		})
-	}
-}
-
-func TestAnswersThatAreNotRedrains(t *testing.T) {
-	c, _ := serve(t, http.StatusOK, "text/html", "<html>")
-	if _, err := c.Me(t.Context()); err == nil || !strings.Contains(err.Error(), "GET /api/v1/me") {
-		t.Errorf("%v", err)
-	}
-}
-
-func TestNoAnswer(t *testing.T) {
-	s := httptest.NewServer(http.NotFoundHandler())
-	address := strings.Replace(s.URL, "//", "//me:hunter2@", 1)
-	s.Close()
-	c, err := operator.New(operator.Options{Server: address})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = c.Me(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "no answer from http://me:xxxxx@") ||
-		strings.Contains(err.Error(), "hunter2") {
-		t.Errorf("%v", err)
-	}
-}
-
-func TestTimeout(t *testing.T) {
-	release := make(chan struct{})
-	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
-	defer s.Close()
-	defer close(release)
-	c, err := operator.New(operator.Options{Server: s.URL, Timeout: time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	if _, err := c.Me(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("%v", err)
-	}
-}
-
-func TestNewRefusesWhatIsNoServer(t *testing.T) {
-	for _, address := range []string{"", "localhost:8080", "ftp://host", "http://", "http://host?x=1", "http://host#x",
-		"http://a b"} {
-		if _, err := operator.New(operator.Options{Server: address}); !errors.Is(err, operator.ErrBadServer) {
-			t.Errorf("%q: %v", address, err)
-		}
 	}
 }
 

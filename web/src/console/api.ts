@@ -1,9 +1,9 @@
 // Calls of the API with the operator's token. A token that the server no longer knows ends the session.
 
 import { ApiError, request, send, type RequestOptions } from "../shared/api.ts";
-import { current, leave } from "./session.ts";
+import { current, leave, type Who } from "./session.ts";
 import { sample } from "./servertime.ts";
-import type { Page as ApiPage, WhoAmI } from "../shared/schemas.ts";
+import type { Page as ApiPage } from "../shared/schemas.ts";
 
 export { ApiError, newKey } from "../shared/api.ts";
 
@@ -28,9 +28,6 @@ export function apiResponse(path: string, options: CallOptions = {}): Promise<Re
 export function post<T>(path: string, body?: unknown, key?: string): Promise<T> {
   return api<T>(path, { method: "POST", ...(body === undefined ? {} : { body }), ...(key ? { key } : {}) });
 }
-
-/** Who is what is known of a token: an older server tells the role alone. */
-export type Who = Pick<WhoAmI, "role"> & Partial<WhoAmI>;
 
 /** whoami asks what a token may do, and takes the server's time from the answer. On older servers, which have no such path, it tries the token. */
 export async function whoami(token: string, signal?: AbortSignal): Promise<Who> {

@@ -1,9 +1,12 @@
 // Who is signed in: the token, for as long as the tab is open, and what it may do.
 
 import { useEffect, useState } from "preact/hooks";
-import type { Who } from "./api.ts";
+import type { WhoAmI } from "../shared/schemas.ts";
 
 const STORED = "redrain.operator";
+
+/** Who is what is known of a token: an older server tells the role alone. */
+export type Who = Pick<WhoAmI, "role"> & Partial<WhoAmI>;
 
 /** Standing is the state of the sign-in. refused: the server did not accept the token. */
 export type Standing = { is: "out"; refused: boolean } | { is: "in"; token: string; who: Who };
