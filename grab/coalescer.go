@@ -10,30 +10,30 @@ const (
 	maxQueue = 100_000
 )
 
-// coalescer gathers the taps on one shard into batches. One batch is away at any time; what comes meanwhile is the next
-// one. So a lone tap leaves at once, and under load the batches grow by themselves: no timer, and no time lost.
-type coalescer struct {
+// coalescer gathers what comes for one shard into batches. One batch is away at any time; what comes meanwhile is the
+// next one. So a lone tap leaves at once, and under load the batches grow by themselves: no timer, and no time lost.
+type coalescer[E any] struct {
 	workers *workers
-	decide  func(batch []*Tap) error // settles every tap of the batch; or some or none where it fails
-	teller  teller                   // the flushing goroutine's
-	run     func()                   // flush; kept, because to make it is an allocation
+	decide  func(batch []E) error // answers the whole batch, also where it fails
+	giveUp  func(rest []E)        // answers what is not decided at all
+	run     func()                // flush; kept, because to make it is an allocation
 
 	mu      sync.Mutex
-	queue   []*Tap // queue[:head] has been taken already
+	queue   []E // queue[:head] has been taken already
 	head    int
 	running bool // a goroutine is flushing
 
-	batch []*Tap // the flushing goroutine's
+	batch []E // the flushing goroutine's
 }
 
-func newCoalescer(w *workers, decide func(batch []*Tap) error) *coalescer {
-	c := &coalescer{workers: w, decide: decide}
+func newCoalescer[E any](w *workers, decide func(batch []E) error, giveUp func(rest []E)) *coalescer[E] {
+	c := &coalescer[E]{workers: w, decide: decide, giveUp: giveUp}
 	c.run = c.flush
 	return c
 }
 
-// push puts a tap in the queue. It is false, and the tap is not taken, when the queue is full or the Grabber is closed.
-func (c *coalescer) push(t *Tap) bool {
+// push puts a tap in the queue. It is false, and the tap is not taken, when the queue is full or the workers are closed.
+func (c *coalescer[E]) push(e E) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.queue)-c.head >= maxQueue || c.workers.closed.Load() {
@@ -43,7 +43,7 @@ func (c *coalescer) push(t *Tap) bool {
 		return false
 	}
 	c.running = true // flush waits for the lock before it looks
-	c.queue = append(c.queue, t)
+	c.queue = append(c.queue, e)
 	return true
 }
 
@@ -51,33 +51,21 @@ func (c *coalescer) push(t *Tap) bool {
 //
 // A batch that fails takes with it all that waits: Redis, or what has to confirm a win, is away, and the ones
 // behind would otherwise wait for one time-out after the other, the last of a long queue for minutes.
-func (c *coalescer) flush() {
+func (c *coalescer[E]) flush() {
 	for c.next(maxBatch) {
 		if c.decide(c.batch) == nil {
-			c.teller.tell(c.batch)
 			continue
 		}
-		c.fail()
 		if !c.next(maxQueue) {
 			return
 		}
-		c.fail()
+		c.giveUp(c.batch)
 	}
-}
-
-// fail has it that nothing is known of those of the batch who have no result.
-func (c *coalescer) fail() {
-	for _, t := range c.batch {
-		if !t.settled {
-			t.settle(Result{Outcome: Unavailable})
-		}
-	}
-	c.teller.tell(c.batch)
 }
 
 // next moves up to limit taps from the queue to the batch. When there is none it is false, and the goroutine that
 // called it is no longer the flushing one.
-func (c *coalescer) next(limit int) bool {
+func (c *coalescer[E]) next(limit int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	clear(c.batch)

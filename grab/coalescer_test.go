@@ -2,6 +2,8 @@ package grab
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -9,52 +11,49 @@ import (
 	"time"
 )
 
-// workbench is a coalescer with taps to push, and a decider that does what the test says.
+// workbench is a coalescer of players' names, with a decider that does what the test says.
 type workbench struct {
-	*coalescer
-	mem     *memory
-	batches [][]*Tap
-	results map[string]Result
+	*coalescer[string]
+
+	batches [][]string
 	mu      sync.Mutex
+	answers map[string]string // "decided", or "given up"
 }
 
-func newWorkbench(decide func(b *workbench, batch []*Tap) error) *workbench {
-	b := &workbench{mem: newMemory(nil), results: map[string]Result{}}
-	b.coalescer = newCoalescer(&workers{}, func(batch []*Tap) error {
-		b.batches = append(b.batches, append([]*Tap(nil), batch...))
-		return decide(b, batch)
-	})
+func newWorkbench(decide func(b *workbench) error) *workbench {
+	b := &workbench{answers: map[string]string{}}
+	b.coalescer = newCoalescer(&workers{}, func(batch []string) error {
+		b.batches = append(b.batches, slices.Clone(batch))
+		err := decide(b)
+		b.answer(batch, "decided")
+		return err
+	}, func(rest []string) { b.answer(rest, "given up") })
 	return b
 }
 
-func (b *workbench) tap(user string) *Tap {
-	return &Tap{User: user, stripe: b.mem.stripe(user), player: &player{}, Asker: &asker{func(r Result) {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		if _, twice := b.results[user]; twice {
-			panic("two results for " + user)
+func (b *workbench) answer(users []string, with string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, user := range users {
+		if _, twice := b.answers[user]; twice && user != "" {
+			panic("two answers for " + user)
 		}
-		b.results[user] = r
-	}}}
+		b.answers[user] = with
+	}
 }
 
-func (b *workbench) settleAll(batch []*Tap) error {
-	for _, t := range batch {
-		t.settle(Result{Outcome: Empty})
-	}
-	return nil
-}
+func nothing(*workbench) error { return nil }
 
 func TestWhatComesMeanwhileIsTheNextBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newWorkbench(func(b *workbench, batch []*Tap) error {
+		b := newWorkbench(func(*workbench) error {
 			time.Sleep(time.Millisecond) //nolint:forbidigo // Redis takes a millisecond of fake time
-			return b.settleAll(batch)
+			return nil
 		})
-		b.push(b.tap("first"))
+		b.push("first")
 		synctest.Wait() // it is away, alone
 		for i := range 1201 {
-			if !b.push(b.tap(strconv.Itoa(i))) {
+			if !b.push(strconv.Itoa(i)) {
 				t.Error("a tap was refused")
 			}
 		}
@@ -68,14 +67,14 @@ func TestWhatComesMeanwhileIsTheNextBatch(t *testing.T) {
 			t.Errorf("batches of %v, want 1, 500, 500, 201", sizes)
 		}
 		for i, tap := range b.batches[3] {
-			if want := strconv.Itoa(1000 + i); tap.User != want {
-				t.Fatalf("tap %d of the last batch is %s, want %s: the order is that of coming", i, tap.User, want)
+			if want := strconv.Itoa(1000 + i); tap != want {
+				t.Fatalf("tap %d of the last batch is %s, want %s: the order is that of coming", i, tap, want)
 			}
 		}
 		if b.running || b.head != 0 || len(b.queue) != 0 {
 			t.Errorf("left over: running %v, queue %d…%d", b.running, b.head, len(b.queue))
 		}
-		if b.push(b.tap("late")) {
+		if b.push("late") {
 			t.Error("a tap was taken after the end")
 		}
 	})
@@ -84,14 +83,13 @@ func TestWhatComesMeanwhileIsTheNextBatch(t *testing.T) {
 func TestAFullQueueRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hold := make(chan struct{})
-		b := newWorkbench(func(b *workbench, batch []*Tap) error {
+		b := newWorkbench(func(*workbench) error {
 			<-hold
-			return b.settleAll(batch)
+			return nil
 		})
-		b.push(b.tap("first"))
+		b.push("first")
 		synctest.Wait()
-		one := b.tap("one")
-		one.Asker = &asker{func(Result) {}}
+		const one = ""
 		for i := range maxQueue {
 			if !b.push(one) {
 				t.Fatalf("refused tap %d", i)
@@ -111,21 +109,21 @@ func TestAFullQueueRefuses(t *testing.T) {
 func TestABatchThatFailsTakesTheQueueWithIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fail := true
-		b := newWorkbench(func(b *workbench, batch []*Tap) error {
+		b := newWorkbench(func(*workbench) error {
 			time.Sleep(2 * time.Second) //nolint:forbidigo // the time-out, in fake time
 			if fail {
 				return errors.New("away")
 			}
-			return b.settleAll(batch)
+			return nil
 		})
 		began := time.Now()
 		for i := range 3 * maxBatch {
-			b.push(b.tap(strconv.Itoa(i)))
+			b.push(strconv.Itoa(i))
 		}
 		for {
 			synctest.Wait()
 			b.mu.Lock()
-			n := len(b.results)
+			n := len(b.answers)
 			b.mu.Unlock()
 			if n == 3*maxBatch {
 				break
@@ -135,17 +133,20 @@ func TestABatchThatFailsTakesTheQueueWithIt(t *testing.T) {
 		if took := time.Since(began); took > 4*time.Second {
 			t.Errorf("the last one waited %v", took)
 		}
-		for user, r := range b.results {
-			if r.Outcome != Unavailable {
-				t.Errorf("%s: %v", user, r)
+		if n := len(b.batches); n != 1 {
+			t.Errorf("%d batches were tried", n)
+		}
+		for i, user := range slices.Sorted(maps.Keys(b.answers)) {
+			if decided := slices.Contains(b.batches[0], user); decided != (b.answers[user] == "decided") {
+				t.Errorf("%d, %s: %s", i, user, b.answers[user])
 			}
 		}
 		// It goes on as before.
 		fail = false
-		b.push(b.tap("next"))
+		b.push("next")
 		b.workers.close()
-		if r := b.results["next"]; r.Outcome != Empty {
-			t.Errorf("the next one: %v", r)
+		if got := b.answers["next"]; got != "decided" {
+			t.Errorf("the next one: %s", got)
 		}
 	})
 }
@@ -153,14 +154,14 @@ func TestABatchThatFailsTakesTheQueueWithIt(t *testing.T) {
 // Pushing, flushing and closing at the same time: every tap that was taken has its result when close returns.
 func TestCloseWaitsForWhatWasTaken(t *testing.T) {
 	for range 50 {
-		b := newWorkbench(func(b *workbench, batch []*Tap) error { return b.settleAll(batch) })
+		b := newWorkbench(nothing)
 		var taken sync.Map
 		var pushing sync.WaitGroup
 		for g := range 4 {
 			pushing.Go(func() {
 				for i := range 200 {
 					user := strconv.Itoa(g*1000 + i)
-					if b.push(b.tap(user)) {
+					if b.push(user) {
 						taken.Store(user, true)
 					}
 				}
@@ -173,13 +174,13 @@ func TestCloseWaitsForWhatWasTaken(t *testing.T) {
 			n++
 			b.mu.Lock()
 			defer b.mu.Unlock()
-			if _, ok := b.results[user.(string)]; !ok {
+			if _, ok := b.answers[user.(string)]; !ok {
 				t.Errorf("%s was taken and has no result", user)
 			}
 			return true
 		})
-		if n != len(b.results) {
-			t.Errorf("%d taken, %d results", n, len(b.results))
+		if n != len(b.answers) {
+			t.Errorf("%d taken, %d results", n, len(b.answers))
 		}
 	}
 }

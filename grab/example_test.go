@@ -5,6 +5,9 @@ import (
 	"fmt"
 
 	"redrain/grab"
+	"redrain/grab/confirm"
+	"redrain/grab/outcome"
+	"redrain/grab/store"
 	"redrain/internal/embedded"
 	"redrain/rain"
 )
@@ -15,31 +18,40 @@ func Example() {
 	server, err := embedded.Redis()
 	check(err)
 	defer server.Close()
-	rdb, err := grab.Connect(server.Addr())
+	rdb, err := store.Connect(server.Addr())
 	check(err)
 	defer func() { _ = rdb.Close() }()
 
-	clock := grab.NewClock(rdb, nil)
+	clock := store.NewClock(rdb, nil)
 	check(clock.Sync(ctx))
-	g := grab.New(rdb, grab.Options{Clock: clock.Now, TapRate: 20})
-	defer g.Close()
+	s := store.New(rdb, store.Options{Clock: clock.Now})
+	stock, outbox := store.NewStock(s), store.NewOutbox(s)
+	// A tap carries what its result needs to find its way back: here a channel.
+	answer := func(taps []*grab.Tap[chan outcome.Result]) {
+		for _, t := range taps {
+			t.Caller <- t.Result()
+		}
+	}
+	gates := grab.NewGates(s, confirm.New(s, confirm.Redis, nil, nil), answer,
+		grab.Options{Clock: clock.Now, TapRate: 20})
+	defer gates.Close()
 
 	c := &rain.Campaign{ID: "gala", Status: rain.Open, Revision: 1,
 		Spec: rain.Spec{Packets: 1, WinsPerUser: 1, Shards: 1}}
-	check(g.Open(ctx, c, []rain.Money{88}))
+	check(stock.Open(ctx, c, []rain.Money{88}))
 	c.Revision++
 	c.Rains = []rain.Rain{{ID: "r1", StartsAt: clock.Now() - 1_000, DurationMS: 10_000, DropsPerSecond: 8,
 		FallMS: 4_000}}
-	check(g.Apply(ctx, c))
+	check(stock.Apply(ctx, c))
 
-	gate := g.Gate(c)
+	gate := gates.Gate(c)
 	tap := func(user, drop string) {
 		id, ok := rain.ParseDrop(drop)
 		if !ok {
 			panic(drop)
 		}
-		later := make(waiter, 1)
-		r, known := gate.Tap(&grab.Tap{User: user, Drop: id, Asker: &later})
+		later := make(chan outcome.Result, 1)
+		r, known := gate.Tap(&grab.Tap[chan outcome.Result]{User: user, Drop: id, Caller: later})
 		if !known {
 			r = <-later
 		}
@@ -51,7 +63,7 @@ func Example() {
 	tap("bob", "0.0")
 	tap("bob", "100.0")
 
-	entries, err := g.Read(ctx, c.ID, 0, "node-1", 100)
+	entries, err := outbox.Read(ctx, c.ID, 0, "node-1", 100)
 	check(err)
 	for _, w := range entries[0].Wins {
 		fmt.Println("to be paid:", w.Amount, "to", w.User, "as", rain.ClaimID(c.ID, w.Packet))
@@ -65,11 +77,6 @@ func Example() {
 	// bob taps 100.0 and it is unknown_drop 0.00
 	// to be paid: 0.88 to alice as gala-0
 }
-
-// waiter is told of one tap.
-type waiter chan grab.Result
-
-func (w *waiter) Answer(taps []*grab.Tap) { *w <- taps[0].Result() }
 
 func check(err error) {
 	if err != nil {

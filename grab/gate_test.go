@@ -1,53 +1,56 @@
-package grab
+package grab_test
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
+	"redrain/grab/grabtest"
+	"redrain/grab/outcome"
+	"redrain/grab/store"
 	"redrain/rain"
 )
 
 // The rule of the house: N takers on M packets make M wins, and their sum is the budget. Every tap is sent twice at
 // the same time, and half of the players use two nodes.
 func TestTakersShareAllPacketsExactly(t *testing.T) {
-	for name, rdb := range backends(t) {
+	for name, rdb := range grabtest.Backends(t) {
 		t.Run(name, func(t *testing.T) {
 			const players, wins, taps = 300, 2, 4
-			gm := newGame(t, rdb, setup{packets: 200, wins: wins, shards: 3, split: rain.DoubleMean})
-			other := gm.node().Gate(gm.c)
+			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 200, Wins: wins, Shards: 3, Split: rain.DoubleMean})
+			other := gm.Node().Gate(gm.C)
 			drops := make([]string, taps)
 			for i := range drops {
-				drops[i] = gm.drop(i)
+				drops[i] = gm.Drop(i)
 			}
 			var mu sync.Mutex
-			got := map[string]map[string]Result{} // user → drop → its result
+			got := map[string]map[string]outcome.Result{} // user → drop → its result
 			var answers, twice atomic.Int64
 			var all sync.WaitGroup
 			for p := range players {
-				got["user "+strconv.Itoa(p)] = map[string]Result{}
+				got["user "+strconv.Itoa(p)] = map[string]outcome.Result{}
 			}
 			for p := range players {
 				user := "user " + strconv.Itoa(p)
 				all.Go(func() {
 					for _, drop := range drops {
 						for copyNo := range 2 {
-							gate := gm.gate
+							gate := gm.Gate
 							if copyNo == 1 && p%2 == 0 {
 								gate = other
 							}
 							var once atomic.Bool
 							all.Add(1)
-							ask(gate, user, drop, func(r Result) {
+							grabtest.Ask(gate, user, drop, func(r outcome.Result) {
 								defer all.Done()
 								answers.Add(1)
 								if once.Swap(true) {
 									twice.Add(1)
 								}
-								if r.Outcome != Won {
+								if r.Outcome != outcome.Won {
 									return
 								}
 								mu.Lock()
@@ -75,16 +78,16 @@ func TestTakersShareAllPacketsExactly(t *testing.T) {
 					sum += r.Amount
 				}
 			}
-			if won != gm.c.Packets || sum != gm.c.Budget {
-				t.Errorf("%d wins of %d, want %d of %d", won, sum, gm.c.Packets, gm.c.Budget)
+			if won != gm.C.Packets || sum != gm.C.Budget {
+				t.Errorf("%d wins of %d, want %d of %d", won, sum, gm.C.Packets, gm.C.Budget)
 			}
-			gm.balance()
-			for _, w := range gm.wins() {
+			gm.Balance()
+			for _, w := range gm.Wins() {
 				if r := got[w.User][w.Drop]; r.Packet != w.Packet || r.Amount != w.Amount {
 					t.Errorf("the outbox has %v, the player was told %v", w, r)
 				}
 			}
-			if l := gm.levels(); l != (Levels{Won: 200, AmountWon: gm.c.Budget}) {
+			if l := gm.Levels(); l != (store.Levels{Won: 200, AmountWon: gm.C.Budget}) {
 				t.Errorf("levels %+v", l)
 			}
 		})
@@ -92,40 +95,40 @@ func TestTakersShareAllPacketsExactly(t *testing.T) {
 }
 
 func TestAPlayerWinsAsOftenAsAllowed(t *testing.T) {
-	for name, rdb := range backends(t) {
+	for name, rdb := range grabtest.Backends(t) {
 		t.Run(name, func(t *testing.T) {
-			gm := newGame(t, rdb, setup{wins: 3})
+			gm := grabtest.New(t, rdb, grabtest.Setup{Wins: 3})
 			var won []rain.Win
 			for i := range 3 {
-				r := gm.want("p", gm.drop(i), Won)
-				won = append(won, rain.Win{User: "p", Packet: r.Packet, Amount: r.Amount, Drop: gm.drop(i)})
+				r := gm.Want("p", gm.Drop(i), outcome.Won)
+				won = append(won, rain.Win{User: "p", Packet: r.Packet, Amount: r.Amount, Drop: gm.Drop(i)})
 			}
-			counted := countCalls(rdb)
-			gm.want("p", gm.drop(3), Already)
-			if n := counted.of("evalsha"); n != 0 {
+			counted := grabtest.CountCalls(rdb)
+			gm.Want("p", gm.Drop(3), outcome.Already)
+			if n := counted.Of("evalsha"); n != 0 {
 				t.Errorf("a node that knows all the wins asked %d times", n)
 			}
-			if r := tapOn(gm.node().Gate(gm.c), "p", gm.drop(4)); r.Outcome != Already {
+			if r := grabtest.TapOn(gm.Node().Gate(gm.C), "p", gm.Drop(4)); r.Outcome != outcome.Already {
 				t.Errorf("on another node: %v", r)
 			}
-			gm.want("q", gm.drop(0), Won)
+			gm.Want("q", gm.Drop(0), outcome.Won)
 
-			got, err := gm.g.wins(t.Context(), gm.c, "p")
+			got, err := gm.Held("p")
 			if err != nil || fmt.Sprint(got) != fmt.Sprint(won) {
 				t.Errorf("wins %v (%v), want %v", got, err, won)
 			}
-			if got, err := gm.g.wins(t.Context(), gm.c, "nobody"); err != nil || got != nil {
+			if got, err := gm.Held("nobody"); err != nil || got != nil {
 				t.Errorf("nobody has won %v (%v)", got, err)
 			}
 			// The limit is over all rains.
-			gm.letItRain(nil)
-			gm.gate.Update(gm.c)
-			asked := counted.of("evalsha")
-			gm.want("p", gm.drop(0), Already)
-			if n := counted.of("evalsha"); n != asked {
+			gm.LetItRain(nil)
+			gm.Gate.Update(gm.C)
+			asked := counted.Of("evalsha")
+			gm.Want("p", gm.Drop(0), outcome.Already)
+			if n := counted.Of("evalsha"); n != asked {
 				t.Error("a node has forgotten the wins with their rain")
 			}
-			if r := tapOn(gm.node().Gate(gm.c), "p", gm.drop(0)); r.Outcome != Already {
+			if r := grabtest.TapOn(gm.Node().Gate(gm.C), "p", gm.Drop(0)); r.Outcome != outcome.Already {
 				t.Errorf("in the next rain, on another node: %v", r)
 			}
 		})
@@ -133,7 +136,7 @@ func TestAPlayerWinsAsOftenAsAllowed(t *testing.T) {
 }
 
 func TestSoldOutCostsRedisNothing(t *testing.T) {
-	for name, rdb := range backends(t) {
+	for name, rdb := range grabtest.Backends(t) {
 		t.Run(name, func(t *testing.T) {
 			type key struct {
 				campaign string
@@ -141,7 +144,7 @@ func TestSoldOutCostsRedisNothing(t *testing.T) {
 			}
 			var mu sync.Mutex
 			told := map[key]int{}
-			gm := newGame(t, rdb, setup{packets: 4, shards: 2, options: func(o *Options) {
+			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 4, Shards: 2, Options: func(o *grabtest.Options) {
 				o.OnSoldOut = func(campaign string, shard int) {
 					mu.Lock()
 					defer mu.Unlock()
@@ -157,36 +160,36 @@ func TestSoldOutCostsRedisNothing(t *testing.T) {
 					}
 				}
 			}
-			gm.want(on(0, 1), gm.drop(0), Won)
-			gm.want(on(0, 2), gm.drop(0), Won)
-			counted := countCalls(rdb)
-			gm.want(on(0, 3), gm.drop(0), SoldOut)
-			if n := counted.of("evalsha"); n != 0 {
+			gm.Want(on(0, 1), gm.Drop(0), outcome.Won)
+			gm.Want(on(0, 2), gm.Drop(0), outcome.Won)
+			counted := grabtest.CountCalls(rdb)
+			gm.Want(on(0, 3), gm.Drop(0), outcome.SoldOut)
+			if n := counted.Of("evalsha"); n != 0 {
 				t.Errorf("sold out was known with the last win, and asked for %d times", n)
 			}
-			gm.want(on(1, 1), gm.drop(0), Won) // the other shard has something
+			gm.Want(on(1, 1), gm.Drop(0), outcome.Won) // the other shard has something
 
 			// What another node has heard.
-			other := gm.node().Gate(gm.c)
+			other := gm.Node().Gate(gm.C)
 			other.SoldOut(1)
 			other.SoldOut(7) // nonsense does no harm
-			if r := tapOn(other, on(1, 2), gm.drop(0)); r.Outcome != SoldOut {
+			if r := grabtest.TapOn(other, on(1, 2), gm.Drop(0)); r.Outcome != outcome.SoldOut {
 				t.Errorf("heard of sold out, and: %v", r)
 			}
-			if r := tapOn(other, on(0, 4), gm.drop(0)); r.Outcome != SoldOut {
+			if r := grabtest.TapOn(other, on(0, 4), gm.Drop(0)); r.Outcome != outcome.SoldOut {
 				t.Errorf("the script on an empty shard: %v", r)
 			}
-			gm.gate.noteSoldOut(0) // another batch has found the same
+			gm.Gate.NoteSoldOut(0) // another batch has found the same
 			mu.Lock()
-			if len(told) != 1 || told[key{gm.c.ID, 0}] != 2 { // once by each node
+			if len(told) != 1 || told[key{gm.C.ID, 0}] != 2 { // once by each node
 				t.Errorf("told of sold out: %v", told)
 			}
 			mu.Unlock()
 
 			// It is forgotten with the next rain.
-			gm.letItRain(nil)
-			other.Update(gm.c)
-			if r := tapOn(other, on(1, 3), gm.drop(0)); r.Outcome != Won {
+			gm.LetItRain(nil)
+			other.Update(gm.C)
+			if r := grabtest.TapOn(other, on(1, 3), gm.Drop(0)); r.Outcome != outcome.Won {
 				t.Errorf("in the next rain: %v", r)
 			}
 		})
@@ -194,13 +197,16 @@ func TestSoldOutCostsRedisNothing(t *testing.T) {
 }
 
 func TestTheGateAnswersWhatItCan(t *testing.T) {
-	rdb := inProcess(t)
-	gm := newGame(t, rdb, setup{packets: 100, wins: 100, tapRate: 20, rain: func(r *rain.Rain) {
+	rdb := grabtest.InProcess(t)
+	var now int64 // once it is set
+	gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 100, Wins: 100, TapRate: 20, Rain: func(r *rain.Rain) {
 		r.DecoyPercent, r.FallMS, r.StartsAt = 50, 2_000, r.StartsAt-10_000
+	}, Options: func(o *grabtest.Options) {
+		redis := o.Clock
+		o.Clock = func() int64 { return cmp.Or(now, redis()) }
 	}})
-	now := gm.options.Clock()
-	gm.g.o.Clock = func() int64 { return now }
-	r := gm.c.Current()
+	now = gm.Options.Clock()
+	r := gm.C.Current()
 	var decoy string
 	for n := (now - r.StartsAt) / rain.WaveMS; decoy == ""; n-- {
 		for _, d := range r.Wave(n).Drops {
@@ -209,88 +215,127 @@ func TestTheGateAnswersWhatItCan(t *testing.T) {
 			}
 		}
 	}
-	counted := countCalls(rdb)
-	gm.want("p", "07.3", UnknownDrop)
-	gm.want("p", "1000000.1", UnknownDrop)
-	gm.want("p", "2399.0", UnknownDrop) // not yet
-	gm.want("p", "1.0", Late)
+	counted := grabtest.CountCalls(rdb)
+	gm.Want("p", "07.3", outcome.UnknownDrop)
+	gm.Want("p", "1000000.1", outcome.UnknownDrop)
+	gm.Want("p", "2399.0", outcome.UnknownDrop) // not yet
+	gm.Want("p", "1.0", outcome.Late)
 	for range 20 {
-		gm.want("p", decoy, Empty) // judged anew each time, so each takes from the bucket
+		gm.Want("p", decoy, outcome.Empty) // judged anew each time, so each takes from the bucket
 	}
-	gm.want("p", decoy, TooFast)
-	gm.want("p", gm.drop(0), TooFast)
-	gm.want("p", "07.3", UnknownDrop) // what is wrong anyway is not too fast
+	gm.Want("p", decoy, outcome.TooFast)
+	gm.Want("p", gm.Drop(0), outcome.TooFast)
+	gm.Want("p", "07.3", outcome.UnknownDrop) // what is wrong anyway is not too fast
 	now += 50
-	if n := counted.of("evalsha"); n != 0 {
+	if n := counted.Of("evalsha"); n != 0 {
 		t.Errorf("local answers cost %d calls", n)
 	}
-	gm.want("p", gm.drop(0), Won)
-	gm.want("p", gm.drop(1), TooFast)
-	gm.want("p", gm.drop(0), Won) // an answer that is known is not too fast
-	gm.want("q", gm.drop(1), Won) // a bucket for each player
+	gm.Want("p", gm.Drop(0), outcome.Won)
+	gm.Want("p", gm.Drop(1), outcome.TooFast)
+	gm.Want("p", gm.Drop(0), outcome.Won) // an answer that is known is not too fast
+	gm.Want("q", gm.Drop(1), outcome.Won) // a bucket for each player
 
-	paused := gm.c.Clone()
+	paused := gm.C.Clone()
 	paused.Status = rain.Paused
 	paused.Revision++
-	gm.gate.Update(paused)
-	gm.want("r", gm.drop(0), NotOpen)
-	gm.gate.Update(gm.c) // an older version
-	gm.want("r", gm.drop(0), NotOpen)
-	gm.want("p", gm.drop(0), Won) // remembered, also when paused
+	gm.Gate.Update(paused)
+	gm.Want("r", gm.Drop(0), outcome.NotOpen)
+	gm.Gate.Update(gm.C) // an older version
+	gm.Want("r", gm.Drop(0), outcome.NotOpen)
+	gm.Want("p", gm.Drop(0), outcome.Won) // remembered, also when paused
 }
 
 func TestGatesAreKeptAndDropped(t *testing.T) {
-	gm := newGame(t, inProcess(t), setup{})
-	if gm.g.Gate(gm.c) != gm.gate {
+	gm := grabtest.New(t, grabtest.InProcess(t), grabtest.Setup{})
+	if gm.G.Gate(gm.C) != gm.Gate {
 		t.Error("a second gate for the same campaign")
 	}
-	newer := gm.c.Clone()
+	newer := gm.C.Clone()
 	newer.Revision++
 	newer.Status = rain.Paused
-	gm.g.Gate(newer)
-	gm.want("p", gm.drop(0), NotOpen) // the gate has learned from who asked for it
-	gm.g.Drop(gm.c.ID)
-	if gm.g.Gate(gm.c) == gm.gate {
+	gm.G.Gate(newer)
+	gm.Want("p", gm.Drop(0), outcome.NotOpen) // the gate has learned from who asked for it
+	gm.G.Drop(gm.C.ID)
+	if gm.G.Gate(gm.C) == gm.Gate {
 		t.Error("the gate is still there")
 	}
 }
 
-// Who taps a drop again before the first tap is decided waits for that one, and costs Redis nothing more.
-func TestATapUnderWayAnswersItsCopies(t *testing.T) {
-	gm := newGame(t, inProcess(t), setup{wins: 2})
-	var sent []string
-	release := make(chan struct{})
-	gm.gate.shards[0] = newCoalescer(&gm.g.work, func(batch []*Tap) error {
-		<-release
-		for i, tap := range batch {
-			sent = append(sent, tap.User+" "+tap.Drop.String())
-			tap.settle(Result{Outcome: Won, Packet: len(sent)*100 + i, Amount: 1})
+// Thousands of sockets at once, duplicates in flight, versions and rains that change meanwhile: every tap has
+// exactly one result.
+func TestEveryTapHasOneResult(t *testing.T) {
+	gm := grabtest.New(t, grabtest.InProcess(t), grabtest.Setup{Packets: 500, Wins: 2, Shards: 3, Taps: 50, TapRate: 30})
+	drops := []string{"0.999", "x", "99999.0"}
+	for i := range 12 {
+		drops = append(drops, gm.Drop(i))
+	}
+	const goroutines, taps = 64, 60
+	var all, sockets sync.WaitGroup
+	var answers [goroutines * taps]atomic.Int32
+	outcomes := sync.Map{}
+	all.Add(goroutines * taps)
+	for s := range goroutines {
+		sockets.Go(func() {
+			for i := range taps {
+				user := "u" + strconv.Itoa((s+i)%40) // shared by several sockets
+				grabtest.Ask(gm.Gate, user, drops[(s*7+i)%len(drops)], func(r outcome.Result) {
+					if answers[s*taps+i].Add(1) != 1 {
+						t.Error("a second result")
+						return
+					}
+					outcomes.Store(r.Outcome, true)
+					all.Done()
+				})
+			}
+		})
+	}
+	changes := make(chan struct{})
+	go func() {
+		defer close(changes)
+		c := gm.C.Clone()
+		for i := range 200 {
+			c = c.Clone()
+			c.Revision++
+			c.Status = []rain.Status{rain.Open, rain.Paused}[i%2]
+			if i%50 == 49 {
+				next := *c.Current()
+				next.ID += "x"
+				c.Rains = append(c.Rains, next)
+			}
+			gm.Gate.Update(c)
+			gm.Gate.Remember("u1", []rain.Win{{User: "u1", Packet: 0, Amount: 1, Drop: "99999.1"}})
+			gm.Gate.SoldOut(i % 3)
 		}
-		return nil
-	})
-	got := make(chan string, 10)
-	tap := func(user, drop string) {
-		ask(gm.gate, user, drop, func(r Result) { got <- fmt.Sprint(user, " ", drop, " ", r.Outcome, " ", r.Packet) })
-	}
-	first, second := gm.drop(0), gm.drop(1)
-	for range 3 {
-		tap("p", first)
-	}
-	tap("q", first)
-	tap("p", second)
-	close(release)
-	gm.g.Close()
-	close(got)
-	results := map[string]int{}
-	for r := range got {
-		results[r]++
-	}
-	if len(sent) != 3 || len(results) != 3 {
-		t.Errorf("sent %v, results %v; want one of each player and drop", sent, results)
-	}
-	for r, n := range results {
-		if want := map[bool]int{true: 3, false: 1}[strings.HasPrefix(r, "p "+first+" ")]; n != want {
-			t.Errorf("%q %d times, want %d", r, n, want)
+	}()
+	sockets.Wait()
+	<-changes
+	all.Wait()
+	gm.G.Close()
+	gm.Want("last", drops[3], outcome.NotOpen) // the last version is paused
+	for i := range answers {
+		if n := answers[i].Load(); n != 1 {
+			t.Fatalf("tap %d has %d results", i, n)
 		}
+	}
+	if _, some := outcomes.Load(outcome.UnknownDrop); !some {
+		t.Error("nobody tapped an unknown drop")
+	}
+	gm.Balance()
+	if n := gm.Gate.UnderWay(); n != 0 {
+		t.Errorf("%d taps are under way for ever", n)
+	}
+}
+
+func TestAfterCloseTapsAreUnavailable(t *testing.T) {
+	gm := grabtest.New(t, grabtest.InProcess(t), grabtest.Setup{})
+	first := gm.Want("p", gm.Drop(0), outcome.Won)
+	gm.G.Close()
+	gm.G.Close()
+	gm.Want("q", gm.Drop(0), outcome.Unavailable)
+	if r := gm.Tap("p", gm.Drop(0)); r != first {
+		t.Errorf("what is known: %v", r)
+	}
+	if l := fmt.Sprint(gm.Levels().Won); l != "1" {
+		t.Errorf("%s wins", l)
 	}
 }

@@ -1,13 +1,14 @@
-package grab
+package grab_test
 
 import (
 	"log/slog"
 	"testing"
 
+	"redrain/grab/store"
 	"redrain/internal/testenv"
 )
 
 func TestMain(m *testing.M) {
-	LogClient(slog.New(slog.DiscardHandler)) // tests that kill Redis know that it is gone
+	store.LogClient(slog.New(slog.DiscardHandler)) // tests that kill Redis know that it is gone
 	testenv.Main(m)
 }

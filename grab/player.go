@@ -3,6 +3,7 @@ package grab
 import (
 	"slices"
 
+	"redrain/grab/outcome"
 	"redrain/rain"
 )
 
@@ -14,18 +15,17 @@ const (
 	keptSlack = 64
 )
 
-// player is what is remembered of one player. Its stripe's lock guards it.
+// player is what is remembered of one player.
 type player struct {
 	bucket bucket
 	lost   lost
 	won    []wonDrop // in the order of the drops
-	flying []*Tap    // with the script just now
 
 	// of taps that the script may have decided, or has without confirmation, and the player was told nothing
 	undecided []rain.DropID
 }
 
-// dropKey is a drop as the memory sorts it: the wave, and in its last byte the drop's place in it. So a player's
+// dropKey is a drop as the cache sorts it: the wave, and in its last byte the drop's place in it. So a player's
 // taps, which follow the waves, are remembered nearly in order, at eight bytes each, and a tap is found among
 // thousands in a few steps.
 type dropKey uint64
@@ -45,29 +45,28 @@ type wonDrop struct {
 	amount rain.Money
 }
 
-// lost are the results of taps that won nothing, in the order of the drops; outcomes[i] is that of drops[i], as
-// codeOf gives it.
+// lost are the results of taps that won nothing, in the order of the drops; outcomes[i] is that of drops[i].
 type lost struct {
 	drops    []dropKey
-	outcomes []uint8
+	outcomes []outcome.Outcome
 }
 
 // wins is how many packets the player has won in the campaign.
 func (p *player) wins() int { return len(p.won) }
 
 // recall finds the result of the player's tap on a drop.
-func (p *player) recall(id rain.DropID) (Result, bool) {
+func (p *player) recall(id rain.DropID) (outcome.Result, bool) {
 	drop, ok := keyOf(id)
 	if !ok {
-		return Result{}, false
+		return outcome.Result{}, false
 	}
 	if i, found := p.findWin(drop); found {
-		return Result{Outcome: Won, Packet: p.won[i].packet, Amount: p.won[i].amount}, true
+		return outcome.Result{Outcome: outcome.Won, Packet: p.won[i].packet, Amount: p.won[i].amount}, true
 	}
 	if i, found := slices.BinarySearch(p.lost.drops, drop); found {
-		return Result{Outcome: Outcomes[p.lost.outcomes[i]]}, true
+		return outcome.Result{Outcome: p.lost.outcomes[i]}, true
 	}
-	return Result{}, false
+	return outcome.Result{}, false
 }
 
 func (p *player) findWin(drop dropKey) (int, bool) {
@@ -86,7 +85,7 @@ func (p *player) findWin(drop dropKey) (int, bool) {
 }
 
 // remember keeps a result. The first one of a drop stays, except that a win is stronger than anything.
-func (p *player) remember(id rain.DropID, r Result) {
+func (p *player) remember(id rain.DropID, r outcome.Result) {
 	drop, ok := keyOf(id)
 	if !ok {
 		return
@@ -94,7 +93,7 @@ func (p *player) remember(id rain.DropID, r Result) {
 	place, won := p.findWin(drop)
 	switch {
 	case won:
-	case r.Outcome == Won:
+	case r.Outcome == outcome.Won:
 		p.lost.forget(drop)
 		p.won = slices.Insert(p.won, place, wonDrop{drop: drop, packet: r.Packet, amount: r.Amount})
 	default:
@@ -102,7 +101,7 @@ func (p *player) remember(id rain.DropID, r Result) {
 	}
 }
 
-func (l *lost) add(drop dropKey, o Outcome) {
+func (l *lost) add(drop dropKey, o outcome.Outcome) {
 	if len(l.drops) == keptResults+keptSlack {
 		l.drops = slices.Delete(l.drops, 0, keptSlack)
 		l.outcomes = slices.Delete(l.outcomes, 0, keptSlack)
@@ -112,7 +111,7 @@ func (l *lost) add(drop dropKey, o Outcome) {
 		return
 	}
 	l.drops = slices.Insert(l.drops, place, drop)
-	l.outcomes = slices.Insert(l.outcomes, place, codeOf(o))
+	l.outcomes = slices.Insert(l.outcomes, place, o)
 }
 
 func (l *lost) forget(drop dropKey) {
@@ -122,26 +121,13 @@ func (l *lost) forget(drop dropKey) {
 	}
 }
 
-// underWay finds the player's tap on a drop that the script has not decided yet.
-func (p *player) underWay(id rain.DropID) *Tap {
-	for _, t := range p.flying {
-		if t.Drop == id {
-			return t
-		}
-	}
-	return nil
-}
-
-// landed takes a tap back from under way, with its result.
-func (p *player) landed(t *Tap, r Result) {
-	if i := slices.Index(p.flying, t); i >= 0 {
-		p.flying = slices.Delete(p.flying, i, i+1)
-	}
-	known := slices.Index(p.undecided, t.Drop)
-	if r.Outcome == Unavailable {
-		// One that was given up unsent leaves an earlier one of the same drop as undecided as it was.
-		if t.sent && known < 0 && len(p.undecided) < keptResults {
-			p.undecided = append(p.undecided, t.Drop)
+// decided takes in what came of the player's tap on a drop. sent says whether the script may have seen the tap: one that
+// was given up unsent leaves an earlier one of the same drop as undecided as it was.
+func (p *player) decided(drop rain.DropID, r outcome.Result, sent bool) {
+	known := slices.Index(p.undecided, drop)
+	if r.Outcome == outcome.Unavailable {
+		if sent && known < 0 && len(p.undecided) < keptResults {
+			p.undecided = append(p.undecided, drop)
 		}
 		return
 	}
@@ -149,8 +135,8 @@ func (p *player) landed(t *Tap, r Result) {
 		p.undecided = slices.Delete(p.undecided, known, known+1)
 	}
 	switch r.Outcome {
-	case Won, Already, Limited, Empty, SoldOut:
-		p.remember(t.Drop, r)
+	case outcome.Won, outcome.Already, outcome.Limited, outcome.Empty, outcome.SoldOut:
+		p.remember(drop, r)
 	}
 	// NotOpen may be another the next moment.
 }

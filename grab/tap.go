@@ -1,78 +1,58 @@
 package grab
 
-import "redrain/rain"
+import (
+	"redrain/grab/outcome"
+	"redrain/rain"
+)
 
 // Tap is one tap of a player on a drop. Its maker sets the exported fields, gives it to one Gate once, and changes
 // nothing any more.
-type Tap struct {
-	User  string      // has passed rain.CheckUser
-	Drop  rain.DropID // whatever the player has sent, as far as it is a drop's id
-	Asker Asker       // is told the result that Gate.Tap does not know at once
-	Ref   any         // the asker's own: the gate does not look at it
+type Tap[T any] struct {
+	User   string      // has passed rain.CheckUser
+	Drop   rain.DropID // whatever the player has sent, as far as it is a drop's id
+	Caller T           // what its maker needs to tell the result; this package does not look at it
 
-	player  *player
-	stripe  *stripe // the player's
-	result  Result
-	sent    bool // to the script; known to the goroutine that settles it, as are settled and told
-	settled bool // it has its result
-	told    bool // and its asker has it too
-	// of the same player on the same drop, that came meanwhile; guarded by the stripe until it is settled
-	others []*Tap
+	stripe *stripe[T]       // the player's
+	player *cachedPlayer[T] // who has tapped
+	result outcome.Result
+	copies []*Tap[T] // of the same player on the same drop, that came meanwhile; the stripe's lock guards them
 }
 
-// Result is what came of a tap that the Asker is told of.
-func (t *Tap) Result() Result { return t.result }
+// Result is what came of a tap that is answered.
+func (t *Tap[T]) Result() outcome.Result { return t.result }
 
-// Asker is who wants to know what came of taps. Askers are compared, to tell one all that is for it: let it be a
-// pointer.
-type Asker interface {
-	// Answer is called with taps that have their results, in the order in which they were decided; with each tap
-	// once. It is called by the goroutine that flushes a shard's taps, with no lock held: it must not block, or all
-	// others on the shard wait. The slice is only lent.
-	Answer(taps []*Tap)
+// Answer is called with taps that have their results, in the order in which they were decided: with each tap once for
+// which Gate.Tap did not know the result. It is called by the goroutine that decides a shard's taps, with no lock held:
+// it must not block, or all others on the shard wait. The slice is only lent.
+type Answer[T any] func(taps []*Tap[T])
+
+// answers gives taps their results and tells those who asked, many at once. Nothing else does either.
+type answers[T any] struct {
+	tell Answer[T]
+	taps []*Tap[T]
 }
 
-// settle gives a tap that was under way its result. It is not told yet.
-func (t *Tap) settle(r Result) {
-	t.result, t.settled = r, true
+// add gives a tap that is under way its result, and takes it along with the copies that wait for it. sent says whether
+// the script may have seen it.
+func (a *answers[T]) add(t *Tap[T], r outcome.Result, sent bool) {
 	t.stripe.mu.Lock()
 	defer t.stripe.mu.Unlock()
-	t.player.landed(t, r)
-	for _, o := range t.others {
-		o.result = r
+	t.player.land(t)
+	t.player.decided(t.Drop, r, sent)
+	t.result = r
+	a.taps = append(a.taps, t)
+	for _, c := range t.copies {
+		c.result = r
+		a.taps = append(a.taps, c)
 	}
 }
 
-// teller tells askers of their taps, many at once.
-type teller struct{ taps []*Tap }
-
-// tell tells of those taps that are settled and have not been told, and of the others that waited for them.
-func (l *teller) tell(taps []*Tap) {
-	for _, t := range taps {
-		if !t.settled || t.told {
-			continue
-		}
-		t.told = true
-		l.add(t)
-		for _, o := range t.others {
-			l.add(o)
-		}
-	}
-	l.flush()
-}
-
-func (l *teller) add(t *Tap) {
-	if len(l.taps) > 0 && l.taps[0].Asker != t.Asker {
-		l.flush()
-	}
-	l.taps = append(l.taps, t)
-}
-
-func (l *teller) flush() {
-	if len(l.taps) == 0 {
+// send tells of all that was added.
+func (a *answers[T]) send() {
+	if len(a.taps) == 0 {
 		return
 	}
-	l.taps[0].Asker.Answer(l.taps)
-	clear(l.taps)
-	l.taps = l.taps[:0]
+	a.tell(a.taps)
+	clear(a.taps)
+	a.taps = a.taps[:0]
 }

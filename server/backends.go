@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/redis/go-redis/v9"
 
-	"redrain/grab"
+	"redrain/grab/store"
 	"redrain/internal/embedded"
 	"redrain/internal/sqldb"
 	"redrain/server/timeout"
@@ -31,7 +31,7 @@ type backends struct {
 
 // LogLibraries has libraries that would write to standard error themselves write to log. It is for the whole
 // process, so the program calls it and New does not.
-func LogLibraries(log *slog.Logger) { grab.LogClient(log) }
+func LogLibraries(log *slog.Logger) { store.LogClient(log) }
 
 // errBackend is a back end that did not answer in time at start.
 var errBackend = errors.New("does not answer")
@@ -79,7 +79,7 @@ func (b *backends) connectRedis(ctx context.Context, cfg *Config, log *slog.Logg
 		b.onClose(own.Close)
 		addr = own.Addr()
 	}
-	rdb, err := grab.Connect(addr)
+	rdb, err := store.Connect(addr)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"redrain/grab"
+	"redrain/grab/confirm"
 	"redrain/internal/sqldb"
 )
 
@@ -80,9 +80,9 @@ func (c *Config) ConfirmMode() string {
 	case c.Confirm != "":
 		return c.Confirm
 	case c.DataDir != "":
-		return grab.ConfirmStream.String()
+		return confirm.Stream.String()
 	default:
-		return grab.ConfirmRedis.String()
+		return confirm.Redis.String()
 	}
 }
 
@@ -121,9 +121,9 @@ func (c *Config) Validate() []error {
 			fault("--roles: %q is not one of %s", r, strings.Join(AllRoles, ", "))
 		}
 	}
-	if mode, err := grab.ParseConfirm(c.ConfirmMode()); err != nil {
+	if mode, err := confirm.Parse(c.ConfirmMode()); err != nil {
 		fault("--confirm %q: give redis, replica or stream", c.Confirm)
-	} else if mode == grab.ConfirmReplica && c.Redis == "" {
+	} else if mode == confirm.Replica && c.Redis == "" {
 		fault("--confirm replica: needs --redis; the stand-in in this process has no replica")
 	}
 	if c.TapRate < 0 || c.HelloRate < 0 || c.GuestRate < 0 {

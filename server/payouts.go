@@ -2,13 +2,15 @@ package server
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"log/slog"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"redrain/payout"
+	"redrain/payout/ledger/posting"
+	"redrain/payout/pipeline"
 	"redrain/rain"
 	"redrain/server/campaigns"
 	"redrain/server/cluster"
@@ -20,33 +22,33 @@ func (s *Server) buildPayout(bus *cluster.Bus, now rain.Clock, reg prometheus.Re
 	if err != nil {
 		return fmt.Errorf("opening JetStream: %w", err)
 	}
-	if err := s.ledger.Register(reg); err != nil {
+	if err := errors.Join(s.ledger.Register(reg), s.books.Register(reg)); err != nil {
 		return err
 	}
-	s.relay, err = payout.NewRelay(js, s.grabber, s.known, payout.RelayOptions{
+	s.relay, err = pipeline.NewRelay(js, s.grabber, s.known, pipeline.RelayOptions{
 		Namespace: s.cfg.Namespace, Node: node, Log: log, Registerer: reg,
 	})
 	if err != nil {
 		return err
 	}
 	s.notifier = cluster.NewNotifier(s.grabber, s.grabber, bus, log)
-	s.settler, err = payout.NewSettler(js, s.ledger, s.grabber, s.notifier, payout.SettlerOptions{
+	s.settler, err = pipeline.NewSettler(js, s.ledger, s.grabber, s.notifier, pipeline.SettlerOptions{
 		Namespace: s.cfg.Namespace, Clock: now, Log: log, Registerer: reg, Attempts: s.cfg.PayoutAttempts,
-		OnCut: func(cuts []payout.ReclaimCut) {
+		OnCut: func(cuts []posting.ReclaimCut) {
 			for _, c := range cuts {
 				bus.Alarm("reclaim_cut", c.Ref.Campaign, c.Reason)
 			}
 		},
-		OnAdvisory: func(a payout.Advisory) {
+		OnAdvisory: func(a pipeline.Advisory) {
 			bus.Alarm(string(a.Kind), "", fmt.Sprintf("JetStream does not deliver message %d of stream %s any more, after %d deliveries: %s",
 				a.StreamSeq, a.Stream, a.Deliveries, cmp.Or(a.Reason, "no reason was given")))
 		},
-		OnDead: func(letters []payout.DeadLetter) {
+		OnDead: func(letters []posting.DeadLetter) {
 			for _, d := range letters {
 				bus.Alarm("dead_letter", d.Campaign, "a payout waits for a person: "+d.Reason)
 			}
 		},
-		OnVoid: func(letters []payout.DeadLetter) { campaigns.AlarmVoid(bus, letters) },
+		OnVoid: func(letters []posting.DeadLetter) { campaigns.AlarmVoid(bus, letters) },
 	})
 	return err
 }

@@ -8,8 +8,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"redrain/payout"
-	"redrain/payout/webhook"
+	"redrain/payout/ledger"
+	"redrain/payout/withdraw"
+	"redrain/payout/withdraw/webhook"
 	"redrain/rain"
 	"redrain/server/cluster"
 	"redrain/server/timeout"
@@ -46,7 +47,7 @@ func (c *Config) validateProvider(fault func(string, ...any)) {
 
 // buildPayer makes what pays withdrawals.
 func (s *Server) buildPayer(bus *cluster.Bus, now rain.Clock, reg prometheus.Registerer, log *slog.Logger) error {
-	var provider payout.Provider = payout.Wallet{}
+	var provider withdraw.Provider = withdraw.Wallet{}
 	if s.cfg.Provider == ProviderHTTP {
 		http, err := webhook.New(webhook.Options{URL: s.cfg.ProviderURL, Secret: s.cfg.ProviderSecret, Clock: now})
 		if err != nil {
@@ -56,9 +57,9 @@ func (s *Server) buildPayer(bus *cluster.Bus, now rain.Clock, reg prometheus.Reg
 		provider = http
 	}
 	var err error
-	s.payer, err = payout.NewPayer(s.ledger, provider, payout.PayerOptions{
+	s.payer, err = withdraw.NewPayer(s.ledger, provider, withdraw.PayerOptions{
 		Attempts: s.cfg.PayoutAttempts, Timeout: s.cfg.ProviderTimeout, Log: log, Registerer: reg,
-		OnAlarm: func(w payout.Withdrawal, message string) { bus.Alarm("withdrawal", "", w.ID+": "+message) },
+		OnAlarm: func(w ledger.Withdrawal, message string) { bus.Alarm("withdrawal", "", w.ID+": "+message) },
 		OnEnd: func(id string) {
 			if err := s.tellWithdrawn(bus, id); err != nil {
 				log.Warn("a player was not told how a withdrawal has ended; they see it when they look", "withdrawal",

@@ -17,10 +17,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"redrain/grab"
+	"redrain/grab/confirm"
+	"redrain/grab/store"
 	"redrain/internal/auth"
 	"redrain/internal/embedded"
 	"redrain/internal/rounds"
-	"redrain/payout"
+	"redrain/payout/ledger"
+	"redrain/payout/pipeline"
+	"redrain/payout/reconcile"
+	"redrain/payout/withdraw"
 	"redrain/rain"
 	"redrain/room"
 	"redrain/server/api"
@@ -45,12 +50,13 @@ type Server struct {
 	health   *health
 	deadline atomic.Pointer[time.Time] // of the shutdown, once it has begun
 
-	clock     *grab.Clock
-	grabber   *grab.Grabber
-	ledger    *payout.Ledger
-	relay     *payout.Relay
-	settler   *payout.Settler
-	payer     *payout.Payer
+	clock     *store.Clock
+	grabber   *grabber
+	ledger    *ledger.Ledger
+	books     *reconcile.Reconciler
+	relay     *pipeline.Relay
+	settler   *pipeline.Settler
+	payer     *withdraw.Payer
 	known     *cluster.Known
 	registry  *cluster.Registry
 	notifier  *cluster.Notifier
@@ -59,7 +65,7 @@ type Server struct {
 	rebuilder *campaigns.Rebuilder
 	reclaimer *campaigns.Reclaimer
 	lobby     *room.Lobby
-	rainmaker *live.Schedule
+	schedule  *live.Schedule
 	gateway   *gateway.Gateway
 	figures   *live.Figures
 	events    *api.Events
@@ -129,7 +135,7 @@ func (s *Server) build(ctx context.Context) error {
 	node := "n" + strings.ToLower(rand.Text()[:12])
 	log := s.log.With("node", node)
 
-	s.clock = grab.NewClock(s.back.redis, log)
+	s.clock = store.NewClock(s.back.redis, log)
 	if err := s.clock.Sync(ctx); err != nil {
 		return fmt.Errorf("reading the cluster's time: %w", err)
 	}
@@ -140,26 +146,19 @@ func (s *Server) build(ctx context.Context) error {
 		return err
 	}
 	s.guard = guard
-	s.ledger = payout.NewLedger(s.back.sql, now)
+	s.ledger = ledger.New(s.back.sql, now)
+	s.books = reconcile.New(s.back.sql, s.ledger, now)
 	s.known = cluster.NewKnown()
 
-	confirm, err := grab.ParseConfirm(s.cfg.ConfirmMode())
-	if err != nil {
+	if err := s.buildGrab(bus, now, reg, log); err != nil {
 		return err
 	}
-	s.grabber = grab.New(s.back.redis, grab.Options{
-		Namespace: s.cfg.Namespace, TapRate: s.cfg.TapRate, Clock: now, Log: log, Registerer: reg,
-		Confirm:   confirm,
-		Publish:   func(ctx context.Context, e rain.Entry) error { return s.relay.Publish(ctx, e) },
-		OnWin:     func(campaign string, shard int) { s.relay.Wake(campaign, shard) },
-		OnSoldOut: bus.SoldOut,
-	})
 	if err := s.grabber.Load(ctx); err != nil {
 		return fmt.Errorf("loading the scripts: %w", err)
 	}
 	if s.cfg.Redis != "" {
-		for _, advice := range s.grabber.Advice(ctx) {
-			log.Warn("the way Redis is set up endangers money", "advice", advice)
+		for _, warning := range append(s.grabber.Store.Warnings(ctx), s.grabber.Confirmer.Warnings(ctx)...) {
+			log.Warn("the way Redis is set up endangers money", "warning", warning)
 		}
 	}
 	if err := s.buildPayout(bus, now, reg, node, log); err != nil {
@@ -199,14 +198,36 @@ func (s *Server) build(ctx context.Context) error {
 	})
 }
 
+// buildGrab makes the tap's way to Redis and back.
+func (s *Server) buildGrab(bus *cluster.Bus, now rain.Clock, reg prometheus.Registerer, log *slog.Logger) error {
+	mode, err := confirm.Parse(s.cfg.ConfirmMode())
+	if err != nil {
+		return err
+	}
+	s.schedule = live.NewSchedule(now, s.known, s.guard)
+	s.lobby = room.NewLobby(room.Options{
+		Log: log, Registerer: reg, OnOpen: s.schedule.Open, OnEmpty: s.schedule.Empty,
+	})
+	redis := store.New(s.back.redis, store.Options{Namespace: s.cfg.Namespace, Clock: now, Log: log})
+	publisher := publisherFunc(func(ctx context.Context, e rain.Entry) error { return s.relay.Publish(ctx, e) })
+	answer := gateway.Results{Lobby: s.lobby}.Answer
+	s.grabber = newGrabber(redis, confirm.New(redis, mode, publisher, log), answer, grab.Options{
+		TapRate: s.cfg.TapRate, Clock: now, Log: log, Registerer: reg,
+		OnWin:     func(campaign string, shard int) { s.relay.Wake(campaign, shard) },
+		OnSoldOut: bus.SoldOut,
+	})
+	return nil
+}
+
+// publisherFunc is a confirm.Publisher.
+type publisherFunc func(ctx context.Context, e rain.Entry) error
+
+func (f publisherFunc) Publish(ctx context.Context, e rain.Entry) error { return f(ctx, e) }
+
 // buildRooms makes what players see of this node, in the order in which the parts need each other.
 func (s *Server) buildRooms(now rain.Clock, reg prometheus.Registerer, node string, log *slog.Logger) {
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	tally := live.NewCounts()
-	s.rainmaker = live.NewSchedule(now, s.known, s.guard)
-	s.lobby = room.NewLobby(room.Options{
-		Log: log, Registerer: reg, OnOpen: s.rainmaker.Open, OnEmpty: s.rainmaker.Empty,
-	})
 	s.figures = live.NewFigures(live.FiguresOptions{
 		Node: node, Sums: s.grabber, Reports: s.grabber, Ranking: s.grabber, Ledger: s.ledger, Known: s.known, Lobby: s.lobby, Counts: tally,
 		KeepFor: drainedKept, Guard: s.guard, Clock: now, Log: log,
@@ -214,7 +235,7 @@ func (s *Server) buildRooms(now rain.Clock, reg prometheus.Registerer, node stri
 	s.events = api.NewEvents(api.EventsOptions{Campaigns: s.known, Stats: s.figures, Guard: s.guard, Clock: now, Log: log})
 	s.registry = cluster.NewRegistry(cluster.RegistryOptions{
 		Source: s.ledger, Known: s.known, Guard: s.guard, Log: log,
-		Changed:   []func(*rain.Campaign){s.campaignChanged, s.rainmaker.Changed, s.events.Changed},
+		Changed:   []func(*rain.Campaign){s.campaignChanged, s.schedule.Changed, s.events.Changed},
 		InUse:     func(campaign string) bool { return s.lobby.Room(campaign) != nil || s.events.Watched(campaign) },
 		Forgotten: s.grabber.Drop,
 	})
@@ -243,7 +264,10 @@ func (s *Server) buildCampaigns(bus *cluster.Bus, now rain.Clock, node string, l
 		Service: s.service, Ledger: s.ledger, Stream: s.settler, Restorer: s.grabber, Bus: bus, Log: log,
 	})
 	s.proofs = campaigns.NewProofs(campaigns.ProofsOptions{
-		Ledger: s.ledger, Hot: s.grabber, Node: node, Every: s.cfg.ReconcileEvery, Alarm: bus.Alarm, Guard: s.guard, Log: log,
+		Ledger: struct {
+			*ledger.Ledger
+			*reconcile.Reconciler
+		}{s.ledger, s.books}, Hot: s.grabber, Node: node, Every: s.cfg.ReconcileEvery, Alarm: bus.Alarm, Guard: s.guard, Log: log,
 	})
 	if s.cfg.Demo && s.cfg.InProcess() && s.cfg.Has(RoleOperator) {
 		s.demo = campaigns.NewDemo(campaigns.DemoOptions{

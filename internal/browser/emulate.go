@@ -74,7 +74,9 @@ func (p *Page) Resize(d Device) error {
 func (p *Page) Offline(offline bool) error {
 	conditions := &network.Conditions{Offline: offline, DownloadThroughput: -1, UploadThroughput: -1}
 	return p.Do(Patience,
-		call(network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: []*network.Conditions{conditions}}),
+		call(network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{
+			MatchedNetworkConditions: []*network.Conditions{conditions},
+		}),
 		call(network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: offline, DownloadThroughput: -1,
 			UploadThroughput: -1}))
 }

@@ -65,7 +65,8 @@ func (p *Page) aim(selector string) (Point, error) {
 				pointerup: (event) => { if (down && under(event)) hits++; },
 				click: (event) => { if (on(event.target) && ++clicks >= hits) heard(); },
 			};
-			for (const type of ["pointerdown", "mousedown", "touchstart", "pointerup", "mouseup", "touchend", "click"]) {
+			const pressing = ["pointerdown", "mousedown", "touchstart", "pointerup", "mouseup", "touchend", "click"];
+			for (const type of pressing) {
 				addEventListener(type, (event) => {
 					seen[type]?.(event);
 					// A finger's click comes later, perhaps after the next press; one that missed makes none.
@@ -88,13 +89,15 @@ func (p *Page) aim(selector string) (Point, error) {
 		let why = "is not there", before = null;
 		while (performance.now() < end) {
 			const e = find();
-			if (!e || !e.checkVisibility({ visibilityProperty: true })) { why = e ? "is hidden" : "is not there"; await frame(); continue; }
-			if (e.disabled || e.getAttribute("aria-disabled") === "true") { why = "is disabled"; await frame(); continue; }
+			why = !e ? "is not there" : !e.checkVisibility({ visibilityProperty: true }) ? "is hidden" :
+				e.disabled || e.getAttribute("aria-disabled") === "true" ? "is disabled" : "";
+			if (why) { await frame(); continue; }
 			e.scrollIntoView({ block: "nearest", inline: "nearest", behavior: "instant" });
 			const r = e.getBoundingClientRect(), x = r.x + r.width / 2, y = r.y + r.height / 2;
 			const top = document.elementFromPoint(x, y);
 			if (!top || !belongs(e, top)) {
-				why = "is covered by " + (top ? top.tagName + "#" + top.id + "." + top.className : "nothing, being outside the page");
+				why = "is covered by " +
+					(top ? top.tagName + "#" + top.id + "." + top.className : "nothing, being outside the page");
 				before = null; await frame(); continue;
 			}
 			if (before && Math.hypot(before.x - x, before.y - y) < 1) { watch(e); return { x, y }; }

@@ -5,12 +5,17 @@ package browser
 // lang of its own (the switch of languages names each in itself).
 func (p *Page) Words() ([]string, error) {
 	return Eval[[]string](p, `(() => {
-		const found = new Set(), add = (text) => { const t = (text ?? "").replace(/\s+/g, " ").trim(); if (t) found.add(t); };
-		const foreign = (e) => e.closest("code, pre, kbd, samp, [translate=no]") || e.closest("[lang]") !== document.documentElement;
+		const found = new Set();
+		const add = (text) => { const t = (text ?? "").replace(/\s+/g, " ").trim(); if (t) found.add(t); };
+		const foreign = (e) =>
+			e.closest("code, pre, kbd, samp, [translate=no]") || e.closest("[lang]") !== document.documentElement;
+		const spoken = ["aria-label", "title", "placeholder", "alt", "aria-description", "aria-valuetext",
+			"aria-roledescription"];
 		add(document.title);
 		for (const e of document.body.querySelectorAll("*")) {
-			if (foreign(e) || e.matches("script, style, noscript, noscript *") || !e.checkVisibility({ visibilityProperty: true })) continue;
-			for (const name of ["aria-label", "title", "placeholder", "alt", "aria-description", "aria-valuetext", "aria-roledescription"]) add(e.getAttribute(name));
+			if (foreign(e) || e.matches("script, style, noscript, noscript *")) continue;
+			if (!e.checkVisibility({ visibilityProperty: true })) continue;
+			for (const name of spoken) add(e.getAttribute(name));
 			for (const n of e.childNodes) if (n.nodeType === Node.TEXT_NODE) add(n.data);
 		}
 		return [...found];

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"redrain/grab"
+	"redrain/grab/store"
 	"redrain/internal/cli"
 	"redrain/internal/operator"
 	"redrain/internal/testenv"
@@ -114,7 +114,8 @@ func TestACorruptedLedgerIsFound(t *testing.T) {
 	}
 	w, amount := won[1], won[1].Amount
 	var txn, line int64
-	if err := hand.db.QueryRowContext(t.Context(), "SELECT e.txn_id, e.line_no FROM entry e WHERE account_id = 'user:user-1'").Scan(&txn, &line); err != nil {
+	const lineOf = "SELECT e.txn_id, e.line_no FROM entry e WHERE account_id = 'user:user-1'"
+	if err := hand.db.QueryRowContext(t.Context(), lineOf).Scan(&txn, &line); err != nil {
 		t.Fatal(err)
 	}
 	in := func(format string) string {
@@ -132,9 +133,12 @@ func TestACorruptedLedgerIsFound(t *testing.T) {
 		"a balance": {"UPDATE balance SET amount = amount + 1 WHERE account_id = 'user:user-1'",
 			"the balance of user:user-1 is MORE, but its entries sum to AMOUNT"},
 		"all of it consistently": {
-			"UPDATE entry SET amount = amount + 1 WHERE txn_id = TXN AND line_no = LINE; UPDATE entry SET amount = amount - 1 WHERE txn_id = TXN AND line_no = 0;" +
-				"UPDATE payout SET amount = amount + 1 WHERE packet = PACKET; UPDATE balance SET amount = amount + 1 WHERE account_id = 'user:user-1';" +
-				"UPDATE balance SET amount = amount - 1 WHERE account_id = 'escrow:CAMPAIGN'; UPDATE campaign_tally SET amount_paid = amount_paid + 1",
+			`UPDATE entry SET amount = amount + 1 WHERE txn_id = TXN AND line_no = LINE;
+			UPDATE entry SET amount = amount - 1 WHERE txn_id = TXN AND line_no = 0;
+			UPDATE payout SET amount = amount + 1 WHERE packet = PACKET;
+			UPDATE balance SET amount = amount + 1 WHERE account_id = 'user:user-1';
+			UPDATE balance SET amount = amount - 1 WHERE account_id = 'escrow:CAMPAIGN';
+			UPDATE campaign_tally SET amount_paid = amount_paid + 1`,
 			"payout of packet PACKET (claim CLAIM, player user-1, amount MORE, transaction TXN): the split says AMOUNT",
 		},
 		"a line deleted": {"DELETE FROM entry WHERE txn_id = TXN AND line_no = LINE",
@@ -142,12 +146,18 @@ func TestACorruptedLedgerIsFound(t *testing.T) {
 		"a payout deleted": {"DELETE FROM payout WHERE packet = PACKET",
 			"claim CLAIM (packet PACKET, player user-1, amount AMOUNT, outbox entry "},
 		"a transaction deleted": {"DELETE FROM entry WHERE txn_id = TXN; DELETE FROM txn WHERE id = TXN",
-			"payout of packet PACKET (claim CLAIM, player user-1, amount AMOUNT, transaction TXN): there is no such transaction"},
+			"payout of packet PACKET (claim CLAIM, player user-1, amount AMOUNT, transaction TXN): " +
+				"there is no such transaction"},
 		"every trace of a payment deleted": {
-			"DELETE FROM entry WHERE txn_id = TXN; DELETE FROM txn WHERE id = TXN; DELETE FROM payout WHERE txn_id = TXN;" +
-				"UPDATE balance SET amount = (SELECT SUM(amount) FROM entry WHERE account_id = 'escrow:CAMPAIGN') WHERE account_id = 'escrow:CAMPAIGN';" +
-				"UPDATE balance SET amount = 0 WHERE account_id LIKE 'user:%' AND account_id NOT IN (SELECT account_id FROM entry);" +
-				"UPDATE campaign_tally SET paid = (SELECT COUNT(*) FROM payout), amount_paid = (SELECT SUM(amount) FROM payout)",
+			`DELETE FROM entry WHERE txn_id = TXN;
+			DELETE FROM txn WHERE id = TXN;
+			DELETE FROM payout WHERE txn_id = TXN;
+			UPDATE balance SET amount = (SELECT SUM(amount) FROM entry WHERE account_id = 'escrow:CAMPAIGN')
+				WHERE account_id = 'escrow:CAMPAIGN';
+			UPDATE balance SET amount = 0
+				WHERE account_id LIKE 'user:%' AND account_id NOT IN (SELECT account_id FROM entry);
+			UPDATE campaign_tally
+				SET paid = (SELECT COUNT(*) FROM payout), amount_paid = (SELECT SUM(amount) FROM payout)`,
 			"claim CLAIM (packet PACKET, player user-1, amount AMOUNT, outbox entry ",
 		},
 	} {
@@ -174,7 +184,7 @@ func TestADeletedOutboxEntryIsFound(t *testing.T) {
 	won := winners(t, n, c.ID, 3)
 	wantBooks(t, n, c.ID, "before", cli.ExitOK, "every cent is accounted for")
 
-	rdb, err := grab.Connect(s.redis)
+	rdb, err := store.Connect(s.redis)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +197,8 @@ func TestADeletedOutboxEntryIsFound(t *testing.T) {
 	if err := rdb.XDel(t.Context(), outbox, entries[1].ID).Err(); err != nil {
 		t.Fatal(err)
 	}
-	name := fmt.Sprintf("claim %s (packet %s, player user-1, amount %d, outbox entry %s.0.%s): won in Redis, but neither in an outbox nor in the ledger",
+	name := fmt.Sprintf("claim %s (packet %s, player user-1, amount %d, outbox entry %s.0.%s): "+
+		"won in Redis, but neither in an outbox nor in the ledger",
 		won[1].Claim, won[1].Packet, int64(won[1].Amount), c.ID, entries[1].ID)
 	wantBooks(t, n, c.ID, "deleted", cli.ExitFailure, name)
 	startNode(t, s.config()) // the others are settled, and it is still missing
@@ -293,7 +304,7 @@ func TestRedisAwayIsNotADifference(t *testing.T) {
 		code, said = reconcile(n)
 		return code == cli.ExitOK
 	})
-	rdb, err := grab.Connect(s.redis)
+	rdb, err := store.Connect(s.redis)
 	if err != nil {
 		t.Fatal(err)
 	}

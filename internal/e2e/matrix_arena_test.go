@@ -14,7 +14,7 @@ import (
 
 	"redrain/internal/operator"
 	"redrain/internal/testenv"
-	"redrain/payout/webhook/webhooktest"
+	"redrain/payout/withdraw/webhook/webhooktest"
 )
 
 // arena is what one fault of the matrix is played on: a server of each kind and two nodes, all processes of its own

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"redrain/payout/webhook/webhooktest"
+	"redrain/payout/withdraw/webhook/webhooktest"
 )
 
 // bank is the payment provider outside: the reference receiver, which keeps books of its own, behind a door that

@@ -15,28 +15,46 @@ import (
 // soundBooks are queries that find what may not be in a ledger, whatever has happened. They are an auditor's: they
 // share no code with redrain's own reconciliation.
 var soundBooks = map[string]string{
-	"transactions that do not sum to zero": "SELECT COUNT(*) FROM (SELECT txn_id FROM entry GROUP BY txn_id HAVING SUM(amount) <> 0) x",
-	"transactions without lines":           "SELECT COUNT(*) FROM txn LEFT JOIN entry ON entry.txn_id = txn.id WHERE entry.txn_id IS NULL",
-	"lines without a transaction":          "SELECT COUNT(*) FROM entry LEFT JOIN txn ON entry.txn_id = txn.id WHERE txn.id IS NULL",
-	"balances that are not their entries' sum": "SELECT COUNT(*) FROM balance b LEFT JOIN (SELECT account_id, SUM(amount) s FROM entry GROUP BY account_id) e " +
-		"ON e.account_id = b.account_id WHERE b.amount <> COALESCE(e.s, 0)",
-	"accounts with entries and without a balance": "SELECT COUNT(*) FROM (SELECT DISTINCT account_id FROM entry) e LEFT JOIN balance b USING (account_id) WHERE b.account_id IS NULL",
-	"balances below zero":                         "SELECT COUNT(*) FROM balance WHERE amount < 0 AND account_id <> 'world'",
-	"money out of nothing":                        "SELECT COALESCE(ABS(SUM(amount)), 0) FROM balance",
-	"claims that are there twice":                 "SELECT COUNT(*) FROM (SELECT claim FROM payout GROUP BY claim HAVING COUNT(*) > 1) x",
-	"payments that are not their transaction's lines": "SELECT COUNT(*) FROM (SELECT txn_id, user_id, SUM(amount) s FROM payout GROUP BY txn_id, user_id) p " +
-		"LEFT JOIN entry e ON e.txn_id = p.txn_id AND e.account_id = CONCAT('user:', p.user_id) WHERE e.amount IS NULL OR e.amount <> p.s",
-	"lines that pay without a payment": "SELECT COUNT(*) FROM entry e JOIN txn ON txn.id = e.txn_id AND txn.kind = 'pay' " +
-		"LEFT JOIN payout p ON p.txn_id = e.txn_id AND e.account_id = CONCAT('user:', p.user_id) WHERE e.amount > 0 AND p.claim IS NULL",
-	"players whose balance is not what they won less what they took out": "SELECT COUNT(*) FROM (SELECT user_id, SUM(part) s FROM " +
-		"(SELECT user_id, SUM(amount) part FROM payout GROUP BY user_id " +
-		"UNION ALL SELECT user_id, -SUM(amount) FROM withdrawal WHERE state <> 'failed' GROUP BY user_id) x GROUP BY user_id) u " +
-		"LEFT JOIN balance b ON b.account_id = CONCAT('user:', u.user_id) WHERE b.amount IS NULL OR b.amount <> u.s",
-	"withdrawals more or less than were booked": "SELECT ABS((SELECT COUNT(*) FROM txn WHERE kind = 'withdraw') - (SELECT COUNT(*) FROM withdrawal))",
-	"amounts withdrawn more or less than booked": "SELECT ABS((SELECT COALESCE(SUM(e.amount), 0) FROM entry e JOIN txn ON txn.id = e.txn_id WHERE kind = 'withdraw' " +
-		"AND account_id = 'world') - (SELECT COALESCE(SUM(amount), 0) FROM withdrawal))",
-	"returns more or less than failed": "SELECT ABS((SELECT COUNT(*) FROM txn WHERE kind = 'return') - (SELECT COUNT(*) FROM withdrawal WHERE state = 'failed'))",
-	"dead letters":                     "SELECT COUNT(*) FROM dead_letter WHERE resolved_at = 0",
+	"transactions that do not sum to zero": `SELECT COUNT(*) FROM
+		(SELECT txn_id FROM entry GROUP BY txn_id HAVING SUM(amount) <> 0) x`,
+	"transactions without lines": `SELECT COUNT(*) FROM txn
+		LEFT JOIN entry ON entry.txn_id = txn.id WHERE entry.txn_id IS NULL`,
+	"lines without a transaction": `SELECT COUNT(*) FROM entry
+		LEFT JOIN txn ON entry.txn_id = txn.id WHERE txn.id IS NULL`,
+	"balances that are not their entries' sum": `SELECT COUNT(*) FROM balance b
+		LEFT JOIN (SELECT account_id, SUM(amount) s FROM entry GROUP BY account_id) e ON e.account_id = b.account_id
+		WHERE b.amount <> COALESCE(e.s, 0)`,
+	"accounts with entries and without a balance": `SELECT COUNT(*) FROM (SELECT DISTINCT account_id FROM entry) e
+		LEFT JOIN balance b USING (account_id) WHERE b.account_id IS NULL`,
+	"balances below zero":  "SELECT COUNT(*) FROM balance WHERE amount < 0 AND account_id <> 'world'",
+	"money out of nothing": "SELECT COALESCE(ABS(SUM(amount)), 0) FROM balance",
+	"claims that are there twice": `SELECT COUNT(*) FROM
+		(SELECT claim FROM payout GROUP BY claim HAVING COUNT(*) > 1) x`,
+	"payments that are not their transaction's lines": `SELECT COUNT(*) FROM
+		(SELECT txn_id, user_id, SUM(amount) s FROM payout GROUP BY txn_id, user_id) p
+		LEFT JOIN entry e ON e.txn_id = p.txn_id AND e.account_id = CONCAT('user:', p.user_id)
+		WHERE e.amount IS NULL OR e.amount <> p.s`,
+	"lines that pay without a payment": `SELECT COUNT(*) FROM entry e
+		JOIN txn ON txn.id = e.txn_id AND txn.kind = 'pay'
+		LEFT JOIN payout p ON p.txn_id = e.txn_id AND e.account_id = CONCAT('user:', p.user_id)
+		WHERE e.amount > 0 AND p.claim IS NULL`,
+	"players whose balance is not what they won less what they took out": `SELECT COUNT(*) FROM
+		(SELECT user_id, SUM(part) s FROM
+			(SELECT user_id, SUM(amount) part FROM payout GROUP BY user_id
+			UNION ALL
+			SELECT user_id, -SUM(amount) FROM withdrawal WHERE state <> 'failed' GROUP BY user_id) x
+		GROUP BY user_id) u
+		LEFT JOIN balance b ON b.account_id = CONCAT('user:', u.user_id) WHERE b.amount IS NULL OR b.amount <> u.s`,
+	"withdrawals more or less than were booked": `SELECT ABS(
+		(SELECT COUNT(*) FROM txn WHERE kind = 'withdraw') - (SELECT COUNT(*) FROM withdrawal))`,
+	"amounts withdrawn more or less than booked": `SELECT ABS(
+		(SELECT COALESCE(SUM(e.amount), 0) FROM entry e JOIN txn ON txn.id = e.txn_id
+			WHERE kind = 'withdraw' AND account_id = 'world') -
+		(SELECT COALESCE(SUM(amount), 0) FROM withdrawal))`,
+	"returns more or less than failed": `SELECT ABS(
+		(SELECT COUNT(*) FROM txn WHERE kind = 'return') -
+		(SELECT COUNT(*) FROM withdrawal WHERE state = 'failed'))`,
+	"dead letters": "SELECT COUNT(*) FROM dead_letter WHERE resolved_at = 0",
 }
 
 // checkSound runs them all.

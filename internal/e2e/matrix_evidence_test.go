@@ -114,7 +114,9 @@ func (a *arena) hold(t *testing.T, account string) (release func()) {
 func (a *arena) awaitHeld(t *testing.T, account string, least int64) {
 	t.Helper()
 	const waiting = "SELECT COUNT(DISTINCT requesting_trx_id) FROM information_schema.innodb_lock_waits w " +
-		"JOIN information_schema.innodb_locks l ON l.lock_id = w.requested_lock_id WHERE l.lock_table LIKE '%`balance`' "
+		"JOIN information_schema.innodb_locks l ON l.lock_id = w.requested_lock_id " +
+		"WHERE l.lock_table LIKE '%`balance`' "
+	const forAccount = waiting + "AND l.lock_data = CONCAT('0x', HEX(?))"
 	var asked time.Time
 	testenv.Eventually(t, 30*time.Second, fmt.Sprintf("%d postings are stopped in mid-transaction", least),
 		func() bool {
@@ -123,6 +125,6 @@ func (a *arena) awaitHeld(t *testing.T, account string, least int64) {
 				return false
 			}
 			defer func() { asked = time.Now() }()
-			return a.count(t, waiting) >= least && a.count(t, waiting+"AND l.lock_data = CONCAT('0x', HEX(?))", account) > 0
+			return a.count(t, waiting) >= least && a.count(t, forAccount, account) > 0
 		})
 }

@@ -96,10 +96,12 @@ func (c *cell) checkGivenBack(t *testing.T, sponsor string, deposited rain.Money
 	if n := c.reclaimed(t, sponsor); n != shards {
 		t.Errorf("%d shards are given back, of %d", n, shards)
 	}
-	if n := c.count(t, "SELECT COUNT(*) FROM entry JOIN txn ON txn.id = txn_id WHERE kind = 'reclaim' AND account_id = ?", "sponsor:"+sponsor); n > shards {
+	const times = "SELECT COUNT(*) FROM entry JOIN txn ON txn.id = txn_id WHERE kind = 'reclaim' AND account_id = ?"
+	if n := c.count(t, times, "sponsor:"+sponsor); n > shards {
 		t.Errorf("the sponsor got something back %d times from %d shards", n, shards)
 	}
-	paid := rain.Money(c.count(t, "SELECT SUM(payout.amount) FROM payout JOIN campaign ON campaign.id = campaign_id WHERE sponsor = ?", sponsor))
+	const won = "SELECT SUM(payout.amount) FROM payout JOIN campaign ON campaign.id = campaign_id WHERE sponsor = ?"
+	paid := rain.Money(c.count(t, won, sponsor))
 	balance := rain.Money(c.count(t, "SELECT amount FROM balance WHERE account_id = ?", "sponsor:"+sponsor))
 	if balance != deposited-paid {
 		t.Errorf("the sponsor put in %d, the players have %d of it, and the sponsor has %d", deposited, paid, balance)

@@ -45,7 +45,7 @@ const startReference = `(() => {
 // thread's own time, as the trace tells it (tdur), beside that of a piece of reference work that is done between the
 // frames and suffers from the same. The budget is a ratio of the two.
 func TestFrameBudget(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.Parallel(t, testenv.Heavy)
 	n := startNode(t, setting{}.config())
 	rain := slowRain()
 	soon := int64(300)
@@ -55,7 +55,7 @@ func TestFrameBudget(t *testing.T) {
 	g.Mode("falling")
 	browsertest.Eval[bool](g.Page, "(redrain.load(60, 200, 120_000), true)")
 	browsertest.Eval[bool](g.Page, startReference)
-	spent := g.spend(t, 200)
+	spent := g.spend(t, 80)
 	g.Shoot("loaded")
 	phone := func(d time.Duration) time.Duration { return d * reference / spent.reference }
 	frame, task := phone(spent.frame), phone(spent.task)
@@ -124,7 +124,8 @@ func costs(events []browser.Event) (frames, tasks, references []time.Duration) {
 			continue
 		}
 		inside := events[i+1:]
-		if n := slices.IndexFunc(inside, func(e browser.Event) bool { return e.Start >= task.Start+task.Wall }); n >= 0 {
+		after := func(e browser.Event) bool { return e.Start >= task.Start+task.Wall }
+		if n := slices.IndexFunc(inside, after); n >= 0 {
 			inside = inside[:n]
 		}
 		script, rest := time.Duration(0), task.CPU

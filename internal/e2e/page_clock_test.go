@@ -46,7 +46,8 @@ func TestClocksAgree(t *testing.T) {
 		Scripts: []string{watchBig}})
 	wrong := openPlay(t, c.ID, "wrong", browser.Options{Home: n.url, Device: browser.LargePhone,
 		Scripts: []string{askew, watchBig}})
-	if ahead := browsertest.Eval[float64](wrong.Page, `Date.now() - (performance.timeOrigin + performance.now())`); ahead < 89_000 {
+	const off = `Date.now() - (performance.timeOrigin + performance.now())`
+	if ahead := browsertest.Eval[float64](wrong.Page, off); ahead < 89_000 {
 		t.Fatalf("the wrong clock is only %.0f ms ahead", ahead)
 	}
 	spec := slowRain()
@@ -99,7 +100,8 @@ func (g *playPage) checkCountdown(startsAt int64) {
 			}
 		}
 		if i > 0 && missed > 3 {
-			g.t.Errorf("number %d has appeared %.1f ms late, when a timer of 20 ms had had %d turns", n.Number, late, missed)
+			g.t.Errorf("number %d has appeared %.1f ms late, when a timer of 20 ms had had %d turns", n.Number, late,
+				missed)
 		}
 	}
 }

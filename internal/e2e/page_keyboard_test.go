@@ -15,7 +15,9 @@ import (
 
 // watchPointers counts what no keyboard makes.
 const watchPointers = `globalThis.pointers = 0;
-	for (const type of ["pointerdown", "mousedown", "touchstart"]) addEventListener(type, () => { globalThis.pointers++; }, true);`
+	for (const type of ["pointerdown", "mousedown", "touchstart"]) {
+		addEventListener(type, () => { globalThis.pointers++; }, true);
+	}`
 
 // TestKeyboardOnly plays a whole game without a pointer: from the landing to the money. Wherever the focus is, it
 // can be seen.
@@ -86,7 +88,8 @@ func (g *playPage) open(wins int, press func()) {
 		g.Until("its result", `outcomes.size === tapped.size`)
 		switch outcome := browsertest.Eval[string](g.Page, `[...outcomes.values()].pop()`); {
 		case outcome == "won":
-			testenv.Eventually(g.t, browser.Patience, "the packet on the page", func() bool { return g.have() == have+1 })
+			testenv.Eventually(g.t, browser.Patience, "the packet on the page",
+				func() bool { return g.have() == have+1 })
 		case outcome != "late" || time.Now().After(end):
 			g.t.Fatalf("a packet that was opened is %s", outcome)
 		}
@@ -114,7 +117,8 @@ func (g *playPage) tabTo(selector string) {
 	for range 40 {
 		if browsertest.Eval[bool](g.Page, "document.activeElement.matches(%q)", selector) {
 			// The ring is the element's own or that of the frame around it.
-			if !browsertest.Eval[bool](g.Page, `[document.activeElement, document.activeElement.parentElement].some((e) => {
+			if !browsertest.Eval[bool](g.Page, `[document.activeElement, document.activeElement.parentElement]
+				.some((e) => {
 				const s = getComputedStyle(e);
 				return s.outlineStyle !== "none" && parseFloat(s.outlineWidth) > 0 || s.boxShadow !== "none";
 			})`) {

@@ -61,7 +61,8 @@ func (g *playPage) target() *falling {
 	return browsertest.Eval[*falling](g.Page, `(() => {
 		const { redrain } = globalThis, canvas = document.getElementById("rain");
 		return redrain.drops(redrain.serverNow())
-			.filter((d) => !d.decoy && d.y > d.h && d.y < innerHeight - d.h && document.elementFromPoint(d.x, d.y) === canvas)
+			.filter((d) => !d.decoy && d.y > d.h && d.y < innerHeight - d.h)
+			.filter((d) => document.elementFromPoint(d.x, d.y) === canvas)
 			.sort((a, b) => a.y - b.y)[0] ?? null;
 	})()`)
 }
@@ -69,7 +70,8 @@ func (g *playPage) target() *falling {
 // have is how many packets the page says the player has.
 func (g *playPage) have() int {
 	g.t.Helper()
-	return browsertest.Eval[int](g.Page, `Number(document.getElementById("mine-count").textContent.match(/\d+/)?.[0] ?? 0)`)
+	return browsertest.Eval[int](g.Page,
+		`Number(document.getElementById("mine-count").textContent.match(/\d+/)?.[0] ?? 0)`)
 }
 
 // watchTaps notes which packets the page has sent taps for, and what each came to.
@@ -126,7 +128,8 @@ func (g *playPage) Catch(count int) {
 // balance is the balance that the page shows, in minor units.
 func (g *playPage) balance() rain.Money {
 	g.t.Helper()
-	return browsertest.Eval[rain.Money](g.Page, `Math.round(Number(document.getElementById("balance").textContent.replace(/[^\d.]/g, "")) * 100)`)
+	return browsertest.Eval[rain.Money](g.Page,
+		`Math.round(Number(document.getElementById("balance").textContent.replace(/[^\d.]/g, "")) * 100)`)
 }
 
 // rainsOn makes a campaign with a rain that falls slowly and long.

@@ -37,7 +37,8 @@ const hallScript = `import("/sdk/redrain.js").then(({ RainClient }) => {
 			}
 		},
 		ready() {
-			return this.players.every(({ client, drop }) => client.state === "open" && drop !== null && client.serverNow() > drop.at + 100);
+			return this.players.every(({ client, drop }) =>
+				client.state === "open" && drop !== null && client.serverNow() > drop.at + 100);
 		},
 		tap() {
 			for (const player of this.players) void player.client.tap(player.drop).then((r) => player.answers.push(r));
@@ -46,7 +47,8 @@ const hallScript = `import("/sdk/redrain.js").then(({ RainClient }) => {
 			const first = Math.min(...this.players.map((p) => p.lostAt ?? Infinity));
 			return this.players.map((p) => ({
 				state: p.client.state, drop: p.drop?.id ?? "", answers: p.answers,
-				lost: p.lostAt === null ? -1 : p.lostAt - first, wait: p.wait ?? -1, tries: p.tries.map((t) => t - first),
+				lost: p.lostAt === null ? -1 : p.lostAt - first, wait: p.wait ?? -1,
+				tries: p.tries.map((t) => t - first),
 			}));
 		},
 		leave() {
@@ -144,7 +146,8 @@ func checkTries(t *testing.T, report []hallPlayer) {
 		all += len(p.Tries)
 		lost, late = max(lost, p.Lost), max(late, p.Tries[0]-p.Lost-p.Wait)
 	}
-	t.Logf("all knew within %.0f ms; %d first tries in the quarters of a second: %v, late by at most %.0f ms; %d tries until all were back",
+	t.Logf("all knew within %.0f ms; %d first tries in the quarters of a second: %v, late by at most %.0f ms; "+
+		"%d tries until all were back",
 		lost, len(report), quarters, late, all)
 	if slices.Contains(quarters[:], 0) || slices.Max(quarters[:]) > len(report)*6/10 {
 		t.Errorf("the first tries are not spread over the window: %v", quarters)

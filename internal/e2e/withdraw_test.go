@@ -11,7 +11,7 @@ import (
 	"redrain/internal/operator"
 	"redrain/internal/testenv"
 	"redrain/internal/wire"
-	"redrain/payout/webhook/webhooktest"
+	"redrain/payout/withdraw/webhook/webhooktest"
 	"redrain/rain"
 )
 

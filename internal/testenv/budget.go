@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strconv"
 	"testing"
+	"time"
 
 	"golang.org/x/sync/semaphore"
 )
@@ -22,7 +23,10 @@ const budgetPerProcessor = 4
 
 // budget is what the tests of this binary may load the machine with at once. Those that do not fit in wait in the
 // order in which they came, so that none starves.
-var budget = semaphore.NewWeighted(int64(budgetPerProcessor * max(2, runtime.GOMAXPROCS(0))))
+var (
+	budgetSize = int64(budgetPerProcessor * max(2, runtime.GOMAXPROCS(0)))
+	budget     = semaphore.NewWeighted(budgetSize)
+)
 
 // SideBySide lets more tests of this binary run in parallel than there are processors, for packages whose tests mostly
 // wait: for servers, for leases, for the clock. Their [Parallel] keeps the machine from being overloaded. It is called
@@ -45,8 +49,10 @@ func SideBySide() {
 func Parallel(t *testing.T, load int64) {
 	t.Helper()
 	t.Parallel()
+	began := time.Now()
 	if err := budget.Acquire(context.Background(), load); err != nil {
 		t.Fatal(err) // never: the context does not end
 	}
 	t.Cleanup(func() { budget.Release(load) })
+	t.Logf("testenv: waited for room for %v", time.Since(began).Round(time.Millisecond))
 }

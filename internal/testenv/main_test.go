@@ -14,7 +14,10 @@ import (
 	"time"
 )
 
-func TestMain(m *testing.M) { Main(m) }
+func TestMain(m *testing.M) {
+	SideBySide()
+	Main(m)
+}
 
 // Some promises are about the whole test binary: what it does when it is killed, leaks or lacks a program. Their tests
 // run this test binary again, with one of the roles below, which are no tests of their own.

@@ -14,6 +14,7 @@ import (
 )
 
 const (
+	// Root is the path that all routes begin with.
 	Root = "/api/v1"
 )
 
@@ -26,12 +27,12 @@ type API struct {
 
 // Campaigns finds campaigns. [cluster.Registry] does.
 type Campaigns interface {
-	Get(ctx context.Context, id string) (*rain.Campaign, error) // payout.ErrUnknownCampaign where there is none
+	Get(ctx context.Context, id string) (*rain.Campaign, error) // posting.ErrUnknownCampaign where there is none
 	Cached(id string) *rain.Campaign                            // nil where this node does not know it
 	Live() []*rain.Campaign                                     // those that this node knows and that are not drained
 }
 
-// Ledger is what the handlers read and write of the ledger. [payout.Ledger] does it all.
+// Ledger is what the handlers read and write of the ledger. [ledger.Ledger] does it all.
 type Ledger interface {
 	accounts
 	campaignList
@@ -72,7 +73,7 @@ type Options struct {
 	Log       *slog.Logger
 }
 
-// newAPI is the HTTP surface. Nothing runs in it that its requests do not wait for.
+// New makes the API. It has no goroutine but those of its requests.
 func New(o Options) *API {
 	if o.Demo == nil {
 		o.Demo = func() string { return "" }

@@ -5,15 +5,15 @@ import (
 	"encoding/json"
 	"net/http"
 
-	"redrain/payout"
+	"redrain/payout/ledger"
 	"redrain/server/limit"
 	"redrain/server/timeout"
 )
 
 // auditRecords is who did what.
 type auditRecords interface {
-	Audit(ctx context.Context, r payout.AuditRecord) error
-	AuditLog(ctx context.Context, cursor string, limit int) (list []payout.AuditRecord, next string, err error)
+	Audit(ctx context.Context, r ledger.AuditRecord) error
+	ListAudit(ctx context.Context, cursor string, limit int) (list []ledger.AuditRecord, next string, err error)
 }
 
 // auditView is one record of the audit log. At is Unix ms.
@@ -29,15 +29,15 @@ type auditView struct {
 // audited is the context of an operator's command: what the ledger changes under it is recorded in the transaction
 // of the change, with what was before and after. A command that is refused changes nothing; it is in the log only.
 func (a *API) audited(r *http.Request, who caller, action string, detail map[string]any) context.Context {
-	return payout.WithAudit(r.Context(), auditRecord(r, who, action, "", detail))
+	return ledger.WithAudit(r.Context(), auditRecord(r, who, action, "", detail))
 }
 
-func auditRecord(r *http.Request, who caller, action, target string, detail map[string]any) payout.AuditRecord {
+func auditRecord(r *http.Request, who caller, action, target string, detail map[string]any) ledger.AuditRecord {
 	if detail == nil {
 		detail = map[string]any{}
 	}
 	detail["address"] = limit.Address(r)
-	return payout.AuditRecord{Actor: who.name, Role: who.role, Action: action, Target: target, Detail: encode(detail)}
+	return ledger.AuditRecord{Actor: who.name, Role: who.role, Action: action, Target: target, Detail: encode(detail)}
 }
 
 // audit records a command that changes nothing by itself: of what it has changed the ledger keeps records of its own.
@@ -65,7 +65,7 @@ func (a *API) auditLog(w http.ResponseWriter, r *http.Request, _ caller) error {
 	if err != nil {
 		return err
 	}
-	records, next, err := a.o.Ledger.AuditLog(r.Context(), p.cursor, p.limit)
+	records, next, err := a.o.Ledger.ListAudit(r.Context(), p.cursor, p.limit)
 	if err != nil {
 		return err
 	}

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"net/http"
 
-	"redrain/payout"
+	"redrain/payout/reconcile"
 )
 
 // Proofs proves that the books balance. [campaigns.Proofs] does.
 type Proofs interface {
-	Campaign(ctx context.Context, id string) (payout.Reconciliation, error)
-	Everything(ctx context.Context, each func(string, payout.Reconciliation, error)) (payout.Books, error)
+	Campaign(ctx context.Context, id string) (reconcile.Reconciliation, error)
+	Everything(ctx context.Context, each func(string, reconcile.Reconciliation, error)) (reconcile.Books, error)
 }
 
 // reconciliation answers where a campaign's money is.
@@ -37,7 +37,7 @@ func (a *API) reconcileAll(w http.ResponseWriter, r *http.Request, _ caller) err
 // unread tells an operator what Redis has that makes no sense: somebody has written there by hand. A Redis that
 // does not answer is as everywhere.
 func unread(err error) error {
-	if errors.Is(err, payout.ErrHot) && !unavailable(err) {
+	if errors.Is(err, reconcile.ErrHot) && !unavailable(err) {
 		return refuse(http.StatusServiceUnavailable, "unreadable", err.Error())
 	}
 	return err

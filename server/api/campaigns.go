@@ -32,7 +32,7 @@ type Stats interface {
 
 // campaignList is every campaign that there has been.
 type campaignList interface {
-	Campaigns(ctx context.Context, cursor string, limit int) (list []*rain.Campaign, next string, err error)
+	ListCampaigns(ctx context.Context, cursor string, limit int) (list []*rain.Campaign, next string, err error)
 }
 
 // campaignView is a campaign as operators see it: as posted, and what has become of it.
@@ -78,7 +78,7 @@ func (a *API) campaigns(w http.ResponseWriter, r *http.Request, _ caller) error 
 	if err != nil {
 		return err
 	}
-	found, next, err := a.o.Ledger.Campaigns(r.Context(), p.cursor, p.limit)
+	found, next, err := a.o.Ledger.ListCampaigns(r.Context(), p.cursor, p.limit)
 	if err != nil {
 		return err
 	}

@@ -9,17 +9,17 @@ import (
 	"strconv"
 	"strings"
 
-	"redrain/payout"
+	"redrain/payout/ledger"
 	"redrain/rain"
 	"redrain/server/timeout"
 )
 
 // claimList is the claims that the ledger has.
 type claimList interface {
-	Claims(ctx context.Context, q payout.ClaimQuery) (list []payout.Claim, next string, err error)
-	ClaimsOn(ctx context.Context, campaign string, packets []int) ([]payout.Claim, error)
-	ClaimStates(ctx context.Context, user string, claims []string) (map[string]payout.ClaimState, error)
-	EachClaim(ctx context.Context, campaign string, only payout.ClaimFilter, yield func(payout.Claim) error) error
+	ListClaims(ctx context.Context, q ledger.ClaimQuery) (list []ledger.Claim, next string, err error)
+	ClaimsOn(ctx context.Context, campaign string, packets []int) ([]ledger.Claim, error)
+	ClaimStates(ctx context.Context, user string, claims []string) (map[string]ledger.ClaimState, error)
+	EachClaim(ctx context.Context, campaign string, only ledger.ClaimFilter, yield func(ledger.Claim) error) error
 	Failing(ctx context.Context, refs []rain.EntryRef) (map[rain.EntryRef]bool, error)
 }
 
@@ -39,7 +39,7 @@ type claimView struct {
 	State  string     `json:"state"`
 }
 
-func claimViewOf(c payout.Claim) claimView {
+func claimViewOf(c ledger.Claim) claimView {
 	return claimView{Claim: c.Claim, User: c.User, Packet: strconv.Itoa(c.Packet), Amount: c.Amount, At: c.WonAt,
 		State: string(c.State)}
 }
@@ -68,7 +68,7 @@ func (a *API) campaignClaims(w http.ResponseWriter, r *http.Request, _ caller) e
 	if err != nil {
 		return err
 	}
-	settled, next, err := a.o.Ledger.Claims(ctx, payout.ClaimQuery{Campaign: c.ID, After: p.cursor,
+	settled, next, err := a.o.Ledger.ListClaims(ctx, ledger.ClaimQuery{Campaign: c.ID, After: p.cursor,
 		Limit: p.limit, Only: only})
 	if err != nil {
 		return err
@@ -79,9 +79,9 @@ func (a *API) campaignClaims(w http.ResponseWriter, r *http.Request, _ caller) e
 }
 
 // claimFilterOf reads which claims a request wants.
-func claimFilterOf(r *http.Request) (payout.ClaimFilter, error) {
+func claimFilterOf(r *http.Request) (ledger.ClaimFilter, error) {
 	query := r.URL.Query()
-	only := payout.ClaimFilter{User: query.Get("user"), State: payout.ClaimState(query.Get("state"))}
+	only := ledger.ClaimFilter{User: query.Get("user"), State: ledger.ClaimState(query.Get("state"))}
 	var faults rain.Invalid
 	if text := query.Get("packet"); text != "" {
 		number, err := strconv.Atoi(text)
@@ -91,27 +91,27 @@ func claimFilterOf(r *http.Request) (payout.ClaimFilter, error) {
 		}
 		only.Packet = &number
 	}
-	states := []payout.ClaimState{"", payout.StateGranted, payout.StateSettled, payout.StateFailed, payout.StateDead}
+	states := []ledger.ClaimState{"", ledger.StateGranted, ledger.StateSettled, ledger.StateFailed, ledger.StateDead}
 	if !slices.Contains(states, only.State) {
 		faults = append(faults, rain.FieldError{Field: "state", Message: "is granted, settled, failed or dead"})
 	}
 	if len(faults) > 0 {
-		return payout.ClaimFilter{}, faults
+		return ledger.ClaimFilter{}, faults
 	}
 	return only, nil
 }
 
 // grantedOnly are those of the campaign's granted claims that are wanted. Where the ledger's list is left out
 // because of the state, it cannot say which of them it has by now; so it is asked for them.
-func (a *API) grantedOnly(ctx context.Context, c *rain.Campaign, only payout.ClaimFilter) ([]payout.Claim, error) {
-	if only.State == payout.StateSettled || only.State == payout.StateDead {
+func (a *API) grantedOnly(ctx context.Context, c *rain.Campaign, only ledger.ClaimFilter) ([]ledger.Claim, error) {
+	if only.State == ledger.StateSettled || only.State == ledger.StateDead {
 		return nil, nil
 	}
 	granted, err := a.granted(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	granted = slices.DeleteFunc(granted, func(c payout.Claim) bool { return !only.Wants(c) })
+	granted = slices.DeleteFunc(granted, func(c ledger.Claim) bool { return !only.Wants(c) })
 	if only.State == "" || len(granted) == 0 {
 		return granted, nil
 	}
@@ -127,7 +127,7 @@ func (a *API) grantedOnly(ctx context.Context, c *rain.Campaign, only payout.Cla
 	for _, c := range inLedger {
 		known[promiseOf(c)] = true
 	}
-	return slices.DeleteFunc(granted, func(c payout.Claim) bool { return known[promiseOf(c)] }), nil
+	return slices.DeleteFunc(granted, func(c ledger.Claim) bool { return known[promiseOf(c)] }), nil
 }
 
 // shownWaiting is how many outbox entries of each shard are looked at for claims that are on their way. Each is a
@@ -137,7 +137,7 @@ const shownWaiting = 200
 
 // granted are the campaign's wins that wait in the outbox, by packet. Reading them before the ledger means that a claim
 // which is settled meanwhile is seen twice, and never not at all.
-func (a *API) granted(ctx context.Context, c *rain.Campaign) ([]payout.Claim, error) {
+func (a *API) granted(ctx context.Context, c *rain.Campaign) ([]ledger.Claim, error) {
 	entries, err := a.o.Outbox.Waiting(ctx, c, shownWaiting)
 	if err != nil {
 		return nil, err
@@ -150,24 +150,24 @@ func (a *API) granted(ctx context.Context, c *rain.Campaign) ([]payout.Claim, er
 	if err != nil {
 		return nil, err
 	}
-	var claims []payout.Claim
+	var claims []ledger.Claim
 	for _, e := range entries {
-		state := payout.StateGranted
+		state := ledger.StateGranted
 		if failing[e.Ref] {
-			state = payout.StateFailed
+			state = ledger.StateFailed
 		}
 		at, _, err := e.Ref.Position()
 		if err != nil {
 			return nil, err
 		}
 		for _, win := range e.Wins {
-			claims = append(claims, payout.Claim{
+			claims = append(claims, ledger.Claim{
 				Claim: rain.ClaimID(c.ID, win.Packet), User: win.User, Packet: win.Packet, Amount: win.Amount,
 				WonAt: at, State: state,
 			})
 		}
 	}
-	slices.SortFunc(claims, func(x, y payout.Claim) int { return x.Packet - y.Packet })
+	slices.SortFunc(claims, func(x, y ledger.Claim) int { return x.Packet - y.Packet })
 	return claims, nil
 }
 
@@ -177,13 +177,13 @@ type promise struct {
 	user   string
 }
 
-func promiseOf(c payout.Claim) promise { return promise{c.Packet, c.User} }
+func promiseOf(c ledger.Claim) promise { return promise{c.Packet, c.User} }
 
 // mergeClaims puts the granted claims that belong to a page of settled ones in their places; of a promise in both,
 // the ledger's word counts. next is the cursor behind the settled page, "" where it is the last; a cursor is the
 // number of the last packet that has been listed. A claim keeps its place when it is settled, so that no page has
 // it twice and none misses it.
-func mergeClaims(settled, granted []payout.Claim, p page, next string) ([]payout.Claim, string) {
+func mergeClaims(settled, granted []ledger.Claim, p page, next string) ([]ledger.Claim, string) {
 	after, upTo := -1, math.MaxInt
 	if p.cursor != "" {
 		after, _ = strconv.Atoi(p.cursor) // the ledger has taken it as a number
@@ -201,7 +201,7 @@ func mergeClaims(settled, granted []payout.Claim, p page, next string) ([]payout
 			all = append(all, c)
 		}
 	}
-	slices.SortStableFunc(all, func(x, y payout.Claim) int { return x.Packet - y.Packet })
+	slices.SortStableFunc(all, func(x, y ledger.Claim) int { return x.Packet - y.Packet })
 	end := p.limit
 	for end > 0 && end < len(all) && all[end].Packet == all[end-1].Packet {
 		end++ // the promises of one packet stay together
@@ -213,7 +213,7 @@ func mergeClaims(settled, granted []payout.Claim, p page, next string) ([]payout
 	return all, next
 }
 
-func viewsOf(claims []payout.Claim) []claimView {
+func viewsOf(claims []ledger.Claim) []claimView {
 	views := make([]claimView, len(claims))
 	for i, c := range claims {
 		views[i] = claimViewOf(c)
@@ -222,8 +222,8 @@ func viewsOf(claims []payout.Claim) []claimView {
 }
 
 // claimsCSV streams all claims that are wanted, row by row, with what is still on its way at the end.
-func (a *API) claimsCSV(w http.ResponseWriter, r *http.Request, c *rain.Campaign, only payout.ClaimFilter,
-	granted []payout.Claim) error {
+func (a *API) claimsCSV(w http.ResponseWriter, r *http.Request, c *rain.Campaign, only ledger.ClaimFilter,
+	granted []ledger.Claim) error {
 	waiting := make(map[promise]bool, len(granted))
 	for _, g := range granted {
 		waiting[promiseOf(g)] = true
@@ -234,13 +234,13 @@ func (a *API) claimsCSV(w http.ResponseWriter, r *http.Request, c *rain.Campaign
 	defer stop()
 	out := csv.NewWriter(writer)
 	_ = out.Write([]string{"claim", "user", "packet", "amount", "at", "state"})
-	row := func(c payout.Claim) error {
+	row := func(c ledger.Claim) error {
 		return out.Write([]string{
 			c.Claim, c.User, strconv.Itoa(c.Packet), strconv.FormatInt(int64(c.Amount), 10),
 			strconv.FormatInt(c.WonAt, 10), string(c.State),
 		})
 	}
-	err := a.o.Ledger.EachClaim(ctx, c.ID, only, func(c payout.Claim) error {
+	err := a.o.Ledger.EachClaim(ctx, c.ID, only, func(c ledger.Claim) error {
 		delete(waiting, promiseOf(c))
 		return row(c)
 	})

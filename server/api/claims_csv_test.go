@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"redrain/internal/sqldb"
-	"redrain/payout"
+	"redrain/payout/ledger"
 	"redrain/rain"
 )
 
@@ -71,11 +71,11 @@ func TestCSVTakesConstantMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	a := New(Options{Ledger: payout.NewLedger(db, func() int64 { return 0 }), Log: slog.New(slog.DiscardHandler)})
+	a := New(Options{Ledger: ledger.New(db, func() int64 { return 0 }), Log: slog.New(slog.DiscardHandler)})
 	out := &rowCounter{header: http.Header{}}
 	before := heapInUse()
 	if err := a.claimsCSV(out, httptest.NewRequest(http.MethodGet, "/", nil), &rain.Campaign{ID: "c1"},
-		payout.ClaimFilter{}, nil); err != nil {
+		ledger.ClaimFilter{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if out.rows != claims+1 {

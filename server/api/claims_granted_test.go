@@ -2,15 +2,17 @@ package api
 
 import (
 	"context"
-	"log/slog"
 	"testing"
 	"time"
 
 	"redrain/grab"
+	"redrain/grab/grabtest"
+	"redrain/grab/outcome"
+	"redrain/grab/store"
 	"redrain/internal/embedded"
 	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
-	"redrain/payout"
+	"redrain/payout/ledger"
 	"redrain/rain"
 	"redrain/server/servertest"
 )
@@ -23,7 +25,7 @@ func TestGrantedOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer own.Close()
-	rdb, err := grab.Connect(own.Addr())
+	rdb, err := store.Connect(own.Addr())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,32 +39,29 @@ func TestGrantedOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := func() int64 { return time.Now().UnixMilli() }
-	grabber := grab.New(rdb, grab.Options{Namespace: testenv.Namespace(t), Clock: now,
-		Log: slog.New(slog.DiscardHandler)})
+	grabber := grabtest.NewNode(rdb, grabtest.Options{Namespace: testenv.Namespace(t), Options: grab.Options{Clock: now}})
 	defer grabber.Close()
 	c := servertest.RainingCampaign(t, grabber, now(), 10)
-	win := func(user string) grab.Result {
-		told := make(chan grab.Result, 1)
-		servertest.AskGate(grabber.Gate(c), user, "0.0", told)
-		return <-told
+	win := func(user string) outcome.Result {
+		return grabtest.TapOn(grabber.Gate(c), user, "0.0")
 	}
 	ours, theirs := win("u"), win("v")
-	if ours.Outcome != grab.Won || theirs.Outcome != grab.Won {
+	if ours.Outcome != outcome.Won || theirs.Outcome != outcome.Won {
 		t.Fatal(ours, theirs)
 	}
-	a := New(Options{Wins: grabber, Outbox: grabber, Ledger: payout.NewLedger(db, now)})
-	count := func(only payout.ClaimFilter, want int) {
+	a := New(Options{Wins: grabber, Outbox: grabber, Ledger: ledger.New(db, now)})
+	count := func(only ledger.ClaimFilter, want int) {
 		t.Helper()
 		got, err := a.grantedOnly(t.Context(), c, only)
 		if err != nil || len(got) != want {
 			t.Errorf("%+v: %+v, %v; want %d", only, got, err, want)
 		}
 	}
-	count(payout.ClaimFilter{}, 2)
-	count(payout.ClaimFilter{State: payout.StateGranted}, 2)
-	count(payout.ClaimFilter{State: payout.StateSettled}, 0)
-	count(payout.ClaimFilter{User: "u"}, 1)
-	count(payout.ClaimFilter{Packet: &theirs.Packet, State: payout.StateGranted}, 1)
+	count(ledger.ClaimFilter{}, 2)
+	count(ledger.ClaimFilter{State: ledger.StateGranted}, 2)
+	count(ledger.ClaimFilter{State: ledger.StateSettled}, 0)
+	count(ledger.ClaimFilter{User: "u"}, 1)
+	count(ledger.ClaimFilter{Packet: &theirs.Packet, State: ledger.StateGranted}, 1)
 	err = db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
 		_, err := tx.Exec(ctx, "INSERT INTO payout (campaign_id, packet, claim, user_id, amount, state, drop_id, shard, won_at, entry_seq, settled_at, txn_id) "+
 			"VALUES (?, ?, ?, 'u', 1, 'settled', '0.0', 0, 0, 0, 0, 1)", c.ID, ours.Packet,
@@ -72,6 +71,6 @@ func TestGrantedOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	count(payout.ClaimFilter{State: payout.StateGranted}, 1)
-	count(payout.ClaimFilter{State: payout.StateGranted, User: "u"}, 0)
+	count(ledger.ClaimFilter{State: ledger.StateGranted}, 1)
+	count(ledger.ClaimFilter{State: ledger.StateGranted, User: "u"}, 0)
 }

@@ -5,20 +5,21 @@ import (
 	"net/http"
 	"strconv"
 
-	"redrain/payout"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
 
 // deadLetterList is what waits for a person.
 type deadLetterList interface {
-	DeadLetters(ctx context.Context, cursor string, limit int) (list []payout.DeadLetter, next string, err error)
-	Retry(ctx context.Context, claim string) (settled []payout.Settlement, err error)
-	RetryAll(ctx context.Context, campaign string, tell func([]payout.Settlement)) (payout.Redriven, error)
+	ListDeadLetters(ctx context.Context, cursor string, limit int) (list []posting.DeadLetter, next string, err error)
+	Retry(ctx context.Context, claim string) (settled []posting.Settlement, err error)
+	RetryAll(ctx context.Context, campaign string, tell func([]posting.Settlement)) (ledger.Redriven, error)
 }
 
 // Notifier tells players of what a retry has settled. [cluster.Notifier] does.
 type Notifier interface {
-	Retried(ctx context.Context, settled []payout.Settlement)
+	Retried(ctx context.Context, settled []posting.Settlement)
 }
 
 // stateFailed is the state of what has failed and is tried again: a withdrawal that was redriven.
@@ -44,10 +45,10 @@ func (a *API) deadLetters(w http.ResponseWriter, r *http.Request, _ caller) erro
 	if err != nil {
 		return err
 	}
-	if s := r.URL.Query().Get("state"); s != "" && s != string(payout.StateDead) {
+	if s := r.URL.Query().Get("state"); s != "" && s != string(ledger.StateDead) {
 		return rain.Invalid{{Field: "state", Message: "is dead; the other claims are listed under their campaign"}}
 	}
-	letters, next, err := a.o.Ledger.DeadLetters(r.Context(), p.cursor, p.limit)
+	letters, next, err := a.o.Ledger.ListDeadLetters(r.Context(), p.cursor, p.limit)
 	if err != nil {
 		return err
 	}
@@ -56,7 +57,7 @@ func (a *API) deadLetters(w http.ResponseWriter, r *http.Request, _ caller) erro
 		views[i] = letterView{
 			Claim: d.Claim, Campaign: d.Campaign, User: d.User, Packet: strconv.Itoa(d.Packet), Amount: d.Amount,
 			At:    d.WonAt,
-			State: string(payout.StateDead), Kind: d.Kind, Reason: d.Reason, CreatedAt: d.CreatedAt,
+			State: string(ledger.StateDead), Kind: d.Kind, Reason: d.Reason, CreatedAt: d.CreatedAt,
 		}
 	}
 	WriteJSON(w, http.StatusOK, listOf(views, next))

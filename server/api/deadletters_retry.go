@@ -6,11 +6,12 @@ import (
 	"net/http"
 	"strconv"
 
-	"redrain/payout"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/posting"
 	"redrain/server/timeout"
 )
 
-// retryPayout judges a dead letter anew, or has a withdrawal tried again. What is settled by that is told to its
+// retryPayout checks a dead letter again, or has a withdrawal tried again. What is settled by that is told to its
 // player like every settlement.
 func (a *API) retryPayout(w http.ResponseWriter, r *http.Request, who caller) error {
 	claim := r.PathValue("claim")
@@ -26,14 +27,14 @@ func (a *API) retryPayout(w http.ResponseWriter, r *http.Request, who caller) er
 		WriteJSON(w, http.StatusOK, claimView{Claim: out.ID, User: out.User, Amount: out.Amount, At: out.CreatedAt,
 			State: stateFailed})
 		return nil
-	case !errors.Is(err, payout.ErrUnknownWithdrawal):
+	case !errors.Is(err, ledger.ErrUnknownWithdrawal):
 		return err
 	}
-	answer := claimView{Claim: claim, State: string(payout.StateSettled)} // of a reclaim there is no more to say
+	answer := claimView{Claim: claim, State: string(ledger.StateSettled)} // of a reclaim there is no more to say
 	for _, s := range settled {
 		answer = claimView{
 			Claim: s.Claim, User: s.User, Packet: strconv.Itoa(s.Packet), Amount: s.Amount, At: s.WonAt,
-			State: string(payout.StateSettled),
+			State: string(ledger.StateSettled),
 		}
 	}
 	WriteJSON(w, http.StatusOK, answer)
@@ -49,7 +50,7 @@ type retriedView struct {
 	Complete  bool `json:"complete"`
 }
 
-// retryAllPayouts judges every dead letter anew, or those of one campaign.
+// retryAllPayouts checks every dead letter again, or those of one campaign.
 func (a *API) retryAllPayouts(w http.ResponseWriter, r *http.Request, who caller) error {
 	body, err := readBody(w, r, who)
 	if err != nil {
@@ -69,7 +70,7 @@ func (a *API) retryAllPayouts(w http.ResponseWriter, r *http.Request, who caller
 	// The answer is to arrive within the time that a command may take.
 	ctx, cancel := context.WithTimeout(a.audited(r, who, "payout.retry", nil), timeout.Command-timeout.Backend)
 	defer cancel()
-	all, failed := a.o.Ledger.RetryAll(ctx, in.Campaign, func(settled []payout.Settlement) {
+	all, failed := a.o.Ledger.RetryAll(ctx, in.Campaign, func(settled []posting.Settlement) {
 		a.o.Notifier.Retried(ctx, settled)
 	})
 	a.o.WakePayer() // withdrawals may be among them
@@ -77,7 +78,7 @@ func (a *API) retryAllPayouts(w http.ResponseWriter, r *http.Request, who caller
 		return failed
 	}
 	if failed != nil {
-		a.o.Log.Warn("not all dead letters could be judged", "judged", all.Retried, "err", failed)
+		a.o.Log.Warn("not all dead letters could be checked", "checked", all.Retried, "err", failed)
 	}
 	answer := retriedView{Retried: all.Retried, Settled: all.Settled, StillDead: all.StillDead, Complete: failed == nil}
 	a.audit(r, who, "payout.retry_all", in.Campaign, map[string]any{"retried": all.Retried, "settled": all.Settled,

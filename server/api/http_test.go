@@ -12,7 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"redrain/payout"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/posting"
 	"redrain/rain"
 	"redrain/server/campaigns"
 )
@@ -23,12 +24,12 @@ func TestFailHidesWhatIsNotInTheTable(t *testing.T) {
 		status int
 		code   string
 	}{
-		{fmt.Errorf("looking: %w", payout.ErrUnknownCampaign), 404, "unknown_campaign"},
+		{fmt.Errorf("looking: %w", posting.ErrUnknownCampaign), 404, "unknown_campaign"},
 		{rain.Invalid{{Field: "budget", Message: "is too small"}}, 422, "invalid"},
 		{fmt.Errorf("%w: dial tcp 10.0.0.1", campaigns.ErrApply), 503, "unavailable"},
 		{context.DeadlineExceeded, 503, "unavailable"},
 		{fmt.Errorf("begin: %w", &net.OpError{Op: "dial", Err: errors.New("refused by 10.0.0.1")}), 503, "unavailable"},
-		{fmt.Errorf("reading: %w", payout.ErrBadCursor), 422, "invalid"},
+		{fmt.Errorf("reading: %w", ledger.ErrBadCursor), 422, "invalid"},
 		{errors.New("password is hunter2"), 500, "internal"},
 	} {
 		w := httptest.NewRecorder()
@@ -62,22 +63,22 @@ func TestPageOf(t *testing.T) {
 }
 
 func TestMergeClaims(t *testing.T) {
-	claim := func(packet int, state payout.ClaimState) payout.Claim {
-		return payout.Claim{Packet: packet, State: state}
+	claim := func(packet int, state ledger.ClaimState) ledger.Claim {
+		return ledger.Claim{Packet: packet, State: state}
 	}
-	granted := []payout.Claim{claim(1, "granted"), claim(4, "granted"), claim(5, "granted"), claim(9, "granted")}
+	granted := []ledger.Claim{claim(1, "granted"), claim(4, "granted"), claim(5, "granted"), claim(9, "granted")}
 	for _, c := range []struct {
 		name             string
-		settled          []payout.Claim
+		settled          []ledger.Claim
 		page             page
 		next, want, then string
 	}{
-		{"last page", []payout.Claim{claim(3, "settled"), claim(5, "settled")}, page{cursor: "2", limit: 50}, "",
+		{"last page", []ledger.Claim{claim(3, "settled"), claim(5, "settled")}, page{cursor: "2", limit: 50}, "",
 			"[3settled 4granted 5settled 9granted]", ""},
-		{"more to come", []payout.Claim{claim(3, "settled"), claim(5, "settled")}, page{limit: 2}, "5",
+		{"more to come", []ledger.Claim{claim(3, "settled"), claim(5, "settled")}, page{limit: 2}, "5",
 			"[1granted 3settled]", "3"},
 		{"nothing settled", nil, page{limit: 2}, "", "[1granted 4granted]", "4"},
-		{"promised twice", []payout.Claim{{Packet: 4, User: "another", State: "settled"}}, page{limit: 2}, "",
+		{"promised twice", []ledger.Claim{{Packet: 4, User: "another", State: "settled"}}, page{limit: 2}, "",
 			"[1granted 4settled 4granted]", "4"},
 		{"nothing new", nil, page{cursor: "9", limit: 2}, "", "[]", ""},
 	} {

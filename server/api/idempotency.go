@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"redrain/payout"
+	"redrain/payout/ledger"
 	"redrain/rain"
 	"redrain/server/timeout"
 )
@@ -16,8 +16,8 @@ import (
 // answers remembers what was answered under an idempotency key.
 type answers interface {
 	// Begin takes a key for a request, or returns the answer that was given under it.
-	Begin(ctx context.Context, key string, body []byte) (first *payout.Answer, err error)
-	Finish(ctx context.Context, key string, a payout.Answer) error
+	Begin(ctx context.Context, key string, body []byte) (first *ledger.Answer, err error)
+	Finish(ctx context.Context, key string, a ledger.Answer) error
 	Forget(ctx context.Context, key string) error
 }
 
@@ -74,7 +74,7 @@ func (a *API) createOnce(w http.ResponseWriter, r *http.Request, who caller, bod
 		return failed
 	}
 	encoded := encode(answer)
-	if err := a.o.Ledger.Finish(ctx, key, payout.Answer{Status: status, Body: encoded}); err != nil {
+	if err := a.o.Ledger.Finish(ctx, key, ledger.Answer{Status: status, Body: encoded}); err != nil {
 		// The answer stands all the same; a repetition finds what was made by its id.
 		a.o.Log.Warn("an idempotency key could not be remembered", "path", r.URL.Path, "err", err)
 	}

@@ -3,7 +3,7 @@ package api
 import (
 	"net/http"
 
-	"redrain/payout"
+	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
 
@@ -16,7 +16,7 @@ func (a *API) lobby(w http.ResponseWriter, r *http.Request, _ caller) error {
 	if c := a.wanted(id); c != nil {
 		view.Campaign, view.Name, view.WinsPerUser = c.ID, c.Name, c.WinsPerUser
 	} else if id != "" {
-		return payout.ErrUnknownCampaign
+		return posting.ErrUnknownCampaign
 	}
 	WriteJSON(w, http.StatusOK, view)
 	return nil

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"redrain/internal/auth"
-	"redrain/payout"
+	"redrain/payout/ledger"
 	"redrain/rain"
 	"redrain/server/limit"
 )
@@ -76,7 +76,7 @@ func (a *API) claimsOf(w http.ResponseWriter, r *http.Request, user string) erro
 	if err != nil {
 		return err
 	}
-	var granted []payout.Claim
+	var granted []ledger.Claim
 	if p.cursor == "" {
 		// Before the ledger is read: what is settled in between is then in both, and not in neither.
 		if granted, err = a.grantedTo(r.Context(), user); err != nil {
@@ -86,13 +86,13 @@ func (a *API) claimsOf(w http.ResponseWriter, r *http.Request, user string) erro
 	// The newest of them; more than a page of unsettled claims is a fault that passes, and the ledger's are there
 	// to come.
 	granted = granted[:min(len(granted), p.limit-1)]
-	claims, next, err := a.o.Ledger.Claims(r.Context(), payout.ClaimQuery{User: user, After: p.cursor,
+	claims, next, err := a.o.Ledger.ListClaims(r.Context(), ledger.ClaimQuery{User: user, After: p.cursor,
 		Limit: p.limit - len(granted)})
 	if err != nil {
 		return err
 	}
-	granted = slices.DeleteFunc(granted, func(g payout.Claim) bool {
-		return slices.ContainsFunc(claims, func(c payout.Claim) bool { return c.Claim == g.Claim })
+	granted = slices.DeleteFunc(granted, func(g ledger.Claim) bool {
+		return slices.ContainsFunc(claims, func(c ledger.Claim) bool { return c.Claim == g.Claim })
 	})
 	WriteJSON(w, http.StatusOK, listOf(viewsOf(append(granted, claims...)), next))
 	return nil
@@ -103,8 +103,8 @@ const recentMS = 600_000
 
 // grantedTo are the player's wins of recent rains that the ledger does not have yet, newest first. Redis does not
 // keep when a packet was won; until the ledger has it, it counts as won when its drop appeared.
-func (a *API) grantedTo(ctx context.Context, user string) ([]payout.Claim, error) {
-	var granted []payout.Claim
+func (a *API) grantedTo(ctx context.Context, user string) ([]ledger.Claim, error) {
+	var granted []ledger.Claim
 	for _, c := range a.o.Campaigns.Live() {
 		rn := c.Current()
 		if rn == nil || a.o.Clock() > rn.EndsAt()+recentMS {
@@ -116,10 +116,10 @@ func (a *API) grantedTo(ctx context.Context, user string) ([]payout.Claim, error
 		}
 		for _, win := range wins {
 			drop, _ := rain.ParseDrop(win.Drop) // the script wins only with drops that there are
-			granted = append(granted, payout.Claim{
+			granted = append(granted, ledger.Claim{
 				Claim: rain.ClaimID(c.ID, win.Packet), Campaign: c.ID, User: user, Packet: win.Packet,
 				Amount: win.Amount,
-				WonAt:  waveAt(c, drop.N), State: payout.StateGranted,
+				WonAt:  waveAt(c, drop.N), State: ledger.StateGranted,
 			})
 		}
 	}
@@ -135,11 +135,11 @@ func (a *API) grantedTo(ctx context.Context, user string) ([]payout.Claim, error
 		granted[i].State = states[granted[i].Claim]
 	}
 	// The others are in the ledger's list.
-	granted = slices.DeleteFunc(granted, func(c payout.Claim) bool {
-		return c.State != payout.StateGranted &&
-			c.State != payout.StateFailed
+	granted = slices.DeleteFunc(granted, func(c ledger.Claim) bool {
+		return c.State != ledger.StateGranted &&
+			c.State != ledger.StateFailed
 	})
-	slices.SortFunc(granted, func(x, y payout.Claim) int { return cmp.Compare(y.WonAt, x.WonAt) })
+	slices.SortFunc(granted, func(x, y ledger.Claim) int { return cmp.Compare(y.WonAt, x.WonAt) })
 	return granted, nil
 }
 

@@ -13,11 +13,13 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/redis/go-redis/v9"
 
-	"redrain/grab"
+	"redrain/grab/store"
 	"redrain/internal/auth"
 	"redrain/internal/sqldb"
 	"redrain/internal/wire"
-	"redrain/payout"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/posting"
 	"redrain/rain"
 	"redrain/server/campaigns"
 )
@@ -54,25 +56,25 @@ var problemOf = []struct {
 	status int
 	code   string
 }{
-	{payout.ErrUnknownCampaign, http.StatusNotFound, "unknown_campaign"},
-	{payout.ErrUnknownSponsor, http.StatusNotFound, "unknown_sponsor"},
-	{payout.ErrUnknownClaim, http.StatusNotFound, "unknown_claim"},
-	{payout.ErrUnknownWithdrawal, http.StatusNotFound, "unknown_withdrawal"},
+	{posting.ErrUnknownCampaign, http.StatusNotFound, "unknown_campaign"},
+	{ledger.ErrUnknownSponsor, http.StatusNotFound, "unknown_sponsor"},
+	{ledger.ErrUnknownClaim, http.StatusNotFound, "unknown_claim"},
+	{ledger.ErrUnknownWithdrawal, http.StatusNotFound, "unknown_withdrawal"},
 	{rain.ErrUnknownRain, http.StatusNotFound, "unknown_rain"},
-	{payout.ErrInsufficientFunds, http.StatusConflict, "insufficient_funds"},
+	{booking.ErrInsufficientFunds, http.StatusConflict, "insufficient_funds"},
 	{rain.ErrRainRunning, http.StatusConflict, "rain_running"},
 	{rain.ErrClosed, http.StatusConflict, "campaign_closed"},
 	{rain.ErrNotStocked, http.StatusConflict, "campaign_loading"},
-	{grab.ErrAlive, http.StatusConflict, "campaign_alive"},
+	{store.ErrAlive, http.StatusConflict, "campaign_alive"},
 	{campaigns.ErrDrained, http.StatusConflict, "campaign_drained"},
-	{grab.ErrSuperseded, http.StatusConflict, "rebuild_superseded"},
-	{payout.ErrRebuildSuperseded, http.StatusConflict, "rebuild_superseded"},
-	{grab.ErrUnsettled, http.StatusConflict, "outbox_unsettled"},
-	{payout.ErrIdempotencyBusy, http.StatusConflict, "idempotency_in_progress"},
-	{payout.ErrReferenceReused, http.StatusUnprocessableEntity, "idempotency_mismatch"},
-	{payout.ErrIdempotencyUnequal, http.StatusUnprocessableEntity, "idempotency_mismatch"},
-	{payout.ErrStillDead, http.StatusConflict, "still_dead"},
-	{grab.ErrNoState, http.StatusServiceUnavailable, "state_lost"},
+	{store.ErrSuperseded, http.StatusConflict, "rebuild_superseded"},
+	{posting.ErrRebuildSuperseded, http.StatusConflict, "rebuild_superseded"},
+	{store.ErrUnsettled, http.StatusConflict, "outbox_unsettled"},
+	{ledger.ErrIdempotencyBusy, http.StatusConflict, "idempotency_in_progress"},
+	{ledger.ErrReferenceReused, http.StatusUnprocessableEntity, "idempotency_mismatch"},
+	{ledger.ErrIdempotencyUnequal, http.StatusUnprocessableEntity, "idempotency_mismatch"},
+	{ledger.ErrStillDead, http.StatusConflict, "still_dead"},
+	{store.ErrNoState, http.StatusServiceUnavailable, "state_lost"},
 	{campaigns.ErrUnstocked, http.StatusServiceUnavailable, "unavailable"},
 	{campaigns.ErrApply, http.StatusServiceUnavailable, "unavailable"},
 	{auth.ErrKeysUnavailable, http.StatusServiceUnavailable, "unavailable"},
@@ -90,7 +92,7 @@ func fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 		writeProblem(w, p.problem)
 		return
 	}
-	if errors.Is(err, payout.ErrBadCursor) {
+	if errors.Is(err, ledger.ErrBadCursor) {
 		fail(w, r, log, errCursor)
 		return
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"redrain/payout"
+	"redrain/payout/ledger"
 	"redrain/rain"
 )
 
@@ -16,7 +16,7 @@ type sponsorView struct {
 // accounts are the balances of sponsors and players.
 type accounts interface {
 	Deposit(ctx context.Context, sponsor, reference string, amount rain.Money) (balance rain.Money, err error)
-	Sponsors(ctx context.Context, after string, limit int) (list []payout.Sponsor, next string, err error)
+	ListSponsors(ctx context.Context, after string, limit int) (list []ledger.Sponsor, next string, err error)
 	SponsorBalance(ctx context.Context, sponsor string) (rain.Money, error)
 	UserBalance(ctx context.Context, user string) (rain.Money, error)
 }
@@ -61,7 +61,7 @@ func (a *API) sponsors(w http.ResponseWriter, r *http.Request, _ caller) error {
 	if err != nil {
 		return err
 	}
-	found, next, err := a.o.Ledger.Sponsors(r.Context(), p.cursor, p.limit)
+	found, next, err := a.o.Ledger.ListSponsors(r.Context(), p.cursor, p.limit)
 	if err != nil {
 		return err
 	}

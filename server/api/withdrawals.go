@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"redrain/internal/wire"
-	"redrain/payout"
+	"redrain/payout/ledger"
 	"redrain/rain"
 	"redrain/server/campaigns"
 	"redrain/server/cluster"
@@ -14,9 +14,9 @@ import (
 
 // withdrawalList is players' withdrawals.
 type withdrawalList interface {
-	Withdraw(ctx context.Context, id, user string, amount rain.Money) (w payout.Withdrawal, balance rain.Money, err error)
-	Withdrawal(ctx context.Context, id string) (payout.Withdrawal, error) // payout.ErrUnknownWithdrawal
-	Withdrawals(ctx context.Context, q payout.WithdrawalQuery) (list []payout.Withdrawal, next string, err error)
+	Withdraw(ctx context.Context, id, user string, amount rain.Money) (w ledger.Withdrawal, balance rain.Money, err error)
+	Withdrawal(ctx context.Context, id string) (ledger.Withdrawal, error) // ledger.ErrUnknownWithdrawal
+	ListWithdrawals(ctx context.Context, q ledger.WithdrawalQuery) (list []ledger.Withdrawal, next string, err error)
 }
 
 // newWithdrawalView is the answer to who has made one.
@@ -36,9 +36,9 @@ type withdrawalRecord struct {
 	LastError string `json:"last_error,omitempty"` // of the last try
 }
 
-func withdrawalRecordOf(w payout.Withdrawal) withdrawalRecord {
+func withdrawalRecordOf(w ledger.Withdrawal) withdrawalRecord {
 	r := withdrawalRecord{Withdrawal: cluster.WithdrawalView(w), Dead: w.Dead, Attempts: w.Attempts, LastError: w.LastError}
-	if w.State == payout.WithdrawalPending && !w.Dead {
+	if w.State == ledger.WithdrawalPending && !w.Dead {
 		r.NextAt = w.NextAt
 	}
 	return r
@@ -65,7 +65,7 @@ func (a *API) withdraw(r *http.Request, who caller, body []byte, key string) (in
 }
 
 func (a *API) myWithdrawals(w http.ResponseWriter, r *http.Request, who caller) error {
-	return listWithdrawals(a, w, r, payout.WithdrawalQuery{User: who.user}, cluster.WithdrawalView)
+	return listWithdrawals(a, w, r, ledger.WithdrawalQuery{User: who.user}, cluster.WithdrawalView)
 }
 
 // myWithdrawal is one of the caller's withdrawals; another player's is unknown to them.
@@ -75,34 +75,34 @@ func (a *API) myWithdrawal(w http.ResponseWriter, r *http.Request, who caller) e
 		return err
 	}
 	if found.User != who.user {
-		return payout.ErrUnknownWithdrawal
+		return ledger.ErrUnknownWithdrawal
 	}
 	WriteJSON(w, http.StatusOK, cluster.WithdrawalView(found))
 	return nil
 }
 
 func (a *API) userWithdrawals(w http.ResponseWriter, r *http.Request, _ caller) error {
-	return listWithdrawals(a, w, r, payout.WithdrawalQuery{User: r.PathValue("id")}, withdrawalRecordOf)
+	return listWithdrawals(a, w, r, ledger.WithdrawalQuery{User: r.PathValue("id")}, withdrawalRecordOf)
 }
 
 func (a *API) withdrawals(w http.ResponseWriter, r *http.Request, _ caller) error {
-	return listWithdrawals(a, w, r, payout.WithdrawalQuery{}, withdrawalRecordOf)
+	return listWithdrawals(a, w, r, ledger.WithdrawalQuery{}, withdrawalRecordOf)
 }
 
 // listWithdrawals lists withdrawals, newest first, all or those in the state that is asked for.
-func listWithdrawals[V any](a *API, w http.ResponseWriter, r *http.Request, q payout.WithdrawalQuery,
-	view func(payout.Withdrawal) V) error {
+func listWithdrawals[V any](a *API, w http.ResponseWriter, r *http.Request, q ledger.WithdrawalQuery,
+	view func(ledger.Withdrawal) V) error {
 	p, err := pageOf(r)
 	if err != nil {
 		return err
 	}
-	q.State = payout.WithdrawalState(r.URL.Query().Get("state"))
-	states := []payout.WithdrawalState{"", payout.WithdrawalPending, payout.WithdrawalPaid, payout.WithdrawalFailed}
+	q.State = ledger.WithdrawalState(r.URL.Query().Get("state"))
+	states := []ledger.WithdrawalState{"", ledger.WithdrawalPending, ledger.WithdrawalPaid, ledger.WithdrawalFailed}
 	if !slices.Contains(states, q.State) {
 		return rain.Invalid{{Field: "state", Message: "is pending, paid or failed; dead letters are listed under /payouts"}}
 	}
 	q.After, q.Limit = p.cursor, p.limit
-	found, next, err := a.o.Ledger.Withdrawals(r.Context(), q)
+	found, next, err := a.o.Ledger.ListWithdrawals(r.Context(), q)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"redrain/grab"
+	"redrain/grab/store"
+
 	"redrain/internal/rounds"
 	"redrain/rain"
 )
@@ -34,7 +35,7 @@ type Demo struct {
 	current atomic.Pointer[string]
 }
 
-// DemoLedger pays for the demo, and finds the one of before. [payout.Ledger] does.
+// DemoLedger pays for the demo, and finds the one of before. [ledger.Ledger] does.
 type DemoLedger interface {
 	Live(ctx context.Context) ([]*rain.Campaign, error)
 	Deposit(ctx context.Context, sponsor, reference string, amount rain.Money) (balance rain.Money, err error)
@@ -42,7 +43,7 @@ type DemoLedger interface {
 
 // Sums are what Redis counts of a campaign.
 type Sums interface {
-	Levels(ctx context.Context, c *rain.Campaign) (grab.Levels, error)
+	Levels(ctx context.Context, c *rain.Campaign) (store.Levels, error)
 }
 
 // DemoOptions of a demo. All are needed but those that say so.
@@ -57,6 +58,7 @@ type DemoOptions struct {
 	Log     *slog.Logger
 }
 
+// NewDemo makes the demo. Its Run must be started.
 func NewDemo(o DemoOptions) *Demo { return &Demo{o: o} }
 
 // Campaign is the id of the campaign to play, "" before there is one.

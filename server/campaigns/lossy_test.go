@@ -10,20 +10,22 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"redrain/grab"
+	"redrain/grab/grabtest"
+	"redrain/grab/outcome"
 	"redrain/internal/embedded"
 	"redrain/internal/testenv"
-	"redrain/payout"
+	"redrain/payout/ledger/posting"
+	"redrain/payout/pipeline"
+	"redrain/payout/reconcile"
 	"redrain/rain"
 	"redrain/server/cluster"
-	"redrain/server/servertest"
 )
 
 // lossy is an upkeep whose Redis may forget, with the way from the outbox to the ledger in the test's own hands.
 type lossy struct {
 	*upkeep
-	relay     *payout.Relay
-	settler   *payout.Settler
+	relay     *pipeline.Relay
+	settler   *pipeline.Settler
 	rebuilder *Rebuilder
 	alarms    chan cluster.Alarm
 }
@@ -37,12 +39,12 @@ func newLossy(t *testing.T, addr string) *lossy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l.relay, err = payout.NewRelay(js, u.grabber, u.registry, payout.RelayOptions{Log: log}); err != nil {
+	if l.relay, err = pipeline.NewRelay(js, u.grabber, u.registry, pipeline.RelayOptions{Log: log}); err != nil {
 		t.Fatal(err)
 	}
-	l.settler, err = payout.NewSettler(js, u.ledger, u.grabber, cluster.NewNotifier(u.grabber, u.grabber, bus, log),
-		payout.SettlerOptions{
-			Log: log, OnVoid: func(letters []payout.DeadLetter) { AlarmVoid(bus, letters) },
+	l.settler, err = pipeline.NewSettler(js, u.ledger, u.grabber, cluster.NewNotifier(u.grabber, u.grabber, bus, log),
+		pipeline.SettlerOptions{
+			Log: log, OnVoid: func(letters []posting.DeadLetter) { AlarmVoid(bus, letters) },
 		})
 	if err != nil {
 		t.Fatal(err)
@@ -87,9 +89,7 @@ func (l *lossy) win(c *rain.Campaign, k int, users ...string) []rain.Entry {
 	l.Helper()
 	drop := rain.DropID{N: c.Current().FirstWave, K: k}.String()
 	for _, user := range users {
-		result := make(chan grab.Result, 1)
-		servertest.AskGate(l.grabber.Gate(c), user, drop, result)
-		if r := <-result; r.Outcome != grab.Won {
+		if r := grabtest.TapOn(l.grabber.Gate(c), user, drop); r.Outcome != outcome.Won {
 			l.Fatalf("%s: %+v", user, r)
 		}
 	}
@@ -114,7 +114,7 @@ func (l *lossy) publish(entries []rain.Entry) {
 }
 
 // post settles entries as the settlement workers do.
-func (l *lossy) post(entries []rain.Entry) payout.Posted {
+func (l *lossy) post(entries []rain.Entry) posting.Posted {
 	l.Helper()
 	posted, err := l.ledger.Post(l.Context(), entries)
 	if err != nil {
@@ -144,13 +144,13 @@ func (l *lossy) rebuild(id string) Rebuilt {
 	return done
 }
 
-func (l *lossy) books(c *rain.Campaign) payout.Reconciliation {
+func (l *lossy) books(c *rain.Campaign) reconcile.Reconciliation {
 	l.Helper()
 	shards, err := l.grabber.Snapshot(l.Context(), c)
 	if err != nil {
 		l.Fatal(err)
 	}
-	r, err := l.ledger.Reconcile(l.Context(), c, shards)
+	r, err := reconcile.New(l.db, l.ledger, func() int64 { return l.now }).Reconcile(l.Context(), c, shards)
 	if err != nil {
 		l.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"redrain/internal/outage"
 	"redrain/internal/rounds"
-	"redrain/payout"
+	"redrain/payout/reconcile"
 	"redrain/rain"
 )
 
@@ -30,11 +30,11 @@ const (
 	reconcileAtOnce = 2
 )
 
-// bookkeeper is the part of the ledger that proves the books. [payout.Ledger] is one.
-type bookkeeper interface {
-	ReconcileWith(ctx context.Context, id string, hot payout.Hot, depth payout.Depth) (payout.Reconciliation, error)
-	ReconcileAll(ctx context.Context, hot payout.Hot, each func(campaign string, r payout.Reconciliation,
-		err error)) (payout.Books, error)
+// ProofLedger is the part of the ledger that proves the books. [ledger.Ledger] is one.
+type ProofLedger interface {
+	ReconcileWith(ctx context.Context, id string, hot reconcile.Hot, depth reconcile.Depth) (reconcile.Reconciliation, error)
+	ReconcileAll(ctx context.Context, hot reconcile.Hot, each func(campaign string, r reconcile.Reconciliation,
+		err error)) (reconcile.Books, error)
 	ForgetReconciliations()
 	Live(ctx context.Context) ([]*rain.Campaign, error)
 	Lease(ctx context.Context, name, holder string, ttl time.Duration) (bool, error)
@@ -57,8 +57,8 @@ type Proofs struct {
 
 // ProofsOptions of proofs. All are needed but those that say so.
 type ProofsOptions struct {
-	Ledger bookkeeper
-	Hot    payout.Hot
+	Ledger ProofLedger
+	Hot    reconcile.Hot
 	Node   string        // this node's name in the lease
 	Every  time.Duration // between two rounds; only Run needs it
 	Alarm  func(code, campaign, message string)
@@ -66,6 +66,7 @@ type ProofsOptions struct {
 	Log    *slog.Logger
 }
 
+// NewProofs makes the proofs. Who asks gets one at once; Run makes those of the schedule.
 func NewProofs(o ProofsOptions) *Proofs {
 	return &Proofs{
 		o:          o,
@@ -75,19 +76,19 @@ func NewProofs(o ProofsOptions) *Proofs {
 }
 
 // Campaign proves one campaign, for somebody who asks.
-func (r *Proofs) Campaign(ctx context.Context, id string) (payout.Reconciliation, error) {
+func (r *Proofs) Campaign(ctx context.Context, id string) (reconcile.Reconciliation, error) {
 	if err := enter(ctx, r.campaigns); err != nil {
-		return payout.Reconciliation{}, err
+		return reconcile.Reconciliation{}, err
 	}
 	defer func() { <-r.campaigns }()
-	return r.o.Ledger.ReconcileWith(ctx, id, r.o.Hot, payout.Rows)
+	return r.o.Ledger.ReconcileWith(ctx, id, r.o.Hot, reconcile.Rows)
 }
 
 // Everything proves all books. Whoever comes while somebody is at it waits.
-func (r *Proofs) Everything(ctx context.Context, each func(string, payout.Reconciliation, error)) (payout.Books,
+func (r *Proofs) Everything(ctx context.Context, each func(string, reconcile.Reconciliation, error)) (reconcile.Books,
 	error) {
 	if err := enter(ctx, r.everything); err != nil {
-		return payout.Books{}, err
+		return reconcile.Books{}, err
 	}
 	defer func() { <-r.everything }()
 	return r.o.Ledger.ReconcileAll(ctx, r.o.Hot, each)
@@ -174,8 +175,8 @@ func (r *Proofs) round(ctx context.Context) error {
 	r.rounds++
 	if r.rounds%reconcileAllEvery == 0 {
 		var unread error
-		books, err := r.Everything(ctx, func(campaign string, rec payout.Reconciliation, err error) {
-			unread = errors.Join(unread, r.judge(campaign, rec, err))
+		books, err := r.Everything(ctx, func(campaign string, rec reconcile.Reconciliation, err error) {
+			unread = errors.Join(unread, r.heed(campaign, rec, err))
 		})
 		if err != nil {
 			return err
@@ -198,21 +199,21 @@ func (r *Proofs) round(ctx context.Context) error {
 	}
 	var unread error
 	for _, id := range ids {
-		depth := payout.Sums
+		depth := reconcile.Sums
 		if _, faulty := r.faulty[id]; faulty {
-			depth = payout.Rows // the sums alone cannot tell that it is healed
+			depth = reconcile.Rows // the sums alone cannot tell that it is healed
 		}
 		rec, err := r.o.Ledger.ReconcileWith(ctx, id, r.o.Hot, depth)
-		if err != nil && !errors.Is(err, payout.ErrHot) {
+		if err != nil && !errors.Is(err, reconcile.ErrHot) {
 			return err
 		}
-		unread = errors.Join(unread, r.judge(id, rec, err))
+		unread = errors.Join(unread, r.heed(id, rec, err))
 	}
 	return unread
 }
 
-// judge takes note of a campaign's reconciliation. One that could not be made changes nothing, and is returned.
-func (r *Proofs) judge(campaign string, rec payout.Reconciliation, err error) error {
+// heed takes note of a campaign's reconciliation. One that could not be made changes nothing, and is returned.
+func (r *Proofs) heed(campaign string, rec reconcile.Reconciliation, err error) error {
 	if err != nil {
 		return fmt.Errorf("cannot be checked: %w", err)
 	}

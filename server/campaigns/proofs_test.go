@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"redrain/payout"
+	"redrain/payout/reconcile"
 	"redrain/rain"
 )
 
@@ -49,41 +49,41 @@ type nodeBooks struct {
 	node string
 }
 
-func (f nodeBooks) look(id string, depth payout.Depth) (payout.Reconciliation, error) {
+func (f nodeBooks) look(id string, depth reconcile.Depth) (reconcile.Reconciliation, error) {
 	if f.away[id] {
-		return payout.Reconciliation{}, fmt.Errorf("%w: connection refused", payout.ErrHot)
+		return reconcile.Reconciliation{}, fmt.Errorf("%w: connection refused", reconcile.ErrHot)
 	}
 	what := f.found[id]
-	if what == "" || (f.hidden[id] && depth == payout.Sums) {
-		return payout.Reconciliation{Balanced: true}, nil
+	if what == "" || (f.hidden[id] && depth == reconcile.Sums) {
+		return reconcile.Reconciliation{Balanced: true}, nil
 	}
-	return payout.Reconciliation{Difference: 7, Findings: []string{what, "more"}, Fingerprint: what}, nil
+	return reconcile.Reconciliation{Difference: 7, Findings: []string{what, "more"}, Fingerprint: what}, nil
 }
 
-func (f nodeBooks) ReconcileWith(_ context.Context, id string, _ payout.Hot, depth payout.Depth) (payout.Reconciliation,
+func (f nodeBooks) ReconcileWith(_ context.Context, id string, _ reconcile.Hot, depth reconcile.Depth) (reconcile.Reconciliation,
 	error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.sums[f.node]++
 	if f.down != nil {
-		return payout.Reconciliation{}, f.down
+		return reconcile.Reconciliation{}, f.down
 	}
 	return f.look(id, depth)
 }
 
-func (f nodeBooks) ReconcileAll(_ context.Context, _ payout.Hot,
-	each func(string, payout.Reconciliation, error)) (payout.Books, error) {
+func (f nodeBooks) ReconcileAll(_ context.Context, _ reconcile.Hot,
+	each func(string, reconcile.Reconciliation, error)) (reconcile.Books, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.all[f.node]++
 	if f.down != nil {
-		return payout.Books{}, f.down
+		return reconcile.Books{}, f.down
 	}
 	for _, id := range append(slices.Clone(f.live), "drained") {
-		r, err := f.look(id, payout.Rows)
+		r, err := f.look(id, reconcile.Rows)
 		each(id, r, err)
 	}
-	var b payout.Books
+	var b reconcile.Books
 	if what := f.found[""]; what != "" {
 		b.Findings, b.Fingerprint = []string{what}, what
 	}
@@ -259,13 +259,13 @@ func TestEverythingIsLookedAtByOneAtATime(t *testing.T) {
 		r.everything <- struct{}{} // somebody is at it
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := r.Everything(ctx, func(string, payout.Reconciliation, error) {}); !errors.Is(err,
+		if _, err := r.Everything(ctx, func(string, reconcile.Reconciliation, error) {}); !errors.Is(err,
 			context.DeadlineExceeded) {
 			t.Errorf("two at once: %v", err)
 		}
 		<-r.everything
 		for range 2 {
-			if _, err := r.Everything(t.Context(), func(string, payout.Reconciliation, error) {}); err != nil {
+			if _, err := r.Everything(t.Context(), func(string, reconcile.Reconciliation, error) {}); err != nil {
 				t.Error(err)
 			}
 		}

@@ -7,9 +7,9 @@ import (
 	"log/slog"
 	"sync"
 
-	"redrain/grab"
+	"redrain/grab/store"
 	"redrain/internal/faults"
-	"redrain/payout"
+	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
 
@@ -35,29 +35,30 @@ type RebuilderOptions struct {
 	Log      *slog.Logger
 }
 
+// NewRebuilder makes a rebuilder.
 func NewRebuilder(o RebuilderOptions) *Rebuilder { return &Rebuilder{o: o} }
 
-// RebuilderLedger says what is somebody's, and keeps the epochs of a shard apart. [payout.Ledger] does.
+// RebuilderLedger says what is somebody's, and keeps the epochs of a shard apart. [ledger.Ledger] does.
 type RebuilderLedger interface {
 	Campaign(ctx context.Context, id string) (*rain.Campaign, error)
 	Live(ctx context.Context) ([]*rain.Campaign, error)
-	EachTaken(ctx context.Context, c *rain.Campaign, first, n int, yield func(payout.Taken) error) error
+	EachTaken(ctx context.Context, c *rain.Campaign, first, n int, yield func(posting.Taken) error) error
 	Reclaimed(ctx context.Context, campaign string, shard int) (bool, error)
 	BeginRebuild(ctx context.Context, campaign string, shard int) (attempt int64, err error)
 	Fence(ctx context.Context, campaign string, shard int, attempt int64) (barrier string, err error)
 }
 
-// Stream is the wins on their way to the ledger. [payout.Settler] reads them.
+// Stream is the wins on their way to the ledger. [pipeline.Settler] reads them.
 type Stream interface {
 	// CatchUp returns when the ledger has what the stream holds of a shard.
 	CatchUp(ctx context.Context, campaign string, shard int) error
 }
 
-// Restorer tells Redis again what it has lost; grab.ErrAlive where it has not.
+// Restorer tells Redis again what it has lost; store.ErrAlive where it has not.
 type Restorer interface {
 	Lost(ctx context.Context, c *rain.Campaign) (shards []int, err error)
 	RestoreAs(ctx context.Context, c *rain.Campaign, shard int,
-		what func(context.Context) (grab.Restoration, error)) error
+		what func(context.Context) (store.Restoration, error)) error
 }
 
 // Rebuilt is what a rebuild has done.
@@ -68,7 +69,7 @@ type Rebuilt struct {
 	Wins     int    `json:"wins"`    // that Redis knows again
 }
 
-// Rebuild restores every shard that Redis has lost of a campaign. It fails with grab.ErrAlive where none is lost, and
+// Rebuild restores every shard that Redis has lost of a campaign. It fails with store.ErrAlive where none is lost, and
 // with errDrained or rain.ErrNotStocked where none has to be there.
 func (r *Rebuilder) Rebuild(ctx context.Context, id string) (Rebuilt, error) {
 	r.mu.Lock()
@@ -91,7 +92,7 @@ func (r *Rebuilder) Rebuild(ctx context.Context, id string) (Rebuilt, error) {
 		return done, err
 	}
 	if len(done.Shards) == 0 {
-		return done, grab.ErrAlive
+		return done, store.ErrAlive
 	}
 	faults.Point("rebuild.after_restore")
 	// Commands that were given meanwhile could not be applied. One that comes from here on applies itself.
@@ -118,7 +119,7 @@ func (r *Rebuilder) shards(ctx context.Context, c *rain.Campaign, lost []int, do
 	}
 	for _, shard := range lost {
 		packets, wins, err := r.shard(ctx, c, shard, amounts)
-		if errors.Is(err, grab.ErrAlive) {
+		if errors.Is(err, store.ErrAlive) {
 			continue // another node has been faster
 		}
 		if err != nil {
@@ -140,15 +141,15 @@ func (r *Rebuilder) shard(ctx context.Context, c *rain.Campaign, shard int, amou
 	if err != nil {
 		return 0, 0, err
 	}
-	err = r.o.Restorer.RestoreAs(ctx, c, shard, func(ctx context.Context) (grab.Restoration, error) {
+	err = r.o.Restorer.RestoreAs(ctx, c, shard, func(ctx context.Context) (store.Restoration, error) {
 		// Not before: this node may have hung since it saw the loss, while the shard lived once more and was lost
 		// again.
 		if err := r.o.Stream.CatchUp(ctx, c.ID, shard); err != nil {
-			return grab.Restoration{}, err
+			return store.Restoration{}, err
 		}
 		barrier, err := r.o.Ledger.Fence(ctx, c.ID, shard, attempt)
 		if err != nil {
-			return grab.Restoration{}, err
+			return store.Restoration{}, err
 		}
 		faults.Point("rebuild.after_fence")
 		what, known, err := r.restoration(ctx, c, shard, amounts)
@@ -163,19 +164,19 @@ func (r *Rebuilder) shard(ctx context.Context, c *rain.Campaign, shard int, amou
 // is the rest of the split. The ledger is read twice, so that nothing but the amounts is held in memory; of a
 // fenced shard it says the same both times.
 func (r *Rebuilder) restoration(ctx context.Context, c *rain.Campaign, shard int,
-	amounts []rain.Money) (grab.Restoration, int, error) {
+	amounts []rain.Money) (store.Restoration, int, error) {
 	first, n := rain.ShardRange(c.Packets, max(c.Shards, 1), shard)
 	taken, wins := make([]bool, n), 0
-	err := r.o.Ledger.EachTaken(ctx, c, first, n, func(k payout.Taken) error {
+	err := r.o.Ledger.EachTaken(ctx, c, first, n, func(k posting.Taken) error {
 		taken[k.Win.Packet-first] = true
 		wins++
 		return nil
 	})
 	if err != nil {
-		return grab.Restoration{}, 0, err
+		return store.Restoration{}, 0, err
 	}
-	what := grab.Restoration{Wins: func(put func(rain.Win, rain.EntryRef) error) error {
-		return r.o.Ledger.EachTaken(ctx, c, first, n, func(k payout.Taken) error { return put(k.Win, k.Entry) })
+	what := store.Restoration{Wins: func(put func(rain.Win, rain.EntryRef) error) error {
+		return r.o.Ledger.EachTaken(ctx, c, first, n, func(k posting.Taken) error { return put(k.Win, k.Entry) })
 	}}
 	if what.Closed, err = r.o.Ledger.Reclaimed(ctx, c.ID, shard); err != nil || what.Closed {
 		return what, wins, err
@@ -210,7 +211,7 @@ func (r *Rebuilder) RebuildAll(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case err != nil && !errors.Is(err, grab.ErrAlive):
+		case err != nil && !errors.Is(err, store.ErrAlive):
 			r.o.Log.Error("a campaign could not be restored", "campaign", c.ID, "err", err)
 			r.o.Bus.Alarm("state_lost", c.ID, "it could not be restored at start; its taps are unavailable until it is: run redrain rebuild "+c.ID)
 		}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"redrain/grab"
+	"redrain/grab/store"
 	"redrain/rain"
 	"redrain/server/servertest"
 )
@@ -52,7 +52,7 @@ func TestALostShardIsNotDrained(t *testing.T) {
 		}
 	}
 	l.forget()
-	if _, err := l.service.Close(t.Context(), c.ID); !errors.Is(err, grab.ErrNoState) {
+	if _, err := l.service.Close(t.Context(), c.ID); !errors.Is(err, store.ErrNoState) {
 		t.Fatal(err)
 	}
 	if after, err := l.keep(c.ID); err != nil || after.Drained {

@@ -8,9 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"redrain/grab"
+	"redrain/grab/grabtest"
+	"redrain/grab/outcome"
+	"redrain/grab/store"
 	"redrain/internal/testenv"
-	"redrain/payout"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/posting"
 	"redrain/rain"
 	"redrain/server/servertest"
 )
@@ -31,7 +34,7 @@ func TestRebuild(t *testing.T) {
 			l.publish(published)
 			lost := l.win(c, 0, users("lost", 10)...)
 			before := l.books(c)
-			if _, err := l.rebuilder.Rebuild(t.Context(), c.ID); !errors.Is(err, grab.ErrAlive) {
+			if _, err := l.rebuilder.Rebuild(t.Context(), c.ID); !errors.Is(err, store.ErrAlive) {
 				t.Errorf("nothing is lost: %v", err)
 			}
 			l.forget()
@@ -57,9 +60,7 @@ func TestRebuild(t *testing.T) {
 				t.Errorf("what comes too late: %+v", late)
 			}
 			fresh = l.win(c, 1, "posted-3", "published-3")
-			result := make(chan grab.Result, 1)
-			servertest.AskGate(l.grabber.Gate(c), "posted-3", rain.DropID{N: c.Current().FirstWave, K: 2}.String(), result)
-			if r := <-result; r.Outcome != grab.Already {
+			if r := grabtest.TapOn(l.grabber.Gate(c), "posted-3", rain.DropID{N: c.Current().FirstWave, K: 2}.String()); r.Outcome != outcome.Already {
 				t.Errorf("a third win: %+v", r)
 			}
 			if p := l.post(fresh); p.New != 2 || len(p.Void)+len(p.Dead) != 0 {
@@ -155,7 +156,7 @@ func TestRebuildOfAClosedCampaign(t *testing.T) {
 
 func TestRebuildRefuses(t *testing.T) {
 	l := newLossy(t, forgetful["in-process"](t))
-	if _, err := l.rebuilder.Rebuild(t.Context(), "nowhere"); !errors.Is(err, payout.ErrUnknownCampaign) {
+	if _, err := l.rebuilder.Rebuild(t.Context(), "nowhere"); !errors.Is(err, posting.ErrUnknownCampaign) {
 		t.Errorf("an unknown campaign: %v", err)
 	}
 	c, err := l.service.fund(t.Context(), servertest.EvenSpec(100, 10, 1), "")
@@ -182,15 +183,15 @@ func TestTwoRebuildersMeet(t *testing.T) {
 		for _, node := range nodes {
 			wg.Go(func() {
 				_, err := node.Rebuild(t.Context(), c.ID)
-				known := errors.Is(err, grab.ErrAlive) || errors.Is(err, grab.ErrSuperseded) ||
-					errors.Is(err, payout.ErrRebuildSuperseded)
+				known := errors.Is(err, store.ErrAlive) || errors.Is(err, store.ErrSuperseded) ||
+					errors.Is(err, posting.ErrRebuildSuperseded)
 				if err != nil && !known {
 					t.Error(err)
 				}
 			})
 		}
 		wg.Wait()
-		if _, err := l.rebuilder.Rebuild(t.Context(), c.ID); err != nil && !errors.Is(err, grab.ErrAlive) {
+		if _, err := l.rebuilder.Rebuild(t.Context(), c.ID); err != nil && !errors.Is(err, store.ErrAlive) {
 			t.Fatal(err)
 		}
 		shards, err := l.grabber.Snapshot(t.Context(), c)
@@ -213,7 +214,7 @@ func TestTwoRebuildersMeet(t *testing.T) {
 
 // stepped is a ledger whose steps the test follows.
 type stepped struct {
-	*payout.Ledger
+	*ledger.Ledger
 	begins, fenced func() // before an attempt is counted, after a fence is set; may be nil
 }
 
@@ -246,7 +247,7 @@ func TestAFenceIsOnlySetByWhoCanOpen(t *testing.T) {
 		go func() { _, err := second.Rebuild(t.Context(), c.ID); secondEnded <- err }()
 		<-secondFenced
 	}}
-	if _, err := first.Rebuild(t.Context(), c.ID); !errors.Is(err, grab.ErrSuperseded) {
+	if _, err := first.Rebuild(t.Context(), c.ID); !errors.Is(err, store.ErrSuperseded) {
 		t.Errorf("the first: %v", err)
 	}
 	close(firstEnded)
@@ -269,7 +270,7 @@ func TestTheKeeperSaysThatStateIsLost(t *testing.T) {
 		l.forget()
 		l.now += enforceEvery
 		for range 3 {
-			if err := l.loop.keep(t.Context(), c); !errors.Is(err, grab.ErrNoState) {
+			if err := l.loop.keep(t.Context(), c); !errors.Is(err, store.ErrNoState) {
 				t.Errorf("keeping: %v", err)
 			}
 			l.now += enforceEvery

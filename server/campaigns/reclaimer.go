@@ -10,11 +10,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"redrain/grab"
+	"redrain/grab/store"
 	"redrain/internal/faults"
 	"redrain/internal/outage"
 	"redrain/internal/rounds"
-	"redrain/payout"
+	"redrain/payout/ledger"
 	"redrain/rain"
 	"redrain/server/timeout"
 )
@@ -47,11 +47,11 @@ type Reclaimer struct {
 	again map[string]again // campaigns that were not done at the last try
 }
 
-// ReclaimerLedger knows which campaigns are due, and which of them it has all of. [payout.Ledger] does.
+// ReclaimerLedger knows which campaigns are due, and which of them it has all of. [ledger.Ledger] does.
 type ReclaimerLedger interface {
 	Lease(ctx context.Context, name, holder string, ttl time.Duration) (held bool, err error)
 	ReleaseLease(ctx context.Context, name, holder string) error
-	Due(ctx context.Context, now int64, after string, limit int) (list []payout.DueCampaign, next string, err error)
+	Due(ctx context.Context, now int64, after string, limit int) (list []ledger.DueCampaign, next string, err error)
 	Campaign(ctx context.Context, id string) (*rain.Campaign, error)
 	Update(ctx context.Context, id string, change func(*rain.Campaign) error) (*rain.Campaign, error)
 	Cleared(ctx context.Context, campaign string) (bool, error)
@@ -84,6 +84,7 @@ type ReclaimerOptions struct {
 	Log     *slog.Logger
 }
 
+// NewReclaimer makes a reclaimer. Its Run must be started.
 func NewReclaimer(o ReclaimerOptions) *Reclaimer {
 	return &Reclaimer{o: o, again: map[string]again{}}
 }
@@ -220,7 +221,7 @@ var errPanic = errors.New("a fault of the program")
 var errNotCleared = errors.New("the campaign is closed and Redis has nothing left of it, but its escrow still holds money: where Redis has lost it, run redrain rebuild; then reconcile it")
 
 // handle does for one campaign what is due, and notes when to try again what could not be done.
-func (r *Reclaimer) handle(ctx context.Context, due payout.DueCampaign) {
+func (r *Reclaimer) handle(ctx context.Context, due ledger.DueCampaign) {
 	ctx, cancel := context.WithTimeout(ctx, reclaimWithin)
 	defer cancel()
 	err := errPanic
@@ -255,7 +256,7 @@ func (r *Reclaimer) handle(ctx context.Context, due payout.DueCampaign) {
 func wait(tries int, most int64) int64 { return min(500<<min(tries, 20), most) }
 
 // end closes a campaign if need be, and drains it as far as it goes.
-func (r *Reclaimer) end(ctx context.Context, due payout.DueCampaign) error {
+func (r *Reclaimer) end(ctx context.Context, due ledger.DueCampaign) error {
 	if due.Status != rain.Closed {
 		r.o.Log.Info("the campaign has expired; closing it", "campaign", due.ID)
 		if _, err := r.o.Service.Close(ctx, due.ID); err != nil {
@@ -274,7 +275,7 @@ func (r *Reclaimer) end(ctx context.Context, due payout.DueCampaign) error {
 // ledger has the whole budget. Redis alone cannot say so: one that has forgotten looks empty too.
 func (r *Reclaimer) drain(ctx context.Context, c *rain.Campaign) error {
 	err := r.o.Stock.CloseCampaign(ctx, c)
-	lost := errors.Is(err, grab.ErrNoState)
+	lost := errors.Is(err, store.ErrNoState)
 	if err != nil && !lost {
 		return err
 	}

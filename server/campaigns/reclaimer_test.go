@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"redrain/grab"
+	"redrain/grab/store"
 	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
 	"redrain/rain"
@@ -283,13 +283,13 @@ func TestWait(t *testing.T) {
 func TestDrainedCampaignsLeaveRedis(t *testing.T) {
 	u := newUpkeep(t, testenv.Redis(t))
 	c := u.create(servertest.EvenSpec(100, 10, 2))
-	if err := u.grabber.Expire(t.Context(), c, time.Hour); !errors.Is(err, grab.ErrNotClosed) {
+	if err := u.grabber.Expire(t.Context(), c, time.Hour); !errors.Is(err, store.ErrNotClosed) {
 		t.Errorf("an open campaign: %v", err)
 	}
 	if err := u.grabber.CloseCampaign(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
-	if err := u.grabber.Expire(t.Context(), c, time.Hour); !errors.Is(err, grab.ErrNotClosed) {
+	if err := u.grabber.Expire(t.Context(), c, time.Hour); !errors.Is(err, store.ErrNotClosed) {
 		t.Errorf("with a full outbox: %v", err)
 	}
 	keys := func() (n int) {

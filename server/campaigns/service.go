@@ -12,7 +12,7 @@ import (
 	"reflect"
 	"strings"
 
-	"redrain/payout"
+	"redrain/payout/ledger"
 	"redrain/rain"
 	"redrain/server/timeout"
 )
@@ -21,9 +21,9 @@ import (
 // then applied to Redis, then told to the other nodes. Whatever fails after the commit is healed by the reconcile loop.
 type Service struct{ o ServiceOptions }
 
-// ServiceLedger keeps campaigns for good. [payout.Ledger] does.
+// ServiceLedger keeps campaigns for good. [ledger.Ledger] does.
 type ServiceLedger interface {
-	CreateCampaign(ctx context.Context, c *rain.Campaign) error // payout.ErrCampaignExists where its id is taken
+	CreateCampaign(ctx context.Context, c *rain.Campaign) error // ledger.ErrCampaignExists where its id is taken
 	Campaign(ctx context.Context, id string) (*rain.Campaign, error)
 	Update(ctx context.Context, id string, change func(*rain.Campaign) error) (*rain.Campaign, error)
 	Abandon(ctx context.Context, id string) (*rain.Campaign, error)
@@ -60,6 +60,7 @@ type ServiceOptions struct {
 	Log    *slog.Logger
 }
 
+// NewService makes the campaign service.
 func NewService(o ServiceOptions) *Service { return &Service{o} }
 
 // ErrApply is a command that is committed but not yet in force everywhere.
@@ -82,6 +83,7 @@ func NewID(prefix, idemKey string, generation int) string {
 	return prefix + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:10]))
 }
 
+// NewSeed is a fresh seed that nobody can guess.
 func NewSeed() rain.Seed {
 	var seed rain.Seed
 	_, _ = rand.Read(seed[:]) // never fails: crypto/rand's documentation
@@ -97,7 +99,7 @@ func (s *Service) Create(ctx context.Context, spec rain.Spec, idemKey string) (*
 	if c.Status != rain.Loading {
 		return s.o.Known.Put(c), nil
 	}
-	stocked, err := s.Stock(payout.WithoutAudit(ctx), c) // the command was the funding; this follows from it
+	stocked, err := s.Stock(ledger.WithoutAudit(ctx), c) // the command was the funding; this follows from it
 	if err != nil && idemKey == "" && s.giveBack(ctx, c.ID) {
 		return nil, fmt.Errorf("%w: %w", ErrUnstocked, err)
 	}
@@ -116,7 +118,7 @@ func (s *Service) fund(ctx context.Context, spec rain.Spec, idemKey string) (*ra
 			Revision:  1, SplitSeed: NewSeed(),
 		}
 		err := s.o.Ledger.CreateCampaign(ctx, c)
-		if !errors.Is(err, payout.ErrCampaignExists) || idemKey == "" {
+		if !errors.Is(err, ledger.ErrCampaignExists) || idemKey == "" {
 			return c, err
 		}
 		found, err := s.o.Ledger.Campaign(ctx, c.ID)
@@ -126,21 +128,21 @@ func (s *Service) fund(ctx context.Context, spec rain.Spec, idemKey string) (*ra
 		case now-found.CreatedAt >= keyKeptMS:
 			continue
 		case !reflect.DeepEqual(found.Spec, spec):
-			return nil, payout.ErrIdempotencyUnequal
+			return nil, ledger.ErrIdempotencyUnequal
 		}
 		return found, nil
 	}
 }
 
 // giveBack returns the money of a campaign that could not be stocked. Nobody can ask for that campaign again: its
-// id was never told. With an idempotency key it stays, for the request that comes again to finish, or the keeper.
+// id was never told. With an idempotency key it stays, for the request that comes again to finish, or the reconcile loop.
 // It tells whether the money is back.
 func (s *Service) giveBack(ctx context.Context, id string) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout.Backend)
 	defer cancel()
 	_, err := s.abandon(ctx, id)
 	if err != nil {
-		s.o.Log.Warn("a campaign could not be stocked nor given up; the keeper goes on with it", "campaign", id, "err",
+		s.o.Log.Warn("a campaign could not be stocked nor given up; the reconcile loop goes on with it", "campaign", id, "err",
 			err)
 	}
 	return err == nil
@@ -179,7 +181,7 @@ func (s *Service) Close(ctx context.Context, id string) (*rain.Campaign, error) 
 	return c, err
 }
 
-// abandon gives up a campaign that is not stocked. The keeper removes what is in Redis of it.
+// abandon gives up a campaign that is not stocked. The reconcile loop removes what is in Redis of it.
 func (s *Service) abandon(ctx context.Context, id string) (*rain.Campaign, error) {
 	c, err := s.o.Ledger.Abandon(ctx, id)
 	if err != nil {
@@ -203,9 +205,9 @@ func (s *Service) StartRain(ctx context.Context, id string, spec rain.RainSpec, 
 			if found, err := c.Rain(rainID); err != nil {
 				break
 			} else if now-found.EndsAt() < keyKeptMS && !found.Matches(spec) {
-				return payout.ErrIdempotencyUnequal
+				return ledger.ErrIdempotencyUnequal
 			} else if now-found.EndsAt() < keyKeptMS {
-				return payout.ErrUnchanged // an earlier try of the same request got this far
+				return ledger.ErrUnchanged // an earlier try of the same request got this far
 			}
 		}
 		_, err := c.AddRain(rainID, spec, seed, now)

@@ -11,10 +11,13 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"redrain/grab"
+	"redrain/grab/grabtest"
+	"redrain/grab/store"
 	"redrain/internal/embedded"
 	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
-	"redrain/payout"
+	"redrain/payout/ledger"
+	"redrain/payout/reconcile"
 	"redrain/rain"
 	"redrain/server/cluster"
 	"redrain/server/servertest"
@@ -29,8 +32,8 @@ type upkeep struct {
 	bus      *cluster.Bus
 	nc       *nats.Conn
 	reclaim  *Reclaimer
-	grabber  *grab.Grabber
-	ledger   *payout.Ledger
+	grabber  *grabtest.Node
+	ledger   *ledger.Ledger
 	rdb      redis.UniversalClient
 	db       *sqldb.DB
 	now      int64
@@ -52,7 +55,7 @@ func newUpkeepOn(t *testing.T, addr string, db *sqldb.DB) *upkeep {
 	clock := rain.Clock(func() int64 { return u.now })
 	log := slog.New(slog.DiscardHandler)
 	var err error
-	if u.rdb, err = grab.Connect(addr); err != nil {
+	if u.rdb, err = store.Connect(addr); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Migrate(t.Context()); err != nil {
@@ -66,8 +69,8 @@ func newUpkeepOn(t *testing.T, addr string, db *sqldb.DB) *upkeep {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u.ledger = payout.NewLedger(db, clock)
-	u.grabber = grab.New(u.rdb, grab.Options{Clock: clock, Log: log})
+	u.ledger = ledger.New(db, clock)
+	u.grabber = grabtest.NewNode(u.rdb, grabtest.Options{Options: grab.Options{Clock: clock, Log: log}})
 	t.Cleanup(func() {
 		u.grabber.Close()
 		nc.Close()
@@ -102,7 +105,7 @@ func (u *upkeep) create(spec rain.Spec) *rain.Campaign {
 	return c
 }
 
-// keep lets the keeper and the reclaimer look after a campaign as the ledger has it, and settles what waits.
+// keep lets the reconcile loop and the reclaimer look after a campaign as the ledger has it, and settles what waits.
 func (u *upkeep) keep(id string) (*rain.Campaign, error) {
 	u.Helper()
 	c := u.campaign(id)
@@ -204,7 +207,7 @@ func TestDrainedIsWhatTheLedgerSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rec, err := u.ledger.Reconcile(t.Context(), c, shards); err != nil || rec.Balanced || rec.Difference != 500 {
+	if rec, err := reconcile.New(u.db, u.ledger, func() int64 { return u.now }).Reconcile(t.Context(), c, shards); err != nil || rec.Balanced || rec.Difference != 500 {
 		t.Errorf("the books do not show it: %+v, %v", rec, err)
 	}
 }
@@ -250,7 +253,7 @@ func TestAnIdleCampaignIsLookedAfter(t *testing.T) {
 		t.Errorf("looked at as often as in a rain: %v", err)
 	}
 	u.now += idleEvery
-	if err := u.loop.keep(t.Context(), c); !errors.Is(err, grab.ErrNoState) {
+	if err := u.loop.keep(t.Context(), c); !errors.Is(err, store.ErrNoState) {
 		t.Errorf("a minute later: %v", err)
 	}
 }
@@ -292,7 +295,7 @@ func TestAKeyMeansOneRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := u.service.Create(t.Context(), servertest.EvenSpec(500, 5, 1), key); !errors.Is(err, payout.ErrIdempotencyUnequal) {
+	if _, err := u.service.Create(t.Context(), servertest.EvenSpec(500, 5, 1), key); !errors.Is(err, ledger.ErrIdempotencyUnequal) {
 		t.Errorf("another body: %v", err)
 	}
 	again, err := u.service.Create(t.Context(), servertest.EvenSpec(1_000, 10, 1), key)
@@ -309,7 +312,7 @@ func TestAKeyMeansOneRequest(t *testing.T) {
 		t.Errorf("the same rain: %+v, %v", same, err)
 	}
 	spec.DurationMS++
-	if _, _, err := u.service.StartRain(t.Context(), cut.ID, spec, key); !errors.Is(err, payout.ErrIdempotencyUnequal) {
+	if _, _, err := u.service.StartRain(t.Context(), cut.ID, spec, key); !errors.Is(err, ledger.ErrIdempotencyUnequal) {
 		t.Errorf("another rain: %v", err)
 	}
 	u.now += keyKeptMS

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"strings"
 
-	"redrain/payout"
+	"redrain/payout/ledger/posting"
 	"redrain/server/cluster"
 )
 
 // AlarmVoid says that wins came too late to be paid. Under --confirm stream their players were not told; otherwise
 // they may have been.
-func AlarmVoid(bus *cluster.Bus, letters []payout.DeadLetter) {
+func AlarmVoid(bus *cluster.Bus, letters []posting.DeadLetter) {
 	claims := map[string][]string{}
 	for _, d := range letters {
 		if d.User != "" { // a shard's rest that was on its way back is on offer again, and nobody was promised it

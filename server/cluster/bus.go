@@ -8,7 +8,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"redrain/internal/rounds"
-	"redrain/payout"
+	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
 
@@ -84,7 +84,7 @@ func (b *Bus) Alarm(code, campaign, message string) {
 }
 
 // Settled tells every node which claims of a campaign have been settled.
-func (b *Bus) Settled(campaign string, settlements []payout.Settlement) error {
+func (b *Bus) Settled(campaign string, settlements []posting.Settlement) error {
 	notice := Settled{Claims: make([]SettledClaim, len(settlements))}
 	for i, s := range settlements {
 		notice.Claims[i] = SettledClaim{

@@ -2,7 +2,7 @@ package cluster
 
 import (
 	"redrain/internal/wire"
-	"redrain/payout"
+	"redrain/payout/ledger"
 	"redrain/rain"
 )
 
@@ -11,6 +11,7 @@ type Settled struct {
 	Claims []SettledClaim `json:"claims"`
 }
 
+// SettledClaim is a claim that the ledger has, and the balance of its player after it.
 type SettledClaim struct {
 	Claim   string     `json:"claim"`
 	User    string     `json:"user"`
@@ -41,12 +42,13 @@ type Alarm struct {
 	Message  string `json:"message"`
 }
 
-func WithdrawalView(w payout.Withdrawal) wire.Withdrawal {
+// WithdrawalView is a withdrawal as its player sees it.
+func WithdrawalView(w ledger.Withdrawal) wire.Withdrawal {
 	v := wire.Withdrawal{
 		Withdrawal: w.ID, User: w.User, Amount: w.Amount, State: string(w.State), CreatedAt: w.CreatedAt,
 		FinishedAt: w.FinishedAt, Reference: w.Reference,
 	}
-	if w.State == payout.WithdrawalFailed {
+	if w.State == ledger.WithdrawalFailed {
 		v.Reason = w.LastError // that of a pending one may show what is inside
 	}
 	return v

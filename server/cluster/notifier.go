@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"redrain/grab"
-	"redrain/payout"
+	"redrain/grab/store"
+	"redrain/payout/ledger/posting"
 	"redrain/rain"
 	"redrain/server/timeout"
 )
@@ -18,7 +18,7 @@ import (
 // as the stream keeps it unacknowledged; one day is far beyond any repair.
 const toldFor = 24 * time.Hour
 
-// Notifier tells players what has become money. It is payout.Notifier: the settlement worker calls it after COMMIT, and
+// Notifier tells players what has become money. It is pipeline.Notifier: the settlement worker calls it after COMMIT, and
 // again for each copy of an entry; the mark in Redis lets one call through.
 type Notifier struct {
 	marks   Marks
@@ -35,7 +35,7 @@ type Marks interface {
 
 // Ranking keeps who has won most of a campaign.
 type Ranking interface {
-	Rank(ctx context.Context, winners []grab.Winners) error
+	Rank(ctx context.Context, winners []store.Winners) error
 }
 
 // NewNotifier makes a notifier that tells over a bus. All is needed.
@@ -45,7 +45,7 @@ func NewNotifier(marks Marks, ranking Ranking, bus *Bus, log *slog.Logger) *Noti
 
 // Settled tells every node. A failure costs the player a message, not the money: the claims in the next welcome
 // have it.
-func (n *Notifier) Settled(ctx context.Context, settlements []payout.Settlement) {
+func (n *Notifier) Settled(ctx context.Context, settlements []posting.Settlement) {
 	ctx, cancel := context.WithTimeout(ctx, timeout.Backend)
 	defer cancel()
 	n.tell(ctx, settlements)
@@ -53,7 +53,7 @@ func (n *Notifier) Settled(ctx context.Context, settlements []payout.Settlement)
 }
 
 // tell asks Redis once for the whole batch what has been told before, since the settlement worker waits.
-func (n *Notifier) tell(ctx context.Context, settlements []payout.Settlement) {
+func (n *Notifier) tell(ctx context.Context, settlements []posting.Settlement) {
 	groups := byEntry(settlements)
 	refs := slices.Collect(maps.Keys(groups))
 	first, err := n.marks.Once(ctx, refs, toldFor)
@@ -69,10 +69,10 @@ func (n *Notifier) tell(ctx context.Context, settlements []payout.Settlement) {
 
 // Retried tells every node what an operator's retry of dead letters has settled. There is no mark to ask for: the ledger
 // settles a letter once, and the entry's mark is set by the wins that came with it.
-func (n *Notifier) Retried(ctx context.Context, settled []payout.Settlement) {
+func (n *Notifier) Retried(ctx context.Context, settled []posting.Settlement) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout.Backend)
 	defer cancel()
-	byCampaign := map[string][]payout.Settlement{}
+	byCampaign := map[string][]posting.Settlement{}
 	for _, s := range settled {
 		byCampaign[s.Campaign] = append(byCampaign[s.Campaign], s)
 	}
@@ -87,7 +87,7 @@ func (n *Notifier) Retried(ctx context.Context, settled []payout.Settlement) {
 
 // rank puts the players among those who have won most in their campaigns. What fails costs them their place until
 // they win again.
-func (n *Notifier) rank(ctx context.Context, settlements []payout.Settlement) {
+func (n *Notifier) rank(ctx context.Context, settlements []posting.Settlement) {
 	type shard struct {
 		campaign string
 		number   int
@@ -97,10 +97,10 @@ func (n *Notifier) rank(ctx context.Context, settlements []payout.Settlement) {
 		home := shard{s.Entry.Campaign, s.Entry.Shard}
 		users[home] = append(users[home], s.User)
 	}
-	winners := make([]grab.Winners, 0, len(users))
+	winners := make([]store.Winners, 0, len(users))
 	for home, names := range users {
 		slices.Sort(names)
-		winners = append(winners, grab.Winners{Campaign: home.campaign, Shard: home.number,
+		winners = append(winners, store.Winners{Campaign: home.campaign, Shard: home.number,
 			Users: slices.Compact(names)})
 	}
 	if err := n.ranking.Rank(ctx, winners); err != nil {
@@ -108,8 +108,8 @@ func (n *Notifier) rank(ctx context.Context, settlements []payout.Settlement) {
 	}
 }
 
-func byEntry(settlements []payout.Settlement) map[rain.EntryRef][]payout.Settlement {
-	groups := map[rain.EntryRef][]payout.Settlement{}
+func byEntry(settlements []posting.Settlement) map[rain.EntryRef][]posting.Settlement {
+	groups := map[rain.EntryRef][]posting.Settlement{}
 	for _, s := range settlements {
 		groups[s.Entry] = append(groups[s.Entry], s)
 	}

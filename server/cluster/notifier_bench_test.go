@@ -8,16 +8,17 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/redis/go-redis/v9"
 
-	"redrain/grab"
+	"redrain/grab/grabtest"
+	"redrain/grab/store"
 	"redrain/internal/testenv"
-	"redrain/payout"
+	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
 
 // BenchmarkTell tells of a batch of 500 wins in ten outbox entries, as a settlement worker does after each COMMIT,
 // on a real Redis and a real NATS.
 func BenchmarkTell(b *testing.B) {
-	rdb, err := grab.Connect(testenv.Redis(b))
+	rdb, err := store.Connect(testenv.Redis(b))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -27,15 +28,15 @@ func BenchmarkTell(b *testing.B) {
 	}
 	b.Cleanup(func() { nc.Close(); _ = rdb.Close() })
 	ns, log := testenv.Namespace(b), slog.New(slog.DiscardHandler)
-	grabber := grab.New(rdb, grab.Options{Namespace: ns, Log: log})
+	grabber := grabtest.NewNode(rdb, grabtest.Options{Namespace: ns})
 	n := NewNotifier(grabber, grabber, NewBus(nc, ns, log), log)
 	b.Cleanup(grabber.Close)
 	const wins, perEntry = 500, 50
-	settlements := make([]payout.Settlement, wins)
+	settlements := make([]posting.Settlement, wins)
 	_, err = rdb.Pipelined(b.Context(), func(p redis.Pipeliner) error {
 		for i := range settlements {
 			user := fmt.Sprintf("player-%d", i)
-			settlements[i] = payout.Settlement{Campaign: "c1", Claim: rain.ClaimID("c1", i), User: user, Packet: i,
+			settlements[i] = posting.Settlement{Campaign: "c1", Claim: rain.ClaimID("c1", i), User: user, Packet: i,
 				Drop: "7.3", Amount: 88, Balance: 88, New: true}
 			// as in grab/keys.go
 			p.HSet(b.Context(), ns+":{c1.0}:wins", user, fmt.Sprintf(";7.3=%d=88=1763712000000-0", i))

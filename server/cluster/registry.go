@@ -12,7 +12,7 @@ import (
 
 	"redrain/internal/outage"
 	"redrain/internal/rounds"
-	"redrain/payout"
+	"redrain/payout/ledger/posting"
 	"redrain/rain"
 	"redrain/server/timeout"
 )
@@ -52,6 +52,7 @@ type Registry struct {
 	wake      chan struct{}    // holds one token while something is announced
 }
 
+// NewRegistry makes a registry. Its Run must be started.
 func NewRegistry(o RegistryOptions) *Registry {
 	if o.InUse == nil {
 		o.InUse = func(string) bool { return false }
@@ -62,7 +63,7 @@ func NewRegistry(o RegistryOptions) *Registry {
 	return &Registry{Known: o.Known, o: o, announced: map[string]int64{}, wake: make(chan struct{}, 1)}
 }
 
-// Get finds a campaign, here or in the database; payout.ErrUnknownCampaign where there is none.
+// Get finds a campaign, here or in the database; posting.ErrUnknownCampaign where there is none.
 func (r *Registry) Get(ctx context.Context, id string) (*rain.Campaign, error) {
 	if c := r.Cached(id); c != nil {
 		return c, nil
@@ -180,7 +181,7 @@ func (r *Registry) refresh(ctx context.Context) error {
 			continue
 		}
 		// It has been drained meanwhile; one last look brings that version.
-		if _, err := r.Reload(ctx, c.ID); err != nil && !errors.Is(err, payout.ErrUnknownCampaign) {
+		if _, err := r.Reload(ctx, c.ID); err != nil && !errors.Is(err, posting.ErrUnknownCampaign) {
 			return err
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"redrain/payout"
+	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
 
@@ -31,7 +31,7 @@ func (f *fakeSource) Campaign(_ context.Context, id string) (*rain.Campaign, err
 	if c := f.byID[id]; c != nil {
 		return c.Clone(), nil
 	}
-	return nil, payout.ErrUnknownCampaign
+	return nil, posting.ErrUnknownCampaign
 }
 
 func (f *fakeSource) Live(context.Context) ([]*rain.Campaign, error) {
@@ -123,8 +123,38 @@ func TestRegistryAsksOnceForMany(t *testing.T) {
 		if source.reads != 1 {
 			t.Errorf("%d queries", source.reads)
 		}
-		if _, err := r.Get(t.Context(), "nowhere"); !errors.Is(err, payout.ErrUnknownCampaign) {
+		if _, err := r.Get(t.Context(), "nowhere"); !errors.Is(err, posting.ErrUnknownCampaign) {
 			t.Errorf("an unknown campaign: %v", err)
+		}
+	})
+}
+
+// TestRegistryReadsWhatIsAnnounced: what another node announces is read before the next refresh, without holding up who
+// announces it, and what is known already is not read.
+func TestRegistryReadsWhatIsAnnounced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &fakeSource{byID: map[string]*rain.Campaign{}}
+		source.set(rain.Campaign{ID: "c", Revision: 1, Status: rain.Open})
+		r := newTestRegistry(source)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- r.Run(ctx) }()
+		synctest.Wait()
+		source.set(rain.Campaign{ID: "c", Revision: 2, Status: rain.Paused})
+		r.Announce("c", 2)
+		synctest.Wait()
+		if c := r.Cached("c"); c.Revision != 2 {
+			t.Errorf("after the announcement: %+v", c)
+		}
+		before := source.reads
+		r.Announce("c", 2)
+		synctest.Wait()
+		if source.reads != before {
+			t.Error("what is known was read again")
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -10,12 +10,12 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"redrain/grab"
+	"redrain/grab/store"
 	"redrain/internal/embedded"
 	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
 	"redrain/internal/wire"
-	"redrain/payout"
+	"redrain/payout/ledger"
 	"redrain/rain"
 	"redrain/room"
 	"redrain/server/cluster"
@@ -32,7 +32,7 @@ func TestSettledWhileArriving(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer own.Close()
-	rdb, err := grab.Connect(own.Addr())
+	rdb, err := store.Connect(own.Addr())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,11 +47,11 @@ func TestSettledWhileArriving(t *testing.T) {
 	}
 	quiet := slog.New(slog.DiscardHandler)
 	now := func() int64 { return time.Now().UnixMilli() }
-	grabber := grab.New(rdb, grab.Options{Namespace: testenv.Namespace(t), Clock: now, Log: quiet})
+	lobby := room.NewLobby(room.Options{Log: quiet})
+	grabber := newTestGrabber(rdb, testenv.Namespace(t), now, lobby)
 	defer grabber.Close()
 	c := servertest.RainingCampaign(t, grabber, now(), 10)
 	registry := cluster.NewRegistry(cluster.RegistryOptions{Source: servertest.Campaigns{c.ID: c}, Known: cluster.NewKnown(), Log: quiet})
-	lobby := room.NewLobby(room.Options{Log: quiet})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- lobby.Run(ctx) }()
@@ -64,7 +64,7 @@ func TestSettledWhileArriving(t *testing.T) {
 	var reading func() // what happens while a welcome is being made
 	g := New(Options{
 		Campaigns: registry, Gate: func(c *rain.Campaign) Gate { return grabber.Gate(c) }, Wins: grabber,
-		Claims: payout.NewLedger(db, now), Limits: grabber, Lobby: lobby, Counts: live.NewCounts(),
+		Claims: ledger.New(db, now), Limits: grabber, Lobby: lobby, Counts: live.NewCounts(),
 		Log: quiet, Registerer: prometheus.NewRegistry(),
 		Clock: func() int64 {
 			if do := reading; do != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/gorilla/websocket"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"redrain/grab"
+	"redrain/grab/store"
 	"redrain/internal/testenv"
 	"redrain/rain"
 	"redrain/room"
@@ -136,14 +136,13 @@ type storm struct {
 
 func newStorm(b testing.TB) *storm {
 	b.Helper()
-	rdb, err := grab.Connect(testenv.Redis(b))
+	rdb, err := store.Connect(testenv.Redis(b))
 	if err != nil {
 		b.Fatal(err)
 	}
 	now := func() int64 { return time.Now().UnixMilli() }
-	grabber := grab.New(rdb, grab.Options{Namespace: testenv.Namespace(b), Clock: now,
-		Log: slog.New(slog.DiscardHandler)})
 	lobby := room.NewLobby(room.Options{Log: slog.New(slog.DiscardHandler), ResultsMax: 1 << 20})
+	grabber := newTestGrabber(rdb, testenv.Namespace(b), now, lobby)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() { defer close(ended); _ = lobby.Run(ctx) }()

@@ -16,9 +16,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"redrain/grab"
+	"redrain/grab/outcome"
 	"redrain/internal/rounds"
 	"redrain/internal/wire"
-	"redrain/payout"
+	"redrain/payout/ledger"
 	"redrain/rain"
 	"redrain/room"
 	"redrain/server/limit"
@@ -46,14 +47,14 @@ type Players interface {
 
 // Campaigns finds campaigns. [cluster.Registry] does.
 type Campaigns interface {
-	Get(ctx context.Context, id string) (*rain.Campaign, error) // payout.ErrUnknownCampaign where there is none
+	Get(ctx context.Context, id string) (*rain.Campaign, error) // posting.ErrUnknownCampaign where there is none
 	Cached(id string) *rain.Campaign                            // nil where this node does not know it
 }
 
 // Gate takes the taps on one campaign. [grab.Gate] does.
 type Gate interface {
-	// Tap answers at once where the answer is known; else the tap's Asker is told later.
-	Tap(t *grab.Tap) (r grab.Result, known bool)
+	// Tap answers at once where the answer is known; else Results.Answer is told later.
+	Tap(t *grab.Tap[Asked]) (r outcome.Result, known bool)
 	// Remember lets the gate know wins of a player that other nodes have given.
 	Remember(user string, wins []rain.Win)
 }
@@ -63,9 +64,9 @@ type Wins interface {
 	ConfirmedWins(ctx context.Context, c *rain.Campaign, user string) ([]rain.Win, error)
 }
 
-// Claims tells what has become of a player's claims. [payout.Ledger] does.
+// Claims tells what has become of a player's claims. [ledger.Ledger] does.
 type Claims interface {
-	ClaimStates(ctx context.Context, user string, claims []string) (map[string]payout.ClaimState, error)
+	ClaimStates(ctx context.Context, user string, claims []string) (map[string]ledger.ClaimState, error)
 }
 
 // Limits tells whether one more of what is limited by key is allowed, and if not, after which time it will be.
@@ -96,6 +97,7 @@ type Options struct {
 // readBuffer is the library's, which reads only what package frames leaves to it. Each connection has one.
 const readBuffer = 256
 
+// New makes a gateway without connections. Drain ends it.
 func New(o Options) *Gateway {
 	g := &Gateway{
 		o: o, metrics: newMetrics(o.Registerer), arrivals: newArrivals(),

@@ -3,14 +3,14 @@ package gateway
 import (
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
+	"redrain/grab/outcome"
 
-	"redrain/grab"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // metrics is what this package counts itself; the others register their own. The names are the contract's.
 type metrics struct {
-	taps       map[grab.Outcome]prometheus.Counter
+	taps       [outcome.Count]prometheus.Counter
 	tapSeconds prometheus.Histogram
 }
 
@@ -19,21 +19,20 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		Name: "redrain_taps_total", Help: "Taps answered, by outcome.",
 	}, []string{"outcome"})
 	m := &metrics{
-		taps: map[grab.Outcome]prometheus.Counter{},
 		tapSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "redrain_tap_seconds", Help: "From a tap's arrival at the socket to its result being handed to the socket.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 2, 16),
 		}),
 	}
-	// Every outcome from the start, so that a dashboard shows zeros and not gaps; and no map is written later.
-	for _, o := range grab.Outcomes {
-		m.taps[o] = taps.WithLabelValues(string(o))
+	// Every outcome from the start, so that a dashboard shows zeros and not gaps.
+	for _, o := range outcome.All() {
+		m.taps[o] = taps.WithLabelValues(o.String())
 	}
 	reg.MustRegister(taps, m.tapSeconds)
 	return m
 }
 
-func (m *metrics) tap(o grab.Outcome, took time.Duration) {
+func (m *metrics) tap(o outcome.Outcome, took time.Duration) {
 	m.taps[o].Inc()
 	m.tapSeconds.Observe(took.Seconds())
 }

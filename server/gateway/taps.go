@@ -5,16 +5,15 @@ import (
 	"time"
 
 	"redrain/grab"
+	"redrain/grab/outcome"
 	"redrain/internal/wire"
 	"redrain/rain"
 	"redrain/room"
 )
 
-// tapped is a tap of a session that waits for its result. What is asked for is kept in it, not beside it: one
-// allocation for each tap.
-type tapped struct {
-	grab.Tap
-
+// Asked is what of a session's tap is needed to tell its result. It is kept in the tap, not beside it: one allocation
+// for each tap.
+type Asked struct {
 	session *session
 	seat    seat
 	began   time.Time
@@ -29,34 +28,34 @@ func (s *session) tap(m wire.Tap) {
 		s.noSuchDrop(m)
 		return
 	}
-	t := &tapped{session: s, seat: s.seat, began: time.Now()}
-	t.User, t.Drop, t.Asker, t.Ref = s.user, drop, s.g, t
-	t.idLen = copy(t.id[:], m.ID)
-	if r, known := t.seat.gate.Tap(&t.Tap); known {
-		s.member.Send(t.result(make([]byte, 0, usualResult), r))
-		t.counted(r.Outcome, time.Since(t.began))
+	t := &grab.Tap[Asked]{User: s.user, Drop: drop, Caller: Asked{session: s, seat: s.seat, began: time.Now()}}
+	a := &t.Caller
+	a.idLen = copy(a.id[:], m.ID)
+	if r, known := a.seat.gate.Tap(t); known {
+		s.member.Send(a.result(make([]byte, 0, usualResult), drop, r))
+		a.counted(r.Outcome, time.Since(a.began))
 	}
 }
 
 // noSuchDrop answers a tap whose drop has not even the form of one.
 func (s *session) noSuchDrop(m wire.Tap) {
 	began := time.Now()
-	s.send(wire.Result{Type: wire.TypeResult, ID: wire.ID(m.ID), Drop: string(m.Drop), Outcome: string(grab.UnknownDrop)})
-	(&tapped{session: s, seat: s.seat}).counted(grab.UnknownDrop, time.Since(began))
+	s.send(wire.Result{Type: wire.TypeResult, ID: wire.ID(m.ID), Drop: string(m.Drop), Outcome: outcome.UnknownDrop.String()})
+	(&Asked{session: s, seat: s.seat}).counted(outcome.UnknownDrop, time.Since(began))
 }
 
 // result writes the tap's result.
-func (t *tapped) result(b []byte, r grab.Result) []byte {
+func (a *Asked) result(b []byte, drop rain.DropID, r outcome.Result) []byte {
 	m := wire.TapResult{
-		ID: t.id[:t.idLen], Drop: t.Drop, Outcome: string(r.Outcome), Campaign: t.seat.campaign, Packet: r.Packet,
+		ID: a.id[:a.idLen], Drop: drop, Outcome: r.Outcome.String(), Campaign: a.seat.campaign, Packet: r.Packet,
 		Amount: r.Amount,
 	}
 	return m.Append(b)
 }
 
-func (t *tapped) counted(o grab.Outcome, took time.Duration) {
-	t.seat.count.Tap(o, took)
-	t.session.g.metrics.tap(o, took)
+func (a *Asked) counted(o outcome.Outcome, took time.Duration) {
+	a.seat.count.Tap(o, took)
+	a.session.g.metrics.tap(o, took)
 }
 
 const (
@@ -67,23 +66,25 @@ const (
 	slab = 4 << 10
 )
 
-// Answer hands the results of a batch to those who tapped. It is what a grab.Asker does.
-func (g *Gateway) Answer(taps []*grab.Tap) {
+// Results hands the results of taps to those who tapped.
+type Results struct{ Lobby *room.Lobby }
+
+// Answer is a grab.Answer: it takes all results of a batch.
+func (r Results) Answer(taps []*grab.Tap[Asked]) {
 	out := bundles.Get().(*room.Bundle) //nolint:forcetypeassert // New makes nothing else
 	defer bundles.Put(out)
 	var text []byte
 	now := time.Now()
-	for i, tap := range taps {
-		t := tap.Ref.(*tapped) //nolint:forcetypeassert // the gateway asks with nothing else
+	for i, t := range taps {
 		if cap(text)-len(text) < usualResult {
 			text = make([]byte, 0, min(slab, (len(taps)-i)*usualResult))
 		}
-		from := len(text)
-		text = t.result(text, tap.Result())
-		out.Add(t.session.member, text[from:len(text):len(text)])
-		t.counted(tap.Result().Outcome, now.Sub(t.began))
+		a, from := &t.Caller, len(text)
+		text = a.result(text, t.Drop, t.Result())
+		out.Add(a.session.member, text[from:len(text):len(text)])
+		a.counted(t.Result().Outcome, now.Sub(a.began))
 	}
-	g.o.Lobby.Deliver(out)
+	r.Lobby.Deliver(out)
 }
 
 // bundles are what batches go out in.

@@ -7,13 +7,14 @@ import (
 	"strconv"
 
 	"redrain/internal/wire"
-	"redrain/payout"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/posting"
 	"redrain/rain"
 	"redrain/server/limit"
 )
 
 // errUnknownCampaign is a room that there is not.
-var errUnknownCampaign = payout.ErrUnknownCampaign
+var errUnknownCampaign = posting.ErrUnknownCampaign
 
 // welcomeClaims is how many of a player's newest claims come with the welcome.
 const welcomeClaims = 100
@@ -47,7 +48,7 @@ func (g *Gateway) claims(ctx context.Context, c *rain.Campaign, user string, win
 		w := wins[i]
 		id := rain.ClaimID(c.ID, w.Packet)
 		claims = append(claims, wire.Claim{Claim: id, Packet: strconv.Itoa(w.Packet), Amount: w.Amount,
-			State: string(payout.StateGranted)})
+			State: string(ledger.StateGranted)})
 		ids = append(ids, id)
 	}
 	if len(ids) == 0 {

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"redrain/grab"
+	"redrain/grab/outcome"
 )
 
 // Counts is what this node has counted of each campaign since it started.
@@ -17,7 +17,7 @@ type Counts struct {
 
 // CampaignCount is one campaign's share.
 type CampaignCount struct {
-	outcomes [tapOutcomes]atomic.Int64 // taps answered with a result, by outcomeNumber
+	outcomes [outcome.Count]atomic.Int64 // taps answered with a result
 	took     latency
 
 	// The reporter's own.
@@ -25,23 +25,7 @@ type CampaignCount struct {
 	recent latencyWindow
 }
 
-// tapOutcomes is the number of outcomes that a tap may have. It is one less than those there are: "unavailable" is
-// no result of the game, nothing was decided.
-const tapOutcomes = 9
-
-// outcomeNumber is where an outcome is counted. It is never written, so that every tap may read it.
-var outcomeNumber = numberOutcomes()
-
-func numberOutcomes() map[grab.Outcome]int {
-	numbers := make(map[grab.Outcome]int, tapOutcomes)
-	for _, o := range grab.Outcomes {
-		if o != grab.Unavailable {
-			numbers[o] = len(numbers)
-		}
-	}
-	return numbers
-}
-
+// NewCounts has counted nothing yet.
 func NewCounts() *Counts { return &Counts{byID: map[string]*CampaignCount{}} }
 
 // Of is the campaign's count, made where there was none.
@@ -78,18 +62,18 @@ func (c *Counts) forget(campaign string) {
 
 // Tap counts an answered tap, and how long it took on this server. The time counts whatever the answer was: where a
 // back end does not answer, the time is what there is to see.
-func (c *CampaignCount) Tap(o grab.Outcome, took time.Duration) {
-	if number, counts := outcomeNumber[o]; counts {
-		c.outcomes[number].Add(1)
+func (c *CampaignCount) Tap(o outcome.Outcome, took time.Duration) {
+	if o != outcome.Unavailable { // which is no result of the game: nothing was decided
+		c.outcomes[o].Add(1)
 	}
 	c.took.add(took)
 }
 
 // taps are the taps so far, by outcome and in all.
-func (c *CampaignCount) taps() (byOutcome map[grab.Outcome]int64, sum int64) {
-	byOutcome = make(map[grab.Outcome]int64, tapOutcomes)
-	for o, number := range outcomeNumber {
-		if n := c.outcomes[number].Load(); n > 0 {
+func (c *CampaignCount) taps() (byOutcome map[outcome.Outcome]int64, sum int64) {
+	byOutcome = make(map[outcome.Outcome]int64, outcome.Count)
+	for _, o := range outcome.All() {
+		if n := c.outcomes[o].Load(); n > 0 {
 			byOutcome[o] = n
 			sum += n
 		}

@@ -7,7 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"redrain/grab"
+	"redrain/grab/outcome"
+	"redrain/grab/store"
+
 	"redrain/internal/rounds"
 	"redrain/internal/wire"
 	"redrain/rain"
@@ -16,6 +18,7 @@ import (
 )
 
 const (
+	// ReportEvery is the time between two reports of a node, and between two figures that a room or an operator is shown.
 	ReportEvery = time.Second
 	// staleReport is the age from which a node's report no longer counts as somebody being online, in milliseconds.
 	staleReport = 5_000
@@ -37,7 +40,7 @@ type Stats struct {
 
 	// Outcomes are the taps by what came of them; they sum to Taps. Every outcome is there, also those that have
 	// not come.
-	Outcomes map[grab.Outcome]int64 `json:"outcomes"`
+	Outcomes map[outcome.Outcome]int64 `json:"outcomes"`
 	// TapP50MS and TapP99MS are the times within which half and 99 of 100 taps were answered, in the last seconds,
 	// from the socket to the result being handed to the socket; nil where nobody has tapped.
 	TapP50MS *float64 `json:"tap_p50_ms"`
@@ -54,24 +57,24 @@ type Figures struct {
 	winners map[string][]wire.Winner // newest first
 }
 
-// Sums are what Redis counts of a campaign; grab.ErrNoState where it has lost it.
+// Sums are what Redis counts of a campaign; store.ErrNoState where it has lost it.
 type Sums interface {
-	Levels(ctx context.Context, c *rain.Campaign) (grab.Levels, error)
+	Levels(ctx context.Context, c *rain.Campaign) (store.Levels, error)
 }
 
 // Reports are what the nodes have counted of a campaign, by their names. A report with a lower revision than the one
 // that is there changes nothing.
 type Reports interface {
-	Report(ctx context.Context, campaign, node string, revision int64, r grab.NodeReport) error
-	Reports(ctx context.Context, campaign string) (map[string]grab.NodeReport, error)
+	Report(ctx context.Context, campaign, node string, revision int64, r store.NodeReport) error
+	Reports(ctx context.Context, campaign string) (map[string]store.NodeReport, error)
 }
 
 // Ranking tells who has won most of a campaign, the first first.
 type Ranking interface {
-	Top(ctx context.Context, c *rain.Campaign) ([]grab.Ranked, error)
+	Top(ctx context.Context, c *rain.Campaign) ([]store.Ranked, error)
 }
 
-// Ledger counts what has become money, and what waits for a person. [payout.Ledger] does.
+// Ledger counts what has become money, and what waits for a person. [ledger.Ledger] does.
 type Ledger interface {
 	Paid(ctx context.Context, campaign string) (packets int64, amount rain.Money, err error)
 	Dead(ctx context.Context, campaign string) (letters, wins int64, err error)
@@ -93,6 +96,7 @@ type FiguresOptions struct {
 	Log     *slog.Logger
 }
 
+// NewFigures makes the figures of a node. Their Run must be started.
 func NewFigures(o FiguresOptions) *Figures {
 	return &Figures{o: o, winners: map[string][]wire.Winner{}}
 }
@@ -170,7 +174,7 @@ func (f *Figures) report(ctx context.Context, campaign string, count *CampaignCo
 	if c != nil && c.Drained && taps == 0 {
 		return // somebody looks at what is over; an earlier report of this node has its taps
 	}
-	report := grab.NodeReport{
+	report := store.NodeReport{
 		T: now, Online: online, Taps: taps, GrabsPerSecond: float64(taps-count.last) / ReportEvery.Seconds(),
 		Outcomes: outcomes, Latency: count.recent.turn(&count.took),
 	}
@@ -218,7 +222,7 @@ func (f *Figures) tell(ctx context.Context, rm *room.Room) {
 }
 
 // masked is what a room may know of players.
-func masked(top []grab.Ranked) []wire.Winner {
+func masked(top []store.Ranked) []wire.Winner {
 	shown := make([]wire.Winner, len(top))
 	for i, r := range top {
 		shown[i] = wire.Winner{User: wire.Mask(r.User), Amount: r.Amount}
@@ -230,14 +234,14 @@ func masked(top []grab.Ranked) []wire.Winner {
 type nodesSum struct {
 	online, taps int64
 	perSecond    float64
-	outcomes     map[grab.Outcome]int64
+	outcomes     map[outcome.Outcome]int64
 	latency      latencyCounts
 }
 
 // reported adds up what all nodes have reported of a campaign. Of a node that has gone only the taps count.
 func (f *Figures) reported(ctx context.Context, campaign string) (nodesSum, error) {
-	sum := nodesSum{outcomes: make(map[grab.Outcome]int64, tapOutcomes)}
-	for o := range outcomeNumber {
+	sum := nodesSum{outcomes: make(map[outcome.Outcome]int64, outcome.Count)}
+	for _, o := range outcome.Decided() {
 		sum.outcomes[o] = 0
 	}
 	reports, err := f.o.Reports.Reports(ctx, campaign)
@@ -265,7 +269,7 @@ func (f *Figures) reported(ctx context.Context, campaign string) (nodesSum, erro
 // Stats gathers a campaign's figures from Redis and the ledger.
 func (f *Figures) Stats(ctx context.Context, c *rain.Campaign) (Stats, error) {
 	levels, err := f.o.Sums.Levels(ctx, c)
-	if err != nil && (!errors.Is(err, grab.ErrNoState) || (c.Status != rain.Loading && !c.Drained)) {
+	if err != nil && (!errors.Is(err, store.ErrNoState) || (c.Status != rain.Loading && !c.Drained)) {
 		return Stats{}, err
 	}
 	nodes, err := f.reported(ctx, c.ID)

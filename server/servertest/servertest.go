@@ -6,13 +6,18 @@ import (
 	"strings"
 	"testing"
 
-	"redrain/grab"
-	"redrain/payout"
+	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
 
+// Stock takes a campaign's packets; store.Stock is one.
+type Stock interface {
+	Open(ctx context.Context, c *rain.Campaign, amounts []rain.Money) error
+	Apply(ctx context.Context, c *rain.Campaign) error
+}
+
 // RainingCampaign stocks a campaign of so many packets, with a rain that has been falling.
-func RainingCampaign(b testing.TB, grabber *grab.Grabber, now int64, packets int) *rain.Campaign {
+func RainingCampaign(b testing.TB, stock Stock, now int64, packets int) *rain.Campaign {
 	b.Helper()
 	spec := rain.DefaultSpec()
 	spec.Name, spec.Sponsor, spec.Packets, spec.Budget, spec.WinsPerUser = "bench", "bench", packets,
@@ -22,7 +27,7 @@ func RainingCampaign(b testing.TB, grabber *grab.Grabber, now int64, packets int
 	if err != nil {
 		b.Fatal(err)
 	}
-	if err := grabber.Open(b.Context(), c, amounts); err != nil {
+	if err := stock.Open(b.Context(), c, amounts); err != nil {
 		b.Fatal(err)
 	}
 	c.Revision++
@@ -30,32 +35,13 @@ func RainingCampaign(b testing.TB, grabber *grab.Grabber, now int64, packets int
 		ID: "r", Campaign: c.ID, StartsAt: now - 15_000, DurationMS: 600_000, DropsPerSecond: 400, FallMS: 600_000,
 		Pacing: rain.PacingNone,
 	}}
-	if err := grabber.Apply(b.Context(), c); err != nil {
+	if err := stock.Apply(b.Context(), c); err != nil {
 		b.Fatal(err)
 	}
 	return c
 }
 
-// AskGate taps and puts the result in told, whoever knows it.
-func AskGate(gate *grab.Gate, user, drop string, told chan<- grab.Result) {
-	id, ok := rain.ParseDrop(drop)
-	if !ok {
-		panic(drop + " is no drop")
-	}
-	if r, known := gate.Tap(&grab.Tap{User: user, Drop: id, Asker: &waiting{told}}); known {
-		told <- r
-	}
-}
-
-// waiting is told of taps.
-type waiting struct{ told chan<- grab.Result }
-
-func (w *waiting) Answer(taps []*grab.Tap) {
-	for _, t := range taps {
-		w.told <- t.Result()
-	}
-}
-
+// EvenSpec is a campaign of the sponsor "acme" whose packets are all the same.
 func EvenSpec(budget rain.Money, packets, shards int) rain.Spec {
 	spec := rain.DefaultSpec()
 	spec.Name, spec.Sponsor, spec.Split, spec.Budget, spec.Packets, spec.Shards = "Gala", "acme", rain.Even, budget,
@@ -66,12 +52,12 @@ func EvenSpec(budget rain.Money, packets, shards int) rain.Spec {
 // Campaigns is a ledger's campaigns in memory.
 type Campaigns map[string]*rain.Campaign
 
-// Campaign finds one; payout.ErrUnknownCampaign where there is none.
+// Campaign finds one; posting.ErrUnknownCampaign where there is none.
 func (m Campaigns) Campaign(_ context.Context, id string) (*rain.Campaign, error) {
 	if c := m[id]; c != nil {
 		return c.Clone(), nil
 	}
-	return nil, payout.ErrUnknownCampaign
+	return nil, posting.ErrUnknownCampaign
 }
 
 // Live are those that are not drained.

@@ -57,30 +57,36 @@ func acceptLine(m mutant) string {
 
 // target is a package that is mutated, and the score below which the run fails.
 type target struct {
-	path      string // "./rain"
+	path      string   // "./rain"
+	tests     []string // patterns of the packages whose tests are run
 	threshold float64
 }
 
-// readTargets reads the list of packages: a folder and its threshold in each line.
+// readTargets reads the list of packages: in each line a folder, its threshold, and further folders whose tests
+// test it, too.
 func readTargets(name string) ([]target, error) {
 	var list []target
 	err := eachLine(name, func(n int, line string) error {
 		fields := strings.Fields(line)
-		if len(fields) != 2 {
-			return fmt.Errorf("%s:%d: want a folder and its threshold", name, n)
+		if len(fields) < 2 {
+			return fmt.Errorf("%s:%d: want a folder, its threshold, and folders of further tests", name, n)
 		}
 		threshold, err := strconv.ParseFloat(fields[1], 64)
 		if err != nil {
 			return fmt.Errorf("%s:%d: %w", name, n, err)
 		}
-		list = append(list, target{path: "./" + fields[0], threshold: threshold})
+		t := target{path: "./" + fields[0], threshold: threshold, tests: []string{"./" + fields[0]}}
+		for _, f := range fields[2:] {
+			t.tests = append(t.tests, "./"+f)
+		}
+		list = append(list, t)
 		return nil
 	})
 	return list, err
 }
 
 func eachLine(name string, f func(n int, line string) error) error {
-	file, err := os.Open(name)
+	file, err := os.Open(name) //nolint:gosec // named by who runs this
 	if err != nil {
 		return err
 	}

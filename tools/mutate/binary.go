@@ -24,35 +24,49 @@ type binary struct {
 
 // test is a top-level test, with what it reaches.
 type test struct {
+	binary  *binary
 	name    string
 	took    time.Duration
 	reached map[int]bool // points
 }
 
-// build compiles the tests of a package, with the rewritten files.
-func build(s *source, overlay, dir string, short bool) (*binary, error) {
-	b := &binary{file: filepath.Join(dir, s.Name+".test"), dir: s.Dir}
-	cmd := exec.Command("go", "test", "-c", "-overlay", overlay, "-o", b.file, s.ImportPath)
-	cmd.Dir = s.root
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("build %s: %w\n%s", s.ImportPath, err, out)
-	}
-	if _, err := os.Stat(b.file); err != nil {
-		return nil, fmt.Errorf("%s has no tests", s.ImportPath)
-	}
-	b.args = []string{"-test.failfast", "-test.paniconexit0"}
-	if short {
-		b.args = append(b.args, "-test.short")
-	}
-	deps, err := list(s.root, "-json=ImportPath", "-test", "-deps", s.ImportPath)
+// buildAll compiles the tests of each package that a pattern names, with the rewritten files. Packages without
+// tests are passed over.
+func buildAll(ctx context.Context, root, overlay, dir string, patterns []string) ([]*binary, error) {
+	packages, err := goList(ctx, root, append([]string{"-json=Dir,ImportPath,Name"}, patterns...)...)
 	if err != nil {
 		return nil, err
+	}
+	var all []*binary
+	for i, p := range packages {
+		b := &binary{file: filepath.Join(dir, fmt.Sprintf("%d-%s.test", i, p.Name)), dir: p.Dir}
+		if err := b.build(ctx, root, overlay, p.ImportPath); err != nil {
+			return nil, err
+		}
+		if _, err := os.Stat(b.file); err == nil {
+			all = append(all, b)
+		}
+	}
+	return all, nil
+}
+
+// build compiles the tests of one package.
+func (b *binary) build(ctx context.Context, root, overlay, path string) error {
+	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-overlay", overlay, "-o", b.file, path)
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build %s: %w\n%s", path, err, out)
+	}
+	b.args = []string{"-test.failfast", "-test.paniconexit0", "-test.short"}
+	deps, err := goList(ctx, root, "-json=ImportPath", "-test", "-deps", path)
+	if err != nil {
+		return err
 	}
 	if slices.ContainsFunc(deps, func(p goPackage) bool { return p.ImportPath == "pgregory.net/rapid" }) {
 		// A failure is all that is asked for: no smaller example of it, and no file.
 		b.args = append(b.args, "-rapid.nofailfile", "-rapid.shrinktime=0s")
 	}
-	return b, nil
+	return nil
 }
 
 // long makes the slow tests run too.
@@ -63,8 +77,8 @@ func (b *binary) long() {
 var testName = regexp.MustCompile(`^(Test|Fuzz|Example)\w*$`)
 
 // tests lists the top-level tests.
-func (b *binary) tests() ([]string, error) {
-	cmd := exec.Command(b.file, "-test.list", ".")
+func (b *binary) tests(ctx context.Context) ([]string, error) {
+	cmd := exec.CommandContext(ctx, b.file, "-test.list", ".")
 	cmd.Dir = b.dir
 	out, err := cmd.Output()
 	if err != nil {
@@ -83,12 +97,12 @@ func (b *binary) trace(ctx context.Context, name string, limit time.Duration) (*
 	defer func() { _ = os.Remove(file.Name()) }()
 	begin := time.Now()
 	out, err := b.run(ctx, limit, []string{name}, "MUTATE_REACHED="+file.Name())
-	t := &test{name: name, took: time.Since(begin), reached: map[int]bool{}}
+	t := &test{binary: b, name: name, took: time.Since(begin), reached: map[int]bool{}}
 	text, readErr := os.ReadFile(file.Name())
 	if readErr != nil {
 		return nil, "", readErr
 	}
-	for _, word := range strings.Fields(string(text)) {
+	for word := range strings.FieldsSeq(string(text)) {
 		if n, err := strconv.Atoi(word); err == nil {
 			t.reached[n] = true
 		}

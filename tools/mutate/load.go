@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,11 +20,11 @@ import (
 
 // goPackage is a package in the form in which go list prints it.
 type goPackage struct {
-	Dir        string
-	ImportPath string
-	Name       string
-	Export     string
-	GoFiles    []string
+	Dir        string   `json:"Dir"`
+	ImportPath string   `json:"ImportPath"`
+	Name       string   `json:"Name"`
+	Export     string   `json:"Export"`
+	GoFiles    []string `json:"GoFiles"`
 }
 
 // source is a package that is parsed and type-checked, ready to be mutated.
@@ -38,9 +39,9 @@ type source struct {
 	importer types.Importer
 }
 
-// list asks go list about packages. dir is the module's.
-func list(dir string, args ...string) ([]goPackage, error) {
-	cmd := exec.Command("go", append([]string{"list"}, args...)...)
+// goList asks go list about packages. dir is the module's.
+func goList(ctx context.Context, dir string, args ...string) ([]goPackage, error) {
+	cmd := exec.CommandContext(ctx, "go", append([]string{"list"}, args...)...)
 	cmd.Dir = dir
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -61,8 +62,8 @@ func list(dir string, args ...string) ([]goPackage, error) {
 }
 
 // load reads, parses and type-checks one package. What it imports comes from the compiler's export data.
-func load(root, path string) (*source, error) {
-	packages, err := list(root, "-json=Dir,ImportPath,Name,Export,GoFiles", "-export", "-deps", path)
+func load(ctx context.Context, root, path string) (*source, error) {
+	packages, err := goList(ctx, root, "-json=Dir,ImportPath,Name,Export,GoFiles", "-export", "-deps", path)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +80,7 @@ func load(root, path string) (*source, error) {
 	})
 	for _, name := range s.GoFiles {
 		file := filepath.Join(s.Dir, name)
-		text, err := os.ReadFile(file)
+		text, err := os.ReadFile(file) //nolint:gosec // named by go list
 		if err != nil {
 			return nil, err
 		}

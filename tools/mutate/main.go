@@ -22,6 +22,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -36,6 +37,7 @@ type options struct {
 	slowest  time.Duration
 	accept   bool
 	only     string
+	tests    string
 	output   string
 	packages []string
 }
@@ -52,6 +54,7 @@ func main() {
 	flag.DurationVar(&o.slowest, "slowest", 20*time.Second, "leave tests that take longer to -full")
 	flag.BoolVar(&o.accept, "accept", false, "print survivors as lines for accepted.txt")
 	flag.StringVar(&o.only, "only", "", "try only the mutants whose file:line: function: change fits the expression")
+	flag.StringVar(&o.tests, "tests", "", "run the tests of these packages, too (\"./grab ./server/...\")")
 	flag.StringVar(&o.output, "o", "", "a file for the fate of every mutant, with the test that killed it")
 	flag.Parse()
 	o.packages = flag.Args()
@@ -82,19 +85,21 @@ func mutate(ctx context.Context, o options, w io.Writer) (good bool, err error) 
 	if err != nil {
 		return false, err
 	}
-	targets = named(targets, o.packages)
+	if targets, err = expand(ctx, root, named(targets, o.packages)); err != nil {
+		return false, err
+	}
 	if o.seed == 0 {
-		o.seed = rand.Uint64N(1e9) + 1
+		o.seed = rand.Uint64N(1e9) + 1 //nolint:gosec // no secret
 	}
 	if o.sample > 0 || o.budget > 0 {
-		fmt.Fprintln(w, "seed", o.seed)
+		say(w, "seed %d\n", o.seed)
 	}
 	if o.budget > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, o.budget)
 		defer cancel()
 	}
-	var out io.Writer = io.Discard
+	out := io.Discard
 	if o.output != "" {
 		file, err := os.Create(o.output)
 		if err != nil {
@@ -121,12 +126,12 @@ func mutate(ctx context.Context, o options, w io.Writer) (good bool, err error) 
 			good = false
 		}
 	}
-	fmt.Fprintln(w, header)
+	say(w, "%s\n", header)
 	for _, r := range results {
-		fmt.Fprintln(w, r.row())
+		say(w, "%s\n", r.row())
 		if !r.good() {
 			good = false
-			fmt.Fprintf(w, "%s: fewer than %.1f %% of the mutants were killed\n", r.path, r.threshold)
+			say(w, "%s: fewer than %.1f %% of the mutants were killed\n", r.path, r.threshold)
 		}
 	}
 	return good, nil
@@ -140,7 +145,7 @@ func named(targets []target, packages []string) (list []target) {
 	for _, p := range packages {
 		i := slices.IndexFunc(targets, func(t target) bool { return filepath.Clean(t.path) == filepath.Clean(p) })
 		if i < 0 {
-			list = append(list, target{path: p})
+			list = append(list, target{path: p, tests: []string{p}})
 			continue
 		}
 		list = append(list, targets[i])
@@ -148,10 +153,35 @@ func named(targets []target, packages []string) (list []target) {
 	return list
 }
 
+// expand makes a target of each package under one that ends with "...", with the tests of all of them. Packages that
+// only help tests are left out: their names end with test.
+func expand(ctx context.Context, root string, targets []target) (list []target, err error) {
+	for _, t := range targets {
+		if !strings.HasSuffix(t.path, "/...") {
+			list = append(list, t)
+			continue
+		}
+		packages, err := goList(ctx, root, "-json=Dir,Name,GoFiles", t.path)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range packages {
+			folder, err := filepath.Rel(root, p.Dir)
+			if err != nil {
+				return nil, err
+			}
+			if len(p.GoFiles) > 0 && !strings.HasSuffix(p.Name, "test") {
+				list = append(list, target{path: "./" + filepath.ToSlash(folder), threshold: t.threshold, tests: t.tests})
+			}
+		}
+	}
+	return list, nil
+}
+
 // one runs one package.
 func one(ctx context.Context, o options, t target, accepted []*acceptance, w io.Writer) (*result, error) {
 	begin := time.Now()
-	s, err := load(o.root, t.path)
+	s, err := load(ctx, o.root, t.path)
 	if err != nil {
 		return nil, err
 	}
@@ -168,17 +198,17 @@ func one(ctx context.Context, o options, t target, accepted []*acceptance, w io.
 	if err != nil {
 		return nil, err
 	}
-	b, err := build(s, overlay, dir, true)
+	binaries, err := buildAll(ctx, o.root, overlay, dir, append(slices.Clone(t.tests), strings.Fields(o.tests)...))
 	if err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(w, "%s: %d mutants (%d places left out, which do not compile), built in %s\n",
+	say(w, "%s: %d mutants (%d places left out, which do not compile), built in %s\n",
 		t.path, len(code.mutants), code.dropped, time.Since(begin).Round(time.Second))
-	r := &runner{binary: b, workers: o.workers, slowest: o.slowest, log: w}
+	r := &runner{binaries: binaries, workers: o.workers, slowest: o.slowest, log: w}
 	if err := r.traceAll(ctx); err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(w, "%s: %d tests, traced after %s; the slowest: %s\n",
+	say(w, "%s: %d tests, traced after %s; the slowest: %s\n",
 		t.path, len(r.tests), time.Since(begin).Round(time.Second), r.slow())
 	chosen, err := choose(code.mutants, o)
 	if err != nil {
@@ -187,8 +217,10 @@ func one(ctx context.Context, o options, t target, accepted []*acceptance, w io.
 	result := &result{path: t.path, threshold: t.threshold, accepted: map[int]*acceptance{}, all: len(code.mutants)}
 	result.verdicts = r.tryAll(ctx, chosen)
 	if o.full {
-		b.long()
-		if err := result.again(ctx, &runner{binary: b, workers: o.workers, log: w}); err != nil {
+		for _, b := range binaries {
+			b.long()
+		}
+		if err := result.again(ctx, &runner{binaries: binaries, workers: o.workers, log: w}); err != nil {
 			return nil, err
 		}
 	}
@@ -217,7 +249,7 @@ func choose(all []mutant, o options) ([]mutant, error) {
 		}
 	}
 	if o.sample > 0 || o.budget > 0 {
-		random := rand.New(rand.NewPCG(o.seed, 0))
+		random := rand.New(rand.NewPCG(o.seed, 0)) //nolint:gosec // no secret
 		random.Shuffle(len(chosen), func(i, j int) { chosen[i], chosen[j] = chosen[j], chosen[i] })
 	}
 	if o.sample > 0 {

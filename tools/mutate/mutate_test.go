@@ -87,7 +87,7 @@ func TestFull(t *testing.T) {
 func TestAccepted(t *testing.T) {
 	const (
 		line  = ".\tstore.Weak\tboundary\treturn sum - a*b, sum > 0 && a != b\tsum > 0: > → >=\tit is a sample\n"
-		stale = ".\tstore.Gone\tremove\tgone()\tgone() → (nothing)\tit is a sample\n"
+		stale = ".\tstore.Gone\tremove\tgone()\tgo() → (nothing)\tit is a sample\n"
 	)
 	if out, good := run(t, options{config: config(t, ". 100\n", line), only: `sum > 0: >`}); !good {
 		t.Error("not good:\n" + out)
@@ -96,6 +96,20 @@ func TestAccepted(t *testing.T) {
 	const told = "no such survivor any more: ., store."
 	if good || !strings.Contains(out, told+"Gone") || strings.Contains(out, told+"Weak") {
 		t.Error("the left over one is not told:\n" + out)
+	}
+}
+
+// TestExpand: dots stand for all packages below, each with the tests of all.
+func TestExpand(t *testing.T) {
+	given := []target{{path: "./rain", threshold: 1}, {path: "./...", threshold: 2, tests: []string{"./..."}}}
+	root, err := filepath.Abs("testdata/sample")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := expand(t.Context(), root, given)
+	want := []target{given[0], {path: "./.", threshold: 2, tests: []string{"./..."}}}
+	if d := cmp.Diff(want, got, cmp.AllowUnexported(target{})); err != nil || d != "" {
+		t.Error(err, d)
 	}
 }
 

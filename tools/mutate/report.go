@@ -42,6 +42,9 @@ func (r *result) score() float64 {
 
 func (r *result) good() bool { return r.score() >= r.threshold }
 
+// say writes a text; where it cannot be written there is nobody to tell.
+func say(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) }
+
 // survivors writes each mutant that lives and is not accepted, as file:line: original → mutant.
 func (r *result) survivors(w io.Writer) {
 	list := slices.Clone(r.verdicts)
@@ -56,7 +59,7 @@ func (r *result) survivors(w io.Writer) {
 		if v.outcome == notReached {
 			note = " (not reached)"
 		}
-		fmt.Fprintf(w, "%s:%d: %s: %s [%s]%s\n", v.File, v.Line, v.Func, v.Change, v.Kind, note)
+		say(w, "%s:%d: %s: %s [%s]%s\n", v.File, v.Line, v.Func, v.Change, v.Kind, note)
 	}
 }
 
@@ -71,7 +74,7 @@ func (r *result) row() string {
 // everything writes one line for each mutant, for those who want to know which test killed it.
 func (r *result) everything(w io.Writer) {
 	for _, v := range r.verdicts {
-		fmt.Fprintf(w, "%s:%d\t%s\t%s\t%s\t%s\t%s\n", v.File, v.Line, v.Func, v.Kind, v.Change, v.outcome, v.by)
+		say(w, "%s:%d\t%s\t%s\t%s\t%s\t%s\n", v.File, v.Line, v.Func, v.Kind, v.Change, v.outcome, v.by)
 	}
 }
 
@@ -79,7 +82,7 @@ func (r *result) everything(w io.Writer) {
 func (r *result) acceptances(w io.Writer) {
 	for _, v := range r.verdicts {
 		if (v.outcome == survived || v.outcome == notReached) && r.accepted[v.ID] == nil {
-			fmt.Fprintln(w, acceptLine(v.mutant))
+			say(w, "%s\n", acceptLine(v.mutant))
 		}
 	}
 }
@@ -92,7 +95,7 @@ func (r *result) stale(w io.Writer, accepted []*acceptance) (found bool) {
 	for _, a := range accepted {
 		if filepath.Clean(a.pkg) == filepath.Clean(r.path) && !a.used {
 			found = true
-			fmt.Fprintf(w, "accepted.txt: no such survivor any more: %s, %s, %s\n", a.pkg, a.function, a.change)
+			say(w, "accepted.txt: no such survivor any more: %s, %s, %s\n", a.pkg, a.function, a.change)
 		}
 	}
 	return found

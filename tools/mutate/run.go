@@ -32,36 +32,43 @@ type verdict struct {
 
 // runner tries the mutants of one package.
 type runner struct {
-	binary  *binary
-	tests   []*test // the quickest first
-	workers int
-	slowest time.Duration // a test that takes longer is left out; 0: none
-	log     io.Writer
+	binaries []*binary
+	tests    []*test // the quickest first
+	workers  int
+	slowest  time.Duration // a test that takes longer is left out; 0: none
+	log      io.Writer
 }
 
 // traceAll runs every test alone. What fails without a mutant could not tell anything, and is left out.
 func (r *runner) traceAll(ctx context.Context) error {
-	names, err := r.binary.tests()
-	if err != nil {
-		return err
-	}
-	const most = 5 * time.Minute
-	for _, name := range names {
-		t, out, err := r.binary.trace(ctx, name, most)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
+	for _, b := range r.binaries {
+		names, err := b.tests(ctx)
 		if err != nil {
-			fmt.Fprintf(r.log, "%s fails alone and without a mutant (%v), and is left out:\n%s\n", name, err, tail(out))
-			continue
+			return err
 		}
-		if r.slowest > 0 && t.took > r.slowest {
-			fmt.Fprintf(r.log, "%s takes %s, and is left to -full\n", name, t.took.Round(time.Second))
-			continue
+		for _, name := range names {
+			if err := r.trace(ctx, b, name); err != nil {
+				return err
+			}
 		}
-		r.tests = append(r.tests, t)
 	}
 	slices.SortStableFunc(r.tests, func(a, b *test) int { return cmp.Compare(a.took, b.took) })
+	return nil
+}
+
+func (r *runner) trace(ctx context.Context, b *binary, name string) error {
+	const most = 5 * time.Minute
+	t, out, err := b.trace(ctx, name, most)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		say(r.log, "%s fails alone and without a mutant (%v), and is left out:\n%s\n", name, err, tail(out))
+	case r.slowest > 0 && t.took > r.slowest:
+		say(r.log, "%s takes %s, and is left to -full\n", name, t.took.Round(time.Second))
+	case len(t.reached) > 0:
+		r.tests = append(r.tests, t)
+	}
 	return nil
 }
 
@@ -93,15 +100,19 @@ func (r *runner) try(ctx context.Context, m mutant) verdict {
 	}
 	share := 500 * time.Millisecond // of tests that go into one process; the next have twice as long
 	for len(reaching) > 0 {
+		first := reaching[0].binary
 		var names []string
 		var took time.Duration
-		for len(reaching) > 0 && (len(names) == 0 || took+reaching[0].took <= share) {
-			names, took = append(names, reaching[0].name), took+reaching[0].took
-			reaching = reaching[1:]
-		}
+		reaching = slices.DeleteFunc(reaching, func(t *test) bool {
+			if t.binary != first || len(names) > 0 && took+t.took > share {
+				return false
+			}
+			names, took = append(names, t.name), took+t.took
+			return true
+		})
 		share *= 2
 		const factor, atLeast = 5, 5 * time.Second
-		out, err := r.binary.run(ctx, atLeast+factor*took, names, fmt.Sprintf("MUTATE_ACTIVE=%d", m.ID))
+		out, err := first.run(ctx, atLeast+factor*took, names, fmt.Sprintf("MUTATE_ACTIVE=%d", m.ID))
 		switch {
 		case ctx.Err() != nil:
 			return verdict{mutant: m, outcome: notTried}
@@ -134,7 +145,7 @@ func (r *runner) tryAll(ctx context.Context, mutants []mutant) []verdict {
 		}
 		next <- i
 		if every := 100; (i+1)%every == 0 {
-			fmt.Fprintf(r.log, "  %d of %d mutants, %s\n", i+1, len(mutants), time.Since(begin).Round(time.Second))
+			say(r.log, "  %d of %d mutants, %s\n", i+1, len(mutants), time.Since(begin).Round(time.Second))
 		}
 	}
 	close(next)

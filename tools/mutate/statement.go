@@ -3,8 +3,10 @@ package main
 import (
 	"fmt"
 	"go/ast"
+	"go/constant"
 	"go/token"
 	"go/types"
+	"slices"
 )
 
 // statement makes the mutants of what is done: statements left out, loops that never run, cases never taken.
@@ -195,9 +197,9 @@ func (f *finder) result(e ast.Expr, want types.Type) {
 
 // resultTypes are those of the function around the statement that is visited.
 func (f *finder) resultTypes() (list []types.Type) {
-	for i := len(f.stack) - 1; i >= 0; i-- {
+	for _, around := range slices.Backward(f.stack) {
 		var t *ast.FuncType
-		switch n := f.stack[i].(type) {
+		switch n := around.(type) {
 		case *ast.FuncDecl:
 			t = n.Type
 		case *ast.FuncLit:
@@ -232,12 +234,15 @@ func (f *finder) underError(level int) bool {
 	return ok && c.Op == token.NEQ && f.typeName(c.X) == "error" && f.info.Types[c.Y].IsNil()
 }
 
-// fails says whether a return surely returns an error: nobody looks at its other values.
+// fails says whether a return surely returns an error, or false as its last value: nobody reads its other values.
 func (f *finder) fails(n *ast.ReturnStmt, level int) bool {
 	if len(n.Results) < 2 {
 		return false
 	}
 	last := ast.Unparen(n.Results[len(n.Results)-1])
+	if v := f.info.Types[last].Value; v != nil && v.Kind() == constant.Bool && !constant.BoolVal(v) {
+		return true
+	}
 	if t := f.info.TypeOf(last); t == nil || !types.Implements(t, errorType) {
 		return false
 	}
@@ -253,7 +258,7 @@ func (f *finder) fails(n *ast.ReturnStmt, level int) bool {
 	return true
 }
 
-var errorType = types.Universe.Lookup("error").Type().Underlying().(*types.Interface)
+var errorType = types.Universe.Lookup("error").Type().Underlying().(*types.Interface) //nolint:forcetypeassert // error is one
 
 func (f *finder) global(id *ast.Ident) bool {
 	v, ok := f.info.Uses[id].(*types.Var)

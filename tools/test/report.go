@@ -140,10 +140,10 @@ func (r *report) endPackage(e event) {
 // summary ends with go test's own lines, a package each.
 func (r *report) summary(took time.Duration, missing []string) {
 	slices.SortFunc(r.times, func(a, b timing) int { return cmp.Compare(b.took, a.took) })
-	r.printf("\nslowest tests\n")
+	r.printf("\n")
 	for _, t := range r.times[:min(slowTests, len(r.times))] {
 		if t.took >= slowest {
-			r.printf("%8.1f s  %s %s\n", t.took.Seconds(), t.pkg, t.test)
+			r.printf("slow %8.1f s  %s %s\n", t.took.Seconds(), t.pkg, t.test)
 		}
 	}
 	for _, says := range slices.Sorted(maps.Keys(r.skipped)) {

@@ -151,7 +151,8 @@ func (p *Page) Says(selector, text string) {
 // Text is what an element shows; "" where there is none or it is hidden.
 func (p *Page) Text(selector string) string {
 	p.T.Helper()
-	return Eval[string](p, `[...document.querySelectorAll(%q)].filter((e) => e.checkVisibility()).map((e) => e.innerText).join("\n")`, selector)
+	return Eval[string](p, `[...document.querySelectorAll(%q)]
+		.filter((e) => e.checkVisibility()).map((e) => e.innerText).join("\n")`, selector)
 }
 
 // Press presses an element: a selector of CSS, or of XPath, which begins with two slashes.

@@ -24,7 +24,8 @@ func serve(t *testing.T, body string) string {
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		_, _ = fmt.Fprintf(w, `<!doctype html><html lang="en"><head><title>A page</title><link rel="icon" href="data:,">
-			<meta name="viewport" content="width=device-width, initial-scale=1"></head><body><main><h1>A page</h1>%s</main></body></html>`, body)
+			<meta name="viewport" content="width=device-width, initial-scale=1"></head>
+			<body><main><h1>A page</h1>%s</main></body></html>`, body)
 	}))
 	t.Cleanup(s.Close)
 	return s.URL
@@ -68,8 +69,10 @@ func TestFingersAndMouse(t *testing.T) {
 	t.Parallel()
 	home := serve(t, `<button id="b">press</button><button id="later" disabled>later</button><script>
 		globalThis.seen = [];
-		document.addEventListener("pointerdown", (e) => seen.push([e.pointerType, e.target.id, Math.round(e.clientX), Math.round(e.clientY)].join(" ")));
-		document.getElementById("b").addEventListener("click", () => setTimeout(() => { later.disabled = false; }, 200));
+		document.addEventListener("pointerdown", (e) => {
+			seen.push([e.pointerType, e.target.id, Math.round(e.clientX), Math.round(e.clientY)].join(" "));
+		});
+		b.addEventListener("click", () => setTimeout(() => { later.disabled = false; }, 200));
 	</script>`)
 	phone := browsertest.Open(t, browser.Options{Home: home, Device: browser.SmallPhone})
 	phone.Go("/")
@@ -81,14 +84,15 @@ func TestFingersAndMouse(t *testing.T) {
 	}
 	phone.Press("#b")
 	phone.Press("#later") // waits until it may be pressed
-	if got := browsertest.Eval[[]string](phone, `seen.slice(2).map((s) => s.split(" ").slice(0, 2).join(" "))`); !slices.Equal(got, []string{"touch b", "touch later"}) {
+	const what = `seen.map((s) => s.split(" ").slice(0, 2).join(" "))`
+	if got := browsertest.Eval[[]string](phone, what)[2:]; !slices.Equal(got, []string{"touch b", "touch later"}) {
 		t.Errorf("buttons under a finger: %q", got)
 	}
 	desk := browsertest.Open(t, browser.Options{Home: home})
 	desk.Go("/")
 	desk.Point(browser.Point{X: 50, Y: 300})
 	desk.PressTwice("#b")
-	if got := browsertest.Eval[[]string](desk, `seen.map((s) => s.split(" ").slice(0, 2).join(" "))`); !slices.Equal(got, []string{"mouse ", "mouse b", "mouse b"}) {
+	if got := browsertest.Eval[[]string](desk, what); !slices.Equal(got, []string{"mouse ", "mouse b", "mouse b"}) {
 		t.Errorf("a mouse: %q", got)
 	}
 }
@@ -135,7 +139,8 @@ func TestAPressThatMissesIsAimedAgain(t *testing.T) {
 				p.Until("the button has been pressed", `pressed > 0`)
 				got := browsertest.Eval[[]int](p, `[looks / 2, missed, pressed]`)
 				if !slices.Equal(got, []int{test.aims, 0, 1}) {
-					t.Errorf("%s: aimed, missed and pressed %v times, want %d, never and once", device.Name, got, test.aims)
+					t.Errorf("%s: aimed, missed and pressed %v times, want %d, never and once", device.Name, got,
+						test.aims)
 				}
 			}
 		})
@@ -206,13 +211,16 @@ func TestDevicesAndLanguages(t *testing.T) {
 	})
 	p.Go("/")
 	const about = `[innerWidth, innerHeight, devicePixelRatio, navigator.language, navigator.maxTouchPoints > 1, before,
-		matchMedia("(prefers-reduced-motion: reduce)").matches, matchMedia("(prefers-color-scheme: dark)").matches, document.hasFocus(), document.visibilityState].join()`
+		matchMedia("(prefers-reduced-motion: reduce)").matches, matchMedia("(prefers-color-scheme: dark)").matches,
+		document.hasFocus(), document.visibilityState].join()`
 	if got := browsertest.Eval[string](p, about); got != "430,932,3,zh-CN,true,1,true,true,true,visible" {
 		t.Errorf("the page is on %s", got)
 	}
 	other := browsertest.Open(t, browser.Options{Home: home})
 	other.Go("/")
-	if got := browsertest.Eval[string](other, `[innerWidth, innerHeight, devicePixelRatio, navigator.language, navigator.maxTouchPoints, "before" in globalThis].join()`); got != "1280,800,1,en-US,0,false" {
+	const plain = `[innerWidth, innerHeight, devicePixelRatio, navigator.language, navigator.maxTouchPoints,
+		"before" in globalThis].join()`
+	if got := browsertest.Eval[string](other, plain); got != "1280,800,1,en-US,0,false" {
 		t.Errorf("another page is on %s", got)
 	}
 	p.Offline(true)
@@ -232,7 +240,15 @@ func TestHoldings(t *testing.T) {
 	p := browsertest.Open(t, browser.Options{Home: serve(t, "")})
 	p.Go("/")
 	before := p.Holdings()
-	const thousand = `{ const kept = []; for (let i = 0; i < 1000; i++) { const e = document.createElement("p"); e.addEventListener("click", () => i); kept.push(e); } %s; true }`
+	const thousand = `{
+		const kept = [];
+		for (let i = 0; i < 1000; i++) {
+			const e = document.createElement("p");
+			e.addEventListener("click", () => i);
+			kept.push(e);
+		}
+		%s;
+		true }`
 	browsertest.Eval[bool](p, thousand, "globalThis.kept = kept")
 	with := p.Holdings()
 	if with.Nodes < before.Nodes+1000 || with.Listeners < before.Listeners+1000 || with.Heap < before.Heap+8_000 {
@@ -251,7 +267,11 @@ func TestTraceTellsThreadTime(t *testing.T) {
 	p.Go("/")
 	events, err := p.Trace(func() error {
 		browsertest.Eval[bool](p, `new Promise((done) => requestAnimationFrame(() => {
-			const end = performance.now() + 60; let x = 0; while (performance.now() < end) x += Math.sin(x); setTimeout(() => done(x !== 1), 100); }))`)
+			const end = performance.now() + 60;
+			let x = 0;
+			while (performance.now() < end) x += Math.sin(x);
+			setTimeout(() => done(x !== 1), 100);
+		}))`)
 		return nil
 	})
 	if err != nil {

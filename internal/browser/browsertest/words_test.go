@@ -10,8 +10,10 @@ import (
 
 func TestWordsAreWhatIsSeen(t *testing.T) {
 	t.Parallel()
-	p := browsertest.Open(t, browser.Options{Home: serve(t, `<p>one <b>two</b></p><p hidden>no</p><p style="visibility:hidden">no</p>
-		<button aria-label="three">×</button><input placeholder="four"><p lang="zh">五</p><code>no()</code><img alt="six" src="data:,"><p translate="no">no</p>`)}, browser.Log, browser.Network)
+	home := serve(t, `<p>one <b>two</b></p><p hidden>no</p><p style="visibility:hidden">no</p>
+		<button aria-label="three">×</button><input placeholder="four"><p lang="zh">五</p><code>no()</code>
+		<img alt="six" src="data:,"><p translate="no">no</p>`)
+	p := browsertest.Open(t, browser.Options{Home: home}, browser.Log, browser.Network)
 	p.Go("/")
 	got, err := p.Words()
 	if err != nil {

@@ -1,0 +1,71 @@
+package confirm_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"redrain/grab/confirm"
+	"redrain/grab/grabtest"
+	"redrain/internal/testenv"
+	"redrain/rain"
+)
+
+// BenchmarkConfirm is what the ways to confirm a win cost on a real Redis with a replica and a real JetStream: a
+// player alone, where each batch is one tap and an op is the latency of a batch, and a storm.
+func BenchmarkConfirm(b *testing.B) {
+	master := testenv.StartRedis(b)
+	testenv.StartReplica(b, master)
+	rdb := grabtest.Connect(b, master.Addr)
+	if err := rdb.ConfigSet(b.Context(), "appendfsync", "everysec").Err(); err != nil { // as in production
+		b.Fatal(err)
+	}
+	stream := publisher(b)
+	for _, mode := range []confirm.Mode{confirm.Redis, confirm.Replica, confirm.Stream} {
+		for _, players := range []int{1, 1000} {
+			b.Run(fmt.Sprintf("%s/players=%d", mode, players), func(b *testing.B) {
+				grabtest.Storm(b, grabtest.New(b, rdb, grabtest.Setup{Packets: max(b.N, 1), Wins: 1_000_000, TapRate: 1_000_000,
+					Options: func(o *grabtest.Options) {
+						o.Confirm, o.Publisher = mode, stream
+					}}), players)
+			})
+		}
+	}
+}
+
+// publisher publishes entries to a stream on files, as package payout does.
+func publisher(b *testing.B) confirm.Publisher {
+	b.Helper()
+	conn, err := nats.Connect(testenv.NATS(b))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(conn.Close)
+	js, err := jetstream.New(conn)
+	if err != nil {
+		b.Fatal(err)
+	}
+	ns := testenv.Namespace(b)
+	_, err = js.CreateStream(b.Context(), jetstream.StreamConfig{Name: ns, Subjects: []string{ns + ".>"},
+		Storage: jetstream.FileStorage})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return publish(func(ctx context.Context, e rain.Entry) error {
+		data, err := json.Marshal(e)
+		if err != nil {
+			return err
+		}
+		_, err = js.Publish(ctx, ns+"."+strconv.Itoa(e.Ref.Shard), data, jetstream.WithMsgID(e.Ref.String()))
+		return err
+	})
+}
+
+type publish func(context.Context, rain.Entry) error
+
+func (p publish) Publish(ctx context.Context, e rain.Entry) error { return p(ctx, e) }

@@ -1,0 +1,112 @@
+package confirm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"redrain/grab/store"
+	"redrain/rain"
+)
+
+// timeout is how long the wins of one player may take to be confirmed.
+const timeout = 2 * time.Second
+
+// ErrForgotten says that a win that the script has decided is not in Redis any more, or cannot be read there.
+var ErrForgotten = errors.New("redis has forgotten a win before it was confirmed")
+
+// Publisher has JetStream keep outbox entries.
+type Publisher interface {
+	// Publish returns nil when JetStream has said that it has the entry. An entry may be published any number of times.
+	Publish(ctx context.Context, e rain.Entry) error
+}
+
+// Confirmer makes sure of wins before their players are told. Its methods may be called from any goroutine.
+type Confirmer struct {
+	mode      Mode
+	store     *store.Store
+	wins      *store.Wins
+	outbox    *store.Outbox
+	publisher Publisher
+	log       *slog.Logger
+
+	followed sync.Map // addresses of masters that have replicas, as store.OnMaster gives them; used in mode Stream
+}
+
+// New makes a Confirmer. publisher is used in mode Stream only, which needs it; log may be nil.
+func New(s *store.Store, mode Mode, publisher Publisher, log *slog.Logger) *Confirmer {
+	if mode == Stream && publisher == nil {
+		panic("confirm: mode stream without a publisher") // a mistake of ours that the first start would meet
+	}
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &Confirmer{
+		mode: mode, store: s, wins: store.NewWins(s), outbox: store.NewOutbox(s), publisher: publisher, log: log,
+	}
+}
+
+// Immediate tells whether a win may be told as soon as Redis has it, so that nothing has to be confirmed.
+func (c *Confirmer) Immediate() bool { return c.mode == Redis }
+
+// Confirm has what the mode asks for make sure of pending entries, and marks as confirmed those whose winners may be
+// told. ErrForgotten says that others are not in Redis any more; any other error says that the way is blocked, for
+// whoever comes next as well.
+func (c *Confirmer) Confirm(ctx context.Context, campaign string, shard int, p *Pending) error {
+	var err error
+	switch c.mode {
+	case Replica:
+		err = c.outlive(ctx, campaign, shard, p.entries)
+	case Stream:
+		err = c.stream(ctx, campaign, shard, p.entries)
+	default:
+		for _, e := range p.entries {
+			e.confirmed = true
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("wins cannot be confirmed (%s): %w", c.mode, err)
+	}
+	if slices.ContainsFunc(p.entries, func(e *entry) bool { return !e.confirmed }) {
+		return ErrForgotten
+	}
+	return nil
+}
+
+// ConfirmedWins are those of the player's wins that may be told to the player, in the order won: those that have what
+// the mode asks for. It gets it for those that do not have it yet, and leaves out where that fails: they are won all
+// the same, and come with the next call or with their settlement.
+func (c *Confirmer) ConfirmedWins(ctx context.Context, of *rain.Campaign, user string) ([]rain.Win, error) {
+	records, err := c.wins.Records(ctx, of, user)
+	if err != nil || len(records) == 0 {
+		return nil, err
+	}
+	if c.Immediate() {
+		return winsOf(records, func(string) bool { return true }), nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	var p Pending
+	for _, r := range records {
+		p.AddOlder(r.Entry, r.Win)
+	}
+	if err := c.Confirm(ctx, of.ID, rain.HomeShard(user, store.Shards(of)), &p); err != nil {
+		c.log.Warn("a player's wins cannot be confirmed; they are not told now", "campaign", of.ID, "err", err)
+	}
+	return winsOf(records, p.Confirmed), nil
+}
+
+// winsOf are the wins of those entries that are good.
+func winsOf(records []store.Record, good func(entry string) bool) []rain.Win {
+	var wins []rain.Win
+	for _, r := range records {
+		if good(r.Entry) {
+			wins = append(wins, r.Win)
+		}
+	}
+	return wins
+}

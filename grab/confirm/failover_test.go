@@ -1,0 +1,102 @@
+package confirm_test
+
+import (
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"redrain/grab/grabtest"
+	"redrain/grab/outcome"
+	"redrain/internal/testenv"
+	"redrain/rain"
+)
+
+// A master is killed in the middle of a storm. Whoever was told of a win has it after the failover, and no packet
+// is given twice.
+func TestAFailoverLosesNoWinThatWasTold(t *testing.T) {
+	const crews, each, shards = 60, 40, 6 // the shards are on all masters; a crew's players come one after the other
+	const players = crews * each
+	nodes := testenv.StartRedisCluster(t)
+	addrs := make([]string, len(nodes))
+	byAddr := map[string]*testenv.Server{}
+	for i, n := range nodes {
+		addrs[i] = n.Addr
+		byAddr[n.Addr] = n
+	}
+	rdb, ok := grabtest.Connect(t, strings.Join(addrs, ",")).(*redis.ClusterClient)
+	if !ok {
+		t.Fatal("no cluster")
+	}
+	gm := grabtest.Replicated(t, rdb, grabtest.Setup{Packets: players * 2 / 3, Shards: shards, Split: rain.DoubleMean})
+	victim := byAddr[grabtest.MasterOf(t, rdb, gm.G.Keys(gm.C.ID, 0).State)]
+	other := gm.Node().Gate(gm.C)
+
+	var mu sync.Mutex
+	told := map[string]rain.Win{}
+	outcomes := map[outcome.Outcome]int{} // what each player was told in the end
+	enough := make(chan struct{})         // closed when a third has an answer: then the master dies
+	answered := 0
+	var storm sync.WaitGroup
+	play := func(gate *grabtest.Gate, user string) {
+		// A drop that has landed is no use any more.
+		r, drop := outcome.Result{Outcome: outcome.Late}, ""
+		for r.Outcome == outcome.Late {
+			drop = gm.Drop(0)
+			for r = grabtest.TapOn(gate, user, drop); r.Outcome == outcome.Unavailable; {
+				r = grabtest.TapOn(gate, user, drop)
+			}
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if r.Outcome == outcome.Won {
+			told[user] = rain.Win{User: user, Packet: r.Packet, Amount: r.Amount, Drop: drop}
+		}
+		outcomes[r.Outcome]++
+		if answered++; answered == players/3 {
+			close(enough)
+		}
+	}
+	for crew := range crews {
+		gate := gm.Gate
+		if crew%2 == 0 {
+			gate = other
+		}
+		storm.Go(func() {
+			for i := range each {
+				play(gate, "player "+strconv.Itoa(crew)+"."+strconv.Itoa(i))
+			}
+		})
+	}
+	<-enough
+	victim.Kill()
+	// The one that takes over has no replica until the dead one comes back as such.
+	testenv.Eventually(t, time.Minute, "its replica takes over", func() bool {
+		_, err := gm.G.Levels(t.Context(), gm.C)
+		return err == nil && grabtest.MasterOf(t, rdb, gm.G.Keys(gm.C.ID, 0).State) != victim.Addr
+	})
+	victim.Start()
+	storm.Wait()
+
+	recorded := gm.Wins() // fails where a packet is there twice
+	for user, w := range told {
+		if got := recorded[w.Packet]; got != w {
+			t.Errorf("%s was told of %+v, the outbox has %+v", user, w, got)
+		}
+	}
+	owners := map[string]bool{}
+	for _, w := range recorded {
+		if owners[w.User] {
+			t.Errorf("%s has won twice", w.User)
+		}
+		owners[w.User] = true
+	}
+	gm.Balance()
+	t.Logf("%d were told of a win, %d wins are recorded; outcomes %v", len(told), len(recorded), outcomes)
+	if len(told) == 0 {
+		t.Error("nobody was told of a win")
+	}
+}

@@ -1,0 +1,91 @@
+package confirm
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"redrain/grab/store"
+	"redrain/rain"
+)
+
+// Outbox is the outbox from which entries leave Redis only when they outlive their master, unless the mode is Redis.
+// A win that is lost with its master was told to nobody, and its packet is in the stock of the master's heir again, so
+// whoever wins it there would find it paid to another.
+type Outbox struct {
+	*store.Outbox
+
+	confirmer *Confirmer
+}
+
+// NewOutbox makes an Outbox.
+func NewOutbox(c *Confirmer) *Outbox { return &Outbox{c.outbox, c} }
+
+// Read is store.Outbox.Read of what outlives its master. After an error nothing may leave; what was read stays in the
+// outbox, and comes again through Claim.
+func (o *Outbox) Read(ctx context.Context, campaign string, shard int, consumer string, limit int) ([]rain.Entry, error) {
+	entries, err := o.Outbox.Read(ctx, campaign, shard, consumer, limit)
+	return o.confirmer.lasting(ctx, campaign, shard, entries, err)
+}
+
+// Claim is store.Outbox.Claim of what outlives its master. After an error nothing may leave.
+func (o *Outbox) Claim(
+	ctx context.Context, campaign string, shard int, consumer string, minIdle time.Duration, limit int,
+) ([]rain.Entry, error) {
+	entries, err := o.Outbox.Claim(ctx, campaign, shard, consumer, minIdle, limit)
+	return o.confirmer.lasting(ctx, campaign, shard, entries, err)
+}
+
+// lasting returns entries of an outbox, oldest first, when they may leave Redis.
+//
+// The newest entry is looked up for the reason for which outlive looks at wins. It stands for the older ones: they
+// were written before it, on the same master. Where it has been settled and removed meanwhile (in mode Stream the
+// winners' node publishes it as well), the record of one of its wins stands for it.
+func (c *Confirmer) lasting(
+	ctx context.Context, campaign string, shard int, entries []rain.Entry, err error,
+) ([]rain.Entry, error) {
+	if err != nil || c.mode == Redis || len(entries) == 0 {
+		return entries, err
+	}
+	if err := c.newestLasts(ctx, campaign, shard, entries[len(entries)-1]); c.store.Checked(err) != nil {
+		return nil, fmt.Errorf("entries of the outbox of %s.%d stay where they are: %w", campaign, shard, err)
+	}
+	return entries, nil
+}
+
+func (c *Confirmer) newestLasts(ctx context.Context, campaign string, shard int, newest rain.Entry) error {
+	k := c.store.Keys(campaign, shard)
+	var found *redis.XMessageSliceCmd
+	look := func(p redis.Pipeliner) { found = p.XRange(ctx, k.Outbox, newest.Ref.ID, newest.Ref.ID) }
+	settled := &entry{id: newest.Ref.ID} // confirmed by the newest one's record, if it is gone from the outbox
+	var err error
+	if len(newest.Wins) == 0 {
+		err = c.outlasting(ctx, k, look)
+	} else {
+		settled.witness = newest.Wins[0]
+		err = confirmRecorded([]*entry{settled}, func(fields []string) ([]any, error) {
+			var records *redis.SliceCmd
+			err := c.outlasting(ctx, k, func(p redis.Pipeliner) {
+				look(p)
+				records = p.HMGet(ctx, k.Wins, fields...)
+			})
+			if err != nil {
+				return nil, err
+			}
+			return records.Val(), nil
+		})
+	}
+	if err != nil {
+		return err
+	}
+	now := c.outbox.Readable(campaign, shard, found.Val())
+	there := len(now) == 1 && reflect.DeepEqual(now[0], newest)
+	gone := len(found.Val()) == 0 && settled.confirmed
+	if !there && !gone {
+		return ErrForgotten
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package confirm_test
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"redrain/grab/confirm"
+	"redrain/grab/grabtest"
+	"redrain/grab/outcome"
+	"redrain/internal/testenv"
+	"redrain/rain"
+)
+
+func TestAWinIsToldWhenAReplicaHasIt(t *testing.T) {
+	master := testenv.StartRedis(t)
+	replica := testenv.StartReplica(t, master)
+	gm := grabtest.Replicated(t, grabtest.Connect(t, master.Addr), grabtest.Setup{Packets: 3})
+	copied := grabtest.Connect(t, replica.Addr)
+	drop := gm.Drop(0)
+	first := gm.UntilWon("p", drop)
+	// Without waiting for anything: it was there before the player was told.
+	text, err := copied.HGet(t.Context(), gm.G.Keys(gm.C.ID, 0).Wins, "p").Result()
+	if err != nil || !strings.HasPrefix(text, ";"+drop+"="+strconv.Itoa(first.Packet)+"=") {
+		t.Errorf("the replica has %q (%v)", text, err)
+	}
+	if n, err := copied.Exists(t.Context(), gm.G.Keys(gm.C.ID, 0).Confirmed).Result(); err != nil || n != 1 {
+		t.Errorf("the write that it acknowledged: %d keys, %v", n, err)
+	}
+	testenv.Eventually(t, time.Minute, "the win is told again", func() bool { return len(gm.Confirmed("p")) == 1 })
+
+	replica.Freeze()
+	results := gm.BatchOf([2]string{"q", drop}, [2]string{"p", gm.Drop(1)})
+	if results[0].Outcome != outcome.Unavailable || results[1].Outcome != outcome.Already {
+		t.Errorf("%v, want unavailable for the winner only", results)
+	}
+	// A replay writes nothing by itself; it is not told all the same.
+	gm.Want("q", drop, outcome.Unavailable)
+	elsewhere := *gm
+	elsewhere.RDB = grabtest.Connect(t, master.Addr) // whose connections have written nothing that WAIT could wait for
+	elsewhere.Gate = elsewhere.Node().Gate(gm.C)
+	elsewhere.Want("q", drop, outcome.Unavailable)
+	if got := gm.Confirmed("q"); got != nil {
+		t.Errorf("told of %v, which no replica has", got)
+	}
+	if got := gm.Confirmed("nobody"); got != nil {
+		t.Errorf("nobody has won %v", got)
+	}
+	replica.Thaw()
+	second := gm.UntilWon("q", drop)
+	if again := elsewhere.UntilWon("q", drop); second != again {
+		t.Errorf("%v and %v", second, again)
+	}
+	if n := len(gm.Wins()); n != 2 {
+		t.Errorf("%d wins, want 2", n)
+	}
+	gm.Balance()
+
+	replica.Kill()
+	gm.Want("r", drop, outcome.Unavailable)
+	replica.Start()
+	gm.UntilWon("r", drop)
+	gm.Balance()
+}
+
+// A master that has taken over without a win must not be taken for its proof.
+func TestAMasterWithoutTheWinProvesNothing(t *testing.T) {
+	master := testenv.StartRedis(t)
+	testenv.StartReplica(t, master)
+	gm := grabtest.Replicated(t, grabtest.Connect(t, master.Addr), grabtest.Setup{Packets: 3})
+	r := gm.UntilWon("p", gm.Drop(0))
+	win := rain.Win{User: "p", Packet: r.Packet, Amount: r.Amount, Drop: gm.Drop(0)}
+	entry := gm.Outbox()[0].Ref.ID
+	confirmed := func(entry string, win rain.Win) bool {
+		var p confirm.Pending
+		p.AddOlder(entry, win)
+		testenv.Eventually(t, time.Minute, "a replica acknowledges", func() bool {
+			err := gm.G.Confirm(t.Context(), gm.C.ID, 0, &p)
+			return err == nil || errors.Is(err, confirm.ErrForgotten)
+		})
+		return p.Confirmed(entry)
+	}
+	if confirmed("1-1", win) {
+		t.Error("confirmed for another entry")
+	}
+	if confirmed(entry, rain.Win{User: "q", Packet: 1, Amount: 100, Drop: win.Drop}) {
+		t.Error("confirmed without a record")
+	}
+	if confirmed(entry[:len(entry)-1], win) {
+		t.Error("confirmed for an entry whose id begins like the win's")
+	}
+	if !confirmed(entry, win) {
+		t.Error("a win that is there was not confirmed")
+	}
+}
+
+func TestWithoutAReplicaNobodyIsTold(t *testing.T) {
+	for name, rdb := range map[string]redis.UniversalClient{"in-process": grabtest.InProcess(t),
+		"redis": grabtest.Connect(t, testenv.Redis(t))} {
+		t.Run(name, func(t *testing.T) {
+			gm := grabtest.Replicated(t, rdb, grabtest.Setup{Packets: 1})
+			gm.Want("p", gm.Drop(0), outcome.Unavailable)
+			gm.Want("q", gm.Drop(0), outcome.SoldOut)
+			warnings := strings.Join(gm.G.Confirmer.Warnings(t.Context()), "\n")
+			if !strings.Contains(warnings, "replica") || !strings.Contains(warnings, "unavailable") {
+				t.Errorf("the warnings are %q", warnings)
+			}
+		})
+	}
+}
+
+func TestReplicasOfAClusterConfirm(t *testing.T) {
+	rdb := grabtest.Connect(t, strings.Join(testenv.RedisCluster(t), ","))
+	gm := grabtest.Replicated(t, rdb, grabtest.Setup{Packets: 60, Shards: 6})
+	for i := range 30 {
+		user := "p" + strconv.Itoa(i)
+		r := gm.UntilWon(user, gm.Drop(0))
+		testenv.Eventually(t, time.Minute, "the win is told again", func() bool {
+			got := gm.Confirmed(user)
+			return len(got) == 1 && got[0].Packet == r.Packet
+		})
+	}
+	for _, warning := range gm.G.Confirmer.Warnings(t.Context()) {
+		if strings.Contains(warning, "replica") {
+			t.Errorf("the warning is %q", warning)
+		}
+	}
+	gm.Balance()
+}

@@ -1,0 +1,111 @@
+package confirm
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"redrain/rain"
+)
+
+// publishAtOnce is how many entries of one batch are on their way to the stream at the same time. A batch makes
+// one; more are only those of players who ask again.
+const publishAtOnce = 8
+
+// stream publishes the entries that outlive their master, and when they are acknowledged looks whether Redis still
+// knows their wins. Only then they are confirmed.
+//
+// What only a master has must not be published: the replica that takes over has the packet in its stock and gives
+// it again, and the one who is published first is paid.
+//
+// The look comes last because Redis may lose its memory at any moment, and be rebuilt from the ledger and the
+// stream while this node hangs. A rebuild reads the stream after Redis has taken it up, which it does only when it
+// has forgotten. So a message that was acknowledged before this look found the win is always among what a rebuild
+// reads; and one that is acknowledged later, whose packet may be in the stock again, finds nothing here and is
+// never told.
+//
+// An older entry that is not in the outbox any more is in the ledger; or Redis has lost it, which the look shows as
+// well.
+func (c *Confirmer) stream(ctx context.Context, campaign string, shard int, of []*entry) error {
+	if err := c.outlive(ctx, campaign, shard, of); err != nil {
+		return err
+	}
+	var lasting []*entry
+	for _, e := range of {
+		if e.confirmed {
+			lasting = append(lasting, e)
+		}
+		e.confirmed = false // not yet
+	}
+	letters, err := c.letters(ctx, campaign, shard, lasting)
+	if err != nil {
+		return err
+	}
+	acknowledged, failure := c.publish(ctx, letters)
+	if len(acknowledged) == 0 {
+		return failure
+	}
+	err = confirmRecorded(acknowledged, func(fields []string) ([]any, error) {
+		return c.wins.ReadWins(ctx, campaign, shard, fields)
+	})
+	return errors.Join(failure, err)
+}
+
+// letter is a pending entry with what the stream has to acknowledge of it, or nil where the ledger has it.
+type letter struct {
+	pending *entry
+	publish *rain.Entry
+}
+
+// letters are the entries with their wins: those of a batch that has just been decided as it was written, those of
+// older ones from the outbox. One that cannot be read there is left out; a person has to look at it, as the log says.
+func (c *Confirmer) letters(ctx context.Context, campaign string, shard int, of []*entry) ([]letter, error) {
+	letters := make([]letter, 0, len(of))
+	var older []*entry
+	var ids []string
+	for _, e := range of {
+		if e.wins == nil {
+			older, ids = append(older, e), append(ids, e.id)
+			continue
+		}
+		ref := rain.EntryRef{Campaign: campaign, Shard: shard, ID: e.id}
+		letters = append(letters, letter{e, &rain.Entry{Ref: ref, Wins: e.wins}})
+	}
+	if len(older) == 0 {
+		return letters, nil
+	}
+	found, err := c.outbox.Lookup(ctx, campaign, shard, ids)
+	if err != nil {
+		return nil, err
+	}
+	for i, e := range older {
+		if found[i].Entry != nil || found[i].Gone {
+			letters = append(letters, letter{e, found[i].Entry})
+		}
+	}
+	return letters, nil
+}
+
+// publish publishes what has to be, and returns the entries that have been acknowledged.
+func (c *Confirmer) publish(ctx context.Context, letters []letter) (acknowledged []*entry, failure error) {
+	var mu sync.Mutex
+	var all errgroup.Group
+	all.SetLimit(publishAtOnce)
+	for _, l := range letters {
+		all.Go(func() error {
+			if l.publish != nil {
+				if err := c.publisher.Publish(ctx, *l.publish); err != nil {
+					return err
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			acknowledged = append(acknowledged, l.pending)
+			return nil
+		})
+	}
+	failure = all.Wait()
+	return acknowledged, failure
+}

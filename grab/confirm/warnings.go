@@ -1,0 +1,40 @@
+package confirm
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Warnings names, in words for an operator, the masters of Redis that have no replica now, where the mode is Replica.
+func (c *Confirmer) Warnings(ctx context.Context) (warnings []string) {
+	if c.mode != Replica {
+		return nil
+	}
+	var mu sync.Mutex
+	err := c.store.EachMaster(ctx, func(ctx context.Context, addr string, master redis.Cmdable) {
+		which := "Redis"
+		if addr != "" {
+			which += " at " + addr
+		}
+		info, err := master.Info(ctx, "replication").Result()
+		if err == nil && strings.Contains(info, "state=online") {
+			return
+		}
+		text := which + " has no replica that is online"
+		if err != nil {
+			text = fmt.Sprintf("%s does not tell whether it has a replica (%s)", which, err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		warnings = append(warnings, text+
+			`: with the confirmation "replica" every win without one is answered unavailable and not told`)
+	})
+	if err != nil {
+		warnings = append(warnings, fmt.Sprintf("the masters of Redis cannot be asked for their replicas: %s", err))
+	}
+	return warnings
+}

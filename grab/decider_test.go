@@ -1,0 +1,237 @@
+package grab
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+
+	"redrain/grab/confirm"
+	"redrain/grab/outcome"
+	"redrain/grab/store"
+	"redrain/rain"
+)
+
+// fakeScript is a shard of one packet for each tap that asks, as long as the stock lasts.
+type fakeScript struct {
+	stock   int
+	err     error
+	sent    []string // "user drop" of each tap that it was asked
+	hold    chan struct{}
+	pending []string
+}
+
+func (s *fakeScript) Add(user *string, drop rain.DropID) {
+	s.pending = append(s.pending, *user+" "+drop.String())
+}
+
+func (s *fakeScript) Decide(context.Context) (*store.Answer, error) {
+	if s.hold != nil {
+		<-s.hold
+	}
+	asked := s.pending
+	s.pending, s.sent = nil, append(s.sent, asked...)
+	if s.err != nil {
+		return nil, s.err
+	}
+	a := &store.Answer{Entry: "7-0", Results: make([]outcome.Result, len(asked)), Entries: make([]string, len(asked))}
+	for i := range asked {
+		if s.stock == 0 {
+			a.Results[i].Outcome = outcome.SoldOut
+			continue
+		}
+		s.stock--
+		a.Results[i], a.Entries[i] = outcome.Result{Outcome: outcome.Won, Packet: s.stock, Amount: 1}, a.Entry
+	}
+	a.Left = int64(s.stock)
+	return a, nil
+}
+
+// fakeConfirmer confirms nothing, and fails with err, when it is released.
+type fakeConfirmer struct {
+	immediate bool
+	err       error
+	hold      chan struct{}
+}
+
+func (c *fakeConfirmer) Immediate() bool { return c.immediate }
+
+func (c *fakeConfirmer) Confirm(context.Context, string, int, *confirm.Pending) error {
+	if c.hold != nil {
+		<-c.hold
+	}
+	return c.err
+}
+
+// bench is a node with a fake Redis, in a rain whose drop "0.0" is in the air.
+type bench struct {
+	gates *Gates[string]
+	gate  *Gate[string]
+	mu    sync.Mutex
+	told  []string // "caller outcome" in the order of telling
+	soldOut,
+	wins int
+}
+
+func newBench(t testing.TB, s *fakeScript, c *fakeConfirmer) *bench {
+	t.Helper()
+	b := &bench{}
+	b.gates = newGates(func(string, int) script { return s }, c, func(taps []*Tap[string]) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for _, t := range taps {
+			b.told = append(b.told, t.Caller+" "+t.Result().Outcome.String())
+		}
+	}, Options{
+		Clock: func() int64 { return 2_000 }, OnWin: func(string, int) { b.wins++ },
+		OnSoldOut: func(string, int) { b.soldOut++ },
+	})
+	b.gate = b.gates.Gate(&rain.Campaign{
+		ID: "c", Status: rain.Open, Revision: 1, Spec: rain.Spec{Packets: 10, WinsPerUser: 2, Shards: 1},
+		Rains: []rain.Rain{{ID: "r", StartsAt: 1_000, DurationMS: 10_000, DropsPerSecond: 40, FallMS: 4_000}},
+	})
+	return b
+}
+
+// tap taps and returns what the gate knows at once; caller is said with the result that comes later.
+func (b *bench) tap(user, drop, caller string) (outcome.Outcome, bool) {
+	id, _ := rain.ParseDrop(drop)
+	r, known := b.gate.Tap(&Tap[string]{User: user, Drop: id, Caller: caller})
+	return r.Outcome, known
+}
+
+func (b *bench) wantTold(t *testing.T, want ...string) {
+	t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !slices.Equal(b.told, want) {
+		t.Errorf("told %q, want %q", b.told, want)
+	}
+	b.told = nil
+}
+
+// Who taps a drop again before the first tap is decided waits for that one, and costs Redis nothing more. Each is told
+// once.
+func TestATapUnderWayAnswersItsCopies(t *testing.T) {
+	for _, immediate := range []bool{true, false} {
+		s := &fakeScript{stock: 2, hold: make(chan struct{})}
+		b := newBench(t, s, &fakeConfirmer{immediate: immediate})
+		for _, tap := range [][3]string{
+			{"p", "0.0", "p1"}, {"p", "0.0", "p2"}, {"q", "0.0", "q1"}, {"p", "0.0", "p3"}, {"p", "0.1", "p4"},
+		} {
+			if o, known := b.tap(tap[0], tap[1], tap[2]); known {
+				t.Errorf("%v: %v is known", tap, o)
+			}
+		}
+		close(s.hold)
+		b.gates.Close()
+		if want := []string{"p 0.0", "q 0.0", "p 0.1"}; !slices.Equal(s.sent, want) {
+			t.Errorf("sent %q, want %q", s.sent, want)
+		}
+		if immediate {
+			b.wantTold(t, "p1 won", "p2 won", "p3 won", "q1 won", "p4 sold_out")
+		} else { // what is not confirmed is not told
+			slices.Sort(b.told)
+			b.wantTold(t, "p1 unavailable", "p2 unavailable", "p3 unavailable", "p4 sold_out", "q1 unavailable")
+		}
+		if b.wins == 0 || b.soldOut != 1 {
+			t.Errorf("%d times told of a win, %d times of sold out", b.wins, b.soldOut)
+		}
+	}
+}
+
+// Losers are told at once, and what has to be confirmed does not hold up their answers. A winner is told once, after the
+// confirmation.
+func TestLosersDoNotWait(t *testing.T) {
+	s, c := &fakeScript{stock: 1}, &fakeConfirmer{hold: make(chan struct{})}
+	b := newBench(t, s, c)
+	taps := []*Tap[string]{{User: "p", Caller: "p"}, {User: "q", Caller: "q"}}
+	for _, tap := range taps { // together in one batch
+		tap.stripe = b.gate.view.Load().players.stripe(tap.User)
+		tap.player = tap.stripe.add(tap.User)
+		b.gate.shards[0].queue = append(b.gate.shards[0].queue, tap)
+	}
+	told := make(chan string)
+	b.gates.answer = nil // the gate's deciders have it
+	d := &decider[string]{gate: b.gate, script: s, answers: answers[string]{tell: func(taps []*Tap[string]) {
+		for _, t := range taps {
+			told <- t.Caller + " " + t.Result().Outcome.String()
+		}
+	}}}
+	var deciding sync.WaitGroup
+	deciding.Go(func() {
+		if err := d.decide(taps); err != nil {
+			t.Error(err)
+		}
+	})
+	if got := <-told; got != "q sold_out" {
+		t.Errorf("first %s", got)
+	}
+	select {
+	case got := <-told:
+		t.Errorf("%s, before it was confirmed", got)
+	case c.hold <- struct{}{}:
+	}
+	if got := <-told; got != "p unavailable" {
+		t.Errorf("then %s", got)
+	}
+	deciding.Wait()
+}
+
+// What a batch may have decided before it failed is asked for again, the last packet too; what was not sent is not.
+func TestWhatFailedIsAskedAgain(t *testing.T) {
+	s := &fakeScript{err: errors.New("away")}
+	b := newBench(t, s, &fakeConfirmer{immediate: true})
+	b.tap("p", "0.0", "p1")
+	for b.gates.work.wg.Wait(); ; { // the batch is over
+		break
+	}
+	b.wantTold(t, "p1 unavailable")
+	b.gate.SoldOut(0)
+	s.err = nil
+	if o, known := b.tap("p", "0.1", ""); !known || o != outcome.SoldOut {
+		t.Errorf("another drop: %v, %t", o, known)
+	}
+	if _, known := b.tap("p", "0.0", "p2"); known {
+		t.Error("sold out is no answer to one who may have won")
+	}
+	b.gates.Close()
+	b.wantTold(t, "p2 sold_out")
+	if o, known := b.tap("q", "0.0", ""); !known || o != outcome.SoldOut {
+		t.Errorf("after the end: %v, %t", o, known)
+	}
+	b.gate.Restocked()
+	if o, known := b.tap("q", "0.0", ""); !known || o != outcome.Unavailable {
+		t.Errorf("after the end, restocked: %v, %t", o, known)
+	}
+}
+
+// BenchmarkCoalescer is a tap from the gate to its result without Redis: what batching costs each tap.
+func BenchmarkCoalescer(b *testing.B) {
+	var all sync.WaitGroup
+	players := newPlayerCache[struct{}](nil)
+	s := players.stripe("u")
+	p := s.add("u")
+	a := answers[struct{}]{tell: func(taps []*Tap[struct{}]) { all.Add(-len(taps)) }}
+	answer := func(taps []*Tap[struct{}]) error {
+		for _, t := range taps {
+			a.add(t, outcome.Result{Outcome: outcome.NotOpen}, true)
+		}
+		a.send()
+		return nil
+	}
+	c := newCoalescer(&workers{}, answer, func(taps []*Tap[struct{}]) { _ = answer(taps) })
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			all.Add(1)
+			t := &Tap[struct{}]{User: "u", stripe: s, player: p}
+			for !c.push(t) {
+				runtime.Gosched() // the queue is full
+			}
+		}
+	})
+	all.Wait()
+}

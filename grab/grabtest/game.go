@@ -1,0 +1,281 @@
+// Package grabtest has campaigns for the tests of package grab and its rooms: stocked in Redis, with a rain that is
+// falling, and nodes that take their taps.
+package grabtest
+
+import (
+	"cmp"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"redrain/grab"
+	"redrain/grab/confirm"
+	"redrain/grab/outcome"
+	"redrain/grab/store"
+	"redrain/internal/testenv"
+	"redrain/rain"
+)
+
+// Setup is what a test wants of its game. The zero value is 10 packets of 1.00 each, one win for a player, one
+// shard, and a rain that has been falling for ten seconds and goes on for minutes.
+type Setup struct {
+	Packets, Wins, Taps, Shards int
+	Budget                      rain.Money
+	Split                       rain.SplitKind
+	TapRate                     int
+	Rain                        func(*rain.Rain)
+	NoRain, NotOpen             bool
+	Options                     func(*Options)
+}
+
+// Options are how a game's nodes are made.
+type Options struct {
+	grab.Options
+
+	Namespace string
+	Confirm   confirm.Mode
+	Publisher confirm.Publisher // nil for none
+}
+
+// Game is a campaign in Redis and a node that takes its taps.
+type Game struct {
+	T       testing.TB
+	RDB     redis.UniversalClient
+	G       *Node
+	Gate    *Gate
+	C       *rain.Campaign
+	Amounts []rain.Money
+	Options Options
+	Gone    int // wins that are in no outbox any more
+}
+
+// Node is all that a node does with Redis.
+type Node struct {
+	*store.Store
+	*store.Stock
+	*store.Sums
+	*store.Restorer
+	*store.Ranking
+	*store.Nodes
+	*store.Limits
+	*store.Marks
+	*store.Wins
+	*confirm.Outbox
+	*confirm.Confirmer
+	*grab.Gates[Done]
+}
+
+// Done takes a tap's result.
+type Done func(outcome.Result)
+
+// Gate is a gate whose taps say themselves who takes their results.
+type Gate = grab.Gate[Done]
+
+// New makes a game. Its campaign is stocked, opened and raining, unless s says otherwise.
+func New(t testing.TB, rdb redis.UniversalClient, s Setup) *Game {
+	t.Helper()
+	clock := store.NewClock(rdb, nil)
+	if err := clock.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	packets := cmp.Or(s.Packets, 10)
+	gm := &Game{T: t, RDB: rdb, Options: Options{Options: grab.Options{TapRate: s.TapRate, Clock: clock.Now}}}
+	if s.Options != nil {
+		s.Options(&gm.Options)
+	}
+	gm.C = &rain.Campaign{
+		ID: testenv.Namespace(t), Status: rain.Open, Revision: 1, SplitSeed: rain.Seed{1},
+		Spec: rain.Spec{
+			Name: "Gala", Sponsor: "acme", Budget: cmp.Or(s.Budget, rain.Money(packets)*100), Packets: packets, Min: 1,
+			Split: cmp.Or(s.Split, rain.Even), WinsPerUser: cmp.Or(s.Wins, 1), TapsPerUser: s.Taps, Shards: cmp.Or(s.Shards, 1),
+			ExpiresInMS: rain.DefaultExpiryMS,
+		},
+	}
+	var err error
+	if gm.Amounts, err = gm.C.Cut(gm.C.SplitSeed); err != nil {
+		t.Fatal(err)
+	}
+	gm.G = gm.Node()
+	if s.NotOpen {
+		return gm
+	}
+	if err := gm.G.Open(t.Context(), gm.C, gm.Amounts); err != nil {
+		t.Fatal(err)
+	}
+	if !s.NoRain {
+		gm.LetItRain(s.Rain)
+	}
+	gm.Gate = gm.G.Gate(gm.C)
+	return gm
+}
+
+// Node is another node on the same Redis.
+func (gm *Game) Node() *Node {
+	n := NewNode(gm.RDB, gm.Options)
+	gm.T.Cleanup(n.Close)
+	return n
+}
+
+// NewNode makes a node. Close it.
+func NewNode(rdb redis.UniversalClient, o Options) *Node {
+	s := store.New(rdb, store.Options{Namespace: o.Namespace, Clock: o.Clock, Log: o.Log})
+	c := confirm.New(s, o.Confirm, o.Publisher, o.Log)
+	return &Node{
+		Store: s, Stock: store.NewStock(s), Sums: store.NewSums(s), Restorer: store.NewRestorer(s),
+		Ranking: store.NewRanking(s), Nodes: store.NewNodes(s), Limits: store.NewLimits(s), Marks: store.NewMarks(s),
+		Wins: store.NewWins(s), Outbox: confirm.NewOutbox(c), Confirmer: c,
+		Gates: grab.NewGates(s, c, answer, o.Options),
+	}
+}
+
+func answer(taps []*grab.Tap[Done]) {
+	for _, t := range taps {
+		t.Caller(t.Result())
+	}
+}
+
+// LetItRain adds a rain, which has been falling for ten seconds unless change says otherwise, and applies it.
+func (gm *Game) LetItRain(change func(*rain.Rain)) {
+	gm.T.Helper()
+	r := rain.Rain{
+		ID: testenv.Namespace(gm.T), Campaign: gm.C.ID, StartsAt: gm.Options.Clock() - 10_000, DurationMS: 600_000,
+		DropsPerSecond: 40, FallMS: 20_000, Pacing: rain.PacingNone, Seed: rain.Seed{2},
+	}
+	if last := gm.C.Current(); last != nil {
+		r.FirstWave = last.FirstWave + last.Waves()
+	}
+	if change != nil {
+		change(&r)
+	}
+	gm.C = gm.C.Clone()
+	gm.C.Rains = append(gm.C.Rains, r)
+	gm.Apply()
+}
+
+// Apply raises the campaign's revision and applies it.
+func (gm *Game) Apply() {
+	gm.T.Helper()
+	gm.C.Revision++
+	if err := gm.G.Apply(gm.T.Context(), gm.C); err != nil {
+		gm.T.Fatal(err)
+	}
+}
+
+// Drop is the i-th drop of the rain that is in the air, stays there for a second more, and is a packet.
+func (gm *Game) Drop(i int) string {
+	gm.T.Helper()
+	r, now := gm.C.Current(), gm.Options.Clock()
+	landed := max(0, (now-r.StartsAt-r.FallMS-rain.GraceMS)/rain.WaveMS)
+	for n := r.FirstWave + landed; n < r.FirstWave+r.Waves(); n++ {
+		for _, d := range r.Wave(n).Drops {
+			id := rain.DropID{N: n, K: d.K}
+			if r.Classify(id, now, false) != rain.InAir || r.Classify(id, now+1_000, false) != rain.InAir {
+				continue
+			}
+			if i == 0 {
+				return id.String()
+			}
+			i--
+		}
+	}
+	gm.T.Fatal("not that many drops in the air")
+	return ""
+}
+
+// Tap taps and waits for the result.
+func (gm *Game) Tap(user, drop string) outcome.Result { return TapOn(gm.Gate, user, drop) }
+
+// TapOn taps on a gate and waits for the result.
+func TapOn(gate *Gate, user, drop string) outcome.Result {
+	got := make(chan outcome.Result, 1)
+	Ask(gate, user, drop, func(r outcome.Result) { got <- r })
+	return <-got
+}
+
+// Ask taps and hands the result to done, whoever knows it.
+func Ask(gate *Gate, user, drop string, done Done) {
+	id, ok := rain.ParseDrop(drop)
+	if !ok {
+		done(outcome.Result{Outcome: outcome.UnknownDrop}) // as the server does
+		return
+	}
+	if r, known := gate.Tap(&grab.Tap[Done]{User: user, Drop: id, Caller: done}); known {
+		done(r)
+	}
+}
+
+// Want taps and compares the outcome.
+func (gm *Game) Want(user, drop string, want outcome.Outcome) outcome.Result {
+	gm.T.Helper()
+	r := gm.Tap(user, drop)
+	if r.Outcome != want {
+		gm.T.Errorf("%s on %s: %s, want %s", user, drop, r.Outcome, want)
+	}
+	return r
+}
+
+// Levels reads the levels.
+func (gm *Game) Levels() store.Levels {
+	gm.T.Helper()
+	l, err := gm.G.Levels(gm.T.Context(), gm.C)
+	if err != nil {
+		gm.T.Fatal(err)
+	}
+	return l
+}
+
+// Wins is every win that is in the campaign's outboxes, by packet. A packet that is there twice fails the test.
+func (gm *Game) Wins() map[int]rain.Win {
+	gm.T.Helper()
+	shards, err := gm.G.Snapshot(gm.T.Context(), gm.C)
+	if err != nil {
+		gm.T.Fatal(err)
+	}
+	all := map[int]rain.Win{}
+	for _, s := range shards {
+		for _, e := range s.Entries {
+			for _, w := range e.Wins {
+				if other, twice := all[w.Packet]; twice {
+					gm.T.Errorf("packet %d has been won by %v and by %v", w.Packet, other, w)
+				}
+				all[w.Packet] = w
+			}
+		}
+	}
+	return all
+}
+
+// Balance checks that each cent of the budget is in the stock, in the outbox or in the levels' sums, and that every
+// win has the amount of its packet in the split.
+func (gm *Game) Balance() {
+	gm.T.Helper()
+	shards, err := gm.G.Snapshot(gm.T.Context(), gm.C)
+	if err != nil {
+		gm.T.Fatal(err)
+	}
+	var sum, reclaimed rain.Money
+	packets, won := 0, 0
+	for _, s := range shards {
+		packets += s.Packets + s.Won
+		won += s.Won
+		sum += s.Left + s.AmountWon
+		for _, e := range s.Entries {
+			if e.Reclaim != nil {
+				packets += e.Reclaim.Packets
+				reclaimed += e.Reclaim.Amount
+			}
+		}
+	}
+	if packets != gm.C.Packets || sum+reclaimed != gm.C.Budget {
+		gm.T.Errorf("%d packets of %d in all, want %d of %d", packets, sum+reclaimed, gm.C.Packets, gm.C.Budget)
+	}
+	wins := gm.Wins()
+	if len(wins)+gm.Gone != won {
+		gm.T.Errorf("%d wins in the outbox and %d before, %d in the state", len(wins), gm.Gone, won)
+	}
+	for packet, w := range wins {
+		if w.Amount != gm.Amounts[packet] {
+			gm.T.Errorf("packet %d: won %d, it holds %d", packet, w.Amount, gm.Amounts[packet])
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package grabtest
+
+import (
+	"fmt"
+	"time"
+
+	"redrain/grab/outcome"
+	"redrain/internal/testenv"
+	"redrain/rain"
+)
+
+// Fill makes n entries of one win each, in a game with one shard.
+func (gm *Game) Fill(n int) {
+	gm.T.Helper()
+	for i := range n {
+		gm.Want(fmt.Sprint("filler ", i), gm.Drop(0), outcome.Won)
+	}
+}
+
+func (gm *Game) Read(consumer string, limit int) []rain.Entry {
+	gm.T.Helper()
+	entries, err := gm.G.Read(gm.T.Context(), gm.C.ID, 0, consumer, limit)
+	if err != nil {
+		gm.T.Fatal(err)
+	}
+	return entries
+}
+
+func (gm *Game) Claim(consumer string, minIdle time.Duration, limit int) []rain.Entry {
+	gm.T.Helper()
+	entries, err := gm.G.Claim(gm.T.Context(), gm.C.ID, 0, consumer, minIdle, limit)
+	if err != nil {
+		gm.T.Fatal(err)
+	}
+	return entries
+}
+
+func (gm *Game) Remove(entries []rain.Entry) {
+	gm.T.Helper()
+	if err := gm.G.Remove(gm.T.Context(), Refs(entries)); err != nil {
+		gm.T.Fatal(err)
+	}
+}
+
+func (gm *Game) Pending() int64 {
+	gm.T.Helper()
+	n, err := gm.G.Pending(gm.T.Context(), gm.C)
+	if err != nil {
+		gm.T.Fatal(err)
+	}
+	return n
+}
+
+// Outbox is all that waits in the game's outboxes.
+func (gm *Game) Outbox() (entries []rain.Entry) {
+	gm.T.Helper()
+	shards, err := gm.G.Snapshot(gm.T.Context(), gm.C)
+	if err != nil {
+		gm.T.Fatal(err)
+	}
+	for _, s := range shards {
+		entries = append(entries, s.Entries...)
+	}
+	return entries
+}
+
+// Confirmed is what of a player's wins may be told.
+func (gm *Game) Confirmed(user string) []rain.Win {
+	gm.T.Helper()
+	wins, err := gm.G.ConfirmedWins(gm.T.Context(), gm.C, user)
+	if err != nil {
+		gm.T.Fatal(err)
+	}
+	return wins
+}
+
+// UntilWon taps until the win is told: on a busy machine a replica may need longer than the time it has.
+func (gm *Game) UntilWon(user, drop string) (r outcome.Result) {
+	gm.T.Helper()
+	testenv.Eventually(gm.T, time.Minute, user+" is told of the win", func() bool {
+		r = gm.Tap(user, drop)
+		return r.Outcome == outcome.Won
+	})
+	return r
+}
+
+// Refs are the entries' references.
+func Refs(entries []rain.Entry) []rain.EntryRef {
+	all := make([]rain.EntryRef, len(entries))
+	for i, e := range entries {
+		all[i] = e.Ref
+	}
+	return all
+}
+
+// Held is all that Redis knows a player to have won, confirmed or not.
+func (gm *Game) Held(user string) (wins []rain.Win, err error) {
+	records, err := gm.G.Records(gm.T.Context(), gm.C, user)
+	for _, r := range records {
+		wins = append(wins, r.Win)
+	}
+	return wins, err
+}

@@ -1,0 +1,92 @@
+package grabtest
+
+import (
+	"context"
+	"iter"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"redrain/grab/store"
+	"redrain/internal/embedded"
+	"redrain/internal/testenv"
+)
+
+// Backends are the three that may stand where Redis does, each with a client; in a short test only the in-process one.
+func Backends(t *testing.T) iter.Seq2[string, redis.UniversalClient] {
+	t.Helper()
+	return func(yield func(string, redis.UniversalClient) bool) {
+		_ = yield("in-process", InProcess(t)) && !testing.Short() &&
+			yield("redis", Connect(t, testenv.Redis(t))) &&
+			yield("cluster", Connect(t, strings.Join(testenv.RedisCluster(t), ",")))
+	}
+}
+
+// InProcess is the stand-in for Redis, with a client.
+func InProcess(t testing.TB) redis.UniversalClient {
+	t.Helper()
+	server, err := embedded.Redis()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	return Connect(t, server.Addr())
+}
+
+// Connect is a client, which is closed with the test.
+func Connect(t testing.TB, addrs string) redis.UniversalClient {
+	t.Helper()
+	rdb, err := store.Connect(addrs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = rdb.Close() })
+	return rdb
+}
+
+// Calls counts the calls of a script over a client.
+type Calls struct {
+	mu     sync.Mutex
+	counts map[string]int
+}
+
+// CountCalls counts from now on.
+func CountCalls(rdb redis.UniversalClient) *Calls {
+	c := &Calls{counts: map[string]int{}}
+	rdb.AddHook(c)
+	return c
+}
+
+func (c *Calls) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (c *Calls) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		c.mu.Lock()
+		c.counts[cmd.Name()]++
+		c.mu.Unlock()
+		return next(ctx, cmd)
+	}
+}
+
+func (c *Calls) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+// Of is how often a command was called.
+func (c *Calls) Of(command string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.counts[command]
+}
+
+// MasterOf is the address of the master that has a key.
+func MasterOf(t *testing.T, cluster *redis.ClusterClient, key string) string {
+	t.Helper()
+	node, err := cluster.MasterForKey(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return node.Options().Addr
+}

@@ -1,0 +1,81 @@
+package grabtest
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"redrain/grab/store"
+	"redrain/rain"
+)
+
+// Lose has Redis forget all of the campaign.
+func (gm *Game) Lose() {
+	gm.T.Helper()
+	for shard := range gm.C.Shards {
+		k := gm.G.Keys(gm.C.ID, shard)
+		if err := gm.RDB.Del(context.Background(), k.State, k.Stock, k.Wins, k.Taps, k.Outbox).Err(); err != nil {
+			gm.T.Error(err)
+		}
+	}
+}
+
+// Known is a win as the ledger knows it.
+type Known struct {
+	Win   rain.Win
+	Entry rain.EntryRef
+}
+
+// Known is every win that Redis knows of a shard, in the order of the packets.
+func (gm *Game) Known(shard int) (all []Known) {
+	gm.T.Helper()
+	err := gm.G.EachWin(gm.T.Context(), gm.C, shard, func(user string, w rain.Win, entry string) error {
+		if w.User != user {
+			gm.T.Errorf("%s has %+v", user, w)
+		}
+		all = append(all, Known{w, rain.EntryRef{Campaign: gm.C.ID, Shard: shard, ID: entry}})
+		return nil
+	})
+	if err != nil {
+		gm.T.Fatal(err)
+	}
+	slices.SortFunc(all, func(a, b Known) int { return a.Win.Packet - b.Win.Packet })
+	return slices.Compact(all) // HSCAN may say a player twice
+}
+
+// Restoration is what a rebuild would make of the wins: the rest of the shard is the stock.
+func (gm *Game) Restoration(shard int, wins []Known) store.Restoration {
+	first, n := rain.ShardRange(gm.C.Packets, gm.C.Shards, shard)
+	taken := make(map[int]bool, len(wins))
+	for _, k := range wins {
+		taken[k.Win.Packet] = true
+	}
+	r := store.Restoration{
+		Barrier: "1-0",
+		Stock: func(yield func(int, rain.Money) bool) {
+			for p := first; p < first+n; p++ {
+				if !taken[p] && !yield(p, gm.Amounts[p]) {
+					return
+				}
+			}
+		},
+		Wins: func(put func(rain.Win, rain.EntryRef) error) error {
+			for _, k := range wins {
+				if err := put(k.Win, k.Entry); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	r.Packets, r.Left = Count(r.Stock)
+	return r
+}
+
+// Count is how many packets there are, and their amount.
+func Count(stock iter.Seq2[int, rain.Money]) (packets int, left rain.Money) {
+	for _, amount := range stock {
+		packets, left = packets+1, left+amount
+	}
+	return packets, left
+}

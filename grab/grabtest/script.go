@@ -1,0 +1,89 @@
+package grabtest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"redrain/grab/confirm"
+	"redrain/grab/outcome"
+	"redrain/grab/store"
+	"redrain/rain"
+)
+
+// MaxBatch is the most taps that a gate has decided at once.
+const MaxBatch = 500
+
+// RecordText is a win with its outbox entry as the wins hash has it.
+func RecordText(w rain.Win, entry string) string {
+	return fmt.Sprintf(";%s=%d=%d=%s", w.Drop, w.Packet, w.Amount, entry)
+}
+
+// Tap is a tap for a Script.
+type Tap struct {
+	User string
+	Drop rain.DropID
+}
+
+// TapOf is a tap on the drop of that name.
+func TapOf(t testing.TB, user, drop string) *Tap {
+	t.Helper()
+	id, ok := rain.ParseDrop(drop)
+	if !ok {
+		t.Fatalf("%q is no drop", drop)
+	}
+	return &Tap{User: user, Drop: id}
+}
+
+// Script has batches decided on the first shard, without a gate.
+type Script struct {
+	Answer *store.Answer // to the last call
+	batch  *store.Batch
+}
+
+// Script makes a Script.
+func (gm *Game) Script() *Script { return &Script{batch: store.NewBatch(gm.G.Store, gm.C.ID, 0)} }
+
+// Call has a batch decided.
+func (s *Script) Call(ctx context.Context, taps []*Tap) (err error) {
+	for _, t := range taps {
+		s.batch.Add(&t.User, t.Drop)
+	}
+	s.Answer, err = s.batch.Decide(ctx)
+	return err
+}
+
+// BatchOf has one batch decided and confirmed, as a gate does, and returns the results in the order of the taps:
+// "user drop".
+func (gm *Game) BatchOf(taps ...[2]string) []outcome.Result {
+	gm.T.Helper()
+	batch := make([]*Tap, len(taps))
+	for i, t := range taps {
+		batch[i] = TapOf(gm.T, t[0], t[1])
+	}
+	script := gm.Script()
+	if err := script.Call(gm.T.Context(), batch); err != nil {
+		gm.T.Fatal(err)
+	}
+	results, entries := script.Answer.Results, script.Answer.Entries
+	var wins confirm.Pending
+	for i, t := range batch {
+		win := rain.Win{User: t.User, Packet: results[i].Packet, Amount: results[i].Amount, Drop: t.Drop.String()}
+		switch {
+		case results[i].Outcome != outcome.Won:
+		case entries[i] == script.Answer.Entry:
+			wins.AddFresh(entries[i], win)
+		default:
+			wins.AddOlder(entries[i], win)
+		}
+	}
+	if err := gm.G.Confirm(gm.T.Context(), gm.C.ID, 0, &wins); err != nil {
+		gm.T.Logf("the batch is not confirmed: %v", err)
+	}
+	for i, r := range results {
+		if r.Outcome == outcome.Won && !wins.Confirmed(entries[i]) {
+			results[i] = outcome.Result{}
+		}
+	}
+	return results
+}

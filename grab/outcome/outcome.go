@@ -1,0 +1,71 @@
+// Package outcome names what can come of a tap. The names on the wire, in the metrics and in reports are those of
+// one table; inside the process an outcome is a number.
+package outcome
+
+import (
+	"fmt"
+	"slices"
+
+	"redrain/rain"
+)
+
+// Outcome is what came of a tap. The zero value is Unavailable: nothing is known to be decided.
+type Outcome uint8
+
+// The outcomes.
+const (
+	Unavailable Outcome = iota // nothing is known to be decided: to be tapped again
+	Won
+	Already     // the player has all the wins allowed
+	SoldOut     // nothing is left on the player's home shard
+	NotOpen     // no rain, countdown, paused or ended
+	Limited     // the player's taps are used up
+	Empty       // a decoy, or the pacing has released no more by now
+	Late        // the drop has landed
+	UnknownDrop // there is no such drop, or not yet
+	TooFast     // more taps per second than allowed
+)
+
+// Count is how many outcomes there are. They are the numbers below it.
+const Count = len(names)
+
+// names are the outcomes' names, which the protocol, the metrics and the reports share.
+var names = [...]string{
+	Unavailable: "unavailable", Won: "won", Already: "already", SoldOut: "sold_out", NotOpen: "not_open",
+	Limited: "limited", Empty: "empty", Late: "late", UnknownDrop: "unknown_drop", TooFast: "too_fast",
+}
+
+// All returns every outcome there is.
+func All() []Outcome {
+	all := make([]Outcome, Count)
+	for i := range all {
+		all[i] = Outcome(i) //nolint:gosec // there are ten
+	}
+	return all
+}
+
+// Decided returns the outcomes that are results of the game: all but Unavailable.
+func Decided() []Outcome { return All()[1:] }
+
+// String returns the outcome's name.
+func (o Outcome) String() string { return names[o] }
+
+// MarshalText makes the outcome its name in JSON, also as the key of a map.
+func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
+
+// UnmarshalText reads an outcome's name. Any other text is an error.
+func (o *Outcome) UnmarshalText(text []byte) error {
+	i := slices.Index(names[:], string(text))
+	if i < 0 {
+		return fmt.Errorf("%q is no outcome of a tap", text)
+	}
+	*o = Outcome(i) //nolint:gosec // there are ten
+	return nil
+}
+
+// Result is the answer to a tap. Packet and Amount are those of a win; with any other outcome they are zero.
+type Result struct {
+	Outcome Outcome
+	Packet  int
+	Amount  rain.Money
+}

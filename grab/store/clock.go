@@ -1,0 +1,112 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	clockEvery   = 10 * time.Second
+	clockSamples = 8
+	clockTimeout = 2 * time.Second
+)
+
+// Clock is the cluster's time: Redis's own, so that every node means the same moment, whatever its own clock shows.
+// It is read from Redis every few seconds and carried on with the machine's monotonic clock in between, also while
+// Redis is away.
+//
+// In a Redis Cluster it is the time of one master, the same for all nodes. The masters' clocks should be kept
+// together (NTP): the script allows for a difference of 250 ms.
+type Clock struct {
+	ask    func(ctx context.Context) (time.Time, error)
+	log    *slog.Logger
+	start  time.Time    // monotonic zero
+	offset atomic.Int64 // microseconds from start to Unix time on the cluster's clock
+}
+
+// NewClock makes a clock that shows the machine's time until the first Sync. log may be nil.
+func NewClock(rdb redis.UniversalClient, log *slog.Logger) *Clock {
+	return newClock(func(ctx context.Context) (time.Time, error) { return askRedis(ctx, rdb) }, log)
+}
+
+func newClock(ask func(ctx context.Context) (time.Time, error), log *slog.Logger) *Clock {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	c := &Clock{ask: ask, log: log, start: time.Now()}
+	c.offset.Store(c.start.UnixMicro())
+	return c
+}
+
+func askRedis(ctx context.Context, rdb redis.UniversalClient) (time.Time, error) {
+	if cluster, ok := rdb.(*redis.ClusterClient); ok {
+		node, err := cluster.MasterForKey(ctx, clockKey)
+		if err != nil {
+			return time.Time{}, err
+		}
+		t, err := node.Time(ctx).Result()
+		if err != nil {
+			cluster.ReloadState(ctx) // its replica may have taken over
+		}
+		return t, err
+	}
+	return rdb.Time(ctx).Result()
+}
+
+// Now is the time in Unix milliseconds. It is a rain.Clock.
+func (c *Clock) Now() int64 { return (c.offset.Load() + time.Since(c.start).Microseconds()) / 1000 }
+
+// Sync reads the time from Redis: of several answers the one that was fastest on the way, which cannot be wrong by
+// more than half that way. It fails when Redis does not answer; the clock goes on as before.
+func (c *Clock) Sync(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, clockTimeout)
+	defer cancel()
+	var best, way time.Duration // microsecond offset of the best answer, and how long it took
+	for i := range clockSamples {
+		sent := time.Since(c.start)
+		t, err := c.ask(ctx)
+		took := time.Since(c.start) - sent
+		if err != nil {
+			return fmt.Errorf("reading the time from redis: %w", err)
+		}
+		if i == 0 || took < way {
+			way = took
+			best = time.Duration(t.UnixMicro())*time.Microsecond - (sent + took/2)
+		}
+	}
+	// What the clock shows is kept as long as it may be right, so that it does not tremble with every reading.
+	shown := time.Duration(c.offset.Load()) * time.Microsecond
+	if diff := best - shown; diff.Abs() > way/2 {
+		c.offset.Store(best.Microseconds())
+	}
+	return nil
+}
+
+// Run reads the time again every ten seconds until ctx ends; then it returns nil. Call Sync first.
+func (c *Clock) Run(ctx context.Context) error {
+	tick := time.NewTicker(clockEvery)
+	defer tick.Stop()
+	away := false
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		err := c.Sync(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil && !away:
+			c.log.Warn("the clock goes on without redis", "err", err)
+		case err == nil && away:
+			c.log.Info("the clock is read from redis again")
+		}
+		away = err != nil
+	}
+}

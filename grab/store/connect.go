@@ -1,0 +1,95 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+const (
+	dialTimeout = 2 * time.Second
+	ioTimeout   = 2 * time.Second
+	// With go-redis's defaults a client was seen to miss a failover for 58 s: it reloads the cluster's map once a
+	// minute, and a refused connection does not make it reload. See also Grabber.failed.
+	clusterReload = time.Second
+	// One try per dial: the command's own retries already wait and, in a cluster, ask the map again.
+	dialTries = 1
+)
+
+// Connect makes a client for Redis; it does not wait for a connection. addrs is one "host:port"; several of them,
+// separated by commas, for a Cluster; or a URL, redis:// or rediss:// (TLS), for a Cluster with further nodes as in
+// rediss://user:password@host:port?addr=host2:port2. The error names what cannot be understood, and no password.
+func Connect(addrs string) (redis.UniversalClient, error) {
+	if strings.Contains(addrs, "://") {
+		return connectURL(addrs)
+	}
+	var list []string
+	for addr := range strings.SplitSeq(addrs, ",") {
+		addr = strings.TrimSpace(addr)
+		if _, _, err := net.SplitHostPort(addr); err != nil {
+			return nil, fmt.Errorf("redis address %q: want host:port", addr)
+		}
+		list = append(list, addr)
+	}
+	if len(list) > 1 {
+		return newClusterClient(&redis.ClusterOptions{Addrs: list}), nil
+	}
+	return newClient(&redis.Options{Addr: list[0]}), nil
+}
+
+func connectURL(raw string) (redis.UniversalClient, error) {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return nil, errURL
+	}
+	if u.Query().Has("addr") {
+		o, err := redis.ParseClusterURL(raw)
+		if err != nil {
+			return nil, errURL
+		}
+		return newClusterClient(o), nil
+	}
+	o, err := redis.ParseURL(raw)
+	if err != nil {
+		return nil, errURL
+	}
+	return newClient(o), nil
+}
+
+// errURL keeps the cause to itself: the parser's error would show the URL with its password.
+var errURL = errors.New("redis URL: want redis://[user:password@]host:port[/database] or rediss://…, for a Cluster with ?addr=host:port&addr=…")
+
+func newClient(o *redis.Options) *redis.Client {
+	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.DialerRetries = dialTimeout, ioTimeout, ioTimeout, dialTries
+	o.ContextTimeoutEnabled = true
+	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	return redis.NewClient(o)
+}
+
+func newClusterClient(o *redis.ClusterOptions) *redis.ClusterClient {
+	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.DialerRetries = dialTimeout, ioTimeout, ioTimeout, dialTries
+	o.ContextTimeoutEnabled = true
+	o.ClusterStateReloadInterval = clusterReload
+	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	return redis.NewClusterClient(o)
+}
+
+// LogClient has the Redis client library write what it has to say to log, at debug level: each dial that fails, for
+// one. It is for the whole process; without it the library writes to standard error. What matters comes back as an
+// error anyway.
+func LogClient(log *slog.Logger) { redis.SetLogger(clientLog{log}) }
+
+type clientLog struct{ log *slog.Logger }
+
+// Printf is the library's interface.
+func (l clientLog) Printf(ctx context.Context, format string, v ...any) {
+	l.log.DebugContext(ctx, "redis client", "said", fmt.Sprintf(format, v...))
+}

@@ -1,0 +1,59 @@
+package store
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+)
+
+func TestConnectUnderstandsAddresses(t *testing.T) {
+	for _, c := range [][2]string{
+		{"localhost:6379", "localhost:6379"},
+		{"[::1]:6379", "[::1]:6379"},
+		{"a:1,b:2", "cluster a:1 b:2"},
+		{" a:1 , b:2 ", "cluster a:1 b:2"},
+		{"redis://:secret@h:7/3", "h:7"},
+		{"rediss://user:secret@h:7", "h:7 tls"},
+		{"redis://u:secret@h:7?addr=i:8", "cluster h:7 i:8"},
+		{"redis://:addr=secret@h:7", "h:7"},
+		{"rediss://u:secret@h:7?addr=i:8&addr=j:9", "cluster h:7 i:8 j:9 tls"},
+	} {
+		addrs, want := c[0], c[1]
+		rdb, err := Connect(addrs)
+		if err != nil {
+			t.Errorf("%s: %v", addrs, err)
+			continue
+		}
+		if got := describe(rdb); got != want {
+			t.Errorf("%s: %s, want %s", addrs, got, want)
+		}
+		_ = rdb.Close()
+	}
+	for _, bad := range []string{"", "localhost", "a:1,", "a:1,b", "http://:secret@h:1", "redis://:secret@h:1/x",
+		"redis://u:secret@h:1?addr=i:1&x=y", "redis://u:secret%@h"} {
+		rdb, err := Connect(bad)
+		if err == nil {
+			t.Errorf("%q was understood as %s", bad, describe(rdb))
+			_ = rdb.Close()
+			continue
+		}
+		if strings.Contains(err.Error(), "secret") {
+			t.Errorf("%q: the error shows the password: %v", bad, err)
+		}
+	}
+}
+
+func describe(rdb redis.UniversalClient) string {
+	parts, tls := []string{}, false
+	switch c := rdb.(type) {
+	case *redis.ClusterClient:
+		parts, tls = append([]string{"cluster"}, c.Options().Addrs...), c.Options().TLSConfig != nil
+	case *redis.Client:
+		parts, tls = []string{c.Options().Addr}, c.Options().TLSConfig != nil
+	}
+	if tls {
+		parts = append(parts, "tls")
+	}
+	return strings.Join(parts, " ")
+}

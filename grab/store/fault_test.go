@@ -1,0 +1,263 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"redrain/grab/grabtest"
+	"redrain/grab/outcome"
+	"redrain/grab/store"
+	"redrain/internal/testenv"
+	"redrain/rain"
+)
+
+func TestForgottenScriptsAreLoadedAgain(t *testing.T) {
+	for name, rdb := range grabtest.Backends(t) {
+		t.Run(name, func(t *testing.T) {
+			gm := grabtest.New(t, rdb, grabtest.Setup{Shards: 3, Packets: 90})
+			flush := func() {
+				t.Helper()
+				if err := rdb.ScriptFlush(t.Context()).Err(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			flush()
+			for p := range 9 {
+				gm.Want("p"+strconv.Itoa(p), gm.Drop(0), outcome.Won)
+				flush()
+			}
+			gm.Balance()
+
+			next := grabtest.New(t, rdb, grabtest.Setup{Packets: 5_000, NotOpen: true})
+			flush()
+			if err := next.G.Open(t.Context(), next.C, next.Amounts); err != nil {
+				t.Errorf("open: %v", err)
+			}
+			next.Balance()
+			if err := next.G.Load(t.Context()); err != nil {
+				t.Errorf("load: %v", err)
+			}
+			counted := grabtest.CountCalls(rdb)
+			next.LetItRain(nil)
+			if n := counted.Of("eval"); n != 0 {
+				t.Errorf("after Load %d calls took the source along", n)
+			}
+		})
+	}
+}
+
+func TestWhileRedisIsAwayNothingIsWon(t *testing.T) {
+	server := testenv.StartRedis(t)
+	gm := grabtest.New(t, grabtest.Connect(t, server.Addr), grabtest.Setup{Packets: 5})
+	// By default Redis may hold a write back for two seconds when the disk is slow, and then kill -9 loses it.
+	if err := gm.RDB.ConfigSet(t.Context(), "appendfsync", "always").Err(); err != nil {
+		t.Fatal(err)
+	}
+	first := gm.Want("p", gm.Drop(0), outcome.Won)
+	server.Kill()
+	gm.Want("q", gm.Drop(0), outcome.Unavailable)
+	gm.Want("q", gm.Drop(0), outcome.Unavailable) // it is not remembered
+	if r := gm.Tap("p", gm.Drop(0)); r != first {
+		t.Errorf("what the node knows: %v, want %v", r, first)
+	}
+	if err := gm.G.Ping(t.Context()); err == nil {
+		t.Error("a dead Redis answers")
+	}
+	server.Start()
+	testenv.Eventually(t, 10*time.Second, "taps are decided again",
+		func() bool { return gm.Tap("q", gm.Drop(0)).Outcome == outcome.Won })
+	if err := gm.G.Ping(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if r := grabtest.TapOn(gm.Node().Gate(gm.C), "p", gm.Drop(0)); r != first {
+		t.Errorf("after the restart: %v, want %v", r, first)
+	}
+	gm.Balance()
+
+	server.LoseData()
+	server.Start()
+	testenv.Eventually(t, 10*time.Second, "redis answers", func() bool { return gm.G.Ping(t.Context()) == nil })
+	gm.Want("r", gm.Drop(0), outcome.Unavailable)
+	if _, err := gm.G.Levels(t.Context(), gm.C); !errors.Is(err, store.ErrNoState) {
+		t.Errorf("levels of a lost campaign: %v", err)
+	}
+	if err := gm.G.Apply(t.Context(), gm.C); !errors.Is(err, store.ErrNoState) {
+		t.Errorf("applying to a lost campaign: %v", err)
+	}
+	if err := gm.G.CloseCampaign(t.Context(), gm.C); !errors.Is(err, store.ErrNoState) {
+		t.Errorf("closing a lost campaign: %v", err)
+	}
+	shards, err := gm.G.Snapshot(t.Context(), gm.C)
+	if err != nil || shards[0].Found {
+		t.Errorf("snapshot of a lost campaign: %+v, %v", shards, err)
+	}
+	if n, err := gm.RDB.DBSize(t.Context()).Result(); err != nil || n != 0 {
+		t.Errorf("all that has left %d keys (%v)", n, err)
+	}
+}
+
+// holder keeps every call back until it is released.
+type holder struct {
+	*grabtest.Calls
+	released chan struct{}
+}
+
+func (h *holder) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		<-h.released
+		return next(ctx, cmd)
+	}
+}
+
+// Who waits behind a batch that Redis does not answer is told with it, and not after a time-out of its own.
+func TestAHungRedisKeepsNobodyWaiting(t *testing.T) {
+	server := testenv.StartRedis(t)
+	const players = 3 * grabtest.MaxBatch
+	gm := grabtest.New(t, grabtest.Connect(t, server.Addr), grabtest.Setup{Packets: players})
+	drop := gm.Drop(0)
+	server.Freeze()
+	line := &holder{Calls: grabtest.CountCalls(gm.RDB), released: make(chan struct{})}
+	gm.RDB.AddHook(line)
+	var all sync.WaitGroup
+	var unavailable atomic.Int64
+	for p := range players {
+		all.Add(1)
+		grabtest.Ask(gm.Gate, "p"+strconv.Itoa(p), drop, func(r outcome.Result) {
+			defer all.Done()
+			if r.Outcome == outcome.Unavailable {
+				unavailable.Add(1)
+			}
+		})
+	}
+	close(line.released)
+	all.Wait()
+	if n := line.Of("evalsha"); n != 1 {
+		t.Errorf("%d calls were waited for, one after the other", n)
+	}
+	if unavailable.Load() != players {
+		t.Errorf("%d of %d taps were told unavailable", unavailable.Load(), players)
+	}
+	server.Thaw()
+	// Redis may have decided some of them after all; asked again each has one win.
+	testenv.Eventually(t, 10*time.Second, "taps are decided again",
+		func() bool { return gm.Tap("p0", drop).Outcome == outcome.Won })
+	for p := range players {
+		gm.Want("p"+strconv.Itoa(p), drop, outcome.Won)
+	}
+	if n := len(gm.Wins()); n != players {
+		t.Errorf("%d wins of %d players", n, players)
+	}
+	gm.Balance()
+}
+
+// A full Redis refuses a batch as a whole.
+func TestAFullRedisLosesNothingHalfWay(t *testing.T) {
+	server := testenv.StartRedis(t)
+	rdb := grabtest.Connect(t, server.Addr)
+	gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 100, Wins: 2, Taps: 5, Shards: 1})
+	paced := grabtest.New(t, rdb, grabtest.Setup{Packets: 100, Rain: func(r *rain.Rain) {
+		r.Pacing, r.StartsAt = rain.PacingEven,
+			r.StartsAt-300_000
+	}})
+	first := gm.Want("p", gm.Drop(0), outcome.Won)
+	set := func(name, value string) {
+		t.Helper()
+		if err := rdb.ConfigSet(t.Context(), name, value).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set("maxmemory-policy", "noeviction")
+	set("maxmemory", "1")
+	gm.Want("q", gm.Drop(0), outcome.Unavailable)
+	gm.Want("p", gm.Drop(1), outcome.Unavailable)
+	paced.Want("p", paced.Drop(0), outcome.Unavailable)
+	if r := grabtest.TapOn(gm.Node().Gate(gm.C), "p", gm.Drop(0)); r != first {
+		t.Errorf("a win asked for again, which writes nothing: %v", r)
+	}
+	if err := gm.G.CloseCampaign(t.Context(), gm.C); err == nil {
+		t.Error("a full Redis has taken a reclaim")
+	}
+	if n := len(gm.Wins()); n != 1 {
+		t.Errorf("%d wins while Redis was full, want the one before", n)
+	}
+	gm.Balance()
+	paced.Balance()
+
+	unopened := unstocked(t, gm)
+	if err := unopened.G.Open(t.Context(), unopened.C, unopened.Amounts); err == nil {
+		t.Error("a full Redis has taken a stock")
+	}
+	set("maxmemory", "0")
+	if err := unopened.G.Open(t.Context(), unopened.C, unopened.Amounts); err != nil {
+		t.Error(err)
+	}
+	unopened.Balance()
+	gm.Want("q", gm.Drop(0), outcome.Won)
+	gm.Want("p", gm.Drop(1), outcome.Won)
+	paced.Want("p", paced.Drop(0), outcome.Won)
+	if err := gm.G.CloseCampaign(t.Context(), gm.C); err != nil {
+		t.Error(err)
+	}
+	gm.Balance()
+	paced.Balance()
+}
+
+// unstocked is a game like another one, not opened: it asks nothing of Redis.
+func unstocked(t *testing.T, like *grabtest.Game) *grabtest.Game {
+	t.Helper()
+	gm := *like
+	gm.C = like.C.Clone()
+	gm.C.ID, gm.C.Rains, gm.C.Revision = testenv.Namespace(t), nil, 1
+	gm.G = gm.Node()
+	return &gm
+}
+
+// go-redis sends a command again when the connection is lost. The cutter lets the first try through to Redis and
+// loses its answer.
+func TestALostAnswerIsGivenAgain(t *testing.T) {
+	cut := grabtest.NewCutter(t, testenv.Redis(t))
+	gm := grabtest.New(t, grabtest.Connect(t, cut.Addr()), grabtest.Setup{Packets: 100, Wins: 3, Taps: 3})
+	counted := grabtest.CountCalls(gm.RDB)
+	cut.LoseAnswer()
+	r := gm.Want("p", gm.Drop(0), outcome.Won)
+	if lost := cut.Lost(); lost != 1 {
+		t.Fatalf("%d answers were lost, want 1", lost)
+	}
+	if n := counted.Of("evalsha"); n != 1 {
+		t.Errorf("%d calls; go-redis alone was to repeat it", n)
+	}
+	if wins := gm.Wins(); len(wins) != 1 || wins[r.Packet].User != "p" {
+		t.Errorf("wins %v, want the one packet %d", wins, r.Packet)
+	}
+	// No tap was counted twice either: two more may win.
+	gm.Want("p", gm.Drop(1), outcome.Won)
+	gm.Want("p", gm.Drop(2), outcome.Won)
+	gm.Balance()
+
+	paced := grabtest.New(t, gm.RDB, grabtest.Setup{Taps: 2, Rain: func(r *rain.Rain) {
+		r.StartsAt, r.Pacing = r.StartsAt+9_000, rain.PacingEven
+	}})
+	cut.LoseAnswer()
+	paced.Want("p", paced.Drop(0), outcome.Empty)
+	paced.Want("p", paced.Drop(1), outcome.Empty)
+	paced.Want("p", paced.Drop(2), outcome.Limited)
+
+	cut.LoseAnswer()
+	if first, err := once(gm, "1-0", "1-1"); err != nil || !first[0] || !first[1] {
+		t.Errorf("once: %v, %v; want to be first", first, err)
+	}
+	cut.LoseAnswer()
+	gm.Apply()
+	cut.LoseAnswer()
+	if err := gm.G.CloseCampaign(t.Context(), gm.C); err != nil {
+		t.Error(err)
+	}
+	gm.Balance()
+}

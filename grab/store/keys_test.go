@@ -1,0 +1,129 @@
+package store_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"redrain/grab/confirm"
+	"redrain/grab/grabtest"
+	"redrain/grab/outcome"
+	"redrain/grab/store"
+	"redrain/internal/testenv"
+	"redrain/lua"
+	"redrain/rain"
+)
+
+// useEverything does all that this package does with Redis.
+func useEverything(t *testing.T, gm *grabtest.Game) {
+	t.Helper()
+	ctx := t.Context()
+	gm.Want("p", gm.Drop(0), outcome.Won)
+	gm.Want("p", gm.Drop(1), outcome.Already)
+	gm.Balance()
+	for shard := range gm.C.Shards {
+		if _, err := gm.G.Read(ctx, gm.C.ID, shard, "a", 10); err != nil {
+			t.Error(err)
+		}
+		entries, err := gm.G.Claim(ctx, gm.C.ID, shard, "b", 0, 10)
+		if err != nil {
+			t.Error(err)
+		}
+		if err := gm.G.Remove(ctx, grabtest.Refs(entries)); err != nil {
+			t.Error(err)
+		}
+		if _, err := gm.G.Once(ctx, []rain.EntryRef{{Campaign: gm.C.ID, Shard: shard, ID: "1-0"}},
+			time.Minute); err != nil {
+			t.Error(err)
+		}
+	}
+	confirming := confirm.New(gm.G.Store, confirm.Replica, nil, nil)
+	// the write for the replicas, whether there are any or not
+	if _, err := confirming.ConfirmedWins(ctx, gm.C, "p"); err != nil {
+		t.Error(err)
+	}
+	wins := gm.Known(rain.HomeShard("p", gm.C.Shards))
+	gm.Lose()
+	for shard := range gm.C.Shards {
+		r := gm.Restoration(shard, nil)
+		if shard == rain.HomeShard("p", gm.C.Shards) {
+			r = gm.Restoration(shard, wins)
+		}
+		if err := gm.G.Restore(ctx, gm.C, shard, r); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := gm.G.Report(ctx, gm.C.ID, "{node}", 1, store.NodeReport{}); err != nil {
+		t.Error(err)
+	}
+	for _, addr := range []string{"127.0.0.1", "::1", "}{", "a b", strings.Repeat("x", 1000), "", "ö"} {
+		if _, _, err := gm.G.Allow(ctx, "test", addr, 1, 1); err != nil {
+			t.Errorf("%q: %v", addr, err)
+		}
+	}
+}
+
+func TestEveryKeyHasOneHashTag(t *testing.T) {
+	rdb := grabtest.InProcess(t)
+	gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 100, Shards: 5, Taps: 5, Options: func(o *grabtest.Options) { o.Namespace = "ns" }})
+	useEverything(t, gm)
+	keys, err := rdb.Keys(t.Context(), "*").Result()
+	if err != nil || len(keys) < 20 {
+		t.Fatalf("keys %v, %v", keys, err)
+	}
+	tags := map[string]int{}
+	for _, key := range keys {
+		if strings.Count(key, "{") != 1 || strings.Count(key, "}") != 1 || strings.Contains(key, "{}") {
+			t.Errorf("%q has not exactly one hash tag", key)
+		}
+		if !strings.HasPrefix(key, "ns:{") {
+			t.Errorf("%q is outside the namespace", key)
+		}
+		tags[key[strings.Index(key, "{"):strings.Index(key, "}")+1]]++
+	}
+	for shard := range 5 {
+		if n := tags[fmt.Sprintf("{%s.%d}", gm.C.ID, shard)]; n < 3 {
+			t.Errorf("shard %d has %d keys", shard, n)
+		}
+	}
+	if n := len(tags); n != 5+7 { // a bucket for each address
+		t.Errorf("%d tags: %v", n, tags)
+	}
+}
+
+func TestOnAClusterKeysStayOnTheirSlot(t *testing.T) {
+	rdb := grabtest.Connect(t, strings.Join(testenv.RedisCluster(t), ","))
+	// Sixteen shards lie on all of the masters: a key of another slot would be on another master more often than not.
+	useEverything(t, grabtest.New(t, rdb, grabtest.Setup{Packets: 1000, Shards: 16, Taps: 5}))
+}
+
+// The Cluster does find a script that uses a key which it was not given: here one that builds its outbox's key.
+func TestAClusterRefusesAnUndeclaredKey(t *testing.T) {
+	cluster, ok := grabtest.Connect(t, strings.Join(testenv.RedisCluster(t), ",")).(*redis.ClusterClient)
+	if !ok {
+		t.Fatal("no cluster")
+	}
+	gm := grabtest.New(t, cluster, grabtest.Setup{})
+	k := gm.G.Keys(gm.C.ID, 0)
+	elsewhere := ""
+	for shard := 1; elsewhere == ""; shard++ {
+		key := gm.G.Keys(gm.C.ID, shard).Outbox
+		if grabtest.MasterOf(t, cluster, key) != grabtest.MasterOf(t, cluster, k.Outbox) {
+			elsewhere = key
+		}
+	}
+	broken := redis.NewScript(strings.Replace(lua.Grab, "= KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]",
+		"= KEYS[1], KEYS[2], KEYS[3], KEYS[4], '"+elsewhere+"'", 1))
+	if err := broken.Run(t.Context(), cluster, []string{k.State, k.Stock, k.Wins, k.Taps, k.Outbox}, "p", gm.Drop(0)).Err(); err == nil {
+		t.Error("a script has used a key that it was not given")
+	}
+	if err := broken.Run(t.Context(), cluster, []string{k.State, k.Stock, k.Wins, k.Taps, elsewhere}, "p",
+		gm.Drop(0)).Err(); err == nil {
+		t.Error("a script has used keys of two slots")
+	}
+	gm.Balance()
+	gm.Want("p", gm.Drop(0), outcome.Won)
+}

@@ -1,0 +1,82 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"redrain/grab/outcome"
+)
+
+// forgetReportAfter is the age from which a report that has counted no taps is forgotten, in milliseconds: its node
+// is gone, and took nothing with it that a sum needs.
+const forgetReportAfter = 3_600_000
+
+// NodeReport is what one node has counted of a campaign since it started.
+type NodeReport struct {
+	T              int64   `json:"t"`                // when it was made
+	Online         int64   `json:"online"`           // connections in the campaign's room
+	Taps           int64   `json:"taps"`             // taps answered with a result
+	GrabsPerSecond float64 `json:"grabs_per_second"` // of late
+
+	Outcomes map[outcome.Outcome]int64 `json:"outcomes,omitempty"` // the taps, by what came of them
+	// Latency is how many taps of late took how long, by the number of a bucket. Which time a bucket is, who
+	// reports says; nodes of one version say the same, so that their buckets add up.
+	Latency map[int]int64 `json:"latency,omitempty"`
+
+	// how long the campaign's reports are kept from now on; 0 for as long as its other keys
+	Keep time.Duration `json:"-"`
+}
+
+// Nodes is what the nodes have counted, for each campaign.
+type Nodes struct{ *client }
+
+// NewNodes makes a Nodes.
+func NewNodes(s *Store) *Nodes { return &Nodes{s.client} }
+
+// Report keeps a node's report, unless a report of it with the same revision or a later one is kept already.
+func (n *Nodes) Report(ctx context.Context, campaign, node string, rev int64, report NodeReport) error {
+	text, err := json.Marshal(report)
+	if err == nil {
+		err = n.run(ctx, n.scripts.newer, []string{n.keys.nodes(campaign)},
+			nodeRevisionField(node), rev, "create", report.Keep.Milliseconds(), nodeField(node), text).Err()
+	}
+	if err != nil {
+		return fmt.Errorf("reporting to campaign %s: %w", campaign, err)
+	}
+	return nil
+}
+
+// Reports is the newest report of each node. Reports that are old and have counted no taps are forgotten on the way.
+func (n *Nodes) Reports(ctx context.Context, campaign string) (map[string]NodeReport, error) {
+	key := n.keys.nodes(campaign)
+	fields, err := n.rdb.HGetAll(ctx, key).Result()
+	if n.checked(err) != nil {
+		return nil, fmt.Errorf("reading the reports of campaign %s: %w", campaign, err)
+	}
+	reports := make(map[string]NodeReport, len(fields)/2)
+	var stale []string
+	now := n.clock()
+	for field, text := range fields {
+		node, ok := nodeOfField(field)
+		if !ok {
+			continue
+		}
+		var report NodeReport
+		if err := json.Unmarshal([]byte(text), &report); err != nil {
+			return nil, fmt.Errorf("reading the report of node %q of campaign %s: %w", node, campaign, err)
+		}
+		if report.Taps == 0 && now-report.T > forgetReportAfter {
+			stale = append(stale, nodeField(node), nodeRevisionField(node))
+			continue
+		}
+		reports[node] = report
+	}
+	if len(stale) > 0 {
+		if err := n.checked(n.rdb.HDel(ctx, key, stale...).Err()); err != nil {
+			n.log.Debug("old reports could not be removed; the next reader does it", "campaign", campaign, "err", err)
+		}
+	}
+	return reports, nil
+}

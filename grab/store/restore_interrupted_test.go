@@ -1,0 +1,246 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"redrain/grab/grabtest"
+	"redrain/grab/outcome"
+	"redrain/grab/store"
+	"redrain/rain"
+)
+
+// wantUnknown checks that to everybody Redis knows nothing of the shard.
+func wantUnknown(gm *grabtest.Game, t *testing.T, when string) {
+	t.Helper()
+	ctx := t.Context()
+	if r := grabtest.TapOn(gm.Node().Gate(gm.C), "p", gm.Drop(0)); r.Outcome != outcome.Unavailable {
+		t.Errorf("%s: a tap: %v", when, r)
+	}
+	if _, err := gm.G.Levels(ctx, gm.C); !errors.Is(err, store.ErrNoState) {
+		t.Errorf("%s: levels: %v", when, err)
+	}
+	if err := gm.G.Apply(ctx, gm.C); !errors.Is(err, store.ErrNoState) {
+		t.Errorf("%s: apply: %v", when, err)
+	}
+	if err := gm.G.CloseCampaign(ctx, gm.C); !errors.Is(err, store.ErrNoState) {
+		t.Errorf("%s: close: %v", when, err)
+	}
+	if snap, err := gm.G.Snapshot(ctx, gm.C); err != nil || snap[0].Found || snap[0].Entries != nil {
+		t.Errorf("%s: snapshot: %+v, %v", when, snap, err)
+	}
+	if got := gm.Read("a", 10); got != nil {
+		t.Errorf("%s: read %v", when, got)
+	}
+	if got := gm.Claim("a", 0, 10); got != nil {
+		t.Errorf("%s: claimed %v", when, got)
+	}
+	if got, err := gm.G.Waiting(ctx, gm.C, 10); err != nil || got != nil || gm.Pending() != 0 {
+		t.Errorf("%s: waiting %v, %v", when, got, err)
+	}
+	if got, err := gm.G.Lost(ctx, gm.C); err != nil || !slices.Equal(got, []int{0}) {
+		t.Errorf("%s: lost %v, %v", when, got, err)
+	}
+}
+
+func TestARestorationCanBeBrokenOffAnywhere(t *testing.T) {
+	for name, rdb := range grabtest.Backends(t) {
+		t.Run(name, func(t *testing.T) {
+			const players = 2*store.RestoredAtOnce + 100
+			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 3*store.RestoredAtOnce + players, Wins: 3, Split: rain.DoubleMean})
+			for i := 0; i < players; i += grabtest.MaxBatch {
+				var taps [][2]string
+				for p := i; p < min(i+grabtest.MaxBatch, players); p++ {
+					taps = append(taps, [2]string{fmt.Sprint("player ", p%(players-50)), gm.Drop(p / (players - 50))})
+				}
+				gm.BatchOf(taps...)
+			}
+			wins, before := gm.Known(0), gm.Levels()
+			if len(wins) != players {
+				t.Fatalf("%d wins", len(wins))
+			}
+			b := &breaker{}
+			b.left.Store(1 << 40)
+			rdb.AddHook(b)
+			gm.Gone = players
+			for calls := int64(0); ; calls++ {
+				gm.Lose()
+				b.left.Store(calls)
+				err := gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins))
+				whole := b.left.Load() >= 0
+				b.left.Store(1 << 40)
+				if whole {
+					if err != nil {
+						t.Fatal(err)
+					}
+					break
+				}
+				if err == nil {
+					t.Fatalf("broken off after %d calls, and no error", calls)
+				}
+				when := fmt.Sprintf("broken off after %d calls", calls)
+				wantUnknown(gm, t, when)
+				if calls > 0 {
+					if err := gm.G.Open(t.Context(), gm.C, gm.Amounts); !errors.Is(err, store.ErrNoState) {
+						t.Errorf("%s: loading it: %v", when, err)
+					}
+				}
+				if err := gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)); err != nil {
+					t.Fatalf("%s, and again: %v", when, err)
+				}
+				if l := gm.Levels(); l != before {
+					t.Errorf("%s: levels %+v, before %+v", when, l, before)
+				}
+				gm.Balance()
+			}
+			if got := gm.Known(0); !slices.Equal(got, wins) {
+				t.Errorf("%d wins, and not those of before", len(got))
+			}
+			if err := gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)); !errors.Is(err, store.ErrAlive) {
+				t.Errorf("restoring what is there: %v", err)
+			}
+			gm.Balance()
+		})
+	}
+}
+
+// doubler sends each call of a script twice, as go-redis does when an answer is lost.
+type doubler struct{}
+
+func (doubler) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (doubler) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if cmd.Name() == "evalsha" {
+			_ = next(ctx, cmd)
+			cmd.SetErr(nil)
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (doubler) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func TestRepeatedStepsOfARestorationChangeNothing(t *testing.T) {
+	for name, rdb := range grabtest.Backends(t) {
+		t.Run(name, func(t *testing.T) {
+			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 2*store.RestoredAtOnce + 500, Wins: 2, Taps: 2})
+			for p := range 20 {
+				gm.Want(fmt.Sprint("p", p), gm.Drop(0), outcome.Won)
+			}
+			wins, before := gm.Known(0), gm.Levels()
+			k := gm.G.Keys(gm.C.ID, 0)
+			taps := rdb.HGetAll(t.Context(), k.Taps).Val()
+			gm.Lose()
+			if err := gm.G.Load(t.Context()); err != nil { // so that each call is an EVALSHA
+				t.Fatal(err)
+			}
+			rdb.AddHook(doubler{})
+			if err := gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)); err != nil {
+				t.Fatal(err)
+			}
+			gm.Gone = 20
+			gm.Balance()
+			if l := gm.Levels(); l != before {
+				t.Errorf("levels %+v, before %+v", l, before)
+			}
+			if got := gm.Known(0); !slices.Equal(got, wins) {
+				t.Errorf("wins %v, want %v", got, wins)
+			}
+			if got := rdb.HGetAll(t.Context(), k.Taps).Val(); fmt.Sprint(got) != fmt.Sprint(taps) || len(got) != 20 {
+				t.Errorf("taps %v, want %v", got, taps)
+			}
+		})
+	}
+}
+
+func TestOfTwoRestorersTheLastOneToBeginWins(t *testing.T) {
+	for name, rdb := range grabtest.Backends(t) {
+		t.Run(name, func(t *testing.T) {
+			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 5_000, Split: rain.DoubleMean})
+			for p := range 5 {
+				gm.Want(fmt.Sprint("p", p), gm.Drop(0), outcome.Won)
+			}
+			wins, before := gm.Known(0), gm.Levels()
+			gm.Gone = 5
+			// One stops in the middle of its stock, and another one does all of it.
+			gm.Lose()
+			slow := gm.Restoration(0, wins)
+			stock := slow.Stock
+			slow.Stock = func(yield func(int, rain.Money) bool) {
+				n := 0
+				for p, amount := range stock {
+					if n++; n == 2*store.RestoredAtOnce {
+						if err := gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)); err != nil {
+							t.Error(err)
+						}
+					}
+					if !yield(p, amount) {
+						return
+					}
+				}
+			}
+			if err := gm.G.Restore(t.Context(), gm.C, 0, slow); !errors.Is(err, store.ErrAlive) {
+				t.Errorf("the slow one: %v", err)
+			}
+			gm.Balance()
+			// The same, but the other one is not ready either.
+			gm.Lose()
+			begun := gm.Restoration(0, wins)
+			begun.Stock = func(yield func(int, rain.Money) bool) {
+				n := 0
+				for p, amount := range stock {
+					if n++; n == 2*store.RestoredAtOnce+1 {
+						other := gm.Restoration(0, wins)
+						other.Wins = func(func(rain.Win, rain.EntryRef) error) error { return errBroken }
+						if err := gm.G.Restore(t.Context(), gm.C, 0, other); !errors.Is(err, errBroken) {
+							t.Error(err)
+						}
+					}
+					if !yield(p, amount) {
+						return
+					}
+				}
+			}
+			if err := gm.G.Restore(t.Context(), gm.C, 0, begun); !errors.Is(err, store.ErrSuperseded) {
+				t.Errorf("one that was overtaken: %v", err)
+			}
+			wantUnknown(gm, t, "overtaken and given up")
+			// All at once.
+			var all sync.WaitGroup
+			errs := make([]error, 4)
+			for i := range errs {
+				node := gm.Node()
+				all.Go(func() { errs[i] = node.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)) })
+			}
+			all.Wait()
+			done := 0
+			for _, err := range errs {
+				switch {
+				case err == nil:
+					done++
+				case !errors.Is(err, store.ErrAlive) && !errors.Is(err, store.ErrSuperseded):
+					t.Error(err)
+				}
+			}
+			if done != 1 {
+				t.Errorf("%d of them have done it: %v", done, errs)
+			}
+			gm.Balance()
+			if l := gm.Levels(); l != before {
+				t.Errorf("levels %+v, before %+v", l, before)
+			}
+			if got := gm.Known(0); !slices.Equal(got, wins) {
+				t.Errorf("wins %v, want %v", got, wins)
+			}
+		})
+	}
+}

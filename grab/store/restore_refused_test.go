@@ -1,0 +1,158 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"redrain/grab/grabtest"
+	"redrain/grab/outcome"
+	"redrain/grab/store"
+	"redrain/internal/testenv"
+	"redrain/rain"
+)
+
+func TestARestorationThatDoesNotAddUpIsRefused(t *testing.T) {
+	gm := grabtest.New(t, grabtest.InProcess(t), grabtest.Setup{Packets: 10})
+	gm.Want("p", gm.Drop(0), outcome.Won)
+	wins := gm.Known(0)
+	if err := gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)); !errors.Is(err, store.ErrAlive) {
+		t.Errorf("of a shard that is there: %v", err)
+	}
+	// An outbox without a state: what is in it may not be in the ledger.
+	k := gm.G.Keys(gm.C.ID, 0)
+	gm.RDB.Del(t.Context(), k.State)
+	if err := gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)); !errors.Is(err, store.ErrUnsettled) {
+		t.Errorf("with an outbox that is not empty: %v", err)
+	}
+	gm.Remove(gm.Read("a", 10))
+	for name, change := range map[string]func(r *store.Restoration){
+		"no barrier":         func(r *store.Restoration) { r.Barrier = "" },
+		"a barrier of zero":  func(r *store.Restoration) { r.Barrier = "0-0" },
+		"another count":      func(r *store.Restoration) { r.Packets-- },
+		"another sum":        func(r *store.Restoration) { r.Left++ },
+		"a win is missing":   func(r *store.Restoration) { r.Wins = nil },
+		"a packet won twice": func(r *store.Restoration) { *r = gm.Restoration(0, append(wins, wins...)) },
+		"in the stock and won": func(r *store.Restoration) {
+			*r = gm.Restoration(0, nil)
+			r.Wins = gm.Restoration(0,
+				wins).Wins
+		},
+		"won and in the stock, which lacks another": func(r *store.Restoration) {
+			// as many packets as there should be, and of the same amount
+			r.Stock = func(yield func(int, rain.Money) bool) {
+				for p := range 9 {
+					if !yield(p, gm.Amounts[p]) {
+						return
+					}
+				}
+			}
+		},
+		"a packet of another shard": func(r *store.Restoration) {
+			r.Stock = func(yield func(int, rain.Money) bool) { yield(10, 100) }
+		},
+		"an empty packet": func(r *store.Restoration) {
+			r.Stock = func(yield func(int, rain.Money) bool) { yield(3, 0) }
+		},
+		"a win without an entry": func(r *store.Restoration) { *r = gm.Restoration(0, []grabtest.Known{{Win: wins[0].Win}}) },
+		"a win of nobody": func(r *store.Restoration) {
+			nobody := wins[0]
+			nobody.Win.User = ""
+			*r = gm.Restoration(0, []grabtest.Known{nobody})
+		},
+		"the ledger does not answer": func(r *store.Restoration) {
+			r.Wins = func(func(rain.Win, rain.EntryRef) error) error { return errBroken }
+		},
+	} {
+		r := gm.Restoration(0, wins)
+		change(&r)
+		if err := gm.G.Restore(t.Context(), gm.C, 0, r); err == nil {
+			t.Errorf("%s: restored", name)
+		}
+		wantUnknown(gm, t, name)
+	}
+	if err := gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAFullRedisIsNotRestoredHalfWay(t *testing.T) {
+	server := testenv.StartRedis(t)
+	rdb := grabtest.Connect(t, server.Addr)
+	gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 10})
+	gm.Want("p", gm.Drop(0), outcome.Won)
+	wins := gm.Known(0)
+	gm.Gone = 1
+	limit := func(bytes string) {
+		if err := rdb.ConfigSet(context.Background(), "maxmemory", bytes).Err(); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := rdb.ConfigSet(t.Context(), "maxmemory-policy", "noeviction").Err(); err != nil {
+		t.Fatal(err)
+	}
+	for name, fill := range map[string]func(r *store.Restoration){
+		"at once": func(*store.Restoration) { limit("1") },
+		"at the wins": func(r *store.Restoration) {
+			all := r.Wins
+			r.Wins = func(put func(rain.Win, rain.EntryRef) error) error { limit("1"); return all(put) }
+		},
+		"at the end": func(r *store.Restoration) {
+			all := r.Wins
+			r.Wins = func(put func(rain.Win, rain.EntryRef) error) error { defer limit("1"); return all(put) }
+		},
+	} {
+		gm.Lose()
+		r := gm.Restoration(0, wins)
+		fill(&r)
+		if err := gm.G.Restore(t.Context(), gm.C, 0, r); err == nil || !strings.Contains(err.Error(), "OOM") {
+			t.Errorf("%s: %v", name, err)
+		}
+		limit("0")
+		wantUnknown(gm, t, name)
+		if err := gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)); err != nil {
+			t.Errorf("%s, and again: %v", name, err)
+		}
+		gm.Balance()
+	}
+}
+
+// What a restoration has written survives a restart, the ids above the barrier included, also when Redis has
+// rewritten its file.
+func TestARestoredShardSurvivesARestart(t *testing.T) {
+	server := testenv.StartRedis(t)
+	rdb := grabtest.Connect(t, server.Addr)
+	gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 10})
+	first := gm.Want("p", gm.Drop(0), outcome.Won)
+	wins := gm.Known(0)
+	gm.Lose()
+	r := gm.Restoration(0, wins)
+	r.Barrier = fmt.Sprintf("%d-3", gm.Options.Clock()+600_000)
+	if err := gm.G.Restore(t.Context(), gm.C, 0, r); err != nil {
+		t.Fatal(err)
+	}
+	gm.Apply()
+	if err := rdb.BgRewriteAOF(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, time.Minute, "the file is rewritten", func() bool {
+		info, err := rdb.Info(t.Context(), "persistence").Result()
+		return err == nil && strings.Contains(info, "aof_rewrite_in_progress:0") &&
+			strings.Contains(info, "aof_rewrite_scheduled:0")
+	})
+	server.Kill()
+	server.Start()
+	node := gm.Node().Gate(gm.C)
+	if again := grabtest.TapOn(node, "p", gm.Drop(0)); again != first {
+		t.Errorf("%v, want %v", again, first)
+	}
+	if won := grabtest.TapOn(node, "q", gm.Drop(0)); won.Outcome != outcome.Won || won.Packet != 1 {
+		t.Errorf("%v", won)
+	}
+	if e := gm.Read("a", 10); len(e) != 1 || !above(t, e[0].Ref, r.Barrier) {
+		t.Errorf("entries %v, want one above %s", e, r.Barrier)
+	}
+}

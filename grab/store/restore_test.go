@@ -1,0 +1,280 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"redrain/grab/grabtest"
+	"redrain/grab/outcome"
+	"redrain/grab/store"
+	"redrain/rain"
+)
+
+func TestARestoredShardGoesOn(t *testing.T) {
+	for name, rdb := range grabtest.Backends(t) {
+		t.Run(name, func(t *testing.T) {
+			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 40, Shards: 2, Wins: 2, Taps: 3, Split: rain.DoubleMean})
+			told := map[string]outcome.Result{}
+			for p := range 12 {
+				user := fmt.Sprint("player ", p)
+				told[user] = gm.Want(user, gm.Drop(p%3), outcome.Won)
+			}
+			before, wins := gm.Levels(), [][]grabtest.Known{gm.Known(0), gm.Known(1)}
+			if got, err := gm.G.Lost(t.Context(), gm.C); err != nil || got != nil {
+				t.Errorf("lost %v (%v), want nothing", got, err)
+			}
+			gm.Lose()
+			if got, err := gm.G.Lost(t.Context(), gm.C); err != nil || !slices.Equal(got, []int{0, 1}) {
+				t.Errorf("lost %v (%v), want both", got, err)
+			}
+			future := fmt.Sprintf("%d-7", gm.Options.Clock()+3_600_000) // another node's clock was ahead
+			for shard := range 2 {
+				r := gm.Restoration(shard, wins[shard])
+				r.Barrier = future
+				if err := gm.G.Restore(t.Context(), gm.C, shard, r); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got, err := gm.G.Lost(t.Context(), gm.C); err != nil || got != nil {
+				t.Errorf("restored, and lost %v (%v)", got, err)
+			}
+			gm.Gone = len(told)
+			gm.Balance()
+			if l := gm.Levels(); l != before {
+				t.Errorf("levels %+v, before %+v", l, before)
+			}
+			snap, err := gm.G.Snapshot(t.Context(), gm.C)
+			if err != nil || snap[0].LastEntry != future || snap[0].Entries != nil || gm.Pending() != 0 {
+				t.Errorf("snapshot %+v, %v", snap, err)
+			}
+			// Without a rain nothing is won; the campaign's version, which is older than the loss, brings it.
+			node := gm.Node().Gate(gm.C)
+			if r := grabtest.TapOn(node, "new", gm.Drop(0)); r.Outcome != outcome.NotOpen {
+				t.Errorf("before its version is applied: %v", r)
+			}
+			if err := gm.G.Apply(t.Context(), gm.C); err != nil {
+				t.Fatal(err)
+			}
+			for _, k := range slices.Concat(wins...) {
+				if again := grabtest.TapOn(node, k.Win.User, k.Win.Drop); again != told[k.Win.User] {
+					t.Errorf("%s has %v again, was told %v", k.Win.User, again, told[k.Win.User])
+				}
+			}
+			// One win more for each, and one tap more that wins nothing is left of three.
+			for user := range told {
+				r := grabtest.TapOn(node, user, gm.Drop(5))
+				if r.Outcome != outcome.Won {
+					t.Errorf("%s: the second win: %v", user, r)
+				}
+				if r := grabtest.TapOn(gm.Node().Gate(gm.C), user, gm.Drop(6)); r.Outcome != outcome.Already {
+					t.Errorf("%s: a third win: %v", user, r)
+				}
+			}
+			for _, e := range gm.Outbox() {
+				if !above(t, e.Ref, future) {
+					t.Errorf("entry %s is not above %s", e.Ref, future)
+				}
+				for _, w := range e.Wins {
+					if slices.ContainsFunc(slices.Concat(wins...),
+						func(k grabtest.Known) bool { return k.Win.Packet == w.Packet }) {
+						t.Errorf("packet %d was given twice", w.Packet)
+					}
+				}
+			}
+			gm.Balance()
+			if err := gm.G.CloseCampaign(t.Context(), gm.C); err != nil {
+				t.Fatal(err)
+			}
+			gm.Balance()
+		})
+	}
+}
+
+// above tells whether an entry's id is above another id.
+func above(t *testing.T, ref rain.EntryRef, id string) bool {
+	t.Helper()
+	ms, seq, err := ref.Position()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ms2, seq2, err := rain.EntryRef{ID: id}.Position()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ms > ms2 || (ms == ms2 && seq > seq2)
+}
+
+func TestAClosedShardIsRestoredClosed(t *testing.T) {
+	for name, rdb := range grabtest.Backends(t) {
+		t.Run(name, func(t *testing.T) {
+			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 10})
+			stale, drop := gm.C.Clone(), gm.Drop(0)
+			first := gm.Want("p", drop, outcome.Won)
+			if err := gm.C.Close(gm.Options.Clock()); err != nil {
+				t.Fatal(err)
+			}
+			gm.Apply()
+			wins, before := gm.Known(0), gm.Levels()
+			gm.Lose()
+			r := gm.Restoration(0, wins)
+			r.Closed = true
+			if err := gm.G.Restore(t.Context(), gm.C, 0, r); !errors.Is(err, store.ErrRestoration) {
+				t.Errorf("closed, with a stock: %v", err)
+			}
+			r.Stock, r.Packets, r.Left = nil, 0, 0
+			if err := gm.G.Restore(t.Context(), gm.C, 0, r); err != nil {
+				t.Fatal(err)
+			}
+			if l := gm.Levels(); l != before {
+				t.Errorf("levels %+v, before %+v", l, before)
+			}
+			if r := grabtest.TapOn(gm.Node().Gate(stale), "p", drop); r != first {
+				t.Errorf("the win again: %v, want %v", r, first)
+			}
+			if r := grabtest.TapOn(gm.Node().Gate(stale), "q", drop); r.Outcome != outcome.NotOpen {
+				t.Errorf("another one: %v", r)
+			}
+			if err := gm.G.CloseCampaign(t.Context(), gm.C); err != nil || gm.Pending() != 0 {
+				t.Errorf("closed again: %v, %d entries", err, gm.Pending())
+			}
+			newer := stale.Clone()
+			newer.Revision += 100
+			if err := gm.G.Apply(t.Context(), newer); err != nil ||
+				grabtest.TapOn(gm.Node().Gate(stale), "q", drop).Outcome != outcome.NotOpen {
+				t.Errorf("a version has opened it (%v)", err)
+			}
+			if err := gm.G.Open(t.Context(), stale, gm.Amounts); !errors.Is(err, store.ErrClosed) {
+				t.Errorf("loading it: %v", err)
+			}
+		})
+	}
+}
+
+// A loading that Redis remembers by half, of a campaign that is open, is a loss too.
+func TestAHalfRememberedLoadingIsRestored(t *testing.T) {
+	for name, rdb := range grabtest.Backends(t) {
+		t.Run(name, func(t *testing.T) {
+			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 10, NotOpen: true})
+			k := gm.G.Keys(gm.C.ID, 0)
+			if err := gm.G.LoadPackets(t.Context(), k, 0, 10, 0, 7, 7); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := gm.G.Lost(t.Context(), gm.C); err != nil || !slices.Equal(got, []int{0}) {
+				t.Errorf("lost %v, %v", got, err)
+			}
+			if err := gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, nil)); err != nil {
+				t.Fatal(err)
+			}
+			if err := gm.G.Open(t.Context(), gm.C, gm.Amounts); err != nil { // loads nothing on top
+				t.Error(err)
+			}
+			gm.Balance()
+			gm.LetItRain(nil)
+			gm.Gate = gm.G.Gate(gm.C)
+			gm.Want("p", gm.Drop(0), outcome.Won)
+		})
+	}
+}
+
+func TestAHundredThousandPacketsAreRestored(t *testing.T) {
+	for name, rdb := range grabtest.Backends(t) {
+		t.Run(name, func(t *testing.T) {
+			const packets = 100_000
+			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: packets, Split: rain.DoubleMean, Wins: 5, Taps: 40, NoRain: true})
+			drop, wins := anyDrops(gm), make([]grabtest.Known, 0, packets/2)
+			for p := 0; p < packets; p += 2 { // every other packet, some players with up to five
+				user := fmt.Sprint("player ", p/2%11_000)
+				wins = append(wins, grabtest.Known{
+					Win:   rain.Win{User: user, Packet: p, Amount: gm.Amounts[p], Drop: drop[p/22_000]},
+					Entry: rain.EntryRef{ID: fmt.Sprintf("%d-%d", 1_763_712_000_000+p, p%3)},
+				})
+			}
+			gm.Lose()
+			began := time.Now()
+			if err := gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)); err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%d packets in %v", packets, time.Since(began))
+			gm.Gone = len(wins)
+			gm.Balance()
+			for i := range wins {
+				wins[i].Entry.Campaign = gm.C.ID
+			}
+			if got := gm.Known(0); !slices.Equal(got, wins) {
+				t.Errorf("%d wins, want the %d that were restored", len(got), len(wins))
+			}
+			gm.LetItRain(nil)
+			gm.Gate = gm.G.Gate(gm.C)
+			if r := gm.Want("new", gm.Drop(0), outcome.Won); r.Packet != 1 {
+				t.Errorf("%v, want the first packet that nobody has won", r)
+			}
+			gm.Balance()
+		})
+	}
+}
+
+// A restored player has all wins in one field, however many they are; the next win puts them into a block.
+func TestAThousandWinsOfAPlayerAreRestored(t *testing.T) {
+	for name, rdb := range grabtest.Backends(t) {
+		t.Run(name, func(t *testing.T) {
+			const before = 1_000
+			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 2 * before, Wins: 2 * before, NoRain: true})
+			wins := make([]grabtest.Known, before)
+			for p := range wins {
+				wins[p] = grabtest.Known{
+					Win: rain.Win{User: "p", Packet: p, Amount: gm.Amounts[p],
+						Drop: rain.DropID{N: int64(p), K: 7}.String()},
+					Entry: rain.EntryRef{ID: fmt.Sprintf("%d-0", 1_763_712_000_000+p)},
+				}
+			}
+			gm.Lose()
+			if err := gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)); err != nil {
+				t.Fatal(err)
+			}
+			gm.Gone = len(wins)
+			gm.LetItRain(nil)
+			gm.Gate = gm.G.Gate(gm.C)
+			for i := range 3 {
+				if r := gm.Want("p", gm.Drop(i), outcome.Won); r.Packet != before+i {
+					t.Errorf("%v, want the first packet that nobody has won", r)
+				}
+			}
+			script := gm.Script()
+			for _, p := range []int{0, 1, before / 2, before - 1} { // as from another node, which remembers nothing
+				if err := script.Call(t.Context(), []*grabtest.Tap{grabtest.TapOf(t, "p", wins[p].Win.Drop)}); err != nil {
+					t.Fatal(err)
+				}
+				if r := script.Answer.Results[0]; r.Outcome != outcome.Won || r.Packet != p {
+					t.Errorf("the win of packet %d, asked for again: %v", p, r)
+				}
+			}
+			gm.Balance()
+		})
+	}
+}
+
+// anyDrops are some names of drops.
+func anyDrops(gm *grabtest.Game) (names []string) {
+	for n := range int64(5) {
+		names = append(names, rain.DropID{N: n, K: 1}.String())
+	}
+	return names
+}
+
+func TestRestockedForgetsThatAShardWasSoldOut(t *testing.T) {
+	gm := grabtest.New(t, grabtest.InProcess(t), grabtest.Setup{Packets: 1})
+	gm.Want("p", gm.Drop(0), outcome.Won)
+	gm.Want("q", gm.Drop(0), outcome.SoldOut)
+	gm.Lose()
+	if err := gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, nil)); err != nil {
+		t.Fatal(err)
+	}
+	gm.Apply()
+	gm.Want("r", gm.Drop(0), outcome.SoldOut)
+	gm.Gate.Restocked()
+	gm.Want("s", gm.Drop(0), outcome.Won)
+	gm.Want("t", gm.Drop(0), outcome.SoldOut)
+}

@@ -1,0 +1,230 @@
+package store_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"redrain/grab/grabtest"
+	"redrain/grab/outcome"
+	"redrain/grab/store"
+	"redrain/rain"
+)
+
+// TestTop: whoever is ranked in whatever order and however often, and by several nodes at once, the ten who have
+// won most are told, with all that they have won; and no shard keeps more than it must.
+func TestTop(t *testing.T) {
+	for name, rdb := range grabtest.Backends(t) {
+		t.Run(name, func(t *testing.T) {
+			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 200, Budget: 100_000, Shards: 3, Wins: 3, Split: rain.DoubleMean})
+			if top, err := gm.G.Top(t.Context(), gm.C); err != nil || len(top) != 0 {
+				t.Errorf("before anybody has won: %v, %v", top, err)
+			}
+			totals := map[string]rain.Money{}
+			for p := range 40 {
+				user := fmt.Sprint("player ", p)
+				for i := range 1 + p%3 {
+					totals[user] += gm.Want(user, gm.Drop(i), outcome.Won).Amount
+				}
+				if p%2 == 0 {
+					rank(gm, gm.G, user)
+				}
+			}
+			var ranking sync.WaitGroup
+			for _, g := range []*grabtest.Node{gm.Node(), gm.Node()} {
+				ranking.Go(func() {
+					for user := range totals {
+						rank(gm, g, user, "who has not won")
+					}
+				})
+			}
+			ranking.Wait()
+			wantTop(gm, t, totals)
+			for shard := range gm.C.Shards {
+				if n := rdb.ZCard(t.Context(), gm.G.Keys(gm.C.ID, shard).Top).Val(); n > store.TopKept {
+					t.Errorf("shard %d keeps %d players", shard, n)
+				}
+			}
+		})
+	}
+}
+
+// TestRankingAsksTwice: to rank winners of many shards takes as many round trips as to rank one, since settlement
+// waits for them.
+func TestRankingAsksTwice(t *testing.T) {
+	for name, rdb := range grabtest.Backends(t) {
+		t.Run(name, func(t *testing.T) {
+			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 200, Shards: 8})
+			homes := make([]store.Winners, gm.C.Shards)
+			totals := map[string]rain.Money{}
+			for p := range 40 {
+				user := fmt.Sprint("player ", p)
+				totals[user] = gm.Want(user, gm.Drop(0), outcome.Won).Amount
+				shard := rain.HomeShard(user, gm.C.Shards)
+				homes[shard] = store.Winners{gm.C.ID, shard, append(homes[shard].Users, user)}
+			}
+			homes = slices.DeleteFunc(homes, func(w store.Winners) bool { return len(w.Users) == 0 })
+			broken := homes[0].Users[0] // keeps nobody else from their place
+			if err := rdb.HSet(t.Context(), gm.G.Keys(gm.C.ID, homes[0].Shard).Wins, broken,
+				"?").Err(); err != nil {
+				t.Fatal(err)
+			}
+			delete(totals, broken)
+			asked := &trips{}
+			rdb.AddHook(asked)
+			if err := gm.G.Rank(t.Context(), homes); err == nil || !strings.Contains(err.Error(), broken) {
+				t.Errorf("wins that cannot be read: %v", err)
+			}
+			if n := asked.n.Swap(-1 << 30); n != 2 {
+				t.Errorf("%d round trips for %d shards", n, len(homes))
+			}
+			wantTop(gm, t, totals)
+		})
+	}
+}
+
+// trips counts what is asked of Redis.
+type trips struct{ n atomic.Int64 }
+
+func (c *trips) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (c *trips) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		c.n.Add(1)
+		return next(ctx, cmd)
+	}
+}
+
+func (c *trips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		c.n.Add(1)
+		return next(ctx, cmds)
+	}
+}
+
+// TestTopNeverFalls: whoever has read a total before the player's last win, and comes with it after one who has
+// read it since, lowers nothing.
+func TestTopNeverFalls(t *testing.T) {
+	for name, rdb := range grabtest.Backends(t) {
+		t.Run(name, func(t *testing.T) {
+			gm := grabtest.New(t, rdb, grabtest.Setup{})
+			k := gm.G.Keys(gm.C.ID, 0)
+			for _, total := range []float64{70, 50} {
+				if err := gm.G.EnterNow(t.Context(), k, []redis.Z{{Score: total, Member: "u"}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if top, err := gm.G.Top(t.Context(), gm.C); err != nil || len(top) != 1 || top[0] != (store.Ranked{User: "u", Amount: 70}) {
+				t.Errorf("%v, %v", top, err)
+			}
+		})
+	}
+}
+
+// TestTopAfterALoss: what Redis has kept of the board is not believed when a shard is restored. It is what the wins
+// say.
+func TestTopAfterALoss(t *testing.T) {
+	for name, rdb := range grabtest.Backends(t) {
+		t.Run(name, func(t *testing.T) {
+			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 60, Shards: 2, Wins: 2, Split: rain.DoubleMean})
+			totals := map[string]rain.Money{}
+			for p := range 20 {
+				user := fmt.Sprint("player ", p)
+				totals[user] = gm.Want(user, gm.Drop(0), outcome.Won).Amount
+				rank(gm, gm.G, user)
+			}
+			wantTop(gm, t, totals)
+			wins := [][]grabtest.Known{gm.Known(0), gm.Known(1)}
+			gm.Lose()
+			// One player's win is void: the ledger had not heard of it, and the board has.
+			void := slices.MaxFunc(wins[1], func(a, b grabtest.Known) int {
+				return cmp.Compare(a.Win.Amount,
+					b.Win.Amount)
+			}).Win.User
+			wins[1] = slices.DeleteFunc(wins[1], func(k grabtest.Known) bool { return k.Win.User == void })
+			delete(totals, void)
+			rdb.ZAdd(t.Context(), gm.G.Keys(gm.C.ID, 1).Top, redis.Z{Member: void, Score: 1_000_000})
+			for shard := range 2 {
+				if err := gm.G.Restore(t.Context(), gm.C, shard, gm.Restoration(shard, wins[shard])); err != nil {
+					t.Fatal(err)
+				}
+			}
+			wantTop(gm, t, totals)
+		})
+	}
+}
+
+// TestTopIsLetGo: the board is gone with the rest of a campaign, also when a settlement is heard of late.
+func TestTopIsLetGo(t *testing.T) {
+	for name, rdb := range grabtest.Backends(t) {
+		t.Run(name, func(t *testing.T) {
+			gm := grabtest.New(t, rdb, grabtest.Setup{Wins: 2})
+			gm.Want("early", gm.Drop(0), outcome.Won)
+			gm.Want("late", gm.Drop(0), outcome.Won)
+			rank(gm, gm.G, "early")
+			if err := gm.C.Close(gm.Options.Clock()); err != nil {
+				t.Fatal(err)
+			}
+			gm.Apply()
+			gm.Remove(gm.Read("a", 100))
+			if err := gm.G.Expire(t.Context(), gm.C, time.Hour); err != nil {
+				t.Fatal(err)
+			}
+			key := gm.G.Keys(gm.C.ID, 0).Top
+			if left := rdb.PTTL(t.Context(), key).Val(); left <= 0 || left > time.Hour {
+				t.Errorf("the board stays for %s", left)
+			}
+			rdb.Del(t.Context(), key)
+			rank(gm, gm.G, "late")
+			if left := rdb.PTTL(t.Context(), key).Val(); left <= 0 || left > time.Hour {
+				t.Errorf("a board that is made late stays for %s", left)
+			}
+			rdb.Del(t.Context(), gm.G.Keys(gm.C.ID, 0).Wins, key)
+			rank(gm, gm.G, "late")
+			if n := rdb.Exists(t.Context(), key).Val(); n != 0 {
+				t.Error("a board without wins")
+			}
+		})
+	}
+}
+
+func rank(gm *grabtest.Game, g *grabtest.Node, users ...string) {
+	gm.T.Helper()
+	for _, user := range users {
+		if err := g.Rank(gm.T.Context(), []store.Winners{{gm.C.ID, rain.HomeShard(user, gm.C.Shards),
+			[]string{user}}}); err != nil {
+			gm.T.Error(err)
+		}
+	}
+}
+
+// wantTop holds the board to what the players have won.
+func wantTop(gm *grabtest.Game, t *testing.T, totals map[string]rain.Money) {
+	t.Helper()
+	var want []store.Ranked
+	for user, total := range totals {
+		want = append(want, store.Ranked{User: user, Amount: total})
+	}
+	slices.SortFunc(want, func(a, b store.Ranked) int {
+		return cmp.Or(cmp.Compare(b.Amount, a.Amount),
+			cmp.Compare(a.User, b.User))
+	})
+	got, err := gm.G.Top(t.Context(), gm.C)
+	if err != nil || len(got) != store.TopKept {
+		t.Fatalf("%d on the board, %v", len(got), err)
+	}
+	for i := range got {
+		// Of those with the same amount as the tenth, any may be it.
+		if got[i].Amount != want[i].Amount || totals[got[i].User] != got[i].Amount {
+			t.Errorf("place %d: %v, want %v", i+1, got[i], want[i])
+		}
+	}
+}

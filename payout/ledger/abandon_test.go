@@ -1,0 +1,51 @@
+package ledger_test
+
+import (
+	"errors"
+	"testing"
+
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/posting"
+	"redrain/payout/paytest"
+	"redrain/rain"
+)
+
+func TestAbandon(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		ctx := t.Context()
+		if _, err := b.Deposit(ctx, "acme", "r", 100); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.CreateCampaign(ctx, paytest.FullCampaign("c1")); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			c, err := b.Abandon(ctx, "c1")
+			if err != nil || c.Status != rain.Closed || c.Drained || c.Revision != 2 {
+				t.Fatalf("%+v, %v", c, err)
+			}
+			b.WantBalance(t, booking.SponsorAccount("acme"), 100)
+			b.WantBalance(t, booking.EscrowAccount("c1"), 0)
+			if cleared, err := b.Cleared(ctx, "c1"); err != nil || !cleared {
+				t.Errorf("cleared: %v, %v", cleared, err)
+			}
+		}
+		// What had been stocked is closed in Redis too; the money is back already.
+		posted := b.MustPost(t, rain.Entry{Ref: rain.EntryRef{Campaign: "c1", ID: "1-0"},
+			Reclaim: &rain.Reclaim{Packets: 1, Amount: 50}})
+		if len(posted.Dead) > 0 {
+			t.Errorf("%+v", posted.Dead)
+		}
+		b.WantBalance(t, booking.SponsorAccount("acme"), 100)
+		b.OpenCampaign(t, "c2", rain.Spec{Budget: 5, Packets: 5})
+		if _, err := b.Abandon(ctx, "c2"); !errors.Is(err, ledger.ErrCampaignStocked) {
+			t.Error(err)
+		}
+		if _, err := b.Abandon(ctx, "c9"); !errors.Is(err, posting.ErrUnknownCampaign) {
+			t.Error(err)
+		}
+		b.CheckBooks(t)
+	})
+}

@@ -1,0 +1,145 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+
+	"redrain/internal/sqldb"
+	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/posting"
+	"redrain/rain"
+)
+
+// AuditLog is what operators did.
+type AuditLog struct {
+	db    *sqldb.DB
+	clock rain.Clock
+}
+
+// AuditRecord is one thing that somebody did.
+type AuditRecord struct {
+	At     int64  // Unix ms; set by the ledger
+	Actor  string // who, at most 200 bytes are kept
+	Role   string
+	Action string          // what, "campaign.create"
+	Target string          // to which thing; "" with WithAudit is what the ledger changes
+	Detail json.RawMessage // nil is null; with WithAudit an object or nil
+
+	id int64
+}
+
+type auditKey struct{}
+
+// WithAudit has the ledger's changes under ctx recorded as r, with what was before and after, in the transaction of
+// the change itself: there is no change without its record, and no record of a change that did not happen. A
+// repetition that changes nothing, of a deposit or a creation, is not recorded again.
+func WithAudit(ctx context.Context, r AuditRecord) context.Context {
+	return context.WithValue(ctx, auditKey{}, &r)
+}
+
+// WithoutAudit ends WithAudit, for what follows from a command and is not one.
+func WithoutAudit(ctx context.Context) context.Context {
+	return context.WithValue(ctx, auditKey{}, (*AuditRecord)(nil))
+}
+
+// change is one side of what an audit record compares: which thing, and how it is.
+type change struct {
+	target string
+	state  map[string]any
+}
+
+// auditChange records what a transaction has changed, where ctx asks for it.
+func auditChange(ctx context.Context, tx *sqldb.Tx, now int64, before, after change) error {
+	asked, _ := ctx.Value(auditKey{}).(*AuditRecord)
+	if asked == nil {
+		return nil
+	}
+	r := *asked
+	r.Target = cmp.Or(r.Target, after.target)
+	given := map[string]json.RawMessage{}
+	if len(r.Detail) > 0 {
+		if err := json.Unmarshal(r.Detail, &given); err != nil {
+			return fmt.Errorf("audit of %s: %w", r.Action, err)
+		}
+	}
+	detail := map[string]any{"before": before.state, "after": after.state}
+	for name, value := range given {
+		detail[name] = value
+	}
+	var err error
+	if r.Detail, err = json.Marshal(detail); err != nil {
+		return fmt.Errorf("audit of %s: %w", r.Action, err)
+	}
+	return writeAudit(ctx, tx, now, r)
+}
+
+// Audit appends a record of something that is no change of the ledger; those are recorded by WithAudit.
+func (a *AuditLog) Audit(ctx context.Context, r AuditRecord) error {
+	return a.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error { return writeAudit(ctx, tx, a.clock(), r) })
+}
+
+func writeAudit(ctx context.Context, tx *sqldb.Tx, now int64, r AuditRecord) error {
+	detail := string(r.Detail)
+	if detail == "" {
+		detail = "null"
+	}
+	row := [][]any{{now, booking.Clip(r.Actor, 200), booking.Clip(r.Role, 32), booking.Clip(r.Action, 64), booking.Clip(r.Target, 200), detail}}
+	err := tx.Insert(ctx, "audit", []string{"at", "actor", "role", "action", "target", "detail"}, row, sqldb.Merge{})
+	if err != nil {
+		return fmt.Errorf("audit of %s: %w", r.Action, err)
+	}
+	return nil
+}
+
+// campaignState is a campaign as the audit log compares it.
+func campaignState(c *rain.Campaign) change {
+	state := map[string]any{"status": c.Status, "revision": c.Revision, "expires_at": c.ExpiresAt,
+		"rains": len(c.Rains)}
+	if r := c.Current(); r != nil {
+		state["rain"] = map[string]any{"id": r.ID, "starts_at": r.StartsAt, "duration_ms": r.DurationMS,
+			"stopped_at": r.StoppedAt}
+	}
+	return change{target: "campaign:" + c.ID, state: state}
+}
+
+// letterState is a dead letter as the audit log compares it.
+func letterState(d posting.DeadLetter, is ClaimState) change {
+	return change{target: "claim:" + d.Claim, state: map[string]any{
+		"state": is, "letter": d.ID, "kind": d.Kind, "entry": d.Source, "user": d.User, "amount": d.Amount,
+		"reason": d.Reason,
+	}}
+}
+
+// balanceState is a sponsor's balance as the audit log compares it.
+func balanceState(sponsor string, balance rain.Money) change {
+	return change{target: "sponsor:" + sponsor, state: map[string]any{"balance": balance}}
+}
+
+// ListAudit lists the records, newest first. An empty cursor begins; next is empty on the last page.
+func (a *AuditLog) ListAudit(ctx context.Context, cursor string, limit int) (list []AuditRecord, next string, err error) {
+	before, err := numberCursor(cursor, math.MaxInt64)
+	if err != nil {
+		return nil, "", err
+	}
+	list = []AuditRecord{}
+	err = a.db.Each(ctx, func(scan sqldb.Scan) error {
+		var r AuditRecord
+		var detail []byte
+		err := scan(&r.id, &r.At, &r.Actor, &r.Role, &r.Action, &r.Target, &detail)
+		r.Detail = detail
+		list = append(list, r)
+		return err
+	}, "SELECT id, at, actor, role, action, target, detail FROM audit WHERE id < ? ORDER BY id DESC LIMIT ?", before,
+		limit+1)
+	if err != nil {
+		return nil, "", fmt.Errorf("audit log: %w", err)
+	}
+	if len(list) > limit {
+		list, next = list[:limit], strconv.FormatInt(list[limit-1].id, 10)
+	}
+	return list, next, nil
+}

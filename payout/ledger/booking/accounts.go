@@ -1,0 +1,81 @@
+package booking
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"redrain/internal/sqldb"
+)
+
+// account is one place where money can be.
+type Account struct{ Kind, Owner string }
+
+// The kinds of account. Their ids are text that an accountant can read: "user:u1".
+const (
+	KindWorld   = "world" // everything outside; the only account that goes below zero
+	KindSponsor = "sponsor"
+	KindEscrow  = "escrow"
+	KindUser    = "user"
+)
+
+var World = Account{Kind: KindWorld}
+
+func SponsorAccount(id string) Account      { return Account{KindSponsor, id} }
+func EscrowAccount(campaign string) Account { return Account{KindEscrow, campaign} }
+func UserAccount(id string) Account         { return Account{KindUser, id} }
+
+// id is the account's id in the database.
+func (a Account) ID() string {
+	if a == World {
+		return KindWorld
+	}
+	return a.Kind + ":" + a.Owner
+}
+
+// put puts the account's id into a row.
+func (a Account) put(r *sqldb.Row) {
+	if a == World {
+		r.Text(KindWorld)
+		return
+	}
+	r.Text(a.Kind, ":", a.Owner)
+}
+
+// is tells whether the account has this id.
+func (a Account) is(id []byte) bool {
+	if a == World {
+		return string(id) == KindWorld
+	}
+	n := len(a.Kind)
+	return len(id) == n+1+len(a.Owner) && string(id[:n]) == a.Kind && id[n] == ':' && string(id[n+1:]) == a.Owner
+}
+
+// inLockOrder compares accounts by their ids, the players' own before those that many share. Every transaction
+// locks balances in this order, so that two of them never wait for each other.
+func inLockOrder(a, b Account) int {
+	if own, other := a.Kind == KindUser, b.Kind == KindUser; own != other {
+		if own {
+			return -1
+		}
+		return 1
+	}
+	return byID(a, b)
+}
+
+func byID(a, b Account) int {
+	if a.Kind == b.Kind {
+		return cmp.Compare(a.Owner, b.Owner)
+	}
+	return cmp.Compare(a.ID(), b.ID())
+}
+
+// inKeyOrder returns the accounts of a set in lock order, the players' own and those that many share apart.
+func InKeyOrder(set map[Account]bool) (own, shared []Account) {
+	all := slices.SortedFunc(maps.Keys(set), inLockOrder)
+	n := 0
+	for n < len(all) && all[n].Kind == KindUser {
+		n++
+	}
+	return all[:n], all[n:]
+}

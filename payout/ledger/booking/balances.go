@@ -1,0 +1,81 @@
+package booking
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"redrain/internal/sqldb"
+	"redrain/rain"
+)
+
+func BalanceOf(ctx context.Context, q sqldb.Querier, a Account) (balance rain.Money, found bool, err error) {
+	found, err = q.First(ctx, []any{(*int64)(&balance)}, "SELECT amount FROM balance WHERE account_id = ?", a.ID())
+	if err != nil {
+		return 0, false, fmt.Errorf("balance of %s: %w", a.ID(), err)
+	}
+	return balance, found, nil
+}
+
+func UserBalances(ctx context.Context, q sqldb.Querier, users []string) (map[string]rain.Money, error) {
+	balances := make(map[string]rain.Money, len(users))
+	for chunk := range slices.Chunk(users, sqldb.Chunk) {
+		ids := make([]any, len(chunk))
+		for i, u := range chunk {
+			ids[i], balances[u] = UserAccount(u).ID(), 0
+		}
+		err := q.Each(ctx, func(scan sqldb.Scan) error {
+			var id string
+			var amount int64
+			err := scan(&id, &amount)
+			balances[id[len(KindUser)+1:]] = rain.Money(amount)
+			return err
+		}, "SELECT account_id, amount FROM balance WHERE account_id IN "+sqldb.Marks(len(ids)), ids...)
+		if err != nil {
+			return nil, fmt.Errorf("balances of players: %w", err)
+		}
+	}
+	return balances, nil
+}
+
+// lockBalances reads balances and keeps others from changing them until the end of the transaction. An account that
+// does not exist is missing in the answer.
+func LockBalances(ctx context.Context, tx *sqldb.Tx, order []Account) (map[Account]rain.Money, error) {
+	balances := make(map[Account]rain.Money, len(order))
+	byID := make(map[string]Account, len(order))
+	for chunk := range slices.Chunk(order, sqldb.Chunk) {
+		ids := make([]any, len(chunk))
+		for i, a := range chunk {
+			ids[i], byID[a.ID()] = a.ID(), a
+		}
+		err := tx.Each(ctx, func(scan sqldb.Scan) error {
+			var id string
+			var amount int64
+			err := scan(&id, &amount)
+			balances[byID[id]] = rain.Money(amount)
+			return err
+		}, "SELECT account_id, amount FROM balance WHERE account_id IN "+sqldb.Marks(len(ids))+
+			" ORDER BY account_id"+tx.ForUpdate(), ids...)
+		if err != nil {
+			return nil, fmt.Errorf("locking balances: %w", err)
+		}
+	}
+	return balances, nil
+}
+
+// debit takes from a balance only what is there.
+func debit(ctx context.Context, tx *sqldb.Tx, a Account, amount rain.Money) error {
+	n, err := tx.Exec(ctx, "UPDATE balance SET amount = amount - ? WHERE account_id = ? AND amount >= ?", int64(amount),
+		a.ID(), int64(amount))
+	if err != nil {
+		return fmt.Errorf("debit of %s: %w", a.ID(), err)
+	}
+	if n == 1 {
+		return nil
+	}
+	_, exists, err := BalanceOf(ctx, tx, a)
+	if err != nil {
+		return err
+	}
+	return &Overdraft{account: a, Exists: exists}
+}

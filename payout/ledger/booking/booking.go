@@ -1,0 +1,146 @@
+package booking
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"redrain/internal/sqldb"
+	"redrain/rain"
+)
+
+// The kinds of transaction.
+const (
+	KindDeposit  = "deposit"
+	KindFund     = "fund"
+	KindPay      = "pay"
+	KindReclaim  = "reclaim"
+	KindWithdraw = "withdraw"
+	KindReturn   = "return" // of a withdrawal that was refused
+)
+
+// txn is one movement of money, not yet posted.
+type Txn struct {
+	Kind  string
+	Key   string // what it is for; a second one with this key is refused by the database
+	Lines []Line // they sum to zero
+}
+
+type Line struct {
+	Account Account
+	Amount  rain.Money // what is added to the account; negative takes from it
+}
+
+// move is the transaction of two lines.
+func Move(kind, key string, from, to Account, amount rain.Money) Txn {
+	return Txn{Kind: kind, Key: key, Lines: []Line{{from, -amount}, {to, amount}}}
+}
+
+// booked is what book has done.
+type Booked struct {
+	IDs   map[string]int64 // by key
+	Moves Movements        // of all transactions together
+}
+
+// overdraft is the error of a transaction that would take more from an account than it holds.
+type Overdraft struct {
+	account Account
+	Exists  bool
+}
+
+func (e *Overdraft) Error() string {
+	return fmt.Sprintf("%s: %s", e.account.ID(), ErrInsufficientFunds)
+}
+
+func (e *Overdraft) Unwrap() error { return ErrInsufficientFunds }
+
+// worldFloor is as far below zero as world may go: every sum with a deposit still fits in 64 bits.
+const worldFloor = -9000 * rain.MaxBudget
+
+// ErrInsufficientFunds is the error of a transaction that would take more from an account than it holds.
+var ErrInsufficientFunds = errors.New("the account holds less than that")
+
+// errUnbalanced is a fault of this program: it refuses to write it down.
+var ErrUnbalanced = errors.New("payout: the lines of a transaction do not sum to zero")
+
+// book writes transactions of any kind, and is the only function that does. It checks that each sums to zero, and
+// refuses with an *overdraft to take any account but world below zero. rows, which may be nil, writes what belongs
+// to the transactions, once the players have been credited.
+//
+// The locks are taken in one order, so that nobody waits crosswise: first the players' balances, by their ids; then the
+// unique keys of txn and of rows; then what many share (escrow, sponsor, world), by their ids. Who posts the same
+// entry a second time waits for the first of its players, and finds everything committed then. And what all workers
+// want is held for the last statements only.
+//
+// After an error tx must be rolled back. The error is [sqldb.ErrAgain] where another transaction came first with
+// the same key: who reads again sees it.
+func Book(ctx context.Context, tx *sqldb.Tx, now int64, txns []Txn, rows func(Booked) error) (b Booked, err error) {
+	defer func() { err = AgainIfDuplicate(err) }()
+	if b.Moves, err = net(txns); err != nil {
+		return b, err
+	}
+	own, shared := b.Moves.parted()
+	if err := own.apply(ctx, tx); err != nil {
+		return b, err
+	}
+	if b.IDs, err = writeTxns(ctx, tx, now, txns); err != nil {
+		return b, err
+	}
+	if rows != nil {
+		if err := rows(b); err != nil {
+			return b, err
+		}
+	}
+	return b, shared.apply(ctx, tx)
+}
+
+// againIfDuplicate turns the fault of having come second into the wish to read again and judge anew.
+func AgainIfDuplicate(err error) error {
+	if sqldb.IsDuplicate(err) {
+		return fmt.Errorf("%w: %w", sqldb.ErrAgain, err)
+	}
+	return err
+}
+
+// writeTxns inserts the transactions and their lines, and returns the ids that the database gave.
+func writeTxns(ctx context.Context, tx *sqldb.Tx, now int64, txns []Txn) (map[string]int64, error) {
+	// In the order of their keys: two workers that post the same entries meet at the first of them, and not crosswise.
+	txns = slices.SortedFunc(slices.Values(txns), func(a, b Txn) int { return cmp.Compare(a.Key, b.Key) })
+	ids := make(map[string]int64, len(txns))
+	// Counting on from the first id would need servers that number without gaps.
+	err := tx.InsertReading(ctx, intoTxn, len(txns), func(i int, r *sqldb.Row) {
+		r.Text(txns[i].Kind)
+		r.Text(txns[i].Key)
+		r.Int(now)
+	}, sqldb.Back{Key: "idem_key", Columns: []string{"id", "idem_key"}, Row: func(scan sqldb.Scan) error {
+		var id int64
+		var key string
+		err := scan(&id, &key)
+		ids[key] = id
+		return err
+	}})
+	if err != nil {
+		return nil, err
+	}
+	return ids, writeLines(ctx, tx, txns, ids)
+}
+
+func writeLines(ctx context.Context, tx *sqldb.Tx, txns []Txn, ids map[string]int64) error {
+	type place struct{ txn, line int }
+	var places []place
+	for t := range txns {
+		for n := range txns[t].Lines {
+			places = append(places, place{t, n})
+		}
+	}
+	return tx.InsertEach(ctx, intoEntry, len(places), func(i int, r *sqldb.Row) {
+		t := &txns[places[i].txn]
+		ln := t.Lines[places[i].line]
+		r.Int(ids[t.Key])
+		r.Int(int64(places[i].line))
+		ln.Account.put(r)
+		r.Int(int64(ln.Amount))
+	})
+}

@@ -1,0 +1,197 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"redrain/internal/sqldb"
+	"redrain/payout/ledger/posting"
+	"redrain/rain"
+)
+
+var campaignColumns = []string{
+	"id", "name", "sponsor", "budget", "packets", "split", "min_amount", "max_amount", "wins_per_user", "taps_per_user",
+	"shards", "expires_in_ms", "status", "created_at", "expires_at", "revision", "drained", "split_seed",
+}
+
+func campaignRow(c *rain.Campaign) []any {
+	var most any
+	if c.Max != nil {
+		most = int64(*c.Max)
+	}
+	return []any{
+		c.ID, c.Name, c.Sponsor, int64(c.Budget), c.Packets, string(c.Split), int64(c.Min), most, c.WinsPerUser,
+		c.TapsPerUser,
+		c.Shards, c.ExpiresInMS, string(c.Status), c.CreatedAt, c.ExpiresAt, c.Revision, flag(c.Drained),
+		c.SplitSeed.Hex(),
+	}
+}
+
+func scanCampaign(scan sqldb.Scan) (*rain.Campaign, error) {
+	c := &rain.Campaign{}
+	var most sql.NullInt64
+	var seed string
+	err := scan(&c.ID, &c.Name, &c.Sponsor, &c.Budget, &c.Packets, &c.Split, &c.Min, &most, &c.WinsPerUser,
+		&c.TapsPerUser,
+		&c.Shards, &c.ExpiresInMS, &c.Status, &c.CreatedAt, &c.ExpiresAt, &c.Revision, &c.Drained, &seed)
+	if err != nil {
+		return nil, err
+	}
+	if most.Valid {
+		m := rain.Money(most.Int64)
+		c.Max = &m
+	}
+	c.SplitSeed, err = rain.ParseSeed(seed)
+	return c, err
+}
+
+// The first two are the key.
+var rainColumns = []string{
+	"campaign_id", "ordinal", "id", "starts_at", "duration_ms", "drops_per_second", "fall_ms", "decoy_percent",
+	"pacing",
+	"first_wave", "seed", "stopped_at",
+}
+
+func rainRow(campaign string, ordinal int, r *rain.Rain) []any {
+	return []any{
+		campaign, ordinal, r.ID, r.StartsAt, r.DurationMS, r.DropsPerSecond, r.FallMS, r.DecoyPercent, string(r.Pacing),
+		r.FirstWave, r.Seed.Hex(), r.StoppedAt,
+	}
+}
+
+func scanRain(scan sqldb.Scan) (rain.Rain, error) {
+	var r rain.Rain
+	var ordinal int
+	var seed string
+	err := scan(&r.Campaign, &ordinal, &r.ID, &r.StartsAt, &r.DurationMS, &r.DropsPerSecond, &r.FallMS, &r.DecoyPercent,
+		&r.Pacing,
+		&r.FirstWave, &seed, &r.StoppedAt)
+	if err == nil {
+		r.Seed, err = rain.ParseSeed(seed)
+	}
+	return r, err
+}
+
+// campaignRows reads campaigns.
+type campaignRows struct {
+	mu      sync.Mutex
+	amounts map[string][]rain.Money // given amounts of live campaigns: they never change and may be millions
+}
+
+// campaigns reads campaigns with their rains, all as of one moment: the revision is that of the rains too.
+func (s *Campaigns) campaigns(ctx context.Context, where string, args ...any) (list []*rain.Campaign, err error) {
+	err = s.db.View(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		list, err = s.rows.read(ctx, tx, where, args...)
+		return err
+	})
+	return list, err
+}
+
+// Read reads a campaign in a transaction; ErrUnknownCampaign where there is none.
+func (r *campaignRows) Read(ctx context.Context, q sqldb.Querier, id string) (*rain.Campaign, error) {
+	found, err := r.read(ctx, q, "WHERE id = ?", id)
+	if err == nil && len(found) == 0 {
+		err = fmt.Errorf("%q: %w", id, posting.ErrUnknownCampaign)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return found[0], nil
+}
+
+func (r *campaignRows) read(ctx context.Context, q sqldb.Querier, where string, args ...any) ([]*rain.Campaign,
+	error) {
+	list := []*rain.Campaign{}
+	byID := map[string]*rain.Campaign{}
+	err := q.Each(ctx, func(scan sqldb.Scan) error {
+		c, err := scanCampaign(scan)
+		if err == nil {
+			list = append(list, c)
+			byID[c.ID] = c
+		}
+		return err
+	}, "SELECT "+strings.Join(campaignColumns, ", ")+" FROM campaign "+where, args...)
+	if err != nil {
+		return nil, fmt.Errorf("reading campaigns: %w", err)
+	}
+	for chunk := range slices.Chunk(list, sqldb.Chunk) {
+		ids := make([]any, len(chunk))
+		for i, c := range chunk {
+			ids[i] = c.ID
+		}
+		err := q.Each(ctx, func(scan sqldb.Scan) error {
+			r, err := scanRain(scan)
+			if c := byID[r.Campaign]; err == nil {
+				c.Rains = append(c.Rains, r)
+			}
+			return err
+		}, "SELECT "+strings.Join(rainColumns, ", ")+" FROM rain WHERE campaign_id IN "+sqldb.Marks(len(ids))+
+			" ORDER BY campaign_id, ordinal", ids...)
+		if err != nil {
+			return nil, fmt.Errorf("reading rains: %w", err)
+		}
+	}
+	for _, c := range list {
+		if c.Split == rain.List {
+			if c.Amounts, err = r.givenAmounts(ctx, q, c.ID); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return list, nil
+}
+
+// givenAmounts are the amounts of a campaign with the split "list". They are read once: they never change, and every
+// node looks at its live campaigns every few seconds.
+func (r *campaignRows) givenAmounts(ctx context.Context, q sqldb.Querier, campaign string) ([]rain.Money, error) {
+	r.mu.Lock()
+	amounts, ok := r.amounts[campaign]
+	r.mu.Unlock()
+	if ok {
+		return amounts, nil
+	}
+	var text []byte
+	found, err := q.First(ctx, []any{&text}, "SELECT amounts FROM campaign_amounts WHERE campaign_id = ?", campaign)
+	if err != nil {
+		return nil, fmt.Errorf("amounts of campaign %s: %w", campaign, err)
+	}
+	if !found {
+		return nil, nil
+	}
+	if err := json.Unmarshal(text, &amounts); err != nil {
+		return nil, fmt.Errorf("amounts of campaign %s: %w", campaign, err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.amounts[campaign] = amounts
+	return amounts, nil
+}
+
+// forgetAmounts drops the amounts of campaigns that are not live any more.
+func (r *campaignRows) forgetAmounts(live []*rain.Campaign) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.amounts) == 0 {
+		return
+	}
+	still := make(map[string][]rain.Money, len(r.amounts))
+	for _, c := range live {
+		if a, ok := r.amounts[c.ID]; ok {
+			still[c.ID] = a
+		}
+	}
+	r.amounts = still
+}
+
+// flag is a bool as both databases store it.
+func flag(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,221 @@
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"redrain/internal/sqldb"
+	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/posting"
+	"redrain/rain"
+)
+
+// Campaigns are the campaigns' rows, and what is left of each one's money. The zero value is not usable.
+type Campaigns struct {
+	db     *sqldb.DB
+	clock  rain.Clock
+	rows   *campaignRows
+	poster *posting.Poster
+}
+
+// CreateCampaign records a campaign and moves its budget from the sponsor to its escrow, both or neither. c must be
+// valid; its status is Loading until its packets are stocked. The errors are ErrCampaignExists, ErrUnknownSponsor,
+// ErrInsufficientFunds.
+func (s *Campaigns) CreateCampaign(ctx context.Context, c *rain.Campaign) error {
+	if !posting.IsCampaignID(c.ID) || c.Status != rain.Loading || c.Budget < 1 || len(c.Rains) > 0 {
+		return fmt.Errorf("campaign %q: a new campaign has an id and a budget, is loading, and has no rains", c.ID)
+	}
+	var amounts []byte
+	if c.Amounts != nil {
+		var err error
+		if amounts, err = json.Marshal(c.Amounts); err != nil {
+			return fmt.Errorf("campaign %s: %w", c.ID, err)
+		}
+	}
+	err := s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		if err := tx.Insert(ctx, "campaign", campaignColumns, [][]any{campaignRow(c)}, sqldb.Merge{}); err != nil {
+			if sqldb.IsDuplicate(err) {
+				return fmt.Errorf("campaign %s: %w", c.ID, ErrCampaignExists)
+			}
+			return err
+		}
+		if amounts != nil {
+			row := [][]any{{c.ID, string(amounts)}}
+			if err := tx.Insert(ctx, "campaign_amounts", []string{"campaign_id", "amounts"}, row,
+				sqldb.Merge{}); err != nil {
+				return err
+			}
+		}
+		if err := posting.Tally(ctx, tx, map[string]posting.Totals{c.ID: {}}); err != nil {
+			return err
+		}
+		_, err := booking.Book(ctx, tx, s.clock(), []booking.Txn{booking.Move(booking.KindFund, "fund:"+c.ID, booking.SponsorAccount(c.Sponsor), booking.EscrowAccount(c.ID),
+			c.Budget)}, nil)
+		if err != nil {
+			return err
+		}
+		left, _, err := booking.BalanceOf(ctx, tx, booking.SponsorAccount(c.Sponsor))
+		if err != nil {
+			return err
+		}
+		after := campaignState(c)
+		maps.Copy(after.state, map[string]any{"name": c.Name, "sponsor": c.Sponsor, "budget": c.Budget,
+			"packets": c.Packets, "sponsor_balance": left})
+		return auditChange(ctx, tx, s.clock(), change{state: map[string]any{"sponsor_balance": left + c.Budget}}, after)
+	})
+	if short := (*booking.Overdraft)(nil); errors.As(err, &short) && !short.Exists {
+		return fmt.Errorf("%q: %w", c.Sponsor, ErrUnknownSponsor)
+	}
+	return err
+}
+
+// Abandon gives the whole budget of a campaign that could not be stocked back to its sponsor and closes it. Nobody
+// can have won anything of it: rains fall on stocked campaigns only. What was stocked is still in Redis, so it is
+// not drained. A closed campaign stays as it is; an open one is ErrCampaignStocked.
+func (s *Campaigns) Abandon(ctx context.Context, id string) (*rain.Campaign, error) {
+	return s.update(ctx, id, func(ctx context.Context, tx *sqldb.Tx, c *rain.Campaign) error {
+		switch c.Status {
+		case rain.Closed:
+			return nil
+		case rain.Loading:
+		default:
+			return fmt.Errorf("campaign %s: %w", id, ErrCampaignStocked)
+		}
+		c.Status = rain.Closed
+		return s.poster.ReturnBudget(ctx, tx, c)
+	})
+}
+
+// Campaign reads a campaign; ErrUnknownCampaign where there is none.
+func (s *Campaigns) Campaign(ctx context.Context, id string) (*rain.Campaign, error) {
+	found, err := s.campaigns(ctx, "WHERE id = ?", id)
+	if err == nil && len(found) == 0 {
+		err = fmt.Errorf("%q: %w", id, posting.ErrUnknownCampaign)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return found[0], nil
+}
+
+// ListCampaigns lists all campaigns, newest first. An empty cursor begins; next is empty on the last page.
+func (s *Campaigns) ListCampaigns(ctx context.Context, cursor string, limit int) (list []*rain.Campaign, next string,
+	err error) {
+	where, args := "", []any{}
+	if cursor != "" {
+		at, id, ok := cutCursor(cursor)
+		if !ok {
+			return nil, "", ErrBadCursor
+		}
+		where, args = "WHERE created_at < ? OR (created_at = ? AND id < ?) ", []any{at, at, id}
+	}
+	list, err = s.campaigns(ctx, where+"ORDER BY created_at DESC, id DESC LIMIT ?", append(args, limit+1)...)
+	if err == nil && len(list) > limit {
+		last := list[limit-1]
+		list, next = list[:limit], joinCursor(last.CreatedAt, last.ID)
+	}
+	return list, next, err
+}
+
+// Live lists the campaigns that may still have something in Redis: all but the drained ones.
+func (s *Campaigns) Live(ctx context.Context) ([]*rain.Campaign, error) {
+	live, err := s.campaigns(ctx, "WHERE drained = 0 ORDER BY id")
+	if err == nil {
+		s.rows.forgetAmounts(live)
+	}
+	return live, err
+}
+
+// Revisions reads the revisions of campaigns. Unknown ones are missing in the answer.
+func (s *Campaigns) Revisions(ctx context.Context, ids []string) (map[string]int64, error) {
+	revisions := make(map[string]int64, len(ids))
+	for chunk := range slices.Chunk(ids, sqldb.Chunk) {
+		err := s.db.Each(ctx, func(scan sqldb.Scan) error {
+			var id string
+			var revision int64
+			err := scan(&id, &revision)
+			revisions[id] = revision
+			return err
+		}, "SELECT id, revision FROM campaign WHERE id IN "+sqldb.Marks(len(chunk)), sqldb.Args(chunk)...)
+		if err != nil {
+			return nil, fmt.Errorf("revisions of campaigns: %w", err)
+		}
+	}
+	return revisions, nil
+}
+
+// Update changes a campaign: its status, expiry, whether it is drained, and its rains, of which none may vanish.
+// The revision rises by one where change has changed anything. No other Update of the campaign runs meanwhile, on
+// any node. change may be called several times, each time with a fresh copy; its error is returned as it is and
+// leaves the campaign as it was. Changing anything else is ErrImmutable. With ErrUnchanged, Update returns the
+// campaign as it is, and there is nothing to audit.
+func (s *Campaigns) Update(ctx context.Context, id string, change func(*rain.Campaign) error) (*rain.Campaign, error) {
+	return s.update(ctx, id, func(_ context.Context, _ *sqldb.Tx, c *rain.Campaign) error { return change(c) })
+}
+
+func (s *Campaigns) update(ctx context.Context, id string,
+	change func(context.Context, *sqldb.Tx, *rain.Campaign) error,
+) (updated *rain.Campaign, err error) {
+	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		found, err := s.rows.read(ctx, tx, "WHERE id = ?"+tx.ForUpdate(), id)
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			return fmt.Errorf("%q: %w", id, posting.ErrUnknownCampaign)
+		}
+		before := found[0]
+		after := before.Clone()
+		switch err := change(ctx, tx, after); {
+		case errors.Is(err, ErrUnchanged):
+			updated = before
+			return nil
+		case err != nil:
+			return err
+		}
+		updated = after
+		if err := saveCampaign(ctx, tx, before, after); err != nil {
+			return err
+		}
+		return auditChange(ctx, tx, s.clock(), campaignState(before), campaignState(after))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return updated, nil
+}
+
+// saveCampaign writes what differs, and raises after's revision if anything does.
+func saveCampaign(ctx context.Context, tx *sqldb.Tx, before, after *rain.Campaign) error {
+	if len(after.Rains) < len(before.Rains) {
+		return fmt.Errorf("campaign %s: a rain has vanished: %w", before.ID, ErrImmutable)
+	}
+	var rains [][]any
+	for i := range after.Rains {
+		if i >= len(before.Rains) || after.Rains[i] != before.Rains[i] {
+			rains = append(rains, rainRow(before.ID, i, &after.Rains[i]))
+		}
+	}
+	fixed := *after
+	fixed.Status, fixed.ExpiresAt, fixed.Drained, fixed.Rains = before.Status, before.ExpiresAt, before.Drained,
+		before.Rains
+	if !reflect.DeepEqual(&fixed, before) {
+		return fmt.Errorf("campaign %s: %w", before.ID, ErrImmutable)
+	}
+	if len(rains) == 0 && after.Status == before.Status && after.ExpiresAt == before.ExpiresAt &&
+		after.Drained == before.Drained {
+		return nil
+	}
+	after.Revision++
+	_, err := tx.Exec(ctx, "UPDATE campaign SET status = ?, expires_at = ?, drained = ?, revision = ? WHERE id = ?",
+		string(after.Status), after.ExpiresAt, flag(after.Drained), after.Revision, after.ID)
+	if err != nil {
+		return fmt.Errorf("campaign %s: %w", after.ID, err)
+	}
+	return tx.Insert(ctx, "rain", rainColumns, rains, sqldb.Merge{Key: rainColumns[:2], Set: rainColumns[2:]})
+}

@@ -1,0 +1,287 @@
+package ledger_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/posting"
+	"redrain/payout/paytest"
+	"redrain/rain"
+)
+
+func TestCampaignComesBackAsItWas(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		ctx := t.Context()
+		want := paytest.FullCampaign("c1")
+		if _, err := b.Deposit(ctx, "acme", "r", 130); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.CreateCampaign(ctx, want.Clone()); err != nil {
+			t.Fatal(err)
+		}
+		b.WantBalance(t, booking.SponsorAccount("acme"), 30)
+		b.WantBalance(t, booking.EscrowAccount("c1"), 100)
+		var got *rain.Campaign
+		check := func(what string) {
+			t.Helper()
+			var err error
+			// A second ledger, so that nothing comes from memory.
+			if got, err = ledger.New(b.DB, b.Clock.Now).Campaign(ctx, "c1"); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got, cmp.Comparer(func(x, y rain.Seed) bool { return x == y })); diff != "" {
+				t.Errorf("%s: %s", what, diff)
+			}
+		}
+		check("as created")
+
+		change := func(c *rain.Campaign) error {
+			c.Stocked()
+			_, err := c.AddRain("r1", rain.DefaultRain(), rain.Seed{1}, 10)
+			return err
+		}
+		if err := change(want); err != nil {
+			t.Fatal(err)
+		}
+		want.Revision = 2
+		if _, err := b.Update(ctx, "c1", change); err != nil {
+			t.Fatal(err)
+		}
+		check("with a rain")
+
+		change = func(c *rain.Campaign) error { _, err := c.StopRain("r1", 4000); c.ExpiresAt++; return err }
+		if err := change(want); err != nil {
+			t.Fatal(err)
+		}
+		want.Revision = 3
+		if _, err := b.Update(ctx, "c1", change); err != nil {
+			t.Fatal(err)
+		}
+		check("with the rain stopped")
+		b.CheckBooks(t)
+	})
+}
+
+func TestCreateCampaignRefusals(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		ctx := t.Context()
+		if err := b.CreateCampaign(ctx, paytest.FullCampaign("c1")); !errors.Is(err, ledger.ErrUnknownSponsor) {
+			t.Error(err)
+		}
+		if _, err := b.Deposit(ctx, "acme", "r", 99); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.CreateCampaign(ctx, paytest.FullCampaign("c1")); !errors.Is(err, booking.ErrInsufficientFunds) ||
+			errors.Is(err, ledger.ErrUnknownSponsor) {
+			t.Error(err)
+		}
+		if _, err := b.Campaign(ctx, "c1"); !errors.Is(err, posting.ErrUnknownCampaign) {
+			t.Errorf("the refused campaign is there: %v", err)
+		}
+		b.WantBalance(t, booking.SponsorAccount("acme"), 99)
+		if _, err := b.Deposit(ctx, "acme", "r2", 200); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.CreateCampaign(ctx, paytest.FullCampaign("c1")); err != nil {
+			t.Error(err)
+		}
+		if err := b.CreateCampaign(ctx, paytest.FullCampaign("c1")); !errors.Is(err, ledger.ErrCampaignExists) {
+			t.Error(err)
+		}
+		b.WantBalance(t, booking.SponsorAccount("acme"), 199)
+		for _, id := range []string{"", "a.b", "a b", "a>", "红", strings.Repeat("x", 65)} {
+			if err := b.CreateCampaign(ctx, paytest.FullCampaign(id)); err == nil {
+				t.Errorf("the id %q is taken", id)
+			}
+		}
+		b.CheckBooks(t)
+	})
+}
+
+// TestOneBudgetForOneOfMany: campaigns created at once cannot spend the same money.
+func TestOneBudgetForOneOfMany(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		if _, err := b.Deposit(t.Context(), "acme", "r", 250); err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		errs := make([]error, 8)
+		for i := range errs {
+			wg.Go(func() { errs[i] = b.CreateCampaign(t.Context(), paytest.FullCampaign(fmt.Sprintf("c%d", i))) })
+		}
+		wg.Wait()
+		made := 0
+		for _, err := range errs {
+			switch {
+			case err == nil:
+				made++
+			case !errors.Is(err, booking.ErrInsufficientFunds):
+				t.Error(err)
+			}
+		}
+		if made != 2 {
+			t.Errorf("250 were enough for %d campaigns of 100", made)
+		}
+		b.WantBalance(t, booking.SponsorAccount("acme"), 50)
+		b.CheckBooks(t)
+	})
+}
+
+func TestUpdate(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		ctx := t.Context()
+		made := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+		if made.Status != rain.Open || made.Revision != 2 {
+			t.Fatalf("%+v", made)
+		}
+		same, err := b.Update(ctx, "c1", func(c *rain.Campaign) error { c.Stocked(); return nil })
+		if err != nil || same.Revision != 2 {
+			t.Errorf("a change that changes nothing: %+v, %v", same, err)
+		}
+		boom := errors.New("boom")
+		if _, err := b.Update(ctx, "c1", func(c *rain.Campaign) error { c.Status = rain.Paused; return boom }); !errors.Is(err, boom) {
+			t.Error(err)
+		}
+		for what, change := range map[string]func(c *rain.Campaign){
+			"budget":   func(c *rain.Campaign) { c.Budget++ },
+			"revision": func(c *rain.Campaign) { c.Revision++ },
+			"seed":     func(c *rain.Campaign) { c.SplitSeed[0]++ },
+			"id":       func(c *rain.Campaign) { c.ID = "c2" },
+			"shards":   func(c *rain.Campaign) { c.Shards++; c.Status = rain.Paused },
+		} {
+			if _, err := b.Update(ctx, "c1", func(c *rain.Campaign) error { change(c); return nil }); !errors.Is(err,
+				ledger.ErrImmutable) {
+				t.Errorf("changing the %s: %v", what, err)
+			}
+		}
+		if _, err := b.Update(ctx, "c1", func(c *rain.Campaign) error {
+			_, err := c.AddRain("r1", rain.DefaultRain(), rain.Seed{}, 0)
+			return err
+		}); err != nil {
+			t.Error(err)
+		}
+		if _, err := b.Update(ctx, "c1", func(c *rain.Campaign) error { c.Rains = nil; return nil }); !errors.Is(err,
+			ledger.ErrImmutable) {
+			t.Errorf("a rain can vanish: %v", err)
+		}
+		if _, err := b.Update(ctx, "c9", func(*rain.Campaign) error { return nil }); !errors.Is(err,
+			posting.ErrUnknownCampaign) {
+			t.Error(err)
+		}
+		if c, err := b.Campaign(ctx, "c1"); err != nil || c.Revision != 3 || c.Status != rain.Open ||
+			len(c.Rains) != 1 {
+			t.Errorf("%+v, %v", c, err)
+		}
+	})
+}
+
+func TestConcurrentUpdatesDoNotOverwriteEachOther(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		before := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+		const workers, rounds = 8, 10
+		var wg sync.WaitGroup
+		revisions := make([][]int64, workers)
+		for w := range workers {
+			wg.Go(func() {
+				for range rounds {
+					c, err := b.Update(t.Context(), "c1", func(c *rain.Campaign) error { c.ExpiresAt++; return nil })
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					revisions[w] = append(revisions[w], c.Revision)
+				}
+			})
+		}
+		wg.Wait()
+		after, err := b.Campaign(t.Context(), "c1")
+		if err != nil || after.ExpiresAt != before.ExpiresAt+workers*rounds ||
+			after.Revision != before.Revision+workers*rounds {
+			t.Errorf("%+v, %v", after, err)
+		}
+		all := slices.Concat(revisions...)
+		slices.Sort(all)
+		if len(slices.Compact(all)) != workers*rounds {
+			t.Error("two updates have the same revision")
+		}
+	})
+}
+
+func TestLists(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		ctx := t.Context()
+		for _, id := range []string{"a", "b", "c", "d", "e"} {
+			b.OpenCampaign(t, id, rain.Spec{Budget: 2, Packets: 2, Split: rain.List, Amounts: []rain.Money{1, 1}})
+		}
+		// Two that were created in the same millisecond.
+		if err := b.Exec(ctx, "", "UPDATE campaign SET created_at = 77 WHERE id IN ('b', 'd')"); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		pages, cursor := 0, ""
+		for {
+			list, next, err := b.ListCampaigns(ctx, cursor, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pages++
+			got = append(got, idsOf(list)...)
+			if next == "" {
+				break
+			}
+			cursor = next
+		}
+		if want := []string{"e", "c", "a", "d", "b"}; !slices.Equal(got, want) || pages != 3 {
+			t.Errorf("%v in %d pages, want %v", got, pages, want)
+		}
+		if list, next, err := b.ListCampaigns(ctx, "", 5); len(list) != 5 || next != "" || err != nil {
+			t.Error(len(list), next, err)
+		}
+		for _, cursor := range []string{"x", "-", "5", "5-", "x-a"} {
+			if _, _, err := b.ListCampaigns(ctx, cursor, 2); !errors.Is(err, ledger.ErrBadCursor) {
+				t.Errorf("cursor %q: %v", cursor, err)
+			}
+		}
+		if _, err := b.Update(ctx, "c", func(c *rain.Campaign) error { c.Drained = true; return c.Close(1) }); err != nil {
+			t.Fatal(err)
+		}
+		live, err := b.Live(ctx)
+		if err != nil || !slices.Equal(idsOf(live), []string{"a", "b", "d", "e"}) {
+			t.Error(idsOf(live), err)
+		}
+		for _, c := range live {
+			if !slices.Equal(c.Amounts, []rain.Money{1, 1}) {
+				t.Errorf("%s has the amounts %v", c.ID, c.Amounts)
+			}
+		}
+		if b.AmountsKept() != 4 {
+			t.Errorf("amounts of %d campaigns are kept", b.AmountsKept())
+		}
+		revisions, err := b.Revisions(ctx, []string{"a", "c", "zz"})
+		if err != nil || len(revisions) != 2 || revisions["a"] != 2 || revisions["c"] != 3 {
+			t.Error(revisions, err)
+		}
+	})
+}
+
+func idsOf(list []*rain.Campaign) []string {
+	ids := make([]string, len(list))
+	for i, c := range list {
+		ids[i] = c.ID
+	}
+	return ids
+}

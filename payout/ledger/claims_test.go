@@ -1,0 +1,236 @@
+package ledger_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/booking"
+	"redrain/payout/paytest"
+	"redrain/rain"
+)
+
+func claimIDs(list []ledger.Claim) []string {
+	ids := make([]string, len(list))
+	for i, c := range list {
+		ids[i] = c.Claim
+		if c.State == ledger.StateDead {
+			ids[i] += "!" + c.User
+		}
+	}
+	return ids
+}
+
+// pages reads all pages of a list of claims.
+func pages(b *paytest.Books, t *testing.T, q ledger.ClaimQuery) (pages [][]string) {
+	t.Helper()
+	for {
+		list, next, err := b.ListClaims(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages = append(pages, claimIDs(list))
+		if next == "" {
+			return pages
+		}
+		q.After = next
+	}
+}
+
+func TestClaims(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		ctx := t.Context()
+		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 20})
+		b.OpenCampaign(t, "c2", rain.Spec{Budget: 100, Packets: 20})
+		b.MustPost(t,
+			paytest.Entry("c1", 10, paytest.Win("a", 3, 1), paytest.Win("b", 11, 1)),
+			paytest.Entry("c1", 20, paytest.Win("a", 5, 1)),
+			paytest.Entry("c2", 20, paytest.Win("a", 5, 2), paytest.Win("a", 4, 2)),
+			paytest.Entry("c1", 30, paytest.Win("x", 5, 1), paytest.Win("y", 5, 1)), // two more promises of a packet that is taken
+			paytest.Entry("c1", 40, paytest.Win("a", 7, 1)),
+		)
+		for _, tc := range []struct {
+			q    ledger.ClaimQuery
+			want [][]string
+		}{
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 10}, [][]string{{"c1-3", "c1-5", "c1-5!x", "c1-5!y", "c1-7", "c1-11"}}},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 6}, [][]string{{"c1-3", "c1-5", "c1-5!x", "c1-5!y", "c1-7", "c1-11"}}},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 5}, [][]string{{"c1-3", "c1-5", "c1-5!x", "c1-5!y", "c1-7"}, {"c1-11"}}},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 2}, [][]string{{"c1-3", "c1-5", "c1-5!x", "c1-5!y"}, {"c1-7", "c1-11"}}},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 1}, [][]string{{"c1-3"}, {"c1-5", "c1-5!x", "c1-5!y"}, {"c1-7"},
+				{"c1-11"}}},
+			{ledger.ClaimQuery{User: "a", Limit: 10}, [][]string{{"c1-7", "c2-5", "c2-4", "c1-5", "c1-3"}}},
+			{ledger.ClaimQuery{User: "a", Limit: 2}, [][]string{{"c1-7", "c2-5"}, {"c2-4", "c1-5"}, {"c1-3"}}},
+			{ledger.ClaimQuery{User: "a", Limit: 1}, [][]string{{"c1-7"}, {"c2-5"}, {"c2-4"}, {"c1-5"}, {"c1-3"}}},
+			{ledger.ClaimQuery{User: "a", Campaign: "c1", Limit: 2}, [][]string{{"c1-7", "c1-5"}, {"c1-3"}}},
+			{ledger.ClaimQuery{User: "x", Limit: 2}, [][]string{{"c1-5!x"}}},
+			{ledger.ClaimQuery{User: "nobody", Limit: 2}, [][]string{{}}},
+			{ledger.ClaimQuery{Campaign: "nix", Limit: 2}, [][]string{{}}},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 2, Only: ledger.ClaimFilter{User: "a"}},
+				[][]string{{"c1-3", "c1-5"}, {"c1-7"}}},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 1, Only: ledger.ClaimFilter{User: "a", State: ledger.StateSettled}},
+				[][]string{{"c1-3"}, {"c1-5"}, {"c1-7"}}},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 9, Only: ledger.ClaimFilter{User: "a", State: ledger.StateDead}}, [][]string{{}}},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 1, Only: ledger.ClaimFilter{State: ledger.StateDead}},
+				[][]string{{"c1-5!x", "c1-5!y"}}},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 2, Only: ledger.ClaimFilter{State: ledger.StateSettled}},
+				[][]string{{"c1-3", "c1-5"}, {"c1-7", "c1-11"}}},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 9, Only: ledger.ClaimFilter{State: ledger.StateGranted}}, [][]string{{}}},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 1, Only: ledger.ClaimFilter{Packet: new(5)}},
+				[][]string{{"c1-5", "c1-5!x", "c1-5!y"}}},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 1, Only: ledger.ClaimFilter{Packet: new(5), User: "x"}},
+				[][]string{{"c1-5!x"}}},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 1, After: "5", Only: ledger.ClaimFilter{Packet: new(5)}}, [][]string{{}}},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 1, Only: ledger.ClaimFilter{Packet: new(6)}}, [][]string{{}}},
+		} {
+			got := pages(b, t, tc.q)
+			if !slices.EqualFunc(got, tc.want, slices.Equal[[]string]) {
+				t.Errorf("%+v:\ngot  %v\nwant %v", tc.q, got, tc.want)
+			}
+		}
+		list, _, err := b.ListClaims(ctx, ledger.ClaimQuery{Campaign: "c1", Limit: 1})
+		want := ledger.Claim{Claim: "c1-3", Campaign: "c1", User: "a", Packet: 3, Amount: 1, WonAt: 10, State: ledger.StateSettled}
+		if err != nil || list[0] != want {
+			t.Errorf("%+v, %v", list, err)
+		}
+		for _, q := range []ledger.ClaimQuery{{Campaign: "c1", After: "x"},
+			{Campaign: "c1", After: "x", Only: ledger.ClaimFilter{State: ledger.StateGranted}}, {User: "a", After: "x"},
+			{User: "a", After: "5-x"}, {User: "a", After: "x-c1-5"}} {
+			if _, _, err := b.ListClaims(ctx, q); !errors.Is(err, ledger.ErrBadCursor) {
+				t.Errorf("%+v: %v", q, err)
+			}
+		}
+		on, err := b.ClaimsOn(ctx, "c1", []int{3, 5, 6})
+		if err != nil || len(on) != 4 {
+			t.Errorf("on three packets: %+v, %v", on, err)
+		}
+		states, err := b.ClaimStates(ctx, "a", []string{"c1-5", "c1-8", "c2-4", "nonsense"})
+		if err != nil || len(states) != 4 || states["c1-5"] != ledger.StateSettled || states["c1-8"] != ledger.StateGranted ||
+			states["c2-4"] != ledger.StateSettled ||
+			states["nonsense"] != ledger.StateGranted {
+			t.Error(states, err)
+		}
+		b.MustPost(t, paytest.Entry("c1", 50, paytest.Win("z", 8, 1000))) // more than there is
+		for _, tc := range []struct {
+			user, claim string
+			want        ledger.ClaimState
+		}{{"z", "c1-8", ledger.StateDead}, {"a", "c1-8", ledger.StateGranted}, {"x", "c1-5", ledger.StateDead},
+			{"b", "c1-5", ledger.StateGranted}} {
+			if states, err := b.ClaimStates(ctx, tc.user, []string{tc.claim}); err != nil ||
+				states[tc.claim] != tc.want {
+				t.Errorf("%s of %s: %v, %v", tc.claim, tc.user, states, err)
+			}
+		}
+	})
+}
+
+func TestEachClaim(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		const n = 2*ledger.EachPage + 1
+		b.OpenCampaign(t, "c1", rain.Spec{Budget: n, Packets: n})
+		var wins []rain.Win
+		for i := range n {
+			wins = append(wins, paytest.Win(fmt.Sprintf("u%d", i%10), i, 1))
+		}
+		b.MustPost(t, paytest.Entry("c1", 1, wins...))
+		next := 0
+		err := b.EachClaim(t.Context(), "c1", ledger.ClaimFilter{}, func(c ledger.Claim) error {
+			if c.Packet != next {
+				t.Errorf("packet %d in the place of %d", c.Packet, next)
+			}
+			next++
+			return nil
+		})
+		if err != nil || next != n {
+			t.Errorf("%d claims, %v", next, err)
+		}
+		// A player's claims are read once, however many there are: each page of them would be found by reading all
+		// again.
+		const theirs = ledger.EachPage + 2
+		wins = nil
+		for i := range theirs {
+			wins = append(wins, paytest.Win("one", i, 1))
+		}
+		b.OpenCampaign(t, "c2", rain.Spec{Budget: theirs + 1, Packets: theirs + 1})
+		b.MustPost(t, paytest.Entry("c2", 1, wins...))
+		seen := 0
+		err = b.EachClaim(t.Context(), "c2", ledger.ClaimFilter{User: "one"}, func(c ledger.Claim) error {
+			if seen == 0 {
+				b.MustPost(t, paytest.Entry("c2", 2, paytest.Win("one", theirs, 1)))
+			}
+			if c.Packet != seen {
+				t.Errorf("packet %d in the place of %d", c.Packet, seen)
+			}
+			seen++
+			return nil
+		})
+		if err != nil || seen != theirs {
+			t.Errorf("%d claims of one player, want %d, %v", seen, theirs, err)
+		}
+		boom := errors.New("boom")
+		if err := b.EachClaim(t.Context(), "c1", ledger.ClaimFilter{}, func(ledger.Claim) error { return boom }); !errors.Is(err,
+			boom) {
+			t.Error(err)
+		}
+	})
+}
+
+func TestDeadLetterPages(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		ctx := t.Context()
+		for i := range 5 {
+			b.MustPost(t, paytest.Entry("nix", i, paytest.Win("u", i, 1)))
+		}
+		for range 2 {
+			if err := b.BuryMessage(ctx, "message-1", []byte{0xff, 0}, "no JSON"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := b.BuryMessage(ctx, "message-2", nil, "empty"); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		pages, cursor := 0, ""
+		for {
+			list, next, err := b.ListDeadLetters(ctx, cursor, 3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pages++
+			for _, d := range list {
+				got = append(got, d.Claim)
+			}
+			if next == "" {
+				break
+			}
+			cursor = next
+		}
+		if want := []string{"nix-0", "nix-1", "nix-2", "nix-3", "nix-4", "message-1", "message-2"}; !slices.Equal(got,
+			want) || pages != 3 {
+			t.Errorf("%v in %d pages", got, pages)
+		}
+		if _, _, err := b.ListDeadLetters(ctx, "x", 3); !errors.Is(err, ledger.ErrBadCursor) {
+			t.Error(err)
+		}
+		if _, err := b.Retry(ctx, "message-1"); !errors.Is(err, ledger.ErrStillDead) {
+			t.Error(err)
+		}
+		if n := b.DeadLetters(t); n != 7 {
+			t.Error(n)
+		}
+		// The campaign turns up after all: now its claims can be paid, in any number.
+		b.OpenCampaign(t, "nix", rain.Spec{Budget: 10, Packets: 10})
+		for i := range 5 {
+			if _, err := b.Retry(ctx, fmt.Sprintf("nix-%d", i)); err != nil {
+				t.Error(err)
+			}
+		}
+		b.WantBalance(t, booking.UserAccount("u"), 5)
+		b.CheckBooks(t)
+	})
+}

@@ -1,0 +1,51 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+
+	"redrain/internal/sqldb"
+	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/posting"
+	"redrain/rain"
+)
+
+// Cleared tells whether a campaign's escrow holds nothing any more but what its dead letters wait for: every packet
+// is paid or back at the sponsor. Only the ledger can say so; a Redis that has forgotten looks just as empty.
+func (s *Campaigns) Cleared(ctx context.Context, campaign string) (bool, error) {
+	held, dead, err := s.held(ctx, campaign)
+	return err == nil && held <= dead, err
+}
+
+// Emptied is Cleared without the allowance for dead letters: the escrow holds nothing.
+func (s *Campaigns) Emptied(ctx context.Context, campaign string) (bool, error) {
+	held, _, err := s.held(ctx, campaign)
+	return err == nil && held == 0, err
+}
+
+// held is what a campaign's escrow holds, and what its dead letters ask for.
+func (s *Campaigns) held(ctx context.Context, campaign string) (held, dead int64, err error) {
+	err = s.db.View(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		_, err := tx.First(ctx, []any{&held}, "SELECT amount FROM balance WHERE account_id = ?",
+			booking.EscrowAccount(campaign).ID())
+		if err != nil {
+			return err
+		}
+		_, err = tx.First(ctx, []any{&dead}, "SELECT COALESCE(SUM(amount), 0) "+posting.HeldLetters, campaign)
+		return err
+	})
+	if err != nil {
+		return 0, 0, fmt.Errorf("what the escrow of campaign %s holds: %w", campaign, err)
+	}
+	return held, dead, nil
+}
+
+// Paid is how many packets of a campaign are in the ledger, and their amount. It is 0 for an unknown campaign.
+func (s *Campaigns) Paid(ctx context.Context, campaign string) (packets int64, amount rain.Money, err error) {
+	_, err = s.db.First(ctx, []any{&packets, (*int64)(&amount)},
+		"SELECT paid, amount_paid FROM campaign_tally WHERE campaign_id = ?", campaign)
+	if err != nil {
+		return 0, 0, fmt.Errorf("what campaign %s has paid: %w", campaign, err)
+	}
+	return packets, amount, nil
+}

@@ -1,0 +1,107 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"redrain/internal/sqldb"
+	"redrain/payout/ledger/posting"
+	"redrain/rain"
+)
+
+// DeadLetters are what could not be posted and waits for a person, and its second try.
+type DeadLetters struct {
+	db          *sqldb.DB
+	clock       rain.Clock
+	poster      *posting.Poster
+	withdrawals *Withdrawals
+	waiting     prometheus.Gauge
+}
+
+func newDeadLetters(db *sqldb.DB, clock rain.Clock, poster *posting.Poster, withdrawals *Withdrawals) *DeadLetters {
+	return &DeadLetters{db: db, clock: clock, poster: poster, withdrawals: withdrawals,
+		waiting: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "redrain_dead_letters",
+			Help: "Payouts that could not be posted and wait for an operator.",
+		})}
+}
+
+// Register adds the metric redrain_dead_letters.
+func (d *DeadLetters) Register(r prometheus.Registerer) error { return r.Register(d.waiting) }
+
+// ListDeadLetters lists what waits for a person, oldest first. An empty cursor begins; next is empty on the last page.
+func (d *DeadLetters) ListDeadLetters(ctx context.Context, cursor string, limit int) (list []posting.DeadLetter, next string,
+	err error) {
+	after, err := numberCursor(cursor, 0)
+	if err != nil {
+		return nil, "", err
+	}
+	list = []posting.DeadLetter{}
+	err = d.db.Each(ctx, func(scan sqldb.Scan) error {
+		d, err := posting.ScanLetter(scan)
+		list = append(list, d)
+		return err
+	}, posting.LetterSelect+"WHERE resolved_at = 0 AND id > ? ORDER BY id LIMIT ?", after, limit+1)
+	if err != nil {
+		return nil, "", fmt.Errorf("dead letters: %w", err)
+	}
+	if len(list) > limit {
+		list, next = list[:limit], strconv.FormatInt(list[limit-1].ID, 10)
+	}
+	return list, next, nil
+}
+
+// Dead counts the dead letters of a campaign that wait for a person, and those of them that are wins.
+func (d *DeadLetters) Dead(ctx context.Context, campaign string) (letters, wins int64, err error) {
+	_, err = d.db.First(ctx, []any{&letters, &wins},
+		"SELECT COUNT(*), COALESCE(SUM(CASE WHEN kind = ? THEN 1 ELSE 0 END), 0) FROM dead_letter WHERE campaign_id = ? AND resolved_at = 0", posting.LetterPay, campaign)
+	if err != nil {
+		return 0, 0, fmt.Errorf("the dead letters of campaign %s: %w", campaign, err)
+	}
+	return letters, wins, nil
+}
+
+// countDead counts what waits.
+func (d *DeadLetters) countDead(ctx context.Context) (n int64, err error) {
+	_, err = d.db.First(ctx, []any{&n}, "SELECT COUNT(*) FROM dead_letter WHERE resolved_at = 0")
+	return n, err
+}
+
+// RefreshMetrics brings redrain_dead_letters up to date. On the way it resolves letters whose claim is paid.
+func (d *DeadLetters) RefreshMetrics(ctx context.Context) error {
+	n, err := d.countDead(ctx)
+	if err == nil && n > 0 {
+		var paid int64
+		paid, err = d.resolvePaid(ctx)
+		n -= paid
+	}
+	if err == nil {
+		d.waiting.Set(float64(n))
+	}
+	return err
+}
+
+// resolvePaid resolves letters of claims that are paid to the very player whom they were promised to. There is such
+// a letter where an entry was given up in the same moment in which another worker could post a copy of it after
+// all. It moves no money.
+func (d *DeadLetters) resolvePaid(ctx context.Context) (n int64, err error) {
+	var ids []any
+	err = d.db.Each(ctx, func(scan sqldb.Scan) error {
+		var id int64
+		err := scan(&id)
+		ids = append(ids, id)
+		return err
+	}, "SELECT d.id FROM dead_letter d JOIN payout p ON p.campaign_id = d.campaign_id AND p.packet = d.packet AND p.user_id = d.user_id "+
+		"AND p.amount = d.amount WHERE d.resolved_at = 0 AND d.kind = ? ORDER BY d.id LIMIT ?", posting.LetterPay, sqldb.Chunk)
+	if err != nil || len(ids) == 0 {
+		return 0, err
+	}
+	err = d.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		n, err = tx.Exec(ctx, "UPDATE dead_letter SET resolved_at = ? WHERE resolved_at = 0 AND id IN "+sqldb.Marks(len(ids)), append([]any{d.clock()}, ids...)...)
+		return err
+	})
+	return n, err
+}

@@ -1,0 +1,112 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"redrain/internal/sqldb"
+	"redrain/payout/ledger/booking"
+	"redrain/rain"
+)
+
+// Idempotency remembers what requests were answered with.
+type Idempotency struct {
+	db    *sqldb.DB
+	clock rain.Clock
+
+	mu        sync.Mutex
+	nextPrune int64 // when expired keys are removed again, Unix ms
+}
+
+const (
+	answerKept   = 24 * 3_600_000 // milliseconds that an answer is remembered
+	requestLease = 60_000         // milliseconds after which a request that has not ended counts as lost
+	pruneEvery   = 10 * 60_000    // milliseconds between two removals of what has expired
+)
+
+// Answer is what a request was answered with.
+type Answer struct {
+	Status int // HTTP status
+	Body   []byte
+}
+
+// Begin registers a request under its idempotency key, or finds that it was answered before: then the answer is not nil
+// and the request must not be carried out again. The key belongs to the caller's choice of scope, so it should hold
+// the method, the path and who asks. The errors are ErrIdempotencyUnequal where the key came with another body,
+// and ErrIdempotencyBusy where the same request is being worked on.
+//
+// After Begin comes either Finish or Forget. Where neither does, because the process died, the key is free again
+// after a minute.
+func (s *Idempotency) Begin(ctx context.Context, key string, body []byte) (answer *Answer, err error) {
+	if err := s.pruneIdempotency(ctx); err != nil {
+		return nil, err
+	}
+	hash := booking.Digest(body)
+	now := s.clock()
+	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		answer = nil
+		var found struct {
+			hash    string
+			expires int64
+			Answer
+		}
+		exists, err := tx.First(ctx, []any{&found.hash, &found.Status, &found.Body, &found.expires},
+			"SELECT body_hash, status, answer, expires_at FROM idempotency WHERE idem_key = ?"+tx.ForUpdate(),
+			booking.Digest([]byte(key)))
+		switch {
+		case err != nil:
+			return err
+		case !exists:
+			row := [][]any{{booking.Digest([]byte(key)), hash, 0, []byte{}, now + requestLease}}
+			err := tx.Insert(ctx, "idempotency", []string{"idem_key", "body_hash", "status", "answer", "expires_at"},
+				row, sqldb.Merge{})
+			return booking.AgainIfDuplicate(err)
+		case found.expires <= now:
+			_, err := tx.Exec(ctx, "UPDATE idempotency SET body_hash = ?, status = 0, answer = ?, expires_at = ? WHERE idem_key = ?",
+				hash, []byte{}, now+requestLease, booking.Digest([]byte(key)))
+			return err
+		case found.hash != hash:
+			return ErrIdempotencyUnequal
+		case found.Status == 0:
+			return ErrIdempotencyBusy
+		}
+		answer = &found.Answer
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("idempotency key: %w", err)
+	}
+	return answer, nil
+}
+
+// Finish remembers the answer of a request that Begin has registered, for 24 hours.
+func (s *Idempotency) Finish(ctx context.Context, key string, a Answer) error {
+	body := a.Body
+	if body == nil {
+		body = []byte{}
+	}
+	return Exec(ctx, s.db, "idempotency key", "UPDATE idempotency SET status = ?, answer = ?, expires_at = ? WHERE idem_key = ?",
+		a.Status, body, s.clock()+answerKept, booking.Digest([]byte(key)))
+}
+
+// Forget frees the key of a request that has failed: only successes are remembered.
+func (s *Idempotency) Forget(ctx context.Context, key string) error {
+	return Exec(ctx, s.db, "idempotency key", "DELETE FROM idempotency WHERE idem_key = ? AND status = 0",
+		booking.Digest([]byte(key)))
+}
+
+// pruneIdempotency removes what has expired, once in a while.
+func (s *Idempotency) pruneIdempotency(ctx context.Context) error {
+	now := s.clock()
+	s.mu.Lock()
+	due := now >= s.nextPrune
+	if due {
+		s.nextPrune = now + pruneEvery
+	}
+	s.mu.Unlock()
+	if !due {
+		return nil
+	}
+	return Exec(ctx, s.db, "expired idempotency keys", "DELETE FROM idempotency WHERE expires_at < ?", now)
+}

@@ -1,0 +1,126 @@
+package posting_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"redrain/internal/sqldb"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/posting"
+	"redrain/payout/paytest"
+	"redrain/rain"
+)
+
+func TestAttemptsAreCounted(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		ctx := t.Context()
+		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+		allow := b.Refuse(t, "poison")
+		bad := paytest.Entry("c1", 1, paytest.Win("poison", 0, 10), paytest.Win("good", 1, 10))
+		for n := 1; n <= 3; n++ {
+			_, err := b.Post(ctx, []rain.Entry{bad})
+			if !sqldb.IsRefused(err) {
+				t.Fatalf("not refused: %v", err)
+			}
+			tried, err := b.Attempt(ctx, bad, err, 3)
+			if err != nil || tried.Attempts != n || tried.GivenUp != (n == 3) ||
+				len(tried.Dead) != map[bool]int{true: 2}[n == 3] {
+				t.Errorf("try %d: %+v, %v", n, tried, err)
+			}
+			want := ledger.StateFailed
+			if n == 3 {
+				want = ledger.StateDead
+			}
+			if got := b.ClaimState(t, "poison", "c1-0"); got != want {
+				t.Errorf("after try %d the claim is %s", n, got)
+			}
+			if failing, err := b.Failing(ctx, []rain.EntryRef{bad.Ref}); err != nil || failing[bad.Ref] != (n < 3) {
+				t.Errorf("after try %d: %v, %v", n, failing, err)
+			}
+		}
+		if got := b.ClaimState(t, "somebody else", "c1-0"); got != ledger.StateGranted {
+			t.Errorf("somebody else's claim is %s", got)
+		}
+		letters, _, err := b.ListDeadLetters(ctx, "", 10)
+		if err != nil || len(letters) != 2 || !strings.Contains(letters[0].Reason, "3 tries") ||
+			!strings.Contains(letters[0].Reason, "no money for you") {
+			t.Errorf("%+v, %v", letters, err)
+		}
+		// A copy that comes late is a posted one: the letters stand for it.
+		if posted := b.MustPost(t, bad); len(posted.Settled) != 0 || len(posted.Dead) != 0 {
+			t.Errorf("%+v", posted)
+		}
+		if _, err := b.Retry(ctx, "c1-0"); !errors.Is(err, ledger.ErrStillDead) ||
+			!strings.Contains(err.Error(), "no money for you") {
+			t.Error(err)
+		}
+		if settled, err := b.Retry(ctx, "c1-1"); err != nil || len(settled) != 1 {
+			t.Error(settled, err)
+		}
+		b.WantBalance(t, booking.EscrowAccount("c1"), 90)
+		allow()
+		if settled, err := b.Retry(ctx, "c1-0"); err != nil || len(settled) != 1 || settled[0].Balance != 10 {
+			t.Error(settled, err)
+		}
+		if letters, _, err := b.Dead(ctx, "c1"); err != nil || letters != 0 {
+			t.Errorf("%d letters are said to wait (%v), and all are dealt with", letters, err)
+		}
+		if n := b.Count(t, "SELECT COUNT(*) FROM attempt") + b.Count(t, "SELECT COUNT(*) FROM attempt_claim"); n != 0 {
+			t.Errorf("%d rows are left", n)
+		}
+		b.CheckBooks(t)
+	})
+}
+
+// TestGivingUpKnowsWhatIsPosted: what a copy has brought into the ledger meanwhile is not buried, and what was
+// buried in the same moment is resolved without moving money.
+func TestGivingUpKnowsWhatIsPosted(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		ctx := t.Context()
+		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+		e := paytest.Entry("c1", 1, paytest.Win("a", 0, 10), paytest.Win("b", 1, 10))
+		if _, err := b.Attempt(ctx, e, errors.New("a bug"), 2); err != nil {
+			t.Fatal(err)
+		}
+		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("a", 0, 10)))
+		if got := b.ClaimState(t, "a", "c1-0"); got != ledger.StateSettled {
+			t.Errorf("a paid claim is %s", got)
+		}
+		tried, err := b.Attempt(ctx, e, errors.New("a bug"), 2)
+		if err != nil || !tried.GivenUp || len(tried.Dead) != 1 || tried.Dead[0].User != "b" {
+			t.Errorf("%+v, %v", tried, err)
+		}
+		late := posting.LateLetter(e, "buried while a copy was posted")
+		err = b.DB.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+			return posting.WriteLetters(ctx, tx,
+				[]posting.DeadLetter{late}, 1)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.RefreshMetrics(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if n := b.DeadLetters(t); n != 1 {
+			t.Errorf("%d letters wait, %v", n, err)
+		}
+		b.WantBalance(t, booking.UserAccount("a"), 10)
+		// What was settled elsewhere is forgotten after a day.
+		if _, err := b.Attempt(ctx, paytest.Entry("c1", 7, paytest.Win("c", 2, 1)), errors.New("a bug"), 2); err != nil {
+			t.Fatal(err)
+		}
+		b.Clock.Add(posting.AttemptKept + 1000)
+		if _, err := b.Attempt(ctx, paytest.Entry("c1", 8, paytest.Win("d", 3, 1)), errors.New("a bug"), 2); err != nil {
+			t.Fatal(err)
+		}
+		if n := b.Count(t, "SELECT COUNT(*) FROM attempt_claim"); n != 1 {
+			t.Errorf("%d rows are kept", n)
+		}
+		b.CheckBooks(t)
+	})
+}

@@ -1,0 +1,241 @@
+package posting
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"redrain/internal/sqldb"
+	"redrain/payout/ledger/booking"
+	"redrain/rain"
+)
+
+// batch is one try of posting some entries: what the ledger knows of them, and then what is to be written.
+type batch struct {
+	// Read from the ledger, and kept up to date while the batch is judged.
+	campaigns map[string]terms
+	paid      map[packetKey]Holder
+	reclaimed map[shardKey]rain.Reclaim // as they were asked for
+	dead      Letters                   // of the claims in the batch
+	barriers  map[shardKey]int64        // up to which time an entry that is not posted is void
+	escrow    map[string]rain.Money     // nil: not looked at, because it has always been enough
+	allow     allowances                // of the reclaims; empty where there are none
+
+	// Decided by judge.
+	txns     []booking.Txn
+	wins     []postedWin
+	reclaims []postedReclaim
+	cuts     []ReclaimCut
+	letters  []DeadLetter
+	voids    []DeadLetter // of an earlier life of their shard: kept, and resolved
+	settled  []Settlement
+	totals   map[string]Totals
+}
+
+// terms is what a campaign allows.
+type terms struct {
+	sponsor string
+	budget  rain.Money
+	packets int
+	shards  int
+	letters bool // there are dead letters of the campaign, resolved or not
+}
+
+type packetKey struct {
+	campaign string
+	packet   int
+}
+
+type shardKey struct {
+	campaign string
+	shard    int
+}
+
+// position is where an entry stands in its outbox, and which transaction it is posted in.
+type position struct {
+	ref     rain.EntryRef
+	ms, seq int64
+	key     string
+}
+
+type postedWin struct {
+	position
+	win   rain.Win
+	claim string
+}
+
+type postedReclaim struct {
+	position
+	reclaim rain.Reclaim // as it is given, which may be less than was asked for
+}
+
+// readBatch reads what the ledger knows of the entries. careful locks the escrows and counts what they
+// hold; so does a reclaim, which takes what is left.
+func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Entry, careful bool) (*batch, error) {
+	wins := 0
+	for i := range entries {
+		wins += len(entries[i].Wins)
+	}
+	b := &batch{
+		campaigns: map[string]terms{}, paid: make(map[packetKey]Holder, wins), reclaimed: map[shardKey]rain.Reclaim{},
+		dead: Letters{}, totals: map[string]Totals{},
+	}
+	packets := map[string][]int{}
+	var closing []string
+	for _, e := range entries {
+		if len(e.Wins) > 0 || e.Reclaim != nil {
+			packets[e.Ref.Campaign] = AppendPackets(packets[e.Ref.Campaign], e.Wins)
+		}
+		if e.Reclaim != nil {
+			closing = append(closing, e.Ref.Campaign)
+		}
+	}
+	if err := b.readCampaigns(ctx, tx, packets); err != nil {
+		return nil, fmt.Errorf("reading campaigns: %w", err)
+	}
+	// Before the payouts: whoever pays meanwhile takes from the escrow, and what they paid would look unpayable.
+	if careful || len(closing) > 0 {
+		if err := b.lockEscrows(ctx, tx, entries); err != nil {
+			return nil, err
+		}
+		// Once more: whoever held the escrow until now may have made the campaign's first dead letter.
+		if err := b.readCampaigns(ctx, tx, packets); err != nil {
+			return nil, fmt.Errorf("reading campaigns: %w", err)
+		}
+	}
+	// Before the payouts too: what was posted before a fence that is seen here is then seen as well, and not taken
+	// for void.
+	var err error
+	if b.barriers, err = readBarriers(ctx, tx, slices.Collect(maps.Keys(packets))); err != nil {
+		return nil, err
+	}
+	for campaign, numbers := range packets {
+		if err := b.readPaid(ctx, tx, campaign, numbers); err != nil {
+			return nil, fmt.Errorf("reading payouts: %w", err)
+		}
+	}
+	if err := b.readReclaimed(ctx, tx, closing); err != nil {
+		return nil, fmt.Errorf("reading reclaims: %w", err)
+	}
+	if err := b.readDead(ctx, tx, b.mayBeDead(entries)); err != nil {
+		return nil, fmt.Errorf("reading dead letters: %w", err)
+	}
+	if len(closing) > 0 {
+		if err := p.readAllowances(ctx, tx, b, entries); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+func AppendPackets(numbers []int, wins []rain.Win) []int {
+	for i := range wins {
+		numbers = append(numbers, wins[i].Packet)
+	}
+	return numbers
+}
+
+func (b *batch) readCampaigns(ctx context.Context, q sqldb.Querier, packets map[string][]int) error {
+	ids := make([]string, 0, len(packets))
+	for id := range packets {
+		ids = append(ids, id)
+	}
+	for chunk := range slices.Chunk(ids, sqldb.Chunk) {
+		err := q.Each(ctx, func(scan sqldb.Scan) error {
+			var id string
+			var t terms
+			err := scan(&id, &t.sponsor, &t.budget, &t.packets, &t.shards, &t.letters)
+			b.campaigns[id] = t
+			return err
+		}, "SELECT id, sponsor, budget, packets, shards, EXISTS (SELECT 1 FROM dead_letter d WHERE d.campaign_id = campaign.id) FROM campaign "+
+			"WHERE id IN "+sqldb.Marks(len(chunk)), sqldb.Args(chunk)...)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *batch) readPaid(ctx context.Context, q sqldb.Querier, campaign string, packets []int) error {
+	return eachHolder(ctx, q, campaign, packets, func(packet int, h Holder) { b.paid[packetKey{campaign, packet}] = h })
+}
+
+func (b *batch) readReclaimed(ctx context.Context, q sqldb.Querier, campaigns []string) error {
+	for chunk := range slices.Chunk(campaigns, sqldb.Chunk) {
+		err := q.Each(ctx, func(scan sqldb.Scan) error {
+			var key shardKey
+			var r rain.Reclaim
+			err := scan(&key.campaign, &key.shard, &r.Packets, &r.Amount)
+			b.reclaimed[key] = r
+			return err
+		}, "SELECT r.campaign_id, r.shard, r.packets, COALESCE(c.asked, r.amount) FROM reclaim r LEFT JOIN reclaim_cut c "+
+			"ON c.campaign_id = r.campaign_id AND c.shard = r.shard WHERE r.campaign_id IN "+sqldb.Marks(len(chunk)),
+			sqldb.Args(chunk)...)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mayBeDead lists the claims that a dead letter may be about: none where all is well.
+func (b *batch) mayBeDead(entries []rain.Entry) (claims []string) {
+	for _, e := range entries {
+		if c, known := b.campaigns[e.Ref.Campaign]; known && !c.letters {
+			continue
+		}
+		for _, w := range e.Wins {
+			claims = append(claims, LetterClaim(rain.ClaimID(e.Ref.Campaign, w.Packet)))
+		}
+		if e.Reclaim != nil {
+			claims = append(claims, LetterClaim(e.Ref.String()))
+		}
+	}
+	return claims
+}
+
+func (b *batch) readDead(ctx context.Context, q sqldb.Querier, claims []string) error {
+	for chunk := range slices.Chunk(claims, sqldb.Chunk) {
+		err := q.Each(ctx, func(scan sqldb.Scan) error {
+			var claim, fingerprint string
+			err := scan(&claim, &fingerprint)
+			b.dead.note(claim, fingerprint)
+			return err
+		}, "SELECT claim, fingerprint FROM dead_letter WHERE claim IN "+sqldb.Marks(len(chunk)), sqldb.Args(chunk)...)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lockEscrows counts what the escrows hold and keeps it so. The players come first, as in book; one who has no
+// balance yet comes out of turn then, which costs a try more at worst.
+func (b *batch) lockEscrows(ctx context.Context, tx *sqldb.Tx, entries []rain.Entry) error {
+	locked := map[booking.Account]bool{}
+	for _, e := range entries {
+		if _, known := b.campaigns[e.Ref.Campaign]; !known {
+			continue
+		}
+		locked[booking.EscrowAccount(e.Ref.Campaign)] = true
+		for _, w := range e.Wins {
+			if rain.CheckUser(w.User) == nil {
+				locked[booking.UserAccount(w.User)] = true
+			}
+		}
+	}
+	players, escrows := booking.InKeyOrder(locked)
+	if _, err := booking.LockBalances(ctx, tx, players); err != nil {
+		return err
+	}
+	balances, err := booking.LockBalances(ctx, tx, escrows)
+	if err != nil {
+		return err
+	}
+	b.escrow = make(map[string]rain.Money, len(balances))
+	for a, balance := range balances {
+		b.escrow[a.Owner] = balance
+	}
+	return nil
+}

@@ -1,0 +1,203 @@
+package posting_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/posting"
+	"redrain/payout/paytest"
+	"redrain/rain"
+)
+
+// TestAReclaimThatIsBeingGivenUpIsNotPosted: another node holds the escrow and makes the campaign's first dead
+// letter of the very reclaim that this one is about to post.
+func TestAReclaimThatIsBeingGivenUpIsNotPosted(t *testing.T) {
+	b := paytest.OnMySQL(t) // SQLite has one writer: there the two cannot meet
+	b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+	e := paytest.ReclaimEntry(0, 5, 3)
+	type answer struct {
+		posting.Posted
+		err error
+	}
+	answered := make(chan answer, 1)
+	err := b.DB.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
+		letters, err := b.GiveUp(ctx, tx, e, "given up")
+		if len(letters) != 1 {
+			t.Errorf("%+v", letters)
+		}
+		go func() {
+			posted, err := b.Post(context.Background(), []rain.Entry{e})
+			answered <- answer{posted, err}
+		}()
+		testenv.Eventually(t, 5*time.Second, "the posting waits for the escrow", func() bool {
+			return b.Waits(t, "GLOBAL_STATUS", "variable_name = 'Innodb_row_lock_current_waits' AND variable_value > 0")
+		})
+		return err
+	})
+	if got := <-answered; err != nil || got.err != nil {
+		t.Fatal(err, got.err)
+	}
+	b.WantBalance(t, booking.EscrowAccount("c1"), 100)
+	if _, err := b.Retry(t.Context(), e.Ref.String()); err != nil {
+		t.Error(err)
+	}
+	b.WantBalance(t, booking.EscrowAccount("c1"), 70)
+}
+
+// TestWhatIsInHandIsNotGivenUp: a copy of an entry is not given up while a worker of this process posts it.
+func TestWhatIsInHandIsNotGivenUp(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+		e := paytest.Entry("c1", 1, paytest.Win("u1", 0, 10))
+		leave, err := b.LockEntries(t.Context(), e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := b.Attempt(ended, e, errors.New("refused"), 1); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		if n := b.DeadLetters(t); n != 0 {
+			t.Errorf("%d letters, %v", n, err)
+		}
+		leave()
+		if tried, err := b.Attempt(t.Context(), e, errors.New("refused"), 1); err != nil || !tried.GivenUp {
+			t.Errorf("%+v, %v", tried, err)
+		}
+		if b.Locked() != 0 {
+			t.Errorf("%d entries are left in hand", b.Locked())
+		}
+	})
+}
+
+// TestWhatAnotherNodeHasPostedIsNotVoid: this node has not seen yet that another has posted the entry when the
+// shard is fenced.
+func TestWhatAnotherNodeHasPostedIsNotVoid(t *testing.T) {
+	b := paytest.OnMySQL(t)
+	b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+	e := paytest.Entry("c1", 5, paytest.Win("u1", 0, 10))
+	type answer struct {
+		posting.Posted
+		err error
+	}
+	answered := make(chan answer, 1)
+	err := b.DB.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
+		if _, err := tx.Exec(ctx, "LOCK TABLES shard_life WRITE"); err != nil { // this node's view of the fence waits
+			return err
+		}
+		go func() {
+			posted, err := b.Post(context.Background(), []rain.Entry{e})
+			answered <- answer{posted, err}
+		}()
+		testenv.Eventually(t, 5*time.Second, "the posting waits for the barriers", func() bool {
+			return b.Waits(t, "PROCESSLIST", "state LIKE 'Waiting for table metadata lock%' AND db = DATABASE()")
+		})
+		// The other node posts, and then the fence comes up.
+		err := b.DB.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+			other := posting.NewBatch()
+			other.Classify(e)
+			_, err := b.Write(ctx, tx, other)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, "INSERT INTO shard_life (campaign_id, shard, attempt, barrier_ms, fenced_at) VALUES ('c1', 0, 1, 1000, 1)"); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, "UNLOCK TABLES")
+		return err
+	})
+	got := <-answered
+	if err := errors.Join(err, got.err); err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Void) != 0 || len(got.Settled) != 1 || got.New != 0 {
+		t.Errorf("%+v", got.Posted)
+	}
+	b.WantBalance(t, booking.UserAccount("u1"), 10)
+}
+
+// TestNonsenseHoldsNothingBack: a dead letter of what the campaign cannot have promised neither cuts a reclaim that
+// comes with it, nor makes money that is missing look accounted for. And what is paid after all is not held back a
+// second time.
+func TestNonsenseHoldsNothingBack(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		ctx := t.Context()
+		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+		c2 := b.OpenCampaign(t, "c2", rain.Spec{Budget: 100, Packets: 10})
+		nonsense := paytest.Entry("c1", 1, paytest.Win("x", 10, 30), paytest.Win("x", 11, 1000), paytest.Win("x", 1, -5))
+		posted := b.MustPost(t, nonsense)
+		if cleared, err := b.Cleared(ctx, "c1"); err != nil || cleared || len(posted.Dead) != 3 {
+			t.Errorf("cleared %v with 100 in the escrow (%v); %+v", cleared, err, posted)
+		}
+		nonsense.Ref.ID = "2-0"
+		rest := paytest.ReclaimEntry(0, 3, 9)
+		rest.Reclaim.Amount = 90
+		if posted := b.MustPost(t, nonsense, rest); len(posted.Cut) != 0 || len(posted.Dead) != 3 {
+			t.Errorf("%+v", posted)
+		}
+		b.WantBalance(t, booking.EscrowAccount("c1"), 10)
+
+		paid := paytest.Entry("c2", 1, paytest.Win("u1", 0, 10))
+		b.MustPost(t, paid)
+		late := posting.LateLetter(paid, "given up in the same moment")
+		err := b.DB.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+			return posting.WriteLetters(ctx, tx,
+				[]posting.DeadLetter{late}, 1)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		left := rain.ShardSnapshot{Found: true, Packets: 9, Left: 90, Won: 1, AmountWon: 10, LastEntry: "1-0"}
+		if got := b.Prove(t, c2, []rain.ShardSnapshot{left}); !got.Balanced || got.Dead != 0 {
+			t.Errorf("%+v", got)
+		}
+		rest.Ref.Campaign = "c2"
+		if posted := b.MustPost(t, rest); len(posted.Cut) != 0 || len(posted.Dead) != 0 {
+			t.Errorf("%+v", posted)
+		}
+		b.WantBalance(t, booking.EscrowAccount("c2"), 0)
+		b.CheckBooks(t)
+	})
+}
+
+// TestAMessageOfALifeBeforeIsNotPaid: no rebuild counts what is in a letter of a message, so its packets are on
+// offer again.
+func TestAMessageOfALifeBeforeIsNotPaid(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		ctx := t.Context()
+		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+		for name, e := range map[string]rain.Entry{"message-old": paytest.Entry("c1", 5, paytest.Win("u1", 0, 10)),
+			"message-new": paytest.Entry("c1", 9_763_712_000_000, paytest.Win("u2", 1, 10))} {
+			payload, err := json.Marshal(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := b.BuryMessage(ctx, name, payload, "on a wrong subject"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.MustFence(t, 0)
+		if _, err := b.Retry(ctx, "message-old"); !errors.Is(err, ledger.ErrStillDead) {
+			t.Error(err)
+		}
+		if _, err := b.Retry(ctx, "message-new"); err != nil {
+			t.Error(err)
+		}
+		b.WantBalance(t, booking.UserAccount("u1"), 0)
+		b.WantBalance(t, booking.UserAccount("u2"), 10)
+		b.CheckBooks(t)
+	})
+}

@@ -1,0 +1,193 @@
+package posting
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"unicode/utf8"
+
+	"redrain/internal/sqldb"
+	"redrain/payout/entrytext"
+	"redrain/payout/ledger/booking"
+	"redrain/rain"
+)
+
+// The kinds of dead letter.
+const (
+	LetterPay        = "pay"
+	LetterReclaim    = "reclaim"
+	LetterMessage    = "message"    // something in the stream that is no entry at all
+	LetterWithdrawal = "withdrawal" // one that the provider has neither paid nor refused in all its tries
+)
+
+// DeadLetter is what could not be posted and waits for a person.
+type DeadLetter struct {
+	// what Retry takes: the claim's or the withdrawal's id; for a reclaim its outbox entry, for a message its
+	// place in the stream
+	Claim     string
+	Source    string // the outbox entry or the stream message that it came in; of a withdrawal it says nothing
+	Kind      string // pay, reclaim, message or withdrawal
+	Campaign  string
+	Shard     int
+	Packet    int // -1 where there is none
+	User      string
+	Amount    rain.Money
+	WonAt     int64 // Unix ms; of a withdrawal, when it was asked for
+	Reason    string
+	CreatedAt int64 // Unix ms
+
+	ID         int64
+	Seq        int64  // with WonAt: the position in the outbox
+	Payload    []byte // as it arrived
+	resolvedAt int64  // Unix ms; 0: it waits
+}
+
+const MaxReason = 500
+
+// letterClaim and letterSource make any text fit its column: what comes over the wire may be anything, and even
+// nonsense must be kept.
+func LetterClaim(s string) string  { return fit(s, 160) }
+func letterSource(s string) string { return fit(s, 200) }
+
+func fit(s string, n int) string {
+	if len(s) <= n && utf8.ValidString(s) {
+		return s
+	}
+	sum := sha256.Sum256([]byte(s))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// winLetter is the dead letter of one win. Its payload is an entry with this win alone, so that it can be posted from.
+func winLetter(ref rain.EntryRef, w rain.Win, at position, reason string) DeadLetter {
+	d := letter(LetterPay, rain.ClaimID(ref.Campaign, w.Packet), rain.Entry{Ref: ref, Wins: []rain.Win{w}}, at, reason)
+	d.Packet, d.Amount = smallInt(w.Packet), w.Amount
+	if rain.CheckUser(w.User) == nil {
+		d.User = w.User
+	}
+	return d
+}
+
+func reclaimLetter(ref rain.EntryRef, r rain.Reclaim, at position, reason string) DeadLetter {
+	d := letter(LetterReclaim, ref.String(), rain.Entry{Ref: ref, Reclaim: &r}, at, reason)
+	d.Amount = r.Amount
+	return d
+}
+
+func letter(kind, claim string, e rain.Entry, at position, reason string) DeadLetter {
+	payload, err := entrytext.Encode(e)
+	if err != nil {
+		payload = []byte(fmt.Sprintf("%+v", e)) // an Entry has nothing that JSON refuses
+	}
+	d := DeadLetter{
+		Claim: LetterClaim(claim), Source: letterSource(e.Ref.String()), Kind: kind, Shard: smallInt(e.Ref.Shard),
+		Packet: -1,
+		WonAt:  at.ms, Reason: reason, Seq: at.seq, Payload: payload,
+	}
+	if IsCampaignID(e.Ref.Campaign) {
+		d.Campaign = e.Ref.Campaign
+	}
+	return d
+}
+
+// smallInt is n, or -1 where the column cannot hold it.
+func smallInt(n int) int {
+	if n < 0 || n > math.MaxInt32 {
+		return -1
+	}
+	return n
+}
+
+// fingerprint is the same for two letters that say the same. Two players who were promised one packet have two.
+func (d *DeadLetter) fingerprint() string {
+	return booking.Digest(slices.Concat([]byte(d.Kind+"\x00"+d.Claim+"\x00"+d.Source+"\x00"), d.Payload))
+}
+
+// The first is the key.
+var letterColumns = []string{
+	"fingerprint", "claim", "source", "kind", "campaign_id", "shard", "packet", "user_id", "amount", "won_at",
+	"entry_seq", "reason", "payload", "created_at",
+	"resolved_at",
+}
+
+// writeLetters keeps dead letters. One that is there already stays as it is.
+func WriteLetters(ctx context.Context, tx *sqldb.Tx, letters []DeadLetter, now int64) error {
+	rows := make([][]any, len(letters))
+	for i := range letters {
+		d := &letters[i]
+		d.CreatedAt = now
+		d.Reason = booking.Clip(d.Reason, MaxReason)
+		rows[i] = []any{
+			d.fingerprint(), d.Claim, d.Source, d.Kind, d.Campaign, d.Shard, d.Packet, d.User, int64(d.Amount), d.WonAt,
+			d.Seq, d.Reason, d.Payload, now,
+			d.resolvedAt,
+		}
+	}
+	return tx.Insert(ctx, "dead_letter", letterColumns, rows, sqldb.Merge{Key: letterColumns[:1]})
+}
+
+// BuryMessage keeps a stream message that is no outbox entry. name is its place in the stream; the same name again
+// changes nothing.
+func (p *Poster) BuryMessage(ctx context.Context, name string, payload []byte, reason string) error {
+	d := DeadLetter{
+		Claim: LetterClaim(name), Source: letterSource(name), Kind: LetterMessage, Shard: -1, Packet: -1,
+		Reason: reason, Payload: payload,
+	}
+	if d.Payload == nil {
+		d.Payload = []byte{}
+	}
+	return p.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		return WriteLetters(ctx, tx, []DeadLetter{d}, p.clock())
+	})
+}
+
+const LetterSelect = "SELECT id, claim, source, kind, campaign_id, shard, packet, user_id, amount, won_at, entry_seq, reason, payload, " +
+	"created_at FROM dead_letter "
+
+func ScanLetter(scan sqldb.Scan) (d DeadLetter, err error) {
+	err = scan(&d.ID, &d.Claim, &d.Source, &d.Kind, &d.Campaign, &d.Shard, &d.Packet, &d.User, &d.Amount, &d.WonAt,
+		&d.Seq, &d.Reason,
+		&d.Payload, &d.CreatedAt)
+	return d, err
+}
+
+// campaignID is what a campaign's id looks like: it is part of keys, of subjects and of paths.
+var campaignID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+func IsCampaignID(s string) bool { return campaignID.MatchString(s) }
+
+// Letters is a set of dead letters: by claim, the fingerprints. Two players who were promised one packet have two.
+type Letters map[string]map[string]bool
+
+// Note adds a letter.
+func (l Letters) Note(d DeadLetter) { l.note(d.Claim, d.fingerprint()) }
+
+func (l Letters) note(claim, fingerprint string) {
+	if l[claim] == nil {
+		l[claim] = map[string]bool{}
+	}
+	l[claim][fingerprint] = true
+}
+
+// HasWin reports whether a letter in the set is about this very win.
+func (l Letters) HasWin(ref rain.EntryRef, w rain.Win) bool {
+	known, ok := l[LetterClaim(rain.ClaimID(ref.Campaign, w.Packet))]
+	if !ok {
+		return false // nearly always: nothing is encoded for it
+	}
+	d := winLetter(ref, w, position{}, "")
+	return known[d.fingerprint()]
+}
+
+// HasReclaim reports whether a letter in the set is about this very reclaim.
+func (l Letters) HasReclaim(ref rain.EntryRef, r rain.Reclaim) bool {
+	known, ok := l[LetterClaim(ref.String())]
+	if !ok {
+		return false
+	}
+	d := reclaimLetter(ref, r, position{}, "")
+	return known[d.fingerprint()]
+}

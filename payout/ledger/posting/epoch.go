@@ -1,0 +1,185 @@
+package posting
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"redrain/internal/sqldb"
+	"redrain/payout/ledger/booking"
+)
+
+// A shard lives in Redis, and Redis may lose it. What is restored then is a new life of the shard: packets that
+// nobody is known to have won are on offer again. Between two lives stands a barrier, the id of an outbox entry:
+// every entry of the lives before has an id up to it, every entry of the life after it a higher one.
+//
+// An entry of an earlier life that the ledger did not have when the barrier was set is void: its packets may be on
+// offer again, so it must never be paid. The order of a rebuild makes that safe (package server carries it out):
+//
+//	Redis is seen to have lost the shard → BeginRebuild → Redis takes up the restoration under this attempt → CatchUp: all
+//	that the stream has of it is posted → Fence → what the ledger has is read (EachTaken) → Redis opens the shard
+//
+// One reading of the stream is enough, after Redis has taken the restoration up and before the fence. A player is
+// told of a win that JetStream has acknowledged (with --confirm stream) only after Redis was seen to know the win
+// still. Who takes a restoration up finds no shard and removes what is left of it. So the acknowledgement of a win
+// that was told came before that, and the win stands in the part of the stream that the rebuild reads. Reading it
+// earlier would not do: between the first look and the taking up, another rebuild may have brought the shard to
+// life, and Redis have lost it again. What is acknowledged later was told to nobody. With --confirm redis it may
+// have been told: then it is a promise that was lost with Redis, and an alarm says so.
+//
+// Two rebuilds of one shard may meet. The attempt orders them: Redis lets only the restoration that took it up last
+// be finished, and takes up none once the shard is alive; and the ledger lets only the newest attempt fence, which
+// it does after Redis has taken it up. So a shard is never alive with a lower barrier than the ledger's, which
+// would void wins of the living: for a later fence there must be a later attempt, which Redis took up before this
+// one was finished (then this one is refused there), or did not take up (then it never fences).
+
+// barrierMarginMS is how far ahead of the cluster's clock a barrier is set, in milliseconds: the clocks of two
+// Redis servers, the one that was lost and the one that answers now, differ by less.
+const barrierMarginMS = 1_000
+
+// farFutureMS is how far ahead of the clock an entry's time may be to count as one: no clock is that wrong, and a
+// message that somebody has made up must not push a barrier to the end of time.
+const farFutureMS = 24 * 3_600_000
+
+// BeginRebuild counts an attempt to rebuild a shard that Redis has lost, and returns its number. From then on no
+// earlier attempt can fence.
+func (r *Rebuilds) BeginRebuild(ctx context.Context, campaign string, shard int) (attempt int64, err error) {
+	err = r.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		columns := []string{"campaign_id", "shard", "attempt"}
+		if err := tx.Insert(ctx, "shard_life", columns, [][]any{{campaign, shard, 1}},
+			sqldb.Merge{Key: columns[:2], Add: columns[2:]}); err != nil {
+			return err
+		}
+		_, err := tx.First(ctx, []any{&attempt}, "SELECT attempt FROM shard_life WHERE campaign_id = ? AND shard = ?",
+			campaign, shard)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("beginning to rebuild shard %d of campaign %s: %w", shard, campaign, err)
+	}
+	return attempt, nil
+}
+
+// Fence ends the shard's life before: it sets the barrier, and returns it as the id of an outbox entry. When it has
+// returned, whatever of the earlier lives is not in the ledger never will be. It waits for postings of the campaign
+// that are under way, so that who reads the ledger afterwards reads them too.
+//
+// It fails with ErrRebuildSuperseded where a later attempt has begun, and with ErrUnknownCampaign.
+func (r *Rebuilds) Fence(ctx context.Context, campaign string, shard int, attempt int64) (barrier string, err error) {
+	// Before the lock: it may look through millions of rows. What is posted meanwhile is near the clock, and below
+	// the margin.
+	newest, err := r.newestKnown(ctx, campaign, shard)
+	if err != nil {
+		return "", fmt.Errorf("the newest entry of shard %d of campaign %s: %w", shard, campaign, err)
+	}
+	err = r.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		escrow := booking.EscrowAccount(campaign)
+		locked, err := booking.LockBalances(ctx, tx, []booking.Account{escrow})
+		if err != nil {
+			return err
+		}
+		if _, exists := locked[escrow]; !exists {
+			return ErrUnknownCampaign
+		}
+		var begun, before int64
+		_, err = tx.First(ctx, []any{&begun, &before},
+			"SELECT attempt, barrier_ms FROM shard_life WHERE campaign_id = ? AND shard = ?"+tx.ForUpdate(), campaign,
+			shard)
+		if err != nil {
+			return err
+		}
+		if begun != attempt {
+			return ErrRebuildSuperseded
+		}
+		now := r.clock()
+		ms := max(now, newest, before) + barrierMarginMS
+		barrier = barrierID(ms)
+		_, err = tx.Exec(ctx, "UPDATE shard_life SET barrier_ms = ?, fenced_at = ? WHERE campaign_id = ? AND shard = ?",
+			ms, now, campaign, shard)
+		return err
+	})
+	if err != nil {
+		return "", fmt.Errorf("fencing shard %d of campaign %s: %w", shard, campaign, err)
+	}
+	return barrier, nil
+}
+
+// barrierID is a barrier as the id of an outbox entry.
+func barrierID(ms int64) string { return strconv.FormatInt(ms, 10) + "-0" }
+
+// newestKnown is the time of the newest entry of a shard that the ledger knows, in Unix ms; 0 where it knows none.
+func (r *Rebuilds) newestKnown(ctx context.Context, campaign string, shard int) (newest int64, err error) {
+	limit := r.clock() + farFutureMS
+	err = r.db.View(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		for _, query := range []string{
+			"SELECT COALESCE(MAX(won_at), 0) FROM payout WHERE campaign_id = ? AND shard = ? AND won_at < ?",
+			"SELECT COALESCE(MAX(closed_at), 0) FROM reclaim WHERE campaign_id = ? AND shard = ? AND closed_at < ?",
+			"SELECT COALESCE(MAX(won_at), 0) FROM dead_letter WHERE campaign_id = ? AND shard = ? AND won_at < ?",
+		} {
+			var ms int64
+			if _, err := tx.First(ctx, []any{&ms}, query, campaign, shard, limit); err != nil {
+				return err
+			}
+			newest = max(newest, ms)
+		}
+		return nil
+	})
+	return newest, err
+}
+
+// readBarriers reads the barriers of campaigns' shards. A shard without one is missing in the answer.
+func readBarriers(ctx context.Context, q sqldb.Querier, campaigns []string) (map[shardKey]int64, error) {
+	barriers := map[shardKey]int64{}
+	for chunk := range slices.Chunk(campaigns, sqldb.Chunk) {
+		err := q.Each(ctx, func(scan sqldb.Scan) error {
+			var key shardKey
+			var ms int64
+			err := scan(&key.campaign, &key.shard, &ms)
+			barriers[key] = ms
+			return err
+		}, "SELECT campaign_id, shard, barrier_ms FROM shard_life WHERE barrier_ms > 0 AND campaign_id IN "+sqldb.Marks(len(chunk)), sqldb.Args(chunk)...)
+		if err != nil {
+			return nil, fmt.Errorf("reading barriers: %w", err)
+		}
+	}
+	return barriers, nil
+}
+
+// void says why an entry that the ledger does not have must not be posted any more; "" where it may be.
+func (b *batch) void(at position) string {
+	barrier := b.barriers[shardKey{at.ref.Campaign, at.ref.Shard}]
+	if at.ms > barrier || (at.ms == barrier && at.seq > 0) || barrier == 0 {
+		return ""
+	}
+	return "void: redis lost the shard, and this was not in the ledger when it was rebuilt; entries up to " + barrierID(barrier) + " are of its life before"
+}
+
+// stillSameLife makes sure, at the end of a posting, that no barrier has come up since it was judged; else the
+// posting must be judged again. A fence locks the escrow and so does a posting, until its commit: either the fence
+// came first, and is seen here, or it waits, and who has fenced reads this posting. Dead letters move no money, so
+// their escrow is locked here.
+func (b *batch) stillSameLife(ctx context.Context, tx *sqldb.Tx) error {
+	campaigns := make([]string, 0, len(b.campaigns))
+	for id := range b.campaigns {
+		campaigns = append(campaigns, id)
+	}
+	locked := map[booking.Account]bool{}
+	for _, d := range b.letters {
+		locked[booking.EscrowAccount(d.Campaign)] = true
+	}
+	_, escrows := booking.InKeyOrder(locked)
+	if _, err := booking.LockBalances(ctx, tx, escrows); err != nil {
+		return err
+	}
+	now, err := readBarriers(ctx, tx, campaigns)
+	if err != nil {
+		return err
+	}
+	for key, ms := range now {
+		if b.barriers[key] != ms {
+			return fmt.Errorf("%w: shard %d of campaign %s is being rebuilt", sqldb.ErrAgain, key.shard, key.campaign)
+		}
+	}
+	return nil
+}

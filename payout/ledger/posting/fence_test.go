@@ -1,0 +1,151 @@
+package posting_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"redrain/internal/sqldb"
+	"redrain/payout/ledger/posting"
+	"redrain/payout/paytest"
+	"redrain/rain"
+)
+
+// TestPostingsMeetAFence: while workers post the wins and the dead letters of a shard, it is fenced. Every packet
+// is then either among those that are read after the fence, or void; none is in both, and none is in neither.
+func TestPostingsMeetAFence(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		const rounds, workers, each = 6, 6, 25
+		for round := range rounds {
+			id := fmt.Sprintf("c%d", round)
+			c := b.OpenCampaign(t, id, rain.Spec{Budget: 10 * workers * each, Packets: workers * each})
+			attempt, err := b.BeginRebuild(t.Context(), id, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var mu sync.Mutex
+			void := map[int]bool{}
+			half := make(chan struct{}, workers*each)
+			var wg sync.WaitGroup
+			for w := range workers {
+				wg.Go(func() {
+					for i := range each {
+						packet := w*each + i
+						amount := rain.Money(10)
+						if w == 0 {
+							amount = rain.MaxBudget // never in the escrow: a dead letter
+						}
+						posted, err := b.Post(t.Context(),
+							[]rain.Entry{paytest.Entry(id, packet+1, paytest.Win(fmt.Sprintf("u%d", w), packet, amount))})
+						if err != nil {
+							t.Error(err)
+						}
+						mu.Lock()
+						for _, d := range posted.Void {
+							void[d.Packet] = true
+						}
+						mu.Unlock()
+						half <- struct{}{}
+					}
+				})
+			}
+			for range workers * each / 3 {
+				<-half
+			}
+			if _, err := b.Fence(t.Context(), id, 0, attempt); err != nil {
+				t.Error(err)
+			}
+			taken := map[int]bool{}
+			for _, k := range b.Taken(t, c) { // at once, as a rebuild does
+				taken[k.Win.Packet] = true
+			}
+			wg.Wait()
+			for packet := range c.Packets {
+				if taken[packet] == void[packet] {
+					t.Errorf("round %d, packet %d: taken %v, void %v", round, packet, taken[packet], void[packet])
+				}
+			}
+			if len(void) == 0 || len(taken) == 0 {
+				t.Logf("round %d: the fence met no posting: %d taken, %d void", round, len(taken), len(void))
+			}
+			b.CheckBooks(t)
+		}
+	})
+}
+
+// TestAFenceAndOnePosting: step by step, for money and for a dead letter. A fence that comes before the posting's
+// last look makes it judge again; one that comes after it waits for the commit.
+func TestAFenceAndOnePosting(t *testing.T) {
+	for what, packet := range map[string]int{"money": 1, "a dead letter": 0} {
+		t.Run(what, func(t *testing.T) {
+			b := paytest.OnMySQL(t) // SQLite has one writer: there the two cannot meet
+			b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+			b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("early", 0, 10)))
+			attempt, err := b.BeginRebuild(t.Context(), "c1", 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fenced := make(chan error, 1)
+			fence := func() { _, err := b.Fence(context.Background(), "c1", 0, attempt); fenced <- err }
+			entries := []rain.Entry{paytest.Entry("c1", 2, paytest.Win("u1", packet, 10))}
+			late := errors.New("late")
+			err = b.DB.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
+				batch, err := judged(ctx, b, tx, entries)
+				if err != nil {
+					return err
+				}
+				fence() // nothing is locked yet
+				if _, err := b.Write(ctx, tx, batch); err != nil {
+					return err
+				}
+				if err := batch.StillSameLife(ctx, tx); !errors.Is(err, sqldb.ErrAgain) {
+					t.Errorf("after a fence: %v", err)
+				}
+				return late
+			})
+			if !errors.Is(err, late) || <-fenced != nil {
+				t.Fatal(err)
+			}
+			entries[0].Ref.ID = "9763712000000-0" // above that fence
+			err = b.DB.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
+				batch, err := judged(ctx, b, tx, entries)
+				if err != nil {
+					return err
+				}
+				if _, err := b.Write(ctx, tx, batch); err != nil {
+					return err
+				}
+				if err := batch.StillSameLife(ctx, tx); err != nil {
+					return err
+				}
+				go fence()
+				select {
+				case err := <-fenced:
+					t.Errorf("the fence did not wait for the commit (%v)", err)
+					fenced <- err
+				case <-time.After(200 * time.Millisecond): // far more than a fence takes
+				}
+				return nil
+			})
+			if err := errors.Join(err, <-fenced); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// judged is a posting before anything of it is written.
+func judged(ctx context.Context, b *paytest.Books, tx *sqldb.Tx, entries []rain.Entry) (posting.Batch, error) {
+	batch, err := b.ReadBatch(ctx, tx, entries, false)
+	if err != nil {
+		return batch, err
+	}
+	for _, e := range entries {
+		batch.Classify(e)
+	}
+	return batch, nil
+}

@@ -1,0 +1,52 @@
+package posting
+
+import (
+	"context"
+	"slices"
+
+	"redrain/internal/sqldb"
+	"redrain/rain"
+)
+
+// Holder is who has a packet, and what is in it.
+type Holder struct {
+	User   string
+	Amount rain.Money
+}
+
+// Holders reads to whom packets of a campaign are paid. A packet that is not paid is missing in the answer.
+func Holders(ctx context.Context, q sqldb.Querier, campaign string, packets []int) (map[int]Holder, error) {
+	holders := make(map[int]Holder, len(packets))
+	err := eachHolder(ctx, q, campaign, packets, func(packet int, h Holder) { holders[packet] = h })
+	return holders, err
+}
+
+// eachHolder reads who has the packets. Those of a batch mostly lie close together, as they were won one after the
+// other: then the range is read, with the few others in it, because a list of hundreds of numbers costs more than
+// finding the rows.
+func eachHolder(ctx context.Context, q sqldb.Querier, campaign string, packets []int, fn func(int, Holder)) error {
+	if len(packets) == 0 {
+		return nil
+	}
+	if first, last := slices.Min(packets), slices.Max(packets); last < first+2*len(packets) {
+		return selectHolders(ctx, q, fn, "packet BETWEEN ? AND ?", campaign, first, last)
+	}
+	for chunk := range slices.Chunk(packets, sqldb.Chunk) {
+		err := selectHolders(ctx, q, fn, "packet IN "+sqldb.Marks(len(chunk)),
+			append([]any{campaign}, sqldb.Args(chunk)...)...)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func selectHolders(ctx context.Context, q sqldb.Querier, fn func(int, Holder), which string, args ...any) error {
+	return q.Each(ctx, func(scan sqldb.Scan) error {
+		var packet int
+		var h Holder
+		err := scan(&packet, &h.User, &h.Amount)
+		fn(packet, h)
+		return err
+	}, "SELECT packet, user_id, amount FROM payout WHERE campaign_id = ? AND "+which, args...)
+}

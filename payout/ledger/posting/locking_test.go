@@ -1,0 +1,125 @@
+package posting_test
+
+import (
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/booking"
+	"redrain/payout/paytest"
+	"redrain/rain"
+)
+
+// TestEightWorkersOnOneCampaign: each of them posts everything, in batches of its own that overlap those of the
+// others: four in the order of the outbox, side by side, and four in any order.
+func TestEightWorkersOnOneCampaign(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		log := eightWorkers(b, func() *ledger.Ledger { return b.Ledger })
+		log.CheckQuiet(b.T)
+		log.CheckOrder(b.T)
+	})
+}
+
+// TestEightNodesOnOneCampaign is the same with a worker in each of eight processes. Nodes do not know what others
+// have in hand, so they may meet in the database and try again; nobody hears of it.
+func TestEightNodesOnOneCampaign(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		eightWorkers(b, func() *ledger.Ledger { return ledger.New(b.DB, b.Clock.Now) }).CheckQuiet(b.T)
+	})
+}
+
+func eightWorkers(b *paytest.Books, ledger func() *ledger.Ledger) *paytest.Logbook {
+	t := b.T
+	const entries, wins, budget = 120, 8, 100_000
+	b.OpenCampaign(t, "c1", rain.Spec{Budget: budget, Packets: entries * wins})
+	all, paid := paytest.Crowd("c1", entries, wins)
+	log := &paytest.Logbook{}
+	b.DB.Log = slog.New(log)
+	var wg sync.WaitGroup
+	for w := range 8 {
+		l := ledger()
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(uint64(w), 2))
+			mine := slices.Clone(all)
+			if w%2 == 1 {
+				r.Shuffle(len(mine), func(i, j int) { mine[i], mine[j] = mine[j], mine[i] })
+			}
+			for len(mine) > 0 {
+				n := min(len(mine), 5+r.IntN(30))
+				posted, err := l.Post(t.Context(), mine[:n])
+				if err != nil || len(posted.Settled) != n*wins || len(posted.Dead) > 0 {
+					t.Errorf("%d settled of %d, %d dead, %v", len(posted.Settled), n*wins, len(posted.Dead), err)
+					return
+				}
+				mine = mine[max(n-3, 1):] // and the last ones once more
+			}
+		})
+	}
+	wg.Wait()
+	b.WantPaid(t, "c1", budget, entries*wins, paid)
+	return log
+}
+
+// TestTheEscrowIsTakenLast: while somebody else holds the escrow's balance, eight workers write all that they have
+// to, and wait for it side by side. So a worker keeps the others waiting for a single row's change and no longer.
+func TestTheEscrowIsTakenLast(t *testing.T) {
+	const workers, wins = 8, 10
+	dsn := testenv.MySQL(t) + "?innodb_lock_wait_timeout=60"
+	b := paytest.NewBooks(t, func() (*sqldb.DB, error) { return sqldb.OpenMySQL(dsn) })
+	b.OpenCampaign(t, "c1", rain.Spec{Budget: 1000, Packets: workers * wins})
+	beside, err := sql.Open("mysql", dsn+"&tx_isolation=%27READ-UNCOMMITTED%27")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := beside.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	holder, err := beside.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := holder.ExecContext(t.Context(), "UPDATE balance SET amount = amount WHERE account_id = 'escrow:c1'"); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	release := sync.OnceFunc(func() {
+		if err := holder.Rollback(); err != nil {
+			t.Error(err)
+		}
+		wg.Wait()
+	})
+	defer release()
+	for w := range workers {
+		wg.Go(func() {
+			var list []rain.Win
+			for i := range wins {
+				list = append(list, paytest.Win(fmt.Sprintf("u%d-%d", w, i), w*wins+i, 1))
+			}
+			if _, err := b.Post(t.Context(), []rain.Entry{paytest.Entry("c1", 1+w, list...)}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	testenv.Eventually(t, 30*time.Second, "all have written and wait", func() bool {
+		var written int
+		// of what is not committed, too
+		err := beside.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM payout").Scan(&written)
+		return err == nil && written == workers*wins
+	})
+	if n, _, err := b.Paid(t.Context(), "c1"); n != 0 || err != nil {
+		t.Errorf("%d are paid while the escrow is held, %v", n, err)
+	}
+	release()
+	b.WantBalance(t, booking.EscrowAccount("c1"), 1000-workers*wins)
+	b.CheckBooks(t)
+}

@@ -1,0 +1,239 @@
+package posting
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"redrain/internal/sqldb"
+	"redrain/payout/ledger/booking"
+	"redrain/rain"
+)
+
+// Poster brings outbox entries into the ledger. It is safe for concurrent use, here and by any number of processes on
+// one database.
+type Poster struct {
+	db        *sqldb.DB
+	clock     rain.Clock
+	campaigns CampaignReader
+	locks     entryLocks
+
+	splits struct {
+		mu   sync.Mutex
+		sums map[string][]rain.Money // by campaign: what each shard was given
+	}
+}
+
+// CampaignReader reads a campaign in a transaction; ErrUnknownCampaign where there is none.
+type CampaignReader interface {
+	Read(ctx context.Context, q sqldb.Querier, id string) (*rain.Campaign, error)
+}
+
+// NewPoster makes a poster of a migrated database. clock gives the times that are written to it.
+func NewPoster(db *sqldb.DB, clock rain.Clock, campaigns CampaignReader) *Poster {
+	p := &Poster{db: db, clock: clock, campaigns: campaigns}
+	p.splits.sums = map[string][]rain.Money{}
+	return p
+}
+
+// Errors of posting. What a database says is wrapped as it is.
+var (
+	ErrUnknownCampaign   = errors.New("no such campaign")
+	ErrRebuildSuperseded = errors.New("another rebuild of the shard has begun")
+)
+
+// Settlement is a claim that is in the ledger.
+type Settlement struct {
+	Campaign string
+	Entry    rain.EntryRef // the outbox entry that brought it
+	Claim    string
+	User     string
+	Packet   int
+	Drop     string // the drop that won it
+	Amount   rain.Money
+	Balance  rain.Money // the player's, after the posting that told of it
+	WonAt    int64      // Unix ms
+	New      bool       // posted by this call; false where an earlier copy was
+}
+
+// Posted is what [Ledger.Post] has found and done.
+type Posted struct {
+	Settled []Settlement // every claim of the entries that is in the ledger now
+	New     int          // how many of them are new
+	Dead    []DeadLetter // what this call has put aside for a person
+	Void    []DeadLetter // what came too late: of a life of its shard before Redis lost it; see Fence
+	Cut     []ReclaimCut // reclaims that this call has posted with less than they asked for
+}
+
+// Post brings outbox entries into the ledger, all in one transaction: it takes each campaign's escrow once, credits
+// each player once, and gives reclaimed stock back to the sponsor. It may be called with the same entries any
+// number of times, by any number of workers at once: what is posted already is found and skipped, and still
+// reported as settled, so that who died before telling the player can do so now.
+//
+// What contradicts the ledger becomes a dead letter and does not stop the rest: a packet that is paid to someone
+// else or with another amount, more than the escrow holds, an unknown campaign, an entry that makes no sense. A
+// dead claim stays dead until [Ledger.Retry]. A reclaim that asks for more than is its shard's is posted with what
+// is. What is of a shard's life before Redis lost it, and was not in the ledger when the shard was rebuilt, is
+// void: it is kept, and never paid.
+//
+// After an error nothing is posted, or (where the commit's answer was lost) everything; calling again is right in both.
+func (p *Poster) Post(ctx context.Context, entries []rain.Entry) (Posted, error) {
+	leave, err := p.locks.enter(ctx, entries)
+	if err != nil {
+		return Posted{}, fmt.Errorf("waiting for who has the same outbox entries: %w", err)
+	}
+	defer leave()
+	var posted Posted
+	careful := false
+	err = p.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) (err error) {
+		b, err := p.readBatch(ctx, tx, entries, careful)
+		if err != nil {
+			return err
+		}
+		b.judge(entries...)
+		posted, err = p.write(ctx, tx, b)
+		if errors.Is(err, booking.ErrInsufficientFunds) && !careful {
+			careful = true // find out which claims are too many
+			err = fmt.Errorf("%w: %w", sqldb.ErrAgain, err)
+		}
+		if err == nil {
+			err = b.stillSameLife(ctx, tx)
+		}
+		return err
+	})
+	if err != nil {
+		return Posted{}, fmt.Errorf("posting %d outbox entries: %w", len(entries), err)
+	}
+	return posted, nil
+}
+
+// stateSettled is the state of every payout: the row is written with the money.
+const stateSettled = "settled"
+
+var intoPayout = sqldb.Into{Table: "payout", Columns: []string{
+	"campaign_id", "packet", // the key
+	"claim", "user_id", "amount", "state", "drop_id", "shard", "won_at", "entry_seq", "settled_at", "txn_id",
+}}
+
+var reclaimColumns = []string{
+	"campaign_id", "shard", "packets", "amount", "closed_at", "entry_seq", "reclaimed_at", "txn_id",
+}
+
+// write carries out what was judged.
+func (p *Poster) write(ctx context.Context, tx *sqldb.Tx, b *batch) (Posted, error) {
+	now := p.clock()
+	_, err := booking.Book(ctx, tx, now, b.txns, func(done booking.Booked) error {
+		if err := p.writePayouts(ctx, tx, b, done.IDs, now); err != nil {
+			return err
+		}
+		if err := p.writeReclaims(ctx, tx, b, done.IDs, now); err != nil {
+			return err
+		}
+		if err := WriteLetters(ctx, tx, b.letters, now); err != nil {
+			return err
+		}
+		for i := range b.voids {
+			b.voids[i].resolvedAt = now
+		}
+		if err := WriteLetters(ctx, tx, b.voids, now); err != nil {
+			return err
+		}
+		return fillBalances(ctx, tx, b.settled, done.Moves)
+	})
+	if err != nil {
+		return Posted{}, err
+	}
+	// The campaign's one row is last, as its escrow is in book: all workers want it.
+	return Posted{Settled: b.settled, New: len(b.wins), Dead: b.letters, Void: b.voids, Cut: b.cuts},
+		Tally(ctx, tx, b.totals)
+}
+
+func (p *Poster) writePayouts(ctx context.Context, tx *sqldb.Tx, b *batch, ids map[string]int64, now int64) error {
+	// In key order, as everything that several workers insert.
+	slices.SortFunc(b.wins, func(x, y postedWin) int {
+		return cmp.Or(cmp.Compare(x.ref.Campaign, y.ref.Campaign), cmp.Compare(x.win.Packet, y.win.Packet))
+	})
+	return tx.InsertEach(ctx, intoPayout, len(b.wins), func(i int, r *sqldb.Row) {
+		w := &b.wins[i]
+		r.Text(w.ref.Campaign)
+		r.Int(int64(w.win.Packet))
+		r.Text(w.claim)
+		r.Text(w.win.User)
+		r.Int(int64(w.win.Amount))
+		r.Text(stateSettled)
+		r.Text(w.win.Drop)
+		r.Int(int64(w.ref.Shard))
+		r.Int(w.ms)
+		r.Int(w.seq)
+		r.Int(now)
+		r.Int(ids[w.key])
+	})
+}
+
+func (p *Poster) writeReclaims(ctx context.Context, tx *sqldb.Tx, b *batch, ids map[string]int64, now int64) error {
+	rows := make([][]any, len(b.reclaims))
+	for i, r := range b.reclaims {
+		rows[i] = []any{
+			r.ref.Campaign, r.ref.Shard, r.reclaim.Packets, int64(r.reclaim.Amount), r.ms, r.seq, now, ids[r.key],
+		}
+	}
+	if err := tx.Insert(ctx, "reclaim", reclaimColumns, rows, sqldb.Merge{}); err != nil {
+		return err
+	}
+	cuts := make([][]any, len(b.cuts))
+	for i, c := range b.cuts {
+		cuts[i] = []any{c.Ref.Campaign, c.Ref.Shard, int64(c.Asked), int64(c.Given), c.Reason, now}
+	}
+	return tx.Insert(ctx, "reclaim_cut", []string{"campaign_id", "shard", "asked", "given", "reason", "created_at"},
+		cuts, sqldb.Merge{})
+}
+
+// fillBalances tells each settlement its player's balance: those the posting has touched are known, the others are
+// read.
+func fillBalances(ctx context.Context, tx *sqldb.Tx, settled []Settlement, moves booking.Movements) error {
+	var users []string
+	var open []int // settlements of players whom the posting has not touched
+	for i := range settled {
+		balance, known := moves.Balance(booking.UserAccount(settled[i].User))
+		settled[i].Balance = balance
+		if !known {
+			users, open = append(users, settled[i].User), append(open, i)
+		}
+	}
+	slices.Sort(users)
+	others, err := booking.UserBalances(ctx, tx, slices.Compact(users))
+	if err != nil {
+		return err
+	}
+	for _, i := range open {
+		settled[i].Balance = others[settled[i].User]
+	}
+	return nil
+}
+
+// totals is what a campaign has handed out and given back. They are kept beside the rows that they are the sums of,
+// so that showing them costs nothing; Reconcile compares.
+type Totals struct {
+	Paid, Reclaimed             int64 // packets
+	AmountPaid, AmountReclaimed rain.Money
+}
+
+// tally adds to the campaigns' totals.
+func Tally(ctx context.Context, tx *sqldb.Tx, add map[string]Totals) error {
+	columns := []string{"campaign_id", "paid", "amount_paid", "reclaimed", "amount_reclaimed"}
+	rows := make([][]any, 0, len(add))
+	for _, id := range slices.Sorted(maps.Keys(add)) {
+		t := add[id]
+		rows = append(rows, []any{id, t.Paid, int64(t.AmountPaid), t.Reclaimed, int64(t.AmountReclaimed)})
+	}
+	return tx.Insert(ctx, "campaign_tally", columns, rows, sqldb.Merge{Key: columns[:1], Add: columns[1:]})
+}
+
+// mayBePoison tells whether a posting has failed because of what was posted, and not because of the database.
+func MayBePoison(err error) bool {
+	return sqldb.IsRefused(err) || errors.Is(err, booking.ErrUnbalanced)
+}

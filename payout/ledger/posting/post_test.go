@@ -1,0 +1,326 @@
+package posting_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/posting"
+	"redrain/payout/paytest"
+	"redrain/rain"
+)
+
+func TestPost(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+		b.OpenCampaign(t, "c2", rain.Spec{Budget: 50, Packets: 10, Sponsor: "other"})
+		posted := b.MustPost(t,
+			paytest.Entry("c1", 1, paytest.Win("u1", 0, 10), paytest.Win("u2", 1, 20), paytest.Win("u1", 2, 5)),
+			paytest.Entry("c2", 1, paytest.Win("u1", 0, 7)),
+			paytest.Entry("c1", 2, paytest.Win("u3", 9, 1)),
+		)
+		if posted.New != 5 || len(posted.Settled) != 5 || len(posted.Dead) != 0 {
+			t.Fatalf("%+v", posted)
+		}
+		first := posting.Settlement{
+			Campaign: "c1", Entry: rain.EntryRef{Campaign: "c1", ID: "1-0"}, Claim: "c1-0", User: "u1", Packet: 0,
+			Drop: "7.3", Amount: 10,
+			Balance: 22, WonAt: 1, New: true,
+		}
+		if posted.Settled[0] != first {
+			t.Errorf("got  %+v\nwant %+v", posted.Settled[0], first)
+		}
+		b.WantBalance(t, booking.EscrowAccount("c1"), 64)
+		b.WantBalance(t, booking.EscrowAccount("c2"), 43)
+		b.WantBalance(t, booking.UserAccount("u1"), 22)
+		b.WantBalance(t, booking.UserAccount("u2"), 20)
+		packets, amount, err := b.Paid(t.Context(), "c1")
+		if packets != 4 || amount != 36 || err != nil {
+			t.Error(packets, amount, err)
+		}
+		if packets, amount, err := b.Paid(t.Context(), "nix"); packets != 0 || amount != 0 || err != nil {
+			t.Error(packets, amount, err)
+		}
+		// An entry is one transaction: the escrow's line and one for each player.
+		if n := b.Count(t, "SELECT COUNT(*) FROM entry e JOIN txn t ON t.id = e.txn_id WHERE t.idem_key = 'pay:c1.0.1-0:0'"); n != 3 {
+			t.Errorf("the first entry has %d lines", n)
+		}
+		b.CheckBooks(t)
+	})
+}
+
+func TestPostingAgainPaysOnce(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+		one, two := paytest.Entry("c1", 1, paytest.Win("u1", 0, 10), paytest.Win("u2", 1, 20)), paytest.Entry("c1", 2, paytest.Win("u1", 2, 30))
+		for i, try := range []struct {
+			entries []rain.Entry
+			fresh   int
+		}{
+			{[]rain.Entry{one, one}, 2},           // twice in one batch
+			{[]rain.Entry{one}, 0},                // again
+			{[]rain.Entry{two, one}, 1},           // half of it new
+			{[]rain.Entry{one, two, one, two}, 0}, // all of it old
+			{nil, 0},
+			// a claim that comes in another entry too
+			{[]rain.Entry{paytest.Entry("c1", 3, paytest.Win("u2", 1, 20), paytest.Win("u3", 3, 1))}, 1},
+			// an entry that has grown
+			{[]rain.Entry{paytest.Entry("c1", 1, paytest.Win("u1", 0, 10), paytest.Win("u2", 1, 20), paytest.Win("u4", 4, 2))}, 1},
+		} {
+			posted := b.MustPost(t, try.entries...)
+			wins := 0
+			for _, e := range try.entries {
+				wins += len(e.Wins)
+			}
+			if posted.New != try.fresh || len(posted.Settled) != wins || len(posted.Dead) != 0 {
+				t.Errorf("try %d: %d new, %d settled of %d, dead %v", i, posted.New, len(posted.Settled), wins,
+					posted.Dead)
+			}
+			for _, s := range posted.Settled {
+				if balance, _ := b.UserBalance(t.Context(), s.User); s.Balance != balance {
+					t.Errorf("try %d tells %s a balance of %d, and it is %d", i, s.User, s.Balance, balance)
+				}
+			}
+			b.CheckBooks(t)
+		}
+		b.WantBalance(t, booking.UserAccount("u1"), 40)
+		b.WantBalance(t, booking.UserAccount("u2"), 20)
+		b.WantBalance(t, booking.EscrowAccount("c1"), 37)
+	})
+}
+
+// TestContradictionsDoNotBlockTheRest puts every kind of nonsense between two good wins.
+func TestContradictionsDoNotBlockTheRest(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		b.OpenCampaign(t, "c1", rain.Spec{Budget: 1000, Packets: 10, Shards: 2})
+		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u0", 0, 10)))
+		bad := map[string]rain.Entry{
+			"another player":    paytest.Entry("c1", 2, paytest.Win("thief", 0, 10)),
+			"another amount":    paytest.Entry("c1", 3, paytest.Win("u0", 0, 11)),
+			"unknown campaign":  paytest.Entry("nix", 4, paytest.Win("u", 1, 1)),
+			"odd campaign":      paytest.Entry(strings.Repeat("c1 ", 40), 5, paytest.Win("u", 1, 1)),
+			"no such packet":    paytest.Entry("c1", 6, paytest.Win("u", 10, 1)),
+			"negative packet":   paytest.Entry("c1", 7, paytest.Win("u", -1, 1)),
+			"huge packet":       paytest.Entry("c1", 8, paytest.Win("u", 1<<40, 1)),
+			"no amount":         paytest.Entry("c1", 9, paytest.Win("u", 1, 0)),
+			"negative amount":   paytest.Entry("c1", 10, paytest.Win("u", 1, -5)),
+			"huge amount":       paytest.Entry("c1", 11, paytest.Win("u", 1, 1<<60)),
+			"no user":           paytest.Entry("c1", 12, paytest.Win("", 1, 1)),
+			"long user":         paytest.Entry("c1", 13, paytest.Win(strings.Repeat("u", 200), 1, 1)),
+			"control character": paytest.Entry("c1", 14, paytest.Win("u\x00", 1, 1)),
+			"odd drop": paytest.Entry("c1", 15, rain.Win{User: "u", Packet: 1, Amount: 1,
+				Drop: strings.Repeat("x", 99)}),
+			"no such shard": {Ref: rain.EntryRef{Campaign: "c1", Shard: 2, ID: "1-0"},
+				Wins: []rain.Win{paytest.Win("u", 1, 1)}},
+			"negative shard": {Ref: rain.EntryRef{Campaign: "c1", Shard: -1, ID: "1-0"},
+				Wins: []rain.Win{paytest.Win("u", 1, 1)}},
+			"odd id": {Ref: rain.EntryRef{Campaign: "c1", ID: "yesterday"},
+				Wins: []rain.Win{paytest.Win("u", 1, 1)}},
+			"negative reclaim": {Ref: rain.EntryRef{Campaign: "c1", ID: "16-0"},
+				Reclaim: &rain.Reclaim{Packets: 1, Amount: -1}},
+			"huge reclaim": {Ref: rain.EntryRef{Campaign: "c1", ID: "17-0"},
+				Reclaim: &rain.Reclaim{Packets: 11, Amount: 1}},
+		}
+		entries := []rain.Entry{paytest.Entry("c1", 100, paytest.Win("good1", 8, 1))}
+		for _, e := range bad {
+			entries = append(entries, e)
+		}
+		entries = append(entries, paytest.Entry("c1", 101, paytest.Win("good2", 9, 2)))
+		for try := range 2 {
+			posted := b.MustPost(t, entries...)
+			if len(posted.Settled) != 2 {
+				t.Errorf("try %d: settled %+v", try, posted.Settled)
+			}
+			if want := len(bad) * (1 - try); len(posted.Dead) != want {
+				t.Errorf("try %d: %d new dead letters, want %d", try, len(posted.Dead), want)
+			}
+		}
+		list, _, err := b.ListDeadLetters(t.Context(), "", 100)
+		if err != nil || len(list) != len(bad) {
+			t.Fatalf("%d dead letters of %d, %v", len(list), len(bad), err)
+		}
+		ofCampaign, wins := int64(0), int64(0)
+		for _, d := range list {
+			if d.Campaign == "c1" {
+				ofCampaign++
+				if d.Kind == posting.LetterPay {
+					wins++
+				}
+			}
+			if d.Reason == "" || d.Claim == "" || d.CreatedAt == 0 {
+				t.Errorf("%+v", d)
+			}
+			if _, err := b.Retry(t.Context(), d.Claim); !errors.Is(err, ledger.ErrStillDead) {
+				t.Errorf("retry of %s: %v", d.Claim, err)
+			}
+		}
+		if letters, paying, err := b.Dead(t.Context(), "c1"); err != nil || letters != ofCampaign || paying != wins ||
+			wins == 0 || wins == letters {
+			t.Errorf("the campaign has %d dead letters, %d of them wins (%v), want %d, %d", letters, paying, err,
+				ofCampaign, wins)
+		}
+		if letters, paying, err := b.Dead(t.Context(), "another"); err != nil || letters != 0 || paying != 0 {
+			t.Errorf("another campaign: %d, %d, %v", letters, paying, err)
+		}
+		b.WantBalance(t, booking.EscrowAccount("c1"), 987)
+		b.CheckBooks(t)
+	})
+}
+
+// TestTheEscrowIsTheLimit: what the campaign never had is not paid, and what it has is.
+func TestTheEscrowIsTheLimit(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+		b.OpenCampaign(t, "c2", rain.Spec{Budget: 100, Packets: 10})
+		posted := b.MustPost(t,
+			paytest.Entry("c1", 1, paytest.Win("u1", 0, 60), paytest.Win("u2", 1, 60), paytest.Win("u3", 2, 30)),
+			paytest.Entry("c2", 1, paytest.Win("u1", 0, 100)),
+			rain.Entry{Ref: rain.EntryRef{Campaign: "c1", ID: "2-0"}, Reclaim: &rain.Reclaim{Packets: 1, Amount: 11}},
+			paytest.Entry("c1", 3, paytest.Win("u4", 3, 10)),
+		)
+		if posted.New != 4 || len(posted.Dead) != 1 || posted.Dead[0].Claim != "c1-1" ||
+			len(posted.Cut) != 1 || posted.Cut[0].Asked != 11 || posted.Cut[0].Given != 0 {
+			t.Errorf("%+v", posted)
+		}
+		b.WantBalance(t, booking.EscrowAccount("c1"), 0)
+		b.WantBalance(t, booking.UserAccount("u2"), 0)
+		b.WantBalance(t, booking.UserAccount("u3"), 30)
+		b.CheckBooks(t)
+
+		// When the escrow has it, an operator can pay what was promised.
+		if _, err := b.Retry(t.Context(), "c1-1"); !errors.Is(err, ledger.ErrStillDead) {
+			t.Error(err)
+		}
+		topUp := []booking.Txn{booking.Move(booking.KindFund, "test", booking.World, booking.EscrowAccount("c1"), 60)}
+		if err := b.InTx(t, topUp); err != nil {
+			t.Fatal(err)
+		}
+		settled, err := b.Retry(t.Context(), "c1-1")
+		if err != nil || len(settled) != 1 || settled[0].User != "u2" || settled[0].Balance != 60 || !settled[0].New {
+			t.Errorf("%+v, %v", settled, err)
+		}
+		if _, err := b.Retry(t.Context(), "c1-1"); !errors.Is(err, ledger.ErrUnknownClaim) {
+			t.Error(err)
+		}
+		if _, err := b.Retry(t.Context(), "c1-7"); !errors.Is(err, ledger.ErrUnknownClaim) {
+			t.Error(err)
+		}
+		// The copy that comes after the retry neither pays again nor is a dead letter again.
+		if posted := b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u2", 1, 60))); posted.New != 0 || len(posted.Dead) != 0 {
+			t.Errorf("%+v", posted)
+		}
+		b.WantBalance(t, booking.UserAccount("u2"), 60)
+		b.CheckBooks(t)
+	})
+}
+
+func TestReclaim(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 2})
+		reclaim := func(shard, n, packets int, amount rain.Money) rain.Entry {
+			return rain.Entry{
+				Ref:     rain.EntryRef{Campaign: "c1", Shard: shard, ID: fmt.Sprintf("%d-0", n)},
+				Reclaim: &rain.Reclaim{Packets: packets, Amount: amount},
+			}
+		}
+		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u1", 0, 10)))
+		for range 3 {
+			b.MustPost(t, reclaim(0, 2, 4, 40), reclaim(1, 2, 5, 50))
+			b.WantBalance(t, booking.SponsorAccount("acme"), 90)
+			b.WantBalance(t, booking.EscrowAccount("c1"), 0)
+		}
+		// Redis came back from an old copy and closed the shard again: the same is nothing new, another amount is a
+		// contradiction.
+		if posted := b.MustPost(t, reclaim(0, 3, 4, 40), reclaim(0, 4, 0, 0)); len(posted.Dead) != 0 {
+			t.Errorf("%+v", posted)
+		}
+		if posted := b.MustPost(t, reclaim(0, 5, 3, 30)); len(posted.Dead) != 1 || posted.Dead[0].Amount != 30 {
+			t.Errorf("%+v", posted)
+		}
+		b.WantBalance(t, booking.SponsorAccount("acme"), 90)
+		b.CheckBooks(t)
+	})
+}
+
+func TestBookRefusesWhatDoesNotBalance(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		for what, bad := range map[string]booking.Txn{
+			"money from nowhere": {Kind: "x", Key: "x", Lines: []booking.Line{{Account: booking.UserAccount("u"), Amount: 5}, {Account: booking.UserAccount("v"), Amount: 5}}},
+			"one cent lost":      {Kind: "x", Key: "x", Lines: []booking.Line{{Account: booking.World, Amount: -5}, {Account: booking.UserAccount("u"), Amount: 4}}},
+			"one line":           {Kind: "x", Key: "x", Lines: []booking.Line{{Account: booking.UserAccount("u"), Amount: 0}}},
+			"no key":             {Kind: "x", Lines: []booking.Line{{Account: booking.World, Amount: -5}, {Account: booking.UserAccount("u"), Amount: 5}}},
+			"sum that overflows": {Kind: "x", Key: "x",
+				Lines: []booking.Line{{Account: booking.World, Amount: 1 << 62}, {Account: booking.World, Amount: 1 << 62}, {Account: booking.UserAccount("u"), Amount: -1 << 63}}},
+			"more than there is":  booking.Move("x", "x", booking.UserAccount("u"), booking.UserAccount("v"), 1),
+			"a negative movement": booking.Move("x", "x", booking.UserAccount("u"), booking.UserAccount("v"), -1),
+		} {
+			if err := b.InTx(t, []booking.Txn{booking.Move("x", "good", booking.World, booking.UserAccount("w"), 1), bad}); err == nil {
+				t.Errorf("%s is booked", what)
+			}
+		}
+		if n := b.Count(t, "SELECT COUNT(*) FROM txn"); n != 0 {
+			t.Errorf("%d transactions are there", n)
+		}
+		b.CheckBooks(t)
+	})
+}
+
+// TestCarefulJudgementIsNotStale: while a worker waits for an escrow to see whether it suffices, another pays the
+// same win from it. That the escrow is empty then is no reason to call the win unpayable.
+func TestCarefulJudgementIsNotStale(t *testing.T) {
+	b := paytest.OnMySQL(t)
+	ctx := t.Context()
+	b.OpenCampaign(t, "c1", rain.Spec{Budget: 20, Packets: 2})
+	b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u1", 0, 10)))
+	last := paytest.Entry("c1", 2, paytest.Win("u1", 1, 10))
+	written, commit := make(chan struct{}), make(chan struct{})
+	errs := make(chan error, 2)
+	go func() {
+		errs <- b.DB.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+			other, err := b.ReadBatch(ctx, tx, []rain.Entry{last}, false)
+			if err != nil {
+				return err
+			}
+			other.Classify(last)
+			_, err = b.Write(ctx, tx, other)
+			close(written)
+			<-commit
+			return err
+		})
+	}()
+	<-written
+	var careful posting.Batch
+	go func() {
+		errs <- b.DB.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) (err error) {
+			careful, err = b.ReadBatch(ctx, tx, []rain.Entry{last}, true)
+			return err
+		})
+	}()
+	testenv.Eventually(t, 10*time.Second, "the second worker waits for the first", func() bool {
+		<-time.After(150 * time.Millisecond) // InnoDB shows an old picture to who looks more than once in 100 ms
+		return b.Count(t, "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'") > 0
+	})
+	close(commit)
+	for range 2 {
+		if err := <-errs; err != nil {
+			t.Fatal(err)
+		}
+	}
+	careful.Classify(last)
+	if len(careful.Letters()) > 0 || len(careful.Settled()) != 1 || careful.Settled()[0].New {
+		t.Errorf("dead %+v, settled %+v", careful.Letters(), careful.Settled())
+	}
+}

@@ -1,0 +1,157 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+
+	"redrain/internal/sqldb"
+	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/posting"
+)
+
+// Redriven is what has become of the dead letters that RetryAll has judged.
+type Redriven struct {
+	Retried   int // letters judged
+	Settled   int // of them: posted, or found to be posted; of a withdrawal: due again
+	StillDead int
+}
+
+// retryPage is how many letters RetryAll looks up at once.
+const retryPage = 100
+
+// Retry judges the dead letters of a claim anew, each in a transaction of its own, and posts what can be posted
+// now. It returns what is settled; ErrUnknownClaim where no dead letter of the claim waits, ErrStillDead (with the
+// reason) where none of them could be posted. A dead withdrawal is due again after it, and nothing is settled by
+// that.
+func (s *DeadLetters) Retry(ctx context.Context, claim string) (settled []posting.Settlement, err error) {
+	ids, err := s.waitingLetters(ctx, "claim = ? AND id > ?", claim, 0)
+	if err != nil {
+		return nil, err
+	}
+	stillDead, resolved := "", 0
+	for _, id := range ids {
+		one, err := s.retryLetter(ctx, id)
+		switch {
+		case err != nil && resolved > 0:
+			return settled, nil // what is settled is settled; the other letters wait on
+		case err != nil:
+			return nil, err
+		case one.resolved:
+			resolved++
+			settled = append(settled, one.settled...)
+		default:
+			stillDead = one.reason
+		}
+	}
+	switch {
+	case resolved > 0:
+		return settled, nil
+	case stillDead != "":
+		return nil, fmt.Errorf("%q: %w: %s", claim, ErrStillDead, stillDead)
+	default:
+		return nil, fmt.Errorf("%q: %w", claim, ErrUnknownClaim)
+	}
+}
+
+// RetryAll is Retry of every letter that waits, of one campaign or, where that is "", of all. Each is judged once,
+// in the order in which they came. tell hears of what is settled. With an error the counts are of what was judged
+// until then.
+func (s *DeadLetters) RetryAll(ctx context.Context, campaign string, tell func([]posting.Settlement)) (r Redriven, err error) {
+	for last := int64(0); ; {
+		where, args := "id > ?", []any{last}
+		if campaign != "" {
+			where, args = "campaign_id = ? AND id > ?", []any{campaign, last}
+		}
+		ids, err := s.waitingLetters(ctx, where, args...)
+		if err != nil || len(ids) == 0 {
+			return r, err
+		}
+		for _, id := range ids {
+			one, err := s.retryLetter(ctx, id)
+			if err != nil {
+				return r, err
+			}
+			if !one.found {
+				continue // somebody else has resolved it meanwhile
+			}
+			r.Retried++
+			if !one.resolved {
+				r.StillDead++
+				continue
+			}
+			r.Settled++
+			tell(one.settled)
+		}
+		last = ids[len(ids)-1]
+	}
+}
+
+// waitingLetters are the ids of the next page of letters, in the order in which they came.
+func (s *DeadLetters) waitingLetters(ctx context.Context, where string, args ...any) (ids []int64, err error) {
+	err = s.db.Each(ctx, func(scan sqldb.Scan) error {
+		var id int64
+		err := scan(&id)
+		ids = append(ids, id)
+		return err
+	}, "SELECT id FROM dead_letter WHERE resolved_at = 0 AND "+where+" ORDER BY id LIMIT ?", append(args, retryPage)...)
+	if err != nil {
+		return nil, fmt.Errorf("dead letters: %w", err)
+	}
+	return ids, nil
+}
+
+// retried is what has become of one letter.
+type retried struct {
+	found    bool // it was still waiting
+	resolved bool
+	reason   string // why not
+	settled  []posting.Settlement
+}
+
+// retryLetter judges one letter, in a transaction of its own: one that the database refuses takes no other with it.
+func (s *DeadLetters) retryLetter(ctx context.Context, id int64) (r retried, err error) {
+	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		r = retried{}
+		var d posting.DeadLetter
+		err := tx.Each(ctx, func(scan sqldb.Scan) (err error) {
+			r.found = true
+			d, err = posting.ScanLetter(scan)
+			return err
+		}, posting.LetterSelect+"WHERE id = ? AND resolved_at = 0"+tx.ForUpdate(), id)
+		if err != nil || !r.found {
+			return err
+		}
+		if r.settled, r.reason, err = s.redrive(ctx, tx, d); err != nil || r.reason != "" {
+			return err
+		}
+		r.resolved = true
+		if _, err := tx.Exec(ctx, "UPDATE dead_letter SET resolved_at = ? WHERE id = ?", s.clock(), d.ID); err != nil {
+			return err
+		}
+		is := StateSettled
+		if d.Kind == posting.LetterWithdrawal {
+			is = StateFailed // and tried again: only the provider settles it
+		}
+		return auditChange(ctx, tx, s.clock(), letterState(d, StateDead), letterState(d, is))
+	})
+	if posting.MayBePoison(err) {
+		return retried{found: true, reason: booking.Clip(err.Error(), posting.MaxReason)}, nil // rolled back: it waits on
+	}
+	if err != nil {
+		return retried{}, fmt.Errorf("retry of dead letter %d: %w", id, err)
+	}
+	return r, nil
+}
+
+// redrive does what a letter asks for, each kind in its way, or says why it cannot.
+func (s *DeadLetters) redrive(ctx context.Context, tx *sqldb.Tx, d posting.DeadLetter) (settled []posting.Settlement, reason string,
+	err error) {
+	switch d.Kind {
+	case posting.LetterPay, posting.LetterReclaim, posting.LetterMessage: // a message may have been an entry on a wrong subject
+		return s.poster.PostLetter(ctx, tx, d)
+	case posting.LetterWithdrawal:
+		return nil, "", s.withdrawals.revive(ctx, tx, d.Claim)
+	default:
+		return nil, fmt.Sprintf("this version knows no letters of kind %q", d.Kind), nil
+	}
+}

@@ -1,0 +1,156 @@
+package ledger_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/booking"
+	"redrain/payout/paytest"
+	"redrain/rain"
+)
+
+func TestDepositIsIdempotentByReference(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		ctx := t.Context()
+		for _, step := range []struct {
+			sponsor, reference string
+			amount, want       rain.Money
+			err                error
+		}{
+			{"acme", "r1", 100, 100, nil},
+			{"acme", "r1", 100, 100, nil},
+			{"acme", "r1", 101, 0, ledger.ErrReferenceReused},
+			{"acme", "r2", 50, 150, nil},
+			{"acme", "R1", 1, 151, nil},
+			{"acme", "r1 ", 1, 152, nil},
+			{"acme", "红包", 1, 153, nil},
+			{"other", "r1", 7, 7, nil},
+			{"acme", "r3", rain.MaxBudget, rain.MaxBudget + 153, nil},
+			{"acme", "r4", 0, 0, ledger.ErrInvalidAmount},
+			{"acme", "r4", -1, 0, ledger.ErrInvalidAmount},
+			{"acme", "r4", rain.MaxBudget + 1, 0, ledger.ErrInvalidAmount},
+			{"acme", "", 1, 0, ledger.ErrInvalidReference},
+			{"acme", strings.Repeat("x", 201), 1, 0, ledger.ErrInvalidReference},
+			{strings.Repeat("s", rain.MaxSponsorLen), strings.Repeat("x", 200), 1, 1, nil},
+		} {
+			got, err := b.Deposit(ctx, step.sponsor, step.reference, step.amount)
+			if got != step.want || !errors.Is(err, step.err) {
+				t.Errorf("%+v: %d, %v", step, got, err)
+			}
+		}
+		if _, err := b.Deposit(ctx, "no:colon", "r", 1); err == nil {
+			t.Error("a sponsor with a colon could pass for another account")
+		}
+		b.CheckBooks(t)
+	})
+}
+
+func TestConcurrentDeposits(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				for _, reference := range []string{"a", "b", "c"} {
+					if _, err := b.Deposit(t.Context(), "acme", reference, 10); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		b.WantBalance(t, booking.SponsorAccount("acme"), 30)
+		b.WantBalance(t, booking.World, -30)
+		b.CheckBooks(t)
+	})
+}
+
+func TestBalances(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		ctx := t.Context()
+		if _, err := b.SponsorBalance(ctx, "acme"); !errors.Is(err, ledger.ErrUnknownSponsor) {
+			t.Error(err)
+		}
+		if got, err := b.UserBalance(ctx, "nobody"); got != 0 || err != nil {
+			t.Error(got, err)
+		}
+		b.OpenCampaign(t, "c1", rain.Spec{Budget: 10, Packets: 10})
+		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u", 0, 1), paytest.Win("u ", 1, 2)))
+		got, err := b.UserBalances(ctx, []string{"u", "u ", "nobody"})
+		if err != nil || len(got) != 3 || got["u"] != 1 || got["u "] != 2 || got["nobody"] != 0 {
+			t.Error(got, err)
+		}
+		if got, err := b.SponsorBalance(ctx, "acme"); got != 0 || err != nil {
+			t.Error(got, err)
+		}
+	})
+}
+
+// TestWorldHasAFloor: the one account that may be negative must not wrap round.
+func TestWorldHasAFloor(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		if _, err := b.Deposit(t.Context(), "acme", "r", 1); err != nil {
+			t.Fatal(err)
+		}
+		set := func(id string, amount rain.Money) {
+			if err := b.Exec(t.Context(), "", "UPDATE balance SET amount = ? WHERE account_id = ?", int64(amount),
+				id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		set("world", -9000*rain.MaxBudget)
+		if _, err := b.Deposit(t.Context(), "acme", "r2", 1); !errors.Is(err, booking.ErrInsufficientFunds) {
+			t.Error(err)
+		}
+		set("world", -1)
+		set("sponsor:acme", 1<<62)
+		if _, err := b.Deposit(t.Context(), "acme", "r3", rain.MaxBudget); err != nil {
+			t.Error(err)
+		}
+		b.WantBalance(t, booking.SponsorAccount("acme"), 1<<62+rain.MaxBudget)
+	})
+}
+
+func TestSponsors(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		ctx := t.Context()
+		if list, next, err := b.ListSponsors(ctx, "", 2); err != nil || len(list) != 0 || list == nil || next != "" {
+			t.Errorf("before anybody has deposited: %v, %q, %v", list, next, err)
+		}
+		for _, sponsor := range []string{"b", "acme", "Zeta", "a.c", "a-b"} {
+			if _, err := b.Deposit(ctx, sponsor, "r", rain.Money(len(sponsor))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})           // has an escrow
+		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("sponsor:x", 0, 10))) // and a player an account
+		var got []ledger.Sponsor
+		for after, pages := "", 0; ; pages++ {
+			list, next, err := b.ListSponsors(ctx, after, 2)
+			if err != nil || len(list) > 2 || pages > 5 {
+				t.Fatal(list, pages, err)
+			}
+			got = append(got, list...)
+			if after = next; next == "" {
+				break
+			}
+		}
+		want := []ledger.Sponsor{{"Zeta", 4}, {"a-b", 3}, {"a.c", 3}, {"acme", 4}, {"b", 1}}
+		if !slices.Equal(got, want) {
+			t.Errorf("%v, want %v", got, want)
+		}
+		for _, cursor := range []string{"x\x00", "a/b", strings.Repeat("s", 100)} {
+			if _, _, err := b.ListSponsors(ctx, cursor, 2); !errors.Is(err, ledger.ErrBadCursor) {
+				t.Errorf("%q: %v", cursor, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,209 @@
+package ledger_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"redrain/internal/testenv"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/booking"
+	"redrain/payout/paytest"
+	"redrain/rain"
+)
+
+// TestRefusedGivesBackOnce: whoever says so how often, the money comes back once.
+func TestRefusedGivesBackOnce(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		b.Rich(t, "u1", 100)
+		b.MustWithdraw(t, "w1", "u1", 70)
+		w := b.LeaseOne(t)
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() { paytest.Must(t, b.RecordRefused(t.Context(), w, "the account is closed")) })
+		}
+		wg.Wait()
+		b.WantBalance(t, booking.UserAccount("u1"), 100)
+		if w := b.WantWithdrawal(t, "w1", ledger.WithdrawalFailed, 1); w.LastError != "the account is closed" {
+			t.Errorf("%+v", w)
+		}
+		if err := b.RecordPaid(t.Context(), w, "x"); !errors.Is(err, ledger.ErrPaidTwice) {
+			t.Errorf("paid after all: %v", err)
+		}
+		b.WantWithdrawal(t, "w1", ledger.WithdrawalFailed, 1)
+		paytest.Must(t, b.RecordRetry(t.Context(), w, 0, "x"))
+		if taken, err := b.LeaseDue(t.Context(), 10, time.Minute); err != nil || len(taken) != 0 {
+			t.Errorf("a failed one is tried: %+v, %v", taken, err)
+		}
+		if again, balance, err := b.Withdraw(t.Context(), "w1", "u1", 70); err != nil || balance != 100 ||
+			again.State != ledger.WithdrawalFailed {
+			t.Errorf("the request again: %+v, %d, %v", again, balance, err)
+		}
+		b.CheckBooks(t)
+	})
+}
+
+// TestALeaseIsForOne: while it lasts nobody else has the withdrawal, and after it everybody may.
+func TestALeaseIsForOne(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		const count = 40
+		b.Rich(t, "u1", count)
+		for i := range count {
+			b.MustWithdraw(t, fmt.Sprintf("w%02d", i), "u1", 1)
+		}
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		leased := map[string]int{}
+		random := testenv.Random(t)
+		for range 6 {
+			wg.Go(func() {
+				for {
+					taken, err := b.LeaseDue(t.Context(), 1+random.IntN(5), time.Hour)
+					if err != nil {
+						t.Error(err)
+					}
+					if len(taken) == 0 {
+						return
+					}
+					mu.Lock()
+					for _, w := range taken {
+						leased[w.ID]++
+					}
+					mu.Unlock()
+				}
+			})
+		}
+		wg.Wait()
+		for id, n := range leased {
+			if n != 1 {
+				t.Errorf("%s was leased %d times", id, n)
+			}
+		}
+		if len(leased) != count {
+			t.Errorf("%d of %d were leased", len(leased), count)
+		}
+		b.Clock.Add(time.Hour.Milliseconds())
+		if taken, err := b.LeaseDue(t.Context(), count, time.Hour); err != nil || len(taken) != count ||
+			taken[0].Attempts != 2 {
+			t.Errorf("after the lease: %d, %v", len(taken), err)
+		}
+	})
+}
+
+// TestWhoHasLostTheLeaseGivesNothingBack: the first try takes too long, and a second begins. Nobody knows what the
+// second will hear, so the first may put nothing off, bury nothing, and give no money back. That it was paid is
+// true all the same.
+func TestWhoHasLostTheLeaseGivesNothingBack(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		ctx := t.Context()
+		b.Rich(t, "u1", 100)
+		b.MustWithdraw(t, "w1", "u1", 70)
+		first := b.LeaseOne(t)
+		b.Clock.Add(time.Minute.Milliseconds())
+		second := b.LeaseOne(t)
+		if err := b.RecordRefused(ctx, first, "no"); !errors.Is(err, ledger.ErrLeaseLost) {
+			t.Errorf("refused: %v", err)
+		}
+		if err := b.RecordDead(ctx, first, "no"); !errors.Is(err, ledger.ErrLeaseLost) {
+			t.Errorf("bury: %v", err)
+		}
+		paytest.Must(t, b.RecordRetry(ctx, first, 0, "no"))
+		b.WantBalance(t, booking.UserAccount("u1"), 30)
+		if w := b.WantWithdrawal(t, "w1", ledger.WithdrawalPending, 2); w.NextAt != second.NextAt || w.Dead ||
+			w.LastError != "" {
+			t.Errorf("%+v", w)
+		}
+		paytest.Must(t, b.RecordPaid(ctx, first, "bank"))
+		if err := b.RecordRefused(ctx, second, "no"); !errors.Is(err, ledger.ErrLeaseLost) {
+			t.Errorf("refused after it was paid: %v", err)
+		}
+		paytest.Must(t, b.RecordRetry(ctx, second, 0, "no"))
+		b.WantWithdrawal(t, "w1", ledger.WithdrawalPaid, 2)
+		b.WantBalance(t, booking.UserAccount("u1"), 30)
+		b.CheckBooks(t)
+	})
+}
+
+// TestDeadWithdrawal: it stays pending for the player, is listed with the other dead letters, disturbs no
+// campaign's books, and is tried again when an operator says so, as often as it takes.
+func TestDeadWithdrawal(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		ctx := t.Context()
+		b.Rich(t, "u1", 100)
+		b.MustWithdraw(t, "w1", "u1", 70)
+		if _, err := b.Retry(ctx, "w1"); !errors.Is(err, ledger.ErrUnknownClaim) {
+			t.Errorf("a retry of what is not dead: %v", err)
+		}
+		for round := range 3 {
+			w := b.LeaseOne(t)
+			if w.Attempts != 1 {
+				t.Errorf("round %d: %d tries", round, w.Attempts)
+			}
+			reason := fmt.Sprintf("round %d %s", round, strings.Repeat("红", 300))
+			paytest.Must(t, b.RecordDead(ctx, w, reason))
+			paytest.Must(t, b.RecordDead(ctx, w, reason)) // the answer of the first was lost
+			b.Clock.Add(time.Hour.Milliseconds())
+			if taken, err := b.LeaseDue(ctx, 10, time.Minute); err != nil || len(taken) != 0 {
+				t.Errorf("a dead one is tried: %+v, %v", taken, err)
+			}
+			if w := b.WantWithdrawal(t, "w1", ledger.WithdrawalPending, 1); !w.Dead {
+				t.Errorf("%+v", w)
+			}
+			b.WantBalance(t, booking.UserAccount("u1"), 30)
+			letters, _, err := b.ListDeadLetters(ctx, "", 10)
+			if err != nil || len(letters) != 1 {
+				t.Fatalf("%+v, %v", letters, err)
+			}
+			d := letters[0]
+			if d.Claim != "w1" || d.Kind != "withdrawal" || d.User != "u1" || d.Amount != 70 || d.Campaign != "" ||
+				d.WonAt != w.CreatedAt ||
+				!strings.HasPrefix(d.Reason, fmt.Sprintf("round %d 红", round)) {
+				t.Errorf("%+v", d)
+			}
+			if n := b.DeadLetters(t); n != 1 {
+				t.Errorf("%d dead, %v", n, err)
+			}
+			if round == 2 {
+				break
+			}
+			if settled, err := b.Retry(ctx, "w1"); err != nil || len(settled) != 0 {
+				t.Errorf("retried: %+v, %v", settled, err)
+			}
+			if w := b.WantWithdrawal(t, "w1", ledger.WithdrawalPending, 0); w.Dead {
+				t.Errorf("%+v", w)
+			}
+		}
+		c, err := b.Campaign(ctx, "for-u1")
+		paytest.Must(t, err)
+		snapshot := []rain.ShardSnapshot{{Found: true, Won: 1, AmountWon: 100, LastEntry: "1-0"}}
+		if got := b.Prove(t, c, snapshot); !got.Balanced || got.Paid != 100 || got.Dead != 0 {
+			t.Errorf("the campaign's books: %+v", got)
+		}
+		if ok, err := b.Cleared(ctx, "for-u1"); err != nil || !ok {
+			t.Errorf("cleared: %v, %v", ok, err)
+		}
+		if claims, _, err := b.ListClaims(ctx, ledger.ClaimQuery{User: "u1", Limit: 10}); err != nil || len(claims) != 1 ||
+			claims[0].State != ledger.StateSettled {
+			t.Errorf("the player's claims: %+v, %v", claims, err)
+		}
+		// The provider's answer comes at last: paid, and nothing waits any more.
+		paytest.Must(t, b.RecordPaid(ctx, ledger.Withdrawal{ID: "w1"}, "bank"))
+		if w := b.WantWithdrawal(t, "w1", ledger.WithdrawalPaid, 1); w.Dead {
+			t.Errorf("%+v", w)
+		}
+		if n := b.DeadLetters(t); n != 0 {
+			t.Errorf("%d dead, %v", n, err)
+		}
+		if _, err := b.Retry(ctx, "w1"); !errors.Is(err, ledger.ErrUnknownClaim) {
+			t.Errorf("a retry of what is paid: %v", err)
+		}
+		b.CheckBooks(t)
+	})
+}

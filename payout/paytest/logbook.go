@@ -1,0 +1,99 @@
+package paytest
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+
+	"redrain/payout/ledger/booking"
+	"redrain/rain"
+)
+
+// logbook keeps what is logged, and counts the transactions that were tried again.
+type Logbook struct {
+	mu        sync.Mutex
+	loud      []string // info and above
+	deadlocks int
+	retries   int // for other reasons: somebody was faster
+}
+
+func (*Logbook) Enabled(context.Context, slog.Level) bool { return true }
+func (k *Logbook) WithAttrs([]slog.Attr) slog.Handler     { return k }
+func (k *Logbook) WithGroup(string) slog.Handler          { return k }
+
+func (k *Logbook) Handle(_ context.Context, r slog.Record) error {
+	text := r.Message
+	r.Attrs(func(a slog.Attr) bool { text += " " + a.String(); return true })
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch {
+	case r.Level >= slog.LevelInfo:
+		k.loud = append(k.loud, text)
+	case !strings.HasPrefix(r.Message, "transaction is tried again"):
+	case strings.Contains(text, "Deadlock") || strings.Contains(text, "Lock wait"):
+		k.deadlocks++
+	default:
+		k.retries++
+	}
+	return nil
+}
+
+// checkQuiet fails if anything louder than debug was said.
+func (k *Logbook) CheckQuiet(t *testing.T) {
+	t.Helper()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	t.Logf("%d deadlocks, %d other retries", k.deadlocks, k.retries)
+	if len(k.loud) > 0 {
+		t.Errorf("%d records above debug: %s", len(k.loud), strings.Join(k.loud, "\n"))
+	}
+}
+
+// checkOrder fails if locks were waited for crosswise.
+func (k *Logbook) CheckOrder(t *testing.T) {
+	t.Helper()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.deadlocks > 0 {
+		t.Errorf("%d deadlocks: some lock is not taken in the order that book says", k.deadlocks)
+	}
+}
+
+// crowd is what a rain leaves for its settlement: entries in which some players win again and again, and others for the
+// first time ever.
+func Crowd(campaign string, entries, wins int) (all []rain.Entry, paid map[string]rain.Money) {
+	r := rand.New(rand.NewPCG(7, 7))
+	paid = map[string]rain.Money{}
+	for e := range entries {
+		var list []rain.Win
+		for w := range wins {
+			user := fmt.Sprintf("regular-%d", r.IntN(60))
+			if r.IntN(3) == 0 {
+				user = fmt.Sprintf("new-%d", r.IntN(entries*wins))
+			}
+			w := Win(user, e*wins+w, rain.Money(1+r.IntN(20)))
+			paid[user] += w.Amount
+			list = append(list, w)
+		}
+		all = append(all, Entry(campaign, e+1, list...))
+	}
+	return all, paid
+}
+
+func (b *Books) WantPaid(t *testing.T, campaign string, budget rain.Money, packets int64, paid map[string]rain.Money) {
+	t.Helper()
+	var sum rain.Money
+	for user, want := range paid {
+		b.WantBalance(t, booking.UserAccount(user), want)
+		sum += want
+	}
+	b.WantBalance(t, booking.EscrowAccount(campaign), budget-sum)
+	if n, amount, err := b.Paid(t.Context(), campaign); n != packets || amount != sum || err != nil {
+		t.Errorf("%d packets and %d are paid, want %d and %d (%v)", n, amount, packets, sum, err)
+	}
+	b.CheckBooks(t)
+}

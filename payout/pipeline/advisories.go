@@ -1,0 +1,73 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/nats-io/nats.go"
+)
+
+// AdvisoryKind is what JetStream has done with a message on the way to the ledger.
+type AdvisoryKind string
+
+// The kinds, by the names of their alarms. redrain sets no limit of deliveries, so the first means that somebody
+// has changed the consumer; the second follows when a settler buries a message that is no entry, or somebody else
+// has terminated one.
+const (
+	MaxDeliveries     AdvisoryKind = "max_deliveries"     // given up: it is not delivered any more
+	MessageTerminated AdvisoryKind = "message_terminated" // taken out of sight by a consumer
+)
+
+// Advisory is what JetStream says about a message that it will not deliver again. The outbox still has the entry,
+// if it was one and is not in the ledger: the relay publishes it again.
+type Advisory struct {
+	Kind       AdvisoryKind `json:"-"`
+	Stream     string       `json:"stream"`
+	Consumer   string       `json:"consumer"`
+	StreamSeq  uint64       `json:"stream_seq"` // the message's place in the stream
+	Deliveries uint64       `json:"deliveries"`
+	Reason     string       `json:"reason"` // "" where none was given
+}
+
+// The subjects are nats-server's JSAdvisoryConsumerMaxDeliveryExceedPre and JSAdvisoryConsumerMsgTerminatedPre,
+// followed by the names of the stream and the consumer.
+var advisorySubjects = map[AdvisoryKind]string{
+	MaxDeliveries:     "$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.",
+	MessageTerminated: "$JS.EVENT.ADVISORY.CONSUMER.MSG_TERMINATED.",
+}
+
+// listen hears the advisories of one kind until ctx ends. All settlers are one queue group: each advisory is heard
+// by one.
+func (s *Settler) listen(ctx context.Context, kind AdvisoryKind) {
+	subject := advisorySubjects[kind] + s.stream.name() + "." + consumerName
+	sub, err := s.stream.js.Conn().QueueSubscribeSync(subject, s.stream.name()+"_settlers")
+	if err != nil {
+		if ctx.Err() == nil {
+			s.o.Log.Error("JetStream's advisories cannot be heard", "subject", subject, "err", err)
+		}
+		return
+	}
+	defer func() { _ = sub.Unsubscribe() }() // the connection has gone, if this fails
+	for {
+		m, err := sub.NextMsgWithContext(ctx)
+		switch {
+		case errors.Is(err, nats.ErrSlowConsumer):
+			s.o.Log.Warn("some of JetStream's advisories were missed", "subject", subject)
+			continue
+		case err != nil:
+			return // the end, or the connection was closed for good
+		}
+		a := Advisory{Kind: kind}
+		if err := json.Unmarshal(m.Data, &a); err != nil {
+			s.o.Log.Warn("an advisory of JetStream cannot be read", "subject", subject, "err", err)
+			continue
+		}
+		s.o.Log.Error("JetStream does not deliver a message any more", "kind", string(a.Kind), "stream", a.Stream,
+			"consumer", a.Consumer,
+			"stream_seq", a.StreamSeq, "deliveries", a.Deliveries, "reason", a.Reason)
+		if s.o.OnAdvisory != nil {
+			s.o.OnAdvisory(a)
+		}
+	}
+}

@@ -1,0 +1,231 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"redrain/internal/testenv"
+	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/posting"
+	"redrain/payout/paytest"
+	"redrain/rain"
+)
+
+// idle is a relay and a settler of a pipeline that do not run.
+func (p *pipeline) idle(t testing.TB, so SettlerOptions) (*Relay, *Settler) {
+	t.Helper()
+	so.Namespace, so.Log = p.namespace, paytest.Quiet
+	relay, err := NewRelay(p.js, p.redis, p.redis, RelayOptions{Namespace: p.namespace, Log: paytest.Quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	settler, err := NewSettler(p.js, p.Ledger, p.redis, p.told, so)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return relay, settler
+}
+
+// messages is how many messages the stream has.
+func (p *pipeline) messages(t testing.TB) uint64 {
+	t.Helper()
+	s, err := p.js.Stream(t.Context(), newStream(p.js, p.namespace).name())
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return 0
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.CachedInfo().State.Msgs
+}
+
+// TestPublishAndCatchUp: what Publish has put into the stream is in the ledger after CatchUp, without a relay or a
+// worker; of one shard and no other, over many pages, with nonsense in between.
+func TestPublishAndCatchUp(t *testing.T) {
+	for name, back := range backEnds {
+		t.Run(name, func(t *testing.T) {
+			p := back(t)
+			c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 3000, Packets: 3000, Shards: 2})
+			void := 0
+			relay, settler := p.idle(t, SettlerOptions{BatchWins: 50, OnVoid: func(l []posting.DeadLetter) { void += len(l) }})
+			if err := settler.CatchUp(t.Context(), "c1", 0); err != nil {
+				t.Errorf("without a stream: %v", err)
+			}
+			const entries = 700
+			for i := range entries {
+				e := paytest.Entry("c1", i+1, paytest.Win("u1", i, 1), paytest.Win("u2", 1000+i, 1))
+				e.Ref.Shard = i % 2
+				if err := relay.Publish(t.Context(), e); err != nil {
+					t.Fatal(err)
+				}
+				if i%100 == 0 {
+					if _, err := p.js.Publish(t.Context(), p.namespace+".payout.c1.0", []byte("nonsense")); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if err := relay.Publish(t.Context(), paytest.Entry("c1", 1, paytest.Win("u1", 0, 1), paytest.Win("u2", 1000, 1))); err != nil {
+				t.Errorf("a copy: %v", err)
+			}
+			if n := p.messages(t); n != entries+7 {
+				t.Errorf("%d messages", n)
+			}
+			for range 2 {
+				if err := settler.CatchUp(t.Context(), "c1", 0); err != nil {
+					t.Fatal(err)
+				}
+				p.WantBalance(t, booking.UserAccount("u1"), entries/2)
+				p.WantBalance(t, booking.UserAccount("u2"), entries/2)
+			}
+			if n := p.DeadLetters(t); n != 0 {
+				t.Errorf("%d dead letters: what is no entry is the workers'", n)
+			}
+			p.MustFence(t, 1)
+			if err := settler.CatchUp(t.Context(), "c1", 1); err != nil || void != entries {
+				t.Errorf("%d void, %v", void, err)
+			}
+			if got := p.Taken(t, c); len(got) != entries {
+				t.Errorf("%d packets are taken", len(got))
+			}
+			p.CheckBooks(t)
+		})
+	}
+}
+
+// TestCatchUpAgainstTheWorkers: both post the same messages, and it does not matter.
+func TestCatchUpAgainstTheWorkers(t *testing.T) {
+	p := onServers(t)
+	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 600, Packets: 600})
+	p.redis.Open(c)
+	_, settler := p.idle(t, SettlerOptions{})
+	p.node(t, quick, SettlerOptions{})
+	for won := 0; won < 600; {
+		won += p.redis.Win("c1", 0, "u1", "u2", "u3")
+		if won%60 == 0 {
+			if err := settler.CatchUp(t.Context(), "c1", 0); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	p.eventuallySettled(t, 20*time.Second, c, 600)
+	p.CheckBooks(t)
+}
+
+// TestPublishWaitsForJetStream: it does not say yes before it is true, makes a lost stream again, and ends with its
+// context.
+func TestPublishWaitsForJetStream(t *testing.T) {
+	server := testenv.StartNATS(t)
+	p := connected(t, paytest.OnSQLite(t), server.URL)
+	relay, _ := p.idle(t, SettlerOptions{})
+	if err := relay.Publish(t.Context(), paytest.Entry("c1", 1, paytest.Win("u1", 0, 1))); err != nil {
+		t.Fatal(err)
+	}
+	server.LoseData()
+	short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if err := relay.Publish(short, paytest.Entry("c1", 2, paytest.Win("u1", 1, 1))); err == nil {
+		t.Error("acknowledged by nobody")
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- relay.Publish(t.Context(), paytest.Entry("c1", 3, paytest.Win("u1", 2, 1))) }()
+	server.Start()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if n := p.messages(t); n != 1 {
+		t.Errorf("%d messages in the new stream", n)
+	}
+	if err := relay.Publish(t.Context(), paytest.Entry("c1", 4, paytest.Win(string(make([]byte, 2<<20)), 3, 1))); err == nil {
+		t.Error("an entry that no message can hold")
+	}
+}
+
+// TestTheRelaySkipsWhatWasPublished a moment ago, but not for long, and only that.
+func TestTheRelaySkipsWhatWasPublished(t *testing.T) {
+	p := inProcess(t)
+	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+	p.redis.Open(c)
+	relay, _ := p.idle(t, SettlerOptions{})
+	p.redis.Win("c1", 0, "u1")
+	p.redis.Win("c1", 0, "u2")
+	first := p.redis.Snapshots(c)[0].Entries[0]
+	if err := relay.Publish(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	// The stream forgets it, so that a second copy would be seen.
+	s, err := p.js.Stream(t.Context(), relay.stream.name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.js.DeleteStream(t.Context(), s.CachedInfo().Config.Name); err != nil {
+		t.Fatal(err)
+	}
+	relay.drain(t.Context(), outboxKey{"c1", 0})
+	if n := p.messages(t); n != 1 {
+		t.Errorf("%d messages; the one that was not published before is due", n)
+	}
+	// It is unsettled all the same, and comes again.
+	relay.o.Patience = 0
+	relay.rescue(t.Context())
+	if n := p.messages(t); n != 2 {
+		t.Errorf("%d messages after the rescue", n)
+	}
+}
+
+func TestRecentForgets(t *testing.T) {
+	r := newRecent(time.Hour)
+	e := paytest.Entry("c1", 1)
+	known := func() bool { return len(r.unknown([]rain.Entry{e})) == 0 }
+	for i, step := range []struct {
+		add  bool
+		pass time.Duration
+		want bool
+	}{{false, 0, false}, {true, 0, true}, {false, 59 * time.Minute, true}, {false, time.Minute, true},
+		{false, 61 * time.Minute, false}} {
+		if step.add {
+			r.add(e.Ref)
+		}
+		r.turned = r.turned.Add(-step.pass)
+		if got := known(); got != step.want {
+			t.Errorf("step %d: known %v", i, got)
+		}
+	}
+}
+
+// TestPoisonDoesNotKeepAShardFromBeingRebuilt: what the ledger refuses is a dead letter when the fence comes up,
+// and so its packet is not on offer; the entries beside it are posted.
+func TestPoisonDoesNotKeepAShardFromBeingRebuilt(t *testing.T) {
+	for name, back := range backEnds {
+		t.Run(name, func(t *testing.T) {
+			p := back(t)
+			c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+			var dead []posting.DeadLetter
+			relay, settler := p.idle(t, SettlerOptions{OnDead: func(l []posting.DeadLetter) { dead = append(dead, l...) }})
+			allow := p.Refuse(t, "poison")
+			for i, user := range []string{"u1", "u1", "poison", "u1", "u1"} {
+				if err := relay.Publish(t.Context(), paytest.Entry("c1", i+1, paytest.Win(user, i, 10))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range 2 {
+				if err := settler.CatchUp(t.Context(), "c1", 0); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p.MustFence(t, 0)
+			if got := p.Taken(t, c); len(got) != 5 || len(dead) != 1 || dead[0].User != "poison" {
+				t.Errorf("taken %+v, dead %+v", got, dead)
+			}
+			p.WantBalance(t, booking.UserAccount("u1"), 40)
+			allow()
+			if settled, err := p.Retry(t.Context(), "c1-2"); err != nil || len(settled) != 1 {
+				t.Errorf("%+v, %v", settled, err)
+			}
+			p.CheckBooks(t)
+		})
+	}
+}

@@ -1,0 +1,2 @@
+// Package pipeline carries wins from the outboxes through JetStream to the ledger. Every step may be repeated.
+package pipeline

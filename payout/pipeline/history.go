@@ -1,0 +1,83 @@
+package pipeline
+
+import (
+	"sync"
+	"time"
+
+	"redrain/rain"
+)
+
+// history remembers which unsettled entries this node has published again, and when they are due once more. Without
+// it an hour in which the database is away would put dozens of copies of each entry into the stream: its own memory
+// of message ids ends after two minutes. An entry that is settled in time is never in here.
+type history struct {
+	patience time.Duration
+
+	mu      sync.Mutex
+	entries map[rain.EntryRef]attempt
+	stream  generation // as it was when last seen; zero: not seen yet
+}
+
+type attempt struct {
+	tries int
+	due   time.Time
+}
+
+// longestWait is the most that an unsettled entry waits between two copies.
+const longestWait = 30 * time.Minute
+
+func newHistory(patience time.Duration) *history {
+	return &history{patience: patience, entries: map[rain.EntryRef]attempt{}}
+}
+
+// due returns the entries that are to be published now.
+func (h *history) due(entries []rain.Entry) []rain.Entry {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := time.Now()
+	due := make([]rain.Entry, 0, len(entries))
+	for _, e := range entries {
+		if !h.entries[e.Ref].due.After(now) {
+			due = append(due, e)
+		}
+	}
+	return due
+}
+
+// sent notes that entries were published: each time, the wait for the next time doubles.
+func (h *history) sent(entries []rain.Entry) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := time.Now()
+	for _, e := range entries {
+		a := h.entries[e.Ref]
+		a.due = now.Add(min(h.patience<<min(a.tries, 20), longestWait))
+		a.tries++
+		h.entries[e.Ref] = a
+	}
+}
+
+// prune forgets entries that were due long ago and did not come: they are settled.
+func (h *history) prune() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	old := time.Now().Add(-10 * h.patience)
+	for ref, a := range h.entries {
+		if a.due.Before(old) {
+			delete(h.entries, ref)
+		}
+	}
+}
+
+// lived notes the stream's state. Where messages are gone since the last time, everything becomes due at once, and it
+// returns true.
+func (h *history) lived(now generation) (lost bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	lost = h.stream != (generation{}) && h.stream.lost(now)
+	h.stream = now
+	if lost {
+		clear(h.entries)
+	}
+	return lost
+}

@@ -1,0 +1,345 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"redrain/internal/embedded"
+	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
+	"redrain/payout/ledger/posting"
+	"redrain/payout/paytest"
+	"redrain/rain"
+)
+
+// pipeline is everything from the outbox to the ledger.
+type pipeline struct {
+	*paytest.Books
+	redis     *paytest.FakeRedis
+	told      *paytest.Told
+	nc        *nats.Conn
+	js        jetstream.JetStream
+	namespace string
+	dead      chan posting.DeadLetter
+}
+
+func newPipeline(t testing.TB, b *paytest.Books, connect func(...nats.Option) (*nats.Conn, error)) *pipeline {
+	t.Helper()
+	nc, err := connect(nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond), nats.ReconnectJitter(0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &pipeline{
+		Books: b, redis: paytest.NewFakeRedis(b.Clock.Now), told: &paytest.Told{}, nc: nc, js: js, namespace: testenv.Namespace(t),
+		dead: make(chan posting.DeadLetter, 100),
+	}
+}
+
+// node starts one relay and one settler, and returns a function that stops them and waits.
+func (p *pipeline) node(t testing.TB, o RelayOptions, so SettlerOptions) (stop func()) {
+	t.Helper()
+	o.Namespace, so.Namespace, o.Log, so.Log = p.namespace, p.namespace, paytest.Quiet, paytest.Quiet
+	so.OnDead = func(letters []posting.DeadLetter) {
+		for _, d := range letters {
+			p.dead <- d
+		}
+	}
+	relay, err := NewRelay(p.js, p.redis, p.redis, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	settler, err := NewSettler(p.js, p.Ledger, p.redis, p.told, so)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	for _, run := range []func(context.Context) error{relay.Run, settler.Run} {
+		wg.Go(func() {
+			if err := run(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	var once sync.Once
+	stop = func() { once.Do(func() { cancel(); wg.Wait() }) }
+	t.Cleanup(stop)
+	return stop
+}
+
+// quick are options for tests that lose things: what is unsettled is published again soon.
+var quick = RelayOptions{SweepEvery: 10 * time.Millisecond, Patience: 300 * time.Millisecond}
+
+func (p *pipeline) eventuallySettled(t testing.TB, within time.Duration, c *rain.Campaign, packets int64) {
+	t.Helper()
+	testenv.Eventually(t, within, fmt.Sprintf("%d packets are paid and the outbox is empty", packets), func() bool {
+		paid, _, err := p.Paid(context.Background(), c.ID)
+		return err == nil && paid == packets && p.redis.Waiting() == 0
+	})
+}
+
+// rainOn wins packets until n are gone, an entry at a time.
+func (p *pipeline) rainOn(c *rain.Campaign, n int) {
+	for i := 0; n > 0; i++ {
+		n -= p.redis.Win(c.ID, i%c.Shards, fmt.Sprintf("u%d", i%37), fmt.Sprintf("v%d", i%11))
+	}
+}
+
+// inProcess is a pipeline that needs nothing outside this process.
+func inProcess(t testing.TB) *pipeline {
+	t.Helper()
+	server, err := embedded.NATS("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return newPipeline(t, paytest.OnSQLite(t), func(options ...nats.Option) (*nats.Conn,
+		error) {
+		return server.Connect(options...)
+	})
+}
+
+// onServers is a pipeline on MariaDB and a NATS server of its own process.
+func onServers(t testing.TB) *pipeline {
+	t.Helper()
+	return connected(t, paytest.OnMySQL(t), testenv.NATS(t))
+}
+
+var backEnds = map[string]func(testing.TB) *pipeline{"in process": inProcess, "servers": onServers}
+
+func connected(t testing.TB, b *paytest.Books, url string) *pipeline {
+	t.Helper()
+	return newPipeline(t, b, func(options ...nats.Option) (*nats.Conn, error) { return nats.Connect(url, options...) })
+}
+
+// TestPipeline wins, relays and settles on each kind of back end, with two nodes.
+func TestPipeline(t *testing.T) {
+	for name, back := range backEnds {
+		t.Run(name, func(t *testing.T) {
+			p := back(t)
+			c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 50_000, Packets: 1000, Shards: 4, Split: rain.DoubleMean})
+			p.redis.Open(c)
+			reg := prometheus.NewRegistry()
+			if err := p.Register(reg); err != nil {
+				t.Fatal(err)
+			}
+			p.node(t, RelayOptions{Registerer: reg}, SettlerOptions{Registerer: reg})
+			p.node(t, RelayOptions{}, SettlerOptions{})
+			p.rainOn(c, 800)
+			p.eventuallySettled(t, 20*time.Second, c, 800)
+			for s := range c.Shards {
+				p.redis.Close("c1", s)
+			}
+			testenv.Eventually(t, 10*time.Second, "what was left is back at the sponsor", func() bool {
+				balance, err := p.SponsorBalance(t.Context(), "acme")
+				_, paid, _ := p.Paid(t.Context(), "c1")
+				return err == nil && balance+paid == 50_000 && p.redis.Waiting() == 0
+			})
+			if got := p.Prove(t, c, p.redis.Snapshots(c)); !got.Balanced || got.Stock != 0 || got.Unsettled != 0 {
+				t.Errorf("%+v", got)
+			}
+			if p.told.Distinct() != 800 {
+				t.Errorf("%d claims were told", p.told.Distinct())
+			}
+			names, err := testutil.GatherAndCount(reg, "redrain_settled_total", "redrain_settle_seconds",
+				"redrain_payout_failures_total",
+				"redrain_dead_letters", "redrain_outbox_pending")
+			if err != nil || names != 5 {
+				t.Errorf("%d of 5 metrics, %v", names, err)
+			}
+			p.CheckBooks(t)
+		})
+	}
+}
+
+// TestRelayWakes: a woken relay does not wait for its sweep.
+func TestRelayWakes(t *testing.T) {
+	p := inProcess(t)
+	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+	p.redis.Open(c)
+	relay, err := NewRelay(p.js, p.redis, p.redis, RelayOptions{Namespace: p.namespace, SweepEvery: time.Hour,
+		Patience: time.Hour, Log: paytest.Quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- relay.Run(ctx) }()
+	p.redis.Win("c1", 0, "u1")
+	for range 10_000 { // more than fit in the queue
+		relay.Wake("c1", 0)
+	}
+	testenv.Eventually(t, 5*time.Second, "the entry is in the stream", func() bool {
+		s, err := p.js.Stream(ctx, relay.stream.name())
+		return err == nil && s.CachedInfo().State.Msgs == 1
+	})
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestMessagesThatAreNoEntries(t *testing.T) {
+	p := inProcess(t)
+	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+	p.redis.Open(c)
+	p.node(t, quick, SettlerOptions{})
+	testenv.Eventually(t, 5*time.Second, "the stream is there", func() bool {
+		_, err := p.js.Stream(t.Context(), newStream(p.js, p.namespace).name())
+		return err == nil
+	})
+	subject := p.namespace + ".payout.c1.0"
+	for _, data := range []string{
+		"", "\xff", "{", "[]", "{}", `{"ref":{"campaign":"c1","shard":0,"id":"1-0"}}`,
+		`{"ref":{"campaign":"c1","shard":0,"id":"x"},"wins":[{"user":"u","packet":1,"amount":1,"drop":"1.1"}]}`,
+		`{"ref":{"campaign":"c2","shard":0,"id":"1-0"},"wins":[{"user":"u","packet":1,"amount":1,"drop":"1.1"}]}`,
+		`{"ref":{"campaign":"c1","shard":0,"id":"1-0"},"wins":[{"user":"u","packet":1,"amount":1.5,"drop":"1.1"}]}`,
+	} {
+		if _, err := p.js.Publish(t.Context(), subject, []byte(data)); err != nil {
+			t.Fatal(err)
+		}
+		if d := <-p.dead; d.Kind != "message" || d.Reason == "" {
+			t.Errorf("%q: %+v", data, d)
+		}
+	}
+	p.redis.Win("c1", 0, "u1")
+	p.eventuallySettled(t, 10*time.Second, c, 1)
+	if n := p.DeadLetters(t); n != 9 {
+		t.Errorf("%d dead letters", n)
+	}
+	if info := p.consumer(t); info.NumAckPending != 0 || info.NumPending != 0 {
+		t.Errorf("messages are left: %+v", info)
+	}
+}
+
+// consumer is the state of the settlement workers' consumer.
+func (p *pipeline) consumer(t testing.TB) *jetstream.ConsumerInfo {
+	t.Helper()
+	c, err := p.js.Consumer(t.Context(), newStream(p.js, p.namespace).name(), consumerName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var info *jetstream.ConsumerInfo
+	testenv.Eventually(t, 5*time.Second, "acknowledgements have arrived", func() bool {
+		info, err = c.Info(t.Context())
+		return err == nil && info.NumAckPending == 0
+	})
+	return info
+}
+
+// TestContradictionInThePipeline: the outbox gives away a packet that the ledger has given away already.
+func TestContradictionInThePipeline(t *testing.T) {
+	p := inProcess(t)
+	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+	p.redis.Open(c)
+	p.MustPost(t, paytest.Entry("c1", 1, paytest.Win("early", 0, 10)))
+	p.redis.Win("c1", 0, "late", "u2")
+	p.node(t, quick, SettlerOptions{})
+	if d := <-p.dead; d.User != "late" || d.Claim != "c1-0" || d.Amount != 10 {
+		t.Errorf("%+v", d)
+	}
+	p.eventuallySettled(t, 10*time.Second, c, 2)
+	p.CheckBooks(t)
+}
+
+// TestStreamIsLost deletes the stream, then only the consumer, with entries in all stages of their way.
+func TestStreamIsLost(t *testing.T) {
+	p := inProcess(t)
+	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 600, Packets: 600, Shards: 2})
+	p.redis.Open(c)
+	stop := p.node(t, quick, SettlerOptions{})
+	name := newStream(p.js, p.namespace).name()
+	p.rainOn(c, 100)
+	p.eventuallySettled(t, 10*time.Second, c, 100)
+	p.rainOn(c, 100)
+	if err := p.js.DeleteStream(t.Context(), name); err != nil {
+		t.Fatal(err)
+	}
+	p.rainOn(c, 100)
+	p.eventuallySettled(t, 20*time.Second, c, 300)
+	p.rainOn(c, 100)
+	if err := p.js.DeleteConsumer(t.Context(), name, consumerName); err != nil {
+		t.Fatal(err)
+	}
+	p.rainOn(c, 100)
+	p.eventuallySettled(t, 20*time.Second, c, 500)
+
+	// Read by a node that died before it published, and published by one before the stream was lost.
+	stop()
+	if _, err := p.redis.Read(t.Context(), "c1", 0, "a dead node", 10); err != nil {
+		t.Fatal(err)
+	}
+	p.rainOn(c, 50)
+	relayOnly, err := NewRelay(p.js, p.redis, p.redis, RelayOptions{Namespace: p.namespace, Log: paytest.Quiet,
+		SweepEvery: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	relayOnly.drain(t.Context(), outboxKey{"c1", 0})
+	if err := p.js.DeleteStream(t.Context(), name); err != nil {
+		t.Fatal(err)
+	}
+	p.rainOn(c, 50)
+	p.node(t, quick, SettlerOptions{})
+	p.eventuallySettled(t, 20*time.Second, c, 600)
+	p.CheckBooks(t)
+}
+
+// TestOutages takes each back end away in the middle of a rain: JetStream killed, JetStream with an empty disk, the
+// database killed, Redis failing. Nothing is lost, nothing is paid twice, and all heals without a restart.
+func TestOutages(t *testing.T) {
+	natsServer, mysql := testenv.StartNATS(t), testenv.StartMySQL(t)
+	b := paytest.NewBooks(t, func() (*sqldb.DB, error) { return sqldb.OpenMySQL(mysql.DSN) })
+	p := connected(t, b, natsServer.URL)
+	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 12_000, Packets: 1200, Shards: 3, Split: rain.DoubleMean})
+	p.redis.Open(c)
+	p.node(t, quick, SettlerOptions{})
+	p.node(t, quick, SettlerOptions{})
+	total := int64(0)
+	for _, outage := range []struct {
+		name     string
+		down, up func()
+	}{
+		{"NATS is killed", natsServer.Kill, natsServer.Start},
+		{"NATS loses its disk", natsServer.LoseData, natsServer.Start},
+		{"the database is killed", mysql.Kill, mysql.Start},
+		{"Redis fails", func() { p.redis.Fail(errors.New("no Redis")) }, func() { p.redis.Fail(nil) }},
+		{"everything at once", func() { p.redis.Fail(errors.New("no Redis")); natsServer.LoseData(); mysql.Kill() },
+			func() {
+				mysql.Start()
+				natsServer.Start()
+				p.redis.Fail(nil)
+			}},
+	} {
+		p.rainOn(c, 100)
+		outage.down()
+		p.rainOn(c, 100)
+		outage.up()
+		start := time.Now()
+		total += 200
+		p.eventuallySettled(t, 60*time.Second, c, total)
+		t.Logf("%s: healed within %v", outage.name, time.Since(start).Round(time.Millisecond))
+	}
+	if got := p.Prove(t, c, p.redis.Snapshots(c)); !got.Balanced || got.Dead != 0 {
+		t.Errorf("%+v", got)
+	}
+	p.CheckBooks(t)
+}

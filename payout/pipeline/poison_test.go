@@ -1,0 +1,101 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"redrain/internal/testenv"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/booking"
+	"redrain/rain"
+)
+
+// TestPoisonHoldsUpNobody: one player whom the database refuses, among hundreds of entries in the same batches. The
+// others are all settled while that one is still being tried; then it becomes a dead letter, and can be redriven.
+func TestPoisonHoldsUpNobody(t *testing.T) {
+	for name, back := range backEnds {
+		t.Run(name, func(t *testing.T) {
+			p := back(t)
+			c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 4000, Packets: 400})
+			p.redis.Open(c)
+			allow := p.Refuse(t, "poison")
+			for i := range 400 {
+				user := fmt.Sprintf("u%d", i)
+				if i == 123 {
+					user = "poison"
+				}
+				p.redis.Win("c1", 0, user)
+			}
+			entries, err := p.redis.Read(t.Context(), "c1", 0, "test", 1000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.publish(t, 1, entries...)
+			stop := p.node(t, RelayOptions{Patience: time.Hour}, SettlerOptions{Attempts: 1_000_000})
+			p.others(t, c, 399)
+			testenv.Eventually(t, time.Minute, "the poisoned claim is failed", func() bool {
+				return p.ClaimState(t, "poison", "c1-123") == ledger.StateFailed
+			})
+			stop()
+			p.node(t, RelayOptions{Patience: time.Hour}, SettlerOptions{Attempts: 3})
+			if d := <-p.dead; d.User != "poison" || !strings.Contains(d.Reason, "no money for you") {
+				t.Errorf("%+v", d)
+			}
+			testenv.Eventually(t, time.Minute, "the outbox is empty", func() bool { return p.redis.Waiting() == 0 })
+			if info := p.consumer(t); info.NumPending != 0 || info.NumAckPending != 0 {
+				t.Errorf("messages are left: %+v", info)
+			}
+			if got := p.Prove(t, c, p.redis.Snapshots(c)); !got.Balanced || got.Dead != 10 {
+				t.Errorf("%+v", got)
+			}
+			allow()
+			if settled, err := p.Retry(t.Context(), "c1-123"); err != nil || len(settled) != 1 {
+				t.Errorf("%+v, %v", settled, err)
+			}
+			p.WantBalance(t, booking.UserAccount("poison"), 10)
+			p.CheckBooks(t)
+		})
+	}
+}
+
+// others waits until everything but the poisoned entry is settled.
+func (p *pipeline) others(t *testing.T, c *rain.Campaign, n int64) {
+	t.Helper()
+	testenv.Eventually(t, time.Minute, fmt.Sprintf("%d others are paid", n), func() bool {
+		paid, _, err := p.Paid(t.Context(), c.ID)
+		return err == nil && paid == n && p.redis.Waiting() == 1
+	})
+}
+
+// TestAnOutageCountsNothing: an unreachable database is nobody's fault.
+func TestAnOutageCountsNothing(t *testing.T) {
+	p := inProcess(t)
+	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+	p.redis.Open(c)
+	p.redis.Win("c1", 0, "u1")
+	entries, err := p.redis.Read(t.Context(), "c1", 0, "test", 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.publish(t, 1, entries...)
+	tries := make(chan struct{}, 100)
+	down := true
+	p.settler(t, SettlerOptions{Workers: 1, Attempts: 1}, func([]rain.Entry) error {
+		tries <- struct{}{}
+		if len(tries) > 3 {
+			down = false
+		}
+		if down {
+			return fmt.Errorf("no database: %w", context.DeadlineExceeded)
+		}
+		return nil
+	})
+	p.eventuallySettled(t, time.Minute, c, 1)
+	if n := p.Count(t, "SELECT COUNT(*) FROM attempt") + p.Count(t, "SELECT COUNT(*) FROM dead_letter"); n != 0 ||
+		len(tries) < 4 {
+		t.Errorf("%d rows after %d tries", n, len(tries))
+	}
+}

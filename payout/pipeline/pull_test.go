@@ -1,0 +1,23 @@
+package pipeline
+
+import "testing"
+
+// TestPortion: a worker takes about two batches, whatever is in the messages.
+func TestPortion(t *testing.T) {
+	t.Parallel()
+	p := newPortion(500)
+	for _, step := range []struct{ wins, least, most int }{
+		{50, 20, 21}, {1, 950, 1000}, {500, 2, 2}, {5000, 1, 1}, {0, 950, 1000}, {50, 20, 21},
+	} {
+		for range 20 * meanOver {
+			p.held(step.wins)
+		}
+		if n := p.messages(); n < step.least || n > step.most {
+			t.Errorf("with %d wins in a message it takes %d messages, want %d to %d", step.wins, n, step.least,
+				step.most)
+		}
+	}
+	if n := newPortion(1).messages(); n < 1 || n > mostMessages {
+		t.Errorf("the first portion of small batches is %d messages", n)
+	}
+}

@@ -1,0 +1,276 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"redrain/internal/testenv"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/posting"
+	"redrain/payout/paytest"
+	"redrain/rain"
+)
+
+// between stands between a settler and the ledger, and meddles.
+type between struct {
+	*ledger.Ledger
+	before func(entries []rain.Entry) error
+}
+
+func (b *between) Post(ctx context.Context, entries []rain.Entry) (posting.Posted, error) {
+	if err := b.before(entries); err != nil {
+		return posting.Posted{}, err
+	}
+	return b.Ledger.Post(ctx, entries)
+}
+
+// settler runs a settler on a ledger that is meddled with.
+func (p *pipeline) settler(t *testing.T, o SettlerOptions, before func([]rain.Entry) error) (stop func()) {
+	t.Helper()
+	o.Namespace, o.Log, o.Clock = p.namespace, paytest.Quiet, p.Clock.Now
+	s, err := NewSettler(p.js, &between{p.Ledger, before}, p.redis, p.told, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(stop)
+	return stop
+}
+
+// publish puts entries into the stream without a relay, each as often as said.
+func (p *pipeline) publish(t *testing.T, times int, entries ...rain.Entry) {
+	t.Helper()
+	s := newStream(p.js, p.namespace)
+	if _, err := s.ensure(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		data, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range times {
+			if _, err := p.js.Publish(t.Context(), s.subject(e.Ref), data); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestSettlersMeetCopies: three copies of each entry in the stream, and four settlers with four workers each.
+func TestSettlersMeetCopies(t *testing.T) {
+	for name, back := range backEnds {
+		t.Run(name, func(t *testing.T) {
+			p := back(t)
+			c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 3000, Packets: 600, Shards: 3})
+			p.redis.Open(c)
+			p.rainOn(c, 600)
+			for s := range c.Shards {
+				entries, err := p.redis.Read(t.Context(), "c1", s, "test", 1000)
+				if err != nil {
+					t.Fatal(err)
+				}
+				p.publish(t, 3, entries...)
+			}
+			reg := prometheus.NewRegistry()
+			for i := range 4 {
+				o := SettlerOptions{BatchWins: 20}
+				if i == 0 {
+					o.Registerer = reg
+				}
+				p.settler(t, o, func([]rain.Entry) error { return nil })
+			}
+			p.eventuallySettled(t, 20*time.Second, c, 600)
+			if info := p.consumer(t); info.NumPending != 0 {
+				t.Errorf("%d messages are left", info.NumPending)
+			}
+			p.WantBalance(t, booking.EscrowAccount("c1"), 0)
+			p.CheckBooks(t)
+			if n := testutil.CollectAndCount(reg, "redrain_payout_failures_total"); n != 1 {
+				t.Errorf("%d counters of failures", n)
+			}
+		})
+	}
+}
+
+// TestOneBadEntryDoesNotHoldUpItsBatch: the database refuses whatever a certain entry is in.
+func TestOneBadEntryDoesNotHoldUpItsBatch(t *testing.T) {
+	p := inProcess(t)
+	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 1000, Packets: 100})
+	p.redis.Open(c)
+	var healed atomic.Bool
+	var alone atomic.Int64 // tries of the bad entry by itself
+	var poisonID string
+	for i := range 20 {
+		p.redis.Win("c1", 0, fmt.Sprintf("u%d", i))
+	}
+	entries, err := p.redis.Read(t.Context(), "c1", 0, "test", 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	poisonID = entries[7].Ref.ID
+	p.publish(t, 1, entries...)
+	reg := prometheus.NewRegistry()
+	p.settler(t, SettlerOptions{Workers: 1, Registerer: reg}, func(batch []rain.Entry) error {
+		poisoned := slices.ContainsFunc(batch, func(e rain.Entry) bool { return e.Ref.ID == poisonID })
+		if poisoned && !healed.Load() {
+			if len(batch) == 1 {
+				alone.Add(1)
+			}
+			return fmt.Errorf("a bug: %w", booking.ErrUnbalanced)
+		}
+		return nil
+	})
+	testenv.Eventually(t, 10*time.Second, "the other nineteen are paid", func() bool {
+		paid, _, err := p.Paid(t.Context(), "c1")
+		return err == nil && paid == 19 && p.redis.Waiting() == 1
+	})
+	healed.Store(true)
+	p.eventuallySettled(t, 30*time.Second, c, 20)
+	expected := fmt.Sprintf("# HELP redrain_payout_failures_total Stream messages that could not be settled at a try, and are tried again.\n"+
+		"# TYPE redrain_payout_failures_total counter\nredrain_payout_failures_total %d\n", alone.Load())
+	if err := testutil.GatherAndCompare(reg, strings.NewReader(expected), "redrain_payout_failures_total"); err != nil {
+		t.Errorf("the others had to be tried again too: %v", err)
+	}
+	p.CheckBooks(t)
+}
+
+// TestSettlerFinishesTheBatchInHand: Run returns when it is cancelled, but not in the middle.
+func TestSettlerFinishesTheBatchInHand(t *testing.T) {
+	p := inProcess(t)
+	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+	p.redis.Open(c)
+	p.redis.Win("c1", 0, "u1", "u2")
+	entries, err := p.redis.Read(t.Context(), "c1", 0, "test", 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.publish(t, 1, entries...)
+	inHand, goOn := make(chan struct{}), make(chan struct{})
+	stop := p.settler(t, SettlerOptions{}, func([]rain.Entry) error {
+		close(inHand)
+		<-goOn
+		return nil
+	})
+	<-inHand
+	stopped := make(chan struct{})
+	go func() { stop(); close(stopped) }()
+	select {
+	case <-stopped:
+		t.Error("Run returned with a batch in hand")
+	case <-time.After(50 * time.Millisecond): // the other workers have left by now; a slower machine only makes the test weaker
+	}
+	close(goOn)
+	<-stopped
+	if paid, _, err := p.Paid(t.Context(), "c1"); paid != 2 || err != nil || p.redis.Waiting() != 0 ||
+		p.told.Distinct() != 2 {
+		t.Errorf("%d paid, %v, %d waiting, %d told", paid, err, p.redis.Waiting(), p.told.Distinct())
+	}
+	if info := p.consumer(t); info.NumPending != 0 || info.NumAckPending != 0 {
+		t.Errorf("it was not acknowledged: %+v", info)
+	}
+}
+
+// TestRemovedOnlyAfterCommit: as long as the ledger does not have it, the outbox does.
+func TestRemovedOnlyAfterCommit(t *testing.T) {
+	p := inProcess(t)
+	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+	p.redis.Open(c)
+	p.redis.Win("c1", 0, "u1")
+	entries, err := p.redis.Read(t.Context(), "c1", 0, "test", 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.publish(t, 1, entries...)
+	tries := make(chan int, 100)
+	n := 0
+	reg := prometheus.NewRegistry()
+	p.settler(t, SettlerOptions{Workers: 1, Registerer: reg}, func([]rain.Entry) error {
+		if p.redis.Waiting() != 1 {
+			t.Error("the entry was removed before it was posted")
+		}
+		n++
+		tries <- n
+		if n < 3 {
+			return errors.New("no database")
+		}
+		return nil
+	})
+	for range 3 {
+		<-tries
+	}
+	p.eventuallySettled(t, 10*time.Second, c, 1)
+	if got, err := testutil.GatherAndCount(reg, "redrain_payout_failures_total"); got != 1 || err != nil {
+		t.Error(got, err)
+	}
+}
+
+func TestStreamKeepsTheOperatorsReplicas(t *testing.T) {
+	p := inProcess(t)
+	s := newStream(p.js, p.namespace)
+	made, err := s.ensure(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := made.CachedInfo().Config
+	if cfg.Storage != jetstream.FileStorage || cfg.Retention != jetstream.LimitsPolicy || cfg.MaxAge != streamMaxAge ||
+		cfg.MaxMsgs != -1 || cfg.MaxBytes != -1 {
+		t.Errorf("%+v", cfg)
+	}
+	cfg.MaxAge = time.Hour
+	if _, err := p.js.UpdateStream(t.Context(), cfg); err != nil {
+		t.Fatal(err)
+	}
+	if made, err = s.ensure(t.Context()); err != nil || made.CachedInfo().Config.MaxAge != streamMaxAge {
+		t.Errorf("the age is not put right: %v, %v", made.CachedInfo().Config.MaxAge, err)
+	}
+}
+
+// TestAStormAfterALullIsShared: a worker that has asked for many messages, because the last ones held little,
+// leaves what it cannot settle soon to the others, instead of keeping it until its time is up.
+func TestAStormAfterALullIsShared(t *testing.T) {
+	const messages, wins = 60, 10
+	p := backEnds["in process"](t)
+	p.OpenCampaign(t, "c1", rain.Spec{Budget: 88 * messages * wins, Packets: messages * wins})
+	for m := range messages {
+		var list []rain.Win
+		for n := range wins {
+			list = append(list, paytest.Win(fmt.Sprint("u", n), m*wins+n, 88))
+		}
+		p.publish(t, 1, paytest.Entry("c1", m+1, list...))
+	}
+	o := SettlerOptions{Workers: 1, BatchWins: wins}
+	if n := newPortion(wins).messages(); n < messages {
+		t.Fatalf("a worker begins with %d messages: this tests nothing", n)
+	}
+	busy, done := make(chan struct{}, messages), make(chan struct{})
+	p.settler(t, o, func([]rain.Entry) error { busy <- struct{}{}; <-done; return nil })
+	defer close(done)
+	<-busy
+	p.settler(t, o, func([]rain.Entry) error { return nil })
+	testenv.Eventually(t, 15*time.Second, "the others wait for the one that is stuck", func() bool {
+		paid, _, err := p.Paid(t.Context(), "c1")
+		return err == nil && paid >= (messages-mostBatches)*wins
+	})
+}

@@ -1,0 +1,169 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"redrain/rain"
+)
+
+// DefaultNamespace is the prefix of subjects where none is given.
+const DefaultNamespace = "rr"
+
+const (
+	consumerName   = "settle"
+	streamMaxAge   = 7 * 24 * time.Hour // only a second home: the outbox entry stays until it is in the ledger
+	duplicateSpan  = 2 * time.Minute
+	ackWait        = 30 * time.Second
+	maxAckPending  = 1 << 16 // a batch that waits for a sick database must not keep the others out
+	manageDeadline = 3 * time.Second
+)
+
+// stream is the way from the outboxes to the settlement workers. Both ends make it, and make it again when the
+// servers have lost it: who comes first does.
+type stream struct {
+	js        jetstream.JetStream
+	namespace string
+
+	mu       sync.Mutex
+	consumer jetstream.Consumer // nil: to be made
+}
+
+func newStream(js jetstream.JetStream, namespace string) *stream {
+	if namespace == "" {
+		namespace = DefaultNamespace
+	}
+	return &stream{js: js, namespace: namespace}
+}
+
+// name is the stream's name: RR_PAYOUT.
+func (s *stream) name() string { return strings.ToUpper(s.namespace) + "_PAYOUT" }
+
+// subject is where the entries of one shard travel.
+func (s *stream) subject(ref rain.EntryRef) string {
+	return s.namespace + ".payout." + ref.Campaign + "." + strconv.Itoa(ref.Shard)
+}
+
+// connected fails where a request would only wait for its deadline.
+func (s *stream) connected() error {
+	if status := s.js.Conn().Status(); status != nats.CONNECTED {
+		return fmt.Errorf("no connection to NATS: %s", status)
+	}
+	return nil
+}
+
+// ensure makes the stream, or brings its settings up to date. The number of replicas is the operators' choice and is
+// left as it is.
+func (s *stream) ensure(ctx context.Context) (jetstream.Stream, error) {
+	if err := s.connected(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, manageDeadline)
+	defer cancel()
+	cfg := jetstream.StreamConfig{
+		Name:        s.name(),
+		Description: "wins on their way to the ledger",
+		Subjects:    []string{s.namespace + ".payout.>"},
+		Storage:     jetstream.FileStorage,
+		Retention:   jetstream.LimitsPolicy, // work-queue retention forgets message ids when it deletes
+		MaxAge:      streamMaxAge,
+		Duplicates:  duplicateSpan,
+	}
+	existing, err := s.js.Stream(ctx, cfg.Name)
+	switch {
+	case err == nil:
+		old := existing.CachedInfo().Config
+		if slices.Equal(old.Subjects, cfg.Subjects) && old.MaxAge == cfg.MaxAge && old.Duplicates == cfg.Duplicates {
+			return existing, nil // an update is a vote of the whole NATS cluster, even if it changes nothing
+		}
+		cfg.Replicas, cfg.Placement = old.Replicas, old.Placement
+	case !errors.Is(err, jetstream.ErrStreamNotFound):
+		return nil, fmt.Errorf("stream %s: %w", cfg.Name, err)
+	}
+	making, cancel := unbroken(ctx)
+	defer cancel()
+	made, err := s.js.CreateOrUpdateStream(making, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("stream %s: %w", cfg.Name, err)
+	}
+	return made, nil
+}
+
+// unbroken is for a request that makes something: once sent it is waited for, for manageDeadline or until the
+// deadline of ctx, also where ctx is cancelled. A server in this process that is shut down while it makes a stream
+// would leave half of it running.
+func unbroken(ctx context.Context) (context.Context, context.CancelFunc) {
+	end := time.Now().Add(manageDeadline)
+	if d, limited := ctx.Deadline(); limited && d.Before(end) {
+		end = d
+	}
+	return context.WithDeadline(context.WithoutCancel(ctx), end)
+}
+
+// puller is the durable consumer that all settlement workers share. It is made at the first call, and again after
+// forget.
+func (s *stream) puller(ctx context.Context) (jetstream.Consumer, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.consumer != nil {
+		return s.consumer, nil
+	}
+	made, err := s.ensure(ctx)
+	if err != nil {
+		return nil, err
+	}
+	making, cancel := unbroken(ctx)
+	defer cancel()
+	s.consumer, err = made.CreateOrUpdateConsumer(making, jetstream.ConsumerConfig{
+		Durable:     consumerName,
+		Description: "settlement workers",
+		// a consumer that was lost begins again; the ledger knows what it has
+		DeliverPolicy: jetstream.DeliverAllPolicy,
+		AckPolicy:     jetstream.AckExplicitPolicy,
+		AckWait:       ackWait,
+		MaxDeliver:    -1,
+		MaxAckPending: maxAckPending,
+	})
+	if err != nil {
+		s.consumer = nil
+		return nil, fmt.Errorf("consumer %s of %s: %w", consumerName, s.name(), err)
+	}
+	return s.consumer, nil
+}
+
+// forget makes the next puller look at the servers again.
+func (s *stream) forget() {
+	s.mu.Lock()
+	s.consumer = nil
+	s.mu.Unlock()
+}
+
+// generation tells one life of the stream from another: it changes when the stream was lost and made anew, or when its
+// servers came back without its newest messages.
+type generation struct {
+	created time.Time
+	lastSeq uint64
+}
+
+func (s *stream) generation(ctx context.Context) (generation, error) {
+	made, err := s.ensure(ctx)
+	if err != nil {
+		return generation{}, err
+	}
+	info := made.CachedInfo()
+	return generation{info.Created, info.State.LastSeq}, nil
+}
+
+// lost tells whether messages that were there at g are gone at now, other than by age.
+func (g generation) lost(now generation) bool {
+	return !g.created.Equal(now.created) || now.lastSeq < g.lastSeq
+}

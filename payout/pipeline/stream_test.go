@@ -1,0 +1,58 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"redrain/internal/embedded"
+)
+
+// A node that is stopped as soon as it is started stops in the middle of making the stream. What the NATS server in
+// the process leaves behind is found by TestMain.
+func TestStoppedWhileTheStreamIsMade(t *testing.T) {
+	for moment := range 100 {
+		server, err := embedded.NATS("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		nc, err := server.Connect()
+		if err != nil {
+			t.Fatal(err)
+		}
+		js, err := jetstream.New(nc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		stopped := &stopper{JetStream: js, stop: cancel, after: time.Duration(moment) * 30 * time.Microsecond}
+		var all sync.WaitGroup
+		all.Go(func() {
+			if _, err := newStream(stopped, "").puller(ctx); err != nil && !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+		})
+		all.Wait()
+		nc.Close()
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// stopper is a JetStream whose client is stopped some time after it has asked for a stream to be made.
+type stopper struct {
+	jetstream.JetStream
+
+	stop  func()
+	after time.Duration
+}
+
+func (s *stopper) CreateOrUpdateStream(ctx context.Context, cfg jetstream.StreamConfig) (jetstream.Stream, error) {
+	time.AfterFunc(s.after, s.stop)
+	return s.JetStream.CreateOrUpdateStream(ctx, cfg)
+}

@@ -1,0 +1,14 @@
+package reconcile
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// What the tests of this package reach into.
+const MaxFindings = maxFindings
+
+var ShardOf = shardOf
+
+// SetStretch changes how many rows one statement adds up.
+func (s *Reconciler) SetStretch(n int) { s.stretch = n }
+
+// DifferenceGauge is the metric of the difference.
+func (s *Reconciler) DifferenceGauge() prometheus.Gauge { return s.gauge.difference }

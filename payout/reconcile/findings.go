@@ -1,0 +1,56 @@
+package reconcile
+
+import (
+	"fmt"
+	"slices"
+
+	"redrain/payout/ledger/booking"
+)
+
+// maxFindings is how many rows with the same fault are named.
+const maxFindings = 10
+
+// findings gathers what a reconciliation has found, in the order found. Of each kind of fault it names maxFindings and
+// counts the others, so that a ledger with a million wrong rows still gives an answer that can be read.
+type findings struct {
+	texts []string
+	keys  []string
+	count map[string]int
+	kinds []string // in the order found
+}
+
+// add notes a fault. kind groups faults of the same sort; key is what stays the same about this one while money goes on
+// moving, so that the same fault is recognised in the next round.
+func (f *findings) add(kind, key, format string, args ...any) {
+	key = kind + " " + key
+	if slices.Contains(f.keys, key) {
+		return // said already: Redis may give a win twice
+	}
+	if f.count == nil {
+		f.count = map[string]int{}
+	}
+	if f.count[kind]++; f.count[kind] == 1 {
+		f.kinds = append(f.kinds, kind)
+	}
+	if f.count[kind] > maxFindings {
+		return
+	}
+	f.texts = append(f.texts, fmt.Sprintf(format, args...))
+	f.keys = append(f.keys, key)
+}
+
+// all is what was found, in words.
+func (f *findings) all() []string {
+	list := slices.Clone(f.texts)
+	for _, kind := range f.kinds {
+		if more := f.count[kind] - maxFindings; more > 0 {
+			list = append(list, fmt.Sprintf("%s: %d more of these", kind, more))
+		}
+	}
+	return list
+}
+
+// fingerprint is the same for the same faults.
+func (f *findings) fingerprint(difference any) string {
+	return booking.Digest(fmt.Appendf(nil, "%v %q", difference, slices.Sorted(slices.Values(f.keys))))
+}

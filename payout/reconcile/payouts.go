@@ -1,0 +1,233 @@
+package reconcile
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"redrain/internal/sqldb"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/booking"
+	"redrain/rain"
+)
+
+// paidRow is a payout as it is in the database.
+type paidRow struct {
+	packet  int
+	claim   string
+	user    string
+	amount  rain.Money
+	state   ledger.ClaimState
+	shard   int
+	ms, seq int64 // of the outbox entry
+	txn     int64
+}
+
+// name is how findings speak of the payout.
+func (p *paidRow) name() string {
+	return fmt.Sprintf("payout of packet %d (claim %s, player %s, amount %d, transaction %d)", p.packet, p.claim,
+		p.user, p.amount, p.txn)
+}
+
+// payoutCheck goes through the payouts of a campaign in the order of their packets.
+type payoutCheck struct {
+	*campaignCheck
+	amounts []rain.Money    // of the split, by packet; nil where it cannot be computed
+	checked map[string]bool // players, so that one with many packets is summed once and not on every page
+	last    int             // the packet before
+}
+
+// checkPayouts holds each payout against the split, its transaction, and what Redis has recorded; and the balance
+// of each account that the campaign has touched against its entries.
+//
+// It goes page by page. One statement for all of them makes MariaDB group hundreds of thousands of accounts in a
+// temporary table on disk, which takes minutes.
+func (r *campaignCheck) checkPayouts(ctx context.Context, q sqldb.Querier) error {
+	p := &payoutCheck{campaignCheck: r, checked: map[string]bool{}, last: math.MinInt}
+	var err error
+	if p.amounts, err = r.campaign.Cut(r.campaign.SplitSeed); err != nil {
+		r.found.add("the campaign", "split", "the campaign's budget cannot be split as its row says, so the row has been changed: %v", err)
+	}
+	r.checkPromised(p.amounts)
+	if r.look.txns {
+		_, err := checkAccounts(ctx, q, []string{booking.EscrowAccount(r.campaign.ID).ID(),
+			booking.SponsorAccount(r.campaign.Sponsor).ID()}, &r.found)
+		if err != nil {
+			return err
+		}
+	}
+	for after := math.MinInt32; ; {
+		rows, err := r.payoutPage(ctx, q, after)
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		for i := range rows {
+			p.check(&rows[i])
+		}
+		if err := p.checkPage(ctx, q, rows); err != nil {
+			return err
+		}
+		after = rows[len(rows)-1].packet
+	}
+}
+
+// payoutPage reads the payouts after a packet. A page ends where a packet ends: should the database have lost its
+// key and have a packet twice, both are in one page.
+func (r *campaignCheck) payoutPage(ctx context.Context, q sqldb.Querier, after int) ([]paidRow, error) {
+	var rows []paidRow
+	err := q.Each(ctx, func(scan sqldb.Scan) error {
+		var p paidRow
+		err := scan(&p.packet, &p.claim, &p.user, &p.amount, &p.state, &p.shard, &p.ms, &p.seq, &p.txn)
+		rows = append(rows, p)
+		return err
+	}, "SELECT packet, claim, user_id, amount, state, shard, won_at, entry_seq, txn_id FROM payout WHERE campaign_id = ? AND packet > ? "+
+		"ORDER BY packet LIMIT ?", r.campaign.ID, after, sqldb.Chunk)
+	if len(rows) == sqldb.Chunk {
+		n := len(rows)
+		for n > 0 && rows[n-1].packet == rows[len(rows)-1].packet {
+			n--
+		}
+		if n > 0 { // else the same packet fills the page, which is bad enough to be said once
+			rows = rows[:n]
+		}
+	}
+	return rows, err
+}
+
+// check says what is wrong with one payout, as far as it can be seen without asking the database.
+func (p *payoutCheck) check(row *paidRow) {
+	c := p.campaign
+	key := row.claim
+	if row.packet == p.last {
+		p.found.add("a packet paid twice", key, "%s: this packet is paid more than once", row.name())
+	}
+	p.last = row.packet
+	if row.claim != rain.ClaimID(c.ID, row.packet) {
+		p.found.add("a payout with a wrong claim", key, "%s: its claim should be %s", row.name(),
+			rain.ClaimID(c.ID, row.packet))
+	}
+	if row.state != ledger.StateSettled {
+		p.found.add("a payout with a wrong state", key, "%s: its state is %q", row.name(), row.state)
+	}
+	if row.packet < 0 || row.packet >= c.Packets {
+		p.found.add("a payout of no packet", key, "%s: the campaign has packets 0 to %d", row.name(), c.Packets-1)
+		return
+	}
+	if row.packet < len(p.amounts) && row.amount != p.amounts[row.packet] {
+		p.found.add("a payout that is not the split's", key, "%s: the split says %d", row.name(), p.amounts[row.packet])
+	}
+	if home := shardOf(c, row.packet); row.shard != home {
+		p.found.add("a payout in a wrong shard", key, "%s: it says shard %d, but the packet belongs to shard %d",
+			row.name(), row.shard, home)
+	}
+	if p.seen.misses(p.campaignCheck, row) {
+		p.found.add("a payout unknown to Redis", key, "%s: in the ledger, but Redis knows no such win", row.name())
+	}
+}
+
+// checkPromised holds what is won and not yet paid against the split.
+func (r *campaignCheck) checkPromised(amounts []rain.Money) {
+	for _, n := range r.sortedShards() {
+		for _, e := range r.shards[n].snapshot.Entries {
+			for _, w := range e.Wins {
+				if len(amounts) == 0 || (w.Packet >= 0 && w.Packet < len(amounts) && amounts[w.Packet] == w.Amount) {
+					continue
+				}
+				r.found.add("a win that is not the split's", e.Ref.String()+txnKey(int64(w.Packet)),
+					"outbox entry %s: player %s is to get %d for packet %d, which is not what the split says", e.Ref,
+					w.User, w.Amount, w.Packet)
+			}
+		}
+	}
+}
+
+// checkPage asks the database about the transactions and the players of a page of payouts.
+func (p *payoutCheck) checkPage(ctx context.Context, q sqldb.Querier, rows []paidRow) error {
+	if err := p.checkPaid(ctx, q, rows); err != nil {
+		return err
+	}
+	if len(p.checked) > 100*sqldb.Chunk {
+		clear(p.checked) // with so many players, few come again
+	}
+	var users, accounts []string
+	for i := range rows {
+		if user := rows[i].user; !p.checked[user] {
+			p.checked[user] = true
+			users, accounts = append(users, user), append(accounts, booking.UserAccount(user).ID())
+		}
+	}
+	if err := p.checkLimits(ctx, q, users); err != nil || !p.look.txns {
+		return err
+	}
+	_, err := checkAccounts(ctx, q, accounts, &p.found)
+	return err
+}
+
+// checkPaid sees that each payout was posted: that its transaction is there, is a payment, and takes from the escrow.
+func (p *payoutCheck) checkPaid(ctx context.Context, q sqldb.Querier, rows []paidRow) error {
+	kinds := map[int64]string{}
+	taking := map[int64]bool{}
+	var ids []int64
+	for i := range rows {
+		if _, known := kinds[rows[i].txn]; !known {
+			kinds[rows[i].txn] = ""
+			ids = append(ids, rows[i].txn)
+		}
+	}
+	err := q.Each(ctx, func(scan sqldb.Scan) error {
+		var id int64
+		var kind string
+		err := scan(&id, &kind)
+		kinds[id] = kind
+		return err
+	}, "SELECT id, kind FROM txn WHERE id IN "+sqldb.Marks(len(ids)), sqldb.Args(ids)...)
+	if err != nil {
+		return err
+	}
+	escrow := booking.EscrowAccount(p.campaign.ID).ID()
+	from, err := numbers(ctx, q, "SELECT DISTINCT txn_id FROM entry WHERE account_id = ? AND txn_id IN "+sqldb.Marks(len(ids)),
+		append([]any{escrow}, sqldb.Args(ids)...)...)
+	for _, id := range from {
+		taking[id] = true
+	}
+	for i := range rows {
+		row := &rows[i]
+		switch kind := kinds[row.txn]; {
+		case kind == "":
+			p.found.add("a payout without a transaction", row.claim, "%s: there is no such transaction", row.name())
+		case kind != booking.KindPay:
+			p.found.add("a payout without a transaction", row.claim, "%s: the transaction is of kind %s", row.name(),
+				kind)
+		case !taking[row.txn]:
+			p.found.add("a payout without a transaction", row.claim, "%s: the transaction takes nothing from %s",
+				row.name(), escrow)
+		}
+	}
+	return err
+}
+
+// checkLimits looks for players with more packets than the campaign allows. All of a player's payouts are counted
+// and those of other campaigns left out, because that way the index on the player is used, whatever a planner
+// thinks of it.
+func (p *payoutCheck) checkLimits(ctx context.Context, q sqldb.Querier, users []string) error {
+	return q.Each(ctx, func(scan sqldb.Scan) error {
+		var user string
+		var n int
+		err := scan(&user, &n)
+		p.found.add("a player with too many packets", user, "player %s was paid for %d packets, but may win %d", user,
+			n, p.campaign.WinsPerUser)
+		return err
+	}, "SELECT user_id, SUM(CASE WHEN campaign_id = ? THEN 1 ELSE 0 END) AS n FROM payout WHERE user_id IN "+sqldb.Marks(len(users))+
+		" GROUP BY user_id HAVING n > ?", append(append([]any{p.campaign.ID}, sqldb.Args(users)...),
+		p.campaign.WinsPerUser)...)
+}
+
+// shardOf is the shard that a packet was stocked in: the inverse of rain.ShardRange.
+func shardOf(c *rain.Campaign, packet int) int {
+	shards := max(1, c.Shards)
+	base, rest := c.Packets/shards, c.Packets%shards
+	if wide := rest * (base + 1); packet >= wide {
+		return rest + (packet-wide)/max(1, base)
+	}
+	return packet / (base + 1)
+}

@@ -1,0 +1,303 @@
+package reconcile_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"redrain/payout/paytest"
+	"redrain/payout/reconcile"
+	"redrain/rain"
+)
+
+func TestReconcileThroughALife(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		f := paytest.NewFakeRedis(b.Clock.Now)
+		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 1000, Packets: 100, Shards: 3})
+		f.Open(c)
+		want := reconcile.Reconciliation{Funded: 1000, Stock: 1000, Balanced: true}
+		check := func(what string) {
+			t.Helper()
+			if got := b.Prove(t, c, f.Snapshots(c)); !equal(got, want) {
+				t.Errorf("%s:\ngot  %+v\nwant %+v", what, got, want)
+			}
+		}
+		check("stocked")
+		f.Win("c1", 0, "u1", "u2")
+		f.Win("c1", 1, "u3")
+		want.Stock, want.Unsettled = 970, 30
+		check("won")
+		b.SettleAll(t, f, 0)
+		want.Paid, want.Unsettled = 20, 10
+		check("partly settled")
+
+		before := f.Snapshots(c)
+		f.Win("c1", 0, "u1")
+		f.Win("c1", 2, "u1")
+		b.SettleAll(t, f, 0)
+		b.SettleAll(t, f, 1)
+		b.SettleAll(t, f, 2)
+		// Seen from before, the two new wins are stock, and the one of u3 is paid by now.
+		want.Paid, want.Unsettled = 30, 0
+		if got := b.Prove(t, c, before); !equal(got, want) {
+			t.Errorf("with a snapshot from before:\ngot  %+v\nwant %+v", got, want)
+		}
+		want.Paid, want.Stock = 50, 950
+		check("settled")
+
+		entries, err := f.Read(t.Context(), "c1", 0, "test", 10)
+		if err != nil || len(entries) != 0 {
+			t.Fatal(entries, err)
+		}
+		before = f.Snapshots(c)
+		for s := range 3 {
+			f.Close("c1", s)
+		}
+		want.Stock, want.Unsettled = 0, 950
+		check("closed")
+		b.SettleAll(t, f, 1)
+		got := b.Prove(t, c, before)
+		if got.Stock != 950 || got.Reclaimed != 0 || !got.Balanced {
+			t.Errorf("seen from before the close: %+v", got)
+		}
+		b.SettleAll(t, f, 0)
+		b.SettleAll(t, f, 2)
+		want.Unsettled, want.Reclaimed = 0, 950
+		check("given back")
+
+		// Redis has forgotten the drained campaign: everything is in the ledger.
+		c, err = b.Update(t.Context(), "c1", func(c *rain.Campaign) error { c.Drained = true; return c.Close(1) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := b.Prove(t, c, []rain.ShardSnapshot{{Shard: 0}, {Shard: 1}, {Shard: 2}}); !equal(got, want) {
+			t.Errorf("drained and forgotten: %+v", got)
+		}
+		if got := b.Prove(t, c, nil); !equal(got, want) {
+			t.Errorf("drained, without snapshots: %+v", got)
+		}
+	})
+}
+
+// TestReconcileTellsEntriesOfOneMillisecondApart: the sequence number is part of an entry's place.
+func TestReconcileTellsEntriesOfOneMillisecondApart(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+		e := func(seq, packet int) rain.Entry {
+			return rain.Entry{Ref: rain.EntryRef{Campaign: "c1", ID: fmt.Sprintf("500-%d", seq)},
+				Wins: []rain.Win{paytest.Win("u", packet, 10)}}
+		}
+		b.MustPost(t, e(0, 0), e(1, 1), e(2, 2))
+		snapshot := []rain.ShardSnapshot{{Found: true, Packets: 8, Left: 80, Won: 2, AmountWon: 20,
+			Entries: []rain.Entry{e(1, 1)}, LastEntry: "500-1"}}
+		if got := b.Prove(t, c, snapshot); !equal(got,
+			reconcile.Reconciliation{Funded: 100, Paid: 20, Stock: 80, Balanced: true}) {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+func equal(a, b reconcile.Reconciliation) bool {
+	return a.Funded == b.Funded && a.Paid == b.Paid && a.Reclaimed == b.Reclaimed && a.Stock == b.Stock &&
+		a.Unsettled == b.Unsettled &&
+		a.Dead == b.Dead && a.Difference == b.Difference && a.Balanced == b.Balanced &&
+		slices.Equal(a.Findings, b.Findings)
+}
+
+func TestReconcileLoadingAndAbandoned(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		if _, err := b.Deposit(t.Context(), "acme", "r", 100); err != nil {
+			t.Fatal(err)
+		}
+		c := paytest.FullCampaign("c1")
+		if err := b.CreateCampaign(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		half := []rain.ShardSnapshot{{Shard: 0, Found: true, Packets: 1, Left: 50}, {Shard: 1}}
+		if got := b.Prove(t, c, half); !equal(got, reconcile.Reconciliation{Funded: 100, Stock: 100, Balanced: true}) {
+			t.Errorf("%+v", got)
+		}
+		c, err := b.Abandon(t.Context(), "c1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := b.Prove(t, c, half); !equal(got, reconcile.Reconciliation{Funded: 100, Reclaimed: 100, Balanced: true}) {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+func TestReconcileCountsDeadLettersOnce(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		f := paytest.NewFakeRedis(b.Clock.Now)
+		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+		f.Open(c)
+		f.Win("c1", 0, "u1", "u2")
+		// The ledger cannot take u2: somebody has paid packet 1 to another player, by hand.
+		b.MustPost(t, rain.Entry{Ref: rain.EntryRef{Campaign: "c1", ID: "1-0"}, Wins: []rain.Win{paytest.Win("thief", 1, 10)}})
+		snapshot := f.Snapshots(c)
+		got := b.Prove(t, c, snapshot)
+		if got.Paid != 10 || got.Unsettled != 20 || got.Difference != -10 || got.Balanced || len(got.Findings) == 0 {
+			t.Errorf("before: %+v", got)
+		}
+		b.SettleAll(t, f, 0)
+		for _, s := range [][]rain.ShardSnapshot{snapshot, f.Snapshots(c)} {
+			got = b.Prove(t, c, s)
+			if got.Paid != 20 || got.Unsettled != 0 || got.Dead != 10 || got.Difference != -10 || got.Balanced {
+				t.Errorf("%+v", got)
+			}
+		}
+		if got := testutil.ToFloat64(b.Proof.DifferenceGauge()); got != 10 {
+			t.Errorf("the alarm shows %v", got)
+		}
+	})
+}
+
+// TestReconcileFindsEveryFault changes the books behind the ledger's back, one row at a time.
+func TestReconcileFindsEveryFault(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		f := paytest.NewFakeRedis(b.Clock.Now)
+		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 1000, Packets: 100})
+		f.Open(c)
+		f.Win("c1", 0, "u1", "u2", "u3")
+		b.SettleAll(t, f, 0)
+		f.Win("c1", 0, "u4")
+		run := func(statement string) {
+			t.Helper()
+			if err := b.Exec(t.Context(), statement, statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for what, fault := range map[string]struct{ do, undo, finding string }{
+			"a balance": {
+				"UPDATE balance SET amount = amount + 1 WHERE account_id = 'user:u1'",
+				"UPDATE balance SET amount = amount - 1 WHERE account_id = 'user:u1'", "user:u1",
+			},
+			"the sponsor's balance": {
+				"UPDATE balance SET amount = amount + 1 WHERE account_id = 'sponsor:acme'",
+				"UPDATE balance SET amount = amount - 1 WHERE account_id = 'sponsor:acme'", "sponsor:acme",
+			},
+			"a line": {
+				"UPDATE entry SET amount = amount + 1 WHERE account_id = 'user:u2'",
+				"UPDATE entry SET amount = amount - 1 WHERE account_id = 'user:u2'", "not to 0",
+			},
+			"the escrow": {
+				"UPDATE balance SET amount = amount - 1 WHERE account_id = 'escrow:c1'",
+				"UPDATE balance SET amount = amount + 1 WHERE account_id = 'escrow:c1'", "escrow's balance",
+			},
+			"a payout": {
+				"UPDATE payout SET amount = amount + 1 WHERE packet = 1",
+				"UPDATE payout SET amount = amount - 1 WHERE packet = 1", "payouts sum",
+			},
+			"a payout's place": {
+				"UPDATE payout SET shard = 1 WHERE packet = 1",
+				"UPDATE payout SET shard = 0 WHERE packet = 1", "shard 0",
+			},
+			"the tally": {
+				"UPDATE campaign_tally SET paid = 4",
+				"UPDATE campaign_tally SET paid = 3", "tally",
+			},
+		} {
+			run(fault.do)
+			got := b.Prove(t, c, f.Snapshots(c))
+			if got.Balanced || !strings.Contains(strings.Join(got.Findings, "\n"), fault.finding) {
+				t.Errorf("%s: %+v", what, got)
+			}
+			run(fault.undo)
+			if got := b.Prove(t, c, f.Snapshots(c)); !got.Balanced {
+				t.Fatalf("%s, undone: %+v", what, got)
+			}
+		}
+		lost := f.Snapshots(c)
+		lost[0] = rain.ShardSnapshot{Shard: 0}
+		if got := b.Prove(t, c, lost); got.Balanced || got.Difference != 970 ||
+			!strings.Contains(got.Findings[0], "shard 0") {
+			t.Errorf("Redis lost the shard: %+v", got)
+		}
+		short := f.Snapshots(c)
+		short[0].Left--
+		if got := b.Prove(t, c, short); got.Balanced || got.Difference != 1 {
+			t.Errorf("a cent is gone from the stock: %+v", got)
+		}
+		more := f.Snapshots(c)
+		more[0].Entries = nil
+		if got := b.Prove(t, c, more); got.Balanced || got.Difference != 10 {
+			t.Errorf("an outbox entry is gone: %+v", got)
+		}
+		odd := f.Snapshots(c)
+		odd[0].LastEntry = "x"
+		if _, err := b.Proof.Reconcile(t.Context(), c, odd); err == nil {
+			t.Error("an outbox id that is none is taken")
+		}
+	})
+}
+
+// TestReconcileIsExactWhileItRains wins, settles, deposits and reconciles at the same time, one campaign and
+// everything: at no moment is a cent unaccounted for, or a row taken for a wrong one.
+func TestReconcileIsExactWhileItRains(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		const shards, packets = 3, 450
+		b.Proof.SetStretch(70)
+		f := paytest.NewFakeRedis(b.Clock.Now)
+		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 10 * packets, Packets: packets, Shards: shards,
+			Split: rain.DoubleMean})
+		f.Open(c)
+		var wg sync.WaitGroup
+		var ended atomic.Int32
+		for s := range shards {
+			wg.Go(func() {
+				defer ended.Add(1)
+				for i := 0; f.Win("c1", s, fmt.Sprintf("u%d", i%50), fmt.Sprintf("v%d", s)) > 0; i++ {
+					if i%3 == 0 {
+						b.SettleAll(t, f, s)
+					}
+					if s == 2 && i == 50 {
+						f.Close("c1", s)
+					}
+				}
+				b.SettleAll(t, f, s)
+			})
+		}
+		wg.Go(func() { // money comes in meanwhile
+			for i := 0; ended.Load() < shards; i++ {
+				if _, err := b.Deposit(t.Context(), "acme", fmt.Sprint("more ", i), 10); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+		rounds := 0
+		for ; ended.Load() < shards; rounds++ {
+			if got, err := b.Proof.ReconcileWith(t.Context(), "c1", f, reconcile.Rows); err != nil || !got.Balanced {
+				t.Errorf("round %d: %+v, %v", rounds, got, err)
+				break
+			}
+			if got, err := b.Proof.ReconcileAll(t.Context(), f, nil); err != nil || !got.Balanced {
+				t.Errorf("round %d, everything: %+v, %v", rounds, got, err)
+				break
+			}
+		}
+		wg.Wait()
+		got := b.Prove(t, c, f.Snapshots(c))
+		if !got.Balanced || got.Stock != 0 || got.Unsettled != 0 || got.Paid+got.Reclaimed != 10*packets {
+			t.Errorf("in the end: %+v", got)
+		}
+		all, err := b.Proof.ReconcileAll(t.Context(), f, nil)
+		if err != nil || !all.Balanced {
+			t.Errorf("everything in the end: %+v, %v", all, err)
+		}
+		t.Logf("%d reconciliations, %d transactions and %d accounts in the end", rounds, all.Transactions, all.Accounts)
+		b.CheckBooks(t)
+	})
+}

@@ -1,0 +1,227 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"redrain/internal/sqldb"
+	"redrain/payout/ledger/posting"
+	"redrain/rain"
+)
+
+// Reconciliation says where every cent of a campaign is. Each cent is in exactly one of the places:
+//
+//	Funded = Paid + Reclaimed + Stock + Unsettled + Dead + Difference
+type Reconciliation struct {
+	Funded    rain.Money `json:"funded"`
+	Paid      rain.Money `json:"paid"`      // posted to players
+	Reclaimed rain.Money `json:"reclaimed"` // posted back to the sponsor
+	// in Redis and not won; while a campaign is loading, all that is being stocked
+	Stock      rain.Money `json:"stock"`
+	Unsettled  rain.Money `json:"unsettled"`  // in an outbox and not yet posted
+	Dead       rain.Money `json:"dead"`       // dead letters
+	Difference rain.Money `json:"difference"` // positive: money is missing; negative: more was promised than funded
+	Balanced   bool       `json:"balanced"`   // no difference and no findings
+	Findings   []string   `json:"findings,omitempty"`
+
+	// Fingerprint is the same for two reconciliations that have found the same faults, also while money goes on moving.
+	Fingerprint string `json:"-"`
+}
+
+// Hot is what reconciliation reads of the campaigns' state in Redis. Package grab has it.
+type Hot interface {
+	// Snapshot reads each shard in one atomic step.
+	Snapshot(ctx context.Context, c *rain.Campaign) ([]rain.ShardSnapshot, error)
+	// EachWin calls fn for every win that Redis has recorded for players of a shard, in any order, with the id of
+	// the outbox entry that it was put in. A win may come twice, and one that is recorded meanwhile may be among
+	// them or not. It ends with fn's error.
+	EachWin(ctx context.Context, c *rain.Campaign, shard int,
+		fn func(user string, w rain.Win, entry string) error) error
+}
+
+// ErrHot is the error of a reconciliation that could not read what Redis holds. It says nothing about the books.
+var ErrHot = errors.New("what Redis holds cannot be read")
+
+// Depth is how closely a reconciliation looks.
+type Depth int
+
+// The depths.
+const (
+	// Sums compares the sums, and looks at the rows only where the sums do not fit.
+	Sums Depth = iota
+	// Rows looks at every row: each transaction with its lines and what it was for, each payout with the split,
+	// each balance with its entries, and each win that Redis knows with the ledger.
+	Rows
+)
+
+// campaignReader reads a campaign; [ledger.Campaigns] is one.
+type campaignReader interface {
+	Campaign(ctx context.Context, id string) (*rain.Campaign, error)
+}
+
+// Reconciler proves the books. It changes nothing. It is safe for concurrent use.
+type Reconciler struct {
+	db        *sqldb.DB
+	campaigns campaignReader
+	clock     rain.Clock
+	gauge     reconcileGauges
+	stretch   int // how many rows one statement adds up
+}
+
+// sumAtOnce is how many rows one statement adds up, so that none takes longer than a connection waits for its answer.
+const sumAtOnce = 250_000
+
+// New makes a reconciler of a ledger's database. campaigns reads campaigns; clock gives Books.CheckedAt.
+func New(db *sqldb.DB, campaigns campaignReader, clock rain.Clock) *Reconciler {
+	return &Reconciler{db: db, campaigns: campaigns, clock: clock, gauge: newReconcileGauges(), stretch: sumAtOnce}
+}
+
+// Register adds the metrics redrain_reconcile_difference and redrain_reconcile_findings.
+func (s *Reconciler) Register(r prometheus.Registerer) error { return s.gauge.register(r) }
+
+// Reconcile compares what Redis held at one moment with the ledger, and checks every row of the ledger that belongs
+// to the campaign: that each transaction sums to zero and is what its payouts say, that each payout is what the
+// split says, that balances are the sums of their entries, that the totals are those of the rows.
+//
+// It is exact also while packets are won and paid, if c was read before shards, and shards before the call. What
+// the ledger has posted from entries newer than a shard's snapshot is still stock in that snapshot and is left out;
+// what still stood in the outbox then, and is posted by now, counts as paid.
+func (s *Reconciler) Reconcile(ctx context.Context, c *rain.Campaign, shards []rain.ShardSnapshot) (Reconciliation, error) {
+	return s.reconcile(ctx, c, shards, look{rows: true, txns: true})
+}
+
+// ReconcileWith is Reconcile with a campaign's state in Redis as it is now, and with every win that Redis knows held
+// against the ledger. It reads the campaign itself. The error is ErrHot where Redis cannot be read.
+//
+// A drained campaign is proved by the ledger alone; its wins in Redis are compared as long as Redis has them.
+func (s *Reconciler) ReconcileWith(ctx context.Context, id string, hot Hot, depth Depth) (Reconciliation, error) {
+	return s.reconcileWith(ctx, id, hot, look{rows: depth == Rows, txns: true})
+}
+
+func (s *Reconciler) reconcileWith(ctx context.Context, id string, hot Hot, how look) (Reconciliation, error) {
+	c, err := s.campaigns.Campaign(ctx, id)
+	if err != nil {
+		return Reconciliation{}, err
+	}
+	// Redis after the campaign and before the ledger: the ledger then leaves out what is newer than this.
+	shards, err := hot.Snapshot(ctx, c)
+	switch {
+	case err == nil:
+		how.hot = hot
+	case !c.Drained:
+		return Reconciliation{}, fmt.Errorf("campaign %s: %w: %w", id, ErrHot, err)
+	}
+	return s.reconcile(ctx, c, shards, how)
+}
+
+func (s *Reconciler) reconcile(ctx context.Context, c *rain.Campaign, shards []rain.ShardSnapshot,
+	how look) (Reconciliation, error) {
+	how.stretch = s.stretch
+	r, err := newCampaignCheck(c, shards, how)
+	if err == nil {
+		err = s.db.View(ctx, r.read)
+	}
+	if err != nil {
+		return Reconciliation{}, fmt.Errorf("reconciling campaign %s: %w", c.ID, err)
+	}
+	result := r.result()
+	s.gauge.reconciled(c.ID, result)
+	return result, nil
+}
+
+// look is what a reconciliation looks at beside the sums. Where the sums do not fit it looks at everything.
+type look struct {
+	rows bool // payouts, the split, and what Redis has recorded
+	txns bool // the campaign's transactions and balances, if rows too
+	hot  Hot  // nil: the wins in Redis are not compared
+
+	stretch int // how many rows one statement adds up
+}
+
+// campaignCheck gathers the figures of one reconciliation.
+type campaignCheck struct {
+	campaign *rain.Campaign
+	look     look
+	shards   map[int]*shardBooks
+	found    findings
+
+	funded    rain.Money
+	reclaimed rain.Money             // as of the snapshots
+	given     map[int]bool           // shards whose rest is back at the sponsor; wholeCampaign for all of them
+	dead      posting.Letters        // the dead letters that wait
+	all       posting.Totals         // of all rows, those newer than the snapshots too
+	waiting   map[int]posting.Holder // the packets in the outboxes that are not in the ledger
+	seen      *hotWins               // nil: not compared
+}
+
+// shardBooks is one shard as Redis and as the ledger see it.
+type shardBooks struct {
+	snapshot       rain.ShardSnapshot
+	cutMS, cutSeq  int64 // the newest outbox entry that the snapshot knows of
+	paid, dead     rain.Money
+	waitingWins    rain.Money // in the outbox and not in the ledger
+	waitingReclaim rain.Money
+	deadReclaim    rain.Money
+}
+
+// read takes everything from the ledger, as of one moment.
+func (r *campaignCheck) read(ctx context.Context, tx *sqldb.Tx) error {
+	steps := []func(context.Context, sqldb.Querier) error{
+		r.readPayouts, r.readReclaims, r.readDead, r.readWaiting, r.checkEscrow, r.checkTally,
+	}
+	if err := run(ctx, tx, steps); err != nil {
+		return err
+	}
+	r.checkShards()
+	sums := r.sums()
+	if sums.Difference != 0 || len(r.found.texts) > 0 {
+		r.look.rows, r.look.txns = true, true
+	}
+	steps = nil
+	if r.look.rows && r.look.txns {
+		steps = append(steps, r.checkTxns)
+	}
+	if r.look.rows {
+		steps = append(steps, r.compareWins, r.checkPayouts)
+	}
+	return run(ctx, tx, steps)
+}
+
+func run(ctx context.Context, q sqldb.Querier, steps []func(context.Context, sqldb.Querier) error) error {
+	for _, step := range steps {
+		if err := step(ctx, q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sums does the sum.
+func (r *campaignCheck) sums() Reconciliation {
+	res := Reconciliation{Funded: r.funded, Reclaimed: r.reclaimed}
+	for _, b := range r.shards {
+		res.Paid += b.paid
+		res.Unsettled += b.waitingWins + b.waitingReclaim
+		res.Dead += b.dead + b.deadReclaim
+		if !r.given[posting.WholeCampaign] { // what an abandoned stocking has left behind in Redis is worth nothing
+			res.Stock += b.snapshot.Left
+		}
+	}
+	accounted := res.Paid + res.Reclaimed + res.Unsettled + res.Dead
+	if r.campaign.Status == rain.Loading {
+		res.Stock = res.Funded - accounted
+	}
+	res.Difference = res.Funded - accounted - res.Stock
+	return res
+}
+
+func (r *campaignCheck) result() Reconciliation {
+	res := r.sums()
+	res.Findings = r.found.all()
+	res.Balanced = res.Difference == 0 && len(res.Findings) == 0
+	res.Fingerprint = r.found.fingerprint(res.Difference)
+	return res
+}

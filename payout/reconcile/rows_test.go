@@ -1,0 +1,301 @@
+package reconcile_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"redrain/internal/sqldb"
+	"redrain/payout/ledger/posting"
+	"redrain/payout/paytest"
+	"redrain/payout/reconcile"
+	"redrain/rain"
+)
+
+// change runs statements behind the ledger's back. They are parted by semicolons.
+func change(b *paytest.Books, t testing.TB, statements string) {
+	t.Helper()
+	for statement := range strings.SplitSeq(statements, ";") {
+		if err := b.Exec(t.Context(), statement, statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// allOf selects a table as it is.
+func allOf(table string) string {
+	return "SELECT * FROM " + table //nolint:unqueryvet // a copy, whatever the columns are
+}
+
+// bookTables are the tables that an accountant trusts.
+var bookTables = []string{"txn", "entry", "account", "balance", "payout", "reclaim", "campaign", "campaign_tally",
+	"dead_letter", "withdrawal"}
+
+// keep makes copies of the books; restore brings them back.
+func keep(b *paytest.Books, t testing.TB) (restore func()) {
+	t.Helper()
+	for _, table := range bookTables {
+		change(b, t, "CREATE TABLE kept_"+table+" AS "+allOf(table))
+	}
+	return func() {
+		t.Helper()
+		for _, table := range bookTables {
+			change(b, t, "DELETE FROM "+table+"; INSERT INTO "+table+" "+allOf("kept_"+table))
+		}
+	}
+}
+
+// everything is what both reconciliations find, a line each.
+func everything(b *paytest.Books, t testing.TB, f *paytest.FakeRedis, campaign string) (one, all string) {
+	t.Helper()
+	r, err := b.Proof.ReconcileWith(t.Context(), campaign, f, reconcile.Rows)
+	if errors.Is(err, posting.ErrUnknownCampaign) {
+		r.Findings = []string{err.Error()}
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	if r.Balanced != (len(r.Findings) == 0 && r.Difference == 0) {
+		t.Errorf("balanced is %v: %+v", r.Balanced, r)
+	}
+	books, err := b.Proof.ReconcileAll(t.Context(), f, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := slices.Clone(books.Findings)
+	for _, c := range books.Campaigns {
+		found = append(found, c.Findings...)
+	}
+	if books.Balanced != (len(found) == 0) {
+		t.Errorf("balanced is %v: %+v", books.Balanced, books)
+	}
+	return strings.Join(r.Findings, "\n"), strings.Join(found, "\n")
+}
+
+// TestEveryDeedIsNamed changes the books, or Redis, by hand, in every way that a row can be wrong, and wants the
+// row named.
+func TestEveryDeedIsNamed(t *testing.T) {
+	for name, open := range map[string]func(testing.TB) *paytest.Books{"sqlite": paytest.OnSQLite, "mysql": paytest.OnMySQL} {
+		t.Run(name, func(t *testing.T) {
+			b := open(t)
+			b.Proof.SetStretch(3)
+			f := paytest.NewFakeRedis(b.Clock.Now)
+			f.Open(b.OpenCampaign(t, "c1", rain.Spec{Budget: 1000, Packets: 20, Shards: 2, WinsPerUser: 1}))
+			f.Win("c1", 0, "u1", "u2", "u3")
+			b.SettleAll(t, f, 0)
+			f.Win("c1", 1, "v")
+			b.SettleAll(t, f, 1)
+			f.Close("c1", 1)
+			b.SettleAll(t, f, 1)
+			f.Win("c1", 0, "u4")
+			// Another campaign, to be mixed up with: transactions 6, 7 and 8.
+			f.Open(b.OpenCampaign(t, "c2", rain.Spec{Budget: 100, Packets: 10}))
+			f.Win("c2", 0, "w")
+			b.MustPost(t, f.Shards[paytest.FakeKey{Campaign: "c2"}].Entries[0].Entry)
+			f.Close("c2", 0)
+			b.MustWithdraw(t, "w1", "v", 20)
+			paytest.Must(t, b.RecordRefused(t.Context(), b.MustWithdraw(t, "w2", "v", 10), "the bank says no"))
+			paytest.Must(t, b.RecordPaid(t.Context(), b.MustWithdraw(t, "w3", "v", 5), "bank"))
+			restore := keep(b, t)
+			sh := f.Shards[paytest.FakeKey{Campaign: "c1"}]
+			before := *sh
+			if one, all := everything(b, t, f, "c1"); one != "" || all != "" {
+				t.Fatalf("untouched: %q, %q", one, all)
+			}
+			for what, d := range deeds {
+				if d.sql != "" {
+					change(b, t, d.sql)
+				}
+				if d.redis != nil {
+					sh.Entries = []*paytest.FakeEntry{{Entry: before.Entries[0].Entry}}
+					d.redis(sh)
+				}
+				one, all := everything(b, t, f, "c1")
+				for _, want := range d.names {
+					if !strings.Contains(one, want) {
+						t.Errorf("%s: %q is missing in\n%s", what, want, one)
+					}
+					if !strings.Contains(all, want) {
+						t.Errorf("%s, everything: %q is missing in\n%s", what, want, all)
+					}
+				}
+				for _, want := range d.global {
+					if !strings.Contains(all, want) {
+						t.Errorf("%s, everything: %q is missing in\n%s", what, want, all)
+					}
+				}
+				if d.sql != "" {
+					restore()
+				}
+				*sh = before
+				if one, all := everything(b, t, f, "c1"); one != "" || all != "" {
+					t.Fatalf("%s, undone: %q, %q", what, one, all)
+				}
+			}
+		})
+	}
+}
+
+// TestARedisThatIsAwayIsNoDifference: it cannot be checked, and that is said.
+func TestARedisThatIsAwayIsNoDifference(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		f := paytest.NewFakeRedis(b.Clock.Now)
+		f.Open(b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10}))
+		f.Fail(errors.New("connection refused"))
+		if _, err := b.Proof.ReconcileWith(t.Context(), "c1", f, reconcile.Sums); !errors.Is(err, reconcile.ErrHot) {
+			t.Errorf("%v", err)
+		}
+		heard := 0
+		all, err := b.Proof.ReconcileAll(t.Context(), f, func(campaign string, _ reconcile.Reconciliation, err error) {
+			if heard++; campaign != "c1" || !errors.Is(err, reconcile.ErrHot) {
+				t.Errorf("%s: %v", campaign, err)
+			}
+		})
+		if err != nil || all.Balanced || all.Difference != 0 || len(all.Unchecked) != 1 || len(all.Findings) != 0 ||
+			heard != 1 {
+			t.Errorf("%+v, %v", all, err)
+		}
+	})
+}
+
+// TestFindingsStayReadable: a thousand wrong rows are ten lines and a number, and the same faults have the same
+// fingerprint while the money moves on.
+func TestFindingsStayReadable(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		f := paytest.NewFakeRedis(b.Clock.Now)
+		f.Open(b.OpenCampaign(t, "c1", rain.Spec{Budget: 10_000, Packets: 1000}))
+		users := make([]string, 300)
+		for i := range users {
+			users[i] = fmt.Sprint("u", i)
+		}
+		f.Win("c1", 0, users...)
+		b.SettleAll(t, f, 0)
+		change(b, t, "UPDATE balance SET amount = amount + 1 WHERE account_id LIKE 'user:%'")
+		one, err := b.Proof.ReconcileWith(t.Context(), "c1", f, reconcile.Rows)
+		if err != nil || len(one.Findings) != reconcile.MaxFindings+1 ||
+			one.Findings[reconcile.MaxFindings] != "a balance that is not its entries: 290 more of these" {
+			t.Errorf("%+v, %v", one, err)
+		}
+		f.Win("c1", 0, "later")
+		b.SettleAll(t, f, 0)
+		two, err := b.Proof.ReconcileWith(t.Context(), "c1", f, reconcile.Rows)
+		if err != nil || two.Fingerprint != one.Fingerprint {
+			t.Errorf("another fingerprint for the same faults: %+v, %v", two, err)
+		}
+		change(b, t, "UPDATE balance SET amount = amount + 1 WHERE account_id = 'escrow:c1'")
+		three, err := b.Proof.ReconcileWith(t.Context(), "c1", f, reconcile.Rows)
+		if err != nil || three.Fingerprint == one.Fingerprint {
+			t.Errorf("the same fingerprint for other faults: %+v, %v", three, err)
+		}
+	})
+}
+
+// TestAPacketPaidTwice: also where the key that forbids it is gone.
+func TestAPacketPaidTwice(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		f := paytest.NewFakeRedis(b.Clock.Now)
+		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 5 * sqldb.Chunk, Packets: sqldb.Chunk + 10})
+		f.Open(c)
+		f.Win("c1", 0, slices.Repeat([]string{"u"}, sqldb.Chunk+10)...)
+		b.SettleAll(t, f, 0)
+		change(b, t, "ALTER TABLE payout RENAME TO keyed; CREATE TABLE payout AS "+allOf("keyed"))
+		if got := b.Prove(t, c, f.Snapshots(c)); !got.Balanced {
+			t.Fatalf("without a key: %+v", got)
+		}
+		for _, packet := range []int{0, sqldb.Chunk - 1, sqldb.Chunk + 9} { // the second one stands across two pages
+			change(b, t, fmt.Sprintf("INSERT INTO payout %s WHERE packet = %d", allOf("keyed"), packet))
+			got := b.Prove(t, c, f.Snapshots(c))
+			if want := fmt.Sprintf("payout of packet %d (", packet); !slices.ContainsFunc(got.Findings,
+				func(s string) bool {
+					return strings.Contains(s, want) && strings.Contains(s, "this packet is paid more than once")
+				}) {
+				t.Errorf("packet %d: %+v", packet, got)
+			}
+		}
+	})
+}
+
+// TestShardOf is the inverse of how stock is dealt.
+func TestShardOf(t *testing.T) {
+	for _, packets := range []int{1, 2, 3, 7, 100, 1001} {
+		for _, shards := range []int{1, 2, 3, 7, 256} {
+			c := &rain.Campaign{Spec: rain.Spec{Packets: packets, Shards: shards}}
+			for s := range shards {
+				first, n := rain.ShardRange(packets, shards, s)
+				for p := first; p < first+n; p++ {
+					if got := reconcile.ShardOf(c, p); got != s {
+						t.Fatalf("packet %d of %d in %d shards is in %d, not in %d", p, packets, shards, got, s)
+					}
+				}
+			}
+		}
+	}
+}
+
+// failingReader is a Hot whose wins cannot be read to the end.
+type failingReader struct {
+	*paytest.FakeRedis
+}
+
+func (failingReader) EachWin(context.Context, *rain.Campaign, int, func(string, rain.Win, string) error) error {
+	return errors.New("broken pipe")
+}
+
+func TestARedisThatGoesAwayHalfway(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		f := paytest.NewFakeRedis(b.Clock.Now)
+		f.Open(b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10}))
+		f.Win("c1", 0, "u")
+		if _, err := b.Proof.ReconcileWith(t.Context(), "c1", failingReader{f}, reconcile.Rows); !errors.Is(err, reconcile.ErrHot) {
+			t.Errorf("%v", err)
+		}
+		if r, err := b.Proof.ReconcileWith(t.Context(), "c1", failingReader{f}, reconcile.Sums); err != nil || !r.Balanced {
+			t.Errorf("the sums need no wins: %+v, %v", r, err)
+		}
+	})
+}
+
+// busyReader is a Hot that loses no time: between any two reads somebody wins, and some of it is paid.
+type busyReader struct {
+	*paytest.FakeRedis
+	busy func()
+}
+
+func (f busyReader) Snapshot(ctx context.Context, c *rain.Campaign) ([]rain.ShardSnapshot, error) {
+	defer f.busy()
+	return f.FakeRedis.Snapshot(ctx, c)
+}
+
+func (f busyReader) EachWin(ctx context.Context, c *rain.Campaign, shard int,
+	fn func(string, rain.Win, string) error) error {
+	f.busy()
+	defer f.busy()
+	return f.FakeRedis.EachWin(ctx, c, shard, fn)
+}
+
+// TestWhatComesBetweenTheReadsIsNoFinding: wins and payments after the snapshot, and before the ledger is read, and
+// after.
+func TestWhatComesBetweenTheReadsIsNoFinding(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		f := paytest.NewFakeRedis(b.Clock.Now)
+		f.Open(b.OpenCampaign(t, "c1", rain.Spec{Budget: 1000, Packets: 100}))
+		f.Win("c1", 0, "first")
+		hot := busyReader{f, func() {
+			f.Win("c1", 0, "paid")
+			b.SettleAll(t, f, 0)
+			f.Win("c1", 0, "waiting")
+		}}
+		for range 3 {
+			if r, err := b.Proof.ReconcileWith(t.Context(), "c1", hot, reconcile.Rows); err != nil || !r.Balanced {
+				t.Errorf("%+v, %v", r, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,145 @@
+package reconcile
+
+import (
+	"context"
+	"math"
+
+	"redrain/internal/sqldb"
+	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/posting"
+	"redrain/rain"
+)
+
+// checkShards compares each shard's own sums in Redis with what is known of its wins.
+func (r *campaignCheck) checkShards() {
+	for _, n := range r.sortedShards() {
+		b := r.shards[n]
+		if !b.snapshot.Found && !r.given[posting.WholeCampaign] && r.campaign.Status != rain.Loading && !r.campaign.Drained {
+			r.found.add("a lost shard", shardName(n), "shard %d: Redis has lost it, or never had it; what it held cannot be accounted for until the campaign is rebuilt", n)
+		}
+		if known := b.paid + b.waitingWins + b.dead; b.snapshot.Found && b.snapshot.AmountWon != known {
+			r.found.add("a shard's sums", shardName(n)+" "+delta(b.snapshot.AmountWon, known),
+				"shard %d: Redis says that %d was won, the ledger and the outbox say %d", n, b.snapshot.AmountWon,
+				known)
+		}
+	}
+}
+
+// checkEscrow compares the lines of the campaign's escrow with what they are there for.
+func (r *campaignCheck) checkEscrow(ctx context.Context, q sqldb.Querier) error {
+	sums, err := sumsByKind(ctx, q, booking.EscrowAccount(r.campaign.ID), r.look.stretch)
+	if err != nil {
+		return err
+	}
+	var total rain.Money
+	for _, sum := range sums {
+		total += sum
+	}
+	r.funded = sums[booking.KindFund]
+	r.compare("funded", sums[booking.KindFund], "the campaign's budget is", r.campaign.Budget)
+	r.compare("paid out of the escrow", -sums[booking.KindPay], "the payouts sum to", r.all.AmountPaid)
+	r.compare("given back out of the escrow", -sums[booking.KindReclaim], "the reclaims sum to", r.all.AmountReclaimed)
+	balance, _, err := booking.BalanceOf(ctx, q, booking.EscrowAccount(r.campaign.ID))
+	r.compare("the escrow's balance", balance, "its entries sum to", total)
+	return err
+}
+
+// sumsByKind adds up the lines of an account by the kind of their transactions, in stretches.
+func sumsByKind(ctx context.Context, q sqldb.Querier, a booking.Account, stretch int) (map[string]rain.Money, error) {
+	sums := map[string]rain.Money{}
+	for after, last := int64(-1), false; !last; {
+		until := int64(math.MaxInt64)
+		more, err := q.First(ctx, []any{&until}, "SELECT txn_id FROM entry WHERE account_id = ? AND txn_id > ? ORDER BY txn_id LIMIT 1 OFFSET ?",
+			a.ID(), after, stretch)
+		if err != nil {
+			return nil, err
+		}
+		err = q.Each(ctx, func(scan sqldb.Scan) error {
+			var kind string
+			var amount rain.Money
+			err := scan(&kind, &amount)
+			sums[kind] += amount
+			return err
+		}, "SELECT COALESCE(t.kind, ''), SUM(e.amount) FROM entry e LEFT JOIN txn t ON t.id = e.txn_id "+
+			"WHERE e.account_id = ? AND e.txn_id > ? AND e.txn_id <= ? GROUP BY t.kind", a.ID(), after, until)
+		if err != nil {
+			return nil, err
+		}
+		after, last = until, !more
+	}
+	return sums, nil
+}
+
+func (r *campaignCheck) compare(what string, got rain.Money, source string, want rain.Money) {
+	if got != want {
+		r.found.add("sums", what+" "+delta(got, want), "%s is %d, but %s %d", what, got, source, want)
+	}
+}
+
+// checkTally compares the totals that are kept with the rows.
+func (r *campaignCheck) checkTally(ctx context.Context, q sqldb.Querier) error {
+	var t posting.Totals
+	_, err := q.First(ctx, []any{&t.Paid, &t.AmountPaid, &t.Reclaimed, &t.AmountReclaimed},
+		"SELECT paid, amount_paid, reclaimed, amount_reclaimed FROM campaign_tally WHERE campaign_id = ?",
+		r.campaign.ID)
+	if err == nil && t != r.all {
+		r.found.add("the tally", delta(t.AmountPaid, r.all.AmountPaid)+" "+delta(t.AmountReclaimed,
+			r.all.AmountReclaimed),
+			"the tally says %d packets paid, %d in all, and %d given back, %d in all; the rows say %d, %d, %d and %d",
+			t.Paid, t.AmountPaid, t.Reclaimed, t.AmountReclaimed, r.all.Paid, r.all.AmountPaid, r.all.Reclaimed,
+			r.all.AmountReclaimed)
+	}
+	return err
+}
+
+// checkTxns checks every transaction that has touched the campaign's escrow, page by page.
+func (r *campaignCheck) checkTxns(ctx context.Context, q sqldb.Querier) error {
+	for after := int64(-1); ; {
+		ids, err := numbers(ctx, q, "SELECT DISTINCT txn_id FROM entry WHERE account_id = ? AND txn_id > ? ORDER BY txn_id LIMIT ?",
+			booking.EscrowAccount(r.campaign.ID).ID(), after, txnsAtOnce)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		if err := checkTxnPage(ctx, q, ids, &r.found); err != nil {
+			return err
+		}
+		after = ids[len(ids)-1]
+	}
+}
+
+// numbers are the answer of a query for one column.
+func numbers(ctx context.Context, q sqldb.Querier, query string, args ...any) (list []int64, err error) {
+	err = q.Each(ctx, func(scan sqldb.Scan) error {
+		var n int64
+		err := scan(&n)
+		list = append(list, n)
+		return err
+	}, query, args...)
+	return list, err
+}
+
+// checkAccounts compares the balances of accounts with the sums of their entries. Each sum is a subquery of its
+// own, which the index on entry answers; grouping many accounts in one statement makes MariaDB build temporary
+// tables on disk.
+func checkAccounts(ctx context.Context, q sqldb.Querier, accounts []string, found *findings) (total rain.Money,
+	err error) {
+	err = q.Each(ctx, func(scan sqldb.Scan) error {
+		var id string
+		var balance, sum rain.Money
+		if err := scan(&id, &balance, &sum); err != nil {
+			return err
+		}
+		total += balance
+		if balance != sum {
+			found.add("a balance that is not its entries", id+" "+delta(balance, sum),
+				"the balance of %s is %d, but its entries sum to %d", id, balance, sum)
+		}
+		if balance < 0 && id != booking.World.ID() {
+			found.add("an account below zero", id, "the balance of %s is %d", id, balance)
+		}
+		return nil
+	}, "SELECT a.id, COALESCE((SELECT b.amount FROM balance b WHERE b.account_id = a.id), 0), "+
+		"COALESCE((SELECT SUM(e.amount) FROM entry e WHERE e.account_id = a.id), 0) FROM account a WHERE a.id IN "+sqldb.Marks(len(accounts)),
+		sqldb.Args(accounts)...)
+	return total, err
+}

@@ -1,0 +1,231 @@
+package reconcile
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"redrain/internal/sqldb"
+	"redrain/payout/ledger/booking"
+	"redrain/rain"
+)
+
+// txnsAtOnce is how many transactions are read at once. One may have 500 payouts.
+const txnsAtOnce = 200
+
+// txnPage is some transactions, with all that the ledger has about them.
+type txnPage struct {
+	kinds  map[int64]string // of the transactions that exist
+	lines  map[int64][]bookedLine
+	papers map[int64]map[string]*paperwork // by the kind of the papers
+	found  *findings
+}
+
+// bookedLine is a line of a transaction as it is in the database.
+type bookedLine struct {
+	number  int
+	account string
+	amount  rain.Money
+	known   bool // there is such an account
+}
+
+// paperwork is what the papers of a transaction say of each account.
+type paperwork struct {
+	sums  map[string]rain.Money
+	names map[string][]string // of some of the rows, to be named
+}
+
+// checkTxnPage compares transactions with their lines, and both with the papers. All must be read as of one moment.
+func checkTxnPage(ctx context.Context, q sqldb.Querier, ids []int64, found *findings) error {
+	p := &txnPage{kinds: map[int64]string{}, lines: map[int64][]bookedLine{}, papers: map[int64]map[string]*paperwork{},
+		found: found}
+	for _, step := range []func(context.Context, sqldb.Querier, []int64) error{p.readTxns, p.readLines, p.readPapers} {
+		if err := step(ctx, q, ids); err != nil {
+			return err
+		}
+	}
+	for _, id := range ids {
+		p.check(id)
+	}
+	return nil
+}
+
+func (p *txnPage) readTxns(ctx context.Context, q sqldb.Querier, ids []int64) error {
+	return q.Each(ctx, func(scan sqldb.Scan) error {
+		var id int64
+		var kind string
+		err := scan(&id, &kind)
+		p.kinds[id] = kind
+		return err
+	}, "SELECT id, kind FROM txn WHERE id IN "+sqldb.Marks(len(ids)), sqldb.Args(ids)...)
+}
+
+func (p *txnPage) readLines(ctx context.Context, q sqldb.Querier, ids []int64) error {
+	return q.Each(ctx, func(scan sqldb.Scan) error {
+		var id int64
+		var ln bookedLine
+		var kind, owner string
+		err := scan(&id, &ln.number, &ln.account, &ln.amount, &kind, &owner)
+		ln.known = booking.Account{Kind: kind, Owner: owner}.ID() == ln.account
+		p.lines[id] = append(p.lines[id], ln)
+		return err
+	}, "SELECT e.txn_id, e.line_no, e.account_id, e.amount, COALESCE(a.owner_type, ''), COALESCE(a.owner_id, '') FROM entry e "+
+		"LEFT JOIN account a ON a.id = e.account_id WHERE e.txn_id IN "+sqldb.Marks(len(ids))+" ORDER BY e.txn_id, e.line_no", sqldb.Args(ids)...)
+}
+
+func (p *txnPage) readPapers(ctx context.Context, q sqldb.Querier, ids []int64) error {
+	for kind, paper := range papers {
+		err := q.Each(ctx, func(scan sqldb.Scan) error {
+			var id int64
+			var name string
+			var from, to booking.Account
+			var amount rain.Money
+			err := scan(&id, &name, &from.Kind, &from.Owner, &to.Kind, &to.Owner, &amount)
+			w := p.paperwork(id, kind)
+			w.add(from.ID(), name, -amount)
+			w.add(to.ID(), name, amount)
+			return err
+		}, paper.query+sqldb.Marks(len(ids)), sqldb.Args(ids)...)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *txnPage) paperwork(id int64, kind string) *paperwork {
+	if p.papers[id] == nil {
+		p.papers[id] = map[string]*paperwork{}
+	}
+	if p.papers[id][kind] == nil {
+		p.papers[id][kind] = &paperwork{sums: map[string]rain.Money{}, names: map[string][]string{}}
+	}
+	return p.papers[id][kind]
+}
+
+func (w *paperwork) add(account, name string, amount rain.Money) {
+	w.sums[account] += amount
+	if names := w.names[account]; len(names) < maxFindings {
+		w.names[account] = append(names, name)
+	}
+}
+
+// check says what is wrong with one transaction.
+func (p *txnPage) check(id int64) {
+	kind, exists := p.kinds[id]
+	lines := p.lines[id]
+	if !exists {
+		p.missing(id, lines)
+		return
+	}
+	var sum rain.Money
+	for _, ln := range lines {
+		sum += ln.amount
+		p.checkLine(id, kind, ln)
+	}
+	if len(lines) < 2 {
+		p.found.add("a transaction with too few lines", txnKey(id),
+			"transaction %d (%s) has %d lines, and needs two or more", id, kind, len(lines))
+	}
+	if sum != 0 {
+		p.found.add("a transaction that does not sum to zero", txnKey(id), "transaction %d (%s) sums to %d, not to 0",
+			id, kind, sum)
+	}
+	p.checkPapers(id, kind, lines)
+}
+
+// missing names what is left of a transaction that does not exist.
+func (p *txnPage) missing(id int64, lines []bookedLine) {
+	for _, ln := range lines {
+		p.found.add("a line without a transaction", lineKey(id, ln.number),
+			"line %d of transaction %d (%s %s): there is no such transaction", ln.number, id, ln.account,
+			moves(ln.amount))
+	}
+	for _, kind := range slices.Sorted(maps.Keys(p.papers[id])) {
+		w := p.papers[id][kind]
+		for _, a := range slices.Sorted(maps.Keys(w.sums)) {
+			if w.sums[a] > 0 {
+				p.found.add("papers without a transaction", txnKey(id)+a,
+					"%s %s by %s, in transaction %d: there is no such transaction",
+					a, moves(w.sums[a]), strings.Join(w.names[a], ", "), id)
+			}
+		}
+	}
+}
+
+func (p *txnPage) checkLine(id int64, kind string, ln bookedLine) {
+	if !ln.known {
+		p.found.add("a line of an unknown account", lineKey(id, ln.number),
+			"transaction %d (%s), line %d: there is no account %s", id, kind, ln.number, ln.account)
+	}
+	way, known := flows[kind]
+	if !known {
+		p.found.add("a transaction of an unknown kind", txnKey(id),
+			"transaction %d, line %d (%s %s): there is no kind of transaction %q",
+			id, ln.number, ln.account, moves(ln.amount), kind)
+		return
+	}
+	accountKind, _, _ := strings.Cut(ln.account, ":")
+	if want := map[bool]string{true: way.from, false: way.to}[ln.amount < 0]; accountKind != want || ln.amount == 0 {
+		p.found.add("a line of a wrong account", lineKey(id, ln.number),
+			"transaction %d, line %d: %s %s, but a transaction of kind %s moves money from %s to %s",
+			id, ln.number, ln.account, moves(ln.amount), kind, way.from, way.to)
+	}
+}
+
+// checkPapers compares what a transaction moves with what its papers say.
+func (p *txnPage) checkPapers(id int64, kind string, lines []bookedLine) {
+	for _, other := range slices.Sorted(maps.Keys(p.papers[id])) {
+		if other != kind {
+			w := p.papers[id][other]
+			p.found.add("papers of another kind", txnKey(id), "transaction %d is of kind %s, but %s name it as theirs",
+				id, kind,
+				strings.Join(slices.Concat(slices.Collect(maps.Values(w.names))...), ", "))
+		}
+	}
+	paper, needed := papers[kind]
+	if !needed {
+		return
+	}
+	w := p.papers[id][kind]
+	if w == nil {
+		p.found.add("a transaction without papers", txnKey(id),
+			"transaction %d is of kind %s, but no row of %s belongs to it (%s)", id, kind,
+			paper.table, linesInWords(lines))
+		return
+	}
+	moved := map[string]rain.Money{}
+	at := map[string]int{}
+	for _, ln := range lines {
+		moved[ln.account] += ln.amount
+		at[ln.account] = ln.number
+	}
+	for _, a := range slices.Sorted(maps.Keys(moved)) {
+		if want, named := w.sums[a]; !named {
+			p.found.add("a line without papers", lineKey(id, at[a]),
+				"transaction %d (%s), line %d: %s %s, but no row of %s says so",
+				id, kind, at[a], a, moves(moved[a]), paper.table)
+		} else if want != moved[a] {
+			p.found.add("a line that is not its papers", lineKey(id, at[a]),
+				"transaction %d (%s), line %d: %s %s, but should be %d by %s",
+				id, kind, at[a], a, moves(moved[a]), abs(want), w.say(a))
+		}
+	}
+	for _, a := range slices.Sorted(maps.Keys(w.sums)) {
+		if _, booked := moved[a]; !booked {
+			p.found.add("papers without a line", txnKey(id)+a,
+				"transaction %d (%s) has no line for %s, who should have %d by %s",
+				id, kind, a, w.sums[a], w.say(a))
+		}
+	}
+}
+
+// say names the rows that speak of an account.
+func (w *paperwork) say(account string) string {
+	names := strings.Join(w.names[account], ", ")
+	if len(w.names[account]) == maxFindings {
+		names += " and others"
+	}
+	return names
+}

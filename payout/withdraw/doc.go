@@ -1,0 +1,2 @@
+// Package withdraw has withdrawals paid by a payment provider.
+package withdraw

@@ -1,0 +1,79 @@
+package withdraw
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"redrain/payout/ledger"
+)
+
+// fakeProvider answers as a function says, and notes what it was asked.
+type fakeProvider struct {
+	answer func(ctx context.Context, p Payment, try int) (string, error)
+
+	mu    sync.Mutex
+	asked map[string][]Payment
+}
+
+func (f *fakeProvider) Pay(ctx context.Context, p Payment) (string, error) {
+	f.mu.Lock()
+	if f.asked == nil {
+		f.asked = map[string][]Payment{}
+	}
+	f.asked[p.Key] = append(f.asked[p.Key], p)
+	try := len(f.asked[p.Key])
+	f.mu.Unlock()
+	return f.answer(ctx, p, try)
+}
+
+// payments is what was asked for under a key, try by try.
+func (f *fakeProvider) payments(key string) []Payment {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.asked[key])
+}
+
+func (f *fakeProvider) tries(key string) int { return len(f.payments(key)) }
+
+// fakeLedger notes when a withdrawal is put off to, and fails as it is told.
+type fakeLedger struct {
+	withdrawals
+
+	after time.Duration
+	err   error
+}
+
+func (f *fakeLedger) RecordRetry(_ context.Context, _ ledger.Withdrawal, after time.Duration, _ string) error {
+	f.after = after
+	return f.err
+}
+
+func (f *fakeLedger) RecordPaid(context.Context, ledger.Withdrawal, string) error { return f.err }
+
+// flakyLedger does not record for a while.
+type flakyLedger struct {
+	*ledger.Ledger
+
+	mu    sync.Mutex
+	fails int
+}
+
+func (f *flakyLedger) left() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.fails
+}
+
+func (f *flakyLedger) RecordPaid(ctx context.Context, w ledger.Withdrawal, reference string) error {
+	f.mu.Lock()
+	failing := f.fails > 0
+	f.fails = max(f.fails-1, 0)
+	f.mu.Unlock()
+	if failing {
+		return errors.New("the database is away")
+	}
+	return f.Ledger.RecordPaid(ctx, w, reference)
+}

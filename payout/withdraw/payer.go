@@ -1,0 +1,300 @@
+package withdraw
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"redrain/internal/faults"
+	"redrain/internal/outage"
+	"redrain/internal/rounds"
+	"redrain/payout/ledger"
+)
+
+// PayerOptions are the settings of a Payer. The zero value is usable.
+type PayerOptions struct {
+	Attempts    int                                       // tries before a withdrawal becomes a dead letter; 0 = 10
+	Concurrency int                                       // payments that are asked for at once; 0 = 8
+	Timeout     time.Duration                             // of one try; 0 = 10 s
+	OnAlarm     func(w ledger.Withdrawal, message string) // hears of what needs a person; nil = it is only logged
+	// hears of each withdrawal that is paid or failed, once that stands in the ledger, perhaps twice; nil = nobody
+	// does
+	OnEnd      func(id string)
+	Log        *slog.Logger          // nil = slog.Default
+	Registerer prometheus.Registerer // nil = no metrics
+}
+
+const (
+	payGaugeEvery = 10 * time.Second // how often the waiting withdrawals are counted
+	payGrace      = 5 * time.Second  // for the payments in hand when Run is to end
+	payPoll       = time.Second      // how soon another node's withdrawals, and those that were put off, are seen
+	payFirst      = 2 * time.Second  // the pause after the first try, doubled after each
+	payMost       = 15 * time.Minute // and the longest; ten tries take about a quarter of an hour
+	payMargin     = 10 * time.Second // what a lease lasts beyond the try: long enough to write down how it has ended
+	// payPatience is the longest that a provider may put off a payment; one that says next year is asked before.
+	payPatience = time.Hour
+)
+
+// withdrawals is what a Payer needs of a Ledger.
+type withdrawals interface {
+	LeaseDue(ctx context.Context, limit int, lasting time.Duration) ([]ledger.Withdrawal, error)
+	RecordPaid(ctx context.Context, w ledger.Withdrawal, reference string) error
+	RecordRefused(ctx context.Context, w ledger.Withdrawal, reason string) error
+	RecordRetry(ctx context.Context, w ledger.Withdrawal, after time.Duration, reason string) error
+	RecordDead(ctx context.Context, w ledger.Withdrawal, reason string) error
+	CountPending(ctx context.Context) (int64, error)
+}
+
+// Payer has withdrawals paid by a provider. The ledger is its queue: any number of Payers share it by leases, and
+// one that dies in the middle of a payment leaves it to be asked for again, under the same key.
+type Payer struct {
+	ledger   withdrawals
+	provider Provider
+	o        PayerOptions
+
+	wake    chan struct{} // room for one
+	slots   chan struct{} // one element for each payment under way
+	outcome *prometheus.CounterVec
+	seconds prometheus.Histogram
+	pending prometheus.Gauge
+
+	outside outage.Outage
+	books   outage.Outage
+}
+
+// NewPayer makes a payer. Nothing happens before Run.
+func NewPayer(ledger withdrawals, provider Provider, o PayerOptions) (*Payer, error) {
+	if o.Attempts <= 0 {
+		o.Attempts = 10
+	}
+	if o.Concurrency <= 0 {
+		o.Concurrency = 8
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = 10 * time.Second
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	p := &Payer{
+		ledger: ledger, provider: provider, o: o, wake: make(chan struct{}, 1),
+		slots: make(chan struct{}, o.Concurrency),
+		outcome: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "redrain_withdrawals_total",
+			Help: "Tries at withdrawals, by outcome: paid, refused (the money went back), again (tried later), dead (waits for an operator).",
+		}, []string{"outcome"}),
+		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "redrain_provider_seconds", Help: "How long the payment provider takes to answer, time-outs included.",
+			Buckets: []float64{.001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
+		}),
+		pending: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "redrain_withdrawals_pending", Help: "Withdrawals that are neither paid nor failed, dead letters among them.",
+		}),
+		outside: outage.Outage{What: "paying withdrawals through the provider", Log: o.Log},
+		books:   outage.Outage{What: "reading and recording withdrawals", Log: o.Log},
+	}
+	for _, outcome := range []string{outcomePaid, outcomeRefused, outcomeAgain, outcomeDead} {
+		p.outcome.WithLabelValues(outcome) // zeros from the start, not gaps
+	}
+	return p, registerAll(o.Registerer, p.outcome, p.seconds, p.pending)
+}
+
+// The outcomes of a try, as they are counted.
+const (
+	outcomePaid    = "paid"
+	outcomeRefused = "refused"
+	outcomeAgain   = "again"
+	outcomeDead    = "dead"
+)
+
+// Wake has the payer look at once for what is due. It does not block.
+func (p *Payer) Wake() {
+	select {
+	case p.wake <- struct{}{}:
+	default: // it is awake already
+	}
+}
+
+// Run pays until ctx ends, and returns nil when the payments in hand have come to an end. Nothing that fails ends it.
+func (p *Payer) Run(ctx context.Context) error {
+	var wg sync.WaitGroup
+	wg.Go(func() { rounds.Every(ctx, payGaugeEvery, p.refreshGauge) })
+	poll := time.NewTicker(payPoll)
+	defer poll.Stop()
+	for ctx.Err() == nil {
+		p.fill(ctx, &wg)
+		select {
+		case <-ctx.Done():
+		case <-poll.C:
+		case <-p.wake:
+		}
+	}
+	wg.Wait()
+	return nil
+}
+
+// fill begins as many payments as there is room for. Only what begins at once is leased.
+func (p *Payer) fill(ctx context.Context, wg *sync.WaitGroup) {
+	room := cap(p.slots) - len(p.slots) // only this goroutine takes slots, so it can only be more
+	if room == 0 {
+		return
+	}
+	taken, err := p.ledger.LeaseDue(ctx, room, p.o.Timeout+payMargin)
+	if err != nil {
+		if ctx.Err() == nil {
+			p.books.Failed(err)
+		}
+		return
+	}
+	p.books.Works()
+	leaseEnds := time.Now().Add(p.o.Timeout + payMargin)
+	for _, w := range taken {
+		p.slots <- struct{}{}
+		wg.Go(func() {
+			p.try(ctx, w, leaseEnds)
+			<-p.slots
+			p.Wake() // there is room for the next
+		})
+	}
+}
+
+// try asks the provider once, and records what it has answered.
+func (p *Payer) try(ctx context.Context, w ledger.Withdrawal, leaseEnds time.Time) {
+	faults.Point("withdraw.before_pay")
+	reference, err := p.pay(ctx, w)
+	faults.Point("withdraw.after_pay")
+	// A context of its own: the answer must be written down, also where the provider has used up the time of a
+	// shutdown.
+	recording, cancel := rounds.Graceful(ctx, payGrace)
+	defer cancel()
+	recording, cancelDeadline := context.WithDeadline(recording, leaseEnds)
+	defer cancelDeadline()
+	p.record(recording, w, p.judge(ctx, w, reference, err))
+}
+
+// pay calls the provider.
+func (p *Payer) pay(ctx context.Context, w ledger.Withdrawal) (reference string, err error) {
+	ctx, cancel := rounds.Graceful(ctx, payGrace)
+	defer cancel()
+	ctx, cancelTimeout := context.WithTimeout(ctx, p.o.Timeout)
+	defer cancelTimeout()
+	began := time.Now()
+	defer func() { p.seconds.Observe(time.Since(began).Seconds()) }()
+	return p.provider.Pay(ctx, Payment{Key: w.ID, User: w.User, Amount: w.Amount, CreatedAt: w.CreatedAt})
+}
+
+// verdict is what is to be recorded of a try.
+type verdict struct {
+	outcome string
+	reason  string // "" for paid
+	write   func(ctx context.Context) error
+}
+
+// judge tells what follows from the provider's answer.
+func (p *Payer) judge(ctx context.Context, w ledger.Withdrawal, reference string, err error) verdict {
+	if err == nil {
+		p.outside.Works()
+		return verdict{outcomePaid, "", func(ctx context.Context) error { return p.ledger.RecordPaid(ctx, w, reference) }}
+	}
+	reason := err.Error()
+	if errors.Is(err, ErrRefused) {
+		p.outside.Works()
+		return verdict{outcomeRefused, reason, func(ctx context.Context) error {
+			return p.ledger.RecordRefused(ctx, w,
+				reason)
+		}}
+	}
+	if ctx.Err() == nil { // else it was this process that cut it off
+		p.outside.Failed(fmt.Errorf("withdrawal %s, try %d: %w", w.ID, w.Attempts, err))
+	}
+	if w.Attempts >= p.o.Attempts {
+		return verdict{outcomeDead, reason, func(ctx context.Context) error { return p.ledger.RecordDead(ctx, w, reason) }}
+	}
+	pause := rounds.Backoff(payFirst, payMost, w.Attempts-1)
+	if later, ok := errors.AsType[*LaterError](err); ok {
+		pause = max(pause, min(later.After, payPatience))
+	}
+	return verdict{outcomeAgain, reason, func(ctx context.Context) error {
+		return p.ledger.RecordRetry(ctx, w, pause,
+			reason)
+	}}
+}
+
+// record writes a verdict down, for as long as the lease lasts. Where it cannot, nothing is lost: the provider is asked
+// again under the same key and says the same.
+func (p *Payer) record(ctx context.Context, w ledger.Withdrawal, v verdict) {
+	for failed := 0; ; failed++ {
+		err := v.write(ctx)
+		switch {
+		case err == nil:
+			p.books.Works()
+			p.outcome.WithLabelValues(v.outcome).Inc()
+			p.tell(w, v)
+			return
+		case errors.Is(err, ledger.ErrLeaseLost):
+			p.o.Log.Info("a try at a withdrawal was overtaken by another, whose answer counts", "withdrawal", w.ID,
+				"outcome", v.outcome)
+			return
+		case errors.Is(err, ledger.ErrPaidTwice):
+			p.o.Log.Error("money was paid twice", "withdrawal", w.ID, "user", w.User, "amount", int64(w.Amount), "err",
+				err)
+			p.alarm(w, ledger.ErrPaidTwice.Error())
+			return
+		}
+		p.books.Failed(err)
+		if !rounds.Sleep(ctx, rounds.Backoff(100*time.Millisecond, 2*time.Second, failed)) {
+			p.o.Log.Warn("the provider's answer could not be recorded; it is asked again when the lease ends",
+				"withdrawal", w.ID, "outcome", v.outcome, "err", err)
+			return
+		}
+	}
+}
+
+// tell says what has been recorded.
+func (p *Payer) tell(w ledger.Withdrawal, v verdict) {
+	log := p.o.Log.With("withdrawal", w.ID, "user", w.User, "amount", int64(w.Amount), "attempts", w.Attempts)
+	switch v.outcome {
+	case outcomePaid:
+		log.Debug("a withdrawal is paid")
+	case outcomeRefused:
+		log.Info("a withdrawal was refused; the money is back in the player's account", "reason", v.reason)
+	case outcomeDead:
+		log.Error("a withdrawal was given up; it is kept as a dead letter", "reason", v.reason)
+		p.alarm(w, "a withdrawal waits for a person: "+v.reason)
+	}
+	if ended := v.outcome == outcomePaid || v.outcome == outcomeRefused; ended && p.o.OnEnd != nil {
+		p.o.OnEnd(w.ID)
+	}
+}
+
+func (p *Payer) alarm(w ledger.Withdrawal, message string) {
+	if p.o.OnAlarm != nil {
+		p.o.OnAlarm(w, message)
+	}
+}
+
+func (p *Payer) refreshGauge(ctx context.Context) {
+	n, err := p.ledger.CountPending(ctx)
+	if err == nil {
+		p.pending.Set(float64(n))
+	} else if ctx.Err() == nil {
+		p.o.Log.Debug("pending withdrawals cannot be counted", "err", err)
+	}
+}
+
+// registerAll adds a collector where there is a registry.
+func registerAll(r prometheus.Registerer, collectors ...prometheus.Collector) error {
+	if r == nil {
+		return nil
+	}
+	var errs []error
+	for _, c := range collectors {
+		errs = append(errs, r.Register(c))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,308 @@
+package withdraw
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"redrain/internal/testenv"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/booking"
+	"redrain/payout/paytest"
+	"redrain/rain"
+)
+
+// patience is for a machine that has other work.
+const patience = 30 * time.Second
+
+// paying runs a payer until the test ends, or stop is called.
+func paying(t *testing.T, ledger withdrawals, provider Provider, o PayerOptions) (p *Payer, stop func()) {
+	t.Helper()
+	o.Log = paytest.Quiet
+	p, err := NewPayer(ledger, provider, o)
+	paytest.Must(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- p.Run(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(stop)
+	return p, stop
+}
+
+// eventually waits for a withdrawal to come into a state. Where it is put off, that time passes at once. A lease
+// does not end by that, if it lasts longer than any pause.
+func eventually(b *paytest.Books, t *testing.T, p *Payer, id string, done func(ledger.Withdrawal) bool) ledger.Withdrawal {
+	t.Helper()
+	var w ledger.Withdrawal
+	testenv.Eventually(t, patience, "withdrawal "+id, func() bool {
+		var err error
+		w, err = b.Withdrawal(t.Context(), id)
+		paytest.Must(t, err)
+		if wait := w.NextAt - b.Clock.Load(); wait > 0 && wait <= payMost.Milliseconds() {
+			b.Clock.Add(wait)
+			p.Wake()
+		}
+		return done(w)
+	})
+	return w
+}
+
+func finished(w ledger.Withdrawal) bool { return w.State != ledger.WithdrawalPending }
+
+func TestPayerPaysEachOnce(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		const count = 60
+		b.Rich(t, "u1", count)
+		provider := &fakeProvider{answer: func(_ context.Context, p Payment, _ int) (string,
+			error) {
+			return "bank-" + p.Key, nil
+		}}
+		var payers []*Payer
+		for range 3 { // three nodes
+			p, _ := paying(t, b.Ledger, provider, PayerOptions{Timeout: time.Hour})
+			payers = append(payers, p)
+		}
+		for i := range count {
+			b.MustWithdraw(t, fmt.Sprintf("w%d", i), "u1", 1)
+			payers[i%3].Wake()
+		}
+		testenv.Eventually(t, patience, "all paid", func() bool {
+			n,
+				err := b.CountPending(t.Context())
+			paytest.Must(t, err)
+			return n == 0
+		})
+		testenv.Eventually(t, patience, "all counted", func() bool {
+			total := 0.0
+			for _, p := range payers {
+				total += testutil.ToFloat64(p.outcome.WithLabelValues(outcomePaid))
+			}
+			return total == count
+		})
+		for i := range count {
+			id := fmt.Sprintf("w%d", i)
+			if w := b.WantWithdrawal(t, id, ledger.WithdrawalPaid, 1); w.Reference != "bank-"+id || provider.tries(id) != 1 {
+				t.Errorf("%+v, asked %d times", w, provider.tries(id))
+			}
+		}
+		b.CheckBooks(t)
+	})
+}
+
+// TestPayerThroughUnclearAnswers: the same payment is asked for until there is a clear answer, with growing pauses.
+func TestPayerThroughUnclearAnswers(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		b.Rich(t, "u1", 100)
+		provider := &fakeProvider{answer: func(_ context.Context, p Payment, try int) (string, error) {
+			switch {
+			case try < 4:
+				return "", errors.New("status 500")
+			case p.Amount == 30:
+				return "", fmt.Errorf("%w: the account is closed", ErrRefused)
+			}
+			return "bank", nil
+		}}
+		p, _ := paying(t, b.Ledger, provider, PayerOptions{Timeout: time.Hour})
+		b.MustWithdraw(t, "pays", "u1", 60)
+		b.MustWithdraw(t, "refuses", "u1", 30)
+		for _, id := range []string{"pays", "refuses"} {
+			eventually(b, t, p, id, finished)
+			if asked := slices.Compact(provider.payments(id)); len(asked) != 1 {
+				t.Errorf("%s was asked for as %+v", id, asked)
+			}
+		}
+		b.WantWithdrawal(t, "pays", ledger.WithdrawalPaid, 4)
+		if w := b.WantWithdrawal(t, "refuses", ledger.WithdrawalFailed,
+			4); w.LastError != "refused by the provider: the account is closed" {
+			t.Errorf("%+v", w)
+		}
+		b.WantBalance(t, booking.UserAccount("u1"), 40)
+		b.CheckBooks(t)
+	})
+}
+
+func TestPayerBuriesAndRedrives(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		b.Rich(t, "u1", 100)
+		heals := make(chan struct{})
+		provider := &fakeProvider{answer: func(_ context.Context, _ Payment, try int) (string, error) {
+			select {
+			case <-heals:
+				return "", nil
+			default:
+				return "", fmt.Errorf("status 404 at try %d", try)
+			}
+		}}
+		alarms := make(chan string, 10)
+		p, _ := paying(t, b.Ledger, provider, PayerOptions{
+			Attempts: 3, Timeout: time.Hour, OnAlarm: func(w ledger.Withdrawal,
+				message string) {
+				alarms <- w.ID + " " + message
+			},
+		})
+		b.MustWithdraw(t, "w1", "u1", 60)
+		w := eventually(b, t, p, "w1", func(w ledger.Withdrawal) bool { return w.Dead })
+		if w.Attempts != 3 || w.State != ledger.WithdrawalPending || w.LastError != "status 404 at try 3" ||
+			provider.tries("w1") != 3 {
+			t.Errorf("%+v after %d tries", w, provider.tries("w1"))
+		}
+		if got := <-alarms; got != "w1 a withdrawal waits for a person: status 404 at try 3" {
+			t.Errorf("alarm %q", got)
+		}
+		b.WantBalance(t, booking.UserAccount("u1"), 40)
+		close(heals)
+		_, err := b.Retry(t.Context(), "w1")
+		paytest.Must(t, err)
+		eventually(b, t, p, "w1", finished)
+		b.WantWithdrawal(t, "w1", ledger.WithdrawalPaid, 1)
+		if len(alarms) > 0 {
+			t.Errorf("another alarm: %s", <-alarms)
+		}
+		b.CheckBooks(t)
+	})
+}
+
+// TestPayerPutsOff: a provider that wants to be left alone is, but not for ever; the pauses grow by themselves too.
+func TestPayerPutsOff(t *testing.T) {
+	p, err := NewPayer(nil, nil, PayerOptions{Log: paytest.Quiet})
+	paytest.Must(t, err)
+	for _, c := range []struct {
+		try         int
+		err         error
+		least, most time.Duration
+	}{
+		{1, errors.New("x"), payFirst / 2, payFirst},
+		{2, errors.New("x"), payFirst, 2 * payFirst},
+		{9, errors.New("x"), 256 * time.Second, 512 * time.Second},
+		{1, &LaterError{After: 5 * time.Minute, Err: errors.New("x")}, 5 * time.Minute, 5 * time.Minute},
+		{1, fmt.Errorf("wrapped: %w", &LaterError{After: 365 * 24 * time.Hour, Err: errors.New("x")}), payPatience,
+			payPatience},
+		{9, &LaterError{After: time.Second, Err: errors.New("x")}, 256 * time.Second, 512 * time.Second},
+	} {
+		fake := &fakeLedger{}
+		p.ledger = fake
+		paytest.Must(t, p.judge(t.Context(), ledger.Withdrawal{Attempts: c.try}, "", c.err).write(t.Context()))
+		if fake.after < c.least || fake.after > c.most {
+			t.Errorf("after try %d, %v: %v", c.try, c.err, fake.after)
+		}
+	}
+}
+
+// TestAHangingProviderHoldsUpNobodyElse: those that hang take a slot each and no more than the slots, the others go
+// on, and each try ends by its time-out.
+func TestAHangingProviderHoldsUpNobodyElse(t *testing.T) {
+	b := paytest.OnSQLite(t)
+	b.Rich(t, "u1", 100)
+	var mu sync.Mutex
+	underWay, most := 0, 0
+	provider := &fakeProvider{answer: func(ctx context.Context, p Payment, try int) (string, error) {
+		mu.Lock()
+		underWay++
+		most = max(most, underWay)
+		mu.Unlock()
+		defer func() { mu.Lock(); underWay--; mu.Unlock() }()
+		if p.Amount == 2 && try == 1 {
+			<-ctx.Done()
+			return "", ctx.Err()
+		}
+		return "", nil
+	}}
+	p, _ := paying(t, b.Ledger, provider, PayerOptions{Concurrency: 4, Timeout: 200 * time.Millisecond})
+	for i := range 30 {
+		b.MustWithdraw(t, fmt.Sprintf("w%d", i), "u1", rain.Money(1+i%10/9)) // the tenth of each ten hangs
+		p.Wake()
+	}
+	state := func(query string) int { return b.Count(t, "SELECT COUNT(*) FROM withdrawal WHERE "+query) }
+	testenv.Eventually(t, patience, "the others paid, and the hanging tries over", func() bool {
+		return state("state = 'paid'") == 27 && state("state = 'pending' AND last_error <> ''") == 3
+	})
+	b.Clock.Add(payFirst.Milliseconds())
+	p.Wake()
+	testenv.Eventually(t, patience, "all paid", func() bool { return state("state = 'paid'") == 30 })
+	mu.Lock()
+	defer mu.Unlock()
+	if most > 4 {
+		t.Errorf("%d payments at once", most)
+	}
+	for i := range 30 {
+		id := fmt.Sprintf("w%d", i)
+		if want := 1 + i%10/9; provider.tries(id) != want {
+			t.Errorf("%s was tried %d times, want %d", id, provider.tries(id), want)
+		}
+	}
+	b.CheckBooks(t)
+}
+
+// TestPayerRecordsWhenTheDatabaseIsBack: the provider has paid and the database is away. The answer is kept until
+// it can be written.
+func TestPayerRecordsWhenTheDatabaseIsBack(t *testing.T) {
+	b := paytest.OnSQLite(t)
+	b.Rich(t, "u1", 100)
+	flaky := &flakyLedger{Ledger: b.Ledger, fails: 3}
+	provider := &fakeProvider{answer: func(context.Context, Payment, int) (string, error) { return "bank", nil }}
+	p, _ := paying(t, flaky, provider, PayerOptions{Timeout: time.Hour})
+	b.MustWithdraw(t, "w1", "u1", 60)
+	p.Wake()
+	eventually(b, t, p, "w1", finished)
+	if flaky.left() != 0 || provider.tries("w1") != 1 {
+		t.Errorf("%d failures left, %d tries", flaky.left(), provider.tries("w1"))
+	}
+	b.CheckBooks(t)
+}
+
+// TestPayerThatEndsLeavesThePaymentToAnother: one payer is stopped while the provider hangs. It ends soon, and the
+// payment is made by the next under the same key.
+func TestPayerThatEndsLeavesThePaymentToAnother(t *testing.T) {
+	b := paytest.OnSQLite(t)
+	b.Rich(t, "u1", 100)
+	asked := make(chan struct{}, 1)
+	provider := &fakeProvider{answer: func(ctx context.Context, _ Payment, try int) (string, error) {
+		if try > 1 {
+			return "bank", nil
+		}
+		asked <- struct{}{}
+		<-ctx.Done() // it has paid, perhaps
+		return "", ctx.Err()
+	}}
+	first, stop := paying(t, b.Ledger, provider, PayerOptions{Timeout: time.Hour})
+	b.MustWithdraw(t, "w1", "u1", 60)
+	first.Wake()
+	<-asked
+	stop()
+	b.WantWithdrawal(t, "w1", ledger.WithdrawalPending, 1)
+	second, _ := paying(t, b.Ledger, provider, PayerOptions{Timeout: time.Hour})
+	eventually(b, t, second, "w1", finished)
+	b.WantWithdrawal(t, "w1", ledger.WithdrawalPaid, 2)
+	if asked := provider.payments("w1"); asked[0] != asked[1] {
+		t.Errorf("%+v", asked)
+	}
+	b.CheckBooks(t)
+}
+
+// TestPayerSaysWhatIsWrong: a provider that refuses and later says paid has cost money; the one thing to do is to
+// say so.
+func TestPayerSaysWhatIsWrong(t *testing.T) {
+	alarms := []string{}
+	p, err := NewPayer(&fakeLedger{err: fmt.Errorf("withdrawal w1: %w", ledger.ErrPaidTwice)}, nil, PayerOptions{
+		Log: paytest.Quiet, OnAlarm: func(_ ledger.Withdrawal, message string) { alarms = append(alarms, message) },
+	})
+	paytest.Must(t, err)
+	p.record(t.Context(), ledger.Withdrawal{}, p.judge(t.Context(), ledger.Withdrawal{}, "", nil))
+	if !slices.Equal(alarms, []string{ledger.ErrPaidTwice.Error()}) {
+		t.Errorf("%q", alarms)
+	}
+}

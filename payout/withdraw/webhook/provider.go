@@ -1,0 +1,159 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"redrain/payout/withdraw"
+	"redrain/rain"
+)
+
+// currency is what an amount is counted in: minor units of it.
+const currency = "CNY"
+
+// maxAnswer is how much of an answer is read, in bytes.
+const maxAnswer = 64 << 10
+
+// Options are the settings of a Provider. URL and Secret are required.
+type Options struct {
+	URL    string     // where payments are asked for: https, or http on this machine
+	Secret string     // whsec_… , known to the receiver too
+	Clock  rain.Clock // Unix ms, for the timestamps; required
+	// TLS is for tests, which have an authority of their own. Nil: the system's authorities (SSL_CERT_FILE and
+	// SSL_CERT_DIR name others), TLS 1.2 at least.
+	TLS *tls.Config
+}
+
+// Errors of the options. They repeat nothing of what they complain about: there may be a password in it.
+var (
+	ErrBadURL = errors.New("give an https URL; http only for this machine (localhost, 127.0.0.1, [::1]), because whoever is on the way could answer \"paid\"")
+)
+
+// CheckURL tells whether payments can be asked for at an address.
+func CheckURL(address string) error {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Fragment != "" {
+		return ErrBadURL
+	}
+	ip := net.ParseIP(u.Hostname())
+	here := u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+	if u.Scheme == "https" || u.Scheme == "http" && here {
+		return nil
+	}
+	return ErrBadURL
+}
+
+// Provider asks one receiver for payments. It is a payout.Provider.
+type Provider struct {
+	url   string
+	key   []byte
+	clock rain.Clock
+	http  *http.Client
+}
+
+// New makes a provider. Nothing is sent.
+func New(o Options) (*Provider, error) {
+	if err := CheckURL(o.URL); err != nil {
+		return nil, err
+	}
+	key, err := ParseSecret(o.Secret)
+	if err != nil {
+		return nil, err
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // the standard library's
+	transport.TLSClientConfig = o.TLS
+	if o.TLS == nil {
+		transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	transport.MaxIdleConnsPerHost = 16
+	transport.MaxResponseHeaderBytes = maxAnswer
+	return &Provider{url: o.URL, key: key, clock: o.Clock, http: &http.Client{
+		Transport: transport,
+		// A redirect of a POST loses its body or sends money's request to somebody else.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}, nil
+}
+
+// Close lets go of idle connections.
+func (p *Provider) Close() { p.http.CloseIdleConnections() }
+
+// request is what is asked. It must not differ from try to try: a receiver may compare.
+type request struct {
+	ID        string     `json:"id"`
+	User      string     `json:"user"`
+	Amount    rain.Money `json:"amount"`
+	Currency  string     `json:"currency"`
+	CreatedAt int64      `json:"created_at"`
+}
+
+// Pay implements payout.Provider.
+func (p *Provider) Pay(ctx context.Context, pay withdraw.Payment) (reference string, err error) {
+	body, err := json.Marshal(request{ID: pay.Key, User: pay.User, Amount: pay.Amount, Currency: currency,
+		CreatedAt: pay.CreatedAt})
+	if err != nil {
+		return "", err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, bytes.NewReader(body))
+	if err != nil {
+		return "", err
+	}
+	timestamp := strconv.FormatInt(p.clock()/1000, 10)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", "redrain")
+	req.Header.Set(headerKey, pay.Key)
+	req.Header.Set(headerID, pay.Key)
+	req.Header.Set(headerTimestamp, timestamp)
+	req.Header.Set(headerSignature, signaturePrefix+base64.StdEncoding.EncodeToString(sign(p.key, pay.Key, timestamp,
+		body)))
+	resp, err := p.http.Do(req)
+	if err != nil {
+		return "", withoutAddress(err)
+	}
+	defer func() { _ = resp.Body.Close() }() // it was only read
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	if err != nil {
+		return "", fmt.Errorf("the answer with status %d broke off: %w", resp.StatusCode, withoutAddress(err))
+	}
+	reference, err = read(pay.Key, resp.StatusCode, data)
+	if err != nil && !errors.Is(err, withdraw.ErrRefused) {
+		if after := retryAfter(resp.Header.Get("Retry-After"), time.UnixMilli(p.clock())); after > 0 {
+			err = &withdraw.LaterError{After: after, Err: err}
+		}
+	}
+	return reference, err
+}
+
+// withoutAddress leaves the address out, in which there may be a password.
+func withoutAddress(err error) error {
+	u, ok := errors.AsType[*url.Error](err)
+	switch {
+	case ok && errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("no answer in time: %w", u.Err)
+	case ok:
+		return fmt.Errorf("no answer: %w", u.Err)
+	}
+	return err
+}
+
+// retryAfter reads the header: seconds, or a date.
+func retryAfter(header string, now time.Time) time.Duration {
+	if seconds, err := strconv.ParseInt(header, 10, 32); err == nil {
+		return time.Duration(max(seconds, 0)) * time.Second
+	}
+	if at, err := http.ParseTime(header); err == nil {
+		return max(at.Sub(now), 0)
+	}
+	return 0
+}
