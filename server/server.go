@@ -66,7 +66,7 @@ type Server struct {
 	rebuilder *campaigns.Rebuilder
 	reclaimer *campaigns.Reclaimer
 	lobby     *room.Lobby
-	rainmaker *live.Schedule
+	schedule  *live.Schedule
 	gateway   *gateway.Gateway
 	figures   *live.Figures
 	events    *api.Events
@@ -221,9 +221,9 @@ func (s *Server) buildGrab(bus *cluster.Bus, publisher confirm.Publisher, wakes 
 	if err != nil {
 		return err
 	}
-	s.rainmaker = live.NewSchedule(now, s.known, s.guard)
+	s.schedule = live.NewSchedule(now, s.known, s.guard)
 	s.lobby = room.NewLobby(room.Options{
-		Log: log, Registerer: reg, OnOpen: s.rainmaker.Open, OnEmpty: s.rainmaker.Empty,
+		Log: log, Registerer: reg, OnOpen: s.schedule.Open, OnEmpty: s.schedule.Empty,
 	})
 	redis := store.New(s.back.redis, store.Options{Namespace: s.cfg.Namespace, Clock: now, Log: log})
 	answer := gateway.Results{Lobby: s.lobby}.Answer
@@ -246,7 +246,7 @@ func (s *Server) buildRooms(now rain.Clock, reg prometheus.Registerer, node stri
 	s.events = api.NewEvents(api.EventsOptions{Campaigns: s.known, Stats: s.figures, Guard: s.guard, Clock: now, Log: log})
 	s.registry = cluster.NewRegistry(cluster.RegistryOptions{
 		Source: s.ledger, Known: s.known, Guard: s.guard, Log: log,
-		Changed:   []func(*rain.Campaign){s.campaignChanged, s.rainmaker.Changed, s.events.Changed},
+		Changed:   []func(*rain.Campaign){s.campaignChanged, s.schedule.Changed, s.events.Changed},
 		InUse:     func(campaign string) bool { return s.lobby.Room(campaign) != nil || s.events.Watched(campaign) },
 		Forgotten: s.grabber.Drop,
 	})
