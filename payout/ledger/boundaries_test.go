@@ -62,7 +62,6 @@ func TestTryIsLeasedToTheMillisecond(t *testing.T) {
 // Begin reads a key with its lock: a request that another node takes up in that moment is not carried out here as
 // well. SQLite has one writer, so the two meet on MySQL only.
 func TestIdempotencyKeyIsReadUnderItsLock(t *testing.T) {
-	t.Parallel()
 	b := paytest.OnMySQL(t)
 	if _, err := b.Begin(t.Context(), "k", []byte("body")); err != nil {
 		t.Fatal(err)

@@ -75,6 +75,7 @@ func OnEach(t *testing.T, test func(b *Books)) {
 	t.Helper()
 	for name, open := range Databases {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			b := open(t)
 			b.T = t
 			test(b)

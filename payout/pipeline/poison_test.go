@@ -16,6 +16,7 @@ import (
 // TestPoisonHoldsUpNobody: one player whom the database refuses, among hundreds of entries in the same batches. The
 // others are all settled while that one is still being tried; then it becomes a dead letter, and can be redriven.
 func TestPoisonHoldsUpNobody(t *testing.T) {
+	t.Parallel()
 	for name, back := range backEnds {
 		t.Run(name, func(t *testing.T) {
 			p := back(t)
@@ -92,6 +93,7 @@ func (p *pipeline) others(t *testing.T, c *rain.Campaign, n int64) {
 
 // TestAnOutageCountsNothing: an unreachable database is nobody's fault.
 func TestAnOutageCountsNothing(t *testing.T) {
+	t.Parallel()
 	p := inProcess(t)
 	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 	p.redis.Open(c)
