@@ -70,17 +70,31 @@ func NewBooks(t testing.TB, open func() (*sqldb.DB, error)) *Books {
 
 var Quiet = slog.New(slog.DiscardHandler)
 
-// onEach is the conformance suite's way: every test of the ledger runs on every database.
+// OnEach is the conformance suite's way: every test of the ledger runs on every database, on all of them at the same
+// time.
 func OnEach(t *testing.T, test func(b *Books)) {
 	t.Helper()
 	for name, open := range Databases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := open(t)
-			b.T = t
-			test(b)
+			runOn(t, open, test)
 		})
 	}
+}
+
+// OnEachInTurn is OnEach for tests that keep the processors busy: one database after the other, and nothing beside.
+func OnEachInTurn(t *testing.T, test func(b *Books)) {
+	t.Helper()
+	for name, open := range Databases {
+		t.Run(name, func(t *testing.T) { runOn(t, open, test) })
+	}
+}
+
+func runOn(t *testing.T, open func(testing.TB) *Books, test func(b *Books)) {
+	t.Helper()
+	b := open(t)
+	b.T = t
+	test(b)
 }
 
 var Databases = map[string]func(testing.TB) *Books{"sqlite": OnSQLite, "sqlite file": onFile, "mysql": OnMySQL}

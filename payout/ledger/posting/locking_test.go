@@ -21,8 +21,7 @@ import (
 // TestEightWorkersOnOneCampaign: each of them posts everything, in batches of its own that overlap those of the
 // others: four in the order of the outbox, side by side, and four in any order.
 func TestEightWorkersOnOneCampaign(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
+	paytest.OnEachInTurn(t, func(b *paytest.Books) {
 		log := eightWorkers(b, func() *ledger.Ledger { return b.Ledger })
 		log.CheckQuiet(b.T)
 		log.CheckOrder(b.T)
@@ -32,8 +31,7 @@ func TestEightWorkersOnOneCampaign(t *testing.T) {
 // TestEightNodesOnOneCampaign is the same with a worker in each of eight processes. Nodes do not know what others
 // have in hand, so they may meet in the database and try again; nobody hears of it.
 func TestEightNodesOnOneCampaign(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
+	paytest.OnEachInTurn(t, func(b *paytest.Books) {
 		eightWorkers(b, func() *ledger.Ledger { return ledger.New(b.DB, b.Clock.Now) }).CheckQuiet(b.T)
 	})
 }
