@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"time"
 
 	"redrain/internal/rounds"
 	"redrain/internal/wire"
@@ -129,15 +128,8 @@ func eventOf(kind string, v any) []byte {
 
 // Run says the figures and the phases that come with time, until ctx ends; then every feed ends.
 func (e *Events) Run(ctx context.Context) error {
-	tick := time.NewTicker(live.ReportEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			e.HangUp()
-			return nil
-		case <-tick.C:
-		}
+	defer e.HangUp()
+	rounds.Every(ctx, live.ReportEvery, func(ctx context.Context) {
 		e.o.Guard.Do("events", func() {
 			now := e.o.Clock()
 			for _, c := range e.o.Campaigns.Live() {
@@ -145,7 +137,8 @@ func (e *Events) Run(ctx context.Context) error {
 			}
 			e.sayStats(ctx, now)
 		})
-	}
+	})
+	return nil
 }
 
 // sayStats says the figures of each campaign that somebody looks at: with a feed of its own always, in the feed of

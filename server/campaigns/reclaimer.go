@@ -98,16 +98,9 @@ type again struct {
 
 // Run works, whenever this node holds the lease, until ctx ends. Nothing that fails ends it.
 func (r *Reclaimer) Run(ctx context.Context) error {
-	tick := time.NewTicker(reclaimEvery)
-	defer tick.Stop()
+	defer r.release(ctx)
 	database := outage.Outage{What: "looking for campaigns that are due", Log: r.o.Log}
-	for {
-		select {
-		case <-ctx.Done():
-			r.release(ctx)
-			return nil
-		case <-tick.C:
-		}
+	rounds.Every(ctx, reclaimEvery, func(ctx context.Context) {
 		r.o.Guard.Do("reclaimer", func() {
 			switch err := r.turn(ctx); {
 			case err == nil:
@@ -116,7 +109,8 @@ func (r *Reclaimer) Run(ctx context.Context) error {
 				database.Failed(err)
 			}
 		})
-	}
+	})
+	return nil
 }
 
 // turn works through everything that is due, if this node has the lease or gets it.

@@ -68,14 +68,7 @@ type kept struct {
 // Run looks after the campaigns once a second until ctx ends.
 func (l *ReconcileLoop) Run(ctx context.Context) error {
 	upkeep := outage.Outage{What: "the upkeep of the campaigns", Log: l.o.Log}
-	tick := time.NewTicker(keepEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
+	rounds.Every(ctx, keepEvery, func(ctx context.Context) {
 		live := l.o.Known.Live()
 		switch err := l.reconcile(ctx, live); {
 		case err == nil:
@@ -84,7 +77,8 @@ func (l *ReconcileLoop) Run(ctx context.Context) error {
 			upkeep.Failed(err)
 		}
 		l.forget(live)
-	}
+	})
+	return nil
 }
 
 // reconcile looks after each campaign, and returns the last error. One that fails, or panics, holds up no other.
