@@ -206,7 +206,7 @@ func (s *Server) buildGrab(bus *cluster.Bus, now rain.Clock, reg prometheus.Regi
 	}
 	s.schedule = live.NewSchedule(now, s.known, s.guard)
 	s.lobby = room.NewLobby(room.Options{
-		Log: log, Registerer: reg, OnOpen: s.schedule.Open, OnEmpty: s.schedule.Empty,
+		Log: log, Registerer: reg, Guard: s.guard, OnOpen: s.schedule.Open, OnEmpty: s.schedule.Empty,
 	})
 	redis := store.New(s.back.redis, store.Options{Namespace: s.cfg.Namespace, Clock: now, Log: log})
 	publisher := publisherFunc(func(ctx context.Context, e rain.Entry) error { return s.relay.Publish(ctx, e) })
