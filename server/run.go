@@ -17,32 +17,12 @@ import (
 func (s *Server) Run(ctx context.Context) error {
 	defer s.release()
 	failed := make(chan error, 1)
-	base, money, life, front := newCrew(failed), newCrew(failed), newCrew(failed), newCrew(failed)
-
-	base.start("clock", s.clock.Run)
-	if s.cfg.Has(RoleSettle) {
-		base.start("settlement", s.settler.Run)
-		base.start("withdrawals", s.payer.Run)
-	}
-	if s.cfg.Has(RoleRelay) {
-		money.start("relay", s.relay.Run)
-	}
-	life.start("keys", s.players.Run)
-	life.start("campaigns", s.registry.Run)
-	life.start("rooms", s.lobby.Run)
-	life.start("figures", s.figures.Run)
-	life.start("events", s.events.Run)
-	if s.cfg.Has(RoleOperator) {
-		life.start("reconcile loop", s.loop.Run)
-		life.start("reclaimer", s.reclaimer.Run)
-	}
-	if s.cfg.Has(RoleOperator) && s.cfg.ReconcileEvery > 0 {
-		life.start("reconciliation", s.proofs.Run)
-	}
-	if s.demo != nil {
-		life.start("demo", s.demo.Run)
-	}
-	front.start("http", s.serve)
+	base, money, upkeep, front := newGroup(failed), newGroup(failed), newGroup(failed), newGroup(failed)
+	of := s.actors()
+	base.start(of.base)
+	money.start(of.money)
+	upkeep.start(of.upkeep)
+	front.start(of.front)
 	s.announce()
 
 	var err error
@@ -57,15 +37,46 @@ func (s *Server) Run(ctx context.Context) error {
 	s.deadline.Store(&deadline)
 	limit, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()
-	s.rainmaker.Stop()
+	s.schedule.Stop()
 	s.grabber.Close()
 	s.gateway.Drain(limit)
 	front.stop()
-	life.stop()
+	upkeep.stop()
 	money.stop()
 	base.stop()
 	s.log.Info("stopped")
 	return err
+}
+
+// actors are what a process runs, in the groups that start and stop together.
+type actors struct{ base, money, upkeep, front []actor }
+
+// actors are those that this process has by its roles.
+func (s *Server) actors() actors {
+	all := actors{
+		base: []actor{{"clock", s.clock.Run}},
+		upkeep: []actor{
+			{"keys", s.players.Run}, {"campaigns", s.registry.Run}, {"rooms", s.lobby.Run},
+			{"figures", s.figures.Run}, {"events", s.events.Run},
+		},
+		front: []actor{{"http", s.serve}},
+	}
+	if s.cfg.Has(RoleSettle) {
+		all.base = append(all.base, actor{"settlement", s.settler.Run}, actor{"withdrawals", s.payer.Run})
+	}
+	if s.cfg.Has(RoleRelay) {
+		all.money = append(all.money, actor{"relay", s.relay.Run})
+	}
+	if s.cfg.Has(RoleOperator) {
+		all.upkeep = append(all.upkeep, actor{"reconcile loop", s.loop.Run}, actor{"reclaimer", s.reclaimer.Run})
+	}
+	if s.cfg.Has(RoleOperator) && s.cfg.ReconcileEvery > 0 {
+		all.upkeep = append(all.upkeep, actor{"reconciliation", s.proofs.Run})
+	}
+	if s.demo != nil {
+		all.upkeep = append(all.upkeep, actor{"demo", s.demo.Run})
+	}
+	return all
 }
 
 // serve serves HTTP until ctx ends, and then lets the requests under way finish. Sockets are not among them: the
@@ -80,7 +91,7 @@ func (s *Server) serve(ctx context.Context) error {
 	}
 	// the feeds would never finish by themselves
 	s.events.HangUp()
-	limit, cancel := context.WithDeadline(context.Background(), *s.deadline.Load()) // set before this crew is stopped
+	limit, cancel := context.WithDeadline(context.Background(), *s.deadline.Load()) // set before this group is stopped
 	defer cancel()
 	if err := s.http.Shutdown(limit); err != nil {
 		_ = s.http.Close()

@@ -14,6 +14,7 @@ import (
 )
 
 const (
+	// Root is the path that all routes begin with.
 	Root = "/api/v1"
 )
 
@@ -72,7 +73,7 @@ type Options struct {
 	Log       *slog.Logger
 }
 
-// newAPI is the HTTP surface. Nothing runs in it that its requests do not wait for.
+// New makes the API. It has no goroutine but those of its requests.
 func New(o Options) *API {
 	if o.Demo == nil {
 		o.Demo = func() string { return "" }

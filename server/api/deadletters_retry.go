@@ -11,15 +11,15 @@ import (
 	"redrain/server/timeout"
 )
 
-// retryPayout judges a dead letter anew, or has a withdrawal tried again. What is settled by that is told to its
+// retryPayout checks a dead letter again, or has a withdrawal tried again. What is settled by that is told to its
 // player like every settlement.
 func (a *API) retryPayout(w http.ResponseWriter, r *http.Request, who caller) error {
 	claim := r.PathValue("claim")
 	settled, err := a.o.Ledger.Retry(a.audited(r, who, "payout.retry", nil), claim)
+	a.o.Notifier.Retried(r.Context(), settled) // also what was settled before an error
 	if err != nil {
 		return err
 	}
-	a.o.Notifier.Retried(r.Context(), settled)
 	out, err := a.o.Ledger.Withdrawal(r.Context(), claim)
 	switch {
 	case err == nil:
@@ -50,7 +50,7 @@ type retriedView struct {
 	Complete  bool `json:"complete"`
 }
 
-// retryAllPayouts judges every dead letter anew, or those of one campaign.
+// retryAllPayouts checks every dead letter again, or those of one campaign.
 func (a *API) retryAllPayouts(w http.ResponseWriter, r *http.Request, who caller) error {
 	body, err := readBody(w, r, who)
 	if err != nil {
@@ -78,7 +78,7 @@ func (a *API) retryAllPayouts(w http.ResponseWriter, r *http.Request, who caller
 		return failed
 	}
 	if failed != nil {
-		a.o.Log.Warn("not all dead letters could be judged", "judged", all.Retried, "err", failed)
+		a.o.Log.Warn("not all dead letters could be checked", "checked", all.Retried, "err", failed)
 	}
 	answer := retriedView{Retried: all.Retried, Settled: all.Settled, StillDead: all.StillDead, Complete: failed == nil}
 	a.audit(r, who, "payout.retry_all", in.Campaign, map[string]any{"retried": all.Retried, "settled": all.Settled,

@@ -42,6 +42,7 @@ type EventsOptions struct {
 	Log       *slog.Logger
 }
 
+// NewEvents makes the feed without readers. Its Run must be started.
 func NewEvents(o EventsOptions) *Events {
 	return &Events{o: o, feeds: map[*feed]struct{}{}, told: map[string]live.RainState{}}
 }

@@ -70,7 +70,7 @@ func (a *API) fairness(w http.ResponseWriter, r *http.Request, _ caller) error {
 		FallMS:         rn.FallMS, DecoyPercent: rn.DecoyPercent, Pacing: rn.Pacing, FirstWave: rn.FirstWave, Waves: rn.Waves(),
 		Drops: rn.Drops(),
 	}}
-	// Not before the last tap is judged: within the grace a drop can still be tapped.
+	// Not before the last tap is decided: within the grace a drop can still be tapped.
 	if now := a.o.Clock(); now >= rn.EndsAt() && now >= rn.TapsUntil() {
 		v.Seed, v.Schedule.Digest = rn.Seed.Hex(), rn.Digest()
 	}

@@ -58,6 +58,7 @@ type DemoOptions struct {
 	Log     *slog.Logger
 }
 
+// NewDemo makes the demo. Its Run must be started.
 func NewDemo(o DemoOptions) *Demo { return &Demo{o: o} }
 
 // Campaign is the id of the campaign to play, "" before there is one.

@@ -30,8 +30,8 @@ const (
 	reconcileAtOnce = 2
 )
 
-// bookkeeper is the part of the ledger that proves the books. [ledger.Ledger] is one.
-type bookkeeper interface {
+// ProofLedger is the part of the ledger that proves the books. [ledger.Ledger] is one.
+type ProofLedger interface {
 	ReconcileWith(ctx context.Context, id string, hot reconcile.Hot, depth reconcile.Depth) (reconcile.Reconciliation, error)
 	ReconcileAll(ctx context.Context, hot reconcile.Hot, each func(campaign string, r reconcile.Reconciliation,
 		err error)) (reconcile.Books, error)
@@ -57,7 +57,7 @@ type Proofs struct {
 
 // ProofsOptions of proofs. All are needed but those that say so.
 type ProofsOptions struct {
-	Ledger bookkeeper
+	Ledger ProofLedger
 	Hot    reconcile.Hot
 	Node   string        // this node's name in the lease
 	Every  time.Duration // between two rounds; only Run needs it
@@ -66,6 +66,7 @@ type ProofsOptions struct {
 	Log    *slog.Logger
 }
 
+// NewProofs makes the proofs. Who asks gets one at once; Run makes those of the schedule.
 func NewProofs(o ProofsOptions) *Proofs {
 	return &Proofs{
 		o:          o,
@@ -175,7 +176,7 @@ func (r *Proofs) round(ctx context.Context) error {
 	if r.rounds%reconcileAllEvery == 0 {
 		var unread error
 		books, err := r.Everything(ctx, func(campaign string, rec reconcile.Reconciliation, err error) {
-			unread = errors.Join(unread, r.judge(campaign, rec, err))
+			unread = errors.Join(unread, r.heed(campaign, rec, err))
 		})
 		if err != nil {
 			return err
@@ -206,13 +207,13 @@ func (r *Proofs) round(ctx context.Context) error {
 		if err != nil && !errors.Is(err, reconcile.ErrHot) {
 			return err
 		}
-		unread = errors.Join(unread, r.judge(id, rec, err))
+		unread = errors.Join(unread, r.heed(id, rec, err))
 	}
 	return unread
 }
 
-// judge takes note of a campaign's reconciliation. One that could not be made changes nothing, and is returned.
-func (r *Proofs) judge(campaign string, rec reconcile.Reconciliation, err error) error {
+// heed takes note of a campaign's reconciliation. One that could not be made changes nothing, and is returned.
+func (r *Proofs) heed(campaign string, rec reconcile.Reconciliation, err error) error {
 	if err != nil {
 		return fmt.Errorf("cannot be checked: %w", err)
 	}

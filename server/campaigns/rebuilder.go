@@ -35,6 +35,7 @@ type RebuilderOptions struct {
 	Log      *slog.Logger
 }
 
+// NewRebuilder makes a rebuilder.
 func NewRebuilder(o RebuilderOptions) *Rebuilder { return &Rebuilder{o: o} }
 
 // RebuilderLedger says what is somebody's, and keeps the epochs of a shard apart. [ledger.Ledger] does.

@@ -84,6 +84,7 @@ type ReclaimerOptions struct {
 	Log     *slog.Logger
 }
 
+// NewReclaimer makes a reclaimer. Its Run must be started.
 func NewReclaimer(o ReclaimerOptions) *Reclaimer {
 	return &Reclaimer{o: o, again: map[string]again{}}
 }

@@ -15,7 +15,7 @@ import (
 
 const (
 	keepEvery = time.Second
-	// stockingPatience is how long a campaign may be loading before the keeper of some node takes it up: longer than
+	// stockingPatience is how long a campaign may be loading before the loop of some node takes it up: longer than
 	// the largest campaign takes, and loading twice at once does no harm. In milliseconds, like the others.
 	stockingPatience = 60_000
 	// restockEvery is the time between two tries of that: a try computes the whole split.
@@ -30,7 +30,7 @@ const (
 )
 
 // ReconcileLoop finishes what a command or a crash has left half done of a live campaign: it stocks and applies. Each step is
-// idempotent, so the keepers of all nodes may do the same at once. What is over is the reclaimer's.
+// idempotent, so the loops of all nodes may do the same at once. What is over is the reclaimer's.
 type ReconcileLoop struct {
 	o ReconcileLoopOptions
 
@@ -53,11 +53,12 @@ type ReconcileLoopOptions struct {
 	Log     *slog.Logger
 }
 
+// NewReconcileLoop makes a reconcile loop. Its Run must be started.
 func NewReconcileLoop(o ReconcileLoopOptions) *ReconcileLoop {
 	return &ReconcileLoop{o: o, done: map[string]kept{}}
 }
 
-// kept is what this keeper has last done for a campaign.
+// kept is what this loop has last done for a campaign.
 type kept struct {
 	revision int64 // applied
 	at       int64 // when it was applied, or stocking was tried

@@ -60,6 +60,7 @@ type ServiceOptions struct {
 	Log    *slog.Logger
 }
 
+// NewService makes the campaign service.
 func NewService(o ServiceOptions) *Service { return &Service{o} }
 
 // ErrApply is a command that is committed but not yet in force everywhere.
@@ -82,6 +83,7 @@ func NewID(prefix, idemKey string, generation int) string {
 	return prefix + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:10]))
 }
 
+// NewSeed is a fresh seed that nobody can guess.
 func NewSeed() rain.Seed {
 	var seed rain.Seed
 	_, _ = rand.Read(seed[:]) // never fails: crypto/rand's documentation
@@ -133,14 +135,14 @@ func (s *Service) fund(ctx context.Context, spec rain.Spec, idemKey string) (*ra
 }
 
 // giveBack returns the money of a campaign that could not be stocked. Nobody can ask for that campaign again: its
-// id was never told. With an idempotency key it stays, for the request that comes again to finish, or the keeper.
+// id was never told. With an idempotency key it stays, for the request that comes again to finish, or the reconcile loop.
 // It tells whether the money is back.
 func (s *Service) giveBack(ctx context.Context, id string) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout.Backend)
 	defer cancel()
 	_, err := s.abandon(ctx, id)
 	if err != nil {
-		s.o.Log.Warn("a campaign could not be stocked nor given up; the keeper goes on with it", "campaign", id, "err",
+		s.o.Log.Warn("a campaign could not be stocked nor given up; the reconcile loop goes on with it", "campaign", id, "err",
 			err)
 	}
 	return err == nil
@@ -179,7 +181,7 @@ func (s *Service) Close(ctx context.Context, id string) (*rain.Campaign, error) 
 	return c, err
 }
 
-// abandon gives up a campaign that is not stocked. The keeper removes what is in Redis of it.
+// abandon gives up a campaign that is not stocked. The reconcile loop removes what is in Redis of it.
 func (s *Service) abandon(ctx context.Context, id string) (*rain.Campaign, error) {
 	c, err := s.o.Ledger.Abandon(ctx, id)
 	if err != nil {

@@ -105,7 +105,7 @@ func (u *upkeep) create(spec rain.Spec) *rain.Campaign {
 	return c
 }
 
-// keep lets the keeper and the reclaimer look after a campaign as the ledger has it, and settles what waits.
+// keep lets the reconcile loop and the reclaimer look after a campaign as the ledger has it, and settles what waits.
 func (u *upkeep) keep(id string) (*rain.Campaign, error) {
 	u.Helper()
 	c := u.campaign(id)

@@ -13,6 +13,7 @@ type Known struct {
 	byID map[string]*rain.Campaign
 }
 
+// NewKnown knows no campaign yet.
 func NewKnown() *Known { return &Known{byID: map[string]*rain.Campaign{}} }
 
 // Cached is what this node knows of a campaign without asking; nil where nothing.

@@ -11,6 +11,7 @@ type Settled struct {
 	Claims []SettledClaim `json:"claims"`
 }
 
+// SettledClaim is a claim that the ledger has, and the balance of its player after it.
 type SettledClaim struct {
 	Claim   string     `json:"claim"`
 	User    string     `json:"user"`
@@ -41,6 +42,7 @@ type Alarm struct {
 	Message  string `json:"message"`
 }
 
+// WithdrawalView is a withdrawal as its player sees it.
 func WithdrawalView(w ledger.Withdrawal) wire.Withdrawal {
 	v := wire.Withdrawal{
 		Withdrawal: w.ID, User: w.User, Amount: w.Amount, State: string(w.State), CreatedAt: w.CreatedAt,

@@ -52,6 +52,7 @@ type Registry struct {
 	wake      chan struct{}    // holds one token while something is announced
 }
 
+// NewRegistry makes a registry. Its Run must be started.
 func NewRegistry(o RegistryOptions) *Registry {
 	if o.InUse == nil {
 		o.InUse = func(string) bool { return false }

@@ -128,3 +128,33 @@ func TestRegistryAsksOnceForMany(t *testing.T) {
 		}
 	})
 }
+
+// TestRegistryReadsWhatIsAnnounced: what another node announces is read before the next refresh, without holding up who
+// announces it, and what is known already is not read.
+func TestRegistryReadsWhatIsAnnounced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &fakeSource{byID: map[string]*rain.Campaign{}}
+		source.set(rain.Campaign{ID: "c", Revision: 1, Status: rain.Open})
+		r := newTestRegistry(source)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- r.Run(ctx) }()
+		synctest.Wait()
+		source.set(rain.Campaign{ID: "c", Revision: 2, Status: rain.Paused})
+		r.Announce("c", 2)
+		synctest.Wait()
+		if c := r.Cached("c"); c.Revision != 2 {
+			t.Errorf("after the announcement: %+v", c)
+		}
+		before := source.reads
+		r.Announce("c", 2)
+		synctest.Wait()
+		if source.reads != before {
+			t.Error("what is known was read again")
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -60,17 +60,22 @@ func (a *arrivals) seat(c *arrival, take func(missed *wire.Settled)) {
 	take(c.missed)
 }
 
-// tell keeps the messages for those who are on their way, and hands them to those who are there. The messages may
-// not be changed afterwards.
-func (a *arrivals) tell(messages map[string]*wire.Settled, hand func(user string, m *wire.Settled)) {
+// expects tells whether a player is on the way.
+func (a *arrivals) expects(user string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for user, m := range messages {
-		for c := range a.coming[user] {
-			c.hear(m)
-		}
-		hand(user, m)
+	return len(a.coming[user]) > 0
+}
+
+// tell keeps a message for a player's connections that are on their way, and has it handed to those that are there. The
+// message may not be changed afterwards.
+func (a *arrivals) tell(user string, m *wire.Settled, hand func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for c := range a.coming[user] {
+		c.hear(m)
 	}
+	hand()
 }
 
 func (c *arrival) hear(m *wire.Settled) {

@@ -97,6 +97,7 @@ type Options struct {
 // readBuffer is the library's, which reads only what package frames leaves to it. Each connection has one.
 const readBuffer = 256
 
+// New makes a gateway without connections. Drain ends it.
 func New(o Options) *Gateway {
 	g := &Gateway{
 		o: o, metrics: newMetrics(o.Registerer), arrivals: newArrivals(),

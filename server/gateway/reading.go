@@ -15,14 +15,19 @@ import (
 // run reads the connection until it is over. A panic ends this connection and no other.
 func (s *session) run() {
 	defer s.close()
-	s.guarded(s.read)
+	if !s.guarded(s.read) {
+		s.guarded(s.read) // until the peer has seen why it ends
+	}
 }
 
-// guarded runs f. If f panics, the connection is closed; the guard logs and counts the panic.
-func (s *session) guarded(f func()) {
-	if !s.g.o.Guard.Do("socket", f) {
+// guarded runs f, and tells whether it came to its end. If it panics, the connection is closed; the guard logs and counts
+// the panic.
+func (s *session) guarded(f func()) bool {
+	ok := s.g.o.Guard.Do("socket", f)
+	if !ok {
 		s.end(websocket.CloseInternalServerErr, "internal error")
 	}
+	return ok
 }
 
 // read returns when the connection is over. From the moment the session has ended it only waits for the peer to answer

@@ -25,6 +25,7 @@ type CampaignCount struct {
 	recent latencyWindow
 }
 
+// NewCounts has counted nothing yet.
 func NewCounts() *Counts { return &Counts{byID: map[string]*CampaignCount{}} }
 
 // Of is the campaign's count, made where there was none.

@@ -18,6 +18,7 @@ import (
 )
 
 const (
+	// ReportEvery is the time between two reports of a node, and between two figures that a room or an operator is shown.
 	ReportEvery = time.Second
 	// staleReport is the age from which a node's report no longer counts as somebody being online, in milliseconds.
 	staleReport = 5_000
@@ -95,6 +96,7 @@ type FiguresOptions struct {
 	Log     *slog.Logger
 }
 
+// NewFigures makes the figures of a node. Their Run must be started.
 func NewFigures(o FiguresOptions) *Figures {
 	return &Figures{o: o, winners: map[string][]wire.Winner{}}
 }

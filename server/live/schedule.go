@@ -29,13 +29,13 @@ type Schedule struct {
 
 	mu      sync.Mutex
 	wg      sync.WaitGroup
-	showers map[string]*roomSchedule
+	byRoom  map[string]*roomSchedule
 	stopped bool
 }
 
 // NewSchedule makes the schedule of this node. guard hears of what panics; nil: that is logged only.
 func NewSchedule(clock rain.Clock, known Known, guard *rounds.Guard) *Schedule {
-	return &Schedule{clock: clock, known: known, guard: guard, showers: map[string]*roomSchedule{}}
+	return &Schedule{clock: clock, known: known, guard: guard, byRoom: map[string]*roomSchedule{}}
 }
 
 // Open begins to serve a room; it is called when the first member has come.
@@ -43,7 +43,7 @@ func (m *Schedule) Open(rm *room.Room) {
 	campaign := rm.Campaign()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.stopped || m.showers[campaign] != nil {
+	if m.stopped || m.byRoom[campaign] != nil {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -53,7 +53,7 @@ func (m *Schedule) Open(rm *room.Room) {
 	if c := m.known.Cached(campaign); c != nil {
 		s.begin(c)
 	}
-	m.showers[campaign] = s
+	m.byRoom[campaign] = s
 	m.wg.Go(func() { s.run(ctx) })
 }
 
@@ -62,17 +62,17 @@ func (m *Schedule) Empty(rm *room.Room) {
 	campaign := rm.Campaign()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if s := m.showers[campaign]; s != nil {
+	if s := m.byRoom[campaign]; s != nil {
 		s.cancel()
-		delete(m.showers, campaign)
+		delete(m.byRoom, campaign)
 	}
 }
 
-// Changed makes a room's shower look at the new version of its campaign.
+// Changed makes a room's schedule look at the new version of its campaign.
 func (m *Schedule) Changed(c *rain.Campaign) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if s := m.showers[c.ID]; s != nil {
+	if s := m.byRoom[c.ID]; s != nil {
 		select {
 		case s.changed <- struct{}{}:
 		default: // it has not yet looked at the one before, and will see this one then
@@ -80,19 +80,19 @@ func (m *Schedule) Changed(c *rain.Campaign) {
 	}
 }
 
-// Stop ends every shower and waits for them.
+// Stop ends the schedule of every room and waits for them.
 func (m *Schedule) Stop() {
 	m.mu.Lock()
 	m.stopped = true
-	for id, s := range m.showers {
+	for id, s := range m.byRoom {
 		s.cancel()
-		delete(m.showers, id)
+		delete(m.byRoom, id)
 	}
 	m.mu.Unlock()
 	m.wg.Wait()
 }
 
-// shower serves one room.
+// roomSchedule serves one room.
 type roomSchedule struct {
 	room    *room.Room
 	maker   *Schedule
@@ -111,6 +111,7 @@ type RainState struct {
 	ends  int64
 }
 
+// RainStateOf is what there is to say of a campaign's rain at a time, Unix ms; the zero value where it has none.
 func RainStateOf(c *rain.Campaign, now int64) RainState {
 	r := c.Current()
 	if r == nil {
@@ -143,7 +144,7 @@ func (s *roomSchedule) run(ctx context.Context) {
 	}
 }
 
-// begin takes up a rain where it is. Who joins is told by the welcome what is in the air, so the shower sends only what
+// begin takes up a rain where it is. Who joins is told by the welcome what is in the air, so the schedule sends only what
 // comes from here on.
 func (s *roomSchedule) begin(c *rain.Campaign) {
 	now := s.maker.clock()

@@ -96,6 +96,7 @@ func (e *Ear) hear(frame []byte) {
 	}
 }
 
+// Of is what was said of one type, in the order in which it came.
 func (e *Ear) Of(kind string) []heard {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -41,6 +41,7 @@ func RainingCampaign(b testing.TB, stock Stock, now int64, packets int) *rain.Ca
 	return c
 }
 
+// EvenSpec is a campaign of the sponsor "acme" whose packets are all the same.
 func EvenSpec(budget rain.Money, packets, shards int) rain.Spec {
 	spec := rain.DefaultSpec()
 	spec.Name, spec.Sponsor, spec.Split, spec.Budget, spec.Packets, spec.Shards = "Gala", "acme", rain.Even, budget,

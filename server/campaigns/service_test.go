@@ -1,0 +1,120 @@
+package campaigns
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/posting"
+	"redrain/rain"
+)
+
+// memoryLedger keeps campaigns in memory.
+type memoryLedger map[string]*rain.Campaign
+
+func (m memoryLedger) CreateCampaign(_ context.Context, c *rain.Campaign) error {
+	if m[c.ID] != nil {
+		return ledger.ErrCampaignExists
+	}
+	m[c.ID] = c.Clone()
+	return nil
+}
+
+func (m memoryLedger) Campaign(_ context.Context, id string) (*rain.Campaign, error) {
+	if c := m[id]; c != nil {
+		return c.Clone(), nil
+	}
+	return nil, posting.ErrUnknownCampaign
+}
+
+func (m memoryLedger) Update(ctx context.Context, id string, change func(*rain.Campaign) error) (*rain.Campaign,
+	error) {
+	c, err := m.Campaign(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := change(c); err != nil {
+		return nil, err
+	}
+	c.Revision++
+	m[id] = c
+	return c.Clone(), nil
+}
+
+func (m memoryLedger) Abandon(ctx context.Context, id string) (*rain.Campaign, error) {
+	return m.Update(ctx, id, func(c *rain.Campaign) error { c.Status = rain.Closed; return nil })
+}
+
+// memoryStock is a Redis that notes what it was told, or is away.
+type memoryStock struct {
+	away error
+	did  []string
+}
+
+func (m *memoryStock) note(what string) error {
+	if m.away == nil {
+		m.did = append(m.did, what)
+	}
+	return m.away
+}
+
+func (m *memoryStock) Open(context.Context, *rain.Campaign, []rain.Money) error {
+	return m.note("open")
+}
+func (m *memoryStock) Apply(context.Context, *rain.Campaign) error         { return m.note("apply") }
+func (m *memoryStock) CloseCampaign(context.Context, *rain.Campaign) error { return m.note("close") }
+
+// told notes of which versions this node and the others were told.
+type told struct{ known, others map[string]int64 }
+
+func (h *told) Put(c *rain.Campaign) *rain.Campaign { h.known[c.ID] = c.Revision; return c }
+func (h *told) Cached(string) *rain.Campaign        { return nil }
+func (h *told) Live() []*rain.Campaign              { return nil }
+func (h *told) Changed(c *rain.Campaign)            { h.others[c.ID] = c.Revision }
+func (h *told) Restocked(string)                    {}
+func (h *told) Alarm(string, string, string)        {}
+
+// TestACommandIsToldToAll: each command takes effect in Redis, and this node and the others know of it at once; also
+// where Redis is away, because it stands.
+func TestACommandIsToldToAll(t *testing.T) {
+	hears := &told{map[string]int64{}, map[string]int64{}}
+	stock := &memoryStock{}
+	s := NewService(ServiceOptions{
+		Ledger: memoryLedger{}, Stock: stock, Known: hears, Bus: hears, Clock: func() int64 { return 1_000 },
+		Log: slog.New(slog.DiscardHandler),
+	})
+	spec := rain.DefaultSpec()
+	spec.Name, spec.Sponsor, spec.Budget, spec.Packets = "Gala", "acme", 1_000, 10
+	c, err := s.Create(t.Context(), spec, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(command string, wantErr error, do func() (*rain.Campaign, error)) {
+		t.Helper()
+		was := hears.others[c.ID]
+		is, err := do()
+		if !errors.Is(err, wantErr) || is == nil {
+			t.Fatalf("%s: %v", command, err)
+		}
+		if is.Revision <= was || hears.known[c.ID] != is.Revision || hears.others[c.ID] != is.Revision {
+			t.Errorf("%s made revision %d; this node knows %d, the others %d", command, is.Revision,
+				hears.known[c.ID], hears.others[c.ID])
+		}
+	}
+	id := c.ID
+	check("pause", nil, func() (*rain.Campaign, error) { return s.Pause(t.Context(), id) })
+	check("resume", nil, func() (*rain.Campaign, error) { return s.Resume(t.Context(), id) })
+	check("start", nil, func() (*rain.Campaign, error) {
+		is, _, err := s.StartRain(t.Context(), id, rain.DefaultRain(), "")
+		return is, err
+	})
+	stock.away = errors.New("away")
+	check("pause without Redis", ErrApply, func() (*rain.Campaign, error) { return s.Pause(t.Context(), id) })
+	stock.away = nil
+	check("close", nil, func() (*rain.Campaign, error) { return s.Close(t.Context(), id) })
+	if got := stock.did[len(stock.did)-1]; stock.did[0] != "open" || got != "close" {
+		t.Errorf("Redis was told %v", stock.did)
+	}
+}

@@ -1,0 +1,221 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"redrain/grab"
+	"redrain/grab/outcome"
+	"redrain/internal/rounds"
+	"redrain/internal/wire"
+	"redrain/payout/ledger"
+	"redrain/rain"
+	"redrain/room"
+	"redrain/server/cluster"
+	"redrain/server/live"
+	"redrain/server/servertest"
+)
+
+// neighbours are what a gateway asks, as the test wants them. The zero value lets everybody in and knows of nothing.
+type neighbours struct {
+	tap    func(t *grab.Tap[Asked]) (outcome.Result, bool) // nil: every drop is empty
+	wins   func(user string) ([]rain.Win, error)
+	states func(user string) (map[string]ledger.ClaimState, error)
+	allow  func(key string) (bool, error)
+
+	mu         sync.Mutex
+	remembered map[string][]rain.Win
+}
+
+func (n *neighbours) Verify(_ context.Context, token string) (string, error) {
+	if token == "" {
+		return "", errors.New("no token")
+	}
+	return token, nil
+}
+
+func (n *neighbours) Tap(t *grab.Tap[Asked]) (outcome.Result, bool) {
+	if n.tap == nil {
+		return outcome.Result{Outcome: outcome.Empty}, true
+	}
+	return n.tap(t)
+}
+
+func (n *neighbours) Remember(user string, wins []rain.Win) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.remembered == nil {
+		n.remembered = map[string][]rain.Win{}
+	}
+	n.remembered[user] = append(n.remembered[user], wins...)
+}
+
+func (n *neighbours) ConfirmedWins(_ context.Context, _ *rain.Campaign, user string) ([]rain.Win, error) {
+	if n.wins == nil {
+		return nil, nil
+	}
+	return n.wins(user)
+}
+
+func (n *neighbours) ClaimStates(_ context.Context, user string, _ []string) (map[string]ledger.ClaimState, error) {
+	if n.states == nil {
+		return nil, nil
+	}
+	return n.states(user)
+}
+
+func (n *neighbours) Allow(_ context.Context, _, key string, _, _ float64) (bool, time.Duration, error) {
+	if n.allow == nil {
+		return true, 0, nil
+	}
+	ok, err := n.allow(key)
+	return ok, time.Second, err
+}
+
+// door is a gateway behind a real HTTP server.
+type door struct {
+	*testing.T
+	gateway  *Gateway
+	lobby    *room.Lobby
+	campaign *rain.Campaign
+	url      string
+	metrics  *prometheus.Registry
+	log      *servertest.Log
+}
+
+// openDoor makes a gateway with a campaign "c", and opens it. change may change its options.
+func openDoor(t *testing.T, n *neighbours, change func(*Options)) *door {
+	t.Helper()
+	d := &door{
+		T: t, metrics: prometheus.NewRegistry(), log: &servertest.Log{},
+		campaign: &rain.Campaign{ID: "c", Status: rain.Open, Revision: 1, ExpiresAt: time.Now().Add(time.Hour).UnixMilli()},
+	}
+	log := slog.New(slog.NewTextHandler(d.log, nil))
+	guard, err := rounds.NewGuard(d.metrics, log, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.lobby = room.NewLobby(room.Options{Log: log})
+	o := Options{
+		Players: n, Wins: n, Claims: n, Limits: n, Lobby: d.lobby, Counts: live.NewCounts(),
+		Campaigns: cluster.NewRegistry(cluster.RegistryOptions{
+			Source: servertest.Campaigns{"c": d.campaign}, Known: cluster.NewKnown(), Log: log,
+		}),
+		Gate:    func(*rain.Campaign) Gate { return n },
+		TapRate: 20, MaxConnections: 100, Guard: guard, Log: log, Registerer: d.metrics,
+		Clock: func() int64 { return time.Now().UnixMilli() },
+	}
+	if change != nil {
+		change(&o)
+	}
+	d.gateway = New(o)
+	ctx, cancel := context.WithCancel(context.Background())
+	running := make(chan error, 1)
+	go func() { running <- d.lobby.Run(ctx) }()
+	web := httptest.NewServer(d.gateway)
+	d.url = "ws" + strings.TrimPrefix(web.URL, "http")
+	t.Cleanup(func() {
+		within, done := context.WithTimeout(context.Background(), 10*time.Second)
+		defer done()
+		d.gateway.Drain(within)
+		web.Close()
+		cancel()
+		if err := <-running; err != nil {
+			t.Error(err)
+		}
+	})
+	return d
+}
+
+// client is a player's side of a connection.
+type client struct {
+	*testing.T
+	conn *websocket.Conn
+	said []json.RawMessage // heard and not yet asked for: several messages come in one frame
+}
+
+// connect opens a connection.
+func (d *door) connect() *client {
+	d.Helper()
+	conn, _, err := (&websocket.Dialer{Subprotocols: []string{wire.Subprotocol}}).Dial(d.url, nil)
+	if err != nil {
+		d.Fatal(err)
+	}
+	d.Cleanup(func() { _ = conn.Close() })
+	return &client{T: d.T, conn: conn}
+}
+
+// play connects a player and says hello.
+func (d *door) play(user string) *client {
+	d.Helper()
+	c := d.connect()
+	c.say(`{"type":"hello","id":0,"token":"` + user + `","campaign":"c"}`)
+	c.hear("welcome")
+	return c
+}
+
+func (c *client) say(message string) {
+	c.Helper()
+	if err := c.conn.WriteMessage(websocket.TextMessage, []byte(message)); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// next is the next message, or the error that ends the connection.
+func (c *client) next() (json.RawMessage, error) {
+	for len(c.said) == 0 {
+		if err := c.conn.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+			return nil, err
+		}
+		_, frame, err := c.conn.ReadMessage()
+		if err != nil {
+			return nil, err
+		}
+		for line := range strings.SplitSeq(string(frame), "\n") {
+			c.said = append(c.said, json.RawMessage(line))
+		}
+	}
+	message := c.said[0]
+	c.said = c.said[1:]
+	return message, nil
+}
+
+// hear returns the next message of a type, and passes over others.
+func (c *client) hear(kind string) string {
+	c.Helper()
+	for {
+		message, err := c.next()
+		if err != nil {
+			c.Fatalf("waiting for %s: %v", kind, err)
+		}
+		if strings.Contains(string(message), `"type":"`+kind+`"`) {
+			return string(message)
+		}
+	}
+}
+
+// closed waits for the end of the connection and returns its code.
+func (c *client) closed() int {
+	c.Helper()
+	for {
+		_, err := c.next()
+		if err == nil {
+			continue
+		}
+		end, ok := errors.AsType[*websocket.CloseError](err)
+		if !ok {
+			c.Fatalf("the connection ended without a code: %v", err)
+		}
+		return end.Code
+	}
+}

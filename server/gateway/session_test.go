@@ -1,0 +1,245 @@
+package gateway
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"redrain/grab"
+	"redrain/grab/outcome"
+	"redrain/internal/testenv"
+	"redrain/payout/ledger"
+	"redrain/rain"
+	"redrain/room"
+	"redrain/server/cluster"
+)
+
+// A panic on one player's way, be it in a tap or in what needs a back end, ends that connection with 1011, is logged
+// with its stack and counted; another player plays on, and the first may come back.
+func TestAPanicEndsOneConnection(t *testing.T) {
+	n := &neighbours{
+		tap: func(tap *grab.Tap[Asked]) (outcome.Result, bool) {
+			if tap.User == "taps" {
+				panic("a torn tap")
+			}
+			return outcome.Result{Outcome: outcome.Empty}, true
+		},
+		wins: func(user string) ([]rain.Win, error) {
+			if user == "comes" {
+				panic("a torn welcome")
+			}
+			return nil, nil
+		},
+	}
+	d := openDoor(t, n, nil)
+	other := d.play("other")
+
+	taps := d.play("taps")
+	taps.say(`{"type":"tap","id":1,"drop":"0.0"}`)
+	if code := taps.closed(); code != websocket.CloseInternalServerErr {
+		t.Errorf("the tap's connection ended with %d", code)
+	}
+	comes := d.connect()
+	comes.say(`{"type":"hello","token":"comes","campaign":"c"}`)
+	if code := comes.closed(); code != websocket.CloseInternalServerErr {
+		t.Errorf("the hello's connection ended with %d", code)
+	}
+
+	other.say(`{"type":"tap","id":2,"drop":"0.0"}`)
+	if got := other.hear("result"); !strings.Contains(got, `"empty"`) {
+		t.Errorf("the other player's tap: %s", got)
+	}
+	d.play("taps")
+	log := d.log.String()
+	for _, want := range []string{"a torn tap", "a torn welcome", "session_test.go", "level=ERROR"} {
+		if !strings.Contains(log, want) {
+			t.Errorf("the log lacks %q:\n%s", want, log)
+		}
+	}
+	err := testutil.GatherAndCompare(d.metrics, strings.NewReader(`
+# HELP redrain_panics_total Panics that were caught, by the part of the process. Each is a fault of the program, and its stack is in the log.
+# TYPE redrain_panics_total counter
+redrain_panics_total{part="socket"} 2
+`), "redrain_panics_total")
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// What a hello may be refused for, and with which code.
+func TestHelloIsRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		n    *neighbours
+		say  string
+		code int
+	}{
+		"no token":         {say: `{"type":"hello","campaign":"c"}`, code: room.CodeBadToken},
+		"unknown campaign": {say: `{"type":"hello","token":"u","campaign":"x"}`, code: room.CodeUnknownCampaign},
+		"too many from one address": {
+			n:   &neighbours{allow: func(string) (bool, error) { return false, nil }},
+			say: `{"type":"hello","token":"u","campaign":"c"}`, code: room.CodeUnavailable,
+		},
+		"Redis away": {
+			n:   &neighbours{wins: func(string) ([]rain.Win, error) { return nil, errors.New("away") }},
+			say: `{"type":"hello","token":"u","campaign":"c"}`, code: room.CodeUnavailable,
+		},
+		"a tap before hello": {say: `{"type":"tap","id":1,"drop":"0.0"}`, code: room.CodeProtocol},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if c.n == nil {
+				c.n = &neighbours{}
+			}
+			conn := openDoor(t, c.n, func(o *Options) { o.HelloRate = 1 }).connect()
+			conn.say(c.say)
+			if code := conn.closed(); code != c.code {
+				t.Errorf("closed with %d, want %d", code, c.code)
+			}
+		})
+	}
+}
+
+// A limit that cannot be asked for lets everybody in: it protects against a flood, and a fault must lock nobody out.
+func TestTheDoorStaysOpenWithoutTheLimit(t *testing.T) {
+	n := &neighbours{allow: func(string) (bool, error) { return false, errors.New("away") }}
+	openDoor(t, n, func(o *Options) { o.HelloRate = 1 }).play("u")
+}
+
+// What the messages of a session are answered with, and that a flood of bad ones ends it.
+func TestMessagesAreAnswered(t *testing.T) {
+	c := openDoor(t, &neighbours{}, nil).play("u")
+	for say, want := range map[string]string{
+		`{"type":"ping","id":7,"t":123}`:                 `"t":123`,
+		`{"type":"hello","id":8,"token":"u"}`:            `"already_hello"`,
+		`{"type":"dance","id":9}`:                        `"unknown_type"`,
+		`{"type":`:                                       `"malformed"`,
+		`{"type":"join","id":10,"campaign":"x"}`:         `"unknown_campaign"`,
+		`{"type":"tap","id":11,"drop":"no such"}`:        `"unknown_drop"`,
+		`{"type":"tap","id":12,"drop":"0.0","more":[1]}`: `"empty"`,
+	} {
+		c.say(say)
+		message, err := c.next()
+		if err != nil || !strings.Contains(string(message), want) {
+			t.Errorf("%s: %s, %v; want %s", say, message, err, want)
+		}
+	}
+	for range badBurst {
+		c.say(`?`)
+	}
+	if code := c.closed(); code != room.CodeTooManyBad {
+		t.Errorf("a flood of bad messages: %d", code)
+	}
+}
+
+// Without a hello the connection ends; a binary message, and one that is not UTF-8, end it too.
+func TestWhatEndsASession(t *testing.T) {
+	d := openDoor(t, &neighbours{}, nil)
+	for _, c := range []struct {
+		kind    int
+		message string
+		code    int
+	}{
+		{websocket.BinaryMessage, "x", websocket.CloseUnsupportedData},
+		{websocket.TextMessage, "\xff", websocket.CloseInvalidFramePayloadData},
+	} {
+		conn := d.play("u")
+		if err := conn.conn.WriteMessage(c.kind, []byte(c.message)); err != nil {
+			t.Fatal(err)
+		}
+		if code := conn.closed(); code != c.code {
+			t.Errorf("%q: %d, want %d", c.message, code, c.code)
+		}
+	}
+}
+
+// The end of the node: every player hears when to come back, and new connections are refused.
+func TestDrain(t *testing.T) {
+	d := openDoor(t, &neighbours{}, nil)
+	c := d.play("u")
+	done := make(chan struct{})
+	go func() { defer close(done); d.gateway.Drain(t.Context()) }()
+	if got := c.hear("goodbye"); !strings.Contains(got, `"reconnect_after_ms":`) {
+		t.Error(got)
+	}
+	if code := c.closed(); code != room.CodeShutdown {
+		t.Errorf("closed with %d", code)
+	}
+	<-done
+	late, _, err := websocket.DefaultDialer.Dial(d.url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code := (&client{T: t, conn: late}).closed(); code != room.CodeShutdown {
+		t.Errorf("a late connection: %d", code)
+	}
+}
+
+// A full node refuses the one too many, and takes another when somebody has gone.
+func TestMaxConnections(t *testing.T) {
+	d := openDoor(t, &neighbours{}, func(o *Options) { o.MaxConnections = 1 })
+	first := d.play("a")
+	if code := d.connect().closed(); code != room.CodeTooManyConnections {
+		t.Errorf("the second: %d", code)
+	}
+	_ = first.conn.Close()
+	testenv.Eventually(t, 10*time.Second, "the first has gone", func() bool { return d.gateway.open.Load() == 0 })
+	d.play("b")
+}
+
+// A notice is told to who is here, and wins of other nodes are remembered; of others nothing is kept.
+func TestNoticesAreForWhoIsHere(t *testing.T) {
+	n := &neighbours{}
+	d := openDoor(t, n, nil)
+	c := d.play("here")
+	d.gateway.Settled("c", cluster.Settled{Claims: []cluster.SettledClaim{
+		{Claim: "c-1", User: "here", Packet: 1, Drop: "0.1", Amount: 5, Balance: 5},
+		{Claim: "c-2", User: "elsewhere", Packet: 2, Drop: "0.2", Amount: 7, Balance: 7},
+		{Claim: "c-3", User: "here", Packet: 3, Drop: "0.3", Amount: 6, Balance: 11},
+	}})
+	if got := c.hear("settled"); !strings.Contains(got, "c-1") || !strings.Contains(got, "c-3") ||
+		strings.Contains(got, "c-2") || !strings.Contains(got, `"balance":11`) {
+		t.Error(got)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(n.remembered["here"]) != 2 || len(n.remembered["elsewhere"]) != 1 {
+		t.Errorf("remembered: %v", n.remembered)
+	}
+}
+
+// The welcome has the player's newest claims, newest first, each with its state; where the ledger does not answer they
+// are granted.
+func TestWelcomeClaims(t *testing.T) {
+	wins := make([]rain.Win, welcomeClaims+1)
+	for i := range wins {
+		wins[i] = rain.Win{User: "u", Packet: i, Amount: 1, Drop: "0.0"}
+	}
+	away := false
+	n := &neighbours{
+		wins: func(string) ([]rain.Win, error) { return wins, nil },
+		states: func(string) (map[string]ledger.ClaimState, error) {
+			if away {
+				return nil, errors.New("away")
+			}
+			return map[string]ledger.ClaimState{rain.ClaimID("c", welcomeClaims): ledger.StateSettled}, nil
+		},
+	}
+	d := openDoor(t, n, nil)
+	hello := func() string {
+		c := d.connect()
+		c.say(`{"type":"hello","token":"u","campaign":"c"}`)
+		return c.hear("welcome")
+	}
+	got := hello()
+	if strings.Count(got, `"claim":`) != welcomeClaims || strings.Count(got, `"settled"`) != 1 ||
+		!strings.Contains(got, `"claims_total":101`) || strings.Contains(got, `"packet":"0"`) {
+		t.Error(got)
+	}
+	away = true
+	if got := hello(); strings.Count(got, `"granted"`) != welcomeClaims {
+		t.Error(got)
+	}
+}

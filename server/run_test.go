@@ -1,0 +1,67 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+)
+
+// TestActorsOfRoles: each role brings its actors, and what every process needs is always there.
+func TestActorsOfRoles(t *testing.T) {
+	names := func(roles ...string) (all []string) {
+		has := (&Server{cfg: Config{Roles: roles, ReconcileEvery: time.Minute}}).actors()
+		for _, group := range [][]actor{has.base, has.money, has.upkeep, has.front} {
+			for _, a := range group {
+				all = append(all, a.name)
+			}
+		}
+		return all
+	}
+	always := []string{"clock", "keys", "campaigns", "rooms", "figures", "events", "http"}
+	for role, brings := range map[string][]string{
+		RoleGateway:  nil,
+		RoleRelay:    {"relay"},
+		RoleSettle:   {"settlement", "withdrawals"},
+		RoleOperator: {"reconcile loop", "reclaimer", "reconciliation"},
+	} {
+		got, want := names(role), slices.Concat(always, brings)
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", role, got, want)
+		}
+	}
+	if got := (&Server{cfg: Config{Roles: AllRoles}}).actors().upkeep; slices.ContainsFunc(got,
+		func(a actor) bool { return a.name == "reconciliation" }) {
+		t.Error("the books are proved though that is off")
+	}
+}
+
+// TestGroup: an actor that ends before it is told to is said, whether it failed or not; one that is told to is not.
+func TestGroup(t *testing.T) {
+	broken := errors.New("broken")
+	for name, c := range map[string]struct {
+		run  func(context.Context) error
+		want error
+	}{
+		"fails": {func(context.Context) error { return broken }, broken},
+		"ends":  {func(context.Context) error { return nil }, errEnded},
+	} {
+		failed := make(chan error, 1)
+		g := newGroup(failed)
+		g.start([]actor{{name, c.run}})
+		if err := <-failed; !errors.Is(err, c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		g.stop()
+	}
+	failed := make(chan error, 1)
+	g := newGroup(failed)
+	g.start([]actor{{"waits", func(ctx context.Context) error { <-ctx.Done(); return nil }}})
+	g.stop()
+	if len(failed) > 0 {
+		t.Error(<-failed)
+	}
+}
