@@ -264,3 +264,78 @@ func TestALongReasonDoesNotCostTheCode(t *testing.T) {
 type failingConn struct{ idleConn }
 
 func (failingConn) tryWrite([]byte) (int, error) { return 0, errors.New("connection reset") }
+
+// A peer that has answered the close frame is gone from the timer wheel, too.
+func TestAnAnsweredMemberHasNoTimer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := running(t)
+		m := l.newMember(idleConn{}, nil)
+		m.Close(CodeShutdown, "")
+		synctest.Wait()
+		m.mu.Lock()
+		lingers, timed := m.state == lingering, m.timer.next != nil
+		m.mu.Unlock()
+		m.Gone()
+		synctest.Wait() // no time passes
+		if !lingers || !timed || m.state != closed || m.timer.next != nil {
+			t.Errorf("it lingered: %v with a timer: %v; now it is in state %d with a timer: %v", lingers, timed,
+				m.state, m.timer.next != nil)
+		}
+	})
+}
+
+// A member that waits for its peer in order to close is closed as soon as the peer is gone.
+func TestGoneCutsACloseShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := running(t)
+		ended := make(chan int, 1)
+		m, _ := seatPeer(t, l, func(code int) { ended <- code })
+		m.Send([]byte("never read"))
+		synctest.Wait()
+		m.Close(CodeShutdown, "")
+		from := time.Now()
+		m.Gone()
+		if code := <-ended; code != CodeShutdown || time.Since(from) != 0 {
+			t.Errorf("closed with %d after %v", code, time.Since(from))
+		}
+	})
+}
+
+// Nothing follows half a frame, and nothing follows a close of ours: not even the library's close frame.
+func TestNoCloseFrameWhereItCannotBeRead(t *testing.T) {
+	answer := ws.AppendClose(nil, websocket.CloseGoingAway, "")
+	for name, leave := range map[string]func(m *Member){
+		"after half a frame": func(m *Member) { m.relay(answer) },
+		"after our close":    func(m *Member) { m.Close(CodeShutdown, ""); m.relay(answer); m.Gone() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := running(t)
+				conn := &stuckConn{release: make(chan error)}
+				m := l.newMember(conn, nil)
+				m.Send([]byte("result"))
+				synctest.Wait() // half of it is out
+				leave(m)
+				var err error
+				if name == "after half a frame" {
+					err = errors.New("connection reset")
+				}
+				conn.release <- err
+				synctest.Wait()
+				if conn.writes != 1 || m.state != closed {
+					t.Errorf("%d writes, state %d; want the first half and the end", conn.writes, m.state)
+				}
+			})
+		})
+	}
+}
+
+// stuckConn takes half a frame at once; the rest waits for release.
+type stuckConn struct {
+	idleConn
+	writes  int
+	release chan error
+}
+
+func (c *stuckConn) tryWrite(p []byte) (int, error) { c.writes++; return len(p) / 2, nil }
+func (c *stuckConn) write([]byte) error             { return <-c.release }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -14,18 +15,18 @@ import (
 // Wherever the serving of one member panics, that member is closed and everybody else is served on.
 func TestAPanicHarmsNobodyElse(t *testing.T) {
 	for name, test := range map[string]struct {
-		conn    breakingConn
+		conn    *breakingConn
 		onClose func()
 		begin   func(m *Member)
 		code    int // that onClose is given
 	}{
-		"a write at once":    {breakingConn{now: true}, nil, func(m *Member) { m.Send([]byte("x")) }, ws.CloseAbnormal},
-		"a write that waits": {breakingConn{later: true}, nil, func(m *Member) { m.Send([]byte("x")) }, ws.CloseAbnormal},
-		"while it is closed": {breakingConn{later: true}, nil, func(m *Member) {
+		"a write at once":    {&breakingConn{now: true}, nil, func(m *Member) { m.Send([]byte("x")) }, ws.CloseAbnormal},
+		"a write that waits": {&breakingConn{later: true}, nil, func(m *Member) { m.Send([]byte("x")) }, ws.CloseAbnormal},
+		"while it is closed": {&breakingConn{later: true}, nil, func(m *Member) {
 			m.Send([]byte("x"))
 			m.Close(CodeShutdown, "")
 		}, CodeShutdown},
-		"while it drains": {breakingConn{now: true}, nil, func(m *Member) {
+		"while it drains": {&breakingConn{now: true}, nil, func(m *Member) {
 			m.mu.Lock() // the worker waits for both
 			defer m.mu.Unlock()
 			m.lanes[Results].push(frame{bytes: []byte("x")})
@@ -33,10 +34,10 @@ func TestAPanicHarmsNobodyElse(t *testing.T) {
 				m.lobby.workers.ready(Results, listOf(Results, m))
 			}
 		}, CodeShutdown},
-		"the close frame":             {breakingConn{now: true}, nil, func(m *Member) { m.Close(CodeShutdown, "") }, CodeShutdown},
-		"the rest of the close frame": {breakingConn{later: true}, nil, func(m *Member) { m.Close(CodeShutdown, "") }, CodeShutdown},
-		"closing":                     {breakingConn{close: true}, nil, func(m *Member) { m.Close(CodeShutdown, ""); m.Gone() }, CodeShutdown},
-		"onClose": {breakingConn{}, func() { panic("torn") }, func(m *Member) {
+		"the close frame":             {&breakingConn{now: true}, nil, func(m *Member) { m.Close(CodeShutdown, "") }, CodeShutdown},
+		"the rest of the close frame": {&breakingConn{later: true}, nil, func(m *Member) { m.Close(CodeShutdown, "") }, CodeShutdown},
+		"closing":                     {&breakingConn{close: true}, nil, func(m *Member) { m.Close(CodeShutdown, ""); m.Gone() }, CodeShutdown},
+		"onClose": {&breakingConn{}, func() { panic("torn") }, func(m *Member) {
 			m.Close(CodeShutdown, "")
 		}, CodeShutdown},
 	} {
@@ -53,7 +54,7 @@ func TestAPanicHarmsNobodyElse(t *testing.T) {
 				p.reads()
 				var codes []int
 				conn := test.conn
-				m := l.newMember(&conn, func(code int) {
+				m := l.newMember(conn, func(code int) {
 					codes = append(codes, code)
 					if test.onClose != nil {
 						test.onClose()
@@ -63,13 +64,17 @@ func TestAPanicHarmsNobodyElse(t *testing.T) {
 				l.Join("c", "v", other)
 				test.begin(m)
 				other.Send([]byte("served"))
-				pass(lingerFor + 2*wheelTick)
+				pass(lingerFor / 2)
+				if lingers := conn.closed.Load() == 0; lingers != (test.onClose != nil) {
+					t.Errorf("the peer has time to answer the close frame: %v", lingers)
+				}
+				pass(lingerFor/2 + 2*wheelTick)
 				if got := p.got(); len(got) != 1 || !other.isOpen() {
 					t.Errorf("the other member got %q, and is open: %v", got, other.isOpen())
 				}
-				if len(codes) != 1 || codes[0] != test.code || m.state != closed || conn.closed != 1 {
+				if len(codes) != 1 || codes[0] != test.code || m.state != closed || conn.closed.Load() != 1 {
 					t.Errorf("onClose got %v, want %d once; state %d, closed %d times", codes, test.code, m.state,
-						conn.closed)
+						conn.closed.Load())
 				}
 				if n := value(t, l.metrics.connections); n != 1 || l.Online() != 1 {
 					t.Errorf("%v connections are counted and %d are online, want the other one", n, l.Online())
@@ -89,7 +94,7 @@ func TestAPanicHarmsNobodyElse(t *testing.T) {
 type breakingConn struct {
 	idleConn
 	now, later, close bool
-	closed            int
+	closed            atomic.Int32
 }
 
 func (c *breakingConn) tryWrite(p []byte) (int, error) {
@@ -110,7 +115,7 @@ func (c *breakingConn) write([]byte) error {
 }
 
 func (c *breakingConn) Close() error {
-	if c.closed++; c.close {
+	if c.closed.Add(1); c.close {
 		panic("torn")
 	}
 	return nil

@@ -16,24 +16,14 @@ import (
 	"redrain/server/cluster"
 )
 
-func (s *Server) buildPayout(bus *cluster.Bus, now rain.Clock, reg prometheus.Registerer, node string,
-	log *slog.Logger) error {
-	js, err := jetstream.New(s.back.nats)
-	if err != nil {
-		return fmt.Errorf("opening JetStream: %w", err)
-	}
+func (s *Server) buildPayout(js jetstream.JetStream, bus *cluster.Bus, now rain.Clock, reg prometheus.Registerer,
+	log *slog.Logger) (err error) {
 	if err := errors.Join(s.ledger.Register(reg), s.books.Register(reg)); err != nil {
-		return err
-	}
-	s.relay, err = pipeline.NewRelay(js, s.grabber, s.known, pipeline.RelayOptions{
-		Namespace: s.cfg.Namespace, Node: node, Log: log, Registerer: reg,
-	})
-	if err != nil {
 		return err
 	}
 	s.notifier = cluster.NewNotifier(s.grabber, s.grabber, bus, log)
 	s.settler, err = pipeline.NewSettler(js, s.ledger, s.grabber, s.notifier, pipeline.SettlerOptions{
-		Namespace: s.cfg.Namespace, Clock: now, Log: log, Registerer: reg, Attempts: s.cfg.PayoutAttempts,
+		Namespace: s.cfg.Namespace, Clock: now, Guard: s.guard, Log: log, Registerer: reg, Attempts: s.cfg.PayoutAttempts,
 		OnCut: func(cuts []posting.ReclaimCut) {
 			for _, c := range cuts {
 				bus.Alarm("reclaim_cut", c.Ref.Campaign, c.Reason)

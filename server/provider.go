@@ -58,7 +58,7 @@ func (s *Server) buildPayer(bus *cluster.Bus, now rain.Clock, reg prometheus.Reg
 	}
 	var err error
 	s.payer, err = withdraw.NewPayer(s.ledger, provider, withdraw.PayerOptions{
-		Attempts: s.cfg.PayoutAttempts, Timeout: s.cfg.ProviderTimeout, Log: log, Registerer: reg,
+		Attempts: s.cfg.PayoutAttempts, Timeout: s.cfg.ProviderTimeout, Guard: s.guard, Log: log, Registerer: reg,
 		OnAlarm: func(w ledger.Withdrawal, message string) { bus.Alarm("withdrawal", "", w.ID+": "+message) },
 		OnEnd: func(id string) {
 			if err := s.tellWithdrawn(bus, id); err != nil {

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
@@ -150,7 +151,16 @@ func (s *Server) build(ctx context.Context) error {
 	s.books = reconcile.New(s.back.sql, s.ledger, now)
 	s.known = cluster.NewKnown()
 
-	if err := s.buildGrab(bus, now, reg, log); err != nil {
+	js, err := jetstream.New(s.back.nats)
+	if err != nil {
+		return fmt.Errorf("opening JetStream: %w", err)
+	}
+	publisher, err := pipeline.NewPublisher(js, s.cfg.Namespace, log)
+	if err != nil {
+		return err
+	}
+	wakes := pipeline.NewWakes()
+	if err := s.buildGrab(bus, publisher, wakes, now, reg, log); err != nil {
 		return err
 	}
 	if err := s.grabber.Load(ctx); err != nil {
@@ -161,7 +171,13 @@ func (s *Server) build(ctx context.Context) error {
 			log.Warn("the way Redis is set up endangers money", "warning", warning)
 		}
 	}
-	if err := s.buildPayout(bus, now, reg, node, log); err != nil {
+	s.relay, err = pipeline.NewRelay(publisher, wakes, s.grabber, s.known, pipeline.RelayOptions{
+		Node: node, Guard: guard, Log: log, Registerer: reg,
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.buildPayout(js, bus, now, reg, log); err != nil {
 		return err
 	}
 	if err := s.buildPayer(bus, now, reg, log); err != nil {
@@ -199,30 +215,25 @@ func (s *Server) build(ctx context.Context) error {
 }
 
 // buildGrab makes the tap's way to Redis and back.
-func (s *Server) buildGrab(bus *cluster.Bus, now rain.Clock, reg prometheus.Registerer, log *slog.Logger) error {
+func (s *Server) buildGrab(bus *cluster.Bus, publisher confirm.Publisher, wakes *pipeline.Wakes, now rain.Clock,
+	reg prometheus.Registerer, log *slog.Logger) error {
 	mode, err := confirm.Parse(s.cfg.ConfirmMode())
 	if err != nil {
 		return err
 	}
 	s.schedule = live.NewSchedule(now, s.known, s.guard)
 	s.lobby = room.NewLobby(room.Options{
-		Log: log, Registerer: reg, OnOpen: s.schedule.Open, OnEmpty: s.schedule.Empty,
+		Log: log, Registerer: reg, Guard: s.guard, OnOpen: s.schedule.Open, OnEmpty: s.schedule.Empty,
 	})
 	redis := store.New(s.back.redis, store.Options{Namespace: s.cfg.Namespace, Clock: now, Log: log})
-	publisher := publisherFunc(func(ctx context.Context, e rain.Entry) error { return s.relay.Publish(ctx, e) })
 	answer := gateway.Results{Lobby: s.lobby}.Answer
 	s.grabber = newGrabber(redis, confirm.New(redis, mode, publisher, log), answer, grab.Options{
 		TapRate: s.cfg.TapRate, Clock: now, Log: log, Registerer: reg,
-		OnWin:     func(campaign string, shard int) { s.relay.Wake(campaign, shard) },
+		OnWin:     wakes.Wake,
 		OnSoldOut: bus.SoldOut,
 	})
 	return nil
 }
-
-// publisherFunc is a confirm.Publisher.
-type publisherFunc func(ctx context.Context, e rain.Entry) error
-
-func (f publisherFunc) Publish(ctx context.Context, e rain.Entry) error { return f(ctx, e) }
 
 // buildRooms makes what players see of this node, in the order in which the parts need each other.
 func (s *Server) buildRooms(now rain.Clock, reg prometheus.Registerer, node string, log *slog.Logger) {

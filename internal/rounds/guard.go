@@ -1,9 +1,11 @@
 package rounds
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -40,6 +42,11 @@ func (g *Guard) Do(part string, round func()) (ok bool) {
 	}()
 	round()
 	return true
+}
+
+// Every calls do at once, and then again in each period, until ctx ends. A call that panics is the end of that call.
+func (g *Guard) Every(ctx context.Context, part string, period time.Duration, do func(context.Context)) {
+	Every(ctx, period, func(ctx context.Context) { g.Do(part, func() { do(ctx) }) })
 }
 
 func (g *Guard) caught(part string, p any) {

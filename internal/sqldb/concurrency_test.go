@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"redrain/internal/sqldb"
 )
@@ -40,7 +41,7 @@ func TestConcurrentIncrements(t *testing.T) {
 						return
 					}
 					// A reader beside the writers is neither refused nor does it see half a transaction.
-					if err := db.View(t.Context(), sameInBoth); err != nil {
+					if err := db.View(t.Context(), time.Minute, sameInBoth); err != nil {
 						t.Error(err)
 						return
 					}
@@ -73,7 +74,7 @@ func TestViewIsOneMomentAndCannotWrite(t *testing.T) {
 		if err := put(t.Context(), db.DB, sqldb.Merge{}, []any{"a", 1}); err != nil {
 			t.Fatal(err)
 		}
-		err := db.View(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
+		err := db.View(t.Context(), time.Minute, func(ctx context.Context, tx *sqldb.Tx) error {
 			if got, _ := amountOf(t, tx, "a"); got != 1 {
 				t.Errorf("before: %d", got)
 			}

@@ -68,8 +68,11 @@ func (db *DB) begun(tx *sql.Tx) *Tx {
 }
 
 // View runs fn in a read-only transaction in which every statement sees the database as it was at the first one. It
-// holds no locks. Only ctx limits its time.
-func (db *DB) View(ctx context.Context, fn func(ctx context.Context, tx *Tx) error) error {
+// holds no locks. It ends with an error after limit, so that a database which has stopped answering holds nobody for
+// ever.
+func (db *DB) View(ctx context.Context, limit time.Duration, fn func(ctx context.Context, tx *Tx) error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
 	var options *sql.TxOptions // SQLite's readers are snapshots by themselves
 	if db.dialect == MySQL {
 		options = &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}

@@ -51,6 +51,7 @@ type session struct {
 }
 
 func newServer(t *testing.T) *server {
+	t.Helper()
 	s := &server{lobby: room.NewLobby(room.Options{}), sessions: make(chan *session)}
 	h := httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(h.Close)

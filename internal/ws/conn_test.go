@@ -1,6 +1,7 @@
 package ws
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net"
@@ -99,7 +100,7 @@ func TestAMessageLongerThanTheBuffer(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := make([]byte, len(whole))
-	if _, err := io.ReadFull(conn, got); err != nil || string(got) != string(whole) {
+	if _, err := io.ReadFull(conn, got); err != nil || !bytes.Equal(got, whole) {
 		t.Errorf("the library does not get it as it was: %v", err)
 	}
 }

@@ -41,7 +41,7 @@ func FuzzServerReadsLikeTheLibrary(f *testing.F) {
 				break
 			}
 		}
-		if below.rest = append(r.unused, rest...); r.left {
+		if below.rest = slices.Concat(r.unused, rest); r.left {
 			got.readOn()
 		} else if _, found := parsePlain(below.rest, r.limit); len(below.rest) > 0 && found != partial {
 			t.Fatalf("%x is left, and is not a part of a plain frame", below.rest)
@@ -236,7 +236,7 @@ type answering struct {
 
 func (a *answering) Write(p []byte) (int, error) {
 	if r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(p))); err == nil {
-		sum := sha1.Sum([]byte(r.Header.Get("Sec-Websocket-Key") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
+		sum := sha1.Sum([]byte(r.Header.Get("Sec-WebSocket-Key") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
 		a.in = append([]byte("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"+
 			"Sec-WebSocket-Accept: "+base64.StdEncoding.EncodeToString(sum[:])+"\r\n\r\n"), a.then...)
 	}

@@ -85,7 +85,7 @@ type campaignRows struct {
 
 // campaigns reads campaigns with their rains, all as of one moment: the revision is that of the rains too.
 func (s *Campaigns) campaigns(ctx context.Context, where string, args ...any) (list []*rain.Campaign, err error) {
-	err = s.db.View(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+	err = s.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
 		list, err = s.rows.read(ctx, tx, where, args...)
 		return err
 	})

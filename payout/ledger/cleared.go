@@ -25,7 +25,7 @@ func (s *Campaigns) Emptied(ctx context.Context, campaign string) (bool, error) 
 
 // held is what a campaign's escrow holds, and what its dead letters ask for.
 func (s *Campaigns) held(ctx context.Context, campaign string) (held, dead int64, err error) {
-	err = s.db.View(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+	err = s.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
 		_, err := tx.First(ctx, []any{&held}, "SELECT amount FROM balance WHERE account_id = ?",
 			booking.EscrowAccount(campaign).ID())
 		if err != nil {

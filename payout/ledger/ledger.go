@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/posting"
@@ -27,6 +28,9 @@ var (
 	ErrIdempotencyBusy    = errors.New("a request with this idempotency key is being worked on")
 	ErrIdempotencyUnequal = errors.New("the idempotency key was used with another body")
 )
+
+// viewLimit is how long a view of a few rows may take.
+const viewLimit = 5 * time.Second
 
 // Ledger is everything that is kept in the ledger's database. It is safe for concurrent use, here and by any number of
 // processes on one database.

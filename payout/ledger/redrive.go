@@ -20,7 +20,7 @@ type Redriven struct {
 const retryPage = 100
 
 // Retry judges the dead letters of a claim anew, each in a transaction of its own, and posts what can be posted
-// now. It returns what is settled; ErrUnknownClaim where no dead letter of the claim waits, ErrStillDead (with the
+// now. It returns what is settled, also with an error; ErrUnknownClaim where no dead letter of the claim waits, ErrStillDead (with the
 // reason) where none of them could be posted. A dead withdrawal is due again after it, and nothing is settled by
 // that.
 func (s *DeadLetters) Retry(ctx context.Context, claim string) (settled []posting.Settlement, err error) {
@@ -32,10 +32,8 @@ func (s *DeadLetters) Retry(ctx context.Context, claim string) (settled []postin
 	for _, id := range ids {
 		one, err := s.retryLetter(ctx, id)
 		switch {
-		case err != nil && resolved > 0:
-			return settled, nil // what is settled is settled; the other letters wait on
 		case err != nil:
-			return nil, err
+			return settled, err // what is settled is settled; the other letters wait on
 		case one.resolved:
 			resolved++
 			settled = append(settled, one.settled...)

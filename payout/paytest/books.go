@@ -161,7 +161,7 @@ func (b *Books) WantBalance(t testing.TB, a booking.Account, want rain.Money) {
 // audit checks what must be true of the books at any moment.
 func (b *Books) CheckBooks(t testing.TB) {
 	t.Helper()
-	err := b.DB.View(context.Background(), func(ctx context.Context, tx *sqldb.Tx) error {
+	err := b.DB.View(context.Background(), time.Minute, func(ctx context.Context, tx *sqldb.Tx) error {
 		for what, query := range map[string]string{
 			"transactions that do not sum to zero": "SELECT txn_id FROM entry GROUP BY txn_id HAVING SUM(amount) <> 0 OR COUNT(*) < 2",
 			"transactions without lines":           "SELECT t.id FROM txn t LEFT JOIN entry e ON e.txn_id = t.id WHERE e.txn_id IS NULL",

@@ -67,7 +67,7 @@ func (s *Settler) listen(ctx context.Context, kind AdvisoryKind) {
 			"consumer", a.Consumer,
 			"stream_seq", a.StreamSeq, "deliveries", a.Deliveries, "reason", a.Reason)
 		if s.o.OnAdvisory != nil {
-			s.o.OnAdvisory(a)
+			s.o.Guard.Do("settlement", func() { s.o.OnAdvisory(a) })
 		}
 	}
 }

@@ -151,7 +151,11 @@ func newPath(b *testing.B, user func(int) string) *contender {
 	c.settle = func(b *testing.B, n int) {
 		b.Helper()
 		outbox.begin(n / benchEntry)
-		relay, err := NewRelay(js, outbox, onlyCampaign{campaign}, RelayOptions{Namespace: namespace, Log: paytest.Quiet})
+		publisher, err := NewPublisher(js, namespace, paytest.Quiet)
+		if err != nil {
+			b.Fatal(err)
+		}
+		relay, err := NewRelay(publisher, NewWakes(), outbox, onlyCampaign{campaign}, RelayOptions{Log: paytest.Quiet})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -19,10 +19,7 @@ import (
 func (p *pipeline) idle(t testing.TB, so SettlerOptions) (*Relay, *Settler) {
 	t.Helper()
 	so.Namespace, so.Log = p.namespace, paytest.Quiet
-	relay, err := NewRelay(p.js, p.redis, p.redis, RelayOptions{Namespace: p.namespace, Log: paytest.Quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
+	relay := p.relay(t, RelayOptions{})
 	settler, err := NewSettler(p.js, p.Ledger, p.redis, p.told, so)
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +56,7 @@ func TestPublishAndCatchUp(t *testing.T) {
 			for i := range entries {
 				e := paytest.Entry("c1", i+1, paytest.Win("u1", i, 1), paytest.Win("u2", 1000+i, 1))
 				e.Ref.Shard = i % 2
-				if err := relay.Publish(t.Context(), e); err != nil {
+				if err := relay.publisher.Publish(t.Context(), e); err != nil {
 					t.Fatal(err)
 				}
 				if i%100 == 0 {
@@ -68,7 +65,7 @@ func TestPublishAndCatchUp(t *testing.T) {
 					}
 				}
 			}
-			if err := relay.Publish(t.Context(), paytest.Entry("c1", 1, paytest.Win("u1", 0, 1), paytest.Win("u2", 1000, 1))); err != nil {
+			if err := relay.publisher.Publish(t.Context(), paytest.Entry("c1", 1, paytest.Win("u1", 0, 1), paytest.Win("u2", 1000, 1))); err != nil {
 				t.Errorf("a copy: %v", err)
 			}
 			if n := p.messages(t); n != entries+7 {
@@ -121,17 +118,17 @@ func TestPublishWaitsForJetStream(t *testing.T) {
 	server := testenv.StartNATS(t)
 	p := connected(t, paytest.OnSQLite(t), server.URL)
 	relay, _ := p.idle(t, SettlerOptions{})
-	if err := relay.Publish(t.Context(), paytest.Entry("c1", 1, paytest.Win("u1", 0, 1))); err != nil {
+	if err := relay.publisher.Publish(t.Context(), paytest.Entry("c1", 1, paytest.Win("u1", 0, 1))); err != nil {
 		t.Fatal(err)
 	}
 	server.LoseData()
 	short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	if err := relay.Publish(short, paytest.Entry("c1", 2, paytest.Win("u1", 1, 1))); err == nil {
+	if err := relay.publisher.Publish(short, paytest.Entry("c1", 2, paytest.Win("u1", 1, 1))); err == nil {
 		t.Error("acknowledged by nobody")
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- relay.Publish(t.Context(), paytest.Entry("c1", 3, paytest.Win("u1", 2, 1))) }()
+	go func() { ended <- relay.publisher.Publish(t.Context(), paytest.Entry("c1", 3, paytest.Win("u1", 2, 1))) }()
 	server.Start()
 	if err := <-ended; err != nil {
 		t.Error(err)
@@ -139,7 +136,7 @@ func TestPublishWaitsForJetStream(t *testing.T) {
 	if n := p.messages(t); n != 1 {
 		t.Errorf("%d messages in the new stream", n)
 	}
-	if err := relay.Publish(t.Context(), paytest.Entry("c1", 4, paytest.Win(string(make([]byte, 2<<20)), 3, 1))); err == nil {
+	if err := relay.publisher.Publish(t.Context(), paytest.Entry("c1", 4, paytest.Win(string(make([]byte, 2<<20)), 3, 1))); err == nil {
 		t.Error("an entry that no message can hold")
 	}
 }
@@ -153,11 +150,11 @@ func TestTheRelaySkipsWhatWasPublished(t *testing.T) {
 	p.redis.Win("c1", 0, "u1")
 	p.redis.Win("c1", 0, "u2")
 	first := p.redis.Snapshots(c)[0].Entries[0]
-	if err := relay.Publish(t.Context(), first); err != nil {
+	if err := relay.publisher.Publish(t.Context(), first); err != nil {
 		t.Fatal(err)
 	}
 	// The stream forgets it, so that a second copy would be seen.
-	s, err := p.js.Stream(t.Context(), relay.stream.name())
+	s, err := p.js.Stream(t.Context(), relay.publisher.stream.name())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +204,7 @@ func TestPoisonDoesNotKeepAShardFromBeingRebuilt(t *testing.T) {
 			relay, settler := p.idle(t, SettlerOptions{OnDead: func(l []posting.DeadLetter) { dead = append(dead, l...) }})
 			allow := p.Refuse(t, "poison")
 			for i, user := range []string{"u1", "u1", "poison", "u1", "u1"} {
-				if err := relay.Publish(t.Context(), paytest.Entry("c1", i+1, paytest.Win(user, i, 10))); err != nil {
+				if err := relay.publisher.Publish(t.Context(), paytest.Entry("c1", i+1, paytest.Win(user, i, 10))); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -49,19 +49,31 @@ func newPipeline(t testing.TB, b *paytest.Books, connect func(...nats.Option) (*
 	}
 }
 
+// relay is one that does not run.
+func (p *pipeline) relay(t testing.TB, o RelayOptions) *Relay {
+	t.Helper()
+	o.Log = paytest.Quiet
+	publisher, err := NewPublisher(p.js, p.namespace, paytest.Quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	relay, err := NewRelay(publisher, NewWakes(), p.redis, p.redis, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return relay
+}
+
 // node starts one relay and one settler, and returns a function that stops them and waits.
 func (p *pipeline) node(t testing.TB, o RelayOptions, so SettlerOptions) (stop func()) {
 	t.Helper()
-	o.Namespace, so.Namespace, o.Log, so.Log = p.namespace, p.namespace, paytest.Quiet, paytest.Quiet
+	so.Namespace, so.Log = p.namespace, paytest.Quiet
 	so.OnDead = func(letters []posting.DeadLetter) {
 		for _, d := range letters {
 			p.dead <- d
 		}
 	}
-	relay, err := NewRelay(p.js, p.redis, p.redis, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	relay := p.relay(t, o)
 	settler, err := NewSettler(p.js, p.Ledger, p.redis, p.told, so)
 	if err != nil {
 		t.Fatal(err)
@@ -175,20 +187,16 @@ func TestRelayWakes(t *testing.T) {
 	p := inProcess(t)
 	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 	p.redis.Open(c)
-	relay, err := NewRelay(p.js, p.redis, p.redis, RelayOptions{Namespace: p.namespace, SweepEvery: time.Hour,
-		Patience: time.Hour, Log: paytest.Quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
+	relay := p.relay(t, RelayOptions{SweepEvery: time.Hour, Patience: time.Hour})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- relay.Run(ctx) }()
 	p.redis.Win("c1", 0, "u1")
 	for range 10_000 { // more than fit in the queue
-		relay.Wake("c1", 0)
+		relay.wakes.Wake("c1", 0)
 	}
 	testenv.Eventually(t, 5*time.Second, "the entry is in the stream", func() bool {
-		s, err := p.js.Stream(ctx, relay.stream.name())
+		s, err := p.js.Stream(ctx, relay.publisher.stream.name())
 		return err == nil && s.CachedInfo().State.Msgs == 1
 	})
 	cancel()
@@ -288,11 +296,7 @@ func TestStreamIsLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.rainOn(c, 50)
-	relayOnly, err := NewRelay(p.js, p.redis, p.redis, RelayOptions{Namespace: p.namespace, Log: paytest.Quiet,
-		SweepEvery: time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	relayOnly := p.relay(t, RelayOptions{SweepEvery: time.Millisecond})
 	relayOnly.drain(t.Context(), outboxKey{"c1", 0})
 	if err := p.js.DeleteStream(t.Context(), name); err != nil {
 		t.Fatal(err)

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"redrain/internal/faults"
@@ -19,11 +18,11 @@ import (
 
 // RelayOptions are the settings of a Relay. The zero value is usable.
 type RelayOptions struct {
-	Namespace  string                // prefix of subjects and of the stream's name; "" = DefaultNamespace
 	Node       string                // this node's name among the readers of the outboxes; "" = a random one
 	Workers    int                   // shards read at once; 0 = 4
 	SweepEvery time.Duration         // how often shards are looked at that nobody has woken it for; 0 = 200 ms
 	Patience   time.Duration         // how long an entry may be unsettled before it is published again; 0 = 5 s
+	Guard      *rounds.Guard         // catches a panic in a round; nil = it is only logged
 	Log        *slog.Logger          // nil = slog.Default
 	Registerer prometheus.Registerer // nil = no metrics
 }
@@ -32,38 +31,27 @@ const (
 	readLimit  = 128  // entries read from a shard at once
 	claimLimit = 2000 // entries claimed at once
 	// claims of one shard in a row, so that a long outbox does not keep the others waiting
-	claimRounds    = 5
-	publishAtOnce  = 256             // messages of one worker on their way to JetStream
-	publishTries   = 10              // of one batch, about ten seconds; then it comes again with what is unsettled
-	publishTimeout = 2 * time.Second // for the acknowledgement of one message
+	claimRounds  = 5
+	publishTries = 10 // of one batch, about ten seconds; then it comes again with what is unsettled
 )
 
 // Relay carries outbox entries to JetStream. It may publish an entry any number of times.
 type Relay struct {
+	publisher *Publisher
+	wakes     *Wakes
 	outbox    Outbox
 	campaigns Lister
-	stream    *stream
-	js        jetstream.JetStream // publishes without waiting for one answer after the other
 	o         RelayOptions
 	published *history // what stayed unsettled and was published again
-	fresh     *recent  // what Publish has put into the stream a moment ago
 	pending   prometheus.Gauge
 
-	queue    chan outboxKey
-	mu       sync.Mutex
-	queued   map[outboxKey]bool
 	redis    outage.Outage
 	jetstate outage.Outage
 }
 
-// outboxKey names one outbox.
-type outboxKey struct {
-	campaign string
-	shard    int
-}
-
-// NewRelay makes a relay. Nothing happens before Run.
-func NewRelay(js jetstream.JetStream, outbox Outbox, campaigns Lister, o RelayOptions) (*Relay, error) {
+// NewRelay makes a relay that puts into the stream what publisher does not have there already. Nothing happens before
+// Run.
+func NewRelay(publisher *Publisher, wakes *Wakes, outbox Outbox, campaigns Lister, o RelayOptions) (*Relay, error) {
 	if o.Node == "" {
 		o.Node = "node-" + strings.ToLower(rand.Text()[:12])
 	}
@@ -79,36 +67,16 @@ func NewRelay(js jetstream.JetStream, outbox Outbox, campaigns Lister, o RelayOp
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	publisher, err := newPublisher(js.Conn(), o.Workers)
-	if err != nil {
-		return nil, err
-	}
 	r := &Relay{
-		outbox: outbox, campaigns: campaigns, stream: newStream(js, o.Namespace), js: publisher, o: o,
-		published: newHistory(o.Patience), fresh: newRecent(o.Patience),
+		publisher: publisher, wakes: wakes, outbox: outbox, campaigns: campaigns, o: o,
+		published: newHistory(o.Patience),
 		pending: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "redrain_outbox_pending", Help: "Outbox entries that are not in the ledger yet, over all live campaigns.",
 		}),
-		queue: make(chan outboxKey, 4096), queued: map[outboxKey]bool{},
 		redis:    outage.Outage{What: "reading the outboxes", Log: o.Log},
 		jetstate: outage.Outage{What: "publishing to JetStream", Log: o.Log},
 	}
 	return r, register(o.Registerer, r.pending)
-}
-
-// Wake makes the relay look at a shard now instead of at the next sweep. It never blocks.
-func (r *Relay) Wake(campaign string, shard int) {
-	key := outboxKey{campaign, shard}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.queued[key] {
-		return
-	}
-	select {
-	case r.queue <- key:
-		r.queued[key] = true
-	default: // more is waiting than can be done before the next sweep
-	}
 }
 
 // Run relays until ctx ends, and returns nil then. What it has read and not published is claimed by another node.
@@ -117,9 +85,9 @@ func (r *Relay) Run(ctx context.Context) error {
 	for range r.o.Workers {
 		wg.Go(func() { r.work(ctx) })
 	}
-	wg.Go(func() { rounds.Every(ctx, r.o.SweepEvery, r.sweep) })
-	wg.Go(func() { rounds.Every(ctx, r.o.Patience/5, r.rescue) })
-	wg.Go(func() { rounds.Every(ctx, r.o.Patience, r.count) })
+	wg.Go(func() { r.o.Guard.Every(ctx, "relay", r.o.SweepEvery, r.sweep) })
+	wg.Go(func() { r.o.Guard.Every(ctx, "relay", r.o.Patience/5, r.rescue) })
+	wg.Go(func() { r.o.Guard.Every(ctx, "relay", r.o.Patience, r.count) })
 	wg.Wait()
 	// nats.go's publisher ends with the connection; to end it here leaves a goroutine behind where it has just
 	// begun
@@ -128,7 +96,7 @@ func (r *Relay) Run(ctx context.Context) error {
 
 // sweep wakes the relay for every shard there is.
 func (r *Relay) sweep(context.Context) {
-	r.eachShard(func(key outboxKey) bool { r.Wake(key.campaign, key.shard); return true })
+	r.eachShard(func(key outboxKey) bool { r.wakes.Wake(key.campaign, key.shard); return true })
 }
 
 func (r *Relay) eachShard(do func(outboxKey) bool) {
@@ -147,11 +115,9 @@ func (r *Relay) eachShard(do func(outboxKey) bool) {
 func (r *Relay) work(ctx context.Context) {
 	for {
 		select {
-		case key := <-r.queue:
-			r.mu.Lock()
-			delete(r.queued, key) // from here on a Wake means something newer
-			r.mu.Unlock()
-			r.drain(ctx, key)
+		case key := <-r.wakes.queue:
+			r.wakes.taken(key)
+			r.o.Guard.Do("relay", func() { r.drain(ctx, key) })
 		case <-ctx.Done():
 			return
 		}
@@ -170,7 +136,7 @@ func (r *Relay) drain(ctx context.Context, key outboxKey) {
 		if len(entries) > 0 {
 			faults.Point("relay.after_read")
 		}
-		r.publish(ctx, r.fresh.unknown(entries))
+		r.publish(ctx, r.publisher.fresh.unknown(entries))
 		if len(entries) < readLimit {
 			return
 		}
@@ -210,7 +176,7 @@ func (r *Relay) rescue(ctx context.Context) {
 
 // watchStream looks whether the stream still has what was published to it. If not, everything unsettled is due at once.
 func (r *Relay) watchStream(ctx context.Context) {
-	now, err := r.stream.generation(ctx)
+	now, err := r.publisher.stream.generation(ctx)
 	if err != nil {
 		r.failed(ctx, &r.jetstate, err)
 		return
@@ -238,7 +204,7 @@ func (r *Relay) count(ctx context.Context) {
 // JetStream costs no more than that; what it gives up is safe where it is, and comes again through rescue.
 func (r *Relay) publish(ctx context.Context, entries []rain.Entry) {
 	for try := 0; len(entries) > 0 && try < publishTries; try++ {
-		failed, err := r.publishOnce(ctx, entries)
+		failed, err := r.publisher.publishAll(ctx, entries)
 		if err == nil {
 			r.jetstate.Works()
 			faults.Point("relay.after_publish")
@@ -250,7 +216,7 @@ func (r *Relay) publish(ctx context.Context, entries []rain.Entry) {
 			return
 		}
 		// The stream may be what is missing.
-		if _, err := r.stream.ensure(ctx); err != nil {
+		if _, err := r.publisher.stream.ensure(ctx); err != nil {
 			r.failed(ctx, &r.jetstate, err)
 		}
 	}

@@ -30,6 +30,7 @@ type SettlerOptions struct {
 	OnVoid     func([]posting.DeadLetter) // hears of what came too late to be paid, see Posted.Void; nil = it is only logged
 	OnCut      func([]posting.ReclaimCut) // hears of reclaims that got less than they asked for; nil = they are only logged
 	OnAdvisory func(Advisory)             // hears of messages that JetStream has given up; nil = they are only logged
+	Guard      *rounds.Guard              // catches a panic in a round; nil = it is only logged
 	Log        *slog.Logger               // nil = slog.Default
 	Registerer prometheus.Registerer      // nil = no metrics
 }
@@ -110,7 +111,7 @@ func (s *Settler) Run(ctx context.Context) error {
 	for range s.o.Workers {
 		wg.Go(func() { s.work(ctx) })
 	}
-	wg.Go(func() { rounds.Every(ctx, gaugeEvery, s.refreshGauge) })
+	wg.Go(func() { s.o.Guard.Every(ctx, "settlement", gaugeEvery, s.refreshGauge) })
 	for kind := range advisorySubjects {
 		wg.Go(func() { s.listen(ctx, kind) })
 	}
@@ -126,7 +127,8 @@ func (s *Settler) Run(ctx context.Context) error {
 func (s *Settler) work(ctx context.Context) {
 	p := newPortion(s.o.BatchWins)
 	for failed := 0; ctx.Err() == nil; {
-		ok := s.round(ctx, p)
+		ok := false
+		s.o.Guard.Do("settlement", func() { ok = s.round(ctx, p) })
 		if ok {
 			failed = 0
 			continue

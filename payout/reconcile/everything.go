@@ -59,7 +59,7 @@ func (s *Reconciler) ReconcileAll(ctx context.Context, hot Hot,
 	var found findings
 	err := s.checkAllTxns(ctx, &b, &found)
 	if err == nil {
-		err = s.db.View(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		err = s.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
 			return checkAllAccounts(ctx, tx, &b,
 				&found)
 		})
@@ -87,7 +87,7 @@ func (s *Reconciler) ReconcileAll(ctx context.Context, hot Hot,
 func (s *Reconciler) checkAllTxns(ctx context.Context, b *Books, found *findings) error {
 	for after := int64(0); ; {
 		var ids []int64
-		err := s.db.View(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		err := s.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
 			var err error
 			if ids, err = nextTxns(ctx, tx, after); err != nil || len(ids) == 0 {
 				return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -71,6 +72,9 @@ type Reconciler struct {
 	stretch   int // how many rows one statement adds up
 }
 
+// viewLimit is how long one view may take. The rows of the largest campaign take some minutes.
+const viewLimit = 30 * time.Minute
+
 // sumAtOnce is how many rows one statement adds up, so that none takes longer than a connection waits for its answer.
 const sumAtOnce = 250_000
 
@@ -122,7 +126,7 @@ func (s *Reconciler) reconcile(ctx context.Context, c *rain.Campaign, shards []r
 	how.stretch = s.stretch
 	r, err := newCampaignCheck(c, shards, how)
 	if err == nil {
-		err = s.db.View(ctx, r.read)
+		err = s.db.View(ctx, viewLimit, r.read)
 	}
 	if err != nil {
 		return Reconciliation{}, fmt.Errorf("reconciling campaign %s: %w", c.ID, err)

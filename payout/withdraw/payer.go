@@ -25,6 +25,7 @@ type PayerOptions struct {
 	// hears of each withdrawal that is paid or failed, once that stands in the ledger, perhaps twice; nil = nobody
 	// does
 	OnEnd      func(id string)
+	Guard      *rounds.Guard         // catches a panic in a round; nil = it is only logged
 	Log        *slog.Logger          // nil = slog.Default
 	Registerer prometheus.Registerer // nil = no metrics
 }
@@ -123,11 +124,11 @@ func (p *Payer) Wake() {
 // Run pays until ctx ends, and returns nil when the payments in hand have come to an end. Nothing that fails ends it.
 func (p *Payer) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
-	wg.Go(func() { rounds.Every(ctx, payGaugeEvery, p.refreshGauge) })
+	wg.Go(func() { p.o.Guard.Every(ctx, "withdrawals", payGaugeEvery, p.refreshGauge) })
 	poll := time.NewTicker(payPoll)
 	defer poll.Stop()
 	for ctx.Err() == nil {
-		p.fill(ctx, &wg)
+		p.o.Guard.Do("withdrawals", func() { p.fill(ctx, &wg) })
 		select {
 		case <-ctx.Done():
 		case <-poll.C:
@@ -156,7 +157,7 @@ func (p *Payer) fill(ctx context.Context, wg *sync.WaitGroup) {
 	for _, w := range taken {
 		p.slots <- struct{}{}
 		wg.Go(func() {
-			p.try(ctx, w, leaseEnds)
+			p.o.Guard.Do("withdrawals", func() { p.try(ctx, w, leaseEnds) }) // after a panic it is due again when the lease ends
 			<-p.slots
 			p.Wake() // there is room for the next
 		})

@@ -16,10 +16,10 @@ import (
 func (a *API) retryPayout(w http.ResponseWriter, r *http.Request, who caller) error {
 	claim := r.PathValue("claim")
 	settled, err := a.o.Ledger.Retry(a.audited(r, who, "payout.retry", nil), claim)
+	a.o.Notifier.Retried(r.Context(), settled) // also what was settled before an error
 	if err != nil {
 		return err
 	}
-	a.o.Notifier.Retried(r.Context(), settled)
 	out, err := a.o.Ledger.Withdrawal(r.Context(), claim)
 	switch {
 	case err == nil:

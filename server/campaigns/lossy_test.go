@@ -24,7 +24,7 @@ import (
 // lossy is an upkeep whose Redis may forget, with the way from the outbox to the ledger in the test's own hands.
 type lossy struct {
 	*upkeep
-	relay     *pipeline.Relay
+	publisher *pipeline.Publisher
 	settler   *pipeline.Settler
 	rebuilder *Rebuilder
 	alarms    chan cluster.Alarm
@@ -39,7 +39,7 @@ func newLossy(t *testing.T, addr string) *lossy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l.relay, err = pipeline.NewRelay(js, u.grabber, u.registry, pipeline.RelayOptions{Log: log}); err != nil {
+	if l.publisher, err = pipeline.NewPublisher(js, "", log); err != nil {
 		t.Fatal(err)
 	}
 	l.settler, err = pipeline.NewSettler(js, u.ledger, u.grabber, cluster.NewNotifier(u.grabber, u.grabber, bus, log),
@@ -107,7 +107,7 @@ func (l *lossy) win(c *rain.Campaign, k int, users ...string) []rain.Entry {
 func (l *lossy) publish(entries []rain.Entry) {
 	l.Helper()
 	for _, e := range entries {
-		if err := l.relay.Publish(l.Context(), e); err != nil {
+		if err := l.publisher.Publish(l.Context(), e); err != nil {
 			l.Fatal(err)
 		}
 	}

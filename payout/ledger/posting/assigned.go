@@ -3,6 +3,7 @@ package posting
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"redrain/internal/sqldb"
 	"redrain/payout/entrytext"
@@ -23,6 +24,9 @@ type Taken struct {
 	Win   rain.Win
 	Entry rain.EntryRef // the outbox entry that brought it
 }
+
+// viewLimit is how long one view may take, also one that looks through millions of rows.
+const viewLimit = 30 * time.Second
 
 // takenPage is how many packets EachTaken looks at in one step.
 const takenPage = 10_000
@@ -55,7 +59,7 @@ func (r *Rebuilds) EachTaken(ctx context.Context, c *rain.Campaign, first, n int
 // letters are read as of one moment: a retry makes the one of the other.
 func (r *Rebuilds) takenBetween(ctx context.Context, c *rain.Campaign, from, to int) ([]Taken, error) {
 	page := make([]Taken, to-from)
-	err := r.db.View(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+	err := r.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
 		err := tx.Each(ctx, func(scan sqldb.Scan) error {
 			var t Taken
 			var ms, seq int64

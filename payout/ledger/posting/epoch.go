@@ -111,7 +111,7 @@ func barrierID(ms int64) string { return strconv.FormatInt(ms, 10) + "-0" }
 // newestKnown is the time of the newest entry of a shard that the ledger knows, in Unix ms; 0 where it knows none.
 func (r *Rebuilds) newestKnown(ctx context.Context, campaign string, shard int) (newest int64, err error) {
 	limit := r.clock() + farFutureMS
-	err = r.db.View(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+	err = r.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
 		for _, query := range []string{
 			"SELECT COALESCE(MAX(won_at), 0) FROM payout WHERE campaign_id = ? AND shard = ? AND won_at < ?",
 			"SELECT COALESCE(MAX(closed_at), 0) FROM reclaim WHERE campaign_id = ? AND shard = ? AND closed_at < ?",

@@ -1,0 +1,107 @@
+package room
+
+import (
+	"testing"
+	"testing/synctest"
+)
+
+// What has been served keeps neither its messages nor, after a rush, its memory.
+
+func TestAClosingMemberKeepsNoMessage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := running(t)
+		m, _ := seatPeer(t, l, nil) // reads nothing
+		m.Send([]byte("its write blocks"))
+		synctest.Wait()
+		m.Send([]byte("queued"))
+		m.Close(CodeShutdown, "")
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if !m.lanes.empty() {
+			t.Error("messages that nobody will write are kept")
+		}
+	})
+}
+
+func TestARestingWorkerKeepsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := running(t)
+		m := l.newMember(idleConn{}, nil)
+		m.Send(make([]byte, 4*keptBuffer))
+		m.Send([]byte("and one more, so that they are joined"))
+		synctest.Wait()
+		for _, w := range l.workers.resting {
+			if w.member != nil {
+				t.Error("a resting worker keeps a member alive")
+			}
+			for _, f := range w.batch[:cap(w.batch)] {
+				if f.bytes != nil {
+					t.Error("a resting worker keeps a message alive")
+				}
+			}
+		}
+	})
+	w := &worker{batch: []frame{{bytes: make([]byte, 4*keptBuffer)}}}
+	w.assemble()
+	if w.batch = []frame{{bytes: []byte("small")}}; cap(w.assemble()) > keptBuffer {
+		t.Errorf("a worker keeps %d bytes after a large message", cap(w.wire))
+	}
+}
+
+func TestAnEmptySegmentIsSmall(t *testing.T) {
+	l := NewLobby(Options{})
+	members := make([]*Member, 2_000)
+	s := &segment{}
+	for i := range members {
+		members[i] = &Member{lobby: l}
+		s.add(members[i])
+	}
+	for _, m := range members {
+		s.remove(m)
+	}
+	if kept := cap(s.members); kept > 64 {
+		t.Errorf("an empty segment keeps room for %d members", kept)
+	}
+}
+
+func TestAnEmptyQueueIsSmall(t *testing.T) {
+	var q queue
+	for range 100 {
+		q.push(frame{})
+	}
+	for range 100 {
+		q.pop()
+	}
+	if len(q.ring) > keptRing {
+		t.Errorf("an empty queue keeps room for %d frames", len(q.ring))
+	}
+}
+
+// Messages are joined up to the limit, and not by one byte above it.
+func TestJoinedFramesReachTheLimit(t *testing.T) {
+	for last, want := range map[int]int{joinMax - 11: 2, joinMax - 10: 1} {
+		var l lanes
+		l[Results].push(frame{bytes: make([]byte, 10)})
+		l[Results].push(frame{bytes: make([]byte, last)})
+		if n := len(l.take(nil)); n != want {
+			t.Errorf("%d messages share a frame of %d bytes, want %d", n, 10+1+last, want)
+		}
+	}
+}
+
+// The workers begin while the rest of a crowd is still being queued.
+func TestACrowdIsHandedOverInParts(t *testing.T) {
+	p := newWorkers(nil)
+	p.limit = 0 // no workers
+	h := handover{lane: Rain, to: p}
+	for range handoverSize {
+		h.add(&Member{})
+	}
+	if n := p.queues[Rain].n; n != handoverSize {
+		t.Errorf("the workers have %d members, want %d", n, handoverSize)
+	}
+	h.add(&Member{})
+	if h.flush(); p.queues[Rain].n != handoverSize+1 || h.ready.n != 0 {
+		t.Errorf("the workers have %d members, and %d are left", p.queues[Rain].n, h.ready.n)
+	}
+}
