@@ -21,7 +21,8 @@ func TestReady(t *testing.T) {
 			t.Helper()
 			w := httptest.NewRecorder()
 			h.ready(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
-			if w.Code != status || !strings.Contains(w.Body.String(), want) || strings.Contains(w.Body.String(), "10.0.0.1") {
+			if w.Code != status || !strings.Contains(w.Body.String(), want) ||
+				strings.Contains(w.Body.String(), "10.0.0.1") {
 				t.Errorf("%d %s, want %d %s", w.Code, w.Body, status, want)
 			}
 		}

@@ -26,12 +26,6 @@ type Events struct {
 	told  map[string]live.RainState // campaign → what was said of its rain
 }
 
-// Known is the campaigns that this node knows. [cluster.Known] is that.
-type Known interface {
-	Cached(id string) *rain.Campaign // nil where this node does not know it
-	Live() []*rain.Campaign          // those that are not drained
-}
-
 // EventsOptions of events. All are needed.
 type EventsOptions struct {
 	Campaigns Known

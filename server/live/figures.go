@@ -18,7 +18,8 @@ import (
 )
 
 const (
-	// ReportEvery is the time between two reports of a node, and between two figures that a room or an operator is shown.
+	// ReportEvery is the time between two reports of a node, and between two figures that a room or an operator is
+	// shown.
 	ReportEvery = time.Second
 	// staleReport is the age from which a node's report no longer counts as somebody being online, in milliseconds.
 	staleReport = 5_000

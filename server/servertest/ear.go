@@ -48,7 +48,9 @@ func (e *Ear) Connect(t *testing.T) *room.Socket {
 		}
 		upgraded <- conn
 	}()
-	dialer := websocket.Dialer{NetDialContext: func(context.Context, string, string) (net.Conn, error) { return far, nil }}
+	dialer := websocket.Dialer{
+		NetDialContext: func(context.Context, string, string) (net.Conn, error) { return far, nil },
+	}
 	client, _, err := dialer.Dial("ws://rain.example/ws", nil)
 	if err != nil {
 		t.Fatal(err)
