@@ -59,6 +59,15 @@ func TestSumReachesTheLargestAmount(t *testing.T) {
 	}
 }
 
+func TestSumRefusesWhatIsBeyond(t *testing.T) {
+	t.Parallel()
+	for _, amounts := range [][]rain.Money{{math.MaxInt64, 1}, {math.MinInt64, -1}} {
+		if got, err := rain.Sum(amounts); !errors.Is(err, rain.ErrMoneyOverflow) || got != 0 {
+			t.Errorf("%v: %d (%v)", amounts, got, err)
+		}
+	}
+}
+
 func TestLargestBudgetIsExactInABrowser(t *testing.T) {
 	t.Parallel()
 	if rain.MaxBudget >= 1<<53 {

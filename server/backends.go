@@ -151,9 +151,17 @@ func (b *backends) checkDir(ctx context.Context, cfg *Config, log *slog.Logger) 
 	_, err = os.Stat(b.dir.Ledger())
 	switch none := errors.Is(err, os.ErrNotExist); {
 	case none && streams > 0:
-		return fmt.Errorf("%s is gone, and with it all that anybody owns; put it back from a backup, or choose an empty directory", b.dir.Ledger())
+		return fmt.Errorf(
+			"%s is gone, and with it all that anybody owns; put it back from a backup, or choose an empty directory",
+			b.dir.Ledger(),
+		)
 	case err == nil && streams == 0:
-		log.Warn("the data directory has a ledger and no stream; wins that had not reached the ledger are lost, though players were told", "missing", b.dir.NATS())
+		log.Warn(
+			"the data directory has a ledger and no stream; "+
+				"wins that had not reached the ledger are lost, though players were told",
+			"missing",
+			b.dir.NATS(),
+		)
 	case err != nil && !none:
 		return err
 	}

@@ -19,7 +19,7 @@
 //	rooms           room.Lobby: pings and deadlines of the sockets
 //	figures         live.Figures: reports this node's counts, and tells the rooms those of all nodes
 //	events          api.Events: the operators' feed
-//	reconcile loop  campaigns.ReconcileLoop: stocks and applies what a command or a crash left half done (role operator)
+//	reconcile loop  campaigns.ReconcileLoop: stocks and applies what was left half done (role operator)
 //	reclaimer       campaigns.Reclaimer: closes what has expired, and drains what is closed (role operator)
 //	reconciliation  campaigns.Proofs: proves the books on a schedule (role operator)
 //	demo            campaigns.Demo: the campaign that a newcomer plays (in-process default only)

@@ -27,7 +27,9 @@ type grabber struct {
 func newGrabber(s *store.Store, c *confirm.Confirmer, answer grab.Answer[gateway.Asked], o grab.Options) *grabber {
 	return &grabber{
 		Store: s, Stock: store.NewStock(s), Sums: store.NewSums(s), Restorer: store.NewRestorer(s),
-		Ranking: store.NewRanking(s), Nodes: store.NewNodes(s), Wins: store.NewWins(s), Limits: store.NewLimits(s), Marks: store.NewMarks(s),
+		Ranking: store.NewRanking(
+			s,
+		), Nodes: store.NewNodes(s), Wins: store.NewWins(s), Limits: store.NewLimits(s), Marks: store.NewMarks(s),
 		Outbox: confirm.NewOutbox(c), Confirmer: c, Gates: grab.NewGates(s, c, answer, o),
 	}
 }

@@ -23,15 +23,20 @@ func (s *Server) buildPayout(js jetstream.JetStream, bus *cluster.Bus, now rain.
 	}
 	s.notifier = cluster.NewNotifier(s.grabber, s.grabber, bus, log)
 	s.settler, err = pipeline.NewSettler(js, s.ledger, s.grabber, s.notifier, pipeline.SettlerOptions{
-		Namespace: s.cfg.Namespace, Clock: now, Guard: s.guard, Log: log, Registerer: reg, Attempts: s.cfg.PayoutAttempts,
+		Namespace: s.cfg.Namespace, Clock: now, Guard: s.guard, Log: log, Registerer: reg,
+		Attempts: s.cfg.PayoutAttempts,
 		OnCut: func(cuts []posting.ReclaimCut) {
 			for _, c := range cuts {
 				bus.Alarm("reclaim_cut", c.Ref.Campaign, c.Reason)
 			}
 		},
 		OnAdvisory: func(a pipeline.Advisory) {
-			bus.Alarm(string(a.Kind), "", fmt.Sprintf("JetStream does not deliver message %d of stream %s any more, after %d deliveries: %s",
-				a.StreamSeq, a.Stream, a.Deliveries, cmp.Or(a.Reason, "no reason was given")))
+			bus.Alarm(
+				string(a.Kind),
+				"",
+				fmt.Sprintf("JetStream does not deliver message %d of stream %s any more, after %d deliveries: %s",
+					a.StreamSeq, a.Stream, a.Deliveries, cmp.Or(a.Reason, "no reason was given")),
+			)
 		},
 		OnDead: func(letters []posting.DeadLetter) {
 			for _, d := range letters {

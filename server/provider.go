@@ -28,7 +28,10 @@ func (c *Config) validateProvider(fault func(string, ...any)) {
 	case ProviderWallet:
 		if c.ProviderURL != "" || c.ProviderSecret != "" {
 			// Not ignored: withdrawals would count as paid, and nobody would be asked to pay them.
-			fault("--provider-url and --provider-secret: they belong to --provider http; give that too, or leave them out")
+			fault(
+				"--provider-url and --provider-secret: they belong to --provider http; " +
+					"give that too, or leave them out",
+			)
 		}
 	case ProviderHTTP:
 		if err := webhook.CheckURL(c.ProviderURL); err != nil {

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -26,7 +25,6 @@ import (
 	"redrain/payout/ledger"
 	"redrain/payout/pipeline"
 	"redrain/payout/reconcile"
-	"redrain/payout/withdraw"
 	"redrain/rain"
 	"redrain/room"
 	"redrain/server/api"
@@ -35,45 +33,6 @@ import (
 	"redrain/server/gateway"
 	"redrain/server/live"
 )
-
-// drainedKept is how long a drained campaign stays in Redis: so long a won tap that is sent again gets its win again.
-const drainedKept = 24 * time.Hour
-
-// Server is one redrain process.
-type Server struct {
-	cfg      Config
-	log      *slog.Logger
-	guard    *rounds.Guard
-	out      io.Writer
-	back     *backends
-	listener net.Listener
-	http     *http.Server
-	health   *health
-	deadline atomic.Pointer[time.Time] // of the shutdown, once it has begun
-
-	clock     *store.Clock
-	grabber   *grabber
-	ledger    *ledger.Ledger
-	books     *reconcile.Reconciler
-	relay     *pipeline.Relay
-	settler   *pipeline.Settler
-	payer     *withdraw.Payer
-	known     *cluster.Known
-	registry  *cluster.Registry
-	notifier  *cluster.Notifier
-	service   *campaigns.Service
-	loop      *campaigns.ReconcileLoop
-	rebuilder *campaigns.Rebuilder
-	reclaimer *campaigns.Reclaimer
-	lobby     *room.Lobby
-	schedule  *live.Schedule
-	gateway   *gateway.Gateway
-	figures   *live.Figures
-	events    *api.Events
-	proofs    *campaigns.Proofs
-	demo      *campaigns.Demo // nil without one
-	players   *auth.Players
-}
 
 // New connects to the back ends, waiting for those that are not up yet, and listens. out gets what an operator who
 // starts the process by hand needs to read. Close what New returned by Run.
@@ -223,7 +182,7 @@ func (s *Server) buildGrab(bus *cluster.Bus, publisher confirm.Publisher, wakes 
 	}
 	s.schedule = live.NewSchedule(now, s.known, s.guard)
 	s.lobby = room.NewLobby(room.Options{
-		Log: log, Registerer: reg, OnOpen: s.schedule.Open, OnEmpty: s.schedule.Empty,
+		Log: log, Registerer: reg, Guard: s.guard, OnOpen: s.schedule.Open, OnEmpty: s.schedule.Empty,
 	})
 	redis := store.New(s.back.redis, store.Options{Namespace: s.cfg.Namespace, Clock: now, Log: log})
 	answer := gateway.Results{Lobby: s.lobby}.Answer
@@ -240,10 +199,13 @@ func (s *Server) buildRooms(now rain.Clock, reg prometheus.Registerer, node stri
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	tally := live.NewCounts()
 	s.figures = live.NewFigures(live.FiguresOptions{
-		Node: node, Sums: s.grabber, Reports: s.grabber, Ranking: s.grabber, Ledger: s.ledger, Known: s.known, Lobby: s.lobby, Counts: tally,
+		Node: node, Sums: s.grabber, Reports: s.grabber, Ranking: s.grabber, Ledger: s.ledger,
+		Known: s.known, Lobby: s.lobby, Counts: tally,
 		KeepFor: drainedKept, Guard: s.guard, Clock: now, Log: log,
 	})
-	s.events = api.NewEvents(api.EventsOptions{Campaigns: s.known, Stats: s.figures, Guard: s.guard, Clock: now, Log: log})
+	s.events = api.NewEvents(
+		api.EventsOptions{Campaigns: s.known, Stats: s.figures, Guard: s.guard, Clock: now, Log: log},
+	)
 	s.registry = cluster.NewRegistry(cluster.RegistryOptions{
 		Source: s.ledger, Known: s.known, Guard: s.guard, Log: log,
 		Changed:   []func(*rain.Campaign){s.campaignChanged, s.schedule.Changed, s.events.Changed},
@@ -278,11 +240,13 @@ func (s *Server) buildCampaigns(bus *cluster.Bus, now rain.Clock, node string, l
 		Ledger: struct {
 			*ledger.Ledger
 			*reconcile.Reconciler
-		}{s.ledger, s.books}, Hot: s.grabber, Node: node, Every: s.cfg.ReconcileEvery, Alarm: bus.Alarm, Guard: s.guard, Log: log,
+		}{s.ledger, s.books}, Hot: s.grabber, Node: node, Every: s.cfg.ReconcileEvery, Alarm: bus.Alarm,
+		Guard: s.guard, Log: log,
 	})
 	if s.cfg.Demo && s.cfg.InProcess() && s.cfg.Has(RoleOperator) {
 		s.demo = campaigns.NewDemo(campaigns.DemoOptions{
-			Service: s.service, Ledger: s.ledger, Sums: s.grabber, Known: s.registry, Online: s.online, Guard: s.guard, Clock: now, Log: log,
+			Service: s.service, Ledger: s.ledger, Sums: s.grabber, Known: s.registry, Online: s.online,
+			Guard: s.guard, Clock: now, Log: log,
 		})
 	}
 }

@@ -7,11 +7,6 @@ import (
 	"redrain/internal/auth"
 )
 
-// Operators knows what the bearer of a token may do. [auth.Operators] does.
-type Operators interface {
-	Role(bearer string) auth.Role
-}
-
 // caller is who sent a request.
 type caller struct {
 	name string // for the audit log: "operator", "viewer", or the player's id

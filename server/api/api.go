@@ -3,13 +3,9 @@ package api
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net/http"
 	"strings"
-	"time"
 
-	"redrain/internal/rounds"
-	"redrain/rain"
 	"redrain/server/timeout"
 )
 
@@ -17,105 +13,6 @@ const (
 	// Root is the path that all routes begin with.
 	Root = "/api/v1"
 )
-
-// API is the HTTP surface under apiRoot.
-type API struct {
-	o Options
-
-	previews previews
-}
-
-// Campaigns finds campaigns. [cluster.Registry] does.
-type Campaigns interface {
-	Get(ctx context.Context, id string) (*rain.Campaign, error) // posting.ErrUnknownCampaign where there is none
-	Cached(id string) *rain.Campaign                            // nil where this node does not know it
-	Live() []*rain.Campaign                                     // those that this node knows and that are not drained
-}
-
-// Ledger is what the handlers read and write of the ledger. [ledger.Ledger] does it all.
-type Ledger interface {
-	accounts
-	campaignList
-	claimList
-	withdrawalList
-	deadLetterList
-	auditRecords
-	answers
-}
-
-// Options of an API. All are needed but those that say so.
-type Options struct {
-	Commands  Commands
-	Rebuilder Rebuilder
-	Proofs    Proofs
-	Ledger    Ledger
-	Wins      Wins
-	Outbox    Outbox
-	Limits    Limits
-	Campaigns Campaigns
-	Stats     Stats
-	Events    *Events
-	Notifier  Notifier
-	Players   Players
-	Operators Operators
-	// Demo is the campaign that a newcomer plays, "" for none. Nil: there is never one.
-	Demo func() string
-	// WakePayer is called when a withdrawal waits to be paid.
-	WakePayer func()
-	// JoinURL is where a phone on the same network finds the server, "" for nowhere.
-	JoinURL   func() string
-	Version   string        // of this build
-	InProcess bool          // without real back ends: a trial, which may forget everything
-	Guests    bool          // anyone may play under a generated name
-	GuestRate float64       // new guests per second and address; 0: no limit
-	Guard     *rounds.Guard // hears of a handler that panics; nil: it is logged only
-	Clock     rain.Clock
-	Log       *slog.Logger
-}
-
-// New makes the API. It has no goroutine but those of its requests.
-func New(o Options) *API {
-	if o.Demo == nil {
-		o.Demo = func() string { return "" }
-	}
-	return &API{o: o, previews: newPreviews()}
-}
-
-// access is who may call a route.
-type access int
-
-const (
-	anyone   access = iota
-	player          // a player's token
-	viewer          // the viewer's or the operator's token
-	operator        // the operator's token
-)
-
-// handler answers a request or returns the error that ends it.
-type handler func(w http.ResponseWriter, r *http.Request, who caller) error
-
-// route is one line of the contract's table.
-type route struct {
-	method, path string
-	access       access
-	handle       handler
-	within       time.Duration // how long an answer may take; 0: what usual says
-}
-
-// unlimited is the time of what streams: each write of it has a deadline of its own.
-const unlimited = -1
-
-// usual is how long an answer may take: what only reads asks a back end a few questions.
-func (rt route) usual() time.Duration {
-	switch {
-	case rt.within != 0:
-		return rt.within
-	case rt.method == http.MethodPost:
-		return timeout.Command
-	default:
-		return timeout.Request
-	}
-}
 
 func (a *API) routes() []route {
 	return []route{
@@ -228,8 +125,3 @@ func (a *API) handle(w http.ResponseWriter, r *http.Request, rt route) error {
 
 // errPanic is a handler that has panicked; the guard has the stack.
 var errPanic = errors.New("a fault of the program")
-
-// campaignOf is the campaign that a request's path names.
-func (a *API) campaignOf(r *http.Request) (*rain.Campaign, error) {
-	return a.o.Campaigns.Get(r.Context(), r.PathValue("id"))
-}

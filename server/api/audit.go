@@ -10,12 +10,6 @@ import (
 	"redrain/server/timeout"
 )
 
-// auditRecords is who did what.
-type auditRecords interface {
-	Audit(ctx context.Context, r ledger.AuditRecord) error
-	ListAudit(ctx context.Context, cursor string, limit int) (list []ledger.AuditRecord, next string, err error)
-}
-
 // auditView is one record of the audit log. At is Unix ms.
 type auditView struct {
 	At     int64           `json:"at"`

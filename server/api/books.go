@@ -1,18 +1,11 @@
 package api
 
 import (
-	"context"
 	"errors"
 	"net/http"
 
 	"redrain/payout/reconcile"
 )
-
-// Proofs proves that the books balance. [campaigns.Proofs] does.
-type Proofs interface {
-	Campaign(ctx context.Context, id string) (reconcile.Reconciliation, error)
-	Everything(ctx context.Context, each func(string, reconcile.Reconciliation, error)) (reconcile.Books, error)
-}
 
 // reconciliation answers where a campaign's money is.
 func (a *API) reconciliation(w http.ResponseWriter, r *http.Request, _ caller) error {

@@ -6,34 +6,7 @@ import (
 
 	"redrain/internal/wire"
 	"redrain/rain"
-	"redrain/server/campaigns"
-	"redrain/server/live"
 )
-
-// Commands are operators' commands on campaigns. [campaigns.Service] carries them out.
-type Commands interface {
-	Create(ctx context.Context, spec rain.Spec, idemKey string) (*rain.Campaign, error)
-	StartRain(ctx context.Context, id string, spec rain.RainSpec, idemKey string) (*rain.Campaign, *rain.Rain, error)
-	StopRain(ctx context.Context, id, rainID string) (*rain.Campaign, *rain.Rain, error)
-	Pause(ctx context.Context, id string) (*rain.Campaign, error)
-	Resume(ctx context.Context, id string) (*rain.Campaign, error)
-	Close(ctx context.Context, id string) (*rain.Campaign, error)
-}
-
-// Rebuilder tells Redis again what it has lost of a campaign. [campaigns.Rebuilder] does.
-type Rebuilder interface {
-	Rebuild(ctx context.Context, id string) (campaigns.Rebuilt, error)
-}
-
-// Stats gathers a campaign's figures over all nodes. [live.Figures] does.
-type Stats interface {
-	Stats(ctx context.Context, c *rain.Campaign) (live.Stats, error)
-}
-
-// campaignList is every campaign that there has been.
-type campaignList interface {
-	ListCampaigns(ctx context.Context, cursor string, limit int) (list []*rain.Campaign, next string, err error)
-}
 
 // campaignView is a campaign as operators see it: as posted, and what has become of it.
 type campaignView struct {
@@ -101,7 +74,10 @@ func (a *API) campaign(w http.ResponseWriter, r *http.Request, _ caller) error {
 }
 
 // command is a route of an operator's command that takes no body and answers with the campaign.
-func (a *API) command(name string, do func(c Commands, ctx context.Context, id string) (*rain.Campaign, error)) handler {
+func (a *API) command(
+	name string,
+	do func(c Commands, ctx context.Context, id string) (*rain.Campaign, error),
+) handler {
 	return func(w http.ResponseWriter, r *http.Request, who caller) error {
 		c, err := do(a.o.Commands, a.audited(r, who, "campaign."+name, nil), r.PathValue("id"))
 		if err != nil {

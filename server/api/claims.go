@@ -14,21 +14,6 @@ import (
 	"redrain/server/timeout"
 )
 
-// claimList is the claims that the ledger has.
-type claimList interface {
-	ListClaims(ctx context.Context, q ledger.ClaimQuery) (list []ledger.Claim, next string, err error)
-	ClaimsOn(ctx context.Context, campaign string, packets []int) ([]ledger.Claim, error)
-	ClaimStates(ctx context.Context, user string, claims []string) (map[string]ledger.ClaimState, error)
-	EachClaim(ctx context.Context, campaign string, only ledger.ClaimFilter, yield func(ledger.Claim) error) error
-	Failing(ctx context.Context, refs []rain.EntryRef) (map[rain.EntryRef]bool, error)
-}
-
-// Outbox is where wins wait until the ledger has them.
-type Outbox interface {
-	// Waiting is up to limit entries of each shard, the oldest first.
-	Waiting(ctx context.Context, c *rain.Campaign, limit int) ([]rain.Entry, error)
-}
-
 // claimView is one claim as it is listed. At is when it was won, Unix ms.
 type claimView struct {
 	Claim  string     `json:"claim"`
@@ -123,11 +108,11 @@ func (a *API) grantedOnly(ctx context.Context, c *rain.Campaign, only ledger.Cla
 	if err != nil {
 		return nil, err
 	}
-	known := make(map[promise]bool, len(inLedger))
+	known := make(map[claimant]bool, len(inLedger))
 	for _, c := range inLedger {
-		known[promiseOf(c)] = true
+		known[claimantOf(c)] = true
 	}
-	return slices.DeleteFunc(granted, func(c ledger.Claim) bool { return known[promiseOf(c)] }), nil
+	return slices.DeleteFunc(granted, func(c ledger.Claim) bool { return known[claimantOf(c)] }), nil
 }
 
 // shownWaiting is how many outbox entries of each shard are looked at for claims that are on their way. Each is a
@@ -171,15 +156,15 @@ func (a *API) granted(ctx context.Context, c *rain.Campaign) ([]ledger.Claim, er
 	return claims, nil
 }
 
-// promise is what makes two claims the same: a packet may have been promised to several players.
-type promise struct {
+// claimant is what makes two claims the same: several players may have a claim on one packet.
+type claimant struct {
 	packet int
 	user   string
 }
 
-func promiseOf(c ledger.Claim) promise { return promise{c.Packet, c.User} }
+func claimantOf(c ledger.Claim) claimant { return claimant{c.Packet, c.User} }
 
-// mergeClaims puts the granted claims that belong to a page of settled ones in their places; of a promise in both,
+// mergeClaims puts the granted claims that belong to a page of settled ones in their places; of a claim in both,
 // the ledger's word counts. next is the cursor behind the settled page, "" where it is the last; a cursor is the
 // number of the last packet that has been listed. A claim keeps its place when it is settled, so that no page has
 // it twice and none misses it.
@@ -191,20 +176,20 @@ func mergeClaims(settled, granted []ledger.Claim, p page, next string) ([]ledger
 	if next != "" {
 		upTo = settled[len(settled)-1].Packet
 	}
-	known := make(map[promise]bool, len(settled))
+	known := make(map[claimant]bool, len(settled))
 	for _, c := range settled {
-		known[promiseOf(c)] = true
+		known[claimantOf(c)] = true
 	}
 	all := slices.Clone(settled)
 	for _, c := range granted {
-		if c.Packet > after && c.Packet <= upTo && !known[promiseOf(c)] {
+		if c.Packet > after && c.Packet <= upTo && !known[claimantOf(c)] {
 			all = append(all, c)
 		}
 	}
 	slices.SortStableFunc(all, func(x, y ledger.Claim) int { return x.Packet - y.Packet })
 	end := p.limit
 	for end > 0 && end < len(all) && all[end].Packet == all[end-1].Packet {
-		end++ // the promises of one packet stay together
+		end++ // the claims on one packet stay together
 	}
 	if end < len(all) {
 		all = all[:end]
@@ -224,9 +209,9 @@ func viewsOf(claims []ledger.Claim) []claimView {
 // claimsCSV streams all claims that are wanted, row by row, with what is still on its way at the end.
 func (a *API) claimsCSV(w http.ResponseWriter, r *http.Request, c *rain.Campaign, only ledger.ClaimFilter,
 	granted []ledger.Claim) error {
-	waiting := make(map[promise]bool, len(granted))
+	waiting := make(map[claimant]bool, len(granted))
 	for _, g := range granted {
-		waiting[promiseOf(g)] = true
+		waiting[claimantOf(g)] = true
 	}
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	w.Header().Set("Content-Disposition", `attachment; filename="claims-`+c.ID+`.csv"`)
@@ -241,12 +226,12 @@ func (a *API) claimsCSV(w http.ResponseWriter, r *http.Request, c *rain.Campaign
 		})
 	}
 	err := a.o.Ledger.EachClaim(ctx, c.ID, only, func(c ledger.Claim) error {
-		delete(waiting, promiseOf(c))
+		delete(waiting, claimantOf(c))
 		return row(c)
 	})
 	for _, g := range granted {
-		if waiting[promiseOf(g)] && err == nil {
-			delete(waiting, promiseOf(g))
+		if waiting[claimantOf(g)] && err == nil {
+			delete(waiting, claimantOf(g))
 			err = row(g)
 		}
 	}

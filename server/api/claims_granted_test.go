@@ -39,7 +39,10 @@ func TestGrantedOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := func() int64 { return time.Now().UnixMilli() }
-	grabber := grabtest.NewNode(rdb, grabtest.Options{Namespace: testenv.Namespace(t), Options: grab.Options{Clock: now}})
+	grabber := grabtest.NewNode(
+		rdb,
+		grabtest.Options{Namespace: testenv.Namespace(t), Options: grab.Options{Clock: now}},
+	)
 	defer grabber.Close()
 	c := servertest.RainingCampaign(t, grabber, now(), 10)
 	win := func(user string) outcome.Result {
@@ -63,9 +66,14 @@ func TestGrantedOnly(t *testing.T) {
 	count(ledger.ClaimFilter{User: "u"}, 1)
 	count(ledger.ClaimFilter{Packet: &theirs.Packet, State: ledger.StateGranted}, 1)
 	err = db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
-		_, err := tx.Exec(ctx, "INSERT INTO payout (campaign_id, packet, claim, user_id, amount, state, drop_id, shard, won_at, entry_seq, settled_at, txn_id) "+
-			"VALUES (?, ?, ?, 'u', 1, 'settled', '0.0', 0, 0, 0, 0, 1)", c.ID, ours.Packet,
-			rain.ClaimID(c.ID, ours.Packet))
+		_, err := tx.Exec(
+			ctx,
+			"INSERT INTO payout (campaign_id, packet, claim, user_id, amount, state, drop_id, shard, won_at, entry_seq, settled_at, txn_id) "+
+				"VALUES (?, ?, ?, 'u', 1, 'settled', '0.0', 0, 0, 0, 0, 1)",
+			c.ID,
+			ours.Packet,
+			rain.ClaimID(c.ID, ours.Packet),
+		)
 		return err
 	})
 	if err != nil {

@@ -1,26 +1,12 @@
 package api
 
 import (
-	"context"
 	"net/http"
 	"strconv"
 
 	"redrain/payout/ledger"
-	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
-
-// deadLetterList is what waits for a person.
-type deadLetterList interface {
-	ListDeadLetters(ctx context.Context, cursor string, limit int) (list []posting.DeadLetter, next string, err error)
-	Retry(ctx context.Context, claim string) (settled []posting.Settlement, err error)
-	RetryAll(ctx context.Context, campaign string, tell func([]posting.Settlement)) (ledger.Redriven, error)
-}
-
-// Notifier tells players of what a retry has settled. [cluster.Notifier] does.
-type Notifier interface {
-	Retried(ctx context.Context, settled []posting.Settlement)
-}
 
 // stateFailed is the state of what has failed and is tried again: a withdrawal that was redriven.
 const stateFailed = "failed"

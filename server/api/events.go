@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"time"
 
 	"redrain/internal/rounds"
 	"redrain/internal/wire"
@@ -25,12 +24,6 @@ type Events struct {
 	feeds map[*feed]struct{}
 	over  bool                      // no feed begins any more
 	told  map[string]live.RainState // campaign → what was said of its rain
-}
-
-// Known is the campaigns that this node knows. [cluster.Known] is that.
-type Known interface {
-	Cached(id string) *rain.Campaign // nil where this node does not know it
-	Live() []*rain.Campaign          // those that are not drained
 }
 
 // EventsOptions of events. All are needed.
@@ -129,15 +122,8 @@ func eventOf(kind string, v any) []byte {
 
 // Run says the figures and the phases that come with time, until ctx ends; then every feed ends.
 func (e *Events) Run(ctx context.Context) error {
-	tick := time.NewTicker(live.ReportEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			e.HangUp()
-			return nil
-		case <-tick.C:
-		}
+	defer e.HangUp()
+	rounds.Every(ctx, live.ReportEvery, func(ctx context.Context) {
 		e.o.Guard.Do("events", func() {
 			now := e.o.Clock()
 			for _, c := range e.o.Campaigns.Live() {
@@ -145,7 +131,8 @@ func (e *Events) Run(ctx context.Context) error {
 			}
 			e.sayStats(ctx, now)
 		})
-	}
+	})
+	return nil
 }
 
 // sayStats says the figures of each campaign that somebody looks at: with a feed of its own always, in the feed of

@@ -13,14 +13,6 @@ import (
 	"redrain/server/timeout"
 )
 
-// answers remembers what was answered under an idempotency key.
-type answers interface {
-	// Begin takes a key for a request, or returns the answer that was given under it.
-	Begin(ctx context.Context, key string, body []byte) (first *ledger.Answer, err error)
-	Finish(ctx context.Context, key string, a ledger.Answer) error
-	Forget(ctx context.Context, key string) error
-}
-
 // maxIdempotencyKey is the length limit of an Idempotency-Key, in bytes.
 const maxIdempotencyKey = 200
 

@@ -14,22 +14,6 @@ import (
 	"redrain/server/limit"
 )
 
-// Players signs and checks players' tokens. [auth.Players] does.
-type Players interface {
-	Verify(ctx context.Context, token string) (user string, err error)
-	Mint(user string, ttl time.Duration) (token string, expires time.Time, err error)
-}
-
-// Wins tells what a player has won of a campaign, oldest first, as far as it is confirmed.
-type Wins interface {
-	ConfirmedWins(ctx context.Context, c *rain.Campaign, user string) ([]rain.Win, error)
-}
-
-// Limits tells whether one more of what is limited by key is allowed, and if not, after which time it will be.
-type Limits interface {
-	Allow(ctx context.Context, name, key string, rate, burst float64) (ok bool, after time.Duration, err error)
-}
-
 // guestFor is how long a guest's token is good.
 const guestFor = 30 * 24 * time.Hour
 

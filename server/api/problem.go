@@ -7,11 +7,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"slices"
 
 	"github.com/gorilla/websocket"
-	"github.com/nats-io/nats.go"
-	"github.com/redis/go-redis/v9"
 
 	"redrain/grab/store"
 	"redrain/internal/auth"
@@ -22,6 +19,7 @@ import (
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 	"redrain/server/campaigns"
+	"redrain/server/cluster"
 )
 
 // problem is an error answer, RFC 9457. Code is stable; Title and Detail are for people.
@@ -120,24 +118,14 @@ func fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 		Detail: "this is our fault; the log has the cause"})
 }
 
-// unavailable tells whether an error is a back end's absence, which passes, and not a fault of this program.
+// unavailable tells whether an error is a back end's absence, which passes, and not a fault of this program. Each back
+// end's own package knows its errors; those of the network are the same for all.
 func unavailable(err error) bool {
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return true
 	}
-	if sqldb.IsUnavailable(err) {
-		return true
-	}
-	if slices.ContainsFunc([]string{"LOADING", "CLUSTERDOWN", "MASTERDOWN", "READONLY", "TRYAGAIN", "OOM", "NOSTATE"},
-		func(prefix string) bool {
-			return redis.HasErrorPrefix(err, prefix)
-		}) {
-		return true
-	}
-	return slices.ContainsFunc([]error{
-		context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF, redis.ErrPoolTimeout, nats.ErrConnectionClosed,
-		nats.ErrTimeout, nats.ErrNoResponders,
-	}, func(known error) bool { return errors.Is(err, known) })
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		sqldb.IsUnavailable(err) || store.IsUnavailable(err) || cluster.IsUnavailable(err)
 }
 
 var errCursor = rain.Invalid{{Field: "cursor", Message: "is not one that this list has given"}}

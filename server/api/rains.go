@@ -67,7 +67,8 @@ func (a *API) fairness(w http.ResponseWriter, r *http.Request, _ caller) error {
 	v := fairnessView{Commitment: rn.Seed.Commitment(), Schedule: scheduleView{
 		Rain: rn.ID, Campaign: c.ID, StartsAt: rn.StartsAt, DurationMS: rn.DurationMS,
 		DropsPerSecond: rn.DropsPerSecond,
-		FallMS:         rn.FallMS, DecoyPercent: rn.DecoyPercent, Pacing: rn.Pacing, FirstWave: rn.FirstWave, Waves: rn.Waves(),
+		FallMS:         rn.FallMS, DecoyPercent: rn.DecoyPercent, Pacing: rn.Pacing,
+		FirstWave: rn.FirstWave, Waves: rn.Waves(),
 		Drops: rn.Drops(),
 	}}
 	// Not before the last tap is decided: within the grace a drop can still be tapped.

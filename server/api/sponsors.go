@@ -1,24 +1,14 @@
 package api
 
 import (
-	"context"
 	"net/http"
 
-	"redrain/payout/ledger"
 	"redrain/rain"
 )
 
 type sponsorView struct {
 	Sponsor string     `json:"sponsor"`
 	Balance rain.Money `json:"balance"`
-}
-
-// accounts are the balances of sponsors and players.
-type accounts interface {
-	Deposit(ctx context.Context, sponsor, reference string, amount rain.Money) (balance rain.Money, err error)
-	ListSponsors(ctx context.Context, after string, limit int) (list []ledger.Sponsor, next string, err error)
-	SponsorBalance(ctx context.Context, sponsor string) (rain.Money, error)
-	UserBalance(ctx context.Context, user string) (rain.Money, error)
 }
 
 // maxReference is the length limit of a deposit's reference, in bytes.

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"net/http"
 	"slices"
 
@@ -11,13 +10,6 @@ import (
 	"redrain/server/campaigns"
 	"redrain/server/cluster"
 )
-
-// withdrawalList is players' withdrawals.
-type withdrawalList interface {
-	Withdraw(ctx context.Context, id, user string, amount rain.Money) (w ledger.Withdrawal, balance rain.Money, err error)
-	Withdrawal(ctx context.Context, id string) (ledger.Withdrawal, error) // ledger.ErrUnknownWithdrawal
-	ListWithdrawals(ctx context.Context, q ledger.WithdrawalQuery) (list []ledger.Withdrawal, next string, err error)
-}
 
 // newWithdrawalView is the answer to who has made one.
 type newWithdrawalView struct {
@@ -37,7 +29,12 @@ type withdrawalRecord struct {
 }
 
 func withdrawalRecordOf(w ledger.Withdrawal) withdrawalRecord {
-	r := withdrawalRecord{Withdrawal: cluster.WithdrawalView(w), Dead: w.Dead, Attempts: w.Attempts, LastError: w.LastError}
+	r := withdrawalRecord{
+		Withdrawal: cluster.WithdrawalView(w),
+		Dead:       w.Dead,
+		Attempts:   w.Attempts,
+		LastError:  w.LastError,
+	}
 	if w.State == ledger.WithdrawalPending && !w.Dead {
 		r.NextAt = w.NextAt
 	}
@@ -54,7 +51,9 @@ func (a *API) withdraw(r *http.Request, who caller, body []byte, key string) (in
 		return 0, nil, err
 	}
 	if in.Amount < 1 || in.Amount > rain.MaxBudget {
-		return 0, nil, rain.Invalid{{Field: "amount", Message: "is required: minor units, above zero and at most ten trillion yuan"}}
+		return 0, nil, rain.Invalid{
+			{Field: "amount", Message: "is required: minor units, above zero and at most ten trillion yuan"},
+		}
 	}
 	w, balance, err := a.o.Ledger.Withdraw(r.Context(), campaigns.NewID("w", key, 0), who.user, in.Amount)
 	if err != nil {
@@ -99,7 +98,9 @@ func listWithdrawals[V any](a *API, w http.ResponseWriter, r *http.Request, q le
 	q.State = ledger.WithdrawalState(r.URL.Query().Get("state"))
 	states := []ledger.WithdrawalState{"", ledger.WithdrawalPending, ledger.WithdrawalPaid, ledger.WithdrawalFailed}
 	if !slices.Contains(states, q.State) {
-		return rain.Invalid{{Field: "state", Message: "is pending, paid or failed; dead letters are listed under /payouts"}}
+		return rain.Invalid{
+			{Field: "state", Message: "is pending, paid or failed; dead letters are listed under /payouts"},
+		}
 	}
 	q.After, q.Limit = p.cursor, p.limit
 	found, next, err := a.o.Ledger.ListWithdrawals(r.Context(), q)

@@ -71,20 +71,14 @@ func (d *Demo) Campaign() string {
 
 // Run makes it rain until ctx ends.
 func (d *Demo) Run(ctx context.Context) error {
-	tick := time.NewTicker(demoEvery)
-	defer tick.Stop()
-	for {
+	rounds.Every(ctx, demoEvery, func(ctx context.Context) {
 		d.o.Guard.Do("demo", func() {
 			if err := d.step(ctx); err != nil && ctx.Err() == nil {
 				d.o.Log.Warn("the demo does not go on for now", "err", err)
 			}
 		})
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-	}
+	})
+	return nil
 }
 
 func (d *Demo) step(ctx context.Context) error {

@@ -32,7 +32,12 @@ const (
 
 // ProofLedger is the part of the ledger that proves the books. [ledger.Ledger] is one.
 type ProofLedger interface {
-	ReconcileWith(ctx context.Context, id string, hot reconcile.Hot, depth reconcile.Depth) (reconcile.Reconciliation, error)
+	ReconcileWith(
+		ctx context.Context,
+		id string,
+		hot reconcile.Hot,
+		depth reconcile.Depth,
+	) (reconcile.Reconciliation, error)
 	ReconcileAll(ctx context.Context, hot reconcile.Hot, each func(campaign string, r reconcile.Reconciliation,
 		err error)) (reconcile.Books, error)
 	ForgetReconciliations()

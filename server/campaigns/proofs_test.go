@@ -60,7 +60,12 @@ func (f nodeBooks) look(id string, depth reconcile.Depth) (reconcile.Reconciliat
 	return reconcile.Reconciliation{Difference: 7, Findings: []string{what, "more"}, Fingerprint: what}, nil
 }
 
-func (f nodeBooks) ReconcileWith(_ context.Context, id string, _ reconcile.Hot, depth reconcile.Depth) (reconcile.Reconciliation,
+func (f nodeBooks) ReconcileWith(
+	_ context.Context,
+	id string,
+	_ reconcile.Hot,
+	depth reconcile.Depth,
+) (reconcile.Reconciliation,
 	error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -194,8 +199,12 @@ func TestReconcilerSaysOnceWhatIsWrong(t *testing.T) {
 		expect("all is well")
 		f.set(func() { f.found["c2"] = "packet 7" })
 		minutes(2)
-		expect("something is wrong", `finding="packet 7"`, "finding=more",
-			"alarm reconciliation of c2: the books do not balance: the difference is 0.07; packet 7; and 1 more findings")
+		expect(
+			"something is wrong",
+			`finding="packet 7"`,
+			"finding=more",
+			"alarm reconciliation of c2: the books do not balance: the difference is 0.07; packet 7; and 1 more findings",
+		)
 		f.set(func() { f.found["c2"] = "packet 8" })
 		minutes(2)
 		expect("something else is wrong", `finding="packet 8"`, "finding=more", "alarm reconciliation of c2: ")

@@ -60,7 +60,8 @@ func TestRebuild(t *testing.T) {
 				t.Errorf("what comes too late: %+v", late)
 			}
 			fresh = l.win(c, 1, "posted-3", "published-3")
-			if r := grabtest.TapOn(l.grabber.Gate(c), "posted-3", rain.DropID{N: c.Current().FirstWave, K: 2}.String()); r.Outcome != outcome.Already {
+			drop := rain.DropID{N: c.Current().FirstWave, K: 2}.String()
+			if r := grabtest.TapOn(l.grabber.Gate(c), "posted-3", drop); r.Outcome != outcome.Already {
 				t.Errorf("a third win: %+v", r)
 			}
 			if p := l.post(fresh); p.New != 2 || len(p.Void)+len(p.Dead) != 0 {

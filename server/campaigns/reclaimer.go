@@ -98,16 +98,9 @@ type again struct {
 
 // Run works, whenever this node holds the lease, until ctx ends. Nothing that fails ends it.
 func (r *Reclaimer) Run(ctx context.Context) error {
-	tick := time.NewTicker(reclaimEvery)
-	defer tick.Stop()
+	defer r.release(ctx)
 	database := outage.Outage{What: "looking for campaigns that are due", Log: r.o.Log}
-	for {
-		select {
-		case <-ctx.Done():
-			r.release(ctx)
-			return nil
-		case <-tick.C:
-		}
+	rounds.Every(ctx, reclaimEvery, func(ctx context.Context) {
 		r.o.Guard.Do("reclaimer", func() {
 			switch err := r.turn(ctx); {
 			case err == nil:
@@ -116,60 +109,8 @@ func (r *Reclaimer) Run(ctx context.Context) error {
 				database.Failed(err)
 			}
 		})
-	}
-}
-
-// turn works through everything that is due, if this node has the lease or gets it.
-func (r *Reclaimer) turn(ctx context.Context) error {
-	held, err := r.o.Ledger.Lease(ctx, reclaimLeaseName, r.o.Node, reclaimLease)
-	if err != nil || !held {
-		return err
-	}
-	work, cancel := context.WithCancel(ctx)
-	var renewing sync.WaitGroup
-	renewing.Go(func() { r.renew(work, cancel) })
-	defer renewing.Wait()
-	defer cancel() // first: also where sweep panics, nobody renews the lease any more
-	err = r.sweep(work)
-	lost := work.Err() != nil
-	if lost && ctx.Err() == nil {
-		return nil // renew has said it; another node goes on
-	}
-	return err
-}
-
-// renew keeps the lease, and ends the work when it is lost.
-func (r *Reclaimer) renew(ctx context.Context, lost context.CancelFunc) {
-	tick := time.NewTicker(reclaimRenew)
-	defer tick.Stop()
-	until := time.Now().Add(reclaimLease)
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		before := time.Now()
-		held, err := r.o.Ledger.Lease(ctx, reclaimLeaseName, r.o.Node, reclaimLease)
-		if err == nil && held {
-			until = before.Add(reclaimLease)
-			continue
-		}
-		if err == nil || time.Now().After(until) {
-			r.o.Log.Warn("another node goes on with the campaigns that are due", "err", err)
-			lost()
-			return
-		}
-	}
-}
-
-// release lets another node go on at once.
-func (r *Reclaimer) release(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-	defer cancel()
-	if err := r.o.Ledger.ReleaseLease(ctx, reclaimLeaseName, r.o.Node); err != nil {
-		r.o.Log.Debug("the lease ends by its time", "err", err)
-	}
+	})
+	return nil
 }
 
 // sweep handles each campaign that is due, some at a time.
@@ -218,7 +159,10 @@ var errWaiting = errors.New("wins or reclaims are on their way to the ledger")
 var errPanic = errors.New("a fault of the program")
 
 // errNotCleared is a campaign that Redis has nothing left of, and the ledger not everything.
-var errNotCleared = errors.New("the campaign is closed and Redis has nothing left of it, but its escrow still holds money: where Redis has lost it, run redrain rebuild; then reconcile it")
+var errNotCleared = errors.New(
+	"the campaign is closed and Redis has nothing left of it, but its escrow still holds money: " +
+		"where Redis has lost it, run redrain rebuild; then reconcile it",
+)
 
 // handle does for one campaign what is due, and notes when to try again what could not be done.
 func (r *Reclaimer) handle(ctx context.Context, due ledger.DueCampaign) {

@@ -200,7 +200,8 @@ func TestADeadHolderIsReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := u.create(servertest.EvenSpec(100, 10, 1))
-	if _, err := u.ledger.Update(t.Context(), c.ID, func(c *rain.Campaign) error { c.ExpiresAt = u.now; return nil }); err != nil {
+	expire := func(c *rain.Campaign) error { c.ExpiresAt = u.now; return nil }
+	if _, err := u.ledger.Update(t.Context(), c.ID, expire); err != nil {
 		t.Fatal(err)
 	}
 	u.now += reclaimLease.Milliseconds() - 1

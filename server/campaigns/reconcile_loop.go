@@ -29,7 +29,8 @@ const (
 	nearMS = 60_000
 )
 
-// ReconcileLoop finishes what a command or a crash has left half done of a live campaign: it stocks and applies. Each step is
+// ReconcileLoop finishes what a command or a crash has left half done of a live campaign: it stocks and applies. Each
+// step is
 // idempotent, so the loops of all nodes may do the same at once. What is over is the reclaimer's.
 type ReconcileLoop struct {
 	o ReconcileLoopOptions
@@ -68,14 +69,7 @@ type kept struct {
 // Run looks after the campaigns once a second until ctx ends.
 func (l *ReconcileLoop) Run(ctx context.Context) error {
 	upkeep := outage.Outage{What: "the upkeep of the campaigns", Log: l.o.Log}
-	tick := time.NewTicker(keepEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
+	rounds.Every(ctx, keepEvery, func(ctx context.Context) {
 		live := l.o.Known.Live()
 		switch err := l.reconcile(ctx, live); {
 		case err == nil:
@@ -84,7 +78,8 @@ func (l *ReconcileLoop) Run(ctx context.Context) error {
 			upkeep.Failed(err)
 		}
 		l.forget(live)
-	}
+	})
+	return nil
 }
 
 // reconcile looks after each campaign, and returns the last error. One that fails, or panics, holds up no other.
@@ -144,7 +139,11 @@ func (l *ReconcileLoop) enforce(ctx context.Context, c *rain.Campaign, now int64
 	if lost := errors.Is(err, store.ErrNoState); lost && !was.lost {
 		was.lost = true
 		l.done[c.ID] = was
-		l.o.Bus.Alarm("state_lost", c.ID, "redis has lost the campaign's state and its taps are unavailable: run redrain rebuild "+c.ID)
+		l.o.Bus.Alarm(
+			"state_lost",
+			c.ID,
+			"redis has lost the campaign's state and its taps are unavailable: run redrain rebuild "+c.ID,
+		)
 	}
 	if err != nil {
 		return err

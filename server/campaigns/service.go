@@ -135,15 +135,21 @@ func (s *Service) fund(ctx context.Context, spec rain.Spec, idemKey string) (*ra
 }
 
 // giveBack returns the money of a campaign that could not be stocked. Nobody can ask for that campaign again: its
-// id was never told. With an idempotency key it stays, for the request that comes again to finish, or the reconcile loop.
+// id was never told. With an idempotency key it stays, for the request that comes again to finish, or the reconcile
+// loop.
 // It tells whether the money is back.
 func (s *Service) giveBack(ctx context.Context, id string) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout.Backend)
 	defer cancel()
 	_, err := s.abandon(ctx, id)
 	if err != nil {
-		s.o.Log.Warn("a campaign could not be stocked nor given up; the reconcile loop goes on with it", "campaign", id, "err",
-			err)
+		s.o.Log.Warn(
+			"a campaign could not be stocked nor given up; the reconcile loop goes on with it",
+			"campaign",
+			id,
+			"err",
+			err,
+		)
 	}
 	return err == nil
 }

@@ -78,7 +78,9 @@ func newUpkeepOn(t *testing.T, addr string, db *sqldb.DB) *upkeep {
 			t.Error(err)
 		}
 	})
-	u.registry = cluster.NewRegistry(cluster.RegistryOptions{Source: servertest.Campaigns{}, Known: cluster.NewKnown(), Log: log})
+	u.registry = cluster.NewRegistry(
+		cluster.RegistryOptions{Source: servertest.Campaigns{}, Known: cluster.NewKnown(), Log: log},
+	)
 	u.nc, u.bus = nc, cluster.NewBus(nc, "rr", log)
 	u.service = NewService(ServiceOptions{
 		Ledger: u.ledger, Stock: u.grabber, Known: u.registry, Bus: u.bus, Clock: clock, Log: log,
@@ -87,8 +89,9 @@ func newUpkeepOn(t *testing.T, addr string, db *sqldb.DB) *upkeep {
 		Service: u.service, Ledger: u.ledger, Known: u.registry, Bus: u.bus, Clock: clock, Log: log,
 	})
 	u.reclaim = NewReclaimer(ReclaimerOptions{
-		Service: u.service, Ledger: u.ledger, Stock: u.grabber, Outbox: u.grabber, Known: u.registry, Bus: u.bus, Clock: clock,
-		Node: "test", KeepFor: 24 * time.Hour, Log: log,
+		Service: u.service, Ledger: u.ledger, Stock: u.grabber, Outbox: u.grabber, Known: u.registry, Bus: u.bus,
+		Clock: clock,
+		Node:  "test", KeepFor: 24 * time.Hour, Log: log,
 	})
 	if _, err := u.ledger.Deposit(t.Context(), "acme", "first", 1_000_000_000); err != nil {
 		t.Fatal(err)
@@ -207,7 +210,10 @@ func TestDrainedIsWhatTheLedgerSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rec, err := reconcile.New(u.db, u.ledger, func() int64 { return u.now }).Reconcile(t.Context(), c, shards); err != nil || rec.Balanced || rec.Difference != 500 {
+	books := reconcile.New(u.db, u.ledger, func() int64 { return u.now })
+	if rec, err := books.Reconcile(t.Context(), c, shards); err != nil ||
+		rec.Balanced ||
+		rec.Difference != 500 {
 		t.Errorf("the books do not show it: %+v, %v", rec, err)
 	}
 }
@@ -295,7 +301,10 @@ func TestAKeyMeansOneRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := u.service.Create(t.Context(), servertest.EvenSpec(500, 5, 1), key); !errors.Is(err, ledger.ErrIdempotencyUnequal) {
+	if _, err := u.service.Create(t.Context(), servertest.EvenSpec(500, 5, 1), key); !errors.Is(
+		err,
+		ledger.ErrIdempotencyUnequal,
+	) {
 		t.Errorf("another body: %v", err)
 	}
 	again, err := u.service.Create(t.Context(), servertest.EvenSpec(1_000, 10, 1), key)

@@ -19,7 +19,10 @@ func AlarmVoid(bus *cluster.Bus, letters []posting.DeadLetter) {
 	}
 	for campaign, list := range claims {
 		bus.Alarm("void_win", campaign, fmt.Sprintf(
-			"%d wins from before redis lost the campaign came too late to be paid; their players may have been told, unless --confirm is stream: %s",
-			len(list), strings.Join(list, " ")))
+			"%d wins from before redis lost the campaign came too late to be paid; "+
+				"their players may have been told, unless --confirm is stream: %s",
+			len(list),
+			strings.Join(list, " "),
+		))
 	}
 }

@@ -2,8 +2,10 @@ package cluster
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"github.com/nats-io/nats.go"
 
@@ -138,4 +140,10 @@ func subscribe[T any](b *Bus, guard *rounds.Guard, topic string, handle func(cam
 		guard.Do("bus", func() { handle(m.Subject[len(prefix):], notice) })
 	})
 	return err
+}
+
+// IsUnavailable tells whether an error says that NATS cannot be reached for now.
+func IsUnavailable(err error) bool {
+	return slices.ContainsFunc([]error{nats.ErrConnectionClosed, nats.ErrTimeout, nats.ErrNoResponders},
+		func(known error) bool { return errors.Is(err, known) })
 }

@@ -51,7 +51,9 @@ func TestSettledWhileArriving(t *testing.T) {
 	grabber := newTestGrabber(rdb, testenv.Namespace(t), now, lobby)
 	defer grabber.Close()
 	c := servertest.RainingCampaign(t, grabber, now(), 10)
-	registry := cluster.NewRegistry(cluster.RegistryOptions{Source: servertest.Campaigns{c.ID: c}, Known: cluster.NewKnown(), Log: quiet})
+	registry := cluster.NewRegistry(
+		cluster.RegistryOptions{Source: servertest.Campaigns{c.ID: c}, Known: cluster.NewKnown(), Log: quiet},
+	)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- lobby.Run(ctx) }()
@@ -77,8 +79,11 @@ func TestSettledWhileArriving(t *testing.T) {
 	settle := func(packets ...int) {
 		var n cluster.Settled
 		for _, packet := range packets {
-			n.Claims = append(n.Claims, cluster.SettledClaim{Claim: rain.ClaimID(c.ID, packet), User: "u", Packet: packet,
-				Amount: 1, Balance: rain.Money(packet)})
+			n.Claims = append(
+				n.Claims,
+				cluster.SettledClaim{Claim: rain.ClaimID(c.ID, packet), User: "u", Packet: packet,
+					Amount: 1, Balance: rain.Money(packet)},
+			)
 		}
 		n.Claims = append(n.Claims, cluster.SettledClaim{Claim: "another's", User: "v", Amount: 1, Balance: 1})
 		g.Settled(c.ID, n)

@@ -156,7 +156,8 @@ func newStorm(b testing.TB) *storm {
 		campaign: servertest.RainingCampaign(b, grabber, now(), 1_000_000), // not used up by the benchmark
 		lobby:    lobby,
 		gateway: New(Options{
-			Gate: func(c *rain.Campaign) Gate { return grabber.Gate(c) }, Lobby: lobby, Counts: live.NewCounts(), Registerer: prometheus.NewRegistry(), Clock: now,
+			Gate: func(c *rain.Campaign) Gate { return grabber.Gate(c) }, Lobby: lobby,
+			Counts: live.NewCounts(), Registerer: prometheus.NewRegistry(), Clock: now,
 		}),
 	}
 }

@@ -98,7 +98,12 @@ func openDoor(t *testing.T, n *neighbours, change func(*Options)) *door {
 	t.Helper()
 	d := &door{
 		T: t, metrics: prometheus.NewRegistry(), log: &servertest.Log{},
-		campaign: &rain.Campaign{ID: "c", Status: rain.Open, Revision: 1, ExpiresAt: time.Now().Add(time.Hour).UnixMilli()},
+		campaign: &rain.Campaign{
+			ID:        "c",
+			Status:    rain.Open,
+			Revision:  1,
+			ExpiresAt: time.Now().Add(time.Hour).UnixMilli(),
+		},
 	}
 	log := slog.New(slog.NewTextHandler(d.log, nil))
 	guard, err := rounds.NewGuard(d.metrics, log, nil)

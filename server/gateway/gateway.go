@@ -2,97 +2,20 @@ package gateway
 
 import (
 	"context"
-	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/gorilla/websocket"
-	"github.com/prometheus/client_golang/prometheus"
 
-	"redrain/grab"
-	"redrain/grab/outcome"
-	"redrain/internal/rounds"
 	"redrain/internal/wire"
-	"redrain/payout/ledger"
-	"redrain/rain"
 	"redrain/room"
 	"redrain/server/limit"
-	"redrain/server/live"
 )
-
-// Gateway is the players' door: it upgrades connections, and owns the goroutine that reads each.
-type Gateway struct {
-	o Options
-
-	metrics  *metrics
-	upgrader websocket.Upgrader
-	mu       sync.Mutex
-	arrivals *arrivals
-	sessions map[*session]struct{}
-	closing  bool
-	readers  sync.WaitGroup
-	open     atomic.Int64
-}
-
-// Players knows who a token belongs to. [auth.Players] does.
-type Players interface {
-	Verify(ctx context.Context, token string) (user string, err error)
-}
-
-// Campaigns finds campaigns. [cluster.Registry] does.
-type Campaigns interface {
-	Get(ctx context.Context, id string) (*rain.Campaign, error) // posting.ErrUnknownCampaign where there is none
-	Cached(id string) *rain.Campaign                            // nil where this node does not know it
-}
-
-// Gate takes the taps on one campaign. [grab.Gate] does.
-type Gate interface {
-	// Tap answers at once where the answer is known; else Results.Answer is told later.
-	Tap(t *grab.Tap[Asked]) (r outcome.Result, known bool)
-	// Remember lets the gate know wins of a player that other nodes have given.
-	Remember(user string, wins []rain.Win)
-}
-
-// Wins tells what a player has won of a campaign, oldest first, as far as it is confirmed.
-type Wins interface {
-	ConfirmedWins(ctx context.Context, c *rain.Campaign, user string) ([]rain.Win, error)
-}
-
-// Claims tells what has become of a player's claims. [ledger.Ledger] does.
-type Claims interface {
-	ClaimStates(ctx context.Context, user string, claims []string) (map[string]ledger.ClaimState, error)
-}
-
-// Limits tells whether one more of what is limited by key is allowed, and if not, after which time it will be.
-type Limits interface {
-	Allow(ctx context.Context, name, key string, rate, burst float64) (ok bool, after time.Duration, err error)
-}
-
-// Options of a gateway. All are needed but those that say so.
-type Options struct {
-	Players        Players
-	Campaigns      Campaigns
-	Gate           func(*rain.Campaign) Gate // a campaign's gate, always the same one
-	Wins           Wins
-	Claims         Claims
-	Limits         Limits
-	Lobby          *room.Lobby
-	Counts         *live.Counts
-	TapRate        int           // taps per second and player, which the welcome tells; 0: no limit
-	HelloRate      float64       // hellos per second and address, over all nodes; 0: no limit
-	MaxConnections int           // sockets of this process; more are closed with room.CodeTooManyConnections
-	AllowedOrigins []string      // web origins that may open a socket besides the server's own; "*": all
-	Guard          *rounds.Guard // hears of panics; nil: they are logged only
-	Clock          rain.Clock
-	Log            *slog.Logger
-	Registerer     prometheus.Registerer
-}
 
 // readBuffer is the library's, which reads only what package frames leaves to it. Each connection has one.
 const readBuffer = 256
@@ -116,7 +39,8 @@ func New(o Options) *Gateway {
 	return g
 }
 
-// ServeHTTP upgrades a connection, which has to be asked for. It returns at once and the session reads on in a goroutine of its own, because
+// ServeHTTP upgrades a connection, which has to be asked for. It returns at once and the session reads on in a
+// goroutine of its own, because
 // net/http would keep its buffers for as long as the handler runs.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	take := &takeover{ResponseWriter: w}

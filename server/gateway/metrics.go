@@ -20,7 +20,8 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	}, []string{"outcome"})
 	m := &metrics{
 		tapSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "redrain_tap_seconds", Help: "From a tap's arrival at the socket to its result being handed to the socket.",
+			Name:    "redrain_tap_seconds",
+			Help:    "From a tap's arrival at the socket to its result being handed to the socket.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 2, 16),
 		}),
 	}

@@ -36,7 +36,9 @@ func (g *Gateway) concerns(user string) bool { return g.arrivals.expects(user) |
 // Withdrawn tells a player that is here how a withdrawal of theirs has ended.
 func (g *Gateway) Withdrawn(n cluster.Withdrawn) {
 	g.o.Lobby.ToUser(n.Withdrawal.User, func() []byte {
-		return wire.Encode(wire.WithdrawalChange{Type: wire.TypeWithdrawal, Withdrawal: n.Withdrawal, Balance: n.Balance})
+		return wire.Encode(
+			wire.WithdrawalChange{Type: wire.TypeWithdrawal, Withdrawal: n.Withdrawal, Balance: n.Balance},
+		)
 	})
 }
 

@@ -20,7 +20,8 @@ func (s *session) run() {
 	}
 }
 
-// guarded runs f, and tells whether it came to its end. If it panics, the connection is closed; the guard logs and counts
+// guarded runs f, and tells whether it came to its end. If it panics, the connection is closed; the guard logs and
+// counts
 // the panic.
 func (s *session) guarded(f func()) bool {
 	ok := s.g.o.Guard.Do("socket", f)
@@ -87,7 +88,8 @@ func (s *session) Text(data []byte) {
 }
 
 // onFreshStack runs f on a stack of its own and waits for it. What decodes with reflection, verifies a signature or
-// asks a back end needs a large stack, which the goroutine that reads would keep for as long as the player is connected:
+// asks a back end needs a large stack, which the goroutine that reads would keep for as long as the player is
+// connected:
 // it was most of the memory of an idle connection.
 func onFreshStack(f func()) {
 	done := make(chan struct{})

@@ -40,7 +40,14 @@ func (s *session) tap(m wire.Tap) {
 // noSuchDrop answers a tap whose drop has not even the form of one.
 func (s *session) noSuchDrop(m wire.Tap) {
 	began := time.Now()
-	s.send(wire.Result{Type: wire.TypeResult, ID: wire.ID(m.ID), Drop: string(m.Drop), Outcome: outcome.UnknownDrop.String()})
+	s.send(
+		wire.Result{
+			Type:    wire.TypeResult,
+			ID:      wire.ID(m.ID),
+			Drop:    string(m.Drop),
+			Outcome: outcome.UnknownDrop.String(),
+		},
+	)
 	(&Asked{session: s, seat: s.seat}).counted(outcome.UnknownDrop, time.Since(began))
 }
 

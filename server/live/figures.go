@@ -18,7 +18,8 @@ import (
 )
 
 const (
-	// ReportEvery is the time between two reports of a node, and between two figures that a room or an operator is shown.
+	// ReportEvery is the time between two reports of a node, and between two figures that a room or an operator is
+	// shown.
 	ReportEvery = time.Second
 	// staleReport is the age from which a node's report no longer counts as somebody being online, in milliseconds.
 	staleReport = 5_000
@@ -129,25 +130,19 @@ func (f *Figures) forget(campaign string) {
 
 // Run reports and tells until ctx ends.
 func (f *Figures) Run(ctx context.Context) error {
-	tick := time.NewTicker(ReportEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			// The last second's taps, and that nobody is here any more. A Redis that hangs must not hold up the end.
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), ReportEvery)
-			f.reportAll(last)
-			cancel()
-			return nil
-		case <-tick.C:
-		}
+	rounds.Every(ctx, ReportEvery, func(ctx context.Context) {
 		f.o.Guard.Do("figures", func() {
 			f.reportAll(ctx)
 			for _, rm := range f.o.Lobby.Rooms() {
 				f.tell(ctx, rm)
 			}
 		})
-	}
+	})
+	// The last second's taps, and that nobody is here any more. A Redis that hangs must not hold up the end.
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), ReportEvery)
+	defer cancel()
+	f.o.Guard.Do("figures", func() { f.reportAll(last) })
+	return nil
 }
 
 func (f *Figures) reportAll(ctx context.Context) {

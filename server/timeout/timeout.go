@@ -9,7 +9,8 @@ const (
 	// Request is how long a request that only reads may take. It asks several questions, and an operator's client waits
 	// for 30 seconds.
 	Request = 10 * time.Second
-	// Progress is how long a stream (the events, a list as CSV) may stand still: neither a back end that hangs nor a reader
+	// Progress is how long a stream (the events, a list as CSV) may stand still: neither a back end that hangs nor a
+	// reader
 	// that takes nothing keeps it for longer.
 	Progress = 20 * time.Second
 	// Page is how long the file of a page may take to be written.

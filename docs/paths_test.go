@@ -1,0 +1,40 @@
+package docs_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+)
+
+// sourcePath matches the path of a source file in a page's backquotes.
+var sourcePath = regexp.MustCompile("`((?:docs|grab|internal|lua|payout|rain|room|server|tools|web)/[\\w./-]+\\.(?:go|lua|ts|tsx|sql|txt|yaml))`")
+
+// TestPagesNameFilesThatExist holds the pages to the layout: a file that moves takes its mentions along.
+func TestPagesNameFilesThatExist(t *testing.T) {
+	t.Parallel()
+	pages := []string{"../README.md", "../CONTRIBUTING.md"}
+	for _, pattern := range []string{"*.md", "adr/*.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages = append(pages, found...)
+	}
+	named := 0
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range sourcePath.FindAllSubmatch(text, -1) {
+			named++
+			if _, err := os.Stat(filepath.Join("..", string(match[1]))); err != nil {
+				t.Errorf("%s names %s, which is not there", page, match[1])
+			}
+		}
+	}
+	if named < 20 {
+		t.Errorf("the pages name %d files; the pattern misses some", named)
+	}
+}

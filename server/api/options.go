@@ -1,0 +1,197 @@
+package api
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"redrain/internal/auth"
+	"redrain/internal/rounds"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/posting"
+	"redrain/payout/reconcile"
+	"redrain/rain"
+	"redrain/server/campaigns"
+	"redrain/server/live"
+)
+
+// Operators knows what the bearer of a token may do. [auth.Operators] does.
+type Operators interface {
+	Role(bearer string) auth.Role
+}
+
+// Commands are operators' commands on campaigns. [campaigns.Service] carries them out.
+type Commands interface {
+	Create(ctx context.Context, spec rain.Spec, idemKey string) (*rain.Campaign, error)
+	StartRain(ctx context.Context, id string, spec rain.RainSpec, idemKey string) (*rain.Campaign, *rain.Rain, error)
+	StopRain(ctx context.Context, id, rainID string) (*rain.Campaign, *rain.Rain, error)
+	Pause(ctx context.Context, id string) (*rain.Campaign, error)
+	Resume(ctx context.Context, id string) (*rain.Campaign, error)
+	Close(ctx context.Context, id string) (*rain.Campaign, error)
+}
+
+// Rebuilder tells Redis again what it has lost of a campaign. [campaigns.Rebuilder] does.
+type Rebuilder interface {
+	Rebuild(ctx context.Context, id string) (campaigns.Rebuilt, error)
+}
+
+// Stats gathers a campaign's figures over all nodes. [live.Figures] does.
+type Stats interface {
+	Stats(ctx context.Context, c *rain.Campaign) (live.Stats, error)
+}
+
+// campaignList is every campaign that there has been.
+type campaignList interface {
+	ListCampaigns(ctx context.Context, cursor string, limit int) (list []*rain.Campaign, next string, err error)
+}
+
+// claimList is the claims that the ledger has.
+type claimList interface {
+	ListClaims(ctx context.Context, q ledger.ClaimQuery) (list []ledger.Claim, next string, err error)
+	ClaimsOn(ctx context.Context, campaign string, packets []int) ([]ledger.Claim, error)
+	ClaimStates(ctx context.Context, user string, claims []string) (map[string]ledger.ClaimState, error)
+	EachClaim(ctx context.Context, campaign string, only ledger.ClaimFilter, yield func(ledger.Claim) error) error
+	Failing(ctx context.Context, refs []rain.EntryRef) (map[rain.EntryRef]bool, error)
+}
+
+// Outbox is where wins wait until the ledger has them.
+type Outbox interface {
+	// Waiting is up to limit entries of each shard, the oldest first.
+	Waiting(ctx context.Context, c *rain.Campaign, limit int) ([]rain.Entry, error)
+}
+
+// Players signs and checks players' tokens. [auth.Players] does.
+type Players interface {
+	Verify(ctx context.Context, token string) (user string, err error)
+	Mint(user string, ttl time.Duration) (token string, expires time.Time, err error)
+}
+
+// Wins tells what a player has won of a campaign, oldest first, as far as it is confirmed.
+type Wins interface {
+	ConfirmedWins(ctx context.Context, c *rain.Campaign, user string) ([]rain.Win, error)
+}
+
+// Limits tells whether one more of what is limited by key is allowed, and if not, after which time it will be.
+type Limits interface {
+	Allow(ctx context.Context, name, key string, rate, burst float64) (ok bool, after time.Duration, err error)
+}
+
+// withdrawalList is players' withdrawals.
+type withdrawalList interface {
+	Withdraw(
+		ctx context.Context,
+		id, user string,
+		amount rain.Money,
+	) (w ledger.Withdrawal, balance rain.Money, err error)
+	Withdrawal(ctx context.Context, id string) (ledger.Withdrawal, error) // ledger.ErrUnknownWithdrawal
+	ListWithdrawals(ctx context.Context, q ledger.WithdrawalQuery) (list []ledger.Withdrawal, next string, err error)
+}
+
+// deadLetterList is what waits for a person.
+type deadLetterList interface {
+	ListDeadLetters(ctx context.Context, cursor string, limit int) (list []posting.DeadLetter, next string, err error)
+	Retry(ctx context.Context, claim string) (settled []posting.Settlement, err error)
+	RetryAll(ctx context.Context, campaign string, tell func([]posting.Settlement)) (ledger.Redriven, error)
+}
+
+// Notifier tells players of what a retry has settled. [cluster.Notifier] does.
+type Notifier interface {
+	Retried(ctx context.Context, settled []posting.Settlement)
+}
+
+// auditRecords is who did what.
+type auditRecords interface {
+	Audit(ctx context.Context, r ledger.AuditRecord) error
+	ListAudit(ctx context.Context, cursor string, limit int) (list []ledger.AuditRecord, next string, err error)
+}
+
+// Proofs proves that the books balance. [campaigns.Proofs] does.
+type Proofs interface {
+	Campaign(ctx context.Context, id string) (reconcile.Reconciliation, error)
+	Everything(ctx context.Context, each func(string, reconcile.Reconciliation, error)) (reconcile.Books, error)
+}
+
+// answers remembers what was answered under an idempotency key.
+type answers interface {
+	// Begin takes a key for a request, or returns the answer that was given under it.
+	Begin(ctx context.Context, key string, body []byte) (first *ledger.Answer, err error)
+	Finish(ctx context.Context, key string, a ledger.Answer) error
+	Forget(ctx context.Context, key string) error
+}
+
+// accounts are the balances of sponsors and players.
+type accounts interface {
+	Deposit(ctx context.Context, sponsor, reference string, amount rain.Money) (balance rain.Money, err error)
+	ListSponsors(ctx context.Context, after string, limit int) (list []ledger.Sponsor, next string, err error)
+	SponsorBalance(ctx context.Context, sponsor string) (rain.Money, error)
+	UserBalance(ctx context.Context, user string) (rain.Money, error)
+}
+
+// Known is the campaigns that this node knows. [cluster.Known] is that.
+type Known interface {
+	Cached(id string) *rain.Campaign // nil where this node does not know it
+	Live() []*rain.Campaign          // those that are not drained
+}
+
+// API is the HTTP surface under apiRoot.
+type API struct {
+	o Options
+
+	previews previews
+}
+
+// Campaigns finds campaigns. [cluster.Registry] does.
+type Campaigns interface {
+	Get(ctx context.Context, id string) (*rain.Campaign, error) // posting.ErrUnknownCampaign where there is none
+	Cached(id string) *rain.Campaign                            // nil where this node does not know it
+	Live() []*rain.Campaign                                     // those that this node knows and that are not drained
+}
+
+// Ledger is what the handlers read and write of the ledger. [ledger.Ledger] does it all.
+type Ledger interface {
+	accounts
+	campaignList
+	claimList
+	withdrawalList
+	deadLetterList
+	auditRecords
+	answers
+}
+
+// Options of an API. All are needed but those that say so.
+type Options struct {
+	Commands  Commands
+	Rebuilder Rebuilder
+	Proofs    Proofs
+	Ledger    Ledger
+	Wins      Wins
+	Outbox    Outbox
+	Limits    Limits
+	Campaigns Campaigns
+	Stats     Stats
+	Events    *Events
+	Notifier  Notifier
+	Players   Players
+	Operators Operators
+	// Demo is the campaign that a newcomer plays, "" for none. Nil: there is never one.
+	Demo func() string
+	// WakePayer is called when a withdrawal waits to be paid.
+	WakePayer func()
+	// JoinURL is where a phone on the same network finds the server, "" for nowhere.
+	JoinURL   func() string
+	Version   string        // of this build
+	InProcess bool          // without real back ends: a trial, which may forget everything
+	Guests    bool          // anyone may play under a generated name
+	GuestRate float64       // new guests per second and address; 0: no limit
+	Guard     *rounds.Guard // hears of a handler that panics; nil: it is logged only
+	Clock     rain.Clock
+	Log       *slog.Logger
+}
+
+// New makes the API. It has no goroutine but those of its requests.
+func New(o Options) *API {
+	if o.Demo == nil {
+		o.Demo = func() string { return "" }
+	}
+	return &API{o: o, previews: newPreviews()}
+}

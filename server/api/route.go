@@ -1,0 +1,50 @@
+package api
+
+import (
+	"net/http"
+	"time"
+
+	"redrain/rain"
+	"redrain/server/timeout"
+)
+
+// access is who may call a route.
+type access int
+
+const (
+	anyone   access = iota
+	player          // a player's token
+	viewer          // the viewer's or the operator's token
+	operator        // the operator's token
+)
+
+// handler answers a request or returns the error that ends it.
+type handler func(w http.ResponseWriter, r *http.Request, who caller) error
+
+// route is one line of the contract's table.
+type route struct {
+	method, path string
+	access       access
+	handle       handler
+	within       time.Duration // how long an answer may take; 0: what usual says
+}
+
+// unlimited is the time of what streams: each write of it has a deadline of its own.
+const unlimited = -1
+
+// usual is how long an answer may take: what only reads asks a back end a few questions.
+func (rt route) usual() time.Duration {
+	switch {
+	case rt.within != 0:
+		return rt.within
+	case rt.method == http.MethodPost:
+		return timeout.Command
+	default:
+		return timeout.Request
+	}
+}
+
+// campaignOf is the campaign that a request's path names.
+func (a *API) campaignOf(r *http.Request) (*rain.Campaign, error) {
+	return a.o.Campaigns.Get(r.Context(), r.PathValue("id"))
+}

@@ -1,0 +1,86 @@
+package campaigns
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"redrain/internal/rounds"
+	"redrain/rain"
+	"redrain/server/servertest"
+)
+
+// twoOpen knows two open campaigns, "bad" before "good".
+type twoOpen struct{ told }
+
+func (twoOpen) Live() []*rain.Campaign {
+	return []*rain.Campaign{
+		{ID: "bad", Status: rain.Open, Revision: 1, ExpiresAt: 1 << 60},
+		{ID: "good", Status: rain.Open, Revision: 1, ExpiresAt: 1 << 60},
+	}
+}
+
+// tornStock panics for the campaign "bad", and notes when it was asked to apply another.
+type tornStock struct {
+	memoryStock
+
+	mu      sync.Mutex
+	applied map[string]int
+}
+
+func (s *tornStock) Apply(_ context.Context, c *rain.Campaign) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.applied[c.ID]++
+	if c.ID == "bad" {
+		panic("a torn campaign")
+	}
+	return errors.New("again") // so that it is applied in the next round as well
+}
+
+// TestAPanicHoldsUpNoOtherCampaign: it is logged with its stack and raises an alarm, the campaigns after it are looked
+// after in the same round, and the next round goes on.
+func TestAPanicHoldsUpNoOtherCampaign(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log servertest.Log
+		logger := slog.New(slog.NewTextHandler(&log, nil))
+		alarms := 0
+		guard, err := rounds.NewGuard(nil, logger, func(part, _ string) {
+			if part == "reconcile loop" {
+				alarms++
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		known := &twoOpen{told{map[string]int64{}, map[string]int64{}}}
+		stock := &tornStock{applied: map[string]int{}}
+		clock := rain.Clock(func() int64 { return time.Now().UnixMilli() })
+		loop := NewReconcileLoop(ReconcileLoopOptions{
+			Service: NewService(ServiceOptions{Ledger: memoryLedger{}, Stock: stock, Known: known, Bus: known,
+				Clock: clock, Log: logger}),
+			Ledger: memoryLedger{}, Known: known, Bus: known, Guard: guard, Clock: clock, Log: logger,
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- loop.Run(ctx) }()
+		time.Sleep(keepEvery + keepEvery/2) // of the bubble's clock: two rounds
+		synctest.Wait()
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if stock.applied["bad"] != 2 || stock.applied["good"] != 2 || alarms != 2 {
+			t.Errorf("applied %v, %d alarms", stock.applied, alarms)
+		}
+		if said := log.String(); !strings.Contains(said, "a torn campaign") ||
+			!strings.Contains(said, "reconcile_loop_test.go") {
+			t.Errorf("the log:\n%s", said)
+		}
+	})
+}
