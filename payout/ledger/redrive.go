@@ -9,9 +9,9 @@ import (
 	"redrain/payout/ledger/posting"
 )
 
-// Redriven is what has become of the dead letters that RetryAll has judged.
+// Redriven is what has become of the dead letters that RetryAll has tried.
 type Redriven struct {
-	Retried   int // letters judged
+	Retried   int // letters tried
 	Settled   int // of them: posted, or found to be posted; of a withdrawal: due again
 	StillDead int
 }
@@ -19,7 +19,7 @@ type Redriven struct {
 // retryPage is how many letters RetryAll looks up at once.
 const retryPage = 100
 
-// Retry judges the dead letters of a claim anew, each in a transaction of its own, and posts what can be posted
+// Retry classifies the dead letters of a claim again, each in a transaction of its own, and posts what can be posted
 // now. It returns what is settled, also with an error; ErrUnknownClaim where no dead letter of the claim waits, ErrStillDead (with the
 // reason) where none of them could be posted. A dead withdrawal is due again after it, and nothing is settled by
 // that.
@@ -51,8 +51,8 @@ func (s *DeadLetters) Retry(ctx context.Context, claim string) (settled []postin
 	}
 }
 
-// RetryAll is Retry of every letter that waits, of one campaign or, where that is "", of all. Each is judged once,
-// in the order in which they came. tell hears of what is settled. With an error the counts are of what was judged
+// RetryAll is Retry of every letter that waits, of one campaign or, where that is "", of all. Each is tried once,
+// in the order in which they came. tell hears of what is settled. With an error the counts are of what was tried
 // until then.
 func (s *DeadLetters) RetryAll(ctx context.Context, campaign string, tell func([]posting.Settlement)) (r Redriven, err error) {
 	for last := int64(0); ; {
@@ -106,7 +106,8 @@ type retried struct {
 	settled  []posting.Settlement
 }
 
-// retryLetter judges one letter, in a transaction of its own: one that the database refuses takes no other with it.
+// retryLetter tries one letter, in a transaction of its own, so that a letter which the database refuses does not keep
+// the others from being settled.
 func (s *DeadLetters) retryLetter(ctx context.Context, id int64) (r retried, err error) {
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		r = retried{}

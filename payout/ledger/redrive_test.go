@@ -120,7 +120,7 @@ func TestRetryAfterARebuild(t *testing.T) {
 		if _, err := b.Fence(t.Context(), "c1", 0, attempt); err != nil {
 			t.Fatal(err)
 		}
-		if taken := b.Taken(t, c); len(taken) != 1 || taken[0].Win.User != "promised" {
+		if taken := b.Assigned(t, c); len(taken) != 1 || taken[0].Win.User != "promised" {
 			t.Fatalf("taken: %+v", taken)
 		}
 		if r, err := b.RetryAll(t.Context(), "", func([]posting.Settlement) {}); err != nil ||

@@ -300,11 +300,11 @@ func (b *Books) MustFence(t testing.TB, shard int) (barrier rain.EntryRef) {
 	return rain.EntryRef{Campaign: "c1", Shard: shard, ID: id}
 }
 
-// Taken lists the packets of a campaign that are somebody's.
-func (b *Books) Taken(t testing.TB, c *rain.Campaign) []posting.Taken {
+// Assigned lists the packets of a campaign that are somebody's.
+func (b *Books) Assigned(t testing.TB, c *rain.Campaign) []posting.Assigned {
 	t.Helper()
-	var all []posting.Taken
-	if err := b.EachTaken(t.Context(), c, 0, c.Packets, func(k posting.Taken) error {
+	var all []posting.Assigned
+	if err := b.EachAssigned(t.Context(), c, 0, c.Packets, func(k posting.Assigned) error {
 		all = append(all, k)
 		return nil
 	}); err != nil {

@@ -135,7 +135,8 @@ func naivePost(b *testing.B, c *contender, user func(int) string) func(n int) er
 		return s
 	}
 	txn := prepare("INSERT INTO txn (kind, idem_key, created_at) VALUES ('pay', ?, ?)")
-	lines := prepare("INSERT INTO entry (txn_id, line_no, account_id, amount) VALUES (?, 0, 'escrow:c1', ?), (?, 1, ?, ?)")
+	lines := prepare("INSERT INTO entry (txn_id, line_no, account_id, amount) VALUES (?, 0, 'escrow:c1', ?), (?, " +
+		"1, ?, ?)")
 	payout := prepare("INSERT INTO payout (" + strings.Join(payoutColumns,
 		", ") + ") VALUES " + sqldb.Marks(len(payoutColumns)))
 	c.meet = func(b *testing.B) {
@@ -151,7 +152,8 @@ func naivePost(b *testing.B, c *contender, user func(int) string) func(n int) er
 			}
 		}
 	}
-	credit := prepare("INSERT INTO balance (account_id, amount) VALUES (?, ?) ON DUPLICATE KEY UPDATE amount = amount + VALUES(amount)")
+	credit := prepare("INSERT INTO balance (account_id, amount) VALUES (?, ?) ON DUPLICATE KEY UPDATE amount = " +
+		"amount + VALUES(amount)")
 	debit := prepare("UPDATE balance SET amount = amount - ? WHERE account_id = 'escrow:c1' AND amount >= ?")
 	return func(n int) error {
 		return inSQLTx(db, func(tx *sql.Tx) error {

@@ -21,8 +21,8 @@ const (
 	catchUpGone = time.Minute
 )
 
-// CatchUp posts everything that the stream holds of one shard at this moment, so that the ledger knows what
-// JetStream had acknowledged before. It is for a shard that Redis has lost, see life.go. What it posts comes to the
+// CatchUp posts everything that the stream holds of one shard at this moment, so that the ledger knows what JetStream
+// had acknowledged before. It is for a shard that Redis has lost, see package posting. What it posts comes to the
 // settlement workers all the same, and they tell the players. A message that is no entry is left to them. A stream
 // that does not exist has nothing.
 //

@@ -86,7 +86,7 @@ func TestPublishAndCatchUp(t *testing.T) {
 			if err := settler.CatchUp(t.Context(), "c1", 1); err != nil || void != entries {
 				t.Errorf("%d void, %v", void, err)
 			}
-			if got := p.Taken(t, c); len(got) != entries {
+			if got := p.Assigned(t, c); len(got) != entries {
 				t.Errorf("%d packets are taken", len(got))
 			}
 			p.CheckBooks(t)
@@ -220,7 +220,7 @@ func TestPoisonDoesNotKeepAShardFromBeingRebuilt(t *testing.T) {
 				}
 			}
 			p.MustFence(t, 0)
-			if got := p.Taken(t, c); len(got) != 5 || len(dead) != 1 || dead[0].User != "poison" {
+			if got := p.Assigned(t, c); len(got) != 5 || len(dead) != 1 || dead[0].User != "poison" {
 				t.Errorf("taken %+v, dead %+v", got, dead)
 			}
 			p.WantBalance(t, booking.UserAccount("u1"), 40)

@@ -12,10 +12,10 @@ import (
 	"redrain/rain"
 )
 
-// portion is how much a worker takes from the stream at once: as many messages as make about two batches, judged by
-// what the last ones held. With more, the others would have nothing to do at the end of a storm; and what a worker
-// has taken waits for its turn while the time for its acknowledgement runs.
-type portion struct {
+// fetchSizer says how many messages a worker fetches at once: as many as make about two batches, by the mean of what the
+// last messages held. With more, the other workers have nothing to do at the end of a storm, and a fetched message waits
+// for its turn while the time for its acknowledgement runs.
+type fetchSizer struct {
 	batch int     // wins
 	mean  float64 // wins in a message, lately
 }
@@ -27,15 +27,17 @@ const (
 	meanOver      = 32 // messages that the mean looks back over, more or less
 )
 
-func newPortion(batch int) *portion { return &portion{batch: batch, mean: float64(batch) / meanOver} }
+func newFetchSizer(batch int) *fetchSizer {
+	return &fetchSizer{batch: batch, mean: float64(batch) / meanOver}
+}
 
 // messages is how many to ask for.
-func (p *portion) messages() int {
+func (p *fetchSizer) messages() int {
 	return int(min(max(float64(batchesAtOnce*p.batch)/p.mean, 1), mostMessages))
 }
 
 // held notes how many wins a message held.
-func (p *portion) held(wins int) {
+func (p *fetchSizer) held(wins int) {
 	p.mean += (max(float64(wins), 1) - p.mean) / meanOver
 }
 
@@ -80,7 +82,7 @@ func (s *Settler) share(groups [][]delivery) [][]delivery {
 }
 
 // groups decodes messages and parts them in batches. What is no entry is put aside for a person.
-func (s *Settler) groups(ctx context.Context, messages []jetstream.Msg, p *portion) [][]delivery {
+func (s *Settler) groups(ctx context.Context, messages []jetstream.Msg, p *fetchSizer) [][]delivery {
 	var groups [][]delivery
 	var group []delivery
 	wins := 0

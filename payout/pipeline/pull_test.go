@@ -2,10 +2,10 @@ package pipeline
 
 import "testing"
 
-// TestPortion: a worker takes about two batches, whatever is in the messages.
-func TestPortion(t *testing.T) {
+// TestFetchSizer: a worker takes about two batches, whatever is in the messages.
+func TestFetchSizer(t *testing.T) {
 	t.Parallel()
-	p := newPortion(500)
+	p := newFetchSizer(500)
 	for _, step := range []struct{ wins, least, most int }{
 		{50, 20, 21}, {1, 950, 1000}, {500, 2, 2}, {5000, 1, 1}, {0, 950, 1000}, {50, 20, 21},
 	} {
@@ -17,7 +17,7 @@ func TestPortion(t *testing.T) {
 				step.most)
 		}
 	}
-	if n := newPortion(1).messages(); n < 1 || n > mostMessages {
-		t.Errorf("the first portion of small batches is %d messages", n)
+	if n := newFetchSizer(1).messages(); n < 1 || n > mostMessages {
+		t.Errorf("the first fetchSizer of small batches is %d messages", n)
 	}
 }

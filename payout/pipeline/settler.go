@@ -125,7 +125,7 @@ func (s *Settler) Run(ctx context.Context) error {
 
 // work pulls and settles, batch by batch.
 func (s *Settler) work(ctx context.Context) {
-	p := newPortion(s.o.BatchWins)
+	p := newFetchSizer(s.o.BatchWins)
 	for failed := 0; ctx.Err() == nil; {
 		ok := false
 		s.o.Guard.Do("settlement", func() { ok = s.round(ctx, p) })
@@ -141,7 +141,7 @@ func (s *Settler) work(ctx context.Context) {
 }
 
 // round does one pull. It tells whether all went well.
-func (s *Settler) round(ctx context.Context, p *portion) bool {
+func (s *Settler) round(ctx context.Context, p *fetchSizer) bool {
 	messages, err := s.pull(ctx, p.messages())
 	if err != nil {
 		if ctx.Err() == nil {

@@ -150,7 +150,8 @@ func TestOneBadEntryDoesNotHoldUpItsBatch(t *testing.T) {
 	})
 	healed.Store(true)
 	p.eventuallySettled(t, 30*time.Second, c, 20)
-	expected := fmt.Sprintf("# HELP redrain_payout_failures_total Stream messages that could not be settled at a try, and are tried again.\n"+
+	expected := fmt.Sprintf("# HELP redrain_payout_failures_total Stream messages that could not be settled at a "+
+		"try, and are tried again.\n"+
 		"# TYPE redrain_payout_failures_total counter\nredrain_payout_failures_total %d\n", alone.Load())
 	if err := testutil.GatherAndCompare(reg, strings.NewReader(expected), "redrain_payout_failures_total"); err != nil {
 		t.Errorf("the others had to be tried again too: %v", err)
@@ -267,7 +268,7 @@ func TestAStormAfterALullIsShared(t *testing.T) {
 		p.publish(t, 1, paytest.Entry("c1", m+1, list...))
 	}
 	o := SettlerOptions{Workers: 1, BatchWins: wins}
-	if n := newPortion(wins).messages(); n < messages {
+	if n := newFetchSizer(wins).messages(); n < messages {
 		t.Fatalf("a worker begins with %d messages: this tests nothing", n)
 	}
 	busy, done := make(chan struct{}, messages), make(chan struct{})

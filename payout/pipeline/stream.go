@@ -147,7 +147,7 @@ func (s *stream) forget() {
 	s.mu.Unlock()
 }
 
-// generation tells one life of the stream from another: it changes when the stream was lost and made anew, or when its
+// generation tells whether the stream is still the one that it was: it changes when the stream was lost and made anew, or when its
 // servers came back without its newest messages.
 type generation struct {
 	created time.Time

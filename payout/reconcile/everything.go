@@ -46,7 +46,7 @@ type CampaignProblem struct {
 	Reason   string `json:"reason"`
 }
 
-// ReconcileAll checks the whole ledger: every transaction with its lines and its papers, every balance with its
+// ReconcileAll checks the whole ledger: every transaction with its lines and its source rows, every balance with its
 // entries, that all balances sum to zero, and every campaign, the drained ones too. It reads in pages, each as of
 // one moment, and may run while everything goes on. It takes minutes where there are millions of rows, and little
 // memory.
@@ -81,7 +81,7 @@ func (s *Reconciler) ReconcileAll(ctx context.Context, hot Hot,
 	return b, nil
 }
 
-// checkAllTxns goes through all transactions in the order of their numbers, those too of which only lines or papers
+// checkAllTxns goes through all transactions in the order of their numbers, those too of which only lines or source rows
 // are left. They begin with 1; a row with the number 0 says that it moved no money. One that is committed behind
 // the page in hand is left for the next time.
 func (s *Reconciler) checkAllTxns(ctx context.Context, b *Books, found *findings) error {
@@ -104,14 +104,14 @@ func (s *Reconciler) checkAllTxns(ctx context.Context, b *Books, found *findings
 
 // nextTxns are the next numbers of transactions, wherever they are found.
 func nextTxns(ctx context.Context, q sqldb.Querier, after int64) ([]int64, error) {
-	sources := []string{
+	queries := []string{
 		"SELECT id FROM txn WHERE id > ? ORDER BY id LIMIT ?",
 		"SELECT DISTINCT txn_id FROM entry WHERE txn_id > ? ORDER BY txn_id LIMIT ?",
 	}
-	for _, p := range papers {
-		sources = append(sources, "SELECT DISTINCT "+p.column+" FROM "+p.table+" WHERE "+p.column+" > ? ORDER BY "+p.column+" LIMIT ?")
+	for _, p := range sources {
+		queries = append(queries, "SELECT DISTINCT "+p.column+" FROM "+p.table+" WHERE "+p.column+" > ? ORDER BY "+p.column+" LIMIT ?")
 	}
-	return merged(sources, txnsAtOnce, func(source string) ([]int64,
+	return merged(queries, txnsAtOnce, func(source string) ([]int64,
 		error) {
 		return numbers(ctx, q, source, after, txnsAtOnce)
 	})

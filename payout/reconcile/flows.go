@@ -18,8 +18,8 @@ var flows = map[string]flow{
 	booking.KindReturn:   {booking.KindWorld, booking.KindUser},
 }
 
-// paper is a table whose rows say what transactions were for.
-type paper struct {
+// sourceTable is a table whose rows say what transactions were for.
+type sourceTable struct {
 	table  string
 	column string // the transaction's number; it has an index, and 0 stands for none
 	// query selects, for transactions: the number, what the row is called, the kind and the owner of the account
@@ -27,9 +27,9 @@ type paper struct {
 	query string
 }
 
-// papers has the papers of each kind of transaction that has some: it moves exactly what they say, account by account.
+// sources has the sources of each kind of transaction that has some: it moves exactly what they say, account by account.
 // A transaction of another kind has none.
-var papers = map[string]paper{
+var sources = map[string]sourceTable{
 	booking.KindPay: {"payout", "txn_id", "SELECT txn_id, claim, '" + booking.KindEscrow + "', campaign_id, '" + booking.KindUser + "', user_id, amount FROM payout WHERE txn_id IN "},
 	booking.KindReclaim: {"reclaim", "txn_id", "SELECT r.txn_id, 'the rest of a shard', '" + booking.KindEscrow + "', r.campaign_id, '" + booking.KindSponsor + "', " +
 		"COALESCE(c.sponsor, '?'), r.amount FROM reclaim r LEFT JOIN campaign c ON c.id = r.campaign_id WHERE r.txn_id IN "},

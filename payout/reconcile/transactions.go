@@ -16,10 +16,10 @@ const txnsAtOnce = 200
 
 // txnPage is some transactions, with all that the ledger has about them.
 type txnPage struct {
-	kinds  map[int64]string // of the transactions that exist
-	lines  map[int64][]bookedLine
-	papers map[int64]map[string]*paperwork // by the kind of the papers
-	found  *findings
+	kinds   map[int64]string // of the transactions that exist
+	lines   map[int64][]bookedLine
+	sources map[int64]map[string]*sourceSums // by the kind of transaction
+	found   *findings
 }
 
 // bookedLine is a line of a transaction as it is in the database.
@@ -30,17 +30,17 @@ type bookedLine struct {
 	known   bool // there is such an account
 }
 
-// paperwork is what the papers of a transaction say of each account.
-type paperwork struct {
+// sourceSums is what the source rows of a transaction say of each account.
+type sourceSums struct {
 	sums  map[string]rain.Money
 	names map[string][]string // of some of the rows, to be named
 }
 
-// checkTxnPage compares transactions with their lines, and both with the papers. All must be read as of one moment.
+// checkTxnPage compares transactions with their lines, and both with the source rows. All must be read as of one moment.
 func checkTxnPage(ctx context.Context, q sqldb.Querier, ids []int64, found *findings) error {
-	p := &txnPage{kinds: map[int64]string{}, lines: map[int64][]bookedLine{}, papers: map[int64]map[string]*paperwork{},
+	p := &txnPage{kinds: map[int64]string{}, lines: map[int64][]bookedLine{}, sources: map[int64]map[string]*sourceSums{},
 		found: found}
-	for _, step := range []func(context.Context, sqldb.Querier, []int64) error{p.readTxns, p.readLines, p.readPapers} {
+	for _, step := range []func(context.Context, sqldb.Querier, []int64) error{p.readTxns, p.readLines, p.readSources} {
 		if err := step(ctx, q, ids); err != nil {
 			return err
 		}
@@ -74,19 +74,19 @@ func (p *txnPage) readLines(ctx context.Context, q sqldb.Querier, ids []int64) e
 		"LEFT JOIN account a ON a.id = e.account_id WHERE e.txn_id IN "+sqldb.Marks(len(ids))+" ORDER BY e.txn_id, e.line_no", sqldb.Args(ids)...)
 }
 
-func (p *txnPage) readPapers(ctx context.Context, q sqldb.Querier, ids []int64) error {
-	for kind, paper := range papers {
+func (p *txnPage) readSources(ctx context.Context, q sqldb.Querier, ids []int64) error {
+	for kind, sourceTable := range sources {
 		err := q.Each(ctx, func(scan sqldb.Scan) error {
 			var id int64
 			var name string
 			var from, to booking.Account
 			var amount rain.Money
 			err := scan(&id, &name, &from.Kind, &from.Owner, &to.Kind, &to.Owner, &amount)
-			w := p.paperwork(id, kind)
+			w := p.sourceSums(id, kind)
 			w.add(from.ID(), name, -amount)
 			w.add(to.ID(), name, amount)
 			return err
-		}, paper.query+sqldb.Marks(len(ids)), sqldb.Args(ids)...)
+		}, sourceTable.query+sqldb.Marks(len(ids)), sqldb.Args(ids)...)
 		if err != nil {
 			return err
 		}
@@ -94,17 +94,17 @@ func (p *txnPage) readPapers(ctx context.Context, q sqldb.Querier, ids []int64) 
 	return nil
 }
 
-func (p *txnPage) paperwork(id int64, kind string) *paperwork {
-	if p.papers[id] == nil {
-		p.papers[id] = map[string]*paperwork{}
+func (p *txnPage) sourceSums(id int64, kind string) *sourceSums {
+	if p.sources[id] == nil {
+		p.sources[id] = map[string]*sourceSums{}
 	}
-	if p.papers[id][kind] == nil {
-		p.papers[id][kind] = &paperwork{sums: map[string]rain.Money{}, names: map[string][]string{}}
+	if p.sources[id][kind] == nil {
+		p.sources[id][kind] = &sourceSums{sums: map[string]rain.Money{}, names: map[string][]string{}}
 	}
-	return p.papers[id][kind]
+	return p.sources[id][kind]
 }
 
-func (w *paperwork) add(account, name string, amount rain.Money) {
+func (w *sourceSums) add(account, name string, amount rain.Money) {
 	w.sums[account] += amount
 	if names := w.names[account]; len(names) < maxFindings {
 		w.names[account] = append(names, name)
@@ -132,7 +132,7 @@ func (p *txnPage) check(id int64) {
 		p.found.add("a transaction that does not sum to zero", txnKey(id), "transaction %d (%s) sums to %d, not to 0",
 			id, kind, sum)
 	}
-	p.checkPapers(id, kind, lines)
+	p.checkSources(id, kind, lines)
 }
 
 // missing names what is left of a transaction that does not exist.
@@ -142,8 +142,8 @@ func (p *txnPage) missing(id int64, lines []bookedLine) {
 			"line %d of transaction %d (%s %s): there is no such transaction", ln.number, id, ln.account,
 			moves(ln.amount))
 	}
-	for _, kind := range slices.Sorted(maps.Keys(p.papers[id])) {
-		w := p.papers[id][kind]
+	for _, kind := range slices.Sorted(maps.Keys(p.sources[id])) {
+		w := p.sources[id][kind]
 		for _, a := range slices.Sorted(maps.Keys(w.sums)) {
 			if w.sums[a] > 0 {
 				p.found.add("papers without a transaction", txnKey(id)+a,
@@ -174,25 +174,25 @@ func (p *txnPage) checkLine(id int64, kind string, ln bookedLine) {
 	}
 }
 
-// checkPapers compares what a transaction moves with what its papers say.
-func (p *txnPage) checkPapers(id int64, kind string, lines []bookedLine) {
-	for _, other := range slices.Sorted(maps.Keys(p.papers[id])) {
+// checkSources compares what a transaction moves with what its source rows say.
+func (p *txnPage) checkSources(id int64, kind string, lines []bookedLine) {
+	for _, other := range slices.Sorted(maps.Keys(p.sources[id])) {
 		if other != kind {
-			w := p.papers[id][other]
+			w := p.sources[id][other]
 			p.found.add("papers of another kind", txnKey(id), "transaction %d is of kind %s, but %s name it as theirs",
 				id, kind,
 				strings.Join(slices.Concat(slices.Collect(maps.Values(w.names))...), ", "))
 		}
 	}
-	paper, needed := papers[kind]
+	sourceTable, needed := sources[kind]
 	if !needed {
 		return
 	}
-	w := p.papers[id][kind]
+	w := p.sources[id][kind]
 	if w == nil {
 		p.found.add("a transaction without papers", txnKey(id),
 			"transaction %d is of kind %s, but no row of %s belongs to it (%s)", id, kind,
-			paper.table, linesInWords(lines))
+			sourceTable.table, linesInWords(lines))
 		return
 	}
 	moved := map[string]rain.Money{}
@@ -205,7 +205,7 @@ func (p *txnPage) checkPapers(id int64, kind string, lines []bookedLine) {
 		if want, named := w.sums[a]; !named {
 			p.found.add("a line without papers", lineKey(id, at[a]),
 				"transaction %d (%s), line %d: %s %s, but no row of %s says so",
-				id, kind, at[a], a, moves(moved[a]), paper.table)
+				id, kind, at[a], a, moves(moved[a]), sourceTable.table)
 		} else if want != moved[a] {
 			p.found.add("a line that is not its papers", lineKey(id, at[a]),
 				"transaction %d (%s), line %d: %s %s, but should be %d by %s",
@@ -222,7 +222,7 @@ func (p *txnPage) checkPapers(id int64, kind string, lines []bookedLine) {
 }
 
 // say names the rows that speak of an account.
-func (w *paperwork) say(account string) string {
+func (w *sourceSums) say(account string) string {
 	names := strings.Join(w.names[account], ", ")
 	if len(w.names[account]) == maxFindings {
 		names += " and others"

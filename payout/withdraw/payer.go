@@ -175,7 +175,7 @@ func (p *Payer) try(ctx context.Context, w ledger.Withdrawal, leaseEnds time.Tim
 	defer cancel()
 	recording, cancelDeadline := context.WithDeadline(recording, leaseEnds)
 	defer cancelDeadline()
-	p.record(recording, w, p.judge(ctx, w, reference, err))
+	p.record(recording, w, p.classify(ctx, w, reference, err))
 }
 
 // pay calls the provider.
@@ -196,8 +196,8 @@ type verdict struct {
 	write   func(ctx context.Context) error
 }
 
-// judge tells what follows from the provider's answer.
-func (p *Payer) judge(ctx context.Context, w ledger.Withdrawal, reference string, err error) verdict {
+// classify tells what follows from the provider's answer.
+func (p *Payer) classify(ctx context.Context, w ledger.Withdrawal, reference string, err error) verdict {
 	if err == nil {
 		p.outside.Works()
 		return verdict{outcomePaid, "", func(ctx context.Context) error { return p.ledger.RecordPaid(ctx, w, reference) }}

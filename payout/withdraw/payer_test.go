@@ -199,7 +199,7 @@ func TestPayerPutsOff(t *testing.T) {
 	} {
 		fake := &fakeLedger{}
 		p.ledger = fake
-		paytest.Must(t, p.judge(t.Context(), ledger.Withdrawal{Attempts: c.try}, "", c.err).write(t.Context()))
+		paytest.Must(t, p.classify(t.Context(), ledger.Withdrawal{Attempts: c.try}, "", c.err).write(t.Context()))
 		if fake.after < c.least || fake.after > c.most {
 			t.Errorf("after try %d, %v: %v", c.try, c.err, fake.after)
 		}
@@ -309,7 +309,7 @@ func TestPayerSaysWhatIsWrong(t *testing.T) {
 		Log: paytest.Quiet, OnAlarm: func(_ ledger.Withdrawal, message string) { alarms = append(alarms, message) },
 	})
 	paytest.Must(t, err)
-	p.record(t.Context(), ledger.Withdrawal{}, p.judge(t.Context(), ledger.Withdrawal{}, "", nil))
+	p.record(t.Context(), ledger.Withdrawal{}, p.classify(t.Context(), ledger.Withdrawal{}, "", nil))
 	if !slices.Equal(alarms, []string{ledger.ErrPaidTwice.Error()}) {
 		t.Errorf("%q", alarms)
 	}

@@ -42,7 +42,7 @@ func NewRebuilder(o RebuilderOptions) *Rebuilder { return &Rebuilder{o: o} }
 type RebuilderLedger interface {
 	Campaign(ctx context.Context, id string) (*rain.Campaign, error)
 	Live(ctx context.Context) ([]*rain.Campaign, error)
-	EachTaken(ctx context.Context, c *rain.Campaign, first, n int, yield func(posting.Taken) error) error
+	EachAssigned(ctx context.Context, c *rain.Campaign, first, n int, yield func(posting.Assigned) error) error
 	Reclaimed(ctx context.Context, campaign string, shard int) (bool, error)
 	BeginRebuild(ctx context.Context, campaign string, shard int) (attempt int64, err error)
 	Fence(ctx context.Context, campaign string, shard int, attempt int64) (barrier string, err error)
@@ -176,7 +176,7 @@ func (r *Rebuilder) restoration(ctx context.Context, c *rain.Campaign, shard int
 	amounts []rain.Money) (store.Restoration, int, error) {
 	first, n := rain.ShardRange(c.Packets, max(c.Shards, 1), shard)
 	taken, wins := make([]bool, n), 0
-	err := r.o.Ledger.EachTaken(ctx, c, first, n, func(k posting.Taken) error {
+	err := r.o.Ledger.EachAssigned(ctx, c, first, n, func(k posting.Assigned) error {
 		taken[k.Win.Packet-first] = true
 		wins++
 		return nil
@@ -185,7 +185,7 @@ func (r *Rebuilder) restoration(ctx context.Context, c *rain.Campaign, shard int
 		return store.Restoration{}, 0, err
 	}
 	what := store.Restoration{Wins: func(put func(rain.Win, rain.EntryRef) error) error {
-		return r.o.Ledger.EachTaken(ctx, c, first, n, func(k posting.Taken) error { return put(k.Win, k.Entry) })
+		return r.o.Ledger.EachAssigned(ctx, c, first, n, func(k posting.Assigned) error { return put(k.Win, k.Entry) })
 	}}
 	if what.Closed, err = r.o.Ledger.Reclaimed(ctx, c.ID, shard); err != nil || what.Closed {
 		return what, wins, err

@@ -145,7 +145,7 @@ func (b *batch) allowance(ref rain.EntryRef) rain.Money {
 	return max(most, 0)
 }
 
-// paidOf and deadOf keep the allowances up to date while the batch is judged. Without a reclaim in the batch there
+// paidOf and deadOf keep the allowances up to date while the batch is classified. Without a reclaim in the batch there
 // are none.
 func (a *allowances) paidOf(ref rain.EntryRef, amount rain.Money) {
 	if a.paid != nil {

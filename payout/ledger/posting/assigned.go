@@ -19,8 +19,8 @@ type Rebuilds struct {
 // NewRebuilds makes them of a migrated database. clock gives the times that are written to it.
 func NewRebuilds(db *sqldb.DB, clock rain.Clock) *Rebuilds { return &Rebuilds{db: db, clock: clock} }
 
-// Taken is a packet that is somebody's: it is paid, or was promised and waits as a dead letter.
-type Taken struct {
+// Assigned is a packet that is somebody's: it is paid, or was promised and waits as a dead letter.
+type Assigned struct {
 	Win   rain.Win
 	Entry rain.EntryRef // the outbox entry that brought it
 }
@@ -28,18 +28,18 @@ type Taken struct {
 // viewLimit is how long one view may take, also one that looks through millions of rows.
 const viewLimit = 30 * time.Second
 
-// takenPage is how many packets EachTaken looks at in one step.
-const takenPage = 10_000
+// assignedPage is how many packets EachAssigned looks at in one step.
+const assignedPage = 10_000
 
-// EachTaken calls yield for every packet first … first+n-1 that is somebody's, once each and in their order, and
+// EachAssigned calls yield for every packet first … first+n-1 that is somebody's, once each and in their order, and
 // ends with its error. It reads page by page, so that a slow reader holds no connection. Where several were
 // promised one packet, it is whose it is paid to, else whose promise came first. A dead letter that can never be
 // paid takes nothing.
 //
-// It is the whole truth about a shard's earlier lives once the shard is fenced: from then on nothing of them is added.
-func (r *Rebuilds) EachTaken(ctx context.Context, c *rain.Campaign, first, n int, yield func(Taken) error) error {
-	for from := first; from < first+n; from += takenPage {
-		page, err := r.takenBetween(ctx, c, from, min(from+takenPage, first+n))
+// It is the whole truth about a shard's earlier epochs once the shard is fenced: from then on nothing of them is added.
+func (r *Rebuilds) EachAssigned(ctx context.Context, c *rain.Campaign, first, n int, yield func(Assigned) error) error {
+	for from := first; from < first+n; from += assignedPage {
+		page, err := r.assignedBetween(ctx, c, from, min(from+assignedPage, first+n))
 		if err != nil {
 			return fmt.Errorf("the packets of campaign %s that are taken: %w", c.ID, err)
 		}
@@ -55,13 +55,13 @@ func (r *Rebuilds) EachTaken(ctx context.Context, c *rain.Campaign, first, n int
 	return nil
 }
 
-// takenBetween has an element for each packet from … to-1; those that are nobody's have no user. Payouts and dead
+// assignedBetween has an element for each packet from … to-1; those that are nobody's have no user. Payouts and dead
 // letters are read as of one moment: a retry makes the one of the other.
-func (r *Rebuilds) takenBetween(ctx context.Context, c *rain.Campaign, from, to int) ([]Taken, error) {
-	page := make([]Taken, to-from)
+func (r *Rebuilds) assignedBetween(ctx context.Context, c *rain.Campaign, from, to int) ([]Assigned, error) {
+	page := make([]Assigned, to-from)
 	err := r.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
 		err := tx.Each(ctx, func(scan sqldb.Scan) error {
-			var t Taken
+			var t Assigned
 			var ms, seq int64
 			if err := scan(&t.Win.Packet, &t.Win.User, &t.Win.Amount, &t.Win.Drop, &t.Entry.Shard, &ms,
 				&seq); err != nil {
@@ -90,7 +90,7 @@ func (r *Rebuilds) takenBetween(ctx context.Context, c *rain.Campaign, from, to 
 }
 
 // promised reads the promise in a dead letter; ok is false where it is one that no retry can ever pay.
-func (b *batch) promised(d DeadLetter) (t Taken, ok bool) {
+func (b *batch) promised(d DeadLetter) (t Assigned, ok bool) {
 	e, fault := entrytext.Decode(d.Payload)
 	if fault != "" || len(e.Wins) != 1 || e.Wins[0].Packet != d.Packet {
 		return t, false
@@ -102,7 +102,7 @@ func (b *batch) promised(d DeadLetter) (t Taken, ok bool) {
 	if !known || e.Ref.Shard < 0 || e.Ref.Shard >= campaign.shards || b.refusal(e.Ref, e.Wins[0], campaign) != "" {
 		return t, false
 	}
-	return Taken{Win: e.Wins[0], Entry: e.Ref}, true
+	return Assigned{Win: e.Wins[0], Entry: e.Ref}, true
 }
 
 // Reclaimed tells whether what was left in a shard has gone back to the sponsor, or is a dead letter on its way there.

@@ -25,11 +25,11 @@ type Attempted struct {
 // not be reached. With try number limit it is given up: what is not in the ledger of its wins and its reclaim
 // becomes dead letters with cause as their reason, and the entry can be removed from its outbox like a posted one.
 func (p *Poster) Attempt(ctx context.Context, e rain.Entry, cause error, limit int) (tried Attempted, err error) {
-	leave, err := p.locks.enter(ctx, []rain.Entry{e}) // else a copy of it might be posted while it is given up
+	unlock, err := p.locks.lock(ctx, []rain.Entry{e}) // else a copy of it might be posted while it is given up
 	if err != nil {
-		return Attempted{}, fmt.Errorf("waiting for who has the same outbox entry: %w", err)
+		return Attempted{}, fmt.Errorf("waiting for the worker that posts the same outbox entry: %w", err)
 	}
-	defer leave()
+	defer unlock()
 	err = p.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) (err error) {
 		tried = Attempted{}
 		if tried.Attempts, err = p.countAttempt(ctx, tx, e, cause); err != nil || tried.Attempts < limit {
@@ -91,7 +91,7 @@ func (p *Poster) giveUp(ctx context.Context, tx *sqldb.Tx, e rain.Entry, reason 
 	if err != nil {
 		return nil, err
 	}
-	b.judge(e)
+	b.classify(e)
 	letters := b.letters // these contradict the ledger: that is their reason
 	for _, w := range b.wins {
 		letters = append(letters, winLetter(e.Ref, w.win, w.position, reason))
@@ -100,7 +100,7 @@ func (p *Poster) giveUp(ctx context.Context, tx *sqldb.Tx, e rain.Entry, reason 
 		letters = append(letters, reclaimLetter(e.Ref, *e.Reclaim, b.reclaims[0].position, reason))
 	}
 	now := p.clock()
-	for i := range b.voids { // of a life of the shard that is over: nobody waits for them
+	for i := range b.voids { // of an earlier epoch of the shard: nobody waits for them
 		b.voids[i].resolvedAt = now
 	}
 	if err := WriteLetters(ctx, tx, slices.Concat(letters, b.voids), now); err != nil {

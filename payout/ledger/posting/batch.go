@@ -13,7 +13,7 @@ import (
 
 // batch is one try of posting some entries: what the ledger knows of them, and then what is to be written.
 type batch struct {
-	// Read from the ledger, and kept up to date while the batch is judged.
+	// Read from the ledger, and kept up to date while the batch is classified.
 	campaigns map[string]terms
 	paid      map[packetKey]Holder
 	reclaimed map[shardKey]rain.Reclaim // as they were asked for
@@ -22,13 +22,13 @@ type batch struct {
 	escrow    map[string]rain.Money     // nil: not looked at, because it has always been enough
 	allow     allowances                // of the reclaims; empty where there are none
 
-	// Decided by judge.
+	// Decided by classify.
 	txns     []booking.Txn
 	wins     []postedWin
 	reclaims []postedReclaim
 	cuts     []ReclaimCut
 	letters  []DeadLetter
-	voids    []DeadLetter // of an earlier life of their shard: kept, and resolved
+	voids    []DeadLetter // of an earlier epoch of their shard: kept, and resolved
 	settled  []Settlement
 	totals   map[string]Totals
 }

@@ -8,9 +8,9 @@ import (
 	"redrain/rain"
 )
 
-// judge decides what becomes of entries: each is posted, was posted already, is a dead letter, or is void. It does
+// classify decides what becomes of entries: each is posted, was posted already, is a dead letter, or is void. It does
 // no I/O. Reclaims come last, because what they take must be left over by everything else.
-func (b *batch) judge(entries ...rain.Entry) {
+func (b *batch) classify(entries ...rain.Entry) {
 	wins := 0
 	for i := range entries {
 		wins += len(entries[i].Wins)
@@ -18,12 +18,12 @@ func (b *batch) judge(entries ...rain.Entry) {
 	b.settled, b.wins = slices.Grow(b.settled, wins), slices.Grow(b.wins, wins)
 	for _, e := range entries {
 		at, campaign, fault, void := b.place(e)
-		b.judgeWins(e, at, campaign, fault, void)
+		b.classifyWins(e, at, campaign, fault, void)
 	}
 	for _, e := range entries {
 		if e.Reclaim != nil {
 			at, campaign, fault, void := b.place(e)
-			b.judgeReclaim(*e.Reclaim, at, campaign, fault, void)
+			b.classifyReclaim(*e.Reclaim, at, campaign, fault, void)
 		}
 	}
 }
@@ -47,8 +47,8 @@ func (b *batch) place(e rain.Entry) (at position, campaign terms, fault, void st
 	return at, campaign, fault, void
 }
 
-// judgeWins makes one transaction of the wins that are to be posted.
-func (b *batch) judgeWins(e rain.Entry, at position, campaign terms, fault, void string) {
+// classifyWins makes one transaction of the wins that are to be posted.
+func (b *batch) classifyWins(e rain.Entry, at position, campaign terms, fault, void string) {
 	first := len(b.wins)
 	for _, w := range e.Wins {
 		claim := rain.ClaimID(e.Ref.Campaign, w.Packet)
@@ -133,11 +133,11 @@ func (b *batch) refusal(ref rain.EntryRef, w rain.Win, campaign terms) string {
 		}
 		return ""
 	}
-	return b.take(ref.Campaign, w.Amount)
+	return b.spend(ref.Campaign, w.Amount)
 }
 
-// take counts an amount off the campaign's escrow, where that is looked at. It says why it cannot.
-func (b *batch) take(campaign string, amount rain.Money) string {
+// spend counts an amount off the campaign's escrow, where that is looked at. It says why it cannot.
+func (b *batch) spend(campaign string, amount rain.Money) string {
 	if b.escrow == nil {
 		return ""
 	}
@@ -151,8 +151,8 @@ func (b *batch) take(campaign string, amount rain.Money) string {
 // WholeCampaign is the shard of a reclaim that gives back everything.
 const WholeCampaign = -1
 
-// judgeReclaim decides about what was left in a shard. A shard is given back once, and no more of it than is its own.
-func (b *batch) judgeReclaim(r rain.Reclaim, at position, campaign terms, fault, void string) {
+// classifyReclaim decides about what was left in a shard. A shard is given back once, and no more of it than is its own.
+func (b *batch) classifyReclaim(r rain.Reclaim, at position, campaign terms, fault, void string) {
 	if b.dead.HasReclaim(at.ref, r) {
 		return
 	}
@@ -195,14 +195,14 @@ func (b *batch) judgeReclaim(r rain.Reclaim, at position, campaign terms, fault,
 	b.totals[at.ref.Campaign] = t
 }
 
-// bury puts a letter among the dead, once.
+// bury keeps a dead letter. One that is kept already is not kept twice.
 func (b *batch) bury(d DeadLetter) {
 	b.dead.Note(d)
 	b.allow.deadOf(d, b.campaigns[d.Campaign])
 	b.letters = append(b.letters, d)
 }
 
-// annul puts a letter among the void, once.
+// annul keeps a letter as void: it is resolved from the start. A letter that is kept already is not kept twice.
 func (b *batch) annul(d DeadLetter) {
 	b.dead.Note(d)
 	b.voids = append(b.voids, d)

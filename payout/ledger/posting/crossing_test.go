@@ -58,7 +58,7 @@ func TestWhatIsInHandIsNotGivenUp(t *testing.T) {
 		t := b.T
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		e := paytest.Entry("c1", 1, paytest.Win("u1", 0, 10))
-		leave, err := b.LockEntries(t.Context(), e)
+		unlock, err := b.LockEntries(t.Context(), e)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +70,7 @@ func TestWhatIsInHandIsNotGivenUp(t *testing.T) {
 		if n := b.DeadLetters(t); n != 0 {
 			t.Errorf("%d letters, %v", n, err)
 		}
-		leave()
+		unlock()
 		if tried, err := b.Attempt(t.Context(), e, errors.New("refused"), 1); err != nil || !tried.GivenUp {
 			t.Errorf("%+v, %v", tried, err)
 		}

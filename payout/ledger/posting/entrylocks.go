@@ -7,25 +7,25 @@ import (
 	"redrain/rain"
 )
 
-// entryLocks lets only one worker of this process at a time have an outbox entry in hand. Copies of an entry meet
-// where settlement is slow and the relay publishes it again. In the database the second of them would wait for the
-// first in the middle of its transaction, find out at a unique key that all is posted, and roll back; and a
-// rollback that takes new players' balances away again leaves those who wait for them with gap locks, which is a
-// deadlock. Between processes that still happens, rarely, and is only a try more.
+// entryLocks lets one worker of this process at a time post an outbox entry. Two copies of an entry are posted at the
+// same time where settlement is slow and the relay publishes it again. Without the lock the second transaction waits for
+// the first in the database, fails at a unique key, and rolls back; and a rollback that removes new players' balances
+// leaves the transactions that wait for them with gap locks, which is a deadlock. Between processes that still happens,
+// rarely, and costs one more try.
 //
 // The zero value is ready.
 type entryLocks struct {
 	mu   sync.Mutex
-	busy map[rain.EntryRef]chan struct{} // closed when the entry's holder leaves
+	busy map[rain.EntryRef]chan struct{} // closed when the entry is unlocked
 }
 
-// enter waits until none of the entries is in anybody's hand and takes them all at once. Nobody waits with an entry in
-// hand, so nobody waits for ever. leave must be called; after an error there is nothing to leave.
-func (s *entryLocks) enter(ctx context.Context, entries []rain.Entry) (leave func(), err error) {
+// lock waits until none of the entries is locked and locks them all at once. Nobody waits while holding a lock, so
+// there is no deadlock. unlock must be called; after an error there is nothing to unlock.
+func (s *entryLocks) lock(ctx context.Context, entries []rain.Entry) (unlock func(), err error) {
 	for {
-		holder := s.take(entries)
+		holder := s.tryLock(entries)
 		if holder == nil {
-			return func() { s.leave(entries) }, nil
+			return func() { s.unlock(entries) }, nil
 		}
 		select {
 		case <-holder:
@@ -35,8 +35,8 @@ func (s *entryLocks) enter(ctx context.Context, entries []rain.Entry) (leave fun
 	}
 }
 
-// take takes the entries, or tells when it is worth to try again.
-func (s *entryLocks) take(entries []rain.Entry) (holder <-chan struct{}) {
+// tryLock locks the entries, or returns a channel that is closed when the worker that holds one of them unlocks it.
+func (s *entryLocks) tryLock(entries []rain.Entry) (holder <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range entries {
@@ -54,7 +54,7 @@ func (s *entryLocks) take(entries []rain.Entry) (holder <-chan struct{}) {
 	return nil
 }
 
-func (s *entryLocks) leave(entries []rain.Entry) {
+func (s *entryLocks) unlock(entries []rain.Entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, e := range entries {

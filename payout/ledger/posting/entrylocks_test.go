@@ -14,40 +14,40 @@ func TestTurnstile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s entryLocks
 		one, two, three := entryNo("1-0"), entryNo("2-0"), entryNo("3-0")
-		leave, err := s.enter(t.Context(), []rain.Entry{one, two, one})
+		unlock, err := s.lock(t.Context(), []rain.Entry{one, two, one})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if other, err := s.enter(t.Context(), []rain.Entry{three}); err != nil {
+		if other, err := s.lock(t.Context(), []rain.Entry{three}); err != nil {
 			t.Fatal("an entry that nobody has:", err)
 		} else {
 			other()
 		}
 		entered := false
 		go func() {
-			leave, err := s.enter(t.Context(), []rain.Entry{three, two})
+			unlock, err := s.lock(t.Context(), []rain.Entry{three, two})
 			if err != nil {
 				t.Error(err)
 				return
 			}
 			entered = true
-			leave()
+			unlock()
 		}()
 		synctest.Wait()
 		if entered {
 			t.Error("two have one entry")
 		}
-		if other, err := s.enter(t.Context(), []rain.Entry{three}); err != nil {
+		if other, err := s.lock(t.Context(), []rain.Entry{three}); err != nil {
 			t.Error("who waits has taken something:", err)
 		} else {
 			other()
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := s.enter(ctx, []rain.Entry{two}); !errors.Is(err, context.Canceled) {
+		if _, err := s.lock(ctx, []rain.Entry{two}); !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
-		leave()
+		unlock()
 		synctest.Wait()
 		if !entered || len(s.busy) != 0 {
 			t.Errorf("entered %v, %d entries are left in hand", entered, len(s.busy))

@@ -10,15 +10,15 @@ import (
 	"redrain/payout/ledger/booking"
 )
 
-// A shard lives in Redis, and Redis may lose it. What is restored then is a new life of the shard: packets that
-// nobody is known to have won are on offer again. Between two lives stands a barrier, the id of an outbox entry:
-// every entry of the lives before has an id up to it, every entry of the life after it a higher one.
+// A shard lives in Redis, and Redis may lose it. A rebuild begins a new epoch of the shard: packets that nobody is known
+// to have won are on offer again. A barrier separates two epochs. It is the id of an outbox entry: every entry of the
+// earlier epochs has an id up to it, every entry of the new epoch a higher one.
 //
-// An entry of an earlier life that the ledger did not have when the barrier was set is void: its packets may be on
+// An entry of an earlier epoch that the ledger did not have when the barrier was set is void: its packets may be on
 // offer again, so it must never be paid. The order of a rebuild makes that safe (package server carries it out):
 //
 //	Redis is seen to have lost the shard → BeginRebuild → Redis takes up the restoration under this attempt → CatchUp: all
-//	that the stream has of it is posted → Fence → what the ledger has is read (EachTaken) → Redis opens the shard
+//	that the stream has of it is posted → Fence → what the ledger has is read (EachAssigned) → Redis opens the shard
 //
 // One reading of the stream is enough, after Redis has taken the restoration up and before the fence. A player is
 // told of a win that JetStream has acknowledged (with --confirm stream) only after Redis was seen to know the win
@@ -61,8 +61,8 @@ func (r *Rebuilds) BeginRebuild(ctx context.Context, campaign string, shard int)
 	return attempt, nil
 }
 
-// Fence ends the shard's life before: it sets the barrier, and returns it as the id of an outbox entry. When it has
-// returned, whatever of the earlier lives is not in the ledger never will be. It waits for postings of the campaign
+// Fence ends the shard's epoch: it sets the barrier, and returns it as the id of an outbox entry. When it has
+// returned, whatever of the earlier epochs is not in the ledger never will be. It waits for postings of the campaign
 // that are under way, so that who reads the ledger afterwards reads them too.
 //
 // It fails with ErrRebuildSuperseded where a later attempt has begun, and with ErrUnknownCampaign.
@@ -155,11 +155,11 @@ func (b *batch) void(at position) string {
 	return "void: redis lost the shard, and this was not in the ledger when it was rebuilt; entries up to " + barrierID(barrier) + " are of its life before"
 }
 
-// stillSameLife makes sure, at the end of a posting, that no barrier has come up since it was judged; else the
-// posting must be judged again. A fence locks the escrow and so does a posting, until its commit: either the fence
+// stillSameEpoch makes sure, at the end of a posting, that no barrier has come up since it was classified; else the
+// posting must be classified again. A fence locks the escrow and so does a posting, until its commit: either the fence
 // came first, and is seen here, or it waits, and who has fenced reads this posting. Dead letters move no money, so
 // their escrow is locked here.
-func (b *batch) stillSameLife(ctx context.Context, tx *sqldb.Tx) error {
+func (b *batch) stillSameEpoch(ctx context.Context, tx *sqldb.Tx) error {
 	campaigns := make([]string, 0, len(b.campaigns))
 	for id := range b.campaigns {
 		campaigns = append(campaigns, id)

@@ -130,11 +130,11 @@ func TestALetterThatWaitsOutlivesTheFence(t *testing.T) {
 			t.Fatalf("%+v", posted)
 		}
 		b.MustFence(t, 0)
-		want := []posting.Taken{
+		want := []posting.Assigned{
 			{paytest.Win("u1", 0, 10), rain.EntryRef{Campaign: "c1", ID: "1-0"}},
 			{paytest.Win("u2", 1, 21), rain.EntryRef{Campaign: "c1", ID: "2-0"}},
 		}
-		if got := b.Taken(t, c); !slices.Equal(got, want) {
+		if got := b.Assigned(t, c); !slices.Equal(got, want) {
 			t.Errorf("taken: %+v", got)
 		}
 		if _, err := b.Retry(t.Context(), "c1-1"); !errors.Is(err, ledger.ErrStillDead) {
@@ -146,7 +146,7 @@ func TestALetterThatWaitsOutlivesTheFence(t *testing.T) {
 			t.Fatalf("%+v, %v", settled, err)
 		}
 		b.WantBalance(t, booking.UserAccount("u2"), 21)
-		if got := b.Taken(t, c); !slices.Equal(got, want) {
+		if got := b.Assigned(t, c); !slices.Equal(got, want) {
 			t.Errorf("taken after the retry: %+v", got)
 		}
 		b.CheckBooks(t)
@@ -158,16 +158,16 @@ func TestEachTaken(t *testing.T) {
 	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
-		const packets = 2*posting.TakenPage + 5
+		const packets = 2*posting.AssignedPage + 5
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 10 * packets, Packets: packets, Shards: 2})
 		at := func(packet int) rain.EntryRef {
 			return rain.EntryRef{Campaign: "c1", ID: fmt.Sprintf("%d-0", packet+1)}
 		}
-		var want []posting.Taken
-		for _, p := range []int{0, 1, posting.TakenPage - 1, posting.TakenPage, 2 * posting.TakenPage, packets - 1} {
+		var want []posting.Assigned
+		for _, p := range []int{0, 1, posting.AssignedPage - 1, posting.AssignedPage, 2 * posting.AssignedPage, packets - 1} {
 			w := paytest.Win(fmt.Sprintf("u%d", p), p, 10)
 			b.MustPost(t, rain.Entry{Ref: at(p), Wins: []rain.Win{w}})
-			want = append(want, posting.Taken{w, at(p)})
+			want = append(want, posting.Assigned{w, at(p)})
 		}
 		// Promised to others too, in vain; and nonsense.
 		b.MustPost(t, paytest.Entry("c1", 50, paytest.Win("late", 1, 10), paytest.Win("x", packets, 10), paytest.Win("nobody\n", 7, 10),
@@ -178,26 +178,26 @@ func TestEachTaken(t *testing.T) {
 		b.MustPost(t, wrong)
 		// Two promises of one packet that wait: the first counts.
 		b.MustPost(t, paytest.Entry("c1", 52, paytest.Win("first", 11, rain.MaxBudget), paytest.Win("second", 11, rain.MaxBudget)))
-		want = slices.Insert(want, 2, posting.Taken{paytest.Win("first", 11, rain.MaxBudget),
+		want = slices.Insert(want, 2, posting.Assigned{paytest.Win("first", 11, rain.MaxBudget),
 			rain.EntryRef{Campaign: "c1", ID: "52-0"}})
-		if got := b.Taken(t, c); !slices.Equal(got, want) {
+		if got := b.Assigned(t, c); !slices.Equal(got, want) {
 			t.Errorf("got  %v\nwant %v", got, want)
 		}
 		first, n := rain.ShardRange(packets, 2, 1)
-		var part []posting.Taken
-		if err := b.EachTaken(t.Context(), c, first, n, func(k posting.Taken) error {
+		var part []posting.Assigned
+		if err := b.EachAssigned(t.Context(), c, first, n, func(k posting.Assigned) error {
 			part = append(part,
 				k)
 			return nil
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if half := slices.IndexFunc(want, func(k posting.Taken) bool { return k.Win.Packet >= first }); !slices.Equal(part,
+		if half := slices.IndexFunc(want, func(k posting.Assigned) bool { return k.Win.Packet >= first }); !slices.Equal(part,
 			want[half:]) {
 			t.Errorf("the second shard: %v", part)
 		}
 		enough := errors.New("enough")
-		if err := b.EachTaken(t.Context(), c, 0, packets, func(posting.Taken) error { return enough }); !errors.Is(err,
+		if err := b.EachAssigned(t.Context(), c, 0, packets, func(posting.Assigned) error { return enough }); !errors.Is(err,
 			enough) {
 			t.Error(err)
 		}

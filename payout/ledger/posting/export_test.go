@@ -12,7 +12,7 @@ const (
 	AttemptKept     = attemptKept
 	BarrierMarginMS = barrierMarginMS
 	FarFutureMS     = farFutureMS
-	TakenPage       = takenPage
+	AssignedPage    = assignedPage
 )
 
 // Batch is a posting before anything of it is written.
@@ -38,7 +38,7 @@ func (p *Poster) Write(ctx context.Context, tx *sqldb.Tx, b Batch) (Posted, erro
 }
 
 // Classify decides what becomes of entries.
-func (b Batch) Classify(entries ...rain.Entry) { b.judge(entries...) }
+func (b Batch) Classify(entries ...rain.Entry) { b.classify(entries...) }
 
 // Letters are those that were decided on.
 func (b Batch) Letters() []DeadLetter { return b.letters }
@@ -46,9 +46,9 @@ func (b Batch) Letters() []DeadLetter { return b.letters }
 // Settled are the settlements that were decided on.
 func (b Batch) Settled() []Settlement { return b.settled }
 
-// StillSameLife looks for a fence that has come up.
-func (b Batch) StillSameLife(ctx context.Context, tx *sqldb.Tx) error {
-	return b.stillSameLife(ctx, tx)
+// StillSameEpoch looks for a fence that has come up.
+func (b Batch) StillSameEpoch(ctx context.Context, tx *sqldb.Tx) error {
+	return b.stillSameEpoch(ctx, tx)
 }
 
 // GiveUp buries an entry.
@@ -63,8 +63,8 @@ func LateLetter(e rain.Entry, reason string) DeadLetter {
 }
 
 // LockEntries takes entries in hand.
-func (p *Poster) LockEntries(ctx context.Context, entries ...rain.Entry) (leave func(), err error) {
-	return p.locks.enter(ctx, entries)
+func (p *Poster) LockEntries(ctx context.Context, entries ...rain.Entry) (unlock func(), err error) {
+	return p.locks.lock(ctx, entries)
 }
 
 // Locked is how many entries are in hand.

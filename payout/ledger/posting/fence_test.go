@@ -61,7 +61,7 @@ func TestPostingsMeetAFence(t *testing.T) {
 				t.Error(err)
 			}
 			taken := map[int]bool{}
-			for _, k := range b.Taken(t, c) { // at once, as a rebuild does
+			for _, k := range b.Assigned(t, c) { // at once, as a rebuild does
 				taken[k.Win.Packet] = true
 			}
 			wg.Wait()
@@ -104,7 +104,7 @@ func TestAFenceAndOnePosting(t *testing.T) {
 				if _, err := b.Write(ctx, tx, batch); err != nil {
 					return err
 				}
-				if err := batch.StillSameLife(ctx, tx); !errors.Is(err, sqldb.ErrAgain) {
+				if err := batch.StillSameEpoch(ctx, tx); !errors.Is(err, sqldb.ErrAgain) {
 					t.Errorf("after a fence: %v", err)
 				}
 				return late
@@ -121,7 +121,7 @@ func TestAFenceAndOnePosting(t *testing.T) {
 				if _, err := b.Write(ctx, tx, batch); err != nil {
 					return err
 				}
-				if err := batch.StillSameLife(ctx, tx); err != nil {
+				if err := batch.StillSameEpoch(ctx, tx); err != nil {
 					return err
 				}
 				go fence()

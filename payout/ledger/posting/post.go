@@ -65,7 +65,7 @@ type Posted struct {
 	Settled []Settlement // every claim of the entries that is in the ledger now
 	New     int          // how many of them are new
 	Dead    []DeadLetter // what this call has put aside for a person
-	Void    []DeadLetter // what came too late: of a life of its shard before Redis lost it; see Fence
+	Void    []DeadLetter // what came too late: of an epoch of its shard before Redis lost it; see Fence
 	Cut     []ReclaimCut // reclaims that this call has posted with less than they asked for
 }
 
@@ -77,16 +77,16 @@ type Posted struct {
 // What contradicts the ledger becomes a dead letter and does not stop the rest: a packet that is paid to someone
 // else or with another amount, more than the escrow holds, an unknown campaign, an entry that makes no sense. A
 // dead claim stays dead until [Ledger.Retry]. A reclaim that asks for more than is its shard's is posted with what
-// is. What is of a shard's life before Redis lost it, and was not in the ledger when the shard was rebuilt, is
+// is. What is of a shard's epoch before Redis lost it, and was not in the ledger when the shard was rebuilt, is
 // void: it is kept, and never paid.
 //
 // After an error nothing is posted, or (where the commit's answer was lost) everything; calling again is right in both.
 func (p *Poster) Post(ctx context.Context, entries []rain.Entry) (Posted, error) {
-	leave, err := p.locks.enter(ctx, entries)
+	unlock, err := p.locks.lock(ctx, entries)
 	if err != nil {
-		return Posted{}, fmt.Errorf("waiting for who has the same outbox entries: %w", err)
+		return Posted{}, fmt.Errorf("waiting for the worker that posts the same outbox entries: %w", err)
 	}
-	defer leave()
+	defer unlock()
 	var posted Posted
 	careful := false
 	err = p.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) (err error) {
@@ -94,14 +94,14 @@ func (p *Poster) Post(ctx context.Context, entries []rain.Entry) (Posted, error)
 		if err != nil {
 			return err
 		}
-		b.judge(entries...)
+		b.classify(entries...)
 		posted, err = p.write(ctx, tx, b)
 		if errors.Is(err, booking.ErrInsufficientFunds) && !careful {
 			careful = true // find out which claims are too many
 			err = fmt.Errorf("%w: %w", sqldb.ErrAgain, err)
 		}
 		if err == nil {
-			err = b.stillSameLife(ctx, tx)
+			err = b.stillSameEpoch(ctx, tx)
 		}
 		return err
 	})
@@ -123,7 +123,7 @@ var reclaimColumns = []string{
 	"campaign_id", "shard", "packets", "amount", "closed_at", "entry_seq", "reclaimed_at", "txn_id",
 }
 
-// write carries out what was judged.
+// write carries out what classify has decided.
 func (p *Poster) write(ctx context.Context, tx *sqldb.Tx, b *batch) (Posted, error) {
 	now := p.clock()
 	_, err := booking.Book(ctx, tx, now, b.txns, func(done booking.Booked) error {

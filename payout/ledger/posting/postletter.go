@@ -25,7 +25,7 @@ func (p *Poster) PostLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter) (se
 		// a letter that waits has been counted as taken by every rebuild, so its packet is on offer to nobody
 		clear(b.barriers)
 	}
-	b.judge(e)
+	b.classify(e)
 	if refused := slices.Concat(b.letters, b.voids); len(refused) > 0 {
 		return nil, refused[0].Reason, nil
 	}
