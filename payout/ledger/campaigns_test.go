@@ -151,7 +151,7 @@ func TestUpdate(t *testing.T) {
 			t.Errorf("a change that changes nothing: %+v, %v", same, err)
 		}
 		boom := errors.New("boom")
-		_, err := b.Update(ctx, "c1", func(c *rain.Campaign) error { c.Status = rain.Paused; return boom })
+		_, err = b.Update(ctx, "c1", func(c *rain.Campaign) error { c.Status = rain.Paused; return boom })
 		if !errors.Is(err, boom) {
 			t.Error(err)
 		}
