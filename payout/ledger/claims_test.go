@@ -24,7 +24,7 @@ func claimIDs(list []ledger.Claim) []string {
 }
 
 // pages reads all pages of a list of claims.
-func pages(b *paytest.Books, t *testing.T, q ledger.ClaimQuery) (pages [][]string) {
+func pages(t *testing.T, b *paytest.Books, q ledger.ClaimQuery) (pages [][]string) {
 	t.Helper()
 	for {
 		list, next, err := b.ListClaims(t.Context(), q)
@@ -86,7 +86,7 @@ func TestClaims(t *testing.T) {
 			{ledger.ClaimQuery{Campaign: "c1", Limit: 1, After: "5", Only: ledger.ClaimFilter{Packet: new(5)}}, [][]string{{}}},
 			{ledger.ClaimQuery{Campaign: "c1", Limit: 1, Only: ledger.ClaimFilter{Packet: new(6)}}, [][]string{{}}},
 		} {
-			got := pages(b, t, tc.q)
+			got := pages(t, b, tc.q)
 			if !slices.EqualFunc(got, tc.want, slices.Equal[[]string]) {
 				t.Errorf("%+v:\ngot  %v\nwant %v", tc.q, got, tc.want)
 			}

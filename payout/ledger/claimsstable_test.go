@@ -67,7 +67,7 @@ func TestPagesAreStable(t *testing.T) {
 			}
 		}
 		settling.Wait()
-		if got := len(pages(b, t, ledger.ClaimQuery{Campaign: "c1", Limit: 500})); got != packets/500 {
+		if got := len(pages(t, b, ledger.ClaimQuery{Campaign: "c1", Limit: 500})); got != packets/500 {
 			t.Errorf("%s", fmt.Sprint(got))
 		}
 	})

@@ -42,7 +42,7 @@ func paying(t *testing.T, ledger withdrawals, provider Provider, o PayerOptions)
 
 // eventually waits for a withdrawal to come into a state. Where it is put off, that time passes at once. A lease
 // does not end by that, if it lasts longer than any pause.
-func eventually(b *paytest.Books, t *testing.T, p *Payer, id string, done func(ledger.Withdrawal) bool) ledger.Withdrawal {
+func eventually(t *testing.T, b *paytest.Books, p *Payer, id string, done func(ledger.Withdrawal) bool) ledger.Withdrawal {
 	t.Helper()
 	var w ledger.Withdrawal
 	testenv.Eventually(t, patience, "withdrawal "+id, func() bool {
@@ -119,7 +119,7 @@ func TestPayerThroughUnclearAnswers(t *testing.T) {
 		b.MustWithdraw(t, "pays", "u1", 60)
 		b.MustWithdraw(t, "refuses", "u1", 30)
 		for _, id := range []string{"pays", "refuses"} {
-			eventually(b, t, p, id, finished)
+			eventually(t, b, p, id, finished)
 			if asked := slices.Compact(provider.payments(id)); len(asked) != 1 {
 				t.Errorf("%s was asked for as %+v", id, asked)
 			}
@@ -155,7 +155,7 @@ func TestPayerBuriesAndRedrives(t *testing.T) {
 			},
 		})
 		b.MustWithdraw(t, "w1", "u1", 60)
-		w := eventually(b, t, p, "w1", func(w ledger.Withdrawal) bool { return w.Dead })
+		w := eventually(t, b, p, "w1", func(w ledger.Withdrawal) bool { return w.Dead })
 		if w.Attempts != 3 || w.State != ledger.WithdrawalPending || w.LastError != "status 404 at try 3" ||
 			provider.tries("w1") != 3 {
 			t.Errorf("%+v after %d tries", w, provider.tries("w1"))
@@ -167,7 +167,7 @@ func TestPayerBuriesAndRedrives(t *testing.T) {
 		close(heals)
 		_, err := b.Retry(t.Context(), "w1")
 		paytest.Must(t, err)
-		eventually(b, t, p, "w1", finished)
+		eventually(t, b, p, "w1", finished)
 		b.WantWithdrawal(t, "w1", ledger.WithdrawalPaid, 1)
 		if len(alarms) > 0 {
 			t.Errorf("another alarm: %s", <-alarms)
@@ -257,7 +257,7 @@ func TestPayerRecordsWhenTheDatabaseIsBack(t *testing.T) {
 	p, _ := paying(t, flaky, provider, PayerOptions{Timeout: time.Hour})
 	b.MustWithdraw(t, "w1", "u1", 60)
 	p.Wake()
-	eventually(b, t, p, "w1", finished)
+	eventually(t, b, p, "w1", finished)
 	if flaky.left() != 0 || provider.tries("w1") != 1 {
 		t.Errorf("%d failures left, %d tries", flaky.left(), provider.tries("w1"))
 	}
@@ -285,7 +285,7 @@ func TestPayerThatEndsLeavesThePaymentToAnother(t *testing.T) {
 	stop()
 	b.WantWithdrawal(t, "w1", ledger.WithdrawalPending, 1)
 	second, _ := paying(t, b.Ledger, provider, PayerOptions{Timeout: time.Hour})
-	eventually(b, t, second, "w1", finished)
+	eventually(t, b, second, "w1", finished)
 	b.WantWithdrawal(t, "w1", ledger.WithdrawalPaid, 2)
 	if asked := provider.payments("w1"); asked[0] != asked[1] {
 		t.Errorf("%+v", asked)

@@ -23,7 +23,7 @@ type Ear struct {
 	heard []Heard
 }
 
-// Heard is one message that was said to an Ear.
+// Heard is one message.
 type Heard struct {
 	At   int64 // Unix ms
 	Kind string
