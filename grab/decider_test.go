@@ -215,14 +215,13 @@ func BenchmarkCoalescer(b *testing.B) {
 	s := players.stripe("u")
 	p := s.add("u")
 	a := answers[struct{}]{tell: func(taps []*Tap[struct{}]) { all.Add(-len(taps)) }}
-	answer := func(taps []*Tap[struct{}]) error {
+	answer := func(taps []*Tap[struct{}]) {
 		for _, t := range taps {
 			a.add(t, outcome.Result{Outcome: outcome.NotOpen}, true)
 		}
 		a.send()
-		return nil
 	}
-	c := newCoalescer(&workers{}, answer, func(taps []*Tap[struct{}]) { _ = answer(taps) })
+	c := newCoalescer(&workers{}, func(taps []*Tap[struct{}]) error { answer(taps); return nil }, answer)
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {

@@ -50,7 +50,8 @@ func (c *Confirmer) lasting(
 	if err != nil || c.mode == Redis || len(entries) == 0 {
 		return entries, err
 	}
-	if err := c.newestLasts(ctx, campaign, shard, entries[len(entries)-1]); c.store.Checked(err) != nil {
+	err = c.newestLasts(ctx, campaign, shard, entries[len(entries)-1])
+	if c.store.Checked(err) != nil {
 		return nil, fmt.Errorf("entries of the outbox of %s.%d stay where they are: %w", campaign, shard, err)
 	}
 	return entries, nil

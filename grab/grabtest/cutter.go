@@ -1,6 +1,7 @@
 package grabtest
 
 import (
+	"context"
 	"io"
 	"net"
 	"sync"
@@ -19,10 +20,11 @@ type Cutter struct {
 // NewCutter makes one before a server.
 func NewCutter(t *testing.T, server string) *Cutter {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	ctx := context.WithoutCancel(t.Context()) // connections end when the test closes them
 	c := &Cutter{listener: l, server: server}
 	var all sync.WaitGroup
 	all.Go(func() {
@@ -31,13 +33,14 @@ func NewCutter(t *testing.T, server string) *Cutter {
 			if err != nil {
 				return
 			}
-			all.Go(func() { c.serve(conn) })
+			all.Go(func() { c.serve(ctx, conn) })
 		}
 	})
 	t.Cleanup(func() { _ = l.Close(); all.Wait() })
 	return c
 }
 
+// Addr is where clients connect to.
 func (c *Cutter) Addr() string { return c.listener.Addr().String() }
 
 // LoseAnswer has the next answer lost.
@@ -47,6 +50,7 @@ func (c *Cutter) LoseAnswer() {
 	c.losing = true
 }
 
+// Lost is how many answers were lost so far.
 func (c *Cutter) Lost() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -65,9 +69,9 @@ func (c *Cutter) loses() bool {
 	return true
 }
 
-func (c *Cutter) serve(client net.Conn) {
+func (c *Cutter) serve(ctx context.Context, client net.Conn) {
 	defer func() { _ = client.Close() }()
-	server, err := net.Dial("tcp", c.server)
+	server, err := new(net.Dialer).DialContext(ctx, "tcp", c.server)
 	if err != nil {
 		return
 	}

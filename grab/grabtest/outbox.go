@@ -17,6 +17,7 @@ func (gm *Game) Fill(n int) {
 	}
 }
 
+// Read takes new entries of shard 0 for a consumer.
 func (gm *Game) Read(consumer string, limit int) []rain.Entry {
 	gm.T.Helper()
 	entries, err := gm.G.Read(gm.T.Context(), gm.C.ID, 0, consumer, limit)
@@ -26,6 +27,7 @@ func (gm *Game) Read(consumer string, limit int) []rain.Entry {
 	return entries
 }
 
+// Claim takes entries of shard 0 over from consumers that have had them for minIdle.
 func (gm *Game) Claim(consumer string, minIdle time.Duration, limit int) []rain.Entry {
 	gm.T.Helper()
 	entries, err := gm.G.Claim(gm.T.Context(), gm.C.ID, 0, consumer, minIdle, limit)
@@ -35,6 +37,7 @@ func (gm *Game) Claim(consumer string, minIdle time.Duration, limit int) []rain.
 	return entries
 }
 
+// Remove takes entries out of the outbox, as after their settlement.
 func (gm *Game) Remove(entries []rain.Entry) {
 	gm.T.Helper()
 	if err := gm.G.Remove(gm.T.Context(), Refs(entries)); err != nil {
@@ -42,6 +45,7 @@ func (gm *Game) Remove(entries []rain.Entry) {
 	}
 }
 
+// Pending is how many entries wait in the game's outboxes.
 func (gm *Game) Pending() int64 {
 	gm.T.Helper()
 	n, err := gm.G.Pending(gm.T.Context(), gm.C)

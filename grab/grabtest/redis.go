@@ -59,8 +59,10 @@ func CountCalls(rdb redis.UniversalClient) *Calls {
 	return c
 }
 
+// DialHook implements redis.Hook; connections are not counted.
 func (c *Calls) DialHook(next redis.DialHook) redis.DialHook { return next }
 
+// ProcessHook implements redis.Hook; it counts each command.
 func (c *Calls) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		c.mu.Lock()
@@ -70,6 +72,7 @@ func (c *Calls) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
+// ProcessPipelineHook implements redis.Hook; commands in pipelines are not counted.
 func (c *Calls) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return next
 }

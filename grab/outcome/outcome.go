@@ -39,7 +39,7 @@ var names = [...]string{
 func All() []Outcome {
 	all := make([]Outcome, Count)
 	for i := range all {
-		all[i] = Outcome(i) //nolint:gosec // there are ten
+		all[i] = Outcome(i)
 	}
 	return all
 }
@@ -59,7 +59,7 @@ func (o *Outcome) UnmarshalText(text []byte) error {
 	if i < 0 {
 		return fmt.Errorf("%q is no outcome of a tap", text)
 	}
-	*o = Outcome(i) //nolint:gosec // there are ten
+	*o = Outcome(i)
 	return nil
 }
 

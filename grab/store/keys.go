@@ -35,7 +35,7 @@ const (
 	fieldWon       = "won"        // packets won
 	fieldAmountWon = "amount_won" // their amount
 	fieldLast      = "last"       // id of the newest outbox entry ever, "" where none was
-	// over all rains; where there are blocks, see grab.lua, " in blocks" follows the number
+	// The limit is over all rains. Where there are blocks, see grab.lua, " in blocks" follows the number.
 	fieldWinsPerUser = "wins_per_user"
 	fieldTapsPerUser = "taps_per_user" // over all rains; 0: no limit
 	fieldRain        = "rain"          // id of the rain in which taps may count, "" without one

@@ -151,18 +151,6 @@ func parseRecord(user, part string) (Record, error) {
 	return Record{Win: win, Entry: f[3]}, err
 }
 
-// winsOf are the wins without their entries; nil where there are none.
-func winsOf(records []Record) []rain.Win {
-	if len(records) == 0 {
-		return nil
-	}
-	wins := make([]rain.Win, len(records))
-	for i, r := range records {
-		wins[i] = r.Win
-	}
-	return wins
-}
-
 // isEntryID tells whether an id is as Redis writes those of a stream: "<ms>-<seq>".
 func isEntryID(id string) bool {
 	ms, seq, _ := strings.Cut(id, "-")

@@ -17,7 +17,7 @@ import (
 )
 
 // wantUnknown checks that to everybody Redis knows nothing of the shard.
-func wantUnknown(gm *grabtest.Game, t *testing.T, when string) {
+func wantUnknown(t *testing.T, gm *grabtest.Game, when string) {
 	t.Helper()
 	ctx := t.Context()
 	if r := grabtest.TapOn(gm.Node().Gate(gm.C), "p", gm.Drop(0)); r.Outcome != outcome.Unavailable {
@@ -85,7 +85,7 @@ func TestARestorationCanBeBrokenOffAnywhere(t *testing.T) {
 					t.Fatalf("broken off after %d calls, and no error", calls)
 				}
 				when := fmt.Sprintf("broken off after %d calls", calls)
-				wantUnknown(gm, t, when)
+				wantUnknown(t, gm, when)
 				if calls > 0 {
 					if err := gm.G.Open(t.Context(), gm.C, gm.Amounts); !errors.Is(err, store.ErrNoState) {
 						t.Errorf("%s: loading it: %v", when, err)
@@ -213,7 +213,7 @@ func TestOfTwoRestorersTheLastOneToBeginWins(t *testing.T) {
 			if err := gm.G.Restore(t.Context(), gm.C, 0, begun); !errors.Is(err, store.ErrSuperseded) {
 				t.Errorf("one that was overtaken: %v", err)
 			}
-			wantUnknown(gm, t, "overtaken and given up")
+			wantUnknown(t, gm, "overtaken and given up")
 			// All at once.
 			var all sync.WaitGroup
 			errs := make([]error, 4)

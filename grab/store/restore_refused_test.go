@@ -72,7 +72,7 @@ func TestARestorationThatDoesNotAddUpIsRefused(t *testing.T) {
 		if err := gm.G.Restore(t.Context(), gm.C, 0, r); err == nil {
 			t.Errorf("%s: restored", name)
 		}
-		wantUnknown(gm, t, name)
+		wantUnknown(t, gm, name)
 	}
 	if err := gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)); err != nil {
 		t.Error(err)
@@ -112,7 +112,7 @@ func TestAFullRedisIsNotRestoredHalfWay(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		limit("0")
-		wantUnknown(gm, t, name)
+		wantUnknown(t, gm, name)
 		if err := gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)); err != nil {
 			t.Errorf("%s, and again: %v", name, err)
 		}

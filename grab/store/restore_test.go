@@ -184,7 +184,7 @@ func TestAHundredThousandPacketsAreRestored(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			const packets = 100_000
 			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: packets, Split: rain.DoubleMean, Wins: 5, Taps: 40, NoRain: true})
-			drop, wins := anyDrops(gm), make([]grabtest.Known, 0, packets/2)
+			drop, wins := anyDrops(), make([]grabtest.Known, 0, packets/2)
 			for p := 0; p < packets; p += 2 { // every other packet, some players with up to five
 				user := fmt.Sprint("player ", p/2%11_000)
 				wins = append(wins, grabtest.Known{
@@ -257,7 +257,7 @@ func TestAThousandWinsOfAPlayerAreRestored(t *testing.T) {
 }
 
 // anyDrops are some names of drops.
-func anyDrops(gm *grabtest.Game) (names []string) {
+func anyDrops() (names []string) {
 	for n := range int64(5) {
 		names = append(names, rain.DropID{N: n, K: 1}.String())
 	}

@@ -12,9 +12,10 @@ import (
 
 const (
 	chunkPackets = 2_000 // packets in one call of open.lua; Lua takes less than 8,000 arguments at once
-	// calls sent before their answers are waited for, of all shards together; one of a shard in any case
+	// chunksAtOnce is how many calls of all shards together are sent before their answers are waited for; each shard
+	// sends one in any case.
 	chunksAtOnce = 4
-	// how long the script goes on taking taps after the nodes have stopped, as their clocks differ
+	// closesAfterMS is how long the script goes on taking taps after the nodes have stopped, as their clocks differ.
 	closesAfterMS = 500
 )
 

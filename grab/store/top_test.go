@@ -47,7 +47,7 @@ func TestTop(t *testing.T) {
 				})
 			}
 			ranking.Wait()
-			wantTop(gm, t, totals)
+			wantTop(t, gm, totals)
 			for shard := range gm.C.Shards {
 				if n := rdb.ZCard(t.Context(), gm.G.Keys(gm.C.ID, shard).Top).Val(); n > store.TopKept {
 					t.Errorf("shard %d keeps %d players", shard, n)
@@ -86,7 +86,7 @@ func TestRankingAsksTwice(t *testing.T) {
 			if n := asked.n.Swap(-1 << 30); n != 2 {
 				t.Errorf("%d round trips for %d shards", n, len(homes))
 			}
-			wantTop(gm, t, totals)
+			wantTop(t, gm, totals)
 		})
 	}
 }
@@ -141,7 +141,7 @@ func TestTopAfterALoss(t *testing.T) {
 				totals[user] = gm.Want(user, gm.Drop(0), outcome.Won).Amount
 				rank(gm, gm.G, user)
 			}
-			wantTop(gm, t, totals)
+			wantTop(t, gm, totals)
 			wins := [][]grabtest.Known{gm.Known(0), gm.Known(1)}
 			gm.Lose()
 			// One player's win is void: the ledger had not heard of it, and the board has.
@@ -157,7 +157,7 @@ func TestTopAfterALoss(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			wantTop(gm, t, totals)
+			wantTop(t, gm, totals)
 		})
 	}
 }
@@ -207,7 +207,7 @@ func rank(gm *grabtest.Game, g *grabtest.Node, users ...string) {
 }
 
 // wantTop holds the board to what the players have won.
-func wantTop(gm *grabtest.Game, t *testing.T, totals map[string]rain.Money) {
+func wantTop(t *testing.T, gm *grabtest.Game, totals map[string]rain.Money) {
 	t.Helper()
 	var want []store.Ranked
 	for user, total := range totals {

@@ -57,7 +57,9 @@ func TestFrameBudget(t *testing.T) {
 	browsertest.Eval[bool](g.Page, startReference)
 	spent := g.spend(t, 80)
 	g.Shoot("loaded")
-	phone := func(d time.Duration) time.Duration { return d * reference / spent.reference }
+	phone := func(d time.Duration) time.Duration {
+		return time.Duration(float64(d) * float64(reference) / float64(spent.reference))
+	}
 	frame, task := phone(spent.frame), phone(spent.task)
 	t.Logf("scripts of a frame %v (p95), longest task %v, reference work %v: on the phone %v and %v", spent.frame,
 		spent.task, spent.reference, frame, task)

@@ -103,5 +103,5 @@ func linkOrCopy(from, to string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(to, data, 0o700) //nolint:gosec // it is a program
+	return os.WriteFile(to, data, 0o700)
 }

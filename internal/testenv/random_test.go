@@ -11,7 +11,7 @@ func TestRandomCanBeHadAgain(t *testing.T) {
 		}
 	}
 	t.Setenv(seedVariable, "")
-	if Random(t).Uint64() == Random(t).Uint64() {
+	if first, second := Random(t).Uint64(), Random(t).Uint64(); first == second {
 		t.Error("two tests have the same numbers")
 	}
 }

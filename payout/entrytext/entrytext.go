@@ -13,7 +13,7 @@ import (
 // written and read here, without reflection and without a piece of memory for each value; what is not in the plain
 // form is left to encoding/json, which would have made the same of all of them.
 
-// encodeEntry is json.Marshal for an entry.
+// Encode is json.Marshal for an entry.
 func Encode(e rain.Entry) ([]byte, error) {
 	if e.Reclaim != nil || !plain(e.Ref.Campaign) || !plain(e.Ref.ID) {
 		return json.Marshal(e)
@@ -68,7 +68,7 @@ func plain(s string) bool {
 	return true
 }
 
-// decodeEntry reads an entry as the relay writes it; fault says why there is none.
+// Decode reads an entry as the relay writes it; fault says why there is none.
 func Decode(data []byte) (e rain.Entry, fault string) {
 	// The names in the entry are parts of one string; they are kept no longer than their batch.
 	if e, ok := cutEntry(string(data)); ok {

@@ -68,7 +68,7 @@ func (s *Campaigns) CreateCampaign(ctx context.Context, c *rain.Campaign) error 
 			"packets": c.Packets, "sponsor_balance": left})
 		return auditChange(ctx, tx, s.clock(), change{state: map[string]any{"sponsor_balance": left + c.Budget}}, after)
 	})
-	if short := (*booking.Overdraft)(nil); errors.As(err, &short) && !short.Exists {
+	if short := (*booking.OverdraftError)(nil); errors.As(err, &short) && !short.Exists {
 		return fmt.Errorf("%q: %w", c.Sponsor, ErrUnknownSponsor)
 	}
 	return err

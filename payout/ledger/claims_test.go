@@ -24,7 +24,7 @@ func claimIDs(list []ledger.Claim) []string {
 }
 
 // pages reads all pages of a list of claims.
-func pages(b *paytest.Books, t *testing.T, q ledger.ClaimQuery) (pages [][]string) {
+func pages(t *testing.T, b *paytest.Books, q ledger.ClaimQuery) (pages [][]string) {
 	t.Helper()
 	for {
 		list, next, err := b.ListClaims(t.Context(), q)
@@ -40,6 +40,7 @@ func pages(b *paytest.Books, t *testing.T, q ledger.ClaimQuery) (pages [][]strin
 }
 
 func TestClaims(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		ctx := t.Context()
@@ -86,7 +87,7 @@ func TestClaims(t *testing.T) {
 			{ledger.ClaimQuery{Campaign: "c1", Limit: 1, After: "5", Only: ledger.ClaimFilter{Packet: new(5)}}, [][]string{{}}},
 			{ledger.ClaimQuery{Campaign: "c1", Limit: 1, Only: ledger.ClaimFilter{Packet: new(6)}}, [][]string{{}}},
 		} {
-			got := pages(b, t, tc.q)
+			got := pages(t, b, tc.q)
 			if !slices.EqualFunc(got, tc.want, slices.Equal[[]string]) {
 				t.Errorf("%+v:\ngot  %v\nwant %v", tc.q, got, tc.want)
 			}
@@ -128,6 +129,7 @@ func TestClaims(t *testing.T) {
 }
 
 func TestEachClaim(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		const n = 2*ledger.EachPage + 1
@@ -180,6 +182,7 @@ func TestEachClaim(t *testing.T) {
 }
 
 func TestDeadLetterPages(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		ctx := t.Context()

@@ -30,17 +30,17 @@ func newDeadLetters(db *sqldb.DB, clock rain.Clock, poster *posting.Poster, with
 }
 
 // Register adds the metric redrain_dead_letters.
-func (d *DeadLetters) Register(r prometheus.Registerer) error { return r.Register(d.waiting) }
+func (s *DeadLetters) Register(r prometheus.Registerer) error { return r.Register(s.waiting) }
 
 // ListDeadLetters lists what waits for a person, oldest first. An empty cursor begins; next is empty on the last page.
-func (d *DeadLetters) ListDeadLetters(ctx context.Context, cursor string, limit int) (list []posting.DeadLetter, next string,
+func (s *DeadLetters) ListDeadLetters(ctx context.Context, cursor string, limit int) (list []posting.DeadLetter, next string,
 	err error) {
 	after, err := numberCursor(cursor, 0)
 	if err != nil {
 		return nil, "", err
 	}
 	list = []posting.DeadLetter{}
-	err = d.db.Each(ctx, func(scan sqldb.Scan) error {
+	err = s.db.Each(ctx, func(scan sqldb.Scan) error {
 		d, err := posting.ScanLetter(scan)
 		list = append(list, d)
 		return err
@@ -55,8 +55,8 @@ func (d *DeadLetters) ListDeadLetters(ctx context.Context, cursor string, limit 
 }
 
 // Dead counts the dead letters of a campaign that wait for a person, and those of them that are wins.
-func (d *DeadLetters) Dead(ctx context.Context, campaign string) (letters, wins int64, err error) {
-	_, err = d.db.First(ctx, []any{&letters, &wins},
+func (s *DeadLetters) Dead(ctx context.Context, campaign string) (letters, wins int64, err error) {
+	_, err = s.db.First(ctx, []any{&letters, &wins},
 		"SELECT COUNT(*), COALESCE(SUM(CASE WHEN kind = ? THEN 1 ELSE 0 END), 0) FROM dead_letter WHERE campaign_id = ? AND resolved_at = 0", posting.LetterPay, campaign)
 	if err != nil {
 		return 0, 0, fmt.Errorf("the dead letters of campaign %s: %w", campaign, err)
@@ -65,21 +65,21 @@ func (d *DeadLetters) Dead(ctx context.Context, campaign string) (letters, wins 
 }
 
 // countDead counts what waits.
-func (d *DeadLetters) countDead(ctx context.Context) (n int64, err error) {
-	_, err = d.db.First(ctx, []any{&n}, "SELECT COUNT(*) FROM dead_letter WHERE resolved_at = 0")
+func (s *DeadLetters) countDead(ctx context.Context) (n int64, err error) {
+	_, err = s.db.First(ctx, []any{&n}, "SELECT COUNT(*) FROM dead_letter WHERE resolved_at = 0")
 	return n, err
 }
 
 // RefreshMetrics brings redrain_dead_letters up to date. On the way it resolves letters whose claim is paid.
-func (d *DeadLetters) RefreshMetrics(ctx context.Context) error {
-	n, err := d.countDead(ctx)
+func (s *DeadLetters) RefreshMetrics(ctx context.Context) error {
+	n, err := s.countDead(ctx)
 	if err == nil && n > 0 {
 		var paid int64
-		paid, err = d.resolvePaid(ctx)
+		paid, err = s.resolvePaid(ctx)
 		n -= paid
 	}
 	if err == nil {
-		d.waiting.Set(float64(n))
+		s.waiting.Set(float64(n))
 	}
 	return err
 }
@@ -87,9 +87,9 @@ func (d *DeadLetters) RefreshMetrics(ctx context.Context) error {
 // resolvePaid resolves letters of claims that are paid to the very player whom they were promised to. There is such
 // a letter where an entry was given up in the same moment in which another worker could post a copy of it after
 // all. It moves no money.
-func (d *DeadLetters) resolvePaid(ctx context.Context) (n int64, err error) {
+func (s *DeadLetters) resolvePaid(ctx context.Context) (n int64, err error) {
 	var ids []any
-	err = d.db.Each(ctx, func(scan sqldb.Scan) error {
+	err = s.db.Each(ctx, func(scan sqldb.Scan) error {
 		var id int64
 		err := scan(&id)
 		ids = append(ids, id)
@@ -99,8 +99,8 @@ func (d *DeadLetters) resolvePaid(ctx context.Context) (n int64, err error) {
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
-	err = d.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-		n, err = tx.Exec(ctx, "UPDATE dead_letter SET resolved_at = ? WHERE resolved_at = 0 AND id IN "+sqldb.Marks(len(ids)), append([]any{d.clock()}, ids...)...)
+	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		n, err = tx.Exec(ctx, "UPDATE dead_letter SET resolved_at = ? WHERE resolved_at = 0 AND id IN "+sqldb.Marks(len(ids)), append([]any{s.clock()}, ids...)...)
 		return err
 	})
 	return n, err

@@ -20,7 +20,7 @@ var (
 	ErrCampaignExists   = errors.New("a campaign with this id exists")
 	ErrCampaignStocked  = errors.New("the campaign has been stocked, so it can be closed but not abandoned")
 	ErrImmutable        = errors.New("what a campaign was created with does not change")
-	// of a change given to Update: no error, and nothing to audit
+	// ErrUnchanged is returned by a change given to Update: nothing is written nor audited, and Update succeeds.
 	ErrUnchanged          = errors.New("the same was done before")
 	ErrUnknownClaim       = errors.New("no dead letter for this claim")
 	ErrStillDead          = errors.New("the dead letter still cannot be posted")
@@ -66,7 +66,7 @@ func New(db *sqldb.DB, clock rain.Clock) *Ledger {
 	}
 }
 
-// exec runs one statement in a transaction of its own.
+// Exec runs one statement in a transaction of its own.
 func Exec(ctx context.Context, db *sqldb.DB, what, statement string, args ...any) error {
 	err := db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		_, err := tx.Exec(ctx, statement, args...)

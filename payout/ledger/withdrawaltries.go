@@ -18,9 +18,9 @@ import (
 
 // Errors of the end of a try.
 var (
-	// errLeaseLost is the end of a try that another has overtaken. The other will hear the provider's answer itself.
+	// ErrLeaseLost is the end of a try that another has overtaken. The other will hear the provider's answer itself.
 	ErrLeaseLost = errors.New("another try has begun meanwhile")
-	// errPaidTwice is a provider that breaks its word: the money was given back to the player, and is paid all the
+	// ErrPaidTwice is a provider that breaks its word: the money was given back to the player, and is paid all the
 	// same.
 	ErrPaidTwice = errors.New("the provider refused this withdrawal for good, so the money went back to the player, and now says that it was paid")
 )

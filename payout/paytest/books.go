@@ -38,16 +38,17 @@ func (c *Tick) Load() int64 { return c.now.Load() }
 // Add lets milliseconds pass.
 func (c *Tick) Add(ms int64) { c.now.Add(ms) }
 
-// books is a ledger under test.
+// Books is a ledger under test.
 type Books struct {
 	*ledger.Ledger
 
 	DB    *sqldb.DB
 	Proof *reconcile.Reconciler
-	T     *testing.T // the subtest that it is for, where onEach made it
+	T     *testing.T // the subtest that it is for, where OnEach made it
 	Clock *Tick
 }
 
+// NewBooks makes an empty ledger on a database, which is closed at the end of the test.
 func NewBooks(t testing.TB, open func() (*sqldb.DB, error)) *Books {
 	t.Helper()
 	db, err := open()
@@ -68,20 +69,37 @@ func NewBooks(t testing.TB, open func() (*sqldb.DB, error)) *Books {
 	return &Books{Ledger: ledger, DB: db, Proof: reconcile.New(db, ledger, clock.Now), Clock: clock}
 }
 
+// Quiet is a log that nobody reads.
 var Quiet = slog.New(slog.DiscardHandler)
 
-// onEach is the conformance suite's way: every test of the ledger runs on every database.
+// OnEach is the conformance suite's way: every test of the ledger runs on every database, on all of them at the same
+// time.
 func OnEach(t *testing.T, test func(b *Books)) {
 	t.Helper()
 	for name, open := range Databases {
 		t.Run(name, func(t *testing.T) {
-			b := open(t)
-			b.T = t
-			test(b)
+			t.Parallel()
+			runOn(t, open, test)
 		})
 	}
 }
 
+// OnEachInTurn is OnEach for tests that keep the processors busy: one database after the other, and nothing beside.
+func OnEachInTurn(t *testing.T, test func(b *Books)) {
+	t.Helper()
+	for name, open := range Databases {
+		t.Run(name, func(t *testing.T) { runOn(t, open, test) })
+	}
+}
+
+func runOn(t *testing.T, open func(testing.TB) *Books, test func(b *Books)) {
+	t.Helper()
+	b := open(t)
+	b.T = t
+	test(b)
+}
+
+// Databases are the databases of the conformance suite, by name, each with the function that makes books on it.
 var Databases = map[string]func(testing.TB) *Books{"sqlite": OnSQLite, "sqlite file": onFile, "mysql": OnMySQL}
 
 func onFile(t testing.TB) *Books {
@@ -90,18 +108,20 @@ func onFile(t testing.TB) *Books {
 	return NewBooks(t, func() (*sqldb.DB, error) { return sqldb.OpenSQLite(path) })
 }
 
+// OnMySQL makes books on a MySQL or MariaDB database of their own.
 func OnMySQL(t testing.TB) *Books {
 	t.Helper()
 	dsn := testenv.MySQL(t)
 	return NewBooks(t, func() (*sqldb.DB, error) { return sqldb.OpenMySQL(dsn) })
 }
 
+// OnSQLite makes books on a SQLite database in memory.
 func OnSQLite(t testing.TB) *Books {
 	t.Helper()
 	return NewBooks(t, func() (*sqldb.DB, error) { return sqldb.OpenSQLite("") })
 }
 
-// campaign funds and opens a campaign. Fields of the spec that are zero get something usable.
+// OpenCampaign funds and opens a campaign. Fields of the spec that are zero get something usable.
 func (b *Books) OpenCampaign(t testing.TB, id string, spec rain.Spec) *rain.Campaign {
 	t.Helper()
 	ctx := context.Background()
@@ -128,15 +148,17 @@ func (b *Books) OpenCampaign(t testing.TB, id string, spec rain.Spec) *rain.Camp
 	return c
 }
 
-// entry is an outbox entry of shard 0. The n-th of a campaign has the id "<n>-0".
+// Entry is an outbox entry of shard 0. The n-th of a campaign has the id "<n>-0".
 func Entry(campaign string, n int, wins ...rain.Win) rain.Entry {
 	return rain.Entry{Ref: rain.EntryRef{Campaign: campaign, ID: fmt.Sprintf("%d-0", n)}, Wins: wins}
 }
 
+// Win is a win of a player, in the drop 7.3.
 func Win(user string, packet int, amount rain.Money) rain.Win {
 	return rain.Win{User: user, Packet: packet, Amount: amount, Drop: "7.3"}
 }
 
+// MustPost posts entries, which must succeed.
 func (b *Books) MustPost(t testing.TB, entries ...rain.Entry) posting.Posted {
 	t.Helper()
 	posted, err := b.Post(context.Background(), entries)
@@ -146,7 +168,7 @@ func (b *Books) MustPost(t testing.TB, entries ...rain.Entry) posting.Posted {
 	return posted
 }
 
-// wantBalance fails unless an account holds exactly that.
+// WantBalance fails unless an account holds exactly that.
 func (b *Books) WantBalance(t testing.TB, a booking.Account, want rain.Money) {
 	t.Helper()
 	got, _, err := booking.BalanceOf(context.Background(), b.DB, a)
@@ -158,7 +180,7 @@ func (b *Books) WantBalance(t testing.TB, a booking.Account, want rain.Money) {
 	}
 }
 
-// audit checks what must be true of the books at any moment.
+// CheckBooks checks what must be true of the books at any moment.
 func (b *Books) CheckBooks(t testing.TB) {
 	t.Helper()
 	err := b.DB.View(context.Background(), time.Minute, func(ctx context.Context, tx *sqldb.Tx) error {
@@ -204,12 +226,12 @@ func (b *Books) CheckBooks(t testing.TB) {
 	}
 }
 
-// exec runs one statement in a transaction of its own.
+// Exec runs one statement in a transaction of its own.
 func (b *Books) Exec(ctx context.Context, what, statement string, args ...any) error {
 	return ledger.Exec(ctx, b.DB, what, statement, args...)
 }
 
-// count is the answer of a query for one number.
+// Count is the answer of a query for one number.
 func (b *Books) Count(t testingT, query string, args ...any) (n int) {
 	t.Helper()
 	if _, err := b.DB.First(context.Background(), []any{&n}, query, args...); err != nil {
@@ -224,7 +246,7 @@ type testingT interface {
 	Fatal(args ...any)
 }
 
-// refuse makes the database refuse every payout to a player; allow undoes it.
+// Refuse makes the database refuse every payout to a player; allow undoes it.
 func (b *Books) Refuse(t testing.TB, user string) (allow func()) {
 	t.Helper()
 	trigger := "CREATE TRIGGER poison BEFORE INSERT ON payout WHEN NEW.user_id = '" + user + "' BEGIN SELECT RAISE(ABORT, 'no money for you'); END"
@@ -236,6 +258,7 @@ func (b *Books) Refuse(t testing.TB, user string) (allow func()) {
 	return func() { b.Statement(t, "DROP TRIGGER poison") }
 }
 
+// Statement runs one statement in a transaction of its own, which must succeed.
 func (b *Books) Statement(t testing.TB, statement string) {
 	t.Helper()
 	err := b.DB.InTx(context.Background(), func(ctx context.Context, tx *sqldb.Tx) error {
@@ -247,6 +270,7 @@ func (b *Books) Statement(t testing.TB, statement string) {
 	}
 }
 
+// ClaimState is the state of a player's claim; it is empty for a claim that the books do not know.
 func (b *Books) ClaimState(t testing.TB, user, claim string) ledger.ClaimState {
 	t.Helper()
 	states, err := b.ClaimStates(context.Background(), user, []string{claim})
@@ -256,12 +280,13 @@ func (b *Books) ClaimState(t testing.TB, user, claim string) ledger.ClaimState {
 	return states[claim]
 }
 
+// ReclaimEntry is the n-th entry of a shard of c1, which gives 30 minor units of unwon packets back.
 func ReclaimEntry(shard, n, packets int) rain.Entry {
 	return rain.Entry{Ref: rain.EntryRef{Campaign: "c1", Shard: shard, ID: fmt.Sprintf("%d-0", n)},
 		Reclaim: &rain.Reclaim{Packets: packets, Amount: 30}}
 }
 
-// fence begins a rebuild of a shard of c1 and fences it.
+// MustFence begins a rebuild of a shard of c1 and fences it.
 func (b *Books) MustFence(t testing.TB, shard int) (barrier rain.EntryRef) {
 	t.Helper()
 	attempt, err := b.BeginRebuild(t.Context(), "c1", shard)
@@ -275,13 +300,12 @@ func (b *Books) MustFence(t testing.TB, shard int) (barrier rain.EntryRef) {
 	return rain.EntryRef{Campaign: "c1", Shard: shard, ID: id}
 }
 
-// taken lists the packets of a campaign that are somebody's.
+// Taken lists the packets of a campaign that are somebody's.
 func (b *Books) Taken(t testing.TB, c *rain.Campaign) []posting.Taken {
 	t.Helper()
 	var all []posting.Taken
 	if err := b.EachTaken(t.Context(), c, 0, c.Packets, func(k posting.Taken) error {
-		all = append(all,
-			k)
+		all = append(all, k)
 		return nil
 	}); err != nil {
 		t.Fatal(err)
@@ -289,7 +313,7 @@ func (b *Books) Taken(t testing.TB, c *rain.Campaign) []posting.Taken {
 	return all
 }
 
-// giveEscrow puts money into a campaign's escrow, as nothing but a person with a reason would.
+// GiveEscrow puts money into a campaign's escrow, as nothing but a person with a reason would.
 func (b *Books) GiveEscrow(t testing.TB, campaign string, amount rain.Money) {
 	t.Helper()
 	err := b.DB.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
@@ -301,7 +325,7 @@ func (b *Books) GiveEscrow(t testing.TB, campaign string, amount rain.Money) {
 	}
 }
 
-// loading is a campaign that a sponsor with enough money may create.
+// LoadingCampaign is a campaign that a sponsor with enough money may create.
 func (b *Books) LoadingCampaign(t testing.TB, id string) *rain.Campaign {
 	t.Helper()
 	if _, err := b.Deposit(t.Context(), "acme", "for "+id, 100); err != nil {
@@ -310,6 +334,7 @@ func (b *Books) LoadingCampaign(t testing.TB, id string) *rain.Campaign {
 	return FullCampaign(id)
 }
 
+// Prove reconciles a campaign with snapshots of its shards, and checks that the parts add up to what was funded.
 func (b *Books) Prove(t testing.TB, c *rain.Campaign, shards []rain.ShardSnapshot) reconcile.Reconciliation {
 	t.Helper()
 	r, err := b.Proof.Reconcile(t.Context(), c, shards)
@@ -322,7 +347,7 @@ func (b *Books) Prove(t testing.TB, c *rain.Campaign, shards []rain.ShardSnapsho
 	return r
 }
 
-// settleAll posts what waits in the outbox of a shard of c1, and removes it.
+// SettleAll posts what waits in the outbox of a shard of c1, and removes it.
 func (b *Books) SettleAll(t testing.TB, f *FakeRedis, shard int) {
 	t.Helper()
 	entries, err := f.Read(t.Context(), "c1", shard, "test", 1000)
@@ -337,7 +362,7 @@ func (b *Books) SettleAll(t testing.TB, f *FakeRedis, shard int) {
 	}
 }
 
-// rich gives a player money, by a win.
+// Rich gives a player money, by a win.
 func (b *Books) Rich(t testing.TB, user string, amount rain.Money) {
 	t.Helper()
 	id := "for-" + user
@@ -345,6 +370,7 @@ func (b *Books) Rich(t testing.TB, user string, amount rain.Money) {
 	b.MustPost(t, Entry(id, 1, Win(user, 0, amount)))
 }
 
+// MustWithdraw begins a withdrawal, which must succeed.
 func (b *Books) MustWithdraw(t testing.TB, id, user string, amount rain.Money) ledger.Withdrawal {
 	t.Helper()
 	w, _, err := b.Withdraw(t.Context(), id, user, amount)
@@ -354,7 +380,7 @@ func (b *Books) MustWithdraw(t testing.TB, id, user string, amount rain.Money) l
 	return w
 }
 
-// leaseOne takes the one withdrawal that is due, for a minute.
+// LeaseOne takes the one withdrawal that is due, for a minute.
 func (b *Books) LeaseOne(t testing.TB) ledger.Withdrawal {
 	t.Helper()
 	taken, err := b.LeaseDue(t.Context(), 10, time.Minute)
@@ -364,6 +390,7 @@ func (b *Books) LeaseOne(t testing.TB) ledger.Withdrawal {
 	return taken[0]
 }
 
+// WantWithdrawal fails the test unless a withdrawal is in a state after so many tries. It returns the withdrawal.
 func (b *Books) WantWithdrawal(t testing.TB, id string, state ledger.WithdrawalState, attempts int) ledger.Withdrawal {
 	t.Helper()
 	w, err := b.Withdrawal(t.Context(), id)
@@ -376,6 +403,7 @@ func (b *Books) WantWithdrawal(t testing.TB, id string, state ledger.WithdrawalS
 	return w
 }
 
+// Must fails the test on an error.
 func Must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -383,20 +411,20 @@ func Must(t testing.TB, err error) {
 	}
 }
 
-// waits tells whether a table of MariaDB's says so.
+// Waits tells whether a table of MariaDB's says so.
 func (b *Books) Waits(t testing.TB, table, where string) bool {
 	t.Helper()
 	return b.Count(t, "SELECT COUNT(*) FROM information_schema."+table+" WHERE "+where) > 0
 }
 
-// as is a context under which changes are audited.
+// As is a context under which changes are audited.
 func As(t testing.TB, action string) context.Context {
 	t.Helper()
 	return ledger.WithAudit(context.Background(), ledger.AuditRecord{Actor: "ann", Role: "operator", Action: action,
 		Detail: json.RawMessage(`{"address":"::1"}`)})
 }
 
-// lastAudit is the newest record, and how many there are.
+// LastAudit is the newest record, and how many there are.
 func (b *Books) LastAudit(t testing.TB) (last ledger.AuditRecord, before, after map[string]any, n int) {
 	t.Helper()
 	list, _, err := b.ListAudit(context.Background(), "", 1)
@@ -416,7 +444,7 @@ func (b *Books) LastAudit(t testing.TB) (last ledger.AuditRecord, before, after 
 	return list[0], detail.Before, detail.After, b.Count(t, "SELECT COUNT(*) FROM audit")
 }
 
-// inTx books transactions as they are.
+// InTx books transactions as they are.
 func (b *Books) InTx(t *testing.T, txns []booking.Txn) error {
 	t.Helper()
 	return b.DB.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
@@ -425,6 +453,7 @@ func (b *Books) InTx(t *testing.T, txns []booking.Txn) error {
 	})
 }
 
+// FullCampaign is a loading campaign of three packets with every field of its spec set.
 func FullCampaign(id string) *rain.Campaign {
 	most := rain.Money(60)
 	return &rain.Campaign{
@@ -437,7 +466,7 @@ func FullCampaign(id string) *rain.Campaign {
 	}
 }
 
-// deadLetters counts the dead letters that wait.
+// DeadLetters counts the dead letters that wait.
 func (b *Books) DeadLetters(t testingT) int {
 	t.Helper()
 	return b.Count(t, "SELECT COUNT(*) FROM dead_letter WHERE resolved_at = 0")

@@ -11,7 +11,7 @@ import (
 	"redrain/rain"
 )
 
-// fakeRedis is what grab and Redis are to this package: a stock for each shard, from which packets are won, and an
+// FakeRedis is what grab and Redis are to this package: a stock for each shard, from which packets are won, and an
 // outbox.
 type FakeRedis struct {
 	clock rain.Clock
@@ -22,6 +22,7 @@ type FakeRedis struct {
 	fails  error // what every call of Outbox returns
 }
 
+// FakeShard is the state of one shard.
 type FakeShard struct {
 	Snapshot rain.ShardSnapshot // but for Entries
 	Stock    []rain.Money
@@ -31,17 +32,19 @@ type FakeShard struct {
 	closed   bool
 }
 
+// FakeEntry is an entry in an outbox, with who has read it.
 type FakeEntry struct {
 	rain.Entry
 	reader string // "" = not read yet
 	since  time.Time
 }
 
+// NewFakeRedis makes a Redis without campaigns. The clock gives the ids of entries.
 func NewFakeRedis(clock rain.Clock) *FakeRedis {
 	return &FakeRedis{clock: clock, Shards: map[FakeKey]*FakeShard{}}
 }
 
-// open stocks a campaign.
+// Open stocks a campaign.
 func (f *FakeRedis) Open(c *rain.Campaign) {
 	amounts, err := c.Cut(c.SplitSeed)
 	if err != nil {
@@ -58,7 +61,7 @@ func (f *FakeRedis) Open(c *rain.Campaign) {
 	}
 }
 
-// win gives the next packets of a shard to users, in one entry. It tells how many there were.
+// Win gives the next packets of a shard to users, in one entry. It tells how many there were.
 func (f *FakeRedis) Win(campaign string, shard int, users ...string) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -82,7 +85,7 @@ func (f *FakeRedis) Win(campaign string, shard int, users ...string) int {
 	return len(users)
 }
 
-// close shuts a shard and leaves what it still had in the outbox.
+// Close shuts a shard and leaves what it still had in the outbox.
 func (f *FakeRedis) Close(campaign string, shard int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -104,7 +107,7 @@ func (f *FakeRedis) add(campaign string, shard int, sh *FakeShard, e rain.Entry)
 	sh.Entries = append(sh.Entries, &FakeEntry{Entry: e})
 }
 
-// snapshot is grab's: each shard at one moment, the shards one after the other.
+// Snapshots is what grab's would be: each shard at one moment, the shards one after the other.
 func (f *FakeRedis) Snapshots(c *rain.Campaign) []rain.ShardSnapshot {
 	var all []rain.ShardSnapshot
 	for s := range c.Shards {
@@ -153,28 +156,31 @@ func (f *FakeRedis) EachWin(_ context.Context, c *rain.Campaign, shard int,
 	}
 }
 
+// Live lists the campaigns that were opened.
 func (f *FakeRedis) Live() []*rain.Campaign {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.live)
 }
 
+// Fail makes every call of Outbox and Hot return an error from now on; nil ends that.
 func (f *FakeRedis) Fail(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.fails = err
 }
 
+// Read implements Outbox.
 func (f *FakeRedis) Read(_ context.Context, campaign string, shard int, consumer string, limit int) ([]rain.Entry,
 	error) {
 	return f.take(campaign, shard, consumer, limit, func(e *FakeEntry) bool { return e.reader == "" })
 }
 
+// Claim implements Outbox.
 func (f *FakeRedis) Claim(_ context.Context, campaign string, shard int, consumer string, minIdle time.Duration,
 	limit int) ([]rain.Entry, error) {
 	return f.take(campaign, shard, consumer, limit, func(e *FakeEntry) bool {
-		return e.reader != "" &&
-			time.Since(e.since) >= minIdle
+		return e.reader != "" && time.Since(e.since) >= minIdle
 	})
 }
 
@@ -195,6 +201,7 @@ func (f *FakeRedis) take(campaign string, shard int, consumer string, limit int,
 	return taken, nil
 }
 
+// Remove implements Outbox.
 func (f *FakeRedis) Remove(_ context.Context, refs []rain.EntryRef) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -211,6 +218,7 @@ func (f *FakeRedis) Remove(_ context.Context, refs []rain.EntryRef) error {
 	return nil
 }
 
+// Pending implements Outbox.
 func (f *FakeRedis) Pending(_ context.Context, c *rain.Campaign) (n int64, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -220,7 +228,7 @@ func (f *FakeRedis) Pending(_ context.Context, c *rain.Campaign) (n int64, err e
 	return n, f.fails
 }
 
-// waiting is how many entries are in all the outboxes.
+// Waiting is how many entries are in all the outboxes.
 func (f *FakeRedis) Waiting() (n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -230,12 +238,13 @@ func (f *FakeRedis) Waiting() (n int) {
 	return n
 }
 
-// told is a Notifier that counts how often each claim was settled.
+// Told is a Notifier that counts how often each claim was settled.
 type Told struct {
 	mu     sync.Mutex
 	claims map[string]int
 }
 
+// Settled implements Notifier.
 func (n *Told) Settled(_ context.Context, settled []posting.Settlement) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -247,6 +256,7 @@ func (n *Told) Settled(_ context.Context, settled []posting.Settlement) {
 	}
 }
 
+// Distinct is how many claims were settled.
 func (n *Told) Distinct() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -259,7 +269,7 @@ type FakeKey struct {
 	Shard    int
 }
 
-// fakeWin is a win as Redis has recorded it.
+// FakeWin is a win as Redis has recorded it.
 type FakeWin struct {
 	rain.Win
 	shard int

@@ -13,7 +13,7 @@ import (
 	"redrain/rain"
 )
 
-// logbook keeps what is logged, and counts the transactions that were tried again.
+// Logbook keeps what is logged, and counts the transactions that were tried again.
 type Logbook struct {
 	mu        sync.Mutex
 	loud      []string // info and above
@@ -21,10 +21,16 @@ type Logbook struct {
 	retries   int // for other reasons: somebody was faster
 }
 
+// Enabled implements slog.Handler; every level is kept.
 func (*Logbook) Enabled(context.Context, slog.Level) bool { return true }
-func (k *Logbook) WithAttrs([]slog.Attr) slog.Handler     { return k }
-func (k *Logbook) WithGroup(string) slog.Handler          { return k }
 
+// WithAttrs implements slog.Handler; the attributes are dropped.
+func (k *Logbook) WithAttrs([]slog.Attr) slog.Handler { return k }
+
+// WithGroup implements slog.Handler; the group is dropped.
+func (k *Logbook) WithGroup(string) slog.Handler { return k }
+
+// Handle implements slog.Handler.
 func (k *Logbook) Handle(_ context.Context, r slog.Record) error {
 	text := r.Message
 	r.Attrs(func(a slog.Attr) bool { text += " " + a.String(); return true })
@@ -42,7 +48,7 @@ func (k *Logbook) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// checkQuiet fails if anything louder than debug was said.
+// CheckQuiet fails if anything louder than debug was said.
 func (k *Logbook) CheckQuiet(t *testing.T) {
 	t.Helper()
 	k.mu.Lock()
@@ -53,17 +59,17 @@ func (k *Logbook) CheckQuiet(t *testing.T) {
 	}
 }
 
-// checkOrder fails if locks were waited for crosswise.
+// CheckOrder fails if locks were waited for crosswise.
 func (k *Logbook) CheckOrder(t *testing.T) {
 	t.Helper()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.deadlocks > 0 {
-		t.Errorf("%d deadlocks: some lock is not taken in the order that book says", k.deadlocks)
+		t.Errorf("%d deadlocks: some lock is not taken in the order that booking.Book says", k.deadlocks)
 	}
 }
 
-// crowd is what a rain leaves for its settlement: entries in which some players win again and again, and others for the
+// Crowd is what a rain leaves for its settlement: entries in which some players win again and again, and others for the
 // first time ever.
 func Crowd(campaign string, entries, wins int) (all []rain.Entry, paid map[string]rain.Money) {
 	r := rand.New(rand.NewPCG(7, 7))
@@ -84,6 +90,8 @@ func Crowd(campaign string, entries, wins int) (all []rain.Entry, paid map[strin
 	return all, paid
 }
 
+// WantPaid fails the test unless the books have paid exactly that: each player, the packets, and the rest in the
+// escrow.
 func (b *Books) WantPaid(t *testing.T, campaign string, budget rain.Money, packets int64, paid map[string]rain.Money) {
 	t.Helper()
 	var sum rain.Money

@@ -30,7 +30,7 @@ type RelayOptions struct {
 const (
 	readLimit  = 128  // entries read from a shard at once
 	claimLimit = 2000 // entries claimed at once
-	// claims of one shard in a row, so that a long outbox does not keep the others waiting
+	// claimRounds is how often one shard is claimed from in a row, so that a long outbox does not keep the others waiting.
 	claimRounds  = 5
 	publishTries = 10 // of one batch, about ten seconds; then it comes again with what is unsettled
 )

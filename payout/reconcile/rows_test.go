@@ -16,7 +16,7 @@ import (
 )
 
 // change runs statements behind the ledger's back. They are parted by semicolons.
-func change(b *paytest.Books, t testing.TB, statements string) {
+func change(t testing.TB, b *paytest.Books, statements string) {
 	t.Helper()
 	for statement := range strings.SplitSeq(statements, ";") {
 		if err := b.Exec(t.Context(), statement, statement); err != nil {
@@ -35,21 +35,21 @@ var bookTables = []string{"txn", "entry", "account", "balance", "payout", "recla
 	"dead_letter", "withdrawal"}
 
 // keep makes copies of the books; restore brings them back.
-func keep(b *paytest.Books, t testing.TB) (restore func()) {
+func keep(t testing.TB, b *paytest.Books) (restore func()) {
 	t.Helper()
 	for _, table := range bookTables {
-		change(b, t, "CREATE TABLE kept_"+table+" AS "+allOf(table))
+		change(t, b, "CREATE TABLE kept_"+table+" AS "+allOf(table))
 	}
 	return func() {
 		t.Helper()
 		for _, table := range bookTables {
-			change(b, t, "DELETE FROM "+table+"; INSERT INTO "+table+" "+allOf("kept_"+table))
+			change(t, b, "DELETE FROM "+table+"; INSERT INTO "+table+" "+allOf("kept_"+table))
 		}
 	}
 }
 
 // everything is what both reconciliations find, a line each.
-func everything(b *paytest.Books, t testing.TB, f *paytest.FakeRedis, campaign string) (one, all string) {
+func everything(t testing.TB, b *paytest.Books, f *paytest.FakeRedis, campaign string) (one, all string) {
 	t.Helper()
 	r, err := b.Proof.ReconcileWith(t.Context(), campaign, f, reconcile.Rows)
 	if errors.Is(err, posting.ErrUnknownCampaign) {
@@ -77,6 +77,7 @@ func everything(b *paytest.Books, t testing.TB, f *paytest.FakeRedis, campaign s
 // TestEveryDeedIsNamed changes the books, or Redis, by hand, in every way that a row can be wrong, and wants the
 // row named.
 func TestEveryDeedIsNamed(t *testing.T) {
+	t.Parallel()
 	for name, open := range map[string]func(testing.TB) *paytest.Books{"sqlite": paytest.OnSQLite, "mysql": paytest.OnMySQL} {
 		t.Run(name, func(t *testing.T) {
 			b := open(t)
@@ -98,21 +99,21 @@ func TestEveryDeedIsNamed(t *testing.T) {
 			b.MustWithdraw(t, "w1", "v", 20)
 			paytest.Must(t, b.RecordRefused(t.Context(), b.MustWithdraw(t, "w2", "v", 10), "the bank says no"))
 			paytest.Must(t, b.RecordPaid(t.Context(), b.MustWithdraw(t, "w3", "v", 5), "bank"))
-			restore := keep(b, t)
+			restore := keep(t, b)
 			sh := f.Shards[paytest.FakeKey{Campaign: "c1"}]
 			before := *sh
-			if one, all := everything(b, t, f, "c1"); one != "" || all != "" {
+			if one, all := everything(t, b, f, "c1"); one != "" || all != "" {
 				t.Fatalf("untouched: %q, %q", one, all)
 			}
 			for what, d := range deeds {
 				if d.sql != "" {
-					change(b, t, d.sql)
+					change(t, b, d.sql)
 				}
 				if d.redis != nil {
 					sh.Entries = []*paytest.FakeEntry{{Entry: before.Entries[0].Entry}}
 					d.redis(sh)
 				}
-				one, all := everything(b, t, f, "c1")
+				one, all := everything(t, b, f, "c1")
 				for _, want := range d.names {
 					if !strings.Contains(one, want) {
 						t.Errorf("%s: %q is missing in\n%s", what, want, one)
@@ -130,7 +131,7 @@ func TestEveryDeedIsNamed(t *testing.T) {
 					restore()
 				}
 				*sh = before
-				if one, all := everything(b, t, f, "c1"); one != "" || all != "" {
+				if one, all := everything(t, b, f, "c1"); one != "" || all != "" {
 					t.Fatalf("%s, undone: %q, %q", what, one, all)
 				}
 			}
@@ -140,6 +141,7 @@ func TestEveryDeedIsNamed(t *testing.T) {
 
 // TestARedisThatIsAwayIsNoDifference: it cannot be checked, and that is said.
 func TestARedisThatIsAwayIsNoDifference(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		f := paytest.NewFakeRedis(b.Clock.Now)
@@ -164,6 +166,7 @@ func TestARedisThatIsAwayIsNoDifference(t *testing.T) {
 // TestFindingsStayReadable: a thousand wrong rows are ten lines and a number, and the same faults have the same
 // fingerprint while the money moves on.
 func TestFindingsStayReadable(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		f := paytest.NewFakeRedis(b.Clock.Now)
@@ -174,7 +177,7 @@ func TestFindingsStayReadable(t *testing.T) {
 		}
 		f.Win("c1", 0, users...)
 		b.SettleAll(t, f, 0)
-		change(b, t, "UPDATE balance SET amount = amount + 1 WHERE account_id LIKE 'user:%'")
+		change(t, b, "UPDATE balance SET amount = amount + 1 WHERE account_id LIKE 'user:%'")
 		one, err := b.Proof.ReconcileWith(t.Context(), "c1", f, reconcile.Rows)
 		if err != nil || len(one.Findings) != reconcile.MaxFindings+1 ||
 			one.Findings[reconcile.MaxFindings] != "a balance that is not its entries: 290 more of these" {
@@ -186,7 +189,7 @@ func TestFindingsStayReadable(t *testing.T) {
 		if err != nil || two.Fingerprint != one.Fingerprint {
 			t.Errorf("another fingerprint for the same faults: %+v, %v", two, err)
 		}
-		change(b, t, "UPDATE balance SET amount = amount + 1 WHERE account_id = 'escrow:c1'")
+		change(t, b, "UPDATE balance SET amount = amount + 1 WHERE account_id = 'escrow:c1'")
 		three, err := b.Proof.ReconcileWith(t.Context(), "c1", f, reconcile.Rows)
 		if err != nil || three.Fingerprint == one.Fingerprint {
 			t.Errorf("the same fingerprint for other faults: %+v, %v", three, err)
@@ -196,6 +199,7 @@ func TestFindingsStayReadable(t *testing.T) {
 
 // TestAPacketPaidTwice: also where the key that forbids it is gone.
 func TestAPacketPaidTwice(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		f := paytest.NewFakeRedis(b.Clock.Now)
@@ -203,12 +207,12 @@ func TestAPacketPaidTwice(t *testing.T) {
 		f.Open(c)
 		f.Win("c1", 0, slices.Repeat([]string{"u"}, sqldb.Chunk+10)...)
 		b.SettleAll(t, f, 0)
-		change(b, t, "ALTER TABLE payout RENAME TO keyed; CREATE TABLE payout AS "+allOf("keyed"))
+		change(t, b, "ALTER TABLE payout RENAME TO keyed; CREATE TABLE payout AS "+allOf("keyed"))
 		if got := b.Prove(t, c, f.Snapshots(c)); !got.Balanced {
 			t.Fatalf("without a key: %+v", got)
 		}
 		for _, packet := range []int{0, sqldb.Chunk - 1, sqldb.Chunk + 9} { // the second one stands across two pages
-			change(b, t, fmt.Sprintf("INSERT INTO payout %s WHERE packet = %d", allOf("keyed"), packet))
+			change(t, b, fmt.Sprintf("INSERT INTO payout %s WHERE packet = %d", allOf("keyed"), packet))
 			got := b.Prove(t, c, f.Snapshots(c))
 			if want := fmt.Sprintf("payout of packet %d (", packet); !slices.ContainsFunc(got.Findings,
 				func(s string) bool {
@@ -222,6 +226,7 @@ func TestAPacketPaidTwice(t *testing.T) {
 
 // TestShardOf is the inverse of how stock is dealt.
 func TestShardOf(t *testing.T) {
+	t.Parallel()
 	for _, packets := range []int{1, 2, 3, 7, 100, 1001} {
 		for _, shards := range []int{1, 2, 3, 7, 256} {
 			c := &rain.Campaign{Spec: rain.Spec{Packets: packets, Shards: shards}}
@@ -247,6 +252,7 @@ func (failingReader) EachWin(context.Context, *rain.Campaign, int, func(string, 
 }
 
 func TestARedisThatGoesAwayHalfway(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		f := paytest.NewFakeRedis(b.Clock.Now)
@@ -282,6 +288,7 @@ func (f busyReader) EachWin(ctx context.Context, c *rain.Campaign, shard int,
 // TestWhatComesBetweenTheReadsIsNoFinding: wins and payments after the snapshot, and before the ledger is read, and
 // after.
 func TestWhatComesBetweenTheReadsIsNoFinding(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		f := paytest.NewFakeRedis(b.Clock.Now)

@@ -42,7 +42,7 @@ func paying(t *testing.T, ledger withdrawals, provider Provider, o PayerOptions)
 
 // eventually waits for a withdrawal to come into a state. Where it is put off, that time passes at once. A lease
 // does not end by that, if it lasts longer than any pause.
-func eventually(b *paytest.Books, t *testing.T, p *Payer, id string, done func(ledger.Withdrawal) bool) ledger.Withdrawal {
+func eventually(t *testing.T, b *paytest.Books, p *Payer, id string, done func(ledger.Withdrawal) bool) ledger.Withdrawal {
 	t.Helper()
 	var w ledger.Withdrawal
 	testenv.Eventually(t, patience, "withdrawal "+id, func() bool {
@@ -61,6 +61,7 @@ func eventually(b *paytest.Books, t *testing.T, p *Payer, id string, done func(l
 func finished(w ledger.Withdrawal) bool { return w.State != ledger.WithdrawalPending }
 
 func TestPayerPaysEachOnce(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		const count = 60
@@ -103,6 +104,7 @@ func TestPayerPaysEachOnce(t *testing.T) {
 
 // TestPayerThroughUnclearAnswers: the same payment is asked for until there is a clear answer, with growing pauses.
 func TestPayerThroughUnclearAnswers(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		b.Rich(t, "u1", 100)
@@ -119,7 +121,7 @@ func TestPayerThroughUnclearAnswers(t *testing.T) {
 		b.MustWithdraw(t, "pays", "u1", 60)
 		b.MustWithdraw(t, "refuses", "u1", 30)
 		for _, id := range []string{"pays", "refuses"} {
-			eventually(b, t, p, id, finished)
+			eventually(t, b, p, id, finished)
 			if asked := slices.Compact(provider.payments(id)); len(asked) != 1 {
 				t.Errorf("%s was asked for as %+v", id, asked)
 			}
@@ -135,6 +137,7 @@ func TestPayerThroughUnclearAnswers(t *testing.T) {
 }
 
 func TestPayerBuriesAndRedrives(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		b.Rich(t, "u1", 100)
@@ -155,7 +158,7 @@ func TestPayerBuriesAndRedrives(t *testing.T) {
 			},
 		})
 		b.MustWithdraw(t, "w1", "u1", 60)
-		w := eventually(b, t, p, "w1", func(w ledger.Withdrawal) bool { return w.Dead })
+		w := eventually(t, b, p, "w1", func(w ledger.Withdrawal) bool { return w.Dead })
 		if w.Attempts != 3 || w.State != ledger.WithdrawalPending || w.LastError != "status 404 at try 3" ||
 			provider.tries("w1") != 3 {
 			t.Errorf("%+v after %d tries", w, provider.tries("w1"))
@@ -167,7 +170,7 @@ func TestPayerBuriesAndRedrives(t *testing.T) {
 		close(heals)
 		_, err := b.Retry(t.Context(), "w1")
 		paytest.Must(t, err)
-		eventually(b, t, p, "w1", finished)
+		eventually(t, b, p, "w1", finished)
 		b.WantWithdrawal(t, "w1", ledger.WithdrawalPaid, 1)
 		if len(alarms) > 0 {
 			t.Errorf("another alarm: %s", <-alarms)
@@ -178,6 +181,7 @@ func TestPayerBuriesAndRedrives(t *testing.T) {
 
 // TestPayerPutsOff: a provider that wants to be left alone is, but not for ever; the pauses grow by themselves too.
 func TestPayerPutsOff(t *testing.T) {
+	t.Parallel()
 	p, err := NewPayer(nil, nil, PayerOptions{Log: paytest.Quiet})
 	paytest.Must(t, err)
 	for _, c := range []struct {
@@ -205,6 +209,7 @@ func TestPayerPutsOff(t *testing.T) {
 // TestAHangingProviderHoldsUpNobodyElse: those that hang take a slot each and no more than the slots, the others go
 // on, and each try ends by its time-out.
 func TestAHangingProviderHoldsUpNobodyElse(t *testing.T) {
+	t.Parallel()
 	b := paytest.OnSQLite(t)
 	b.Rich(t, "u1", 100)
 	var mu sync.Mutex
@@ -250,6 +255,7 @@ func TestAHangingProviderHoldsUpNobodyElse(t *testing.T) {
 // TestPayerRecordsWhenTheDatabaseIsBack: the provider has paid and the database is away. The answer is kept until
 // it can be written.
 func TestPayerRecordsWhenTheDatabaseIsBack(t *testing.T) {
+	t.Parallel()
 	b := paytest.OnSQLite(t)
 	b.Rich(t, "u1", 100)
 	flaky := &flakyLedger{Ledger: b.Ledger, fails: 3}
@@ -257,7 +263,7 @@ func TestPayerRecordsWhenTheDatabaseIsBack(t *testing.T) {
 	p, _ := paying(t, flaky, provider, PayerOptions{Timeout: time.Hour})
 	b.MustWithdraw(t, "w1", "u1", 60)
 	p.Wake()
-	eventually(b, t, p, "w1", finished)
+	eventually(t, b, p, "w1", finished)
 	if flaky.left() != 0 || provider.tries("w1") != 1 {
 		t.Errorf("%d failures left, %d tries", flaky.left(), provider.tries("w1"))
 	}
@@ -267,6 +273,7 @@ func TestPayerRecordsWhenTheDatabaseIsBack(t *testing.T) {
 // TestPayerThatEndsLeavesThePaymentToAnother: one payer is stopped while the provider hangs. It ends soon, and the
 // payment is made by the next under the same key.
 func TestPayerThatEndsLeavesThePaymentToAnother(t *testing.T) {
+	t.Parallel()
 	b := paytest.OnSQLite(t)
 	b.Rich(t, "u1", 100)
 	asked := make(chan struct{}, 1)
@@ -285,7 +292,7 @@ func TestPayerThatEndsLeavesThePaymentToAnother(t *testing.T) {
 	stop()
 	b.WantWithdrawal(t, "w1", ledger.WithdrawalPending, 1)
 	second, _ := paying(t, b.Ledger, provider, PayerOptions{Timeout: time.Hour})
-	eventually(b, t, second, "w1", finished)
+	eventually(t, b, second, "w1", finished)
 	b.WantWithdrawal(t, "w1", ledger.WithdrawalPaid, 2)
 	if asked := provider.payments("w1"); asked[0] != asked[1] {
 		t.Errorf("%+v", asked)
@@ -296,6 +303,7 @@ func TestPayerThatEndsLeavesThePaymentToAnother(t *testing.T) {
 // TestPayerSaysWhatIsWrong: a provider that refuses and later says paid has cost money; the one thing to do is to
 // say so.
 func TestPayerSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
 	alarms := []string{}
 	p, err := NewPayer(&fakeLedger{err: fmt.Errorf("withdrawal w1: %w", ledger.ErrPaidTwice)}, nil, PayerOptions{
 		Log: paytest.Quiet, OnAlarm: func(_ ledger.Withdrawal, message string) { alarms = append(alarms, message) },

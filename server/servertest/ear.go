@@ -20,10 +20,11 @@ import (
 // Ear is a player who remembers what was said, and when.
 type Ear struct {
 	mu    sync.Mutex
-	heard []heard
+	heard []Heard
 }
 
-type heard struct {
+// Heard is one message.
+type Heard struct {
 	At   int64 // Unix ms
 	Kind string
 	Data []byte
@@ -94,15 +95,15 @@ func (e *Ear) hear(frame []byte) {
 		if err := json.Unmarshal(line, &m); err != nil {
 			panic(err)
 		}
-		e.heard = append(e.heard, heard{time.Now().UnixMilli(), m.Type, bytes.Clone(line)})
+		e.heard = append(e.heard, Heard{time.Now().UnixMilli(), m.Type, bytes.Clone(line)})
 	}
 }
 
 // Of is what was said of one type, in the order in which it came.
-func (e *Ear) Of(kind string) []heard {
+func (e *Ear) Of(kind string) []Heard {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	var found []heard
+	var found []Heard
 	for _, h := range e.heard {
 		if h.Kind == kind {
 			found = append(found, h)

@@ -8,7 +8,7 @@ import (
 	"redrain/internal/sqldb"
 )
 
-// account is one place where money can be.
+// Account is one place where money can be.
 type Account struct{ Kind, Owner string }
 
 // The kinds of account. Their ids are text that an accountant can read: "user:u1".
@@ -19,13 +19,19 @@ const (
 	KindUser    = "user"
 )
 
+// World is everything outside: money comes from it by deposits and goes back to it by withdrawals.
 var World = Account{Kind: KindWorld}
 
-func SponsorAccount(id string) Account      { return Account{KindSponsor, id} }
-func EscrowAccount(campaign string) Account { return Account{KindEscrow, campaign} }
-func UserAccount(id string) Account         { return Account{KindUser, id} }
+// SponsorAccount is the account of what a sponsor has deposited and not spent.
+func SponsorAccount(id string) Account { return Account{KindSponsor, id} }
 
-// id is the account's id in the database.
+// EscrowAccount is the account of a campaign's budget, until it is won or reclaimed.
+func EscrowAccount(campaign string) Account { return Account{KindEscrow, campaign} }
+
+// UserAccount is the account of a player's winnings.
+func UserAccount(id string) Account { return Account{KindUser, id} }
+
+// ID is the account's id in the database.
 func (a Account) ID() string {
 	if a == World {
 		return KindWorld
@@ -70,7 +76,7 @@ func byID(a, b Account) int {
 	return cmp.Compare(a.ID(), b.ID())
 }
 
-// inKeyOrder returns the accounts of a set in lock order, the players' own and those that many share apart.
+// InKeyOrder returns the accounts of a set in lock order, the players' own and those that many share apart.
 func InKeyOrder(set map[Account]bool) (own, shared []Account) {
 	all := slices.SortedFunc(maps.Keys(set), inLockOrder)
 	n := 0

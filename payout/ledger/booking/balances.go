@@ -9,6 +9,8 @@ import (
 	"redrain/rain"
 )
 
+// BalanceOf reads what an account holds, in minor units. It is 0 and not found for an account that has never had
+// money.
 func BalanceOf(ctx context.Context, q sqldb.Querier, a Account) (balance rain.Money, found bool, err error) {
 	found, err = q.First(ctx, []any{(*int64)(&balance)}, "SELECT amount FROM balance WHERE account_id = ?", a.ID())
 	if err != nil {
@@ -17,6 +19,7 @@ func BalanceOf(ctx context.Context, q sqldb.Querier, a Account) (balance rain.Mo
 	return balance, found, nil
 }
 
+// UserBalances reads what players hold, in minor units. Who has never had money holds 0.
 func UserBalances(ctx context.Context, q sqldb.Querier, users []string) (map[string]rain.Money, error) {
 	balances := make(map[string]rain.Money, len(users))
 	for chunk := range slices.Chunk(users, sqldb.Chunk) {
@@ -38,7 +41,7 @@ func UserBalances(ctx context.Context, q sqldb.Querier, users []string) (map[str
 	return balances, nil
 }
 
-// lockBalances reads balances and keeps others from changing them until the end of the transaction. An account that
+// LockBalances reads balances and keeps others from changing them until the end of the transaction. An account that
 // does not exist is missing in the answer.
 func LockBalances(ctx context.Context, tx *sqldb.Tx, order []Account) (map[Account]rain.Money, error) {
 	balances := make(map[Account]rain.Money, len(order))
@@ -77,5 +80,5 @@ func debit(ctx context.Context, tx *sqldb.Tx, a Account, amount rain.Money) erro
 	if err != nil {
 		return err
 	}
-	return &Overdraft{account: a, Exists: exists}
+	return &OverdraftError{account: a, Exists: exists}
 }

@@ -21,40 +21,41 @@ const (
 	KindReturn   = "return" // of a withdrawal that was refused
 )
 
-// txn is one movement of money, not yet posted.
+// Txn is one movement of money, not yet posted.
 type Txn struct {
 	Kind  string
 	Key   string // what it is for; a second one with this key is refused by the database
 	Lines []Line // they sum to zero
 }
 
+// Line is one account's part of a transaction.
 type Line struct {
 	Account Account
 	Amount  rain.Money // what is added to the account; negative takes from it
 }
 
-// move is the transaction of two lines.
+// Move is the transaction of two lines.
 func Move(kind, key string, from, to Account, amount rain.Money) Txn {
 	return Txn{Kind: kind, Key: key, Lines: []Line{{from, -amount}, {to, amount}}}
 }
 
-// booked is what book has done.
+// Booked is what Book has done.
 type Booked struct {
 	IDs   map[string]int64 // by key
 	Moves Movements        // of all transactions together
 }
 
-// overdraft is the error of a transaction that would take more from an account than it holds.
-type Overdraft struct {
+// OverdraftError is the error of a transaction that would take more from an account than it holds.
+type OverdraftError struct {
 	account Account
 	Exists  bool
 }
 
-func (e *Overdraft) Error() string {
+func (e *OverdraftError) Error() string {
 	return fmt.Sprintf("%s: %s", e.account.ID(), ErrInsufficientFunds)
 }
 
-func (e *Overdraft) Unwrap() error { return ErrInsufficientFunds }
+func (e *OverdraftError) Unwrap() error { return ErrInsufficientFunds }
 
 // worldFloor is as far below zero as world may go: every sum with a deposit still fits in 64 bits.
 const worldFloor = -9000 * rain.MaxBudget
@@ -62,11 +63,11 @@ const worldFloor = -9000 * rain.MaxBudget
 // ErrInsufficientFunds is the error of a transaction that would take more from an account than it holds.
 var ErrInsufficientFunds = errors.New("the account holds less than that")
 
-// errUnbalanced is a fault of this program: it refuses to write it down.
+// ErrUnbalanced is a fault of this program: it refuses to write it down.
 var ErrUnbalanced = errors.New("payout: the lines of a transaction do not sum to zero")
 
-// book writes transactions of any kind, and is the only function that does. It checks that each sums to zero, and
-// refuses with an *overdraft to take any account but world below zero. rows, which may be nil, writes what belongs
+// Book writes transactions of any kind, and is the only function that does. It checks that each sums to zero, and
+// refuses with an *OverdraftError to take any account but world below zero. rows, which may be nil, writes what belongs
 // to the transactions, once the players have been credited.
 //
 // The locks are taken in one order, so that nobody waits crosswise: first the players' balances, by their ids; then the
@@ -96,7 +97,7 @@ func Book(ctx context.Context, tx *sqldb.Tx, now int64, txns []Txn, rows func(Bo
 	return b, shared.apply(ctx, tx)
 }
 
-// againIfDuplicate turns the fault of having come second into the wish to read again and judge anew.
+// AgainIfDuplicate turns the fault of having come second into the wish to read again and decide anew.
 func AgainIfDuplicate(err error) error {
 	if sqldb.IsDuplicate(err) {
 		return fmt.Errorf("%w: %w", sqldb.ErrAgain, err)

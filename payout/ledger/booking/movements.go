@@ -19,7 +19,7 @@ type movement struct {
 	known   bool
 }
 
-// movements are in the order in which balances are locked: the players' own before those that many share, each by
+// Movements are in the order in which balances are locked: the players' own before those that many share, each by
 // their ids. See inKeyOrder.
 type Movements []movement
 
@@ -72,7 +72,7 @@ func (all Movements) parted() (own, shared Movements) {
 	return all[:n], all[n:]
 }
 
-// balance is what an account holds afterwards, if it was credited.
+// Balance is what an account holds afterwards, if it was credited.
 func (all Movements) Balance(a Account) (rain.Money, bool) {
 	i, found := slices.BinarySearchFunc(all, a, func(m movement, a Account) int { return inLockOrder(m.Account, a) })
 	if !found {
@@ -125,7 +125,7 @@ func (all Movements) credit(ctx context.Context, tx *sqldb.Tx) error {
 		next++
 		m.balance, m.known = rain.Money(amount), true
 		if m.Account == World && m.balance < worldFloor {
-			return &Overdraft{account: World, Exists: true}
+			return &OverdraftError{account: World, Exists: true}
 		}
 		if m.balance == m.delta { // so it may have begun with nothing just now
 			created = append(created, m.Account)

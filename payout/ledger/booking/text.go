@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// clip cuts a text to n bytes, between two characters.
+// Clip cuts a text to n bytes, between two characters.
 func Clip(s string, n int) string {
 	s = strings.ToValidUTF8(s, "?")
 	for len(s) > n {
@@ -17,7 +17,7 @@ func Clip(s string, n int) string {
 	return s
 }
 
-// digest is the SHA-256 of b in hexadecimal.
+// Digest is the SHA-256 of b in hexadecimal.
 func Digest(b []byte) string {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])

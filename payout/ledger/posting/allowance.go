@@ -59,12 +59,12 @@ func (p *Poster) readAllowances(ctx context.Context, tx *sqldb.Tx, b *batch, ent
 	return nil
 }
 
-// paidLetter is true of a dead letter whose win is paid to its player: another node posted a copy of the entry in
+// PaidLetter is true of a dead letter whose win is paid to its player: another node posted a copy of the entry in
 // the moment in which it was given up. It waits for nothing but to be resolved.
 const PaidLetter = "(dead_letter.kind = '" + LetterPay + "' AND EXISTS (SELECT 1 FROM payout p WHERE p.campaign_id = dead_letter.campaign_id " +
 	"AND p.packet = dead_letter.packet AND p.user_id = dead_letter.user_id AND p.amount = dead_letter.amount)) "
 
-// heldLetters finds the dead letters of a campaign that money in its escrow waits for. What the campaign cannot
+// HeldLetters finds the dead letters of a campaign that money in its escrow waits for. What the campaign cannot
 // have promised holds nothing back.
 const HeldLetters = "FROM dead_letter JOIN campaign c ON c.id = dead_letter.campaign_id WHERE c.id = ? AND resolved_at = 0 " +
 	"AND amount > 0 AND amount <= c.budget AND NOT " + PaidLetter + "AND (kind = '" + LetterPay + "' AND packet >= 0 AND packet < c.packets OR " +

@@ -129,6 +129,7 @@ func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 	return b, nil
 }
 
+// AppendPackets appends the packet numbers of wins to numbers.
 func AppendPackets(numbers []int, wins []rain.Win) []int {
 	for i := range wins {
 		numbers = append(numbers, wins[i].Packet)

@@ -148,7 +148,7 @@ func (b *batch) take(campaign string, amount rain.Money) string {
 	return ""
 }
 
-// wholeCampaign is the shard of a reclaim that gives back everything.
+// WholeCampaign is the shard of a reclaim that gives back everything.
 const WholeCampaign = -1
 
 // judgeReclaim decides about what was left in a shard. A shard is given back once, and no more of it than is its own.

@@ -46,9 +46,10 @@ type DeadLetter struct {
 	resolvedAt int64  // Unix ms; 0: it waits
 }
 
+// MaxReason is how many bytes of a dead letter's reason are kept.
 const MaxReason = 500
 
-// letterClaim and letterSource make any text fit its column: what comes over the wire may be anything, and even
+// LetterClaim and letterSource make any text fit its column: what comes over the wire may be anything, and even
 // nonsense must be kept.
 func LetterClaim(s string) string  { return fit(s, 160) }
 func letterSource(s string) string { return fit(s, 200) }
@@ -113,7 +114,7 @@ var letterColumns = []string{
 	"resolved_at",
 }
 
-// writeLetters keeps dead letters. One that is there already stays as it is.
+// WriteLetters keeps dead letters. One that is there already stays as it is.
 func WriteLetters(ctx context.Context, tx *sqldb.Tx, letters []DeadLetter, now int64) error {
 	rows := make([][]any, len(letters))
 	for i := range letters {
@@ -144,9 +145,11 @@ func (p *Poster) BuryMessage(ctx context.Context, name string, payload []byte, r
 	})
 }
 
+// LetterSelect begins a query for dead letters, whose rows ScanLetter reads.
 const LetterSelect = "SELECT id, claim, source, kind, campaign_id, shard, packet, user_id, amount, won_at, entry_seq, reason, payload, " +
 	"created_at FROM dead_letter "
 
+// ScanLetter reads a row of a query that LetterSelect begins.
 func ScanLetter(scan sqldb.Scan) (d DeadLetter, err error) {
 	err = scan(&d.ID, &d.Claim, &d.Source, &d.Kind, &d.Campaign, &d.Shard, &d.Packet, &d.User, &d.Amount, &d.WonAt,
 		&d.Seq, &d.Reason,
@@ -157,6 +160,7 @@ func ScanLetter(scan sqldb.Scan) (d DeadLetter, err error) {
 // campaignID is what a campaign's id looks like: it is part of keys, of subjects and of paths.
 var campaignID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
+// IsCampaignID tells whether a text may be a campaign's id.
 func IsCampaignID(s string) bool { return campaignID.MatchString(s) }
 
 // Letters is a set of dead letters: by claim, the fingerprints. Two players who were promised one packet have two.

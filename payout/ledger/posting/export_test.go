@@ -58,8 +58,8 @@ func (p *Poster) GiveUp(ctx context.Context, tx *sqldb.Tx, e rain.Entry, reason 
 
 // LateLetter is the letter of an entry's first win.
 func LateLetter(e rain.Entry, reason string) DeadLetter {
-	at, _, _, _ := (&batch{}).place(e)
-	return winLetter(e.Ref, e.Wins[0], at, reason)
+	ms, seq, _ := e.Ref.Position()
+	return winLetter(e.Ref, e.Wins[0], position{ref: e.Ref, ms: ms, seq: seq}, reason)
 }
 
 // LockEntries takes entries in hand.

@@ -215,14 +215,14 @@ func fillBalances(ctx context.Context, tx *sqldb.Tx, settled []Settlement, moves
 	return nil
 }
 
-// totals is what a campaign has handed out and given back. They are kept beside the rows that they are the sums of,
+// Totals is what a campaign has handed out and given back. They are kept beside the rows that they are the sums of,
 // so that showing them costs nothing; Reconcile compares.
 type Totals struct {
 	Paid, Reclaimed             int64 // packets
 	AmountPaid, AmountReclaimed rain.Money
 }
 
-// tally adds to the campaigns' totals.
+// Tally adds to the campaigns' totals.
 func Tally(ctx context.Context, tx *sqldb.Tx, add map[string]Totals) error {
 	columns := []string{"campaign_id", "paid", "amount_paid", "reclaimed", "amount_reclaimed"}
 	rows := make([][]any, 0, len(add))
@@ -233,7 +233,7 @@ func Tally(ctx context.Context, tx *sqldb.Tx, add map[string]Totals) error {
 	return tx.Insert(ctx, "campaign_tally", columns, rows, sqldb.Merge{Key: columns[:1], Add: columns[1:]})
 }
 
-// mayBePoison tells whether a posting has failed because of what was posted, and not because of the database.
+// MayBePoison tells whether a posting has failed because of what was posted, and not because of the database.
 func MayBePoison(err error) bool {
 	return sqldb.IsRefused(err) || errors.Is(err, booking.ErrUnbalanced)
 }

@@ -9,7 +9,7 @@ import (
 	"redrain/rain"
 )
 
-// postLetter posts the entry in a letter.
+// PostLetter posts the entry in a letter.
 func (p *Poster) PostLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter) (settled []Settlement, reason string,
 	err error) {
 	e, reason := entrytext.Decode(d.Payload)
