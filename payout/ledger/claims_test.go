@@ -40,6 +40,7 @@ func pages(t *testing.T, b *paytest.Books, q ledger.ClaimQuery) (pages [][]strin
 }
 
 func TestClaims(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		ctx := t.Context()
@@ -139,6 +140,7 @@ func TestClaims(t *testing.T) {
 }
 
 func TestEachClaim(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		const n = 2*ledger.EachPage + 1
@@ -192,6 +194,7 @@ func TestEachClaim(t *testing.T) {
 }
 
 func TestDeadLetterPages(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		ctx := t.Context()

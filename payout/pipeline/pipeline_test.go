@@ -22,6 +22,7 @@ var backEnds = map[string]func(testing.TB) *pipeline{"in process": inProcess, "s
 
 // TestPipeline wins, relays and settles on each kind of back end, with two nodes.
 func TestPipeline(t *testing.T) {
+	t.Parallel()
 	for name, back := range backEnds {
 		t.Run(name, func(t *testing.T) {
 			p := back(t)
@@ -62,6 +63,7 @@ func TestPipeline(t *testing.T) {
 
 // TestRelayWakes: a woken relay does not wait for its sweep.
 func TestRelayWakes(t *testing.T) {
+	t.Parallel()
 	p := inProcess(t)
 	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 	p.redis.Open(c)
@@ -84,6 +86,7 @@ func TestRelayWakes(t *testing.T) {
 }
 
 func TestMessagesThatAreNoEntries(t *testing.T) {
+	t.Parallel()
 	p := inProcess(t)
 	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 	p.redis.Open(c)
@@ -118,6 +121,7 @@ func TestMessagesThatAreNoEntries(t *testing.T) {
 
 // TestContradictionInThePipeline: the outbox gives away a packet that the ledger has given away already.
 func TestContradictionInThePipeline(t *testing.T) {
+	t.Parallel()
 	p := inProcess(t)
 	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 	p.redis.Open(c)
@@ -133,6 +137,7 @@ func TestContradictionInThePipeline(t *testing.T) {
 
 // TestStreamIsLost deletes the stream, then only the consumer, with entries in all stages of their way.
 func TestStreamIsLost(t *testing.T) {
+	t.Parallel()
 	p := inProcess(t)
 	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 600, Packets: 600, Shards: 2})
 	p.redis.Open(c)

@@ -18,6 +18,7 @@ import (
 )
 
 func TestPost(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
@@ -59,6 +60,7 @@ func TestPost(t *testing.T) {
 }
 
 func TestPostingAgainPaysOnce(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
@@ -103,6 +105,7 @@ func TestPostingAgainPaysOnce(t *testing.T) {
 
 // TestContradictionsDoNotBlockTheRest puts every kind of nonsense between two good wins.
 func TestContradictionsDoNotBlockTheRest(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 1000, Packets: 10, Shards: 2})
@@ -182,6 +185,7 @@ func TestContradictionsDoNotBlockTheRest(t *testing.T) {
 
 // TestTheEscrowIsTheLimit: what the campaign never had is not paid, and what it has is.
 func TestTheEscrowIsTheLimit(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
@@ -230,6 +234,7 @@ func TestTheEscrowIsTheLimit(t *testing.T) {
 }
 
 func TestReclaim(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 2})
@@ -259,6 +264,7 @@ func TestReclaim(t *testing.T) {
 }
 
 func TestBookRefusesWhatDoesNotBalance(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		for what, bad := range map[string]booking.Txn{
