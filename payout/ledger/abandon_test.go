@@ -12,6 +12,7 @@ import (
 )
 
 func TestAbandon(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		ctx := t.Context()

@@ -14,6 +14,7 @@ import (
 )
 
 func TestChangesAreAudited(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		deposit := func(amount rain.Money) error {
@@ -93,6 +94,7 @@ func TestChangesAreAudited(t *testing.T) {
 
 // TestARedrivenWithdrawalIsNotRecordedAsSettled: it is due again, and nobody knows yet what comes of it.
 func TestARedrivenWithdrawalIsNotRecordedAsSettled(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		b.Rich(t, "u1", 100)
@@ -112,6 +114,7 @@ func TestARedrivenWithdrawalIsNotRecordedAsSettled(t *testing.T) {
 
 // TestNothingHappensUnaudited: where the record cannot be written, neither is the change.
 func TestNothingHappensUnaudited(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})

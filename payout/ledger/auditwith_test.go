@@ -11,6 +11,7 @@ import (
 )
 
 func TestIdempotencyKeys(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		ctx := t.Context()
@@ -77,6 +78,7 @@ func TestIdempotencyKeys(t *testing.T) {
 }
 
 func TestOneOfManyEqualRequestsBegins(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		var wg sync.WaitGroup
@@ -101,6 +103,7 @@ func TestOneOfManyEqualRequestsBegins(t *testing.T) {
 }
 
 func TestAudit(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		ctx := t.Context()

@@ -18,6 +18,7 @@ import (
 )
 
 func TestCampaignComesBackAsItWas(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		ctx := t.Context()
@@ -72,6 +73,7 @@ func TestCampaignComesBackAsItWas(t *testing.T) {
 }
 
 func TestCreateCampaignRefusals(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		ctx := t.Context()
@@ -110,6 +112,7 @@ func TestCreateCampaignRefusals(t *testing.T) {
 
 // TestOneBudgetForOneOfMany: campaigns created at once cannot spend the same money.
 func TestOneBudgetForOneOfMany(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		if _, err := b.Deposit(t.Context(), "acme", "r", 250); err != nil {
@@ -139,6 +142,7 @@ func TestOneBudgetForOneOfMany(t *testing.T) {
 }
 
 func TestUpdate(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		ctx := t.Context()
@@ -188,6 +192,7 @@ func TestUpdate(t *testing.T) {
 }
 
 func TestConcurrentUpdatesDoNotOverwriteEachOther(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		before := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
@@ -221,6 +226,7 @@ func TestConcurrentUpdatesDoNotOverwriteEachOther(t *testing.T) {
 }
 
 func TestLists(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		ctx := t.Context()

@@ -40,6 +40,7 @@ func pages(t *testing.T, b *paytest.Books, q ledger.ClaimQuery) (pages [][]strin
 }
 
 func TestClaims(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		ctx := t.Context()
@@ -128,6 +129,7 @@ func TestClaims(t *testing.T) {
 }
 
 func TestEachClaim(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		const n = 2*ledger.EachPage + 1
@@ -180,6 +182,7 @@ func TestEachClaim(t *testing.T) {
 }
 
 func TestDeadLetterPages(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		ctx := t.Context()

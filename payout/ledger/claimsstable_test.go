@@ -14,6 +14,7 @@ import (
 // TestPagesAreStable: who reads a list page by page while it grows gets everything that was there at the beginning,
 // and nothing twice.
 func TestPagesAreStable(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		const packets, first = 2_000, 600

@@ -3,6 +3,7 @@ package ledger
 import "testing"
 
 func TestCursors(t *testing.T) {
+	t.Parallel()
 	for _, cursor := range []string{"", "-", "1-", "x-1", "1"} {
 		if _, _, ok := cutCursor(cursor); ok {
 			t.Errorf("%q is a cursor", cursor)

@@ -12,6 +12,7 @@ import (
 )
 
 func TestLease(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		lease := func(name, holder string, want bool) {
@@ -42,6 +43,7 @@ func TestLease(t *testing.T) {
 // TestOneHolderAtATime: holders that work, give up, or die without a word. The clock is frozen while one works, so
 // that nobody can have waited for its time to run out.
 func TestOneHolderAtATime(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		var now atomic.Int64

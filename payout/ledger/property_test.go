@@ -40,6 +40,7 @@ func (m *model) move(from, to booking.Account, amount rain.Money) {
 // withdrawals and answers to them, in time and too late, and compares every balance with the model after each of
 // them.
 func TestAnyOrderOfOperations(t *testing.T) {
+	t.Parallel()
 	for name, open := range map[string]func(testing.TB) *paytest.Books{"sqlite": paytest.OnSQLite, "mysql": paytest.OnMySQL} {
 		t.Run(name, func(t *testing.T) { anyOrder(t, open(t)) })
 	}

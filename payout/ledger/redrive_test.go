@@ -16,6 +16,7 @@ import (
 )
 
 func TestRetryAll(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		ctx := t.Context()
@@ -55,6 +56,7 @@ func TestRetryAll(t *testing.T) {
 
 // TestManyRetryTheSame: operators on all nodes at once settle each letter once.
 func TestManyRetryTheSame(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		const n = 50
@@ -96,6 +98,7 @@ func TestManyRetryTheSame(t *testing.T) {
 // TestRetryAfterARebuild: a promise that waits was kept back by the rebuild, and is paid. An entry in a message
 // that nobody could settle was not: its packet is on offer again, so it is not paid any more.
 func TestRetryAfterARebuild(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
@@ -141,6 +144,7 @@ func TestRetryAfterARebuild(t *testing.T) {
 
 // TestAReclaimTakesNoMoreThanItsShards: Redis had forgotten wins that are paid, or wait as dead letters.
 func TestAReclaimTakesNoMoreThanItsShards(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		ctx := t.Context()

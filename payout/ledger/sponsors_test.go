@@ -14,6 +14,7 @@ import (
 )
 
 func TestDepositIsIdempotentByReference(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		ctx := t.Context()
@@ -51,6 +52,7 @@ func TestDepositIsIdempotentByReference(t *testing.T) {
 }
 
 func TestConcurrentDeposits(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		var wg sync.WaitGroup
@@ -71,6 +73,7 @@ func TestConcurrentDeposits(t *testing.T) {
 }
 
 func TestBalances(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		ctx := t.Context()
@@ -94,6 +97,7 @@ func TestBalances(t *testing.T) {
 
 // TestWorldHasAFloor: the one account that may be negative must not wrap round.
 func TestWorldHasAFloor(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		if _, err := b.Deposit(t.Context(), "acme", "r", 1); err != nil {
@@ -119,6 +123,7 @@ func TestWorldHasAFloor(t *testing.T) {
 }
 
 func TestSponsors(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		ctx := t.Context()

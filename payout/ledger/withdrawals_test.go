@@ -13,6 +13,7 @@ import (
 )
 
 func TestWithdraw(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		ctx := t.Context()
@@ -66,6 +67,7 @@ func TestWithdraw(t *testing.T) {
 
 // TestWithdrawalsNeverOverdraw: many at once want more together than the account holds.
 func TestWithdrawalsNeverOverdraw(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		const players, each, amount = 3, 24, 10
@@ -109,6 +111,7 @@ func TestWithdrawalsNeverOverdraw(t *testing.T) {
 
 // TestWithdrawalPages walks through a list that grows at its head meanwhile, and loses or repeats nothing.
 func TestWithdrawalPages(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		ctx := t.Context()

@@ -17,6 +17,7 @@ import (
 
 // TestRefusedGivesBackOnce: whoever says so how often, the money comes back once.
 func TestRefusedGivesBackOnce(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		b.Rich(t, "u1", 100)
@@ -49,6 +50,7 @@ func TestRefusedGivesBackOnce(t *testing.T) {
 
 // TestALeaseIsForOne: while it lasts nobody else has the withdrawal, and after it everybody may.
 func TestALeaseIsForOne(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		const count = 40
@@ -99,6 +101,7 @@ func TestALeaseIsForOne(t *testing.T) {
 // second will hear, so the first may put nothing off, bury nothing, and give no money back. That it was paid is
 // true all the same.
 func TestWhoHasLostTheLeaseGivesNothingBack(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		ctx := t.Context()
@@ -133,6 +136,7 @@ func TestWhoHasLostTheLeaseGivesNothingBack(t *testing.T) {
 // TestDeadWithdrawal: it stays pending for the player, is listed with the other dead letters, disturbs no
 // campaign's books, and is tried again when an operator says so, as often as it takes.
 func TestDeadWithdrawal(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		ctx := t.Context()

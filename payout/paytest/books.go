@@ -72,16 +72,31 @@ func NewBooks(t testing.TB, open func() (*sqldb.DB, error)) *Books {
 // Quiet is a log that nobody reads.
 var Quiet = slog.New(slog.DiscardHandler)
 
-// OnEach runs a test of the ledger on every database: that is the conformance suite.
+// OnEach is the conformance suite's way: every test of the ledger runs on every database, on all of them at the same
+// time.
 func OnEach(t *testing.T, test func(b *Books)) {
 	t.Helper()
 	for name, open := range Databases {
 		t.Run(name, func(t *testing.T) {
-			b := open(t)
-			b.T = t
-			test(b)
+			t.Parallel()
+			runOn(t, open, test)
 		})
 	}
+}
+
+// OnEachInTurn is OnEach for tests that keep the processors busy: one database after the other, and nothing beside.
+func OnEachInTurn(t *testing.T, test func(b *Books)) {
+	t.Helper()
+	for name, open := range Databases {
+		t.Run(name, func(t *testing.T) { runOn(t, open, test) })
+	}
+}
+
+func runOn(t *testing.T, open func(testing.TB) *Books, test func(b *Books)) {
+	t.Helper()
+	b := open(t)
+	b.T = t
+	test(b)
 }
 
 // Databases are the databases of the conformance suite, by name, each with the function that makes books on it.

@@ -13,6 +13,7 @@ import (
 
 // TestAdvisories: a message that JetStream gives up is heard of, once however many nodes there are.
 func TestAdvisories(t *testing.T) {
+	t.Parallel()
 	for name, back := range backEnds {
 		t.Run(name, func(t *testing.T) {
 			p := back(t)
@@ -46,6 +47,7 @@ func TestAdvisories(t *testing.T) {
 
 // TestMaxDeliveries: an operator has limited the deliveries, and a message has had them all.
 func TestMaxDeliveries(t *testing.T) {
+	t.Parallel()
 	p := inProcess(t)
 	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 	p.redis.Open(c)

@@ -43,6 +43,7 @@ func (p *pipeline) messages(t testing.TB) uint64 {
 // TestPublishAndCatchUp: what Publish has put into the stream is in the ledger after CatchUp, without a relay or a
 // worker; of one shard and no other, over many pages, with nonsense in between.
 func TestPublishAndCatchUp(t *testing.T) {
+	t.Parallel()
 	for name, back := range backEnds {
 		t.Run(name, func(t *testing.T) {
 			p := back(t)
@@ -95,6 +96,7 @@ func TestPublishAndCatchUp(t *testing.T) {
 
 // TestCatchUpAgainstTheWorkers: both post the same messages, and it does not matter.
 func TestCatchUpAgainstTheWorkers(t *testing.T) {
+	t.Parallel()
 	p := onServers(t)
 	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 600, Packets: 600})
 	p.redis.Open(c)
@@ -115,6 +117,7 @@ func TestCatchUpAgainstTheWorkers(t *testing.T) {
 // TestPublishWaitsForJetStream: it does not say yes before it is true, makes a lost stream again, and ends with its
 // context.
 func TestPublishWaitsForJetStream(t *testing.T) {
+	t.Parallel()
 	server := testenv.StartNATS(t)
 	p := connected(t, paytest.OnSQLite(t), server.URL)
 	relay, _ := p.idle(t, SettlerOptions{})
@@ -143,6 +146,7 @@ func TestPublishWaitsForJetStream(t *testing.T) {
 
 // TestTheRelaySkipsWhatWasPublished a moment ago, but not for long, and only that.
 func TestTheRelaySkipsWhatWasPublished(t *testing.T) {
+	t.Parallel()
 	p := inProcess(t)
 	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 	p.redis.Open(c)
@@ -174,6 +178,7 @@ func TestTheRelaySkipsWhatWasPublished(t *testing.T) {
 }
 
 func TestRecentForgets(t *testing.T) {
+	t.Parallel()
 	r := newRecent(time.Hour)
 	e := paytest.Entry("c1", 1)
 	known := func() bool { return len(r.unknown([]rain.Entry{e})) == 0 }
@@ -196,6 +201,7 @@ func TestRecentForgets(t *testing.T) {
 // TestPoisonDoesNotKeepAShardFromBeingRebuilt: what the ledger refuses is a dead letter when the fence comes up,
 // and so its packet is not on offer; the entries beside it are posted.
 func TestPoisonDoesNotKeepAShardFromBeingRebuilt(t *testing.T) {
+	t.Parallel()
 	for name, back := range backEnds {
 		t.Run(name, func(t *testing.T) {
 			p := back(t)

@@ -11,6 +11,7 @@ import (
 )
 
 func TestHistoryDoublesTheWait(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHistory(5 * time.Second)
 		e := []rain.Entry{entryOf(1)}
@@ -39,6 +40,7 @@ func TestHistoryDoublesTheWait(t *testing.T) {
 }
 
 func TestHistoryForgetsWhenTheStreamIsLost(t *testing.T) {
+	t.Parallel()
 	now := time.Now()
 	e := []rain.Entry{entryOf(1)}
 	for _, tc := range []struct {

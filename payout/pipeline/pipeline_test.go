@@ -144,6 +144,7 @@ func connected(t testing.TB, b *paytest.Books, url string) *pipeline {
 
 // TestPipeline wins, relays and settles on each kind of back end, with two nodes.
 func TestPipeline(t *testing.T) {
+	t.Parallel()
 	for name, back := range backEnds {
 		t.Run(name, func(t *testing.T) {
 			p := back(t)
@@ -184,6 +185,7 @@ func TestPipeline(t *testing.T) {
 
 // TestRelayWakes: a woken relay does not wait for its sweep.
 func TestRelayWakes(t *testing.T) {
+	t.Parallel()
 	p := inProcess(t)
 	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 	p.redis.Open(c)
@@ -206,6 +208,7 @@ func TestRelayWakes(t *testing.T) {
 }
 
 func TestMessagesThatAreNoEntries(t *testing.T) {
+	t.Parallel()
 	p := inProcess(t)
 	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 	p.redis.Open(c)
@@ -255,6 +258,7 @@ func (p *pipeline) consumer(t testing.TB) *jetstream.ConsumerInfo {
 
 // TestContradictionInThePipeline: the outbox gives away a packet that the ledger has given away already.
 func TestContradictionInThePipeline(t *testing.T) {
+	t.Parallel()
 	p := inProcess(t)
 	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 	p.redis.Open(c)
@@ -270,6 +274,7 @@ func TestContradictionInThePipeline(t *testing.T) {
 
 // TestStreamIsLost deletes the stream, then only the consumer, with entries in all stages of their way.
 func TestStreamIsLost(t *testing.T) {
+	t.Parallel()
 	p := inProcess(t)
 	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 600, Packets: 600, Shards: 2})
 	p.redis.Open(c)

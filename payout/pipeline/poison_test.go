@@ -16,6 +16,7 @@ import (
 // TestPoisonHoldsUpNobody: one player whom the database refuses, among hundreds of entries in the same batches. The
 // others are all settled while that one is still being tried; then it becomes a dead letter, and can be redriven.
 func TestPoisonHoldsUpNobody(t *testing.T) {
+	t.Parallel()
 	for name, back := range backEnds {
 		t.Run(name, func(t *testing.T) {
 			p := back(t)
@@ -61,6 +62,26 @@ func TestPoisonHoldsUpNobody(t *testing.T) {
 	}
 }
 
+// What was refused and is settled later is no longer counted: its claim is settled, and a later refusal of the same
+// entry would not be given up early.
+func TestSettledEntryIsNoLongerCounted(t *testing.T) {
+	t.Parallel()
+	p := inProcess(t)
+	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+	p.redis.Open(c)
+	allow := p.Refuse(t, "poison")
+	p.redis.Win("c1", 0, "poison")
+	p.node(t, RelayOptions{Patience: time.Hour}, SettlerOptions{Attempts: 1_000_000})
+	testenv.Eventually(t, time.Minute, "the try is counted", func() bool {
+		return p.Count(t, "SELECT COUNT(*) FROM attempt") == 1
+	})
+	allow()
+	p.eventuallySettled(t, time.Minute, c, 1)
+	testenv.Eventually(t, time.Minute, "the count is forgotten", func() bool {
+		return p.Count(t, "SELECT COUNT(*) FROM attempt")+p.Count(t, "SELECT COUNT(*) FROM attempt_claim") == 0
+	})
+}
+
 // others waits until everything but the poisoned entry is settled.
 func (p *pipeline) others(t *testing.T, c *rain.Campaign, n int64) {
 	t.Helper()
@@ -72,6 +93,7 @@ func (p *pipeline) others(t *testing.T, c *rain.Campaign, n int64) {
 
 // TestAnOutageCountsNothing: an unreachable database is nobody's fault.
 func TestAnOutageCountsNothing(t *testing.T) {
+	t.Parallel()
 	p := inProcess(t)
 	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 	p.redis.Open(c)

@@ -80,6 +80,7 @@ func (p *pipeline) publish(t *testing.T, times int, entries ...rain.Entry) {
 
 // TestSettlersMeetCopies: three copies of each entry in the stream, and four settlers with four workers each.
 func TestSettlersMeetCopies(t *testing.T) {
+	t.Parallel()
 	for name, back := range backEnds {
 		t.Run(name, func(t *testing.T) {
 			p := back(t)
@@ -116,6 +117,7 @@ func TestSettlersMeetCopies(t *testing.T) {
 
 // TestOneBadEntryDoesNotHoldUpItsBatch: the database refuses whatever a certain entry is in.
 func TestOneBadEntryDoesNotHoldUpItsBatch(t *testing.T) {
+	t.Parallel()
 	p := inProcess(t)
 	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 1000, Packets: 100})
 	p.redis.Open(c)
@@ -158,6 +160,7 @@ func TestOneBadEntryDoesNotHoldUpItsBatch(t *testing.T) {
 
 // TestSettlerFinishesTheBatchInHand: Run returns when it is cancelled, but not in the middle.
 func TestSettlerFinishesTheBatchInHand(t *testing.T) {
+	t.Parallel()
 	p := inProcess(t)
 	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 	p.redis.Open(c)
@@ -194,6 +197,7 @@ func TestSettlerFinishesTheBatchInHand(t *testing.T) {
 
 // TestRemovedOnlyAfterCommit: as long as the ledger does not have it, the outbox does.
 func TestRemovedOnlyAfterCommit(t *testing.T) {
+	t.Parallel()
 	p := inProcess(t)
 	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 	p.redis.Open(c)
@@ -227,6 +231,7 @@ func TestRemovedOnlyAfterCommit(t *testing.T) {
 }
 
 func TestStreamKeepsTheOperatorsReplicas(t *testing.T) {
+	t.Parallel()
 	p := inProcess(t)
 	s := newStream(p.js, p.namespace)
 	made, err := s.ensure(t.Context())
@@ -250,6 +255,7 @@ func TestStreamKeepsTheOperatorsReplicas(t *testing.T) {
 // TestAStormAfterALullIsShared: a worker that has asked for many messages, because the last ones held little,
 // leaves what it cannot settle soon to the others, instead of keeping it until its time is up.
 func TestAStormAfterALullIsShared(t *testing.T) {
+	t.Parallel()
 	const messages, wins = 60, 10
 	p := backEnds["in process"](t)
 	p.OpenCampaign(t, "c1", rain.Spec{Budget: 88 * messages * wins, Packets: messages * wins})

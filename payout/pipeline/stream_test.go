@@ -15,6 +15,7 @@ import (
 // A node that is stopped as soon as it is started stops in the middle of making the stream. What the NATS server in
 // the process leaves behind is found by TestMain.
 func TestStoppedWhileTheStreamIsMade(t *testing.T) {
+	t.Parallel()
 	for moment := range 100 {
 		server, err := embedded.NATS("")
 		if err != nil {
@@ -55,4 +56,46 @@ type stopper struct {
 func (s *stopper) CreateOrUpdateStream(ctx context.Context, cfg jetstream.StreamConfig) (jetstream.Stream, error) {
 	time.AfterFunc(s.after, s.stop)
 	return s.JetStream.CreateOrUpdateStream(ctx, cfg)
+}
+
+// The stream and its consumer give nothing up: messages are delivered until they are acknowledged, a consumer that was
+// made anew begins with the oldest, and copies are known for two minutes.
+func TestStreamGivesNothingUp(t *testing.T) {
+	t.Parallel()
+	server, err := embedded.NATS("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nc, err := server.Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		nc.Close()
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newStream(js, "")
+	consumer, err := s.puller(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := consumer.CachedInfo().Config
+	if settings.MaxDeliver != -1 || settings.DeliverPolicy != jetstream.DeliverAllPolicy ||
+		settings.AckPolicy != jetstream.AckExplicitPolicy || settings.AckWait != ackWait {
+		t.Errorf("the consumer gives messages up: %+v", settings)
+	}
+	kept, err := js.Stream(t.Context(), s.name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := kept.CachedInfo().Config; c.Retention != jetstream.LimitsPolicy || c.MaxAge != streamMaxAge ||
+		c.Duplicates != duplicateSpan || c.MaxMsgs > 0 || c.MaxBytes > 0 {
+		t.Errorf("the stream forgets: %+v", c)
+	}
 }

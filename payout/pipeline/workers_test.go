@@ -16,6 +16,7 @@ import (
 // TestSettlerWithEightWorkers is the same with the real thing: eight workers pull from JetStream, where each
 // entry is three times, and more come while they work.
 func TestSettlerWithEightWorkers(t *testing.T) {
+	t.Parallel()
 	p := onServers(t)
 	const entries, wins, budget = 150, 8, 100_000
 	p.OpenCampaign(t, "c1", rain.Spec{Budget: budget, Packets: entries * wins})

@@ -16,6 +16,7 @@ import (
 )
 
 func TestReconcileThroughALife(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		f := paytest.NewFakeRedis(b.Clock.Now)
@@ -87,6 +88,7 @@ func TestReconcileThroughALife(t *testing.T) {
 
 // TestReconcileTellsEntriesOfOneMillisecondApart: the sequence number is part of an entry's place.
 func TestReconcileTellsEntriesOfOneMillisecondApart(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
@@ -112,6 +114,7 @@ func equal(a, b reconcile.Reconciliation) bool {
 }
 
 func TestReconcileLoadingAndAbandoned(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		if _, err := b.Deposit(t.Context(), "acme", "r", 100); err != nil {
@@ -136,6 +139,7 @@ func TestReconcileLoadingAndAbandoned(t *testing.T) {
 }
 
 func TestReconcileCountsDeadLettersOnce(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		f := paytest.NewFakeRedis(b.Clock.Now)
@@ -164,6 +168,7 @@ func TestReconcileCountsDeadLettersOnce(t *testing.T) {
 
 // TestReconcileFindsEveryFault changes the books behind the ledger's back, one row at a time.
 func TestReconcileFindsEveryFault(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		f := paytest.NewFakeRedis(b.Clock.Now)
@@ -245,6 +250,7 @@ func TestReconcileFindsEveryFault(t *testing.T) {
 // TestReconcileIsExactWhileItRains wins, settles, deposits and reconciles at the same time, one campaign and
 // everything: at no moment is a cent unaccounted for, or a row taken for a wrong one.
 func TestReconcileIsExactWhileItRains(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		const shards, packets = 3, 450

@@ -77,6 +77,7 @@ func everything(t testing.TB, b *paytest.Books, f *paytest.FakeRedis, campaign s
 // TestEveryDeedIsNamed changes the books, or Redis, by hand, in every way that a row can be wrong, and wants the
 // row named.
 func TestEveryDeedIsNamed(t *testing.T) {
+	t.Parallel()
 	for name, open := range map[string]func(testing.TB) *paytest.Books{"sqlite": paytest.OnSQLite, "mysql": paytest.OnMySQL} {
 		t.Run(name, func(t *testing.T) {
 			b := open(t)
@@ -140,6 +141,7 @@ func TestEveryDeedIsNamed(t *testing.T) {
 
 // TestARedisThatIsAwayIsNoDifference: it cannot be checked, and that is said.
 func TestARedisThatIsAwayIsNoDifference(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		f := paytest.NewFakeRedis(b.Clock.Now)
@@ -164,6 +166,7 @@ func TestARedisThatIsAwayIsNoDifference(t *testing.T) {
 // TestFindingsStayReadable: a thousand wrong rows are ten lines and a number, and the same faults have the same
 // fingerprint while the money moves on.
 func TestFindingsStayReadable(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		f := paytest.NewFakeRedis(b.Clock.Now)
@@ -196,6 +199,7 @@ func TestFindingsStayReadable(t *testing.T) {
 
 // TestAPacketPaidTwice: also where the key that forbids it is gone.
 func TestAPacketPaidTwice(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		f := paytest.NewFakeRedis(b.Clock.Now)
@@ -222,6 +226,7 @@ func TestAPacketPaidTwice(t *testing.T) {
 
 // TestShardOf is the inverse of how stock is dealt.
 func TestShardOf(t *testing.T) {
+	t.Parallel()
 	for _, packets := range []int{1, 2, 3, 7, 100, 1001} {
 		for _, shards := range []int{1, 2, 3, 7, 256} {
 			c := &rain.Campaign{Spec: rain.Spec{Packets: packets, Shards: shards}}
@@ -247,6 +252,7 @@ func (failingReader) EachWin(context.Context, *rain.Campaign, int, func(string, 
 }
 
 func TestARedisThatGoesAwayHalfway(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		f := paytest.NewFakeRedis(b.Clock.Now)
@@ -282,6 +288,7 @@ func (f busyReader) EachWin(ctx context.Context, c *rain.Campaign, shard int,
 // TestWhatComesBetweenTheReadsIsNoFinding: wins and payments after the snapshot, and before the ledger is read, and
 // after.
 func TestWhatComesBetweenTheReadsIsNoFinding(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		f := paytest.NewFakeRedis(b.Clock.Now)

@@ -14,6 +14,7 @@ import (
 // TestWhatIsLegalReconciles: every state that money can come to by the ledger's own doing has no findings, however
 // closely one looks: given up, redriven, reclaimed with less than was asked for, abandoned.
 func TestWhatIsLegalReconciles(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		ctx := t.Context()

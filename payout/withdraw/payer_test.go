@@ -61,6 +61,7 @@ func eventually(t *testing.T, b *paytest.Books, p *Payer, id string, done func(l
 func finished(w ledger.Withdrawal) bool { return w.State != ledger.WithdrawalPending }
 
 func TestPayerPaysEachOnce(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		const count = 60
@@ -103,6 +104,7 @@ func TestPayerPaysEachOnce(t *testing.T) {
 
 // TestPayerThroughUnclearAnswers: the same payment is asked for until there is a clear answer, with growing pauses.
 func TestPayerThroughUnclearAnswers(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		b.Rich(t, "u1", 100)
@@ -135,6 +137,7 @@ func TestPayerThroughUnclearAnswers(t *testing.T) {
 }
 
 func TestPayerBuriesAndRedrives(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		b.Rich(t, "u1", 100)
@@ -178,6 +181,7 @@ func TestPayerBuriesAndRedrives(t *testing.T) {
 
 // TestPayerPutsOff: a provider that wants to be left alone is, but not for ever; the pauses grow by themselves too.
 func TestPayerPutsOff(t *testing.T) {
+	t.Parallel()
 	p, err := NewPayer(nil, nil, PayerOptions{Log: paytest.Quiet})
 	paytest.Must(t, err)
 	for _, c := range []struct {
@@ -205,6 +209,7 @@ func TestPayerPutsOff(t *testing.T) {
 // TestAHangingProviderHoldsUpNobodyElse: those that hang take a slot each and no more than the slots, the others go
 // on, and each try ends by its time-out.
 func TestAHangingProviderHoldsUpNobodyElse(t *testing.T) {
+	t.Parallel()
 	b := paytest.OnSQLite(t)
 	b.Rich(t, "u1", 100)
 	var mu sync.Mutex
@@ -250,6 +255,7 @@ func TestAHangingProviderHoldsUpNobodyElse(t *testing.T) {
 // TestPayerRecordsWhenTheDatabaseIsBack: the provider has paid and the database is away. The answer is kept until
 // it can be written.
 func TestPayerRecordsWhenTheDatabaseIsBack(t *testing.T) {
+	t.Parallel()
 	b := paytest.OnSQLite(t)
 	b.Rich(t, "u1", 100)
 	flaky := &flakyLedger{Ledger: b.Ledger, fails: 3}
@@ -267,6 +273,7 @@ func TestPayerRecordsWhenTheDatabaseIsBack(t *testing.T) {
 // TestPayerThatEndsLeavesThePaymentToAnother: one payer is stopped while the provider hangs. It ends soon, and the
 // payment is made by the next under the same key.
 func TestPayerThatEndsLeavesThePaymentToAnother(t *testing.T) {
+	t.Parallel()
 	b := paytest.OnSQLite(t)
 	b.Rich(t, "u1", 100)
 	asked := make(chan struct{}, 1)
@@ -296,6 +303,7 @@ func TestPayerThatEndsLeavesThePaymentToAnother(t *testing.T) {
 // TestPayerSaysWhatIsWrong: a provider that refuses and later says paid has cost money; the one thing to do is to
 // say so.
 func TestPayerSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
 	alarms := []string{}
 	p, err := NewPayer(&fakeLedger{err: fmt.Errorf("withdrawal w1: %w", ledger.ErrPaidTwice)}, nil, PayerOptions{
 		Log: paytest.Quiet, OnAlarm: func(_ ledger.Withdrawal, message string) { alarms = append(alarms, message) },

@@ -15,6 +15,7 @@ import (
 )
 
 func TestAttemptsAreCounted(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		ctx := t.Context()
@@ -79,6 +80,7 @@ func TestAttemptsAreCounted(t *testing.T) {
 // TestGivingUpKnowsWhatIsPosted: what a copy has brought into the ledger meanwhile is not buried, and what was
 // buried in the same moment is resolved without moving money.
 func TestGivingUpKnowsWhatIsPosted(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		ctx := t.Context()

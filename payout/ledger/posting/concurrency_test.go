@@ -15,6 +15,7 @@ import (
 // TestManyWorkersPostTheSame is redelivery at its worst: eight workers, the same entries in other batches and in
 // another order.
 func TestManyWorkersPostTheSame(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		const campaigns, entries, wins, users = 3, 40, 5, 25
@@ -66,6 +67,7 @@ func TestManyWorkersPostTheSame(t *testing.T) {
 // TestPlayersAppearEverywhereAtOnce: eight campaigns pay the same new players at the same moment. Each posting
 // tells a player another balance, and all of them together are the whole way from nothing to the last one.
 func TestPlayersAppearEverywhereAtOnce(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		const campaigns, rounds, users = 8, 6, 12

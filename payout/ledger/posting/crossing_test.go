@@ -53,6 +53,7 @@ func TestAReclaimThatIsBeingGivenUpIsNotPosted(t *testing.T) {
 
 // TestWhatIsInHandIsNotGivenUp: a copy of an entry is not given up while a worker of this process posts it.
 func TestWhatIsInHandIsNotGivenUp(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
@@ -131,6 +132,7 @@ func TestWhatAnotherNodeHasPostedIsNotVoid(t *testing.T) {
 // comes with it, nor makes money that is missing look accounted for. And what is paid after all is not held back a
 // second time.
 func TestNonsenseHoldsNothingBack(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		ctx := t.Context()
@@ -175,6 +177,7 @@ func TestNonsenseHoldsNothingBack(t *testing.T) {
 // TestAMessageOfALifeBeforeIsNotPaid: no rebuild counts what is in a letter of a message, so its packets are on
 // offer again.
 func TestAMessageOfALifeBeforeIsNotPaid(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		ctx := t.Context()

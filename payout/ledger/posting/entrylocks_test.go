@@ -10,6 +10,7 @@ import (
 )
 
 func TestTurnstile(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var s entryLocks
 		one, two, three := entryNo("1-0"), entryNo("2-0"), entryNo("3-0")

@@ -16,6 +16,7 @@ import (
 // TestABarrierIsAboveAllThatIsKnown: the clock, payouts, reclaims, dead letters and the barrier before, unless
 // somebody has made the time up.
 func TestABarrierIsAboveAllThatIsKnown(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 3})
@@ -38,6 +39,7 @@ func TestABarrierIsAboveAllThatIsKnown(t *testing.T) {
 }
 
 func TestOnlyTheNewestAttemptFences(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		ctx := t.Context()
@@ -63,6 +65,7 @@ func TestOnlyTheNewestAttemptFences(t *testing.T) {
 
 // TestWhatComesAfterTheFenceIsVoid, unless the ledger had it, and unless it is of the life after.
 func TestWhatComesAfterTheFenceIsVoid(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 2})
@@ -117,6 +120,7 @@ func TestWhatComesAfterTheFenceIsVoid(t *testing.T) {
 
 // TestALetterThatWaitsOutlivesTheFence: its packet counts as taken, so a retry may pay it whenever it comes.
 func TestALetterThatWaitsOutlivesTheFence(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 30, Packets: 3})
@@ -151,6 +155,7 @@ func TestALetterThatWaitsOutlivesTheFence(t *testing.T) {
 
 // TestEachTaken: over several pages, in order, each packet once; letters that nobody can ever be paid take nothing.
 func TestEachTaken(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		const packets = 2*posting.TakenPage + 5
@@ -200,6 +205,7 @@ func TestEachTaken(t *testing.T) {
 }
 
 func TestReclaimed(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 3})

@@ -17,6 +17,7 @@ import (
 // TestPostingsMeetAFence: while workers post the wins and the dead letters of a shard, it is fenced. Every packet
 // is then either among those that are read after the fence, or void; none is in both, and none is in neither.
 func TestPostingsMeetAFence(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		const rounds, workers, each = 6, 6, 25
@@ -80,6 +81,7 @@ func TestPostingsMeetAFence(t *testing.T) {
 // TestAFenceAndOnePosting: step by step, for money and for a dead letter. A fence that comes before the posting's
 // last look makes it judge again; one that comes after it waits for the commit.
 func TestAFenceAndOnePosting(t *testing.T) {
+	t.Parallel()
 	for what, packet := range map[string]int{"money": 1, "a dead letter": 0} {
 		t.Run(what, func(t *testing.T) {
 			b := paytest.OnMySQL(t) // SQLite has one writer: there the two cannot meet

@@ -21,7 +21,7 @@ import (
 // TestEightWorkersOnOneCampaign: each of them posts everything, in batches of its own that overlap those of the
 // others: four in the order of the outbox, side by side, and four in any order.
 func TestEightWorkersOnOneCampaign(t *testing.T) {
-	paytest.OnEach(t, func(b *paytest.Books) {
+	paytest.OnEachInTurn(t, func(b *paytest.Books) {
 		log := eightWorkers(b, func() *ledger.Ledger { return b.Ledger })
 		log.CheckQuiet(b.T)
 		log.CheckOrder(b.T)
@@ -31,7 +31,7 @@ func TestEightWorkersOnOneCampaign(t *testing.T) {
 // TestEightNodesOnOneCampaign is the same with a worker in each of eight processes. Nodes do not know what others
 // have in hand, so they may meet in the database and try again; nobody hears of it.
 func TestEightNodesOnOneCampaign(t *testing.T) {
-	paytest.OnEach(t, func(b *paytest.Books) {
+	paytest.OnEachInTurn(t, func(b *paytest.Books) {
 		eightWorkers(b, func() *ledger.Ledger { return ledger.New(b.DB, b.Clock.Now) }).CheckQuiet(b.T)
 	})
 }
@@ -71,6 +71,7 @@ func eightWorkers(b *paytest.Books, ledger func() *ledger.Ledger) *paytest.Logbo
 // TestTheEscrowIsTakenLast: while somebody else holds the escrow's balance, eight workers write all that they have
 // to, and wait for it side by side. So a worker keeps the others waiting for a single row's change and no longer.
 func TestTheEscrowIsTakenLast(t *testing.T) {
+	t.Parallel()
 	const workers, wins = 8, 10
 	dsn := testenv.MySQL(t) + "?innodb_lock_wait_timeout=60"
 	b := paytest.NewBooks(t, func() (*sqldb.DB, error) { return sqldb.OpenMySQL(dsn) })

@@ -18,6 +18,7 @@ import (
 )
 
 func TestPost(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
@@ -58,6 +59,7 @@ func TestPost(t *testing.T) {
 }
 
 func TestPostingAgainPaysOnce(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
@@ -100,6 +102,7 @@ func TestPostingAgainPaysOnce(t *testing.T) {
 
 // TestContradictionsDoNotBlockTheRest puts every kind of nonsense between two good wins.
 func TestContradictionsDoNotBlockTheRest(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 1000, Packets: 10, Shards: 2})
@@ -179,6 +182,7 @@ func TestContradictionsDoNotBlockTheRest(t *testing.T) {
 
 // TestTheEscrowIsTheLimit: what the campaign never had is not paid, and what it has is.
 func TestTheEscrowIsTheLimit(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
@@ -226,6 +230,7 @@ func TestTheEscrowIsTheLimit(t *testing.T) {
 }
 
 func TestReclaim(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 2})
@@ -255,6 +260,7 @@ func TestReclaim(t *testing.T) {
 }
 
 func TestBookRefusesWhatDoesNotBalance(t *testing.T) {
+	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		for what, bad := range map[string]booking.Txn{

@@ -63,6 +63,7 @@ func pay(t *testing.T, p *webhook.Provider, patience time.Duration) (string, err
 
 // TestOneKeyIsPaidOnce: whatever goes wrong at the first try, the second finds what the first has done.
 func TestOneKeyIsPaidOnce(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		first           webhooktest.Behaviour
 		paid            bool // by the first try
@@ -119,6 +120,7 @@ func TestOneKeyIsPaidOnce(t *testing.T) {
 }
 
 func TestRefusal(t *testing.T) {
+	t.Parallel()
 	receiver := webhooktest.New()
 	receiver.Behave = func(r webhooktest.Request) webhooktest.Behaviour { return webhooktest.Refuse }
 	p := serve(t, receiver, false)
@@ -135,6 +137,7 @@ func TestRefusal(t *testing.T) {
 
 // TestAnswers goes through what an HTTP server may say. Money moves in neither direction on anything that is not clear.
 func TestAnswers(t *testing.T) {
+	t.Parallel()
 	const again = "try again"
 	for _, c := range []struct {
 		status int
@@ -201,6 +204,7 @@ func TestAnswers(t *testing.T) {
 }
 
 func TestRetryAfterIsHeard(t *testing.T) {
+	t.Parallel()
 	for header, c := range map[string]struct{ least, most time.Duration }{
 		"120": {2 * time.Minute, 2 * time.Minute}, "": {}, "soon": {}, "-5": {}, "0": {}, "99999999999999": {},
 		time.Now().Add(time.Hour).UTC().Format(http.TimeFormat):  {59 * time.Minute, time.Hour},
@@ -224,6 +228,7 @@ func TestRetryAfterIsHeard(t *testing.T) {
 // TestStrangersAreNotPaidThrough: a receiver whose certificate nobody vouches for is not spoken to, nor one with
 // another name.
 func TestStrangersAreNotPaidThrough(t *testing.T) {
+	t.Parallel()
 	receiver := webhooktest.New()
 	s := httptest.NewUnstartedServer(receiver)
 	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // it is told of the broken handshakes
@@ -255,6 +260,7 @@ func TestStrangersAreNotPaidThrough(t *testing.T) {
 // TestAReceiverBelievesNobodyElse: without the secret, or with a clock that is wrong, nothing is paid and nothing
 // given back.
 func TestAReceiverBelievesNobodyElse(t *testing.T) {
+	t.Parallel()
 	receiver := webhooktest.New()
 	s := httptest.NewServer(receiver)
 	t.Cleanup(s.Close)
@@ -272,6 +278,7 @@ func TestAReceiverBelievesNobodyElse(t *testing.T) {
 }
 
 func TestNewRefusesWhatIsUnsafe(t *testing.T) {
+	t.Parallel()
 	for _, o := range []webhook.Options{
 		{URL: "http://pay.example", Secret: webhooktest.Secret}, {URL: "https://pay.example", Secret: "hunter2"},
 		{Secret: webhooktest.Secret},

@@ -23,6 +23,7 @@ func header(id, timestamp, signature string) http.Header {
 // TestVerifyIsStandardWebhooks holds Verify to a signature that other libraries make: the example of the Standard
 // Webhooks libraries' own tests and documents.
 func TestVerifyIsStandardWebhooks(t *testing.T) {
+	t.Parallel()
 	key, err := webhook.ParseSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 	if err != nil {
 		t.Fatal(err)
@@ -78,6 +79,7 @@ func TestVerifyIsStandardWebhooks(t *testing.T) {
 }
 
 func TestParseSecret(t *testing.T) {
+	t.Parallel()
 	of := func(n int) string { return "whsec_" + base64.StdEncoding.EncodeToString(make([]byte, n)) }
 	for _, good := range []string{of(24), of(32), of(64)} {
 		if key, err := webhook.ParseSecret(good); err != nil || len(key) < 24 {
@@ -94,6 +96,7 @@ func TestParseSecret(t *testing.T) {
 }
 
 func TestCheckURL(t *testing.T) {
+	t.Parallel()
 	for _, good := range []string{
 		"https://pay.example", "https://user:hunter2@pay.example:8443/x?y=z", "http://localhost:9",
 		"http://127.0.0.1/p", "http://[::1]:9/p", "http://127.8.8.8/",

@@ -23,6 +23,7 @@ import (
 // receiver does everything that goes wrong, by chance. In the end it has paid what the ledger says, each withdrawal
 // once, and what it refused is back.
 func TestWhatIsPaidIsWhatIsInTheBooks(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"sqlite", "mysql"} {
 		t.Run(name, func(t *testing.T) {
 			var db *sqldb.DB
