@@ -150,7 +150,10 @@ func (r *Proofs) keepLease(ctx context.Context) {
 	tick := time.NewTicker(leaseRenew)
 	defer tick.Stop()
 	for {
-		held, err := r.o.Ledger.Lease(ctx, reconcileLease, r.o.Node, leaseTTL)
+		held, err := false, errPanic
+		r.o.Guard.Do("reconciliation", func() {
+			held, err = r.o.Ledger.Lease(ctx, reconcileLease, r.o.Node, leaseTTL)
+		})
 		r.holds.Store(held && err == nil)
 		switch {
 		case err == nil:
