@@ -18,7 +18,7 @@ const (
 	dialTimeout = 2 * time.Second
 	ioTimeout   = 2 * time.Second
 	// With go-redis's defaults a client was seen to miss a failover for 58 s: it reloads the cluster's map once a
-	// minute, and a refused connection does not make it reload. See also Grabber.failed.
+	// minute, and a refused connection does not make it reload. See also client.checked.
 	clusterReload = time.Second
 	// One try per dial: the command's own retries already wait and, in a cluster, ask the map again.
 	dialTries = 1

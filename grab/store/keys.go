@@ -47,13 +47,13 @@ const (
 	// moment; "restorer" and "chunk", whose restoration it is or was, and the last chunk of it that came.
 )
 
-// rebuilding is the status of a shard that is being restored. To all but the restorer Redis knows nothing of it.
+// rebuilding is the status of a shard that is being restored. For everybody but the restorer such a shard does not exist.
 const rebuilding = "rebuilding"
 
 // group is the consumer group of every outbox.
 const group = "relay"
 
-// clockKey has the time of the cluster asked of one node, the same for everybody.
+// clockKey is never written. All nodes ask the master of its slot for the time, and so the same one.
 const clockKey = defaultNamespace + ":{clock}"
 
 // keys names keys within a namespace.

@@ -49,7 +49,7 @@ func (o *Outbox) Read(ctx context.Context, campaign string, shard int, consumer 
 }
 
 // Claim gives a consumer up to limit entries that somebody has read at least minIdle ago and not removed: that consumer
-// has died, or what it did with them got lost. Their time starts anew.
+// has died, or what it did with them got lost. Their idle time starts anew.
 func (o *Outbox) Claim(
 	ctx context.Context, campaign string, shard int, consumer string, minIdle time.Duration, limit int,
 ) ([]rain.Entry, error) {

@@ -134,7 +134,7 @@ func newPath(b *testing.B, user func(int) string) *contender {
 	next := 0
 	c.fill = func(b *testing.B, n int) {
 		b.Helper()
-		key := namespace + ":{c1.0}:outbox" // as in grab/keys.go; the lines are those of grab/record.go
+		key := namespace + ":{c1.0}:outbox" // as in grab/store/keys.go; the lines are those of grab/store/record.go
 		_, err := rdb.Pipelined(b.Context(), func(p redis.Pipeliner) error {
 			for end := next + n; next < end; next += benchEntry {
 				lines := make([]string, benchEntry)
