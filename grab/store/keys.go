@@ -47,7 +47,8 @@ const (
 	// moment; "restorer" and "chunk", whose restoration it is or was, and the last chunk of it that came.
 )
 
-// rebuilding is the status of a shard that is being restored. For everybody but the restorer such a shard does not exist.
+// rebuilding is the status of a shard that is being restored. For everybody but the restorer such a shard does not
+// exist.
 const rebuilding = "rebuilding"
 
 // group is the consumer group of every outbox.
