@@ -3,6 +3,7 @@ package grab
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -16,13 +17,31 @@ import (
 // decideTimeout is how long a batch waits for Redis before its taps are unavailable.
 const decideTimeout = 2 * time.Second
 
+// script decides the taps on one shard; store.Batch is one.
+type script interface {
+	Add(user *string, drop rain.DropID)
+	Decide(ctx context.Context) (*store.Answer, error)
+}
+
+// confirmer makes sure of wins before their players are told; confirm.Confirmer is one.
+type confirmer interface {
+	Immediate() bool
+	Confirm(ctx context.Context, campaign string, shard int, p *confirm.Pending) error
+}
+
 // decider has the script decide the batches of one shard, and tells the results. Only one batch is under way at a time,
 // so it needs no lock.
 type decider[T any] struct {
-	gate    *Gate[T]
-	shard   int
-	script  script
-	answers answers[T]
+	campaign  string
+	shard     int
+	script    script
+	confirmer confirmer
+	answers   answers[T]
+	metrics   *metrics
+	log       *slog.Logger
+	onWin     func() // a batch has left wins in the outbox
+	onSoldOut func() // a batch has found nothing left, or has left nothing
+
 	failing bool // the last batch failed, and the log knows
 }
 
@@ -36,14 +55,14 @@ func (d *decider[T]) decide(taps []*Tap[T]) error {
 	defer cancel()
 	answer, err := d.ask(ctx, taps)
 	if err != nil {
-		d.log(err)
+		d.logged(err)
 		d.tell(taps, nil, true)
 		return err
 	}
 	faults.Point("grab.after_script")
 	d.announce(answer)
-	if d.gate.gates.confirmer.Immediate() || !has(answer, outcome.Won) {
-		d.log(nil)
+	if d.confirmer.Immediate() || !has(answer, outcome.Won) {
+		d.logged(nil)
 		d.tell(taps, answer.Results, true)
 		return nil
 	}
@@ -89,9 +108,8 @@ func (d *decider[T]) ask(ctx context.Context, taps []*Tap[T]) (*store.Answer, er
 	}
 	began := time.Now()
 	answer, err := d.script.Decide(ctx)
-	m := d.gate.gates.metrics
-	m.batchSize.Observe(float64(len(taps)))
-	m.scriptSeconds.Observe(time.Since(began).Seconds())
+	d.metrics.batchSize.Observe(float64(len(taps)))
+	d.metrics.scriptSeconds.Observe(time.Since(began).Seconds())
 	return answer, err
 }
 
@@ -99,10 +117,10 @@ func (d *decider[T]) ask(ctx context.Context, taps []*Tap[T]) (*store.Answer, er
 func (d *decider[T]) announce(a *store.Answer) {
 	won := has(a, outcome.Won)
 	if has(a, outcome.SoldOut) || (won && a.Left == 0) {
-		d.gate.noteSoldOut(d.shard)
+		d.onSoldOut()
 	}
 	if won {
-		d.gate.gates.o.OnWin(d.gate.campaign, d.shard)
+		d.onWin()
 	}
 }
 
@@ -126,25 +144,23 @@ func (d *decider[T]) confirm(ctx context.Context, taps []*Tap[T], a *store.Answe
 			wins.AddOlder(id, win)
 		}
 	}
-	gs := d.gate.gates
 	began := time.Now()
-	err := gs.confirmer.Confirm(ctx, d.gate.campaign, d.shard, &wins)
-	gs.metrics.confirmSeconds.Observe(time.Since(began).Seconds())
-	d.log(err)
+	err := d.confirmer.Confirm(ctx, d.campaign, d.shard, &wins)
+	d.metrics.confirmSeconds.Observe(time.Since(began).Seconds())
+	d.logged(err)
 	if errors.Is(err, confirm.ErrForgotten) {
 		err = nil // no reason to give up those that wait
 	}
 	return wins.Confirmed, err
 }
 
-// log says when a shard's taps begin to fail and when they work again, and not each batch in between.
-func (d *decider[T]) log(err error) {
-	log := d.gate.gates.o.Log
+// logged says in the log when a shard's taps begin to fail and when they work again, and not each batch in between.
+func (d *decider[T]) logged(err error) {
 	switch {
 	case err != nil && !d.failing:
-		log.Warn("taps cannot be decided", "campaign", d.gate.campaign, "shard", d.shard, "err", err)
+		d.log.Warn("taps cannot be decided", "campaign", d.campaign, "shard", d.shard, "err", err)
 	case err == nil && d.failing:
-		log.Info("taps are decided again", "campaign", d.gate.campaign, "shard", d.shard)
+		d.log.Info("taps are decided again", "campaign", d.campaign, "shard", d.shard)
 	}
 	d.failing = err != nil
 }

@@ -3,6 +3,7 @@ package grab
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"runtime"
 	"slices"
 	"sync"
@@ -142,24 +143,25 @@ func TestATapUnderWayAnswersItsCopies(t *testing.T) {
 	}
 }
 
-// Losers are told at once, and what has to be confirmed does not hold up their answers. A winner is told once, after the
-// confirmation.
+// Losers are told at once, and what has to be confirmed does not hold up their answers. A winner is told once,
+// after the confirmation.
 func TestLosersDoNotWait(t *testing.T) {
 	s, c := &fakeScript{stock: 1}, &fakeConfirmer{hold: make(chan struct{})}
 	b := newBench(t, s, c)
 	taps := []*Tap[string]{{User: "p", Caller: "p"}, {User: "q", Caller: "q"}}
 	for _, tap := range taps { // together in one batch
-		tap.stripe = b.gate.view.Load().players.stripe(tap.User)
-		tap.player = tap.stripe.add(tap.User)
-		b.gate.shards[0].queue = append(b.gate.shards[0].queue, tap)
+		tap.player = b.gate.view.Load().players.stripe(tap.User).add(tap.User)
 	}
-	told := make(chan string)
-	b.gates.answer = nil // the gate's deciders have it
-	d := &decider[string]{gate: b.gate, script: s, answers: answers[string]{tell: func(taps []*Tap[string]) {
-		for _, t := range taps {
-			told <- t.Caller + " " + t.Result().Outcome.String()
-		}
-	}}}
+	told := make(chan string, 10)
+	nothing := func() {}
+	d := &decider[string]{
+		script: s, confirmer: c, metrics: newMetrics(nil), log: slog.New(slog.DiscardHandler), onWin: nothing,
+		onSoldOut: nothing, answers: answers[string]{tell: func(taps []*Tap[string]) {
+			for _, t := range taps {
+				told <- t.Caller + " " + t.Result().Outcome.String()
+			}
+		}},
+	}
 	var deciding sync.WaitGroup
 	deciding.Go(func() {
 		if err := d.decide(taps); err != nil {
@@ -174,10 +176,13 @@ func TestLosersDoNotWait(t *testing.T) {
 		t.Errorf("%s, before it was confirmed", got)
 	case c.hold <- struct{}{}:
 	}
+	deciding.Wait()
 	if got := <-told; got != "p unavailable" {
 		t.Errorf("then %s", got)
 	}
-	deciding.Wait()
+	if len(told) != 0 {
+		t.Errorf("and %s: told twice", <-told)
+	}
 }
 
 // What a batch may have decided before it failed is asked for again, the last packet too; what was not sent is not.
@@ -185,9 +190,7 @@ func TestWhatFailedIsAskedAgain(t *testing.T) {
 	s := &fakeScript{err: errors.New("away")}
 	b := newBench(t, s, &fakeConfirmer{immediate: true})
 	b.tap("p", "0.0", "p1")
-	for b.gates.work.wg.Wait(); ; { // the batch is over
-		break
-	}
+	b.gates.work.wg.Wait() // the batch is over
 	b.wantTold(t, "p1 unavailable")
 	b.gate.SoldOut(0)
 	s.err = nil
@@ -212,8 +215,7 @@ func TestWhatFailedIsAskedAgain(t *testing.T) {
 func BenchmarkCoalescer(b *testing.B) {
 	var all sync.WaitGroup
 	players := newPlayerCache[struct{}](nil)
-	s := players.stripe("u")
-	p := s.add("u")
+	p := players.stripe("u").add("u")
 	a := answers[struct{}]{tell: func(taps []*Tap[struct{}]) { all.Add(-len(taps)) }}
 	answer := func(taps []*Tap[struct{}]) {
 		for _, t := range taps {
@@ -226,7 +228,7 @@ func BenchmarkCoalescer(b *testing.B) {
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
 			all.Add(1)
-			t := &Tap[struct{}]{User: "u", stripe: s, player: p}
+			t := &Tap[struct{}]{User: "u", player: p}
 			for !c.push(t) {
 				runtime.Gosched() // the queue is full
 			}

@@ -1,24 +1,16 @@
-// Package grab decides who gets which packet. It owns everything that is in Redis: the keys (keys.go names them
-// all), the typed calls of the scripts in package lua, and the outbox from which wins become money.
-//
-// The way of a tap through this package:
+// Package grab decides who gets which packet. A node's taps come in at a Gate, one for each campaign:
 //
 //	Gate.Tap ── known already? in the air? a decoy? too fast? sold out? ──▶ answered here, at no cost to Redis
 //	   │
-//	   └─▶ coalescer ── everything that came while the last batch was away ──▶ grab.lua ──▶ confirmer ──▶ results
-//	                                                                             └──▶ outbox ──▶ package payout
+//	   └─▶ coalescer ── all that came while the last batch was away ──▶ decider ──▶ store.Batch (grab.lua) ──▶ outbox
+//	                                                                       ├─▶ losers: Answer
+//	                                                                       └─▶ confirm.Confirmer ──▶ winners: Answer
 //
-// What a Gate remembers is a convenience that any node may lose: the script alone decides, and it gives a win again to
-// whoever asks again.
+// What a Gate knows of its players is a cache that any node may lose: the script alone decides, and it gives a win
+// again to whoever asks again.
 //
-// The life of one shard of a campaign in Redis (field "status" of its state):
+// The rooms below: grab/store is what is in Redis, grab/confirm makes sure of wins before they are told, grab/outcome
+// names what can come of a tap. Tests have their campaigns from grab/grabtest.
 //
-//	(nothing) ──Open: load──▶ loading ──Open: finish, once all shards are loaded──▶ open ◀──Apply──▶ paused
-//	                             │                                                     │              │
-//	                             └───────────────CloseCampaign──▶ closed ◀─────────────┴──────────────┘
-//
-// What Redis has lost comes back through Restore: rebuilding until all of it is there, which counts as nothing for
-// everybody else, and then open, without a rain, or closed.
-//
-// Times are Unix milliseconds on the cluster's clock, which is Redis's own: see Clock.
+// Times are Unix milliseconds on the cluster's clock, which is Redis's own: see store.Clock.
 package grab

@@ -14,8 +14,8 @@ import (
 // itself; the rest goes to the script through the coalescer of the player's home shard. Its methods may be called
 // from any goroutine.
 type Gate[T any] struct {
-	gates    *Gates[T]
 	campaign string
+	o        Options
 	shards   []*coalescer[*Tap[T]]
 
 	mu   sync.Mutex // one Update at a time
@@ -31,12 +31,9 @@ type view[T any] struct {
 	soldOut  []atomic.Bool
 }
 
-func newGate[T any](gs *Gates[T], c *rain.Campaign) *Gate[T] {
-	g := &Gate[T]{gates: gs, campaign: c.ID, shards: make([]*coalescer[*Tap[T]], store.Shards(c))}
-	for shard := range g.shards {
-		d := &decider[T]{gate: g, shard: shard, script: gs.scripts(c.ID, shard), answers: answers[T]{tell: gs.answer}}
-		g.shards[shard] = newCoalescer(&gs.work, d.decide, d.giveUp)
-	}
+// newGate makes a gate whose shards are not there yet.
+func newGate[T any](c *rain.Campaign, o Options) *Gate[T] {
+	g := &Gate[T]{campaign: c.ID, o: o, shards: make([]*coalescer[*Tap[T]], store.Shards(c))}
 	g.view.Store(&view[T]{campaign: c, rain: c.Current(), players: newPlayerCache[T](nil),
 		soldOut: make([]atomic.Bool, len(g.shards))})
 	return g
@@ -100,7 +97,7 @@ func (g *Gate[T]) Tap(t *Tap[T]) (r outcome.Result, known bool) {
 			return outcome.Result{}, false
 		}
 	}
-	now := g.gates.o.Clock()
+	now := g.o.Clock()
 	class := v.rain.Classify(t.Drop, now, v.campaign.Status != rain.Open)
 	if o, refused := refusals[class]; refused {
 		return outcome.Result{Outcome: o}, true
@@ -108,7 +105,7 @@ func (g *Gate[T]) Tap(t *Tap[T]) (r outcome.Result, known bool) {
 	if p == nil {
 		p = s.add(t.User)
 	}
-	switch rate := g.gates.o.TapRate; {
+	switch rate := g.o.TapRate; {
 	case rate > 0 && !p.bucket.take(now, rate):
 		return outcome.Result{Outcome: outcome.TooFast}, true
 	case class == rain.IsDecoy:
@@ -119,11 +116,11 @@ func (g *Gate[T]) Tap(t *Tap[T]) (r outcome.Result, known bool) {
 		// What may be won is asked for again, the last packet too.
 		return outcome.Result{Outcome: outcome.SoldOut}, true
 	}
-	t.player, t.stripe = p, s
+	t.player = p
 	if !g.shards[shard].push(t) {
 		return outcome.Result{Outcome: outcome.Unavailable}, true
 	}
-	p.flying = append(p.flying, t) // before its result comes: that takes the stripe's lock too
+	p.flying = append(p.flying, t) // before its result comes, which takes the lock too
 	return outcome.Result{}, false
 }
 
@@ -137,7 +134,7 @@ var refusals = map[rain.TapClass]outcome.Outcome{
 // noteSoldOut remembers that a shard has nothing left, and says so once.
 func (g *Gate[T]) noteSoldOut(shard int) {
 	if g.view.Load().soldOut[shard].CompareAndSwap(false, true) {
-		g.gates.o.OnSoldOut(g.campaign, shard)
+		g.o.OnSoldOut(g.campaign, shard)
 	}
 }
 

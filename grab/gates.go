@@ -1,48 +1,12 @@
 package grab
 
 import (
-	"context"
-	"log/slog"
 	"sync"
-	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
 
 	"redrain/grab/confirm"
 	"redrain/grab/store"
 	"redrain/rain"
 )
-
-// Options set Gates up. The zero value works.
-type Options struct {
-	// TapRate is how many taps per second a player may make on one node, and in one burst; 0 is no limit.
-	TapRate int
-	// Clock is the cluster's time (see store.Clock); nil is the machine's own, which is right only where Redis runs
-	// on the same machine.
-	Clock rain.Clock
-	// Log receives what an operator should know; nil drops it.
-	Log *slog.Logger
-	// Registerer takes the metrics; nil keeps them unregistered.
-	Registerer prometheus.Registerer
-	// OnWin is called when a batch has left wins in a shard's outbox, so that the relay need not wait for its next
-	// round. It must not block. May be nil.
-	OnWin func(campaign string, shard int)
-	// OnSoldOut is called when this node finds a shard sold out: once, until the next rain begins. It must not
-	// block. May be nil.
-	OnSoldOut func(campaign string, shard int)
-}
-
-// script decides the taps on one shard; store.Batch is one.
-type script interface {
-	Add(user *string, drop rain.DropID)
-	Decide(ctx context.Context) (*store.Answer, error)
-}
-
-// confirmer makes sure of wins before their players are told; confirm.Confirmer is one.
-type confirmer interface {
-	Immediate() bool
-	Confirm(ctx context.Context, campaign string, shard int, p *confirm.Pending) error
-}
 
 // Gates are where the taps of this node come in, one for each campaign. T is what whoever makes taps needs to tell
 // their results. Methods may be called from any goroutine.
@@ -67,18 +31,7 @@ func NewGates[T any](s *store.Store, c *confirm.Confirmer, answer Answer[T], o O
 func newGates[T any](
 	scripts func(campaign string, shard int) script, c confirmer, answer Answer[T], o Options,
 ) *Gates[T] {
-	if o.Clock == nil {
-		o.Clock = func() int64 { return time.Now().UnixMilli() }
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if o.OnWin == nil {
-		o.OnWin = func(string, int) {}
-	}
-	if o.OnSoldOut == nil {
-		o.OnSoldOut = func(string, int) {}
-	}
+	o = o.withDefaults()
 	return &Gates[T]{
 		scripts: scripts, confirmer: c, answer: answer, o: o, metrics: newMetrics(o.Registerer),
 		gates: map[string]*Gate[T]{},
@@ -103,7 +56,16 @@ func (gs *Gates[T]) make(c *rain.Campaign) *Gate[T] {
 	if g := gs.gates[c.ID]; g != nil {
 		return g
 	}
-	g := newGate(gs, c)
+	g := newGate[T](c, gs.o)
+	for shard := range g.shards {
+		d := &decider[T]{
+			campaign: c.ID, shard: shard, script: gs.scripts(c.ID, shard), confirmer: gs.confirmer,
+			answers: answers[T]{tell: gs.answer}, metrics: gs.metrics, log: gs.o.Log,
+			onWin:     func() { gs.o.OnWin(c.ID, shard) },
+			onSoldOut: func() { g.noteSoldOut(shard) },
+		}
+		g.shards[shard] = newCoalescer(&gs.work, d.decide, d.giveUp)
+	}
 	gs.gates[c.ID] = g
 	return g
 }

@@ -30,7 +30,7 @@ type player struct {
 // thousands in a few steps.
 type dropKey uint64
 
-// keyOf is a drop's key; false for what no rain has, and nothing is remembered of.
+// keyOf is a drop's key; false for a drop that no rain has, whose results are not kept.
 func keyOf(id rain.DropID) (dropKey, bool) {
 	if id.K > 0xff || id.N>>55 != 0 { // a wave has at most MaxDropsPerSecond/4 drops
 		return 0, false
@@ -84,7 +84,7 @@ func (p *player) findWin(drop dropKey) (int, bool) {
 	})
 }
 
-// remember keeps a result. The first one of a drop stays, except that a win is stronger than anything.
+// remember keeps a result. The first one of a drop stays, except that a win replaces any other.
 func (p *player) remember(id rain.DropID, r outcome.Result) {
 	drop, ok := keyOf(id)
 	if !ok {
@@ -121,8 +121,8 @@ func (l *lost) forget(drop dropKey) {
 	}
 }
 
-// decided takes in what came of the player's tap on a drop. sent says whether the script may have seen the tap: one that
-// was given up unsent leaves an earlier one of the same drop as undecided as it was.
+// decided takes in what came of the player's tap on a drop. sent says whether the script may have seen the tap: one
+// that was given up unsent leaves an earlier one of the same drop as undecided as it was.
 func (p *player) decided(drop rain.DropID, r outcome.Result, sent bool) {
 	known := slices.Index(p.undecided, drop)
 	if r.Outcome == outcome.Unavailable {

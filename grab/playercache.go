@@ -24,13 +24,6 @@ type stripe[T any] struct {
 	players map[string]*cachedPlayer[T]
 }
 
-// cachedPlayer is a player with the taps of theirs that are with the script just now.
-type cachedPlayer[T any] struct {
-	player
-
-	flying []*Tap[T]
-}
-
 // newPlayerCache takes over what was won from the cache before, which may be nil.
 func newPlayerCache[T any](before *playerCache[T]) *playerCache[T] {
 	c := &playerCache[T]{seed: maphash.MakeSeed()}
@@ -85,24 +78,7 @@ func (s *stripe[T]) winners() map[string][]wonDrop {
 }
 
 func (s *stripe[T]) add(user string) *cachedPlayer[T] {
-	p := &cachedPlayer[T]{}
+	p := &cachedPlayer[T]{mu: &s.mu}
 	s.players[user] = p
 	return p
-}
-
-// underWay finds the player's tap on a drop that the script has not decided yet.
-func (p *cachedPlayer[T]) underWay(id rain.DropID) *Tap[T] {
-	for _, t := range p.flying {
-		if t.Drop == id {
-			return t
-		}
-	}
-	return nil
-}
-
-// land takes a tap back from under way.
-func (p *cachedPlayer[T]) land(t *Tap[T]) {
-	if i := slices.Index(p.flying, t); i >= 0 {
-		p.flying = slices.Delete(p.flying, i, i+1)
-	}
 }

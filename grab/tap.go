@@ -1,6 +1,9 @@
 package grab
 
 import (
+	"slices"
+	"sync"
+
 	"redrain/grab/outcome"
 	"redrain/rain"
 )
@@ -12,47 +15,35 @@ type Tap[T any] struct {
 	Drop   rain.DropID // whatever the player has sent, as far as it is a drop's id
 	Caller T           // what its maker needs to tell the result; this package does not look at it
 
-	stripe *stripe[T]       // the player's
-	player *cachedPlayer[T] // who has tapped
+	player *cachedPlayer[T] // who has tapped; set before the tap goes to the script
 	result outcome.Result
-	copies []*Tap[T] // of the same player on the same drop, that came meanwhile; the stripe's lock guards them
+	copies []*Tap[T] // taps of the same player on the same drop that came meanwhile; the player's lock guards them
 }
 
 // Result is what came of a tap that is answered.
 func (t *Tap[T]) Result() outcome.Result { return t.result }
 
-// Answer is called with taps that have their results, in the order in which they were decided: with each tap once for
-// which Gate.Tap did not know the result. It is called by the goroutine that decides a shard's taps, with no lock held:
-// it must not block, or all others on the shard wait. The slice is only lent.
-type Answer[T any] func(taps []*Tap[T])
+// cachedPlayer is what this node knows of a player, with the taps of theirs that are with the script just now.
+type cachedPlayer[T any] struct {
+	player
 
-// answers gives taps their results and tells those who asked, many at once. Nothing else does either.
-type answers[T any] struct {
-	tell Answer[T]
-	taps []*Tap[T]
+	mu     *sync.Mutex // guards all of it; shared with other players
+	flying []*Tap[T]
 }
 
-// add gives a tap that is under way its result, and takes it along with the copies that wait for it. sent says whether
-// the script may have seen it.
-func (a *answers[T]) add(t *Tap[T], r outcome.Result, sent bool) {
-	t.stripe.mu.Lock()
-	defer t.stripe.mu.Unlock()
-	t.player.land(t)
-	t.player.decided(t.Drop, r, sent)
-	t.result = r
-	a.taps = append(a.taps, t)
-	for _, c := range t.copies {
-		c.result = r
-		a.taps = append(a.taps, c)
+// underWay finds the player's tap on a drop that the script has not decided yet.
+func (p *cachedPlayer[T]) underWay(id rain.DropID) *Tap[T] {
+	for _, t := range p.flying {
+		if t.Drop == id {
+			return t
+		}
 	}
+	return nil
 }
 
-// send tells of all that was added.
-func (a *answers[T]) send() {
-	if len(a.taps) == 0 {
-		return
+// land takes a tap back from under way.
+func (p *cachedPlayer[T]) land(t *Tap[T]) {
+	if i := slices.Index(p.flying, t); i >= 0 {
+		p.flying = slices.Delete(p.flying, i, i+1)
 	}
-	a.tell(a.taps)
-	clear(a.taps)
-	a.taps = a.taps[:0]
 }

@@ -1,7 +1,7 @@
 -- close.lua: shuts a shard for good. What is left of its stock goes to the outbox as a reclaim.
 --
 -- KEYS
---   1  rr:{<campaign>.<shard>}:state   hash: the shard's settings and sums, see grab/keys.go
+--   1  rr:{<campaign>.<shard>}:state   hash: the shard's settings and sums, see grab/store/keys.go
 --   2  rr:{<campaign>.<shard>}:stock   list: what is left
 --   3  rr:{<campaign>.<shard>}:taps    hash: the players' taps, which nobody asks for any more
 --   4  rr:{<campaign>.<shard>}:outbox  stream: what has to be paid

@@ -1,6 +1,6 @@
 // Package lua holds the Redis scripts of redrain, one file each. Redis runs a script as one step that nothing can
 // come between, so a script is where a rule about money or order is kept; the Go code around it carries arguments
-// and results.
+// and results, which package grab/store does.
 //
 // Each file begins with the same header:
 //
@@ -11,6 +11,4 @@
 //
 // A script touches the keys that it is given and builds none, so that Redis Cluster can tell where it has to run.
 // The package's test reads each script and holds it to both.
-//
-// Scripts run on Redis 7 and later, and on the in-process stand-in.
 package lua

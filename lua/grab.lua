@@ -1,7 +1,7 @@
 -- grab.lua: decides a batch of taps on one shard: who gets which packet.
 --
 -- KEYS
---   1  rr:{<campaign>.<shard>}:state   hash: the shard's settings and sums, see grab/keys.go
+--   1  rr:{<campaign>.<shard>}:state   hash: the shard's settings and sums, see grab/store/keys.go
 --   2  rr:{<campaign>.<shard>}:stock   list: what is left; all elements are "<amount>", or all are "<packet>:<amount>"
 --   3  rr:{<campaign>.<shard>}:wins    hash: user -> their wins, see below
 --   4  rr:{<campaign>.<shard>}:taps    hash: user -> "<taps counted>;<drop>;<drop>;", the drops being the last counted

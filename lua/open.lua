@@ -1,7 +1,7 @@
 -- open.lua: loads a shard's stock in chunks, and opens the shard when it is complete.
 --
 -- KEYS
---   1  rr:{<campaign>.<shard>}:state   hash: the shard's settings and sums, see grab/keys.go
+--   1  rr:{<campaign>.<shard>}:state   hash: the shard's settings and sums, see grab/store/keys.go
 --   2  rr:{<campaign>.<shard>}:stock   list: the amounts
 --   3  rr:{<campaign>.<shard>}:outbox  stream: what has to be paid
 -- ARGV

@@ -1,7 +1,7 @@
 -- restore.lua: tells Redis again what it has forgotten of a shard, step by step.
 --
 -- KEYS
---   1  rr:{<campaign>.<shard>}:state   hash: the shard's settings and sums, see grab/keys.go
+--   1  rr:{<campaign>.<shard>}:state   hash: the shard's settings and sums, see grab/store/keys.go
 --   2  rr:{<campaign>.<shard>}:stock   list: what is left, as "<packet>:<amount>"
 --   3  rr:{<campaign>.<shard>}:wins    hash: user -> ";<drop>=<packet>=<amount>=<outbox entry>" for each win; no blocks, see grab.lua
 --   4  rr:{<campaign>.<shard>}:taps    hash: user -> "<taps counted>;<drop>;<drop>;", the drops being the last counted

@@ -1,7 +1,7 @@
 -- snapshot.lua: reads all that a shard knows of its money, at one moment.
 --
 -- KEYS
---   1  rr:{<campaign>.<shard>}:state   hash: the shard's settings and sums, see grab/keys.go
+--   1  rr:{<campaign>.<shard>}:state   hash: the shard's settings and sums, see grab/store/keys.go
 --   2  rr:{<campaign>.<shard>}:stock   list: what is left
 --   3  rr:{<campaign>.<shard>}:outbox  stream: what has to be paid
 -- ARGV

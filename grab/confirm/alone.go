@@ -1,17 +1,12 @@
 package confirm
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/redis/go-redis/v9"
-
-	"redrain/grab/store"
 )
 
 // heirFor is how long a replica counts that a Cluster has declared dead: it may come back with what it has, and
@@ -22,45 +17,6 @@ const heirFor = 3 * time.Minute
 
 // errNoMaster says that a server that was asked as a master is none.
 var errNoMaster = errors.New("redis is no master any more")
-
-// standsAlone tells whether a win needs no replica: in mode Stream, where the shard's master has none and none
-// could take over. look is read together with that, from the same server.
-//
-// That a master has replicas is remembered, until a WAIT finds none. That it has none is asked each time, after the
-// wins in question were written: a replica that comes later copies them with all the rest.
-func (c *Confirmer) standsAlone(ctx context.Context, k store.Keys, look func(redis.Pipeliner)) (bool, error) {
-	if c.mode == Replica {
-		return false, nil
-	}
-	cluster := c.store.IsCluster()
-	var master string
-	var known bool
-	var info, nodes *redis.StringCmd
-	var now *redis.TimeCmd
-	err := c.store.OnMaster(ctx, k.State, func(addr string, p redis.Pipeliner) error {
-		master = addr
-		if _, known = c.followed.Load(addr); known {
-			return nil
-		}
-		look(p)
-		info = p.Info(ctx, "replication")
-		if cluster {
-			now, nodes = p.Time(ctx), p.ClusterNodes(ctx)
-		}
-		return nil
-	})
-	if err != nil || known {
-		return false, err
-	}
-	alone, err := hasNoReplica(info.Val())
-	if err == nil && alone && cluster {
-		alone, err = hasNoHeir(nodes.Val(), now.Val())
-	}
-	if err == nil && !alone {
-		c.followed.Store(master, struct{}{})
-	}
-	return alone, err
-}
 
 // hasNoReplica reads what a master says to INFO replication. A replica that is still making its copy counts.
 func hasNoReplica(info string) (bool, error) {

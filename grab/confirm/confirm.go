@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"sync"
 	"time"
 
 	"redrain/grab/store"
@@ -19,22 +18,14 @@ const timeout = 2 * time.Second
 // ErrForgotten says that a win that the script has decided is not in Redis any more, or cannot be read there.
 var ErrForgotten = errors.New("redis has forgotten a win before it was confirmed")
 
-// Publisher has JetStream keep outbox entries.
-type Publisher interface {
-	// Publish returns nil when JetStream has said that it has the entry. An entry may be published any number of times.
-	Publish(ctx context.Context, e rain.Entry) error
-}
-
 // Confirmer makes sure of wins before their players are told. Its methods may be called from any goroutine.
 type Confirmer struct {
-	mode      Mode
-	store     *store.Store
-	wins      *store.Wins
-	outbox    *store.Outbox
-	publisher Publisher
-	log       *slog.Logger
-
-	followed sync.Map // addresses of masters that have replicas, as store.OnMaster gives them; used in mode Stream
+	mode     Mode
+	store    *store.Store
+	wins     *store.Wins
+	replicas *replicas
+	stream   *stream
+	log      *slog.Logger
 }
 
 // New makes a Confirmer. publisher is used in mode Stream only, which needs it; log may be nil.
@@ -45,8 +36,10 @@ func New(s *store.Store, mode Mode, publisher Publisher, log *slog.Logger) *Conf
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
+	wins, lasting := store.NewWins(s), &replicas{store: s, always: mode == Replica}
 	return &Confirmer{
-		mode: mode, store: s, wins: store.NewWins(s), outbox: store.NewOutbox(s), publisher: publisher, log: log,
+		mode: mode, store: s, wins: wins, replicas: lasting, log: log,
+		stream: &stream{replicas: lasting, wins: wins, outbox: store.NewOutbox(s), publisher: publisher},
 	}
 }
 
@@ -60,9 +53,9 @@ func (c *Confirmer) Confirm(ctx context.Context, campaign string, shard int, p *
 	var err error
 	switch c.mode {
 	case Replica:
-		err = c.outlive(ctx, campaign, shard, p.entries)
+		err = c.replicas.outlive(ctx, campaign, shard, p.entries)
 	case Stream:
-		err = c.stream(ctx, campaign, shard, p.entries)
+		err = c.stream.confirm(ctx, campaign, shard, p.entries)
 	default:
 		for _, e := range p.entries {
 			e.confirmed = true

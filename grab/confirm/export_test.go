@@ -11,6 +11,6 @@ var ErrNoReplica = errNoReplica
 
 // Lasting tells whether entries that were read may leave Redis.
 func (o *Outbox) Lasting(ctx context.Context, campaign string, shard int, entries []rain.Entry) error {
-	_, err := o.confirmer.lasting(ctx, campaign, shard, entries, nil)
+	_, err := o.lasting(ctx, campaign, shard, entries, nil)
 	return err
 }

@@ -10,7 +10,7 @@ type Mode int
 
 // The ways to confirm a win, from the fastest to the safest.
 const (
-	// Redis alone: what it loses after the player was told is a promise that nobody can keep.
+	// Redis alone: a win that it loses after the player was told is never paid.
 	Redis Mode = iota
 	// Replica asks for a replica of Redis too: the loss of a master loses no win that was told.
 	Replica

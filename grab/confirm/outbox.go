@@ -18,17 +18,18 @@ import (
 type Outbox struct {
 	*store.Outbox
 
-	confirmer *Confirmer
+	c *Confirmer
 }
 
 // NewOutbox makes an Outbox.
-func NewOutbox(c *Confirmer) *Outbox { return &Outbox{c.outbox, c} }
+func NewOutbox(c *Confirmer) *Outbox { return &Outbox{store.NewOutbox(c.store), c} }
 
 // Read is store.Outbox.Read of what outlives its master. After an error nothing may leave; what was read stays in the
 // outbox, and comes again through Claim.
-func (o *Outbox) Read(ctx context.Context, campaign string, shard int, consumer string, limit int) ([]rain.Entry, error) {
+func (o *Outbox) Read(ctx context.Context, campaign string, shard int, consumer string,
+	limit int) ([]rain.Entry, error) {
 	entries, err := o.Outbox.Read(ctx, campaign, shard, consumer, limit)
-	return o.confirmer.lasting(ctx, campaign, shard, entries, err)
+	return o.lasting(ctx, campaign, shard, entries, err)
 }
 
 // Claim is store.Outbox.Claim of what outlives its master. After an error nothing may leave.
@@ -36,7 +37,7 @@ func (o *Outbox) Claim(
 	ctx context.Context, campaign string, shard int, consumer string, minIdle time.Duration, limit int,
 ) ([]rain.Entry, error) {
 	entries, err := o.Outbox.Claim(ctx, campaign, shard, consumer, minIdle, limit)
-	return o.confirmer.lasting(ctx, campaign, shard, entries, err)
+	return o.lasting(ctx, campaign, shard, entries, err)
 }
 
 // lasting returns entries of an outbox, oldest first, when they may leave Redis.
@@ -44,32 +45,32 @@ func (o *Outbox) Claim(
 // The newest entry is looked up for the reason for which outlive looks at wins. It stands for the older ones: they
 // were written before it, on the same master. Where it has been settled and removed meanwhile (in mode Stream the
 // winners' node publishes it as well), the record of one of its wins stands for it.
-func (c *Confirmer) lasting(
+func (o *Outbox) lasting(
 	ctx context.Context, campaign string, shard int, entries []rain.Entry, err error,
 ) ([]rain.Entry, error) {
-	if err != nil || c.mode == Redis || len(entries) == 0 {
+	if err != nil || o.c.mode == Redis || len(entries) == 0 {
 		return entries, err
 	}
-	err = c.newestLasts(ctx, campaign, shard, entries[len(entries)-1])
-	if c.store.Checked(err) != nil {
+	err = o.c.store.Checked(o.newestLasts(ctx, campaign, shard, entries[len(entries)-1]))
+	if err != nil {
 		return nil, fmt.Errorf("entries of the outbox of %s.%d stay where they are: %w", campaign, shard, err)
 	}
 	return entries, nil
 }
 
-func (c *Confirmer) newestLasts(ctx context.Context, campaign string, shard int, newest rain.Entry) error {
-	k := c.store.Keys(campaign, shard)
+func (o *Outbox) newestLasts(ctx context.Context, campaign string, shard int, newest rain.Entry) error {
+	k := o.c.store.Keys(campaign, shard)
 	var found *redis.XMessageSliceCmd
 	look := func(p redis.Pipeliner) { found = p.XRange(ctx, k.Outbox, newest.Ref.ID, newest.Ref.ID) }
 	settled := &entry{id: newest.Ref.ID} // confirmed by the newest one's record, if it is gone from the outbox
 	var err error
 	if len(newest.Wins) == 0 {
-		err = c.outlasting(ctx, k, look)
+		err = o.c.replicas.outlasting(ctx, k, look)
 	} else {
 		settled.witness = newest.Wins[0]
 		err = confirmRecorded([]*entry{settled}, func(fields []string) ([]any, error) {
 			var records *redis.SliceCmd
-			err := c.outlasting(ctx, k, func(p redis.Pipeliner) {
+			err := o.c.replicas.outlasting(ctx, k, func(p redis.Pipeliner) {
 				look(p)
 				records = p.HMGet(ctx, k.Wins, fields...)
 			})
@@ -82,7 +83,7 @@ func (c *Confirmer) newestLasts(ctx context.Context, campaign string, shard int,
 	if err != nil {
 		return err
 	}
-	now := c.outbox.Readable(campaign, shard, found.Val())
+	now := o.Readable(campaign, shard, found.Val())
 	there := len(now) == 1 && reflect.DeepEqual(now[0], newest)
 	gone := len(found.Val()) == 0 && settled.confirmed
 	if !there && !gone {

@@ -3,6 +3,7 @@ package confirm
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"redrain/grab/store"
@@ -21,12 +22,21 @@ const (
 // errNoReplica says that no replica has acknowledged in time.
 var errNoReplica = errors.New("no replica of redis has acknowledged in time")
 
+// replicas make sure that wins outlive the master of their shard.
+type replicas struct {
+	store *store.Store
+	// always is set where a win needs a replica in any case; else it needs one where the master has one, or one
+	// could take over.
+	always   bool
+	followed sync.Map // addresses of masters that have replicas, as store.OnMaster gives them
+}
+
 // outlive confirms those entries that the loss of the shard's master does not take back, as outlasting says.
-func (c *Confirmer) outlive(ctx context.Context, campaign string, shard int, of []*entry) error {
-	k := c.store.Keys(campaign, shard)
+func (r *replicas) outlive(ctx context.Context, campaign string, shard int, of []*entry) error {
+	k := r.store.Keys(campaign, shard)
 	return confirmRecorded(of, func(fields []string) ([]any, error) {
 		var found *redis.SliceCmd
-		err := c.outlasting(ctx, k, func(p redis.Pipeliner) { found = p.HMGet(ctx, k.Wins, fields...) })
+		err := r.outlasting(ctx, k, func(p redis.Pipeliner) { found = p.HMGet(ctx, k.Wins, fields...) })
 		if err != nil {
 			return nil, err
 		}
@@ -45,25 +55,25 @@ func (c *Confirmer) outlive(ctx context.Context, campaign string, shard int, of 
 // The look is what makes it a proof: what it has read was on this very master when it took the write, or said that
 // it stands alone. Without it, a master that has just taken over, and does not have the wins in question, would
 // acknowledge all the same.
-func (c *Confirmer) outlasting(ctx context.Context, k store.Keys, look func(redis.Pipeliner)) error {
-	alone, err := c.standsAlone(ctx, k, look)
+func (r *replicas) outlasting(ctx context.Context, k store.Keys, look func(redis.Pipeliner)) error {
+	alone, err := r.standsAlone(ctx, k, look)
 	if err != nil || alone {
 		return err
 	}
-	err = c.acknowledged(ctx, k, look, func(p redis.Pipeliner) { p.Set(ctx, k.Confirmed, "", markerTTL) })
+	err = r.acknowledged(ctx, k, look, func(p redis.Pipeliner) { p.Set(ctx, k.Confirmed, "", markerTTL) })
 	if redis.HasErrorPrefix(err, "OOM") { // what is paid frees a full Redis, so it must get out of one
-		err = c.acknowledged(ctx, k, look, func(p redis.Pipeliner) {
-			c.store.MarkFull(ctx, p, k, markerTTL)
+		err = r.acknowledged(ctx, k, look, func(p redis.Pipeliner) {
+			r.store.MarkFull(ctx, p, k, markerTTL)
 		})
 	}
 	return err
 }
 
 // acknowledged returns nil when a replica has what mark writes, and with it what look has read.
-func (c *Confirmer) acknowledged(ctx context.Context, k store.Keys, look, mark func(redis.Pipeliner)) error {
+func (r *replicas) acknowledged(ctx context.Context, k store.Keys, look, mark func(redis.Pipeliner)) error {
 	var master string
 	var replicas *redis.IntCmd
-	err := c.store.OnMaster(ctx, k.State, func(addr string, p redis.Pipeliner) error {
+	err := r.store.OnMaster(ctx, k.State, func(addr string, p redis.Pipeliner) error {
 		master = addr
 		mark(p)
 		look(p)
@@ -71,8 +81,47 @@ func (c *Confirmer) acknowledged(ctx context.Context, k store.Keys, look, mark f
 		return p.Process(ctx, replicas)
 	})
 	if err == nil && replicas.Val() < 1 {
-		c.followed.Delete(master) // it is asked again whether it has replicas at all
+		r.followed.Delete(master) // it is asked again whether it has replicas at all
 		err = errNoReplica
 	}
 	return err
+}
+
+// standsAlone tells whether a win needs no replica: in mode Stream, where the shard's master has none and none
+// could take over. look is read together with that, from the same server.
+//
+// That a master has replicas is remembered, until a WAIT finds none. That it has none is asked each time, after the
+// wins in question were written: a replica that comes later copies them with all the rest.
+func (r *replicas) standsAlone(ctx context.Context, k store.Keys, look func(redis.Pipeliner)) (bool, error) {
+	if r.always {
+		return false, nil
+	}
+	cluster := r.store.IsCluster()
+	var master string
+	var known bool
+	var info, nodes *redis.StringCmd
+	var now *redis.TimeCmd
+	err := r.store.OnMaster(ctx, k.State, func(addr string, p redis.Pipeliner) error {
+		master = addr
+		if _, known = r.followed.Load(addr); known {
+			return nil
+		}
+		look(p)
+		info = p.Info(ctx, "replication")
+		if cluster {
+			now, nodes = p.Time(ctx), p.ClusterNodes(ctx)
+		}
+		return nil
+	})
+	if err != nil || known {
+		return false, err
+	}
+	alone, err := hasNoReplica(info.Val())
+	if err == nil && alone && cluster {
+		alone, err = hasNoHeir(nodes.Val(), now.Val())
+	}
+	if err == nil && !alone {
+		r.followed.Store(master, struct{}{})
+	}
+	return alone, err
 }

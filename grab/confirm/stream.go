@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"redrain/grab/store"
 	"redrain/rain"
 )
 
@@ -14,7 +15,21 @@ import (
 // one; more are only those of players who ask again.
 const publishAtOnce = 8
 
-// stream publishes the entries that outlive their master, and when they are acknowledged looks whether Redis still
+// stream makes sure of wins in JetStream.
+type stream struct {
+	replicas  *replicas
+	wins      *store.Wins
+	outbox    *store.Outbox
+	publisher Publisher
+}
+
+// Publisher has JetStream keep outbox entries.
+type Publisher interface {
+	// Publish returns nil when JetStream has said that it has the entry. An entry may be published any number of times.
+	Publish(ctx context.Context, e rain.Entry) error
+}
+
+// confirm publishes the entries that outlive their master, and when they are acknowledged looks whether Redis still
 // knows their wins. Only then they are confirmed.
 //
 // What only a master has must not be published: the replica that takes over has the packet in its stock and gives
@@ -28,8 +43,8 @@ const publishAtOnce = 8
 //
 // An older entry that is not in the outbox any more is in the ledger; or Redis has lost it, which the look shows as
 // well.
-func (c *Confirmer) stream(ctx context.Context, campaign string, shard int, of []*entry) error {
-	if err := c.outlive(ctx, campaign, shard, of); err != nil {
+func (s *stream) confirm(ctx context.Context, campaign string, shard int, of []*entry) error {
+	if err := s.replicas.outlive(ctx, campaign, shard, of); err != nil {
 		return err
 	}
 	var lasting []*entry
@@ -39,16 +54,16 @@ func (c *Confirmer) stream(ctx context.Context, campaign string, shard int, of [
 		}
 		e.confirmed = false // not yet
 	}
-	letters, err := c.letters(ctx, campaign, shard, lasting)
+	letters, err := s.letters(ctx, campaign, shard, lasting)
 	if err != nil {
 		return err
 	}
-	acknowledged, failure := c.publish(ctx, letters)
+	acknowledged, failure := s.publish(ctx, letters)
 	if len(acknowledged) == 0 {
 		return failure
 	}
 	err = confirmRecorded(acknowledged, func(fields []string) ([]any, error) {
-		return c.wins.ReadWins(ctx, campaign, shard, fields)
+		return s.wins.ReadWins(ctx, campaign, shard, fields)
 	})
 	return errors.Join(failure, err)
 }
@@ -61,7 +76,7 @@ type letter struct {
 
 // letters are the entries with their wins: those of a batch that has just been decided as it was written, those of
 // older ones from the outbox. One that cannot be read there is left out; a person has to look at it, as the log says.
-func (c *Confirmer) letters(ctx context.Context, campaign string, shard int, of []*entry) ([]letter, error) {
+func (s *stream) letters(ctx context.Context, campaign string, shard int, of []*entry) ([]letter, error) {
 	letters := make([]letter, 0, len(of))
 	var older []*entry
 	var ids []string
@@ -76,7 +91,7 @@ func (c *Confirmer) letters(ctx context.Context, campaign string, shard int, of 
 	if len(older) == 0 {
 		return letters, nil
 	}
-	found, err := c.outbox.Lookup(ctx, campaign, shard, ids)
+	found, err := s.outbox.Lookup(ctx, campaign, shard, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -89,14 +104,14 @@ func (c *Confirmer) letters(ctx context.Context, campaign string, shard int, of 
 }
 
 // publish publishes what has to be, and returns the entries that have been acknowledged.
-func (c *Confirmer) publish(ctx context.Context, letters []letter) (acknowledged []*entry, failure error) {
+func (s *stream) publish(ctx context.Context, letters []letter) (acknowledged []*entry, failure error) {
 	var mu sync.Mutex
 	var all errgroup.Group
 	all.SetLimit(publishAtOnce)
 	for _, l := range letters {
 		all.Go(func() error {
 			if l.publish != nil {
-				if err := c.publisher.Publish(ctx, *l.publish); err != nil {
+				if err := s.publisher.Publish(ctx, *l.publish); err != nil {
 					return err
 				}
 			}

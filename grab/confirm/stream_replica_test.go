@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"redrain/grab/confirm"
 	"redrain/grab/grabtest"
 	"redrain/grab/outcome"
@@ -55,7 +57,8 @@ func TestTheStreamComesAfterTheReplica(t *testing.T) {
 		t.Errorf("%v, want unavailable for the winner only", results)
 	}
 	gm.Want("q", drop, outcome.Unavailable)
-	if r := grabtest.TapOn(gm.Node().Gate(gm.C), "q", drop); r.Outcome != outcome.Unavailable { // which knows nothing of the replica yet
+	// which knows nothing of the replica yet
+	if r := grabtest.TapOn(gm.Node().Gate(gm.C), "q", drop); r.Outcome != outcome.Unavailable {
 		t.Errorf("on another node: %v", r)
 	}
 	if got := gm.Confirmed("q"); got != nil {
@@ -182,6 +185,42 @@ func TestWhatIsSettledMeanwhileMayLeave(t *testing.T) {
 			held[1].Wins, held[1].Reclaim = nil, &rain.Reclaim{Packets: 1, Amount: 1}
 			if err := lasts(); !errors.Is(err, confirm.ErrForgotten) {
 				t.Errorf("a reclaim that is lost: %v", err)
+			}
+		})
+	}
+}
+
+// An heir that has not got the entry may have written another one under the same id: what was read does not last.
+func TestAnotherEntryUnderTheSameIDIsNoProof(t *testing.T) {
+	for name, rdb := range grabtest.Backends(t) {
+		t.Run(name, func(t *testing.T) {
+			gm, _ := grabtest.Streaming(t, rdb, grabtest.Setup{Packets: 3})
+			drop := gm.Drop(0)
+			gm.UntilWon("p", drop)
+			held, key := gm.Outbox(), gm.G.Keys(gm.C.ID, 0).Outbox
+			for _, heir := range []struct {
+				wins string
+				want error
+			}{
+				{"0 100 " + drop + " p", nil}, // the same one
+				{"0 100 " + drop + " q", confirm.ErrForgotten},
+				{"1 100 " + drop + " p", confirm.ErrForgotten},
+				{"0 101 " + drop + " p", confirm.ErrForgotten},
+			} {
+				if err := rdb.Del(t.Context(), key).Err(); err != nil {
+					t.Fatal(err)
+				}
+				entry := &redis.XAddArgs{Stream: key, ID: held[0].Ref.ID, Values: []string{"wins", heir.wins}}
+				if err := rdb.XAdd(t.Context(), entry).Err(); err != nil {
+					t.Fatal(err)
+				}
+				testenv.Eventually(t, time.Minute, "a replica acknowledges, where there is one", func() bool {
+					err := gm.G.Lasting(t.Context(), gm.C.ID, 0, held)
+					if !errors.Is(err, confirm.ErrNoReplica) && !errors.Is(err, heir.want) {
+						t.Errorf("%q: %v, want %v", heir.wins, err, heir.want)
+					}
+					return !errors.Is(err, confirm.ErrNoReplica)
+				})
 			}
 		})
 	}

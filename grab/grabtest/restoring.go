@@ -79,3 +79,8 @@ func Count(stock iter.Seq2[int, rain.Money]) (packets int, left rain.Money) {
 	}
 	return packets, left
 }
+
+// Restore restores a shard, as RestoreAs does.
+func (n *Node) Restore(ctx context.Context, c *rain.Campaign, shard int, what store.Restoration) error {
+	return n.RestoreAs(ctx, c, shard, func(context.Context) (store.Restoration, error) { return what, nil })
+}

@@ -67,7 +67,7 @@ func (a *Answer) parse(reply string, n int) error {
 	return nil
 }
 
-// items takes a line apart whose parts are separated by a space.
+// items splits a line at its spaces.
 type items struct {
 	rest string
 	bad  bool // something was missing or of another kind
@@ -80,7 +80,7 @@ func (l *items) next() string {
 	return item
 }
 
-// packet is what was won with an element of the stock, which has the number given unless it has one of its own.
+// packet is a win that is told as an element of the stock: of packet n, unless the element has a number of its own.
 func (l *items) packet(n int64) outcome.Result {
 	amount := l.next()
 	if own, rest, numbered := strings.Cut(amount, ":"); numbered {
@@ -93,7 +93,8 @@ func (l *items) packet(n int64) outcome.Result {
 func (l *items) win() (outcome.Result, string) {
 	packet, rest, _ := strings.Cut(l.next(), "=")
 	amount, entry, _ := strings.Cut(rest, "=")
-	return outcome.Result{Outcome: outcome.Won, Packet: int(l.number(packet)), Amount: rain.Money(l.number(amount))}, entry
+	return outcome.Result{Outcome: outcome.Won, Packet: int(l.number(packet)), Amount: rain.Money(l.number(amount))},
+		entry
 }
 
 func (l *items) number(text string) int64 {

@@ -18,7 +18,7 @@ const (
 	dialTimeout = 2 * time.Second
 	ioTimeout   = 2 * time.Second
 	// With go-redis's defaults a client was seen to miss a failover for 58 s: it reloads the cluster's map once a
-	// minute, and a refused connection does not make it reload. See also Grabber.failed.
+	// minute, and a refused connection does not make it reload. See also client.checked.
 	clusterReload = time.Second
 	// One try per dial: the command's own retries already wait and, in a cluster, ask the map again.
 	dialTries = 1
@@ -65,7 +65,8 @@ func connectURL(raw string) (redis.UniversalClient, error) {
 }
 
 // errURL keeps the cause to itself: the parser's error would show the URL with its password.
-var errURL = errors.New("redis URL: want redis://[user:password@]host:port[/database] or rediss://…, for a Cluster with ?addr=host:port&addr=…")
+var errURL = errors.New("redis URL: want redis://[user:password@]host:port[/database] or rediss://…, for a Cluster " +
+	"with ?addr=host:port&addr=…")
 
 func newClient(o *redis.Options) *redis.Client {
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.DialerRetries = dialTimeout, ioTimeout, ioTimeout, dialTries

@@ -11,9 +11,6 @@ import (
 	"redrain/rain"
 )
 
-// ErrNotClosed is what Expire answers where a shard still has something to give away or to be paid.
-var ErrNotClosed = errors.New("a shard is not closed, or its outbox is not empty")
-
 // Expire lets go what a closed campaign has left in Redis, so that Redis does not fill up with what is over: after
 // ttl its keys are gone. Until then a win can be asked for again. Only the caller knows that the ledger has
 // everything; what Redis can say for itself is checked: a shard that is not closed, or has something in its outbox,

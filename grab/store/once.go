@@ -11,15 +11,15 @@ import (
 	"redrain/rain"
 )
 
-// Marks say of outbox entries that something has been done, to all nodes.
+// Marks tell all nodes that something has been done about an outbox entry.
 type Marks struct{ *client }
 
 // NewMarks makes a Marks.
 func NewMarks(s *Store) *Marks { return &Marks{s.client} }
 
 // Once marks outbox entries, all in one round trip, and tells of each whether it is marked for the first time: true
-// for the first caller of all nodes, and false for the others until ttl has passed. Of those that come with an
-// error nobody knows, and false is said of them.
+// for the first caller of all nodes, and false for the others until ttl has passed. After an
+// error false also stands for those of which nothing is known.
 func (m *Marks) Once(ctx context.Context, refs []rain.EntryRef, ttl time.Duration) (first []bool, err error) {
 	// The token is this call's: go-redis may send the same call twice, and both must have the same answer.
 	token := rand.Text()

@@ -177,7 +177,7 @@ func number(s string) (int64, bool) {
 	return n, err == nil && isNumber(s)
 }
 
-// isNumber is number without its value, and without a limit.
+// isNumber tells whether a text is such digits, however many.
 func isNumber(s string) bool {
 	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {

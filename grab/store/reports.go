@@ -21,8 +21,8 @@ type NodeReport struct {
 	GrabsPerSecond float64 `json:"grabs_per_second"` // of late
 
 	Outcomes map[outcome.Outcome]int64 `json:"outcomes,omitempty"` // the taps, by what came of them
-	// Latency is how many taps of late took how long, by the number of a bucket. Which time a bucket is, who
-	// reports says; nodes of one version say the same, so that their buckets add up.
+	// Latency is how many taps of late took how long, by the number of a bucket. The reporter defines which time a
+	// bucket stands for; nodes of one version agree on it, so that their buckets add up.
 	Latency map[int]int64 `json:"latency,omitempty"`
 
 	// how long the campaign's reports are kept from now on; 0 for as long as its other keys

@@ -42,9 +42,8 @@ type Restorer struct{ *client }
 // NewRestorer makes a Restorer.
 func NewRestorer(s *Store) *Restorer { return &Restorer{s.client} }
 
-// Lost lists the shards of the campaign of which Redis knows nothing, or that it was not told of to the end:
-// nothing of a campaign that has once been opened is missing but by a loss. For a campaign that is loading it says
-// nothing.
+// Lost lists the shards of the campaign of which Redis knows nothing, or whose restoration was broken off. What has
+// once been opened is missing only after a loss; for a campaign that is loading the answer means nothing.
 func (r *Restorer) Lost(ctx context.Context, c *rain.Campaign) ([]int, error) {
 	revisions := make([]*redis.BoolCmd, Shards(c))
 	_, err := r.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -65,23 +64,20 @@ func (r *Restorer) Lost(ctx context.Context, c *rain.Campaign) ([]int, error) {
 	return lost, nil
 }
 
-// Restore tells Redis again what it has forgotten of a shard. The shard has no rain and takes no taps until Apply
+// RestoreAs tells Redis again what it has forgotten of a shard. The shard has no rain and takes no taps until Apply
 // brings the campaign's version. Cut off at any point it has done no harm, and may be run again; where two do it at
 // the same time, the one that began last wins, and the other one fails with ErrSuperseded, or with ErrAlive when it
 // comes too late.
+//
+// say is called once Redis has taken this restoration up: whatever restoration began before cannot be finished any
+// more. So say is the place to set the barrier where others look for it too: the one that is set last is then always
+// that of the shard.
 //
 // It fails with ErrAlive where the shard is there, and with ErrUnsettled where Redis has lost the state and kept an
 // outbox that is not empty. Packets that are missing, or there twice, are an error, and nothing is restored.
 //
 // The taps that won nothing are not known any more and do not count against taps_per_user; the pacing of a rain that is
 // falling begins anew with what is left.
-func (r *Restorer) Restore(ctx context.Context, c *rain.Campaign, shard int, what Restoration) error {
-	return r.RestoreAs(ctx, c, shard, func(context.Context) (Restoration, error) { return what, nil })
-}
-
-// RestoreAs is Restore of what say returns. It is called once Redis has taken this restoration up: whatever
-// restoration began before cannot be finished any more. So say is the place to set the barrier where others look
-// for it too: the one that is set last is then always that of the shard.
 func (r *Restorer) RestoreAs(ctx context.Context, c *rain.Campaign, shard int,
 	say func(context.Context) (Restoration, error)) error {
 	k, token := r.keys.shard(c.ID, shard), rand.Text()

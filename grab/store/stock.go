@@ -52,7 +52,7 @@ func (s *Stock) Open(ctx context.Context, c *rain.Campaign, amounts []rain.Money
 	return nil
 }
 
-// load brings a shard's stock in, from where an earlier try has stopped, so many chunks at once.
+// load brings a shard's stock in, atOnce chunks at a time, from where an earlier try has stopped.
 func (s *Stock) load(ctx context.Context, k Keys, first int, amounts []rain.Money, atOnce int) error {
 	loaded, err := s.rdb.LLen(ctx, k.Stock).Result()
 	if s.checked(err) != nil {
@@ -74,7 +74,7 @@ func (s *Stock) load(ctx context.Context, k Keys, first int, amounts []rain.Mone
 }
 
 // loadChunks sends the packets from … to-1 of a shard. more is false when the shard needs none, because it is open.
-// args is room to put a chunk's arguments together in.
+// args is a buffer for a chunk's arguments.
 func (s *Stock) loadChunks(
 	ctx context.Context, k Keys, first int, amounts []rain.Money, from, to int, args []any,
 ) (more bool, err error) {
@@ -126,7 +126,7 @@ func (s *Stock) finish(ctx context.Context, c *rain.Campaign, k Keys, amounts []
 
 func (k Keys) loading() []string { return []string{k.State, k.Stock, k.Outbox} }
 
-// loading reads an answer of open.lua: is the shard still being loaded?
+// loading reads an answer of open.lua, and tells whether the shard is still being loaded.
 func loading(call *redis.Cmd) (bool, error) {
 	switch code, err := call.Int(); {
 	case err != nil:

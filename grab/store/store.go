@@ -12,22 +12,6 @@ import (
 	"redrain/rain"
 )
 
-// The errors of this package.
-var (
-	// ErrNoState says that Redis knows nothing of a campaign's shard: it was never stocked, or Redis has lost it
-	// and it has not been restored to its end.
-	ErrNoState = errors.New("redis knows nothing of the campaign's shard")
-	// ErrAlive says that there is nothing to restore: Redis knows the shard.
-	ErrAlive = errors.New("redis knows the campaign's shard, nothing has to be restored")
-	// ErrSuperseded says that another restoration of the shard has begun since.
-	ErrSuperseded = errors.New("another restoration of the shard has begun")
-	// ErrUnsettled says that Redis has lost a shard's state and not its outbox, with entries that the ledger may
-	// not have yet.
-	ErrUnsettled = errors.New("the outbox of the shard is still there and has to be settled first")
-	// ErrClosed says that a campaign is closed and takes no stock any more.
-	ErrClosed = errors.New("the campaign's shard is closed")
-)
-
 // Options set a Store up. The zero value works.
 type Options struct {
 	// Namespace begins every key; "" is "rr". Several installations on one Redis each have their own.
@@ -66,14 +50,6 @@ func New(rdb redis.UniversalClient, o Options) *Store {
 	return &Store{&client{rdb: rdb, keys: keys{o.Namespace}, scripts: newScripts(), clock: o.Clock, log: o.Log}}
 }
 
-// Ping tells whether Redis answers.
-func (s *Store) Ping(ctx context.Context) error {
-	if err := s.checked(s.rdb.Ping(ctx).Err()); err != nil {
-		return fmt.Errorf("redis: %w", err)
-	}
-	return nil
-}
-
 // checked returns the error as it is. Where a node of a Cluster did not answer, it has the cluster's map read again:
 // the node's replica may have taken over, and go-redis does not find out by itself.
 func (c *client) checked(err error) error {
@@ -85,4 +61,27 @@ func (c *client) checked(err error) error {
 		cluster.ReloadState(context.Background())
 	}
 	return err
+}
+
+// Load gives every node of Redis the scripts. It is not needed for anything to work: it saves the first taps of a
+// rain from carrying the source along.
+func (s *Store) Load(ctx context.Context) error { return s.load(ctx) }
+
+func (c *client) load(ctx context.Context) error {
+	for _, s := range c.scripts.all() {
+		// On a Cluster go-redis sends this to each master and each replica.
+		if err := c.checked(s.Load(ctx, c.rdb).Err()); err != nil {
+			return fmt.Errorf("loading scripts into redis: %w", err)
+		}
+	}
+	return nil
+}
+
+// run calls a script and gives its errors the names of this package.
+func (c *client) run(ctx context.Context, s *redis.Script, keys []string, args ...any) *redis.Cmd {
+	cmd := s.Run(ctx, c.rdb, keys, args...)
+	if err := c.checked(cmd.Err()); err != nil {
+		cmd.SetErr(named(err))
+	}
+	return cmd
 }

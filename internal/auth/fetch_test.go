@@ -7,7 +7,9 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,16 +20,35 @@ import (
 	"redrain/internal/auth"
 )
 
-// roundTrip is a provider without a network. It notes when it was asked.
+// roundTrip is a provider without a network. It notes when it was asked. A bubble's clock orders what happens, but says
+// nothing to the race detector: the lock does.
 type roundTrip struct {
+	mu     sync.Mutex
 	answer func(*http.Request) (*http.Response, error)
 	asked  []time.Time
 	idle   int // calls of CloseIdleConnections
 }
 
 func (r *roundTrip) RoundTrip(req *http.Request) (*http.Response, error) {
+	r.mu.Lock()
 	r.asked = append(r.asked, time.Now())
-	return r.answer(req)
+	answer := r.answer
+	r.mu.Unlock()
+	return answer(req)
+}
+
+// times is when the provider was asked.
+func (r *roundTrip) times() []time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.asked)
+}
+
+// answers sets what the provider answers from now on.
+func (r *roundTrip) answers(answer func(*http.Request) (*http.Response, error)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.answer = answer
 }
 
 func (r *roundTrip) CloseIdleConnections() { r.idle++ }
@@ -62,26 +83,28 @@ func TestRetriesComeFurtherAndFurtherApart(t *testing.T) {
 		wait := func() { time.Sleep(time.Hour); synctest.Wait() }
 		wait()
 		longest := time.Duration(0)
-		for i, most := 1, time.Second; i < len(r.asked); i, most = i+1, min(2*most, 30*time.Second) {
-			gap := r.asked[i].Sub(r.asked[i-1])
+		asked := r.times()
+		for i, most := 1, time.Second; i < len(asked); i, most = i+1, min(2*most, 30*time.Second) {
+			gap := asked[i].Sub(asked[i-1])
 			if gap < most/2 || gap >= most {
 				t.Fatalf("retry %d comes after %s, not %s to %s", i, gap, most/2, most)
 			}
 			longest = max(longest, gap)
 		}
-		if len(r.asked) < 100 || longest < 27*time.Second {
-			t.Errorf("%d retries, the last %s apart; they spread over 15 s to 30 s", len(r.asked), longest)
+		if len(asked) < 100 || longest < 27*time.Second {
+			t.Errorf("%d retries, the last %s apart; they spread over 15 s to 30 s", len(asked), longest)
 		}
-		r.answer = func(*http.Request) (*http.Response, error) { return ok(strings.NewReader(good)) }
+		r.answers(func(*http.Request) (*http.Response, error) { return ok(strings.NewReader(good)) })
 		wait()
-		n := len(r.asked)
-		if gap := r.asked[n-1].Sub(r.asked[n-2]); gap != 5*time.Minute {
+		asked = r.times()
+		n := len(asked)
+		if gap := asked[n-1].Sub(asked[n-2]); gap != 5*time.Minute {
 			t.Errorf("a good set is fetched again after %s", gap)
 		}
-		r.answer = away
-		time.Sleep(time.Until(r.asked[n-1].Add(5*time.Minute + time.Second)))
+		r.answers(away)
+		time.Sleep(time.Until(asked[n-1].Add(5*time.Minute + time.Second)))
 		synctest.Wait()
-		if len(r.asked) < n+2 {
+		if len(r.times()) < n+2 {
 			t.Error("the second outage does not begin with a retry within a second")
 		}
 	})
@@ -97,8 +120,8 @@ func TestAProviderThatHangs(t *testing.T) {
 		fetching(t, r)
 		time.Sleep(6 * time.Second)
 		synctest.Wait()
-		if len(r.asked) != 2 || r.asked[1].Sub(r.asked[0]) < 5500*time.Millisecond {
-			t.Errorf("asked at %v", r.asked)
+		if asked := r.times(); len(asked) != 2 || asked[1].Sub(asked[0]) < 5500*time.Millisecond {
+			t.Errorf("asked at %v", asked)
 		}
 	})
 }
@@ -131,15 +154,15 @@ func TestTheLogTellsOfChanges(t *testing.T) {
 		}
 		check(time.Minute, 0, 1)
 		check(10*time.Minute, 0, 1)
-		r.answer = away
+		r.answers(away)
 		check(4*time.Minute+time.Second/4, 1, 1) // the fetch of the 15th minute
-		r.answer = fine
+		r.answers(fine)
 		check(time.Minute, 1, 2)
 		check(10*time.Minute, 1, 2)
-		r.answer = func(req *http.Request) (*http.Response, error) {
+		r.answers(func(req *http.Request) (*http.Response, error) {
 			cancel()
 			return nil, req.Context().Err()
-		}
+		})
 		check(5*time.Minute, 1, 2)
 		if r.idle != 1 {
 			t.Errorf("idle connections are closed %d times at the end", r.idle)

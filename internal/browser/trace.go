@@ -36,6 +36,10 @@ type traceEvent struct {
 // Mark begins the names of the marks that are in a trace.
 const Mark = "redrain-"
 
+// traceWithin is how long the browser may take to hand over a trace. It is some hundred thousand events, one message
+// for a few of them.
+const traceWithin = 6 * Patience
+
 // mark finds the page's thread among all of the browser's: the page itself puts it into the trace.
 const mark = Mark + "trace"
 
@@ -77,8 +81,8 @@ func (p *Page) Trace(f func() error) ([]Event, error) {
 	}
 	select {
 	case <-complete:
-	case <-time.After(Patience):
-		return nil, fmt.Errorf("the browser has not told the trace within %v", Patience)
+	case <-time.After(traceWithin):
+		return nil, fmt.Errorf("the browser has not told the trace within %v", traceWithin)
 	}
 	if failed != nil || marked != nil {
 		return nil, fmt.Errorf("while tracing: %w", either(failed != nil, failed, marked))

@@ -18,7 +18,7 @@ import (
 // How a test sees in which stage a win is, past redrain's own interfaces: in Redis, in the stream, in the database.
 // What is asked here is asked of servers that are there.
 
-// shardKey is a key of one shard, as grab/keys.go names it.
+// shardKey is a key of one shard, as grab/store/keys.go names it.
 func (a *arena) shardKey(campaign string, shard int, name string) string {
 	return fmt.Sprintf("%s:{%s.%d}:%s", a.s.namespace, campaign, shard, name)
 }

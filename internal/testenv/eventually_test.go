@@ -41,10 +41,10 @@ func TestEventuallyFailsInTime(t *testing.T) {
 			Eventually(r, 3*time.Second, "the sun rises", func() bool { return false })
 		}()
 		<-ended
-		if want := "not within 3s: the sun rises"; r.failure != want {
+		if want := "not within 18s: the sun rises"; r.failure != want {
 			t.Errorf("failure %q, want %q", r.failure, want)
 		}
-		if waited := time.Since(start); waited != 3*time.Second {
+		if waited := time.Since(start); waited != slowest*3*time.Second {
 			t.Errorf("gave up after %v, want 3s", waited)
 		}
 	})

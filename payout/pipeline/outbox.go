@@ -8,7 +8,7 @@ import (
 	"redrain/rain"
 )
 
-// Outbox is where wins wait until the ledger has them; grab.Grabber is one. An entry is lost to nobody: what was read
+// Outbox is where wins wait until the ledger has them; confirm.Outbox is one. An entry is lost to nobody: what was read
 // and not removed can be claimed again.
 type Outbox interface {
 	// Read gives up to limit entries that nobody has read before. It does not wait.

@@ -183,7 +183,7 @@ func TestSettlerFinishesTheBatchInHand(t *testing.T) {
 	select {
 	case <-stopped:
 		t.Error("Run returned with a batch in hand")
-	case <-time.After(50 * time.Millisecond): // the other workers have left by now; a slower machine only makes the test weaker
+	case <-time.After(50 * time.Millisecond): // the others have left by now; on a slow machine the test is weaker
 	}
 	close(goOn)
 	<-stopped

@@ -31,7 +31,7 @@ func (a *API) routes() []route {
 		{"POST", "/campaigns/{id}/rebuild", operator, a.rebuild, timeout.Rebuild},
 		{"GET", "/campaigns/{id}/stats", viewer, a.stats, 0},
 		{"GET", "/campaigns/{id}/claims", viewer, a.campaignClaims, unlimited},
-		{"GET", "/campaigns/{id}/reconciliation", viewer, a.reconciliation, timeout.Command},
+		{"GET", "/campaigns/{id}/reconciliation", viewer, a.reconciliation, timeout.Proof},
 		{"GET", "/campaigns/{id}/rains/{rain}/fairness", anyone, a.fairness, 0},
 		{"GET", "/reconciliation", viewer, a.reconcileAll, timeout.Proof},
 		{"GET", "/payouts", viewer, a.deadLetters, 0},

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/csv"
+	"io"
 	"math"
 	"net/http"
 	"slices"
@@ -206,18 +207,31 @@ func viewsOf(claims []ledger.Claim) []claimView {
 	return views
 }
 
-// claimsCSV streams all claims that are wanted, row by row, with what is still on its way at the end.
+// claimsCSV streams all claims that are wanted, row by row, with what is still on its way at the end. Where it
+// fails, or panics, the header is out, so the answer is cut.
 func (a *API) claimsCSV(w http.ResponseWriter, r *http.Request, c *rain.Campaign, only ledger.ClaimFilter,
+	granted []ledger.Claim) error {
+	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
+	w.Header().Set("Content-Disposition", `attachment; filename="claims-`+c.ID+`.csv"`)
+	ctx, writer, stop := streaming(r.Context(), w)
+	defer stop()
+	err := errPanic
+	a.o.Guard.Do("http", func() { err = a.writeClaims(ctx, writer, c, only, granted) })
+	if err != nil {
+		a.o.Log.Warn("a CSV of claims was cut off", "campaign", c.ID, "err", err)
+		return errCut
+	}
+	return nil
+}
+
+// writeClaims writes the rows of a CSV: those of the ledger, and then those of granted that it did not have.
+func (a *API) writeClaims(ctx context.Context, to io.Writer, c *rain.Campaign, only ledger.ClaimFilter,
 	granted []ledger.Claim) error {
 	waiting := make(map[claimant]bool, len(granted))
 	for _, g := range granted {
 		waiting[claimantOf(g)] = true
 	}
-	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
-	w.Header().Set("Content-Disposition", `attachment; filename="claims-`+c.ID+`.csv"`)
-	ctx, writer, stop := streaming(r.Context(), w)
-	defer stop()
-	out := csv.NewWriter(writer)
+	out := csv.NewWriter(to)
 	_ = out.Write([]string{"claim", "user", "packet", "amount", "at", "state"})
 	row := func(c ledger.Claim) error {
 		return out.Write([]string{
@@ -239,9 +253,5 @@ func (a *API) claimsCSV(w http.ResponseWriter, r *http.Request, c *rain.Campaign
 	if err == nil {
 		err = out.Error()
 	}
-	if err != nil {
-		a.o.Log.Warn("a CSV of claims was cut off", "campaign", c.ID, "err", err)
-		return errCut
-	}
-	return nil
+	return err
 }

@@ -20,7 +20,9 @@ func (a *API) feed(w http.ResponseWriter, r *http.Request, _ caller) error {
 			return err
 		}
 	}
-	return a.o.Events.serve(w, r, f)
+	err := errCut // by a panic: the header is out
+	a.o.Guard.Do("http", func() { err = a.o.Events.serve(w, r, f) })
+	return err
 }
 
 // serve writes a feed until it ends, or its reader goes.

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"context"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -9,6 +11,8 @@ import (
 	"time"
 
 	"redrain/internal/rounds"
+	"redrain/payout/ledger"
+	"redrain/rain"
 	"redrain/server/servertest"
 	"redrain/server/timeout"
 )
@@ -61,5 +65,41 @@ func TestEveryRouteHasADeadline(t *testing.T) {
 		if streams != (within == 0) || within > max(timeout.Rebuild, timeout.Proof) {
 			t.Errorf("%s %s may take %s", rt.method, rt.path, within)
 		}
+		// A campaign has up to 100,000,000 packets, and a proof reads the row of each.
+		if strings.HasSuffix(rt.path, "/reconciliation") && within < 59*time.Minute {
+			t.Errorf("%s is cut after %s, and redrain reconcile waits an hour for it", rt.path, within)
+		}
+	}
+}
+
+// tornLedger panics in the middle of a list.
+type tornLedger struct{ Ledger }
+
+func (tornLedger) EachClaim(_ context.Context, _ string, _ ledger.ClaimFilter, yield func(ledger.Claim) error) error {
+	for range 1000 {
+		if err := yield(ledger.Claim{Claim: "c1-1", User: "u1"}); err != nil {
+			return err
+		}
+	}
+	panic("a torn ledger")
+}
+
+// TestAPanicCutsAnAnswerThatHasBegun: a reader of half a list must not take it for a whole one.
+func TestAPanicCutsAnAnswerThatHasBegun(t *testing.T) {
+	a := New(Options{Ledger: tornLedger{}, Log: slog.New(slog.DiscardHandler)})
+	rt := route{method: http.MethodGet, path: "/x", access: anyone, within: unlimited,
+		handle: func(w http.ResponseWriter, r *http.Request, _ caller) error {
+			return a.claimsCSV(w, r, &rain.Campaign{ID: "c1"}, ledger.ClaimFilter{}, nil)
+		}}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.serve(w, r, rt) }))
+	defer server.Close()
+	resp, err := server.Client().Get(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	list, err := io.ReadAll(resp.Body)
+	if resp.StatusCode != http.StatusOK || err == nil || strings.Contains(string(list), "internal") {
+		t.Errorf("%s, %v, and at the end %q", resp.Status, err, list[max(0, len(list)-200):])
 	}
 }

@@ -165,7 +165,7 @@ func (l *lossy) alarm(code, campaign string) {
 		if n.Code != code || n.Campaign != campaign || n.Message == "" {
 			l.Errorf("the alarm %+v, want %s", n, code)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		l.Fatalf("no alarm %s", code)
 	}
 }

@@ -90,8 +90,8 @@ func (r *Proofs) Campaign(ctx context.Context, id string) (reconcile.Reconciliat
 }
 
 // Everything proves all books. Whoever comes while somebody is at it waits.
-func (r *Proofs) Everything(ctx context.Context, each func(string, reconcile.Reconciliation, error)) (reconcile.Books,
-	error) {
+func (r *Proofs) Everything(ctx context.Context,
+	each func(string, reconcile.Reconciliation, error)) (reconcile.Books, error) {
 	if err := enter(ctx, r.everything); err != nil {
 		return reconcile.Books{}, err
 	}
@@ -150,7 +150,10 @@ func (r *Proofs) keepLease(ctx context.Context) {
 	tick := time.NewTicker(leaseRenew)
 	defer tick.Stop()
 	for {
-		held, err := r.o.Ledger.Lease(ctx, reconcileLease, r.o.Node, leaseTTL)
+		held, err := false, errPanic
+		r.o.Guard.Do("reconciliation", func() {
+			held, err = r.o.Ledger.Lease(ctx, reconcileLease, r.o.Node, leaseTTL)
+		})
 		r.holds.Store(held && err == nil)
 		switch {
 		case err == nil:

@@ -155,7 +155,7 @@ func (r *Reclaimer) waits(id string, now int64) bool {
 // errWaiting is a campaign of which something is still on its way to the ledger.
 var errWaiting = errors.New("wins or reclaims are on their way to the ledger")
 
-// errPanic is a campaign whose end has panicked; the guard has the stack.
+// errPanic is what has panicked instead of ending; the guard has the stack.
 var errPanic = errors.New("a fault of the program")
 
 // errNotCleared is a campaign that Redis has nothing left of, and the ledger not everything.

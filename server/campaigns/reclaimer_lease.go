@@ -37,7 +37,10 @@ func (r *Reclaimer) renew(ctx context.Context, lost context.CancelFunc) {
 		case <-tick.C:
 		}
 		before := time.Now()
-		held, err := r.o.Ledger.Lease(ctx, reclaimLeaseName, r.o.Node, reclaimLease)
+		held, err := false, errPanic
+		r.o.Guard.Do("reclaimer", func() {
+			held, err = r.o.Ledger.Lease(ctx, reclaimLeaseName, r.o.Node, reclaimLease)
+		})
 		if err == nil && held {
 			until = before.Add(reclaimLease)
 			continue

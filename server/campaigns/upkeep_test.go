@@ -211,9 +211,7 @@ func TestDrainedIsWhatTheLedgerSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	books := reconcile.New(u.db, u.ledger, func() int64 { return u.now })
-	if rec, err := books.Reconcile(t.Context(), c, shards); err != nil ||
-		rec.Balanced ||
-		rec.Difference != 500 {
+	if rec, err := books.Reconcile(t.Context(), c, shards); err != nil || rec.Balanced || rec.Difference != 500 {
 		t.Errorf("the books do not show it: %+v, %v", rec, err)
 	}
 }

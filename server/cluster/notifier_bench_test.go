@@ -38,7 +38,7 @@ func BenchmarkTell(b *testing.B) {
 			user := fmt.Sprintf("player-%d", i)
 			settlements[i] = posting.Settlement{Campaign: "c1", Claim: rain.ClaimID("c1", i), User: user, Packet: i,
 				Drop: "7.3", Amount: 88, Balance: 88, New: true}
-			// as in grab/keys.go
+			// as in grab/store/keys.go
 			p.HSet(b.Context(), ns+":{c1.0}:wins", user, fmt.Sprintf(";7.3=%d=88=1763712000000-0", i))
 		}
 		return nil

@@ -74,14 +74,11 @@ func (r *Registry) Get(ctx context.Context, id string) (*rain.Campaign, error) {
 // Reload reads a campaign from the database. Many callers at once make one query.
 func (r *Registry) Reload(ctx context.Context, id string) (*rain.Campaign, error) {
 	got := r.load.DoChan(id, func() (any, error) {
-		// Not the first caller's context: the others would fail with it when it goes away.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout.Backend)
-		defer cancel()
-		c, err := r.o.Source.Campaign(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		return r.Put(c), nil
+		// What panics in here would end the process: no caller of DoChan could catch it.
+		var c *rain.Campaign
+		err := errPanic
+		r.o.Guard.Do("campaigns", func() { c, err = r.read(ctx, id) })
+		return c, err
 	})
 	select {
 	case <-ctx.Done():
@@ -92,6 +89,20 @@ func (r *Registry) Reload(ctx context.Context, id string) (*rain.Campaign, error
 		}
 		return res.Val.(*rain.Campaign), nil //nolint:forcetypeassert // as the function above returns it
 	}
+}
+
+// errPanic is what the callers of Reload get when the guard has caught a panic.
+var errPanic = errors.New("a fault of the program")
+
+// read reads a campaign. Its context is not the first caller's: the others would fail with it when it goes away.
+func (r *Registry) read(ctx context.Context, id string) (*rain.Campaign, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout.Backend)
+	defer cancel()
+	c, err := r.o.Source.Campaign(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return r.Put(c), nil
 }
 
 // Put takes a version of a campaign, tells of it if it is newer, and returns the newest known.

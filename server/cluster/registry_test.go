@@ -158,3 +158,27 @@ func TestRegistryReadsWhatIsAnnounced(t *testing.T) {
 		}
 	})
 }
+
+// TestAPanicEndsNoMoreThanItsReload: many callers share one query in a goroutine of its own, where nobody but the
+// registry can catch a panic of those who follow the change.
+func TestAPanicEndsNoMoreThanItsReload(t *testing.T) {
+	source := &fakeSource{byID: map[string]*rain.Campaign{}}
+	source.set(rain.Campaign{ID: "c", Revision: 1})
+	torn := true
+	r := NewRegistry(RegistryOptions{
+		Source: source, Known: NewKnown(), Log: slog.New(slog.DiscardHandler),
+		Changed: []func(*rain.Campaign){func(*rain.Campaign) {
+			if torn {
+				panic("a torn listener")
+			}
+		}},
+	})
+	if c, err := r.Reload(t.Context(), "c"); c != nil || err == nil {
+		t.Errorf("the caller of a reload that panicked got %v, %v", c, err)
+	}
+	torn = false
+	source.set(rain.Campaign{ID: "c", Revision: 2})
+	if c, err := r.Reload(t.Context(), "c"); err != nil || c.Revision != 2 {
+		t.Errorf("the reload after it: %v, %v", c, err)
+	}
+}

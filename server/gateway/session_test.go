@@ -3,6 +3,7 @@ package gateway
 import (
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -61,7 +62,8 @@ func TestAPanicEndsOneConnection(t *testing.T) {
 		}
 	}
 	err := testutil.GatherAndCompare(d.metrics, strings.NewReader(`
-# HELP redrain_panics_total Panics that were caught, by the part of the process. Each is a fault of the program, and its stack is in the log.
+# HELP redrain_panics_total Panics that were caught, by the part of the process.`+
+		` Each is a fault of the program, and its stack is in the log.
 # TYPE redrain_panics_total counter
 redrain_panics_total{part="socket"} 2
 `), "redrain_panics_total")
@@ -217,11 +219,11 @@ func TestWelcomeClaims(t *testing.T) {
 	for i := range wins {
 		wins[i] = rain.Win{User: "u", Packet: i, Amount: 1, Drop: "0.0"}
 	}
-	away := false
+	var away atomic.Bool
 	n := &neighbours{
 		wins: func(string) ([]rain.Win, error) { return wins, nil },
 		states: func(string) (map[string]ledger.ClaimState, error) {
-			if away {
+			if away.Load() {
 				return nil, errors.New("away")
 			}
 			return map[string]ledger.ClaimState{rain.ClaimID("c", welcomeClaims): ledger.StateSettled}, nil
@@ -238,7 +240,7 @@ func TestWelcomeClaims(t *testing.T) {
 		!strings.Contains(got, `"claims_total":101`) || strings.Contains(got, `"packet":"0"`) {
 		t.Error(got)
 	}
-	away = true
+	away.Store(true)
 	if got := hello(); strings.Count(got, `"granted"`) != welcomeClaims {
 		t.Error(got)
 	}

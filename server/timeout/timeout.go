@@ -19,6 +19,7 @@ const (
 	Command = 2 * time.Minute
 	// Rebuild is how long a rebuild may take: it reads a week of the stream, and the largest campaign.
 	Rebuild = 30 * time.Minute
-	// Proof is how long the proof of all books may take: it reads every row.
-	Proof = 30 * time.Minute
+	// Proof is how long a proof may take, of one campaign or of all: it reads every row. An operator's client waits as
+	// long.
+	Proof = time.Hour
 )

@@ -1,0 +1,40 @@
+package grab
+
+import "redrain/grab/outcome"
+
+// Answer is called with taps that have their results, in the order in which they were decided: with each tap once for
+// which Gate.Tap did not know the result. It is called by the goroutine that decides a shard's taps, with no lock held:
+// it must not block, or all others on the shard wait. The slice is only lent.
+type Answer[T any] func(taps []*Tap[T])
+
+// answers gives taps their results and tells those who asked, many at once. Nothing else does either.
+type answers[T any] struct {
+	tell Answer[T]
+	taps []*Tap[T]
+}
+
+// add gives a tap that is under way its result, and takes it along with the copies that wait for it. sent says whether
+// the script may have seen it.
+func (a *answers[T]) add(t *Tap[T], r outcome.Result, sent bool) {
+	p := t.player
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.land(t)
+	p.decided(t.Drop, r, sent)
+	t.result = r
+	a.taps = append(a.taps, t)
+	for _, c := range t.copies {
+		c.result = r
+		a.taps = append(a.taps, c)
+	}
+}
+
+// send tells of all that was added.
+func (a *answers[T]) send() {
+	if len(a.taps) == 0 {
+		return
+	}
+	a.tell(a.taps)
+	clear(a.taps)
+	a.taps = a.taps[:0]
+}

@@ -1,0 +1,68 @@
+package campaigns
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"redrain/payout/ledger"
+)
+
+// tornLeases are the leases of a ledger that panics when it is asked for the second time. Nothing is due.
+type tornLeases struct {
+	nodeBooks
+	ReclaimerLedger
+
+	asked *int
+	due   func(context.Context)
+}
+
+func (l tornLeases) Lease(context.Context, string, string, time.Duration) (bool, error) {
+	if *l.asked++; *l.asked == 2 {
+		panic("a torn ledger")
+	}
+	return true, nil
+}
+
+func (tornLeases) ReleaseLease(context.Context, string, string) error { return nil }
+
+func (l tornLeases) Due(ctx context.Context, _ int64, _ string, _ int) ([]ledger.DueCampaign, string, error) {
+	l.due(ctx)
+	return nil, "", nil
+}
+
+// TestAPanicEndsNoLease: the goroutine that keeps a lease outlives a panic, and asks again.
+func TestAPanicEndsNoLease(t *testing.T) {
+	log := slog.New(slog.DiscardHandler)
+	t.Run("reconciliation", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			asked := 0
+			p := NewProofs(ProofsOptions{
+				Ledger: tornLeases{nodeBooks: nodeBooks{fakeBooks: newFakeBooks()}, asked: &asked},
+				Every:  time.Hour, Log: log,
+			})
+			ctx, cancel := context.WithTimeout(t.Context(), 3*leaseRenew)
+			defer cancel()
+			if err := p.Run(ctx); err != nil || asked < 3 {
+				t.Errorf("%v, asked %d times", err, asked)
+			}
+		})
+	})
+	t.Run("reclaimer", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			asked, kept := 0, false
+			r := NewReclaimer(ReclaimerOptions{
+				Ledger: tornLeases{asked: &asked, due: func(ctx context.Context) {
+					time.Sleep(3 * reclaimRenew) // the work goes on for so long
+					kept = ctx.Err() == nil
+				}},
+				Clock: func() int64 { return 0 }, Log: log,
+			})
+			if err := r.turn(t.Context()); err != nil || asked < 3 || !kept {
+				t.Errorf("%v, asked %d times; work went on: %v", err, asked, kept)
+			}
+		})
+	})
+}
