@@ -100,7 +100,8 @@ func (g *playPage) checkCountdown(startsAt int64) {
 			}
 		}
 		if i > 0 && missed > 3 {
-			g.t.Errorf("number %d has appeared %.1f ms late, though a timer of 20 ms had %d turns meanwhile", n.Number, late,
+			g.t.Errorf("number %d has appeared %.1f ms late, though a timer of 20 ms had %d turns meanwhile", n.Number,
+				late,
 				missed)
 		}
 	}

@@ -42,7 +42,8 @@ func paying(t *testing.T, ledger withdrawals, provider Provider, o PayerOptions)
 
 // eventually waits for a withdrawal to come into a state. Where it is put off, that time passes at once. A lease
 // does not end by that, if it lasts longer than any pause.
-func eventually(t *testing.T, b *paytest.Books, p *Payer, id string, done func(ledger.Withdrawal) bool) ledger.Withdrawal {
+func eventually(t *testing.T, b *paytest.Books, p *Payer, id string,
+	done func(ledger.Withdrawal) bool) ledger.Withdrawal {
 	t.Helper()
 	var w ledger.Withdrawal
 	testenv.Eventually(t, patience, "withdrawal "+id, func() bool {
@@ -94,7 +95,8 @@ func TestPayerPaysEachOnce(t *testing.T) {
 		})
 		for i := range count {
 			id := fmt.Sprintf("w%d", i)
-			if w := b.WantWithdrawal(t, id, ledger.WithdrawalPaid, 1); w.Reference != "bank-"+id || provider.tries(id) != 1 {
+			if w := b.WantWithdrawal(t, id, ledger.WithdrawalPaid, 1); w.Reference != "bank-"+id ||
+				provider.tries(id) != 1 {
 				t.Errorf("%+v, asked %d times", w, provider.tries(id))
 			}
 		}
