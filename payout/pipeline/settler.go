@@ -158,7 +158,11 @@ func (s *Settler) round(ctx context.Context, p *fetchSizer) bool {
 			s.giveBack(group, 0)
 			continue
 		}
-		ok = s.settle(ctx, group) && ok
+		settled := false
+		if !s.o.Guard.Do("settlement", func() { settled = s.settle(ctx, group) }) {
+			s.giveBackLater(group) // the batches after it are not held up
+		}
+		ok = settled && ok
 	}
 	return ok
 }
@@ -251,6 +255,11 @@ func retryDelay(tries int) time.Duration {
 // failed gives messages back to be delivered again, later each time.
 func (s *Settler) failed(group []delivery, o *outage.Outage, err error) {
 	o.Failed(err)
+	s.giveBackLater(group)
+}
+
+// giveBackLater counts messages as failed, and returns each for another try, later each time.
+func (s *Settler) giveBackLater(group []delivery) {
 	s.failures.Add(float64(len(group)))
 	for _, d := range group {
 		s.giveBack([]delivery{d}, retryDelay(d.deliveries()))

@@ -182,7 +182,11 @@ func (p *Payer) try(ctx context.Context, w ledger.Withdrawal, leaseEnds time.Tim
 	p.record(recording, w, p.classify(ctx, w, reference, err))
 }
 
-// pay calls the provider.
+// errPanic is the answer of a provider that has panicked: nothing is known of the payment.
+var errPanic = errors.New("a fault of the program while the provider was asked")
+
+// pay calls the provider. One that panics has given an unclear answer like any other, so that the withdrawal comes to a
+// person in the end.
 func (p *Payer) pay(ctx context.Context, w ledger.Withdrawal) (reference string, err error) {
 	ctx, cancel := rounds.Graceful(ctx, payGrace)
 	defer cancel()
@@ -190,7 +194,11 @@ func (p *Payer) pay(ctx context.Context, w ledger.Withdrawal) (reference string,
 	defer cancelTimeout()
 	began := time.Now()
 	defer func() { p.seconds.Observe(time.Since(began).Seconds()) }()
-	return p.provider.Pay(ctx, Payment{Key: w.ID, User: w.User, Amount: w.Amount, CreatedAt: w.CreatedAt})
+	err = errPanic
+	p.o.Guard.Do("withdrawals", func() {
+		reference, err = p.provider.Pay(ctx, Payment{Key: w.ID, User: w.User, Amount: w.Amount, CreatedAt: w.CreatedAt})
+	})
+	return reference, err
 }
 
 // verdict is what is to be recorded of a try.
