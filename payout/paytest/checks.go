@@ -172,11 +172,11 @@ func (b *Books) Waits(t testing.TB, table, where string) bool {
 	return b.Count(t, "SELECT COUNT(*) FROM information_schema."+table+" WHERE "+where) > 0
 }
 
-// Taken lists the packets of a campaign that are somebody's.
-func (b *Books) Taken(t testing.TB, c *rain.Campaign) []posting.Taken {
+// Assigned lists the packets of a campaign that are somebody's.
+func (b *Books) Assigned(t testing.TB, c *rain.Campaign) []posting.Assigned {
 	t.Helper()
-	var all []posting.Taken
-	if err := b.EachTaken(t.Context(), c, 0, c.Packets, func(k posting.Taken) error {
+	var all []posting.Assigned
+	if err := b.EachAssigned(t.Context(), c, 0, c.Packets, func(k posting.Assigned) error {
 		all = append(all, k)
 		return nil
 	}); err != nil {
