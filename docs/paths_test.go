@@ -8,7 +8,9 @@ import (
 )
 
 // sourcePath matches the path of a source file in a page's backquotes.
-var sourcePath = regexp.MustCompile("`((?:docs|grab|internal|lua|payout|rain|room|server|tools|web)/[\\w./-]+\\.(?:go|lua|ts|tsx|sql|txt|yaml))`")
+var sourcePath = regexp.MustCompile(
+	"`((?:docs|grab|internal|lua|payout|rain|room|server|tools|web)/[\\w./-]+" +
+		"\\.(?:go|lua|ts|tsx|sql|txt|yaml))`")
 
 // TestPagesNameFilesThatExist holds the pages to the layout: a file that moves takes its mentions along.
 func TestPagesNameFilesThatExist(t *testing.T) {

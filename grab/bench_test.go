@@ -14,7 +14,8 @@ func BenchmarkTap(b *testing.B) {
 	rdb := grabtest.Connect(b, testenv.Redis(b))
 	for _, players := range []int{1, 100, 1000} {
 		b.Run("players="+strconv.Itoa(players), func(b *testing.B) {
-			grabtest.Storm(b, grabtest.New(b, rdb, grabtest.Setup{Packets: max(b.N, 1), Wins: 1_000_000, TapRate: 1_000_000}), players)
+			grabtest.Storm(b, grabtest.New(b, rdb, grabtest.Setup{Packets: max(b.N, 1), Wins: 1_000_000,
+				TapRate: 1_000_000}), players)
 		})
 	}
 }

@@ -32,7 +32,8 @@ func newCoalescer[E any](w *workers, decide func(batch []E) error, giveUp func(r
 	return c
 }
 
-// push puts a tap in the queue. It is false, and the tap is not taken, when the queue is full or the workers are closed.
+// push puts a tap in the queue. It is false, and the tap is not taken, when the queue is full or the workers are
+// closed.
 func (c *coalescer[E]) push(e E) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -143,8 +143,8 @@ func TestATapUnderWayAnswersItsCopies(t *testing.T) {
 	}
 }
 
-// Losers are told at once, and what has to be confirmed does not hold up their answers. A winner is told once, after the
-// confirmation.
+// Losers are told at once, and what has to be confirmed does not hold up their answers. A winner is told once,
+// after the confirmation.
 func TestLosersDoNotWait(t *testing.T) {
 	s, c := &fakeScript{stock: 1}, &fakeConfirmer{hold: make(chan struct{})}
 	b := newBench(t, s, c)

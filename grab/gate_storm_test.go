@@ -15,7 +15,8 @@ import (
 // Thousands of sockets at once, duplicates in flight, versions and rains that change meanwhile: every tap has
 // exactly one result.
 func TestEveryTapHasOneResult(t *testing.T) {
-	gm := grabtest.New(t, grabtest.InProcess(t), grabtest.Setup{Packets: 500, Wins: 2, Shards: 3, Taps: 50, TapRate: 30})
+	gm := grabtest.New(t, grabtest.InProcess(t),
+		grabtest.Setup{Packets: 500, Wins: 2, Shards: 3, Taps: 50, TapRate: 30})
 	drops := []string{"0.999", "x", "99999.0"}
 	for i := range 12 {
 		drops = append(drops, gm.Drop(i))

@@ -20,7 +20,8 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Buckets: prometheus.ExponentialBuckets(0.0001, 2, 15), // 0.1 ms to 1.6 s
 		}),
 		confirmSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "redrain_grab_confirm_seconds", Help: "From a batch's wins in Redis to their confirmation, with --confirm replica or stream.",
+			Name: "redrain_grab_confirm_seconds", Help: "From a batch's wins in Redis to their confirmation, with " +
+				"--confirm replica or stream.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 2, 15),
 		}),
 	}

@@ -121,8 +121,8 @@ func (l *lost) forget(drop dropKey) {
 	}
 }
 
-// decided takes in what came of the player's tap on a drop. sent says whether the script may have seen the tap: one that
-// was given up unsent leaves an earlier one of the same drop as undecided as it was.
+// decided takes in what came of the player's tap on a drop. sent says whether the script may have seen the tap: one
+// that was given up unsent leaves an earlier one of the same drop as undecided as it was.
 func (p *player) decided(drop rain.DropID, r outcome.Result, sent bool) {
 	known := slices.Index(p.undecided, drop)
 	if r.Outcome == outcome.Unavailable {

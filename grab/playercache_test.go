@@ -68,7 +68,8 @@ func TestWinsOutliveTheirRain(t *testing.T) {
 			n++
 			u, _ := strconv.Atoi(user)
 			r, ok := p.recall(rain.DropID{N: 7, K: 3})
-			if u%10 != 0 || !ok || r != (outcome.Result{Outcome: outcome.Won, Packet: u, Amount: 5}) || len(p.lost.drops) != 0 || p.wins() != 1 {
+			if u%10 != 0 || !ok || r != (outcome.Result{Outcome: outcome.Won, Packet: u, Amount: 5}) ||
+				len(p.lost.drops) != 0 || p.wins() != 1 {
 				t.Errorf("%s: %+v", user, p)
 			}
 			if next.stripe(user) != &next.stripes[i] {

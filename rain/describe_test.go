@@ -29,11 +29,13 @@ func TestDescribe(t *testing.T) {
 			Packets: 3, Mean: 4, Deviation: 2.45, Smallest: 1, Median: 4, Largest: 7,
 			Histogram: []rain.SplitBin{{1, 1, 1}, {2, 2, 0}, {3, 3, 0}, {4, 4, 1}, {5, 5, 0}, {6, 6, 0}, {7, 7, 1}},
 		}},
-		"large amounts that are alike": {[]rain.Money{rain.MaxBudget, rain.MaxBudget, rain.MaxBudget - 1}, rain.SplitSummary{
-			Packets: 3, Mean: float64(rain.MaxBudget), Deviation: 0.47, Smallest: rain.MaxBudget - 1,
-			Median: rain.MaxBudget, Largest: rain.MaxBudget,
-			Histogram: []rain.SplitBin{{rain.MaxBudget - 1, rain.MaxBudget - 1, 1}, {rain.MaxBudget, rain.MaxBudget, 2}},
-		}},
+		"large amounts that are alike": {[]rain.Money{rain.MaxBudget, rain.MaxBudget, rain.MaxBudget - 1},
+			rain.SplitSummary{
+				Packets: 3, Mean: float64(rain.MaxBudget), Deviation: 0.47, Smallest: rain.MaxBudget - 1,
+				Median: rain.MaxBudget, Largest: rain.MaxBudget,
+				Histogram: []rain.SplitBin{{rain.MaxBudget - 1, rain.MaxBudget - 1, 1},
+					{rain.MaxBudget, rain.MaxBudget, 2}},
+			}},
 		"a third of a unit": {[]rain.Money{1, 1, 2}, rain.SplitSummary{
 			Packets: 3, Mean: 1.33, Deviation: 0.47, Smallest: 1, Median: 1, Largest: 2,
 			Histogram: []rain.SplitBin{{1, 1, 2}, {2, 2, 1}},

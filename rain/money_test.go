@@ -50,7 +50,8 @@ func TestSumIsExactOrRefused(t *testing.T) {
 func TestSumReachesTheLargestAmount(t *testing.T) {
 	t.Parallel()
 	for _, sign := range []rain.Money{1, -1} {
-		if got, err := rain.Sum([]rain.Money{sign * (math.MaxInt64 - 1), sign}); err != nil || got != sign*math.MaxInt64 {
+		if got, err := rain.Sum([]rain.Money{sign * (math.MaxInt64 - 1), sign}); err != nil ||
+			got != sign*math.MaxInt64 {
 			t.Errorf("%d (%v)", got, err)
 		}
 	}

@@ -273,14 +273,24 @@ func TestFaultsSayWhatIsAllowed(t *testing.T) {
 		"shards: is more than there are packets":                           func(s *rain.Spec) { s.Shards = 11 },
 		"expires_in_ms: is 1,000 to 31622400000":                           func(s *rain.Spec) { s.ExpiresInMS = 0 },
 		"split: is one of double_mean, low_variance, gaussian, even, list": func(s *rain.Spec) { s.Split = "?" },
-		"amounts: goes with the split \"list\" only":                       func(s *rain.Spec) { s.Amounts = []rain.Money{1} },
-		"min: is 1 to 1000000000000000 minor units":                        func(s *rain.Spec) { s.Min = 0 },
-		"max: is less than min":                                            func(s *rain.Spec) { s.Max = new(rain.Money(0)) },
-		"budget: is less than packets × min (10 × 101)":                    func(s *rain.Spec) { s.Min = 101 },
-		"budget: is more than packets × max (10 × 99)":                     func(s *rain.Spec) { s.Max = new(rain.Money(99)) },
-		"amounts: holds 2 amounts for 3 packets":                           func(s *rain.Spec) { list(400, 600)(s); s.Packets = 3 },
-		"amounts: add up to 1001, not to the budget":                       list(400, 601),
-		"amounts: amount 2 of the list, 0, is outside min and max":         list(1_000, 0),
+		"amounts: goes with the split \"list\" only": func(s *rain.Spec) {
+			s.Amounts = []rain.Money{1}
+		},
+		"min: is 1 to 1000000000000000 minor units": func(s *rain.Spec) { s.Min = 0 },
+		"max: is less than min": func(s *rain.Spec) {
+			s.Max = new(rain.Money(0))
+		},
+		"budget: is less than packets × min (10 × 101)": func(s *rain.Spec) { s.Min = 101 },
+		"budget: is more than packets × max (10 × 99)": func(s *rain.Spec) {
+			s.Max = new(rain.Money(99))
+		},
+		"amounts: holds 2 amounts for 3 packets": func(s *rain.Spec) {
+			list(400,
+				600)(s)
+			s.Packets = 3
+		},
+		"amounts: add up to 1001, not to the budget":               list(400, 601),
+		"amounts: amount 2 of the list, 0, is outside min and max": list(1_000, 0),
 		"amounts: amount 1 of the list, 1000000000000001, is outside min and max": func(s *rain.Spec) {
 			list(rain.MaxBudget+1, 1)(s)
 		},

@@ -20,7 +20,7 @@
 //
 // A member is a state machine, whose transitions are a table (state.go):
 //
-//	open ──drain──▶ draining ──flushed──▶ closing ──turned──▶ farewell ──said──▶ lingering ──lost, timeout──▶ hangingUp
+//	open ─drain──▶ draining ──flushed──▶ closing ──turned──▶ farewell ──said──▶ lingering ──lost, timeout──▶ hangingUp
 //	  │                │                     ▲                    │                                              │
 //	  └──shut, lost────┴────────lost─────────┘                    └──unsaid──▶ closed ◀──────────turned──────────┘
 //

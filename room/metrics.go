@@ -16,7 +16,8 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	factory := promauto.With(reg)
 	dropped := factory.NewCounterVec(prometheus.CounterOpts{
 		Name: "redrain_fanout_dropped_total",
-		Help: "Messages that a member did not get because it reads too slowly. Those of the lane \"results\" were lost with the connection.",
+		Help: "Messages that a member did not get because it reads too slowly. Those of the lane \"results\" were " +
+			"lost with the connection.",
 	}, []string{"lane"})
 	return &metrics{
 		connections: factory.NewGauge(prometheus.GaugeOpts{

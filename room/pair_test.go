@@ -35,7 +35,8 @@ func pair(t *testing.T) (server, client *websocket.Conn) {
 		}
 		upgraded <- err
 	}()
-	client, _, err := websocket.NewClient(far, &url.URL{Scheme: "ws", Host: "pair"}, nil, 0, 0) //nolint:staticcheck // takes a connection, unlike its successor
+	//nolint:staticcheck // takes a connection, unlike its successor
+	client, _, err := websocket.NewClient(far, &url.URL{Scheme: "ws", Host: "pair"}, nil, 0, 0)
 	if err := errors.Join(err, <-upgraded); err != nil {
 		t.Fatal(err)
 	}

@@ -20,8 +20,10 @@ func TestAPanicHarmsNobodyElse(t *testing.T) {
 		begin   func(m *Member)
 		code    int // that onClose is given
 	}{
-		"a write at once":    {&breakingConn{now: true}, nil, func(m *Member) { m.Send([]byte("x")) }, ws.CloseAbnormal},
-		"a write that waits": {&breakingConn{later: true}, nil, func(m *Member) { m.Send([]byte("x")) }, ws.CloseAbnormal},
+		"a write at once": {&breakingConn{now: true}, nil, func(m *Member) { m.Send([]byte("x")) },
+			ws.CloseAbnormal},
+		"a write that waits": {&breakingConn{later: true}, nil, func(m *Member) { m.Send([]byte("x")) },
+			ws.CloseAbnormal},
 		"while it is closed": {&breakingConn{later: true}, nil, func(m *Member) {
 			m.Send([]byte("x"))
 			m.Close(CodeShutdown, "")
@@ -34,9 +36,12 @@ func TestAPanicHarmsNobodyElse(t *testing.T) {
 				m.lobby.workers.ready(Results, listOf(Results, m))
 			}
 		}, CodeShutdown},
-		"the close frame":             {&breakingConn{now: true}, nil, func(m *Member) { m.Close(CodeShutdown, "") }, CodeShutdown},
-		"the rest of the close frame": {&breakingConn{later: true}, nil, func(m *Member) { m.Close(CodeShutdown, "") }, CodeShutdown},
-		"closing":                     {&breakingConn{close: true}, nil, func(m *Member) { m.Close(CodeShutdown, ""); m.Gone() }, CodeShutdown},
+		"the close frame": {&breakingConn{now: true}, nil, func(m *Member) { m.Close(CodeShutdown, "") },
+			CodeShutdown},
+		"the rest of the close frame": {&breakingConn{later: true}, nil, func(m *Member) { m.Close(CodeShutdown, "") },
+			CodeShutdown},
+		"closing": {&breakingConn{close: true}, nil,
+			func(m *Member) { m.Close(CodeShutdown, ""); m.Gone() }, CodeShutdown},
 		"onClose": {&breakingConn{}, func() { panic("torn") }, func(m *Member) {
 			m.Close(CodeShutdown, "")
 		}, CodeShutdown},

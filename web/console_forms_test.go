@@ -203,7 +203,10 @@ func TestConsoleFindsClaims(t *testing.T) {
 	o.Scripts = []string{`
 		delete window.showSaveFilePicker;
 		const make = URL.createObjectURL;
-		URL.createObjectURL = (blob) => { blob.text().then((text) => (window.saved = text)); return make.call(URL, blob); };`}
+		URL.createObjectURL = (blob) => {
+			blob.text().then((text) => (window.saved = text));
+			return make.call(URL, blob);
+		};`}
 	p := f.openConsole(t, o, "#/campaigns/c1/claims")
 	p.Says(".more", "50 shown so far")
 	p.PressText("Load more")
@@ -226,7 +229,12 @@ func TestConsoleFindsClaims(t *testing.T) {
 
 	browsertest.Eval[bool](p, `(window.showSaveFilePicker = async (options) => ({ createWritable: async () => {
 		const parts = [];
-		return { write: async (b) => void parts.push(b), close: async () => void new Blob(parts).text().then((text) => (window.streamed = options.suggestedName + "\n" + text)), abort: async () => {} };
+		const show = (text) => (window.streamed = options.suggestedName + "\n" + text);
+		return {
+			write: async (b) => void parts.push(b),
+			close: async () => void new Blob(parts).text().then(show),
+			abort: async () => {},
+		};
 	} }), true)`)
 	p.PressText("Download CSV")
 	p.Says(".toasts", "claims-c1.csv: 1,180 rows")
@@ -296,7 +304,8 @@ func TestConsoleCommandsKeepTheToken(t *testing.T) {
 	p.Until("it is copied", `copied.length === 1`)
 	want := "curl -sS -X POST \\\n  -H \"Authorization: Bearer $TOKEN\" \\\n  " +
 		"-H \"Idempotency-Key: $(date +%s)\" \\\n  -H 'Content-Type: application/json' \\\n" +
-		"  -d '{\"starts_in_ms\":3000,\"duration_ms\":10000,\"drops_per_second\":8}' \\\n  " + f.URL + "/api/v1/campaigns/c1/rains"
+		"  -d '{\"starts_in_ms\":3000,\"duration_ms\":10000,\"drops_per_second\":8}' \\\n  " + f.URL +
+		"/api/v1/campaigns/c1/rains"
 	if got := browsertest.Eval[string](p, `copied[0]`); got != want {
 		t.Errorf("copied\n%s\nwant\n%s", got, want)
 	}

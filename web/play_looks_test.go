@@ -155,8 +155,10 @@ func (v *visit) hitOne() {
 	v.t.Helper()
 	before := len(v.fake.tapped())
 	testenv.Eventually(v.t, patience, "a packet is hit", func() bool {
-		at := browsertest.Eval[*chromium.Point](v.Page, `redrain.drops(redrain.serverNow()).filter((d) => !d.decoy && document.elementFromPoint(d.x, d.y)?.id === "rain")
-			.map(({ x, y }) => ({ x, y })).sort((a, b) => Math.hypot(a.x - innerWidth / 2, a.y - innerHeight / 2) - Math.hypot(b.x - innerWidth / 2, b.y - innerHeight / 2))[0] ?? null`)
+		at := browsertest.Eval[*chromium.Point](v.Page, `redrain.drops(redrain.serverNow())
+			.filter((d) => !d.decoy && document.elementFromPoint(d.x, d.y)?.id === "rain")
+			.map(({ x, y }) => ({ x, y })).sort((a, b) => Math.hypot(a.x - innerWidth / 2, a.y - innerHeight / 2) -
+				Math.hypot(b.x - innerWidth / 2, b.y - innerHeight / 2))[0] ?? null`)
 		if at != nil {
 			v.Point(*at)
 		}

@@ -29,11 +29,14 @@ func (p *tab) state(name string) {
 // overflowing are the elements that reach out of the screen.
 const overflowing = `(() => {
 	const found = [], [w, h] = [innerWidth, innerHeight];
-	if (document.scrollingElement.scrollWidth > w || document.scrollingElement.scrollHeight > h) found.push("the page scrolls");
+	if (document.scrollingElement.scrollWidth > w || document.scrollingElement.scrollHeight > h)
+		found.push("the page scrolls");
 	for (const e of document.querySelectorAll("#stage main *")) {
 		if (e.closest("svg, #winners, .rays") || e.matches(".rays")) continue;
 		const r = e.getBoundingClientRect();
-		if (r.width && (r.left < -1 || r.top < -1 || r.right > w + 1 || r.bottom > h + 1)) found.push(e.tagName + "." + e.className + " reaches out of the screen: " + [r.left, r.top, r.right, r.bottom].map(Math.round));
+		if (r.width && (r.left < -1 || r.top < -1 || r.right > w + 1 || r.bottom > h + 1))
+			found.push(e.tagName + "." + e.className + " reaches out of the screen: " +
+				[r.left, r.top, r.right, r.bottom].map(Math.round));
 	}
 	return found;
 })()`

@@ -201,7 +201,8 @@ func (b *browser) testSDKOffline(t *testing.T) {
 	p.Offline(true)
 	eval[bool](p, `new Promise((done) => {
 		const limit = setTimeout(() => done(false), 1000);
-		const look = setInterval(() => seen.includes("waiting") && (clearTimeout(limit), clearInterval(look), done(true)), 10);
+		const look = setInterval(() => seen.includes("waiting") &&
+			(clearTimeout(limit), clearInterval(look), done(true)), 10);
 	})`)
 	if !eval[bool](p, `seen.includes("waiting")`) {
 		t.Error("a second after the network has gone, the page does not know it")

@@ -29,10 +29,11 @@ func BenchmarkConfirm(b *testing.B) {
 	for _, mode := range []confirm.Mode{confirm.Redis, confirm.Replica, confirm.Stream} {
 		for _, players := range []int{1, 1000} {
 			b.Run(fmt.Sprintf("%s/players=%d", mode, players), func(b *testing.B) {
-				grabtest.Storm(b, grabtest.New(b, rdb, grabtest.Setup{Packets: max(b.N, 1), Wins: 1_000_000, TapRate: 1_000_000,
-					Options: func(o *grabtest.Options) {
-						o.Confirm, o.Publisher = mode, stream
-					}}), players)
+				grabtest.Storm(b, grabtest.New(b, rdb,
+					grabtest.Setup{Packets: max(b.N, 1), Wins: 1_000_000, TapRate: 1_000_000,
+						Options: func(o *grabtest.Options) {
+							o.Confirm, o.Publisher = mode, stream
+						}}), players)
 			})
 		}
 	}

@@ -8,7 +8,8 @@ import (
 )
 
 func TestConfirmIsParsed(t *testing.T) {
-	for c, name := range map[confirm.Mode]string{confirm.Redis: "redis", confirm.Replica: "replica", confirm.Stream: "stream"} {
+	for c, name := range map[confirm.Mode]string{confirm.Redis: "redis", confirm.Replica: "replica",
+		confirm.Stream: "stream"} {
 		if got, err := confirm.Parse(name); err != nil || got != c || got.String() != name {
 			t.Errorf("%q was read as %v, %v", name, got, err)
 		}

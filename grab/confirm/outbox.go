@@ -26,7 +26,8 @@ func NewOutbox(c *Confirmer) *Outbox { return &Outbox{store.NewOutbox(c.store), 
 
 // Read is store.Outbox.Read of what outlives its master. After an error nothing may leave; what was read stays in the
 // outbox, and comes again through Claim.
-func (o *Outbox) Read(ctx context.Context, campaign string, shard int, consumer string, limit int) ([]rain.Entry, error) {
+func (o *Outbox) Read(ctx context.Context, campaign string, shard int, consumer string,
+	limit int) ([]rain.Entry, error) {
 	entries, err := o.Outbox.Read(ctx, campaign, shard, consumer, limit)
 	return o.lasting(ctx, campaign, shard, entries, err)
 }

@@ -57,7 +57,8 @@ func TestTheStreamComesAfterTheReplica(t *testing.T) {
 		t.Errorf("%v, want unavailable for the winner only", results)
 	}
 	gm.Want("q", drop, outcome.Unavailable)
-	if r := grabtest.TapOn(gm.Node().Gate(gm.C), "q", drop); r.Outcome != outcome.Unavailable { // which knows nothing of the replica yet
+	// which knows nothing of the replica yet
+	if r := grabtest.TapOn(gm.Node().Gate(gm.C), "q", drop); r.Outcome != outcome.Unavailable {
 		t.Errorf("on another node: %v", r)
 	}
 	if got := gm.Confirmed("q"); got != nil {

@@ -24,7 +24,8 @@ func TestWhatIsPublishedIsWhatTheOutboxHolds(t *testing.T) {
 			// Players with two drops, with the same drop twice, and some who come too late.
 			first := gm.BatchOf([2]string{"张 三", a}, [2]string{"p", a}, [2]string{"p", b}, [2]string{"p", a},
 				[2]string{"p", c})
-			for i, want := range []outcome.Outcome{outcome.Won, outcome.Won, outcome.Won, outcome.Won, outcome.Already} {
+			for i, want := range []outcome.Outcome{outcome.Won, outcome.Won, outcome.Won, outcome.Won,
+				outcome.Already} {
 				if first[i].Outcome != want {
 					t.Errorf("tap %d: %v, want %v", i, first[i], want)
 				}

@@ -87,7 +87,8 @@ func New(t testing.TB, rdb redis.UniversalClient, s Setup) *Game {
 		ID: testenv.Namespace(t), Status: rain.Open, Revision: 1, SplitSeed: rain.Seed{1},
 		Spec: rain.Spec{
 			Name: "Gala", Sponsor: "acme", Budget: cmp.Or(s.Budget, rain.Money(packets)*100), Packets: packets, Min: 1,
-			Split: cmp.Or(s.Split, rain.Even), WinsPerUser: cmp.Or(s.Wins, 1), TapsPerUser: s.Taps, Shards: cmp.Or(s.Shards, 1),
+			Split: cmp.Or(s.Split, rain.Even), WinsPerUser: cmp.Or(s.Wins, 1), TapsPerUser: s.Taps,
+			Shards:      cmp.Or(s.Shards, 1),
 			ExpiresInMS: rain.DefaultExpiryMS,
 		},
 	}

@@ -93,7 +93,8 @@ func (l *items) packet(n int64) outcome.Result {
 func (l *items) win() (outcome.Result, string) {
 	packet, rest, _ := strings.Cut(l.next(), "=")
 	amount, entry, _ := strings.Cut(rest, "=")
-	return outcome.Result{Outcome: outcome.Won, Packet: int(l.number(packet)), Amount: rain.Money(l.number(amount))}, entry
+	return outcome.Result{Outcome: outcome.Won, Packet: int(l.number(packet)), Amount: rain.Money(l.number(amount))},
+		entry
 }
 
 func (l *items) number(text string) int64 {

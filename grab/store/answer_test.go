@@ -17,7 +17,8 @@ func TestTheScriptsAnswerIsReadWholeOrNotAtAll(t *testing.T) {
 		t.Errorf("%+v, %v", a, err)
 	}
 	want := []outcome.Result{
-		{Outcome: outcome.Won, Packet: 12, Amount: 88}, {Outcome: outcome.Empty}, {Outcome: outcome.Already}, {Outcome: outcome.SoldOut}, {Outcome: outcome.NotOpen}, {Outcome: outcome.Limited},
+		{Outcome: outcome.Won, Packet: 12, Amount: 88}, {Outcome: outcome.Empty}, {Outcome: outcome.Already},
+		{Outcome: outcome.SoldOut}, {Outcome: outcome.NotOpen}, {Outcome: outcome.Limited},
 		{Outcome: outcome.Won, Packet: 5, Amount: 6},
 		{Outcome: outcome.Won, Packet: 1, Amount: 3}, {Outcome: outcome.Won, Packet: 14, Amount: 4},
 	}
@@ -79,7 +80,8 @@ func FuzzAnswer(f *testing.F) {
 			t.Fatalf("%q: %+v", reply, a)
 		}
 		for i, r := range a.Results {
-			if won := r.Outcome == outcome.Won; won != (r.Amount > 0) || won != isEntryID(a.Entries[i]) || r.Packet < 0 {
+			if won := r.Outcome == outcome.Won; won != (r.Amount > 0) || won != isEntryID(a.Entries[i]) ||
+				r.Packet < 0 {
 				t.Errorf("%q: %v from %q", reply, r, a.Entries[i])
 			}
 		}

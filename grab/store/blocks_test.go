@@ -103,7 +103,8 @@ func TestEightWinsMakeNoBlock(t *testing.T) {
 	gm := grabtest.New(t, grabtest.InProcess(t), grabtest.Setup{Packets: 20, Wins: 8, Budget: 20_000_000_000_000})
 	script := gm.Script()
 	for i := range 9 {
-		if err := script.Call(t.Context(), []*grabtest.Tap{grabtest.TapOf(t, "p", fmt.Sprintf("123456789.%d", 100+i))}); err != nil {
+		if err := script.Call(t.Context(), []*grabtest.Tap{grabtest.TapOf(t, "p",
+			fmt.Sprintf("123456789.%d", 100+i))}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -138,14 +139,16 @@ func TestALongRecordBecomesABlock(t *testing.T) {
 			for i := range 50 {
 				drops = append(drops, fmt.Sprintf("%d.0", (i*7)%50))
 				told = append(told, outcome.Result{Outcome: outcome.Won, Packet: 1_000 + i, Amount: 3})
-				text.WriteString(grabtest.RecordText(rain.Win{Packet: 1_000 + i, Amount: 3, Drop: drops[i]}, "1763712000000-0"))
+				text.WriteString(grabtest.RecordText(rain.Win{Packet: 1_000 + i, Amount: 3, Drop: drops[i]},
+					"1763712000000-0"))
 			}
 			if err := rdb.HSet(t.Context(), key, "p", text.String()).Err(); err != nil {
 				t.Fatal(err)
 			}
 			script := gm.Script()
 			for i := range 11 {
-				taps := []*grabtest.Tap{grabtest.TapOf(t, "p", fmt.Sprintf("%d.1", 90-i*5)), grabtest.TapOf(t, "p", drops[i]), grabtest.TapOf(t, "p", drops[49-i])}
+				taps := []*grabtest.Tap{grabtest.TapOf(t, "p", fmt.Sprintf("%d.1", 90-i*5)),
+					grabtest.TapOf(t, "p", drops[i]), grabtest.TapOf(t, "p", drops[49-i])}
 				if err := script.Call(t.Context(), taps); err != nil {
 					t.Fatal(err)
 				}
@@ -157,7 +160,8 @@ func TestALongRecordBecomesABlock(t *testing.T) {
 					t.Errorf("%d: %v, want %v", i, got, want)
 				}
 			}
-			wantAllowed(gm, "60 in blocks") // on a node of that version nobody wins any more, which is better than twice
+			// on a node of that version nobody wins any more, which is better than twice
+			wantAllowed(gm, "60 in blocks")
 			if wins, err := gm.Held("p"); err != nil || len(wins) != 60 {
 				t.Errorf("%d wins, %v", len(wins), err)
 			}

@@ -65,7 +65,8 @@ func connectURL(raw string) (redis.UniversalClient, error) {
 }
 
 // errURL keeps the cause to itself: the parser's error would show the URL with its password.
-var errURL = errors.New("redis URL: want redis://[user:password@]host:port[/database] or rediss://…, for a Cluster with ?addr=host:port&addr=…")
+var errURL = errors.New("redis URL: want redis://[user:password@]host:port[/database] or rediss://…, for a Cluster " +
+	"with ?addr=host:port&addr=…")
 
 func newClient(o *redis.Options) *redis.Client {
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.DialerRetries = dialTimeout, ioTimeout, ioTimeout, dialTries

@@ -1,5 +1,6 @@
-// Package store is all that redrain keeps in Redis: the keys (keys.go names them all), the typed calls of the scripts in
-// package lua, and the outbox from which wins become money. Each type does one job over one Store, and is made with it.
+// Package store is all that redrain keeps in Redis: the keys (keys.go names them all), the typed calls of the
+// scripts in package lua, and the outbox from which wins become money. Each type does one job over one Store, and
+// is made with it.
 //
 //	Store     the connection, its scripts, and what is wrong with Redis's configuration
 //	Batch     taps, decided by the script

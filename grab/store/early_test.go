@@ -8,8 +8,8 @@ import (
 	"redrain/rain"
 )
 
-// TestARainBeginsALittleEarly: the script takes taps a quarter of a second before the start by Redis's clock, because the
-// nodes' clocks differ a little, and none seconds before it.
+// TestARainBeginsALittleEarly: the script takes taps a quarter of a second before the start by Redis's clock,
+// because the nodes' clocks differ a little, and none seconds before it.
 func TestARainBeginsALittleEarly(t *testing.T) {
 	for name, rdb := range grabtest.Backends(t) {
 		t.Run(name, func(t *testing.T) {

@@ -11,11 +11,11 @@ import (
 // one slot of a Redis Cluster. The namespace ("rr" unless set) keeps several installations on one Redis apart.
 //
 //	rr:{<campaign>.<shard>}:state      hash; its fields are below
-//	rr:{<campaign>.<shard>}:stock      list of what is left: "<amount>", or "<packet>:<amount>" where packets are missing
+//	rr:{<campaign>.<shard>}:stock      list of what is left: "<amount>", or "<packet>:<amount>" if some are missing
 //	rr:{<campaign>.<shard>}:wins       hash: user → wins; user \n b → their b-th block of older wins; see grab.lua
-//	rr:{<campaign>.<shard>}:taps       hash: user → taps counted, and the drops of the last ones; only with taps_per_user
+//	rr:{<campaign>.<shard>}:taps       hash: user → taps counted, and the last ones' drops; only with taps_per_user
 //	rr:{<campaign>.<shard>}:outbox     stream of what has to be paid; read by the consumer group "relay"
-//	rr:{<campaign>.<shard>}:confirmed  string, expires: a write for replicas to acknowledge, and with it all writes before it
+//	rr:{<campaign>.<shard>}:confirmed  string, expires: a write for replicas to acknowledge with all before it
 //	rr:{<campaign>.<shard>}:top        sorted set: the players who have won most → all that they have won
 //	rr:{<campaign>.<shard>}:once:<id>  string, expires: something has been done
 //	rr:{<campaign>.0}:nodes            hash: what each node has counted; "n:<node>" → JSON, "r:<node>" → its revision
@@ -47,7 +47,8 @@ const (
 	// moment; "restorer" and "chunk", whose restoration it is or was, and the last chunk of it that came.
 )
 
-// rebuilding is the status of a shard that is being restored. For everybody but the restorer such a shard does not exist.
+// rebuilding is the status of a shard that is being restored. For everybody but the restorer such a shard does not
+// exist.
 const rebuilding = "rebuilding"
 
 // group is the consumer group of every outbox.

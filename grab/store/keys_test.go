@@ -68,7 +68,8 @@ func useEverything(t *testing.T, gm *grabtest.Game) {
 
 func TestEveryKeyHasOneHashTag(t *testing.T) {
 	rdb := grabtest.InProcess(t)
-	gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 100, Shards: 5, Taps: 5, Options: func(o *grabtest.Options) { o.Namespace = "ns" }})
+	gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 100, Shards: 5, Taps: 5,
+		Options: func(o *grabtest.Options) { o.Namespace = "ns" }})
 	useEverything(t, gm)
 	keys, err := rdb.Keys(t.Context(), "*").Result()
 	if err != nil || len(keys) < 20 {
@@ -117,7 +118,8 @@ func TestAClusterRefusesAnUndeclaredKey(t *testing.T) {
 	}
 	broken := redis.NewScript(strings.Replace(lua.Grab, "= KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]",
 		"= KEYS[1], KEYS[2], KEYS[3], KEYS[4], '"+elsewhere+"'", 1))
-	if err := broken.Run(t.Context(), cluster, []string{k.State, k.Stock, k.Wins, k.Taps, k.Outbox}, "p", gm.Drop(0)).Err(); err == nil {
+	if err := broken.Run(t.Context(), cluster, []string{k.State, k.Stock, k.Wins, k.Taps, k.Outbox}, "p",
+		gm.Drop(0)).Err(); err == nil {
 		t.Error("a script has used a key that it was not given")
 	}
 	if err := broken.Run(t.Context(), cluster, []string{k.State, k.Stock, k.Wins, k.Taps, elsewhere}, "p",

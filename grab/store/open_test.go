@@ -83,7 +83,8 @@ func TestOpenCanBeBrokenOffAnywhere(t *testing.T) {
 			b.left.Store(1 << 40)
 			rdb.AddHook(b)
 			for calls := int64(0); ; calls++ {
-				gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 20_000, Shards: 3, NotOpen: true, Split: rain.DoubleMean})
+				gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 20_000, Shards: 3, NotOpen: true,
+					Split: rain.DoubleMean})
 				b.left.Store(calls)
 				err := gm.G.Open(t.Context(), gm.C, gm.Amounts)
 				whole := b.left.Load() >= 0

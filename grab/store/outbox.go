@@ -22,8 +22,8 @@ func NewOutbox(s *Store) *Outbox { return &Outbox{s.client} }
 
 // Read gives a consumer up to limit entries that no one has read before, oldest first; none is an empty answer,
 // without waiting. What is read and not removed comes again through Claim.
-func (o *Outbox) Read(ctx context.Context, campaign string, shard int, consumer string, limit int) ([]rain.Entry,
-	error) {
+func (o *Outbox) Read(ctx context.Context, campaign string, shard int, consumer string,
+	limit int) ([]rain.Entry, error) {
 	key := o.keys.shard(campaign, shard).Outbox
 	args := &redis.XReadGroupArgs{
 		// -1: do not wait

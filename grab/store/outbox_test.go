@@ -169,9 +169,10 @@ func TestTheOutboxOfAFullRedisIsEmptied(t *testing.T) {
 	testenv.StartReplica(t, server)
 	games := map[confirm.Mode]*grabtest.Game{}
 	for _, mode := range []confirm.Mode{confirm.Redis, confirm.Replica, confirm.Stream} {
-		gm := grabtest.New(t, grabtest.Connect(t, server.Addr), grabtest.Setup{Packets: 20, Options: func(o *grabtest.Options) {
-			o.Confirm, o.Publisher = mode, &grabtest.Stream{}
-		}})
+		gm := grabtest.New(t, grabtest.Connect(t, server.Addr),
+			grabtest.Setup{Packets: 20, Options: func(o *grabtest.Options) {
+				o.Confirm, o.Publisher = mode, &grabtest.Stream{}
+			}})
 		for i := range 6 {
 			gm.UntilWon(fmt.Sprint("filler ", i), gm.Drop(0))
 		}

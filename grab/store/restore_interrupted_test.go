@@ -53,7 +53,8 @@ func TestARestorationCanBeBrokenOffAnywhere(t *testing.T) {
 	for name, rdb := range grabtest.Backends(t) {
 		t.Run(name, func(t *testing.T) {
 			const players = 2*store.RestoredAtOnce + 100
-			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 3*store.RestoredAtOnce + players, Wins: 3, Split: rain.DoubleMean})
+			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 3*store.RestoredAtOnce + players, Wins: 3,
+				Split: rain.DoubleMean})
 			for i := 0; i < players; i += grabtest.MaxBatch {
 				var taps [][2]string
 				for p := i; p < min(i+grabtest.MaxBatch, players); p++ {

@@ -57,7 +57,10 @@ func TestARestorationThatDoesNotAddUpIsRefused(t *testing.T) {
 		"an empty packet": func(r *store.Restoration) {
 			r.Stock = func(yield func(int, rain.Money) bool) { yield(3, 0) }
 		},
-		"a win without an entry": func(r *store.Restoration) { *r = gm.Restoration(0, []grabtest.Known{{Win: wins[0].Win}}) },
+		"a win without an entry": func(r *store.Restoration) {
+			*r = gm.Restoration(0,
+				[]grabtest.Known{{Win: wins[0].Win}})
+		},
 		"a win of nobody": func(r *store.Restoration) {
 			nobody := wins[0]
 			nobody.Win.User = ""

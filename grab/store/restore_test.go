@@ -183,7 +183,8 @@ func TestAHundredThousandPacketsAreRestored(t *testing.T) {
 	for name, rdb := range grabtest.Backends(t) {
 		t.Run(name, func(t *testing.T) {
 			const packets = 100_000
-			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: packets, Split: rain.DoubleMean, Wins: 5, Taps: 40, NoRain: true})
+			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: packets, Split: rain.DoubleMean, Wins: 5, Taps: 40,
+				NoRain: true})
 			drop, wins := anyDrops(), make([]grabtest.Known, 0, packets/2)
 			for p := 0; p < packets; p += 2 { // every other packet, some players with up to five
 				user := fmt.Sprint("player ", p/2%11_000)
@@ -244,7 +245,8 @@ func TestAThousandWinsOfAPlayerAreRestored(t *testing.T) {
 			}
 			script := gm.Script()
 			for _, p := range []int{0, 1, before / 2, before - 1} { // as from another node, which remembers nothing
-				if err := script.Call(t.Context(), []*grabtest.Tap{grabtest.TapOf(t, "p", wins[p].Win.Drop)}); err != nil {
+				if err := script.Call(t.Context(), []*grabtest.Tap{grabtest.TapOf(t, "p",
+					wins[p].Win.Drop)}); err != nil {
 					t.Fatal(err)
 				}
 				if r := script.Answer.Results[0]; r.Outcome != outcome.Won || r.Packet != p {

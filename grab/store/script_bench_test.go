@@ -71,11 +71,12 @@ func scriptBench(b *testing.B, rdb redis.UniversalClient, name string, s stormin
 	b.Helper()
 	b.Run(name, func(b *testing.B) {
 		packets := cmp.Or(s.packets, b.N+s.size+s.players*s.before)
-		gm := grabtest.New(b, rdb, grabtest.Setup{Packets: packets, Wins: s.wins, Taps: s.taps, Rain: func(r *rain.Rain) {
-			if s.paced {
-				r.StartsAt, r.Pacing = r.StartsAt+10_000, rain.PacingEven
-			}
-		}})
+		gm := grabtest.New(b, rdb, grabtest.Setup{Packets: packets, Wins: s.wins, Taps: s.taps,
+			Rain: func(r *rain.Rain) {
+				if s.paced {
+					r.StartsAt, r.Pacing = r.StartsAt+10_000, rain.PacingEven
+				}
+			}})
 		script := gm.Script()
 		batch := make([]*grabtest.Tap, s.size)
 		for i := range batch {

@@ -28,7 +28,8 @@ func TestAMillionPacketsTakeLittleOfRedis(t *testing.T) {
 		{"the largest budget, in shards", rain.MaxBudget, 8},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: packets, Budget: tc.budget, Shards: tc.shards, Split: rain.DoubleMean,
+			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: packets, Budget: tc.budget, Shards: tc.shards,
+				Split:   rain.DoubleMean,
 				NotOpen: true})
 			defer forget(gm)
 			var before, after runtime.MemStats

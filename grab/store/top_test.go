@@ -24,7 +24,8 @@ import (
 func TestTop(t *testing.T) {
 	for name, rdb := range grabtest.Backends(t) {
 		t.Run(name, func(t *testing.T) {
-			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 200, Budget: 100_000, Shards: 3, Wins: 3, Split: rain.DoubleMean})
+			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 200, Budget: 100_000, Shards: 3, Wins: 3,
+				Split: rain.DoubleMean})
 			if top, err := gm.G.Top(t.Context(), gm.C); err != nil || len(top) != 0 {
 				t.Errorf("before anybody has won: %v, %v", top, err)
 			}
@@ -122,7 +123,8 @@ func TestTopNeverFalls(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if top, err := gm.G.Top(t.Context(), gm.C); err != nil || len(top) != 1 || top[0] != (store.Ranked{User: "u", Amount: 70}) {
+			if top, err := gm.G.Top(t.Context(), gm.C); err != nil || len(top) != 1 ||
+				top[0] != (store.Ranked{User: "u", Amount: 70}) {
 				t.Errorf("%v, %v", top, err)
 			}
 		})

@@ -13,7 +13,8 @@ func (s *Store) Warnings(ctx context.Context) []string {
 		got, err := s.rdb.ConfigGet(ctx, setting).Result()
 		switch is := got[setting]; {
 		case err != nil:
-			warnings = append(warnings, fmt.Sprintf("Redis does not tell its %s, which must be %s: %s", setting, good, err))
+			warnings = append(warnings, fmt.Sprintf("Redis does not tell its %s, which must be %s: %s", setting, good,
+				err))
 		case is != good:
 			warnings = append(warnings,
 				fmt.Sprintf("Redis has %s %s; it must be %s, or wins can be lost", setting, is, good))

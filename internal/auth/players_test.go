@@ -153,9 +153,11 @@ func TestVerifyWithJWKS(t *testing.T) {
 		"HS256 signed with the RSA public key (PEM)":     hs256(rs.publicPEM(), good("u1")),
 		"HS256 signed with the RSA public key (modulus)": hs256(rs.key.Public().(*rsa.PublicKey).N.Bytes(), good("u1")),
 		"HS256 signed with the set's symmetric key":      hs256([]byte("shared"), good("u1")),
-		"RS256 header with an HS256 signature":           segment(`{"alg":"RS256","kid":"rs"}`) + strings.TrimPrefix(hs256(rs.publicPEM(), good("u1")), segment(`{"alg":"HS256","typ":"JWT"}`)),
-		"alg none":                                       segment(`{"alg":"none","kid":"rs"}`) + "." + segment(`{"sub":"u1","exp":9999999999}`) + ".",
-		"EdDSA with the RSA key's id":                    renamed(ed, "rs").sign(good("u1")),
+		"RS256 header with an HS256 signature": segment(`{"alg":"RS256","kid":"rs"}`) +
+			strings.TrimPrefix(hs256(rs.publicPEM(), good("u1")), segment(`{"alg":"HS256","typ":"JWT"}`)),
+		"alg none": segment(`{"alg":"none","kid":"rs"}`) + "." +
+			segment(`{"sub":"u1","exp":9999999999}`) + ".",
+		"EdDSA with the RSA key's id": renamed(ed, "rs").sign(good("u1")),
 		"another issuer's key": issuer{"ed", jwt.SigningMethodEdDSA,
 			otherKey()}.sign(good("u1")),
 		"a key for encryption":          enc.sign(good("u1")),
@@ -261,7 +263,8 @@ func TestTheLongestTokenIsAccepted(t *testing.T) {
 	if user, err := players.Verify(t.Context(), token); user != "u1" || err != nil {
 		t.Errorf("%q, %v", user, err)
 	}
-	if _, err := players.Verify(t.Context(), token+"x"); err == nil || !strings.Contains(err.Error(), "longer than 8192") {
+	if _, err := players.Verify(t.Context(), token+"x"); err == nil ||
+		!strings.Contains(err.Error(), "longer than 8192") {
 		t.Error(err)
 	}
 }

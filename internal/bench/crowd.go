@@ -25,7 +25,7 @@ type crowdState struct {
 	clock   func() int64 // the time since the crowd began, in ns
 	loops   []*loop
 	dialing chan struct{}   // a token for each connection that is being made
-	ctx     context.Context //nolint:containedctx // the life of the goroutines that connect players: from Gather to Leave
+	ctx     context.Context //nolint:containedctx // of the goroutines that connect players: from Gather to Leave
 	stop    context.CancelFunc
 	work    sync.WaitGroup // those goroutines, and the loops
 

@@ -29,7 +29,7 @@
 //
 // # How it is lean
 //
-//	loop (a goroutine): inbox of calls ─▶ alarms, timetable ─▶ poller.wait ─▶ frames ─▶ scanner ─▶ player ─▶ the next tap
+//	loop (a goroutine): inbox of calls ─▶ alarms, timetable ─▶ poller.wait ─▶ frames ─▶ scanner ─▶ player ─▶ next tap
 //
 // On Linux the poller is epoll over raw sockets, so that a tap costs a write, a read and a part of a wait, and next
 // to nothing besides; elsewhere, and for wss, a goroutine reads each connection. The server's usual spelling of

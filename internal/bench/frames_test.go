@@ -137,7 +137,8 @@ func upgradeAndSpeak(l net.Listener) error {
 		return err
 	}
 	sum := sha1.Sum([]byte(req.Header.Get("Sec-WebSocket-Key") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
-	_, err = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: "+
+	_, err = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: "+
+		"Upgrade\r\nSec-WebSocket-Accept: "+
 		base64.StdEncoding.EncodeToString(sum[:])+"\r\n\r\nat once, ")
 	if err == nil {
 		_, err = io.WriteString(conn, "and later")

@@ -81,7 +81,8 @@ func (o Options) withDefaults() (Options, error) {
 // CheckPlayers tells whether this process may have so many players at a time.
 func CheckPlayers(players int) error {
 	if most, ok := openFiles(); ok && players > most-spareFiles {
-		return fmt.Errorf("%d players need as many open files, and this process may have %d: ask for at most %d players, raise the limit (ulimit -Hn), or use several machines",
+		return fmt.Errorf("%d players need as many open files, and this process may have %d: ask for at most %d "+
+			"players, raise the limit (ulimit -Hn), or use several machines",
 			players, most, most-spareFiles)
 	}
 	return nil

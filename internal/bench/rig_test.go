@@ -41,8 +41,9 @@ func newRig(t *testing.T, players int) *rig {
 	crowd.ctx, crowd.stop = context.WithCancel(t.Context())
 	crowd.stop() // nobody comes back
 	t.Cleanup(crowd.work.Wait)
-	r.loop = &loop{crowd: crowd, poller: noPoller{}, views: map[string]*view{"c1": newView()}, clocks: make([]offset, 1),
-		tally: newTally(), now: r.clock}
+	r.loop = &loop{crowd: crowd, poller: noPoller{}, views: map[string]*view{"c1": newView()},
+		clocks: make([]offset, 1),
+		tally:  newTally(), now: r.clock}
 	r.clocks[0] = offset{rtt: 1}
 	for i := range players {
 		p := &player{id: i, loop: r.loop, view: r.views["c1"], joined: true}

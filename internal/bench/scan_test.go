@@ -77,10 +77,13 @@ func TestReadOtherSpellings(t *testing.T) {
 	want := result{id: 3, drop: []byte("7.1"), outcome: []byte("won"), amount: 88, claim: []byte("c1-17")}
 	for _, line := range []string{
 		`{"type":"result","id":3,"drop":"7.1","outcome":"won","amount":88,"packet":"17","claim":"c1-17"}`,
-		`{ "type": "result", "id": 3, "drop": "7.1", "outcome": "won", "amount": 88, "packet": "17", "claim": "c1-17" }`,
-		`{"type":"result","id":3,"drop":"7\u002e1","outcome":"won","amount":88,"packet":"17","claim":"c1-17"}`,
+		`{ "type": "result", "id": 3, "drop": "7.1", "outcome": "won", ` +
+			`"amount": 88, "packet": "17", "claim": "c1-17" }`,
+		`{"type":"result","id":3,"drop":"7\u002e1","outcome":"won",` +
+			`"amount":88,"packet":"17","claim":"c1-17"}`,
 		`{"outcome":"won","later":[1,{"a":2}],"claim":"c1-17","amount":88,"id":3,"drop":"7.1","type":"result"}`,
-		`{"type":"result","id":3,"drop":"7\u002e1","outcome":"won","amount":88,"packet":"17","claim":"c1-17","new":"field"}`,
+		`{"type":"result","id":3,"drop":"7\u002e1","outcome":"won",` +
+			`"amount":88,"packet":"17","claim":"c1-17","new":"field"}`,
 	} {
 		got, ok := readResult([]byte(line))
 		if diff := cmp.Diff(want, got, cmp.AllowUnexported(result{})); !ok || diff != "" {

@@ -23,7 +23,7 @@ type win struct {
 
 func (w *wins) add(player int, claim []byte, amount rain.Money) {
 	w.text = append(w.text, claim...)
-	w.recs = append(w.recs, win{int32(player), int64(len(w.text)), amount}) //nolint:gosec // there are not that many players
+	w.recs = append(w.recs, win{int32(player), int64(len(w.text)), amount}) //nolint:gosec // players fit in 32 bits
 }
 
 func (w *wins) list() []Win {

@@ -3,7 +3,6 @@ package e2e
 import (
 	"bytes"
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -261,63 +260,5 @@ func checkClaims(t *testing.T, c *apiClient, id, claim string) {
 	c.token = token(t, "poor")
 	if a := c.call("GET", "/me", ""); a.field("balance") != "0" {
 		t.Errorf("me without money: %s", a.body)
-	}
-}
-
-// TestGuests: a guest gets a token that works; where guests are off it is 403.
-func TestGuests(t *testing.T) {
-	testenv.Parallel(t, testenv.Light)
-	cfg := setting{}.config()
-	c := newAPIClient(t, startNode(t, cfg))
-	g := c.call("POST", "/guests", "")
-	c.want(g, 201, "")
-	c.token = g.field("token")
-	if a := c.call("GET", "/me", ""); a.field("user") != g.field("user") || a.field("user") == "" {
-		t.Errorf("me: %s", a.body)
-	}
-	off := false
-	cfg.Guests = &off
-	c = newAPIClient(t, startNode(t, cfg))
-	c.want(c.call("POST", "/guests", ""), 403, "guests_off")
-}
-
-// TestPages walks through a list by cursor without losing or repeating anything.
-func TestPages(t *testing.T) {
-	testenv.Parallel(t, testenv.Light)
-	n := startNode(t, setting{}.config())
-	c := newAPIClient(t, n)
-	spec := fund(t, n, "pages", 700, 10)
-	spec.Budget = 100
-	want := map[string]bool{}
-	for range 7 {
-		made, err := n.client.CreateCampaign(within(t, 10*time.Second), spec, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		want[made.ID] = true
-	}
-	cursor, pages := "", 0
-	for {
-		a := c.call("GET", "/campaigns?limit=3&cursor="+cursor, "")
-		var l struct {
-			Items []struct {
-				ID string `json:"id"`
-			} `json:"items"`
-			Next string `json:"next_cursor"`
-		}
-		must(json.Unmarshal(a.body, &l))
-		for _, item := range l.Items {
-			if !want[item.ID] {
-				t.Errorf("%s is repeated or unknown", item.ID)
-			}
-			delete(want, item.ID)
-		}
-		pages++
-		if cursor = l.Next; cursor == "" {
-			break
-		}
-	}
-	if len(want) != 0 || pages != 3 {
-		t.Errorf("%d pages, not seen: %v", pages, want)
 	}
 }

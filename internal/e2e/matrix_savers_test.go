@@ -116,8 +116,8 @@ func (s *savers) withdraw(f *fan, key string, amount rain.Money, turn int) error
 	}
 }
 
-func (s *savers) ask(ctx context.Context, n *node, token string, amount rain.Money, key string) (operator.Withdrawal,
-	error) {
+func (s *savers) ask(ctx context.Context, n *node, token string, amount rain.Money,
+	key string) (operator.Withdrawal, error) {
 	client, err := operator.New(operator.Options{Server: n.url, Token: token, HTTPClient: httpClient,
 		Timeout: 10 * time.Second})
 	if err != nil {

@@ -45,7 +45,7 @@ const startReference = `(() => {
 // thread's own time, as the trace tells it (tdur), beside that of a piece of reference work that is done between the
 // frames and suffers from the same. The budget is a ratio of the two.
 func TestFrameBudget(t *testing.T) {
-	testenv.Parallel(t, testenv.Heavy)
+	testenv.Parallel(t, testenv.Alone)
 	n := startNode(t, setting{}.config())
 	rain := slowRain()
 	soon := int64(300)

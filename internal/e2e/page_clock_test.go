@@ -39,7 +39,7 @@ const watchBig = `addEventListener("DOMContentLoaded", () => {
 // trip to it allows, their countdowns follow it, and each packet is at the same place in both at a moment of the
 // server's.
 func TestClocksAgree(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.Parallel(t, testenv.Alone)
 	n := startNode(t, setting{}.config())
 	c := campaignOf(t, n, "clocks", 100, 1)
 	right := openPlay(t, c.ID, "right", browser.Options{Home: n.url, Device: browser.LargePhone,
@@ -100,7 +100,8 @@ func (g *playPage) checkCountdown(startsAt int64) {
 			}
 		}
 		if i > 0 && missed > 3 {
-			g.t.Errorf("number %d has appeared %.1f ms late, though a timer of 20 ms had %d turns meanwhile", n.Number, late,
+			g.t.Errorf("number %d has appeared %.1f ms late, though a timer of 20 ms had %d turns meanwhile", n.Number,
+				late,
 				missed)
 		}
 	}

@@ -72,7 +72,7 @@ type hallPlayer struct {
 // players try again spread over the whole window of the jitter, all of them are back, and each tap is answered
 // once.
 func TestAHallComesBackAfterARestart(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.Parallel(t, testenv.Alone)
 	const players = 50
 	dir, addr := t.TempDir(), testenv.Addr(t)
 	start := func() *process {

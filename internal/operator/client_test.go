@@ -47,9 +47,12 @@ func connect(t *testing.T, h http.HandlerFunc) *operator.Client {
 	return c
 }
 
-const campaignJSON = `{"id":"c1","name":"Gala","sponsor":"acme","budget":1000,"packets":10,"split":"even","min":1,"max":null,
-	"amounts":null,"wins_per_user":2,"taps_per_user":0,"shards":1,"expires_in_ms":1000,"state":"ready","created_at":1,"expires_at":1001,
-	"revision":3,"rains":[{"id":"r1","campaign":"c1","phase":"ended","starts_at":5,"ends_at":9,"first_wave":0,"commitment":"ab"}],
+const campaignJSON = `{"id":"c1","name":"Gala","sponsor":"acme","budget":1000,"packets":10,"split":"even",
+	"min":1,"max":null,
+	"amounts":null,"wins_per_user":2,"taps_per_user":0,"shards":1,"expires_in_ms":1000,
+	"state":"ready","created_at":1,"expires_at":1001,
+	"revision":3,"rains":[{"id":"r1","campaign":"c1","phase":"ended",
+	"starts_at":5,"ends_at":9,"first_wave":0,"commitment":"ab"}],
 	"a_later_field":true}`
 
 // Each method must send what the contract says and read what it answers.
@@ -138,7 +141,9 @@ func TestRequests(t *testing.T) {
 		"Claims": {`{"items":[{"claim":"c1-4","user":"u","packet":"4","amount":7,"at":1,"state":"settled"}]}`,
 			func(c *operator.Client) (any, error) {
 				return c.Claims(ctx, "c1", operator.Page{})
-			}, "GET /api/v1/campaigns/c1/claims", "", "", operator.List[operator.Claim]{Items: []operator.Claim{{Claim: "c1-4", User: "u", Packet: "4", Amount: 7, At: 1, State: operator.ClaimSettled}}}},
+			}, "GET /api/v1/campaigns/c1/claims", "", "",
+			operator.List[operator.Claim]{Items: []operator.Claim{{Claim: "c1-4", User: "u", Packet: "4", Amount: 7,
+				At: 1, State: operator.ClaimSettled}}}},
 		"Reconciliation": {`{"funded":10,"paid":1,"reclaimed":2,"stock":3,"unsettled":4,"dead":0,"difference":0,` +
 			`"balanced":true}`,
 			func(c *operator.Client) (any, error) { return c.Reconciliation(ctx, "c1") },
@@ -214,7 +219,8 @@ func TestRequests(t *testing.T) {
 			error) {
 			return c.DeadPayouts(ctx, operator.Page{})
 		},
-			"GET /api/v1/payouts?state=dead", "", "", operator.List[operator.DeadLetter]{Items: []operator.DeadLetter{}}},
+			"GET /api/v1/payouts?state=dead", "", "",
+			operator.List[operator.DeadLetter]{Items: []operator.DeadLetter{}}},
 		"RetryPayout": {`{"claim":"c1-4","state":"failed"}`,
 			func(c *operator.Client) (any, error) { return c.RetryPayout(ctx, "c1-4") },
 			"POST /api/v1/payouts/c1-4/retry", "", "", operator.Claim{Claim: "c1-4", State: operator.ClaimFailed}},

@@ -23,7 +23,8 @@ type Guard struct {
 func NewGuard(reg prometheus.Registerer, log *slog.Logger, alarm func(part, message string)) (*Guard, error) {
 	g := &Guard{log: log, alarm: alarm, panics: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "redrain_panics_total",
-		Help: "Panics that were caught, by the part of the process. Each is a fault of the program, and its stack is in the log.",
+		Help: "Panics that were caught, by the part of the process. Each is a fault of the program, and its stack is " +
+			"in the log.",
 	}, []string{"part"})}
 	if reg == nil {
 		return g, nil

@@ -41,7 +41,8 @@ func TestPanicEndsOneRound(t *testing.T) {
 		}
 	}
 	err = testutil.GatherAndCompare(reg, strings.NewReader(`
-# HELP redrain_panics_total Panics that were caught, by the part of the process. Each is a fault of the program, and its stack is in the log.
+# HELP redrain_panics_total Panics that were caught, by the part of the process.`+
+		` Each is a fault of the program, and its stack is in the log.
 # TYPE redrain_panics_total counter
 redrain_panics_total{part="settle"} 1
 `))

@@ -270,7 +270,8 @@ func TestMarks(t *testing.T) {
 func TestRowsOfTheWrongLengthAreRefused(t *testing.T) {
 	onEach(t, func(db subject) {
 		t := db.t
-		if err := put(t.Context(), db.DB, sqldb.Merge{}, []any{"a"}); err == nil || !strings.Contains(err.Error(), "columns") {
+		err := put(t.Context(), db.DB, sqldb.Merge{}, []any{"a"})
+		if err == nil || !strings.Contains(err.Error(), "columns") {
 			t.Error(err)
 		}
 	})

@@ -3,6 +3,7 @@ package testenv
 import (
 	"context"
 	"flag"
+	"math"
 	"runtime"
 	"strconv"
 	"testing"
@@ -17,9 +18,11 @@ const (
 	Light  = 1 // one node, or a few players
 	Medium = 2 // servers of its own or a browser's page
 	Heavy  = 4 // processes that are killed and started again, a cluster, hundreds of players
+
+	Alone = math.MaxInt64 // what measures the time that a person waits: all of the budget
 )
 
-const budgetPerProcessor = 4
+const budgetPerProcessor = 3
 
 // budget is what the tests of this binary may load the machine with at once. Those that do not fit in wait in the
 // order in which they came, so that none starves.
@@ -49,6 +52,7 @@ func SideBySide() {
 func Parallel(t *testing.T, load int64) {
 	t.Helper()
 	t.Parallel()
+	load = min(load, budgetSize)
 	began := time.Now()
 	if err := budget.Acquire(context.Background(), load); err != nil {
 		t.Fatal(err) // never: the context does not end

@@ -11,11 +11,11 @@ import (
 func TestParallelUsesTheBudgetAndNoMore(t *testing.T) {
 	var running, most atomic.Int64
 	t.Run("tests", func(t *testing.T) {
-		for i := range 4 * budgetSize / Heavy {
+		for i := range 4 * budgetSize / Medium {
 			t.Run(strconv.FormatInt(i, 10), func(t *testing.T) {
-				Parallel(t, Heavy)
-				defer running.Add(-Heavy)
-				now := running.Add(Heavy)
+				Parallel(t, Medium)
+				defer running.Add(-Medium)
+				now := running.Add(Medium)
 				if now == budgetSize && budget.TryAcquire(1) {
 					budget.Release(1)
 					t.Error("all of the budget is used, and there is room")

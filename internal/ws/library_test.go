@@ -256,7 +256,8 @@ func TestCloseFrames(t *testing.T) {
 			t.Errorf("%.10q… of %d bytes is read as %v", reason, len(reason), err)
 		}
 		f, _, err := ParseFrame(b, maxShort)
-		if code, said := ParseClose(f.Payload); err != nil || f.Opcode != OpClose || code != 4008 || said != closed.Text {
+		if code, said := ParseClose(f.Payload); err != nil || f.Opcode != OpClose || code != 4008 ||
+			said != closed.Text {
 			t.Errorf("ParseClose reads %d %q, %v", code, said, err)
 		}
 	}

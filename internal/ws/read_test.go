@@ -132,7 +132,8 @@ func TestEverythingArrivesOnceAndInOrder(t *testing.T) {
 		var want []string
 		for range rapid.IntRange(0, 30).Draw(rt, "frames") {
 			key := rapid.Uint32().Draw(rt, "key")
-			long := strings.Repeat("x", rapid.SampledFrom([]int{0, 1, 7, 8, 40, 125, 126, 127, 900, maxPlain, maxPlain + 1, limit}).Draw(rt,
+			long := strings.Repeat("x", rapid.SampledFrom([]int{0, 1, 7, 8, 40, 125, 126, 127, 900, maxPlain,
+				maxPlain + 1, limit}).Draw(rt,
 				"size"))
 			short := long[:min(len(long), 125)]
 			switch rapid.SampledFrom([]string{"text", "text", "text", "text", "ping", "pong", "fragments"}).Draw(rt,
@@ -215,7 +216,10 @@ func TestItWakesForWhatComes(t *testing.T) {
 		"the peer closes": func(_ *websocket.Conn, client net.Conn) { _ = client.Close() },
 		"closed here":     func(server *websocket.Conn, _ net.Conn) { _ = server.Close() },
 		"deadline":        func(server *websocket.Conn, _ net.Conn) { _ = server.SetReadDeadline(time.Now()) },
-		"reset":           func(_ *websocket.Conn, client net.Conn) { _ = client.(*net.TCPConn).SetLinger(0); _ = client.Close() },
+		"reset": func(_ *websocket.Conn, client net.Conn) {
+			_ = client.(*net.TCPConn).SetLinger(0)
+			_ = client.Close()
+		},
 		"pong, then closed": func(_ *websocket.Conn, client net.Conn) {
 			_, _ = client.Write(wstest.Frame(0x8A, "", 1))
 			_ = client.Close()

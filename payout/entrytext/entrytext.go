@@ -61,7 +61,8 @@ func Encode(e rain.Entry) ([]byte, error) {
 func plain(s string) bool {
 	for i := range len(s) {
 		switch c := s[i]; {
-		case c < ' ' || c >= utf8.RuneSelf, c == '"', c == '\\', c == '<', c == '>', c == '&': // json.Marshal escapes the last three too
+		// json.Marshal escapes <, > and & too.
+		case c < ' ' || c >= utf8.RuneSelf, c == '"', c == '\\', c == '<', c == '>', c == '&':
 			return false
 		}
 	}

@@ -61,7 +61,8 @@ func FuzzDecodeEntry(f *testing.F) {
 		}
 		f.Add(data)
 	}
-	const wins = `{"ref":{"campaign":"c1","shard":0,"id":"1-0"},"wins":[{"user":"u","packet":%s,"amount":%s,"drop":"1.1"}]}`
+	const wins = `{"ref":{"campaign":"c1","shard":0,"id":"1-0"},` +
+		`"wins":[{"user":"u","packet":%s,"amount":%s,"drop":"1.1"}]}`
 	for _, n := range []string{"0", "00", "01", "-1", "1.0", "1e3", "", "999999999999999999", "9999999999999999999"} {
 		f.Add(fmt.Appendf(nil, wins, n, "1"))
 		f.Add(fmt.Appendf(nil, wins, "1", n))
@@ -71,9 +72,12 @@ func FuzzDecodeEntry(f *testing.F) {
 		`{"ref":{"campaign":"c1","shard":0,"id":"1-0"},"wins":[{"user":"u","packet":1,"amount":1,"drop":"1.1"},]}`,
 		`{"ref":{"campaign":"c1","shard":0,"id":"1-0"},"wins":[{"user":"\u0061","packet":1,"amount":1,"drop":"1.1"}]} `,
 		`{"ref":{"campaign":"c1","shard":0,"id":"1-0"},"wins":[{"user":"u","packet":1,"amount":1,"drop":"1.1"}]}{}`,
-		"{\"ref\":{\"campaign\":\"c\xff\",\"shard\":0,\"id\":\"1-0\"},\"wins\":[{\"user\":\"u\n\",\"packet\":1,\"amount\":1,\"drop\":\"1.1\"}]}",
-		"{\"ref\":{\"campaign\":\"c1\",\"shard\":0,\"id\":\"1-0\"},\"wins\":[{\"user\":\"u\n\",\"packet\":1,\"amount\":1,\"drop\":\"1.1\"}]}",
-		"{\"ref\":{\"campaign\":\"c1\",\"shard\":0,\"id\":\"1-0\"},\"wins\":[{\"user\":\"\xff\",\"packet\":1,\"amount\":1,\"drop\":\"1.1\"}]}",
+		"{\"ref\":{\"campaign\":\"c\xff\",\"shard\":0,\"id\":\"1-0\"}," +
+			"\"wins\":[{\"user\":\"u\n\",\"packet\":1,\"amount\":1,\"drop\":\"1.1\"}]}",
+		"{\"ref\":{\"campaign\":\"c1\",\"shard\":0,\"id\":\"1-0\"}," +
+			"\"wins\":[{\"user\":\"u\n\",\"packet\":1,\"amount\":1,\"drop\":\"1.1\"}]}",
+		"{\"ref\":{\"campaign\":\"c1\",\"shard\":0,\"id\":\"1-0\"}," +
+			"\"wins\":[{\"user\":\"\xff\",\"packet\":1,\"amount\":1,\"drop\":\"1.1\"}]}",
 		`{`, ``, `null`,
 	} {
 		f.Add([]byte(text))

@@ -87,7 +87,8 @@ func writeAudit(ctx context.Context, tx *sqldb.Tx, now int64, r AuditRecord) err
 	if detail == "" {
 		detail = "null"
 	}
-	row := [][]any{{now, booking.Clip(r.Actor, 200), booking.Clip(r.Role, 32), booking.Clip(r.Action, 64), booking.Clip(r.Target, 200), detail}}
+	row := [][]any{{now, booking.Clip(r.Actor, 200), booking.Clip(r.Role, 32), booking.Clip(r.Action, 64),
+		booking.Clip(r.Target, 200), detail}}
 	err := tx.Insert(ctx, "audit", []string{"at", "actor", "role", "action", "target", "detail"}, row, sqldb.Merge{})
 	if err != nil {
 		return fmt.Errorf("audit of %s: %w", r.Action, err)
@@ -120,7 +121,8 @@ func balanceState(sponsor string, balance rain.Money) change {
 }
 
 // ListAudit lists the records, newest first. An empty cursor begins; next is empty on the last page.
-func (a *AuditLog) ListAudit(ctx context.Context, cursor string, limit int) (list []AuditRecord, next string, err error) {
+func (a *AuditLog) ListAudit(ctx context.Context, cursor string,
+	limit int) (list []AuditRecord, next string, err error) {
 	before, err := numberCursor(cursor, math.MaxInt64)
 	if err != nil {
 		return nil, "", err

@@ -45,7 +45,8 @@ func TestChangesAreAudited(t *testing.T) {
 			Name: "x", Sponsor: "acme", Budget: 100, Packets: 10, Shards: 1, Min: 1, Split: rain.Even,
 		}}
 		for i := range 2 {
-			if err := b.CreateCampaign(paytest.As(t, "campaign.create"), c); (i > 0) != errors.Is(err, ledger.ErrCampaignExists) {
+			if err := b.CreateCampaign(paytest.As(t, "campaign.create"), c); (i > 0) != errors.Is(err,
+				ledger.ErrCampaignExists) {
 				t.Fatal(err)
 			}
 		}
@@ -100,7 +101,8 @@ func TestARedrivenWithdrawalIsNotRecordedAsSettled(t *testing.T) {
 		b.Rich(t, "u1", 100)
 		b.MustWithdraw(t, "w1", "u1", 70)
 		paytest.Must(t, b.RecordDead(t.Context(), b.LeaseOne(t), "no answer"))
-		if r, err := b.RetryAll(paytest.As(t, "payout.retry"), "", func([]posting.Settlement) {}); err != nil || r.Settled != 1 {
+		if r, err := b.RetryAll(paytest.As(t, "payout.retry"), "", func([]posting.Settlement) {}); err != nil ||
+			r.Settled != 1 {
 			t.Errorf("%+v, %v", r, err)
 		}
 		r, before, after, _ := b.LastAudit(t)
@@ -120,7 +122,8 @@ func TestNothingHappensUnaudited(t *testing.T) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		trigger := "CREATE TRIGGER gap BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'the log is full'); END"
 		if b.DB.Dialect() == sqldb.MySQL {
-			trigger = "CREATE TRIGGER gap BEFORE INSERT ON audit FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'the log is full'"
+			trigger = "CREATE TRIGGER gap BEFORE INSERT ON audit FOR EACH ROW SIGNAL SQLSTATE '45000' " +
+				"SET MESSAGE_TEXT = 'the log is full'"
 		}
 		b.Statement(t, trigger)
 		if _, err := b.Deposit(paytest.As(t, "deposit"), "acme", "more", 500); err == nil {

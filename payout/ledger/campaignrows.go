@@ -104,8 +104,8 @@ func (r *campaignRows) Read(ctx context.Context, q sqldb.Querier, id string) (*r
 	return found[0], nil
 }
 
-func (r *campaignRows) read(ctx context.Context, q sqldb.Querier, where string, args ...any) ([]*rain.Campaign,
-	error) {
+func (r *campaignRows) read(ctx context.Context, q sqldb.Querier, where string,
+	args ...any) ([]*rain.Campaign, error) {
 	list := []*rain.Campaign{}
 	byID := map[string]*rain.Campaign{}
 	err := q.Each(ctx, func(scan sqldb.Scan) error {

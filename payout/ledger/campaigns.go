@@ -54,7 +54,8 @@ func (s *Campaigns) CreateCampaign(ctx context.Context, c *rain.Campaign) error 
 		if err := posting.Tally(ctx, tx, map[string]posting.Totals{c.ID: {}}); err != nil {
 			return err
 		}
-		_, err := booking.Book(ctx, tx, s.clock(), []booking.Txn{booking.Move(booking.KindFund, "fund:"+c.ID, booking.SponsorAccount(c.Sponsor), booking.EscrowAccount(c.ID),
+		_, err := booking.Book(ctx, tx, s.clock(), []booking.Txn{booking.Move(booking.KindFund, "fund:"+c.ID,
+			booking.SponsorAccount(c.Sponsor), booking.EscrowAccount(c.ID),
 			c.Budget)}, nil)
 		if err != nil {
 			return err
@@ -104,8 +105,8 @@ func (s *Campaigns) Campaign(ctx context.Context, id string) (*rain.Campaign, er
 }
 
 // ListCampaigns lists all campaigns, newest first. An empty cursor begins; next is empty on the last page.
-func (s *Campaigns) ListCampaigns(ctx context.Context, cursor string, limit int) (list []*rain.Campaign, next string,
-	err error) {
+func (s *Campaigns) ListCampaigns(ctx context.Context, cursor string,
+	limit int) (list []*rain.Campaign, next string, err error) {
 	where, args := "", []any{}
 	if cursor != "" {
 		at, id, ok := cutCursor(cursor)

@@ -155,7 +155,8 @@ func TestUpdate(t *testing.T) {
 			t.Errorf("a change that changes nothing: %+v, %v", same, err)
 		}
 		boom := errors.New("boom")
-		if _, err := b.Update(ctx, "c1", func(c *rain.Campaign) error { c.Status = rain.Paused; return boom }); !errors.Is(err, boom) {
+		_, err = b.Update(ctx, "c1", func(c *rain.Campaign) error { c.Status = rain.Paused; return boom })
+		if !errors.Is(err, boom) {
 			t.Error(err)
 		}
 		for what, change := range map[string]func(c *rain.Campaign){
@@ -262,7 +263,8 @@ func TestLists(t *testing.T) {
 				t.Errorf("cursor %q: %v", cursor, err)
 			}
 		}
-		if _, err := b.Update(ctx, "c", func(c *rain.Campaign) error { c.Drained = true; return c.Close(1) }); err != nil {
+		_, err := b.Update(ctx, "c", func(c *rain.Campaign) error { c.Drained = true; return c.Close(1) })
+		if err != nil {
 			t.Fatal(err)
 		}
 		live, err := b.Live(ctx)

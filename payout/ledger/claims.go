@@ -77,7 +77,8 @@ func (s *Claims) ListClaims(ctx context.Context, q ClaimQuery) (list []Claim, ne
 
 const (
 	payoutClaim = "SELECT campaign_id, packet, claim, user_id, amount, won_at, state FROM payout WHERE "
-	deadClaim   = "SELECT campaign_id, packet, claim, user_id, amount, won_at, 'dead' FROM dead_letter WHERE kind = 'pay' AND resolved_at = 0 AND "
+	deadClaim   = "SELECT campaign_id, packet, claim, user_id, amount, won_at, 'dead' FROM dead_letter " +
+		"WHERE kind = 'pay' AND resolved_at = 0 AND "
 )
 
 func (s *Claims) campaignClaims(ctx context.Context, q ClaimQuery) ([]Claim, string, error) {

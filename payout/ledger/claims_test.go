@@ -50,17 +50,22 @@ func TestClaims(t *testing.T) {
 			paytest.Entry("c1", 10, paytest.Win("a", 3, 1), paytest.Win("b", 11, 1)),
 			paytest.Entry("c1", 20, paytest.Win("a", 5, 1)),
 			paytest.Entry("c2", 20, paytest.Win("a", 5, 2), paytest.Win("a", 4, 2)),
-			paytest.Entry("c1", 30, paytest.Win("x", 5, 1), paytest.Win("y", 5, 1)), // two more promises of a packet that is taken
+			// two more promises of a packet that is taken
+			paytest.Entry("c1", 30, paytest.Win("x", 5, 1), paytest.Win("y", 5, 1)),
 			paytest.Entry("c1", 40, paytest.Win("a", 7, 1)),
 		)
 		for _, tc := range []struct {
 			q    ledger.ClaimQuery
 			want [][]string
 		}{
-			{ledger.ClaimQuery{Campaign: "c1", Limit: 10}, [][]string{{"c1-3", "c1-5", "c1-5!x", "c1-5!y", "c1-7", "c1-11"}}},
-			{ledger.ClaimQuery{Campaign: "c1", Limit: 6}, [][]string{{"c1-3", "c1-5", "c1-5!x", "c1-5!y", "c1-7", "c1-11"}}},
-			{ledger.ClaimQuery{Campaign: "c1", Limit: 5}, [][]string{{"c1-3", "c1-5", "c1-5!x", "c1-5!y", "c1-7"}, {"c1-11"}}},
-			{ledger.ClaimQuery{Campaign: "c1", Limit: 2}, [][]string{{"c1-3", "c1-5", "c1-5!x", "c1-5!y"}, {"c1-7", "c1-11"}}},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 10},
+				[][]string{{"c1-3", "c1-5", "c1-5!x", "c1-5!y", "c1-7", "c1-11"}}},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 6},
+				[][]string{{"c1-3", "c1-5", "c1-5!x", "c1-5!y", "c1-7", "c1-11"}}},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 5},
+				[][]string{{"c1-3", "c1-5", "c1-5!x", "c1-5!y", "c1-7"}, {"c1-11"}}},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 2},
+				[][]string{{"c1-3", "c1-5", "c1-5!x", "c1-5!y"}, {"c1-7", "c1-11"}}},
 			{ledger.ClaimQuery{Campaign: "c1", Limit: 1}, [][]string{{"c1-3"}, {"c1-5", "c1-5!x", "c1-5!y"}, {"c1-7"},
 				{"c1-11"}}},
 			{ledger.ClaimQuery{User: "a", Limit: 10}, [][]string{{"c1-7", "c2-5", "c2-4", "c1-5", "c1-3"}}},
@@ -72,19 +77,23 @@ func TestClaims(t *testing.T) {
 			{ledger.ClaimQuery{Campaign: "nix", Limit: 2}, [][]string{{}}},
 			{ledger.ClaimQuery{Campaign: "c1", Limit: 2, Only: ledger.ClaimFilter{User: "a"}},
 				[][]string{{"c1-3", "c1-5"}, {"c1-7"}}},
-			{ledger.ClaimQuery{Campaign: "c1", Limit: 1, Only: ledger.ClaimFilter{User: "a", State: ledger.StateSettled}},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 1,
+				Only: ledger.ClaimFilter{User: "a", State: ledger.StateSettled}},
 				[][]string{{"c1-3"}, {"c1-5"}, {"c1-7"}}},
-			{ledger.ClaimQuery{Campaign: "c1", Limit: 9, Only: ledger.ClaimFilter{User: "a", State: ledger.StateDead}}, [][]string{{}}},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 9, Only: ledger.ClaimFilter{User: "a", State: ledger.StateDead}},
+				[][]string{{}}},
 			{ledger.ClaimQuery{Campaign: "c1", Limit: 1, Only: ledger.ClaimFilter{State: ledger.StateDead}},
 				[][]string{{"c1-5!x", "c1-5!y"}}},
 			{ledger.ClaimQuery{Campaign: "c1", Limit: 2, Only: ledger.ClaimFilter{State: ledger.StateSettled}},
 				[][]string{{"c1-3", "c1-5"}, {"c1-7", "c1-11"}}},
-			{ledger.ClaimQuery{Campaign: "c1", Limit: 9, Only: ledger.ClaimFilter{State: ledger.StateGranted}}, [][]string{{}}},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 9, Only: ledger.ClaimFilter{State: ledger.StateGranted}},
+				[][]string{{}}},
 			{ledger.ClaimQuery{Campaign: "c1", Limit: 1, Only: ledger.ClaimFilter{Packet: new(5)}},
 				[][]string{{"c1-5", "c1-5!x", "c1-5!y"}}},
 			{ledger.ClaimQuery{Campaign: "c1", Limit: 1, Only: ledger.ClaimFilter{Packet: new(5), User: "x"}},
 				[][]string{{"c1-5!x"}}},
-			{ledger.ClaimQuery{Campaign: "c1", Limit: 1, After: "5", Only: ledger.ClaimFilter{Packet: new(5)}}, [][]string{{}}},
+			{ledger.ClaimQuery{Campaign: "c1", Limit: 1, After: "5", Only: ledger.ClaimFilter{Packet: new(5)}},
+				[][]string{{}}},
 			{ledger.ClaimQuery{Campaign: "c1", Limit: 1, Only: ledger.ClaimFilter{Packet: new(6)}}, [][]string{{}}},
 		} {
 			got := pages(t, b, tc.q)
@@ -93,7 +102,8 @@ func TestClaims(t *testing.T) {
 			}
 		}
 		list, _, err := b.ListClaims(ctx, ledger.ClaimQuery{Campaign: "c1", Limit: 1})
-		want := ledger.Claim{Claim: "c1-3", Campaign: "c1", User: "a", Packet: 3, Amount: 1, WonAt: 10, State: ledger.StateSettled}
+		want := ledger.Claim{Claim: "c1-3", Campaign: "c1", User: "a", Packet: 3, Amount: 1, WonAt: 10,
+			State: ledger.StateSettled}
 		if err != nil || list[0] != want {
 			t.Errorf("%+v, %v", list, err)
 		}
@@ -109,7 +119,8 @@ func TestClaims(t *testing.T) {
 			t.Errorf("on three packets: %+v, %v", on, err)
 		}
 		states, err := b.ClaimStates(ctx, "a", []string{"c1-5", "c1-8", "c2-4", "nonsense"})
-		if err != nil || len(states) != 4 || states["c1-5"] != ledger.StateSettled || states["c1-8"] != ledger.StateGranted ||
+		if err != nil || len(states) != 4 || states["c1-5"] != ledger.StateSettled ||
+			states["c1-8"] != ledger.StateGranted ||
 			states["c2-4"] != ledger.StateSettled ||
 			states["nonsense"] != ledger.StateGranted {
 			t.Error(states, err)
@@ -174,7 +185,8 @@ func TestEachClaim(t *testing.T) {
 			t.Errorf("%d claims of one player, want %d, %v", seen, theirs, err)
 		}
 		boom := errors.New("boom")
-		if err := b.EachClaim(t.Context(), "c1", ledger.ClaimFilter{}, func(ledger.Claim) error { return boom }); !errors.Is(err,
+		if err := b.EachClaim(t.Context(), "c1", ledger.ClaimFilter{},
+			func(ledger.Claim) error { return boom }); !errors.Is(err,
 			boom) {
 			t.Error(err)
 		}

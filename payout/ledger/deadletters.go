@@ -33,8 +33,8 @@ func newDeadLetters(db *sqldb.DB, clock rain.Clock, poster *posting.Poster, with
 func (s *DeadLetters) Register(r prometheus.Registerer) error { return r.Register(s.waiting) }
 
 // ListDeadLetters lists what waits for a person, oldest first. An empty cursor begins; next is empty on the last page.
-func (s *DeadLetters) ListDeadLetters(ctx context.Context, cursor string, limit int) (list []posting.DeadLetter, next string,
-	err error) {
+func (s *DeadLetters) ListDeadLetters(ctx context.Context, cursor string,
+	limit int) (list []posting.DeadLetter, next string, err error) {
 	after, err := numberCursor(cursor, 0)
 	if err != nil {
 		return nil, "", err
@@ -57,7 +57,8 @@ func (s *DeadLetters) ListDeadLetters(ctx context.Context, cursor string, limit 
 // Dead counts the dead letters of a campaign that wait for a person, and those of them that are wins.
 func (s *DeadLetters) Dead(ctx context.Context, campaign string) (letters, wins int64, err error) {
 	_, err = s.db.First(ctx, []any{&letters, &wins},
-		"SELECT COUNT(*), COALESCE(SUM(CASE WHEN kind = ? THEN 1 ELSE 0 END), 0) FROM dead_letter WHERE campaign_id = ? AND resolved_at = 0", posting.LetterPay, campaign)
+		"SELECT COUNT(*), COALESCE(SUM(CASE WHEN kind = ? THEN 1 ELSE 0 END), 0) FROM dead_letter "+
+			"WHERE campaign_id = ? AND resolved_at = 0", posting.LetterPay, campaign)
 	if err != nil {
 		return 0, 0, fmt.Errorf("the dead letters of campaign %s: %w", campaign, err)
 	}
@@ -94,13 +95,16 @@ func (s *DeadLetters) resolvePaid(ctx context.Context) (n int64, err error) {
 		err := scan(&id)
 		ids = append(ids, id)
 		return err
-	}, "SELECT d.id FROM dead_letter d JOIN payout p ON p.campaign_id = d.campaign_id AND p.packet = d.packet AND p.user_id = d.user_id "+
-		"AND p.amount = d.amount WHERE d.resolved_at = 0 AND d.kind = ? ORDER BY d.id LIMIT ?", posting.LetterPay, sqldb.Chunk)
+	}, "SELECT d.id FROM dead_letter d JOIN payout p ON p.campaign_id = d.campaign_id AND p.packet = d.packet "+
+		"AND p.user_id = d.user_id AND p.amount = d.amount "+
+		"WHERE d.resolved_at = 0 AND d.kind = ? ORDER BY d.id LIMIT ?", posting.LetterPay,
+		sqldb.Chunk)
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-		n, err = tx.Exec(ctx, "UPDATE dead_letter SET resolved_at = ? WHERE resolved_at = 0 AND id IN "+sqldb.Marks(len(ids)), append([]any{s.clock()}, ids...)...)
+		n, err = tx.Exec(ctx, "UPDATE dead_letter SET resolved_at = ? WHERE resolved_at = 0 AND id IN "+
+			sqldb.Marks(len(ids)), append([]any{s.clock()}, ids...)...)
 		return err
 	})
 	return n, err

@@ -23,8 +23,8 @@ var dueOrder = []rain.Status{rain.Open, rain.Paused, rain.Loading, rain.Closed}
 
 // Due lists campaigns that are due at now, page by page, so that any number of them takes bounded memory. An empty
 // cursor begins; next is empty on the last page. A campaign that is closed meanwhile may be listed again.
-func (s *Campaigns) Due(ctx context.Context, now int64, after string, limit int) (list []DueCampaign, next string,
-	err error) {
+func (s *Campaigns) Due(ctx context.Context, now int64, after string,
+	limit int) (list []DueCampaign, next string, err error) {
 	status, at, id, err := cutDue(after)
 	if err != nil {
 		return nil, "", err
@@ -41,7 +41,8 @@ func (s *Campaigns) Due(ctx context.Context, now int64, after string, limit int)
 			list = append(list, c)
 			next = strconv.Itoa(status) + "-" + joinCursor(c.ExpiresAt, c.ID)
 			return err
-		}, "SELECT id, expires_at FROM campaign WHERE drained = 0 AND status = ? AND expires_at <= ? AND expires_at >= ? AND (expires_at > ? OR id > ?) "+
+		}, "SELECT id, expires_at FROM campaign WHERE drained = 0 AND status = ? AND expires_at <= ? "+
+			"AND expires_at >= ? AND (expires_at > ? OR id > ?) "+
 			"ORDER BY expires_at, id LIMIT ?", string(dueOrder[status]), until, at, at, id, limit-len(list))
 		if err != nil {
 			return nil, "", fmt.Errorf("campaigns that are due: %w", err)

@@ -63,7 +63,8 @@ func (s *Idempotency) Begin(ctx context.Context, key string, body []byte) (answe
 				row, sqldb.Merge{})
 			return booking.AgainIfDuplicate(err)
 		case found.expires <= now:
-			_, err := tx.Exec(ctx, "UPDATE idempotency SET body_hash = ?, status = 0, answer = ?, expires_at = ? WHERE idem_key = ?",
+			_, err := tx.Exec(ctx, "UPDATE idempotency SET body_hash = ?, status = 0, answer = ?, expires_at = ? "+
+				"WHERE idem_key = ?",
 				hash, []byte{}, now+requestLease, booking.Digest([]byte(key)))
 			return err
 		case found.hash != hash:
@@ -86,7 +87,8 @@ func (s *Idempotency) Finish(ctx context.Context, key string, a Answer) error {
 	if body == nil {
 		body = []byte{}
 	}
-	return Exec(ctx, s.db, "idempotency key", "UPDATE idempotency SET status = ?, answer = ?, expires_at = ? WHERE idem_key = ?",
+	return Exec(ctx, s.db, "idempotency key",
+		"UPDATE idempotency SET status = ?, answer = ?, expires_at = ? WHERE idem_key = ?",
 		a.Status, body, s.clock()+answerKept, booking.Digest([]byte(key)))
 }
 

@@ -29,7 +29,8 @@ func (s *Leases) Lease(ctx context.Context, name, holder string, ttl time.Durati
 		held = false
 		now := s.clock()
 		until = now + ttl.Milliseconds()
-		n, err := tx.Exec(ctx, "UPDATE lease SET holder = ?, expires_at = ? WHERE name = ? AND (holder = ? OR expires_at <= ?)",
+		n, err := tx.Exec(ctx, "UPDATE lease SET holder = ?, expires_at = ? WHERE name = ? AND (holder = ? "+
+			"OR expires_at <= ?)",
 			holder, until, name, holder, now)
 		if err != nil || n > 0 {
 			held = err == nil

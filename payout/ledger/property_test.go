@@ -26,8 +26,9 @@ type model struct {
 
 func newModel() *model {
 	return &model{
-		accounts: map[booking.Account]rain.Money{}, deposits: map[string]rain.Money{}, packets: map[modelPacket]posting.Holder{},
-		shards: map[modelShard]rain.Reclaim{}, out: map[string]ledger.Withdrawal{},
+		accounts: map[booking.Account]rain.Money{}, deposits: map[string]rain.Money{},
+		packets: map[modelPacket]posting.Holder{},
+		shards:  map[modelShard]rain.Reclaim{}, out: map[string]ledger.Withdrawal{},
 	}
 }
 
@@ -41,7 +42,8 @@ func (m *model) move(from, to booking.Account, amount rain.Money) {
 // them.
 func TestAnyOrderOfOperations(t *testing.T) {
 	t.Parallel()
-	for name, open := range map[string]func(testing.TB) *paytest.Books{"sqlite": paytest.OnSQLite, "mysql": paytest.OnMySQL} {
+	for name, open := range map[string]func(testing.TB) *paytest.Books{"sqlite": paytest.OnSQLite,
+		"mysql": paytest.OnMySQL} {
 		t.Run(name, func(t *testing.T) { anyOrder(t, open(t)) })
 	}
 }
@@ -190,8 +192,10 @@ func (m *model) post(rt *rapid.T, b *paytest.Books, batch []rain.Entry, got post
 	for _, e := range batch {
 		_, exists := m.accounts[booking.EscrowAccount(e.Ref.Campaign)]
 		for _, w := range e.Wins {
-			settled := m.packets[modelPacket{e.Ref.Campaign, w.Packet}] == posting.Holder{User: w.User, Amount: w.Amount}
-			dead := b.Count(rt, "SELECT COUNT(*) FROM dead_letter WHERE claim = ? AND source = ? AND user_id = ? AND amount = ?",
+			settled := m.packets[modelPacket{e.Ref.Campaign, w.Packet}] == posting.Holder{User: w.User,
+				Amount: w.Amount}
+			dead := b.Count(rt, "SELECT COUNT(*) FROM dead_letter WHERE claim = ? AND source = ? AND user_id = ? "+
+				"AND amount = ?",
 				rain.ClaimID(e.Ref.Campaign, w.Packet), e.Ref.String(), w.User, int64(w.Amount))
 			if !exists && settled || !settled && dead != 1 {
 				rt.Fatalf("win %+v of %s: settled %v, dead letters %d", w, e.Ref, settled, dead)

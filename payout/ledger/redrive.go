@@ -20,9 +20,9 @@ type Redriven struct {
 const retryPage = 100
 
 // Retry judges the dead letters of a claim anew, each in a transaction of its own, and posts what can be posted
-// now. It returns what is settled, also with an error; ErrUnknownClaim where no dead letter of the claim waits, ErrStillDead (with the
-// reason) where none of them could be posted. A dead withdrawal is due again after it, and nothing is settled by
-// that.
+// now. It returns what is settled, also with an error; ErrUnknownClaim where no dead letter of the claim waits,
+// ErrStillDead (with the reason) where none of them could be posted. A dead withdrawal is due again after it, and
+// nothing is settled by that.
 func (s *DeadLetters) Retry(ctx context.Context, claim string) (settled []posting.Settlement, err error) {
 	ids, err := s.waitingLetters(ctx, "claim = ? AND id > ?", claim, 0)
 	if err != nil {
@@ -54,7 +54,8 @@ func (s *DeadLetters) Retry(ctx context.Context, claim string) (settled []postin
 // RetryAll is Retry of every letter that waits, of one campaign or, where that is "", of all. Each is judged once,
 // in the order in which they came. tell hears of what is settled. With an error the counts are of what was judged
 // until then.
-func (s *DeadLetters) RetryAll(ctx context.Context, campaign string, tell func([]posting.Settlement)) (r Redriven, err error) {
+func (s *DeadLetters) RetryAll(ctx context.Context, campaign string,
+	tell func([]posting.Settlement)) (r Redriven, err error) {
 	for last := int64(0); ; {
 		where, args := "id > ?", []any{last}
 		if campaign != "" {
@@ -133,7 +134,8 @@ func (s *DeadLetters) retryLetter(ctx context.Context, id int64) (r retried, err
 		return auditChange(ctx, tx, s.clock(), letterState(d, StateDead), letterState(d, is))
 	})
 	if posting.MayBePoison(err) {
-		return retried{found: true, reason: booking.Clip(err.Error(), posting.MaxReason)}, nil // rolled back: it waits on
+		// The transaction was rolled back, so the letter waits on.
+		return retried{found: true, reason: booking.Clip(err.Error(), posting.MaxReason)}, nil
 	}
 	if err != nil {
 		return retried{}, fmt.Errorf("retry of dead letter %d: %w", id, err)
@@ -142,10 +144,11 @@ func (s *DeadLetters) retryLetter(ctx context.Context, id int64) (r retried, err
 }
 
 // redrive does what a letter asks for, each kind in its way, or says why it cannot.
-func (s *DeadLetters) redrive(ctx context.Context, tx *sqldb.Tx, d posting.DeadLetter) (settled []posting.Settlement, reason string,
-	err error) {
+func (s *DeadLetters) redrive(ctx context.Context, tx *sqldb.Tx,
+	d posting.DeadLetter) (settled []posting.Settlement, reason string, err error) {
 	switch d.Kind {
-	case posting.LetterPay, posting.LetterReclaim, posting.LetterMessage: // a message may have been an entry on a wrong subject
+	case posting.LetterPay, posting.LetterReclaim, posting.LetterMessage:
+		// A message may have been an entry on a wrong subject.
 		return s.poster.PostLetter(ctx, tx, d)
 	case posting.LetterWithdrawal:
 		return nil, "", s.withdrawals.revive(ctx, tx, d.Claim)

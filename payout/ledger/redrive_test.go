@@ -30,7 +30,8 @@ func TestRetryAll(t *testing.T) {
 		}
 		var told []posting.Settlement
 		tell := func(s []posting.Settlement) { told = append(told, s...) }
-		if r, err := b.RetryAll(ctx, "", tell); err != nil || r != (ledger.Redriven{Retried: n + 2, StillDead: n + 2}) ||
+		if r, err := b.RetryAll(ctx, "", tell); err != nil ||
+			r != (ledger.Redriven{Retried: n + 2, StillDead: n + 2}) ||
 			len(told) != 0 {
 			t.Errorf("nothing has changed: %+v, %d told, %v", r, len(told), err)
 		}
@@ -102,7 +103,8 @@ func TestRetryAfterARebuild(t *testing.T) {
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
-		if _, err := b.Attempt(t.Context(), paytest.Entry("c1", 1, paytest.Win("promised", 0, 10)), errors.New("refused"),
+		if _, err := b.Attempt(t.Context(), paytest.Entry("c1", 1, paytest.Win("promised", 0, 10)),
+			errors.New("refused"),
 			1); err != nil {
 			t.Fatal(err)
 		}
@@ -165,14 +167,16 @@ func TestAReclaimTakesNoMoreThanItsShards(t *testing.T) {
 		// Both shards have forgotten what was won of them. The win that comes in the same batch stands before the
 		// reclaim.
 		for try := range 3 {
-			posted := b.MustPost(t, reclaim("c1", 0, 5, 50), paytest.Entry("c1", 3, paytest.Win("u2", 1, 10)), reclaim("c1", 1, 5, 50))
+			posted := b.MustPost(t, reclaim("c1", 0, 5, 50), paytest.Entry("c1", 3, paytest.Win("u2", 1, 10)),
+				reclaim("c1", 1, 5, 50))
 			if len(posted.Dead) != 0 || len(posted.Cut) != map[bool]int{true: 2}[try == 0] {
 				t.Errorf("try %d: %+v", try, posted)
 			}
 			b.WantBalance(t, booking.SponsorAccount("acme"), 30+40)
 			b.WantBalance(t, booking.EscrowAccount("c1"), 10)
 		}
-		if n := b.Count(t, "SELECT COUNT(*) FROM reclaim_cut WHERE asked = 50 AND (given = 30 AND shard = 0 OR given = 40 AND shard = 1) AND reason <> ''"); n != 2 {
+		if n := b.Count(t, "SELECT COUNT(*) FROM reclaim_cut WHERE asked = 50 AND (given = 30 AND shard = 0 "+
+			"OR given = 40 AND shard = 1) AND reason <> ''"); n != 2 {
 			t.Errorf("%d of 2 are on record", n)
 		}
 		if cleared, err := b.Cleared(ctx, "c1"); err != nil || !cleared {
@@ -201,7 +205,8 @@ func TestAReclaimTakesNoMoreThanItsShards(t *testing.T) {
 		}
 		// With one shard, what is left in the escrow may be what a dead letter waits for.
 		b.OpenCampaign(t, "c3", rain.Spec{Budget: 100, Packets: 2})
-		if _, err := b.Attempt(ctx, paytest.Entry("c3", 1, paytest.Win("u3", 0, 50)), errors.New("refused"), 1); err != nil {
+		if _, err := b.Attempt(ctx, paytest.Entry("c3", 1, paytest.Win("u3", 0, 50)), errors.New("refused"),
+			1); err != nil {
 			t.Fatal(err)
 		}
 		if posted := b.MustPost(t, reclaim("c3", 0, 2, 100)); len(posted.Cut) != 1 || posted.Cut[0].Given != 50 {

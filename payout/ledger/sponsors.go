@@ -21,8 +21,8 @@ const maxReference = 200
 
 // Deposit brings money in from outside and returns the sponsor's balance. It is idempotent by the reference, which
 // belongs to the sponsor: a second deposit with it moves nothing, and is ErrReferenceReused where the amount differs.
-func (s *Sponsors) Deposit(ctx context.Context, sponsor, reference string, amount rain.Money) (balance rain.Money,
-	err error) {
+func (s *Sponsors) Deposit(ctx context.Context, sponsor, reference string,
+	amount rain.Money) (balance rain.Money, err error) {
 	if err := rain.CheckSponsor(sponsor); err != nil {
 		return 0, fmt.Errorf("sponsor %q: %w", sponsor, err)
 	}
@@ -32,7 +32,8 @@ func (s *Sponsors) Deposit(ctx context.Context, sponsor, reference string, amoun
 	if reference == "" || len(reference) > maxReference {
 		return 0, ErrInvalidReference
 	}
-	deposit := booking.Move(booking.KindDeposit, "deposit:"+sponsor+":"+reference, booking.World, booking.SponsorAccount(sponsor), amount)
+	deposit := booking.Move(booking.KindDeposit, "deposit:"+sponsor+":"+reference, booking.World,
+		booking.SponsorAccount(sponsor), amount)
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		var before int64
 		done, err := tx.First(ctx, []any{&before},

@@ -53,8 +53,8 @@ func returnKey(id string) string   { return "return:" + id }
 //
 // The errors are ErrInsufficientFunds, ErrInvalidAmount, and ErrIdempotencyUnequal where the id stands for another
 // withdrawal. After any other error it is open whether it was made; calling again is right.
-func (s *Withdrawals) Withdraw(ctx context.Context, id, user string, amount rain.Money) (w Withdrawal, balance rain.Money,
-	err error) {
+func (s *Withdrawals) Withdraw(ctx context.Context, id, user string,
+	amount rain.Money) (w Withdrawal, balance rain.Money, err error) {
 	if err := rain.CheckUser(user); err != nil {
 		return w, 0, fmt.Errorf("withdrawal %s: %w", id, err)
 	}
@@ -84,7 +84,8 @@ func (s *Withdrawals) Withdraw(ctx context.Context, id, user string, amount rain
 		if err != nil {
 			return err
 		}
-		balance, _, err = booking.BalanceOf(ctx, tx, booking.UserAccount(user)) // of an account that is debited, book does not say it
+		// Book does not tell the balance of an account that is debited.
+		balance, _, err = booking.BalanceOf(ctx, tx, booking.UserAccount(user))
 		return err
 	})
 	if err != nil {
@@ -93,7 +94,8 @@ func (s *Withdrawals) Withdraw(ctx context.Context, id, user string, amount rain
 	return w, balance, nil
 }
 
-const withdrawalSelect = "SELECT id, user_id, amount, state, dead, attempts, next_at, last_error, reference, created_at, finished_at FROM withdrawal "
+const withdrawalSelect = "SELECT id, user_id, amount, state, dead, attempts, next_at, last_error, reference, " +
+	"created_at, finished_at FROM withdrawal "
 
 func scanWithdrawal(scan sqldb.Scan) (w Withdrawal, err error) {
 	err = scan(&w.ID, &w.User, &w.Amount, &w.State, &w.Dead, &w.Attempts, &w.NextAt, &w.LastError, &w.Reference,
@@ -131,7 +133,8 @@ type WithdrawalQuery struct {
 }
 
 // ListWithdrawals lists withdrawals, newest first. next is empty on the last page.
-func (s *Withdrawals) ListWithdrawals(ctx context.Context, q WithdrawalQuery) (list []Withdrawal, next string, err error) {
+func (s *Withdrawals) ListWithdrawals(ctx context.Context,
+	q WithdrawalQuery) (list []Withdrawal, next string, err error) {
 	where, args := "WHERE 1 = 1 ", []any{}
 	if q.User != "" {
 		where += "AND user_id = ? "

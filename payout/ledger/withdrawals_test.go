@@ -150,7 +150,8 @@ func TestWithdrawalPages(t *testing.T) {
 				t.Errorf("%+v: %d, %q, %v", q, len(list), next, err)
 			}
 		}
-		if _, _, err := b.ListWithdrawals(ctx, ledger.WithdrawalQuery{After: "x", Limit: 1}); !errors.Is(err, ledger.ErrBadCursor) {
+		if _, _, err := b.ListWithdrawals(ctx, ledger.WithdrawalQuery{After: "x", Limit: 1}); !errors.Is(err,
+			ledger.ErrBadCursor) {
 			t.Error(err)
 		}
 		if n, err := b.CountPending(ctx); err != nil || n != 15 {

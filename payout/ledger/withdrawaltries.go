@@ -22,7 +22,8 @@ var (
 	ErrLeaseLost = errors.New("another try has begun meanwhile")
 	// ErrPaidTwice is a provider that breaks its word: the money was given back to the player, and is paid all the
 	// same.
-	ErrPaidTwice = errors.New("the provider refused this withdrawal for good, so the money went back to the player, and now says that it was paid")
+	ErrPaidTwice = errors.New("the provider refused this withdrawal for good, so the money went back to the player, " +
+		"and now says that it was paid")
 )
 
 // LeaseDue takes up to limit withdrawals that are due. Each counts as tried from now on, so that a try that was cut
@@ -83,7 +84,8 @@ func leased(value any, w Withdrawal) []any { return []any{value, w.ID, w.Attempt
 func (s *Withdrawals) RecordPaid(ctx context.Context, w Withdrawal, reference string) error {
 	return s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx) error {
 		now := s.clock()
-		n, err := tx.Exec(ctx, "UPDATE withdrawal SET state = 'paid', dead = 0, last_error = '', reference = ?, finished_at = ? "+
+		n, err := tx.Exec(ctx, "UPDATE withdrawal SET state = 'paid', dead = 0, last_error = '', reference = ?, "+
+			"finished_at = ? "+
 			"WHERE id = ? AND state = 'pending'", booking.Clip(reference, 200), now, w.ID)
 		if err != nil {
 			return err
@@ -164,7 +166,8 @@ func (s *Withdrawals) endTry(ctx context.Context, w Withdrawal, fn func(context.
 // others is by chance.
 func withdrawalLetter(w Withdrawal, reason string) posting.DeadLetter {
 	return posting.DeadLetter{
-		Claim: w.ID, Source: rand.Text(), Kind: posting.LetterWithdrawal, Shard: -1, Packet: -1, User: w.User, Amount: w.Amount,
+		Claim: w.ID, Source: rand.Text(), Kind: posting.LetterWithdrawal, Shard: -1, Packet: -1, User: w.User,
+		Amount: w.Amount,
 		WonAt:  w.CreatedAt,
 		Reason: reason, Payload: []byte{},
 	}
@@ -173,7 +176,8 @@ func withdrawalLetter(w Withdrawal, reason string) posting.DeadLetter {
 // revive makes a dead withdrawal due again, as if it had never been tried.
 func (s *Withdrawals) revive(ctx context.Context, tx *sqldb.Tx, id string) error {
 	now := s.clock()
-	_, err := tx.Exec(ctx, "UPDATE withdrawal SET dead = 0, attempts = 0, next_at = ? WHERE id = ? AND state = 'pending' AND dead = 1", now, id)
+	_, err := tx.Exec(ctx, "UPDATE withdrawal SET dead = 0, attempts = 0, next_at = ? WHERE id = ? "+
+		"AND state = 'pending' AND dead = 1", now, id)
 	if err != nil {
 		return err
 	}

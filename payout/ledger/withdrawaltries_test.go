@@ -193,7 +193,8 @@ func TestDeadWithdrawal(t *testing.T) {
 		if ok, err := b.Cleared(ctx, "for-u1"); err != nil || !ok {
 			t.Errorf("cleared: %v, %v", ok, err)
 		}
-		if claims, _, err := b.ListClaims(ctx, ledger.ClaimQuery{User: "u1", Limit: 10}); err != nil || len(claims) != 1 ||
+		if claims, _, err := b.ListClaims(ctx, ledger.ClaimQuery{User: "u1", Limit: 10}); err != nil ||
+			len(claims) != 1 ||
 			claims[0].State != ledger.StateSettled {
 			t.Errorf("the player's claims: %+v, %v", claims, err)
 		}

@@ -171,8 +171,8 @@ func (f *FakeRedis) Fail(err error) {
 }
 
 // Read implements Outbox.
-func (f *FakeRedis) Read(_ context.Context, campaign string, shard int, consumer string, limit int) ([]rain.Entry,
-	error) {
+func (f *FakeRedis) Read(_ context.Context, campaign string, shard int, consumer string,
+	limit int) ([]rain.Entry, error) {
 	return f.take(campaign, shard, consumer, limit, func(e *FakeEntry) bool { return e.reader == "" })
 }
 

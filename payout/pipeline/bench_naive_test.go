@@ -86,7 +86,8 @@ func benchTables(b *testing.B) (db *sql.DB, server string) {
 	b.Helper()
 	dsn := testenv.MySQL(b)
 	tables := paytest.NewBooks(b, func() (*sqldb.DB, error) { return sqldb.OpenMySQL(dsn) })
-	tables.OpenCampaign(b, "c1", rain.Spec{Budget: rain.MaxBudget / 2, Packets: rain.MaxPackets, Split: rain.DoubleMean})
+	tables.OpenCampaign(b, "c1", rain.Spec{Budget: rain.MaxBudget / 2, Packets: rain.MaxPackets,
+		Split: rain.DoubleMean})
 	db, err := sql.Open("mysql", dsn+"?interpolateParams=true&tx_isolation=%27READ-COMMITTED%27")
 	if err != nil {
 		b.Fatal(err)
@@ -135,7 +136,8 @@ func naivePost(b *testing.B, c *contender, user func(int) string) func(n int) er
 		return s
 	}
 	txn := prepare("INSERT INTO txn (kind, idem_key, created_at) VALUES ('pay', ?, ?)")
-	lines := prepare("INSERT INTO entry (txn_id, line_no, account_id, amount) VALUES (?, 0, 'escrow:c1', ?), (?, 1, ?, ?)")
+	lines := prepare("INSERT INTO entry (txn_id, line_no, account_id, amount) VALUES (?, 0, 'escrow:c1', ?), (?, 1, " +
+		"?, ?)")
 	payout := prepare("INSERT INTO payout (" + strings.Join(payoutColumns,
 		", ") + ") VALUES " + sqldb.Marks(len(payoutColumns)))
 	c.meet = func(b *testing.B) {
@@ -151,11 +153,12 @@ func naivePost(b *testing.B, c *contender, user func(int) string) func(n int) er
 			}
 		}
 	}
-	credit := prepare("INSERT INTO balance (account_id, amount) VALUES (?, ?) ON DUPLICATE KEY UPDATE amount = amount + VALUES(amount)")
+	credit := prepare("INSERT INTO balance (account_id, amount) VALUES (?, ?) ON DUPLICATE KEY UPDATE amount = " +
+		"amount + VALUES(amount)")
 	debit := prepare("UPDATE balance SET amount = amount - ? WHERE account_id = 'escrow:c1' AND amount >= ?")
 	return func(n int) error {
 		return inSQLTx(db, func(tx *sql.Tx) error {
-			res, err := tx.Stmt(txn).Exec(fmt.Sprintf("pay:c1:%d", n), benchNow) //nolint:sqlclosecheck // the transaction closes it
+			res, err := tx.Stmt(txn).Exec(fmt.Sprintf("pay:c1:%d", n), benchNow) //nolint:sqlclosecheck // tx does
 			if err != nil {
 				return err
 			}

@@ -24,9 +24,9 @@ import (
 // BenchmarkRelayToCommit lets three ways from Redis to the ledger take turns: from the first win read to the last
 // one gone from Redis.
 //
-//   - redrain: the whole path with its default settings: outbox entries of 50 wins in a real Redis, relay, JetStream with a file store,
+//   - redrain: the whole path with its default settings: entries of 50 wins in Redis, relay, JetStream with files,
 //     settlement workers, ledger, the entry deleted, the message acknowledged;
-//   - naive: eight workers, each of which pops one win at a time from a list and posts it in a transaction of its own. (What it
+//   - naive: eight workers, each of which pops one win at a time from a list and posts it in a transaction. (What it
 //     has popped is lost if it dies.)
 //   - bare: as in BenchmarkSettleVersusNaive: two INSERTs for 500 wins, which came from nowhere.
 func BenchmarkRelayToCommit(b *testing.B) {
@@ -114,7 +114,8 @@ func newPath(b *testing.B, user func(int) string) *contender {
 		Split: rain.DoubleMean})
 	rdb, redisProc := benchRedis(b)
 	namespace := testenv.Namespace(b)
-	outbox := &countdown{Outbox: store.NewOutbox(store.New(rdb, store.Options{Namespace: namespace})), empty: make(chan struct{}, 1)}
+	outbox := &countdown{Outbox: store.NewOutbox(store.New(rdb, store.Options{Namespace: namespace})),
+		empty: make(chan struct{}, 1)}
 	server := testenv.StartNATS(b)
 	nc, err := nats.Connect(server.URL)
 	if err != nil {
@@ -159,7 +160,8 @@ func newPath(b *testing.B, user func(int) string) *contender {
 		if err != nil {
 			b.Fatal(err)
 		}
-		settler, err := NewSettler(js, books.Ledger, outbox, nobody{}, SettlerOptions{Namespace: namespace, Log: paytest.Quiet})
+		settler, err := NewSettler(js, books.Ledger, outbox, nobody{},
+			SettlerOptions{Namespace: namespace, Log: paytest.Quiet})
 		if err != nil {
 			b.Fatal(err)
 		}

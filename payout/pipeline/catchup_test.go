@@ -49,7 +49,8 @@ func TestPublishAndCatchUp(t *testing.T) {
 			p := back(t)
 			c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 3000, Packets: 3000, Shards: 2})
 			void := 0
-			relay, settler := p.idle(t, SettlerOptions{BatchWins: 50, OnVoid: func(l []posting.DeadLetter) { void += len(l) }})
+			relay, settler := p.idle(t, SettlerOptions{BatchWins: 50,
+				OnVoid: func(l []posting.DeadLetter) { void += len(l) }})
 			if err := settler.CatchUp(t.Context(), "c1", 0); err != nil {
 				t.Errorf("without a stream: %v", err)
 			}
@@ -66,7 +67,8 @@ func TestPublishAndCatchUp(t *testing.T) {
 					}
 				}
 			}
-			if err := relay.publisher.Publish(t.Context(), paytest.Entry("c1", 1, paytest.Win("u1", 0, 1), paytest.Win("u2", 1000, 1))); err != nil {
+			if err := relay.publisher.Publish(t.Context(),
+				paytest.Entry("c1", 1, paytest.Win("u1", 0, 1), paytest.Win("u2", 1000, 1))); err != nil {
 				t.Errorf("a copy: %v", err)
 			}
 			if n := p.messages(t); n != entries+7 {
@@ -139,7 +141,8 @@ func TestPublishWaitsForJetStream(t *testing.T) {
 	if n := p.messages(t); n != 1 {
 		t.Errorf("%d messages in the new stream", n)
 	}
-	if err := relay.publisher.Publish(t.Context(), paytest.Entry("c1", 4, paytest.Win(string(make([]byte, 2<<20)), 3, 1))); err == nil {
+	if err := relay.publisher.Publish(t.Context(), paytest.Entry("c1", 4,
+		paytest.Win(string(make([]byte, 2<<20)), 3, 1))); err == nil {
 		t.Error("an entry that no message can hold")
 	}
 }
@@ -207,10 +210,14 @@ func TestPoisonDoesNotKeepAShardFromBeingRebuilt(t *testing.T) {
 			p := back(t)
 			c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 			var dead []posting.DeadLetter
-			relay, settler := p.idle(t, SettlerOptions{OnDead: func(l []posting.DeadLetter) { dead = append(dead, l...) }})
+			relay, settler := p.idle(t, SettlerOptions{OnDead: func(l []posting.DeadLetter) {
+				dead = append(dead,
+					l...)
+			}})
 			allow := p.Refuse(t, "poison")
 			for i, user := range []string{"u1", "u1", "poison", "u1", "u1"} {
-				if err := relay.publisher.Publish(t.Context(), paytest.Entry("c1", i+1, paytest.Win(user, i, 10))); err != nil {
+				if err := relay.publisher.Publish(t.Context(),
+					paytest.Entry("c1", i+1, paytest.Win(user, i, 10))); err != nil {
 					t.Fatal(err)
 				}
 			}

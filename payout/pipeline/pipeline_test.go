@@ -3,144 +3,22 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"fmt"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"redrain/internal/embedded"
 	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
-	"redrain/payout/ledger/posting"
 	"redrain/payout/paytest"
 	"redrain/rain"
 )
 
-// pipeline is everything from the outbox to the ledger.
-type pipeline struct {
-	*paytest.Books
-	redis     *paytest.FakeRedis
-	told      *paytest.Told
-	nc        *nats.Conn
-	js        jetstream.JetStream
-	namespace string
-	dead      chan posting.DeadLetter
-}
-
-func newPipeline(t testing.TB, b *paytest.Books, connect func(...nats.Option) (*nats.Conn, error)) *pipeline {
-	t.Helper()
-	nc, err := connect(nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond), nats.ReconnectJitter(0, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &pipeline{
-		Books: b, redis: paytest.NewFakeRedis(b.Clock.Now), told: &paytest.Told{}, nc: nc, js: js, namespace: testenv.Namespace(t),
-		dead: make(chan posting.DeadLetter, 100),
-	}
-}
-
-// relay is one that does not run.
-func (p *pipeline) relay(t testing.TB, o RelayOptions) *Relay {
-	t.Helper()
-	o.Log = paytest.Quiet
-	publisher, err := NewPublisher(p.js, p.namespace, paytest.Quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
-	relay, err := NewRelay(publisher, NewWakes(), p.redis, p.redis, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return relay
-}
-
-// node starts one relay and one settler, and returns a function that stops them and waits.
-func (p *pipeline) node(t testing.TB, o RelayOptions, so SettlerOptions) (stop func()) {
-	t.Helper()
-	so.Namespace, so.Log = p.namespace, paytest.Quiet
-	so.OnDead = func(letters []posting.DeadLetter) {
-		for _, d := range letters {
-			p.dead <- d
-		}
-	}
-	relay := p.relay(t, o)
-	settler, err := NewSettler(p.js, p.Ledger, p.redis, p.told, so)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	var wg sync.WaitGroup
-	for _, run := range []func(context.Context) error{relay.Run, settler.Run} {
-		wg.Go(func() {
-			if err := run(ctx); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	var once sync.Once
-	stop = func() { once.Do(func() { cancel(); wg.Wait() }) }
-	t.Cleanup(stop)
-	return stop
-}
-
 // quick are options for tests that lose things: what is unsettled is published again soon.
 var quick = RelayOptions{SweepEvery: 10 * time.Millisecond, Patience: 300 * time.Millisecond}
 
-func (p *pipeline) eventuallySettled(t testing.TB, within time.Duration, c *rain.Campaign, packets int64) {
-	t.Helper()
-	testenv.Eventually(t, within, fmt.Sprintf("%d packets are paid and the outbox is empty", packets), func() bool {
-		paid, _, err := p.Paid(context.Background(), c.ID)
-		return err == nil && paid == packets && p.redis.Waiting() == 0
-	})
-}
-
-// rainOn wins packets until n are gone, an entry at a time.
-func (p *pipeline) rainOn(c *rain.Campaign, n int) {
-	for i := 0; n > 0; i++ {
-		n -= p.redis.Win(c.ID, i%c.Shards, fmt.Sprintf("u%d", i%37), fmt.Sprintf("v%d", i%11))
-	}
-}
-
-// inProcess is a pipeline that needs nothing outside this process.
-func inProcess(t testing.TB) *pipeline {
-	t.Helper()
-	server, err := embedded.NATS("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return newPipeline(t, paytest.OnSQLite(t), func(options ...nats.Option) (*nats.Conn,
-		error) {
-		return server.Connect(options...)
-	})
-}
-
-// onServers is a pipeline on MariaDB and a NATS server of its own process.
-func onServers(t testing.TB) *pipeline {
-	t.Helper()
-	return connected(t, paytest.OnMySQL(t), testenv.NATS(t))
-}
-
 var backEnds = map[string]func(testing.TB) *pipeline{"in process": inProcess, "servers": onServers}
-
-func connected(t testing.TB, b *paytest.Books, url string) *pipeline {
-	t.Helper()
-	return newPipeline(t, b, func(options ...nats.Option) (*nats.Conn, error) { return nats.Connect(url, options...) })
-}
 
 // TestPipeline wins, relays and settles on each kind of back end, with two nodes.
 func TestPipeline(t *testing.T) {
@@ -239,21 +117,6 @@ func TestMessagesThatAreNoEntries(t *testing.T) {
 	if info := p.consumer(t); info.NumAckPending != 0 || info.NumPending != 0 {
 		t.Errorf("messages are left: %+v", info)
 	}
-}
-
-// consumer is the state of the settlement workers' consumer.
-func (p *pipeline) consumer(t testing.TB) *jetstream.ConsumerInfo {
-	t.Helper()
-	c, err := p.js.Consumer(t.Context(), newStream(p.js, p.namespace).name(), consumerName)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var info *jetstream.ConsumerInfo
-	testenv.Eventually(t, 5*time.Second, "acknowledgements have arrived", func() bool {
-		info, err = c.Info(t.Context())
-		return err == nil && info.NumAckPending == 0
-	})
-	return info
 }
 
 // TestContradictionInThePipeline: the outbox gives away a packet that the ledger has given away already.

@@ -59,7 +59,8 @@ func (p *Publisher) Publish(ctx context.Context, e rain.Entry) error {
 			p.fresh.add(e.Ref)
 			return nil
 		}
-		if errors.Is(err, nats.ErrMaxPayload) || !rounds.Sleep(ctx, rounds.Backoff(20*time.Millisecond, 500*time.Millisecond, try)) {
+		if errors.Is(err, nats.ErrMaxPayload) || !rounds.Sleep(ctx,
+			rounds.Backoff(20*time.Millisecond, 500*time.Millisecond, try)) {
 			return err
 		}
 		if _, making := p.stream.ensure(ctx); making != nil && ctx.Err() != nil {

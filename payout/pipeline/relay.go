@@ -30,7 +30,8 @@ type RelayOptions struct {
 const (
 	readLimit  = 128  // entries read from a shard at once
 	claimLimit = 2000 // entries claimed at once
-	// claimRounds is how often one shard is claimed from in a row, so that a long outbox does not keep the others waiting.
+	// claimRounds is how often one shard is claimed from in a row, so that a long outbox does not keep the others
+	// waiting.
 	claimRounds  = 5
 	publishTries = 10 // of one batch, about ten seconds; then it comes again with what is unsettled
 )
@@ -71,7 +72,8 @@ func NewRelay(publisher *Publisher, wakes *Wakes, outbox Outbox, campaigns Liste
 		publisher: publisher, wakes: wakes, outbox: outbox, campaigns: campaigns, o: o,
 		published: newHistory(o.Patience),
 		pending: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "redrain_outbox_pending", Help: "Outbox entries that are not in the ledger yet, over all live campaigns.",
+			Name: "redrain_outbox_pending", Help: "Outbox entries that are not in the ledger yet, over all live " +
+				"campaigns.",
 		}),
 		redis:    outage.Outage{What: "reading the outboxes", Log: o.Log},
 		jetstate: outage.Outage{What: "publishing to JetStream", Log: o.Log},

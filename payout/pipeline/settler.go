@@ -27,8 +27,8 @@ type SettlerOptions struct {
 	Attempts   int
 	Clock      rain.Clock                 // for redrain_settle_seconds; nil = this machine's
 	OnDead     func([]posting.DeadLetter) // hears of new dead letters; nil = they are only logged
-	OnVoid     func([]posting.DeadLetter) // hears of what came too late to be paid, see Posted.Void; nil = it is only logged
-	OnCut      func([]posting.ReclaimCut) // hears of reclaims that got less than they asked for; nil = they are only logged
+	OnVoid     func([]posting.DeadLetter) // hears of what came too late, see Posted.Void; nil = it is only logged
+	OnCut      func([]posting.ReclaimCut) // hears of reclaims that got less than asked for; nil = it is only logged
 	OnAdvisory func(Advisory)             // hears of messages that JetStream has given up; nil = they are only logged
 	Guard      *rounds.Guard              // catches a panic in a round; nil = it is only logged
 	Log        *slog.Logger               // nil = slog.Default
@@ -69,8 +69,8 @@ type Settler struct {
 }
 
 // NewSettler makes a settler. Nothing happens before Run.
-func NewSettler(js jetstream.JetStream, ledger poster, outbox Outbox, notify Notifier, o SettlerOptions) (*Settler,
-	error) {
+func NewSettler(js jetstream.JetStream, ledger poster, outbox Outbox, notify Notifier,
+	o SettlerOptions) (*Settler, error) {
 	if o.Clock == nil {
 		o.Clock = func() int64 { return time.Now().UnixMilli() }
 	}
@@ -96,7 +96,8 @@ func NewSettler(js jetstream.JetStream, ledger poster, outbox Outbox, notify Not
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800},
 		}),
 		failures: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "redrain_payout_failures_total", Help: "Stream messages that could not be settled at a try, and are tried again.",
+			Name: "redrain_payout_failures_total", Help: "Stream messages that could not be settled at a try, and " +
+				"are tried again.",
 		}),
 		jetstate: outage.Outage{What: "pulling from JetStream", Log: o.Log},
 		money:    outage.Outage{What: "posting to the ledger", Log: o.Log},
@@ -157,7 +158,11 @@ func (s *Settler) round(ctx context.Context, p *portion) bool {
 			s.giveBack(group, 0)
 			continue
 		}
-		ok = s.settle(ctx, group) && ok
+		settled := false
+		if !s.o.Guard.Do("settlement", func() { settled = s.settle(ctx, group) }) {
+			s.giveBackLater(group) // the batches after it are not held up
+		}
+		ok = settled && ok
 	}
 	return ok
 }
@@ -250,6 +255,11 @@ func retryDelay(tries int) time.Duration {
 // failed gives messages back to be delivered again, later each time.
 func (s *Settler) failed(group []delivery, o *outage.Outage, err error) {
 	o.Failed(err)
+	s.giveBackLater(group)
+}
+
+// giveBackLater counts messages as failed, and returns each for another try, later each time.
+func (s *Settler) giveBackLater(group []delivery) {
 	s.failures.Add(float64(len(group)))
 	for _, d := range group {
 		s.giveBack([]delivery{d}, retryDelay(d.deliveries()))

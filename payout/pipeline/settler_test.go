@@ -150,7 +150,8 @@ func TestOneBadEntryDoesNotHoldUpItsBatch(t *testing.T) {
 	})
 	healed.Store(true)
 	p.eventuallySettled(t, 30*time.Second, c, 20)
-	expected := fmt.Sprintf("# HELP redrain_payout_failures_total Stream messages that could not be settled at a try, and are tried again.\n"+
+	expected := fmt.Sprintf("# HELP redrain_payout_failures_total Stream messages that could not be settled at a "+
+		"try, and are tried again.\n"+
 		"# TYPE redrain_payout_failures_total counter\nredrain_payout_failures_total %d\n", alone.Load())
 	if err := testutil.GatherAndCompare(reg, strings.NewReader(expected), "redrain_payout_failures_total"); err != nil {
 		t.Errorf("the others had to be tried again too: %v", err)
@@ -182,7 +183,7 @@ func TestSettlerFinishesTheBatchInHand(t *testing.T) {
 	select {
 	case <-stopped:
 		t.Error("Run returned with a batch in hand")
-	case <-time.After(50 * time.Millisecond): // the other workers have left by now; a slower machine only makes the test weaker
+	case <-time.After(50 * time.Millisecond): // the others have left by now; on a slow machine the test is weaker
 	}
 	close(goOn)
 	<-stopped

@@ -35,19 +35,25 @@ var deeds = map[string]deed{
 		global: []string{"all balances together are 1"},
 	},
 	"a payout with all that follows from it": {
-		sql: "UPDATE entry SET amount = amount + 1 WHERE account_id = 'user:u2'; UPDATE entry SET amount = amount - 1 WHERE account_id = 'escrow:c1' AND txn_id = 3;" +
-			"UPDATE payout SET amount = amount + 1 WHERE packet = 1; UPDATE balance SET amount = amount + 1 WHERE account_id = 'user:u2';" +
-			"UPDATE balance SET amount = amount - 1 WHERE account_id = 'escrow:c1'; UPDATE campaign_tally SET amount_paid = amount_paid + 1",
+		sql: "UPDATE entry SET amount = amount + 1 WHERE account_id = 'user:u2'; UPDATE entry " +
+			"SET amount = amount - 1 WHERE account_id = 'escrow:c1' AND txn_id = 3;" +
+			"UPDATE payout SET amount = amount + 1 WHERE packet = 1; UPDATE balance SET amount = amount + 1 " +
+			"WHERE account_id = 'user:u2';" +
+			"UPDATE balance SET amount = amount - 1 WHERE account_id = 'escrow:c1'; UPDATE campaign_tally " +
+			"SET amount_paid = amount_paid + 1",
 		names: []string{"payout of packet 1 (claim c1-1, player u2, amount 51, transaction 3): the split says 50",
 			"won in Redis, but the ledger has paid 51 to player u2"},
 	},
 	"two payouts, so that the sums stay": {
-		sql:   "UPDATE payout SET amount = amount + 1 WHERE packet = 1; UPDATE payout SET amount = amount - 1 WHERE packet = 0",
+		sql: "UPDATE payout SET amount = amount + 1 WHERE packet = 1; UPDATE payout SET amount = amount - 1 " +
+			"WHERE packet = 0",
 		names: []string{"claim c1-1", "claim c1-0", "user:u1 gets 50, but should be 49 by c1-0"},
 	},
 	"a payout's player, with all that follows from it": {
-		sql: "UPDATE entry SET account_id = 'user:v' WHERE account_id = 'user:u2'; UPDATE payout SET user_id = 'v' WHERE packet = 1;" +
-			"UPDATE balance SET amount = 0 WHERE account_id = 'user:u2'; UPDATE balance SET amount = 100 WHERE account_id = 'user:v'",
+		sql: "UPDATE entry SET account_id = 'user:v' WHERE account_id = 'user:u2'; UPDATE payout " +
+			"SET user_id = 'v' WHERE packet = 1;" +
+			"UPDATE balance SET amount = 0 WHERE account_id = 'user:u2'; UPDATE balance SET amount = 100 " +
+			"WHERE account_id = 'user:v'",
 		names: []string{"player v was paid for 2 packets, but may win 1",
 			"claim c1-1 (packet 1, player u2, amount 50, outbox entry c1.0."},
 	},
@@ -61,12 +67,14 @@ var deeds = map[string]deed{
 			"claim c1-1 (packet 1, player u2, amount 50, outbox entry c1.0."},
 	},
 	"all payouts of a transaction deleted": {
-		sql:   "DELETE FROM payout WHERE txn_id = 3",
-		names: []string{"transaction 3 is of kind pay, but no row of payout belongs to it (escrow:c1 gives 150, user:u1 gets 50,"},
+		sql: "DELETE FROM payout WHERE txn_id = 3",
+		names: []string{"transaction 3 is of kind pay, but no row of payout belongs to it (escrow:c1 gives 150, " +
+			"user:u1 gets 50,"},
 	},
 	"a transaction with its lines deleted": {
-		sql:   "DELETE FROM entry WHERE txn_id = 3; DELETE FROM txn WHERE id = 3",
-		names: []string{"payout of packet 0 (claim c1-0, player u1, amount 50, transaction 3): there is no such transaction"},
+		sql: "DELETE FROM entry WHERE txn_id = 3; DELETE FROM txn WHERE id = 3",
+		names: []string{"payout of packet 0 (claim c1-0, player u1, amount 50, transaction 3): there is no such " +
+			"transaction"},
 	},
 	"a transaction deleted": {
 		sql: "DELETE FROM txn WHERE id = 3",
@@ -75,7 +83,8 @@ var deeds = map[string]deed{
 	},
 	"a payment as if it had never been": {
 		sql: "DELETE FROM entry WHERE txn_id = 3; DELETE FROM txn WHERE id = 3; DELETE FROM payout WHERE txn_id = 3;" +
-			"UPDATE campaign_tally SET paid = 1, amount_paid = 50; UPDATE balance SET amount = amount + 150 WHERE account_id = 'escrow:c1';" +
+			"UPDATE campaign_tally SET paid = 1, amount_paid = 50; UPDATE balance SET amount = amount + 150 " +
+			"WHERE account_id = 'escrow:c1';" +
 			"DELETE FROM balance WHERE account_id IN ('user:u1', 'user:u2', 'user:u3')",
 		names: []string{"claim c1-1 (packet 1, player u2, amount 50, outbox entry c1.0.",
 			"won in Redis, but neither in an outbox nor in the ledger"},
@@ -83,26 +92,34 @@ var deeds = map[string]deed{
 	"a transaction's kind": {
 		sql: "UPDATE txn SET kind = 'fund' WHERE id = 3",
 		names: []string{"transaction 3 is of kind fund, but c1-",
-			"transaction 3, line 1: user:u1 gets 50, but a transaction of kind fund moves money from sponsor to escrow"},
+			"transaction 3, line 1: user:u1 gets 50, " +
+				"but a transaction of kind fund moves money from sponsor to escrow"},
 	},
 	"a kind that is none": {
 		sql:   "UPDATE txn SET kind = 'gift' WHERE id = 3",
 		names: []string{`transaction 3, line 0 (escrow:c1 gives 150): there is no kind of transaction "gift"`},
 	},
 	"a payment made up": {
-		sql: "INSERT INTO txn (id, kind, idem_key, created_at) VALUES (99, 'pay', 'k', 1); INSERT INTO entry VALUES (99, 0, 'escrow:c1', -5);" +
-			"INSERT INTO entry VALUES (99, 1, 'user:u1', 5); UPDATE balance SET amount = amount + 5 WHERE account_id = 'user:u1';" +
+		sql: "INSERT INTO txn (id, kind, idem_key, created_at) VALUES (99, 'pay', 'k', 1); INSERT INTO entry VALUES " +
+			"(99, 0, 'escrow:c1', -5);" +
+			"INSERT INTO entry VALUES (99, 1, 'user:u1', 5); UPDATE balance SET amount = amount + 5 " +
+			"WHERE account_id = 'user:u1';" +
 			"UPDATE balance SET amount = amount - 5 WHERE account_id = 'escrow:c1'",
-		names: []string{"transaction 99 is of kind pay, but no row of payout belongs to it (escrow:c1 gives 5, user:u1 gets 5)"},
+		names: []string{"transaction 99 is of kind pay, but no row of payout belongs to it (escrow:c1 gives 5, " +
+			"user:u1 gets 5)"},
 	},
 	"a deposit to a player": {
-		sql: "INSERT INTO txn (id, kind, idem_key, created_at) VALUES (99, 'deposit', 'k', 1); INSERT INTO entry VALUES (99, 0, 'world', -5);" +
-			"INSERT INTO entry VALUES (99, 1, 'user:u1', 5); UPDATE balance SET amount = amount + 5 WHERE account_id = 'user:u1';" +
+		sql: "INSERT INTO txn (id, kind, idem_key, created_at) VALUES (99, 'deposit', 'k', 1); INSERT INTO entry " +
+			"VALUES (99, 0, 'world', -5);" +
+			"INSERT INTO entry VALUES (99, 1, 'user:u1', 5); UPDATE balance SET amount = amount + 5 " +
+			"WHERE account_id = 'user:u1';" +
 			"UPDATE balance SET amount = amount - 5 WHERE account_id = 'world'",
-		global: []string{"transaction 99, line 1: user:u1 gets 5, but a transaction of kind deposit moves money from world to sponsor"},
+		global: []string{"transaction 99, line 1: user:u1 gets 5, but a transaction of kind deposit moves money from " +
+			"world to sponsor"},
 	},
 	"a transaction of one line": {
-		sql:    "INSERT INTO txn (id, kind, idem_key, created_at) VALUES (99, 'fund', 'k', 1); INSERT INTO entry VALUES (99, 0, 'escrow:c1', 0)",
+		sql: "INSERT INTO txn (id, kind, idem_key, created_at) VALUES (99, 'fund', 'k', 1); INSERT INTO entry " +
+			"VALUES (99, 0, 'escrow:c1', 0)",
 		names:  []string{"transaction 99 (fund) has 1 lines", "line 0: escrow:c1 gets 0"},
 		global: []string{"transaction 99 (fund) has 1 lines"},
 	},
@@ -141,12 +158,14 @@ var deeds = map[string]deed{
 		names: []string{"the transaction is of kind fund"},
 	},
 	"a payout in another campaign's payment": {
-		sql:   "UPDATE payout SET txn_id = 8 WHERE packet = 1",
-		names: []string{"payout of packet 1 (claim c1-1, player u2, amount 50, transaction 8): the transaction takes nothing from escrow:c1"},
+		sql: "UPDATE payout SET txn_id = 8 WHERE packet = 1",
+		names: []string{"payout of packet 1 (claim c1-1, player u2, amount 50, transaction 8): the transaction takes " +
+			"nothing from escrow:c1"},
 	},
 	"a reclaim": {
-		sql:   "UPDATE reclaim SET amount = amount + 1",
-		names: []string{"transaction 5 (reclaim), line 0: escrow:c1 gives 450, but should be 451 by the rest of a shard"},
+		sql: "UPDATE reclaim SET amount = amount + 1",
+		names: []string{"transaction 5 (reclaim), line 0: escrow:c1 gives 450, but should be 451 by the rest of a " +
+			"shard"},
 	},
 	"a reclaim deleted": {
 		sql:   "DELETE FROM reclaim",
@@ -180,8 +199,9 @@ var deeds = map[string]deed{
 			"(withdraw), line 1: world gets 20, but should be 21 by w1"},
 	},
 	"a withdrawal deleted": {
-		sql:    "DELETE FROM withdrawal WHERE id = 'w1'",
-		global: []string{"is of kind withdraw, but no row of withdrawal belongs to it (user:v gives 20, world gets 20)"},
+		sql: "DELETE FROM withdrawal WHERE id = 'w1'",
+		global: []string{"is of kind withdraw, but no row of withdrawal belongs to it " +
+			"(user:v gives 20, world gets 20)"},
 	},
 	"money given back as if the withdrawal were paid": {
 		sql:    "UPDATE withdrawal SET state = 'paid' WHERE id = 'w2'",
@@ -192,8 +212,8 @@ var deeds = map[string]deed{
 		global: []string{"withdrawal w3 of player v is failed, but its 5 were not given back"},
 	},
 	"a return deleted": {
-		sql: "DELETE FROM entry WHERE txn_id = (SELECT return_id FROM withdrawal WHERE id = 'w2');" +
-			"DELETE FROM txn WHERE id = (SELECT return_id FROM withdrawal WHERE id = 'w2')",
+		sql: "DELETE FROM entry WHERE txn_id = (SELECT return_id FROM withdrawal " +
+			"WHERE id = 'w2');DELETE FROM txn WHERE id = (SELECT return_id FROM withdrawal WHERE id = 'w2')",
 		global: []string{"w2", "there is no such transaction",
 			"the balance of user:v is 25, but its entries sum to 15"},
 	},
@@ -212,7 +232,8 @@ var deeds = map[string]deed{
 	},
 	"a win that Redis has forgotten": {
 		redis: func(sh *paytest.FakeShard) { sh.Wins = slices.Delete(slices.Clone(sh.Wins), 1, 2) },
-		names: []string{"payout of packet 1 (claim c1-1, player u2, amount 50, transaction 3): in the ledger, but Redis knows no such win"},
+		names: []string{"payout of packet 1 (claim c1-1, player u2, amount 50, transaction 3): in the ledger, but " +
+			"Redis knows no such win"},
 	},
 	"a win in the outbox that Redis has forgotten": {
 		redis: func(sh *paytest.FakeShard) { sh.Wins = sh.Wins[:3] },

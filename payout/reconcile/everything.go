@@ -109,7 +109,8 @@ func nextTxns(ctx context.Context, q sqldb.Querier, after int64) ([]int64, error
 		"SELECT DISTINCT txn_id FROM entry WHERE txn_id > ? ORDER BY txn_id LIMIT ?",
 	}
 	for _, p := range papers {
-		sources = append(sources, "SELECT DISTINCT "+p.column+" FROM "+p.table+" WHERE "+p.column+" > ? ORDER BY "+p.column+" LIMIT ?")
+		sources = append(sources, "SELECT DISTINCT "+p.column+" FROM "+p.table+
+			" WHERE "+p.column+" > ? ORDER BY "+p.column+" LIMIT ?")
 	}
 	return merged(sources, txnsAtOnce, func(source string) ([]int64,
 		error) {
@@ -155,7 +156,8 @@ func checkAllAccounts(ctx context.Context, q sqldb.Querier, b *Books, found *fin
 		after = ids[len(ids)-1]
 	}
 	if total != 0 {
-		found.add("all balances", delta(total, 0), "all balances together are %d, not 0: money has come from nowhere or is gone", total)
+		found.add("all balances", delta(total, 0),
+			"all balances together are %d, not 0: money has come from nowhere or is gone", total)
 	}
 	return nil
 }

@@ -30,11 +30,16 @@ type paper struct {
 // papers has the papers of each kind of transaction that has some: it moves exactly what they say, account by account.
 // A transaction of another kind has none.
 var papers = map[string]paper{
-	booking.KindPay: {"payout", "txn_id", "SELECT txn_id, claim, '" + booking.KindEscrow + "', campaign_id, '" + booking.KindUser + "', user_id, amount FROM payout WHERE txn_id IN "},
-	booking.KindReclaim: {"reclaim", "txn_id", "SELECT r.txn_id, 'the rest of a shard', '" + booking.KindEscrow + "', r.campaign_id, '" + booking.KindSponsor + "', " +
-		"COALESCE(c.sponsor, '?'), r.amount FROM reclaim r LEFT JOIN campaign c ON c.id = r.campaign_id WHERE r.txn_id IN "},
-	booking.KindWithdraw: {"withdrawal", "txn_id", "SELECT txn_id, id, '" + booking.KindUser + "', user_id, '" + booking.KindWorld + "', '', amount " +
+	booking.KindPay: {"payout", "txn_id", "SELECT txn_id, claim, '" + booking.KindEscrow + "', campaign_id, '" +
+		booking.KindUser + "', user_id, amount FROM payout WHERE txn_id IN "},
+	booking.KindReclaim: {"reclaim", "txn_id", "SELECT r.txn_id, 'the rest of a shard', '" + booking.KindEscrow +
+		"', r.campaign_id, '" + booking.KindSponsor + "', " +
+		"COALESCE(c.sponsor, '?'), r.amount FROM reclaim r LEFT JOIN campaign c ON c.id = r.campaign_id " +
+		"WHERE r.txn_id IN "},
+	booking.KindWithdraw: {"withdrawal", "txn_id", "SELECT txn_id, id, '" + booking.KindUser + "', user_id, '" +
+		booking.KindWorld + "', '', amount " +
 		"FROM withdrawal WHERE txn_id IN "},
-	booking.KindReturn: {"withdrawal", "return_id", "SELECT return_id, id, '" + booking.KindWorld + "', '', '" + booking.KindUser + "', user_id, amount " +
-		"FROM withdrawal WHERE return_id IN "},
+	booking.KindReturn: {"withdrawal", "return_id",
+		"SELECT return_id, id, '" + booking.KindWorld + "', '', '" + booking.KindUser + "', user_id, amount " +
+			"FROM withdrawal WHERE return_id IN "},
 }

@@ -28,7 +28,8 @@ func newReconcileGauges() reconcileGauges {
 	return reconcileGauges{
 		difference: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "redrain_reconcile_difference",
-			Help: "Sum over all campaigns of what the last reconciliation could not account for, in minor units. Anything but 0 is an alarm.",
+			Help: "Sum over all campaigns of what the last reconciliation could not account for, in minor units. " +
+				"Anything but 0 is an alarm.",
 		}),
 		findings: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "redrain_reconcile_findings",

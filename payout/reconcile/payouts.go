@@ -46,7 +46,8 @@ func (r *campaignCheck) checkPayouts(ctx context.Context, q sqldb.Querier) error
 	p := &payoutCheck{campaignCheck: r, checked: map[string]bool{}, last: math.MinInt}
 	var err error
 	if p.amounts, err = r.campaign.Cut(r.campaign.SplitSeed); err != nil {
-		r.found.add("the campaign", "split", "the campaign's budget cannot be split as its row says, so the row has been changed: %v", err)
+		r.found.add("the campaign", "split",
+			"the campaign's budget cannot be split as its row says, so the row has been changed: %v", err)
 	}
 	r.checkPromised(p.amounts)
 	if r.look.txns {
@@ -80,7 +81,8 @@ func (r *campaignCheck) payoutPage(ctx context.Context, q sqldb.Querier, after i
 		err := scan(&p.packet, &p.claim, &p.user, &p.amount, &p.state, &p.shard, &p.ms, &p.seq, &p.txn)
 		rows = append(rows, p)
 		return err
-	}, "SELECT packet, claim, user_id, amount, state, shard, won_at, entry_seq, txn_id FROM payout WHERE campaign_id = ? AND packet > ? "+
+	}, "SELECT packet, claim, user_id, amount, state, shard, won_at, entry_seq, txn_id FROM payout "+
+		"WHERE campaign_id = ? AND packet > ? "+
 		"ORDER BY packet LIMIT ?", r.campaign.ID, after, sqldb.Chunk)
 	if len(rows) == sqldb.Chunk {
 		n := len(rows)
@@ -185,7 +187,8 @@ func (p *payoutCheck) checkPaid(ctx context.Context, q sqldb.Querier, rows []pai
 		return err
 	}
 	escrow := booking.EscrowAccount(p.campaign.ID).ID()
-	from, err := numbers(ctx, q, "SELECT DISTINCT txn_id FROM entry WHERE account_id = ? AND txn_id IN "+sqldb.Marks(len(ids)),
+	from, err := numbers(ctx, q, "SELECT DISTINCT txn_id FROM entry WHERE account_id = ? AND txn_id IN "+
+		sqldb.Marks(len(ids)),
 		append([]any{escrow}, sqldb.Args(ids)...)...)
 	for _, id := range from {
 		taking[id] = true
@@ -217,7 +220,8 @@ func (p *payoutCheck) checkLimits(ctx context.Context, q sqldb.Querier, users []
 		p.found.add("a player with too many packets", user, "player %s was paid for %d packets, but may win %d", user,
 			n, p.campaign.WinsPerUser)
 		return err
-	}, "SELECT user_id, SUM(CASE WHEN campaign_id = ? THEN 1 ELSE 0 END) AS n FROM payout WHERE user_id IN "+sqldb.Marks(len(users))+
+	}, "SELECT user_id, SUM(CASE WHEN campaign_id = ? THEN 1 ELSE 0 END) AS n "+
+		"FROM payout WHERE user_id IN "+sqldb.Marks(len(users))+
 		" GROUP BY user_id HAVING n > ?", append(append([]any{p.campaign.ID}, sqldb.Args(users)...),
 		p.campaign.WinsPerUser)...)
 }

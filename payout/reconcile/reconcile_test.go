@@ -132,7 +132,8 @@ func TestReconcileLoadingAndAbandoned(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := b.Prove(t, c, half); !equal(got, reconcile.Reconciliation{Funded: 100, Reclaimed: 100, Balanced: true}) {
+		if got := b.Prove(t, c, half); !equal(got, reconcile.Reconciliation{Funded: 100, Reclaimed: 100,
+			Balanced: true}) {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -147,7 +148,8 @@ func TestReconcileCountsDeadLettersOnce(t *testing.T) {
 		f.Open(c)
 		f.Win("c1", 0, "u1", "u2")
 		// The ledger cannot take u2: somebody has paid packet 1 to another player, by hand.
-		b.MustPost(t, rain.Entry{Ref: rain.EntryRef{Campaign: "c1", ID: "1-0"}, Wins: []rain.Win{paytest.Win("thief", 1, 10)}})
+		b.MustPost(t, rain.Entry{Ref: rain.EntryRef{Campaign: "c1", ID: "1-0"},
+			Wins: []rain.Win{paytest.Win("thief", 1, 10)}})
 		snapshot := f.Snapshots(c)
 		got := b.Prove(t, c, snapshot)
 		if got.Paid != 10 || got.Unsettled != 20 || got.Difference != -10 || got.Balanced || len(got.Findings) == 0 {

@@ -93,7 +93,8 @@ func (s *Reconciler) Register(r prometheus.Registerer) error { return s.gauge.re
 // It is exact also while packets are won and paid, if c was read before shards, and shards before the call. What
 // the ledger has posted from entries newer than a shard's snapshot is still stock in that snapshot and is left out;
 // what still stood in the outbox then, and is posted by now, counts as paid.
-func (s *Reconciler) Reconcile(ctx context.Context, c *rain.Campaign, shards []rain.ShardSnapshot) (Reconciliation, error) {
+func (s *Reconciler) Reconcile(ctx context.Context, c *rain.Campaign,
+	shards []rain.ShardSnapshot) (Reconciliation, error) {
 	return s.reconcile(ctx, c, shards, look{rows: true, txns: true})
 }
 

@@ -78,7 +78,8 @@ func everything(t testing.TB, b *paytest.Books, f *paytest.FakeRedis, campaign s
 // row named.
 func TestEveryDeedIsNamed(t *testing.T) {
 	t.Parallel()
-	for name, open := range map[string]func(testing.TB) *paytest.Books{"sqlite": paytest.OnSQLite, "mysql": paytest.OnMySQL} {
+	for name, open := range map[string]func(testing.TB) *paytest.Books{"sqlite": paytest.OnSQLite,
+		"mysql": paytest.OnMySQL} {
 		t.Run(name, func(t *testing.T) {
 			b := open(t)
 			b.Proof.SetStretch(3)
@@ -258,10 +259,12 @@ func TestARedisThatGoesAwayHalfway(t *testing.T) {
 		f := paytest.NewFakeRedis(b.Clock.Now)
 		f.Open(b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10}))
 		f.Win("c1", 0, "u")
-		if _, err := b.Proof.ReconcileWith(t.Context(), "c1", failingReader{f}, reconcile.Rows); !errors.Is(err, reconcile.ErrHot) {
+		if _, err := b.Proof.ReconcileWith(t.Context(), "c1", failingReader{f}, reconcile.Rows); !errors.Is(err,
+			reconcile.ErrHot) {
 			t.Errorf("%v", err)
 		}
-		if r, err := b.Proof.ReconcileWith(t.Context(), "c1", failingReader{f}, reconcile.Sums); err != nil || !r.Balanced {
+		if r, err := b.Proof.ReconcileWith(t.Context(), "c1", failingReader{f}, reconcile.Sums); err != nil ||
+			!r.Balanced {
 			t.Errorf("the sums need no wins: %+v, %v", r, err)
 		}
 	})

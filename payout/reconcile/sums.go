@@ -14,8 +14,10 @@ import (
 func (r *campaignCheck) checkShards() {
 	for _, n := range r.sortedShards() {
 		b := r.shards[n]
-		if !b.snapshot.Found && !r.given[posting.WholeCampaign] && r.campaign.Status != rain.Loading && !r.campaign.Drained {
-			r.found.add("a lost shard", shardName(n), "shard %d: Redis has lost it, or never had it; what it held cannot be accounted for until the campaign is rebuilt", n)
+		if !b.snapshot.Found && !r.given[posting.WholeCampaign] && r.campaign.Status != rain.Loading &&
+			!r.campaign.Drained {
+			r.found.add("a lost shard", shardName(n), "shard %d: Redis has lost it, or never had it; what it held "+
+				"cannot be accounted for until the campaign is rebuilt", n)
 		}
 		if known := b.paid + b.waitingWins + b.dead; b.snapshot.Found && b.snapshot.AmountWon != known {
 			r.found.add("a shard's sums", shardName(n)+" "+delta(b.snapshot.AmountWon, known),
@@ -49,7 +51,8 @@ func sumsByKind(ctx context.Context, q sqldb.Querier, a booking.Account, stretch
 	sums := map[string]rain.Money{}
 	for after, last := int64(-1), false; !last; {
 		until := int64(math.MaxInt64)
-		more, err := q.First(ctx, []any{&until}, "SELECT txn_id FROM entry WHERE account_id = ? AND txn_id > ? ORDER BY txn_id LIMIT 1 OFFSET ?",
+		more, err := q.First(ctx, []any{&until},
+			"SELECT txn_id FROM entry WHERE account_id = ? AND txn_id > ? ORDER BY txn_id LIMIT 1 OFFSET ?",
 			a.ID(), after, stretch)
 		if err != nil {
 			return nil, err
@@ -95,7 +98,8 @@ func (r *campaignCheck) checkTally(ctx context.Context, q sqldb.Querier) error {
 // checkTxns checks every transaction that has touched the campaign's escrow, page by page.
 func (r *campaignCheck) checkTxns(ctx context.Context, q sqldb.Querier) error {
 	for after := int64(-1); ; {
-		ids, err := numbers(ctx, q, "SELECT DISTINCT txn_id FROM entry WHERE account_id = ? AND txn_id > ? ORDER BY txn_id LIMIT ?",
+		ids, err := numbers(ctx, q, "SELECT DISTINCT txn_id FROM entry WHERE account_id = ? AND txn_id > ? "+
+			"ORDER BY txn_id LIMIT ?",
 			booking.EscrowAccount(r.campaign.ID).ID(), after, txnsAtOnce)
 		if err != nil || len(ids) == 0 {
 			return err
@@ -121,8 +125,8 @@ func numbers(ctx context.Context, q sqldb.Querier, query string, args ...any) (l
 // checkAccounts compares the balances of accounts with the sums of their entries. Each sum is a subquery of its
 // own, which the index on entry answers; grouping many accounts in one statement makes MariaDB build temporary
 // tables on disk.
-func checkAccounts(ctx context.Context, q sqldb.Querier, accounts []string, found *findings) (total rain.Money,
-	err error) {
+func checkAccounts(ctx context.Context, q sqldb.Querier, accounts []string,
+	found *findings) (total rain.Money, err error) {
 	err = q.Each(ctx, func(scan sqldb.Scan) error {
 		var id string
 		var balance, sum rain.Money
@@ -138,8 +142,9 @@ func checkAccounts(ctx context.Context, q sqldb.Querier, accounts []string, foun
 			found.add("an account below zero", id, "the balance of %s is %d", id, balance)
 		}
 		return nil
-	}, "SELECT a.id, COALESCE((SELECT b.amount FROM balance b WHERE b.account_id = a.id), 0), "+
-		"COALESCE((SELECT SUM(e.amount) FROM entry e WHERE e.account_id = a.id), 0) FROM account a WHERE a.id IN "+sqldb.Marks(len(accounts)),
+	}, "SELECT a.id, COALESCE((SELECT b.amount FROM balance b "+
+		"WHERE b.account_id = a.id), 0), COALESCE((SELECT SUM(e.amount) FROM entry e WHERE e.account_id = a.id), 0) "+
+		"FROM account a WHERE a.id IN "+sqldb.Marks(len(accounts)),
 		sqldb.Args(accounts)...)
 	return total, err
 }

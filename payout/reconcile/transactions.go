@@ -70,8 +70,10 @@ func (p *txnPage) readLines(ctx context.Context, q sqldb.Querier, ids []int64) e
 		ln.known = booking.Account{Kind: kind, Owner: owner}.ID() == ln.account
 		p.lines[id] = append(p.lines[id], ln)
 		return err
-	}, "SELECT e.txn_id, e.line_no, e.account_id, e.amount, COALESCE(a.owner_type, ''), COALESCE(a.owner_id, '') FROM entry e "+
-		"LEFT JOIN account a ON a.id = e.account_id WHERE e.txn_id IN "+sqldb.Marks(len(ids))+" ORDER BY e.txn_id, e.line_no", sqldb.Args(ids)...)
+	}, "SELECT e.txn_id, e.line_no, e.account_id, e.amount, COALESCE(a.owner_type, ''), COALESCE(a.owner_id, '') "+
+		"FROM entry e "+
+		"LEFT JOIN account a ON a.id = e.account_id WHERE e.txn_id IN "+sqldb.Marks(len(ids))+
+		" ORDER BY e.txn_id, e.line_no", sqldb.Args(ids)...)
 }
 
 func (p *txnPage) readPapers(ctx context.Context, q sqldb.Querier, ids []int64) error {

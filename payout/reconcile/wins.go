@@ -192,7 +192,8 @@ func (r *campaignCheck) buried(ctx context.Context, q sqldb.Querier, wins []hotW
 		err := scan(&p.packet, &p.User, &p.Amount)
 		found[p] = true
 		return err
-	}, "SELECT packet, user_id, amount FROM dead_letter WHERE kind = ? AND resolved_at = 0 AND claim IN "+sqldb.Marks(len(claims)),
+	}, "SELECT packet, user_id, amount FROM dead_letter WHERE kind = ? AND resolved_at = 0 AND claim IN "+
+		sqldb.Marks(len(claims)),
 		append([]any{posting.LetterPay}, sqldb.Args(claims)...)...)
 	return found, err
 }

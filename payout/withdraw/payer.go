@@ -87,14 +87,17 @@ func NewPayer(ledger withdrawals, provider Provider, o PayerOptions) (*Payer, er
 		slots: make(chan struct{}, o.Concurrency),
 		outcome: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "redrain_withdrawals_total",
-			Help: "Tries at withdrawals, by outcome: paid, refused (the money went back), again (tried later), dead (waits for an operator).",
+			Help: "Tries at withdrawals, by outcome: paid, refused (the money went back), again (tried later), dead " +
+				"(waits for an operator).",
 		}, []string{"outcome"}),
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "redrain_provider_seconds", Help: "How long the payment provider takes to answer, time-outs included.",
+			Name: "redrain_provider_seconds", Help: "How long the payment provider takes to answer, time-outs " +
+				"included.",
 			Buckets: []float64{.001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
 		}),
 		pending: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "redrain_withdrawals_pending", Help: "Withdrawals that are neither paid nor failed, dead letters among them.",
+			Name: "redrain_withdrawals_pending", Help: "Withdrawals that are neither paid nor failed, dead letters " +
+				"among them.",
 		}),
 		outside: outage.Outage{What: "paying withdrawals through the provider", Log: o.Log},
 		books:   outage.Outage{What: "reading and recording withdrawals", Log: o.Log},
@@ -157,7 +160,8 @@ func (p *Payer) fill(ctx context.Context, wg *sync.WaitGroup) {
 	for _, w := range taken {
 		p.slots <- struct{}{}
 		wg.Go(func() {
-			p.o.Guard.Do("withdrawals", func() { p.try(ctx, w, leaseEnds) }) // after a panic it is due again when the lease ends
+			// after a panic it is due again when the lease ends
+			p.o.Guard.Do("withdrawals", func() { p.try(ctx, w, leaseEnds) })
 			<-p.slots
 			p.Wake() // there is room for the next
 		})
@@ -178,7 +182,11 @@ func (p *Payer) try(ctx context.Context, w ledger.Withdrawal, leaseEnds time.Tim
 	p.record(recording, w, p.judge(ctx, w, reference, err))
 }
 
-// pay calls the provider.
+// errPanic is the answer of a provider that has panicked: nothing is known of the payment.
+var errPanic = errors.New("a fault of the program while the provider was asked")
+
+// pay calls the provider. One that panics has given an unclear answer like any other, so that the withdrawal comes to a
+// person in the end.
 func (p *Payer) pay(ctx context.Context, w ledger.Withdrawal) (reference string, err error) {
 	ctx, cancel := rounds.Graceful(ctx, payGrace)
 	defer cancel()
@@ -186,7 +194,11 @@ func (p *Payer) pay(ctx context.Context, w ledger.Withdrawal) (reference string,
 	defer cancelTimeout()
 	began := time.Now()
 	defer func() { p.seconds.Observe(time.Since(began).Seconds()) }()
-	return p.provider.Pay(ctx, Payment{Key: w.ID, User: w.User, Amount: w.Amount, CreatedAt: w.CreatedAt})
+	err = errPanic
+	p.o.Guard.Do("withdrawals", func() {
+		reference, err = p.provider.Pay(ctx, Payment{Key: w.ID, User: w.User, Amount: w.Amount, CreatedAt: w.CreatedAt})
+	})
+	return reference, err
 }
 
 // verdict is what is to be recorded of a try.
@@ -200,7 +212,10 @@ type verdict struct {
 func (p *Payer) judge(ctx context.Context, w ledger.Withdrawal, reference string, err error) verdict {
 	if err == nil {
 		p.outside.Works()
-		return verdict{outcomePaid, "", func(ctx context.Context) error { return p.ledger.RecordPaid(ctx, w, reference) }}
+		return verdict{outcomePaid, "", func(ctx context.Context) error {
+			return p.ledger.RecordPaid(ctx, w,
+				reference)
+		}}
 	}
 	reason := err.Error()
 	if errors.Is(err, ErrRefused) {
@@ -214,7 +229,10 @@ func (p *Payer) judge(ctx context.Context, w ledger.Withdrawal, reference string
 		p.outside.Failed(fmt.Errorf("withdrawal %s, try %d: %w", w.ID, w.Attempts, err))
 	}
 	if w.Attempts >= p.o.Attempts {
-		return verdict{outcomeDead, reason, func(ctx context.Context) error { return p.ledger.RecordDead(ctx, w, reason) }}
+		return verdict{outcomeDead, reason, func(ctx context.Context) error {
+			return p.ledger.RecordDead(ctx, w,
+				reason)
+		}}
 	}
 	pause := rounds.Backoff(payFirst, payMost, w.Attempts-1)
 	if later, ok := errors.AsType[*LaterError](err); ok {

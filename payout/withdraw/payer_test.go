@@ -42,7 +42,8 @@ func paying(t *testing.T, ledger withdrawals, provider Provider, o PayerOptions)
 
 // eventually waits for a withdrawal to come into a state. Where it is put off, that time passes at once. A lease
 // does not end by that, if it lasts longer than any pause.
-func eventually(t *testing.T, b *paytest.Books, p *Payer, id string, done func(ledger.Withdrawal) bool) ledger.Withdrawal {
+func eventually(t *testing.T, b *paytest.Books, p *Payer, id string,
+	done func(ledger.Withdrawal) bool) ledger.Withdrawal {
 	t.Helper()
 	var w ledger.Withdrawal
 	testenv.Eventually(t, patience, "withdrawal "+id, func() bool {
@@ -94,7 +95,8 @@ func TestPayerPaysEachOnce(t *testing.T) {
 		})
 		for i := range count {
 			id := fmt.Sprintf("w%d", i)
-			if w := b.WantWithdrawal(t, id, ledger.WithdrawalPaid, 1); w.Reference != "bank-"+id || provider.tries(id) != 1 {
+			if w := b.WantWithdrawal(t, id, ledger.WithdrawalPaid, 1); w.Reference != "bank-"+id ||
+				provider.tries(id) != 1 {
 				t.Errorf("%+v, asked %d times", w, provider.tries(id))
 			}
 		}
@@ -180,6 +182,21 @@ func TestPayerBuriesAndRedrives(t *testing.T) {
 }
 
 // TestPayerPutsOff: a provider that wants to be left alone is, but not for ever; the pauses grow by themselves too.
+// A provider that always panics is asked no oftener than one that always fails.
+func TestPayerBuriesWhatPanics(t *testing.T) {
+	t.Parallel()
+	b := paytest.OnSQLite(t)
+	b.Rich(t, "u1", 100)
+	provider := &fakeProvider{answer: func(context.Context, Payment, int) (string, error) { panic("torn") }}
+	p, _ := paying(t, b.Ledger, provider, PayerOptions{Attempts: 2, Timeout: time.Hour})
+	b.MustWithdraw(t, "w1", "u1", 60)
+	w := eventually(t, b, p, "w1", func(w ledger.Withdrawal) bool { return w.Dead })
+	if w.Attempts != 2 || provider.tries("w1") != 2 || w.LastError != errPanic.Error() {
+		t.Errorf("%+v after %d tries", w, provider.tries("w1"))
+	}
+	b.CheckBooks(t)
+}
+
 func TestPayerPutsOff(t *testing.T) {
 	t.Parallel()
 	p, err := NewPayer(nil, nil, PayerOptions{Log: paytest.Quiet})

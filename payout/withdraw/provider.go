@@ -22,7 +22,7 @@ type Provider interface {
 	//
 	//   - no error: it is paid, now or by an earlier call; reference is the provider's own name for it, if it has one;
 	//   - an error that wraps ErrRefused: it is not paid and never will be under this key. The text is for people;
-	//   - any other error: nothing is known. It may be paid, and is asked for again. A *LaterError says when at the earliest.
+	//   - any other error: nothing is known. It may be paid, and is asked for again; a *LaterError says when.
 	//
 	// Pay returns soon after ctx ends.
 	Pay(ctx context.Context, p Payment) (reference string, err error)

@@ -207,8 +207,8 @@ func viewsOf(claims []ledger.Claim) []claimView {
 	return views
 }
 
-// claimsCSV streams all claims that are wanted, row by row, with what is still on its way at the end. Where it fails, or
-// panics, the header is out, so the answer is cut.
+// claimsCSV streams all claims that are wanted, row by row, with what is still on its way at the end. Where it
+// fails, or panics, the header is out, so the answer is cut.
 func (a *API) claimsCSV(w http.ResponseWriter, r *http.Request, c *rain.Campaign, only ledger.ClaimFilter,
 	granted []ledger.Claim) error {
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8")

@@ -64,9 +64,11 @@ func TestCSVTakesConstantMemory(t *testing.T) {
 		err = db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
 			_, err := tx.Exec(
 				ctx,
-				"INSERT INTO payout (campaign_id, packet, claim, user_id, amount, state, drop_id, shard, won_at, entry_seq, settled_at, txn_id) "+
+				"INSERT INTO payout (campaign_id, packet, claim, user_id, amount, state, drop_id, shard, won_at, "+
+					"entry_seq, settled_at, txn_id) "+
 					"WITH RECURSIVE n(i) AS (SELECT ? UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?) "+
-					"SELECT 'c1', i, 'c1-' || i, 'player number ' || i, 88, 'settled', '7.3', 0, 1763712000000 + i, 0, 1763712000000, 1 FROM n",
+					"SELECT 'c1', i, 'c1-' || i, 'player number ' || i, 88, 'settled', '7.3', 0, 1763712000000 + i, "+
+					"0, 1763712000000, 1 FROM n",
 				from,
 				from+chunk,
 			)

@@ -68,7 +68,8 @@ func TestGrantedOnly(t *testing.T) {
 	err = db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
 		_, err := tx.Exec(
 			ctx,
-			"INSERT INTO payout (campaign_id, packet, claim, user_id, amount, state, drop_id, shard, won_at, entry_seq, settled_at, txn_id) "+
+			"INSERT INTO payout (campaign_id, packet, claim, user_id, amount, state, drop_id, shard, won_at, "+
+				"entry_seq, settled_at, txn_id) "+
 				"VALUES (?, ?, ?, 'u', 1, 'settled', '0.0', 0, 0, 0, 0, 1)",
 			c.ID,
 			ours.Packet,

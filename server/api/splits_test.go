@@ -38,7 +38,8 @@ func TestPreviewSplit(t *testing.T) {
 		}},
 		"gaussian": {`{"budget":100000,"packets":1000,"split":"gaussian","min":50,"max":150}`,
 			func(s rain.SplitSummary) bool {
-				return s.Deviation > 14 && s.Deviation < 19 && s.Smallest >= 50 && s.Largest <= 150 && len(s.Histogram) > 10
+				return s.Deviation > 14 && s.Deviation < 19 && s.Smallest >= 50 && s.Largest <= 150 &&
+					len(s.Histogram) > 10
 			}},
 		"low variance": {`{"budget":100000,"packets":1000,"split":"low_variance"}`, func(s rain.SplitSummary) bool {
 			return s.Smallest >= 99 && s.Deviation > 0 && s.Deviation < 2 // whatever the seed

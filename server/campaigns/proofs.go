@@ -90,8 +90,8 @@ func (r *Proofs) Campaign(ctx context.Context, id string) (reconcile.Reconciliat
 }
 
 // Everything proves all books. Whoever comes while somebody is at it waits.
-func (r *Proofs) Everything(ctx context.Context, each func(string, reconcile.Reconciliation, error)) (reconcile.Books,
-	error) {
+func (r *Proofs) Everything(ctx context.Context,
+	each func(string, reconcile.Reconciliation, error)) (reconcile.Books, error) {
 	if err := enter(ctx, r.everything); err != nil {
 		return reconcile.Books{}, err
 	}

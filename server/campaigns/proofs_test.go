@@ -203,7 +203,8 @@ func TestReconcilerSaysOnceWhatIsWrong(t *testing.T) {
 			"something is wrong",
 			`finding="packet 7"`,
 			"finding=more",
-			"alarm reconciliation of c2: the books do not balance: the difference is 0.07; packet 7; and 1 more findings",
+			"alarm reconciliation of c2: the books do not balance: the difference is 0.07; packet 7; and 1 more "+
+				"findings",
 		)
 		f.set(func() { f.found["c2"] = "packet 8" })
 		minutes(2)

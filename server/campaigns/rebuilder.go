@@ -142,8 +142,8 @@ func (r *Rebuilder) shards(ctx context.Context, c *rain.Campaign, lost []int, do
 }
 
 // shard restores one shard, and returns how many packets are in its stock and how many wins it knows.
-func (r *Rebuilder) shard(ctx context.Context, c *rain.Campaign, shard int, amounts []rain.Money) (packets, wins int,
-	err error) {
+func (r *Rebuilder) shard(ctx context.Context, c *rain.Campaign, shard int,
+	amounts []rain.Money) (packets, wins int, err error) {
 	r.o.Log.Info("redis does not know a shard; rebuilding it from the stream and the ledger", "campaign", c.ID, "shard",
 		shard)
 	attempt, err := r.o.Ledger.BeginRebuild(ctx, c.ID, shard)

@@ -200,8 +200,8 @@ func (s *Service) abandon(ctx context.Context, id string) (*rain.Campaign, error
 }
 
 // StartRain schedules a rain. idemKey may be empty.
-func (s *Service) StartRain(ctx context.Context, id string, spec rain.RainSpec, idemKey string) (*rain.Campaign,
-	*rain.Rain, error) {
+func (s *Service) StartRain(ctx context.Context, id string, spec rain.RainSpec,
+	idemKey string) (*rain.Campaign, *rain.Rain, error) {
 	var rainID string
 	seed := NewSeed()
 	c, err := s.update(ctx, id, func(c *rain.Campaign) error {

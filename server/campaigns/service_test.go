@@ -29,8 +29,8 @@ func (m memoryLedger) Campaign(_ context.Context, id string) (*rain.Campaign, er
 	return nil, posting.ErrUnknownCampaign
 }
 
-func (m memoryLedger) Update(ctx context.Context, id string, change func(*rain.Campaign) error) (*rain.Campaign,
-	error) {
+func (m memoryLedger) Update(ctx context.Context, id string,
+	change func(*rain.Campaign) error) (*rain.Campaign, error) {
 	c, err := m.Campaign(ctx, id)
 	if err != nil {
 		return nil, err

@@ -62,7 +62,8 @@ func TestAPanicEndsOneConnection(t *testing.T) {
 		}
 	}
 	err := testutil.GatherAndCompare(d.metrics, strings.NewReader(`
-# HELP redrain_panics_total Panics that were caught, by the part of the process. Each is a fault of the program, and its stack is in the log.
+# HELP redrain_panics_total Panics that were caught, by the part of the process.`+
+		` Each is a fault of the program, and its stack is in the log.
 # TYPE redrain_panics_total counter
 redrain_panics_total{part="socket"} 2
 `), "redrain_panics_total")

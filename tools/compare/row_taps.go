@@ -24,8 +24,8 @@ func dense() (duration, fall time.Duration, dropsPerSecond int) {
 
 // storm is the turn of one contestant: players join a new campaign, warm it up, and tap. It returns what was used
 // meanwhile, and how many commands Redis has served.
-func (r *run) storm(c *contestant, plan bench.Plan, others ...process) (report *bench.Report, used usage,
-	commands float64) {
+func (r *run) storm(c *contestant, plan bench.Plan,
+	others ...process) (report *bench.Report, used usage, commands float64) {
 	campaign := c.open(packets)
 	crowd, leave := r.gather(c, campaign, players)
 	defer leave()

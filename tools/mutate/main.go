@@ -171,7 +171,8 @@ func expand(ctx context.Context, root string, targets []target) (list []target, 
 				return nil, err
 			}
 			if len(p.GoFiles) > 0 && !strings.HasSuffix(p.Name, "test") {
-				list = append(list, target{path: "./" + filepath.ToSlash(folder), threshold: t.threshold, tests: t.tests})
+				list = append(list, target{path: "./" + filepath.ToSlash(folder), threshold: t.threshold,
+					tests: t.tests})
 			}
 		}
 	}

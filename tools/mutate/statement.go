@@ -258,7 +258,7 @@ func (f *finder) fails(n *ast.ReturnStmt, level int) bool {
 	return true
 }
 
-var errorType = types.Universe.Lookup("error").Type().Underlying().(*types.Interface) //nolint:forcetypeassert // error is one
+var errorType = types.Universe.Lookup("error").Type().Underlying().(*types.Interface) //nolint:forcetypeassert // is one
 
 func (f *finder) global(id *ast.Ident) bool {
 	v, ok := f.info.Uses[id].(*types.Var)

@@ -76,9 +76,9 @@ func (r *runner) module(ctx context.Context, dir string, packages ...string) boo
 	return errors.Join(err, cmd.Wait()) == nil
 }
 
-// sideBySide is how many packages are tested at the same time: more than there are processors, because much of the
-// time is waiting.
-func sideBySide() int { return runtime.NumCPU() + 1 }
+// sideBySide is how many packages are tested at the same time. Those whose tests mostly wait run many of them at once,
+// so more packages would only crowd each other out.
+func sideBySide() int { return runtime.NumCPU() }
 
 // read hands the events of go test to the report. A line that is none is shown as it is.
 func (r *runner) read(events io.Reader) error {

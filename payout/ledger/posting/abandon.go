@@ -8,11 +8,13 @@ import (
 	"redrain/rain"
 )
 
-// ReturnBudget gives a campaign's whole budget back. The row for the shard -1 makes every later reclaim of a shard void.
+// ReturnBudget gives a campaign's whole budget back. The row for the shard -1 makes every later reclaim of a shard
+// void.
 func (p *Poster) ReturnBudget(ctx context.Context, tx *sqldb.Tx, c *rain.Campaign) error {
 	at := position{ref: rain.EntryRef{Campaign: c.ID, Shard: WholeCampaign}, ms: p.clock(), key: "reclaim:" + c.ID}
 	_, err := p.write(ctx, tx, &batch{
-		txns:     []booking.Txn{booking.Move(booking.KindReclaim, at.key, booking.EscrowAccount(c.ID), booking.SponsorAccount(c.Sponsor), c.Budget)},
+		txns: []booking.Txn{booking.Move(booking.KindReclaim, at.key, booking.EscrowAccount(c.ID),
+			booking.SponsorAccount(c.Sponsor), c.Budget)},
 		reclaims: []postedReclaim{{at, rain.Reclaim{Packets: c.Packets, Amount: c.Budget}}},
 		totals:   map[string]Totals{c.ID: {Reclaimed: int64(c.Packets), AmountReclaimed: c.Budget}},
 	})

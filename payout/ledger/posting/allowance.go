@@ -61,14 +61,18 @@ func (p *Poster) readAllowances(ctx context.Context, tx *sqldb.Tx, b *batch, ent
 
 // PaidLetter is true of a dead letter whose win is paid to its player: another node posted a copy of the entry in
 // the moment in which it was given up. It waits for nothing but to be resolved.
-const PaidLetter = "(dead_letter.kind = '" + LetterPay + "' AND EXISTS (SELECT 1 FROM payout p WHERE p.campaign_id = dead_letter.campaign_id " +
+const PaidLetter = "(dead_letter.kind = '" + LetterPay +
+	"' AND EXISTS (SELECT 1 FROM payout p WHERE p.campaign_id = dead_letter.campaign_id " +
 	"AND p.packet = dead_letter.packet AND p.user_id = dead_letter.user_id AND p.amount = dead_letter.amount)) "
 
 // HeldLetters finds the dead letters of a campaign that money in its escrow waits for. What the campaign cannot
 // have promised holds nothing back.
-const HeldLetters = "FROM dead_letter JOIN campaign c ON c.id = dead_letter.campaign_id WHERE c.id = ? AND resolved_at = 0 " +
-	"AND amount > 0 AND amount <= c.budget AND NOT " + PaidLetter + "AND (kind = '" + LetterPay + "' AND packet >= 0 AND packet < c.packets OR " +
-	"kind = '" + LetterReclaim + "' AND NOT EXISTS (SELECT 1 FROM reclaim r WHERE r.campaign_id = dead_letter.campaign_id AND r.shard = dead_letter.shard)) "
+const HeldLetters = "FROM dead_letter JOIN campaign c ON c.id = dead_letter.campaign_id WHERE c.id = ? " +
+	"AND resolved_at = 0 " +
+	"AND amount > 0 AND amount <= c.budget AND NOT " + PaidLetter + "AND (kind = '" + LetterPay +
+	"' AND packet >= 0 AND packet < c.packets OR " +
+	"kind = '" + LetterReclaim + "' AND NOT EXISTS (SELECT 1 FROM reclaim r WHERE r.campaign_id = " +
+	"dead_letter.campaign_id AND r.shard = dead_letter.shard)) "
 
 // readDead adds up the promises of a campaign that wait.
 func (a *allowances) readDead(ctx context.Context, tx *sqldb.Tx, campaign string) error {
@@ -90,7 +94,8 @@ func (p *Poster) readShard(ctx context.Context, tx *sqldb.Tx, a *allowances, key
 	a.split[key] = sums[key.shard]
 	first, n := rain.ShardRange(c.packets, c.shards, key.shard)
 	var paid rain.Money
-	_, err = tx.First(ctx, []any{&paid}, "SELECT COALESCE(SUM(amount), 0) FROM payout WHERE campaign_id = ? AND packet >= ? AND packet < ?",
+	_, err = tx.First(ctx, []any{&paid}, "SELECT COALESCE(SUM(amount), 0) FROM payout WHERE campaign_id = ? "+
+		"AND packet >= ? AND packet < ?",
 		key.campaign, first, first+n)
 	if err != nil {
 		return fmt.Errorf("what shard %d of campaign %s has paid: %w", key.shard, key.campaign, err)

@@ -70,7 +70,8 @@ func (r *Rebuilds) takenBetween(ctx context.Context, c *rain.Campaign, from, to 
 			t.Entry.Campaign, t.Entry.ID = c.ID, fmt.Sprintf("%d-%d", ms, seq)
 			page[t.Win.Packet-from] = t
 			return nil
-		}, "SELECT packet, user_id, amount, drop_id, shard, won_at, entry_seq FROM payout WHERE campaign_id = ? AND packet >= ? AND packet < ?", c.ID, from, to)
+		}, "SELECT packet, user_id, amount, drop_id, shard, won_at, entry_seq FROM payout WHERE campaign_id = ? "+
+			"AND packet >= ? AND packet < ?", c.ID, from, to)
 		if err != nil {
 			return err
 		}
@@ -84,7 +85,8 @@ func (r *Rebuilds) takenBetween(ctx context.Context, c *rain.Campaign, from, to 
 				page[d.Packet-from] = t
 			}
 			return nil
-		}, LetterSelect+"WHERE campaign_id = ? AND resolved_at = 0 AND packet >= ? AND packet < ? AND kind = ? ORDER BY id", c.ID, from, to, LetterPay)
+		}, LetterSelect+"WHERE campaign_id = ? AND resolved_at = 0 AND packet >= ? AND packet < ? "+
+			"AND kind = ? ORDER BY id", c.ID, from, to, LetterPay)
 	})
 	return page, err
 }
@@ -108,7 +110,8 @@ func (b *batch) promised(d DeadLetter) (t Taken, ok bool) {
 // Reclaimed tells whether what was left in a shard has gone back to the sponsor, or is a dead letter on its way there.
 func (r *Rebuilds) Reclaimed(ctx context.Context, campaign string, shard int) (bool, error) {
 	var n int
-	_, err := r.db.First(ctx, []any{&n}, "SELECT (SELECT COUNT(*) FROM reclaim WHERE campaign_id = ? AND shard IN (?, ?)) + "+
+	_, err := r.db.First(ctx, []any{&n}, "SELECT (SELECT COUNT(*) FROM reclaim "+
+		"WHERE campaign_id = ? AND shard IN (?, ?)) + "+
 		"(SELECT COUNT(*) FROM dead_letter WHERE campaign_id = ? AND shard = ? AND resolved_at = 0 AND kind = ?)",
 		campaign, shard, WholeCampaign, campaign, shard, LetterReclaim)
 	if err != nil {

@@ -149,8 +149,9 @@ func (b *batch) readCampaigns(ctx context.Context, q sqldb.Querier, packets map[
 			err := scan(&id, &t.sponsor, &t.budget, &t.packets, &t.shards, &t.letters)
 			b.campaigns[id] = t
 			return err
-		}, "SELECT id, sponsor, budget, packets, shards, EXISTS (SELECT 1 FROM dead_letter d WHERE d.campaign_id = campaign.id) FROM campaign "+
-			"WHERE id IN "+sqldb.Marks(len(chunk)), sqldb.Args(chunk)...)
+		}, "SELECT id, sponsor, budget, packets, shards, EXISTS (SELECT 1 FROM dead_letter d "+
+			"WHERE d.campaign_id = campaign.id) "+
+			"FROM campaign WHERE id IN "+sqldb.Marks(len(chunk)), sqldb.Args(chunk)...)
 		if err != nil {
 			return err
 		}
@@ -170,7 +171,8 @@ func (b *batch) readReclaimed(ctx context.Context, q sqldb.Querier, campaigns []
 			err := scan(&key.campaign, &key.shard, &r.Packets, &r.Amount)
 			b.reclaimed[key] = r
 			return err
-		}, "SELECT r.campaign_id, r.shard, r.packets, COALESCE(c.asked, r.amount) FROM reclaim r LEFT JOIN reclaim_cut c "+
+		}, "SELECT r.campaign_id, r.shard, r.packets, COALESCE(c.asked, r.amount) FROM reclaim r "+
+			"LEFT JOIN reclaim_cut c "+
 			"ON c.campaign_id = r.campaign_id AND c.shard = r.shard WHERE r.campaign_id IN "+sqldb.Marks(len(chunk)),
 			sqldb.Args(chunk)...)
 		if err != nil {

@@ -179,7 +179,8 @@ func (b *batch) judgeReclaim(r rain.Reclaim, at position, campaign terms, fault,
 	b.reclaimed[key] = r
 	if most := b.allowance(at.ref); most < r.Amount {
 		b.cuts = append(b.cuts, ReclaimCut{at.ref, r.Amount, most, fmt.Sprintf(
-			"the shard asked for %d, and %d is left of its part besides what is paid and what dead letters wait for: Redis had forgotten wins", r.Amount, most)})
+			"the shard asked for %d, and %d is left of its part besides what is paid and what dead letters wait for: "+
+				"Redis had forgotten wins", r.Amount, most)})
 		r.Amount = most
 	}
 	b.escrow[at.ref.Campaign] -= r.Amount

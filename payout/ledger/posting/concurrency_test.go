@@ -86,7 +86,8 @@ func TestPlayersAppearEverywhereAtOnce(t *testing.T) {
 				}
 				wg.Go(func() {
 					<-start
-					posted, err := b.Post(t.Context(), []rain.Entry{paytest.Entry(fmt.Sprintf("c%d", c), round+1, wins...)})
+					posted, err := b.Post(t.Context(),
+						[]rain.Entry{paytest.Entry(fmt.Sprintf("c%d", c), round+1, wins...)})
 					if err != nil {
 						t.Error(err)
 					}

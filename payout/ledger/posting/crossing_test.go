@@ -112,7 +112,8 @@ func TestWhatAnotherNodeHasPostedIsNotVoid(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, "INSERT INTO shard_life (campaign_id, shard, attempt, barrier_ms, fenced_at) VALUES ('c1', 0, 1, 1000, 1)"); err != nil {
+		if _, err := tx.Exec(ctx, "INSERT INTO shard_life (campaign_id, shard, attempt, barrier_ms, fenced_at) "+
+			"VALUES ('c1', 0, 1, 1000, 1)"); err != nil {
 			return err
 		}
 		_, err = tx.Exec(ctx, "UNLOCK TABLES")
@@ -138,7 +139,8 @@ func TestNonsenseHoldsNothingBack(t *testing.T) {
 		ctx := t.Context()
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		c2 := b.OpenCampaign(t, "c2", rain.Spec{Budget: 100, Packets: 10})
-		nonsense := paytest.Entry("c1", 1, paytest.Win("x", 10, 30), paytest.Win("x", 11, 1000), paytest.Win("x", 1, -5))
+		nonsense := paytest.Entry("c1", 1, paytest.Win("x", 10, 30), paytest.Win("x", 11, 1000),
+			paytest.Win("x", 1, -5))
 		posted := b.MustPost(t, nonsense)
 		if cleared, err := b.Cleared(ctx, "c1"); err != nil || cleared || len(posted.Dead) != 3 {
 			t.Errorf("cleared %v with 100 in the escrow (%v); %+v", cleared, err, posted)

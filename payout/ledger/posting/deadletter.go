@@ -146,7 +146,8 @@ func (p *Poster) BuryMessage(ctx context.Context, name string, payload []byte, r
 }
 
 // LetterSelect begins a query for dead letters, whose rows ScanLetter reads.
-const LetterSelect = "SELECT id, claim, source, kind, campaign_id, shard, packet, user_id, amount, won_at, entry_seq, reason, payload, " +
+const LetterSelect = "SELECT id, claim, source, kind, campaign_id, shard, packet, user_id, amount, won_at, " +
+	"entry_seq, reason, payload, " +
 	"created_at FROM dead_letter "
 
 // ScanLetter reads a row of a query that LetterSelect begins.

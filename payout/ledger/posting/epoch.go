@@ -17,8 +17,9 @@ import (
 // An entry of an earlier life that the ledger did not have when the barrier was set is void: its packets may be on
 // offer again, so it must never be paid. The order of a rebuild makes that safe (package server carries it out):
 //
-//	Redis is seen to have lost the shard → BeginRebuild → Redis takes up the restoration under this attempt → CatchUp: all
-//	that the stream has of it is posted → Fence → what the ledger has is read (EachTaken) → Redis opens the shard
+//	Redis is seen to have lost the shard → BeginRebuild → Redis takes up the restoration under this attempt →
+//	CatchUp: all that the stream has of it is posted → Fence → what the ledger has is read (EachTaken) →
+//	Redis opens the shard
 //
 // One reading of the stream is enough, after Redis has taken the restoration up and before the fence. A player is
 // told of a win that JetStream has acknowledged (with --confirm stream) only after Redis was seen to know the win
@@ -138,7 +139,8 @@ func readBarriers(ctx context.Context, q sqldb.Querier, campaigns []string) (map
 			err := scan(&key.campaign, &key.shard, &ms)
 			barriers[key] = ms
 			return err
-		}, "SELECT campaign_id, shard, barrier_ms FROM shard_life WHERE barrier_ms > 0 AND campaign_id IN "+sqldb.Marks(len(chunk)), sqldb.Args(chunk)...)
+		}, "SELECT campaign_id, shard, barrier_ms FROM shard_life WHERE barrier_ms > 0 AND campaign_id IN "+
+			sqldb.Marks(len(chunk)), sqldb.Args(chunk)...)
 		if err != nil {
 			return nil, fmt.Errorf("reading barriers: %w", err)
 		}
@@ -152,7 +154,8 @@ func (b *batch) void(at position) string {
 	if at.ms > barrier || (at.ms == barrier && at.seq > 0) || barrier == 0 {
 		return ""
 	}
-	return "void: redis lost the shard, and this was not in the ledger when it was rebuilt; entries up to " + barrierID(barrier) + " are of its life before"
+	return "void: redis lost the shard, and this was not in the ledger when it was rebuilt; entries up to " +
+		barrierID(barrier) + " are of its life before"
 }
 
 // stillSameLife makes sure, at the end of a posting, that no barrier has come up since it was judged; else the

@@ -29,7 +29,8 @@ func TestABarrierIsAboveAllThatIsKnown(t *testing.T) {
 			before := int64(0)
 			for range 2 {
 				ms, seq, err := b.MustFence(t, shard).Position()
-				if err != nil || seq != 0 || ms <= max(int64(above), before) || ms > int64(above)+10*posting.BarrierMarginMS {
+				if err != nil || seq != 0 || ms <= max(int64(above), before) ||
+					ms > int64(above)+10*posting.BarrierMarginMS {
 					t.Errorf("shard %d: barrier %d-%d (%v), want a little above %d", shard, ms, seq, err, above)
 				}
 				before = ms
@@ -76,8 +77,10 @@ func TestWhatComesAfterTheFenceIsVoid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		late := paytest.Entry("c1", 6, paytest.Win("u3", 2, 10), paytest.Win("u4", 0, 10)) // packet 0 is somebody else's
-		posted := b.MustPost(t, known, late, late, paytest.Entry("c1", int(ms), paytest.Win("u5", 3, 10)), paytest.ReclaimEntry(0, 7, 3))
+		// packet 0 is somebody else's
+		late := paytest.Entry("c1", 6, paytest.Win("u3", 2, 10), paytest.Win("u4", 0, 10))
+		posted := b.MustPost(t, known, late, late, paytest.Entry("c1", int(ms), paytest.Win("u5", 3, 10)),
+			paytest.ReclaimEntry(0, 7, 3))
 		if len(posted.Void) != 4 || len(posted.Dead) != 0 || posted.New != 0 || len(posted.Settled) != 2 {
 			t.Errorf("void %+v, dead %+v, settled %+v", posted.Void, posted.Dead, posted.Settled)
 		}
@@ -170,14 +173,16 @@ func TestEachTaken(t *testing.T) {
 			want = append(want, posting.Taken{w, at(p)})
 		}
 		// Promised to others too, in vain; and nonsense.
-		b.MustPost(t, paytest.Entry("c1", 50, paytest.Win("late", 1, 10), paytest.Win("x", packets, 10), paytest.Win("nobody\n", 7, 10),
+		b.MustPost(t, paytest.Entry("c1", 50, paytest.Win("late", 1, 10), paytest.Win("x", packets, 10),
+			paytest.Win("nobody\n", 7, 10),
 			rain.Win{User: "y", Packet: 8, Amount: 10, Drop: "-"},
 			paytest.Win("z", 9, -4)))
 		wrong := paytest.Entry("c1", 51, paytest.Win("y", 10, 10))
 		wrong.Ref.Shard = 2
 		b.MustPost(t, wrong)
 		// Two promises of one packet that wait: the first counts.
-		b.MustPost(t, paytest.Entry("c1", 52, paytest.Win("first", 11, rain.MaxBudget), paytest.Win("second", 11, rain.MaxBudget)))
+		b.MustPost(t, paytest.Entry("c1", 52, paytest.Win("first", 11, rain.MaxBudget),
+			paytest.Win("second", 11, rain.MaxBudget)))
 		want = slices.Insert(want, 2, posting.Taken{paytest.Win("first", 11, rain.MaxBudget),
 			rain.EntryRef{Campaign: "c1", ID: "52-0"}})
 		if got := b.Taken(t, c); !slices.Equal(got, want) {
@@ -192,7 +197,8 @@ func TestEachTaken(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if half := slices.IndexFunc(want, func(k posting.Taken) bool { return k.Win.Packet >= first }); !slices.Equal(part,
+		half := slices.IndexFunc(want, func(k posting.Taken) bool { return k.Win.Packet >= first })
+		if !slices.Equal(part,
 			want[half:]) {
 			t.Errorf("the second shard: %v", part)
 		}
@@ -209,7 +215,8 @@ func TestReclaimed(t *testing.T) {
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 3})
-		b.MustPost(t, paytest.ReclaimEntry(1, 1, 3), paytest.ReclaimEntry(2, 1, 11)) // the second makes no sense and waits
+		// the second makes no sense and waits
+		b.MustPost(t, paytest.ReclaimEntry(1, 1, 3), paytest.ReclaimEntry(2, 1, 11))
 		for shard, want := range []bool{false, true, true} {
 			if got, err := b.Reclaimed(t.Context(), "c1", shard); got != want || err != nil {
 				t.Errorf("shard %d: %v, %v", shard, got, err)

@@ -41,7 +41,8 @@ func TestPostingsMeetAFence(t *testing.T) {
 							amount = rain.MaxBudget // never in the escrow: a dead letter
 						}
 						posted, err := b.Post(t.Context(),
-							[]rain.Entry{paytest.Entry(id, packet+1, paytest.Win(fmt.Sprintf("u%d", w), packet, amount))})
+							[]rain.Entry{paytest.Entry(id, packet+1,
+								paytest.Win(fmt.Sprintf("u%d", w), packet, amount))})
 						if err != nil {
 							t.Error(err)
 						}

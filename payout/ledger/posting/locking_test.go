@@ -89,7 +89,8 @@ func TestTheEscrowIsTakenLast(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := holder.ExecContext(t.Context(), "UPDATE balance SET amount = amount WHERE account_id = 'escrow:c1'"); err != nil {
+	_, err = holder.ExecContext(t.Context(), "UPDATE balance SET amount = amount WHERE account_id = 'escrow:c1'")
+	if err != nil {
 		t.Fatal(err)
 	}
 	var wg sync.WaitGroup

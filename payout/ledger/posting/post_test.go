@@ -51,7 +51,8 @@ func TestPost(t *testing.T) {
 			t.Error(packets, amount, err)
 		}
 		// An entry is one transaction: the escrow's line and one for each player.
-		if n := b.Count(t, "SELECT COUNT(*) FROM entry e JOIN txn t ON t.id = e.txn_id WHERE t.idem_key = 'pay:c1.0.1-0:0'"); n != 3 {
+		if n := b.Count(t, "SELECT COUNT(*) FROM entry e JOIN txn t ON t.id = e.txn_id "+
+			"WHERE t.idem_key = 'pay:c1.0.1-0:0'"); n != 3 {
 			t.Errorf("the first entry has %d lines", n)
 		}
 		b.CheckBooks(t)
@@ -63,7 +64,8 @@ func TestPostingAgainPaysOnce(t *testing.T) {
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
-		one, two := paytest.Entry("c1", 1, paytest.Win("u1", 0, 10), paytest.Win("u2", 1, 20)), paytest.Entry("c1", 2, paytest.Win("u1", 2, 30))
+		one, two := paytest.Entry("c1", 1, paytest.Win("u1", 0, 10), paytest.Win("u2", 1, 20)),
+			paytest.Entry("c1", 2, paytest.Win("u1", 2, 30))
 		for i, try := range []struct {
 			entries []rain.Entry
 			fresh   int
@@ -76,7 +78,8 @@ func TestPostingAgainPaysOnce(t *testing.T) {
 			// a claim that comes in another entry too
 			{[]rain.Entry{paytest.Entry("c1", 3, paytest.Win("u2", 1, 20), paytest.Win("u3", 3, 1))}, 1},
 			// an entry that has grown
-			{[]rain.Entry{paytest.Entry("c1", 1, paytest.Win("u1", 0, 10), paytest.Win("u2", 1, 20), paytest.Win("u4", 4, 2))}, 1},
+			{[]rain.Entry{paytest.Entry("c1", 1, paytest.Win("u1", 0, 10), paytest.Win("u2", 1, 20),
+				paytest.Win("u4", 4, 2))}, 1},
 		} {
 			posted := b.MustPost(t, try.entries...)
 			wins := 0
@@ -221,7 +224,8 @@ func TestTheEscrowIsTheLimit(t *testing.T) {
 			t.Error(err)
 		}
 		// The copy that comes after the retry neither pays again nor is a dead letter again.
-		if posted := b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u2", 1, 60))); posted.New != 0 || len(posted.Dead) != 0 {
+		if posted := b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u2", 1, 60))); posted.New != 0 ||
+			len(posted.Dead) != 0 {
 			t.Errorf("%+v", posted)
 		}
 		b.WantBalance(t, booking.UserAccount("u2"), 60)
@@ -264,16 +268,24 @@ func TestBookRefusesWhatDoesNotBalance(t *testing.T) {
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		for what, bad := range map[string]booking.Txn{
-			"money from nowhere": {Kind: "x", Key: "x", Lines: []booking.Line{{Account: booking.UserAccount("u"), Amount: 5}, {Account: booking.UserAccount("v"), Amount: 5}}},
-			"one cent lost":      {Kind: "x", Key: "x", Lines: []booking.Line{{Account: booking.World, Amount: -5}, {Account: booking.UserAccount("u"), Amount: 4}}},
-			"one line":           {Kind: "x", Key: "x", Lines: []booking.Line{{Account: booking.UserAccount("u"), Amount: 0}}},
-			"no key":             {Kind: "x", Lines: []booking.Line{{Account: booking.World, Amount: -5}, {Account: booking.UserAccount("u"), Amount: 5}}},
+			"money from nowhere": {Kind: "x", Key: "x",
+				Lines: []booking.Line{{Account: booking.UserAccount("u"), Amount: 5},
+					{Account: booking.UserAccount("v"), Amount: 5}}},
+			"one cent lost": {Kind: "x", Key: "x",
+				Lines: []booking.Line{{Account: booking.World, Amount: -5},
+					{Account: booking.UserAccount("u"), Amount: 4}}},
+			"one line": {Kind: "x", Key: "x",
+				Lines: []booking.Line{{Account: booking.UserAccount("u"), Amount: 0}}},
+			"no key": {Kind: "x", Lines: []booking.Line{{Account: booking.World, Amount: -5},
+				{Account: booking.UserAccount("u"), Amount: 5}}},
 			"sum that overflows": {Kind: "x", Key: "x",
-				Lines: []booking.Line{{Account: booking.World, Amount: 1 << 62}, {Account: booking.World, Amount: 1 << 62}, {Account: booking.UserAccount("u"), Amount: -1 << 63}}},
+				Lines: []booking.Line{{Account: booking.World, Amount: 1 << 62},
+					{Account: booking.World, Amount: 1 << 62}, {Account: booking.UserAccount("u"), Amount: -1 << 63}}},
 			"more than there is":  booking.Move("x", "x", booking.UserAccount("u"), booking.UserAccount("v"), 1),
 			"a negative movement": booking.Move("x", "x", booking.UserAccount("u"), booking.UserAccount("v"), -1),
 		} {
-			if err := b.InTx(t, []booking.Txn{booking.Move("x", "good", booking.World, booking.UserAccount("w"), 1), bad}); err == nil {
+			if err := b.InTx(t, []booking.Txn{booking.Move("x", "good", booking.World, booking.UserAccount("w"), 1),
+				bad}); err == nil {
 				t.Errorf("%s is booked", what)
 			}
 		}

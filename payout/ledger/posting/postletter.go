@@ -10,8 +10,8 @@ import (
 )
 
 // PostLetter posts the entry in a letter.
-func (p *Poster) PostLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter) (settled []Settlement, reason string,
-	err error) {
+func (p *Poster) PostLetter(ctx context.Context, tx *sqldb.Tx,
+	d DeadLetter) (settled []Settlement, reason string, err error) {
 	e, reason := entrytext.Decode(d.Payload)
 	if reason != "" {
 		return nil, reason, nil

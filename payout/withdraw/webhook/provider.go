@@ -37,7 +37,8 @@ type Options struct {
 
 // Errors of the options. They repeat nothing of what they complain about: there may be a password in it.
 var (
-	ErrBadURL = errors.New("give an https URL; http only for this machine (localhost, 127.0.0.1, [::1]), because whoever is on the way could answer \"paid\"")
+	ErrBadURL = errors.New("give an https URL; http only for this machine (localhost, 127.0.0.1, [::1]), because " +
+		"whoever is on the way could answer \"paid\"")
 )
 
 // CheckURL tells whether payments can be asked for at an address.

@@ -68,7 +68,8 @@ func TestVerifyIsStandardWebhooks(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}
-	other, err := webhook.ParseSecret("whsec_" + base64.StdEncoding.EncodeToString([]byte("another secret of 32 bytes, long")))
+	other, err := webhook.ParseSecret("whsec_" +
+		base64.StdEncoding.EncodeToString([]byte("another secret of 32 bytes, long")))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,194 @@
+package paytest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"redrain/internal/sqldb"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/posting"
+	"redrain/payout/reconcile"
+	"redrain/rain"
+)
+
+// WantBalance fails unless an account holds exactly that.
+func (b *Books) WantBalance(t testing.TB, a booking.Account, want rain.Money) {
+	t.Helper()
+	got, _, err := booking.BalanceOf(context.Background(), b.DB, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != want {
+		t.Errorf("%s holds %d, want %d", a.ID(), got, want)
+	}
+}
+
+// CheckBooks checks what must be true of the books at any moment.
+func (b *Books) CheckBooks(t testing.TB) {
+	t.Helper()
+	err := b.DB.View(context.Background(), time.Minute, func(ctx context.Context, tx *sqldb.Tx) error {
+		for what, query := range map[string]string{
+			"transactions that do not sum to zero": "SELECT txn_id FROM entry GROUP BY txn_id " +
+				"HAVING SUM(amount) <> 0 OR COUNT(*) < 2",
+			"transactions without lines": "SELECT t.id FROM txn t " +
+				"LEFT JOIN entry e ON e.txn_id = t.id WHERE e.txn_id IS NULL",
+			"lines without a transaction": "SELECT e.txn_id FROM entry e " +
+				"LEFT JOIN txn t ON t.id = e.txn_id WHERE t.id IS NULL",
+			"balances that are not their entries": "SELECT b.account_id FROM balance b " +
+				"LEFT JOIN entry e ON e.account_id = b.account_id " +
+				"GROUP BY b.account_id, b.amount HAVING b.amount <> COALESCE(SUM(e.amount), 0)",
+			"entries without a balance": "SELECT e.account_id FROM entry e " +
+				"LEFT JOIN balance b ON b.account_id = e.account_id WHERE b.account_id IS NULL",
+			"balances without an account": "SELECT b.account_id FROM balance b " +
+				"LEFT JOIN account a ON a.id = b.account_id WHERE a.id IS NULL",
+			"negative balances":  "SELECT account_id FROM balance WHERE amount < 0 AND account_id <> 'world'",
+			"money from nowhere": "SELECT SUM(amount) FROM balance HAVING SUM(amount) <> 0",
+			"payouts that are not their transactions": "SELECT p.txn_id FROM payout p " +
+				"JOIN entry e ON e.txn_id = p.txn_id " +
+				"AND e.amount < 0 GROUP BY p.txn_id, e.amount HAVING SUM(p.amount) <> -e.amount",
+			"withdrawals that were not taken out once": "SELECT w.id FROM withdrawal w " +
+				"LEFT JOIN txn t ON t.idem_key = CONCAT('withdraw:', w.id) AND t.kind = 'withdraw' " +
+				"LEFT JOIN entry e ON e.txn_id = t.id AND e.account_id = CONCAT('user:', w.user_id) " +
+				"AND e.amount = -w.amount WHERE e.txn_id IS NULL",
+			"withdrawals that were given back and have not failed, or the other way round": "SELECT w.id " +
+				"FROM withdrawal w " +
+				"LEFT JOIN txn t ON t.idem_key = CONCAT('return:', w.id) AND t.kind = 'return' " +
+				"LEFT JOIN entry e ON e.txn_id = t.id AND e.account_id = CONCAT('user:', w.user_id) " +
+				"AND e.amount = w.amount " +
+				"WHERE (w.state = 'failed') <> (e.txn_id IS NOT NULL)",
+			"money that went out or back without a withdrawal": "SELECT t.idem_key FROM txn t LEFT JOIN withdrawal w " +
+				"ON t.idem_key IN (CONCAT('withdraw:', w.id), CONCAT('return:', w.id)) " +
+				"WHERE t.kind IN ('withdraw', 'return') AND w.id IS NULL",
+			"withdrawals whose letters do not say whether they are dead": "SELECT w.id FROM withdrawal w " +
+				"WHERE w.dead <> " +
+				"(SELECT COUNT(*) FROM dead_letter d WHERE d.claim = w.id AND d.kind = 'withdrawal' " +
+				"AND d.resolved_at = 0)",
+			"tallies that are not their payouts": "SELECT t.campaign_id FROM campaign_tally t " +
+				"LEFT JOIN payout p ON p.campaign_id = t.campaign_id " +
+				"GROUP BY t.campaign_id, t.paid, t.amount_paid HAVING t.paid <> COUNT(p.packet) OR t.amount_paid <> " +
+				"COALESCE(SUM(p.amount), 0)",
+		} {
+			err := tx.Each(ctx, func(scan sqldb.Scan) error {
+				var row string
+				err := scan(&row)
+				t.Errorf("%s: %s", what, row)
+				return err
+			}, query)
+			if err != nil {
+				return fmt.Errorf("%s: %w", what, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Count is the answer of a query for one number.
+func (b *Books) Count(t testingT, query string, args ...any) (n int) {
+	t.Helper()
+	if _, err := b.DB.First(context.Background(), []any{&n}, query, args...); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// testingT is what testing.T and rapid.T have in common.
+type testingT interface {
+	Helper()
+	Fatal(args ...any)
+}
+
+// ClaimState is the state of a player's claim; it is empty for a claim that the books do not know.
+func (b *Books) ClaimState(t testing.TB, user, claim string) ledger.ClaimState {
+	t.Helper()
+	states, err := b.ClaimStates(context.Background(), user, []string{claim})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return states[claim]
+}
+
+// Prove reconciles a campaign with snapshots of its shards, and checks that the parts add up to what was funded.
+func (b *Books) Prove(t testing.TB, c *rain.Campaign, shards []rain.ShardSnapshot) reconcile.Reconciliation {
+	t.Helper()
+	r, err := b.Proof.Reconcile(t.Context(), c, shards)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Funded != r.Paid+r.Reclaimed+r.Stock+r.Unsettled+r.Dead+r.Difference {
+		t.Errorf("the sum does not hold: %+v", r)
+	}
+	return r
+}
+
+// WantWithdrawal fails the test unless a withdrawal is in a state after so many tries. It returns the withdrawal.
+func (b *Books) WantWithdrawal(t testing.TB, id string, state ledger.WithdrawalState, attempts int) ledger.Withdrawal {
+	t.Helper()
+	w, err := b.Withdrawal(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.State != state || w.Attempts != attempts || (w.FinishedAt == 0) != (state == ledger.WithdrawalPending) {
+		t.Errorf("%s is %+v, want %s after %d tries", id, w, state, attempts)
+	}
+	return w
+}
+
+// DeadLetters counts the dead letters that wait.
+func (b *Books) DeadLetters(t testingT) int {
+	t.Helper()
+	return b.Count(t, "SELECT COUNT(*) FROM dead_letter WHERE resolved_at = 0")
+}
+
+// LastAudit is the newest record, and how many there are.
+func (b *Books) LastAudit(t testing.TB) (last ledger.AuditRecord, before, after map[string]any, n int) {
+	t.Helper()
+	list, _, err := b.ListAudit(context.Background(), "", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list) == 0 {
+		return last, nil, nil, 0
+	}
+	var detail struct {
+		Before map[string]any `json:"before"`
+		After  map[string]any `json:"after"`
+	}
+	if err := json.Unmarshal(list[0].Detail, &detail); err != nil {
+		t.Fatal(err)
+	}
+	return list[0], detail.Before, detail.After, b.Count(t, "SELECT COUNT(*) FROM audit")
+}
+
+// Waits tells whether a table of MariaDB's says so.
+func (b *Books) Waits(t testing.TB, table, where string) bool {
+	t.Helper()
+	return b.Count(t, "SELECT COUNT(*) FROM information_schema."+table+" WHERE "+where) > 0
+}
+
+// Taken lists the packets of a campaign that are somebody's.
+func (b *Books) Taken(t testing.TB, c *rain.Campaign) []posting.Taken {
+	t.Helper()
+	var all []posting.Taken
+	if err := b.EachTaken(t.Context(), c, 0, c.Packets, func(k posting.Taken) error {
+		all = append(all, k)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// Must fails the test on an error.
+func Must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,57 @@
+package paytest
+
+import (
+	"path/filepath"
+	"testing"
+
+	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
+)
+
+// OnEach runs a test of the ledger on every database, on all of them at the same time: that is the conformance suite.
+func OnEach(t *testing.T, test func(b *Books)) {
+	t.Helper()
+	for name, open := range Databases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			runOn(t, open, test)
+		})
+	}
+}
+
+// OnEachInTurn is OnEach for tests that keep the processors busy: one database after the other, and nothing beside.
+func OnEachInTurn(t *testing.T, test func(b *Books)) {
+	t.Helper()
+	for name, open := range Databases {
+		t.Run(name, func(t *testing.T) { runOn(t, open, test) })
+	}
+}
+
+func runOn(t *testing.T, open func(testing.TB) *Books, test func(b *Books)) {
+	t.Helper()
+	b := open(t)
+	b.T = t
+	test(b)
+}
+
+// Databases are the databases of the conformance suite, by name, each with the function that makes books on it.
+var Databases = map[string]func(testing.TB) *Books{"sqlite": OnSQLite, "sqlite file": onFile, "mysql": OnMySQL}
+
+func onFile(t testing.TB) *Books {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	return NewBooks(t, func() (*sqldb.DB, error) { return sqldb.OpenSQLite(path) })
+}
+
+// OnMySQL makes books on a MySQL or MariaDB database of their own.
+func OnMySQL(t testing.TB) *Books {
+	t.Helper()
+	dsn := testenv.MySQL(t)
+	return NewBooks(t, func() (*sqldb.DB, error) { return sqldb.OpenMySQL(dsn) })
+}
+
+// OnSQLite makes books on a SQLite database in memory.
+func OnSQLite(t testing.TB) *Books {
+	t.Helper()
+	return NewBooks(t, func() (*sqldb.DB, error) { return sqldb.OpenSQLite("") })
+}
