@@ -216,7 +216,11 @@ func BenchmarkCoalescer(b *testing.B) {
 	var all sync.WaitGroup
 	players := newPlayerCache[struct{}](nil)
 	p := players.stripe("u").add("u")
-	a := answers[struct{}]{tell: func(taps []*Tap[struct{}]) { all.Add(-len(taps)) }}
+	a := answers[struct{}]{tell: func(taps []*Tap[struct{}]) {
+		for range taps {
+			all.Done()
+		}
+	}}
 	answer := func(taps []*Tap[struct{}]) {
 		for _, t := range taps {
 			a.add(t, outcome.Result{Outcome: outcome.NotOpen}, true)

@@ -59,7 +59,7 @@ func (o *Outcome) UnmarshalText(text []byte) error {
 	if i < 0 {
 		return fmt.Errorf("%q is no outcome of a tap", text)
 	}
-	*o = Outcome(i)
+	*o = Outcome(i) //nolint:gosec // there are ten
 	return nil
 }
 

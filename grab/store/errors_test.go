@@ -1,0 +1,164 @@
+package store_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"redrain/grab/grabtest"
+	"redrain/grab/outcome"
+	"redrain/grab/store"
+	"redrain/rain"
+)
+
+// Whatever call of Redis fails, whoever asked is told, and nobody takes what was not read for an answer.
+func TestNoErrorOfRedisIsSwallowed(t *testing.T) {
+	rdb := grabtest.InProcess(t)
+	b := &breaker{}
+	b.left.Store(1 << 40)
+	rdb.AddHook(b)
+	newGame := func(t *testing.T) *grabtest.Game {
+		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 40, Wins: 30})
+		for i := range 20 { // enough for blocks
+			gm.BatchOf([2]string{"p", rain.DropID{N: int64(i)}.String()})
+		}
+		gm.Want("q", gm.Drop(0), outcome.Won)
+		return gm
+	}
+	closed := func(t *testing.T, gm *grabtest.Game) {
+		if err := gm.C.Close(gm.Options.Clock()); err != nil {
+			t.Fatal(err)
+		}
+		if err := gm.G.CloseCampaign(t.Context(), gm.C); err != nil {
+			t.Fatal(err)
+		}
+		gm.Remove(gm.Read("a", 100))
+	}
+	lost := func(_ *testing.T, gm *grabtest.Game) { gm.Lose() }
+	win := rain.EntryRef{ID: "1-0"}
+	for name, call := range map[string]struct {
+		before func(*testing.T, *grabtest.Game) // may be nil
+		do     func(*testing.T, *grabtest.Game) error
+	}{
+		"open":   {lost, func(t *testing.T, gm *grabtest.Game) error { return gm.G.Open(t.Context(), gm.C, gm.Amounts) }},
+		"apply":  {nil, func(t *testing.T, gm *grabtest.Game) error { return gm.G.Apply(t.Context(), gm.C) }},
+		"close":  {nil, func(t *testing.T, gm *grabtest.Game) error { return gm.G.CloseCampaign(t.Context(), gm.C) }},
+		"expire": {closed, func(t *testing.T, gm *grabtest.Game) error { return gm.G.Expire(t.Context(), gm.C, time.Hour) }},
+		"levels": {nil, func(t *testing.T, gm *grabtest.Game) error { return failure(gm.G.Levels(t.Context(), gm.C)) }},
+		"snapshot": {nil, func(t *testing.T, gm *grabtest.Game) error {
+			return failure(gm.G.Snapshot(t.Context(), gm.C))
+		}},
+		"lost": {nil, func(t *testing.T, gm *grabtest.Game) error { return failure(gm.G.Lost(t.Context(), gm.C)) }},
+		"restore": {lost, func(t *testing.T, gm *grabtest.Game) error {
+			return gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, nil))
+		}},
+		"rank": {nil, func(t *testing.T, gm *grabtest.Game) error {
+			return gm.G.Rank(t.Context(), []store.Winners{{Campaign: gm.C.ID, Users: []string{"p"}}})
+		}},
+		"top": {nil, func(t *testing.T, gm *grabtest.Game) error { return failure(gm.G.Top(t.Context(), gm.C)) }},
+		"report": {nil, func(t *testing.T, gm *grabtest.Game) error {
+			return gm.G.Report(t.Context(), gm.C.ID, "n", 1, store.NodeReport{})
+		}},
+		"reports": {nil, func(t *testing.T, gm *grabtest.Game) error {
+			return failure(gm.G.Reports(t.Context(), gm.C.ID))
+		}},
+		"allow": {nil, func(t *testing.T, gm *grabtest.Game) error {
+			_, _, err := gm.G.Allow(t.Context(), "test", "x", 1, 1)
+			return err
+		}},
+		"once": {nil, func(t *testing.T, gm *grabtest.Game) error {
+			return failure(gm.G.Once(t.Context(), []rain.EntryRef{win}, time.Minute))
+		}},
+		"records": {nil, func(t *testing.T, gm *grabtest.Game) error {
+			return failure(gm.G.Records(t.Context(), gm.C, "p"))
+		}},
+		"each win": {nil, func(t *testing.T, gm *grabtest.Game) error {
+			return gm.G.EachWin(t.Context(), gm.C, 0, func(string, rain.Win, string) error { return nil })
+		}},
+		"read": {nil, func(t *testing.T, gm *grabtest.Game) error {
+			return failure(gm.G.Outbox.Read(t.Context(), gm.C.ID, 0, "a", 10))
+		}},
+		"read, without a group": {
+			func(t *testing.T, gm *grabtest.Game) {
+				if err := rdb.XGroupDestroy(t.Context(), gm.G.Keys(gm.C.ID, 0).Outbox, "relay").Err(); err != nil {
+					t.Fatal(err)
+				}
+			},
+			func(t *testing.T, gm *grabtest.Game) error {
+				return failure(gm.G.Outbox.Read(t.Context(), gm.C.ID, 0, "a", 10))
+			},
+		},
+		"claim": {nil, func(t *testing.T, gm *grabtest.Game) error {
+			return failure(gm.G.Outbox.Claim(t.Context(), gm.C.ID, 0, "a", 0, 10))
+		}},
+		"remove":  {nil, func(t *testing.T, gm *grabtest.Game) error { return gm.G.Remove(t.Context(), []rain.EntryRef{win}) }},
+		"pending": {nil, func(t *testing.T, gm *grabtest.Game) error { return failure(gm.G.Pending(t.Context(), gm.C)) }},
+		"waiting": {nil, func(t *testing.T, gm *grabtest.Game) error {
+			return failure(gm.G.Waiting(t.Context(), gm.C, 10))
+		}},
+		"load": {nil, func(t *testing.T, gm *grabtest.Game) error { return gm.G.Load(t.Context()) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for calls := int64(0); ; calls++ {
+				gm := newGame(t)
+				if call.before != nil {
+					call.before(t, gm)
+				}
+				b.left.Store(calls)
+				err := call.do(t, gm)
+				broken := b.left.Load() < 0
+				b.left.Store(1 << 40)
+				if !broken {
+					if err != nil {
+						t.Errorf("after %d calls, of which none failed: %v", calls, err)
+					}
+					return
+				}
+				if !errors.Is(err, errBroken) {
+					t.Errorf("call %d failed, and the answer is %v", calls+1, err)
+				}
+			}
+		})
+	}
+}
+
+// failure is the error of a call that answers something as well.
+func failure[T any](_ T, err error) error { return err }
+
+func TestWithoutANamespaceKeysBeginWithRR(t *testing.T) {
+	rdb := grabtest.InProcess(t)
+	gm := grabtest.New(t, rdb, grabtest.Setup{})
+	gm.Want("p", gm.Drop(0), outcome.Won)
+	keys, err := rdb.Keys(t.Context(), "*").Result()
+	if err != nil || len(keys) == 0 {
+		t.Fatal(keys, err)
+	}
+	for _, key := range keys {
+		if !strings.HasPrefix(key, "rr:{"+gm.C.ID+".0}:") {
+			t.Errorf("%q", key)
+		}
+	}
+}
+
+// A node's report goes with the rest of its campaign.
+func TestReportsAreLetGoWithTheirCampaign(t *testing.T) {
+	rdb := grabtest.InProcess(t)
+	gm := grabtest.New(t, rdb, grabtest.Setup{})
+	if err := gm.G.Report(t.Context(), gm.C.ID, "n", 1, store.NodeReport{Taps: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if err := gm.C.Close(gm.Options.Clock()); err != nil {
+		t.Fatal(err)
+	}
+	if err := gm.G.CloseCampaign(t.Context(), gm.C); err != nil {
+		t.Fatal(err)
+	}
+	gm.Remove(gm.Read("a", 10))
+	if err := gm.G.Expire(t.Context(), gm.C, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if left := rdb.PTTL(t.Context(), gm.G.NodesKey(gm.C.ID)).Val(); left <= 0 || left > time.Hour {
+		t.Errorf("the reports stay for %s", left)
+	}
+}
