@@ -22,7 +22,7 @@ const (
 	Alone = math.MaxInt64 // what measures the time that a person waits: all of the budget
 )
 
-const budgetPerProcessor = 3
+const budgetPerProcessor = 2
 
 // budget is what the tests of this binary may load the machine with at once. Those that do not fit in wait in the
 // order in which they came, so that none starves.
