@@ -41,10 +41,16 @@ func TestNoErrorOfRedisIsSwallowed(t *testing.T) {
 		before func(*testing.T, *grabtest.Game) // may be nil
 		do     func(*testing.T, *grabtest.Game) error
 	}{
-		"open":   {lost, func(t *testing.T, gm *grabtest.Game) error { return gm.G.Open(t.Context(), gm.C, gm.Amounts) }},
-		"apply":  {nil, func(t *testing.T, gm *grabtest.Game) error { return gm.G.Apply(t.Context(), gm.C) }},
-		"close":  {nil, func(t *testing.T, gm *grabtest.Game) error { return gm.G.CloseCampaign(t.Context(), gm.C) }},
-		"expire": {closed, func(t *testing.T, gm *grabtest.Game) error { return gm.G.Expire(t.Context(), gm.C, time.Hour) }},
+		"open": {lost, func(t *testing.T, gm *grabtest.Game) error {
+			return gm.G.Open(t.Context(), gm.C,
+				gm.Amounts)
+		}},
+		"apply": {nil, func(t *testing.T, gm *grabtest.Game) error { return gm.G.Apply(t.Context(), gm.C) }},
+		"close": {nil, func(t *testing.T, gm *grabtest.Game) error { return gm.G.CloseCampaign(t.Context(), gm.C) }},
+		"expire": {closed, func(t *testing.T, gm *grabtest.Game) error {
+			return gm.G.Expire(t.Context(), gm.C,
+				time.Hour)
+		}},
 		"levels": {nil, func(t *testing.T, gm *grabtest.Game) error { return failure(gm.G.Levels(t.Context(), gm.C)) }},
 		"snapshot": {nil, func(t *testing.T, gm *grabtest.Game) error {
 			return failure(gm.G.Snapshot(t.Context(), gm.C))
@@ -92,8 +98,14 @@ func TestNoErrorOfRedisIsSwallowed(t *testing.T) {
 		"claim": {nil, func(t *testing.T, gm *grabtest.Game) error {
 			return failure(gm.G.Outbox.Claim(t.Context(), gm.C.ID, 0, "a", 0, 10))
 		}},
-		"remove":  {nil, func(t *testing.T, gm *grabtest.Game) error { return gm.G.Remove(t.Context(), []rain.EntryRef{win}) }},
-		"pending": {nil, func(t *testing.T, gm *grabtest.Game) error { return failure(gm.G.Pending(t.Context(), gm.C)) }},
+		"remove": {nil, func(t *testing.T, gm *grabtest.Game) error {
+			return gm.G.Remove(t.Context(),
+				[]rain.EntryRef{win})
+		}},
+		"pending": {nil, func(t *testing.T, gm *grabtest.Game) error {
+			return failure(gm.G.Pending(t.Context(),
+				gm.C))
+		}},
 		"waiting": {nil, func(t *testing.T, gm *grabtest.Game) error {
 			return failure(gm.G.Waiting(t.Context(), gm.C, 10))
 		}},

@@ -192,7 +192,8 @@ func TestReconcileFails(t *testing.T) {
 	f := newFake(t)
 	f.books.Balanced, f.books.Difference, f.books.Findings = false, -5, []string{"packet 7 is paid to two players"}
 	got := run(t, f.at(), "reconcile", "c1")
-	if want := "redrain: the books of campaign c1 do not balance: the difference is -0.05, 1 finding\n"; got.code != cli.ExitFailure || got.stderr != want {
+	want := "redrain: the books of campaign c1 do not balance: the difference is -0.05, 1 finding\n"
+	if got.code != cli.ExitFailure || got.stderr != want {
 		t.Errorf("exit %d, %s", got.code, got.stderr)
 	}
 	golden(t, "reconcile-fails.golden", got.stdout)

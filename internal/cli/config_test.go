@@ -270,7 +270,8 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 	const secret = "hunter2"
 	env := map[string]string{"REDRAIN_JWT_SECRET": secret, "REDRAIN_OPERATOR_TOKEN": secret, "REDRAIN_TOKEN": secret,
 		"REDRAIN_PROVIDER_SECRET": secret}
-	file := writeFile(t, "viewer-token: "+secret+"\nmysql: "+secret+"\nredis: redis://:"+secret+"@r:1\nnope: "+secret+"\n")
+	file := writeFile(t, "viewer-token: "+secret+"\nmysql: "+secret+
+		"\nredis: redis://:"+secret+"@r:1\nnope: "+secret+"\n")
 	for _, args := range [][]string{
 		{"--help"}, {"serve", "--help"}, {"token", "--help"}, {"watch", "--help"},
 		{"--config", file, "--tap-rate=x"}, {"--jwt-sekret=" + secret}, {"--redis", "r:1", "--jwt-secret", secret},

@@ -45,7 +45,7 @@ var leftOut atomic.Int64
 // sayWhatIsLeftOut prints a line about them, if there are any.
 func sayWhatIsLeftOut() {
 	if n := leftOut.Load(); n > 0 {
-		fmt.Fprintf(os.Stdout, "testenv: -short: %d tests that need real servers, processes or a browser are SKIPPED\n",
+		_, _ = fmt.Fprintf(os.Stdout, "testenv: -short: %d tests that need real servers, processes or a browser are SKIPPED\n",
 			n)
 	}
 }

@@ -17,8 +17,8 @@ type Leases struct {
 }
 
 // Lease takes the lease of a name for holder, or renews it, until ttl from the call (not from its return). held is
-// false as long as another holder has it; that lease ends when its holder releases it or does not renew it in time. A name is at
-// most 64 bytes, a holder at most 128.
+// false as long as another holder has it; that lease ends when its holder releases it or does not renew it in time.
+// A name is at most 64 bytes, a holder at most 128.
 //
 // Time is the ledger's clock. Nodes' clocks may differ by a quarter of a second, and a holder that is frozen does
 // not notice that its time is up: a lease saves work and is no lock. What is done under it must be safe to be done

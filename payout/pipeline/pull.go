@@ -12,9 +12,9 @@ import (
 	"redrain/rain"
 )
 
-// fetchSizer says how many messages a worker fetches at once: as many as make about two batches, by the mean of what the
-// last messages held. With more, the other workers have nothing to do at the end of a storm, and a fetched message waits
-// for its turn while the time for its acknowledgement runs.
+// fetchSizer says how many messages a worker fetches at once: as many as make about two batches, by the mean of
+// what the last messages held. With more, the other workers have nothing to do at the end of a storm, and a fetched
+// message waits for its turn while the time for its acknowledgement runs.
 type fetchSizer struct {
 	batch int     // wins
 	mean  float64 // wins in a message, lately

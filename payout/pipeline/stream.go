@@ -147,8 +147,8 @@ func (s *stream) forget() {
 	s.mu.Unlock()
 }
 
-// generation tells whether the stream is still the one that it was: it changes when the stream was lost and made anew, or when its
-// servers came back without its newest messages.
+// generation tells whether the stream is still the one that it was: it changes when the stream was lost and made
+// anew, or when its servers came back without its newest messages.
 type generation struct {
 	created time.Time
 	lastSeq uint64

@@ -81,9 +81,9 @@ func (s *Reconciler) ReconcileAll(ctx context.Context, hot Hot,
 	return b, nil
 }
 
-// checkAllTxns goes through all transactions in the order of their numbers, those too of which only lines or source rows
-// are left. They begin with 1; a row with the number 0 says that it moved no money. One that is committed behind
-// the page in hand is left for the next time.
+// checkAllTxns goes through all transactions in the order of their numbers, those too of which only lines or source
+// rows are left. They begin with 1; a row with the number 0 says that it moved no money. One that is committed
+// behind the page in hand is left for the next time.
 func (s *Reconciler) checkAllTxns(ctx context.Context, b *Books, found *findings) error {
 	for after := int64(0); ; {
 		var ids []int64

@@ -36,10 +36,12 @@ type sourceSums struct {
 	names map[string][]string // of some of the rows, to be named
 }
 
-// checkTxnPage compares transactions with their lines, and both with the source rows. All must be read as of one moment.
+// checkTxnPage compares transactions with their lines, and both with the source rows. All must be read as of one
+// moment.
 func checkTxnPage(ctx context.Context, q sqldb.Querier, ids []int64, found *findings) error {
-	p := &txnPage{kinds: map[int64]string{}, lines: map[int64][]bookedLine{}, sources: map[int64]map[string]*sourceSums{},
-		found: found}
+	p := &txnPage{kinds: map[int64]string{}, lines: map[int64][]bookedLine{},
+		sources: map[int64]map[string]*sourceSums{},
+		found:   found}
 	for _, step := range []func(context.Context, sqldb.Querier, []int64) error{p.readTxns, p.readLines, p.readSources} {
 		if err := step(ctx, q, ids); err != nil {
 			return err

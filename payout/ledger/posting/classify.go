@@ -151,7 +151,8 @@ func (b *batch) spend(campaign string, amount rain.Money) string {
 // WholeCampaign is the shard of a reclaim that gives back everything.
 const WholeCampaign = -1
 
-// classifyReclaim decides about what was left in a shard. A shard is given back once, and no more of it than is its own.
+// classifyReclaim decides about what was left in a shard. A shard is given back once, and no more of it than is its
+// own.
 func (b *batch) classifyReclaim(r rain.Reclaim, at position, campaign terms, fault, void string) {
 	if b.dead.HasReclaim(at.ref, r) {
 		return

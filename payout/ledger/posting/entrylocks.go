@@ -7,11 +7,11 @@ import (
 	"redrain/rain"
 )
 
-// entryLocks lets one worker of this process at a time post an outbox entry. Two copies of an entry are posted at the
-// same time where settlement is slow and the relay publishes it again. Without the lock the second transaction waits for
-// the first in the database, fails at a unique key, and rolls back; and a rollback that removes new players' balances
-// leaves the transactions that wait for them with gap locks, which is a deadlock. Between processes that still happens,
-// rarely, and costs one more try.
+// entryLocks lets one worker of this process at a time post an outbox entry. Two copies of an entry are posted at
+// the same time where settlement is slow and the relay publishes it again. Without the lock the second transaction
+// waits for the first in the database, fails at a unique key, and rolls back; and a rollback that removes new
+// players' balances leaves the transactions that wait for them with gap locks, which is a deadlock. Between
+// processes that still happens, rarely, and costs one more try.
 //
 // The zero value is ready.
 type entryLocks struct {

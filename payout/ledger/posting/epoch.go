@@ -10,9 +10,9 @@ import (
 	"redrain/payout/ledger/booking"
 )
 
-// A shard lives in Redis, and Redis may lose it. A rebuild begins a new epoch of the shard: packets that nobody is known
-// to have won are on offer again. A barrier separates two epochs. It is the id of an outbox entry: every entry of the
-// earlier epochs has an id up to it, every entry of the new epoch a higher one.
+// A shard lives in Redis, and Redis may lose it. A rebuild begins a new epoch of the shard: packets that nobody is
+// known to have won are on offer again. A barrier separates two epochs. It is the id of an outbox entry: every
+// entry of the earlier epochs has an id up to it, every entry of the new epoch a higher one.
 //
 // An entry of an earlier epoch that the ledger did not have when the barrier was set is void: its packets may be on
 // offer again, so it must never be paid. The order of a rebuild makes that safe (package server carries it out):
@@ -23,11 +23,11 @@ import (
 //
 // One reading of the stream is enough, after Redis has taken the restoration up and before the fence. A player is
 // told of a win that JetStream has acknowledged (with --confirm stream) only after Redis was seen to know the win
-// still. A restoration that Redis takes up finds no shard and removes what is left of it. So a win that was told was
-// acknowledged before that, and stands in the part of the stream that the rebuild reads. Reading the stream earlier is
-// not enough: before Redis takes this restoration up, another rebuild may restore the shard, and Redis may lose it
-// again. A win that is acknowledged later was told to nobody. With --confirm redis it may have been told: then it is lost
-// with Redis, and an alarm says so.
+// still. A restoration that Redis takes up finds no shard and removes what is left of it. So a win that was told
+// was acknowledged before that, and stands in the part of the stream that the rebuild reads. Reading the stream
+// earlier is not enough: before Redis takes this restoration up, another rebuild may restore the shard, and Redis
+// may lose it again. A win that is acknowledged later was told to nobody. With --confirm redis it may have been
+// told: then it is lost with Redis, and an alarm says so.
 //
 // Two rebuilds of one shard may meet. The attempt orders them: Redis lets only the restoration that took it up last
 // be finished, and takes up none once the shard is alive; and the ledger lets only the newest attempt fence, which

@@ -167,7 +167,8 @@ func TestEachAssigned(t *testing.T) {
 			return rain.EntryRef{Campaign: "c1", ID: fmt.Sprintf("%d-0", packet+1)}
 		}
 		var want []posting.Assigned
-		for _, p := range []int{0, 1, posting.AssignedPage - 1, posting.AssignedPage, 2 * posting.AssignedPage, packets - 1} {
+		for _, p := range []int{0, 1, posting.AssignedPage - 1, posting.AssignedPage, 2 * posting.AssignedPage,
+			packets - 1} {
 			w := paytest.Win(fmt.Sprintf("u%d", p), p, 10)
 			b.MustPost(t, rain.Entry{Ref: at(p), Wins: []rain.Win{w}})
 			want = append(want, posting.Assigned{w, at(p)})
@@ -203,7 +204,8 @@ func TestEachAssigned(t *testing.T) {
 			t.Errorf("the second shard: %v", part)
 		}
 		enough := errors.New("enough")
-		if err := b.EachAssigned(t.Context(), c, 0, packets, func(posting.Assigned) error { return enough }); !errors.Is(err,
+		if err := b.EachAssigned(t.Context(), c, 0, packets,
+			func(posting.Assigned) error { return enough }); !errors.Is(err,
 			enough) {
 			t.Error(err)
 		}

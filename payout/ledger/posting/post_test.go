@@ -263,39 +263,6 @@ func TestReclaim(t *testing.T) {
 	})
 }
 
-func TestBookRefusesWhatDoesNotBalance(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
-		for what, bad := range map[string]booking.Txn{
-			"money from nowhere": {Kind: "x", Key: "x",
-				Lines: []booking.Line{{Account: booking.UserAccount("u"), Amount: 5},
-					{Account: booking.UserAccount("v"), Amount: 5}}},
-			"one cent lost": {Kind: "x", Key: "x",
-				Lines: []booking.Line{{Account: booking.World, Amount: -5},
-					{Account: booking.UserAccount("u"), Amount: 4}}},
-			"one line": {Kind: "x", Key: "x",
-				Lines: []booking.Line{{Account: booking.UserAccount("u"), Amount: 0}}},
-			"no key": {Kind: "x", Lines: []booking.Line{{Account: booking.World, Amount: -5},
-				{Account: booking.UserAccount("u"), Amount: 5}}},
-			"sum that overflows": {Kind: "x", Key: "x",
-				Lines: []booking.Line{{Account: booking.World, Amount: 1 << 62},
-					{Account: booking.World, Amount: 1 << 62}, {Account: booking.UserAccount("u"), Amount: -1 << 63}}},
-			"more than there is":  booking.Move("x", "x", booking.UserAccount("u"), booking.UserAccount("v"), 1),
-			"a negative movement": booking.Move("x", "x", booking.UserAccount("u"), booking.UserAccount("v"), -1),
-		} {
-			if err := b.InTx(t, []booking.Txn{booking.Move("x", "good", booking.World, booking.UserAccount("w"), 1),
-				bad}); err == nil {
-				t.Errorf("%s is booked", what)
-			}
-		}
-		if n := b.Count(t, "SELECT COUNT(*) FROM txn"); n != 0 {
-			t.Errorf("%d transactions are there", n)
-		}
-		b.CheckBooks(t)
-	})
-}
-
 // TestCarefulJudgementIsNotStale: while a worker waits for an escrow to see whether it suffices, another pays the
 // same win from it. That the escrow is empty then is no reason to call the win unpayable.
 func TestCarefulJudgementIsNotStale(t *testing.T) {
