@@ -45,8 +45,8 @@ var leftOut atomic.Int64
 // sayWhatIsLeftOut prints a line about them, if there are any.
 func sayWhatIsLeftOut() {
 	if n := leftOut.Load(); n > 0 {
-		_, _ = fmt.Fprintf(os.Stdout, "testenv: -short: %d tests that need real servers, processes or a browser are SKIPPED\n",
-			n)
+		_, _ = fmt.Fprintf(os.Stdout,
+			"testenv: -short: %d tests that need real servers, processes or a browser are SKIPPED\n", n)
 	}
 }
 
