@@ -64,8 +64,10 @@ func (c *Crowd) open() error {
 		if err != nil {
 			return err
 		}
-		l := &loop{options: &c.options, clock: c.clock, door: c, poller: q, views: map[string]*view{}, clocks: make([]offset, len(c.options.Targets)),
-			tally: newTally()}
+		l := &loop{
+			options: &c.options, clock: c.clock, door: c, poller: q, views: map[string]*view{},
+			clocks: make([]offset, len(c.options.Targets)), tally: newTally(),
+		}
 		c.loops = append(c.loops, l)
 	}
 	for i := range c.options.Players {

@@ -11,8 +11,8 @@ import (
 // next drop found, the next tap written. It should be far below the 10 µs that those take.
 func BenchmarkTap(b *testing.B) {
 	clock := func() int64 { return int64(time.Hour) }
-	l := &loop{options: &Options{Players: 1, Campaigns: []string{"c1"}}, clock: clock, views: map[string]*view{"c1": newView()}, clocks: []offset{{rtt: 1}}, tally: newTally(),
-		now: clock(), tapping: true}
+	l := &loop{options: &Options{}, clock: clock, views: map[string]*view{"c1": newView()},
+		clocks: []offset{{rtt: 1}}, tally: newTally(), now: clock(), tapping: true}
 	p := &player{view: l.views["c1"], joined: true, sock: sink{}}
 	l.players = []*player{p}
 	endless := &wave{n: 7, at: 0, gone: never, drops: slices.Repeat([]prize{{k: 3, fall: 1 << 30}}, 100)}
