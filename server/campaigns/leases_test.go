@@ -12,7 +12,6 @@ import (
 
 // tornLeases are the leases of a ledger that panics when it is asked for the second time. Nothing is due.
 type tornLeases struct {
-	nodeBooks
 	ReclaimerLedger
 
 	asked *int
@@ -39,9 +38,9 @@ func TestAPanicEndsNoLease(t *testing.T) {
 	t.Run("reconciliation", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			asked := 0
+			books := nodeBooks{fakeBooks: newFakeBooks()}
 			p := NewProofs(ProofsOptions{
-				Ledger: tornLeases{nodeBooks: nodeBooks{fakeBooks: newFakeBooks()}, asked: &asked},
-				Every:  time.Hour, Log: log,
+				Books: books, Campaigns: books, Leases: tornLeases{asked: &asked}, Every: time.Hour, Log: log,
 			})
 			ctx, cancel := context.WithTimeout(t.Context(), 3*leaseRenew)
 			defer cancel()
