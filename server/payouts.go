@@ -18,11 +18,11 @@ import (
 
 func (s *Server) buildPayout(js jetstream.JetStream, bus *cluster.Bus, now rain.Clock, reg prometheus.Registerer,
 	log *slog.Logger) (err error) {
-	if err := errors.Join(s.ledger.Register(reg), s.books.Register(reg)); err != nil {
+	if err := errors.Join(s.ledger.DeadLetters.Register(reg), s.books.Register(reg)); err != nil {
 		return err
 	}
 	s.notifier = cluster.NewNotifier(s.grabber, s.grabber, bus, log)
-	s.settler, err = pipeline.NewSettler(js, s.ledger, s.grabber, s.notifier, pipeline.SettlerOptions{
+	s.settler, err = pipeline.NewSettler(js, s.ledger.Poster, s.ledger.DeadLetters, s.grabber, s.notifier, pipeline.SettlerOptions{
 		Namespace: s.cfg.Namespace, Clock: now, Guard: s.guard, Log: log, Registerer: reg,
 		Attempts: s.cfg.PayoutAttempts,
 		OnCut: func(cuts []posting.ReclaimCut) {

@@ -60,7 +60,7 @@ func (s *Server) buildPayer(bus *cluster.Bus, now rain.Clock, reg prometheus.Reg
 		provider = http
 	}
 	var err error
-	s.payer, err = withdraw.NewPayer(s.ledger, provider, withdraw.PayerOptions{
+	s.payer, err = withdraw.NewPayer(s.ledger.Withdrawals, provider, withdraw.PayerOptions{
 		Attempts: s.cfg.PayoutAttempts, Timeout: s.cfg.ProviderTimeout, Guard: s.guard, Log: log, Registerer: reg,
 		OnAlarm: func(w ledger.Withdrawal, message string) { bus.Alarm("withdrawal", "", w.ID+": "+message) },
 		OnEnd: func(id string) {
@@ -78,11 +78,11 @@ func (s *Server) buildPayer(bus *cluster.Bus, now rain.Clock, reg prometheus.Reg
 func (s *Server) tellWithdrawn(bus *cluster.Bus, id string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout.Backend)
 	defer cancel()
-	w, err := s.ledger.Withdrawal(ctx, id)
+	w, err := s.ledger.Withdrawals.Withdrawal(ctx, id)
 	if err != nil {
 		return err
 	}
-	balance, err := s.ledger.UserBalance(ctx, w.User)
+	balance, err := s.ledger.Claims.UserBalance(ctx, w.User)
 	if err != nil {
 		return err
 	}

@@ -107,7 +107,7 @@ func (s *Server) build(ctx context.Context) error {
 	}
 	s.guard = guard
 	s.ledger = ledger.New(s.back.sql, now)
-	s.books = reconcile.New(s.back.sql, s.ledger, now)
+	s.books = reconcile.New(s.back.sql, s.ledger.Campaigns, now)
 	s.known = cluster.NewKnown()
 
 	js, err := jetstream.New(s.back.nats)
@@ -199,7 +199,7 @@ func (s *Server) buildRooms(now rain.Clock, reg prometheus.Registerer, node stri
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	tally := live.NewCounts()
 	s.figures = live.NewFigures(live.FiguresOptions{
-		Node: node, Sums: s.grabber, Reports: s.grabber, Ranking: s.grabber, Ledger: s.ledger,
+		Node: node, Sums: s.grabber, Reports: s.grabber, Ranking: s.grabber, Paid: s.ledger.Campaigns, Dead: s.ledger.DeadLetters,
 		Known: s.known, Lobby: s.lobby, Counts: tally,
 		KeepFor: drainedKept, Guard: s.guard, Clock: now, Log: log,
 	})
@@ -207,13 +207,13 @@ func (s *Server) buildRooms(now rain.Clock, reg prometheus.Registerer, node stri
 		api.EventsOptions{Campaigns: s.known, Stats: s.figures, Guard: s.guard, Clock: now, Log: log},
 	)
 	s.registry = cluster.NewRegistry(cluster.RegistryOptions{
-		Source: s.ledger, Known: s.known, Guard: s.guard, Log: log,
+		Source: s.ledger.Campaigns, Known: s.known, Guard: s.guard, Log: log,
 		Changed:   []func(*rain.Campaign){s.campaignChanged, s.schedule.Changed, s.events.Changed},
 		InUse:     func(campaign string) bool { return s.lobby.Room(campaign) != nil || s.events.Watched(campaign) },
 		Forgotten: s.grabber.Drop,
 	})
 	s.gateway = gateway.New(gateway.Options{
-		Players: s.players, Campaigns: s.registry, Wins: s.grabber, Claims: s.ledger, Limits: s.grabber,
+		Players: s.players, Campaigns: s.registry, Wins: s.grabber, Claims: s.ledger.Claims, Limits: s.grabber,
 		Gate:  func(c *rain.Campaign) gateway.Gate { return s.grabber.Gate(c) },
 		Lobby: s.lobby, Counts: tally,
 		TapRate: s.cfg.TapRate, HelloRate: s.cfg.HelloRate, MaxConnections: s.cfg.MaxConnections,
@@ -224,37 +224,37 @@ func (s *Server) buildRooms(now rain.Clock, reg prometheus.Registerer, node stri
 // buildCampaigns makes the operators' commands and the loops that finish them.
 func (s *Server) buildCampaigns(bus *cluster.Bus, now rain.Clock, node string, log *slog.Logger) {
 	s.service = campaigns.NewService(campaigns.ServiceOptions{
-		Ledger: s.ledger, Stock: s.grabber, Known: s.registry, Bus: bus, Clock: now, Log: log,
+		Ledger: s.ledger.Campaigns, Stock: s.grabber, Known: s.registry, Bus: bus, Clock: now, Log: log,
 	})
 	s.loop = campaigns.NewReconcileLoop(campaigns.ReconcileLoopOptions{
-		Service: s.service, Ledger: s.ledger, Known: s.registry, Bus: bus, Guard: s.guard, Clock: now, Log: log,
+		Service: s.service, Ledger: s.ledger.Campaigns, Known: s.registry, Bus: bus, Guard: s.guard, Clock: now, Log: log,
 	})
 	s.reclaimer = campaigns.NewReclaimer(campaigns.ReclaimerOptions{
-		Service: s.service, Ledger: s.ledger, Stock: s.grabber, Outbox: s.grabber, Known: s.registry, Bus: bus,
+		Service: s.service, Ledger: s.ledger.Campaigns, Leases: s.ledger.Leases, Stock: s.grabber, Outbox: s.grabber, Known: s.registry, Bus: bus,
 		Clock: now, Node: node, KeepFor: drainedKept, Guard: s.guard, Log: log,
 	})
 	s.rebuilder = campaigns.NewRebuilder(campaigns.RebuilderOptions{
-		Service: s.service, Ledger: s.ledger, Stream: s.settler, Restorer: s.grabber, Bus: bus, Log: log,
+		Service: s.service, Campaigns: s.ledger.Campaigns, Ledger: s.ledger.Rebuilds, Stream: s.settler, Restorer: s.grabber, Bus: bus, Log: log,
 	})
 	s.proofs = campaigns.NewProofs(campaigns.ProofsOptions{
-		Ledger: struct {
-			*ledger.Ledger
-			*reconcile.Reconciler
-		}{s.ledger, s.books}, Hot: s.grabber, Node: node, Every: s.cfg.ReconcileEvery, Alarm: bus.Alarm,
-		Guard: s.guard, Log: log,
+		Books: s.books, Campaigns: s.ledger.Campaigns, Leases: s.ledger.Leases, Hot: s.grabber, Node: node,
+		Every: s.cfg.ReconcileEvery, Alarm: bus.Alarm, Guard: s.guard, Log: log,
 	})
 	if s.cfg.Demo && s.cfg.InProcess() && s.cfg.Has(RoleOperator) {
 		s.demo = campaigns.NewDemo(campaigns.DemoOptions{
-			Service: s.service, Ledger: s.ledger, Sums: s.grabber, Known: s.registry, Online: s.online,
-			Guard: s.guard, Clock: now, Log: log,
+			Service: s.service, Campaigns: s.ledger.Campaigns, Sponsors: s.ledger.Sponsors, Sums: s.grabber,
+			Known: s.registry, Online: s.online, Guard: s.guard, Clock: now, Log: log,
 		})
 	}
 }
 
 func (s *Server) buildHTTP(now rain.Clock, reg *prometheus.Registry, log *slog.Logger) {
 	o := api.Options{
-		Commands: s.service, Rebuilder: s.rebuilder, Proofs: s.proofs, Ledger: s.ledger, Wins: s.grabber,
-		Outbox: s.grabber, Limits: s.grabber, Campaigns: s.registry, Stats: s.figures, Events: s.events,
+		Commands: s.service, Rebuilder: s.rebuilder, Proofs: s.proofs, Wins: s.grabber,
+		Answers: s.ledger.Answers, Audit: s.ledger.Audit, Claims: s.ledger.Claims, DeadLetters: s.ledger.DeadLetters,
+		Failing: s.ledger.Poster, History: s.ledger.Campaigns, Sponsors: s.ledger.Sponsors,
+		Withdrawals: s.ledger.Withdrawals,
+		Outbox:      s.grabber, Limits: s.grabber, Campaigns: s.registry, Stats: s.figures, Events: s.events,
 		Notifier: s.notifier, Players: s.players,
 		Operators: auth.NewOperators(s.cfg.OperatorToken, s.cfg.ViewerToken), WakePayer: s.payer.Wake,
 		JoinURL: s.lanURL, Version: ReadBuild().Version, InProcess: s.cfg.InProcess(), Guests: s.cfg.GuestsAllowed(),

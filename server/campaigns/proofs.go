@@ -30,8 +30,8 @@ const (
 	reconcileAtOnce = 2
 )
 
-// ProofLedger is the part of the ledger that proves the books. [ledger.Ledger] is one.
-type ProofLedger interface {
+// ProofBooks proves the books. [reconcile.Reconciler] does.
+type ProofBooks interface {
 	ReconcileWith(
 		ctx context.Context,
 		id string,
@@ -41,9 +41,17 @@ type ProofLedger interface {
 	ReconcileAll(ctx context.Context, hot reconcile.Hot, each func(campaign string, r reconcile.Reconciliation,
 		err error)) (reconcile.Books, error)
 	ForgetReconciliations()
-	Live(ctx context.Context) ([]*rain.Campaign, error)
-	Lease(ctx context.Context, name, holder string, ttl time.Duration) (bool, error)
+}
+
+// Leases let one node at a time do what is done for all. [ledger.Leases] are.
+type Leases interface {
+	Lease(ctx context.Context, name, holder string, ttl time.Duration) (held bool, err error)
 	ReleaseLease(ctx context.Context, name, holder string) error
+}
+
+// LiveCampaigns lists the campaigns that may still have something in Redis. [ledger.Campaigns] does.
+type LiveCampaigns interface {
+	Live(ctx context.Context) ([]*rain.Campaign, error)
 }
 
 // Proofs proves the books on a schedule, on one node at a time, and for operators who ask. It changes nothing:
@@ -62,13 +70,15 @@ type Proofs struct {
 
 // ProofsOptions of proofs. All are needed but those that say so.
 type ProofsOptions struct {
-	Ledger ProofLedger
-	Hot    reconcile.Hot
-	Node   string        // this node's name in the lease
-	Every  time.Duration // between two rounds; only Run needs it
-	Alarm  func(code, campaign, message string)
-	Guard  *rounds.Guard // hears of a round that panics; nil: it is logged only
-	Log    *slog.Logger
+	Books     ProofBooks
+	Campaigns LiveCampaigns
+	Leases    Leases
+	Hot       reconcile.Hot
+	Node      string        // this node's name in the lease
+	Every     time.Duration // between two rounds; only Run needs it
+	Alarm     func(code, campaign, message string)
+	Guard     *rounds.Guard // hears of a round that panics; nil: it is logged only
+	Log       *slog.Logger
 }
 
 // NewProofs makes the proofs. Who asks gets one at once; Run makes those of the schedule.
@@ -86,7 +96,7 @@ func (r *Proofs) Campaign(ctx context.Context, id string) (reconcile.Reconciliat
 		return reconcile.Reconciliation{}, err
 	}
 	defer func() { <-r.campaigns }()
-	return r.o.Ledger.ReconcileWith(ctx, id, r.o.Hot, reconcile.Rows)
+	return r.o.Books.ReconcileWith(ctx, id, r.o.Hot, reconcile.Rows)
 }
 
 // Everything proves all books. Whoever comes while somebody is at it waits.
@@ -96,7 +106,7 @@ func (r *Proofs) Everything(ctx context.Context,
 		return reconcile.Books{}, err
 	}
 	defer func() { <-r.everything }()
-	return r.o.Ledger.ReconcileAll(ctx, r.o.Hot, each)
+	return r.o.Books.ReconcileAll(ctx, r.o.Hot, each)
 }
 
 func enter(ctx context.Context, door chan struct{}) error {
@@ -141,7 +151,7 @@ func (r *Proofs) Run(ctx context.Context) error {
 func (r *Proofs) rest() {
 	clear(r.faulty)
 	r.rounds = 0
-	r.o.Ledger.ForgetReconciliations()
+	r.o.Books.ForgetReconciliations()
 }
 
 // keepLease takes the lease when it is free, renews it, and gives it back in the end.
@@ -152,7 +162,7 @@ func (r *Proofs) keepLease(ctx context.Context) {
 	for {
 		held, err := false, errPanic
 		r.o.Guard.Do("reconciliation", func() {
-			held, err = r.o.Ledger.Lease(ctx, reconcileLease, r.o.Node, leaseTTL)
+			held, err = r.o.Leases.Lease(ctx, reconcileLease, r.o.Node, leaseTTL)
 		})
 		r.holds.Store(held && err == nil)
 		switch {
@@ -173,7 +183,7 @@ func (r *Proofs) keepLease(ctx context.Context) {
 func (r *Proofs) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	if err := r.o.Ledger.ReleaseLease(ctx, reconcileLease, r.o.Node); err != nil {
+	if err := r.o.Leases.ReleaseLease(ctx, reconcileLease, r.o.Node); err != nil {
 		r.o.Log.Debug("the lease of the reconciliation runs out by itself", "err", err)
 	}
 }
@@ -192,7 +202,7 @@ func (r *Proofs) round(ctx context.Context) error {
 		r.note("", len(books.Findings) == 0, books.Fingerprint, books.Findings, "")
 		return unread
 	}
-	live, err := r.o.Ledger.Live(ctx)
+	live, err := r.o.Campaigns.Live(ctx)
 	if err != nil {
 		return err
 	}
@@ -211,7 +221,7 @@ func (r *Proofs) round(ctx context.Context) error {
 		if _, faulty := r.faulty[id]; faulty {
 			depth = reconcile.Rows // the sums alone cannot tell that it is healed
 		}
-		rec, err := r.o.Ledger.ReconcileWith(ctx, id, r.o.Hot, depth)
+		rec, err := r.o.Books.ReconcileWith(ctx, id, r.o.Hot, depth)
 		if err != nil && !errors.Is(err, reconcile.ErrHot) {
 			return err
 		}

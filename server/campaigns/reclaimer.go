@@ -47,10 +47,8 @@ type Reclaimer struct {
 	again map[string]again // campaigns that were not done at the last try
 }
 
-// ReclaimerLedger knows which campaigns are due, and which of them it has all of. [ledger.Ledger] does.
+// ReclaimerLedger knows which campaigns are due, and which of them it has all of. [ledger.Campaigns] does.
 type ReclaimerLedger interface {
-	Lease(ctx context.Context, name, holder string, ttl time.Duration) (held bool, err error)
-	ReleaseLease(ctx context.Context, name, holder string) error
 	Due(ctx context.Context, now int64, after string, limit int) (list []ledger.DueCampaign, next string, err error)
 	Campaign(ctx context.Context, id string) (*rain.Campaign, error)
 	Update(ctx context.Context, id string, change func(*rain.Campaign) error) (*rain.Campaign, error)
@@ -73,6 +71,7 @@ type Outbox interface {
 type ReclaimerOptions struct {
 	Service *Service
 	Ledger  ReclaimerLedger
+	Leases  Leases
 	Stock   ClosedStock
 	Outbox  Outbox
 	Known   Known

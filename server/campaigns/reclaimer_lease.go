@@ -8,7 +8,7 @@ import (
 
 // turn works through everything that is due, if this node has the lease or gets it.
 func (r *Reclaimer) turn(ctx context.Context) error {
-	held, err := r.o.Ledger.Lease(ctx, reclaimLeaseName, r.o.Node, reclaimLease)
+	held, err := r.o.Leases.Lease(ctx, reclaimLeaseName, r.o.Node, reclaimLease)
 	if err != nil || !held {
 		return err
 	}
@@ -39,7 +39,7 @@ func (r *Reclaimer) renew(ctx context.Context, lost context.CancelFunc) {
 		before := time.Now()
 		held, err := false, errPanic
 		r.o.Guard.Do("reclaimer", func() {
-			held, err = r.o.Ledger.Lease(ctx, reclaimLeaseName, r.o.Node, reclaimLease)
+			held, err = r.o.Leases.Lease(ctx, reclaimLeaseName, r.o.Node, reclaimLease)
 		})
 		if err == nil && held {
 			until = before.Add(reclaimLease)
@@ -57,7 +57,7 @@ func (r *Reclaimer) renew(ctx context.Context, lost context.CancelFunc) {
 func (r *Reclaimer) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	if err := r.o.Ledger.ReleaseLease(ctx, reclaimLeaseName, r.o.Node); err != nil {
+	if err := r.o.Leases.ReleaseLease(ctx, reclaimLeaseName, r.o.Node); err != nil {
 		r.o.Log.Debug("the lease ends by its time", "err", err)
 	}
 }
