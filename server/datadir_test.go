@@ -68,7 +68,7 @@ func TestADataDirectoryKeepsAllThatMatters(t *testing.T) {
 		if guest, _, err = s.players.Mint("guest", time.Minute); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.ledger.Deposit(t.Context(), "acme", "r", 100); err != nil {
+		if _, err := s.ledger.Sponsors.Deposit(t.Context(), "acme", "r", 100); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := New(t.Context(), ownConfig(dir), slog.New(slog.DiscardHandler), io.Discard); !errors.Is(err,
@@ -84,10 +84,10 @@ func TestADataDirectoryKeepsAllThatMatters(t *testing.T) {
 		if user, err := s.players.Verify(t.Context(), guest); user != "guest" || err != nil {
 			t.Errorf("a token of before: %q, %v", user, err)
 		}
-		if balance, err := s.ledger.SponsorBalance(t.Context(), "acme"); balance != 100 || err != nil {
+		if balance, err := s.ledger.Sponsors.SponsorBalance(t.Context(), "acme"); balance != 100 || err != nil {
 			t.Errorf("the sponsor has %d, %v", balance, err)
 		}
-		live, err := s.ledger.Live(t.Context())
+		live, err := s.ledger.Campaigns.Live(t.Context())
 		if err != nil || len(live) != 1 {
 			t.Errorf("%d campaigns, %v", len(live), err)
 		}
@@ -192,7 +192,7 @@ func TestAtStartOneBadCampaignHoldsUpNoOther(t *testing.T) {
 	cfg.Demo = false
 	var ids []string
 	serveOn(t, cfg, func(s *Server) {
-		if _, err := s.ledger.Deposit(t.Context(), "acme", "r", 1_000); err != nil {
+		if _, err := s.ledger.Sponsors.Deposit(t.Context(), "acme", "r", 1_000); err != nil {
 			t.Fatal(err)
 		}
 		for range 3 {
@@ -209,7 +209,7 @@ func TestAtStartOneBadCampaignHoldsUpNoOther(t *testing.T) {
 		}
 		bad := rain.Entry{Ref: rain.EntryRef{Campaign: ids[1], ID: "1-0"},
 			Wins: []rain.Win{{User: "u", Packet: 3, Amount: 10, Drop: "1.1"}}}
-		if _, err := s.ledger.Post(t.Context(), []rain.Entry{bad}); err != nil {
+		if _, err := s.ledger.Poster.Post(t.Context(), []rain.Entry{bad}); err != nil {
 			t.Fatal(err)
 		}
 		err = s.back.sql.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
@@ -228,7 +228,7 @@ func TestAtStartOneBadCampaignHoldsUpNoOther(t *testing.T) {
 	}
 	defer s.release()
 	for i, id := range ids {
-		c, err := s.ledger.Campaign(t.Context(), id)
+		c, err := s.ledger.Campaigns.Campaign(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -251,7 +251,7 @@ func funded(t *testing.T, s *Server) (*rain.Campaign, error) {
 		ID: "cfunded", Spec: servertest.EvenSpec(100, 10, 1), Status: rain.Loading, CreatedAt: s.clock.Now(),
 		ExpiresAt: s.clock.Now() + 3_600_000, Revision: 1,
 	}
-	return c, s.ledger.CreateCampaign(t.Context(), c)
+	return c, s.ledger.Campaigns.CreateCampaign(t.Context(), c)
 }
 
 // TestTheRebuildOverHTTP: what an operator is answered, and what the audit log says.
@@ -259,7 +259,7 @@ func TestTheRebuildOverHTTP(t *testing.T) {
 	cfg := ownConfig("")
 	cfg.Demo = false
 	serveOn(t, cfg, func(s *Server) {
-		if _, err := s.ledger.Deposit(t.Context(), "acme", "r", 1_000); err != nil {
+		if _, err := s.ledger.Sponsors.Deposit(t.Context(), "acme", "r", 1_000); err != nil {
 			t.Fatal(err)
 		}
 		c, err := s.service.Create(t.Context(), servertest.EvenSpec(100, 10, 1), "")
@@ -305,7 +305,7 @@ func TestTheRebuildOverHTTP(t *testing.T) {
 			body != `{"campaign":"`+c.ID+`","shards":[0],"packets":10,"wins":0}`+"\n" {
 			t.Errorf("%d %s", status, body)
 		}
-		records, _, err := s.ledger.ListAudit(t.Context(), "", 10)
+		records, _, err := s.ledger.Audit.ListAudit(t.Context(), "", 10)
 		if err != nil || len(records) != 1 || records[0].Action != "campaign.rebuild" ||
 			!strings.Contains(string(records[0].Detail), `"packets":10`) {
 			t.Errorf("the audit log: %+v, %v", records, err)

@@ -21,11 +21,11 @@ import (
 
 // buildSettler makes what posts wins, and tells of them.
 func (s *Server) buildSettler(js jetstream.JetStream) (err error) {
-	if err := errors.Join(s.ledger.Register(s.metrics), s.books.Register(s.metrics)); err != nil {
+	if err := errors.Join(s.ledger.DeadLetters.Register(s.metrics), s.books.Register(s.metrics)); err != nil {
 		return err
 	}
 	s.notifier = cluster.NewNotifier(store.NewMarks(s.redis), store.NewRanking(s.redis), s.bus, s.log)
-	s.settler, err = pipeline.NewSettler(js, s.ledger, s.outbox, s.notifier, pipeline.SettlerOptions{
+	o := pipeline.SettlerOptions{
 		Namespace: s.cfg.Namespace, Clock: s.clock.Now, Guard: s.guard, Log: s.log, Registerer: s.metrics,
 		Attempts: s.cfg.PayoutAttempts,
 		OnCut: func(cuts []posting.ReclaimCut) {
@@ -44,7 +44,8 @@ func (s *Server) buildSettler(js jetstream.JetStream) (err error) {
 			}
 		},
 		OnVoid: func(letters []posting.DeadLetter) { campaigns.AlarmVoid(s.bus, letters) },
-	})
+	}
+	s.settler, err = pipeline.NewSettler(js, s.ledger.Poster, s.ledger.DeadLetters, s.outbox, s.notifier, o)
 	return err
 }
 
@@ -60,7 +61,7 @@ func (s *Server) buildPayer() error {
 		provider = http
 	}
 	var err error
-	s.payer, err = withdraw.NewPayer(s.ledger, provider, withdraw.PayerOptions{
+	s.payer, err = withdraw.NewPayer(s.ledger.Withdrawals, provider, withdraw.PayerOptions{
 		Attempts: s.cfg.PayoutAttempts, Timeout: s.cfg.ProviderTimeout, Guard: s.guard, Log: s.log,
 		Registerer: s.metrics,
 		OnAlarm:    func(w ledger.Withdrawal, message string) { s.bus.Alarm("withdrawal", "", w.ID+": "+message) },
@@ -79,11 +80,11 @@ func (s *Server) buildPayer() error {
 func (s *Server) tellWithdrawn(id string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout.Backend)
 	defer cancel()
-	w, err := s.ledger.Withdrawal(ctx, id)
+	w, err := s.ledger.Withdrawals.Withdrawal(ctx, id)
 	if err != nil {
 		return err
 	}
-	balance, err := s.ledger.UserBalance(ctx, w.User)
+	balance, err := s.ledger.Claims.UserBalance(ctx, w.User)
 	if err != nil {
 		return err
 	}

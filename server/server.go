@@ -79,7 +79,7 @@ func (s *Server) build(ctx context.Context) (err error) {
 		return err
 	}
 	s.ledger = ledger.New(s.back.sql, s.clock.Now)
-	s.books = reconcile.New(s.back.sql, s.ledger, s.clock.Now)
+	s.books = reconcile.New(s.back.sql, s.ledger.Campaigns, s.clock.Now)
 	s.known = cluster.NewKnown()
 
 	js, err := jetstream.New(s.back.nats)
@@ -170,20 +170,20 @@ func (s *Server) buildRooms() {
 	tally := live.NewCounts()
 	s.figures = live.NewFigures(live.FiguresOptions{
 		Node: s.node, Sums: store.NewSums(s.redis), Reports: store.NewNodes(s.redis),
-		Ranking: store.NewRanking(s.redis), Ledger: s.ledger, Known: s.known, Lobby: s.lobby, Counts: tally,
-		KeepFor: drainedKept, Guard: s.guard, Clock: s.clock.Now, Log: s.log,
+		Ranking: store.NewRanking(s.redis), Paid: s.ledger.Campaigns, Dead: s.ledger.DeadLetters, Known: s.known,
+		Lobby: s.lobby, Counts: tally, KeepFor: drainedKept, Guard: s.guard, Clock: s.clock.Now, Log: s.log,
 	})
 	s.events = api.NewEvents(api.EventsOptions{
 		Campaigns: s.known, Stats: s.figures, Guard: s.guard, Clock: s.clock.Now, Log: s.log,
 	})
 	s.registry = cluster.NewRegistry(cluster.RegistryOptions{
-		Source: s.ledger, Known: s.known, Guard: s.guard, Log: s.log,
+		Source: s.ledger.Campaigns, Known: s.known, Guard: s.guard, Log: s.log,
 		Changed:   []func(*rain.Campaign){s.campaignChanged, s.schedule.Changed, s.events.Changed},
 		InUse:     func(campaign string) bool { return s.lobby.Room(campaign) != nil || s.events.Watched(campaign) },
 		Forgotten: s.gates.Drop,
 	})
 	s.gateway = gateway.New(gateway.Options{
-		Players: s.players, Campaigns: s.registry, Wins: s.confirmer, Claims: s.ledger,
+		Players: s.players, Campaigns: s.registry, Wins: s.confirmer, Claims: s.ledger.Claims,
 		Limits: store.NewLimits(s.redis), Gate: func(c *rain.Campaign) gateway.Gate { return s.gates.Gate(c) },
 		Lobby: s.lobby, Counts: tally,
 		TapRate: s.cfg.TapRate, HelloRate: s.cfg.HelloRate, MaxConnections: s.cfg.MaxConnections,
@@ -195,28 +195,29 @@ func (s *Server) buildRooms() {
 func (s *Server) buildCampaigns() {
 	stock := store.NewStock(s.redis)
 	s.service = campaigns.NewService(campaigns.ServiceOptions{
-		Ledger: s.ledger, Stock: stock, Known: s.registry, Bus: s.bus, Clock: s.clock.Now, Log: s.log,
+		Ledger: s.ledger.Campaigns, Stock: stock, Known: s.registry, Bus: s.bus, Clock: s.clock.Now, Log: s.log,
 	})
 	s.loop = campaigns.NewReconcileLoop(campaigns.ReconcileLoopOptions{
-		Service: s.service, Ledger: s.ledger, Known: s.registry, Bus: s.bus, Guard: s.guard, Clock: s.clock.Now,
-		Log: s.log,
+		Service: s.service, Ledger: s.ledger.Campaigns, Known: s.registry, Bus: s.bus, Guard: s.guard,
+		Clock: s.clock.Now, Log: s.log,
 	})
 	s.reclaimer = campaigns.NewReclaimer(campaigns.ReclaimerOptions{
-		Service: s.service, Ledger: s.ledger, Stock: stock, Outbox: s.outbox, Known: s.registry, Bus: s.bus,
-		Clock: s.clock.Now, Node: s.node, KeepFor: drainedKept, Guard: s.guard, Log: s.log,
-	})
-	s.rebuilder = campaigns.NewRebuilder(campaigns.RebuilderOptions{
-		Service: s.service, Ledger: s.ledger, Stream: s.settler, Restorer: store.NewRestorer(s.redis), Bus: s.bus,
+		Service: s.service, Ledger: s.ledger.Campaigns, Leases: s.ledger.Leases, Stock: stock, Outbox: s.outbox,
+		Known: s.registry, Bus: s.bus, Clock: s.clock.Now, Node: s.node, KeepFor: drainedKept, Guard: s.guard,
 		Log: s.log,
 	})
+	s.rebuilder = campaigns.NewRebuilder(campaigns.RebuilderOptions{
+		Service: s.service, Campaigns: s.ledger.Campaigns, Ledger: s.ledger.Rebuilds, Stream: s.settler,
+		Restorer: store.NewRestorer(s.redis), Bus: s.bus, Log: s.log,
+	})
 	s.proofs = campaigns.NewProofs(campaigns.ProofsOptions{
-		Books: s.books, Campaigns: s.ledger, Leases: s.ledger, Hot: hot{store.NewSums(s.redis), store.NewWins(s.redis)},
-		Node: s.node, Every: s.cfg.ReconcileEvery, Alarm: s.bus.Alarm, Guard: s.guard, Log: s.log,
+		Books: s.books, Campaigns: s.ledger.Campaigns, Leases: s.ledger.Leases,
+		Hot: hot{store.NewSums(s.redis), store.NewWins(s.redis)}, Node: s.node, Every: s.cfg.ReconcileEvery, Alarm: s.bus.Alarm, Guard: s.guard, Log: s.log,
 	})
 	if s.cfg.Demo && s.cfg.InProcess() && s.cfg.Has(RoleOperator) {
 		s.demo = campaigns.NewDemo(campaigns.DemoOptions{
-			Service: s.service, Ledger: s.ledger, Sums: store.NewSums(s.redis), Known: s.registry, Online: s.online,
-			Guard: s.guard, Clock: s.clock.Now, Log: s.log,
+			Service: s.service, Campaigns: s.ledger.Campaigns, Sponsors: s.ledger.Sponsors,
+			Sums: store.NewSums(s.redis), Known: s.registry, Online: s.online, Guard: s.guard, Clock: s.clock.Now, Log: s.log,
 		})
 	}
 }
@@ -229,8 +230,10 @@ type hot struct {
 
 func (s *Server) buildHTTP() {
 	o := api.Options{
-		Commands: s.service, Rebuilder: s.rebuilder, Proofs: s.proofs, Ledger: s.ledger, Wins: s.confirmer,
-		Outbox: s.outbox, Limits: store.NewLimits(s.redis), Campaigns: s.registry, Stats: s.figures,
+		Commands: s.service, Rebuilder: s.rebuilder, Proofs: s.proofs,
+		Answers: s.ledger.Answers, Audit: s.ledger.Audit, Claims: s.ledger.Claims, DeadLetters: s.ledger.DeadLetters,
+		Failing: s.ledger.Poster, History: s.ledger.Campaigns, Sponsors: s.ledger.Sponsors,
+		Withdrawals: s.ledger.Withdrawals, Wins: s.confirmer, Outbox: s.outbox, Limits: store.NewLimits(s.redis), Campaigns: s.registry, Stats: s.figures,
 		Events: s.events, Notifier: s.notifier, Players: s.players,
 		Operators: auth.NewOperators(s.cfg.OperatorToken, s.cfg.ViewerToken), WakePayer: s.payer.Wake,
 		JoinURL: s.lanURL, Version: ReadBuild().Version, InProcess: s.cfg.InProcess(), Guests: s.cfg.GuestsAllowed(),

@@ -28,7 +28,7 @@ const (
 	reconcileAtOnce = 2
 )
 
-// Books can be proved. [reconcile.Reconciler] does.
+// Books proves the books. [reconcile.Reconciler] does.
 type Books interface {
 	ReconcileWith(ctx context.Context, id string, hot reconcile.Hot,
 		depth reconcile.Depth) (reconcile.Reconciliation, error)
@@ -37,7 +37,7 @@ type Books interface {
 	ForgetReconciliations()
 }
 
-// LiveCampaigns are those that are not drained. [ledger.Campaigns] has them.
+// LiveCampaigns lists the campaigns that may still have something in Redis. [ledger.Campaigns] does.
 type LiveCampaigns interface {
 	Live(ctx context.Context) ([]*rain.Campaign, error)
 }

@@ -43,9 +43,8 @@ type Reclaimer struct {
 	again map[string]again // campaigns that were not done at the last try
 }
 
-// ReclaimerLedger knows which campaigns are due, and which of them it has all of. [ledger.Ledger] does.
+// ReclaimerLedger knows which campaigns are due, and which of them it has all of. [ledger.Campaigns] does.
 type ReclaimerLedger interface {
-	Leases
 	Due(ctx context.Context, now int64, after string, limit int) (list []ledger.DueCampaign, next string, err error)
 	Campaign(ctx context.Context, id string) (*rain.Campaign, error)
 	Update(ctx context.Context, id string, change func(*rain.Campaign) error) (*rain.Campaign, error)
@@ -68,6 +67,7 @@ type Outbox interface {
 type ReclaimerOptions struct {
 	Service *Service
 	Ledger  ReclaimerLedger
+	Leases  Leases
 	Stock   ClosedStock
 	Outbox  Outbox
 	Known   Known
@@ -81,7 +81,7 @@ type ReclaimerOptions struct {
 
 // NewReclaimer makes a reclaimer. Its Run must be started.
 func NewReclaimer(o ReclaimerOptions) *Reclaimer {
-	return &Reclaimer{o: o, again: map[string]again{}, lease: lease{leases: o.Ledger, name: "reclaim",
+	return &Reclaimer{o: o, again: map[string]again{}, lease: lease{leases: o.Leases, name: "reclaim",
 		part: "reclaimer", node: o.Node, ttl: reclaimLease, renew: reclaimRenew, guard: o.Guard, log: o.Log}}
 }
 

@@ -37,7 +37,7 @@ type ReconcileLoop struct {
 	done map[string]kept
 }
 
-// LoopLedger has the newest version of each campaign. [ledger.Ledger] does.
+// LoopLedger has the newest version of each campaign. [ledger.Campaigns] does.
 type LoopLedger interface {
 	Campaign(ctx context.Context, id string) (*rain.Campaign, error)
 }

@@ -21,7 +21,7 @@ import (
 // then applied to Redis, then told to the other nodes. Whatever fails after the commit is healed by the reconcile loop.
 type Service struct{ o ServiceOptions }
 
-// ServiceLedger keeps campaigns for good. [ledger.Ledger] does.
+// ServiceLedger keeps campaigns for good. [ledger.Campaigns] does.
 type ServiceLedger interface {
 	CreateCampaign(ctx context.Context, c *rain.Campaign) error // ledger.ErrCampaignExists where its id is taken
 	Campaign(ctx context.Context, id string) (*rain.Campaign, error)

@@ -30,7 +30,7 @@ type Wins interface {
 	ConfirmedWins(ctx context.Context, c *rain.Campaign, user string) ([]rain.Win, error)
 }
 
-// Claims tells what has become of a player's claims. [ledger.Ledger] does.
+// Claims tells what has become of a player's claims. [ledger.Claims] does.
 type Claims interface {
 	ClaimStates(ctx context.Context, user string, claims []string) (map[string]ledger.ClaimState, error)
 }

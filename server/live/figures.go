@@ -74,9 +74,13 @@ type Ranking interface {
 	Top(ctx context.Context, c *rain.Campaign) ([]store.Ranked, error)
 }
 
-// Ledger counts what has become money, and what waits for a person. [ledger.Ledger] does.
-type Ledger interface {
+// Paid counts what has become money. [ledger.Campaigns] does.
+type Paid interface {
 	Paid(ctx context.Context, campaign string) (packets int64, amount rain.Money, err error)
+}
+
+// Dead counts what waits for a person. [ledger.DeadLetters] does.
+type Dead interface {
 	Dead(ctx context.Context, campaign string) (letters, wins int64, err error)
 }
 
@@ -86,7 +90,8 @@ type FiguresOptions struct {
 	Sums    Sums
 	Reports Reports
 	Ranking Ranking
-	Ledger  Ledger
+	Paid    Paid
+	Dead    Dead
 	Known   Known
 	Lobby   *room.Lobby
 	Counts  *Counts
@@ -268,11 +273,11 @@ func (f *Figures) Stats(ctx context.Context, c *rain.Campaign) (Stats, error) {
 	if err != nil {
 		return Stats{}, err
 	}
-	paid, amount, err := f.o.Ledger.Paid(ctx, c.ID)
+	paid, amount, err := f.o.Paid.Paid(ctx, c.ID)
 	if err != nil {
 		return Stats{}, err
 	}
-	dead, deadWins, err := f.o.Ledger.Dead(ctx, c.ID)
+	dead, deadWins, err := f.o.Dead.Dead(ctx, c.ID)
 	if err != nil {
 		return Stats{}, err
 	}
