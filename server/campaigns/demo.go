@@ -140,7 +140,7 @@ func (d *Demo) begin(ctx context.Context) error {
 	if found, err := d.resume(ctx); found || err != nil {
 		return err
 	}
-	if _, err := d.o.Sponsors.Deposit(ctx, demoSponsor, NewID("demo-", "", 0), demoBudget); err != nil {
+	if _, err := d.o.Sponsors.Deposit(ctx, demoSponsor, NewID("demo-", ""), demoBudget); err != nil {
 		return err
 	}
 	spec := rain.DefaultSpec()
