@@ -17,6 +17,7 @@ import (
 
 	"redrain/grab"
 	"redrain/grab/outcome"
+	"redrain/grab/store"
 	"redrain/internal/embedded"
 	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
@@ -67,7 +68,7 @@ func TestADataDirectoryKeepsAllThatMatters(t *testing.T) {
 		if guest, _, err = s.players.Mint("guest", time.Minute); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.ledger.Deposit(t.Context(), "acme", "r", 100); err != nil {
+		if _, err := s.ledger.Sponsors.Deposit(t.Context(), "acme", "r", 100); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := New(t.Context(), ownConfig(dir), slog.New(slog.DiscardHandler), io.Discard); !errors.Is(err,
@@ -83,10 +84,10 @@ func TestADataDirectoryKeepsAllThatMatters(t *testing.T) {
 		if user, err := s.players.Verify(t.Context(), guest); user != "guest" || err != nil {
 			t.Errorf("a token of before: %q, %v", user, err)
 		}
-		if balance, err := s.ledger.SponsorBalance(t.Context(), "acme"); balance != 100 || err != nil {
+		if balance, err := s.ledger.Sponsors.SponsorBalance(t.Context(), "acme"); balance != 100 || err != nil {
 			t.Errorf("the sponsor has %d, %v", balance, err)
 		}
-		live, err := s.ledger.Live(t.Context())
+		live, err := s.ledger.Campaigns.Live(t.Context())
 		if err != nil || len(live) != 1 {
 			t.Errorf("%d campaigns, %v", len(live), err)
 		}
@@ -95,7 +96,7 @@ func TestADataDirectoryKeepsAllThatMatters(t *testing.T) {
 			if c == nil {
 				return false
 			}
-			levels, err := s.grabber.Levels(t.Context(), c)
+			levels, err := store.NewSums(s.redis).Levels(t.Context(), c)
 			return err == nil && levels.Stock == 20_000
 		})
 	})
@@ -191,7 +192,7 @@ func TestAtStartOneBadCampaignHoldsUpNoOther(t *testing.T) {
 	cfg.Demo = false
 	var ids []string
 	serveOn(t, cfg, func(s *Server) {
-		if _, err := s.ledger.Deposit(t.Context(), "acme", "r", 1_000); err != nil {
+		if _, err := s.ledger.Sponsors.Deposit(t.Context(), "acme", "r", 1_000); err != nil {
 			t.Fatal(err)
 		}
 		for range 3 {
@@ -208,7 +209,7 @@ func TestAtStartOneBadCampaignHoldsUpNoOther(t *testing.T) {
 		}
 		bad := rain.Entry{Ref: rain.EntryRef{Campaign: ids[1], ID: "1-0"},
 			Wins: []rain.Win{{User: "u", Packet: 3, Amount: 10, Drop: "1.1"}}}
-		if _, err := s.ledger.Post(t.Context(), []rain.Entry{bad}); err != nil {
+		if _, err := s.ledger.Poster.Post(t.Context(), []rain.Entry{bad}); err != nil {
 			t.Fatal(err)
 		}
 		err = s.back.sql.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
@@ -227,11 +228,11 @@ func TestAtStartOneBadCampaignHoldsUpNoOther(t *testing.T) {
 	}
 	defer s.release()
 	for i, id := range ids {
-		c, err := s.ledger.Campaign(t.Context(), id)
+		c, err := s.ledger.Campaigns.Campaign(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
 		}
-		lost, err := s.grabber.Lost(t.Context(), c)
+		lost, err := store.NewRestorer(s.redis).Lost(t.Context(), c)
 		if err != nil || (len(lost) > 0) != (i == 1) || c.Status != rain.Open {
 			t.Errorf("campaign %d: %s, lost %v (%v)", i, c.Status, lost, err)
 		}
@@ -250,7 +251,7 @@ func funded(t *testing.T, s *Server) (*rain.Campaign, error) {
 		ID: "cfunded", Spec: servertest.EvenSpec(100, 10, 1), Status: rain.Loading, CreatedAt: s.clock.Now(),
 		ExpiresAt: s.clock.Now() + 3_600_000, Revision: 1,
 	}
-	return c, s.ledger.CreateCampaign(t.Context(), c)
+	return c, s.ledger.Campaigns.CreateCampaign(t.Context(), c)
 }
 
 // TestTheRebuildOverHTTP: what an operator is answered, and what the audit log says.
@@ -258,7 +259,7 @@ func TestTheRebuildOverHTTP(t *testing.T) {
 	cfg := ownConfig("")
 	cfg.Demo = false
 	serveOn(t, cfg, func(s *Server) {
-		if _, err := s.ledger.Deposit(t.Context(), "acme", "r", 1_000); err != nil {
+		if _, err := s.ledger.Sponsors.Deposit(t.Context(), "acme", "r", 1_000); err != nil {
 			t.Fatal(err)
 		}
 		c, err := s.service.Create(t.Context(), servertest.EvenSpec(100, 10, 1), "")
@@ -295,7 +296,7 @@ func TestTheRebuildOverHTTP(t *testing.T) {
 		if status, body := call("nowhere"); status != http.StatusNotFound {
 			t.Errorf("%d %s", status, body)
 		}
-		gate := s.grabber.Gate(c)
+		gate := s.gates.Gate(c)
 		gate.SoldOut(0)
 		if err := s.back.redis.FlushAll(t.Context()).Err(); err != nil {
 			t.Fatal(err)
@@ -304,12 +305,12 @@ func TestTheRebuildOverHTTP(t *testing.T) {
 			body != `{"campaign":"`+c.ID+`","shards":[0],"packets":10,"wins":0}`+"\n" {
 			t.Errorf("%d %s", status, body)
 		}
-		records, _, err := s.ledger.ListAudit(t.Context(), "", 10)
+		records, _, err := s.ledger.Audit.ListAudit(t.Context(), "", 10)
 		if err != nil || len(records) != 1 || records[0].Action != "campaign.rebuild" ||
 			!strings.Contains(string(records[0].Detail), `"packets":10`) {
 			t.Errorf("the audit log: %+v, %v", records, err)
 		}
-		s.grabber.Gates.Close() // what it would ask Redis it now answers "unavailable"
+		s.gates.Close() // what it would ask Redis it now answers "unavailable"
 		testenv.Eventually(t, 10*time.Second, "the gate would ask Redis again", func() bool {
 			drop := rain.DropID{N: c.Current().FirstWave}
 			r, known := gate.Tap(&grab.Tap[gateway.Asked]{User: testenv.Namespace(t), Drop: drop})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strings"
 )
 
@@ -38,6 +39,15 @@ func (tx *Tx) Each(ctx context.Context, row func(Scan) error, query string, args
 // First implements [Querier].
 func (tx *Tx) First(ctx context.Context, dest []any, query string, args ...any) (bool, error) {
 	return first(ctx, tx, dest, query, args)
+}
+
+// Exec runs one statement in a transaction of its own and returns the number of rows that it matched.
+func (db *DB) Exec(ctx context.Context, statement string, args ...any) (rows int64, err error) {
+	err = db.InTx(ctx, func(ctx context.Context, tx *Tx) error {
+		rows, err = tx.Exec(ctx, statement, args...)
+		return err
+	})
+	return rows, err
 }
 
 // Exec runs a statement and returns the number of rows that it matched.
@@ -91,6 +101,37 @@ func first(ctx context.Context, q Querier, dest []any, query string, args []any)
 		err = nil
 	}
 	return found && err == nil, err
+}
+
+// List is what a query finds, each row read by scan; it is empty and not nil where there is nothing.
+func List[T any](ctx context.Context, q Querier, scan func(Scan) (T, error), query string, args ...any) ([]T, error) {
+	list := []T{}
+	err := q.Each(ctx, func(row Scan) error {
+		value, err := scan(row)
+		list = append(list, value)
+		return err
+	}, query, args...)
+	return list, err
+}
+
+// Column is what a query for one column finds.
+func Column[T any](ctx context.Context, q Querier, query string, args ...any) ([]T, error) {
+	return List(ctx, q, func(row Scan) (value T, err error) {
+		err = row(&value)
+		return value, err
+	}, query, args...)
+}
+
+// EachIn runs a query that ends with IN as often as many values need, and calls row for every row of the answers. args
+// are for the placeholders before the IN.
+func EachIn[T any](ctx context.Context, q Querier, row func(Scan) error, query string, values []T, args ...any) error {
+	for chunk := range slices.Chunk(values, Chunk) {
+		err := q.Each(ctx, row, query+" "+Marks(len(chunk)), slices.Concat(args, Args(chunk))...)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Marks is n placeholders in parentheses, for IN: "(?,?,?)".

@@ -10,7 +10,6 @@ import (
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/booking"
-	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
 
@@ -96,30 +95,6 @@ func writeAudit(ctx context.Context, tx *sqldb.Tx, now int64, r AuditRecord) err
 	return nil
 }
 
-// campaignState is a campaign as the audit log compares it.
-func campaignState(c *rain.Campaign) change {
-	state := map[string]any{"status": c.Status, "revision": c.Revision, "expires_at": c.ExpiresAt,
-		"rains": len(c.Rains)}
-	if r := c.Current(); r != nil {
-		state["rain"] = map[string]any{"id": r.ID, "starts_at": r.StartsAt, "duration_ms": r.DurationMS,
-			"stopped_at": r.StoppedAt}
-	}
-	return change{target: "campaign:" + c.ID, state: state}
-}
-
-// letterState is a dead letter as the audit log compares it.
-func letterState(d posting.DeadLetter, is ClaimState) change {
-	return change{target: "claim:" + d.Claim, state: map[string]any{
-		"state": is, "letter": d.ID, "kind": d.Kind, "entry": d.Source, "user": d.User, "amount": d.Amount,
-		"reason": d.Reason,
-	}}
-}
-
-// balanceState is a sponsor's balance as the audit log compares it.
-func balanceState(sponsor string, balance rain.Money) change {
-	return change{target: "sponsor:" + sponsor, state: map[string]any{"balance": balance}}
-}
-
 // ListAudit lists the records, newest first. An empty cursor begins; next is empty on the last page.
 func (a *AuditLog) ListAudit(ctx context.Context, cursor string,
 	limit int) (list []AuditRecord, next string, err error) {
@@ -127,21 +102,14 @@ func (a *AuditLog) ListAudit(ctx context.Context, cursor string,
 	if err != nil {
 		return nil, "", err
 	}
-	list = []AuditRecord{}
-	err = a.db.Each(ctx, func(scan sqldb.Scan) error {
-		var r AuditRecord
-		var detail []byte
-		err := scan(&r.id, &r.At, &r.Actor, &r.Role, &r.Action, &r.Target, &detail)
-		r.Detail = detail
-		list = append(list, r)
-		return err
+	list, err = sqldb.List(ctx, a.db, func(scan sqldb.Scan) (r AuditRecord, err error) {
+		err = scan(&r.id, &r.At, &r.Actor, &r.Role, &r.Action, &r.Target, (*[]byte)(&r.Detail))
+		return r, err
 	}, "SELECT id, at, actor, role, action, target, detail FROM audit WHERE id < ? ORDER BY id DESC LIMIT ?", before,
 		limit+1)
 	if err != nil {
 		return nil, "", fmt.Errorf("audit log: %w", err)
 	}
-	if len(list) > limit {
-		list, next = list[:limit], strconv.FormatInt(list[limit-1].id, 10)
-	}
+	list, next = page(list, limit, func(r AuditRecord) string { return strconv.FormatInt(r.id, 10) })
 	return list, next, nil
 }

@@ -23,7 +23,7 @@ func TestLeaseEndsToTheMillisecond(t *testing.T) {
 		const began = 1_763_712_000_000
 		var now atomic.Int64
 		now.Store(began)
-		leases := ledger.New(b.DB, now.Load)
+		leases := ledger.New(b.DB, now.Load).Leases
 		for _, step := range []struct {
 			holder string
 			after  int64 // ms since the first lease
@@ -48,7 +48,7 @@ func TestTryIsLeasedToTheMillisecond(t *testing.T) {
 		began := b.Clock.Load()
 		var now atomic.Int64
 		now.Store(began)
-		books := ledger.New(b.DB, now.Load)
+		books := ledger.New(b.DB, now.Load).Withdrawals
 		for _, step := range []struct{ after, due int64 }{{0, 1}, {57_000, 0}, {59_999, 0}, {60_000, 1}} {
 			now.Store(began + step.after)
 			due, err := books.LeaseDue(t.Context(), 10, time.Minute)
@@ -109,7 +109,7 @@ func TestLetterIsResolvedForItsOwnPlayerOnly(t *testing.T) {
 		if err := b.RefreshMetrics(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if n := b.DeadLetters(t); n != 2 {
+		if n := b.CountDead(t); n != 2 {
 			t.Errorf("%d letters wait, want both", n)
 		}
 		b.WantBalance(t, booking.UserAccount("other"), 0)
@@ -129,12 +129,12 @@ func TestRetrySaysTheDatabasesError(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		books := ledger.New(b.DB, func() int64 {
-			if b.DeadLetters(t) == 1 { // the first is committed, and the second under way
+			if b.CountDead(t) == 1 { // the first is committed, and the second under way
 				cancel()
 			}
 			return b.Clock.Now()
 		})
-		settled, err := books.Retry(ctx, "c1-0")
+		settled, err := books.DeadLetters.Retry(ctx, "c1-0")
 		if len(settled) != 1 || !errors.Is(err, context.Canceled) {
 			t.Errorf("settled %+v, error %v, want one settlement and the error", settled, err)
 		}

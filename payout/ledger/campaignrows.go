@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/posting"
@@ -77,19 +78,13 @@ func scanRain(scan sqldb.Scan) (rain.Rain, error) {
 	return r, err
 }
 
+// viewLimit is how long a view of a few rows may take.
+const viewLimit = 5 * time.Second
+
 // campaignRows reads campaigns.
 type campaignRows struct {
 	mu      sync.Mutex
 	amounts map[string][]rain.Money // given amounts of live campaigns: they never change and may be millions
-}
-
-// campaigns reads campaigns with their rains, all as of one moment: the revision is that of the rains too.
-func (s *Campaigns) campaigns(ctx context.Context, where string, args ...any) (list []*rain.Campaign, err error) {
-	err = s.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
-		list, err = s.rows.read(ctx, tx, where, args...)
-		return err
-	})
-	return list, err
 }
 
 // Read reads a campaign in a transaction; ErrUnknownCampaign where there is none.
@@ -106,23 +101,16 @@ func (r *campaignRows) Read(ctx context.Context, q sqldb.Querier, id string) (*r
 
 func (r *campaignRows) read(ctx context.Context, q sqldb.Querier, where string,
 	args ...any) ([]*rain.Campaign, error) {
-	list := []*rain.Campaign{}
-	byID := map[string]*rain.Campaign{}
-	err := q.Each(ctx, func(scan sqldb.Scan) error {
-		c, err := scanCampaign(scan)
-		if err == nil {
-			list = append(list, c)
-			byID[c.ID] = c
-		}
-		return err
-	}, "SELECT "+strings.Join(campaignColumns, ", ")+" FROM campaign "+where, args...)
+	list, err := sqldb.List(ctx, q, scanCampaign,
+		"SELECT "+strings.Join(campaignColumns, ", ")+" FROM campaign "+where, args...)
 	if err != nil {
 		return nil, fmt.Errorf("reading campaigns: %w", err)
 	}
+	byID := map[string]*rain.Campaign{}
 	for chunk := range slices.Chunk(list, sqldb.Chunk) {
 		ids := make([]any, len(chunk))
 		for i, c := range chunk {
-			ids[i] = c.ID
+			ids[i], byID[c.ID] = c.ID, c
 		}
 		err := q.Each(ctx, func(scan sqldb.Scan) error {
 			r, err := scanRain(scan)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"slices"
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/booking"
@@ -104,6 +103,15 @@ func (s *Campaigns) Campaign(ctx context.Context, id string) (*rain.Campaign, er
 	return found[0], nil
 }
 
+// campaigns reads campaigns with their rains, all as of one moment: the revision is that of the rains too.
+func (s *Campaigns) campaigns(ctx context.Context, where string, args ...any) (list []*rain.Campaign, err error) {
+	err = s.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
+		list, err = s.rows.read(ctx, tx, where, args...)
+		return err
+	})
+	return list, err
+}
+
 // ListCampaigns lists all campaigns, newest first. An empty cursor begins; next is empty on the last page.
 func (s *Campaigns) ListCampaigns(ctx context.Context, cursor string,
 	limit int) (list []*rain.Campaign, next string, err error) {
@@ -116,10 +124,7 @@ func (s *Campaigns) ListCampaigns(ctx context.Context, cursor string,
 		where, args = "WHERE created_at < ? OR (created_at = ? AND id < ?) ", []any{at, at, id}
 	}
 	list, err = s.campaigns(ctx, where+"ORDER BY created_at DESC, id DESC LIMIT ?", append(args, limit+1)...)
-	if err == nil && len(list) > limit {
-		last := list[limit-1]
-		list, next = list[:limit], joinCursor(last.CreatedAt, last.ID)
-	}
+	list, next = page(list, limit, func(c *rain.Campaign) string { return joinCursor(c.CreatedAt, c.ID) })
 	return list, next, err
 }
 
@@ -130,24 +135,6 @@ func (s *Campaigns) Live(ctx context.Context) ([]*rain.Campaign, error) {
 		s.rows.forgetAmounts(live)
 	}
 	return live, err
-}
-
-// Revisions reads the revisions of campaigns. Unknown ones are missing in the answer.
-func (s *Campaigns) Revisions(ctx context.Context, ids []string) (map[string]int64, error) {
-	revisions := make(map[string]int64, len(ids))
-	for chunk := range slices.Chunk(ids, sqldb.Chunk) {
-		err := s.db.Each(ctx, func(scan sqldb.Scan) error {
-			var id string
-			var revision int64
-			err := scan(&id, &revision)
-			revisions[id] = revision
-			return err
-		}, "SELECT id, revision FROM campaign WHERE id IN "+sqldb.Marks(len(chunk)), sqldb.Args(chunk)...)
-		if err != nil {
-			return nil, fmt.Errorf("revisions of campaigns: %w", err)
-		}
-	}
-	return revisions, nil
 }
 
 // Update changes a campaign: its status, expiry, whether it is drained, and its rains, of which none may vanish.
@@ -219,4 +206,15 @@ func saveCampaign(ctx context.Context, tx *sqldb.Tx, before, after *rain.Campaig
 		return fmt.Errorf("campaign %s: %w", after.ID, err)
 	}
 	return tx.Insert(ctx, "rain", rainColumns, rains, sqldb.Merge{Key: rainColumns[:2], Set: rainColumns[2:]})
+}
+
+// campaignState is a campaign as the audit log compares it.
+func campaignState(c *rain.Campaign) change {
+	state := map[string]any{"status": c.Status, "revision": c.Revision, "expires_at": c.ExpiresAt,
+		"rains": len(c.Rains)}
+	if r := c.Current(); r != nil {
+		state["rain"] = map[string]any{"id": r.ID, "starts_at": r.StartsAt, "duration_ms": r.DurationMS,
+			"stopped_at": r.StoppedAt}
+	}
+	return change{target: "campaign:" + c.ID, state: state}
 }

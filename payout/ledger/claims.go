@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -131,14 +132,14 @@ func (s *Claims) claimsFrom(ctx context.Context, table string, q ClaimQuery, aft
 // promised to.
 func (s *Claims) ClaimsOn(ctx context.Context, campaign string, packets []int) ([]Claim, error) {
 	var all []Claim
-	for chunk := range slices.Chunk(packets, sqldb.Chunk) {
-		args := append([]any{campaign}, sqldb.Args(chunk)...)
-		for _, table := range []string{payoutClaim, deadClaim} {
-			found, err := s.readClaims(ctx, table+"campaign_id = ? AND packet IN "+sqldb.Marks(len(chunk)), args...)
-			if err != nil {
-				return nil, fmt.Errorf("claims on packets of campaign %s: %w", campaign, err)
-			}
-			all = append(all, found...)
+	for _, table := range []string{payoutClaim, deadClaim} {
+		err := sqldb.EachIn(ctx, s.db, func(scan sqldb.Scan) error {
+			c, err := scanClaim(scan)
+			all = append(all, c)
+			return err
+		}, table+"campaign_id = ? AND packet IN", packets, campaign)
+		if err != nil {
+			return nil, fmt.Errorf("claims on packets of campaign %s: %w", campaign, err)
 		}
 	}
 	return all, nil
@@ -178,15 +179,18 @@ func (s *Claims) userClaims(ctx context.Context, q ClaimQuery) ([]Claim, string,
 	return list[:n], joinCursor(list[n-1].WonAt, list[n-1].Claim), nil
 }
 
+// newestFirst orders a player's claims as the database does.
+func newestFirst(a, b Claim) int {
+	return cmp.Or(cmp.Compare(b.WonAt, a.WonAt), cmp.Compare(b.Campaign, a.Campaign), cmp.Compare(b.Packet, a.Packet))
+}
+
+func scanClaim(scan sqldb.Scan) (c Claim, err error) {
+	err = scan(&c.Campaign, &c.Packet, &c.Claim, &c.User, &c.Amount, &c.WonAt, &c.State)
+	return c, err
+}
+
 func (s *Claims) readClaims(ctx context.Context, query string, args ...any) ([]Claim, error) {
-	list := []Claim{}
-	err := s.db.Each(ctx, func(scan sqldb.Scan) error {
-		var c Claim
-		err := scan(&c.Campaign, &c.Packet, &c.Claim, &c.User, &c.Amount, &c.WonAt, &c.State)
-		list = append(list, c)
-		return err
-	}, query, args...)
-	return list, err
+	return sqldb.List(ctx, s.db, scanClaim, query, args...)
 }
 
 // pageEnd is how many rows of the list a page of limit takes, so that no two rows with the same place are parted.
@@ -249,18 +253,15 @@ func (s *Claims) ClaimStates(ctx context.Context, user string, claims []string) 
 		}
 	}
 	for campaign, numbers := range packets {
-		for chunk := range slices.Chunk(numbers, sqldb.Chunk) {
-			args := append([]any{user, campaign}, sqldb.Args(chunk)...)
-			for _, table := range claimTables {
-				err := s.db.Each(ctx, func(scan sqldb.Scan) error {
-					var c Claim
-					err := scan(&c.Campaign, &c.Packet, &c.State)
-					states[rain.ClaimID(c.Campaign, c.Packet)] = c.State
-					return err
-				}, table+"user_id = ? AND campaign_id = ? AND packet IN "+sqldb.Marks(len(chunk)), args...)
-				if err != nil {
-					return nil, fmt.Errorf("states of claims: %w", err)
-				}
+		for _, table := range claimTables {
+			err := sqldb.EachIn(ctx, s.db, func(scan sqldb.Scan) error {
+				var c Claim
+				err := scan(&c.Campaign, &c.Packet, &c.State)
+				states[rain.ClaimID(c.Campaign, c.Packet)] = c.State
+				return err
+			}, table+"user_id = ? AND campaign_id = ? AND packet IN", numbers, user, campaign)
+			if err != nil {
+				return nil, fmt.Errorf("states of claims: %w", err)
 			}
 		}
 	}

@@ -235,7 +235,7 @@ func TestDeadLetterPages(t *testing.T) {
 		if _, err := b.Retry(ctx, "message-1"); !errors.Is(err, ledger.ErrStillDead) {
 			t.Error(err)
 		}
-		if n := b.DeadLetters(t); n != 7 {
+		if n := b.CountDead(t); n != 7 {
 			t.Error(n)
 		}
 		// The campaign turns up after all: now its claims can be paid, in any number.

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"cmp"
 	"strconv"
 	"strings"
 )
@@ -16,6 +15,14 @@ func cutCursor(cursor string) (at int64, id string, ok bool) {
 	return at, id, ok && err == nil && id != ""
 }
 
+// page is the first limit rows of a list that may hold one more, and the cursor of what follows: "" on the last page.
+func page[T any](list []T, limit int, cursor func(last T) string) (first []T, next string) {
+	if len(list) <= limit {
+		return list, ""
+	}
+	return list[:limit], cursor(list[limit-1])
+}
+
 // numberCursor reads the cursor of a list that is ordered by a number; empty is start.
 func numberCursor(cursor string, start int64) (int64, error) {
 	if cursor == "" {
@@ -26,9 +33,4 @@ func numberCursor(cursor string, start int64) (int64, error) {
 		return 0, ErrBadCursor
 	}
 	return n, nil
-}
-
-// newestFirst orders a player's claims as the database does.
-func newestFirst(a, b Claim) int {
-	return cmp.Or(cmp.Compare(b.WonAt, a.WonAt), cmp.Compare(b.Campaign, a.Campaign), cmp.Compare(b.Packet, a.Packet))
 }

@@ -39,18 +39,12 @@ func (s *DeadLetters) ListDeadLetters(ctx context.Context, cursor string,
 	if err != nil {
 		return nil, "", err
 	}
-	list = []posting.DeadLetter{}
-	err = s.db.Each(ctx, func(scan sqldb.Scan) error {
-		d, err := posting.ScanLetter(scan)
-		list = append(list, d)
-		return err
-	}, posting.LetterSelect+"WHERE resolved_at = 0 AND id > ? ORDER BY id LIMIT ?", after, limit+1)
+	list, err = sqldb.List(ctx, s.db, posting.ScanLetter,
+		posting.LetterSelect+"WHERE resolved_at = 0 AND id > ? ORDER BY id LIMIT ?", after, limit+1)
 	if err != nil {
 		return nil, "", fmt.Errorf("dead letters: %w", err)
 	}
-	if len(list) > limit {
-		list, next = list[:limit], strconv.FormatInt(list[limit-1].ID, 10)
-	}
+	list, next = page(list, limit, func(d posting.DeadLetter) string { return strconv.FormatInt(d.ID, 10) })
 	return list, next, nil
 }
 
@@ -65,15 +59,10 @@ func (s *DeadLetters) Dead(ctx context.Context, campaign string) (letters, wins 
 	return letters, wins, nil
 }
 
-// countDead counts what waits.
-func (s *DeadLetters) countDead(ctx context.Context) (n int64, err error) {
-	_, err = s.db.First(ctx, []any{&n}, "SELECT COUNT(*) FROM dead_letter WHERE resolved_at = 0")
-	return n, err
-}
-
 // RefreshMetrics brings redrain_dead_letters up to date. On the way it resolves letters whose claim is paid.
 func (s *DeadLetters) RefreshMetrics(ctx context.Context) error {
-	n, err := s.countDead(ctx)
+	var n int64
+	_, err := s.db.First(ctx, []any{&n}, "SELECT COUNT(*) FROM dead_letter WHERE resolved_at = 0")
 	if err == nil && n > 0 {
 		var paid int64
 		paid, err = s.resolvePaid(ctx)
@@ -89,23 +78,13 @@ func (s *DeadLetters) RefreshMetrics(ctx context.Context) error {
 // a letter where an entry was given up in the same moment in which another worker could post a copy of it after
 // all. It moves no money.
 func (s *DeadLetters) resolvePaid(ctx context.Context) (n int64, err error) {
-	var ids []any
-	err = s.db.Each(ctx, func(scan sqldb.Scan) error {
-		var id int64
-		err := scan(&id)
-		ids = append(ids, id)
-		return err
-	}, "SELECT d.id FROM dead_letter d JOIN payout p ON p.campaign_id = d.campaign_id AND p.packet = d.packet "+
+	ids, err := sqldb.Column[int64](ctx, s.db, "SELECT d.id FROM dead_letter d JOIN payout p ON p.campaign_id = d.campaign_id AND p.packet = d.packet "+
 		"AND p.user_id = d.user_id AND p.amount = d.amount "+
 		"WHERE d.resolved_at = 0 AND d.kind = ? ORDER BY d.id LIMIT ?", posting.LetterPay,
 		sqldb.Chunk)
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
-	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-		n, err = tx.Exec(ctx, "UPDATE dead_letter SET resolved_at = ? WHERE resolved_at = 0 AND id IN "+
-			sqldb.Marks(len(ids)), append([]any{s.clock()}, ids...)...)
-		return err
-	})
-	return n, err
+	return s.db.Exec(ctx, "UPDATE dead_letter SET resolved_at = ? WHERE resolved_at = 0 AND id IN "+
+		sqldb.Marks(len(ids)), append([]any{s.clock()}, sqldb.Args(ids)...)...)
 }

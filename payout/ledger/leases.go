@@ -62,5 +62,9 @@ var errLeaseTaken = errors.New("another holder has the lease")
 
 // ReleaseLease gives a lease back before its time. It does nothing where holder does not have it.
 func (s *Leases) ReleaseLease(ctx context.Context, name, holder string) error {
-	return Exec(ctx, s.db, "lease of "+name, "DELETE FROM lease WHERE name = ? AND holder = ?", name, holder)
+	_, err := s.db.Exec(ctx, "DELETE FROM lease WHERE name = ? AND holder = ?", name, holder)
+	if err != nil {
+		return fmt.Errorf("lease of %s: %w", name, err)
+	}
+	return nil
 }

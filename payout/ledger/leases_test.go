@@ -48,7 +48,7 @@ func TestOneHolderAtATime(t *testing.T) {
 		t := b.T
 		var now atomic.Int64
 		now.Store(1_763_712_000_000)
-		b.Ledger = ledger.New(b.DB, now.Load)
+		b.Leases = ledger.New(b.DB, now.Load).Leases
 		var inside, held, died atomic.Int64
 		var wg sync.WaitGroup
 		for i := range 8 {

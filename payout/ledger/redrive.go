@@ -87,12 +87,8 @@ func (s *DeadLetters) RetryAll(ctx context.Context, campaign string,
 
 // waitingLetters are the ids of the next page of letters, in the order in which they came.
 func (s *DeadLetters) waitingLetters(ctx context.Context, where string, args ...any) (ids []int64, err error) {
-	err = s.db.Each(ctx, func(scan sqldb.Scan) error {
-		var id int64
-		err := scan(&id)
-		ids = append(ids, id)
-		return err
-	}, "SELECT id FROM dead_letter WHERE resolved_at = 0 AND "+where+" ORDER BY id LIMIT ?", append(args, retryPage)...)
+	ids, err = sqldb.Column[int64](ctx, s.db,
+		"SELECT id FROM dead_letter WHERE resolved_at = 0 AND "+where+" ORDER BY id LIMIT ?", append(args, retryPage)...)
 	if err != nil {
 		return nil, fmt.Errorf("dead letters: %w", err)
 	}
@@ -111,15 +107,13 @@ type retried struct {
 func (s *DeadLetters) retryLetter(ctx context.Context, id int64) (r retried, err error) {
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		r = retried{}
-		var d posting.DeadLetter
-		err := tx.Each(ctx, func(scan sqldb.Scan) (err error) {
-			r.found = true
-			d, err = posting.ScanLetter(scan)
-			return err
-		}, posting.LetterSelect+"WHERE id = ? AND resolved_at = 0"+tx.ForUpdate(), id)
-		if err != nil || !r.found {
+		letters, err := sqldb.List(ctx, tx, posting.ScanLetter,
+			posting.LetterSelect+"WHERE id = ? AND resolved_at = 0"+tx.ForUpdate(), id)
+		if err != nil || len(letters) == 0 {
 			return err
 		}
+		d := letters[0]
+		r.found = true
 		if r.settled, r.reason, err = s.redrive(ctx, tx, d); err != nil || r.reason != "" {
 			return err
 		}
@@ -155,4 +149,12 @@ func (s *DeadLetters) redrive(ctx context.Context, tx *sqldb.Tx,
 	default:
 		return nil, fmt.Sprintf("this version knows no letters of kind %q", d.Kind), nil
 	}
+}
+
+// letterState is a dead letter as the audit log compares it.
+func letterState(d posting.DeadLetter, is ClaimState) change {
+	return change{target: "claim:" + d.Claim, state: map[string]any{
+		"state": is, "letter": d.ID, "kind": d.Kind, "entry": d.Source, "user": d.User, "amount": d.Amount,
+		"reason": d.Reason,
+	}}
 }

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -35,27 +36,24 @@ func (s *Sponsors) Deposit(ctx context.Context, sponsor, reference string,
 	deposit := booking.Move(booking.KindDeposit, "deposit:"+sponsor+":"+reference, booking.World,
 		booking.SponsorAccount(sponsor), amount)
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-		var before int64
-		done, err := tx.First(ctx, []any{&before},
-			"SELECT e.amount FROM txn t JOIN entry e ON e.txn_id = t.id WHERE t.idem_key = ? AND e.amount > 0",
-			deposit.Key)
-		switch {
-		case err != nil:
-			return err
-		case done && rain.Money(before) != amount:
+		booked, err := booking.BookOnce(ctx, tx, s.clock(), deposit, nil)
+		if errors.Is(err, booking.ErrKeyReused) {
 			return fmt.Errorf("deposit %q: %w", reference, ErrReferenceReused)
-		case done:
+		}
+		if err == nil {
 			balance, _, err = booking.BalanceOf(ctx, tx, booking.SponsorAccount(sponsor))
+		}
+		if err != nil || !booked {
 			return err
 		}
-		b, err := booking.Book(ctx, tx, s.clock(), []booking.Txn{deposit}, nil)
-		if err != nil {
-			return err
-		}
-		balance, _ = b.Moves.Balance(booking.SponsorAccount(sponsor))
 		return auditChange(ctx, tx, s.clock(), balanceState(sponsor, balance-amount), balanceState(sponsor, balance))
 	})
 	return balance, err
+}
+
+// balanceState is a sponsor's balance as the audit log compares it.
+func balanceState(sponsor string, balance rain.Money) change {
+	return change{target: "sponsor:" + sponsor, state: map[string]any{"balance": balance}}
 }
 
 // SponsorBalance is what a sponsor can still give to campaigns; ErrUnknownSponsor for one who has never deposited.
@@ -81,21 +79,15 @@ func (s *Sponsors) ListSponsors(ctx context.Context, after string, limit int) (l
 	}
 	first := booking.SponsorAccount("").ID()
 	const beyond = booking.KindSponsor + ";" // the sign after the colon: behind every sponsor's account
-	list = []Sponsor{}
-	err = s.db.Each(ctx, func(scan sqldb.Scan) error {
-		var id string
-		var balance int64
-		err := scan(&id, &balance)
-		list = append(list, Sponsor{ID: strings.TrimPrefix(id, first), Balance: rain.Money(balance)})
-		return err
+	list, err = sqldb.List(ctx, s.db, func(scan sqldb.Scan) (one Sponsor, err error) {
+		err = scan(&one.ID, &one.Balance)
+		one.ID = strings.TrimPrefix(one.ID, first)
+		return one, err
 	}, "SELECT account_id, amount FROM balance WHERE account_id > ? AND account_id < ? ORDER BY account_id LIMIT ?",
 		booking.SponsorAccount(after).ID(), beyond, limit+1)
 	if err != nil {
 		return nil, "", fmt.Errorf("listing sponsors: %w", err)
 	}
-	if len(list) > limit {
-		list = list[:limit]
-		next = list[limit-1].ID
-	}
+	list, next = page(list, limit, func(last Sponsor) string { return last.ID })
 	return list, next, nil
 }

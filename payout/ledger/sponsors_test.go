@@ -104,7 +104,7 @@ func TestWorldHasAFloor(t *testing.T) {
 			t.Fatal(err)
 		}
 		set := func(id string, amount rain.Money) {
-			if err := b.Exec(t.Context(), "", "UPDATE balance SET amount = ? WHERE account_id = ?", int64(amount),
+			if _, err := b.DB.Exec(t.Context(), "UPDATE balance SET amount = ? WHERE account_id = ?", int64(amount),
 				id); err != nil {
 				t.Fatal(err)
 			}

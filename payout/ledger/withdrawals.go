@@ -41,9 +41,6 @@ type Withdrawal struct {
 	FinishedAt int64  // when it was paid or failed, Unix ms; 0 while it is pending
 }
 
-// ErrUnknownWithdrawal is the error of a withdrawal that there is not.
-var ErrUnknownWithdrawal = errors.New("no such withdrawal")
-
 func withdrawKey(id string) string { return "withdraw:" + id }
 func returnKey(id string) string   { return "return:" + id }
 
@@ -63,29 +60,21 @@ func (s *Withdrawals) Withdraw(ctx context.Context, id, user string,
 	}
 	out := booking.Move(booking.KindWithdraw, withdrawKey(id), booking.UserAccount(user), booking.World, amount)
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-		found, exists, err := readWithdrawal(ctx, tx, id)
-		switch {
-		case err != nil:
-			return err
-		case exists && (found.User != user || found.Amount != amount):
-			return ErrIdempotencyUnequal
-		case exists:
-			w = found
-			balance, _, err = booking.BalanceOf(ctx, tx, booking.UserAccount(user))
-			return err
-		}
 		now := s.clock()
-		w = Withdrawal{ID: id, User: user, Amount: amount, State: WithdrawalPending, NextAt: now, CreatedAt: now}
 		columns := []string{"id", "user_id", "amount", "state", "next_at", "created_at", "txn_id"}
-		_, err = booking.Book(ctx, tx, now, []booking.Txn{out}, func(b booking.Booked) error {
+		_, err := booking.BookOnce(ctx, tx, now, out, func(b booking.Booked) error {
 			row := [][]any{{id, user, int64(amount), string(WithdrawalPending), now, now, b.IDs[out.Key]}}
 			return tx.Insert(ctx, "withdrawal", columns, row, sqldb.Merge{})
 		})
-		if err != nil {
-			return err
+		if errors.Is(err, booking.ErrKeyReused) {
+			return ErrIdempotencyUnequal
 		}
-		// Book does not tell the balance of an account that is debited.
-		balance, _, err = booking.BalanceOf(ctx, tx, booking.UserAccount(user))
+		if err == nil {
+			w, _, err = readWithdrawal(ctx, tx, id)
+		}
+		if err == nil {
+			balance, _, err = booking.BalanceOf(ctx, tx, booking.UserAccount(user))
+		}
 		return err
 	})
 	if err != nil {
@@ -104,12 +93,11 @@ func scanWithdrawal(scan sqldb.Scan) (w Withdrawal, err error) {
 }
 
 func readWithdrawal(ctx context.Context, q sqldb.Querier, id string) (w Withdrawal, found bool, err error) {
-	err = q.Each(ctx, func(scan sqldb.Scan) error {
-		found = true
-		w, err = scanWithdrawal(scan)
-		return err
-	}, withdrawalSelect+"WHERE id = ?", id)
-	return w, found, err
+	list, err := sqldb.List(ctx, q, scanWithdrawal, withdrawalSelect+"WHERE id = ?", id)
+	if err != nil || len(list) == 0 {
+		return Withdrawal{}, false, err
+	}
+	return list[0], true, nil
 }
 
 // Withdrawal is one withdrawal; ErrUnknownWithdrawal where there is none.
@@ -152,20 +140,12 @@ func (s *Withdrawals) ListWithdrawals(ctx context.Context,
 		where += "AND created_at <= ? AND (created_at < ? OR id < ?) "
 		args = append(args, at, at, id)
 	}
-	list = []Withdrawal{}
-	err = s.db.Each(ctx, func(scan sqldb.Scan) error {
-		w, err := scanWithdrawal(scan)
-		list = append(list, w)
-		return err
-	}, withdrawalSelect+where+"ORDER BY created_at DESC, id DESC LIMIT ?", append(args, q.Limit+1)...)
+	list, err = sqldb.List(ctx, s.db, scanWithdrawal,
+		withdrawalSelect+where+"ORDER BY created_at DESC, id DESC LIMIT ?", append(args, q.Limit+1)...)
 	if err != nil {
 		return nil, "", fmt.Errorf("listing withdrawals: %w", err)
 	}
-	if len(list) > q.Limit {
-		list = list[:q.Limit]
-		last := list[q.Limit-1]
-		next = joinCursor(last.CreatedAt, last.ID)
-	}
+	list, next = page(list, q.Limit, func(w Withdrawal) string { return joinCursor(w.CreatedAt, w.ID) })
 	return list, next, nil
 }
 

@@ -31,13 +31,9 @@ var (
 func (s *Withdrawals) LeaseDue(ctx context.Context, limit int, lasting time.Duration) (taken []Withdrawal, err error) {
 	for {
 		now := s.clock()
-		var due []Withdrawal
 		// Outside a transaction: mostly nothing is due, and SQLite has one writer.
-		err := s.db.Each(ctx, func(scan sqldb.Scan) error {
-			w, err := scanWithdrawal(scan)
-			due = append(due, w)
-			return err
-		}, withdrawalSelect+"WHERE state = ? AND dead = 0 AND next_at <= ? ORDER BY next_at, id LIMIT ?",
+		due, err := sqldb.List(ctx, s.db, scanWithdrawal,
+			withdrawalSelect+"WHERE state = ? AND dead = 0 AND next_at <= ? ORDER BY next_at, id LIMIT ?",
 			string(WithdrawalPending), now, limit)
 		if err != nil {
 			return nil, fmt.Errorf("looking for withdrawals that are due: %w", err)

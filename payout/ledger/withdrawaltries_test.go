@@ -171,7 +171,7 @@ func TestDeadWithdrawal(t *testing.T) {
 				!strings.HasPrefix(d.Reason, fmt.Sprintf("round %d 红", round)) {
 				t.Errorf("%+v", d)
 			}
-			if n := b.DeadLetters(t); n != 1 {
+			if n := b.CountDead(t); n != 1 {
 				t.Errorf("%d dead, %v", n, err)
 			}
 			if round == 2 {
@@ -203,7 +203,7 @@ func TestDeadWithdrawal(t *testing.T) {
 		if w := b.WantWithdrawal(t, "w1", ledger.WithdrawalPaid, 1); w.Dead {
 			t.Errorf("%+v", w)
 		}
-		if n := b.DeadLetters(t); n != 0 {
+		if n := b.CountDead(t); n != 0 {
 			t.Errorf("%d dead, %v", n, err)
 		}
 		if _, err := b.Retry(ctx, "w1"); !errors.Is(err, ledger.ErrUnknownClaim) {

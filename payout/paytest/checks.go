@@ -140,8 +140,8 @@ func (b *Books) WantWithdrawal(t testing.TB, id string, state ledger.WithdrawalS
 	return w
 }
 
-// DeadLetters counts the dead letters that wait.
-func (b *Books) DeadLetters(t testingT) int {
+// CountDead counts the dead letters that wait.
+func (b *Books) CountDead(t testingT) int {
 	t.Helper()
 	return b.Count(t, "SELECT COUNT(*) FROM dead_letter WHERE resolved_at = 0")
 }

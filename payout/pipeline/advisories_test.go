@@ -69,7 +69,7 @@ func TestMaxDeliveries(t *testing.T) {
 	if _, err := other.Next(); err != nil { // and never acknowledges
 		t.Fatal(err)
 	}
-	settler, err := NewSettler(p.js, p.Ledger, p.redis, p.told, SettlerOptions{
+	settler, err := NewSettler(p.js, p.Poster, p.DeadLetters, p.redis, p.told, SettlerOptions{
 		Namespace: p.namespace, Log: paytest.Quiet, OnAdvisory: func(a Advisory) { heard <- a },
 	})
 	if err != nil {

@@ -160,7 +160,7 @@ func newPath(b *testing.B, user func(int) string) *contender {
 		if err != nil {
 			b.Fatal(err)
 		}
-		settler, err := NewSettler(js, books.Ledger, outbox, nobody{},
+		settler, err := NewSettler(js, books.Poster, books.DeadLetters, outbox, nobody{},
 			SettlerOptions{Namespace: namespace, Log: paytest.Quiet})
 		if err != nil {
 			b.Fatal(err)

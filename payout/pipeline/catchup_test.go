@@ -20,7 +20,7 @@ func (p *pipeline) idle(t testing.TB, so SettlerOptions) (*Relay, *Settler) {
 	t.Helper()
 	so.Namespace, so.Log = p.namespace, paytest.Quiet
 	relay := p.relay(t, RelayOptions{})
-	settler, err := NewSettler(p.js, p.Ledger, p.redis, p.told, so)
+	settler, err := NewSettler(p.js, p.Poster, p.DeadLetters, p.redis, p.told, so)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestPublishAndCatchUp(t *testing.T) {
 				p.WantBalance(t, booking.UserAccount("u1"), entries/2)
 				p.WantBalance(t, booking.UserAccount("u2"), entries/2)
 			}
-			if n := p.DeadLetters(t); n != 0 {
+			if n := p.CountDead(t); n != 0 {
 				t.Errorf("%d dead letters: what is no entry is the workers'", n)
 			}
 			p.MustFence(t, 1)

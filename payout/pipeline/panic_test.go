@@ -31,12 +31,12 @@ func TestPanicEndsOneRound(t *testing.T) {
 	relay := p.relay(t, RelayOptions{SweepEvery: 10 * time.Millisecond, Patience: 50 * time.Millisecond, Guard: guard})
 	relay.outbox = &tearing{Outbox: p.redis, first: &reads}
 	var posts atomic.Int32
-	settler, err := NewSettler(p.js, &between{p.Ledger, func([]rain.Entry) error {
+	settler, err := NewSettler(p.js, &between{p.Poster, func([]rain.Entry) error {
 		if posts.Add(1) == 1 {
 			panic("torn")
 		}
 		return nil
-	}}, p.redis, p.told, SettlerOptions{Namespace: p.namespace, Workers: 1, Guard: guard, Log: paytest.Quiet})
+	}}, p.DeadLetters, p.redis, p.told, SettlerOptions{Namespace: p.namespace, Workers: 1, Guard: guard, Log: paytest.Quiet})
 	if err != nil {
 		t.Fatal(err)
 	}

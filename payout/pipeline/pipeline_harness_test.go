@@ -71,7 +71,7 @@ func (p *pipeline) node(t testing.TB, o RelayOptions, so SettlerOptions) (stop f
 		}
 	}
 	relay := p.relay(t, o)
-	settler, err := NewSettler(p.js, p.Ledger, p.redis, p.told, so)
+	settler, err := NewSettler(p.js, p.Poster, p.DeadLetters, p.redis, p.told, so)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -111,7 +111,7 @@ func TestMessagesThatAreNoEntries(t *testing.T) {
 	}
 	p.redis.Win("c1", 0, "u1")
 	p.eventuallySettled(t, 10*time.Second, c, 1)
-	if n := p.DeadLetters(t); n != 9 {
+	if n := p.CountDead(t); n != 9 {
 		t.Errorf("%d dead letters", n)
 	}
 	if info := p.consumer(t); info.NumAckPending != 0 || info.NumPending != 0 {

@@ -42,22 +42,27 @@ const (
 	gaugeEvery   = 10 * time.Second
 )
 
-// poster is what a Settler needs of a Ledger.
-type poster interface {
+// Poster brings entries into the ledger; [posting.Poster] is one.
+type Poster interface {
 	Post(ctx context.Context, entries []rain.Entry) (posting.Posted, error)
 	Attempt(ctx context.Context, e rain.Entry, cause error, limit int) (posting.Attempted, error)
 	ForgetAttempts(ctx context.Context, refs []rain.EntryRef) error
 	BuryMessage(ctx context.Context, name string, payload []byte, reason string) error
+}
+
+// DeadLetters counts what waits for a person; [ledger.DeadLetters] does.
+type DeadLetters interface {
 	RefreshMetrics(ctx context.Context) error
 }
 
 // Settler takes entries from JetStream, posts them, tells the players, and only then removes them from their outbox.
 type Settler struct {
-	ledger poster
-	outbox Outbox
-	notify Notifier
-	stream *stream
-	o      SettlerOptions
+	ledger  Poster
+	letters DeadLetters
+	outbox  Outbox
+	notify  Notifier
+	stream  *stream
+	o       SettlerOptions
 
 	settled  prometheus.Counter
 	seconds  prometheus.Histogram
@@ -69,7 +74,7 @@ type Settler struct {
 }
 
 // NewSettler makes a settler. Nothing happens before Run.
-func NewSettler(js jetstream.JetStream, ledger poster, outbox Outbox, notify Notifier,
+func NewSettler(js jetstream.JetStream, ledger Poster, letters DeadLetters, outbox Outbox, notify Notifier,
 	o SettlerOptions) (*Settler, error) {
 	if o.Clock == nil {
 		o.Clock = func() int64 { return time.Now().UnixMilli() }
@@ -87,7 +92,7 @@ func NewSettler(js jetstream.JetStream, ledger poster, outbox Outbox, notify Not
 		o.Log = slog.Default()
 	}
 	s := &Settler{
-		ledger: ledger, outbox: outbox, notify: notify, stream: newStream(js, o.Namespace), o: o,
+		ledger: ledger, letters: letters, outbox: outbox, notify: notify, stream: newStream(js, o.Namespace), o: o,
 		settled: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "redrain_settled_total", Help: "Claims posted to the ledger.",
 		}),
@@ -280,7 +285,7 @@ func (s *Settler) giveBack(group []delivery, after time.Duration) {
 
 // refreshGauge counts the dead letters.
 func (s *Settler) refreshGauge(ctx context.Context) {
-	if err := s.ledger.RefreshMetrics(ctx); err != nil && ctx.Err() == nil {
+	if err := s.letters.RefreshMetrics(ctx); err != nil && ctx.Err() == nil {
 		s.o.Log.Debug("dead letters cannot be counted", "err", err)
 	}
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"redrain/internal/testenv"
-	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/posting"
 	"redrain/payout/paytest"
@@ -26,7 +25,7 @@ import (
 
 // between stands between a settler and the ledger, and meddles.
 type between struct {
-	*ledger.Ledger
+	*posting.Poster
 	before func(entries []rain.Entry) error
 }
 
@@ -34,14 +33,14 @@ func (b *between) Post(ctx context.Context, entries []rain.Entry) (posting.Poste
 	if err := b.before(entries); err != nil {
 		return posting.Posted{}, err
 	}
-	return b.Ledger.Post(ctx, entries)
+	return b.Poster.Post(ctx, entries)
 }
 
 // settler runs a settler on a ledger that is meddled with.
 func (p *pipeline) settler(t *testing.T, o SettlerOptions, before func([]rain.Entry) error) (stop func()) {
 	t.Helper()
 	o.Namespace, o.Log, o.Clock = p.namespace, paytest.Quiet, p.Clock.Now
-	s, err := NewSettler(p.js, &between{p.Ledger, before}, p.redis, p.told, o)
+	s, err := NewSettler(p.js, &between{p.Poster, before}, p.DeadLetters, p.redis, p.told, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func TestSettlerWithEightWorkers(t *testing.T) {
 	var log paytest.Logbook
 	p.DB.Log = slog.New(&log)
 	p.publish(t, 2, all...)
-	s, err := NewSettler(p.js, p.Ledger, p.redis, p.told, SettlerOptions{
+	s, err := NewSettler(p.js, p.Poster, p.DeadLetters, p.redis, p.told, SettlerOptions{
 		Namespace: p.namespace, Workers: 8, BatchWins: 64, Log: slog.New(&log),
 		OnDead: func(d []posting.DeadLetter) { t.Errorf("dead: %+v", d) },
 	})

@@ -181,7 +181,7 @@ func TestReconcileFindsEveryFault(t *testing.T) {
 		f.Win("c1", 0, "u4")
 		run := func(statement string) {
 			t.Helper()
-			if err := b.Exec(t.Context(), statement, statement); err != nil {
+			if _, err := b.DB.Exec(t.Context(), statement); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -19,7 +19,7 @@ import (
 func change(t testing.TB, b *paytest.Books, statements string) {
 	t.Helper()
 	for statement := range strings.SplitSeq(statements, ";") {
-		if err := b.Exec(t.Context(), statement, statement); err != nil {
+		if _, err := b.DB.Exec(t.Context(), statement); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -55,7 +55,7 @@ func (f *fakeLedger) RecordPaid(context.Context, ledger.Withdrawal, string) erro
 
 // flakyLedger does not record for a while.
 type flakyLedger struct {
-	*ledger.Ledger
+	*ledger.Withdrawals
 
 	mu    sync.Mutex
 	fails int
@@ -75,5 +75,5 @@ func (f *flakyLedger) RecordPaid(ctx context.Context, w ledger.Withdrawal, refer
 	if failing {
 		return errors.New("the database is away")
 	}
-	return f.Ledger.RecordPaid(ctx, w, reference)
+	return f.Withdrawals.RecordPaid(ctx, w, reference)
 }

@@ -73,7 +73,7 @@ func TestPayerPaysEachOnce(t *testing.T) {
 		}}
 		var payers []*Payer
 		for range 3 { // three nodes
-			p, _ := paying(t, b.Ledger, provider, PayerOptions{Timeout: time.Hour})
+			p, _ := paying(t, b.Withdrawals, provider, PayerOptions{Timeout: time.Hour})
 			payers = append(payers, p)
 		}
 		for i := range count {
@@ -119,7 +119,7 @@ func TestPayerThroughUnclearAnswers(t *testing.T) {
 			}
 			return "bank", nil
 		}}
-		p, _ := paying(t, b.Ledger, provider, PayerOptions{Timeout: time.Hour})
+		p, _ := paying(t, b.Withdrawals, provider, PayerOptions{Timeout: time.Hour})
 		b.MustWithdraw(t, "pays", "u1", 60)
 		b.MustWithdraw(t, "refuses", "u1", 30)
 		for _, id := range []string{"pays", "refuses"} {
@@ -153,7 +153,7 @@ func TestPayerBuriesAndRedrives(t *testing.T) {
 			}
 		}}
 		alarms := make(chan string, 10)
-		p, _ := paying(t, b.Ledger, provider, PayerOptions{
+		p, _ := paying(t, b.Withdrawals, provider, PayerOptions{
 			Attempts: 3, Timeout: time.Hour, OnAlarm: func(w ledger.Withdrawal,
 				message string) {
 				alarms <- w.ID + " " + message
@@ -188,7 +188,7 @@ func TestPayerBuriesWhatPanics(t *testing.T) {
 	b := paytest.OnSQLite(t)
 	b.Rich(t, "u1", 100)
 	provider := &fakeProvider{answer: func(context.Context, Payment, int) (string, error) { panic("torn") }}
-	p, _ := paying(t, b.Ledger, provider, PayerOptions{Attempts: 2, Timeout: time.Hour})
+	p, _ := paying(t, b.Withdrawals, provider, PayerOptions{Attempts: 2, Timeout: time.Hour})
 	b.MustWithdraw(t, "w1", "u1", 60)
 	w := eventually(t, b, p, "w1", func(w ledger.Withdrawal) bool { return w.Dead })
 	if w.Attempts != 2 || provider.tries("w1") != 2 || w.LastError != errPanic.Error() {
@@ -243,7 +243,7 @@ func TestAHangingProviderHoldsUpNobodyElse(t *testing.T) {
 		}
 		return "", nil
 	}}
-	p, _ := paying(t, b.Ledger, provider, PayerOptions{Concurrency: 4, Timeout: 200 * time.Millisecond})
+	p, _ := paying(t, b.Withdrawals, provider, PayerOptions{Concurrency: 4, Timeout: 200 * time.Millisecond})
 	for i := range 30 {
 		b.MustWithdraw(t, fmt.Sprintf("w%d", i), "u1", rain.Money(1+i%10/9)) // the tenth of each ten hangs
 		p.Wake()
@@ -275,7 +275,7 @@ func TestPayerRecordsWhenTheDatabaseIsBack(t *testing.T) {
 	t.Parallel()
 	b := paytest.OnSQLite(t)
 	b.Rich(t, "u1", 100)
-	flaky := &flakyLedger{Ledger: b.Ledger, fails: 3}
+	flaky := &flakyLedger{Withdrawals: b.Withdrawals, fails: 3}
 	provider := &fakeProvider{answer: func(context.Context, Payment, int) (string, error) { return "bank", nil }}
 	p, _ := paying(t, flaky, provider, PayerOptions{Timeout: time.Hour})
 	b.MustWithdraw(t, "w1", "u1", 60)
@@ -302,13 +302,13 @@ func TestPayerThatEndsLeavesThePaymentToAnother(t *testing.T) {
 		<-ctx.Done() // it has paid, perhaps
 		return "", ctx.Err()
 	}}
-	first, stop := paying(t, b.Ledger, provider, PayerOptions{Timeout: time.Hour})
+	first, stop := paying(t, b.Withdrawals, provider, PayerOptions{Timeout: time.Hour})
 	b.MustWithdraw(t, "w1", "u1", 60)
 	first.Wake()
 	<-asked
 	stop()
 	b.WantWithdrawal(t, "w1", ledger.WithdrawalPending, 1)
-	second, _ := paying(t, b.Ledger, provider, PayerOptions{Timeout: time.Hour})
+	second, _ := paying(t, b.Withdrawals, provider, PayerOptions{Timeout: time.Hour})
 	eventually(t, b, second, "w1", finished)
 	b.WantWithdrawal(t, "w1", ledger.WithdrawalPaid, 2)
 	if asked := provider.payments("w1"); asked[0] != asked[1] {

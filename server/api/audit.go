@@ -38,7 +38,7 @@ func auditRecord(r *http.Request, who caller, action, target string, detail map[
 func (a *API) audit(r *http.Request, who caller, action, target string, detail map[string]any) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), timeout.Backend)
 	defer cancel()
-	if err := a.o.Ledger.Audit(ctx, auditRecord(r, who, action, target, detail)); err != nil {
+	if err := a.o.Audit.Audit(ctx, auditRecord(r, who, action, target, detail)); err != nil {
 		a.o.Log.Error("the audit log has a gap: a command could not be recorded", "action", action, "target", target,
 			"err", err)
 	}
@@ -59,7 +59,7 @@ func (a *API) auditLog(w http.ResponseWriter, r *http.Request, _ caller) error {
 	if err != nil {
 		return err
 	}
-	records, next, err := a.o.Ledger.ListAudit(r.Context(), p.cursor, p.limit)
+	records, next, err := a.o.Audit.ListAudit(r.Context(), p.cursor, p.limit)
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func (a *API) campaigns(w http.ResponseWriter, r *http.Request, _ caller) error 
 	if err != nil {
 		return err
 	}
-	found, next, err := a.o.Ledger.ListCampaigns(r.Context(), p.cursor, p.limit)
+	found, next, err := a.o.History.ListCampaigns(r.Context(), p.cursor, p.limit)
 	if err != nil {
 		return err
 	}

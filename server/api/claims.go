@@ -54,7 +54,7 @@ func (a *API) campaignClaims(w http.ResponseWriter, r *http.Request, _ caller) e
 	if err != nil {
 		return err
 	}
-	settled, next, err := a.o.Ledger.ListClaims(ctx, ledger.ClaimQuery{Campaign: c.ID, After: p.cursor,
+	settled, next, err := a.o.Claims.ListClaims(ctx, ledger.ClaimQuery{Campaign: c.ID, After: p.cursor,
 		Limit: p.limit, Only: only})
 	if err != nil {
 		return err
@@ -105,7 +105,7 @@ func (a *API) grantedOnly(ctx context.Context, c *rain.Campaign, only ledger.Cla
 	for i, g := range granted {
 		packets[i] = g.Packet
 	}
-	inLedger, err := a.o.Ledger.ClaimsOn(ctx, c.ID, packets)
+	inLedger, err := a.o.Claims.ClaimsOn(ctx, c.ID, packets)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (a *API) granted(ctx context.Context, c *rain.Campaign) ([]ledger.Claim, er
 	for i, e := range entries {
 		refs[i] = e.Ref
 	}
-	failing, err := a.o.Ledger.Failing(ctx, refs)
+	failing, err := a.o.Failing.Failing(ctx, refs)
 	if err != nil {
 		return nil, err
 	}
@@ -215,8 +215,7 @@ func (a *API) claimsCSV(w http.ResponseWriter, r *http.Request, c *rain.Campaign
 	w.Header().Set("Content-Disposition", `attachment; filename="claims-`+c.ID+`.csv"`)
 	ctx, writer, stop := streaming(r.Context(), w)
 	defer stop()
-	err := errPanic
-	a.o.Guard.Do("http", func() { err = a.writeClaims(ctx, writer, c, only, granted) })
+	err := a.o.Guard.Try("http", func() error { return a.writeClaims(ctx, writer, c, only, granted) })
 	if err != nil {
 		a.o.Log.Warn("a CSV of claims was cut off", "campaign", c.ID, "err", err)
 		return errCut
@@ -239,7 +238,7 @@ func (a *API) writeClaims(ctx context.Context, to io.Writer, c *rain.Campaign, o
 			strconv.FormatInt(c.WonAt, 10), string(c.State),
 		})
 	}
-	err := a.o.Ledger.EachClaim(ctx, c.ID, only, func(c ledger.Claim) error {
+	err := a.o.Claims.EachClaim(ctx, c.ID, only, func(c ledger.Claim) error {
 		delete(waiting, claimantOf(c))
 		return row(c)
 	})

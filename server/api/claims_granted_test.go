@@ -52,7 +52,8 @@ func TestGrantedOnly(t *testing.T) {
 	if ours.Outcome != outcome.Won || theirs.Outcome != outcome.Won {
 		t.Fatal(ours, theirs)
 	}
-	a := New(Options{Wins: grabber, Outbox: grabber, Ledger: ledger.New(db, now)})
+	books := ledger.New(db, now)
+	a := New(Options{Wins: grabber, Outbox: grabber, Claims: books.Claims, Failing: books.Poster})
 	count := func(only ledger.ClaimFilter, want int) {
 		t.Helper()
 		got, err := a.grantedOnly(t.Context(), c, only)

@@ -34,7 +34,7 @@ func (a *API) deadLetters(w http.ResponseWriter, r *http.Request, _ caller) erro
 	if s := r.URL.Query().Get("state"); s != "" && s != string(ledger.StateDead) {
 		return rain.Invalid{{Field: "state", Message: "is dead; the other claims are listed under their campaign"}}
 	}
-	letters, next, err := a.o.Ledger.ListDeadLetters(r.Context(), p.cursor, p.limit)
+	letters, next, err := a.o.DeadLetters.ListDeadLetters(r.Context(), p.cursor, p.limit)
 	if err != nil {
 		return err
 	}

@@ -15,12 +15,12 @@ import (
 // player like every settlement.
 func (a *API) retryPayout(w http.ResponseWriter, r *http.Request, who caller) error {
 	claim := r.PathValue("claim")
-	settled, err := a.o.Ledger.Retry(a.audited(r, who, "payout.retry", nil), claim)
+	settled, err := a.o.DeadLetters.Retry(a.audited(r, who, "payout.retry", nil), claim)
 	a.o.Notifier.Retried(r.Context(), settled) // also what was settled before an error
 	if err != nil {
 		return err
 	}
-	out, err := a.o.Ledger.Withdrawal(r.Context(), claim)
+	out, err := a.o.Withdrawals.Withdrawal(r.Context(), claim)
 	switch {
 	case err == nil:
 		a.o.WakePayer()
@@ -70,7 +70,7 @@ func (a *API) retryAllPayouts(w http.ResponseWriter, r *http.Request, who caller
 	// The answer is to arrive within the time that a command may take.
 	ctx, cancel := context.WithTimeout(a.audited(r, who, "payout.retry", nil), timeout.Command-timeout.Backend)
 	defer cancel()
-	all, failed := a.o.Ledger.RetryAll(ctx, in.Campaign, func(settled []posting.Settlement) {
+	all, failed := a.o.DeadLetters.RetryAll(ctx, in.Campaign, func(settled []posting.Settlement) {
 		a.o.Notifier.Retried(ctx, settled)
 	})
 	a.o.WakePayer() // withdrawals may be among them

@@ -47,7 +47,7 @@ func (a *API) once(create creation) handler {
 
 func (a *API) createOnce(w http.ResponseWriter, r *http.Request, who caller, body []byte, key string,
 	create creation) error {
-	first, err := a.o.Ledger.Begin(r.Context(), key, bytes.TrimSpace(body))
+	first, err := a.o.Answers.Begin(r.Context(), key, bytes.TrimSpace(body))
 	if err != nil {
 		return err
 	}
@@ -60,13 +60,13 @@ func (a *API) createOnce(w http.ResponseWriter, r *http.Request, who caller, bod
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), timeout.Backend)
 	defer cancel()
 	if failed != nil {
-		if err := a.o.Ledger.Forget(ctx, key); err != nil {
+		if err := a.o.Answers.Forget(ctx, key); err != nil {
 			a.o.Log.Warn("an idempotency key stays taken for a minute", "path", r.URL.Path, "err", err)
 		}
 		return failed
 	}
 	encoded := encode(answer)
-	if err := a.o.Ledger.Finish(ctx, key, ledger.Answer{Status: status, Body: encoded}); err != nil {
+	if err := a.o.Answers.Finish(ctx, key, ledger.Answer{Status: status, Body: encoded}); err != nil {
 		// The answer stands all the same; a repetition finds what was made by its id.
 		a.o.Log.Warn("an idempotency key could not be remembered", "path", r.URL.Path, "err", err)
 	}

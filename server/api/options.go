@@ -51,6 +51,11 @@ type claimList interface {
 	ClaimsOn(ctx context.Context, campaign string, packets []int) ([]ledger.Claim, error)
 	ClaimStates(ctx context.Context, user string, claims []string) (map[string]ledger.ClaimState, error)
 	EachClaim(ctx context.Context, campaign string, only ledger.ClaimFilter, yield func(ledger.Claim) error) error
+	UserBalance(ctx context.Context, user string) (rain.Money, error)
+}
+
+// failing tells which outbox entries the ledger has refused, and is given again.
+type failing interface {
 	Failing(ctx context.Context, refs []rain.EntryRef) (map[rain.EntryRef]bool, error)
 }
 
@@ -119,12 +124,11 @@ type answers interface {
 	Forget(ctx context.Context, key string) error
 }
 
-// accounts are the balances of sponsors and players.
-type accounts interface {
+// sponsorList is who pays for campaigns, with what they can still give.
+type sponsorList interface {
 	Deposit(ctx context.Context, sponsor, reference string, amount rain.Money) (balance rain.Money, err error)
 	ListSponsors(ctx context.Context, after string, limit int) (list []ledger.Sponsor, next string, err error)
 	SponsorBalance(ctx context.Context, sponsor string) (rain.Money, error)
-	UserBalance(ctx context.Context, user string) (rain.Money, error)
 }
 
 // Known is the campaigns that this node knows. [cluster.Known] is that.
@@ -147,23 +151,22 @@ type Campaigns interface {
 	Live() []*rain.Campaign                                     // those that this node knows and that are not drained
 }
 
-// Ledger is what the handlers read and write of the ledger. [ledger.Ledger] does it all.
-type Ledger interface {
-	accounts
-	campaignList
-	claimList
-	withdrawalList
-	deadLetterList
-	auditRecords
-	answers
-}
-
 // Options of an API. All are needed but those that say so.
 type Options struct {
 	Commands  Commands
 	Rebuilder Rebuilder
 	Proofs    Proofs
-	Ledger    Ledger
+
+	// The parts of the ledger.
+	Answers     answers
+	Audit       auditRecords
+	Claims      claimList
+	DeadLetters deadLetterList
+	Failing     failing
+	History     campaignList
+	Sponsors    sponsorList
+	Withdrawals withdrawalList
+
 	Wins      Wins
 	Outbox    Outbox
 	Limits    Limits

@@ -37,7 +37,7 @@ func (a *API) user(w http.ResponseWriter, r *http.Request, _ caller) error {
 }
 
 func (a *API) balance(w http.ResponseWriter, r *http.Request, user string) error {
-	balance, err := a.o.Ledger.UserBalance(r.Context(), user)
+	balance, err := a.o.Claims.UserBalance(r.Context(), user)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (a *API) claimsOf(w http.ResponseWriter, r *http.Request, user string) erro
 	// The newest of them; more than a page of unsettled claims is a fault that passes, and the ledger's are there
 	// to come.
 	granted = granted[:min(len(granted), p.limit-1)]
-	claims, next, err := a.o.Ledger.ListClaims(r.Context(), ledger.ClaimQuery{User: user, After: p.cursor,
+	claims, next, err := a.o.Claims.ListClaims(r.Context(), ledger.ClaimQuery{User: user, After: p.cursor,
 		Limit: p.limit - len(granted)})
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func (a *API) grantedTo(ctx context.Context, user string) ([]ledger.Claim, error
 	for i, claim := range granted {
 		ids[i] = claim.Claim
 	}
-	states, err := a.o.Ledger.ClaimStates(ctx, user, ids)
+	states, err := a.o.Claims.ClaimStates(ctx, user, ids)
 	if err != nil {
 		return nil, err
 	}

@@ -73,7 +73,7 @@ func TestEveryRouteHasADeadline(t *testing.T) {
 }
 
 // tornLedger panics in the middle of a list.
-type tornLedger struct{ Ledger }
+type tornLedger struct{ claimList }
 
 func (tornLedger) EachClaim(_ context.Context, _ string, _ ledger.ClaimFilter, yield func(ledger.Claim) error) error {
 	for range 1000 {
@@ -86,7 +86,7 @@ func (tornLedger) EachClaim(_ context.Context, _ string, _ ledger.ClaimFilter, y
 
 // TestAPanicCutsAnAnswerThatHasBegun: a reader of half a list must not take it for a whole one.
 func TestAPanicCutsAnAnswerThatHasBegun(t *testing.T) {
-	a := New(Options{Ledger: tornLedger{}, Log: slog.New(slog.DiscardHandler)})
+	a := New(Options{Claims: tornLedger{}, Log: slog.New(slog.DiscardHandler)})
 	rt := route{method: http.MethodGet, path: "/x", access: anyone, within: unlimited,
 		handle: func(w http.ResponseWriter, r *http.Request, _ caller) error {
 			return a.claimsCSV(w, r, &rain.Campaign{ID: "c1"}, ledger.ClaimFilter{}, nil)

@@ -38,7 +38,7 @@ func (a *API) deposit(r *http.Request, who caller, body []byte, _ string) (int, 
 	if len(faults) > 0 {
 		return 0, nil, faults
 	}
-	balance, err := a.o.Ledger.Deposit(a.audited(r, who, "deposit",
+	balance, err := a.o.Sponsors.Deposit(a.audited(r, who, "deposit",
 		map[string]any{"amount": in.Amount, "reference": in.Reference}), id, in.Reference, in.Amount)
 	if err != nil {
 		return 0, nil, err
@@ -51,7 +51,7 @@ func (a *API) sponsors(w http.ResponseWriter, r *http.Request, _ caller) error {
 	if err != nil {
 		return err
 	}
-	found, next, err := a.o.Ledger.ListSponsors(r.Context(), p.cursor, p.limit)
+	found, next, err := a.o.Sponsors.ListSponsors(r.Context(), p.cursor, p.limit)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (a *API) sponsors(w http.ResponseWriter, r *http.Request, _ caller) error {
 }
 
 func (a *API) sponsor(w http.ResponseWriter, r *http.Request, _ caller) error {
-	balance, err := a.o.Ledger.SponsorBalance(r.Context(), r.PathValue("id"))
+	balance, err := a.o.Sponsors.SponsorBalance(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}

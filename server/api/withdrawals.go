@@ -55,7 +55,7 @@ func (a *API) withdraw(r *http.Request, who caller, body []byte, key string) (in
 			{Field: "amount", Message: "is required: minor units, above zero and at most ten trillion yuan"},
 		}
 	}
-	w, balance, err := a.o.Ledger.Withdraw(r.Context(), campaigns.NewID("w", key, 0), who.user, in.Amount)
+	w, balance, err := a.o.Withdrawals.Withdraw(r.Context(), campaigns.NewID("w", key), who.user, in.Amount)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -69,7 +69,7 @@ func (a *API) myWithdrawals(w http.ResponseWriter, r *http.Request, who caller) 
 
 // myWithdrawal is one of the caller's withdrawals; another player's is unknown to them.
 func (a *API) myWithdrawal(w http.ResponseWriter, r *http.Request, who caller) error {
-	found, err := a.o.Ledger.Withdrawal(r.Context(), r.PathValue("id"))
+	found, err := a.o.Withdrawals.Withdrawal(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func listWithdrawals[V any](a *API, w http.ResponseWriter, r *http.Request, q le
 		}
 	}
 	q.After, q.Limit = p.cursor, p.limit
-	found, next, err := a.o.Ledger.ListWithdrawals(r.Context(), q)
+	found, next, err := a.o.Withdrawals.ListWithdrawals(r.Context(), q)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"redrain/grab/store"
-
 	"redrain/internal/rounds"
 	"redrain/rain"
 )
@@ -35,9 +34,8 @@ type Demo struct {
 	current atomic.Pointer[string]
 }
 
-// DemoLedger pays for the demo, and finds the one of before. [ledger.Ledger] does.
-type DemoLedger interface {
-	Live(ctx context.Context) ([]*rain.Campaign, error)
+// DemoSponsors pay for the demo. [ledger.Sponsors] are.
+type DemoSponsors interface {
 	Deposit(ctx context.Context, sponsor, reference string, amount rain.Money) (balance rain.Money, err error)
 }
 
@@ -48,14 +46,15 @@ type Sums interface {
 
 // DemoOptions of a demo. All are needed but those that say so.
 type DemoOptions struct {
-	Service *Service
-	Ledger  DemoLedger
-	Sums    Sums
-	Known   Known
-	Online  func(campaign string) int // players of a campaign on this node
-	Clock   rain.Clock
-	Guard   *rounds.Guard // hears of a round that panics; nil: it is logged only
-	Log     *slog.Logger
+	Service   *Service
+	Campaigns LiveCampaigns // to find the one of before
+	Sponsors  DemoSponsors
+	Sums      Sums
+	Known     Known
+	Online    func(campaign string) int // players of a campaign on this node
+	Clock     rain.Clock
+	Guard     *rounds.Guard // hears of a round that panics; nil: it is logged only
+	Log       *slog.Logger
 }
 
 // NewDemo makes the demo. Its Run must be started.
@@ -71,12 +70,10 @@ func (d *Demo) Campaign() string {
 
 // Run makes it rain until ctx ends.
 func (d *Demo) Run(ctx context.Context) error {
-	rounds.Every(ctx, demoEvery, func(ctx context.Context) {
-		d.o.Guard.Do("demo", func() {
-			if err := d.step(ctx); err != nil && ctx.Err() == nil {
-				d.o.Log.Warn("the demo does not go on for now", "err", err)
-			}
-		})
+	d.o.Guard.Every(ctx, "demo", demoEvery, func(ctx context.Context) {
+		if err := d.step(ctx); err != nil && ctx.Err() == nil {
+			d.o.Log.Warn("the demo does not go on for now", "err", err)
+		}
 	})
 	return nil
 }
@@ -120,7 +117,7 @@ func (d *Demo) used(ctx context.Context, c *rain.Campaign) (bool, error) {
 
 // resume finds the demo campaign that this process, or one before it on the same data, has made.
 func (d *Demo) resume(ctx context.Context) (found bool, err error) {
-	live, err := d.o.Ledger.Live(ctx)
+	live, err := d.o.Campaigns.Live(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -143,7 +140,7 @@ func (d *Demo) begin(ctx context.Context) error {
 	if found, err := d.resume(ctx); found || err != nil {
 		return err
 	}
-	if _, err := d.o.Ledger.Deposit(ctx, demoSponsor, NewID("demo-", "", 0), demoBudget); err != nil {
+	if _, err := d.o.Sponsors.Deposit(ctx, demoSponsor, NewID("demo-", ""), demoBudget); err != nil {
 		return err
 	}
 	spec := rain.DefaultSpec()

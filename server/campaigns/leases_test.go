@@ -10,13 +10,14 @@ import (
 	"redrain/payout/ledger"
 )
 
-// tornLeases are the leases of a ledger that panics when it is asked for the second time. Nothing is due.
-type tornLeases struct {
-	nodeBooks
+// tornLeases panic when they are asked for the second time.
+type tornLeases struct{ asked *int }
+
+// idleLedger has nothing that is due, and takes its time to say so.
+type idleLedger struct {
 	ReclaimerLedger
 
-	asked *int
-	due   func(context.Context)
+	due func(context.Context)
 }
 
 func (l tornLeases) Lease(context.Context, string, string, time.Duration) (bool, error) {
@@ -28,7 +29,7 @@ func (l tornLeases) Lease(context.Context, string, string, time.Duration) (bool,
 
 func (tornLeases) ReleaseLease(context.Context, string, string) error { return nil }
 
-func (l tornLeases) Due(ctx context.Context, _ int64, _ string, _ int) ([]ledger.DueCampaign, string, error) {
+func (l idleLedger) Due(ctx context.Context, _ int64, _ string, _ int) ([]ledger.DueCampaign, string, error) {
 	l.due(ctx)
 	return nil, "", nil
 }
@@ -38,10 +39,9 @@ func TestAPanicEndsNoLease(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	t.Run("reconciliation", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			asked := 0
+			asked, books := 0, nodeBooks{fakeBooks: newFakeBooks()}
 			p := NewProofs(ProofsOptions{
-				Ledger: tornLeases{nodeBooks: nodeBooks{fakeBooks: newFakeBooks()}, asked: &asked},
-				Every:  time.Hour, Log: log,
+				Books: books, Campaigns: books, Leases: tornLeases{&asked}, Every: time.Hour, Log: log,
 			})
 			ctx, cancel := context.WithTimeout(t.Context(), 3*leaseRenew)
 			defer cancel()
@@ -54,7 +54,7 @@ func TestAPanicEndsNoLease(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			asked, kept := 0, false
 			r := NewReclaimer(ReclaimerOptions{
-				Ledger: tornLeases{asked: &asked, due: func(ctx context.Context) {
+				Leases: tornLeases{&asked}, Ledger: idleLedger{due: func(ctx context.Context) {
 					time.Sleep(3 * reclaimRenew) // the work goes on for so long
 					kept = ctx.Err() == nil
 				}},

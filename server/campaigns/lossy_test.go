@@ -42,7 +42,7 @@ func newLossy(t *testing.T, addr string) *lossy {
 	if l.publisher, err = pipeline.NewPublisher(js, "", log); err != nil {
 		t.Fatal(err)
 	}
-	l.settler, err = pipeline.NewSettler(js, u.ledger, u.grabber, cluster.NewNotifier(u.grabber, u.grabber, bus, log),
+	l.settler, err = pipeline.NewSettler(js, u.ledger.Poster, u.ledger.DeadLetters, u.grabber, cluster.NewNotifier(u.grabber, u.grabber, bus, log),
 		pipeline.SettlerOptions{
 			Log: log, OnVoid: func(letters []posting.DeadLetter) { AlarmVoid(bus, letters) },
 		})
@@ -66,7 +66,7 @@ func newLossy(t *testing.T, addr string) *lossy {
 // another is the rebuilder of another node.
 func (l *lossy) another() *Rebuilder {
 	return NewRebuilder(RebuilderOptions{
-		Service: l.service, Ledger: l.ledger, Stream: l.settler, Restorer: l.grabber, Bus: l.bus,
+		Service: l.service, Campaigns: l.ledger.Campaigns, Ledger: l.ledger.Rebuilds, Stream: l.settler, Restorer: l.grabber, Bus: l.bus,
 		Log: slog.New(slog.DiscardHandler),
 	})
 }
@@ -116,7 +116,7 @@ func (l *lossy) publish(entries []rain.Entry) {
 // post settles entries as the settlement workers do.
 func (l *lossy) post(entries []rain.Entry) posting.Posted {
 	l.Helper()
-	posted, err := l.ledger.Post(l.Context(), entries)
+	posted, err := l.ledger.Poster.Post(l.Context(), entries)
 	if err != nil {
 		l.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func (l *lossy) books(c *rain.Campaign) reconcile.Reconciliation {
 	if err != nil {
 		l.Fatal(err)
 	}
-	r, err := reconcile.New(l.db, l.ledger, func() int64 { return l.now }).Reconcile(l.Context(), c, shards)
+	r, err := reconcile.New(l.db, l.ledger.Campaigns, func() int64 { return l.now }).Reconcile(l.Context(), c, shards)
 	if err != nil {
 		l.Fatal(err)
 	}

@@ -17,8 +17,6 @@ import (
 )
 
 const (
-	// reconcileLease is the name of the lease under which one node at a time proves the books. It saves work: two
-	// nodes at once would do no harm.
 	reconcileLease = "reconcile"
 	leaseTTL       = 30 * time.Second
 	leaseRenew     = 10 * time.Second
@@ -30,26 +28,25 @@ const (
 	reconcileAtOnce = 2
 )
 
-// ProofLedger is the part of the ledger that proves the books. [ledger.Ledger] is one.
-type ProofLedger interface {
-	ReconcileWith(
-		ctx context.Context,
-		id string,
-		hot reconcile.Hot,
-		depth reconcile.Depth,
-	) (reconcile.Reconciliation, error)
-	ReconcileAll(ctx context.Context, hot reconcile.Hot, each func(campaign string, r reconcile.Reconciliation,
-		err error)) (reconcile.Books, error)
+// Books proves the books. [reconcile.Reconciler] does.
+type Books interface {
+	ReconcileWith(ctx context.Context, id string, hot reconcile.Hot,
+		depth reconcile.Depth) (reconcile.Reconciliation, error)
+	ReconcileAll(ctx context.Context, hot reconcile.Hot,
+		each func(campaign string, r reconcile.Reconciliation, err error)) (reconcile.Books, error)
 	ForgetReconciliations()
+}
+
+// LiveCampaigns lists the campaigns that may still have something in Redis. [ledger.Campaigns] does.
+type LiveCampaigns interface {
 	Live(ctx context.Context) ([]*rain.Campaign, error)
-	Lease(ctx context.Context, name, holder string, ttl time.Duration) (bool, error)
-	ReleaseLease(ctx context.Context, name, holder string) error
 }
 
 // Proofs proves the books on a schedule, on one node at a time, and for operators who ask. It changes nothing:
 // what it finds is for a person.
 type Proofs struct {
-	o ProofsOptions
+	o     ProofsOptions
+	lease lease
 
 	everything chan struct{} // holds the one who looks at everything
 	campaigns  chan struct{} // holds those who look at one campaign
@@ -62,13 +59,15 @@ type Proofs struct {
 
 // ProofsOptions of proofs. All are needed but those that say so.
 type ProofsOptions struct {
-	Ledger ProofLedger
-	Hot    reconcile.Hot
-	Node   string        // this node's name in the lease
-	Every  time.Duration // between two rounds; only Run needs it
-	Alarm  func(code, campaign, message string)
-	Guard  *rounds.Guard // hears of a round that panics; nil: it is logged only
-	Log    *slog.Logger
+	Books     Books
+	Campaigns LiveCampaigns
+	Leases    Leases
+	Hot       reconcile.Hot
+	Node      string        // this node's name in the lease
+	Every     time.Duration // between two rounds; only Run needs it
+	Alarm     func(code, campaign, message string)
+	Guard     *rounds.Guard // hears of a round that panics; nil: it is logged only
+	Log       *slog.Logger
 }
 
 // NewProofs makes the proofs. Who asks gets one at once; Run makes those of the schedule.
@@ -77,6 +76,8 @@ func NewProofs(o ProofsOptions) *Proofs {
 		o:          o,
 		everything: make(chan struct{}, 1), campaigns: make(chan struct{}, reconcileAtOnce),
 		faulty: map[string]string{},
+		lease: lease{leases: o.Leases, name: reconcileLease, part: "reconciliation", node: o.Node, ttl: leaseTTL,
+			renew: leaseRenew, guard: o.Guard, log: o.Log},
 	}
 }
 
@@ -86,7 +87,7 @@ func (r *Proofs) Campaign(ctx context.Context, id string) (reconcile.Reconciliat
 		return reconcile.Reconciliation{}, err
 	}
 	defer func() { <-r.campaigns }()
-	return r.o.Ledger.ReconcileWith(ctx, id, r.o.Hot, reconcile.Rows)
+	return r.o.Books.ReconcileWith(ctx, id, r.o.Hot, reconcile.Rows)
 }
 
 // Everything proves all books. Whoever comes while somebody is at it waits.
@@ -96,7 +97,7 @@ func (r *Proofs) Everything(ctx context.Context,
 		return reconcile.Books{}, err
 	}
 	defer func() { <-r.everything }()
-	return r.o.Ledger.ReconcileAll(ctx, r.o.Hot, each)
+	return r.o.Books.ReconcileAll(ctx, r.o.Hot, each)
 }
 
 func enter(ctx context.Context, door chan struct{}) error {
@@ -126,14 +127,7 @@ func (r *Proofs) Run(ctx context.Context) error {
 			r.rest()
 			continue
 		}
-		r.o.Guard.Do("reconciliation", func() {
-			switch err := r.round(ctx); {
-			case err == nil:
-				proving.Works()
-			case ctx.Err() == nil:
-				proving.Failed(err)
-			}
-		})
+		proving.Ended(ctx, r.o.Guard.Try("reconciliation", func() error { return r.round(ctx) }))
 	}
 }
 
@@ -141,41 +135,18 @@ func (r *Proofs) Run(ctx context.Context) error {
 func (r *Proofs) rest() {
 	clear(r.faulty)
 	r.rounds = 0
-	r.o.Ledger.ForgetReconciliations()
+	r.o.Books.ForgetReconciliations()
 }
 
 // keepLease takes the lease when it is free, renews it, and gives it back in the end.
 func (r *Proofs) keepLease(ctx context.Context) {
 	asking := outage.Outage{What: "taking the lease of the reconciliation", Log: r.o.Log}
-	tick := time.NewTicker(leaseRenew)
-	defer tick.Stop()
-	for {
-		held, err := false, errPanic
-		r.o.Guard.Do("reconciliation", func() {
-			held, err = r.o.Ledger.Lease(ctx, reconcileLease, r.o.Node, leaseTTL)
-		})
-		r.holds.Store(held && err == nil)
-		switch {
-		case err == nil:
-			asking.Works()
-		case ctx.Err() == nil:
-			asking.Failed(err)
-		}
-		select {
-		case <-ctx.Done():
-			r.release(context.WithoutCancel(ctx))
-			return
-		case <-tick.C:
-		}
-	}
-}
-
-func (r *Proofs) release(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	if err := r.o.Ledger.ReleaseLease(ctx, reconcileLease, r.o.Node); err != nil {
-		r.o.Log.Debug("the lease of the reconciliation runs out by itself", "err", err)
-	}
+	rounds.Every(ctx, r.lease.renew, func(ctx context.Context) {
+		held, err := r.lease.take(ctx)
+		r.holds.Store(held)
+		asking.Ended(ctx, err)
+	})
+	r.lease.release(ctx)
 }
 
 // round proves the live campaigns, or everything. Its error says what could not be looked at; the rest was.
@@ -192,7 +163,7 @@ func (r *Proofs) round(ctx context.Context) error {
 		r.note("", len(books.Findings) == 0, books.Fingerprint, books.Findings, "")
 		return unread
 	}
-	live, err := r.o.Ledger.Live(ctx)
+	live, err := r.o.Campaigns.Live(ctx)
 	if err != nil {
 		return err
 	}
@@ -211,7 +182,7 @@ func (r *Proofs) round(ctx context.Context) error {
 		if _, faulty := r.faulty[id]; faulty {
 			depth = reconcile.Rows // the sums alone cannot tell that it is healed
 		}
-		rec, err := r.o.Ledger.ReconcileWith(ctx, id, r.o.Hot, depth)
+		rec, err := r.o.Books.ReconcileWith(ctx, id, r.o.Hot, depth)
 		if err != nil && !errors.Is(err, reconcile.ErrHot) {
 			return err
 		}

@@ -144,8 +144,9 @@ func reconcilerAt(t *testing.T, f *fakeBooks, node string) (heard func() []strin
 			}
 			return a
 		}}))
+	books := nodeBooks{f, node}
 	r := NewProofs(ProofsOptions{
-		Ledger: nodeBooks{f, node}, Node: node, Every: time.Minute, Log: log,
+		Books: books, Campaigns: books, Leases: books, Node: node, Every: time.Minute, Log: log,
 		Alarm: func(code, campaign, message string) { say("alarm " + code + " of " + campaign + ": " + message) },
 	})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -265,7 +266,7 @@ func TestOneNodeReconciles(t *testing.T) {
 
 func TestEverythingIsLookedAtByOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := NewProofs(ProofsOptions{Ledger: nodeBooks{newFakeBooks(), "a"}, Log: slog.New(slog.DiscardHandler)})
+		r := NewProofs(ProofsOptions{Books: nodeBooks{newFakeBooks(), "a"}, Log: slog.New(slog.DiscardHandler)})
 		r.everything <- struct{}{} // somebody is at it
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

@@ -27,21 +27,26 @@ type Rebuilder struct {
 
 // RebuilderOptions of a rebuilder. All are needed.
 type RebuilderOptions struct {
-	Service  *Service
-	Ledger   RebuilderLedger
-	Stream   Stream
-	Restorer Restorer
-	Bus      Bus
-	Log      *slog.Logger
+	Service   *Service
+	Campaigns RebuilderCampaigns
+	Ledger    RebuilderLedger
+	Stream    Stream
+	Restorer  Restorer
+	Bus       Bus
+	Log       *slog.Logger
 }
 
 // NewRebuilder makes a rebuilder.
 func NewRebuilder(o RebuilderOptions) *Rebuilder { return &Rebuilder{o: o} }
 
-// RebuilderLedger says what is somebody's, and keeps the epochs of a shard apart. [ledger.Ledger] does.
-type RebuilderLedger interface {
+// RebuilderCampaigns reads campaigns as the ledger has them. [ledger.Campaigns] does.
+type RebuilderCampaigns interface {
+	LiveCampaigns
 	Campaign(ctx context.Context, id string) (*rain.Campaign, error)
-	Live(ctx context.Context) ([]*rain.Campaign, error)
+}
+
+// RebuilderLedger says what is somebody's, and keeps the epochs of a shard apart. [posting.Rebuilds] does.
+type RebuilderLedger interface {
 	EachAssigned(ctx context.Context, c *rain.Campaign, first, n int, yield func(posting.Assigned) error) error
 	Reclaimed(ctx context.Context, campaign string, shard int) (bool, error)
 	BeginRebuild(ctx context.Context, campaign string, shard int) (attempt int64, err error)
@@ -75,7 +80,7 @@ func (r *Rebuilder) Rebuild(ctx context.Context, id string) (Rebuilt, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	done := Rebuilt{Campaign: id, Shards: []int{}}
-	c, err := r.o.Ledger.Campaign(ctx, id)
+	c, err := r.o.Campaigns.Campaign(ctx, id)
 	switch {
 	case err != nil:
 		return done, err
@@ -96,7 +101,7 @@ func (r *Rebuilder) Rebuild(ctx context.Context, id string) (Rebuilt, error) {
 	}
 	faults.Point("rebuild.after_restore")
 	// Commands that were given meanwhile could not be applied. One that comes from here on applies itself.
-	if c, err = r.o.Ledger.Campaign(ctx, id); err != nil {
+	if c, err = r.o.Campaigns.Campaign(ctx, id); err != nil {
 		return done, err
 	}
 	if err := r.o.Service.Enforce(ctx, c); err != nil {
@@ -207,7 +212,7 @@ func (r *Rebuilder) restoration(ctx context.Context, c *rain.Campaign, shard int
 // RebuildAll restores what is live: for a Redis that has just begun to exist, the in-process one. A campaign that
 // cannot be restored does not hold up the others.
 func (r *Rebuilder) RebuildAll(ctx context.Context) error {
-	live, err := r.o.Ledger.Live(ctx)
+	live, err := r.o.Campaigns.Live(ctx)
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ func TestASecondLossWhileARebuilderHangs(t *testing.T) {
 	l.forget()
 	var told []rain.Entry
 	first, second := l.rebuilder, l.another()
-	first.o.Ledger = &stepped{Ledger: l.ledger, begins: func() {
+	first.o.Ledger = &stepped{Rebuilds: l.ledger.Rebuilds, begins: func() {
 		if _, err := second.Rebuild(t.Context(), c.ID); err != nil {
 			t.Fatal(err)
 		}

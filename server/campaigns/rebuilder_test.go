@@ -12,7 +12,6 @@ import (
 	"redrain/grab/outcome"
 	"redrain/grab/store"
 	"redrain/internal/testenv"
-	"redrain/payout/ledger"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 	"redrain/server/servertest"
@@ -215,7 +214,7 @@ func TestTwoRebuildersMeet(t *testing.T) {
 
 // stepped is a ledger whose steps the test follows.
 type stepped struct {
-	*ledger.Ledger
+	*posting.Rebuilds
 	begins, fenced func() // before an attempt is counted, after a fence is set; may be nil
 }
 
@@ -223,11 +222,11 @@ func (s *stepped) BeginRebuild(ctx context.Context, campaign string, shard int) 
 	if s.begins != nil {
 		s.begins()
 	}
-	return s.Ledger.BeginRebuild(ctx, campaign, shard)
+	return s.Rebuilds.BeginRebuild(ctx, campaign, shard)
 }
 
 func (s *stepped) Fence(ctx context.Context, campaign string, shard int, attempt int64) (string, error) {
-	barrier, err := s.Ledger.Fence(ctx, campaign, shard, attempt)
+	barrier, err := s.Rebuilds.Fence(ctx, campaign, shard, attempt)
 	if s.fenced != nil {
 		s.fenced()
 	}
@@ -243,8 +242,8 @@ func TestAFenceIsOnlySetByWhoCanOpen(t *testing.T) {
 	l.forget()
 	first, second := l.rebuilder, l.another()
 	firstEnded, secondFenced, secondEnded := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	second.o.Ledger = &stepped{Ledger: l.ledger, fenced: func() { close(secondFenced); <-firstEnded }}
-	first.o.Ledger = &stepped{Ledger: l.ledger, fenced: func() {
+	second.o.Ledger = &stepped{Rebuilds: l.ledger.Rebuilds, fenced: func() { close(secondFenced); <-firstEnded }}
+	first.o.Ledger = &stepped{Rebuilds: l.ledger.Rebuilds, fenced: func() {
 		go func() { _, err := second.Rebuild(t.Context(), c.ID); secondEnded <- err }()
 		<-secondFenced
 	}}

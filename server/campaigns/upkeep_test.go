@@ -83,17 +83,17 @@ func newUpkeepOn(t *testing.T, addr string, db *sqldb.DB) *upkeep {
 	)
 	u.nc, u.bus = nc, cluster.NewBus(nc, "rr", log)
 	u.service = NewService(ServiceOptions{
-		Ledger: u.ledger, Stock: u.grabber, Known: u.registry, Bus: u.bus, Clock: clock, Log: log,
+		Ledger: u.ledger.Campaigns, Stock: u.grabber, Known: u.registry, Bus: u.bus, Clock: clock, Log: log,
 	})
 	u.loop = NewReconcileLoop(ReconcileLoopOptions{
-		Service: u.service, Ledger: u.ledger, Known: u.registry, Bus: u.bus, Clock: clock, Log: log,
+		Service: u.service, Ledger: u.ledger.Campaigns, Known: u.registry, Bus: u.bus, Clock: clock, Log: log,
 	})
 	u.reclaim = NewReclaimer(ReclaimerOptions{
-		Service: u.service, Ledger: u.ledger, Stock: u.grabber, Outbox: u.grabber, Known: u.registry, Bus: u.bus,
+		Service: u.service, Ledger: u.ledger.Campaigns, Leases: u.ledger.Leases, Stock: u.grabber, Outbox: u.grabber, Known: u.registry, Bus: u.bus,
 		Clock: clock,
 		Node:  "test", KeepFor: 24 * time.Hour, Log: log,
 	})
-	if _, err := u.ledger.Deposit(t.Context(), "acme", "first", 1_000_000_000); err != nil {
+	if _, err := u.ledger.Sponsors.Deposit(t.Context(), "acme", "first", 1_000_000_000); err != nil {
 		t.Fatal(err)
 	}
 	return u
@@ -126,7 +126,7 @@ func (u *upkeep) keep(id string) (*rain.Campaign, error) {
 			u.Fatal(failed)
 		}
 		for _, e := range entries {
-			if _, failed := u.ledger.Post(u.Context(), []rain.Entry{e}); failed != nil {
+			if _, failed := u.ledger.Poster.Post(u.Context(), []rain.Entry{e}); failed != nil {
 				u.Fatal(failed)
 			}
 			if failed := u.grabber.Remove(u.Context(), []rain.EntryRef{e.Ref}); failed != nil {
@@ -139,7 +139,7 @@ func (u *upkeep) keep(id string) (*rain.Campaign, error) {
 
 func (u *upkeep) campaign(id string) *rain.Campaign {
 	u.Helper()
-	c, err := u.ledger.Campaign(u.Context(), id)
+	c, err := u.ledger.Campaigns.Campaign(u.Context(), id)
 	if err != nil {
 		u.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func (u *upkeep) campaign(id string) *rain.Campaign {
 
 func (u *upkeep) wantSponsor(want rain.Money) {
 	u.Helper()
-	if got, err := u.ledger.SponsorBalance(u.Context(), "acme"); err != nil || got != want {
+	if got, err := u.ledger.Sponsors.SponsorBalance(u.Context(), "acme"); err != nil || got != want {
 		u.Errorf("the sponsor has %d of %d (%v)", got, want, err)
 	}
 }
@@ -164,7 +164,7 @@ func TestAFullRedisIsFreedAgain(t *testing.T) {
 		t.Fatalf("five million packets in 5 MB: %v", err)
 	}
 	u.wantSponsor(1_000_000_000)
-	live, err := u.ledger.Live(t.Context())
+	live, err := u.ledger.Campaigns.Live(t.Context())
 	if err != nil || len(live) != 1 {
 		t.Fatalf("%d live campaigns (%v): nobody will ever remove its packets", len(live), err)
 	}
@@ -210,7 +210,7 @@ func TestDrainedIsWhatTheLedgerSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	books := reconcile.New(u.db, u.ledger, func() int64 { return u.now })
+	books := reconcile.New(u.db, u.ledger.Campaigns, func() int64 { return u.now })
 	if rec, err := books.Reconcile(t.Context(), c, shards); err != nil || rec.Balanced || rec.Difference != 500 {
 		t.Errorf("the books do not show it: %+v, %v", rec, err)
 	}

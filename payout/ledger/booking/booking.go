@@ -97,6 +97,35 @@ func Book(ctx context.Context, tx *sqldb.Tx, now int64, txns []Txn, rows func(Bo
 	return b, shared.apply(ctx, tx)
 }
 
+// ErrKeyReused is the error of a transaction whose key stands for another one.
+var ErrKeyReused = errors.New("the transaction's key was used for another one")
+
+// BookOnce is Book of a transaction that may be asked for again: its key says what it is for, and a transaction with
+// that key and the same lines is it, however long ago it was booked. Then nothing is written, rows is not called, and
+// booked is false. The error is ErrKeyReused where the transaction with the key has other lines.
+func BookOnce(ctx context.Context, tx *sqldb.Tx, now int64, t Txn, rows func(Booked) error) (booked bool, err error) {
+	next, same := 0, true
+	err = tx.Each(ctx, func(scan sqldb.Scan) error {
+		var account string
+		var amount rain.Money
+		err := scan(&account, &amount)
+		same = same && next < len(t.Lines) && t.Lines[next].Account.ID() == account && t.Lines[next].Amount == amount
+		next++
+		return err
+	}, "SELECT e.account_id, e.amount FROM txn t JOIN entry e ON e.txn_id = t.id WHERE t.idem_key = ? "+
+		"ORDER BY e.line_no", t.Key)
+	switch {
+	case err != nil:
+		return false, fmt.Errorf("looking for transaction %s: %w", t.Key, err)
+	case next == 0:
+		_, err := Book(ctx, tx, now, []Txn{t}, rows)
+		return err == nil, err
+	case !same || next != len(t.Lines):
+		return false, ErrKeyReused
+	}
+	return false, nil
+}
+
 // AgainIfDuplicate turns the fault of having come second into the wish to read again and decide anew.
 func AgainIfDuplicate(err error) error {
 	if sqldb.IsDuplicate(err) {

@@ -108,7 +108,7 @@ func TestGivingUpKnowsWhatIsPosted(t *testing.T) {
 		if err := b.RefreshMetrics(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if n := b.DeadLetters(t); n != 1 {
+		if n := b.CountDead(t); n != 1 {
 			t.Errorf("%d letters wait, %v", n, err)
 		}
 		b.WantBalance(t, booking.UserAccount("a"), 10)

@@ -67,7 +67,7 @@ func TestWhatIsInHandIsNotGivenUp(t *testing.T) {
 		if _, err := b.Attempt(ended, e, errors.New("refused"), 1); !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
-		if n := b.DeadLetters(t); n != 0 {
+		if n := b.CountDead(t); n != 0 {
 			t.Errorf("%d letters, %v", n, err)
 		}
 		unlock()

@@ -100,7 +100,7 @@ func TestWhatComesAfterTheFenceIsVoid(t *testing.T) {
 			"u8": 10} {
 			b.WantBalance(t, booking.UserAccount(user), want)
 		}
-		if n := b.DeadLetters(t); n != 0 {
+		if n := b.CountDead(t); n != 0 {
 			t.Errorf("%d letters wait for a person (%v)", n, err)
 		}
 		if n := b.Count(t, "SELECT COUNT(*) FROM dead_letter WHERE resolved_at > 0 AND reason LIKE 'void: %'"); n != 4 {

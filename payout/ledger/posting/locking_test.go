@@ -14,6 +14,7 @@ import (
 	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/posting"
 	"redrain/payout/paytest"
 	"redrain/rain"
 )
@@ -22,7 +23,7 @@ import (
 // others: four in the order of the outbox, side by side, and four in any order.
 func TestEightWorkersOnOneCampaign(t *testing.T) {
 	paytest.OnEachInTurn(t, func(b *paytest.Books) {
-		log := eightWorkers(b, func() *ledger.Ledger { return b.Ledger })
+		log := eightWorkers(b, func() *posting.Poster { return b.Poster })
 		log.CheckQuiet(b.T)
 		log.CheckOrder(b.T)
 	})
@@ -32,11 +33,11 @@ func TestEightWorkersOnOneCampaign(t *testing.T) {
 // have in hand, so they may meet in the database and try again; nobody hears of it.
 func TestEightNodesOnOneCampaign(t *testing.T) {
 	paytest.OnEachInTurn(t, func(b *paytest.Books) {
-		eightWorkers(b, func() *ledger.Ledger { return ledger.New(b.DB, b.Clock.Now) }).CheckQuiet(b.T)
+		eightWorkers(b, func() *posting.Poster { return ledger.New(b.DB, b.Clock.Now).Poster }).CheckQuiet(b.T)
 	})
 }
 
-func eightWorkers(b *paytest.Books, ledger func() *ledger.Ledger) *paytest.Logbook {
+func eightWorkers(b *paytest.Books, poster func() *posting.Poster) *paytest.Logbook {
 	t := b.T
 	const entries, wins, budget = 120, 8, 100_000
 	b.OpenCampaign(t, "c1", rain.Spec{Budget: budget, Packets: entries * wins})
@@ -45,7 +46,7 @@ func eightWorkers(b *paytest.Books, ledger func() *ledger.Ledger) *paytest.Logbo
 	b.DB.Log = slog.New(log)
 	var wg sync.WaitGroup
 	for w := range 8 {
-		l := ledger()
+		l := poster()
 		wg.Go(func() {
 			r := rand.New(rand.NewPCG(uint64(w), 2))
 			mine := slices.Clone(all)

@@ -69,7 +69,7 @@ func together(t *testing.T, books *ledger.Ledger) {
 	var payers []*withdraw.Payer
 	for range 3 {
 		provider := newProvider(t, webhook.Options{URL: s.URL, Secret: webhooktest.Secret, Clock: now})
-		payer, err := withdraw.NewPayer(books, provider, withdraw.PayerOptions{
+		payer, err := withdraw.NewPayer(books.Withdrawals, provider, withdraw.PayerOptions{
 			Concurrency: 4, Timeout: 300 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
 		})
 		must(t, err)
@@ -80,7 +80,7 @@ func together(t *testing.T, books *ledger.Ledger) {
 	for p := range players {
 		wg.Go(func() {
 			for i := range each {
-				_, _, err := books.Withdraw(t.Context(), fmt.Sprintf("w%d-%d", p, i), fmt.Sprintf("u%d", p),
+				_, _, err := books.Withdrawals.Withdraw(t.Context(), fmt.Sprintf("w%d-%d", p, i), fmt.Sprintf("u%d", p),
 					rain.Money(10+i))
 				if err != nil {
 					t.Error(err)
@@ -93,12 +93,12 @@ func together(t *testing.T, books *ledger.Ledger) {
 	all := ledger.WithdrawalQuery{Limit: 1000}
 	var list []ledger.Withdrawal
 	testenv.Eventually(t, time.Minute, "an end of every withdrawal", func() bool {
-		open, _, err := books.ListWithdrawals(t.Context(), ledger.WithdrawalQuery{State: ledger.WithdrawalPending,
+		open, _, err := books.Withdrawals.ListWithdrawals(t.Context(), ledger.WithdrawalQuery{State: ledger.WithdrawalPending,
 			Limit: 1})
 		must(t, err)
 		return len(open) == 0
 	})
-	list, _, err := books.ListWithdrawals(t.Context(), all)
+	list, _, err := books.Withdrawals.ListWithdrawals(t.Context(), all)
 	must(t, err)
 	paid := receiver.Paid()
 	left := map[string]rain.Money{}
@@ -123,7 +123,7 @@ func together(t *testing.T, books *ledger.Ledger) {
 		t.Errorf("%d withdrawals; paid beside them: %v", len(list), paid)
 	}
 	for user, want := range left {
-		if got, err := books.UserBalance(t.Context(), user); err != nil || got != want {
+		if got, err := books.Claims.UserBalance(t.Context(), user); err != nil || got != want {
 			t.Errorf("%s has %d (%v), want %d", user, got, err, want)
 		}
 	}
@@ -145,13 +145,13 @@ func run(t *testing.T, payer *withdraw.Payer) {
 func enrich(t *testing.T, books *ledger.Ledger, user string, amount rain.Money) {
 	t.Helper()
 	ctx, id := t.Context(), "for-"+user
-	_, err := books.Deposit(ctx, "acme", id, amount)
+	_, err := books.Sponsors.Deposit(ctx, "acme", id, amount)
 	must(t, err)
 	spec := rain.Spec{Name: id, Sponsor: "acme", Budget: amount, Packets: 1, Split: rain.Even, Min: 1, WinsPerUser: 1,
 		Shards: 1, ExpiresInMS: 1e6}
-	must(t, books.CreateCampaign(ctx, &rain.Campaign{ID: id, Spec: spec, Status: rain.Loading, Revision: 1,
+	must(t, books.Campaigns.CreateCampaign(ctx, &rain.Campaign{ID: id, Spec: spec, Status: rain.Loading, Revision: 1,
 		SplitSeed: rain.Seed{1}}))
-	posted, err := books.Post(ctx, []rain.Entry{{
+	posted, err := books.Poster.Post(ctx, []rain.Entry{{
 		Ref: rain.EntryRef{Campaign: id, ID: "1-0"}, Wins: []rain.Win{{User: user, Packet: 0, Amount: amount,
 			Drop: "1.1"}},
 	}})

@@ -10,8 +10,8 @@ import (
 	"redrain/rain"
 )
 
-// Idempotency remembers what requests were answered with.
-type Idempotency struct {
+// Answers remembers what requests were answered with.
+type Answers struct {
 	db    *sqldb.DB
 	clock rain.Clock
 
@@ -38,8 +38,8 @@ type Answer struct {
 //
 // After Begin comes either Finish or Forget. Where neither does, because the process died, the key is free again
 // after a minute.
-func (s *Idempotency) Begin(ctx context.Context, key string, body []byte) (answer *Answer, err error) {
-	if err := s.pruneIdempotency(ctx); err != nil {
+func (s *Answers) Begin(ctx context.Context, key string, body []byte) (answer *Answer, err error) {
+	if err := s.prune(ctx); err != nil {
 		return nil, err
 	}
 	hash := booking.Digest(body)
@@ -82,24 +82,22 @@ func (s *Idempotency) Begin(ctx context.Context, key string, body []byte) (answe
 }
 
 // Finish remembers the answer of a request that Begin has registered, for 24 hours.
-func (s *Idempotency) Finish(ctx context.Context, key string, a Answer) error {
+func (s *Answers) Finish(ctx context.Context, key string, a Answer) error {
 	body := a.Body
 	if body == nil {
 		body = []byte{}
 	}
-	return Exec(ctx, s.db, "idempotency key",
-		"UPDATE idempotency SET status = ?, answer = ?, expires_at = ? WHERE idem_key = ?",
+	return s.exec(ctx, "UPDATE idempotency SET status = ?, answer = ?, expires_at = ? WHERE idem_key = ?",
 		a.Status, body, s.clock()+answerKept, booking.Digest([]byte(key)))
 }
 
 // Forget frees the key of a request that has failed: only successes are remembered.
-func (s *Idempotency) Forget(ctx context.Context, key string) error {
-	return Exec(ctx, s.db, "idempotency key", "DELETE FROM idempotency WHERE idem_key = ? AND status = 0",
-		booking.Digest([]byte(key)))
+func (s *Answers) Forget(ctx context.Context, key string) error {
+	return s.exec(ctx, "DELETE FROM idempotency WHERE idem_key = ? AND status = 0", booking.Digest([]byte(key)))
 }
 
-// pruneIdempotency removes what has expired, once in a while.
-func (s *Idempotency) pruneIdempotency(ctx context.Context) error {
+// prune removes what has expired, once in a while.
+func (s *Answers) prune(ctx context.Context) error {
 	now := s.clock()
 	s.mu.Lock()
 	due := now >= s.nextPrune
@@ -110,5 +108,12 @@ func (s *Idempotency) pruneIdempotency(ctx context.Context) error {
 	if !due {
 		return nil
 	}
-	return Exec(ctx, s.db, "expired idempotency keys", "DELETE FROM idempotency WHERE expires_at < ?", now)
+	return s.exec(ctx, "DELETE FROM idempotency WHERE expires_at < ?", now)
+}
+
+func (s *Answers) exec(ctx context.Context, statement string, args ...any) error {
+	if _, err := s.db.Exec(ctx, statement, args...); err != nil {
+		return fmt.Errorf("idempotency key: %w", err)
+	}
+	return nil
 }
