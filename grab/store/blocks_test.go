@@ -15,6 +15,7 @@ import (
 
 // A player who wins often has blocks; what was won is given again from wherever it is kept, and counts.
 func TestManyWinsOfOnePlayer(t *testing.T) {
+	t.Parallel()
 	const most = 90
 	for name, rdb := range grabtest.Backends(t) {
 		t.Run(name, func(t *testing.T) {

@@ -3,6 +3,7 @@ package store
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -27,6 +28,9 @@ func TestConnectUnderstandsAddresses(t *testing.T) {
 		}
 		if got := describe(rdb); got != want {
 			t.Errorf("%s: %s, want %s", addrs, got, want)
+		}
+		if got, want := waits(rdb), (patience{2 * time.Second, 2 * time.Second, 2 * time.Second, 1, true}); got != want {
+			t.Errorf("%s: waits %+v, want %+v", addrs, got, want)
 		}
 		_ = rdb.Close()
 	}
@@ -56,4 +60,37 @@ func describe(rdb redis.UniversalClient) string {
 		parts = append(parts, "tls")
 	}
 	return strings.Join(parts, " ")
+}
+
+// patience is how long a client waits for Redis.
+type patience struct {
+	dial, read, write time.Duration
+	dials             int
+	context           bool // no longer than its caller
+}
+
+func waits(rdb redis.UniversalClient) patience {
+	switch c := rdb.(type) {
+	case *redis.ClusterClient:
+		o := c.Options()
+		return patience{o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.DialerRetries, o.ContextTimeoutEnabled}
+	case *redis.Client:
+		o := c.Options()
+		return patience{o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.DialerRetries, o.ContextTimeoutEnabled}
+	}
+	return patience{}
+}
+
+// A failover is found out within a second or so, and not once a minute.
+func TestAClusterIsLookedAtEverySecond(t *testing.T) {
+	for _, addrs := range []string{"a:1,b:2", "redis://h:7?addr=i:8"} {
+		rdb, err := Connect(addrs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cluster, ok := rdb.(*redis.ClusterClient); !ok || cluster.Options().ClusterStateReloadInterval != time.Second {
+			t.Errorf("%s: %T, looked at every %v", addrs, rdb, cluster.Options().ClusterStateReloadInterval)
+		}
+		_ = rdb.Close()
+	}
 }

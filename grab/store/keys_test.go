@@ -129,3 +129,24 @@ func TestAClusterRefusesAnUndeclaredKey(t *testing.T) {
 	gm.Balance()
 	gm.Want("p", gm.Drop(0), outcome.Won)
 }
+
+// What is limited for whom can be read in the key, as far as it is plain; the rest cannot break out of its hash tag.
+func TestABucketIsNamedForWhomItIs(t *testing.T) {
+	s := store.New(nil, store.Options{Namespace: "ns"})
+	for _, plain := range []string{"127.0.0.1", "::1", "aZ-_09", "az", "AZ", "09", "x", strings.Repeat("x", 64)} {
+		if got, want := s.BucketKey("hello", plain), "ns:{allow.hello."+plain+"}:bucket"; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	keys := map[string]string{}
+	for _, other := range []string{"", "{", "}", "a}b", "`", "@", "[", "/", ";", "ö", " ", strings.Repeat("x", 65)} {
+		key := s.BucketKey("hello", other)
+		if hash := strings.TrimSuffix(strings.TrimPrefix(key, "ns:{allow.hello.#"), "}:bucket"); len(hash) != 32 {
+			t.Errorf("%q has the key %q", other, key)
+		}
+		if keys[key] != "" {
+			t.Errorf("%q and %q share a bucket", other, keys[key])
+		}
+		keys[key] = "the one of " + other
+	}
+}

@@ -89,6 +89,7 @@ func board(gm *grabtest.Game, rt *rapid.T, totals map[string]rain.Money) {
 }
 
 func TestTheScriptDoesWhatTheModelDoes(t *testing.T) {
+	t.Parallel()
 	rdb := grabtest.Connect(t, testenv.Redis(t))
 	rapid.Check(t, func(rt *rapid.T) {
 		s := grabtest.Setup{

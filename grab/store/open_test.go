@@ -18,9 +18,14 @@ import (
 )
 
 func TestOpenStocksAMillionPackets(t *testing.T) {
+	t.Parallel()
+	packets := 1_000_000
+	if testing.Short() {
+		packets /= 10
+	}
 	for name, rdb := range grabtest.Backends(t) {
 		t.Run(name, func(t *testing.T) {
-			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 1_000_000, Shards: 7, Split: rain.DoubleMean})
+			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: packets, Shards: 7, Split: rain.DoubleMean})
 			for shard := range 7 {
 				first, n := rain.ShardRange(gm.C.Packets, 7, shard)
 				for _, i := range []int{0, 1, store.ChunkPackets - 1, store.ChunkPackets, n - 1} {
@@ -31,7 +36,7 @@ func TestOpenStocksAMillionPackets(t *testing.T) {
 				}
 			}
 			gm.Balance()
-			if l := gm.Levels(); l != (store.Levels{Stock: 1_000_000, AmountLeft: gm.C.Budget}) {
+			if l := gm.Levels(); l != (store.Levels{Stock: packets, AmountLeft: gm.C.Budget}) {
 				t.Errorf("levels %+v", l)
 			}
 			for p := range 50 {
@@ -47,16 +52,24 @@ func TestOpenStocksAMillionPackets(t *testing.T) {
 	}
 }
 
-// breaker lets so many calls to Redis through, and fails all others.
-type breaker struct{ left atomic.Int64 }
+// breaker lets so many calls to Redis through, and fails all others; or the next one only.
+type breaker struct {
+	left atomic.Int64
+	one  bool
+}
 
 var errBroken = errors.New("broken off")
+
+func (b *breaker) fails() bool {
+	left := b.left.Add(-1)
+	return left == -1 || left < 0 && !b.one
+}
 
 func (b *breaker) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 func (b *breaker) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		if b.left.Add(-1) < 0 {
+		if b.fails() {
 			cmd.SetErr(errBroken)
 			return errBroken
 		}
@@ -66,7 +79,7 @@ func (b *breaker) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 
 func (b *breaker) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		if b.left.Add(-1) < 0 {
+		if b.fails() {
 			for _, cmd := range cmds {
 				cmd.SetErr(errBroken)
 			}
@@ -77,6 +90,7 @@ func (b *breaker) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 }
 
 func TestOpenCanBeBrokenOffAnywhere(t *testing.T) {
+	t.Parallel()
 	for name, rdb := range grabtest.Backends(t) {
 		t.Run(name, func(t *testing.T) {
 			b := &breaker{}
@@ -139,6 +153,7 @@ func openOnlyWhenAllIsThere(gm *grabtest.Game) {
 }
 
 func TestOpenByManyNodesAtOnce(t *testing.T) {
+	t.Parallel()
 	for name, rdb := range grabtest.Backends(t) {
 		t.Run(name, func(t *testing.T) {
 			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 50_000, Shards: 2, NotOpen: true})

@@ -50,6 +50,11 @@ func wantUnknown(t *testing.T, gm *grabtest.Game, when string) {
 }
 
 func TestARestorationCanBeBrokenOffAnywhere(t *testing.T) {
+	t.Parallel()
+	step := int64(1)
+	if testing.Short() {
+		step = 3 // at every third call only
+	}
 	for name, rdb := range grabtest.Backends(t) {
 		t.Run(name, func(t *testing.T) {
 			const players = 2*store.RestoredAtOnce + 100
@@ -70,7 +75,7 @@ func TestARestorationCanBeBrokenOffAnywhere(t *testing.T) {
 			b.left.Store(1 << 40)
 			rdb.AddHook(b)
 			gm.Gone = players
-			for calls := int64(0); ; calls++ {
+			for calls := int64(0); ; calls += step {
 				gm.Lose()
 				b.left.Store(calls)
 				err := gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins))
@@ -164,6 +169,7 @@ func TestRepeatedStepsOfARestorationChangeNothing(t *testing.T) {
 }
 
 func TestOfTwoRestorersTheLastOneToBeginWins(t *testing.T) {
+	t.Parallel()
 	for name, rdb := range grabtest.Backends(t) {
 		t.Run(name, func(t *testing.T) {
 			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 5_000, Split: rain.DoubleMean})

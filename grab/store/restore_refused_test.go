@@ -16,6 +16,7 @@ import (
 )
 
 func TestARestorationThatDoesNotAddUpIsRefused(t *testing.T) {
+	t.Parallel()
 	gm := grabtest.New(t, grabtest.InProcess(t), grabtest.Setup{Packets: 10})
 	gm.Want("p", gm.Drop(0), outcome.Won)
 	wins := gm.Known(0)

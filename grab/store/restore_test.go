@@ -180,9 +180,13 @@ func TestAHalfRememberedLoadingIsRestored(t *testing.T) {
 }
 
 func TestAHundredThousandPacketsAreRestored(t *testing.T) {
+	t.Parallel()
+	packets := 100_000
+	if testing.Short() {
+		packets /= 5
+	}
 	for name, rdb := range grabtest.Backends(t) {
 		t.Run(name, func(t *testing.T) {
-			const packets = 100_000
 			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: packets, Split: rain.DoubleMean, Wins: 5, Taps: 40,
 				NoRain: true})
 			drop, wins := anyDrops(), make([]grabtest.Known, 0, packets/2)
@@ -219,6 +223,7 @@ func TestAHundredThousandPacketsAreRestored(t *testing.T) {
 
 // A restored player has all wins in one field, however many they are; the next win puts them into a block.
 func TestAThousandWinsOfAPlayerAreRestored(t *testing.T) {
+	t.Parallel()
 	for name, rdb := range grabtest.Backends(t) {
 		t.Run(name, func(t *testing.T) {
 			const before = 1_000

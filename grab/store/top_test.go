@@ -22,6 +22,7 @@ import (
 // TestTop: whoever is ranked in whatever order and however often, and by several nodes at once, the ten who have
 // won most are told, with all that they have won; and no shard keeps more than it must.
 func TestTop(t *testing.T) {
+	t.Parallel()
 	for name, rdb := range grabtest.Backends(t) {
 		t.Run(name, func(t *testing.T) {
 			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 200, Budget: 100_000, Shards: 3, Wins: 3,
@@ -61,6 +62,7 @@ func TestTop(t *testing.T) {
 // TestRankingAsksTwice: to rank winners of many shards takes as many round trips as to rank one, since settlement
 // waits for them.
 func TestRankingAsksTwice(t *testing.T) {
+	t.Parallel()
 	for name, rdb := range grabtest.Backends(t) {
 		t.Run(name, func(t *testing.T) {
 			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 200, Shards: 8})
@@ -134,6 +136,7 @@ func TestTopNeverFalls(t *testing.T) {
 // TestTopAfterALoss: what Redis has kept of the board is not believed when a shard is restored. It is what the wins
 // say.
 func TestTopAfterALoss(t *testing.T) {
+	t.Parallel()
 	for name, rdb := range grabtest.Backends(t) {
 		t.Run(name, func(t *testing.T) {
 			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 60, Shards: 2, Wins: 2, Split: rain.DoubleMean})

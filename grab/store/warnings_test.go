@@ -1,9 +1,15 @@
 package store_test
 
 import (
+	"context"
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/redis/go-redis/v9"
+
+	"redrain/grab/grabtest"
 	"redrain/grab/store"
 	"redrain/internal/testenv"
 )
@@ -24,5 +30,51 @@ func TestWarnings(t *testing.T) {
 	if got := s.Warnings(t.Context()); len(got) != 1 || !strings.Contains(got[0], "allkeys-lru") ||
 		!strings.Contains(got[0], "noeviction") {
 		t.Errorf("of one that evicts: %q", got)
+	}
+}
+
+// config answers CONFIG GET, with the settings or an error.
+type config struct {
+	settings map[string]string
+	err      error
+}
+
+func (config) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (c config) ProcessHook(redis.ProcessHook) redis.ProcessHook {
+	return func(_ context.Context, cmd redis.Cmder) error {
+		if get, ok := cmd.(*redis.MapStringStringCmd); ok && cmd.Name() == "config" {
+			get.SetVal(c.settings)
+		}
+		cmd.SetErr(c.err)
+		return c.err
+	}
+}
+
+func (config) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func TestWarningsSayWhatMustBe(t *testing.T) {
+	for name, c := range map[string]struct {
+		config
+		want []string // parts of the warnings, in their order
+	}{
+		"sound": {config{settings: map[string]string{"maxmemory-policy": "noeviction", "appendonly": "yes"}}, nil},
+		"evicts": {config{settings: map[string]string{"maxmemory-policy": "allkeys-lru", "appendonly": "yes"}},
+			[]string{"maxmemory-policy allkeys-lru; it must be noeviction"}},
+		"forgets": {config{settings: map[string]string{"maxmemory-policy": "noeviction", "appendonly": "no"}},
+			[]string{"appendonly no; it must be yes"}},
+		"silent": {config{err: errors.New("NOPERM")}, []string{
+			"not tell its appendonly, which must be yes: NOPERM",
+			"not tell its maxmemory-policy, which must be noeviction: NOPERM",
+		}},
+	} {
+		rdb := grabtest.InProcess(t)
+		rdb.AddHook(c.config)
+		got := slices.Sorted(slices.Values(store.New(rdb, store.Options{}).Warnings(t.Context())))
+		if !slices.EqualFunc(got, c.want, strings.Contains) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
 	}
 }

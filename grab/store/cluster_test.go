@@ -1,0 +1,133 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"redrain/grab/grabtest"
+	"redrain/grab/store"
+	"redrain/internal/embedded"
+)
+
+// mapOf is a client of a Cluster whose map has one master. The map is made new as often as the client asks for it.
+func mapOf(t *testing.T, master func() string) *redis.ClusterClient {
+	t.Helper()
+	c := redis.NewClusterClient(&redis.ClusterOptions{
+		ClusterSlots: func(context.Context) ([]redis.ClusterSlot, error) {
+			addr := master()
+			if addr == "" {
+				return nil, io.ErrUnexpectedEOF
+			}
+			return []redis.ClusterSlot{{Start: 0, End: 16383, Nodes: []redis.ClusterNode{{Addr: addr}}}}, nil
+		},
+		DialTimeout: time.Second, DialerRetries: 1, MaxRetries: -1,
+	})
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// inProcess is the address of a stand-in for Redis.
+func inProcess(t *testing.T) string {
+	t.Helper()
+	server, err := embedded.Redis()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	return strings.TrimPrefix(server.Addr(), "127.0.0.1")
+}
+
+// refusal is an answer of Redis itself.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+func (refusal) RedisError()     {}
+
+// The Cluster's map is read again where a node did not answer, and only there: it costs a round trip to each node.
+func TestWhoDoesNotAnswerMayHaveAnHeir(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var read atomic.Int64
+		s := store.New(mapOf(t, func() string { read.Add(1); return ":1" }), store.Options{})
+		for _, c := range []struct {
+			err   error
+			reads int64
+		}{{nil, 0}, {redis.Nil, 0}, {refusal("ERR no"), 0}, {io.EOF, 1}, {context.DeadlineExceeded, 1}} {
+			read.Store(0)
+			if got := s.Checked(c.err); !errors.Is(got, c.err) {
+				t.Errorf("%v became %v", c.err, got)
+			}
+			synctest.Wait()
+			time.Sleep(time.Minute) //nolint:forbidigo // fake time: reading it is over, and may be asked for again
+			if n := read.Load(); n != c.reads {
+				t.Errorf("after %v the map was read %d times, want %d", c.err, n, c.reads)
+			}
+		}
+	})
+}
+
+// What has to be sure of a master finds the one that has taken over, and gives up with its context.
+func TestTheMasterIsLookedForUntilItIsFound(t *testing.T) {
+	const dead = ":1" // of a map that names a loopback address the client takes the port
+	heir := inProcess(t)
+	var asked atomic.Int64
+	rdb := mapOf(t, func() string {
+		if asked.Add(1) == 1 {
+			return dead
+		}
+		return heir
+	})
+	s := store.New(rdb, store.Options{})
+	if !s.IsCluster() || store.New(grabtest.InProcess(t), store.Options{}).IsCluster() {
+		t.Error("a Cluster is not told from one server")
+	}
+	var addrs []string
+	set := func(addr string, p redis.Pipeliner) error {
+		addrs = append(addrs, addr)
+		return p.Set(t.Context(), "k", "v", 0).Err()
+	}
+	if err := s.OnMaster(t.Context(), "k", set); err != nil || len(addrs) < 2 || addrs[0] != dead ||
+		addrs[len(addrs)-1] != heir {
+		t.Errorf("asked %v: %v", addrs, err)
+	}
+	if got, err := rdb.Get(t.Context(), "k").Result(); got != "v" {
+		t.Errorf("the heir has %q (%v)", got, err)
+	}
+	var masters []string
+	if err := s.EachMaster(t.Context(), func(_ context.Context, addr string, master redis.Cmdable) {
+		masters = append(masters, addr+" "+master.Get(t.Context(), "k").Val())
+	}); err != nil || len(masters) != 1 || masters[0] != heir+" v" {
+		t.Errorf("masters %q (%v)", masters, err)
+	}
+
+	// A full one is a master all the same; who waits for another would wait for nothing.
+	tries := 0
+	full := func(string, redis.Pipeliner) error { tries++; return refusal("OOM command not allowed") }
+	if err := s.OnMaster(t.Context(), "k", full); tries != 1 || err == nil || !strings.HasPrefix(err.Error(), "OOM") {
+		t.Errorf("a full master was asked %d times: %v", tries, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	away := errors.New("away")
+	if err := s.OnMaster(ctx, "k", func(string, redis.Pipeliner) error { cancel(); return away }); !errors.Is(err, away) {
+		t.Errorf("given up with %v", err)
+	}
+}
+
+// The Cluster's clock is that of one master. Where that one is not known or does not answer, there is no time.
+func TestTheTimeOfACluster(t *testing.T) {
+	for _, c := range []struct {
+		master string
+		good   bool
+	}{{inProcess(t), true}, {":1", false}, {"", false}} {
+		if err := store.NewClock(mapOf(t, func() string { return c.master }), nil).Sync(t.Context()); (err == nil) != c.good {
+			t.Errorf("with the master %q: %v", c.master, err)
+		}
+	}
+}
