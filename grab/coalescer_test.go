@@ -74,6 +74,11 @@ func TestWhatComesMeanwhileIsTheNextBatch(t *testing.T) {
 		if b.running || b.head != 0 || len(b.queue) != 0 {
 			t.Errorf("left over: running %v, queue %d…%d", b.running, b.head, len(b.queue))
 		}
+		for _, tap := range slices.Concat(b.queue[:cap(b.queue)], b.batch[:cap(b.batch)]) {
+			if tap != "" {
+				t.Fatalf("%q is kept for ever", tap)
+			}
+		}
 		if b.push("late") {
 			t.Error("a tap was taken after the end")
 		}

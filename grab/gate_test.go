@@ -172,7 +172,9 @@ func TestSoldOutCostsRedisNothing(t *testing.T) {
 			// What another node has heard.
 			other := gm.Node().Gate(gm.C)
 			other.SoldOut(1)
-			other.SoldOut(7) // nonsense does no harm
+			for _, nonsense := range []int{-1, 2, 7} { // does no harm
+				other.SoldOut(nonsense)
+			}
 			if r := grabtest.TapOn(other, on(1, 2), gm.Drop(0)); r.Outcome != outcome.SoldOut {
 				t.Errorf("heard of sold out, and: %v", r)
 			}
@@ -241,6 +243,10 @@ func TestTheGateAnswersWhatItCan(t *testing.T) {
 	gm.Gate.Update(paused)
 	gm.Want("r", gm.Drop(0), outcome.NotOpen)
 	gm.Gate.Update(gm.C) // an older version
+	gm.Want("r", gm.Drop(0), outcome.NotOpen)
+	same := gm.C.Clone()
+	same.Revision = paused.Revision
+	gm.Gate.Update(same)
 	gm.Want("r", gm.Drop(0), outcome.NotOpen)
 	gm.Want("p", gm.Drop(0), outcome.Won) // remembered, also when paused
 }

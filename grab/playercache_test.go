@@ -41,11 +41,55 @@ func TestTheFirstResultStays(t *testing.T) {
 		t.Errorf("%v, want the first", r)
 	}
 	// A win that is heard of later (at a join, from another node) is stronger.
+	p.remember(drop(2), outcome.Result{Outcome: outcome.Limited})
 	for range 2 {
 		p.remember(drop(1), outcome.Result{Outcome: outcome.Won, Packet: 3, Amount: 5})
 	}
-	if r, _ := p.recall(drop(1)); r.Outcome != outcome.Won || p.wins() != 1 || len(p.lost.drops) != 0 {
+	if r, _ := p.recall(drop(1)); r != (outcome.Result{Outcome: outcome.Won, Packet: 3, Amount: 5}) || p.wins() != 1 ||
+		len(p.lost.drops) != 1 {
 		t.Errorf("%v, %d wins, %d others", r, p.wins(), len(p.lost.drops))
+	}
+	if r, _ := p.recall(drop(2)); r.Outcome != outcome.Limited { // and takes nothing from the others
+		t.Errorf("another drop: %v", r)
+	}
+}
+
+// Wins are found in whatever order they were heard of.
+func TestWinsAreFoundInAnyOrder(t *testing.T) {
+	p := &player{}
+	for _, i := range []int{5, 1, 9, 3, 7} {
+		p.remember(drop(i), outcome.Result{Outcome: outcome.Won, Packet: i, Amount: 5})
+	}
+	for i := range 11 {
+		if r, ok := p.recall(drop(i)); ok != (i%2 == 1) || ok && r.Packet != i {
+			t.Errorf("drop %d: %v, %t", i, r, ok)
+		}
+	}
+}
+
+// Results of drops that no rain has are not kept: their keys would be those of others.
+func TestOnlyDropsOfARainAreRemembered(t *testing.T) {
+	for id, want := range map[rain.DropID]bool{
+		{N: 1, K: 255}: true, {N: 1, K: 256}: false, {N: 1<<55 - 1}: true, {N: 1 << 55}: false, {N: 1 << 56}: false,
+	} {
+		p := &player{}
+		p.remember(id, outcome.Result{Outcome: outcome.Empty})
+		_, known := p.recall(id)
+		_, next := p.recall(rain.DropID{N: id.N + 1, K: 0})
+		if known != want || next {
+			t.Errorf("%v: remembered %t, and so is its neighbour: %t", id, known, next)
+		}
+	}
+}
+
+// Of whom nobody answers for minutes, no more is remembered than of others.
+func TestUndecidedTapsAreBounded(t *testing.T) {
+	p := &player{}
+	for i := range keptResults + 10 {
+		p.decided(drop(i), outcome.Result{Outcome: outcome.Unavailable}, true)
+	}
+	if n := len(p.undecided); n != keptResults {
+		t.Errorf("%d undecided taps are kept", n)
 	}
 }
 
