@@ -115,7 +115,8 @@ func TestTheMasterIsLookedForUntilItIsFound(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	away := errors.New("away")
-	if err := s.OnMaster(ctx, "k", func(string, redis.Pipeliner) error { cancel(); return away }); !errors.Is(err, away) {
+	giveUp := func(string, redis.Pipeliner) error { cancel(); return away }
+	if err := s.OnMaster(ctx, "k", giveUp); !errors.Is(err, away) {
 		t.Errorf("given up with %v", err)
 	}
 }
@@ -126,7 +127,8 @@ func TestTheTimeOfACluster(t *testing.T) {
 		master string
 		good   bool
 	}{{inProcess(t), true}, {":1", false}, {"", false}} {
-		if err := store.NewClock(mapOf(t, func() string { return c.master }), nil).Sync(t.Context()); (err == nil) != c.good {
+		clock := store.NewClock(mapOf(t, func() string { return c.master }), nil)
+		if err := clock.Sync(t.Context()); (err == nil) != c.good {
 			t.Errorf("with the master %q: %v", c.master, err)
 		}
 	}

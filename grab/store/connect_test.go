@@ -29,7 +29,8 @@ func TestConnectUnderstandsAddresses(t *testing.T) {
 		if got := describe(rdb); got != want {
 			t.Errorf("%s: %s, want %s", addrs, got, want)
 		}
-		if got, want := waits(rdb), (patience{2 * time.Second, 2 * time.Second, 2 * time.Second, 1, true}); got != want {
+		const two = 2 * time.Second
+		if got, want := waits(rdb), (patience{two, two, two, 1, true}); got != want {
 			t.Errorf("%s: waits %+v, want %+v", addrs, got, want)
 		}
 		_ = rdb.Close()
@@ -88,8 +89,9 @@ func TestAClusterIsLookedAtEverySecond(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if cluster, ok := rdb.(*redis.ClusterClient); !ok || cluster.Options().ClusterStateReloadInterval != time.Second {
-			t.Errorf("%s: %T, looked at every %v", addrs, rdb, cluster.Options().ClusterStateReloadInterval)
+		cluster, ok := rdb.(*redis.ClusterClient)
+		if !ok || cluster.Options().ClusterStateReloadInterval != time.Second {
+			t.Errorf("%s: %T is not looked at every second", addrs, rdb)
 		}
 		_ = rdb.Close()
 	}

@@ -15,7 +15,9 @@ func TestASnapshotIsReadWholeOrNotAtAll(t *testing.T) {
 	}
 	entry := []any{"5-1", []any{"wins", "0 100 7.3 p\n1 100 7.3 q"}}
 	got, err := parseSnapshot("c", 4, []any{state(), int64(3), []any{entry}})
-	wins := []rain.Win{{User: "p", Packet: 0, Amount: 100, Drop: "7.3"}, {User: "q", Packet: 1, Amount: 100, Drop: "7.3"}}
+	wins := []rain.Win{
+		{User: "p", Packet: 0, Amount: 100, Drop: "7.3"}, {User: "q", Packet: 1, Amount: 100, Drop: "7.3"},
+	}
 	if want := (rain.ShardSnapshot{
 		Shard: 4, Found: true, Packets: 3, Left: 300, Won: 2, AmountWon: 200, LastEntry: "5-1",
 		Entries: []rain.Entry{{Ref: rain.EntryRef{Campaign: "c", Shard: 4, ID: "5-1"}, Wins: wins}},
