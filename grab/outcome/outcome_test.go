@@ -3,6 +3,7 @@ package outcome
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 	"testing"
 )
 
@@ -31,6 +32,12 @@ func TestAnOutcomeIsItsNameInJSON(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(`{"won":"3"}`), &read); err == nil {
 		t.Errorf("a count that is none was read as %v", read)
+	}
+}
+
+func TestUnavailableIsNotDecided(t *testing.T) {
+	if got := Decided(); len(got) != Count-1 || got[0] != Won || slices.Contains(got, Unavailable) {
+		t.Errorf("%v", got)
 	}
 }
 

@@ -65,6 +65,30 @@ func TestTheScriptsAnswerIsReadWholeOrNotAtAll(t *testing.T) {
 			t.Errorf("%q was read as %+v", bad, a)
 		}
 	}
+	for _, bad := range []string{ // the first of two
+		"7\n" + now + "\nww\n12\nx:88 88\n", "7\n\nbb\n\n\nx=6=" + before + " 5=6=" + before,
+	} {
+		if err := a.parse(bad, 2); !errors.Is(err, errReply) {
+			t.Errorf("%q was read as %+v", bad, a)
+		}
+	}
+}
+
+// Errors of the scripts have names; those of others stay as they are.
+func TestErrorsHaveNames(t *testing.T) {
+	for text, want := range map[string]error{
+		"NOSTATE": ErrNoState, "ALIVE it is": ErrAlive, "SUPERSEDED x": ErrSuperseded, "UNSETTLED": ErrUnsettled,
+	} {
+		err := errors.New(text)
+		if got := named(err); !errors.Is(got, want) || !errors.Is(got, err) {
+			t.Errorf("%q became %v", text, got)
+		}
+	}
+	for _, text := range []string{"", "ERR NOSTATE", "NOSTATES"} {
+		if got := named(errors.New(text)); got.Error() != text {
+			t.Errorf("%q became %v", text, got)
+		}
+	}
 }
 
 // Whatever Redis says, the program goes on, and what it takes for an answer has a result for every tap.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"redrain/grab/grabtest"
 	"redrain/grab/store"
 	"redrain/internal/embedded"
+	"redrain/internal/testenv"
 )
 
 // mapOf is a client of a Cluster whose map has one master. The map is made new as often as the client asks for it.
@@ -107,6 +109,11 @@ func TestTheMasterIsLookedForUntilItIsFound(t *testing.T) {
 		t.Errorf("masters %q (%v)", masters, err)
 	}
 
+	if err := store.New(mapOf(t, func() string { return "" }), store.Options{}).EachMaster(t.Context(),
+		func(context.Context, string, redis.Cmdable) { t.Error("a master that nobody knows") }); err == nil {
+		t.Error("masters that are not known were all asked")
+	}
+
 	// A full one is a master all the same; who waits for another would wait for nothing.
 	tries := 0
 	full := func(string, redis.Pipeliner) error { tries++; return refusal("OOM command not allowed") }
@@ -121,15 +128,46 @@ func TestTheMasterIsLookedForUntilItIsFound(t *testing.T) {
 	}
 }
 
+// One server is its own master. go-redis tries again by itself.
+func TestOneServerIsItsOwnMaster(t *testing.T) {
+	rdb := grabtest.InProcess(t)
+	s := store.New(rdb, store.Options{})
+	var asked []string
+	if err := s.OnMaster(t.Context(), "k", func(addr string, p redis.Pipeliner) error {
+		asked = append(asked, addr)
+		return p.Set(t.Context(), "k", "v", 0).Err()
+	}); err != nil {
+		t.Error(err)
+	}
+	if err := s.EachMaster(t.Context(), func(ctx context.Context, addr string, master redis.Cmdable) {
+		asked = append(asked, addr+master.Get(ctx, "k").Val())
+	}); err != nil {
+		t.Error(err)
+	}
+	if !slices.Equal(asked, []string{"", "v"}) {
+		t.Errorf("asked %q", asked)
+	}
+	if err := s.OnMaster(t.Context(), "k", func(string, redis.Pipeliner) error { return io.EOF }); !errors.Is(err,
+		io.EOF) {
+		t.Errorf("failed with %v", err)
+	}
+}
+
 // The Cluster's clock is that of one master. Where that one is not known or does not answer, there is no time.
 func TestTheTimeOfACluster(t *testing.T) {
 	for _, c := range []struct {
 		master string
 		good   bool
-	}{{inProcess(t), true}, {":1", false}, {"", false}} {
-		clock := store.NewClock(mapOf(t, func() string { return c.master }), nil)
-		if err := clock.Sync(t.Context()); (err == nil) != c.good {
+		reads  int64 // of the map: the master's replica may have taken over
+	}{{inProcess(t), true, 1}, {":1", false, 2}, {"", false, 1}} {
+		var read atomic.Int64
+		rdb := mapOf(t, func() string { read.Add(1); return c.master })
+		if err := store.NewClock(rdb, nil).Sync(t.Context()); (err == nil) != c.good {
 			t.Errorf("with the master %q: %v", c.master, err)
+		}
+		testenv.Eventually(t, 10*time.Second, "the map is read", func() bool { return read.Load() >= c.reads })
+		if n := read.Load(); c.good && n != c.reads {
+			t.Errorf("with the master %q the map was read %d times", c.master, n)
 		}
 	}
 }

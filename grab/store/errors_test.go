@@ -176,3 +176,18 @@ func TestReportsAreLetGoWithTheirCampaign(t *testing.T) {
 		t.Errorf("the reports stay for %s", left)
 	}
 }
+
+// What a player has won and nobody can read is an error, and not nothing.
+func TestWinsThatCannotBeReadAreAnError(t *testing.T) {
+	rdb := grabtest.InProcess(t)
+	gm := grabtest.New(t, rdb, grabtest.Setup{})
+	if err := rdb.HSet(t.Context(), gm.G.Keys(gm.C.ID, 0).Wins, "p", "?").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := gm.G.Records(t.Context(), gm.C, "p"); err == nil {
+		t.Errorf("read as %v", got)
+	}
+	if err := gm.G.EachWin(t.Context(), gm.C, 0, func(string, rain.Win, string) error { return nil }); err == nil {
+		t.Error("passed over")
+	}
+}

@@ -138,6 +138,9 @@ func TestABucketIsNamedForWhomItIs(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
+	if got := s.NodesKey("c"); got != "ns:{c.0}:nodes" {
+		t.Errorf("the nodes' reports are in %q", got)
+	}
 	keys := map[string]string{}
 	for _, other := range []string{"", "{", "}", "a}b", "`", "@", "[", "/", ";", "ö", " ", strings.Repeat("x", 65)} {
 		key := s.BucketKey("hello", other)

@@ -1,7 +1,9 @@
 package store_test
 
 import (
+	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -26,7 +28,11 @@ func TestTheOutboxIsReadClaimedAndRemoved(t *testing.T) {
 			if n := gm.Pending(); n != 7 {
 				t.Errorf("%d entries wait, want 7", n)
 			}
-			first := gm.Read("a", 5)
+			waiting, err := gm.G.Waiting(t.Context(), gm.C, 3)
+			if err != nil || !reflect.DeepEqual(waiting, gm.Outbox()[:3]) {
+				t.Errorf("the oldest three are %+v (%v)", waiting, err)
+			}
+			first := gm.Read("a", 5) // all of them: showing them has taken none
 			second := gm.Read("b", 5)
 			if len(first) != 5 || len(second) != 2 || gm.Read("b", 5) != nil {
 				t.Fatalf("read %d and %d of 7", len(first), len(second))
@@ -131,6 +137,44 @@ func TestTheGroupIsMadeAgain(t *testing.T) {
 				t.Error("reading has made an outbox")
 			}
 		})
+	}
+}
+
+// otherNode makes the group when this node is about to.
+type otherNode struct{ rdb redis.UniversalClient }
+
+func (otherNode) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (o otherNode) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if cmd.Name() == "xgroup" {
+			if err := o.rdb.Do(ctx, cmd.Args()...).Err(); err != nil {
+				return err
+			}
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (otherNode) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+// Another node may be faster in making the group again.
+func TestTheGroupIsMadeByTwoNodes(t *testing.T) {
+	rdb := grabtest.InProcess(t)
+	gm := grabtest.New(t, rdb, grabtest.Setup{})
+	gm.Fill(3)
+	if err := rdb.XGroupDestroy(t.Context(), gm.G.Keys(gm.C.ID, 0).Outbox, "relay").Err(); err != nil {
+		t.Fatal(err)
+	}
+	client, ok := rdb.(*redis.Client)
+	if !ok {
+		t.Fatalf("%T", rdb)
+	}
+	rdb.AddHook(otherNode{grabtest.Connect(t, client.Options().Addr)})
+	if got := gm.Read("a", 10); len(got) != 3 {
+		t.Errorf("read %v", got)
 	}
 }
 

@@ -46,9 +46,6 @@ type Winners struct {
 // However many shards there are, it asks Redis twice: a batch of settlements may have a win of each, and the next
 // batch waits for it.
 func (r *Ranking) Rank(ctx context.Context, winners []Winners) error {
-	if len(winners) == 0 {
-		return nil
-	}
 	boards := make([]board, len(winners))
 	_, err := r.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, w := range winners {

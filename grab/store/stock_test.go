@@ -223,6 +223,7 @@ func TestWhatIsLetGoIsOver(t *testing.T) {
 	for rain.HomeShard(user, 2) != 0 {
 		user += "p"
 	}
+	kept("open, with nothing to pay")
 	gm.Want(user, gm.Drop(0), outcome.Won)
 	rank(gm, gm.G, user)
 	kept("open")
