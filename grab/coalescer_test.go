@@ -156,6 +156,57 @@ func TestABatchThatFailsTakesTheQueueWithIt(t *testing.T) {
 	})
 }
 
+// What was decided before a failure is not given up with what waits.
+func TestAFailureInTheMiddleOfAQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		batches := 0
+		hold := make(chan struct{})
+		b := newWorkbench(func(*workbench) error {
+			<-hold
+			if batches++; batches == 3 {
+				return errors.New("away")
+			}
+			return nil
+		})
+		b.push("first")
+		synctest.Wait()
+		for i := range 6 * maxBatch {
+			b.push(strconv.Itoa(i))
+		}
+		close(hold)
+		b.workers.close()
+		for i := range 6 * maxBatch {
+			want := "decided"
+			if i >= 2*maxBatch {
+				want = "given up"
+			}
+			if got := b.answers[strconv.Itoa(i)]; got != want {
+				t.Fatalf("tap %d was %s, want %s", i, got, want)
+			}
+		}
+	})
+}
+
+// A queue that never empties is no longer than what waits in it asks for.
+func TestAQueueThatNeverEmptiesDoesNotGrow(t *testing.T) {
+	batches := 0
+	b := newWorkbench(func(b *workbench) error {
+		if batches++; batches < 100 {
+			for range maxBatch {
+				b.push("")
+			}
+		}
+		return nil
+	})
+	for range 2 * maxBatch {
+		b.push("")
+	}
+	b.workers.wg.Wait()
+	if n := cap(b.queue); n > 10*maxBatch {
+		t.Errorf("room for %d taps", n)
+	}
+}
+
 // Pushing, flushing and closing at the same time: every tap that was taken has its result when close returns.
 func TestCloseWaitsForWhatWasTaken(t *testing.T) {
 	for range 50 {

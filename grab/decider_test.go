@@ -6,14 +6,9 @@ import (
 	"log/slog"
 	"runtime"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
 
 	"redrain/grab/confirm"
 	"redrain/grab/outcome"
@@ -69,6 +64,7 @@ type fakeConfirmer struct {
 	err            error
 	hold           chan struct{}
 	within         time.Duration // that it was given
+	losers         bool          // something without an outbox entry was to be confirmed
 }
 
 func (c *fakeConfirmer) Immediate() bool { return c.immediate }
@@ -81,6 +77,7 @@ func (c *fakeConfirmer) Confirm(ctx context.Context, campaign string, shard int,
 	if c.all {
 		_ = confirm.New(store.New(nil, store.Options{}), confirm.Redis, nil, nil).Confirm(ctx, campaign, shard, p)
 	}
+	c.losers = c.losers || p.Confirmed("")
 	return c.err
 }
 
@@ -226,148 +223,6 @@ func TestWhatFailedIsAskedAgain(t *testing.T) {
 	b.gate.Restocked()
 	if o, known := b.tap("q", "0.0", ""); !known || o != outcome.Unavailable {
 		t.Errorf("after the end, restocked: %v, %t", o, known)
-	}
-}
-
-// A batch may take two seconds, with its confirmation; then its players are told to try again.
-func TestABatchHasTwoSeconds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, c := &fakeScript{stock: 1}, &fakeConfirmer{}
-		b := newBench(t, s, c)
-		b.tap("p", "0.0", "p1")
-		b.gates.Close()
-		if s.within != 2*time.Second || c.within != 2*time.Second {
-			t.Errorf("the script had %v, the confirmation %v", s.within, c.within)
-		}
-	})
-}
-
-// What others have to hear of a batch.
-func TestABatchIsAnnounced(t *testing.T) {
-	for _, c := range []struct {
-		outcomes []outcome.Outcome
-		left     int64
-		want     string
-	}{
-		{[]outcome.Outcome{outcome.Won}, 3, "win"},
-		{[]outcome.Outcome{outcome.Empty, outcome.Won}, 0, "sold out, win"},
-		{[]outcome.Outcome{outcome.Won, outcome.SoldOut}, 0, "sold out, win"},
-		{[]outcome.Outcome{outcome.Empty, outcome.SoldOut}, 0, "sold out"},
-		{[]outcome.Outcome{outcome.Empty, outcome.Already}, 0, ""}, // whoever took the last one has said so
-		{[]outcome.Outcome{outcome.Limited}, 3, ""},
-	} {
-		var heard []string
-		d := &decider[string]{
-			onWin:     func() { heard = append(heard, "win") },
-			onSoldOut: func() { heard = append(heard, "sold out") },
-		}
-		a := &store.Answer{Left: c.left}
-		for _, o := range c.outcomes {
-			a.Results = append(a.Results, outcome.Result{Outcome: o})
-		}
-		d.announce(a)
-		if got := strings.Join(heard, ", "); got != c.want {
-			t.Errorf("%v, %d left: %q, want %q", c.outcomes, c.left, got, c.want)
-		}
-	}
-}
-
-// What a failure means for those that wait behind the batch, and that the log has its beginning and its end once.
-func TestAFailureIsLoggedOnce(t *testing.T) {
-	away := errors.New("away")
-	var log strings.Builder
-	s, c := &fakeScript{stock: 100}, &fakeConfirmer{}
-	d := &decider[string]{
-		campaign: "c", shard: 3, script: s, confirmer: c, metrics: newMetrics(nil),
-		log: slog.New(slog.NewTextHandler(&log, nil)), onWin: func() {}, onSoldOut: func() {},
-	}
-	told := ""
-	d.answers.tell = func(taps []*Tap[string]) { told += taps[0].Result().Outcome.String() }
-	players := newPlayerCache[string](nil)
-	const failing, good = `level=WARN msg="taps cannot be decided" campaign=c shard=3 err=`,
-		`level=INFO msg="taps are decided again" campaign=c shard=3`
-	for i, step := range []struct {
-		script, confirmer error
-		all, immediate    bool
-		told              string
-		fails             error // with those that wait
-		logged            string
-	}{
-		{all: true, told: "won"},
-		{script: away, told: "unavailable", fails: away, logged: failing + "away"},
-		{script: away, told: "unavailable", fails: away},
-		{immediate: true, told: "won", logged: good},
-		{confirmer: away, told: "unavailable", fails: away, logged: failing + "away"},
-		{confirmer: confirm.ErrForgotten, told: "unavailable"},
-		{confirmer: away, all: true, told: "won", fails: away}, // this one was in time
-		{all: true, told: "won", logged: good},
-		{immediate: true, told: "won"},
-	} {
-		s.err, *c, told = step.script, fakeConfirmer{err: step.confirmer, all: step.all, immediate: step.immediate}, ""
-		log.Reset()
-		user := strconv.Itoa(i)
-		err := d.decide([]*Tap[string]{{User: user, player: players.stripe(user).add(user)}})
-		if !errors.Is(err, step.fails) || told != step.told {
-			t.Errorf("step %d: %v, told %q", i, err, told)
-		}
-		if _, line, _ := strings.Cut(strings.TrimSpace(log.String()), " "); line != step.logged {
-			t.Errorf("step %d: the log has %q, want %q", i, line, step.logged)
-		}
-	}
-}
-
-func TestBatchesAreMeasured(t *testing.T) {
-	reg := prometheus.NewRegistry()
-	d := &decider[string]{
-		script: &fakeScript{stock: 2}, confirmer: &fakeConfirmer{}, metrics: newMetrics(reg),
-		log: slog.New(slog.DiscardHandler), onWin: func() {}, onSoldOut: func() {},
-	}
-	d.answers.tell = func([]*Tap[string]) {}
-	players := newPlayerCache[string](nil)
-	taps := []*Tap[string]{{User: "p"}, {User: "q"}, {User: "r"}}
-	for _, tap := range taps {
-		tap.player = players.stripe(tap.User).add(tap.User)
-	}
-	if err := d.decide(taps); err != nil {
-		t.Fatal(err)
-	}
-	families, err := reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]float64{ // the sum of one sample is at least this
-		"redrain_grab_batch_size": 3, "redrain_grab_script_seconds": 1e-9, "redrain_grab_confirm_seconds": 1e-9,
-	}
-	for _, f := range families {
-		h := f.GetMetric()[0].GetHistogram()
-		if least := want[f.GetName()]; h.GetSampleCount() != 1 || h.GetSampleSum() < least ||
-			h.GetSampleSum() > max(least, 1) {
-			t.Errorf("%s: %d samples, sum %v", f.GetName(), h.GetSampleCount(), h.GetSampleSum())
-		}
-		delete(want, f.GetName())
-	}
-	if len(want) != 0 {
-		t.Errorf("not measured: %v", want)
-	}
-}
-
-// A node works without any option, on the machine's own clock.
-func TestOptionsMayBeLeftOut(t *testing.T) {
-	s := &fakeScript{stock: 1}
-	now := time.Now().UnixMilli()
-	gates := newGates(func(string, int) script { return s }, &fakeConfirmer{immediate: true},
-		func([]*Tap[string]) {}, Options{})
-	gate := gates.Gate(&rain.Campaign{
-		ID: "c", Status: rain.Open, Revision: 1, Spec: rain.Spec{Packets: 1, WinsPerUser: 1, Shards: 1},
-		Rains: []rain.Rain{{ID: "r", StartsAt: now - 1_000, DurationMS: 60_000, DropsPerSecond: 40, FallMS: 60_000}},
-	})
-	tap := &Tap[string]{User: "p"}
-	if r, known := gate.Tap(tap); known {
-		t.Errorf("%v without asking", r)
-	}
-	gates.Close()
-	if tap.Result().Outcome != outcome.Won {
-		t.Errorf("%v", tap.Result())
 	}
 }
 

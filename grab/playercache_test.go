@@ -1,6 +1,7 @@
 package grab
 
 import (
+	"slices"
 	"strconv"
 	"testing"
 
@@ -167,5 +168,18 @@ func TestAnUnsentTapLeavesAnEarlierOneUndecided(t *testing.T) {
 	p.decided(id, outcome.Result{Outcome: outcome.Unavailable}, false)
 	if len(p.undecided) != 0 {
 		t.Errorf("never sent, and undecided: %v", p.undecided)
+	}
+}
+
+// What the script has decided for good is remembered, so that asking again costs Redis nothing.
+func TestWhatIsDecidedForGoodIsRemembered(t *testing.T) {
+	for _, o := range outcome.All() {
+		p := &player{}
+		p.decided(drop(1), outcome.Result{Outcome: o}, true)
+		forGood := slices.Contains([]outcome.Outcome{outcome.Won, outcome.Already, outcome.SoldOut, outcome.Limited,
+			outcome.Empty}, o)
+		if r, known := p.recall(drop(1)); known != forGood || known && r.Outcome != o {
+			t.Errorf("%v: remembered as %v, %t", o, r, known)
+		}
 	}
 }

@@ -3,7 +3,7 @@ package confirm
 import (
 	"context"
 	"errors"
-	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -13,121 +13,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"redrain/grab/store"
-	"redrain/internal/embedded"
 	"redrain/rain"
 )
-
-// fakeMaster makes the stand-in for Redis a master with replicas: it answers WAIT and what a master says of them.
-type fakeMaster struct {
-	info, nodes string // what it says to INFO replication, and to CLUSTER NODES
-	acks        int64  // how many replicas acknowledge
-	full        bool   // it refuses SET
-	failed      error  // of everything
-	asked       []string
-}
-
-func (*fakeMaster) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (m *fakeMaster) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		return m.ProcessPipelineHook(func(ctx context.Context, cmds []redis.Cmder) error {
-			return next(ctx, cmds[0])
-		})(ctx, []redis.Cmder{cmd})
-	}
-}
-
-func (m *fakeMaster) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		if slices.Contains([]string{"hello", "client", "command"}, cmds[0].Name()) { // the client's own
-			return next(ctx, cmds)
-		}
-		var names []string
-		var rest []redis.Cmder
-		for _, cmd := range cmds {
-			names = append(names, cmd.Name())
-			if m.failed != nil || m.full && cmd.Name() == "set" {
-				m.asked = append(m.asked, strings.Join(names, " "))
-				err := m.failed
-				if err == nil {
-					err = refusal("OOM command not allowed")
-				}
-				for _, cmd := range cmds {
-					cmd.SetErr(err)
-				}
-				return err
-			}
-			switch cmd := cmd.(type) {
-			case *redis.IntCmd:
-				if cmd.Name() == "wait" {
-					names[len(names)-1] = strings.Trim(fmt.Sprint(cmd.Args()), "[]")
-					cmd.SetVal(m.acks)
-					continue
-				}
-			case *redis.StringCmd:
-				if cmd.Name() == "info" {
-					cmd.SetVal(m.info)
-					continue
-				}
-				if cmd.Name() == "cluster" {
-					cmd.SetVal(m.nodes)
-					continue
-				}
-			}
-			rest = append(rest, cmd)
-		}
-		m.asked = append(m.asked, strings.Join(names, " "))
-		if len(rest) == 0 {
-			return nil
-		}
-		return next(ctx, rest)
-	}
-}
-
-// refusal is an answer of Redis itself.
-type refusal string
-
-func (r refusal) Error() string { return string(r) }
-func (refusal) RedisError()     {}
-
-const (
-	alone    = "role:master\r\nconnected_slaves:0\r\n"
-	followed = "role:master\r\nconnected_slaves:1\r\nslave0:state=online\r\n"
-
-	me   = "aa 127.0.0.1:1@11 myself,master - 0 0 7 connected 0-16383\n"
-	heir = "dd 127.0.0.1:4@14 slave aa 0 999999000 7 connected\n"
-)
-
-// behind is a Store on a fake master, in a Cluster or not, and a client that the fake does not stand before.
-func behind(t *testing.T, m *fakeMaster, cluster bool) (*store.Store, redis.UniversalClient) {
-	t.Helper()
-	server, err := embedded.Redis()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(server.Close)
-	rdb, err := store.Connect(server.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = rdb.Close() })
-	var master redis.UniversalClient
-	if cluster {
-		c := redis.NewClusterClient(&redis.ClusterOptions{
-			ClusterSlots: func(context.Context) ([]redis.ClusterSlot, error) {
-				all := []redis.ClusterNode{{Addr: server.Addr()}}
-				return []redis.ClusterSlot{{Start: 0, End: 16383, Nodes: all}}, nil
-			},
-			MaxRetries: -1,
-		})
-		c.OnNewNode(func(node *redis.Client) { node.AddHook(m) })
-		master = c
-	} else {
-		master = redis.NewClient(&redis.Options{Addr: server.Addr()})
-		master.AddHook(m)
-	}
-	t.Cleanup(func() { _ = master.Close() })
-	return store.New(master, store.Options{}), rdb
-}
 
 // What a win needs before it is told, for each kind of master: the commands that are sent together.
 func TestWhatAWinIsConfirmedBy(t *testing.T) {
@@ -141,6 +28,7 @@ func TestWhatAWinIsConfirmedBy(t *testing.T) {
 		want  error
 		asked []string
 	}{
+		{"Redis", Redis, fakeMaster{}, false, nil, nil},
 		{"a replica", Replica, fakeMaster{acks: 1}, false, nil, []string{wait}},
 		{"two replicas", Replica, fakeMaster{acks: 2}, false, nil, []string{wait}},
 		{"none in time", Replica, fakeMaster{}, false, errNoReplica, []string{wait}},
@@ -157,6 +45,8 @@ func TestWhatAWinIsConfirmedBy(t *testing.T) {
 		{"a stream and none in time", Stream, fakeMaster{info: followed}, false, errNoReplica, []string{look, wait}},
 		{"a stream and a replica's server", Stream, fakeMaster{info: "role:slave"}, false, errNoMaster, []string{look}},
 		{"a stream, away", Stream, fakeMaster{info: alone, failed: away}, false, away, []string{"hmget"}},
+		{"a stream and a replica in a Cluster", Stream, fakeMaster{info: followed, nodes: me, acks: 1}, true, nil,
+			[]string{cluster, wait, "hmget"}},
 		{"a stream, alone in a Cluster", Stream, fakeMaster{info: alone, nodes: me}, true, nil,
 			[]string{cluster, "hmget"}},
 		{"a stream, an heir not connected", Stream, fakeMaster{info: alone, nodes: me + heir, acks: 1}, true, nil,
@@ -172,17 +62,26 @@ func TestWhatAWinIsConfirmedBy(t *testing.T) {
 			if err := rdb.HSet(t.Context(), keys.Wins, "p", ";7.3=1=5=9-1").Err(); err != nil {
 				t.Fatal(err)
 			}
-			confirmer := New(s, c.mode, publisher(func(context.Context, rain.Entry) error { return nil }), nil)
+			var published []string
+			confirmer := New(s, c.mode, publisher(func(_ context.Context, e rain.Entry) error {
+				published = append(published, e.Ref.ID)
+				return nil
+			}), nil)
 			var p Pending
 			p.AddFresh("9-1", rain.Win{User: "p", Drop: "7.3", Packet: 1, Amount: 5})
 			p.AddFresh("9-2", rain.Win{User: "q", Drop: "7.3", Packet: 2, Amount: 5}) // the master does not have it
 			err := confirmer.Confirm(t.Context(), "c", 0, &p)
 			want := c.want
-			if want == nil {
+			if want == nil && c.mode != Redis {
 				want = ErrForgotten
 			}
-			if !errors.Is(err, want) || p.Confirmed("9-1") != (c.want == nil) || p.Confirmed("9-2") {
-				t.Errorf("%v; confirmed: %t and %t", err, p.Confirmed("9-1"), p.Confirmed("9-2"))
+			first, second := p.Confirmed("9-1"), p.Confirmed("9-2")
+			if !errors.Is(err, want) || first != (c.want == nil) || second != (c.mode == Redis) {
+				t.Errorf("%v; confirmed: %t and %t", err, first, second)
+			}
+			if good := c.mode == Stream && c.want == nil; good != slices.Equal(published, []string{"9-1"}) ||
+				!good && published != nil {
+				t.Errorf("published %v", published)
 			}
 			if !slices.Equal(c.m.asked, c.asked) {
 				t.Errorf("asked %q, want %q", c.m.asked, c.asked)
@@ -192,13 +91,14 @@ func TestWhatAWinIsConfirmedBy(t *testing.T) {
 					t.Errorf("the marker stays for %v", left)
 				}
 			}
+			var found Pending
+			found.AddOlder("9-1", rain.Win{User: "p", Drop: "7.3", Packet: 1, Amount: 5})
+			if err := confirmer.Confirm(t.Context(), "c", 0, &found); !errors.Is(err, c.want) {
+				t.Errorf("all that the master has: %v", err)
+			}
 		})
 	}
 }
-
-type publisher func(context.Context, rain.Entry) error
-
-func (p publisher) Publish(ctx context.Context, e rain.Entry) error { return p(ctx, e) }
 
 // That a master has replicas is remembered until one does not answer; that it has none, never.
 func TestWhetherThereIsAReplicaIsAskedAsOftenAsNeeded(t *testing.T) {
@@ -215,6 +115,7 @@ func TestWhetherThereIsAReplicaIsAskedAsOftenAsNeeded(t *testing.T) {
 	}
 	const wait, look = "set hmget wait 1 500", "hmget info"
 	outlasts(alone, 0, nil, look)
+	outlasts("role:slave", 0, errNoMaster, look)
 	outlasts(alone, 0, nil, look)
 	outlasts(followed, 1, nil, look, wait)
 	outlasts(alone, 1, nil, wait)
@@ -236,6 +137,7 @@ func TestAPlayersWinsAreConfirmedInTwoSeconds(t *testing.T) {
 		}
 	}
 	var published atomic.Int64
+	var log strings.Builder
 	confirmer := New(s, Stream, publisher(func(ctx context.Context, e rain.Entry) error {
 		published.Add(1)
 		deadline, limited := ctx.Deadline()
@@ -246,13 +148,76 @@ func TestAPlayersWinsAreConfirmedInTwoSeconds(t *testing.T) {
 			return errors.New("away")
 		}
 		return nil
-	}), nil)
+	}), slog.New(slog.NewTextHandler(&log, nil)))
 	wins, err := confirmer.ConfirmedWins(t.Context(), c, "p")
 	if err != nil || len(wins) != 1 || wins[0].Drop != "7.3" || published.Load() != 2 {
 		t.Errorf("told of %v (%v), %d entries were published", wins, err, published.Load())
 	}
+	if text := log.String(); !strings.Contains(text, "campaign=c") || !strings.Contains(text, "away") {
+		t.Errorf("the log has %q", text)
+	}
 	if wins, err := New(s, Redis, nil, nil).ConfirmedWins(t.Context(), c, "p"); err != nil || len(wins) != 2 {
 		t.Errorf("with Redis alone: %v, %v", wins, err)
+	}
+}
+
+// Where no entry is acknowledged there is nothing to look for.
+func TestWithoutTheStreamNothingIsLookedFor(t *testing.T) {
+	m, away := &fakeMaster{info: alone}, errors.New("away")
+	s, rdb := behind(t, m, false)
+	if err := rdb.HSet(t.Context(), s.Keys("c", 0).Wins, "p", ";7.3=1=5=9-1").Err(); err != nil {
+		t.Fatal(err)
+	}
+	var p Pending
+	p.AddFresh("9-1", rain.Win{User: "p", Drop: "7.3", Packet: 1, Amount: 5})
+	err := New(s, Stream, publisher(func(context.Context, rain.Entry) error { return away }), nil).
+		Confirm(t.Context(), "c", 0, &p)
+	if !errors.Is(err, away) || p.Confirmed("9-1") || !slices.Equal(m.asked, []string{"hmget info"}) {
+		t.Errorf("%v, confirmed %t, asked %q", err, p.Confirmed("9-1"), m.asked)
+	}
+}
+
+// What is read leaves Redis when it outlives its master, unless Redis alone is asked for.
+func TestWhatMayLeaveRedis(t *testing.T) {
+	const read, look, wait = "xreadgroup", "xrange hmget info", "set xrange hmget wait 1 500"
+	for _, c := range []struct {
+		name  string
+		mode  Mode
+		m     fakeMaster
+		entry []string // a field of it and what it holds; none
+		want  error
+		asked []string
+	}{
+		{"Redis", Redis, fakeMaster{}, []string{"wins", "1 5 7.3 p"}, nil, []string{read}},
+		{"nothing", Stream, fakeMaster{}, nil, nil, []string{read}},
+		{"a replica", Replica, fakeMaster{acks: 1}, []string{"wins", "1 5 7.3 p"}, nil, []string{read, wait}},
+		{"none in time", Replica, fakeMaster{}, []string{"wins", "1 5 7.3 p"}, errNoReplica, []string{read, wait}},
+		{"alone", Stream, fakeMaster{info: alone}, []string{"wins", "1 5 7.3 p"}, nil, []string{read, look}},
+		{"a reclaim", Replica, fakeMaster{acks: 1}, []string{"reclaim", "3 15"}, nil,
+			[]string{read, "set xrange wait 1 500"}},
+		{"a reclaim, and none in time", Replica, fakeMaster{}, []string{"reclaim", "3 15"}, errNoReplica,
+			[]string{read, "set xrange wait 1 500"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, rdb := behind(t, &c.m, false)
+			key := s.Keys("c", 0).Outbox
+			if err := rdb.XGroupCreateMkStream(t.Context(), key, "relay", "0").Err(); err != nil {
+				t.Fatal(err)
+			}
+			if c.entry != nil {
+				if err := rdb.XAdd(t.Context(), &redis.XAddArgs{Stream: key, Values: c.entry}).Err(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			o := NewOutbox(New(s, c.mode, publisher(nil), nil))
+			got, err := o.Read(t.Context(), "c", 0, "a", 10)
+			if !errors.Is(err, c.want) || (len(got) == 1) != (c.entry != nil && c.want == nil) {
+				t.Errorf("%+v left Redis (%v)", got, err)
+			}
+			if !slices.Equal(c.m.asked, c.asked) {
+				t.Errorf("asked %q, want %q", c.m.asked, c.asked)
+			}
+		})
 	}
 }
 
@@ -303,5 +268,17 @@ func TestAMissingReplicaIsWarnedOf(t *testing.T) {
 			c.cluster != strings.Contains(got, "Redis at ") {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
+	}
+}
+
+// Masters that cannot be found are a warning, too.
+func TestUnknownMastersAreWarnedOf(t *testing.T) {
+	rdb := redis.NewClusterClient(&redis.ClusterOptions{
+		ClusterSlots: func(context.Context) ([]redis.ClusterSlot, error) { return nil, errors.New("no map") },
+	})
+	defer func() { _ = rdb.Close() }()
+	got := New(store.New(rdb, store.Options{}), Replica, nil, nil).Warnings(t.Context())
+	if len(got) != 1 || !strings.Contains(got[0], "cannot be asked for their replicas: no map") {
+		t.Errorf("%q", got)
 	}
 }

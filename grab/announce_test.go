@@ -1,0 +1,195 @@
+package grab
+
+import (
+	"errors"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"redrain/grab/confirm"
+	"redrain/grab/outcome"
+	"redrain/grab/store"
+	"redrain/rain"
+)
+
+// A batch may take two seconds, with its confirmation; then its players are told to try again.
+func TestABatchHasTwoSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, c := &fakeScript{stock: 1}, &fakeConfirmer{}
+		b := newBench(t, s, c)
+		b.tap("p", "0.0", "p1")
+		b.gates.Close()
+		if s.within != 2*time.Second || c.within != 2*time.Second {
+			t.Errorf("the script had %v, the confirmation %v", s.within, c.within)
+		}
+	})
+}
+
+// What others have to hear of a batch.
+func TestABatchIsAnnounced(t *testing.T) {
+	for _, c := range []struct {
+		outcomes []outcome.Outcome
+		left     int64
+		want     string
+	}{
+		{[]outcome.Outcome{outcome.Won}, 3, "win"},
+		{[]outcome.Outcome{outcome.Empty, outcome.Won}, 0, "sold out, win"},
+		{[]outcome.Outcome{outcome.Won, outcome.SoldOut}, 0, "sold out, win"},
+		{[]outcome.Outcome{outcome.Empty, outcome.SoldOut}, 0, "sold out"},
+		{[]outcome.Outcome{outcome.Empty, outcome.Already}, 0, ""}, // whoever took the last one has said so
+		{[]outcome.Outcome{outcome.Limited}, 3, ""},
+	} {
+		var heard []string
+		d := &decider[string]{
+			onWin:     func() { heard = append(heard, "win") },
+			onSoldOut: func() { heard = append(heard, "sold out") },
+		}
+		a := &store.Answer{Left: c.left}
+		for _, o := range c.outcomes {
+			a.Results = append(a.Results, outcome.Result{Outcome: o})
+		}
+		d.announce(a)
+		if got := strings.Join(heard, ", "); got != c.want {
+			t.Errorf("%v, %d left: %q, want %q", c.outcomes, c.left, got, c.want)
+		}
+	}
+}
+
+// What a failure means for those that wait behind the batch, and that the log has its beginning and its end once.
+func TestAFailureIsLoggedOnce(t *testing.T) {
+	away := errors.New("away")
+	var log strings.Builder
+	s, c := &fakeScript{stock: 100}, &fakeConfirmer{}
+	d := &decider[string]{
+		campaign: "c", shard: 3, script: s, confirmer: c, metrics: newMetrics(nil),
+		log: slog.New(slog.NewTextHandler(&log, nil)), onWin: func() {}, onSoldOut: func() {},
+	}
+	told := ""
+	d.answers.tell = func(taps []*Tap[string]) { told += taps[0].Result().Outcome.String() }
+	players := newPlayerCache[string](nil)
+	const failing, good = `level=WARN msg="taps cannot be decided" campaign=c shard=3 err=`,
+		`level=INFO msg="taps are decided again" campaign=c shard=3`
+	for i, step := range []struct {
+		script, confirmer error
+		all, immediate    bool
+		told              string
+		fails             error // with those that wait
+		logged            string
+	}{
+		{all: true, told: "won"},
+		{script: away, told: "unavailable", fails: away, logged: failing + "away"},
+		{script: away, told: "unavailable", fails: away},
+		{immediate: true, told: "won", logged: good},
+		{confirmer: away, told: "unavailable", fails: away, logged: failing + "away"},
+		{confirmer: confirm.ErrForgotten, told: "unavailable"},
+		{confirmer: away, all: true, told: "won", fails: away}, // this one was in time
+		{all: true, told: "won", logged: good},
+		{immediate: true, told: "won"},
+	} {
+		s.err, *c, told = step.script, fakeConfirmer{err: step.confirmer, all: step.all, immediate: step.immediate}, ""
+		log.Reset()
+		user := strconv.Itoa(i)
+		err := d.decide([]*Tap[string]{{User: user, player: players.stripe(user).add(user)}})
+		if !errors.Is(err, step.fails) || told != step.told {
+			t.Errorf("step %d: %v, told %q", i, err, told)
+		}
+		if _, line, _ := strings.Cut(strings.TrimSpace(log.String()), " "); line != step.logged {
+			t.Errorf("step %d: the log has %q, want %q", i, line, step.logged)
+		}
+	}
+}
+
+func TestBatchesAreMeasured(t *testing.T) {
+	reg, c := prometheus.NewRegistry(), &fakeConfirmer{all: true}
+	d := &decider[string]{
+		script: &fakeScript{stock: 2}, confirmer: c, metrics: newMetrics(reg),
+		log: slog.New(slog.DiscardHandler), onWin: func() {}, onSoldOut: func() {},
+	}
+	d.answers.tell = func([]*Tap[string]) {}
+	players := newPlayerCache[string](nil)
+	taps := []*Tap[string]{{User: "p"}, {User: "q"}, {User: "r"}}
+	for _, tap := range taps {
+		tap.player = players.stripe(tap.User).add(tap.User)
+	}
+	if err := d.decide(taps); err != nil || c.losers {
+		t.Fatalf("%v; a loser was to be confirmed: %t", err, c.losers)
+	}
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]float64{ // the sum of one sample is at least this
+		"redrain_grab_batch_size": 3, "redrain_grab_script_seconds": 1e-9, "redrain_grab_confirm_seconds": 1e-9,
+	}
+	for _, f := range families {
+		h := f.GetMetric()[0].GetHistogram()
+		if least := want[f.GetName()]; h.GetSampleCount() != 1 || h.GetSampleSum() < least ||
+			h.GetSampleSum() > max(least, 1) {
+			t.Errorf("%s: %d samples, sum %v", f.GetName(), h.GetSampleCount(), h.GetSampleSum())
+		}
+		delete(want, f.GetName())
+	}
+	if len(want) != 0 {
+		t.Errorf("not measured: %v", want)
+	}
+}
+
+// A node works without any option, on the machine's own clock.
+func TestOptionsMayBeLeftOut(t *testing.T) {
+	s := &fakeScript{stock: 1}
+	now := time.Now().UnixMilli()
+	gates := newGates(func(string, int) script { return s }, &fakeConfirmer{immediate: true},
+		func([]*Tap[string]) {}, Options{})
+	gate := gates.Gate(&rain.Campaign{
+		ID: "c", Status: rain.Open, Revision: 1, Spec: rain.Spec{Packets: 1, WinsPerUser: 1, Shards: 1},
+		Rains: []rain.Rain{{ID: "r", StartsAt: now - 1_000, DurationMS: 60_000, DropsPerSecond: 40, FallMS: 60_000}},
+	})
+	tap := &Tap[string]{User: "p"}
+	if r, known := gate.Tap(tap); known {
+		t.Errorf("%v without asking", r)
+	}
+	gates.Close()
+	if tap.Result().Outcome != outcome.Won {
+		t.Errorf("%v", tap.Result())
+	}
+}
+
+// What waits behind a batch that fails is told, too, and was not sent: nothing of it can be won.
+func TestWhatWaitsBehindAFailureIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &fakeScript{err: errors.New("away"), hold: make(chan struct{})}
+		b := newBench(t, s, &fakeConfirmer{immediate: true})
+		b.tap("p", "0.0", "p1")
+		synctest.Wait() // it is away, alone
+		b.tap("q", "0.0", "q1")
+		b.tap("q", "0.0", "q2")
+		close(s.hold)
+		synctest.Wait()
+		b.wantTold(t, "p1 unavailable", "q1 unavailable", "q2 unavailable")
+		if !slices.Equal(s.sent, []string{"p 0.0"}) {
+			t.Errorf("sent %q", s.sent)
+		}
+		b.gate.SoldOut(0)
+		if _, known := b.tap("p", "0.0", "p2"); known {
+			t.Error("sold out is no answer to one who may have won")
+		}
+		if o, known := b.tap("q", "0.0", "q3"); !known || o != outcome.SoldOut {
+			t.Errorf("one who was not sent: %v, %t", o, known)
+		}
+		b.gates.Close()
+	})
+}
+
+// A campaign has one gate, also where two ask for it at the same time.
+func TestTwoMakersGetOneGate(t *testing.T) {
+	b := newBench(t, &fakeScript{}, &fakeConfirmer{})
+	if again := b.gates.make(b.gate.view.Load().campaign); again != b.gate {
+		t.Error("a second gate")
+	}
+}

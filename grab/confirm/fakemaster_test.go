@@ -1,0 +1,131 @@
+package confirm
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"redrain/grab/store"
+	"redrain/internal/embedded"
+	"redrain/rain"
+)
+
+// fakeMaster makes the stand-in for Redis a master with replicas: it answers WAIT and what a master says of them.
+type fakeMaster struct {
+	info, nodes string // what it says to INFO replication, and to CLUSTER NODES
+	acks        int64  // how many replicas acknowledge
+	full        bool   // it refuses SET
+	failed      error  // of everything
+	asked       []string
+}
+
+func (*fakeMaster) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (m *fakeMaster) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		return m.ProcessPipelineHook(func(ctx context.Context, cmds []redis.Cmder) error {
+			return next(ctx, cmds[0])
+		})(ctx, []redis.Cmder{cmd})
+	}
+}
+
+func (m *fakeMaster) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		if slices.Contains([]string{"hello", "client", "command"}, cmds[0].Name()) { // the client's own
+			return next(ctx, cmds)
+		}
+		var names []string
+		var rest []redis.Cmder
+		for _, cmd := range cmds {
+			names = append(names, cmd.Name())
+			if m.failed != nil || m.full && cmd.Name() == "set" {
+				m.asked = append(m.asked, strings.Join(names, " "))
+				err := m.failed
+				if err == nil {
+					err = refusal("OOM command not allowed")
+				}
+				for _, cmd := range cmds {
+					cmd.SetErr(err)
+				}
+				return err
+			}
+			switch cmd := cmd.(type) {
+			case *redis.IntCmd:
+				if cmd.Name() == "wait" {
+					names[len(names)-1] = strings.Trim(fmt.Sprint(cmd.Args()), "[]")
+					cmd.SetVal(m.acks)
+					continue
+				}
+			case *redis.StringCmd:
+				if cmd.Name() == "info" {
+					cmd.SetVal(m.info)
+					continue
+				}
+				if cmd.Name() == "cluster" {
+					cmd.SetVal(m.nodes)
+					continue
+				}
+			}
+			rest = append(rest, cmd)
+		}
+		m.asked = append(m.asked, strings.Join(names, " "))
+		if len(rest) == 0 {
+			return nil
+		}
+		return next(ctx, rest)
+	}
+}
+
+// refusal is an answer of Redis itself.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+func (refusal) RedisError()     {}
+
+const (
+	alone    = "role:master\r\nconnected_slaves:0\r\n"
+	followed = "role:master\r\nconnected_slaves:1\r\nslave0:state=online\r\n"
+
+	me   = "aa 127.0.0.1:1@11 myself,master - 0 0 7 connected 0-16383\n"
+	heir = "dd 127.0.0.1:4@14 slave aa 0 999999000 7 connected\n"
+)
+
+// behind is a Store on a fake master, in a Cluster or not, and a client that the fake does not stand before.
+func behind(t *testing.T, m *fakeMaster, cluster bool) (*store.Store, redis.UniversalClient) {
+	t.Helper()
+	server, err := embedded.Redis()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	rdb, err := store.Connect(server.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = rdb.Close() })
+	var master redis.UniversalClient
+	if cluster {
+		c := redis.NewClusterClient(&redis.ClusterOptions{
+			ClusterSlots: func(context.Context) ([]redis.ClusterSlot, error) {
+				all := []redis.ClusterNode{{Addr: server.Addr()}}
+				return []redis.ClusterSlot{{Start: 0, End: 16383, Nodes: all}}, nil
+			},
+			MaxRetries: -1,
+		})
+		c.OnNewNode(func(node *redis.Client) { node.AddHook(m) })
+		master = c
+	} else {
+		master = redis.NewClient(&redis.Options{Addr: server.Addr()})
+		master.AddHook(m)
+	}
+	t.Cleanup(func() { _ = master.Close() })
+	return store.New(master, store.Options{}), rdb
+}
+
+type publisher func(context.Context, rain.Entry) error
+
+func (p publisher) Publish(ctx context.Context, e rain.Entry) error { return p(ctx, e) }
