@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"fmt"
 	"io"
@@ -46,13 +45,6 @@ type report struct {
 
 func newReport(out io.Writer) *report {
 	return &report{out: out, output: map[testKey][]string{}, skipped: map[string]int{}}
-}
-
-// newLines splits what may have long lines: a test's output is in them.
-func newLines(r io.Reader) *bufio.Scanner {
-	s := bufio.NewScanner(r)
-	s.Buffer(nil, 1<<24)
-	return s
 }
 
 func (r *report) add(e event) {
