@@ -104,7 +104,7 @@ var logged = regexp.MustCompile(`^\s+\S+\.go:\d+: (.*)\n`)
 // reason is what t.Skip was told: the last that a test logs, but for what its servers log while they stop.
 func reason(lines []string) string {
 	for _, line := range slices.Backward(lines) {
-		if found := logged.FindStringSubmatch(line); found != nil && !strings.Contains(found[1], " level=") {
+		if found := logged.FindStringSubmatch(line); len(found) > 0 && !strings.Contains(found[1], " level=") {
 			return found[1]
 		}
 	}
