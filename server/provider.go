@@ -59,8 +59,7 @@ func (s *Server) buildPayer(bus *cluster.Bus, now rain.Clock, reg prometheus.Reg
 		s.back.onClose(http.Close)
 		provider = http
 	}
-	var err error
-	s.payer, err = withdraw.NewPayer(s.ledger.Withdrawals, provider, withdraw.PayerOptions{
+	s.payer = withdraw.NewPayer(s.ledger.Withdrawals, provider, withdraw.PayerOptions{
 		Attempts: s.cfg.PayoutAttempts, Timeout: s.cfg.ProviderTimeout, Guard: s.guard, Log: log, Registerer: reg,
 		OnAlarm: func(w ledger.Withdrawal, message string) { bus.Alarm("withdrawal", "", w.ID+": "+message) },
 		OnEnd: func(id string) {
@@ -70,7 +69,7 @@ func (s *Server) buildPayer(bus *cluster.Bus, now rain.Clock, reg prometheus.Reg
 			}
 		},
 	})
-	return err
+	return nil
 }
 
 // tellWithdrawn tells every node how a withdrawal has ended, as the ledger has it. It is the payer's to wait for,

@@ -130,12 +130,9 @@ func (s *Server) build(ctx context.Context) error {
 			log.Warn("the way Redis is set up endangers money", "warning", warning)
 		}
 	}
-	s.relay, err = pipeline.NewRelay(publisher, wakes, s.grabber, s.known, pipeline.RelayOptions{
+	s.relay = pipeline.NewRelay(publisher, wakes, s.grabber, s.known, pipeline.RelayOptions{
 		Node: node, Guard: guard, Log: log, Registerer: reg,
 	})
-	if err != nil {
-		return err
-	}
 	if err := s.buildPayout(js, bus, now, reg, log); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package rounds
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -43,6 +44,20 @@ func (g *Guard) Do(part string, round func()) (ok bool) {
 	}()
 	round()
 	return true
+}
+
+// ErrPanic is in the error of a try that has panicked.
+var ErrPanic = errors.New("a fault of the program")
+
+// Try is Do for what returns an error. That of a panic is ErrPanic with what was said.
+func (g *Guard) Try(part string, try func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			g.caught(part, p)
+			err = fmt.Errorf("%w: %v", ErrPanic, p)
+		}
+	}()
+	return try()
 }
 
 // Every calls do at once, and then again in each period, until ctx ends. A call that panics is the end of that call.
