@@ -2,11 +2,13 @@ package server
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -67,6 +69,29 @@ func connect(ctx context.Context, cfg *Config, log *slog.Logger) (_ *backends, e
 		return nil, fmt.Errorf("mysql: %w", err)
 	}
 	return b, nil
+}
+
+// generateSecrets fills in what the in-process default need not be given. The secrets live as long as the rest of
+// it: with a data directory they are kept there, so that players' tokens and the console's address are good after a
+// restart.
+func generateSecrets(cfg *Config, dir *embedded.Dir) (err error) {
+	if !cfg.InProcess() {
+		return nil
+	}
+	secret := func(_ string, generate func() string) (string, error) { return generate(), nil }
+	if dir != nil {
+		secret = dir.Secret
+	}
+	if cfg.OperatorToken == "" {
+		if cfg.OperatorToken, err = secret("operator-token",
+			func() string { return strings.ToLower(rand.Text()) }); err != nil {
+			return err
+		}
+	}
+	if cfg.JWTSecret == "" {
+		cfg.JWTSecret, err = secret("jwt-secret", func() string { return rand.Text() + rand.Text() })
+	}
+	return err
 }
 
 func (b *backends) connectRedis(ctx context.Context, cfg *Config, log *slog.Logger) error {

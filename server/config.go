@@ -12,6 +12,7 @@ import (
 
 	"redrain/grab/confirm"
 	"redrain/internal/sqldb"
+	"redrain/payout/withdraw/webhook"
 )
 
 // The roles of a process. All are on by default. Every process serves the HTTP API and the pages.
@@ -24,6 +25,12 @@ const (
 
 // AllRoles is every role there is.
 var AllRoles = []string{RoleGateway, RoleRelay, RoleSettle, RoleOperator}
+
+// What may pay withdrawals.
+const (
+	ProviderWallet = "wallet" // the ledger's entry is the payment
+	ProviderHTTP   = "http"   // another system, asked by signed requests
+)
 
 // Config is everything that can be set. Its zero value is not usable; start from DefaultConfig.
 type Config struct {
@@ -208,5 +215,31 @@ func (c *Config) validateAccess(fault func(string, ...any)) {
 		if u, err := url.Parse(o); o != "*" && (err != nil || u.Scheme == "" || u.Host == "" || u.Path != "") {
 			fault("--allowed-origins %q: give scheme://host[:port]", o)
 		}
+	}
+}
+
+// validateProvider repeats neither the address nor the secret: there may be a password in both.
+func (c *Config) validateProvider(fault func(string, ...any)) {
+	switch c.Provider {
+	case ProviderWallet:
+		if c.ProviderURL != "" || c.ProviderSecret != "" {
+			// Not ignored: withdrawals would count as paid, and nobody would be asked to pay them.
+			fault(
+				"--provider-url and --provider-secret: they belong to --provider http; " +
+					"give that too, or leave them out",
+			)
+		}
+	case ProviderHTTP:
+		if err := webhook.CheckURL(c.ProviderURL); err != nil {
+			fault("--provider-url: %w", err)
+		}
+		if _, err := webhook.ParseSecret(c.ProviderSecret); err != nil {
+			fault("--provider-secret: %w; this makes one: echo whsec_$(openssl rand -base64 32)", err)
+		}
+	default:
+		fault("--provider %q: give %s or %s", c.Provider, ProviderWallet, ProviderHTTP)
+	}
+	if c.ProviderTimeout < time.Second || c.ProviderTimeout > time.Minute {
+		fault("--provider-timeout: give 1s to 1m")
 	}
 }

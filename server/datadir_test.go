@@ -17,6 +17,7 @@ import (
 
 	"redrain/grab"
 	"redrain/grab/outcome"
+	"redrain/grab/store"
 	"redrain/internal/embedded"
 	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
@@ -95,7 +96,7 @@ func TestADataDirectoryKeepsAllThatMatters(t *testing.T) {
 			if c == nil {
 				return false
 			}
-			levels, err := s.grabber.Levels(t.Context(), c)
+			levels, err := store.NewSums(s.redis).Levels(t.Context(), c)
 			return err == nil && levels.Stock == 20_000
 		})
 	})
@@ -231,7 +232,7 @@ func TestAtStartOneBadCampaignHoldsUpNoOther(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lost, err := s.grabber.Lost(t.Context(), c)
+		lost, err := store.NewRestorer(s.redis).Lost(t.Context(), c)
 		if err != nil || (len(lost) > 0) != (i == 1) || c.Status != rain.Open {
 			t.Errorf("campaign %d: %s, lost %v (%v)", i, c.Status, lost, err)
 		}
@@ -295,7 +296,7 @@ func TestTheRebuildOverHTTP(t *testing.T) {
 		if status, body := call("nowhere"); status != http.StatusNotFound {
 			t.Errorf("%d %s", status, body)
 		}
-		gate := s.grabber.Gate(c)
+		gate := s.gates.Gate(c)
 		gate.SoldOut(0)
 		if err := s.back.redis.FlushAll(t.Context()).Err(); err != nil {
 			t.Fatal(err)
@@ -309,7 +310,7 @@ func TestTheRebuildOverHTTP(t *testing.T) {
 			!strings.Contains(string(records[0].Detail), `"packets":10`) {
 			t.Errorf("the audit log: %+v, %v", records, err)
 		}
-		s.grabber.Gates.Close() // what it would ask Redis it now answers "unavailable"
+		s.gates.Close() // what it would ask Redis it now answers "unavailable"
 		testenv.Eventually(t, 10*time.Second, "the gate would ask Redis again", func() bool {
 			drop := rain.DropID{N: c.Current().FirstWave}
 			r, known := gate.Tap(&grab.Tap[gateway.Asked]{User: testenv.Namespace(t), Drop: drop})

@@ -2,52 +2,92 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/prometheus/client_golang/prometheus"
 
+	"redrain/grab/store"
+	"redrain/payout/ledger"
 	"redrain/payout/ledger/posting"
 	"redrain/payout/pipeline"
-	"redrain/rain"
+	"redrain/payout/withdraw"
+	"redrain/payout/withdraw/webhook"
 	"redrain/server/campaigns"
 	"redrain/server/cluster"
+	"redrain/server/timeout"
 )
 
-func (s *Server) buildPayout(js jetstream.JetStream, bus *cluster.Bus, now rain.Clock, reg prometheus.Registerer,
-	log *slog.Logger) error {
-	if err := errors.Join(s.ledger.DeadLetters.Register(reg), s.books.Register(reg)); err != nil {
+// buildSettler makes what posts wins, and tells of them.
+func (s *Server) buildSettler(js jetstream.JetStream) error {
+	if err := errors.Join(s.ledger.DeadLetters.Register(s.metrics), s.books.Register(s.metrics)); err != nil {
 		return err
 	}
-	s.notifier = cluster.NewNotifier(s.grabber, s.grabber, bus, log)
-	s.settler = pipeline.NewSettler(js, s.ledger.Poster, s.ledger.DeadLetters, s.grabber, s.notifier,
+	s.notifier = cluster.NewNotifier(store.NewMarks(s.redis), store.NewRanking(s.redis), s.bus, s.log)
+	alarms := pipeline.Alarms{
+		OnCut: func(cuts []posting.ReclaimCut) {
+			for _, c := range cuts {
+				s.bus.Alarm("reclaim_cut", c.Ref.Campaign, c.Reason)
+			}
+		},
+		OnAdvisory: func(a pipeline.Advisory) {
+			s.bus.Alarm(string(a.Kind), "", fmt.Sprintf(
+				"JetStream does not deliver message %d of stream %s any more, after %d deliveries: %s",
+				a.StreamSeq, a.Stream, a.Deliveries, cmp.Or(a.Reason, "no reason was given")))
+		},
+		OnDead: func(letters []posting.DeadLetter) {
+			for _, d := range letters {
+				s.bus.Alarm("dead_letter", d.Campaign, "a payout waits for a person: "+d.Reason)
+			}
+		},
+		OnVoid: func(letters []posting.DeadLetter) { campaigns.AlarmVoid(s.bus, letters) },
+	}
+	s.settler = pipeline.NewSettler(js, s.ledger.Poster, s.ledger.DeadLetters, s.outbox, s.notifier,
 		pipeline.SettlerOptions{
-			Namespace: s.cfg.Namespace, Clock: now, Guard: s.guard, Log: log, Registerer: reg,
-			Attempts: s.cfg.PayoutAttempts, Alarms: payoutAlarms(bus),
+			Namespace: s.cfg.Namespace, Clock: s.clock.Now, Guard: s.guard, Log: s.log, Registerer: s.metrics,
+			Attempts: s.cfg.PayoutAttempts, Alarms: alarms,
 		})
 	return nil
 }
 
-// payoutAlarms tells operators what a person should know of payouts.
-func payoutAlarms(bus *cluster.Bus) pipeline.Alarms {
-	return pipeline.Alarms{
-		OnCut: func(cuts []posting.ReclaimCut) {
-			for _, c := range cuts {
-				bus.Alarm("reclaim_cut", c.Ref.Campaign, c.Reason)
-			}
-		},
-		OnAdvisory: func(a pipeline.Advisory) {
-			bus.Alarm(string(a.Kind), "",
-				fmt.Sprintf("JetStream does not deliver message %d of stream %s any more, after %d deliveries: %s",
-					a.StreamSeq, a.Stream, a.Deliveries, cmp.Or(a.Reason, "no reason was given")))
-		},
-		OnDead: func(letters []posting.DeadLetter) {
-			for _, d := range letters {
-				bus.Alarm("dead_letter", d.Campaign, "a payout waits for a person: "+d.Reason)
-			}
-		},
-		OnVoid: func(letters []posting.DeadLetter) { campaigns.AlarmVoid(bus, letters) },
+// buildPayer makes what pays withdrawals.
+func (s *Server) buildPayer() error {
+	var provider withdraw.Provider = withdraw.Wallet{}
+	if s.cfg.Provider == ProviderHTTP {
+		http, err := webhook.New(webhook.Options{URL: s.cfg.ProviderURL, Secret: s.cfg.ProviderSecret, Clock: s.clock.Now})
+		if err != nil {
+			return fmt.Errorf("the payment provider: %w", err)
+		}
+		s.back.onClose(http.Close)
+		provider = http
 	}
+	s.payer = withdraw.NewPayer(s.ledger.Withdrawals, provider, withdraw.PayerOptions{
+		Attempts: s.cfg.PayoutAttempts, Timeout: s.cfg.ProviderTimeout, Guard: s.guard, Log: s.log,
+		Registerer: s.metrics,
+		OnAlarm:    func(w ledger.Withdrawal, message string) { s.bus.Alarm("withdrawal", "", w.ID+": "+message) },
+		OnEnd: func(id string) {
+			if err := s.tellWithdrawn(id); err != nil {
+				s.log.Warn("a player was not told how a withdrawal has ended; they see it when they look", "withdrawal",
+					id, "err", err)
+			}
+		},
+	})
+	return nil
+}
+
+// tellWithdrawn tells every node how a withdrawal has ended, as the ledger has it. It is the payer's to wait for,
+// and in a shutdown too, so it has no context but a time.
+func (s *Server) tellWithdrawn(id string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout.Backend)
+	defer cancel()
+	w, err := s.ledger.Withdrawals.Withdrawal(ctx, id)
+	if err != nil {
+		return err
+	}
+	balance, err := s.ledger.Claims.UserBalance(ctx, w.User)
+	if err != nil {
+		return err
+	}
+	return s.bus.Withdrawn(cluster.Withdrawn{Withdrawal: cluster.WithdrawalView(w), Balance: balance})
 }

@@ -8,6 +8,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"redrain/grab"
+	"redrain/grab/confirm"
 	"redrain/grab/store"
 	"redrain/internal/auth"
 	"redrain/internal/rounds"
@@ -29,8 +33,8 @@ const drainedKept = 24 * time.Hour
 // Server is one redrain process.
 type Server struct {
 	cfg      Config
+	node     string // its name among the others, a new one at each start
 	log      *slog.Logger
-	guard    *rounds.Guard
 	out      io.Writer
 	back     *backends
 	listener net.Listener
@@ -38,8 +42,14 @@ type Server struct {
 	health   *health
 	deadline atomic.Pointer[time.Time] // of the shutdown, once it has begun
 
+	metrics   *prometheus.Registry
+	guard     *rounds.Guard
 	clock     *store.Clock
-	grabber   *grabber
+	bus       *cluster.Bus
+	redis     *store.Store
+	confirmer *confirm.Confirmer
+	outbox    *confirm.Outbox
+	gates     *grab.Gates[gateway.Asked]
 	ledger    *ledger.Ledger
 	books     *reconcile.Reconciler
 	relay     *pipeline.Relay
@@ -60,4 +70,15 @@ type Server struct {
 	proofs    *campaigns.Proofs
 	demo      *campaigns.Demo // nil without one
 	players   *auth.Players
+}
+
+// Addr is the address that the server listens on.
+func (s *Server) Addr() net.Addr { return s.listener.Addr() }
+
+// release closes what New has opened.
+func (s *Server) release() {
+	if s.listener != nil {
+		_ = s.listener.Close()
+	}
+	s.back.close()
 }

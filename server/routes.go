@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"redrain/server/api"
@@ -13,14 +12,14 @@ import (
 )
 
 // handler is everything that is served over HTTP.
-func (s *Server) handler(a *api.API, players http.Handler, metrics *prometheus.Registry) http.Handler {
+func (s *Server) handler(a *api.API) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", s.health.live)
 	mux.HandleFunc("GET /readyz", s.health.ready)
-	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics, promhttp.HandlerOpts{}))
 	a.Mount(mux)
 	if s.cfg.Has(RoleGateway) {
-		mux.Handle("/ws", api.RequireUpgrade(players))
+		mux.Handle("/ws", api.RequireUpgrade(s.gateway))
 	}
 	mux.Handle("/", web.Handler())
 	return bounded(secure(mux))

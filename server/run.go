@@ -40,7 +40,7 @@ func (s *Server) Run(ctx context.Context) error {
 	limit, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()
 	s.schedule.Stop()
-	s.grabber.Close()
+	s.gates.Close()
 	s.gateway.Drain(limit)
 	front.stop()
 	upkeep.stop()
@@ -102,12 +102,4 @@ func (s *Server) serve(ctx context.Context) error {
 		return err
 	}
 	return nil
-}
-
-// release closes what New has opened.
-func (s *Server) release() {
-	if s.listener != nil {
-		_ = s.listener.Close()
-	}
-	s.back.close()
 }

@@ -8,6 +8,7 @@ import (
 
 	chromium "redrain/internal/browser"
 	"redrain/internal/browser/browsertest"
+	"redrain/internal/testenv"
 )
 
 // operatorSecret is the token that the console is signed in with.
@@ -25,6 +26,7 @@ func (f *formsServer) openConsole(t *testing.T, o chromium.Options, place string
 
 // TestConsoleForms looks at every form and list, on a phone and on a desk, in both languages.
 func TestConsoleForms(t *testing.T) {
+	t.Parallel()
 	looks := []chromium.Options{
 		{Device: chromium.Device{Name: "phone", Width: 390, Height: 844, Scale: 1, Touch: true}, Language: "zh-CN,zh"},
 		{Device: chromium.Device{Name: "desk", Width: 1280, Height: 900, Scale: 1}, Language: "en-US,en", Dark: true},
@@ -39,6 +41,7 @@ func TestConsoleForms(t *testing.T) {
 	}
 	for _, o := range looks {
 		t.Run(o.Device.Name+"-"+o.Language[:2], func(t *testing.T) {
+			testenv.Parallel(t, testenv.Medium)
 			f := newForms(t, "operator")
 			f.letters = []object{
 				f.letter("c1-7", "pay", "u1", 88, "account user:u1 is closed"),

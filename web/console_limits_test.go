@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/rain"
 	"redrain/web/bundle"
 )
@@ -20,6 +21,7 @@ var formTests = sync.OnceValues(func() ([]byte, error) { return bundle.Script(".
 
 // TestConsoleFormModules runs web/testdata/forms.ts.
 func TestConsoleFormModules(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
 	p := (&browser{}).open(t, newFake(t), "/docs", 1280, 900)
 	report := eval[struct {
 		Ran    int      `json:"ran"`
@@ -41,6 +43,7 @@ type written struct {
 }
 
 func TestTheFormHasTheServersLimits(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
 	const week = 7 * 24 * 3_600_000
 	set := func(field string, value any) func(*rain.Spec) {
 		return func(s *rain.Spec) {

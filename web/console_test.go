@@ -17,6 +17,7 @@ var consoleTests = sync.OnceValues(func() ([]byte, error) { return bundle.Script
 
 // TestConsoleModules runs web/testdata/console.ts.
 func TestConsoleModules(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
 	f := newFake(t)
 	p := browsertest.Open(t, chromium.Options{Home: f.URL})
 	p.Go("/console")
@@ -26,6 +27,7 @@ func TestConsoleModules(t *testing.T) {
 }
 
 func TestConsoleSignIn(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
 	f := newConsole(t)
 	p := browsertest.Open(t, chromium.Options{Home: f.URL}, chromium.Network)
 	p.Go("/console#token=wrong")
@@ -58,6 +60,7 @@ func TestConsoleSignIn(t *testing.T) {
 }
 
 func TestConsoleTakesTheTokenOutOfTheAddress(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
 	f := newConsole(t)
 	p := f.open(t, chromium.Options{})
 	p.Says("h1", "Gala 2026")
@@ -77,6 +80,7 @@ func figure(p *browsertest.Page, name string) string {
 }
 
 func TestConsoleLive(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
 	f := newConsole(t)
 	p := f.open(t, chromium.Options{Device: chromium.Device{Name: "desk", Width: 1280, Height: 900, Scale: 1}})
 	for name, want := range map[string]string{
@@ -125,6 +129,7 @@ func TestConsoleLive(t *testing.T) {
 }
 
 func TestConsoleSaysWhenItIsStale(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
 	f := newConsole(t)
 	p := f.open(t, chromium.Options{})
 	p.Until("fresh figures", `document.querySelector(".age.fresh") !== null`)
@@ -146,6 +151,7 @@ func TestConsoleSaysWhenItIsStale(t *testing.T) {
 
 // TestConsoleStates looks at what the other tests do not, on a phone, a desk and a wall, in both languages.
 func TestConsoleStates(t *testing.T) {
+	t.Parallel()
 	for _, o := range []chromium.Options{
 		{Device: chromium.Device{Name: "phone", Width: 390, Height: 844, Scale: 1, Touch: true}, Language: "zh-CN,zh"},
 		{Device: chromium.Device{Name: "phone", Width: 360, Height: 740, Scale: 1, Touch: true}, Language: "en-US,en",
@@ -154,6 +160,7 @@ func TestConsoleStates(t *testing.T) {
 		{Device: chromium.Wall, Language: "zh-CN,zh", Dark: true},
 	} {
 		t.Run(o.Device.Name+"-"+o.Language[:2], func(t *testing.T) {
+			testenv.Parallel(t, testenv.Medium)
 			f := newConsole(t)
 			p := f.open(t, o)
 			look := func(place, there string) {
@@ -183,6 +190,7 @@ func TestConsoleStates(t *testing.T) {
 
 // TestConsoleLeavesNothingBehind: an operator's tab stays open for days.
 func TestConsoleLeavesNothingBehind(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
 	f := newConsole(t)
 	p := f.open(t, chromium.Options{})
 	round := func() {

@@ -6,4 +6,7 @@ import (
 	"redrain/internal/testenv"
 )
 
-func TestMain(m *testing.M) { testenv.Main(m) }
+func TestMain(m *testing.M) {
+	testenv.SideBySide()
+	testenv.Main(m)
+}

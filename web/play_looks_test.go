@@ -24,7 +24,7 @@ func TestPlayLooks(t *testing.T) {
 	}
 	for language, accept := range map[string]string{"en": "en-US,en", "zh": "zh-CN,zh"} {
 		t.Run(language, func(t *testing.T) {
-			t.Parallel()
+			testenv.Parallel(t, testenv.Medium)
 			v := &visit{language: language, accept: accept, devices: devices}
 			v.open(t, nil)
 			v.before()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	chromium "redrain/internal/browser"
+	"redrain/internal/testenv"
 )
 
 // rests waits until what moves once has come to rest.
@@ -57,6 +58,7 @@ func (b *browser) testScreenStates(t *testing.T) {
 		{"wide both", "en-US,en", "?lang=both", object{"name": "Spring Gala 2026"}, 1600, 500, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			testenv.Parallel(t, testenv.Medium)
 			f := newFake(t)
 			f.setAnswer("GET /lobby", reply(http.StatusOK,
 				object{"campaign": "c1", "join": "http://192.168.1.20:8080/"}))

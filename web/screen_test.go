@@ -55,7 +55,7 @@ func openScreen(t *testing.T, f *fakeServer, o chromium.Options, path string) *t
 
 // testScreenEvening is what a hall sees: waiting, the numbers, the rain, the board.
 func (b *browser) testScreenEvening(t *testing.T) {
-	t.Parallel()
+	testenv.Parallel(t, testenv.Medium)
 	f := newFake(t)
 	p := openScreen(t, f, chromium.Options{}, "/screen")
 	p.mode("waiting")
@@ -131,7 +131,7 @@ func (p *tab) read() string {
 
 // testScreenCode photographs the wall and reads the code on it.
 func (b *browser) testScreenCode(t *testing.T) {
-	t.Parallel()
+	testenv.Parallel(t, testenv.Medium)
 	f := newFake(t)
 	f.setAnswer("GET /lobby", reply(http.StatusOK, object{"campaign": "c1", "join": "http://192.168.1.20:8080/"}))
 	for _, c := range []struct{ path, want, spoken string }{
@@ -160,7 +160,7 @@ func (b *browser) testScreenCode(t *testing.T) {
 // testScreenWithoutServer: the line breaks before a rain. The show goes on by the clock, and comes back with the
 // server.
 func (b *browser) testScreenWithoutServer(t *testing.T) {
-	t.Parallel()
+	testenv.Parallel(t, testenv.Medium)
 	f := newFake(t)
 	p := openScreen(t, f, chromium.Options{}, "/screen")
 	p.mode("waiting")
@@ -199,7 +199,7 @@ func (f *fakeServer) guests() (made func() int) {
 
 // testScreenRefused: nobody is there to bring another token.
 func (b *browser) testScreenRefused(t *testing.T) {
-	t.Parallel()
+	testenv.Parallel(t, testenv.Medium)
 	f := newFake(t)
 	made := f.guests()
 	p := openScreen(t, f, chromium.Options{}, "/screen")
@@ -244,7 +244,7 @@ func (b *browser) testScreenRefused(t *testing.T) {
 
 // testScreenFollows: the campaign is closed, and another is on.
 func (b *browser) testScreenFollows(t *testing.T) {
-	t.Parallel()
+	testenv.Parallel(t, testenv.Medium)
 	f := newFake(t)
 	f.setAnswer("GET /lobby", reply(http.StatusOK, object{"campaign": "", "name": "", "wins_per_user": 0,
 		"guests": true}))

@@ -3,8 +3,7 @@
 package outcome
 
 import (
-	"fmt"
-	"slices"
+	"encoding/json"
 
 	"redrain/rain"
 )
@@ -53,13 +52,22 @@ func (o Outcome) String() string { return names[o] }
 // MarshalText makes the outcome its name in JSON, also as the key of a map.
 func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
-// UnmarshalText reads an outcome's name. Any other text is an error.
-func (o *Outcome) UnmarshalText(text []byte) error {
-	i := slices.Index(names[:], string(text))
-	if i < 0 {
-		return fmt.Errorf("%q is no outcome of a tap", text)
+// Counts are how many taps came to each outcome.
+type Counts map[Outcome]int64
+
+// UnmarshalJSON reads counts by the outcomes' names. It passes over names that it does not know: while an update rolls
+// through, another version of this program may count more.
+func (c *Counts) UnmarshalJSON(data []byte) error {
+	var named map[string]int64
+	if err := json.Unmarshal(data, &named); err != nil {
+		return err
 	}
-	*o = Outcome(i) //nolint:gosec // there are ten
+	*c = make(Counts, len(named))
+	for _, o := range All() {
+		if n, there := named[o.String()]; there {
+			(*c)[o] = n
+		}
+	}
 	return nil
 }
 

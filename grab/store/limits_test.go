@@ -159,7 +159,7 @@ func TestReportsKeepTheNewestOfEachNode(t *testing.T) {
 			}
 			a := store.NodeReport{
 				T: now, Online: 3, Taps: 7, GrabsPerSecond: 1.5,
-				Outcomes: map[outcome.Outcome]int64{outcome.Won: 3, outcome.Empty: 4},
+				Outcomes: outcome.Counts{outcome.Won: 3, outcome.Empty: 4},
 				Latency:  map[int]int64{40: 6, 101: 1},
 			}
 			report("a", 2, a)

@@ -20,7 +20,7 @@ type NodeReport struct {
 	Taps           int64   `json:"taps"`             // taps answered with a result
 	GrabsPerSecond float64 `json:"grabs_per_second"` // of late
 
-	Outcomes map[outcome.Outcome]int64 `json:"outcomes,omitempty"` // the taps, by what came of them
+	Outcomes outcome.Counts `json:"outcomes,omitempty"` // the taps, by what came of them
 	// Latency is how many taps of late took how long, by the number of a bucket. The reporter defines which time a
 	// bucket stands for; nodes of one version agree on it, so that their buckets add up.
 	Latency map[int]int64 `json:"latency,omitempty"`

@@ -16,6 +16,9 @@ import (
 // TestStorm plays a whole rain: 300 players tap every drop, 200 packets, at most two wins for each. Every tap gets
 // exactly one result, every packet is won once, every claim is settled once, and the money adds up.
 func TestStorm(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a rain of ten seconds, with 300 players")
+	}
 	t.Parallel()
 	for _, b := range backendsUnderTest {
 		t.Run(b.name, func(t *testing.T) {

@@ -2,6 +2,7 @@
 package outage
 
 import (
+	"context"
 	"log/slog"
 	"sync"
 	"time"
@@ -44,4 +45,14 @@ func (o *Outage) Works() {
 	}
 	o.Log.Info("works again", "what", o.What, "after", time.Since(o.since).Round(time.Millisecond).String())
 	o.since, o.said = time.Time{}, time.Time{}
+}
+
+// Ended notes how work has ended: with a failure, unless that is the end of its context, or well.
+func (o *Outage) Ended(ctx context.Context, err error) {
+	switch {
+	case err == nil:
+		o.Works()
+	case ctx.Err() == nil:
+		o.Failed(err)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -17,12 +18,22 @@ type Guard struct {
 	log    *slog.Logger
 	alarm  func(part, message string)
 	panics *prometheus.CounterVec
+
+	mu   sync.Mutex
+	last map[string]time.Time // part → its last panic
 }
 
-// NewGuard makes the guard of a process. alarm hears of each panic, on the goroutine that panicked; nil = nobody
-// does. log nil = slog.Default. reg nil = no metric.
+// calm is how long a part must go without a panic to count as mended: then its next panic is an alarm again.
+const calm = 10 * time.Minute
+
+// ErrPanic is in the error of a round that has panicked. The log has the stack.
+var ErrPanic = errors.New("a fault of the program")
+
+// NewGuard makes the guard of a process. alarm hears of a part's panic, on the goroutine that panicked, and not of
+// those that follow before the part was calm for ten minutes; nil = nobody does. log nil = slog.Default. reg nil = no
+// metric.
 func NewGuard(reg prometheus.Registerer, log *slog.Logger, alarm func(part, message string)) (*Guard, error) {
-	g := &Guard{log: log, alarm: alarm, panics: prometheus.NewCounterVec(prometheus.CounterOpts{
+	g := &Guard{log: log, alarm: alarm, last: map[string]time.Time{}, panics: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "redrain_panics_total",
 		Help: "Panics that were caught, by the part of the process. Each is a fault of the program, and its stack is " +
 			"in the log.",
@@ -46,18 +57,15 @@ func (g *Guard) Do(part string, round func()) (ok bool) {
 	return true
 }
 
-// ErrPanic is in the error of a try that has panicked.
-var ErrPanic = errors.New("a fault of the program")
-
-// Try is Do for what returns an error. That of a panic is ErrPanic with what was said.
-func (g *Guard) Try(part string, try func() error) (err error) {
+// Try runs one round of a part and returns its error. That of a round that panics is ErrPanic, with what it said.
+func (g *Guard) Try(part string, round func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			g.caught(part, p)
 			err = fmt.Errorf("%w: %v", ErrPanic, p)
 		}
 	}()
-	return try()
+	return round()
 }
 
 // Every calls do at once, and then again in each period, until ctx ends. A call that panics is the end of that call.
@@ -76,7 +84,11 @@ func (g *Guard) caught(part string, p any) {
 		return
 	}
 	g.panics.WithLabelValues(part).Inc()
-	if g.alarm != nil {
-		g.alarm(part, fmt.Sprintf("a fault of the program in part %s: %v", part, p))
+	g.mu.Lock()
+	again := time.Since(g.last[part]) < calm
+	g.last[part] = time.Now()
+	g.mu.Unlock()
+	if g.alarm != nil && !again {
+		g.alarm(part, fmt.Sprintf("%s in part %s: %v", ErrPanic, part, p))
 	}
 }

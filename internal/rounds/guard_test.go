@@ -2,9 +2,13 @@ package rounds_test
 
 import (
 	"bytes"
+	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -49,6 +53,42 @@ redrain_panics_total{part="settle"} 1
 	if err != nil {
 		t.Error(err)
 	}
+}
+
+// A part that panics in each round is one alarm, until it has gone without a panic for a while; another part has its
+// own.
+func TestPanicsOfOnePartAreOneAlarm(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var alarms []string
+		g, err := rounds.NewGuard(nil, slog.New(slog.DiscardHandler), func(part, _ string) {
+			alarms = append(alarms, part)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pressed := func(want ...string) {
+			t.Helper()
+			if !slices.Equal(alarms, want) {
+				t.Errorf("the alarms are %q, want %q", alarms, want)
+			}
+		}
+		for range 3600 {
+			g.Do("relay", breaks)
+			time.Sleep(time.Second) // of the bubble
+		}
+		pressed("relay")
+		if err := g.Try("settle", func() error { breaks(); return nil }); !errors.Is(err, rounds.ErrPanic) {
+			t.Errorf("a round that panicked: %v", err)
+		}
+		pressed("relay", "settle")
+		time.Sleep(9 * time.Minute)
+		g.Do("relay", breaks)
+		pressed("relay", "settle")
+		time.Sleep(11 * time.Minute)
+		g.Do("relay", breaks)
+		pressed("relay", "settle", "relay")
+	})
 }
 
 // Without a guard a panic is caught all the same, and logged.

@@ -10,6 +10,7 @@ import (
 
 // TestDeadServerIsAnErrorSoon: a server that is gone, and one that hangs, must not hold goroutines.
 func TestDeadServerIsAnErrorSoon(t *testing.T) {
+	t.Parallel() // it waits for time-outs, on a server of its own
 	server := testenv.StartMySQL(t)
 	db, err := sqldb.OpenMySQL(server.DSN)
 	if err != nil {

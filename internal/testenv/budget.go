@@ -22,7 +22,7 @@ const (
 	Alone = math.MaxInt64 // what measures the time that a person waits: all of the budget
 )
 
-const budgetPerProcessor = 2
+const budgetPerProcessor = 4
 
 // budget is what the tests of this binary may load the machine with at once. Those that do not fit in wait in the
 // order in which they came, so that none starves.
@@ -49,9 +49,13 @@ func SideBySide() {
 
 // Parallel is t.Parallel for a test, or a subtest, that loads the machine: it waits until there is room for the load.
 // A test takes it once, as its first step; a parent of subtests that take it calls t.Parallel itself.
+// With -short nothing waits: a test has no servers of its own, and loads little.
 func Parallel(t *testing.T, load int64) {
 	t.Helper()
 	t.Parallel()
+	if testing.Short() {
+		return
+	}
 	load = min(load, budgetSize)
 	began := time.Now()
 	if err := budget.Acquire(context.Background(), load); err != nil {

@@ -9,6 +9,9 @@ import (
 
 // TestParallelUsesTheBudgetAndNoMore: as many run side by side as fit in, whatever the number of processors.
 func TestParallelUsesTheBudgetAndNoMore(t *testing.T) {
+	if testing.Short() {
+		t.Skip("with -short nothing waits for the budget")
+	}
 	var running, most atomic.Int64
 	t.Run("tests", func(t *testing.T) {
 		for i := range 4 * budgetSize / Medium {

@@ -101,8 +101,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, rt route) {
 		_ = writeWithin(w, limit+timeout.Progress) // where it fails the connection is gone, as the write will find
 	}
 	defer cancel()
-	err := errPanic
-	a.o.Guard.Do("http", func() { err = a.handle(w, r.WithContext(ctx), rt) })
+	err := a.o.Guard.Try("http", func() error { return a.handle(w, r.WithContext(ctx), rt) })
 	if errors.Is(err, errCut) {
 		panic(http.ErrAbortHandler) // the header is out: only a cut connection still says that the answer is not whole
 	}
@@ -122,6 +121,3 @@ func (a *API) handle(w http.ResponseWriter, r *http.Request, rt route) error {
 	}
 	return err
 }
-
-// errPanic is a handler that has panicked; the guard has the stack.
-var errPanic = errors.New("a fault of the program")

@@ -123,14 +123,12 @@ func eventOf(kind string, v any) []byte {
 // Run says the figures and the phases that come with time, until ctx ends; then every feed ends.
 func (e *Events) Run(ctx context.Context) error {
 	defer e.HangUp()
-	rounds.Every(ctx, live.ReportEvery, func(ctx context.Context) {
-		e.o.Guard.Do("events", func() {
-			now := e.o.Clock()
-			for _, c := range e.o.Campaigns.Live() {
-				e.phase(c, now)
-			}
-			e.sayStats(ctx, now)
-		})
+	e.o.Guard.Every(ctx, "events", live.ReportEvery, func(ctx context.Context) {
+		now := e.o.Clock()
+		for _, c := range e.o.Campaigns.Live() {
+			e.phase(c, now)
+		}
+		e.sayStats(ctx, now)
 	})
 	return nil
 }

@@ -55,7 +55,7 @@ func (a *API) withdraw(r *http.Request, who caller, body []byte, key string) (in
 			{Field: "amount", Message: "is required: minor units, above zero and at most ten trillion yuan"},
 		}
 	}
-	w, balance, err := a.o.Withdrawals.Withdraw(r.Context(), campaigns.NewID("w", key, 0), who.user, in.Amount)
+	w, balance, err := a.o.Withdrawals.Withdraw(r.Context(), campaigns.NewID("w", key), who.user, in.Amount)
 	if err != nil {
 		return 0, nil, err
 	}

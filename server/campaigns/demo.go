@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"redrain/grab/store"
-
 	"redrain/internal/rounds"
 	"redrain/rain"
 )
@@ -71,12 +70,10 @@ func (d *Demo) Campaign() string {
 
 // Run makes it rain until ctx ends.
 func (d *Demo) Run(ctx context.Context) error {
-	rounds.Every(ctx, demoEvery, func(ctx context.Context) {
-		d.o.Guard.Do("demo", func() {
-			if err := d.step(ctx); err != nil && ctx.Err() == nil {
-				d.o.Log.Warn("the demo does not go on for now", "err", err)
-			}
-		})
+	d.o.Guard.Every(ctx, "demo", demoEvery, func(ctx context.Context) {
+		if err := d.step(ctx); err != nil && ctx.Err() == nil {
+			d.o.Log.Warn("the demo does not go on for now", "err", err)
+		}
 	})
 	return nil
 }
@@ -143,7 +140,7 @@ func (d *Demo) begin(ctx context.Context) error {
 	if found, err := d.resume(ctx); found || err != nil {
 		return err
 	}
-	if _, err := d.o.Sponsors.Deposit(ctx, demoSponsor, NewID("demo-", "", 0), demoBudget); err != nil {
+	if _, err := d.o.Sponsors.Deposit(ctx, demoSponsor, NewID("demo-", ""), demoBudget); err != nil {
 		return err
 	}
 	spec := rain.DefaultSpec()

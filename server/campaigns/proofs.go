@@ -17,8 +17,6 @@ import (
 )
 
 const (
-	// reconcileLease is the name of the lease under which one node at a time proves the books. It saves work: two
-	// nodes at once would do no harm.
 	reconcileLease = "reconcile"
 	leaseTTL       = 30 * time.Second
 	leaseRenew     = 10 * time.Second
@@ -30,23 +28,13 @@ const (
 	reconcileAtOnce = 2
 )
 
-// ProofBooks proves the books. [reconcile.Reconciler] does.
-type ProofBooks interface {
-	ReconcileWith(
-		ctx context.Context,
-		id string,
-		hot reconcile.Hot,
-		depth reconcile.Depth,
-	) (reconcile.Reconciliation, error)
-	ReconcileAll(ctx context.Context, hot reconcile.Hot, each func(campaign string, r reconcile.Reconciliation,
-		err error)) (reconcile.Books, error)
+// Books proves the books. [reconcile.Reconciler] does.
+type Books interface {
+	ReconcileWith(ctx context.Context, id string, hot reconcile.Hot,
+		depth reconcile.Depth) (reconcile.Reconciliation, error)
+	ReconcileAll(ctx context.Context, hot reconcile.Hot,
+		each func(campaign string, r reconcile.Reconciliation, err error)) (reconcile.Books, error)
 	ForgetReconciliations()
-}
-
-// Leases let one node at a time do what is done for all. [ledger.Leases] are.
-type Leases interface {
-	Lease(ctx context.Context, name, holder string, ttl time.Duration) (held bool, err error)
-	ReleaseLease(ctx context.Context, name, holder string) error
 }
 
 // LiveCampaigns lists the campaigns that may still have something in Redis. [ledger.Campaigns] does.
@@ -57,7 +45,8 @@ type LiveCampaigns interface {
 // Proofs proves the books on a schedule, on one node at a time, and for operators who ask. It changes nothing:
 // what it finds is for a person.
 type Proofs struct {
-	o ProofsOptions
+	o     ProofsOptions
+	lease lease
 
 	everything chan struct{} // holds the one who looks at everything
 	campaigns  chan struct{} // holds those who look at one campaign
@@ -70,7 +59,7 @@ type Proofs struct {
 
 // ProofsOptions of proofs. All are needed but those that say so.
 type ProofsOptions struct {
-	Books     ProofBooks
+	Books     Books
 	Campaigns LiveCampaigns
 	Leases    Leases
 	Hot       reconcile.Hot
@@ -87,6 +76,8 @@ func NewProofs(o ProofsOptions) *Proofs {
 		o:          o,
 		everything: make(chan struct{}, 1), campaigns: make(chan struct{}, reconcileAtOnce),
 		faulty: map[string]string{},
+		lease: lease{leases: o.Leases, name: reconcileLease, part: "reconciliation", node: o.Node, ttl: leaseTTL,
+			renew: leaseRenew, guard: o.Guard, log: o.Log},
 	}
 }
 
@@ -136,14 +127,7 @@ func (r *Proofs) Run(ctx context.Context) error {
 			r.rest()
 			continue
 		}
-		r.o.Guard.Do("reconciliation", func() {
-			switch err := r.round(ctx); {
-			case err == nil:
-				proving.Works()
-			case ctx.Err() == nil:
-				proving.Failed(err)
-			}
-		})
+		proving.Ended(ctx, r.o.Guard.Try("reconciliation", func() error { return r.round(ctx) }))
 	}
 }
 
@@ -157,35 +141,12 @@ func (r *Proofs) rest() {
 // keepLease takes the lease when it is free, renews it, and gives it back in the end.
 func (r *Proofs) keepLease(ctx context.Context) {
 	asking := outage.Outage{What: "taking the lease of the reconciliation", Log: r.o.Log}
-	tick := time.NewTicker(leaseRenew)
-	defer tick.Stop()
-	for {
-		held, err := false, errPanic
-		r.o.Guard.Do("reconciliation", func() {
-			held, err = r.o.Leases.Lease(ctx, reconcileLease, r.o.Node, leaseTTL)
-		})
-		r.holds.Store(held && err == nil)
-		switch {
-		case err == nil:
-			asking.Works()
-		case ctx.Err() == nil:
-			asking.Failed(err)
-		}
-		select {
-		case <-ctx.Done():
-			r.release(context.WithoutCancel(ctx))
-			return
-		case <-tick.C:
-		}
-	}
-}
-
-func (r *Proofs) release(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	if err := r.o.Leases.ReleaseLease(ctx, reconcileLease, r.o.Node); err != nil {
-		r.o.Log.Debug("the lease of the reconciliation runs out by itself", "err", err)
-	}
+	rounds.Every(ctx, r.lease.renew, func(ctx context.Context) {
+		held, err := r.lease.take(ctx)
+		r.holds.Store(held)
+		asking.Ended(ctx, err)
+	})
+	r.lease.release(ctx)
 }
 
 // round proves the live campaigns, or everything. Its error says what could not be looked at; the rest was.

@@ -21,10 +21,8 @@ import (
 
 const (
 	reclaimEvery = time.Second
-	// reclaimLease is how long a node that has died keeps the others from its work.
 	reclaimLease = 10 * time.Second
-	// reclaimRenew is how often the lease is renewed: a node that cannot renew it has three more tries before it ends.
-	reclaimRenew = reclaimLease / 4
+	reclaimRenew = reclaimLease / 4 // a node that cannot renew it has three more tries before it ends
 	// reclaimAtOnce is how many campaigns are worked on at the same time.
 	reclaimAtOnce = 8
 	// reclaimPage is how many campaigns that are due are held in memory.
@@ -33,15 +31,13 @@ const (
 	reclaimWithin = timeout.Backend
 )
 
-// reclaimLeaseName is the lease of the node that ends campaigns.
-const reclaimLeaseName = "reclaim"
-
 // Reclaimer ends campaigns: it closes what has expired, and drains what is closed, until everything is in the
 // ledger. What is due stands in the database, so that it catches up after any outage. One node at a time does it,
 // by a lease; that saves work, and is no condition: each step may be done by anybody at any time, because the
 // script closes a shard once and the ledger gives its rest back once.
 type Reclaimer struct {
-	o ReclaimerOptions
+	o     ReclaimerOptions
+	lease lease
 
 	mu    sync.Mutex
 	again map[string]again // campaigns that were not done at the last try
@@ -85,7 +81,8 @@ type ReclaimerOptions struct {
 
 // NewReclaimer makes a reclaimer. Its Run must be started.
 func NewReclaimer(o ReclaimerOptions) *Reclaimer {
-	return &Reclaimer{o: o, again: map[string]again{}}
+	return &Reclaimer{o: o, again: map[string]again{}, lease: lease{leases: o.Leases, name: "reclaim",
+		part: "reclaimer", node: o.Node, ttl: reclaimLease, renew: reclaimRenew, guard: o.Guard, log: o.Log}}
 }
 
 // again is when a campaign is tried again, and what has been said of it.
@@ -97,20 +94,16 @@ type again struct {
 
 // Run works, whenever this node holds the lease, until ctx ends. Nothing that fails ends it.
 func (r *Reclaimer) Run(ctx context.Context) error {
-	defer r.release(ctx)
+	defer r.lease.release(ctx)
 	database := outage.Outage{What: "looking for campaigns that are due", Log: r.o.Log}
-	rounds.Every(ctx, reclaimEvery, func(ctx context.Context) {
-		r.o.Guard.Do("reclaimer", func() {
-			switch err := r.turn(ctx); {
-			case err == nil:
-				database.Works()
-			case ctx.Err() == nil:
-				database.Failed(err)
-			}
-		})
+	r.o.Guard.Every(ctx, "reclaimer", reclaimEvery, func(ctx context.Context) {
+		database.Ended(ctx, r.turn(ctx))
 	})
 	return nil
 }
+
+// turn works through everything that is due, if this node has the lease or gets it.
+func (r *Reclaimer) turn(ctx context.Context) error { return r.lease.under(ctx, r.sweep) }
 
 // sweep handles each campaign that is due, some at a time.
 func (r *Reclaimer) sweep(ctx context.Context) error {
@@ -154,9 +147,6 @@ func (r *Reclaimer) waits(id string, now int64) bool {
 // errWaiting is a campaign of which something is still on its way to the ledger.
 var errWaiting = errors.New("wins or reclaims are on their way to the ledger")
 
-// errPanic is what has panicked instead of ending; the guard has the stack.
-var errPanic = errors.New("a fault of the program")
-
 // errNotCleared is a campaign that Redis has nothing left of, and the ledger not everything.
 var errNotCleared = errors.New(
 	"the campaign is closed and Redis has nothing left of it, but its escrow still holds money: " +
@@ -167,8 +157,7 @@ var errNotCleared = errors.New(
 func (r *Reclaimer) handle(ctx context.Context, due ledger.DueCampaign) {
 	ctx, cancel := context.WithTimeout(ctx, reclaimWithin)
 	defer cancel()
-	err := errPanic
-	r.o.Guard.Do("reclaimer", func() { err = r.end(ctx, due) })
+	err := r.o.Guard.Try("reclaimer", func() error { return r.end(ctx, due) })
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	was := r.again[due.ID]

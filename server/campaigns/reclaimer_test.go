@@ -219,8 +219,8 @@ func TestADeadHolderIsReplaced(t *testing.T) {
 		t.Errorf("nobody has gone on: %s", c.Status)
 	}
 	// An orderly end leaves the lease to the next at once.
-	heir.release(t.Context())
-	if held, err := u.ledger.Leases.Lease(t.Context(), reclaimLeaseName, "third", time.Second); !held || err != nil {
+	heir.lease.release(t.Context())
+	if held, err := u.ledger.Leases.Lease(t.Context(), "reclaim", "third", time.Second); !held || err != nil {
 		t.Error(held, err)
 	}
 }
@@ -262,12 +262,12 @@ func TestExpiryWhileTheDatabaseIsDown(t *testing.T) {
 // TestALostLeaseEndsTheWork: who cannot renew it stops, so that two nodes do not do the same work for long.
 func TestALostLeaseEndsTheWork(t *testing.T) {
 	u := newUpkeep(t, testenv.Redis(t))
-	if held, err := u.ledger.Leases.Lease(t.Context(), reclaimLeaseName, "another", time.Hour); !held || err != nil {
+	if held, err := u.ledger.Leases.Lease(t.Context(), "reclaim", "another", time.Hour); !held || err != nil {
 		t.Fatal(held, err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stolen := errors.New("stolen")
-	u.reclaim.renew(ctx, func() { cancel(stolen) })
+	u.reclaim.lease.keep(ctx, func() { cancel(stolen) })
 	if !errors.Is(context.Cause(ctx), stolen) {
 		t.Error("it goes on")
 	}

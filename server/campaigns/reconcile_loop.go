@@ -30,8 +30,7 @@ const (
 )
 
 // ReconcileLoop finishes what a command or a crash has left half done of a live campaign: it stocks and applies. Each
-// step is
-// idempotent, so the loops of all nodes may do the same at once. What is over is the reclaimer's.
+// step is idempotent, so the loops of all nodes may do the same at once. What is over is the reclaimer's.
 type ReconcileLoop struct {
 	o ReconcileLoopOptions
 
@@ -71,12 +70,7 @@ func (l *ReconcileLoop) Run(ctx context.Context) error {
 	upkeep := outage.Outage{What: "the upkeep of the campaigns", Log: l.o.Log}
 	rounds.Every(ctx, keepEvery, func(ctx context.Context) {
 		live := l.o.Known.Live()
-		switch err := l.reconcile(ctx, live); {
-		case err == nil:
-			upkeep.Works()
-		case ctx.Err() == nil:
-			upkeep.Failed(err)
-		}
+		upkeep.Ended(ctx, l.reconcile(ctx, live))
 		l.forget(live)
 	})
 	return nil
@@ -85,11 +79,9 @@ func (l *ReconcileLoop) Run(ctx context.Context) error {
 // reconcile looks after each campaign, and returns the last error. One that fails, or panics, holds up no other.
 func (l *ReconcileLoop) reconcile(ctx context.Context, live []*rain.Campaign) (failed error) {
 	for _, c := range live {
-		l.o.Guard.Do("reconcile loop", func() {
-			if err := l.keep(ctx, c); err != nil {
-				failed = fmt.Errorf("campaign %s, %s: %w", c.ID, c.Status, err)
-			}
-		})
+		if err := l.o.Guard.Try("reconcile loop", func() error { return l.keep(ctx, c) }); err != nil {
+			failed = fmt.Errorf("campaign %s, %s: %w", c.ID, c.Status, err)
+		}
 	}
 	return failed
 }

@@ -3,14 +3,10 @@ package campaigns
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base32"
 	"errors"
 	"fmt"
 	"log/slog"
 	"reflect"
-	"strings"
 
 	"redrain/payout/ledger"
 	"redrain/rain"
@@ -69,27 +65,6 @@ var ErrApply = errors.New("the command is recorded and takes effect as soon as R
 // ErrUnstocked is a campaign that could not be stocked, and is given up.
 var ErrUnstocked = errors.New("the campaign could not be stocked; its budget is back at the sponsor")
 
-// keyKeptMS is how long an idempotency key means the same request, in milliseconds.
-const keyKeptMS = 24 * 3_600_000
-
-// NewID is a fresh id, or the id that belongs to an idempotency key: then a request that was cut off anywhere, and
-// is sent again, finds what it made the first time. The generation tells uses of one key apart that are not the
-// same request.
-func NewID(prefix, idemKey string, generation int) string {
-	if idemKey == "" {
-		return prefix + strings.ToLower(rand.Text()[:16])
-	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "redrain id v1\x00%s\x00%s\x00%d", prefix, idemKey, generation))
-	return prefix + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:10]))
-}
-
-// NewSeed is a fresh seed that nobody can guess.
-func NewSeed() rain.Seed {
-	var seed rain.Seed
-	_, _ = rand.Read(seed[:]) // never fails: crypto/rand's documentation
-	return seed
-}
-
 // Create funds a campaign from its sponsor, stocks every packet and opens it. idemKey may be empty.
 func (s *Service) Create(ctx context.Context, spec rain.Spec, idemKey string) (*rain.Campaign, error) {
 	c, err := s.fund(ctx, spec, idemKey)
@@ -107,49 +82,39 @@ func (s *Service) Create(ctx context.Context, spec rain.Spec, idemKey string) (*
 }
 
 // fund makes the campaign of a request, or finds the one that an earlier try of the same request has made and was
-// cut off. An idempotency key means the same request for a day; then it may be used for another, which gets an id
-// of its own.
+// cut off.
 func (s *Service) fund(ctx context.Context, spec rain.Spec, idemKey string) (*rain.Campaign, error) {
-	for generation := 0; ; generation++ {
-		now := s.o.Clock()
-		c := &rain.Campaign{
-			ID: NewID("c", idemKey, generation), Spec: spec, Status: rain.Loading, CreatedAt: now,
-			ExpiresAt: now + spec.ExpiresInMS,
-			Revision:  1, SplitSeed: NewSeed(),
-		}
+	now := s.o.Clock()
+	c := &rain.Campaign{
+		Spec: spec, Status: rain.Loading, CreatedAt: now, ExpiresAt: now + spec.ExpiresInMS, Revision: 1,
+		SplitSeed: NewSeed(),
+	}
+	for c.ID = range ids("c", idemKey) {
 		err := s.o.Ledger.CreateCampaign(ctx, c)
 		if !errors.Is(err, ledger.ErrCampaignExists) || idemKey == "" {
 			return c, err
 		}
 		found, err := s.o.Ledger.Campaign(ctx, c.ID)
-		switch {
-		case err != nil:
+		if err != nil {
 			return nil, err
-		case now-found.CreatedAt >= keyKeptMS:
-			continue
-		case !reflect.DeepEqual(found.Spec, spec):
-			return nil, ledger.ErrIdempotencyUnequal
 		}
-		return found, nil
+		if same, err := madeBy(now-found.CreatedAt, reflect.DeepEqual(found.Spec, spec)); same || err != nil {
+			return found, err
+		}
 	}
+	return nil, nil // not reached: there are ids without end
 }
 
 // giveBack returns the money of a campaign that could not be stocked. Nobody can ask for that campaign again: its
 // id was never told. With an idempotency key it stays, for the request that comes again to finish, or the reconcile
-// loop.
-// It tells whether the money is back.
+// loop. It tells whether the money is back.
 func (s *Service) giveBack(ctx context.Context, id string) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout.Backend)
 	defer cancel()
 	_, err := s.abandon(ctx, id)
 	if err != nil {
-		s.o.Log.Warn(
-			"a campaign could not be stocked nor given up; the reconcile loop goes on with it",
-			"campaign",
-			id,
-			"err",
-			err,
-		)
+		s.o.Log.Warn("a campaign could not be stocked nor given up; the reconcile loop goes on with it", "campaign", id,
+			"err", err)
 	}
 	return err == nil
 }
@@ -206,13 +171,14 @@ func (s *Service) StartRain(ctx context.Context, id string, spec rain.RainSpec,
 	seed := NewSeed()
 	c, err := s.update(ctx, id, func(c *rain.Campaign) error {
 		now := s.o.Clock()
-		for generation := 0; ; generation++ {
-			rainID = NewID("r", idemKey, generation)
-			if found, err := c.Rain(rainID); err != nil {
+		for rainID = range ids("r", idemKey) {
+			found, unknown := c.Rain(rainID)
+			if unknown != nil {
 				break
-			} else if now-found.EndsAt() < keyKeptMS && !found.Matches(spec) {
-				return ledger.ErrIdempotencyUnequal
-			} else if now-found.EndsAt() < keyKeptMS {
+			}
+			if same, err := madeBy(now-found.EndsAt(), found.Matches(spec)); err != nil {
+				return err
+			} else if same {
 				return ledger.ErrUnchanged // an earlier try of the same request got this far
 			}
 		}
@@ -239,7 +205,7 @@ func withRain(c *rain.Campaign, rainID string, err error) (*rain.Campaign, *rain
 	return c, r, cmp.Or(err, unknown)
 }
 
-// update commits a transition, then makes it take effect. With errApply the campaign is returned too: the command
+// update commits a transition, then makes it take effect. With ErrApply the campaign is returned too: the command
 // stands.
 func (s *Service) update(ctx context.Context, id string, change func(*rain.Campaign) error) (*rain.Campaign, error) {
 	c, err := s.o.Ledger.Update(ctx, id, change)

@@ -76,8 +76,7 @@ func (r *Registry) Reload(ctx context.Context, id string) (*rain.Campaign, error
 	got := r.load.DoChan(id, func() (any, error) {
 		// What panics in here would end the process: no caller of DoChan could catch it.
 		var c *rain.Campaign
-		err := errPanic
-		r.o.Guard.Do("campaigns", func() { c, err = r.read(ctx, id) })
+		err := r.o.Guard.Try("campaigns", func() (err error) { c, err = r.read(ctx, id); return err })
 		return c, err
 	})
 	select {
@@ -90,9 +89,6 @@ func (r *Registry) Reload(ctx context.Context, id string) (*rain.Campaign, error
 		return res.Val.(*rain.Campaign), nil //nolint:forcetypeassert // as the function above returns it
 	}
 }
-
-// errPanic is what the callers of Reload get when the guard has caught a panic.
-var errPanic = errors.New("a fault of the program")
 
 // read reads a campaign. Its context is not the first caller's: the others would fail with it when it goes away.
 func (r *Registry) read(ctx context.Context, id string) (*rain.Campaign, error) {
@@ -137,14 +133,7 @@ func (r *Registry) Run(ctx context.Context) error {
 	database := outage.Outage{What: "reading the campaigns; going on with those that are known", Log: r.o.Log}
 	round := r.refresh
 	for {
-		r.o.Guard.Do("campaigns", func() {
-			switch err := round(ctx); {
-			case err == nil:
-				database.Works()
-			case ctx.Err() == nil:
-				database.Failed(err)
-			}
-		})
+		database.Ended(ctx, r.o.Guard.Try("campaigns", func() error { return round(ctx) }))
 		select {
 		case <-ctx.Done():
 			return nil

@@ -24,7 +24,7 @@ type arrival struct {
 
 func newArrivals() *arrivals { return &arrivals{coming: map[string]map[*arrival]struct{}{}} }
 
-// expect begins an arrival, before anything is read for the welcome. It ends with seat, or with giveUp.
+// expect begins an arrival, before anything is read for the welcome. It ends with arrive, or with giveUp.
 func (a *arrivals) expect(user string) *arrival {
 	c := &arrival{user: user}
 	a.mu.Lock()
@@ -51,9 +51,9 @@ func (a *arrivals) forget(c *arrival) {
 	}
 }
 
-// seat ends an arrival: take gets what it has missed, nil for nothing, and seats the player. Nobody is told
+// arrive ends an arrival: take gets what it has missed, nil for nothing, and seats the player. Nobody is told
 // anything meanwhile.
-func (a *arrivals) seat(c *arrival, take func(missed *wire.Settled)) {
+func (a *arrivals) arrive(c *arrival, take func(missed *wire.Settled)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.forget(c)

@@ -90,7 +90,7 @@ func TestSettledWhileArriving(t *testing.T) {
 	}
 	connect := func() (*session, *servertest.Ear) {
 		hearing := &servertest.Ear{}
-		return &session{g: g, member: lobby.NewMember(hearing.Connect(t), nil)}, hearing
+		return &session{g: g.shared, member: lobby.NewMember(hearing.Connect(t), nil)}, hearing
 	}
 	told := func(e *servertest.Ear, what string) (n int) {
 		for _, h := range e.Of(wire.TypeSettled) {

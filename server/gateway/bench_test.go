@@ -33,7 +33,7 @@ func BenchmarkTap(b *testing.B) {
 	answered := &counter{}
 	sessions := make([]*session, stormPlayers)
 	for i := range sessions {
-		sessions[i] = s.seated(i, &session{g: s.gateway, member: s.lobby.NewMember(room.NewSocket(answered), nil)})
+		sessions[i] = s.seated(i, &session{g: s.gateway.shared, member: s.lobby.NewMember(room.NewSocket(answered), nil)})
 	}
 	var frame []byte
 	b.ReportAllocs()
@@ -60,7 +60,7 @@ func BenchmarkTapFrameToFrame(b *testing.B) {
 			b.Error(err)
 			return
 		}
-		session := s.seated(int(number.Add(1)), newSession(s.gateway, conn, take, ""))
+		session := s.seated(int(number.Add(1)), newSession(s.gateway.shared, conn, take, ""))
 		session.greeted()
 		readers.Go(session.run)
 	}))
@@ -165,8 +165,8 @@ func newStorm(b testing.TB) *storm {
 // seated makes a session that of a player in the rain.
 func (s *storm) seated(i int, of *session) *session {
 	of.user = fmt.Sprintf("user-%d", i)
-	of.seat = seat{campaign: s.campaign.ID, gate: s.gateway.o.Gate(s.campaign),
-		count: s.gateway.o.Counts.Of(s.campaign.ID)}
+	of.seat = &seat{campaign: s.campaign.ID, gate: s.gateway.o.Gate(s.campaign),
+		count: s.gateway.o.Counts.Of(s.campaign.ID), metrics: s.gateway.metrics}
 	return of
 }
 

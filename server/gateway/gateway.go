@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -20,10 +21,22 @@ import (
 // readBuffer is the library's, which reads only what package frames leaves to it. Each connection has one.
 const readBuffer = 256
 
+// Gateway is the players' door: it upgrades connections, and owns the goroutine that reads each.
+type Gateway struct {
+	*shared
+
+	upgrader websocket.Upgrader
+	mu       sync.Mutex
+	sessions map[*session]struct{}
+	closing  bool
+	readers  sync.WaitGroup
+	open     atomic.Int64
+}
+
 // New makes a gateway without connections. Drain ends it.
 func New(o Options) *Gateway {
 	g := &Gateway{
-		o: o, metrics: newMetrics(o.Registerer), arrivals: newArrivals(),
+		shared:   &shared{o: o, metrics: newMetrics(o.Registerer), arrivals: newArrivals()},
 		sessions: map[*session]struct{}{},
 	}
 	g.upgrader = websocket.Upgrader{
@@ -39,9 +52,8 @@ func New(o Options) *Gateway {
 	return g
 }
 
-// ServeHTTP upgrades a connection, which has to be asked for. It returns at once and the session reads on in a
-// goroutine of its own, because
-// net/http would keep its buffers for as long as the handler runs.
+// ServeHTTP upgrades a connection, which the request has to ask for. It returns at once, and the session reads on in a
+// goroutine of its own: net/http would keep its buffers for as long as the handler runs.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	take := &takeover{ResponseWriter: w}
 	conn, err := g.upgrader.Upgrade(take, r, nil)
@@ -49,7 +61,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.o.Log.Debug("upgrade refused", "addr", r.RemoteAddr, "err", err)
 		return
 	}
-	s := newSession(g, conn, take, limit.Address(r))
+	s := newSession(g.shared, conn, take, limit.Address(r))
 	if !g.admit(s) {
 		s.member.Close(room.CodeShutdown, "shutdown")
 		return

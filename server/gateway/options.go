@@ -3,35 +3,16 @@ package gateway
 import (
 	"context"
 	"log/slog"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/gorilla/websocket"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"redrain/grab"
-	"redrain/grab/outcome"
 	"redrain/internal/rounds"
 	"redrain/payout/ledger"
 	"redrain/rain"
 	"redrain/room"
 	"redrain/server/live"
 )
-
-// Gateway is the players' door: it upgrades connections, and owns the goroutine that reads each.
-type Gateway struct {
-	o Options
-
-	metrics  *metrics
-	upgrader websocket.Upgrader
-	mu       sync.Mutex
-	arrivals *arrivals
-	sessions map[*session]struct{}
-	closing  bool
-	readers  sync.WaitGroup
-	open     atomic.Int64
-}
 
 // Players knows who a token belongs to. [auth.Players] does.
 type Players interface {
@@ -42,14 +23,6 @@ type Players interface {
 type Campaigns interface {
 	Get(ctx context.Context, id string) (*rain.Campaign, error) // posting.ErrUnknownCampaign where there is none
 	Cached(id string) *rain.Campaign                            // nil where this node does not know it
-}
-
-// Gate takes the taps on one campaign. [grab.Gate] does.
-type Gate interface {
-	// Tap answers at once where the answer is known; else Results.Answer is told later.
-	Tap(t *grab.Tap[Asked]) (r outcome.Result, known bool)
-	// Remember lets the gate know wins of a player that other nodes have given.
-	Remember(user string, wins []rain.Win)
 }
 
 // Wins tells what a player has won of a campaign, oldest first, as far as it is confirmed.
@@ -85,4 +58,11 @@ type Options struct {
 	Clock          rain.Clock
 	Log            *slog.Logger
 	Registerer     prometheus.Registerer
+}
+
+// shared is what all sessions of a gateway use.
+type shared struct {
+	o        Options
+	metrics  *metrics
+	arrivals *arrivals
 }

@@ -21,8 +21,7 @@ func (s *session) run() {
 }
 
 // guarded runs f, and tells whether it came to its end. If it panics, the connection is closed; the guard logs and
-// counts
-// the panic.
+// counts the panic.
 func (s *session) guarded(f func()) bool {
 	ok := s.g.o.Guard.Do("socket", f)
 	if !ok {
@@ -53,8 +52,8 @@ func (s *session) read() {
 
 // take reads one message and handles it.
 func (s *session) take(kind int, message io.Reader) error {
-	space := messages.Get().(*[]byte) //nolint:forcetypeassert // New makes nothing else
-	defer messages.Put(space)
+	space := buffers.Get().(*[]byte) //nolint:forcetypeassert // New makes nothing else
+	defer buffers.Put(space)
 	data, err := readInto((*space)[:0], message)
 	if err != nil {
 		return err
@@ -89,8 +88,7 @@ func (s *session) Text(data []byte) {
 
 // onFreshStack runs f on a stack of its own and waits for it. What decodes with reflection, verifies a signature or
 // asks a back end needs a large stack, which the goroutine that reads would keep for as long as the player is
-// connected:
-// it was most of the memory of an idle connection.
+// connected: it was most of the memory of an idle connection.
 func onFreshStack(f func()) {
 	done := make(chan struct{})
 	go func() {
@@ -109,9 +107,9 @@ func (s *session) Pong([]byte) { s.heard() }
 // heard: whoever speaks is there.
 func (s *session) heard() { s.member.Pong() }
 
-// messages are the buffers that messages are read into. They are taken when a message has begun, so that who is
-// silent holds none. One byte more than a message may have, so that the end is seen without another buffer.
-var messages = sync.Pool{New: func() any { b := make([]byte, 0, wire.MaxRequest+1); return &b }}
+// buffers are what messages are read into. One is taken when a message has begun, so that who is silent holds none. It
+// has one byte more than a message may have, so that the end is seen without another buffer.
+var buffers = sync.Pool{New: func() any { b := make([]byte, 0, wire.MaxRequest+1); return &b }}
 
 // readInto reads all into b, which is large enough for what the read limit lets through.
 func readInto(b []byte, from io.Reader) ([]byte, error) {

@@ -3,7 +3,10 @@ package gateway
 import (
 	"context"
 	"errors"
+	"time"
 
+	"redrain/grab"
+	"redrain/grab/outcome"
 	"redrain/internal/auth"
 	"redrain/internal/wire"
 	"redrain/rain"
@@ -88,10 +91,10 @@ func (s *session) enter(ctx context.Context, user string, req wire.Request) erro
 	if err != nil {
 		return err
 	}
-	s.seat = seat{campaign: c.ID, gate: s.g.o.Gate(c), count: s.g.o.Counts.Of(c.ID)}
+	s.seat = &seat{campaign: c.ID, gate: s.g.o.Gate(c), count: s.g.o.Counts.Of(c.ID), metrics: s.g.metrics}
 	toldAt := live.RainStateOf(c, welcome.ServerTime)
 	s.send(welcome)
-	s.g.arrivals.seat(arriving, func(missed *wire.Settled) {
+	s.g.arrivals.arrive(arriving, func(missed *wire.Settled) {
 		first := s.user == "" // who moves from another room has heard it there
 		if fresh := news(missed, welcome.Claims); first && fresh != nil {
 			s.send(fresh)
@@ -114,4 +117,28 @@ func (s *session) enter(ctx context.Context, user string, req wire.Request) erro
 		s.member.Send(wave)
 	}
 	return nil
+}
+
+// tap answers a player's tap, now or later.
+func (s *session) tap(m wire.Tap) {
+	drop, ok := rain.ParseDrop(m.Drop)
+	if !ok {
+		s.noSuchDrop(m)
+		return
+	}
+	t := &grab.Tap[Asked]{User: s.user, Drop: drop, Caller: Asked{member: s.member, seat: s.seat, began: time.Now()}}
+	a := &t.Caller
+	a.idLen = copy(a.id[:], m.ID)
+	if r, known := a.seat.gate.Tap(t); known {
+		s.member.Send(a.result(make([]byte, 0, usualResult), drop, r))
+		a.seat.counted(r.Outcome, time.Since(a.began))
+	}
+}
+
+// noSuchDrop answers a tap whose drop has not even the form of one.
+func (s *session) noSuchDrop(m wire.Tap) {
+	began := time.Now()
+	s.send(wire.Result{Type: wire.TypeResult, ID: wire.ID(m.ID), Drop: string(m.Drop),
+		Outcome: outcome.UnknownDrop.String()})
+	s.seat.counted(outcome.UnknownDrop, time.Since(began))
 }

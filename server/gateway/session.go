@@ -9,7 +9,6 @@ import (
 	"redrain/internal/wire"
 	"redrain/internal/ws"
 	"redrain/room"
-	"redrain/server/live"
 )
 
 const (
@@ -21,7 +20,7 @@ const (
 
 // session is one connection. Its fields are the reading goroutine's; what other goroutines may call says so.
 type session struct {
-	g      *Gateway
+	g      *shared
 	conn   *websocket.Conn
 	plain  *ws.Conn // below conn
 	member *room.Member
@@ -30,18 +29,11 @@ type session struct {
 	hello  *time.Timer   // nil when it has come
 
 	user  string
-	seat  seat
-	ended bool // what still comes is not looked at
+	seat  *seat // nil before hello
+	ended bool  // what still comes is not looked at
 }
 
-// seat is the room in which the player sits.
-type seat struct {
-	campaign string
-	gate     Gate
-	count    *live.CampaignCount
-}
-
-func newSession(g *Gateway, conn *websocket.Conn, by *takeover, addr string) *session {
+func newSession(g *shared, conn *websocket.Conn, by *takeover, addr string) *session {
 	s := &session{g: g, conn: conn, plain: by.plain, addr: addr}
 	s.member = g.o.Lobby.NewMember(by.socket, nil)
 	s.hello = time.AfterFunc(helloWithin, func() { s.member.Close(room.CodeProtocol, "no hello in time") })

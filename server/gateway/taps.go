@@ -9,46 +9,39 @@ import (
 	"redrain/internal/wire"
 	"redrain/rain"
 	"redrain/room"
+	"redrain/server/live"
 )
 
-// Asked is what of a session's tap is needed to tell its result. It is kept in the tap, not beside it: one allocation
+// Gate takes the taps on one campaign. [grab.Gate] does.
+type Gate interface {
+	// Tap answers at once where the answer is known; else Results.Answer is told later.
+	Tap(t *grab.Tap[Asked]) (r outcome.Result, known bool)
+	// Remember lets the gate know wins of a player that other nodes have given.
+	Remember(user string, wins []rain.Win)
+}
+
+// seat is a player's place in a campaign's room. It does not change; who moves gets another.
+type seat struct {
+	campaign string
+	gate     Gate
+	count    *live.CampaignCount
+	metrics  *metrics
+}
+
+// counted counts a tap that was answered.
+func (s *seat) counted(o outcome.Outcome, took time.Duration) {
+	s.count.Tap(o, took)
+	s.metrics.tap(o, took)
+}
+
+// Asked is what is needed to tell the result of a player's tap. It is kept in the tap, not beside it: one allocation
 // for each tap.
 type Asked struct {
-	session *session
-	seat    seat
-	began   time.Time
-	id      [wire.MaxID]byte
-	idLen   int
-}
-
-// tap answers a player's tap, now or later.
-func (s *session) tap(m wire.Tap) {
-	drop, ok := rain.ParseDrop(m.Drop)
-	if !ok {
-		s.noSuchDrop(m)
-		return
-	}
-	t := &grab.Tap[Asked]{User: s.user, Drop: drop, Caller: Asked{session: s, seat: s.seat, began: time.Now()}}
-	a := &t.Caller
-	a.idLen = copy(a.id[:], m.ID)
-	if r, known := a.seat.gate.Tap(t); known {
-		s.member.Send(a.result(make([]byte, 0, usualResult), drop, r))
-		a.counted(r.Outcome, time.Since(a.began))
-	}
-}
-
-// noSuchDrop answers a tap whose drop has not even the form of one.
-func (s *session) noSuchDrop(m wire.Tap) {
-	began := time.Now()
-	s.send(
-		wire.Result{
-			Type:    wire.TypeResult,
-			ID:      wire.ID(m.ID),
-			Drop:    string(m.Drop),
-			Outcome: outcome.UnknownDrop.String(),
-		},
-	)
-	(&Asked{session: s, seat: s.seat}).counted(outcome.UnknownDrop, time.Since(began))
+	member *room.Member
+	seat   *seat
+	began  time.Time
+	id     [wire.MaxID]byte
+	idLen  int
 }
 
 // result writes the tap's result.
@@ -58,11 +51,6 @@ func (a *Asked) result(b []byte, drop rain.DropID, r outcome.Result) []byte {
 		Amount: r.Amount,
 	}
 	return m.Append(b)
-}
-
-func (a *Asked) counted(o outcome.Outcome, took time.Duration) {
-	a.seat.count.Tap(o, took)
-	a.session.g.metrics.tap(o, took)
 }
 
 const (
@@ -88,8 +76,8 @@ func (r Results) Answer(taps []*grab.Tap[Asked]) {
 		}
 		a, from := &t.Caller, len(text)
 		text = a.result(text, t.Drop, t.Result())
-		out.Add(a.session.member, text[from:len(text):len(text)])
-		a.counted(t.Result().Outcome, now.Sub(a.began))
+		out.Add(a.member, text[from:len(text):len(text)])
+		a.seat.counted(t.Result().Outcome, now.Sub(a.began))
 	}
 	r.Lobby.Deliver(out)
 }

@@ -17,7 +17,7 @@ import (
 func TestTapsAreAnsweredHoweverTheyAreSpelt(t *testing.T) {
 	s := newStorm(t)
 	told := &recorder{}
-	session := s.seated(0, &session{g: s.gateway, member: s.lobby.NewMember(room.NewSocket(told), nil)})
+	session := s.seated(0, &session{g: s.gateway.shared, member: s.lobby.NewMember(room.NewSocket(told), nil)})
 	want := map[string]string{ // id and drop of the result → outcome
 		`1 0.0`: "won", `"a b" 0.1`: "won", ` 0.2`: "won", `"é" 0.3`: "won", `1.5 0.4`: "won", `"<b>" 0.5`: "won",
 		`2 07.3`: "unknown_drop", `3 `: "unknown_drop", `4 <1>`: "unknown_drop", `5 9999999.0`: "unknown_drop",

@@ -21,7 +21,7 @@ const welcomeClaims = 100
 
 // welcome gathers what a player is told on coming in, and lets this node remember the player's wins, so that a tap sent
 // again after a reconnect is answered without asking Redis, also where the stock is sold out.
-func (g *Gateway) welcome(ctx context.Context, user string, req wire.Request) (*rain.Campaign, wire.Welcome, error) {
+func (g *shared) welcome(ctx context.Context, user string, req wire.Request) (*rain.Campaign, wire.Welcome, error) {
 	c, err := g.o.Campaigns.Get(ctx, req.Campaign)
 	if err != nil {
 		return nil, wire.Welcome{}, err
@@ -41,7 +41,7 @@ func (g *Gateway) welcome(ctx context.Context, user string, req wire.Request) (*
 
 // claims are the newest of a player's wins, newest first, each with what has become of it. A database that does not
 // answer makes them "granted" for now: that is what this node knows, and no reason to keep the player out.
-func (g *Gateway) claims(ctx context.Context, c *rain.Campaign, user string, wins []rain.Win) []wire.Claim {
+func (g *shared) claims(ctx context.Context, c *rain.Campaign, user string, wins []rain.Win) []wire.Claim {
 	claims := make([]wire.Claim, 0, min(len(wins), welcomeClaims))
 	ids := make([]string, 0, cap(claims))
 	for i := len(wins) - 1; i >= 0 && len(claims) < welcomeClaims; i-- {
@@ -68,7 +68,7 @@ func (g *Gateway) claims(ctx context.Context, c *rain.Campaign, user string, win
 
 // allowHello is the limit of hellos per address over all nodes. Where Redis cannot say, the door stays open: the limit
 // protects against a flood, and a fault must not lock everybody out.
-func (g *Gateway) allowHello(ctx context.Context, addr string) bool {
+func (g *shared) allowHello(ctx context.Context, addr string) bool {
 	if g.o.HelloRate == 0 {
 		return true
 	}

@@ -70,8 +70,8 @@ func (c *CampaignCount) Tap(o outcome.Outcome, took time.Duration) {
 }
 
 // taps are the taps so far, by outcome and in all.
-func (c *CampaignCount) taps() (byOutcome map[outcome.Outcome]int64, sum int64) {
-	byOutcome = make(map[outcome.Outcome]int64, outcome.Count)
+func (c *CampaignCount) taps() (byOutcome outcome.Counts, sum int64) {
+	byOutcome = make(outcome.Counts, outcome.Count)
 	for _, o := range outcome.All() {
 		if n := c.outcomes[o].Load(); n > 0 {
 			byOutcome[o] = n

@@ -9,7 +9,6 @@ import (
 
 	"redrain/grab/outcome"
 	"redrain/grab/store"
-
 	"redrain/internal/rounds"
 	"redrain/internal/wire"
 	"redrain/rain"
@@ -41,7 +40,7 @@ type Stats struct {
 
 	// Outcomes are the taps by what came of them; they sum to Taps. Every outcome is there, also those that have
 	// not come.
-	Outcomes map[outcome.Outcome]int64 `json:"outcomes"`
+	Outcomes outcome.Counts `json:"outcomes"`
 	// TapP50MS and TapP99MS are the times within which half and 99 of 100 taps were answered, in the last seconds,
 	// from the socket to the result being handed to the socket; nil where nobody has tapped.
 	TapP50MS *float64 `json:"tap_p50_ms"`
@@ -135,13 +134,11 @@ func (f *Figures) forget(campaign string) {
 
 // Run reports and tells until ctx ends.
 func (f *Figures) Run(ctx context.Context) error {
-	rounds.Every(ctx, ReportEvery, func(ctx context.Context) {
-		f.o.Guard.Do("figures", func() {
-			f.reportAll(ctx)
-			for _, rm := range f.o.Lobby.Rooms() {
-				f.tell(ctx, rm)
-			}
-		})
+	f.o.Guard.Every(ctx, "figures", ReportEvery, func(ctx context.Context) {
+		f.reportAll(ctx)
+		for _, rm := range f.o.Lobby.Rooms() {
+			f.tell(ctx, rm)
+		}
 	})
 	// The last second's taps, and that nobody is here any more. A Redis that hangs must not hold up the end.
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), ReportEvery)
@@ -234,13 +231,13 @@ func masked(top []store.Ranked) []wire.Winner {
 type nodesSum struct {
 	online, taps int64
 	perSecond    float64
-	outcomes     map[outcome.Outcome]int64
+	outcomes     outcome.Counts
 	latency      latencyCounts
 }
 
 // reported adds up what all nodes have reported of a campaign. Of a node that has gone only the taps count.
 func (f *Figures) reported(ctx context.Context, campaign string) (nodesSum, error) {
-	sum := nodesSum{outcomes: make(map[outcome.Outcome]int64, outcome.Count)}
+	sum := nodesSum{outcomes: make(outcome.Counts, outcome.Count)}
 	for _, o := range outcome.Decided() {
 		sum.outcomes[o] = 0
 	}

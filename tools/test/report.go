@@ -109,10 +109,10 @@ func (r *report) endTest(key testKey, e event) {
 // logged is a line of t.Log, or of t.Skip.
 var logged = regexp.MustCompile(`^\s+\S+\.go:\d+: (.*)\n`)
 
-// reason is what t.Skip was told: the last that a test logs.
+// reason is what t.Skip was told: the last that a test logs, but for what its servers log while they stop.
 func reason(lines []string) string {
 	for _, line := range slices.Backward(lines) {
-		if found := logged.FindStringSubmatch(line); found != nil {
+		if found := logged.FindStringSubmatch(line); found != nil && !strings.Contains(found[1], " level=") {
 			return found[1]
 		}
 	}

@@ -21,7 +21,7 @@ import (
 const unwatched = "-gcflags=modernc.org/...=-race=false -gcflags=github.com/yuin/gopher-lua/...=-race=false"
 
 // long are the packages whose tests take longest. They begin first, so that none runs alone at the end.
-var long = []string{"internal/e2e", "web", "payout", "server", "grab", "internal/testenv"}
+var long = []string{"internal/e2e", "web", "grab/store", "internal/cli", "payout/ledger", "server/campaigns"}
 
 // runner runs go test for both modules, redrain and its tools. It is itself run in the folder of the tools.
 type runner struct {
