@@ -11,4 +11,4 @@ import (
 //
 //go:generate go run ./web/build
 
-func main() { os.Exit(cli.Run(os.Args[1:], os.LookupEnv, os.Stdout, os.Stderr)) }
+func main() { os.Exit(cli.Main(os.Args[1:], os.LookupEnv, os.Stdout, os.Stderr)) }

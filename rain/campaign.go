@@ -47,6 +47,20 @@ type Spec struct {
 	ExpiresInMS int64     `json:"expires_in_ms"`
 }
 
+// SplitSpec is how the campaign's budget is cut.
+func (s *Spec) SplitSpec() SplitSpec {
+	return SplitSpec{Budget: s.Budget, Packets: s.Packets, Split: s.Split, Min: s.Min, Max: s.Max, Amounts: s.Amounts}
+}
+
+// Cut cuts the campaign's budget into its packets, as SplitSpec.Cut does. An invalid spec returns its Invalid.
+func (s *Spec) Cut(seed Seed) ([]Money, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	split := s.SplitSpec()
+	return split.cut(seed), nil
+}
+
 // Campaign is a budget, its split, and the rains that hand it out. Times are Unix
 // milliseconds on the cluster's clock.
 type Campaign struct {

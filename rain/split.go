@@ -1,11 +1,5 @@
 package rain
 
-import (
-	"crypto/sha256"
-	"math/bits"
-	"math/rand/v2"
-)
-
 // SplitKind names a way to cut a budget into packets.
 type SplitKind string
 
@@ -36,26 +30,11 @@ type SplitSpec struct {
 	Amounts []Money   `json:"amounts"` // for the split List only
 }
 
-// SplitSpec is how the campaign's budget is cut.
-func (s *Spec) SplitSpec() SplitSpec {
-	return SplitSpec{Budget: s.Budget, Packets: s.Packets, Split: s.Split, Min: s.Min, Max: s.Max, Amounts: s.Amounts}
-}
-
-// Cut cuts the campaign's budget into its packets: element i is packet number i. The same spec and
-// seed give the same amounts on every machine and in every version, because a campaign is rebuilt
-// from them. The sum is the budget exactly and each amount is within min and max. An invalid spec
-// returns its Invalid.
+// Cut cuts a budget into packets: element i is packet number i. The same split and seed give the same amounts on every
+// machine and in every version, because a campaign is rebuilt from them. The sum is the budget exactly and each amount
+// is within min and max. An invalid split returns its Invalid.
 //
 // It takes 8 bytes for each packet.
-func (s *Spec) Cut(seed Seed) ([]Money, error) {
-	if err := s.Validate(); err != nil {
-		return nil, err
-	}
-	split := s.SplitSpec()
-	return split.cut(seed), nil
-}
-
-// Cut is Spec.Cut for a split without a campaign.
 func (s *SplitSpec) Cut(seed Seed) ([]Money, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -126,33 +105,4 @@ func splitDoubleMean(amounts []Money, budget, least Money, most *Money, src *sou
 func splitLowVariance(amounts []Money, budget, least Money, most *Money, src *source) {
 	share := budget / (Money(len(amounts)) + 1)
 	splitDoubleMean(amounts, budget, max(least, share), most, src)
-}
-
-func shuffle(amounts []Money, src *source) {
-	for i := Money(len(amounts) - 1); i > 0; i-- {
-		j := src.below(i + 1)
-		amounts[i], amounts[j] = amounts[j], amounts[i]
-	}
-}
-
-// source is a stream of random numbers, computed from a seed and the purpose they are for. ChaCha8's output is fixed by
-// its specification (https://c2sp.org/chacha8rand); below draws from it with an algorithm of our own, because the
-// standard library does not promise a fixed sequence for its bounded numbers.
-type source struct{ chacha *rand.ChaCha8 }
-
-func newSource(seed Seed, purpose string) *source {
-	label := []byte("redrain " + purpose + " v1\x00")
-	return &source{rand.NewChaCha8(sha256.Sum256(append(label, seed[:]...)))}
-}
-
-// below is uniform in 0 … n-1, by Lemire's method (https://arxiv.org/abs/1805.10941). n is at least 1.
-func (s *source) below(n Money) Money {
-	bound := uint64(n) //nolint:gosec // at least 1
-	hi, lo := bits.Mul64(s.chacha.Uint64(), bound)
-	if lo < bound {
-		for threshold := -bound % bound; lo < threshold; {
-			hi, lo = bits.Mul64(s.chacha.Uint64(), bound)
-		}
-	}
-	return Money(hi) //nolint:gosec // below n
 }

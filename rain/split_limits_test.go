@@ -27,7 +27,7 @@ func TestCutAtTheLimits(t *testing.T) {
 		{"the largest number as maximum", rain.DoubleMean, many, 1, new(rain.Money(math.MaxInt64))},
 		{"low variance", rain.LowVariance, many, 1, nil},
 		{"low variance, two packets", rain.LowVariance, 2, 1, new(rain.Money(math.MaxInt64))},
-		{"gaussian, most packets", rain.Gaussian, rain.MaxPackets, 1, nil},
+		{"gaussian, no maximum", rain.Gaussian, many, 1, nil},
 		{"gaussian, maximum of one unit above the mean", rain.Gaussian, many, 1, new(rain.MaxBudget/many + 1)},
 		{"gaussian, the largest number as maximum", rain.Gaussian, many, 1, new(rain.Money(math.MaxInt64))},
 		{"gaussian, nothing above the minimum", rain.Gaussian, many, rain.MaxBudget / many, nil},
@@ -51,6 +51,35 @@ func TestCutAtTheLimits(t *testing.T) {
 				t.Fatalf("amounts from %d to %d", lo, hi)
 			}
 		})
+	}
+}
+
+// TestSpreadAtTheLimits moves the most amounts as far as the largest budget lets them: nothing may overflow where a
+// Gaussian split adds up over all packets. Drawing so many, which adds up nothing, would take seconds.
+func TestSpreadAtTheLimits(t *testing.T) {
+	t.Parallel()
+	const (
+		low  rain.Money = 1
+		high            = 2 * rain.MaxBudget / rain.MaxPackets
+	)
+	amounts := make([]rain.Money, rain.MaxPackets)
+	for _, rest := range []rain.Money{(high - low) * rain.MaxPackets, rain.MaxBudget, -rain.MaxBudget} {
+		from := low
+		if rest < 0 {
+			from = high
+		}
+		for i := range amounts {
+			amounts[i] = from
+		}
+		rain.Spread(amounts, rest, low, high, seedOf(7))
+		total, err := rain.Sum(amounts)
+		if want := from*rain.MaxPackets + rest; err != nil || total != want {
+			t.Errorf("%d spread: the sum is %d (%v), want %d", rest, total, err, want)
+		}
+		part := from + rest/rain.MaxPackets
+		if lo, hi := slices.Min(amounts), slices.Max(amounts); lo < part-1 || hi > part+1 || lo < low || hi > high {
+			t.Errorf("%d spread: amounts from %d to %d, want %d", rest, lo, hi, part)
+		}
 	}
 }
 

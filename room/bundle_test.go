@@ -26,8 +26,8 @@ func TestBundlesArriveInOrder(t *testing.T) {
 				}
 				want = append(want, fmt.Sprintf("%d of round %d for ", n, round))
 			}
-			if l.Deliver(&b); len(b.messages) != 0 {
-				t.Fatalf("%d letters are left in a delivered bundle", len(b.messages))
+			if l.Deliver(&b); len(b.letters) != 0 {
+				t.Fatalf("%d letters are left in a delivered bundle", len(b.letters))
 			}
 			for i, m := range members {
 				m.Send(fmt.Appendf(nil, "after round %d for %d", round, i))
@@ -85,16 +85,16 @@ func TestDeliveredBundleKeepsLittle(t *testing.T) {
 	for _, test := range []struct {
 		letters int
 		keeps   bool
-	}{{500, true}, {keptMessages + 1, false}} {
+	}{{500, true}, {keptLetters + 1, false}} {
 		var b Bundle
 		for range test.letters {
 			b.Add(m, wave)
 		}
 		l.Deliver(&b)
-		if kept := cap(b.messages); (kept > 0) != test.keeps {
+		if kept := cap(b.letters); (kept > 0) != test.keeps {
 			t.Errorf("after %d letters a bundle keeps room for %d", test.letters, kept)
 		}
-		for _, left := range b.messages[:cap(b.messages)] {
+		for _, left := range b.letters[:cap(b.letters)] {
 			if left.to != nil || left.payload != nil {
 				t.Fatal("a delivered message is kept alive")
 			}

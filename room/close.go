@@ -9,12 +9,8 @@ import (
 	"redrain/internal/ws"
 )
 
-const (
-	// closeTimeout is how long the close frame may wait for a peer that does not read.
-	closeTimeout = 500 * time.Millisecond
-	// lingerFor is how long the peer has to answer the close frame.
-	lingerFor = 2 * time.Second
-)
+// lingerFor is how long the peer has to answer the close frame.
+const lingerFor = 2 * time.Second
 
 // Close throws away what is queued and closes the connection with a code and a reason. Only the first call of Close
 // or CloseAfterFlush has an effect.
@@ -61,15 +57,6 @@ func (m *Member) relay(wire []byte) bool {
 	return true
 }
 
-// do runs f with m.mu held. If f reports that the member is ready, the workers get it.
-func (m *Member) do(f func() (ready bool)) {
-	m.mu.Lock()
-	ready := func() bool { defer m.mu.Unlock(); return f() }()
-	if ready {
-		m.lobby.workers.ready(Results, listOf(Results, m))
-	}
-}
-
 // startClose begins the end of an open member, with a code. It reports whether the caller must put the member in the
 // ready queue. It needs m.mu.
 func (m *Member) startClose(e event, code int, reason string) (ready bool) {
@@ -77,7 +64,7 @@ func (m *Member) startClose(e event, code int, reason string) (ready bool) {
 		return false
 	}
 	m.code, m.reason = code, reason
-	m.deadline = time.Now().Add(m.lobby.o.WriteTimeout)
+	m.deadline = time.Now().Add(m.engine.o.WriteTimeout)
 	return m.on(e) && m.enqueue(Results)
 }
 
@@ -94,8 +81,8 @@ func (m *Member) slow() (ready bool) {
 	if m.state != open {
 		return false
 	}
-	m.lobby.metrics.slow.Inc()
-	m.lobby.metrics.dropped[Results].Add(float64(m.lanes[Results].n))
+	m.engine.metrics.slow.Inc()
+	m.engine.metrics.dropped[Results].Add(float64(m.lanes[Results].n))
 	return m.startClose(shut, CodeSlowConsumer, "slow consumer")
 }
 
@@ -126,12 +113,12 @@ func (m *Member) expired() {
 
 // beat asks for a ping, or ends a member that has been silent for too long. It needs m.mu.
 func (m *Member) beat() (ready bool) {
-	o := &m.lobby.o
-	silent := time.Since(m.lobby.started) - time.Duration(m.heard.Load())
+	o := &m.engine.o
+	silent := time.Since(m.engine.started) - time.Duration(m.heard.Load())
 	switch {
 	case silent >= o.PongWait:
 		return m.startClose(shut, CodeNoPong, "no pong")
-	case !m.lobby.wheel.schedule(&m.timer, min(o.PingEvery, o.PongWait-silent)): // Run is ending
+	case !m.engine.wheel.schedule(&m.timer, min(o.PingEvery, o.PongWait-silent)): // Run is ending
 		return m.startClose(shut, CodeShutdown, "shutdown")
 	}
 	m.ping = true
@@ -140,7 +127,7 @@ func (m *Member) beat() (ready bool) {
 
 // sayGoodbye takes the member out of its room and writes the close frame. It is called once, in the state farewell.
 func (m *Member) sayGoodbye() {
-	m.lobby.Leave(m)
+	m.seats.Leave(m)
 	wire := m.closeFrame()
 	if wire == nil {
 		m.finish(false)
@@ -167,7 +154,7 @@ func (m *Member) closeFrame() []byte {
 
 // finish ends the state farewell: the close frame is written, or given up. It is called once.
 func (m *Member) finish(written bool) {
-	m.lobby.o.Log.Debug("a member has been closed", "code", m.code, "reason", m.reason)
+	m.engine.o.Log.Debug("a member has been closed", "code", m.code, "reason", m.reason)
 	if m.onClose != nil {
 		defer m.onClose(m.code)
 	}
@@ -182,7 +169,7 @@ func (m *Member) waitsForAnswer(written bool) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e := unsaid
-	if written && !m.peerGone && m.lobby.wheel.schedule(&m.timer, lingerFor) {
+	if written && !m.peerGone && m.engine.wheel.schedule(&m.timer, lingerFor) {
 		e = said
 	}
 	m.on(e)
@@ -191,9 +178,9 @@ func (m *Member) waitsForAnswer(written bool) bool {
 
 // closeConn closes the connection. It is called once, in the state closed.
 func (m *Member) closeConn() {
-	defer m.lobby.metrics.connections.Dec()
+	defer m.engine.metrics.connections.Dec()
 	if err := m.conn.Close(); err != nil {
-		m.lobby.o.Log.Debug("closing a connection", "err", err)
+		m.engine.o.Log.Debug("closing a connection", "err", err)
 	}
 }
 
@@ -209,4 +196,21 @@ func (m *Member) crashed() {
 	if inFarewell {
 		m.finish(false)
 	}
+}
+
+// on is the one place where a member changes its state. It reports whether it has. It needs m.mu.
+func (m *Member) on(e event) (changed bool) {
+	next, changed := m.state.after(e)
+	if !changed {
+		return false
+	}
+	if m.state == open || next == hangingUp {
+		m.engine.wheel.cancel(&m.timer)
+	}
+	m.state = next
+	if next == closing {
+		m.lanes, m.control = lanes{}, nil // keeps no message alive
+		m.shortenWait()
+	}
+	return true
 }

@@ -10,7 +10,7 @@
 // is something to write (workers.go), and all pings and deadlines hang on one timer wheel (wheel.go). One goroutine
 // at a time serves a member, so a connection never has two writers. One turn of a member is one frame, so nobody is
 // served twice while others wait (turn.go). A worker writes what the connection takes at once and never waits; a
-// goroutine of its own waits for a peer that has stalled, for at most WriteTimeout.
+// goroutine of its own waits for a peer that has stalled, for at most WriteTimeout (wait.go).
 //
 // Only the member writes to its connection (socket.go). It makes the frames with package ws, and makes a frame for
 // many members once (frame.go). The WebSocket library makes the upgrade and reads.
@@ -18,7 +18,7 @@
 // A panic in a member's turn, in its timer or in onClose closes that member, and is logged with its stack; all
 // others are served on.
 //
-// A member is a state machine, whose transitions are a table (state.go):
+// A member is a state machine, whose transitions are a table (state.go, close.go):
 //
 //	open ─drain──▶ draining ──flushed──▶ closing ──turned──▶ farewell ──said──▶ lingering ──lost, timeout──▶ hangingUp
 //	  │                │                     ▲                    │                                              │

@@ -40,3 +40,33 @@ func appendMessages(wire []byte, frames []frame) []byte {
 	}
 	return wire
 }
+
+// keptBuffer is how large a buffer a batch keeps from one turn to the next, in bytes.
+const keptBuffer = 2 * joinMax
+
+// batch is what is written in one turn: control frames, and one frame with all messages.
+type batch struct {
+	ping    bool
+	control []byte
+	frames  []frame
+	buffer  []byte // for the bytes on the wire
+}
+
+// assemble makes the bytes of a turn. They are good until the next call.
+func (b *batch) assemble() []byte {
+	if len(b.frames) == 1 && b.frames[0].header > 0 && !b.ping && b.control == nil {
+		return b.frames[0].bytes
+	}
+	if cap(b.buffer) > keptBuffer {
+		b.buffer = nil
+	}
+	b.buffer = b.buffer[:0]
+	if b.ping {
+		b.buffer = append(b.buffer, pingFrame...)
+	}
+	b.buffer = append(b.buffer, b.control...)
+	if len(b.frames) > 0 {
+		b.buffer = appendMessages(b.buffer, b.frames)
+	}
+	return b.buffer
+}

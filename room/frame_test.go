@@ -53,11 +53,11 @@ func readFrame(r *bufio.Reader) (opcode int, payload []byte, err error) {
 	return int(first & 0xf), payload, nil
 }
 
-// What a worker puts together is what a client reads: control frames first, then one text frame.
+// What a batch puts together is what a client reads: control frames first, then one text frame.
 func TestAssembledFramesAreRead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := &worker{}
-		for range 3 { // the worker's buffer is used again
+		b := &batch{}
+		for range 3 { // the buffer is used again
 			ping := rapid.Bool().Draw(t, "ping")
 			pong := rapid.Bool().Draw(t, "pong")
 			var control []byte
@@ -65,7 +65,7 @@ func TestAssembledFramesAreRead(t *testing.T) {
 				control = append(ws.AppendHeader(nil, websocket.PongMessage, 4), "pong"...)
 			}
 			var messages [][]byte
-			w.ping, w.control, w.batch = ping, control, w.batch[:0]
+			b.ping, b.control, b.frames = ping, control, b.frames[:0]
 			for range rapid.IntRange(0, 3).Draw(t, "messages") {
 				size := rapid.OneOf(rapid.IntRange(0, 130), rapid.IntRange(1<<16-3, 1<<16+3)).Draw(t, "size")
 				message := bytes.Repeat([]byte{'a' + byte(len(messages))}, size)
@@ -74,9 +74,9 @@ func TestAssembledFramesAreRead(t *testing.T) {
 				if rapid.Bool().Draw(t, "shared") {
 					f = sharedFrame(message)
 				}
-				w.batch = append(w.batch, f)
+				b.frames = append(b.frames, f)
 			}
-			r := bufio.NewReader(bytes.NewReader(w.assemble()))
+			r := bufio.NewReader(bytes.NewReader(b.assemble()))
 			expect := func(opcode int, payload []byte) {
 				if got, read, err := readFrame(r); got != opcode || !bytes.Equal(read, payload) || err != nil {
 					t.Fatalf("read a frame of type %d and %d bytes (%v), want type %d and %d bytes", got, len(read),

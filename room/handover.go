@@ -11,8 +11,8 @@ type handover struct {
 	ready list
 }
 
-func (h *handover) add(m *Member) {
-	if h.ready.add(h.lane, m); h.ready.n == handoverSize {
+func (h *handover) add(member *node) {
+	if h.ready.add(h.lane, member); h.ready.n == handoverSize {
 		h.flush()
 	}
 }

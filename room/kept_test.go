@@ -34,26 +34,25 @@ func TestARestingWorkerKeepsNothing(t *testing.T) {
 			if w.member != nil {
 				t.Error("a resting worker keeps a member alive")
 			}
-			for _, f := range w.batch[:cap(w.batch)] {
+			for _, f := range w.batch.frames[:cap(w.batch.frames)] {
 				if f.bytes != nil {
 					t.Error("a resting worker keeps a message alive")
 				}
 			}
 		}
 	})
-	w := &worker{batch: []frame{{bytes: make([]byte, 4*keptBuffer)}}}
-	w.assemble()
-	if w.batch = []frame{{bytes: []byte("small")}}; cap(w.assemble()) > keptBuffer {
-		t.Errorf("a worker keeps %d bytes after a large message", cap(w.wire))
+	b := &batch{frames: []frame{{bytes: make([]byte, 4*keptBuffer)}}}
+	b.assemble()
+	if b.frames = []frame{{bytes: []byte("small")}}; cap(b.assemble()) > keptBuffer {
+		t.Errorf("a worker keeps %d bytes after a large message", cap(b.buffer))
 	}
 }
 
 func TestAnEmptySegmentIsSmall(t *testing.T) {
-	l := NewLobby(Options{})
 	members := make([]*Member, 2_000)
 	s := &segment{}
 	for i := range members {
-		members[i] = &Member{lobby: l}
+		members[i] = &Member{}
 		s.add(members[i])
 	}
 	for _, m := range members {
@@ -95,12 +94,12 @@ func TestACrowdIsHandedOverInParts(t *testing.T) {
 	p.limit = 0 // no workers
 	h := handover{lane: Rain, to: p}
 	for range handoverSize {
-		h.add(&Member{})
+		h.add(&node{})
 	}
 	if n := p.queues[Rain].n; n != handoverSize {
 		t.Errorf("the workers have %d members, want %d", n, handoverSize)
 	}
-	h.add(&Member{})
+	h.add(&node{})
 	if h.flush(); p.queues[Rain].n != handoverSize+1 || h.ready.n != 0 {
 		t.Errorf("the workers have %d members, and %d are left", p.queues[Rain].n, h.ready.n)
 	}

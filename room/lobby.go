@@ -2,34 +2,25 @@ package room
 
 import (
 	"context"
+	"math/rand/v2"
 	"sync"
-	"time"
 )
 
 // Lobby is all rooms and members of this node.
 type Lobby struct {
-	o       Options
-	metrics *metrics
-	wheel   *wheel
-	workers *workers
-	started time.Time // what Member.heard counts from
+	*engine
 
 	seating sync.Mutex // one Join or Leave at a time, with its callbacks
 
 	mu     sync.RWMutex // guards the maps, and where each member sits
 	rooms  map[string]*Room
-	users  map[string]*Member // the first of each user's connections in any room; Member.sibling leads to the others
+	users  map[string]*Member // the first of each user's connections in any room; seat.sibling leads to the others
 	seated int
 }
 
 // NewLobby returns a lobby without members. Its Run must be started for pings and deadlines to happen.
 func NewLobby(o Options) *Lobby {
-	o = o.withDefaults()
-	return &Lobby{
-		o: o, metrics: newMetrics(o.Registerer), wheel: newWheel(o.Guard), workers: newWorkers(o.Guard),
-		started: time.Now(),
-		rooms:   map[string]*Room{}, users: map[string]*Member{},
-	}
+	return &Lobby{engine: newEngine(o), rooms: map[string]*Room{}, users: map[string]*Member{}}
 }
 
 // Run keeps the pings and deadlines until ctx ends. Then it closes the members that are still there with CodeShutdown,
@@ -41,33 +32,38 @@ func (l *Lobby) Run(ctx context.Context) error {
 	return nil
 }
 
+// NewMember takes charge of writing to a connection, and of closing it. From here on nobody else may close it; what
+// the WebSocket library writes by itself goes through the member. Reading it stays with the caller, who reports
+// signs of life with Pong, reads until that fails (also after Close), and then calls Gone.
+//
+// onClose, if not nil, is called exactly once, when the member has left its room and the close frame has been
+// written or given up. Its code is that of Close, or ws.CloseAbnormal where the connection was lost. After Run has
+// ended it may be called before NewMember returns.
+func (l *Lobby) NewMember(s *Socket, onClose func(code int)) *Member {
+	m := l.newMember(s, onClose)
+	s.member.Store(m)
+	return m
+}
+
+func (l *Lobby) newMember(c conn, onClose func(code int)) *Member {
+	m := &Member{engine: l.engine, seats: l, conn: c, onClose: onClose, state: open}
+	m.node.owner, m.timer.fn = m, m.expired
+	m.Pong()
+	l.metrics.connections.Inc()
+	if !l.wheel.schedule(&m.timer, min(rand.N(l.o.PingEvery), l.o.PongWait)) { //nolint:gosec // not a secret
+		m.Close(CodeShutdown, "shutdown")
+		l.workers.wait() // Run has ended and does not
+	}
+	return m
+}
+
 // Join seats a member in a campaign's room, as a connection of the user. It moves a member that sits in another room. A
 // member that is closed, or closing, stays out.
 func (l *Lobby) Join(campaign, user string, m *Member) {
 	l.seating.Lock()
 	defer l.seating.Unlock()
-	if !m.isOpen() {
-		return // whoever closes the member has taken it out already, or waits for us to do it
-	}
-	l.mu.Lock()
-	if m.room != nil && m.room.campaign == campaign && m.user == user {
-		l.mu.Unlock()
-		return
-	}
-	emptied := l.unseat(m)
-	r, opened := l.rooms[campaign], false
-	if r == nil {
-		r, opened = newRoom(l, campaign), true
-		l.rooms[campaign] = r
-	}
-	l.seat(m, r, user)
-	l.mu.Unlock()
-
-	if emptied != nil {
-		l.o.OnEmpty(emptied)
-	}
-	if opened {
-		l.o.OnOpen(r)
+	if m.isOpen() { // otherwise whoever closes the member has taken it out already, or waits for us to do it
+		l.move(m, campaign, user)
 	}
 }
 
@@ -75,52 +71,73 @@ func (l *Lobby) Join(campaign, user string, m *Member) {
 func (l *Lobby) Leave(m *Member) {
 	l.seating.Lock()
 	defer l.seating.Unlock()
-	l.mu.Lock()
-	emptied := l.unseat(m)
-	l.mu.Unlock()
+	l.move(m, "", "")
+}
+
+// move needs l.seating.
+func (l *Lobby) move(m *Member, campaign, user string) {
+	emptied, opened := l.reseat(m, campaign, user)
 	if emptied != nil {
 		l.o.OnEmpty(emptied)
 	}
+	if opened != nil {
+		l.o.OnOpen(opened)
+	}
 }
 
-// seat needs l.mu.
-func (l *Lobby) seat(m *Member, r *Room, user string) {
-	m.room, m.user = r, user
-	m.segment = &r.segments[r.next]
+// reseat gives a member another seat, or none where campaign is "". It returns the rooms that are empty now, and no
+// longer in l.rooms, or new there.
+func (l *Lobby) reseat(m *Member, campaign, user string) (emptied, opened *Room) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if m.seat.campaign == campaign && m.seat.user == user {
+		return nil, nil
+	}
+	emptied = l.unseat(m)
+	if campaign == "" {
+		return emptied, nil
+	}
+	r := l.rooms[campaign]
+	if r == nil {
+		r = newRoom(l.workers, campaign)
+		l.rooms[campaign], opened = r, r
+	}
+	m.seat = seat{campaign: campaign, user: user, segment: r.next}
+	r.segments[r.next].add(m)
 	r.next = (r.next + 1) % len(r.segments)
-	m.segment.add(m)
 	r.online.Add(1)
 	l.seated++
 
 	if first := l.users[user]; first != nil {
-		m.sibling[after] = first
-		first.sibling[before] = m
+		m.seat.sibling[after] = first
+		first.seat.sibling[before] = m
 	}
 	l.users[user] = m
+	return emptied, opened
 }
 
-// unseat needs l.mu. It returns the room if that is empty now, and no longer in l.rooms.
+// unseat needs l.mu.
 func (l *Lobby) unseat(m *Member) (emptied *Room) {
-	r := m.room
+	r := l.rooms[m.seat.campaign]
 	if r == nil {
 		return nil
 	}
-	m.segment.remove(m)
+	r.segments[m.seat.segment].remove(m)
 	l.seated--
 
-	prev, next := m.sibling[before], m.sibling[after]
+	prev, next := m.seat.sibling[before], m.seat.sibling[after]
 	if next != nil {
-		next.sibling[before] = prev
+		next.seat.sibling[before] = prev
 	}
 	switch {
 	case prev != nil:
-		prev.sibling[after] = next
+		prev.seat.sibling[after] = next
 	case next != nil:
-		l.users[m.user] = next
+		l.users[m.seat.user] = next
 	default:
-		delete(l.users, m.user)
+		delete(l.users, m.seat.user)
 	}
-	m.room, m.segment, m.user, m.sibling = nil, nil, "", [2]*Member{}
+	m.seat = seat{}
 
 	if r.online.Add(-1) > 0 {
 		return nil
@@ -183,7 +200,7 @@ func (l *Lobby) ToUser(user string, encode func() []byte) int {
 func (l *Lobby) connections(user string, to []*Member) []*Member {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	for m := l.users[user]; m != nil; m = m.sibling[after] {
+	for m := l.users[user]; m != nil; m = m.seat.sibling[after] {
 		to = append(to, m)
 	}
 	return to

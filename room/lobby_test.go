@@ -112,7 +112,7 @@ func (s *lobbyModel) checkSegments(t *rapid.T, r *Room) {
 	n := 0
 	for i := range r.segments {
 		for place, m := range r.segments[i].members {
-			if n++; m.place != place || m.segment != &r.segments[i] || s.seats[m].campaign != r.campaign {
+			if n++; m.place != place || m.seat.segment != i || s.seats[m].campaign != r.campaign {
 				t.Fatalf("a member sits in the wrong place of %s", r.campaign)
 			}
 		}
@@ -219,5 +219,21 @@ func TestMovingEndsOneRoomAndOpensAnother(t *testing.T) {
 	want := "open x, open y, empty x, open x, empty y"
 	if got := strings.Join(calls, ", "); got != want {
 		t.Errorf("the callbacks came as %q, want %q", got, want)
+	}
+}
+
+// A panic leaves no lock behind: the lobby's others go on joining and leaving.
+func TestAPanicHoldsNoLock(t *testing.T) {
+	l := NewLobby(Options{})
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("nobody leaves, and nothing happens")
+			}
+		}()
+		l.Leave(nil)
+	}()
+	if !l.mu.TryLock() || !l.seating.TryLock() {
+		t.Error("a lock is held")
 	}
 }

@@ -1,7 +1,6 @@
 package room
 
 import (
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -9,20 +8,16 @@ import (
 
 // Member is one connection. Its methods may be called by any goroutine, and none of them waits for the connection.
 type Member struct {
-	lobby   *Lobby
+	engine  *engine
+	seats   seats
 	conn    conn
 	onClose func(code int)
 	timer   timer        // open: the next ping, or the end of the wait for a pong; lingering: the end of that
-	heard   atomic.Int64 // when the peer was last heard, in nanoseconds since Lobby.started
+	heard   atomic.Int64 // when the peer was last heard, in nanoseconds since engine.started
 
-	// Where the member sits; guarded by Lobby.mu.
-	room    *Room
-	user    string
-	segment *segment
-	place   int        // in the segment; guarded by segment.mu
-	sibling [2]*Member // other connections of the user, before and after this one
-
-	next [laneCount]*Member // the next in the lane's ready queue; owned by the owner of the queue
+	seat  seat // guarded by Lobby.mu
+	place int  // in the segment; guarded by segment.mu
+	node  node
 
 	mu    sync.Mutex
 	state state // changed by Member.on alone
@@ -40,35 +35,35 @@ type Member struct {
 	reason   string          // of the close
 }
 
-// Indices of Member.sibling.
+// seat is where a member sits.
+type seat struct {
+	campaign string // of the room; "" where it sits in none
+	user     string
+	segment  int        // of the room
+	sibling  [2]*Member // other connections of the user, before and after this one
+}
+
+// Indices of seat.sibling.
 const (
 	before = iota
 	after
 )
 
-// NewMember takes charge of writing to a connection, and of closing it. From here on nobody else may close it; what
-// the WebSocket library writes by itself goes through the member. Reading it stays with the caller, who reports
-// signs of life with Pong, reads until that fails (also after Close), and then calls Gone.
-//
-// onClose, if not nil, is called exactly once, when the member has left its room and the close frame has been
-// written or given up. Its code is that of Close, or ws.CloseAbnormal where the connection was lost. After Run has
-// ended it may be called before NewMember returns.
-func (l *Lobby) NewMember(s *Socket, onClose func(code int)) *Member {
-	m := l.newMember(s, onClose)
-	s.member.Store(m)
-	return m
+// seats are where members sit. A Lobby has them.
+type seats interface {
+	Leave(m *Member)
 }
 
-func (l *Lobby) newMember(c conn, onClose func(code int)) *Member {
-	m := &Member{lobby: l, conn: c, onClose: onClose, state: open}
-	m.timer.fn = m.expired
-	m.Pong()
-	l.metrics.connections.Inc()
-	if !l.wheel.schedule(&m.timer, min(rand.N(l.o.PingEvery), l.o.PongWait)) { //nolint:gosec // not a secret
-		m.Close(CodeShutdown, "shutdown")
-		l.workers.wait() // Run has ended and does not
-	}
-	return m
+// conn is what a member needs of a connection. A Socket is one.
+type conn interface {
+	// tryWrite writes as much as the connection takes at once, and never waits. Fewer bytes than given are no error.
+	tryWrite(p []byte) (n int, err error)
+	// write writes all, and waits for the peer until the deadline. One goroutine at a time.
+	write(p []byte) error
+	// deadline sets until when write may wait, also a write that waits already; zero: for ever. tryWrite fails when
+	// the deadline has passed.
+	deadline(t time.Time)
+	Close() error
 }
 
 // Send queues a message in the results lane. A member whose lane is full is closed with CodeSlowConsumer; one that is
@@ -76,7 +71,7 @@ func (l *Lobby) newMember(c conn, onClose func(code int)) *Member {
 func (m *Member) Send(payload []byte) { m.queue(Results, frame{bytes: payload}) }
 
 // Pong tells that the peer lives: a pong has come, or anything else.
-func (m *Member) Pong() { m.heard.Store(int64(time.Since(m.lobby.started))) }
+func (m *Member) Pong() { m.heard.Store(int64(time.Since(m.engine.started))) }
 
 func (m *Member) isOpen() bool {
 	m.mu.Lock()
@@ -87,7 +82,7 @@ func (m *Member) isOpen() bool {
 // queue queues a frame, and hands the member to the workers if need be.
 func (m *Member) queue(lane Lane, f frame) {
 	if m.push(lane, f) {
-		m.lobby.workers.ready(lane, listOf(lane, m))
+		m.engine.workers.ready(lane, listOf(lane, &m.node))
 	}
 }
 
@@ -98,14 +93,33 @@ func (m *Member) push(lane Lane, f frame) bool {
 	if m.state != open {
 		return false
 	}
-	q, o := &m.lanes[lane], &m.lobby.o
+	q, o := &m.lanes[lane], &m.engine.o
 	switch {
 	case lane == Rain && q.n >= o.RainMax:
 		q.pop()
-		m.lobby.metrics.dropped[Rain].Inc()
+		m.engine.metrics.dropped[Rain].Inc()
 	case lane == Results && q.n >= o.ResultsMax:
 		return m.slow()
 	}
 	q.push(f)
 	return m.enqueue(lane)
+}
+
+// do runs f with m.mu held. If f reports that the member is ready, the workers get it.
+func (m *Member) do(f func() (ready bool)) {
+	m.mu.Lock()
+	ready := func() bool { defer m.mu.Unlock(); return f() }()
+	if ready {
+		m.engine.workers.ready(Results, listOf(Results, &m.node))
+	}
+}
+
+// enqueue marks the member as standing in a lane's ready queue, and reports whether the caller must put it there.
+// While a goroutine writes the member stays out: that goroutine looks for more afterwards. It needs m.mu.
+func (m *Member) enqueue(lane Lane) bool {
+	if m.queued[lane] || m.busy {
+		return false
+	}
+	m.queued[lane] = true
+	return true
 }

@@ -12,15 +12,15 @@ const parallelFrom = 1024
 // Room is everybody on this node who watches one campaign. A room that has emptied stays usable and empty; the next who
 // joins the campaign opens another.
 type Room struct {
-	lobby    *Lobby
+	workers  *workers
 	campaign string
 	online   atomic.Int64
 	segments []segment
 	next     int // the segment of the next member; guarded by Lobby.mu
 }
 
-func newRoom(l *Lobby, campaign string) *Room {
-	return &Room{lobby: l, campaign: campaign, segments: make([]segment, runtime.GOMAXPROCS(0))}
+func newRoom(to *workers, campaign string) *Room {
+	return &Room{workers: to, campaign: campaign, segments: make([]segment, runtime.GOMAXPROCS(0))}
 }
 
 // Campaign is the id of the room's campaign.
@@ -36,14 +36,14 @@ func (r *Room) Broadcast(lane Lane, payload []byte) {
 	f := sharedFrame(payload)
 	if r.Online() < parallelFrom {
 		for i := range r.segments {
-			r.segments[i].broadcast(lane, f, r.lobby.workers)
+			r.segments[i].broadcast(lane, f, r.workers)
 		}
 		return
 	}
 	var wg sync.WaitGroup
 	for i := range r.segments[1:] {
-		wg.Go(func() { r.segments[i+1].broadcast(lane, f, r.lobby.workers) })
+		wg.Go(func() { r.segments[i+1].broadcast(lane, f, r.workers) })
 	}
-	r.segments[0].broadcast(lane, f, r.lobby.workers)
+	r.segments[0].broadcast(lane, f, r.workers)
 	wg.Wait()
 }

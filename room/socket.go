@@ -10,18 +10,6 @@ import (
 	"redrain/internal/rawio"
 )
 
-// conn is what a member needs of a connection. A Socket is one.
-type conn interface {
-	// tryWrite writes as much as the connection takes at once, and never waits. Fewer bytes than given are no error.
-	tryWrite(p []byte) (n int, err error)
-	// write writes all, and waits for the peer until the deadline. One goroutine at a time.
-	write(p []byte) error
-	// deadline sets until when write may wait, also a write that waits already; zero: for ever. tryWrite fails when
-	// the deadline has passed.
-	deadline(t time.Time)
-	Close() error
-}
-
 // Socket is a network connection that only one place writes to: its member. It stands between the connection and
 // the WebSocket library, which makes the upgrade and reads, and would also write by itself: answers to pings and to
 // close frames, and close frames of its own when the peer breaks the protocol. From NewMember on, the member does

@@ -40,19 +40,8 @@ var transitions = [stateCount][eventCount]state{
 	hangingUp: {turned: closed},
 }
 
-// on is the one place where a member changes its state. It reports whether it has. It needs m.mu.
-func (m *Member) on(e event) (changed bool) {
-	next := transitions[m.state][e]
-	if next == stay {
-		return false
-	}
-	if m.state == open || next == hangingUp {
-		m.lobby.wheel.cancel(&m.timer)
-	}
-	m.state = next
-	if next == closing {
-		m.lanes, m.control = lanes{}, nil // keeps no message alive
-		m.shortenWait()
-	}
-	return true
+// after is the state that an event leads to; changed is false where it changes nothing.
+func (s state) after(e event) (next state, changed bool) {
+	next = transitions[s][e]
+	return next, next != stay
 }

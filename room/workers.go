@@ -15,8 +15,6 @@ const (
 	// that after 10 ms, and during a wave all workers are busy at once: the readers of taps, and those who decide
 	// them, would wait for as long. Results are fewer, and players wait for them.
 	yieldEvery = 16
-	// keptBuffer is how large a buffer a worker keeps from one turn to the next, in bytes.
-	keptBuffer = 2 * joinMax
 )
 
 // workers write what is queued for members. A worker lives only while members are ready. There are at most as many
@@ -41,14 +39,9 @@ type workers struct {
 // worker is one goroutine that gives members their turns.
 type worker struct {
 	pool   *workers
-	member *Member // whose turn it is
-	run    func()  // work; kept, because making it is an allocation
-
-	// What the member writes in its turn.
-	ping    bool
-	control []byte
-	batch   []frame
-	wire    []byte // buffer for the bytes of it
+	member *node  // whose turn it is
+	batch  batch  // what the member writes in its turn
+	run    func() // work; kept, because making it is an allocation
 }
 
 func newWorkers(guard *rounds.Guard) *workers {
@@ -71,10 +64,10 @@ func (p *workers) ready(lane Lane, members list) {
 }
 
 // again is ready for a member that the calling worker has just served: it goes on itself, and no other starts.
-func (p *workers) again(lane Lane, m *Member) {
+func (p *workers) again(lane Lane, member *node) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.queues[lane].add(lane, m)
+	p.queues[lane].add(lane, member)
 }
 
 // start starts a worker. It needs p.mu.
@@ -94,15 +87,15 @@ func (p *workers) start() {
 // anything.
 func (w *worker) work() {
 	for !w.pool.guard.Do("room", w.serve) {
-		w.pool.guard.Do("room", w.member.crashed)
+		w.pool.guard.Do("room", w.member.owner.crashed)
 	}
 }
 
 func (w *worker) serve() {
 	rain := 0
 	for {
-		m, lane := w.pool.next(w)
-		if m == nil {
+		member, lane := w.pool.next(w)
+		if member == nil {
 			return
 		}
 		if lane == Rain {
@@ -110,15 +103,15 @@ func (w *worker) serve() {
 				runtime.Gosched()
 			}
 		}
-		w.member = m
-		if lane, again := m.turn(lane, w); again {
-			w.pool.again(lane, m)
+		w.member = member
+		if lane, again := member.owner.turn(lane, &w.batch); again {
+			w.pool.again(lane, member)
 		}
 	}
 }
 
 // next is the member whose turn it is. With nil the worker has ended.
-func (p *workers) next(w *worker) (*Member, Lane) {
+func (p *workers) next(w *worker) (*node, Lane) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	lane := Results
@@ -140,14 +133,14 @@ func (p *workers) next(w *worker) (*Member, Lane) {
 	return nil, 0
 }
 
-// await runs f, which may wait for m's peer, in a goroutine of its own.
-func (p *workers) await(m *Member, f func()) {
+// await runs f, which may wait for a member's peer, in a goroutine of its own.
+func (p *workers) await(member turner, f func()) {
 	p.mu.Lock()
 	p.waiting++
 	p.mu.Unlock()
 	go func() {
 		if !p.guard.Do("room", f) {
-			p.guard.Do("room", m.crashed)
+			p.guard.Do("room", member.crashed)
 		}
 		p.mu.Lock()
 		defer p.mu.Unlock()

@@ -95,14 +95,14 @@ func TestWorkersAreFewAndGo(t *testing.T) {
 func TestResultsOvertakeTheRain(t *testing.T) {
 	p := newWorkers(nil)
 	p.limit = 0 // no workers: the turns are asked for here
-	isRain := map[*Member]bool{}
+	isRain := map[*node]bool{}
 	for range 100 {
-		m := &Member{}
+		m := &node{}
 		isRain[m] = true
 		p.ready(Rain, listOf(Rain, m))
 	}
 	for range 50 {
-		p.ready(Results, listOf(Results, &Member{}))
+		p.ready(Results, listOf(Results, &node{}))
 	}
 	rain := 0
 	for range 5 * rainShare {

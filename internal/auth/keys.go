@@ -19,6 +19,10 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
+// ErrKeysUnavailable is returned by Verify as long as no key set could be fetched. The token may be good: the player
+// may try again.
+var ErrKeysUnavailable = errors.New("the keys of players' tokens are not available yet")
+
 const (
 	refreshEvery = 5 * time.Minute // a revoked key is refused after this time
 	retryFirst   = time.Second     // after a failed fetch; doubles up to retryMost
@@ -47,17 +51,17 @@ type keySource struct {
 // keySet is the usable keys of one answer of the provider, by their ids.
 type keySet map[string]jwkset.JWK
 
-func newKeySource(o PlayersOptions) (*keySource, error) {
-	u, err := url.Parse(o.JWKSURL)
+// newKeySource makes the source of a provider's address; client is nil for one of its own.
+func newKeySource(address string, client *http.Client, log *slog.Logger) (*keySource, error) {
+	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
 		return nil, errors.New("the address of the key set is not a URL")
 	}
-	s := &keySource{url: o.JWKSURL, client: o.HTTPClient, log: o.Log.With("jwks", u.Redacted())}
-	if s.client == nil {
+	if client == nil {
 		//nolint:forcetypeassert // the standard library's
-		s.client = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
+		client = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
 	}
-	return s, nil
+	return &keySource{url: address, client: client, log: log.With("jwks", u.Redacted())}, nil
 }
 
 // run fetches the set at once and then regularly, sooner after a failure, until ctx ends.

@@ -17,9 +17,6 @@ import (
 var (
 	// ErrBadToken is wrapped by Verify, with the reason. The same token will be refused again.
 	ErrBadToken = errors.New("bad token")
-	// ErrKeysUnavailable is returned by Verify as long as no key set could be fetched. The token may be good: the
-	// player may try again.
-	ErrKeysUnavailable = errors.New("the keys of players' tokens are not available yet")
 	// ErrNoSecret is returned by Mint where there is no secret to sign with.
 	ErrNoSecret = errors.New("there is no secret to sign players' tokens with")
 )
@@ -70,7 +67,7 @@ func NewPlayers(o PlayersOptions) (*Players, error) {
 		}
 	}
 	if o.JWKSURL != "" {
-		keys, err := newKeySource(o)
+		keys, err := newKeySource(o.JWKSURL, o.HTTPClient, o.Log)
 		if err != nil {
 			return nil, err
 		}

@@ -7,8 +7,6 @@ import (
 	"net"
 	"sync"
 	"time"
-
-	"redrain/internal/ws"
 )
 
 // dialers is how many connections are made at the same time. A server's accept queue holds 4,096 by Linux's
@@ -17,10 +15,7 @@ const dialers = 64
 
 // Crowd is the players who have joined, from Gather until Leave. One goroutine at a time calls its methods; Progress
 // may be called at any time.
-type Crowd struct{ *crowdState }
-
-// crowdState is shared by the loops.
-type crowdState struct {
+type Crowd struct {
 	options Options
 	clock   func() int64 // the time since the crowd began, in ns
 	loops   []*loop
@@ -45,22 +40,21 @@ func Gather(ctx context.Context, o Options) (*Crowd, error) {
 		return nil, err
 	}
 	began := time.Now()
-	c := &crowdState{options: o, clock: func() int64 { return int64(time.Since(began)) },
+	c := &Crowd{options: o, clock: func() int64 { return int64(time.Since(began)) },
 		dialing: make(chan struct{}, dialers), news: make(chan struct{}), failed: map[string]int{}}
 	c.ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
-	crowd := &Crowd{c}
 	if err := c.open(); err != nil {
-		return nil, errors.Join(err, crowd.Leave())
+		return nil, errors.Join(err, c.Leave())
 	}
 	c.work.Go(c.letIn)
 	if err := c.await(ctx); err != nil {
-		return nil, errors.Join(err, crowd.Leave())
+		return nil, errors.Join(err, c.Leave())
 	}
-	return crowd, nil
+	return c, nil
 }
 
 // open starts the loops and deals the players to them.
-func (c *crowdState) open() error {
+func (c *Crowd) open() error {
 	for range c.options.Loops {
 		open := newPoller
 		if c.options.Portable {
@@ -70,8 +64,10 @@ func (c *crowdState) open() error {
 		if err != nil {
 			return err
 		}
-		l := &loop{crowd: c, poller: q, views: map[string]*view{}, clocks: make([]offset, len(c.options.Targets)),
-			tally: newTally()}
+		l := &loop{
+			options: &c.options, clock: c.clock, door: c, poller: q, views: map[string]*view{},
+			clocks: make([]offset, len(c.options.Targets)), tally: newTally(),
+		}
 		c.loops = append(c.loops, l)
 	}
 	for i := range c.options.Players {
@@ -81,7 +77,7 @@ func (c *crowdState) open() error {
 			l.views[campaign] = newView()
 		}
 		l.players = append(l.players, &player{
-			id: i, loop: l, target: i % len(c.options.Targets), view: l.views[campaign], coming: true,
+			id: i, target: i % len(c.options.Targets), view: l.views[campaign], coming: true,
 			stalled: i < c.options.Stalled,
 		})
 	}
@@ -98,57 +94,53 @@ func (c *crowdState) open() error {
 }
 
 // letIn has every player connect, each at its moment of the ramp.
-func (c *crowdState) letIn() {
+func (c *Crowd) letIn() {
 	for i := range c.options.Players {
-		l := c.loops[i%len(c.loops)]
-		p := l.players[i/len(c.loops)]
+		p := c.loops[i%len(c.loops)].players[i/len(c.loops)]
 		at := c.options.Ramp * time.Duration(i) / time.Duration(c.options.Players)
-		if !pause(c.ctx, at-time.Duration(c.clock())) {
+		if !pause(c.ctx, at-time.Duration(c.clock())) || !c.queueUp() {
 			return
 		}
-		select {
-		case c.dialing <- struct{}{}:
-		case <-c.ctx.Done():
-			return
-		}
-		c.work.Go(func() {
-			defer func() { <-c.dialing }()
-			c.connect(p)
-		})
+		c.work.Go(func() { c.connect(p) })
 	}
 }
 
 // connectLater has a player connect after a pause; why is what it had to leave for.
-func (c *crowdState) connectLater(p *player, d time.Duration, why error) {
+func (c *Crowd) connectLater(p *player, d time.Duration, why error) {
 	c.mu.Lock()
 	c.lastErr = why
 	c.mu.Unlock()
 	c.work.Go(func() {
-		if !pause(c.ctx, d) {
-			return
+		if pause(c.ctx, d) && c.queueUp() {
+			c.connect(p)
 		}
-		select {
-		case c.dialing <- struct{}{}:
-		case <-c.ctx.Done():
-			return
-		}
-		defer func() { <-c.dialing }()
-		c.connect(p)
 	})
 }
 
-// connect makes a player's connection and hands it to its loop.
-func (c *crowdState) connect(p *player) {
+// queueUp waits until one more connection may be made, and tells whether it may.
+func (c *Crowd) queueUp() bool {
+	select {
+	case c.dialing <- struct{}{}:
+		return true
+	case <-c.ctx.Done():
+		return false
+	}
+}
+
+// connect makes the connection of a player who has queued up, and hands it to its loop.
+func (c *Crowd) connect(p *player) {
+	defer func() { <-c.dialing }()
 	conn, rest, err := c.dial(p)
 	if errors.Is(err, context.Canceled) {
 		return
 	}
-	if accepted := p.loop.do(func() { p.loop.admit(p, conn, rest, err) }); !accepted && conn != nil {
+	l := c.loops[p.id%len(c.loops)]
+	if accepted := l.do(func() { l.admit(p, conn, rest, err) }); !accepted && conn != nil {
 		_ = conn.Close() // everybody is leaving
 	}
 }
 
-func (c *crowdState) dial(p *player) (conn net.Conn, rest []byte, err error) {
+func (c *Crowd) dial(p *player) (conn net.Conn, rest []byte, err error) {
 	if p.token == "" {
 		if p.token, err = c.options.Token(c.ctx, p.id); err != nil {
 			return nil, nil, err
@@ -157,29 +149,8 @@ func (c *crowdState) dial(p *player) (conn net.Conn, rest []byte, err error) {
 	return dial(c.ctx, c.options.Targets[p.target], p.id)
 }
 
-// admit takes a new connection into the loop and says hello.
-func (l *loop) admit(p *player, conn net.Conn, rest []byte, err error) {
-	l.now = l.crowd.clock()
-	if err != nil {
-		l.comeBack(p, err)
-		return
-	}
-	if p.sock, err = l.poller.add(conn, p); err != nil {
-		l.comeBack(p, err)
-		return
-	}
-	p.saidAt = l.now
-	if err := p.sock.write(p.hello()); err != nil {
-		l.gone(p, err)
-		return
-	}
-	if len(rest) > 0 {
-		l.heard(p, rest, nil)
-	}
-}
-
 // arrive notes that a player has joined, or never will.
-func (c *crowdState) arrive(err error) {
+func (c *Crowd) arrive(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err == nil {
@@ -194,7 +165,7 @@ func (c *crowdState) arrive(err error) {
 }
 
 // await waits until all have arrived, or it has waited long enough.
-func (c *crowdState) await(ctx context.Context) error {
+func (c *Crowd) await(ctx context.Context) error {
 	limit := time.NewTimer(c.options.Ramp + c.options.JoinWithin)
 	defer limit.Stop()
 	for late := false; ; {
@@ -220,7 +191,7 @@ func (c *crowdState) await(ctx context.Context) error {
 }
 
 // arrivals are how many have joined, how many may still come, when that will change, and what went wrong last.
-func (c *crowdState) arrivals() (joined, waiting int, news <-chan struct{}, last error) {
+func (c *Crowd) arrivals() (joined, waiting int, news <-chan struct{}, last error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	waiting = c.options.Players - c.joined
@@ -238,19 +209,6 @@ func (c *Crowd) Leave() error {
 	}
 	c.work.Wait()
 	return c.broken
-}
-
-// farewell closes the loop's connections as a browser's page does.
-func (l *loop) farewell() {
-	bye := ws.AppendClientFrame(nil, ws.OpClose, []byte{0x03, 0xE8}) // 1000
-	for _, p := range l.players {
-		if p.sock != nil {
-			_ = p.sock.write(bye) // it is a courtesy
-			_ = p.sock.close()
-			p.sock, p.joined = nil, false
-		}
-	}
-	l.end()
 }
 
 // pause waits, and tells whether it was not cut short.

@@ -2,11 +2,23 @@ package bench
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
 	"redrain/internal/ws"
 )
+
+// ClosedError says why the server closed a player's connection.
+type ClosedError struct {
+	Code   int
+	Reason string // the server's words; may be ""
+}
+
+// Error says it.
+func (e *ClosedError) Error() string {
+	return fmt.Sprintf("the server closed the connection: %s (code %d)", e.Reason, e.Code)
+}
 
 // The pause before a player comes back: at random up to twice as long with each failure ("full jitter").
 const (
@@ -32,7 +44,7 @@ func (l *loop) gone(p *player, err error) {
 	if p.sock == nil {
 		return
 	}
-	l.crowd.options.Log.Debug("a player's connection is gone", "player", p.id, "err", err)
+	l.options.Log.Debug("a player's connection is gone", "player", p.id, "err", err)
 	if errors.Is(err, ws.ErrFrame) {
 		l.tally.fault(err.Error())
 	}
@@ -43,7 +55,7 @@ func (l *loop) gone(p *player, err error) {
 
 // closed takes note of a connection that the server has closed.
 func (l *loop) closed(p *player, code int, reason string) {
-	l.crowd.options.Log.Debug("a player's connection was closed", "player", p.id, "code", code, "reason", reason)
+	l.options.Log.Debug("a player's connection was closed", "player", p.id, "code", code, "reason", reason)
 	l.tally.closes[code]++
 	l.hangUp(p)
 	err := &ClosedError{Code: code, Reason: reason}
@@ -68,20 +80,20 @@ func (l *loop) hangUp(p *player) {
 // comeBack has the player connect again after a pause, to the next of the servers: a node may be gone for good, and
 // a load balancer would send the player elsewhere, too.
 func (l *loop) comeBack(p *player, err error) {
-	pause := backoff(p.attempt)
+	wait := backoff(p.attempt)
 	if p.backMS > 0 {
-		pause = time.Duration(p.backMS) * time.Millisecond
+		wait = time.Duration(p.backMS) * time.Millisecond
 	}
 	p.backMS = 0
 	p.attempt++
 	p.target = (p.target + 1) % len(l.clocks)
-	l.crowd.connectLater(p, pause, err)
+	l.door.connectLater(p, wait, err)
 }
 
 // giveUp is for a player who cannot come in: the same would happen again.
 func (l *loop) giveUp(p *player, err error) {
 	if p.coming {
 		p.coming = false
-		l.crowd.arrive(err)
+		l.door.arrive(err)
 	}
 }

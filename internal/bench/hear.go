@@ -15,7 +15,7 @@ const maxFrame = 1 << 22
 
 // heard takes what a socket has got.
 func (l *loop) heard(p *player, data []byte, err error) {
-	l.now = l.crowd.clock()
+	l.now = l.clock()
 	if err != nil {
 		l.gone(p, err)
 		return
@@ -204,20 +204,6 @@ func (l *loop) rain(p *player, line []byte) {
 	l.present(p)
 }
 
-// present begins to expect waves for a player, if there is a rain to come or falling.
-func (l *loop) present(p *player) {
-	if s := p.view; s.tells != nil && (s.phase == rain.PhaseCountdown || s.phase == rain.PhaseFalling) {
-		p.presence.begin(s.tells, l.server(p, l.now), &p.seen)
-	}
-}
-
-// absent ends that.
-func (l *loop) absent(p *player) {
-	expected, received := p.presence.end(l.server(p, l.now), &p.seen)
-	l.tally.expected += expected
-	l.tally.received += received
-}
-
 func (l *loop) welcome(p *player, line []byte) {
 	var m wire.Welcome
 	if !l.read(line, &m) {
@@ -238,7 +224,7 @@ func (l *loop) welcome(p *player, line []byte) {
 		return
 	}
 	if first {
-		l.crowd.arrive(nil)
+		l.door.arrive(nil)
 	} else {
 		l.tally.reconnects++
 	}

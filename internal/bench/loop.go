@@ -1,14 +1,17 @@
 package bench
 
 import (
-	"fmt"
 	"sync"
 	"time"
+
+	"redrain/rain"
 )
 
 // loop is a part of the crowd on one goroutine: no lock is taken for a tap.
 type loop struct {
-	crowd   *crowdState
+	options *Options
+	clock   func() int64 // the time since the crowd began, in ns
+	door    door
 	poller  poller
 	players []*player
 	views   map[string]*view
@@ -28,6 +31,14 @@ type loop struct {
 	told    wins
 	out     []byte // what is being written
 	now     int64  // ns; as of the last look at the clock
+}
+
+// door is where players come in. A Crowd is one.
+type door interface {
+	// arrive notes that a player has joined, or never will.
+	arrive(err error)
+	// connectLater has a player connect after a pause; why is what it had to leave for.
+	connectLater(p *player, d time.Duration, why error)
 }
 
 // offset is what is known of a server's clock.
@@ -72,26 +83,6 @@ func (l *loop) call(f func()) {
 	}
 }
 
-// run is the loop, until ended is called in it.
-func (l *loop) run() error {
-	for {
-		l.now = l.crowd.clock()
-		if l.calls() {
-			return l.poller.close()
-		}
-		l.wakeUp()
-		next := l.pace.fire(l)
-		if len(l.alarms) > 0 {
-			next = min(next, l.alarms[0].at)
-		}
-		if err := l.poller.wait(l.now, next, l.heard); err != nil {
-			l.end()
-			l.calls()
-			return fmt.Errorf("a loop of players has broken down: %w", err)
-		}
-	}
-}
-
 // end makes run return after it.
 func (l *loop) end() {
 	l.inbox.Lock()
@@ -113,19 +104,24 @@ func (l *loop) calls() (ended bool) {
 	return l.inbox.ended && len(l.inbox.calls) == 0
 }
 
-// wakeUp lets those tap whose time has come.
-func (l *loop) wakeUp() {
-	for len(l.alarms) > 0 && l.alarms[0].at <= l.now {
-		p := l.alarms.pop().p
-		p.alarmed = false
-		l.tapClosed(p)
-	}
-}
-
 func (l *loop) alarm(p *player, at int64) {
 	if p.alarmed {
 		return
 	}
 	p.alarmed = true
 	l.alarms.push(alarm{at, p})
+}
+
+// present begins to expect waves for a player, if there is a rain to come or falling.
+func (l *loop) present(p *player) {
+	if s := p.view; s.tells != nil && (s.phase == rain.PhaseCountdown || s.phase == rain.PhaseFalling) {
+		p.presence.begin(s.tells, l.server(p, l.now), &p.seen)
+	}
+}
+
+// absent ends that.
+func (l *loop) absent(p *player) {
+	expected, received := p.presence.end(l.server(p, l.now), &p.seen)
+	l.tally.expected += expected
+	l.tally.received += received
 }

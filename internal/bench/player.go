@@ -11,7 +11,6 @@ import (
 // player is one simulated player. Its fields are the loop's, but for those that never change.
 type player struct {
 	id     int
-	loop   *loop
 	target int // changes only while the player is not connected
 	view   *view
 	token  string // asked for when it connects first
@@ -106,10 +105,10 @@ func (p *player) answered(id int64) (t tap, ok bool) {
 	return tap{}, false
 }
 
-// hello is the first message of a connection.
-func (p *player) hello() []byte {
+// hello is the first message of a connection. The players are spread over the campaigns in turn.
+func (p *player) hello(campaigns []string) []byte {
 	return ws.AppendClientFrame(nil, ws.OpText, wire.Encode(map[string]any{
 		"type": wire.TypeHello, "id": 1, "token": p.token,
-		"campaign": p.loop.crowd.options.Campaigns[p.id%len(p.loop.crowd.options.Campaigns)],
+		"campaign": campaigns[p.id%len(campaigns)],
 	}))
 }

@@ -10,12 +10,12 @@ const never = math.MaxInt64
 
 // poller is how a loop waits for its sockets. All but wake is for the loop's goroutine only.
 type poller interface {
-	// add takes a connection over. What comes is handed to the loop with the player's name on it.
-	add(conn net.Conn, p *player) (socket, error)
-	// wait waits until something comes, it is time, or wake is called, and hands over what has come. now and until
-	// are on the loop's clock, in ns; until never is for ever. The bytes are good until heard returns. With an
+	// add takes a connection over. wait calls heard with what comes; the bytes are good until it returns. With an
 	// error the socket has come to its end, and is not closed yet.
-	wait(now, until int64, heard func(p *player, data []byte, err error)) error
+	add(conn net.Conn, heard func(data []byte, err error)) (socket, error)
+	// wait waits until something comes, it is time, or wake is called, and hands over what has come. now and until
+	// are on the loop's clock, in ns; until never is for ever.
+	wait(now, until int64) error
 	// wake makes wait return. Any goroutine may call it.
 	wake()
 	// close closes the poller, and the sockets that are left.

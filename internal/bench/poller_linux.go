@@ -36,7 +36,8 @@ const (
 	firstSlot
 )
 
-func newEpoll() (poller, error) {
+// newPoller is the leanest poller of this system.
+func newPoller() (poller, error) {
 	e := &epoll{fd: -1, wakeup: -1, timer: -1, sockets: make([]*rawSocket, firstSlot)}
 	var err error
 	if e.fd, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err == nil {
@@ -62,7 +63,7 @@ func (e *epoll) watch(op, fd int, slot int32, events uint32) error {
 	return unix.EpollCtl(e.fd, op, fd, &unix.EpollEvent{Events: events, Fd: slot})
 }
 
-func (e *epoll) add(conn net.Conn, p *player) (socket, error) {
+func (e *epoll) add(conn net.Conn, heard func([]byte, error)) (socket, error) {
 	fd, err := takeOver(conn)
 	if err != nil {
 		return nil, err
@@ -73,7 +74,7 @@ func (e *epoll) add(conn net.Conn, p *player) (socket, error) {
 	} else {
 		e.sockets = append(e.sockets, nil)
 	}
-	s := &rawSocket{poller: e, fd: fd, slot: slot, player: p}
+	s := &rawSocket{poller: e, fd: fd, slot: slot, heard: heard}
 	e.sockets[slot] = s
 	if err := e.watch(unix.EPOLL_CTL_ADD, fd, slot, unix.EPOLLIN); err != nil {
 		return nil, errors.Join(err, s.close())
@@ -101,7 +102,7 @@ func takeOver(conn net.Conn) (int, error) {
 	return fd, errors.Join(err, failed)
 }
 
-func (e *epoll) wait(now, until int64, heard func(*player, []byte, error)) error {
+func (e *epoll) wait(now, until int64) error {
 	timeout := -1
 	switch {
 	case until <= now:
@@ -123,7 +124,7 @@ func (e *epoll) wait(now, until int64, heard func(*player, []byte, error)) error
 	for i := range max(n, 0) {
 		ev := &e.events[i]
 		if s := e.sockets[ev.Fd]; s != nil { // nil: no socket's, or closed by an event before this one
-			s.ready(ev.Events, heard)
+			s.ready(ev.Events)
 		}
 	}
 	return nil
@@ -153,16 +154,16 @@ type rawSocket struct {
 	poller *epoll
 	fd     int
 	slot   int32
-	player *player
+	heard  func(data []byte, err error)
 	out    []byte // what the system did not take
 	muted  bool
 }
 
 // ready does what the events are about.
-func (s *rawSocket) ready(events uint32, heard func(*player, []byte, error)) {
+func (s *rawSocket) ready(events uint32) {
 	if events&unix.EPOLLOUT != 0 {
 		if err := s.flush(); err != nil {
-			heard(s.player, nil, err)
+			s.heard(nil, err)
 			return
 		}
 	}
@@ -173,11 +174,11 @@ func (s *rawSocket) ready(events uint32, heard func(*player, []byte, error)) {
 	switch {
 	case errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR): // the next wait says it again
 	case err != nil:
-		heard(s.player, nil, err)
+		s.heard(nil, err)
 	case n == 0:
-		heard(s.player, nil, io.EOF)
+		s.heard(nil, io.EOF)
 	default:
-		heard(s.player, s.poller.buf[:n], nil) // should there be more, the next wait says so
+		s.heard(s.poller.buf[:n], nil) // should there be more, the next wait says so
 	}
 }
 

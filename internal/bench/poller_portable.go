@@ -39,18 +39,19 @@ func newPortable() poller {
 	}
 }
 
-func (q *portable) add(conn net.Conn, p *player) (socket, error) {
-	s := &netSocket{poller: q, conn: conn, player: p}
+func (q *portable) add(conn net.Conn, heard func([]byte, error)) (socket, error) {
+	s := &netSocket{poller: q, conn: conn, heard: heard}
 	q.sockets[s] = struct{}{}
 	q.readers.Go(s.read)
 	return s, nil
 }
 
-func (q *portable) wait(now, until int64, heard func(*player, []byte, error)) error {
+func (q *portable) wait(now, until int64) error {
 	var expired <-chan time.Time
 	switch {
 	case until <= now:
-		return q.more(heard)
+		q.more()
+		return nil
 	case until != never:
 		q.timer.Reset(time.Duration(until - now))
 		defer q.timer.Stop()
@@ -58,27 +59,27 @@ func (q *portable) wait(now, until int64, heard func(*player, []byte, error)) er
 	}
 	select {
 	case a := <-q.events:
-		q.deliver(a, heard)
+		q.deliver(a)
 	case <-q.wakeup:
 	case <-expired:
 	}
-	return q.more(heard)
-}
-
-// more hands over what has come besides, as far as there was room for it.
-func (q *portable) more(heard func(*player, []byte, error)) error {
-	for range len(q.events) {
-		q.deliver(<-q.events, heard)
-	}
+	q.more()
 	return nil
 }
 
-func (q *portable) deliver(a arrival, heard func(*player, []byte, error)) {
+// more hands over what has come besides, as far as there was room for it.
+func (q *portable) more() {
+	for range len(q.events) {
+		q.deliver(<-q.events)
+	}
+}
+
+func (q *portable) deliver(a arrival) {
 	if a.n > 0 && !a.socket.gone {
-		heard(a.socket.player, (*a.buf)[:a.n], nil)
+		a.socket.heard((*a.buf)[:a.n], nil)
 	}
 	if a.err != nil && !a.socket.gone {
-		heard(a.socket.player, nil, a.err)
+		a.socket.heard(nil, a.err)
 	}
 	q.buffers.Put(a.buf)
 }
@@ -103,7 +104,7 @@ func (q *portable) close() error {
 type netSocket struct {
 	poller *portable
 	conn   net.Conn
-	player *player
+	heard  func(data []byte, err error)
 	gone   bool // the loop's
 }
 

@@ -33,7 +33,7 @@ type sentTap struct {
 func newRig(t *testing.T, players int) *rig {
 	t.Helper()
 	r := &rig{t: t, clock: int64(time.Second)}
-	crowd := &crowdState{
+	crowd := &Crowd{
 		options: Options{Players: players, Campaigns: []string{"c1"}, Targets: []string{"ws://test/ws"},
 			Log: slog.New(slog.DiscardHandler), Arrived: func() {}},
 		clock: func() int64 { return r.clock }, news: make(chan struct{}), failed: map[string]int{},
@@ -41,12 +41,11 @@ func newRig(t *testing.T, players int) *rig {
 	crowd.ctx, crowd.stop = context.WithCancel(t.Context())
 	crowd.stop() // nobody comes back
 	t.Cleanup(crowd.work.Wait)
-	r.loop = &loop{crowd: crowd, poller: noPoller{}, views: map[string]*view{"c1": newView()},
-		clocks: make([]offset, 1),
-		tally:  newTally(), now: r.clock}
+	r.loop = &loop{options: &crowd.options, clock: crowd.clock, door: crowd, poller: noPoller{},
+		views: map[string]*view{"c1": newView()}, clocks: make([]offset, 1), tally: newTally(), now: r.clock}
 	r.clocks[0] = offset{rtt: 1}
 	for i := range players {
-		p := &player{id: i, loop: r.loop, view: r.views["c1"], joined: true}
+		p := &player{id: i, view: r.views["c1"], joined: true}
 		p.sock = &tapeSocket{r, p}
 		r.players = append(r.players, p)
 	}
@@ -102,12 +101,12 @@ func aWave(n int64, falls ...int) wire.Wave {
 
 type noPoller struct{}
 
-func (noPoller) add(net.Conn, *player) (socket, error) { return nil, errors.New("no network") }
-func (noPoller) wait(int64, int64, func(*player, []byte, error)) error {
-	return errors.New("nothing to wait for")
+func (noPoller) add(net.Conn, func([]byte, error)) (socket, error) {
+	return nil, errors.New("no network")
 }
-func (noPoller) wake()        {}
-func (noPoller) close() error { return nil }
+func (noPoller) wait(int64, int64) error { return errors.New("nothing to wait for") }
+func (noPoller) wake()                   {}
+func (noPoller) close() error            { return nil }
 
 // tapeSocket notes the taps.
 type tapeSocket struct {

@@ -81,10 +81,7 @@ func (t *tally) answer(outcome []byte, ns int64) {
 
 func (t *tally) fault(words string) { t.faults[words]++ }
 
-// fed ends a time in which a player had nothing to tap.
-func (t *tally) fed(p *player, now int64) { t.starved(p, now) }
-
-// starved counts it.
+// starved ends a time in which a player had nothing to tap.
 func (t *tally) starved(p *player, now int64) {
 	if p.starvedSince != 0 {
 		t.starvations++

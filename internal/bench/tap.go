@@ -21,7 +21,7 @@ func (l *loop) start(plan Plan, begin int64) {
 	switch {
 	case plan.Watch:
 	case plan.Rate > 0:
-		l.pace = newPace(plan.Rate, len(l.players), l.crowd.options.Players, begin)
+		l.pace = newPace(plan.Rate, len(l.players), l.options.Players, begin)
 	default:
 		for _, p := range l.players {
 			if p.joined {
@@ -48,11 +48,11 @@ func (l *loop) think(p *player) {
 		l.tapClosed(p)
 		return
 	}
-	pause := int64(l.plan.Think)
+	think := int64(l.plan.Think)
 	if p.tapID == 0 {
-		pause = rand.Int64N(pause) //nolint:gosec // not a secret
+		think = rand.Int64N(think) //nolint:gosec // not a secret
 	}
-	l.alarm(p, l.now+pause)
+	l.alarm(p, l.now+think)
 }
 
 // tapClosed lets a player of a closed loop tap, or notes what it waits for.
@@ -62,7 +62,7 @@ func (l *loop) tapClosed(p *player) {
 	}
 	w, k, from := p.tappable(l.server(p, l.now))
 	if w != nil {
-		l.tally.fed(p, l.now)
+		l.tally.starved(p, l.now)
 		l.send(p, w, k, l.now)
 		return
 	}
@@ -72,6 +72,52 @@ func (l *loop) tapClosed(p *player) {
 	if from > 0 {
 		wait := (from - l.server(p, l.now)) * int64(time.Millisecond)
 		l.alarm(p, l.now+wait)
+	}
+}
+
+// inARow is how many late taps are sent before the loop looks at its sockets again.
+const inARow = 64
+
+// keepPace sends what is due in an open loop, each tap by the next player who can, and tells when the next one is.
+func (l *loop) keepPace() int64 {
+	c := &l.pace
+	if c.every == 0 || !l.tapping {
+		return never
+	}
+	for range inARow {
+		at := c.due()
+		if at > l.now {
+			return at
+		}
+		c.count++
+		l.tapOpen(at)
+		l.now = l.clock()
+	}
+	return l.now
+}
+
+// tries is how many players are asked for a tap before it is given up: with nothing in the air that is true of all.
+const tries = 16
+
+// tapOpen lets the next player who can tap.
+func (l *loop) tapOpen(at int64) {
+	connected := false
+	for range min(tries, len(l.players)) {
+		p := l.players[l.pace.turn]
+		l.pace.turn = (l.pace.turn + 1) % len(l.players)
+		if !p.joined || p.stalled {
+			continue
+		}
+		connected = true
+		if w, k, _ := p.tappable(l.server(p, l.now)); w != nil {
+			l.send(p, w, k, at)
+			return
+		}
+	}
+	if connected {
+		l.tally.nothing++
+	} else {
+		l.tally.nobody++
 	}
 }
 

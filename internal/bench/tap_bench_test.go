@@ -10,13 +10,12 @@ import (
 // BenchmarkTap is what a tap costs besides the system's write, read and wait: a result is read and counted, the
 // next drop found, the next tap written. It should be far below the 10 µs that those take.
 func BenchmarkTap(b *testing.B) {
-	crowd := &crowdState{options: Options{Players: 1, Campaigns: []string{"c1"}},
-		clock: func() int64 { return int64(time.Hour) }}
-	l := &loop{crowd: crowd, views: map[string]*view{"c1": newView()}, clocks: []offset{{rtt: 1}}, tally: newTally(),
-		now: crowd.clock(), tapping: true}
-	p := &player{loop: l, view: l.views["c1"], joined: true, sock: sink{}}
+	clock := func() int64 { return int64(time.Hour) }
+	l := &loop{options: &Options{}, clock: clock, views: map[string]*view{"c1": newView()},
+		clocks: []offset{{rtt: 1}}, tally: newTally(), now: clock(), tapping: true}
+	p := &player{view: l.views["c1"], joined: true, sock: sink{}}
 	l.players = []*player{p}
-	endless := &wave{n: 7, at: 0, gone: never, drops: slices.Repeat([]drop{{k: 3, fall: 1 << 30}}, 100)}
+	endless := &wave{n: 7, at: 0, gone: never, drops: slices.Repeat([]prize{{k: 3, fall: 1 << 30}}, 100)}
 	answer := func(id int64) []byte {
 		return serverFrame([]byte(`{"type":"result","id":` + strconv.FormatInt(id,
 			10) + `,"drop":"7.3","outcome":"won","amount":88,"packet":"17","claim":"c1-17"}`))

@@ -90,7 +90,7 @@ func TestOpenLoopIsCorrectedForCoordinatedOmission(t *testing.T) {
 	}
 	r.start(Plan{Duration: time.Minute, Rate: 100}, r.now)
 	for range 10 { // 100 ms at 100 taps a second, each answered in 1 ms
-		if wait := time.Duration(r.pace.fire(r.loop) - r.now); wait != 10*time.Millisecond {
+		if wait := time.Duration(r.keepPace() - r.now); wait != 10*time.Millisecond {
 			t.Fatalf("the next tap is due in %s", wait)
 		}
 		r.at(r.now/int64(time.Millisecond) + 1)
@@ -101,8 +101,8 @@ func TestOpenLoopIsCorrectedForCoordinatedOmission(t *testing.T) {
 		t.Errorf("the longest is %d µs", most)
 	}
 	r.at(2_100) // the loop was held up for a second: a hundred taps are due
-	r.pace.fire(r.loop)
-	r.pace.fire(r.loop) // it looks at its sockets in between
+	r.keepPace()
+	r.keepPace() // it looks at its sockets in between
 	if len(r.sent) != 111 {
 		t.Fatalf("%d taps", len(r.sent))
 	}
@@ -139,12 +139,12 @@ func TestOpenLoopCountsWhatItCannotSend(t *testing.T) {
 	r := newRig(t, 2)
 	r.at(1_000)
 	r.start(Plan{Duration: time.Minute, Rate: 10}, r.now)
-	r.pace.fire(r.loop)
+	r.keepPace()
 	for _, p := range r.players {
 		r.gone(p, ws.ErrFrame)
 	}
 	r.at(1_100)
-	r.pace.fire(r.loop)
+	r.keepPace()
 	if r.tally.nothing != 1 || r.tally.nobody != 1 || r.tally.taps != 0 {
 		t.Errorf("nothing %d, nobody %d, taps %d", r.tally.nothing, r.tally.nobody, r.tally.taps)
 	}
@@ -170,7 +170,7 @@ func TestResultsInAnyOrder(t *testing.T) {
 	r.start(Plan{Duration: time.Minute, Rate: 1_000}, r.now)
 	for i := range int64(3) {
 		r.at(1_000 + i)
-		r.pace.fire(r.loop)
+		r.keepPace()
 	}
 	for _, n := range []int{1, 2, 0} {
 		r.answer(n, fmt.Sprintf("outcome %d", n))
@@ -193,7 +193,7 @@ func TestRateCountsWhatCameInTime(t *testing.T) {
 	r.tell(0, aWave(3, 9_000, 9_000, 9_000))
 	r.start(Plan{Duration: time.Second, Rate: 3}, r.now)
 	r.at(2_000)
-	r.pace.fire(r.loop)
+	r.keepPace()
 	r.answer(0, "empty")
 	r.stop()
 	for n := 1; n < len(r.sent); n++ {

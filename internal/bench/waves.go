@@ -2,7 +2,6 @@ package bench
 
 import (
 	"bytes"
-	"math/bits"
 
 	"redrain/internal/wire"
 	"redrain/rain"
@@ -11,14 +10,14 @@ import (
 // wave is a wave of a campaign, read once for all players of a loop.
 type wave struct {
 	n, at       int64 // at in ms of the server
-	drops       []drop
+	drops       []prize
 	raw         []byte // as it came
 	first, last int64  // when the first and the last player of the loop got it, ns
 	gone        int64  // when its last drop has landed, ms of the server
 }
 
-// drop is one that pays.
-type drop struct {
+// prize is a drop that pays.
+type prize struct {
 	k    int32
 	fall int32 // ms
 }
@@ -56,7 +55,7 @@ func (s *view) wave(line []byte) (w *wave, fresh bool) {
 	w = &wave{n: m.N, at: m.At, raw: bytes.Clone(line)}
 	for _, d := range m.Drops {
 		if d[2] == int(rain.Packet) { // a person sees that a decoy is none
-			w.drops = append(w.drops, drop{int32(d[0]), int32(d[3])}) //nolint:gosec // 400 drops a second, 20 s
+			w.drops = append(w.drops, prize{int32(d[0]), int32(d[3])}) //nolint:gosec // 400 drops a second, 20 s
 			w.gone = max(w.gone, m.At+int64(d[3]))
 		}
 	}
@@ -109,80 +108,4 @@ func (w *shower) due(first, until int64) int64 {
 		}
 	}
 	return count
-}
-
-// presence is the time that a player sees one rain without interruption: which of its waves should have come, and
-// which have. A wave is expected if its moment, when it appears at the top of the screen, is in that time.
-type presence struct {
-	shower *shower // nil: it does not rain for the player
-	first  int64   // the first wave that is expected
-}
-
-// waveWindow holds the waves that a player has received: the highest number, and a bit for it and each of the 63
-// before it.
-type waveWindow struct {
-	last   int64
-	recent uint64
-	count  int64 // since the presence began, of the waves that it expects or that are to come
-}
-
-// hear notes a wave, and tells whether it is new to the player.
-func (e *waveWindow) hear(n, first int64) bool {
-	switch d := n - e.last; {
-	case e.recent == 0 || d >= 64:
-		e.recent, e.last = 1, n
-	case d > 0:
-		e.recent, e.last = e.recent<<d|1, n
-	case d > -64 && e.recent&(1<<-d) == 0:
-		e.recent |= 1 << -d
-	default:
-		return false
-	}
-	if n >= first {
-		e.count++
-	}
-	return true
-}
-
-// from counts the waves heard of whose number is n or above, as far back as the window reaches.
-func (e *waveWindow) from(n int64) int64 {
-	switch d := e.last - n; {
-	case d < 0 || e.recent == 0:
-		return 0
-	case d >= 63:
-		return int64(bits.OnesCount64(e.recent))
-	default:
-		return int64(bits.OnesCount64(e.recent & (1<<(d+1) - 1)))
-	}
-}
-
-// begin opens a presence at a time of the server.
-func (p *presence) begin(s *shower, now int64, e *waveWindow) {
-	p.shower = s
-	if s == nil {
-		return
-	}
-	p.first = s.rain.FirstWave
-	if late := now - s.rain.StartsAt; late > 0 {
-		p.first += (late + rain.WaveMS - 1) / rain.WaveMS
-	}
-	e.count = e.from(p.first)
-}
-
-// end closes it and tells how many waves were expected and have come.
-func (p *presence) end(now int64, e *waveWindow) (expected, received int64) {
-	s := p.shower
-	if s == nil {
-		return 0, 0
-	}
-	p.shower = nil
-	until := min(now, s.ended)
-	expected = s.due(p.first, until)
-	received = e.count
-	next := s.rain.FirstWave // the first wave that is not expected any more
-	if d := until - s.rain.StartsAt; d > 0 {
-		next += (d + rain.WaveMS - 1) / rain.WaveMS
-	}
-	received -= e.from(max(next, p.first))
-	return expected, received
 }

@@ -43,38 +43,11 @@ type App struct {
 	WatchEvery time.Duration
 }
 
-// Run carries out a command line, without the program's name, and returns the exit code.
-func Run(args []string, env func(string) (string, bool), stdout, stderr io.Writer) int {
-	app := &App{Env: env, Stdout: stdout, Stderr: stderr}
-	return app.Run(args)
-}
-
-// Run carries out a command line, as the function Run does.
-func (a *App) Run(args []string) int {
-	if a.NewServer == nil {
-		a.NewServer = newServer
-	}
-	if a.Location == nil {
-		a.Location = time.Local
-	}
-	if a.WatchEvery == 0 {
-		a.WatchEvery = time.Second
-	}
-	command, faults := a.parse(args)
-	if len(faults) > 0 {
-		for _, f := range faults {
-			a.complain(f)
-		}
-		return ExitUsage
-	}
-	if command == nil { // help has been printed
-		return ExitOK
-	}
-	if err := command.Run(a); err != nil {
-		a.report(err)
-		return ExitFailure
-	}
-	return ExitOK
+// command is what one asks redrain to do.
+type command interface {
+	// check returns the faults of the settings that show without any I/O, one line each.
+	check() []string
+	Run(app *App) error
 }
 
 // complain writes to standard error, a line for each line of the text.

@@ -129,13 +129,13 @@ func TestBenchDefaults(t *testing.T) {
 }
 
 func TestNodeOf(t *testing.T) {
-	for address, want := range map[string]node{
+	for address, want := range map[string]benchNode{
 		"http://h:1": {"ws://h:1/ws", "http://h:1"}, "ws://h:1": {"ws://h:1/ws", "http://h:1"},
 		"ws://h:1/ws": {"ws://h:1/ws", "http://h:1"},
 		"https://h/":  {"wss://h/ws", "https://h"}, "wss://h/a/ws/": {"wss://h/a/ws", "https://h/a"},
 		"http://h/a": {"ws://h/a/ws", "http://h/a"},
 	} {
-		if got, err := nodeOf(address); err != nil || got != want {
+		if got, err := benchNodeOf(address); err != nil || got != want {
 			t.Errorf("%s: %+v, %v", address, got, err)
 		}
 	}

@@ -6,36 +6,17 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"net/url"
-	"strings"
 	"time"
 
 	"redrain/internal/bench"
 	"redrain/internal/operator"
 )
 
-// node is one server: the addresses of its WebSocket and its HTTP API.
-type node struct{ socket, http string }
-
-// nodeOf reads an address.
-func nodeOf(address string) (node, error) {
-	u, err := url.Parse(address)
-	scheme := map[string]string{"http": "ws", "ws": "ws", "https": "wss", "wss": "wss"}
-	if err != nil || u.Host == "" || scheme[u.Scheme] == "" || u.RawQuery != "" || u.Fragment != "" {
-		return node{}, fmt.Errorf("%q is not like http://host:port or ws://host:port/ws", address)
-	}
-	root := strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/ws")
-	web, socket := *u, *u
-	web.Scheme, web.Path = map[string]string{"ws": "http", "wss": "https"}[scheme[u.Scheme]], root
-	socket.Scheme, socket.Path = scheme[u.Scheme], root+"/ws"
-	return node{socket: socket.String(), http: web.String()}, nil
-}
-
 // benchRun is one run of bench: the servers, the campaigns and the players' tokens that it uses.
 type benchRun struct {
 	cmd       *benchCmd
 	app       *App
-	nodes     []node
+	nodes     []benchNode
 	client    *operator.Client // of the first node, with the operator's or viewer's token
 	campaigns []string
 	own       bool // the campaign is ours
@@ -48,7 +29,7 @@ type benchRun struct {
 func (c *benchCmd) prepare(ctx context.Context, app *App) (*benchRun, error) {
 	s := &benchRun{cmd: c, app: app, campaigns: c.Campaign, screen: newBenchScreen(app)}
 	for _, address := range c.URL {
-		n, err := nodeOf(address)
+		n, err := benchNodeOf(address)
 		if err != nil {
 			return nil, err
 		}

@@ -42,13 +42,6 @@ type grammar struct {
 	Version   versionCmd   `cmd:"" help:"Show the version."`
 }
 
-// command is a command of the grammar.
-type command interface {
-	// check returns the faults of the settings that show without any I/O, one line each.
-	check() []string
-	Run(app *App) error
-}
-
 const description = "Red packet rain (红包雨): packets fall on every player's screen at once, " +
 	"and a fixed budget of real money is handed out exactly. Every flag has an environment variable, " +
 	"REDRAIN_ and its name in capitals, and a key in the file of --config; flag over environment over file."

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// screen returns the function that shows a glance: as a block that is redrawn on a terminal, as a line in a pipe, as an
-// object with --json.
-func (c *watchCmd) screen(app *App) func(glance) error {
+// newScreen returns the function that shows a glance: as a block that is redrawn on a terminal, as a line in a pipe, as
+// an object in JSON.
+func newScreen(app *App, asJSON bool) func(glance) error {
 	switch {
-	case c.JSON:
+	case asJSON:
 		e := json.NewEncoder(app.Stdout)
 		return func(g glance) error { return e.Encode(g) }
 	case app.terminal(app.Stdout):

@@ -28,7 +28,7 @@ func TestBench(t *testing.T) {
 				args = append(args, "--shards", "3", "--jwt-secret", jwtSecret)
 			}
 			var stdout, stderr bytes.Buffer
-			code := cli.Run(args, func(string) (string, bool) { return "", false }, &stdout, &stderr)
+			code := cli.Main(args, func(string) (string, bool) { return "", false }, &stdout, &stderr)
 			var got struct {
 				OK       bool             `json:"ok"`
 				Campaign []string         `json:"campaigns"`

@@ -24,7 +24,7 @@ import (
 func reconcile(n *node, args ...string) (code int, said string) {
 	var stdout, stderr bytes.Buffer
 	args = append([]string{"reconcile", "--server", n.url, "--token", viewerToken}, args...)
-	code = cli.Run(args, func(string) (string, bool) { return "", false }, &stdout, &stderr)
+	code = cli.Main(args, func(string) (string, bool) { return "", false }, &stdout, &stderr)
 	return code, stdout.String() + stderr.String()
 }
 

@@ -26,7 +26,7 @@ type Guard struct {
 // calm is how long a part must go without a panic to count as mended: then its next panic is an alarm again.
 const calm = 10 * time.Minute
 
-// ErrPanic is what Try returns for a round that has panicked. The log has the stack.
+// ErrPanic is in the error of a round that has panicked. The log has the stack.
 var ErrPanic = errors.New("a fault of the program")
 
 // NewGuard makes the guard of a process. alarm hears of a part's panic, on the goroutine that panicked, and not of
@@ -57,11 +57,15 @@ func (g *Guard) Do(part string, round func()) (ok bool) {
 	return true
 }
 
-// Try runs one round of a part and returns its error, ErrPanic if it panics.
-func (g *Guard) Try(part string, round func() error) error {
-	err := ErrPanic
-	g.Do(part, func() { err = round() })
-	return err
+// Try runs one round of a part and returns its error. That of a round that panics is ErrPanic, with what it said.
+func (g *Guard) Try(part string, round func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			g.caught(part, p)
+			err = fmt.Errorf("%w: %v", ErrPanic, p)
+		}
+	}()
+	return round()
 }
 
 // Every calls do at once, and then again in each period, until ctx ends. A call that panics is the end of that call.

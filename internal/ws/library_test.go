@@ -41,6 +41,9 @@ func FuzzServerReadsLikeTheLibrary(f *testing.F) {
 				break
 			}
 		}
+		if r.left && bytes.HasPrefix(r.unused, []byte{finalBit | reservedBits | OpClose, maskBit | 1}) {
+			return // the library, which has seen half a code in it, reads it otherwise
+		}
 		if below.rest = slices.Concat(r.unused, rest); r.left {
 			got.readOn()
 		} else if _, found := parsePlain(below.rest, r.limit); len(below.rest) > 0 && found != partial {

@@ -48,3 +48,12 @@ func parsePlain(b []byte, limit int) (plainFrame, class) {
 	mask(payload, h.key)
 	return plainFrame{opcode: opcode, payload: payload, size: size}, plain
 }
+
+// refuseHalfCode changes a close frame with half a code, at the beginning of b, into one that the library answers with
+// 1002, as RFC 6455 has it (section 7.1.5): the library would take it for one without a code. Such a frame behind one
+// that is not plain is left to the library.
+func refuseHalfCode(b []byte) {
+	if b[0] == finalBit|OpClose && b[1] == maskBit|1 {
+		b[0] |= reservedBits
+	}
+}

@@ -107,7 +107,9 @@ func (r *reader) consume(b []byte) (message bool) {
 	for len(b) > 0 && !r.conn.overdue() {
 		f, found := parsePlain(b, r.limit)
 		if found != plain {
-			r.left = found == other
+			if r.left = found == other; r.left {
+				refuseHalfCode(b)
+			}
 			break
 		}
 		switch f.opcode {

@@ -13,6 +13,7 @@ import (
 	"redrain/grab"
 	"redrain/grab/outcome"
 	"redrain/internal/testenv"
+	"redrain/internal/ws/wstest"
 	"redrain/payout/ledger"
 	"redrain/rain"
 	"redrain/room"
@@ -153,6 +154,23 @@ func TestWhatEndsASession(t *testing.T) {
 		}
 		if code := conn.closed(); code != c.code {
 			t.Errorf("%q: %d, want %d", c.message, code, c.code)
+		}
+	}
+}
+
+// What breaks WebSocket itself, or is not UTF-8, ends the session with the code of RFC 6455.
+func TestBrokenFramesEndASession(t *testing.T) {
+	d := openDoor(t, &neighbours{}, func(o *Options) { o.MaxConnections = len(wstest.Cases()) })
+	for _, c := range wstest.Cases() {
+		if c.Code != websocket.CloseProtocolError && c.Code != websocket.CloseInvalidFramePayloadData {
+			continue
+		}
+		conn := d.play("u")
+		if _, err := conn.conn.NetConn().Write(c.Bytes); err != nil {
+			t.Fatal(err)
+		}
+		if code := conn.closed(); code != c.Code {
+			t.Errorf("%s: closed with %d, want %d", c.Name, code, c.Code)
 		}
 	}
 }

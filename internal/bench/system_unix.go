@@ -4,6 +4,7 @@ package bench
 
 import (
 	"math"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,4 +21,13 @@ func openFiles() (most int, ok bool) {
 		limit = raised
 	}
 	return int(min(limit.Cur, math.MaxInt32)), true
+}
+
+// processorTime is how much processor time this process has used.
+func processorTime() time.Duration {
+	var u unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -1,0 +1,175 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"net/url"
+	"strings"
+	"time"
+
+	"redrain/internal/bench"
+	"redrain/rain"
+)
+
+// benchCmd plays simulated players against running servers. The default of a setting that is 0 depends on others; see
+// plan, spec and rain.
+type benchCmd struct {
+	URL      []string `group:"remote" name:"url" default:"http://localhost:8080" help:"A server's address, http:// or ws://; again for each further node."`
+	Token    string   `group:"remote" placeholder:"TOKEN" help:"Operator's token: bench makes a campaign and a rain of its own, books their money, and closes the campaign afterwards. With --campaign, a viewer's does: to compare with the ledger."`
+	Campaign []string `group:"remote" placeholder:"ID" help:"Play these campaigns, and wait until it rains. Without it and without --token: the one that a newcomer would see."`
+
+	Players       int           `group:"load" default:"100" help:"Simulated players."`
+	JWTSecret     string        `group:"load" name:"jwt-secret" placeholder:"SECRET" help:"The server's secret, to mint the players' tokens. Without it they are guests, if those are allowed."`
+	Ramp          time.Duration `group:"load" default:"0s" help:"Let the players come in over so long; 0 for as fast as they can."`
+	Duration      time.Duration `group:"load" default:"10s" help:"How long they tap."`
+	TapsPerSecond float64       `group:"load" default:"0" placeholder:"N" help:"Taps per second of all players together, at even distances, whether the server keeps up or not. By default 3 for each player, which is below the server's limit of 20 (--tap-rate); what is above that comes back as too_fast."`
+	ClosedLoop    bool          `group:"load" help:"Instead, each player taps again when the result is there."`
+	Think         time.Duration `group:"load" default:"0s" help:"Pause of a player after each result, with --closed-loop."`
+	Wait          time.Duration `group:"load" default:"1m" help:"How long to wait for a rain of somebody else's."`
+	SettleWithin  time.Duration `group:"load" default:"1m" help:"How long to wait for the wins to be in the ledger."`
+	JSON          bool          `name:"json" help:"Report as one JSON object, described in docs/bench.md."`
+
+	benchRainFlags
+}
+
+// benchRainFlags are the settings of bench's own campaign and rain.
+type benchRainFlags struct {
+	Packets        int           `group:"benchrain" default:"0" placeholder:"N" help:"Packets. By default 5 % more than taps are expected (for a closed loop 20,000 a second), so that every tap wins, which is the most work."`
+	Budget         rain.Money    `group:"benchrain" default:"0" placeholder:"FEN" help:"Budget in fen. By default 100 for each packet."`
+	WinsPerUser    int           `group:"benchrain" default:"0" placeholder:"N" help:"Packets that one player may win. By default no fewer than there are."`
+	Shards         int           `group:"benchrain" default:"${shards}" help:"Parts of the stock."`
+	DropsPerSecond int           `group:"benchrain" default:"0" placeholder:"N" help:"Drops that appear in a second. By default enough for everybody's taps; 400 for a closed loop."`
+	Fall           time.Duration `group:"benchrain" default:"0s" placeholder:"DURATION" help:"Longest time that a drop is in the air. By default 4s; 20s for a closed loop."`
+}
+
+func (c *benchCmd) check() []string {
+	var faults []string
+	fault := func(bad bool, text string) {
+		if bad {
+			faults = append(faults, text)
+		}
+	}
+	for _, address := range c.URL {
+		if _, err := benchNodeOf(address); err != nil {
+			faults = append(faults, "--url: "+err.Error())
+		}
+	}
+	fault(len(c.URL) == 0, "--url: give at least one")
+	fault(c.Players < 1, "--players: give at least 1")
+	if err := bench.CheckPlayers(c.Players); err != nil {
+		faults = append(faults, "--players: "+err.Error())
+	}
+	fault(c.Duration <= 0, "--duration: give a duration above zero, for example 10s")
+	fault(c.Ramp < 0, "--ramp: a duration cannot be less than zero")
+	fault(c.Think < 0, "--think: a duration cannot be less than zero")
+	fault(c.Wait < 0, "--wait: a duration cannot be less than zero")
+	fault(c.SettleWithin < 0, "--settle-within: a duration cannot be less than zero")
+	fault(c.TapsPerSecond < 0, "--taps-per-second: a rate cannot be less than zero")
+	fault(c.ClosedLoop && c.TapsPerSecond > 0, "--taps-per-second and --closed-loop: give one of them")
+	fault(!c.ClosedLoop && c.Think > 0, "--think: belongs to --closed-loop")
+	fault(c.Packets < 0 || c.Budget < 0 || c.WinsPerUser < 0 || c.DropsPerSecond < 0 || c.Fall < 0,
+		"--packets, --budget, --wins-per-user, --drops-per-second and --fall cannot be less than zero")
+	if c.ownRain() {
+		fault(c.Duration > longestRain, fmt.Sprintf("--duration: a rain lasts %s at most; "+
+			"for a longer run start rains of your own and name their campaign", longestRain))
+	} else {
+		fault(c.benchRainFlags.given(), "--packets, --budget, --wins-per-user, --drops-per-second and --fall "+
+			"are for a rain of bench's own: they take --token, and no --campaign")
+	}
+	return faults
+}
+
+// mostWins is the limit of wins_per_user (rain.Spec).
+const mostWins = 1_000_000
+
+// longestRain is the limit of duration_ms (rain.RainSpec).
+const longestRain = 10 * time.Minute
+
+func (f *benchRainFlags) given() bool {
+	return f.Packets != 0 || f.Budget != 0 || f.WinsPerUser != 0 || f.DropsPerSecond != 0 || f.Fall != 0
+}
+
+// ownRain tells whether bench makes its own campaign.
+func (c *benchCmd) ownRain() bool { return c.Token != "" && len(c.Campaign) == 0 }
+
+// tapsEach is the default rate of a player in an open loop: that of a busy person.
+const tapsEach = 3
+
+// plan is how the players tap.
+func (c *benchCmd) plan() bench.Plan {
+	p := bench.Plan{Duration: c.Duration, Think: c.Think}
+	if !c.ClosedLoop {
+		p.Rate = c.TapsPerSecond
+		if p.Rate == 0 {
+			p.Rate = tapsEach * float64(c.Players)
+		}
+	}
+	return p
+}
+
+// spec is bench's own campaign, with defaults for the settings that were left out.
+func (c *benchCmd) spec(name string) rain.Spec {
+	const (
+		closedRate = 20_000
+		someMore   = 1.05 // the last taps may be late
+	)
+	s := rain.DefaultSpec()
+	s.Name, s.Sponsor = name, name
+	s.Packets, s.Budget, s.WinsPerUser, s.Shards = c.Packets, c.Budget, c.WinsPerUser, c.Shards
+	if s.Packets == 0 {
+		rate := c.plan().Rate
+		if c.ClosedLoop {
+			rate = closedRate
+		}
+		s.Packets = int(min(max(math.Ceil(rate*c.Duration.Seconds()*someMore), 1), rain.MaxPackets))
+	}
+	if s.Budget == 0 {
+		s.Budget = rain.Money(s.Packets) * 100
+	}
+	if s.WinsPerUser == 0 {
+		s.WinsPerUser = min(s.Packets, mostWins)
+	}
+	return s
+}
+
+// rain is bench's own rain: a little longer than the taps.
+func (c *benchCmd) rain() rain.RainSpec {
+	const startsIn, longer = 1_000, 1_000
+	in := int64(startsIn)
+	r := rain.RainSpec{
+		StartsInMS: &in, DurationMS: min(c.Duration.Milliseconds()+longer, longestRain.Milliseconds()),
+		DropsPerSecond: c.DropsPerSecond, FallMS: c.Fall.Milliseconds(), Pacing: rain.PacingNone,
+	}
+	if c.ClosedLoop { // a player taps each drop once, so fast players need many
+		r.DropsPerSecond, r.FallMS = or(r.DropsPerSecond, rain.MaxDropsPerSecond), or(r.FallMS, 20_000)
+	}
+	// Twice what is tapped, so that nobody waits for the next drop.
+	each := int(math.Ceil(2 * c.plan().Rate / float64(c.Players)))
+	r.DropsPerSecond, r.FallMS = or(r.DropsPerSecond, min(max(each, 8), rain.MaxDropsPerSecond)), or(r.FallMS, 4_000)
+	return r
+}
+
+func or[T comparable](v, otherwise T) T {
+	var zero T
+	if v == zero {
+		return otherwise
+	}
+	return v
+}
+
+// benchNode is one server: the addresses of its WebSocket and its HTTP API.
+type benchNode struct{ socket, http string }
+
+// benchNodeOf reads an address.
+func benchNodeOf(address string) (benchNode, error) {
+	u, err := url.Parse(address)
+	scheme := map[string]string{"http": "ws", "ws": "ws", "https": "wss", "wss": "wss"}
+	if err != nil || u.Host == "" || scheme[u.Scheme] == "" || u.RawQuery != "" || u.Fragment != "" {
+		return benchNode{}, fmt.Errorf("%q is not like http://host:port or ws://host:port/ws", address)
+	}
+	root := strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/ws")
+	web, socket := *u, *u
+	web.Scheme, web.Path = map[string]string{"ws": "http", "wss": "https"}[scheme[u.Scheme]], root
+	socket.Scheme, socket.Path = scheme[u.Scheme], root+"/ws"
+	return benchNode{socket: socket.String(), http: web.String()}, nil
+}

@@ -1,0 +1,20 @@
+package room
+
+import "time"
+
+// engine is what writes for all members of a lobby, and keeps their time.
+type engine struct {
+	o       Options
+	metrics *metrics
+	wheel   *wheel
+	workers *workers
+	started time.Time // what Member.heard counts from
+}
+
+func newEngine(o Options) *engine {
+	o = o.withDefaults()
+	return &engine{
+		o: o, metrics: newMetrics(o.Registerer), wheel: newWheel(o.Guard), workers: newWorkers(o.Guard),
+		started: time.Now(),
+	}
+}

@@ -1,0 +1,50 @@
+package room
+
+import "time"
+
+// closeTimeout is how long the close frame may wait for a peer that does not read.
+const closeTimeout = 500 * time.Millisecond
+
+// writeLater writes what the connection did not take at once, in a goroutine that waits for the peer, and then calls
+// then.
+func (m *Member) writeLater(rest []byte, then func(err error)) {
+	m.setWaiting(true)
+	m.engine.workers.await(m, func() {
+		err := m.conn.write(rest)
+		m.setWaiting(false)
+		then(err)
+	})
+}
+
+func (m *Member) setWaiting(waiting bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.waiting = waiting
+	until := time.Time{}
+	if waiting {
+		until = m.writeDeadline()
+	}
+	m.conn.deadline(until)
+}
+
+// writeDeadline is until when a peer is waited for that does not read. It needs m.mu.
+func (m *Member) writeDeadline() time.Time {
+	now := time.Now()
+	switch {
+	case m.state == open:
+		return now.Add(m.engine.o.WriteTimeout)
+	case m.state == draining:
+		return m.deadline
+	case m.peerGone && m.control == nil:
+		return now // nobody is left to be told
+	default:
+		return now.Add(closeTimeout)
+	}
+}
+
+// shortenWait shortens the wait for a peer when the member is to be closed. It needs m.mu.
+func (m *Member) shortenWait() {
+	if m.waiting && m.state >= closing {
+		m.conn.deadline(m.writeDeadline())
+	}
+}
