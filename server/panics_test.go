@@ -59,12 +59,8 @@ func TestARoundThatPanicsEndsNoActor(t *testing.T) {
 		"demo": func(_ *testing.T, g *rounds.Guard, ctx context.Context) error {
 			return campaigns.NewDemo(campaigns.DemoOptions{Guard: g, Log: quiet}).Run(ctx)
 		},
-		"withdrawals": func(t *testing.T, g *rounds.Guard, ctx context.Context) error {
-			payer, err := withdraw.NewPayer(nil, nil, withdraw.PayerOptions{Guard: g, Log: quiet})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return payer.Run(ctx)
+		"withdrawals": func(_ *testing.T, g *rounds.Guard, ctx context.Context) error {
+			return withdraw.NewPayer(nil, nil, withdraw.PayerOptions{Guard: g, Log: quiet}).Run(ctx)
 		},
 		"rain schedule": func(t *testing.T, g *rounds.Guard, ctx context.Context) error {
 			known := cluster.NewKnown()
