@@ -47,14 +47,18 @@ func NewGuard(reg prometheus.Registerer, log *slog.Logger, alarm func(part, mess
 // Do runs one round of a part and reports whether it came to its end. A round that panics has not; the caller goes on
 // with the next one, after a pause if the same round would follow at once.
 func (g *Guard) Do(part string, round func()) (ok bool) {
-	defer func() {
-		if p := recover(); p != nil {
-			g.caught(part, p)
-			ok = false
-		}
-	}()
+	defer g.Recover(part, func() { ok = false })
 	round()
 	return true
+}
+
+// Recover is Do for a function that defers it: it keeps a panic of that function from going further, and then calls
+// panicked.
+func (g *Guard) Recover(part string, panicked func()) {
+	if p := recover(); p != nil {
+		g.caught(part, p)
+		panicked()
+	}
 }
 
 // Try runs one round of a part and returns its error, ErrPanic if it panics.
