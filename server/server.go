@@ -94,12 +94,9 @@ func (s *Server) build(ctx context.Context) (err error) {
 	if err := s.buildGrab(ctx, publisher, wakes); err != nil {
 		return err
 	}
-	s.relay, err = pipeline.NewRelay(publisher, wakes, s.outbox, s.known, pipeline.RelayOptions{
+	s.relay = pipeline.NewRelay(publisher, wakes, s.outbox, s.known, pipeline.RelayOptions{
 		Node: s.node, Guard: s.guard, Log: s.log, Registerer: s.metrics,
 	})
-	if err != nil {
-		return err
-	}
 	if err := s.buildSettler(js); err != nil {
 		return err
 	}

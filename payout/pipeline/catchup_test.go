@@ -20,10 +20,7 @@ func (p *pipeline) idle(t testing.TB, so SettlerOptions) (*Relay, *Settler) {
 	t.Helper()
 	so.Namespace, so.Log = p.namespace, paytest.Quiet
 	relay := p.relay(t, RelayOptions{})
-	settler, err := NewSettler(p.js, p.Poster, p.DeadLetters, p.redis, p.told, so)
-	if err != nil {
-		t.Fatal(err)
-	}
+	settler := NewSettler(p.js, p.Poster, p.DeadLetters, p.redis, p.told, so)
 	return relay, settler
 }
 
@@ -50,7 +47,7 @@ func TestPublishAndCatchUp(t *testing.T) {
 			c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 3000, Packets: 3000, Shards: 2})
 			void := 0
 			relay, settler := p.idle(t, SettlerOptions{BatchWins: 50,
-				OnVoid: func(l []posting.DeadLetter) { void += len(l) }})
+				Alarms: Alarms{OnVoid: func(l []posting.DeadLetter) { void += len(l) }}})
 			if err := settler.CatchUp(t.Context(), "c1", 0); err != nil {
 				t.Errorf("without a stream: %v", err)
 			}
@@ -210,10 +207,9 @@ func TestPoisonDoesNotKeepAShardFromBeingRebuilt(t *testing.T) {
 			p := back(t)
 			c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 			var dead []posting.DeadLetter
-			relay, settler := p.idle(t, SettlerOptions{OnDead: func(l []posting.DeadLetter) {
-				dead = append(dead,
-					l...)
-			}})
+			relay, settler := p.idle(t, SettlerOptions{Alarms: Alarms{OnDead: func(l []posting.DeadLetter) {
+				dead = append(dead, l...)
+			}}})
 			allow := p.Refuse(t, "poison")
 			for i, user := range []string{"u1", "u1", "poison", "u1", "u1"} {
 				if err := relay.publisher.Publish(t.Context(),

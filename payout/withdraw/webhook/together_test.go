@@ -69,10 +69,9 @@ func together(t *testing.T, books *ledger.Ledger) {
 	var payers []*withdraw.Payer
 	for range 3 {
 		provider := newProvider(t, webhook.Options{URL: s.URL, Secret: webhooktest.Secret, Clock: now})
-		payer, err := withdraw.NewPayer(books.Withdrawals, provider, withdraw.PayerOptions{
+		payer := withdraw.NewPayer(books.Withdrawals, provider, withdraw.PayerOptions{
 			Concurrency: 4, Timeout: 300 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
 		})
-		must(t, err)
 		payers = append(payers, payer)
 		run(t, payer)
 	}
