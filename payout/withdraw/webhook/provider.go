@@ -55,7 +55,7 @@ func CheckURL(address string) error {
 	return ErrBadURL
 }
 
-// Provider asks one receiver for payments. It is a payout.Provider.
+// Provider asks one receiver for payments. It is a withdraw.Provider.
 type Provider struct {
 	url   string
 	key   []byte
@@ -98,7 +98,7 @@ type request struct {
 	CreatedAt int64      `json:"created_at"`
 }
 
-// Pay implements payout.Provider.
+// Pay implements withdraw.Provider.
 func (p *Provider) Pay(ctx context.Context, pay withdraw.Payment) (reference string, err error) {
 	body, err := json.Marshal(request{ID: pay.Key, User: pay.User, Amount: pay.Amount, Currency: currency,
 		CreatedAt: pay.CreatedAt})
