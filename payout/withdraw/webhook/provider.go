@@ -22,9 +22,6 @@ import (
 // currency is what an amount is counted in: minor units of it.
 const currency = "CNY"
 
-// maxAnswer is how much of an answer is read, in bytes.
-const maxAnswer = 64 << 10
-
 // Options are the settings of a Provider. URL and Secret are required.
 type Options struct {
 	URL    string     // where payments are asked for: https, or http on this machine
@@ -35,11 +32,9 @@ type Options struct {
 	TLS *tls.Config
 }
 
-// Errors of the options. They repeat nothing of what they complain about: there may be a password in it.
-var (
-	ErrBadURL = errors.New("give an https URL; http only for this machine (localhost, 127.0.0.1, [::1]), because " +
-		"whoever is on the way could answer \"paid\"")
-)
+// ErrBadURL is the error of an address that is not safe. It does not repeat it: there may be a password in it.
+var ErrBadURL = errors.New("give an https URL; http only for this machine (localhost, 127.0.0.1, [::1]), because " +
+	"whoever is on the way could answer \"paid\"")
 
 // CheckURL tells whether payments can be asked for at an address.
 func CheckURL(address string) error {
