@@ -17,7 +17,7 @@ import (
 var ErrDrained = errors.New("the campaign is closed and all of it is in the ledger; there is nothing to rebuild")
 
 // Rebuilder tells Redis again what it has lost of campaigns, from the ledger and the stream. Where the money is
-// decided the order of its steps counts: payout/life.go says why. It may be cut off at any point and run again, and
+// decided the order of its steps counts: payout/ledger/posting/epoch.go says why. It may be cut off at any point and run again, and
 // run on several nodes at once.
 type Rebuilder struct {
 	o RebuilderOptions
@@ -75,7 +75,7 @@ type Rebuilt struct {
 }
 
 // Rebuild restores every shard that Redis has lost of a campaign. It fails with store.ErrAlive where none is lost, and
-// with errDrained or rain.ErrNotStocked where none has to be there.
+// with ErrDrained or rain.ErrNotStocked where none has to be there.
 func (r *Rebuilder) Rebuild(ctx context.Context, id string) (Rebuilt, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
