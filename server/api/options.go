@@ -137,7 +137,7 @@ type Known interface {
 	Live() []*rain.Campaign          // those that are not drained
 }
 
-// API is the HTTP surface under apiRoot.
+// API is the HTTP surface under Root.
 type API struct {
 	o Options
 

@@ -23,7 +23,7 @@ import (
 	"redrain/server/servertest"
 )
 
-// upkeep is an office and a keeper on a real Redis and an SQLite ledger, at a time that the test sets.
+// upkeep is the campaign service, the reconcile loop and the reclaimer on a real Redis and an SQLite ledger, at a time that the test sets.
 type upkeep struct {
 	*testing.T
 	service  *Service
