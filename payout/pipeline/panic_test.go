@@ -200,7 +200,7 @@ func TestPanicOfDecodingBecomesADeadLetter(t *testing.T) {
 			t.Errorf("a dead letter after %d deliveries", delivered)
 		}
 	}
-	if d := <-p.dead; d.Kind != posting.LetterMessage || !strings.Contains(d.Reason, "torn") {
+	if d := <-p.dead; d.Kind != posting.LetterMessage || d.Packet != -1 || d.Shard != -1 || !strings.Contains(d.Reason, "torn") {
 		t.Errorf("%+v", d)
 	}
 	if n := p.CountDead(t); n != 1 {
