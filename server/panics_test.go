@@ -40,10 +40,12 @@ func TestARoundThatPanicsEndsNoActor(t *testing.T) {
 			return api.NewEvents(api.EventsOptions{Guard: g, Log: quiet}).Run(ctx)
 		},
 		"campaigns": func(_ *testing.T, g *rounds.Guard, ctx context.Context) error {
-			return cluster.NewRegistry(cluster.RegistryOptions{Known: cluster.NewKnown(), Guard: g, Log: quiet}).Run(ctx)
+			return cluster.NewRegistry(cluster.RegistryOptions{Known: cluster.NewKnown(), Guard: g,
+				Log: quiet}).Run(ctx)
 		},
 		"reclaimer": func(_ *testing.T, g *rounds.Guard, ctx context.Context) error {
-			return campaigns.NewReclaimer(campaigns.ReclaimerOptions{Leases: freeLeases{}, Guard: g, Log: quiet}).Run(ctx)
+			return campaigns.NewReclaimer(campaigns.ReclaimerOptions{Leases: freeLeases{}, Guard: g,
+				Log: quiet}).Run(ctx)
 		},
 		"reconciliation": func(_ *testing.T, g *rounds.Guard, ctx context.Context) error {
 			return campaigns.NewProofs(campaigns.ProofsOptions{Leases: freeLeases{}, Every: time.Second, Guard: g,
@@ -63,6 +65,7 @@ func TestARoundThatPanicsEndsNoActor(t *testing.T) {
 			return withdraw.NewPayer(nil, nil, withdraw.PayerOptions{Guard: g, Log: quiet}).Run(ctx)
 		},
 		"rain schedule": func(t *testing.T, g *rounds.Guard, ctx context.Context) error {
+			t.Helper()
 			known := cluster.NewKnown()
 			s := live.NewSchedule(nil, known, g)
 			lobby := room.NewLobby(room.Options{Log: quiet, OnOpen: s.Open, OnEmpty: s.Empty})

@@ -55,7 +55,9 @@ func (s *Server) buildSettler(js jetstream.JetStream) error {
 func (s *Server) buildPayer() error {
 	var provider withdraw.Provider = withdraw.Wallet{}
 	if s.cfg.Provider == ProviderHTTP {
-		http, err := webhook.New(webhook.Options{URL: s.cfg.ProviderURL, Secret: s.cfg.ProviderSecret, Clock: s.clock.Now})
+		http, err := webhook.New(webhook.Options{
+			URL: s.cfg.ProviderURL, Secret: s.cfg.ProviderSecret, Clock: s.clock.Now,
+		})
 		if err != nil {
 			return fmt.Errorf("the payment provider: %w", err)
 		}

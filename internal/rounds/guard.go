@@ -33,11 +33,12 @@ var ErrPanic = errors.New("a fault of the program")
 // those that follow before the part was calm for ten minutes; nil = nobody does. log nil = slog.Default. reg nil = no
 // metric.
 func NewGuard(reg prometheus.Registerer, log *slog.Logger, alarm func(part, message string)) (*Guard, error) {
-	g := &Guard{log: log, alarm: alarm, last: map[string]time.Time{}, panics: prometheus.NewCounterVec(prometheus.CounterOpts{
+	g := &Guard{log: log, alarm: alarm, last: map[string]time.Time{}}
+	g.panics = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "redrain_panics_total",
 		Help: "Panics that were caught, by the part of the process. Each is a fault of the program, and its stack is " +
 			"in the log.",
-	}, []string{"part"})}
+	}, []string{"part"})
 	if reg == nil {
 		return g, nil
 	}
@@ -55,7 +56,7 @@ func (g *Guard) Do(part string, round func()) (ok bool) {
 // Recover is Do for a function that defers it: it keeps a panic of that function from going further, and tells panicked
 // with what.
 func (g *Guard) Recover(part string, panicked func(with any)) {
-	if p := recover(); p != nil {
+	if p := recover(); p != nil { //nolint:revive // it is what is deferred
 		g.caught(part, p)
 		panicked(p)
 	}

@@ -71,7 +71,7 @@ func TestDemo(t *testing.T) {
 				if err := d.step(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				time.Sleep(time.Second) // of the bubble
+				<-time.After(time.Second) // of the bubble
 			}
 			return len(s.memoryLedger[d.Campaign()].Rains)
 		}

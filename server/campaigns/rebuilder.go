@@ -108,17 +108,8 @@ func (r *Rebuilder) Rebuild(ctx context.Context, id string) (Rebuilt, error) {
 		return done, fmt.Errorf("%w: %w", ErrApply, err)
 	}
 	r.o.Bus.Restocked(id)
-	r.o.Log.Info(
-		"redis knows the campaign again",
-		"campaign",
-		id,
-		"shards",
-		done.Shards,
-		"packets",
-		done.Packets,
-		"wins",
-		done.Wins,
-	)
+	r.o.Log.Info("redis knows the campaign again", "campaign", id, "shards", done.Shards, "packets", done.Packets,
+		"wins", done.Wins)
 	return done, nil
 }
 
@@ -227,11 +218,8 @@ func (r *Rebuilder) RebuildAll(ctx context.Context) error {
 			return ctx.Err()
 		case err != nil && !errors.Is(err, store.ErrAlive):
 			r.o.Log.Error("a campaign could not be restored", "campaign", c.ID, "err", err)
-			r.o.Bus.Alarm(
-				"state_lost",
-				c.ID,
-				"it could not be restored at start; its taps are unavailable until it is: run redrain rebuild "+c.ID,
-			)
+			r.o.Bus.Alarm("state_lost", c.ID,
+				"it could not be restored at start; its taps are unavailable until it is: run redrain rebuild "+c.ID)
 		}
 	}
 	return nil

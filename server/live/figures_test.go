@@ -52,14 +52,15 @@ func (s *sums) Dead(context.Context, string) (int64, int64, error)      { return
 // nor dead is on its way, and never less than nothing.
 func TestStats(t *testing.T) {
 	now := int64(1_000_000)
-	s := &sums{levels: store.Levels{Won: 9, Stock: 4, AmountWon: 90, AmountLeft: 40}, reports: map[string]store.NodeReport{
-		"a": {T: now, Online: 3, Taps: 10, GrabsPerSecond: 2, Outcomes: outcome.Counts{outcome.Won: 4, outcome.Empty: 6},
-			Latency: map[int]int64{4: 10}},
+	s := &sums{levels: store.Levels{Won: 9, Stock: 4, AmountWon: 90, AmountLeft: 40}}
+	s.reports = map[string]store.NodeReport{
+		"a": {T: now, Online: 3, Taps: 10, GrabsPerSecond: 2, Latency: map[int]int64{4: 10},
+			Outcomes: outcome.Counts{outcome.Won: 4, outcome.Empty: 6}},
 		"b": {T: now - staleReport, Online: 2, Taps: 5, GrabsPerSecond: 1, Outcomes: outcome.Counts{outcome.Won: 5},
 			Latency: map[int]int64{-1: 1, latencyBuckets: 1}}, // of another version, which has other buckets
 		"gone": {T: now - staleReport - 1, Online: 100, Taps: 7, GrabsPerSecond: 100,
 			Outcomes: outcome.Counts{outcome.Late: 7}, Latency: map[int]int64{200: 1000}},
-	}}
+	}
 	f := NewFigures(FiguresOptions{Sums: s, Reports: s, Paid: s, Dead: s, Clock: func() int64 { return now }})
 	c := &rain.Campaign{ID: "c", Status: rain.Open}
 	got, err := f.Stats(t.Context(), c)
@@ -136,7 +137,7 @@ func TestFiguresAreReportedAndTold(t *testing.T) {
 		}
 		known.Store(&rain.Campaign{ID: "c", Status: rain.Closed, Drained: true, Revision: 2})
 		lobby.Leave(member)
-		time.Sleep(2*ReportEvery + ReportEvery/2)
+		<-time.After(2*ReportEvery + ReportEvery/2) // of the bubble
 		synctest.Wait()
 		if r := s.reports["a"]; r.Online != 0 || r.Taps != 1 || r.GrabsPerSecond != 0 || r.Keep != time.Hour {
 			t.Errorf("reported in the end %+v", r)
