@@ -51,12 +51,13 @@ func TestPayerRecordsEachAnswer(t *testing.T) {
 	}
 }
 
-// A payer of whom nothing is asked in particular waits ten seconds for an answer, times it, counts what waits, and tells
-// nobody.
+// A payer of whom nothing is asked in particular waits ten seconds for an answer, times it, counts what waits, and
+// tells nobody.
 func TestPayerByDefault(t *testing.T) {
 	t.Parallel()
 	provider := &fakeProvider{answer: func(ctx context.Context, _ Payment, _ int) (string, error) {
-		if end, limited := ctx.Deadline(); !limited || time.Until(end) > 10*time.Second || time.Until(end) < 5*time.Second {
+		end, limited := ctx.Deadline()
+		if left := time.Until(end); !limited || left > 10*time.Second || left < 5*time.Second {
 			return "", fmt.Errorf("the time ends at %v", end)
 		}
 		return "theirs", nil

@@ -3,9 +3,10 @@ package posting
 import (
 	"context"
 	"maps"
+	"slices"
+
 	"redrain/internal/sqldb"
 	"redrain/rain"
-	"slices"
 )
 
 // Settlement is a claim that is in the ledger.
