@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -20,9 +21,10 @@ func TestAReadSaysThatATableIsAway(t *testing.T) {
 	ctx := t.Context()
 	b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 	b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u1", 0, 10)))
+	list := func(q ledger.ClaimQuery) error { _, _, err := b.ListClaims(ctx, q); return err }
 	reads := map[string]func() error{
-		"claims of a player":   func() error { _, _, err := b.ListClaims(ctx, ledger.ClaimQuery{User: "u1", Limit: 10}); return err },
-		"claims of a campaign": func() error { _, _, err := b.ListClaims(ctx, ledger.ClaimQuery{Campaign: "c1", Limit: 10}); return err },
+		"claims of a player":   func() error { return list(ledger.ClaimQuery{User: "u1", Limit: 10}) },
+		"claims of a campaign": func() error { return list(ledger.ClaimQuery{Campaign: "c1", Limit: 10}) },
 		"claims on packets":    func() error { _, err := b.ClaimsOn(ctx, "c1", []int{0}); return err },
 		"states of claims":     func() error { _, err := b.ClaimStates(ctx, "u1", []string{"c1-0"}); return err },
 		"what is cleared":      func() error { _, err := b.Cleared(ctx, "c1"); return err },
@@ -150,23 +152,27 @@ func TestBookOnce(t *testing.T) {
 	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
-		first := booking.Move(booking.KindDeposit, "k", booking.World, booking.SponsorAccount("a"), 10)
+		deposit := func(key, sponsor string, amount rain.Money) booking.Txn {
+			return booking.Move(booking.KindDeposit, key, booking.World, booking.SponsorAccount(sponsor), amount)
+		}
+		first := deposit("k", "a", 10)
 		third := first
-		third.Lines = append(append([]booking.Line{}, first.Lines...), booking.Line{Account: booking.SponsorAccount("b")})
+		third.Lines = append(slices.Clone(first.Lines), booking.Line{Account: booking.SponsorAccount("b")})
 		for i, c := range []struct {
 			txn    booking.Txn
 			booked bool
 			fails  error
 		}{
 			{first, true, nil}, {first, false, nil},
-			{booking.Move(booking.KindDeposit, "k", booking.World, booking.SponsorAccount("a"), 11), false, booking.ErrKeyReused},
-			{booking.Move(booking.KindDeposit, "k", booking.World, booking.SponsorAccount("b"), 10), false, booking.ErrKeyReused},
+			{deposit("k", "a", 11), false, booking.ErrKeyReused},
+			{deposit("k", "b", 10), false, booking.ErrKeyReused},
 			{third, false, booking.ErrKeyReused},
-			{booking.Move(booking.KindDeposit, "l", booking.World, booking.SponsorAccount("a"), 10), true, nil},
+			{deposit("l", "a", 10), true, nil},
 		} {
 			called := false
 			err := b.DB.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
-				booked, err := booking.BookOnce(ctx, tx, 1, c.txn, func(booking.Booked) error { called = true; return nil })
+				rows := func(booking.Booked) error { called = true; return nil }
+				booked, err := booking.BookOnce(ctx, tx, 1, c.txn, rows)
 				if booked != c.booked {
 					t.Errorf("%d: booked %v", i, booked)
 				}

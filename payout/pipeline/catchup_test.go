@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -233,5 +234,23 @@ func TestPoisonDoesNotKeepAShardFromBeingRebuilt(t *testing.T) {
 			}
 			p.CheckBooks(t)
 		})
+	}
+}
+
+// What the stream has is posted page by page, a page being as many wins as a batch.
+func TestCatchUpPostsInPages(t *testing.T) {
+	t.Parallel()
+	p := inProcess(t)
+	p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+	for n := range 3 {
+		p.publish(t, 1, paytest.Entry("c1", n+1, paytest.Win("u1", 2*n, 10), paytest.Win("u2", 2*n+1, 10)))
+	}
+	var pages []int
+	ledger := &between{p.Poster, func(entries []rain.Entry) error { pages = append(pages, len(entries)); return nil }}
+	settler := NewSettler(p.js, ledger, p.DeadLetters, p.redis, p.told,
+		SettlerOptions{Namespace: p.namespace, BatchWins: 4, Log: paytest.Quiet})
+	paytest.Must(t, settler.CatchUp(t.Context(), "c1", 0))
+	if !slices.Equal(pages, []int{2, 1}) {
+		t.Errorf("pages of %v entries", pages)
 	}
 }

@@ -40,7 +40,9 @@ func TestPanicEndsOneRound(t *testing.T) {
 			panic("torn")
 		}
 		return nil
-	}}, p.DeadLetters, p.redis, p.told, SettlerOptions{Namespace: p.namespace, Workers: 1, Guard: guard, Log: paytest.Quiet})
+	}}, p.DeadLetters, p.redis, p.told, SettlerOptions{
+		Namespace: p.namespace, Workers: 1, Guard: guard, Log: paytest.Quiet,
+	})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 2)
 	go func() { ended <- relay.Run(ctx) }()
@@ -106,9 +108,9 @@ func (l *torn) Attempt(ctx context.Context, e rain.Entry, cause error, limit int
 	return l.Poster.Attempt(ctx, e, cause, limit)
 }
 
-// An entry over which the settler panics each time takes nobody with it, and is a dead letter after as many tries as any
-// other, with the panic as its reason. Where nothing can be said of its wins, the message as a whole is kept, and the
-// entry stays in its outbox.
+// An entry over which the settler panics each time takes nobody with it, and is a dead letter after as many tries as
+// any other, with the panic as its reason. Where nothing can be said of its wins, the message as a whole is kept, and
+// the entry stays in its outbox.
 func TestPanicBecomesADeadLetter(t *testing.T) {
 	t.Parallel()
 	for _, attempts := range []bool{false, true} {
@@ -139,7 +141,9 @@ func TestPanicBecomesADeadLetter(t *testing.T) {
 				if attempts {
 					kind, left = posting.LetterMessage, 1
 				}
-				testenv.Eventually(t, ackWait/2, "the rest of the outbox", func() bool { return p.redis.Waiting() == left })
+				testenv.Eventually(t, ackWait/2, "the rest of the outbox", func() bool {
+					return p.redis.Waiting() == left
+				})
 				info := p.consumer(t)
 				if letter.Kind != kind || info.NumPending != 0 || len(p.dead) != 0 {
 					t.Errorf("a letter of kind %s, %d more, messages %+v", letter.Kind, len(p.dead), info)
@@ -200,7 +204,8 @@ func TestPanicOfDecodingBecomesADeadLetter(t *testing.T) {
 			t.Errorf("a dead letter after %d deliveries", delivered)
 		}
 	}
-	if d := <-p.dead; d.Kind != posting.LetterMessage || !strings.Contains(d.Reason, "torn") {
+	if d := <-p.dead; d.Kind != posting.LetterMessage || d.Packet != -1 || d.Shard != -1 ||
+		!strings.Contains(d.Reason, "torn") {
 		t.Errorf("%+v", d)
 	}
 	if n := p.CountDead(t); n != 1 {

@@ -5,9 +5,10 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
+
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
-	"slices"
 )
 
 // Reconciliation says where every cent of a campaign is. Each cent is in exactly one of the places:

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"fmt"
+
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
@@ -12,8 +13,10 @@ type hotWins struct {
 	shards map[int]bool // those that were read
 }
 
-func (h *hotWins) has(packet int) bool { return h.bits[packet/64]&(1<<(packet%64)) != 0 }
-func (h *hotWins) add(packet int)      { h.bits[packet/64] |= 1 << (packet % 64) }
+func (h *hotWins) has(packet int) bool { return h.bits[packet/64]&bit(packet) != 0 }
+func (h *hotWins) add(packet int)      { h.bits[packet/64] |= bit(packet) }
+
+func bit(packet int) uint64 { return uint64(1) << (packet % 64) }
 
 // hotWin is a win as Redis has recorded it.
 type hotWin struct {

@@ -204,7 +204,9 @@ type verdict struct {
 func (p *Payer) classify(ctx context.Context, w ledger.Withdrawal, reference string, err error) verdict {
 	if err == nil {
 		p.outside.Works()
-		return verdict{outcomePaid, "", func(ctx context.Context) error { return p.ledger.RecordPaid(ctx, w, reference) }}
+		return verdict{outcomePaid, "", func(ctx context.Context) error {
+			return p.ledger.RecordPaid(ctx, w, reference)
+		}}
 	}
 	reason := err.Error()
 	if errors.Is(err, ErrRefused) {
@@ -217,7 +219,9 @@ func (p *Payer) classify(ctx context.Context, w ledger.Withdrawal, reference str
 		p.outside.Failed(fmt.Errorf("withdrawal %s, try %d: %w", w.ID, w.Attempts, err))
 	}
 	if w.Attempts >= p.o.Attempts {
-		return verdict{outcomeDead, reason, func(ctx context.Context) error { return p.ledger.RecordDead(ctx, w, reason) }}
+		return verdict{outcomeDead, reason, func(ctx context.Context) error {
+			return p.ledger.RecordDead(ctx, w, reason)
+		}}
 	}
 	pause := rounds.Backoff(payFirst, payMost, w.Attempts-1)
 	if later, ok := errors.AsType[*LaterError](err); ok {

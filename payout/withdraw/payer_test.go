@@ -199,7 +199,7 @@ func TestPayerBuriesWhatPanics(t *testing.T) {
 
 func TestPayerPutsOff(t *testing.T) {
 	t.Parallel()
-	p := NewPayer(nil, nil, PayerOptions{Log: paytest.Quiet})
+	p := NewPayer(nil, nil, PayerOptions{Attempts: 100, Log: paytest.Quiet})
 	for _, c := range []struct {
 		try         int
 		err         error
@@ -208,6 +208,7 @@ func TestPayerPutsOff(t *testing.T) {
 		{1, errors.New("x"), payFirst / 2, payFirst},
 		{2, errors.New("x"), payFirst, 2 * payFirst},
 		{9, errors.New("x"), 256 * time.Second, 512 * time.Second},
+		{40, errors.New("x"), 450 * time.Second, 15 * time.Minute},
 		{1, &LaterError{After: 5 * time.Minute, Err: errors.New("x")}, 5 * time.Minute, 5 * time.Minute},
 		{1, fmt.Errorf("wrapped: %w", &LaterError{After: 365 * 24 * time.Hour, Err: errors.New("x")}), payPatience,
 			payPatience},

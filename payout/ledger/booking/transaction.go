@@ -3,6 +3,7 @@ package booking
 import (
 	"errors"
 	"fmt"
+
 	"redrain/rain"
 )
 

@@ -72,7 +72,8 @@ func (p *Poster) countAttempt(ctx context.Context, tx *sqldb.Tx, e rain.Entry, c
 }
 
 func (p *Poster) pruneAttempts(ctx context.Context, tx *sqldb.Tx, before int64) error {
-	old, err := sqldb.Column[string](ctx, tx, "SELECT entry FROM attempt WHERE last_at < ? LIMIT ?", before, sqldb.Chunk)
+	old, err := sqldb.Column[string](ctx, tx, "SELECT entry FROM attempt WHERE last_at < ? LIMIT ?", before,
+		sqldb.Chunk)
 	if err != nil {
 		return err
 	}

@@ -3,8 +3,9 @@ package posting
 import (
 	"context"
 	"fmt"
-	"redrain/internal/sqldb"
 	"strconv"
+
+	"redrain/internal/sqldb"
 )
 
 // barriers are the times in Unix ms up to which an entry of a shard that is not posted is void.

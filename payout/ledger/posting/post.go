@@ -40,9 +40,9 @@ var (
 //
 // What contradicts the ledger becomes a dead letter and does not stop the rest: a packet that is paid to someone
 // else or with another amount, more than the escrow holds, an unknown campaign, an entry that makes no sense. A
-// dead claim stays dead until [Ledger.Retry]. A reclaim that asks for more than is its shard's is posted with what
-// is. What is of a shard's epoch before Redis lost it, and was not in the ledger when the shard was rebuilt, is
-// void: it is kept, and never paid.
+// dead claim stays dead until an operator has it retried. A reclaim that asks for more than is its shard's is posted
+// with what is. What is of a shard's epoch before Redis lost it, and was not in the ledger when the shard was rebuilt,
+// is void: it is kept, and never paid.
 //
 // After an error nothing is posted, or (where the commit's answer was lost) everything; calling again is right in both.
 func (p *Poster) Post(ctx context.Context, entries []rain.Entry) (Posted, error) {

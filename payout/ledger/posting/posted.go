@@ -3,9 +3,10 @@ package posting
 import (
 	"context"
 	"maps"
+	"slices"
+
 	"redrain/internal/sqldb"
 	"redrain/rain"
-	"slices"
 )
 
 // Settlement is a claim that is in the ledger.
@@ -22,7 +23,7 @@ type Settlement struct {
 	New      bool       // posted by this call; false where an earlier copy was
 }
 
-// Posted is what [Ledger.Post] has found and done.
+// Posted is what [Poster.Post] has found and done.
 type Posted struct {
 	Settled []Settlement // every claim of the entries that is in the ledger now
 	New     int          // how many of them are new

@@ -3,9 +3,10 @@ package posting
 import (
 	"context"
 	"fmt"
+	"sync"
+
 	"redrain/internal/sqldb"
 	"redrain/rain"
-	"sync"
 )
 
 // CampaignReader reads a campaign in a transaction; ErrUnknownCampaign where there is none.

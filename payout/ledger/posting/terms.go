@@ -3,6 +3,7 @@ package posting
 import (
 	"context"
 	"fmt"
+
 	"redrain/internal/sqldb"
 	"redrain/rain"
 )

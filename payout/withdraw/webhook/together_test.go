@@ -92,8 +92,9 @@ func together(t *testing.T, books *ledger.Ledger) {
 	all := ledger.WithdrawalQuery{Limit: 1000}
 	var list []ledger.Withdrawal
 	testenv.Eventually(t, time.Minute, "an end of every withdrawal", func() bool {
-		open, _, err := books.Withdrawals.ListWithdrawals(t.Context(), ledger.WithdrawalQuery{State: ledger.WithdrawalPending,
-			Limit: 1})
+		open, _, err := books.Withdrawals.ListWithdrawals(t.Context(), ledger.WithdrawalQuery{
+			State: ledger.WithdrawalPending, Limit: 1,
+		})
 		must(t, err)
 		return len(open) == 0
 	})
