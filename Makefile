@@ -50,7 +50,7 @@ compare: ## measure redrain beside the textbook design, on real servers (ROWS=ta
 	$(GO) run -C tools ./compare -rows '$(ROWS)' $(ARGS)
 
 .PHONY: mutate
-mutate: ## change the code in small ways and list what no test notices (PACKAGES="./rain ./room"; ARGS="-sample 100 -full")
+mutate: ## change the code in small ways and list what no test notices (PACKAGES="./rain ./room"; ARGS="-sample 100")
 	$(GO) run -C tools ./mutate $(ARGS) $(PACKAGES)
 
 .PHONY: fuzz

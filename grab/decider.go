@@ -14,7 +14,8 @@ import (
 	"redrain/rain"
 )
 
-// decideTimeout is how long a batch waits for Redis before its taps are unavailable.
+// decideTimeout is the longest that a batch of taps may wait for its decision, by Redis and, with --confirm, by a
+// replica or JetStream. Then its taps are unavailable. A tap that comes while a batch is away waits for the next one.
 const decideTimeout = 2 * time.Second
 
 // script decides the taps on one shard; store.Batch is one.

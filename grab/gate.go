@@ -22,7 +22,7 @@ type Gate[T any] struct {
 	view atomic.Pointer[view[T]]
 }
 
-// view is what the gate knows at one moment. A view is not changed but replaced, so that a tap is judged by one
+// view is what the gate knows at one moment. A view is not changed but replaced, so that a tap is checked against one
 // version of the campaign from beginning to end.
 type view[T any] struct {
 	campaign *rain.Campaign

@@ -10,5 +10,5 @@
 //	ATOMICITY  what holds when the script is cut off, refused or run twice
 //
 // A script touches the keys that it is given and builds none, so that Redis Cluster can tell where it has to run.
-// The package's test reads each script and holds it to both.
+// The package's test reads each script and holds it to this header and this rule.
 package lua

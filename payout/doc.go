@@ -1,5 +1,5 @@
 // Package payout turns wins into money: exactly once, to the cent, whatever dies in between. It has no code of its own;
-// its rooms have:
+// its subpackages have:
 //
 //	ledger            what is kept in the database: campaigns, sponsors, claims, withdrawals, dead letters, audit
 //	ledger/posting    outbox entries become transactions; what cannot be posted becomes a dead letter
@@ -31,7 +31,8 @@
 //	return    world          → user:<id>           of a withdrawal that the provider has refused
 //
 // No account but world ever goes below zero. What the ledger cannot post, because it contradicts what is posted
-// already, becomes a dead letter: a row that an operator sees and can retry, never a loss.
+// already, becomes a dead letter: a row that an operator sees and can retry, never a loss. So does a withdrawal that
+// nobody answers clearly, and a message that nobody can read.
 //
 // Money leaves through a withdraw.Provider. Withdrawals.Withdraw takes it out of the player's account at once, and the
 // withdraw.Payer has it paid, from the table of withdrawals as its queue and under one key for all tries:
@@ -40,5 +41,5 @@
 //	   │ └────refused──▶ failed, and the money is given back in the same transaction
 //	   └──no clear answer, too often──▶ still pending, and a dead letter ──Retry──▶ tried again
 //
-// reconcile.Reconciler proves for a campaign that every cent is in exactly one place.
+// reconcile.Reconciler proves, for a campaign or for everything, that every cent is in exactly one place.
 package payout

@@ -9,8 +9,10 @@
 // The life of a campaign (Campaign.Status), and the phase of a rain (Rain.Phase):
 //
 //	loading ──stocked──▶ open ◀──▶ paused          countdown ──▶ falling ──▶ ended
-//	                      │          │                   │           ▲│
-//	                      └──▶ closed ◀┘                 └─ paused ◀─┘└─ stop, close ─▶ ended
+//	   │                  │          │                   │▲          ▲│
+//	   └──given up──▶ closed ◀───────┘                   └▶ paused ◀─┘
+//
+// Stop and close end a rain in any phase.
 //
 // The package imports the standard library only.
 package rain

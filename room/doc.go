@@ -13,7 +13,8 @@
 // goroutine of its own waits for a peer that has stalled, for at most WriteTimeout (wait.go).
 //
 // Only the member writes to its connection (socket.go). It makes the frames with package ws, and makes a frame for
-// many members once (frame.go). The WebSocket library makes the upgrade and reads.
+// many members once (frame.go). The WebSocket library makes the upgrade, and reads what
+// package ws leaves to it.
 //
 // A panic in a member's turn, in its timer or in onClose closes that member, and is logged with its stack; all
 // others are served on.

@@ -124,8 +124,7 @@ func (b *backends) connectNATS(ctx context.Context, cfg *Config, log *slog.Logge
 			}
 		}),
 		nats.ReconnectHandler(func(nc *nats.Conn) {
-			log.Info("connected to NATS again", "url",
-				nc.ConnectedUrlRedacted())
+			log.Info("connected to NATS again", "url", nc.ConnectedUrlRedacted())
 		}),
 	}
 	dial := func() (*nats.Conn, error) { return nats.Connect(cfg.NATS, options...) }

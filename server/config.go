@@ -121,10 +121,8 @@ func (c *Config) Validate() []error {
 	}
 	if standIn := c.Redis == "" || c.NATS == "" || c.MySQL == ""; standIn && len(c.Roles) > 0 &&
 		len(c.Roles) < len(AllRoles) {
-		fault(
-			"--roles: with a stand-in for --redis, --nats or --mysql this process must have all roles; " +
-				"no other can reach it",
-		)
+		fault("--roles: with a stand-in for --redis, --nats or --mysql this process must have all roles; " +
+			"no other can reach it")
 	}
 	for _, r := range c.Roles {
 		if !slices.Contains(AllRoles, r) {
@@ -194,10 +192,8 @@ func (c *Config) validateAccess(fault func(string, ...any)) {
 			fault("--operator-token: required with real back ends")
 		}
 		if c.JWTSecret == "" && c.JWKSURL == "" {
-			fault(
-				"--jwt-secret or --jwks-url: one is required with real back ends, " +
-					"to verify players' tokens on every node",
-			)
+			fault("--jwt-secret or --jwks-url: one is required with real back ends, to verify players' tokens on " +
+				"every node")
 		}
 	}
 	if c.OperatorToken != "" && c.OperatorToken == c.ViewerToken {
@@ -224,10 +220,8 @@ func (c *Config) validateProvider(fault func(string, ...any)) {
 	case ProviderWallet:
 		if c.ProviderURL != "" || c.ProviderSecret != "" {
 			// Not ignored: withdrawals would count as paid, and nobody would be asked to pay them.
-			fault(
-				"--provider-url and --provider-secret: they belong to --provider http; " +
-					"give that too, or leave them out",
-			)
+			fault("--provider-url and --provider-secret: they belong to --provider http; give that too, or leave " +
+				"them out")
 		}
 	case ProviderHTTP:
 		if err := webhook.CheckURL(c.ProviderURL); err != nil {

@@ -6,8 +6,8 @@
 //	campaigns   operators' commands on campaigns, and the loops that finish them
 //	live        what this node shows of a rain: phases, waves, counts, figures
 //	cluster     what the nodes know in common: campaigns, the bus between them, who is told of a settlement
-//	limit       limits per client address
-//	timeout     how long one part waits for another
+//	limit       the address that limits per client count by
+//	timeout     how long requests, commands and single questions to a back end may take
 //
 // It does not know how a packet is won (grab) or how it becomes money (payout).
 //
@@ -16,17 +16,18 @@
 //
 //	http            the HTTP server with the API, the sockets and the pages
 //	campaigns       cluster.Registry: reads changed campaigns from the database
+//	keys            auth.Players: follows the public keys of the identity provider (--jwks-url only)
 //	rooms           room.Lobby: pings and deadlines of the sockets
 //	figures         live.Figures: reports this node's counts, and tells the rooms those of all nodes
 //	events          api.Events: the operators' feed
 //	reconcile loop  campaigns.ReconcileLoop: stocks and applies what was left half done (role operator)
 //	reclaimer       campaigns.Reclaimer: closes what has expired, and drains what is closed (role operator)
-//	reconciliation  campaigns.Proofs: proves the books on a schedule (role operator)
+//	reconciliation  campaigns.Proofs: proves the books every --reconcile-every (role operator)
 //	demo            campaigns.Demo: the campaign that a newcomer plays (in-process default only)
-//	relay           payout.Relay: outbox → JetStream (role relay)
-//	settlement      payout.Settler: JetStream → ledger (role settle)
-//	withdrawals     payout.Payer: ledger → payment provider (role settle)
-//	clock           grab.Clock: follows the cluster's time
+//	relay           pipeline.Relay: outbox → JetStream (role relay)
+//	settlement      pipeline.Settler: JetStream → ledger (role settle)
+//	withdrawals     withdraw.Payer: ledger → payment provider (role settle)
+//	clock           store.Clock: follows the cluster's time
 //
 // The schedule of the rains (live.Schedule) is no actor: it has a goroutine for each room that is open.
 package server

@@ -20,14 +20,12 @@ import (
 )
 
 // buildSettler makes what posts wins, and tells of them.
-func (s *Server) buildSettler(js jetstream.JetStream) (err error) {
+func (s *Server) buildSettler(js jetstream.JetStream) error {
 	if err := errors.Join(s.ledger.DeadLetters.Register(s.metrics), s.books.Register(s.metrics)); err != nil {
 		return err
 	}
 	s.notifier = cluster.NewNotifier(store.NewMarks(s.redis), store.NewRanking(s.redis), s.bus, s.log)
-	o := pipeline.SettlerOptions{
-		Namespace: s.cfg.Namespace, Clock: s.clock.Now, Guard: s.guard, Log: s.log, Registerer: s.metrics,
-		Attempts: s.cfg.PayoutAttempts,
+	alarms := pipeline.Alarms{
 		OnCut: func(cuts []posting.ReclaimCut) {
 			for _, c := range cuts {
 				s.bus.Alarm("reclaim_cut", c.Ref.Campaign, c.Reason)
@@ -45,23 +43,28 @@ func (s *Server) buildSettler(js jetstream.JetStream) (err error) {
 		},
 		OnVoid: func(letters []posting.DeadLetter) { campaigns.AlarmVoid(s.bus, letters) },
 	}
-	s.settler, err = pipeline.NewSettler(js, s.ledger.Poster, s.ledger.DeadLetters, s.outbox, s.notifier, o)
-	return err
+	s.settler = pipeline.NewSettler(js, s.ledger.Poster, s.ledger.DeadLetters, s.outbox, s.notifier,
+		pipeline.SettlerOptions{
+			Namespace: s.cfg.Namespace, Clock: s.clock.Now, Guard: s.guard, Log: s.log, Registerer: s.metrics,
+			Attempts: s.cfg.PayoutAttempts, Alarms: alarms,
+		})
+	return nil
 }
 
 // buildPayer makes what pays withdrawals.
 func (s *Server) buildPayer() error {
 	var provider withdraw.Provider = withdraw.Wallet{}
 	if s.cfg.Provider == ProviderHTTP {
-		http, err := webhook.New(webhook.Options{URL: s.cfg.ProviderURL, Secret: s.cfg.ProviderSecret, Clock: s.clock.Now})
+		http, err := webhook.New(webhook.Options{
+			URL: s.cfg.ProviderURL, Secret: s.cfg.ProviderSecret, Clock: s.clock.Now,
+		})
 		if err != nil {
 			return fmt.Errorf("the payment provider: %w", err)
 		}
 		s.back.onClose(http.Close)
 		provider = http
 	}
-	var err error
-	s.payer, err = withdraw.NewPayer(s.ledger.Withdrawals, provider, withdraw.PayerOptions{
+	s.payer = withdraw.NewPayer(s.ledger.Withdrawals, provider, withdraw.PayerOptions{
 		Attempts: s.cfg.PayoutAttempts, Timeout: s.cfg.ProviderTimeout, Guard: s.guard, Log: s.log,
 		Registerer: s.metrics,
 		OnAlarm:    func(w ledger.Withdrawal, message string) { s.bus.Alarm("withdrawal", "", w.ID+": "+message) },
@@ -72,7 +75,7 @@ func (s *Server) buildPayer() error {
 			}
 		},
 	})
-	return err
+	return nil
 }
 
 // tellWithdrawn tells every node how a withdrawal has ended, as the ledger has it. It is the payer's to wait for,

@@ -94,12 +94,9 @@ func (s *Server) build(ctx context.Context) (err error) {
 	if err := s.buildGrab(ctx, publisher, wakes); err != nil {
 		return err
 	}
-	s.relay, err = pipeline.NewRelay(publisher, wakes, s.outbox, s.known, pipeline.RelayOptions{
+	s.relay = pipeline.NewRelay(publisher, wakes, s.outbox, s.known, pipeline.RelayOptions{
 		Node: s.node, Guard: s.guard, Log: s.log, Registerer: s.metrics,
 	})
-	if err != nil {
-		return err
-	}
 	if err := s.buildSettler(js); err != nil {
 		return err
 	}
@@ -212,12 +209,14 @@ func (s *Server) buildCampaigns() {
 	})
 	s.proofs = campaigns.NewProofs(campaigns.ProofsOptions{
 		Books: s.books, Campaigns: s.ledger.Campaigns, Leases: s.ledger.Leases,
-		Hot: hot{store.NewSums(s.redis), store.NewWins(s.redis)}, Node: s.node, Every: s.cfg.ReconcileEvery, Alarm: s.bus.Alarm, Guard: s.guard, Log: s.log,
+		Hot: hot{store.NewSums(s.redis), store.NewWins(s.redis)}, Node: s.node, Every: s.cfg.ReconcileEvery,
+		Alarm: s.bus.Alarm, Guard: s.guard, Log: s.log,
 	})
 	if s.cfg.Demo && s.cfg.InProcess() && s.cfg.Has(RoleOperator) {
 		s.demo = campaigns.NewDemo(campaigns.DemoOptions{
 			Service: s.service, Campaigns: s.ledger.Campaigns, Sponsors: s.ledger.Sponsors,
-			Sums: store.NewSums(s.redis), Known: s.registry, Online: s.online, Guard: s.guard, Clock: s.clock.Now, Log: s.log,
+			Sums: store.NewSums(s.redis), Known: s.registry, Online: s.online, Guard: s.guard,
+			Clock: s.clock.Now, Log: s.log,
 		})
 	}
 }
@@ -233,8 +232,8 @@ func (s *Server) buildHTTP() {
 		Commands: s.service, Rebuilder: s.rebuilder, Proofs: s.proofs,
 		Answers: s.ledger.Answers, Audit: s.ledger.Audit, Claims: s.ledger.Claims, DeadLetters: s.ledger.DeadLetters,
 		Failing: s.ledger.Poster, History: s.ledger.Campaigns, Sponsors: s.ledger.Sponsors,
-		Withdrawals: s.ledger.Withdrawals, Wins: s.confirmer, Outbox: s.outbox, Limits: store.NewLimits(s.redis), Campaigns: s.registry, Stats: s.figures,
-		Events: s.events, Notifier: s.notifier, Players: s.players,
+		Withdrawals: s.ledger.Withdrawals, Wins: s.confirmer, Outbox: s.outbox, Limits: store.NewLimits(s.redis),
+		Campaigns: s.registry, Stats: s.figures, Events: s.events, Notifier: s.notifier, Players: s.players,
 		Operators: auth.NewOperators(s.cfg.OperatorToken, s.cfg.ViewerToken), WakePayer: s.payer.Wake,
 		JoinURL: s.lanURL, Version: ReadBuild().Version, InProcess: s.cfg.InProcess(), Guests: s.cfg.GuestsAllowed(),
 		GuestRate: s.cfg.GuestRate, Guard: s.guard, Clock: s.clock.Now, Log: s.log,

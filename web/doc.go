@@ -5,7 +5,7 @@
 //	sdk/             the client library: the socket, the clock, one answer for each tap
 //	src/shared/      what several pages use: API calls, languages, money, who is playing
 //	src/rain/        the rain on a canvas: where things are, how they look, what taps become
-//	src/<page>/      one folder for each page, started by its main
+//	src/<page>/      one folder for each page, started by its main (docs has a style sheet only)
 //	pages/           the HTML, one file for each page
 //	img/             pictures
 //	third_party/     libraries of others, with their licences

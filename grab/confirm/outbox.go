@@ -67,7 +67,7 @@ func (o *Outbox) newestLasts(ctx context.Context, campaign string, shard int, ne
 	if len(newest.Wins) == 0 {
 		err = o.c.replicas.outlasting(ctx, k, look)
 	} else {
-		settled.witness = newest.Wins[0]
+		settled.sample = newest.Wins[0]
 		err = confirmRecorded([]*entry{settled}, func(fields []string) ([]any, error) {
 			var records *redis.SliceCmd
 			err := o.c.replicas.outlasting(ctx, k, func(p redis.Pipeliner) {

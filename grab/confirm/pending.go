@@ -16,7 +16,7 @@ type Pending struct {
 // entry is one pending entry.
 type entry struct {
 	id        string
-	witness   rain.Win   // one of its wins
+	sample    rain.Win   // one of its wins
 	wins      []rain.Win // all of them, in their order, where it has just been written; nil for an older one
 	confirmed bool       // its winners may be told
 }
@@ -43,7 +43,7 @@ func (p *Pending) AddOlder(id string, win rain.Win) { p.add(id, win) }
 func (p *Pending) add(id string, win rain.Win) *entry {
 	known := p.byID[id]
 	if known == nil {
-		known = &entry{id: id, witness: win}
+		known = &entry{id: id, sample: win}
 		if p.byID == nil {
 			p.byID = map[string]*entry{}
 		}
@@ -59,12 +59,12 @@ func (p *Pending) Confirmed(id string) bool {
 	return known != nil && known.confirmed
 }
 
-// confirmRecorded marks those entries as confirmed whose witness has the win on record, from that very entry; none
+// confirmRecorded marks those entries as confirmed whose sample is on record, from that very entry; none
 // where it fails. read returns fields of the wins hash as HMGET does.
 func confirmRecorded(of []*entry, read func(fields []string) ([]any, error)) error {
 	records := make([]store.Record, len(of))
 	for i, e := range of {
-		records[i] = store.Record{Win: e.witness, Entry: e.id}
+		records[i] = store.Record{Win: e.sample, Entry: e.id}
 	}
 	there, err := store.OnRecord(records, read)
 	if err != nil {

@@ -47,7 +47,7 @@ type serveCmd struct {
 	HelloRate      float64 `group:"limits" default:"${hello_rate}" help:"Players coming in per second and address; 0 for no limit."`
 	GuestRate      float64 `group:"limits" default:"${guest_rate}" help:"New guests per second and address; 0 for no limit."`
 	MaxConnections int     `group:"limits" default:"${max_connections}" help:"Sockets of this process."`
-	PayoutAttempts int     `group:"limits" default:"${payout_attempts}" help:"Tries of a payment that is refused, or that the provider does not answer clearly, before it becomes a dead letter for an operator to redrive."`
+	PayoutAttempts int     `group:"limits" default:"${payout_attempts}" help:"Tries of a withdrawal that is not answered clearly, or of a win that the ledger refuses, before it becomes a dead letter for an operator to retry."`
 
 	Provider        string        `group:"money" default:"${provider}" help:"What pays withdrawals: wallet (the ledger's entry is the payment) or http (signed requests to --provider-url)."`
 	ProviderURL     string        `group:"money" name:"provider-url" placeholder:"URL" help:"Where --provider http asks for payments; https, but on this machine."`

@@ -26,18 +26,19 @@ type Guard struct {
 // calm is how long a part must go without a panic to count as mended: then its next panic is an alarm again.
 const calm = 10 * time.Minute
 
-// ErrPanic is what Try returns for a round that has panicked. The log has the stack.
+// ErrPanic is in the error of a round that has panicked. The log has the stack.
 var ErrPanic = errors.New("a fault of the program")
 
 // NewGuard makes the guard of a process. alarm hears of a part's panic, on the goroutine that panicked, and not of
 // those that follow before the part was calm for ten minutes; nil = nobody does. log nil = slog.Default. reg nil = no
 // metric.
 func NewGuard(reg prometheus.Registerer, log *slog.Logger, alarm func(part, message string)) (*Guard, error) {
-	g := &Guard{log: log, alarm: alarm, last: map[string]time.Time{}, panics: prometheus.NewCounterVec(prometheus.CounterOpts{
+	g := &Guard{log: log, alarm: alarm, last: map[string]time.Time{}}
+	g.panics = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "redrain_panics_total",
 		Help: "Panics that were caught, by the part of the process. Each is a fault of the program, and its stack is " +
 			"in the log.",
-	}, []string{"part"})}
+	}, []string{"part"})
 	if reg == nil {
 		return g, nil
 	}
@@ -47,21 +48,24 @@ func NewGuard(reg prometheus.Registerer, log *slog.Logger, alarm func(part, mess
 // Do runs one round of a part and reports whether it came to its end. A round that panics has not; the caller goes on
 // with the next one, after a pause if the same round would follow at once.
 func (g *Guard) Do(part string, round func()) (ok bool) {
-	defer func() {
-		if p := recover(); p != nil {
-			g.caught(part, p)
-			ok = false
-		}
-	}()
+	defer g.Recover(part, func(any) { ok = false })
 	round()
 	return true
 }
 
-// Try runs one round of a part and returns its error, ErrPanic if it panics.
-func (g *Guard) Try(part string, round func() error) error {
-	err := ErrPanic
-	g.Do(part, func() { err = round() })
-	return err
+// Recover is Do for a function that defers it: it keeps a panic of that function from going further, and tells panicked
+// with what.
+func (g *Guard) Recover(part string, panicked func(with any)) {
+	if p := recover(); p != nil { //nolint:revive // it is what is deferred
+		g.caught(part, p)
+		panicked(p)
+	}
+}
+
+// Try runs one round of a part and returns its error. That of a round that panics is ErrPanic, with what it said.
+func (g *Guard) Try(part string, round func() error) (err error) {
+	defer g.Recover(part, func(with any) { err = fmt.Errorf("%w: %v", ErrPanic, with) })
+	return round()
 }
 
 // Every calls do at once, and then again in each period, until ctx ends. A call that panics is the end of that call.

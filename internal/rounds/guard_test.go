@@ -75,17 +75,17 @@ func TestPanicsOfOnePartAreOneAlarm(t *testing.T) {
 		}
 		for range 3600 {
 			g.Do("relay", breaks)
-			time.Sleep(time.Second) // of the bubble
+			<-time.After(time.Second) // of the bubble
 		}
 		pressed("relay")
 		if err := g.Try("settle", func() error { breaks(); return nil }); !errors.Is(err, rounds.ErrPanic) {
 			t.Errorf("a round that panicked: %v", err)
 		}
 		pressed("relay", "settle")
-		time.Sleep(9 * time.Minute)
+		<-time.After(9 * time.Minute)
 		g.Do("relay", breaks)
 		pressed("relay", "settle")
-		time.Sleep(11 * time.Minute)
+		<-time.After(11 * time.Minute)
 		g.Do("relay", breaks)
 		pressed("relay", "settle", "relay")
 	})

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"redrain/rain"
 )
 
 // Subprotocol is the WebSocket subprotocol's name.
@@ -55,6 +56,13 @@ func ParseRequest(data []byte) (Request, error) {
 	default:
 		return r, fmt.Errorf("%w; use %s, %s, %s or %s", ErrUnknownType, TypeHello, TypeJoin, TypeTap, TypePing)
 	}
+}
+
+// Tap is a request of type tap, as ParseTap reads those that are spelt plainly. ok is false where the drop's id has not
+// the form of one.
+func (r Request) Tap() (t Tap, ok bool) {
+	drop, ok := rain.ParseDrop([]byte(r.Drop))
+	return Tap{ID: []byte(r.ID), Drop: drop}, ok
 }
 
 // reason describes an error of encoding/json without naming Go types.

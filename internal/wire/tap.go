@@ -7,10 +7,10 @@ import (
 	"redrain/rain"
 )
 
-// Tap is a client's tap. Its fields are slices of the message that it was read from.
+// Tap is a client's tap.
 type Tap struct {
-	ID   []byte // the JSON of the id, as in ID, quotes included; empty where there is none
-	Drop []byte
+	ID   []byte // the JSON of the id, as in ID, quotes included; empty where there is none; a slice of the message
+	Drop rain.DropID
 }
 
 // ParseTap reads a tap in the form that most clients send: an object with only the keys "type", "id" and "drop", each
@@ -21,7 +21,7 @@ func ParseTap(data []byte) (t Tap, ok bool) {
 	if !s.byte('{') {
 		return Tap{}, false
 	}
-	typed := false
+	var seen seenKeys
 	for first := true; ; first = false {
 		if s.byte('}') {
 			break
@@ -29,33 +29,37 @@ func ParseTap(data []byte) (t Tap, ok bool) {
 		if !first && !s.byte(',') {
 			return Tap{}, false
 		}
-		if !s.member(&t, &typed) {
+		if !s.member(&t, &seen) {
 			return Tap{}, false
 		}
 	}
 	s.space()
-	return t, typed && t.Drop != nil && len(s.rest) == 0
+	return t, seen.kind && seen.drop && len(s.rest) == 0
 }
 
+// seenKeys are the keys of a tap that were read.
+type seenKeys struct{ kind, id, drop bool }
+
 // member reads one key of a tap and its value. ok is false for an unknown or repeated key.
-func (s *scanner) member(t *Tap, typed *bool) (ok bool) {
+func (s *scanner) member(t *Tap, seen *seenKeys) (ok bool) {
 	key, ok := s.text()
 	if !ok || !s.byte(':') {
 		return false
 	}
 	switch {
-	case string(key) == "type" && !*typed:
+	case string(key) == "type" && !seen.kind:
 		value, plain := s.text()
-		*typed = plain && string(value) == TypeTap
-		return *typed
-	case string(key) == "id" && t.ID == nil:
-		t.ID, ok = s.id()
-	case string(key) == "drop" && t.Drop == nil:
-		t.Drop, ok = s.text()
-	default:
-		return false
+		seen.kind = plain && string(value) == TypeTap
+		return seen.kind
+	case string(key) == "id" && !seen.id:
+		t.ID, seen.id = s.id()
+		return seen.id
+	case string(key) == "drop" && !seen.drop:
+		value, plain := s.text()
+		t.Drop, seen.drop = rain.ParseDrop(value)
+		return plain && seen.drop
 	}
-	return ok
+	return false
 }
 
 // scanner reads JSON from the front of rest.

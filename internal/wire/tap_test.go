@@ -14,11 +14,11 @@ import (
 var taps = []string{
 	`{"type":"tap","id":3,"drop":"7.3"}`,
 	` { "drop" : "7.3" , "type" : "tap" } `,
-	`{"id":"a-b","type":"tap","drop":"x"}`,
-	"{\"type\":\"tap\",\n\"drop\":\"\"}",
+	`{"id":"a-b","type":"tap","drop":"123456.78"}`,
+	"{\"type\":\"tap\",\n\"drop\":\"1.0\"}",
 	`{"type":"tap","id":0,"drop":"0.0"}`,
-	"\t{\r\n\"type\": \"tap\", \"id\": 19, \"drop\": \" ~\"}\t\r\n ",
-	`{"type":"tap","id": "a b","drop":"7.3"}`,
+	"\t{\r\n\"type\": \"tap\", \"id\": 19, \"drop\": \"10.1\"}\t\r\n ",
+	`{"type":"tap","id": "a b~","drop":"7.3"}`,
 	`{"type":"tap","id":"` + strings.Repeat("1", MaxID-2) + `","drop":"7.3"}`,
 	`{"type":"tap","id":` + strings.Repeat("1", MaxID) + `,"drop":"7.3"}`,
 }
@@ -27,8 +27,8 @@ func TestPlainTapsAreReadWithoutReflection(t *testing.T) {
 	for _, text := range taps {
 		tap, ok := ParseTap([]byte(text))
 		r, err := ParseRequest([]byte(text))
-		if !ok || err != nil || string(tap.ID) != string(r.ID) || string(tap.Drop) != r.Drop {
-			t.Errorf("%s: %q %q %v, want %q %q (%v)", text, tap.ID, tap.Drop, ok, r.ID, r.Drop, err)
+		if !ok || err != nil || string(tap.ID) != string(r.ID) || tap.Drop.String() != r.Drop {
+			t.Errorf("%s: %q %v %v, want %q %q (%v)", text, tap.ID, tap.Drop, ok, r.ID, r.Drop, err)
 		}
 	}
 	data := []byte(taps[0])
@@ -44,7 +44,7 @@ func TestCutTapsAreLeftAlone(t *testing.T) {
 		whole := []byte(strings.TrimRight(text, " \t\r\n"))
 		for n := range whole {
 			if tap, ok := ParseTap(slices.Clip(whole[:n])); ok {
-				t.Errorf("%s was read as %q %q", whole[:n], tap.ID, tap.Drop)
+				t.Errorf("%s was read as %q %v", whole[:n], tap.ID, tap.Drop)
 			}
 		}
 	}
@@ -70,15 +70,18 @@ func TestOtherSpellingsAreLeftAlone(t *testing.T) {
 		`{"drop":"1.1"}`, `"type":"tap","drop":"1.1"}`, `{"type""tap","drop""1.1"}`, `{"type":tap","drop":"1.1"}`,
 		`{"type":"tap","x":"1.1"}`, `{"type":"tap","drop":"1.1","x":}`, `{"type":"tap","drop":,"drop":"1.1"}`,
 		"{\"type\":\"tap\",\"id\":\",\t\"drop\":\"1.1\"}", `{"type":"tap","drop":"1.1","id":"}`,
-		`{"type":"tap","drop":"1.1","id":1`, "{\"type\":\"tap\",\"drop\":\"\x1f\"}",
-		"{\"type\":\"tap\",\"drop\":\"\x7f\"}",
-		`{"type":"tap","drop":"<"}`, `{"type":"tap","drop":">"}`, `{"type":"tap","drop":"&"}`,
+		`{"type":"tap","drop":"1.1","id":1`, "{\"type\":\"tap\",\"id\":\"\x1f\",\"drop\":\"1.1\"}",
+		"{\"type\":\"tap\",\"id\":\"\x7f\",\"drop\":\"1.1\"}",
+		`{"type":"tap","id":"<","drop":"1.1"}`, `{"type":"tap","id":">","drop":"1.1"}`,
+		`{"type":"tap","id":"&","drop":"1.1"}`,
+		`{"type":"tap","drop":""}`, `{"type":"tap","drop":"x"}`, `{"type":"tap","drop":"07.3"}`,
+		`{"type":"tap","drop":" 7.3"}`, `{"type":"tap","drop":"7"}`,
 		`{"type":"tap","id":"` + strings.Repeat("1", MaxID-1) + `","drop":"1.1"}`,
 		`{"type":"tap","id":11111111111111111111111111111111111111111111111111111111111111111,"drop":"1.1"}`,
 		`{"type":"tap","id":"11111111111111111111111111111111111111111111111111111111111111111","drop":"1.1"}`,
 	} {
 		if tap, ok := ParseTap([]byte(text)); ok {
-			t.Errorf("%s was read as %q %q", text, tap.ID, tap.Drop)
+			t.Errorf("%s was read as %q %v", text, tap.ID, tap.Drop)
 		}
 	}
 }
@@ -99,9 +102,9 @@ func FuzzParseTap(f *testing.F) {
 			return
 		}
 		r, err := ParseRequest(data)
-		if err != nil || r.Type != TypeTap || string(r.ID) != string(tap.ID) || r.Drop != string(tap.Drop) ||
+		if err != nil || r.Type != TypeTap || string(r.ID) != string(tap.ID) || r.Drop != tap.Drop.String() ||
 			r.Token+r.Campaign != "" || r.T != 0 {
-			t.Errorf("%q: read %q %q, encoding/json says %+v, %v", data, tap.ID, tap.Drop, r, err)
+			t.Errorf("%q: read %q %v, encoding/json says %+v, %v", data, tap.ID, tap.Drop, r, err)
 		}
 	})
 }

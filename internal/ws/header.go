@@ -14,13 +14,12 @@ const (
 
 // header is what stands before a frame's payload.
 type header struct {
-	final    bool
-	reserved bool // a reserved bit is set
-	opcode   byte
-	masked   bool
-	key      [keyLen]byte
-	length   uint64 // of the payload, in bytes
-	size     int    // of the header, in bytes
+	final  bool
+	opcode byte
+	masked bool
+	key    [keyLen]byte
+	length uint64 // of the payload, in bytes
+	size   int    // of the header, in bytes
 }
 
 // parseHeader reads the header at the beginning of b. It reports false while a part of the header is missing.
@@ -28,7 +27,7 @@ func parseHeader(b []byte) (h header, ok bool) {
 	if len(b) < 2 {
 		return h, false
 	}
-	h.final, h.reserved, h.opcode = b[0]&finalBit != 0, b[0]&reservedBits != 0, Opcode(b[0])
+	h.final, h.opcode = b[0]&finalBit != 0, Opcode(b[0])
 	h.masked = b[1]&maskBit != 0
 	h.length, h.size = uint64(b[1]&^maskBit), 2
 	switch h.length {

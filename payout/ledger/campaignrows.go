@@ -28,7 +28,7 @@ func campaignRow(c *rain.Campaign) []any {
 	return []any{
 		c.ID, c.Name, c.Sponsor, int64(c.Budget), c.Packets, string(c.Split), int64(c.Min), most, c.WinsPerUser,
 		c.TapsPerUser,
-		c.Shards, c.ExpiresInMS, string(c.Status), c.CreatedAt, c.ExpiresAt, c.Revision, flag(c.Drained),
+		c.Shards, c.ExpiresInMS, string(c.Status), c.CreatedAt, c.ExpiresAt, c.Revision, c.Drained,
 		c.SplitSeed.Hex(),
 	}
 }
@@ -174,12 +174,4 @@ func (r *campaignRows) forgetAmounts(live []*rain.Campaign) {
 		}
 	}
 	r.amounts = still
-}
-
-// flag is a bool as both databases store it.
-func flag(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }

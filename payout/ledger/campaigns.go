@@ -201,7 +201,7 @@ func saveCampaign(ctx context.Context, tx *sqldb.Tx, before, after *rain.Campaig
 	}
 	after.Revision++
 	_, err := tx.Exec(ctx, "UPDATE campaign SET status = ?, expires_at = ?, drained = ?, revision = ? WHERE id = ?",
-		string(after.Status), after.ExpiresAt, flag(after.Drained), after.Revision, after.ID)
+		string(after.Status), after.ExpiresAt, after.Drained, after.Revision, after.ID)
 	if err != nil {
 		return fmt.Errorf("campaign %s: %w", after.ID, err)
 	}

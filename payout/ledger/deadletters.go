@@ -78,10 +78,9 @@ func (s *DeadLetters) RefreshMetrics(ctx context.Context) error {
 // a letter where an entry was given up in the same moment in which another worker could post a copy of it after
 // all. It moves no money.
 func (s *DeadLetters) resolvePaid(ctx context.Context) (n int64, err error) {
-	ids, err := sqldb.Column[int64](ctx, s.db, "SELECT d.id FROM dead_letter d JOIN payout p ON p.campaign_id = d.campaign_id AND p.packet = d.packet "+
-		"AND p.user_id = d.user_id AND p.amount = d.amount "+
-		"WHERE d.resolved_at = 0 AND d.kind = ? ORDER BY d.id LIMIT ?", posting.LetterPay,
-		sqldb.Chunk)
+	ids, err := sqldb.Column[int64](ctx, s.db, "SELECT d.id FROM dead_letter d JOIN payout p "+
+		"ON p.campaign_id = d.campaign_id AND p.packet = d.packet AND p.user_id = d.user_id AND p.amount = d.amount "+
+		"WHERE d.resolved_at = 0 AND d.kind = ? ORDER BY d.id LIMIT ?", posting.LetterPay, sqldb.Chunk)
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}

@@ -88,7 +88,8 @@ func (s *DeadLetters) RetryAll(ctx context.Context, campaign string,
 // waitingLetters are the ids of the next page of letters, in the order in which they came.
 func (s *DeadLetters) waitingLetters(ctx context.Context, where string, args ...any) (ids []int64, err error) {
 	ids, err = sqldb.Column[int64](ctx, s.db,
-		"SELECT id FROM dead_letter WHERE resolved_at = 0 AND "+where+" ORDER BY id LIMIT ?", append(args, retryPage)...)
+		"SELECT id FROM dead_letter WHERE resolved_at = 0 AND "+where+" ORDER BY id LIMIT ?",
+		append(args, retryPage)...)
 	if err != nil {
 		return nil, fmt.Errorf("dead letters: %w", err)
 	}

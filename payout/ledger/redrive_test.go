@@ -156,6 +156,7 @@ func TestAReclaimTakesNoMoreThanItsShards(t *testing.T) {
 				Reclaim: &rain.Reclaim{Packets: packets, Amount: amount},
 			}
 		}
+		b.OpenCampaign(t, "another", rain.Spec{Budget: 8, Packets: 4, Shards: 2}) // whose split is not c1's
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 2})
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u1", 0, 10)))
 		allow := b.Refuse(t, "poison")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 
 	"github.com/nats-io/nats.go"
 )
@@ -37,14 +38,14 @@ var advisorySubjects = map[AdvisoryKind]string{
 	MessageTerminated: "$JS.EVENT.ADVISORY.CONSUMER.MSG_TERMINATED.",
 }
 
-// listen hears the advisories of one kind until ctx ends. All settlers are one queue group: each advisory is heard
+// advisories hears the advisories of one kind until ctx ends. All settlers are one queue group: each advisory is heard
 // by one.
-func (s *Settler) listen(ctx context.Context, kind AdvisoryKind) {
-	subject := advisorySubjects[kind] + s.stream.name() + "." + consumerName
-	sub, err := s.stream.js.Conn().QueueSubscribeSync(subject, s.stream.name()+"_settlers")
+func (s *stream) advisories(ctx context.Context, kind AdvisoryKind, log *slog.Logger, hear func(Advisory)) {
+	subject := advisorySubjects[kind] + s.name() + "." + consumerName
+	sub, err := s.js.Conn().QueueSubscribeSync(subject, s.name()+"_settlers")
 	if err != nil {
 		if ctx.Err() == nil {
-			s.o.Log.Error("JetStream's advisories cannot be heard", "subject", subject, "err", err)
+			log.Error("JetStream's advisories cannot be heard", "subject", subject, "err", err)
 		}
 		return
 	}
@@ -53,21 +54,16 @@ func (s *Settler) listen(ctx context.Context, kind AdvisoryKind) {
 		m, err := sub.NextMsgWithContext(ctx)
 		switch {
 		case errors.Is(err, nats.ErrSlowConsumer):
-			s.o.Log.Warn("some of JetStream's advisories were missed", "subject", subject)
+			log.Warn("some of JetStream's advisories were missed", "subject", subject)
 			continue
 		case err != nil:
 			return // the end, or the connection was closed for good
 		}
 		a := Advisory{Kind: kind}
 		if err := json.Unmarshal(m.Data, &a); err != nil {
-			s.o.Log.Warn("an advisory of JetStream cannot be read", "subject", subject, "err", err)
+			log.Warn("an advisory of JetStream cannot be read", "subject", subject, "err", err)
 			continue
 		}
-		s.o.Log.Error("JetStream does not deliver a message any more", "kind", string(a.Kind), "stream", a.Stream,
-			"consumer", a.Consumer,
-			"stream_seq", a.StreamSeq, "deliveries", a.Deliveries, "reason", a.Reason)
-		if s.o.OnAdvisory != nil {
-			s.o.Guard.Do("settlement", func() { s.o.OnAdvisory(a) })
-		}
+		hear(a)
 	}
 }

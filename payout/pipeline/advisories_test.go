@@ -21,7 +21,7 @@ func TestAdvisories(t *testing.T) {
 			p.redis.Open(c)
 			heard := make(chan Advisory, 10)
 			for range 3 {
-				p.node(t, quick, SettlerOptions{OnAdvisory: func(a Advisory) { heard <- a }})
+				p.node(t, quick, SettlerOptions{Alarms: Alarms{OnAdvisory: func(a Advisory) { heard <- a }}})
 			}
 			s := newStream(p.js, p.namespace)
 			testenv.Eventually(t, time.Minute, "the consumer is there", func() bool {
@@ -32,7 +32,7 @@ func TestAdvisories(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := Advisory{Kind: MessageTerminated, Stream: s.name(), Consumer: consumerName, StreamSeq: 1,
-				Deliveries: 1, Reason: "no outbox entry"}
+				Deliveries: 1, Reason: "kept as a dead letter"}
 			if got := <-heard; got != want {
 				t.Errorf("%+v, want %+v", got, want)
 			}
@@ -69,14 +69,11 @@ func TestMaxDeliveries(t *testing.T) {
 	if _, err := other.Next(); err != nil { // and never acknowledges
 		t.Fatal(err)
 	}
-	settler, err := NewSettler(p.js, p.Poster, p.DeadLetters, p.redis, p.told, SettlerOptions{
-		Namespace: p.namespace, Log: paytest.Quiet, OnAdvisory: func(a Advisory) { heard <- a },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	done := make(chan struct{})
-	go func() { defer close(done); settler.listen(t.Context(), MaxDeliveries) }()
+	go func() {
+		defer close(done)
+		s.advisories(t.Context(), MaxDeliveries, paytest.Quiet, func(a Advisory) { heard <- a })
+	}()
 	t.Cleanup(func() { <-done })
 	for {
 		// The server says it when it would deliver the message once more.

@@ -30,7 +30,7 @@ func BenchmarkSettleVersusNaive(b *testing.B) {
 		b.Helper()
 		redrain, naive, bare := newRedrain(b, user), newNaive(b, user), newBare(b, user)
 		contest(b, known, redrain, naive, bare)
-		report(b, redrain, naive, bare)
+		reportRates(b, redrain, naive, bare)
 	})
 }
 
@@ -44,7 +44,7 @@ func eachCrowd(b *testing.B, do func(b *testing.B, user func(int) string, known 
 	}
 }
 
-func report(b *testing.B, redrain, naive, bare *contender) {
+func reportRates(b *testing.B, redrain, naive, bare *contender) {
 	b.Helper()
 	b.ReportMetric(redrain.rate()/naive.rate(), "redrain/naive")
 	b.ReportMetric(bare.rate()/redrain.rate(), "bare/redrain")

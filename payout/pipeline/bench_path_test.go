@@ -34,7 +34,7 @@ func BenchmarkRelayToCommit(b *testing.B) {
 		b.Helper()
 		redrain, naive, bare := newPath(b, user), newNaiveLoop(b, user), newBare(b, user)
 		contest(b, known, redrain, naive, bare)
-		report(b, redrain, naive, bare)
+		reportRates(b, redrain, naive, bare)
 		redrain.reportShares(b)
 	})
 }
@@ -156,15 +156,9 @@ func newPath(b *testing.B, user func(int) string) *contender {
 		if err != nil {
 			b.Fatal(err)
 		}
-		relay, err := NewRelay(publisher, NewWakes(), outbox, onlyCampaign{campaign}, RelayOptions{Log: paytest.Quiet})
-		if err != nil {
-			b.Fatal(err)
-		}
-		settler, err := NewSettler(js, books.Poster, books.DeadLetters, outbox, nobody{},
+		relay := NewRelay(publisher, NewWakes(), outbox, onlyCampaign{campaign}, RelayOptions{Log: paytest.Quiet})
+		settler := NewSettler(js, books.Poster, books.DeadLetters, outbox, nobody{},
 			SettlerOptions{Namespace: namespace, Log: paytest.Quiet})
-		if err != nil {
-			b.Fatal(err)
-		}
 		ctx, cancel := context.WithCancel(b.Context())
 		var wg sync.WaitGroup
 		for _, run := range []func(context.Context) error{relay.Run, settler.Run} {

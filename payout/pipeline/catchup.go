@@ -2,24 +2,16 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
 
-const (
-	// catchUpPatience is how long the stream may take to give the next message before it counts as away.
-	catchUpPatience = 10 * time.Second
-	// catchUpResets is how often in a row the reader may be made anew before the stream counts as away.
-	catchUpResets = 5
-	// catchUpGone is after which time without a word the server forgets a reader that died.
-	catchUpGone = time.Minute
-)
+// catchUpPatience is how long the stream may take to give the next message before it counts as away.
+const catchUpPatience = 10 * time.Second
 
 // CatchUp posts everything that the stream holds of one shard at this moment, so that the ledger knows what JetStream
 // had acknowledged before. It is for a shard that Redis has lost, see package posting. What it posts comes to the
@@ -57,12 +49,12 @@ func (s *Settler) catchUp(ctx context.Context, subject string) error {
 		}
 		// The last one may have been removed by age meanwhile; then the one before it has none behind it.
 		done = meta.Sequence.Stream >= last || meta.NumPending == 0
-		if e, fault := s.decode(msg); fault == "" {
+		if e, fault := s.stream.decode(msg); fault == "" {
 			page = append(page, e)
 			wins += max(len(e.Wins), 1)
 		}
 		if wins >= s.o.BatchWins || (done && len(page) > 0) {
-			if err := s.postOrBury(ctx, page); err != nil {
+			if err := s.settlement.postOrBury(ctx, page); err != nil {
 				return err
 			}
 			page, wins = page[:0], 0
@@ -73,18 +65,17 @@ func (s *Settler) catchUp(ctx context.Context, subject string) error {
 
 // postOrBury posts entries. One that the ledger refuses becomes dead letters at its first try: it must not keep the
 // others of its shard from being rebuilt, and of what is in no table by then the fence says that it is void.
-func (s *Settler) postOrBury(ctx context.Context, entries []rain.Entry) error {
-	posted, err := s.ledger.Post(ctx, entries)
+func (s *settlement) postOrBury(ctx context.Context, entries []rain.Entry) error {
+	posted, err := s.try(ctx, entries)
 	switch {
 	case err == nil:
-		s.observe(posted)
+		s.report.posted(posted)
 		return nil
-	case !posting.MayBePoison(err) || ctx.Err() != nil:
+	case !mayBePoison(err) || ctx.Err() != nil:
 		return err
 	case len(entries) == 1:
-		tried, failed := s.ledger.Attempt(ctx, entries[0], err, 1)
-		s.buried(tried.Dead)
-		return failed
+		_, err := s.attempt(ctx, entries[0], err, 1)
+		return err
 	}
 	half := len(entries) / 2
 	if err := s.postOrBury(ctx, entries[:half]); err != nil {
@@ -98,42 +89,4 @@ func next(ctx context.Context, messages jetstream.MessagesContext) (jetstream.Ms
 	ctx, cancel := context.WithTimeout(ctx, catchUpPatience)
 	defer cancel()
 	return messages.Next(jetstream.NextContext(ctx))
-}
-
-// last is the sequence number of the newest message on a subject, 0 where there is none, or no stream.
-func (s *stream) last(ctx context.Context, subject string) (uint64, error) {
-	if err := s.connected(); err != nil {
-		return 0, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, manageDeadline)
-	defer cancel()
-	made, err := s.js.Stream(ctx, s.name())
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	msg, err := made.GetLastMsgForSubject(ctx, subject)
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	return msg.Sequence, nil
-}
-
-// read reads a subject from its oldest message on, in order and without a gap.
-func (s *stream) read(ctx context.Context, subject string) (jetstream.MessagesContext, error) {
-	ctx, cancel := context.WithTimeout(ctx, manageDeadline)
-	defer cancel()
-	reader, err := s.js.OrderedConsumer(ctx, s.name(), jetstream.OrderedConsumerConfig{
-		FilterSubjects: []string{subject}, DeliverPolicy: jetstream.DeliverAllPolicy, InactiveThreshold: catchUpGone,
-		MaxResetAttempts: catchUpResets,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return reader.Messages()
 }

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -20,10 +21,7 @@ func (p *pipeline) idle(t testing.TB, so SettlerOptions) (*Relay, *Settler) {
 	t.Helper()
 	so.Namespace, so.Log = p.namespace, paytest.Quiet
 	relay := p.relay(t, RelayOptions{})
-	settler, err := NewSettler(p.js, p.Poster, p.DeadLetters, p.redis, p.told, so)
-	if err != nil {
-		t.Fatal(err)
-	}
+	settler := NewSettler(p.js, p.Poster, p.DeadLetters, p.redis, p.told, so)
 	return relay, settler
 }
 
@@ -50,7 +48,7 @@ func TestPublishAndCatchUp(t *testing.T) {
 			c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 3000, Packets: 3000, Shards: 2})
 			void := 0
 			relay, settler := p.idle(t, SettlerOptions{BatchWins: 50,
-				OnVoid: func(l []posting.DeadLetter) { void += len(l) }})
+				Alarms: Alarms{OnVoid: func(l []posting.DeadLetter) { void += len(l) }}})
 			if err := settler.CatchUp(t.Context(), "c1", 0); err != nil {
 				t.Errorf("without a stream: %v", err)
 			}
@@ -210,10 +208,9 @@ func TestPoisonDoesNotKeepAShardFromBeingRebuilt(t *testing.T) {
 			p := back(t)
 			c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 			var dead []posting.DeadLetter
-			relay, settler := p.idle(t, SettlerOptions{OnDead: func(l []posting.DeadLetter) {
-				dead = append(dead,
-					l...)
-			}})
+			relay, settler := p.idle(t, SettlerOptions{Alarms: Alarms{OnDead: func(l []posting.DeadLetter) {
+				dead = append(dead, l...)
+			}}})
 			allow := p.Refuse(t, "poison")
 			for i, user := range []string{"u1", "u1", "poison", "u1", "u1"} {
 				if err := relay.publisher.Publish(t.Context(),
@@ -237,5 +234,23 @@ func TestPoisonDoesNotKeepAShardFromBeingRebuilt(t *testing.T) {
 			}
 			p.CheckBooks(t)
 		})
+	}
+}
+
+// What the stream has is posted page by page, a page being as many wins as a batch.
+func TestCatchUpPostsInPages(t *testing.T) {
+	t.Parallel()
+	p := inProcess(t)
+	p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+	for n := range 3 {
+		p.publish(t, 1, paytest.Entry("c1", n+1, paytest.Win("u1", 2*n, 10), paytest.Win("u2", 2*n+1, 10)))
+	}
+	var pages []int
+	ledger := &between{p.Poster, func(entries []rain.Entry) error { pages = append(pages, len(entries)); return nil }}
+	settler := NewSettler(p.js, ledger, p.DeadLetters, p.redis, p.told,
+		SettlerOptions{Namespace: p.namespace, BatchWins: 4, Log: paytest.Quiet})
+	paytest.Must(t, settler.CatchUp(t.Context(), "c1", 0))
+	if !slices.Equal(pages, []int{2, 1}) {
+		t.Errorf("pages of %v entries", pages)
 	}
 }

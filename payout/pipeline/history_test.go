@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"redrain/internal/rounds"
+	"redrain/payout/paytest"
 	"redrain/rain"
 )
 
@@ -37,6 +38,44 @@ func TestHistoryDoublesTheWait(t *testing.T) {
 			t.Error("a settled entry is remembered for ever")
 		}
 	})
+}
+
+// An entry that was published any number of times waits the longest time, and not none.
+func TestHistoryNeverPublishesWithoutAPause(t *testing.T) {
+	t.Parallel()
+	h := newHistory(5 * time.Second)
+	e := []rain.Entry{entryOf(1)}
+	for n := range 200 {
+		h.sent(e)
+		if len(h.due(e)) != 0 {
+			t.Fatalf("due at once after %d copies", n+1)
+		}
+	}
+}
+
+// Where the stream was lost with what stood in it, the next look but one publishes all that is unsettled again, however
+// long it would have waited.
+func TestRelayRescuesFromALostStream(t *testing.T) {
+	t.Parallel()
+	p := inProcess(t)
+	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+	p.redis.Open(c)
+	p.redis.Win("c1", 0, "u1", "u2")
+	relay := p.relay(t, RelayOptions{Patience: time.Nanosecond})
+	relay.published = newHistory(time.Hour)
+	ctx := t.Context()
+	relay.drain(ctx, outboxKey{"c1", 0})
+	relay.rescue(ctx) // counts as the first copy
+	relay.rescue(ctx) // withheld; the stream is seen
+	if n := p.messages(t); n != 1 {
+		t.Fatalf("%d messages", n)
+	}
+	paytest.Must(t, p.js.DeleteStream(ctx, relay.publisher.stream.name()))
+	relay.rescue(ctx) // withheld; the stream is another one
+	relay.rescue(ctx)
+	if n := p.messages(t); n != 1 {
+		t.Errorf("%d messages in the new stream, want the one that is unsettled", n)
+	}
 }
 
 func TestHistoryForgetsWhenTheStreamIsLost(t *testing.T) {

@@ -2,15 +2,19 @@ package pipeline
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"redrain/internal/rounds"
 	"redrain/internal/testenv"
+	"redrain/payout/ledger/posting"
 	"redrain/payout/paytest"
 	"redrain/rain"
 )
@@ -31,15 +35,14 @@ func TestPanicEndsOneRound(t *testing.T) {
 	relay := p.relay(t, RelayOptions{SweepEvery: 10 * time.Millisecond, Patience: 50 * time.Millisecond, Guard: guard})
 	relay.outbox = &tearing{Outbox: p.redis, first: &reads}
 	var posts atomic.Int32
-	settler, err := NewSettler(p.js, &between{p.Poster, func([]rain.Entry) error {
+	settler := NewSettler(p.js, &between{p.Poster, func([]rain.Entry) error {
 		if posts.Add(1) == 1 {
 			panic("torn")
 		}
 		return nil
-	}}, p.DeadLetters, p.redis, p.told, SettlerOptions{Namespace: p.namespace, Workers: 1, Guard: guard, Log: paytest.Quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}, p.DeadLetters, p.redis, p.told, SettlerOptions{
+		Namespace: p.namespace, Workers: 1, Guard: guard, Log: paytest.Quiet,
+	})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 2)
 	go func() { ended <- relay.Run(ctx) }()
@@ -75,4 +78,170 @@ func (o *tearing) Read(ctx context.Context, campaign string, shard int, consumer
 		panic("torn")
 	}
 	return o.Outbox.Read(ctx, campaign, shard, consumer, limit)
+}
+
+// torn is a ledger over which this program breaks when it sees a certain player.
+type torn struct {
+	*posting.Poster
+	attempts bool // it breaks too where it is to say what is put aside
+}
+
+func breakOver(e rain.Entry) {
+	for _, w := range e.Wins {
+		if w.User == "torn" {
+			panic("torn")
+		}
+	}
+}
+
+func (l *torn) Post(ctx context.Context, entries []rain.Entry) (posting.Posted, error) {
+	for _, e := range entries {
+		breakOver(e)
+	}
+	return l.Poster.Post(ctx, entries)
+}
+
+func (l *torn) Attempt(ctx context.Context, e rain.Entry, cause error, limit int) (posting.Attempted, error) {
+	if l.attempts {
+		breakOver(e)
+	}
+	return l.Poster.Attempt(ctx, e, cause, limit)
+}
+
+// An entry over which the settler panics each time takes nobody with it, and is a dead letter after as many tries as
+// any other, with the panic as its reason. Where nothing can be said of its wins, the message as a whole is kept, and
+// the entry stays in its outbox.
+func TestPanicBecomesADeadLetter(t *testing.T) {
+	t.Parallel()
+	for _, attempts := range []bool{false, true} {
+		for name, back := range backEnds {
+			t.Run(fmt.Sprintf("%s, attempts break %v", name, attempts), func(t *testing.T) {
+				t.Parallel()
+				p := back(t)
+				c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+				p.redis.Open(c)
+				p.redis.Win("c1", 0, "u1")
+				p.redis.Win("c1", 0, "torn")
+				p.redis.Win("c1", 0, "u2")
+				entries, err := p.redis.Read(t.Context(), "c1", 0, "test", 10)
+				paytest.Must(t, err)
+				p.publish(t, 1, entries...)
+				p.run(t, NewSettler(p.js, &torn{p.Poster, attempts}, p.DeadLetters, p.redis, p.told, SettlerOptions{
+					Namespace: p.namespace, Workers: 1, Attempts: 3, Log: paytest.Quiet,
+					Alarms: Alarms{OnDead: func(letters []posting.DeadLetter) { p.dead <- letters[0] }},
+				}))
+				testenv.Eventually(t, ackWait/2, "a dead letter", func() bool { return len(p.dead) > 0 })
+				letter := <-p.dead
+				paid, _, err := p.Paid(t.Context(), "c1")
+				paytest.Must(t, err)
+				if paid != 2 || !strings.Contains(letter.Reason, "a fault of the program: torn") {
+					t.Errorf("%d are paid; the letter is %+v", paid, letter)
+				}
+				kind, left := posting.LetterPay, 0
+				if attempts {
+					kind, left = posting.LetterMessage, 1
+				}
+				testenv.Eventually(t, ackWait/2, "the rest of the outbox", func() bool {
+					return p.redis.Waiting() == left
+				})
+				info := p.consumer(t)
+				if letter.Kind != kind || info.NumPending != 0 || len(p.dead) != 0 {
+					t.Errorf("a letter of kind %s, %d more, messages %+v", letter.Kind, len(p.dead), info)
+				}
+				// Mended, the letter is paid.
+				settled, err := p.Retry(t.Context(), letter.Claim)
+				if err != nil || len(settled) != 1 || settled[0].User != "torn" {
+					t.Errorf("%+v, %v", settled, err)
+				}
+				p.CheckBooks(t)
+			})
+		}
+	}
+}
+
+// tornMessage is a message that cannot be decoded without a panic.
+type tornMessage struct {
+	jetstream.Msg
+	read *bool
+}
+
+func (m tornMessage) Data() []byte {
+	if !*m.read {
+		*m.read = true
+		panic("torn")
+	}
+	return m.Msg.Data()
+}
+
+// A message over which decoding panics is given back at once, and is a dead letter with its last delivery. Its
+// neighbours are decoded.
+func TestPanicOfDecodingBecomesADeadLetter(t *testing.T) {
+	t.Parallel()
+	p := inProcess(t)
+	p.publish(t, 1, paytest.Entry("c1", 1, paytest.Win("u1", 0, 10)), paytest.Entry("c1", 2, paytest.Win("u2", 1, 10)))
+	s := NewSettler(p.js, p.Poster, p.DeadLetters, p.redis, p.told, SettlerOptions{
+		Namespace: p.namespace, Attempts: 3, Log: paytest.Quiet,
+		Alarms: Alarms{OnDead: func(letters []posting.DeadLetter) { p.dead <- letters[0] }},
+	})
+	messages, err := s.pull(t.Context(), 2)
+	paytest.Must(t, err)
+	for delivered := 1; len(p.dead) == 0; delivered++ {
+		read := false
+		messages[0] = tornMessage{messages[0], &read}
+		groups := s.groups(t.Context(), messages, newFetchSizer(10))
+		if delivered == 1 && (len(groups) != 1 || groups[0][0].entry.Ref.ID != "2-0") {
+			t.Fatalf("%+v", groups)
+		}
+		if delivered > 3 {
+			t.Fatal("no dead letter")
+		}
+		if len(p.dead) == 0 {
+			testenv.Eventually(t, ackWait/2, "the message comes again", func() bool {
+				messages, err = s.pull(t.Context(), 1)
+				return err == nil && len(messages) == 1
+			})
+		} else if delivered != 3 {
+			t.Errorf("a dead letter after %d deliveries", delivered)
+		}
+	}
+	if d := <-p.dead; d.Kind != posting.LetterMessage || d.Packet != -1 || d.Shard != -1 ||
+		!strings.Contains(d.Reason, "torn") {
+		t.Errorf("%+v", d)
+	}
+	if n := p.CountDead(t); n != 1 {
+		t.Errorf("%d dead letters", n)
+	}
+}
+
+// tornNeighbours are an outbox that panics when it is to remove for the first time, and a notifier that always does.
+type tornNeighbours struct {
+	Outbox
+	removed atomic.Int32
+}
+
+func (n *tornNeighbours) Remove(ctx context.Context, refs []rain.EntryRef) error {
+	if n.removed.Add(1) == 1 {
+		panic("torn")
+	}
+	return n.Outbox.Remove(ctx, refs)
+}
+
+func (*tornNeighbours) Settled(context.Context, []posting.Settlement) { panic("torn") }
+
+// After a panic of a neighbour the messages come again sooner than JetStream would deliver them by itself, and a player
+// who cannot be told holds up nothing.
+func TestPanicOfNeighbours(t *testing.T) {
+	t.Parallel()
+	p := inProcess(t)
+	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+	p.redis.Open(c)
+	p.rainOn(c, 10)
+	entries, err := p.redis.Read(t.Context(), "c1", 0, "test", 10)
+	paytest.Must(t, err)
+	p.publish(t, 1, entries...)
+	neighbours := &tornNeighbours{Outbox: p.redis}
+	p.run(t, NewSettler(p.js, p.Poster, p.DeadLetters, neighbours, neighbours,
+		SettlerOptions{Namespace: p.namespace, Workers: 1, Log: paytest.Quiet}))
+	p.eventuallySettled(t, ackWait/2, c, 10)
+	p.CheckBooks(t)
 }

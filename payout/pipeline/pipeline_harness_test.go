@@ -54,10 +54,7 @@ func (p *pipeline) relay(t testing.TB, o RelayOptions) *Relay {
 	if err != nil {
 		t.Fatal(err)
 	}
-	relay, err := NewRelay(publisher, NewWakes(), p.redis, p.redis, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	relay := NewRelay(publisher, NewWakes(), p.redis, p.redis, o)
 	return relay
 }
 
@@ -71,10 +68,7 @@ func (p *pipeline) node(t testing.TB, o RelayOptions, so SettlerOptions) (stop f
 		}
 	}
 	relay := p.relay(t, o)
-	settler, err := NewSettler(p.js, p.Poster, p.DeadLetters, p.redis, p.told, so)
-	if err != nil {
-		t.Fatal(err)
-	}
+	settler := NewSettler(p.js, p.Poster, p.DeadLetters, p.redis, p.told, so)
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	for _, run := range []func(context.Context) error{relay.Run, settler.Run} {

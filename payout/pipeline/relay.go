@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"log/slog"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"redrain/internal/faults"
 	"redrain/internal/outage"
@@ -52,33 +54,22 @@ type Relay struct {
 
 // NewRelay makes a relay that puts into the stream what publisher does not have there already. Nothing happens before
 // Run.
-func NewRelay(publisher *Publisher, wakes *Wakes, outbox Outbox, campaigns Lister, o RelayOptions) (*Relay, error) {
-	if o.Node == "" {
-		o.Node = "node-" + strings.ToLower(rand.Text()[:12])
-	}
-	if o.Workers <= 0 {
-		o.Workers = 4
-	}
-	if o.SweepEvery <= 0 {
-		o.SweepEvery = 200 * time.Millisecond
-	}
-	if o.Patience <= 0 {
-		o.Patience = 5 * time.Second
-	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
-	r := &Relay{
+func NewRelay(publisher *Publisher, wakes *Wakes, outbox Outbox, campaigns Lister, o RelayOptions) *Relay {
+	o.Node = cmp.Or(o.Node, "node-"+strings.ToLower(rand.Text()[:12]))
+	o.Workers = cmp.Or(o.Workers, 4)
+	o.SweepEvery = cmp.Or(o.SweepEvery, 200*time.Millisecond)
+	o.Patience = cmp.Or(o.Patience, 5*time.Second)
+	o.Log = cmp.Or(o.Log, slog.Default())
+	return &Relay{
 		publisher: publisher, wakes: wakes, outbox: outbox, campaigns: campaigns, o: o,
 		published: newHistory(o.Patience),
-		pending: prometheus.NewGauge(prometheus.GaugeOpts{
+		pending: promauto.With(o.Registerer).NewGauge(prometheus.GaugeOpts{
 			Name: "redrain_outbox_pending", Help: "Outbox entries that are not in the ledger yet, over all live " +
 				"campaigns.",
 		}),
 		redis:    outage.Outage{What: "reading the outboxes", Log: o.Log},
 		jetstate: outage.Outage{What: "publishing to JetStream", Log: o.Log},
 	}
-	return r, register(o.Registerer, r.pending)
 }
 
 // Run relays until ctx ends, and returns nil then. What it has read and not published is claimed by another node.

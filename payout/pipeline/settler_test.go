@@ -40,10 +40,12 @@ func (b *between) Post(ctx context.Context, entries []rain.Entry) (posting.Poste
 func (p *pipeline) settler(t *testing.T, o SettlerOptions, before func([]rain.Entry) error) (stop func()) {
 	t.Helper()
 	o.Namespace, o.Log, o.Clock = p.namespace, paytest.Quiet, p.Clock.Now
-	s, err := NewSettler(p.js, &between{p.Poster, before}, p.DeadLetters, p.redis, p.told, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	return p.run(t, NewSettler(p.js, &between{p.Poster, before}, p.DeadLetters, p.redis, p.told, o))
+}
+
+// run runs a settler until the test ends, or stop is called.
+func (p *pipeline) run(t *testing.T, s *Settler) (stop func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()

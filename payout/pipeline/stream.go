@@ -26,6 +26,10 @@ const (
 	ackWait        = 30 * time.Second
 	maxAckPending  = 1 << 16 // a batch that waits for a sick database must not keep the others out
 	manageDeadline = 3 * time.Second
+	// readerResets is how often in a row a reader may be made anew before the stream counts as away.
+	readerResets = 5
+	// readerGone is after which time without a word the server forgets a reader that died.
+	readerGone = time.Minute
 )
 
 // stream is the way from the outboxes to the settlement workers. Both ends make it, and make it again when the
@@ -166,4 +170,42 @@ func (s *stream) generation(ctx context.Context) (generation, error) {
 // lost tells whether messages that were there at g are gone at now, other than by age.
 func (g generation) lost(now generation) bool {
 	return !g.created.Equal(now.created) || now.lastSeq < g.lastSeq
+}
+
+// last is the sequence number of the newest message on a subject, 0 where there is none, or no stream.
+func (s *stream) last(ctx context.Context, subject string) (uint64, error) {
+	if err := s.connected(); err != nil {
+		return 0, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, manageDeadline)
+	defer cancel()
+	made, err := s.js.Stream(ctx, s.name())
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	msg, err := made.GetLastMsgForSubject(ctx, subject)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return msg.Sequence, nil
+}
+
+// read reads a subject from its oldest message on, in order and without a gap.
+func (s *stream) read(ctx context.Context, subject string) (jetstream.MessagesContext, error) {
+	ctx, cancel := context.WithTimeout(ctx, manageDeadline)
+	defer cancel()
+	reader, err := s.js.OrderedConsumer(ctx, s.name(), jetstream.OrderedConsumerConfig{
+		FilterSubjects: []string{subject}, DeliverPolicy: jetstream.DeliverAllPolicy, InactiveThreshold: readerGone,
+		MaxResetAttempts: readerResets,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return reader.Messages()
 }

@@ -24,13 +24,10 @@ func TestSettlerWithEightWorkers(t *testing.T) {
 	var log paytest.Logbook
 	p.DB.Log = slog.New(&log)
 	p.publish(t, 2, all...)
-	s, err := NewSettler(p.js, p.Poster, p.DeadLetters, p.redis, p.told, SettlerOptions{
+	s := NewSettler(p.js, p.Poster, p.DeadLetters, p.redis, p.told, SettlerOptions{
 		Namespace: p.namespace, Workers: 8, BatchWins: 64, Log: slog.New(&log),
-		OnDead: func(d []posting.DeadLetter) { t.Errorf("dead: %+v", d) },
+		Alarms: Alarms{OnDead: func(d []posting.DeadLetter) { t.Errorf("dead: %+v", d) }},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()

@@ -60,8 +60,7 @@ func (s *Reconciler) ReconcileAll(ctx context.Context, hot Hot,
 	err := s.checkAllTxns(ctx, &b, &found)
 	if err == nil {
 		err = s.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
-			return checkAllAccounts(ctx, tx, &b,
-				&found)
+			return checkAllAccounts(ctx, tx, &b, &found)
 		})
 	}
 	if err == nil {
@@ -112,17 +111,14 @@ func nextTxns(ctx context.Context, q sqldb.Querier, after int64) ([]int64, error
 		queries = append(queries, "SELECT DISTINCT "+p.column+" FROM "+p.table+
 			" WHERE "+p.column+" > ? ORDER BY "+p.column+" LIMIT ?")
 	}
-	return merged(queries, txnsAtOnce, func(source string) ([]int64,
-		error) {
-		return numbers(ctx, q, source, after, txnsAtOnce)
-	})
+	return merged(ctx, q, queries, after, txnsAtOnce)
 }
 
-// merged is the first limit of what several ordered sources have, each of which gives up to limit.
-func merged[T cmp.Ordered](sources []string, limit int, read func(source string) ([]T, error)) ([]T, error) {
+// merged is the first limit of what several queries for one ordered column find after a value.
+func merged[T cmp.Ordered](ctx context.Context, q sqldb.Querier, queries []string, after T, limit int) ([]T, error) {
 	var all []T
-	for _, source := range sources {
-		next, err := read(source)
+	for _, query := range queries {
+		next, err := sqldb.Column[T](ctx, q, query, after, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -163,26 +159,16 @@ func checkAllAccounts(ctx context.Context, q sqldb.Querier, b *Books, found *fin
 }
 
 func nextAccounts(ctx context.Context, q sqldb.Querier, after string) ([]string, error) {
-	sources := []string{
+	return merged(ctx, q, []string{
 		"SELECT id FROM account WHERE id > ? ORDER BY id LIMIT ?",
 		"SELECT account_id FROM balance WHERE account_id > ? ORDER BY account_id LIMIT ?",
-	}
-	return merged(sources, sqldb.Chunk, func(source string) (ids []string, err error) {
-		err = q.Each(ctx, func(scan sqldb.Scan) error {
-			var id string
-			err := scan(&id)
-			ids = append(ids, id)
-			return err
-		}, source, after, sqldb.Chunk)
-		return ids, err
-	})
+	}, after, sqldb.Chunk)
 }
 
 // checkOwners looks for balances without an account or entries, accounts that are named wrongly, and escrows of no
 // campaign.
 func checkOwners(ctx context.Context, q sqldb.Querier, ids []string, found *findings) error {
 	owners := map[string]booking.Account{}
-	campaigns := map[string]bool{}
 	var escrows []string
 	err := q.Each(ctx, func(scan sqldb.Scan) error {
 		var id string
@@ -197,19 +183,15 @@ func checkOwners(ctx context.Context, q sqldb.Querier, ids []string, found *find
 	if err != nil {
 		return err
 	}
-	err = q.Each(ctx, func(scan sqldb.Scan) error {
-		var id string
-		err := scan(&id)
-		campaigns[id] = true
-		return err
-	}, "SELECT id FROM campaign WHERE id IN "+sqldb.Marks(len(escrows)), sqldb.Args(escrows)...)
+	campaigns, err := sqldb.Column[string](ctx, q, "SELECT id FROM campaign WHERE id IN "+sqldb.Marks(len(escrows)),
+		sqldb.Args(escrows)...)
 	for _, id := range ids {
 		switch a, known := owners[id]; {
 		case !known:
 			found.add("a balance without an account", id, "there is a balance of %s, but no such account", id)
 		case a.ID() != id:
 			found.add("a misnamed account", id, "the account %s says that it is %s", id, a.ID())
-		case a.Kind == booking.KindEscrow && !campaigns[a.Owner]:
+		case a.Kind == booking.KindEscrow && !slices.Contains(campaigns, a.Owner):
 			found.add("an escrow of no campaign", id, "there is an account %s, but no such campaign", id)
 		}
 	}
@@ -220,7 +202,8 @@ func checkOwners(ctx context.Context, q sqldb.Querier, ids []string, found *find
 func (s *Reconciler) checkAllCampaigns(ctx context.Context, hot Hot, b *Books,
 	each func(string, Reconciliation, error)) error {
 	for after := ""; ; {
-		ids, err := s.campaignIDs(ctx, after)
+		ids, err := sqldb.Column[string](ctx, s.db, "SELECT id FROM campaign WHERE id > ? ORDER BY id LIMIT ?", after,
+			sqldb.Chunk)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
@@ -236,16 +219,6 @@ func (s *Reconciler) checkAllCampaigns(ctx context.Context, hot Hot, b *Books,
 		}
 		after = ids[len(ids)-1]
 	}
-}
-
-func (s *Reconciler) campaignIDs(ctx context.Context, after string) (ids []string, err error) {
-	err = s.db.Each(ctx, func(scan sqldb.Scan) error {
-		var id string
-		err := scan(&id)
-		ids = append(ids, id)
-		return err
-	}, "SELECT id FROM campaign WHERE id > ? ORDER BY id LIMIT ?", after, sqldb.Chunk)
-	return ids, err
 }
 
 func (b *Books) note(id string, r Reconciliation, err error) {

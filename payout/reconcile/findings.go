@@ -3,8 +3,10 @@ package reconcile
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"redrain/payout/ledger/booking"
+	"redrain/rain"
 )
 
 // maxFindings is how many rows with the same fault are named.
@@ -54,3 +56,14 @@ func (f *findings) all() []string {
 func (f *findings) fingerprint(difference any) string {
 	return booking.Digest(fmt.Appendf(nil, "%v %q", difference, slices.Sorted(slices.Values(f.keys))))
 }
+
+func abs(amount rain.Money) rain.Money { return max(amount, -amount) }
+
+func txnKey(id int64) string { return strconv.FormatInt(id, 10) }
+
+func lineKey(id int64, line int) string { return txnKey(id) + "." + strconv.Itoa(line) }
+
+// delta is what remains the same of two sums that should be equal while both go on growing.
+func delta(got, want rain.Money) string { return strconv.FormatInt(int64(got-want), 10) }
+
+func shardName(n int) string { return "shard " + strconv.Itoa(n) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger"
@@ -122,9 +123,19 @@ func (p *payoutCheck) check(row *paidRow) {
 		p.found.add("a payout in a wrong shard", key, "%s: it says shard %d, but the packet belongs to shard %d",
 			row.name(), row.shard, home)
 	}
-	if p.seen.misses(p.campaignCheck, row) {
+	if p.misses(row) {
 		p.found.add("a payout unknown to Redis", key, "%s: in the ledger, but Redis knows no such win", row.name())
 	}
+}
+
+// misses tells whether Redis should know of a payout and does not. What is newer than the snapshot is left out, and
+// so is a drained campaign: Redis may forget it.
+func (r *campaignCheck) misses(row *paidRow) bool {
+	h := r.seen
+	if h == nil || r.campaign.Drained || !h.shards[row.shard] || r.shards[row.shard].later(row.ms, row.seq) {
+		return false
+	}
+	return !h.has(row.packet)
 }
 
 // checkPromised holds what is won and not yet paid against the split.
@@ -167,27 +178,19 @@ func (p *payoutCheck) checkPage(ctx context.Context, q sqldb.Querier, rows []pai
 
 // checkPaid sees that each payout was posted: that its transaction is there, is a payment, and takes from the escrow.
 func (p *payoutCheck) checkPaid(ctx context.Context, q sqldb.Querier, rows []paidRow) error {
-	kinds := map[int64]string{}
 	taking := map[int64]bool{}
-	var ids []int64
+	ids := make([]int64, len(rows))
 	for i := range rows {
-		if _, known := kinds[rows[i].txn]; !known {
-			kinds[rows[i].txn] = ""
-			ids = append(ids, rows[i].txn)
-		}
+		ids[i] = rows[i].txn
 	}
-	err := q.Each(ctx, func(scan sqldb.Scan) error {
-		var id int64
-		var kind string
-		err := scan(&id, &kind)
-		kinds[id] = kind
-		return err
-	}, "SELECT id, kind FROM txn WHERE id IN "+sqldb.Marks(len(ids)), sqldb.Args(ids)...)
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	kinds, err := kindsOf(ctx, q, ids)
 	if err != nil {
 		return err
 	}
 	escrow := booking.EscrowAccount(p.campaign.ID).ID()
-	from, err := numbers(ctx, q, "SELECT DISTINCT txn_id FROM entry WHERE account_id = ? AND txn_id IN "+
+	from, err := sqldb.Column[int64](ctx, q, "SELECT DISTINCT txn_id FROM entry WHERE account_id = ? AND txn_id IN "+
 		sqldb.Marks(len(ids)),
 		append([]any{escrow}, sqldb.Args(ids)...)...)
 	for _, id := range from {
@@ -224,14 +227,4 @@ func (p *payoutCheck) checkLimits(ctx context.Context, q sqldb.Querier, users []
 		"FROM payout WHERE user_id IN "+sqldb.Marks(len(users))+
 		" GROUP BY user_id HAVING n > ?", append(append([]any{p.campaign.ID}, sqldb.Args(users)...),
 		p.campaign.WinsPerUser)...)
-}
-
-// shardOf is the shard that a packet was stocked in: the inverse of rain.ShardRange.
-func shardOf(c *rain.Campaign, packet int) int {
-	shards := max(1, c.Shards)
-	base, rest := c.Packets/shards, c.Packets%shards
-	if wide := rest * (base + 1); packet >= wide {
-		return rest + (packet-wide)/max(1, base)
-	}
-	return packet / (base + 1)
 }

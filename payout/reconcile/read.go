@@ -1,52 +1,14 @@
 package reconcile
 
 import (
-	"cmp"
 	"context"
 	"math"
-	"slices"
 	"strings"
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
-
-// newCampaignCheck sorts the snapshots in. A shard that Redis does not know has no outbox, so nothing in the ledger is
-// newer than what it knows of.
-func newCampaignCheck(c *rain.Campaign, shards []rain.ShardSnapshot, how look) (*campaignCheck, error) {
-	r := &campaignCheck{campaign: c, look: how, shards: map[int]*shardBooks{}, given: map[int]bool{},
-		waiting: map[int]posting.Holder{}, dead: posting.Letters{}}
-	for _, s := range shards {
-		books := r.shard(s.Shard)
-		books.snapshot = s
-		switch {
-		case s.Found && s.LastEntry == "":
-			books.cutMS, books.cutSeq = -1, -1
-		case s.Found:
-			ms, seq, err := rain.EntryRef{ID: s.LastEntry}.Position()
-			if err != nil {
-				return nil, err
-			}
-			books.cutMS, books.cutSeq = ms, seq
-		}
-	}
-	return r, nil
-}
-
-func (r *campaignCheck) shard(n int) *shardBooks {
-	b, ok := r.shards[n]
-	if !ok {
-		b = &shardBooks{cutMS: math.MaxInt64, cutSeq: math.MaxInt64, snapshot: rain.ShardSnapshot{Shard: n}}
-		r.shards[n] = b
-	}
-	return b
-}
-
-// later tells whether an entry came after the shard's snapshot.
-func (b *shardBooks) later(ms, seq int64) bool {
-	return cmp.Or(cmp.Compare(ms, b.cutMS), cmp.Compare(seq, b.cutSeq)) > 0
-}
 
 // readPayouts adds up what was paid, by shard, without what is newer than the shard's snapshot.
 func (r *campaignCheck) readPayouts(ctx context.Context, q sqldb.Querier) error {
@@ -173,14 +135,4 @@ func (r *campaignCheck) checkWaiting(ref rain.EntryRef, w rain.Win, holds postin
 			other.User, other.Amount)
 	}
 	r.waiting[w.Packet] = holderOf(w)
-}
-
-// sortedShards lists the shards in order, so that findings come in the same order each time.
-func (r *campaignCheck) sortedShards() []int {
-	numbers := make([]int, 0, len(r.shards))
-	for n := range r.shards {
-		numbers = append(numbers, n)
-	}
-	slices.Sort(numbers)
-	return numbers
 }

@@ -98,8 +98,8 @@ func (r *campaignCheck) checkTally(ctx context.Context, q sqldb.Querier) error {
 // checkTxns checks every transaction that has touched the campaign's escrow, page by page.
 func (r *campaignCheck) checkTxns(ctx context.Context, q sqldb.Querier) error {
 	for after := int64(-1); ; {
-		ids, err := numbers(ctx, q, "SELECT DISTINCT txn_id FROM entry WHERE account_id = ? AND txn_id > ? "+
-			"ORDER BY txn_id LIMIT ?",
+		ids, err := sqldb.Column[int64](ctx, q,
+			"SELECT DISTINCT txn_id FROM entry WHERE account_id = ? AND txn_id > ? ORDER BY txn_id LIMIT ?",
 			booking.EscrowAccount(r.campaign.ID).ID(), after, txnsAtOnce)
 		if err != nil || len(ids) == 0 {
 			return err
@@ -109,17 +109,6 @@ func (r *campaignCheck) checkTxns(ctx context.Context, q sqldb.Querier) error {
 		}
 		after = ids[len(ids)-1]
 	}
-}
-
-// numbers are the answer of a query for one column.
-func numbers(ctx context.Context, q sqldb.Querier, query string, args ...any) (list []int64, err error) {
-	err = q.Each(ctx, func(scan sqldb.Scan) error {
-		var n int64
-		err := scan(&n)
-		list = append(list, n)
-		return err
-	}, query, args...)
-	return list, err
 }
 
 // checkAccounts compares the balances of accounts with the sums of their entries. Each sum is a subquery of its

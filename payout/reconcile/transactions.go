@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -39,9 +40,7 @@ type sourceSums struct {
 // checkTxnPage compares transactions with their lines, and both with the source rows. All must be read as of one
 // moment.
 func checkTxnPage(ctx context.Context, q sqldb.Querier, ids []int64, found *findings) error {
-	p := &txnPage{kinds: map[int64]string{}, lines: map[int64][]bookedLine{},
-		sources: map[int64]map[string]*sourceSums{},
-		found:   found}
+	p := &txnPage{lines: map[int64][]bookedLine{}, sources: map[int64]map[string]*sourceSums{}, found: found}
 	for _, step := range []func(context.Context, sqldb.Querier, []int64) error{p.readTxns, p.readLines, p.readSources} {
 		if err := step(ctx, q, ids); err != nil {
 			return err
@@ -53,14 +52,22 @@ func checkTxnPage(ctx context.Context, q sqldb.Querier, ids []int64, found *find
 	return nil
 }
 
-func (p *txnPage) readTxns(ctx context.Context, q sqldb.Querier, ids []int64) error {
-	return q.Each(ctx, func(scan sqldb.Scan) error {
+func (p *txnPage) readTxns(ctx context.Context, q sqldb.Querier, ids []int64) (err error) {
+	p.kinds, err = kindsOf(ctx, q, ids)
+	return err
+}
+
+// kindsOf reads the kinds of transactions. One that does not exist is missing in the answer.
+func kindsOf(ctx context.Context, q sqldb.Querier, ids []int64) (map[int64]string, error) {
+	kinds := make(map[int64]string, len(ids))
+	err := q.Each(ctx, func(scan sqldb.Scan) error {
 		var id int64
 		var kind string
 		err := scan(&id, &kind)
-		p.kinds[id] = kind
+		kinds[id] = kind
 		return err
 	}, "SELECT id, kind FROM txn WHERE id IN "+sqldb.Marks(len(ids)), sqldb.Args(ids)...)
+	return kinds, err
 }
 
 func (p *txnPage) readLines(ctx context.Context, q sqldb.Querier, ids []int64) error {
@@ -232,4 +239,23 @@ func (w *sourceSums) say(account string) string {
 		names += " and others"
 	}
 	return names
+}
+
+// moves says what a line does to its account.
+func moves(amount rain.Money) string {
+	if amount < 0 {
+		return fmt.Sprintf("gives %d", -amount)
+	}
+	return fmt.Sprintf("gets %d", amount)
+}
+
+func linesInWords(lines []bookedLine) string {
+	var words []string
+	for _, ln := range lines[:min(len(lines), maxFindings)] {
+		words = append(words, ln.account+" "+moves(ln.amount))
+	}
+	if len(lines) > maxFindings {
+		words = append(words, "and others")
+	}
+	return strings.Join(words, ", ")
 }

@@ -9,47 +9,6 @@ import (
 	"redrain/rain"
 )
 
-// hotWins is which packets Redis has recorded as won. It takes a bit for each packet.
-type hotWins struct {
-	bits   []uint64
-	shards map[int]bool // those that were read
-}
-
-func (h *hotWins) has(packet int) bool { return h.bits[packet/64]&(1<<(packet%64)) != 0 }
-func (h *hotWins) add(packet int)      { h.bits[packet/64] |= 1 << (packet % 64) }
-
-// misses tells whether Redis should know of a payout and does not. What is newer than the snapshot is left out, and
-// so is a drained campaign: Redis may forget it.
-func (h *hotWins) misses(r *campaignCheck, row *paidRow) bool {
-	if h == nil || r.campaign.Drained || !h.shards[row.shard] || r.shards[row.shard].later(row.ms, row.seq) {
-		return false
-	}
-	return !h.has(row.packet)
-}
-
-// hotWin is a win as Redis has recorded it.
-type hotWin struct {
-	rain.Win
-	shard int
-	entry string
-}
-
-// promise is a packet in somebody's hand.
-type promise struct {
-	packet int
-	posting.Holder
-}
-
-func promiseOf(w rain.Win) promise { return promise{w.Packet, holderOf(w)} }
-
-func holderOf(w rain.Win) posting.Holder { return posting.Holder{User: w.User, Amount: w.Amount} }
-
-func (w *hotWin) name(c *rain.Campaign) string {
-	return fmt.Sprintf("claim %s (packet %d, player %s, amount %d, outbox entry %s)", rain.ClaimID(c.ID, w.Packet),
-		w.Packet, w.User, w.Amount,
-		rain.EntryRef{Campaign: c.ID, Shard: w.shard, ID: w.entry})
-}
-
 // compareWins holds every win that Redis has recorded against the outbox, the ledger and the dead letters.
 //
 // A win is recorded in the step that writes its outbox entry, and the entry goes only when the ledger has it. So a

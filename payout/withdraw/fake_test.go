@@ -53,6 +53,12 @@ func (f *fakeLedger) RecordRetry(_ context.Context, _ ledger.Withdrawal, after t
 
 func (f *fakeLedger) RecordPaid(context.Context, ledger.Withdrawal, string) error { return f.err }
 
+func (f *fakeLedger) RecordRefused(context.Context, ledger.Withdrawal, string) error { return f.err }
+
+func (f *fakeLedger) RecordDead(context.Context, ledger.Withdrawal, string) error { return f.err }
+
+func (f *fakeLedger) CountPending(context.Context) (int64, error) { return 7, f.err }
+
 // flakyLedger does not record for a while.
 type flakyLedger struct {
 	*ledger.Withdrawals

@@ -1,6 +1,7 @@
 package withdraw
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"redrain/internal/faults"
 	"redrain/internal/outage"
@@ -69,33 +71,26 @@ type Payer struct {
 }
 
 // NewPayer makes a payer. Nothing happens before Run.
-func NewPayer(ledger withdrawals, provider Provider, o PayerOptions) (*Payer, error) {
-	if o.Attempts <= 0 {
-		o.Attempts = 10
-	}
-	if o.Concurrency <= 0 {
-		o.Concurrency = 8
-	}
-	if o.Timeout <= 0 {
-		o.Timeout = 10 * time.Second
-	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
+func NewPayer(ledger withdrawals, provider Provider, o PayerOptions) *Payer {
+	o.Attempts = cmp.Or(o.Attempts, 10)
+	o.Concurrency = cmp.Or(o.Concurrency, 8)
+	o.Timeout = cmp.Or(o.Timeout, 10*time.Second)
+	o.Log = cmp.Or(o.Log, slog.Default())
+	metrics := promauto.With(o.Registerer)
 	p := &Payer{
 		ledger: ledger, provider: provider, o: o, wake: make(chan struct{}, 1),
 		slots: make(chan struct{}, o.Concurrency),
-		outcome: prometheus.NewCounterVec(prometheus.CounterOpts{
+		outcome: metrics.NewCounterVec(prometheus.CounterOpts{
 			Name: "redrain_withdrawals_total",
 			Help: "Tries at withdrawals, by outcome: paid, refused (the money went back), again (tried later), dead " +
 				"(waits for an operator).",
 		}, []string{"outcome"}),
-		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+		seconds: metrics.NewHistogram(prometheus.HistogramOpts{
 			Name: "redrain_provider_seconds", Help: "How long the payment provider takes to answer, time-outs " +
 				"included.",
 			Buckets: []float64{.001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
 		}),
-		pending: prometheus.NewGauge(prometheus.GaugeOpts{
+		pending: metrics.NewGauge(prometheus.GaugeOpts{
 			Name: "redrain_withdrawals_pending", Help: "Withdrawals that are neither paid nor failed, dead letters " +
 				"among them.",
 		}),
@@ -105,7 +100,7 @@ func NewPayer(ledger withdrawals, provider Provider, o PayerOptions) (*Payer, er
 	for _, outcome := range []string{outcomePaid, outcomeRefused, outcomeAgain, outcomeDead} {
 		p.outcome.WithLabelValues(outcome) // zeros from the start, not gaps
 	}
-	return p, registerAll(o.Registerer, p.outcome, p.seconds, p.pending)
+	return p
 }
 
 // The outcomes of a try, as they are counted.
@@ -182,9 +177,6 @@ func (p *Payer) try(ctx context.Context, w ledger.Withdrawal, leaseEnds time.Tim
 	p.record(recording, w, p.classify(ctx, w, reference, err))
 }
 
-// errPanic is the answer of a provider that has panicked: nothing is known of the payment.
-var errPanic = errors.New("a fault of the program while the provider was asked")
-
 // pay calls the provider. One that panics has given an unclear answer like any other, so that the withdrawal comes to a
 // person in the end.
 func (p *Payer) pay(ctx context.Context, w ledger.Withdrawal) (reference string, err error) {
@@ -194,9 +186,9 @@ func (p *Payer) pay(ctx context.Context, w ledger.Withdrawal) (reference string,
 	defer cancelTimeout()
 	began := time.Now()
 	defer func() { p.seconds.Observe(time.Since(began).Seconds()) }()
-	err = errPanic
-	p.o.Guard.Do("withdrawals", func() {
+	err = p.o.Guard.Try("withdrawals", func() (err error) {
 		reference, err = p.provider.Pay(ctx, Payment{Key: w.ID, User: w.User, Amount: w.Amount, CreatedAt: w.CreatedAt})
+		return err
 	})
 	return reference, err
 }
@@ -213,16 +205,14 @@ func (p *Payer) classify(ctx context.Context, w ledger.Withdrawal, reference str
 	if err == nil {
 		p.outside.Works()
 		return verdict{outcomePaid, "", func(ctx context.Context) error {
-			return p.ledger.RecordPaid(ctx, w,
-				reference)
+			return p.ledger.RecordPaid(ctx, w, reference)
 		}}
 	}
 	reason := err.Error()
 	if errors.Is(err, ErrRefused) {
 		p.outside.Works()
 		return verdict{outcomeRefused, reason, func(ctx context.Context) error {
-			return p.ledger.RecordRefused(ctx, w,
-				reason)
+			return p.ledger.RecordRefused(ctx, w, reason)
 		}}
 	}
 	if ctx.Err() == nil { // else it was this process that cut it off
@@ -230,8 +220,7 @@ func (p *Payer) classify(ctx context.Context, w ledger.Withdrawal, reference str
 	}
 	if w.Attempts >= p.o.Attempts {
 		return verdict{outcomeDead, reason, func(ctx context.Context) error {
-			return p.ledger.RecordDead(ctx, w,
-				reason)
+			return p.ledger.RecordDead(ctx, w, reason)
 		}}
 	}
 	pause := rounds.Backoff(payFirst, payMost, w.Attempts-1)
@@ -239,8 +228,7 @@ func (p *Payer) classify(ctx context.Context, w ledger.Withdrawal, reference str
 		pause = max(pause, min(later.After, payPatience))
 	}
 	return verdict{outcomeAgain, reason, func(ctx context.Context) error {
-		return p.ledger.RecordRetry(ctx, w, pause,
-			reason)
+		return p.ledger.RecordRetry(ctx, w, pause, reason)
 	}}
 }
 
@@ -304,16 +292,4 @@ func (p *Payer) refreshGauge(ctx context.Context) {
 	} else if ctx.Err() == nil {
 		p.o.Log.Debug("pending withdrawals cannot be counted", "err", err)
 	}
-}
-
-// registerAll adds a collector where there is a registry.
-func registerAll(r prometheus.Registerer, collectors ...prometheus.Collector) error {
-	if r == nil {
-		return nil
-	}
-	var errs []error
-	for _, c := range collectors {
-		errs = append(errs, r.Register(c))
-	}
-	return errors.Join(errs...)
 }

@@ -7,13 +7,6 @@ import (
 	"redrain/internal/auth"
 )
 
-// caller is who sent a request.
-type caller struct {
-	name string // for the audit log: "operator", "viewer", or the player's id
-	role string // "operator", "viewer" or "player"
-	user string // the player's id, "" for the others
-}
-
 // admit tells who sent a request, or why they may not.
 func (a *API) admit(r *http.Request, need access) (caller, error) {
 	if need == anyone {

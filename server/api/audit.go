@@ -55,19 +55,8 @@ func (a *API) logCommand(r *http.Request, who caller, err error) {
 }
 
 func (a *API) auditLog(w http.ResponseWriter, r *http.Request, _ caller) error {
-	p, err := pageOf(r)
-	if err != nil {
-		return err
-	}
-	records, next, err := a.o.Audit.ListAudit(r.Context(), p.cursor, p.limit)
-	if err != nil {
-		return err
-	}
-	views := make([]auditView, len(records))
-	for i, rec := range records {
-		views[i] = auditView{At: rec.At, Actor: rec.Actor, Role: rec.Role, Action: rec.Action, Target: rec.Target,
+	return answerList(w, r, a.o.Audit.ListAudit, func(rec ledger.AuditRecord) auditView {
+		return auditView{At: rec.At, Actor: rec.Actor, Role: rec.Role, Action: rec.Action, Target: rec.Target,
 			Detail: rec.Detail}
-	}
-	WriteJSON(w, http.StatusOK, listOf(views, next))
-	return nil
+	})
 }

@@ -91,62 +91,12 @@ func wanted(kind string) string {
 	}
 }
 
-// WriteJSON answers with a value.
-func WriteJSON(w http.ResponseWriter, status int, v any) {
-	writeRaw(w, status, encode(v))
-}
-
-// encode writes a value as JSON. The answers of this package cannot fail to encode.
-func encode(v any) []byte {
-	data, err := json.Marshal(v)
-	if err != nil {
-		panic("server: an answer that cannot be encoded: " + err.Error())
+// checkAmount is the fault of an amount of money in a request; nil where there is none.
+func checkAmount(amount rain.Money) rain.Invalid {
+	if amount >= 1 && amount <= rain.MaxBudget {
+		return nil
 	}
-	return data
-}
-
-// writeRaw answers with a value that is JSON already.
-func writeRaw(w http.ResponseWriter, status int, data []byte) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	_, _ = w.Write(append(data, '\n')) // the client has gone, if this fails
-}
-
-// The size of a page of a list.
-const (
-	defaultLimit = 50
-	maxLimit     = 500
-)
-
-// page is where a list begins and how much of it is wanted.
-type page struct {
-	cursor string
-	limit  int
-}
-
-// pageOf reads limit and cursor. More than the most is the most.
-func pageOf(r *http.Request) (page, error) {
-	p := page{cursor: r.URL.Query().Get("cursor"), limit: defaultLimit}
-	if s := r.URL.Query().Get("limit"); s != "" {
-		n, err := strconv.Atoi(s)
-		if err != nil || n < 1 {
-			return page{}, rain.Invalid{{Field: "limit", Message: fmt.Sprintf("is 1 to %d", maxLimit)}}
-		}
-		p.limit = min(n, maxLimit)
+	return rain.Invalid{
+		{Field: "amount", Message: "is required: minor units, above zero and at most ten trillion yuan"},
 	}
-	return p, nil
-}
-
-// list is a page of a list as it is answered.
-type list[T any] struct {
-	Items []T    `json:"items"`
-	Next  string `json:"next_cursor,omitempty"`
-}
-
-func listOf[T any](items []T, next string) list[T] {
-	if items == nil {
-		items = []T{}
-	}
-	return list[T]{Items: items, Next: next}
 }

@@ -46,22 +46,14 @@ func (a *API) createCampaign(r *http.Request, who caller, body []byte, key strin
 	return http.StatusCreated, viewOf(c, a.o.Clock()), nil
 }
 
+// campaignOf is the campaign that a request's path names.
+func (a *API) campaignOf(r *http.Request) (*rain.Campaign, error) {
+	return a.o.Campaigns.Get(r.Context(), r.PathValue("id"))
+}
+
 func (a *API) campaigns(w http.ResponseWriter, r *http.Request, _ caller) error {
-	p, err := pageOf(r)
-	if err != nil {
-		return err
-	}
-	found, next, err := a.o.History.ListCampaigns(r.Context(), p.cursor, p.limit)
-	if err != nil {
-		return err
-	}
 	now := a.o.Clock()
-	views := make([]campaignView, len(found))
-	for i, c := range found {
-		views[i] = viewOf(c, now)
-	}
-	WriteJSON(w, http.StatusOK, listOf(views, next))
-	return nil
+	return answerList(w, r, a.o.History.ListCampaigns, func(c *rain.Campaign) campaignView { return viewOf(c, now) })
 }
 
 func (a *API) campaign(w http.ResponseWriter, r *http.Request, _ caller) error {

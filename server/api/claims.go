@@ -60,7 +60,7 @@ func (a *API) campaignClaims(w http.ResponseWriter, r *http.Request, _ caller) e
 		return err
 	}
 	all, next := mergeClaims(settled, granted, p, next)
-	WriteJSON(w, http.StatusOK, listOf(viewsOf(all), next))
+	WriteJSON(w, http.StatusOK, listOf(all, next, claimViewOf))
 	return nil
 }
 
@@ -197,14 +197,6 @@ func mergeClaims(settled, granted []ledger.Claim, p page, next string) ([]ledger
 		next = strconv.Itoa(all[end-1].Packet)
 	}
 	return all, next
-}
-
-func viewsOf(claims []ledger.Claim) []claimView {
-	views := make([]claimView, len(claims))
-	for i, c := range claims {
-		views[i] = claimViewOf(c)
-	}
-	return views
 }
 
 // claimsCSV streams all claims that are wanted, row by row, with what is still on its way at the end. Where it

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"redrain/payout/ledger"
+	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
 
@@ -27,25 +28,13 @@ type letterView struct {
 }
 
 func (a *API) deadLetters(w http.ResponseWriter, r *http.Request, _ caller) error {
-	p, err := pageOf(r)
-	if err != nil {
-		return err
-	}
 	if s := r.URL.Query().Get("state"); s != "" && s != string(ledger.StateDead) {
 		return rain.Invalid{{Field: "state", Message: "is dead; the other claims are listed under their campaign"}}
 	}
-	letters, next, err := a.o.DeadLetters.ListDeadLetters(r.Context(), p.cursor, p.limit)
-	if err != nil {
-		return err
-	}
-	views := make([]letterView, len(letters))
-	for i, d := range letters {
-		views[i] = letterView{
+	return answerList(w, r, a.o.DeadLetters.ListDeadLetters, func(d posting.DeadLetter) letterView {
+		return letterView{
 			Claim: d.Claim, Campaign: d.Campaign, User: d.User, Packet: strconv.Itoa(d.Packet), Amount: d.Amount,
-			At:    d.WonAt,
-			State: string(ledger.StateDead), Kind: d.Kind, Reason: d.Reason, CreatedAt: d.CreatedAt,
+			At: d.WonAt, State: string(ledger.StateDead), Kind: d.Kind, Reason: d.Reason, CreatedAt: d.CreatedAt,
 		}
-	}
-	WriteJSON(w, http.StatusOK, listOf(views, next))
-	return nil
+	})
 }

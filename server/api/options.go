@@ -137,7 +137,7 @@ type Known interface {
 	Live() []*rain.Campaign          // those that are not drained
 }
 
-// API is the HTTP surface under apiRoot.
+// API is the HTTP surface under Root.
 type API struct {
 	o Options
 
@@ -146,9 +146,8 @@ type API struct {
 
 // Campaigns finds campaigns. [cluster.Registry] does.
 type Campaigns interface {
+	Known
 	Get(ctx context.Context, id string) (*rain.Campaign, error) // posting.ErrUnknownCampaign where there is none
-	Cached(id string) *rain.Campaign                            // nil where this node does not know it
-	Live() []*rain.Campaign                                     // those that this node knows and that are not drained
 }
 
 // Options of an API. All are needed but those that say so.

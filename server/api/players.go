@@ -78,7 +78,7 @@ func (a *API) claimsOf(w http.ResponseWriter, r *http.Request, user string) erro
 	granted = slices.DeleteFunc(granted, func(g ledger.Claim) bool {
 		return slices.ContainsFunc(claims, func(c ledger.Claim) bool { return c.Claim == g.Claim })
 	})
-	WriteJSON(w, http.StatusOK, listOf(viewsOf(append(granted, claims...)), next))
+	WriteJSON(w, http.StatusOK, listOf(append(granted, claims...), next, claimViewOf))
 	return nil
 }
 

@@ -14,8 +14,7 @@ import (
 var errCut = errors.New("the answer was cut off")
 
 // streaming is for an answer that may take as long as it likes, as long as it goes on: the context ends when nothing
-// was
-// written for timeout.Progress, and a write waits for its reader no longer than that. stop frees what this takes.
+// was written for timeout.Progress, and a write waits for its reader no longer than that. stop frees what this takes.
 func streaming(request context.Context, w http.ResponseWriter) (ctx context.Context, out io.Writer, stop func()) {
 	ctx, cancel := context.WithCancelCause(request)
 	idle := time.AfterFunc(timeout.Progress, func() { cancel(context.DeadlineExceeded) })

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"time"
 
-	"redrain/rain"
 	"redrain/server/timeout"
 )
 
@@ -17,6 +16,13 @@ const (
 	viewer          // the viewer's or the operator's token
 	operator        // the operator's token
 )
+
+// caller is who sent a request.
+type caller struct {
+	name string // for the audit log: "operator", "viewer", or the player's id
+	role string // "operator", "viewer" or "player"
+	user string // the player's id, "" for the others
+}
 
 // handler answers a request or returns the error that ends it.
 type handler func(w http.ResponseWriter, r *http.Request, who caller) error
@@ -42,9 +48,4 @@ func (rt route) usual() time.Duration {
 	default:
 		return timeout.Request
 	}
-}
-
-// campaignOf is the campaign that a request's path names.
-func (a *API) campaignOf(r *http.Request) (*rain.Campaign, error) {
-	return a.o.Campaigns.Get(r.Context(), r.PathValue("id"))
 }

@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 
+	"redrain/payout/ledger"
 	"redrain/rain"
 )
 
@@ -27,10 +28,7 @@ func (a *API) deposit(r *http.Request, who caller, body []byte, _ string) (int, 
 	if err := rain.CheckSponsor(id); err != nil {
 		faults = append(faults, rain.FieldError{Field: "sponsor", Message: err.Error()})
 	}
-	if in.Amount < 1 || in.Amount > rain.MaxBudget {
-		faults = append(faults, rain.FieldError{Field: "amount",
-			Message: "is required: minor units, above zero and at most ten trillion yuan"})
-	}
+	faults = append(faults, checkAmount(in.Amount)...)
 	if in.Reference == "" || len(in.Reference) > maxReference {
 		faults = append(faults, rain.FieldError{Field: "reference",
 			Message: "is required: 1 to 128 bytes that name this deposit once and for all"})
@@ -47,20 +45,9 @@ func (a *API) deposit(r *http.Request, who caller, body []byte, _ string) (int, 
 }
 
 func (a *API) sponsors(w http.ResponseWriter, r *http.Request, _ caller) error {
-	p, err := pageOf(r)
-	if err != nil {
-		return err
-	}
-	found, next, err := a.o.Sponsors.ListSponsors(r.Context(), p.cursor, p.limit)
-	if err != nil {
-		return err
-	}
-	views := make([]sponsorView, len(found))
-	for i, s := range found {
-		views[i] = sponsorView{Sponsor: s.ID, Balance: s.Balance}
-	}
-	WriteJSON(w, http.StatusOK, listOf(views, next))
-	return nil
+	return answerList(w, r, a.o.Sponsors.ListSponsors, func(s ledger.Sponsor) sponsorView {
+		return sponsorView{Sponsor: s.ID, Balance: s.Balance}
+	})
 }
 
 func (a *API) sponsor(w http.ResponseWriter, r *http.Request, _ caller) error {

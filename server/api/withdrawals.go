@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"slices"
 
@@ -50,10 +51,8 @@ func (a *API) withdraw(r *http.Request, who caller, body []byte, key string) (in
 	if err := decode(body, &in); err != nil {
 		return 0, nil, err
 	}
-	if in.Amount < 1 || in.Amount > rain.MaxBudget {
-		return 0, nil, rain.Invalid{
-			{Field: "amount", Message: "is required: minor units, above zero and at most ten trillion yuan"},
-		}
+	if faults := checkAmount(in.Amount); faults != nil {
+		return 0, nil, faults
 	}
 	w, balance, err := a.o.Withdrawals.Withdraw(r.Context(), campaigns.NewID("w", key), who.user, in.Amount)
 	if err != nil {
@@ -91,10 +90,6 @@ func (a *API) withdrawals(w http.ResponseWriter, r *http.Request, _ caller) erro
 // listWithdrawals lists withdrawals, newest first, all or those in the state that is asked for.
 func listWithdrawals[V any](a *API, w http.ResponseWriter, r *http.Request, q ledger.WithdrawalQuery,
 	view func(ledger.Withdrawal) V) error {
-	p, err := pageOf(r)
-	if err != nil {
-		return err
-	}
 	q.State = ledger.WithdrawalState(r.URL.Query().Get("state"))
 	states := []ledger.WithdrawalState{"", ledger.WithdrawalPending, ledger.WithdrawalPaid, ledger.WithdrawalFailed}
 	if !slices.Contains(states, q.State) {
@@ -102,15 +97,8 @@ func listWithdrawals[V any](a *API, w http.ResponseWriter, r *http.Request, q le
 			{Field: "state", Message: "is pending, paid or failed; dead letters are listed under /payouts"},
 		}
 	}
-	q.After, q.Limit = p.cursor, p.limit
-	found, next, err := a.o.Withdrawals.ListWithdrawals(r.Context(), q)
-	if err != nil {
-		return err
-	}
-	views := make([]V, len(found))
-	for i, one := range found {
-		views[i] = view(one)
-	}
-	WriteJSON(w, http.StatusOK, listOf(views, next))
-	return nil
+	return answerList(w, r, func(ctx context.Context, cursor string, limit int) ([]ledger.Withdrawal, string, error) {
+		q.After, q.Limit = cursor, limit
+		return a.o.Withdrawals.ListWithdrawals(ctx, q)
+	}, view)
 }

@@ -1,6 +1,5 @@
 // Package campaigns carries out operators' commands on campaigns (Service), and has the loops that finish what a
-// command
-// or a crash has left half done:
+// command or a crash has left half done:
 //
 //	ReconcileLoop   stocks and applies campaigns that are live
 //	Reclaimer       closes campaigns that have expired, and drains those that are closed

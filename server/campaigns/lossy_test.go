@@ -42,13 +42,11 @@ func newLossy(t *testing.T, addr string) *lossy {
 	if l.publisher, err = pipeline.NewPublisher(js, "", log); err != nil {
 		t.Fatal(err)
 	}
-	l.settler, err = pipeline.NewSettler(js, u.ledger.Poster, u.ledger.DeadLetters, u.grabber, cluster.NewNotifier(u.grabber, u.grabber, bus, log),
+	l.settler = pipeline.NewSettler(js, u.ledger.Poster, u.ledger.DeadLetters, u.grabber,
+		cluster.NewNotifier(u.grabber, u.grabber, bus, log),
 		pipeline.SettlerOptions{
-			Log: log, OnVoid: func(letters []posting.DeadLetter) { AlarmVoid(bus, letters) },
+			Log: log, Alarms: pipeline.Alarms{OnVoid: func(letters []posting.DeadLetter) { AlarmVoid(bus, letters) }},
 		})
-	if err != nil {
-		t.Fatal(err)
-	}
 	l.rebuilder = l.another()
 	_, err = u.nc.Subscribe("rr.control.alarm.*", func(m *nats.Msg) {
 		var n cluster.Alarm
@@ -66,7 +64,8 @@ func newLossy(t *testing.T, addr string) *lossy {
 // another is the rebuilder of another node.
 func (l *lossy) another() *Rebuilder {
 	return NewRebuilder(RebuilderOptions{
-		Service: l.service, Campaigns: l.ledger.Campaigns, Ledger: l.ledger.Rebuilds, Stream: l.settler, Restorer: l.grabber, Bus: l.bus,
+		Service: l.service, Campaigns: l.ledger.Campaigns, Ledger: l.ledger.Rebuilds, Stream: l.settler,
+		Restorer: l.grabber, Bus: l.bus,
 		Log: slog.New(slog.DiscardHandler),
 	})
 }

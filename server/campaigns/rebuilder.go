@@ -17,8 +17,8 @@ import (
 var ErrDrained = errors.New("the campaign is closed and all of it is in the ledger; there is nothing to rebuild")
 
 // Rebuilder tells Redis again what it has lost of campaigns, from the ledger and the stream. Where the money is
-// decided the order of its steps counts: payout/life.go says why. It may be cut off at any point and run again, and
-// run on several nodes at once.
+// decided the order of its steps counts: payout/ledger/posting/epoch.go says why. It may be cut off at any point and
+// run again, and run on several nodes at once.
 type Rebuilder struct {
 	o RebuilderOptions
 
@@ -75,7 +75,7 @@ type Rebuilt struct {
 }
 
 // Rebuild restores every shard that Redis has lost of a campaign. It fails with store.ErrAlive where none is lost, and
-// with errDrained or rain.ErrNotStocked where none has to be there.
+// with ErrDrained or rain.ErrNotStocked where none has to be there.
 func (r *Rebuilder) Rebuild(ctx context.Context, id string) (Rebuilt, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -108,17 +108,8 @@ func (r *Rebuilder) Rebuild(ctx context.Context, id string) (Rebuilt, error) {
 		return done, fmt.Errorf("%w: %w", ErrApply, err)
 	}
 	r.o.Bus.Restocked(id)
-	r.o.Log.Info(
-		"redis knows the campaign again",
-		"campaign",
-		id,
-		"shards",
-		done.Shards,
-		"packets",
-		done.Packets,
-		"wins",
-		done.Wins,
-	)
+	r.o.Log.Info("redis knows the campaign again", "campaign", id, "shards", done.Shards, "packets", done.Packets,
+		"wins", done.Wins)
 	return done, nil
 }
 
@@ -227,11 +218,8 @@ func (r *Rebuilder) RebuildAll(ctx context.Context) error {
 			return ctx.Err()
 		case err != nil && !errors.Is(err, store.ErrAlive):
 			r.o.Log.Error("a campaign could not be restored", "campaign", c.ID, "err", err)
-			r.o.Bus.Alarm(
-				"state_lost",
-				c.ID,
-				"it could not be restored at start; its taps are unavailable until it is: run redrain rebuild "+c.ID,
-			)
+			r.o.Bus.Alarm("state_lost", c.ID,
+				"it could not be restored at start; its taps are unavailable until it is: run redrain rebuild "+c.ID)
 		}
 	}
 	return nil

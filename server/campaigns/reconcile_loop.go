@@ -131,11 +131,8 @@ func (l *ReconcileLoop) enforce(ctx context.Context, c *rain.Campaign, now int64
 	if lost := errors.Is(err, store.ErrNoState); lost && !was.lost {
 		was.lost = true
 		l.done[c.ID] = was
-		l.o.Bus.Alarm(
-			"state_lost",
-			c.ID,
-			"redis has lost the campaign's state and its taps are unavailable: run redrain rebuild "+c.ID,
-		)
+		l.o.Bus.Alarm("state_lost", c.ID,
+			"redis has lost the campaign's state and its taps are unavailable: run redrain rebuild "+c.ID)
 	}
 	if err != nil {
 		return err

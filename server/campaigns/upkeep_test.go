@@ -23,7 +23,8 @@ import (
 	"redrain/server/servertest"
 )
 
-// upkeep is an office and a keeper on a real Redis and an SQLite ledger, at a time that the test sets.
+// upkeep is the campaign service, the reconcile loop and the reclaimer on a real Redis and an SQLite ledger, at a time
+// that the test sets.
 type upkeep struct {
 	*testing.T
 	service  *Service
@@ -89,9 +90,8 @@ func newUpkeepOn(t *testing.T, addr string, db *sqldb.DB) *upkeep {
 		Service: u.service, Ledger: u.ledger.Campaigns, Known: u.registry, Bus: u.bus, Clock: clock, Log: log,
 	})
 	u.reclaim = NewReclaimer(ReclaimerOptions{
-		Service: u.service, Ledger: u.ledger.Campaigns, Leases: u.ledger.Leases, Stock: u.grabber, Outbox: u.grabber, Known: u.registry, Bus: u.bus,
-		Clock: clock,
-		Node:  "test", KeepFor: 24 * time.Hour, Log: log,
+		Service: u.service, Ledger: u.ledger.Campaigns, Leases: u.ledger.Leases, Stock: u.grabber,
+		Outbox: u.grabber, Known: u.registry, Bus: u.bus, Clock: clock, Node: "test", KeepFor: 24 * time.Hour, Log: log,
 	})
 	if _, err := u.ledger.Sponsors.Deposit(t.Context(), "acme", "first", 1_000_000_000); err != nil {
 		t.Fatal(err)

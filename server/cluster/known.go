@@ -23,7 +23,7 @@ func (k *Known) Cached(id string) *rain.Campaign {
 	return k.byID[id]
 }
 
-// Live is every campaign that may still have something in Redis. It is payout.Lister.
+// Live is every campaign that may still have something in Redis. It is a pipeline.Lister.
 func (k *Known) Live() []*rain.Campaign {
 	k.mu.RLock()
 	defer k.mu.RUnlock()

@@ -19,8 +19,7 @@ import (
 const toldFor = 24 * time.Hour
 
 // Notifier tells players what has become money. It is pipeline.Notifier: the settlement worker calls it after COMMIT,
-// and
-// again for each copy of an entry; the mark in Redis lets one call through.
+// and again for each copy of an entry; the mark in Redis lets one call through.
 type Notifier struct {
 	marks   Marks
 	ranking Ranking
@@ -69,8 +68,7 @@ func (n *Notifier) tell(ctx context.Context, settlements []posting.Settlement) {
 }
 
 // Retried tells every node what an operator's retry of dead letters has settled. There is no mark to ask for: the
-// ledger
-// settles a letter once, and the entry's mark is set by the wins that came with it.
+// ledger settles a letter once, and the entry's mark is set by the wins that came with it.
 func (n *Notifier) Retried(ctx context.Context, settled []posting.Settlement) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout.Backend)
 	defer cancel()

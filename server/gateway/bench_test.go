@@ -33,7 +33,8 @@ func BenchmarkTap(b *testing.B) {
 	answered := &counter{}
 	sessions := make([]*session, stormPlayers)
 	for i := range sessions {
-		sessions[i] = s.seated(i, &session{g: s.gateway.shared, member: s.lobby.NewMember(room.NewSocket(answered), nil)})
+		member := s.lobby.NewMember(room.NewSocket(answered), nil)
+		sessions[i] = s.seated(i, &session{g: s.gateway.shared, member: member})
 	}
 	var frame []byte
 	b.ReportAllocs()

@@ -18,7 +18,7 @@ import (
 	"redrain/server/limit"
 )
 
-// readBuffer is the library's, which reads only what package frames leaves to it. Each connection has one.
+// readBuffer is the library's, which reads only what package ws leaves to it. Each connection has one.
 const readBuffer = 256
 
 // Gateway is the players' door: it upgrades connections, and owns the goroutine that reads each.

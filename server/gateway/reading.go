@@ -15,19 +15,10 @@ import (
 // run reads the connection until it is over. A panic ends this connection and no other.
 func (s *session) run() {
 	defer s.close()
-	if !s.guarded(s.read) {
-		s.guarded(s.read) // until the peer has seen why it ends
+	if !s.g.o.Guard.Do(part, s.read) {
+		s.panicked()
+		s.g.o.Guard.Do(part, s.read) // until the peer has seen why it ends
 	}
-}
-
-// guarded runs f, and tells whether it came to its end. If it panics, the connection is closed; the guard logs and
-// counts the panic.
-func (s *session) guarded(f func()) bool {
-	ok := s.g.o.Guard.Do("socket", f)
-	if !ok {
-		s.end(websocket.CloseInternalServerErr, "internal error")
-	}
-	return ok
 }
 
 // read returns when the connection is over. From the moment the session has ended it only waits for the peer to answer
@@ -83,19 +74,7 @@ func (s *session) Text(data []byte) {
 		s.tap(tap)
 		return
 	}
-	onFreshStack(func() { s.guarded(func() { s.request(data) }) })
-}
-
-// onFreshStack runs f on a stack of its own and waits for it. What decodes with reflection, verifies a signature or
-// asks a back end needs a large stack, which the goroutine that reads would keep for as long as the player is
-// connected: it was most of the memory of an idle connection.
-func onFreshStack(f func()) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		f()
-	}()
-	<-done
+	s.request(data)
 }
 
 // Ping answers a ping of the client, as the library does.

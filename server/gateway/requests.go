@@ -13,29 +13,68 @@ import (
 	"redrain/room"
 	"redrain/server/live"
 	"redrain/server/timeout"
+
+	"golang.org/x/time/rate"
 )
 
-// request handles a message that is no plain tap. It may keep nothing of data.
+// request handles a message that is no plain tap, on a stack of its own. What decodes with reflection, verifies a
+// signature or asks a back end needs a large stack, which the goroutine that reads would keep for as long as the player
+// is connected: it was most of the memory of an idle connection.
 func (s *session) request(data []byte) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer s.g.o.Guard.Recover(part, func(any) { s.panicked() })
+		s.handle(data)
+	}()
+	<-done
+}
+
+// handle may keep nothing of data.
+func (s *session) handle(data []byte) {
 	req, err := wire.ParseRequest(data)
+	greeted := s.user != ""
+	switch {
+	case err == nil && req.Type == wire.TypeTap && greeted:
+		if tap, ok := req.Tap(); ok {
+			s.tap(tap)
+		} else {
+			s.noSuchDrop(req)
+		}
+	case err == nil && req.Type == wire.TypeHello && !greeted:
+		s.greet(req)
+	case err == nil && req.Type == wire.TypeJoin && greeted:
+		s.move(req)
+	case err == nil && req.Type == wire.TypePing:
+		s.send(wire.Pong{Type: wire.TypePong, ID: req.ID, T: req.T, ServerTime: s.g.o.Clock()})
+	default:
+		s.refuse(req, err)
+	}
+}
+
+// refuse says what is wrong with a request.
+func (s *session) refuse(req wire.Request, err error) {
 	switch {
 	case errors.Is(err, wire.ErrUnknownType):
 		s.complain(req.ID, wire.CodeUnknownType, err.Error())
 	case err != nil:
 		s.complain(req.ID, wire.CodeMalformed, err.Error())
-	case req.Type == wire.TypePing:
-		s.send(wire.Pong{Type: wire.TypePong, ID: req.ID, T: req.T, ServerTime: s.g.o.Clock()})
-	case req.Type == wire.TypeHello && s.user != "":
-		s.complain(req.ID, wire.CodeAlreadyHello, "hello comes once; use join to move to another room")
 	case req.Type == wire.TypeHello:
-		s.greet(req)
-	case s.user == "":
+		s.complain(req.ID, wire.CodeAlreadyHello, "hello comes once; use join to move to another room")
+	default:
 		s.complain(req.ID, wire.CodeHelloFirst, "the first message is hello")
 		s.end(room.CodeProtocol, "the first message is hello")
-	case req.Type == wire.TypeJoin:
-		s.move(req)
-	default: // a tap that is spelt in an unusual way
-		s.tap(wire.Tap{ID: []byte(req.ID), Drop: []byte(req.Drop)})
+	}
+}
+
+// complain answers a bad message; who sends too many is sent away.
+func (s *session) complain(id wire.ID, code, message string) {
+	s.send(wire.Error{Type: wire.TypeError, ID: id, Code: code, Message: message})
+	if s.bad == nil {
+		s.bad = rate.NewLimiter(badRate, badBurst)
+	}
+	if !s.bad.Allow() {
+		s.end(room.CodeTooManyBad, "too many bad messages")
 	}
 }
 
@@ -121,24 +160,18 @@ func (s *session) enter(ctx context.Context, user string, req wire.Request) erro
 
 // tap answers a player's tap, now or later.
 func (s *session) tap(m wire.Tap) {
-	drop, ok := rain.ParseDrop(m.Drop)
-	if !ok {
-		s.noSuchDrop(m)
-		return
-	}
-	t := &grab.Tap[Asked]{User: s.user, Drop: drop, Caller: Asked{member: s.member, seat: s.seat, began: time.Now()}}
+	t := &grab.Tap[Asked]{User: s.user, Drop: m.Drop, Caller: Asked{member: s.member, seat: s.seat, began: time.Now()}}
 	a := &t.Caller
 	a.idLen = copy(a.id[:], m.ID)
 	if r, known := a.seat.gate.Tap(t); known {
-		s.member.Send(a.result(make([]byte, 0, usualResult), drop, r))
+		s.member.Send(a.result(make([]byte, 0, usualResult), t.Drop, r))
 		a.seat.counted(r.Outcome, time.Since(a.began))
 	}
 }
 
 // noSuchDrop answers a tap whose drop has not even the form of one.
-func (s *session) noSuchDrop(m wire.Tap) {
+func (s *session) noSuchDrop(req wire.Request) {
 	began := time.Now()
-	s.send(wire.Result{Type: wire.TypeResult, ID: wire.ID(m.ID), Drop: string(m.Drop),
-		Outcome: outcome.UnknownDrop.String()})
+	s.send(wire.Result{Type: wire.TypeResult, ID: req.ID, Drop: req.Drop, Outcome: outcome.UnknownDrop.String()})
 	s.seat.counted(outcome.UnknownDrop, time.Since(began))
 }

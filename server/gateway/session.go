@@ -54,21 +54,16 @@ func (s *session) greeted() {
 	}
 }
 
+// part names a connection's work where a panic in it is logged and counted.
+const part = "socket"
+
+// panicked ends the connection after a panic, which the guard has logged and counted.
+func (s *session) panicked() { s.end(websocket.CloseInternalServerErr, "internal error") }
+
 // end closes the connection with a code, after what is queued.
 func (s *session) end(code int, reason string) {
 	s.ended = true
 	s.member.CloseAfterFlush(code, reason)
-}
-
-// complain answers a bad message; who sends too many is sent away.
-func (s *session) complain(id wire.ID, code, message string) {
-	s.send(wire.Error{Type: wire.TypeError, ID: id, Code: code, Message: message})
-	if s.bad == nil {
-		s.bad = rate.NewLimiter(badRate, badBurst)
-	}
-	if !s.bad.Allow() {
-		s.end(room.CodeTooManyBad, "too many bad messages")
-	}
 }
 
 // goodbye tells the player that the node is going. Any goroutine may call it.

@@ -1,4 +1,5 @@
-// Package limit counts by client address what one client may do.
+// Package limit names the address that limits per client count by, and how much may come at once. The counting is
+// store.Limits.
 package limit
 
 import (

@@ -8,7 +8,7 @@ import (
 
 // The buckets into which the times of taps are sorted: each microsecond below eight has one, and from there on each
 // power of two has eight of the same width. So a bucket is an eighth of its times wide, at most, wherever they are.
-// Nodes add each other's buckets up (grab.NodeReport.Latency): to change them is to have wrong percentiles while an
+// Nodes add each other's buckets up (store.NodeReport.Latency): to change them is to have wrong percentiles while an
 // update rolls through.
 const (
 	perDoubling = 8

@@ -145,8 +145,7 @@ func (s *roomSchedule) run(ctx context.Context) {
 }
 
 // begin takes up a rain where it is. Who joins is told by the welcome what is in the air, so the schedule sends only
-// what
-// comes from here on.
+// what comes from here on.
 func (s *roomSchedule) begin(c *rain.Campaign) {
 	now := s.maker.clock()
 	s.told, s.seen = RainStateOf(c, now), wire.CampaignOf(c, now)

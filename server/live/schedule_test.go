@@ -16,9 +16,9 @@ import (
 	"redrain/server/servertest"
 )
 
-// TestRainmaker plays a rain on a fake clock: the phases are told when they begin, each wave once and a little
+// TestTheScheduleOfARain plays a rain on a fake clock: the phases are told when they begin, each wave once and a little
 // before its moment, nothing while paused, and what is in the air when it goes on.
-func TestRainmaker(t *testing.T) {
+func TestTheScheduleOfARain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := func() int64 { return time.Now().UnixMilli() }
 		known := cluster.NewKnown()
@@ -109,9 +109,9 @@ func TestRainmaker(t *testing.T) {
 	})
 }
 
-// TestRainmakerTellsOfTheCampaign: the room hears what becomes of its campaign, also without a rain, from the
+// TestTheScheduleTellsOfTheCampaign: the room hears what becomes of its campaign, also without a rain, from the
 // moment in which its first member has joined; and nothing of what a player does not see.
-func TestRainmakerTellsOfTheCampaign(t *testing.T) {
+func TestTheScheduleTellsOfTheCampaign(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := func() int64 { return time.Now().UnixMilli() }
 		known := cluster.NewKnown()

@@ -1,4 +1,5 @@
-// Package timeout is how long the parts of a server wait for each other.
+// Package timeout has how long requests, commands and single questions to a back end may take. A batch of taps has its
+// own limit, in package grab; a player's hello, in server/gateway.
 package timeout
 
 import "time"
@@ -10,8 +11,7 @@ const (
 	// for 30 seconds.
 	Request = 10 * time.Second
 	// Progress is how long a stream (the events, a list as CSV) may stand still: neither a back end that hangs nor a
-	// reader
-	// that takes nothing keeps it for longer.
+	// reader that takes nothing keeps it for longer.
 	Progress = 20 * time.Second
 	// Page is how long the file of a page may take to be written.
 	Page = time.Minute

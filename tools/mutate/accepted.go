@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -50,7 +49,7 @@ func accept(list []*acceptance, m mutant) *acceptance {
 
 func folder(m mutant) string { return filepath.ToSlash(filepath.Dir(m.File)) }
 
-// line is how a mutant is accepted, but for the reason.
+// acceptLine is how a mutant is accepted, but for the reason.
 func acceptLine(m mutant) string {
 	return strings.Join([]string{folder(m), m.Func, m.Kind, m.Source, m.Change, ""}, "\t")
 }
@@ -85,21 +84,19 @@ func readTargets(name string) ([]target, error) {
 	return list, err
 }
 
+// eachLine calls f with each line that is neither empty nor a comment.
 func eachLine(name string, f func(n int, line string) error) error {
-	file, err := os.Open(name) //nolint:gosec // named by who runs this
+	text, err := os.ReadFile(name) //nolint:gosec // named by who runs this
 	if err != nil {
 		return err
 	}
-	defer func() { _ = file.Close() }()
-	s := bufio.NewScanner(file)
-	for n := 1; s.Scan(); n++ {
-		line := strings.TrimRight(s.Text(), " \r")
-		if line == "" || strings.HasPrefix(line, "#") {
+	for i, line := range strings.Split(string(text), "\n") {
+		if line = strings.TrimRight(line, " \r"); line == "" || line[0] == '#' {
 			continue
 		}
-		if err := f(n, line); err != nil {
+		if err := f(i+1, line); err != nil {
 			return err
 		}
 	}
-	return s.Err()
+	return nil
 }

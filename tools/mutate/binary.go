@@ -69,11 +69,6 @@ func (b *binary) build(ctx context.Context, root, overlay, path string) error {
 	return nil
 }
 
-// long makes the slow tests run too.
-func (b *binary) long() {
-	b.args = slices.DeleteFunc(b.args, func(s string) bool { return s == "-test.short" })
-}
-
 var testName = regexp.MustCompile(`^(Test|Fuzz|Example)\w*$`)
 
 // tests lists the top-level tests.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"go/ast"
+	"go/token"
 	"go/types"
 	"strings"
 )
@@ -10,11 +11,11 @@ import (
 func (f *finder) excluded(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.GenDecl:
-		return n.Tok.String() == "import" || n.Tok.String() == "const" || n.Tok.String() == "type" // nothing runs
+		return n.Tok != token.VAR // nothing runs
 	case *ast.ArrayType:
 		return true // a length must be constant
 	case *ast.FuncDecl:
-		return n.Name.Name == "init" && n.Recv == nil || f.directive(n, "go:noinline") && n.Body == nil
+		return n.Name.Name == "init" && n.Recv == nil
 	case *ast.CallExpr:
 		return f.excludedCall(n)
 	case *ast.CompositeLit:
@@ -24,25 +25,16 @@ func (f *finder) excluded(n ast.Node) bool {
 	return false
 }
 
-func (f *finder) directive(d *ast.FuncDecl, name string) bool {
-	return d.Doc != nil && strings.Contains(d.Doc.Text(), name)
-}
-
 func (f *finder) excludedCall(call *ast.CallExpr) bool {
 	name := f.callee(call)
-	switch {
-	case name == "make": // a size is a hint, or shows at once
-		return true
-	case strings.HasPrefix(name, "log/slog."), strings.HasPrefix(name, "(*log/slog.Logger)."): // for people
-		return true
-	case name == "errors.New", name == "fmt.Errorf": // the text is for people; that there is an error is another mutant
-		return true
-	case name == "panic", name == "os.Exit": // says that what cannot be has happened
-		return true
-	case strings.HasSuffix(name, "/faults.Point"): // does nothing but in builds that kill the process there
+	switch name {
+	case "make", // a size is a hint, or shows at once
+		"errors.New", "fmt.Errorf", // the text is for people; that there is an error is another mutant
+		"panic", "os.Exit": // says that what cannot be has happened
 		return true
 	}
-	return false
+	return strings.HasPrefix(name, "log/slog.") || strings.HasPrefix(name, "(*log/slog.Logger).") || // for people
+		strings.HasSuffix(name, "/faults.Point") // does nothing but in builds that kill the process there
 }
 
 // unremovable says whether the removal of a call tells nothing. It may have mutants inside all the same.
@@ -54,12 +46,8 @@ func (f *finder) unremovable(call *ast.CallExpr, deferred bool) bool {
 		return strings.HasSuffix(name, "ock")
 	case deferred && f.isCancel(call): // lets go of a timer earlier than the deadline would
 		return true
-	case name == "runtime.KeepAlive", name == "runtime.Gosched":
-		return true
-	case name == "close", name == "delete", name == "copy", name == "clear":
-		return false
 	}
-	return false
+	return name == "runtime.KeepAlive" || name == "runtime.Gosched"
 }
 
 func (f *finder) isCancel(call *ast.CallExpr) bool {

@@ -33,8 +33,6 @@ type options struct {
 	seed     uint64
 	budget   time.Duration
 	workers  int
-	full     bool
-	slowest  time.Duration
 	accept   bool
 	only     string
 	tests    string
@@ -50,8 +48,6 @@ func main() {
 	flag.Uint64Var(&o.seed, "seed", 0, "of the sample; 0: a new one, which is printed")
 	flag.DurationVar(&o.budget, "budget", 0, "begin no mutant after so long; 0: no limit")
 	flag.IntVar(&o.workers, "workers", 2, "mutants tried at a time")
-	flag.BoolVar(&o.full, "full", false, "try the survivors of the short tests with all tests")
-	flag.DurationVar(&o.slowest, "slowest", 20*time.Second, "leave tests that take longer to -full")
 	flag.BoolVar(&o.accept, "accept", false, "print survivors as lines for accepted.txt")
 	flag.StringVar(&o.only, "only", "", "try only the mutants whose file:line: function: change fits the expression")
 	flag.StringVar(&o.tests, "tests", "", "run the tests of these packages, too (\"./grab ./server/...\")")
@@ -205,7 +201,7 @@ func one(ctx context.Context, o options, t target, accepted []*acceptance, w io.
 	}
 	say(w, "%s: %d mutants (%d places left out, which do not compile), built in %s\n",
 		t.path, len(code.mutants), code.dropped, time.Since(begin).Round(time.Second))
-	r := &runner{binaries: binaries, workers: o.workers, slowest: o.slowest, log: w}
+	r := &runner{binaries: binaries, workers: o.workers, log: w}
 	if err := r.traceAll(ctx); err != nil {
 		return nil, err
 	}
@@ -217,16 +213,8 @@ func one(ctx context.Context, o options, t target, accepted []*acceptance, w io.
 	}
 	result := &result{path: t.path, threshold: t.threshold, accepted: map[int]*acceptance{}, all: len(code.mutants)}
 	result.verdicts = r.tryAll(ctx, chosen)
-	if o.full {
-		for _, b := range binaries {
-			b.long()
-		}
-		if err := result.again(ctx, &runner{binaries: binaries, workers: o.workers, log: w}); err != nil {
-			return nil, err
-		}
-	}
 	for _, v := range result.verdicts {
-		if v.outcome != survived && v.outcome != notReached {
+		if !v.alive() {
 			continue
 		}
 		if a := accept(accepted, v.mutant); a != nil {

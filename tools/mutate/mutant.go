@@ -3,7 +3,9 @@ package main
 import (
 	"go/ast"
 	"go/token"
+	"go/types"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -94,33 +96,33 @@ func (f *finder) line(p token.Position) string {
 
 // function is the function around the node that is visited: Type.Method, or the name, or "" outside of all.
 func (f *finder) function() string {
-	for _, n := range f.stack {
-		d, ok := n.(*ast.FuncDecl)
-		if !ok {
-			continue
-		}
-		if d.Recv == nil || len(d.Recv.List) == 0 {
-			return d.Name.Name
-		}
-		t := d.Recv.List[0].Type
-		for {
-			switch x := t.(type) {
-			case *ast.StarExpr:
-				t = x.X
-				continue
-			case *ast.IndexExpr:
-				t = x.X
-				continue
-			case *ast.IndexListExpr:
-				t = x.X
-				continue
-			case *ast.Ident:
-				return x.Name + "." + d.Name.Name
-			}
-			return d.Name.Name
-		}
+	i := slices.IndexFunc(f.stack, func(n ast.Node) bool { _, ok := n.(*ast.FuncDecl); return ok })
+	if i < 0 {
+		return ""
 	}
-	return ""
+	name := f.stack[i].(*ast.FuncDecl).Name //nolint:forcetypeassert // just found
+	t := f.signature(f.stack[i]).Recv()
+	if t == nil {
+		return name.Name
+	}
+	receiver := t.Type()
+	if p, ok := receiver.(*types.Pointer); ok {
+		receiver = p.Elem()
+	}
+	return types.Unalias(receiver).(*types.Named).Obj().Name() + "." + name.Name //nolint:forcetypeassert // has methods
+}
+
+// signature is that of a function, nil of anything else.
+func (f *finder) signature(n ast.Node) *types.Signature {
+	var t types.Type
+	switch n := n.(type) {
+	case *ast.FuncDecl:
+		t = f.info.Defs[n.Name].Type()
+	case *ast.FuncLit:
+		t = f.info.TypeOf(n)
+	}
+	s, _ := t.(*types.Signature)
+	return s
 }
 
 // parent is the node i levels above the one that is visited; 0 is its direct parent.

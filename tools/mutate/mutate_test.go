@@ -28,6 +28,9 @@ func config(t *testing.T, packages, accepted string) string {
 // run mutates the sample and returns what was printed, and whether it was good.
 func run(t *testing.T, o options) (string, bool) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("with -short no package is mutated: that takes 10 s")
+	}
 	o.root, o.workers = "testdata/sample", 2
 	var out bytes.Buffer
 	good, err := mutate(t.Context(), o, &out)
@@ -71,15 +74,6 @@ func TestSample(t *testing.T) {
 	}
 	if strings.Contains(printed, "store.Add:") {
 		t.Error("printed as a survivor: a mutant that was killed")
-	}
-}
-
-// TestFull: the slow tests see what the short ones do not.
-func TestFull(t *testing.T) {
-	for _, full := range []bool{false, true} {
-		if _, good := run(t, options{config: config(t, ". 100\n", ""), only: "wait:", full: full}); good != full {
-			t.Errorf("full %v: good is %v", full, good)
-		}
 	}
 }
 

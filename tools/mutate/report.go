@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -52,7 +51,7 @@ func (r *result) survivors(w io.Writer) {
 		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.ID, b.ID))
 	})
 	for _, v := range list {
-		if v.outcome != survived && v.outcome != notReached || r.accepted[v.ID] != nil {
+		if !v.alive() || r.accepted[v.ID] != nil {
 			continue
 		}
 		note := ""
@@ -81,7 +80,7 @@ func (r *result) everything(w io.Writer) {
 // acceptances writes the survivors as lines for accepted.txt, which want a reason.
 func (r *result) acceptances(w io.Writer) {
 	for _, v := range r.verdicts {
-		if (v.outcome == survived || v.outcome == notReached) && r.accepted[v.ID] == nil {
+		if v.alive() && r.accepted[v.ID] == nil {
 			say(w, "%s\n", acceptLine(v.mutant))
 		}
 	}
@@ -99,24 +98,4 @@ func (r *result) stale(w io.Writer, accepted []*acceptance) (found bool) {
 		}
 	}
 	return found
-}
-
-// again tries what lives with the tests of another runner.
-func (r *result) again(ctx context.Context, with *runner) error {
-	if err := with.traceAll(ctx); err != nil {
-		return err
-	}
-	var alive []mutant
-	var places []int
-	for i, v := range r.verdicts {
-		if v.outcome == survived || v.outcome == notReached {
-			alive, places = append(alive, v.mutant), append(places, i)
-		}
-	}
-	for i, v := range with.tryAll(ctx, alive) {
-		if v.outcome != notTried {
-			r.verdicts[places[i]] = v
-		}
-	}
-	return nil
 }

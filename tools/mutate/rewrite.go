@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -66,29 +67,23 @@ func (s *source) once(dropped map[int]bool) (*rewritten, map[string][]span) {
 
 // insert writes a text with the insertions in it, and says where each point lies then.
 func insert(text []byte, list []insertion) ([]byte, []span) {
-	order := make([]int, len(list))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		x, y := list[a], list[b]
-		switch {
-		case x.offset != y.offset:
-			return x.offset - y.offset
-		case x.closing && y.closing:
-			return b - a // what was opened last is closed first
-		case x.closing:
-			return -1
-		case y.closing:
-			return 1
+	// At one offset, what was opened last is closed first, before anything is opened.
+	var order []insertion
+	for _, e := range slices.Backward(list) {
+		if e.closing {
+			order = append(order, e)
 		}
-		return a - b
-	})
+	}
+	for _, e := range list {
+		if !e.closing {
+			order = append(order, e)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b insertion) int { return cmp.Compare(a.offset, b.offset) })
 	var out []byte
 	at := map[int]*span{}
 	done := 0
-	for _, i := range order {
-		e := list[i]
+	for _, e := range order {
 		out = append(out, text[done:e.offset]...)
 		done = e.offset + e.length
 		if at[e.point] == nil {
@@ -119,11 +114,7 @@ func (s *source) misfits(r *rewritten, spans map[string][]span) map[int]bool {
 	bad := map[int]bool{}
 	for _, e := range s.check(fset, files, nil) {
 		at := fset.Position(e.Pos)
-		id := innermost(spans[at.Filename], at.Offset)
-		if os.Getenv("MUTATE_DEBUG") != "" {
-			fmt.Fprintln(os.Stderr, "left out", id, e)
-		}
-		bad[id] = true
+		bad[innermost(spans[at.Filename], at.Offset)] = true
 	}
 	return bad
 }

@@ -30,12 +30,16 @@ type verdict struct {
 	by      string
 }
 
+func (v verdict) alive() bool { return v.outcome == survived || v.outcome == notReached }
+
+// slowest is how long a test may take; one that takes longer is left out.
+const slowest = 20 * time.Second
+
 // runner tries the mutants of one package.
 type runner struct {
 	binaries []*binary
 	tests    []*test // the quickest first
 	workers  int
-	slowest  time.Duration // a test that takes longer is left out; 0: none
 	log      io.Writer
 }
 
@@ -64,8 +68,8 @@ func (r *runner) trace(ctx context.Context, b *binary, name string) error {
 		return ctx.Err()
 	case err != nil:
 		say(r.log, "%s fails alone and without a mutant (%v), and is left out:\n%s\n", name, err, tail(out))
-	case r.slowest > 0 && t.took > r.slowest:
-		say(r.log, "%s takes %s, and is left to -full\n", name, t.took.Round(time.Second))
+	case t.took > slowest:
+		say(r.log, "%s takes %s, and is left out\n", name, t.took.Round(time.Second))
 	case len(t.reached) > 0:
 		r.tests = append(r.tests, t)
 	}

@@ -198,26 +198,14 @@ func (f *finder) result(e ast.Expr, want types.Type) {
 // resultTypes are those of the function around the statement that is visited.
 func (f *finder) resultTypes() (list []types.Type) {
 	for _, around := range slices.Backward(f.stack) {
-		var t *ast.FuncType
-		switch n := around.(type) {
-		case *ast.FuncDecl:
-			t = n.Type
-		case *ast.FuncLit:
-			t = n.Type
-		default:
-			continue
-		}
-		if t.Results == nil {
-			return nil
-		}
-		for _, field := range t.Results.List {
-			for range max(1, len(field.Names)) {
-				list = append(list, f.info.TypeOf(field.Type))
+		if s := f.signature(around); s != nil {
+			for v := range s.Results().Variables() {
+				list = append(list, v.Type())
 			}
+			break
 		}
-		return list
 	}
-	return nil
+	return list
 }
 
 // underError says whether the return, level above the visited node, stands directly in an `if err != nil`.

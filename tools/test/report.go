@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"fmt"
 	"io"
@@ -46,13 +45,6 @@ type report struct {
 
 func newReport(out io.Writer) *report {
 	return &report{out: out, output: map[testKey][]string{}, skipped: map[string]int{}}
-}
-
-// newLines splits what may have long lines: a test's output is in them.
-func newLines(r io.Reader) *bufio.Scanner {
-	s := bufio.NewScanner(r)
-	s.Buffer(nil, 1<<24)
-	return s
 }
 
 func (r *report) add(e event) {
@@ -112,7 +104,7 @@ var logged = regexp.MustCompile(`^\s+\S+\.go:\d+: (.*)\n`)
 // reason is what t.Skip was told: the last that a test logs, but for what its servers log while they stop.
 func reason(lines []string) string {
 	for _, line := range slices.Backward(lines) {
-		if found := logged.FindStringSubmatch(line); found != nil && !strings.Contains(found[1], " level=") {
+		if found := logged.FindStringSubmatch(line); len(found) > 0 && !strings.Contains(found[1], " level=") {
 			return found[1]
 		}
 	}

@@ -69,3 +69,16 @@ func TestReport(t *testing.T) {
 		t.Errorf("a part of a test is counted as well:\n%s", after)
 	}
 }
+
+// A line of any length is read, and what follows it too.
+func TestALongLineIsRead(t *testing.T) {
+	var out strings.Builder
+	r := &runner{report: newReport(&out)}
+	long := `{"Action":"output","Package":"a","Test":"TestLoud","Output":"` + strings.Repeat("x", 17<<20) + `"}` + "\n"
+	if err := r.read(strings.NewReader(long + `{"Action":"fail","Package":"a","Test":"TestLoud"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if out.Len() != 17<<20 {
+		t.Errorf("%d bytes are shown", out.Len())
+	}
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -80,16 +81,20 @@ func (r *runner) module(ctx context.Context, dir string, packages ...string) boo
 // so more packages would only crowd each other out.
 func sideBySide() int { return runtime.NumCPU() }
 
-// read hands the events of go test to the report. A line that is none is shown as it is.
+// read hands the events of go test to the report, however long their lines. A line that is none is shown as it is.
 func (r *runner) read(events io.Reader) error {
-	lines := newLines(events)
-	for lines.Scan() {
+	for lines := bufio.NewReader(events); ; {
+		line, err := lines.ReadBytes('\n')
 		var e event
-		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			_, _ = fmt.Fprintln(os.Stderr, lines.Text())
-			continue
+		switch {
+		case len(line) == 0 && errors.Is(err, io.EOF):
+			return nil
+		case err != nil && !errors.Is(err, io.EOF):
+			return err
+		case json.Unmarshal(line, &e) != nil:
+			_, _ = os.Stderr.Write(line)
+		default:
+			r.report.add(e)
 		}
-		r.report.add(e)
 	}
-	return lines.Err()
 }

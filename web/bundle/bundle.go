@@ -1,6 +1,6 @@
 // Package bundle makes what the browsers load out of the sources of the pages: TypeScript becomes one script for
-// each page, style sheets one for each page, and every file gets a name with a hash of its content, so that it may
-// be cached for ever.
+// each page, style sheets one for each page, and every file in assets/ gets a name with a hash of its content, so that
+// it may be cached for ever.
 //
 // It is esbuild (https://esbuild.github.io) as a Go library: no Node.js, and the same bytes on every machine, which
 // a test compares with what is committed in web/dist.

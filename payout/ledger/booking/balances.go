@@ -22,21 +22,19 @@ func BalanceOf(ctx context.Context, q sqldb.Querier, a Account) (balance rain.Mo
 // UserBalances reads what players hold, in minor units. Who has never had money holds 0.
 func UserBalances(ctx context.Context, q sqldb.Querier, users []string) (map[string]rain.Money, error) {
 	balances := make(map[string]rain.Money, len(users))
-	for chunk := range slices.Chunk(users, sqldb.Chunk) {
-		ids := make([]any, len(chunk))
-		for i, u := range chunk {
-			ids[i], balances[u] = UserAccount(u).ID(), 0
-		}
-		err := q.Each(ctx, func(scan sqldb.Scan) error {
-			var id string
-			var amount int64
-			err := scan(&id, &amount)
-			balances[id[len(KindUser)+1:]] = rain.Money(amount)
-			return err
-		}, "SELECT account_id, amount FROM balance WHERE account_id IN "+sqldb.Marks(len(ids)), ids...)
-		if err != nil {
-			return nil, fmt.Errorf("balances of players: %w", err)
-		}
+	ids := make([]string, len(users))
+	for i, u := range users {
+		ids[i], balances[u] = UserAccount(u).ID(), 0
+	}
+	err := sqldb.EachIn(ctx, q, func(scan sqldb.Scan) error {
+		var id string
+		var amount rain.Money
+		err := scan(&id, &amount)
+		balances[id[len(KindUser)+1:]] = amount
+		return err
+	}, "SELECT account_id, amount FROM balance WHERE account_id IN", ids)
+	if err != nil {
+		return nil, fmt.Errorf("balances of players: %w", err)
 	}
 	return balances, nil
 }

@@ -13,17 +13,6 @@ import (
 // shard's, a player's whose win is on its way or waits as a dead letter. So a reclaim gets no more than is the
 // shard's own: its part of the split, less what was paid of it and what its dead letters wait for.
 
-// ReclaimCut is a reclaim that got less than it asked for.
-type ReclaimCut struct {
-	Ref    rain.EntryRef
-	Asked  rain.Money
-	Given  rain.Money
-	Reason string
-}
-
-// splitsKept is how many campaigns' sums are remembered at most.
-const splitsKept = 1000
-
 // allowances is what the reclaims of a batch may take.
 type allowances struct {
 	split map[shardKey]rain.Money // of a campaign with several shards: the amount that the shard was given
@@ -31,32 +20,32 @@ type allowances struct {
 	dead  map[shardKey]rain.Money // what dead letters of the shard wait for
 }
 
-// readAllowances reads what bounds the reclaims in the batch. The escrows are locked: nobody else pays or reclaims
+// readAllowances reads what bounds the reclaims among the entries. The escrows are locked: nobody else pays or reclaims
 // meanwhile.
-func (p *Poster) readAllowances(ctx context.Context, tx *sqldb.Tx, b *batch, entries []rain.Entry) error {
-	b.allow = allowances{split: map[shardKey]rain.Money{}, paid: map[shardKey]rain.Money{},
-		dead: map[shardKey]rain.Money{}}
+func readAllowances(ctx context.Context, tx *sqldb.Tx, s *splits, campaigns map[string]terms,
+	entries []rain.Entry) (a allowances, err error) {
+	a = allowances{split: map[shardKey]rain.Money{}, paid: map[shardKey]rain.Money{}, dead: map[shardKey]rain.Money{}}
 	read := map[string]bool{}
 	for _, e := range entries {
 		id := e.Ref.Campaign
-		c, known := b.campaigns[id]
+		c, known := campaigns[id]
 		if e.Reclaim == nil || !known {
 			continue
 		}
 		if !read[id] {
 			read[id] = true
-			if err := b.allow.readDead(ctx, tx, id); err != nil {
-				return fmt.Errorf("reading dead letters: %w", err)
+			if err := a.readDead(ctx, tx, id); err != nil {
+				return a, fmt.Errorf("reading dead letters: %w", err)
 			}
 		}
 		if c.shards == 1 || e.Ref.Shard < 0 || e.Ref.Shard >= c.shards {
 			continue // the escrow is the shard's own; or there is no such shard
 		}
-		if err := p.readShard(ctx, tx, &b.allow, shardKey{id, e.Ref.Shard}, c); err != nil {
-			return err
+		if err := a.readShard(ctx, tx, s, shardKey{id, e.Ref.Shard}, c); err != nil {
+			return a, err
 		}
 	}
-	return nil
+	return a, nil
 }
 
 // PaidLetter is true of a dead letter whose win is paid to its player: another node posted a copy of the entry in
@@ -86,8 +75,8 @@ func (a *allowances) readDead(ctx context.Context, tx *sqldb.Tx, campaign string
 		LetterPay)
 }
 
-func (p *Poster) readShard(ctx context.Context, tx *sqldb.Tx, a *allowances, key shardKey, c terms) error {
-	sums, err := p.splitSums(ctx, tx, key.campaign)
+func (a *allowances) readShard(ctx context.Context, tx *sqldb.Tx, s *splits, key shardKey, c terms) error {
+	sums, err := s.of(ctx, tx, key.campaign)
 	if err != nil || sums == nil {
 		return err
 	}
@@ -104,48 +93,17 @@ func (p *Poster) readShard(ctx context.Context, tx *sqldb.Tx, a *allowances, key
 	return nil
 }
 
-// splitSums is what each shard of a campaign was given. It is computed once: the split of the largest campaign
-// takes a second and tens of megabytes, so one is computed at a time. They are nil where the campaign cannot be
-// split.
-func (p *Poster) splitSums(ctx context.Context, tx *sqldb.Tx, campaign string) ([]rain.Money, error) {
-	p.splits.mu.Lock()
-	defer p.splits.mu.Unlock()
-	if sums, ok := p.splits.sums[campaign]; ok {
-		return sums, nil
-	}
-	c, err := p.campaigns.Read(ctx, tx, campaign)
-	if err != nil {
-		return nil, err
-	}
-	amounts, err := c.Cut(c.SplitSeed)
-	if err != nil {
-		return nil, nil // what cannot be split was never stocked: then the escrow alone is the limit
-	}
-	sums := make([]rain.Money, c.Shards)
-	for shard := range sums {
-		first, n := rain.ShardRange(c.Packets, c.Shards, shard)
-		if sums[shard], err = rain.Sum(amounts[first : first+n]); err != nil {
-			return nil, fmt.Errorf("campaign %s: %w", campaign, err)
-		}
-	}
-	if len(p.splits.sums) >= splitsKept {
-		clear(p.splits.sums)
-	}
-	p.splits.sums[campaign] = sums
-	return sums, nil
-}
-
-// allowance is the most that a shard's reclaim may take now.
-func (b *batch) allowance(ref rain.EntryRef) rain.Money {
+// most is the most that a shard's reclaim may take now from what the escrow holds.
+func (a *allowances) most(ref rain.EntryRef, escrow rain.Money) rain.Money {
 	key := shardKey{ref.Campaign, ref.Shard}
-	most := b.escrow[ref.Campaign]
-	for other, dead := range b.allow.dead {
+	most := escrow
+	for other, dead := range a.dead {
 		if other.campaign == ref.Campaign {
 			most -= dead // no shard's reclaim takes what another's dead letters wait for either
 		}
 	}
-	if split, bounded := b.allow.split[key]; bounded {
-		most = min(most, split-b.allow.paid[key]-b.allow.dead[key])
+	if split, bounded := a.split[key]; bounded {
+		most = min(most, split-a.paid[key]-a.dead[key])
 	}
 	return max(most, 0)
 }

@@ -3,6 +3,7 @@ package posting
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"redrain/internal/sqldb"
@@ -71,13 +72,8 @@ func (p *Poster) countAttempt(ctx context.Context, tx *sqldb.Tx, e rain.Entry, c
 }
 
 func (p *Poster) pruneAttempts(ctx context.Context, tx *sqldb.Tx, before int64) error {
-	var old []string
-	err := tx.Each(ctx, func(scan sqldb.Scan) error {
-		var name string
-		err := scan(&name)
-		old = append(old, name)
-		return err
-	}, "SELECT entry FROM attempt WHERE last_at < ? LIMIT ?", before, sqldb.Chunk)
+	old, err := sqldb.Column[string](ctx, tx, "SELECT entry FROM attempt WHERE last_at < ? LIMIT ?", before,
+		sqldb.Chunk)
 	if err != nil {
 		return err
 	}
@@ -87,7 +83,7 @@ func (p *Poster) pruneAttempts(ctx context.Context, tx *sqldb.Tx, before int64) 
 // giveUp buries what the ledger does not have of an entry. The escrow is locked, so that what another worker has
 // posted of a copy is seen.
 func (p *Poster) giveUp(ctx context.Context, tx *sqldb.Tx, e rain.Entry, reason string) ([]DeadLetter, error) {
-	b, err := p.readBatch(ctx, tx, []rain.Entry{e}, true)
+	b, err := readBatch(ctx, tx, p.splits, []rain.Entry{e}, true)
 	if err != nil {
 		return nil, err
 	}
@@ -111,24 +107,13 @@ func (p *Poster) giveUp(ctx context.Context, tx *sqldb.Tx, e rain.Entry, reason 
 
 // ForgetAttempts forgets how often entries were tried, because they are in the ledger now.
 func (p *Poster) ForgetAttempts(ctx context.Context, refs []rain.EntryRef) error {
-	var tried []string
-	for chunk := range slices.Chunk(refs, sqldb.Chunk) {
-		names := make([]any, len(chunk))
-		for i, ref := range chunk {
-			names[i] = letterSource(ref.String())
-		}
-		err := p.db.Each(ctx, func(scan sqldb.Scan) error {
-			var name string
-			err := scan(&name)
-			tried = append(tried, name)
-			return err
-		}, "SELECT entry FROM attempt WHERE entry IN "+sqldb.Marks(len(names)), names...)
-		if err != nil {
-			return fmt.Errorf("tries of outbox entries: %w", err)
-		}
+	failing, err := p.Failing(ctx, refs)
+	if err != nil || len(failing) == 0 {
+		return err
 	}
-	if len(tried) == 0 {
-		return nil
+	var tried []string
+	for ref := range failing {
+		tried = append(tried, letterSource(ref.String()))
 	}
 	return p.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error { return deleteAttempts(ctx, tx, tried) })
 }
@@ -149,23 +134,34 @@ func deleteAttempts(ctx context.Context, tx *sqldb.Tx, names []string) error {
 
 // Failing tells which of some outbox entries were refused, and are tried again.
 func (p *Poster) Failing(ctx context.Context, refs []rain.EntryRef) (map[rain.EntryRef]bool, error) {
+	byName := make(map[string]rain.EntryRef, len(refs))
+	for _, ref := range refs {
+		byName[letterSource(ref.String())] = ref
+	}
 	failing := map[rain.EntryRef]bool{}
-	for chunk := range slices.Chunk(refs, sqldb.Chunk) {
-		byName := make(map[string]rain.EntryRef, len(chunk))
-		names := make([]any, len(chunk))
-		for i, ref := range chunk {
-			name := letterSource(ref.String())
-			byName[name], names[i] = ref, name
-		}
-		err := p.db.Each(ctx, func(scan sqldb.Scan) error {
-			var name string
-			err := scan(&name)
-			failing[byName[name]] = true
-			return err
-		}, "SELECT entry FROM attempt WHERE entry IN "+sqldb.Marks(len(names)), names...)
-		if err != nil {
-			return nil, fmt.Errorf("tries of outbox entries: %w", err)
-		}
+	err := sqldb.EachIn(ctx, p.db, func(scan sqldb.Scan) error {
+		var name string
+		err := scan(&name)
+		failing[byName[name]] = true
+		return err
+	}, "SELECT entry FROM attempt WHERE entry IN", slices.Collect(maps.Keys(byName)))
+	if err != nil {
+		return nil, fmt.Errorf("tries of outbox entries: %w", err)
 	}
 	return failing, nil
+}
+
+// BuryMessage keeps a stream message that is no outbox entry. name is its place in the stream; the same name again
+// changes nothing.
+func (p *Poster) BuryMessage(ctx context.Context, name string, payload []byte, reason string) error {
+	d := DeadLetter{
+		Claim: LetterClaim(name), Source: letterSource(name), Kind: LetterMessage, Shard: -1, Packet: -1,
+		Reason: reason, Payload: payload,
+	}
+	if d.Payload == nil {
+		d.Payload = []byte{}
+	}
+	return p.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		return WriteLetters(ctx, tx, []DeadLetter{d}, p.clock())
+	})
 }

@@ -18,7 +18,7 @@ type batch struct {
 	paid      map[packetKey]Holder
 	reclaimed map[shardKey]rain.Reclaim // as they were asked for
 	dead      Letters                   // of the claims in the batch
-	barriers  map[shardKey]int64        // up to which time an entry that is not posted is void
+	barriers  barriers                  // up to which time an entry that is not posted is void
 	escrow    map[string]rain.Money     // nil: not looked at, because it has always been enough
 	allow     allowances                // of the reclaims; empty where there are none
 
@@ -31,32 +31,6 @@ type batch struct {
 	voids    []DeadLetter // of an earlier epoch of their shard: kept, and resolved
 	settled  []Settlement
 	totals   map[string]Totals
-}
-
-// terms is what a campaign allows.
-type terms struct {
-	sponsor string
-	budget  rain.Money
-	packets int
-	shards  int
-	letters bool // there are dead letters of the campaign, resolved or not
-}
-
-type packetKey struct {
-	campaign string
-	packet   int
-}
-
-type shardKey struct {
-	campaign string
-	shard    int
-}
-
-// position is where an entry stands in its outbox, and which transaction it is posted in.
-type position struct {
-	ref     rain.EntryRef
-	ms, seq int64
-	key     string
 }
 
 type postedWin struct {
@@ -72,13 +46,13 @@ type postedReclaim struct {
 
 // readBatch reads what the ledger knows of the entries. careful locks the escrows and counts what they
 // hold; so does a reclaim, which takes what is left.
-func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Entry, careful bool) (*batch, error) {
+func readBatch(ctx context.Context, tx *sqldb.Tx, s *splits, entries []rain.Entry, careful bool) (b *batch, err error) {
 	wins := 0
 	for i := range entries {
 		wins += len(entries[i].Wins)
 	}
-	b := &batch{
-		campaigns: map[string]terms{}, paid: make(map[packetKey]Holder, wins), reclaimed: map[shardKey]rain.Reclaim{},
+	b = &batch{
+		paid: make(map[packetKey]Holder, wins), reclaimed: map[shardKey]rain.Reclaim{},
 		dead: Letters{}, totals: map[string]Totals{},
 	}
 	packets := map[string][]int{}
@@ -91,8 +65,9 @@ func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 			closing = append(closing, e.Ref.Campaign)
 		}
 	}
-	if err := b.readCampaigns(ctx, tx, packets); err != nil {
-		return nil, fmt.Errorf("reading campaigns: %w", err)
+	campaigns := slices.Collect(maps.Keys(packets))
+	if b.campaigns, err = readTerms(ctx, tx, campaigns); err != nil {
+		return nil, err
 	}
 	// Before the payouts: whoever pays meanwhile takes from the escrow, and what they paid would look unpayable.
 	if careful || len(closing) > 0 {
@@ -100,14 +75,13 @@ func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 			return nil, err
 		}
 		// Once more: whoever held the escrow until now may have made the campaign's first dead letter.
-		if err := b.readCampaigns(ctx, tx, packets); err != nil {
-			return nil, fmt.Errorf("reading campaigns: %w", err)
+		if b.campaigns, err = readTerms(ctx, tx, campaigns); err != nil {
+			return nil, err
 		}
 	}
 	// Before the payouts too: what was posted before a fence that is seen here is then seen as well, and not taken
 	// for void.
-	var err error
-	if b.barriers, err = readBarriers(ctx, tx, slices.Collect(maps.Keys(packets))); err != nil {
+	if b.barriers, err = readBarriers(ctx, tx, campaigns); err != nil {
 		return nil, err
 	}
 	for campaign, numbers := range packets {
@@ -122,7 +96,7 @@ func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 		return nil, fmt.Errorf("reading dead letters: %w", err)
 	}
 	if len(closing) > 0 {
-		if err := p.readAllowances(ctx, tx, b, entries); err != nil {
+		if b.allow, err = readAllowances(ctx, tx, s, b.campaigns, entries); err != nil {
 			return nil, err
 		}
 	}
@@ -137,49 +111,20 @@ func AppendPackets(numbers []int, wins []rain.Win) []int {
 	return numbers
 }
 
-func (b *batch) readCampaigns(ctx context.Context, q sqldb.Querier, packets map[string][]int) error {
-	ids := make([]string, 0, len(packets))
-	for id := range packets {
-		ids = append(ids, id)
-	}
-	for chunk := range slices.Chunk(ids, sqldb.Chunk) {
-		err := q.Each(ctx, func(scan sqldb.Scan) error {
-			var id string
-			var t terms
-			err := scan(&id, &t.sponsor, &t.budget, &t.packets, &t.shards, &t.letters)
-			b.campaigns[id] = t
-			return err
-		}, "SELECT id, sponsor, budget, packets, shards, EXISTS (SELECT 1 FROM dead_letter d "+
-			"WHERE d.campaign_id = campaign.id) "+
-			"FROM campaign WHERE id IN "+sqldb.Marks(len(chunk)), sqldb.Args(chunk)...)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (b *batch) readPaid(ctx context.Context, q sqldb.Querier, campaign string, packets []int) error {
 	return eachHolder(ctx, q, campaign, packets, func(packet int, h Holder) { b.paid[packetKey{campaign, packet}] = h })
 }
 
 func (b *batch) readReclaimed(ctx context.Context, q sqldb.Querier, campaigns []string) error {
-	for chunk := range slices.Chunk(campaigns, sqldb.Chunk) {
-		err := q.Each(ctx, func(scan sqldb.Scan) error {
-			var key shardKey
-			var r rain.Reclaim
-			err := scan(&key.campaign, &key.shard, &r.Packets, &r.Amount)
-			b.reclaimed[key] = r
-			return err
-		}, "SELECT r.campaign_id, r.shard, r.packets, COALESCE(c.asked, r.amount) FROM reclaim r "+
-			"LEFT JOIN reclaim_cut c "+
-			"ON c.campaign_id = r.campaign_id AND c.shard = r.shard WHERE r.campaign_id IN "+sqldb.Marks(len(chunk)),
-			sqldb.Args(chunk)...)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return sqldb.EachIn(ctx, q, func(scan sqldb.Scan) error {
+		var key shardKey
+		var r rain.Reclaim
+		err := scan(&key.campaign, &key.shard, &r.Packets, &r.Amount)
+		b.reclaimed[key] = r
+		return err
+	}, "SELECT r.campaign_id, r.shard, r.packets, COALESCE(c.asked, r.amount) FROM reclaim r "+
+		"LEFT JOIN reclaim_cut c ON c.campaign_id = r.campaign_id AND c.shard = r.shard WHERE r.campaign_id IN",
+		campaigns)
 }
 
 // mayBeDead lists the claims that a dead letter may be about: none where all is well.
@@ -199,18 +144,12 @@ func (b *batch) mayBeDead(entries []rain.Entry) (claims []string) {
 }
 
 func (b *batch) readDead(ctx context.Context, q sqldb.Querier, claims []string) error {
-	for chunk := range slices.Chunk(claims, sqldb.Chunk) {
-		err := q.Each(ctx, func(scan sqldb.Scan) error {
-			var claim, fingerprint string
-			err := scan(&claim, &fingerprint)
-			b.dead.note(claim, fingerprint)
-			return err
-		}, "SELECT claim, fingerprint FROM dead_letter WHERE claim IN "+sqldb.Marks(len(chunk)), sqldb.Args(chunk)...)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return sqldb.EachIn(ctx, q, func(scan sqldb.Scan) error {
+		var claim, fingerprint string
+		err := scan(&claim, &fingerprint)
+		b.dead.note(claim, fingerprint)
+		return err
+	}, "SELECT claim, fingerprint FROM dead_letter WHERE claim IN", claims)
 }
 
 // lockEscrows counts what the escrows hold and keeps it so. The players come first, as in book; one who has no

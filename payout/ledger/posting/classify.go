@@ -42,7 +42,7 @@ func (b *batch) place(e rain.Entry) (at position, campaign terms, fault, void st
 	}
 	at = position{ref: e.Ref, ms: ms, seq: seq}
 	if fault == "" {
-		void = b.void(at)
+		void = b.barriers.void(at)
 	}
 	return at, campaign, fault, void
 }
@@ -178,7 +178,7 @@ func (b *batch) classifyReclaim(r rain.Reclaim, at position, campaign terms, fau
 		return
 	}
 	b.reclaimed[key] = r
-	if most := b.allowance(at.ref); most < r.Amount {
+	if most := b.allow.most(at.ref, b.escrow[at.ref.Campaign]); most < r.Amount {
 		b.cuts = append(b.cuts, ReclaimCut{at.ref, r.Amount, most, fmt.Sprintf(
 			"the shard asked for %d, and %d is left of its part besides what is paid and what dead letters wait for: "+
 				"Redis had forgotten wins", r.Amount, most)})

@@ -130,21 +130,6 @@ func WriteLetters(ctx context.Context, tx *sqldb.Tx, letters []DeadLetter, now i
 	return tx.Insert(ctx, "dead_letter", letterColumns, rows, sqldb.Merge{Key: letterColumns[:1]})
 }
 
-// BuryMessage keeps a stream message that is no outbox entry. name is its place in the stream; the same name again
-// changes nothing.
-func (p *Poster) BuryMessage(ctx context.Context, name string, payload []byte, reason string) error {
-	d := DeadLetter{
-		Claim: LetterClaim(name), Source: letterSource(name), Kind: LetterMessage, Shard: -1, Packet: -1,
-		Reason: reason, Payload: payload,
-	}
-	if d.Payload == nil {
-		d.Payload = []byte{}
-	}
-	return p.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-		return WriteLetters(ctx, tx, []DeadLetter{d}, p.clock())
-	})
-}
-
 // LetterSelect begins a query for dead letters, whose rows ScanLetter reads.
 const LetterSelect = "SELECT id, claim, source, kind, campaign_id, shard, packet, user_id, amount, won_at, " +
 	"entry_seq, reason, payload, " +

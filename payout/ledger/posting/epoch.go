@@ -3,8 +3,6 @@ package posting
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strconv"
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/booking"
@@ -106,9 +104,6 @@ func (r *Rebuilds) Fence(ctx context.Context, campaign string, shard int, attemp
 	return barrier, nil
 }
 
-// barrierID is a barrier as the id of an outbox entry.
-func barrierID(ms int64) string { return strconv.FormatInt(ms, 10) + "-0" }
-
 // newestKnown is the time of the newest entry of a shard that the ledger knows, in Unix ms; 0 where it knows none.
 func (r *Rebuilds) newestKnown(ctx context.Context, campaign string, shard int) (newest int64, err error) {
 	limit := r.clock() + farFutureMS
@@ -127,62 +122,4 @@ func (r *Rebuilds) newestKnown(ctx context.Context, campaign string, shard int) 
 		return nil
 	})
 	return newest, err
-}
-
-// readBarriers reads the barriers of campaigns' shards. A shard without one is missing in the answer.
-func readBarriers(ctx context.Context, q sqldb.Querier, campaigns []string) (map[shardKey]int64, error) {
-	barriers := map[shardKey]int64{}
-	for chunk := range slices.Chunk(campaigns, sqldb.Chunk) {
-		err := q.Each(ctx, func(scan sqldb.Scan) error {
-			var key shardKey
-			var ms int64
-			err := scan(&key.campaign, &key.shard, &ms)
-			barriers[key] = ms
-			return err
-		}, "SELECT campaign_id, shard, barrier_ms FROM shard_life WHERE barrier_ms > 0 AND campaign_id IN "+
-			sqldb.Marks(len(chunk)), sqldb.Args(chunk)...)
-		if err != nil {
-			return nil, fmt.Errorf("reading barriers: %w", err)
-		}
-	}
-	return barriers, nil
-}
-
-// void says why an entry that the ledger does not have must not be posted any more; "" where it may be.
-func (b *batch) void(at position) string {
-	barrier := b.barriers[shardKey{at.ref.Campaign, at.ref.Shard}]
-	if at.ms > barrier || (at.ms == barrier && at.seq > 0) || barrier == 0 {
-		return ""
-	}
-	return "void: redis lost the shard, and this was not in the ledger when it was rebuilt; entries up to " +
-		barrierID(barrier) + " are of its life before"
-}
-
-// stillSameEpoch makes sure, at the end of a posting, that no barrier has come up since it was classified; else the
-// posting must be classified again. A fence locks the escrow and so does a posting, until its commit: either the fence
-// came first, and is seen here, or it waits, and who has fenced reads this posting. Dead letters move no money, so
-// their escrow is locked here.
-func (b *batch) stillSameEpoch(ctx context.Context, tx *sqldb.Tx) error {
-	campaigns := make([]string, 0, len(b.campaigns))
-	for id := range b.campaigns {
-		campaigns = append(campaigns, id)
-	}
-	locked := map[booking.Account]bool{}
-	for _, d := range b.letters {
-		locked[booking.EscrowAccount(d.Campaign)] = true
-	}
-	_, escrows := booking.InKeyOrder(locked)
-	if _, err := booking.LockBalances(ctx, tx, escrows); err != nil {
-		return err
-	}
-	now, err := readBarriers(ctx, tx, campaigns)
-	if err != nil {
-		return err
-	}
-	for key, ms := range now {
-		if b.barriers[key] != ms {
-			return fmt.Errorf("%w: shard %d of campaign %s is being rebuilt", sqldb.ErrAgain, key.shard, key.campaign)
-		}
-	}
-	return nil
 }

@@ -100,6 +100,9 @@ func TestWhatComesAfterTheFenceIsVoid(t *testing.T) {
 			"u8": 10} {
 			b.WantBalance(t, booking.UserAccount(user), want)
 		}
+		if state := b.ClaimState(t, "u4", "c1-0"); state != ledger.StateGranted {
+			t.Errorf("a void claim is %s, and nobody waits for it", state)
+		}
 		if n := b.CountDead(t); n != 0 {
 			t.Errorf("%d letters wait for a person (%v)", n, err)
 		}

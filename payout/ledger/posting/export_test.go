@@ -20,7 +20,7 @@ type Batch struct{ *batch }
 
 // ReadBatch reads what the ledger knows of entries.
 func (p *Poster) ReadBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Entry, careful bool) (Batch, error) {
-	b, err := p.readBatch(ctx, tx, entries, careful)
+	b, err := readBatch(ctx, tx, p.splits, entries, careful)
 	return Batch{b}, err
 }
 

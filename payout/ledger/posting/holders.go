@@ -28,25 +28,17 @@ func eachHolder(ctx context.Context, q sqldb.Querier, campaign string, packets [
 	if len(packets) == 0 {
 		return nil
 	}
-	if first, last := slices.Min(packets), slices.Max(packets); last < first+2*len(packets) {
-		return selectHolders(ctx, q, fn, "packet BETWEEN ? AND ?", campaign, first, last)
-	}
-	for chunk := range slices.Chunk(packets, sqldb.Chunk) {
-		err := selectHolders(ctx, q, fn, "packet IN "+sqldb.Marks(len(chunk)),
-			append([]any{campaign}, sqldb.Args(chunk)...)...)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func selectHolders(ctx context.Context, q sqldb.Querier, fn func(int, Holder), which string, args ...any) error {
-	return q.Each(ctx, func(scan sqldb.Scan) error {
+	row := func(scan sqldb.Scan) error {
 		var packet int
 		var h Holder
 		err := scan(&packet, &h.User, &h.Amount)
 		fn(packet, h)
 		return err
-	}, "SELECT packet, user_id, amount FROM payout WHERE campaign_id = ? AND "+which, args...)
+	}
+	if first, last := slices.Min(packets), slices.Max(packets); last < first+2*len(packets) {
+		return q.Each(ctx, row, selectHolders+"packet BETWEEN ? AND ?", campaign, first, last)
+	}
+	return sqldb.EachIn(ctx, q, row, selectHolders+"packet IN", packets, campaign)
 }
+
+const selectHolders = "SELECT packet, user_id, amount FROM payout WHERE campaign_id = ? AND "

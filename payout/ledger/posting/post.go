@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/booking"
@@ -17,27 +16,15 @@ import (
 // Poster brings outbox entries into the ledger. It is safe for concurrent use, here and by any number of processes on
 // one database.
 type Poster struct {
-	db        *sqldb.DB
-	clock     rain.Clock
-	campaigns CampaignReader
-	locks     entryLocks
-
-	splits struct {
-		mu   sync.Mutex
-		sums map[string][]rain.Money // by campaign: what each shard was given
-	}
-}
-
-// CampaignReader reads a campaign in a transaction; ErrUnknownCampaign where there is none.
-type CampaignReader interface {
-	Read(ctx context.Context, q sqldb.Querier, id string) (*rain.Campaign, error)
+	db     *sqldb.DB
+	clock  rain.Clock
+	locks  entryLocks
+	splits *splits
 }
 
 // NewPoster makes a poster of a migrated database. clock gives the times that are written to it.
 func NewPoster(db *sqldb.DB, clock rain.Clock, campaigns CampaignReader) *Poster {
-	p := &Poster{db: db, clock: clock, campaigns: campaigns}
-	p.splits.sums = map[string][]rain.Money{}
-	return p
+	return &Poster{db: db, clock: clock, splits: &splits{campaigns: campaigns, sums: map[string][]rain.Money{}}}
 }
 
 // Errors of posting. What a database says is wrapped as it is.
@@ -46,29 +33,6 @@ var (
 	ErrRebuildSuperseded = errors.New("another rebuild of the shard has begun")
 )
 
-// Settlement is a claim that is in the ledger.
-type Settlement struct {
-	Campaign string
-	Entry    rain.EntryRef // the outbox entry that brought it
-	Claim    string
-	User     string
-	Packet   int
-	Drop     string // the drop that won it
-	Amount   rain.Money
-	Balance  rain.Money // the player's, after the posting that told of it
-	WonAt    int64      // Unix ms
-	New      bool       // posted by this call; false where an earlier copy was
-}
-
-// Posted is what [Ledger.Post] has found and done.
-type Posted struct {
-	Settled []Settlement // every claim of the entries that is in the ledger now
-	New     int          // how many of them are new
-	Dead    []DeadLetter // what this call has put aside for a person
-	Void    []DeadLetter // what came too late: of an epoch of its shard before Redis lost it; see Fence
-	Cut     []ReclaimCut // reclaims that this call has posted with less than they asked for
-}
-
 // Post brings outbox entries into the ledger, all in one transaction: it takes each campaign's escrow once, credits
 // each player once, and gives reclaimed stock back to the sponsor. It may be called with the same entries any
 // number of times, by any number of workers at once: what is posted already is found and skipped, and still
@@ -76,9 +40,9 @@ type Posted struct {
 //
 // What contradicts the ledger becomes a dead letter and does not stop the rest: a packet that is paid to someone
 // else or with another amount, more than the escrow holds, an unknown campaign, an entry that makes no sense. A
-// dead claim stays dead until [Ledger.Retry]. A reclaim that asks for more than is its shard's is posted with what
-// is. What is of a shard's epoch before Redis lost it, and was not in the ledger when the shard was rebuilt, is
-// void: it is kept, and never paid.
+// dead claim stays dead until an operator has it retried. A reclaim that asks for more than is its shard's is posted
+// with what is. What is of a shard's epoch before Redis lost it, and was not in the ledger when the shard was rebuilt,
+// is void: it is kept, and never paid.
 //
 // After an error nothing is posted, or (where the commit's answer was lost) everything; calling again is right in both.
 func (p *Poster) Post(ctx context.Context, entries []rain.Entry) (Posted, error) {
@@ -90,7 +54,7 @@ func (p *Poster) Post(ctx context.Context, entries []rain.Entry) (Posted, error)
 	var posted Posted
 	careful := false
 	err = p.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) (err error) {
-		b, err := p.readBatch(ctx, tx, entries, careful)
+		b, err := readBatch(ctx, tx, p.splits, entries, careful)
 		if err != nil {
 			return err
 		}
@@ -109,6 +73,31 @@ func (p *Poster) Post(ctx context.Context, entries []rain.Entry) (Posted, error)
 		return Posted{}, fmt.Errorf("posting %d outbox entries: %w", len(entries), err)
 	}
 	return posted, nil
+}
+
+// stillSameEpoch makes sure, at the end of a posting, that no barrier has come up since it was classified; else the
+// posting must be classified again. A fence locks the escrow and so does a posting, until its commit: either the fence
+// came first, and is seen here, or it waits, and who has fenced reads this posting. Dead letters move no money, so
+// their escrow is locked here.
+func (b *batch) stillSameEpoch(ctx context.Context, tx *sqldb.Tx) error {
+	locked := map[booking.Account]bool{}
+	for _, d := range b.letters {
+		locked[booking.EscrowAccount(d.Campaign)] = true
+	}
+	_, escrows := booking.InKeyOrder(locked)
+	if _, err := booking.LockBalances(ctx, tx, escrows); err != nil {
+		return err
+	}
+	now, err := readBarriers(ctx, tx, slices.Collect(maps.Keys(b.campaigns)))
+	if err != nil {
+		return err
+	}
+	for key, ms := range now {
+		if b.barriers[key] != ms {
+			return fmt.Errorf("%w: shard %d of campaign %s is being rebuilt", sqldb.ErrAgain, key.shard, key.campaign)
+		}
+	}
+	return nil
 }
 
 // stateSettled is the state of every payout: the row is written with the money.
@@ -213,24 +202,6 @@ func fillBalances(ctx context.Context, tx *sqldb.Tx, settled []Settlement, moves
 		settled[i].Balance = others[settled[i].User]
 	}
 	return nil
-}
-
-// Totals is what a campaign has handed out and given back. They are kept beside the rows that they are the sums of,
-// so that showing them costs nothing; Reconcile compares.
-type Totals struct {
-	Paid, Reclaimed             int64 // packets
-	AmountPaid, AmountReclaimed rain.Money
-}
-
-// Tally adds to the campaigns' totals.
-func Tally(ctx context.Context, tx *sqldb.Tx, add map[string]Totals) error {
-	columns := []string{"campaign_id", "paid", "amount_paid", "reclaimed", "amount_reclaimed"}
-	rows := make([][]any, 0, len(add))
-	for _, id := range slices.Sorted(maps.Keys(add)) {
-		t := add[id]
-		rows = append(rows, []any{id, t.Paid, int64(t.AmountPaid), t.Reclaimed, int64(t.AmountReclaimed)})
-	}
-	return tx.Insert(ctx, "campaign_tally", columns, rows, sqldb.Merge{Key: columns[:1], Add: columns[1:]})
 }
 
 // MayBePoison tells whether a posting has failed because of what was posted, and not because of the database.

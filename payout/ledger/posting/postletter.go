@@ -16,7 +16,7 @@ func (p *Poster) PostLetter(ctx context.Context, tx *sqldb.Tx,
 	if reason != "" {
 		return nil, reason, nil
 	}
-	b, err := p.readBatch(ctx, tx, []rain.Entry{e}, true)
+	b, err := readBatch(ctx, tx, p.splits, []rain.Entry{e}, true)
 	if err != nil {
 		return nil, "", err
 	}

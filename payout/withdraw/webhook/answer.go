@@ -9,6 +9,9 @@ import (
 	"redrain/payout/withdraw"
 )
 
+// maxAnswer is how much of an answer is read, in bytes.
+const maxAnswer = 64 << 10
+
 // answer is what a receiver says besides the status. Fields that are not here are ignored.
 type answer struct {
 	ID        string `json:"id"`        // of the payment; an answer without it counts for nothing

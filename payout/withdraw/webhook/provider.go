@@ -22,9 +22,6 @@ import (
 // currency is what an amount is counted in: minor units of it.
 const currency = "CNY"
 
-// maxAnswer is how much of an answer is read, in bytes.
-const maxAnswer = 64 << 10
-
 // Options are the settings of a Provider. URL and Secret are required.
 type Options struct {
 	URL    string     // where payments are asked for: https, or http on this machine
@@ -35,11 +32,9 @@ type Options struct {
 	TLS *tls.Config
 }
 
-// Errors of the options. They repeat nothing of what they complain about: there may be a password in it.
-var (
-	ErrBadURL = errors.New("give an https URL; http only for this machine (localhost, 127.0.0.1, [::1]), because " +
-		"whoever is on the way could answer \"paid\"")
-)
+// ErrBadURL is the error of an address that is not safe. It does not repeat it: there may be a password in it.
+var ErrBadURL = errors.New("give an https URL; http only for this machine (localhost, 127.0.0.1, [::1]), because " +
+	"whoever is on the way could answer \"paid\"")
 
 // CheckURL tells whether payments can be asked for at an address.
 func CheckURL(address string) error {
@@ -55,7 +50,7 @@ func CheckURL(address string) error {
 	return ErrBadURL
 }
 
-// Provider asks one receiver for payments. It is a payout.Provider.
+// Provider asks one receiver for payments. It is a withdraw.Provider.
 type Provider struct {
 	url   string
 	key   []byte
@@ -98,7 +93,7 @@ type request struct {
 	CreatedAt int64      `json:"created_at"`
 }
 
-// Pay implements payout.Provider.
+// Pay implements withdraw.Provider.
 func (p *Provider) Pay(ctx context.Context, pay withdraw.Payment) (reference string, err error) {
 	body, err := json.Marshal(request{ID: pay.Key, User: pay.User, Amount: pay.Amount, Currency: currency,
 		CreatedAt: pay.CreatedAt})

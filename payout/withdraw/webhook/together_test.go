@@ -69,10 +69,9 @@ func together(t *testing.T, books *ledger.Ledger) {
 	var payers []*withdraw.Payer
 	for range 3 {
 		provider := newProvider(t, webhook.Options{URL: s.URL, Secret: webhooktest.Secret, Clock: now})
-		payer, err := withdraw.NewPayer(books.Withdrawals, provider, withdraw.PayerOptions{
+		payer := withdraw.NewPayer(books.Withdrawals, provider, withdraw.PayerOptions{
 			Concurrency: 4, Timeout: 300 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
 		})
-		must(t, err)
 		payers = append(payers, payer)
 		run(t, payer)
 	}
@@ -93,8 +92,9 @@ func together(t *testing.T, books *ledger.Ledger) {
 	all := ledger.WithdrawalQuery{Limit: 1000}
 	var list []ledger.Withdrawal
 	testenv.Eventually(t, time.Minute, "an end of every withdrawal", func() bool {
-		open, _, err := books.Withdrawals.ListWithdrawals(t.Context(), ledger.WithdrawalQuery{State: ledger.WithdrawalPending,
-			Limit: 1})
+		open, _, err := books.Withdrawals.ListWithdrawals(t.Context(), ledger.WithdrawalQuery{
+			State: ledger.WithdrawalPending, Limit: 1,
+		})
 		must(t, err)
 		return len(open) == 0
 	})

@@ -1,0 +1,132 @@
+package ws
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"redrain/internal/ws/wstest"
+)
+
+// What is plain is known as soon as the bytes that say so are there.
+func TestWhatIsPlain(t *testing.T) {
+	frame := func(first byte, n int) []byte { return wstest.Frame(first, string(make([]byte, n)), 7) }
+	long := func(length ...byte) []byte { return append([]byte{0x81}, append(length, make([]byte, 300)...)...) }
+	for name, c := range map[string]struct {
+		b    []byte
+		want class
+	}{
+		"nothing": {nil, partial}, "one byte": {[]byte{0x88}, partial},
+		"a text, two bytes": {[]byte{0x81, 0x80}, partial}, "a close, two bytes": {[]byte{0x88, 0x80}, other},
+		"a header but for a byte":      {frame(0x81, 5)[:5], partial},
+		"a frame but for a byte":       {frame(0x81, 5)[:10], partial},
+		"a long header but for a byte": {frame(0x81, 126)[:3], partial},
+		"a text":                       {frame(0x81, 0), plain}, "the longest short text": {frame(0x81, 125), plain},
+		"the shortest long text": {frame(0x81, 126), plain},
+		"at the limit":           {frame(0x81, 200), plain}, "above the limit": {frame(0x81, 201), other},
+		"longer than it need be": {long(0x80|126, 0, 125), other}, "eight bytes of length": {long(0x80 | 127), other},
+		"a ping": {frame(0x89, 125), plain}, "a pong": {frame(0x8A, 125), plain},
+		"a ping that is too long": {frame(0x89, 126), other}, "a pong that is too long": {frame(0x8A, 126), other},
+		"no mask": {[]byte{0x81, 0}, other}, "reserved": {[]byte{0xC1, 0x80}, other},
+		"a fragment": {[]byte{0x01, 0x80}, other}, "binary": {[]byte{0x82, 0x80}, other},
+	} {
+		f, got := parsePlain(bytes.Clone(c.b), 200)
+		if got != c.want || got == plain && f.size != len(c.b) || got != plain && f.size != 0 {
+			t.Errorf("%s: class %d and %d of %d bytes, want class %d", name, got, f.size, len(c.b), c.want)
+		}
+	}
+}
+
+// A part of a header is none.
+func TestAPartOfAHeader(t *testing.T) {
+	for _, whole := range [][]byte{{0x81, 0x80, 1, 2, 3, 4}, {0x81, 126, 0, 1}, {0x81, 127, 0, 0, 0, 0, 0, 0, 0, 1}} {
+		for n := range whole {
+			if _, ok := parseHeader(whole[:n]); ok {
+				t.Errorf("%d bytes of %x are a header", n, whole)
+			}
+			if f, size, err := ParseFrame(whole[:n], 9); err == nil && (size != 0 || f.Final || f.Opcode != 0) {
+				t.Errorf("%d bytes of %x are a frame", n, whole)
+			}
+		}
+		if h, ok := parseHeader(whole); !ok || h.size != len(whole) {
+			t.Errorf("%x is a header of %d bytes: %v", whole, h.size, ok)
+		}
+	}
+	if f, size, err := ParseFrame([]byte{0x81, 2, 'x'}, 9); size != 0 || f.Final || err != nil {
+		t.Errorf("a part of a frame is one: %v, %d, %v", f, size, err)
+	}
+	if b := AppendHeader(nil, OpText, 1<<16-1); len(b) != 4 {
+		t.Errorf("a header of %d bytes", len(b))
+	}
+}
+
+// A reason without the beginning of a character has no place to be cut at.
+func TestAReasonThatIsNoText(t *testing.T) {
+	if b := AppendClose(nil, 4000, string(bytes.Repeat([]byte{0x80}, 200))); len(b) != 4 {
+		t.Errorf("a close frame of %d bytes", len(b))
+	}
+}
+
+// ReadPlain says how a connection has ended.
+func TestHowAConnectionEnds(t *testing.T) {
+	for name, c := range map[string]struct {
+		end  func(peer net.Conn)
+		want error
+	}{
+		"the peer closes": {func(p net.Conn) { _ = p.Close() }, io.EOF},
+		"the peer resets": {func(p net.Conn) {
+			_ = p.(*net.TCPConn).SetLinger(0) //nolint:errcheck // made by pair
+			_ = p.Close()
+		}, nil},
+	} {
+		conn, peer := pair(t)
+		c.end(peer)
+		switch err := conn.ReadPlain(limit, onText(func([]byte) {})); {
+		case c.want != nil && !errors.Is(err, c.want), err == nil:
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A peer that sends without end is read until the deadline, though the socket is never empty.
+func TestTheDeadlineWhileThereIsMore(t *testing.T) {
+	conn, peer := pair(t)
+	if _, err := peer.Write(AppendClientFrame(nil, OpPong, nil)); err != nil {
+		t.Fatal(err)
+	}
+	h := &hasty{conn: conn}
+	if err := conn.ReadPlain(limit, h); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("ReadPlain returns %v", err)
+	}
+}
+
+// hasty lets the deadline pass at the first pong.
+type hasty struct{ conn *Conn }
+
+func (h *hasty) Text([]byte) {}
+func (h *hasty) Ping([]byte) {}
+func (h *hasty) Pong([]byte) { _ = h.conn.SetReadDeadline(time.Unix(1, 0)) }
+
+// What ReadPlain has not used is read once, and no longer kept; what fails below fails.
+func TestWhatIsLeftIsReadOnce(t *testing.T) {
+	ours, theirs := net.Pipe()
+	conn := &Conn{Conn: ours, rest: []byte("left")}
+	got := make([]byte, 8)
+	if n, err := conn.Read(got); string(got[:n]) != "left" || err != nil || conn.rest != nil {
+		t.Errorf("read %q, %v; %q is kept", got[:n], err, conn.rest)
+	}
+	go func() { _, _ = theirs.Write([]byte("new")) }()
+	if n, err := conn.Read(got); string(got[:n]) != "new" || err != nil {
+		t.Errorf("read %q, %v", got[:n], err)
+	}
+	if err := errors.Join(conn.Close(), theirs.Close()); err != nil {
+		t.Error(err)
+	}
+	if err := conn.SetReadDeadline(time.Now()); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("the deadline of a closed pipe: %v", err)
+	}
+}

@@ -1,0 +1,57 @@
+package booking
+
+import (
+	"errors"
+	"fmt"
+
+	"redrain/rain"
+)
+
+// The kinds of transaction.
+const (
+	KindDeposit  = "deposit"
+	KindFund     = "fund"
+	KindPay      = "pay"
+	KindReclaim  = "reclaim"
+	KindWithdraw = "withdraw"
+	KindReturn   = "return" // of a withdrawal that was refused
+)
+
+// Txn is one movement of money, not yet posted.
+type Txn struct {
+	Kind  string
+	Key   string // what it is for; a second one with this key is refused by the database
+	Lines []Line // they sum to zero
+}
+
+// Line is one account's part of a transaction.
+type Line struct {
+	Account Account
+	Amount  rain.Money // what is added to the account; negative takes from it
+}
+
+// Move is the transaction of two lines.
+func Move(kind, key string, from, to Account, amount rain.Money) Txn {
+	return Txn{Kind: kind, Key: key, Lines: []Line{{from, -amount}, {to, amount}}}
+}
+
+// OverdraftError is the error of a transaction that would take more from an account than it holds.
+type OverdraftError struct {
+	account Account
+	Exists  bool
+}
+
+func (e *OverdraftError) Error() string {
+	return fmt.Sprintf("%s: %s", e.account.ID(), ErrInsufficientFunds)
+}
+
+func (e *OverdraftError) Unwrap() error { return ErrInsufficientFunds }
+
+// worldFloor is as far below zero as world may go: every sum with a deposit still fits in 64 bits.
+const worldFloor = -9000 * rain.MaxBudget
+
+// ErrInsufficientFunds is the error of a transaction that would take more from an account than it holds.
+var ErrInsufficientFunds = errors.New("the account holds less than that")
+
+// ErrUnbalanced is a fault of this program: it refuses to write it down.
+var ErrUnbalanced = errors.New("payout: the lines of a transaction do not sum to zero")

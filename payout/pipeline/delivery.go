@@ -1,0 +1,55 @@
+package pipeline
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"redrain/internal/rounds"
+	"redrain/payout/entrytext"
+	"redrain/rain"
+)
+
+// delivery is one message and the entry in it.
+type delivery struct {
+	msg   jetstream.Msg
+	entry rain.Entry
+}
+
+// decode reads the entry in a message; fault says why there is none.
+func (s *stream) decode(m jetstream.Msg) (e rain.Entry, fault string) {
+	e, fault = entrytext.Decode(m.Data())
+	if fault != "" {
+		return e, fault
+	}
+	if _, _, err := e.Ref.Position(); err != nil {
+		return e, err.Error()
+	}
+	if want := s.subject(e.Ref); m.Subject() != want {
+		return e, fmt.Sprintf("the message came on %q, but its entry belongs on %q", m.Subject(), want)
+	}
+	return e, ""
+}
+
+// deliveries is how often the message has been delivered, this time included.
+func (d delivery) deliveries() int {
+	meta, err := d.msg.Metadata()
+	if err != nil {
+		return 1
+	}
+	return int(min(meta.NumDelivered, 1<<30))
+}
+
+// giveBack returns messages for another try after a while. If that is lost with the connection, they come again by
+// themselves.
+func giveBack(after time.Duration, group ...delivery) {
+	for _, d := range group {
+		_ = d.msg.NakWithDelay(after)
+	}
+}
+
+// retryDelay is how long a message waits before its next delivery. tries is how often it has been tried, from 1.
+func retryDelay(tries int) time.Duration {
+	return rounds.Backoff(500*time.Millisecond, 15*time.Second, tries-1)
+}

@@ -1,0 +1,30 @@
+package pipeline
+
+// fetchSizer says how many messages a worker fetches at once: as many as make about two batches, by the mean of
+// what the last messages held. With more, the other workers have nothing to do at the end of a storm, and a fetched
+// message waits for its turn while the time for its acknowledgement runs.
+type fetchSizer struct {
+	batch int     // wins
+	mean  float64 // wins in a message, lately
+}
+
+const (
+	batchesAtOnce = 2
+	mostBatches   = 4 * batchesAtOnce
+	mostMessages  = 1000
+	meanOver      = 32 // messages that the mean looks back over, more or less
+)
+
+func newFetchSizer(batch int) *fetchSizer {
+	return &fetchSizer{batch: batch, mean: float64(batch) / meanOver}
+}
+
+// messages is how many to ask for.
+func (p *fetchSizer) messages() int {
+	return int(min(max(float64(batchesAtOnce*p.batch)/p.mean, 1), mostMessages))
+}
+
+// held notes how many wins a message held.
+func (p *fetchSizer) held(wins int) {
+	p.mean += (max(float64(wins), 1) - p.mean) / meanOver
+}

@@ -1,0 +1,94 @@
+package pipeline
+
+import (
+	"log/slog"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"redrain/payout/ledger/posting"
+	"redrain/rain"
+)
+
+// Alarms hears of what a person should know. What is nil hears nothing; everything is logged, too.
+type Alarms struct {
+	OnDead     func([]posting.DeadLetter) // hears of new dead letters
+	OnVoid     func([]posting.DeadLetter) // hears of what came too late, see Posted.Void
+	OnCut      func([]posting.ReclaimCut) // hears of reclaims that got less than asked for
+	OnAdvisory func(Advisory)             // hears of messages that JetStream has given up
+}
+
+// report counts what becomes of entries, and tells what a person should know.
+type report struct {
+	alarms Alarms
+	clock  rain.Clock
+	log    *slog.Logger
+
+	settled  prometheus.Counter
+	seconds  prometheus.Histogram
+	failures prometheus.Counter
+}
+
+func newReport(alarms Alarms, clock rain.Clock, log *slog.Logger, reg prometheus.Registerer) *report {
+	metrics := promauto.With(reg)
+	return &report{
+		alarms: alarms, clock: clock, log: log,
+		settled: metrics.NewCounter(prometheus.CounterOpts{
+			Name: "redrain_settled_total", Help: "Claims posted to the ledger.",
+		}),
+		seconds: metrics.NewHistogram(prometheus.HistogramOpts{
+			Name: "redrain_settle_seconds", Help: "From the win to its commit in the ledger.",
+			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800},
+		}),
+		failures: metrics.NewCounter(prometheus.CounterOpts{
+			Name: "redrain_payout_failures_total", Help: "Stream messages that could not be settled at a try, and " +
+				"are tried again.",
+		}),
+	}
+}
+
+// posted is told of each batch that was posted.
+func (r *report) posted(posted posting.Posted) {
+	r.settled.Add(float64(posted.New))
+	now := r.clock()
+	for _, p := range posted.Settled {
+		if p.New {
+			r.seconds.Observe(float64(max(now-p.WonAt, 0)) / 1000)
+		}
+	}
+	r.dead(posted.Dead)
+	for _, c := range posted.Cut {
+		r.log.Error("a reclaim asked for more than is left of its shard, and got that", "entry", c.Ref.String(),
+			"asked", int64(c.Asked), "given", int64(c.Given), "reason", c.Reason)
+	}
+	if len(posted.Cut) > 0 && r.alarms.OnCut != nil {
+		r.alarms.OnCut(posted.Cut)
+	}
+	for _, d := range posted.Void {
+		r.log.Error("this came too late to be paid; it is kept among the dead letters, resolved", "claim", d.Claim,
+			"entry", d.Source, "user", d.User, "amount", int64(d.Amount), "reason", d.Reason)
+	}
+	if len(posted.Void) > 0 && r.alarms.OnVoid != nil {
+		r.alarms.OnVoid(posted.Void)
+	}
+}
+
+// dead is told of what was put aside for a person.
+func (r *report) dead(letters []posting.DeadLetter) {
+	for _, d := range letters {
+		r.log.Error("a payout cannot be posted; it is kept as a dead letter", "claim", d.Claim, "entry", d.Source,
+			"user", d.User, "amount", int64(d.Amount), "reason", d.Reason)
+	}
+	if len(letters) > 0 && r.alarms.OnDead != nil {
+		r.alarms.OnDead(letters)
+	}
+}
+
+// lost is told of a message that JetStream does not deliver any more.
+func (r *report) lost(a Advisory) {
+	r.log.Error("JetStream does not deliver a message any more", "kind", string(a.Kind), "stream", a.Stream,
+		"consumer", a.Consumer, "stream_seq", a.StreamSeq, "deliveries", a.Deliveries, "reason", a.Reason)
+	if r.alarms.OnAdvisory != nil {
+		r.alarms.OnAdvisory(a)
+	}
+}

@@ -1,0 +1,119 @@
+package campaigns
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"redrain/grab/store"
+	"redrain/rain"
+)
+
+// stage is what a demo needs, in memory.
+type stage struct {
+	memoryLedger
+
+	known    map[string]*rain.Campaign
+	deposits int
+	online   int
+	stock    int
+}
+
+func (s *stage) Put(c *rain.Campaign) *rain.Campaign { s.known[c.ID] = c; return c }
+func (s *stage) Cached(id string) *rain.Campaign     { return s.known[id] }
+func (s *stage) Changed(*rain.Campaign)              {}
+func (s *stage) Restocked(string)                    {}
+func (s *stage) Alarm(string, string, string)        {}
+
+func (s *stage) Live(context.Context) (live []*rain.Campaign, err error) {
+	for _, c := range s.memoryLedger {
+		live = append(live, c)
+	}
+	return live, nil
+}
+
+func (s *stage) Deposit(context.Context, string, string, rain.Money) (rain.Money, error) {
+	s.deposits++
+	return demoBudget, nil
+}
+
+func (s *stage) Levels(context.Context, *rain.Campaign) (store.Levels, error) {
+	return store.Levels{Stock: s.stock}, nil
+}
+
+// knownStage is a stage as the campaigns that a node knows.
+type knownStage struct{ *stage }
+
+func (s knownStage) Live() []*rain.Campaign { return nil }
+
+// The demo begins with a campaign of its own, takes up the one of a process before it, rains more often while somebody
+// is there, waits while it is paused, and begins anew when everything is won or the list of rains has grown long.
+func TestDemo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &stage{memoryLedger: memoryLedger{}, known: map[string]*rain.Campaign{}, stock: 1}
+		clock := rain.Clock(func() int64 { return time.Now().UnixMilli() })
+		quiet := slog.New(slog.DiscardHandler)
+		service := NewService(ServiceOptions{Ledger: s, Stock: &memoryStock{}, Known: knownStage{s}, Bus: s,
+			Clock: clock, Log: quiet})
+		begin := func() *Demo {
+			return NewDemo(DemoOptions{Service: service, Campaigns: s, Sponsors: s, Sums: s, Known: knownStage{s},
+				Online: func(string) int { return s.online }, Clock: clock, Log: quiet})
+		}
+		d := begin()
+		if d.Campaign() != "" {
+			t.Error("there is a demo before it has begun")
+		}
+		// steps lets some time pass, a step each second, and returns how many rains there are.
+		steps := func(seconds int) int {
+			for range seconds {
+				if err := d.step(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				<-time.After(time.Second) // of the bubble
+			}
+			return len(s.memoryLedger[d.Campaign()].Rains)
+		}
+		if n := steps(2); n != 1 || s.deposits != 1 || d.Campaign() == "" {
+			t.Fatalf("%d rains, %d deposits", n, s.deposits)
+		}
+		first := d.Campaign()
+		of := s.memoryLedger[first]
+		length := int((of.Rains[0].EndsAt() - clock()) / 1000)
+		if n := steps(length + demoIdleMS/1000 - 1); n != 1 {
+			t.Errorf("%d rains before it was quiet for a minute", n)
+		}
+		if n := steps(3); n != 2 {
+			t.Errorf("%d rains after a minute", n)
+		}
+		s.online = 1
+		if n := steps(length + demoPauseMS/1000 + 5); n != 3 {
+			t.Errorf("%d rains while somebody is there", n)
+		}
+		d = begin() // another process on the same data
+		s.known = map[string]*rain.Campaign{}
+		if steps(1); d.Campaign() != first || s.deposits != 1 {
+			t.Errorf("%q and not %q goes on, with %d deposits", d.Campaign(), first, s.deposits)
+		}
+		if _, err := service.Pause(t.Context(), first); err != nil {
+			t.Fatal(err)
+		}
+		if n := steps(300); n != 3 {
+			t.Errorf("%d rains while it is paused", n)
+		}
+		if _, err := service.Resume(t.Context(), first); err != nil {
+			t.Fatal(err)
+		}
+		s.stock = 0
+		steps(2)
+		if d.Campaign() == first || s.deposits != 2 || s.memoryLedger[first].Status != rain.Closed {
+			t.Errorf("everything is won, and %q goes on after %d deposits", d.Campaign(), s.deposits)
+		}
+		s.stock = 1
+		second := d.Campaign()
+		if steps(demoMaxRains * (length + demoPauseMS/1000 + 10)); d.Campaign() == second {
+			t.Errorf("%d rains, and no new campaign", len(s.memoryLedger[second].Rains))
+		}
+	})
+}

@@ -1,0 +1,155 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"redrain/grab/outcome"
+	"redrain/grab/store"
+	"redrain/internal/wire"
+	"redrain/rain"
+	"redrain/room"
+	"redrain/server/cluster"
+	"redrain/server/servertest"
+)
+
+// sums are what Redis and the ledger know of a campaign.
+type sums struct {
+	levels  store.Levels
+	lost    error
+	reports map[string]store.NodeReport
+	ranked  error
+}
+
+func (s *sums) Levels(context.Context, *rain.Campaign) (store.Levels, error) { return s.levels, s.lost }
+
+func (s *sums) Report(_ context.Context, _, node string, _ int64, r store.NodeReport) error {
+	s.reports[node] = r
+	return nil
+}
+
+func (s *sums) Reports(context.Context, string) (map[string]store.NodeReport, error) {
+	return maps.Clone(s.reports), nil
+}
+
+func (s *sums) Top(context.Context, *rain.Campaign) ([]store.Ranked, error) {
+	if s.ranked != nil {
+		return nil, s.ranked
+	}
+	return []store.Ranked{{User: "annabel", Amount: 40}}, nil
+}
+
+func (s *sums) Paid(context.Context, string) (int64, rain.Money, error) { return 5, 50, nil }
+func (s *sums) Dead(context.Context, string) (int64, int64, error)      { return 3, 2, nil }
+
+// The figures of a campaign are those of all nodes: of one that has gone only what it has counted. What is neither paid
+// nor dead is on its way, and never less than nothing.
+func TestStats(t *testing.T) {
+	now := int64(1_000_000)
+	s := &sums{levels: store.Levels{Won: 9, Stock: 4, AmountWon: 90, AmountLeft: 40}}
+	s.reports = map[string]store.NodeReport{
+		"a": {T: now, Online: 3, Taps: 10, GrabsPerSecond: 2, Latency: map[int]int64{4: 10},
+			Outcomes: outcome.Counts{outcome.Won: 4, outcome.Empty: 6}},
+		"b": {T: now - staleReport, Online: 2, Taps: 5, GrabsPerSecond: 1, Outcomes: outcome.Counts{outcome.Won: 5},
+			Latency: map[int]int64{-1: 1, latencyBuckets: 1}}, // of another version, which has other buckets
+		"gone": {T: now - staleReport - 1, Online: 100, Taps: 7, GrabsPerSecond: 100,
+			Outcomes: outcome.Counts{outcome.Late: 7}, Latency: map[int]int64{200: 1000}},
+	}
+	f := NewFigures(FiguresOptions{Sums: s, Reports: s, Paid: s, Dead: s, Clock: func() int64 { return now }})
+	c := &rain.Campaign{ID: "c", Status: rain.Open}
+	got, err := f.Stats(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Online != 5 || got.Taps != 22 || got.GrabsPerSecond != 3 || got.Won != 9 || got.Stock != 4 ||
+		got.Paid != 5 || got.Dead != 3 || got.Outbox != 9-5-2 || got.AmountLeft != 40 || got.AmountPaid != 50 {
+		t.Errorf("%+v", got)
+	}
+	if len(got.Outcomes) != outcome.Count-1 || got.Outcomes[outcome.Won] != 9 || got.Outcomes[outcome.Late] != 7 {
+		t.Errorf("outcomes %v", got.Outcomes)
+	}
+	if got.TapP50MS == nil || *got.TapP50MS > 0.005 || *got.TapP99MS < 1_000 {
+		t.Errorf("%v and %v ms", *got.TapP50MS, *got.TapP99MS)
+	}
+	s.levels.Won = 1 // Redis was asked before the ledger
+	if got, err := f.Stats(t.Context(), c); err != nil || got.Outbox != 0 {
+		t.Errorf("%d on their way, %v", got.Outbox, err)
+	}
+	for name, is := range map[string]struct {
+		c    *rain.Campaign
+		lost error
+		ok   bool
+	}{
+		"loading":       {&rain.Campaign{Status: rain.Loading}, store.ErrNoState, true},
+		"drained":       {&rain.Campaign{Status: rain.Closed, Drained: true}, store.ErrNoState, true},
+		"lost":          {c, store.ErrNoState, false},
+		"Redis is away": {&rain.Campaign{Status: rain.Loading}, errors.New("away"), false},
+	} {
+		s.lost = is.lost
+		if _, err := f.Stats(t.Context(), is.c); (err == nil) != is.ok {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A node reports its counts and tells its rooms those of all; a room hears of the winners, masked, without the ranking
+// where that cannot be read. A drained campaign that nobody looks at is reported once more, and forgotten.
+func TestFiguresAreReportedAndTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &sums{reports: map[string]store.NodeReport{}, levels: store.Levels{Won: 2, Stock: 8}}
+		known, counts := cluster.NewKnown(), NewCounts()
+		known.Store(&rain.Campaign{ID: "c", Status: rain.Open, Revision: 1})
+		quiet := slog.New(slog.DiscardHandler)
+		lobby := room.NewLobby(room.Options{Log: quiet})
+		f := NewFigures(FiguresOptions{
+			Node: "a", Sums: s, Reports: s, Ranking: s, Paid: s, Dead: s, Known: known, Lobby: lobby, Counts: counts,
+			KeepFor: time.Hour, Clock: func() int64 { return time.Now().UnixMilli() }, Log: quiet,
+		})
+		f.Won("c", []cluster.SettledClaim{{User: "nobody is there"}})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 2)
+		go func() { ended <- lobby.Run(ctx) }()
+		ear := &servertest.Ear{}
+		member := lobby.NewMember(ear.Connect(t), nil)
+		lobby.Join("c", "u", member)
+		counts.Of("c").Tap(outcome.Won, time.Millisecond)
+		f.Won("c", []cluster.SettledClaim{{User: "annabel", Amount: 1}, {User: "bertrand", Amount: 2}})
+		s.ranked = errors.New("away")
+		go func() { ended <- f.Run(ctx) }()
+		synctest.Wait()
+		if r := s.reports["a"]; r.Online != 1 || r.Taps != 1 || r.GrabsPerSecond != 1 || r.Keep != 0 {
+			t.Errorf("reported %+v", r)
+		}
+		told := ear.Of(wire.TypeRoom)
+		if len(told) != 1 {
+			t.Fatalf("the room was told %d times", len(told))
+		}
+		want := `"online":1,"stock":8,"won":2,"amount_won":0,"winners":[{"user":"` + wire.Mask("bertrand") +
+			`","amount":2},{"user":"` + wire.Mask("annabel") + `","amount":1}],"top":[]`
+		if got := string(told[0].Data); !strings.Contains(got, want) {
+			t.Errorf("the room was told %s, want %s", got, want)
+		}
+		known.Store(&rain.Campaign{ID: "c", Status: rain.Closed, Drained: true, Revision: 2})
+		lobby.Leave(member)
+		<-time.After(2*ReportEvery + ReportEvery/2) // of the bubble
+		synctest.Wait()
+		if r := s.reports["a"]; r.Online != 0 || r.Taps != 1 || r.GrabsPerSecond != 0 || r.Keep != time.Hour {
+			t.Errorf("reported in the end %+v", r)
+		}
+		if len(counts.campaigns()) != 0 || len(f.newest("c")) != 0 {
+			t.Error("what is over is still remembered")
+		}
+		cancel()
+		for range 2 {
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,118 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"redrain/internal/rounds"
+	"redrain/payout/withdraw"
+	"redrain/rain"
+	"redrain/room"
+	"redrain/server/api"
+	"redrain/server/campaigns"
+	"redrain/server/cluster"
+	"redrain/server/live"
+	"redrain/server/servertest"
+)
+
+// freeLeases are given to whoever asks.
+type freeLeases struct{}
+
+func (freeLeases) Lease(context.Context, string, string, time.Duration) (bool, error) {
+	return true, nil
+}
+func (freeLeases) ReleaseLease(context.Context, string, string) error { return nil }
+
+// TestARoundThatPanicsEndsNoActor: each actor whose rounds panic, because a neighbour is missing, goes on with the next
+// round, is counted, and ends when it is told to.
+func TestARoundThatPanicsEndsNoActor(t *testing.T) {
+	quiet := slog.New(slog.DiscardHandler)
+	for part, run := range map[string]func(t *testing.T, g *rounds.Guard, ctx context.Context) error{
+		"figures": func(_ *testing.T, g *rounds.Guard, ctx context.Context) error {
+			return live.NewFigures(live.FiguresOptions{Counts: live.NewCounts(), Guard: g, Log: quiet}).Run(ctx)
+		},
+		"events": func(_ *testing.T, g *rounds.Guard, ctx context.Context) error {
+			return api.NewEvents(api.EventsOptions{Guard: g, Log: quiet}).Run(ctx)
+		},
+		"campaigns": func(_ *testing.T, g *rounds.Guard, ctx context.Context) error {
+			return cluster.NewRegistry(cluster.RegistryOptions{Known: cluster.NewKnown(), Guard: g,
+				Log: quiet}).Run(ctx)
+		},
+		"reclaimer": func(_ *testing.T, g *rounds.Guard, ctx context.Context) error {
+			return campaigns.NewReclaimer(campaigns.ReclaimerOptions{Leases: freeLeases{}, Guard: g,
+				Log: quiet}).Run(ctx)
+		},
+		"reconciliation": func(_ *testing.T, g *rounds.Guard, ctx context.Context) error {
+			return campaigns.NewProofs(campaigns.ProofsOptions{Leases: freeLeases{}, Every: time.Second, Guard: g,
+				Log: quiet}).Run(ctx)
+		},
+		"reconcile loop": func(_ *testing.T, g *rounds.Guard, ctx context.Context) error {
+			known := cluster.NewKnown()
+			known.Store(&rain.Campaign{ID: "c", Status: rain.Open})
+			return campaigns.NewReconcileLoop(campaigns.ReconcileLoopOptions{
+				Known: cluster.NewRegistry(cluster.RegistryOptions{Known: known}), Guard: g, Log: quiet,
+			}).Run(ctx)
+		},
+		"demo": func(_ *testing.T, g *rounds.Guard, ctx context.Context) error {
+			return campaigns.NewDemo(campaigns.DemoOptions{Guard: g, Log: quiet}).Run(ctx)
+		},
+		"withdrawals": func(_ *testing.T, g *rounds.Guard, ctx context.Context) error {
+			return withdraw.NewPayer(nil, nil, withdraw.PayerOptions{Guard: g, Log: quiet}).Run(ctx)
+		},
+		"rain schedule": func(t *testing.T, g *rounds.Guard, ctx context.Context) error {
+			t.Helper()
+			known := cluster.NewKnown()
+			s := live.NewSchedule(nil, known, g)
+			lobby := room.NewLobby(room.Options{Log: quiet, OnOpen: s.Open, OnEmpty: s.Empty})
+			lobby.Join("c", "u", lobby.NewMember((&servertest.Ear{}).Connect(t), nil))
+			known.Store(&rain.Campaign{ID: "c"}) // too late for Open, which looks for it as well
+			s.Changed(&rain.Campaign{ID: "c"})
+			err := lobby.Run(ctx)
+			s.Stop()
+			return err
+		},
+	} {
+		t.Run(part, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				metrics, alarms := prometheus.NewRegistry(), make(chan string, 100)
+				guard, err := rounds.NewGuard(metrics, quiet, func(part, _ string) { alarms <- part })
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // of the bubble
+				defer cancel()
+				if err := run(t, guard, ctx); err != nil || ctx.Err() == nil {
+					t.Errorf("it ended with %v, its context with %v", err, ctx.Err())
+				}
+				if n := panics(t, metrics, part); n < 3 {
+					t.Errorf("%v rounds have panicked in a minute", n)
+				}
+				if n := len(alarms); n != 1 || <-alarms != part {
+					t.Errorf("%d alarms", n)
+				}
+			})
+		})
+	}
+}
+
+// panics is how often a part has panicked.
+func panics(t *testing.T, metrics prometheus.Gatherer, part string) (n float64) {
+	t.Helper()
+	families, err := metrics.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			if m.GetLabel()[0].GetValue() == part {
+				n += m.GetCounter().GetValue()
+			}
+		}
+	}
+	return n
+}
