@@ -21,8 +21,8 @@
 //	                             │                                                     │              │
 //	                             └───────────────CloseCampaign──▶ closed ◀─────────────┴──────────────┘
 //
-// What Redis has lost comes back through RestoreAs: the shard has the status rebuilding, and is treated as absent, until
-// all of it is there; then it is open, without a rain, or closed.
+// What Redis has lost comes back through RestoreAs: the shard has the status rebuilding, and is treated as absent,
+// until all of it is there; then it is open, without a rain, or closed.
 //
 // Times are Unix milliseconds on the cluster's clock, which is Redis's own: see Clock.
 package store

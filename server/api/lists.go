@@ -50,7 +50,8 @@ func listOf[T, V any](items []T, next string, view func(T) V) list[V] {
 
 // answerList answers with the page of a list that is asked for.
 func answerList[T, V any](w http.ResponseWriter, r *http.Request,
-	read func(ctx context.Context, cursor string, limit int) (items []T, next string, err error), view func(T) V) error {
+	read func(ctx context.Context, cursor string, limit int) (items []T, next string, err error),
+	view func(T) V) error {
 	p, err := pageOf(r)
 	if err != nil {
 		return err

@@ -17,8 +17,8 @@ import (
 var ErrDrained = errors.New("the campaign is closed and all of it is in the ledger; there is nothing to rebuild")
 
 // Rebuilder tells Redis again what it has lost of campaigns, from the ledger and the stream. Where the money is
-// decided the order of its steps counts: payout/ledger/posting/epoch.go says why. It may be cut off at any point and run again, and
-// run on several nodes at once.
+// decided the order of its steps counts: payout/ledger/posting/epoch.go says why. It may be cut off at any point and
+// run again, and run on several nodes at once.
 type Rebuilder struct {
 	o RebuilderOptions
 

@@ -23,7 +23,8 @@ import (
 	"redrain/server/servertest"
 )
 
-// upkeep is the campaign service, the reconcile loop and the reclaimer on a real Redis and an SQLite ledger, at a time that the test sets.
+// upkeep is the campaign service, the reconcile loop and the reclaimer on a real Redis and an SQLite ledger, at a time
+// that the test sets.
 type upkeep struct {
 	*testing.T
 	service  *Service

@@ -1,0 +1,82 @@
+package room
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// What is told to a user comes to all of their connections, complete and in order, and to nobody else.
+func TestAUserIsToldOnEachConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := running(t)
+		peers := map[string]*peer{}
+		for i, user := range []string{"u", "u", "other"} {
+			m, p := seatPeer(t, l, nil)
+			l.Join(fmt.Sprintf("c%d", i), user, m)
+			peers[fmt.Sprintf("%s %d", user, i)] = p
+		}
+		want := numbered("settled", 0, 30) // more than the rain lane holds
+		for _, message := range want {
+			if n := l.ToUser("u", func() []byte { return []byte(message) }); n != 2 {
+				t.Errorf("%d connections are told", n)
+			}
+		}
+		for name, p := range peers {
+			p.reads()
+			synctest.Wait()
+			if got := p.got(); name == "other 2" && len(got) > 0 || name != "other 2" && !slices.Equal(got, want) {
+				t.Errorf("%s got %q", name, got)
+			}
+		}
+	})
+}
+
+// Whichever of a user's connections goes first, the others are still theirs.
+func TestAConnectionOfManyLeaves(t *testing.T) {
+	for first := range 3 {
+		l := NewLobby(Options{})
+		members := make([]*Member, 3)
+		for i := range members {
+			members[i] = l.newMember(idleConn{}, nil)
+			l.Join("c", "u", members[i])
+		}
+		members[0], members[first] = members[first], members[0]
+		for left, m := range slices.Backward(members) {
+			if n := len(l.connections("u", nil)); n != left+1 {
+				t.Errorf("%d connections before number %d leaves", n, left)
+			}
+			l.Leave(m)
+		}
+		if l.Has("u") {
+			t.Error("somebody is left")
+		}
+	}
+}
+
+// The library's deadline for writing is the member's business, once there is one.
+func TestTheLibrarySetsNoDeadline(t *testing.T) {
+	c := &deadlineConn{}
+	s := NewSocket(c)
+	for want := range 2 {
+		if c.set != want || s.SetWriteDeadline(time.Now()) != nil {
+			t.Errorf("the deadline was set %d times, want %d", c.set, want)
+		}
+	}
+	s.member.Store(&Member{})
+	if err := s.SetWriteDeadline(time.Now()); err != nil || c.set != 2 {
+		t.Errorf("the deadline was set %d times, %v; want 2", c.set, err)
+	}
+}
+
+// deadlineConn counts the deadlines for writing.
+type deadlineConn struct {
+	net.Conn
+
+	set int
+}
+
+func (c *deadlineConn) SetWriteDeadline(time.Time) error { c.set++; return nil }
