@@ -120,6 +120,11 @@ func TestBatchesAreMeasured(t *testing.T) {
 	if err := d.decide(taps); err != nil || c.losers {
 		t.Fatalf("%v; a loser was to be confirmed: %t", err, c.losers)
 	}
+	for _, tap := range d.answers.taps[:cap(d.answers.taps)] {
+		if tap != nil {
+			t.Fatal("a tap that is answered is kept for ever")
+		}
+	}
 	families, err := reg.Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -184,12 +189,4 @@ func TestWhatWaitsBehindAFailureIsTold(t *testing.T) {
 		}
 		b.gates.Close()
 	})
-}
-
-// A campaign has one gate, also where two ask for it at the same time.
-func TestTwoMakersGetOneGate(t *testing.T) {
-	b := newBench(t, &fakeScript{}, &fakeConfirmer{})
-	if again := b.gates.make(b.gate.view.Load().campaign); again != b.gate {
-		t.Error("a second gate")
-	}
 }

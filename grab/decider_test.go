@@ -64,6 +64,7 @@ type fakeConfirmer struct {
 	err            error
 	hold           chan struct{}
 	within         time.Duration // that it was given
+	asked          int           // how often
 	losers         bool          // something without an outbox entry was to be confirmed
 }
 
@@ -71,6 +72,7 @@ func (c *fakeConfirmer) Immediate() bool { return c.immediate }
 
 func (c *fakeConfirmer) Confirm(ctx context.Context, campaign string, shard int, p *confirm.Pending) error {
 	c.within = timeLeft(ctx)
+	c.asked++
 	if c.hold != nil {
 		<-c.hold
 	}

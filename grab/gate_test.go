@@ -3,6 +3,7 @@ package grab_test
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -264,5 +265,18 @@ func TestGatesAreKeptAndDropped(t *testing.T) {
 	gm.G.Drop(gm.C.ID)
 	if gm.G.Gate(gm.C) == gm.Gate {
 		t.Error("the gate is still there")
+	}
+}
+
+// Of an entry that was not confirmed at once, one winner may ask again: the whole entry is published then.
+func TestAnOlderEntryIsPublishedWhole(t *testing.T) {
+	gm, to := grabtest.Streaming(t, grabtest.InProcess(t), grabtest.Setup{})
+	drop := gm.Drop(0)
+	to.Refuse(true)
+	gm.BatchOf([2]string{"p", drop}, [2]string{"q", drop})
+	to.Refuse(false)
+	gm.Want("p", drop, outcome.Won)
+	if got, want := to.Entries(), gm.Outbox(); len(want) != 1 || !reflect.DeepEqual(got, want) {
+		t.Errorf("published %+v, the outbox has %+v", got, want)
 	}
 }

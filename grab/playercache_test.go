@@ -77,8 +77,14 @@ func TestOnlyDropsOfARainAreRemembered(t *testing.T) {
 		p.remember(id, outcome.Result{Outcome: outcome.Empty})
 		_, known := p.recall(id)
 		_, next := p.recall(rain.DropID{N: id.N + 1, K: 0})
-		if known != want || next {
-			t.Errorf("%v: remembered %t, and so is its neighbour: %t", id, known, next)
+		_, none := p.recall(rain.DropID{})
+		if known != want || next || none {
+			t.Errorf("%v: remembered %t; its neighbour %t, the first drop %t", id, known, next, none)
+		}
+		first := &player{}
+		first.remember(rain.DropID{}, outcome.Result{Outcome: outcome.Empty})
+		if _, known := first.recall(id); known {
+			t.Errorf("%v is taken for the first drop", id)
 		}
 	}
 }

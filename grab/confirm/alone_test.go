@@ -46,6 +46,8 @@ func TestWhoMayTakeOverInACluster(t *testing.T) {
 		{"one that this master alone misses", me + "dd 127.0.0.1:4@14 slave,fail? aa 1 1000 7 disconnected\n", false,
 			""},
 		{"one that died a moment ago", me + "dd 127.0.0.1:4@14 slave,fail aa 1 999821000 7 disconnected\n", false, ""},
+		{"one that died just three minutes ago", me + "dd 127.0.0.1:4@14 slave,fail aa 1 999820000 7 disconnected\n",
+			false, ""},
 		{"one that died long ago", me + "dd 127.0.0.1:4@14 slave,fail aa 1 999819000 7 disconnected\n", true, ""},
 		{"a dead one and one that lives", me + "dd :0@0 slave,fail,noaddr aa 1 1000 7 disconnected\nee " +
 			"127.0.0.1:5@15 slave aa 0 1000 7 connected\n", false, ""},

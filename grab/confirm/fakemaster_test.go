@@ -19,7 +19,8 @@ type fakeMaster struct {
 	info, nodes string // what it says to INFO replication, and to CLUSTER NODES
 	acks        int64  // how many replicas acknowledge
 	full        bool   // it refuses SET
-	failed      error  // of everything
+	failed      error  // of everything, or of the command named only
+	failing     string
 	asked       []string
 }
 
@@ -42,7 +43,8 @@ func (m *fakeMaster) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.P
 		var rest []redis.Cmder
 		for _, cmd := range cmds {
 			names = append(names, cmd.Name())
-			if m.failed != nil || m.full && cmd.Name() == "set" {
+			failed := m.failed != nil && (m.failing == "" || m.failing == cmd.Name())
+			if failed || m.full && cmd.Name() == "set" {
 				m.asked = append(m.asked, strings.Join(names, " "))
 				err := m.failed
 				if err == nil {

@@ -71,7 +71,7 @@ func confirmRecorded(of []*entry, read func(fields []string) ([]any, error)) err
 		return err
 	}
 	for i, e := range of {
-		e.confirmed = e.confirmed || there[i]
+		e.confirmed = there[i]
 	}
 	return nil
 }

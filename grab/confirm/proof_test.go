@@ -102,25 +102,29 @@ func TestWhatAWinIsConfirmedBy(t *testing.T) {
 
 // That a master has replicas is remembered until one does not answer; that it has none, never.
 func TestWhetherThereIsAReplicaIsAskedAsOftenAsNeeded(t *testing.T) {
-	m := &fakeMaster{info: alone}
-	s, _ := behind(t, m, false)
-	r := &replicas{store: s}
-	outlasts := func(info string, acks int64, want error, asked ...string) {
-		t.Helper()
-		m.info, m.acks, m.asked = info, acks, nil
-		err := r.outlasting(t.Context(), s.Keys("c", 0), func(p redis.Pipeliner) { p.HMGet(t.Context(), "x", "y") })
-		if !errors.Is(err, want) || !slices.Equal(m.asked, asked) {
-			t.Errorf("%v, asked %q; want %v, %q", err, m.asked, want, asked)
+	for look, cluster := range map[string]bool{"hmget info": false, "hmget info time cluster": true} {
+		m := &fakeMaster{nodes: me}
+		s, _ := behind(t, m, cluster)
+		r := &replicas{store: s}
+		outlasts := func(info string, acks int64, want error, asked ...string) {
+			t.Helper()
+			m.info, m.acks, m.asked = info, acks, nil
+			err := r.outlasting(t.Context(), s.Keys("c", 0), func(p redis.Pipeliner) { p.HMGet(t.Context(), "x", "y") })
+			if !errors.Is(err, want) || !slices.Equal(m.asked, asked) {
+				t.Errorf("%v, asked %q; want %v, %q", err, m.asked, want, asked)
+			}
+		}
+		const wait = "set hmget wait 1 500"
+		outlasts(alone, 0, nil, look)
+		outlasts(followed, 1, nil, look, wait)
+		outlasts(alone, 1, nil, wait)
+		outlasts(alone, 0, errNoReplica, wait)
+		outlasts(alone, 0, nil, look)
+		if !cluster { // where another would be looked for
+			outlasts("role:slave", 0, errNoMaster, look)
+			outlasts(alone, 0, nil, look)
 		}
 	}
-	const wait, look = "set hmget wait 1 500", "hmget info"
-	outlasts(alone, 0, nil, look)
-	outlasts("role:slave", 0, errNoMaster, look)
-	outlasts(alone, 0, nil, look)
-	outlasts(followed, 1, nil, look, wait)
-	outlasts(alone, 1, nil, wait)
-	outlasts(alone, 0, errNoReplica, wait)
-	outlasts(alone, 0, nil, look)
 }
 
 // A player is told of what is confirmed in two seconds, and the log says that the rest is not.
@@ -156,8 +160,42 @@ func TestAPlayersWinsAreConfirmedInTwoSeconds(t *testing.T) {
 	if text := log.String(); !strings.Contains(text, "campaign=c") || !strings.Contains(text, "away") {
 		t.Errorf("the log has %q", text)
 	}
-	if wins, err := New(s, Redis, nil, nil).ConfirmedWins(t.Context(), c, "p"); err != nil || len(wins) != 2 {
-		t.Errorf("with Redis alone: %v, %v", wins, err)
+	log.Reset()
+	quiet := New(s, Redis, nil, slog.New(slog.NewTextHandler(&log, nil)))
+	if wins, err := quiet.ConfirmedWins(t.Context(), c, "p"); err != nil || len(wins) != 2 || log.Len() > 0 {
+		t.Errorf("with Redis alone: %v, %v; the log has %q", wins, err, log.String())
+	}
+}
+
+// A player who has won nothing costs one question, and one whose wins cannot be read has no answer.
+func TestWinsThatAreNotThereAreNotConfirmed(t *testing.T) {
+	m := &fakeMaster{}
+	s, _ := behind(t, m, false)
+	confirmer, c := New(s, Replica, nil, nil), &rain.Campaign{ID: "c", Spec: rain.Spec{Packets: 3, Shards: 1}}
+	if wins, err := confirmer.ConfirmedWins(t.Context(), c, "p"); err != nil || wins != nil || len(m.asked) != 1 {
+		t.Errorf("%v, %v; asked %q", wins, err, m.asked)
+	}
+	m.failed = errors.New("away")
+	if wins, err := confirmer.ConfirmedWins(t.Context(), c, "p"); !errors.Is(err, m.failed) {
+		t.Errorf("%v, %v", wins, err)
+	}
+	if got, err := NewOutbox(confirmer).Read(t.Context(), "c", 0, "a", 10); !errors.Is(err, m.failed) {
+		t.Errorf("read %v, %v", got, err)
+	}
+}
+
+// An older win whose entry cannot be looked up is not told, and the reason is.
+func TestAnOutboxThatCannotBeReadConfirmsNothing(t *testing.T) {
+	m := &fakeMaster{info: alone, failing: "xrange", failed: errors.New("away")}
+	s, rdb := behind(t, m, false)
+	if err := rdb.HSet(t.Context(), s.Keys("c", 0).Wins, "p", ";7.3=1=5=9-1").Err(); err != nil {
+		t.Fatal(err)
+	}
+	var p Pending
+	p.AddOlder("9-1", rain.Win{User: "p", Drop: "7.3", Packet: 1, Amount: 5})
+	err := New(s, Stream, publisher(nil), nil).Confirm(t.Context(), "c", 0, &p)
+	if !errors.Is(err, m.failed) || p.Confirmed("9-1") {
+		t.Errorf("%v, confirmed %t", err, p.Confirmed("9-1"))
 	}
 }
 
@@ -233,7 +271,7 @@ func TestPendingEntries(t *testing.T) {
 	}
 	p.AddOlder("8-1", win(7))
 	p.AddOlder("8-1", win(8))
-	if len(p.entries) != 2 || p.entries[0].witness != win(3) || p.entries[1].witness != win(7) ||
+	if len(p.entries) != 2 || p.entries[0].sample != win(3) || p.entries[1].sample != win(7) ||
 		!slices.Equal(p.entries[0].wins, []rain.Win{win(3), win(1), win(2)}) || p.entries[1].wins != nil {
 		t.Errorf("%+v, %+v", p.entries[0], p.entries[1])
 	}

@@ -88,9 +88,6 @@ func (s *stream) letters(ctx context.Context, campaign string, shard int, of []*
 		ref := rain.EntryRef{Campaign: campaign, Shard: shard, ID: e.id}
 		letters = append(letters, letter{e, &rain.Entry{Ref: ref, Wins: e.wins}})
 	}
-	if len(older) == 0 {
-		return letters, nil
-	}
 	found, err := s.outbox.Lookup(ctx, campaign, shard, ids)
 	if err != nil {
 		return nil, err
