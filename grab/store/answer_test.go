@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"redrain/grab/outcome"
+	"redrain/rain"
 )
 
 func TestTheScriptsAnswerIsReadWholeOrNotAtAll(t *testing.T) {
@@ -70,6 +71,17 @@ func TestTheScriptsAnswerIsReadWholeOrNotAtAll(t *testing.T) {
 	} {
 		if err := a.parse(bad, 2); !errors.Is(err, errReply) {
 			t.Errorf("%q was read as %+v", bad, a)
+		}
+	}
+}
+
+// Of which win is on record is told of each or of none.
+func TestOnRecordNeedsAWholeAnswer(t *testing.T) {
+	of := []Record{{Win: rain.Win{User: "p"}}, {Win: rain.Win{User: "q"}}}
+	for _, n := range []int{0, 1, 3} {
+		got, err := OnRecord(of, func([]string) ([]any, error) { return make([]any, n), nil })
+		if !errors.Is(err, errReply) {
+			t.Errorf("%d fields for two players: %v, %v", n, got, err)
 		}
 	}
 }

@@ -2,9 +2,12 @@ package store_test
 
 import (
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"redrain/grab/grabtest"
 	"redrain/grab/outcome"
@@ -111,6 +114,15 @@ func TestNoErrorOfRedisIsSwallowed(t *testing.T) {
 		"waiting": {nil, func(t *testing.T, gm *grabtest.Game) error {
 			return failure(gm.G.Waiting(t.Context(), gm.C, 10))
 		}},
+		"lookup": {nil, func(t *testing.T, gm *grabtest.Game) error {
+			return failure(gm.G.Outbox.Lookup(t.Context(), gm.C.ID, 0, []string{"1-0"}))
+		}},
+		"wins for a look": {nil, func(t *testing.T, gm *grabtest.Game) error {
+			return failure(gm.G.ReadWins(t.Context(), gm.C.ID, 0, []string{"p"}))
+		}},
+		"decide": {nil, func(t *testing.T, gm *grabtest.Game) error {
+			return gm.Script().Call(t.Context(), []*grabtest.Tap{grabtest.TapOf(t, "r", "0.0")})
+		}},
 		"load": {nil, func(t *testing.T, gm *grabtest.Game) error { return gm.G.Load(t.Context()) }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -189,5 +201,33 @@ func TestWinsThatCannotBeReadAreAnError(t *testing.T) {
 	}
 	if err := gm.G.EachWin(t.Context(), gm.C, 0, func(string, rain.Win, string) error { return nil }); err == nil {
 		t.Error("passed over")
+	}
+}
+
+// Whoever goes through the wins may end it.
+func TestEachWinEndsWithAnError(t *testing.T) {
+	gm := grabtest.New(t, grabtest.InProcess(t), grabtest.Setup{})
+	gm.Fill(3)
+	seen, enough := 0, errors.New("enough")
+	err := gm.G.EachWin(t.Context(), gm.C, 0, func(string, rain.Win, string) error { seen++; return enough })
+	if !errors.Is(err, enough) || seen != 1 {
+		t.Errorf("%d wins, %v", seen, err)
+	}
+}
+
+// A report that cannot be read is an error, and an entry that cannot be read is in the log.
+func TestWhatCannotBeReadIsTold(t *testing.T) {
+	rdb := grabtest.InProcess(t)
+	var log strings.Builder
+	s := store.New(rdb, store.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if err := rdb.HSet(t.Context(), s.NodesKey("c"), "n:a", "?").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := store.NewNodes(s).Reports(t.Context(), "c"); err == nil || !strings.Contains(err.Error(), `"a"`) {
+		t.Errorf("read as %v (%v)", got, err)
+	}
+	bad := []redis.XMessage{{ID: "7-1", Values: map[string]any{"wins": "?"}}}
+	if got := store.NewOutbox(s).Readable("c", 0, bad); len(got) != 0 || !strings.Contains(log.String(), "7-1") {
+		t.Errorf("read as %v; the log has %q", got, log.String())
 	}
 }
