@@ -135,7 +135,8 @@ func TestWhatIsLeftIsReadOnce(t *testing.T) {
 func TestADeadlineToCome(t *testing.T) {
 	conn, peer := pair(t)
 	heard := false
-	err := errors.Join(conn.SetReadDeadline(time.Now().Add(time.Minute)), peer.SetDeadline(time.Now().Add(time.Minute)))
+	soon := time.Now().Add(time.Minute)
+	err := errors.Join(conn.SetReadDeadline(soon), peer.SetDeadline(soon))
 	if _, failed := peer.Write(AppendClientFrame(nil, OpText, []byte("x"))); failed != nil || err != nil {
 		t.Fatal(err, failed)
 	}
