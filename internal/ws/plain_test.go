@@ -130,3 +130,17 @@ func TestWhatIsLeftIsReadOnce(t *testing.T) {
 		t.Errorf("the deadline of a closed pipe: %v", err)
 	}
 }
+
+// A deadline that is still to come ends nothing.
+func TestADeadlineToCome(t *testing.T) {
+	conn, peer := pair(t)
+	heard := false
+	err := errors.Join(conn.SetReadDeadline(time.Now().Add(time.Minute)), peer.SetDeadline(time.Now().Add(time.Minute)))
+	if _, failed := peer.Write(AppendClientFrame(nil, OpText, []byte("x"))); failed != nil || err != nil {
+		t.Fatal(err, failed)
+	}
+	_ = conn.ReadPlain(limit, onText(func([]byte) { heard = true; _ = conn.Close() }))
+	if !heard {
+		t.Error("the message was not read")
+	}
+}
