@@ -79,7 +79,7 @@ func TestHowAConnectionEnds(t *testing.T) {
 	}{
 		"the peer closes": {func(p net.Conn) { _ = p.Close() }, io.EOF},
 		"the peer resets": {func(p net.Conn) {
-			_ = p.(*net.TCPConn).SetLinger(0) //nolint:errcheck // made by pair
+			_ = p.(*net.TCPConn).SetLinger(0)
 			_ = p.Close()
 		}, nil},
 	} {
