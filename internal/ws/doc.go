@@ -21,6 +21,6 @@
 //
 // The first frame that is not plain (a fragment, a close, a binary one, one that is too large or breaks the
 // protocol) ends ReadPlain for that connection. Its bytes go back to the connection, and the library reads on from
-// there. So the library decides what breaks the protocol (but for a close frame with half a code), and this package only
+// there. So the library decides what breaks the protocol (but for a close frame with half a code); this package only
 // recognises plain frames.
 package ws

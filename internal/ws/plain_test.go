@@ -79,7 +79,7 @@ func TestHowAConnectionEnds(t *testing.T) {
 	}{
 		"the peer closes": {func(p net.Conn) { _ = p.Close() }, io.EOF},
 		"the peer resets": {func(p net.Conn) {
-			_ = p.(*net.TCPConn).SetLinger(0) //nolint:errcheck // made by pair
+			_ = p.(*net.TCPConn).SetLinger(0)
 			_ = p.Close()
 		}, nil},
 	} {
@@ -128,5 +128,20 @@ func TestWhatIsLeftIsReadOnce(t *testing.T) {
 	}
 	if err := conn.SetReadDeadline(time.Now()); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("the deadline of a closed pipe: %v", err)
+	}
+}
+
+// A deadline that is still to come ends nothing.
+func TestADeadlineToCome(t *testing.T) {
+	conn, peer := pair(t)
+	heard := false
+	soon := time.Now().Add(time.Minute)
+	err := errors.Join(conn.SetReadDeadline(soon), peer.SetDeadline(soon))
+	if _, failed := peer.Write(AppendClientFrame(nil, OpText, []byte("x"))); failed != nil || err != nil {
+		t.Fatal(err, failed)
+	}
+	_ = conn.ReadPlain(limit, onText(func([]byte) { heard = true; _ = conn.Close() }))
+	if !heard {
+		t.Error("the message was not read")
 	}
 }

@@ -23,6 +23,10 @@ func TestAProofSaysThatATableIsAway(t *testing.T) {
 			r, err := b.Proof.ReconcileWith(ctx, "c1", f, reconcile.Rows)
 			return r.Balanced, err
 		},
+		"sums": func() (bool, error) { // which read each table once
+			r, err := b.Proof.ReconcileWith(ctx, "c1", f, reconcile.Sums)
+			return r.Balanced, err
+		},
 		"everything": func() (bool, error) {
 			all, err := b.Proof.ReconcileAll(ctx, f, nil)
 			return all.Balanced, err
@@ -34,6 +38,9 @@ func TestAProofSaysThatATableIsAway(t *testing.T) {
 		}
 		for _, table := range []string{"payout", "reclaim", "dead_letter", "txn", "entry", "account", "balance",
 			"campaign_tally", "campaign"} {
+			if what == "sums" && table == "account" {
+				continue // has no sums
+			}
 			b.Statement(t, "ALTER TABLE "+table+" RENAME TO elsewhere")
 			if balanced, err := prove(); balanced || err == nil {
 				t.Errorf("%s, without %s: balanced %v, %v", what, table, balanced, err)
