@@ -161,9 +161,12 @@ func TestAPlayersWinsAreConfirmedInTwoSeconds(t *testing.T) {
 		t.Errorf("the log has %q", text)
 	}
 	log.Reset()
-	quiet := New(s, Redis, nil, slog.New(slog.NewTextHandler(&log, nil)))
-	if wins, err := quiet.ConfirmedWins(t.Context(), c, "p"); err != nil || len(wins) != 2 || log.Len() > 0 {
-		t.Errorf("with Redis alone: %v, %v; the log has %q", wins, err, log.String())
+	good := publisher(func(context.Context, rain.Entry) error { return nil })
+	for _, mode := range []Mode{Redis, Stream} {
+		all := New(s, mode, good, slog.New(slog.NewTextHandler(&log, nil)))
+		if wins, err := all.ConfirmedWins(t.Context(), c, "p"); err != nil || len(wins) != 2 || log.Len() > 0 {
+			t.Errorf("%v: %v, %v; the log has %q", mode, wins, err, log.String())
+		}
 	}
 }
 
