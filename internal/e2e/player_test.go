@@ -71,6 +71,10 @@ func tryDial(ctx context.Context, n *node) (*player, error) {
 		conn: conn, done: make(chan struct{}), news: make(chan struct{}), waves: map[int64]wire.Wave{},
 		results: map[wire.ID][]wire.Result{}, settled: map[string][]wire.SettledClaim{}, tapped: map[wire.ID]string{},
 	}
+	conn.SetPingHandler(func(data string) error {
+		// the library's own handler gives up after a second, which a busy machine takes now and then
+		return conn.WriteControl(websocket.PongMessage, []byte(data), time.Now().Add(time.Minute))
+	})
 	go p.read()
 	return p, nil
 }
