@@ -58,7 +58,7 @@ func (s *Spec) Cut(seed Seed) ([]Money, error) {
 		return nil, err
 	}
 	split := s.SplitSpec()
-	return split.cut(seed), nil
+	return split.Cut(seed)
 }
 
 // Campaign is a budget, its split, and the rains that hand it out. Times are Unix

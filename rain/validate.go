@@ -8,7 +8,7 @@ import (
 
 // The limits of the contract.
 const (
-	MaxPackets      = 10_000_000
+	MaxPackets      = 100_000_000
 	MaxShards       = 256
 	MaxNameLen      = 200 // bytes
 	MaxSponsorLen   = 64  // bytes

@@ -1,0 +1,69 @@
+package rain
+
+import lru "github.com/hashicorp/golang-lru/v2"
+
+// blocksKept is how many blocks of a split are held in memory, at 32 KB each. Packets are won in the order of their
+// numbers on each shard, so a block for each of the most shards, and one for the settlement of each, is enough.
+const blocksKept = 2 * MaxShards
+
+// Amounts is what the packets of one campaign hold. An amount is a pure function of the campaign's settings and its
+// secret seed, so nobody has to be told it who knows these. It may be used by any goroutine.
+type Amounts struct {
+	split  SplitSpec
+	seed   Seed
+	blocks *lru.Cache[int, []Money]
+}
+
+// NewAmounts makes the amounts of a campaign. It computes nothing yet. An invalid split returns its Invalid.
+func NewAmounts(c *Campaign) (*Amounts, error) {
+	split := c.SplitSpec()
+	if err := split.Validate(); err != nil {
+		return nil, err
+	}
+	kept, err := lru.New[int, []Money](blocksKept)
+	return &Amounts{split: split, seed: c.SplitSeed, blocks: kept}, err
+}
+
+// Of is the amount of a packet; 0 where the campaign has no such packet.
+func (a *Amounts) Of(packet int) Money {
+	if packet < 0 || packet >= a.split.Packets {
+		return 0
+	}
+	b := a.split.blockOf(packet)
+	return a.block(b)[packet-a.split.blockStart(b)]
+}
+
+// Sum is the amount of all packets in some ranges. What is not in the campaign counts nothing.
+func (a *Amounts) Sum(numbers Numbers) (sum Money) {
+	for _, r := range numbers {
+		first, end := max(r.First, 0), min(r.Last+1, a.split.Packets)
+		if first < end {
+			sum += a.upTo(end) - a.upTo(first)
+		}
+	}
+	return sum
+}
+
+// upTo is the amount of all packets before one.
+func (a *Amounts) upTo(packet int) Money {
+	if packet == a.split.Packets {
+		return a.split.Budget
+	}
+	b := a.split.blockOf(packet)
+	sum := a.split.before(b)
+	for _, amount := range a.block(b)[:packet-a.split.blockStart(b)] {
+		sum += amount
+	}
+	return sum
+}
+
+// block is one block's amounts. Two who need the same one at the same time may both compute it.
+func (a *Amounts) block(b int) []Money {
+	if known, ok := a.blocks.Get(b); ok {
+		return known
+	}
+	amounts := make([]Money, a.split.blockStart(b+1)-a.split.blockStart(b))
+	a.split.fill(amounts, b, a.seed)
+	a.blocks.Add(b, amounts)
+	return amounts
+}

@@ -1,0 +1,92 @@
+package rain
+
+import (
+	"errors"
+	"iter"
+	"strconv"
+	"strings"
+)
+
+// Range is the numbers of packets from First to Last, both included.
+type Range struct{ First, Last int }
+
+// Count is how many packets there are in the range.
+func (r Range) Count() int { return r.Last - r.First + 1 }
+
+// Numbers is a list of packets' numbers as ranges, in the order in which they are given away.
+type Numbers []Range
+
+// ErrNumbers is returned by ParseNumbers for a text that Numbers.String does not write.
+var ErrNumbers = errors.New("not ranges of packets' numbers")
+
+// ParseNumbers reads what Numbers.String writes: "0-62499 812-900". Each range is of this campaign's packets, and none
+// is backwards; whether they overlap is not looked at.
+func ParseNumbers(text string, packets int) (Numbers, error) {
+	if text == "" {
+		return nil, nil
+	}
+	numbers := make(Numbers, 0, strings.Count(text, " ")+1)
+	for part := range strings.SplitSeq(text, " ") {
+		r, ok := parseRange(part)
+		if !ok || r.Last >= packets {
+			return nil, ErrNumbers
+		}
+		numbers = append(numbers, r)
+	}
+	return numbers, nil
+}
+
+func parseRange(part string) (Range, bool) {
+	first, rest, ok1 := digits(part)
+	if !ok1 || rest == "" || rest[0] != '-' {
+		return Range{}, false
+	}
+	last, rest, ok2 := digits(rest[1:])
+	return Range{int(first), int(last)}, ok2 && rest == "" && first <= last
+}
+
+// String writes the ranges, each as "first-last", with a space between two.
+func (n Numbers) String() string { return string(n.Append(nil)) }
+
+// Append writes the ranges as String does.
+func (n Numbers) Append(b []byte) []byte {
+	for i, r := range n {
+		if i > 0 {
+			b = append(b, ' ')
+		}
+		b = strconv.AppendInt(b, int64(r.First), 10)
+		b = append(b, '-')
+		b = strconv.AppendInt(b, int64(r.Last), 10)
+	}
+	return b
+}
+
+// Count is how many packets there are in all ranges together.
+func (n Numbers) Count() (count int) {
+	for _, r := range n {
+		count += r.Count()
+	}
+	return count
+}
+
+// Each goes through all numbers in order.
+func (n Numbers) Each() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for _, r := range n {
+			for packet := r.First; packet <= r.Last; packet++ {
+				if !yield(packet) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Add appends a number; one that follows the last range makes it longer.
+func (n Numbers) Add(packet int) Numbers {
+	if last := len(n) - 1; last >= 0 && n[last].Last+1 == packet {
+		n[last].Last = packet
+		return n
+	}
+	return append(n, Range{packet, packet})
+}
