@@ -44,7 +44,7 @@ func End() error {
 	err := atEnd.run()
 	children.killAll()
 	launcher.stop()
-	return errors.Join(err, root.remove())
+	return errors.Join(err, root.remove(), memory.remove())
 }
 
 // endings are what is to be done at the end of the test binary, last come first.

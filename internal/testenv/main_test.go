@@ -36,7 +36,7 @@ func TestRole(t *testing.T) {
 		go func() { select {} }()
 		t.Error("a fault of the test")
 	case "serve":
-		fmt.Println("serving", StartRedis(t).Addr, root.path)
+		fmt.Println("serving", StartRedis(t).Addr, memory.path)
 		select {}
 	}
 }
@@ -118,7 +118,7 @@ func TestNothingOutlivesAKilledTestBinary(t *testing.T) {
 	} else {
 		_ = conn.Close()
 	}
-	sweep()
+	memory.sweep()
 	if _, err := os.Stat(dir); err != nil {
 		t.Errorf("a directory in use was swept: %v", err)
 	}
@@ -131,7 +131,7 @@ func TestNothingOutlivesAKilledTestBinary(t *testing.T) {
 		}
 		return err != nil
 	})
-	sweep()
+	memory.sweep()
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
 		t.Errorf("the directory of a killed test binary is still there: %v", err)
 	}

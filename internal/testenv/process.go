@@ -57,7 +57,7 @@ func launch(prog program) (*process, error) {
 }
 
 func newProcess(prog program) (*process, error) {
-	dir, err := root.mkdir(prog.name)
+	dir, err := memory.mkdir(prog.name)
 	if err != nil {
 		return nil, err
 	}

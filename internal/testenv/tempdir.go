@@ -1,6 +1,7 @@
 package testenv
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -17,12 +18,20 @@ const (
 // rootDir is the directory under which this test binary keeps everything. Its lock file is locked as long as the
 // test binary lives, so that another one can tell a directory in use from one that a killed test binary has left.
 type rootDir struct {
+	within func() string // the folder that it is made in
+
 	mu   sync.Mutex
 	path string   // "" until the first use
 	lock *os.File // holds the lock
 }
 
-var root rootDir
+// The two places. What servers write is in memory, where there is room: they write each commit through to the disk,
+// dozens of them would share one, and a test waits for them. What a server has written stays there when it is killed, as
+// on a disk. Programs stay on the disk, because a file has no second name on another one.
+var (
+	root   = rootDir{within: os.TempDir}
+	memory = rootDir{within: func() string { return cmp.Or(ramDisk(), os.TempDir()) }}
+)
 
 // mkdir makes a new directory whose name begins with name.
 func (r *rootDir) mkdir(name string) (string, error) {
@@ -47,8 +56,8 @@ func SharedDir(t T, name string) string {
 }
 
 func (r *rootDir) create() error {
-	sweep()
-	path, err := os.MkdirTemp("", rootPattern)
+	r.sweep()
+	path, err := os.MkdirTemp(r.within(), rootPattern)
 	if err != nil {
 		return err
 	}
@@ -82,8 +91,8 @@ func (r *rootDir) remove() error {
 
 // sweep removes the directories of test binaries that were killed before they could. Faults are ignored: it is a
 // courtesy to the machine, and another test binary may be sweeping the same directory.
-func sweep() {
-	locks, _ := filepath.Glob(filepath.Join(os.TempDir(), rootPattern, lockName))
+func (r *rootDir) sweep() {
+	locks, _ := filepath.Glob(filepath.Join(r.within(), rootPattern, lockName))
 	for _, name := range locks {
 		lock, err := os.OpenFile(name, os.O_RDWR, 0)
 		if err != nil {
