@@ -1,72 +1,56 @@
--- open.lua: loads a shard's stock in chunks, and opens the shard when it is complete.
+-- open.lua: stocks a shard and opens it.
 --
 -- KEYS
---   1  rr:{<campaign>.<shard>}:state   hash: the shard's settings and sums, see grab/store/keys.go
---   2  rr:{<campaign>.<shard>}:stock   list: the amounts
---   3  rr:{<campaign>.<shard>}:outbox  stream: what has to be paid
+--   1  rr:{<campaign>.<shard>}:state   hash: the shard's settings and counts, see grab/store/keys.go
+--   2  rr:{<campaign>.<shard>}:stock   list of what is left: ranges "<first>-<last>" of packets, and a '.' at its end
+--   3  rr:{<campaign>.<shard>}:wins    hash: the players' wins, see grab.lua
+--   4  rr:{<campaign>.<shard>}:taps    hash: the players' taps, see grab.lua
+--   5  rr:{<campaign>.<shard>}:outbox  stream: what has to be paid
+--   6  rr:{<campaign>.<shard>}:lent    hash: stock on its way to other shards, see lend.lua
+--   7  rr:{<campaign>.<shard>}:borrowed  hash: what has come from other shards, see borrow.lua
 -- ARGV
---   1  'load'                                   'finish'
---   2  number of the shard's first packet       the campaign's revision
---   3  packets of the shard                     amount of all its packets, minor units
---   4  packets before this chunk                wins allowed to a player
---   5  amount of a packet, minor units          taps allowed to a player, 0 without limit
---   6  amount of the next ...                   name of the outbox's consumer group
+--   1  Redis's time from which on this call comes too late, Unix ms
+--   2  the campaign's revision
+--   3  the shard's packets, "<first>-<last>"
+--   4  how many they are
+--   5  wins allowed to a player
+--   6  taps allowed to a player, 0 without limit
+--   7  name of the outbox's consumer group
 -- RETURNS
---    1  done, or it was done already and the shard is still loading
---    0  the shard has been opened before: there is nothing to load any more
+--    1  done
+--    0  the shard has been opened before
 --   -1  the shard is closed
---   error NOSTATE     the shard is being restored, and is not loaded meanwhile
---   error MISPLACED   the chunk does not follow what is loaded
---   error MISMATCH    the shard is being loaded with other packets
---   error INCOMPLETE  at 'finish': packets are missing, or their sum is not the one expected
+--   error NOSTATE  the shard is being restored, and is not opened meanwhile
+--   error LATE     the call comes too late: the shard may have been opened, played and lost since it was sent
 -- ATOMICITY
---   A chunk that is there already is not loaded again and nothing is loaded into a shard that has been opened, so any call may
---   be repeated, in any order and from several nodes. Until 'finish' the state has no revision, and no update takes hold of it.
+--   One step, and nothing is done to a shard that is there, so it may be repeated, from several nodes. The first write is one that a
+--   full Redis refuses. Every key of the shard is there from then on, if only with an empty mark: a command on several keys, of which some
+--   do not exist, is refused while their slot is on its way to another node of a Cluster.
 
-local state, stock, outbox = KEYS[1], KEYS[2], KEYS[3]
-local s = redis.call('HMGET', state, 'status', 'first', 'total', 'left')
-local status = s[1]
+local state, stock, wins, taps, outbox, lent, borrowed = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
+local status = redis.call('HGET', state, 'status')
 if status == 'closed' then
   return -1
 end
 if status == 'rebuilding' then
   return redis.error_reply('NOSTATE the shard is being restored')
 end
-if status and status ~= 'loading' then
+if status then
   return 0
 end
-
-if ARGV[1] == 'load' then
-  local first, total, before = ARGV[2], ARGV[3], tonumber(ARGV[4])
-  if status and (s[2] ~= first or s[3] ~= total) then
-    return redis.error_reply('MISMATCH the shard holds packets from ' .. s[2] .. ', ' .. s[3] .. ' of them')
-  end
-  local count = redis.call('LLEN', stock)
-  local chunk, sum = {}, 0
-  for i = 5, #ARGV do
-    chunk[i - 4] = ARGV[i]
-    sum = sum + tonumber(ARGV[i])
-  end
-  if count >= before + #chunk then
-    return 1
-  end
-  if count ~= before then
-    return redis.error_reply('MISPLACED the stock holds ' .. count .. ' packets, the chunk follows ' .. before)
-  end
-  redis.call('HSET', state, 'status', 'loading', 'first', first, 'total', total,
-    'left', string.format('%.0f', (tonumber(s[4]) or 0) + sum))
-  redis.call('RPUSH', stock, unpack(chunk))
-  return 1
+local clock = redis.call('TIME')
+if clock[1] * 1000 + math.floor(clock[2] / 1000) >= tonumber(ARGV[1]) then
+  return redis.error_reply('LATE the stocking took too long; it has to be begun anew')
 end
 
-local count = redis.call('LLEN', stock)
-if not status or count ~= tonumber(s[3]) or s[4] ~= ARGV[3] then
-  return redis.error_reply('INCOMPLETE the stock holds ' .. count .. ' packets, ' .. tostring(s[4]) .. ' in all')
-end
-if redis.call('EXISTS', outbox) == 0 then
-  redis.call('XGROUP', 'CREATE', outbox, ARGV[6], '0', 'MKSTREAM')
-end
-redis.call('HSET', state, 'status', 'open', 'rev', ARGV[2], 'won', '0', 'amount_won', '0', 'last', '',
-  'wins_per_user', ARGV[4], 'taps_per_user', ARGV[5], 'rain', '', 'opens', '0', 'closes', '0', 'paced', '0',
-  'duration_ms', '0', 'base_rain', '', 'base', '0')
+redis.call('HSET', state, 'status', 'open', 'rev', ARGV[2], 'left', ARGV[4], 'won', '0', 'last', '0-0', 'moves', '0', 'epoch', '0',
+  'wins_per_user', ARGV[5], 'taps_per_user', ARGV[6], 'first_wave', '', 'opens', '0', 'closes', '0', 'paced', '0',
+  'duration_ms', '0', 'base_wave', '', 'base', '0')
+redis.call('UNLINK', stock, wins, taps, outbox, lent, borrowed)
+redis.call('RPUSH', stock, ARGV[3], '.')
+redis.call('HSET', wins, '', '')
+redis.call('HSET', taps, '', '')
+redis.call('HSET', lent, '', '')
+redis.call('HSET', borrowed, '', '')
+redis.call('XGROUP', 'CREATE', outbox, ARGV[7], '0', 'MKSTREAM')
 return 1

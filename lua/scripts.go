@@ -8,16 +8,28 @@ var (
 	Grab string // decides a batch of taps
 
 	//go:embed open.lua
-	Open string // loads a shard's stock in chunks, then opens it
+	Open string // stocks a shard and opens it
 
 	//go:embed close.lua
-	Close string // shuts a shard for good and turns what is left of its stock into a reclaim
+	Close string // shuts a shard for good and turns what is left of its stock into reclaims
 
 	//go:embed restore.lua
 	Restore string // tells Redis again what it has forgotten of a shard
 
 	//go:embed snapshot.lua
-	Snapshot string // reads all that a shard knows of its money
+	Snapshot string // reads what a shard has in stock
+
+	//go:embed wins.lua
+	Wins string // reads a player's wins
+
+	//go:embed lend.lua
+	Lend string // takes packets out of a shard's stock for another shard
+
+	//go:embed borrow.lua
+	Borrow string // puts packets into a shard's stock that another shard has lent
+
+	//go:embed lose.lua
+	Lose string // takes a shard out of the game that Redis knows too little of
 
 	//go:embed newer.lua
 	Newer string // updates a hash unless it holds a later revision

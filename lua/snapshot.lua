@@ -1,16 +1,16 @@
--- snapshot.lua: reads all that a shard knows of its money, at one moment.
+-- snapshot.lua: reads what a shard has in stock and on its way to other shards, at one moment.
 --
 -- KEYS
---   1  rr:{<campaign>.<shard>}:state   hash: the shard's settings and sums, see grab/store/keys.go
---   2  rr:{<campaign>.<shard>}:stock   list: what is left
---   3  rr:{<campaign>.<shard>}:outbox  stream: what has to be paid
+--   1  rr:{<campaign>.<shard>}:state  hash: the shard's settings and counts, see grab/store/keys.go
+--   2  rr:{<campaign>.<shard>}:stock  list of what is left: ranges "<first>-<last>" of packets, and a '.' at its end
+--   3  rr:{<campaign>.<shard>}:lent   hash: stock on its way to other shards, see lend.lua
 -- ARGV
---   none
+--   1  how many ranges to read at most
 -- RETURNS
---   an array: the state as field, value, field, value, ... (empty where there is none); the number of packets in the stock;
---   the entries of the outbox, oldest first, each as XRANGE gives it
+--   an array: the state as field, value, field, value, ... (empty where there is none); the ranges; what is
+--   lent, as field, value, field, value, ...
 -- ATOMICITY
 --   It is one step and writes nothing. A MULTI would do the same, but a full Redis refuses a MULTI, and that is when
 --   somebody wants to know.
 
-return { redis.call('HGETALL', KEYS[1]), redis.call('LLEN', KEYS[2]), redis.call('XRANGE', KEYS[3], '-', '+') }
+return { redis.call('HGETALL', KEYS[1]), redis.call('LRANGE', KEYS[2], 0, ARGV[1] - 1), redis.call('HGETALL', KEYS[3]) }

@@ -90,3 +90,16 @@ func (n Numbers) Add(packet int) Numbers {
 	}
 	return append(n, Range{packet, packet})
 }
+
+// Take removes the first number and returns it; ok is false where there is none.
+func (n *Numbers) Take() (packet int, ok bool) {
+	if len(*n) == 0 {
+		return 0, false
+	}
+	r := &(*n)[0]
+	packet = r.First
+	if r.First++; r.First > r.Last {
+		*n = (*n)[1:]
+	}
+	return packet, true
+}

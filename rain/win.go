@@ -8,10 +8,12 @@ import (
 
 // Win is one packet that one player has won.
 type Win struct {
-	User   string `json:"user"`
-	Packet int    `json:"packet"` // the packet's number in the split, unique in its campaign
-	Amount Money  `json:"amount"`
-	Drop   string `json:"drop"` // the drop that was tapped, "n.k"
+	User   string
+	Packet int    // the packet's number in the split, unique in its campaign
+	Drop   string // the drop that was tapped, "n.k"
+	Seal   string // says that a gateway has taken the tap; see package seal
+	// Amount is what the packet holds: 0 until somebody who knows the campaign's seed has filled it in. It never travels.
+	Amount Money
 }
 
 // ClaimID is the id of the claim that a won packet gives its winner. It is globally unique, because a
@@ -33,9 +35,9 @@ func ParseClaimID(claim string) (campaign string, packet int, err error) {
 
 // EntryRef names one entry of one shard's outbox.
 type EntryRef struct {
-	Campaign string `json:"campaign"`
-	Shard    int    `json:"shard"`
-	ID       string `json:"id"` // the stream's own id, "<ms>-<seq>"; ms is the cluster time of the grab
+	Campaign string
+	Shard    int
+	ID       string // the stream's own id, "<ms>-<seq>"; ms is the cluster time of the grab
 }
 
 // String is the entry's id in the stream and in the ledger, by which copies of an entry are recognized.
@@ -52,28 +54,58 @@ func (r EntryRef) Position() (ms, seq int64, err error) {
 	return ms, seq, nil
 }
 
-// Entry is one entry of an outbox: either the wins of one run of the grab script, or the reclaim of a
-// closed shard. It travels to the ledger at least once; the ledger posts it exactly once.
+// Entry is one entry of an outbox: either the wins of one run of the grab script, or a reclaim of a closed shard. It
+// travels to the ledger at least once; the ledger posts it exactly once.
 type Entry struct {
-	Ref     EntryRef `json:"ref"`
-	Wins    []Win    `json:"wins,omitempty"`
-	Reclaim *Reclaim `json:"reclaim,omitempty"`
+	Ref      EntryRef
+	SealedAt int64 // when the taps were sealed, or the order to close; Unix ms on the cluster's clock
+	Wins     []Win
+	Reclaim  *Reclaim
 }
 
-// Reclaim is the stock that was left in a shard when it closed.
+// Packets are the numbers of the packets that the wins got, in their order.
+func (e *Entry) Packets() (numbers Numbers) {
+	for i := range e.Wins {
+		numbers = numbers.Add(e.Wins[i].Packet)
+	}
+	return numbers
+}
+
+// Reclaim is stock that was left in a shard when it closed.
 type Reclaim struct {
-	Packets int   `json:"packets"`
-	Amount  Money `json:"amount"`
+	Numbers Numbers
+	Seal    string // says that a node has ordered the closing; see package seal
+	Amount  Money  // as in Win
 }
 
-// ShardSnapshot is the state of one shard in Redis, read in one atomic step.
+// FillIn sets the amounts of everything in an entry.
+func (e *Entry) FillIn(amounts *Amounts) {
+	for i := range e.Wins {
+		e.Wins[i].Amount = amounts.Of(e.Wins[i].Packet)
+	}
+	if e.Reclaim != nil {
+		e.Reclaim.Amount = amounts.Sum(e.Reclaim.Numbers)
+	}
+}
+
+// ShardSnapshot is what Redis knows of one shard: the state, the stock and what is lent of one moment, and the outbox
+// up to the newest entry of that moment.
 type ShardSnapshot struct {
 	Shard     int
 	Found     bool    // false where Redis knows nothing of the shard (lost, or not stocked yet)
-	Packets   int     // packets left in the stock
-	Left      Money   // their amount
+	Stock     Numbers // packets that can be won
+	Lent      []Lent  // packets on their way to other shards
 	Won       int     // packets won so far
-	AmountWon Money   // their amount
+	Moves     int64   // moves from and to this shard so far
 	Entries   []Entry // what waits in the outbox
-	LastEntry string  // id of the newest entry ever written to the outbox, "" where none was
+	LastEntry string  // id of the newest entry ever written to the outbox, "0-0" where none was
+}
+
+// Lent is packets that have left one shard's stock for another's.
+type Lent struct {
+	Move    string // its id
+	To      int    // the shard that gets them
+	Number  int64  // of the moves of the shard that lends
+	Epoch   int64  // of that shard: when it was last cut off from what was before, Unix ms
+	Numbers Numbers
 }

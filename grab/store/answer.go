@@ -14,93 +14,85 @@ var errReply = errors.New("unexpected answer of a script")
 // Answer is what the script has said about a batch. Its texts are parts of the script's reply.
 type Answer struct {
 	Left    int64            // packets that the shard has left
+	Time    int64            // Redis's, when it decided, in Unix microseconds
 	Entry   string           // id of the outbox entry with all that was won now; "" where nothing was
 	Results []outcome.Result // of each tap, in the order in which they were added
 	Entries []string         // of each tap that won, the id of the outbox entry of its win; else ""
+
+	moves int64 // of stock from and to the shard, so far
 }
 
 // parse reads what grab.lua returns for n taps. Nothing but the whole is taken: a result given to the wrong tap
 // would be a promise to the wrong player.
-func (a *Answer) parse(reply string, n int) error {
-	const lines = 6
-	line := strings.Split(reply, "\n")
+func (a *Answer) parse(reply string, n int, amounts *rain.Amounts) error {
+	const lines = 5
+	line := strings.SplitN(reply, "\n", lines)
 	if len(line) != lines {
 		return errReply
 	}
-	stock, ok := number(line[0])
-	entry, letters := line[1], line[2]
-	fresh, again := items{rest: line[4]}, items{rest: line[5]}
-	if !ok || len(letters) != n {
+	*a = Answer{Results: a.Results[:0], Entries: a.Entries[:0]}
+	if !a.head(line[0]) || len(line[2]) != n {
 		return errReply
 	}
-	packet := int64(0) // of the next one that is won now, in a stock without numbers
-	if strings.Contains(letters, "w") {
-		if packet, ok = number(line[3]); !ok || !isEntryID(entry) {
-			return errReply
-		}
-	} else if line[3] != "" || entry != "" {
+	entry, letters, again := line[1], line[2], line[4]
+	numbers, err := rain.ParseNumbers(line[3], rain.MaxPackets)
+	won := strings.Count(letters, "w")
+	if err != nil || numbers.Count() != won || (won > 0) != isEntryID(entry) || (won == 0) != (entry == "") {
 		return errReply
 	}
-	*a = Answer{Left: stock, Entry: entry, Results: a.Results[:0], Entries: a.Entries[:0]}
+	a.Entry = entry
 	for i := range n {
 		var r outcome.Result
-		var known bool
-		from := "" // the entry of a win
+		known, from := true, "" // the entry of a win
 		switch letters[i] {
 		case 'w':
-			r, from, known = fresh.packet(packet), entry, true
-			packet++
+			r.Packet, known = numbers.Take()
+			r.Outcome, from = outcome.Won, entry
 		case 'b':
-			r, from = again.win()
-			known = isEntryID(from)
+			var text string
+			text, again, _ = strings.Cut(again, "\n")
+			r.Packet, from, known = wonBefore(text)
+			r.Outcome = outcome.Won
 		default:
 			r.Outcome, known = outcomeOf(letters[i])
 		}
-		if !known || (r.Outcome == outcome.Won && r.Amount < 1) {
+		if r.Outcome == outcome.Won {
+			r.Amount = amounts.Of(r.Packet)
+			known = known && r.Amount > 0
+		}
+		if !known {
 			return errReply
 		}
 		a.Results, a.Entries = append(a.Results, r), append(a.Entries, from)
 	}
-	if fresh.bad || fresh.rest != "" || again.bad || again.rest != "" {
+	if again != "" {
 		return errReply
 	}
 	return nil
 }
 
-// items splits a line at its spaces.
-type items struct {
-	rest string
-	bad  bool // something was missing or of another kind
-}
-
-func (l *items) next() string {
-	item, rest, more := strings.Cut(l.rest, " ")
-	l.bad = l.bad || item == "" || (more && rest == "")
-	l.rest = rest
-	return item
-}
-
-// packet is a win that is told as an element of the stock: of packet n, unless the element has a number of its own.
-func (l *items) packet(n int64) outcome.Result {
-	amount := l.next()
-	if own, rest, numbered := strings.Cut(amount, ":"); numbered {
-		n, amount = l.number(own), rest
+// head reads the first line: packets left, moves, and Redis's time.
+func (a *Answer) head(line string) bool {
+	f := strings.Split(line, " ")
+	if len(f) != 4 {
+		return false
 	}
-	return outcome.Result{Outcome: outcome.Won, Packet: int(n), Amount: rain.Money(l.number(amount))}
+	var ok [4]bool
+	var seconds, micros int64
+	a.Left, ok[0] = number(f[0])
+	a.moves, ok[1] = number(f[1])
+	seconds, ok[2] = number(f[2])
+	micros, ok[3] = number(f[3])
+	a.Time = seconds*1_000_000 + micros
+	return ok == [4]bool{true, true, true, true}
 }
 
-// win is what was won before, and its outbox entry.
-func (l *items) win() (outcome.Result, string) {
-	packet, rest, _ := strings.Cut(l.next(), "=")
-	amount, entry, _ := strings.Cut(rest, "=")
-	return outcome.Result{Outcome: outcome.Won, Packet: int(l.number(packet)), Amount: rain.Money(l.number(amount))},
-		entry
-}
-
-func (l *items) number(text string) int64 {
-	n, ok := number(text)
-	l.bad = l.bad || !ok
-	return n
+// wonBefore reads a win as the wins hash has it.
+func wonBefore(text string) (packet int, entry string, ok bool) {
+	number1, rest, _ := strings.Cut(text, " ")
+	entry, _, _ = strings.Cut(rest, " ")
+	p, ok := number(number1)
+	return int(p), entry, ok && isEntryID(entry)
 }
 
 // outcomeOf translates the letters of grab.lua for taps that win nothing.
@@ -108,7 +100,7 @@ func outcomeOf(letter byte) (outcome.Outcome, bool) {
 	switch letter {
 	case 'a':
 		return outcome.Already, true
-	case 's':
+	case 'd':
 		return outcome.SoldOut, true
 	case 'n':
 		return outcome.NotOpen, true

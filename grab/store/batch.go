@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 
+	"redrain/internal/seal"
 	"redrain/rain"
 )
 
@@ -11,49 +12,89 @@ import (
 type Batch struct {
 	*client
 
-	keys   []string
-	args   []any
-	text   []byte   // the drops, one after the other
-	ends   []int    // where each of them ends in it
-	drops  []string // each
-	answer Answer
+	ring     *seal.Ring
+	campaign string
+	keys     []string
+	users    []any
+	drops    []rain.DropID
+	text     []byte // fields and lines of the taps, one after the other
+	ends     []int  // where each of them ends in it
+	parts    []string
+	args     []any
+	heard    heard
+	answer   Answer
+}
+
+// heard is what this node knows to be in Redis of a shard. A Redis that knows less has gone back in time.
+type heard struct {
+	entry string // the newest
+	moves int64
 }
 
 // NewBatch makes an empty batch for a shard.
-func NewBatch(s *Store, campaign string, shard int) *Batch {
-	return &Batch{client: s.client, keys: s.keys.shard(campaign, shard).grabbing()}
+func NewBatch(s *Store, ring *seal.Ring, campaign string, shard int) *Batch {
+	return &Batch{client: s.client, ring: ring, campaign: campaign, keys: s.keys.shard(campaign, shard).grabbing(),
+		heard: heard{entry: nothingYet}}
 }
 
-func (k Keys) grabbing() []string { return []string{k.State, k.Stock, k.Wins, k.Taps, k.Outbox} }
-
-// Add puts a tap of a player on a drop into the batch. The user is a pointer, because a string in an interface is an
-// allocation; it is read until Decide returns.
+// Add puts a tap of a player on a drop into the batch. A player may be in it once. The user is a pointer, because a
+// string in an interface is an allocation; it is read until Decide returns.
 func (b *Batch) Add(user *string, drop rain.DropID) {
-	b.args = append(b.args, user)
-	b.text = drop.Append(b.text)
-	b.ends = append(b.ends, len(b.text))
+	b.users = append(b.users, user)
+	b.drops = append(b.drops, drop)
 }
 
-// Decide has the script decide what was added, in that order, and empties the batch. The answer is good until the
-// next Decide. After an error nobody knows what was decided; asked again, the script decides it the same way.
-func (b *Batch) Decide(ctx context.Context) (*Answer, error) {
-	n := len(b.ends)
-	all, from := string(b.text), 0
-	for _, end := range b.ends {
-		b.drops = append(b.drops, all[from:end])
-		from = end
-	}
-	for i := range b.drops {
-		b.args = append(b.args, &b.drops[i])
+// Decide has the script decide what was added, in that order, and empties the batch: taps on drops of a rain, which at
+// is the time of. The answer is good until the next Decide. After an error nobody knows what was decided; asked again,
+// the script decides it the same way.
+func (b *Batch) Decide(ctx context.Context, of *rain.Rain, amounts *rain.Amounts, at int64) (*Answer, error) {
+	n := len(b.users)
+	b.write(at)
+	b.args = append(b.args, of.FirstWave, b.heard.entry, b.heard.moves, at)
+	b.args = append(b.args, b.users...)
+	for i := range b.parts {
+		b.args = append(b.args, &b.parts[i])
 	}
 	reply, err := b.run(ctx, b.scripts.grab, b.keys, b.args...).Text()
 	clear(b.args)
-	b.args, b.text, b.ends, b.drops = b.args[:0], b.text[:0], b.ends[:0], b.drops[:0]
+	clear(b.users)
+	clear(b.parts)
+	b.args, b.users, b.drops, b.parts = b.args[:0], b.users[:0], b.drops[:0], b.parts[:0]
+	if err == nil {
+		err = b.answer.parse(reply, n, amounts)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if err := b.answer.parse(reply, n); err != nil {
-		return nil, err
-	}
+	b.hear()
 	return &b.answer, nil
+}
+
+// write makes the texts of the taps: all fields, then all lines.
+func (b *Batch) write(at int64) {
+	b.text, b.ends = b.text[:0], b.ends[:0]
+	end := func() { b.ends = append(b.ends, len(b.text)) }
+	for i, drop := range b.drops {
+		b.text = append(append(b.text, *b.users[i].(*string)...), winMark...) //nolint:forcetypeassert // Add's
+		b.text = drop.Append(b.text)
+		end()
+	}
+	for i, drop := range b.drops {
+		user := *b.users[i].(*string) //nolint:forcetypeassert // Add's
+		b.text = appendLine(b.text, b.ring, b.campaign, user, drop, at)
+		end()
+	}
+	all, from := string(b.text), 0
+	for _, end := range b.ends {
+		b.parts = append(b.parts, all[from:end])
+		from = end
+	}
+}
+
+// hear notes what Redis has told to know.
+func (b *Batch) hear() {
+	if b.answer.Entry != "" {
+		b.heard.entry = b.answer.Entry
+	}
+	b.heard.moves = max(b.heard.moves, b.answer.moves)
 }

@@ -4,58 +4,64 @@ import (
 	"fmt"
 	"strings"
 
+	"redrain/internal/seal"
 	"redrain/rain"
 )
 
-// parseEntry reads an entry of the outbox: the field "wins" with a line "<packet> <amount> <drop> <user>" for each
-// win, or the field "reclaim" with "<packets> <amount>".
-func parseEntry(ref rain.EntryRef, values map[string]string) (rain.Entry, error) {
-	entry := rain.Entry{Ref: ref}
+// The fields of an outbox entry.
+const (
+	entryAt      = "at"      // when it was sealed, Unix ms
+	entryPackets = "packets" // ranges, in the order of the wins
+	entryWins    = "wins"    // a line "<seal> <ticket> <user>" for each win
+	entryReclaim = "reclaim" // the seal of the closing
+)
+
+// appendLine appends what the script writes to the outbox for a tap that wins.
+func appendLine(b []byte, ring *seal.Ring, campaign, user string, drop rain.DropID, at int64) []byte {
+	var room [32]byte
+	ticket := drop.Append(room[:0])
+	b = append(ring.AppendTap(b, campaign, user, ticket, at), ' ')
+	b = append(append(b, ticket...), ' ')
+	return append(b, user...)
+}
+
+// parseEntry reads an entry of the outbox.
+func parseEntry(ref rain.EntryRef, values map[string]string) (entry rain.Entry, err error) {
+	entry.Ref = ref
 	if _, _, err := ref.Position(); err != nil {
 		return rain.Entry{}, err
 	}
-	wins, hasWins := values["wins"]
-	reclaim, hasReclaim := values["reclaim"]
-	var err error
-	switch {
-	case len(values) != 1:
-		err = errRecord
-	case hasWins:
-		entry.Wins, err = parseLines(wins)
-	case hasReclaim:
-		entry.Reclaim, err = parseReclaim(reclaim)
-	default:
-		err = errRecord
+	at, ok := number(values[entryAt])
+	numbers, err := rain.ParseNumbers(values[entryPackets], rain.MaxPackets)
+	if !ok || err != nil || len(numbers) == 0 || len(values) != 3 {
+		return rain.Entry{}, fmt.Errorf("outbox entry %s: %w", ref, errRecord)
 	}
-	if err != nil {
+	entry.SealedAt = at
+	if mark, reclaim := values[entryReclaim]; reclaim {
+		entry.Reclaim = &rain.Reclaim{Numbers: numbers, Seal: mark}
+		return entry, nil
+	}
+	if entry.Wins, err = parseLines(values[entryWins], numbers); err != nil {
 		return rain.Entry{}, fmt.Errorf("outbox entry %s: %w", ref, err)
 	}
 	return entry, nil
 }
 
-func parseLines(lines string) ([]rain.Win, error) {
-	wins := make([]rain.Win, 0, strings.Count(lines, "\n")+1)
-	for line := range strings.SplitSeq(lines, "\n") {
-		// The user is last and may have spaces.
-		f := strings.SplitN(line, " ", 4)
-		if len(f) != 4 {
-			return nil, fmt.Errorf("%q: %w", line, errRecord)
-		}
-		win, err := winOf(f[0], f[1], f[2], f[3])
-		if err != nil {
-			return nil, fmt.Errorf("%q: %w", line, err)
-		}
-		wins = append(wins, win)
+// parseLines reads the lines of wins, and gives them their packets.
+func parseLines(text string, numbers rain.Numbers) ([]rain.Win, error) {
+	wins := make([]rain.Win, 0, strings.Count(text, "\n")+1)
+	for line := range strings.SplitSeq(text, "\n") {
+		mark, rest, _ := strings.Cut(line, " ")
+		ticket, user, _ := strings.Cut(rest, " ") // the user may have spaces
+		wins = append(wins, rain.Win{User: user, Drop: ticket, Seal: mark})
+	}
+	if numbers.Count() != len(wins) {
+		return nil, fmt.Errorf("%d packets for %d wins: %w", numbers.Count(), len(wins), errRecord)
+	}
+	i := 0
+	for packet := range numbers.Each() {
+		wins[i].Packet = packet
+		i++
 	}
 	return wins, nil
-}
-
-func parseReclaim(text string) (*rain.Reclaim, error) {
-	a, b, _ := strings.Cut(text, " ")
-	packets, ok1 := number(a)
-	amount, ok2 := number(b)
-	if !ok1 || !ok2 || packets < 1 || packets > rain.MaxPackets || amount < 1 || amount > int64(rain.MaxBudget) {
-		return nil, fmt.Errorf("%q: %w", text, errRecord)
-	}
-	return &rain.Reclaim{Packets: int(packets), Amount: rain.Money(amount)}, nil
 }

@@ -18,6 +18,10 @@ var (
 	// ErrUnsettled says that Redis has lost a shard's state and not its outbox, with entries that the ledger may
 	// not have yet.
 	ErrUnsettled = errors.New("the outbox of the shard is still there and has to be settled first")
+	// ErrBehind says that Redis knows less of a shard than it once did: it has come back with an older state.
+	ErrBehind = errors.New("redis has gone back in time: it has forgotten a part of the campaign's shard")
+	// ErrLate says that a call came later than it is good for; it has to be begun anew.
+	ErrLate = errors.New("redis was asked too late")
 	// ErrClosed says that a campaign is closed and takes no stock any more.
 	ErrClosed = errors.New("the campaign's shard is closed")
 	// ErrNotClosed is what Expire answers where a shard still has something to give away or to be paid.
@@ -26,7 +30,7 @@ var (
 
 // names are the errors of the scripts that this package has a name for.
 var names = map[string]error{"NOSTATE": ErrNoState, "ALIVE": ErrAlive, "SUPERSEDED": ErrSuperseded,
-	"UNSETTLED": ErrUnsettled}
+	"UNSETTLED": ErrUnsettled, "BEHIND": ErrBehind, "LATE": ErrLate}
 
 // named wraps those errors.
 func named(err error) error {

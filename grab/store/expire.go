@@ -30,7 +30,7 @@ func (s *Stock) Expire(ctx context.Context, c *rain.Campaign, ttl time.Duration)
 			return fmt.Errorf("shard %d: %w", shard, ErrNotClosed)
 		}
 		_, err = s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
-			for _, key := range []string{k.State, k.Stock, k.Wins, k.Taps, k.Outbox, k.Top} {
+			for _, key := range append(k.opening(), k.Top) {
 				p.PExpire(ctx, key, ttl)
 			}
 			if shard == 0 {

@@ -11,41 +11,47 @@ import (
 // one slot of a Redis Cluster. The namespace ("rr" unless set) keeps several installations on one Redis apart.
 //
 //	rr:{<campaign>.<shard>}:state      hash; its fields are below
-//	rr:{<campaign>.<shard>}:stock      list of what is left: "<amount>", or "<packet>:<amount>" if some are missing
-//	rr:{<campaign>.<shard>}:wins       hash: user → wins; user \n b → their b-th block of older wins; see grab.lua
-//	rr:{<campaign>.<shard>}:taps       hash: user → taps counted, and the last ones' drops; only with taps_per_user
+//	rr:{<campaign>.<shard>}:stock      list of what is left: ranges "<first>-<last>" of packets, and a "." at its end
+//	rr:{<campaign>.<shard>}:wins       hash: the players' wins; see grab.lua
+//	rr:{<campaign>.<shard>}:taps       hash: the players' taps; only with taps_per_user
 //	rr:{<campaign>.<shard>}:outbox     stream of what has to be paid; read by the consumer group "relay"
+//	rr:{<campaign>.<shard>}:lent       hash: stock on its way to other shards; see lend.lua
+//	rr:{<campaign>.<shard>}:borrowed   hash: moves that have brought stock; see borrow.lua
 //	rr:{<campaign>.<shard>}:confirmed  string, expires: a write for replicas to acknowledge with all before it
 //	rr:{<campaign>.<shard>}:top        sorted set: the players who have won most → all that they have won
 //	rr:{<campaign>.<shard>}:once:<id>  string, expires: something has been done
 //	rr:{<campaign>.0}:nodes            hash: what each node has counted; "n:<node>" → JSON, "r:<node>" → its revision
 //	rr:{allow.<name>.<key>}:bucket     hash, expires: a token bucket that all nodes share
 //	rr:{clock}                         never written: the master of its slot is the one that is asked for the time
+//
+// The first seven are there from a shard's opening on, if only with an empty field: a Cluster refuses a command on
+// several keys, of which some do not exist, while their slot is on its way to another node.
 
 // defaultNamespace begins every key unless Options.Namespace says otherwise.
 const defaultNamespace = "rr"
 
-// The fields of a shard's state. Amounts are minor units, times Unix milliseconds.
+// The fields of a shard's state. Times are Unix milliseconds.
 const (
-	fieldRevision  = "rev"        // of the campaign; absent while the shard is loading
-	fieldStatus    = "status"     // loading, open, paused, closed; rebuilding
-	fieldFirst     = "first"      // number of the shard's first packet
-	fieldTotal     = "total"      // packets that the shard was stocked with
-	fieldLeft      = "left"       // amount of the stock
-	fieldWon       = "won"        // packets won
-	fieldAmountWon = "amount_won" // their amount
-	fieldLast      = "last"       // id of the newest outbox entry ever, "" where none was
-	// The limit is over all rains. Where there are blocks, see grab.lua, " in blocks" follows the number.
-	fieldWinsPerUser = "wins_per_user"
+	fieldRevision    = "rev"           // of the campaign; absent where the shard is lost
+	fieldStatus      = "status"        // open, paused, closed; rebuilding
+	fieldLeft        = "left"          // packets in the stock
+	fieldWon         = "won"           // packets won
+	fieldLast        = "last"          // id of the newest outbox entry ever, "0-0" where none was
+	fieldMoves       = "moves"         // moves of stock from and to this shard
+	fieldWinsPerUser = "wins_per_user" // over all rains
 	fieldTapsPerUser = "taps_per_user" // over all rains; 0: no limit
-	fieldRain        = "rain"          // id of the rain in which taps may count, "" without one
+	fieldFirstWave   = "first_wave"    // of the rain in which taps may count, "" without one
 	fieldOpens       = "opens"         // when it starts
 	fieldCloses      = "closes"        // from when on no tap of it counts
 	fieldPaced       = "paced"         // 1: the stock is released in proportion to the time, 0: at once
 	fieldDuration    = "duration_ms"   // of the rain
-	// Also the scripts' own: "base_rain" and "base", the rain for which the pacing was begun, and the stock at that
-	// moment; "restorer" and "chunk", whose restoration it is or was, and the last chunk of it that came.
+	// Also the scripts' own: "epoch", when the shard was last cut off from what was before; "base_wave" and "base", the
+	// rain for which the pacing was begun, and the stock at that moment; "restorer" and "chunk", whose restoration it is
+	// or was, and the last chunk of it that came.
 )
+
+// nothingYet is the id of an entry before all others.
+const nothingYet = "0-0"
 
 // rebuilding is the status of a shard that is being restored. For everybody but the restorer such a shard does not
 // exist.
@@ -61,15 +67,23 @@ const clockKey = defaultNamespace + ":{clock}"
 type keys struct{ namespace string }
 
 // Keys are the keys of one shard.
-type Keys struct{ State, Stock, Wins, Taps, Outbox, Confirmed, Top string }
+type Keys struct{ State, Stock, Wins, Taps, Outbox, Lent, Borrowed, Confirmed, Top string }
 
 func (k keys) shard(campaign string, shard int) Keys {
 	p := k.tag(campaign, shard)
 	return Keys{
 		State: p + "state", Stock: p + "stock", Wins: p + "wins", Taps: p + "taps", Outbox: p + "outbox",
-		Confirmed: p + "confirmed", Top: p + "top",
+		Lent: p + "lent", Borrowed: p + "borrowed", Confirmed: p + "confirmed", Top: p + "top",
 	}
 }
+
+// opening are the keys that a shard has from its opening on.
+func (k Keys) opening() []string {
+	return []string{k.State, k.Stock, k.Wins, k.Taps, k.Outbox, k.Lent, k.Borrowed}
+}
+
+// grabbing are the keys of a tap.
+func (k Keys) grabbing() []string { return []string{k.State, k.Stock, k.Wins, k.Taps, k.Outbox} }
 
 func (k keys) tag(campaign string, shard int) string {
 	return k.namespace + ":{" + campaign + "." + strconv.Itoa(shard) + "}:"

@@ -23,45 +23,67 @@ type Sums struct{ *client }
 // NewSums makes a Sums.
 func NewSums(s *Store) *Sums { return &Sums{s.client} }
 
-// Levels reads the campaign's sums: each shard's at one moment, the shards one after the other. What is loading or
-// closed has no stock. It fails with ErrNoState where Redis knows nothing of a shard, or is still being told about
-// it.
+// Levels reads the campaign's sums: each shard's at one moment, the shards one after the other. What is closed has no
+// stock. It fails with ErrNoState where Redis knows nothing of a shard, or is still being told about it.
 func (s *Sums) Levels(ctx context.Context, c *rain.Campaign) (Levels, error) {
-	reads := make([]*redis.SliceCmd, Shards(c))
+	states := make([]*redis.SliceCmd, Shards(c))
+	stocks := make([]*redis.StringSliceCmd, Shards(c))
+	moves := make([]*redis.MapStringStringCmd, Shards(c))
 	_, err := s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for shard := range reads {
-			reads[shard] = p.HMGet(ctx, s.keys.shard(c.ID, shard).State,
-				fieldStatus, fieldTotal, fieldWon, fieldLeft, fieldAmountWon)
+		for shard := range states {
+			k := s.keys.shard(c.ID, shard)
+			states[shard] = p.HMGet(ctx, k.State, fieldStatus, fieldWon)
+			stocks[shard] = p.LRange(ctx, k.Stock, 0, mostRanges)
+			moves[shard] = p.HGetAll(ctx, k.Lent)
 		}
 		return nil
 	})
 	if s.checked(err) != nil {
 		return Levels{}, fmt.Errorf("reading the levels of campaign %s: %w", c.ID, err)
 	}
-	var sum Levels
-	for shard, read := range reads {
-		var s shardState
-		if err := read.Scan(&s); err != nil {
+	amounts, err := s.amounts.Of(c)
+	if err != nil {
+		return Levels{}, err
+	}
+	sum := Levels{AmountWon: c.Budget}
+	for shard := range states {
+		if err := sum.add(c, amounts, states[shard], stocks[shard].Val(), moves[shard].Val()); err != nil {
 			return Levels{}, fmt.Errorf("reading the levels of campaign %s, shard %d: %w", c.ID, shard, err)
 		}
-		switch rain.Status(s.Status) {
-		case "", rebuilding:
-			return Levels{}, fmt.Errorf("reading the levels of campaign %s, shard %d: %w", c.ID, shard, ErrNoState)
-		case rain.Open, rain.Paused:
-			sum.Stock += s.Total - s.Won
-			sum.AmountLeft += s.Left
-		}
-		sum.Won += s.Won
-		sum.AmountWon += s.AmountWon
 	}
 	return sum, nil
 }
 
+// add adds what was read of a shard. AmountWon is what is nowhere else.
+func (l *Levels) add(c *rain.Campaign, amounts *rain.Amounts, state *redis.SliceCmd, elements []string,
+	moves map[string]string) error {
+	var s shardState
+	if err := state.Scan(&s); err != nil {
+		return err
+	}
+	if s.Status == "" || s.Status == rebuilding {
+		return ErrNoState
+	}
+	left, reclaimed, err := parseStock(elements, c.Packets)
+	if err != nil {
+		return err
+	}
+	lent, err := parseAllLent(moves)
+	if err != nil {
+		return err
+	}
+	for _, move := range lent {
+		left = append(left, move.Numbers...) // it is as good as in the stock
+	}
+	l.Stock += left.Count()
+	l.Won += s.Won
+	l.AmountLeft += amounts.Sum(left)
+	l.AmountWon -= amounts.Sum(left) + amounts.Sum(reclaimed)
+	return nil
+}
+
 // shardState is what Levels reads of a shard's state.
 type shardState struct {
-	Status    string     `redis:"status"`
-	Total     int        `redis:"total"`
-	Won       int        `redis:"won"`
-	Left      rain.Money `redis:"left"`
-	AmountWon rain.Money `redis:"amount_won"`
+	Status string `redis:"status"`
+	Won    int    `redis:"won"`
 }

@@ -132,9 +132,16 @@ func (o *Outbox) Waiting(ctx context.Context, c *rain.Campaign, limit int) ([]ra
 	if o.checked(err) != nil {
 		return nil, fmt.Errorf("reading what waits in the outbox of %s: %w", c.ID, err)
 	}
+	amounts, err := o.amounts.Of(c)
+	if err != nil {
+		return nil, err
+	}
 	var entries []rain.Entry
 	for shard, messages := range found {
 		entries = append(entries, o.Readable(c.ID, shard, messages.Val())...)
+	}
+	for i := range entries {
+		entries[i].FillIn(amounts)
 	}
 	return entries, nil
 }
@@ -172,11 +179,7 @@ func (o *Outbox) Lookup(ctx context.Context, campaign string, shard int, ids []s
 func (o *Outbox) Readable(campaign string, shard int, messages []redis.XMessage) []rain.Entry {
 	entries := make([]rain.Entry, 0, len(messages))
 	for _, m := range messages {
-		values := make(map[string]string, len(m.Values))
-		for field, value := range m.Values {
-			values[field], _ = value.(string) // go-redis has only strings here
-		}
-		entry, err := parseEntry(rain.EntryRef{Campaign: campaign, Shard: shard, ID: m.ID}, values)
+		entry, err := entryOf(campaign, shard, m)
 		if err != nil {
 			o.log.Error("an outbox entry cannot be read; it stays in the outbox until a person has looked at it",
 				"err", err)
@@ -185,6 +188,15 @@ func (o *Outbox) Readable(campaign string, shard int, messages []redis.XMessage)
 		entries = append(entries, entry)
 	}
 	return entries
+}
+
+// entryOf parses an entry.
+func entryOf(campaign string, shard int, m redis.XMessage) (rain.Entry, error) {
+	values := make(map[string]string, len(m.Values))
+	for field, value := range m.Values {
+		values[field], _ = value.(string) // go-redis has only strings here
+	}
+	return parseEntry(rain.EntryRef{Campaign: campaign, Shard: shard, ID: m.ID}, values)
 }
 
 // makeGroup makes the consumer group where it is missing (Redis has lost it), from the first entry on: what has been

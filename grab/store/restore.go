@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"iter"
 	"strconv"
 
 	"github.com/redis/go-redis/v9"
@@ -13,8 +12,8 @@ import (
 	"redrain/rain"
 )
 
-// restoredAtOnce is how many packets or wins go to Redis in one call. A call holds Redis up for about a millisecond.
-const restoredAtOnce = 1_000
+// restoredAtOnce is how many ranges or wins go to Redis in one call.
+const restoredAtOnce = 500
 
 // errRestoration is a restoration that does not add up.
 var errRestoration = errors.New("the packets to restore do not add up")
@@ -24,16 +23,20 @@ type Restoration struct {
 	// Barrier is an outbox id, "<ms>-<seq>". Every entry from before the loss has an id up to this one, every later
 	// one will have a higher one.
 	Barrier string
+	// Epoch is when the shard was cut off from what was before, Unix ms.
+	Epoch int64
 	// Closed says that the shard's rest went back to the sponsor: there is no stock any more.
 	Closed bool
-	// Packets and Left are the number of packets in Stock and their amount. They are checked at the end.
-	Packets int
-	Left    rain.Money
-	// Stock is the packets that nobody has won, in the order of their numbers. May be nil where there are none.
-	Stock iter.Seq2[int, rain.Money]
-	// Wins calls put with every win that is known and its outbox entry, of which only the ID counts, in the order
-	// of the packets. It ends with put's error, or its own. May be nil where there are none.
+	// Stock is the packets that nobody has won.
+	Stock rain.Numbers
+	// Borrowed are the moves that have brought stock to this shard, and Moves how many there were from and to it.
+	Borrowed []string
+	Moves    int64
+	// Wins calls put with every win that is known and its outbox entry, of which only the ID counts, in the order won.
+	// It ends with put's error, or its own. May be nil where there are none.
 	Wins func(put func(w rain.Win, entry rain.EntryRef) error) error
+	// Top are those who have won most.
+	Top []Ranked
 }
 
 // Restorer tells Redis again what it has lost.
@@ -81,12 +84,16 @@ func (r *Restorer) Lost(ctx context.Context, c *rain.Campaign) ([]int, error) {
 func (r *Restorer) RestoreAs(ctx context.Context, c *rain.Campaign, shard int,
 	say func(context.Context) (Restoration, error)) error {
 	k, token := r.keys.shard(c.ID, shard), rand.Text()
-	first, n := rain.ShardRange(c.Packets, Shards(c), shard)
-	run := &restoration{c: c, first: first, n: n, seen: make([]bool, n)}
+	run := &restoration{c: c}
 	run.step = func(step string, args ...any) error {
-		return r.run(ctx, r.scripts.restore, k.grabbing(), append([]any{token, step}, args...)...).Err()
+		return r.run(ctx, r.scripts.restore, k.opening(), append([]any{token, step}, args...)...).Err()
 	}
-	run.rank = func() error { return (&Ranking{r.client}).rankAll(ctx, c, shard) }
+	run.rank = func(top []Ranked) error {
+		if err := r.checked(r.rdb.Unlink(ctx, k.Top).Err()); err != nil {
+			return err
+		}
+		return (&Ranking{r.client}).Rank(ctx, []Winners{{Campaign: c.ID, Shard: shard, Totals: top}})
+	}
 	if err := run.restore(func() (Restoration, error) { return say(ctx) }); err != nil {
 		return fmt.Errorf("restoring %s.%d: %w", c.ID, shard, err)
 	}
@@ -95,19 +102,17 @@ func (r *Restorer) RestoreAs(ctx context.Context, c *rain.Campaign, shard int,
 
 // restoration is one restoration under way.
 type restoration struct {
-	c        *rain.Campaign
-	step     func(step string, args ...any) error // calls the script
-	rank     func() error                         // makes the board of those who have won most, when all wins are there
-	first, n int                                  // the shard's packets
+	c    *rain.Campaign
+	step func(step string, args ...any) error // calls the script
+	rank func(top []Ranked) error             // makes the board of those who have won most
 
-	chunk int    // number of the last one
-	batch []any  // what goes with the next one
-	seen  []bool // the packets that came, from first on
+	chunk int   // number of the last one
+	batch []any // what goes with the next one
 	wins  int
 }
 
 func (r *restoration) restore(say func() (Restoration, error)) error {
-	if err := r.step("begin", r.first, r.n, r.c.WinsPerUser, r.c.TapsPerUser); err != nil {
+	if err := r.step("begin", r.c.WinsPerUser, r.c.TapsPerUser); err != nil {
 		return err
 	}
 	what, err := say()
@@ -117,7 +122,23 @@ func (r *restoration) restore(say func() (Restoration, error)) error {
 	if !isEntryID(what.Barrier) {
 		return fmt.Errorf("%q is not the id of an outbox entry", what.Barrier)
 	}
-	if err := r.stock(what); err != nil {
+	if what.Closed && len(what.Stock) > 0 {
+		return fmt.Errorf("%w: a closed shard with a stock of %d packets", errRestoration, what.Stock.Count())
+	}
+	for _, part := range what.Stock {
+		if err := r.send("stock", 1, rain.Numbers{part}.String()); err != nil {
+			return err
+		}
+	}
+	if err := r.flush("stock"); err != nil {
+		return err
+	}
+	for _, move := range what.Borrowed {
+		if err := r.send("moves", 1, move); err != nil {
+			return err
+		}
+	}
+	if err := r.flush("moves"); err != nil {
 		return err
 	}
 	if what.Wins != nil {
@@ -125,76 +146,41 @@ func (r *restoration) restore(say func() (Restoration, error)) error {
 			return err
 		}
 	}
-	if err := r.flush("wins", 1); err != nil {
+	if err := r.flush("wins"); err != nil {
 		return err
 	}
-	if !what.Closed && what.Packets+r.wins != r.n {
-		return fmt.Errorf("%w: %d in the stock and %d won of %d", errRestoration, what.Packets, r.wins, r.n)
-	}
-	if err := r.rank(); err != nil {
+	if err := r.rank(what.Top); err != nil {
 		return err
 	}
 	status := rain.Open
 	if what.Closed {
 		status = rain.Closed
 	}
-	return r.step("finish", string(status), what.Packets, int64(what.Left), r.wins, what.Barrier, group)
-}
-
-// stock sends the packets that can still be won.
-func (r *restoration) stock(what Restoration) error {
-	packets, left := 0, rain.Money(0)
-	if what.Stock != nil {
-		for packet, amount := range what.Stock {
-			if err := r.once(packet, amount); err != nil {
-				return err
-			}
-			packets, left = packets+1, left+amount
-			r.batch = append(r.batch, strconv.Itoa(packet)+":"+strconv.FormatInt(int64(amount), 10))
-			if err := r.flush("stock", restoredAtOnce); err != nil {
-				return err
-			}
-		}
-	}
-	if packets != what.Packets || left != what.Left || (what.Closed && packets > 0) {
-		return fmt.Errorf("%w: a stock of %d packets, %d in all; announced were %d, %d", errRestoration, packets, left,
-			what.Packets, what.Left)
-	}
-	return r.flush("stock", 1)
+	return r.step("finish", string(status), what.Stock.Count(), r.wins, what.Barrier, group, what.Moves, what.Epoch)
 }
 
 // win takes one win along.
 func (r *restoration) win(w rain.Win, entry rain.EntryRef) error {
-	if err := r.once(w.Packet, w.Amount); err != nil {
-		return err
-	}
-	part := Record{Win: w, Entry: entry.ID}.text()
-	if _, err := parseRecords(w.User, part); err != nil {
-		return err // what nobody could read
+	packet := strconv.Itoa(w.Packet)
+	if _, err := winOf(packet, w.Drop, w.User); err != nil || !isEntryID(entry.ID) {
+		return fmt.Errorf("win of packet %d, entry %s: %w", w.Packet, entry.ID, errRecord) // what nobody could read
 	}
 	r.wins++
-	r.batch = append(r.batch, w.User, part)
-	return r.flush("wins", 2*restoredAtOnce)
+	return r.send("wins", 4, w.User, w.Drop, packet, entry.ID)
 }
 
-// once makes sure that a packet is one of the shard's and has not come before.
-func (r *restoration) once(packet int, amount rain.Money) error {
-	i := packet - r.first
-	switch {
-	case i < 0 || i >= r.n:
-		return fmt.Errorf("%w: packet %d is not one of %d…%d", errRestoration, packet, r.first, r.first+r.n-1)
-	case r.seen[i]:
-		return fmt.Errorf("%w: packet %d has come twice", errRestoration, packet)
-	case amount < 1:
-		return fmt.Errorf("%w: packet %d holds %d", errRestoration, packet, amount)
+// send puts something in the chunk, each part in so many arguments, and sends the chunk when it has enough of them.
+func (r *restoration) send(step string, args int, part ...any) error {
+	r.batch = append(r.batch, part...)
+	if len(r.batch) < restoredAtOnce*args {
+		return nil
 	}
-	r.seen[i] = true
-	return nil
+	return r.flush(step)
 }
 
-// flush sends the chunk when it has grown to enough.
-func (r *restoration) flush(step string, enough int) error {
-	if len(r.batch) < enough {
+// flush sends the chunk, if there is anything in it.
+func (r *restoration) flush(step string) error {
+	if len(r.batch) == 0 {
 		return nil
 	}
 	r.chunk++

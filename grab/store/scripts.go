@@ -8,12 +8,15 @@ import (
 
 // scripts are the scripts of package lua as go-redis runs them: EVALSHA, and where a node does not know the script
 // (it was restarted, or has taken over), once with the source, which it then keeps.
-type scripts struct{ grab, open, close, restore, snapshot, newer, once, allow, mark *redis.Script }
+type scripts struct {
+	grab, open, close, lend, borrow, lose, restore, snapshot, wins, newer, once, allow, mark *redis.Script
+}
 
 func newScripts() scripts {
 	return scripts{
 		grab: redis.NewScript(lua.Grab), open: redis.NewScript(lua.Open), close: redis.NewScript(lua.Close),
-		restore:  redis.NewScript(lua.Restore),
+		lend: redis.NewScript(lua.Lend), borrow: redis.NewScript(lua.Borrow), lose: redis.NewScript(lua.Lose),
+		restore: redis.NewScript(lua.Restore), wins: redis.NewScript(lua.Wins),
 		snapshot: redis.NewScript(lua.Snapshot), newer: redis.NewScript(lua.Newer), once: redis.NewScript(lua.Once),
 		allow: redis.NewScript(lua.Allow),
 		mark:  redis.NewScript(lua.Mark),
@@ -21,5 +24,6 @@ func newScripts() scripts {
 }
 
 func (s scripts) all() []*redis.Script {
-	return []*redis.Script{s.grab, s.open, s.close, s.restore, s.snapshot, s.newer, s.once, s.allow, s.mark}
+	return []*redis.Script{s.grab, s.open, s.close, s.lend, s.borrow, s.lose, s.restore, s.snapshot, s.wins, s.newer,
+		s.once, s.allow, s.mark}
 }

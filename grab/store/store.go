@@ -19,6 +19,8 @@ type Options struct {
 	// Clock is the cluster's time (see Clock); nil is the machine's own, which is right only where Redis runs on
 	// the same machine.
 	Clock rain.Clock
+	// Amounts is what the campaigns' packets hold, shared with the rest of the process; nil makes one.
+	Amounts *rain.AmountsCache
 	// Log receives what an operator should know; nil drops it.
 	Log *slog.Logger
 }
@@ -32,6 +34,7 @@ type client struct {
 	rdb     redis.UniversalClient
 	keys    keys
 	scripts scripts
+	amounts *rain.AmountsCache
 	clock   rain.Clock
 	log     *slog.Logger
 }
@@ -44,10 +47,13 @@ func New(rdb redis.UniversalClient, o Options) *Store {
 	if o.Clock == nil {
 		o.Clock = func() int64 { return time.Now().UnixMilli() }
 	}
+	if o.Amounts == nil {
+		o.Amounts = rain.NewAmountsCache()
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Store{&client{rdb: rdb, keys: keys{o.Namespace}, scripts: newScripts(), clock: o.Clock, log: o.Log}}
+	return &Store{&client{rdb: rdb, keys: keys{o.Namespace}, scripts: newScripts(), amounts: o.Amounts, clock: o.Clock, log: o.Log}}
 }
 
 // checked returns the error as it is. Where a node of a Cluster did not answer, it has the cluster's map read again:

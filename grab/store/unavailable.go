@@ -11,6 +11,6 @@ import (
 // Cluster is not whole; or no connection was free in time. Errors of the network are for who knows networks.
 func IsUnavailable(err error) bool {
 	return errors.Is(err, redis.ErrPoolTimeout) || slices.ContainsFunc([]string{
-		"LOADING", "CLUSTERDOWN", "MASTERDOWN", "READONLY", "TRYAGAIN", "OOM", "NOSTATE",
+		"LOADING", "CLUSTERDOWN", "MASTERDOWN", "READONLY", "TRYAGAIN", "OOM", "NOSTATE", "BEHIND",
 	}, func(prefix string) bool { return redis.HasErrorPrefix(err, prefix) })
 }

@@ -1,0 +1,90 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"redrain/internal/seal"
+	"redrain/rain"
+)
+
+// rangesAtOnce is how many ranges of stock one call moves or reads at most.
+const rangesAtOnce = 500
+
+// Moves takes stock from one shard to another, step by step. Each step may be repeated.
+type Moves struct {
+	*client
+	ring *seal.Ring
+}
+
+// NewMoves makes a Moves. A closed shard gives what comes back to the sponsor, sealed with the ring.
+func NewMoves(s *Store, ring *seal.Ring) *Moves { return &Moves{s.client, ring} }
+
+// Lend takes up to count packets out of a shard's stock for another shard. move is an id made for this alone; asked
+// again with it, until Done, it answers the same. lent is nil where the shard has nothing to lend.
+func (m *Moves) Lend(ctx context.Context, campaign string, from, to int, move string, count int) (*rain.Lent, error) {
+	k := m.keys.shard(campaign, from)
+	text, err := m.run(ctx, m.scripts.lend, []string{k.State, k.Stock, k.Lent}, move, to, count, rangesAtOnce).Text()
+	if err == nil && text == "" {
+		return nil, nil
+	}
+	var lent rain.Lent
+	if err == nil {
+		lent, err = parseLent(move, text)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("taking stock out of %s.%d: %w", campaign, from, err)
+	}
+	return &lent, nil
+}
+
+// Borrow puts what was lent into the stock of the shard that it is for, once, and returns the move's number among the
+// moves of that shard.
+func (m *Moves) Borrow(ctx context.Context, campaign string, lent rain.Lent) (number int64, err error) {
+	k, at := m.keys.shard(campaign, lent.To), m.clock()
+	args := []any{lent.Move, lent.Numbers.Count(), at, m.ring.Closing(campaign, lent.To, at)}
+	for _, r := range lent.Numbers {
+		args = append(args, rain.Numbers{r}.String())
+	}
+	number, err = m.run(ctx, m.scripts.borrow, []string{k.State, k.Stock, k.Borrowed, k.Outbox}, args...).Int64()
+	if err != nil {
+		return 0, fmt.Errorf("putting stock into %s.%d: %w", campaign, lent.To, err)
+	}
+	return number, nil
+}
+
+// Done makes the shard that has lent forget the move.
+func (m *Moves) Done(ctx context.Context, campaign string, from int, move string) error {
+	err := m.rdb.HDel(ctx, m.keys.shard(campaign, from).Lent, move).Err()
+	if m.checked(err) != nil {
+		return fmt.Errorf("ending a move of stock from %s.%d: %w", campaign, from, err)
+	}
+	return nil
+}
+
+// Lose takes a shard out of the game if Redis does not know an outbox entry of it, or a move, that there was. It tells
+// whether that is so.
+func (m *Moves) Lose(ctx context.Context, campaign string, shard int, entry string, moves int64) (lost bool, err error) {
+	lost, err = m.run(ctx, m.scripts.lose, []string{m.keys.shard(campaign, shard).State}, entry, moves).Bool()
+	if err != nil {
+		return false, fmt.Errorf("looking whether redis has all of %s.%d: %w", campaign, shard, err)
+	}
+	return lost, nil
+}
+
+// parseLent reads what the hash of lent stock has of a move: "<to> <number> <epoch> <ranges>".
+func parseLent(move, text string) (rain.Lent, error) {
+	f := strings.SplitN(text, " ", 4)
+	if len(f) != 4 {
+		return rain.Lent{}, fmt.Errorf("move %s: %q: %w", move, text, errRecord)
+	}
+	to, ok1 := number(f[0])
+	n, ok2 := number(f[1])
+	epoch, ok3 := number(f[2])
+	numbers, err := rain.ParseNumbers(f[3], rain.MaxPackets)
+	if !ok1 || !ok2 || !ok3 || err != nil || len(numbers) == 0 || to >= rain.MaxShards {
+		return rain.Lent{}, fmt.Errorf("move %s: %q: %w", move, text, errRecord)
+	}
+	return rain.Lent{Move: move, To: int(to), Number: n, Epoch: epoch, Numbers: numbers}, nil
+}

@@ -1,0 +1,7 @@
+// Package seal makes and checks seals: proofs that a node of this installation has written something. Redis and NATS
+// carry what is sealed and cannot make any of it, so whoever can write to them can withhold and delay, and not make
+// money.
+//
+// There are three kinds, each made with a key of its own derived from the installation's secret: of a tap that a gateway
+// has taken, of the order to close a campaign, and of a message to the settlement.
+package seal

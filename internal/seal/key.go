@@ -1,0 +1,48 @@
+package seal
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"log/slog"
+)
+
+// SecretBytes is the length of a secret.
+const SecretBytes = 32
+
+// Secret is what seals are made with. It prints as "[secret]" so that no log gives it away.
+type Secret [SecretBytes]byte
+
+// Format hides the secret from every verb of fmt.
+func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "[secret]") }
+
+// LogValue hides the secret in structured logs.
+func (Secret) LogValue() slog.Value { return slog.StringValue("[secret]") }
+
+// MarshalText hides the secret from encoders such as JSON's.
+func (Secret) MarshalText() ([]byte, error) { return []byte("[secret]"), nil }
+
+// key is what is derived from one secret.
+type key struct {
+	tap0, tap1         uint64 // SipHash's key
+	closing0, closing1 uint64
+	message            []byte
+}
+
+// newKey derives a key for each purpose, so that a seal of one kind is never one of another.
+func newKey(secret Secret) key {
+	tap, closing := derive(secret, "tap"), derive(secret, "closing")
+	return key{
+		tap0: binary.BigEndian.Uint64(tap), tap1: binary.BigEndian.Uint64(tap[8:]),
+		closing0: binary.BigEndian.Uint64(closing), closing1: binary.BigEndian.Uint64(closing[8:]),
+		message: derive(secret, "message"),
+	}
+}
+
+func derive(secret Secret, purpose string) []byte {
+	h := hmac.New(sha256.New, secret[:])
+	h.Write([]byte("redrain seal " + purpose + " v1"))
+	return h.Sum(nil)
+}

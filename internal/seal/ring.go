@@ -1,0 +1,123 @@
+package seal
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/binary"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/dchest/siphash"
+)
+
+// Ring holds the keys that are valid: the newest, with which seals are made, and the one before it, whose seals are
+// still good. It may be used by any goroutine.
+type Ring struct{ keys atomic.Pointer[[]key] }
+
+// NewRing makes a ring of secrets, the newest first. There must be one.
+func NewRing(secrets ...Secret) *Ring {
+	r := &Ring{}
+	r.Replace(secrets...)
+	return r
+}
+
+// Replace puts other secrets in the place of those that are there, the newest first. There must be one.
+func (r *Ring) Replace(secrets ...Secret) {
+	keys := make([]key, len(secrets))
+	for i, s := range secrets {
+		keys[i] = newKey(s)
+	}
+	_ = keys[0]
+	r.keys.Store(&keys)
+}
+
+// Size is the length of the text of a seal of a tap or a closing.
+const Size = 11 // 8 bytes in base64
+
+// AppendTap appends the seal of a player's tap to b. ticket is what the player asks for; at is when the gateway has
+// sealed it, in Unix ms.
+func (r *Ring) AppendTap(b []byte, campaign, user string, ticket []byte, at int64) []byte {
+	k := &(*r.keys.Load())[0]
+	var room [256]byte
+	return appendText(b, siphash.Hash(k.tap0, k.tap1, appendTap(room[:0], campaign, user, ticket, at)))
+}
+
+// CheckTap tells whether a seal is that of the tap.
+func (r *Ring) CheckTap(seal, campaign, user, ticket string, at int64) bool {
+	var room [256]byte
+	text := appendTap(room[:0], campaign, user, ticket, at)
+	for _, k := range *r.keys.Load() {
+		if same(seal, siphash.Hash(k.tap0, k.tap1, text)) {
+			return true
+		}
+	}
+	return false
+}
+
+// appendTap writes what the seal is over. None of the texts has a zero byte.
+func appendTap[T string | []byte](b []byte, campaign, user string, ticket T, at int64) []byte {
+	b = append(append(b, campaign...), 0)
+	b = append(append(b, user...), 0)
+	b = append(append(b, ticket...), 0)
+	return binary.BigEndian.AppendUint64(b, uint64(at)) //nolint:gosec // its bits
+}
+
+// Closing is the seal of the order to give back what is left in a shard.
+func (r *Ring) Closing(campaign string, shard int, at int64) string {
+	k := &(*r.keys.Load())[0]
+	return string(appendText(nil, siphash.Hash(k.closing0, k.closing1, closing(campaign, shard, at))))
+}
+
+// CheckClosing tells whether a seal is that of the closing of a shard.
+func (r *Ring) CheckClosing(seal, campaign string, shard int, at int64) bool {
+	for _, k := range *r.keys.Load() {
+		if same(seal, siphash.Hash(k.closing0, k.closing1, closing(campaign, shard, at))) {
+			return true
+		}
+	}
+	return false
+}
+
+func closing(campaign string, shard int, at int64) []byte {
+	b := append([]byte(campaign), 0)
+	b = append(strconv.AppendInt(b, int64(shard), 10), 0)
+	return binary.BigEndian.AppendUint64(b, uint64(at)) //nolint:gosec // its bits
+}
+
+func appendText(b []byte, sum uint64) []byte {
+	var raw [8]byte
+	binary.BigEndian.PutUint64(raw[:], sum)
+	return base64.RawURLEncoding.AppendEncode(b, raw[:])
+}
+
+func same(seal string, sum uint64) bool {
+	var room [Size]byte
+	return subtle.ConstantTimeCompare([]byte(seal), appendText(room[:0], sum)) == 1
+}
+
+// MessageSize is the length of the text of a message's seal.
+const MessageSize = 43 // 32 bytes in base64
+
+// AppendMessage appends the seal of a message to b: an HMAC-SHA256.
+func (r *Ring) AppendMessage(b, message []byte) []byte {
+	return base64.RawURLEncoding.AppendEncode(b, sum((*r.keys.Load())[0], message))
+}
+
+// CheckMessage tells whether a seal is that of the message.
+func (r *Ring) CheckMessage(seal, message []byte) bool {
+	var room [MessageSize]byte
+	for _, k := range *r.keys.Load() {
+		if hmac.Equal(seal, base64.RawURLEncoding.AppendEncode(room[:0], sum(k, message))) {
+			return true
+		}
+	}
+	return false
+}
+
+func sum(k key, message []byte) []byte {
+	h := hmac.New(sha256.New, k.message)
+	h.Write(message)
+	return h.Sum(nil)
+}

@@ -1,0 +1,27 @@
+-- lose.lua: takes a shard that Redis knows too little of out of the game, until it is restored.
+--
+-- KEYS
+--   1  rr:{<campaign>.<shard>}:state  hash: the shard's settings and counts, see grab/store/keys.go
+-- ARGV
+--   1  id of an outbox entry of this shard that was written
+--   2  number of a move of this shard that was made
+-- RETURNS
+--   1  Redis knows of neither of them, or of one only: the shard takes no taps any more
+--   0  Redis knows both, or knows nothing of the shard at all
+-- ATOMICITY
+--   Comparing and setting are one step. Run again it changes nothing.
+
+local s = redis.call('HMGET', KEYS[1], 'rev', 'last', 'moves')
+if not s[1] then
+  return 0
+end
+local known_ms, known_seq = string.match(ARGV[1], '^(%d+)-(%d+)$')
+local ms, seq = string.match(s[2], '^(%d+)-(%d+)$')
+known_ms, ms = tonumber(known_ms), tonumber(ms)
+local behind = ms < known_ms or ms == known_ms and tonumber(seq) < tonumber(known_seq) or tonumber(s[3]) < tonumber(ARGV[2])
+if not behind then
+  return 0
+end
+redis.call('HSET', KEYS[1], 'status', 'rebuilding')
+redis.call('HDEL', KEYS[1], 'rev', 'restorer')
+return 1

@@ -1,0 +1,36 @@
+package rain
+
+import lru "github.com/hashicorp/golang-lru/v2"
+
+// campaignsKept is how many campaigns' amounts a cache holds.
+const campaignsKept = 256
+
+// AmountsCache holds the amounts of campaigns that are in use. It may be used by any goroutine.
+type AmountsCache struct{ kept *lru.Cache[amountsKey, *Amounts] }
+
+type amountsKey struct {
+	id   string
+	seed Seed
+}
+
+// NewAmountsCache makes an empty cache.
+func NewAmountsCache() *AmountsCache {
+	kept, err := lru.New[amountsKey, *Amounts](campaignsKept)
+	if err != nil {
+		panic(err) // only for a size below 1
+	}
+	return &AmountsCache{kept}
+}
+
+// Of is the amounts of a campaign. An invalid split returns its Invalid.
+func (c *AmountsCache) Of(of *Campaign) (*Amounts, error) {
+	key := amountsKey{of.ID, of.SplitSeed}
+	if known, ok := c.kept.Get(key); ok {
+		return known, nil
+	}
+	made, err := NewAmounts(of)
+	if err == nil {
+		c.kept.Add(key, made)
+	}
+	return made, err
+}
