@@ -10,6 +10,7 @@ type Answer[T any] func(taps []*Tap[T])
 // answers gives taps their results and tells those who asked, many at once. Nothing else does either.
 type answers[T any] struct {
 	tell Answer[T]
+	next func(*Tap[T]) bool // sends the player's next tap to the script; false where it cannot
 	taps []*Tap[T]
 }
 
@@ -19,13 +20,20 @@ func (a *answers[T]) add(t *Tap[T], r outcome.Result, sent bool) {
 	p := t.player
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.land(t)
-	p.decided(t.Drop, r, sent)
-	t.result = r
-	a.taps = append(a.taps, t)
-	for _, c := range t.copies {
-		c.result = r
-		a.taps = append(a.taps, c)
+	for t != nil {
+		next := p.land(t)
+		p.decided(t.Drop, r, sent)
+		t.result = r
+		a.taps = append(a.taps, t)
+		for _, c := range t.copies {
+			c.result = r
+			a.taps = append(a.taps, c)
+		}
+		// What waits behind a tap that nobody can decide is given up with it: Redis is away, and each would wait for it anew.
+		if next == nil || r.Outcome != outcome.Unavailable && a.next(next) {
+			return
+		}
+		t, r, sent = next, outcome.Result{}, false
 	}
 }
 

@@ -21,7 +21,7 @@ const decideTimeout = 2 * time.Second
 // script decides the taps on one shard; store.Batch is one.
 type script interface {
 	Add(user *string, drop rain.DropID)
-	Decide(ctx context.Context) (*store.Answer, error)
+	Decide(ctx context.Context, of *rain.Rain, amounts *rain.Amounts, at int64) (*store.Answer, error)
 }
 
 // confirmer makes sure of wins before their players are told; confirm.Confirmer is one.
@@ -40,10 +40,16 @@ type decider[T any] struct {
 	answers   answers[T]
 	metrics   *metrics
 	log       *slog.Logger
+	rain      func() *rain.Rain // the newest, or nil
+	amounts   *rain.Amounts
+	clock     rain.Clock
+	drought   *drought[T]
+	alone     bool   // there is no other shard that stock could come from
 	onWin     func() // a batch has left wins in the outbox
-	onSoldOut func() // a batch has found nothing left, or has left nothing
+	onSoldOut func() // the only shard has nothing left
 
-	failing bool // the last batch failed, and the log knows
+	dry     []*Tap[T] // of the batch in hand
+	failing bool      // the last batch failed, and the log knows
 }
 
 // decide answers every tap of the batch. Where it fails nothing is known of those that are unavailable: what the script
@@ -54,25 +60,39 @@ type decider[T any] struct {
 func (d *decider[T]) decide(taps []*Tap[T]) error {
 	ctx, cancel := context.WithTimeout(context.Background(), decideTimeout)
 	defer cancel()
-	answer, err := d.ask(ctx, taps)
+	r := d.rain()
+	if taps = d.ofRain(taps, r); len(taps) == 0 {
+		d.answers.send()
+		return nil
+	}
+	answer, err := d.ask(ctx, r, taps)
 	if err != nil {
 		d.logged(err)
 		d.tell(taps, nil, true)
 		return err
 	}
 	faults.Point("grab.after_script")
-	d.announce(answer)
-	if d.confirmer.Immediate() || !has(answer, outcome.Won) {
-		d.logged(nil)
-		d.tell(taps, answer.Results, true)
-		return nil
+	if has(answer, outcome.Won) {
+		d.onWin()
 	}
+	immediate := d.confirmer.Immediate() || !has(answer, outcome.Won)
 	for i, t := range taps {
-		if r := answer.Results[i]; r.Outcome != outcome.Won {
+		switch r := answer.Results[i]; {
+		case r.Outcome == outcome.SoldOut && !d.alone:
+			d.dry = append(d.dry, t)
+		case r.Outcome != outcome.Won || immediate:
 			d.answers.add(t, r, true)
 		}
 	}
+	if d.alone && (answer.Left == 0 || has(answer, outcome.SoldOut)) {
+		d.onSoldOut()
+	}
 	d.answers.send()
+	d.wait()
+	if immediate {
+		d.logged(nil)
+		return nil
+	}
 	confirmed, err := d.confirm(ctx, taps, answer)
 	for i, t := range taps {
 		switch r := answer.Results[i]; {
@@ -85,6 +105,38 @@ func (d *decider[T]) decide(taps []*Tap[T]) error {
 	}
 	d.answers.send()
 	return err
+}
+
+// ofRain answers the taps that are not of a rain, because another one has been scheduled since they came, and returns
+// the others.
+func (d *decider[T]) ofRain(taps []*Tap[T], r *rain.Rain) []*Tap[T] {
+	if r != nil && !slices.ContainsFunc(taps, func(t *Tap[T]) bool { return !r.Has(t.Drop.N) }) {
+		return taps // nearly always
+	}
+	var rest []*Tap[T]
+	for _, t := range taps {
+		if r != nil && r.Has(t.Drop.N) {
+			rest = append(rest, t)
+		} else {
+			d.answers.add(t, outcome.Result{Outcome: outcome.Late}, false)
+		}
+	}
+	return rest
+}
+
+// wait lets the taps wait for which the shard has nothing left.
+func (d *decider[T]) wait() {
+	if len(d.dry) == 0 {
+		return
+	}
+	if !d.drought.add(d.dry) {
+		for _, t := range d.dry {
+			d.answers.add(t, outcome.Result{Outcome: outcome.Empty}, true)
+		}
+		d.answers.send()
+	}
+	clear(d.dry)
+	d.dry = d.dry[:0]
 }
 
 // giveUp tells taps that were not sent that nothing is known of them.
@@ -103,26 +155,15 @@ func (d *decider[T]) tell(taps []*Tap[T], results []outcome.Result, sent bool) {
 }
 
 // ask has the script decide the taps.
-func (d *decider[T]) ask(ctx context.Context, taps []*Tap[T]) (*store.Answer, error) {
+func (d *decider[T]) ask(ctx context.Context, r *rain.Rain, taps []*Tap[T]) (*store.Answer, error) {
 	for _, t := range taps {
 		d.script.Add(&t.User, t.Drop)
 	}
 	began := time.Now()
-	answer, err := d.script.Decide(ctx)
+	answer, err := d.script.Decide(ctx, r, d.amounts, d.clock())
 	d.metrics.batchSize.Observe(float64(len(taps)))
 	d.metrics.scriptSeconds.Observe(time.Since(began).Seconds())
 	return answer, err
-}
-
-// announce says what others have to hear of a batch, before anybody who is told of it can tap again.
-func (d *decider[T]) announce(a *store.Answer) {
-	won := has(a, outcome.Won)
-	if has(a, outcome.SoldOut) || (won && a.Left == 0) {
-		d.onSoldOut()
-	}
-	if won {
-		d.onWin()
-	}
 }
 
 // has tells whether any tap of the batch has that outcome.
@@ -133,16 +174,12 @@ func has(a *store.Answer, o outcome.Outcome) bool {
 // confirm makes sure of the batch's wins, and returns of which outbox entries the winners may be told.
 func (d *decider[T]) confirm(ctx context.Context, taps []*Tap[T], a *store.Answer) (func(entry string) bool, error) {
 	var wins confirm.Pending
+	if a.Entry != "" {
+		wins.AddFresh(&a.Written)
+	}
 	for i, t := range taps {
-		r, id := a.Results[i], a.Entries[i]
-		if r.Outcome != outcome.Won {
-			continue
-		}
-		win := rain.Win{User: t.User, Packet: r.Packet, Amount: r.Amount, Drop: t.Drop.String()}
-		if id == a.Entry {
-			wins.AddFresh(id, win)
-		} else {
-			wins.AddOlder(id, win)
+		if r, id := a.Results[i], a.Entries[i]; r.Outcome == outcome.Won && id != a.Entry {
+			wins.AddOlder(id, rain.Win{User: t.User, Packet: r.Packet, Amount: r.Amount, Drop: t.Drop.String()})
 		}
 	}
 	began := time.Now()

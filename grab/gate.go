@@ -16,26 +16,31 @@ import (
 type Gate[T any] struct {
 	campaign string
 	o        Options
-	shards   []*coalescer[*Tap[T]]
+	shards   []*shard[T]
+	players  *playerCache[T]
+	soldOut  atomic.Bool // nothing is left of the campaign, nor on its way between shards
 
 	mu   sync.Mutex // one Update at a time
-	view atomic.Pointer[view[T]]
+	view atomic.Pointer[view]
 }
 
-// view is what the gate knows at one moment. A view is not changed but replaced, so that a tap is checked against one
-// version of the campaign from beginning to end.
-type view[T any] struct {
+// shard is the way of one shard's taps.
+type shard[T any] struct {
+	*coalescer[*Tap[T]]
+	drought *drought[T]
+}
+
+// view is what the gate knows of its campaign at one moment. A view is not changed but replaced, so that a tap is
+// checked against one version of the campaign from beginning to end.
+type view struct {
 	campaign *rain.Campaign
-	rain     *rain.Rain      // the newest, or nil
-	players  *playerCache[T] // of this rain; shared by the views of the same rain
-	soldOut  []atomic.Bool
+	rain     *rain.Rain // the newest, or nil
 }
 
 // newGate makes a gate whose shards are not there yet.
 func newGate[T any](c *rain.Campaign, o Options) *Gate[T] {
-	g := &Gate[T]{campaign: c.ID, o: o, shards: make([]*coalescer[*Tap[T]], store.Shards(c))}
-	g.view.Store(&view[T]{campaign: c, rain: c.Current(), players: newPlayerCache[T](nil),
-		soldOut: make([]atomic.Bool, len(g.shards))})
+	g := &Gate[T]{campaign: c.ID, o: o, shards: make([]*shard[T], store.Shards(c)), players: newPlayerCache[T]()}
+	g.view.Store(&view{campaign: c, rain: c.Current()})
 	return g
 }
 
@@ -48,15 +53,9 @@ func (g *Gate[T]) Update(c *rain.Campaign) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	old := g.view.Load()
-	if old.campaign.Revision >= c.Revision {
-		return
+	if old := g.view.Load(); old.campaign.Revision < c.Revision {
+		g.view.Store(&view{campaign: c, rain: c.Current()})
 	}
-	v := &view[T]{campaign: c, rain: c.Current(), players: old.players, soldOut: old.soldOut}
-	if rainID(v.rain) != rainID(old.rain) {
-		v.players, v.soldOut = newPlayerCache(old.players), make([]atomic.Bool, len(g.shards))
-	}
-	g.view.Store(v)
 }
 
 func rainID(r *rain.Rain) string {
@@ -68,14 +67,37 @@ func rainID(r *rain.Rain) string {
 
 // Remember tells the gate what the player has won in the campaign, so that a tap that won is answered here when it
 // is sent again, and so are the taps of one who has all the wins allowed.
-func (g *Gate[T]) Remember(user string, wins []rain.Win) {
-	g.view.Load().players.addWins(user, wins)
+func (g *Gate[T]) Remember(user string, wins []rain.Win) { g.players.addWins(user, wins) }
+
+// RememberUnsure tells the gate of wins that the player may not be told yet: a tap that asks for one again is asked of
+// the script, also where nothing is left.
+func (g *Gate[T]) RememberUnsure(user string, wins []rain.Win) { g.players.addUnsure(user, wins) }
+
+// Forget drops what is known of a player who is not on this node any more.
+func (g *Gate[T]) Forget(user string) { g.players.forget(user) }
+
+// SoldOut tells the gate that nothing is left of its campaign, nor on its way between shards.
+func (g *Gate[T]) SoldOut() {
+	g.soldOut.Store(true)
+	for _, s := range g.shards {
+		s.drought.end()
+	}
 }
 
-// SoldOut tells the gate that a shard is sold out, as another node has found. It holds until the next rain.
-func (g *Gate[T]) SoldOut(shard int) {
+// Restocked tells the gate that stock has come to a shard.
+func (g *Gate[T]) Restocked(shard int) {
+	g.soldOut.Store(false)
 	if shard >= 0 && shard < len(g.shards) {
-		g.view.Load().soldOut[shard].Store(true)
+		g.shards[shard].drought.end()
+	}
+}
+
+// Restored tells the gate that what was found sold out may not be so any more: Redis had lost the stock and has it
+// again.
+func (g *Gate[T]) Restored() {
+	g.soldOut.Store(false)
+	for _, s := range g.shards {
+		s.drought.end()
 	}
 }
 
@@ -83,41 +105,50 @@ func (g *Gate[T]) SoldOut(shard int) {
 // through Answer, exactly once.
 func (g *Gate[T]) Tap(t *Tap[T]) (r outcome.Result, known bool) {
 	v := g.view.Load()
-	shard := rain.HomeShard(t.User, len(g.shards))
-	s := v.players.stripe(t.User)
+	s := g.players.stripe(t.User)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	now := g.o.Clock()
 	p := s.players[t.User]
 	if p != nil {
+		p.enter(rainID(v.rain))
 		if r, known = p.recall(t.Drop); known {
 			return r, true
 		}
 		if flying := p.underWay(t.Drop); flying != nil { // it answers this one too
+			if !p.mayTap(now, g.o.TapRate) || len(flying.copies) >= mostCopies {
+				return outcome.Result{Outcome: outcome.TooFast}, true
+			}
 			flying.copies = append(flying.copies, t)
 			return outcome.Result{}, false
 		}
 	}
-	now := g.o.Clock()
 	class := v.rain.Classify(t.Drop, now, v.campaign.Status != rain.Open)
 	if o, refused := refusals[class]; refused {
 		return outcome.Result{Outcome: o}, true
 	}
 	if p == nil {
 		p = s.add(t.User)
+		p.enter(rainID(v.rain))
 	}
-	switch rate := g.o.TapRate; {
-	case rate > 0 && !p.bucket.take(now, rate):
+	switch {
+	case !p.mayTap(now, g.o.TapRate):
 		return outcome.Result{Outcome: outcome.TooFast}, true
 	case class == rain.IsDecoy:
 		return outcome.Result{Outcome: outcome.Empty}, true
 	case p.wins() >= v.campaign.WinsPerUser:
 		return outcome.Result{Outcome: outcome.Already}, true // as the script would say: every win is known here
-	case v.soldOut[shard].Load() && !slices.Contains(p.undecided, t.Drop):
+	case g.soldOut.Load() && !slices.Contains(p.undecided, t.Drop):
 		// What may be won is asked for again, the last packet too.
 		return outcome.Result{Outcome: outcome.SoldOut}, true
 	}
+	return g.send(p, t)
+}
+
+// send puts a tap on its way to the script, or behind the player's other one that is with it.
+func (g *Gate[T]) send(p *cachedPlayer[T], t *Tap[T]) (r outcome.Result, known bool) {
 	t.player = p
-	if !g.shards[shard].push(t) {
+	if len(p.flying) == 0 && !g.shards[rain.HomeShard(t.User, len(g.shards))].push(t) {
 		return outcome.Result{Outcome: outcome.Unavailable}, true
 	}
 	p.flying = append(p.flying, t) // before its result comes, which takes the lock too
@@ -129,20 +160,4 @@ var refusals = map[rain.TapClass]outcome.Outcome{
 	rain.UnknownDrop: outcome.UnknownDrop,
 	rain.TooLate:     outcome.Late,
 	rain.NotOpen:     outcome.NotOpen,
-}
-
-// noteSoldOut remembers that a shard has nothing left, and says so once.
-func (g *Gate[T]) noteSoldOut(shard int) {
-	if g.view.Load().soldOut[shard].CompareAndSwap(false, true) {
-		g.o.OnSoldOut(g.campaign, shard)
-	}
-}
-
-// Restocked tells the gate that what was found sold out may not be so any more: Redis had lost the stock and has it
-// again.
-func (g *Gate[T]) Restocked() {
-	sold := g.view.Load().soldOut
-	for shard := range sold {
-		sold[shard].Store(false)
-	}
 }

@@ -57,17 +57,33 @@ func (gs *Gates[T]) make(c *rain.Campaign) *Gate[T] {
 		return g
 	}
 	g := newGate[T](c, gs.o)
-	for shard := range g.shards {
-		d := &decider[T]{
-			campaign: c.ID, shard: shard, script: gs.scripts(c.ID, shard), confirmer: gs.confirmer,
-			answers: answers[T]{tell: gs.answer}, metrics: gs.metrics, log: gs.o.Log,
-			onWin:     func() { gs.o.OnWin(c.ID, shard) },
-			onSoldOut: func() { g.noteSoldOut(shard) },
-		}
-		g.shards[shard] = newCoalescer(&gs.work, d.decide, d.giveUp)
+	amounts, err := gs.o.Amounts.Of(c)
+	if err != nil { // a campaign that cannot be split is never stocked, so nothing can be won of it
+		gs.o.Log.Error("a campaign's packets are unknown", "campaign", c.ID, "err", err)
+	}
+	for number := range g.shards {
+		g.shards[number] = gs.shard(g, number, amounts)
 	}
 	gs.gates[c.ID] = g
 	return g
+}
+
+// shard makes the way of one shard's taps.
+func (gs *Gates[T]) shard(g *Gate[T], number int, amounts *rain.Amounts) *shard[T] {
+	s := &shard[T]{}
+	tell := answers[T]{tell: gs.answer, next: func(t *Tap[T]) bool { return s.push(t) }}
+	s.drought = newDrought(&gs.work, tell)
+	s.drought.again, s.drought.clock, s.drought.soldOut = s.push, gs.o.Clock, g.soldOut.Load
+	s.drought.dry = func(taps int) { gs.o.OnDry(g.campaign, number, taps) }
+	d := &decider[T]{
+		campaign: g.campaign, shard: number, script: gs.scripts(g.campaign, number), confirmer: gs.confirmer,
+		answers: tell, metrics: gs.metrics, log: gs.o.Log, rain: func() *rain.Rain { return g.view.Load().rain },
+		amounts: amounts, clock: gs.o.Clock, drought: s.drought, alone: len(g.shards) == 1,
+		onWin:     func() { gs.o.OnWin(g.campaign, number) },
+		onSoldOut: g.SoldOut,
+	}
+	s.coalescer = newCoalescer(&gs.work, d.decide, d.giveUp)
+	return s
 }
 
 // Drop forgets a campaign's gate and what it remembers. Taps that are under way still get their results.

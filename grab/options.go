@@ -23,9 +23,11 @@ type Options struct {
 	// OnWin is called when a batch has left wins in a shard's outbox, so that the relay need not wait for its next
 	// round. It must not block. May be nil.
 	OnWin func(campaign string, shard int)
-	// OnSoldOut is called when this node finds a shard sold out: once, until the next rain begins. It must not
-	// block. May be nil.
-	OnSoldOut func(campaign string, shard int)
+	// OnDry is called when a shard has nothing left for taps of this node, with how many wait for stock from elsewhere. It
+	// must not block. May be nil.
+	OnDry func(campaign string, shard, taps int)
+	// Amounts is what the campaigns' packets hold, shared with the rest of the process; nil makes one.
+	Amounts *rain.AmountsCache
 }
 
 // withDefaults fills in what is left out.
@@ -39,8 +41,11 @@ func (o Options) withDefaults() Options {
 	if o.OnWin == nil {
 		o.OnWin = func(string, int) {}
 	}
-	if o.OnSoldOut == nil {
-		o.OnSoldOut = func(string, int) {}
+	if o.OnDry == nil {
+		o.OnDry = func(string, int, int) {}
+	}
+	if o.Amounts == nil {
+		o.Amounts = rain.NewAmountsCache()
 	}
 	return o
 }

@@ -17,6 +17,7 @@ const (
 
 // player is what is remembered of one player.
 type player struct {
+	rain   string // the rain that all but the wins is of
 	bucket bucket
 	lost   lost
 	won    []wonDrop // in the order of the drops
@@ -50,6 +51,16 @@ type lost struct {
 	drops    []dropKey
 	outcomes []outcome.Outcome
 }
+
+// enter makes the player one of a rain. Of another rain only what was won is still good.
+func (p *player) enter(rain string) {
+	if p.rain != rain {
+		*p = player{rain: rain, won: p.won}
+	}
+}
+
+// mayTap counts a tap off the player's rate; 0 is no limit.
+func (p *player) mayTap(now int64, rate int) bool { return rate == 0 || p.bucket.take(now, rate) }
 
 // wins is how many packets the player has won in the campaign.
 func (p *player) wins() int { return len(p.won) }

@@ -2,7 +2,6 @@ package grab
 
 import (
 	"hash/maphash"
-	"slices"
 	"sync"
 
 	"redrain/grab/outcome"
@@ -12,7 +11,7 @@ import (
 // stripes is how many locks the players are spread over: enough that a tap seldom waits for another player's.
 const stripes = 256
 
-// playerCache is what this node knows of its players during one rain.
+// playerCache is what this node knows of the players who are on it. It may forget any of them at any time.
 type playerCache[T any] struct {
 	seed    maphash.Seed
 	stripes [stripes]stripe[T]
@@ -24,19 +23,10 @@ type stripe[T any] struct {
 	players map[string]*cachedPlayer[T]
 }
 
-// newPlayerCache takes over what was won from the cache before, which may be nil.
-func newPlayerCache[T any](before *playerCache[T]) *playerCache[T] {
+func newPlayerCache[T any]() *playerCache[T] {
 	c := &playerCache[T]{seed: maphash.MakeSeed()}
 	for i := range c.stripes {
 		c.stripes[i].players = map[string]*cachedPlayer[T]{}
-	}
-	if before == nil {
-		return c
-	}
-	for i := range before.stripes {
-		for user, won := range before.stripes[i].winners() {
-			c.stripe(user).add(user).won = won // nobody else has c yet
-		}
 	}
 	return c
 }
@@ -64,17 +54,33 @@ func (c *playerCache[T]) addWins(user string, wins []rain.Win) {
 	}
 }
 
-// winners is what the stripe's players have won.
-func (s *stripe[T]) winners() map[string][]wonDrop {
+// addUnsure takes in wins of a player that may not be told yet: what the player asks for again is asked of the script.
+func (c *playerCache[T]) addUnsure(user string, wins []rain.Win) {
+	if len(wins) == 0 {
+		return
+	}
+	s := c.stripe(user)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := map[string][]wonDrop{}
-	for user, p := range s.players {
-		if len(p.won) > 0 {
-			all[user] = slices.Clone(p.won)
+	p := s.players[user]
+	if p == nil {
+		p = s.add(user)
+	}
+	for _, w := range wins {
+		if drop, ok := rain.ParseDrop(w.Drop); ok {
+			p.decided(drop, outcome.Result{}, true)
 		}
 	}
-	return all
+}
+
+// forget drops a player, unless a tap of theirs is under way.
+func (c *playerCache[T]) forget(user string) {
+	s := c.stripe(user)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.players[user]; p != nil && len(p.flying) == 0 {
+		delete(s.players, user)
+	}
 }
 
 func (s *stripe[T]) add(user string) *cachedPlayer[T] {

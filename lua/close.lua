@@ -2,8 +2,7 @@
 --
 -- KEYS
 --   1  rr:{<campaign>.<shard>}:state   hash: the shard's settings and counts, see grab/store/keys.go
---   2  rr:{<campaign>.<shard>}:stock   list of what is left: ranges "<first>-<last>" of packets, and a '.' at its end;
---                                      behind that, what was given back
+--   2  rr:{<campaign>.<shard>}:stock   list of what is left: ranges "<first>-<last>", a '.', and behind it what was given back
 --   3  rr:{<campaign>.<shard>}:outbox  stream: what has to be paid
 -- ARGV
 --   1  how many ranges to reclaim at most

@@ -6,7 +6,9 @@ import lru "github.com/hashicorp/golang-lru/v2"
 const campaignsKept = 256
 
 // AmountsCache holds the amounts of campaigns that are in use. It may be used by any goroutine.
-type AmountsCache struct{ kept *lru.Cache[amountsKey, *Amounts] }
+type AmountsCache struct {
+	kept *lru.Cache[amountsKey, *Amounts]
+}
 
 type amountsKey struct {
 	id   string

@@ -70,36 +70,42 @@ func (c *Confirmer) Confirm(ctx context.Context, campaign string, shard int, p *
 	return nil
 }
 
-// ConfirmedWins are those of the player's wins that may be told to the player, in the order won: those that have what
-// the mode asks for. It gets it for those that do not have it yet, and leaves out where that fails: they are won all
-// the same, and come with the next call or with their settlement.
-func (c *Confirmer) ConfirmedWins(ctx context.Context, of *rain.Campaign, user string) ([]rain.Win, error) {
-	records, err := c.wins.Records(ctx, of, user)
-	if err != nil || len(records) == 0 {
-		return nil, err
-	}
-	if c.Immediate() {
-		return winsOf(records, func(string) bool { return true }), nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	var p Pending
-	for _, r := range records {
-		p.AddOlder(r.Entry, r.Win)
-	}
-	if err := c.Confirm(ctx, of.ID, rain.HomeShard(user, store.Shards(of)), &p); err != nil {
-		c.log.Warn("a player's wins cannot be confirmed; they are not told now", "campaign", of.ID, "err", err)
-	}
-	return winsOf(records, p.Confirmed), nil
+// mostWins is how many of a player's wins are read at once: the newest.
+const mostWins = 1_000
+
+// PlayersWins are a player's newest wins.
+type PlayersWins struct {
+	Confirmed   []rain.Win // that may be told to the player, in the order won
+	Unconfirmed []rain.Win // that may not: they are won all the same, and come with the next call or with their settlement
+	Total       int        // how many the player has in all
 }
 
-// winsOf are the wins of those entries that are good.
-func winsOf(records []store.Record, good func(entry string) bool) []rain.Win {
-	var wins []rain.Win
+// PlayersWins reads a player's newest wins. It gets for them what the mode asks for where they do not have it yet.
+func (c *Confirmer) PlayersWins(ctx context.Context, of *rain.Campaign, user string) (PlayersWins, error) {
+	records, total, err := c.wins.Records(ctx, of, user, mostWins)
+	if err != nil || len(records) == 0 {
+		return PlayersWins{}, err
+	}
+	wins := PlayersWins{Total: total}
+	good := func(string) bool { return true }
+	if !c.Immediate() {
+		ctx, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		var p Pending
+		for _, r := range records {
+			p.AddOlder(r.Entry, r.Win)
+		}
+		if err := c.Confirm(ctx, of.ID, rain.HomeShard(user, store.Shards(of)), &p); err != nil {
+			c.log.Warn("a player's wins cannot be confirmed; they are not told now", "campaign", of.ID, "err", err)
+		}
+		good = p.Confirmed
+	}
 	for _, r := range records {
 		if good(r.Entry) {
-			wins = append(wins, r.Win)
+			wins.Confirmed = append(wins.Confirmed, r.Win)
+		} else {
+			wins.Unconfirmed = append(wins.Unconfirmed, r.Win)
 		}
 	}
-	return wins
+	return wins, nil
 }

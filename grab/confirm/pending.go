@@ -10,31 +10,18 @@ import (
 type Pending struct {
 	entries []*entry
 	byID    map[string]*entry
-	packets map[int]struct{} // those in the wins of an entry
 }
 
 // entry is one pending entry.
 type entry struct {
 	id        string
-	sample    rain.Win   // one of its wins
-	wins      []rain.Win // all of them, in their order, where it has just been written; nil for an older one
-	confirmed bool       // its winners may be told
+	sample    rain.Win    // one of its wins
+	written   *rain.Entry // all of it, where it has just been written; nil for an older one
+	confirmed bool        // its winners may be told
 }
 
-// AddFresh adds a win of an entry that has just been written. All wins of that entry have to be added, in the order in
-// which they were won. A player may stand in a batch twice with the same drop, and has won it once: a packet that was
-// added already is not added again.
-func (p *Pending) AddFresh(id string, win rain.Win) {
-	e := p.add(id, win)
-	if _, twice := p.packets[win.Packet]; twice {
-		return
-	}
-	if p.packets == nil {
-		p.packets = map[int]struct{}{}
-	}
-	p.packets[win.Packet] = struct{}{}
-	e.wins = append(e.wins, win)
-}
+// AddFresh adds an entry that has just been written.
+func (p *Pending) AddFresh(e *rain.Entry) { p.add(e.Ref.ID, e.Wins[0]).written = e }
 
 // AddOlder adds a win of an entry that was written before. Where the entry's other wins are needed, they are read from
 // the outbox.

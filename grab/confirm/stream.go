@@ -81,12 +81,11 @@ func (s *stream) letters(ctx context.Context, campaign string, shard int, of []*
 	var older []*entry
 	var ids []string
 	for _, e := range of {
-		if e.wins == nil {
+		if e.written == nil {
 			older, ids = append(older, e), append(ids, e.id)
 			continue
 		}
-		ref := rain.EntryRef{Campaign: campaign, Shard: shard, ID: e.id}
-		letters = append(letters, letter{e, &rain.Entry{Ref: ref, Wins: e.wins}})
+		letters = append(letters, letter{e, e.written})
 	}
 	found, err := s.outbox.Lookup(ctx, campaign, shard, ids)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"redrain/grab/confirm"
 	"redrain/grab/outcome"
 	"redrain/grab/store"
+	"redrain/internal/seal"
 	"redrain/internal/testenv"
 	"redrain/rain"
 )
@@ -55,6 +56,7 @@ type Node struct {
 	*store.Stock
 	*store.Sums
 	*store.Restorer
+	*store.Moves
 	*store.Ranking
 	*store.Nodes
 	*store.Limits
@@ -64,6 +66,9 @@ type Node struct {
 	*confirm.Confirmer
 	*grab.Gates[Done]
 }
+
+// Ring is what all nodes of tests seal with.
+var Ring = seal.NewRing(seal.Secret{1, 2, 3})
 
 // Done takes a tap's result.
 type Done func(outcome.Result)
@@ -100,7 +105,7 @@ func New(t testing.TB, rdb redis.UniversalClient, s Setup) *Game {
 	if s.NotOpen {
 		return gm
 	}
-	if err := gm.G.Open(t.Context(), gm.C, gm.Amounts); err != nil {
+	if err := gm.G.Open(t.Context(), gm.C, gm.Options.Clock()+60_000); err != nil {
 		t.Fatal(err)
 	}
 	if !s.NoRain {
@@ -119,10 +124,11 @@ func (gm *Game) Node() *Node {
 
 // NewNode makes a node. Close it.
 func NewNode(rdb redis.UniversalClient, o Options) *Node {
-	s := store.New(rdb, store.Options{Namespace: o.Namespace, Clock: o.Clock, Log: o.Log})
+	s := store.New(rdb, store.Options{Namespace: o.Namespace, Clock: o.Clock, Log: o.Log, Ring: Ring})
 	c := confirm.New(s, o.Confirm, o.Publisher, o.Log)
 	return &Node{
 		Store: s, Stock: store.NewStock(s), Sums: store.NewSums(s), Restorer: store.NewRestorer(s),
+		Moves:   store.NewMoves(s),
 		Ranking: store.NewRanking(s), Nodes: store.NewNodes(s), Limits: store.NewLimits(s), Marks: store.NewMarks(s),
 		Wins: store.NewWins(s), Outbox: confirm.NewOutbox(c), Confirmer: c,
 		Gates: grab.NewGates(s, c, answer, o.Options),
@@ -246,7 +252,7 @@ func (gm *Game) Wins() map[int]rain.Win {
 	return all
 }
 
-// Balance checks that each cent of the budget is in the stock, in the outbox or in the levels' sums, and that every
+// Balance checks that each packet is in one place, the stock of a shard, on its way, won or given back, and that every
 // win has the amount of its packet in the split.
 func (gm *Game) Balance() {
 	gm.T.Helper()
@@ -254,29 +260,41 @@ func (gm *Game) Balance() {
 	if err != nil {
 		gm.T.Fatal(err)
 	}
-	var sum, reclaimed rain.Money
-	packets, won := 0, 0
-	for _, s := range shards {
-		packets += s.Packets + s.Won
-		won += s.Won
-		sum += s.Left + s.AmountWon
-		for _, e := range s.Entries {
-			if e.Reclaim != nil {
-				packets += e.Reclaim.Packets
-				reclaimed += e.Reclaim.Amount
-			}
+	places := map[int]int{}
+	count := func(numbers rain.Numbers) {
+		for packet := range numbers.Each() {
+			places[packet]++
 		}
 	}
-	if packets != gm.C.Packets || sum+reclaimed != gm.C.Budget {
-		gm.T.Errorf("%d packets of %d in all, want %d of %d", packets, sum+reclaimed, gm.C.Packets, gm.C.Budget)
+	won := 0
+	for _, s := range shards {
+		count(s.Stock)
+		for _, lent := range s.Lent {
+			count(lent.Numbers)
+		}
+		won += s.Won
+		for _, e := range s.Entries {
+			if e.Reclaim != nil {
+				count(e.Reclaim.Numbers)
+			}
+		}
 	}
 	wins := gm.Wins()
 	if len(wins)+gm.Gone != won {
 		gm.T.Errorf("%d wins in the outbox and %d before, %d in the state", len(wins), gm.Gone, won)
 	}
 	for packet, w := range wins {
+		places[packet]++
 		if w.Amount != gm.Amounts[packet] {
 			gm.T.Errorf("packet %d: won %d, it holds %d", packet, w.Amount, gm.Amounts[packet])
+		}
+	}
+	if len(places)+gm.Gone != gm.C.Packets {
+		gm.T.Errorf("%d packets are somewhere and %d were won before, want %d", len(places), gm.Gone, gm.C.Packets)
+	}
+	for packet, n := range places {
+		if n != 1 {
+			gm.T.Errorf("packet %d is in %d places", packet, n)
 		}
 	}
 }

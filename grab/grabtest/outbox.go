@@ -71,11 +71,11 @@ func (gm *Game) Outbox() (entries []rain.Entry) {
 // Confirmed is what of a player's wins may be told.
 func (gm *Game) Confirmed(user string) []rain.Win {
 	gm.T.Helper()
-	wins, err := gm.G.ConfirmedWins(gm.T.Context(), gm.C, user)
+	wins, err := gm.G.PlayersWins(gm.T.Context(), gm.C, user)
 	if err != nil {
 		gm.T.Fatal(err)
 	}
-	return wins
+	return wins.Confirmed
 }
 
 // UntilWon taps until the win is told: on a busy machine a replica may need longer than the time it has.
@@ -99,7 +99,7 @@ func Refs(entries []rain.Entry) []rain.EntryRef {
 
 // Held is all that Redis knows a player to have won, confirmed or not.
 func (gm *Game) Held(user string) (wins []rain.Win, err error) {
-	records, err := gm.G.Records(gm.T.Context(), gm.C, user)
+	records, _, err := gm.G.Records(gm.T.Context(), gm.C, user, rain.MaxPackets)
 	for _, r := range records {
 		wins = append(wins, r.Win)
 	}

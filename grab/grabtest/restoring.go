@@ -2,7 +2,6 @@ package grabtest
 
 import (
 	"context"
-	"iter"
 	"slices"
 
 	"redrain/grab/store"
@@ -14,7 +13,8 @@ func (gm *Game) Lose() {
 	gm.T.Helper()
 	for shard := range gm.C.Shards {
 		k := gm.G.Keys(gm.C.ID, shard)
-		if err := gm.RDB.Del(context.Background(), k.State, k.Stock, k.Wins, k.Taps, k.Outbox).Err(); err != nil {
+		if err := gm.RDB.Del(context.Background(), k.State, k.Stock, k.Wins, k.Taps, k.Outbox, k.Lent,
+			k.Borrowed).Err(); err != nil {
 			gm.T.Error(err)
 		}
 	}
@@ -50,15 +50,14 @@ func (gm *Game) Restoration(shard int, wins []Known) store.Restoration {
 	for _, k := range wins {
 		taken[k.Win.Packet] = true
 	}
-	r := store.Restoration{
-		Barrier: "1-0",
-		Stock: func(yield func(int, rain.Money) bool) {
-			for p := first; p < first+n; p++ {
-				if !taken[p] && !yield(p, gm.Amounts[p]) {
-					return
-				}
-			}
-		},
+	var stock rain.Numbers
+	for p := first; p < first+n; p++ {
+		if !taken[p] {
+			stock = stock.Add(p)
+		}
+	}
+	return store.Restoration{
+		Barrier: "1-0", Stock: stock,
 		Wins: func(put func(rain.Win, rain.EntryRef) error) error {
 			for _, k := range wins {
 				if err := put(k.Win, k.Entry); err != nil {
@@ -68,16 +67,6 @@ func (gm *Game) Restoration(shard int, wins []Known) store.Restoration {
 			return nil
 		},
 	}
-	r.Packets, r.Left = Count(r.Stock)
-	return r
-}
-
-// Count is how many packets there are, and their amount.
-func Count(stock iter.Seq2[int, rain.Money]) (packets int, left rain.Money) {
-	for _, amount := range stock {
-		packets, left = packets+1, left+amount
-	}
-	return packets, left
 }
 
 // Restore restores a shard, as RestoreAs does.

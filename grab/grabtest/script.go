@@ -14,10 +14,8 @@ import (
 // MaxBatch is the most taps that a gate has decided at once.
 const MaxBatch = 500
 
-// RecordText is a win with its outbox entry as the wins hash has it.
-func RecordText(w rain.Win, entry string) string {
-	return fmt.Sprintf(";%s=%d=%d=%s", w.Drop, w.Packet, w.Amount, entry)
-}
+// RecordText is a player's first win, with its outbox entry, as the wins hash has it.
+func RecordText(w rain.Win, entry string) string { return fmt.Sprintf("%d %s ", w.Packet, entry) }
 
 // Tap is a tap for a Script.
 type Tap struct {
@@ -39,17 +37,28 @@ func TapOf(t testing.TB, user, drop string) *Tap {
 type Script struct {
 	Answer *store.Answer // to the last call
 	batch  *store.Batch
+	game   *Game
 }
 
 // Script makes a Script.
-func (gm *Game) Script() *Script { return &Script{batch: store.NewBatch(gm.G.Store, gm.C.ID, 0)} }
+func (gm *Game) Script() *Script {
+	return &Script{batch: store.NewBatch(gm.G.Store, gm.C.ID, 0), game: gm}
+}
 
 // Call has a batch decided.
 func (s *Script) Call(ctx context.Context, taps []*Tap) (err error) {
 	for _, t := range taps {
 		s.batch.Add(&t.User, t.Drop)
 	}
-	s.Answer, err = s.batch.Decide(ctx)
+	amounts, err := rain.NewAmounts(s.game.C)
+	if err != nil {
+		return err
+	}
+	r := &rain.Rain{}
+	if now := s.game.C.Current(); now != nil {
+		r = now
+	}
+	s.Answer, err = s.batch.Decide(ctx, r, amounts, s.game.Options.Clock())
 	return err
 }
 
@@ -67,13 +76,12 @@ func (gm *Game) BatchOf(taps ...[2]string) []outcome.Result {
 	}
 	results, entries := script.Answer.Results, script.Answer.Entries
 	var wins confirm.Pending
+	if script.Answer.Entry != "" {
+		wins.AddFresh(&script.Answer.Written)
+	}
 	for i, t := range batch {
 		win := rain.Win{User: t.User, Packet: results[i].Packet, Amount: results[i].Amount, Drop: t.Drop.String()}
-		switch {
-		case results[i].Outcome != outcome.Won:
-		case entries[i] == script.Answer.Entry:
-			wins.AddFresh(entries[i], win)
-		default:
+		if results[i].Outcome == outcome.Won && entries[i] != script.Answer.Entry {
 			wins.AddOlder(entries[i], win)
 		}
 	}

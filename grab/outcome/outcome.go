@@ -16,10 +16,10 @@ const (
 	Unavailable Outcome = iota // nothing is known to be decided: to be tapped again
 	Won
 	Already     // the player has all the wins allowed
-	SoldOut     // nothing is left on the player's home shard
+	SoldOut     // nothing is left of the campaign
 	NotOpen     // no rain, countdown, paused or ended
 	Limited     // the player's taps are used up
-	Empty       // a decoy, or the pacing has released no more by now
+	Empty       // a decoy; or nothing could be had just now, by the pacing or because stock is on its way
 	Late        // the drop has landed
 	UnknownDrop // there is no such drop, or not yet
 	TooFast     // more taps per second than allowed

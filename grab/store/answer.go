@@ -16,10 +16,12 @@ type Answer struct {
 	Left    int64            // packets that the shard has left
 	Time    int64            // Redis's, when it decided, in Unix microseconds
 	Entry   string           // id of the outbox entry with all that was won now; "" where nothing was
+	Written rain.Entry       // that entry; good for longer than the answer
 	Results []outcome.Result // of each tap, in the order in which they were added
 	Entries []string         // of each tap that won, the id of the outbox entry of its win; else ""
 
-	moves int64 // of stock from and to the shard, so far
+	moves int64  // of stock from and to the shard, so far
+	fresh []bool // of each tap, whether it has won now
 }
 
 // parse reads what grab.lua returns for n taps. Nothing but the whole is taken: a result given to the wrong tap
@@ -30,7 +32,7 @@ func (a *Answer) parse(reply string, n int, amounts *rain.Amounts) error {
 	if len(line) != lines {
 		return errReply
 	}
-	*a = Answer{Results: a.Results[:0], Entries: a.Entries[:0]}
+	*a = Answer{Results: a.Results[:0], Entries: a.Entries[:0], fresh: a.fresh[:0]}
 	if !a.head(line[0]) || len(line[2]) != n {
 		return errReply
 	}
@@ -64,6 +66,7 @@ func (a *Answer) parse(reply string, n int, amounts *rain.Amounts) error {
 			return errReply
 		}
 		a.Results, a.Entries = append(a.Results, r), append(a.Entries, from)
+		a.fresh = append(a.fresh, letters[i] == 'w')
 	}
 	if again != "" {
 		return errReply

@@ -12,8 +12,8 @@ import (
 type Batch struct {
 	*client
 
-	ring     *seal.Ring
 	campaign string
+	shard    int
 	keys     []string
 	users    []any
 	drops    []rain.DropID
@@ -32,8 +32,8 @@ type heard struct {
 }
 
 // NewBatch makes an empty batch for a shard.
-func NewBatch(s *Store, ring *seal.Ring, campaign string, shard int) *Batch {
-	return &Batch{client: s.client, ring: ring, campaign: campaign, keys: s.keys.shard(campaign, shard).grabbing(),
+func NewBatch(s *Store, campaign string, shard int) *Batch {
+	return &Batch{client: s.client, campaign: campaign, shard: shard, keys: s.keys.shard(campaign, shard).grabbing(),
 		heard: heard{entry: nothingYet}}
 }
 
@@ -56,18 +56,41 @@ func (b *Batch) Decide(ctx context.Context, of *rain.Rain, amounts *rain.Amounts
 		b.args = append(b.args, &b.parts[i])
 	}
 	reply, err := b.run(ctx, b.scripts.grab, b.keys, b.args...).Text()
-	clear(b.args)
-	clear(b.users)
-	clear(b.parts)
-	b.args, b.users, b.drops, b.parts = b.args[:0], b.users[:0], b.drops[:0], b.parts[:0]
+	defer b.empty()
 	if err == nil {
 		err = b.answer.parse(reply, n, amounts)
 	}
 	if err != nil {
 		return nil, err
 	}
-	b.hear()
+	if b.answer.Entry != "" {
+		b.answer.Written = b.written(at)
+		b.heard.entry = b.answer.Entry
+	}
+	b.heard.moves = max(b.heard.moves, b.answer.moves)
 	return &b.answer, nil
+}
+
+// empty forgets the taps.
+func (b *Batch) empty() {
+	clear(b.args)
+	clear(b.users)
+	clear(b.parts)
+	b.args, b.users, b.drops, b.parts = b.args[:0], b.users[:0], b.drops[:0], b.parts[:0]
+}
+
+// written is the outbox entry of what was won now.
+func (b *Batch) written(at int64) rain.Entry {
+	e := rain.Entry{Ref: rain.EntryRef{Campaign: b.campaign, Shard: b.shard, ID: b.answer.Entry}, SealedAt: at}
+	for i, r := range b.answer.Results {
+		if b.answer.fresh[i] {
+			user := *b.users[i].(*string) //nolint:forcetypeassert // Add's
+			line := b.parts[len(b.users)+i]
+			e.Wins = append(e.Wins, rain.Win{User: user, Packet: r.Packet, Amount: r.Amount, Seal: line[:seal.Size],
+				Drop: line[seal.Size+1 : len(line)-len(user)-1]})
+		}
+	}
+	return e
 }
 
 // write makes the texts of the taps: all fields, then all lines.
@@ -89,12 +112,4 @@ func (b *Batch) write(at int64) {
 		b.parts = append(b.parts, all[from:end])
 		from = end
 	}
-}
-
-// hear notes what Redis has told to know.
-func (b *Batch) hear() {
-	if b.answer.Entry != "" {
-		b.heard.entry = b.answer.Entry
-	}
-	b.heard.moves = max(b.heard.moves, b.answer.moves)
 }

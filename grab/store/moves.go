@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"redrain/internal/seal"
 	"redrain/rain"
 )
 
@@ -13,13 +12,10 @@ import (
 const rangesAtOnce = 500
 
 // Moves takes stock from one shard to another, step by step. Each step may be repeated.
-type Moves struct {
-	*client
-	ring *seal.Ring
-}
+type Moves struct{ *client }
 
-// NewMoves makes a Moves. A closed shard gives what comes back to the sponsor, sealed with the ring.
-func NewMoves(s *Store, ring *seal.Ring) *Moves { return &Moves{s.client, ring} }
+// NewMoves makes a Moves.
+func NewMoves(s *Store) *Moves { return &Moves{s.client} }
 
 // Lend takes up to count packets out of a shard's stock for another shard. move is an id made for this alone; asked
 // again with it, until Done, it answers the same. lent is nil where the shard has nothing to lend.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"redrain/internal/seal"
 	"redrain/rain"
 )
 
@@ -17,13 +16,10 @@ const (
 )
 
 // Stock is what a campaign has to give away, shard by shard: it is brought in, put on offer, and closed.
-type Stock struct {
-	*client
-	ring *seal.Ring
-}
+type Stock struct{ *client }
 
-// NewStock makes a Stock, whose closings are sealed with the ring.
-func NewStock(s *Store, ring *seal.Ring) *Stock { return &Stock{s.client, ring} }
+// NewStock makes a Stock.
+func NewStock(s *Store) *Stock { return &Stock{s.client} }
 
 // Open stocks the campaign and opens it: every shard gets its part of the packets. It may be repeated after a crash at
 // any point, and run on several nodes at once; a shard that is open already is left alone. Without a rain, which Apply

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"redrain/internal/seal"
 	"redrain/rain"
 )
 
@@ -21,6 +22,8 @@ type Options struct {
 	Clock rain.Clock
 	// Amounts is what the campaigns' packets hold, shared with the rest of the process; nil makes one.
 	Amounts *rain.AmountsCache
+	// Ring seals taps and closings; nil makes one of a secret that nobody else knows, so that nothing is ever paid.
+	Ring *seal.Ring
 	// Log receives what an operator should know; nil drops it.
 	Log *slog.Logger
 }
@@ -35,6 +38,7 @@ type client struct {
 	keys    keys
 	scripts scripts
 	amounts *rain.AmountsCache
+	ring    *seal.Ring
 	clock   rain.Clock
 	log     *slog.Logger
 }
@@ -50,10 +54,14 @@ func New(rdb redis.UniversalClient, o Options) *Store {
 	if o.Amounts == nil {
 		o.Amounts = rain.NewAmountsCache()
 	}
+	if o.Ring == nil {
+		o.Ring = seal.NewRing(seal.NewSecret())
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Store{&client{rdb: rdb, keys: keys{o.Namespace}, scripts: newScripts(), amounts: o.Amounts, clock: o.Clock, log: o.Log}}
+	return &Store{&client{rdb: rdb, keys: keys{o.Namespace}, scripts: newScripts(), amounts: o.Amounts, ring: o.Ring,
+		clock: o.Clock, log: o.Log}}
 }
 
 // checked returns the error as it is. Where a node of a Cluster did not answer, it has the cluster's map read again:

@@ -2,6 +2,7 @@ package seal
 
 import (
 	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -14,6 +15,12 @@ const SecretBytes = 32
 
 // Secret is what seals are made with. It prints as "[secret]" so that no log gives it away.
 type Secret [SecretBytes]byte
+
+// NewSecret draws a secret.
+func NewSecret() (s Secret) {
+	_, _ = rand.Read(s[:]) // never fails
+	return s
+}
 
 // Format hides the secret from every verb of fmt.
 func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "[secret]") }
