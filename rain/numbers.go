@@ -3,6 +3,8 @@ package rain
 import (
 	"errors"
 	"iter"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -102,4 +104,30 @@ func (n *Numbers) Take() (packet int, ok bool) {
 		*n = (*n)[1:]
 	}
 	return packet, true
+}
+
+// Remaining is the numbers that have come more often than they have gone, in rising order.
+func Remaining(came, gone Numbers) (rest Numbers) {
+	change := make(map[int]int, 2*(len(came)+len(gone))) // of the count, from this number on
+	for _, r := range came {
+		change[r.First]++
+		change[r.Last+1]--
+	}
+	for _, r := range gone {
+		change[r.First]--
+		change[r.Last+1]++
+	}
+	count, first := 0, 0
+	for _, at := range slices.Sorted(maps.Keys(change)) {
+		if count > 0 && at > first {
+			if last := len(rest) - 1; last >= 0 && rest[last].Last+1 == first {
+				rest[last].Last = at - 1
+			} else {
+				rest = append(rest, Range{first, at - 1})
+			}
+		}
+		count += change[at]
+		first = at
+	}
+	return rest
 }

@@ -1,5 +1,10 @@
 package rain
 
+import (
+	"errors"
+	"slices"
+)
+
 // TapClass is what the schedule alone says of a tap, without I/O.
 type TapClass int
 
@@ -32,4 +37,38 @@ func (r *Rain) Classify(id DropID, now int64, paused bool) TapClass {
 		return IsDecoy
 	}
 	return InAir
+}
+
+// sealSlackMS is how much later than its time a tap may have been sealed, in milliseconds: it waited for its turn. The
+// nodes' clocks differ by less.
+const sealSlackMS = 10_000
+
+// Errors of CheckDrop.
+var (
+	errNoDrop   = errors.New("no rain of the campaign had such a drop")
+	errNotInAir = errors.New("the drop was not in the air when the tap was sealed")
+	errIsDecoy  = errors.New("the drop was a decoy")
+)
+
+// CheckDrop returns an error unless a drop may have won when a gateway sealed a tap on it, at being its time. It allows
+// for clocks that differ and taps that wait. That the rain was stopped, or the campaign paused, is not looked at: nodes
+// hear of that one after the other.
+func (c *Campaign) CheckDrop(drop string, at int64) error {
+	id, ok := ParseDrop(drop)
+	if !ok {
+		return errNoDrop
+	}
+	i := slices.IndexFunc(c.Rains, func(r Rain) bool { return r.Has(id.N) })
+	if i < 0 || id.K >= c.Rains[i].drops(id.N) {
+		return errNoDrop
+	}
+	r := &c.Rains[i]
+	d := r.drop(id.N, id.K)
+	switch appears := r.WaveAt(id.N); {
+	case d.Kind == Decoy:
+		return errIsDecoy
+	case at < appears-sealSlackMS || at >= appears+d.FallMS+GraceMS+sealSlackMS:
+		return errNotInAir
+	}
+	return nil
 }

@@ -45,41 +45,45 @@ func (s *Sums) Levels(ctx context.Context, c *rain.Campaign) (Levels, error) {
 	if err != nil {
 		return Levels{}, err
 	}
-	sum := Levels{AmountWon: c.Budget}
+	var sum Levels
+	var left, reclaimed rain.Numbers
 	for shard := range states {
-		if err := sum.add(c, amounts, states[shard], stocks[shard].Val(), moves[shard].Val()); err != nil {
+		one, err := parseLevel(c, states[shard], stocks[shard].Val(), moves[shard].Val())
+		if err != nil {
 			return Levels{}, fmt.Errorf("reading the levels of campaign %s, shard %d: %w", c.ID, shard, err)
 		}
+		sum.Won += one.won
+		left, reclaimed = append(left, one.left...), append(reclaimed, one.reclaimed...)
 	}
+	left = rain.Remaining(left, nil) // what is lent may have come to its shard already
+	sum.Stock, sum.AmountLeft = left.Count(), amounts.Sum(left)
+	sum.AmountWon = c.Budget - sum.AmountLeft - amounts.Sum(reclaimed)
 	return sum, nil
 }
 
-// add adds what was read of a shard. AmountWon is what is nowhere else.
-func (l *Levels) add(c *rain.Campaign, amounts *rain.Amounts, state *redis.SliceCmd, elements []string,
-	moves map[string]string) error {
+// level is what Levels reads of a shard.
+type level struct {
+	won             int
+	left, reclaimed rain.Numbers
+}
+
+func parseLevel(c *rain.Campaign, state *redis.SliceCmd, elements []string, moves map[string]string) (l level, err error) {
 	var s shardState
 	if err := state.Scan(&s); err != nil {
-		return err
+		return l, err
 	}
 	if s.Status == "" || s.Status == rebuilding {
-		return ErrNoState
+		return l, ErrNoState
 	}
-	left, reclaimed, err := parseStock(elements, c.Packets)
-	if err != nil {
-		return err
+	l.won = s.Won
+	if l.left, l.reclaimed, err = parseStock(elements, c.Packets); err != nil {
+		return l, err
 	}
 	lent, err := parseAllLent(moves)
-	if err != nil {
-		return err
-	}
 	for _, move := range lent {
-		left = append(left, move.Numbers...) // it is as good as in the stock
+		l.left = append(l.left, move.Numbers...)
 	}
-	l.Stock += left.Count()
-	l.Won += s.Won
-	l.AmountLeft += amounts.Sum(left)
-	l.AmountWon -= amounts.Sum(left) + amounts.Sum(reclaimed)
-	return nil
+	return l, err
 }
 
 // shardState is what Levels reads of a shard's state.

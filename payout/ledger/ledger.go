@@ -19,16 +19,20 @@ type Ledger struct {
 	Audit       *AuditLog
 	Leases      *Leases
 	Answers     *Answers
+	Seals       *posting.Seals
+	Moves       *posting.Moves
 }
 
-// New makes a ledger of a migrated database. clock gives the times that are written to it.
-func New(db *sqldb.DB, clock rain.Clock) *Ledger {
+// New makes a ledger of a migrated database. clock gives the times that are written to it; amounts is what campaigns'
+// packets hold, shared with the rest of the process. The seals are to be loaded before anything is posted.
+func New(db *sqldb.DB, clock rain.Clock, amounts *rain.AmountsCache) *Ledger {
 	rows := &campaignRows{amounts: map[string][]rain.Money{}}
-	poster := posting.NewPoster(db, clock, rows)
+	seals := posting.NewSeals(db, clock)
+	poster := posting.NewPoster(db, clock, rows, amounts, seals)
 	withdrawals := &Withdrawals{db: db, clock: clock}
 	return &Ledger{
 		Poster:      poster,
-		Rebuilds:    posting.NewRebuilds(db, clock),
+		Rebuilds:    posting.NewRebuilds(db, clock, amounts),
 		DeadLetters: newDeadLetters(db, clock, poster, withdrawals),
 		Campaigns:   &Campaigns{db: db, clock: clock, rows: rows, poster: poster},
 		Sponsors:    &Sponsors{db: db, clock: clock},
@@ -37,5 +41,7 @@ func New(db *sqldb.DB, clock rain.Clock) *Ledger {
 		Audit:       &AuditLog{db: db, clock: clock},
 		Leases:      &Leases{db: db, clock: clock},
 		Answers:     &Answers{db: db, clock: clock},
+		Seals:       seals,
+		Moves:       posting.NewMoves(db, clock),
 	}
 }

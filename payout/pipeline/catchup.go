@@ -49,7 +49,7 @@ func (s *Settler) catchUp(ctx context.Context, subject string) error {
 		}
 		// The last one may have been removed by age meanwhile; then the one before it has none behind it.
 		done = meta.Sequence.Stream >= last || meta.NumPending == 0
-		if e, fault := s.stream.decode(msg); fault == "" {
+		if e, err := s.stream.decode(msg); err == nil {
 			page = append(page, e)
 			wins += max(len(e.Wins), 1)
 		}

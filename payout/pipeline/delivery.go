@@ -17,19 +17,19 @@ type delivery struct {
 	entry rain.Entry
 }
 
-// decode reads the entry in a message; fault says why there is none.
-func (s *stream) decode(m jetstream.Msg) (e rain.Entry, fault string) {
-	e, fault = entrytext.Decode(m.Data())
-	if fault != "" {
-		return e, fault
+// decode reads the entry in a message; the error says why there is none that could be settled.
+func (s *stream) decode(m jetstream.Msg) (rain.Entry, error) {
+	e, err := entrytext.Open(s.seals, m.Data())
+	if err != nil {
+		return e, err
 	}
 	if _, _, err := e.Ref.Position(); err != nil {
-		return e, err.Error()
+		return e, err
 	}
 	if want := s.subject(e.Ref); m.Subject() != want {
-		return e, fmt.Sprintf("the message came on %q, but its entry belongs on %q", m.Subject(), want)
+		return e, fmt.Errorf("the message came on %q, but its entry belongs on %q", m.Subject(), want)
 	}
-	return e, ""
+	return e, nil
 }
 
 // deliveries is how often the message has been delivered, this time included.

@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"redrain/internal/rounds"
+	"redrain/internal/seal"
 	"redrain/payout/entrytext"
 	"redrain/rain"
 )
@@ -32,9 +33,10 @@ type Publisher struct {
 	log    *slog.Logger
 }
 
-// NewPublisher makes a publisher on the connection of js. namespace is the prefix of subjects and of the stream's name;
-// "" = DefaultNamespace. log nil = slog.Default.
-func NewPublisher(js jetstream.JetStream, namespace string, log *slog.Logger) (*Publisher, error) {
+// NewPublisher makes a publisher on the connection of js, which seals what it publishes. namespace is the prefix of
+// subjects and of the stream's name; "" = DefaultNamespace. log nil = slog.Default.
+func NewPublisher(js jetstream.JetStream, namespace string, seals entrytext.Sealer,
+	log *slog.Logger) (*Publisher, error) {
 	if log == nil {
 		log = slog.Default()
 	}
@@ -44,7 +46,7 @@ func NewPublisher(js jetstream.JetStream, namespace string, log *slog.Logger) (*
 	if err != nil {
 		return nil, fmt.Errorf("opening JetStream: %w", err)
 	}
-	return &Publisher{stream: newStream(js, namespace), burst: burst, fresh: newRecent(freshFor), log: log}, nil
+	return &Publisher{stream: newStream(js, namespace, seals), burst: burst, fresh: newRecent(freshFor), log: log}, nil
 }
 
 // Publish puts one entry into the stream, and returns nil when JetStream has acknowledged it: from then on the
@@ -73,26 +75,23 @@ func (p *Publisher) publishNow(ctx context.Context, e rain.Entry) error {
 	if err := p.stream.connected(); err != nil {
 		return err
 	}
-	msg, err := p.message(e)
-	if err != nil {
-		return err
-	}
-	_, err = p.stream.js.PublishMsg(ctx, msg, p.identity(e)...)
+	msg := p.message(e)
+	_, err := p.stream.js.PublishMsg(ctx, msg, p.identity(e, msg)...)
 	return notPublished(e, err)
 }
 
 // message is an entry as it travels.
-func (p *Publisher) message(e rain.Entry) (*nats.Msg, error) {
-	data, err := entrytext.Encode(e)
-	if err != nil {
-		return nil, fmt.Errorf("entry %s: %w", e.Ref, err)
-	}
-	return &nats.Msg{Subject: p.stream.subject(e.Ref), Data: data}, nil
+func (p *Publisher) message(e rain.Entry) *nats.Msg {
+	return &nats.Msg{Subject: p.stream.subject(e.Ref), Data: entrytext.Seal(p.stream.seals, entrytext.Encode(e))}
 }
 
-// identity lets JetStream know a copy, and refuse what is not meant for it.
-func (p *Publisher) identity(e rain.Entry) []jetstream.PublishOpt {
-	return []jetstream.PublishOpt{jetstream.WithMsgID(e.Ref.String()), jetstream.WithExpectStream(p.stream.name())}
+// identity lets JetStream know a copy, and refuse what is not meant for it. The seal is a part of it: whoever publishes
+// something else under an entry's name does not keep the entry out.
+func (p *Publisher) identity(e rain.Entry, msg *nats.Msg) []jetstream.PublishOpt {
+	return []jetstream.PublishOpt{
+		jetstream.WithMsgID(e.Ref.String() + " " + string(msg.Data[:seal.Size])),
+		jetstream.WithExpectStream(p.stream.name()),
+	}
 }
 
 func notPublished(e rain.Entry, err error) error {
@@ -136,11 +135,8 @@ func (p *Publisher) publishAll(ctx context.Context, entries []rain.Entry) (faile
 }
 
 func (p *Publisher) send(e rain.Entry) (jetstream.PubAckFuture, error) {
-	msg, err := p.message(e)
-	if err != nil {
-		return nil, err
-	}
-	return p.burst.PublishMsgAsync(msg, p.identity(e)...)
+	msg := p.message(e)
+	return p.burst.PublishMsgAsync(msg, p.identity(e, msg)...)
 }
 
 // answered waits for JetStream's word on one message.

@@ -27,6 +27,7 @@ type report struct {
 	settled  prometheus.Counter
 	seconds  prometheus.Histogram
 	failures prometheus.Counter
+	forged   prometheus.Counter
 }
 
 func newReport(alarms Alarms, clock rain.Clock, log *slog.Logger, reg prometheus.Registerer) *report {
@@ -39,6 +40,9 @@ func newReport(alarms Alarms, clock rain.Clock, log *slog.Logger, reg prometheus
 		seconds: metrics.NewHistogram(prometheus.HistogramOpts{
 			Name: "redrain_settle_seconds", Help: "From the win to its commit in the ledger.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800},
+		}),
+		forged: metrics.NewCounter(prometheus.CounterOpts{
+			Name: "redrain_forged_total", Help: "Messages, wins and reclaims that no node of this installation has sealed.",
 		}),
 		failures: metrics.NewCounter(prometheus.CounterOpts{
 			Name: "redrain_payout_failures_total", Help: "Stream messages that could not be settled at a try, and " +
@@ -76,6 +80,9 @@ func (r *report) posted(posted posting.Posted) {
 // dead is told of what was put aside for a person.
 func (r *report) dead(letters []posting.DeadLetter) {
 	for _, d := range letters {
+		if d.Kind == posting.LetterForged {
+			r.forged.Inc()
+		}
 		r.log.Error("a payout cannot be posted; it is kept as a dead letter", "claim", d.Claim, "entry", d.Source,
 			"user", d.User, "amount", int64(d.Amount), "reason", d.Reason)
 	}

@@ -10,6 +10,7 @@ import (
 	"redrain/internal/faults"
 	"redrain/internal/outage"
 	"redrain/internal/rounds"
+	"redrain/payout/entrytext"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
@@ -20,6 +21,7 @@ type Poster interface {
 	Post(ctx context.Context, entries []rain.Entry) (posting.Posted, error)
 	Attempt(ctx context.Context, e rain.Entry, cause error, limit int) (posting.Attempted, error)
 	ForgetAttempts(ctx context.Context, refs []rain.EntryRef) error
+	RefreshSeals(ctx context.Context) error
 	BuryMessage(ctx context.Context, name string, payload []byte, reason string) error
 }
 
@@ -27,6 +29,7 @@ const (
 	partName     = "settlement"     // this part of the process in what the guard says
 	postGrace    = 5 * time.Second  // for the batch in hand when Run is to end
 	postDeadline = 25 * time.Second // below ackWait: after it others may have the same messages
+	sealTries    = 2                // of a message whose seal is wrong
 )
 
 // settlement posts batches and does what follows: it tells the players, and only then removes the entries from their
@@ -146,6 +149,23 @@ func (s *settlement) panicked(ctx context.Context, d delivery, cause error) bool
 		return true
 	}
 	return s.bury(ctx, d, cause.Error())
+}
+
+// unreadable deals with a message that is no entry, or that nobody of this installation has written. What is in the
+// outbox is published again by the relay, sealed with a key that is good.
+func (s *settlement) unreadable(ctx context.Context, d delivery, cause error) {
+	if errors.Is(cause, entrytext.ErrSeal) {
+		if err := s.ledger.RefreshSeals(ctx); err != nil {
+			s.failed(&s.money, err, d)
+			return
+		}
+		if d.deliveries() < sealTries { // it may have been sealed with a key that was not known here a moment ago
+			s.retry(d)
+			return
+		}
+		s.report.forged.Inc()
+	}
+	s.bury(ctx, d, cause.Error())
 }
 
 // bury keeps a message that nobody can settle as a dead letter, and takes it out of the stream's sight.

@@ -14,6 +14,7 @@ import (
 
 	"redrain/internal/outage"
 	"redrain/internal/rounds"
+	"redrain/payout/entrytext"
 	"redrain/rain"
 )
 
@@ -51,9 +52,9 @@ type Settler struct {
 	jetstate   outage.Outage
 }
 
-// NewSettler makes a settler. Nothing happens before Run.
-func NewSettler(js jetstream.JetStream, ledger Poster, letters DeadLetters, outbox Outbox, notify Notifier,
-	o SettlerOptions) *Settler {
+// NewSettler makes a settler, which takes what seals says is sealed. Nothing happens before Run.
+func NewSettler(js jetstream.JetStream, seals entrytext.Sealer, ledger Poster, letters DeadLetters, outbox Outbox,
+	notify Notifier, o SettlerOptions) *Settler {
 	if o.Clock == nil {
 		o.Clock = func() int64 { return time.Now().UnixMilli() }
 	}
@@ -62,7 +63,7 @@ func NewSettler(js jetstream.JetStream, ledger Poster, letters DeadLetters, outb
 	o.Attempts = cmp.Or(o.Attempts, 10)
 	o.Log = cmp.Or(o.Log, slog.Default())
 	return &Settler{
-		stream: newStream(js, o.Namespace), letters: letters, o: o,
+		stream: newStream(js, o.Namespace, seals), letters: letters, o: o,
 		settlement: settlement{
 			ledger: ledger, outbox: outbox, notify: notify, attempts: o.Attempts, guard: o.Guard, log: o.Log,
 			report: newReport(o.Alarms, o.Clock, o.Log, o.Registerer),
@@ -187,17 +188,17 @@ func (s *Settler) groups(ctx context.Context, messages []jetstream.Msg, p *fetch
 	var group []delivery
 	wins := 0
 	for _, m := range messages {
-		d, fault := delivery{msg: m}, ""
-		err := s.o.Guard.Try(partName, func() error {
-			d.entry, fault = s.stream.decode(m)
-			return nil
+		d := delivery{msg: m}
+		err := s.o.Guard.Try(partName, func() (err error) {
+			d.entry, err = s.stream.decode(m)
+			return err
 		})
 		switch {
-		case err != nil:
+		case errors.Is(err, rounds.ErrPanic):
 			s.settlement.panicked(ctx, d, err)
 			continue
-		case fault != "":
-			s.settlement.bury(ctx, d, fault)
+		case err != nil:
+			s.settlement.unreadable(ctx, d, err)
 			continue
 		}
 		n := len(d.entry.Wins)

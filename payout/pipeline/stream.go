@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"redrain/payout/entrytext"
 	"redrain/rain"
 )
 
@@ -37,16 +38,17 @@ const (
 type stream struct {
 	js        jetstream.JetStream
 	namespace string
+	seals     entrytext.Sealer
 
 	mu       sync.Mutex
 	consumer jetstream.Consumer // nil: to be made
 }
 
-func newStream(js jetstream.JetStream, namespace string) *stream {
+func newStream(js jetstream.JetStream, namespace string, seals entrytext.Sealer) *stream {
 	if namespace == "" {
 		namespace = DefaultNamespace
 	}
-	return &stream{js: js, namespace: namespace}
+	return &stream{js: js, namespace: namespace, seals: seals}
 }
 
 // name is the stream's name: RR_PAYOUT.

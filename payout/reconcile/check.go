@@ -56,6 +56,7 @@ type look struct {
 // campaignCheck gathers the figures of one reconciliation.
 type campaignCheck struct {
 	campaign *rain.Campaign
+	amounts  *rain.Amounts // nil where the campaign's row cannot be split
 	look     look
 	shards   map[int]*shardBooks
 	found    findings
@@ -84,12 +85,15 @@ type shardBooks struct {
 func newCampaignCheck(c *rain.Campaign, shards []rain.ShardSnapshot, how look) (*campaignCheck, error) {
 	r := &campaignCheck{campaign: c, look: how, shards: map[int]*shardBooks{}, given: map[int]bool{},
 		waiting: map[int]posting.Holder{}, dead: posting.Letters{}}
+	var err error
+	if r.amounts, err = rain.NewAmounts(c); err != nil {
+		r.found.add("the campaign", "split",
+			"the campaign's budget cannot be split as its row says, so the row has been changed: %v", err)
+	}
 	for _, s := range shards {
 		books := r.shard(s.Shard)
 		books.snapshot = s
 		switch {
-		case s.Found && s.LastEntry == "":
-			books.cutMS, books.cutSeq = -1, -1
 		case s.Found:
 			ms, seq, err := rain.EntryRef{ID: s.LastEntry}.Position()
 			if err != nil {
@@ -128,13 +132,18 @@ func (r *campaignCheck) sortedShards() []int {
 // sums does the sum.
 func (r *campaignCheck) sums() Reconciliation {
 	res := Reconciliation{Funded: r.funded, Reclaimed: r.reclaimed}
+	var stock rain.Numbers
 	for _, b := range r.shards {
 		res.Paid += b.paid
 		res.Unsettled += b.waitingWins + b.waitingReclaim
 		res.Dead += b.dead + b.deadReclaim
-		if !r.given[posting.WholeCampaign] { // what an abandoned stocking has left behind in Redis is worth nothing
-			res.Stock += b.snapshot.Left
+		stock = append(stock, b.snapshot.Stock...)
+		for _, lent := range b.snapshot.Lent { // which may have come to its shard already
+			stock = append(stock, lent.Numbers...)
 		}
+	}
+	if r.amounts != nil && !r.given[posting.WholeCampaign] { // what an abandoned stocking has left behind in Redis is worth nothing
+		res.Stock = r.amounts.Sum(rain.Remaining(stock, nil))
 	}
 	accounted := res.Paid + res.Reclaimed + res.Unsettled + res.Dead
 	if r.campaign.Status == rain.Loading {
@@ -150,14 +159,4 @@ func (r *campaignCheck) result() Reconciliation {
 	res.Balanced = res.Difference == 0 && len(res.Findings) == 0
 	res.Fingerprint = r.found.fingerprint(res.Difference)
 	return res
-}
-
-// shardOf is the shard that a packet was stocked in: the inverse of rain.ShardRange.
-func shardOf(c *rain.Campaign, packet int) int {
-	shards := max(1, c.Shards)
-	base, rest := c.Packets/shards, c.Packets%shards
-	if wide := rest * (base + 1); packet >= wide {
-		return rest + (packet-wide)/max(1, base)
-	}
-	return packet / (base + 1)
 }

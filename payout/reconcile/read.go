@@ -104,7 +104,7 @@ func (r *campaignCheck) readWaiting(ctx context.Context, q sqldb.Querier) error 
 		for _, e := range b.snapshot.Entries {
 			for _, w := range e.Wins {
 				holds, paid := holders[w.Packet]
-				if holds == holderOf(w) || r.dead.HasWin(e.Ref, w) {
+				if holds == holderOf(w) || r.dead.HasWin(e.Ref, e.SealedAt, w) {
 					continue
 				}
 				b.waitingWins += w.Amount
@@ -113,7 +113,7 @@ func (r *campaignCheck) readWaiting(ctx context.Context, q sqldb.Querier) error 
 			if e.Reclaim == nil || r.given[n] || r.given[posting.WholeCampaign] {
 				continue
 			}
-			if !r.dead.HasReclaim(e.Ref, *e.Reclaim) {
+			if !r.dead.HasReclaim(e) {
 				b.waitingReclaim += e.Reclaim.Amount
 			}
 		}

@@ -15,7 +15,7 @@ func (p *Poster) ReturnBudget(ctx context.Context, tx *sqldb.Tx, c *rain.Campaig
 	_, err := p.write(ctx, tx, &batch{
 		txns: []booking.Txn{booking.Move(booking.KindReclaim, at.key, booking.EscrowAccount(c.ID),
 			booking.SponsorAccount(c.Sponsor), c.Budget)},
-		reclaims: []postedReclaim{{at, rain.Reclaim{Packets: c.Packets, Amount: c.Budget}}},
+		reclaims: []postedReclaim{{at, rain.Numbers{{First: 0, Last: c.Packets - 1}}, c.Packets, c.Budget}},
 		totals:   map[string]Totals{c.ID: {Reclaimed: int64(c.Packets), AmountReclaimed: c.Budget}},
 	})
 	return err

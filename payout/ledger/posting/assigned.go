@@ -12,12 +12,15 @@ import (
 
 // Rebuilds is what the rebuild of a shard that Redis has lost needs of the ledger: see epochs.
 type Rebuilds struct {
-	db    *sqldb.DB
-	clock rain.Clock
+	db      *sqldb.DB
+	clock   rain.Clock
+	amounts *rain.AmountsCache
 }
 
 // NewRebuilds makes them of a migrated database. clock gives the times that are written to it.
-func NewRebuilds(db *sqldb.DB, clock rain.Clock) *Rebuilds { return &Rebuilds{db: db, clock: clock} }
+func NewRebuilds(db *sqldb.DB, clock rain.Clock, amounts *rain.AmountsCache) *Rebuilds {
+	return &Rebuilds{db: db, clock: clock, amounts: amounts}
+}
 
 // Assigned is a packet that is somebody's: it is paid, or was promised and waits as a dead letter.
 type Assigned struct {
@@ -31,24 +34,27 @@ const viewLimit = 30 * time.Second
 // assignedPage is how many packets EachAssigned looks at in one step.
 const assignedPage = 10_000
 
-// EachAssigned calls yield for every packet first … first+n-1 that is somebody's, once each and in their order, and
+// EachAssigned calls yield for every packet of some that is somebody's, once each and in rising order of their ranges, and
 // ends with its error. It reads page by page, so that a slow reader holds no connection. Where several were
 // promised one packet, it is whose it is paid to, else whose promise came first. A dead letter that can never be
 // paid takes nothing.
 //
 // It is the whole truth about a shard's earlier epochs once the shard is fenced: from then on nothing of them is added.
-func (r *Rebuilds) EachAssigned(ctx context.Context, c *rain.Campaign, first, n int, yield func(Assigned) error) error {
-	for from := first; from < first+n; from += assignedPage {
-		page, err := r.assignedBetween(ctx, c, from, min(from+assignedPage, first+n))
-		if err != nil {
-			return fmt.Errorf("the packets of campaign %s that are taken: %w", c.ID, err)
-		}
-		for i := range page {
-			if page[i].Win.User == "" {
-				continue
+func (r *Rebuilds) EachAssigned(ctx context.Context, c *rain.Campaign, of rain.Numbers,
+	yield func(Assigned) error) error {
+	for _, part := range of {
+		for from := part.First; from <= part.Last; from += assignedPage {
+			page, err := r.assignedBetween(ctx, c, from, min(from+assignedPage, part.Last+1))
+			if err != nil {
+				return fmt.Errorf("the packets of campaign %s that are taken: %w", c.ID, err)
 			}
-			if err := yield(page[i]); err != nil {
-				return err
+			for i := range page {
+				if page[i].Win.User == "" {
+					continue
+				}
+				if err := yield(page[i]); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -75,13 +81,12 @@ func (r *Rebuilds) assignedBetween(ctx context.Context, c *rain.Campaign, from, 
 		if err != nil {
 			return err
 		}
-		limits := &batch{campaigns: map[string]terms{c.ID: {packets: c.Packets, shards: max(c.Shards, 1)}}}
 		return tx.Each(ctx, func(scan sqldb.Scan) error {
 			d, err := ScanLetter(scan)
 			if err != nil {
 				return err
 			}
-			if t, ok := limits.promised(d); ok && page[d.Packet-from].Win.User == "" {
+			if t, ok := promised(c, d); ok && page[d.Packet-from].Win.User == "" {
 				page[d.Packet-from] = t
 			}
 			return nil
@@ -92,19 +97,19 @@ func (r *Rebuilds) assignedBetween(ctx context.Context, c *rain.Campaign, from, 
 }
 
 // promised reads the promise in a dead letter; ok is false where it is one that no retry can ever pay.
-func (b *batch) promised(d DeadLetter) (t Assigned, ok bool) {
-	e, fault := entrytext.Decode(d.Payload)
-	if fault != "" || len(e.Wins) != 1 || e.Wins[0].Packet != d.Packet {
+func promised(c *rain.Campaign, d DeadLetter) (t Assigned, ok bool) {
+	e, err := entrytext.Decode(d.Payload)
+	if err != nil || len(e.Wins) != 1 || e.Wins[0].Packet != d.Packet || e.Ref.Campaign != c.ID {
 		return t, false
 	}
-	if _, _, err := e.Ref.Position(); err != nil {
+	w := e.Wins[0]
+	_, _, err = e.Ref.Position()
+	if err != nil || e.Ref.Shard < 0 || e.Ref.Shard >= max(c.Shards, 1) || rain.CheckUser(w.User) != nil ||
+		c.CheckDrop(w.Drop, e.SealedAt) != nil {
 		return t, false
 	}
-	campaign, known := b.campaigns[e.Ref.Campaign]
-	if !known || e.Ref.Shard < 0 || e.Ref.Shard >= campaign.shards || b.refusal(e.Ref, e.Wins[0], campaign) != "" {
-		return t, false
-	}
-	return Assigned{Win: e.Wins[0], Entry: e.Ref}, true
+	w.Amount = d.Amount
+	return Assigned{Win: w, Entry: e.Ref}, true
 }
 
 // Reclaimed tells whether what was left in a shard has gone back to the sponsor, or is a dead letter on its way there.

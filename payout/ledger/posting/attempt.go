@@ -61,7 +61,7 @@ func (p *Poster) countAttempt(ctx context.Context, tx *sqldb.Tx, e rain.Entry, c
 	}
 	rows := make([][]any, len(e.Wins))
 	for i, w := range e.Wins {
-		d := winLetter(e.Ref, w, position{}, "") // as fits the columns
+		d := winLetter(e.Ref, e.SealedAt, w, position{}, "") // as fits the columns
 		rows[i] = []any{name, i, d.Campaign, d.Packet, d.User}
 	}
 	columns := []string{"entry", "line_no", "campaign_id", "packet", "user_id"}
@@ -83,17 +83,17 @@ func (p *Poster) pruneAttempts(ctx context.Context, tx *sqldb.Tx, before int64) 
 // giveUp buries what the ledger does not have of an entry. The escrow is locked, so that what another worker has
 // posted of a copy is seen.
 func (p *Poster) giveUp(ctx context.Context, tx *sqldb.Tx, e rain.Entry, reason string) ([]DeadLetter, error) {
-	b, err := readBatch(ctx, tx, p.splits, []rain.Entry{e}, true)
+	b, err := p.readBatch(ctx, tx, []rain.Entry{e}, true)
 	if err != nil {
 		return nil, err
 	}
 	b.classify(e)
 	letters := b.letters // these contradict the ledger: that is their reason
 	for _, w := range b.wins {
-		letters = append(letters, winLetter(e.Ref, w.win, w.position, reason))
+		letters = append(letters, winLetter(e.Ref, e.SealedAt, w.win, w.position, reason))
 	}
 	if len(b.reclaims) > 0 {
-		letters = append(letters, reclaimLetter(e.Ref, *e.Reclaim, b.reclaims[0].position, reason))
+		letters = append(letters, reclaimLetter(e, b.reclaims[0].position, reason))
 	}
 	now := p.clock()
 	for i := range b.voids { // of an earlier epoch of the shard: nobody waits for them

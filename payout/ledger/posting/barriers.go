@@ -20,7 +20,7 @@ func readBarriers(ctx context.Context, q sqldb.Querier, campaigns []string) (bar
 		err := scan(&key.campaign, &key.shard, &ms)
 		all[key] = ms
 		return err
-	}, "SELECT campaign_id, shard, barrier_ms FROM shard_life WHERE barrier_ms > 0 AND campaign_id IN", campaigns)
+	}, "SELECT campaign_id, shard, barrier_ms FROM shard_epoch WHERE barrier_ms > 0 AND campaign_id IN", campaigns)
 	if err != nil {
 		return nil, fmt.Errorf("reading barriers: %w", err)
 	}

@@ -16,11 +16,12 @@ type batch struct {
 	// Read from the ledger, and kept up to date while the batch is classified.
 	campaigns map[string]terms
 	paid      map[packetKey]Holder
-	reclaimed map[shardKey]rain.Reclaim // as they were asked for
-	dead      Letters                   // of the claims in the batch
-	barriers  barriers                  // up to which time an entry that is not posted is void
-	escrow    map[string]rain.Money     // nil: not looked at, because it has always been enough
-	allow     allowances                // of the reclaims; empty where there are none
+	forged    map[sealed]bool       // whose seals are wrong
+	dead      Letters               // of the claims in the batch
+	barriers  barriers              // up to which time an entry that is not posted is void
+	escrow    map[string]rain.Money // nil: not looked at, because it has always been enough
+	players   *players              // nil: not looked at; the database refuses what is too much
+	reclaimed reclaimed             // of the campaigns that give something back; empty where there are none
 
 	// Decided by classify.
 	txns     []booking.Txn
@@ -41,19 +42,20 @@ type postedWin struct {
 
 type postedReclaim struct {
 	position
-	reclaim rain.Reclaim // as it is given, which may be less than was asked for
+	asked   rain.Numbers
+	packets int // that are given back
+	amount  rain.Money
 }
 
-// readBatch reads what the ledger knows of the entries. careful locks the escrows and counts what they
-// hold; so does a reclaim, which takes what is left.
-func readBatch(ctx context.Context, tx *sqldb.Tx, s *splits, entries []rain.Entry, careful bool) (b *batch, err error) {
+// readBatch reads what the ledger knows of the entries, and fills in their amounts. careful locks the escrows and counts
+// what they hold, and looks at what each player has won; so does a reclaim, which takes what is left.
+func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Entry, careful bool) (b *batch, err error) {
 	wins := 0
 	for i := range entries {
 		wins += len(entries[i].Wins)
 	}
 	b = &batch{
-		paid: make(map[packetKey]Holder, wins), reclaimed: map[shardKey]rain.Reclaim{},
-		dead: Letters{}, totals: map[string]Totals{},
+		paid: make(map[packetKey]Holder, wins), dead: Letters{}, totals: map[string]Totals{},
 	}
 	packets := map[string][]int{}
 	var closing []string
@@ -66,7 +68,7 @@ func readBatch(ctx context.Context, tx *sqldb.Tx, s *splits, entries []rain.Entr
 		}
 	}
 	campaigns := slices.Collect(maps.Keys(packets))
-	if b.campaigns, err = readTerms(ctx, tx, campaigns); err != nil {
+	if b.campaigns, err = p.terms.read(ctx, tx, campaigns); err != nil {
 		return nil, err
 	}
 	// Before the payouts: whoever pays meanwhile takes from the escrow, and what they paid would look unpayable.
@@ -75,7 +77,7 @@ func readBatch(ctx context.Context, tx *sqldb.Tx, s *splits, entries []rain.Entr
 			return nil, err
 		}
 		// Once more: whoever held the escrow until now may have made the campaign's first dead letter.
-		if b.campaigns, err = readTerms(ctx, tx, campaigns); err != nil {
+		if b.campaigns, err = p.terms.read(ctx, tx, campaigns); err != nil {
 			return nil, err
 		}
 	}
@@ -89,15 +91,25 @@ func readBatch(ctx context.Context, tx *sqldb.Tx, s *splits, entries []rain.Entr
 			return nil, fmt.Errorf("reading payouts: %w", err)
 		}
 	}
-	if err := b.readReclaimed(ctx, tx, closing); err != nil {
-		return nil, fmt.Errorf("reading reclaims: %w", err)
-	}
 	if err := b.readDead(ctx, tx, b.mayBeDead(entries)); err != nil {
 		return nil, fmt.Errorf("reading dead letters: %w", err)
 	}
+	if b.forged, err = p.seals.forged(ctx, tx, entries); err != nil {
+		return nil, err
+	}
+	for i := range entries {
+		if c, known := b.campaigns[entries[i].Ref.Campaign]; known {
+			entries[i].FillIn(c.amounts)
+		}
+	}
 	if len(closing) > 0 {
-		if b.allow, err = readAllowances(ctx, tx, s, b.campaigns, entries); err != nil {
-			return nil, err
+		if b.reclaimed, err = readReclaimed(ctx, tx, entries); err != nil {
+			return nil, fmt.Errorf("reading reclaims: %w", err)
+		}
+	}
+	if careful {
+		if b.players, err = readPlayers(ctx, tx, entries); err != nil {
+			return nil, fmt.Errorf("reading what players have won: %w", err)
 		}
 	}
 	return b, nil
@@ -113,18 +125,6 @@ func AppendPackets(numbers []int, wins []rain.Win) []int {
 
 func (b *batch) readPaid(ctx context.Context, q sqldb.Querier, campaign string, packets []int) error {
 	return eachHolder(ctx, q, campaign, packets, func(packet int, h Holder) { b.paid[packetKey{campaign, packet}] = h })
-}
-
-func (b *batch) readReclaimed(ctx context.Context, q sqldb.Querier, campaigns []string) error {
-	return sqldb.EachIn(ctx, q, func(scan sqldb.Scan) error {
-		var key shardKey
-		var r rain.Reclaim
-		err := scan(&key.campaign, &key.shard, &r.Packets, &r.Amount)
-		b.reclaimed[key] = r
-		return err
-	}, "SELECT r.campaign_id, r.shard, r.packets, COALESCE(c.asked, r.amount) FROM reclaim r "+
-		"LEFT JOIN reclaim_cut c ON c.campaign_id = r.campaign_id AND c.shard = r.shard WHERE r.campaign_id IN",
-		campaigns)
 }
 
 // mayBeDead lists the claims that a dead letter may be about: none where all is well.

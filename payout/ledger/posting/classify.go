@@ -23,7 +23,7 @@ func (b *batch) classify(entries ...rain.Entry) {
 	for _, e := range entries {
 		if e.Reclaim != nil {
 			at, campaign, fault, void := b.place(e)
-			b.classifyReclaim(*e.Reclaim, at, campaign, fault, void)
+			b.classifyReclaim(e, at, campaign, fault, void)
 		}
 	}
 }
@@ -37,7 +37,7 @@ func (b *batch) place(e rain.Entry) (at position, campaign terms, fault, void st
 		fault = err.Error()
 	case !known:
 		fault = ErrUnknownCampaign.Error()
-	case e.Ref.Shard < 0 || e.Ref.Shard >= campaign.shards:
+	case e.Ref.Shard < 0 || e.Ref.Shard >= max(campaign.Shards, 1):
 		fault = fmt.Sprintf("the campaign has no shard %d", e.Ref.Shard)
 	}
 	at = position{ref: e.Ref, ms: ms, seq: seq}
@@ -47,31 +47,38 @@ func (b *batch) place(e rain.Entry) (at position, campaign terms, fault, void st
 	return at, campaign, fault, void
 }
 
+// errSeal is why nothing is paid that nobody of this installation has sealed.
+const errSeal = "its seal is wrong: no node of this installation has taken such a tap"
+
 // classifyWins makes one transaction of the wins that are to be posted.
 func (b *batch) classifyWins(e rain.Entry, at position, campaign terms, fault, void string) {
 	first := len(b.wins)
 	for _, w := range e.Wins {
+		if b.forged[sealed{e.Ref, w.Packet}] {
+			b.bury(forgedLetter(winLetter(e.Ref, e.SealedAt, w, at, errSeal)))
+			continue
+		}
 		claim := rain.ClaimID(e.Ref.Campaign, w.Packet)
-		if b.dead.HasWin(e.Ref, w) {
+		if b.dead.HasWin(e.Ref, e.SealedAt, w) {
 			continue
 		}
 		if void != "" && b.paid[packetKey{e.Ref.Campaign, w.Packet}] != (Holder{w.User, w.Amount}) {
-			b.annul(winLetter(e.Ref, w, at, void))
+			b.annul(winLetter(e.Ref, e.SealedAt, w, at, void))
 			continue
 		}
 		reason := fault
 		if reason == "" {
-			reason = b.refusal(e.Ref, w, campaign)
+			reason = b.refusal(e, w, campaign)
 		}
 		if reason != "" {
-			b.bury(winLetter(e.Ref, w, at, reason))
+			b.bury(winLetter(e.Ref, e.SealedAt, w, at, reason))
 			continue
 		}
 		key := packetKey{e.Ref.Campaign, w.Packet}
 		_, before := b.paid[key]
 		if !before {
 			b.paid[key] = Holder{w.User, w.Amount}
-			b.allow.paidOf(e.Ref, w.Amount)
+			b.reclaimed.take(e.Ref.Campaign, w.Packet)
 			b.wins = append(b.wins, postedWin{at, w, claim})
 		}
 		b.settled = append(b.settled, Settlement{
@@ -114,26 +121,29 @@ func (b *batch) pay(at position, fresh []postedWin) {
 }
 
 // refusal says why a win cannot be in the ledger; "" where it can, or is.
-func (b *batch) refusal(ref rain.EntryRef, w rain.Win, campaign terms) string {
+func (b *batch) refusal(e rain.Entry, w rain.Win, campaign terms) string {
 	if err := rain.CheckUser(w.User); err != nil {
 		return err.Error()
 	}
-	if _, ok := rain.ParseDrop(w.Drop); !ok {
-		return "the drop's id is none"
-	}
-	if w.Packet < 0 || w.Packet >= campaign.packets {
+	if w.Amount == 0 {
 		return fmt.Sprintf("the campaign has no packet %d", w.Packet)
 	}
-	if w.Amount < 1 || w.Amount > rain.MaxBudget {
-		return fmt.Sprintf("%d is no amount of a packet", w.Amount)
-	}
-	if h, ok := b.paid[packetKey{ref.Campaign, w.Packet}]; ok {
+	if h, ok := b.paid[packetKey{campaign.ID, w.Packet}]; ok {
 		if h != (Holder{w.User, w.Amount}) {
-			return fmt.Sprintf("packet %d is paid to another player or with another amount", w.Packet)
+			return fmt.Sprintf("packet %d is paid to another player", w.Packet)
 		}
 		return ""
 	}
-	return b.spend(ref.Campaign, w.Amount)
+	if err := campaign.CheckDrop(w.Drop, e.SealedAt); err != nil {
+		return err.Error()
+	}
+	if rain.HomeShard(w.User, campaign.Shards) != e.Ref.Shard {
+		return fmt.Sprintf("the player's taps are not decided on shard %d", e.Ref.Shard)
+	}
+	if reason := b.players.refusal(campaign, w); reason != "" {
+		return reason
+	}
+	return b.spend(campaign.ID, w.Amount)
 }
 
 // spend counts an amount off the campaign's escrow, where that is looked at. It says why it cannot.
@@ -151,56 +161,56 @@ func (b *batch) spend(campaign string, amount rain.Money) string {
 // WholeCampaign is the shard of a reclaim that gives back everything.
 const WholeCampaign = -1
 
-// classifyReclaim decides about what was left in a shard. A shard is given back once, and no more of it than is its
-// own.
-func (b *batch) classifyReclaim(r rain.Reclaim, at position, campaign terms, fault, void string) {
-	if b.dead.HasReclaim(at.ref, r) {
+// classifyReclaim decides about stock that was left in a shard. A packet is given back once, and only if it is nobody's.
+func (b *batch) classifyReclaim(e rain.Entry, at position, campaign terms, fault, void string) {
+	r := *e.Reclaim
+	if b.forged[sealed{e.Ref, -1}] {
+		b.bury(forgedLetter(reclaimLetter(e, at, errSeal)))
 		return
 	}
-	key := shardKey{at.ref.Campaign, at.ref.Shard}
-	before, done := b.reclaimed[key]
-	_, abandoned := b.reclaimed[shardKey{at.ref.Campaign, WholeCampaign}]
-	reason := fault
+	if b.dead.HasReclaim(e) || b.reclaimed.entries[e.Ref] || b.reclaimed.whole[e.Ref.Campaign] {
+		return
+	}
 	switch {
-	case reason != "":
-	case abandoned, done && before == r, r == rain.Reclaim{}:
-		return
+	case fault != "":
 	case void != "":
-		b.annul(reclaimLetter(at.ref, r, at, void))
+		b.annul(reclaimLetter(e, at, void))
 		return
-	case done:
-		reason = "the shard's rest was given back already, and was another"
-	case r.Packets < 1 || r.Packets > campaign.packets || r.Amount < 1 || r.Amount > rain.MaxBudget:
-		reason = "the reclaim makes no sense"
+	case campaign.Status != rain.Closed:
+		fault = "the campaign is not closed"
+	case r.Amount == 0:
+		fault = "the campaign has no such packets"
 	}
-	if reason != "" {
-		b.bury(reclaimLetter(at.ref, r, at, reason))
+	if fault != "" {
+		b.bury(reclaimLetter(e, at, fault))
 		return
 	}
-	b.reclaimed[key] = r
-	if most := b.allow.most(at.ref, b.escrow[at.ref.Campaign]); most < r.Amount {
-		b.cuts = append(b.cuts, ReclaimCut{at.ref, r.Amount, most, fmt.Sprintf(
-			"the shard asked for %d, and %d is left of its part besides what is paid and what dead letters wait for: "+
-				"Redis had forgotten wins", r.Amount, most)})
-		r.Amount = most
+	b.reclaimed.entries[e.Ref] = true
+	free := b.reclaimed.nobodys(e.Ref.Campaign, r.Numbers)
+	given := min(campaign.amounts.Sum(free), b.escrow[e.Ref.Campaign])
+	if given < r.Amount {
+		b.cuts = append(b.cuts, ReclaimCut{at.ref, r.Amount, given, fmt.Sprintf(
+			"the shard asked for %d, and %d of that is somebody's: Redis had forgotten wins", r.Amount, r.Amount-given)})
 	}
-	b.escrow[at.ref.Campaign] -= r.Amount
-	if r.Amount > 0 {
-		at.key = fmt.Sprintf("reclaim:%s.%d", at.ref.Campaign, at.ref.Shard)
-		b.txns = append(b.txns, booking.Move(booking.KindReclaim, at.key, booking.EscrowAccount(at.ref.Campaign),
-			booking.SponsorAccount(campaign.sponsor), r.Amount))
+	b.escrow[e.Ref.Campaign] -= given
+	if given > 0 {
+		at.key = fmt.Sprintf("reclaim:%s", e.Ref)
+		b.txns = append(b.txns, booking.Move(booking.KindReclaim, at.key, booking.EscrowAccount(e.Ref.Campaign),
+			booking.SponsorAccount(campaign.Sponsor), given))
 	}
-	b.reclaims = append(b.reclaims, postedReclaim{at, r})
+	b.reclaims = append(b.reclaims, postedReclaim{at, r.Numbers, free.Count(), given})
 	t := b.totals[at.ref.Campaign]
-	t.Reclaimed += int64(r.Packets)
-	t.AmountReclaimed += r.Amount
+	t.Reclaimed += int64(free.Count())
+	t.AmountReclaimed += given
 	b.totals[at.ref.Campaign] = t
 }
 
 // bury keeps a dead letter. One that is kept already is not kept twice.
 func (b *batch) bury(d DeadLetter) {
 	b.dead.Note(d)
-	b.allow.deadOf(d, b.campaigns[d.Campaign])
+	if d.Kind == LetterPay {
+		b.reclaimed.take(d.Campaign, d.Packet)
+	}
 	b.letters = append(b.letters, d)
 }
 

@@ -92,7 +92,7 @@ func TestWhatAnotherNodeHasPostedIsNotVoid(t *testing.T) {
 	}
 	answered := make(chan answer, 1)
 	err := b.DB.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
-		if _, err := tx.Exec(ctx, "LOCK TABLES shard_life WRITE"); err != nil { // this node's view of the fence waits
+		if _, err := tx.Exec(ctx, "LOCK TABLES shard_epoch WRITE"); err != nil { // this node's view of the fence waits
 			return err
 		}
 		go func() {
@@ -112,7 +112,7 @@ func TestWhatAnotherNodeHasPostedIsNotVoid(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, "INSERT INTO shard_life (campaign_id, shard, attempt, barrier_ms, fenced_at) "+
+		if _, err := tx.Exec(ctx, "INSERT INTO shard_epoch (campaign_id, shard, attempt, barrier_ms, fenced_at) "+
 			"VALUES ('c1', 0, 1, 1000, 1)"); err != nil {
 			return err
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"math"
 	"regexp"
 	"slices"
@@ -20,6 +19,7 @@ import (
 const (
 	LetterPay        = "pay"
 	LetterReclaim    = "reclaim"
+	LetterForged     = "forged"     // a win or a reclaim that nobody of this installation has sealed: no money waits for it
 	LetterMessage    = "message"    // something in the stream that is no entry at all
 	LetterWithdrawal = "withdrawal" // one that the provider has neither paid nor refused in all its tries
 )
@@ -30,7 +30,7 @@ type DeadLetter struct {
 	// place in the stream
 	Claim     string
 	Source    string // the outbox entry or the stream message that it came in; of a withdrawal it says nothing
-	Kind      string // pay, reclaim, message or withdrawal
+	Kind      string // pay, reclaim, forged, message or withdrawal
 	Campaign  string
 	Shard     int
 	Packet    int // -1 where there is none
@@ -63,8 +63,9 @@ func fit(s string, n int) string {
 }
 
 // winLetter is the dead letter of one win. Its payload is an entry with this win alone, so that it can be posted from.
-func winLetter(ref rain.EntryRef, w rain.Win, at position, reason string) DeadLetter {
-	d := letter(LetterPay, rain.ClaimID(ref.Campaign, w.Packet), rain.Entry{Ref: ref, Wins: []rain.Win{w}}, at, reason)
+func winLetter(ref rain.EntryRef, sealedAt int64, w rain.Win, at position, reason string) DeadLetter {
+	d := letter(LetterPay, rain.ClaimID(ref.Campaign, w.Packet), rain.Entry{Ref: ref, SealedAt: sealedAt,
+		Wins: []rain.Win{w}}, at, reason)
 	d.Packet, d.Amount = smallInt(w.Packet), w.Amount
 	if rain.CheckUser(w.User) == nil {
 		d.User = w.User
@@ -72,21 +73,24 @@ func winLetter(ref rain.EntryRef, w rain.Win, at position, reason string) DeadLe
 	return d
 }
 
-func reclaimLetter(ref rain.EntryRef, r rain.Reclaim, at position, reason string) DeadLetter {
-	d := letter(LetterReclaim, ref.String(), rain.Entry{Ref: ref, Reclaim: &r}, at, reason)
-	d.Amount = r.Amount
+func reclaimLetter(e rain.Entry, at position, reason string) DeadLetter {
+	d := letter(LetterReclaim, e.Ref.String(), rain.Entry{Ref: e.Ref, SealedAt: e.SealedAt, Reclaim: e.Reclaim}, at,
+		reason)
+	d.Amount = e.Reclaim.Amount
+	return d
+}
+
+// forgedLetter makes a letter one of something that nobody has promised.
+func forgedLetter(d DeadLetter) DeadLetter {
+	d.Kind = LetterForged
 	return d
 }
 
 func letter(kind, claim string, e rain.Entry, at position, reason string) DeadLetter {
-	payload, err := entrytext.Encode(e)
-	if err != nil {
-		payload = []byte(fmt.Sprintf("%+v", e)) // an Entry has nothing that JSON refuses
-	}
 	d := DeadLetter{
 		Claim: LetterClaim(claim), Source: letterSource(e.Ref.String()), Kind: kind, Shard: smallInt(e.Ref.Shard),
 		Packet: -1,
-		WonAt:  at.ms, Reason: reason, Seq: at.seq, Payload: payload,
+		WonAt:  at.ms, Reason: reason, Seq: at.seq, Payload: entrytext.Encode(e),
 	}
 	if IsCampaignID(e.Ref.Campaign) {
 		d.Campaign = e.Ref.Campaign
@@ -163,21 +167,21 @@ func (l Letters) note(claim, fingerprint string) {
 }
 
 // HasWin reports whether a letter in the set is about this very win.
-func (l Letters) HasWin(ref rain.EntryRef, w rain.Win) bool {
+func (l Letters) HasWin(ref rain.EntryRef, sealedAt int64, w rain.Win) bool {
 	known, ok := l[LetterClaim(rain.ClaimID(ref.Campaign, w.Packet))]
 	if !ok {
 		return false // nearly always: nothing is encoded for it
 	}
-	d := winLetter(ref, w, position{}, "")
+	d := winLetter(ref, sealedAt, w, position{}, "")
 	return known[d.fingerprint()]
 }
 
 // HasReclaim reports whether a letter in the set is about this very reclaim.
-func (l Letters) HasReclaim(ref rain.EntryRef, r rain.Reclaim) bool {
-	known, ok := l[LetterClaim(ref.String())]
+func (l Letters) HasReclaim(e rain.Entry) bool {
+	known, ok := l[LetterClaim(e.Ref.String())]
 	if !ok {
 		return false
 	}
-	d := reclaimLetter(ref, r, position{}, "")
+	d := reclaimLetter(e, position{}, "")
 	return known[d.fingerprint()]
 }

@@ -46,11 +46,11 @@ const farFutureMS = 24 * 3_600_000
 func (r *Rebuilds) BeginRebuild(ctx context.Context, campaign string, shard int) (attempt int64, err error) {
 	err = r.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		columns := []string{"campaign_id", "shard", "attempt"}
-		if err := tx.Insert(ctx, "shard_life", columns, [][]any{{campaign, shard, 1}},
+		if err := tx.Insert(ctx, "shard_epoch", columns, [][]any{{campaign, shard, 1}},
 			sqldb.Merge{Key: columns[:2], Add: columns[2:]}); err != nil {
 			return err
 		}
-		_, err := tx.First(ctx, []any{&attempt}, "SELECT attempt FROM shard_life WHERE campaign_id = ? AND shard = ?",
+		_, err := tx.First(ctx, []any{&attempt}, "SELECT attempt FROM shard_epoch WHERE campaign_id = ? AND shard = ?",
 			campaign, shard)
 		return err
 	})
@@ -83,7 +83,7 @@ func (r *Rebuilds) Fence(ctx context.Context, campaign string, shard int, attemp
 		}
 		var begun, before int64
 		_, err = tx.First(ctx, []any{&begun, &before},
-			"SELECT attempt, barrier_ms FROM shard_life WHERE campaign_id = ? AND shard = ?"+tx.ForUpdate(), campaign,
+			"SELECT attempt, barrier_ms FROM shard_epoch WHERE campaign_id = ? AND shard = ?"+tx.ForUpdate(), campaign,
 			shard)
 		if err != nil {
 			return err
@@ -94,7 +94,7 @@ func (r *Rebuilds) Fence(ctx context.Context, campaign string, shard int, attemp
 		now := r.clock()
 		ms := max(now, newest, before) + barrierMarginMS
 		barrier = barrierID(ms)
-		_, err = tx.Exec(ctx, "UPDATE shard_life SET barrier_ms = ?, fenced_at = ? WHERE campaign_id = ? AND shard = ?",
+		_, err = tx.Exec(ctx, "UPDATE shard_epoch SET barrier_ms = ?, fenced_at = ? WHERE campaign_id = ? AND shard = ?",
 			ms, now, campaign, shard)
 		return err
 	})

@@ -16,15 +16,17 @@ import (
 // Poster brings outbox entries into the ledger. It is safe for concurrent use, here and by any number of processes on
 // one database.
 type Poster struct {
-	db     *sqldb.DB
-	clock  rain.Clock
-	locks  entryLocks
-	splits *splits
+	db    *sqldb.DB
+	clock rain.Clock
+	locks entryLocks
+	terms *termsReader
+	seals *Seals
 }
 
 // NewPoster makes a poster of a migrated database. clock gives the times that are written to it.
-func NewPoster(db *sqldb.DB, clock rain.Clock, campaigns CampaignReader) *Poster {
-	return &Poster{db: db, clock: clock, splits: &splits{campaigns: campaigns, sums: map[string][]rain.Money{}}}
+func NewPoster(db *sqldb.DB, clock rain.Clock, campaigns CampaignReader, amounts *rain.AmountsCache,
+	seals *Seals) *Poster {
+	return &Poster{db: db, clock: clock, terms: newTermsReader(campaigns, amounts), seals: seals}
 }
 
 // Errors of posting. What a database says is wrapped as it is.
@@ -38,11 +40,15 @@ var (
 // number of times, by any number of workers at once: what is posted already is found and skipped, and still
 // reported as settled, so that who died before telling the player can do so now.
 //
-// What contradicts the ledger becomes a dead letter and does not stop the rest: a packet that is paid to someone
-// else or with another amount, more than the escrow holds, an unknown campaign, an entry that makes no sense. A
-// dead claim stays dead until an operator has it retried. A reclaim that asks for more than is its shard's is posted
-// with what is. What is of a shard's epoch before Redis lost it, and was not in the ledger when the shard was rebuilt,
-// is void: it is kept, and never paid.
+// It believes nobody. What a packet holds it computes from the campaign's seed. A win counts that a gateway has sealed, with
+// a drop that fell when it was sealed, of a player who has not won with that drop and may still win. A reclaim counts that
+// a node has sealed, of a campaign that the ledger knows to be closed, for packets that are nobody's. All else becomes a
+// dead letter and does not stop the rest: so does a packet that is paid to someone else, more than the escrow holds, an
+// entry that makes no sense. A dead claim stays dead until an operator has it retried. A reclaim that asks for packets
+// of which some are somebody's is posted with the others. What is of a shard's epoch before Redis lost it, and was not in
+// the ledger when the shard was rebuilt, is void: it is kept, and never paid.
+//
+// It fills in the amounts of the entries.
 //
 // After an error nothing is posted, or (where the commit's answer was lost) everything; calling again is right in both.
 func (p *Poster) Post(ctx context.Context, entries []rain.Entry) (Posted, error) {
@@ -54,13 +60,13 @@ func (p *Poster) Post(ctx context.Context, entries []rain.Entry) (Posted, error)
 	var posted Posted
 	careful := false
 	err = p.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) (err error) {
-		b, err := readBatch(ctx, tx, p.splits, entries, careful)
+		b, err := p.readBatch(ctx, tx, entries, careful)
 		if err != nil {
 			return err
 		}
 		b.classify(entries...)
 		posted, err = p.write(ctx, tx, b)
-		if errors.Is(err, booking.ErrInsufficientFunds) && !careful {
+		if tooMuch(err) && !careful {
 			careful = true // find out which claims are too many
 			err = fmt.Errorf("%w: %w", sqldb.ErrAgain, err)
 		}
@@ -73,6 +79,12 @@ func (p *Poster) Post(ctx context.Context, entries []rain.Entry) (Posted, error)
 		return Posted{}, fmt.Errorf("posting %d outbox entries: %w", len(entries), err)
 	}
 	return posted, nil
+}
+
+// tooMuch tells whether a posting has failed because some of it cannot be: more than the escrow holds, more wins than a
+// player may have, or what the ledger has already.
+func tooMuch(err error) bool {
+	return errors.Is(err, booking.ErrInsufficientFunds) || errors.Is(err, errTooMany) || sqldb.IsDuplicate(err)
 }
 
 // stillSameEpoch makes sure, at the end of a posting, that no barrier has come up since it was classified; else the
@@ -109,7 +121,7 @@ var intoPayout = sqldb.Into{Table: "payout", Columns: []string{
 }}
 
 var reclaimColumns = []string{
-	"campaign_id", "shard", "packets", "amount", "closed_at", "entry_seq", "reclaimed_at", "txn_id",
+	"campaign_id", "shard", "numbers", "packets", "amount", "closed_at", "entry_seq", "reclaimed_at", "txn_id",
 }
 
 // write carries out what classify has decided.
@@ -121,6 +133,13 @@ func (p *Poster) write(ctx context.Context, tx *sqldb.Tx, b *batch) (Posted, err
 		}
 		if err := p.writeReclaims(ctx, tx, b, done.IDs, now); err != nil {
 			return err
+		}
+		totals, err := countWins(ctx, tx, b)
+		if err != nil {
+			return err
+		}
+		for i := range b.settled {
+			b.settled[i].Total = totals[playerKey{b.settled[i].Campaign, b.settled[i].User}]
 		}
 		if err := WriteLetters(ctx, tx, b.letters, now); err != nil {
 			return err
@@ -134,6 +153,9 @@ func (p *Poster) write(ctx context.Context, tx *sqldb.Tx, b *batch) (Posted, err
 		return fillBalances(ctx, tx, b.settled, done.Moves)
 	})
 	if err != nil {
+		return Posted{}, err
+	}
+	if err := writeMarks(ctx, tx, b); err != nil {
 		return Posted{}, err
 	}
 	// The campaign's one row is last, as its escrow is in book: all workers want it.
@@ -167,7 +189,7 @@ func (p *Poster) writeReclaims(ctx context.Context, tx *sqldb.Tx, b *batch, ids 
 	rows := make([][]any, len(b.reclaims))
 	for i, r := range b.reclaims {
 		rows[i] = []any{
-			r.ref.Campaign, r.ref.Shard, r.reclaim.Packets, int64(r.reclaim.Amount), r.ms, r.seq, now, ids[r.key],
+			r.ref.Campaign, r.ref.Shard, r.asked.String(), r.packets, int64(r.amount), r.ms, r.seq, now, ids[r.key],
 		}
 	}
 	if err := tx.Insert(ctx, "reclaim", reclaimColumns, rows, sqldb.Merge{}); err != nil {
@@ -175,10 +197,14 @@ func (p *Poster) writeReclaims(ctx context.Context, tx *sqldb.Tx, b *batch, ids 
 	}
 	cuts := make([][]any, len(b.cuts))
 	for i, c := range b.cuts {
-		cuts[i] = []any{c.Ref.Campaign, c.Ref.Shard, int64(c.Asked), int64(c.Given), c.Reason, now}
+		ms, seq, err := c.Ref.Position()
+		if err != nil {
+			return err
+		}
+		cuts[i] = []any{c.Ref.Campaign, c.Ref.Shard, ms, seq, int64(c.Asked), int64(c.Given), c.Reason, now}
 	}
-	return tx.Insert(ctx, "reclaim_cut", []string{"campaign_id", "shard", "asked", "given", "reason", "created_at"},
-		cuts, sqldb.Merge{})
+	return tx.Insert(ctx, "reclaim_cut", []string{"campaign_id", "shard", "closed_at", "entry_seq", "asked", "given",
+		"reason", "created_at"}, cuts, sqldb.Merge{})
 }
 
 // fillBalances tells each settlement its player's balance: those the posting has touched are known, the others are

@@ -19,6 +19,7 @@ type Settlement struct {
 	Drop     string // the drop that won it
 	Amount   rain.Money
 	Balance  rain.Money // the player's, after the posting that told of it
+	Total    rain.Money // all that the player has won of the campaign; 0 where this posting has added nothing to it
 	WonAt    int64      // Unix ms
 	New      bool       // posted by this call; false where an earlier copy was
 }

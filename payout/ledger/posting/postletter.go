@@ -9,23 +9,32 @@ import (
 	"redrain/rain"
 )
 
-// PostLetter posts the entry in a letter.
+// PostLetter posts the entry in a letter, because a person has asked for it. What no node of this installation has ever
+// sealed is not paid by that either.
 func (p *Poster) PostLetter(ctx context.Context, tx *sqldb.Tx,
 	d DeadLetter) (settled []Settlement, reason string, err error) {
-	e, reason := entrytext.Decode(d.Payload)
-	if reason != "" {
-		return nil, reason, nil
+	if d.Kind == LetterMessage {
+		return nil, "it is not the text of an entry that this installation has written, and can only be looked at", nil
 	}
-	b, err := readBatch(ctx, tx, p.splits, []rain.Entry{e}, true)
+	e, err := entrytext.Decode(d.Payload)
+	if err != nil {
+		return nil, err.Error(), nil
+	}
+	entries := []rain.Entry{e}
+	b, err := p.readBatch(ctx, tx, entries, true)
 	if err != nil {
 		return nil, "", err
 	}
+	if b.forged, err = p.seals.everWrong(ctx, tx, entries); err != nil {
+		return nil, "", err
+	}
 	clear(b.dead)
-	if d.Kind != LetterMessage {
-		// a letter that waits has been counted as taken by every rebuild, so its packet is on offer to nobody
+	// a letter that waits has been counted as taken by every rebuild, so its packet is on offer to nobody
+	if d.Kind != LetterForged {
 		clear(b.barriers)
 	}
-	b.classify(e)
+	// Nor does the letter itself stand against it.
+	b.classify(entries...)
 	if refused := slices.Concat(b.letters, b.voids); len(refused) > 0 {
 		return nil, refused[0].Reason, nil
 	}

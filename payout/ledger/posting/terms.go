@@ -2,7 +2,10 @@ package posting
 
 import (
 	"context"
+	"errors"
 	"fmt"
+
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"redrain/internal/sqldb"
 	"redrain/rain"
@@ -10,26 +13,69 @@ import (
 
 // terms is what a campaign allows.
 type terms struct {
-	sponsor string
-	budget  rain.Money
-	packets int
-	shards  int
+	*rain.Campaign
+	amounts *rain.Amounts
 	letters bool // there are dead letters of the campaign, resolved or not
 }
 
-// readTerms reads what campaigns allow. One that does not exist is missing in the answer.
-func readTerms(ctx context.Context, q sqldb.Querier, campaigns []string) (map[string]terms, error) {
-	all := make(map[string]terms, len(campaigns))
+// CampaignReader reads a campaign in a transaction; ErrUnknownCampaign where there is none.
+type CampaignReader interface {
+	Read(ctx context.Context, q sqldb.Querier, id string) (*rain.Campaign, error)
+}
+
+// termsKept is how many campaigns are remembered.
+const termsKept = 256
+
+// termsReader reads what campaigns allow. A campaign is read as a whole when it has changed, and remembered.
+type termsReader struct {
+	campaigns CampaignReader
+	amounts   *rain.AmountsCache
+	kept      *lru.Cache[string, *rain.Campaign]
+}
+
+func newTermsReader(campaigns CampaignReader, amounts *rain.AmountsCache) *termsReader {
+	kept, err := lru.New[string, *rain.Campaign](termsKept)
+	if err != nil {
+		panic(err) // only for a size below 1
+	}
+	return &termsReader{campaigns: campaigns, amounts: amounts, kept: kept}
+}
+
+// read reads what campaigns allow. One that does not exist, or cannot be split, is missing in the answer.
+func (t *termsReader) read(ctx context.Context, q sqldb.Querier, campaigns []string) (map[string]terms, error) {
+	type row struct {
+		revision int64
+		letters  bool
+	}
+	rows := make(map[string]row, len(campaigns))
 	err := sqldb.EachIn(ctx, q, func(scan sqldb.Scan) error {
 		var id string
-		var t terms
-		err := scan(&id, &t.sponsor, &t.budget, &t.packets, &t.shards, &t.letters)
-		all[id] = t
+		var r row
+		err := scan(&id, &r.revision, &r.letters)
+		rows[id] = r
 		return err
-	}, "SELECT id, sponsor, budget, packets, shards, EXISTS (SELECT 1 FROM dead_letter d "+
-		"WHERE d.campaign_id = campaign.id) FROM campaign WHERE id IN", campaigns)
+	}, "SELECT id, revision, EXISTS (SELECT 1 FROM dead_letter d WHERE d.campaign_id = campaign.id) FROM campaign "+
+		"WHERE id IN", campaigns)
 	if err != nil {
 		return nil, fmt.Errorf("reading campaigns: %w", err)
+	}
+	all := make(map[string]terms, len(campaigns))
+	for id, r := range rows {
+		c, known := t.kept.Get(id)
+		if !known || c.Revision != r.revision {
+			if c, err = t.campaigns.Read(ctx, q, id); err != nil {
+				return nil, err
+			}
+			t.kept.Add(id, c)
+		}
+		amounts, err := t.amounts.Of(c)
+		if faults := (rain.Invalid)(nil); errors.As(err, &faults) {
+			continue // what cannot be split was never stocked
+		}
+		if err != nil {
+			return nil, err
+		}
+		all[id] = terms{Campaign: c, amounts: amounts, letters: r.letters}
 	}
 	return all, nil
 }

@@ -91,28 +91,39 @@ CREATE TABLE IF NOT EXISTS payout (
     user_id     VARBINARY(128) NOT NULL,
     amount      BIGINT         NOT NULL,
     state       VARCHAR(16)    NOT NULL,             -- settled
-    drop_id     VARCHAR(40)    NOT NULL,
-    shard       INT            NOT NULL,
+    drop_id     VARBINARY(40)  NOT NULL,
+    shard       INT            NOT NULL,             -- where it was won
     won_at      BIGINT         NOT NULL,             -- with entry_seq: the outbox entry that it came in
     entry_seq   BIGINT         NOT NULL,
     settled_at  BIGINT         NOT NULL,
     txn_id      BIGINT         NOT NULL,
     PRIMARY KEY (campaign_id, packet),
+    UNIQUE KEY payout_drop (campaign_id, user_id, drop_id), -- a drop wins once for each player
     KEY payout_user (user_id, won_at, campaign_id, packet),
     CONSTRAINT payout_positive CHECK (amount > 0)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 
--- What went back to the sponsor from each shard; shard -1 is the whole campaign, where its stocking was abandoned.
+-- All that players have won of a campaign: how much of it they may still win, and who has won most.
+CREATE TABLE IF NOT EXISTS winner (
+    campaign_id VARBINARY(64)  NOT NULL,
+    user_id     VARBINARY(128) NOT NULL,
+    wins        BIGINT         NOT NULL,
+    amount      BIGINT         NOT NULL,
+    PRIMARY KEY (campaign_id, user_id)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+-- What went back to the sponsor from the shards; shard -1 is the whole campaign, where its stocking was abandoned.
 CREATE TABLE IF NOT EXISTS reclaim (
     campaign_id  VARBINARY(64) NOT NULL,
     shard        INT           NOT NULL,
-    packets      INT           NOT NULL,
+    numbers      LONGTEXT      NOT NULL,             -- ranges of packets, as they were asked for
+    packets      INT           NOT NULL,             -- that were given back
     amount       BIGINT        NOT NULL,
     closed_at    BIGINT        NOT NULL,             -- with entry_seq: the outbox entry that it came in
     entry_seq    BIGINT        NOT NULL,
     reclaimed_at BIGINT        NOT NULL,
     txn_id       BIGINT        NOT NULL,
-    PRIMARY KEY (campaign_id, shard)
+    PRIMARY KEY (campaign_id, shard, closed_at, entry_seq)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 
 CREATE TABLE IF NOT EXISTS campaign_tally (

@@ -32,11 +32,13 @@ CREATE TABLE IF NOT EXISTS attempt_claim (
 CREATE TABLE IF NOT EXISTS reclaim_cut (
     campaign_id VARBINARY(64) NOT NULL,
     shard       INT           NOT NULL,
+    closed_at   BIGINT        NOT NULL,              -- with entry_seq: the outbox entry, as in reclaim
+    entry_seq   BIGINT        NOT NULL,
     asked       BIGINT        NOT NULL,
     given       BIGINT        NOT NULL,              -- as in reclaim.amount
     reason      VARCHAR(500)  NOT NULL,
     created_at  BIGINT        NOT NULL,
-    PRIMARY KEY (campaign_id, shard)
+    PRIMARY KEY (campaign_id, shard, closed_at, entry_seq)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 
 -- Finds what is due to be closed or drained. MySQL has no CREATE INDEX IF NOT EXISTS.

@@ -92,18 +92,28 @@ CREATE TABLE payout (
     PRIMARY KEY (campaign_id, packet),
     CONSTRAINT payout_positive CHECK (amount > 0)
 ) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX payout_drop ON payout (campaign_id, user_id, drop_id);
 CREATE INDEX payout_user ON payout (user_id, won_at, campaign_id, packet);
+
+CREATE TABLE winner (
+    campaign_id      TEXT    NOT NULL,
+    user_id          TEXT    NOT NULL,
+    wins             INTEGER NOT NULL,
+    amount           INTEGER NOT NULL,
+    PRIMARY KEY (campaign_id, user_id)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE reclaim (
     campaign_id      TEXT    NOT NULL,
     shard            INTEGER NOT NULL,
+    numbers          TEXT    NOT NULL,
     packets          INTEGER NOT NULL,
     amount           INTEGER NOT NULL,
     closed_at        INTEGER NOT NULL,
     entry_seq        INTEGER NOT NULL,
     reclaimed_at     INTEGER NOT NULL,
     txn_id           INTEGER NOT NULL,
-    PRIMARY KEY (campaign_id, shard)
+    PRIMARY KEY (campaign_id, shard, closed_at, entry_seq)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE campaign_tally (

@@ -28,11 +28,13 @@ CREATE INDEX attempt_claim_packet ON attempt_claim (campaign_id, packet);
 CREATE TABLE reclaim_cut (
     campaign_id      TEXT    NOT NULL,
     shard            INTEGER NOT NULL,
+    closed_at        INTEGER NOT NULL,
+    entry_seq        INTEGER NOT NULL,
     asked            INTEGER NOT NULL,
     given            INTEGER NOT NULL,
     reason           TEXT    NOT NULL,
     created_at       INTEGER NOT NULL,
-    PRIMARY KEY (campaign_id, shard)
+    PRIMARY KEY (campaign_id, shard, closed_at, entry_seq)
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX campaign_due ON campaign (drained, status, expires_at, id);

@@ -1,0 +1,162 @@
+package posting
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"redrain/internal/sqldb"
+	"redrain/rain"
+)
+
+// A shard's reclaim names the packets that Redis had left. Where Redis had lost a win that was paid (a failover, a power
+// cut), its packet was back in the stock, and the reclaim asks for money that is somebody's already. So a reclaim gets
+// what of its packets is nobody's: not paid, not waiting as a dead letter, not given back before.
+
+// reclaimed is what stands against the reclaims of a batch.
+type reclaimed struct {
+	entries   map[rain.EntryRef]bool // reclaims that are posted
+	whole     map[string]bool        // campaigns whose whole budget was given back
+	somebodys map[string]*packetSet  // by campaign, of the packets that the batch asks for
+}
+
+// readReclaimed reads what stands against the reclaims among the entries. The escrows are locked: nobody else pays or
+// reclaims meanwhile.
+func readReclaimed(ctx context.Context, q sqldb.Querier, entries []rain.Entry) (reclaimed, error) {
+	r := reclaimed{entries: map[rain.EntryRef]bool{}, whole: map[string]bool{}, somebodys: map[string]*packetSet{}}
+	asked := map[string]rain.Numbers{}
+	for i := range entries {
+		if e := &entries[i]; e.Reclaim != nil {
+			asked[e.Ref.Campaign] = append(asked[e.Ref.Campaign], e.Reclaim.Numbers...)
+		}
+	}
+	for campaign, numbers := range asked {
+		r.somebodys[campaign] = &packetSet{}
+		if err := r.readGiven(ctx, q, campaign); err != nil {
+			return r, err
+		}
+		for some := range slices.Chunk(numbers, rangesAtOnce) {
+			if err := r.readTaken(ctx, q, campaign, some); err != nil {
+				return r, err
+			}
+		}
+	}
+	return r, nil
+}
+
+// rangesAtOnce is how many ranges one statement asks for.
+const rangesAtOnce = 100
+
+// readGiven reads what was given back before.
+func (r *reclaimed) readGiven(ctx context.Context, q sqldb.Querier, campaign string) error {
+	return q.Each(ctx, func(scan sqldb.Scan) error {
+		var shard int
+		var text string
+		var ms, seq int64
+		if err := scan(&shard, &text, &ms, &seq); err != nil {
+			return err
+		}
+		if shard == WholeCampaign {
+			r.whole[campaign] = true
+			return nil
+		}
+		r.entries[rain.EntryRef{Campaign: campaign, Shard: shard, ID: fmt.Sprintf("%d-%d", ms, seq)}] = true
+		numbers, err := rain.ParseNumbers(text, rain.MaxPackets)
+		if err != nil {
+			return fmt.Errorf("reclaim %d-%d of shard %d of campaign %s: %q: %w", ms, seq, shard, campaign, text, err)
+		}
+		r.somebodys[campaign].add(numbers)
+		return nil
+	}, "SELECT shard, numbers, closed_at, entry_seq FROM reclaim WHERE campaign_id = ?", campaign)
+}
+
+// readTaken reads which packets of ranges are paid, or promised and not paid yet.
+func (r *reclaimed) readTaken(ctx context.Context, q sqldb.Querier, campaign string, ranges rain.Numbers) error {
+	within := "(packet BETWEEN ? AND ?" + strings.Repeat(" OR packet BETWEEN ? AND ?", len(ranges)-1) + ")"
+	args := []any{campaign}
+	for _, one := range ranges {
+		args = append(args, one.First, one.Last)
+	}
+	row := func(scan sqldb.Scan) error {
+		var packet int
+		err := scan(&packet)
+		r.somebodys[campaign].add(rain.Numbers{{First: packet, Last: packet}})
+		return err
+	}
+	if err := q.Each(ctx, row, "SELECT packet FROM payout WHERE campaign_id = ? AND "+within, args...); err != nil {
+		return err
+	}
+	return q.Each(ctx, row, "SELECT packet FROM dead_letter WHERE campaign_id = ? AND resolved_at = 0 AND kind = '"+
+		LetterPay+"' AND NOT "+PaidLetter+"AND "+within, args...)
+}
+
+// nobodys is what of some packets is nobody's; they are somebody's from then on.
+func (r *reclaimed) nobodys(campaign string, asked rain.Numbers) (free rain.Numbers) {
+	taken := r.somebodys[campaign]
+	free = taken.without(asked)
+	taken.add(free)
+	return free
+}
+
+// take notes that a packet of the batch is a player's.
+func (r *reclaimed) take(campaign string, packet int) {
+	if set := r.somebodys[campaign]; set != nil {
+		set.add(rain.Numbers{{First: packet, Last: packet}})
+	}
+}
+
+// packetSet is a set of packets, as ranges in order.
+type packetSet struct{ ranges rain.Numbers }
+
+// add puts packets into the set.
+func (s *packetSet) add(numbers rain.Numbers) {
+	if len(numbers) == 0 {
+		return
+	}
+	s.ranges = append(s.ranges, numbers...)
+	slices.SortFunc(s.ranges, func(a, b rain.Range) int { return a.First - b.First })
+	joined := s.ranges[:1]
+	for _, next := range s.ranges[1:] {
+		if last := &joined[len(joined)-1]; next.First <= last.Last+1 {
+			last.Last = max(last.Last, next.Last)
+		} else {
+			joined = append(joined, next)
+		}
+	}
+	s.ranges = joined
+}
+
+// without is what of some packets is not in the set, each once.
+func (s *packetSet) without(numbers rain.Numbers) (rest rain.Numbers) {
+	asked := packetSet{}
+	asked.add(numbers)
+	for _, r := range asked.ranges {
+		for _, taken := range s.ranges {
+			if taken.Last < r.First || taken.First > r.Last {
+				continue
+			}
+			if taken.First > r.First {
+				rest = append(rest, rain.Range{First: r.First, Last: taken.First - 1})
+			}
+			r.First = taken.Last + 1
+		}
+		if r.First <= r.Last {
+			rest = append(rest, r)
+		}
+	}
+	return rest
+}
+
+// PaidLetter is true of a dead letter whose win is paid to its player: another node posted a copy of the entry in
+// the moment in which it was given up. It waits for nothing but to be resolved.
+const PaidLetter = "(dead_letter.kind = '" + LetterPay +
+	"' AND EXISTS (SELECT 1 FROM payout p WHERE p.campaign_id = dead_letter.campaign_id " +
+	"AND p.packet = dead_letter.packet AND p.user_id = dead_letter.user_id AND p.amount = dead_letter.amount)) "
+
+// HeldLetters finds the dead letters of a campaign that money in its escrow waits for. What the campaign cannot
+// have promised holds nothing back.
+const HeldLetters = "FROM dead_letter JOIN campaign c ON c.id = dead_letter.campaign_id WHERE c.id = ? " +
+	"AND resolved_at = 0 " +
+	"AND amount > 0 AND amount <= c.budget AND NOT " + PaidLetter + "AND (kind = '" + LetterPay +
+	"' AND packet >= 0 AND packet < c.packets OR kind = '" + LetterReclaim + "') "

@@ -1,0 +1,127 @@
+package posting
+
+import (
+	"context"
+	"fmt"
+
+	"redrain/internal/seal"
+	"redrain/internal/sqldb"
+	"redrain/rain"
+)
+
+// Seals are the keys of this installation's seals, which the ledger's database keeps.
+type Seals struct {
+	db    *sqldb.DB
+	ring  *seal.Ring
+	clock rain.Clock
+}
+
+// NewSeals makes the seals of a migrated database. Load them before they are used.
+func NewSeals(db *sqldb.DB, clock rain.Clock) *Seals {
+	return &Seals{db: db, ring: seal.NewRing(seal.NewSecret()), clock: clock}
+}
+
+// Ring seals with the newest key, and takes what is sealed with it or the one before.
+func (s *Seals) Ring() *seal.Ring { return s.ring }
+
+// Load reads the keys that are valid now.
+func (s *Seals) Load(ctx context.Context) error { return s.read(ctx, s.db) }
+
+// RefreshSeals reads the keys that are valid now, because something was met whose seal is wrong: another node may have
+// sealed it with a newer one.
+func (p *Poster) RefreshSeals(ctx context.Context) error { return p.seals.Load(ctx) }
+
+// read reads the keys that are valid into the ring.
+func (s *Seals) read(ctx context.Context, q sqldb.Querier) error {
+	const valid = 2
+	secrets, err := sqldb.List(ctx, q, scanSecret, "SELECT secret FROM seal_key ORDER BY id DESC LIMIT ?", valid)
+	if err == nil && len(secrets) == 0 {
+		err = fmt.Errorf("there is none; the migration makes one: run redrain migrate")
+	}
+	if err != nil {
+		return fmt.Errorf("the key of the seals: %w", err)
+	}
+	s.ring.Replace(secrets...)
+	return nil
+}
+
+func scanSecret(scan sqldb.Scan) (secret seal.Secret, err error) {
+	var raw []byte
+	if err := scan(&raw); err != nil {
+		return secret, err
+	}
+	if len(raw) != len(secret) {
+		return secret, fmt.Errorf("it has %d bytes, want %d", len(raw), len(secret))
+	}
+	return seal.Secret(raw), nil
+}
+
+// Rotate makes a new key, with which everything is sealed from now on. What is sealed with the one before is still good,
+// and what is sealed with older ones is not. It returns the key's number.
+func (s *Seals) Rotate(ctx context.Context) (number int64, err error) {
+	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		if _, err := tx.First(ctx, []any{&number}, "SELECT MAX(id) FROM seal_key"+tx.ForUpdate()); err != nil {
+			return err
+		}
+		number++
+		secret := seal.NewSecret()
+		_, err := tx.Exec(ctx, "INSERT INTO seal_key (id, secret, created_at) VALUES (?, ?, ?)", number, secret[:],
+			s.clock())
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("making a new key for the seals: %w", err)
+	}
+	return number, s.Load(ctx)
+}
+
+// forged finds the wins and reclaims among entries whose seals are wrong. Where there are any, the keys are read again
+// first: another node may have sealed with a newer one.
+func (s *Seals) forged(ctx context.Context, q sqldb.Querier, entries []rain.Entry) (map[sealed]bool, error) {
+	wrong := s.wrong(entries)
+	if len(wrong) == 0 {
+		return nil, nil
+	}
+	if err := s.read(ctx, q); err != nil {
+		return nil, err
+	}
+	return s.wrong(entries), nil
+}
+
+// sealed names one thing that has a seal: a win of an entry, by its packet, or with packet -1 its reclaim.
+type sealed struct {
+	ref    rain.EntryRef
+	packet int
+}
+
+func (s *Seals) wrong(entries []rain.Entry) (wrong map[sealed]bool) {
+	note := func(ref rain.EntryRef, packet int) {
+		if wrong == nil {
+			wrong = map[sealed]bool{}
+		}
+		wrong[sealed{ref, packet}] = true
+	}
+	for i := range entries {
+		e := &entries[i]
+		for j := range e.Wins {
+			w := &e.Wins[j]
+			if !s.ring.CheckTap(w.Seal, e.Ref.Campaign, w.User, w.Drop, e.SealedAt) {
+				note(e.Ref, w.Packet)
+			}
+		}
+		if r := e.Reclaim; r != nil && !s.ring.CheckClosing(r.Seal, e.Ref.Campaign, e.Ref.Shard, e.SealedAt) {
+			note(e.Ref, -1)
+		}
+	}
+	return wrong
+}
+
+// everWrong is forged for a person's retry, with every key that there ever was: what was sealed long ago, and could not
+// be posted since, is still this installation's own.
+func (s *Seals) everWrong(ctx context.Context, q sqldb.Querier, entries []rain.Entry) (map[sealed]bool, error) {
+	secrets, err := sqldb.List(ctx, q, scanSecret, "SELECT secret FROM seal_key ORDER BY id DESC")
+	if err != nil {
+		return nil, fmt.Errorf("the keys of the seals: %w", err)
+	}
+	return (&Seals{ring: seal.NewRing(secrets...)}).wrong(entries), nil
+}
