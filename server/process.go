@@ -19,6 +19,7 @@ import (
 	"redrain/payout/pipeline"
 	"redrain/payout/reconcile"
 	"redrain/payout/withdraw"
+	"redrain/rain"
 	"redrain/room"
 	"redrain/server/api"
 	"redrain/server/campaigns"
@@ -62,6 +63,8 @@ type Server struct {
 	loop      *campaigns.ReconcileLoop
 	rebuilder *campaigns.Rebuilder
 	reclaimer *campaigns.Reclaimer
+	mover     *campaigns.Mover
+	amounts   *rain.AmountsCache
 	lobby     *room.Lobby
 	schedule  *live.Schedule
 	gateway   *gateway.Gateway

@@ -69,7 +69,8 @@ func (s *Server) actors() actors {
 		all.money = append(all.money, actor{"relay", s.relay.Run})
 	}
 	if s.cfg.Has(RoleOperator) {
-		all.upkeep = append(all.upkeep, actor{"reconcile loop", s.loop.Run}, actor{"reclaimer", s.reclaimer.Run})
+		all.upkeep = append(all.upkeep, actor{"reconcile loop", s.loop.Run}, actor{"reclaimer", s.reclaimer.Run},
+			actor{"mover", s.mover.Run})
 	}
 	if s.cfg.Has(RoleOperator) && s.cfg.ReconcileEvery > 0 {
 		all.upkeep = append(all.upkeep, actor{"reconciliation", s.proofs.Run})

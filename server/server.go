@@ -78,7 +78,11 @@ func (s *Server) build(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s.ledger = ledger.New(s.back.sql, s.clock.Now)
+	s.amounts = rain.NewAmountsCache()
+	s.ledger = ledger.New(s.back.sql, s.clock.Now, s.amounts)
+	if err := s.ledger.Seals.Load(ctx); err != nil {
+		return err
+	}
 	s.books = reconcile.New(s.back.sql, s.ledger.Campaigns, s.clock.Now)
 	s.known = cluster.NewKnown()
 
@@ -86,7 +90,7 @@ func (s *Server) build(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("opening JetStream: %w", err)
 	}
-	publisher, err := pipeline.NewPublisher(js, s.cfg.Namespace, s.log)
+	publisher, err := pipeline.NewPublisher(js, s.cfg.Namespace, s.ledger.Seals.Ring(), s.log)
 	if err != nil {
 		return err
 	}
@@ -119,19 +123,25 @@ func (s *Server) build(ctx context.Context) (err error) {
 			s.figures.Won(campaign, n.Claims)
 			s.gateway.Settled(campaign, n)
 		},
-		SoldOut: func(campaign string, shard int) {
-			if c := s.known.Cached(campaign); c != nil {
-				s.gates.Gate(c).SoldOut(shard)
-			}
-		},
-		Restocked: func(campaign string) {
-			if c := s.known.Cached(campaign); c != nil {
-				s.gates.Gate(c).Restocked()
-			}
-		},
+		SoldOut:   s.atGate((*gate).SoldOut),
+		Dry:       s.mover.Dry,
+		Restocked: func(campaign string, shard int) { s.atGate(func(g *gate) { g.Restocked(shard) })(campaign) },
+		Restored:  s.atGate((*gate).Restored),
 		Alarm:     s.events.Alarm,
 		Withdrawn: s.gateway.Withdrawn,
 	})
+}
+
+// gate is where the taps on a campaign come in on this node.
+type gate = grab.Gate[gateway.Asked]
+
+// atGate has something done at a campaign's gate, if this node knows the campaign.
+func (s *Server) atGate(do func(*gate)) func(campaign string) {
+	return func(campaign string) {
+		if c := s.known.Cached(campaign); c != nil {
+			do(s.gates.Gate(c))
+		}
+	}
 }
 
 // buildGrab makes the tap's way to Redis and back.
@@ -144,12 +154,13 @@ func (s *Server) buildGrab(ctx context.Context, publisher confirm.Publisher, wak
 	s.lobby = room.NewLobby(room.Options{
 		Log: s.log, Registerer: s.metrics, Guard: s.guard, OnOpen: s.schedule.Open, OnEmpty: s.schedule.Empty,
 	})
-	s.redis = store.New(s.back.redis, store.Options{Namespace: s.cfg.Namespace, Clock: s.clock.Now, Log: s.log})
+	s.redis = store.New(s.back.redis, store.Options{Namespace: s.cfg.Namespace, Clock: s.clock.Now, Log: s.log,
+		Amounts: s.amounts, Ring: s.ledger.Seals.Ring()})
 	s.confirmer = confirm.New(s.redis, mode, publisher, s.log)
 	s.outbox = confirm.NewOutbox(s.confirmer)
 	s.gates = grab.NewGates(s.redis, s.confirmer, gateway.Results{Lobby: s.lobby}.Answer, grab.Options{
 		TapRate: s.cfg.TapRate, Clock: s.clock.Now, Log: s.log, Registerer: s.metrics,
-		OnWin: wakes.Wake, OnSoldOut: s.bus.SoldOut,
+		OnWin: wakes.Wake, OnDry: s.bus.Dry, Amounts: s.amounts,
 	})
 	if err := s.redis.Load(ctx); err != nil {
 		return fmt.Errorf("loading the scripts: %w", err)
@@ -195,8 +206,12 @@ func (s *Server) buildCampaigns() {
 		Ledger: s.ledger.Campaigns, Stock: stock, Known: s.registry, Bus: s.bus, Clock: s.clock.Now, Log: s.log,
 	})
 	s.loop = campaigns.NewReconcileLoop(campaigns.ReconcileLoopOptions{
-		Service: s.service, Ledger: s.ledger.Campaigns, Known: s.registry, Bus: s.bus, Guard: s.guard,
-		Clock: s.clock.Now, Log: s.log,
+		Service: s.service, Known: s.registry, Bus: s.bus, Guard: s.guard, Clock: s.clock.Now, Log: s.log,
+	})
+	s.mover = campaigns.NewMover(campaigns.MoverOptions{
+		Stock: store.NewMoves(s.redis), Ledger: s.ledger.Moves, Sums: store.NewSums(s.redis), Leases: s.ledger.Leases,
+		Known: s.registry, Bus: s.bus, Node: s.node, Guard: s.guard, Clock: s.clock.Now, Log: s.log,
+		Registerer: s.metrics,
 	})
 	s.reclaimer = campaigns.NewReclaimer(campaigns.ReclaimerOptions{
 		Service: s.service, Ledger: s.ledger.Campaigns, Leases: s.ledger.Leases, Stock: stock, Outbox: s.outbox,

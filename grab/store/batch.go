@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 
 	"redrain/internal/seal"
 	"redrain/rain"
@@ -59,6 +60,12 @@ func (b *Batch) Decide(ctx context.Context, of *rain.Rain, amounts *rain.Amounts
 	defer b.empty()
 	if err == nil {
 		err = b.answer.parse(reply, n, amounts)
+	}
+	if errors.Is(err, ErrBehind) {
+		// Until it is restored nobody else may tap there either, also who has not heard of what is missing.
+		if _, losing := (&Moves{b.client}).Lose(ctx, b.campaign, b.shard, b.heard.entry, b.heard.moves); losing != nil {
+			err = errors.Join(err, losing)
+		}
 	}
 	if err != nil {
 		return nil, err

@@ -61,6 +61,53 @@ func (s *Sums) Levels(ctx context.Context, c *rain.Campaign) (Levels, error) {
 	return sum, nil
 }
 
+// Level is what one shard has.
+type Level struct {
+	Known bool   // false where Redis knows nothing of the shard, or not enough
+	Left  int    // packets in its stock
+	Won   int    // so far
+	Entry string // the newest of its outbox ever
+	Moves int64  // from and to it, so far
+	Lent  []rain.Lent
+}
+
+// Shards reads what each shard of a campaign has: each at one moment, the shards one after the other.
+func (s *Sums) Shards(ctx context.Context, c *rain.Campaign) ([]Level, error) {
+	states := make([]*redis.SliceCmd, Shards(c))
+	moves := make([]*redis.MapStringStringCmd, Shards(c))
+	_, err := s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for shard := range states {
+			k := s.keys.shard(c.ID, shard)
+			states[shard] = p.HMGet(ctx, k.State, fieldRevision, fieldLeft, fieldWon, fieldLast, fieldMoves)
+			moves[shard] = p.HGetAll(ctx, k.Lent)
+		}
+		return nil
+	})
+	if s.checked(err) != nil {
+		return nil, fmt.Errorf("reading the shards of campaign %s: %w", c.ID, err)
+	}
+	all := make([]Level, len(states))
+	for shard := range states {
+		var known struct {
+			Revision string `redis:"rev"`
+			Left     int    `redis:"left"`
+			Won      int    `redis:"won"`
+			Last     string `redis:"last"`
+			Moves    int64  `redis:"moves"`
+		}
+		err := states[shard].Scan(&known)
+		l := Level{Known: known.Revision != "", Left: known.Left, Won: known.Won, Entry: known.Last, Moves: known.Moves}
+		if err == nil && l.Known {
+			l.Lent, err = parseAllLent(moves[shard].Val())
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading shard %d of campaign %s: %w", shard, c.ID, err)
+		}
+		all[shard] = l
+	}
+	return all, nil
+}
+
 // level is what Levels reads of a shard.
 type level struct {
 	won             int

@@ -11,8 +11,8 @@ import (
 	"redrain/rain"
 )
 
-// topKept is how many of the players who have won most each shard keeps, and so how many Top can tell of.
-const topKept = 10
+// TopKept is how many of the players who have won most each shard keeps, and so how many Top can tell of.
+const TopKept = 10
 
 // Ranked is a player and all that they have won in a campaign.
 type Ranked struct {
@@ -81,7 +81,7 @@ type board struct {
 func (r *Ranking) readBoard(ctx context.Context, p redis.Pipeliner, w Winners) board {
 	k := r.keys.shard(w.Campaign, w.Shard)
 	return board{
-		keys: k, totals: w.Totals, lowest: p.ZRevRangeWithScores(ctx, k.Top, topKept-1, topKept-1),
+		keys: k, totals: w.Totals, lowest: p.ZRevRangeWithScores(ctx, k.Top, TopKept-1, TopKept-1),
 		ttl: p.PTTL(ctx, k.Wins),
 	}
 }
@@ -107,7 +107,7 @@ func enter(ctx context.Context, p redis.Pipeliner, k Keys, players []redis.Z) {
 		return
 	}
 	p.ZAddGT(ctx, k.Top, players...) // whoever has read an older total comes too late with it
-	p.ZRemRangeByRank(ctx, k.Top, 0, -topKept-1)
+	p.ZRemRangeByRank(ctx, k.Top, 0, -TopKept-1)
 }
 
 // Top is the at most ten players who have won most in the campaign, first the one with most.
@@ -115,7 +115,7 @@ func (r *Ranking) Top(ctx context.Context, c *rain.Campaign) ([]Ranked, error) {
 	boards := make([]*redis.ZSliceCmd, Shards(c))
 	_, err := r.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for shard := range boards {
-			boards[shard] = p.ZRevRangeWithScores(ctx, r.keys.shard(c.ID, shard).Top, 0, topKept-1)
+			boards[shard] = p.ZRevRangeWithScores(ctx, r.keys.shard(c.ID, shard).Top, 0, TopKept-1)
 		}
 		return nil
 	})
@@ -133,5 +133,5 @@ func (r *Ranking) Top(ctx context.Context, c *rain.Campaign) ([]Ranked, error) {
 		return cmp.Or(cmp.Compare(b.Amount, a.Amount),
 			cmp.Compare(a.User, b.User))
 	})
-	return all[:min(len(all), topKept)], nil
+	return all[:min(len(all), TopKept)], nil
 }

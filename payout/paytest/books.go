@@ -47,6 +47,8 @@ type Books struct {
 	*ledger.AuditLog
 	*ledger.Leases
 	*ledger.Answers
+	Seals *posting.Seals
+	Moves *posting.Moves
 
 	DB    *sqldb.DB
 	Proof *reconcile.Reconciler
@@ -71,10 +73,16 @@ func NewBooks(t testing.TB, open func() (*sqldb.DB, error)) *Books {
 		t.Fatal(err)
 	}
 	clock := newTick()
-	l := ledger.New(db, clock.Now)
+	l := ledger.New(db, clock.Now, rain.NewAmountsCache())
+	if _, err := db.Exec(context.Background(), "UPDATE seal_key SET secret = ?", secret[:]); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Seals.Load(context.Background()); err != nil {
+		t.Fatal(err)
+	}
 	return &Books{Poster: l.Poster, Rebuilds: l.Rebuilds, DeadLetters: l.DeadLetters, Campaigns: l.Campaigns,
 		Sponsors: l.Sponsors, Claims: l.Claims, Withdrawals: l.Withdrawals, AuditLog: l.Audit, Leases: l.Leases,
-		Answers: l.Answers, DB: db, Proof: reconcile.New(db, l.Campaigns, clock.Now), Clock: clock}
+		Answers: l.Answers, Seals: l.Seals, Moves: l.Moves, DB: db, Proof: reconcile.New(db, l.Campaigns, clock.Now), Clock: clock}
 }
 
 // Quiet is a log that nobody reads.
@@ -100,7 +108,11 @@ func (b *Books) OpenCampaign(t testing.TB, id string, spec rain.Spec) *rain.Camp
 	if err := b.CreateCampaign(ctx, c); err != nil {
 		t.Fatal(err)
 	}
-	c, err := b.Update(ctx, id, func(c *rain.Campaign) error { c.Stocked(); return nil })
+	c, err := b.Update(ctx, id, func(c *rain.Campaign) error {
+		c.Stocked()
+		c.Rains = append(c.Rains, Rain(id))
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +161,7 @@ func (b *Books) MustFence(t testing.TB, shard int) (barrier rain.EntryRef) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return rain.EntryRef{Campaign: "c1", Shard: shard, ID: id}
+	return rain.EntryRef{Campaign: "c1", Shard: shard, ID: id.Entry}
 }
 
 // GiveEscrow puts money into a campaign's escrow, as nothing but a person with a reason would.

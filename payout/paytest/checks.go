@@ -176,7 +176,7 @@ func (b *Books) Waits(t testing.TB, table, where string) bool {
 func (b *Books) Assigned(t testing.TB, c *rain.Campaign) []posting.Assigned {
 	t.Helper()
 	var all []posting.Assigned
-	if err := b.EachAssigned(t.Context(), c, 0, c.Packets, func(k posting.Assigned) error {
+	if err := b.EachAssigned(t.Context(), c, rain.Numbers{{First: 0, Last: c.Packets - 1}}, func(k posting.Assigned) error {
 		all = append(all, k)
 		return nil
 	}); err != nil {

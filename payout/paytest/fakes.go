@@ -16,17 +16,17 @@ import (
 type FakeRedis struct {
 	clock rain.Clock
 
-	mu     sync.Mutex
-	Shards map[FakeKey]*FakeShard
-	live   []*rain.Campaign
-	fails  error // what every call of Outbox returns
+	mu      sync.Mutex
+	Shards  map[FakeKey]*FakeShard
+	live    []*rain.Campaign
+	amounts map[string]*rain.Amounts
+	fails   error // what every call of Outbox returns
 }
 
 // FakeShard is the state of one shard.
 type FakeShard struct {
 	Snapshot rain.ShardSnapshot // but for Entries
-	Stock    []rain.Money
-	first    int
+	Stock    rain.Numbers
 	Entries  []*FakeEntry
 	Wins     []FakeWin
 	closed   bool
@@ -41,22 +41,23 @@ type FakeEntry struct {
 
 // NewFakeRedis makes a Redis without campaigns. The clock gives the ids of entries.
 func NewFakeRedis(clock rain.Clock) *FakeRedis {
-	return &FakeRedis{clock: clock, Shards: map[FakeKey]*FakeShard{}}
+	return &FakeRedis{clock: clock, Shards: map[FakeKey]*FakeShard{}, amounts: map[string]*rain.Amounts{}}
 }
 
 // Open stocks a campaign.
 func (f *FakeRedis) Open(c *rain.Campaign) {
-	amounts, err := c.Cut(c.SplitSeed)
+	amounts, err := rain.NewAmounts(c)
 	if err != nil {
 		panic(err)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.live = append(f.live, c)
+	f.amounts[c.ID] = amounts
 	for s := range c.Shards {
 		first, n := rain.ShardRange(c.Packets, c.Shards, s)
-		sh := &FakeShard{first: first, Stock: slices.Clone(amounts[first : first+n])}
-		sh.Snapshot.Shard, sh.Snapshot.Found = s, true
+		sh := &FakeShard{Stock: rain.Numbers{{First: first, Last: first + n - 1}}}
+		sh.Snapshot.Shard, sh.Snapshot.Found, sh.Snapshot.LastEntry = s, true, "0-0"
 		f.Shards[FakeKey{c.ID, s}] = sh
 	}
 }
@@ -66,19 +67,17 @@ func (f *FakeRedis) Win(campaign string, shard int, users ...string) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	sh := f.Shards[FakeKey{campaign, shard}]
-	users = users[:min(len(users), len(sh.Stock))]
+	users = users[:min(len(users), sh.Stock.Count())]
 	if len(users) == 0 || sh.closed {
 		return 0
 	}
 	e := rain.Entry{}
-	for i, u := range users {
-		e.Wins = append(e.Wins, rain.Win{User: u, Packet: sh.first + i, Amount: sh.Stock[i], Drop: "1.2"})
-		sh.Snapshot.AmountWon += sh.Stock[i]
+	for _, u := range users {
+		packet, _ := sh.Stock.Take()
+		e.Wins = append(e.Wins, Win(u, packet, f.amounts[campaign].Of(packet)))
 	}
 	sh.Snapshot.Won += len(users)
-	sh.first += len(users)
-	sh.Stock = sh.Stock[len(users):]
-	f.add(campaign, shard, sh, e)
+	e = f.add(campaign, shard, sh, e)
 	for _, w := range e.Wins {
 		sh.Wins = append(sh.Wins, FakeWin{w, shard, sh.Snapshot.LastEntry})
 	}
@@ -94,17 +93,18 @@ func (f *FakeRedis) Close(campaign string, shard int) {
 		return
 	}
 	sh.closed = true
-	left, _ := rain.Sum(sh.Stock)
-	if n := len(sh.Stock); n > 0 {
+	if left := sh.Stock; len(left) > 0 {
 		sh.Stock = nil
-		f.add(campaign, shard, sh, rain.Entry{Reclaim: &rain.Reclaim{Packets: n, Amount: left}})
+		f.add(campaign, shard, sh, rain.Entry{Reclaim: &rain.Reclaim{Numbers: left, Amount: f.amounts[campaign].Sum(left)}})
 	}
 }
 
-func (f *FakeRedis) add(campaign string, shard int, sh *FakeShard, e rain.Entry) {
+func (f *FakeRedis) add(campaign string, shard int, sh *FakeShard, e rain.Entry) rain.Entry {
 	sh.Snapshot.LastEntry = fmt.Sprintf("%d-0", f.clock())
 	e.Ref = rain.EntryRef{Campaign: campaign, Shard: shard, ID: sh.Snapshot.LastEntry}
+	e = Seal(e)
 	sh.Entries = append(sh.Entries, &FakeEntry{Entry: e})
+	return e
 }
 
 // Snapshots is what grab's would be: each shard at one moment, the shards one after the other.
@@ -114,8 +114,7 @@ func (f *FakeRedis) Snapshots(c *rain.Campaign) []rain.ShardSnapshot {
 		f.mu.Lock()
 		sh := f.Shards[FakeKey{c.ID, s}]
 		snap := sh.Snapshot
-		snap.Packets = len(sh.Stock)
-		snap.Left, _ = rain.Sum(sh.Stock)
+		snap.Stock = slices.Clone(sh.Stock)
 		for _, e := range sh.Entries {
 			snap.Entries = append(snap.Entries, e.Entry)
 		}

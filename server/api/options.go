@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"redrain/grab/confirm"
 	"redrain/internal/auth"
 	"redrain/internal/rounds"
 	"redrain/payout/ledger"
@@ -71,9 +72,9 @@ type Players interface {
 	Mint(user string, ttl time.Duration) (token string, expires time.Time, err error)
 }
 
-// Wins tells what a player has won of a campaign, oldest first, as far as it is confirmed.
+// Wins tells what a player has won of a campaign.
 type Wins interface {
-	ConfirmedWins(ctx context.Context, c *rain.Campaign, user string) ([]rain.Win, error)
+	PlayersWins(ctx context.Context, c *rain.Campaign, user string) (confirm.PlayersWins, error)
 }
 
 // Limits tells whether one more of what is limited by key is allowed, and if not, after which time it will be.

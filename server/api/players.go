@@ -94,11 +94,11 @@ func (a *API) grantedTo(ctx context.Context, user string) ([]ledger.Claim, error
 		if rn == nil || a.o.Clock() > rn.EndsAt()+recentMS {
 			continue
 		}
-		wins, err := a.o.Wins.ConfirmedWins(ctx, c, user)
+		wins, err := a.o.Wins.PlayersWins(ctx, c, user)
 		if err != nil {
 			return nil, err
 		}
-		for _, win := range wins {
+		for _, win := range wins.Confirmed {
 			drop, _ := rain.ParseDrop(win.Drop) // the script wins only with drops that there are
 			granted = append(granted, ledger.Claim{
 				Claim: rain.ClaimID(c.ID, win.Packet), Campaign: c.ID, User: user, Packet: win.Packet,

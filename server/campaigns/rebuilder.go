@@ -47,10 +47,13 @@ type RebuilderCampaigns interface {
 
 // RebuilderLedger says what is somebody's, and keeps the epochs of a shard apart. [posting.Rebuilds] does.
 type RebuilderLedger interface {
-	EachAssigned(ctx context.Context, c *rain.Campaign, first, n int, yield func(posting.Assigned) error) error
+	Holding(ctx context.Context, c *rain.Campaign, shard int) (posting.Holding, error)
+	EachAssigned(ctx context.Context, c *rain.Campaign, of rain.Numbers, yield func(posting.Assigned) error) error
+	EachWin(ctx context.Context, c *rain.Campaign, shard int, yield func(posting.Assigned) error) error
+	Top(ctx context.Context, c *rain.Campaign, shard, limit int) ([]posting.Total, error)
 	Reclaimed(ctx context.Context, campaign string, shard int) (bool, error)
 	BeginRebuild(ctx context.Context, campaign string, shard int) (attempt int64, err error)
-	Fence(ctx context.Context, campaign string, shard int, attempt int64) (barrier string, err error)
+	Fence(ctx context.Context, campaign string, shard int, attempt int64) (posting.Barrier, error)
 }
 
 // Stream is the wins on their way to the ledger. [pipeline.Settler] reads them.
@@ -107,7 +110,7 @@ func (r *Rebuilder) Rebuild(ctx context.Context, id string) (Rebuilt, error) {
 	if err := r.o.Service.Enforce(ctx, c); err != nil {
 		return done, fmt.Errorf("%w: %w", ErrApply, err)
 	}
-	r.o.Bus.Restocked(id)
+	r.o.Bus.Restored(id)
 	r.o.Log.Info("redis knows the campaign again", "campaign", id, "shards", done.Shards, "packets", done.Packets,
 		"wins", done.Wins)
 	return done, nil
@@ -115,15 +118,8 @@ func (r *Rebuilder) Rebuild(ctx context.Context, id string) (Rebuilt, error) {
 
 // shards restores lost shards one after the other, and adds up in done what was restored.
 func (r *Rebuilder) shards(ctx context.Context, c *rain.Campaign, lost []int, done *Rebuilt) error {
-	if len(lost) == 0 {
-		return nil
-	}
-	amounts, err := c.Cut(c.SplitSeed)
-	if err != nil {
-		return fmt.Errorf("campaign %s cannot be split: %w", c.ID, err)
-	}
 	for _, shard := range lost {
-		packets, wins, err := r.shard(ctx, c, shard, amounts)
+		packets, wins, err := r.shard(ctx, c, shard)
 		if errors.Is(err, store.ErrAlive) {
 			continue // another node has been faster
 		}
@@ -138,8 +134,7 @@ func (r *Rebuilder) shards(ctx context.Context, c *rain.Campaign, lost []int, do
 }
 
 // shard restores one shard, and returns how many packets are in its stock and how many wins it knows.
-func (r *Rebuilder) shard(ctx context.Context, c *rain.Campaign, shard int,
-	amounts []rain.Money) (packets, wins int, err error) {
+func (r *Rebuilder) shard(ctx context.Context, c *rain.Campaign, shard int) (packets, wins int, err error) {
 	r.o.Log.Info("redis does not know a shard; rebuilding it from the stream and the ledger", "campaign", c.ID, "shard",
 		shard)
 	attempt, err := r.o.Ledger.BeginRebuild(ctx, c.ID, shard)
@@ -157,47 +152,51 @@ func (r *Rebuilder) shard(ctx context.Context, c *rain.Campaign, shard int,
 			return store.Restoration{}, err
 		}
 		faults.Point("rebuild.after_fence")
-		what, known, err := r.restoration(ctx, c, shard, amounts)
-		what.Barrier = barrier
-		packets, wins = what.Packets, known
+		what, err := r.restoration(ctx, c, shard, &wins)
+		what.Barrier, what.Epoch = barrier.Entry, barrier.Epoch
+		packets = what.Stock.Count()
 		return what, err
 	})
 	return packets, wins, err
 }
 
-// restoration reads from the ledger what a fenced shard is, and how many of its packets are somebody's. The stock
-// is the rest of the split. The ledger is read twice, so that nothing but the amounts is held in memory; of a
-// fenced shard it says the same both times.
-func (r *Rebuilder) restoration(ctx context.Context, c *rain.Campaign, shard int,
-	amounts []rain.Money) (store.Restoration, int, error) {
-	first, n := rain.ShardRange(c.Packets, max(c.Shards, 1), shard)
-	taken, wins := make([]bool, n), 0
-	err := r.o.Ledger.EachAssigned(ctx, c, first, n, func(k posting.Assigned) error {
-		taken[k.Win.Packet-first] = true
-		wins++
+// restoration reads from the ledger what a fenced shard is. Its stock is its part of the split, without what it has lent,
+// with what it has borrowed, and without what is somebody's. wins counts the wins that are put.
+func (r *Rebuilder) restoration(ctx context.Context, c *rain.Campaign, shard int, wins *int) (store.Restoration, error) {
+	*wins = 0
+	holding, err := r.o.Ledger.Holding(ctx, c, shard)
+	if err != nil {
+		return store.Restoration{}, err
+	}
+	var taken rain.Numbers
+	err = r.o.Ledger.EachAssigned(ctx, c, holding.Numbers, func(k posting.Assigned) error {
+		taken = taken.Add(k.Win.Packet)
 		return nil
 	})
 	if err != nil {
-		return store.Restoration{}, 0, err
+		return store.Restoration{}, err
 	}
-	what := store.Restoration{Wins: func(put func(rain.Win, rain.EntryRef) error) error {
-		return r.o.Ledger.EachAssigned(ctx, c, first, n, func(k posting.Assigned) error { return put(k.Win, k.Entry) })
-	}}
+	what := store.Restoration{
+		Borrowed: holding.Borrowed, Moves: holding.Moves,
+		Wins: func(put func(rain.Win, rain.EntryRef) error) error {
+			return r.o.Ledger.EachWin(ctx, c, shard, func(k posting.Assigned) error {
+				*wins++
+				return put(k.Win, k.Entry)
+			})
+		},
+	}
+	top, err := r.o.Ledger.Top(ctx, c, shard, store.TopKept)
+	if err != nil {
+		return what, err
+	}
+	for _, t := range top {
+		what.Top = append(what.Top, store.Ranked{User: t.User, Amount: t.Amount})
+	}
 	if what.Closed, err = r.o.Ledger.Reclaimed(ctx, c.ID, shard); err != nil || what.Closed {
-		return what, wins, err
+		return what, err
 	}
-	what.Stock = func(yield func(int, rain.Money) bool) {
-		for i, somebodys := range taken {
-			if !somebodys && !yield(first+i, amounts[first+i]) {
-				return
-			}
-		}
-	}
-	for _, amount := range what.Stock {
-		what.Packets++
-		what.Left += amount
-	}
-	return what, wins, nil
+	what.Stock = rain.Remaining(holding.Numbers, taken)
+	return what, nil
 }
 
 // RebuildAll restores what is live: for a Redis that has just begun to exist, the in-process one. A campaign that
@@ -209,7 +208,7 @@ func (r *Rebuilder) RebuildAll(ctx context.Context) error {
 	}
 	for _, c := range live {
 		if c.Status == rain.Loading {
-			_, err = r.o.Service.Stock(ctx, c)
+			_, err = r.o.Service.Stock(ctx, c.ID)
 		} else {
 			_, err = r.Rebuild(ctx, c.ID)
 		}

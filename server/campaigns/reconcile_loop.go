@@ -18,7 +18,7 @@ const (
 	// stockingPatience is how long a campaign may be loading before the loop of some node takes it up: longer than
 	// the largest campaign takes, and loading twice at once does no harm. In milliseconds, like the others.
 	stockingPatience = 60_000
-	// restockEvery is the time between two tries of that: a try computes the whole split.
+	// restockEvery is the time between two tries of that.
 	restockEvery = 30_000
 	// enforceEvery is how often a campaign whose rain is near is applied again, in case that Redis has lost the
 	// last time: a replica that has taken over may be a little behind.
@@ -37,15 +37,9 @@ type ReconcileLoop struct {
 	done map[string]kept
 }
 
-// LoopLedger has the newest version of each campaign. [ledger.Campaigns] does.
-type LoopLedger interface {
-	Campaign(ctx context.Context, id string) (*rain.Campaign, error)
-}
-
 // ReconcileLoopOptions of a reconcile loop. All are needed but those that say so.
 type ReconcileLoopOptions struct {
 	Service *Service
-	Ledger  LoopLedger
 	Known   Known
 	Bus     Bus
 	Clock   rain.Clock
@@ -106,13 +100,7 @@ func (l *ReconcileLoop) restock(ctx context.Context, c *rain.Campaign, now int64
 	}
 	was.at = now
 	l.done[c.ID] = was
-	// What this node knows may be old. A campaign that is stocked by now must not get all of its packets once more,
-	// should Redis have lost it meanwhile: some of them are won.
-	c, err := l.o.Ledger.Campaign(ctx, c.ID)
-	if err != nil || c.Status != rain.Loading {
-		return err
-	}
-	_, err = l.o.Service.Stock(ctx, c)
+	_, err := l.o.Service.Stock(ctx, c.ID)
 	return err
 }
 

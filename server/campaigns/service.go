@@ -27,7 +27,7 @@ type ServiceLedger interface {
 
 // Stock is the packets of a campaign in Redis. Each call can be repeated, and an older version changes nothing.
 type Stock interface {
-	Open(ctx context.Context, c *rain.Campaign, amounts []rain.Money) error
+	Open(ctx context.Context, c *rain.Campaign, until int64) error
 	Apply(ctx context.Context, c *rain.Campaign) error
 	CloseCampaign(ctx context.Context, c *rain.Campaign) error
 }
@@ -42,7 +42,9 @@ type Known interface {
 // Bus tells the other nodes. [cluster.Bus] does.
 type Bus interface {
 	Changed(c *rain.Campaign)             // a campaign has a newer version
-	Restocked(campaign string)            // Redis has a campaign's stock again, after it was lost
+	Restored(campaign string)             // Redis has a campaign's stock again, after it was lost
+	Restocked(campaign string, shard int) // stock has come to a shard
+	SoldOut(campaign string)              // nothing is left, nor on its way between shards
 	Alarm(code, campaign, message string) // something needs a person
 }
 
@@ -74,7 +76,7 @@ func (s *Service) Create(ctx context.Context, spec rain.Spec, idemKey string) (*
 	if c.Status != rain.Loading {
 		return s.o.Known.Put(c), nil
 	}
-	stocked, err := s.Stock(ledger.WithoutAudit(ctx), c) // the command was the funding; this follows from it
+	stocked, err := s.Stock(ledger.WithoutAudit(ctx), c.ID) // the command was the funding; this follows from it
 	if err != nil && idemKey == "" && s.giveBack(ctx, c.ID) {
 		return nil, fmt.Errorf("%w: %w", ErrUnstocked, err)
 	}
@@ -119,14 +121,19 @@ func (s *Service) giveBack(ctx context.Context, id string) bool {
 	return err == nil
 }
 
-// Stock loads a funded campaign's packets into Redis and opens it. It can be repeated at any time: the split is a
-// function of the campaign's seed, and loading knows what is already there.
-func (s *Service) Stock(ctx context.Context, c *rain.Campaign) (*rain.Campaign, error) {
-	amounts, err := c.Cut(c.SplitSeed)
-	if err != nil {
-		return nil, fmt.Errorf("campaign %s cannot be split: %w", c.ID, err)
+// stockWithinMS is how long a stocking may take, in milliseconds.
+const stockWithinMS = 10_000
+
+// Stock puts a funded campaign's packets on offer in Redis and opens it. It can be repeated at any time. It begins with
+// what the ledger says now, and its calls are good for some seconds: they must not reach a Redis that has lost the
+// campaign after it was played.
+func (s *Service) Stock(ctx context.Context, id string) (*rain.Campaign, error) {
+	until := s.o.Clock() + stockWithinMS
+	c, err := s.o.Ledger.Campaign(ctx, id)
+	if err != nil || c.Status != rain.Loading {
+		return c, err
 	}
-	if err := s.o.Stock.Open(ctx, c, amounts); err != nil {
+	if err := s.o.Stock.Open(ctx, c, until); err != nil {
 		return nil, fmt.Errorf("%w: stocking campaign %s: %w", ErrApply, c.ID, err)
 	}
 	return s.update(ctx, c.ID, func(c *rain.Campaign) error { c.Stocked(); return nil })

@@ -28,12 +28,14 @@ func NewBus(nc *nats.Conn, namespace string, log *slog.Logger) *Bus {
 }
 
 const (
-	topicChanged = "changed"
-	topicSettled = "settled"
-	topicSoldOut = "soldout"
-	topicAlarm   = "alarm"
-	topicStocked = "restocked"
-	topicMoney   = "withdrawal"
+	topicChanged  = "changed"
+	topicSettled  = "settled"
+	topicSoldOut  = "soldout"
+	topicDry      = "dry"
+	topicStocked  = "restocked"
+	topicRestored = "restored"
+	topicAlarm    = "alarm"
+	topicMoney    = "withdrawal"
 )
 
 // noCampaign stands in a subject for what is of no campaign: a subject has no empty part.
@@ -58,17 +60,30 @@ func (b *Bus) Changed(camp *rain.Campaign) {
 	}
 }
 
-// SoldOut tells the other nodes that a shard has no packets left.
-func (b *Bus) SoldOut(campaign string, shard int) {
-	if err := b.publish(topicSoldOut, campaign, soldOutNotice{Shard: shard}); err != nil {
-		b.log.Debug("other nodes will ask Redis themselves", "campaign", campaign, "err", err)
+// SoldOut tells every node that nothing is left of a campaign, nor on its way between its shards.
+func (b *Bus) SoldOut(campaign string) { b.hint(topicSoldOut, campaign, struct{}{}) }
+
+// Dry tells who moves stock that a shard has nothing left for taps that wait on this node.
+func (b *Bus) Dry(campaign string, shard, taps int) {
+	b.hint(topicDry, campaign, DryShard{Shard: shard, Taps: taps})
+}
+
+// Restocked tells every node that stock has come to a shard.
+func (b *Bus) Restocked(campaign string, shard int) {
+	b.hint(topicStocked, campaign, stockedNotice{Shard: shard})
+}
+
+// hint tells something that others find out by themselves, only later.
+func (b *Bus) hint(topic, campaign string, notice any) {
+	if err := b.publish(topic, campaign, notice); err != nil {
+		b.log.Debug("other nodes will find out themselves", "topic", topic, "campaign", campaign, "err", err)
 	}
 }
 
-// Restocked tells every node that Redis has the campaign's stock again, after it was lost.
-func (b *Bus) Restocked(campaign string) {
-	if err := b.publish(topicStocked, campaign, struct{}{}); err != nil {
-		b.log.Warn("nodes that knew a shard to be sold out ask again only in the next rain", "campaign", campaign,
+// Restored tells every node that Redis has the campaign's stock again, after it was lost.
+func (b *Bus) Restored(campaign string) {
+	if err := b.publish(topicRestored, campaign, struct{}{}); err != nil {
+		b.log.Warn("nodes that knew the campaign to be sold out ask again only in the next rain", "campaign", campaign,
 			"err", err)
 	}
 }
@@ -103,10 +118,12 @@ func (b *Bus) Withdrawn(n Withdrawn) error { return b.publish(topicMoney, noCamp
 type Listener struct {
 	Changed func(campaign string, revision int64)
 	Settled func(campaign string, n Settled)
-	SoldOut func(campaign string, shard int)
+	SoldOut func(campaign string)
+	Dry     func(campaign string, n DryShard)
 	Alarm   func(n Alarm)
 
-	Restocked func(campaign string)
+	Restocked func(campaign string, shard int)
+	Restored  func(campaign string)
 	Withdrawn func(n Withdrawn)
 }
 
@@ -116,8 +133,10 @@ func (b *Bus) Listen(guard *rounds.Guard, l Listener) error {
 	for _, err := range []error{
 		subscribe(b, guard, topicChanged, func(campaign string, n changedNotice) { l.Changed(campaign, n.Revision) }),
 		subscribe(b, guard, topicSettled, l.Settled),
-		subscribe(b, guard, topicSoldOut, func(campaign string, n soldOutNotice) { l.SoldOut(campaign, n.Shard) }),
-		subscribe(b, guard, topicStocked, func(campaign string, _ struct{}) { l.Restocked(campaign) }),
+		subscribe(b, guard, topicSoldOut, func(campaign string, _ struct{}) { l.SoldOut(campaign) }),
+		subscribe(b, guard, topicDry, l.Dry),
+		subscribe(b, guard, topicStocked, func(campaign string, n stockedNotice) { l.Restocked(campaign, n.Shard) }),
+		subscribe(b, guard, topicRestored, func(campaign string, _ struct{}) { l.Restored(campaign) }),
 		subscribe(b, guard, topicMoney, func(_ string, n Withdrawn) { l.Withdrawn(n) }),
 		subscribe(b, guard, topicAlarm, func(_ string, n Alarm) { l.Alarm(n) }),
 	} {

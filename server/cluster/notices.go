@@ -31,7 +31,13 @@ type Withdrawn struct {
 	Balance    rain.Money      `json:"balance"`
 }
 
-type soldOutNotice struct {
+// DryShard tells that a shard has nothing left for taps that wait.
+type DryShard struct {
+	Shard int `json:"shard"`
+	Taps  int `json:"taps"` // that wait on the node that tells it
+}
+
+type stockedNotice struct {
 	Shard int `json:"shard"`
 }
 

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -49,7 +50,7 @@ func (n *Notifier) Settled(ctx context.Context, settlements []posting.Settlement
 	ctx, cancel := context.WithTimeout(ctx, timeout.Backend)
 	defer cancel()
 	n.tell(ctx, settlements)
-	n.rank(ctx, settlements) // of copies too: what it did not come to the first time is done then
+	n.rank(ctx, settlements)
 }
 
 // tell asks Redis once for the whole batch what has been told before, since the settlement worker waits.
@@ -92,16 +93,17 @@ func (n *Notifier) rank(ctx context.Context, settlements []posting.Settlement) {
 		campaign string
 		number   int
 	}
-	users := map[shard][]string{}
+	totals := map[shard][]store.Ranked{}
 	for _, s := range settlements {
-		home := shard{s.Entry.Campaign, s.Entry.Shard}
-		users[home] = append(users[home], s.User)
+		if s.Total > 0 {
+			home := shard{s.Entry.Campaign, s.Entry.Shard}
+			totals[home] = append(totals[home], store.Ranked{User: s.User, Amount: s.Total})
+		}
 	}
-	winners := make([]store.Winners, 0, len(users))
-	for home, names := range users {
-		slices.Sort(names)
-		winners = append(winners, store.Winners{Campaign: home.campaign, Shard: home.number,
-			Users: slices.Compact(names)})
+	winners := make([]store.Winners, 0, len(totals))
+	for home, list := range totals {
+		slices.SortFunc(list, func(a, b store.Ranked) int { return cmp.Compare(a.User, b.User) })
+		winners = append(winners, store.Winners{Campaign: home.campaign, Shard: home.number, Totals: slices.Compact(list)})
 	}
 	if err := n.ranking.Rank(ctx, winners); err != nil {
 		n.log.Warn("who has won most is not up to date", "err", err)

@@ -51,6 +51,9 @@ func (g *Gateway) remember(campaign string, claims []cluster.SettledClaim) {
 	}
 	gate := g.o.Gate(c)
 	for _, claim := range claims {
+		if !g.concerns(claim.User) {
+			continue // only players of this node's are remembered
+		}
 		gate.Remember(claim.User, []rain.Win{{User: claim.User, Packet: claim.Packet, Amount: claim.Amount,
 			Drop: claim.Drop}})
 	}

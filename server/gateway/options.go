@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"redrain/grab/confirm"
 	"redrain/internal/rounds"
 	"redrain/payout/ledger"
 	"redrain/rain"
@@ -27,7 +28,7 @@ type Campaigns interface {
 
 // Wins tells what a player has won of a campaign, oldest first, as far as it is confirmed.
 type Wins interface {
-	ConfirmedWins(ctx context.Context, c *rain.Campaign, user string) ([]rain.Win, error)
+	PlayersWins(ctx context.Context, c *rain.Campaign, user string) (confirm.PlayersWins, error)
 }
 
 // Claims tells what has become of a player's claims. [ledger.Claims] does.

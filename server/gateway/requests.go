@@ -131,6 +131,10 @@ func (s *session) enter(ctx context.Context, user string, req wire.Request) erro
 		return err
 	}
 	s.seat = &seat{campaign: c.ID, gate: s.g.o.Gate(c), count: s.g.o.Counts.Of(c.ID), metrics: s.g.metrics}
+	if s.gates == nil {
+		s.gates = map[string]Gate{}
+	}
+	s.gates[c.ID] = s.seat.gate
 	toldAt := live.RainStateOf(c, welcome.ServerTime)
 	s.send(welcome)
 	s.g.arrivals.arrive(arriving, func(missed *wire.Settled) {

@@ -29,8 +29,9 @@ type session struct {
 	hello  *time.Timer   // nil when it has come
 
 	user  string
-	seat  *seat // nil before hello
-	ended bool  // what still comes is not looked at
+	seat  *seat           // nil before hello
+	gates map[string]Gate // of the campaigns whose rooms the player has been in
+	ended bool            // what still comes is not looked at
 }
 
 func newSession(g *shared, conn *websocket.Conn, by *takeover, addr string) *session {
@@ -44,6 +45,11 @@ func (s *session) close() {
 	s.greeted()
 	s.g.o.Lobby.Leave(s.member)
 	s.member.Gone()
+	if s.user != "" && !s.g.o.Lobby.Has(s.user) {
+		for _, gate := range s.gates {
+			gate.Forget(s.user)
+		}
+	}
 }
 
 // greeted ends the waiting for a hello.

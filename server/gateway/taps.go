@@ -16,8 +16,12 @@ import (
 type Gate interface {
 	// Tap answers at once where the answer is known; else Results.Answer is told later.
 	Tap(t *grab.Tap[Asked]) (r outcome.Result, known bool)
-	// Remember lets the gate know wins of a player that other nodes have given.
+	// Remember lets the gate know wins of a player that other nodes have given; RememberUnsure wins that the player may
+	// not be told yet.
 	Remember(user string, wins []rain.Win)
+	RememberUnsure(user string, wins []rain.Win)
+	// Forget lets the gate forget a player who is not on this node any more.
+	Forget(user string)
 }
 
 // seat is a player's place in a campaign's room. It does not change; who moves gets another.

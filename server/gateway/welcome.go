@@ -26,16 +26,18 @@ func (g *shared) welcome(ctx context.Context, user string, req wire.Request) (*r
 	if err != nil {
 		return nil, wire.Welcome{}, err
 	}
-	wins, err := g.o.Wins.ConfirmedWins(ctx, c, user)
+	wins, err := g.o.Wins.PlayersWins(ctx, c, user)
 	if err != nil {
 		return nil, wire.Welcome{}, fmt.Errorf("reading the player's wins: %w", err)
 	}
-	g.o.Gate(c).Remember(user, wins)
+	g.o.Gate(c).Remember(user, wins.Confirmed)
+	g.o.Gate(c).RememberUnsure(user, wins.Unconfirmed)
 	now := g.o.Clock()
 	return c, wire.Welcome{
 		Type: wire.TypeWelcome, ID: req.ID, User: user, ServerTime: now,
 		Campaign: wire.CampaignOf(c, now), Rain: wire.RainOf(c.Current(), now, c.Status != rain.Open),
-		Claims: g.claims(ctx, c, user, wins), ClaimsTotal: len(wins), Limits: wire.Limits{TapsPerSecond: g.o.TapRate},
+		Claims: g.claims(ctx, c, user, wins.Confirmed), ClaimsTotal: wins.Total - len(wins.Unconfirmed),
+		Limits: wire.Limits{TapsPerSecond: g.o.TapRate},
 	}, nil
 }
 

@@ -124,3 +124,95 @@ func (r *Rebuilds) Reclaimed(ctx context.Context, campaign string, shard int) (b
 	}
 	return n > 0, nil
 }
+
+// EachWin calls yield for every win of a shard's players that is paid, or was promised and waits as a dead letter, in the
+// order won, and ends with its error. As EachAssigned it is the whole truth once the shard is fenced.
+func (r *Rebuilds) EachWin(ctx context.Context, c *rain.Campaign, shard int, yield func(Assigned) error) error {
+	after := Assigned{Win: rain.Win{Packet: -1}, Entry: rain.EntryRef{ID: "0-0"}}
+	for {
+		page, err := r.winsAfter(ctx, c, shard, after)
+		if err != nil {
+			return fmt.Errorf("the wins of shard %d of campaign %s: %w", shard, c.ID, err)
+		}
+		if len(page) == 0 {
+			break
+		}
+		for i := range page {
+			if err := yield(page[i]); err != nil {
+				return err
+			}
+		}
+		after = page[len(page)-1]
+	}
+	var letters []Assigned
+	err := r.db.Each(ctx, func(scan sqldb.Scan) error {
+		d, err := ScanLetter(scan)
+		if err != nil {
+			return err
+		}
+		if t, ok := promised(c, d); ok && t.Entry.Shard == shard {
+			letters = append(letters, t)
+		}
+		return nil
+	}, LetterSelect+"WHERE campaign_id = ? AND resolved_at = 0 AND kind = ? AND NOT "+PaidLetter+"ORDER BY id", c.ID,
+		LetterPay)
+	if err != nil {
+		return fmt.Errorf("the promises of campaign %s: %w", c.ID, err)
+	}
+	for _, t := range letters {
+		if err := yield(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// winsAfter is the next page of what is paid to a shard's players.
+func (r *Rebuilds) winsAfter(ctx context.Context, c *rain.Campaign, shard int, after Assigned) (page []Assigned, err error) {
+	ms, seq, err := after.Entry.Position()
+	if err != nil {
+		return nil, err
+	}
+	err = r.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
+		return tx.Each(ctx, func(scan sqldb.Scan) error {
+			t := Assigned{Entry: rain.EntryRef{Campaign: c.ID, Shard: shard}}
+			if err := scan(&t.Win.Packet, &t.Win.User, &t.Win.Amount, &t.Win.Drop, &ms, &seq); err != nil {
+				return err
+			}
+			t.Entry.ID = fmt.Sprintf("%d-%d", ms, seq)
+			page = append(page, t)
+			return nil
+		}, "SELECT packet, user_id, amount, drop_id, won_at, entry_seq FROM payout WHERE campaign_id = ? AND shard = ? "+
+			"AND (won_at, entry_seq, packet) > (?, ?, ?) ORDER BY won_at, entry_seq, packet LIMIT ?", c.ID, shard, ms, seq,
+			after.Win.Packet, sqldb.Chunk)
+	})
+	return page, err
+}
+
+// Total is all that a player has won of a campaign.
+type Total struct {
+	User   string
+	Amount rain.Money
+}
+
+// Top are those of a shard's players who have won most, the first the one with most.
+func (r *Rebuilds) Top(ctx context.Context, c *rain.Campaign, shard, limit int) ([]Total, error) {
+	var top []Total
+	err := r.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
+		return tx.Each(ctx, func(scan sqldb.Scan) error {
+			var t Total
+			if err := scan(&t.User, &t.Amount); err != nil {
+				return err
+			}
+			if rain.HomeShard(t.User, c.Shards) == shard && len(top) < limit {
+				top = append(top, t)
+			}
+			return nil
+		}, "SELECT user_id, amount FROM winner WHERE campaign_id = ? ORDER BY amount DESC LIMIT ?", c.ID,
+			limit*max(c.Shards, 1)*4) // of so many, those of each shard are among the first
+	})
+	if err != nil {
+		return nil, fmt.Errorf("who has won most in campaign %s: %w", c.ID, err)
+	}
+	return top, nil
+}

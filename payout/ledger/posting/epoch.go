@@ -60,17 +60,23 @@ func (r *Rebuilds) BeginRebuild(ctx context.Context, campaign string, shard int)
 	return attempt, nil
 }
 
-// Fence ends the shard's epoch: it sets the barrier, and returns it as the id of an outbox entry. When it has
+// Barrier parts two epochs of a shard.
+type Barrier struct {
+	Entry string // the id of an outbox entry: all of the earlier epochs are at or below it
+	Epoch int64  // the name of the epoch that begins, Unix ms
+}
+
+// Fence ends the shard's epoch: it sets the barrier, and returns it. When it has
 // returned, whatever of the earlier epochs is not in the ledger never will be. It waits for postings of the campaign
 // that are under way, so that who reads the ledger afterwards reads them too.
 //
 // It fails with ErrRebuildSuperseded where a later attempt has begun, and with ErrUnknownCampaign.
-func (r *Rebuilds) Fence(ctx context.Context, campaign string, shard int, attempt int64) (barrier string, err error) {
+func (r *Rebuilds) Fence(ctx context.Context, campaign string, shard int, attempt int64) (barrier Barrier, err error) {
 	// Before the lock: it may look through millions of rows. What is posted meanwhile is near the clock, and below
 	// the margin.
 	newest, err := r.newestKnown(ctx, campaign, shard)
 	if err != nil {
-		return "", fmt.Errorf("the newest entry of shard %d of campaign %s: %w", shard, campaign, err)
+		return Barrier{}, fmt.Errorf("the newest entry of shard %d of campaign %s: %w", shard, campaign, err)
 	}
 	err = r.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		escrow := booking.EscrowAccount(campaign)
@@ -93,13 +99,13 @@ func (r *Rebuilds) Fence(ctx context.Context, campaign string, shard int, attemp
 		}
 		now := r.clock()
 		ms := max(now, newest, before) + barrierMarginMS
-		barrier = barrierID(ms)
+		barrier = Barrier{barrierID(ms), ms}
 		_, err = tx.Exec(ctx, "UPDATE shard_epoch SET barrier_ms = ?, fenced_at = ? WHERE campaign_id = ? AND shard = ?",
 			ms, now, campaign, shard)
 		return err
 	})
 	if err != nil {
-		return "", fmt.Errorf("fencing shard %d of campaign %s: %w", shard, campaign, err)
+		return Barrier{}, fmt.Errorf("fencing shard %d of campaign %s: %w", shard, campaign, err)
 	}
 	return barrier, nil
 }

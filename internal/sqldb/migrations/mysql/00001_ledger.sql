@@ -100,6 +100,7 @@ CREATE TABLE IF NOT EXISTS payout (
     PRIMARY KEY (campaign_id, packet),
     UNIQUE KEY payout_drop (campaign_id, user_id, drop_id), -- a drop wins once for each player
     KEY payout_user (user_id, won_at, campaign_id, packet),
+    KEY payout_shard (campaign_id, shard, won_at, entry_seq, packet), -- a rebuild reads what a shard's players have won
     CONSTRAINT payout_positive CHECK (amount > 0)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 

@@ -93,6 +93,7 @@ CREATE TABLE payout (
     CONSTRAINT payout_positive CHECK (amount > 0)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX payout_drop ON payout (campaign_id, user_id, drop_id);
+CREATE INDEX payout_shard ON payout (campaign_id, shard, won_at, entry_seq, packet);
 CREATE INDEX payout_user ON payout (user_id, won_at, campaign_id, packet);
 
 CREATE TABLE winner (

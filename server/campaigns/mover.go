@@ -1,0 +1,332 @@
+package campaigns
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"golang.org/x/sync/errgroup"
+
+	"redrain/grab/store"
+	"redrain/internal/faults"
+	"redrain/internal/outage"
+	"redrain/internal/rounds"
+	"redrain/payout/ledger/posting"
+	"redrain/rain"
+	"redrain/server/cluster"
+)
+
+const (
+	moveEvery  = 200 * time.Millisecond // between two looks at campaigns whose rain falls
+	moveLease  = 5 * time.Second
+	moveRenew  = moveLease / 4
+	moveAtOnce = 8
+	// moveWithin is the time for one campaign: one whose Redis hangs must not hold up the others.
+	moveWithin = 5 * time.Second
+	// finishEveryMS is how often a campaign is looked at for moves that somebody has begun and not ended.
+	finishEveryMS = 5_000
+	// movesAtOnce is how many moves of a campaign are made at the same time.
+	movesAtOnce = 8
+)
+
+// Mover takes stock to where players are. A campaign's stock lies on its shards, and each player takes part on one of
+// them; who runs dry there gets some from a shard that has more than its players need. One node at a time does it, by a
+// lease; that saves work, and is no condition: each step of a move may be repeated by anybody.
+//
+//	lend (the packets leave the stock of one shard, and are kept there under the move's id) → a row in the ledger →
+//	borrow (they come into the stock of another shard, once for an id) → done
+type Mover struct {
+	o     MoverOptions
+	lease lease
+	wake  chan struct{} // somebody has run dry
+
+	moved  prometheus.Counter
+	failed prometheus.Counter
+
+	mu  sync.Mutex
+	dry map[string]map[int]thirst // by campaign and shard
+
+	campaigns map[string]*pace // the rounds' own
+}
+
+// thirst is how many taps wait for stock on a shard.
+type thirst struct {
+	taps int
+	at   int64 // when that was heard, Unix ms
+}
+
+// MovedStock takes packets out of a shard and puts them into another. [store.Moves] does.
+type MovedStock interface {
+	Lend(ctx context.Context, campaign string, from, to int, move string, count int) (*rain.Lent, error)
+	Borrow(ctx context.Context, campaign string, lent rain.Lent) (number int64, err error)
+	Done(ctx context.Context, campaign string, from int, move string) error
+}
+
+// MoveRows keeps what has been lent. [posting.Moves] does.
+type MoveRows interface {
+	Write(ctx context.Context, campaign string, from int, lent rain.Lent) error
+	Done(ctx context.Context, move string, number int64) error
+	Open(ctx context.Context, campaign string) ([]posting.Move, error)
+}
+
+// ShardLevels tells what each shard has. [store.Sums] does.
+type ShardLevels interface {
+	Shards(ctx context.Context, c *rain.Campaign) ([]store.Level, error)
+}
+
+// MoverOptions of a mover. All are needed but those that say so.
+type MoverOptions struct {
+	Stock      MovedStock
+	Ledger     MoveRows
+	Sums       ShardLevels
+	Leases     Leases
+	Known      Known
+	Bus        Bus
+	Node       string        // this node's name in the lease
+	Guard      *rounds.Guard // hears of a round that panics; nil: it is logged only
+	Clock      rain.Clock
+	Log        *slog.Logger
+	Registerer prometheus.Registerer // nil: no metrics
+}
+
+// NewMover makes a mover. Its Run must be started.
+func NewMover(o MoverOptions) *Mover {
+	metrics := promauto.With(o.Registerer)
+	return &Mover{
+		o: o, wake: make(chan struct{}, 1), dry: map[string]map[int]thirst{}, campaigns: map[string]*pace{},
+		lease: lease{leases: o.Leases, name: "mover", part: "mover", node: o.Node, ttl: moveLease, renew: moveRenew,
+			guard: o.Guard, log: o.Log},
+		moved: metrics.NewCounter(prometheus.CounterOpts{
+			Name: "redrain_moved_packets_total", Help: "Packets taken from one shard's stock to another's.",
+		}),
+		failed: metrics.NewCounter(prometheus.CounterOpts{
+			Name: "redrain_move_failures_total", Help: "Moves of stock that were begun and not ended at once; they are " +
+				"carried on.",
+		}),
+	}
+}
+
+// Dry hears that taps wait for stock on a shard.
+func (m *Mover) Dry(campaign string, n cluster.DryShard) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.dry[campaign] == nil {
+		m.dry[campaign] = map[int]thirst{}
+	}
+	now, before := m.o.Clock(), m.dry[campaign][n.Shard]
+	if now-before.at < thirstMS { // of several nodes
+		n.Taps += before.taps
+	}
+	m.dry[campaign][n.Shard] = thirst{n.Taps, now}
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run moves stock, whenever this node holds the lease, until ctx ends. Nothing that fails ends it.
+func (m *Mover) Run(ctx context.Context) error {
+	defer m.lease.release(ctx)
+	looking := outage.Outage{What: "moving stock", Log: m.o.Log}
+	for ctx.Err() == nil {
+		err := m.o.Guard.Try("mover", func() error { return m.lease.under(ctx, m.watch) })
+		looking.Ended(ctx, err)
+		rounds.Sleep(ctx, moveRenew) // another node has the lease, or the database is away
+	}
+	return nil
+}
+
+// watch looks after all campaigns as long as this node has the lease.
+func (m *Mover) watch(ctx context.Context) error {
+	clear(m.campaigns) // another node may have gone on meanwhile
+	tick := time.NewTicker(moveEvery)
+	defer tick.Stop()
+	for {
+		if err := m.round(ctx); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		case <-m.wake:
+		}
+	}
+}
+
+// round looks at each campaign once, some at a time. One that fails holds up no other; the last error is returned.
+func (m *Mover) round(ctx context.Context) error {
+	var g errgroup.Group
+	g.SetLimit(moveAtOnce)
+	live := m.o.Known.Live()
+	for _, c := range live {
+		if max(c.Shards, 1) == 1 || c.Status == rain.Loading {
+			continue
+		}
+		p := m.campaigns[c.ID]
+		if p == nil {
+			p = &pace{}
+			m.campaigns[c.ID] = p
+		}
+		g.Go(func() error {
+			ctx, cancel := context.WithTimeout(ctx, moveWithin)
+			defer cancel()
+			return m.o.Guard.Try("mover", func() error { return m.look(ctx, c, p) })
+		})
+	}
+	err := g.Wait()
+	m.forget(live)
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+func (m *Mover) forget(live []*rain.Campaign) {
+	still := make(map[string]bool, len(live))
+	for _, c := range live {
+		still[c.ID] = true
+	}
+	for id := range m.campaigns {
+		if !still[id] {
+			delete(m.campaigns, id)
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for id := range m.dry {
+		if !still[id] {
+			delete(m.dry, id)
+		}
+	}
+}
+
+// look ends what was begun of a campaign, and moves stock where its rain needs it.
+func (m *Mover) look(ctx context.Context, c *rain.Campaign, p *pace) error {
+	now := m.o.Clock()
+	r := c.Current()
+	falls := c.Status == rain.Open && r != nil && now >= r.StartsAt && now < r.TapsUntil()
+	ends := now-p.finishedAt >= finishEveryMS
+	if !falls && !ends {
+		return nil
+	}
+	levels, err := m.o.Sums.Shards(ctx, c)
+	if err != nil {
+		return err
+	}
+	if ends || p.broken {
+		if err := m.finish(ctx, c, levels); err != nil {
+			p.broken = true
+			return err
+		}
+		p.finishedAt, p.broken = now, false
+	}
+	if !falls {
+		return nil
+	}
+	dry := m.thirsty(c.ID, now)
+	if soldOut(c, levels) {
+		if len(dry) > 0 {
+			m.o.Bus.SoldOut(c.ID)
+		}
+		return nil
+	}
+	p.note(levels, now)
+	err = m.carry(ctx, c, plan(levels, p.rates, dry))
+	p.broken = err != nil
+	return err
+}
+
+// thirsty is how many taps wait on which shards, as far as that was heard just now.
+func (m *Mover) thirsty(campaign string, now int64) map[int]int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	dry := map[int]int{}
+	for shard, t := range m.dry[campaign] {
+		if now-t.at >= thirstMS {
+			delete(m.dry[campaign], shard)
+			continue
+		}
+		dry[shard] = t.taps
+	}
+	return dry
+}
+
+// carry makes the moves of a plan.
+func (m *Mover) carry(ctx context.Context, c *rain.Campaign, moves []transfer) error {
+	var g errgroup.Group
+	g.SetLimit(movesAtOnce)
+	for _, t := range moves {
+		g.Go(func() error {
+			lent, err := m.o.Stock.Lend(ctx, c.ID, t.from, t.to, rand.Text(), t.count)
+			if err != nil || lent == nil {
+				return err
+			}
+			faults.Point("move.after_lend")
+			return m.end(ctx, c.ID, t.from, *lent)
+		})
+	}
+	err := g.Wait()
+	if err != nil {
+		m.failed.Inc()
+	}
+	return err
+}
+
+// end takes a move from its lending to its end.
+func (m *Mover) end(ctx context.Context, campaign string, from int, lent rain.Lent) error {
+	if err := m.o.Ledger.Write(ctx, campaign, from, lent); err != nil {
+		if errors.Is(err, posting.ErrCutOff) {
+			m.o.Log.Warn("a move of stock is void: its shard was rebuilt", "campaign", campaign, "shard", from, "move",
+				lent.Move)
+			return nil // what it lent is in its stock again
+		}
+		return err
+	}
+	faults.Point("move.after_row")
+	return m.bring(ctx, campaign, from, lent)
+}
+
+// bring takes a move that has its row to its end.
+func (m *Mover) bring(ctx context.Context, campaign string, from int, lent rain.Lent) error {
+	number, err := m.o.Stock.Borrow(ctx, campaign, lent)
+	if err != nil {
+		return err
+	}
+	faults.Point("move.after_borrow")
+	m.o.Bus.Restocked(campaign, lent.To)
+	if err := m.o.Ledger.Done(ctx, lent.Move, number); err != nil {
+		return err
+	}
+	faults.Point("move.after_done")
+	m.moved.Add(float64(lent.Numbers.Count()))
+	m.o.Log.Debug("stock has moved", "campaign", campaign, "from", from, "to", lent.To, "packets", lent.Numbers.Count())
+	return m.o.Stock.Done(ctx, campaign, from, lent.Move)
+}
+
+// finish ends the moves of a campaign that somebody has begun: those that have a row, and those that have only been lent.
+func (m *Mover) finish(ctx context.Context, c *rain.Campaign, levels []store.Level) error {
+	open, err := m.o.Ledger.Open(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	done := map[string]bool{}
+	for _, move := range open {
+		done[move.Lent.Move] = true
+		err = errors.Join(err, m.bring(ctx, c.ID, move.From, move.Lent))
+	}
+	for shard, l := range levels {
+		for _, lent := range l.Lent {
+			if !done[lent.Move] {
+				err = errors.Join(err, m.end(ctx, c.ID, shard, lent))
+			}
+		}
+	}
+	return err
+}
