@@ -71,9 +71,10 @@ func (gs *Gates[T]) make(c *rain.Campaign) *Gate[T] {
 // shard makes the way of one shard's taps.
 func (gs *Gates[T]) shard(g *Gate[T], number int, amounts *rain.Amounts) *shard[T] {
 	s := &shard[T]{}
-	tell := answers[T]{tell: gs.answer, next: func(t *Tap[T]) bool { return s.push(t) }}
+	push := func(t *Tap[T]) bool { return s.push(t) } // the coalescer comes last
+	tell := answers[T]{tell: gs.answer, next: push}
 	s.drought = newDrought(&gs.work, tell)
-	s.drought.again, s.drought.clock, s.drought.soldOut = s.push, gs.o.Clock, g.soldOut.Load
+	s.drought.again, s.drought.clock, s.drought.soldOut = push, gs.o.Clock, g.soldOut.Load
 	s.drought.dry = func(taps int) { gs.o.OnDry(g.campaign, number, taps) }
 	d := &decider[T]{
 		campaign: g.campaign, shard: number, script: gs.scripts(g.campaign, number), confirmer: gs.confirmer,
