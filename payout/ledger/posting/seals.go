@@ -88,29 +88,41 @@ func (s *Seals) forged(ctx context.Context, q sqldb.Querier, entries []rain.Entr
 	return s.wrong(entries), nil
 }
 
-// sealed names one thing that has a seal: a win of an entry, by its packet, or with packet -1 its reclaim.
+// sealed is one thing that has a seal: a win of an entry, or its reclaim, with all that the entry says of it. Two copies
+// of an entry may say different things.
 type sealed struct {
-	ref    rain.EntryRef
-	packet int
+	ref  rain.EntryRef
+	at   int64
+	win  rain.Win // without its amount; of a reclaim empty, but for the seal
+	gone string   // of a reclaim, the packets
+}
+
+func sealedWin(e *rain.Entry, w rain.Win) sealed {
+	w.Amount = 0
+	return sealed{ref: e.Ref, at: e.SealedAt, win: w}
+}
+
+func sealedReclaim(e *rain.Entry) sealed {
+	return sealed{ref: e.Ref, at: e.SealedAt, win: rain.Win{Seal: e.Reclaim.Seal}, gone: e.Reclaim.Numbers.String()}
 }
 
 func (s *Seals) wrong(entries []rain.Entry) (wrong map[sealed]bool) {
-	note := func(ref rain.EntryRef, packet int) {
+	note := func(what sealed) {
 		if wrong == nil {
 			wrong = map[sealed]bool{}
 		}
-		wrong[sealed{ref, packet}] = true
+		wrong[what] = true
 	}
 	for i := range entries {
 		e := &entries[i]
 		for j := range e.Wins {
 			w := &e.Wins[j]
 			if !s.ring.CheckTap(w.Seal, e.Ref.Campaign, w.User, w.Drop, e.SealedAt) {
-				note(e.Ref, w.Packet)
+				note(sealedWin(e, *w))
 			}
 		}
 		if r := e.Reclaim; r != nil && !s.ring.CheckClosing(r.Seal, e.Ref.Campaign, e.Ref.Shard, e.SealedAt) {
-			note(e.Ref, -1)
+			note(sealedReclaim(e))
 		}
 	}
 	return wrong
