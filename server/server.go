@@ -217,7 +217,7 @@ func (s *Server) buildCampaigns() {
 	})
 	s.rebuilder = campaigns.NewRebuilder(campaigns.RebuilderOptions{
 		Service: s.service, Campaigns: s.ledger.Campaigns, Ledger: s.ledger.Rebuilds, Stream: s.settler,
-		Restorer: store.NewRestorer(s.redis), Bus: s.bus, Log: s.log,
+		Outbox: store.NewOutbox(s.redis), Restorer: store.NewRestorer(s.redis), Bus: s.bus, Log: s.log,
 	})
 	rebuild := s.rebuilder.Rebuild
 	if s.cfg.ConfirmMode() != confirm.Stream.String() {
