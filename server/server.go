@@ -256,7 +256,7 @@ func (s *Server) buildHTTP() {
 		Commands: s.service, Rebuilder: s.rebuilder, Proofs: s.proofs,
 		Answers: s.ledger.Answers, Audit: s.ledger.Audit, Claims: s.ledger.Claims, DeadLetters: s.ledger.DeadLetters,
 		Failing: s.ledger.Poster, History: s.ledger.Campaigns, Sponsors: s.ledger.Sponsors,
-		Withdrawals: s.ledger.Withdrawals, Wins: s.confirmer, Outbox: s.outbox, Limits: store.NewLimits(s.redis),
+		Withdrawals: s.ledger.Withdrawals, Seals: s.ledger.Seals, Wins: s.confirmer, Outbox: s.outbox, Limits: store.NewLimits(s.redis),
 		Campaigns: s.registry, Stats: s.figures, Events: s.events, Notifier: s.notifier, Players: s.players,
 		Operators: auth.NewOperators(s.cfg.OperatorToken, s.cfg.ViewerToken), WakePayer: s.payer.Wake,
 		JoinURL: s.lanURL, Version: ReadBuild().Version, InProcess: s.cfg.InProcess(), Guests: s.cfg.GuestsAllowed(),
