@@ -58,7 +58,7 @@ func (s *Server) actors() actors {
 		base: []actor{{"clock", s.clock.Run}, {"seals", s.ledger.Seals.Run}},
 		upkeep: []actor{
 			{"keys", s.players.Run}, {"campaigns", s.registry.Run}, {"rooms", s.lobby.Run},
-			{"figures", s.figures.Run}, {"events", s.events.Run},
+			{"figures", s.figures.Run}, {"events", s.events.Run}, {"audience", s.audience.Run},
 		},
 		front: []actor{{"http", s.serve}},
 	}

@@ -118,11 +118,8 @@ func (s *Server) build(ctx context.Context) (err error) {
 	s.buildCampaigns()
 	s.buildHTTP()
 	return s.bus.Listen(s.guard, cluster.Listener{
-		Changed: s.registry.Announce,
-		Settled: func(campaign string, n cluster.Settled) {
-			s.figures.Won(campaign, n.Claims)
-			s.gateway.Settled(campaign, n)
-		},
+		Changed:   s.registry.Announce,
+		Won:       s.figures.Won,
 		SoldOut:   s.atGate((*gate).SoldOut),
 		Dry:       s.mover.Dry,
 		Restocked: func(campaign string, shard int) { s.atGate(func(g *gate) { g.Restocked(shard) })(campaign) },
@@ -190,8 +187,12 @@ func (s *Server) buildRooms() {
 		InUse:     func(campaign string) bool { return s.lobby.Room(campaign) != nil || s.events.Watched(campaign) },
 		Forgotten: s.gates.Drop,
 	})
+	s.audience = cluster.NewAudience(s.bus, s.guard, func(campaign string, n cluster.Settled) {
+		s.gateway.Settled(campaign, n)
+	})
 	s.gateway = gateway.New(gateway.Options{
-		Players: s.players, Campaigns: s.registry, Wins: s.confirmer, Claims: s.ledger.Claims,
+		Audience: s.audience,
+		Players:  s.players, Campaigns: s.registry, Wins: s.confirmer, Claims: s.ledger.Claims,
 		Limits: store.NewLimits(s.redis), Gate: func(c *rain.Campaign) gateway.Gate { return s.gates.Gate(c) },
 		Lobby: s.lobby, Counts: tally,
 		TapRate: s.cfg.TapRate, HelloRate: s.cfg.HelloRate, MaxConnections: s.cfg.MaxConnections,
