@@ -6,9 +6,15 @@ import (
 	"redrain/rain"
 )
 
-// Settled tells that claims of one campaign are in the ledger.
+// Settled tells that claims of one campaign are in the ledger, of players of one group.
 type Settled struct {
-	Claims []SettledClaim `json:"claims"`
+	Campaign string         `json:"campaign"`
+	Claims   []SettledClaim `json:"claims"`
+}
+
+// Won tells who has won of late, for all to see.
+type Won struct {
+	Winners []wire.Winner `json:"winners"` // the newest last
 }
 
 // SettledClaim is a claim that the ledger has, and the balance of its player after it.

@@ -107,15 +107,15 @@ func NewFigures(o FiguresOptions) *Figures {
 }
 
 // Won remembers winners, to be shown in their room.
-func (f *Figures) Won(campaign string, claims []cluster.SettledClaim) {
+func (f *Figures) Won(campaign string, n cluster.Won) {
 	if f.o.Lobby.Room(campaign) == nil {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	shown := f.winners[campaign]
-	for _, c := range claims {
-		shown = append([]wire.Winner{{User: wire.Mask(c.User), Amount: c.Amount}}, shown...)
+	for _, w := range n.Winners {
+		shown = append([]wire.Winner{w}, shown...)
 	}
 	f.winners[campaign] = shown[:min(len(shown), shownWinners)]
 }

@@ -2,8 +2,13 @@ package posting
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
+	"time"
 
+	"redrain/internal/outage"
+	"redrain/internal/rounds"
 	"redrain/internal/seal"
 	"redrain/internal/sqldb"
 	"redrain/rain"
@@ -14,11 +19,13 @@ type Seals struct {
 	db    *sqldb.DB
 	ring  *seal.Ring
 	clock rain.Clock
+	log   *slog.Logger
 }
 
-// NewSeals makes the seals of a migrated database. Load them before they are used.
+// NewSeals makes the seals of a migrated database. Load them before they are used, and Run them where others may rotate
+// the key.
 func NewSeals(db *sqldb.DB, clock rain.Clock) *Seals {
-	return &Seals{db: db, ring: seal.NewRing(seal.NewSecret()), clock: clock}
+	return &Seals{db: db, ring: seal.NewRing(seal.NewSecret()), clock: clock, log: slog.Default()}
 }
 
 // Ring seals with the newest key, and takes what is sealed with it or the one before.
@@ -56,17 +63,42 @@ func scanSecret(scan sqldb.Scan) (secret seal.Secret, err error) {
 	return seal.Secret(raw), nil
 }
 
+const (
+	// readKeysEvery is how often a node looks for newer keys.
+	readKeysEvery = 5 * time.Second
+	// rotateNotBefore is how long a key has to be in use before the next one: by then every node has it, and what was
+	// sealed with the one before is posted.
+	rotateNotBefore = time.Minute
+)
+
+// ErrRotatedJustNow says that the newest key is too new for another one.
+var ErrRotatedJustNow = errors.New("the key of the seals was changed less than a minute ago, and not every node may have it")
+
+// Run reads the keys again and again until ctx ends, because another node may have made a new one.
+func (s *Seals) Run(ctx context.Context) error {
+	reading := outage.Outage{What: "reading the keys of the seals", Log: s.log}
+	rounds.Every(ctx, readKeysEvery, func(ctx context.Context) { reading.Ended(ctx, s.Load(ctx)) })
+	return nil
+}
+
 // Rotate makes a new key, with which everything is sealed from now on. What is sealed with the one before is still good,
-// and what is sealed with older ones is not. It returns the key's number.
+// and what is sealed with older ones waits for a person. It returns the key's number; ErrRotatedJustNow where the newest
+// one is too new.
 func (s *Seals) Rotate(ctx context.Context) (number int64, err error) {
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-		if _, err := tx.First(ctx, []any{&number}, "SELECT MAX(id) FROM seal_key"+tx.ForUpdate()); err != nil {
+		var made int64
+		_, err := tx.First(ctx, []any{&number, &made}, "SELECT id, created_at FROM seal_key ORDER BY id DESC LIMIT 1"+
+			tx.ForUpdate())
+		if err != nil {
 			return err
+		}
+		now := s.clock()
+		if now-made < rotateNotBefore.Milliseconds() {
+			return ErrRotatedJustNow
 		}
 		number++
 		secret := seal.NewSecret()
-		_, err := tx.Exec(ctx, "INSERT INTO seal_key (id, secret, created_at) VALUES (?, ?, ?)", number, secret[:],
-			s.clock())
+		_, err = tx.Exec(ctx, "INSERT INTO seal_key (id, secret, created_at) VALUES (?, ?, ?)", number, secret[:], now)
 		return err
 	})
 	if err != nil {
