@@ -120,6 +120,7 @@ func (s *Server) build(ctx context.Context) (err error) {
 	return s.bus.Listen(s.guard, cluster.Listener{
 		Changed:   s.registry.Announce,
 		Won:       s.figures.Won,
+		Figures:   s.figures.Heard,
 		SoldOut:   s.atGate((*gate).SoldOut),
 		Dry:       s.mover.Dry,
 		Restocked: func(campaign string, shard int) { s.atGate(func(g *gate) { g.Restocked(shard) })(campaign) },
@@ -176,7 +177,7 @@ func (s *Server) buildRooms() {
 	s.figures = live.NewFigures(live.FiguresOptions{
 		Node: s.node, Sums: store.NewSums(s.redis), Reports: store.NewNodes(s.redis),
 		Ranking: store.NewRanking(s.redis), Paid: s.ledger.Campaigns, Dead: s.ledger.DeadLetters, Known: s.known,
-		Lobby: s.lobby, Counts: tally, KeepFor: drainedKept, Guard: s.guard, Clock: s.clock.Now, Log: s.log,
+		Lobby: s.lobby, Counts: tally, Bus: s.bus, KeepFor: drainedKept, Guard: s.guard, Clock: s.clock.Now, Log: s.log,
 	})
 	s.events = api.NewEvents(api.EventsOptions{
 		Campaigns: s.known, Stats: s.figures, Guard: s.guard, Clock: s.clock.Now, Log: s.log,

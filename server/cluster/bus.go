@@ -32,6 +32,7 @@ const (
 	topicChanged  = "changed"
 	topicSettled  = "settled"
 	topicWon      = "won"
+	topicFigures  = "figures"
 	topicSoldOut  = "soldout"
 	topicDry      = "dry"
 	topicStocked  = "restocked"
@@ -133,6 +134,9 @@ func (b *Bus) Settled(campaign string, settlements []posting.Settlement) error {
 	return failed
 }
 
+// Figures tells every node a campaign's figures, which one has added up for all.
+func (b *Bus) Figures(campaign string, n Figures) { b.hint(topicFigures, campaign, n) }
+
 // Withdrawn tells every node that a withdrawal has ended.
 func (b *Bus) Withdrawn(n Withdrawn) error { return b.publish(topicMoney, noCampaign, n) }
 
@@ -140,6 +144,7 @@ func (b *Bus) Withdrawn(n Withdrawn) error { return b.publish(topicMoney, noCamp
 type Listener struct {
 	Changed func(campaign string, revision int64)
 	Won     func(campaign string, n Won)
+	Figures func(campaign string, n Figures)
 	SoldOut func(campaign string)
 	Dry     func(campaign string, n DryShard)
 	Alarm   func(n Alarm)
@@ -155,6 +160,7 @@ func (b *Bus) Listen(guard *rounds.Guard, l Listener) error {
 	for _, err := range []error{
 		subscribe(b, guard, topicChanged, func(campaign string, n changedNotice) { l.Changed(campaign, n.Revision) }),
 		subscribe(b, guard, topicWon, l.Won),
+		subscribe(b, guard, topicFigures, l.Figures),
 		subscribe(b, guard, topicSoldOut, func(campaign string, _ struct{}) { l.SoldOut(campaign) }),
 		subscribe(b, guard, topicDry, l.Dry),
 		subscribe(b, guard, topicStocked, func(campaign string, n stockedNotice) { l.Restocked(campaign, n.Shard) }),

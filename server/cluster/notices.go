@@ -27,6 +27,12 @@ type SettledClaim struct {
 	Balance rain.Money `json:"balance"`
 }
 
+// Figures are what a room is shown once a second, from the node that has added them up.
+type Figures struct {
+	Node string    `json:"node"`
+	Room wire.Room `json:"room"`
+}
+
 type changedNotice struct {
 	Revision int64 `json:"revision"`
 }
