@@ -297,7 +297,7 @@ func TestTheRebuildOverHTTP(t *testing.T) {
 			t.Errorf("%d %s", status, body)
 		}
 		gate := s.gates.Gate(c)
-		gate.SoldOut(0)
+		gate.SoldOut()
 		if err := s.back.redis.FlushAll(t.Context()).Err(); err != nil {
 			t.Fatal(err)
 		}

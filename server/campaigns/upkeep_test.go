@@ -37,6 +37,7 @@ type upkeep struct {
 	ledger   *ledger.Ledger
 	rdb      redis.UniversalClient
 	db       *sqldb.DB
+	amounts  *rain.AmountsCache
 	now      int64
 }
 
@@ -70,7 +71,15 @@ func newUpkeepOn(t *testing.T, addr string, db *sqldb.DB) *upkeep {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u.ledger = ledger.New(db, clock)
+	u.amounts = rain.NewAmountsCache()
+	u.ledger = ledger.New(db, clock, u.amounts)
+	secret := grabtest.Secret
+	if _, err := db.Exec(t.Context(), "UPDATE seal_key SET secret = ?", secret[:]); err != nil {
+		t.Fatal(err)
+	}
+	if err := u.ledger.Seals.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	u.grabber = grabtest.NewNode(u.rdb, grabtest.Options{Options: grab.Options{Clock: clock, Log: log}})
 	t.Cleanup(func() {
 		u.grabber.Close()
@@ -87,7 +96,7 @@ func newUpkeepOn(t *testing.T, addr string, db *sqldb.DB) *upkeep {
 		Ledger: u.ledger.Campaigns, Stock: u.grabber, Known: u.registry, Bus: u.bus, Clock: clock, Log: log,
 	})
 	u.loop = NewReconcileLoop(ReconcileLoopOptions{
-		Service: u.service, Ledger: u.ledger.Campaigns, Known: u.registry, Bus: u.bus, Clock: clock, Log: log,
+		Service: u.service, Known: u.registry, Bus: u.bus, Clock: clock, Log: log,
 	})
 	u.reclaim = NewReclaimer(ReclaimerOptions{
 		Service: u.service, Ledger: u.ledger.Campaigns, Leases: u.ledger.Leases, Stock: u.grabber,
