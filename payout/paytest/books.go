@@ -59,19 +59,7 @@ type Books struct {
 // NewBooks makes an empty ledger on a database, which is closed at the end of the test.
 func NewBooks(t testing.TB, open func() (*sqldb.DB, error)) *Books {
 	t.Helper()
-	db, err := open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	db.Log = Quiet
-	if err := db.Migrate(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	db := migrated(t, open)
 	clock := newTick()
 	l := ledger.New(db, clock.Now, rain.NewAmountsCache())
 	if _, err := db.Exec(context.Background(), "UPDATE seal_key SET secret = ?, created_at = 0", secret[:]); err != nil {
@@ -126,6 +114,25 @@ func (b *Books) OpenCampaign(t testing.TB, id string, spec rain.Spec) *rain.Camp
 		t.Fatal(err)
 	}
 	return c
+}
+
+// migrated opens an empty database and migrates it.
+func migrated(t testing.TB, open func() (*sqldb.DB, error)) *sqldb.DB {
+	t.Helper()
+	db, err := open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	db.Log = Quiet
+	if err := db.Migrate(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	return db
 }
 
 // CloseCampaign closes a campaign, so that what is left of it may go back to its sponsor.
