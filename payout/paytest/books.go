@@ -168,6 +168,13 @@ func (b *Books) Refuse(t testing.TB, user string) (allow func()) {
 	return func() { b.Statement(t, "DROP TRIGGER poison") }
 }
 
+// WriteLetter keeps a dead letter.
+func (b *Books) WriteLetter(d posting.DeadLetter) error {
+	return b.DB.InTx(context.Background(), func(ctx context.Context, tx *sqldb.Tx) error {
+		return posting.WriteLetters(ctx, tx, []posting.DeadLetter{d}, 1)
+	})
+}
+
 // Statement runs one statement in a transaction of its own, which must succeed.
 func (b *Books) Statement(t testing.TB, statement string) {
 	t.Helper()
