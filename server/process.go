@@ -64,6 +64,8 @@ type Server struct {
 	rebuilder *campaigns.Rebuilder
 	reclaimer *campaigns.Reclaimer
 	mover     *campaigns.Mover
+	watch     *campaigns.Watch
+	audience  *cluster.Audience
 	amounts   *rain.AmountsCache
 	lobby     *room.Lobby
 	schedule  *live.Schedule

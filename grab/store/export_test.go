@@ -16,9 +16,6 @@ const (
 
 var ErrRestoration = errRestoration
 
-func (s *Store) OnceKey(campaign string, shard int, id string) string {
-	return s.keys.once(campaign, shard, id)
-}
 func (s *Store) BucketKey(name, key string) string { return s.keys.bucket(name, key) }
 func (s *Store) NodesKey(campaign string) string   { return s.keys.nodes(campaign) }
 
