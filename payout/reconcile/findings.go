@@ -77,6 +77,14 @@ func packets(numbers rain.Numbers) string {
 	return "packets " + inWords(numbers)
 }
 
+// be is the verb for packets.
+func be(numbers rain.Numbers) string {
+	if numbers.Count() == 1 {
+		return "is"
+	}
+	return "are"
+}
+
 // inWords is some numbers as a person writes them.
 func inWords(numbers rain.Numbers) string {
 	parts := make([]string, 0, maxFindings)

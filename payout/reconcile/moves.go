@@ -146,11 +146,11 @@ func (r *campaignCheck) hold(ctx context.Context) error {
 		here, twice, absent := tally(append(came[n], rain.Range{First: first, Last: first + count - 1}), gone[n])
 		if len(twice) > 0 {
 			r.found.add("packets moved twice", shardName(n)+twice.String(), "shard %d: by the moves, %s came to it while "+
-				"it had them", n, packets(twice))
+				"being there", n, packets(twice))
 		}
 		if len(absent) > 0 {
-			r.found.add("packets moved that were not there", shardName(n)+absent.String(), "shard %d: by the moves, %s left "+
-				"it while it did not have them", n, packets(absent))
+			r.found.add("packets moved that were not there", shardName(n)+absent.String(), "shard %d: by the moves, %s "+
+				"left it without having been there", n, packets(absent))
 		}
 		r.shards[n].holding = newHolding(here)
 	}

@@ -32,14 +32,14 @@ func (r *campaignCheck) tooMuch(n int, where string, strays, twice rain.Numbers,
 		r.stray(n, where, strays)
 	}
 	if len(twice) > 0 {
-		r.found.add("packets that are there twice", where+shardName(n)+twice.String(), "shard %d: %s are twice %s", n,
-			packets(twice), where)
+		r.found.add("packets that are there twice", where+shardName(n)+twice.String(), "shard %d: %s %s twice %s", n,
+			packets(twice), be(twice), where)
 	}
 }
 
 func (r *campaignCheck) stray(n int, where string, strays rain.Numbers) {
-	r.found.add("packets in a wrong shard", where+shardName(n)+strays.String(), "shard %d: %s are %s, but shard %d has no such "+
-		"packets by the split and the moves", n, packets(strays), where, n)
+	r.found.add("packets in a wrong shard", where+shardName(n)+strays.String(), "shard %d: %s %s %s, but by the split and the moves the "+
+		"shard has no such packets", n, packets(strays), be(strays), where)
 }
 
 // placeReclaims puts what was given back in its place. Without rows it is taken for granted that all of it was nobody's,
@@ -156,27 +156,27 @@ func (r *campaignCheck) checkPlaces(n int) {
 			b.reclaimed.word(w) | b.paid.word(w))
 	})
 	if len(nowhere) > 0 {
-		r.found.add("packets that are nowhere", shardName(n)+nowhere.String(), "shard %d: %s, worth %d, are neither in its stock "+
-			"nor on their way nor won nor given back", n, packets(nowhere), r.amounts.Sum(nowhere))
+		r.found.add("packets that are nowhere", shardName(n)+nowhere.String(), "shard %d: %s, worth %d, %s neither in its stock "+
+			"nor lent nor won nor given back", n, packets(nowhere), r.amounts.Sum(nowhere), be(nowhere))
 	}
 	for _, both := range []struct {
 		what string
 		word func(w int) uint64
 	}{
-		{"can be won, and are won already", func(w int) uint64 {
+		{"can be won, but somebody has won before", func(w int) uint64 {
 			return b.stock.word(w) & (b.won.word(w) | b.dead.word(w) | b.paid.word(w))
 		}},
-		{"can be won, and were given back", func(w int) uint64 {
+		{"can be won, but went back to the sponsor", func(w int) uint64 {
 			return b.stock.word(w) & (b.returned.word(w) | b.deadReturned.word(w) | b.reclaimed.word(w))
 		}},
-		{"are won, and were given back", func(w int) uint64 {
+		{"went to players, and back to the sponsor too", func(w int) uint64 {
 			return b.won.word(w)&(b.returned.word(w)|b.reclaimed.word(w)) |
 				(b.paid.word(w)|b.dead.word(w))&(b.returned.word(w)|b.reclaimed.word(w))
 		}},
-		{"were given back twice", func(w int) uint64 { return b.returned.word(w) & (b.deadReturned.word(w) | b.reclaimed.word(w)) }},
+		{"went back to the sponsor twice", func(w int) uint64 { return b.returned.word(w) & (b.deadReturned.word(w) | b.reclaimed.word(w)) }},
 	} {
 		if numbers := h.list(both.word); len(numbers) > 0 {
-			r.found.add("packets in two places", shardName(n)+both.what[:20]+numbers.String(), "shard %d: %s, worth %d, %s", n,
+			r.found.add("packets in two places", shardName(n)+both.what+numbers.String(), "shard %d: %s, worth %d, %s", n,
 				packets(numbers), r.amounts.Sum(numbers), both.what)
 		}
 	}
