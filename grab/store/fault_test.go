@@ -37,7 +37,7 @@ func TestForgottenScriptsAreLoadedAgain(t *testing.T) {
 
 			next := grabtest.New(t, rdb, grabtest.Setup{Packets: 5_000, NotOpen: true})
 			flush()
-			if err := next.G.Open(t.Context(), next.C, next.Amounts); err != nil {
+			if err := next.G.Open(t.Context(), next.C, next.Options.Clock()+60_000); err != nil {
 				t.Errorf("open: %v", err)
 			}
 			next.Balance()
@@ -203,11 +203,11 @@ func TestAFullRedisLosesNothingHalfWay(t *testing.T) {
 	paced.Balance()
 
 	unopened := unstocked(t, gm)
-	if err := unopened.G.Open(t.Context(), unopened.C, unopened.Amounts); err == nil {
+	if err := unopened.G.Open(t.Context(), unopened.C, gm.Options.Clock()+60_000); err == nil {
 		t.Error("a full Redis has taken a stock")
 	}
 	set("maxmemory", "0")
-	if err := unopened.G.Open(t.Context(), unopened.C, unopened.Amounts); err != nil {
+	if err := unopened.G.Open(t.Context(), unopened.C, gm.Options.Clock()+60_000); err != nil {
 		t.Error(err)
 	}
 	unopened.Balance()
