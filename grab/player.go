@@ -41,9 +41,10 @@ func keyOf(id rain.DropID) (dropKey, bool) {
 
 // wonDrop is a drop that the player has won with.
 type wonDrop struct {
-	drop   dropKey
-	packet int
-	amount rain.Money
+	drop    dropKey
+	amount  rain.Money
+	packet  int32
+	settled bool // the player was told that it is in the ledger
 }
 
 // lost are the results of taps that won nothing, in the order of the drops; outcomes[i] is that of drops[i].
@@ -59,6 +60,21 @@ func (p *player) enter(rain string) {
 	}
 }
 
+// settle notes that a win is in the ledger. It tells whether that is news.
+func (p *player) settle(id rain.DropID, r outcome.Result) (news bool) {
+	p.remember(id, r)
+	drop, ok := keyOf(id)
+	if !ok {
+		return true
+	}
+	i, found := p.findWin(drop)
+	if !found || p.won[i].settled {
+		return !found
+	}
+	p.won[i].settled = true
+	return true
+}
+
 // mayTap counts a tap off the player's rate; 0 is no limit.
 func (p *player) mayTap(now int64, rate int) bool { return rate == 0 || p.bucket.take(now, rate) }
 
@@ -72,7 +88,7 @@ func (p *player) recall(id rain.DropID) (outcome.Result, bool) {
 		return outcome.Result{}, false
 	}
 	if i, found := p.findWin(drop); found {
-		return outcome.Result{Outcome: outcome.Won, Packet: p.won[i].packet, Amount: p.won[i].amount}, true
+		return outcome.Result{Outcome: outcome.Won, Packet: int(p.won[i].packet), Amount: p.won[i].amount}, true
 	}
 	if i, found := slices.BinarySearch(p.lost.drops, drop); found {
 		return outcome.Result{Outcome: p.lost.outcomes[i]}, true
@@ -106,7 +122,7 @@ func (p *player) remember(id rain.DropID, r outcome.Result) {
 	case won:
 	case r.Outcome == outcome.Won:
 		p.lost.forget(drop)
-		p.won = slices.Insert(p.won, place, wonDrop{drop: drop, packet: r.Packet, amount: r.Amount})
+		p.won = slices.Insert(p.won, place, wonDrop{drop: drop, packet: int32(r.Packet), amount: r.Amount})
 	default:
 		p.lost.add(drop, r.Outcome)
 	}

@@ -54,6 +54,22 @@ func (c *playerCache[T]) addWins(user string, wins []rain.Win) {
 	}
 }
 
+// settle takes in a win of a player that is in the ledger. It tells whether that is news.
+func (c *playerCache[T]) settle(user string, w rain.Win) (news bool) {
+	drop, ok := rain.ParseDrop(w.Drop)
+	if !ok {
+		return true
+	}
+	s := c.stripe(user)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.players[user]
+	if p == nil {
+		p = s.add(user)
+	}
+	return p.settle(drop, outcome.Result{Outcome: outcome.Won, Packet: w.Packet, Amount: w.Amount})
+}
+
 // addUnsure takes in wins of a player that may not be told yet: what the player asks for again is asked of the script.
 func (c *playerCache[T]) addUnsure(user string, wins []rain.Win) {
 	if len(wins) == 0 {

@@ -34,9 +34,6 @@ var (
 	//go:embed newer.lua
 	Newer string // updates a hash unless it holds a later revision
 
-	//go:embed once.lua
-	Once string // lets one of many callers through
-
 	//go:embed allow.lua
 	Allow string // takes from a token bucket
 

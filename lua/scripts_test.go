@@ -13,7 +13,7 @@ import (
 // sources is every script of the package, by file.
 var sources = map[string]string{
 	"grab.lua": lua.Grab, "open.lua": lua.Open, "close.lua": lua.Close, "restore.lua": lua.Restore,
-	"snapshot.lua": lua.Snapshot, "newer.lua": lua.Newer, "once.lua": lua.Once, "allow.lua": lua.Allow,
+	"snapshot.lua": lua.Snapshot, "newer.lua": lua.Newer, "allow.lua": lua.Allow,
 	"mark.lua": lua.Mark, "wins.lua": lua.Wins, "lend.lua": lua.Lend, "borrow.lua": lua.Borrow, "lose.lua": lua.Lose,
 }
 

@@ -24,7 +24,7 @@ func (s *Server) buildSettler(js jetstream.JetStream) error {
 	if err := errors.Join(s.ledger.DeadLetters.Register(s.metrics), s.books.Register(s.metrics)); err != nil {
 		return err
 	}
-	s.notifier = cluster.NewNotifier(store.NewMarks(s.redis), store.NewRanking(s.redis), s.bus, s.log)
+	s.notifier = cluster.NewNotifier(store.NewRanking(s.redis), s.bus, s.log)
 	alarms := pipeline.Alarms{
 		OnCut: func(cuts []posting.ReclaimCut) {
 			for _, c := range cuts {

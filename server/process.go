@@ -64,6 +64,7 @@ type Server struct {
 	rebuilder *campaigns.Rebuilder
 	reclaimer *campaigns.Reclaimer
 	mover     *campaigns.Mover
+	watch     *campaigns.Watch
 	amounts   *rain.AmountsCache
 	lobby     *room.Lobby
 	schedule  *live.Schedule

@@ -205,9 +205,6 @@ func (s *Server) buildCampaigns() {
 	s.service = campaigns.NewService(campaigns.ServiceOptions{
 		Ledger: s.ledger.Campaigns, Stock: stock, Known: s.registry, Bus: s.bus, Clock: s.clock.Now, Log: s.log,
 	})
-	s.loop = campaigns.NewReconcileLoop(campaigns.ReconcileLoopOptions{
-		Service: s.service, Known: s.registry, Bus: s.bus, Guard: s.guard, Clock: s.clock.Now, Log: s.log,
-	})
 	s.mover = campaigns.NewMover(campaigns.MoverOptions{
 		Stock: store.NewMoves(s.redis), Ledger: s.ledger.Moves, Sums: store.NewSums(s.redis), Leases: s.ledger.Leases,
 		Known: s.registry, Bus: s.bus, Node: s.node, Guard: s.guard, Clock: s.clock.Now, Log: s.log,
@@ -221,6 +218,18 @@ func (s *Server) buildCampaigns() {
 	s.rebuilder = campaigns.NewRebuilder(campaigns.RebuilderOptions{
 		Service: s.service, Campaigns: s.ledger.Campaigns, Ledger: s.ledger.Rebuilds, Stream: s.settler,
 		Restorer: store.NewRestorer(s.redis), Bus: s.bus, Log: s.log,
+	})
+	rebuild := s.rebuilder.Rebuild
+	if s.cfg.ConfirmMode() != confirm.Stream.String() {
+		rebuild = nil
+	}
+	s.loop = campaigns.NewReconcileLoop(campaigns.ReconcileLoopOptions{
+		Service: s.service, Known: s.registry, Bus: s.bus, Rebuild: rebuild, Guard: s.guard, Clock: s.clock.Now,
+		Log: s.log,
+	})
+	s.watch = campaigns.NewWatch(campaigns.WatchOptions{
+		Seen: s.ledger.Moves, Loser: store.NewMoves(s.redis), Sums: store.NewSums(s.redis), Known: s.registry, Bus: s.bus,
+		Guard: s.guard, Log: s.log,
 	})
 	s.proofs = campaigns.NewProofs(campaigns.ProofsOptions{
 		Books: s.books, Campaigns: s.ledger.Campaigns, Leases: s.ledger.Leases,

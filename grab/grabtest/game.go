@@ -61,7 +61,6 @@ type Node struct {
 	*store.Ranking
 	*store.Nodes
 	*store.Limits
-	*store.Marks
 	*store.Wins
 	*confirm.Outbox
 	*confirm.Confirmer
@@ -130,7 +129,7 @@ func NewNode(rdb redis.UniversalClient, o Options) *Node {
 	return &Node{
 		Store: s, Stock: store.NewStock(s), Sums: store.NewSums(s), Restorer: store.NewRestorer(s),
 		Moves:   store.NewMoves(s),
-		Ranking: store.NewRanking(s), Nodes: store.NewNodes(s), Limits: store.NewLimits(s), Marks: store.NewMarks(s),
+		Ranking: store.NewRanking(s), Nodes: store.NewNodes(s), Limits: store.NewLimits(s),
 		Wins: store.NewWins(s), Outbox: confirm.NewOutbox(c), Confirmer: c,
 		Gates: grab.NewGates(s, c, answer, o.Options),
 	}

@@ -12,7 +12,7 @@
 //	Restorer  tells Redis again what it has lost
 //	Nodes     what the nodes have counted
 //	Limits    token buckets that all nodes share
-//	Marks     things that are done once
+//	Moves     takes stock from one shard to another
 //	Clock     the time of Redis, which is the cluster's
 //
 // The states of one shard of a campaign (field "status" of its hash):

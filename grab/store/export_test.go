@@ -18,8 +18,5 @@ var (
 // Opening are the keys that a shard has from its opening on.
 func (k Keys) Opening() []string { return k.opening() }
 
-func (s *Store) OnceKey(campaign string, shard int, id string) string {
-	return s.keys.once(campaign, shard, id)
-}
 func (s *Store) BucketKey(name, key string) string { return s.keys.bucket(name, key) }
 func (s *Store) NodesKey(campaign string) string   { return s.keys.nodes(campaign) }

@@ -19,7 +19,6 @@ import (
 //	rr:{<campaign>.<shard>}:borrowed   hash: moves that have brought stock; see borrow.lua
 //	rr:{<campaign>.<shard>}:confirmed  string, expires: a write for replicas to acknowledge with all before it
 //	rr:{<campaign>.<shard>}:top        sorted set: the players who have won most → all that they have won
-//	rr:{<campaign>.<shard>}:once:<id>  string, expires: something has been done
 //	rr:{<campaign>.0}:nodes            hash: what each node has counted; "n:<node>" → JSON, "r:<node>" → its revision
 //	rr:{allow.<name>.<key>}:bucket     hash, expires: a token bucket that all nodes share
 //	rr:{clock}                         never written: the master of its slot is the one that is asked for the time
@@ -87,10 +86,6 @@ func (k Keys) grabbing() []string { return []string{k.State, k.Stock, k.Wins, k.
 
 func (k keys) tag(campaign string, shard int) string {
 	return k.namespace + ":{" + campaign + "." + strconv.Itoa(shard) + "}:"
-}
-
-func (k keys) once(campaign string, shard int, id string) string {
-	return k.tag(campaign, shard) + "once:" + id
 }
 
 func (k keys) nodes(campaign string) string { return k.tag(campaign, 0) + "nodes" }

@@ -71,6 +71,13 @@ type Level struct {
 	Lent  []rain.Lent
 }
 
+// Behind tells whether a shard knows less than an outbox entry and a number of moves that there were.
+func (l Level) Behind(entry string, moves int64) bool {
+	ms, seq, err1 := rain.EntryRef{ID: l.Entry}.Position()
+	thenMS, thenSeq, err2 := rain.EntryRef{ID: entry}.Position()
+	return err1 != nil || err2 == nil && (ms < thenMS || ms == thenMS && seq < thenSeq) || l.Moves < moves
+}
+
 // Shards reads what each shard of a campaign has: each at one moment, the shards one after the other.
 func (s *Sums) Shards(ctx context.Context, c *rain.Campaign) ([]Level, error) {
 	states := make([]*redis.SliceCmd, Shards(c))

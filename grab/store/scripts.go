@@ -9,7 +9,7 @@ import (
 // scripts are the scripts of package lua as go-redis runs them: EVALSHA, and where a node does not know the script
 // (it was restarted, or has taken over), once with the source, which it then keeps.
 type scripts struct {
-	grab, open, close, lend, borrow, lose, restore, snapshot, wins, newer, once, allow, mark *redis.Script
+	grab, open, close, lend, borrow, lose, restore, snapshot, wins, newer, allow, mark *redis.Script
 }
 
 func newScripts() scripts {
@@ -17,7 +17,7 @@ func newScripts() scripts {
 		grab: redis.NewScript(lua.Grab), open: redis.NewScript(lua.Open), close: redis.NewScript(lua.Close),
 		lend: redis.NewScript(lua.Lend), borrow: redis.NewScript(lua.Borrow), lose: redis.NewScript(lua.Lose),
 		restore: redis.NewScript(lua.Restore), wins: redis.NewScript(lua.Wins),
-		snapshot: redis.NewScript(lua.Snapshot), newer: redis.NewScript(lua.Newer), once: redis.NewScript(lua.Once),
+		snapshot: redis.NewScript(lua.Snapshot), newer: redis.NewScript(lua.Newer),
 		allow: redis.NewScript(lua.Allow),
 		mark:  redis.NewScript(lua.Mark),
 	}
@@ -25,5 +25,5 @@ func newScripts() scripts {
 
 func (s scripts) all() []*redis.Script {
 	return []*redis.Script{s.grab, s.open, s.close, s.lend, s.borrow, s.lose, s.restore, s.snapshot, s.wins, s.newer,
-		s.once, s.allow, s.mark}
+		s.allow, s.mark}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -91,11 +92,37 @@ func (c *client) load(ctx context.Context) error {
 	return nil
 }
 
-// run calls a script and gives its errors the names of this package.
+// movingEvery is how often a script is tried again whose slot is on its way to another node.
+const movingEvery = 5 * time.Millisecond
+
+// run calls a script and gives its errors the names of this package. While its slot is on its way from one node of a
+// Cluster to another, Redis refuses it without doing anything; then it is tried again until ctx ends.
 func (c *client) run(ctx context.Context, s *redis.Script, keys []string, args ...any) *redis.Cmd {
 	cmd := s.Run(ctx, c.rdb, keys, args...)
+	for isMoving(cmd.Err()) && pause(ctx, movingEvery) {
+		cmd = s.Run(ctx, c.rdb, keys, args...)
+	}
 	if err := c.checked(cmd.Err()); err != nil {
 		cmd.SetErr(named(err))
 	}
 	return cmd
+}
+
+// isMoving tells whether an error says that a slot is on its way from one node to another. go-redis follows it where it
+// can, and gives up after a few tries.
+func isMoving(err error) bool {
+	return err != nil && slices.ContainsFunc([]string{"TRYAGAIN", "MOVED", "ASK"},
+		func(prefix string) bool { return redis.HasErrorPrefix(err, prefix) })
+}
+
+// pause waits for a while; false where ctx has ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }

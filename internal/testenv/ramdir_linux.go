@@ -10,8 +10,8 @@ func ramDisk() string {
 	if syscall.Statfs(dir, &disk) != nil || syscall.Sysinfo(&memory) != nil {
 		return ""
 	}
-	const tmpfs = 0x01021994                 // statfs(2)
-	room := disk.Bavail * uint64(disk.Bsize) //nolint:gosec // a size
+	const tmpfs = 0x01021994 // statfs(2)
+	room := disk.Bavail * uint64(disk.Bsize)
 	free := (memory.Freeram + memory.Bufferram) * uint64(memory.Unit)
 	if disk.Type != tmpfs || room < enough || free < enough {
 		return ""

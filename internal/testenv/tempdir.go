@@ -26,8 +26,8 @@ type rootDir struct {
 }
 
 // The two places. What servers write is in memory, where there is room: they write each commit through to the disk,
-// dozens of them would share one, and a test waits for them. What a server has written stays there when it is killed, as
-// on a disk. Programs stay on the disk, because a file has no second name on another one.
+// dozens of them would share one, and a test waits for them. What a server has written stays there when it is killed,
+// as on a disk. Programs stay on the disk, because a file has no second name on another one.
 var (
 	root   = rootDir{within: os.TempDir}
 	memory = rootDir{within: func() string { return cmp.Or(ramDisk(), os.TempDir()) }}

@@ -82,13 +82,15 @@ func NewBooks(t testing.TB, open func() (*sqldb.DB, error)) *Books {
 	}
 	return &Books{Poster: l.Poster, Rebuilds: l.Rebuilds, DeadLetters: l.DeadLetters, Campaigns: l.Campaigns,
 		Sponsors: l.Sponsors, Claims: l.Claims, Withdrawals: l.Withdrawals, AuditLog: l.Audit, Leases: l.Leases,
-		Answers: l.Answers, Seals: l.Seals, Moves: l.Moves, DB: db, Proof: reconcile.New(db, l.Campaigns, clock.Now), Clock: clock}
+		Answers: l.Answers, Seals: l.Seals, Moves: l.Moves, DB: db, Proof: reconcile.New(db, l.Campaigns, clock.Now),
+		Clock: clock}
 }
 
 // Quiet is a log that nobody reads.
 var Quiet = slog.New(slog.DiscardHandler)
 
-// OpenCampaign funds and opens a campaign. Fields of the spec that are zero get something usable.
+// OpenCampaign funds and opens a campaign, with a rain of which every drop is in the air. Fields of the spec that are zero
+// get something usable.
 func (b *Books) OpenCampaign(t testing.TB, id string, spec rain.Spec) *rain.Campaign {
 	t.Helper()
 	ctx := context.Background()
@@ -104,7 +106,7 @@ func (b *Books) OpenCampaign(t testing.TB, id string, spec rain.Spec) *rain.Camp
 	}
 	c := &rain.Campaign{ID: id, Spec: spec, Status: rain.Loading, CreatedAt: b.Clock.Now(),
 		ExpiresAt: b.Clock.Now() + spec.ExpiresInMS, Revision: 1,
-		SplitSeed: rain.Seed{1, 2, 3}}
+		SplitSeed: splitSeed}
 	if err := b.CreateCampaign(ctx, c); err != nil {
 		t.Fatal(err)
 	}
@@ -113,6 +115,16 @@ func (b *Books) OpenCampaign(t testing.TB, id string, spec rain.Spec) *rain.Camp
 		c.Rains = append(c.Rains, Rain(id))
 		return nil
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// CloseCampaign closes a campaign, so that what is left of it may go back to its sponsor.
+func (b *Books) CloseCampaign(t testing.TB, id string) *rain.Campaign {
+	t.Helper()
+	c, err := b.Update(context.Background(), id, func(c *rain.Campaign) error { return c.Close(b.Clock.Now()) })
 	if err != nil {
 		t.Fatal(err)
 	}

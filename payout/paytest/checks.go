@@ -71,6 +71,18 @@ func (b *Books) CheckBooks(t testing.TB) {
 				"LEFT JOIN payout p ON p.campaign_id = t.campaign_id " +
 				"GROUP BY t.campaign_id, t.paid, t.amount_paid HAVING t.paid <> COUNT(p.packet) OR t.amount_paid <> " +
 				"COALESCE(SUM(p.amount), 0)",
+			"players whose wins are not counted right": "SELECT p.user_id FROM payout p LEFT JOIN winner w " +
+				"ON w.campaign_id = p.campaign_id AND w.user_id = p.user_id GROUP BY p.campaign_id, p.user_id, w.wins, " +
+				"w.amount HAVING w.wins IS NULL OR w.wins <> COUNT(*) OR w.amount <> SUM(p.amount)",
+			"players who have won nothing": "SELECT w.user_id FROM winner w LEFT JOIN payout p " +
+				"ON p.campaign_id = w.campaign_id AND p.user_id = w.user_id WHERE p.packet IS NULL",
+			"tallies that are not their reclaims": "SELECT t.campaign_id FROM campaign_tally t " +
+				"LEFT JOIN reclaim r ON r.campaign_id = t.campaign_id " +
+				"GROUP BY t.campaign_id, t.reclaimed, t.amount_reclaimed HAVING t.reclaimed <> COALESCE(SUM(r.packets), 0) " +
+				"OR t.amount_reclaimed <> COALESCE(SUM(r.amount), 0)",
+			"shards whose mark is not their newest entry": "SELECT p.campaign_id FROM payout p LEFT JOIN shard_mark m " +
+				"ON m.campaign_id = p.campaign_id AND m.shard = p.shard WHERE m.shard IS NULL " +
+				"OR p.won_at > m.entry_ms OR p.won_at = m.entry_ms AND p.entry_seq > m.entry_seq",
 		} {
 			err := tx.Each(ctx, func(scan sqldb.Scan) error {
 				var row string
@@ -176,7 +188,7 @@ func (b *Books) Waits(t testing.TB, table, where string) bool {
 func (b *Books) Assigned(t testing.TB, c *rain.Campaign) []posting.Assigned {
 	t.Helper()
 	var all []posting.Assigned
-	if err := b.EachAssigned(t.Context(), c, rain.Numbers{{First: 0, Last: c.Packets - 1}}, func(k posting.Assigned) error {
+	if err := b.EachAssigned(t.Context(), c, Packets(0, c.Packets-1), func(k posting.Assigned) error {
 		all = append(all, k)
 		return nil
 	}); err != nil {

@@ -2,6 +2,7 @@ package paytest
 
 import (
 	"fmt"
+	"slices"
 
 	"redrain/internal/seal"
 	"redrain/rain"
@@ -26,13 +27,16 @@ var secret = seal.Secret{7}
 // Ring seals what this package makes.
 var Ring = seal.NewRing(secret)
 
-// sealedAt is when taps and closings are sealed, Unix ms: while every drop of Rain is in the air, or nearly.
-const sealedAt = 1_000_020_000
+// SealedAt is when taps and closings are sealed, Unix ms: while every drop of Rain is in the air.
+const SealedAt = 1_000_000_000 + rainMS
 
-// Rain is a rain whose drops win until sealedAt: so many that each packet of a test's campaign has one of its own.
+// rainMS is how long Rain falls: so long that even in the largest campaign each packet has a drop of its own.
+const rainMS = rain.MaxPackets / rain.MaxDropsPerSecond * 1000
+
+// Rain is a rain of which every drop is in the air at SealedAt. OpenCampaign gives each campaign one.
 func Rain(campaign string) rain.Rain {
-	return rain.Rain{ID: "rain-" + campaign, Campaign: campaign, StartsAt: sealedAt - 20_000, DurationMS: 20_000,
-		DropsPerSecond: rain.MaxDropsPerSecond, FallMS: 20_000, Pacing: rain.PacingNone, Seed: rain.Seed{3}}
+	return rain.Rain{ID: "rain-" + campaign, Campaign: campaign, StartsAt: SealedAt - rainMS, DurationMS: rainMS,
+		DropsPerSecond: rain.MaxDropsPerSecond, FallMS: 2 * rainMS, Pacing: rain.PacingNone, Seed: rain.Seed{3}}
 }
 
 // DropOf is the drop that a packet is won with.
@@ -41,28 +45,76 @@ func DropOf(packet int) string {
 	return rain.DropID{N: int64(packet / aWave), K: packet % aWave}.String()
 }
 
-// Seal seals all that is in an entry.
+// Seal seals all that is in an entry, as a node would at SealedAt.
 func Seal(e rain.Entry) rain.Entry {
-	e.SealedAt = sealedAt
+	e.SealedAt = SealedAt
+	return SealWith(Ring, e)
+}
+
+// SealWith seals all that is in an entry with the keys of a ring.
+func SealWith(ring *seal.Ring, e rain.Entry) rain.Entry {
+	e.Wins = slices.Clone(e.Wins)
 	for i := range e.Wins {
 		w := &e.Wins[i]
-		w.Seal = string(Ring.AppendTap(nil, e.Ref.Campaign, w.User, []byte(w.Drop), e.SealedAt))
+		w.Seal = string(ring.AppendTap(nil, e.Ref.Campaign, w.User, []byte(w.Drop), e.SealedAt))
 	}
 	if e.Reclaim != nil {
-		e.Reclaim.Seal = Ring.Closing(e.Ref.Campaign, e.Ref.Shard, e.SealedAt)
+		sealed := *e.Reclaim
+		sealed.Seal = ring.Closing(e.Ref.Campaign, e.Ref.Shard, e.SealedAt)
+		e.Reclaim = &sealed
 	}
 	return e
 }
 
+// Home is a player whose taps are decided on a shard: the name, where need be with an ending.
+func Home(name string, shard, shards int) string {
+	for n, user := 1, name; ; n++ {
+		if rain.HomeShard(user, shards) == shard {
+			return user
+		}
+		user = fmt.Sprintf("%s.%d", name, n)
+	}
+}
+
+// Amounts is what a campaign's list is to be for its packets to hold that, the first of them first: OpenCampaign's split
+// changes the order of a list.
+func Amounts(packets ...rain.Money) []rain.Money {
+	split := rain.SplitSpec{Split: rain.List, Packets: len(packets), Min: 1}
+	for i := range packets {
+		split.Amounts = append(split.Amounts, rain.Money(i+1))
+		split.Budget += rain.Money(i + 1)
+	}
+	order, err := split.Cut(splitSeed)
+	if err != nil {
+		panic(err)
+	}
+	list := make([]rain.Money, len(packets))
+	for packet, from := range order {
+		list[from-1] = packets[packet]
+	}
+	return list
+}
+
+// splitSeed is the seed of every campaign that OpenCampaign opens.
+var splitSeed = rain.Seed{1, 2, 3}
+
 // Entry is an outbox entry of shard 0. The n-th of a campaign has the id "<n>-0".
 func Entry(campaign string, n int, wins ...rain.Win) rain.Entry {
-	return Seal(rain.Entry{Ref: rain.EntryRef{Campaign: campaign, ID: fmt.Sprintf("%d-0", n)}, Wins: wins})
+	return ShardEntry(campaign, 0, n, wins...)
+}
+
+// ShardEntry is the n-th outbox entry of a shard.
+func ShardEntry(campaign string, shard, n int, wins ...rain.Win) rain.Entry {
+	return Seal(rain.Entry{Ref: rain.EntryRef{Campaign: campaign, Shard: shard, ID: fmt.Sprintf("%d-0", n)}, Wins: wins})
 }
 
 // Win is a win of a player, in the drop of the packet.
 func Win(user string, packet int, amount rain.Money) rain.Win {
 	return rain.Win{User: user, Packet: packet, Amount: amount, Drop: DropOf(packet)}
 }
+
+// Packets are the numbers first … last.
+func Packets(first, last int) rain.Numbers { return rain.Numbers{{First: first, Last: last}} }
 
 // ReclaimEntry is the n-th entry of a shard of c1, which gives packets back.
 func ReclaimEntry(shard, n int, packets ...rain.Range) rain.Entry {

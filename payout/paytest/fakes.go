@@ -16,11 +16,10 @@ import (
 type FakeRedis struct {
 	clock rain.Clock
 
-	mu      sync.Mutex
-	Shards  map[FakeKey]*FakeShard
-	live    []*rain.Campaign
-	amounts map[string]*rain.Amounts
-	fails   error // what every call of Outbox returns
+	mu     sync.Mutex
+	Shards map[FakeKey]*FakeShard
+	live   []*rain.Campaign
+	fails  error // what every call of Outbox returns
 }
 
 // FakeShard is the state of one shard.
@@ -29,6 +28,8 @@ type FakeShard struct {
 	Stock    rain.Numbers
 	Entries  []*FakeEntry
 	Wins     []FakeWin
+	campaign *rain.Campaign
+	amounts  *rain.Amounts
 	closed   bool
 }
 
@@ -41,7 +42,7 @@ type FakeEntry struct {
 
 // NewFakeRedis makes a Redis without campaigns. The clock gives the ids of entries.
 func NewFakeRedis(clock rain.Clock) *FakeRedis {
-	return &FakeRedis{clock: clock, Shards: map[FakeKey]*FakeShard{}, amounts: map[string]*rain.Amounts{}}
+	return &FakeRedis{clock: clock, Shards: map[FakeKey]*FakeShard{}}
 }
 
 // Open stocks a campaign.
@@ -53,16 +54,16 @@ func (f *FakeRedis) Open(c *rain.Campaign) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.live = append(f.live, c)
-	f.amounts[c.ID] = amounts
 	for s := range c.Shards {
 		first, n := rain.ShardRange(c.Packets, c.Shards, s)
-		sh := &FakeShard{Stock: rain.Numbers{{First: first, Last: first + n - 1}}}
+		sh := &FakeShard{Stock: Packets(first, first+n-1), campaign: c, amounts: amounts}
 		sh.Snapshot.Shard, sh.Snapshot.Found, sh.Snapshot.LastEntry = s, true, "0-0"
 		f.Shards[FakeKey{c.ID, s}] = sh
 	}
 }
 
-// Win gives the next packets of a shard to users, in one entry. It tells how many there were.
+// Win gives the next packets of a shard to users, in one entry. Those who are not at home there get another name, see
+// Home. It tells how many packets there were.
 func (f *FakeRedis) Win(campaign string, shard int, users ...string) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -74,7 +75,7 @@ func (f *FakeRedis) Win(campaign string, shard int, users ...string) int {
 	e := rain.Entry{}
 	for _, u := range users {
 		packet, _ := sh.Stock.Take()
-		e.Wins = append(e.Wins, Win(u, packet, f.amounts[campaign].Of(packet)))
+		e.Wins = append(e.Wins, Win(Home(u, shard, sh.campaign.Shards), packet, sh.amounts.Of(packet)))
 	}
 	sh.Snapshot.Won += len(users)
 	e = f.add(campaign, shard, sh, e)
@@ -95,7 +96,7 @@ func (f *FakeRedis) Close(campaign string, shard int) {
 	sh.closed = true
 	if left := sh.Stock; len(left) > 0 {
 		sh.Stock = nil
-		f.add(campaign, shard, sh, rain.Entry{Reclaim: &rain.Reclaim{Numbers: left, Amount: f.amounts[campaign].Sum(left)}})
+		f.add(campaign, shard, sh, rain.Entry{Reclaim: &rain.Reclaim{Numbers: left}})
 	}
 }
 

@@ -82,16 +82,17 @@ func plan(levels []store.Level, rates []float64, dry map[int]int) (moves []trans
 	spare := make([]int, len(levels))
 	var donors, takers []int
 	for i, l := range levels {
-		share := int(math.Ceil(float64(total) * demand[i] / asked))
-		need := min(share, max(int(math.Ceil(demand[i]*aheadSeconds)), dry[i]))
-		switch {
+		share := float64(total) * demand[i] / asked
+		need := int(math.Ceil(min(share, max(demand[i]*aheadSeconds, float64(dry[i])))))
+		low := dry[i] > 0 || float64(l.Left) < rates[i]*aheadSeconds/2
+		switch keeps := int(min(share, demand[i]*aheadSeconds)); {
 		case !l.Known:
-		case dry[i] > 0 && l.Left < need, float64(l.Left) < rates[i]*aheadSeconds/2 && l.Left < need:
+		case low && l.Left < need:
 			takers = append(takers, i)
 			spare[i] = l.Left - need // what it lacks
-		case l.Left > need:
+		case l.Left > keeps: // rounded down: where hardly anybody taps, the last packet goes to who waits
 			donors = append(donors, i)
-			spare[i] = l.Left - need
+			spare[i] = l.Left - keeps
 		}
 	}
 	slices.SortStableFunc(takers, func(a, b int) int { return cmp.Compare(spare[a], spare[b]) })

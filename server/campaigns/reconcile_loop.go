@@ -42,6 +42,7 @@ type ReconcileLoopOptions struct {
 	Service *Service
 	Known   Known
 	Bus     Bus
+	Rebuild func(ctx context.Context, campaign string) (Rebuilt, error) // nil: only an operator has one rebuilt
 	Clock   rain.Clock
 	Guard   *rounds.Guard // hears of a round that panics; nil: it is logged only
 	Log     *slog.Logger
@@ -119,8 +120,14 @@ func (l *ReconcileLoop) enforce(ctx context.Context, c *rain.Campaign, now int64
 	if lost := errors.Is(err, store.ErrNoState); lost && !was.lost {
 		was.lost = true
 		l.done[c.ID] = was
-		l.o.Bus.Alarm("state_lost", c.ID,
-			"redis has lost the campaign's state and its taps are unavailable: run redrain rebuild "+c.ID)
+		l.o.Bus.Alarm("state_lost", c.ID, l.advice(c.ID))
+	}
+	if errors.Is(err, store.ErrNoState) && l.o.Rebuild != nil {
+		// With --confirm stream nobody was told of a win that the stream does not have, so nothing is given up by it.
+		_, err = l.o.Rebuild(ctx, c.ID)
+		if errors.Is(err, store.ErrAlive) || errors.Is(err, store.ErrSuperseded) {
+			err = nil // another node has been faster
+		}
 	}
 	if err != nil {
 		return err
@@ -128,6 +135,14 @@ func (l *ReconcileLoop) enforce(ctx context.Context, c *rain.Campaign, now int64
 	was.revision, was.at, was.lost = c.Revision, now, false
 	l.done[c.ID] = was
 	return nil
+}
+
+// advice is what an operator is told of a campaign that Redis has lost.
+func (l *ReconcileLoop) advice(campaign string) string {
+	if l.o.Rebuild != nil {
+		return "redis has lost the campaign's state and its taps are unavailable; it is being rebuilt"
+	}
+	return "redis has lost the campaign's state and its taps are unavailable: run redrain rebuild " + campaign
 }
 
 func (l *ReconcileLoop) forget(live []*rain.Campaign) {

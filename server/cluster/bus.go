@@ -106,6 +106,7 @@ func (b *Bus) Settled(campaign string, settlements []posting.Settlement) error {
 	for i, s := range settlements {
 		notice.Claims[i] = SettledClaim{
 			Claim: s.Claim, User: s.User, Packet: s.Packet, Drop: s.Drop, Amount: s.Amount, Balance: s.Balance,
+			New: s.New,
 		}
 	}
 	return b.publish(topicSettled, campaign, notice)

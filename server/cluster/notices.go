@@ -19,6 +19,7 @@ type SettledClaim struct {
 	Drop    string     `json:"drop"`
 	Amount  rain.Money `json:"amount"`
 	Balance rain.Money `json:"balance"`
+	New     bool       `json:"new,omitempty"` // false in the notice of a copy, which all may have heard of
 }
 
 type changedNotice struct {

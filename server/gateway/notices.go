@@ -6,17 +6,22 @@ import (
 	"redrain/server/cluster"
 )
 
-// Settled tells each player that is here, or on the way, about all their claims in one message. It is called once for
-// each notice, on every node; most of the players of a large campaign are on other nodes.
+// Settled tells each player that is here, or on the way, about all their claims in one message. It is called for each
+// notice, on every node; most of the players of a large campaign are on other nodes, and a notice may come again.
 func (g *Gateway) Settled(campaign string, n cluster.Settled) {
-	g.remember(campaign, n.Claims)
+	gate := g.gateOf(campaign)
 	messages := map[string]*wire.Settled{}
 	for _, c := range n.Claims {
 		m := messages[c.User]
+		if m == nil && !g.concerns(c.User) {
+			continue
+		}
+		// So this node also answers a tap that is sent again with the same win, where another node has given it.
+		win := rain.Win{User: c.User, Packet: c.Packet, Amount: c.Amount, Drop: c.Drop}
+		if gate != nil && !gate.Settled(c.User, win) {
+			continue
+		}
 		if m == nil {
-			if !g.concerns(c.User) {
-				continue
-			}
 			m = &wire.Settled{Type: wire.TypeSettled}
 			messages[c.User] = m
 		}
@@ -27,6 +32,15 @@ func (g *Gateway) Settled(campaign string, n cluster.Settled) {
 		text := wire.Encode(m) // before the lock that joins take
 		g.arrivals.tell(user, m, func() { g.o.Lobby.ToUser(user, func() []byte { return text }) })
 	}
+}
+
+// gateOf is the gate of a campaign that players of this node are in; nil where there is none.
+func (g *Gateway) gateOf(campaign string) Gate {
+	c := g.o.Campaigns.Cached(campaign)
+	if c == nil || g.o.Lobby.Room(campaign) == nil {
+		return nil // nobody is here; who comes brings their wins
+	}
+	return g.o.Gate(c)
 }
 
 // concerns tells whether a notice about a player has to be told on this node. In this order: who takes their seat in
@@ -40,21 +54,4 @@ func (g *Gateway) Withdrawn(n cluster.Withdrawn) {
 			wire.WithdrawalChange{Type: wire.TypeWithdrawal, Withdrawal: n.Withdrawal, Balance: n.Balance},
 		)
 	})
-}
-
-// remember lets this node know the wins that other nodes have given, so that it answers a tap that is sent again
-// with the same win, also where it knows the stock to be sold out and would not ask Redis.
-func (g *Gateway) remember(campaign string, claims []cluster.SettledClaim) {
-	c := g.o.Campaigns.Cached(campaign)
-	if c == nil || g.o.Lobby.Room(campaign) == nil {
-		return // nobody is here; who comes brings their wins
-	}
-	gate := g.o.Gate(c)
-	for _, claim := range claims {
-		if !g.concerns(claim.User) {
-			continue // only players of this node's are remembered
-		}
-		gate.Remember(claim.User, []rain.Win{{User: claim.User, Packet: claim.Packet, Amount: claim.Amount,
-			Drop: claim.Drop}})
-	}
 }

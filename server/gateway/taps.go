@@ -20,6 +20,8 @@ type Gate interface {
 	// not be told yet.
 	Remember(user string, wins []rain.Win)
 	RememberUnsure(user string, wins []rain.Win)
+	// Settled lets the gate know a win that is in the ledger, and tells whether that is news.
+	Settled(user string, win rain.Win) (news bool)
 	// Forget lets the gate forget a player who is not on this node any more.
 	Forget(user string)
 }

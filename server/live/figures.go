@@ -115,6 +115,9 @@ func (f *Figures) Won(campaign string, claims []cluster.SettledClaim) {
 	defer f.mu.Unlock()
 	shown := f.winners[campaign]
 	for _, c := range claims {
+		if !c.New {
+			continue
+		}
 		shown = append([]wire.Winner{{User: wire.Mask(c.User), Amount: c.Amount}}, shown...)
 	}
 	f.winners[campaign] = shown[:min(len(shown), shownWinners)]

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"redrain/internal/sqldb"
-	"redrain/payout/ledger/booking"
 	"redrain/rain"
 )
 
@@ -28,21 +27,18 @@ var moveColumns = []string{"id", "campaign_id", "from_shard", "to_shard", "numbe
 	"created_at"}
 
 // Write writes the row of what a shard has lent; the same again changes nothing. It fails with ErrCutOff where the shard
-// was rebuilt since, and with ErrUnknownCampaign.
+// was rebuilt since.
 func (m *Moves) Write(ctx context.Context, campaign string, from int, lent rain.Lent) error {
 	err := m.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-		// As a fence does: of the two one comes first, and the other one sees it.
-		escrow := booking.EscrowAccount(campaign)
-		locked, err := booking.LockBalances(ctx, tx, []booking.Account{escrow})
+		// A fence locks this row too: of the two one comes first, and the other one sees it.
+		columns := []string{"campaign_id", "shard", "attempt"}
+		err := tx.Insert(ctx, "shard_epoch", columns, [][]any{{campaign, from, 0}}, sqldb.Merge{Key: columns[:2]})
 		if err != nil {
 			return err
 		}
-		if _, exists := locked[escrow]; !exists {
-			return ErrUnknownCampaign
-		}
 		var epoch int64
-		if _, err := tx.First(ctx, []any{&epoch}, "SELECT barrier_ms FROM shard_epoch WHERE campaign_id = ? AND shard = ?",
-			campaign, from); err != nil {
+		if _, err := tx.First(ctx, []any{&epoch}, "SELECT barrier_ms FROM shard_epoch WHERE campaign_id = ? AND shard = ?"+
+			tx.ForUpdate(), campaign, from); err != nil {
 			return err
 		}
 		if epoch != lent.Epoch {
