@@ -57,7 +57,7 @@ func TestTheScriptsAnswerIsReadWholeOrNotAtAll(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{
-		"", "\n\n\n\n", won + "\n", won + "1", won + "5 " + before + " ", again + "\n", again + "\n5 " + before + " ",
+		"", "\n\n\n\n", won + "\n", won + "1", won + "5 " + before + " ", again + "\n5 " + before + " ",
 		"7 3 1\n" + now + "\nw\n12-12\n", "7 3 1 2 3\n" + now + "\nw\n12-12\n", "-7 3 1 2\n" + now + "\nw\n12-12\n",
 		"7 -3 1 2\n" + now + "\nw\n12-12\n", "7 3 x 2\n" + now + "\nw\n12-12\n", "7 3 1 02\n" + now + "\nw\n12-12\n",
 		head + now + "\nw\n12\n", head + now + "\nw\n12-13\n", head + now + "\nw\n13-12\n", head + now + "\nw\n\n",

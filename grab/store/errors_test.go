@@ -77,9 +77,6 @@ func TestNoErrorOfRedisIsSwallowed(t *testing.T) {
 			_, _, err := gm.G.Allow(t.Context(), "test", "x", 1, 1)
 			return err
 		}},
-		"once": {nil, func(t *testing.T, gm *grabtest.Game) error {
-			return failure(gm.G.Once(t.Context(), []rain.EntryRef{win}, time.Minute))
-		}},
 		"records": {nil, func(t *testing.T, gm *grabtest.Game) error {
 			_, _, err := gm.G.Records(t.Context(), gm.C, "p", 100)
 			return err

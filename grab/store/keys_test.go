@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -35,16 +34,13 @@ func useEverything(t *testing.T, gm *grabtest.Game) {
 		if err := gm.G.Remove(ctx, grabtest.Refs(entries)); err != nil {
 			t.Error(err)
 		}
-		if _, err := gm.G.Once(ctx, []rain.EntryRef{{Campaign: gm.C.ID, Shard: shard, ID: "1-0"}},
-			time.Minute); err != nil {
-			t.Error(err)
-		}
 	}
 	confirming := confirm.New(gm.G.Store, confirm.Replica, nil, nil)
 	// the write for the replicas, whether there are any or not
 	if _, err := confirming.PlayersWins(ctx, gm.C, "p"); err != nil {
 		t.Error(err)
 	}
+	gm.Gone = 1
 	moveSomething(gm, 0, 1)
 	if _, err := gm.G.Shards(ctx, gm.C); err != nil {
 		t.Error(err)

@@ -64,11 +64,14 @@ func (b *breaker) fails() bool {
 	return left == -1 || left < 0 && !b.one
 }
 
+// connecting tells whether a command belongs to a connection that is being made: nobody has asked for it.
+func connecting(cmd redis.Cmder) bool { return cmd.Name() == "hello" || cmd.Name() == "client" }
+
 func (b *breaker) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 func (b *breaker) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		if b.fails() {
+		if !connecting(cmd) && b.fails() {
 			cmd.SetErr(errBroken)
 			return errBroken
 		}
@@ -78,7 +81,7 @@ func (b *breaker) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 
 func (b *breaker) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		if b.fails() {
+		if !connecting(cmds[0]) && b.fails() {
 			for _, cmd := range cmds {
 				cmd.SetErr(errBroken)
 			}

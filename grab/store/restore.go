@@ -27,8 +27,8 @@ type Restoration struct {
 	Epoch int64
 	// Closed says that the shard's rest went back to the sponsor: there is no stock any more.
 	Closed bool
-	// Stock is the packets that nobody has won.
-	Stock rain.Numbers
+	// Stock is the packets that can be won, and Reclaimed those that went back to the sponsor.
+	Stock, Reclaimed rain.Numbers
 	// Borrowed are the moves that have brought stock to this shard, and Moves the highest number of one from or to it that
 	// is known.
 	Borrowed []string
@@ -107,7 +107,7 @@ type restoration struct {
 	step func(step string, args ...any) error // calls the script
 	rank func(top []Ranked) error             // makes the board of those who have won most
 
-	there []uint64 // a bit for each packet of the campaign: it is in the stock, or won
+	there []uint64 // a bit for each packet of the campaign: it has come
 	chunk int      // number of the last one
 	batch []any    // what goes with the next one
 	wins  int
@@ -127,15 +127,10 @@ func (r *restoration) restore(say func() (Restoration, error)) error {
 	if what.Closed && len(what.Stock) > 0 {
 		return fmt.Errorf("%w: a closed shard with a stock of %d packets", errRestoration, what.Stock.Count())
 	}
-	for _, part := range what.Stock {
-		if err := r.count(part); err != nil {
-			return err
-		}
-		if err := r.send("stock", 1, rain.Numbers{part}.String()); err != nil {
-			return err
-		}
+	if err := r.ranges("stock", what.Stock); err != nil {
+		return err
 	}
-	if err := r.flush("stock"); err != nil {
+	if err := r.ranges("back", what.Reclaimed); err != nil {
 		return err
 	}
 	for _, move := range what.Borrowed {
@@ -165,6 +160,19 @@ func (r *restoration) restore(say func() (Restoration, error)) error {
 	// its own time on, so what a node has heard of an earlier one is always less.
 	moves := max(what.Moves, what.Epoch)
 	return r.step("finish", string(status), what.Stock.Count(), r.wins, what.Barrier, group, moves, what.Epoch)
+}
+
+// ranges sends packets that are nobody's. In this order: what was given back lies behind the stock.
+func (r *restoration) ranges(step string, packets rain.Numbers) error {
+	for _, part := range packets {
+		if err := r.count(part); err != nil {
+			return err
+		}
+		if err := r.send(step, 1, rain.Numbers{part}.String()); err != nil {
+			return err
+		}
+	}
+	return r.flush(step)
 }
 
 // count makes sure that none of the packets has come before.

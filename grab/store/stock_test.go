@@ -125,6 +125,9 @@ func TestAShardInManyPiecesIsClosedInSeveralCalls(t *testing.T) {
 			if err := gm.G.Restore(t.Context(), gm.C, 0, r); err != nil {
 				t.Fatal(err)
 			}
+			if err := gm.G.Load(t.Context()); err != nil {
+				t.Fatal(err)
+			}
 			b := &breaker{}
 			b.left.Store(1)
 			rdb.AddHook(b)

@@ -96,14 +96,18 @@ func (c *trips) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 func (c *trips) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		c.n.Add(1)
+		if !connecting(cmd) {
+			c.n.Add(1)
+		}
 		return next(ctx, cmd)
 	}
 }
 
 func (c *trips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		c.n.Add(1)
+		if !connecting(cmds[0]) {
+			c.n.Add(1)
+		}
 		return next(ctx, cmds)
 	}
 }
