@@ -43,15 +43,21 @@ type EntryRef struct {
 // String is the entry's id in the stream and in the ledger, by which copies of an entry are recognized.
 func (r EntryRef) String() string { return r.Campaign + "." + strconv.Itoa(r.Shard) + "." + r.ID }
 
-// Position splits the entry's id in its time (Unix ms) and its sequence number within it.
+// Position splits the entry's id in its time (Unix ms) and its sequence number within it. No other id has the same two.
 func (r EntryRef) Position() (ms, seq int64, err error) {
 	a, b, _ := strings.Cut(r.ID, "-")
-	ms, err1 := strconv.ParseInt(a, 10, 64)
-	seq, err2 := strconv.ParseInt(b, 10, 64)
-	if err1 != nil || err2 != nil || seq < 0 { // ms cannot be: the first - ends it
+	ms, ok1 := plain(a)
+	seq, ok2 := plain(b)
+	if !ok1 || !ok2 {
 		return 0, 0, fmt.Errorf("%q is not the id of an outbox entry", r.ID)
 	}
 	return ms, seq, nil
+}
+
+// plain reads a number that is written without a sign and without zeros before it.
+func plain(s string) (int64, bool) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	return n, err == nil && s[0] >= '0' && s[0] <= '9' && (s[0] != '0' || s == "0")
 }
 
 // Entry is one entry of an outbox: either the wins of one run of the grab script, or a reclaim of a closed shard. It

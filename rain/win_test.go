@@ -46,7 +46,7 @@ func TestEntryRef(t *testing.T) {
 		t.Errorf("the first position is %d, %d (%v)", ms, seq, err)
 	}
 	for _, id := range []string{"", "-", "1", "1-", "-1", "1-2-3", "a-1", "1-a", "-1-1", "1--1",
-		"9223372036854775808-0"} {
+		"9223372036854775808-0", "+1-1", "1-+1", "01-1", "1-00"} {
 		if ms, seq, err := (rain.EntryRef{ID: id}).Position(); err == nil || ms != 0 || seq != 0 {
 			t.Errorf("%q has the position %d, %d", id, ms, seq)
 		}

@@ -65,6 +65,7 @@ type Server struct {
 	reclaimer *campaigns.Reclaimer
 	mover     *campaigns.Mover
 	watch     *campaigns.Watch
+	audience  *cluster.Audience
 	amounts   *rain.AmountsCache
 	lobby     *room.Lobby
 	schedule  *live.Schedule

@@ -55,10 +55,10 @@ type actors struct{ base, money, upkeep, front []actor }
 // actors are those that this process has by its roles.
 func (s *Server) actors() actors {
 	all := actors{
-		base: []actor{{"clock", s.clock.Run}},
+		base: []actor{{"clock", s.clock.Run}, {"seals", s.ledger.Seals.Run}},
 		upkeep: []actor{
 			{"keys", s.players.Run}, {"campaigns", s.registry.Run}, {"rooms", s.lobby.Run},
-			{"figures", s.figures.Run}, {"events", s.events.Run},
+			{"figures", s.figures.Run}, {"events", s.events.Run}, {"audience", s.audience.Run},
 		},
 		front: []actor{{"http", s.serve}},
 	}

@@ -118,11 +118,9 @@ func (s *Server) build(ctx context.Context) (err error) {
 	s.buildCampaigns()
 	s.buildHTTP()
 	return s.bus.Listen(s.guard, cluster.Listener{
-		Changed: s.registry.Announce,
-		Settled: func(campaign string, n cluster.Settled) {
-			s.figures.Won(campaign, n.Claims)
-			s.gateway.Settled(campaign, n)
-		},
+		Changed:   s.registry.Announce,
+		Won:       s.figures.Won,
+		Figures:   s.figures.Heard,
 		SoldOut:   s.atGate((*gate).SoldOut),
 		Dry:       s.mover.Dry,
 		Restocked: func(campaign string, shard int) { s.atGate(func(g *gate) { g.Restocked(shard) })(campaign) },
@@ -161,6 +159,7 @@ func (s *Server) buildGrab(ctx context.Context, publisher confirm.Publisher, wak
 	s.gates = grab.NewGates(s.redis, s.confirmer, gateway.Results{Lobby: s.lobby}.Answer, grab.Options{
 		TapRate: s.cfg.TapRate, Clock: s.clock.Now, Log: s.log, Registerer: s.metrics,
 		OnWin: wakes.Wake, OnDry: s.bus.Dry, Amounts: s.amounts,
+		Nodes: func(campaign string) int { return s.figures.Nodes(campaign) },
 	})
 	if err := s.redis.Load(ctx); err != nil {
 		return fmt.Errorf("loading the scripts: %w", err)
@@ -179,7 +178,7 @@ func (s *Server) buildRooms() {
 	s.figures = live.NewFigures(live.FiguresOptions{
 		Node: s.node, Sums: store.NewSums(s.redis), Reports: store.NewNodes(s.redis),
 		Ranking: store.NewRanking(s.redis), Paid: s.ledger.Campaigns, Dead: s.ledger.DeadLetters, Known: s.known,
-		Lobby: s.lobby, Counts: tally, KeepFor: drainedKept, Guard: s.guard, Clock: s.clock.Now, Log: s.log,
+		Lobby: s.lobby, Counts: tally, Bus: s.bus, KeepFor: drainedKept, Guard: s.guard, Clock: s.clock.Now, Log: s.log,
 	})
 	s.events = api.NewEvents(api.EventsOptions{
 		Campaigns: s.known, Stats: s.figures, Guard: s.guard, Clock: s.clock.Now, Log: s.log,
@@ -190,8 +189,12 @@ func (s *Server) buildRooms() {
 		InUse:     func(campaign string) bool { return s.lobby.Room(campaign) != nil || s.events.Watched(campaign) },
 		Forgotten: s.gates.Drop,
 	})
+	s.audience = cluster.NewAudience(s.bus, s.guard, func(campaign string, n cluster.Settled) {
+		s.gateway.Settled(campaign, n)
+	})
 	s.gateway = gateway.New(gateway.Options{
-		Players: s.players, Campaigns: s.registry, Wins: s.confirmer, Claims: s.ledger.Claims,
+		Audience: s.audience,
+		Players:  s.players, Campaigns: s.registry, Wins: s.confirmer, Claims: s.ledger.Claims,
 		Limits: store.NewLimits(s.redis), Gate: func(c *rain.Campaign) gateway.Gate { return s.gates.Gate(c) },
 		Lobby: s.lobby, Counts: tally,
 		TapRate: s.cfg.TapRate, HelloRate: s.cfg.HelloRate, MaxConnections: s.cfg.MaxConnections,
@@ -217,7 +220,7 @@ func (s *Server) buildCampaigns() {
 	})
 	s.rebuilder = campaigns.NewRebuilder(campaigns.RebuilderOptions{
 		Service: s.service, Campaigns: s.ledger.Campaigns, Ledger: s.ledger.Rebuilds, Stream: s.settler,
-		Restorer: store.NewRestorer(s.redis), Bus: s.bus, Log: s.log,
+		Outbox: store.NewOutbox(s.redis), Restorer: store.NewRestorer(s.redis), Bus: s.bus, Log: s.log,
 	})
 	rebuild := s.rebuilder.Rebuild
 	if s.cfg.ConfirmMode() != confirm.Stream.String() {
@@ -256,7 +259,7 @@ func (s *Server) buildHTTP() {
 		Commands: s.service, Rebuilder: s.rebuilder, Proofs: s.proofs,
 		Answers: s.ledger.Answers, Audit: s.ledger.Audit, Claims: s.ledger.Claims, DeadLetters: s.ledger.DeadLetters,
 		Failing: s.ledger.Poster, History: s.ledger.Campaigns, Sponsors: s.ledger.Sponsors,
-		Withdrawals: s.ledger.Withdrawals, Wins: s.confirmer, Outbox: s.outbox, Limits: store.NewLimits(s.redis),
+		Withdrawals: s.ledger.Withdrawals, Seals: s.ledger.Seals, Wins: s.confirmer, Outbox: s.outbox, Limits: store.NewLimits(s.redis),
 		Campaigns: s.registry, Stats: s.figures, Events: s.events, Notifier: s.notifier, Players: s.players,
 		Operators: auth.NewOperators(s.cfg.OperatorToken, s.cfg.ViewerToken), WakePayer: s.payer.Wake,
 		JoinURL: s.lanURL, Version: ReadBuild().Version, InProcess: s.cfg.InProcess(), Guests: s.cfg.GuestsAllowed(),

@@ -20,6 +20,8 @@ const (
 	// With go-redis's defaults a client was seen to miss a failover for 58 s: it reloads the cluster's map once a
 	// minute, and a refused connection does not make it reload. See also client.checked.
 	clusterReload = time.Second
+	// A slot on its way to another node is there within milliseconds; go-redis would wait for up to half a second.
+	retryFrom, retryUpTo = 2 * time.Millisecond, 20 * time.Millisecond
 	// One try per dial: the command's own retries already wait and, in a cluster, ask the map again.
 	dialTries = 1
 )
@@ -79,6 +81,7 @@ func newClusterClient(o *redis.ClusterOptions) *redis.ClusterClient {
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.DialerRetries = dialTimeout, ioTimeout, ioTimeout, dialTries
 	o.ContextTimeoutEnabled = true
 	o.ClusterStateReloadInterval = clusterReload
+	o.MinRetryBackoff, o.MaxRetryBackoff = retryFrom, retryUpTo
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	return redis.NewClusterClient(o)
 }

@@ -20,6 +20,7 @@ import (
 //	rr:{<campaign>.<shard>}:confirmed  string, expires: a write for replicas to acknowledge with all before it
 //	rr:{<campaign>.<shard>}:top        sorted set: the players who have won most → all that they have won
 //	rr:{<campaign>.0}:nodes            hash: what each node has counted; "n:<node>" → JSON, "r:<node>" → its revision
+//	rr:{<campaign>.0}:teller           string, expires: the node that adds up the figures for all
 //	rr:{allow.<name>.<key>}:bucket     hash, expires: a token bucket that all nodes share
 //	rr:{clock}                         never written: the master of its slot is the one that is asked for the time
 //
@@ -89,6 +90,8 @@ func (k keys) tag(campaign string, shard int) string {
 }
 
 func (k keys) nodes(campaign string) string { return k.tag(campaign, 0) + "nodes" }
+
+func (k keys) teller(campaign string) string { return k.tag(campaign, 0) + "teller" }
 
 // The fields of the hash of the nodes' reports.
 func nodeField(node string) string         { return "n:" + node }

@@ -146,6 +146,19 @@ func (o *Outbox) Waiting(ctx context.Context, c *rain.Campaign, limit int) ([]ra
 	return entries, nil
 }
 
+// Page is up to limit entries after one, the oldest first; "" begins. It takes them from nobody.
+func (o *Outbox) Page(ctx context.Context, campaign string, shard int, after string, limit int) ([]rain.Entry, error) {
+	from := "-"
+	if after != "" {
+		from = "(" + after
+	}
+	found, err := o.rdb.XRangeN(ctx, o.keys.shard(campaign, shard).Outbox, from, "+", int64(limit)).Result()
+	if o.checked(err) != nil {
+		return nil, fmt.Errorf("reading the outbox of %s.%d: %w", campaign, shard, err)
+	}
+	return o.Readable(campaign, shard, found), nil
+}
+
 // Lookup is what an outbox has under an entry's id.
 type Lookup struct {
 	Entry *rain.Entry // nil where it is gone, or cannot be read

@@ -3,8 +3,11 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"redrain/grab/outcome"
 )
@@ -79,4 +82,24 @@ func (n *Nodes) Reports(ctx context.Context, campaign string) (map[string]NodeRe
 		}
 	}
 	return reports, nil
+}
+
+// TakeTelling makes a node the one that adds up a campaign's reports for all, for a while, or keeps it so. It is false
+// where another node is that. It saves work and guards nothing: two may do it.
+func (n *Nodes) TakeTelling(ctx context.Context, campaign, node string, ttl time.Duration) (bool, error) {
+	key := n.keys.teller(campaign)
+	taken, err := n.rdb.SetNX(ctx, key, node, ttl).Result()
+	if err == nil && !taken {
+		var who string
+		if who, err = n.rdb.Get(ctx, key).Result(); err == nil && who == node {
+			taken, err = true, n.rdb.PExpire(ctx, key, ttl).Err()
+		}
+		if errors.Is(err, redis.Nil) {
+			err = nil // it has just ended; the next round takes it
+		}
+	}
+	if n.checked(err) != nil {
+		return false, fmt.Errorf("asking who tells the figures of campaign %s: %w", campaign, err)
+	}
+	return taken, nil
 }

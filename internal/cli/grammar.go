@@ -37,9 +37,12 @@ type grammar struct {
 	Reconcile reconcileCmd `cmd:"" help:"Account for every cent, of a campaign or of everything. Exit 0 where the books balance, 1 where not."`
 	Bench     benchCmd     `cmd:"" help:"Play simulated players against running servers, and report. Exit 0 where all went well and every win told is in the ledger, 1 where not."`
 	Rebuild   rebuildCmd   `cmd:"" help:"Restore in Redis what it has lost of a campaign, from the ledger and the stream."`
-	Verify    verifyCmd    `cmd:"" help:"Recompute finished rains from their revealed seeds. Exit 0 where they fell as announced, 1 where not."`
-	Token     tokenCmd     `cmd:"" help:"Mint a player's token."`
-	Version   versionCmd   `cmd:"" help:"Show the version."`
+	Seal      struct {
+		Rotate sealRotateCmd `cmd:"" help:"Make a new key for the seals of wins. The one before stays good."`
+	} `cmd:"" help:"Change the key that wins are sealed with."`
+	Verify  verifyCmd  `cmd:"" help:"Recompute finished rains from their revealed seeds. Exit 0 where they fell as announced, 1 where not."`
+	Token   tokenCmd   `cmd:"" help:"Mint a player's token."`
+	Version versionCmd `cmd:"" help:"Show the version."`
 }
 
 const description = "Red packet rain (红包雨): packets fall on every player's screen at once, " +

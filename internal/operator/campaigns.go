@@ -66,6 +66,11 @@ func (c *Client) Rebuild(ctx context.Context, id string) (Rebuilt, error) {
 		timeout: rebuildTimeout})
 }
 
+// RotateSeal makes a new key for the seals, and returns its number.
+func (c *Client) RotateSeal(ctx context.Context) (SealKey, error) {
+	return post[SealKey](ctx, c, path("seal", "rotate"), nil)
+}
+
 // Stats are the campaign's figures at this moment.
 func (c *Client) Stats(ctx context.Context, id string) (Stats, error) {
 	return get[Stats](ctx, c, path("campaigns", id, "stats"))

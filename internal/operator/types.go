@@ -77,6 +77,11 @@ type Rebuilt struct {
 	Wins     int    `json:"wins"`    // that Redis knows again
 }
 
+// SealKey is the key that seals what players win. Only its number is known.
+type SealKey struct {
+	Key int64 `json:"key"`
+}
+
 // Books is the reconciliation of everything.
 type Books struct {
 	Balanced     bool              `json:"balanced"`     // all was checked, and nothing is wrong anywhere

@@ -44,7 +44,9 @@ func (tx *Tx) InsertEach(ctx context.Context, into Into, n int, put func(i int, 
 
 // Back says which columns of the inserted rows are read back.
 type Back struct {
-	Key     string   // one of the inserted columns, unique in the table
+	Key     string   // one of the inserted columns, unique in the table, or among the rows that are Where
+	Where   string   // a condition that the rows meet which are inserted; "" = none
+	Args    []any    // of Where
 	Columns []string // may be columns that were not inserted
 	Row     func(Scan) error
 }
@@ -73,7 +75,10 @@ func (tx *Tx) InsertReading(ctx context.Context, into Into, n int, put func(i in
 			b.WriteString(statement[at[0]:at[1]])
 		}
 		b.WriteByte(')')
-		return each(ctx, tx.tx, back.Row, b.String(), nil)
+		if back.Where != "" {
+			b.WriteString(" AND " + back.Where)
+		}
+		return each(ctx, tx.tx, back.Row, b.String(), back.Args)
 	})
 }
 

@@ -2,132 +2,174 @@ package entrytext
 
 import (
 	"bytes"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
 	"testing"
 
+	"redrain/internal/seal"
 	"redrain/rain"
 )
 
-// TestEncodeEntry writes what encoding/json writes, whatever is in an entry.
-func TestEncodeEntry(t *testing.T) {
+var mark = strings.Repeat("x", seal.Size)
+
+func entry(wins ...rain.Win) rain.Entry {
+	return rain.Entry{Ref: rain.EntryRef{Campaign: "c1", Shard: 7, ID: "1763712000000-3"}, SealedAt: 1_763_711_999_990,
+		Wins: wins}
+}
+
+func win(user string, packet int) rain.Win {
+	return rain.Win{User: user, Packet: packet, Drop: "7.3", Seal: mark}
+}
+
+func reclaim(numbers ...rain.Range) rain.Entry {
+	e := entry()
+	e.Reclaim = &rain.Reclaim{Numbers: numbers, Seal: mark}
+	return e
+}
+
+func TestTheTextOfAnEntry(t *testing.T) {
 	t.Parallel()
-	odd := []string{"u1", "", "张伟", `a"b\c`, "<b>&", "\u2028", "\xff", "\x00\n", "u\x7f", strings.Repeat("x", 300)}
-	for _, text := range odd {
-		for _, e := range []rain.Entry{
-			entry("c1", 1, win(text, 1, 88), win("u2", 0, 1)),
-			entry(text, 1, win("u1", 1, 88)),
-			entry("c1", 1),
-			{Ref: rain.EntryRef{Campaign: "c", Shard: -1, ID: text},
-				Wins: []rain.Win{{User: "u", Packet: -1, Amount: -5, Drop: text}}},
-			{Ref: rain.EntryRef{Campaign: "c", Shard: 3, ID: text}, Reclaim: &rain.Reclaim{Packets: 1, Amount: 2}},
-		} {
-			want, err := json.Marshal(e)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got, err := Encode(e); !bytes.Equal(got, want) || err != nil {
-				t.Errorf("%s, %v\nwant %s", got, err, want)
-			}
+	for want, e := range map[string]rain.Entry{
+		"c1 7 1763712000000-3 1763711999990\n4-5 1-1\n" + mark + " 7.3 u1\n" + mark + " 7.3 张 伟\n" + mark + " 7.3 u3": entry(
+			win("u1", 4), win("张 伟", 5), win("u3", 1)),
+		"c1 7 1763712000000-3 1763711999990\n4-9 12-12\nreclaim " + mark: reclaim(rain.Range{First: 4, Last: 9},
+			rain.Range{First: 12, Last: 12}),
+	} {
+		if got := Encode(e); string(got) != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }
 
-// TestPlainEntriesAreCut: the common form does not go through reflection.
-func TestPlainEntriesAreCut(t *testing.T) {
+func TestAnEntryComesBackAsItWas(t *testing.T) {
 	t.Parallel()
-	want := entry("c1", 7, win("u1", 1, 88), win("u 2", 0, rain.MaxBudget), win("}", 3, 1))
-	data, err := Encode(want)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, ok := cutEntry(string(data)); !ok || !reflect.DeepEqual(got, want) {
-		t.Errorf("%v %+v, want %+v", ok, got, want)
-	}
-}
-
-// FuzzDecodeEntry: what is read by hand is what encoding/json reads, and the same is refused.
-func FuzzDecodeEntry(f *testing.F) {
 	for _, e := range []rain.Entry{
-		entry("c1", 1, win("u1", 1, 88), win("u2", 0, 1)),
-		entry("c1", 1, win("张伟", 1, 88)),
-		{Ref: rain.EntryRef{Campaign: "c1", ID: "1-0"}, Reclaim: &rain.Reclaim{Packets: 1, Amount: 2}},
+		entry(win("u1", 0)),
+		entry(win("u1", 5), win("u2", 6), win("u1", 7), win("u4", 3), win("u5", rain.MaxPackets-1)),
+		entry(win("", 0), win(" ", 1), win("a b  c", 2), win("reclaim", 3), win("\x00\xff", 4)),
+		reclaim(rain.Range{First: 0, Last: rain.MaxPackets - 1}),
+		reclaim(rain.Range{First: 5, Last: 9}, rain.Range{First: 1, Last: 1}),
 	} {
-		data, err := json.Marshal(e)
-		if err != nil {
-			f.Fatal(err)
+		if got, err := Decode(Encode(e)); err != nil || !reflect.DeepEqual(got, e) {
+			t.Errorf("%+v, %v\nwant %+v", got, err, e)
 		}
-		f.Add(data)
 	}
-	const wins = `{"ref":{"campaign":"c1","shard":0,"id":"1-0"},` +
-		`"wins":[{"user":"u","packet":%s,"amount":%s,"drop":"1.1"}]}`
-	for _, n := range []string{"0", "00", "01", "-1", "1.0", "1e3", "", "999999999999999999", "9999999999999999999"} {
-		f.Add(fmt.Appendf(nil, wins, n, "1"))
-		f.Add(fmt.Appendf(nil, wins, "1", n))
+}
+
+// An amount never travels: who reads the entry computes it.
+func TestAmountsDoNotTravel(t *testing.T) {
+	t.Parallel()
+	e := entry(win("u1", 0))
+	plain := Encode(e)
+	e.Wins[0].Amount = 88_123
+	if rich := Encode(e); !bytes.Equal(rich, plain) {
+		t.Errorf("%q and %q", rich, plain)
 	}
+	r := reclaim(rain.Range{First: 0, Last: 1})
+	plain = Encode(r)
+	r.Reclaim.Amount = 88_123
+	if rich := Encode(r); !bytes.Equal(rich, plain) {
+		t.Errorf("%q and %q", rich, plain)
+	}
+}
+
+func TestNonsenseIsNoEntry(t *testing.T) {
+	t.Parallel()
+	const head = "c1 7 1-0 5\n"
+	line := mark + " 7.3 u1"
 	for _, text := range []string{
-		`{"ref":{"campaign":"c1","shard":0,"id":"1-0"},"wins":[]}`,
-		`{"ref":{"campaign":"c1","shard":0,"id":"1-0"},"wins":[{"user":"u","packet":1,"amount":1,"drop":"1.1"},]}`,
-		`{"ref":{"campaign":"c1","shard":0,"id":"1-0"},"wins":[{"user":"\u0061","packet":1,"amount":1,"drop":"1.1"}]} `,
-		`{"ref":{"campaign":"c1","shard":0,"id":"1-0"},"wins":[{"user":"u","packet":1,"amount":1,"drop":"1.1"}]}{}`,
-		"{\"ref\":{\"campaign\":\"c\xff\",\"shard\":0,\"id\":\"1-0\"}," +
-			"\"wins\":[{\"user\":\"u\n\",\"packet\":1,\"amount\":1,\"drop\":\"1.1\"}]}",
-		"{\"ref\":{\"campaign\":\"c1\",\"shard\":0,\"id\":\"1-0\"}," +
-			"\"wins\":[{\"user\":\"u\n\",\"packet\":1,\"amount\":1,\"drop\":\"1.1\"}]}",
-		"{\"ref\":{\"campaign\":\"c1\",\"shard\":0,\"id\":\"1-0\"}," +
-			"\"wins\":[{\"user\":\"\xff\",\"packet\":1,\"amount\":1,\"drop\":\"1.1\"}]}",
-		`{`, ``, `null`,
+		"", "\n", "\n\n", head, head + "0-0", head + "0-0\n", head + "\n" + line,
+		"c1 7 1-0\n0-0\n" + line, "c1 7 1-0 5 6\n0-0\n" + line, "c1 x 1-0 5\n0-0\n" + line, "c1 7 1-0 x\n0-0\n" + line,
+		head + "0-1\n" + line,                   // a packet too many
+		head + "0-0\n" + line + "\n" + line,     // a win too many
+		head + "0-0\n" + mark + " 7.3",          // no player
+		head + "1-0\n" + line,                   // backwards
+		head + "-1--1\n" + line,                 // no number
+		head + "0\n" + line,                     // no range
+		head + "100000000-100000000\n" + line,   // more than any campaign has
+		head + "\nreclaim " + mark,              // of nothing
+		head + "x\nreclaim " + mark,             // of no numbers
+		`{"ref":{"campaign":"c1","id":"1-0"}}`,  // as it was once
+		head + "0-99999999\n" + line,            // a hundred million packets in one line
+		head + strings.Repeat("0-99999999 ", 9), // and a space at the end
 	} {
-		f.Add([]byte(text))
+		if e, err := Decode([]byte(text)); err == nil {
+			t.Errorf("%q is read as %+v", text, e)
+		}
 	}
+}
+
+func TestAMessageIsOfThisInstallation(t *testing.T) {
+	t.Parallel()
+	ring := seal.NewRing(seal.Secret{1})
+	e := entry(win("u1", 0), win("u2", 1))
+	message := Seal(ring, Encode(e))
+	if got, err := Open(ring, message); err != nil || !reflect.DeepEqual(got, e) {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	for i := range message {
+		altered := bytes.Clone(message)
+		altered[i] ^= 1
+		if got, err := Open(ring, altered); !errors.Is(err, ErrSeal) {
+			t.Fatalf("with byte %d altered: %+v, %v", i, got, err)
+		}
+	}
+	for what, other := range map[string][]byte{
+		"cut off": message[:len(message)-1], "longer": append(bytes.Clone(message), ' '), "without a seal": Encode(e),
+		"an empty seal": append([]byte("\n"), Encode(e)...), "nothing": nil,
+		"of another installation": Seal(seal.NewRing(seal.Secret{2}), Encode(e)),
+	} {
+		if got, err := Open(ring, other); !errors.Is(err, ErrSeal) {
+			t.Errorf("%s: %+v, %v", what, got, err)
+		}
+	}
+	if _, err := Open(ring, Seal(ring, []byte("nonsense"))); err == nil || errors.Is(err, ErrSeal) {
+		t.Errorf("sealed nonsense: %v", err)
+	}
+}
+
+// FuzzDecode: what is read is written so that the same is read again, and no text makes more of itself than it is long.
+func FuzzDecode(f *testing.F) {
+	f.Add(Encode(entry(win("u1", 4), win("张 伟", 5), win("u3", 1))))
+	f.Add(Encode(reclaim(rain.Range{First: 4, Last: 9}, rain.Range{First: 12, Last: 12})))
+	f.Add([]byte("c1 +7 1-0 -5\n0-0 1-1\nreclaim\x00 reclaim \n  \n"))
+	f.Add([]byte("c1 7 1-0 5\n0-99999999\n" + mark + " 7.3 u1"))
+	f.Add([]byte("  0  0\n0-0\n \n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var want rain.Entry
-		wantErr := json.Unmarshal(data, &want)
-		got, fault := Decode(data)
-		switch {
-		case wantErr != nil || (len(want.Wins) == 0 && want.Reclaim == nil):
-			if fault == "" {
-				t.Errorf("%q is taken as %+v; encoding/json: %v", data, got, wantErr)
-			}
-		case fault != "" || !reflect.DeepEqual(got, want):
-			t.Errorf("%q: %+v %s, want %+v", data, got, fault, want)
+		e, err := Decode(data)
+		if err != nil {
+			return
+		}
+		if len(e.Wins) > len(data) || (len(e.Wins) == 0) == (e.Reclaim == nil) {
+			t.Fatalf("%q is read as %+v", data, e)
+		}
+		if again, err := Decode(Encode(e)); err != nil || !reflect.DeepEqual(again, e) {
+			t.Fatalf("%q: %+v, %v\nwas %+v", data, again, err, e)
 		}
 	})
 }
 
 func BenchmarkEntryText(b *testing.B) {
-	e := rain.Entry{Ref: rain.EntryRef{Campaign: "c1", ID: "1763712000-0"}}
+	ring := seal.NewRing(seal.Secret{1})
+	e := entry()
 	for n := range 50 {
-		e.Wins = append(e.Wins, rain.Win{User: fmt.Sprintf("player-%d", n), Packet: n, Amount: 88, Drop: "7.3"})
+		e.Wins = append(e.Wins, win(fmt.Sprintf("player-%d", n), n))
 	}
-	data, err := Encode(e)
-	if err != nil {
-		b.Fatal(err)
-	}
+	message := Seal(ring, Encode(e))
 	b.Run("write 50 wins", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := Encode(e); err != nil {
-				b.Fatal(err)
-			}
+			Seal(ring, Encode(e))
 		}
 	})
 	b.Run("read 50 wins", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, fault := Decode(data); fault != "" {
-				b.Fatal(fault)
+			if _, err := Open(ring, message); err != nil {
+				b.Fatal(err)
 			}
 		}
 	})
-}
-
-func entry(campaign string, n int, wins ...rain.Win) rain.Entry {
-	return rain.Entry{Ref: rain.EntryRef{Campaign: campaign, ID: fmt.Sprintf("%d-0", n)}, Wins: wins}
-}
-
-func win(user string, packet int, amount rain.Money) rain.Win {
-	return rain.Win{User: user, Packet: packet, Amount: amount, Drop: "7.3"}
 }

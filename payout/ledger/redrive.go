@@ -142,8 +142,7 @@ func (s *DeadLetters) retryLetter(ctx context.Context, id int64) (r retried, err
 func (s *DeadLetters) redrive(ctx context.Context, tx *sqldb.Tx,
 	d posting.DeadLetter) (settled []posting.Settlement, reason string, err error) {
 	switch d.Kind {
-	case posting.LetterPay, posting.LetterReclaim, posting.LetterMessage:
-		// A message may have been an entry on a wrong subject.
+	case posting.LetterPay, posting.LetterReclaim, posting.LetterForged, posting.LetterMessage:
 		return s.poster.PostLetter(ctx, tx, d)
 	case posting.LetterWithdrawal:
 		return nil, "", s.withdrawals.revive(ctx, tx, d.Claim)

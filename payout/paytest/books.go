@@ -74,7 +74,7 @@ func NewBooks(t testing.TB, open func() (*sqldb.DB, error)) *Books {
 	}
 	clock := newTick()
 	l := ledger.New(db, clock.Now, rain.NewAmountsCache())
-	if _, err := db.Exec(context.Background(), "UPDATE seal_key SET secret = ?", secret[:]); err != nil {
+	if _, err := db.Exec(context.Background(), "UPDATE seal_key SET secret = ?, created_at = 0", secret[:]); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Seals.Load(context.Background()); err != nil {
@@ -84,6 +84,13 @@ func NewBooks(t testing.TB, open func() (*sqldb.DB, error)) *Books {
 		Sponsors: l.Sponsors, Claims: l.Claims, Withdrawals: l.Withdrawals, AuditLog: l.Audit, Leases: l.Leases,
 		Answers: l.Answers, Seals: l.Seals, Moves: l.Moves, DB: db, Proof: reconcile.New(db, l.Campaigns, clock.Now),
 		Clock: clock}
+}
+
+// Node is another node's view of the same ledger, which has loaded the keys of the seals.
+func Node(b *Books) *ledger.Ledger {
+	l := ledger.New(b.DB, b.Clock.Now, rain.NewAmountsCache())
+	Must(b.T, l.Seals.Load(context.Background()))
+	return l
 }
 
 // Quiet is a log that nobody reads.

@@ -66,6 +66,20 @@ func SealWith(ring *seal.Ring, e rain.Entry) rain.Entry {
 	return e
 }
 
+// Copies are entries as another worker reads them: a posting fills in their amounts.
+func Copies(entries []rain.Entry) []rain.Entry {
+	entries = slices.Clone(entries)
+	for i := range entries {
+		e := &entries[i]
+		e.Wins = slices.Clone(e.Wins)
+		if e.Reclaim != nil {
+			r := *e.Reclaim
+			e.Reclaim = &r
+		}
+	}
+	return entries
+}
+
 // Home is a player whose taps are decided on a shard: the name, where need be with an ending.
 func Home(name string, shard, shards int) string {
 	for n, user := 1, name; ; n++ {

@@ -69,8 +69,11 @@ func (k *Logbook) CheckOrder(t *testing.T) {
 	}
 }
 
+// CrowdAmount is what each packet of a Crowd's campaign holds.
+const CrowdAmount = 11
+
 // Crowd is what a rain leaves for its settlement: entries in which some players win again and again, and others for the
-// first time ever.
+// first time ever. Its campaign is cut evenly into packets of CrowdAmount.
 func Crowd(campaign string, entries, wins int) (all []rain.Entry, paid map[string]rain.Money) {
 	r := rand.New(rand.NewPCG(7, 7))
 	paid = map[string]rain.Money{}
@@ -81,7 +84,7 @@ func Crowd(campaign string, entries, wins int) (all []rain.Entry, paid map[strin
 			if r.IntN(3) == 0 {
 				user = fmt.Sprintf("new-%d", r.IntN(entries*wins))
 			}
-			w := Win(user, e*wins+w, rain.Money(1+r.IntN(20)))
+			w := Win(user, e*wins+w, CrowdAmount)
 			paid[user] += w.Amount
 			list = append(list, w)
 		}

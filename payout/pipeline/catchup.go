@@ -26,6 +26,12 @@ func (s *Settler) CatchUp(ctx context.Context, campaign string, shard int) error
 	return nil
 }
 
+// PostNow posts entries that do not come through the stream, each on the same terms. It is for what is left in the
+// outbox of a shard that is to be rebuilt.
+func (s *Settler) PostNow(ctx context.Context, entries []rain.Entry) error {
+	return s.settlement.postOrBury(ctx, entries)
+}
+
 func (s *Settler) catchUp(ctx context.Context, subject string) error {
 	last, err := s.stream.last(ctx, subject)
 	if err != nil || last == 0 {

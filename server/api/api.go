@@ -51,6 +51,7 @@ func (a *API) routes() []route {
 		{"GET", "/whoami", viewer, a.whoami, 0},
 		{"GET", "/events", viewer, a.feed, unlimited},
 		{"GET", "/audit", viewer, a.auditLog, 0},
+		{"POST", "/seal/rotate", operator, a.rotateSeal, 0},
 	}
 }
 

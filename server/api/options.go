@@ -77,6 +77,11 @@ type Wins interface {
 	PlayersWins(ctx context.Context, c *rain.Campaign, user string) (confirm.PlayersWins, error)
 }
 
+// Seals makes a new key for the seals. [posting.Seals] does.
+type Seals interface {
+	Rotate(ctx context.Context) (number int64, err error) // posting.ErrRotatedJustNow
+}
+
 // Limits tells whether one more of what is limited by key is allowed, and if not, after which time it will be.
 type Limits interface {
 	Allow(ctx context.Context, name, key string, rate, burst float64) (ok bool, after time.Duration, err error)
@@ -166,6 +171,7 @@ type Options struct {
 	History     campaignList
 	Sponsors    sponsorList
 	Withdrawals withdrawalList
+	Seals       Seals
 
 	Wins      Wins
 	Outbox    Outbox

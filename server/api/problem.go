@@ -71,6 +71,7 @@ var problemOf = []struct {
 	{ledger.ErrIdempotencyBusy, http.StatusConflict, "idempotency_in_progress"},
 	{ledger.ErrReferenceReused, http.StatusUnprocessableEntity, "idempotency_mismatch"},
 	{ledger.ErrIdempotencyUnequal, http.StatusUnprocessableEntity, "idempotency_mismatch"},
+	{posting.ErrRotatedJustNow, http.StatusConflict, "rotated_just_now"},
 	{ledger.ErrStillDead, http.StatusConflict, "still_dead"},
 	{store.ErrNoState, http.StatusServiceUnavailable, "state_lost"},
 	{campaigns.ErrUnstocked, http.StatusServiceUnavailable, "unavailable"},

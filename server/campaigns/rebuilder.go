@@ -31,6 +31,7 @@ type RebuilderOptions struct {
 	Campaigns RebuilderCampaigns
 	Ledger    RebuilderLedger
 	Stream    Stream
+	Outbox    LeftOver
 	Restorer  Restorer
 	Bus       Bus
 	Log       *slog.Logger
@@ -60,6 +61,14 @@ type RebuilderLedger interface {
 type Stream interface {
 	// CatchUp returns when the ledger has what the stream holds of a shard.
 	CatchUp(ctx context.Context, campaign string, shard int) error
+	// PostNow brings entries into the ledger that do not come through the stream.
+	PostNow(ctx context.Context, entries []rain.Entry) error
+}
+
+// LeftOver is what is in the outbox of a shard that Redis knows too little of. [store.Outbox] has it.
+type LeftOver interface {
+	Page(ctx context.Context, campaign string, shard int, after string, limit int) ([]rain.Entry, error)
+	Remove(ctx context.Context, refs []rain.EntryRef) error
 }
 
 // Restorer tells Redis again what it has lost; store.ErrAlive where it has not.
@@ -138,6 +147,9 @@ func (r *Rebuilder) shard(ctx context.Context, c *rain.Campaign, shard int) (pac
 	r.o.Log.Info("redis does not know a shard; rebuilding it from the stream and the ledger", "campaign", c.ID, "shard",
 		shard)
 	attempt, err := r.o.Ledger.BeginRebuild(ctx, c.ID, shard)
+	if err == nil {
+		err = r.settleLeftOver(ctx, c, shard)
+	}
 	if err != nil {
 		return 0, 0, err
 	}
@@ -158,6 +170,31 @@ func (r *Rebuilder) shard(ctx context.Context, c *rain.Campaign, shard int) (pac
 		return what, err
 	})
 	return packets, wins, err
+}
+
+// leftOverAtOnce is how many entries of an outbox are settled in one step.
+const leftOverAtOnce = 100
+
+// settleLeftOver brings what is left in a lost shard's outbox into the ledger. The relay would do so too, but what a Redis
+// that has gone back has there was mostly settled long ago, and JetStream takes it for a copy for minutes.
+func (r *Rebuilder) settleLeftOver(ctx context.Context, c *rain.Campaign, shard int) error {
+	for after := ""; ; {
+		entries, err := r.o.Outbox.Page(ctx, c.ID, shard, after, leftOverAtOnce)
+		if err != nil || len(entries) == 0 {
+			return err
+		}
+		if err := r.o.Stream.PostNow(ctx, entries); err != nil {
+			return err
+		}
+		refs := make([]rain.EntryRef, len(entries))
+		for i, e := range entries {
+			refs[i] = e.Ref
+		}
+		if err := r.o.Outbox.Remove(ctx, refs); err != nil {
+			return err
+		}
+		after = refs[len(refs)-1].ID
+	}
 }
 
 // restoration reads from the ledger what a fenced shard is. Its stock is its part of the split, without what it has lent,

@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"redrain/internal/rounds"
+	"redrain/internal/wire"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
@@ -30,6 +31,8 @@ func NewBus(nc *nats.Conn, namespace string, log *slog.Logger) *Bus {
 const (
 	topicChanged  = "changed"
 	topicSettled  = "settled"
+	topicWon      = "won"
+	topicFigures  = "figures"
 	topicSoldOut  = "soldout"
 	topicDry      = "dry"
 	topicStocked  = "restocked"
@@ -100,17 +103,39 @@ func (b *Bus) Alarm(code, campaign, message string) {
 	}
 }
 
-// Settled tells every node which claims of a campaign have been settled.
+// wonAtOnce is how many winners of a batch are shown: a room shows no more.
+const wonAtOnce = 10
+
+// Settled tells the nodes on which players are which of their claims of a campaign have been settled, and every node of the
+// newest winners.
 func (b *Bus) Settled(campaign string, settlements []posting.Settlement) error {
-	notice := Settled{Claims: make([]SettledClaim, len(settlements))}
-	for i, s := range settlements {
-		notice.Claims[i] = SettledClaim{
+	groups := map[string]*Settled{}
+	var won Won
+	for _, s := range settlements {
+		g := group(s.User)
+		if groups[g] == nil {
+			groups[g] = &Settled{Campaign: campaign}
+		}
+		groups[g].Claims = append(groups[g].Claims, SettledClaim{
 			Claim: s.Claim, User: s.User, Packet: s.Packet, Drop: s.Drop, Amount: s.Amount, Balance: s.Balance,
-			New: s.New,
+		})
+		if s.New {
+			won.Winners = append(won.Winners, wire.Winner{User: wire.Mask(s.User), Amount: s.Amount})
 		}
 	}
-	return b.publish(topicSettled, campaign, notice)
+	var failed error
+	for g, notice := range groups {
+		failed = errors.Join(failed, b.publish(topicSettled, g, notice))
+	}
+	if len(won.Winners) > 0 {
+		won.Winners = won.Winners[max(0, len(won.Winners)-wonAtOnce):]
+		b.hint(topicWon, campaign, won)
+	}
+	return failed
 }
+
+// Figures tells every node a campaign's figures, which one has added up for all.
+func (b *Bus) Figures(campaign string, n Figures) { b.hint(topicFigures, campaign, n) }
 
 // Withdrawn tells every node that a withdrawal has ended.
 func (b *Bus) Withdrawn(n Withdrawn) error { return b.publish(topicMoney, noCampaign, n) }
@@ -118,7 +143,8 @@ func (b *Bus) Withdrawn(n Withdrawn) error { return b.publish(topicMoney, noCamp
 // Listener is what a node does when another, or itself, has told something.
 type Listener struct {
 	Changed func(campaign string, revision int64)
-	Settled func(campaign string, n Settled)
+	Won     func(campaign string, n Won)
+	Figures func(campaign string, n Figures)
 	SoldOut func(campaign string)
 	Dry     func(campaign string, n DryShard)
 	Alarm   func(n Alarm)
@@ -133,7 +159,8 @@ type Listener struct {
 func (b *Bus) Listen(guard *rounds.Guard, l Listener) error {
 	for _, err := range []error{
 		subscribe(b, guard, topicChanged, func(campaign string, n changedNotice) { l.Changed(campaign, n.Revision) }),
-		subscribe(b, guard, topicSettled, l.Settled),
+		subscribe(b, guard, topicWon, l.Won),
+		subscribe(b, guard, topicFigures, l.Figures),
 		subscribe(b, guard, topicSoldOut, func(campaign string, _ struct{}) { l.SoldOut(campaign) }),
 		subscribe(b, guard, topicDry, l.Dry),
 		subscribe(b, guard, topicStocked, func(campaign string, n stockedNotice) { l.Restocked(campaign, n.Shard) }),

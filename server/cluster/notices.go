@@ -6,9 +6,15 @@ import (
 	"redrain/rain"
 )
 
-// Settled tells that claims of one campaign are in the ledger.
+// Settled tells that claims of one campaign are in the ledger, of players of one group.
 type Settled struct {
-	Claims []SettledClaim `json:"claims"`
+	Campaign string         `json:"campaign"`
+	Claims   []SettledClaim `json:"claims"`
+}
+
+// Won tells who has won of late, for all to see.
+type Won struct {
+	Winners []wire.Winner `json:"winners"` // the newest last
 }
 
 // SettledClaim is a claim that the ledger has, and the balance of its player after it.
@@ -19,7 +25,13 @@ type SettledClaim struct {
 	Drop    string     `json:"drop"`
 	Amount  rain.Money `json:"amount"`
 	Balance rain.Money `json:"balance"`
-	New     bool       `json:"new,omitempty"` // false in the notice of a copy, which all may have heard of
+}
+
+// Figures are what a room is shown once a second, from the node that has added them up.
+type Figures struct {
+	Node  string    `json:"node"`
+	Nodes int       `json:"nodes"` // that have players of the campaign
+	Room  wire.Room `json:"room"`
 }
 
 type changedNotice struct {

@@ -41,6 +41,12 @@ type Limits interface {
 	Allow(ctx context.Context, name, key string, rate, burst float64) (ok bool, after time.Duration, err error)
 }
 
+// Audience is the players to whom settlements are told. [cluster.Audience] is that.
+type Audience interface {
+	Join(ctx context.Context, user string)
+	Leave(user string)
+}
+
 // Options of a gateway. All are needed but those that say so.
 type Options struct {
 	Players        Players
@@ -49,6 +55,7 @@ type Options struct {
 	Wins           Wins
 	Claims         Claims
 	Limits         Limits
+	Audience       Audience
 	Lobby          *room.Lobby
 	Counts         *live.Counts
 	TapRate        int           // taps per second and player, which the welcome tells; 0: no limit

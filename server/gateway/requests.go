@@ -96,6 +96,9 @@ func (s *session) greet(req wire.Request) {
 		return
 	}
 	s.greeted()
+	// Before anything is read for the welcome: what is settled from here on is heard.
+	s.g.o.Audience.Join(ctx, user)
+	s.listens = user
 	err = s.enter(ctx, user, req)
 	switch {
 	case errors.Is(err, errUnknownCampaign):

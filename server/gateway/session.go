@@ -28,10 +28,11 @@ type session struct {
 	bad    *rate.Limiter // nil until there was a bad message
 	hello  *time.Timer   // nil when it has come
 
-	user  string
-	seat  *seat           // nil before hello
-	gates map[string]Gate // of the campaigns whose rooms the player has been in
-	ended bool            // what still comes is not looked at
+	user    string
+	listens string          // who settlements are listened for, "" before hello
+	seat    *seat           // nil before hello
+	gates   map[string]Gate // of the campaigns whose rooms the player has been in
+	ended   bool            // what still comes is not looked at
 }
 
 func newSession(g *shared, conn *websocket.Conn, by *takeover, addr string) *session {
@@ -45,6 +46,9 @@ func (s *session) close() {
 	s.greeted()
 	s.g.o.Lobby.Leave(s.member)
 	s.member.Gone()
+	if s.listens != "" {
+		s.g.o.Audience.Leave(s.listens)
+	}
 	if s.user != "" && !s.g.o.Lobby.Has(s.user) {
 		for _, gate := range s.gates {
 			gate.Forget(s.user)

@@ -55,6 +55,8 @@ type Figures struct {
 
 	mu      sync.Mutex
 	winners map[string][]wire.Winner // newest first
+	others  map[string]int64         // by campaign, when another node has last told its figures, Unix ms
+	nodes   map[string]int           // by campaign, how many nodes have players of it
 }
 
 // Sums are what Redis counts of a campaign; store.ErrNoState where it has lost it.
@@ -67,6 +69,8 @@ type Sums interface {
 type Reports interface {
 	Report(ctx context.Context, campaign, node string, revision int64, r store.NodeReport) error
 	Reports(ctx context.Context, campaign string) (map[string]store.NodeReport, error)
+	// TakeTelling makes a node the one that adds up the reports for all.
+	TakeTelling(ctx context.Context, campaign, node string, ttl time.Duration) (bool, error)
 }
 
 // Ranking tells who has won most of a campaign, the first first.
@@ -84,6 +88,11 @@ type Dead interface {
 	Dead(ctx context.Context, campaign string) (letters, wins int64, err error)
 }
 
+// Bus tells the other nodes. [cluster.Bus] does.
+type Bus interface {
+	Figures(campaign string, n cluster.Figures)
+}
+
 // FiguresOptions of figures. All are needed.
 type FiguresOptions struct {
 	Node    string // this node's name in the reports
@@ -95,6 +104,7 @@ type FiguresOptions struct {
 	Known   Known
 	Lobby   *room.Lobby
 	Counts  *Counts
+	Bus     Bus
 	KeepFor time.Duration // how long a drained campaign stays in Redis
 	Guard   *rounds.Guard // hears of a round that panics; nil: it is logged only
 	Clock   rain.Clock
@@ -103,22 +113,19 @@ type FiguresOptions struct {
 
 // NewFigures makes the figures of a node. Their Run must be started.
 func NewFigures(o FiguresOptions) *Figures {
-	return &Figures{o: o, winners: map[string][]wire.Winner{}}
+	return &Figures{o: o, winners: map[string][]wire.Winner{}, others: map[string]int64{}, nodes: map[string]int{}}
 }
 
 // Won remembers winners, to be shown in their room.
-func (f *Figures) Won(campaign string, claims []cluster.SettledClaim) {
+func (f *Figures) Won(campaign string, n cluster.Won) {
 	if f.o.Lobby.Room(campaign) == nil {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	shown := f.winners[campaign]
-	for _, c := range claims {
-		if !c.New {
-			continue
-		}
-		shown = append([]wire.Winner{{User: wire.Mask(c.User), Amount: c.Amount}}, shown...)
+	for _, w := range n.Winners {
+		shown = append([]wire.Winner{w}, shown...)
 	}
 	f.winners[campaign] = shown[:min(len(shown), shownWinners)]
 }
@@ -133,6 +140,8 @@ func (f *Figures) forget(campaign string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.winners, campaign)
+	delete(f.others, campaign)
+	delete(f.nodes, campaign)
 }
 
 // Run reports and tells until ctx ends.
@@ -193,32 +202,98 @@ func (f *Figures) report(ctx context.Context, campaign string, count *CampaignCo
 	}
 }
 
+const (
+	// tellingFor is how long a node that adds up the figures for all keeps that when it falls silent.
+	tellingFor = 2 * ReportEvery
+	// heardMS is how long the figures that another node has told are new enough, in milliseconds.
+	heardMS = 1_500
+	// silentMS is after which silence a node adds up the figures for its own players, in milliseconds: NATS is away.
+	silentMS = 4_000
+)
+
+// Heard shows a room the figures that another node has added up.
+func (f *Figures) Heard(campaign string, n cluster.Figures) {
+	if n.Node == f.o.Node {
+		return
+	}
+	rm := f.o.Lobby.Room(campaign)
+	if rm == nil {
+		return
+	}
+	f.mu.Lock()
+	f.others[campaign], f.nodes[campaign] = f.o.Clock(), n.Nodes
+	f.mu.Unlock()
+	f.show(rm, n.Room)
+}
+
+func (f *Figures) show(rm *room.Room, figures wire.Room) {
+	figures.Type = wire.TypeRoom
+	rm.Broadcast(room.Rain, wire.Encode(figures))
+}
+
+// Nodes is how many nodes have players of a campaign, as far as that is known here.
+func (f *Figures) Nodes(campaign string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return max(1, f.nodes[campaign])
+}
+
+// tell adds up a campaign's figures, shows them to its room and tells the other nodes, unless another node does so: with
+// hundreds of nodes each would else read the reports of all.
 func (f *Figures) tell(ctx context.Context, rm *room.Room) {
 	ctx, cancel := context.WithTimeout(ctx, ReportEvery)
 	defer cancel()
-	c := f.o.Known.Cached(rm.Campaign())
-	if c == nil {
+	campaign := rm.Campaign()
+	f.mu.Lock()
+	silent := f.o.Clock() - f.others[campaign]
+	f.mu.Unlock()
+	if silent < heardMS {
 		return
+	}
+	mine, err := f.o.Reports.TakeTelling(ctx, campaign, f.o.Node, tellingFor)
+	if err != nil {
+		f.o.Log.Debug("it cannot be said who tells the figures", "campaign", campaign, "err", err)
+	}
+	if !mine && silent < silentMS {
+		return
+	}
+	figures, nodes, ok := f.sum(ctx, campaign)
+	if !ok {
+		return
+	}
+	f.mu.Lock()
+	f.nodes[campaign] = nodes
+	f.mu.Unlock()
+	f.show(rm, figures)
+	if mine {
+		f.o.Bus.Figures(campaign, cluster.Figures{Node: f.o.Node, Nodes: nodes, Room: figures})
+	}
+}
+
+// sum adds up what a room is shown, and how many nodes have players of it.
+func (f *Figures) sum(ctx context.Context, campaign string) (figures wire.Room, nodeCount int, ok bool) {
+	c := f.o.Known.Cached(campaign)
+	if c == nil {
+		return wire.Room{}, 0, false
 	}
 	levels, err := f.o.Sums.Levels(ctx, c)
 	if err != nil {
 		f.o.Log.Debug("the room's figures could not be read", "campaign", c.ID, "err", err)
-		return
+		return wire.Room{}, 0, false
 	}
 	nodes, err := f.reported(ctx, c.ID)
 	if err != nil {
 		f.o.Log.Debug("the nodes' figures could not be read", "campaign", c.ID, "err", err)
-		return
+		return wire.Room{}, 0, false
 	}
 	top, err := f.o.Ranking.Top(ctx, c)
 	if err != nil {
 		f.o.Log.Debug("who has won most could not be read; the room is told the rest", "campaign", c.ID, "err", err)
 	}
-	rm.Broadcast(room.Rain, wire.Encode(wire.Room{
-		Type: wire.TypeRoom, T: f.o.Clock(), Online: nodes.online, Stock: levels.Stock, Won: levels.Won,
-		AmountWon: levels.AmountWon,
-		Winners:   f.newest(c.ID), Top: masked(top),
-	}))
+	return wire.Room{
+		T: f.o.Clock(), Online: nodes.online, Stock: levels.Stock, Won: levels.Won, AmountWon: levels.AmountWon,
+		Winners: f.newest(c.ID), Top: masked(top),
+	}, nodes.live, true
 }
 
 // masked is what a room may know of players.
@@ -232,6 +307,7 @@ func masked(top []store.Ranked) []wire.Winner {
 
 // nodesSum is what all nodes have reported of a campaign.
 type nodesSum struct {
+	live         int // nodes that have reported of late and have players
 	online, taps int64
 	perSecond    float64
 	outcomes     outcome.Counts
@@ -258,6 +334,9 @@ func (f *Figures) reported(ctx context.Context, campaign string) (nodesSum, erro
 			continue
 		}
 		sum.online += r.Online
+		if r.Online > 0 {
+			sum.live++
+		}
 		sum.perSecond += r.GrabsPerSecond
 		for bucket, n := range r.Latency {
 			sum.latency[min(max(bucket, 0), latencyBuckets-1)] += n

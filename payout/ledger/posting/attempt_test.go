@@ -113,12 +113,12 @@ func TestGivingUpKnowsWhatIsPosted(t *testing.T) {
 		}
 		b.WantBalance(t, booking.UserAccount("a"), 10)
 		// What was settled elsewhere is forgotten after a day.
-		if _, err := b.Attempt(ctx, paytest.Entry("c1", 7, paytest.Win("c", 2, 1)), errors.New("a bug"),
+		if _, err := b.Attempt(ctx, paytest.Entry("c1", 7, paytest.Win("c", 2, 10)), errors.New("a bug"),
 			2); err != nil {
 			t.Fatal(err)
 		}
 		b.Clock.Add(posting.AttemptKept + 1000)
-		if _, err := b.Attempt(ctx, paytest.Entry("c1", 8, paytest.Win("d", 3, 1)), errors.New("a bug"),
+		if _, err := b.Attempt(ctx, paytest.Entry("c1", 8, paytest.Win("d", 3, 10)), errors.New("a bug"),
 			2); err != nil {
 			t.Fatal(err)
 		}

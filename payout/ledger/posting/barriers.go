@@ -8,28 +8,43 @@ import (
 	"redrain/internal/sqldb"
 )
 
-// barriers are the times in Unix ms up to which an entry of a shard that is not posted is void.
-type barriers map[shardKey]int64
+// bounds is what must stay as it is while a posting goes on, because it says what may not be paid any more.
+type bounds struct {
+	barriers map[shardKey]int64 // Unix ms up to which an entry of a shard that is not posted is void; 0: there is none
+	reclaims map[string]int64   // how often something of a campaign was given back
+}
 
-// readBarriers reads the barriers of campaigns' shards. A shard without one is missing in the answer.
-func readBarriers(ctx context.Context, q sqldb.Querier, campaigns []string) (barriers, error) {
-	all := barriers{}
-	err := sqldb.EachIn(ctx, q, func(scan sqldb.Scan) error {
+// readBounds reads the bounds of campaigns.
+func readBounds(ctx context.Context, q sqldb.Querier, campaigns []string) (bounds, error) {
+	all := bounds{barriers: map[shardKey]int64{}, reclaims: map[string]int64{}}
+	if len(campaigns) == 0 {
+		return all, nil
+	}
+	of := "campaign_id IN " + sqldb.Marks(len(campaigns))
+	err := q.Each(ctx, func(scan sqldb.Scan) error {
 		var key shardKey
-		var ms int64
-		err := scan(&key.campaign, &key.shard, &ms)
-		all[key] = ms
-		return err
-	}, "SELECT campaign_id, shard, barrier_ms FROM shard_epoch WHERE barrier_ms > 0 AND campaign_id IN", campaigns)
+		var ms, reclaims int64
+		if err := scan(&key.campaign, &key.shard, &ms, &reclaims); err != nil {
+			return err
+		}
+		if reclaims > 0 {
+			all.reclaims[key.campaign] = reclaims
+		} else {
+			all.barriers[key] = ms
+		}
+		return nil
+	}, "SELECT campaign_id, shard, barrier_ms, 0 FROM shard_epoch WHERE barrier_ms > 0 AND "+of+" UNION ALL "+
+		"SELECT campaign_id, 0, 0, COUNT(*) FROM reclaim WHERE "+of+" GROUP BY campaign_id",
+		append(sqldb.Args(campaigns), sqldb.Args(campaigns)...)...)
 	if err != nil {
-		return nil, fmt.Errorf("reading barriers: %w", err)
+		return all, fmt.Errorf("reading barriers and reclaims: %w", err)
 	}
 	return all, nil
 }
 
 // void says why an entry that the ledger does not have must not be posted any more; "" where it may be.
-func (all barriers) void(at position) string {
-	barrier := all[shardKey{at.ref.Campaign, at.ref.Shard}]
+func (all bounds) void(at position) string {
+	barrier := all.barriers[shardKey{at.ref.Campaign, at.ref.Shard}]
 	if at.ms > barrier || (at.ms == barrier && at.seq > 0) || barrier == 0 {
 		return ""
 	}

@@ -18,10 +18,10 @@ type batch struct {
 	paid      map[packetKey]Holder
 	forged    map[sealed]bool       // whose seals are wrong
 	dead      Letters               // of the claims in the batch
-	barriers  barriers              // up to which time an entry that is not posted is void
+	bounds    bounds                // what may not be paid any more
 	escrow    map[string]rain.Money // nil: not looked at, because it has always been enough
 	players   *players              // nil: not looked at; the database refuses what is too much
-	reclaimed reclaimed             // of the campaigns that give something back; empty where there are none
+	reclaimed reclaimed             // of the campaigns that give, or gave, something back; empty where there are none
 
 	// Decided by classify.
 	txns     []booking.Txn
@@ -83,7 +83,7 @@ func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 	}
 	// Before the payouts too: what was posted before a fence that is seen here is then seen as well, and not taken
 	// for void.
-	if b.barriers, err = readBarriers(ctx, tx, campaigns); err != nil {
+	if b.bounds, err = readBounds(ctx, tx, campaigns); err != nil {
 		return nil, err
 	}
 	for campaign, numbers := range packets {
@@ -102,10 +102,8 @@ func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 			entries[i].FillIn(c.amounts)
 		}
 	}
-	if len(closing) > 0 {
-		if b.reclaimed, err = readReclaimed(ctx, tx, entries); err != nil {
-			return nil, fmt.Errorf("reading reclaims: %w", err)
-		}
+	if b.reclaimed, err = readReclaimed(ctx, tx, entries, b.bounds.reclaims); err != nil {
+		return nil, fmt.Errorf("reading reclaims: %w", err)
 	}
 	if careful {
 		if b.players, err = readPlayers(ctx, tx, entries); err != nil {

@@ -42,27 +42,31 @@ func (b *batch) place(e rain.Entry) (at position, campaign terms, fault, void st
 	}
 	at = position{ref: e.Ref, ms: ms, seq: seq}
 	if fault == "" {
-		void = b.barriers.void(at)
+		void = b.bounds.void(at)
 	}
 	return at, campaign, fault, void
 }
 
 // errSeal is why nothing is paid that nobody of this installation has sealed.
-const errSeal = "its seal is wrong: no node of this installation has taken such a tap"
+const errSeal = "its seal is wrong: no node of this installation has sealed this with a key that is valid"
 
 // classifyWins makes one transaction of the wins that are to be posted.
 func (b *batch) classifyWins(e rain.Entry, at position, campaign terms, fault, void string) {
 	first := len(b.wins)
 	for _, w := range e.Wins {
-		if b.forged[sealed{e.Ref, w.Packet}] {
-			b.bury(forgedLetter(winLetter(e.Ref, e.SealedAt, w, at, errSeal)))
-			continue
-		}
 		claim := rain.ClaimID(e.Ref.Campaign, w.Packet)
 		if b.dead.HasWin(e.Ref, e.SealedAt, w) {
 			continue
 		}
-		if void != "" && b.paid[packetKey{e.Ref.Campaign, w.Packet}] != (Holder{w.User, w.Amount}) {
+		paid := b.paid[packetKey{e.Ref.Campaign, w.Packet}] == Holder{w.User, w.Amount} && w.Amount > 0
+		if len(b.forged) > 0 && b.forged[sealedWin(&e, w)] {
+			// What is paid to this player may have been sealed with a key that was rotated out since.
+			if d := forgedLetter(winLetter(e.Ref, e.SealedAt, w, at, errSeal)); !paid && !b.dead.has(d) {
+				b.bury(d)
+			}
+			continue
+		}
+		if void != "" && !paid {
 			b.annul(winLetter(e.Ref, e.SealedAt, w, at, void))
 			continue
 		}
@@ -134,6 +138,9 @@ func (b *batch) refusal(e rain.Entry, w rain.Win, campaign terms) string {
 		}
 		return ""
 	}
+	if b.reclaimed.wasGiven(campaign.ID, w.Packet) {
+		return fmt.Sprintf("packet %d was given back to the sponsor", w.Packet)
+	}
 	if err := campaign.CheckDrop(w.Drop, e.SealedAt); err != nil {
 		return err.Error()
 	}
@@ -164,11 +171,13 @@ const WholeCampaign = -1
 // classifyReclaim decides about stock that was left in a shard. A packet is given back once, and only if it is nobody's.
 func (b *batch) classifyReclaim(e rain.Entry, at position, campaign terms, fault, void string) {
 	r := *e.Reclaim
-	if b.forged[sealed{e.Ref, -1}] {
-		b.bury(forgedLetter(reclaimLetter(e, at, errSeal)))
+	if b.dead.HasReclaim(e) || b.reclaimed.entries[e.Ref] || b.reclaimed.whole[e.Ref.Campaign] {
 		return
 	}
-	if b.dead.HasReclaim(e) || b.reclaimed.entries[e.Ref] || b.reclaimed.whole[e.Ref.Campaign] {
+	if b.forged[sealedReclaim(&e)] {
+		if d := forgedLetter(reclaimLetter(e, at, errSeal)); !b.dead.has(d) {
+			b.bury(d)
+		}
 		return
 	}
 	switch {
@@ -178,7 +187,9 @@ func (b *batch) classifyReclaim(e rain.Entry, at position, campaign terms, fault
 		return
 	case campaign.Status != rain.Closed:
 		fault = "the campaign is not closed"
-	case r.Amount == 0:
+	case len(r.Numbers) == 0 || slices.ContainsFunc(r.Numbers, func(some rain.Range) bool {
+		return some.First < 0 || some.First > some.Last || some.Last >= campaign.Packets
+	}):
 		fault = "the campaign has no such packets"
 	}
 	if fault != "" {

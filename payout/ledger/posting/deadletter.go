@@ -166,6 +166,9 @@ func (l Letters) note(claim, fingerprint string) {
 	l[claim][fingerprint] = true
 }
 
+// has reports whether a letter is in the set.
+func (l Letters) has(d DeadLetter) bool { return l[d.Claim][d.fingerprint()] }
+
 // HasWin reports whether a letter in the set is about this very win.
 func (l Letters) HasWin(ref rain.EntryRef, sealedAt int64, w rain.Win) bool {
 	known, ok := l[LetterClaim(rain.ClaimID(ref.Campaign, w.Packet))]

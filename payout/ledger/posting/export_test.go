@@ -20,14 +20,18 @@ type Batch struct{ *batch }
 
 // ReadBatch reads what the ledger knows of entries.
 func (p *Poster) ReadBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Entry, careful bool) (Batch, error) {
-	b, err := readBatch(ctx, tx, p.splits, entries, careful)
+	b, err := p.readBatch(ctx, tx, entries, careful)
 	return Batch{b}, err
 }
 
-// NewBatch is what a node knows of the campaign c1 that has read nothing else.
-func NewBatch() Batch {
+// NewBatch is what a node knows of a campaign that has read nothing else.
+func NewBatch(c *rain.Campaign) Batch {
+	amounts, err := rain.NewAmounts(c)
+	if err != nil {
+		panic(err)
+	}
 	return Batch{&batch{
-		campaigns: map[string]terms{"c1": {sponsor: "acme", budget: 100, packets: 10, shards: 1}},
+		campaigns: map[string]terms{c.ID: {Campaign: c, amounts: amounts}},
 		paid:      map[packetKey]Holder{}, totals: map[string]Totals{},
 	}}
 }
@@ -46,9 +50,9 @@ func (b Batch) Letters() []DeadLetter { return b.letters }
 // Settled are the settlements that were decided on.
 func (b Batch) Settled() []Settlement { return b.settled }
 
-// StillSameEpoch looks for a fence that has come up.
-func (b Batch) StillSameEpoch(ctx context.Context, tx *sqldb.Tx) error {
-	return b.stillSameEpoch(ctx, tx)
+// StillInBounds looks for a fence that has come up, and for what was given back.
+func (b Batch) StillInBounds(ctx context.Context, tx *sqldb.Tx) error {
+	return b.stillInBounds(ctx, tx)
 }
 
 // GiveUp buries an entry.
@@ -59,7 +63,7 @@ func (p *Poster) GiveUp(ctx context.Context, tx *sqldb.Tx, e rain.Entry, reason 
 // LateLetter is the letter of an entry's first win.
 func LateLetter(e rain.Entry, reason string) DeadLetter {
 	ms, seq, _ := e.Ref.Position()
-	return winLetter(e.Ref, e.Wins[0], position{ref: e.Ref, ms: ms, seq: seq}, reason)
+	return winLetter(e.Ref, e.SealedAt, e.Wins[0], position{ref: e.Ref, ms: ms, seq: seq}, reason)
 }
 
 // LockEntries takes entries in hand.

@@ -36,13 +36,11 @@ func TestPostingsMeetAFence(t *testing.T) {
 				wg.Go(func() {
 					for i := range each {
 						packet := w*each + i
-						amount := rain.Money(10)
+						win := paytest.Win(fmt.Sprintf("u%d", w), packet, 10)
 						if w == 0 {
-							amount = rain.MaxBudget // never in the escrow: a dead letter
+							win.Drop = paytest.DropOf(0) // that has won before: a dead letter
 						}
-						posted, err := b.Post(t.Context(),
-							[]rain.Entry{paytest.Entry(id, packet+1,
-								paytest.Win(fmt.Sprintf("u%d", w), packet, amount))})
+						posted, err := b.Post(t.Context(), []rain.Entry{paytest.Entry(id, packet+1, win)})
 						if err != nil {
 							t.Error(err)
 						}
@@ -80,7 +78,7 @@ func TestPostingsMeetAFence(t *testing.T) {
 }
 
 // TestAFenceAndOnePosting: step by step, for money and for a dead letter. A fence that comes before the posting's
-// last look makes it judge again; one that comes after it waits for the commit.
+// last look makes it classify again; one that comes after it waits for the commit.
 func TestAFenceAndOnePosting(t *testing.T) {
 	t.Parallel()
 	for what, packet := range map[string]int{"money": 1, "a dead letter": 0} {
@@ -97,7 +95,7 @@ func TestAFenceAndOnePosting(t *testing.T) {
 			entries := []rain.Entry{paytest.Entry("c1", 2, paytest.Win("u1", packet, 10))}
 			late := errors.New("late")
 			err = b.DB.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
-				batch, err := judged(ctx, b, tx, entries)
+				batch, err := classified(ctx, b, tx, entries)
 				if err != nil {
 					return err
 				}
@@ -105,7 +103,7 @@ func TestAFenceAndOnePosting(t *testing.T) {
 				if _, err := b.Write(ctx, tx, batch); err != nil {
 					return err
 				}
-				if err := batch.StillSameEpoch(ctx, tx); !errors.Is(err, sqldb.ErrAgain) {
+				if err := batch.StillInBounds(ctx, tx); !errors.Is(err, sqldb.ErrAgain) {
 					t.Errorf("after a fence: %v", err)
 				}
 				return late
@@ -115,14 +113,14 @@ func TestAFenceAndOnePosting(t *testing.T) {
 			}
 			entries[0].Ref.ID = "9763712000000-0" // above that fence
 			err = b.DB.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
-				batch, err := judged(ctx, b, tx, entries)
+				batch, err := classified(ctx, b, tx, entries)
 				if err != nil {
 					return err
 				}
 				if _, err := b.Write(ctx, tx, batch); err != nil {
 					return err
 				}
-				if err := batch.StillSameEpoch(ctx, tx); err != nil {
+				if err := batch.StillInBounds(ctx, tx); err != nil {
 					return err
 				}
 				go fence()
@@ -141,8 +139,8 @@ func TestAFenceAndOnePosting(t *testing.T) {
 	}
 }
 
-// judged is a posting before anything of it is written.
-func judged(ctx context.Context, b *paytest.Books, tx *sqldb.Tx, entries []rain.Entry) (posting.Batch, error) {
+// classified is a posting before anything of it is written.
+func classified(ctx context.Context, b *paytest.Books, tx *sqldb.Tx, entries []rain.Entry) (posting.Batch, error) {
 	batch, err := b.ReadBatch(ctx, tx, entries, false)
 	if err != nil {
 		return batch, err

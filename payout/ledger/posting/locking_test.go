@@ -5,14 +5,12 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
-	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/posting"
 	"redrain/payout/paytest"
@@ -33,13 +31,13 @@ func TestEightWorkersOnOneCampaign(t *testing.T) {
 // have in hand, so they may meet in the database and try again; nobody hears of it.
 func TestEightNodesOnOneCampaign(t *testing.T) {
 	paytest.OnEachInTurn(t, func(b *paytest.Books) {
-		eightWorkers(b, func() *posting.Poster { return ledger.New(b.DB, b.Clock.Now).Poster }).CheckQuiet(b.T)
+		eightWorkers(b, func() *posting.Poster { return paytest.Node(b).Poster }).CheckQuiet(b.T)
 	})
 }
 
 func eightWorkers(b *paytest.Books, poster func() *posting.Poster) *paytest.Logbook {
 	t := b.T
-	const entries, wins, budget = 120, 8, 100_000
+	const entries, wins, budget = 120, 8, 120 * 8 * paytest.CrowdAmount
 	b.OpenCampaign(t, "c1", rain.Spec{Budget: budget, Packets: entries * wins})
 	all, paid := paytest.Crowd("c1", entries, wins)
 	log := &paytest.Logbook{}
@@ -49,7 +47,7 @@ func eightWorkers(b *paytest.Books, poster func() *posting.Poster) *paytest.Logb
 		l := poster()
 		wg.Go(func() {
 			r := rand.New(rand.NewPCG(uint64(w), 2))
-			mine := slices.Clone(all)
+			mine := paytest.Copies(all)
 			if w%2 == 1 {
 				r.Shuffle(len(mine), func(i, j int) { mine[i], mine[j] = mine[j], mine[i] })
 			}
@@ -76,7 +74,7 @@ func TestTheEscrowIsTakenLast(t *testing.T) {
 	const workers, wins = 8, 10
 	dsn := testenv.MySQL(t) + "?innodb_lock_wait_timeout=60"
 	b := paytest.NewBooks(t, func() (*sqldb.DB, error) { return sqldb.OpenMySQL(dsn) })
-	b.OpenCampaign(t, "c1", rain.Spec{Budget: 1000, Packets: workers * wins})
+	b.OpenCampaign(t, "c1", rain.Spec{Budget: workers * wins, Packets: workers * wins})
 	beside, err := sql.Open("mysql", dsn+"&tx_isolation=%27READ-UNCOMMITTED%27")
 	if err != nil {
 		t.Fatal(err)
@@ -123,6 +121,6 @@ func TestTheEscrowIsTakenLast(t *testing.T) {
 		t.Errorf("%d are paid while the escrow is held, %v", n, err)
 	}
 	release()
-	b.WantBalance(t, booking.EscrowAccount("c1"), 1000-workers*wins)
+	b.WantBalance(t, booking.EscrowAccount("c1"), 0)
 	b.CheckBooks(t)
 }

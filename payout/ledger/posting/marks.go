@@ -10,10 +10,14 @@ import (
 )
 
 // writeMarks notes the newest entry of each shard in the batch: a Redis that knows an older one only has gone back in
-// time. It is a row for each shard, so it comes late, as all that many workers want.
-func writeMarks(ctx context.Context, tx *sqldb.Tx, b *batch) error {
+// time. It is a row for each shard, so it comes late, as all that many workers want. A time from limit on (Unix ms) is made
+// up: no Redis would ever be as new again.
+func writeMarks(ctx context.Context, tx *sqldb.Tx, b *batch, limit int64) error {
 	newest := map[shardKey]position{}
 	note := func(at position) {
+		if at.ms >= limit {
+			return
+		}
 		key := shardKey{at.ref.Campaign, at.ref.Shard}
 		if was, known := newest[key]; !known || cmp.Or(cmp.Compare(at.ms, was.ms), cmp.Compare(at.seq, was.seq)) > 0 {
 			newest[key] = at

@@ -1,9 +1,11 @@
 package posting
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"redrain/internal/sqldb"
 	"redrain/rain"
@@ -37,20 +39,31 @@ func readPlayers(ctx context.Context, q sqldb.Querier, entries []rain.Entry) (*p
 	}
 	for i := range entries {
 		e := &entries[i]
-		for _, w := range e.Wins {
-			var packet int
-			found, err := q.First(ctx, []any{&packet},
-				"SELECT packet FROM payout WHERE campaign_id = ? AND user_id = ? AND drop_id = ?", e.Ref.Campaign, w.User,
-				w.Drop)
-			if err != nil {
+		for some := range slices.Chunk(e.Wins, dropsAtOnce) {
+			if err := p.readDrops(ctx, q, e.Ref.Campaign, some); err != nil {
 				return nil, err
-			}
-			if found {
-				p.drops[dropKey{e.Ref.Campaign, w.User, w.Drop}] = true
 			}
 		}
 	}
 	return p, nil
+}
+
+// dropsAtOnce is how many drops one statement asks for.
+const dropsAtOnce = 100
+
+// readDrops reads which of some wins' drops have won their players something before.
+func (p *players) readDrops(ctx context.Context, q sqldb.Querier, campaign string, wins []rain.Win) error {
+	args := []any{campaign}
+	for i := range wins {
+		args = append(args, wins[i].User, wins[i].Drop)
+	}
+	return q.Each(ctx, func(scan sqldb.Scan) error {
+		key := dropKey{campaign: campaign}
+		err := scan(&key.user, &key.drop)
+		p.drops[key] = true
+		return err
+	}, "SELECT user_id, drop_id FROM payout WHERE campaign_id = ? AND (user_id = ? AND drop_id = ?"+
+		strings.Repeat(" OR user_id = ? AND drop_id = ?", len(wins)-1)+")", args...)
 }
 
 // usersOf are the players of entries, each once, by campaign.
@@ -109,44 +122,50 @@ func countWins(ctx context.Context, tx *sqldb.Tx, b *batch) (winners, error) {
 		added[key][1] += int64(w.win.Amount)
 	}
 	slices.SortFunc(keys, playerKey.compare)
-	columns := []string{"campaign_id", "user_id", "wins", "amount"}
-	into := sqldb.Into{Table: "winner", Columns: columns, Merge: sqldb.Merge{Key: columns[:2], Add: columns[2:]}}
-	err := tx.InsertEach(ctx, into, len(keys), func(i int, r *sqldb.Row) {
-		r.Text(keys[i].campaign)
-		r.Text(keys[i].user)
-		r.Int(added[keys[i]][0])
-		r.Int(added[keys[i]][1])
-	})
-	if err != nil {
-		return nil, err
-	}
 	totals := make(winners, len(keys))
-	users := map[string][]string{}
-	for _, key := range keys {
-		users[key.campaign] = append(users[key.campaign], key.user)
-	}
-	for campaign, list := range users {
-		most := int64(b.campaigns[campaign].WinsPerUser)
-		err := sqldb.EachIn(ctx, tx, func(scan sqldb.Scan) error {
-			key := playerKey{campaign: campaign}
-			var wins int64
-			var amount rain.Money
-			if err := scan(&key.user, &wins, &amount); err != nil {
-				return err
-			}
-			totals[key] = amount
-			if wins > most {
-				return fmt.Errorf("%q: %w", key.user, errTooMany)
-			}
-			return nil
-		}, "SELECT user_id, wins, amount FROM winner WHERE campaign_id = ? AND user_id IN", list, campaign)
-		if err != nil {
+	for len(keys) > 0 {
+		n := 1
+		for n < len(keys) && keys[n].campaign == keys[0].campaign {
+			n++
+		}
+		if err := countPlayers(ctx, tx, keys[:n], added, int64(b.campaigns[keys[0].campaign].WinsPerUser), totals); err != nil {
 			return nil, err
 		}
+		keys = keys[n:]
 	}
 	return totals, nil
 }
 
+var intoWinner = sqldb.Into{Table: "winner", Columns: []string{"campaign_id", "user_id", "wins", "amount"},
+	Merge: sqldb.Merge{Key: []string{"campaign_id", "user_id"}, Add: []string{"wins", "amount"}}}
+
+// countPlayers adds wins to what players of one campaign have won, each of whom may win most times.
+func countPlayers(ctx context.Context, tx *sqldb.Tx, keys []playerKey, added map[playerKey]*[2]int64, most int64,
+	totals winners) error {
+	campaign := keys[0].campaign
+	back := sqldb.Back{Key: "user_id", Where: "campaign_id = ?", Args: []any{campaign},
+		Columns: []string{"user_id", "wins", "amount"}}
+	back.Row = func(scan sqldb.Scan) error {
+		key := playerKey{campaign: campaign}
+		var wins int64
+		var amount rain.Money
+		if err := scan(&key.user, &wins, &amount); err != nil {
+			return err
+		}
+		totals[key] = amount
+		if wins > most {
+			return fmt.Errorf("%q: %w", key.user, errTooMany)
+		}
+		return nil
+	}
+	return tx.InsertReading(ctx, intoWinner, len(keys), func(i int, r *sqldb.Row) {
+		r.Text(campaign)
+		r.Text(keys[i].user)
+		r.Int(added[keys[i]][0])
+		r.Int(added[keys[i]][1])
+	}, back)
+}
+
 func (k playerKey) compare(other playerKey) int {
-	return slices.Compare([]string{k.campaign, k.user}, []string{other.campaign, other.user})
+	return cmp.Or(cmp.Compare(k.campaign, other.campaign), cmp.Compare(k.user, other.user))
 }

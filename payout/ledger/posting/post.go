@@ -58,22 +58,17 @@ func (p *Poster) Post(ctx context.Context, entries []rain.Entry) (Posted, error)
 	}
 	defer unlock()
 	var posted Posted
-	careful := false
+	var doubts doubts
 	err = p.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) (err error) {
-		b, err := p.readBatch(ctx, tx, entries, careful)
+		b, err := p.readBatch(ctx, tx, entries, doubts.careful)
 		if err != nil {
 			return err
 		}
 		b.classify(entries...)
-		posted, err = p.write(ctx, tx, b)
-		if tooMuch(err) && !careful {
-			careful = true // find out which claims are too many
-			err = fmt.Errorf("%w: %w", sqldb.ErrAgain, err)
+		if posted, err = p.write(ctx, tx, b); err != nil {
+			return doubts.about(err)
 		}
-		if err == nil {
-			err = b.stillSameEpoch(ctx, tx)
-		}
-		return err
+		return b.stillInBounds(ctx, tx)
 	})
 	if err != nil {
 		return Posted{}, fmt.Errorf("posting %d outbox entries: %w", len(entries), err)
@@ -81,17 +76,31 @@ func (p *Poster) Post(ctx context.Context, entries []rain.Entry) (Posted, error)
 	return posted, nil
 }
 
-// tooMuch tells whether a posting has failed because some of it cannot be: more than the escrow holds, more wins than a
-// player may have, or what the ledger has already.
-func tooMuch(err error) bool {
-	return errors.Is(err, booking.ErrInsufficientFunds) || errors.Is(err, errTooMany) || sqldb.IsDuplicate(err)
+// doubts are what tries of a posting have met, each of which was rolled back.
+type doubts struct {
+	careful bool // some of it cannot be: find out what
+	met     bool // another transaction came first with something
 }
 
-// stillSameEpoch makes sure, at the end of a posting, that no barrier has come up since it was classified; else the
-// posting must be classified again. A fence locks the escrow and so does a posting, until its commit: either the fence
-// came first, and is seen here, or it waits, and who has fenced reads this posting. Dead letters move no money, so
-// their escrow is locked here.
-func (b *batch) stillSameEpoch(ctx context.Context, tx *sqldb.Tx) error {
+// about is what an error means for the next try. More than the escrow holds, or more wins than a player may have, cannot
+// be. What is in the ledger already is so as a rule because another worker was faster, which shows when it is read again; at
+// the second time it may be that a player has won with the same drop before.
+func (d *doubts) about(err error) error {
+	second := sqldb.IsDuplicate(err)
+	tooMuch := errors.Is(err, booking.ErrInsufficientFunds) || errors.Is(err, errTooMany)
+	if !second && (!tooMuch || d.careful) {
+		return err
+	}
+	d.careful = d.careful || tooMuch || d.met
+	d.met = d.met || second
+	return fmt.Errorf("%w: %w", sqldb.ErrAgain, err)
+}
+
+// stillInBounds makes sure, at the end of a posting, that no barrier has come up and nothing was given back since it was
+// classified; else the posting must be classified again. A fence locks the escrow, and so do a reclaim and a posting, until
+// their commit: either the fence came first, and is seen here, or it waits, and who has fenced reads this posting. Dead
+// letters move no money, so their escrow is locked here.
+func (b *batch) stillInBounds(ctx context.Context, tx *sqldb.Tx) error {
 	locked := map[booking.Account]bool{}
 	for _, d := range b.letters {
 		locked[booking.EscrowAccount(d.Campaign)] = true
@@ -100,13 +109,21 @@ func (b *batch) stillSameEpoch(ctx context.Context, tx *sqldb.Tx) error {
 	if _, err := booking.LockBalances(ctx, tx, escrows); err != nil {
 		return err
 	}
-	now, err := readBarriers(ctx, tx, slices.Collect(maps.Keys(b.campaigns)))
+	now, err := readBounds(ctx, tx, slices.Collect(maps.Keys(b.campaigns)))
 	if err != nil {
 		return err
 	}
-	for key, ms := range now {
-		if b.barriers[key] != ms {
+	for key, ms := range now.barriers {
+		if b.bounds.barriers[key] != ms {
 			return fmt.Errorf("%w: shard %d of campaign %s is being rebuilt", sqldb.ErrAgain, key.shard, key.campaign)
+		}
+	}
+	for _, r := range b.reclaims {
+		now.reclaims[r.ref.Campaign]--
+	}
+	for campaign, n := range now.reclaims {
+		if b.bounds.reclaims[campaign] != n {
+			return fmt.Errorf("%w: campaign %s gives packets back", sqldb.ErrAgain, campaign)
 		}
 	}
 	return nil
@@ -155,7 +172,7 @@ func (p *Poster) write(ctx context.Context, tx *sqldb.Tx, b *batch) (Posted, err
 	if err != nil {
 		return Posted{}, err
 	}
-	if err := writeMarks(ctx, tx, b); err != nil {
+	if err := writeMarks(ctx, tx, b, now+farFutureMS); err != nil {
 		return Posted{}, err
 	}
 	// The campaign's one row is last, as its escrow is in book: all workers want it.

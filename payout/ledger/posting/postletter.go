@@ -28,12 +28,10 @@ func (p *Poster) PostLetter(ctx context.Context, tx *sqldb.Tx,
 	if b.forged, err = p.seals.everWrong(ctx, tx, entries); err != nil {
 		return nil, "", err
 	}
-	clear(b.dead)
-	// a letter that waits has been counted as taken by every rebuild, so its packet is on offer to nobody
+	clear(b.dead) // the letter itself does not stand against it
 	if d.Kind != LetterForged {
-		clear(b.barriers)
+		clear(b.bounds.barriers) // every rebuild has counted the letter's packet as taken, so it is on offer to nobody
 	}
-	// Nor does the letter itself stand against it.
 	b.classify(entries...)
 	if refused := slices.Concat(b.letters, b.voids); len(refused) > 0 {
 		return nil, refused[0].Reason, nil

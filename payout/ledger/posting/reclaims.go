@@ -1,6 +1,7 @@
 package posting
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -14,17 +15,28 @@ import (
 // cut), its packet was back in the stock, and the reclaim asks for money that is somebody's already. So a reclaim gets
 // what of its packets is nobody's: not paid, not waiting as a dead letter, not given back before.
 
-// reclaimed is what stands against the reclaims of a batch.
+//
+// The other way round, a packet that was given back is nobody's win any more: what is left in the escrow is of others.
+
+// reclaimed is what stands against the reclaims of a batch, and what of its campaigns was given back before.
 type reclaimed struct {
 	entries   map[rain.EntryRef]bool // reclaims that are posted
 	whole     map[string]bool        // campaigns whose whole budget was given back
+	given     map[string]*packetSet  // by campaign
 	somebodys map[string]*packetSet  // by campaign, of the packets that the batch asks for
 }
 
-// readReclaimed reads what stands against the reclaims among the entries. The escrows are locked: nobody else pays or
-// reclaims meanwhile.
-func readReclaimed(ctx context.Context, q sqldb.Querier, entries []rain.Entry) (reclaimed, error) {
-	r := reclaimed{entries: map[rain.EntryRef]bool{}, whole: map[string]bool{}, somebodys: map[string]*packetSet{}}
+// readReclaimed reads what stands against the reclaims among the entries, and what their campaigns gave back before: those in
+// which this was done, before counts how often. With a reclaim the escrows are locked: nobody else pays or reclaims meanwhile.
+func readReclaimed(ctx context.Context, q sqldb.Querier, entries []rain.Entry,
+	before map[string]int64) (reclaimed, error) {
+	r := reclaimed{entries: map[rain.EntryRef]bool{}, whole: map[string]bool{}, given: map[string]*packetSet{},
+		somebodys: map[string]*packetSet{}}
+	for campaign := range before {
+		if err := r.readGiven(ctx, q, campaign); err != nil {
+			return r, err
+		}
+	}
 	asked := map[string]rain.Numbers{}
 	for i := range entries {
 		if e := &entries[i]; e.Reclaim != nil {
@@ -33,8 +45,8 @@ func readReclaimed(ctx context.Context, q sqldb.Querier, entries []rain.Entry) (
 	}
 	for campaign, numbers := range asked {
 		r.somebodys[campaign] = &packetSet{}
-		if err := r.readGiven(ctx, q, campaign); err != nil {
-			return r, err
+		if given := r.given[campaign]; given != nil {
+			r.somebodys[campaign].add(given.ranges)
 		}
 		for some := range slices.Chunk(numbers, rangesAtOnce) {
 			if err := r.readTaken(ctx, q, campaign, some); err != nil {
@@ -50,25 +62,32 @@ const rangesAtOnce = 100
 
 // readGiven reads what was given back before.
 func (r *reclaimed) readGiven(ctx context.Context, q sqldb.Querier, campaign string) error {
-	return q.Each(ctx, func(scan sqldb.Scan) error {
+	var all rain.Numbers
+	err := q.Each(ctx, func(scan sqldb.Scan) error {
 		var shard int
 		var text string
 		var ms, seq int64
 		if err := scan(&shard, &text, &ms, &seq); err != nil {
 			return err
 		}
-		if shard == WholeCampaign {
-			r.whole[campaign] = true
-			return nil
-		}
+		r.whole[campaign] = r.whole[campaign] || shard == WholeCampaign
 		r.entries[rain.EntryRef{Campaign: campaign, Shard: shard, ID: fmt.Sprintf("%d-%d", ms, seq)}] = true
 		numbers, err := rain.ParseNumbers(text, rain.MaxPackets)
 		if err != nil {
 			return fmt.Errorf("reclaim %d-%d of shard %d of campaign %s: %q: %w", ms, seq, shard, campaign, text, err)
 		}
-		r.somebodys[campaign].add(numbers)
+		all = append(all, numbers...)
 		return nil
 	}, "SELECT shard, numbers, closed_at, entry_seq FROM reclaim WHERE campaign_id = ?", campaign)
+	r.given[campaign] = &packetSet{}
+	r.given[campaign].add(all)
+	return err
+}
+
+// wasGiven tells whether a packet was given back before.
+func (r *reclaimed) wasGiven(campaign string, packet int) bool {
+	set := r.given[campaign]
+	return set != nil && set.has(packet)
 }
 
 // readTaken reads which packets of ranges are paid, or promised and not paid yet.
@@ -78,17 +97,20 @@ func (r *reclaimed) readTaken(ctx context.Context, q sqldb.Querier, campaign str
 	for _, one := range ranges {
 		args = append(args, one.First, one.Last)
 	}
+	var taken rain.Numbers
 	row := func(scan sqldb.Scan) error {
 		var packet int
 		err := scan(&packet)
-		r.somebodys[campaign].add(rain.Numbers{{First: packet, Last: packet}})
+		taken = taken.Add(packet)
 		return err
 	}
 	if err := q.Each(ctx, row, "SELECT packet FROM payout WHERE campaign_id = ? AND "+within, args...); err != nil {
 		return err
 	}
-	return q.Each(ctx, row, "SELECT packet FROM dead_letter WHERE campaign_id = ? AND resolved_at = 0 AND kind = '"+
+	err := q.Each(ctx, row, "SELECT packet FROM dead_letter WHERE campaign_id = ? AND resolved_at = 0 AND kind = '"+
 		LetterPay+"' AND NOT "+PaidLetter+"AND "+within, args...)
+	r.somebodys[campaign].add(taken)
+	return err
 }
 
 // nobodys is what of some packets is nobody's; they are somebody's from then on.
@@ -127,19 +149,31 @@ func (s *packetSet) add(numbers rain.Numbers) {
 	s.ranges = joined
 }
 
+// has tells whether a packet is in the set.
+func (s *packetSet) has(packet int) bool {
+	i, found := slices.BinarySearchFunc(s.ranges, packet, func(r rain.Range, packet int) int {
+		return cmp.Compare(r.First, packet)
+	})
+	return found || i > 0 && s.ranges[i-1].Last >= packet
+}
+
 // without is what of some packets is not in the set, each once.
 func (s *packetSet) without(numbers rain.Numbers) (rest rain.Numbers) {
 	asked := packetSet{}
 	asked.add(numbers)
+	taken := s.ranges
 	for _, r := range asked.ranges {
-		for _, taken := range s.ranges {
-			if taken.Last < r.First || taken.First > r.Last {
-				continue
+		for len(taken) > 0 && taken[0].Last < r.First {
+			taken = taken[1:]
+		}
+		for _, other := range taken {
+			if other.First > r.Last {
+				break
 			}
-			if taken.First > r.First {
-				rest = append(rest, rain.Range{First: r.First, Last: taken.First - 1})
+			if other.First > r.First {
+				rest = append(rest, rain.Range{First: r.First, Last: other.First - 1})
 			}
-			r.First = taken.Last + 1
+			r.First = other.Last + 1
 		}
 		if r.First <= r.Last {
 			rest = append(rest, r)

@@ -2,8 +2,13 @@ package posting
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
+	"time"
 
+	"redrain/internal/outage"
+	"redrain/internal/rounds"
 	"redrain/internal/seal"
 	"redrain/internal/sqldb"
 	"redrain/rain"
@@ -14,11 +19,13 @@ type Seals struct {
 	db    *sqldb.DB
 	ring  *seal.Ring
 	clock rain.Clock
+	log   *slog.Logger
 }
 
-// NewSeals makes the seals of a migrated database. Load them before they are used.
+// NewSeals makes the seals of a migrated database. Load them before they are used, and Run them where others may rotate
+// the key.
 func NewSeals(db *sqldb.DB, clock rain.Clock) *Seals {
-	return &Seals{db: db, ring: seal.NewRing(seal.NewSecret()), clock: clock}
+	return &Seals{db: db, ring: seal.NewRing(seal.NewSecret()), clock: clock, log: slog.Default()}
 }
 
 // Ring seals with the newest key, and takes what is sealed with it or the one before.
@@ -56,17 +63,42 @@ func scanSecret(scan sqldb.Scan) (secret seal.Secret, err error) {
 	return seal.Secret(raw), nil
 }
 
+const (
+	// readKeysEvery is how often a node looks for newer keys.
+	readKeysEvery = 5 * time.Second
+	// rotateNotBefore is how long a key has to be in use before the next one: by then every node has it, and what was
+	// sealed with the one before is posted.
+	rotateNotBefore = time.Minute
+)
+
+// ErrRotatedJustNow says that the newest key is too new for another one.
+var ErrRotatedJustNow = errors.New("the key of the seals was changed less than a minute ago, and not every node may have it")
+
+// Run reads the keys again and again until ctx ends, because another node may have made a new one.
+func (s *Seals) Run(ctx context.Context) error {
+	reading := outage.Outage{What: "reading the keys of the seals", Log: s.log}
+	rounds.Every(ctx, readKeysEvery, func(ctx context.Context) { reading.Ended(ctx, s.Load(ctx)) })
+	return nil
+}
+
 // Rotate makes a new key, with which everything is sealed from now on. What is sealed with the one before is still good,
-// and what is sealed with older ones is not. It returns the key's number.
+// and what is sealed with older ones waits for a person. It returns the key's number; ErrRotatedJustNow where the newest
+// one is too new.
 func (s *Seals) Rotate(ctx context.Context) (number int64, err error) {
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-		if _, err := tx.First(ctx, []any{&number}, "SELECT MAX(id) FROM seal_key"+tx.ForUpdate()); err != nil {
+		var made int64
+		_, err := tx.First(ctx, []any{&number, &made}, "SELECT id, created_at FROM seal_key ORDER BY id DESC LIMIT 1"+
+			tx.ForUpdate())
+		if err != nil {
 			return err
+		}
+		now := s.clock()
+		if now-made < rotateNotBefore.Milliseconds() {
+			return ErrRotatedJustNow
 		}
 		number++
 		secret := seal.NewSecret()
-		_, err := tx.Exec(ctx, "INSERT INTO seal_key (id, secret, created_at) VALUES (?, ?, ?)", number, secret[:],
-			s.clock())
+		_, err = tx.Exec(ctx, "INSERT INTO seal_key (id, secret, created_at) VALUES (?, ?, ?)", number, secret[:], now)
 		return err
 	})
 	if err != nil {
@@ -88,29 +120,41 @@ func (s *Seals) forged(ctx context.Context, q sqldb.Querier, entries []rain.Entr
 	return s.wrong(entries), nil
 }
 
-// sealed names one thing that has a seal: a win of an entry, by its packet, or with packet -1 its reclaim.
+// sealed is one thing that has a seal: a win of an entry, or its reclaim, with all that the entry says of it. Two copies
+// of an entry may say different things.
 type sealed struct {
-	ref    rain.EntryRef
-	packet int
+	ref  rain.EntryRef
+	at   int64
+	win  rain.Win // without its amount; of a reclaim empty, but for the seal
+	gone string   // of a reclaim, the packets
+}
+
+func sealedWin(e *rain.Entry, w rain.Win) sealed {
+	w.Amount = 0
+	return sealed{ref: e.Ref, at: e.SealedAt, win: w}
+}
+
+func sealedReclaim(e *rain.Entry) sealed {
+	return sealed{ref: e.Ref, at: e.SealedAt, win: rain.Win{Seal: e.Reclaim.Seal}, gone: e.Reclaim.Numbers.String()}
 }
 
 func (s *Seals) wrong(entries []rain.Entry) (wrong map[sealed]bool) {
-	note := func(ref rain.EntryRef, packet int) {
+	note := func(what sealed) {
 		if wrong == nil {
 			wrong = map[sealed]bool{}
 		}
-		wrong[sealed{ref, packet}] = true
+		wrong[what] = true
 	}
 	for i := range entries {
 		e := &entries[i]
 		for j := range e.Wins {
 			w := &e.Wins[j]
 			if !s.ring.CheckTap(w.Seal, e.Ref.Campaign, w.User, w.Drop, e.SealedAt) {
-				note(e.Ref, w.Packet)
+				note(sealedWin(e, *w))
 			}
 		}
 		if r := e.Reclaim; r != nil && !s.ring.CheckClosing(r.Seal, e.Ref.Campaign, e.Ref.Shard, e.SealedAt) {
-			note(e.Ref, -1)
+			note(sealedReclaim(e))
 		}
 	}
 	return wrong
