@@ -12,11 +12,17 @@ import (
 func (gm *Game) Lose() {
 	gm.T.Helper()
 	for shard := range gm.C.Shards {
-		k := gm.G.Keys(gm.C.ID, shard)
-		if err := gm.RDB.Del(context.Background(), k.State, k.Stock, k.Wins, k.Taps, k.Outbox, k.Lent,
-			k.Borrowed).Err(); err != nil {
-			gm.T.Error(err)
-		}
+		gm.LoseShard(shard)
+	}
+}
+
+// LoseShard has Redis forget all of a shard.
+func (gm *Game) LoseShard(shard int) {
+	gm.T.Helper()
+	k := gm.G.Keys(gm.C.ID, shard)
+	err := gm.RDB.Del(context.Background(), k.State, k.Stock, k.Wins, k.Taps, k.Outbox, k.Lent, k.Borrowed).Err()
+	if err != nil {
+		gm.T.Error(err)
 	}
 }
 
