@@ -126,10 +126,14 @@ func (b *Books) ClaimState(t testing.TB, user, claim string) ledger.ClaimState {
 	return states[claim]
 }
 
-// Prove reconciles a campaign with snapshots of its shards, and checks that the parts add up to what was funded.
-func (b *Books) Prove(t testing.TB, c *rain.Campaign, shards []rain.ShardSnapshot) reconcile.Reconciliation {
+// Prove reconciles a campaign with what Redis has of it, which is nothing where hot is nil, and checks that the parts add up
+// to what was funded.
+func (b *Books) Prove(t testing.TB, c *rain.Campaign, hot reconcile.Hot) reconcile.Reconciliation {
 	t.Helper()
-	r, err := b.Proof.Reconcile(t.Context(), c, shards)
+	if hot == nil {
+		hot = NewFakeRedis(b.Clock.Now)
+	}
+	r, err := b.Proof.ReconcileWith(t.Context(), c.ID, hot, reconcile.Rows)
 	if err != nil {
 		t.Fatal(err)
 	}
