@@ -27,7 +27,7 @@ var moveColumns = []string{"id", "campaign_id", "from_shard", "to_shard", "numbe
 	"created_at"}
 
 // Write writes the row of what a shard has lent; the same again changes nothing. It fails with ErrCutOff where the shard
-// was rebuilt since.
+// was rebuilt before there was a row.
 func (m *Moves) Write(ctx context.Context, campaign string, from int, lent rain.Lent) error {
 	err := m.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		// A fence locks this row too: of the two one comes first, and the other one sees it.
@@ -42,7 +42,13 @@ func (m *Moves) Write(ctx context.Context, campaign string, from int, lent rain.
 			return err
 		}
 		if epoch != lent.Epoch {
-			return ErrCutOff
+			var known string
+			written, err := tx.First(ctx, []any{&known}, "SELECT id FROM move WHERE id = ? AND campaign_id = ?", lent.Move,
+				campaign)
+			if err == nil && !written {
+				err = ErrCutOff
+			}
+			return err
 		}
 		return tx.Insert(ctx, "move", moveColumns, [][]any{{lent.Move, campaign, from, lent.To, lent.Numbers.String(),
 			lent.Numbers.Count(), lent.Number, lent.Epoch, m.clock()}}, sqldb.Merge{Key: moveColumns[:1]})
@@ -157,8 +163,12 @@ func (m *Moves) Known(ctx context.Context, c *rain.Campaign) ([]Known, error) {
 type Holding struct {
 	Numbers  rain.Numbers // its part of the split, less what it lent, with what it borrowed
 	Borrowed []string     // the moves that have brought something
-	Moves    int64        // the highest number of a move of this shard
+	Moves    int64        // above the number of every move of this shard so far
 }
+
+// movesUnwritten is more moves than a shard can have made of which the ledger knows nothing: it is told of each before many
+// others are made. A node that has heard of one of them takes a shard that says less for one that has gone back in time.
+const movesUnwritten = 1000
 
 // Holding reads the packets of a shard. It is right once the shard is fenced.
 func (m *Rebuilds) Holding(ctx context.Context, c *rain.Campaign, shard int) (h Holding, err error) {
@@ -180,6 +190,7 @@ func (m *Rebuilds) Holding(ctx context.Context, c *rain.Campaign, shard int) (h 
 			h.Moves = max(h.Moves, move.ToNumber)
 		}
 	}
+	h.Moves += movesUnwritten
 	h.Numbers = rain.Remaining(came, gone)
 	return h, nil
 }
