@@ -34,7 +34,7 @@ local want, count, ranges, used, rest = tonumber(ARGV[3]), 0, {}, 0, nil
 local tail = redis.call('LRANGE', stock, -1 - ARGV[4], -2) -- the last is the '.'
 for i = #tail, 1, -1 do
   local first, last = string.match(tail[i], '^(%d+)-(%d+)$')
-  if not first or count == want then break end
+  if not first or count >= want then break end
   first, last = tonumber(first), tonumber(last)
   local from = math.max(first, last - (want - count) + 1)
   ranges[#ranges + 1], count, used = from .. '-' .. last, count + last - from + 1, used + 1

@@ -10,14 +10,15 @@
 --   7  rr:{<campaign>.<shard>}:borrowed  hash: what has come from other shards, see borrow.lua
 -- ARGV
 --   1  token of the restoration, different for each
---   2  'begin'                        'stock', 'moves', 'wins'           'finish'
+--   2  'begin'                        'stock', 'back', 'moves', 'wins'   'finish'
 --   3  wins allowed to a player       number of the chunk, from 1        'open', or 'closed' where nothing is left to win
 --   4  taps allowed to a player, 0    stock: "<first>-<last>", of each   packets in the stock
 --   5    without limit                  range                            wins that have come
---   6                                 moves: id of each move to here     id that every outbox entry of before is at or below
---   7                                 wins, of each in the order won:    name of the outbox's consumer group
---   8                                   user, ticket, packet, entry      number of moves of this shard
---   9                                                                    when it was cut off from the life before, Unix ms
+--   6                                 back: the same of what was         id that every outbox entry of before is at or below
+--   7                                   given back to the sponsor        name of the outbox's consumer group
+--   8                                 moves: id of each move to here     number of moves of this shard
+--   9                                 wins, of each in the order won:    when it was cut off from the life before, Unix ms
+--  10                                   user, ticket, packet, entry
 -- RETURNS
 --   1  done, or it was done already
 --   error ALIVE       the shard is there, and nothing has to be restored; another restoration may just have done it
@@ -54,6 +55,7 @@ if step == 'begin' then
   redis.call('HSET', state, 'status', 'rebuilding', 'restorer', token, 'chunk', '0', 'wins_per_user', ARGV[3],
     'taps_per_user', ARGV[4], 'left', '0', 'won', '0')
   redis.call('UNLINK', stock, wins, taps, outbox, lent, borrowed)
+  redis.call('RPUSH', stock, '.')
   return 1
 end
 
@@ -73,9 +75,6 @@ if step == 'finish' then
   redis.call('HSET', taps, '', '')
   redis.call('HSET', lent, '', '')
   redis.call('HSET', borrowed, '', '')
-  if redis.call('LINDEX', stock, -1) ~= '.' then
-    redis.call('RPUSH', stock, '.')
-  end
   if redis.call('EXISTS', outbox) == 0 then
     redis.call('XADD', outbox, ARGV[6], 'barrier', '')
     redis.call('XDEL', outbox, ARGV[6])
@@ -102,7 +101,15 @@ if step == 'stock' then
     left = left + last - first + 1
   end
   redis.call('HSET', state, 'chunk', ARGV[3], 'left', left)
+  redis.call('RPOP', stock)
   redis.call('RPUSH', stock, unpack(ARGV, 4))
+  redis.call('RPUSH', stock, '.')
+  return 1
+end
+
+if step == 'back' then
+  redis.call('HSET', state, 'chunk', ARGV[3])
+  redis.call('RPUSH', stock, unpack(ARGV, 4)) -- behind the '.', as close.lua does
   return 1
 end
 

@@ -4,6 +4,7 @@ package grabtest
 
 import (
 	"cmp"
+	"slices"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -45,7 +46,7 @@ type Game struct {
 	G       *Node
 	Gate    *Gate
 	C       *rain.Campaign
-	Amounts []rain.Money
+	Amounts *rain.Amounts
 	Options Options
 	Gone    int // wins that are in no outbox any more
 }
@@ -100,7 +101,7 @@ func New(t testing.TB, rdb redis.UniversalClient, s Setup) *Game {
 		},
 	}
 	var err error
-	if gm.Amounts, err = gm.C.Cut(gm.C.SplitSeed); err != nil {
+	if gm.Amounts, err = rain.NewAmounts(gm.C); err != nil {
 		t.Fatal(err)
 	}
 	gm.G = gm.Node()
@@ -262,41 +263,51 @@ func (gm *Game) Balance() {
 	if err != nil {
 		gm.T.Fatal(err)
 	}
-	places := map[int]int{}
-	count := func(numbers rain.Numbers) {
-		for packet := range numbers.Each() {
-			places[packet]++
-		}
-	}
-	won := 0
+	var places rain.Numbers
+	won, inOutbox := 0, 0
 	for _, s := range shards {
-		count(s.Stock)
-		for _, lent := range s.Lent {
-			count(lent.Numbers)
-		}
 		won += s.Won
+		places = append(places, s.Stock...)
+		for _, lent := range s.Lent {
+			if !gm.hasCome(lent) {
+				places = append(places, lent.Numbers...)
+			}
+		}
 		for _, e := range s.Entries {
 			if e.Reclaim != nil {
-				count(e.Reclaim.Numbers)
+				places = append(places, e.Reclaim.Numbers...)
+			}
+			for _, w := range e.Wins {
+				inOutbox++
+				places = append(places, rain.Range{First: w.Packet, Last: w.Packet})
+				if want := gm.Amounts.Of(w.Packet); w.Amount != want {
+					gm.T.Errorf("packet %d: won %d, it holds %d", w.Packet, w.Amount, want)
+				}
 			}
 		}
 	}
-	wins := gm.Wins()
-	if len(wins)+gm.Gone != won {
-		gm.T.Errorf("%d wins in the outbox and %d before, %d in the state", len(wins), gm.Gone, won)
+	if inOutbox+gm.Gone != won {
+		gm.T.Errorf("%d wins in the outbox and %d before, %d in the state", inOutbox, gm.Gone, won)
 	}
-	for packet, w := range wins {
-		places[packet]++
-		if w.Amount != gm.Amounts[packet] {
-			gm.T.Errorf("packet %d: won %d, it holds %d", packet, w.Amount, gm.Amounts[packet])
+	slices.SortFunc(places, func(a, b rain.Range) int { return a.First - b.First })
+	end := -1
+	for _, r := range places {
+		if r.First <= end {
+			gm.T.Errorf("packets %d-%d are in two places", r.First, min(end, r.Last))
 		}
+		end = max(end, r.Last)
 	}
-	if len(places)+gm.Gone != gm.C.Packets {
-		gm.T.Errorf("%d packets are somewhere and %d were won before, want %d", len(places), gm.Gone, gm.C.Packets)
+	if places.Count()+gm.Gone != gm.C.Packets || end >= gm.C.Packets {
+		gm.T.Errorf("%d packets up to %d are somewhere and %d are gone, want %d", places.Count(), end, gm.Gone, gm.C.Packets)
 	}
-	for packet, n := range places {
-		if n != 1 {
-			gm.T.Errorf("packet %d is in %d places", packet, n)
-		}
+}
+
+// hasCome tells whether the shard that a move is for has its packets.
+func (gm *Game) hasCome(lent rain.Lent) bool {
+	gm.T.Helper()
+	come, err := gm.RDB.HExists(gm.T.Context(), gm.G.Keys(gm.C.ID, lent.To).Borrowed, lent.Move).Result()
+	if err != nil {
+		gm.T.Fatal(err)
 	}
+	return come
 }

@@ -12,11 +12,17 @@ import (
 func (gm *Game) Lose() {
 	gm.T.Helper()
 	for shard := range gm.C.Shards {
-		k := gm.G.Keys(gm.C.ID, shard)
-		if err := gm.RDB.Del(context.Background(), k.State, k.Stock, k.Wins, k.Taps, k.Outbox, k.Lent,
-			k.Borrowed).Err(); err != nil {
-			gm.T.Error(err)
-		}
+		gm.LoseShard(shard)
+	}
+}
+
+// LoseShard has Redis forget all of a shard.
+func (gm *Game) LoseShard(shard int) {
+	gm.T.Helper()
+	k := gm.G.Keys(gm.C.ID, shard)
+	err := gm.RDB.Del(context.Background(), k.State, k.Stock, k.Wins, k.Taps, k.Outbox, k.Lent, k.Borrowed).Err()
+	if err != nil {
+		gm.T.Error(err)
 	}
 }
 
@@ -29,11 +35,15 @@ type Known struct {
 // Known is every win that Redis knows of a shard, in the order of the packets.
 func (gm *Game) Known(shard int) (all []Known) {
 	gm.T.Helper()
-	err := gm.G.EachWin(gm.T.Context(), gm.C, shard, func(user string, w rain.Win, entry string) error {
-		if w.User != user {
-			gm.T.Errorf("%s has %+v", user, w)
+	amounts, err := rain.NewAmounts(gm.C)
+	if err != nil {
+		gm.T.Fatal(err)
+	}
+	err = gm.G.EachRecord(gm.T.Context(), gm.C, shard, func(page rain.Records) error {
+		for _, r := range page.Wins {
+			r.Win.Amount = amounts.Of(r.Win.Packet)
+			all = append(all, Known{r.Win, rain.EntryRef{Campaign: gm.C.ID, Shard: shard, ID: r.Entry}})
 		}
-		all = append(all, Known{w, rain.EntryRef{Campaign: gm.C.ID, Shard: shard, ID: entry}})
 		return nil
 	})
 	if err != nil {

@@ -33,16 +33,20 @@ func TapOf(t testing.TB, user, drop string) *Tap {
 	return &Tap{User: user, Drop: id}
 }
 
-// Script has batches decided on the first shard, without a gate.
+// Script has batches decided on one shard, without a gate.
 type Script struct {
 	Answer *store.Answer // to the last call
+	Heard  string        // the newest entry that it has been told of
 	batch  *store.Batch
 	game   *Game
 }
 
-// Script makes a Script.
-func (gm *Game) Script() *Script {
-	return &Script{batch: store.NewBatch(gm.G.Store, gm.C.ID, 0), game: gm}
+// Script is that of the first shard.
+func (gm *Game) Script() *Script { return ScriptOf(gm, 0) }
+
+// ScriptOf is that of a shard.
+func ScriptOf(gm *Game, shard int) *Script {
+	return &Script{Heard: "0-0", batch: store.NewBatch(gm.G.Store, gm.C.ID, shard), game: gm}
 }
 
 // Call has a batch decided.
@@ -50,15 +54,14 @@ func (s *Script) Call(ctx context.Context, taps []*Tap) (err error) {
 	for _, t := range taps {
 		s.batch.Add(&t.User, t.Drop)
 	}
-	amounts, err := rain.NewAmounts(s.game.C)
-	if err != nil {
-		return err
-	}
 	r := &rain.Rain{}
 	if now := s.game.C.Current(); now != nil {
 		r = now
 	}
-	s.Answer, err = s.batch.Decide(ctx, r, amounts, s.game.Options.Clock())
+	s.Answer, err = s.batch.Decide(ctx, r, s.game.Amounts, s.game.Options.Clock())
+	if err == nil && s.Answer.Entry != "" {
+		s.Heard = s.Answer.Entry
+	}
 	return err
 }
 

@@ -3,25 +3,41 @@ package store
 import (
 	"errors"
 	"slices"
-	"strings"
+	"strconv"
 	"testing"
 
 	"redrain/grab/outcome"
 	"redrain/rain"
 )
 
+// evenAmounts are those of a campaign whose packets hold 3 each.
+func evenAmounts(t testing.TB, packets int) *rain.Amounts {
+	t.Helper()
+	c := &rain.Campaign{Spec: rain.Spec{Budget: rain.Money(packets) * 3, Packets: packets, Min: 1, Split: rain.Even}}
+	amounts, err := rain.NewAmounts(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return amounts
+}
+
 func TestTheScriptsAnswerIsReadWholeOrNotAtAll(t *testing.T) {
 	const now, before = "1763712000000-1", "1763711999999-0"
+	amounts := evenAmounts(t, 100)
 	var a Answer
-	err := a.parse("7\n"+now+"\nweasnlbww\n12\n88 1:3 4\n5=6="+before, 9)
-	if err != nil || a.Left != 7 || a.Entry != now {
+	err := a.parse("7 3 1763712000 000123\n", 0, amounts)
+	if !errors.Is(err, errReply) {
+		t.Errorf("half an answer: %v", err)
+	}
+	err = a.parse("7 3 1763712000 123\n"+now+"\nweadnlbww\n12-13 40-40\n5 "+before+" 7.3", 9, amounts)
+	if err != nil || a.Left != 7 || a.Entry != now || a.moves != 3 || a.Time != 1763712000_000123 {
 		t.Errorf("%+v, %v", a, err)
 	}
 	want := []outcome.Result{
-		{Outcome: outcome.Won, Packet: 12, Amount: 88}, {Outcome: outcome.Empty}, {Outcome: outcome.Already},
+		{Outcome: outcome.Won, Packet: 12, Amount: 3}, {Outcome: outcome.Empty}, {Outcome: outcome.Already},
 		{Outcome: outcome.SoldOut}, {Outcome: outcome.NotOpen}, {Outcome: outcome.Limited},
-		{Outcome: outcome.Won, Packet: 5, Amount: 6},
-		{Outcome: outcome.Won, Packet: 1, Amount: 3}, {Outcome: outcome.Won, Packet: 14, Amount: 4},
+		{Outcome: outcome.Won, Packet: 5, Amount: 3},
+		{Outcome: outcome.Won, Packet: 13, Amount: 3}, {Outcome: outcome.Won, Packet: 40, Amount: 3},
 	}
 	if !slices.Equal(a.Results, want) {
 		t.Errorf("results %v, want %v", a.Results, want)
@@ -29,47 +45,36 @@ func TestTheScriptsAnswerIsReadWholeOrNotAtAll(t *testing.T) {
 	if !slices.Equal(a.Entries, []string{now, "", "", "", "", "", before, now, now}) {
 		t.Errorf("entries %q", a.Entries)
 	}
-	if err := a.parse("0\n\ns\n\n\n", 1); err != nil || len(a.Results) != 1 || len(a.Entries) != 1 || a.Entry != "" {
+	if err := a.parse("0 0 1 2\n\nd\n\n", 1, amounts); err != nil || len(a.Results) != 1 || len(a.Entries) != 1 ||
+		a.Entry != "" {
 		t.Errorf("after another: %+v, %v", a, err)
 	}
-	const won, again = "7\n" + now + "\nw\n12\n88\n", "7\n\nb\n\n\n5=6=" + before
-	for _, good := range []string{won, again} {
-		if err := a.parse(good, 1); err != nil {
+	const head = "7 3 1 2\n"
+	const won, again = head + now + "\nw\n12-12\n", head + "\nb\n\n5 " + before + " "
+	for _, good := range []string{won, again, again + "7.3"} {
+		if err := a.parse(good, 1, amounts); err != nil {
 			t.Errorf("%q: %v", good, err)
-		}
-		for cut := range good {
-			if strings.HasPrefix(before, good[strings.LastIndexByte(good[:cut], '=')+1:cut]) &&
-				strings.Contains(good[:cut], "-") {
-				continue // what is left is an entry's id, too
-			}
-			if err := a.parse(good[:cut], 1); !errors.Is(err, errReply) {
-				t.Errorf("%q was read as %+v", good[:cut], a)
-			}
 		}
 	}
 	for _, bad := range []string{
-		won + "\n", won + "1", won + "5=6=" + before, again + " ", again + " " + again, again + "=1",
-		"7\n" + now + "\nw\n12\n88 \n", "7\n" + now + "\nw\n12\n88 1\n", "7\n" + now + "\nw\n12\n 88\n",
-		"7\n" + now + "\nw\n12\n0\n",
-		"7\n" + now + "\nw\n12\n1:0\n", "7\n" + now + "\nw\n12\n:8\n", "7\n" + now + "\nw\n12\n1:2:3\n",
-		"7\n" + now + "\nw\n12\n-8\n",
-		"7\n" + now + "\nw\n\n88\n", "7\n" + now + "\nw\n012\n88\n", "7\n\nw\n12\n88\n", "7\nx\nw\n12\n88\n",
-		"7\n01-1\nw\n12\n88\n",
-		"-7\n" + now + "\nw\n12\n88\n", "\n" + now + "\nw\n12\n88\n", "7\n" + now + "\n\n12\n88\n",
-		"7\n" + now + "\nww\n12\n88 88\n",
-		"7\n" + now + "\ns\n12\n\n", "7\n" + now + "\ns\n\n\n", "7\n\ns\n12\n\n", "7\n\ns\n\n88\n", "7\n\n0\n\n\n",
-		"7\n\nx\n\n\n",
-		"7\n\nb\n\n\n5=0=" + before, "7\n\nb\n\n\n5=6=", "7\n\nb\n\n\n5=6=x", "7\n\nb\n\n\n=6=" + before,
-		"7\n\nb\n\n\n5=06=" + before,
+		"", "\n\n\n\n", won + "\n", won + "1", won + "5 " + before + " ", again + "\n5 " + before + " ",
+		"7 3 1\n" + now + "\nw\n12-12\n", "7 3 1 2 3\n" + now + "\nw\n12-12\n", "-7 3 1 2\n" + now + "\nw\n12-12\n",
+		"7 -3 1 2\n" + now + "\nw\n12-12\n", "7 3 x 2\n" + now + "\nw\n12-12\n", "7 3 1 02\n" + now + "\nw\n12-12\n",
+		head + now + "\nw\n12\n", head + now + "\nw\n12-13\n", head + now + "\nw\n13-12\n", head + now + "\nw\n\n",
+		head + now + "\nw\n12-12 13-13\n", head + now + "\nw\n-12\n", head + now + "\nw\n012-12\n",
+		head + now + "\nw\n100-100\n", // the campaign has no such packet
+		head + "\nw\n12-12\n", head + "x\nw\n12-12\n", head + "01-1\nw\n12-12\n", head + now + "\n\n12-12\n",
+		head + now + "\nww\n12-13\n", head + now + "\nd\n12-12\n", head + now + "\nd\n\n", head + "\nd\n12-12\n",
+		head + "\n0\n\n", head + "\nx\n\n", head + "\ns\n\n",
+		head + "\nb\n\n", head + "\nb\n\n5", head + "\nb\n\n5 ", head + "\nb\n\n5 x", head + "\nb\n\n05 " + before,
+		head + "\nb\n\n100 " + before + " ", head + "\nb\n\n-5 " + before + " ", head + "\nb\n\n " + before + " ",
 	} {
-		if err := a.parse(bad, 1); !errors.Is(err, errReply) {
+		if err := a.parse(bad, 1, amounts); !errors.Is(err, errReply) {
 			t.Errorf("%q was read as %+v", bad, a)
 		}
 	}
-	for _, bad := range []string{ // the first of two
-		"7\n" + now + "\nww\n12\nx:88 88\n", "7\n\nbb\n\n\nx=6=" + before + " 5=6=" + before,
-	} {
-		if err := a.parse(bad, 2); !errors.Is(err, errReply) {
+	for _, bad := range []string{head + "\nbb\n\n5 " + before + " ", head + "\nbb\n\nx\n5 " + before + " "} {
+		if err := a.parse(bad, 2, amounts); !errors.Is(err, errReply) {
 			t.Errorf("%q was read as %+v", bad, a)
 		}
 	}
@@ -86,10 +91,29 @@ func TestOnRecordNeedsAWholeAnswer(t *testing.T) {
 	}
 }
 
+// A win is on record where the hash has its packet from that very entry.
+func TestOnRecordLooksAtPacketAndEntry(t *testing.T) {
+	of := []Record{{Win: rain.Win{User: "p", Packet: 7, Drop: "1.0"}, Entry: "5-1"}}
+	for text, want := range map[any]bool{
+		"7 5-1 ": true, "7 5-1 0.3": true, "8 5-1 ": false, "7 5-2 ": false, "7 5-1": false, "": false, nil: false, 7: false,
+	} {
+		got, err := OnRecord(of, func(fields []string) ([]any, error) {
+			if !slices.Equal(fields, []string{"p\n1.0"}) {
+				t.Errorf("asked for %q", fields)
+			}
+			return []any{text}, nil
+		})
+		if err != nil || got[0] != want {
+			t.Errorf("%q: %v, %v", text, got, err)
+		}
+	}
+}
+
 // Errors of the scripts have names; those of others stay as they are.
 func TestErrorsHaveNames(t *testing.T) {
 	for text, want := range map[string]error{
 		"NOSTATE": ErrNoState, "ALIVE it is": ErrAlive, "SUPERSEDED x": ErrSuperseded, "UNSETTLED": ErrUnsettled,
+		"BEHIND by a year": ErrBehind, "LATE": ErrLate,
 	} {
 		err := errors.New(text)
 		if got := named(err); !errors.Is(got, want) || !errors.Is(got, err) {
@@ -105,14 +129,16 @@ func TestErrorsHaveNames(t *testing.T) {
 
 // Whatever Redis says, the program goes on, and what it takes for an answer has a result for every tap.
 func FuzzAnswer(f *testing.F) {
-	f.Add("7\n1-1\nwwb\n12\n88 1:3\n5=6=1-0", 3)
-	f.Add("0\n\nsne\n\n\n", 3)
+	f.Add("7 0 1 2\n1-1\nwwb\n12-13\n5 1-0 ", 3)
+	f.Add("0 1 1 2\n\ndne\n\n", 3)
+	f.Add("0 1 1 2\n1-1\nww\n0-0 7-7\n", 2)
+	amounts := evenAmounts(f, 1_000)
 	f.Fuzz(func(t *testing.T, reply string, n int) {
 		var a Answer
-		if a.parse(reply, n) != nil {
+		if a.parse(reply, n, amounts) != nil {
 			return
 		}
-		if len(a.Results) != n || len(a.Entries) != n || a.Left < 0 {
+		if len(a.Results) != n || len(a.Entries) != n || len(a.fresh) != n || a.Left < 0 {
 			t.Fatalf("%q: %+v", reply, a)
 		}
 		for i, r := range a.Results {
@@ -120,6 +146,30 @@ func FuzzAnswer(f *testing.F) {
 				r.Packet < 0 {
 				t.Errorf("%q: %v from %q", reply, r, a.Entries[i])
 			}
+		}
+	})
+}
+
+// FuzzStock: what is taken for a stock is written the same way.
+func FuzzStock(f *testing.F) {
+	f.Add("0-4", "7-7", ".", "9-9")
+	f.Add(".", "", "", "x")
+	f.Fuzz(func(t *testing.T, a, b, c, d string) {
+		elements := []string{a, b, c, d}
+		stock, reclaimed, err := parseStock(elements, 1_000)
+		if err != nil {
+			return
+		}
+		var again []string
+		for _, r := range stock {
+			again = append(again, rain.Numbers{r}.String())
+		}
+		again = append(again, stockEnd)
+		for _, r := range reclaimed {
+			again = append(again, strconv.Itoa(r.First)+"-"+strconv.Itoa(r.Last))
+		}
+		if !slices.Equal(again, elements) {
+			t.Errorf("%q was read as %v and %v", elements, stock, reclaimed)
 		}
 	})
 }

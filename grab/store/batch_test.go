@@ -25,7 +25,7 @@ func TestAWinIsGivenAgain(t *testing.T) {
 			again("on another node", gm.Node().Gate(gm.C))
 
 			gm.Want("other", drop, outcome.Won)
-			gm.Want("third", drop, outcome.SoldOut)
+			gm.Want("third", drop, outcome.SoldOut) // with one shard, dry is sold out
 			again("sold out, on the same node", gm.Gate)
 			again("sold out, on another node", gm.Node().Gate(gm.C))
 
@@ -172,17 +172,28 @@ func TestTheScriptRefusesWhatANodeLetsThrough(t *testing.T) {
 	}
 }
 
-// The largest budget there may be: Lua's own way to write numbers would round it.
-func TestAmountsAreExact(t *testing.T) {
+// The largest budget and the largest numbers there may be: Lua's own way to write numbers would round some.
+func TestNumbersAndAmountsAreExact(t *testing.T) {
 	for name, rdb := range grabtest.Backends(t) {
 		t.Run(name, func(t *testing.T) {
-			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 3, Budget: rain.MaxBudget - 1})
-			first := gm.Want("p", gm.Drop(0), outcome.Won)
-			if first.Amount != gm.Amounts[first.Packet] || first.Amount < rain.MaxBudget/3-1 {
-				t.Errorf("won %d, want %d", first.Amount, gm.Amounts[first.Packet])
+			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: rain.MaxPackets, Budget: rain.MaxBudget - 1, Shards: 2,
+				Split: rain.DoubleMean})
+			lent, err := gm.G.Lend(t.Context(), gm.C.ID, 1, 0, "m", rain.MaxPackets)
+			if err != nil || lent == nil || lent.Numbers.Count() != rain.MaxPackets/2 {
+				t.Fatal(lent, err)
+			}
+			if _, err := gm.G.Borrow(t.Context(), gm.C.ID, *lent); err != nil {
+				t.Fatal(err)
 			}
 			gm.Balance()
-			gm.Want("q", gm.Drop(0), outcome.Won)
+			if _, err := gm.G.Lend(t.Context(), gm.C.ID, 0, 1, "n", rain.MaxPackets-2); err != nil {
+				t.Fatal(err)
+			}
+			gm.Balance()
+			user := ofShard(0, 2)
+			if r := gm.Want(user, gm.Drop(0), outcome.Won); r.Packet != 0 || r.Amount != gm.Amounts.Of(0) {
+				t.Errorf("won %+v", r)
+			}
 			gm.Balance()
 			if err := gm.G.CloseCampaign(t.Context(), gm.C); err != nil {
 				t.Fatal(err)
@@ -190,6 +201,15 @@ func TestAmountsAreExact(t *testing.T) {
 			gm.Balance()
 		})
 	}
+}
+
+// ofShard is a player whose home a shard is.
+func ofShard(shard, shards int) string {
+	user := "p"
+	for rain.HomeShard(user, shards) != shard {
+		user += "p"
+	}
+	return user
 }
 
 // The nodes' clocks may differ by a quarter of a second, so the script takes a rain as begun that much early. (That it

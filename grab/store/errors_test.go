@@ -25,7 +25,7 @@ func TestNoErrorOfRedisIsSwallowed(t *testing.T) {
 	rdb.AddHook(b)
 	newGame := func(t *testing.T) *grabtest.Game {
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 40, Wins: 30})
-		for i := range 20 { // enough for blocks
+		for i := range 20 {
 			gm.BatchOf([2]string{"p", rain.DropID{N: int64(i)}.String()})
 		}
 		gm.Want("q", gm.Drop(0), outcome.Won)
@@ -47,8 +47,7 @@ func TestNoErrorOfRedisIsSwallowed(t *testing.T) {
 		do     func(*testing.T, *grabtest.Game) error
 	}{
 		"open": {lost, func(t *testing.T, gm *grabtest.Game) error {
-			return gm.G.Open(t.Context(), gm.C,
-				gm.Amounts)
+			return gm.G.Open(t.Context(), gm.C, gm.Options.Clock()+60_000)
 		}},
 		"apply": {nil, func(t *testing.T, gm *grabtest.Game) error { return gm.G.Apply(t.Context(), gm.C) }},
 		"close": {nil, func(t *testing.T, gm *grabtest.Game) error { return gm.G.CloseCampaign(t.Context(), gm.C) }},
@@ -65,7 +64,7 @@ func TestNoErrorOfRedisIsSwallowed(t *testing.T) {
 			return gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, nil))
 		}},
 		"rank": {nil, func(t *testing.T, gm *grabtest.Game) error {
-			return gm.G.Rank(t.Context(), []store.Winners{{Campaign: gm.C.ID, Users: []string{"p"}}})
+			return gm.G.Rank(t.Context(), []store.Winners{{Campaign: gm.C.ID, Totals: []store.Ranked{{User: "p", Amount: 5}}}})
 		}},
 		"top": {nil, func(t *testing.T, gm *grabtest.Game) error { return failure(gm.G.Top(t.Context(), gm.C)) }},
 		"report": {nil, func(t *testing.T, gm *grabtest.Game) error {
@@ -78,14 +77,23 @@ func TestNoErrorOfRedisIsSwallowed(t *testing.T) {
 			_, _, err := gm.G.Allow(t.Context(), "test", "x", 1, 1)
 			return err
 		}},
-		"once": {nil, func(t *testing.T, gm *grabtest.Game) error {
-			return failure(gm.G.Once(t.Context(), []rain.EntryRef{win}, time.Minute))
-		}},
 		"records": {nil, func(t *testing.T, gm *grabtest.Game) error {
-			return failure(gm.G.Records(t.Context(), gm.C, "p"))
+			_, _, err := gm.G.Records(t.Context(), gm.C, "p", 100)
+			return err
 		}},
-		"each win": {nil, func(t *testing.T, gm *grabtest.Game) error {
-			return gm.G.EachWin(t.Context(), gm.C, 0, func(string, rain.Win, string) error { return nil })
+		"shards": {nil, func(t *testing.T, gm *grabtest.Game) error { return failure(gm.G.Shards(t.Context(), gm.C)) }},
+		"lend": {nil, func(t *testing.T, gm *grabtest.Game) error {
+			return failure(gm.G.Lend(t.Context(), gm.C.ID, 0, 1, "m", 5))
+		}},
+		"borrow": {nil, func(t *testing.T, gm *grabtest.Game) error {
+			return failure(gm.G.Borrow(t.Context(), gm.C.ID, rain.Lent{Move: "m", Numbers: rain.Numbers{{First: 50, Last: 51}}}))
+		}},
+		"done": {nil, func(t *testing.T, gm *grabtest.Game) error { return gm.G.Moves.Done(t.Context(), gm.C.ID, 0, "m") }},
+		"lose": {nil, func(t *testing.T, gm *grabtest.Game) error {
+			return failure(gm.G.Moves.Lose(t.Context(), gm.C.ID, 0, "0-0", 0))
+		}},
+		"each record": {nil, func(t *testing.T, gm *grabtest.Game) error {
+			return gm.G.EachRecord(t.Context(), gm.C, 0, func(rain.Records) error { return nil })
 		}},
 		"read": {nil, func(t *testing.T, gm *grabtest.Game) error {
 			return failure(gm.G.Outbox.Read(t.Context(), gm.C.ID, 0, "a", 10))
@@ -193,23 +201,26 @@ func TestReportsAreLetGoWithTheirCampaign(t *testing.T) {
 func TestWinsThatCannotBeReadAreAnError(t *testing.T) {
 	rdb := grabtest.InProcess(t)
 	gm := grabtest.New(t, rdb, grabtest.Setup{})
-	if err := rdb.HSet(t.Context(), gm.G.Keys(gm.C.ID, 0).Wins, "p", "?").Err(); err != nil {
+	bad := map[string]any{"p": "1 0.0", "p\n0.0": "?"}
+	if err := rdb.HSet(t.Context(), gm.G.Keys(gm.C.ID, 0).Wins, bad).Err(); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := gm.G.Records(t.Context(), gm.C, "p"); err == nil {
+	if got, _, err := gm.G.Records(t.Context(), gm.C, "p", 10); err == nil {
 		t.Errorf("read as %v", got)
 	}
-	if err := gm.G.EachWin(t.Context(), gm.C, 0, func(string, rain.Win, string) error { return nil }); err == nil {
-		t.Error("passed over")
+	var all rain.Records
+	if err := gm.G.EachRecord(t.Context(), gm.C, 0, func(page rain.Records) error { all = page; return nil }); err != nil ||
+		len(all.Unreadable) != 1 || !strings.Contains(all.Unreadable[0], "0.0") || len(all.Players) != 1 {
+		t.Errorf("read as %+v, %v", all, err)
 	}
 }
 
 // Whoever goes through the wins may end it.
-func TestEachWinEndsWithAnError(t *testing.T) {
+func TestEachRecordEndsWithAnError(t *testing.T) {
 	gm := grabtest.New(t, grabtest.InProcess(t), grabtest.Setup{})
 	gm.Fill(3)
 	seen, enough := 0, errors.New("enough")
-	err := gm.G.EachWin(t.Context(), gm.C, 0, func(string, rain.Win, string) error { seen++; return enough })
+	err := gm.G.EachRecord(t.Context(), gm.C, 0, func(rain.Records) error { seen++; return enough })
 	if !errors.Is(err, enough) || seen != 1 {
 		t.Errorf("%d wins, %v", seen, err)
 	}

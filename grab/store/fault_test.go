@@ -37,7 +37,7 @@ func TestForgottenScriptsAreLoadedAgain(t *testing.T) {
 
 			next := grabtest.New(t, rdb, grabtest.Setup{Packets: 5_000, NotOpen: true})
 			flush()
-			if err := next.G.Open(t.Context(), next.C, next.Amounts); err != nil {
+			if err := next.G.Open(t.Context(), next.C, next.Options.Clock()+60_000); err != nil {
 				t.Errorf("open: %v", err)
 			}
 			next.Balance()
@@ -203,11 +203,11 @@ func TestAFullRedisLosesNothingHalfWay(t *testing.T) {
 	paced.Balance()
 
 	unopened := unstocked(t, gm)
-	if err := unopened.G.Open(t.Context(), unopened.C, unopened.Amounts); err == nil {
+	if err := unopened.G.Open(t.Context(), unopened.C, gm.Options.Clock()+60_000); err == nil {
 		t.Error("a full Redis has taken a stock")
 	}
 	set("maxmemory", "0")
-	if err := unopened.G.Open(t.Context(), unopened.C, unopened.Amounts); err != nil {
+	if err := unopened.G.Open(t.Context(), unopened.C, gm.Options.Clock()+60_000); err != nil {
 		t.Error(err)
 	}
 	unopened.Balance()
@@ -262,9 +262,20 @@ func TestALostAnswerIsGivenAgain(t *testing.T) {
 	paced.Want("p", paced.Drop(2), outcome.Limited)
 
 	cut.LoseAnswer()
-	if first, err := once(gm, "1-0", "1-1"); err != nil || !first[0] || !first[1] {
-		t.Errorf("once: %v, %v; want to be first", first, err)
+	lent, err := gm.G.Lend(t.Context(), gm.C.ID, 0, 1, "m", 5)
+	if err != nil || lent.Numbers.Count() != 5 || lent.Number != 1 {
+		t.Errorf("lent %+v (%v)", lent, err)
 	}
+	cut.LoseAnswer()
+	back := rain.Lent{Move: "m", To: 0, Numbers: lent.Numbers}
+	if number, err := gm.G.Borrow(t.Context(), gm.C.ID, back); err != nil || number != 2 {
+		t.Errorf("borrowed as the %d. move (%v)", number, err)
+	}
+	cut.LoseAnswer()
+	if err := gm.G.Moves.Done(t.Context(), gm.C.ID, 0, "m"); err != nil {
+		t.Error(err)
+	}
+	gm.Balance()
 	cut.LoseAnswer()
 	gm.Apply()
 	cut.LoseAnswer()

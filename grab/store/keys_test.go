@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -35,15 +34,19 @@ func useEverything(t *testing.T, gm *grabtest.Game) {
 		if err := gm.G.Remove(ctx, grabtest.Refs(entries)); err != nil {
 			t.Error(err)
 		}
-		if _, err := gm.G.Once(ctx, []rain.EntryRef{{Campaign: gm.C.ID, Shard: shard, ID: "1-0"}},
-			time.Minute); err != nil {
-			t.Error(err)
-		}
 	}
 	confirming := confirm.New(gm.G.Store, confirm.Replica, nil, nil)
 	// the write for the replicas, whether there are any or not
-	if _, err := confirming.ConfirmedWins(ctx, gm.C, "p"); err != nil {
+	if _, err := confirming.PlayersWins(ctx, gm.C, "p"); err != nil {
 		t.Error(err)
+	}
+	gm.Gone = 1
+	moveSomething(gm, 0, 1)
+	if _, err := gm.G.Shards(ctx, gm.C); err != nil {
+		t.Error(err)
+	}
+	if lost, err := gm.G.Moves.Lose(ctx, gm.C.ID, 0, "9-9", 1_000); err != nil || !lost {
+		t.Error(lost, err)
 	}
 	wins := gm.Known(rain.HomeShard("p", gm.C.Shards))
 	gm.Lose()
@@ -63,6 +66,80 @@ func useEverything(t *testing.T, gm *grabtest.Game) {
 		if _, _, err := gm.G.Allow(ctx, "test", addr, 1, 1); err != nil {
 			t.Errorf("%q: %v", addr, err)
 		}
+	}
+}
+
+// moveSomething moves two packets from one shard to another.
+func moveSomething(gm *grabtest.Game, from, to int) {
+	gm.T.Helper()
+	ctx := gm.T.Context()
+	lent, err := gm.G.Lend(ctx, gm.C.ID, from, to, "a move", 2)
+	if err != nil || lent == nil {
+		gm.T.Fatal(lent, err)
+	}
+	if _, err := gm.G.Borrow(ctx, gm.C.ID, *lent); err != nil {
+		gm.T.Fatal(err)
+	}
+	if err := gm.G.Moves.Done(ctx, gm.C.ID, from, lent.Move); err != nil {
+		gm.T.Fatal(err)
+	}
+	gm.Balance()
+}
+
+// A Cluster refuses a command on keys of which some are missing while their slot is on its way to another node. So all
+// keys of a shard are there from its opening on, through all that can happen to it.
+func TestEveryKeyOfAShardExistsFromItsOpeningOn(t *testing.T) {
+	for name, rdb := range grabtest.Backends(t) {
+		t.Run(name, func(t *testing.T) {
+			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 4, Shards: 2, Taps: 3, Wins: 9, NoRain: true})
+			whole := func(when string) {
+				t.Helper()
+				for shard := range 2 {
+					for _, key := range gm.G.Keys(gm.C.ID, shard).Opening() {
+						if rdb.Exists(t.Context(), key).Val() != 1 {
+							t.Errorf("%s: %s is missing", when, key)
+						}
+					}
+				}
+			}
+			whole("opened")
+			gm.LetItRain(nil)
+			gm.Gate = gm.G.Gate(gm.C)
+			moveSomething(gm, 0, 1) // all that shard 0 has
+			whole("moved away")
+			user := ofShard(1, 2)
+			for i := range 4 {
+				var taps [2]string = [2]string{user, gm.Drop(i)}
+				if i > 2 {
+					taps[0] = ofShard(1, 2) + "x"
+				}
+				script := grabtest.ScriptOf(gm, 1)
+				if err := script.Call(t.Context(), []*grabtest.Tap{grabtest.TapOf(t, taps[0], taps[1])}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			whole("won")
+			for _, e := range gm.Outbox() {
+				gm.Remove([]rain.Entry{e})
+			}
+			whole("paid")
+			wins := [][]grabtest.Known{gm.Known(0), gm.Known(1)}
+			gm.Lose()
+			for shard := range 2 {
+				if err := gm.G.Restore(t.Context(), gm.C, shard, gm.Restoration(shard, wins[shard])); err != nil {
+					t.Fatal(err)
+				}
+			}
+			whole("restored")
+			if err := gm.G.CloseCampaign(t.Context(), gm.C); err != nil {
+				t.Fatal(err)
+			}
+			whole("closed")
+			for _, e := range gm.Outbox() {
+				gm.Remove([]rain.Entry{e})
+			}
+			whole("closed and paid")
+		})
 	}
 }
 
@@ -118,16 +195,20 @@ func TestAClusterRefusesAnUndeclaredKey(t *testing.T) {
 	}
 	broken := redis.NewScript(strings.Replace(lua.Grab, "= KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]",
 		"= KEYS[1], KEYS[2], KEYS[3], KEYS[4], '"+elsewhere+"'", 1))
-	if err := broken.Run(t.Context(), cluster, []string{k.State, k.Stock, k.Wins, k.Taps, k.Outbox}, "p",
-		gm.Drop(0)).Err(); err == nil {
+	if err := broken.Run(t.Context(), cluster, []string{k.State, k.Stock, k.Wins, k.Taps, k.Outbox}, tapArgs(gm)...).Err(); err == nil {
 		t.Error("a script has used a key that it was not given")
 	}
-	if err := broken.Run(t.Context(), cluster, []string{k.State, k.Stock, k.Wins, k.Taps, elsewhere}, "p",
-		gm.Drop(0)).Err(); err == nil {
+	if err := broken.Run(t.Context(), cluster, []string{k.State, k.Stock, k.Wins, k.Taps, elsewhere},
+		tapArgs(gm)...).Err(); err == nil {
 		t.Error("a script has used keys of two slots")
 	}
 	gm.Balance()
 	gm.Want("p", gm.Drop(0), outcome.Won)
+}
+
+// tapArgs are the arguments of a tap that wins.
+func tapArgs(gm *grabtest.Game) []any {
+	return []any{gm.C.Current().FirstWave, "0-0", 0, gm.Options.Clock(), "p", "p\n0.0", "seal 0.0 p"}
 }
 
 // What is limited for whom can be read in the key, as far as it is plain; the rest cannot break out of its hash tag.

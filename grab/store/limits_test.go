@@ -3,8 +3,6 @@ package store_test
 import (
 	"reflect"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,63 +10,7 @@ import (
 	"redrain/grab/outcome"
 	"redrain/grab/store"
 	"redrain/internal/testenv"
-	"redrain/rain"
 )
-
-func TestOnceLetsOneThrough(t *testing.T) {
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			gm := grabtest.New(t, rdb, grabtest.Setup{NotOpen: true})
-			var all sync.WaitGroup
-			var through, others atomic.Int64
-			for range 20 {
-				all.Go(func() {
-					first, err := once(gm, "1-0", "1-2", "1-0")
-					if err != nil || len(first) != 3 {
-						t.Errorf("%v, %v", first, err)
-						return
-					}
-					if first[0] != first[2] {
-						t.Errorf("one call is told %v of the same entry", first)
-					}
-					if first[0] {
-						through.Add(1)
-					}
-					if first[1] {
-						others.Add(1)
-					}
-				})
-			}
-			all.Wait()
-			if n, m := through.Load(), others.Load(); n != 1 || m != 1 {
-				t.Errorf("%d and %d of 20 were the first", n, m)
-			}
-			if err := rdb.ScriptFlush(t.Context()).Err(); err != nil { // as after a restart
-				t.Fatal(err)
-			}
-			if first, err := once(gm, "1-0", "1-1"); err != nil || first[0] || !first[1] {
-				t.Errorf("a known id and another: %v, %v", first, err)
-			}
-			if first, err := once(gm); err != nil || len(first) != 0 {
-				t.Errorf("of none: %v, %v", first, err)
-			}
-			ttl := rdb.PTTL(t.Context(), gm.G.OnceKey(gm.C.ID, 0, "1-0")).Val()
-			if ttl <= 50*time.Second || ttl > time.Minute {
-				t.Errorf("it is remembered for %v, want a minute", ttl)
-			}
-		})
-	}
-}
-
-// once marks entries of shard 0.
-func once(gm *grabtest.Game, ids ...string) ([]bool, error) {
-	gm.T.Helper()
-	refs := make([]rain.EntryRef, len(ids))
-	for i, id := range ids {
-		refs[i] = rain.EntryRef{Campaign: gm.C.ID, ID: id}
-	}
-	return gm.G.Once(gm.T.Context(), refs, time.Minute)
-}
 
 func TestAllowIsABucketForAllNodes(t *testing.T) {
 	for name, rdb := range grabtest.Backends(t) {

@@ -38,8 +38,10 @@ func TestTheOutboxIsReadClaimedAndRemoved(t *testing.T) {
 				t.Fatalf("read %d and %d of 7", len(first), len(second))
 			}
 			for i, e := range slices.Concat(first, second) {
-				want := rain.Win{User: fmt.Sprint("filler ", i), Packet: i, Amount: gm.Amounts[i], Drop: e.Wins[0].Drop}
-				if len(e.Wins) != 1 || e.Wins[0] != want || e.Reclaim != nil || e.Ref.Campaign != gm.C.ID ||
+				w := e.Wins[0]
+				want := rain.Win{User: fmt.Sprint("filler ", i), Packet: i, Drop: w.Drop, Seal: w.Seal}
+				if len(e.Wins) != 1 || w != want || e.Reclaim != nil ||
+					!grabtest.Ring.CheckTap(w.Seal, gm.C.ID, w.User, w.Drop, e.SealedAt) || e.Ref.Campaign != gm.C.ID ||
 					e.Ref.Shard != 0 {
 					t.Errorf("entry %d is %+v, want the win %+v", i, e, want)
 				}
@@ -75,8 +77,9 @@ func TestTheOutboxIsReadClaimedAndRemoved(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := gm.Read("a", 10)
-			if len(got) != 1 || got[0].Wins != nil || *got[0].Reclaim != (rain.Reclaim{Packets: 13, Amount: 1300}) {
-				t.Errorf("closed, and the outbox gives %+v", got)
+			if len(got) != 1 || got[0].Wins != nil || got[0].Reclaim.Numbers.String() != "7-19" ||
+				!grabtest.Ring.CheckClosing(got[0].Reclaim.Seal, gm.C.ID, 0, got[0].SealedAt) {
+				t.Fatalf("closed, and the outbox gives %+v", got)
 			}
 			snap, err := gm.G.Snapshot(t.Context(), gm.C)
 			if err != nil || snap[0].LastEntry != got[0].Ref.ID {
@@ -185,7 +188,7 @@ func TestAnUnreadableEntryStays(t *testing.T) {
 			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 20})
 			key := gm.G.Keys(gm.C.ID, 0).Outbox
 			if err := rdb.XAdd(t.Context(), &redis.XAddArgs{Stream: key,
-				Values: []string{"wins", "7 eleven 0.0 p"}}).Err(); err != nil {
+				Values: []string{"at", "1", "packets", "eleven", "wins", "seal 0.0 p"}}).Err(); err != nil {
 				t.Fatal(err)
 			}
 			gm.Fill(2)
@@ -200,7 +203,7 @@ func TestAnUnreadableEntryStays(t *testing.T) {
 			if n := gm.Pending(); n != 1 {
 				t.Errorf("%d entries wait, want the bad one", n)
 			}
-			if _, err := gm.G.Snapshot(t.Context(), gm.C); err == nil || !strings.Contains(err.Error(), "eleven") {
+			if _, err := gm.G.Snapshot(t.Context(), gm.C); err == nil || !strings.Contains(err.Error(), "not what a script has written") {
 				t.Errorf("the snapshot says %v", err)
 			}
 		})

@@ -55,6 +55,9 @@ func (r *Ranking) Rank(ctx context.Context, winners []Winners) error {
 	}
 	_, err = r.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, b := range boards {
+			if b.ttl.Val() == noKey {
+				continue // let go, or lost; who restores it makes the board
+			}
 			entering := b.entering()
 			enter(ctx, p, b.keys, entering)
 			// let go already: no key of the campaign may outlive the others
@@ -69,6 +72,9 @@ func (r *Ranking) Rank(ctx context.Context, winners []Winners) error {
 	}
 	return nil
 }
+
+// noKey is what PTTL answers where there is no key.
+const noKey = -2
 
 // board is what is asked of a shard to rank some of its players.
 type board struct {

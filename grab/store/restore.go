@@ -27,9 +27,10 @@ type Restoration struct {
 	Epoch int64
 	// Closed says that the shard's rest went back to the sponsor: there is no stock any more.
 	Closed bool
-	// Stock is the packets that nobody has won.
-	Stock rain.Numbers
-	// Borrowed are the moves that have brought stock to this shard, and Moves how many there were from and to it.
+	// Stock is the packets that can be won, and Reclaimed those that went back to the sponsor.
+	Stock, Reclaimed rain.Numbers
+	// Borrowed are the moves that have brought stock to this shard, and Moves the highest number of one from or to it that
+	// is known.
 	Borrowed []string
 	Moves    int64
 	// Wins calls put with every win that is known and its outbox entry, of which only the ID counts, in the order won.
@@ -77,14 +78,14 @@ func (r *Restorer) Lost(ctx context.Context, c *rain.Campaign) ([]int, error) {
 // that of the shard.
 //
 // It fails with ErrAlive where the shard is there, and with ErrUnsettled where Redis has lost the state and kept an
-// outbox that is not empty. Packets that are missing, or there twice, are an error, and nothing is restored.
+// outbox that is not empty. A packet that is there twice, in the stock or won, is an error, and nothing is restored.
 //
 // The taps that won nothing are not known any more and do not count against taps_per_user; the pacing of a rain that is
 // falling begins anew with what is left.
 func (r *Restorer) RestoreAs(ctx context.Context, c *rain.Campaign, shard int,
 	say func(context.Context) (Restoration, error)) error {
 	k, token := r.keys.shard(c.ID, shard), rand.Text()
-	run := &restoration{c: c}
+	run := &restoration{c: c, there: make([]uint64, c.Packets/64+1)}
 	run.step = func(step string, args ...any) error {
 		return r.run(ctx, r.scripts.restore, k.opening(), append([]any{token, step}, args...)...).Err()
 	}
@@ -106,8 +107,9 @@ type restoration struct {
 	step func(step string, args ...any) error // calls the script
 	rank func(top []Ranked) error             // makes the board of those who have won most
 
-	chunk int   // number of the last one
-	batch []any // what goes with the next one
+	there []uint64 // a bit for each packet of the campaign: it has come
+	chunk int      // number of the last one
+	batch []any    // what goes with the next one
 	wins  int
 }
 
@@ -125,12 +127,10 @@ func (r *restoration) restore(say func() (Restoration, error)) error {
 	if what.Closed && len(what.Stock) > 0 {
 		return fmt.Errorf("%w: a closed shard with a stock of %d packets", errRestoration, what.Stock.Count())
 	}
-	for _, part := range what.Stock {
-		if err := r.send("stock", 1, rain.Numbers{part}.String()); err != nil {
-			return err
-		}
+	if err := r.ranges("stock", what.Stock); err != nil {
+		return err
 	}
-	if err := r.flush("stock"); err != nil {
+	if err := r.ranges("back", what.Reclaimed); err != nil {
 		return err
 	}
 	for _, move := range what.Borrowed {
@@ -156,7 +156,37 @@ func (r *restoration) restore(say func() (Restoration, error)) error {
 	if what.Closed {
 		status = rain.Closed
 	}
-	return r.step("finish", string(status), what.Stock.Count(), r.wins, what.Barrier, group, what.Moves, what.Epoch)
+	// There may have been moves that nobody knows of but the nodes that have met the shard. Each epoch counts its moves from
+	// its own time on, so what a node has heard of an earlier one is always less.
+	moves := max(what.Moves, what.Epoch)
+	return r.step("finish", string(status), what.Stock.Count(), r.wins, what.Barrier, group, moves, what.Epoch)
+}
+
+// ranges sends packets that are nobody's. In this order: what was given back lies behind the stock.
+func (r *restoration) ranges(step string, packets rain.Numbers) error {
+	for _, part := range packets {
+		if err := r.count(part); err != nil {
+			return err
+		}
+		if err := r.send(step, 1, rain.Numbers{part}.String()); err != nil {
+			return err
+		}
+	}
+	return r.flush(step)
+}
+
+// count makes sure that none of the packets has come before.
+func (r *restoration) count(packets rain.Range) error {
+	if packets.First < 0 || packets.Last >= r.c.Packets || packets.Count() < 1 {
+		return fmt.Errorf("%w: packets %d to %d", errRestoration, packets.First, packets.Last)
+	}
+	for p := packets.First; p <= packets.Last; p++ {
+		if r.there[p/64]&(1<<(p%64)) != 0 {
+			return fmt.Errorf("%w: packet %d is there twice", errRestoration, p)
+		}
+		r.there[p/64] |= 1 << (p % 64)
+	}
+	return nil
 }
 
 // win takes one win along.
@@ -164,6 +194,9 @@ func (r *restoration) win(w rain.Win, entry rain.EntryRef) error {
 	packet := strconv.Itoa(w.Packet)
 	if _, err := winOf(packet, w.Drop, w.User); err != nil || !isEntryID(entry.ID) {
 		return fmt.Errorf("win of packet %d, entry %s: %w", w.Packet, entry.ID, errRecord) // what nobody could read
+	}
+	if err := r.count(rain.Range{First: w.Packet, Last: w.Packet}); err != nil {
+		return err
 	}
 	r.wins++
 	return r.send("wins", 4, w.User, w.Drop, packet, entry.ID)

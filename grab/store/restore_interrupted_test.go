@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -58,8 +59,20 @@ func TestARestorationCanBeBrokenOffAnywhere(t *testing.T) {
 	for name, rdb := range grabtest.Backends(t) {
 		t.Run(name, func(t *testing.T) {
 			const players = 2*store.RestoredAtOnce + 100
-			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 3*store.RestoredAtOnce + players, Wins: 3,
-				Split: rain.DoubleMean})
+			const pieces = store.RestoredAtOnce + 50
+			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: players + 2*pieces, Wins: 3, Split: rain.DoubleMean})
+			restoration := func(wins []grabtest.Known) store.Restoration {
+				r := gm.Restoration(0, wins)
+				r.Borrowed = make([]string, store.RestoredAtOnce+1)
+				for i := range r.Borrowed {
+					r.Borrowed[i] = fmt.Sprint("move ", i)
+				}
+				r.Stock = nil
+				for p := players; p < gm.C.Packets; p++ {
+					r.Stock = append(r.Stock, rain.Range{First: p, Last: p}) // each for itself, in several calls
+				}
+				return r
+			}
 			for i := 0; i < players; i += grabtest.MaxBatch {
 				var taps [][2]string
 				for p := i; p < min(i+grabtest.MaxBatch, players); p++ {
@@ -78,7 +91,7 @@ func TestARestorationCanBeBrokenOffAnywhere(t *testing.T) {
 			for calls := int64(0); ; calls += step {
 				gm.Lose()
 				b.left.Store(calls)
-				err := gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins))
+				err := gm.G.Restore(t.Context(), gm.C, 0, restoration(wins))
 				whole := b.left.Load() >= 0
 				b.left.Store(1 << 40)
 				if whole {
@@ -93,11 +106,11 @@ func TestARestorationCanBeBrokenOffAnywhere(t *testing.T) {
 				when := fmt.Sprintf("broken off after %d calls", calls)
 				wantUnknown(t, gm, when)
 				if calls > 0 {
-					if err := gm.G.Open(t.Context(), gm.C, gm.Amounts); !errors.Is(err, store.ErrNoState) {
+					if err := gm.G.Open(t.Context(), gm.C, soon(gm)); !errors.Is(err, store.ErrNoState) {
 						t.Errorf("%s: loading it: %v", when, err)
 					}
 				}
-				if err := gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)); err != nil {
+				if err := gm.G.Restore(t.Context(), gm.C, 0, restoration(wins)); err != nil {
 					t.Fatalf("%s, and again: %v", when, err)
 				}
 				if l := gm.Levels(); l != before {
@@ -108,7 +121,7 @@ func TestARestorationCanBeBrokenOffAnywhere(t *testing.T) {
 			if got := gm.Known(0); !slices.Equal(got, wins) {
 				t.Errorf("%d wins, and not those of before", len(got))
 			}
-			if err := gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)); !errors.Is(err, store.ErrAlive) {
+			if err := gm.G.Restore(t.Context(), gm.C, 0, restoration(wins)); !errors.Is(err, store.ErrAlive) {
 				t.Errorf("restoring what is there: %v", err)
 			}
 			gm.Balance()
@@ -161,7 +174,7 @@ func TestRepeatedStepsOfARestorationChangeNothing(t *testing.T) {
 			if got := gm.Known(0); !slices.Equal(got, wins) {
 				t.Errorf("wins %v, want %v", got, wins)
 			}
-			if got := rdb.HGetAll(t.Context(), k.Taps).Val(); fmt.Sprint(got) != fmt.Sprint(taps) || len(got) != 20 {
+			if got := rdb.HGetAll(t.Context(), k.Taps).Val(); !maps.Equal(got, taps) || len(got) != 41 {
 				t.Errorf("taps %v, want %v", got, taps)
 			}
 		})
@@ -178,23 +191,14 @@ func TestOfTwoRestorersTheLastOneToBeginWins(t *testing.T) {
 			}
 			wins, before := gm.Known(0), gm.Levels()
 			gm.Gone = 5
-			// One stops in the middle of its stock, and another one does all of it.
+			// One stops in the middle of its wins, and another one does all of it.
 			gm.Lose()
 			slow := gm.Restoration(0, wins)
-			stock := slow.Stock
-			slow.Stock = func(yield func(int, rain.Money) bool) {
-				n := 0
-				for p, amount := range stock {
-					if n++; n == 2*store.RestoredAtOnce {
-						if err := gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)); err != nil {
-							t.Error(err)
-						}
-					}
-					if !yield(p, amount) {
-						return
-					}
+			slow.Wins = interrupted(wins, func() {
+				if err := gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)); err != nil {
+					t.Error(err)
 				}
-			}
+			})
 			if err := gm.G.Restore(t.Context(), gm.C, 0, slow); !errors.Is(err, store.ErrAlive) {
 				t.Errorf("the slow one: %v", err)
 			}
@@ -202,21 +206,13 @@ func TestOfTwoRestorersTheLastOneToBeginWins(t *testing.T) {
 			// The same, but the other one is not ready either.
 			gm.Lose()
 			begun := gm.Restoration(0, wins)
-			begun.Stock = func(yield func(int, rain.Money) bool) {
-				n := 0
-				for p, amount := range stock {
-					if n++; n == 2*store.RestoredAtOnce+1 {
-						other := gm.Restoration(0, wins)
-						other.Wins = func(func(rain.Win, rain.EntryRef) error) error { return errBroken }
-						if err := gm.G.Restore(t.Context(), gm.C, 0, other); !errors.Is(err, errBroken) {
-							t.Error(err)
-						}
-					}
-					if !yield(p, amount) {
-						return
-					}
+			begun.Wins = interrupted(wins, func() {
+				other := gm.Restoration(0, wins)
+				other.Wins = func(func(rain.Win, rain.EntryRef) error) error { return errBroken }
+				if err := gm.G.Restore(t.Context(), gm.C, 0, other); !errors.Is(err, errBroken) {
+					t.Error(err)
 				}
-			}
+			})
 			if err := gm.G.Restore(t.Context(), gm.C, 0, begun); !errors.Is(err, store.ErrSuperseded) {
 				t.Errorf("one that was overtaken: %v", err)
 			}
@@ -249,5 +245,20 @@ func TestOfTwoRestorersTheLastOneToBeginWins(t *testing.T) {
 				t.Errorf("wins %v, want %v", got, wins)
 			}
 		})
+	}
+}
+
+// interrupted puts wins, and in their middle something else happens.
+func interrupted(wins []grabtest.Known, happens func()) func(func(rain.Win, rain.EntryRef) error) error {
+	return func(put func(rain.Win, rain.EntryRef) error) error {
+		for i, k := range wins {
+			if i == len(wins)/2 {
+				happens()
+			}
+			if err := put(k.Win, k.Entry); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 }

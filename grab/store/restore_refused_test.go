@@ -33,30 +33,22 @@ func TestARestorationThatDoesNotAddUpIsRefused(t *testing.T) {
 	for name, change := range map[string]func(r *store.Restoration){
 		"no barrier":         func(r *store.Restoration) { r.Barrier = "" },
 		"a barrier of zero":  func(r *store.Restoration) { r.Barrier = "0-0" },
-		"another count":      func(r *store.Restoration) { r.Packets-- },
-		"another sum":        func(r *store.Restoration) { r.Left++ },
-		"a win is missing":   func(r *store.Restoration) { r.Wins = nil },
 		"a packet won twice": func(r *store.Restoration) { *r = gm.Restoration(0, append(wins, wins...)) },
 		"in the stock and won": func(r *store.Restoration) {
 			*r = gm.Restoration(0, nil)
 			r.Wins = gm.Restoration(0,
 				wins).Wins
 		},
-		"won and in the stock, which lacks another": func(r *store.Restoration) {
-			// as many packets as there should be, and of the same amount
-			r.Stock = func(yield func(int, rain.Money) bool) {
-				for p := range 9 {
-					if !yield(p, gm.Amounts[p]) {
-						return
-					}
-				}
-			}
+		"in the stock twice": func(r *store.Restoration) {
+			r.Stock = rain.Numbers{{First: 1, Last: 5}, {First: 5, Last: 9}}
 		},
-		"a packet of another shard": func(r *store.Restoration) {
-			r.Stock = func(yield func(int, rain.Money) bool) { yield(10, 100) }
-		},
-		"an empty packet": func(r *store.Restoration) {
-			r.Stock = func(yield func(int, rain.Money) bool) { yield(3, 0) }
+		"a packet of no campaign": func(r *store.Restoration) { r.Stock = rain.Numbers{{First: 1, Last: 10}} },
+		"a packet below all":      func(r *store.Restoration) { r.Stock = rain.Numbers{{First: -1, Last: 3}} },
+		"a range that is none":    func(r *store.Restoration) { r.Stock = rain.Numbers{{First: 3, Last: 2}} },
+		"a win of no campaign": func(r *store.Restoration) {
+			far := wins[0]
+			far.Win.Packet = 10
+			*r = gm.Restoration(0, []grabtest.Known{far})
 		},
 		"a win without an entry": func(r *store.Restoration) {
 			*r = gm.Restoration(0,

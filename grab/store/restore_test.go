@@ -7,9 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"redrain/grab/grabtest"
 	"redrain/grab/outcome"
 	"redrain/grab/store"
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -124,7 +127,7 @@ func TestAClosedShardIsRestoredClosed(t *testing.T) {
 			if err := gm.G.Restore(t.Context(), gm.C, 0, r); !errors.Is(err, store.ErrRestoration) {
 				t.Errorf("closed, with a stock: %v", err)
 			}
-			r.Stock, r.Packets, r.Left = nil, 0, 0
+			r.Stock, r.Reclaimed = nil, r.Stock
 			if err := gm.G.Restore(t.Context(), gm.C, 0, r); err != nil {
 				t.Fatal(err)
 			}
@@ -146,54 +149,28 @@ func TestAClosedShardIsRestoredClosed(t *testing.T) {
 				grabtest.TapOn(gm.Node().Gate(stale), "q", drop).Outcome != outcome.NotOpen {
 				t.Errorf("a version has opened it (%v)", err)
 			}
-			if err := gm.G.Open(t.Context(), stale, gm.Amounts); !errors.Is(err, store.ErrClosed) {
+			if err := gm.G.Open(t.Context(), stale, soon(gm)); !errors.Is(err, store.ErrClosed) {
 				t.Errorf("loading it: %v", err)
 			}
 		})
 	}
 }
 
-// A loading that Redis remembers by half, of a campaign that is open, is a loss too.
-func TestAHalfRememberedLoadingIsRestored(t *testing.T) {
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 10, NotOpen: true})
-			k := gm.G.Keys(gm.C.ID, 0)
-			if err := gm.G.LoadPackets(t.Context(), k, 0, 10, 0, 7, 7); err != nil {
-				t.Fatal(err)
-			}
-			if got, err := gm.G.Lost(t.Context(), gm.C); err != nil || !slices.Equal(got, []int{0}) {
-				t.Errorf("lost %v, %v", got, err)
-			}
-			if err := gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, nil)); err != nil {
-				t.Fatal(err)
-			}
-			if err := gm.G.Open(t.Context(), gm.C, gm.Amounts); err != nil { // loads nothing on top
-				t.Error(err)
-			}
-			gm.Balance()
-			gm.LetItRain(nil)
-			gm.Gate = gm.G.Gate(gm.C)
-			gm.Want("p", gm.Drop(0), outcome.Won)
-		})
-	}
-}
-
-func TestAHundredThousandPacketsAreRestored(t *testing.T) {
+func TestManyPacketsAreRestored(t *testing.T) {
 	t.Parallel()
-	packets := 100_000
+	packets := 18_000
 	if testing.Short() {
-		packets /= 5
+		packets /= 4
 	}
 	for name, rdb := range grabtest.Backends(t) {
 		t.Run(name, func(t *testing.T) {
 			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: packets, Split: rain.DoubleMean, Wins: 5, Taps: 40,
 				NoRain: true})
 			drop, wins := anyDrops(), make([]grabtest.Known, 0, packets/2)
-			for p := 0; p < packets; p += 2 { // every other packet, some players with up to five
-				user := fmt.Sprint("player ", p/2%11_000)
+			for p := 0; p < packets; p += 2 { // every other packet, most players with five
+				user := fmt.Sprint("player ", p/2%2_200)
 				wins = append(wins, grabtest.Known{
-					Win:   rain.Win{User: user, Packet: p, Amount: gm.Amounts[p], Drop: drop[p/22_000]},
+					Win:   rain.Win{User: user, Packet: p, Amount: gm.Amounts.Of(p), Drop: drop[p/4_400]},
 					Entry: rain.EntryRef{ID: fmt.Sprintf("%d-%d", 1_763_712_000_000+p, p%3)},
 				})
 			}
@@ -221,45 +198,165 @@ func TestAHundredThousandPacketsAreRestored(t *testing.T) {
 	}
 }
 
-// A restored player has all wins in one field, however many they are; the next win puts them into a block.
-func TestAThousandWinsOfAPlayerAreRestored(t *testing.T) {
-	t.Parallel()
+// However many wins a player has: no call that restores them, adds to them, asks for one of them again or reads them is
+// long.
+func TestNoCallIsLongerForAPlayerOfManyWins(t *testing.T) {
+	server := testenv.StartRedis(t)
+	rdb := grabtest.Connect(t, server.Addr)
+	const before, longest = 50_000, 5 * time.Millisecond
+	gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 2 * before, Wins: 2 * before, NoRain: true})
+	wins := make([]grabtest.Known, before)
+	for p := range wins {
+		wins[p] = grabtest.Known{
+			Win:   rain.Win{User: "p", Packet: p, Amount: gm.Amounts.Of(p), Drop: rain.DropID{N: int64(p), K: 7}.String()},
+			Entry: rain.EntryRef{ID: fmt.Sprintf("%d-0", 1_763_712_000_000+p)},
+		}
+	}
+	gm.Lose()
+	for name, value := range map[string]string{"slowlog-log-slower-than": "0", "slowlog-max-len": "10000"} {
+		if err := rdb.ConfigSet(t.Context(), name, value).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)); err != nil {
+		t.Fatal(err)
+	}
+	gm.Gone = len(wins)
+	gm.LetItRain(nil)
+	script := gm.Script()
+	taps := []string{"100000.0", wins[0].Win.Drop, wins[before/2].Win.Drop, wins[before-1].Win.Drop, "100000.0"}
+	for i, want := range []int{before, 0, before / 2, before - 1, before} {
+		if err := script.Call(t.Context(), []*grabtest.Tap{grabtest.TapOf(t, "p", taps[i])}); err != nil {
+			t.Fatal(err)
+		}
+		if r := script.Answer.Results[0]; r.Outcome != outcome.Won || r.Packet != want {
+			t.Errorf("%s: %v, want the win of packet %d", taps[i], r, want)
+		}
+	}
+	held, total, err := gm.G.Records(t.Context(), gm.C, "p", 3*before)
+	if err != nil || len(held) != before+1 || total != before+1 || held[0].Win.Packet != 0 ||
+		held[before].Win.Packet != before {
+		t.Errorf("%d wins of %d (%v)", len(held), total, err)
+	}
+	// The newest are read alone.
+	counted := grabtest.CountCalls(rdb)
+	if held, total, err = gm.G.Records(t.Context(), gm.C, "p", 3); err != nil || len(held) != 3 || total != before+1 ||
+		held[2].Win.Packet != before || counted.Of("evalsha") != 1 {
+		t.Errorf("%d wins of %d (%v) in %d calls", len(held), total, err, counted.Of("evalsha"))
+	}
+	slow, err := rdb.SlowLogGet(t.Context(), -1).Result()
+	if err != nil || len(slow) < 100 {
+		t.Fatal(len(slow), err)
+	}
+	most := slices.MaxFunc(slow, func(a, b redis.SlowLog) int { return int(a.Duration - b.Duration) })
+	t.Logf("the longest of %d calls: %s, %.40q", len(slow), most.Duration, most.Args)
+	if most.Duration > longest && !testing.Short() {
+		t.Errorf("a call took %s, want at most %s", most.Duration, longest)
+	}
+	gm.Balance()
+}
+
+// Until it is restored a shard that was found to be older than it was takes no taps, of nobody.
+func TestAShardThatHasGoneBackTakesNoTaps(t *testing.T) {
 	for name, rdb := range grabtest.Backends(t) {
 		t.Run(name, func(t *testing.T) {
-			const before = 1_000
-			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 2 * before, Wins: 2 * before, NoRain: true})
-			wins := make([]grabtest.Known, before)
-			for p := range wins {
-				wins[p] = grabtest.Known{
-					Win: rain.Win{User: "p", Packet: p, Amount: gm.Amounts[p],
-						Drop: rain.DropID{N: int64(p), K: 7}.String()},
-					Entry: rain.EntryRef{ID: fmt.Sprintf("%d-0", 1_763_712_000_000+p)},
-				}
-			}
-			gm.Lose()
-			if err := gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)); err != nil {
-				t.Fatal(err)
-			}
-			gm.Gone = len(wins)
-			gm.LetItRain(nil)
-			gm.Gate = gm.G.Gate(gm.C)
-			for i := range 3 {
-				if r := gm.Want("p", gm.Drop(i), outcome.Won); r.Packet != before+i {
-					t.Errorf("%v, want the first packet that nobody has won", r)
-				}
-			}
-			script := gm.Script()
-			for _, p := range []int{0, 1, before / 2, before - 1} { // as from another node, which remembers nothing
-				if err := script.Call(t.Context(), []*grabtest.Tap{grabtest.TapOf(t, "p",
-					wins[p].Win.Drop)}); err != nil {
+			for what, know := range map[string]struct {
+				entry string
+				moves int64
+				lost  bool
+			}{
+				"as much":          {"2000-5", 7, false},
+				"more":             {"1999-9", 6, false},
+				"less, entries":    {"2000-6", 7, true},
+				"less, by far":     {"10000-0", 0, true},
+				"less, moves":      {"0-0", 8, true},
+				"more and less":    {"3-3", 8, true},
+				"nothing at all":   {"0-0", 0, false},
+				"digits, not text": {"999-9", 7, false},
+			} {
+				gm := grabtest.New(t, rdb, grabtest.Setup{NoRain: true})
+				gm.Lose()
+				r := gm.Restoration(0, nil)
+				r.Barrier, r.Moves = "2000-5", 7
+				if err := gm.G.Restore(t.Context(), gm.C, 0, r); err != nil {
 					t.Fatal(err)
 				}
-				if r := script.Answer.Results[0]; r.Outcome != outcome.Won || r.Packet != p {
-					t.Errorf("the win of packet %d, asked for again: %v", p, r)
+				gm.LetItRain(nil)
+				for range 2 {
+					lost, err := gm.G.Moves.Lose(t.Context(), gm.C.ID, 0, know.entry, know.moves)
+					if err != nil || lost != know.lost {
+						t.Errorf("%s: lost %v (%v)", what, lost, err)
+					}
+					know.lost = false // the second time there is nothing to lose any more
+				}
+				if found, err := gm.G.Lost(t.Context(), gm.C); err != nil || (found != nil) != tapFails(gm) {
+					t.Errorf("%s: lost %v (%v), and taps fail: %v", what, found, err, tapFails(gm))
 				}
 			}
-			gm.Balance()
 		})
+	}
+}
+
+// tapFails tells whether a node that knows nothing of the shard cannot have a tap decided there.
+func tapFails(gm *grabtest.Game) bool {
+	gm.T.Helper()
+	return gm.Script().Call(gm.T.Context(), []*grabtest.Tap{grabtest.TapOf(gm.T, "p", "0.0")}) != nil
+}
+
+// A node that knows of an entry or a move that Redis has forgotten takes the shard out for all nodes. A restoration heals
+// it, also where nobody but the node knows of the move.
+func TestANodeNoticesThatRedisHasGoneBack(t *testing.T) {
+	for name, rdb := range grabtest.Backends(t) {
+		for what, happens := range map[string]func(gm *grabtest.Game) error{
+			"an entry": func(gm *grabtest.Game) error { return nil },
+			"a move": func(gm *grabtest.Game) error {
+				return failure(gm.G.Lend(gm.T.Context(), gm.C.ID, 0, 1, "m", 1))
+			},
+		} {
+			t.Run(name+"/"+what, func(t *testing.T) {
+				gm := grabtest.New(t, rdb, grabtest.Setup{Wins: 5})
+				if err := happens(gm); err != nil {
+					t.Fatal(err)
+				}
+				knows := gm.Script()
+				tap := func(drop string) error {
+					return knows.Call(t.Context(), []*grabtest.Tap{grabtest.TapOf(t, "p", drop)})
+				}
+				if err := tap("0.0"); err != nil {
+					t.Fatal(err)
+				}
+				// Redis comes back with what it knew before.
+				gm.Lose()
+				older := gm.Restoration(0, nil)
+				if what == "a move" {
+					older.Barrier = knows.Heard
+				}
+				if err := gm.G.Restore(t.Context(), gm.C, 0, older); err != nil {
+					t.Fatal(err)
+				}
+				gm.Apply()
+				if err := tap("0.1"); !errors.Is(err, store.ErrBehind) {
+					t.Errorf("the node that knows better: %v", err)
+				}
+				if err := gm.Script().Call(t.Context(), []*grabtest.Tap{grabtest.TapOf(t, "q", "0.1")}); !errors.Is(err,
+					store.ErrNoState) {
+					t.Errorf("another node: %v", err)
+				}
+				gm.LoseShard(0)
+				whole := gm.Restoration(0, nil)
+				whole.Epoch = gm.Options.Clock() + 60_000
+				whole.Barrier = fmt.Sprintf("%d-0", whole.Epoch)
+				if err := gm.G.Restore(t.Context(), gm.C, 0, whole); err != nil {
+					t.Fatal(err)
+				}
+				gm.Apply()
+				for i := range 2 {
+					if err := tap(fmt.Sprintf("1.%d", i)); err != nil {
+						t.Errorf("restored: %v", err)
+					}
+				}
+			})
+		}
 	}
 }
 
@@ -271,17 +368,19 @@ func anyDrops() (names []string) {
 	return names
 }
 
-func TestRestockedForgetsThatAShardWasSoldOut(t *testing.T) {
+func TestRestoredForgetsThatACampaignWasSoldOut(t *testing.T) {
 	gm := grabtest.New(t, grabtest.InProcess(t), grabtest.Setup{Packets: 1})
 	gm.Want("p", gm.Drop(0), outcome.Won)
 	gm.Want("q", gm.Drop(0), outcome.SoldOut)
 	gm.Lose()
-	if err := gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, nil)); err != nil {
+	r := gm.Restoration(0, nil)
+	r.Barrier = fmt.Sprintf("%d-0", gm.Options.Clock()+60_000)
+	if err := gm.G.Restore(t.Context(), gm.C, 0, r); err != nil {
 		t.Fatal(err)
 	}
 	gm.Apply()
 	gm.Want("r", gm.Drop(0), outcome.SoldOut)
-	gm.Gate.Restocked()
+	gm.Gate.Restored()
 	gm.Want("s", gm.Drop(0), outcome.Won)
 	gm.Want("t", gm.Drop(0), outcome.SoldOut)
 }

@@ -3,59 +3,81 @@ package store
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"testing"
 
 	"redrain/rain"
 )
 
-// A proof is made of snapshots, so what cannot be understood is no snapshot.
-func TestASnapshotIsReadWholeOrNotAtAll(t *testing.T) {
+// A proof is made of snapshots, so what cannot be understood is named, and hides nothing else.
+func TestASnapshotNamesWhatCannotBeRead(t *testing.T) {
+	c := &rain.Campaign{ID: "c", Spec: rain.Spec{Packets: 1_000}}
 	state := func(pairs ...any) []any {
-		return append([]any{"rev", "1", "left", "300", "won", "2", "amount_won", "200", "last", "5-1"}, pairs...)
+		return append([]any{"rev", "1", "left", "300", "won", "2", "last", "5-1", "moves", "3", "epoch", "17"}, pairs...)
 	}
-	entry := []any{"5-1", []any{"wins", "0 100 7.3 p\n1 100 7.3 q"}}
-	got, err := parseSnapshot("c", 4, []any{state(), int64(3), []any{entry}})
-	wins := []rain.Win{
-		{User: "p", Packet: 0, Amount: 100, Drop: "7.3"}, {User: "q", Packet: 1, Amount: 100, Drop: "7.3"},
+	stock, lent := []any{"3-7", "20-20", ".", "90-99"}, []any{"", "", "m1", "2 3 17 8-9 30-30"}
+	whole := rain.ShardSnapshot{
+		Shard: 4, Found: true, Epoch: 17, Left: 300, Won: 2, Moves: 3, LastEntry: "5-1", NewestEntry: "5-2",
+		Stock:    rain.Numbers{{First: 3, Last: 7}, {First: 20, Last: 20}},
+		Returned: rain.Numbers{{First: 90, Last: 99}},
+		Lent: []rain.Lent{{Move: "m1", To: 2, Number: 3, Epoch: 17,
+			Numbers: rain.Numbers{{First: 8, Last: 9}, {First: 30, Last: 30}}}},
 	}
-	if want := (rain.ShardSnapshot{
-		Shard: 4, Found: true, Packets: 3, Left: 300, Won: 2, AmountWon: 200, LastEntry: "5-1",
-		Entries: []rain.Entry{{Ref: rain.EntryRef{Campaign: "c", Shard: 4, ID: "5-1"}, Wins: wins}},
-	}); err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v (%v), want %+v", got, err, want)
+	got, err := parseSnapshot(c, 4, []any{state(), stock, lent, "5-2"})
+	if err != nil || !reflect.DeepEqual(got, whole) {
+		t.Errorf("%+v (%v), want %+v", got, err, whole)
 	}
-	// A shard that is loading has a stock, but nothing of it can be won.
-	got, err = parseSnapshot("c", 4, []any{[]any{"status", "loading"}, int64(3), []any{}})
+	// A shard that is being restored has a stock, but nothing of it can be won.
+	got, err = parseSnapshot(c, 4, []any{[]any{"status", "rebuilding"}, stock, lent, ""})
 	if err != nil || !reflect.DeepEqual(got, rain.ShardSnapshot{Shard: 4}) {
-		t.Errorf("loading: %+v (%v)", got, err)
+		t.Errorf("being restored: %+v (%v)", got, err)
 	}
 	for name, bad := range map[string][]any{
-		"nothing":             nil,
-		"no outbox":           {state(), int64(3)},
-		"a fourth":            {state(), int64(3), []any{}, "x"},
-		"no state":            {"x", int64(3), []any{}},
-		"half a pair":         {state("x"), int64(3), []any{}},
-		"a field's number":    {state(int64(1), "x"), int64(3), []any{}},
-		"a value's number":    {state("x", int64(1)), int64(3), []any{}},
-		"a stock in words":    {state(), "3", []any{}},
-		"an outbox of words":  {state(), int64(3), "x"},
-		"left":                {state("left", "x"), int64(3), []any{}},
-		"won":                 {state("won", ""), int64(3), []any{}},
-		"amount won":          {state("amount_won", "-1"), int64(3), []any{}},
-		"an entry of words":   {state(), int64(3), []any{"x"}},
-		"an entry of one":     {state(), int64(3), []any{[]any{"5-1"}}},
-		"an entry of three":   {state(), int64(3), []any{append(entry, "x")}},
-		"an id that is none":  {state(), int64(3), []any{[]any{int64(5), entry[1]}}},
-		"an id of nobody":     {state(), int64(3), []any{[]any{"5", entry[1]}}},
-		"an entry's fields":   {state(), int64(3), []any{[]any{"5-1", "wins"}}},
-		"an entry's one word": {state(), int64(3), []any{[]any{"5-1", []any{"wins"}}}},
-		"an entry's line":     {state(), int64(3), []any{[]any{"5-1", []any{"wins", "0 100 7.3"}}}},
+		"nothing":            nil,
+		"nothing newest":     {state(), stock, lent},
+		"a fifth":            {state(), stock, lent, "", "x"},
+		"no state":           {"x", stock, lent, ""},
+		"half a pair":        {state("x"), stock, lent, ""},
+		"a field's number":   {state(int64(1), "x"), stock, lent, ""},
+		"a value's number":   {state("x", int64(1)), stock, lent, ""},
+		"a stock in words":   {state(), "3", lent, ""},
+		"a stock of numbers": {state(), []any{int64(3), "."}, lent, ""},
+		"lent in words":      {state(), stock, "x", ""},
+		"half a move":        {state(), stock, []any{"m"}, ""},
+		"newest, a number":   {state(), stock, lent, int64(5)},
 	} {
-		if got, err := parseSnapshot("c", 4, bad); err == nil || !reflect.DeepEqual(got, rain.ShardSnapshot{}) {
+		if got, err := parseSnapshot(c, 4, bad); !errors.Is(err, errReply) {
 			t.Errorf("%s: read as %+v (%v)", name, got, err)
 		}
 	}
-	if _, err := parseSnapshot("c", 4, nil); !errors.Is(err, errReply) {
-		t.Errorf("nothing: %v", err)
+	if _, err := parseSnapshot(c, 4, []any{state(), slices.Repeat([]any{"1-1"}, mostRanges+1), lent, ""}); !errors.Is(err,
+		errRanges) {
+		t.Errorf("a stock in too many pieces: %v", err)
+	}
+	for name, bad := range map[string][]any{
+		"a stock without an end":    {state(), []any{"3-7", "20-20"}, lent},
+		"two ranges in one":         {state(), append([]any{"3-7 9-9"}, stock...), lent},
+		"an empty range":            {state(), append([]any{""}, stock...), lent},
+		"a packet of nobody":        {state(), append([]any{"3-1000"}, stock...), lent},
+		"given back, in words":      {state(), append(slices.Clone(stock), "x"), lent},
+		"two ends":                  {state(), append(slices.Clone(stock), "."), lent},
+		"left":                      {state("left", "x"), stock, lent},
+		"won":                       {state("won", ""), stock, lent},
+		"moves":                     {state("moves", "-1"), stock, lent},
+		"epoch":                     {state("epoch", "01"), stock, lent},
+		"last":                      {state("last", "5"), stock, lent},
+		"a move to nowhere":         {state(), stock, append([]any{"m", "x 3 17 8-9"}, lent...)},
+		"a move to no shard":        {state(), stock, append([]any{"m", "100000 3 17 8-9"}, lent...)},
+		"a move of nothing":         {state(), stock, append([]any{"m", "2 3 17 "}, lent...)},
+		"a move without a range":    {state(), stock, append([]any{"m", "2 3 17"}, lent...)},
+		"a move without its number": {state(), stock, append([]any{"m", "2 x 17 8-9"}, lent...)},
+		"a move without an epoch":   {state(), stock, append([]any{"m", "2 3 x 8-9"}, lent...)},
+		"a move of words":           {state(), stock, append([]any{"m", "2 3 17 x"}, lent...)},
+	} {
+		got, err := parseSnapshot(c, 4, append(bad, "5-2"))
+		if err != nil || len(got.Unreadable) != 1 || !reflect.DeepEqual(got.Stock, whole.Stock) ||
+			!reflect.DeepEqual(got.Lent, whole.Lent) {
+			t.Errorf("%s: read as %+v (%v)", name, got, err)
+		}
 	}
 }

@@ -39,17 +39,6 @@ func TestApplyKeepsTheNewestVersion(t *testing.T) {
 			if err := loading.G.Apply(t.Context(), loading.C); !errors.Is(err, store.ErrNoState) {
 				t.Errorf("without a stock: %v", err)
 			}
-			k := loading.G.Keys(loading.C.ID, 0)
-			if err := loading.G.LoadPackets(t.Context(), k, 0, 10, 0,
-				100); err != nil {
-				t.Fatal(err)
-			}
-			if err := loading.G.Apply(t.Context(), loading.C); !errors.Is(err, store.ErrNoState) {
-				t.Errorf("half loaded: %v", err)
-			}
-			if status := rdb.HGet(t.Context(), k.State, "status").Val(); status != string(rain.Loading) {
-				t.Errorf("half loaded and %s", status)
-			}
 			loading.C.Status = rain.Loading
 			if err := loading.G.Apply(t.Context(), loading.C); err != nil {
 				t.Errorf("a version that is loading itself: %v", err)
@@ -81,17 +70,17 @@ func TestClosedIsForGood(t *testing.T) {
 			}
 			reclaimed := rain.Reclaim{}
 			for _, s := range shards {
-				if s.Packets != 0 || s.Left != 0 || s.LastEntry != s.Entries[len(s.Entries)-1].Ref.ID {
+				if s.Stock != nil || s.LastEntry != s.Entries[len(s.Entries)-1].Ref.ID {
 					t.Errorf("closed, and %+v", s)
 				}
 				for _, e := range s.Entries {
 					if e.Reclaim != nil {
-						reclaimed.Packets += e.Reclaim.Packets
+						reclaimed.Numbers = append(reclaimed.Numbers, e.Reclaim.Numbers...)
 						reclaimed.Amount += e.Reclaim.Amount
 					}
 				}
 			}
-			if reclaimed.Packets != 9 || reclaimed.Amount != before.AmountLeft {
+			if reclaimed.Numbers.Count() != 9 || reclaimed.Amount != before.AmountLeft {
 				t.Errorf("reclaimed %+v, there were %+v", reclaimed, before)
 			}
 			gm.Balance()
@@ -104,7 +93,7 @@ func TestClosedIsForGood(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			if err := gm.G.Open(t.Context(), open, gm.Amounts); !errors.Is(err, store.ErrClosed) {
+			if err := gm.G.Open(t.Context(), open, soon(gm)); !errors.Is(err, store.ErrClosed) {
 				t.Errorf("loading a closed campaign: %v", err)
 			}
 			if r := grabtest.TapOn(stale, "q", drop2(gm, open)); r.Outcome != outcome.NotOpen {
@@ -125,53 +114,108 @@ func drop2(gm *grabtest.Game, c *rain.Campaign) string {
 	return like.Drop(0)
 }
 
-func TestClosingWhatWasNeverOpenedReclaimsNothing(t *testing.T) {
+// A shard with many ranges is closed in several calls, none of which is long; cut off between two it is closed on.
+func TestAShardInManyPiecesIsClosedInSeveralCalls(t *testing.T) {
 	for name, rdb := range grabtest.Backends(t) {
 		t.Run(name, func(t *testing.T) {
-			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 10, NotOpen: true})
-			k := gm.G.Keys(gm.C.ID, 0)
-			if err := gm.G.LoadPackets(t.Context(), k, 0, 10, 0, 100,
-				100); err != nil {
+			const pieces = 2*store.ReclaimedAtOnce + 7
+			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 2 * pieces, Shards: 1})
+			gm.Lose()
+			r := store.Restoration{Barrier: "1-0", Stock: inPieces(pieces)}
+			if err := gm.G.Restore(t.Context(), gm.C, 0, r); err != nil {
 				t.Fatal(err)
 			}
-			if err := gm.G.CloseCampaign(t.Context(), gm.C); err != nil {
+			if err := gm.G.Load(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if n, err := gm.G.Pending(t.Context(), gm.C); err != nil || n != 0 {
-				t.Errorf("%d entries (%v), want none", n, err)
+			b := &breaker{}
+			b.left.Store(1)
+			rdb.AddHook(b)
+			if err := gm.G.CloseCampaign(t.Context(), gm.C); !errors.Is(err, errBroken) {
+				t.Fatalf("broken off: %v", err)
 			}
-			if n := rdb.LLen(t.Context(), k.Stock).Val(); n != 0 {
-				t.Errorf("%d packets are left", n)
+			b.left.Store(1 << 40)
+			if n := gm.Pending(); n != 1 {
+				t.Errorf("after one call there are %d entries", n)
 			}
-			if err := gm.G.Open(t.Context(), gm.C, gm.Amounts); !errors.Is(err, store.ErrClosed) {
-				t.Errorf("open after all: %v", err)
+			// What comes from another shard now goes back as well, and nothing is lent any more.
+			number, err := gm.G.Borrow(t.Context(), gm.C.ID, rain.Lent{Move: "m", Numbers: rain.Numbers{{First: 1, Last: 1}}})
+			if err != nil || number != 1 {
+				t.Errorf("the %d. move, %v", number, err)
+			}
+			if lent, err := gm.G.Lend(t.Context(), gm.C.ID, 0, 1, "n", 5); lent != nil || err != nil {
+				t.Errorf("a closed shard has lent %v (%v)", lent, err)
+			}
+			counted := grabtest.CountCalls(rdb)
+			for range 2 {
+				if err := gm.G.CloseCampaign(t.Context(), gm.C); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if n := counted.Of("evalsha"); n < 3 || n > 4 {
+				t.Errorf("closed on in %d calls", n)
+			}
+			var back rain.Numbers
+			for _, e := range gm.Outbox() {
+				if e.Reclaim == nil || len(e.Reclaim.Numbers) > store.ReclaimedAtOnce ||
+					!grabtest.Ring.CheckClosing(e.Reclaim.Seal, gm.C.ID, 0, e.SealedAt) {
+					t.Fatalf("%+v", e)
+				}
+				back = append(back, e.Reclaim.Numbers...)
+			}
+			if back.Count() != pieces+1 || rain.Remaining(back, nil).Count() != pieces+1 {
+				t.Errorf("%d packets went back, want %d", back.Count(), pieces+1)
+			}
+			if l := gm.Levels(); l.Stock != 0 || l.AmountLeft != 0 {
+				t.Errorf("levels %+v", l)
 			}
 		})
 	}
 }
 
-// A stock from which packets are missing names each packet.
-func TestAStockWithNumbers(t *testing.T) {
+// inPieces is every other packet, each a range of its own.
+func inPieces(n int) (numbers rain.Numbers) {
+	for i := range n {
+		numbers = append(numbers, rain.Range{First: 2 * i, Last: 2 * i})
+	}
+	return numbers
+}
+
+// Packets are won from the front of the stock, range by range.
+func TestAStockInPieces(t *testing.T) {
 	for name, rdb := range grabtest.Backends(t) {
 		t.Run(name, func(t *testing.T) {
-			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 10, Shards: 1, Split: rain.DoubleMean})
-			k := gm.G.Keys(gm.C.ID, 0)
-			rdb.Del(t.Context(), k.Stock)
-			numbered := []int{9, 4, 7}
-			var left rain.Money
-			for _, p := range numbered {
-				rdb.RPush(t.Context(), k.Stock, fmt.Sprintf("%d:%d", p, gm.Amounts[p]))
-				left += gm.Amounts[p]
+			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 20, Shards: 1, Split: rain.DoubleMean})
+			gm.Lose()
+			stock := rain.Numbers{{First: 9, Last: 9}, {First: 4, Last: 6}, {First: 12, Last: 15}}
+			if err := gm.G.Restore(t.Context(), gm.C, 0, store.Restoration{Barrier: "1-0", Stock: stock}); err != nil {
+				t.Fatal(err)
 			}
-			rdb.HSet(t.Context(), k.State, "left", int64(left))
-			for i, p := range numbered {
-				r := gm.Want(fmt.Sprint("p", i), gm.Drop(0), outcome.Won)
-				if r.Packet != p || r.Amount != gm.Amounts[p] {
-					t.Errorf("win %d: %+v, want packet %d of %d", i, r, p, gm.Amounts[p])
+			gm.Apply()
+			var taps [][2]string
+			for i := range 3 {
+				taps = append(taps, [2]string{fmt.Sprint("p", i), "0.0"})
+			}
+			got := gm.BatchOf(taps...)
+			got = append(got, gm.BatchOf([2]string{"q", "0.0"}, [2]string{"r", "0.0"})...)
+			for i := range 5 {
+				got = append(got, gm.BatchOf([2]string{fmt.Sprint("s", i), "0.0"})...)
+			}
+			want := []int{9, 4, 5, 6, 12, 13, 14, 15}
+			for i, r := range got {
+				switch {
+				case i >= len(want):
+					if r.Outcome != outcome.SoldOut {
+						t.Errorf("tap %d: %v", i, r)
+					}
+				case r.Packet != want[i] || r.Amount != gm.Amounts.Of(want[i]):
+					t.Errorf("win %d: %+v, want packet %d", i, r, want[i])
 				}
 			}
-			gm.Want("q", gm.Drop(0), outcome.SoldOut)
-			if l := gm.Levels(); l.AmountLeft != 0 || l.AmountWon != left {
+			if packets := gm.Outbox()[0].Packets(); packets.String() != "9-9 4-5" {
+				t.Errorf("the first entry has %s", packets)
+			}
+			if l := gm.Levels(); l.Stock != 0 || l.Won != 8 || l.AmountLeft != 0 {
 				t.Errorf("levels %+v", l)
 			}
 		})
@@ -184,10 +228,10 @@ func TestAStoppedRainIsNone(t *testing.T) {
 	gm := grabtest.New(t, rdb, grabtest.Setup{Rain: func(r *rain.Rain) { r.Pacing = rain.PacingEven }})
 	k, r := gm.G.Keys(gm.C.ID, 0), gm.C.Current()
 	fields := func() string {
-		return fmt.Sprint(rdb.HMGet(t.Context(), k.State, "rain", "opens", "closes", "paced", "duration_ms").Val())
+		return fmt.Sprint(rdb.HMGet(t.Context(), k.State, "first_wave", "opens", "closes", "paced", "duration_ms").Val())
 	}
 	const grace = 500 // the nodes' clocks differ
-	if got, want := fields(), fmt.Sprint([]any{r.ID, r.StartsAt, r.TapsUntil() + grace, 1, r.DurationMS}); got != want {
+	if got, want := fields(), fmt.Sprint([]any{r.FirstWave, r.StartsAt, r.TapsUntil() + grace, 1, r.DurationMS}); got != want {
 		t.Errorf("raining: %s, want %s", got, want)
 	}
 	gm.C.Rains[0].StoppedAt = gm.Options.Clock()
@@ -225,7 +269,7 @@ func TestWhatIsLetGoIsOver(t *testing.T) {
 	}
 	kept("open, with nothing to pay")
 	gm.Want(user, gm.Drop(0), outcome.Won)
-	rank(gm, gm.G, user)
+	rank(gm, gm.G, map[string]rain.Money{user: 100})
 	kept("open")
 	if err := gm.G.Report(t.Context(), gm.C.ID, "n", 1, store.NodeReport{}); err != nil {
 		t.Fatal(err)

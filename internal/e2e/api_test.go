@@ -34,7 +34,7 @@ func TestAPIRefusals(t *testing.T) {
 			"shards"},
 		`{"name":"x","sponsor":"a/b","budget":100,"packets":10,"shards":257}`: {"sponsor",
 			"shards"},
-		`{"name":"x","sponsor":"acme","budget":100,"packets":10000001}`:              {"packets"},
+		`{"name":"x","sponsor":"acme","budget":100,"packets":100000001}`:             {"packets"},
 		`{"name":"x","sponsor":"acme","budget":100,"packets":10,"expires_in_ms":-1}`: {"expires_in_ms"},
 		`{"name":"x","sponsor":"acme","budget":100,"packets":10,"wins_per_usr":3}`:   {"wins_per_usr"},
 	} {

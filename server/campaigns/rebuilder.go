@@ -229,10 +229,14 @@ func (r *Rebuilder) restoration(ctx context.Context, c *rain.Campaign, shard int
 	for _, t := range top {
 		what.Top = append(what.Top, store.Ranked{User: t.User, Amount: t.Amount})
 	}
-	if what.Closed, err = r.o.Ledger.Reclaimed(ctx, c.ID, shard); err != nil || what.Closed {
+	if what.Closed, err = r.o.Ledger.Reclaimed(ctx, c.ID, shard); err != nil {
 		return what, err
 	}
-	what.Stock = rain.Remaining(holding.Numbers, taken)
+	if rest := rain.Remaining(holding.Numbers, taken); what.Closed {
+		what.Reclaimed = rest
+	} else {
+		what.Stock = rest
+	}
 	return what, nil
 }
 

@@ -60,15 +60,9 @@ func (g *shared) claims(ctx context.Context, c *rain.Campaign, user string, wins
 	if err != nil && !errors.Is(err, context.Canceled) {
 		g.o.Log.Warn("the ledger cannot say what has been settled", "campaign", c.ID, "err", err)
 	}
-	gate := g.o.Gate(c)
 	for i := range claims {
-		state, ok := states[ids[i]]
-		if !ok {
-			continue
-		}
-		claims[i].State = string(state)
-		if state == ledger.StateSettled {
-			gate.Settled(user, wins[len(wins)-1-i]) // the welcome says so
+		if state, ok := states[ids[i]]; ok {
+			claims[i].State = string(state)
 		}
 	}
 	return claims
