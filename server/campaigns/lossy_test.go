@@ -16,7 +16,6 @@ import (
 	"redrain/internal/testenv"
 	"redrain/payout/ledger/posting"
 	"redrain/payout/pipeline"
-	"redrain/payout/reconcile"
 	"redrain/rain"
 	"redrain/server/cluster"
 )
@@ -141,19 +140,6 @@ func (l *lossy) rebuild(id string) Rebuilt {
 		l.Fatal(err)
 	}
 	return done
-}
-
-func (l *lossy) books(c *rain.Campaign) reconcile.Reconciliation {
-	l.Helper()
-	shards, err := l.grabber.Snapshot(l.Context(), c)
-	if err != nil {
-		l.Fatal(err)
-	}
-	r, err := reconcile.New(l.db, l.ledger.Campaigns, func() int64 { return l.now }).Reconcile(l.Context(), c, shards)
-	if err != nil {
-		l.Fatal(err)
-	}
-	return r
 }
 
 // alarm waits for an alarm.
