@@ -131,6 +131,11 @@ func (r *campaignCheck) hold(ctx context.Context) error {
 		lent := map[string]bool{}
 		for _, l := range s.Lent {
 			lent[l.Move] = true
+			if l.Number > s.Moves || l.Number <= s.Epoch || l.Epoch != s.Epoch {
+				r.found.add("a move that its shard has not made", l.Move, "shard %d: it has lent packets %s as move %s, its move number "+
+					"%d of the time since %d; but it has made moves up to number %d since %d", n, l.Numbers, l.Move, l.Number, l.Epoch,
+					s.Moves, s.Epoch)
+			}
 			if m := r.moves[l.Move]; m != nil {
 				r.checkLent(n, l, m)
 				continue
