@@ -157,8 +157,10 @@ func TestNonsenseHoldsNothingBack(t *testing.T) {
 		b.MustPost(t, paid)
 		late := posting.LateLetter(paid, "given up in the same moment")
 		paytest.Must(t, b.WriteLetter(late))
-		left := rain.ShardSnapshot{Found: true, Stock: paytest.Packets(1, 9), Won: 1, LastEntry: "1-0"}
-		if got := b.Prove(t, c2, []rain.ShardSnapshot{left}); !got.Balanced || got.Dead != 0 {
+		redis := paytest.NewFakeRedis(b.Clock.Now)
+		redis.Open(c2)
+		redis.Settled(paid)
+		if got := b.Prove(t, c2, redis); !got.Balanced || got.Dead != 0 {
 			t.Errorf("%+v", got)
 		}
 		b.CloseCampaign(t, "c2")

@@ -73,6 +73,3 @@ func (p *Poster) LockEntries(ctx context.Context, entries ...rain.Entry) (unlock
 
 // Locked is how many entries are in hand.
 func (p *Poster) Locked() int { return len(p.locks.busy) }
-
-// MovesUnwritten is by how much a shard that is rebuilt counts on.
-const MovesUnwritten = movesUnwritten

@@ -163,12 +163,8 @@ func (m *Moves) Known(ctx context.Context, c *rain.Campaign) ([]Known, error) {
 type Holding struct {
 	Numbers  rain.Numbers // its part of the split, less what it lent, with what it borrowed
 	Borrowed []string     // the moves that have brought something
-	Moves    int64        // above the number of every move of this shard so far
+	Moves    int64        // the highest number of a move of this shard
 }
-
-// movesUnwritten is more moves than a shard can have made of which the ledger knows nothing: it is told of each before many
-// others are made. A node that has heard of one of them takes a shard that says less for one that has gone back in time.
-const movesUnwritten = 1000
 
 // Holding reads the packets of a shard. It is right once the shard is fenced.
 func (m *Rebuilds) Holding(ctx context.Context, c *rain.Campaign, shard int) (h Holding, err error) {
@@ -190,7 +186,6 @@ func (m *Rebuilds) Holding(ctx context.Context, c *rain.Campaign, shard int) (h 
 			h.Moves = max(h.Moves, move.ToNumber)
 		}
 	}
-	h.Moves += movesUnwritten
 	h.Numbers = rain.Remaining(came, gone)
 	return h, nil
 }

@@ -218,10 +218,11 @@ func (p *Poster) writeReclaims(ctx context.Context, tx *sqldb.Tx, b *batch, ids 
 		if err != nil {
 			return err
 		}
-		cuts[i] = []any{c.Ref.Campaign, c.Ref.Shard, ms, seq, int64(c.Asked), int64(c.Given), c.Reason, now}
+		cuts[i] = []any{c.Ref.Campaign, c.Ref.Shard, ms, seq, int64(c.Asked), int64(c.Given),
+			c.numbers.String(), c.Reason, now}
 	}
 	return tx.Insert(ctx, "reclaim_cut", []string{"campaign_id", "shard", "closed_at", "entry_seq", "asked", "given",
-		"reason", "created_at"}, cuts, sqldb.Merge{})
+		"numbers", "reason", "created_at"}, cuts, sqldb.Merge{})
 }
 
 // fillBalances tells each settlement its player's balance: those the posting has touched are known, the others are

@@ -39,6 +39,8 @@ type ReclaimCut struct {
 	Asked  rain.Money
 	Given  rain.Money
 	Reason string
+
+	numbers rain.Numbers // what was given back
 }
 
 // Totals is what a campaign has handed out and given back. They are kept beside the rows that they are the sums of,
