@@ -30,7 +30,6 @@ type SettledClaim struct {
 // Figures are what a room is shown once a second, from the node that has added them up.
 type Figures struct {
 	Node  string    `json:"node"`
-	Nodes int       `json:"nodes"` // that have players of the campaign
 	Room  wire.Room `json:"room"`
 }
 
