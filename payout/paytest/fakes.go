@@ -84,6 +84,31 @@ func (f *FakeRedis) Win(campaign string, shard int, users ...string) int {
 	return len(users)
 }
 
+// WinAtMost is Win for those of some players who have not all the wins allowed, each once.
+func (f *FakeRedis) WinAtMost(campaign string, shard, most int, users ...string) int {
+	f.mu.Lock()
+	sh := f.Shards[FakeKey{campaign, shard}]
+	var may []string
+	for _, u := range users {
+		home := Home(u, shard, sh.campaign.Shards)
+		if sh.Players[home].Wins < most && !slices.Contains(may, home) {
+			may = append(may, home)
+		}
+	}
+	f.mu.Unlock()
+	return f.Win(campaign, shard, may...)
+}
+
+// Entries are what waits in an outbox.
+func (f *FakeRedis) Entries(of FakeKey) (entries []rain.Entry) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, e := range f.Shards[of].Entries {
+		entries = append(entries, e.Entry)
+	}
+	return entries
+}
+
 // record notes an entry's wins for their players.
 func (sh *FakeShard) record(e rain.Entry) {
 	for _, w := range e.Wins {
@@ -189,27 +214,38 @@ func (f *FakeRedis) Lose(campaign string, shard int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	was := f.Shards[FakeKey{campaign, shard}]
-	sh := &FakeShard{campaign: was.campaign, amounts: was.amounts, closed: was.closed,
+	sh := &FakeShard{campaign: was.campaign, amounts: was.amounts,
 		Players: map[string]rain.PlayerRecord{}, Borrowed: map[string]int64{}}
 	sh.Snapshot.Shard = shard
 	f.Shards[FakeKey{campaign, shard}] = sh
 }
 
+// Restored is what a rebuild tells Redis of a shard.
+type Restored struct {
+	Stock, Returned rain.Numbers
+	Borrowed        []string // moves that have come
+	Moves           int64
+	Barrier         posting.Barrier
+	Wins            []posting.Assigned // in the order won
+	Closed          bool
+}
+
 // Restore makes Redis know a shard again, as a rebuild does.
-func (f *FakeRedis) Restore(campaign string, shard int, stock rain.Numbers, borrowed []string, moves int64, barrier string,
-	epoch int64, wins []rain.Entry) {
+func (f *FakeRedis) Restore(campaign string, shard int, what Restored) {
+	f.Lose(campaign, shard)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	sh := f.Shards[FakeKey{campaign, shard}]
-	sh.Stock = stock
-	for _, move := range borrowed {
+	sh.Stock, sh.closed = what.Stock, what.Closed
+	for _, move := range what.Borrowed {
 		sh.Borrowed[move] = 0
 	}
-	for _, e := range wins {
-		sh.record(e)
+	for _, w := range what.Wins {
+		sh.record(rain.Entry{Ref: w.Entry, Wins: []rain.Win{w.Win}})
 	}
-	sh.Snapshot.Found, sh.Snapshot.Moves, sh.Snapshot.Epoch = true, max(moves, epoch), epoch
-	sh.Snapshot.LastEntry = barrier
+	s := &sh.Snapshot
+	s.Found, s.Returned, s.LastEntry, s.Epoch = true, what.Returned, what.Barrier.Entry, what.Barrier.Epoch
+	s.Moves = max(what.Moves, s.Epoch)
 }
 
 func (f *FakeRedis) add(campaign string, shard int, sh *FakeShard, e rain.Entry) rain.Entry {

@@ -81,7 +81,7 @@ type shardBooks struct {
 	tooMuchStock             rain.Money // in the stock and not this shard's, or there twice
 	tooMuchOutbox            rain.Money // the same of the outbox
 	reclaims                 []reclaimRow
-	deadReclaims             rain.Numbers // of dead letters of the shard's epoch
+	given, givenBefore       rain.Numbers // what entries of this epoch, and of earlier ones, have given back
 }
 
 // newCampaignCheck sorts the snapshots in. A shard that Redis does not know has no outbox, so nothing in the ledger is

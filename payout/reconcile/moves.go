@@ -131,6 +131,11 @@ func (r *campaignCheck) hold(ctx context.Context) error {
 		lent := map[string]bool{}
 		for _, l := range s.Lent {
 			lent[l.Move] = true
+			if l.Number > s.Moves || l.Number <= s.Epoch || l.Epoch != s.Epoch {
+				r.found.add("a move that its shard has not made", l.Move, "shard %d: it has lent packets %s as move %s, its move number "+
+					"%d of the time since %d; but it has made moves up to number %d since %d", n, l.Numbers, l.Move, l.Number, l.Epoch,
+					s.Moves, s.Epoch)
+			}
 			if m := r.moves[l.Move]; m != nil {
 				r.checkLent(n, l, m)
 				continue
@@ -144,6 +149,10 @@ func (r *campaignCheck) hold(ctx context.Context) error {
 	for _, n := range r.sortedShards() {
 		first, count := rain.ShardRange(r.campaign.Packets, max(r.campaign.Shards, 1), n)
 		here, twice, absent := tally(append(came[n], rain.Range{First: first, Last: first + count - 1}), gone[n])
+		r.shards[n].holding = newHolding(here)
+		if !r.known(r.shards[n]) {
+			continue // what is open to it may have come
+		}
 		if len(twice) > 0 {
 			r.found.add("packets moved twice", shardName(n)+twice.String(), "shard %d: by the moves, %s came to it while "+
 				"being there", n, packets(twice))
@@ -152,7 +161,6 @@ func (r *campaignCheck) hold(ctx context.Context) error {
 			r.found.add("packets moved that were not there", shardName(n)+absent.String(), "shard %d: by the moves, %s "+
 				"left it without having been there", n, packets(absent))
 		}
-		r.shards[n].holding = newHolding(here)
 	}
 	return nil
 }

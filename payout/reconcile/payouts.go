@@ -150,6 +150,9 @@ func (p *payoutCheck) place(row *paidRow) {
 		return
 	}
 	i, ok := b.holding.index(row.packet)
+	if !ok && !p.known(b) {
+		return
+	}
 	if !ok {
 		p.found.add("a payout of another shard's packet", row.claim, "%s: shard %d does not have this packet", row.name(),
 			row.shard)
@@ -169,7 +172,7 @@ func (r *campaignCheck) checkForgotten(ctx context.Context, q sqldb.Querier) err
 		if !b.compared {
 			continue
 		}
-		missing := b.holding.list(func(w int) uint64 { return b.paid.word(w) &^ b.recorded.word(w) })
+		missing := b.holding.list(func(w int) uint64 { return (b.paid.word(w) | b.dead.word(w)) &^ b.recorded.word(w) })
 		var some []int
 		for packet := range missing.Each() {
 			if some = append(some, packet); len(some) > maxFindings {
@@ -181,7 +184,12 @@ func (r *campaignCheck) checkForgotten(ctx context.Context, q sqldb.Querier) err
 			return err
 		}
 		for _, packet := range some {
-			row := rows[packet]
+			row, paid := rows[packet]
+			if !paid {
+				r.found.add("a promise unknown to Redis", rain.ClaimID(r.campaign.ID, packet), "dead letter %s: it promises packet %d, "+
+					"but Redis knows no such win", rain.ClaimID(r.campaign.ID, packet), packet)
+				continue
+			}
 			r.found.add("a payout unknown to Redis", row.claim, "%s: in the ledger, but Redis knows no such win", row.name())
 		}
 	}

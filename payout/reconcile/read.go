@@ -121,7 +121,7 @@ func (r *campaignCheck) readLetters(ctx context.Context, q sqldb.Querier) error 
 				return nil
 			}
 			strays, twice := b.holding.put(&b.dead, rain.Numbers{{First: d.Packet, Last: d.Packet}})
-			if len(strays)+len(twice) > 0 {
+			if len(twice) > 0 || len(strays) > 0 && r.known(b) {
 				r.found.add("a promise that cannot be kept", d.Claim+d.User, "dead letter %s (player %s, amount %d): its shard %d "+
 					"does not have this packet, or it is promised in another dead letter too", d.Claim, d.User, d.Amount, d.Shard)
 			}
@@ -134,9 +134,7 @@ func (r *campaignCheck) readLetters(ctx context.Context, q sqldb.Querier) error 
 			if !r.counted() {
 				return nil
 			}
-			if b.ofEpoch(d.WonAt, d.Seq) {
-				b.deadReclaims = append(b.deadReclaims, e.Reclaim.Numbers...)
-			}
+			b.gave(d.WonAt, d.Seq, e.Reclaim.Numbers)
 			if strays, _ := b.holding.put(&b.deadReturned, e.Reclaim.Numbers); len(strays) > 0 {
 				r.stray(d.Shard, "asked back in a dead letter", strays)
 			}
@@ -145,9 +143,13 @@ func (r *campaignCheck) readLetters(ctx context.Context, q sqldb.Querier) error 
 	}, posting.LetterSelect+"WHERE campaign_id = ? AND resolved_at = 0 AND NOT "+posting.PaidLetter, r.campaign.ID)
 }
 
-// ofEpoch tells whether an entry is of the shard's epoch.
-func (b *shardBooks) ofEpoch(ms, seq int64) bool {
-	return ms > b.snapshot.Epoch || ms == b.snapshot.Epoch && seq > 0
+// gave notes what an entry gave back.
+func (b *shardBooks) gave(ms, seq int64, numbers rain.Numbers) {
+	if ms > b.snapshot.Epoch || ms == b.snapshot.Epoch && seq > 0 {
+		b.given = append(b.given, numbers...)
+	} else {
+		b.givenBefore = append(b.givenBefore, numbers...)
+	}
 }
 
 // readPaid finds out which packets in the outboxes and the dead letters are paid.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"redrain/internal/sqldb"
+	"redrain/payout/entrytext"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
@@ -178,7 +179,7 @@ func (s *recordCheck) compareWins(ctx context.Context, wins []hotWin) error {
 		row, is := paid[w.Packet]
 		at, _ := s.b.holding.index(w.Packet)
 		switch {
-		case buried[promise{w.Packet, w.User}]:
+		case buried[promise{w.Packet, w.User, w.Drop, w.ref(s.campaign.ID).String()}]:
 		case is:
 			s.found.add("a win paid otherwise", w.Entry+w.User,
 				"%s: won in Redis, but the ledger has paid %d to player %s for this packet%s", w.name(s.campaign.ID), row.amount,
@@ -194,10 +195,10 @@ func (s *recordCheck) compareWins(ctx context.Context, wins []hotWin) error {
 	return nil
 }
 
-// promise is a packet in somebody's hand.
+// promise is a win in a dead letter.
 type promise struct {
-	packet int
-	user   string
+	packet             int
+	user, drop, source string
 }
 
 // buried reads the dead letters of wins that wait for a person. One that was dealt with has a payout instead.
@@ -208,11 +209,15 @@ func (s *recordCheck) buried(ctx context.Context, wins []hotWin) (map[promise]bo
 	}
 	found := map[promise]bool{}
 	err := sqldb.EachIn(ctx, s.q, func(scan sqldb.Scan) error {
-		var p promise
-		err := scan(&p.packet, &p.user)
-		found[p] = true
-		return err
-	}, "SELECT packet, user_id FROM dead_letter WHERE kind = ? AND resolved_at = 0 AND claim IN", claims, posting.LetterPay)
+		d, err := posting.ScanLetter(scan)
+		if err != nil {
+			return err
+		}
+		if e, err := entrytext.Decode(d.Payload); err == nil && len(e.Wins) == 1 {
+			found[promise{d.Packet, d.User, e.Wins[0].Drop, e.Ref.String()}] = true
+		}
+		return nil
+	}, posting.LetterSelect+"WHERE kind = ? AND resolved_at = 0 AND claim IN", claims, posting.LetterPay)
 	return found, err
 }
 
