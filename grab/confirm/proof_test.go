@@ -199,7 +199,14 @@ func threePackets() *rain.Campaign {
 func TestWinsThatAreNotThereAreNotConfirmed(t *testing.T) {
 	m := &fakeMaster{}
 	s, _ := behind(t, m, false)
+	if err := s.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	m.asked = nil
 	confirmer, c := New(s, Replica, nil, nil), threePackets()
+	if err := confirmer.Confirm(t.Context(), "c", 0, &Pending{}); err != nil || m.asked != nil {
+		t.Errorf("nothing to confirm: %v, asked %q", err, m.asked)
+	}
 	if wins, err := confirmer.PlayersWins(t.Context(), c, "p"); err != nil || wins.Total != 0 || wins.Confirmed != nil ||
 		len(m.asked) != 1 {
 		t.Errorf("%v, %v; asked %q", wins, err, m.asked)

@@ -177,8 +177,12 @@ func TestAWinThatRedisForgotIsNotTold(t *testing.T) {
 				t.Fatalf("%d entries were published", n)
 			}
 
+			epochs := int64(0)
 			rebuild := func(wins ...grabtest.Known) {
-				if err := gm.G.Restore(context.Background(), gm.C, 0, gm.Restoration(0, wins)); err != nil {
+				epochs++
+				what := gm.Restoration(0, wins)
+				what.Barrier = fmt.Sprintf("%d-0", gm.Options.Clock()+epochs*60_000)
+				if err := gm.G.Restore(context.Background(), gm.C, 0, what); err != nil {
 					t.Error(err)
 				}
 				gm.Apply()
