@@ -29,6 +29,7 @@ var operations = []string{
 	"GET /api/v1/users/{user}/withdrawals", "GET /api/v1/withdrawals",
 	"POST /api/v1/me/withdrawals", "GET /api/v1/me/withdrawals", "GET /api/v1/me/withdrawals/{withdrawal}",
 	"POST /api/v1/guests", "GET /api/v1/lobby", "GET /api/v1/whoami", "GET /api/v1/events", "GET /api/v1/audit",
+	"POST /api/v1/seal/rotate",
 	"GET /healthz", "GET /readyz", "GET /metrics",
 }
 

@@ -81,25 +81,27 @@ func TestAFailureIsLoggedOnce(t *testing.T) {
 		script, confirmer error
 		all, immediate    bool
 		told              string
+		lasts             int   // the script's answer, from which a Redis that has gone back is told
 		fails             error // with those that wait
 		logged            string
 	}{
-		{all: true, told: "won"},
+		{all: true, told: "won", lasts: 1},
 		{script: away, told: "unavailable", fails: away, logged: failing + "away"},
 		{script: away, told: "unavailable", fails: away},
-		{immediate: true, told: "won", logged: good},
+		{immediate: true, told: "won", lasts: 1, logged: good},
 		{confirmer: away, told: "unavailable", fails: away, logged: failing + "away"},
 		{confirmer: confirm.ErrForgotten, told: "unavailable"},
-		{confirmer: away, all: true, told: "won", fails: away}, // this one was in time
-		{all: true, told: "won", logged: good},
-		{immediate: true, told: "won"},
+		{confirmer: away, all: true, told: "won", lasts: 1, fails: away}, // this one was in time
+		{all: true, told: "won", lasts: 1, logged: good},
+		{immediate: true, told: "won", lasts: 1},
 	} {
+		s.lasted = 0
 		s.err, *c, told = step.script, fakeConfirmer{err: step.confirmer, all: step.all, immediate: step.immediate}, ""
 		log.Reset()
 		user := strconv.Itoa(i)
 		err := d.decide([]*Tap[string]{{User: user, player: players.stripe(user).add(user)}})
-		if !errors.Is(err, step.fails) || told != step.told {
-			t.Errorf("step %d: %v, told %q", i, err, told)
+		if !errors.Is(err, step.fails) || told != step.told || s.lasted != step.lasts {
+			t.Errorf("step %d: %v, told %q, %d answers last", i, err, told, s.lasted)
 		}
 		if _, line, _ := strings.Cut(strings.TrimSpace(log.String()), " "); line != step.logged {
 			t.Errorf("step %d: the log has %q, want %q", i, line, step.logged)

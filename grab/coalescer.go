@@ -1,9 +1,6 @@
 package grab
 
-import (
-	"sync"
-	"time"
-)
+import "sync"
 
 const (
 	// maxBatch is the most taps of one call of the script. More would not be cheaper for each, and would hold Redis up.
@@ -14,13 +11,10 @@ const (
 )
 
 // coalescer gathers what comes for one shard into batches. One batch is away at any time; what comes meanwhile is the
-// next one. So a lone tap leaves at once, and under load the batches grow by themselves.
-//
-// Where many nodes have players of the shard, the batches of each would stay small, and Redis would be busy with beginning
-// them: then a batch leaves no sooner than a while after the one before.
+// next one. So a lone tap leaves at once, and under load the batches grow by themselves: no timer, and no time lost. The
+// batches of hundreds of nodes are small, and grow too when Redis has to have them wait (tools/nodes simulates it).
 type coalescer[E any] struct {
 	workers *workers
-	apart   func() time.Duration  // how long after one batch the next one leaves at the earliest
 	decide  func(batch []E) error // answers the whole batch, also where it fails
 	giveUp  func(rest []E)        // answers what is not decided at all
 	run     func()                // flush; kept, because to make it is an allocation
@@ -33,9 +27,8 @@ type coalescer[E any] struct {
 	batch []E // the flushing goroutine's
 }
 
-func newCoalescer[E any](w *workers, apart func() time.Duration, decide func(batch []E) error,
-	giveUp func(rest []E)) *coalescer[E] {
-	c := &coalescer[E]{workers: w, apart: apart, decide: decide, giveUp: giveUp}
+func newCoalescer[E any](w *workers, decide func(batch []E) error, giveUp func(rest []E)) *coalescer[E] {
+	c := &coalescer[E]{workers: w, decide: decide, giveUp: giveUp}
 	c.run = c.flush
 	return c
 }
@@ -62,11 +55,7 @@ func (c *coalescer[E]) push(e E) bool {
 // behind would otherwise wait for one time-out after the other, the last of a long queue for minutes.
 func (c *coalescer[E]) flush() {
 	for c.next(maxBatch) {
-		began := time.Now()
 		if c.decide(c.batch) == nil {
-			if rest := c.apart() - time.Since(began); rest > 0 {
-				time.Sleep(rest)
-			}
 			continue
 		}
 		if !c.next(maxQueue) {

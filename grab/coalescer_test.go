@@ -22,7 +22,7 @@ type workbench struct {
 
 func newWorkbench(decide func(b *workbench) error) *workbench {
 	b := &workbench{answers: map[string]string{}}
-	b.coalescer = newCoalescer(newWorkers(), together, func(batch []string) error {
+	b.coalescer = newCoalescer(newWorkers(), func(batch []string) error {
 		b.batches = append(b.batches, slices.Clone(batch))
 		err := decide(b)
 		b.answer(batch, "decided")
@@ -43,40 +43,6 @@ func (b *workbench) answer(users []string, with string) {
 }
 
 func nothing(*workbench) error { return nil }
-
-// together says that batches may leave one right after the other.
-func together() time.Duration { return 0 }
-
-// Where many nodes have players of a shard a batch leaves a while after the one before, and is the larger for it. The
-// first one leaves at once.
-func TestBatchesLeaveApart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		began := time.Now()
-		var at []time.Duration
-		b := newWorkbench(func(*workbench) error { at = append(at, time.Since(began)); return nil })
-		b.apart = func() time.Duration { return 10 * time.Millisecond }
-		for i := range 30 {
-			b.push(strconv.Itoa(i))
-			time.Sleep(time.Millisecond) //nolint:forbidigo // fake time: one comes each millisecond
-		}
-		b.workers.close()
-		var sizes []int
-		for _, batch := range b.batches {
-			sizes = append(sizes, len(batch))
-		}
-		if len(at) < 3 || at[0] != 0 || at[1] != 10*time.Millisecond || at[2] != 20*time.Millisecond || sizes[1] < 9 {
-			t.Errorf("batches of %v left at %v", sizes, at)
-		}
-	})
-}
-
-func TestHowFarApart(t *testing.T) {
-	for nodes, want := range map[int]time.Duration{0: 0, 1: 0, 2: apartPerNode, 341: 340 * apartPerNode} {
-		if got := apart(nodes); got != want {
-			t.Errorf("%d nodes: %v, want %v", nodes, got, want)
-		}
-	}
-}
 
 func TestWhatComesMeanwhileIsTheNextBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -26,12 +26,15 @@ type fakeScript struct {
 	sent    []string // "user drop" of each tap that it was asked
 	hold    chan struct{}
 	pending []string
+	lasted  int           // how often it was told that its answer lasts
 	within  time.Duration // that it was given, the last time
 }
 
 func (s *fakeScript) Add(user *string, drop rain.DropID) {
 	s.pending = append(s.pending, *user+" "+drop.String())
 }
+
+func (s *fakeScript) Lasts() { s.lasted++ }
 
 func (s *fakeScript) Decide(ctx context.Context, _ *rain.Rain, _ *rain.Amounts, _ int64) (*store.Answer, error) {
 	s.within = timeLeft(ctx)
@@ -282,7 +285,7 @@ func BenchmarkCoalescer(b *testing.B) {
 		}
 		a.send()
 	}
-	c := newCoalescer(newWorkers(), together, func(taps []*Tap[struct{}]) error { answer(taps); return nil }, answer)
+	c := newCoalescer(newWorkers(), func(taps []*Tap[struct{}]) error { answer(taps); return nil }, answer)
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {

@@ -2,7 +2,6 @@ package grab
 
 import (
 	"sync"
-	"time"
 
 	"redrain/grab/confirm"
 	"redrain/grab/store"
@@ -85,16 +84,9 @@ func (gs *Gates[T]) shard(g *Gate[T], number int, amounts *rain.Amounts) *shard[
 		onWin:     func() { gs.o.OnWin(g.campaign, number) },
 		onSoldOut: g.SoldOut, soldOut: g.soldOut.Load,
 	}
-	s.coalescer = newCoalescer(gs.work, func() time.Duration { return apart(gs.o.Nodes(g.campaign)) }, d.decide, d.giveUp)
+	s.coalescer = newCoalescer(gs.work, d.decide, d.giveUp)
 	return s
 }
-
-// apartPerNode is what beginning a batch costs Redis, some 15 µs, for a tenth of its time.
-const apartPerNode = 150 * time.Microsecond
-
-// apart is how long after one batch of a shard a node sends the next one at the earliest, so that beginning the batches of
-// all nodes together takes Redis a tenth of its time at most.
-func apart(nodes int) time.Duration { return time.Duration(max(nodes-1, 0)) * apartPerNode }
 
 // Drop forgets a campaign's gate and what it remembers. Taps that are under way still get their results.
 func (gs *Gates[T]) Drop(campaign string) {

@@ -26,8 +26,6 @@ type Options struct {
 	// OnDry is called when a shard has nothing left for taps of this node, with how many wait for stock from elsewhere. It
 	// must not block. May be nil.
 	OnDry func(campaign string, shard, taps int)
-	// Nodes is how many nodes have players of a campaign; nil: this one alone.
-	Nodes func(campaign string) int
 	// Amounts is what the campaigns' packets hold, shared with the rest of the process; nil makes one.
 	Amounts *rain.AmountsCache
 }
@@ -45,9 +43,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.OnDry == nil {
 		o.OnDry = func(string, int, int) {}
-	}
-	if o.Nodes == nil {
-		o.Nodes = func(string) int { return 1 }
 	}
 	if o.Amounts == nil {
 		o.Amounts = rain.NewAmountsCache()

@@ -1,16 +1,24 @@
 -- snapshot.lua: reads what a shard has in stock and on its way to other shards, at one moment.
 --
 -- KEYS
---   1  rr:{<campaign>.<shard>}:state  hash: the shard's settings and counts, see grab/store/keys.go
---   2  rr:{<campaign>.<shard>}:stock  list of what is left: ranges "<first>-<last>" of packets, and a '.' at its end
---   3  rr:{<campaign>.<shard>}:lent   hash: stock on its way to other shards, see lend.lua
+--   1  rr:{<campaign>.<shard>}:state   hash: the shard's settings and counts, see grab/store/keys.go
+--   2  rr:{<campaign>.<shard>}:stock   list of what is left: ranges "<first>-<last>" of packets, and a '.' at its end
+--   3  rr:{<campaign>.<shard>}:lent    hash: stock on its way to other shards, see lend.lua
+--   4  rr:{<campaign>.<shard>}:outbox  stream: what has to be paid
 -- ARGV
 --   1  how many ranges to read at most
 -- RETURNS
 --   an array: the state as field, value, field, value, ... (empty where there is none); the ranges; what is
---   lent, as field, value, field, value, ...
+--   lent, as field, value, field, value, ...; the id of the newest entry that the outbox ever had, '' where there is no outbox
 -- ATOMICITY
 --   It is one step and writes nothing. A MULTI would do the same, but a full Redis refuses a MULTI, and that is when
 --   somebody wants to know.
 
-return { redis.call('HGETALL', KEYS[1]), redis.call('LRANGE', KEYS[2], 0, ARGV[1] - 1), redis.call('HGETALL', KEYS[3]) }
+local newest = ''
+if redis.call('EXISTS', KEYS[4]) == 1 then
+  local info = redis.call('XINFO', 'STREAM', KEYS[4])
+  for i = 1, #info, 2 do
+    if info[i] == 'last-generated-id' then newest = info[i + 1] end
+  end
+end
+return { redis.call('HGETALL', KEYS[1]), redis.call('LRANGE', KEYS[2], 0, ARGV[1] - 1), redis.call('HGETALL', KEYS[3]), newest }

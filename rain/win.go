@@ -94,17 +94,20 @@ func (e *Entry) FillIn(amounts *Amounts) {
 	}
 }
 
-// ShardSnapshot is what Redis knows of one shard: the state, the stock and what is lent of one moment, and the outbox
-// up to the newest entry of that moment.
+// ShardSnapshot is what Redis knows of one shard at one moment, but for its outbox and its wins.
 type ShardSnapshot struct {
-	Shard     int
-	Found     bool    // false where Redis knows nothing of the shard (lost, or not stocked yet)
-	Stock     Numbers // packets that can be won
-	Lent      []Lent  // packets on their way to other shards
-	Won       int     // packets won so far
-	Moves     int64   // moves from and to this shard so far
-	Entries   []Entry // what waits in the outbox
-	LastEntry string  // id of the newest entry ever written to the outbox, "0-0" where none was
+	Shard       int
+	Found       bool     // false where Redis knows nothing of the shard (lost, or not stocked yet)
+	Epoch       int64    // when the shard was last cut off from what was before, Unix ms; 0: never
+	Left        int      // packets that can be won, as the state says
+	Won         int      // packets won so far, as the state says
+	Moves       int64    // number of the newest move from or to this shard
+	Stock       Numbers  // packets that can be won
+	Returned    Numbers  // packets that the shard gave back when it was closed
+	Lent        []Lent   // packets on their way to other shards
+	LastEntry   string   // id of the newest entry of the outbox ever, "0-0" where none was; as the state says
+	NewestEntry string   // the same, as the outbox itself says
+	Unreadable  []string // what no script of this program has written; the rest is without it
 }
 
 // Lent is packets that have left one shard's stock for another's.
@@ -114,4 +117,25 @@ type Lent struct {
 	Number  int64  // of the moves of the shard that lends
 	Epoch   int64  // of that shard: when it was last cut off from what was before, Unix ms
 	Numbers Numbers
+}
+
+// WinRecord is a win as Redis keeps it for its player, without seal and amount.
+type WinRecord struct {
+	Win
+	Entry  string // id of the outbox entry that it went out in
+	Before string // the ticket that its player won before, "" in the first win
+}
+
+// PlayerRecord is what Redis keeps of a player beside the wins.
+type PlayerRecord struct {
+	User   string
+	Wins   int
+	Newest string // the ticket won last
+}
+
+// Records are some of what Redis has recorded of a shard's players.
+type Records struct {
+	Wins       []WinRecord
+	Players    []PlayerRecord
+	Unreadable []string // what no script of this program has written
 }

@@ -159,7 +159,6 @@ func (s *Server) buildGrab(ctx context.Context, publisher confirm.Publisher, wak
 	s.gates = grab.NewGates(s.redis, s.confirmer, gateway.Results{Lobby: s.lobby}.Answer, grab.Options{
 		TapRate: s.cfg.TapRate, Clock: s.clock.Now, Log: s.log, Registerer: s.metrics,
 		OnWin: wakes.Wake, OnDry: s.bus.Dry, Amounts: s.amounts,
-		Nodes: func(campaign string) int { return s.figures.Nodes(campaign) },
 	})
 	if err := s.redis.Load(ctx); err != nil {
 		return fmt.Errorf("loading the scripts: %w", err)
@@ -209,7 +208,7 @@ func (s *Server) buildCampaigns() {
 		Ledger: s.ledger.Campaigns, Stock: stock, Known: s.registry, Bus: s.bus, Clock: s.clock.Now, Log: s.log,
 	})
 	s.mover = campaigns.NewMover(campaigns.MoverOptions{
-		Stock: store.NewMoves(s.redis), Ledger: s.ledger.Moves, Sums: store.NewSums(s.redis), Leases: s.ledger.Leases,
+		Stock: confirm.NewMoves(s.confirmer), Ledger: s.ledger.Moves, Sums: store.NewSums(s.redis), Leases: s.ledger.Leases,
 		Known: s.registry, Bus: s.bus, Node: s.node, Guard: s.guard, Clock: s.clock.Now, Log: s.log,
 		Registerer: s.metrics,
 	})

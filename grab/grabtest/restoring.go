@@ -35,11 +35,15 @@ type Known struct {
 // Known is every win that Redis knows of a shard, in the order of the packets.
 func (gm *Game) Known(shard int) (all []Known) {
 	gm.T.Helper()
-	err := gm.G.EachWin(gm.T.Context(), gm.C, shard, func(user string, w rain.Win, entry string) error {
-		if w.User != user {
-			gm.T.Errorf("%s has %+v", user, w)
+	amounts, err := rain.NewAmounts(gm.C)
+	if err != nil {
+		gm.T.Fatal(err)
+	}
+	err = gm.G.EachRecord(gm.T.Context(), gm.C, shard, func(page rain.Records) error {
+		for _, r := range page.Wins {
+			r.Win.Amount = amounts.Of(r.Win.Packet)
+			all = append(all, Known{r.Win, rain.EntryRef{Campaign: gm.C.ID, Shard: shard, ID: r.Entry}})
 		}
-		all = append(all, Known{w, rain.EntryRef{Campaign: gm.C.ID, Shard: shard, ID: entry}})
 		return nil
 	})
 	if err != nil {

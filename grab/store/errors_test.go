@@ -92,8 +92,8 @@ func TestNoErrorOfRedisIsSwallowed(t *testing.T) {
 		"lose": {nil, func(t *testing.T, gm *grabtest.Game) error {
 			return failure(gm.G.Moves.Lose(t.Context(), gm.C.ID, 0, "0-0", 0))
 		}},
-		"each win": {nil, func(t *testing.T, gm *grabtest.Game) error {
-			return gm.G.EachWin(t.Context(), gm.C, 0, func(string, rain.Win, string) error { return nil })
+		"each record": {nil, func(t *testing.T, gm *grabtest.Game) error {
+			return gm.G.EachRecord(t.Context(), gm.C, 0, func(rain.Records) error { return nil })
 		}},
 		"read": {nil, func(t *testing.T, gm *grabtest.Game) error {
 			return failure(gm.G.Outbox.Read(t.Context(), gm.C.ID, 0, "a", 10))
@@ -208,17 +208,19 @@ func TestWinsThatCannotBeReadAreAnError(t *testing.T) {
 	if got, _, err := gm.G.Records(t.Context(), gm.C, "p", 10); err == nil {
 		t.Errorf("read as %v", got)
 	}
-	if err := gm.G.EachWin(t.Context(), gm.C, 0, func(string, rain.Win, string) error { return nil }); err == nil {
-		t.Error("passed over")
+	var all rain.Records
+	if err := gm.G.EachRecord(t.Context(), gm.C, 0, func(page rain.Records) error { all = page; return nil }); err != nil ||
+		len(all.Unreadable) != 1 || !strings.Contains(all.Unreadable[0], "0.0") || len(all.Players) != 1 {
+		t.Errorf("read as %+v, %v", all, err)
 	}
 }
 
 // Whoever goes through the wins may end it.
-func TestEachWinEndsWithAnError(t *testing.T) {
+func TestEachRecordEndsWithAnError(t *testing.T) {
 	gm := grabtest.New(t, grabtest.InProcess(t), grabtest.Setup{})
 	gm.Fill(3)
 	seen, enough := 0, errors.New("enough")
-	err := gm.G.EachWin(t.Context(), gm.C, 0, func(string, rain.Win, string) error { seen++; return enough })
+	err := gm.G.EachRecord(t.Context(), gm.C, 0, func(rain.Records) error { seen++; return enough })
 	if !errors.Is(err, enough) || seen != 1 {
 		t.Errorf("%d wins, %v", seen, err)
 	}

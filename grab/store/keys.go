@@ -38,6 +38,7 @@ const (
 	fieldWon         = "won"           // packets won
 	fieldLast        = "last"          // id of the newest outbox entry ever, "0-0" where none was
 	fieldMoves       = "moves"         // moves of stock from and to this shard
+	fieldEpoch       = "epoch"         // when the shard was last cut off from what was before, Unix ms
 	fieldWinsPerUser = "wins_per_user" // over all rains
 	fieldTapsPerUser = "taps_per_user" // over all rains; 0: no limit
 	fieldFirstWave   = "first_wave"    // of the rain in which taps may count, "" without one
@@ -45,9 +46,8 @@ const (
 	fieldCloses      = "closes"        // from when on no tap of it counts
 	fieldPaced       = "paced"         // 1: the stock is released in proportion to the time, 0: at once
 	fieldDuration    = "duration_ms"   // of the rain
-	// Also the scripts' own: "epoch", when the shard was last cut off from what was before; "base_wave" and "base", the
-	// rain for which the pacing was begun, and the stock at that moment; "restorer" and "chunk", whose restoration it is
-	// or was, and the last chunk of it that came.
+	// Also the scripts' own: "base_wave" and "base", the rain for which the pacing was begun, and the stock at that moment;
+	// "restorer" and "chunk", whose restoration it is or was, and the last chunk of it that came.
 )
 
 // nothingYet is the id of an entry before all others.

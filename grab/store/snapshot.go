@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+
+	"github.com/redis/go-redis/v9"
 
 	"redrain/rain"
 )
@@ -19,18 +22,15 @@ const (
 // errRanges is a stock in more pieces than can be read at one moment.
 var errRanges = errors.New("the stock is in too many pieces")
 
-// Snapshot reads all that is in Redis of the campaign's packets: each shard's state and stock of one moment, then what
-// is in its outbox of the entries up to that moment. An entry that is removed in between is in the ledger by then.
+// Snapshot reads each shard's state and stock, each shard at one moment, the shards one after the other. What no script has
+// written is named in the snapshot, so that it hides nothing else.
 func (s *Sums) Snapshot(ctx context.Context, c *rain.Campaign) ([]rain.ShardSnapshot, error) {
-	amounts, err := s.amounts.Of(c)
-	if err != nil {
-		return nil, fmt.Errorf("reading campaign %s from redis: %w", c.ID, err)
-	}
 	shards := make([]rain.ShardSnapshot, Shards(c))
-	err = eachShard(ctx, c, func(ctx context.Context, shard int) (err error) {
-		shards[shard], err = s.shard(ctx, c, shard)
+	err := eachShard(ctx, c, func(ctx context.Context, shard int) (err error) {
+		k := s.keys.shard(c.ID, shard)
+		answer, err := s.run(ctx, s.scripts.snapshot, []string{k.State, k.Stock, k.Lent, k.Outbox}, mostRanges+1).Slice()
 		if err == nil {
-			shards[shard].Entries, err = s.entries(ctx, c, shards[shard], amounts)
+			shards[shard], err = parseSnapshot(c, shard, answer)
 		}
 		if err != nil {
 			return fmt.Errorf("shard %d: %w", shard, err)
@@ -43,48 +43,73 @@ func (s *Sums) Snapshot(ctx context.Context, c *rain.Campaign) ([]rain.ShardSnap
 	return shards, nil
 }
 
-// shard reads a shard's state and stock.
-func (s *Sums) shard(ctx context.Context, c *rain.Campaign, shard int) (rain.ShardSnapshot, error) {
-	k := s.keys.shard(c.ID, shard)
-	answer, err := s.run(ctx, s.scripts.snapshot, []string{k.State, k.Stock, k.Lent}, mostRanges+1).Slice()
-	if err != nil {
-		return rain.ShardSnapshot{}, err
-	}
-	return parseSnapshot(c, shard, answer)
-}
-
 // parseSnapshot reads what snapshot.lua returns.
 func parseSnapshot(c *rain.Campaign, shard int, answer []any) (rain.ShardSnapshot, error) {
 	none := rain.ShardSnapshot{Shard: shard}
-	if len(answer) != 3 {
+	if len(answer) != 4 {
 		return none, errReply
 	}
-	state, err := pairs(answer[0])
-	if err != nil {
-		return none, err
-	}
-	ranges, err := texts(answer[1])
-	if err != nil {
-		return none, err
+	state, err1 := pairs(answer[0])
+	elements, err2 := texts(answer[1])
+	lent, err3 := pairs(answer[2])
+	newest, ok := answer[3].(string)
+	if err := errors.Join(err1, err2, err3); err != nil || !ok {
+		return none, errReply
 	}
 	if _, opened := state[fieldRevision]; !opened {
 		return none, nil
 	}
-	s := rain.ShardSnapshot{Shard: shard, Found: true, LastEntry: state[fieldLast]}
-	won, ok1 := number(state[fieldWon])
-	moves, ok2 := number(state[fieldMoves])
-	if !ok1 || !ok2 || !isEntryID(s.LastEntry) {
-		return none, fmt.Errorf("state: %w", errRecord)
+	if len(elements) > mostRanges {
+		return none, errRanges
 	}
-	s.Won, s.Moves = int(won), moves
-	if s.Stock, _, err = parseStock(ranges, c.Packets); err != nil {
-		return none, err
+	s := rain.ShardSnapshot{Shard: shard, Found: true, LastEntry: state[fieldLast], NewestEntry: newest}
+	field := func(name string) int64 {
+		n, ok := number(state[name])
+		if !ok {
+			s.Unreadable = append(s.Unreadable, fmt.Sprintf("the state's %s is %q", name, state[name]))
+		}
+		return n
 	}
-	lent, err := pairs(answer[2])
-	if err == nil {
-		s.Lent, err = parseAllLent(lent)
+	s.Left, s.Won = int(field(fieldLeft)), int(field(fieldWon))
+	s.Moves, s.Epoch = field(fieldMoves), field(fieldEpoch)
+	if !isEntryID(s.LastEntry) {
+		s.Unreadable = append(s.Unreadable, fmt.Sprintf("the state's %s is %q", fieldLast, s.LastEntry))
+		s.LastEntry = nothingYet
 	}
-	return s, err
+	readStock(c, elements, &s)
+	for _, move := range slices.Sorted(maps.Keys(lent)) {
+		if move == "" {
+			continue // there so that the key is
+		}
+		one, err := parseLent(move, lent[move])
+		if err != nil {
+			s.Unreadable = append(s.Unreadable, fmt.Sprintf("move %s is lent as %q", move, lent[move]))
+			continue
+		}
+		s.Lent = append(s.Lent, one)
+	}
+	return s, nil
+}
+
+// readStock reads a stock into a snapshot, element by element.
+func readStock(c *rain.Campaign, elements []string, s *rain.ShardSnapshot) {
+	end := slices.Index(elements, stockEnd)
+	if end < 0 {
+		s.Unreadable = append(s.Unreadable, "the stock has no end")
+		end = len(elements)
+	}
+	for i, text := range elements {
+		one, err := rain.ParseNumbers(text, c.Packets)
+		switch {
+		case i == end:
+		case err != nil || len(one) != 1:
+			s.Unreadable = append(s.Unreadable, fmt.Sprintf("the stock has %q", text))
+		case i < end:
+			s.Stock = append(s.Stock, one[0])
+		default:
+			s.Returned = append(s.Returned, one[0])
+		}
+	}
 }
 
 // parseStock reads the elements of a stock: what can be won, and behind the mark of its end what was given back.
@@ -131,34 +156,70 @@ func parseAllLent(moves map[string]string) (all []rain.Lent, err error) {
 	return all, nil
 }
 
-// entries reads what is in the outbox of the entries up to the snapshot's moment, page by page. One that cannot be read
-// is an error: it may be anybody's money.
-func (s *Sums) entries(ctx context.Context, c *rain.Campaign, of rain.ShardSnapshot,
-	amounts *rain.Amounts) ([]rain.Entry, error) {
-	key := s.keys.shard(c.ID, of.Shard).Outbox
-	last := "+"
-	if of.Found {
-		last = of.LastEntry
-	}
-	var entries []rain.Entry
+// EachEntry calls fn with every entry of an outbox up to an id, oldest first, page by page; of one that cannot be read it
+// has the reference only, and the error that says why. What is removed or added meanwhile may be among them or not. fn's
+// error ends it and is returned.
+func (s *Sums) EachEntry(ctx context.Context, c *rain.Campaign, shard int, upTo string,
+	fn func(e rain.Entry, unreadable error) error) error {
+	key := s.keys.shard(c.ID, shard).Outbox
 	for from := "-"; ; {
-		page, err := s.rdb.XRangeN(ctx, key, from, last, entriesAtOnce).Result()
+		page, err := s.rdb.XRangeN(ctx, key, from, upTo, entriesAtOnce).Result()
 		if s.checked(err) != nil {
-			return nil, err
+			return fmt.Errorf("reading the outbox of %s.%d: %w", c.ID, shard, err)
 		}
 		for _, m := range page {
-			entry, err := entryOf(c.ID, of.Shard, m)
-			if err != nil {
-				return nil, err
+			entry, unreadable := entryOf(c.ID, shard, m)
+			if unreadable != nil {
+				entry = rain.Entry{Ref: rain.EntryRef{Campaign: c.ID, Shard: shard, ID: m.ID}}
 			}
-			entry.FillIn(amounts)
-			entries = append(entries, entry)
+			if err := fn(entry, unreadable); err != nil {
+				return err
+			}
 		}
 		if len(page) < entriesAtOnce {
-			return entries, nil
+			return nil
 		}
 		from = "(" + page[len(page)-1].ID
 	}
+}
+
+// Newest is the id of the newest entry that a shard has ever written to its outbox, and when the shard was last cut off
+// from what was before, as its state says now; found is false where Redis does not know the shard.
+func (s *Sums) Newest(ctx context.Context, c *rain.Campaign, shard int) (entry string, epoch int64, found bool, err error) {
+	fields, err := s.rdb.HMGet(ctx, s.keys.shard(c.ID, shard).State, fieldLast, fieldEpoch, fieldRevision).Result()
+	if s.checked(err) != nil {
+		return "", 0, false, fmt.Errorf("reading the state of %s.%d: %w", c.ID, shard, err)
+	}
+	entry, _ = fields[0].(string)
+	text, _ := fields[1].(string)
+	epoch, _ = number(text)
+	return entry, epoch, fields[2] != nil, nil
+}
+
+// Borrowed is the number of each move among those of the shard that it was to: 0 where it came before the shard was
+// restored, -1 where it has not come. epoch is when the shard was last cut off from what was before.
+func (s *Sums) Borrowed(ctx context.Context, c *rain.Campaign, shard int, moves []string) (numbers []int64, epoch int64,
+	err error) {
+	k := s.keys.shard(c.ID, shard)
+	var found *redis.SliceCmd
+	var state *redis.StringCmd
+	_, err = s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+		found, state = p.HMGet(ctx, k.Borrowed, moves...), p.HGet(ctx, k.State, fieldEpoch)
+		return nil
+	})
+	if err := s.checked(err); err != nil && !errors.Is(err, redis.Nil) {
+		return nil, 0, fmt.Errorf("reading the moves to %s.%d: %w", c.ID, shard, err)
+	}
+	numbers = make([]int64, len(moves))
+	for i, v := range found.Val() {
+		text, _ := v.(string)
+		n, ok := number(text)
+		if numbers[i] = n; !ok {
+			numbers[i] = -1
+		}
+	}
+	epoch, _ = number(state.Val())
+	return numbers, epoch, nil
 }
 
 // pairs makes a map of field, value, field, value.

@@ -3,76 +3,81 @@ package store
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"testing"
 
 	"redrain/rain"
 )
 
-// A proof is made of snapshots, so what cannot be understood is no snapshot.
-func TestASnapshotIsReadWholeOrNotAtAll(t *testing.T) {
+// A proof is made of snapshots, so what cannot be understood is named, and hides nothing else.
+func TestASnapshotNamesWhatCannotBeRead(t *testing.T) {
 	c := &rain.Campaign{ID: "c", Spec: rain.Spec{Packets: 1_000}}
 	state := func(pairs ...any) []any {
-		return append([]any{"rev", "1", "left", "300", "won", "2", "last", "5-1", "moves", "3"}, pairs...)
+		return append([]any{"rev", "1", "left", "300", "won", "2", "last", "5-1", "moves", "3", "epoch", "17"}, pairs...)
 	}
 	stock, lent := []any{"3-7", "20-20", ".", "90-99"}, []any{"", "", "m1", "2 3 17 8-9 30-30"}
-	got, err := parseSnapshot(c, 4, []any{state(), stock, lent})
-	if want := (rain.ShardSnapshot{
-		Shard: 4, Found: true, Stock: rain.Numbers{{First: 3, Last: 7}, {First: 20, Last: 20}}, Won: 2, Moves: 3,
+	whole := rain.ShardSnapshot{
+		Shard: 4, Found: true, Epoch: 17, Left: 300, Won: 2, Moves: 3, LastEntry: "5-1", NewestEntry: "5-2",
+		Stock:    rain.Numbers{{First: 3, Last: 7}, {First: 20, Last: 20}},
+		Returned: rain.Numbers{{First: 90, Last: 99}},
 		Lent: []rain.Lent{{Move: "m1", To: 2, Number: 3, Epoch: 17,
 			Numbers: rain.Numbers{{First: 8, Last: 9}, {First: 30, Last: 30}}}},
-		LastEntry: "5-1",
-	}); err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v (%v), want %+v", got, err, want)
+	}
+	got, err := parseSnapshot(c, 4, []any{state(), stock, lent, "5-2"})
+	if err != nil || !reflect.DeepEqual(got, whole) {
+		t.Errorf("%+v (%v), want %+v", got, err, whole)
 	}
 	// A shard that is being restored has a stock, but nothing of it can be won.
-	got, err = parseSnapshot(c, 4, []any{[]any{"status", "rebuilding"}, stock, lent})
+	got, err = parseSnapshot(c, 4, []any{[]any{"status", "rebuilding"}, stock, lent, ""})
 	if err != nil || !reflect.DeepEqual(got, rain.ShardSnapshot{Shard: 4}) {
 		t.Errorf("being restored: %+v (%v)", got, err)
 	}
-	none := []any{"."}
 	for name, bad := range map[string][]any{
-		"nothing":                nil,
-		"nothing lent":           {state(), stock},
-		"a fourth":               {state(), stock, lent, "x"},
-		"no state":               {"x", stock, lent},
-		"half a pair":            {state("x"), stock, lent},
-		"a field's number":       {state(int64(1), "x"), stock, lent},
-		"a value's number":       {state("x", int64(1)), stock, lent},
-		"a stock in words":       {state(), "3", lent},
-		"a stock of numbers":     {state(), []any{int64(3), "."}, lent},
-		"a stock without an end": {state(), []any{"3-7"}, lent},
-		"no stock":               {state(), []any{}, lent},
-		"two ranges in one":      {state(), []any{"3-7 9-9", "."}, lent},
-		"an empty range":         {state(), []any{"", "."}, lent},
-		"a packet of nobody":     {state(), []any{"3-1000", "."}, lent},
-		"given back, in words":   {state(), []any{".", "x"}, lent},
-		"two ends":               {state(), []any{".", "."}, lent},
-		"won":                    {state("won", ""), none, lent},
-		"moves":                  {state("moves", "-1"), none, lent},
-		"last":                   {state("last", "5"), none, lent},
-		"lent in words":          {state(), none, "x"},
-		"half a move":            {state(), none, []any{"m"}},
-		"a move to nowhere":      {state(), none, []any{"m", "x 3 17 8-9"}},
-		"a move to no shard":     {state(), none, []any{"m", "100000 3 17 8-9"}},
-		"a move of nothing":      {state(), none, []any{"m", "2 3 17 "}},
-		"a move without a range": {state(), none, []any{"m", "2 3 17"}},
-		"a move without number":  {state(), none, []any{"m", "2 x 17 8-9"}},
-		"a move without epoch":   {state(), none, []any{"m", "2 3 x 8-9"}},
-		"a move of words":        {state(), none, []any{"m", "2 3 17 x"}},
+		"nothing":            nil,
+		"nothing newest":     {state(), stock, lent},
+		"a fifth":            {state(), stock, lent, "", "x"},
+		"no state":           {"x", stock, lent, ""},
+		"half a pair":        {state("x"), stock, lent, ""},
+		"a field's number":   {state(int64(1), "x"), stock, lent, ""},
+		"a value's number":   {state("x", int64(1)), stock, lent, ""},
+		"a stock in words":   {state(), "3", lent, ""},
+		"a stock of numbers": {state(), []any{int64(3), "."}, lent, ""},
+		"lent in words":      {state(), stock, "x", ""},
+		"half a move":        {state(), stock, []any{"m"}, ""},
+		"newest, a number":   {state(), stock, lent, int64(5)},
 	} {
-		if got, err := parseSnapshot(c, 4, bad); err == nil {
-			t.Errorf("%s: read as %+v", name, got)
+		if got, err := parseSnapshot(c, 4, bad); !errors.Is(err, errReply) {
+			t.Errorf("%s: read as %+v (%v)", name, got, err)
 		}
 	}
-	if _, err := parseSnapshot(c, 4, nil); !errors.Is(err, errReply) {
-		t.Errorf("nothing: %v", err)
-	}
-	many := make([]string, mostRanges+1)
-	for i := range many {
-		many[i] = "1-1"
-	}
-	many[0] = "."
-	if _, _, err := parseStock(many, 10); !errors.Is(err, errRanges) {
+	if _, err := parseSnapshot(c, 4, []any{state(), slices.Repeat([]any{"1-1"}, mostRanges+1), lent, ""}); !errors.Is(err,
+		errRanges) {
 		t.Errorf("a stock in too many pieces: %v", err)
+	}
+	for name, bad := range map[string][]any{
+		"a stock without an end":    {state(), []any{"3-7", "20-20"}, lent},
+		"two ranges in one":         {state(), append([]any{"3-7 9-9"}, stock...), lent},
+		"an empty range":            {state(), append([]any{""}, stock...), lent},
+		"a packet of nobody":        {state(), append([]any{"3-1000"}, stock...), lent},
+		"given back, in words":      {state(), append(slices.Clone(stock), "x"), lent},
+		"two ends":                  {state(), append(slices.Clone(stock), "."), lent},
+		"left":                      {state("left", "x"), stock, lent},
+		"won":                       {state("won", ""), stock, lent},
+		"moves":                     {state("moves", "-1"), stock, lent},
+		"epoch":                     {state("epoch", "01"), stock, lent},
+		"last":                      {state("last", "5"), stock, lent},
+		"a move to nowhere":         {state(), stock, append([]any{"m", "x 3 17 8-9"}, lent...)},
+		"a move to no shard":        {state(), stock, append([]any{"m", "100000 3 17 8-9"}, lent...)},
+		"a move of nothing":         {state(), stock, append([]any{"m", "2 3 17 "}, lent...)},
+		"a move without a range":    {state(), stock, append([]any{"m", "2 3 17"}, lent...)},
+		"a move without its number": {state(), stock, append([]any{"m", "2 x 17 8-9"}, lent...)},
+		"a move without an epoch":   {state(), stock, append([]any{"m", "2 3 x 8-9"}, lent...)},
+		"a move of words":           {state(), stock, append([]any{"m", "2 3 17 x"}, lent...)},
+	} {
+		got, err := parseSnapshot(c, 4, append(bad, "5-2"))
+		if err != nil || len(got.Unreadable) != 1 || !reflect.DeepEqual(got.Stock, whole.Stock) ||
+			!reflect.DeepEqual(got.Lent, whole.Lent) {
+			t.Errorf("%s: read as %+v (%v)", name, got, err)
+		}
 	}
 }

@@ -72,38 +72,93 @@ func parseWins(user string, answer []any) (total int, page []Record, next string
 	return int(count), page, next, nil
 }
 
-// EachWin calls fn with every win of a shard that Redis knows, and the id of its outbox entry. It is not one
-// moment's picture: what is won meanwhile may be in it or not, and a win may come twice. fn's error ends it and is
-// returned.
-func (w *Wins) EachWin(ctx context.Context, c *rain.Campaign, shard int,
-	fn func(user string, win rain.Win, entry string) error) error {
-	amounts, err := w.amounts.Of(c)
-	if err != nil {
-		return err
-	}
+// EachRecord calls fn with all that a shard's wins hash has, page by page. It is not one moment's picture: what is won
+// meanwhile may be in it or not, and a record may come twice. fn's error ends it and is returned.
+func (w *Wins) EachRecord(ctx context.Context, c *rain.Campaign, shard int, fn func(rain.Records) error) error {
 	key := w.keys.shard(c.ID, shard).Wins
 	for cursor := uint64(0); ; {
 		page, next, err := w.rdb.HScan(ctx, key, cursor, "", winsAtOnce).Result()
 		if w.checked(err) != nil {
 			return fmt.Errorf("reading the wins of %s.%d: %w", c.ID, shard, err)
 		}
-		for i := 0; i+1 < len(page); i += 2 {
-			user, ticket, win := strings.Cut(page[i], winMark)
-			if !win {
-				continue // how many a player has, which follows from the wins
-			}
-			r, _, err := parseRecord(user, ticket, page[i+1])
-			if err != nil {
-				return fmt.Errorf("reading the wins of %s.%d: %w", c.ID, shard, err)
-			}
-			r.Win.Amount = amounts.Of(r.Win.Packet)
-			if err := fn(user, r.Win, r.Entry); err != nil {
-				return err
-			}
+		if err := fn(parseRecords(page)); err != nil {
+			return err
 		}
 		if next == 0 {
 			return nil
 		}
 		cursor = next
 	}
+}
+
+// parseRecords reads fields and values of the wins hash, in turn.
+func parseRecords(page []string) (all rain.Records) {
+	for i := 0; i+1 < len(page); i += 2 {
+		if page[i] == "" {
+			continue // there so that the key is
+		}
+		user, ticket, win := strings.Cut(page[i], winMark)
+		if win {
+			r, before, err := parseRecord(user, ticket, page[i+1])
+			if err == nil {
+				all.Wins = append(all.Wins, rain.WinRecord{Win: r.Win, Entry: r.Entry, Before: before})
+				continue
+			}
+		} else if p, ok := parsePlayer(user, page[i+1]); ok {
+			all.Players = append(all.Players, p)
+			continue
+		}
+		all.Unreadable = append(all.Unreadable, fmt.Sprintf("%q is %q", page[i], page[i+1]))
+	}
+	return all
+}
+
+// parsePlayer reads what the hash has of a player: "<number of wins> <newest ticket>".
+func parsePlayer(user, text string) (p rain.PlayerRecord, ok bool) {
+	count, newest, _ := strings.Cut(text, " ")
+	n, ok := number(count)
+	_, is := rain.ParseDrop(newest)
+	return rain.PlayerRecord{User: user, Wins: int(n), Newest: newest}, ok && is
+}
+
+// WinsOf reads the records of wins by their users and tickets; one that is not there, or cannot be read, is zero.
+func (w *Wins) WinsOf(ctx context.Context, c *rain.Campaign, shard int, of []rain.Win) ([]rain.WinRecord, error) {
+	records := make([]rain.WinRecord, len(of))
+	for first := 0; first < len(of); first += winsAtOnce {
+		part := of[first:min(first+winsAtOnce, len(of))]
+		fields := make([]string, len(part))
+		for i := range part {
+			fields[i] = Record{Win: part[i]}.field()
+		}
+		found, err := w.ReadWins(ctx, c.ID, shard, fields)
+		if err != nil {
+			return nil, fmt.Errorf("reading the wins of %s.%d: %w", c.ID, shard, err)
+		}
+		for i, v := range found {
+			text, _ := v.(string)
+			if r, before, err := parseRecord(part[i].User, part[i].Drop, text); err == nil {
+				records[first+i] = rain.WinRecord{Win: r.Win, Entry: r.Entry, Before: before}
+			}
+		}
+	}
+	return records, nil
+}
+
+// Players reads the records of players; one that is not there, or cannot be read, is zero.
+func (w *Wins) Players(ctx context.Context, c *rain.Campaign, shard int, users []string) ([]rain.PlayerRecord, error) {
+	players := make([]rain.PlayerRecord, len(users))
+	for first := 0; first < len(users); first += winsAtOnce {
+		part := users[first:min(first+winsAtOnce, len(users))]
+		found, err := w.ReadWins(ctx, c.ID, shard, part)
+		if err != nil {
+			return nil, fmt.Errorf("reading the players of %s.%d: %w", c.ID, shard, err)
+		}
+		for i, v := range found {
+			text, _ := v.(string)
+			if p, ok := parsePlayer(part[i], text); ok {
+				players[first+i] = p
+			}
+		}
+	}
+	return players, nil
 }

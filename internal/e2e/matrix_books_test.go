@@ -102,9 +102,11 @@ type win struct {
 	amount     rain.Money
 }
 
-// inRedis reads what Redis has decided, by packet: it is the arbiter, so this is what must have been paid.
+// inRedis reads what Redis has decided, by packet: it is the arbiter, so this is what must have been paid. What the packets
+// hold follows from the campaign's secret seed.
 func (a *arena) inRedis(t *testing.T, c operator.Campaign) map[int]win {
 	t.Helper()
+	amounts := a.amounts(t, c)
 	wins := map[int]win{}
 	for shard := range c.Shards {
 		records, err := a.rdb.HGetAll(within(t, 10*time.Second), a.shardKey(c.ID, shard, "wins")).Result()
@@ -112,20 +114,39 @@ func (a *arena) inRedis(t *testing.T, c operator.Campaign) map[int]win {
 			t.Fatal(err)
 		}
 		for field, record := range records {
-			user, _, _ := strings.Cut(field, "\n")  // a block is the player's too
-			_, record, _ = strings.Cut(record, ";") // before that, where there are blocks, is what they come to
-			for part := range strings.SplitSeq(record, ";") {
-				f := strings.Split(part, "=") // drop, packet, amount, and perhaps more
-				packet, err1 := strconv.Atoi(f[1])
-				amount, err2 := strconv.ParseInt(f[2], 10, 64)
-				if other, given := wins[packet]; given || err1 != nil || err2 != nil {
-					t.Errorf("packet %s of %s is given twice, or makes no sense: %s, and %+v", f[1], c.ID, part, other)
-				}
-				wins[packet] = win{user, f[0], rain.Money(amount)}
+			user, drop, one := strings.Cut(field, "\n")
+			if !one {
+				continue // how many the player has
 			}
+			number, _, _ := strings.Cut(record, " ")
+			packet, err := strconv.Atoi(number)
+			if other, given := wins[packet]; given || err != nil {
+				t.Errorf("packet %s of %s is given twice, or makes no sense: %s, and %+v", number, c.ID, record, other)
+				continue
+			}
+			wins[packet] = win{user, drop, amounts.Of(packet)}
 		}
 	}
 	return wins
+}
+
+// amounts is what a campaign's packets hold.
+func (a *arena) amounts(t *testing.T, c operator.Campaign) *rain.Amounts {
+	t.Helper()
+	var text string
+	row := a.db.QueryRowContext(within(t, 10*time.Second), "SELECT split_seed FROM campaign WHERE id = ?", c.ID)
+	if err := row.Scan(&text); err != nil {
+		t.Fatal(err)
+	}
+	seed, err := rain.ParseSeed(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	amounts, err := rain.NewAmounts(&rain.Campaign{ID: c.ID, Spec: c.Spec, SplitSeed: seed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return amounts
 }
 
 // inLedger reads what was paid, by packet.

@@ -34,8 +34,7 @@ func TestAbandon(t *testing.T) {
 			}
 		}
 		// What had been stocked is closed in Redis too; the money is back already.
-		posted := b.MustPost(t, rain.Entry{Ref: rain.EntryRef{Campaign: "c1", ID: "1-0"},
-			Reclaim: &rain.Reclaim{Packets: 1, Amount: 50}})
+		posted := b.MustPost(t, paytest.ReclaimEntry(0, 1, rain.Range{First: 0, Last: 1}))
 		if len(posted.Dead) > 0 {
 			t.Errorf("%+v", posted.Dead)
 		}

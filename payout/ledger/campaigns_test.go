@@ -36,7 +36,7 @@ func TestCampaignComesBackAsItWas(t *testing.T) {
 			t.Helper()
 			var err error
 			// A second ledger, so that nothing comes from memory.
-			if got, err = ledger.New(b.DB, b.Clock.Now).Campaigns.Campaign(ctx, "c1"); err != nil {
+			if got, err = ledger.New(b.DB, b.Clock.Now, rain.NewAmountsCache()).Campaigns.Campaign(ctx, "c1"); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(want, got, cmp.Comparer(func(x, y rain.Seed) bool { return x == y })); diff != "" {
@@ -172,7 +172,7 @@ func TestUpdate(t *testing.T) {
 			}
 		}
 		if _, err := b.Update(ctx, "c1", func(c *rain.Campaign) error {
-			_, err := c.AddRain("r1", rain.DefaultRain(), rain.Seed{}, 0)
+			_, err := c.AddRain("r1", rain.DefaultRain(), rain.Seed{}, b.Clock.Now())
 			return err
 		}); err != nil {
 			t.Error(err)
@@ -186,7 +186,7 @@ func TestUpdate(t *testing.T) {
 			t.Error(err)
 		}
 		if c, err := b.Campaign(ctx, "c1"); err != nil || c.Revision != 3 || c.Status != rain.Open ||
-			len(c.Rains) != 1 {
+			len(c.Rains) != 2 {
 			t.Errorf("%+v, %v", c, err)
 		}
 	})

@@ -44,8 +44,8 @@ func TestClaims(t *testing.T) {
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		ctx := t.Context()
-		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 20})
-		b.OpenCampaign(t, "c2", rain.Spec{Budget: 100, Packets: 20})
+		b.OpenCampaign(t, "c1", rain.Spec{Budget: 20, Packets: 20})
+		b.OpenCampaign(t, "c2", rain.Spec{Budget: 40, Packets: 20})
 		b.MustPost(t,
 			paytest.Entry("c1", 10, paytest.Win("a", 3, 1), paytest.Win("b", 11, 1)),
 			paytest.Entry("c1", 20, paytest.Win("a", 5, 1)),
@@ -125,7 +125,7 @@ func TestClaims(t *testing.T) {
 			states["nonsense"] != ledger.StateGranted {
 			t.Error(states, err)
 		}
-		b.MustPost(t, paytest.Entry("c1", 50, paytest.Win("z", 8, 1000))) // more than there is
+		b.MustPost(t, paytest.Entry("c1", 50, rain.Win{User: "z", Packet: 8, Drop: "no drop"}))
 		for _, tc := range []struct {
 			user, claim string
 			want        ledger.ClaimState
@@ -202,11 +202,11 @@ func TestDeadLetterPages(t *testing.T) {
 			b.MustPost(t, paytest.Entry("nix", i, paytest.Win("u", i, 1)))
 		}
 		for range 2 {
-			if err := b.BuryMessage(ctx, "message-1", []byte{0xff, 0}, "no JSON"); err != nil {
+			if _, err := b.BuryMessage(ctx, "message-1", []byte{0xff, 0}, "no JSON"); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := b.BuryMessage(ctx, "message-2", nil, "empty"); err != nil {
+		if _, err := b.BuryMessage(ctx, "message-2", nil, "empty"); err != nil {
 			t.Fatal(err)
 		}
 		var got []string

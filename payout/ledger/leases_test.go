@@ -9,6 +9,7 @@ import (
 
 	"redrain/payout/ledger"
 	"redrain/payout/paytest"
+	"redrain/rain"
 )
 
 func TestLease(t *testing.T) {
@@ -48,7 +49,7 @@ func TestOneHolderAtATime(t *testing.T) {
 		t := b.T
 		var now atomic.Int64
 		now.Store(1_763_712_000_000)
-		b.Leases = ledger.New(b.DB, now.Load).Leases
+		b.Leases = ledger.New(b.DB, now.Load, rain.NewAmountsCache()).Leases
 		var inside, held, died atomic.Int64
 		var wg sync.WaitGroup
 		for i := range 8 {

@@ -3,7 +3,6 @@ package ledger_test
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -19,16 +18,23 @@ import (
 type model struct {
 	accounts map[booking.Account]rain.Money
 	deposits map[string]rain.Money
+	amounts  map[string]*rain.Amounts // of the campaigns that there are
+	closed   map[string]bool
 	packets  map[modelPacket]posting.Holder
-	shards   map[modelShard]rain.Reclaim
+	given    map[modelPacket]bool // back to the sponsor
+	reclaims map[rain.EntryRef]bool
+	drops    map[modelDrop]bool // that have won
+	wins     map[modelPlayer]int
 	out      map[string]ledger.Withdrawal // by id
 }
 
 func newModel() *model {
 	return &model{
 		accounts: map[booking.Account]rain.Money{}, deposits: map[string]rain.Money{},
-		packets: map[modelPacket]posting.Holder{},
-		shards:  map[modelShard]rain.Reclaim{}, out: map[string]ledger.Withdrawal{},
+		amounts: map[string]*rain.Amounts{}, closed: map[string]bool{},
+		packets: map[modelPacket]posting.Holder{}, given: map[modelPacket]bool{},
+		reclaims: map[rain.EntryRef]bool{}, drops: map[modelDrop]bool{}, wins: map[modelPlayer]int{},
+		out: map[string]ledger.Withdrawal{},
 	}
 }
 
@@ -37,7 +43,7 @@ func (m *model) move(from, to booking.Account, amount rain.Money) {
 	m.accounts[to] += amount
 }
 
-// TestAnyOrderOfOperations does random deposits, campaigns, postings, re-postings, contradictions, reclaims,
+// TestAnyOrderOfOperations does random deposits, campaigns, postings, re-postings, contradictions, forgeries, reclaims,
 // withdrawals and answers to them, in time and too late, and compares every balance with the model after each of
 // them.
 func TestAnyOrderOfOperations(t *testing.T) {
@@ -76,16 +82,21 @@ func anyOrder(t *testing.T, b *paytest.Books) {
 			seq++
 			e := rain.Entry{Ref: rain.EntryRef{Campaign: campaign(rt), Shard: rapid.IntRange(0, 1).Draw(rt, "shard"),
 				ID: fmt.Sprintf("%d-0", seq)}}
-			if rapid.IntRange(0, 5).Draw(rt, "reclaim") == 0 {
-				e.Reclaim = &rain.Reclaim{Packets: rapid.IntRange(1, 3).Draw(rt, "packets"),
-					Amount: amount.Draw(rt, "left")}
-				return e
+			if rapid.IntRange(0, 3).Draw(rt, "reclaim") == 0 {
+				first := rapid.IntRange(0, 9).Draw(rt, "first")
+				e.Reclaim = &rain.Reclaim{Numbers: paytest.Packets(first, rapid.IntRange(first, 10).Draw(rt, "last"))}
+			} else {
+				for range rapid.IntRange(1, 4).Draw(rt, "wins") {
+					e.Wins = append(e.Wins, rain.Win{User: user(rt), Packet: rapid.IntRange(0, 10).Draw(rt, "packet"),
+						Drop: paytest.DropOf(rapid.IntRange(0, 5).Draw(rt, "drop"))})
+				}
+				if rapid.IntRange(0, 3).Draw(rt, "at home") > 0 {
+					e.Ref.Shard = rain.HomeShard(e.Wins[0].User, 2)
+				}
 			}
-			for range rapid.IntRange(1, 4).Draw(rt, "wins") {
-				e.Wins = append(e.Wins, rain.Win{
-					User: user(rt), Packet: rapid.IntRange(0, 9).Draw(rt, "packet"), Amount: amount.Draw(rt, "amount"),
-					Drop: "1.1",
-				})
+			e = paytest.Seal(e)
+			if rapid.IntRange(0, 7).Draw(rt, "forge") == 0 {
+				e.SealedAt++
 			}
 			return e
 		}
@@ -109,11 +120,12 @@ func anyOrder(t *testing.T, b *paytest.Books) {
 				}
 			},
 			"create": func(rt *rapid.T) {
-				s, id, budget := sponsor(rt), campaign(rt), amount.Draw(rt, "budget")
+				s, id, budget := sponsor(rt), campaign(rt), 9+amount.Draw(rt, "budget")
 				_, exists := m.accounts[booking.EscrowAccount(id)]
-				err := b.CreateCampaign(ctx, &rain.Campaign{ID: id, Status: rain.Loading, Spec: rain.Spec{
-					Name: "x", Sponsor: s, Budget: budget, Packets: 10, Shards: 2, Min: 1, Split: rain.Even,
-				}})
+				c := &rain.Campaign{ID: id, Status: rain.Loading, Spec: rain.Spec{
+					Name: "x", Sponsor: s, Budget: budget, Packets: 10, Shards: 2, Min: 1, Split: rain.DoubleMean, WinsPerUser: 2,
+				}}
+				err := b.CreateCampaign(ctx, c)
 				switch {
 				case exists:
 					if !errors.Is(err, ledger.ErrCampaignExists) {
@@ -127,6 +139,20 @@ func anyOrder(t *testing.T, b *paytest.Books) {
 					rt.Fatal(err)
 				default:
 					m.move(booking.SponsorAccount(s), booking.EscrowAccount(id), budget)
+					if m.amounts[id], err = rain.NewAmounts(c); err != nil {
+						rt.Fatal(err)
+					}
+					change(rt, b, id, func(c *rain.Campaign) error {
+						c.Stocked()
+						c.Rains = append(c.Rains, paytest.Rain(id))
+						return nil
+					})
+				}
+			},
+			"close": func(rt *rapid.T) {
+				if id := campaign(rt); m.amounts[id] != nil && !m.closed[id] {
+					m.closed[id] = true
+					change(rt, b, id, func(c *rain.Campaign) error { return c.Close(5) })
 				}
 			},
 			"post": func(rt *rapid.T) {
@@ -134,12 +160,12 @@ func anyOrder(t *testing.T, b *paytest.Books) {
 				if len(posted) > 0 {
 					batch = append(batch, rapid.SliceOfN(rapid.SampledFrom(posted), 0, 3).Draw(rt, "again")...)
 				}
-				got, err := b.Post(ctx, batch)
+				got, err := b.Post(ctx, paytest.Copies(batch))
 				if err != nil {
 					rt.Fatal(err)
 				}
 				m.post(rt, b, batch, got)
-				posted = append(posted, batch...)
+				posted = append(posted, paytest.Copies(batch)...)
 			},
 			"withdraw": func(rt *rapid.T) {
 				id := prefix + rapid.SampledFrom([]string{"w1", "w2", "w3", "w4"}).Draw(rt, "id")
@@ -162,8 +188,15 @@ func anyOrder(t *testing.T, b *paytest.Books) {
 	b.CheckBooks(t)
 }
 
+// change changes a campaign.
+func change(rt *rapid.T, b *paytest.Books, id string, how func(*rain.Campaign) error) {
+	if _, err := b.Update(rt.Context(), id, how); err != nil {
+		rt.Fatal(err)
+	}
+}
+
 // post follows what the ledger has decided, and checks that it was right to: each promise is settled or dead, a packet
-// has one holder, a dead one had a reason.
+// has one holder, a player one packet for a drop and no more than the campaign allows.
 func (m *model) post(rt *rapid.T, b *paytest.Books, batch []rain.Entry, got posting.Posted) {
 	fresh := 0
 	for _, s := range got.Settled {
@@ -176,8 +209,7 @@ func (m *model) post(rt *rapid.T, b *paytest.Books, batch []rain.Entry, got post
 			rt.Fatalf("settlement %+v, known before: %v", s, known)
 		case !known:
 			fresh++
-			m.packets[key] = posting.Holder{User: s.User, Amount: s.Amount}
-			m.move(booking.EscrowAccount(s.Campaign), booking.UserAccount(s.User), s.Amount)
+			m.win(rt, batch, s)
 		}
 	}
 	if fresh != got.New {
@@ -190,55 +222,101 @@ func (m *model) post(rt *rapid.T, b *paytest.Books, batch []rain.Entry, got post
 		}
 	}
 	for _, e := range batch {
-		_, exists := m.accounts[booking.EscrowAccount(e.Ref.Campaign)]
 		for _, w := range e.Wins {
-			settled := m.packets[modelPacket{e.Ref.Campaign, w.Packet}] == posting.Holder{User: w.User,
-				Amount: w.Amount}
-			dead := b.Count(rt, "SELECT COUNT(*) FROM dead_letter WHERE claim = ? AND source = ? AND user_id = ? "+
-				"AND amount = ?",
-				rain.ClaimID(e.Ref.Campaign, w.Packet), e.Ref.String(), w.User, int64(w.Amount))
-			if !exists && settled || !settled && dead != 1 {
+			settled := m.packets[modelPacket{e.Ref.Campaign, w.Packet}].User == w.User
+			dead := b.Count(rt, "SELECT COUNT(*) FROM dead_letter WHERE claim = ? AND source = ? AND user_id = ?",
+				rain.ClaimID(e.Ref.Campaign, w.Packet), e.Ref.String(), w.User)
+			if m.amounts[e.Ref.Campaign] == nil && settled || !settled && dead == 0 {
 				rt.Fatalf("win %+v of %s: settled %v, dead letters %d", w, e.Ref, settled, dead)
 			}
 		}
 	}
 }
 
-func (m *model) followReclaims(rt *rapid.T, b *paytest.Books, batch []rain.Entry) {
-	before := maps.Clone(m.shards)
+// win pays a packet in the model, if it may be paid.
+func (m *model) win(rt *rapid.T, batch []rain.Entry, s posting.Settlement) {
+	key, player := modelPacket{s.Campaign, s.Packet}, modelPlayer{s.Campaign, s.User}
+	m.wins[player]++
+	borneOut := false
 	for _, e := range batch {
-		if e.Reclaim == nil {
+		for _, w := range e.Wins {
+			borneOut = borneOut || e.Ref == s.Entry && w.User == s.User && w.Packet == s.Packet && w.Drop == s.Drop &&
+				paytest.Ring.CheckTap(w.Seal, e.Ref.Campaign, w.User, w.Drop, e.SealedAt)
+		}
+	}
+	if drop := (modelDrop{player, s.Drop}); m.drops[drop] || m.wins[player] > 2 || m.given[key] || !borneOut ||
+		s.Amount != m.amounts[s.Campaign].Of(s.Packet) || rain.HomeShard(s.User, 2) != s.Entry.Shard {
+		rt.Fatalf("%+v is paid, to a player with %d wins; with this drop %v; given back %v; sealed %v", s, m.wins[player],
+			m.drops[drop], m.given[key], borneOut)
+	} else {
+		m.drops[drop] = true
+	}
+	m.packets[key] = posting.Holder{User: s.User, Amount: s.Amount}
+	m.move(booking.EscrowAccount(s.Campaign), booking.UserAccount(s.User), s.Amount)
+}
+
+// followReclaims gives back what each reclaim of a batch may have: what is nobody's.
+func (m *model) followReclaims(rt *rapid.T, b *paytest.Books, batch []rain.Entry) {
+	for _, e := range batch {
+		id := e.Ref.Campaign
+		if e.Reclaim == nil || m.reclaims[e.Ref] {
 			continue
 		}
-		key := modelShard{e.Ref.Campaign, e.Ref.Shard}
-		var done rain.Reclaim
-		found, err := b.DB.First(rt.Context(), []any{&done.Packets, &done.Amount},
-			"SELECT packets, amount FROM reclaim WHERE campaign_id = ? AND shard = ?", key.campaign, key.shard)
+		var packets int
+		var amount rain.Money
+		var sponsor string
+		found, err := b.DB.First(rt.Context(), []any{&packets, (*int64)(&amount), &sponsor},
+			"SELECT r.packets, r.amount, c.sponsor FROM reclaim r JOIN campaign c ON c.id = r.campaign_id "+
+				"WHERE r.campaign_id = ? AND r.shard = ? AND r.closed_at = ?", id, e.Ref.Shard, seqOf(rt, e.Ref))
 		if err != nil {
 			rt.Fatal(err)
 		}
-		if old, ok := before[key]; ok && (!found || old != done) {
-			rt.Fatalf("the reclaim of %v was %v and is %v", key, old, done)
+		last := e.Reclaim.Numbers[0].Last
+		good := paytest.Ring.CheckClosing(e.Reclaim.Seal, id, e.Ref.Shard, e.SealedAt) && m.closed[id] && last < 10
+		dead := b.Count(rt, "SELECT COUNT(*) FROM dead_letter WHERE claim = ? AND kind <> 'pay'", e.Ref.String())
+		if found == (dead > 0) || found && !good {
+			rt.Fatalf("reclaim %+v: given back %v, dead letters %d, good %v", e, found, dead, good)
 		}
-		if _, ok := m.shards[key]; !found || ok {
+		if !found {
 			continue
 		}
-		m.shards[key] = done
-		var sponsor string
-		if _, err := b.DB.First(rt.Context(), []any{&sponsor}, "SELECT sponsor FROM campaign WHERE id = ?",
-			key.campaign); err != nil {
-			rt.Fatal(err)
+		m.reclaims[e.Ref] = true
+		var wantPackets int
+		var want rain.Money
+		for packet := range e.Reclaim.Numbers.Each() {
+			key := modelPacket{id, packet}
+			_, won := m.packets[key]
+			if won || m.given[key] || b.Count(rt, "SELECT COUNT(*) FROM dead_letter WHERE kind = 'pay' AND campaign_id = ? "+
+				"AND packet = ?", id, packet) > 0 {
+				continue
+			}
+			m.given[key] = true
+			wantPackets++
+			want += m.amounts[id].Of(packet)
 		}
-		m.move(booking.EscrowAccount(key.campaign), booking.SponsorAccount(sponsor), done.Amount)
+		if packets != wantPackets || amount != want {
+			rt.Fatalf("reclaim %+v gave %d packets and %d, want %d and %d", e, packets, amount, wantPackets, want)
+		}
+		m.move(booking.EscrowAccount(id), booking.SponsorAccount(sponsor), amount)
 	}
 }
 
-type modelShard struct {
-	campaign string
-	shard    int
+func seqOf(rt *rapid.T, ref rain.EntryRef) int64 {
+	ms, _, err := ref.Position()
+	if err != nil {
+		rt.Fatal(err)
+	}
+	return ms
 }
 
 type modelPacket struct {
 	campaign string
 	packet   int
+}
+
+type modelPlayer struct{ campaign, user string }
+
+type modelDrop struct {
+	modelPlayer
+	drop string
 }

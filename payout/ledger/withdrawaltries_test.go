@@ -12,7 +12,6 @@ import (
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/paytest"
-	"redrain/rain"
 )
 
 // TestRefusedGivesBackOnce: whoever says so how often, the money comes back once.
@@ -186,8 +185,10 @@ func TestDeadWithdrawal(t *testing.T) {
 		}
 		c, err := b.Campaign(ctx, "for-u1")
 		paytest.Must(t, err)
-		snapshot := []rain.ShardSnapshot{{Found: true, Won: 1, AmountWon: 100, LastEntry: "1-0"}}
-		if got := b.Prove(t, c, snapshot); !got.Balanced || got.Paid != 100 || got.Dead != 0 {
+		redis := paytest.NewFakeRedis(b.Clock.Now)
+		redis.Open(c)
+		redis.Settled(paytest.Entry("for-u1", 1, paytest.Win("u1", 0, 100)))
+		if got := b.Prove(t, c, redis); !got.Balanced || got.Paid != 100 || got.Dead != 0 {
 			t.Errorf("the campaign's books: %+v", got)
 		}
 		if ok, err := b.Cleared(ctx, "for-u1"); err != nil || !ok {

@@ -59,19 +59,7 @@ type Books struct {
 // NewBooks makes an empty ledger on a database, which is closed at the end of the test.
 func NewBooks(t testing.TB, open func() (*sqldb.DB, error)) *Books {
 	t.Helper()
-	db, err := open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	db.Log = Quiet
-	if err := db.Migrate(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	db := migrated(t, open)
 	clock := newTick()
 	l := ledger.New(db, clock.Now, rain.NewAmountsCache())
 	if _, err := db.Exec(context.Background(), "UPDATE seal_key SET secret = ?, created_at = 0", secret[:]); err != nil {
@@ -87,9 +75,10 @@ func NewBooks(t testing.TB, open func() (*sqldb.DB, error)) *Books {
 }
 
 // Node is another node's view of the same ledger, which has loaded the keys of the seals.
-func Node(b *Books) *ledger.Ledger {
+func Node(t testing.TB, b *Books) *ledger.Ledger {
+	t.Helper()
 	l := ledger.New(b.DB, b.Clock.Now, rain.NewAmountsCache())
-	Must(b.T, l.Seals.Load(context.Background()))
+	Must(t, l.Seals.Load(context.Background()))
 	return l
 }
 
@@ -128,6 +117,25 @@ func (b *Books) OpenCampaign(t testing.TB, id string, spec rain.Spec) *rain.Camp
 	return c
 }
 
+// migrated opens an empty database and migrates it.
+func migrated(t testing.TB, open func() (*sqldb.DB, error)) *sqldb.DB {
+	t.Helper()
+	db, err := open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	db.Log = Quiet
+	if err := db.Migrate(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
 // CloseCampaign closes a campaign, so that what is left of it may go back to its sponsor.
 func (b *Books) CloseCampaign(t testing.TB, id string) *rain.Campaign {
 	t.Helper()
@@ -159,6 +167,13 @@ func (b *Books) Refuse(t testing.TB, user string) (allow func()) {
 	}
 	b.Statement(t, trigger)
 	return func() { b.Statement(t, "DROP TRIGGER poison") }
+}
+
+// WriteLetter keeps a dead letter.
+func (b *Books) WriteLetter(d posting.DeadLetter) error {
+	return b.DB.InTx(context.Background(), func(ctx context.Context, tx *sqldb.Tx) error {
+		return posting.WriteLetters(ctx, tx, []posting.DeadLetter{d}, 1)
+	})
 }
 
 // Statement runs one statement in a transaction of its own, which must succeed.

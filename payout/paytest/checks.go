@@ -81,8 +81,8 @@ func (b *Books) CheckBooks(t testing.TB) {
 				"GROUP BY t.campaign_id, t.reclaimed, t.amount_reclaimed HAVING t.reclaimed <> COALESCE(SUM(r.packets), 0) " +
 				"OR t.amount_reclaimed <> COALESCE(SUM(r.amount), 0)",
 			"shards whose mark is not their newest entry": "SELECT p.campaign_id FROM payout p LEFT JOIN shard_mark m " +
-				"ON m.campaign_id = p.campaign_id AND m.shard = p.shard WHERE m.shard IS NULL " +
-				"OR p.won_at > m.entry_ms OR p.won_at = m.entry_ms AND p.entry_seq > m.entry_seq",
+				"ON m.campaign_id = p.campaign_id AND m.shard = p.shard WHERE p.won_at < p.settled_at + 1000 " +
+				"AND (m.shard IS NULL OR p.won_at > m.entry_ms OR p.won_at = m.entry_ms AND p.entry_seq > m.entry_seq)",
 		} {
 			err := tx.Each(ctx, func(scan sqldb.Scan) error {
 				var row string
@@ -126,10 +126,14 @@ func (b *Books) ClaimState(t testing.TB, user, claim string) ledger.ClaimState {
 	return states[claim]
 }
 
-// Prove reconciles a campaign with snapshots of its shards, and checks that the parts add up to what was funded.
-func (b *Books) Prove(t testing.TB, c *rain.Campaign, shards []rain.ShardSnapshot) reconcile.Reconciliation {
+// Prove reconciles a campaign with what Redis has of it, which is nothing where hot is nil, and checks that the parts add up
+// to what was funded.
+func (b *Books) Prove(t testing.TB, c *rain.Campaign, hot reconcile.Hot) reconcile.Reconciliation {
 	t.Helper()
-	r, err := b.Proof.Reconcile(t.Context(), c, shards)
+	if hot == nil {
+		hot = NewFakeRedis(b.Clock.Now)
+	}
+	r, err := b.Proof.ReconcileWith(t.Context(), c.ID, hot, reconcile.Rows)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,3 +55,14 @@ func OnSQLite(t testing.TB) *Books {
 	t.Helper()
 	return NewBooks(t, func() (*sqldb.DB, error) { return sqldb.OpenSQLite("") })
 }
+
+// Fresh is a migrated database of a dialect, as a new installation has it.
+func Fresh(t testing.TB, dialect sqldb.Dialect) *sqldb.DB {
+	t.Helper()
+	open := func() (*sqldb.DB, error) { return sqldb.OpenSQLite("") }
+	if dialect == sqldb.MySQL {
+		dsn := testenv.MySQL(t)
+		open = func() (*sqldb.DB, error) { return sqldb.OpenMySQL(dsn) }
+	}
+	return migrated(t, open)
+}

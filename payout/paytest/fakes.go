@@ -24,10 +24,12 @@ type FakeRedis struct {
 
 // FakeShard is the state of one shard.
 type FakeShard struct {
-	Snapshot rain.ShardSnapshot // but for Entries
+	Snapshot rain.ShardSnapshot // but for Stock, Left and NewestEntry
 	Stock    rain.Numbers
 	Entries  []*FakeEntry
-	Wins     []FakeWin
+	Wins     []rain.WinRecord
+	Players  map[string]rain.PlayerRecord
+	Borrowed map[string]int64 // moves that have come, with their numbers
 	campaign *rain.Campaign
 	amounts  *rain.Amounts
 	closed   bool
@@ -56,7 +58,8 @@ func (f *FakeRedis) Open(c *rain.Campaign) {
 	f.live = append(f.live, c)
 	for s := range c.Shards {
 		first, n := rain.ShardRange(c.Packets, c.Shards, s)
-		sh := &FakeShard{Stock: Packets(first, first+n-1), campaign: c, amounts: amounts}
+		sh := &FakeShard{Stock: Packets(first, first+n-1), campaign: c, amounts: amounts,
+			Players: map[string]rain.PlayerRecord{}, Borrowed: map[string]int64{}}
 		sh.Snapshot.Shard, sh.Snapshot.Found, sh.Snapshot.LastEntry = s, true, "0-0"
 		f.Shards[FakeKey{c.ID, s}] = sh
 	}
@@ -77,12 +80,58 @@ func (f *FakeRedis) Win(campaign string, shard int, users ...string) int {
 		packet, _ := sh.Stock.Take()
 		e.Wins = append(e.Wins, Win(Home(u, shard, sh.campaign.Shards), packet, sh.amounts.Of(packet)))
 	}
-	sh.Snapshot.Won += len(users)
-	e = f.add(campaign, shard, sh, e)
-	for _, w := range e.Wins {
-		sh.Wins = append(sh.Wins, FakeWin{w, shard, sh.Snapshot.LastEntry})
-	}
+	sh.record(f.add(campaign, shard, sh, e))
 	return len(users)
+}
+
+// WinAtMost is Win for those of some players who have not all the wins allowed, each once.
+func (f *FakeRedis) WinAtMost(campaign string, shard, most int, users ...string) int {
+	f.mu.Lock()
+	sh := f.Shards[FakeKey{campaign, shard}]
+	var may []string
+	for _, u := range users {
+		home := Home(u, shard, sh.campaign.Shards)
+		if sh.Players[home].Wins < most && !slices.Contains(may, home) {
+			may = append(may, home)
+		}
+	}
+	f.mu.Unlock()
+	return f.Win(campaign, shard, may...)
+}
+
+// Entries are what waits in an outbox.
+func (f *FakeRedis) Entries(of FakeKey) (entries []rain.Entry) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, e := range f.Shards[of].Entries {
+		entries = append(entries, e.Entry)
+	}
+	return entries
+}
+
+// record notes an entry's wins for their players.
+func (sh *FakeShard) record(e rain.Entry) {
+	for _, w := range e.Wins {
+		p := sh.Players[w.User]
+		sh.Wins = append(sh.Wins, rain.WinRecord{Win: w, Entry: e.Ref.ID, Before: p.Newest})
+		sh.Players[w.User] = rain.PlayerRecord{User: w.User, Wins: p.Wins + 1, Newest: w.Drop}
+		sh.Snapshot.Won++
+	}
+}
+
+// Settled has an entry been won, or given back, and settled: it is in no outbox any more.
+func (f *FakeRedis) Settled(e rain.Entry) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	sh := f.Shards[FakeKey{e.Ref.Campaign, e.Ref.Shard}]
+	gone := e.Packets()
+	if e.Reclaim != nil {
+		gone = e.Reclaim.Numbers
+		sh.Snapshot.Returned = append(sh.Snapshot.Returned, gone...)
+	}
+	sh.Stock = rain.Remaining(sh.Stock, gone)
+	sh.Snapshot.LastEntry = e.Ref.ID
+	sh.record(e)
 }
 
 // Close shuts a shard and leaves what it still had in the outbox.
@@ -96,8 +145,107 @@ func (f *FakeRedis) Close(campaign string, shard int) {
 	sh.closed = true
 	if left := sh.Stock; len(left) > 0 {
 		sh.Stock = nil
-		f.add(campaign, shard, sh, rain.Entry{Reclaim: &rain.Reclaim{Numbers: left}})
+		sh.giveBack(f, left)
 	}
+}
+
+func (sh *FakeShard) giveBack(f *FakeRedis, numbers rain.Numbers) {
+	sh.Snapshot.Returned = append(sh.Snapshot.Returned, numbers...)
+	f.add(sh.campaign.ID, sh.Snapshot.Shard, sh, rain.Entry{Reclaim: &rain.Reclaim{Numbers: numbers}})
+}
+
+// Lend takes the last packets out of a shard's stock, as the script does; nil where there are none.
+func (f *FakeRedis) Lend(campaign string, from, to int, move string, count int) *rain.Lent {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	sh := f.Shards[FakeKey{campaign, from}]
+	count = min(count, sh.Stock.Count())
+	if count == 0 || sh.closed || !sh.Snapshot.Found {
+		return nil
+	}
+	var stay, leave rain.Numbers
+	left := sh.Stock.Count() - count
+	for packet := range sh.Stock.Each() {
+		if left > 0 {
+			stay = stay.Add(packet)
+			left--
+		} else {
+			leave = leave.Add(packet)
+		}
+	}
+	sh.Stock = stay
+	sh.Snapshot.Moves++
+	lent := rain.Lent{Move: move, To: to, Number: sh.Snapshot.Moves, Epoch: sh.Snapshot.Epoch, Numbers: leave}
+	sh.Snapshot.Lent = append(slices.Clone(sh.Snapshot.Lent), lent)
+	return &lent
+}
+
+// Borrow puts what was lent into its shard, once, and returns the move's number there; -1 where Redis does not know the shard.
+func (f *FakeRedis) Borrow(campaign string, lent rain.Lent) int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	sh := f.Shards[FakeKey{campaign, lent.To}]
+	if !sh.Snapshot.Found {
+		return -1
+	}
+	if number, before := sh.Borrowed[lent.Move]; before {
+		return number
+	}
+	sh.Snapshot.Moves++
+	sh.Borrowed[lent.Move] = sh.Snapshot.Moves
+	if sh.closed {
+		sh.giveBack(f, lent.Numbers)
+	} else {
+		sh.Stock = slices.Concat(sh.Stock, lent.Numbers)
+	}
+	return sh.Snapshot.Moves
+}
+
+// Done makes a shard forget a move.
+func (f *FakeRedis) Done(campaign string, from int, move string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	sh := f.Shards[FakeKey{campaign, from}]
+	sh.Snapshot.Lent = slices.DeleteFunc(slices.Clone(sh.Snapshot.Lent), func(l rain.Lent) bool { return l.Move == move })
+}
+
+// Lose makes Redis forget a shard.
+func (f *FakeRedis) Lose(campaign string, shard int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	was := f.Shards[FakeKey{campaign, shard}]
+	sh := &FakeShard{campaign: was.campaign, amounts: was.amounts,
+		Players: map[string]rain.PlayerRecord{}, Borrowed: map[string]int64{}}
+	sh.Snapshot.Shard = shard
+	f.Shards[FakeKey{campaign, shard}] = sh
+}
+
+// Restored is what a rebuild tells Redis of a shard.
+type Restored struct {
+	Stock, Returned rain.Numbers
+	Borrowed        []string // moves that have come
+	Moves           int64
+	Barrier         posting.Barrier
+	Wins            []posting.Assigned // in the order won
+	Closed          bool
+}
+
+// Restore makes Redis know a shard again, as a rebuild does.
+func (f *FakeRedis) Restore(campaign string, shard int, what Restored) {
+	f.Lose(campaign, shard)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	sh := f.Shards[FakeKey{campaign, shard}]
+	sh.Stock, sh.closed = what.Stock, what.Closed
+	for _, move := range what.Borrowed {
+		sh.Borrowed[move] = 0
+	}
+	for _, w := range what.Wins {
+		sh.record(rain.Entry{Ref: w.Entry, Wins: []rain.Win{w.Win}})
+	}
+	s := &sh.Snapshot
+	s.Found, s.Returned, s.LastEntry, s.Epoch = true, what.Returned, what.Barrier.Entry, what.Barrier.Epoch
+	s.Moves = max(what.Moves, s.Epoch)
 }
 
 func (f *FakeRedis) add(campaign string, shard int, sh *FakeShard, e rain.Entry) rain.Entry {
@@ -106,54 +254,6 @@ func (f *FakeRedis) add(campaign string, shard int, sh *FakeShard, e rain.Entry)
 	e = Seal(e)
 	sh.Entries = append(sh.Entries, &FakeEntry{Entry: e})
 	return e
-}
-
-// Snapshots is what grab's would be: each shard at one moment, the shards one after the other.
-func (f *FakeRedis) Snapshots(c *rain.Campaign) []rain.ShardSnapshot {
-	var all []rain.ShardSnapshot
-	for s := range c.Shards {
-		f.mu.Lock()
-		sh := f.Shards[FakeKey{c.ID, s}]
-		snap := sh.Snapshot
-		snap.Stock = slices.Clone(sh.Stock)
-		for _, e := range sh.Entries {
-			snap.Entries = append(snap.Entries, e.Entry)
-		}
-		f.mu.Unlock()
-		all = append(all, snap)
-	}
-	return all
-}
-
-// Snapshot implements Hot.
-func (f *FakeRedis) Snapshot(_ context.Context, c *rain.Campaign) ([]rain.ShardSnapshot, error) {
-	f.mu.Lock()
-	fails := f.fails
-	f.mu.Unlock()
-	if fails != nil {
-		return nil, fails
-	}
-	return f.Snapshots(c), nil
-}
-
-// EachWin implements Hot. It gives the wins one by one, as they are at that moment, and some twice, as Redis may.
-func (f *FakeRedis) EachWin(_ context.Context, c *rain.Campaign, shard int,
-	fn func(string, rain.Win, string) error) error {
-	for i := 0; ; i++ {
-		f.mu.Lock()
-		wins := f.Shards[FakeKey{c.ID, shard}].Wins
-		if i >= len(wins) {
-			f.mu.Unlock()
-			return nil
-		}
-		w := wins[i]
-		f.mu.Unlock()
-		for range 1 + i%2 {
-			if err := fn(w.User, w.Win, w.entry); err != nil {
-				return err
-			}
-		}
-	}
 }
 
 // Live lists the campaigns that were opened.
@@ -267,11 +367,4 @@ func (n *Told) Distinct() int {
 type FakeKey struct {
 	Campaign string
 	Shard    int
-}
-
-// FakeWin is a win as Redis has recorded it.
-type FakeWin struct {
-	rain.Win
-	shard int
-	entry string
 }

@@ -2,8 +2,7 @@ package reconcile
 
 import (
 	"cmp"
-	"context"
-	"errors"
+	"maps"
 	"math"
 	"slices"
 
@@ -11,14 +10,14 @@ import (
 	"redrain/rain"
 )
 
-// Reconciliation says where every cent of a campaign is. Each cent is in exactly one of the places:
+// Reconciliation says where every cent of a campaign is. Each packet, and so each cent, is in exactly one of the places:
 //
 //	Funded = Paid + Reclaimed + Stock + Unsettled + Dead + Difference
 type Reconciliation struct {
 	Funded    rain.Money `json:"funded"`
 	Paid      rain.Money `json:"paid"`      // posted to players
 	Reclaimed rain.Money `json:"reclaimed"` // posted back to the sponsor
-	// in Redis and not won; while a campaign is loading, all that is being stocked
+	// in Redis and not won, also on its way between shards; while a campaign is loading, all that is being stocked
 	Stock      rain.Money `json:"stock"`
 	Unsettled  rain.Money `json:"unsettled"`  // in an outbox and not yet posted
 	Dead       rain.Money `json:"dead"`       // dead letters
@@ -30,25 +29,12 @@ type Reconciliation struct {
 	Fingerprint string `json:"-"`
 }
 
-// Hot is what reconciliation reads of the campaigns' state in Redis. Package grab has it.
-type Hot interface {
-	// Snapshot reads each shard in one atomic step.
-	Snapshot(ctx context.Context, c *rain.Campaign) ([]rain.ShardSnapshot, error)
-	// EachWin calls fn for every win that Redis has recorded for players of a shard, in any order, with the id of
-	// the outbox entry that it was put in. A win may come twice, and one that is recorded meanwhile may be among
-	// them or not. It ends with fn's error.
-	EachWin(ctx context.Context, c *rain.Campaign, shard int,
-		fn func(user string, w rain.Win, entry string) error) error
-}
-
-// ErrHot is the error of a reconciliation that could not read what Redis holds. It says nothing about the books.
-var ErrHot = errors.New("what Redis holds cannot be read")
-
 // look is what a reconciliation looks at beside the sums. Where the sums do not fit it looks at everything.
 type look struct {
 	rows bool // payouts, the split, and what Redis has recorded
 	txns bool // the campaign's transactions and balances, if rows too
-	hot  Hot  // nil: the wins in Redis are not compared
+	hot  Hot  // nil: what Redis has is not known, and of a drained campaign need not be
+	last bool // this is not tried again where a shard was rebuilt meanwhile
 
 	stretch int // how many rows one statement adds up
 }
@@ -59,60 +45,86 @@ type campaignCheck struct {
 	amounts  *rain.Amounts // nil where the campaign's row cannot be split
 	look     look
 	shards   map[int]*shardBooks
+	moves    map[string]*move
 	found    findings
 
 	funded    rain.Money
-	reclaimed rain.Money             // as of the snapshots
-	given     map[int]bool           // shards whose rest is back at the sponsor; wholeCampaign for all of them
-	dead      posting.Letters        // the dead letters that wait
-	all       posting.Totals         // of all rows, those newer than the snapshots too
-	waiting   map[int]posting.Holder // the packets in the outboxes that are not in the ledger
-	seen      *hotWins               // nil: not compared
+	reclaimed rain.Money      // as of the snapshots
+	given     bool            // the whole budget is back at the sponsor
+	letters   posting.Letters // the dead letters that wait
+	astray    rain.Money      // paid in shards that there are not
+	all       posting.Totals  // of all rows, those newer than the snapshots too
+	onTheWay  rain.Numbers    // from one shard to another
+	twiceSeen rain.Numbers    // in the snapshots of two shards, because they moved between the one and the other
+	suspect   bool            // the sums do not fit
 }
 
 // shardBooks is one shard as Redis and as the ledger see it.
 type shardBooks struct {
-	snapshot       rain.ShardSnapshot
-	cutMS, cutSeq  int64 // the newest outbox entry that the snapshot knows of
-	paid, dead     rain.Money
-	waitingWins    rain.Money // in the outbox and not in the ledger
-	waitingReclaim rain.Money
-	deadReclaim    rain.Money
+	snapshot      rain.ShardSnapshot
+	cutMS, cutSeq int64 // the newest outbox entry that the snapshot knows of
+	outbox        outbox
+	holding       holding
+
+	// Of the holding, as of the snapshot.
+	stock, won, returned set  // in Redis: can be won; in the outbox, won or given back
+	paid                 set  // in the ledger; without rows, of those only that are in the outbox or a dead letter
+	dead, deadReturned   set  // in dead letters that wait
+	reclaimed            set  // given back by the ledger
+	recorded             set  // won, as Redis has recorded for its player
+	compared             bool // all that is recorded was looked at
+
+	paidPackets, paidNumbers int64      // how many are paid, and the sum of their numbers
+	amountPaid               rain.Money // as the rows of the payouts say
+	deadPay                  rain.Money // of dead letters
+	mismatched               rain.Money // in the outbox, and in the ledger another's
+	tooMuchStock             rain.Money // in the stock and not this shard's, or there twice
+	tooMuchOutbox            rain.Money // the same of the outbox
+	reclaims                 []reclaimRow
+	given, givenBefore       rain.Numbers // what entries of this epoch, and of earlier ones, have given back
 }
 
 // newCampaignCheck sorts the snapshots in. A shard that Redis does not know has no outbox, so nothing in the ledger is
 // newer than what it knows of.
-func newCampaignCheck(c *rain.Campaign, shards []rain.ShardSnapshot, how look) (*campaignCheck, error) {
-	r := &campaignCheck{campaign: c, look: how, shards: map[int]*shardBooks{}, given: map[int]bool{},
-		waiting: map[int]posting.Holder{}, dead: posting.Letters{}}
+func newCampaignCheck(c *rain.Campaign, shards []rain.ShardSnapshot, how look) *campaignCheck {
+	r := &campaignCheck{campaign: c, look: how, shards: map[int]*shardBooks{}, moves: map[string]*move{},
+		letters: posting.Letters{}}
 	var err error
-	if r.amounts, err = rain.NewAmounts(c); err != nil {
+	if r.amounts, err = rain.NewAmounts(c); err != nil || c.Shards > rain.MaxShards {
+		r.amounts = nil
 		r.found.add("the campaign", "split",
 			"the campaign's budget cannot be split as its row says, so the row has been changed: %v", err)
+		return r
+	}
+	for n := range max(c.Shards, 1) {
+		r.shards[n] = &shardBooks{cutMS: math.MaxInt64, cutSeq: math.MaxInt64, snapshot: rain.ShardSnapshot{Shard: n}}
 	}
 	for _, s := range shards {
-		books := r.shard(s.Shard)
-		books.snapshot = s
-		switch {
-		case s.Found:
-			ms, seq, err := rain.EntryRef{ID: s.LastEntry}.Position()
-			if err != nil {
-				return nil, err
-			}
-			books.cutMS, books.cutSeq = ms, seq
+		b := r.shards[s.Shard]
+		if b == nil || !s.Found {
+			continue
+		}
+		b.snapshot = s
+		for _, what := range s.Unreadable {
+			r.found.add("what cannot be read", shardName(s.Shard)+what, "shard %d: %s, which no script has written", s.Shard,
+				what)
+		}
+		var err error
+		if b.cutMS, b.cutSeq, err = (rain.EntryRef{ID: s.LastEntry}).Position(); err != nil {
+			b.cutMS, b.cutSeq = 0, 0
+			r.found.add("what cannot be read", shardName(s.Shard)+"last", "shard %d: %v", s.Shard, err)
 		}
 	}
-	return r, nil
+	return r
 }
 
-func (r *campaignCheck) shard(n int) *shardBooks {
-	b, ok := r.shards[n]
-	if !ok {
-		b = &shardBooks{cutMS: math.MaxInt64, cutSeq: math.MaxInt64, snapshot: rain.ShardSnapshot{Shard: n}}
-		r.shards[n] = b
-	}
-	return b
+// counted tells whether each packet has a place of its own: not before all are stocked, and not when all was given back.
+func (r *campaignCheck) counted() bool {
+	return r.amounts != nil && r.campaign.Status != rain.Loading && !r.given
 }
+
+// known tells whether all is known of a shard's packets: Redis knows the shard, or nothing of it need be there any more.
+func (r *campaignCheck) known(b *shardBooks) bool { return b.snapshot.Found || r.campaign.Drained }
 
 // later tells whether an entry came after the shard's snapshot.
 func (b *shardBooks) later(ms, seq int64) bool {
@@ -120,30 +132,28 @@ func (b *shardBooks) later(ms, seq int64) bool {
 }
 
 // sortedShards lists the shards in order, so that findings come in the same order each time.
-func (r *campaignCheck) sortedShards() []int {
-	numbers := make([]int, 0, len(r.shards))
-	for n := range r.shards {
-		numbers = append(numbers, n)
-	}
-	slices.Sort(numbers)
-	return numbers
-}
+func (r *campaignCheck) sortedShards() []int { return sortedKeys(r.shards) }
+
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
 // sums does the sum.
 func (r *campaignCheck) sums() Reconciliation {
-	res := Reconciliation{Funded: r.funded, Reclaimed: r.reclaimed}
-	var stock rain.Numbers
+	res := Reconciliation{Funded: r.funded, Reclaimed: r.reclaimed, Paid: r.astray}
 	for _, b := range r.shards {
-		res.Paid += b.paid
-		res.Unsettled += b.waitingWins + b.waitingReclaim
-		res.Dead += b.dead + b.deadReclaim
-		stock = append(stock, b.snapshot.Stock...)
-		for _, lent := range b.snapshot.Lent { // which may have come to its shard already
-			stock = append(stock, lent.Numbers...)
+		res.Paid += b.amountPaid
+		res.Dead += b.deadPay
+		if !r.counted() {
+			continue
 		}
+		h := &b.holding
+		res.Dead += r.amounts.Sum(h.list(func(w int) uint64 {
+			return b.deadReturned.word(w) &^ (b.paid.word(w) | b.dead.word(w) | b.reclaimed.word(w))
+		}))
+		res.Unsettled += b.mismatched + b.tooMuchOutbox + r.amounts.Sum(h.list(b.waiting))
+		res.Stock += b.tooMuchStock + r.amounts.Sum(h.list(b.stock.word))
 	}
-	if r.amounts != nil && !r.given[posting.WholeCampaign] { // what an abandoned stocking has left behind in Redis is worth nothing
-		res.Stock = r.amounts.Sum(rain.Remaining(stock, nil))
+	if r.counted() {
+		res.Stock += r.amounts.Sum(r.onTheWay) - r.amounts.Sum(r.twiceSeen)
 	}
 	accounted := res.Paid + res.Reclaimed + res.Unsettled + res.Dead
 	if r.campaign.Status == rain.Loading {
@@ -151,6 +161,12 @@ func (r *campaignCheck) sums() Reconciliation {
 	}
 	res.Difference = res.Funded - accounted - res.Stock
 	return res
+}
+
+// waiting is what is in the outbox and not dealt with by the ledger.
+func (b *shardBooks) waiting(w int) uint64 {
+	return b.won.word(w)&^(b.paid.word(w)|b.dead.word(w)) |
+		b.returned.word(w)&^(b.paid.word(w)|b.dead.word(w)|b.reclaimed.word(w)|b.deadReturned.word(w))
 }
 
 func (r *campaignCheck) result() Reconciliation {

@@ -5,8 +5,6 @@ import "github.com/prometheus/client_golang/prometheus"
 // What the tests of this package reach into.
 const MaxFindings = maxFindings
 
-var ShardOf = shardOf
-
 // SetStretch changes how many rows one statement adds up.
 func (s *Reconciler) SetStretch(n int) { s.stretch = n }
 

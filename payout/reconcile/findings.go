@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"redrain/payout/ledger/booking"
 	"redrain/rain"
@@ -67,3 +68,35 @@ func lineKey(id int64, line int) string { return txnKey(id) + "." + strconv.Itoa
 func delta(got, want rain.Money) string { return strconv.FormatInt(int64(got-want), 10) }
 
 func shardName(n int) string { return "shard " + strconv.Itoa(n) }
+
+// packets names packets.
+func packets(numbers rain.Numbers) string {
+	if numbers.Count() == 1 {
+		return "packet " + strconv.Itoa(numbers[0].First)
+	}
+	return "packets " + inWords(numbers)
+}
+
+// be is the verb for packets.
+func be(numbers rain.Numbers) string {
+	if numbers.Count() == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+// inWords is some numbers as a person writes them.
+func inWords(numbers rain.Numbers) string {
+	parts := make([]string, 0, maxFindings)
+	for i, r := range numbers {
+		switch {
+		case i == maxFindings:
+			return fmt.Sprintf("%s and %d more", strings.Join(parts, ", "), numbers[i:].Count())
+		case r.First == r.Last:
+			parts = append(parts, strconv.Itoa(r.First))
+		default:
+			parts = append(parts, fmt.Sprintf("%d to %d", r.First, r.Last))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

@@ -17,6 +17,7 @@ type paidRow struct {
 	packet  int
 	claim   string
 	user    string
+	drop    string
 	amount  rain.Money
 	state   ledger.ClaimState
 	shard   int
@@ -28,6 +29,27 @@ type paidRow struct {
 func (p *paidRow) name() string {
 	return fmt.Sprintf("payout of packet %d (claim %s, player %s, amount %d, transaction %d)", p.packet, p.claim,
 		p.user, p.amount, p.txn)
+}
+
+const payoutSelect = "SELECT packet, claim, user_id, drop_id, amount, state, shard, won_at, entry_seq, txn_id FROM payout "
+
+func scanPayout(scan sqldb.Scan) (p paidRow, err error) {
+	err = scan(&p.packet, &p.claim, &p.user, &p.drop, &p.amount, &p.state, &p.shard, &p.ms, &p.seq, &p.txn)
+	return p, err
+}
+
+// is tells whether the payout is that of a win.
+func (p *paidRow) is(user, drop string, entry rain.EntryRef) bool {
+	ms, seq, err := entry.Position()
+	return err == nil && p.user == user && p.drop == drop && p.shard == entry.Shard && p.ms == ms && p.seq == seq
+}
+
+// otherwise says how a payout to the right player is not that of the win.
+func (p *paidRow) otherwise(user string) string {
+	if p.user != user {
+		return ""
+	}
+	return fmt.Sprintf(", by entry %d-%d of shard %d and drop %s", p.ms, p.seq, p.shard, p.drop)
 }
 
 // payoutCheck goes through the payouts of a campaign in the order of their packets.
@@ -71,13 +93,10 @@ func (r *campaignCheck) checkPayouts(ctx context.Context, q sqldb.Querier) error
 func (r *campaignCheck) payoutPage(ctx context.Context, q sqldb.Querier, after int) ([]paidRow, error) {
 	var rows []paidRow
 	err := q.Each(ctx, func(scan sqldb.Scan) error {
-		var p paidRow
-		err := scan(&p.packet, &p.claim, &p.user, &p.amount, &p.state, &p.shard, &p.ms, &p.seq, &p.txn)
+		p, err := scanPayout(scan)
 		rows = append(rows, p)
 		return err
-	}, "SELECT packet, claim, user_id, amount, state, shard, won_at, entry_seq, txn_id FROM payout "+
-		"WHERE campaign_id = ? AND packet > ? "+
-		"ORDER BY packet LIMIT ?", r.campaign.ID, after, sqldb.Chunk)
+	}, payoutSelect+"WHERE campaign_id = ? AND packet > ? ORDER BY packet LIMIT ?", r.campaign.ID, after, sqldb.Chunk)
 	if len(rows) == sqldb.Chunk {
 		n := len(rows)
 		for n > 0 && rows[n-1].packet == rows[len(rows)-1].packet {
@@ -117,19 +136,64 @@ func (p *payoutCheck) check(row *paidRow) {
 		p.found.add("a payout in a wrong shard", key, "%s: it says shard %d, but the player's is shard %d",
 			row.name(), row.shard, home)
 	}
-	if p.misses(row) {
-		p.found.add("a payout unknown to Redis", key, "%s: in the ledger, but Redis knows no such win", row.name())
-	}
+	p.place(row)
 }
 
-// misses tells whether Redis should know of a payout and does not. What is newer than the snapshot is left out, and
-// so is a drained campaign: Redis may forget it.
-func (r *campaignCheck) misses(row *paidRow) bool {
-	h := r.seen
-	if h == nil || r.campaign.Drained || !h.shards[row.shard] || r.shards[row.shard].later(row.ms, row.seq) {
-		return false
+// place notes that a packet is paid, as of its shard's snapshot.
+func (p *payoutCheck) place(row *paidRow) {
+	b := p.shards[row.shard]
+	if !p.counted() || b != nil && b.later(row.ms, row.seq) {
+		return
 	}
-	return !h.has(row.packet)
+	if b == nil {
+		p.found.add("a payout in a wrong shard", row.claim, "%s: there is no shard %d", row.name(), row.shard)
+		return
+	}
+	i, ok := b.holding.index(row.packet)
+	if !ok && !p.known(b) {
+		return
+	}
+	if !ok {
+		p.found.add("a payout of another shard's packet", row.claim, "%s: shard %d does not have this packet", row.name(),
+			row.shard)
+		return
+	}
+	b.paid.add(i, b.holding.count)
+}
+
+// checkForgotten names payouts that Redis should know of and does not. What is newer than the snapshot is left out, and so
+// is a drained campaign: Redis may forget it.
+func (r *campaignCheck) checkForgotten(ctx context.Context, q sqldb.Querier) error {
+	if !r.counted() || r.campaign.Drained {
+		return nil
+	}
+	for _, n := range r.sortedShards() {
+		b := r.shards[n]
+		if !b.compared {
+			continue
+		}
+		missing := b.holding.list(func(w int) uint64 { return (b.paid.word(w) | b.dead.word(w)) &^ b.recorded.word(w) })
+		var some []int
+		for packet := range missing.Each() {
+			if some = append(some, packet); len(some) > maxFindings {
+				break
+			}
+		}
+		rows, err := r.payoutsOf(ctx, q, some)
+		if err != nil {
+			return err
+		}
+		for _, packet := range some {
+			row, paid := rows[packet]
+			if !paid {
+				r.found.add("a promise unknown to Redis", rain.ClaimID(r.campaign.ID, packet), "dead letter %s: it promises packet %d, "+
+					"but Redis knows no such win", rain.ClaimID(r.campaign.ID, packet), packet)
+				continue
+			}
+			r.found.add("a payout unknown to Redis", row.claim, "%s: in the ledger, but Redis knows no such win", row.name())
+		}
+	}
+	return nil
 }
 
 // checkPage asks the database about the transactions and the players of a page of payouts.

@@ -2,10 +2,13 @@ package reconcile
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"redrain/internal/sqldb"
+	"redrain/payout/entrytext"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
@@ -34,105 +37,177 @@ func (r *campaignCheck) addPayouts(ctx context.Context, q sqldb.Querier, from, t
 	}
 	return q.Each(ctx, func(scan sqldb.Scan) error {
 		var n int
-		var packets int64
-		var amount, late rain.Money
-		if err := scan(&n, &packets, &amount, &late); err != nil {
+		var late bool
+		var packets, numbers int64
+		var amount rain.Money
+		if err := scan(&n, &late, &packets, &numbers, &amount); err != nil {
 			return err
 		}
-		r.shard(n).paid += amount - late
 		r.all.Paid += packets
 		r.all.AmountPaid += amount
+		switch b := r.shards[n]; {
+		case b == nil:
+			r.astray += amount // said where the rows are looked at
+			r.suspect = true
+		case !late:
+			b.paidPackets += packets
+			b.paidNumbers += numbers
+			b.amountPaid += amount
+		}
 		return nil
-	}, "SELECT p.shard, COUNT(*), SUM(p.amount), "+
-		"SUM(CASE WHEN p.won_at > c.ms OR (p.won_at = c.ms AND p.entry_seq > c.seq) THEN p.amount ELSE 0 END) "+
+	}, "SELECT p.shard, CASE WHEN p.won_at > c.ms OR (p.won_at = c.ms AND p.entry_seq > c.seq) THEN 1 ELSE 0 END AS late, "+
+		"COUNT(*), SUM(p.packet), SUM(p.amount) "+
 		"FROM payout p LEFT JOIN ("+strings.Join(cuts, " UNION ALL ")+") c ON c.shard = p.shard "+
-		"WHERE p.campaign_id = ? AND p.packet > ? AND p.packet <= ? GROUP BY p.shard",
+		"WHERE p.campaign_id = ? AND p.packet > ? AND p.packet <= ? GROUP BY p.shard, late",
 		append(args, r.campaign.ID, from, to)...)
+}
+
+// reclaimRow is stock that was given back, as it is in the database.
+type reclaimRow struct {
+	ref     rain.EntryRef
+	ms, seq int64
+	asked   rain.Numbers
+	packets int // that were given back
+	amount  rain.Money
 }
 
 func (r *campaignCheck) readReclaims(ctx context.Context, q sqldb.Querier) error {
 	return q.Each(ctx, func(scan sqldb.Scan) error {
-		var n int
-		var packets, ms, seq int64
-		var amount rain.Money
-		if err := scan(&n, &packets, &amount, &ms, &seq); err != nil {
+		row := reclaimRow{ref: rain.EntryRef{Campaign: r.campaign.ID}}
+		var text string
+		if err := scan(&row.ref.Shard, &text, &row.packets, &row.amount, &row.ms, &row.seq); err != nil {
 			return err
 		}
-		r.given[n] = true
-		r.all.Reclaimed += packets
-		r.all.AmountReclaimed += amount
-		if n == posting.WholeCampaign || !r.shard(n).later(ms, seq) {
-			r.reclaimed += amount
+		row.ref.ID = fmt.Sprintf("%d-%d", row.ms, row.seq)
+		r.all.Reclaimed += int64(row.packets)
+		r.all.AmountReclaimed += row.amount
+		b := r.shards[row.ref.Shard]
+		if row.ref.Shard == posting.WholeCampaign {
+			r.given = true
+		} else if b != nil && b.later(row.ms, row.seq) {
+			return nil
 		}
+		r.reclaimed += row.amount
+		if b == nil {
+			return nil
+		}
+		var err error
+		if row.asked, err = rain.ParseNumbers(text, r.campaign.Packets); err != nil {
+			r.found.add("a reclaim that cannot be read", row.ref.String(), "the reclaim of entry %s: %q are no packets of the "+
+				"campaign", row.ref, text)
+		}
+		b.reclaims = append(b.reclaims, row)
 		return nil
-	}, "SELECT shard, packets, amount, closed_at, entry_seq FROM reclaim WHERE campaign_id = ?", r.campaign.ID)
+	}, "SELECT shard, numbers, packets, amount, closed_at, entry_seq FROM reclaim WHERE campaign_id = ? "+
+		"ORDER BY shard, closed_at, entry_seq", r.campaign.ID)
 }
 
-func (r *campaignCheck) readDead(ctx context.Context, q sqldb.Querier) error {
+// readLetters reads the dead letters that wait.
+func (r *campaignCheck) readLetters(ctx context.Context, q sqldb.Querier) error {
 	return q.Each(ctx, func(scan sqldb.Scan) error {
 		d, err := posting.ScanLetter(scan)
 		if err != nil {
 			return err
 		}
-		r.dead.Note(d)
-		b := r.shard(d.Shard)
-		switch {
-		case b.later(d.WonAt, d.Seq):
-		case d.Kind == posting.LetterReclaim:
-			b.deadReclaim += d.Amount
-		default:
-			b.dead += d.Amount
+		r.letters.Note(d)
+		b := r.shards[d.Shard]
+		if b == nil || b.later(d.WonAt, d.Seq) {
+			return nil
+		}
+		switch d.Kind {
+		case posting.LetterPay:
+			b.deadPay += d.Amount
+			if !r.counted() {
+				return nil
+			}
+			strays, twice := b.holding.put(&b.dead, rain.Numbers{{First: d.Packet, Last: d.Packet}})
+			if len(twice) > 0 || len(strays) > 0 && r.known(b) {
+				r.found.add("a promise that cannot be kept", d.Claim+d.User, "dead letter %s (player %s, amount %d): its shard %d "+
+					"does not have this packet, or it is promised in another dead letter too", d.Claim, d.User, d.Amount, d.Shard)
+			}
+		case posting.LetterReclaim:
+			e, err := entrytext.Decode(d.Payload)
+			if err != nil || e.Reclaim == nil {
+				r.found.add("a dead letter that cannot be read", d.Claim, "dead letter %s: %v", d.Claim, err)
+				return nil
+			}
+			if !r.counted() {
+				return nil
+			}
+			b.gave(d.WonAt, d.Seq, e.Reclaim.Numbers)
+			if strays, _ := b.holding.put(&b.deadReturned, e.Reclaim.Numbers); len(strays) > 0 {
+				r.stray(d.Shard, "asked back in a dead letter", strays)
+			}
 		}
 		return nil
 	}, posting.LetterSelect+"WHERE campaign_id = ? AND resolved_at = 0 AND NOT "+posting.PaidLetter, r.campaign.ID)
 }
 
-// readWaiting looks up which of the promises in the outboxes are in the ledger by now; the others wait.
-func (r *campaignCheck) readWaiting(ctx context.Context, q sqldb.Querier) error {
-	var packets []int
-	for _, b := range r.shards {
-		for _, e := range b.snapshot.Entries {
-			packets = posting.AppendPackets(packets, e.Wins)
-		}
+// gave notes what an entry gave back.
+func (b *shardBooks) gave(ms, seq int64, numbers rain.Numbers) {
+	if ms > b.snapshot.Epoch || ms == b.snapshot.Epoch && seq > 0 {
+		b.given = append(b.given, numbers...)
+	} else {
+		b.givenBefore = append(b.givenBefore, numbers...)
 	}
-	holders, err := posting.Holders(ctx, q, r.campaign.ID, packets)
-	if err != nil {
-		return err
+}
+
+// readPaid finds out which packets in the outboxes and the dead letters are paid.
+func (r *campaignCheck) readPaid(ctx context.Context, q sqldb.Querier) error {
+	if !r.counted() {
+		return nil
 	}
 	for _, n := range r.sortedShards() {
 		b := r.shards[n]
-		for _, e := range b.snapshot.Entries {
-			for _, w := range e.Wins {
-				holds, paid := holders[w.Packet]
-				if holds == holderOf(w) || r.dead.HasWin(e.Ref, e.SealedAt, w) {
-					continue
+		numbers := b.holding.list(func(w int) uint64 { return b.won.word(w) | b.dead.word(w) })
+		page := make([]int, 0, paidAtOnce)
+		for packet := range numbers.Each() {
+			if page = append(page, packet); len(page) == paidAtOnce {
+				if err := r.notePaid(ctx, q, b, page); err != nil {
+					return err
 				}
-				b.waitingWins += w.Amount
-				r.checkWaiting(e.Ref, w, holds, paid)
+				page = page[:0]
 			}
-			if e.Reclaim == nil || r.given[n] || r.given[posting.WholeCampaign] {
-				continue
-			}
-			if !r.dead.HasReclaim(e) {
-				b.waitingReclaim += e.Reclaim.Amount
-			}
+		}
+		if err := r.notePaid(ctx, q, b, page); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// checkWaiting names a win in an outbox whose packet is somebody else's.
-func (r *campaignCheck) checkWaiting(ref rain.EntryRef, w rain.Win, holds posting.Holder, paid bool) {
-	win := hotWin{w, ref.Shard, ref.ID}
-	if paid {
-		r.found.add("a waiting win that is paid otherwise", ref.String()+w.User,
-			"%s: in the outbox, but the ledger has paid %d to player %s for this packet",
-			win.name(r.campaign), holds.Amount, holds.User)
+// paidAtOnce is how many packets are looked up at once. Nearly always they follow each other.
+const paidAtOnce = 10_000
+
+// notePaid notes which packets of a shard are paid as of its snapshot. They are in rising order.
+func (r *campaignCheck) notePaid(ctx context.Context, q sqldb.Querier, b *shardBooks, page []int) error {
+	if len(page) == 0 {
+		return nil
 	}
-	if other, twice := r.waiting[w.Packet]; twice {
-		r.found.add("a packet given twice", ref.String()+w.User,
-			"%s: in the outbox, where player %s is to get %d for this packet too", win.name(r.campaign),
-			other.User, other.Amount)
+	row := func(scan sqldb.Scan) error {
+		var packet int
+		var ms, seq int64
+		err := scan(&packet, &ms, &seq)
+		if _, asked := slices.BinarySearch(page, packet); asked && !b.later(ms, seq) {
+			i, _ := b.holding.index(packet)
+			b.paid.add(i, b.holding.count)
+		}
+		return err
 	}
-	r.waiting[w.Packet] = holderOf(w)
+	const query = "SELECT packet, won_at, entry_seq FROM payout WHERE campaign_id = ? AND shard = ? AND packet "
+	if first, last := page[0], page[len(page)-1]; last < first+2*len(page) {
+		return q.Each(ctx, row, query+"BETWEEN ? AND ?", r.campaign.ID, b.snapshot.Shard, first, last)
+	}
+	return sqldb.EachIn(ctx, q, row, query+"IN", page, r.campaign.ID, b.snapshot.Shard)
+}
+
+// payoutsOf reads the payouts of some packets, in one way or another who has them.
+func (r *campaignCheck) payoutsOf(ctx context.Context, q sqldb.Querier, numbers []int) (map[int]paidRow, error) {
+	rows := make(map[int]paidRow, len(numbers))
+	err := sqldb.EachIn(ctx, q, func(scan sqldb.Scan) error {
+		p, err := scanPayout(scan)
+		rows[p.packet] = p
+		return err
+	}, payoutSelect+"WHERE campaign_id = ? AND packet IN", numbers, r.campaign.ID)
+	return rows, err
 }

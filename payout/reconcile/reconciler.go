@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -16,7 +17,8 @@ type Depth int
 
 // The depths.
 const (
-	// Sums compares the sums, and looks at the rows only where the sums do not fit.
+	// Sums compares the numbers of the packets in Redis with counts and sums of what the ledger has, and looks at the rows only
+	// where these do not fit.
 	Sums Depth = iota
 	// Rows looks at every row: each transaction with its lines and what it was for, each payout with the split,
 	// each balance with its entries, and each win that Redis knows with the ledger.
@@ -51,68 +53,79 @@ func New(db *sqldb.DB, campaigns campaignReader, clock rain.Clock) *Reconciler {
 // Register adds the metrics redrain_reconcile_difference and redrain_reconcile_findings.
 func (s *Reconciler) Register(r prometheus.Registerer) error { return s.gauge.register(r) }
 
-// Reconcile compares what Redis held at one moment with the ledger, and checks every row of the ledger that belongs
-// to the campaign: that each transaction sums to zero and is what its payouts say, that each payout is what the
-// split says, that balances are the sums of their entries, that the totals are those of the rows.
+// ReconcileWith compares what Redis has of a campaign with the ledger, and checks every row of the ledger that belongs
+// to the campaign: that each packet is in exactly one place, that each transaction sums to zero and is what its payouts say,
+// that each payout is what the split says, that balances are the sums of their entries, that the totals are those of the
+// rows. With Rows it holds every win that Redis knows against the ledger too. The error is ErrHot where Redis cannot be
+// read.
 //
-// It is exact also while packets are won and paid, if c was read before shards, and shards before the call. What
-// the ledger has posted from entries newer than a shard's snapshot is still stock in that snapshot and is left out;
-// what still stood in the outbox then, and is posted by now, counts as paid.
-func (s *Reconciler) Reconcile(ctx context.Context, c *rain.Campaign,
-	shards []rain.ShardSnapshot) (Reconciliation, error) {
-	return s.reconcile(ctx, c, shards, look{rows: true, txns: true})
-}
-
-// ReconcileWith is Reconcile with a campaign's state in Redis as it is now, and with every win that Redis knows held
-// against the ledger. It reads the campaign itself. The error is ErrHot where Redis cannot be read.
+// It is exact also while packets are won, moved and paid: it reads the campaign, then each shard at one moment, then the
+// outboxes up to those moments, then the ledger. What the ledger has posted from entries newer than a shard's snapshot is
+// still stock in that snapshot and is left out; what stood in the outbox, and is posted by now, counts as paid. moves.go says
+// how stock that moves is counted.
 //
 // A drained campaign is proved by the ledger alone; its wins in Redis are compared as long as Redis has them.
 func (s *Reconciler) ReconcileWith(ctx context.Context, id string, hot Hot, depth Depth) (Reconciliation, error) {
 	return s.reconcileWith(ctx, id, hot, look{rows: depth == Rows, txns: true})
 }
 
+// reconcileWith begins anew where a shard was rebuilt between two looks at it.
 func (s *Reconciler) reconcileWith(ctx context.Context, id string, hot Hot, how look) (Reconciliation, error) {
-	c, err := s.campaigns.Campaign(ctx, id)
-	if err != nil {
-		return Reconciliation{}, err
+	how.stretch = s.stretch
+	for try := 1; ; try++ {
+		how.last = try == tries
+		r, err := s.once(ctx, id, hot, how)
+		if errors.Is(err, errStale) && !how.last {
+			continue
+		}
+		if err != nil {
+			return Reconciliation{}, fmt.Errorf("reconciling campaign %s: %w", id, err)
+		}
+		result := r.result()
+		s.gauge.reconciled(id, result)
+		return result, nil
 	}
-	// Redis after the campaign and before the ledger: the ledger then leaves out what is newer than this.
-	shards, err := hot.Snapshot(ctx, c)
-	switch {
-	case err == nil:
-		how.hot = hot
-	case !c.Drained:
-		return Reconciliation{}, fmt.Errorf("campaign %s: %w: %w", id, ErrHot, err)
-	}
-	return s.reconcile(ctx, c, shards, how)
 }
 
-func (s *Reconciler) reconcile(ctx context.Context, c *rain.Campaign, shards []rain.ShardSnapshot,
-	how look) (Reconciliation, error) {
-	how.stretch = s.stretch
-	r, err := newCampaignCheck(c, shards, how)
-	if err == nil {
-		err = s.db.View(ctx, viewLimit, r.read)
-	}
+func (s *Reconciler) once(ctx context.Context, id string, hot Hot, how look) (*campaignCheck, error) {
+	c, err := s.campaigns.Campaign(ctx, id)
 	if err != nil {
-		return Reconciliation{}, fmt.Errorf("reconciling campaign %s: %w", c.ID, err)
+		return nil, err
 	}
-	result := r.result()
-	s.gauge.reconciled(c.ID, result)
-	return result, nil
+	// Redis after the campaign and before the ledger: the ledger then leaves out what is newer than this.
+	r, err := readHot(ctx, c, hot, how)
+	switch {
+	case err == nil:
+	case !c.Drained:
+		return nil, fmt.Errorf("%w: %w", ErrHot, err)
+	default:
+		r = newCampaignCheck(c, nil, how)
+	}
+	return r, s.db.View(ctx, viewLimit, r.read)
+}
+
+// readHot reads what the shards and the outboxes have.
+func readHot(ctx context.Context, c *rain.Campaign, hot Hot, how look) (*campaignCheck, error) {
+	shards, err := hot.Snapshot(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	how.hot = hot
+	r := newCampaignCheck(c, shards, how)
+	return r, r.readOutbox(ctx)
 }
 
 // read takes everything from the ledger, as of one moment.
 func (r *campaignCheck) read(ctx context.Context, tx *sqldb.Tx) error {
 	steps := []func(context.Context, sqldb.Querier) error{
-		r.readPayouts, r.readReclaims, r.readDead, r.readWaiting, r.checkEscrow, r.checkTally,
+		r.readEpochs, r.readReclaims, r.readMoves, r.place, r.readLetters, r.placeReclaims, r.readPaid, r.readPayouts,
+		r.checkEscrow, r.checkTally,
 	}
 	if err := run(ctx, tx, steps); err != nil {
 		return err
 	}
 	r.checkShards()
-	sums := r.sums()
-	if sums.Difference != 0 || len(r.found.texts) > 0 {
+	if sums := r.sums(); r.suspect || sums.Difference != 0 || len(r.found.texts) > 0 {
 		r.look.rows, r.look.txns = true, true
 	}
 	steps = nil
@@ -120,7 +133,11 @@ func (r *campaignCheck) read(ctx context.Context, tx *sqldb.Tx) error {
 		steps = append(steps, r.checkTxns)
 	}
 	if r.look.rows {
-		steps = append(steps, r.compareWins, r.checkPayouts)
+		steps = append(steps, r.checkPayouts, r.checkNumbers, r.checkBorrowed)
+	}
+	steps = append(steps, r.compareOutbox)
+	if r.look.rows {
+		steps = append(steps, r.compareRecords, r.checkForgotten)
 	}
 	return run(ctx, tx, steps)
 }

@@ -32,7 +32,7 @@ func allOf(table string) string {
 
 // bookTables are the tables that an accountant trusts.
 var bookTables = []string{"txn", "entry", "account", "balance", "payout", "reclaim", "campaign", "campaign_tally",
-	"dead_letter", "withdrawal"}
+	"dead_letter", "withdrawal", "move", "shard_epoch"}
 
 // keep makes copies of the books; restore brings them back.
 func keep(t testing.TB, b *paytest.Books) (restore func()) {
@@ -85,18 +85,18 @@ func TestEveryDeedIsNamed(t *testing.T) {
 			b.Proof.SetStretch(3)
 			f := paytest.NewFakeRedis(b.Clock.Now)
 			f.Open(b.OpenCampaign(t, "c1", rain.Spec{Budget: 1000, Packets: 20, Shards: 2, WinsPerUser: 1}))
-			f.Win("c1", 0, "u1", "u2", "u3")
+			f.Win("c1", 0, "u1", "u5", "u3")
 			b.SettleAll(t, f, 0)
 			f.Win("c1", 1, "v")
 			b.SettleAll(t, f, 1)
+			b.CloseCampaign(t, "c1") // which shard 0 has not heard of yet
 			f.Close("c1", 1)
 			b.SettleAll(t, f, 1)
-			f.Win("c1", 0, "u4")
+			f.Win("c1", 0, "u7")
 			// Another campaign, to be mixed up with: transactions 6, 7 and 8.
 			f.Open(b.OpenCampaign(t, "c2", rain.Spec{Budget: 100, Packets: 10}))
 			f.Win("c2", 0, "w")
 			b.MustPost(t, f.Shards[paytest.FakeKey{Campaign: "c2"}].Entries[0].Entry)
-			f.Close("c2", 0)
 			b.MustWithdraw(t, "w1", "v", 20)
 			paytest.Must(t, b.RecordRefused(t.Context(), b.MustWithdraw(t, "w2", "v", 10), "the bank says no"))
 			paytest.Must(t, b.RecordPaid(t.Context(), b.MustWithdraw(t, "w3", "v", 5), "bank"))
@@ -225,30 +225,12 @@ func TestAPacketPaidTwice(t *testing.T) {
 	})
 }
 
-// TestShardOf is the inverse of how stock is dealt.
-func TestShardOf(t *testing.T) {
-	t.Parallel()
-	for _, packets := range []int{1, 2, 3, 7, 100, 1001} {
-		for _, shards := range []int{1, 2, 3, 7, 256} {
-			c := &rain.Campaign{Spec: rain.Spec{Packets: packets, Shards: shards}}
-			for s := range shards {
-				first, n := rain.ShardRange(packets, shards, s)
-				for p := first; p < first+n; p++ {
-					if got := reconcile.ShardOf(c, p); got != s {
-						t.Fatalf("packet %d of %d in %d shards is in %d, not in %d", p, packets, shards, got, s)
-					}
-				}
-			}
-		}
-	}
-}
-
 // failingReader is a Hot whose wins cannot be read to the end.
 type failingReader struct {
 	*paytest.FakeRedis
 }
 
-func (failingReader) EachWin(context.Context, *rain.Campaign, int, func(string, rain.Win, string) error) error {
+func (failingReader) EachRecord(context.Context, *rain.Campaign, int, func(rain.Records) error) error {
 	return errors.New("broken pipe")
 }
 
@@ -281,11 +263,17 @@ func (f busyReader) Snapshot(ctx context.Context, c *rain.Campaign) ([]rain.Shar
 	return f.FakeRedis.Snapshot(ctx, c)
 }
 
-func (f busyReader) EachWin(ctx context.Context, c *rain.Campaign, shard int,
-	fn func(string, rain.Win, string) error) error {
+func (f busyReader) EachEntry(ctx context.Context, c *rain.Campaign, shard int, upTo string,
+	fn func(rain.Entry, error) error) error {
 	f.busy()
 	defer f.busy()
-	return f.FakeRedis.EachWin(ctx, c, shard, fn)
+	return f.FakeRedis.EachEntry(ctx, c, shard, upTo, fn)
+}
+
+func (f busyReader) EachRecord(ctx context.Context, c *rain.Campaign, shard int, fn func(rain.Records) error) error {
+	f.busy()
+	defer f.busy()
+	return f.FakeRedis.EachRecord(ctx, c, shard, fn)
 }
 
 // TestWhatComesBetweenTheReadsIsNoFinding: wins and payments after the snapshot, and before the ledger is read, and

@@ -66,6 +66,7 @@ func TestWhatIsLegalReconciles(t *testing.T) {
 		f.Open(b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10}))
 		f.Win("c1", 0, "u1", "u2")
 		giveUp("c1")
+		b.CloseCampaign(t, "c1")
 		f.Close("c1", 0)
 		giveUp("c1")
 		if _, err := b.Retry(ctx, "c1-1"); err != nil {
@@ -83,14 +84,14 @@ func TestWhatIsLegalReconciles(t *testing.T) {
 		// Redis has lost all of a campaign and of what it asked for before nothing was left.
 		c2 := b.OpenCampaign(t, "c2", rain.Spec{Budget: 100, Packets: 2})
 		b.MustPost(t, paytest.Entry("c2", 1, paytest.Win("u1", 0, 50), paytest.Win("u2", 1, 50)))
-		if posted := b.MustPost(t, rain.Entry{Ref: rain.EntryRef{Campaign: "c2", ID: "9-0"},
-			Reclaim: &rain.Reclaim{Packets: 1, Amount: 50}}); len(posted.Cut) != 1 {
+		b.CloseCampaign(t, "c2")
+		if posted := b.MustPost(t, paytest.Seal(rain.Entry{Ref: rain.EntryRef{Campaign: "c2", ID: "9-0"},
+			Reclaim: &rain.Reclaim{Numbers: paytest.Packets(1, 1)}})); len(posted.Cut) != 1 {
 			t.Errorf("%+v", posted)
 		}
 		drain("c2")
 		f.Open(c2)
-		f.Shards[paytest.FakeKey{Campaign: "c2"}].Snapshot.Found = false
-		f.Shards[paytest.FakeKey{Campaign: "c2"}].Stock = nil
+		f.Lose("c2", 0)
 		check("cut to nothing")
 
 		// Given up before it was stocked; Redis has some of it, and asks for it.
@@ -110,8 +111,8 @@ func TestWhatIsLegalReconciles(t *testing.T) {
 		for shard := range c3.Shards {
 			f.Close("c3", shard)
 			check("abandoned and closed")
-			for _, e := range f.Snapshots(c3)[shard].Entries {
-				b.MustPost(t, e)
+			for _, e := range f.Shards[paytest.FakeKey{Campaign: "c3", Shard: shard}].Entries {
+				b.MustPost(t, e.Entry)
 			}
 		}
 		drain("c3")

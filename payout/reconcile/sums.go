@@ -10,16 +10,37 @@ import (
 	"redrain/rain"
 )
 
-// checkShards compares each shard's own sums in Redis with what is known of its wins.
+// checkShards compares each shard's own counts with its lists, and these with what is known of its packets.
 func (r *campaignCheck) checkShards() {
+	if !r.counted() {
+		return
+	}
 	for _, n := range r.sortedShards() {
 		b := r.shards[n]
-		if !b.snapshot.Found && !r.given[posting.WholeCampaign] && r.campaign.Status != rain.Loading &&
-			!r.campaign.Drained {
+		if !r.known(b) {
 			r.found.add("a lost shard", shardName(n), "shard %d: Redis has lost it, or never had it; what it held "+
 				"cannot be accounted for until the campaign is rebuilt", n)
+			continue
+		}
+		if b.snapshot.Found {
+			r.checkState(n)
+		}
+		r.suspect = r.suspect || !r.fits(b)
+	}
+}
+
+// checkNumbers looks for the place of every packet, once all payouts have been looked at.
+func (r *campaignCheck) checkNumbers(context.Context, sqldb.Querier) error {
+	if !r.counted() {
+		return nil
+	}
+	r.placeReclaimsExactly()
+	for _, n := range r.sortedShards() {
+		if r.known(r.shards[n]) {
+			r.checkPlaces(n)
 		}
 	}
+	return nil
 }
 
 // checkEscrow compares the lines of the campaign's escrow with what they are there for.

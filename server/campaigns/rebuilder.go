@@ -52,7 +52,7 @@ type RebuilderLedger interface {
 	EachAssigned(ctx context.Context, c *rain.Campaign, of rain.Numbers, yield func(posting.Assigned) error) error
 	EachWin(ctx context.Context, c *rain.Campaign, shard int, yield func(posting.Assigned) error) error
 	Top(ctx context.Context, c *rain.Campaign, shard, limit int) ([]posting.Total, error)
-	Reclaimed(ctx context.Context, campaign string, shard int) (bool, error)
+	Reclaimed(ctx context.Context, c *rain.Campaign, shard int) (rain.Numbers, error)
 	BeginRebuild(ctx context.Context, campaign string, shard int) (attempt int64, err error)
 	Fence(ctx context.Context, campaign string, shard int, attempt int64) (posting.Barrier, error)
 }
@@ -229,13 +229,14 @@ func (r *Rebuilder) restoration(ctx context.Context, c *rain.Campaign, shard int
 	for _, t := range top {
 		what.Top = append(what.Top, store.Ranked{User: t.User, Amount: t.Amount})
 	}
-	if what.Closed, err = r.o.Ledger.Reclaimed(ctx, c.ID, shard); err != nil {
+	back, err := r.o.Ledger.Reclaimed(ctx, c, shard)
+	if err != nil {
 		return what, err
 	}
-	if rest := rain.Remaining(holding.Numbers, taken); what.Closed {
-		what.Reclaimed = rest
-	} else {
-		what.Stock = rest
+	rest := rain.Remaining(holding.Numbers, taken)
+	if what.Stock = rain.Remaining(rest, back); len(back) > 0 && len(what.Stock) == 0 {
+		// A shard that has given back only a part of its stock is not closed any more: closing it again gives back the others.
+		what.Closed, what.Reclaimed = true, rest
 	}
 	return what, nil
 }

@@ -29,9 +29,8 @@ type SettledClaim struct {
 
 // Figures are what a room is shown once a second, from the node that has added them up.
 type Figures struct {
-	Node  string    `json:"node"`
-	Nodes int       `json:"nodes"` // that have players of the campaign
-	Room  wire.Room `json:"room"`
+	Node string    `json:"node"`
+	Room wire.Room `json:"room"`
 }
 
 type changedNotice struct {

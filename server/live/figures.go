@@ -56,7 +56,6 @@ type Figures struct {
 	mu      sync.Mutex
 	winners map[string][]wire.Winner // newest first
 	others  map[string]int64         // by campaign, when another node has last told its figures, Unix ms
-	nodes   map[string]int           // by campaign, how many nodes have players of it
 }
 
 // Sums are what Redis counts of a campaign; store.ErrNoState where it has lost it.
@@ -113,7 +112,7 @@ type FiguresOptions struct {
 
 // NewFigures makes the figures of a node. Their Run must be started.
 func NewFigures(o FiguresOptions) *Figures {
-	return &Figures{o: o, winners: map[string][]wire.Winner{}, others: map[string]int64{}, nodes: map[string]int{}}
+	return &Figures{o: o, winners: map[string][]wire.Winner{}, others: map[string]int64{}}
 }
 
 // Won remembers winners, to be shown in their room.
@@ -141,7 +140,6 @@ func (f *Figures) forget(campaign string) {
 	defer f.mu.Unlock()
 	delete(f.winners, campaign)
 	delete(f.others, campaign)
-	delete(f.nodes, campaign)
 }
 
 // Run reports and tells until ctx ends.
@@ -221,7 +219,7 @@ func (f *Figures) Heard(campaign string, n cluster.Figures) {
 		return
 	}
 	f.mu.Lock()
-	f.others[campaign], f.nodes[campaign] = f.o.Clock(), n.Nodes
+	f.others[campaign] = f.o.Clock()
 	f.mu.Unlock()
 	f.show(rm, n.Room)
 }
@@ -229,13 +227,6 @@ func (f *Figures) Heard(campaign string, n cluster.Figures) {
 func (f *Figures) show(rm *room.Room, figures wire.Room) {
 	figures.Type = wire.TypeRoom
 	rm.Broadcast(room.Rain, wire.Encode(figures))
-}
-
-// Nodes is how many nodes have players of a campaign, as far as that is known here.
-func (f *Figures) Nodes(campaign string) int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return max(1, f.nodes[campaign])
 }
 
 // tell adds up a campaign's figures, shows them to its room and tells the other nodes, unless another node does so: with
@@ -257,34 +248,31 @@ func (f *Figures) tell(ctx context.Context, rm *room.Room) {
 	if !mine && silent < silentMS {
 		return
 	}
-	figures, nodes, ok := f.sum(ctx, campaign)
+	figures, ok := f.sum(ctx, campaign)
 	if !ok {
 		return
 	}
-	f.mu.Lock()
-	f.nodes[campaign] = nodes
-	f.mu.Unlock()
 	f.show(rm, figures)
 	if mine {
-		f.o.Bus.Figures(campaign, cluster.Figures{Node: f.o.Node, Nodes: nodes, Room: figures})
+		f.o.Bus.Figures(campaign, cluster.Figures{Node: f.o.Node, Room: figures})
 	}
 }
 
-// sum adds up what a room is shown, and how many nodes have players of it.
-func (f *Figures) sum(ctx context.Context, campaign string) (figures wire.Room, nodeCount int, ok bool) {
+// sum adds up what a room is shown.
+func (f *Figures) sum(ctx context.Context, campaign string) (wire.Room, bool) {
 	c := f.o.Known.Cached(campaign)
 	if c == nil {
-		return wire.Room{}, 0, false
+		return wire.Room{}, false
 	}
 	levels, err := f.o.Sums.Levels(ctx, c)
 	if err != nil {
 		f.o.Log.Debug("the room's figures could not be read", "campaign", c.ID, "err", err)
-		return wire.Room{}, 0, false
+		return wire.Room{}, false
 	}
 	nodes, err := f.reported(ctx, c.ID)
 	if err != nil {
 		f.o.Log.Debug("the nodes' figures could not be read", "campaign", c.ID, "err", err)
-		return wire.Room{}, 0, false
+		return wire.Room{}, false
 	}
 	top, err := f.o.Ranking.Top(ctx, c)
 	if err != nil {
@@ -293,7 +281,7 @@ func (f *Figures) sum(ctx context.Context, campaign string) (figures wire.Room, 
 	return wire.Room{
 		T: f.o.Clock(), Online: nodes.online, Stock: levels.Stock, Won: levels.Won, AmountWon: levels.AmountWon,
 		Winners: f.newest(c.ID), Top: masked(top),
-	}, nodes.live, true
+	}, true
 }
 
 // masked is what a room may know of players.
@@ -307,7 +295,6 @@ func masked(top []store.Ranked) []wire.Winner {
 
 // nodesSum is what all nodes have reported of a campaign.
 type nodesSum struct {
-	live         int // nodes that have reported of late and have players
 	online, taps int64
 	perSecond    float64
 	outcomes     outcome.Counts
@@ -334,9 +321,6 @@ func (f *Figures) reported(ctx context.Context, campaign string) (nodesSum, erro
 			continue
 		}
 		sum.online += r.Online
-		if r.Online > 0 {
-			sum.live++
-		}
 		sum.perSecond += r.GrabsPerSecond
 		for bucket, n := range r.Latency {
 			sum.latency[min(max(bucket, 0), latencyBuckets-1)] += n

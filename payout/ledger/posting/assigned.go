@@ -112,17 +112,40 @@ func promised(c *rain.Campaign, d DeadLetter) (t Assigned, ok bool) {
 	return Assigned{Win: w, Entry: e.Ref}, true
 }
 
-// Reclaimed tells whether what was left in a shard has gone back to the sponsor, or is a dead letter on its way there.
-func (r *Rebuilds) Reclaimed(ctx context.Context, campaign string, shard int) (bool, error) {
-	var n int
-	_, err := r.db.First(ctx, []any{&n}, "SELECT (SELECT COUNT(*) FROM reclaim "+
-		"WHERE campaign_id = ? AND shard IN (?, ?)) + "+
-		"(SELECT COUNT(*) FROM dead_letter WHERE campaign_id = ? AND shard = ? AND resolved_at = 0 AND kind = ?)",
-		campaign, shard, WholeCampaign, campaign, shard, LetterReclaim)
-	if err != nil {
-		return false, fmt.Errorf("what shard %d of campaign %s gave back: %w", shard, campaign, err)
+// Reclaimed is what went back to the sponsor from a shard, or is a dead letter on its way there. Some of it may be
+// somebody's all the same: a reclaim gets what is nobody's.
+func (r *Rebuilds) Reclaimed(ctx context.Context, c *rain.Campaign, shard int) (numbers rain.Numbers, err error) {
+	add := func(part rain.Numbers, err error) error {
+		numbers = append(numbers, part...)
+		return err
 	}
-	return n > 0, nil
+	err = r.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
+		err := tx.Each(ctx, func(scan sqldb.Scan) error {
+			var text string
+			if err := scan(&text); err != nil {
+				return err
+			}
+			return add(rain.ParseNumbers(text, rain.MaxPackets))
+		}, "SELECT numbers FROM reclaim WHERE campaign_id = ? AND shard IN (?, ?)", c.ID, shard, WholeCampaign)
+		if err != nil {
+			return err
+		}
+		return tx.Each(ctx, func(scan sqldb.Scan) error {
+			d, err := ScanLetter(scan)
+			if err != nil {
+				return err
+			}
+			e, err := entrytext.Decode(d.Payload)
+			if err != nil || e.Reclaim == nil {
+				return nil // which no retry can ever give back
+			}
+			return add(e.Reclaim.Numbers, nil)
+		}, LetterSelect+"WHERE campaign_id = ? AND shard = ? AND resolved_at = 0 AND kind = ?", c.ID, shard, LetterReclaim)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("what shard %d of campaign %s gave back: %w", shard, c.ID, err)
+	}
+	return numbers, nil
 }
 
 // EachWin calls yield for every win of a shard's players that is paid, or was promised and waits as a dead letter, in the

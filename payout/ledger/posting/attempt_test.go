@@ -1,7 +1,6 @@
 package posting_test
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -98,13 +97,7 @@ func TestGivingUpKnowsWhatIsPosted(t *testing.T) {
 			t.Errorf("%+v, %v", tried, err)
 		}
 		late := posting.LateLetter(e, "buried while a copy was posted")
-		err = b.DB.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-			return posting.WriteLetters(ctx, tx,
-				[]posting.DeadLetter{late}, 1)
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, b.WriteLetter(late))
 		if err := b.RefreshMetrics(ctx); err != nil {
 			t.Fatal(err)
 		}

@@ -156,15 +156,11 @@ func TestNonsenseHoldsNothingBack(t *testing.T) {
 		paid := paytest.Entry("c2", 1, paytest.Win("u1", 0, 10))
 		b.MustPost(t, paid)
 		late := posting.LateLetter(paid, "given up in the same moment")
-		err := b.DB.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-			return posting.WriteLetters(ctx, tx,
-				[]posting.DeadLetter{late}, 1)
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		left := rain.ShardSnapshot{Found: true, Stock: paytest.Packets(1, 9), Won: 1, LastEntry: "1-0"}
-		if got := b.Prove(t, c2, []rain.ShardSnapshot{left}); !got.Balanced || got.Dead != 0 {
+		paytest.Must(t, b.WriteLetter(late))
+		redis := paytest.NewFakeRedis(b.Clock.Now)
+		redis.Open(c2)
+		redis.Settled(paid)
+		if got := b.Prove(t, c2, redis); !got.Balanced || got.Dead != 0 {
 			t.Errorf("%+v", got)
 		}
 		b.CloseCampaign(t, "c2")
@@ -187,7 +183,7 @@ func TestAMessageIsNeverPaid(t *testing.T) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		text := entrytext.Encode(paytest.Entry("c1", 5, paytest.Win("u1", 0, 10)))
 		for name, payload := range map[string][]byte{"message-sealed": entrytext.Seal(paytest.Ring, text), "message-text": text} {
-			if err := b.BuryMessage(ctx, name, payload, "on a wrong subject"); err != nil {
+			if _, err := b.BuryMessage(ctx, name, payload, "on a wrong subject"); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := b.Retry(ctx, name); !errors.Is(err, ledger.ErrStillDead) {

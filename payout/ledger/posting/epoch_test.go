@@ -114,10 +114,13 @@ func TestWhatComesAfterTheFenceIsVoid(t *testing.T) {
 			t.Error(err)
 		}
 		// The books are those of Redis as it is restored: it knows what is taken, and the rest is its stock.
-		got := b.Prove(t, c, []rain.ShardSnapshot{
-			{Shard: 0, Found: true, Stock: paytest.Packets(4, 4), Won: 4, LastEntry: after.Ref.ID},
-			{Shard: 1, Found: true, Stock: rain.Numbers{{First: 5, Last: 6}, {First: 8, Last: 9}}, Won: 1, LastEntry: "6-0"},
-		})
+		redis := paytest.NewFakeRedis(b.Clock.Now)
+		redis.Open(c)
+		redis.Settled(other)
+		redis.Lose("c1", 0)
+		redis.Restore("c1", 0, paytest.Packets(2, 4), nil, 0, barrier.ID, ms, []rain.Entry{known})
+		redis.Settled(after)
+		got := b.Prove(t, c, redis)
 		if !got.Balanced || got.Difference != 0 || got.Dead != 0 || got.Paid != 50 || got.Stock != 50 {
 			t.Errorf("the books: %+v", got)
 		}

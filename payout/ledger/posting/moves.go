@@ -27,7 +27,7 @@ var moveColumns = []string{"id", "campaign_id", "from_shard", "to_shard", "numbe
 	"created_at"}
 
 // Write writes the row of what a shard has lent; the same again changes nothing. It fails with ErrCutOff where the shard
-// was rebuilt since.
+// was rebuilt before there was a row.
 func (m *Moves) Write(ctx context.Context, campaign string, from int, lent rain.Lent) error {
 	err := m.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		// A fence locks this row too: of the two one comes first, and the other one sees it.
@@ -42,7 +42,13 @@ func (m *Moves) Write(ctx context.Context, campaign string, from int, lent rain.
 			return err
 		}
 		if epoch != lent.Epoch {
-			return ErrCutOff
+			var known string
+			written, err := tx.First(ctx, []any{&known}, "SELECT id FROM move WHERE id = ? AND campaign_id = ?", lent.Move,
+				campaign)
+			if err == nil && !written {
+				err = ErrCutOff
+			}
+			return err
 		}
 		return tx.Insert(ctx, "move", moveColumns, [][]any{{lent.Move, campaign, from, lent.To, lent.Numbers.String(),
 			lent.Numbers.Count(), lent.Number, lent.Epoch, m.clock()}}, sqldb.Merge{Key: moveColumns[:1]})

@@ -78,7 +78,9 @@ func (r *reclaimed) readGiven(ctx context.Context, q sqldb.Querier, campaign str
 		}
 		all = append(all, numbers...)
 		return nil
-	}, "SELECT shard, numbers, closed_at, entry_seq FROM reclaim WHERE campaign_id = ?", campaign)
+	}, "SELECT r.shard, COALESCE(cut.numbers, r.numbers), r.closed_at, r.entry_seq FROM reclaim r "+
+		"LEFT JOIN reclaim_cut cut ON cut.campaign_id = r.campaign_id AND cut.shard = r.shard "+
+		"AND cut.closed_at = r.closed_at AND cut.entry_seq = r.entry_seq WHERE r.campaign_id = ?", campaign)
 	r.given[campaign] = &packetSet{}
 	r.given[campaign].add(all)
 	return err

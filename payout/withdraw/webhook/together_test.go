@@ -2,7 +2,6 @@ package webhook_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http/httptest"
@@ -10,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
 	"redrain/payout/ledger"
+	"redrain/payout/paytest"
 	"redrain/payout/withdraw"
 	"redrain/payout/withdraw/webhook"
 	"redrain/payout/withdraw/webhook/webhooktest"
@@ -24,29 +23,22 @@ import (
 // once, and what it refused is back.
 func TestWhatIsPaidIsWhatIsInTheBooks(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"sqlite", "mysql"} {
+	for name, open := range map[string]func(testing.TB) *paytest.Books{"sqlite": paytest.OnSQLite,
+		"mysql": paytest.OnMySQL} {
 		t.Run(name, func(t *testing.T) {
-			var db *sqldb.DB
-			var err error
-			if name == "sqlite" {
-				db, err = sqldb.OpenSQLite("")
-			} else {
-				db, err = sqldb.OpenMySQL(testenv.MySQL(t))
-			}
-			must(t, err)
-			t.Cleanup(func() { must(t, db.Close()) })
-			must(t, db.Migrate(t.Context()))
-			together(t, ledger.New(db, now))
+			t.Parallel()
+			together(t, open(t))
 		})
 	}
 }
 
-func together(t *testing.T, books *ledger.Ledger) {
+func together(t *testing.T, b *paytest.Books) {
 	t.Helper()
 	const players, each = 5, 12
 	for p := range players {
-		enrich(t, books, fmt.Sprintf("u%d", p), 1000)
+		b.Rich(t, fmt.Sprintf("u%d", p), 1000)
 	}
+	books := ledger.New(b.DB, now, rain.NewAmountsCache())
 	receiver, random := webhooktest.New(), testenv.Random(t)
 	receiver.Behave = func(r webhooktest.Request) webhooktest.Behaviour {
 		switch {
@@ -139,25 +131,6 @@ func run(t *testing.T, payer *withdraw.Payer) {
 	ended := make(chan error, 1)
 	go func() { ended <- payer.Run(ctx) }()
 	t.Cleanup(func() { cancel(); must(t, <-ended) })
-}
-
-// enrich gives a player money, by a win.
-func enrich(t *testing.T, books *ledger.Ledger, user string, amount rain.Money) {
-	t.Helper()
-	ctx, id := t.Context(), "for-"+user
-	_, err := books.Sponsors.Deposit(ctx, "acme", id, amount)
-	must(t, err)
-	spec := rain.Spec{Name: id, Sponsor: "acme", Budget: amount, Packets: 1, Split: rain.Even, Min: 1, WinsPerUser: 1,
-		Shards: 1, ExpiresInMS: 1e6}
-	must(t, books.Campaigns.CreateCampaign(ctx, &rain.Campaign{ID: id, Spec: spec, Status: rain.Loading, Revision: 1,
-		SplitSeed: rain.Seed{1}}))
-	posted, err := books.Poster.Post(ctx, []rain.Entry{{
-		Ref: rain.EntryRef{Campaign: id, ID: "1-0"}, Wins: []rain.Win{{User: user, Packet: 0, Amount: amount,
-			Drop: "1.1"}},
-	}})
-	if err != nil || posted.New != 1 {
-		t.Fatal(posted, errors.Join(err))
-	}
 }
 
 func must(t *testing.T, err error) {

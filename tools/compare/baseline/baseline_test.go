@@ -102,10 +102,10 @@ func (p *player) say(message any) {
 	}
 }
 
-func (p *player) tap(id int, drop string) result {
+func (p *player) tap(id int, drop string) wire.Result {
 	p.t.Helper()
 	p.say(map[string]any{"type": "tap", "id": id, "drop": drop})
-	r := next[result](p, "result")
+	r := next[wire.Result](p, "result")
 	if string(r.ID) != fmt.Sprint(id) || r.Drop != drop {
 		p.t.Fatalf("tap %d on %s is answered %+v", id, drop, r)
 	}

@@ -1,15 +1,17 @@
 package baseline
 
 import (
-	"context"
 	"encoding/json"
-	"strconv"
+	"errors"
+	"io"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/gorilla/websocket"
 
 	"redrain/internal/wire"
+	"redrain/rain"
 )
 
 // The figures of gorilla's chat example, but for maxMessage, which is the protocol's.
@@ -29,9 +31,13 @@ type client struct {
 	gone chan struct{} // closed by close
 	once sync.Once
 
+	writing sync.Mutex // held by who writes to conn
+
 	// The reading goroutine's.
 	user string
 	hub  *hub
+	in   []byte // what a message is read into
+	out  []byte // what a result is written into
 }
 
 // close ends the connection. Any goroutine may call it.
@@ -48,15 +54,54 @@ func (c *client) read() {
 	_ = c.conn.SetReadDeadline(time.Now().Add(pongWait)) // a closed connection shows at the next read
 	c.conn.SetPongHandler(func(string) error { return c.conn.SetReadDeadline(time.Now().Add(pongWait)) })
 	for {
-		_, data, err := c.conn.ReadMessage()
-		if err != nil {
-			return
-		}
-		var r request
-		if json.Unmarshal(data, &r) != nil || !c.handle(r) {
+		data, err := c.next()
+		if err != nil || !c.take(data) {
 			return
 		}
 	}
+}
+
+// next reads a message. It is good until the next one.
+func (c *client) next() ([]byte, error) {
+	_, message, err := c.conn.NextReader()
+	if err != nil {
+		return nil, err
+	}
+	c.in = c.in[:0]
+	for {
+		if len(c.in) == cap(c.in) {
+			c.in = slices.Grow(c.in, 256)
+		}
+		n, err := message.Read(c.in[len(c.in):cap(c.in)])
+		c.in = c.in[:len(c.in)+n]
+		if errors.Is(err, io.EOF) {
+			return c.in, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// take answers a message; false where the connection is to end. A tap is read without reflection, decided and answered
+// here; all else is rare.
+func (c *client) take(data []byte) bool {
+	if tap, ok := wire.ParseTap(data); ok && c.hub != nil {
+		c.out = c.tap(c.out[:0], tap)
+		return c.say(c.out) == nil
+	}
+	var r request
+	return json.Unmarshal(data, &r) == nil && c.handle(r)
+}
+
+// say writes a message at once, from the goroutine that has made it: one write, and no other goroutine to wake.
+func (c *client) say(message []byte) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	if err := c.conn.SetWriteDeadline(time.Now().Add(writeWait)); err != nil {
+		return err
+	}
+	return c.conn.WriteMessage(websocket.TextMessage, message)
 }
 
 func (c *client) leave() {
@@ -70,13 +115,11 @@ func (c *client) leave() {
 	}
 }
 
-// handle answers a message; false where the connection is to end.
+// handle answers a message that is no tap; false where the connection is to end.
 func (c *client) handle(r request) bool {
 	switch {
 	case r.Type == "hello" && c.hub == nil:
 		return c.enter(r)
-	case r.Type == "tap" && c.hub != nil:
-		return c.queue(encode(c.tap(r)))
 	case r.Type == "ping":
 		return c.queue(encode(pong{Type: "pong", ID: r.ID, T: r.T, ServerTime: time.Now().UnixMilli()}))
 	default:
@@ -112,24 +155,21 @@ func (c *client) enter(r request) bool {
 	}
 }
 
-func (c *client) tap(r request) result {
-	m := result{Type: "result", ID: r.ID, Drop: r.Drop}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	code, id, amount, err := c.s.store.grab(ctx, c.hub.campaign, c.user, r.Drop)
+// tap decides a tap, and appends its result to b.
+func (c *client) tap(b []byte, t wire.Tap) []byte {
+	packet, code, err := c.s.store.grab(c.hub.campaign, c.user, t.Drop.String())
+	r := wire.TapResult{ID: t.ID, Drop: t.Drop, Campaign: c.hub.campaign, Packet: packet.ID,
+		Amount: rain.Money(packet.Amount), Outcome: "won"}
 	switch {
 	case err != nil:
-		m.Outcome = "unavailable"
+		r.Outcome = "unavailable"
 		c.s.log.Warn("no decision", "err", err)
 	case code == codeAlready:
-		m.Outcome = "already"
+		r.Outcome = "already"
 	case code == codeSoldOut:
-		m.Outcome = "sold_out"
-	default:
-		m.Outcome, m.Amount, m.Packet = "won", amount, strconv.FormatInt(id, 10)
-		m.Claim = c.hub.campaign + "-" + m.Packet
+		r.Outcome = "sold_out"
 	}
-	return m
+	return r.Append(b)
 }
 
 func (c *client) write() {
@@ -145,8 +185,7 @@ func (c *client) write() {
 				return
 			}
 		case <-ping.C:
-			if c.conn.SetWriteDeadline(time.Now().Add(writeWait)) != nil ||
-				c.conn.WriteMessage(websocket.PingMessage, nil) != nil {
+			if c.conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(writeWait)) != nil {
 				return
 			}
 		}
@@ -155,23 +194,8 @@ func (c *client) write() {
 
 // flush writes a message and those that are queued behind it as one frame, as the chat example does.
 func (c *client) flush(message []byte) error {
-	if err := c.conn.SetWriteDeadline(time.Now().Add(writeWait)); err != nil {
-		return err
-	}
-	w, err := c.conn.NextWriter(websocket.TextMessage)
-	if err != nil {
-		return err
-	}
-	if _, err := w.Write(message); err != nil {
-		return err
-	}
 	for range len(c.send) {
-		if _, err := w.Write([]byte{'\n'}); err != nil {
-			return err
-		}
-		if _, err := w.Write(<-c.send); err != nil {
-			return err
-		}
+		message = append(append(slices.Clip(message), '\n'), <-c.send...)
 	}
-	return w.Close()
+	return c.say(message)
 }

@@ -4,13 +4,15 @@
 //
 // It is good of its kind: each choice is the usual one, and the faster of two usual ones:
 //
-//   - Sockets: gorilla/websocket, as its chat example uses it: a goroutine that reads and one that writes for each
-//     connection, a channel of 256 messages between, buffers of 1 KB, what is queued goes out as one frame. The handler
+//   - Sockets: gorilla/websocket: a goroutine that reads and one that writes for each connection, a channel of 256
+//     messages between for what comes from others, buffers of 1 KB. What is queued goes out as one frame. The handler
 //     returns after the upgrade.
-//   - Messages: encoding/json into structs, which is what nearly all servers in Go do.
+//   - Messages: encoding/json into structs, but for taps and their results, which are read and written without
+//     reflection, as in redrain.
 //   - A tap: one EVALSHA, when it comes, by the goroutine that has read it; go-redis with its default pool. The script
-//     (textbook.lua) is the one of the articles on red packets: HEXISTS, RPOP, cjson.decode, HSET, LPUSH. Many of those
-//     write the winner into the object and encode it again; here the winner stands behind it, which is cheaper.
+//     (textbook.lua) is the one of the articles on red packets: HEXISTS, RPOP, HSET, LPUSH. Many of those decode the
+//     object and write the winner into it; here it goes round as it is, and the winner stands behind it, which is
+//     cheaper. The same goroutine writes the result: no other has to wake.
 //   - The stock: a list of JSON objects, pushed when the campaign is made.
 //   - A wave: encoded once, then put in the channel of each member by a loop over a map, by the one goroutine that owns
 //     the map, as in the chat example. A member whose channel is full is sent away.

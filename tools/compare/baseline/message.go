@@ -12,7 +12,6 @@ type request struct {
 	ID       json.RawMessage `json:"id"`
 	Token    string          `json:"token"`
 	Campaign string          `json:"campaign"`
-	Drop     string          `json:"drop"`
 	T        int64           `json:"t"`
 }
 
@@ -25,17 +24,6 @@ type welcome struct {
 	Campaign   wire.Campaign   `json:"campaign"`
 	Rain       *wire.Rain      `json:"rain"`
 	Claims     []wire.Claim    `json:"claims"`
-}
-
-// result answers a tap.
-type result struct {
-	Type    string          `json:"type"`
-	ID      json.RawMessage `json:"id,omitempty"`
-	Drop    string          `json:"drop"`
-	Outcome string          `json:"outcome"`
-	Amount  int64           `json:"amount,omitempty"`
-	Packet  string          `json:"packet,omitempty"`
-	Claim   string          `json:"claim,omitempty"`
 }
 
 // pong answers ping.

@@ -4,6 +4,8 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -11,11 +13,10 @@ import (
 //go:embed textbook.lua
 var textbook string
 
-// The first value of the script's answer.
+// The script's answers to taps that win nothing.
 const (
-	codeWon = iota
-	codeAlready
-	codeSoldOut
+	codeAlready = 1
+	codeSoldOut = 2
 )
 
 // store is all that is in Redis.
@@ -51,18 +52,39 @@ func (s *store) fill(ctx context.Context, campaign string, packets int, amount i
 	return nil
 }
 
-// grab decides a tap. id and amount come only with codeWon.
-func (s *store) grab(ctx context.Context, campaign, user, drop string) (code, id, amount int64, err error) {
+// grab decides a tap. code is 0 where the packet is won. The time-outs are the client's: a context that can end costs a
+// timer with each tap.
+func (s *store) grab(campaign, user, drop string) (won packet, code int64, err error) {
+	ctx := context.Background()
 	keys := []string{s.stockKey(campaign), s.winnersKey(campaign), s.payoutsKey()}
-	answer, err := s.script.Run(ctx, s.rdb, keys, campaign, user, drop).Int64Slice()
-	switch {
-	case err != nil:
-		return 0, 0, 0, fmt.Errorf("decide a tap: %w", err)
-	case len(answer) == 3:
-		return answer[0], answer[1], answer[2], nil
-	case len(answer) == 1:
-		return answer[0], 0, 0, nil
-	default:
-		return 0, 0, 0, fmt.Errorf("decide a tap: an answer of %d values", len(answer))
+	answer, err := s.rdb.EvalSha(ctx, s.script.Hash(), keys, campaign, user, drop).Result()
+	if redis.HasErrorPrefix(err, "NOSCRIPT") {
+		answer, err = s.script.Eval(ctx, s.rdb, keys, campaign, user, drop).Result()
 	}
+	if err != nil {
+		return packet{}, 0, fmt.Errorf("decide a tap: %w", err)
+	}
+	switch a := answer.(type) {
+	case int64:
+		return packet{}, a, nil
+	case string:
+		if won, ok := parsePacket(a); ok {
+			return won, 0, nil
+		}
+	}
+	return packet{}, 0, fmt.Errorf("decide a tap: the answer %v", answer)
+}
+
+// parsePacket reads what fill has written, which is always spelt the same way.
+func parsePacket(object string) (p packet, ok bool) {
+	rest, ok := strings.CutPrefix(object, `{"id":`)
+	id, amount, found := strings.Cut(rest, `,"amount":`)
+	amount, closed := strings.CutSuffix(amount, "}")
+	if !ok || !found || !closed {
+		return packet{}, false
+	}
+	var errID, errAmount error
+	p.ID, errID = strconv.Atoi(id)
+	p.Amount, errAmount = strconv.ParseInt(amount, 10, 64)
+	return p, errID == nil && errAmount == nil
 }

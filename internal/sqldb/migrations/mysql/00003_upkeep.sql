@@ -36,6 +36,7 @@ CREATE TABLE IF NOT EXISTS reclaim_cut (
     entry_seq   BIGINT        NOT NULL,
     asked       BIGINT        NOT NULL,
     given       BIGINT        NOT NULL,              -- as in reclaim.amount
+    numbers     LONGTEXT      NOT NULL,              -- of the packets that were given back
     reason      VARCHAR(500)  NOT NULL,
     created_at  BIGINT        NOT NULL,
     PRIMARY KEY (campaign_id, shard, closed_at, entry_seq)

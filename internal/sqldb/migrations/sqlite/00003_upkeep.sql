@@ -32,6 +32,7 @@ CREATE TABLE reclaim_cut (
     entry_seq        INTEGER NOT NULL,
     asked            INTEGER NOT NULL,
     given            INTEGER NOT NULL,
+    numbers          TEXT    NOT NULL,
     reason           TEXT    NOT NULL,
     created_at       INTEGER NOT NULL,
     PRIMARY KEY (campaign_id, shard, closed_at, entry_seq)

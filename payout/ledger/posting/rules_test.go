@@ -1,0 +1,281 @@
+package posting_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/posting"
+	"redrain/payout/paytest"
+	"redrain/rain"
+)
+
+// wantDead fails the test unless a posting has paid nothing of an entry, and its one letter says why.
+func wantDead(t *testing.T, what string, posted posting.Posted, kind, reason string) {
+	t.Helper()
+	if len(posted.Dead) != 1 || posted.New != 0 || posted.Dead[0].Kind != kind ||
+		!strings.Contains(posted.Dead[0].Reason, reason) {
+		t.Errorf("%s: %+v, want a letter of kind %s that says %q", what, posted, kind, reason)
+	}
+}
+
+// TestADropWinsAsItFell: no packet for a drop that no rain had, for one that was not in the air when the gateway sealed the
+// tap, and for a decoy; and a retry pays none either.
+func TestADropWinsAsItFell(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+		short := rain.Rain{ID: "short", Campaign: "c1", StartsAt: 50_000, DurationMS: 1000, DropsPerSecond: 40, FallMS: 4000,
+			FirstWave: 2_000_000_000, Pacing: rain.PacingNone, Seed: rain.Seed{4}}
+		decoys := short
+		decoys.ID, decoys.FirstWave, decoys.DecoyPercent = "decoys", 3_000_000_000, 100
+		_, err := b.Update(t.Context(), "c1", func(c *rain.Campaign) error {
+			c.Rains = append(c.Rains, short, decoys)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		post := func(drop string, at int64) posting.Posted {
+			n++
+			e := paytest.Entry("c1", n, rain.Win{User: fmt.Sprint("u", n), Packet: n - 1, Drop: drop})
+			e.SealedAt = at
+			return b.MustPost(t, paytest.SealWith(paytest.Ring, e))
+		}
+		wantDead(t, "no such wave", post("2000000004.0", 50_100), posting.LetterPay, "no rain")
+		wantDead(t, "no such drop", post("2000000000.10", 50_100), posting.LetterPay, "no rain")
+		wantDead(t, "no drop at all", post("7", 50_100), posting.LetterPay, "no rain")
+		wantDead(t, "before it fell", post("2000000000.0", 50_000-10_001), posting.LetterPay, "not in the air")
+		wantDead(t, "long after it had landed", post("2000000000.0", 50_000+4_000+500+10_000), posting.LetterPay,
+			"not in the air")
+		wantDead(t, "a decoy", post("3000000000.0", 50_100), posting.LetterPay, "decoy")
+		if posted := post("2000000000.9", 50_100); posted.New != 1 {
+			t.Errorf("a drop that fell: %+v", posted)
+		}
+		for claim := range 6 {
+			if _, err := b.Retry(t.Context(), fmt.Sprintf("c1-%d", claim)); !errors.Is(err, ledger.ErrStillDead) {
+				t.Error(claim, err)
+			}
+		}
+		b.WantBalance(t, booking.EscrowAccount("c1"), 90)
+		b.CheckBooks(t)
+	})
+}
+
+// TestWinsPerUser: a player's win too many is not paid, whether it comes later, in the same entry or in another one of the
+// batch; and it takes nothing from those beside it.
+func TestWinsPerUser(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		b.OpenCampaign(t, "c1", rain.Spec{Budget: 200, Packets: 20, WinsPerUser: 2})
+		b.OpenCampaign(t, "c2", rain.Spec{Budget: 20, Packets: 2, WinsPerUser: 1})
+		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u1", 0, 0)))
+		posted := b.MustPost(t,
+			paytest.Entry("c1", 2, paytest.Win("u1", 1, 0), paytest.Win("u2", 2, 0), paytest.Win("u2", 3, 0),
+				paytest.Win("u2", 4, 0), paytest.Win("u3", 5, 0)),
+			paytest.Entry("c1", 3, paytest.Win("u1", 6, 0), paytest.Win("u3", 7, 0)),
+			paytest.Entry("c2", 1, paytest.Win("u1", 0, 0), paytest.Win("u2", 1, 0)))
+		if posted.New != 7 || len(posted.Dead) != 2 || posted.Dead[0].Claim != "c1-4" || posted.Dead[1].Claim != "c1-6" ||
+			!strings.Contains(posted.Dead[0].Reason, "all the wins") {
+			t.Errorf("%+v", posted)
+		}
+		// As they are: copies of what is paid are told, and the letters stay alone.
+		if again := b.MustPost(t, paytest.Entry("c1", 9, paytest.Win("u1", 0, 0), paytest.Win("u1", 1, 0))); again.New != 0 ||
+			len(again.Settled) != 2 || len(again.Dead) != 0 {
+			t.Errorf("%+v", again)
+		}
+		for _, claim := range []string{"c1-4", "c1-6"} {
+			if _, err := b.Retry(t.Context(), claim); !errors.Is(err, ledger.ErrStillDead) {
+				t.Error(claim, err)
+			}
+		}
+		b.WantBalance(t, booking.UserAccount("u1"), 30)
+		b.WantBalance(t, booking.UserAccount("u2"), 30)
+		b.WantBalance(t, booking.UserAccount("u3"), 20)
+		b.CheckBooks(t)
+	})
+}
+
+// TestManyNodesBringAPlayerTooMuch: each of eight nodes posts another win of the same players at the same moment, some of
+// whom have won before and some not. As many are paid as the campaign allows.
+func TestManyNodesBringAPlayerTooMuch(t *testing.T) {
+	paytest.OnEachInTurn(t, func(b *paytest.Books) {
+		t := b.T
+		const nodes, players, rounds, allowed = 8, 3, 6, 3
+		for round := range rounds {
+			id := fmt.Sprintf("c%d", round)
+			b.OpenCampaign(t, id, rain.Spec{Budget: nodes * players, Packets: nodes * players, WinsPerUser: allowed})
+			together(nodes, func(n int) {
+				var wins []rain.Win
+				for u := range players {
+					wins = append(wins, paytest.Win(fmt.Sprintf("%d-%d", round/2, (n+u)%players), n*players+u, 0))
+				}
+				if _, err := paytest.Node(t, b).Poster.Post(t.Context(), []rain.Entry{paytest.Entry(id, n+1, wins...)}); err != nil {
+					t.Error(err)
+				}
+			})
+			if paid, _, err := b.Paid(t.Context(), id); err != nil || paid != players*allowed {
+				t.Errorf("%d are paid, %v", paid, err)
+			}
+			if n := b.Count(t, "SELECT COUNT(*) FROM winner WHERE campaign_id = ? AND wins <> ?", id, allowed); n != 0 {
+				t.Errorf("%d players have other than %d wins", n, allowed)
+			}
+			if n := b.Count(t, "SELECT COUNT(*) FROM dead_letter WHERE campaign_id = ?", id); n != (nodes-allowed)*players {
+				t.Errorf("%d letters", n)
+			}
+		}
+		b.CheckBooks(t)
+	})
+}
+
+// together runs something n times at the same moment, and waits.
+func together(n int, do func(int)) {
+	start := make(chan struct{})
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { <-start; do(i) })
+	}
+	close(start)
+	wg.Wait()
+}
+
+// TestADropWinsOnce: a player has one packet for a drop, whatever Redis says later; another player may have one too.
+func TestADropWinsOnce(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+		with := func(user string, packet, drop int) rain.Win {
+			return rain.Win{User: user, Packet: packet, Drop: paytest.DropOf(drop)}
+		}
+		b.MustPost(t, paytest.Entry("c1", 1, with("u1", 0, 0), with("u2", 1, 0)))
+		wantDead(t, "later", b.MustPost(t, paytest.Entry("c1", 2, with("u1", 2, 0))), posting.LetterPay, "before")
+		posted := b.MustPost(t, paytest.Entry("c1", 3, with("u3", 3, 5), with("u3", 4, 5), with("u4", 5, 5)))
+		if posted.New != 2 || len(posted.Dead) != 1 || posted.Dead[0].Claim != "c1-4" {
+			t.Errorf("in one entry: %+v", posted)
+		}
+		posted = b.MustPost(t, paytest.Entry("c1", 4, with("u5", 6, 6)), paytest.Entry("c1", 5, with("u5", 7, 6)))
+		if posted.New != 1 || len(posted.Dead) != 1 || posted.Dead[0].Claim != "c1-7" {
+			t.Errorf("in two entries: %+v", posted)
+		}
+		for _, claim := range []string{"c1-2", "c1-4", "c1-7"} {
+			if _, err := b.Retry(t.Context(), claim); !errors.Is(err, ledger.ErrStillDead) {
+				t.Error(claim, err)
+			}
+		}
+		b.WantBalance(t, booking.EscrowAccount("c1"), 50)
+		b.CheckBooks(t)
+	})
+}
+
+// TestManyNodesBringADropTwice: of two packets for the same drop of the same player, which two nodes post at the same moment,
+// one is paid.
+func TestManyNodesBringADropTwice(t *testing.T) {
+	paytest.OnEachInTurn(t, func(b *paytest.Books) {
+		t := b.T
+		const nodes, players = 6, 5
+		b.OpenCampaign(t, "c1", rain.Spec{Budget: nodes * players, Packets: nodes * players})
+		together(nodes, func(n int) {
+			var wins []rain.Win
+			for u := range players {
+				wins = append(wins, rain.Win{User: fmt.Sprint("u", (n+u)%players), Packet: n*players + u,
+					Drop: paytest.DropOf((n + u) % players)})
+			}
+			if _, err := paytest.Node(t, b).Poster.Post(t.Context(), []rain.Entry{paytest.Entry("c1", n+1, wins...)}); err != nil {
+				t.Error(err)
+			}
+		})
+		if paid, _, err := b.Paid(t.Context(), "c1"); err != nil || paid != players {
+			t.Errorf("%d are paid, %v", paid, err)
+		}
+		if n := b.CountDead(t); n != (nodes-1)*players {
+			t.Errorf("%d letters", n)
+		}
+		b.CheckBooks(t)
+	})
+}
+
+// TestTheHomeShardDecides: what another shard than the player's says is not paid, and both may say the same packet.
+func TestTheHomeShardDecides(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 4})
+		user := paytest.Home("u", 2, 4)
+		for shard := range 4 {
+			e := paytest.ShardEntry("c1", shard, 1, paytest.Win(user, shard, 0))
+			if posted := b.MustPost(t, e); shard == 2 && posted.New != 1 {
+				t.Errorf("%+v", posted)
+			} else if shard != 2 {
+				wantDead(t, fmt.Sprint("shard ", shard), posted, posting.LetterPay, "not decided on shard")
+			}
+		}
+		b.WantBalance(t, booking.UserAccount(user), 10)
+		b.CheckBooks(t)
+	})
+}
+
+// TestReplaysInAnyOrder: entries and parts of them, again and in any order, also under other ids. Each packet is paid once.
+func TestReplaysInAnyOrder(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		b.OpenCampaign(t, "c1", rain.Spec{Budget: 60, Packets: 6, WinsPerUser: 3})
+		win := func(u, packet int) rain.Win { return paytest.Win(fmt.Sprint("u", u), packet, 0) }
+		entries := []rain.Entry{
+			paytest.Entry("c1", 3, win(1, 2), win(2, 3)),
+			paytest.Entry("c1", 1, win(1, 0), win(2, 1)),
+			paytest.Entry("c1", 7, win(2, 3), win(1, 0)), // parts of both
+			paytest.Entry("c1", 2, win(1, 4), win(2, 5)),
+		}
+		for first := range entries {
+			for second := range entries {
+				b.MustPost(t, paytest.Copies([]rain.Entry{entries[first], entries[second], entries[first]})...)
+			}
+		}
+		if n := b.CountDead(t); n != 0 {
+			t.Errorf("%d letters", n)
+		}
+		b.WantBalance(t, booking.UserAccount("u1"), 30)
+		b.WantBalance(t, booking.UserAccount("u2"), 30)
+		b.CheckBooks(t)
+	})
+}
+
+// TestTheMarkOnlyRises: it is the newest entry of a shard that the ledger has, whatever comes later; a time that nobody's
+// clock says is none, and neither is what was not posted.
+func TestTheMarkOnlyRises(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 2})
+		user := paytest.Home("u", 1, 2)
+		packet := 0
+		post := func(id string, wants string) {
+			t.Helper()
+			b.MustPost(t, paytest.Seal(rain.Entry{Ref: rain.EntryRef{Campaign: "c1", Shard: 1, ID: id},
+				Wins: []rain.Win{paytest.Win(user, packet, 0)}}))
+			packet++
+			known, err := b.Moves.Known(t.Context(), c)
+			if err != nil || len(known) != 2 || known[0].Entry != "0-0" || known[1].Entry != wants {
+				t.Errorf("after %s: %+v, %v, want %s", id, known, err, wants)
+			}
+		}
+		post("5-3", "5-3")
+		post("5-1", "5-3")
+		post("5-12", "5-12")
+		post("4-99", "5-12")
+		post("6-0", "6-0")
+		post(fmt.Sprintf("%d-0", b.Clock.Load()+2*posting.FarFutureMS), "6-0")
+		b.MustPost(t, paytest.ShardEntry("c1", 1, 9, paytest.Win(user, 0, 0))) // a copy of what another entry brought
+		packet = 0
+		post("8-0", "6-0")
+	})
+}

@@ -1,0 +1,274 @@
+package posting_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"redrain/internal/seal"
+	"redrain/internal/sqldb"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/posting"
+	"redrain/payout/paytest"
+	"redrain/rain"
+)
+
+// TestWhatNobodyHasSealedIsNotPaid: not at once and not by a retry. It holds no money back: its packet can be won, and goes
+// back to the sponsor.
+func TestWhatNobodyHasSealedIsNotPaid(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		ctx := t.Context()
+		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+		good := paytest.Entry("c1", 1, paytest.Win("u1", 0, 0))
+		stranger := seal.NewRing(seal.Secret{66})
+		forged := map[string]rain.Entry{}
+		for what, change := range map[string]func(e *rain.Entry){
+			"another player":       func(e *rain.Entry) { e.Wins[0].User = "thief" },
+			"another drop":         func(e *rain.Entry) { e.Wins[0].Drop = paytest.DropOf(1) },
+			"another time":         func(e *rain.Entry) { e.SealedAt++ },
+			"no seal":              func(e *rain.Entry) { e.Wins[0].Seal = "" },
+			"another installation": func(e *rain.Entry) { *e = paytest.SealWith(stranger, *e) },
+			"a closing's seal": func(e *rain.Entry) {
+				e.Wins[0].Seal = paytest.Ring.Closing("c1", 0, e.SealedAt)
+			},
+		} {
+			e := paytest.Copies([]rain.Entry{good})[0]
+			change(&e)
+			forged[what] = e
+		}
+		n := 0
+		for what, e := range forged {
+			n++
+			wantDead(t, what, b.MustPost(t, e), posting.LetterForged, "seal")
+			if posted := b.MustPost(t, e); len(posted.Dead)+len(posted.Settled) != 0 {
+				t.Errorf("%s, again: %+v", what, posted)
+			}
+			if got := b.CountDead(t); got != n {
+				t.Errorf("%s: %d letters, want %d", what, got, n)
+			}
+		}
+		if _, err := b.Retry(ctx, "c1-0"); !errors.Is(err, ledger.ErrStillDead) {
+			t.Error(err)
+		}
+		if tried, err := b.RetryAll(ctx, "c1", nil); err != nil || tried.StillDead != n || tried.Settled != 0 {
+			t.Errorf("%+v, %v", tried, err)
+		}
+		b.WantBalance(t, booking.EscrowAccount("c1"), 100)
+		if letters, wins, err := b.Dead(ctx, "c1"); err != nil || letters != int64(n) || wins != 0 {
+			t.Errorf("%d letters, %d wins, %v", letters, wins, err)
+		}
+		if state := b.ClaimState(t, "u1", "c1-0"); state != ledger.StateGranted {
+			t.Errorf("a claim that somebody has forged is %s", state)
+		}
+		if got := assigned(b, c); len(got) != 0 {
+			t.Errorf("taken: %+v", got)
+		}
+		// The packet is to be won, beside forged ones in the same batch; and the rest goes back as a whole.
+		batch := []rain.Entry{good}
+		for _, e := range forged {
+			batch = append(batch, e)
+		}
+		if posted := b.MustPost(t, paytest.Copies(batch)...); posted.New != 1 || len(posted.Dead) != 0 {
+			t.Errorf("%+v", posted)
+		}
+		b.CloseCampaign(t, "c1")
+		fake := paytest.ReclaimEntry(0, 4, rain.Range{First: 0, Last: 9})
+		fake.SealedAt++
+		wantDead(t, "a reclaim", b.MustPost(t, fake), posting.LetterForged, "seal")
+		if _, err := b.Retry(ctx, fake.Ref.String()); !errors.Is(err, ledger.ErrStillDead) {
+			t.Error(err)
+		}
+		if posted := b.MustPost(t, fake, paytest.ReclaimEntry(0, 5, rain.Range{First: 1, Last: 9})); len(posted.Cut) != 0 ||
+			len(posted.Dead) != 0 {
+			t.Errorf("%+v", posted)
+		}
+		if cleared, err := b.Cleared(ctx, "c1"); err != nil || !cleared {
+			t.Errorf("cleared: %v, %v", cleared, err)
+		}
+		b.WantBalance(t, booking.SponsorAccount("acme"), 90)
+		b.WantBalance(t, booking.UserAccount("u1"), 10)
+		b.CheckBooks(t)
+	})
+}
+
+// TestAForgedCopyTakesNoOtherWithIt: somebody puts another entry into Redis in the place, and under the id, of one that is
+// under way.
+func TestAForgedCopyTakesNoOtherWithIt(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+		good := paytest.Entry("c1", 1, paytest.Win("u1", 0, 0))
+		forged := paytest.Entry("c1", 1, paytest.Win("thief", 0, 0))
+		forged.Wins[0].Seal = good.Wins[0].Seal
+		posted := b.MustPost(t, forged, good, forged)
+		if posted.New != 1 || posted.Settled[0].User != "u1" || len(posted.Dead) != 1 || posted.Dead[0].User != "thief" {
+			t.Errorf("%+v", posted)
+		}
+		b.CheckBooks(t)
+	})
+}
+
+// TestKeysAreRotated: what is sealed with the key before is paid; what is sealed with one rotated out twice waits for a
+// person, who has it paid. What is paid already is not made a letter by that.
+func TestKeysAreRotated(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		ctx := t.Context()
+		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+		early := paytest.Entry("c1", 1, paytest.Win("u0", 0, 0))
+		b.MustPost(t, early)
+		rotate(b)
+		if posted := b.MustPost(t, paytest.Entry("c1", 2, paytest.Win("u1", 1, 0))); posted.New != 1 {
+			t.Errorf("of the key before: %+v", posted)
+		}
+		fresh := paytest.Entry("c1", 3, paytest.Win("u2", 2, 0))
+		if posted := b.MustPost(t, paytest.SealWith(b.Seals.Ring(), fresh)); posted.New != 1 {
+			t.Errorf("of the new key: %+v", posted)
+		}
+		rotate(b)
+		late := paytest.Entry("c1", 4, paytest.Win("u3", 3, 0))
+		wantDead(t, "of the key before that", b.MustPost(t, late), posting.LetterForged, "seal")
+		if posted := b.MustPost(t, early); len(posted.Dead) != 0 || posted.New != 0 {
+			t.Errorf("what is paid, once more: %+v", posted)
+		}
+		if got := assigned(b, c); len(got) != 3 {
+			t.Errorf("taken: %+v", got)
+		}
+		settled, err := b.Retry(ctx, "c1-3")
+		if err != nil || len(settled) != 1 || settled[0].User != "u3" || !settled[0].New {
+			t.Errorf("%+v, %v", settled, err)
+		}
+		if posted := b.MustPost(t, late); len(posted.Dead) != 0 || posted.New != 0 {
+			t.Errorf("after the retry: %+v", posted)
+		}
+		// Of a reclaim it is the same.
+		b.CloseCampaign(t, "c1")
+		rest := paytest.ReclaimEntry(0, 5, rain.Range{First: 4, Last: 9})
+		wantDead(t, "a reclaim", b.MustPost(t, rest), posting.LetterForged, "seal")
+		if _, err := b.Retry(ctx, rest.Ref.String()); err != nil {
+			t.Error(err)
+		}
+		b.WantBalance(t, booking.SponsorAccount("acme"), 60)
+		b.WantBalance(t, booking.EscrowAccount("c1"), 0)
+		b.CheckBooks(t)
+	})
+}
+
+// TestAForgedLetterOfAnEpochBefore: nobody has counted its packet as taken when the shard was rebuilt, so it is not paid any
+// more, even if its seal was good once.
+func TestAForgedLetterOfAnEpochBefore(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+		rotate(b)
+		rotate(b)
+		late := paytest.Entry("c1", 4, paytest.Win("u3", 3, 0))
+		wantDead(t, "of an old key", b.MustPost(t, late), posting.LetterForged, "seal")
+		b.MustFence(t, 0)
+		if _, err := b.Retry(t.Context(), "c1-3"); !errors.Is(err, ledger.ErrStillDead) {
+			t.Error(err)
+		}
+		b.WantBalance(t, booking.EscrowAccount("c1"), 100)
+	})
+}
+
+// rotate makes a new key, after the time that the one before has to be in use.
+func rotate(b *paytest.Books) {
+	b.T.Helper()
+	b.Clock.Add(60_000)
+	if _, err := b.Seals.Rotate(b.T.Context()); err != nil {
+		b.T.Fatal(err)
+	}
+}
+
+// TestAnotherNodeLearnsOfANewKey when it meets what is sealed with it, and when it looks.
+func TestAnotherNodeLearnsOfANewKey(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		ctx := t.Context()
+		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+		other, third := paytest.Node(t, b), paytest.Node(t, b)
+		b.Clock.Add(60_000)
+		number, err := b.Seals.Rotate(ctx)
+		if err != nil || number != 2 {
+			t.Fatal(number, err)
+		}
+		if _, err := b.Seals.Rotate(ctx); !errors.Is(err, posting.ErrRotatedJustNow) {
+			t.Error(err)
+		}
+		e := paytest.SealWith(b.Seals.Ring(), paytest.Entry("c1", 1, paytest.Win("u1", 0, 0)))
+		if posted, err := other.Poster.Post(ctx, []rain.Entry{e}); err != nil || posted.New != 1 || len(posted.Dead) != 0 {
+			t.Errorf("%+v, %v", posted, err)
+		}
+		mark := string(b.Seals.Ring().AppendTap(nil, "c1", "u", []byte("1.1"), 5))
+		if third.Seals.Ring().CheckTap(mark, "c1", "u", "1.1", 5) {
+			t.Error("the third node knows the key already: this tests nothing")
+		}
+		if err := third.Poster.RefreshSeals(ctx); err != nil || !third.Seals.Ring().CheckTap(mark, "c1", "u", "1.1", 5) {
+			t.Errorf("the third node has not learned of it (%v)", err)
+		}
+		if string(third.Seals.Ring().AppendTap(nil, "c1", "u", []byte("1.1"), 5)) != mark {
+			t.Error("the third node does not seal with the new key")
+		}
+	})
+}
+
+// TestKeysThatAreWrong: none, or one of another length, is an error, and the keys that are known stay.
+func TestKeysThatAreWrong(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		ctx := t.Context()
+		e := paytest.Entry("c1", 1, paytest.Win("u1", 0, 0))
+		for _, statement := range []string{"UPDATE seal_key SET secret = x'0102'", "DELETE FROM seal_key"} {
+			b.Statement(t, statement)
+			if err := b.Seals.Load(ctx); err == nil {
+				t.Errorf("%s: loaded", statement)
+			}
+			if !b.Seals.Ring().CheckTap(e.Wins[0].Seal, "c1", "u1", e.Wins[0].Drop, e.SealedAt) {
+				t.Errorf("%s: the key that was known is gone", statement)
+			}
+		}
+	})
+}
+
+// TestTheMigrationMakesOneKey, and another one in each database.
+func TestTheMigrationMakesOneKey(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		ctx := t.Context()
+		fresh := paytest.Fresh(t, b.DB.Dialect())
+		seals := posting.NewSeals(fresh, b.Clock.Now)
+		if err := seals.Load(ctx); err != nil {
+			t.Fatal(err)
+		}
+		var n, length, made int64
+		err := fresh.View(ctx, 1_000_000_000, func(ctx context.Context, tx *sqldb.Tx) error {
+			_, err := tx.First(ctx, []any{&n, &length, &made},
+				"SELECT COUNT(*), MIN(LENGTH(secret)), MIN(created_at) FROM seal_key")
+			return err
+		})
+		if err != nil || n != 1 || length != seal.SecretBytes || made < 1_763_712_000_000 || made > 1e14 {
+			t.Errorf("%d keys of %d bytes, made at %d, %v", n, length, made, err)
+		}
+		e := paytest.Entry("c1", 1, paytest.Win("u1", 0, 0))
+		if seals.Ring().CheckTap(e.Wins[0].Seal, "c1", "u1", e.Wins[0].Drop, e.SealedAt) {
+			t.Error("it is the tests' key")
+		}
+		if err := fresh.Migrate(ctx); err != nil {
+			t.Error(err)
+		}
+		again := posting.NewSeals(fresh, b.Clock.Now)
+		if err := again.Load(ctx); err != nil || !again.Ring().CheckClosing(seals.Ring().Closing("c1", 0, 5), "c1", 0, 5) {
+			t.Errorf("the second migration has changed the key (%v)", err)
+		}
+	})
+}

@@ -1,0 +1,153 @@
+package paytest
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"redrain/rain"
+)
+
+// Snapshots is a Redis that stands still as this one is now: its shards at one moment, one after the other.
+func (f *FakeRedis) Snapshots(c *rain.Campaign) *FakeRedis {
+	frozen := NewFakeRedis(f.clock)
+	for s := range c.Shards {
+		f.mu.Lock()
+		if sh := f.Shards[FakeKey{c.ID, s}]; sh != nil {
+			frozen.Shards[FakeKey{c.ID, s}] = sh.clone()
+		}
+		f.mu.Unlock()
+	}
+	return frozen
+}
+
+func (sh *FakeShard) clone() *FakeShard {
+	is := *sh
+	is.Stock, is.Entries, is.Wins = slices.Clone(sh.Stock), slices.Clone(sh.Entries), slices.Clone(sh.Wins)
+	is.Players, is.Borrowed = maps.Clone(sh.Players), maps.Clone(sh.Borrowed)
+	is.Snapshot.Lent, is.Snapshot.Returned = slices.Clone(sh.Snapshot.Lent), slices.Clone(sh.Snapshot.Returned)
+	return &is
+}
+
+// Snapshot implements Hot.
+func (f *FakeRedis) Snapshot(_ context.Context, c *rain.Campaign) ([]rain.ShardSnapshot, error) {
+	var all []rain.ShardSnapshot
+	for s := range c.Shards {
+		f.mu.Lock()
+		if f.fails != nil {
+			f.mu.Unlock()
+			return nil, f.fails
+		}
+		snapshot := rain.ShardSnapshot{Shard: s}
+		if sh := f.Shards[FakeKey{c.ID, s}]; sh != nil {
+			snapshot = sh.clone().Snapshot
+			snapshot.Stock = slices.Clone(sh.Stock)
+			snapshot.Left += sh.Stock.Count()
+			snapshot.NewestEntry = cmp.Or(snapshot.NewestEntry, snapshot.LastEntry)
+		}
+		f.mu.Unlock()
+		all = append(all, snapshot)
+	}
+	return all, nil
+}
+
+// EachEntry implements Hot.
+func (f *FakeRedis) EachEntry(_ context.Context, c *rain.Campaign, shard int, upTo string,
+	fn func(rain.Entry, error) error) error {
+	for _, e := range f.entries(c, shard) {
+		ms, seq, _ := e.Ref.Position()
+		lastMS, lastSeq, err := rain.EntryRef{ID: upTo}.Position()
+		if err == nil && (ms > lastMS || ms == lastMS && seq > lastSeq) {
+			continue
+		}
+		if err := fn(e.Entry, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *FakeRedis) entries(c *rain.Campaign, shard int) []*FakeEntry {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if sh := f.Shards[FakeKey{c.ID, shard}]; sh != nil {
+		return slices.Clone(sh.Entries)
+	}
+	return nil
+}
+
+// EachRecord implements Hot. It gives the records a few at a time, as they are at that moment, and some twice, as Redis may.
+func (f *FakeRedis) EachRecord(_ context.Context, c *rain.Campaign, shard int, fn func(rain.Records) error) error {
+	const atOnce = 3
+	for i := 0; ; i += atOnce {
+		f.mu.Lock()
+		sh := f.Shards[FakeKey{c.ID, shard}]
+		var page rain.Records
+		if wins := sh.Wins; i < len(wins) {
+			page.Wins = slices.Clone(wins[i:min(i+atOnce+i%2, len(wins))])
+			for j := range page.Wins {
+				page.Wins[j].Seal, page.Wins[j].Amount = "", 0
+			}
+		} else {
+			page.Players = slices.SortedFunc(maps.Values(sh.Players), func(a, b rain.PlayerRecord) int {
+				return cmp.Compare(a.User, b.User)
+			})
+		}
+		f.mu.Unlock()
+		if err := fn(page); err != nil || len(page.Wins) == 0 {
+			return err
+		}
+	}
+}
+
+// WinsOf implements Hot.
+func (f *FakeRedis) WinsOf(_ context.Context, c *rain.Campaign, shard int, of []rain.Win) ([]rain.WinRecord, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	type key struct{ user, drop string }
+	known := map[key]rain.WinRecord{}
+	for _, w := range f.Shards[FakeKey{c.ID, shard}].Wins {
+		known[key{w.User, w.Drop}] = w
+	}
+	found := make([]rain.WinRecord, len(of))
+	for i, w := range of {
+		found[i] = known[key{w.User, w.Drop}]
+		found[i].Seal, found[i].Amount = "", 0
+	}
+	return found, nil
+}
+
+// Players implements Hot.
+func (f *FakeRedis) Players(_ context.Context, c *rain.Campaign, shard int, users []string) ([]rain.PlayerRecord, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	found := make([]rain.PlayerRecord, len(users))
+	for i, user := range users {
+		found[i] = f.Shards[FakeKey{c.ID, shard}].Players[user]
+	}
+	return found, nil
+}
+
+// Borrowed implements Hot.
+func (f *FakeRedis) Borrowed(_ context.Context, c *rain.Campaign, shard int, moves []string) ([]int64, int64, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	sh := f.Shards[FakeKey{c.ID, shard}]
+	numbers := make([]int64, len(moves))
+	for i, move := range moves {
+		number, come := sh.Borrowed[move]
+		if numbers[i] = number; !come {
+			numbers[i] = -1
+		}
+	}
+	return numbers, sh.Snapshot.Epoch, nil
+}
+
+// Newest implements Hot.
+func (f *FakeRedis) Newest(_ context.Context, c *rain.Campaign, shard int) (entry string, epoch int64, found bool, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := &f.Shards[FakeKey{c.ID, shard}].Snapshot
+	return s.LastEntry, s.Epoch, s.Found, nil
+}

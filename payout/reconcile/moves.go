@@ -1,0 +1,286 @@
+package reconcile
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"redrain/internal/sqldb"
+	"redrain/payout/ledger/posting"
+	"redrain/rain"
+)
+
+// What each shard must have follows from the moves, also while stock moves and the shards are read one after the other.
+// Each shard numbers the moves from and to it, and a snapshot has the number of the newest, so of each move it is certain
+// whether the snapshot of the donor, and that of the recipient, was taken before or after it:
+//
+//	lent, without a row        the packets are on their way: the lent hash of the donor has them, and no other place
+//	row, lent after            the packets are the donor's still. If they have come to the recipient by its (later)
+//	the donor's snapshot       snapshot, they are in both, and count once
+//	row, lent before, not      the packets are on their way: the row has them, and the donor's lent hash, unless the donor
+//	come or come after the     was rebuilt since
+//	recipient's snapshot
+//	row, lent and come before  the packets are the recipient's, wherever they go from there
+//
+// A row is marked as done after the packets have come. So of a row that is not done, Redis is asked for the number that the
+// move has got among those of the recipient: it never changes. A shard that is rebuilt has from the start what the rows
+// of before bring it; that its snapshot is of the epoch that the ledger knows is looked at first. Each epoch numbers its moves
+// from its own time on.
+//
+// So for each shard there is an exact list of packets that must be in its stock, in its outbox or dealt with by the ledger, and
+// the lists of all shards, with what is on its way, and without what counts twice, are the split.
+
+// move is the row of a move, as it is in the database.
+type move struct {
+	posting.Move
+	campaign string
+	packets  int
+	text     string // of the numbers
+	fault    string // why it cannot be one; "" where it can
+
+	gone bool // the donor's snapshot is of after the lending
+	came bool // the recipient's snapshot is of after the borrowing
+}
+
+// name is how findings speak of the move.
+func (m *move) name() string {
+	return fmt.Sprintf("move %s (packets %s from shard %d to shard %d)", m.Lent.Move, m.text, m.From, m.To)
+}
+
+// readMoves reads the moves of the campaign.
+func (r *campaignCheck) readMoves(ctx context.Context, q sqldb.Querier) error {
+	return q.Each(ctx, func(scan sqldb.Scan) error {
+		m := &move{}
+		var doneAt int64
+		err := scan(&m.Lent.Move, &m.From, &m.To, &m.text, &m.packets, &m.Number, &m.ToNumber, &m.Epoch, &doneAt)
+		m.Done = doneAt != 0
+		var unreadable error
+		m.Numbers, unreadable = rain.ParseNumbers(m.text, r.campaign.Packets)
+		switch {
+		case unreadable != nil || m.packets != m.Numbers.Count() || m.packets == 0:
+			m.fault = fmt.Sprintf("its numbers are not %d packets of the campaign", m.packets)
+		case m.From == m.To || r.shards[m.From] == nil || r.shards[m.To] == nil:
+			m.fault = "there are no two such shards"
+		case m.Number <= 0 || m.ToNumber < 0 || m.ToNumber > 0 && !m.Done:
+			m.fault = fmt.Sprintf("it is number %d of its donor and number %d of its recipient, and done is %v", m.Number,
+				m.ToNumber, m.Done)
+		}
+		if m.fault != "" {
+			r.found.add("a move that cannot be", m.Lent.Move, "%s: %s", m.name(), m.fault)
+			return err
+		}
+		r.moves[m.Lent.Move] = m
+		return err
+	}, "SELECT id, from_shard, to_shard, numbers, packets, from_number, to_number, epoch, done_at FROM move "+
+		"WHERE campaign_id = ?", r.campaign.ID)
+}
+
+// readEpochs makes sure that the snapshots are of the epochs that the ledger knows.
+func (r *campaignCheck) readEpochs(ctx context.Context, q sqldb.Querier) error {
+	epochs := map[int]int64{}
+	err := q.Each(ctx, func(scan sqldb.Scan) error {
+		var n int
+		var epoch int64
+		err := scan(&n, &epoch)
+		epochs[n] = epoch
+		return err
+	}, "SELECT shard, barrier_ms FROM shard_epoch WHERE campaign_id = ?", r.campaign.ID)
+	if err != nil {
+		return err
+	}
+	for _, n := range r.sortedShards() {
+		b := r.shards[n]
+		if !b.snapshot.Found || b.snapshot.Epoch == epochs[n] {
+			continue
+		}
+		if !r.look.last {
+			return errStale
+		}
+		r.found.add("a shard of another epoch", shardName(n), "shard %d: what Redis has is of the time since %d, but the "+
+			"ledger has rebuilt the shard at %d: Redis has gone back in time", n, b.snapshot.Epoch, epochs[n])
+	}
+	return nil
+}
+
+// hold finds out which packets each shard must have.
+func (r *campaignCheck) hold(ctx context.Context) error {
+	if err := r.askForMoves(ctx); err != nil {
+		return err
+	}
+	came, gone := map[int]rain.Numbers{}, map[int]rain.Numbers{}
+	numbers := map[int][]int64{} // of the moves of each shard in its epoch
+	for _, id := range sortedKeys(r.moves) {
+		m := r.moves[id]
+		if m.gone {
+			gone[m.From] = append(gone[m.From], m.Numbers...)
+			numbers[m.From] = append(numbers[m.From], m.Number)
+		}
+		if m.came {
+			came[m.To] = append(came[m.To], m.Numbers...)
+			numbers[m.To] = append(numbers[m.To], m.ToNumber)
+		}
+		switch {
+		case m.gone && !m.came:
+			r.onTheWay = append(r.onTheWay, m.Numbers...)
+		case m.came && !m.gone:
+			r.twiceSeen = append(r.twiceSeen, m.Numbers...)
+		}
+	}
+	for _, n := range r.sortedShards() {
+		s := &r.shards[n].snapshot
+		lent := map[string]bool{}
+		for _, l := range s.Lent {
+			lent[l.Move] = true
+			if l.Number > s.Moves || l.Number <= s.Epoch || l.Epoch != s.Epoch {
+				r.found.add("a move that its shard has not made", l.Move, "shard %d: it has lent packets %s as move %s, its move number "+
+					"%d of the time since %d; but it has made moves up to number %d since %d", n, l.Numbers, l.Move, l.Number, l.Epoch,
+					s.Moves, s.Epoch)
+			}
+			if m := r.moves[l.Move]; m != nil {
+				r.checkLent(n, l, m)
+				continue
+			}
+			gone[n] = append(gone[n], l.Numbers...)
+			numbers[n] = append(numbers[n], l.Number)
+			r.onTheWay = append(r.onTheWay, l.Numbers...)
+		}
+		r.checkMoves(n, lent, numbers[n])
+	}
+	for _, n := range r.sortedShards() {
+		first, count := rain.ShardRange(r.campaign.Packets, max(r.campaign.Shards, 1), n)
+		here, twice, absent := tally(append(came[n], rain.Range{First: first, Last: first + count - 1}), gone[n])
+		r.shards[n].holding = newHolding(here)
+		if !r.known(r.shards[n]) {
+			continue // what is open to it may have come
+		}
+		if len(twice) > 0 {
+			r.found.add("packets moved twice", shardName(n)+twice.String(), "shard %d: by the moves, %s came to it while "+
+				"being there", n, packets(twice))
+		}
+		if len(absent) > 0 {
+			r.found.add("packets moved that were not there", shardName(n)+absent.String(), "shard %d: by the moves, %s "+
+				"left it without having been there", n, packets(absent))
+		}
+	}
+	return nil
+}
+
+// askForMoves decides of each move which snapshots are of after it.
+func (r *campaignCheck) askForMoves(ctx context.Context) error {
+	open := map[int][]string{}
+	for _, id := range sortedKeys(r.moves) {
+		m := r.moves[id]
+		from, to := &r.shards[m.From].snapshot, &r.shards[m.To].snapshot
+		m.gone = !from.Found || m.Number <= from.Moves
+		switch {
+		case !to.Found:
+			m.came = m.Done || r.campaign.Drained // which nothing is on its way of
+		case m.Done:
+			m.came = m.ToNumber <= to.Moves // 0: it came by a rebuild
+		default:
+			open[m.To] = append(open[m.To], id)
+		}
+	}
+	for _, n := range sortedKeys(open) {
+		for ids := range slices.Chunk(open[n], sqldb.Chunk) {
+			numbers, err := r.borrowed(ctx, n, ids)
+			if err != nil {
+				return err
+			}
+			for i, id := range ids {
+				if numbers[i] >= 0 && numbers[i] <= r.shards[n].snapshot.Moves {
+					r.moves[id].came, r.moves[id].ToNumber = true, numbers[i]
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// borrowed asks Redis for the numbers of moves to a shard.
+func (r *campaignCheck) borrowed(ctx context.Context, shard int, ids []string) ([]int64, error) {
+	numbers, epoch, err := r.look.hot.Borrowed(ctx, r.campaign, shard, ids)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("shard %d: %w: %w", shard, ErrHot, err)
+	case epoch == r.shards[shard].snapshot.Epoch:
+		return numbers, nil
+	case r.look.last:
+		return nil, fmt.Errorf("shard %d: %w: %w", shard, ErrHot, errStale)
+	}
+	return nil, errStale
+}
+
+// checkLent compares what a shard keeps of a move with the move's row.
+func (r *campaignCheck) checkLent(shard int, l rain.Lent, m *move) {
+	if m.From != shard || m.To != l.To || m.Number != l.Number || m.Epoch != l.Epoch || m.text != l.Numbers.String() {
+		r.found.add("a move that is not what was lent", l.Move, "%s, number %d, epoch %d: but shard %d has lent packets %s to "+
+			"shard %d under it, number %d, epoch %d", m.name(), m.Number, m.Epoch, shard, l.Numbers, l.To, l.Number, l.Epoch)
+	}
+}
+
+// checkMoves looks for moves that a shard has counted and nobody knows, or the other way round. lent is the moves that
+// the shard keeps, numbers those of its moves.
+func (r *campaignCheck) checkMoves(shard int, lent map[string]bool, numbers []int64) {
+	s := &r.shards[shard].snapshot
+	if !s.Found {
+		return
+	}
+	for _, id := range sortedKeys(r.moves) {
+		if m := r.moves[id]; m.From == shard && m.gone && !m.Done && m.Epoch == s.Epoch && !lent[id] {
+			r.found.add("a move that its shard has forgotten", id, "%s: it is not done, but shard %d does not know of it", m.name(),
+				shard)
+		}
+	}
+	slices.Sort(numbers)
+	next := s.Epoch + 1
+	var unknown rain.Numbers
+	for i, number := range numbers {
+		switch {
+		case number <= s.Epoch: // of an earlier epoch
+		case i > 0 && number == numbers[i-1]:
+			r.found.add("a number of two moves", fmt.Sprint(shardName(shard), number),
+				"shard %d: two moves are its move number %d", shard, number)
+		default:
+			if next < number {
+				unknown = append(unknown, rain.Range{First: int(next), Last: int(number - 1)})
+			}
+			next = number + 1
+		}
+	}
+	if next <= s.Moves {
+		unknown = append(unknown, rain.Range{First: int(next), Last: int(s.Moves)})
+	}
+	if len(unknown) > 0 {
+		r.found.add("moves that nobody knows", shardName(shard)+unknown.String(), "shard %d: it has counted %d moves, but the "+
+			"rows have no move with its number %s", shard, s.Moves-s.Epoch, inWords(unknown))
+	}
+}
+
+// checkBorrowed holds the moves that are done against what the recipients have recorded.
+func (r *campaignCheck) checkBorrowed(ctx context.Context, _ sqldb.Querier) error {
+	done := map[int][]string{}
+	for _, id := range sortedKeys(r.moves) {
+		if m := r.moves[id]; m.Done && r.look.hot != nil && r.shards[m.To].snapshot.Found {
+			done[m.To] = append(done[m.To], id)
+		}
+	}
+	for _, n := range sortedKeys(done) {
+		for ids := range slices.Chunk(done[n], sqldb.Chunk) {
+			numbers, err := r.borrowed(ctx, n, ids)
+			if err != nil {
+				return err
+			}
+			for i, id := range ids {
+				switch m := r.moves[id]; {
+				case numbers[i] < 0:
+					r.found.add("a move that has not come", id, "%s: it is done, but shard %d has not got it", m.name(), n)
+				case numbers[i] > 0 && numbers[i] != m.ToNumber:
+					r.found.add("a move with another number", id, "%s: it is number %d of shard %d, which says %d", m.name(),
+						m.ToNumber, n, numbers[i])
+				}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,189 @@
+package reconcile
+
+import (
+	"context"
+	"slices"
+
+	"redrain/internal/sqldb"
+	"redrain/rain"
+)
+
+// place puts what Redis has of each shard's packets in its place.
+func (r *campaignCheck) place(ctx context.Context, _ sqldb.Querier) error {
+	if !r.counted() {
+		return nil
+	}
+	if err := r.hold(ctx); err != nil {
+		return err
+	}
+	for _, n := range r.sortedShards() {
+		b := r.shards[n]
+		strays, twice := b.holding.put(&b.stock, b.snapshot.Stock)
+		r.tooMuch(n, "in its stock", strays, twice, &b.tooMuchStock)
+		strays, twice = b.holding.put(&b.won, b.outbox.won)
+		r.tooMuch(n, "won in its outbox", strays, twice, &b.tooMuchOutbox)
+	}
+	return nil
+}
+
+// tooMuch notes packets that a shard has and should not have, and those that it has twice.
+func (r *campaignCheck) tooMuch(n int, where string, strays, twice rain.Numbers, sum *rain.Money) {
+	*sum += r.amounts.Sum(strays) + r.amounts.Sum(twice)
+	if len(strays) > 0 {
+		r.stray(n, where, strays)
+	}
+	if len(twice) > 0 {
+		r.found.add("packets that are there twice", where+shardName(n)+twice.String(), "shard %d: %s %s twice %s", n,
+			packets(twice), be(twice), where)
+	}
+}
+
+// stray names packets that a shard has and should not have. Which packets a lost shard has is not known.
+func (r *campaignCheck) stray(n int, where string, strays rain.Numbers) {
+	if !r.known(r.shards[n]) {
+		return
+	}
+	r.found.add("packets in a wrong shard", where+shardName(n)+strays.String(), "shard %d: %s %s %s, but by the split and the moves the "+
+		"shard has no such packets", n, packets(strays), be(strays), where)
+}
+
+// placeReclaims puts what was given back in its place. Without rows it is taken for granted that all of it was nobody's,
+// and where it was not, the sums do not fit.
+func (r *campaignCheck) placeReclaims(context.Context, sqldb.Querier) error {
+	if !r.counted() {
+		return nil
+	}
+	for _, n := range r.sortedShards() {
+		b := r.shards[n]
+		posted := map[string]bool{}
+		for i := range b.reclaims {
+			row := &b.reclaims[i]
+			posted[row.ref.ID] = true
+			b.gave(row.ms, row.seq, row.asked)
+			strays, twice := b.holding.put(&b.reclaimed, row.asked)
+			if len(strays) > 0 {
+				r.stray(n, "given back", strays)
+			}
+			r.suspect = r.suspect || len(twice) > 0 || row.packets != row.asked.Count()
+		}
+		for i := range b.outbox.reclaims {
+			e := &b.outbox.reclaims[i]
+			if posted[e.Ref.ID] || r.letters.HasReclaim(*e) {
+				continue
+			}
+			b.given = append(b.given, e.Reclaim.Numbers...)
+			strays, twice := b.holding.put(&b.returned, e.Reclaim.Numbers)
+			r.tooMuch(n, "given back in its outbox", strays, twice, &b.tooMuchOutbox)
+		}
+		if b.snapshot.Found {
+			r.checkReturned(n)
+		}
+	}
+	return nil
+}
+
+// checkReturned compares what a shard says that it gave back with what its entries gave back. A shard that was rebuilt may
+// know of what was given back before.
+func (r *campaignCheck) checkReturned(n int) {
+	b := r.shards[n]
+	more, _, _ := tally(b.snapshot.Returned, slices.Concat(b.given, b.givenBefore))
+	less, _, _ := tally(b.given, b.snapshot.Returned)
+	if len(more) > 0 {
+		r.found.add("a stock that was changed", shardName(n)+more.String(), "shard %d: its stock says that it gave back %s, but "+
+			"no entry of its outbox did", n, packets(more))
+	}
+	if len(less) > 0 {
+		r.found.add("a stock that was changed", shardName(n)+less.String(), "shard %d: an entry of its outbox gave back %s, but "+
+			"its stock does not say so", n, packets(less))
+	}
+}
+
+// placeReclaimsExactly is placeReclaims once it is known what is paid. A reclaim gives back what of its packets is nobody's.
+func (r *campaignCheck) placeReclaimsExactly() {
+	for _, n := range r.sortedShards() {
+		b := r.shards[n]
+		if !r.known(b) {
+			continue
+		}
+		b.reclaimed = set{}
+		for i := range b.reclaims {
+			row := &b.reclaims[i]
+			var free rain.Numbers
+			for packet := range row.asked.Each() {
+				at, ok := b.holding.index(packet)
+				if ok && !b.paid.has(at) && !b.dead.has(at) && b.reclaimed.add(at, b.holding.count) {
+					free = free.Add(packet)
+				}
+			}
+			if amount := r.amounts.Sum(free); free.Count() != row.packets || amount != row.amount {
+				r.found.add("a reclaim of what is somebody's", row.ref.String(), "the reclaim of entry %s gave back %d packets, %d in "+
+					"all, but of its packets %d were nobody's, %d in all", row.ref, row.packets, row.amount, free.Count(), amount)
+			}
+		}
+	}
+}
+
+// checkState compares a shard's own counts with its lists.
+func (r *campaignCheck) checkState(n int) {
+	b := r.shards[n]
+	if got, want := b.snapshot.Left, b.snapshot.Stock.Count(); got != want {
+		r.found.add("a state that is not its stock", shardName(n)+" "+delta(rain.Money(got), rain.Money(want)),
+			"shard %d: its state says that %d packets are left, but its stock has %d", n, got, want)
+	}
+}
+
+// fits tells whether a shard's packets are all somewhere once, as far as counts and sums can tell: those that are in no
+// other place must be paid.
+func (r *campaignCheck) fits(b *shardBooks) bool {
+	h := &b.holding
+	paid := h.list(func(w int) uint64 {
+		elsewhere := b.stock.word(w) | b.won.word(w) | b.returned.word(w) | b.dead.word(w) | b.deadReturned.word(w) |
+			b.reclaimed.word(w)
+		return ^elsewhere | b.paid.word(w)
+	})
+	twice := h.list(func(w int) uint64 {
+		free, given := b.stock.word(w), b.returned.word(w)|b.deadReturned.word(w)|b.reclaimed.word(w)
+		won := b.won.word(w) | b.dead.word(w) | b.paid.word(w)
+		return free&given | free&won | given&won | b.won.word(w)&b.dead.word(w)&^b.paid.word(w) |
+			b.returned.word(w)&(b.deadReturned.word(w)|b.reclaimed.word(w)) | b.deadReturned.word(w)&b.reclaimed.word(w)
+	})
+	won := h.list(func(w int) uint64 { return (b.won.word(w) | b.dead.word(w)) &^ b.paid.word(w) })
+	return len(twice) == 0 && int64(paid.Count()) == b.paidPackets && sumOf(paid) == b.paidNumbers &&
+		r.amounts.Sum(paid) == b.amountPaid && (!b.snapshot.Found || int64(b.snapshot.Won) == b.paidPackets+int64(won.Count()))
+}
+
+// checkPlaces names the packets of a shard that are nowhere, and those that are in two places. All payouts have been
+// looked at.
+func (r *campaignCheck) checkPlaces(n int) {
+	b := r.shards[n]
+	h := &b.holding
+	nowhere := h.list(func(w int) uint64 {
+		return ^(b.stock.word(w) | b.won.word(w) | b.returned.word(w) | b.dead.word(w) | b.deadReturned.word(w) |
+			b.reclaimed.word(w) | b.paid.word(w))
+	})
+	if len(nowhere) > 0 {
+		r.found.add("packets that are nowhere", shardName(n)+nowhere.String(), "shard %d: %s, worth %d, %s neither in its stock "+
+			"nor lent nor won nor given back", n, packets(nowhere), r.amounts.Sum(nowhere), be(nowhere))
+	}
+	for _, both := range []struct {
+		what string
+		word func(w int) uint64
+	}{
+		{"can be won, but somebody has won before", func(w int) uint64 {
+			return b.stock.word(w) & (b.won.word(w) | b.dead.word(w) | b.paid.word(w))
+		}},
+		{"can be won, but went back to the sponsor", func(w int) uint64 {
+			return b.stock.word(w) & (b.returned.word(w) | b.deadReturned.word(w) | b.reclaimed.word(w))
+		}},
+		{"went to players, and back to the sponsor too", func(w int) uint64 {
+			return b.won.word(w)&(b.returned.word(w)|b.reclaimed.word(w)) |
+				(b.paid.word(w)|b.dead.word(w))&(b.returned.word(w)|b.reclaimed.word(w))
+		}},
+		{"went back to the sponsor twice", func(w int) uint64 { return b.returned.word(w) & (b.deadReturned.word(w) | b.reclaimed.word(w)) }},
+	} {
+		if numbers := h.list(both.word); len(numbers) > 0 {
+			r.found.add("packets in two places", shardName(n)+both.what+numbers.String(), "shard %d: %s, worth %d, %s", n,
+				packets(numbers), r.amounts.Sum(numbers), both.what)
+		}
+	}
+}

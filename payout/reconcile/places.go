@@ -1,0 +1,157 @@
+package reconcile
+
+import (
+	"math/bits"
+	"slices"
+	"sort"
+
+	"redrain/rain"
+)
+
+// holding is the packets that a shard has been given and has not given away again, each with an index: so a set of them
+// takes a bit for each.
+type holding struct {
+	ranges rain.Numbers // in rising order, none in another
+	before []int        // how many packets come before each range
+	count  int
+}
+
+func newHolding(ranges rain.Numbers) holding {
+	h := holding{ranges: ranges, before: make([]int, len(ranges))}
+	for i, r := range ranges {
+		h.before[i] = h.count
+		h.count += r.Count()
+	}
+	return h
+}
+
+// index is the index of a packet; ok is false where it is not one of these.
+func (h *holding) index(packet int) (i int, ok bool) {
+	n := h.rangeAt(packet)
+	if n == len(h.ranges) || h.ranges[n].First > packet {
+		return 0, false
+	}
+	return h.before[n] + packet - h.ranges[n].First, true
+}
+
+// rangeAt is the first range that ends at a packet or behind it.
+func (h *holding) rangeAt(packet int) int {
+	return sort.Search(len(h.ranges), func(i int) bool { return h.ranges[i].Last >= packet })
+}
+
+// put adds packets to a set. It returns those that are none of these, and those that were in the set before.
+func (h *holding) put(s *set, numbers rain.Numbers) (strays, twice rain.Numbers) {
+	for _, r := range numbers {
+		next := r.First
+		for n := h.rangeAt(r.First); n < len(h.ranges) && h.ranges[n].First <= r.Last; n++ {
+			first, last := max(r.First, h.ranges[n].First), min(r.Last, h.ranges[n].Last)
+			if next < first {
+				strays = append(strays, rain.Range{First: next, Last: first - 1})
+			}
+			for packet := first; packet <= last; packet++ {
+				if !s.add(h.before[n]+packet-h.ranges[n].First, h.count) {
+					twice = twice.Add(packet)
+				}
+			}
+			next = last + 1
+		}
+		if next <= r.Last {
+			strays = append(strays, rain.Range{First: next, Last: r.Last})
+		}
+	}
+	return strays, twice
+}
+
+// list is the packets whose bits are set in the words that word returns.
+func (h *holding) list(word func(w int) uint64) (numbers rain.Numbers) {
+	n := 0
+	for w := range (h.count + 63) / 64 {
+		for left := word(w) & h.all(w); left != 0; left &= left - 1 {
+			i := w*64 + bits.TrailingZeros64(left)
+			for i >= h.before[n]+h.ranges[n].Count() {
+				n++
+			}
+			numbers = numbers.Add(h.ranges[n].First + i - h.before[n])
+		}
+	}
+	return numbers
+}
+
+// all is the w-th word of the set of all.
+func (h *holding) all(w int) uint64 {
+	if left := h.count - w*64; left < 64 {
+		return uint64(1)<<left - 1
+	}
+	return ^uint64(0)
+}
+
+// set is some of a holding's packets. The zero value has none.
+type set struct{ words []uint64 }
+
+// add puts an index into the set of count; it is false where it was there before.
+func (s *set) add(i, count int) bool {
+	if s.words == nil {
+		s.words = make([]uint64, (count+63)/64)
+	}
+	before := s.words[i/64]
+	s.words[i/64] |= uint64(1) << (i % 64)
+	return s.words[i/64] != before
+}
+
+func (s *set) has(i int) bool { return s.words != nil && s.words[i/64]&(uint64(1)<<(i%64)) != 0 }
+
+func (s *set) word(w int) uint64 {
+	if s.words == nil {
+		return 0
+	}
+	return s.words[w]
+}
+
+// tally is how many packets have come more often than they have gone, and which of them have done so twice or never had
+// come.
+func tally(came, gone rain.Numbers) (here, twice, absent rain.Numbers) {
+	type step struct{ at, by int }
+	steps := make([]step, 0, 2*(len(came)+len(gone)))
+	for _, r := range came {
+		steps = append(steps, step{r.First, 1}, step{r.Last + 1, -1})
+	}
+	for _, r := range gone {
+		steps = append(steps, step{r.First, -1}, step{r.Last + 1, 1})
+	}
+	slices.SortFunc(steps, func(a, b step) int { return a.at - b.at })
+	count, first := 0, 0
+	for _, s := range steps {
+		if s.at > first {
+			part := rain.Range{First: first, Last: s.at - 1}
+			switch {
+			case count < 0:
+				absent = join(absent, part)
+			case count > 1:
+				twice = join(twice, part)
+			}
+			if count > 0 {
+				here = join(here, part)
+			}
+		}
+		count += s.by
+		first = s.at
+	}
+	return here, twice, absent
+}
+
+// join appends a range to ranges in order.
+func join(numbers rain.Numbers, r rain.Range) rain.Numbers {
+	if last := len(numbers) - 1; last >= 0 && numbers[last].Last+1 == r.First {
+		numbers[last].Last = r.Last
+		return numbers
+	}
+	return append(numbers, r)
+}
+
+// sumOf adds the numbers themselves up.
+func sumOf(numbers rain.Numbers) (sum int64) {
+	for _, r := range numbers {
+		sum += int64(r.First+r.Last) * int64(r.Count()) / 2
+	}
+	return sum
+}
