@@ -39,8 +39,10 @@ func TestOneShardIsTheCampaign(t *testing.T) {
 		alone   bool
 		soldOut bool
 	}{
-		{stock: 2, alone: true}, {stock: 1, alone: true, soldOut: true}, {stock: 1}, {stock: 0, alone: true, soldOut: true},
-		{stock: 3, always: outcome.SoldOut, alone: true, soldOut: true}, {stock: 3, always: outcome.Already, alone: true},
+		{stock: 2, alone: true}, {stock: 1, alone: true, soldOut: true}, {stock: 1}, {stock: 0, alone: true,
+			soldOut: true},
+		{stock: 3, always: outcome.SoldOut, alone: true, soldOut: true}, {stock: 3, always: outcome.Already,
+			alone: true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			scripts := []*fakeScript{{stock: c.stock, always: c.always}, {}}

@@ -37,13 +37,14 @@ func (a *answers[T]) add(t *Tap[T], r outcome.Result, sent bool) {
 			a.nexts = append(a.nexts, next)
 			return
 		}
-		// What waits behind a tap that nobody can decide is given up with it: Redis is away, and each would wait for it anew.
+		// What waits behind a tap that nobody can decide is given up with it: Redis is away, and each would wait for
+		// it anew.
 		t, r, sent = next, outcome.Result{}, false
 	}
 }
 
-// send tells of all that was added, and then sends the taps that have waited for it: a player hears of their taps in the
-// order in which they came.
+// send tells of all that was added, and then sends the taps that have waited for it: a player hears of their taps in
+// the order in which they came.
 func (a *answers[T]) send() {
 	for len(a.taps) > 0 {
 		a.tell(a.taps)

@@ -11,8 +11,9 @@ const (
 )
 
 // coalescer gathers what comes for one shard into batches. One batch is away at any time; what comes meanwhile is the
-// next one. So a lone tap leaves at once, and under load the batches grow by themselves: no timer, and no time lost. The
-// batches of hundreds of nodes are small, and grow too when Redis has to have them wait (tools/nodes simulates it).
+// next one. So a lone tap leaves at once, and under load the batches grow by themselves: no timer, and no time lost.
+// The batches of hundreds of nodes are small, and grow too when Redis has to have them wait (tools/nodes simulates
+// it).
 type coalescer[E any] struct {
 	workers *workers
 	decide  func(batch []E) error // answers the whole batch, also where it fails

@@ -209,7 +209,8 @@ func TestLosersDoNotWait(t *testing.T) {
 	nothing := func() {}
 	d := &decider[string]{
 		script: s, confirmer: c, metrics: newMetrics(nil), log: slog.New(slog.DiscardHandler), onWin: nothing,
-		onSoldOut: nothing, alone: true, rain: aRain, clock: func() int64 { return 2_000 }, answers: answers[string]{tell: func(taps []*Tap[string]) {
+		onSoldOut: nothing, alone: true, rain: aRain, clock: func() int64 { return 2_000 },
+		answers: answers[string]{tell: func(taps []*Tap[string]) {
 			for _, t := range taps {
 				told <- t.Caller + " " + t.Result().Outcome.String()
 			}

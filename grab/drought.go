@@ -48,8 +48,8 @@ func (d *drought[T]) add(taps []*Tap[T]) bool {
 	return true
 }
 
-// end tells the taps that wait that there is news. Where none waits the next ones hear of it: it may have come while they
-// were on their way here.
+// end tells the taps that wait that there is news. Where none waits the next ones hear of it: it may have come while
+// they were on their way here.
 func (d *drought[T]) end() {
 	select {
 	case d.news <- struct{}{}:
@@ -77,9 +77,9 @@ func (d *drought[T]) wait() {
 	}
 }
 
-// round answers the taps that have waited for long enough, and with again has the others asked again. It returns how long
-// it is until the next one has. Where more is false none is left, and the goroutine that called it is no longer the
-// waiting one.
+// round answers the taps that have waited for long enough, and with again has the others asked again. It returns how
+// long it is until the next one has. Where more is false none is left, and the goroutine that called it is no longer
+// the waiting one.
 func (d *drought[T]) round(again bool) (rest time.Duration, more bool) {
 	d.mu.Lock()
 	taps := d.taps

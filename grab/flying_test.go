@@ -42,7 +42,8 @@ func TestCopiesAreBounded(t *testing.T) {
 }
 
 // Whoever taps however fast on whatever drops, while stock comes and goes, the campaign is sold out and not, and the
-// player leaves: a batch has a player once, each tap has one result, and those of a player come in the order of the taps.
+// player leaves: a batch has a player once, each tap has one result, and those of a player come in the order of the
+// taps.
 func TestABatchHasAPlayerOnce(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		users := []string{playerOf(0, "a"), playerOf(0, "b"), playerOf(1, "c")}

@@ -70,8 +70,8 @@ func rainID(r *rain.Rain) string {
 // is sent again, and so are the taps of one who has all the wins allowed.
 func (g *Gate[T]) Remember(user string, wins []rain.Win) { g.players.addWins(user, wins) }
 
-// Settled tells the gate of a win that is in the ledger, of a player who is on this node. It tells whether that is news:
-// a settlement may be heard of more than once, and the player is to be told once.
+// Settled tells the gate of a win that is in the ledger, of a player who is on this node. It tells whether that is
+// news: a settlement may be heard of more than once, and the player is to be told once.
 func (g *Gate[T]) Settled(user string, win rain.Win) (news bool) { return g.players.settle(user, win) }
 
 // RememberUnsure tells the gate of wins that the player may not be told yet: a tap that asks for one again is asked of

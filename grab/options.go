@@ -23,8 +23,8 @@ type Options struct {
 	// OnWin is called when a batch has left wins in a shard's outbox, so that the relay need not wait for its next
 	// round. It must not block. May be nil.
 	OnWin func(campaign string, shard int)
-	// OnDry is called when a shard has nothing left for taps of this node, with how many wait for stock from elsewhere. It
-	// must not block. May be nil.
+	// OnDry is called when a shard has nothing left for taps of this node, with how many wait for stock from
+	// elsewhere. It must not block. May be nil.
 	OnDry func(campaign string, shard, taps int)
 	// Amounts is what the campaigns' packets hold, shared with the rest of the process; nil makes one.
 	Amounts *rain.AmountsCache

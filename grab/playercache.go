@@ -64,8 +64,8 @@ func (c *playerCache[T]) settle(user string, w rain.Win) (news bool) {
 	return p.settle(drop, outcome.Result{Outcome: outcome.Won, Packet: w.Packet, Amount: w.Amount})
 }
 
-// addUnsure takes in wins of a player that may not be told yet: what the player asks for again is asked of the script, as
-// long as the rain lasts.
+// addUnsure takes in wins of a player that may not be told yet: what the player asks for again is asked of the
+// script, as long as the rain lasts.
 func (c *playerCache[T]) addUnsure(user, ofRain string, wins []rain.Win) {
 	if len(wins) == 0 {
 		return

@@ -33,8 +33,8 @@ type cachedPlayer[T any] struct {
 	player
 
 	mu *sync.Mutex // guards all of it; shared with other players
-	// taps that are not decided. The first is with the script, and the others wait for it: the script takes one tap of a
-	// player at a time.
+	// taps that are not decided. The first is with the script, and the others wait for it: the script takes one tap
+	// of a player at a time.
 	flying []*Tap[T]
 	gone   func() // drops the player, who has left; called when no tap is under way any more; nil: the player is here
 }

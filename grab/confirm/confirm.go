@@ -79,7 +79,7 @@ const mostWins = 1_000
 // PlayersWins are a player's newest wins.
 type PlayersWins struct {
 	Confirmed   []rain.Win // that may be told to the player, in the order won
-	Unconfirmed []rain.Win // that may not: they are won all the same, and come with the next call or with their settlement
+	Unconfirmed []rain.Win // that may not: they come with the next call or with their settlement
 	Total       int        // how many the player has in all
 }
 

@@ -11,8 +11,8 @@ import (
 	"redrain/rain"
 )
 
-// Moves takes stock from one shard to another so that the loss of a master takes no step back that others build on: unless
-// the mode is Redis, a step counts when it outlives its master.
+// Moves takes stock from one shard to another so that the loss of a master takes no step back that others build on:
+// unless the mode is Redis, a step counts when it outlives its master.
 type Moves struct {
 	*store.Moves
 

@@ -234,8 +234,8 @@ func (gm *Game) Levels() store.Levels {
 	return l
 }
 
-// Wins is every win that is in the campaign's outboxes, by packet, without its seal. A packet that is there twice fails the
-// test, and so does a wrong seal.
+// Wins is every win that is in the campaign's outboxes, by packet, without its seal. A packet that is there twice
+// fails the test, and so does a wrong seal.
 func (gm *Game) Wins() map[int]rain.Win {
 	gm.T.Helper()
 	shards, err := gm.G.Snapshot(gm.T.Context(), gm.C)
@@ -303,7 +303,8 @@ func (gm *Game) Balance() {
 		end = max(end, r.Last)
 	}
 	if places.Count()+gm.Gone != gm.C.Packets || end >= gm.C.Packets {
-		gm.T.Errorf("%d packets up to %d are somewhere and %d are gone, want %d", places.Count(), end, gm.Gone, gm.C.Packets)
+		gm.T.Errorf("%d packets up to %d are somewhere and %d are gone, want %d", places.Count(), end, gm.Gone,
+			gm.C.Packets)
 	}
 }
 

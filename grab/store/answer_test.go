@@ -95,7 +95,8 @@ func TestOnRecordNeedsAWholeAnswer(t *testing.T) {
 func TestOnRecordLooksAtPacketAndEntry(t *testing.T) {
 	of := []Record{{Win: rain.Win{User: "p", Packet: 7, Drop: "1.0"}, Entry: "5-1"}}
 	for text, want := range map[any]bool{
-		"7 5-1 ": true, "7 5-1 0.3": true, "8 5-1 ": false, "7 5-2 ": false, "7 5-1": false, "": false, nil: false, 7: false,
+		"7 5-1 ": true, "7 5-1 0.3": true, "8 5-1 ": false, "7 5-2 ": false, "7 5-1": false, "": false, nil: false,
+		7: false,
 	} {
 		got, err := OnRecord(of, func(fields []string) ([]any, error) {
 			if !slices.Equal(fields, []string{"p\n1.0"}) {

@@ -64,7 +64,8 @@ func TestNoErrorOfRedisIsSwallowed(t *testing.T) {
 			return gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, nil))
 		}},
 		"rank": {nil, func(t *testing.T, gm *grabtest.Game) error {
-			return gm.G.Rank(t.Context(), []store.Winners{{Campaign: gm.C.ID, Totals: []store.Ranked{{User: "p", Amount: 5}}}})
+			return gm.G.Rank(t.Context(), []store.Winners{{Campaign: gm.C.ID, Totals: []store.Ranked{{User: "p",
+				Amount: 5}}}})
 		}},
 		"top": {nil, func(t *testing.T, gm *grabtest.Game) error { return failure(gm.G.Top(t.Context(), gm.C)) }},
 		"report": {nil, func(t *testing.T, gm *grabtest.Game) error {
@@ -86,9 +87,13 @@ func TestNoErrorOfRedisIsSwallowed(t *testing.T) {
 			return failure(gm.G.Lend(t.Context(), gm.C.ID, 0, 1, "m", 5))
 		}},
 		"borrow": {nil, func(t *testing.T, gm *grabtest.Game) error {
-			return failure(gm.G.Borrow(t.Context(), gm.C.ID, rain.Lent{Move: "m", Numbers: rain.Numbers{{First: 50, Last: 51}}}))
+			return failure(gm.G.Borrow(t.Context(), gm.C.ID, rain.Lent{Move: "m", Numbers: rain.Numbers{{First: 50,
+				Last: 51}}}))
 		}},
-		"done": {nil, func(t *testing.T, gm *grabtest.Game) error { return gm.G.Moves.Done(t.Context(), gm.C.ID, 0, "m") }},
+		"done": {nil, func(t *testing.T, gm *grabtest.Game) error {
+			return gm.G.Moves.Done(t.Context(), gm.C.ID, 0,
+				"m")
+		}},
 		"lose": {nil, func(t *testing.T, gm *grabtest.Game) error {
 			return failure(gm.G.Moves.Lose(t.Context(), gm.C.ID, 0, "0-0", 0))
 		}},
@@ -209,7 +214,8 @@ func TestWinsThatCannotBeReadAreAnError(t *testing.T) {
 		t.Errorf("read as %v", got)
 	}
 	var all rain.Records
-	if err := gm.G.EachRecord(t.Context(), gm.C, 0, func(page rain.Records) error { all = page; return nil }); err != nil ||
+	if err := gm.G.EachRecord(t.Context(), gm.C, 0,
+		func(page rain.Records) error { all = page; return nil }); err != nil ||
 		len(all.Unreadable) != 1 || !strings.Contains(all.Unreadable[0], "0.0") || len(all.Players) != 1 {
 		t.Errorf("read as %+v, %v", all, err)
 	}

@@ -46,8 +46,8 @@ const (
 	fieldCloses      = "closes"        // from when on no tap of it counts
 	fieldPaced       = "paced"         // 1: the stock is released in proportion to the time, 0: at once
 	fieldDuration    = "duration_ms"   // of the rain
-	// Also the scripts' own: "base_wave" and "base", the rain for which the pacing was begun, and the stock at that moment;
-	// "restorer" and "chunk", whose restoration it is or was, and the last chunk of it that came.
+	// Also the scripts' own: "base_wave" and "base", the rain for which the pacing was begun, and the stock at that
+	// moment; "restorer" and "chunk", whose restoration it is or was, and the last chunk of it that came.
 )
 
 // nothingYet is the id of an entry before all others.

@@ -121,7 +121,8 @@ type level struct {
 	left, reclaimed rain.Numbers
 }
 
-func parseLevel(c *rain.Campaign, state *redis.SliceCmd, elements []string, moves map[string]string) (l level, err error) {
+func parseLevel(c *rain.Campaign, state *redis.SliceCmd, elements []string, moves map[string]string) (l level,
+	err error) {
 	var s shardState
 	if err := state.Scan(&s); err != nil {
 		return l, err

@@ -61,7 +61,8 @@ func (m *Moves) Done(ctx context.Context, campaign string, from int, move string
 
 // Lose takes a shard out of the game if Redis does not know an outbox entry of it, or a move, that there was. It tells
 // whether that is so.
-func (m *Moves) Lose(ctx context.Context, campaign string, shard int, entry string, moves int64) (lost bool, err error) {
+func (m *Moves) Lose(ctx context.Context, campaign string, shard int, entry string, moves int64) (lost bool,
+	err error) {
 	lost, err = m.run(ctx, m.scripts.lose, []string{m.keys.shard(campaign, shard).State}, entry, moves).Bool()
 	if err != nil {
 		return false, fmt.Errorf("looking whether redis has all of %s.%d: %w", campaign, shard, err)

@@ -19,8 +19,9 @@ func BenchmarkOpen(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				b.StopTimer()
-				gm := grabtest.New(b, rdb, grabtest.Setup{Packets: packets, Budget: 1_000 * rain.Money(packets), Shards: 16,
-					Split: rain.DoubleMean, NotOpen: true})
+				gm := grabtest.New(b, rdb, grabtest.Setup{Packets: packets, Budget: 1_000 * rain.Money(packets),
+					Shards: 16,
+					Split:  rain.DoubleMean, NotOpen: true})
 				b.StartTimer()
 				if err := gm.G.Open(b.Context(), gm.C, gm.Options.Clock()+60_000); err != nil {
 					b.Fatal(err)

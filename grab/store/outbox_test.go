@@ -203,7 +203,8 @@ func TestAnUnreadableEntryStays(t *testing.T) {
 			if n := gm.Pending(); n != 1 {
 				t.Errorf("%d entries wait, want the bad one", n)
 			}
-			if _, err := gm.G.Snapshot(t.Context(), gm.C); err == nil || !strings.Contains(err.Error(), "not what a script has written") {
+			if _, err := gm.G.Snapshot(t.Context(), gm.C); err == nil || !strings.Contains(err.Error(),
+				"not what a script has written") {
 				t.Errorf("the snapshot says %v", err)
 			}
 		})

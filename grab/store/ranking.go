@@ -20,11 +20,11 @@ type Ranked struct {
 	Amount rain.Money
 }
 
-// The board of a shard is in Redis because it is small there, and the same for all nodes: a player is of one shard, and
-// the ledger says with each settlement what they have won in all; so a player whose total has grown is put in their place,
-// and only the first ten have to be kept. Totals never fall, so nobody who was pushed out belongs there again without
-// winning once more. It costs a tap nothing (the settlement does it), and doing it twice changes nothing. What it says is
-// shown, and nobody is paid by it.
+// The board of a shard is in Redis because it is small there, and the same for all nodes: a player is of one shard,
+// and the ledger says with each settlement what they have won in all; so a player whose total has grown is put in
+// their place, and only the first ten have to be kept. Totals never fall, so nobody who was pushed out belongs there
+// again without winning once more. It costs a tap nothing (the settlement does it), and doing it twice changes
+// nothing. What it says is shown, and nobody is paid by it.
 
 // Ranking is who has won most, for each campaign.
 type Ranking struct{ *client }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"maps"
 	"reflect"
 	"strings"
 	"testing"
@@ -54,10 +55,7 @@ func TestOutboxEntry(t *testing.T) {
 		t.Errorf("%v (%v), want %v", got, err, want)
 	}
 	with := func(field, value string) map[string]string {
-		bad := map[string]string{}
-		for k, v := range good {
-			bad[k] = v
-		}
+		bad := maps.Clone(good)
 		bad[field] = value
 		return bad
 	}

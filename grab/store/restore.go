@@ -29,8 +29,8 @@ type Restoration struct {
 	Closed bool
 	// Stock is the packets that can be won, and Reclaimed those that went back to the sponsor.
 	Stock, Reclaimed rain.Numbers
-	// Borrowed are the moves that have brought stock to this shard, and Moves the highest number of one from or to it that
-	// is known.
+	// Borrowed are the moves that have brought stock to this shard, and Moves the highest number of one from or to it
+	// that is known.
 	Borrowed []string
 	Moves    int64
 	// Wins calls put with every win that is known and its outbox entry, of which only the ID counts, in the order won.
@@ -156,8 +156,8 @@ func (r *restoration) restore(say func() (Restoration, error)) error {
 	if what.Closed {
 		status = rain.Closed
 	}
-	// There may have been moves that nobody knows of but the nodes that have met the shard. Each epoch counts its moves from
-	// its own time on, so what a node has heard of an earlier one is always less.
+	// There may have been moves that nobody knows of but the nodes that have met the shard. Each epoch counts its
+	// moves from its own time on, so what a node has heard of an earlier one is always less.
 	moves := max(what.Moves, what.Epoch)
 	return r.step("finish", string(status), what.Stock.Count(), r.wins, what.Barrier, group, moves, what.Epoch)
 }

@@ -13,7 +13,8 @@ import (
 func TestASnapshotNamesWhatCannotBeRead(t *testing.T) {
 	c := &rain.Campaign{ID: "c", Spec: rain.Spec{Packets: 1_000}}
 	state := func(pairs ...any) []any {
-		return append([]any{"rev", "1", "left", "300", "won", "2", "last", "5-1", "moves", "3", "epoch", "17"}, pairs...)
+		return append([]any{"rev", "1", "left", "300", "won", "2", "last", "5-1", "moves", "3", "epoch", "17"},
+			pairs...)
 	}
 	stock, lent := []any{"3-7", "20-20", ".", "90-99"}, []any{"", "", "m1", "2 3 17 8-9 30-30"}
 	whole := rain.ShardSnapshot{
@@ -50,7 +51,8 @@ func TestASnapshotNamesWhatCannotBeRead(t *testing.T) {
 			t.Errorf("%s: read as %+v (%v)", name, got, err)
 		}
 	}
-	if _, err := parseSnapshot(c, 4, []any{state(), slices.Repeat([]any{"1-1"}, mostRanges+1), lent, ""}); !errors.Is(err,
+	if _, err := parseSnapshot(c, 4, []any{state(), slices.Repeat([]any{"1-1"}, mostRanges+1), lent,
+		""}); !errors.Is(err,
 		errRanges) {
 		t.Errorf("a stock in too many pieces: %v", err)
 	}

@@ -9,8 +9,8 @@ import (
 	"redrain/rain"
 )
 
-// TestOpeningCostsNothingForAPacket: the largest campaign there may be takes as little of Redis and is open as soon as a
-// small one.
+// TestOpeningCostsNothingForAPacket: the largest campaign there may be takes as little of Redis and is open as soon
+// as a small one.
 func TestOpeningCostsNothingForAPacket(t *testing.T) {
 	rdb := grabtest.Connect(t, testenv.Redis(t))
 	const shards, atMost = 8, 4 << 10 // bytes for each shard

@@ -139,7 +139,8 @@ func TestAShardInManyPiecesIsClosedInSeveralCalls(t *testing.T) {
 				t.Errorf("after one call there are %d entries", n)
 			}
 			// What comes from another shard now goes back as well, and nothing is lent any more.
-			number, err := gm.G.Borrow(t.Context(), gm.C.ID, rain.Lent{Move: "m", Numbers: rain.Numbers{{First: 1, Last: 1}}})
+			number, err := gm.G.Borrow(t.Context(), gm.C.ID, rain.Lent{Move: "m", Numbers: rain.Numbers{{First: 1,
+				Last: 1}}})
 			if err != nil || number != 1 {
 				t.Errorf("the %d. move, %v", number, err)
 			}
@@ -228,10 +229,12 @@ func TestAStoppedRainIsNone(t *testing.T) {
 	gm := grabtest.New(t, rdb, grabtest.Setup{Rain: func(r *rain.Rain) { r.Pacing = rain.PacingEven }})
 	k, r := gm.G.Keys(gm.C.ID, 0), gm.C.Current()
 	fields := func() string {
-		return fmt.Sprint(rdb.HMGet(t.Context(), k.State, "first_wave", "opens", "closes", "paced", "duration_ms").Val())
+		return fmt.Sprint(rdb.HMGet(t.Context(), k.State, "first_wave", "opens", "closes", "paced",
+			"duration_ms").Val())
 	}
 	const grace = 500 // the nodes' clocks differ
-	if got, want := fields(), fmt.Sprint([]any{r.FirstWave, r.StartsAt, r.TapsUntil() + grace, 1, r.DurationMS}); got != want {
+	if got, want := fields(), fmt.Sprint([]any{r.FirstWave, r.StartsAt, r.TapsUntil() + grace, 1,
+		r.DurationMS}); got != want {
 		t.Errorf("raining: %s, want %s", got, want)
 	}
 	gm.C.Rains[0].StoppedAt = gm.Options.Clock()
