@@ -22,6 +22,7 @@ const decideTimeout = 2 * time.Second
 type script interface {
 	Add(user *string, drop rain.DropID)
 	Decide(ctx context.Context, of *rain.Rain, amounts *rain.Amounts, at int64) (*store.Answer, error)
+	Lasts() // what the last answer told has what --confirm asks for
 }
 
 // confirmer makes sure of wins before their players are told; confirm.Confirmer is one.
@@ -72,6 +73,9 @@ func (d *decider[T]) decide(taps []*Tap[T]) error {
 		return err
 	}
 	faults.Point("grab.after_script")
+	if d.confirmer.Immediate() {
+		d.script.Lasts()
+	}
 	if has(answer, outcome.Won) {
 		d.onWin()
 	}
@@ -94,6 +98,9 @@ func (d *decider[T]) decide(taps []*Tap[T]) error {
 		return nil
 	}
 	confirmed, err := d.confirm(ctx, taps, answer)
+	if confirmed(answer.Entry) {
+		d.script.Lasts()
+	}
 	for i, t := range taps {
 		switch r := answer.Results[i]; {
 		case r.Outcome != outcome.Won: // has been told

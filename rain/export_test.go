@@ -34,3 +34,6 @@ const XMax = xMax
 
 // LandedAt is when the last drop lands if the rain is not stopped before.
 func (r *Rain) LandedAt() int64 { return r.landedAt() }
+
+// BlockPackets is the most packets of a block of a split.
+const BlockPackets = blockPackets

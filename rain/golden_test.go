@@ -55,21 +55,32 @@ func TestGoldenSplits(t *testing.T) {
 	}
 }
 
-// TestGoldenLargeSplit goes on long enough to meet every path of the generator.
+// TestGoldenLargeSplit goes on long enough to meet every path of the generator, in splits of one block, of two and of many.
 func TestGoldenLargeSplit(t *testing.T) {
 	t.Parallel()
+	list := spec(rain.List, 12_502_500, 5_000, 1, nil)
+	for i := range list.Packets {
+		list.Amounts = append(list.Amounts, rain.Money(i+1))
+	}
 	for _, tc := range []struct {
 		spec rain.Spec
 		want string
 	}{
-		{spec(rain.DoubleMean, 1_000_000_000, 1_000_000, 1, nil),
-			"7a11d9c79b2cd32661e35c21871b4e1f76c74404f9a397f5070c9a91c2cba6f1"},
+		{spec(rain.DoubleMean, 1_000_000, 4096, 1, nil),
+			"e4e6ad1d595b3431287362f7753067cb60c191907cf6e412b365b4cc0d5b1db6"},
+		{spec(rain.DoubleMean, 1_000_000, 4097, 1, nil),
+			"05f004bc453685a7b4f1335c0d289d8265d142cf675e6100a57e99cc6c754c2c"},
+		{spec(rain.Even, 1_000_003, 10_007, 1, nil),
+			"6670b6629121553fc011b68910b3290e98bc5a70466f79fc2e3d4c187db0ff55"},
+		{list, "6f80ada50bb74e3896a925e86d5168359bb8a72c1c5d1bf4252879335d4ccc61"},
+		{spec(rain.DoubleMean, 100_000_000, 100_000, 1, nil),
+			"0ae4109b6fcb847c9d3ea53faee041c3dd4aff6bdcfecf74e9c7b486e61d3745"},
 		{
 			spec(rain.LowVariance, 10_000_000_000_007, 100_000, 1, new(rain.Money(1_000_000_000))),
-			"231c139d4a5ba6c7ee9a525afa12f5bdbef4b11d18fc4403591f38d9c107b310",
+			"3fb29a66f14308936e1a8cd6f54c6420ffacbe3a5ac2ec64bb776360f7ae143e",
 		},
-		{spec(rain.Gaussian, 1_000_000_007, 1_000_000, 1, nil),
-			"19635d7c2560c0ca3e981c1a6e4c77c0e1b31839c0191eb636faa0895b4e3f28"},
+		{spec(rain.Gaussian, 100_000_007, 100_000, 1, nil),
+			"248470a9bfab60508acf002fdc078e7f7254ec0a38d6bc7aff0670f80bf58001"},
 	} {
 		amounts, err := tc.spec.Cut(goldenSeed())
 		if err != nil {
@@ -82,7 +93,7 @@ func TestGoldenLargeSplit(t *testing.T) {
 			h.Write(b[:])
 		}
 		if got := hex.EncodeToString(h.Sum(nil)); got != tc.want {
-			t.Errorf("%s: the SHA-256 of the amounts is %s, want %s", tc.spec.Split, got, tc.want)
+			t.Errorf("%s of %d: the SHA-256 of the amounts is %s, want %s", tc.spec.Split, tc.spec.Packets, got, tc.want)
 		}
 	}
 }

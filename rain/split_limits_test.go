@@ -9,7 +9,7 @@ import (
 	"redrain/rain"
 )
 
-// TestCutAtTheLimits cuts the largest budget, once in the most packets: nothing may overflow.
+// TestCutAtTheLimits cuts the largest budget: nothing may overflow. TestAmountsAtTheLimits has the most packets.
 func TestCutAtTheLimits(t *testing.T) {
 	t.Parallel()
 	const many = 100_000
@@ -20,8 +20,9 @@ func TestCutAtTheLimits(t *testing.T) {
 		least   rain.Money
 		most    *rain.Money
 	}{
-		{"most packets, maximum of one unit above the mean", rain.DoubleMean, rain.MaxPackets, 1,
-			new(rain.MaxBudget/rain.MaxPackets + 1)},
+		{"many packets, maximum of one unit above the mean", rain.DoubleMean, 10 * many, 1,
+			new(rain.MaxBudget/(10*many) + 1)},
+		{"a whole block", rain.DoubleMean, rain.BlockPackets, 1, nil},
 		{"no maximum", rain.DoubleMean, many, 1, nil},
 		{"nothing above the minimum", rain.DoubleMean, many, rain.MaxBudget / many, nil},
 		{"the largest number as maximum", rain.DoubleMean, many, 1, new(rain.Money(math.MaxInt64))},
@@ -54,16 +55,16 @@ func TestCutAtTheLimits(t *testing.T) {
 	}
 }
 
-// TestSpreadAtTheLimits moves the most amounts as far as the largest budget lets them: nothing may overflow where a
-// Gaussian split adds up over all packets. Drawing so many, which adds up nothing, would take seconds.
+// TestSpreadAtTheLimits moves the amounts of a block as far as the largest budget lets them: nothing may overflow where a
+// Gaussian split adds up over all of them.
 func TestSpreadAtTheLimits(t *testing.T) {
 	t.Parallel()
 	const (
 		low  rain.Money = 1
-		high            = 2 * rain.MaxBudget / rain.MaxPackets
+		high            = 2 * rain.MaxBudget / rain.BlockPackets
 	)
-	amounts := make([]rain.Money, rain.MaxPackets)
-	for _, rest := range []rain.Money{(high - low) * rain.MaxPackets, rain.MaxBudget, -rain.MaxBudget} {
+	amounts := make([]rain.Money, rain.BlockPackets)
+	for _, rest := range []rain.Money{(high - low) * rain.BlockPackets, rain.MaxBudget, -rain.MaxBudget} {
 		from := low
 		if rest < 0 {
 			from = high
@@ -73,10 +74,10 @@ func TestSpreadAtTheLimits(t *testing.T) {
 		}
 		rain.Spread(amounts, rest, low, high, seedOf(7))
 		total, err := rain.Sum(amounts)
-		if want := from*rain.MaxPackets + rest; err != nil || total != want {
+		if want := from*rain.BlockPackets + rest; err != nil || total != want {
 			t.Errorf("%d spread: the sum is %d (%v), want %d", rest, total, err, want)
 		}
-		part := from + rest/rain.MaxPackets
+		part := from + rest/rain.BlockPackets
 		if lo, hi := slices.Min(amounts), slices.Max(amounts); lo < part-1 || hi > part+1 || lo < low || hi > high {
 			t.Errorf("%d spread: amounts from %d to %d, want %d", rest, lo, hi, part)
 		}

@@ -15,7 +15,7 @@ func TestFaultsSayWhatIsAllowed(t *testing.T) {
 		"sponsor: is 1 to 64 characters":                                   func(s *rain.Spec) { s.Sponsor = "" },
 		"sponsor: holds letters, digits, and - _ . only":                   func(s *rain.Spec) { s.Sponsor = "a b" },
 		"budget: is required: 1 to 1000000000000000 minor units":           func(s *rain.Spec) { s.Budget = 0 },
-		"packets: is required: 1 to 10000000":                              func(s *rain.Spec) { s.Packets = 0 },
+		"packets: is required: 1 to 100000000":                             func(s *rain.Spec) { s.Packets = 0 },
 		"wins_per_user: is 1 to 1000000":                                   func(s *rain.Spec) { s.WinsPerUser = 0 },
 		"taps_per_user: is 0 (no limit) to 1000000":                        func(s *rain.Spec) { s.TapsPerUser = -1 },
 		"shards: is 1 to 256":                                              func(s *rain.Spec) { s.Shards = 0 },

@@ -6,12 +6,14 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"redrain/payout/ledger"
 )
 
 // TestActorsOfRoles: each role brings its actors, and what every process needs is always there.
 func TestActorsOfRoles(t *testing.T) {
 	names := func(roles ...string) (all []string) {
-		has := (&Server{cfg: Config{Roles: roles, ReconcileEvery: time.Minute}}).actors()
+		has := (&Server{ledger: &ledger.Ledger{}, cfg: Config{Roles: roles, ReconcileEvery: time.Minute}}).actors()
 		for _, group := range [][]actor{has.base, has.money, has.upkeep, has.front} {
 			for _, a := range group {
 				all = append(all, a.name)
@@ -19,12 +21,12 @@ func TestActorsOfRoles(t *testing.T) {
 		}
 		return all
 	}
-	always := []string{"clock", "keys", "campaigns", "rooms", "figures", "events", "http"}
+	always := []string{"clock", "seals", "keys", "campaigns", "rooms", "figures", "events", "audience", "http"}
 	for role, brings := range map[string][]string{
 		RoleGateway:  nil,
 		RoleRelay:    {"relay"},
 		RoleSettle:   {"settlement", "withdrawals"},
-		RoleOperator: {"reconcile loop", "reclaimer", "reconciliation"},
+		RoleOperator: {"reconcile loop", "reclaimer", "mover", "watch", "reconciliation"},
 	} {
 		got, want := names(role), slices.Concat(always, brings)
 		slices.Sort(got)
@@ -33,7 +35,7 @@ func TestActorsOfRoles(t *testing.T) {
 			t.Errorf("%s: %v, want %v", role, got, want)
 		}
 	}
-	if got := (&Server{cfg: Config{Roles: AllRoles}}).actors().upkeep; slices.ContainsFunc(got,
+	if got := (&Server{ledger: &ledger.Ledger{}, cfg: Config{Roles: AllRoles}}).actors().upkeep; slices.ContainsFunc(got,
 		func(a actor) bool { return a.name == "reconciliation" }) {
 		t.Error("the books are proved though that is off")
 	}

@@ -208,7 +208,7 @@ func (s *Server) buildCampaigns() {
 		Ledger: s.ledger.Campaigns, Stock: stock, Known: s.registry, Bus: s.bus, Clock: s.clock.Now, Log: s.log,
 	})
 	s.mover = campaigns.NewMover(campaigns.MoverOptions{
-		Stock: store.NewMoves(s.redis), Ledger: s.ledger.Moves, Sums: store.NewSums(s.redis), Leases: s.ledger.Leases,
+		Stock: confirm.NewMoves(s.confirmer), Ledger: s.ledger.Moves, Sums: store.NewSums(s.redis), Leases: s.ledger.Leases,
 		Known: s.registry, Bus: s.bus, Node: s.node, Guard: s.guard, Clock: s.clock.Now, Log: s.log,
 		Registerer: s.metrics,
 	})

@@ -68,7 +68,10 @@ type Node struct {
 }
 
 // Ring is what all nodes of tests seal with.
-var Ring = seal.NewRing(seal.Secret{1, 2, 3})
+var Ring = seal.NewRing(Secret)
+
+// Secret is that of the ring.
+var Secret = seal.Secret{1, 2, 3}
 
 // Done takes a tap's result.
 type Done func(outcome.Result)

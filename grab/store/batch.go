@@ -72,10 +72,17 @@ func (b *Batch) Decide(ctx context.Context, of *rain.Rain, amounts *rain.Amounts
 	}
 	if b.answer.Entry != "" {
 		b.answer.Written = b.written(at)
+	}
+	return &b.answer, nil
+}
+
+// Lasts says that what the last answer told has what --confirm asks for. A Redis that does not know it any more has gone
+// back in time, and decides nothing from then on. What was told to nobody may be forgotten.
+func (b *Batch) Lasts() {
+	if b.answer.Entry != "" {
 		b.heard.entry = b.answer.Entry
 	}
 	b.heard.moves = max(b.heard.moves, b.answer.moves)
-	return &b.answer, nil
 }
 
 // empty forgets the taps.

@@ -198,3 +198,79 @@ func TestInsertTakesLongTexts(t *testing.T) {
 		}
 	})
 }
+
+// TestLargerStays: columns that together are one number rise and never fall, whatever comes in which order.
+func TestLargerStays(t *testing.T) {
+	onEach(t, func(db subject) {
+		t := db.t
+		columns := []string{"campaign_id", "shard", "entry_ms", "entry_seq"}
+		put := func(rows ...[2]int64) {
+			t.Helper()
+			err := db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
+				var values [][]any
+				for _, row := range rows {
+					values = append(values, []any{"c1", 0, row[0], row[1]})
+				}
+				return tx.Insert(ctx, "shard_mark", columns, values, sqldb.Merge{Key: columns[:2], Larger: columns[2:]})
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, step := range []struct {
+			rows []([2]int64)
+			want [2]int64
+		}{
+			{[][2]int64{{5, 5}}, [2]int64{5, 5}},
+			{[][2]int64{{5, 4}}, [2]int64{5, 5}},
+			{[][2]int64{{4, 9}}, [2]int64{5, 5}},
+			{[][2]int64{{5, 12}}, [2]int64{5, 12}},
+			{[][2]int64{{6, 0}}, [2]int64{6, 0}},
+			{[][2]int64{{6, 0}}, [2]int64{6, 0}},
+			{[][2]int64{{7, 3}, {8, 1}, {7, 9}}, [2]int64{8, 1}},
+			{[][2]int64{{0, 0}, {-1, 5}}, [2]int64{8, 1}},
+		} {
+			put(step.rows...)
+			var got [2]int64
+			if _, err := db.First(t.Context(), []any{&got[0], &got[1]},
+				"SELECT entry_ms, entry_seq FROM shard_mark WHERE campaign_id = 'c1'"); err != nil || got != step.want {
+				t.Errorf("step %d: %v, %v, want %v", i, got, err, step.want)
+			}
+		}
+	})
+}
+
+// TestReadingBackWhere: of a key that has several parts only the rows that were inserted are read, also by a server without
+// INSERT … RETURNING.
+func TestReadingBackWhere(t *testing.T) {
+	onEach(t, func(db subject) {
+		t := db.t
+		into := sqldb.Into{Table: "winner", Columns: []string{"campaign_id", "user_id", "wins", "amount"},
+			Merge: sqldb.Merge{Key: []string{"campaign_id", "user_id"}, Add: []string{"wins", "amount"}}}
+		for try, campaign := range []string{"c1", "c2", "c1"} {
+			if try == 2 && db.Dialect() == sqldb.MySQL {
+				db.WithoutReturning()
+			}
+			got := map[string]int64{}
+			err := db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
+				return tx.InsertReading(ctx, into, 3, func(i int, r *sqldb.Row) {
+					r.Text(campaign)
+					r.Text(fmt.Sprint("u", i))
+					r.Int(1)
+					r.Int(int64(10 * (i + 1)))
+				}, sqldb.Back{Key: "user_id", Where: "campaign_id = ?", Args: []any{campaign}, Columns: []string{"user_id", "amount"},
+					Row: func(scan sqldb.Scan) error {
+						var user string
+						var amount int64
+						err := scan(&user, &amount)
+						got[user] += amount
+						return err
+					}})
+			})
+			times := int64(1 + try/2)
+			if err != nil || len(got) != 3 || got["u0"] != 10*times || got["u2"] != 30*times {
+				t.Errorf("try %d: %v, %v", try, got, err)
+			}
+		}
+	})
+}

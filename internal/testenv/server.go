@@ -84,6 +84,9 @@ func (s *Server) Thaw() {
 // PID is the id of the server's process while it runs, for tests that look at what it uses.
 func (s *Server) PID() int { return s.p.child.cmd.Process.Pid }
 
+// Data is the folder that the server keeps its data in.
+func (s *Server) Data() string { return s.p.data }
+
 func (s *Server) check(what string, err error) {
 	s.t.Helper()
 	if err != nil {

@@ -202,11 +202,11 @@ func TestDeadLetterPages(t *testing.T) {
 			b.MustPost(t, paytest.Entry("nix", i, paytest.Win("u", i, 1)))
 		}
 		for range 2 {
-			if err := b.BuryMessage(ctx, "message-1", []byte{0xff, 0}, "no JSON"); err != nil {
+			if _, err := b.BuryMessage(ctx, "message-1", []byte{0xff, 0}, "no JSON"); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := b.BuryMessage(ctx, "message-2", nil, "empty"); err != nil {
+		if _, err := b.BuryMessage(ctx, "message-2", nil, "empty"); err != nil {
 			t.Fatal(err)
 		}
 		var got []string

@@ -75,9 +75,10 @@ func NewBooks(t testing.TB, open func() (*sqldb.DB, error)) *Books {
 }
 
 // Node is another node's view of the same ledger, which has loaded the keys of the seals.
-func Node(b *Books) *ledger.Ledger {
+func Node(t testing.TB, b *Books) *ledger.Ledger {
+	t.Helper()
 	l := ledger.New(b.DB, b.Clock.Now, rain.NewAmountsCache())
-	Must(b.T, l.Seals.Load(context.Background()))
+	Must(t, l.Seals.Load(context.Background()))
 	return l
 }
 

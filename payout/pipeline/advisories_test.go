@@ -23,7 +23,7 @@ func TestAdvisories(t *testing.T) {
 			for range 3 {
 				p.node(t, quick, SettlerOptions{Alarms: Alarms{OnAdvisory: func(a Advisory) { heard <- a }}})
 			}
-			s := newStream(p.js, p.namespace)
+			s := newStream(p.js, p.namespace, paytest.Ring)
 			testenv.Eventually(t, time.Minute, "the consumer is there", func() bool {
 				_, err := p.js.Consumer(t.Context(), s.name(), consumerName)
 				return err == nil
@@ -52,7 +52,7 @@ func TestMaxDeliveries(t *testing.T) {
 	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 	p.redis.Open(c)
 	heard := make(chan Advisory, 10)
-	s := newStream(p.js, p.namespace)
+	s := newStream(p.js, p.namespace, paytest.Ring)
 	made, err := s.ensure(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -134,14 +134,16 @@ func newPath(b *testing.B, user func(int) string) *contender {
 	next := 0
 	c.fill = func(b *testing.B, n int) {
 		b.Helper()
-		key := namespace + ":{c1.0}:outbox" // as in grab/store/keys.go; the lines are those of grab/store/record.go
+		key := namespace + ":{c1.0}:outbox" // as in grab/store/keys.go; the fields are those of lua/grab.lua
 		_, err := rdb.Pipelined(b.Context(), func(p redis.Pipeliner) error {
 			for end := next + n; next < end; next += benchEntry {
 				lines := make([]string, benchEntry)
-				for i, w := range benchWins(next, user) {
-					lines[i] = fmt.Sprintf("%d %d %s %s", w.Packet, w.Amount, w.Drop, w.User)
+				e := paytest.Entry("c1", 1, benchWins(next, user)...)
+				for i, w := range e.Wins {
+					lines[i] = w.Seal + " " + w.Drop + " " + w.User
 				}
-				p.XAdd(b.Context(), &redis.XAddArgs{Stream: key, Values: []string{"wins", strings.Join(lines, "\n")}})
+				p.XAdd(b.Context(), &redis.XAddArgs{Stream: key, Values: []string{"at", strconv.FormatInt(e.SealedAt, 10),
+					"packets", e.Packets().String(), "wins", strings.Join(lines, "\n")}})
 			}
 			return nil
 		})
@@ -152,12 +154,12 @@ func newPath(b *testing.B, user func(int) string) *contender {
 	c.settle = func(b *testing.B, n int) {
 		b.Helper()
 		outbox.begin(n / benchEntry)
-		publisher, err := NewPublisher(js, namespace, paytest.Quiet)
+		publisher, err := NewPublisher(js, namespace, books.Seals.Ring(), paytest.Quiet)
 		if err != nil {
 			b.Fatal(err)
 		}
 		relay := NewRelay(publisher, NewWakes(), outbox, onlyCampaign{campaign}, RelayOptions{Log: paytest.Quiet})
-		settler := NewSettler(js, books.Poster, books.DeadLetters, outbox, nobody{},
+		settler := NewSettler(js, books.Seals.Ring(), books.Poster, books.DeadLetters, outbox, nobody{},
 			SettlerOptions{Namespace: namespace, Log: paytest.Quiet})
 		ctx, cancel := context.WithCancel(b.Context())
 		var wg sync.WaitGroup

@@ -21,14 +21,14 @@ func (p *pipeline) idle(t testing.TB, so SettlerOptions) (*Relay, *Settler) {
 	t.Helper()
 	so.Namespace, so.Log = p.namespace, paytest.Quiet
 	relay := p.relay(t, RelayOptions{})
-	settler := NewSettler(p.js, p.Poster, p.DeadLetters, p.redis, p.told, so)
+	settler := NewSettler(p.js, p.Seals.Ring(), p.Poster, p.DeadLetters, p.redis, p.told, so)
 	return relay, settler
 }
 
 // messages is how many messages the stream has.
 func (p *pipeline) messages(t testing.TB) uint64 {
 	t.Helper()
-	s, err := p.js.Stream(t.Context(), newStream(p.js, p.namespace).name())
+	s, err := p.js.Stream(t.Context(), newStream(p.js, p.namespace, paytest.Ring).name())
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return 0
 	}
@@ -54,8 +54,8 @@ func TestPublishAndCatchUp(t *testing.T) {
 			}
 			const entries = 700
 			for i := range entries {
-				e := paytest.Entry("c1", i+1, paytest.Win("u1", i, 1), paytest.Win("u2", 1000+i, 1))
-				e.Ref.Shard = i % 2
+				u1, u2 := paytest.Home("u1", i%2, 2), paytest.Home("u2", i%2, 2)
+				e := paytest.ShardEntry("c1", i%2, i+1, paytest.Win(u1, i, 1), paytest.Win(u2, 1000+i, 1))
 				if err := relay.publisher.Publish(t.Context(), e); err != nil {
 					t.Fatal(err)
 				}
@@ -66,7 +66,8 @@ func TestPublishAndCatchUp(t *testing.T) {
 				}
 			}
 			if err := relay.publisher.Publish(t.Context(),
-				paytest.Entry("c1", 1, paytest.Win("u1", 0, 1), paytest.Win("u2", 1000, 1))); err != nil {
+				paytest.Entry("c1", 1, paytest.Win(paytest.Home("u1", 0, 2), 0, 1),
+					paytest.Win(paytest.Home("u2", 0, 2), 1000, 1))); err != nil {
 				t.Errorf("a copy: %v", err)
 			}
 			if n := p.messages(t); n != entries+7 {
@@ -76,8 +77,8 @@ func TestPublishAndCatchUp(t *testing.T) {
 				if err := settler.CatchUp(t.Context(), "c1", 0); err != nil {
 					t.Fatal(err)
 				}
-				p.WantBalance(t, booking.UserAccount("u1"), entries/2)
-				p.WantBalance(t, booking.UserAccount("u2"), entries/2)
+				p.WantBalance(t, booking.UserAccount(paytest.Home("u1", 0, 2)), entries/2)
+				p.WantBalance(t, booking.UserAccount(paytest.Home("u2", 0, 2)), entries/2)
 			}
 			if n := p.CountDead(t); n != 0 {
 				t.Errorf("%d dead letters: what is no entry is the workers'", n)
@@ -154,8 +155,8 @@ func TestTheRelaySkipsWhatWasPublished(t *testing.T) {
 	relay, _ := p.idle(t, SettlerOptions{})
 	p.redis.Win("c1", 0, "u1")
 	p.redis.Win("c1", 0, "u2")
-	first := p.redis.Snapshots(c)[0].Entries[0]
-	if err := relay.publisher.Publish(t.Context(), first); err != nil {
+	entry := p.redis.Shards[paytest.FakeKey{Campaign: "c1"}].Entries[0].Entry
+	if err := relay.publisher.Publish(t.Context(), entry); err != nil {
 		t.Fatal(err)
 	}
 	// The stream forgets it, so that a second copy would be seen.
@@ -247,7 +248,7 @@ func TestCatchUpPostsInPages(t *testing.T) {
 	}
 	var pages []int
 	ledger := &between{p.Poster, func(entries []rain.Entry) error { pages = append(pages, len(entries)); return nil }}
-	settler := NewSettler(p.js, ledger, p.DeadLetters, p.redis, p.told,
+	settler := NewSettler(p.js, p.Seals.Ring(), ledger, p.DeadLetters, p.redis, p.told,
 		SettlerOptions{Namespace: p.namespace, BatchWins: 4, Log: paytest.Quiet})
 	paytest.Must(t, settler.CatchUp(t.Context(), "c1", 0))
 	if !slices.Equal(pages, []int{2, 1}) {

@@ -50,7 +50,7 @@ func newPipeline(t testing.TB, b *paytest.Books, connect func(...nats.Option) (*
 func (p *pipeline) relay(t testing.TB, o RelayOptions) *Relay {
 	t.Helper()
 	o.Log = paytest.Quiet
-	publisher, err := NewPublisher(p.js, p.namespace, paytest.Quiet)
+	publisher, err := NewPublisher(p.js, p.namespace, p.Seals.Ring(), paytest.Quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func (p *pipeline) node(t testing.TB, o RelayOptions, so SettlerOptions) (stop f
 		}
 	}
 	relay := p.relay(t, o)
-	settler := NewSettler(p.js, p.Poster, p.DeadLetters, p.redis, p.told, so)
+	settler := NewSettler(p.js, p.Seals.Ring(), p.Poster, p.DeadLetters, p.redis, p.told, so)
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	for _, run := range []func(context.Context) error{relay.Run, settler.Run} {
@@ -131,7 +131,7 @@ func connected(t testing.TB, b *paytest.Books, url string) *pipeline {
 // consumer is the state of the settlement workers' consumer.
 func (p *pipeline) consumer(t testing.TB) *jetstream.ConsumerInfo {
 	t.Helper()
-	c, err := p.js.Consumer(t.Context(), newStream(p.js, p.namespace).name(), consumerName)
+	c, err := p.js.Consumer(t.Context(), newStream(p.js, p.namespace, paytest.Ring).name(), consumerName)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func TestPoisonHoldsUpNobody(t *testing.T) {
 			if info := p.consumer(t); info.NumPending != 0 || info.NumAckPending != 0 {
 				t.Errorf("messages are left: %+v", info)
 			}
-			if got := p.Prove(t, c, p.redis.Snapshots(c)); !got.Balanced || got.Dead != 10 {
+			if got := p.Prove(t, c, p.redis); !got.Balanced || got.Dead != 10 {
 				t.Errorf("%+v", got)
 			}
 			allow()

@@ -61,6 +61,10 @@ func (r *report) posted(posted posting.Posted) {
 		}
 	}
 	r.dead(posted.Dead)
+	if posted.Dropped > 0 {
+		r.forged.Add(float64(posted.Dropped))
+		r.log.Warn("wins or reclaims that nobody has sealed are dropped: many like them are kept", "dropped", posted.Dropped)
+	}
 	for _, c := range posted.Cut {
 		r.log.Error("a reclaim asked for more than is left of its shard, and got that", "entry", c.Ref.String(),
 			"asked", int64(c.Asked), "given", int64(c.Given), "reason", c.Reason)

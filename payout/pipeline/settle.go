@@ -22,14 +22,13 @@ type Poster interface {
 	Attempt(ctx context.Context, e rain.Entry, cause error, limit int) (posting.Attempted, error)
 	ForgetAttempts(ctx context.Context, refs []rain.EntryRef) error
 	RefreshSeals(ctx context.Context) error
-	BuryMessage(ctx context.Context, name string, payload []byte, reason string) error
+	BuryMessage(ctx context.Context, name string, payload []byte, reason string) (kept bool, err error)
 }
 
 const (
 	partName     = "settlement"     // this part of the process in what the guard says
 	postGrace    = 5 * time.Second  // for the batch in hand when Run is to end
 	postDeadline = 25 * time.Second // below ackWait: after it others may have the same messages
-	sealTries    = 2                // of a message whose seal is wrong
 )
 
 // settlement posts batches and does what follows: it tells the players, and only then removes the entries from their
@@ -151,18 +150,14 @@ func (s *settlement) panicked(ctx context.Context, d delivery, cause error) bool
 	return s.bury(ctx, d, cause.Error())
 }
 
-// unreadable deals with a message that is no entry, or that nobody of this installation has written. What is in the
-// outbox is published again by the relay, sealed with a key that is good.
+// unreadable deals with a message over which decoding breaks, that is no entry, or that nobody of this installation has
+// written. What is in the outbox is published again by the relay, sealed with a key that is good.
 func (s *settlement) unreadable(ctx context.Context, d delivery, cause error) {
+	if errors.Is(cause, rounds.ErrPanic) {
+		s.panicked(ctx, d, cause)
+		return
+	}
 	if errors.Is(cause, entrytext.ErrSeal) {
-		if err := s.ledger.RefreshSeals(ctx); err != nil {
-			s.failed(&s.money, err, d)
-			return
-		}
-		if d.deliveries() < sealTries { // it may have been sealed with a key that was not known here a moment ago
-			s.retry(d)
-			return
-		}
 		s.report.forged.Inc()
 	}
 	s.bury(ctx, d, cause.Error())
@@ -173,8 +168,15 @@ func (s *settlement) bury(ctx context.Context, d delivery, reason string) bool {
 	ctx, cancel := rounds.Graceful(ctx, postGrace)
 	defer cancel()
 	name := "message-" + booking.Digest(slices.Concat([]byte(d.msg.Subject()), []byte{0}, d.msg.Data()))
-	if err := s.ledger.BuryMessage(ctx, name, d.msg.Data(), reason); err != nil {
+	kept, err := s.ledger.BuryMessage(ctx, name, d.msg.Data(), reason)
+	if err != nil {
 		return s.failed(&s.money, err, d)
+	}
+	if !kept {
+		s.log.Warn("a message of the payout stream is dropped: it cannot be settled, and many like it are kept", "subject",
+			d.msg.Subject(), "reason", reason)
+		_ = d.msg.TermWithReason("dropped")
+		return true
 	}
 	s.report.dead([]posting.DeadLetter{{Claim: name, Source: name, Kind: posting.LetterMessage, Shard: -1, Packet: -1,
 		Reason: reason}})

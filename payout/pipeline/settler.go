@@ -187,20 +187,7 @@ func (s *Settler) groups(ctx context.Context, messages []jetstream.Msg, p *fetch
 	var groups [][]delivery
 	var group []delivery
 	wins := 0
-	for _, m := range messages {
-		d := delivery{msg: m}
-		err := s.o.Guard.Try(partName, func() (err error) {
-			d.entry, err = s.stream.decode(m)
-			return err
-		})
-		switch {
-		case errors.Is(err, rounds.ErrPanic):
-			s.settlement.panicked(ctx, d, err)
-			continue
-		case err != nil:
-			s.settlement.unreadable(ctx, d, err)
-			continue
-		}
+	for _, d := range s.readable(ctx, messages) {
 		n := len(d.entry.Wins)
 		if len(group) > 0 && wins+n > s.o.BatchWins {
 			groups, group, wins = append(groups, group), nil, 0
@@ -213,6 +200,46 @@ func (s *Settler) groups(ctx context.Context, messages []jetstream.Msg, p *fetch
 		groups = append(groups, group)
 	}
 	return groups
+}
+
+// readable decodes messages, and deals with those that are no entry. Where a seal is wrong, another node may have sealed with a
+// key that is not known here yet: the keys are read again, once for all of them.
+func (s *Settler) readable(ctx context.Context, messages []jetstream.Msg) (entries []delivery) {
+	var doubtful []delivery
+	for _, m := range messages {
+		d := delivery{msg: m}
+		switch err := s.decode(&d); {
+		case err == nil:
+			entries = append(entries, d)
+		case errors.Is(err, entrytext.ErrSeal):
+			doubtful = append(doubtful, d)
+		default:
+			s.settlement.unreadable(ctx, d, err)
+		}
+	}
+	if len(doubtful) == 0 {
+		return entries
+	}
+	if err := s.settlement.ledger.RefreshSeals(ctx); err != nil {
+		s.settlement.failed(&s.settlement.money, err, doubtful...)
+		return entries
+	}
+	for _, d := range doubtful {
+		if err := s.decode(&d); err != nil {
+			s.settlement.unreadable(ctx, d, err)
+		} else {
+			entries = append(entries, d)
+		}
+	}
+	return entries
+}
+
+// decode reads the entry in a message. A panic is an error.
+func (s *Settler) decode(d *delivery) error {
+	return s.o.Guard.Try(partName, func() (err error) {
+		d.entry, err = s.stream.decode(d.msg)
+		return err
+	})
 }
 
 // refreshGauge counts the dead letters.

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"redrain/internal/testenv"
+	"redrain/payout/entrytext"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/posting"
 	"redrain/payout/paytest"
@@ -40,7 +40,7 @@ func (b *between) Post(ctx context.Context, entries []rain.Entry) (posting.Poste
 func (p *pipeline) settler(t *testing.T, o SettlerOptions, before func([]rain.Entry) error) (stop func()) {
 	t.Helper()
 	o.Namespace, o.Log, o.Clock = p.namespace, paytest.Quiet, p.Clock.Now
-	return p.run(t, NewSettler(p.js, &between{p.Poster, before}, p.DeadLetters, p.redis, p.told, o))
+	return p.run(t, NewSettler(p.js, p.Seals.Ring(), &between{p.Poster, before}, p.DeadLetters, p.redis, p.told, o))
 }
 
 // run runs a settler until the test ends, or stop is called.
@@ -62,17 +62,14 @@ func (p *pipeline) run(t *testing.T, s *Settler) (stop func()) {
 // publish puts entries into the stream without a relay, each as often as said.
 func (p *pipeline) publish(t *testing.T, times int, entries ...rain.Entry) {
 	t.Helper()
-	s := newStream(p.js, p.namespace)
+	s := newStream(p.js, p.namespace, paytest.Ring)
 	if _, err := s.ensure(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		data, err := json.Marshal(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		message := entrytext.Seal(p.Seals.Ring(), entrytext.Encode(e))
 		for range times {
-			if _, err := p.js.Publish(t.Context(), s.subject(e.Ref), data); err != nil {
+			if _, err := p.js.Publish(t.Context(), s.subject(e.Ref), message); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -235,7 +232,7 @@ func TestRemovedOnlyAfterCommit(t *testing.T) {
 func TestStreamKeepsTheOperatorsReplicas(t *testing.T) {
 	t.Parallel()
 	p := inProcess(t)
-	s := newStream(p.js, p.namespace)
+	s := newStream(p.js, p.namespace, paytest.Ring)
 	made, err := s.ensure(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"redrain/internal/embedded"
+	"redrain/payout/paytest"
 )
 
 // A node that is stopped as soon as it is started stops in the middle of making the stream. What the NATS server in
@@ -33,7 +34,7 @@ func TestStoppedWhileTheStreamIsMade(t *testing.T) {
 		stopped := &stopper{JetStream: js, stop: cancel, after: time.Duration(moment) * 30 * time.Microsecond}
 		var all sync.WaitGroup
 		all.Go(func() {
-			if _, err := newStream(stopped, "").puller(ctx); err != nil && !errors.Is(err, context.Canceled) {
+			if _, err := newStream(stopped, "", paytest.Ring).puller(ctx); err != nil && !errors.Is(err, context.Canceled) {
 				t.Error(err)
 			}
 		})
@@ -80,7 +81,7 @@ func TestStreamGivesNothingUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newStream(js, "")
+	s := newStream(js, "", paytest.Ring)
 	consumer, err := s.puller(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -18,13 +18,13 @@ import (
 func TestSettlerWithEightWorkers(t *testing.T) {
 	t.Parallel()
 	p := onServers(t)
-	const entries, wins, budget = 150, 8, 100_000
+	const entries, wins, budget = 150, 8, 150 * 8 * paytest.CrowdAmount
 	p.OpenCampaign(t, "c1", rain.Spec{Budget: budget, Packets: entries * wins})
 	all, paid := paytest.Crowd("c1", entries, wins)
 	var log paytest.Logbook
 	p.DB.Log = slog.New(&log)
 	p.publish(t, 2, all...)
-	s := NewSettler(p.js, p.Poster, p.DeadLetters, p.redis, p.told, SettlerOptions{
+	s := NewSettler(p.js, p.Seals.Ring(), p.Poster, p.DeadLetters, p.redis, p.told, SettlerOptions{
 		Namespace: p.namespace, Workers: 8, BatchWins: 64, Log: slog.New(&log),
 		Alarms: Alarms{OnDead: func(d []posting.DeadLetter) { t.Errorf("dead: %+v", d) }},
 	})

@@ -52,7 +52,7 @@ func TestGrantedOnly(t *testing.T) {
 	if ours.Outcome != outcome.Won || theirs.Outcome != outcome.Won {
 		t.Fatal(ours, theirs)
 	}
-	books := ledger.New(db, now)
+	books := ledger.New(db, now, rain.NewAmountsCache())
 	a := New(Options{Wins: grabber, Outbox: grabber, Claims: books.Claims, Failing: books.Poster})
 	count := func(only ledger.ClaimFilter, want int) {
 		t.Helper()

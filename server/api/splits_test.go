@@ -85,7 +85,7 @@ func TestPreviewSplitRefusals(t *testing.T) {
 		{"view", `{"budget":500,"packets":10,"split":"fair"}`, 422,
 			[]string{`"split"`, "double_mean, low_variance, gaussian, even, list"}},
 		{"view", `{"budget":500,"packets":2,"split":"list","amounts":[1,2]}`, 422, []string{`"amounts"`}},
-		{"view", `{"budget":500,"packets":10000001}`, 422, []string{`"packets"`}},
+		{"view", `{"budget":500,"packets":100000001}`, 422, []string{`"packets"`}},
 		{"view", `{"budget":500,"packets":10,"name":"Gala"}`, 422, []string{`"name"`}},
 		{"view", `{"budget":`, 400, []string{`"malformed"`}},
 		{"player", `{"budget":500,"packets":10}`, 401, []string{`"unauthorized"`}},

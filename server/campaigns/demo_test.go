@@ -24,7 +24,9 @@ type stage struct {
 func (s *stage) Put(c *rain.Campaign) *rain.Campaign { s.known[c.ID] = c; return c }
 func (s *stage) Cached(id string) *rain.Campaign     { return s.known[id] }
 func (s *stage) Changed(*rain.Campaign)              {}
-func (s *stage) Restocked(string)                    {}
+func (s *stage) Restored(string)                     {}
+func (s *stage) Restocked(string, int)               {}
+func (s *stage) SoldOut(string)                      {}
 func (s *stage) Alarm(string, string, string)        {}
 
 func (s *stage) Live(context.Context) (live []*rain.Campaign, err error) {

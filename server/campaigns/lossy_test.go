@@ -16,7 +16,6 @@ import (
 	"redrain/internal/testenv"
 	"redrain/payout/ledger/posting"
 	"redrain/payout/pipeline"
-	"redrain/payout/reconcile"
 	"redrain/rain"
 	"redrain/server/cluster"
 )
@@ -39,11 +38,11 @@ func newLossy(t *testing.T, addr string) *lossy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l.publisher, err = pipeline.NewPublisher(js, "", log); err != nil {
+	if l.publisher, err = pipeline.NewPublisher(js, "", grabtest.Ring, log); err != nil {
 		t.Fatal(err)
 	}
-	l.settler = pipeline.NewSettler(js, u.ledger.Poster, u.ledger.DeadLetters, u.grabber,
-		cluster.NewNotifier(u.grabber, u.grabber, bus, log),
+	l.settler = pipeline.NewSettler(js, grabtest.Ring, u.ledger.Poster, u.ledger.DeadLetters, u.grabber,
+		cluster.NewNotifier(u.grabber, bus, log),
 		pipeline.SettlerOptions{
 			Log: log, Alarms: pipeline.Alarms{OnVoid: func(letters []posting.DeadLetter) { AlarmVoid(bus, letters) }},
 		})
@@ -65,7 +64,7 @@ func newLossy(t *testing.T, addr string) *lossy {
 func (l *lossy) another() *Rebuilder {
 	return NewRebuilder(RebuilderOptions{
 		Service: l.service, Campaigns: l.ledger.Campaigns, Ledger: l.ledger.Rebuilds, Stream: l.settler,
-		Restorer: l.grabber, Bus: l.bus,
+		Outbox: l.grabber, Restorer: l.grabber, Bus: l.bus,
 		Log: slog.New(slog.DiscardHandler),
 	})
 }
@@ -141,19 +140,6 @@ func (l *lossy) rebuild(id string) Rebuilt {
 		l.Fatal(err)
 	}
 	return done
-}
-
-func (l *lossy) books(c *rain.Campaign) reconcile.Reconciliation {
-	l.Helper()
-	shards, err := l.grabber.Snapshot(l.Context(), c)
-	if err != nil {
-		l.Fatal(err)
-	}
-	r, err := reconcile.New(l.db, l.ledger.Campaigns, func() int64 { return l.now }).Reconcile(l.Context(), c, shards)
-	if err != nil {
-		l.Fatal(err)
-	}
-	return r
 }
 
 // alarm waits for an alarm.

@@ -91,7 +91,8 @@ func TestAVoidWinRaisesAnAlarm(t *testing.T) {
 	l.rebuild(c.ID)
 	l.publish(lost)
 	l.publish([]rain.Entry{{Ref: rain.EntryRef{Campaign: c.ID, ID: "9-0"},
-		Reclaim: &rain.Reclaim{Packets: 8, Amount: 80}}})
+		SealedAt: l.now, Reclaim: &rain.Reclaim{Numbers: rain.Numbers{{First: 2, Last: 9}},
+			Seal: grabtest.Ring.Closing(c.ID, 0, l.now)}}})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- l.settler.Run(ctx) }()
@@ -198,7 +199,7 @@ func TestTwoRebuildersMeet(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s := shards[0]; !s.Found || s.Won != won || s.Packets != 4_000-won {
+		if s := shards[0]; !s.Found || s.Won != won || s.Stock.Count() != 4_000-won {
 			t.Errorf("round %d: %+v", round, s)
 		}
 		p := l.post(l.win(c, 1, fmt.Sprintf("v-%d", round)))
@@ -225,7 +226,8 @@ func (s *stepped) BeginRebuild(ctx context.Context, campaign string, shard int) 
 	return s.Rebuilds.BeginRebuild(ctx, campaign, shard)
 }
 
-func (s *stepped) Fence(ctx context.Context, campaign string, shard int, attempt int64) (string, error) {
+func (s *stepped) Fence(ctx context.Context, campaign string, shard int,
+	attempt int64) (posting.Barrier, error) {
 	barrier, err := s.Rebuilds.Fence(ctx, campaign, shard, attempt)
 	if s.fenced != nil {
 		s.fenced()

@@ -64,7 +64,7 @@ func TestAPanicHoldsUpNoOtherCampaign(t *testing.T) {
 		loop := NewReconcileLoop(ReconcileLoopOptions{
 			Service: NewService(ServiceOptions{Ledger: memoryLedger{}, Stock: stock, Known: known, Bus: known,
 				Clock: clock, Log: logger}),
-			Ledger: memoryLedger{}, Known: known, Bus: known, Guard: guard, Clock: clock, Log: logger,
+			Known: known, Bus: known, Guard: guard, Clock: clock, Log: logger,
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)

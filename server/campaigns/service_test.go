@@ -60,7 +60,7 @@ func (m *memoryStock) note(what string) error {
 	return m.away
 }
 
-func (m *memoryStock) Open(context.Context, *rain.Campaign, []rain.Money) error {
+func (m *memoryStock) Open(context.Context, *rain.Campaign, int64) error {
 	return m.note("open")
 }
 func (m *memoryStock) Apply(context.Context, *rain.Campaign) error         { return m.note("apply") }
@@ -73,7 +73,9 @@ func (h *told) Put(c *rain.Campaign) *rain.Campaign { h.known[c.ID] = c.Revision
 func (h *told) Cached(string) *rain.Campaign        { return nil }
 func (h *told) Live() []*rain.Campaign              { return nil }
 func (h *told) Changed(c *rain.Campaign)            { h.others[c.ID] = c.Revision }
-func (h *told) Restocked(string)                    {}
+func (h *told) Restored(string)                     {}
+func (h *told) Restocked(string, int)               {}
+func (h *told) SoldOut(string)                      {}
 func (h *told) Alarm(string, string, string)        {}
 
 // TestACommandIsToldToAll: each command takes effect in Redis, and this node and the others know of it at once; also

@@ -3,35 +3,24 @@ package cluster
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
-	"slices"
 	"testing"
 	"time"
 
 	"redrain/grab/store"
 	"redrain/internal/embedded"
+	"redrain/internal/wire"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
 
-// marks remembers in memory which entries were told.
-type marks map[rain.EntryRef]bool
-
-func (m marks) Once(_ context.Context, refs []rain.EntryRef, _ time.Duration) ([]bool, error) {
-	first := make([]bool, len(refs))
-	for i, ref := range refs {
-		first[i] = !m[ref]
-		m[ref] = true
-	}
-	return first, nil
-}
-
-// ranking notes who was ranked.
-type ranking struct{ users []string }
+// ranking notes who was ranked, and with what.
+type ranking struct{ ranked []store.Ranked }
 
 func (r *ranking) Rank(_ context.Context, winners []store.Winners) error {
 	for _, w := range winners {
-		r.users = append(r.users, w.Users...)
+		r.ranked = append(r.ranked, w.Totals...)
 	}
 	return nil
 }
@@ -56,58 +45,85 @@ func newTestBus(t *testing.T) *Bus {
 	return NewBus(nc, "rr", slog.New(slog.DiscardHandler))
 }
 
-// TestNotifierTellsOnce: a settlement is told once however often it is heard of; what a retry settles is told though
-// the mark of its entry is set; and every winner is ranked.
-func TestNotifierTellsOnce(t *testing.T) {
-	bus, ranked := newTestBus(t), &ranking{}
-	heard, err := bus.nc.SubscribeSync("rr.control.settled.c")
+// listen hears what is told on a subject of the bus; what was heard since the last call is returned by the function.
+func listen[T any](t *testing.T, bus *Bus, subject string) func() (notices []T) {
+	t.Helper()
+	heard, err := bus.nc.SubscribeSync(subject)
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := NewNotifier(marks{}, ranked, bus, slog.New(slog.DiscardHandler))
-	one := posting.Settlement{Campaign: "c", Claim: "c-1", User: "u", Packet: 1, Amount: 5, Balance: 5,
-		Entry: rain.EntryRef{Campaign: "c", ID: "1-0"}}
-	two := one
-	two.Claim, two.User, two.Packet = "c-2", "v", 2
-	told := func() (claims []string) {
+	return func() (notices []T) {
 		t.Helper()
 		if err := bus.nc.Flush(); err != nil { // what was published before has come back by then
 			t.Fatal(err)
 		}
 		for {
 			if waiting, _, err := heard.Pending(); err != nil || waiting == 0 {
-				return claims
+				return notices
 			}
 			m, err := heard.NextMsg(time.Second)
 			if err != nil {
 				t.Fatal(err)
 			}
-			var notice Settled
+			var notice T
 			if err := json.Unmarshal(m.Data, &notice); err != nil {
 				t.Fatal(err)
 			}
+			notices = append(notices, notice)
+		}
+	}
+}
+
+// Players of a batch are told group by group, and all nodes of who has won, in short: of what is new only, masked, the
+// newest ten. A copy of an entry is told to the players again: the nodes know what they have told. Who has a total is
+// ranked with it, once in a batch.
+func TestNotifierTells(t *testing.T) {
+	bus, ranked := newTestBus(t), &ranking{}
+	settled, won := listen[Settled](t, bus, "rr.control.settled.*"), listen[Won](t, bus, "rr.control.won.c")
+	n := NewNotifier(ranked, bus, slog.New(slog.DiscardHandler))
+	var batch []posting.Settlement
+	for i := range 40 {
+		batch = append(batch, posting.Settlement{Campaign: "c", Claim: rain.ClaimID("c", i), User: fmt.Sprintf("player-%d", i),
+			Packet: i, Amount: rain.Money(i), Balance: 1_000, New: i > 0, Total: rain.Money(i),
+			Entry: rain.EntryRef{Campaign: "c", ID: "1-0"}})
+	}
+	twice := batch[39]
+	twice.Claim, twice.Packet = "c-40", 40 // the same player once more
+	batch = append(batch, twice)
+	for _, copies := range []func(context.Context, []posting.Settlement){n.Settled, n.Settled, n.Retried} {
+		copies(t.Context(), batch)
+		told := map[string]int{}
+		for _, notice := range settled() {
+			if notice.Campaign != "c" {
+				t.Errorf("told of campaign %q", notice.Campaign)
+			}
 			for _, c := range notice.Claims {
-				claims = append(claims, c.Claim)
+				told[c.Claim]++
+				if group(c.User) != group(notice.Claims[0].User) {
+					t.Error("players of two groups in one notice")
+				}
 			}
 		}
-	}
-	for _, c := range []struct {
-		what string
-		tell func(context.Context, []posting.Settlement)
-		of   posting.Settlement
-		want []string
-	}{
-		{"a settlement", n.Settled, one, []string{"c-1"}},
-		{"its copy", n.Settled, one, nil},
-		{"a retry", n.Retried, two, []string{"c-2"}},
-	} {
-		c.tell(t.Context(), []posting.Settlement{c.of})
-		if got := told(); !slices.Equal(got, c.want) {
-			t.Errorf("%s: told of %v, want %v", c.what, got, c.want)
+		if len(told) != 41 || told["c-0"] != 1 || told["c-40"] != 1 {
+			t.Errorf("told %v", told)
 		}
+		short := won()
+		if len(short) != 1 || len(short[0].Winners) != wonAtOnce {
+			t.Fatalf("all nodes are told %v", short)
+		}
+		last := short[0].Winners[wonAtOnce-1]
+		if last.User != wire.Mask("player-39") || short[0].Winners[0].Amount != 40-wonAtOnce+1 {
+			t.Errorf("all nodes are told %v", short)
+		}
+		if len(ranked.ranked) != 39 { // 0 has no total
+			t.Errorf("%d are ranked", len(ranked.ranked))
+		}
+		ranked.ranked = nil
 	}
-	if len(ranked.users) != 3 {
-		t.Errorf("ranked %v", ranked.users)
+	batch[5].New = false
+	n.Settled(t.Context(), batch[5:6])
+	if len(settled()) != 1 || len(won()) != 0 {
+		t.Error("a win that is not new is shown to all")
 	}
 }
 
@@ -122,8 +138,8 @@ func TestBusGoesOnAfterAPanic(t *testing.T) {
 			}
 			heard <- campaign
 		},
-		Settled: func(string, Settled) {}, SoldOut: func(string, int) {}, Alarm: func(Alarm) {},
-		Restocked: func(string) {}, Withdrawn: func(Withdrawn) {},
+		Won: func(string, Won) {}, Figures: func(string, Figures) {}, SoldOut: func(string) {}, Dry: func(string, DryShard) {},
+		Alarm: func(Alarm) {}, Restocked: func(string, int) {}, Restored: func(string) {}, Withdrawn: func(Withdrawn) {},
 	}
 	if err := bus.Listen(nil, nothing); err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"redrain/grab"
+	"redrain/grab/confirm"
 	"redrain/grab/outcome"
 	"redrain/internal/rounds"
 	"redrain/internal/wire"
@@ -33,8 +34,14 @@ type neighbours struct {
 	states func(user string) (map[string]ledger.ClaimState, error)
 	allow  func(key string) (bool, error)
 
+	notYet []rain.Win // won, and not to be told yet
+
 	mu         sync.Mutex
 	remembered map[string][]rain.Win
+	unsure     map[string][]rain.Win
+	told       map[rain.Win]bool // settled
+	forgotten  []string
+	listening  map[string]int // connections for whom settlements are listened for
 }
 
 func (n *neighbours) Verify(_ context.Context, token string) (string, error) {
@@ -60,11 +67,55 @@ func (n *neighbours) Remember(user string, wins []rain.Win) {
 	n.remembered[user] = append(n.remembered[user], wins...)
 }
 
-func (n *neighbours) ConfirmedWins(_ context.Context, _ *rain.Campaign, user string) ([]rain.Win, error) {
-	if n.wins == nil {
-		return nil, nil
+func (n *neighbours) RememberUnsure(user string, wins []rain.Win) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.unsure == nil {
+		n.unsure = map[string][]rain.Win{}
 	}
-	return n.wins(user)
+	n.unsure[user] = append(n.unsure[user], wins...)
+}
+
+func (n *neighbours) Settled(_ string, win rain.Win) (news bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.told == nil {
+		n.told = map[rain.Win]bool{}
+	}
+	news = !n.told[win]
+	n.told[win] = true
+	return news
+}
+
+func (n *neighbours) Forget(user string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.forgotten = append(n.forgotten, user)
+}
+
+func (n *neighbours) Join(_ context.Context, user string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.listening == nil {
+		n.listening = map[string]int{}
+	}
+	n.listening[user]++
+}
+
+func (n *neighbours) Leave(user string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.listening[user]--
+}
+
+func (n *neighbours) PlayersWins(_ context.Context, _ *rain.Campaign, user string) (confirm.PlayersWins, error) {
+	found := confirm.PlayersWins{Unconfirmed: n.notYet}
+	var err error
+	if n.wins != nil {
+		found.Confirmed, err = n.wins(user)
+	}
+	found.Total = len(found.Confirmed) + len(found.Unconfirmed)
+	return found, err
 }
 
 func (n *neighbours) ClaimStates(_ context.Context, user string, _ []string) (map[string]ledger.ClaimState, error) {
@@ -112,7 +163,7 @@ func openDoor(t *testing.T, n *neighbours, change func(*Options)) *door {
 	}
 	d.lobby = room.NewLobby(room.Options{Log: log})
 	o := Options{
-		Players: n, Wins: n, Claims: n, Limits: n, Lobby: d.lobby, Counts: live.NewCounts(),
+		Players: n, Wins: n, Claims: n, Limits: n, Audience: n, Lobby: d.lobby, Counts: live.NewCounts(),
 		Campaigns: cluster.NewRegistry(cluster.RegistryOptions{
 			Source: servertest.Campaigns{"c": d.campaign}, Known: cluster.NewKnown(), Log: log,
 		}),

@@ -209,7 +209,7 @@ func TestMaxConnections(t *testing.T) {
 	d.play("b")
 }
 
-// A notice is told to who is here, and wins of other nodes are remembered; of others nothing is kept.
+// A notice is told to who is here, and what it says is remembered of them; of others nothing is kept.
 func TestNoticesAreForWhoIsHere(t *testing.T) {
 	n := &neighbours{}
 	d := openDoor(t, n, nil)
@@ -225,8 +225,8 @@ func TestNoticesAreForWhoIsHere(t *testing.T) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if len(n.remembered["here"]) != 2 || len(n.remembered["elsewhere"]) != 1 {
-		t.Errorf("remembered: %v", n.remembered)
+	if len(n.told) != 2 {
+		t.Errorf("remembered: %v", n.told)
 	}
 }
 

@@ -25,6 +25,9 @@ type sums struct {
 	lost    error
 	reports map[string]store.NodeReport
 	ranked  error
+	teller  string // the node that has the telling; "": it can be taken
+	told    []cluster.Figures
+	untold  error // it cannot be said who tells
 }
 
 func (s *sums) Levels(context.Context, *rain.Campaign) (store.Levels, error) { return s.levels, s.lost }
@@ -38,6 +41,19 @@ func (s *sums) Reports(context.Context, string) (map[string]store.NodeReport, er
 	return maps.Clone(s.reports), nil
 }
 
+func (s *sums) TakeTelling(_ context.Context, _, node string, _ time.Duration) (bool, error) {
+	if s.untold != nil {
+		return false, s.untold
+	}
+	if s.teller == "" {
+		s.teller = node
+	}
+	return s.teller == node, nil
+}
+
+// Figures is what the node has told the others.
+func (s *sums) Figures(_ string, n cluster.Figures) { s.told = append(s.told, n) }
+
 func (s *sums) Top(context.Context, *rain.Campaign) ([]store.Ranked, error) {
 	if s.ranked != nil {
 		return nil, s.ranked
@@ -47,6 +63,14 @@ func (s *sums) Top(context.Context, *rain.Campaign) ([]store.Ranked, error) {
 
 func (s *sums) Paid(context.Context, string) (int64, rain.Money, error) { return 5, 50, nil }
 func (s *sums) Dead(context.Context, string) (int64, int64, error)      { return 3, 2, nil }
+
+// won tells that players have won.
+func won(users ...string) (n cluster.Won) {
+	for _, user := range users {
+		n.Winners = append(n.Winners, wire.Winner{User: wire.Mask(user), Amount: 1})
+	}
+	return n
+}
 
 // The figures of a campaign are those of all nodes: of one that has gone only what it has counted. What is neither paid
 // nor dead is on its way, and never less than nothing.
@@ -108,10 +132,10 @@ func TestFiguresAreReportedAndTold(t *testing.T) {
 		quiet := slog.New(slog.DiscardHandler)
 		lobby := room.NewLobby(room.Options{Log: quiet})
 		f := NewFigures(FiguresOptions{
-			Node: "a", Sums: s, Reports: s, Ranking: s, Paid: s, Dead: s, Known: known, Lobby: lobby, Counts: counts,
+			Node: "a", Sums: s, Reports: s, Ranking: s, Paid: s, Dead: s, Known: known, Lobby: lobby, Counts: counts, Bus: s,
 			KeepFor: time.Hour, Clock: func() int64 { return time.Now().UnixMilli() }, Log: quiet,
 		})
-		f.Won("c", []cluster.SettledClaim{{User: "nobody is there"}})
+		f.Won("c", won("nobody is there"))
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 2)
 		go func() { ended <- lobby.Run(ctx) }()
@@ -119,7 +143,7 @@ func TestFiguresAreReportedAndTold(t *testing.T) {
 		member := lobby.NewMember(ear.Connect(t), nil)
 		lobby.Join("c", "u", member)
 		counts.Of("c").Tap(outcome.Won, time.Millisecond)
-		f.Won("c", []cluster.SettledClaim{{User: "annabel", Amount: 1}, {User: "bertrand", Amount: 2}})
+		f.Won("c", won("annabel", "bertrand"))
 		s.ranked = errors.New("away")
 		go func() { ended <- f.Run(ctx) }()
 		synctest.Wait()
@@ -131,7 +155,7 @@ func TestFiguresAreReportedAndTold(t *testing.T) {
 			t.Fatalf("the room was told %d times", len(told))
 		}
 		want := `"online":1,"stock":8,"won":2,"amount_won":0,"winners":[{"user":"` + wire.Mask("bertrand") +
-			`","amount":2},{"user":"` + wire.Mask("annabel") + `","amount":1}],"top":[]`
+			`","amount":1},{"user":"` + wire.Mask("annabel") + `","amount":1}],"top":[]`
 		if got := string(told[0].Data); !strings.Contains(got, want) {
 			t.Errorf("the room was told %s, want %s", got, want)
 		}

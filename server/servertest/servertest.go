@@ -12,7 +12,7 @@ import (
 
 // Stock takes a campaign's packets; store.Stock is one.
 type Stock interface {
-	Open(ctx context.Context, c *rain.Campaign, amounts []rain.Money) error
+	Open(ctx context.Context, c *rain.Campaign, until int64) error
 	Apply(ctx context.Context, c *rain.Campaign) error
 }
 
@@ -23,11 +23,7 @@ func RainingCampaign(b testing.TB, stock Stock, now int64, packets int) *rain.Ca
 	spec.Name, spec.Sponsor, spec.Packets, spec.Budget, spec.WinsPerUser = "bench", "bench", packets,
 		rain.Money(packets)*50, 1_000
 	c := &rain.Campaign{ID: "c" + strings.ToLower(rand.Text()[:16]), Spec: spec, Status: rain.Open, Revision: 1}
-	amounts, err := c.Cut(c.SplitSeed)
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := stock.Open(b.Context(), c, amounts); err != nil {
+	if err := stock.Open(b.Context(), c, now+60_000); err != nil {
 		b.Fatal(err)
 	}
 	c.Revision++

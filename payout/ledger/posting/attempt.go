@@ -150,18 +150,3 @@ func (p *Poster) Failing(ctx context.Context, refs []rain.EntryRef) (map[rain.En
 	}
 	return failing, nil
 }
-
-// BuryMessage keeps a stream message that is no outbox entry. name is its place in the stream; the same name again
-// changes nothing.
-func (p *Poster) BuryMessage(ctx context.Context, name string, payload []byte, reason string) error {
-	d := DeadLetter{
-		Claim: LetterClaim(name), Source: letterSource(name), Kind: LetterMessage, Shard: -1, Packet: -1,
-		Reason: reason, Payload: payload,
-	}
-	if d.Payload == nil {
-		d.Payload = []byte{}
-	}
-	return p.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-		return WriteLetters(ctx, tx, []DeadLetter{d}, p.clock())
-	})
-}

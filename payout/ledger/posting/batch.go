@@ -29,6 +29,7 @@ type batch struct {
 	reclaims []postedReclaim
 	cuts     []ReclaimCut
 	letters  []DeadLetter
+	dropped  int          // letters for which there was no room
 	voids    []DeadLetter // of an earlier epoch of their shard: kept, and resolved
 	settled  []Settlement
 	totals   map[string]Totals

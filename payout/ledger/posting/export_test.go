@@ -73,3 +73,6 @@ func (p *Poster) LockEntries(ctx context.Context, entries ...rain.Entry) (unlock
 
 // Locked is how many entries are in hand.
 func (p *Poster) Locked() int { return len(p.locks.busy) }
+
+// MostUnsealed is how many letters are kept of what nobody has sealed.
+const MostUnsealed = mostUnsealed

@@ -31,7 +31,7 @@ func TestEightWorkersOnOneCampaign(t *testing.T) {
 // have in hand, so they may meet in the database and try again; nobody hears of it.
 func TestEightNodesOnOneCampaign(t *testing.T) {
 	paytest.OnEachInTurn(t, func(b *paytest.Books) {
-		eightWorkers(b, func() *posting.Poster { return paytest.Node(b).Poster }).CheckQuiet(b.T)
+		eightWorkers(b, func() *posting.Poster { return paytest.Node(b.T, b).Poster }).CheckQuiet(b.T)
 	})
 }
 

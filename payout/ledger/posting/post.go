@@ -144,6 +144,9 @@ var reclaimColumns = []string{
 // write carries out what classify has decided.
 func (p *Poster) write(ctx context.Context, tx *sqldb.Tx, b *batch) (Posted, error) {
 	now := p.clock()
+	if err := p.drop(ctx, tx, b); err != nil {
+		return Posted{}, err
+	}
 	_, err := booking.Book(ctx, tx, now, b.txns, func(done booking.Booked) error {
 		if err := p.writePayouts(ctx, tx, b, done.IDs, now); err != nil {
 			return err
@@ -176,7 +179,8 @@ func (p *Poster) write(ctx context.Context, tx *sqldb.Tx, b *batch) (Posted, err
 		return Posted{}, err
 	}
 	// The campaign's one row is last, as its escrow is in book: all workers want it.
-	return Posted{Settled: b.settled, New: len(b.wins), Dead: b.letters, Void: b.voids, Cut: b.cuts},
+	return Posted{Settled: b.settled, New: len(b.wins), Dead: b.letters, Dropped: b.dropped, Void: b.voids,
+			Cut: b.cuts},
 		Tally(ctx, tx, b.totals)
 }
 

@@ -30,6 +30,7 @@ type Posted struct {
 	New     int          // how many of them are new
 	Dead    []DeadLetter // what this call has put aside for a person
 	Void    []DeadLetter // what came too late: of an epoch of its shard before Redis lost it; see Fence
+	Dropped int          // what nobody has sealed, and was not kept because many like it are
 	Cut     []ReclaimCut // reclaims that this call has posted with less than they asked for
 }
 

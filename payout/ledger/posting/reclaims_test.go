@@ -197,7 +197,7 @@ func TestManyNodesReclaimAndPay(t *testing.T) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 10 * packets, Packets: packets})
 		b.CloseCampaign(t, "c1")
 		together(nodes, func(n int) {
-			l := paytest.Node(b)
+			l := paytest.Node(t, b)
 			for i := range packets / 2 {
 				packet := (7*i + n) % packets
 				e := paytest.Entry("c1", 1000*n+i, paytest.Win("u", packet, 0))

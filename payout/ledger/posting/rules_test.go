@@ -117,7 +117,7 @@ func TestManyNodesBringAPlayerTooMuch(t *testing.T) {
 				for u := range players {
 					wins = append(wins, paytest.Win(fmt.Sprintf("%d-%d", round/2, (n+u)%players), n*players+u, 0))
 				}
-				if _, err := paytest.Node(b).Poster.Post(t.Context(), []rain.Entry{paytest.Entry(id, n+1, wins...)}); err != nil {
+				if _, err := paytest.Node(t, b).Poster.Post(t.Context(), []rain.Entry{paytest.Entry(id, n+1, wins...)}); err != nil {
 					t.Error(err)
 				}
 			})
@@ -188,7 +188,7 @@ func TestManyNodesBringADropTwice(t *testing.T) {
 				wins = append(wins, rain.Win{User: fmt.Sprint("u", (n+u)%players), Packet: n*players + u,
 					Drop: paytest.DropOf((n + u) % players)})
 			}
-			if _, err := paytest.Node(b).Poster.Post(t.Context(), []rain.Entry{paytest.Entry("c1", n+1, wins...)}); err != nil {
+			if _, err := paytest.Node(t, b).Poster.Post(t.Context(), []rain.Entry{paytest.Entry("c1", n+1, wins...)}); err != nil {
 				t.Error(err)
 			}
 		})

@@ -194,7 +194,7 @@ func TestAnotherNodeLearnsOfANewKey(t *testing.T) {
 		t := b.T
 		ctx := t.Context()
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
-		other, third := paytest.Node(b), paytest.Node(b)
+		other, third := paytest.Node(t, b), paytest.Node(t, b)
 		b.Clock.Add(60_000)
 		number, err := b.Seals.Rotate(ctx)
 		if err != nil || number != 2 {

@@ -1,0 +1,64 @@
+package e2e
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"redrain/internal/testenv"
+	"redrain/rain"
+)
+
+// TestAHotCampaignIsWonWhole: six players on some of sixteen shards get every packet, wherever it lay, and nobody is told
+// that all are gone before that is so.
+func TestAHotCampaignIsWonWhole(t *testing.T) {
+	t.Parallel()
+	for _, b := range backendsUnderTest {
+		t.Run(b.name, func(t *testing.T) {
+			testenv.Parallel(t, testenv.Medium)
+			nodes := startNodes(t, b.make(t).config(), b.nodes)
+			const packets, shards, crowd = 800, 16, 6
+			spec := fund(t, nodes[0], "hot", 80_000, packets)
+			spec.WinsPerUser, spec.Shards, spec.Split = packets, shards, rain.DoubleMean
+			c, err := nodes[0].client.CreateCampaign(within(t, 30*time.Second), spec, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			dense := shortRain(500)
+			dense.DurationMS, dense.FallMS, dense.DropsPerSecond = 60_000, 10_000, rain.MaxDropsPerSecond
+			if _, err := nodes[0].client.StartRain(within(t, 10*time.Second), c.ID, dense, ""); err != nil {
+				t.Fatal(err)
+			}
+			g := &game{t: t, campaign: c.ID, nodes: nodes, op: nodes[0].client, stop: func() {}}
+			var tapping sync.WaitGroup
+			for i := range crowd {
+				p := join(t, nodes[i%len(nodes)], fmt.Sprintf("player-%d", i), c.ID)
+				g.players = append(g.players, p)
+				tapping.Go(func() { p.untilSoldOut(t) })
+			}
+			tapping.Wait()
+			if got := g.told(); got != packets {
+				t.Errorf("%d of %d packets were won when all were told that none is left", got, packets)
+			}
+			g.end()
+		})
+	}
+}
+
+// untilSoldOut taps one drop after the other, each when the one before is answered, until the player is told that every
+// packet is won.
+func (p *player) untilSoldOut(t *testing.T) {
+	deadline := time.Now().Add(2 * time.Minute)
+	for time.Now().Before(deadline) {
+		switch r := p.answered(t, p.tap(p.freshDrop(t))); r.Outcome {
+		case "sold_out":
+			return
+		case "won", "empty", "late", "unavailable":
+		default:
+			t.Errorf("%s: %+v", p.user, r)
+			return
+		}
+	}
+	t.Errorf("%s was never told that all is gone", p.user)
+}

@@ -1,0 +1,136 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	rds "github.com/redis/go-redis/v9"
+
+	"redrain/internal/testenv"
+)
+
+// TestASlotIsMovedInARain: a shard's slot goes from one master to the next, three times, key by key and at once, while
+// players tap. Nobody loses anything, and every tap is answered.
+func TestASlotIsMovedInARain(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
+	var addrs []string
+	for _, s := range testenv.StartRedisCluster(t) {
+		addrs = append(addrs, s.Addr)
+	}
+	s := setting{redis: strings.Join(addrs, ","), nats: testenv.NATS(t), mysql: testenv.MySQL(t), namespace: "rr"}
+	g := play(t, startNodes(t, s.config(), 2), 4)
+	g.goesOn(50)
+	m := newSlotMover(t, addrs)
+	for turn := range 3 {
+		m.move("rr:{"+g.campaign+".0}:state", turn != 1)
+		g.goesOn(50)
+	}
+	unanswered, unavailable := 0, 0
+	g.stop()
+	for _, p := range g.players {
+		p.await(t, 30*time.Second, "result for each tap", func() bool { return len(p.results) == len(p.tapped) })
+		p.mu.Lock()
+		for id := range p.tapped {
+			switch {
+			case len(p.results[id]) != 1:
+				unanswered++
+			case p.results[id][0].Outcome == "unavailable":
+				unavailable++
+			}
+		}
+		p.mu.Unlock()
+	}
+	const handful = 10
+	if unanswered > 0 || unavailable > handful {
+		t.Errorf("%d taps without one answer, %d unavailable", unanswered, unavailable)
+	}
+	g.end()
+}
+
+// slotMover moves slots as an operator would by hand.
+type slotMover struct {
+	t       *testing.T
+	masters []*rds.Client
+	ids     []string
+}
+
+func newSlotMover(t *testing.T, addrs []string) *slotMover {
+	t.Helper()
+	m := &slotMover{t: t}
+	for _, addr := range addrs {
+		c := rds.NewClient(&rds.Options{Addr: addr})
+		t.Cleanup(func() { _ = c.Close() })
+		role, err := c.Do(t.Context(), "ROLE").Slice()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if role[0] != "master" {
+			continue
+		}
+		id, err := c.Do(t.Context(), "CLUSTER", "MYID").Text()
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.masters, m.ids = append(m.masters, c), append(m.ids, id)
+	}
+	return m
+}
+
+// move moves the slot of a key to the next master: one key after the other, or all at once.
+func (m *slotMover) move(key string, oneByOne bool) {
+	m.t.Helper()
+	ctx := within(m.t, time.Minute)
+	slot := m.masters[0].ClusterKeySlot(ctx, key).Val()
+	from := m.owner(ctx, slot)
+	to := (from + 1) % len(m.masters)
+	m.do(ctx, to, "CLUSTER", "SETSLOT", slot, "IMPORTING", m.ids[from])
+	m.do(ctx, from, "CLUSTER", "SETSLOT", slot, "MIGRATING", m.ids[to])
+	for {
+		keys, err := m.masters[from].ClusterGetKeysInSlot(ctx, int(slot), 100).Result()
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		if len(keys) == 0 {
+			break
+		}
+		if oneByOne {
+			keys = keys[:1]
+		}
+		m.migrate(ctx, from, to, keys)
+	}
+	for _, i := range []int{to, from} {
+		m.do(ctx, i, "CLUSTER", "SETSLOT", slot, "NODE", m.ids[to])
+	}
+}
+
+func (m *slotMover) migrate(ctx context.Context, from, to int, keys []string) {
+	m.t.Helper()
+	host, port, _ := strings.Cut(m.masters[to].Options().Addr, ":")
+	args := []any{"MIGRATE", host, port, "", 0, 5000, "KEYS"}
+	for _, key := range keys {
+		args = append(args, key)
+	}
+	m.do(ctx, from, args...)
+}
+
+// owner is the master that has a slot.
+func (m *slotMover) owner(ctx context.Context, slot int64) int {
+	m.t.Helper()
+	for i, c := range m.masters {
+		if n, err := c.ClusterCountKeysInSlot(ctx, int(slot)).Result(); err == nil && n > 0 {
+			return i
+		}
+	}
+	m.t.Fatalf("nobody has keys of slot %d", slot)
+	return -1
+}
+
+func (m *slotMover) do(ctx context.Context, i int, args ...any) {
+	m.t.Helper()
+	if err := m.masters[i].Do(ctx, args...).Err(); err != nil {
+		m.t.Fatal(fmt.Errorf("%v: %w", args, err))
+	}
+}

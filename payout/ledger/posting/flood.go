@@ -1,0 +1,96 @@
+package posting
+
+import (
+	"context"
+
+	"redrain/internal/sqldb"
+	"redrain/payout/entrytext"
+	"redrain/rain"
+)
+
+// Whoever can write to Redis or NATS can send any number of things that nobody has sealed. Of these so many are kept as
+// show a person what goes on; the others are counted, so that they do not fill the ledger's disk.
+
+const (
+	mostUnsealed = 1000    // letters of what nobody has sealed that wait at once, about
+	mostPayload  = 1 << 16 // bytes that are kept of a message
+)
+
+// BuryMessage keeps a stream message that is no outbox entry, or a large one's beginning. name is its place in the stream;
+// the same name again changes nothing. kept is false where so many wait that it is dropped.
+func (p *Poster) BuryMessage(ctx context.Context, name string, payload []byte, reason string) (kept bool, err error) {
+	d := DeadLetter{
+		Claim: LetterClaim(name), Source: letterSource(name), Kind: LetterMessage, Shard: -1, Packet: -1,
+		Reason: reason, Payload: payload[:min(len(payload), mostPayload)],
+	}
+	if d.Payload == nil {
+		d.Payload = []byte{}
+	}
+	err = p.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		room, err := roomForUnsealed(ctx, tx)
+		kept = room > 0
+		if err != nil || !kept {
+			return err
+		}
+		return WriteLetters(ctx, tx, []DeadLetter{d}, p.clock())
+	})
+	return kept, err
+}
+
+// roomForUnsealed is how many more letters of what nobody has sealed are kept.
+func roomForUnsealed(ctx context.Context, q sqldb.Querier) (room int, err error) {
+	var waiting int
+	_, err = q.First(ctx, []any{&waiting}, "SELECT COUNT(*) FROM (SELECT id FROM dead_letter WHERE resolved_at = 0 "+
+		"AND kind IN (?, ?) LIMIT ?) some", LetterForged, LetterMessage, mostUnsealed)
+	return mostUnsealed - waiting, err
+}
+
+// drop takes forged letters out of a batch for which there is no room. What was sealed with a key that is not valid any more
+// always has room: a person may have it paid.
+func (p *Poster) drop(ctx context.Context, tx *sqldb.Tx, b *batch) error {
+	var entries []rain.Entry
+	for i := range b.letters {
+		if d := &b.letters[i]; d.Kind == LetterForged {
+			e, err := entrytext.Decode(d.Payload)
+			if err != nil {
+				e.Ref, e.Wins = rain.EntryRef{}, []rain.Win{{}} // wrong by any key
+			}
+			entries = append(entries, e)
+		}
+	}
+	if len(entries) == 0 {
+		return nil
+	}
+	room, err := roomForUnsealed(ctx, tx)
+	if err != nil || room >= len(entries) {
+		return err
+	}
+	wrong, err := p.seals.everWrong(ctx, tx, entries)
+	if err != nil {
+		return err
+	}
+	kept := b.letters[:0]
+	for _, d := range b.letters {
+		if d.Kind == LetterForged {
+			e := &entries[0]
+			entries = entries[1:]
+			if isWrong(wrong, e) {
+				if room--; room < 0 {
+					b.dropped++
+					continue
+				}
+			}
+		}
+		kept = append(kept, d)
+	}
+	b.letters = kept
+	return nil
+}
+
+// isWrong tells whether the one thing in a letter's entry is among those with wrong seals.
+func isWrong(wrong map[sealed]bool, e *rain.Entry) bool {
+	if e.Reclaim != nil {
+		return wrong[sealedReclaim(e)]
+	}
+	return wrong[sealedWin(e, e.Wins[0])]
+}

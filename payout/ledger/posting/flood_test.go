@@ -1,0 +1,61 @@
+package posting_test
+
+import (
+	"fmt"
+	"testing"
+
+	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/posting"
+	"redrain/payout/paytest"
+	"redrain/rain"
+)
+
+// TestAFloodOfForgeriesIsBounded: of what nobody has sealed only so much is kept, also of messages; what was sealed with a key
+// that was rotated out is kept beside it, and a person may have it paid.
+func TestAFloodOfForgeriesIsBounded(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+		rotate(b)
+		rotate(b)
+		late := paytest.Entry("c1", 1, paytest.Win("u1", 0, 0))
+		dead, dropped := 0, 0
+		for n := range 12 {
+			var batch []rain.Entry
+			for i := range 2 {
+				wins := make([]rain.Win, 60)
+				for w := range wins {
+					wins[w] = rain.Win{User: "thief", Packet: 1, Drop: fmt.Sprint(w), Seal: "made up"}
+				}
+				batch = append(batch, rain.Entry{Ref: rain.EntryRef{Campaign: "c1", ID: fmt.Sprintf("%d-%d", n+2, i)}, Wins: wins})
+			}
+			posted := b.MustPost(t, batch...)
+			dead, dropped = dead+len(posted.Dead), dropped+posted.Dropped
+		}
+		if n := b.CountDead(t); dead != posting.MostUnsealed || n != dead || dropped != 12*120-dead {
+			t.Errorf("%d are kept, %d said to be, %d dropped", n, dead, dropped)
+		}
+		reclaim := paytest.ReclaimEntry(0, 99, rain.Range{First: 0, Last: 9})
+		reclaim.SealedAt++
+		if posted := b.MustPost(t, reclaim, late); len(posted.Dead) != 1 || posted.Dead[0].User != "u1" || posted.Dropped != 1 {
+			t.Errorf("%+v", posted)
+		}
+		if kept, err := b.BuryMessage(t.Context(), "message-1", []byte("flood"), "no entry"); err != nil || kept {
+			t.Errorf("kept %v, %v", kept, err)
+		}
+		if settled, err := b.Retry(t.Context(), "c1-0"); err != nil || len(settled) != 1 {
+			t.Errorf("%+v, %v", settled, err)
+		}
+		b.WantBalance(t, booking.EscrowAccount("c1"), 90)
+		b.Statement(t, "UPDATE dead_letter SET resolved_at = 1 WHERE user_id = 'thief'")
+		huge := make([]byte, 1<<20)
+		if kept, err := b.BuryMessage(t.Context(), "message-1", huge, "no entry"); err != nil || !kept {
+			t.Errorf("kept %v, %v", kept, err)
+		}
+		if n := b.Count(t, "SELECT MAX(LENGTH(payload)) FROM dead_letter"); n > 1<<16 {
+			t.Errorf("%d bytes are kept of a message", n)
+		}
+		b.CheckBooks(t)
+	})
+}

@@ -1,0 +1,241 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"redrain/internal/seal"
+	"redrain/internal/testenv"
+	"redrain/payout/entrytext"
+	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/posting"
+	"redrain/payout/paytest"
+	"redrain/rain"
+)
+
+// stranger is another installation.
+var stranger = seal.NewRing(seal.Secret{66})
+
+// wantForged fails the test unless the counter of forgeries is at n.
+func wantForged(t *testing.T, reg *prometheus.Registry, n int) {
+	t.Helper()
+	const name = "redrain_forged_total"
+	want := fmt.Sprintf("# HELP %s Messages, wins and reclaims that no node of this installation has sealed.\n"+
+		"# TYPE %s counter\n%s %d\n", name, name, name, n)
+	if err := testutil.GatherAndCompare(reg, strings.NewReader(want), name); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestMessagesThatNobodyHasSent: made up, altered, sealed elsewhere, on another's subject, or sealed and nonsense. Each is a
+// dead letter at once, with an alarm; none is paid, and none holds up what is true.
+func TestMessagesThatNobodyHasSent(t *testing.T) {
+	t.Parallel()
+	for name, back := range backEnds {
+		t.Run(name, func(t *testing.T) {
+			p := back(t)
+			c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 2})
+			p.redis.Open(c)
+			reg := prometheus.NewRegistry()
+			p.node(t, quick, SettlerOptions{Registerer: reg})
+			s := newStream(p.js, p.namespace, paytest.Ring)
+			testenv.Eventually(t, time.Minute, "the stream is there", func() bool {
+				_, err := p.js.Stream(t.Context(), s.name())
+				return err == nil
+			})
+			good := paytest.Entry("c1", 1, paytest.Win(paytest.Home("u", 0, 2), 0, 0))
+			text := entrytext.Encode(good)
+			sealed := string(entrytext.Seal(paytest.Ring, text))
+			const home = "c1.0"
+			n, forged := 0, 0
+			for _, message := range []struct {
+				what, subject, data string
+				sealed              bool
+			}{
+				{"nothing", home, "", false},
+				{"noise", home, "\xff", false},
+				{"an entry as it was once", home, `{"ref":{"campaign":"c1","shard":0,"id":"1-0"}}`, false},
+				{"an entry without a seal", home, string(text), false},
+				{"another player", home, strings.Replace(sealed, " u", " v", 1), false},
+				{"another packet", home, strings.Replace(sealed, "\n0-0\n", "\n1-1\n", 1), false},
+				{"cut off", home, sealed[:len(sealed)-1], false},
+				{"of another installation", home, string(entrytext.Seal(stranger, text)), false},
+				{"on another shard's subject", "c1.1", sealed, true},
+				{"on another campaign's subject", "c2.0", sealed, true},
+				{"on a longer subject", "c1.0.0", sealed, true},
+				{"sealed nonsense", home, string(entrytext.Seal(paytest.Ring, []byte("nonsense"))), true},
+				{"a sealed id that is none", home, string(entrytext.Seal(paytest.Ring, []byte(strings.Replace(string(text), "1-0",
+					"01-0", 1)))), true},
+			} {
+				if _, err := p.js.Publish(t.Context(), p.namespace+".payout."+message.subject, []byte(message.data)); err != nil {
+					t.Fatal(err)
+				}
+				n++
+				if !message.sealed {
+					forged++
+				}
+				if d := <-p.dead; d.Kind != posting.LetterMessage || d.Reason == "" ||
+					strings.Contains(d.Reason, "seal is wrong") == message.sealed {
+					t.Errorf("%s: %+v", message.what, d)
+				}
+			}
+			wantForged(t, reg, forged)
+			p.redis.Win("c1", 0, "u1")
+			p.eventuallySettled(t, 10*time.Second, c, 1)
+			if got := p.CountDead(t); got != n {
+				t.Errorf("%d dead letters, want %d", got, n)
+			}
+			if info := p.consumer(t); info.NumAckPending != 0 || info.NumPending != 0 {
+				t.Errorf("messages are left: %+v", info)
+			}
+			p.WantBalance(t, booking.UserAccount(paytest.Home("u", 0, 2)), 0)
+			p.CheckBooks(t)
+		})
+	}
+}
+
+// TestForgedEntries: what somebody has put into the outbox of Redis travels like all else, and is a dead letter of its own
+// kind, counted and told. It is taken out of the outbox, and what is true beside it is paid.
+func TestForgedEntries(t *testing.T) {
+	t.Parallel()
+	p := inProcess(t)
+	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+	p.redis.Open(c)
+	forge := func(id string, change func(*rain.Entry)) {
+		e := paytest.Entry("c1", 1, paytest.Win("thief", 9, 0))
+		e.Ref.ID = id
+		change(&e)
+		shard := p.redis.Shards[paytest.FakeKey{Campaign: "c1"}]
+		shard.Entries = append(shard.Entries, &paytest.FakeEntry{Entry: e})
+	}
+	p.redis.Win("c1", 0, "u1")
+	forge("7-0", func(e *rain.Entry) { e.Wins[0].Seal = "made up" })
+	forge("8-0", func(e *rain.Entry) { *e = paytest.SealWith(stranger, *e) })
+	forge("9-0", func(e *rain.Entry) {
+		e.Wins, e.Reclaim = nil, &rain.Reclaim{Numbers: paytest.Packets(0, 9), Seal: "made up"}
+	})
+	p.redis.Win("c1", 0, "u2")
+	reg := prometheus.NewRegistry()
+	p.node(t, quick, SettlerOptions{Registerer: reg})
+	for range 3 {
+		if d := <-p.dead; d.Kind != posting.LetterForged {
+			t.Errorf("%+v", d)
+		}
+	}
+	p.eventuallySettled(t, time.Minute, c, 2)
+	wantForged(t, reg, 3)
+	p.WantBalance(t, booking.EscrowAccount("c1"), 80)
+	if got := p.Prove(t, c, p.redis); got.Difference != 0 || got.Dead != 0 {
+		t.Errorf("%+v", got)
+	}
+	p.CheckBooks(t)
+}
+
+// TestAFloodOfMessages: thousands that nobody has sealed are in the stream, and more come. What is true is settled meanwhile,
+// and only so many are kept.
+func TestAFloodOfMessages(t *testing.T) {
+	t.Parallel()
+	p := inProcess(t)
+	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+	p.redis.Open(c)
+	s := newStream(p.js, p.namespace, paytest.Ring)
+	if _, err := s.ensure(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	const flood = 3000
+	for n := range flood {
+		if _, err := p.js.PublishAsync(p.namespace+".payout.c1.0", fmt.Appendf(nil, "flood %d", n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reg := prometheus.NewRegistry()
+	alarms := atomic.Int64{}
+	settler := NewSettler(p.js, p.Seals.Ring(), p.Poster, p.DeadLetters, p.redis, p.told, SettlerOptions{
+		Namespace: p.namespace, Registerer: reg, Log: paytest.Quiet,
+		Alarms: Alarms{OnDead: func([]posting.DeadLetter) { alarms.Add(1) }}})
+	p.run(t, settler)
+	p.redis.Win("c1", 0, "u1")
+	entries, err := p.redis.Read(t.Context(), "c1", 0, "test", 10)
+	paytest.Must(t, err)
+	p.publish(t, 1, entries...)
+	p.eventuallySettled(t, time.Minute, c, 1)
+	testenv.Eventually(t, time.Minute, "all are dealt with", func() bool {
+		info := p.consumer(t)
+		return info.NumPending == 0 && info.NumAckPending == 0
+	})
+	wantForged(t, reg, flood)
+	if n := p.CountDead(t); n != int(alarms.Load()) || n < 900 || n > 1100 {
+		t.Errorf("%d letters are kept, %d alarms", n, alarms.Load())
+	}
+}
+
+// TestANodeLearnsOfANewKey: another node seals with a key that this one has not read yet. Its messages are settled, at their
+// first delivery.
+func TestANodeLearnsOfANewKey(t *testing.T) {
+	t.Parallel()
+	p := inProcess(t)
+	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+	p.redis.Open(c)
+	other := paytest.Node(t, p.Books)
+	p.Clock.Add(60_000)
+	if _, err := other.Seals.Rotate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s := newStream(p.js, p.namespace, paytest.Ring)
+	if _, err := s.ensure(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	e := paytest.SealWith(other.Seals.Ring(), paytest.Entry("c1", 1, paytest.Win("u1", 0, 0)))
+	if _, err := p.js.Publish(t.Context(), s.subject(e.Ref), entrytext.Seal(other.Seals.Ring(),
+		entrytext.Encode(e))); err != nil {
+		t.Fatal(err)
+	}
+	reg := prometheus.NewRegistry()
+	p.settler(t, SettlerOptions{Registerer: reg}, func([]rain.Entry) error { return nil })
+	p.eventuallySettled(t, ackWait/2, c, 1)
+	wantForged(t, reg, 0)
+	if n := p.CountDead(t); n != 0 {
+		t.Errorf("%d letters", n)
+	}
+}
+
+// keyless is a ledger whose keys cannot be read for a while.
+type keyless struct {
+	*posting.Poster
+	tries atomic.Int64
+}
+
+func (l *keyless) RefreshSeals(ctx context.Context) error {
+	if l.tries.Add(1) < 3 {
+		return errors.New("no database")
+	}
+	return l.Poster.RefreshSeals(ctx)
+}
+
+// TestWithoutTheKeysNothingIsForged: while the database is away nobody can say that a message is not of this installation.
+func TestWithoutTheKeysNothingIsForged(t *testing.T) {
+	t.Parallel()
+	p := inProcess(t)
+	s := newStream(p.js, p.namespace, paytest.Ring)
+	if _, err := s.ensure(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.js.Publish(t.Context(), p.namespace+".payout.c1.0", []byte("no entry")); err != nil {
+		t.Fatal(err)
+	}
+	ledger := &keyless{Poster: p.Poster}
+	p.run(t, NewSettler(p.js, p.Seals.Ring(), ledger, p.DeadLetters, p.redis, p.told, SettlerOptions{
+		Namespace: p.namespace, Workers: 1, Log: paytest.Quiet,
+		Alarms: Alarms{OnDead: func(letters []posting.DeadLetter) { p.dead <- letters[0] }}}))
+	if d := <-p.dead; d.Kind != posting.LetterMessage || ledger.tries.Load() != 3 {
+		t.Errorf("%+v after %d tries", d, ledger.tries.Load())
+	}
+}

@@ -1,0 +1,159 @@
+package rain_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"redrain/rain"
+)
+
+func amountsOf(t testing.TB, s rain.Spec, seed rain.Seed) *rain.Amounts {
+	t.Helper()
+	amounts, err := rain.NewAmounts(&rain.Campaign{ID: "c1", Spec: s, SplitSeed: seed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return amounts
+}
+
+// TestAmountsAreThoseOfTheCut, one by one and in sums over any ranges, whatever block they are in.
+func TestAmountsAreThoseOfTheCut(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, kind := range rain.SplitKinds() {
+		for _, packets := range []int{1, 2, rain.BlockPackets - 1, rain.BlockPackets, rain.BlockPackets + 1,
+			3*rain.BlockPackets + 7} {
+			s := spec(kind, 0, packets, 1, nil)
+			s.Budget = rain.Money(100*packets + 3)
+			if kind == rain.List {
+				s.Budget = 0
+				for i := range packets {
+					s.Amounts = append(s.Amounts, rain.Money(1+i%7))
+					s.Budget += rain.Money(1 + i%7)
+				}
+			}
+			cut, err := s.Cut(seedOf(5))
+			if err != nil {
+				t.Fatal(err)
+			}
+			amounts := amountsOf(t, s, seedOf(5))
+			for _, packet := range r.Perm(packets) {
+				if got := amounts.Of(packet); got != cut[packet] {
+					t.Fatalf("%s of %d: packet %d holds %d, and is cut as %d", kind, packets, packet, got, cut[packet])
+				}
+			}
+			for range 50 {
+				first := r.IntN(packets)
+				last := first + r.IntN(packets-first)
+				var want rain.Money
+				for _, a := range cut[first : last+1] {
+					want += a
+				}
+				if got := amounts.Sum(rain.Numbers{{First: first, Last: last}}); got != want {
+					t.Fatalf("%s of %d: packets %d to %d hold %d, want %d", kind, packets, first, last, got, want)
+				}
+			}
+		}
+	}
+}
+
+// TestAmountsOutsideTheCampaign: nothing is in a packet that there is not.
+func TestAmountsOutsideTheCampaign(t *testing.T) {
+	t.Parallel()
+	amounts := amountsOf(t, spec(rain.Even, 100, 10, 1, nil), seedOf(1))
+	for _, packet := range []int{-1 << 62, -1, 10, rain.MaxPackets, 1 << 62} {
+		if got := amounts.Of(packet); got != 0 {
+			t.Errorf("packet %d holds %d", packet, got)
+		}
+	}
+	for _, tc := range []struct {
+		first, last int
+		want        rain.Money
+	}{{-5, -1, 0}, {-5, 0, 10}, {0, 9, 100}, {9, 1 << 40, 10}, {10, 20, 0}, {5, 4, 0}, {1 << 40, 1 << 41, 0}} {
+		if got := amounts.Sum(rain.Numbers{{First: tc.first, Last: tc.last}}); got != tc.want {
+			t.Errorf("%d to %d hold %d, want %d", tc.first, tc.last, got, tc.want)
+		}
+	}
+	if got := amounts.Sum(rain.Numbers{{First: 0, Last: 1}, {First: 1, Last: 2}}); got != 40 || amounts.Sum(nil) != 0 {
+		t.Errorf("two ranges hold %d", got)
+	}
+}
+
+// TestAmountsAtTheLimits: in the most packets and with the largest budget any packet is known at once, and each block is
+// within the bounds.
+func TestAmountsAtTheLimits(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []rain.SplitKind{rain.DoubleMean, rain.LowVariance, rain.Gaussian, rain.Even} {
+		const mean = rain.MaxBudget / rain.MaxPackets
+		s := spec(kind, rain.MaxBudget, rain.MaxPackets, mean-1, new(rain.Money(mean+1)))
+		amounts := amountsOf(t, s, seedOf(9))
+		for _, packet := range []int{0, 1, rain.BlockPackets, rain.MaxPackets/2 + 1, rain.MaxPackets - 1} {
+			if got := amounts.Of(packet); got < s.Min || got > *s.Max {
+				t.Errorf("%s: packet %d holds %d", kind, packet, got)
+			}
+		}
+		half := rain.Numbers{{First: 0, Last: rain.MaxPackets/2 - 1}}
+		rest := rain.Numbers{{First: rain.MaxPackets / 2, Last: rain.MaxPackets - 1}}
+		if a, b := amounts.Sum(half), amounts.Sum(rest); a+b != rain.MaxBudget || a < b-10_000 || a > b+10_000 {
+			t.Errorf("%s: the halves hold %d and %d", kind, a, b)
+		}
+	}
+}
+
+// TestEntriesAreFilledIn: whoever knows the campaign knows what an entry is about.
+func TestEntriesAreFilledIn(t *testing.T) {
+	t.Parallel()
+	amounts := amountsOf(t, spec(rain.DoubleMean, 1000, 10, 1, nil), seedOf(1))
+	e := rain.Entry{Wins: []rain.Win{{Packet: 3, Amount: 5}, {Packet: 10, Amount: 5}},
+		Reclaim: &rain.Reclaim{Numbers: rain.Numbers{{First: 4, Last: 9}}}}
+	e.FillIn(amounts)
+	if e.Wins[0].Amount != amounts.Of(3) || e.Wins[1].Amount != 0 ||
+		e.Reclaim.Amount != amounts.Sum(rain.Numbers{{First: 4, Last: 9}}) {
+		t.Errorf("%+v %+v", e.Wins, e.Reclaim)
+	}
+}
+
+// TestAmountsCache: a campaign's amounts are made once, another seed's anew, and those of a split that is none are an error.
+func TestAmountsCache(t *testing.T) {
+	t.Parallel()
+	cache := rain.NewAmountsCache()
+	c := rain.Campaign{ID: "c1", Spec: spec(rain.DoubleMean, 1000, 10, 1, nil), SplitSeed: seedOf(1)}
+	first, err := cache.Of(&c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := c
+	if got, err := cache.Of(&again); got != first || err != nil {
+		t.Errorf("made twice (%v)", err)
+	}
+	again.SplitSeed = seedOf(2)
+	if got, err := cache.Of(&again); got == first || err != nil {
+		t.Errorf("another seed has the same amounts (%v)", err)
+	}
+	again.ID, again.Packets = "c2", 2000
+	if _, err := cache.Of(&again); !errors.As(err, &rain.Invalid{}) {
+		t.Errorf("more packets than money: %v", err)
+	}
+}
+
+// TestAmountsMayBeAskedByMany goroutines, which race for the same blocks.
+func TestAmountsMayBeAskedByMany(t *testing.T) {
+	t.Parallel()
+	s := spec(rain.DoubleMean, 10_000_000, 100_000, 1, nil)
+	amounts := amountsOf(t, s, seedOf(1))
+	var wg sync.WaitGroup
+	sums := make([]rain.Money, 4)
+	for g := range sums {
+		wg.Go(func() {
+			for packet := range s.Packets {
+				sums[g] += amounts.Of((packet*(g+1) + g) % s.Packets)
+			}
+		})
+	}
+	wg.Wait()
+	if sums[0] != s.Budget || sums[2] != s.Budget {
+		t.Errorf("%v", sums)
+	}
+}
