@@ -122,7 +122,7 @@ func (s *set) fill(first, last, count int, twice func(i int)) {
 	}
 }
 
-func (s *set) has(i int) bool { return s.words != nil && s.words[i/64]&(uint64(1)<<(i%64)) != 0 }
+func (s *set) has(i int) bool { return s.word(i/64)&(uint64(1)<<(i%64)) != 0 }
 
 func (s *set) word(w int) uint64 {
 	if s.words == nil {

@@ -14,8 +14,8 @@ import (
 	"redrain/rain"
 )
 
-// TestEveryChangeByHandIsFound plays as TestNoFalseFinding does, stops, changes one thing in Redis or in the ledger that the
-// numbers hang on, and wants that found.
+// TestEveryChangeByHandIsFound plays as TestNoFalseFinding does, stops, changes one thing in Redis or in the ledger
+// that the numbers hang on, and wants that found.
 func TestEveryChangeByHandIsFound(t *testing.T) {
 	t.Parallel()
 	b := paytest.OnSQLite(t)
@@ -123,11 +123,13 @@ var bookDeeds = makeBookDeeds()
 func makeBookDeeds() (all []string) {
 	add := func(table, key, where string, deeds ...string) {
 		for _, deed := range deeds {
-			all = append(all, deed+" WHERE "+key+" = (SELECT "+key+" FROM "+table+" WHERE campaign_id = ? "+where+" ORDER BY "+key+
+			all = append(all, deed+" WHERE "+key+" = (SELECT "+key+" FROM "+table+" WHERE campaign_id = ? "+where+" ORDER "+
+				"BY "+key+
 				" LIMIT 1)")
 		}
 	}
-	add("payout", "claim", "", "DELETE FROM payout", "UPDATE payout SET user_id = 'x'", "UPDATE payout SET drop_id = '999.9'",
+	add("payout", "claim", "", "DELETE FROM payout", "UPDATE payout SET user_id = 'x'", "UPDATE payout SET drop_id = "+
+		"'999.9'",
 		"UPDATE payout SET shard = shard + 1", "UPDATE payout SET won_at = won_at - 1",
 		"UPDATE payout SET entry_seq = entry_seq + 1", "UPDATE payout SET packet = packet + 1000",
 		"UPDATE payout SET amount = amount + 1")
@@ -137,10 +139,12 @@ func makeBookDeeds() (all []string) {
 	// Without its row a move that has only been lent is one whose row has not been written yet.
 	add("move", "id", "AND done_at > 0", "DELETE FROM move")
 	add("move", "id", "AND done_at > 0 AND to_number > 0 AND NOT EXISTS (SELECT 1 FROM shard_epoch e WHERE "+
-		"e.campaign_id = move.campaign_id AND e.shard = move.to_shard AND e.barrier_ms > 0)", "UPDATE move SET to_number = to_number + 1000000000000000",
+		"e.campaign_id = move.campaign_id AND e.shard = move.to_shard AND e.barrier_ms > 0)", "UPDATE move SET to_number "+
+		"= to_number + 1000000000000000",
 		"UPDATE move SET to_number = to_number - 1", "UPDATE move SET done_at = 0")
 	add("reclaim", "entry_seq || closed_at || shard || campaign_id", "", "DELETE FROM reclaim",
-		"UPDATE reclaim SET packets = packets + 1", "UPDATE reclaim SET amount = amount + 1", "UPDATE reclaim SET numbers = '0-0'",
+		"UPDATE reclaim SET packets = packets + 1", "UPDATE reclaim SET amount = amount + 1", "UPDATE reclaim SET numbers "+
+			"= '0-0'",
 		"UPDATE reclaim SET shard = shard + 1", "UPDATE reclaim SET numbers = 'x'")
 	add("dead_letter", "id", "AND resolved_at = 0", "DELETE FROM dead_letter", "UPDATE dead_letter SET resolved_at = 1",
 		"UPDATE dead_letter SET shard = 99")
@@ -201,7 +205,8 @@ func (d *hotDeed) entry() *paytest.FakeEntry {
 func (d *hotDeed) posted(e rain.Entry) bool {
 	ms, seq, err := e.Ref.Position()
 	d.must(err)
-	count := d.b.Count(d.t, "SELECT (SELECT COUNT(*) FROM payout WHERE campaign_id = ? AND shard = ? AND won_at = ? AND entry_seq = ?) + "+
+	count := d.b.Count(d.t, "SELECT (SELECT COUNT(*) FROM payout WHERE campaign_id = ? AND shard = ? AND won_at = ? "+
+		"AND entry_seq = ?) + "+
 		"(SELECT COUNT(*) FROM dead_letter WHERE campaign_id = ? AND shard = ? AND won_at = ? AND entry_seq = ?) + "+
 		"(SELECT COUNT(*) FROM reclaim WHERE campaign_id = ? AND shard = ? AND closed_at = ? AND entry_seq = ?)",
 		d.c.ID, e.Ref.Shard, ms, seq, d.c.ID, e.Ref.Shard, ms, seq, d.c.ID, e.Ref.Shard, ms, seq)
