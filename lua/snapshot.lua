@@ -9,13 +9,15 @@
 --   1  how many ranges to read at most
 -- RETURNS
 --   an array: the state as field, value, field, value, ... (empty where there is none); the ranges; what is
---   lent, as field, value, field, value, ...; the id of the newest entry that the outbox ever had, '' where there is no outbox
+--   lent, as field, value, field, value, ...; the id of the newest entry that the outbox ever had, '' where there is no
+--   outbox, '?' where this Redis (the stand-in) cannot say
 -- ATOMICITY
 --   It is one step and writes nothing. A MULTI would do the same, but a full Redis refuses a MULTI, and that is when
 --   somebody wants to know.
 
 local newest = ''
 if redis.call('EXISTS', KEYS[4]) == 1 then
+  newest = '?'
   local info = redis.call('XINFO', 'STREAM', KEYS[4])
   for i = 1, #info, 2 do
     if info[i] == 'last-generated-id' then newest = info[i + 1] end

@@ -106,9 +106,12 @@ type ShardSnapshot struct {
 	Returned    Numbers  // packets that the shard gave back when it was closed
 	Lent        []Lent   // packets on their way to other shards
 	LastEntry   string   // id of the newest entry of the outbox ever, "0-0" where none was; as the state says
-	NewestEntry string   // the same, as the outbox itself says
+	NewestEntry string   // the same, as the outbox itself says; "" where it is gone, UnknownEntry where that is unknown
 	Unreadable  []string // what no script of this program has written; the rest is without it
 }
+
+// UnknownEntry stands for the id of an entry that Redis cannot tell.
+const UnknownEntry = "?"
 
 // Lent is packets that have left one shard's stock for another's.
 type Lent struct {

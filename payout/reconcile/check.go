@@ -21,7 +21,7 @@ type Reconciliation struct {
 	// in Redis and not won, also on its way between shards; while a campaign is loading, all that is being stocked
 	Stock      rain.Money `json:"stock"`
 	Unsettled  rain.Money `json:"unsettled"`  // in an outbox and not yet posted
-	Dead       rain.Money `json:"dead"`       // dead letters
+	Dead       rain.Money `json:"dead"`       // dead letters, but for packets that can be won
 	Difference rain.Money `json:"difference"` // positive: money is missing; negative: more was promised than funded
 	Balanced   bool       `json:"balanced"`   // no difference and no findings
 	Findings   []string   `json:"findings,omitempty"`
@@ -149,6 +149,9 @@ func (r *campaignCheck) sums() Reconciliation {
 			continue
 		}
 		h := &b.holding
+		// A letter about a packet that can be won holds no money: its entry was altered, or Redis has gone back. That the
+		// packet is in two places is found beside.
+		res.Dead -= r.amounts.Sum(h.list(func(w int) uint64 { return b.dead.word(w) & b.stock.word(w) }))
 		res.Dead += r.amounts.Sum(h.list(func(w int) uint64 {
 			return b.deadReturned.word(w) &^ (b.paid.word(w) | b.dead.word(w) | b.reclaimed.word(w))
 		}))

@@ -57,10 +57,9 @@ func (r *campaignCheck) readOutbox(ctx context.Context) error {
 // checkNewest compares what the state and the outbox say of the newest entry. The scripts write both in one step.
 func (r *campaignCheck) checkNewest(n int) {
 	s := &r.shards[n].snapshot
-	if s.Found && s.NewestEntry != s.LastEntry {
+	if s.Found && s.NewestEntry != s.LastEntry && s.NewestEntry != rain.UnknownEntry {
 		r.found.add("an outbox that was changed", shardName(n), "shard %d: the newest entry that its scripts have written "+
-			"is %s, "+
-			"but the outbox says %q", n, s.LastEntry, s.NewestEntry)
+			"is %s, but the outbox says %q", n, s.LastEntry, s.NewestEntry)
 	}
 }
 

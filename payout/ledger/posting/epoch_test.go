@@ -117,8 +117,11 @@ func TestWhatComesAfterTheFenceIsVoid(t *testing.T) {
 		redis := paytest.NewFakeRedis(b.Clock.Now)
 		redis.Open(c)
 		redis.Settled(other)
-		redis.Lose("c1", 0)
-		redis.Restore("c1", 0, paytest.Packets(2, 4), nil, 0, barrier.ID, ms, []rain.Entry{known})
+		restored := paytest.Restored{Stock: paytest.Packets(2, 4), Barrier: posting.Barrier{Entry: barrier.ID, Epoch: ms}}
+		for _, w := range known.Wins {
+			restored.Wins = append(restored.Wins, posting.Assigned{Win: w, Entry: known.Ref})
+		}
+		redis.Restore("c1", 0, restored)
 		redis.Settled(after)
 		got := b.Prove(t, c, redis)
 		if !got.Balanced || got.Difference != 0 || got.Dead != 0 || got.Paid != 50 || got.Stock != 50 {
@@ -233,22 +236,24 @@ func TestReclaimed(t *testing.T) {
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 3})
-		b.CloseCampaign(t, "c1")
+		c := b.CloseCampaign(t, "c1")
 		// the second makes no sense and waits
 		b.MustPost(t, paytest.ReclaimEntry(1, 1, rain.Range{First: 4, Last: 6}),
 			paytest.ReclaimEntry(2, 1, rain.Range{First: 7, Last: 10}))
-		for shard, want := range []bool{false, true, true} {
-			if got, err := b.Reclaimed(t.Context(), "c1", shard); got != want || err != nil {
+		b.MustPost(t, paytest.ReclaimEntry(1, 2, rain.Range{First: 0, Last: 0}))
+		for shard, want := range []string{"", "4-6 0-0", "7-10"} {
+			if got, err := b.Reclaimed(t.Context(), c, shard); got.String() != want || err != nil {
 				t.Errorf("shard %d: %v, %v", shard, got, err)
 			}
 		}
 		if err := b.CreateCampaign(t.Context(), b.LoadingCampaign(t, "c2")); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.Abandon(t.Context(), "c2"); err != nil {
+		c, err := b.Abandon(t.Context(), "c2")
+		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := b.Reclaimed(t.Context(), "c2", 0); !got || err != nil {
+		if got, err := b.Reclaimed(t.Context(), c, 0); got.String() != "0-2" || err != nil {
 			t.Errorf("an abandoned campaign: %v, %v", got, err)
 		}
 	})

@@ -1,0 +1,175 @@
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	rds "github.com/redis/go-redis/v9"
+
+	"redrain/internal/operator"
+	"redrain/internal/testenv"
+	"redrain/rain"
+)
+
+// forger is somebody who can write to Redis and to NATS, and has none of redrain's keys.
+type forger struct {
+	t         *testing.T
+	namespace string
+	rdb       *rds.Client
+	js        jetstream.JetStream
+}
+
+func newForger(t *testing.T, s setting) *forger {
+	t.Helper()
+	nc, err := nats.Connect(s.nats)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &forger{t: t, namespace: s.namespace, rdb: rds.NewClient(&rds.Options{Addr: s.redis}), js: js}
+	t.Cleanup(func() { _ = f.rdb.Close() })
+	return f
+}
+
+// messages are all that the stream has had of a shard.
+func (f *forger) messages(campaign string) (all []string) {
+	f.t.Helper()
+	stream, err := f.js.Stream(f.t.Context(), strings.ToUpper(f.namespace)+"_PAYOUT")
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	info, err := stream.Info(f.t.Context())
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	for seq := info.State.FirstSeq; seq <= info.State.LastSeq; seq++ {
+		m, err := stream.GetMsg(f.t.Context(), seq)
+		if err == nil && m.Subject == f.subject(campaign) {
+			all = append(all, string(m.Data))
+		}
+	}
+	return all
+}
+
+func (f *forger) subject(campaign string) string { return f.namespace + ".payout." + campaign + ".0" }
+
+func (f *forger) publish(campaign, message string) {
+	f.t.Helper()
+	if _, err := f.js.Publish(f.t.Context(), f.subject(campaign), []byte(message)); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// add adds an entry to the outbox.
+func (f *forger) add(campaign string, fields ...string) {
+	f.t.Helper()
+	key := f.namespace + ":{" + campaign + ".0}:outbox"
+	values := make([]any, len(fields))
+	for i, v := range fields {
+		values[i] = v
+	}
+	if err := f.rdb.XAdd(f.t.Context(), &rds.XAddArgs{Stream: key, Values: values}).Err(); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// TestForgeriesArePaidToNobody: what is made up, altered, or played again in the stream or in the outbox moves no money, and
+// each is named; what was told is paid.
+func TestForgeriesArePaidToNobody(t *testing.T) {
+	testenv.Parallel(t, testenv.Light)
+	s := realSetting(t)
+	n := startNode(t, s.config())
+	c, err := n.client.CreateCampaign(within(t, 20*time.Second), fund(t, n, "forged", 10_000, 20), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	won := winners(t, n, c.ID, 4)
+	awaitBooks(t, n.client, c.ID)
+	f := newForger(t, s)
+	real := f.messages(c.ID)
+	if len(real) == 0 {
+		t.Fatal("the stream has nothing to forge from")
+	}
+	lines := strings.Split(real[0], "\n") // seal of the message, head, packets, a line for each win
+	head, line := strings.Split(lines[1], " "), strings.Split(lines[3], " ")
+	at, mark, drop := head[3], line[0], line[1]
+	replaced := func(old, new string) string { return strings.Replace(real[0], old, new, 1) }
+
+	for what, forge := range map[string]func(){
+		"a message that somebody has made up": func() {
+			f.publish(c.ID, fmt.Sprintf("%s\n%s 0 %d-0 %s\n19-19\n%s %s thief", strings.Repeat("A", 43), c.ID,
+				time.Now().UnixMilli(), at, mark, drop))
+		},
+		"a message with another player": func() { f.publish(c.ID, replaced(" user-", " thief-")) },
+		"a message with another packet": func() { f.publish(c.ID, replaced("\n"+lines[2]+"\n", "\n19-19\n")) },
+		"an entry with another player":  func() { f.add(c.ID, "at", at, "packets", "18-18", "wins", mark+" "+drop+" thief") },
+		"an entry with another drop":    func() { f.add(c.ID, "at", at, "packets", "17-17", "wins", mark+" 1.1 "+line[2]) },
+		"an entry that is played again": func() { f.add(c.ID, "at", at, "packets", "16-16", "wins", lines[3]) },
+		"the rest of an open campaign":  func() { f.add(c.ID, "at", at, "packets", "10-15", "reclaim", mark) },
+	} {
+		before := f.waiting(n.client)
+		forge()
+		testenv.Eventually(t, 20*time.Second, what+": is named", func() bool { return len(f.waiting(n.client)) > len(before) })
+	}
+	// What is true may come again, however often: it was paid once.
+	for _, message := range slices.Backward(real) {
+		f.publish(c.ID, message)
+	}
+	stream, err := f.js.Stream(t.Context(), strings.ToUpper(f.namespace)+"_PAYOUT")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.Purge(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p := join(t, n, "late", c.ID)
+	last := p.answered(t, p.tap(p.freshDrop(t)))
+	p.await(t, 30*time.Second, "the settlement of who comes after all that", func() bool {
+		return last.Outcome == "won" && len(p.settled[last.Claim]) == 1
+	})
+
+	for i, w := range won {
+		if got := balanceOf(t, n, fmt.Sprintf("user-%d", i)); got != w.Amount {
+			t.Errorf("user-%d won %d and has %d", i, w.Amount, got)
+		}
+	}
+	if got := balanceOf(t, n, "thief"); got != 0 {
+		t.Errorf("the thief has %d", got)
+	}
+	retried, err := n.client.RetryPayouts(within(t, 20*time.Second), c.ID)
+	if err != nil || retried.Settled != 0 {
+		t.Errorf("a person has %+v paid (%v)", retried, err)
+	}
+	rec, err := n.client.Reconciliation(within(t, 20*time.Second), c.ID)
+	if err != nil || rec.Difference != 0 {
+		t.Errorf("the books: %+v (%v)", rec, err)
+	}
+}
+
+// waiting are the letters that wait for a person.
+func (f *forger) waiting(op *operator.Client) []operator.DeadLetter {
+	f.t.Helper()
+	list, err := op.DeadPayouts(within(f.t, 10*time.Second), operator.Page{})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return list.Items
+}
+
+func balanceOf(t *testing.T, n *node, user string) rain.Money {
+	t.Helper()
+	u, err := n.client.User(within(t, 10*time.Second), user)
+	if err != nil && !operator.HasStatus(err, 404) {
+		t.Fatal(err)
+	}
+	return u.Balance
+}
