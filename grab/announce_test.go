@@ -14,7 +14,6 @@ import (
 
 	"redrain/grab/confirm"
 	"redrain/grab/outcome"
-	"redrain/grab/store"
 	"redrain/rain"
 )
 
@@ -31,33 +30,35 @@ func TestABatchHasTwoSeconds(t *testing.T) {
 	})
 }
 
-// What others have to hear of a batch.
-func TestABatchIsAnnounced(t *testing.T) {
+// Where a campaign has one shard, it is sold out when that has nothing left. Where it has more, one that is dry says
+// nothing of the campaign.
+func TestOneShardIsTheCampaign(t *testing.T) {
 	for _, c := range []struct {
-		outcomes []outcome.Outcome
-		left     int64
-		want     string
+		stock   int
+		always  outcome.Outcome
+		alone   bool
+		soldOut bool
 	}{
-		{[]outcome.Outcome{outcome.Won}, 3, "win"},
-		{[]outcome.Outcome{outcome.Empty, outcome.Won}, 0, "sold out, win"},
-		{[]outcome.Outcome{outcome.Won, outcome.SoldOut}, 0, "sold out, win"},
-		{[]outcome.Outcome{outcome.Empty, outcome.SoldOut}, 0, "sold out"},
-		{[]outcome.Outcome{outcome.Empty, outcome.Already}, 0, ""}, // whoever took the last one has said so
-		{[]outcome.Outcome{outcome.Limited}, 3, ""},
+		{stock: 2, alone: true}, {stock: 1, alone: true, soldOut: true}, {stock: 1}, {stock: 0, alone: true, soldOut: true},
+		{stock: 3, always: outcome.SoldOut, alone: true, soldOut: true}, {stock: 3, always: outcome.Already, alone: true},
 	} {
-		var heard []string
-		d := &decider[string]{
-			onWin:     func() { heard = append(heard, "win") },
-			onSoldOut: func() { heard = append(heard, "sold out") },
-		}
-		a := &store.Answer{Left: c.left}
-		for _, o := range c.outcomes {
-			a.Results = append(a.Results, outcome.Result{Outcome: o})
-		}
-		d.announce(a)
-		if got := strings.Join(heard, ", "); got != c.want {
-			t.Errorf("%v, %d left: %q, want %q", c.outcomes, c.left, got, c.want)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			scripts := []*fakeScript{{stock: c.stock, always: c.always}, {}}
+			if c.alone {
+				scripts = scripts[:1]
+			}
+			b := newShardedBench(t, &fakeConfirmer{immediate: true}, scripts...)
+			user := "p"
+			for rain.HomeShard(user, len(scripts)) != 0 {
+				user += "p"
+			}
+			b.tap(user, "0.0", "")
+			synctest.Wait()
+			if got := b.gate.soldOut.Load(); got != c.soldOut {
+				t.Errorf("%+v: sold out %t", c, got)
+			}
+			b.gates.Close()
+		})
 	}
 }
 
@@ -69,35 +70,38 @@ func TestAFailureIsLoggedOnce(t *testing.T) {
 	d := &decider[string]{
 		campaign: "c", shard: 3, script: s, confirmer: c, metrics: newMetrics(nil),
 		log: slog.New(slog.NewTextHandler(&log, nil)), onWin: func() {}, onSoldOut: func() {},
+		alone: true, rain: aRain, clock: func() int64 { return 2_000 },
 	}
 	told := ""
 	d.answers.tell = func(taps []*Tap[string]) { told += taps[0].Result().Outcome.String() }
-	players := newPlayerCache[string](nil)
+	players := newPlayerCache[string]()
 	const failing, good = `level=WARN msg="taps cannot be decided" campaign=c shard=3 err=`,
 		`level=INFO msg="taps are decided again" campaign=c shard=3`
 	for i, step := range []struct {
 		script, confirmer error
 		all, immediate    bool
 		told              string
+		lasts             int   // the script's answer, from which a Redis that has gone back is told
 		fails             error // with those that wait
 		logged            string
 	}{
-		{all: true, told: "won"},
+		{all: true, told: "won", lasts: 1},
 		{script: away, told: "unavailable", fails: away, logged: failing + "away"},
 		{script: away, told: "unavailable", fails: away},
-		{immediate: true, told: "won", logged: good},
+		{immediate: true, told: "won", lasts: 1, logged: good},
 		{confirmer: away, told: "unavailable", fails: away, logged: failing + "away"},
 		{confirmer: confirm.ErrForgotten, told: "unavailable"},
-		{confirmer: away, all: true, told: "won", fails: away}, // this one was in time
-		{all: true, told: "won", logged: good},
-		{immediate: true, told: "won"},
+		{confirmer: away, all: true, told: "won", lasts: 1, fails: away}, // this one was in time
+		{all: true, told: "won", lasts: 1, logged: good},
+		{immediate: true, told: "won", lasts: 1},
 	} {
+		s.lasted = 0
 		s.err, *c, told = step.script, fakeConfirmer{err: step.confirmer, all: step.all, immediate: step.immediate}, ""
 		log.Reset()
 		user := strconv.Itoa(i)
 		err := d.decide([]*Tap[string]{{User: user, player: players.stripe(user).add(user)}})
-		if !errors.Is(err, step.fails) || told != step.told {
-			t.Errorf("step %d: %v, told %q", i, err, told)
+		if !errors.Is(err, step.fails) || told != step.told || s.lasted != step.lasts {
+			t.Errorf("step %d: %v, told %q, %d answers last", i, err, told, s.lasted)
 		}
 		if _, line, _ := strings.Cut(strings.TrimSpace(log.String()), " "); line != step.logged {
 			t.Errorf("step %d: the log has %q, want %q", i, line, step.logged)
@@ -110,9 +114,10 @@ func TestBatchesAreMeasured(t *testing.T) {
 	d := &decider[string]{
 		script: &fakeScript{stock: 2}, confirmer: c, metrics: newMetrics(reg),
 		log: slog.New(slog.DiscardHandler), onWin: func() {}, onSoldOut: func() {},
+		alone: true, rain: aRain, clock: func() int64 { return 2_000 },
 	}
 	d.answers.tell = func([]*Tap[string]) {}
-	players := newPlayerCache[string](nil)
+	players := newPlayerCache[string]()
 	taps := []*Tap[string]{{User: "p"}, {User: "q"}, {User: "r"}}
 	for _, tap := range taps {
 		tap.player = players.stripe(tap.User).add(tap.User)
@@ -152,7 +157,8 @@ func TestOptionsMayBeLeftOut(t *testing.T) {
 	gates := newGates(func(string, int) script { return s }, &fakeConfirmer{immediate: true},
 		func([]*Tap[string]) {}, Options{})
 	gate := gates.Gate(&rain.Campaign{
-		ID: "c", Status: rain.Open, Revision: 1, Spec: rain.Spec{Packets: 1, WinsPerUser: 1, Shards: 1},
+		ID: "c", Status: rain.Open, Revision: 1,
+		Spec:  rain.Spec{Budget: 1, Packets: 1, Min: 1, Split: rain.Even, WinsPerUser: 1, Shards: 1},
 		Rains: []rain.Rain{{ID: "r", StartsAt: now - 1_000, DurationMS: 60_000, DropsPerSecond: 40, FallMS: 60_000}},
 	})
 	tap := &Tap[string]{User: "p"}
@@ -180,7 +186,7 @@ func TestWhatWaitsBehindAFailureIsTold(t *testing.T) {
 		if !slices.Equal(s.sent, []string{"p 0.0"}) {
 			t.Errorf("sent %q", s.sent)
 		}
-		b.gate.SoldOut(0)
+		b.gate.SoldOut()
 		if _, known := b.tap("p", "0.0", "p2"); known {
 			t.Error("sold out is no answer to one who may have won")
 		}

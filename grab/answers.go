@@ -9,9 +9,10 @@ type Answer[T any] func(taps []*Tap[T])
 
 // answers gives taps their results and tells those who asked, many at once. Nothing else does either.
 type answers[T any] struct {
-	tell Answer[T]
-	next func(*Tap[T]) bool // sends the player's next tap to the script; false where it cannot
-	taps []*Tap[T]
+	tell  Answer[T]
+	next  func(*Tap[T]) bool // sends the player's next tap to the script; false where it cannot
+	taps  []*Tap[T]
+	nexts []*Tap[T] // whose turn it is when those before them are told
 }
 
 // add gives a tap that is under way its result, and takes it along with the copies that wait for it. sent says whether
@@ -20,7 +21,7 @@ func (a *answers[T]) add(t *Tap[T], r outcome.Result, sent bool) {
 	p := t.player
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for t != nil {
+	for {
 		next := p.land(t)
 		p.decided(t.Drop, r, sent)
 		t.result = r
@@ -29,20 +30,31 @@ func (a *answers[T]) add(t *Tap[T], r outcome.Result, sent bool) {
 			c.result = r
 			a.taps = append(a.taps, c)
 		}
-		// What waits behind a tap that nobody can decide is given up with it: Redis is away, and each would wait for it anew.
-		if next == nil || r.Outcome != outcome.Unavailable && a.next(next) {
+		switch {
+		case next == nil:
+			return
+		case r.Outcome != outcome.Unavailable:
+			a.nexts = append(a.nexts, next)
 			return
 		}
+		// What waits behind a tap that nobody can decide is given up with it: Redis is away, and each would wait for it anew.
 		t, r, sent = next, outcome.Result{}, false
 	}
 }
 
-// send tells of all that was added.
+// send tells of all that was added, and then sends the taps that have waited for it: a player hears of their taps in the
+// order in which they came.
 func (a *answers[T]) send() {
-	if len(a.taps) == 0 {
-		return
+	for len(a.taps) > 0 {
+		a.tell(a.taps)
+		clear(a.taps)
+		a.taps = a.taps[:0]
+		nexts := a.nexts
+		a.nexts = nil
+		for _, t := range nexts {
+			if !a.next(t) {
+				a.add(t, outcome.Result{}, false)
+			}
+		}
 	}
-	a.tell(a.taps)
-	clear(a.taps)
-	a.taps = a.taps[:0]
 }

@@ -22,7 +22,7 @@ type workbench struct {
 
 func newWorkbench(decide func(b *workbench) error) *workbench {
 	b := &workbench{answers: map[string]string{}}
-	b.coalescer = newCoalescer(&workers{}, func(batch []string) error {
+	b.coalescer = newCoalescer(newWorkers(), func(batch []string) error {
 		b.batches = append(b.batches, slices.Clone(batch))
 		err := decide(b)
 		b.answer(batch, "decided")

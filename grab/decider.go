@@ -45,9 +45,10 @@ type decider[T any] struct {
 	amounts   *rain.Amounts
 	clock     rain.Clock
 	drought   *drought[T]
-	alone     bool   // there is no other shard that stock could come from
-	onWin     func() // a batch has left wins in the outbox
-	onSoldOut func() // the only shard has nothing left
+	alone     bool        // there is no other shard that stock could come from
+	onWin     func()      // a batch has left wins in the outbox
+	onSoldOut func()      // the only shard has nothing left
+	soldOut   func() bool // nothing is left of the campaign
 
 	dry     []*Tap[T] // of the batch in hand
 	failing bool      // the last batch failed, and the log knows
@@ -136,9 +137,13 @@ func (d *decider[T]) wait() {
 	if len(d.dry) == 0 {
 		return
 	}
-	if !d.drought.add(d.dry) {
+	last := outcome.Result{Outcome: outcome.Empty}
+	if d.soldOut() {
+		last.Outcome = outcome.SoldOut
+	}
+	if last.Outcome == outcome.SoldOut || !d.drought.add(d.dry) {
 		for _, t := range d.dry {
-			d.answers.add(t, outcome.Result{Outcome: outcome.Empty}, true)
+			d.answers.add(t, last, true)
 		}
 		d.answers.send()
 	}

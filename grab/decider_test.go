@@ -18,11 +18,15 @@ import (
 
 // fakeScript is a shard of one packet for each tap that asks, as long as the stock lasts.
 type fakeScript struct {
+	mu      sync.Mutex // guards stock and batches, which tests look at meanwhile
 	stock   int
+	batches [][]string      // "user drop" of each batch
+	always  outcome.Outcome // what every tap gets; Unavailable: as the stock is
 	err     error
 	sent    []string // "user drop" of each tap that it was asked
 	hold    chan struct{}
 	pending []string
+	lasted  int           // how often it was told that its answer lasts
 	within  time.Duration // that it was given, the last time
 }
 
@@ -30,18 +34,27 @@ func (s *fakeScript) Add(user *string, drop rain.DropID) {
 	s.pending = append(s.pending, *user+" "+drop.String())
 }
 
-func (s *fakeScript) Decide(ctx context.Context) (*store.Answer, error) {
+func (s *fakeScript) Lasts() { s.lasted++ }
+
+func (s *fakeScript) Decide(ctx context.Context, _ *rain.Rain, _ *rain.Amounts, _ int64) (*store.Answer, error) {
 	s.within = timeLeft(ctx)
 	if s.hold != nil {
 		<-s.hold
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	asked := s.pending
+	s.batches = append(s.batches, asked)
 	s.pending, s.sent = nil, append(s.sent, asked...)
 	if s.err != nil {
 		return nil, s.err
 	}
 	a := &store.Answer{Entry: "7-0", Results: make([]outcome.Result, len(asked)), Entries: make([]string, len(asked))}
 	for i := range asked {
+		if s.always != outcome.Unavailable {
+			a.Results[i].Outcome = s.always
+			continue
+		}
 		if s.stock == 0 {
 			a.Results[i].Outcome = outcome.SoldOut
 			continue
@@ -50,7 +63,18 @@ func (s *fakeScript) Decide(ctx context.Context) (*store.Answer, error) {
 		a.Results[i], a.Entries[i] = outcome.Result{Outcome: outcome.Won, Packet: s.stock, Amount: 1}, a.Entry
 	}
 	a.Left = int64(s.stock)
+	a.Written = rain.Entry{Ref: rain.EntryRef{Campaign: "c", ID: a.Entry}, Wins: []rain.Win{{User: "p"}}}
+	if !slices.ContainsFunc(a.Results, func(r outcome.Result) bool { return r.Outcome == outcome.Won }) {
+		a.Entry = ""
+	}
 	return a, nil
+}
+
+// restock brings stock.
+func (s *fakeScript) restock(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stock += n
 }
 
 func timeLeft(ctx context.Context) time.Duration {
@@ -83,20 +107,26 @@ func (c *fakeConfirmer) Confirm(ctx context.Context, campaign string, shard int,
 	return c.err
 }
 
-// bench is a node with a fake Redis, in a rain whose drop "0.0" is in the air.
+// bench is a node with a fake Redis, in a rain whose drops of wave 0 are in the air.
 type bench struct {
 	gates *Gates[string]
 	gate  *Gate[string]
 	mu    sync.Mutex
 	told  []string // "caller outcome" in the order of telling
-	soldOut,
-	wins int
+	dry   []int    // how many taps waited for stock, each time that some did
+	wins  int
 }
 
 func newBench(t testing.TB, s *fakeScript, c *fakeConfirmer) *bench {
 	t.Helper()
+	return newShardedBench(t, c, s)
+}
+
+// newShardedBench is a node with a shard for each script.
+func newShardedBench(t testing.TB, c *fakeConfirmer, scripts ...*fakeScript) *bench {
+	t.Helper()
 	b := &bench{}
-	b.gates = newGates(func(string, int) script { return s }, c, func(taps []*Tap[string]) {
+	b.gates = newGates(func(_ string, shard int) script { return scripts[shard] }, c, func(taps []*Tap[string]) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		for _, t := range taps {
@@ -104,10 +134,11 @@ func newBench(t testing.TB, s *fakeScript, c *fakeConfirmer) *bench {
 		}
 	}, Options{
 		Clock: func() int64 { return 2_000 }, OnWin: func(string, int) { b.wins++ },
-		OnSoldOut: func(string, int) { b.soldOut++ },
+		OnDry: func(_ string, _, taps int) { b.dry = append(b.dry, taps) },
 	})
 	b.gate = b.gates.Gate(&rain.Campaign{
-		ID: "c", Status: rain.Open, Revision: 1, Spec: rain.Spec{Packets: 10, WinsPerUser: 2, Shards: 1},
+		ID: "c", Status: rain.Open, Revision: 1,
+		Spec:  rain.Spec{Budget: 1_000, Packets: 1_000, Min: 1, Split: rain.Even, WinsPerUser: 2, Shards: len(scripts)},
 		Rains: []rain.Rain{{ID: "r", StartsAt: 1_000, DurationMS: 10_000, DropsPerSecond: 40, FallMS: 4_000}},
 	})
 	return b
@@ -144,18 +175,23 @@ func TestATapUnderWayAnswersItsCopies(t *testing.T) {
 			}
 		}
 		close(s.hold)
+		b.gates.work.wg.Wait()
 		b.gates.Close()
-		if want := []string{"p 0.0", "q 0.0", "p 0.1"}; !slices.Equal(s.sent, want) {
+		want := []string{"p 0.0", "q 0.0"}
+		if immediate {
+			want = append(want, "p 0.1")
+		}
+		if !slices.Equal(s.sent, want) {
 			t.Errorf("sent %q, want %q", s.sent, want)
 		}
 		if immediate {
 			b.wantTold(t, "p1 won", "p2 won", "p3 won", "q1 won", "p4 sold_out")
-		} else { // what is not confirmed is not told
+		} else { // what is not confirmed is not told, and nothing behind it is sent
 			slices.Sort(b.told)
-			b.wantTold(t, "p1 unavailable", "p2 unavailable", "p3 unavailable", "p4 sold_out", "q1 unavailable")
+			b.wantTold(t, "p1 unavailable", "p2 unavailable", "p3 unavailable", "p4 unavailable", "q1 unavailable")
 		}
-		if b.wins == 0 || b.soldOut != 1 {
-			t.Errorf("%d times told of a win, %d times of sold out", b.wins, b.soldOut)
+		if b.wins == 0 || !b.gate.soldOut.Load() {
+			t.Errorf("%d times told of a win, sold out %t", b.wins, b.gate.soldOut.Load())
 		}
 	}
 }
@@ -167,13 +203,13 @@ func TestLosersDoNotWait(t *testing.T) {
 	b := newBench(t, s, c)
 	taps := []*Tap[string]{{User: "p", Caller: "p"}, {User: "q", Caller: "q"}}
 	for _, tap := range taps { // together in one batch
-		tap.player = b.gate.view.Load().players.stripe(tap.User).add(tap.User)
+		tap.player = b.gate.players.stripe(tap.User).add(tap.User)
 	}
 	told := make(chan string, 10)
 	nothing := func() {}
 	d := &decider[string]{
 		script: s, confirmer: c, metrics: newMetrics(nil), log: slog.New(slog.DiscardHandler), onWin: nothing,
-		onSoldOut: nothing, answers: answers[string]{tell: func(taps []*Tap[string]) {
+		onSoldOut: nothing, alone: true, rain: aRain, clock: func() int64 { return 2_000 }, answers: answers[string]{tell: func(taps []*Tap[string]) {
 			for _, t := range taps {
 				told <- t.Caller + " " + t.Result().Outcome.String()
 			}
@@ -202,6 +238,11 @@ func TestLosersDoNotWait(t *testing.T) {
 	}
 }
 
+// aRain is the rain of a decider that is tested alone.
+func aRain() *rain.Rain {
+	return &rain.Rain{ID: "r", StartsAt: 1_000, DurationMS: 10_000, DropsPerSecond: 40, FallMS: 4_000}
+}
+
 // What a batch may have decided before it failed is asked for again, the last packet too; what was not sent is not.
 func TestWhatFailedIsAskedAgain(t *testing.T) {
 	s := &fakeScript{err: errors.New("away")}
@@ -209,7 +250,7 @@ func TestWhatFailedIsAskedAgain(t *testing.T) {
 	b.tap("p", "0.0", "p1")
 	b.gates.work.wg.Wait() // the batch is over
 	b.wantTold(t, "p1 unavailable")
-	b.gate.SoldOut(0)
+	b.gate.SoldOut()
 	s.err = nil
 	if o, known := b.tap("p", "0.1", ""); !known || o != outcome.SoldOut {
 		t.Errorf("another drop: %v, %t", o, known)
@@ -222,7 +263,7 @@ func TestWhatFailedIsAskedAgain(t *testing.T) {
 	if o, known := b.tap("q", "0.0", ""); !known || o != outcome.SoldOut {
 		t.Errorf("after the end: %v, %t", o, known)
 	}
-	b.gate.Restocked()
+	b.gate.Restored()
 	if o, known := b.tap("q", "0.0", ""); !known || o != outcome.Unavailable {
 		t.Errorf("after the end, restocked: %v, %t", o, known)
 	}
@@ -231,7 +272,7 @@ func TestWhatFailedIsAskedAgain(t *testing.T) {
 // BenchmarkCoalescer is a tap from the gate to its result without Redis: what batching costs each tap.
 func BenchmarkCoalescer(b *testing.B) {
 	var all sync.WaitGroup
-	players := newPlayerCache[struct{}](nil)
+	players := newPlayerCache[struct{}]()
 	p := players.stripe("u").add("u")
 	a := answers[struct{}]{tell: func(taps []*Tap[struct{}]) {
 		for range taps {
@@ -244,7 +285,7 @@ func BenchmarkCoalescer(b *testing.B) {
 		}
 		a.send()
 	}
-	c := newCoalescer(&workers{}, func(taps []*Tap[struct{}]) error { answer(taps); return nil }, answer)
+	c := newCoalescer(newWorkers(), func(taps []*Tap[struct{}]) error { answer(taps); return nil }, answer)
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {

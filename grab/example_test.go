@@ -37,8 +37,8 @@ func Example() {
 	defer gates.Close()
 
 	c := &rain.Campaign{ID: "gala", Status: rain.Open, Revision: 1,
-		Spec: rain.Spec{Packets: 1, WinsPerUser: 1, Shards: 1}}
-	check(stock.Open(ctx, c, []rain.Money{88}))
+		Spec: rain.Spec{Budget: 88, Packets: 1, Min: 1, Split: rain.Even, WinsPerUser: 1, Shards: 1}}
+	check(stock.Open(ctx, c, clock.Now()+10_000))
 	c.Revision++
 	c.Rains = []rain.Rain{{ID: "r1", StartsAt: clock.Now() - 1_000, DurationMS: 10_000, DropsPerSecond: 8,
 		FallMS: 4_000}}
@@ -65,8 +65,10 @@ func Example() {
 
 	entries, err := outbox.Read(ctx, c.ID, 0, "node-1", 100)
 	check(err)
+	amounts, err := rain.NewAmounts(c)
+	check(err)
 	for _, w := range entries[0].Wins {
-		fmt.Println("to be paid:", w.Amount, "to", w.User, "as", rain.ClaimID(c.ID, w.Packet))
+		fmt.Println("to be paid:", amounts.Of(w.Packet), "to", w.User, "as", rain.ClaimID(c.ID, w.Packet))
 	}
 
 	// Output:

@@ -1,13 +1,9 @@
 package grab
 
-// NoteSoldOut is what a batch does that finds a shard sold out.
-func (g *Gate[T]) NoteSoldOut(shard int) { g.noteSoldOut(shard) }
-
-// UnderWay is how many taps are with the script.
+// UnderWay is how many taps are with the script, or wait behind one that is.
 func (g *Gate[T]) UnderWay() (n int) {
-	players := g.view.Load().players
-	for i := range players.stripes {
-		for _, p := range players.stripes[i].players {
+	for i := range g.players.stripes {
+		for _, p := range g.players.stripes[i].players {
 			n += len(p.flying)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"redrain/grab/outcome"
 	"redrain/grab/store"
@@ -75,7 +76,9 @@ func (g *Gate[T]) Settled(user string, win rain.Win) (news bool) { return g.play
 
 // RememberUnsure tells the gate of wins that the player may not be told yet: a tap that asks for one again is asked of
 // the script, also where nothing is left.
-func (g *Gate[T]) RememberUnsure(user string, wins []rain.Win) { g.players.addUnsure(user, wins) }
+func (g *Gate[T]) RememberUnsure(user string, wins []rain.Win) {
+	g.players.addUnsure(user, rainID(g.view.Load().rain), wins)
+}
 
 // Forget drops what is known of a player who is not on this node any more.
 func (g *Gate[T]) Forget(user string) { g.players.forget(user) }
@@ -115,6 +118,7 @@ func (g *Gate[T]) Tap(t *Tap[T]) (r outcome.Result, known bool) {
 	now := g.o.Clock()
 	p := s.players[t.User]
 	if p != nil {
+		p.gone = nil
 		p.enter(rainID(v.rain))
 		if r, known = p.recall(t.Drop); known {
 			return r, true
@@ -152,7 +156,9 @@ func (g *Gate[T]) Tap(t *Tap[T]) (r outcome.Result, known bool) {
 // send puts a tap on its way to the script, or behind the player's other one that is with it.
 func (g *Gate[T]) send(p *cachedPlayer[T], t *Tap[T]) (r outcome.Result, known bool) {
 	t.player = p
-	if len(p.flying) == 0 && !g.shards[rain.HomeShard(t.User, len(g.shards))].push(t) {
+	if len(p.flying) > 0 {
+		t.waits = time.Now() // a drought is not waited for by one tap after the other
+	} else if !g.shards[rain.HomeShard(t.User, len(g.shards))].push(t) {
 		return outcome.Result{Outcome: outcome.Unavailable}, true
 	}
 	p.flying = append(p.flying, t) // before its result comes, which takes the lock too

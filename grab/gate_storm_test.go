@@ -56,7 +56,16 @@ func TestEveryTapHasOneResult(t *testing.T) {
 			}
 			gm.Gate.Update(c)
 			gm.Gate.Remember("u1", []rain.Win{{User: "u1", Packet: 0, Amount: 1, Drop: "99999.1"}})
-			gm.Gate.SoldOut(i % 3)
+			switch i % 4 {
+			case 0:
+				gm.Gate.SoldOut()
+			case 1:
+				gm.Gate.Restocked(i % 3)
+			case 2:
+				gm.Gate.Forget("u" + strconv.Itoa(i%40))
+			default:
+				gm.Gate.Restored()
+			}
 		}
 	}()
 	sockets.Wait()

@@ -16,7 +16,7 @@ type Gates[T any] struct {
 	answer    Answer[T]
 	o         Options
 	metrics   *metrics
-	work      workers
+	work      *workers
 
 	mu    sync.RWMutex
 	gates map[string]*Gate[T]
@@ -34,7 +34,7 @@ func newGates[T any](
 	o = o.withDefaults()
 	return &Gates[T]{
 		scripts: scripts, confirmer: c, answer: answer, o: o, metrics: newMetrics(o.Registerer),
-		gates: map[string]*Gate[T]{},
+		work: newWorkers(), gates: map[string]*Gate[T]{},
 	}
 }
 
@@ -60,6 +60,7 @@ func (gs *Gates[T]) make(c *rain.Campaign) *Gate[T] {
 	amounts, err := gs.o.Amounts.Of(c)
 	if err != nil { // a campaign that cannot be split is never stocked, so nothing can be won of it
 		gs.o.Log.Error("a campaign's packets are unknown", "campaign", c.ID, "err", err)
+		amounts = &rain.Amounts{}
 	}
 	for number := range g.shards {
 		g.shards[number] = gs.shard(g, number, amounts)
@@ -73,17 +74,17 @@ func (gs *Gates[T]) shard(g *Gate[T], number int, amounts *rain.Amounts) *shard[
 	s := &shard[T]{}
 	push := func(t *Tap[T]) bool { return s.push(t) } // the coalescer comes last
 	tell := answers[T]{tell: gs.answer, next: push}
-	s.drought = newDrought(&gs.work, tell)
-	s.drought.again, s.drought.clock, s.drought.soldOut = push, gs.o.Clock, g.soldOut.Load
+	s.drought = newDrought(gs.work, tell)
+	s.drought.again, s.drought.soldOut = push, g.soldOut.Load
 	s.drought.dry = func(taps int) { gs.o.OnDry(g.campaign, number, taps) }
 	d := &decider[T]{
 		campaign: g.campaign, shard: number, script: gs.scripts(g.campaign, number), confirmer: gs.confirmer,
 		answers: tell, metrics: gs.metrics, log: gs.o.Log, rain: func() *rain.Rain { return g.view.Load().rain },
 		amounts: amounts, clock: gs.o.Clock, drought: s.drought, alone: len(g.shards) == 1,
 		onWin:     func() { gs.o.OnWin(g.campaign, number) },
-		onSoldOut: g.SoldOut,
+		onSoldOut: g.SoldOut, soldOut: g.soldOut.Load,
 	}
-	s.coalescer = newCoalescer(&gs.work, d.decide, d.giveUp)
+	s.coalescer = newCoalescer(gs.work, d.decide, d.giveUp)
 	return s
 }
 

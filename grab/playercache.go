@@ -43,10 +43,7 @@ func (c *playerCache[T]) addWins(user string, wins []rain.Win) {
 	s := c.stripe(user)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := s.players[user]
-	if p == nil {
-		p = s.add(user)
-	}
+	p := s.known(user)
 	for _, w := range wins {
 		if drop, ok := rain.ParseDrop(w.Drop); ok {
 			p.remember(drop, outcome.Result{Outcome: outcome.Won, Packet: w.Packet, Amount: w.Amount})
@@ -63,25 +60,21 @@ func (c *playerCache[T]) settle(user string, w rain.Win) (news bool) {
 	s := c.stripe(user)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := s.players[user]
-	if p == nil {
-		p = s.add(user)
-	}
+	p := s.known(user)
 	return p.settle(drop, outcome.Result{Outcome: outcome.Won, Packet: w.Packet, Amount: w.Amount})
 }
 
-// addUnsure takes in wins of a player that may not be told yet: what the player asks for again is asked of the script.
-func (c *playerCache[T]) addUnsure(user string, wins []rain.Win) {
+// addUnsure takes in wins of a player that may not be told yet: what the player asks for again is asked of the script, as
+// long as the rain lasts.
+func (c *playerCache[T]) addUnsure(user, ofRain string, wins []rain.Win) {
 	if len(wins) == 0 {
 		return
 	}
 	s := c.stripe(user)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := s.players[user]
-	if p == nil {
-		p = s.add(user)
-	}
+	p := s.known(user)
+	p.enter(ofRain)
 	for _, w := range wins {
 		if drop, ok := rain.ParseDrop(w.Drop); ok {
 			p.decided(drop, outcome.Result{}, true)
@@ -89,14 +82,28 @@ func (c *playerCache[T]) addUnsure(user string, wins []rain.Win) {
 	}
 }
 
-// forget drops a player, unless a tap of theirs is under way.
+// forget drops a player; one with a tap under way when that is decided, unless the player has tapped again.
 func (c *playerCache[T]) forget(user string) {
 	s := c.stripe(user)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if p := s.players[user]; p != nil && len(p.flying) == 0 {
+	switch p := s.players[user]; {
+	case p == nil:
+	case len(p.flying) > 0:
+		p.gone = func() { delete(s.players, user) }
+	default:
 		delete(s.players, user)
 	}
+}
+
+// known is a player who is here, with what is known of them.
+func (s *stripe[T]) known(user string) *cachedPlayer[T] {
+	p := s.players[user]
+	if p == nil {
+		return s.add(user)
+	}
+	p.gone = nil
+	return p
 }
 
 func (s *stripe[T]) add(user string) *cachedPlayer[T] {

@@ -2,7 +2,6 @@ package grab
 
 import (
 	"slices"
-	"strconv"
 	"testing"
 
 	"redrain/grab/outcome"
@@ -100,36 +99,60 @@ func TestUndecidedTapsAreBounded(t *testing.T) {
 	}
 }
 
+// Of a rain that is over only the wins are kept.
 func TestWinsOutliveTheirRain(t *testing.T) {
-	m := newPlayerCache[int](nil)
-	for u := range 1000 {
-		user := strconv.Itoa(u)
-		s := m.stripe(user)
-		p := s.add(user)
-		p.remember(drop(1), outcome.Result{Outcome: outcome.Empty})
-		if u%10 == 0 {
-			m.addWins(user, []rain.Win{{User: user, Packet: u, Amount: 5, Drop: "7.3"},
-				{User: user, Drop: "no drop"}})
-		}
+	m := newPlayerCache[int]()
+	m.addWins("u", []rain.Win{{User: "u", Packet: 3, Amount: 5, Drop: "7.3"}, {User: "u", Drop: "no drop"}})
+	p := m.stripe("u").players["u"]
+	p.enter("r1")
+	p.remember(drop(1), outcome.Result{Outcome: outcome.Empty})
+	p.decided(drop(2), outcome.Result{}, true)
+	p.bucket.take(1, 1)
+	p.enter("r1")
+	if _, ok := p.recall(drop(1)); !ok || len(p.undecided) != 1 {
+		t.Errorf("forgotten in its own rain: %+v", p.player)
 	}
-	next := newPlayerCache(m)
-	n := 0
-	for i := range next.stripes {
-		for user, p := range next.stripes[i].players {
-			n++
-			u, _ := strconv.Atoi(user)
-			r, ok := p.recall(rain.DropID{N: 7, K: 3})
-			if u%10 != 0 || !ok || r != (outcome.Result{Outcome: outcome.Won, Packet: u, Amount: 5}) ||
-				len(p.lost.drops) != 0 || p.wins() != 1 {
-				t.Errorf("%s: %+v", user, p)
-			}
-			if next.stripe(user) != &next.stripes[i] {
-				t.Errorf("%s is on the wrong stripe", user)
-			}
-		}
+	p.enter("r2")
+	r, ok := p.recall(rain.DropID{N: 7, K: 3})
+	if !ok || r != (outcome.Result{Outcome: outcome.Won, Packet: 3, Amount: 5}) || p.wins() != 1 {
+		t.Errorf("the win: %v", r)
 	}
-	if n != 100 {
-		t.Errorf("%d players are remembered, want the 100 winners", n)
+	if len(p.lost.drops) != 0 || len(p.undecided) != 0 || p.bucket != (bucket{}) {
+		t.Errorf("kept from the rain before: %+v", p.player)
+	}
+}
+
+// A player who has left is forgotten, when no tap of theirs is under way any more; one who has come back is not.
+func TestWhoHasLeftIsForgotten(t *testing.T) {
+	c := newPlayerCache[int]()
+	s := c.stripe("u")
+	here := func() bool { return s.players["u"] != nil }
+	c.forget("u")
+	c.addUnsure("u", "r", []rain.Win{{User: "u", Drop: "7.3"}})
+	if len(s.players["u"].undecided) != 1 || s.players["u"].wins() != 0 {
+		t.Errorf("%+v", s.players["u"].player)
+	}
+	c.forget("u")
+	if here() {
+		t.Error("who has left is kept")
+	}
+	first, second := &Tap[int]{User: "u"}, &Tap[int]{User: "u"}
+	for _, back := range []bool{false, true} {
+		p := s.add("u")
+		p.flying = []*Tap[int]{first, second}
+		c.forget("u")
+		if !here() {
+			t.Fatal("forgotten with a tap under way")
+		}
+		if back {
+			c.addWins("u", []rain.Win{{User: "u", Packet: 3, Amount: 5, Drop: "7.3"}})
+		}
+		if next := p.land(first); next != second || !here() {
+			t.Errorf("next is %v, here %t", next, here())
+		}
+		if next := p.land(second); next != nil || here() != back {
+			t.Errorf("next is %v, here %t, back %t", next, here(), back)
+		}
 	}
 }
 

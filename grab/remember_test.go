@@ -22,7 +22,7 @@ func TestTwoMakersGetOneGate(t *testing.T) {
 func TestAGateIsToldOfWins(t *testing.T) {
 	b := newBench(t, &fakeScript{}, &fakeConfirmer{})
 	b.gate.Remember("nobody", nil)
-	if p := b.gate.view.Load().players.stripe("nobody").players["nobody"]; p != nil {
+	if p := b.gate.players.stripe("nobody").players["nobody"]; p != nil {
 		t.Errorf("who has won nothing is remembered as %+v", p)
 	}
 	for _, drop := range []string{"0.0", "0.1"} {
@@ -58,6 +58,7 @@ func TestAGateForgetsWithTheRain(t *testing.T) {
 	}
 	c.Revision, s.stock = c.Revision+2, 1
 	b.gate.Update(c)
+	b.gate.Restored()
 	if o, known := b.tap("p", "0.0", "p2"); known {
 		t.Errorf("in a new rain: %v is known", o)
 	}
@@ -103,7 +104,7 @@ func TestGatesHaveALog(t *testing.T) {
 }
 
 func TestNothingStartsAfterTheEnd(t *testing.T) {
-	var w workers
+	w := newWorkers()
 	w.close()
 	if w.start(func() { t.Error("started") }) {
 		t.Error("said to be started")

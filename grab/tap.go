@@ -3,6 +3,7 @@ package grab
 import (
 	"slices"
 	"sync"
+	"time"
 
 	"redrain/grab/outcome"
 	"redrain/rain"
@@ -17,7 +18,7 @@ type Tap[T any] struct {
 
 	player *cachedPlayer[T] // who has tapped; set before the tap goes to the script
 	result outcome.Result
-	dryAt  int64     // when its shard had nothing left for it the first time, Unix ms; 0: never
+	waits  time.Time // since when it has waited for another tap of its player, or for stock; zero: for neither
 	copies []*Tap[T] // taps of the same player on the same drop that came meanwhile; the player's lock guards them
 }
 
@@ -35,6 +36,7 @@ type cachedPlayer[T any] struct {
 	// taps that are not decided. The first is with the script, and the others wait for it: the script takes one tap of a
 	// player at a time.
 	flying []*Tap[T]
+	gone   func() // drops the player, who has left; called when no tap is under way any more; nil: the player is here
 }
 
 // underWay finds the player's tap on a drop that the script has not decided yet.
@@ -47,13 +49,17 @@ func (p *cachedPlayer[T]) underWay(id rain.DropID) *Tap[T] {
 	return nil
 }
 
-// land takes a tap back from under way, and returns the one whose turn it is then; nil where none waits.
+// land takes a tap back from under way, and returns the one whose turn it is then; nil where none waits. With the last
+// tap of one who has left it drops the player.
 func (p *cachedPlayer[T]) land(t *Tap[T]) (next *Tap[T]) {
 	if i := slices.Index(p.flying, t); i >= 0 {
 		p.flying = slices.Delete(p.flying, i, i+1)
 		if i == 0 && len(p.flying) > 0 {
 			return p.flying[0]
 		}
+	}
+	if len(p.flying) == 0 && p.gone != nil {
+		p.gone()
 	}
 	return nil
 }

@@ -8,10 +8,13 @@ import (
 // workers are the goroutines that flush taps. Close waits for them.
 type workers struct {
 	closed atomic.Bool
+	ending chan struct{} // closed after closed is set
 
 	mu sync.RWMutex // no start between close's setting of closed and its waiting
 	wg sync.WaitGroup
 }
+
+func newWorkers() *workers { return &workers{ending: make(chan struct{})} }
 
 // start runs f in a goroutine. It is false, and f does not run, after close.
 func (w *workers) start(f func()) bool {
@@ -27,7 +30,9 @@ func (w *workers) start(f func()) bool {
 // close lets nothing start any more, and waits for what has been started.
 func (w *workers) close() {
 	w.mu.Lock()
-	w.closed.Store(true)
+	if !w.closed.Swap(true) {
+		close(w.ending)
+	}
 	w.mu.Unlock()
 	w.wg.Wait()
 }

@@ -50,6 +50,9 @@ func (c *Confirmer) Immediate() bool { return c.mode == Redis }
 // told. ErrForgotten says that others are not in Redis any more; any other error says that the way is blocked, for
 // whoever comes next as well.
 func (c *Confirmer) Confirm(ctx context.Context, campaign string, shard int, p *Pending) error {
+	if len(p.entries) == 0 {
+		return nil
+	}
 	var err error
 	switch c.mode {
 	case Replica:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -15,6 +16,21 @@ import (
 	"redrain/grab/store"
 	"redrain/rain"
 )
+
+// hasWon writes a win of packet 1, entry 9-1, as grab.lua does.
+func hasWon(t *testing.T, rdb redis.UniversalClient, k store.Keys, user string) {
+	t.Helper()
+	if err := rdb.HSet(t.Context(), k.Wins, user, "1 7.3", user+"\n7.3", "1 9-1 ").Err(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fresh is an entry that a batch has just written: a win, and one more of another player.
+func fresh(id, user string, packet int) *rain.Entry {
+	return &rain.Entry{Ref: rain.EntryRef{Campaign: "c", ID: id}, SealedAt: 8, Wins: []rain.Win{
+		{User: user, Drop: "7.3", Packet: packet, Seal: "a seal"}, {User: "other", Drop: "7.3", Packet: packet + 10},
+	}}
+}
 
 // What a win needs before it is told, for each kind of master: the commands that are sent together.
 func TestWhatAWinIsConfirmedBy(t *testing.T) {
@@ -59,17 +75,15 @@ func TestWhatAWinIsConfirmedBy(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s, rdb := behind(t, &c.m, c.nodes)
 			keys := s.Keys("c", 0)
-			if err := rdb.HSet(t.Context(), keys.Wins, "p", ";7.3=1=5=9-1").Err(); err != nil {
-				t.Fatal(err)
-			}
-			var published []string
+			hasWon(t, rdb, keys, "p")
+			var published []rain.Entry
 			confirmer := New(s, c.mode, publisher(func(_ context.Context, e rain.Entry) error {
-				published = append(published, e.Ref.ID)
+				published = append(published, e)
 				return nil
 			}), nil)
 			var p Pending
-			p.AddFresh("9-1", rain.Win{User: "p", Drop: "7.3", Packet: 1, Amount: 5})
-			p.AddFresh("9-2", rain.Win{User: "q", Drop: "7.3", Packet: 2, Amount: 5}) // the master does not have it
+			p.AddFresh(fresh("9-1", "p", 1))
+			p.AddFresh(fresh("9-2", "q", 2)) // the master does not have it
 			err := confirmer.Confirm(t.Context(), "c", 0, &p)
 			want := c.want
 			if want == nil && c.mode != Redis {
@@ -79,9 +93,12 @@ func TestWhatAWinIsConfirmedBy(t *testing.T) {
 			if !errors.Is(err, want) || first != (c.want == nil) || second != (c.mode == Redis) {
 				t.Errorf("%v; confirmed: %t and %t", err, first, second)
 			}
-			if good := c.mode == Stream && c.want == nil; good != slices.Equal(published, []string{"9-1"}) ||
-				!good && published != nil {
-				t.Errorf("published %v", published)
+			var should []rain.Entry
+			if c.mode == Stream && c.want == nil {
+				should = []rain.Entry{*fresh("9-1", "p", 1)} // as it was written, whole
+			}
+			if !reflect.DeepEqual(published, should) {
+				t.Errorf("published %v, want %v", published, should)
 			}
 			if !slices.Equal(c.m.asked, c.asked) {
 				t.Errorf("asked %q, want %q", c.m.asked, c.asked)
@@ -130,13 +147,14 @@ func TestWhetherThereIsAReplicaIsAskedAsOftenAsNeeded(t *testing.T) {
 // A player is told of what is confirmed in two seconds, and the log says that the rest is not.
 func TestAPlayersWinsAreConfirmedInTwoSeconds(t *testing.T) {
 	s, rdb := behind(t, &fakeMaster{info: alone}, false)
-	c := &rain.Campaign{ID: "c", Spec: rain.Spec{Packets: 3, Shards: 1}}
-	if err := rdb.HSet(t.Context(), s.Keys("c", 0).Wins, "p", ";7.3=1=5=9-1;7.4=2=5=9-2").Err(); err != nil {
+	c := threePackets()
+	if err := rdb.HSet(t.Context(), s.Keys("c", 0).Wins, "p", "2 7.4", "p\n7.3", "1 9-1 ", "p\n7.4", "2 9-2 7.3").
+		Err(); err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range []struct{ id, wins string }{{"9-1", "1 5 7.3 p"}, {"9-2", "2 5 7.4 p"}} {
+	for _, e := range []struct{ id, packets, wins string }{{"9-1", "1-1", "seal 7.3 p"}, {"9-2", "2-2", "seal 7.4 p"}} {
 		if err := rdb.XAdd(t.Context(), &redis.XAddArgs{Stream: s.Keys("c", 0).Outbox, ID: e.id,
-			Values: []string{"wins", e.wins}}).Err(); err != nil {
+			Values: []string{"at", "8", "packets", e.packets, "wins", e.wins}}).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -153,9 +171,10 @@ func TestAPlayersWinsAreConfirmedInTwoSeconds(t *testing.T) {
 		}
 		return nil
 	}), slog.New(slog.NewTextHandler(&log, nil)))
-	wins, err := confirmer.ConfirmedWins(t.Context(), c, "p")
-	if err != nil || len(wins) != 1 || wins[0].Drop != "7.3" || published.Load() != 2 {
-		t.Errorf("told of %v (%v), %d entries were published", wins, err, published.Load())
+	wins, err := confirmer.PlayersWins(t.Context(), c, "p")
+	if err != nil || len(wins.Confirmed) != 1 || wins.Confirmed[0].Drop != "7.3" || len(wins.Unconfirmed) != 1 ||
+		wins.Unconfirmed[0].Drop != "7.4" || wins.Total != 2 || published.Load() != 2 {
+		t.Errorf("told of %+v (%v), %d entries were published", wins, err, published.Load())
 	}
 	if text := log.String(); !strings.Contains(text, "campaign=c") || !strings.Contains(text, "away") {
 		t.Errorf("the log has %q", text)
@@ -164,22 +183,36 @@ func TestAPlayersWinsAreConfirmedInTwoSeconds(t *testing.T) {
 	good := publisher(func(context.Context, rain.Entry) error { return nil })
 	for _, mode := range []Mode{Redis, Stream} {
 		all := New(s, mode, good, slog.New(slog.NewTextHandler(&log, nil)))
-		if wins, err := all.ConfirmedWins(t.Context(), c, "p"); err != nil || len(wins) != 2 || log.Len() > 0 {
+		if wins, err := all.PlayersWins(t.Context(), c, "p"); err != nil || len(wins.Confirmed) != 2 ||
+			wins.Unconfirmed != nil || wins.Confirmed[0].Amount != 5 || log.Len() > 0 {
 			t.Errorf("%v: %v, %v; the log has %q", mode, wins, err, log.String())
 		}
 	}
+}
+
+// threePackets is a campaign of three packets of 5.
+func threePackets() *rain.Campaign {
+	return &rain.Campaign{ID: "c", Spec: rain.Spec{Budget: 15, Packets: 3, Min: 1, Split: rain.Even, Shards: 1}}
 }
 
 // A player who has won nothing costs one question, and one whose wins cannot be read has no answer.
 func TestWinsThatAreNotThereAreNotConfirmed(t *testing.T) {
 	m := &fakeMaster{}
 	s, _ := behind(t, m, false)
-	confirmer, c := New(s, Replica, nil, nil), &rain.Campaign{ID: "c", Spec: rain.Spec{Packets: 3, Shards: 1}}
-	if wins, err := confirmer.ConfirmedWins(t.Context(), c, "p"); err != nil || wins != nil || len(m.asked) != 1 {
+	if err := s.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	m.asked = nil
+	confirmer, c := New(s, Replica, nil, nil), threePackets()
+	if err := confirmer.Confirm(t.Context(), "c", 0, &Pending{}); err != nil || m.asked != nil {
+		t.Errorf("nothing to confirm: %v, asked %q", err, m.asked)
+	}
+	if wins, err := confirmer.PlayersWins(t.Context(), c, "p"); err != nil || wins.Total != 0 || wins.Confirmed != nil ||
+		len(m.asked) != 1 {
 		t.Errorf("%v, %v; asked %q", wins, err, m.asked)
 	}
 	m.failed = errors.New("away")
-	if wins, err := confirmer.ConfirmedWins(t.Context(), c, "p"); !errors.Is(err, m.failed) {
+	if wins, err := confirmer.PlayersWins(t.Context(), c, "p"); !errors.Is(err, m.failed) {
 		t.Errorf("%v, %v", wins, err)
 	}
 	if got, err := NewOutbox(confirmer).Read(t.Context(), "c", 0, "a", 10); !errors.Is(err, m.failed) {
@@ -191,9 +224,7 @@ func TestWinsThatAreNotThereAreNotConfirmed(t *testing.T) {
 func TestAnOutboxThatCannotBeReadConfirmsNothing(t *testing.T) {
 	m := &fakeMaster{info: alone, failing: "xrange", failed: errors.New("away")}
 	s, rdb := behind(t, m, false)
-	if err := rdb.HSet(t.Context(), s.Keys("c", 0).Wins, "p", ";7.3=1=5=9-1").Err(); err != nil {
-		t.Fatal(err)
-	}
+	hasWon(t, rdb, s.Keys("c", 0), "p")
 	var p Pending
 	p.AddOlder("9-1", rain.Win{User: "p", Drop: "7.3", Packet: 1, Amount: 5})
 	err := New(s, Stream, publisher(nil), nil).Confirm(t.Context(), "c", 0, &p)
@@ -206,11 +237,9 @@ func TestAnOutboxThatCannotBeReadConfirmsNothing(t *testing.T) {
 func TestWithoutTheStreamNothingIsLookedFor(t *testing.T) {
 	m, away := &fakeMaster{info: alone}, errors.New("away")
 	s, rdb := behind(t, m, false)
-	if err := rdb.HSet(t.Context(), s.Keys("c", 0).Wins, "p", ";7.3=1=5=9-1").Err(); err != nil {
-		t.Fatal(err)
-	}
+	hasWon(t, rdb, s.Keys("c", 0), "p")
 	var p Pending
-	p.AddFresh("9-1", rain.Win{User: "p", Drop: "7.3", Packet: 1, Amount: 5})
+	p.AddFresh(fresh("9-1", "p", 1))
 	err := New(s, Stream, publisher(func(context.Context, rain.Entry) error { return away }), nil).
 		Confirm(t.Context(), "c", 0, &p)
 	if !errors.Is(err, away) || p.Confirmed("9-1") || !slices.Equal(m.asked, []string{"hmget info"}) {
@@ -221,22 +250,24 @@ func TestWithoutTheStreamNothingIsLookedFor(t *testing.T) {
 // What is read leaves Redis when it outlives its master, unless Redis alone is asked for.
 func TestWhatMayLeaveRedis(t *testing.T) {
 	const read, look, wait = "xreadgroup", "xrange hmget info", "set xrange hmget wait 1 500"
+	won := []string{"at", "8", "packets", "1-1", "wins", "seal 7.3 p"}
+	back := []string{"at", "8", "packets", "0-2", "reclaim", "seal"}
 	for _, c := range []struct {
 		name  string
 		mode  Mode
 		m     fakeMaster
-		entry []string // a field of it and what it holds; none
+		entry []string // its fields and what they hold; none
 		want  error
 		asked []string
 	}{
-		{"Redis", Redis, fakeMaster{}, []string{"wins", "1 5 7.3 p"}, nil, []string{read}},
+		{"Redis", Redis, fakeMaster{}, won, nil, []string{read}},
 		{"nothing", Stream, fakeMaster{}, nil, nil, []string{read}},
-		{"a replica", Replica, fakeMaster{acks: 1}, []string{"wins", "1 5 7.3 p"}, nil, []string{read, wait}},
-		{"none in time", Replica, fakeMaster{}, []string{"wins", "1 5 7.3 p"}, errNoReplica, []string{read, wait}},
-		{"alone", Stream, fakeMaster{info: alone}, []string{"wins", "1 5 7.3 p"}, nil, []string{read, look}},
-		{"a reclaim", Replica, fakeMaster{acks: 1}, []string{"reclaim", "3 15"}, nil,
+		{"a replica", Replica, fakeMaster{acks: 1}, won, nil, []string{read, wait}},
+		{"none in time", Replica, fakeMaster{}, won, errNoReplica, []string{read, wait}},
+		{"alone", Stream, fakeMaster{info: alone}, won, nil, []string{read, look}},
+		{"a reclaim", Replica, fakeMaster{acks: 1}, back, nil,
 			[]string{read, "set xrange wait 1 500"}},
-		{"a reclaim, and none in time", Replica, fakeMaster{}, []string{"reclaim", "3 15"}, errNoReplica,
+		{"a reclaim, and none in time", Replica, fakeMaster{}, back, errNoReplica,
 			[]string{read, "set xrange wait 1 500"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -262,20 +293,21 @@ func TestWhatMayLeaveRedis(t *testing.T) {
 	}
 }
 
-// Entries are confirmed each for itself, and a batch publishes the wins of its entry in their order, each once.
+// Entries are confirmed each for itself. Of the entry of a batch all wins go to the stream, of an older one what the
+// outbox has.
 func TestPendingEntries(t *testing.T) {
 	win := func(packet int) rain.Win { return rain.Win{User: "p", Drop: "7.3", Packet: packet, Amount: 5} }
 	var p Pending
 	if p.Confirmed("9-1") {
 		t.Error("nothing is pending, and confirmed")
 	}
-	for _, packet := range []int{3, 1, 3, 2, 1} {
-		p.AddFresh("9-1", win(packet))
-	}
+	written := fresh("9-1", "p", 3)
+	p.AddFresh(written)
 	p.AddOlder("8-1", win(7))
 	p.AddOlder("8-1", win(8))
-	if len(p.entries) != 2 || p.entries[0].sample != win(3) || p.entries[1].sample != win(7) ||
-		!slices.Equal(p.entries[0].wins, []rain.Win{win(3), win(1), win(2)}) || p.entries[1].wins != nil {
+	p.AddOlder("9-1", win(9)) // is one of a batch all the same
+	if len(p.entries) != 2 || p.entries[0].sample != written.Wins[0] || p.entries[1].sample != win(7) ||
+		p.entries[0].written != written || p.entries[1].written != nil {
 		t.Errorf("%+v, %+v", p.entries[0], p.entries[1])
 	}
 	p.entries[1].confirmed = true

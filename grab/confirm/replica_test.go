@@ -24,8 +24,8 @@ func TestAWinIsToldWhenAReplicaHasIt(t *testing.T) {
 	drop := gm.Drop(0)
 	first := gm.UntilWon("p", drop)
 	// Without waiting for anything: it was there before the player was told.
-	text, err := copied.HGet(t.Context(), gm.G.Keys(gm.C.ID, 0).Wins, "p").Result()
-	if err != nil || !strings.HasPrefix(text, ";"+drop+"="+strconv.Itoa(first.Packet)+"=") {
+	text, err := copied.HGet(t.Context(), gm.G.Keys(gm.C.ID, 0).Wins, "p\n"+drop).Result()
+	if err != nil || !strings.HasPrefix(text, strconv.Itoa(first.Packet)+" ") {
 		t.Errorf("the replica has %q (%v)", text, err)
 	}
 	if n, err := copied.Exists(t.Context(), gm.G.Keys(gm.C.ID, 0).Confirmed).Result(); err != nil || n != 1 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -39,8 +40,8 @@ func TestTheStreamComesAfterTheReplica(t *testing.T) {
 	k, copied, drop := gm.G.Keys(gm.C.ID, 0), grabtest.Connect(t, replica.Addr), gm.Drop(0)
 	to.Mu.Lock()
 	to.Before = func(ctx context.Context, e rain.Entry) error {
-		text, err := copied.HGet(ctx, k.Wins, e.Wins[0].User).Result()
-		if err != nil || !strings.HasSuffix(text, "="+e.Ref.ID) {
+		text, err := copied.HGet(ctx, k.Wins, e.Wins[0].User+"\n"+e.Wins[0].Drop).Result()
+		if err != nil || !strings.Contains(text, " "+e.Ref.ID+" ") {
 			t.Errorf("published %+v, and the replica has %q (%v)", e, text, err)
 		}
 		return nil
@@ -74,7 +75,7 @@ func TestTheStreamComesAfterTheReplica(t *testing.T) {
 	gm.UntilWon("q", drop)
 	testenv.Eventually(t, time.Minute, "all entries may leave", func() bool {
 		all, _ := reading(gm)
-		return reflect.DeepEqual(all, gm.Outbox())
+		return reflect.DeepEqual(all, inOutbox(gm))
 	})
 	gm.Balance()
 }
@@ -123,8 +124,8 @@ func TestWhatAMasterDoesNotHaveIsNotPublished(t *testing.T) {
 			good, before := gm.Outbox()[0].Ref.ID, len(to.Entries())
 			wins := func() *confirm.Pending {
 				var p confirm.Pending
-				p.AddFresh(good, win)
-				p.AddFresh("1-1", lost)
+				p.AddFresh(&rain.Entry{Ref: rain.EntryRef{Campaign: gm.C.ID, ID: good}, Wins: []rain.Win{win}})
+				p.AddFresh(&rain.Entry{Ref: rain.EntryRef{Campaign: gm.C.ID, ID: "1-1"}, Wins: []rain.Win{lost}})
 				return &p
 			}
 			p := wins()
@@ -158,7 +159,7 @@ func TestWhatIsSettledMeanwhileMayLeave(t *testing.T) {
 			gm, _ := grabtest.Streaming(t, rdb, grabtest.Setup{Packets: 3})
 			gm.UntilWon("p", gm.Drop(0))
 			gm.UntilWon("q", gm.Drop(0))
-			held := gm.Outbox()
+			held := inOutbox(gm)
 			lasts := func() (err error) {
 				testenv.Eventually(t, time.Minute, "a replica acknowledges, where there is one", func() bool {
 					err = gm.G.Lasting(t.Context(), gm.C.ID, 0, held)
@@ -173,16 +174,16 @@ func TestWhatIsSettledMeanwhileMayLeave(t *testing.T) {
 			if err := lasts(); err != nil {
 				t.Error(err)
 			}
-			held[1].Wins[0].Amount++
+			held[1].Wins[0].Packet++
 			if err := lasts(); !errors.Is(err, confirm.ErrForgotten) {
 				t.Errorf("another win: %v", err)
 			}
-			held[1].Wins[0].Amount--
+			held[1].Wins[0].Packet--
 			gm.Lose()
 			if err := lasts(); !errors.Is(err, confirm.ErrForgotten) {
 				t.Errorf("lost: %v", err)
 			}
-			held[1].Wins, held[1].Reclaim = nil, &rain.Reclaim{Packets: 1, Amount: 1}
+			held[1].Wins, held[1].Reclaim = nil, &rain.Reclaim{Numbers: rain.Numbers{{First: 1, Last: 1}}}
 			if err := lasts(); !errors.Is(err, confirm.ErrForgotten) {
 				t.Errorf("a reclaim that is lost: %v", err)
 			}
@@ -197,20 +198,24 @@ func TestAnotherEntryUnderTheSameIDIsNoProof(t *testing.T) {
 			gm, _ := grabtest.Streaming(t, rdb, grabtest.Setup{Packets: 3})
 			drop := gm.Drop(0)
 			gm.UntilWon("p", drop)
-			held, key := gm.Outbox(), gm.G.Keys(gm.C.ID, 0).Outbox
+			held, key := inOutbox(gm), gm.G.Keys(gm.C.ID, 0).Outbox
+			at, seal := strconv.FormatInt(held[0].SealedAt, 10), held[0].Wins[0].Seal
 			for _, heir := range []struct {
-				wins string
-				want error
+				at, packets, wins string
+				want              error
 			}{
-				{"0 100 " + drop + " p", nil}, // the same one
-				{"0 100 " + drop + " q", confirm.ErrForgotten},
-				{"1 100 " + drop + " p", confirm.ErrForgotten},
-				{"0 101 " + drop + " p", confirm.ErrForgotten},
+				{at, "0-0", seal + " " + drop + " p", nil}, // the same one
+				{at, "0-0", seal + " " + drop + " q", confirm.ErrForgotten},
+				{at, "1-1", seal + " " + drop + " p", confirm.ErrForgotten},
+				{at, "0-0", "AAAAAAAAAAA " + drop + " p", confirm.ErrForgotten},
+				{"1", "0-0", seal + " " + drop + " p", confirm.ErrForgotten},
+				{at, "0-1", seal + " " + drop + " p\n" + seal + " " + drop + " q", confirm.ErrForgotten},
 			} {
 				if err := rdb.Del(t.Context(), key).Err(); err != nil {
 					t.Fatal(err)
 				}
-				entry := &redis.XAddArgs{Stream: key, ID: held[0].Ref.ID, Values: []string{"wins", heir.wins}}
+				entry := &redis.XAddArgs{Stream: key, ID: held[0].Ref.ID,
+					Values: []string{"at", heir.at, "packets", heir.packets, "wins", heir.wins}}
 				if err := rdb.XAdd(t.Context(), entry).Err(); err != nil {
 					t.Fatal(err)
 				}

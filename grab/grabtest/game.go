@@ -234,7 +234,8 @@ func (gm *Game) Levels() store.Levels {
 	return l
 }
 
-// Wins is every win that is in the campaign's outboxes, by packet. A packet that is there twice fails the test.
+// Wins is every win that is in the campaign's outboxes, by packet, without its seal. A packet that is there twice fails the
+// test, and so does a wrong seal.
 func (gm *Game) Wins() map[int]rain.Win {
 	gm.T.Helper()
 	shards, err := gm.G.Snapshot(gm.T.Context(), gm.C)
@@ -248,6 +249,10 @@ func (gm *Game) Wins() map[int]rain.Win {
 				if other, twice := all[w.Packet]; twice {
 					gm.T.Errorf("packet %d has been won by %v and by %v", w.Packet, other, w)
 				}
+				if !Ring.CheckTap(w.Seal, gm.C.ID, w.User, w.Drop, e.SealedAt) {
+					gm.T.Errorf("packet %d is of %v, without its seal", w.Packet, w)
+				}
+				w.Seal = ""
 				all[w.Packet] = w
 			}
 		}

@@ -59,10 +59,14 @@ func (s *Script) Call(ctx context.Context, taps []*Tap) (err error) {
 		r = now
 	}
 	s.Answer, err = s.batch.Decide(ctx, r, s.game.Amounts, s.game.Options.Clock())
-	if err == nil && s.Answer.Entry != "" {
+	if err != nil {
+		return err
+	}
+	s.batch.Lasts()
+	if s.Answer.Entry != "" {
 		s.Heard = s.Answer.Entry
 	}
-	return err
+	return nil
 }
 
 // BatchOf has one batch decided and confirmed, as a gate does, and returns the results in the order of the taps:

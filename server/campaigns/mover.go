@@ -23,12 +23,17 @@ import (
 )
 
 const (
-	moveEvery  = 200 * time.Millisecond // between two looks at campaigns whose rain falls
+	moveEvery = 200 * time.Millisecond // between two looks at campaigns whose rain falls
+	// moveGather is a pause before a round that was asked for: taps that run dry together are served together, and many who
+	// ask do not keep Redis busy.
+	moveGather = 5 * time.Millisecond
 	moveLease  = 5 * time.Second
 	moveRenew  = moveLease / 4
 	moveAtOnce = 8
 	// moveWithin is the time for one campaign: one whose Redis hangs must not hold up the others.
 	moveWithin = 5 * time.Second
+	// moveGrace is how long a move that has begun may go on when this node is to stop.
+	moveGrace = 2 * time.Second
 	// finishEveryMS is how often a campaign is looked at for moves that somebody has begun and not ended.
 	finishEveryMS = 5_000
 	// movesAtOnce is how many moves of a campaign are made at the same time.
@@ -50,12 +55,18 @@ type Mover struct {
 	failed prometheus.Counter
 
 	mu  sync.Mutex
-	dry map[string]map[int]thirst // by campaign and shard
+	dry map[string]map[dryOn]thirst // by campaign; nil while another node moves stock
 
 	campaigns map[string]*pace // the rounds' own
 }
 
-// thirst is how many taps wait for stock on a shard.
+// dryOn is a shard that has nothing left for taps of a node.
+type dryOn struct {
+	shard int
+	node  string
+}
+
+// thirst is how many taps wait there.
 type thirst struct {
 	taps int
 	at   int64 // when that was heard, Unix ms
@@ -99,7 +110,7 @@ type MoverOptions struct {
 func NewMover(o MoverOptions) *Mover {
 	metrics := promauto.With(o.Registerer)
 	return &Mover{
-		o: o, wake: make(chan struct{}, 1), dry: map[string]map[int]thirst{}, campaigns: map[string]*pace{},
+		o: o, wake: make(chan struct{}, 1), campaigns: map[string]*pace{},
 		lease: lease{leases: o.Leases, name: "mover", part: "mover", node: o.Node, ttl: moveLease, renew: moveRenew,
 			guard: o.Guard, log: o.Log},
 		moved: metrics.NewCounter(prometheus.CounterOpts{
@@ -116,17 +127,26 @@ func NewMover(o MoverOptions) *Mover {
 func (m *Mover) Dry(campaign string, n cluster.DryShard) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.dry == nil {
+		return
+	}
 	if m.dry[campaign] == nil {
-		m.dry[campaign] = map[int]thirst{}
+		m.dry[campaign] = map[dryOn]thirst{}
 	}
-	now, before := m.o.Clock(), m.dry[campaign][n.Shard]
-	if now-before.at < thirstMS { // of several nodes
-		n.Taps += before.taps
-	}
-	m.dry[campaign][n.Shard] = thirst{n.Taps, now}
+	m.dry[campaign][dryOn{n.Shard, n.Node}] = thirst{max(0, min(n.Taps, rain.MaxPackets)), m.o.Clock()}
 	select {
 	case m.wake <- struct{}{}:
 	default:
+	}
+}
+
+// listen begins or ends to remember where taps wait.
+func (m *Mover) listen(on bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.dry = nil
+	if on {
+		m.dry = map[string]map[dryOn]thirst{}
 	}
 }
 
@@ -145,6 +165,8 @@ func (m *Mover) Run(ctx context.Context) error {
 // watch looks after all campaigns as long as this node has the lease.
 func (m *Mover) watch(ctx context.Context) error {
 	clear(m.campaigns) // another node may have gone on meanwhile
+	m.listen(true)
+	defer m.listen(false)
 	tick := time.NewTicker(moveEvery)
 	defer tick.Stop()
 	for {
@@ -156,6 +178,7 @@ func (m *Mover) watch(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		case <-m.wake:
+			rounds.Sleep(ctx, moveGather)
 		}
 	}
 }
@@ -221,26 +244,24 @@ func (m *Mover) look(ctx context.Context, c *rain.Campaign, p *pace) error {
 		return err
 	}
 	if ends || p.broken {
-		if err := m.finish(ctx, c, levels); err != nil {
-			p.broken = true
-			return err
-		}
-		p.finishedAt, p.broken = now, false
+		// What cannot be ended now, because its shard is away, holds up no other move.
+		err = m.finish(ctx, c, levels)
+		p.finishedAt, p.broken = now, err != nil
 	}
 	if !falls {
-		return nil
+		return err
 	}
 	dry := m.thirsty(c.ID, now)
 	if soldOut(c, levels) {
 		if len(dry) > 0 {
 			m.o.Bus.SoldOut(c.ID)
 		}
-		return nil
+		return err
 	}
 	p.note(levels, now)
-	err = m.carry(ctx, c, plan(levels, p.rates, dry))
-	p.broken = err != nil
-	return err
+	carried := m.carry(ctx, c, plan(levels, p.rates, dry))
+	p.broken = p.broken || carried != nil
+	return errors.Join(err, carried)
 }
 
 // thirsty is how many taps wait on which shards, as far as that was heard just now.
@@ -248,22 +269,27 @@ func (m *Mover) thirsty(campaign string, now int64) map[int]int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	dry := map[int]int{}
-	for shard, t := range m.dry[campaign] {
+	for on, t := range m.dry[campaign] {
 		if now-t.at >= thirstMS {
-			delete(m.dry[campaign], shard)
+			delete(m.dry[campaign], on)
 			continue
 		}
-		dry[shard] = t.taps
+		dry[on.shard] += t.taps
 	}
 	return dry
 }
 
-// carry makes the moves of a plan.
+// carry makes the moves of a plan. When ctx ends no other one is begun, and those that have begun are ended.
 func (m *Mover) carry(ctx context.Context, c *rain.Campaign, moves []transfer) error {
 	var g errgroup.Group
 	g.SetLimit(movesAtOnce)
 	for _, t := range moves {
 		g.Go(func() error {
+			if ctx.Err() != nil {
+				return nil
+			}
+			ctx, cancel := rounds.Graceful(ctx, moveGrace)
+			defer cancel()
 			lent, err := m.o.Stock.Lend(ctx, c.ID, t.from, t.to, rand.Text(), t.count)
 			if err != nil || lent == nil {
 				return err
@@ -311,6 +337,7 @@ func (m *Mover) bring(ctx context.Context, campaign string, from int, lent rain.
 }
 
 // finish ends the moves of a campaign that somebody has begun: those that have a row, and those that have only been lent.
+// What goes to a shard that Redis does not know waits until that is rebuilt.
 func (m *Mover) finish(ctx context.Context, c *rain.Campaign, levels []store.Level) error {
 	open, err := m.o.Ledger.Open(ctx, c.ID)
 	if err != nil {
@@ -319,6 +346,9 @@ func (m *Mover) finish(ctx context.Context, c *rain.Campaign, levels []store.Lev
 	done := map[string]bool{}
 	for _, move := range open {
 		done[move.Lent.Move] = true
+		if move.To < len(levels) && !levels[move.To].Known {
+			continue
+		}
 		err = errors.Join(err, m.bring(ctx, c.ID, move.From, move.Lent))
 	}
 	for shard, l := range levels {

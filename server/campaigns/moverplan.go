@@ -14,6 +14,8 @@ const (
 	thirstMS = 400
 	// aheadSeconds is for how long a shard's stock should be enough; below half of it the shard gets more.
 	aheadSeconds = 2.0
+	// quiet is the rate, in wins per second, below which a shard counts as one where nobody taps.
+	quiet = 0.01
 )
 
 // pace is what the mover has seen of a campaign.
@@ -42,6 +44,9 @@ func (p *pace) note(levels []store.Level, now int64) {
 	weight := min(1, 2*seconds) // of the newest: the last half second counts
 	for i, l := range levels {
 		p.rates[i] += weight * (float64(max(l.Won-p.won[i], 0))/seconds - p.rates[i])
+		if p.rates[i] < quiet {
+			p.rates[i] = 0
+		}
 		p.won[i] = l.Won
 	}
 	p.at = now
@@ -64,58 +69,92 @@ func soldOut(c *rain.Campaign, levels []store.Level) bool {
 type transfer struct{ from, to, count int }
 
 // plan says which moves to make. rates is how many packets each shard gives away in a second, dry how many taps wait
-// where. A shard asks when taps wait there, or when its stock will soon be gone; it gets what will last for a while, and
-// no more than its share of all that is left by what is asked of it. Those that have most beyond what they need give
-// first.
+// where. A shard gets some when taps wait there, or when its stock will soon be gone; those that have most beyond their
+// goals give first. The goals do not depend on where the stock lies, and a move never takes a shard past its own: so a plan
+// that is carried out leaves nothing to be moved, and nothing goes to and fro.
 func plan(levels []store.Level, rates []float64, dry map[int]int) (moves []transfer) {
-	demand, total, asked := make([]float64, len(levels)), 0, 0.0
+	wanted := goals(levels, rates, dry)
+	over := make([]int, len(levels)) // what each has beyond its goal; below 0 what it lacks
+	var takers []int
 	for i, l := range levels {
-		if l.Known {
-			demand[i] = rates[i] + float64(dry[i])
-			total += l.Left
-			asked += demand[i]
+		if !l.Known {
+			continue
 		}
-	}
-	if asked == 0 || total == 0 {
-		return nil
-	}
-	spare := make([]int, len(levels))
-	var donors, takers []int
-	for i, l := range levels {
-		share := float64(total) * demand[i] / asked
-		need := int(math.Ceil(min(share, max(demand[i]*aheadSeconds, float64(dry[i])))))
+		over[i] = l.Left - wanted[i]
 		low := dry[i] > 0 || float64(l.Left) < rates[i]*aheadSeconds/2
-		switch keeps := int(min(share, demand[i]*aheadSeconds)); {
-		case !l.Known:
-		case low && l.Left < need:
+		if low && over[i] < 0 {
 			takers = append(takers, i)
-			spare[i] = l.Left - need // what it lacks
-		case l.Left > keeps: // rounded down: where hardly anybody taps, the last packet goes to who waits
-			donors = append(donors, i)
-			spare[i] = l.Left - keeps
 		}
 	}
-	slices.SortStableFunc(takers, func(a, b int) int { return cmp.Compare(spare[a], spare[b]) })
+	slices.SortStableFunc(takers, func(a, b int) int { return cmp.Compare(over[a], over[b]) })
 	for _, to := range takers {
-		for spare[to] < 0 {
-			from := most(donors, spare)
+		for over[to] < 0 {
+			from := most(over)
 			if from < 0 {
 				return moves
 			}
-			count := min(spare[from], -spare[to])
+			count := min(over[from], -over[to])
 			moves = append(moves, transfer{from, to, count})
-			spare[from] -= count
-			spare[to] += count
+			over[from] -= count
+			over[to] += count
 		}
 	}
 	return moves
 }
 
-// most is the donor that has most to spare; -1 where none has any.
-func most(donors, spare []int) int {
+// goals are how many packets each shard should have: those that taps wait for first, and of the rest what will last for a
+// while. They are no more than there is: what is not enough is shared by what is asked for.
+func goals(levels []store.Level, rates []float64, dry map[int]int) []int {
+	total := 0
+	waiting, ahead := make([]float64, len(levels)), make([]float64, len(levels))
+	for i, l := range levels {
+		if l.Known {
+			total += l.Left
+			waiting[i], ahead[i] = float64(max(dry[i], 0)), rates[i]*aheadSeconds
+		}
+	}
+	goals := share(total, waiting)
+	for _, n := range goals {
+		total -= n
+	}
+	for i, n := range share(total, ahead) {
+		goals[i] += n
+	}
+	return goals
+}
+
+// share gives to each what it asks for, rounded up, where there is enough for all, and otherwise its part of what there is:
+// rounded down, and what that leaves to those who lost most by it.
+func share(total int, asked []float64) []int {
+	given, sum := make([]int, len(asked)), 0.0
+	for i, x := range asked {
+		given[i] = int(math.Ceil(x))
+		sum += math.Ceil(x)
+	}
+	if sum <= float64(total) {
+		return given
+	}
+	rest := total
+	order := make([]int, len(asked))
+	for i, x := range asked {
+		asked[i] = math.Ceil(x) * float64(total) / sum
+		given[i] = int(asked[i])
+		rest -= given[i]
+		order[i] = i
+	}
+	lost := func(i int) float64 { return asked[i] - float64(given[i]) }
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(lost(b), lost(a)) })
+	for _, i := range order[:min(max(rest, 0), len(order))] {
+		given[i]++
+	}
+	return given
+}
+
+// most is the shard that has most beyond its goal; -1 where none has anything.
+func most(over []int) int {
 	best := -1
-	for _, i := range donors {
-		if spare[i] > 0 && (best < 0 || spare[i] > spare[best]) {
+	for i, n := range over {
+		if n > 0 && (best < 0 || n > over[best]) {
 			best = i
 		}
 	}

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,14 +19,15 @@ import (
 // Bus carries what nodes tell each other, over NATS core. A message may be lost: each has something slower behind it
 // that heals (the registry's refresh, the claims in the next welcome, the script's own "sold out").
 type Bus struct {
-	nc  *nats.Conn
-	ns  string
-	log *slog.Logger
+	nc   *nats.Conn
+	ns   string
+	node string // a name that tells this node from others where that counts
+	log  *slog.Logger
 }
 
 // NewBus is the bus of the nodes that share a namespace.
 func NewBus(nc *nats.Conn, namespace string, log *slog.Logger) *Bus {
-	return &Bus{nc: nc, ns: namespace, log: log}
+	return &Bus{nc: nc, ns: namespace, node: rand.Text(), log: log}
 }
 
 const (
@@ -68,7 +70,7 @@ func (b *Bus) SoldOut(campaign string) { b.hint(topicSoldOut, campaign, struct{}
 
 // Dry tells who moves stock that a shard has nothing left for taps that wait on this node.
 func (b *Bus) Dry(campaign string, shard, taps int) {
-	b.hint(topicDry, campaign, DryShard{Shard: shard, Taps: taps})
+	b.hint(topicDry, campaign, DryShard{Shard: shard, Node: b.node, Taps: taps})
 }
 
 // Restocked tells every node that stock has come to a shard.

@@ -45,8 +45,9 @@ type Withdrawn struct {
 
 // DryShard tells that a shard has nothing left for taps that wait.
 type DryShard struct {
-	Shard int `json:"shard"`
-	Taps  int `json:"taps"` // that wait on the node that tells it
+	Shard int    `json:"shard"`
+	Node  string `json:"node"` // that tells it
+	Taps  int    `json:"taps"` // that wait there
 }
 
 type stockedNotice struct {

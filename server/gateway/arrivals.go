@@ -67,6 +67,16 @@ func (a *arrivals) expects(user string) bool {
 	return len(a.coming[user]) > 0
 }
 
+// unlessExpected has something done to what is known of a player, unless the player is on the way: who comes back has just
+// brought it. Nobody begins to arrive meanwhile.
+func (a *arrivals) unlessExpected(user string, do func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.coming[user]) == 0 {
+		do()
+	}
+}
+
 // tell keeps a message for a player's connections that are on their way, and has it handed to those that are there. The
 // message may not be changed afterwards.
 func (a *arrivals) tell(user string, m *wire.Settled, hand func()) {

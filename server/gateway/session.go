@@ -49,11 +49,14 @@ func (s *session) close() {
 	if s.listens != "" {
 		s.g.o.Audience.Leave(s.listens)
 	}
-	if s.user != "" && !s.g.o.Lobby.Has(s.user) {
+	s.g.arrivals.unlessExpected(s.user, func() {
+		if s.g.o.Lobby.Has(s.user) {
+			return
+		}
 		for _, gate := range s.gates {
 			gate.Forget(s.user)
 		}
-	}
+	})
 }
 
 // greeted ends the waiting for a hello.

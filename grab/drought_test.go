@@ -1,0 +1,243 @@
+package grab
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"redrain/grab/outcome"
+	"redrain/rain"
+)
+
+// twoShards is a node with two shards, of which the first has a fake script, and a player of that shard.
+func twoShards(t *testing.T, s *fakeScript) (*bench, string) {
+	t.Helper()
+	b := newShardedBench(t, &fakeConfirmer{immediate: true}, s, &fakeScript{})
+	return b, playerOf(0, "p")
+}
+
+// playerOf is a player whose home is that of two shards.
+func playerOf(shard int, name string) string {
+	for rain.HomeShard(name, 2) != shard {
+		name += "'"
+	}
+	return name
+}
+
+// after lets so much fake time pass, and all that happens in it.
+func after(d time.Duration) {
+	time.Sleep(d) //nolint:forbidigo // fake time
+	synctest.Wait()
+}
+
+// A tap on a dry shard is asked again when stock has come.
+func TestADryTapWaitsForStock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &fakeScript{}
+		b, p := twoShards(t, s)
+		b.tap(p, "0.0", "p1")
+		after(droughtTime - time.Millisecond)
+		b.wantTold(t)
+		if !slices.Equal(b.dry, []int{1}) {
+			t.Errorf("told of %v that wait", b.dry)
+		}
+		s.restock(1)
+		b.gate.Restocked(1) // the other shard
+		synctest.Wait()
+		b.wantTold(t)
+		b.gate.Restocked(0)
+		synctest.Wait()
+		b.wantTold(t, "p1 won")
+		for _, nonsense := range []int{-1, 2, 7} { // does no harm
+			b.gate.Restocked(nonsense)
+		}
+		b.gates.Close()
+	})
+}
+
+// Where none comes it is empty after its time, to the millisecond, however often it is asked in between.
+func TestADryTapIsEmptyInTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &fakeScript{}
+		b, p := twoShards(t, s)
+		b.tap(p, "0.0", "p1")
+		after(droughtTime / 3)
+		b.tap(playerOf(0, "q"), "0.0", "q1")
+		b.gate.Restocked(0) // by nothing: another node was faster
+		after(droughtTime * 2 / 3)
+		b.wantTold(t, "p1 empty")
+		after(droughtTime/3 - time.Millisecond)
+		b.wantTold(t)
+		after(time.Millisecond)
+		b.wantTold(t, "q1 empty")
+		if n := len(s.sent); n < 3 || n > 4 {
+			t.Errorf("asked %d times: %q", n, s.sent)
+		}
+		if n := b.gate.UnderWay(); n != 0 {
+			t.Errorf("%d taps are under way for ever", n)
+		}
+		// The goroutine that waited is gone, and comes again.
+		b.tap(p, "0.1", "p2")
+		after(droughtTime)
+		b.wantTold(t, "p2 empty")
+		b.gates.Close()
+	})
+}
+
+// Stock that comes while a tap is on its way back from the script is not missed.
+func TestStockThatCameJustBeforeIsNotMissed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &fakeScript{hold: make(chan struct{})}
+		b, p := twoShards(t, s)
+		b.tap(p, "0.0", "p1")
+		synctest.Wait()
+		b.gate.Restocked(0) // nobody waits yet
+		s.hold <- struct{}{}
+		s.restock(1)
+		close(s.hold)
+		synctest.Wait()
+		b.wantTold(t, "p1 won")
+		b.gates.Close()
+	})
+}
+
+// When the campaign is sold out those who wait hear of it at once, and so do those who come back from the script.
+func TestSoldOutEndsADrought(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &fakeScript{}
+		b, p := twoShards(t, s)
+		b.tap(p, "0.0", "p1")
+		b.tap(p, "0.0", "p2")
+		b.tap(p, "0.1", "p3")
+		synctest.Wait()
+		began := time.Now()
+		b.gate.SoldOut()
+		synctest.Wait()
+		b.wantTold(t, "p1 sold_out", "p2 sold_out", "p3 sold_out")
+		if o, known := b.tap(p, "0.2", ""); !known || o != outcome.SoldOut {
+			t.Errorf("%v, %t", o, known)
+		}
+		if took := time.Since(began); took != 0 {
+			t.Errorf("it took %v", took)
+		}
+		b.gate.Restored()
+		if _, known := b.tap(p, "0.2", "p4"); known {
+			t.Error("restored, and still sold out")
+		}
+		after(droughtTime)
+		b.wantTold(t, "p4 empty")
+		b.gates.Close()
+	})
+}
+
+// Many taps of one player do not wait for one drought after the other.
+func TestADroughtIsWaitedForOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, p := twoShards(t, &fakeScript{})
+		var want []string
+		for i := range 10 {
+			name := fmt.Sprint("p", i)
+			b.tap(p, fmt.Sprintf("0.%d", i), name)
+			want = append(want, name+" empty")
+		}
+		after(droughtTime)
+		b.wantTold(t, want...)
+		b.gates.Close()
+	})
+}
+
+// Close ends a drought: nobody waits for what cannot come any more.
+func TestCloseEndsADrought(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, p := twoShards(t, &fakeScript{})
+		b.tap(p, "0.0", "p1")
+		b.tap(p, "0.0", "p2")
+		b.tap(p, "0.1", "p3")
+		synctest.Wait()
+		began := time.Now()
+		b.gates.Close()
+		b.gates.Close()
+		b.wantTold(t, "p1 empty", "p2 empty", "p3 unavailable")
+		if took := time.Since(began); took != 0 {
+			t.Errorf("closing took %v", took)
+		}
+	})
+}
+
+// A dry tap that is asked again by a Redis that is away may have been decided: it is asked for once more.
+func TestADryTapMayFail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &fakeScript{}
+		b, p := twoShards(t, s)
+		b.tap(p, "0.0", "p1")
+		synctest.Wait()
+		s.err = errors.New("away")
+		b.gate.Restocked(0)
+		synctest.Wait()
+		b.wantTold(t, "p1 unavailable")
+		b.gate.SoldOut()
+		if _, known := b.tap(p, "0.0", "p2"); known {
+			t.Error("sold out is no answer to one who may have won")
+		}
+		synctest.Wait()
+		b.wantTold(t, "p2 unavailable")
+		b.gates.Close()
+	})
+}
+
+// A wins that a player may not be told of yet is asked of the script, also where nothing is left.
+func TestAnUnsureWinIsAskedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, &fakeScript{stock: 1}, &fakeConfirmer{immediate: true})
+		b.gate.SoldOut()
+		b.gate.RememberUnsure("p", nil)
+		b.gate.RememberUnsure("p", []rain.Win{{User: "p", Packet: 3, Drop: "0.0"}, {User: "p", Drop: "no drop"}})
+		if o, known := b.tap("p", "0.1", ""); !known || o != outcome.SoldOut {
+			t.Errorf("another drop: %v, %t", o, known)
+		}
+		if _, known := b.tap("p", "0.0", "p1"); known {
+			t.Error("sold out is no answer to one who has won")
+		}
+		synctest.Wait()
+		b.wantTold(t, "p1 won")
+		b.gates.Close()
+	})
+}
+
+// Taps that wait while another rain is scheduled are late: the script is asked about drops of the newest rain only.
+func TestTapsOfAnOlderRainAreLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &fakeScript{stock: 9, hold: make(chan struct{})}
+		b := newBench(t, s, &fakeConfirmer{immediate: true})
+		b.tap("p", "0.0", "p1")
+		synctest.Wait()
+		b.tap("q", "0.0", "q1")
+		b.tap("p", "0.1", "p2")
+		c := b.gate.view.Load().campaign.Clone()
+		next := *c.Current()
+		next.ID, next.FirstWave, next.StartsAt = "r2", next.FirstWave+next.Waves(), 1_000
+		c.Rains, c.Revision = append(c.Rains, next), c.Revision+1
+		b.gate.Update(c)
+		b.tap("r", rain.DropID{N: next.FirstWave}.String(), "r1")
+		close(s.hold)
+		synctest.Wait()
+		slices.Sort(b.told)
+		b.wantTold(t, "p1 won", "p2 late", "q1 late", "r1 won")
+		if got := strings.Join(s.sent, ","); strings.Contains(got, "q 0.0") || strings.Contains(got, "p 0.1") {
+			t.Errorf("sent %s", got)
+		}
+		none := c.Clone()
+		none.Revision, none.Rains = none.Revision+1, nil
+		b.tap("s", rain.DropID{N: next.FirstWave}.String(), "s1")
+		b.gate.Update(none)
+		synctest.Wait()
+		b.gates.Close()
+		if len(b.told) != 1 {
+			t.Errorf("told %q", b.told)
+		}
+	})
+}

@@ -1,0 +1,174 @@
+package grab
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"pgregory.net/rapid"
+
+	"redrain/grab/outcome"
+	"redrain/rain"
+)
+
+// Copies of a tap under way count for the tap rate, and there is an end to them.
+func TestCopiesAreBounded(t *testing.T) {
+	for rate, want := range map[int]int{0: mostCopies, 5: 4} { // the first tap is no copy
+		synctest.Test(t, func(t *testing.T) {
+			s := &fakeScript{stock: 9, hold: make(chan struct{})}
+			b := newBench(t, s, &fakeConfirmer{immediate: true})
+			b.gate.o.TapRate = rate
+			waiting := 0
+			for i := range 3 * mostCopies {
+				if o, known := b.tap("p", "0.0", "p"); !known {
+					waiting++
+				} else if o != outcome.TooFast {
+					t.Errorf("copy %d: %v", i, o)
+				}
+			}
+			if waiting != want+1 {
+				t.Errorf("%d taps wait for one result, want %d", waiting, want+1)
+			}
+			close(s.hold)
+			synctest.Wait()
+			if len(b.told) != waiting {
+				t.Errorf("%d taps wait, %d are told", waiting, len(b.told))
+			}
+			b.gates.Close()
+		})
+	}
+}
+
+// Whoever taps however fast on whatever drops, while stock comes and goes, the campaign is sold out and not, and the
+// player leaves: a batch has a player once, each tap has one result, and those of a player come in the order of the taps.
+func TestABatchHasAPlayerOnce(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		users := []string{playerOf(0, "a"), playerOf(0, "b"), playerOf(1, "c")}
+		type tapped struct{ user, drop string }
+		var taps []tapped
+		results := map[int]int{} // tap -> how often it was told
+		scripts := []*fakeScript{{}, {}}
+		actions := rapid.SliceOfN(rapid.IntRange(0, 11), 1, 60).Draw(rt, "actions")
+		players := rapid.SliceOfN(rapid.IntRange(0, 2), 60, 60).Draw(rt, "players")
+		drops := rapid.SliceOfN(rapid.IntRange(0, 5), 60, 60).Draw(rt, "drops")
+		var told []string
+		synctest.Test(t, func(t *testing.T) {
+			b := newShardedBench(t, &fakeConfirmer{immediate: true}, scripts...)
+			b.gate.view.Load().campaign.WinsPerUser = 1_000
+			for i, action := range actions {
+				user := users[players[i]]
+				switch action {
+				case 0:
+					scripts[players[i]%2].restock(2)
+					b.gate.Restocked(players[i] % 2)
+				case 1:
+					b.gate.SoldOut()
+				case 2:
+					b.gate.Restored()
+				case 3:
+					b.gate.Forget(user)
+				case 4:
+					after(droughtTime / 2)
+				case 5:
+					synctest.Wait()
+				default:
+					drop := fmt.Sprintf("0.%d", drops[i])
+					if _, known := b.tap(user, drop, fmt.Sprint(len(taps))); known {
+						results[len(taps)]++
+					}
+					taps = append(taps, tapped{user, drop})
+				}
+			}
+			after(2 * droughtTime)
+			if n := b.gate.UnderWay(); n != 0 {
+				rt.Errorf("%d taps are under way for ever", n)
+			}
+			b.gates.Close()
+			told = b.told
+		})
+		last := map[string]int{}       // user -> the newest first tap that was told
+		firsts := map[[2]string]bool{} // user and drop of taps that are not copies
+		for _, text := range told {
+			var i int
+			name, _, _ := strings.Cut(text, " ")
+			if _, err := fmt.Sscan(name, &i); err != nil {
+				rt.Fatal(err)
+			}
+			results[i]++
+			// A copy is told with the tap that it copies.
+			if key := [2]string{taps[i].user, taps[i].drop}; !firsts[key] {
+				firsts[key] = true
+				if i < last[taps[i].user] {
+					rt.Errorf("%q: tap %d of %s is told after a later one", told, i, taps[i].user)
+				}
+				last[taps[i].user] = max(last[taps[i].user], i)
+			}
+		}
+		for i := range taps {
+			if results[i] != 1 {
+				rt.Errorf("tap %d has %d results", i, results[i])
+			}
+		}
+		for _, s := range scripts {
+			for _, batch := range s.batches {
+				seen := map[string]bool{}
+				for _, tap := range batch {
+					user, _, _ := strings.Cut(tap, " ")
+					if seen[user] {
+						rt.Errorf("%s is twice in %q", user, batch)
+					}
+					seen[user] = true
+				}
+			}
+		}
+	})
+}
+
+// While a batch is away the taps of all players gather, and of each player one goes with the next batch.
+func TestTheNextTapGoesWithTheNextBatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &fakeScript{stock: 99, hold: make(chan struct{})}
+		b := newBench(t, s, &fakeConfirmer{immediate: true})
+		b.gate.view.Load().campaign.WinsPerUser = 1_000
+		b.tap("first", "0.0", "")
+		synctest.Wait()
+		for i := range 3 {
+			for _, user := range []string{"p", "q"} {
+				b.tap(user, fmt.Sprintf("0.%d", i), "")
+			}
+		}
+		close(s.hold)
+		synctest.Wait()
+		want := [][]string{{"first 0.0"}, {"p 0.0", "q 0.0"}, {"p 0.1", "q 0.1"}, {"p 0.2", "q 0.2"}}
+		if !slices.EqualFunc(s.batches, want, slices.Equal) {
+			t.Errorf("batches %q, want %q", s.batches, want)
+		}
+		b.gates.Close()
+	})
+}
+
+// One who has left while a tap was under way is forgotten with its result.
+func TestForgettingWaitsForTheTap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &fakeScript{stock: 9, hold: make(chan struct{})}
+		b := newBench(t, s, &fakeConfirmer{immediate: true})
+		b.tap("p", "0.0", "p1")
+		b.tap("p", "0.1", "p2")
+		b.tap("q", "0.0", "q1")
+		b.gate.Forget("p")
+		b.gate.Forget("q")
+		b.gate.Remember("q", []rain.Win{{User: "q", Packet: 7, Amount: 1, Drop: "0.3"}}) // came back
+		close(s.hold)
+		synctest.Wait()
+		slices.Sort(b.told)
+		b.wantTold(t, "p1 won", "p2 won", "q1 won")
+		for user, here := range map[string]bool{"p": false, "q": true} {
+			if p := b.gate.players.stripe(user).players[user]; (p != nil) != here {
+				t.Errorf("%s: %+v", user, p)
+			}
+		}
+		b.gates.Close()
+	})
+}

@@ -1,0 +1,432 @@
+package campaigns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"redrain/grab/grabtest"
+	"redrain/grab/outcome"
+	"redrain/grab/store"
+	"redrain/payout/ledger/posting"
+	"redrain/rain"
+	"redrain/server/cluster"
+	"redrain/server/servertest"
+)
+
+var errCut = errors.New("cut off")
+
+// cutSteps are the steps of a move, one of which fails: before anything is done, or after it, when only its answer is
+// lost.
+type cutSteps struct {
+	stock MovedStock
+	rows  MoveRows
+	at    string // "lend", "row", "borrow", "done" (the row) or "forget"
+	after bool
+}
+
+func (s *cutSteps) step(name string, do func() error) error {
+	if name == s.at && !s.after {
+		return errCut
+	}
+	err := do()
+	if name == s.at {
+		err = errors.Join(err, errCut)
+	}
+	return err
+}
+
+func (s *cutSteps) Lend(ctx context.Context, campaign string, from, to int, move string, count int) (lent *rain.Lent, err error) {
+	err = s.step("lend", func() (err error) { lent, err = s.stock.Lend(ctx, campaign, from, to, move, count); return err })
+	return lent, err
+}
+
+func (s *cutSteps) Borrow(ctx context.Context, campaign string, lent rain.Lent) (number int64, err error) {
+	err = s.step("borrow", func() (err error) { number, err = s.stock.Borrow(ctx, campaign, lent); return err })
+	return number, err
+}
+
+func (s *cutSteps) Done(ctx context.Context, campaign string, from int, move string) error {
+	return s.step("forget", func() error { return s.stock.Done(ctx, campaign, from, move) })
+}
+
+// cutRows are the steps in the ledger.
+type cutRows struct{ *cutSteps }
+
+func (r cutRows) Write(ctx context.Context, campaign string, from int, lent rain.Lent) error {
+	return r.step("row", func() error { return r.rows.Write(ctx, campaign, from, lent) })
+}
+
+func (r cutRows) Done(ctx context.Context, move string, number int64) error {
+	return r.step("done", func() error { return r.rows.Done(ctx, move, number) })
+}
+
+func (r cutRows) Open(ctx context.Context, campaign string) ([]posting.Move, error) {
+	return r.rows.Open(ctx, campaign)
+}
+
+// mover is one that listens; the test has it look.
+func (l *lossy) mover(change func(*MoverOptions)) *Mover {
+	l.Helper()
+	o := MoverOptions{
+		Stock: l.grabber.Moves, Ledger: l.ledger.Moves, Sums: l.grabber.Sums, Leases: l.ledger.Leases, Known: l.registry,
+		Bus: l.bus, Node: "test", Clock: func() int64 { return l.now }, Log: slog.New(slog.DiscardHandler),
+	}
+	if change != nil {
+		change(&o)
+	}
+	m := NewMover(o)
+	m.listen(true)
+	return m
+}
+
+// loseShard has Redis forget all of a shard.
+func (l *lossy) loseShard(c *rain.Campaign, shard int) {
+	l.Helper()
+	k := l.grabber.Keys(c.ID, shard)
+	err := l.rdb.Del(l.Context(), k.State, k.Stock, k.Wins, k.Taps, k.Outbox, k.Lent, k.Borrowed).Err()
+	if err != nil {
+		l.Fatal(err)
+	}
+}
+
+// stock is how many packets each shard has; each packet of the campaign is in one place, or paid.
+func (l *lossy) stock(c *rain.Campaign, what string) []int {
+	l.Helper()
+	shards, err := l.grabber.Snapshot(l.Context(), c)
+	if err != nil {
+		l.Fatal(err)
+	}
+	var places rain.Numbers
+	left := make([]int, len(shards))
+	for i, s := range shards {
+		left[i] = s.Stock.Count()
+		places = append(places, s.Stock...)
+		for _, lent := range s.Lent {
+			come, err := l.rdb.HExists(l.Context(), l.grabber.Keys(c.ID, lent.To).Borrowed, lent.Move).Result()
+			if err != nil {
+				l.Fatal(err)
+			}
+			if !come {
+				places = append(places, lent.Numbers...)
+			}
+		}
+		for _, e := range s.Entries {
+			places = append(places, e.Packets()...)
+			if e.Reclaim != nil {
+				places = append(places, e.Reclaim.Numbers...)
+			}
+		}
+	}
+	err = l.ledger.Rebuilds.EachAssigned(l.Context(), c, rain.Numbers{{First: 0, Last: c.Packets - 1}},
+		func(k posting.Assigned) error {
+			places = places.Add(k.Win.Packet)
+			return nil
+		})
+	if err != nil {
+		l.Fatal(err)
+	}
+	slices.SortFunc(places, func(a, b rain.Range) int { return a.First - b.First })
+	next := 0
+	for _, r := range places {
+		if r.First != next {
+			l.Errorf("%s: after packet %d comes %v", what, next-1, r)
+		}
+		next = r.Last + 1
+	}
+	if next != c.Packets {
+		l.Errorf("%s: packets up to %d are somewhere", what, next-1)
+	}
+	return left
+}
+
+// TestAMoveThatIsCutOff, before or after any of its steps, and perhaps with the loss of a shard: another mover carries it
+// on, and each packet is in one place all the while. In the end nothing is under way.
+func TestAMoveThatIsCutOff(t *testing.T) {
+	l := newLossy(t, forgetful["in-process"](t))
+	for _, at := range []string{"lend", "row", "borrow", "done", "forget"} {
+		for _, after := range []bool{false, true} {
+			for _, lost := range []string{"nobody", "the donor", "the recipient", "both"} {
+				what := fmt.Sprintf("cut off at %s, after it %v, %s is lost", at, after, lost)
+				c := l.raining(servertest.EvenSpec(300, 30, 3))
+				steps := &cutSteps{stock: l.grabber.Moves, rows: l.ledger.Moves, at: at, after: after}
+				first := l.mover(func(o *MoverOptions) { o.Stock, o.Ledger = steps, cutRows{steps} })
+				if err := first.carry(t.Context(), c, []transfer{{0, 1, 4}}); !errors.Is(err, errCut) {
+					t.Fatalf("%s: %v", what, err)
+				}
+				l.stock(c, what)
+				if lost == "the donor" || lost == "both" {
+					l.loseShard(c, 0)
+				}
+				if lost == "the recipient" || lost == "both" {
+					l.loseShard(c, 1)
+				}
+				if lost != "nobody" {
+					// A recipient that is away is waited for.
+					if err := l.mover(nil).look(t.Context(), c, &pace{}); err != nil && !errors.Is(err, store.ErrNoState) {
+						t.Errorf("%s: %v", what, err)
+					}
+					l.rebuild(c.ID)
+				}
+				l.stock(c, what+", before it is carried on")
+				for range 2 { // the second time there is nothing left to do
+					if err := l.mover(nil).look(t.Context(), c, &pace{}); err != nil {
+						t.Errorf("%s: carried on: %v", what, err)
+					}
+				}
+				got := l.stock(c, what+", in the end")
+				if whole := []int{10, 10, 10}; !slices.Equal(got, []int{6, 14, 10}) &&
+					(!slices.Equal(got, whole) || at != "lend" && lost == "nobody") {
+					t.Errorf("%s: the shards have %v", what, got)
+				}
+				open, err := l.ledger.Moves.Open(t.Context(), c.ID)
+				if levels, failed := l.grabber.Shards(t.Context(), c); err != nil || failed != nil || len(open) > 0 ||
+					len(levels[0].Lent) > 0 {
+					t.Errorf("%s: %v are under way, %+v (%v, %v)", what, open, levels, err, failed)
+				}
+				if got := l.books(c); !got.Balanced {
+					t.Errorf("%s: the books: %+v", what, got)
+				}
+			}
+		}
+	}
+}
+
+// TestAMoveOfALostDonorIsVoid: what was lent by a shard that was rebuilt since is in its stock again, and who hung with the
+// move in hand does not bring it.
+func TestAMoveOfALostDonorIsVoid(t *testing.T) {
+	l := newLossy(t, forgetful["in-process"](t))
+	c := l.raining(servertest.EvenSpec(300, 30, 3))
+	lent, err := l.grabber.Lend(t.Context(), c.ID, 0, 1, "m", 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.loseShard(c, 0)
+	l.rebuild(c.ID)
+	if err := l.mover(nil).end(t.Context(), c.ID, 0, *lent); err != nil {
+		t.Error(err)
+	}
+	if err := l.ledger.Moves.Write(t.Context(), c.ID, 0, *lent); !errors.Is(err, posting.ErrCutOff) {
+		t.Errorf("its row: %v", err)
+	}
+	if got := l.stock(c, "void"); !slices.Equal(got, []int{10, 10, 10}) {
+		t.Errorf("the shards have %v", got)
+	}
+}
+
+// TestALostRecipientHoldsUpNobody: stock that goes to a lost shard waits for it, and other shards get theirs meanwhile.
+func TestALostRecipientHoldsUpNobody(t *testing.T) {
+	l := newLossy(t, forgetful["in-process"](t))
+	c := l.raining(servertest.EvenSpec(300, 30, 3))
+	m := l.mover(nil)
+	lent, err := l.grabber.Lend(t.Context(), c.ID, 0, 1, "m", 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.ledger.Moves.Write(t.Context(), c.ID, 0, *lent); err != nil {
+		t.Fatal(err)
+	}
+	l.loseShard(c, 1)
+	m.Dry(c.ID, cluster.DryShard{Shard: 0, Node: "n", Taps: 3})
+	if err := m.look(t.Context(), c, &pace{}); err != nil {
+		t.Error(err)
+	}
+	levels, err := l.grabber.Shards(t.Context(), c)
+	if err != nil || levels[0].Left != 3 || levels[2].Left != 7 {
+		t.Errorf("%+v, %v", levels, err)
+	}
+	l.rebuild(c.ID)
+	l.now += finishEveryMS
+	if err := m.look(t.Context(), c, &pace{}); err != nil {
+		t.Error(err)
+	}
+	if got := l.stock(c, "rebuilt"); got[1] != 20 {
+		t.Errorf("the shards have %v", got)
+	}
+}
+
+// TestStockFollowsThePlayers: all players are of one shard and win every packet of the campaign; only then it is sold out,
+// and all are told. The books balance.
+func TestStockFollowsThePlayers(t *testing.T) {
+	l := newLossy(t, forgetful["in-process"](t))
+	c := l.raining(servertest.EvenSpec(120, 12, 4))
+	soldOut, restocked := make(chan string, 1), make(chan int, 100)
+	err := l.bus.Listen(nil, cluster.Listener{
+		SoldOut:   func(campaign string) { soldOut <- campaign },
+		Restocked: func(_ string, shard int) { restocked <- shard },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.nc.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	m, p := l.mover(nil), &pace{}
+	home := rain.HomeShard("u", 4)
+	drop := rain.DropID{N: c.Current().FirstWave}
+	for won, i := 0, 0; won < c.Packets; i++ {
+		user := fmt.Sprintf("u-%d", i)
+		if rain.HomeShard(user, 4) != home {
+			continue
+		}
+		m.Dry(c.ID, cluster.DryShard{Shard: home, Node: "n", Taps: 1})
+		if err := m.look(t.Context(), c, p); err != nil {
+			t.Fatal(err)
+		}
+		if r := grabtest.TapOn(l.grabber.Gate(c), user, drop.String()); r.Outcome != outcome.Won {
+			t.Fatalf("%s, after %d wins: %+v; the shards have %v", user, won, r, l.stock(c, "dry"))
+		}
+		won++
+		l.now += 200
+	}
+	if len(soldOut) > 0 {
+		t.Error("sold out before the last packet was won")
+	}
+	m.Dry(c.ID, cluster.DryShard{Shard: home, Node: "n", Taps: 1})
+	if err := m.look(t.Context(), c, p); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case got := <-soldOut:
+		if got != c.ID {
+			t.Error(got)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("nobody is told that it is sold out")
+	}
+	if shard := <-restocked; shard != home {
+		t.Errorf("told of stock on shard %d", shard)
+	}
+	l.stock(c, "sold out")
+	if got := l.books(c); !got.Balanced {
+		t.Errorf("the books: %+v", got)
+	}
+}
+
+// TestDryIsHeardOncePerNode: a node tells again and again how many taps wait on it, and only the last counts, for a short
+// while; who does not move stock keeps nothing.
+func TestDryIsHeardOncePerNode(t *testing.T) {
+	now := int64(1_000)
+	m := NewMover(MoverOptions{Clock: func() int64 { return now }})
+	m.Dry("c", cluster.DryShard{Shard: 1, Node: "a", Taps: 5})
+	if m.dry != nil || len(m.wake) > 0 {
+		t.Error("it listens without moving stock")
+	}
+	m.listen(true)
+	for _, taps := range []int{1, 2, 3} {
+		m.Dry("c", cluster.DryShard{Shard: 1, Node: "a", Taps: taps})
+		now += 50
+	}
+	m.Dry("c", cluster.DryShard{Shard: 1, Node: "b", Taps: 4})
+	m.Dry("c", cluster.DryShard{Shard: 2, Node: "b", Taps: -4})
+	if got := m.thirsty("c", now); got[1] != 7 || got[2] != 0 || len(m.wake) != 1 {
+		t.Errorf("%v wait", got)
+	}
+	now += thirstMS - 40
+	if got := m.thirsty("c", now); got[1] != 4 {
+		t.Errorf("%v wait", got)
+	}
+	if now += thirstMS; len(m.thirsty("c", now)) != 0 || len(m.dry["c"]) != 0 {
+		t.Errorf("%v are kept", m.dry)
+	}
+}
+
+// stillStock is a stock whose borrowing waits until the test lets it, and notes what is done.
+type stillStock struct {
+	cutSteps
+
+	waits chan struct{}
+	lends int
+	ended []string
+}
+
+func (s *stillStock) Shards(context.Context, *rain.Campaign) ([]store.Level, error) {
+	return levelsOf(0, 9), nil
+}
+
+func (s *stillStock) Lend(context.Context, string, int, int, string, int) (*rain.Lent, error) {
+	s.lends++
+	return &rain.Lent{Move: "m"}, nil
+}
+
+func (s *stillStock) Borrow(ctx context.Context, _ string, _ rain.Lent) (int64, error) {
+	select {
+	case <-s.waits:
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+	s.ended = append(s.ended, "borrowed")
+	return 1, nil
+}
+
+func (s *stillStock) Done(context.Context, string, int, string) error {
+	s.ended = append(s.ended, "done")
+	return nil
+}
+
+type stillRows struct{ MoveRows }
+
+func (stillRows) Write(context.Context, string, int, rain.Lent) error  { return nil }
+func (stillRows) Done(context.Context, string, int64) error            { return nil }
+func (stillRows) Open(context.Context, string) ([]posting.Move, error) { return nil, nil }
+func (stillRows) Lease(context.Context, string, string, time.Duration) (bool, error) {
+	return true, nil
+}
+func (stillRows) ReleaseLease(context.Context, string, string) error { return nil }
+
+// oneRaining knows one campaign on which a rain falls.
+type oneRaining struct{ told }
+
+func (oneRaining) Live() []*rain.Campaign {
+	return []*rain.Campaign{{ID: "c", Status: rain.Open, Spec: rain.Spec{Shards: 2, Packets: 9},
+		Rains: []rain.Rain{{ID: "r", StartsAt: time.Now().UnixMilli() - 1, DurationMS: 60_000}}}}
+}
+
+// TestAMoverThatIsToStop ends the move that it has begun, and begins no other; where a back end hangs it does not wait for
+// ever. A round that is asked for comes at once.
+func TestAMoverThatIsToStop(t *testing.T) {
+	for name, hangs := range map[string]bool{"a move in hand": false, "a Redis that hangs": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &stillStock{waits: make(chan struct{})}
+				m := NewMover(MoverOptions{Stock: s, Ledger: stillRows{}, Sums: s, Leases: stillRows{}, Known: &oneRaining{},
+					Bus: &told{}, Node: "n", Clock: func() int64 { return time.Now().UnixMilli() },
+					Log: slog.New(slog.DiscardHandler)})
+				ctx, cancel := context.WithCancel(t.Context())
+				ended := make(chan error, 1)
+				go func() { ended <- m.Run(ctx) }()
+				synctest.Wait()
+				m.Dry("c", cluster.DryShard{Shard: 0, Node: "n", Taps: 2})
+				<-time.After(2 * moveGather) // of the bubble
+				synctest.Wait()
+				if s.lends != 1 {
+					t.Fatalf("%d moves have begun", s.lends)
+				}
+				stopped := time.Now()
+				cancel()
+				synctest.Wait()
+				if !hangs {
+					close(s.waits)
+				}
+				if err := <-ended; err != nil {
+					t.Error(err)
+				}
+				took := time.Since(stopped)
+				if want := []string{"borrowed", "done"}; !hangs && (!slices.Equal(s.ended, want) || took > 0) {
+					t.Errorf("%v after %v", s.ended, took)
+				}
+				if hangs && (len(s.ended) > 0 || took > moveGrace) {
+					t.Errorf("%v after %v", s.ended, took)
+				}
+				if s.lends != 1 || m.dry != nil {
+					t.Errorf("%d moves have begun; %v are remembered", s.lends, m.dry)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,188 @@
+package campaigns
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"redrain/grab/store"
+	"redrain/rain"
+)
+
+// levelsOf are shards that Redis knows, with so much left.
+func levelsOf(left ...int) []store.Level {
+	levels := make([]store.Level, len(left))
+	for i, n := range left {
+		levels[i] = store.Level{Known: true, Left: n}
+	}
+	return levels
+}
+
+func TestPlan(t *testing.T) {
+	lost := levelsOf(0, 100, 100)
+	lost[1].Known = false
+	for name, c := range map[string]struct {
+		levels []store.Level
+		rates  []float64
+		dry    map[int]int
+		want   []transfer
+	}{
+		"nobody asks":                     {levels: levelsOf(0, 100), want: nil},
+		"nothing is left":                 {levels: levelsOf(0, 0), dry: map[int]int{0: 9}, want: nil},
+		"taps wait":                       {levels: levelsOf(0, 100), dry: map[int]int{0: 9}, want: []transfer{{1, 0, 9}}},
+		"taps wait, and stock is there":   {levels: levelsOf(10, 100), dry: map[int]int{0: 9}, want: nil},
+		"stock will soon be gone":         {levels: levelsOf(9, 100), rates: []float64{10, 0}, want: []transfer{{1, 0, 11}}},
+		"stock will do for now":           {levels: levelsOf(11, 100), rates: []float64{10, 0}, want: nil},
+		"the one with most gives first":   {levels: levelsOf(0, 3, 5), dry: map[int]int{0: 6}, want: []transfer{{2, 0, 5}, {1, 0, 1}}},
+		"a lost shard neither gives":      {levels: lost, dry: map[int]int{0: 150}, want: []transfer{{2, 0, 100}}},
+		"nor gets":                        {levels: lost, dry: map[int]int{1: 5}, want: nil},
+		"the last packet, to who waits":   {levels: levelsOf(0, 1), rates: []float64{0, 0.4}, dry: map[int]int{0: 1}, want: []transfer{{1, 0, 1}}},
+		"not from those who wait as well": {levels: levelsOf(0, 1, 0), dry: map[int]int{0: 1, 1: 1, 2: 1}, want: nil},
+		"a made-up shard":                 {levels: levelsOf(5, 5), dry: map[int]int{7: 5, -1: 5}, want: nil},
+		"a made-up number":                {levels: levelsOf(0, 5), dry: map[int]int{0: -4}, want: nil},
+	} {
+		rates := c.rates
+		if rates == nil {
+			rates = make([]float64, len(c.levels))
+		}
+		if name == "not from those who wait as well" {
+			// Which of the three gets the only packet does not matter, as long as it stays where taps wait.
+			if got := plan(c.levels, rates, c.dry); len(got) > 1 {
+				t.Errorf("%s: %v", name, got)
+			}
+			continue
+		}
+		if got := plan(c.levels, rates, c.dry); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// Whatever the shards have and ask for: no shard gives what it has not, or gives and gets; where taps wait there is stock
+// afterwards, if there is any; and once a plan is carried out there is nothing more to be moved, so nothing goes to and fro.
+func TestPlanProperties(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a test's own sequence
+	for range 20_000 {
+		n := 1 + r.IntN(12)
+		levels, rates, dry := levelsOf(make([]int, n)...), make([]float64, n), map[int]int{}
+		total, most := 0, 1+r.IntN(40)
+		for i := range n {
+			levels[i].Known = r.IntN(10) > 0
+			if r.IntN(3) > 0 {
+				levels[i].Left = r.IntN(most)
+			}
+			if r.IntN(2) == 0 {
+				rates[i] = r.ExpFloat64() * float64(r.IntN(30))
+			}
+			if r.IntN(4) == 0 {
+				dry[i] = 1 + r.IntN(20)
+			}
+			if levels[i].Known {
+				total += levels[i].Left
+			}
+		}
+		before := slices.Clone(levels)
+		moves := plan(levels, rates, dry)
+		gave, got := map[int]bool{}, map[int]bool{}
+		for _, m := range moves {
+			gave[m.from], got[m.to] = true, true
+			levels[m.from].Left -= m.count
+			levels[m.to].Left += m.count
+			if m.count < 1 || m.from == m.to || levels[m.from].Left < 0 || !levels[m.from].Known || !levels[m.to].Known {
+				t.Fatalf("%+v, %v, %v: %v", before, rates, dry, moves)
+			}
+		}
+		waiting := 0
+		for i := range n {
+			if gave[i] && got[i] {
+				t.Fatalf("shard %d gives and gets: %+v, %v, %v: %v", i, before, rates, dry, moves)
+			}
+			if dry[i] > 0 && levels[i].Known {
+				waiting++
+			}
+		}
+		for i := range n {
+			switch {
+			case dry[i] == 0 || !levels[i].Known || levels[i].Left > 0 || total == 0:
+			case total >= sumOf(dry):
+				t.Fatalf("shard %d starves: %+v, %v, %v: %v", i, before, rates, dry, moves)
+			}
+			if dry[i] == 0 && levels[i].Known && levels[i].Left > 0 && total < waiting {
+				t.Fatalf("shard %d keeps what others wait for: %+v, %v, %v: %v", i, before, rates, dry, moves)
+			}
+		}
+		if again := plan(levels, rates, dry); len(again) > 0 {
+			t.Fatalf("%+v, %v, %v: %v, and then %v", before, rates, dry, moves, again)
+		}
+	}
+}
+
+func sumOf(dry map[int]int) (sum int) {
+	for _, n := range dry {
+		sum += n
+	}
+	return sum
+}
+
+// Two shards on which players tap now and then, and the last packet: it goes to who waits, and rests when nobody does.
+func TestTheLastPacketRests(t *testing.T) {
+	levels := levelsOf(1, 0, 0)
+	p := &pace{}
+	p.note(levels, 0)
+	levels[0].Won, levels[1].Won, levels[2].Won = 50, 50, 40
+	p.note(levels, 200)
+	moved, last := 0, 0
+	for round := range 1000 {
+		moves := plan(levels, p.rates, nil)
+		for _, m := range moves {
+			levels[m.from].Left -= m.count
+			levels[m.to].Left += m.count
+			moved, last = moved+1, round
+		}
+		p.note(levels, int64(400+200*round))
+	}
+	if moved > 2 {
+		t.Errorf("it moved %d times, in the end in round %d", moved, last)
+	}
+}
+
+// The rate of a shard follows the last half second, and is nothing where nobody has won for a while.
+func TestPace(t *testing.T) {
+	p, levels := &pace{}, levelsOf(0, 0)
+	now := int64(1_000)
+	p.note(levels, now)
+	for range 10 {
+		now += 200
+		levels[0].Won += 20
+		p.note(levels, now)
+	}
+	if p.rates[0] < 95 || p.rates[0] > 100 || p.rates[1] != 0 {
+		t.Errorf("rates %v", p.rates)
+	}
+	p.note(levels, now) // at the same moment
+	levels[0].Won = 3   // a shard that was rebuilt knows fewer
+	for range 30 {
+		now += 200
+		p.note(levels, now)
+	}
+	if p.rates[0] != 0 {
+		t.Errorf("rates %v", p.rates)
+	}
+}
+
+func TestSoldOutIsOfTheCampaign(t *testing.T) {
+	c := &rain.Campaign{Spec: rain.Spec{Packets: 10}}
+	levels := levelsOf(0, 0)
+	levels[0].Won, levels[1].Won = 4, 5
+	if soldOut(c, levels) {
+		t.Error("one is on its way")
+	}
+	levels[1].Won = 6
+	if !soldOut(c, levels) {
+		t.Error("all are won")
+	}
+	levels[0].Known = false
+	if soldOut(c, levels) {
+		t.Error("a lost shard may get some back")
+	}
+}

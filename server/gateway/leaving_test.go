@@ -1,0 +1,120 @@
+package gateway
+
+import (
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"redrain/internal/testenv"
+	"redrain/rain"
+	"redrain/server/cluster"
+)
+
+// forgot tells how often a player was forgotten, and for how many connections settlements are listened for.
+func (n *neighbours) forgot(user string) (times, listening int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, who := range n.forgotten {
+		if who == user {
+			times++
+		}
+	}
+	return times, n.listening[user]
+}
+
+// A player is known to the node, and listened for, until the last connection has gone.
+func TestAPlayerIsForgottenWithTheLastConnection(t *testing.T) {
+	n := &neighbours{}
+	n.wins = func(user string) ([]rain.Win, error) {
+		if _, listening := n.forgot(user); listening == 0 {
+			t.Error("the player's wins are read before settlements are listened for")
+		}
+		return nil, nil
+	}
+	d := openDoor(t, n, nil)
+	first, second := d.play("u"), d.play("u")
+	_ = first.conn.Close()
+	testenv.Eventually(t, 10*time.Second, "the first has gone", func() bool { return d.gateway.open.Load() == 1 })
+	if times, listening := n.forgot("u"); times != 0 || listening != 1 {
+		t.Errorf("forgotten %d times, listened for %d", times, listening)
+	}
+	_ = second.conn.Close()
+	testenv.Eventually(t, 10*time.Second, "the second has gone", func() bool { return d.gateway.open.Load() == 0 })
+	if times, listening := n.forgot("u"); times != 1 || listening != 0 {
+		t.Errorf("forgotten %d times, listened for %d", times, listening)
+	}
+	refused := d.connect()
+	refused.say(`{"type":"hello","token":"v","campaign":"nowhere"}`)
+	refused.closed()
+	testenv.Eventually(t, 10*time.Second, "who was refused has gone", func() bool { return d.gateway.open.Load() == 0 })
+	if _, listening := n.forgot("v"); listening != 0 {
+		t.Errorf("listened for %d connections of who was refused", listening)
+	}
+}
+
+// Who comes back while the old connection is still there brings their wins with the welcome: the end of the old one does
+// not take them away.
+func TestWhoComesBackIsNotForgotten(t *testing.T) {
+	reading, goOn := make(chan struct{}), make(chan struct{})
+	var back atomic.Bool
+	n := &neighbours{wins: func(string) ([]rain.Win, error) {
+		if back.Load() {
+			close(reading)
+			<-goOn
+		}
+		return []rain.Win{{User: "u", Packet: 1, Drop: "0.1"}}, nil
+	}}
+	d := openDoor(t, n, nil)
+	old := d.play("u")
+	back.Store(true)
+	again := d.connect()
+	again.say(`{"type":"hello","token":"u","campaign":"c"}`)
+	<-reading
+	_ = old.conn.Close()
+	testenv.Eventually(t, 10*time.Second, "the old one has gone", func() bool { return d.gateway.open.Load() == 1 })
+	close(goOn)
+	again.hear("welcome")
+	if times, _ := n.forgot("u"); times != 0 {
+		t.Errorf("forgotten %d times", times)
+	}
+}
+
+// A notice that comes twice is told once to each connection, and what is new in it all the same.
+func TestANoticeThatComesTwice(t *testing.T) {
+	n := &neighbours{}
+	d := openDoor(t, n, nil)
+	both := []*client{d.play("u"), d.play("u")}
+	claims := []cluster.SettledClaim{{Claim: "c-1", User: "u", Packet: 1, Drop: "0.1", Amount: 5, Balance: 5}}
+	d.gateway.Settled("c", cluster.Settled{Campaign: "c", Claims: claims})
+	d.gateway.Settled("c", cluster.Settled{Campaign: "c", Claims: claims})
+	claims = append(claims, cluster.SettledClaim{Claim: "c-2", User: "u", Packet: 2, Drop: "0.2", Amount: 6, Balance: 11})
+	d.gateway.Settled("c", cluster.Settled{Campaign: "c", Claims: claims})
+	for _, c := range both {
+		told := []string{c.hear("settled"), c.hear("settled")}
+		if !strings.Contains(told[0], "c-1") || strings.Contains(told[1], "c-1") || !strings.Contains(told[1], "c-2") {
+			t.Errorf("told %v", told)
+		}
+	}
+}
+
+// Wins that are not confirmed are not told, and this node knows of them: it asks for them again.
+func TestUnconfirmedWinsAreNotTold(t *testing.T) {
+	n := &neighbours{notYet: []rain.Win{{User: "u", Packet: 8, Drop: "0.8"}}}
+	n.wins = func(string) ([]rain.Win, error) {
+		return []rain.Win{{User: "u", Packet: 7, Drop: "0.7", Amount: 3}}, nil
+	}
+	d := openDoor(t, n, nil)
+	c := d.connect()
+	c.say(`{"type":"hello","token":"u","campaign":"c"}`)
+	if got := c.hear("welcome"); !strings.Contains(got, `"claims_total":1`) || !strings.Contains(got, "c-7") ||
+		strings.Contains(got, "c-8") {
+		t.Error(got)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !slices.Equal(n.unsure["u"], n.notYet) || len(n.remembered["u"]) != 1 {
+		t.Errorf("it knows %v, and without confirmation %v", n.remembered, n.unsure)
+	}
+}
