@@ -22,14 +22,13 @@ const (
 // errRanges is a stock in more pieces than can be read at one moment.
 var errRanges = errors.New("the stock is in too many pieces")
 
-// Snapshot reads each shard's state and stock, each shard at one moment, the shards one after the other. What no
-// script has written is named in the snapshot, so that it hides nothing else.
+// Snapshot reads each shard's state and stock, each shard at one moment, the shards one after the other. What no script
+// has written is named in the snapshot, so that it hides nothing else.
 func (s *Sums) Snapshot(ctx context.Context, c *rain.Campaign) ([]rain.ShardSnapshot, error) {
 	shards := make([]rain.ShardSnapshot, Shards(c))
 	err := eachShard(ctx, c, func(ctx context.Context, shard int) (err error) {
 		k := s.keys.shard(c.ID, shard)
-		answer, err := s.run(ctx, s.scripts.snapshot, []string{k.State, k.Stock, k.Lent, k.Outbox},
-			mostRanges+1).Slice()
+		answer, err := s.run(ctx, s.scripts.snapshot, []string{k.State, k.Stock, k.Lent, k.Outbox}, mostRanges+1).Slice()
 		if err == nil {
 			shards[shard], err = parseSnapshot(c, shard, answer)
 		}
@@ -157,9 +156,9 @@ func parseAllLent(moves map[string]string) (all []rain.Lent, err error) {
 	return all, nil
 }
 
-// EachEntry calls fn with every entry of an outbox up to an id, oldest first, page by page; of one that cannot be
-// read it has the reference only, and the error that says why. What is removed or added meanwhile may be among them
-// or not. fn's error ends it and is returned.
+// EachEntry calls fn with every entry of an outbox up to an id, oldest first, page by page; of one that cannot be read
+// it has the reference only, and the error that says why. What is removed or added meanwhile may be among them or not.
+// fn's error ends it and is returned.
 func (s *Sums) EachEntry(ctx context.Context, c *rain.Campaign, shard int, upTo string,
 	fn func(e rain.Entry, unreadable error) error) error {
 	key := s.keys.shard(c.ID, shard).Outbox
