@@ -56,7 +56,8 @@ func TestEveryChangeByHandIsFound(t *testing.T) {
 				continue
 			}
 			tried[name]++
-			if prove(name, frozen, reconcile.Rows) || !slices.Contains(ofPlayers, name) && prove(name, frozen, reconcile.Sums) {
+			if prove(name, frozen, reconcile.Rows) || !slices.Contains(ofPlayers, name) && prove(name, frozen,
+				reconcile.Sums) {
 				rt.Fatalf("%s: not found; shard %d is now %+v", name, sh.Snapshot.Shard, sh)
 			}
 		}
@@ -123,7 +124,8 @@ var bookDeeds = makeBookDeeds()
 func makeBookDeeds() (all []string) {
 	add := func(table, key, where string, deeds ...string) {
 		for _, deed := range deeds {
-			all = append(all, deed+" WHERE "+key+" = (SELECT "+key+" FROM "+table+" WHERE campaign_id = ? "+where+" ORDER "+
+			all = append(all, deed+" WHERE "+key+" = (SELECT "+key+" FROM "+table+" WHERE campaign_id = ? "+where+" "+
+				"ORDER "+
 				"BY "+key+
 				" LIMIT 1)")
 		}
@@ -139,11 +141,13 @@ func makeBookDeeds() (all []string) {
 	// Without its row a move that has only been lent is one whose row has not been written yet.
 	add("move", "id", "AND done_at > 0", "DELETE FROM move")
 	add("move", "id", "AND done_at > 0 AND to_number > 0 AND NOT EXISTS (SELECT 1 FROM shard_epoch e WHERE "+
-		"e.campaign_id = move.campaign_id AND e.shard = move.to_shard AND e.barrier_ms > 0)", "UPDATE move SET to_number "+
+		"e.campaign_id = move.campaign_id AND e.shard = move.to_shard AND e.barrier_ms > 0)", "UPDATE move SET "+
+		"to_number "+
 		"= to_number + 1000000000000000",
 		"UPDATE move SET to_number = to_number - 1", "UPDATE move SET done_at = 0")
 	add("reclaim", "entry_seq || closed_at || shard || campaign_id", "", "DELETE FROM reclaim",
-		"UPDATE reclaim SET packets = packets + 1", "UPDATE reclaim SET amount = amount + 1", "UPDATE reclaim SET numbers "+
+		"UPDATE reclaim SET packets = packets + 1", "UPDATE reclaim SET amount = amount + 1", "UPDATE reclaim SET "+
+			"numbers "+
 			"= '0-0'",
 		"UPDATE reclaim SET shard = shard + 1", "UPDATE reclaim SET numbers = 'x'")
 	add("dead_letter", "id", "AND resolved_at = 0", "DELETE FROM dead_letter", "UPDATE dead_letter SET resolved_at = 1",
@@ -248,7 +252,8 @@ var hotDeeds = map[string]func(d *hotDeed) bool{
 		return true
 	},
 	"a packet from one stock to another": func(d *hotDeed) bool {
-		other := d.frozen.Shards[paytest.FakeKey{Campaign: d.c.ID, Shard: (d.FakeShard.Snapshot.Shard + 1) % d.c.Shards}]
+		other := d.frozen.Shards[paytest.FakeKey{Campaign: d.c.ID, Shard: (d.FakeShard.Snapshot.Shard +
+			1) % d.c.Shards}]
 		if d.Stock.Count() == 0 || other == d.FakeShard {
 			return false
 		}
@@ -258,7 +263,8 @@ var hotDeeds = map[string]func(d *hotDeed) bool{
 		return true
 	},
 	"a stock for another one's": func(d *hotDeed) bool {
-		other := d.frozen.Shards[paytest.FakeKey{Campaign: d.c.ID, Shard: (d.FakeShard.Snapshot.Shard + 1) % d.c.Shards}]
+		other := d.frozen.Shards[paytest.FakeKey{Campaign: d.c.ID, Shard: (d.FakeShard.Snapshot.Shard +
+			1) % d.c.Shards}]
 		if d.Stock.String() == other.Stock.String() {
 			return false
 		}
@@ -373,8 +379,12 @@ var hotDeeds = map[string]func(d *hotDeed) bool{
 	"an entry's packet": func(d *hotDeed) bool {
 		return d.wins(func(e *paytest.FakeEntry) { e.Wins[0].Packet = (e.Wins[0].Packet + 1) % packetsOfWorld })
 	},
-	"an entry's player": func(d *hotDeed) bool { return d.wins(func(e *paytest.FakeEntry) { e.Wins[0].User = "thief" }) },
-	"an entry's drop":   func(d *hotDeed) bool { return d.wins(func(e *paytest.FakeEntry) { e.Wins[0].Drop = "997.1" }) },
+	"an entry's player": func(d *hotDeed) bool {
+		return d.wins(func(e *paytest.FakeEntry) { e.Wins[0].User = "thief" })
+	},
+	"an entry's drop": func(d *hotDeed) bool {
+		return d.wins(func(e *paytest.FakeEntry) { e.Wins[0].Drop = "997.1" })
+	},
 	"an entry's order": func(d *hotDeed) bool {
 		e := d.entry()
 		if e == nil || len(e.Wins) < 2 {
