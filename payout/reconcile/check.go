@@ -135,6 +135,12 @@ func (b *shardBooks) later(ms, seq int64) bool {
 	return cmp.Or(cmp.Compare(ms, b.cutMS), cmp.Compare(seq, b.cutSeq)) > 0
 }
 
+// laterRef is later for the entry's name; one that is none is later than any.
+func (b *shardBooks) laterRef(ref rain.EntryRef) bool {
+	ms, seq, err := ref.Position()
+	return err != nil || b.later(ms, seq)
+}
+
 // sortedShards lists the shards in order, so that findings come in the same order each time.
 func (r *campaignCheck) sortedShards() []int { return sortedKeys(r.shards) }
 

@@ -35,7 +35,7 @@ func (r *campaignCheck) readOutbox(ctx context.Context) error {
 					"money: %v", e.Ref, unreadable)
 				return nil
 			}
-			if ms, seq, err := e.Ref.Position(); err != nil || b.later(ms, seq) {
+			if b.laterRef(e.Ref) {
 				r.found.add("an outbox entry from elsewhere", e.Ref.String(), "outbox entry %s (%s): no script has "+
 					"written it, "+
 					"the newest of the shard is %s", e.Ref, entryInWords(&e), b.snapshot.LastEntry)

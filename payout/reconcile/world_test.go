@@ -43,6 +43,7 @@ const (
 )
 
 func newWorld(t testing.TB, b *paytest.Books, id string, shards int) *world {
+	t.Helper()
 	w := &world{t: t, b: b, f: paytest.NewFakeRedis(b.Clock.Now), lost: map[int]bool{}, allowed: 3}
 	w.c = b.OpenCampaign(t, id, rain.Spec{Budget: 5000, Packets: packetsOfWorld, Shards: shards,
 		WinsPerUser: winsOfWorld,
