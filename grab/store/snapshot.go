@@ -22,8 +22,8 @@ const (
 // errRanges is a stock in more pieces than can be read at one moment.
 var errRanges = errors.New("the stock is in too many pieces")
 
-// Snapshot reads each shard's state and stock, each shard at one moment, the shards one after the other. What no script has
-// written is named in the snapshot, so that it hides nothing else.
+// Snapshot reads each shard's state and stock, each shard at one moment, the shards one after the other. What no script
+// has written is named in the snapshot, so that it hides nothing else.
 func (s *Sums) Snapshot(ctx context.Context, c *rain.Campaign) ([]rain.ShardSnapshot, error) {
 	shards := make([]rain.ShardSnapshot, Shards(c))
 	err := eachShard(ctx, c, func(ctx context.Context, shard int) (err error) {
@@ -156,9 +156,9 @@ func parseAllLent(moves map[string]string) (all []rain.Lent, err error) {
 	return all, nil
 }
 
-// EachEntry calls fn with every entry of an outbox up to an id, oldest first, page by page; of one that cannot be read it
-// has the reference only, and the error that says why. What is removed or added meanwhile may be among them or not. fn's
-// error ends it and is returned.
+// EachEntry calls fn with every entry of an outbox up to an id, oldest first, page by page; of one that cannot be read
+// it has the reference only, and the error that says why. What is removed or added meanwhile may be among them or not.
+// fn's error ends it and is returned.
 func (s *Sums) EachEntry(ctx context.Context, c *rain.Campaign, shard int, upTo string,
 	fn func(e rain.Entry, unreadable error) error) error {
 	key := s.keys.shard(c.ID, shard).Outbox
@@ -185,7 +185,8 @@ func (s *Sums) EachEntry(ctx context.Context, c *rain.Campaign, shard int, upTo 
 
 // Newest is the id of the newest entry that a shard has ever written to its outbox, and when the shard was last cut off
 // from what was before, as its state says now; found is false where Redis does not know the shard.
-func (s *Sums) Newest(ctx context.Context, c *rain.Campaign, shard int) (entry string, epoch int64, found bool, err error) {
+func (s *Sums) Newest(ctx context.Context, c *rain.Campaign, shard int) (entry string, epoch int64, found bool,
+	err error) {
 	fields, err := s.rdb.HMGet(ctx, s.keys.shard(c.ID, shard).State, fieldLast, fieldEpoch, fieldRevision).Result()
 	if s.checked(err) != nil {
 		return "", 0, false, fmt.Errorf("reading the state of %s.%d: %w", c.ID, shard, err)

@@ -18,7 +18,8 @@ func NewWins(s *Store) *Wins { return &Wins{s.client} }
 // winsAtOnce is how many wins or fields are asked for in one call. Redis answers no other client in the meantime.
 const winsAtOnce = 500
 
-// Records are the newest wins that Redis knows of a player, up to limit, in the order won; and how many there are in all.
+// Records are the newest wins that Redis knows of a player, up to limit, in the order won; and how many there are in
+// all.
 func (w *Wins) Records(ctx context.Context, c *rain.Campaign, user string, limit int) ([]Record, int, error) {
 	amounts, err := w.amounts.Of(c)
 	if err != nil {

@@ -85,8 +85,8 @@ func Node(t testing.TB, b *Books) *ledger.Ledger {
 // Quiet is a log that nobody reads.
 var Quiet = slog.New(slog.DiscardHandler)
 
-// OpenCampaign funds and opens a campaign, with a rain of which every drop is in the air. Fields of the spec that are zero
-// get something usable.
+// OpenCampaign funds and opens a campaign, with a rain of which every drop is in the air. Fields of the spec that are
+// zero get something usable.
 func (b *Books) OpenCampaign(t testing.TB, id string, spec rain.Spec) *rain.Campaign {
 	t.Helper()
 	ctx := context.Background()

@@ -126,8 +126,8 @@ func (b *Books) ClaimState(t testing.TB, user, claim string) ledger.ClaimState {
 	return states[claim]
 }
 
-// Prove reconciles a campaign with what Redis has of it, which is nothing where hot is nil, and checks that the parts add up
-// to what was funded.
+// Prove reconciles a campaign with what Redis has of it, which is nothing where hot is nil, and checks that the parts
+// add up to what was funded.
 func (b *Books) Prove(t testing.TB, c *rain.Campaign, hot reconcile.Hot) reconcile.Reconciliation {
 	t.Helper()
 	if hot == nil {

@@ -90,8 +90,8 @@ func Home(name string, shard, shards int) string {
 	}
 }
 
-// Amounts is what a campaign's list is to be for its packets to hold that, the first of them first: OpenCampaign's split
-// changes the order of a list.
+// Amounts is what a campaign's list is to be for its packets to hold that, the first of them first: OpenCampaign's
+// split changes the order of a list.
 func Amounts(packets ...rain.Money) []rain.Money {
 	split := rain.SplitSpec{Split: rain.List, Packets: len(packets), Min: 1}
 	for i := range packets {

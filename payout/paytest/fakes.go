@@ -180,7 +180,8 @@ func (f *FakeRedis) Lend(campaign string, from, to int, move string, count int) 
 	return &lent
 }
 
-// Borrow puts what was lent into its shard, once, and returns the move's number there; -1 where Redis does not know the shard.
+// Borrow puts what was lent into its shard, once, and returns the move's number there; -1 where Redis does not know the
+// shard.
 func (f *FakeRedis) Borrow(campaign string, lent rain.Lent) int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()

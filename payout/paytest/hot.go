@@ -77,7 +77,8 @@ func (f *FakeRedis) entries(c *rain.Campaign, shard int) []*FakeEntry {
 	return nil
 }
 
-// EachRecord implements Hot. It gives the records a few at a time, as they are at that moment, and some twice, as Redis may.
+// EachRecord implements Hot. It gives the records a few at a time, as they are at that moment, and some twice, as Redis
+// may.
 func (f *FakeRedis) EachRecord(_ context.Context, c *rain.Campaign, shard int, fn func(rain.Records) error) error {
 	const atOnce = 3
 	for i := 0; ; i += atOnce {
@@ -119,7 +120,8 @@ func (f *FakeRedis) WinsOf(_ context.Context, c *rain.Campaign, shard int, of []
 }
 
 // Players implements Hot.
-func (f *FakeRedis) Players(_ context.Context, c *rain.Campaign, shard int, users []string) ([]rain.PlayerRecord, error) {
+func (f *FakeRedis) Players(_ context.Context, c *rain.Campaign, shard int, users []string) ([]rain.PlayerRecord,
+	error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	found := make([]rain.PlayerRecord, len(users))
@@ -145,7 +147,8 @@ func (f *FakeRedis) Borrowed(_ context.Context, c *rain.Campaign, shard int, mov
 }
 
 // Newest implements Hot.
-func (f *FakeRedis) Newest(_ context.Context, c *rain.Campaign, shard int) (entry string, epoch int64, found bool, err error) {
+func (f *FakeRedis) Newest(_ context.Context, c *rain.Campaign, shard int) (entry string, epoch int64, found bool,
+	err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s := &f.Shards[FakeKey{c.ID, shard}].Snapshot

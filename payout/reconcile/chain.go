@@ -7,10 +7,10 @@ import (
 	"redrain/rain"
 )
 
-// chain compares, for all players of a shard at once, how many wins Redis has counted for them with how many it has recorded, and
-// what it says is the newest win, and the one before that, and so on, with the wins that there are. It takes no memory for
-// a player: both sides add up, in any order, numbers that are drawn for each player and each of their wins. A difference is
-// then looked for one by one.
+// chain compares, for all players of a shard at once, how many wins Redis has counted for them with how many it has
+// recorded, and what it says is the newest win, and the one before that, and so on, with the wins that there are. It
+// takes no memory for a player: both sides add up, in any order, numbers that are drawn for each player and each of
+// their wins. A difference is then looked for one by one.
 type chain struct {
 	seed             maphash.Seed
 	counted, wins    uint64 // by player: what is counted, what there is
@@ -46,7 +46,8 @@ func (c *chain) of(p rain.PlayerRecord) {
 func (s *recordCheck) players(ctx context.Context, page []rain.PlayerRecord) error {
 	for _, p := range page {
 		if p.Wins > s.campaign.WinsPerUser {
-			s.found.add("a player with too many wins", p.User, "shard %d: Redis says that player %s has won %d packets, but they may "+
+			s.found.add("a player with too many wins", p.User, "shard %d: Redis says that player %s has won %d packets, but "+
+				"they may "+
 				"win %d", s.b.snapshot.Shard, p.User, p.Wins, s.campaign.WinsPerUser)
 		}
 	}
@@ -128,13 +129,16 @@ func (s *recordCheck) checkChain(ctx context.Context, user string, p rain.Player
 	}
 	switch {
 	case broken != "":
-		s.found.add("a win that is missing", user+broken, "shard %d: Redis says that player %s has won with drop %s, but has no such "+
+		s.found.add("a win that is missing", user+broken, "shard %d: Redis says that player %s has won with drop %s, but "+
+			"has no such "+
 			"win", n, user, broken)
 	case count != p.Wins:
-		s.found.add("a count of wins that is wrong", user, "shard %d: Redis says that player %s has won %d packets, but knows %d "+
+		s.found.add("a count of wins that is wrong", user, "shard %d: Redis says that player %s has won %d packets, but "+
+			"knows %d "+
 			"wins one after the other", n, user, p.Wins, count)
 	case len(drops) > 0:
-		s.found.add("a win that its player has not", user+sortedKeys(drops)[0], "shard %d: Redis has a win of player %s with drop %s, "+
+		s.found.add("a win that its player has not", user+sortedKeys(drops)[0], "shard %d: Redis has a win of player %s "+
+			"with drop %s, "+
 			"which is none of the %d that it has counted for them", n, user, sortedKeys(drops)[0], p.Wins)
 	}
 	return nil

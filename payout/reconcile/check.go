@@ -10,7 +10,8 @@ import (
 	"redrain/rain"
 )
 
-// Reconciliation says where every cent of a campaign is. Each packet, and so each cent, is in exactly one of the places:
+// Reconciliation says where every cent of a campaign is. Each packet, and so each cent, is in exactly one of the
+// places:
 //
 //	Funded = Paid + Reclaimed + Stock + Unsettled + Dead + Difference
 type Reconciliation struct {
@@ -118,12 +119,14 @@ func newCampaignCheck(c *rain.Campaign, shards []rain.ShardSnapshot, how look) *
 	return r
 }
 
-// counted tells whether each packet has a place of its own: not before all are stocked, and not when all was given back.
+// counted tells whether each packet has a place of its own: not before all are stocked, and not when all was given
+// back.
 func (r *campaignCheck) counted() bool {
 	return r.amounts != nil && r.campaign.Status != rain.Loading && !r.given
 }
 
-// known tells whether all is known of a shard's packets: Redis knows the shard, or nothing of it need be there any more.
+// known tells whether all is known of a shard's packets: Redis knows the shard, or nothing of it need be there any
+// more.
 func (r *campaignCheck) known(b *shardBooks) bool { return b.snapshot.Found || r.campaign.Drained }
 
 // later tells whether an entry came after the shard's snapshot.

@@ -11,32 +11,31 @@ import (
 )
 
 // What each shard must have follows from the moves, also while stock moves and the shards are read one after the other.
-// Each shard numbers the moves from and to it, and a snapshot has the number of the newest, so of each move it is certain
-// whether the snapshot of the donor, and that of the recipient, was taken before or after it:
+// Each shard numbers the moves from and to it, and a snapshot has the number of the newest, so of each move it is
+// certain whether the snapshot of the donor, and that of the recipient, was taken before or after it:
 //
 //	lent, without a row        the packets are on their way: the lent hash of the donor has them, and no other place
 //	row, lent after            the packets are the donor's still. If they have come to the recipient by its (later)
 //	the donor's snapshot       snapshot, they are in both, and count once
-//	row, lent before, not      the packets are on their way: the row has them, and the donor's lent hash, unless the donor
-//	come or come after the     was rebuilt since
+//	row, lent before, not      the packets are on their way: the row has them, and the donor's lent hash, unless the
+//	come or come after the     donor was rebuilt since
 //	recipient's snapshot
 //	row, lent and come before  the packets are the recipient's, wherever they go from there
 //
-// A row is marked as done after the packets have come. So of a row that is not done, Redis is asked for the number that the
-// move has got among those of the recipient: it never changes. A shard that is rebuilt has from the start what the rows
-// of before bring it; that its snapshot is of the epoch that the ledger knows is looked at first. Each epoch numbers its moves
-// from its own time on.
+// A row is marked as done after the packets have come. So of a row that is not done, Redis is asked for the number that
+// the move has got among those of the recipient: it never changes. A shard that is rebuilt has from the start what the
+// rows of before bring it; that its snapshot is of the epoch that the ledger knows is looked at first. Each epoch
+// numbers its moves from its own time on.
 //
-// So for each shard there is an exact list of packets that must be in its stock, in its outbox or dealt with by the ledger, and
-// the lists of all shards, with what is on its way, and without what counts twice, are the split.
+// So for each shard there is an exact list of packets that must be in its stock, in its outbox or dealt with by the
+// ledger, and the lists of all shards, with what is on its way, and without what counts twice, are the split.
 
 // move is the row of a move, as it is in the database.
 type move struct {
 	posting.Move
-	campaign string
-	packets  int
-	text     string // of the numbers
-	fault    string // why it cannot be one; "" where it can
+	packets int
+	text    string // of the numbers
+	fault   string // why it cannot be one; "" where it can
 
 	gone bool // the donor's snapshot is of after the lending
 	came bool // the recipient's snapshot is of after the borrowing
@@ -102,22 +101,27 @@ func (r *campaignCheck) readEpochs(ctx context.Context, q sqldb.Querier) error {
 	return nil
 }
 
+// moved is what the moves have done to one shard, as of its snapshot.
+type moved struct {
+	came, gone rain.Numbers
+	numbers    []int64 // of the moves
+}
+
 // hold finds out which packets each shard must have.
 func (r *campaignCheck) hold(ctx context.Context) error {
 	if err := r.askForMoves(ctx); err != nil {
 		return err
 	}
-	came, gone := map[int]rain.Numbers{}, map[int]rain.Numbers{}
-	numbers := map[int][]int64{} // of the moves of each shard in its epoch
+	of := make([]moved, len(r.shards))
 	for _, id := range sortedKeys(r.moves) {
 		m := r.moves[id]
 		if m.gone {
-			gone[m.From] = append(gone[m.From], m.Numbers...)
-			numbers[m.From] = append(numbers[m.From], m.Number)
+			of[m.From].gone = append(of[m.From].gone, m.Numbers...)
+			of[m.From].numbers = append(of[m.From].numbers, m.Number)
 		}
 		if m.came {
-			came[m.To] = append(came[m.To], m.Numbers...)
-			numbers[m.To] = append(numbers[m.To], m.ToNumber)
+			of[m.To].came = append(of[m.To].came, m.Numbers...)
+			of[m.To].numbers = append(of[m.To].numbers, m.ToNumber)
 		}
 		switch {
 		case m.gone && !m.came:
@@ -126,43 +130,53 @@ func (r *campaignCheck) hold(ctx context.Context) error {
 			r.twiceSeen = append(r.twiceSeen, m.Numbers...)
 		}
 	}
-	for _, n := range r.sortedShards() {
-		s := &r.shards[n].snapshot
-		lent := map[string]bool{}
-		for _, l := range s.Lent {
-			lent[l.Move] = true
-			if l.Number > s.Moves || l.Number <= s.Epoch || l.Epoch != s.Epoch {
-				r.found.add("a move that its shard has not made", l.Move, "shard %d: it has lent packets %s as move %s, its move number "+
-					"%d of the time since %d; but it has made moves up to number %d since %d", n, l.Numbers, l.Move, l.Number, l.Epoch,
-					s.Moves, s.Epoch)
-			}
-			if m := r.moves[l.Move]; m != nil {
-				r.checkLent(n, l, m)
-				continue
-			}
-			gone[n] = append(gone[n], l.Numbers...)
-			numbers[n] = append(numbers[n], l.Number)
-			r.onTheWay = append(r.onTheWay, l.Numbers...)
-		}
-		r.checkMoves(n, lent, numbers[n])
-	}
-	for _, n := range r.sortedShards() {
-		first, count := rain.ShardRange(r.campaign.Packets, max(r.campaign.Shards, 1), n)
-		here, twice, absent := tally(append(came[n], rain.Range{First: first, Last: first + count - 1}), gone[n])
-		r.shards[n].holding = newHolding(here)
-		if !r.known(r.shards[n]) {
-			continue // what is open to it may have come
-		}
-		if len(twice) > 0 {
-			r.found.add("packets moved twice", shardName(n)+twice.String(), "shard %d: by the moves, %s came to it while "+
-				"being there", n, packets(twice))
-		}
-		if len(absent) > 0 {
-			r.found.add("packets moved that were not there", shardName(n)+absent.String(), "shard %d: by the moves, %s "+
-				"left it without having been there", n, packets(absent))
-		}
+	for n := range of {
+		r.lend(n, &of[n])
+		r.holdShard(n, &of[n])
 	}
 	return nil
+}
+
+// lend takes in what a shard keeps of its moves.
+func (r *campaignCheck) lend(n int, of *moved) {
+	s := &r.shards[n].snapshot
+	lent := map[string]bool{}
+	for _, l := range s.Lent {
+		lent[l.Move] = true
+		if l.Number > s.Moves || l.Number <= s.Epoch || l.Epoch != s.Epoch {
+			r.found.add("a move that its shard has not made", l.Move, "shard %d: it has lent packets %s as move %s, its move "+
+				"number "+
+				"%d of the time since %d; but it has made moves up to number %d since %d", n, l.Numbers, l.Move, l.Number, l.Epoch,
+				s.Moves, s.Epoch)
+		}
+		if m := r.moves[l.Move]; m != nil {
+			r.checkLent(n, l, m)
+			continue
+		}
+		of.gone = append(of.gone, l.Numbers...)
+		of.numbers = append(of.numbers, l.Number)
+		r.onTheWay = append(r.onTheWay, l.Numbers...)
+	}
+	r.checkMoves(n, lent, of.numbers)
+}
+
+// holdShard makes the list of the packets that a shard must have.
+func (r *campaignCheck) holdShard(n int, of *moved) {
+	first, count := rain.ShardRange(r.campaign.Packets, max(r.campaign.Shards, 1), n)
+	here, twice, absent := tally(append(of.came, rain.Range{First: first, Last: first + count - 1}), of.gone)
+	r.shards[n].holding = newHolding(here)
+	if !r.known(r.shards[n]) {
+		return // what is open to it may have come
+	}
+	if len(twice) > 0 {
+		r.found.add("packets moved twice", shardName(n)+twice.String(), "shard %d: by the moves, %s came to it while "+
+			"being there",
+			n, packets(twice))
+	}
+	if len(absent) > 0 {
+		r.found.add("packets moved that were not there", shardName(n)+absent.String(), "shard %d: by the moves, %s left it "+
+			"without having been there", n, packets(absent))
+	}
 }
 
 // askForMoves decides of each move which snapshots are of after it.
@@ -214,7 +228,8 @@ func (r *campaignCheck) borrowed(ctx context.Context, shard int, ids []string) (
 // checkLent compares what a shard keeps of a move with the move's row.
 func (r *campaignCheck) checkLent(shard int, l rain.Lent, m *move) {
 	if m.From != shard || m.To != l.To || m.Number != l.Number || m.Epoch != l.Epoch || m.text != l.Numbers.String() {
-		r.found.add("a move that is not what was lent", l.Move, "%s, number %d, epoch %d: but shard %d has lent packets %s to "+
+		r.found.add("a move that is not what was lent", l.Move, "%s, number %d, epoch %d: but shard %d has lent packets "+
+			"%s to "+
 			"shard %d under it, number %d, epoch %d", m.name(), m.Number, m.Epoch, shard, l.Numbers, l.To, l.Number, l.Epoch)
 	}
 }
@@ -228,7 +243,8 @@ func (r *campaignCheck) checkMoves(shard int, lent map[string]bool, numbers []in
 	}
 	for _, id := range sortedKeys(r.moves) {
 		if m := r.moves[id]; m.From == shard && m.gone && !m.Done && m.Epoch == s.Epoch && !lent[id] {
-			r.found.add("a move that its shard has forgotten", id, "%s: it is not done, but shard %d does not know of it", m.name(),
+			r.found.add("a move that its shard has forgotten", id, "%s: it is not done, but shard %d does not know of it",
+				m.name(),
 				shard)
 		}
 	}
@@ -252,7 +268,8 @@ func (r *campaignCheck) checkMoves(shard int, lent map[string]bool, numbers []in
 		unknown = append(unknown, rain.Range{First: int(next), Last: int(s.Moves)})
 	}
 	if len(unknown) > 0 {
-		r.found.add("moves that nobody knows", shardName(shard)+unknown.String(), "shard %d: it has counted %d moves, but the "+
+		r.found.add("moves that nobody knows", shardName(shard)+unknown.String(), "shard %d: it has counted %d moves, but "+
+			"the "+
 			"rows have no move with its number %s", shard, s.Moves-s.Epoch, inWords(unknown))
 	}
 }

@@ -43,12 +43,13 @@ func (r *campaignCheck) stray(n int, where string, strays rain.Numbers) {
 	if !r.known(r.shards[n]) {
 		return
 	}
-	r.found.add("packets in a wrong shard", where+shardName(n)+strays.String(), "shard %d: %s %s %s, but by the split and the moves the "+
+	r.found.add("packets in a wrong shard", where+shardName(n)+strays.String(), "shard %d: %s %s %s, but by the split "+
+		"and the moves the "+
 		"shard has no such packets", n, packets(strays), be(strays), where)
 }
 
-// placeReclaims puts what was given back in its place. Without rows it is taken for granted that all of it was nobody's,
-// and where it was not, the sums do not fit.
+// placeReclaims puts what was given back in its place. Without rows it is taken for granted that all of it was
+// nobody's, and where it was not, the sums do not fit.
 func (r *campaignCheck) placeReclaims(context.Context, sqldb.Querier) error {
 	if !r.counted() {
 		return nil
@@ -82,23 +83,26 @@ func (r *campaignCheck) placeReclaims(context.Context, sqldb.Querier) error {
 	return nil
 }
 
-// checkReturned compares what a shard says that it gave back with what its entries gave back. A shard that was rebuilt may
-// know of what was given back before.
+// checkReturned compares what a shard says that it gave back with what its entries gave back. A shard that was rebuilt
+// may know of what was given back before.
 func (r *campaignCheck) checkReturned(n int) {
 	b := r.shards[n]
 	more, _, _ := tally(b.snapshot.Returned, slices.Concat(b.given, b.givenBefore))
 	less, _, _ := tally(b.given, b.snapshot.Returned)
 	if len(more) > 0 {
-		r.found.add("a stock that was changed", shardName(n)+more.String(), "shard %d: its stock says that it gave back %s, but "+
+		r.found.add("a stock that was changed", shardName(n)+more.String(), "shard %d: its stock says that it gave back "+
+			"%s, but "+
 			"no entry of its outbox did", n, packets(more))
 	}
 	if len(less) > 0 {
-		r.found.add("a stock that was changed", shardName(n)+less.String(), "shard %d: an entry of its outbox gave back %s, but "+
+		r.found.add("a stock that was changed", shardName(n)+less.String(), "shard %d: an entry of its outbox gave back "+
+			"%s, but "+
 			"its stock does not say so", n, packets(less))
 	}
 }
 
-// placeReclaimsExactly is placeReclaims once it is known what is paid. A reclaim gives back what of its packets is nobody's.
+// placeReclaimsExactly is placeReclaims once it is known what is paid. A reclaim gives back what of its packets is
+// nobody's.
 func (r *campaignCheck) placeReclaimsExactly() {
 	for _, n := range r.sortedShards() {
 		b := r.shards[n]
@@ -116,7 +120,8 @@ func (r *campaignCheck) placeReclaimsExactly() {
 				}
 			}
 			if amount := r.amounts.Sum(free); free.Count() != row.packets || amount != row.amount {
-				r.found.add("a reclaim of what is somebody's", row.ref.String(), "the reclaim of entry %s gave back %d packets, %d in "+
+				r.found.add("a reclaim of what is somebody's", row.ref.String(), "the reclaim of entry %s gave back %d packets, "+
+					"%d in "+
 					"all, but of its packets %d were nobody's, %d in all", row.ref, row.packets, row.amount, free.Count(), amount)
 			}
 		}
@@ -149,7 +154,8 @@ func (r *campaignCheck) fits(b *shardBooks) bool {
 	})
 	won := h.list(func(w int) uint64 { return (b.won.word(w) | b.dead.word(w)) &^ b.paid.word(w) })
 	return len(twice) == 0 && int64(paid.Count()) == b.paidPackets && sumOf(paid) == b.paidNumbers &&
-		r.amounts.Sum(paid) == b.amountPaid && (!b.snapshot.Found || int64(b.snapshot.Won) == b.paidPackets+int64(won.Count()))
+		r.amounts.Sum(paid) == b.amountPaid && (!b.snapshot.Found ||
+		int64(b.snapshot.Won) == b.paidPackets+int64(won.Count()))
 }
 
 // checkPlaces names the packets of a shard that are nowhere, and those that are in two places. All payouts have been
@@ -162,7 +168,8 @@ func (r *campaignCheck) checkPlaces(n int) {
 			b.reclaimed.word(w) | b.paid.word(w))
 	})
 	if len(nowhere) > 0 {
-		r.found.add("packets that are nowhere", shardName(n)+nowhere.String(), "shard %d: %s, worth %d, %s neither in its stock "+
+		r.found.add("packets that are nowhere", shardName(n)+nowhere.String(), "shard %d: %s, worth %d, %s neither in its "+
+			"stock "+
 			"nor lent nor won nor given back", n, packets(nowhere), r.amounts.Sum(nowhere), be(nowhere))
 	}
 	for _, both := range []struct {
@@ -179,7 +186,8 @@ func (r *campaignCheck) checkPlaces(n int) {
 			return b.won.word(w)&(b.returned.word(w)|b.reclaimed.word(w)) |
 				(b.paid.word(w)|b.dead.word(w))&(b.returned.word(w)|b.reclaimed.word(w))
 		}},
-		{"went back to the sponsor twice", func(w int) uint64 { return b.returned.word(w) & (b.deadReturned.word(w) | b.reclaimed.word(w)) }},
+		{"went back to the sponsor twice",
+			func(w int) uint64 { return b.returned.word(w) & (b.deadReturned.word(w) | b.reclaimed.word(w)) }},
 	} {
 		if numbers := h.list(both.word); len(numbers) > 0 {
 			r.found.add("packets in two places", shardName(n)+both.what+numbers.String(), "shard %d: %s, worth %d, %s", n,

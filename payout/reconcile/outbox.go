@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -8,15 +9,15 @@ import (
 	"redrain/rain"
 )
 
-// outbox is what waits in a shard's outbox, as far as the snapshot knows of it. The wins are held as their packets' numbers
-// only, of which those of one entry follow each other mostly: hundreds of thousands of entries may wait.
+// outbox is what waits in a shard's outbox, as far as the snapshot knows of it. The wins are held as their packets'
+// numbers only, of which those of one entry follow each other mostly: hundreds of thousands of entries may wait.
 type outbox struct {
 	won      rain.Numbers
 	reclaims []rain.Entry
 }
 
-// readOutbox reads the numbers in the outboxes. It comes before the ledger is read: an entry that is removed from then on
-// is in the ledger by then, or still waits as far as this reconciliation is concerned.
+// readOutbox reads the numbers in the outboxes. It comes before the ledger is read: an entry that is removed from then
+// on is in the ledger by then, or still waits as far as this reconciliation is concerned.
 func (r *campaignCheck) readOutbox(ctx context.Context) error {
 	if r.look.hot == nil || r.amounts == nil {
 		return nil
@@ -54,12 +55,14 @@ func (r *campaignCheck) readOutbox(ctx context.Context) error {
 	return nil
 }
 
-// checkNewest compares what the state and the outbox say of the newest entry. The scripts write both in one step.
+// checkNewest compares what the state and the outbox say of the newest entry. The scripts write both in one step. Of an
+// outbox that never had one the stand-in for Redis says nothing.
 func (r *campaignCheck) checkNewest(n int) {
 	s := &r.shards[n].snapshot
-	if s.Found && s.NewestEntry != s.LastEntry && s.NewestEntry != rain.UnknownEntry {
-		r.found.add("an outbox that was changed", shardName(n), "shard %d: the newest entry that its scripts have written is %s, "+
-			"but the outbox says %q", n, s.LastEntry, s.NewestEntry)
+	newest := cmp.Or(s.NewestEntry, "0-0")
+	if s.Found && newest != s.LastEntry && newest != rain.UnknownEntry {
+		r.found.add("an outbox that was changed", shardName(n), "shard %d: the newest entry that its scripts have written "+
+			"is %s, but the outbox says %q", n, s.LastEntry, s.NewestEntry)
 	}
 }
 
@@ -95,8 +98,8 @@ func (w *waitingWin) name() string {
 	return h.name(w.ref.Campaign)
 }
 
-// compareOutbox holds what is still in the outboxes against the ledger, page by page, and with rows against what Redis has
-// recorded for the players too. The numbers have been compared before; this is about who gets them.
+// compareOutbox holds what is still in the outboxes against the ledger, page by page, and with rows against what Redis
+// has recorded for the players too. The numbers have been compared before; this is about who gets them.
 func (r *campaignCheck) compareOutbox(ctx context.Context, q sqldb.Querier) error {
 	if !r.counted() || r.look.hot == nil {
 		return nil
@@ -106,41 +109,42 @@ func (r *campaignCheck) compareOutbox(ctx context.Context, q sqldb.Querier) erro
 		if len(b.outbox.won) == 0 || !r.look.rows && b.paid.words == nil && b.dead.words == nil {
 			continue // nothing of it is in the ledger
 		}
-		var page []waitingWin
-		upTo := "+"
-		if b.snapshot.Found {
-			upTo = b.snapshot.LastEntry
-		}
-		var failed error // the database's errors must not be taken for Redis's
-		flush := func() error {
-			failed = r.compareWaiting(ctx, q, b, page)
-			page = page[:0]
-			return failed
-		}
-		err := r.look.hot.EachEntry(ctx, r.campaign, n, upTo, func(e rain.Entry, unreadable error) error {
-			if unreadable != nil {
-				return nil
-			}
-			for _, w := range e.Wins {
-				if page = append(page, waitingWin{w, e.Ref, e.SealedAt}); len(page) == sqldb.Chunk {
-					if err := flush(); err != nil {
-						return err
-					}
-				}
-			}
-			return nil
-		})
-		if err == nil {
-			err = flush()
-		}
-		if err != nil && failed == nil {
-			return fmt.Errorf("shard %d: %w: %w", n, ErrHot, err)
-		}
-		if failed != nil {
-			return failed
+		if err := r.compareOutboxOf(ctx, q, n); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+func (r *campaignCheck) compareOutboxOf(ctx context.Context, q sqldb.Querier, n int) error {
+	b := r.shards[n]
+	upTo := "+"
+	if b.snapshot.Found {
+		upTo = b.snapshot.LastEntry
+	}
+	var page []waitingWin
+	var failed error // must not be taken for that of reading the outbox
+	flush := func() error {
+		failed = r.compareWaiting(ctx, q, b, page)
+		page = page[:0]
+		return failed
+	}
+	err := r.look.hot.EachEntry(ctx, r.campaign, n, upTo, func(e rain.Entry, _ error) error {
+		for _, w := range e.Wins {
+			page = append(page, waitingWin{w, e.Ref, e.SealedAt})
+		}
+		if len(page) < sqldb.Chunk {
+			return nil
+		}
+		return flush()
+	})
+	if err == nil {
+		err = flush()
+	}
+	if err != nil && failed == nil {
+		return fmt.Errorf("shard %d: %w: %w", n, ErrHot, err)
+	}
+	return failed
 }
 
 // compareWaiting compares some wins in a shard's outbox.
@@ -156,14 +160,15 @@ func (r *campaignCheck) compareWaiting(ctx context.Context, q sqldb.Querier, b *
 		return err
 	}
 	var records []rain.WinRecord
-	if r.look.rows && b.snapshot.Found {
+	recorded := r.look.rows && b.snapshot.Found
+	if recorded {
 		if records, err = r.look.hot.WinsOf(ctx, r.campaign, b.snapshot.Shard, wins); err != nil {
 			return fmt.Errorf("shard %d: %w: %w", b.snapshot.Shard, ErrHot, err)
 		}
 	}
 	for i := range page {
 		w := &page[i]
-		if records != nil && (records[i].Packet != w.Packet || records[i].Entry != w.ref.ID || records[i].User == "") {
+		if recorded && (records[i].Packet != w.Packet || records[i].Entry != w.ref.ID || records[i].User == "") {
 			r.found.add("an outbox win that is none", w.ref.String()+w.User, "%s: in the outbox, but Redis knows no such win",
 				w.name())
 		}
@@ -182,7 +187,8 @@ func (r *campaignCheck) compareWaiting(ctx context.Context, q sqldb.Querier, b *
 				b.mismatched += w.Amount
 			}
 		case b.dead.has(at):
-			r.found.add("a packet given twice", w.ref.String()+w.User, "%s: in the outbox, but a dead letter promises this packet "+
+			r.found.add("a packet given twice", w.ref.String()+w.User, "%s: in the outbox, but a dead letter promises this "+
+				"packet "+
 				"to another player, or by another entry", w.name())
 			b.mismatched += w.Amount
 		}

@@ -31,7 +31,8 @@ func (p *paidRow) name() string {
 		p.user, p.amount, p.txn)
 }
 
-const payoutSelect = "SELECT packet, claim, user_id, drop_id, amount, state, shard, won_at, entry_seq, txn_id FROM payout "
+const payoutSelect = "SELECT packet, claim, user_id, drop_id, amount, state, shard, won_at, entry_seq, txn_id FROM " +
+	"payout "
 
 func scanPayout(scan sqldb.Scan) (p paidRow, err error) {
 	err = scan(&p.packet, &p.claim, &p.user, &p.drop, &p.amount, &p.state, &p.shard, &p.ms, &p.seq, &p.txn)
@@ -161,8 +162,8 @@ func (p *payoutCheck) place(row *paidRow) {
 	b.paid.add(i, b.holding.count)
 }
 
-// checkForgotten names payouts that Redis should know of and does not. What is newer than the snapshot is left out, and so
-// is a drained campaign: Redis may forget it.
+// checkForgotten names payouts that Redis should know of and does not. What is newer than the snapshot is left out, and
+// so is a drained campaign: Redis may forget it.
 func (r *campaignCheck) checkForgotten(ctx context.Context, q sqldb.Querier) error {
 	if !r.counted() || r.campaign.Drained {
 		return nil
@@ -186,7 +187,8 @@ func (r *campaignCheck) checkForgotten(ctx context.Context, q sqldb.Querier) err
 		for _, packet := range some {
 			row, paid := rows[packet]
 			if !paid {
-				r.found.add("a promise unknown to Redis", rain.ClaimID(r.campaign.ID, packet), "dead letter %s: it promises packet %d, "+
+				r.found.add("a promise unknown to Redis", rain.ClaimID(r.campaign.ID, packet), "dead letter %s: it promises "+
+					"packet %d, "+
 					"but Redis knows no such win", rain.ClaimID(r.campaign.ID, packet), packet)
 				continue
 			}

@@ -48,11 +48,8 @@ func (h *holding) put(s *set, numbers rain.Numbers) (strays, twice rain.Numbers)
 			if next < first {
 				strays = append(strays, rain.Range{First: next, Last: first - 1})
 			}
-			for packet := first; packet <= last; packet++ {
-				if !s.add(h.before[n]+packet-h.ranges[n].First, h.count) {
-					twice = twice.Add(packet)
-				}
-			}
+			at := h.before[n] - h.ranges[n].First
+			s.fill(first+at, last+at, h.count, func(i int) { twice = twice.Add(i - at) })
 			next = last + 1
 		}
 		if next <= r.Last {
@@ -66,12 +63,19 @@ func (h *holding) put(s *set, numbers rain.Numbers) (strays, twice rain.Numbers)
 func (h *holding) list(word func(w int) uint64) (numbers rain.Numbers) {
 	n := 0
 	for w := range (h.count + 63) / 64 {
-		for left := word(w) & h.all(w); left != 0; left &= left - 1 {
-			i := w*64 + bits.TrailingZeros64(left)
-			for i >= h.before[n]+h.ranges[n].Count() {
-				n++
+		for left := word(w) & h.all(w); left != 0; {
+			first := bits.TrailingZeros64(left)
+			run := bits.TrailingZeros64(^(left >> first))
+			left &^= (uint64(1)<<run - 1) << first
+			for i, end := w*64+first, w*64+first+run; i < end; {
+				for i >= h.before[n]+h.ranges[n].Count() {
+					n++
+				}
+				at := h.ranges[n].First - h.before[n]
+				last := min(end-1+at, h.ranges[n].Last)
+				numbers = join(numbers, rain.Range{First: i + at, Last: last})
+				i = last - at + 1
 			}
-			numbers = numbers.Add(h.ranges[n].First + i - h.before[n])
 		}
 	}
 	return numbers
@@ -98,7 +102,27 @@ func (s *set) add(i, count int) bool {
 	return s.words[i/64] != before
 }
 
-func (s *set) has(i int) bool { return s.words != nil && s.words[i/64]&(uint64(1)<<(i%64)) != 0 }
+// fill puts the indices from first to last into the set of count, and calls twice for those that were there before.
+func (s *set) fill(first, last, count int, twice func(i int)) {
+	if s.words == nil {
+		s.words = make([]uint64, (count+63)/64)
+	}
+	for w := first / 64; w <= last/64; w++ {
+		mask := ^uint64(0)
+		if w == first/64 {
+			mask <<= first % 64
+		}
+		if w == last/64 {
+			mask &= ^uint64(0) >> (63 - last%64)
+		}
+		for before := s.words[w] & mask; before != 0; before &= before - 1 {
+			twice(w*64 + bits.TrailingZeros64(before))
+		}
+		s.words[w] |= mask
+	}
+}
+
+func (s *set) has(i int) bool { return s.word(i/64)&(uint64(1)<<(i%64)) != 0 }
 
 func (s *set) word(w int) uint64 {
 	if s.words == nil {

@@ -11,8 +11,8 @@ import (
 	"redrain/payout/reconcile"
 )
 
-// TestNoFalseFinding plays, settles, moves, loses and rebuilds at random, also between any two reads of a reconciliation:
-// nothing of that is a finding, but that a shard is lost.
+// TestNoFalseFinding plays, settles, moves, loses and rebuilds at random, also between any two reads of a
+// reconciliation: nothing of that is a finding, but that a shard is lost.
 func TestNoFalseFinding(t *testing.T) {
 	t.Parallel()
 	b := paytest.OnSQLite(t)

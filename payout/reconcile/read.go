@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"redrain/internal/sqldb"
-	"redrain/payout/entrytext"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
@@ -55,7 +54,8 @@ func (r *campaignCheck) addPayouts(ctx context.Context, q sqldb.Querier, from, t
 			b.amountPaid += amount
 		}
 		return nil
-	}, "SELECT p.shard, CASE WHEN p.won_at > c.ms OR (p.won_at = c.ms AND p.entry_seq > c.seq) THEN 1 ELSE 0 END AS late, "+
+	}, "SELECT p.shard, CASE WHEN p.won_at > c.ms OR (p.won_at = c.ms AND p.entry_seq > c.seq) THEN 1 ELSE 0 END AS "+
+		"late, "+
 		"COUNT(*), SUM(p.packet), SUM(p.amount) "+
 		"FROM payout p LEFT JOIN ("+strings.Join(cuts, " UNION ALL ")+") c ON c.shard = p.shard "+
 		"WHERE p.campaign_id = ? AND p.packet > ? AND p.packet <= ? GROUP BY p.shard, late",
@@ -126,7 +126,7 @@ func (r *campaignCheck) readLetters(ctx context.Context, q sqldb.Querier) error 
 					"does not have this packet, or it is promised in another dead letter too", d.Claim, d.User, d.Amount, d.Shard)
 			}
 		case posting.LetterReclaim:
-			e, err := entrytext.Decode(d.Payload)
+			e, err := d.Entry()
 			if err != nil || e.Reclaim == nil {
 				r.found.add("a dead letter that cannot be read", d.Claim, "dead letter %s: %v", d.Claim, err)
 				return nil

@@ -17,8 +17,8 @@ type Depth int
 
 // The depths.
 const (
-	// Sums compares the numbers of the packets in Redis with counts and sums of what the ledger has, and looks at the rows only
-	// where these do not fit.
+	// Sums compares the numbers of the packets in Redis with counts and sums of what the ledger has, and looks at the rows
+	// only where these do not fit.
 	Sums Depth = iota
 	// Rows looks at every row: each transaction with its lines and what it was for, each payout with the split,
 	// each balance with its entries, and each win that Redis knows with the ledger.
@@ -54,15 +54,15 @@ func New(db *sqldb.DB, campaigns campaignReader, clock rain.Clock) *Reconciler {
 func (s *Reconciler) Register(r prometheus.Registerer) error { return s.gauge.register(r) }
 
 // ReconcileWith compares what Redis has of a campaign with the ledger, and checks every row of the ledger that belongs
-// to the campaign: that each packet is in exactly one place, that each transaction sums to zero and is what its payouts say,
-// that each payout is what the split says, that balances are the sums of their entries, that the totals are those of the
-// rows. With Rows it holds every win that Redis knows against the ledger too. The error is ErrHot where Redis cannot be
-// read.
+// to the campaign: that each packet is in exactly one place, that each transaction sums to zero and is what its payouts
+// say, that each payout is what the split says, that balances are the sums of their entries, that the totals are those
+// of the rows. With Rows it holds every win that Redis knows against the ledger too. The error is ErrHot where Redis
+// cannot be read.
 //
-// It is exact also while packets are won, moved and paid: it reads the campaign, then each shard at one moment, then the
-// outboxes up to those moments, then the ledger. What the ledger has posted from entries newer than a shard's snapshot is
-// still stock in that snapshot and is left out; what stood in the outbox, and is posted by now, counts as paid. moves.go says
-// how stock that moves is counted.
+// It is exact also while packets are won, moved and paid: it reads the campaign, then each shard at one moment, then
+// the outboxes up to those moments, then the ledger. What the ledger has posted from entries newer than a shard's
+// snapshot is still stock in that snapshot and is left out; what stood in the outbox, and is posted by now, counts as
+// paid. moves.go says how stock that moves is counted.
 //
 // A drained campaign is proved by the ledger alone; its wins in Redis are compared as long as Redis has them.
 func (s *Reconciler) ReconcileWith(ctx context.Context, id string, hot Hot, depth Depth) (Reconciliation, error) {
@@ -112,7 +112,8 @@ func readHot(ctx context.Context, c *rain.Campaign, hot Hot, how look) (*campaig
 	}
 	how.hot = hot
 	r := newCampaignCheck(c, shards, how)
-	return r, r.readOutbox(ctx)
+	err = r.readOutbox(ctx)
+	return r, err
 }
 
 // read takes everything from the ledger, as of one moment.

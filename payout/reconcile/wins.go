@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"redrain/internal/sqldb"
-	"redrain/payout/entrytext"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
@@ -91,7 +90,8 @@ func (r *campaignCheck) compareShard(ctx context.Context, q sqldb.Querier, n int
 			"shard %d: its state says that %d packets are won, but %d are recorded for players", n, b.snapshot.Won, s.wins)
 	}
 	if ms, seq, err := (rain.EntryRef{ID: entry}).Position(); err != nil || s.ms > ms || s.ms == ms && s.seq > seq {
-		r.found.add("a win of a later entry", s.newest.Entry+s.newest.User, "%s: won in Redis, but the newest entry that the shard "+
+		r.found.add("a win of a later entry", s.newest.Entry+s.newest.User, "%s: won in Redis, but the newest entry that "+
+			"the shard "+
 			"has ever written is %s", s.newest.name(r.campaign.ID), entry)
 	}
 	return nil
@@ -101,7 +101,8 @@ func (r *campaignCheck) compareShard(ctx context.Context, q sqldb.Querier, n int
 func (s *recordCheck) page(ctx context.Context, page rain.Records) error {
 	n := s.b.snapshot.Shard
 	for _, what := range page.Unreadable {
-		s.found.add("what cannot be read", shardName(n)+what, "shard %d: among the wins, %s, which no script has written", n, what)
+		s.found.add("what cannot be read", shardName(n)+what, "shard %d: among the wins, %s, which no script has "+
+			"written", n, what)
 	}
 	var open []hotWin
 	for _, record := range page.Wins {
@@ -213,7 +214,7 @@ func (s *recordCheck) buried(ctx context.Context, wins []hotWin) (map[promise]bo
 		if err != nil {
 			return err
 		}
-		if e, err := entrytext.Decode(d.Payload); err == nil && len(e.Wins) == 1 {
+		if e, err := d.Entry(); err == nil && len(e.Wins) == 1 {
 			found[promise{d.Packet, d.User, e.Wins[0].Drop, e.Ref.String()}] = true
 		}
 		return nil
@@ -221,8 +222,8 @@ func (s *recordCheck) buried(ctx context.Context, wins []hotWin) (map[promise]bo
 	return found, err
 }
 
-// checkAgain finds out whether packets in the outbox came twice because Redis gives a record twice at times, or because two
-// players have them.
+// checkAgain finds out whether packets in the outbox came twice because Redis gives a record twice at times, or because
+// two players have them.
 func (s *recordCheck) checkAgain(ctx context.Context) error {
 	owners := map[int]hotWin{}
 	n := s.b.snapshot.Shard

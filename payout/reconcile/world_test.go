@@ -14,8 +14,8 @@ import (
 	"redrain/rain"
 )
 
-// world is a campaign that is played, settled, moved about, lost and rebuilt, each step as its scripts and rows do it, and cut
-// off after any of them.
+// world is a campaign that is played, settled, moved about, lost and rebuilt, each step as its scripts and rows do it,
+// and cut off after any of them.
 type world struct {
 	t       testing.TB
 	b       *paytest.Books
@@ -54,7 +54,8 @@ func (w *world) shard(rt *rapid.T) int { return rapid.IntRange(0, w.c.Shards-1).
 
 // act does one thing at random.
 func (w *world) act(rt *rapid.T) {
-	switch rapid.SampledFrom([]string{"win", "win", "win", "settle", "settle", "half", "lend", "lend", "step", "step", "step",
+	switch rapid.SampledFrom([]string{"win", "win", "win", "settle", "settle", "half", "lend", "lend", "step", "step",
+		"step",
 		"give up", "retry", "lose", "rebuild", "rebuild", "close"}).Draw(rt, "what") {
 	case "win":
 		w.win(rt, w.shard(rt))
@@ -271,7 +272,8 @@ func (r restless) WinsOf(ctx context.Context, c *rain.Campaign, shard int, of []
 	return r.FakeRedis.WinsOf(ctx, c, shard, of)
 }
 
-func (r restless) Players(ctx context.Context, c *rain.Campaign, shard int, users []string) ([]rain.PlayerRecord, error) {
+func (r restless) Players(ctx context.Context, c *rain.Campaign, shard int, users []string) ([]rain.PlayerRecord,
+	error) {
 	r.live()
 	return r.FakeRedis.Players(ctx, c, shard, users)
 }

@@ -46,6 +46,9 @@ type DeadLetter struct {
 	resolvedAt int64  // Unix ms; 0: it waits
 }
 
+// Entry is what the letter is about. It fails for a letter of a message or a withdrawal.
+func (d *DeadLetter) Entry() (rain.Entry, error) { return entrytext.Decode(d.Payload) }
+
 // MaxReason is how many bytes of a dead letter's reason are kept.
 const MaxReason = 500
 

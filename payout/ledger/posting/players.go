@@ -3,6 +3,7 @@ package posting
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -106,32 +107,42 @@ var errTooMany = fmt.Errorf("a player has won more often than the campaign allow
 // winners is what the players of a batch have won in all, after it.
 type winners map[playerKey]rain.Money
 
+// playerWins is what a batch adds to what a player has won.
+type playerWins struct {
+	playerKey
+	wins   int64
+	amount rain.Money
+}
+
 // countWins adds the wins of a batch to what their players have won, and returns their totals. It fails with errTooMany
 // where somebody has more wins than allowed.
 func countWins(ctx context.Context, tx *sqldb.Tx, b *batch) (winners, error) {
-	added := map[playerKey]*[2]int64{} // wins, amount
-	var keys []playerKey
+	all := make([]playerWins, len(b.wins))
 	for i := range b.wins {
 		w := &b.wins[i]
-		key := playerKey{w.ref.Campaign, w.win.User}
-		if added[key] == nil {
-			added[key] = &[2]int64{}
-			keys = append(keys, key)
-		}
-		added[key][0]++
-		added[key][1] += int64(w.win.Amount)
+		all[i] = playerWins{playerKey{w.ref.Campaign, w.win.User}, 1, w.win.Amount}
 	}
-	slices.SortFunc(keys, playerKey.compare)
-	totals := make(winners, len(keys))
-	for len(keys) > 0 {
+	slices.SortFunc(all, func(x, y playerWins) int { return x.compare(y.playerKey) })
+	added := all[:0]
+	for _, one := range all {
+		if n := len(added); n > 0 && added[n-1].playerKey == one.playerKey {
+			added[n-1].wins++
+			added[n-1].amount += one.amount
+		} else {
+			added = append(added, one)
+		}
+	}
+	totals := make(winners, len(added))
+	for len(added) > 0 {
 		n := 1
-		for n < len(keys) && keys[n].campaign == keys[0].campaign {
+		for n < len(added) && added[n].campaign == added[0].campaign {
 			n++
 		}
-		if err := countPlayers(ctx, tx, keys[:n], added, int64(b.campaigns[keys[0].campaign].WinsPerUser), totals); err != nil {
+		most := int64(b.campaigns[added[0].campaign].WinsPerUser)
+		if err := countPlayers(ctx, tx, added[:n], most, totals); err != nil {
 			return nil, err
 		}
-		keys = keys[n:]
+		added = added[n:]
 	}
 	return totals, nil
 }
@@ -140,30 +151,34 @@ var intoWinner = sqldb.Into{Table: "winner", Columns: []string{"campaign_id", "u
 	Merge: sqldb.Merge{Key: []string{"campaign_id", "user_id"}, Add: []string{"wins", "amount"}}}
 
 // countPlayers adds wins to what players of one campaign have won, each of whom may win most times.
-func countPlayers(ctx context.Context, tx *sqldb.Tx, keys []playerKey, added map[playerKey]*[2]int64, most int64,
-	totals winners) error {
-	campaign := keys[0].campaign
-	back := sqldb.Back{Key: "user_id", Where: "campaign_id = ?", Args: []any{campaign},
-		Columns: []string{"user_id", "wins", "amount"}}
-	back.Row = func(scan sqldb.Scan) error {
-		key := playerKey{campaign: campaign}
-		var wins int64
-		var amount rain.Money
-		if err := scan(&key.user, &wins, &amount); err != nil {
-			return err
-		}
-		totals[key] = amount
-		if wins > most {
-			return fmt.Errorf("%q: %w", key.user, errTooMany)
-		}
-		return nil
-	}
-	return tx.InsertReading(ctx, intoWinner, len(keys), func(i int, r *sqldb.Row) {
+func countPlayers(ctx context.Context, tx *sqldb.Tx, added []playerWins, most int64, totals winners) error {
+	campaign := added[0].campaign
+	var user sql.RawBytes
+	var wins, amount int64
+	row, next := []any{&user, &wins, &amount}, 0
+	return tx.InsertReading(ctx, intoWinner, len(added), func(i int, r *sqldb.Row) {
 		r.Text(campaign)
-		r.Text(keys[i].user)
-		r.Int(added[keys[i]][0])
-		r.Int(added[keys[i]][1])
-	}, back)
+		r.Text(added[i].user)
+		r.Int(added[i].wins)
+		r.Int(int64(added[i].amount))
+	}, sqldb.Back{Key: "user_id", Where: "campaign_id = ?", Args: []any{campaign},
+		Columns: []string{"user_id", "wins", "amount"}, Row: func(scan sqldb.Scan) error {
+			if err := scan(row...); err != nil {
+				return err
+			}
+			key := playerKey{campaign: campaign}
+			if next < len(added) && added[next].user == string(user) { // as they were inserted, as a rule
+				key = added[next].playerKey
+				next++
+			} else {
+				key.user = string(user)
+			}
+			totals[key] = rain.Money(amount)
+			if wins > most {
+				return fmt.Errorf("%q: %w", key.user, errTooMany)
+			}
+			return nil
+		}})
 }
 
 func (k playerKey) compare(other playerKey) int {
