@@ -81,13 +81,13 @@ func TestAmountsOutsideTheCampaign(t *testing.T) {
 	}
 }
 
-// TestAmountsAtTheLimits: in the most packets and with the largest budget any packet is known at once, and each block is
-// within the bounds.
+// TestAmountsAtTheLimits: in the most packets and with the largest budget any packet is known at once, and each block
+// is within the bounds.
 func TestAmountsAtTheLimits(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []rain.SplitKind{rain.DoubleMean, rain.LowVariance, rain.Gaussian, rain.Even} {
 		const mean = rain.MaxBudget / rain.MaxPackets
-		s := spec(kind, rain.MaxBudget, rain.MaxPackets, mean-1, new(rain.Money(mean+1)))
+		s := spec(kind, rain.MaxBudget, rain.MaxPackets, mean-1, new(mean+1))
 		amounts := amountsOf(t, s, seedOf(9))
 		for _, packet := range []int{0, 1, rain.BlockPackets, rain.MaxPackets/2 + 1, rain.MaxPackets - 1} {
 			if got := amounts.Of(packet); got < s.Min || got > *s.Max {
@@ -115,7 +115,8 @@ func TestEntriesAreFilledIn(t *testing.T) {
 	}
 }
 
-// TestAmountsCache: a campaign's amounts are made once, another seed's anew, and those of a split that is none are an error.
+// TestAmountsCache: a campaign's amounts are made once, another seed's anew, and those of a split that is none are an
+// error.
 func TestAmountsCache(t *testing.T) {
 	t.Parallel()
 	cache := rain.NewAmountsCache()

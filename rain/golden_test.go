@@ -55,7 +55,8 @@ func TestGoldenSplits(t *testing.T) {
 	}
 }
 
-// TestGoldenLargeSplit goes on long enough to meet every path of the generator, in splits of one block, of two and of many.
+// TestGoldenLargeSplit goes on long enough to meet every path of the generator, in splits of one block, of two and of
+// many.
 func TestGoldenLargeSplit(t *testing.T) {
 	t.Parallel()
 	list := spec(rain.List, 12_502_500, 5_000, 1, nil)

@@ -52,8 +52,8 @@ func (s *SplitSpec) Cut(seed Seed) ([]Money, error) {
 const blockPackets = 4096
 
 // A large split is cut into blocks of nearly the same number of packets, each with its share of the budget, and each
-// block is cut by itself. So any packet's amount is known after computing one block, and a campaign of a hundred million
-// packets is ready as soon as one of a thousand. A list is one block: its amounts are given as a whole.
+// block is cut by itself. So any packet's amount is known after computing one block, and a campaign of a hundred
+// million packets is ready as soon as one of a thousand. A list is one block: its amounts are given as a whole.
 
 // blocks is how many blocks the split has.
 func (s *SplitSpec) blocks() int {

@@ -55,8 +55,8 @@ func TestCutAtTheLimits(t *testing.T) {
 	}
 }
 
-// TestSpreadAtTheLimits moves the amounts of a block as far as the largest budget lets them: nothing may overflow where a
-// Gaussian split adds up over all of them.
+// TestSpreadAtTheLimits moves the amounts of a block as far as the largest budget lets them: nothing may overflow where
+// a Gaussian split adds up over all of them.
 func TestSpreadAtTheLimits(t *testing.T) {
 	t.Parallel()
 	const (

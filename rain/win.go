@@ -12,7 +12,8 @@ type Win struct {
 	Packet int    // the packet's number in the split, unique in its campaign
 	Drop   string // the drop that was tapped, "n.k"
 	Seal   string // says that a gateway has taken the tap; see package seal
-	// Amount is what the packet holds: 0 until somebody who knows the campaign's seed has filled it in. It never travels.
+	// Amount is what the packet holds: 0 until somebody who knows the campaign's seed has filled it in. It never
+	// travels.
 	Amount Money
 }
 

@@ -20,14 +20,18 @@
 //	rooms           room.Lobby: pings and deadlines of the sockets
 //	figures         live.Figures: reports this node's counts, and tells the rooms those of all nodes
 //	events          api.Events: the operators' feed
+//	audience        cluster.Audience: hears what is settled of this node's players, until their sockets are closed
 //	reconcile loop  campaigns.ReconcileLoop: stocks and applies what was left half done (role operator)
 //	reclaimer       campaigns.Reclaimer: closes what has expired, and drains what is closed (role operator)
+//	mover           campaigns.Mover: takes stock to shards that run dry; ends the move in its hands (role operator)
+//	watch           campaigns.Watch: takes shards out whose Redis has gone back in time (role operator)
 //	reconciliation  campaigns.Proofs: proves the books every --reconcile-every (role operator)
 //	demo            campaigns.Demo: the campaign that a newcomer plays (in-process default only)
 //	relay           pipeline.Relay: outbox → JetStream (role relay)
 //	settlement      pipeline.Settler: JetStream → ledger (role settle)
 //	withdrawals     withdraw.Payer: ledger → payment provider (role settle)
 //	clock           store.Clock: follows the cluster's time
+//	seals           posting.Seals: follows the keys of the seals, which another node may rotate
 //
 // The schedule of the rains (live.Schedule) is no actor: it has a goroutine for each room that is open.
 package server

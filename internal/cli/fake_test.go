@@ -101,6 +101,7 @@ func (f *fake) handler() http.Handler {
 		"POST /api/v1/campaigns/c1/rebuild": func(http.ResponseWriter, *http.Request) any {
 			return operator.Rebuilt{Campaign: "c1", Shards: []int{0, 2}, Packets: 3_300, Wins: 20}
 		},
+		"POST /api/v1/seal/rotate": func(http.ResponseWriter, *http.Request) any { return operator.SealKey{Key: 4} },
 		"POST /api/v1/campaigns/c1/{command}": func(_ http.ResponseWriter,
 			r *http.Request) any {
 			return f.command(r.PathValue("command"))

@@ -240,8 +240,8 @@ func TestLargerStays(t *testing.T) {
 	})
 }
 
-// TestReadingBackWhere: of a key that has several parts only the rows that were inserted are read, also by a server without
-// INSERT … RETURNING.
+// TestReadingBackWhere: of a key that has several parts only the rows that were inserted are read, also by a server
+// without INSERT … RETURNING.
 func TestReadingBackWhere(t *testing.T) {
 	onEach(t, func(db subject) {
 		t := db.t

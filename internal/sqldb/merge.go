@@ -2,6 +2,7 @@ package sqldb
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -10,8 +11,8 @@ type Merge struct {
 	Key []string // the columns of the unique key; required unless the Merge is the zero value
 	Add []string // columns that the new value is added to
 	Set []string // columns that the new value replaces
-	// Larger are columns that together are one number, the first the most significant. The larger of the old and the new
-	// one stays. With none of Add, Set and Larger the old row stays as it is.
+	// Larger are columns that together are one number, the first the most significant. The larger of the old and the
+	// new one stays. With none of Add, Set and Larger the old row stays as it is.
 	Larger []string
 }
 
@@ -46,8 +47,7 @@ func (m Merge) tail(d Dialect, table string) string {
 		sets = append(sets, fmt.Sprintf("%[1]s = VALUES(%[1]s)", c))
 	}
 	// MySQL sets one column after the other and sees those it has set: the most significant one comes last.
-	for i := len(m.Larger) - 1; i >= 0; i-- {
-		c := m.Larger[i]
+	for _, c := range slices.Backward(m.Larger) {
 		sets = append(sets, fmt.Sprintf("%[1]s = IF((%[2]s) > (%[3]s), VALUES(%[1]s), %[1]s)", c, values(m.Larger),
 			strings.Join(m.Larger, ", ")))
 	}

@@ -134,8 +134,8 @@ func TestALetterThisVersionDoesNotKnow(t *testing.T) {
 	}
 }
 
-// TestAReclaimLeavesWhatLettersWaitFor: Redis had forgotten wins that are paid, or wait as dead letters. What a letter waits
-// for is there when it is retried.
+// TestAReclaimLeavesWhatLettersWaitFor: Redis had forgotten wins that are paid, or wait as dead letters. What a letter
+// waits for is there when it is retried.
 func TestAReclaimLeavesWhatLettersWaitFor(t *testing.T) {
 	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {

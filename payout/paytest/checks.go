@@ -72,15 +72,18 @@ func (b *Books) CheckBooks(t testing.TB) {
 				"GROUP BY t.campaign_id, t.paid, t.amount_paid HAVING t.paid <> COUNT(p.packet) OR t.amount_paid <> " +
 				"COALESCE(SUM(p.amount), 0)",
 			"players whose wins are not counted right": "SELECT p.user_id FROM payout p LEFT JOIN winner w " +
-				"ON w.campaign_id = p.campaign_id AND w.user_id = p.user_id GROUP BY p.campaign_id, p.user_id, w.wins, " +
+				"ON w.campaign_id = p.campaign_id AND w.user_id = p.user_id GROUP BY p.campaign_id, p.user_id, " +
+				"w.wins, " +
 				"w.amount HAVING w.wins IS NULL OR w.wins <> COUNT(*) OR w.amount <> SUM(p.amount)",
 			"players who have won nothing": "SELECT w.user_id FROM winner w LEFT JOIN payout p " +
 				"ON p.campaign_id = w.campaign_id AND p.user_id = w.user_id WHERE p.packet IS NULL",
 			"tallies that are not their reclaims": "SELECT t.campaign_id FROM campaign_tally t " +
 				"LEFT JOIN reclaim r ON r.campaign_id = t.campaign_id " +
-				"GROUP BY t.campaign_id, t.reclaimed, t.amount_reclaimed HAVING t.reclaimed <> COALESCE(SUM(r.packets), 0) " +
+				"GROUP BY t.campaign_id, t.reclaimed, t.amount_reclaimed HAVING t.reclaimed <> " +
+				"COALESCE(SUM(r.packets), 0) " +
 				"OR t.amount_reclaimed <> COALESCE(SUM(r.amount), 0)",
-			"shards whose mark is not their newest entry": "SELECT p.campaign_id FROM payout p LEFT JOIN shard_mark m " +
+			"shards whose mark is not their newest entry": "SELECT p.campaign_id FROM payout p LEFT JOIN shard_mark " +
+				"m " +
 				"ON m.campaign_id = p.campaign_id AND m.shard = p.shard WHERE p.won_at < p.settled_at + 1000 " +
 				"AND (m.shard IS NULL OR p.won_at > m.entry_ms OR p.won_at = m.entry_ms AND p.entry_seq > m.entry_seq)",
 		} {

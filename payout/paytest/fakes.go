@@ -207,7 +207,8 @@ func (f *FakeRedis) Done(campaign string, from int, move string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	sh := f.Shards[FakeKey{campaign, from}]
-	sh.Snapshot.Lent = slices.DeleteFunc(slices.Clone(sh.Snapshot.Lent), func(l rain.Lent) bool { return l.Move == move })
+	sh.Snapshot.Lent = slices.DeleteFunc(slices.Clone(sh.Snapshot.Lent),
+		func(l rain.Lent) bool { return l.Move == move })
 }
 
 // Lose makes Redis forget a shard.

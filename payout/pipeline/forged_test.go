@@ -35,8 +35,8 @@ func wantForged(t *testing.T, reg *prometheus.Registry, n int) {
 	}
 }
 
-// TestMessagesThatNobodyHasSent: made up, altered, sealed elsewhere, on another's subject, or sealed and nonsense. Each is a
-// dead letter at once, with an alarm; none is paid, and none holds up what is true.
+// TestMessagesThatNobodyHasSent: made up, altered, sealed elsewhere, on another's subject, or sealed and nonsense. Each
+// is a dead letter at once, with an alarm; none is paid, and none holds up what is true.
 func TestMessagesThatNobodyHasSent(t *testing.T) {
 	t.Parallel()
 	for name, back := range backEnds {
@@ -102,8 +102,8 @@ func TestMessagesThatNobodyHasSent(t *testing.T) {
 	}
 }
 
-// TestForgedEntries: what somebody has put into the outbox of Redis travels like all else, and is a dead letter of its own
-// kind, counted and told. It is taken out of the outbox, and what is true beside it is paid.
+// TestForgedEntries: what somebody has put into the outbox of Redis travels like all else, and is a dead letter of its
+// own kind, counted and told. It is taken out of the outbox, and what is true beside it is paid.
 func TestForgedEntries(t *testing.T) {
 	t.Parallel()
 	p := inProcess(t)
@@ -139,8 +139,8 @@ func TestForgedEntries(t *testing.T) {
 	p.CheckBooks(t)
 }
 
-// TestAFloodOfMessages: thousands that nobody has sealed are in the stream, and more come. What is true is settled meanwhile,
-// and only so many are kept.
+// TestAFloodOfMessages: thousands that nobody has sealed are in the stream, and more come. What is true is settled
+// meanwhile, and only so many are kept.
 func TestAFloodOfMessages(t *testing.T) {
 	t.Parallel()
 	p := inProcess(t)
@@ -177,8 +177,8 @@ func TestAFloodOfMessages(t *testing.T) {
 	}
 }
 
-// TestANodeLearnsOfANewKey: another node seals with a key that this one has not read yet. Its messages are settled, at their
-// first delivery.
+// TestANodeLearnsOfANewKey: another node seals with a key that this one has not read yet. Its messages are settled, at
+// their first delivery.
 func TestANodeLearnsOfANewKey(t *testing.T) {
 	t.Parallel()
 	p := inProcess(t)
@@ -220,7 +220,8 @@ func (l *keyless) RefreshSeals(ctx context.Context) error {
 	return l.Poster.RefreshSeals(ctx)
 }
 
-// TestWithoutTheKeysNothingIsForged: while the database is away nobody can say that a message is not of this installation.
+// TestWithoutTheKeysNothingIsForged: while the database is away nobody can say that a message is not of this
+// installation.
 func TestWithoutTheKeysNothingIsForged(t *testing.T) {
 	t.Parallel()
 	p := inProcess(t)

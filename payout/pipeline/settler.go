@@ -202,8 +202,8 @@ func (s *Settler) groups(ctx context.Context, messages []jetstream.Msg, p *fetch
 	return groups
 }
 
-// readable decodes messages, and deals with those that are no entry. Where a seal is wrong, another node may have sealed with a
-// key that is not known here yet: the keys are read again, once for all of them.
+// readable decodes messages, and deals with those that are no entry. Where a seal is wrong, another node may have
+// sealed with a key that is not known here yet: the keys are read again, once for all of them.
 func (s *Settler) readable(ctx context.Context, messages []jetstream.Msg) (entries []delivery) {
 	var doubtful []delivery
 	for _, m := range messages {

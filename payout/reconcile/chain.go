@@ -46,7 +46,8 @@ func (c *chain) of(p rain.PlayerRecord) {
 func (s *recordCheck) players(ctx context.Context, page []rain.PlayerRecord) error {
 	for _, p := range page {
 		if p.Wins > s.campaign.WinsPerUser {
-			s.found.add("a player with too many wins", p.User, "shard %d: Redis says that player %s has won %d packets, but "+
+			s.found.add("a player with too many wins", p.User, "shard %d: Redis says that player %s has won %d "+
+				"packets, but "+
 				"they may "+
 				"win %d", s.b.snapshot.Shard, p.User, p.Wins, s.campaign.WinsPerUser)
 		}
@@ -129,15 +130,18 @@ func (s *recordCheck) checkChain(ctx context.Context, user string, p rain.Player
 	}
 	switch {
 	case broken != "":
-		s.found.add("a win that is missing", user+broken, "shard %d: Redis says that player %s has won with drop %s, but "+
+		s.found.add("a win that is missing", user+broken, "shard %d: Redis says that player %s has won with drop "+
+			"%s, but "+
 			"has no such "+
 			"win", n, user, broken)
 	case count != p.Wins:
-		s.found.add("a count of wins that is wrong", user, "shard %d: Redis says that player %s has won %d packets, but "+
+		s.found.add("a count of wins that is wrong", user, "shard %d: Redis says that player %s has won %d packets, "+
+			"but "+
 			"knows %d "+
 			"wins one after the other", n, user, p.Wins, count)
 	case len(drops) > 0:
-		s.found.add("a win that its player has not", user+sortedKeys(drops)[0], "shard %d: Redis has a win of player %s "+
+		s.found.add("a win that its player has not", user+sortedKeys(drops)[0], "shard %d: Redis has a win of "+
+			"player %s "+
 			"with drop %s, "+
 			"which is none of the %d that it has counted for them", n, user, sortedKeys(drops)[0], p.Wins)
 	}

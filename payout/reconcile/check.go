@@ -107,7 +107,8 @@ func newCampaignCheck(c *rain.Campaign, shards []rain.ShardSnapshot, how look) *
 		}
 		b.snapshot = s
 		for _, what := range s.Unreadable {
-			r.found.add("what cannot be read", shardName(s.Shard)+what, "shard %d: %s, which no script has written", s.Shard,
+			r.found.add("what cannot be read", shardName(s.Shard)+what, "shard %d: %s, which no script has "+
+				"written", s.Shard,
 				what)
 		}
 		var err error
@@ -134,6 +135,12 @@ func (b *shardBooks) later(ms, seq int64) bool {
 	return cmp.Or(cmp.Compare(ms, b.cutMS), cmp.Compare(seq, b.cutSeq)) > 0
 }
 
+// laterRef is later for the entry's name; one that is none is later than any.
+func (b *shardBooks) laterRef(ref rain.EntryRef) bool {
+	ms, seq, err := ref.Position()
+	return err != nil || b.later(ms, seq)
+}
+
 // sortedShards lists the shards in order, so that findings come in the same order each time.
 func (r *campaignCheck) sortedShards() []int { return sortedKeys(r.shards) }
 
@@ -149,8 +156,8 @@ func (r *campaignCheck) sums() Reconciliation {
 			continue
 		}
 		h := &b.holding
-		// A letter about a packet that can be won holds no money: its entry was altered, or Redis has gone back. That the
-		// packet is in two places is found beside.
+		// A letter about a packet that can be won holds no money: its entry was altered, or Redis has gone back. That
+		// the packet is in two places is found beside.
 		res.Dead -= r.amounts.Sum(h.list(func(w int) uint64 { return b.dead.word(w) & b.stock.word(w) }))
 		res.Dead += r.amounts.Sum(h.list(func(w int) uint64 {
 			return b.deadReturned.word(w) &^ (b.paid.word(w) | b.dead.word(w) | b.reclaimed.word(w))

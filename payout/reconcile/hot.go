@@ -11,12 +11,12 @@ import (
 type Hot interface {
 	// Snapshot reads each shard of a campaign, each at one moment.
 	Snapshot(ctx context.Context, c *rain.Campaign) ([]rain.ShardSnapshot, error)
-	// EachEntry calls fn for every entry of a shard's outbox up to an id, oldest first. Of one that cannot be read it has
-	// the reference only, and why. It ends with fn's error.
+	// EachEntry calls fn for every entry of a shard's outbox up to an id, oldest first. Of one that cannot be read it
+	// has the reference only, and why. It ends with fn's error.
 	EachEntry(ctx context.Context, c *rain.Campaign, shard int, upTo string,
 		fn func(e rain.Entry, unreadable error) error) error
-	// EachRecord calls fn for all that Redis has recorded of a shard's players, in any order. A record may come twice, and
-	// one that is made meanwhile may be among them or not. It ends with fn's error.
+	// EachRecord calls fn for all that Redis has recorded of a shard's players, in any order. A record may come twice,
+	// and one that is made meanwhile may be among them or not. It ends with fn's error.
 	EachRecord(ctx context.Context, c *rain.Campaign, shard int, fn func(rain.Records) error) error
 	// WinsOf reads the records of wins by their users and drops; one that is not there is zero.
 	WinsOf(ctx context.Context, c *rain.Campaign, shard int, of []rain.Win) ([]rain.WinRecord, error)

@@ -61,7 +61,8 @@ func (r *campaignCheck) readMoves(ctx context.Context, q sqldb.Querier) error {
 		case m.From == m.To || r.shards[m.From] == nil || r.shards[m.To] == nil:
 			m.fault = "there are no two such shards"
 		case m.Number <= 0 || m.ToNumber < 0 || m.ToNumber > 0 && !m.Done:
-			m.fault = fmt.Sprintf("it is number %d of its donor and number %d of its recipient, and done is %v", m.Number,
+			m.fault = fmt.Sprintf("it is number %d of its donor and number %d of its recipient, and done is %v",
+				m.Number,
 				m.ToNumber, m.Done)
 		}
 		if m.fault != "" {
@@ -95,7 +96,8 @@ func (r *campaignCheck) readEpochs(ctx context.Context, q sqldb.Querier) error {
 		if !r.look.last {
 			return errStale
 		}
-		r.found.add("a shard of another epoch", shardName(n), "shard %d: what Redis has is of the time since %d, but the "+
+		r.found.add("a shard of another epoch", shardName(n), "shard %d: what Redis has is of the time since %d, "+
+			"but the "+
 			"ledger has rebuilt the shard at %d: Redis has gone back in time", n, b.snapshot.Epoch, epochs[n])
 	}
 	return nil
@@ -144,9 +146,11 @@ func (r *campaignCheck) lend(n int, of *moved) {
 	for _, l := range s.Lent {
 		lent[l.Move] = true
 		if l.Number > s.Moves || l.Number <= s.Epoch || l.Epoch != s.Epoch {
-			r.found.add("a move that its shard has not made", l.Move, "shard %d: it has lent packets %s as move %s, its move "+
+			r.found.add("a move that its shard has not made", l.Move, "shard %d: it has lent packets %s as move %s, "+
+				"its move "+
 				"number "+
-				"%d of the time since %d; but it has made moves up to number %d since %d", n, l.Numbers, l.Move, l.Number, l.Epoch,
+				"%d of the time since %d; but it has made moves up to number %d since %d", n, l.Numbers, l.Move,
+				l.Number, l.Epoch,
 				s.Moves, s.Epoch)
 		}
 		if m := r.moves[l.Move]; m != nil {
@@ -174,7 +178,8 @@ func (r *campaignCheck) holdShard(n int, of *moved) {
 			n, packets(twice))
 	}
 	if len(absent) > 0 {
-		r.found.add("packets moved that were not there", shardName(n)+absent.String(), "shard %d: by the moves, %s left it "+
+		r.found.add("packets moved that were not there", shardName(n)+absent.String(), "shard %d: by the moves, %s "+
+			"left it "+
 			"without having been there", n, packets(absent))
 	}
 }
@@ -228,9 +233,11 @@ func (r *campaignCheck) borrowed(ctx context.Context, shard int, ids []string) (
 // checkLent compares what a shard keeps of a move with the move's row.
 func (r *campaignCheck) checkLent(shard int, l rain.Lent, m *move) {
 	if m.From != shard || m.To != l.To || m.Number != l.Number || m.Epoch != l.Epoch || m.text != l.Numbers.String() {
-		r.found.add("a move that is not what was lent", l.Move, "%s, number %d, epoch %d: but shard %d has lent packets "+
+		r.found.add("a move that is not what was lent", l.Move, "%s, number %d, epoch %d: but shard %d has lent "+
+			"packets "+
 			"%s to "+
-			"shard %d under it, number %d, epoch %d", m.name(), m.Number, m.Epoch, shard, l.Numbers, l.To, l.Number, l.Epoch)
+			"shard %d under it, number %d, epoch %d", m.name(), m.Number, m.Epoch, shard, l.Numbers, l.To,
+			l.Number, l.Epoch)
 	}
 }
 
@@ -243,7 +250,8 @@ func (r *campaignCheck) checkMoves(shard int, lent map[string]bool, numbers []in
 	}
 	for _, id := range sortedKeys(r.moves) {
 		if m := r.moves[id]; m.From == shard && m.gone && !m.Done && m.Epoch == s.Epoch && !lent[id] {
-			r.found.add("a move that its shard has forgotten", id, "%s: it is not done, but shard %d does not know of it",
+			r.found.add("a move that its shard has forgotten", id, "%s: it is not done, but shard %d does not know "+
+				"of it",
 				m.name(),
 				shard)
 		}
@@ -268,7 +276,8 @@ func (r *campaignCheck) checkMoves(shard int, lent map[string]bool, numbers []in
 		unknown = append(unknown, rain.Range{First: int(next), Last: int(s.Moves)})
 	}
 	if len(unknown) > 0 {
-		r.found.add("moves that nobody knows", shardName(shard)+unknown.String(), "shard %d: it has counted %d moves, but "+
+		r.found.add("moves that nobody knows", shardName(shard)+unknown.String(), "shard %d: it has counted %d "+
+			"moves, but "+
 			"the "+
 			"rows have no move with its number %s", shard, s.Moves-s.Epoch, inWords(unknown))
 	}
@@ -291,9 +300,11 @@ func (r *campaignCheck) checkBorrowed(ctx context.Context, _ sqldb.Querier) erro
 			for i, id := range ids {
 				switch m := r.moves[id]; {
 				case numbers[i] < 0:
-					r.found.add("a move that has not come", id, "%s: it is done, but shard %d has not got it", m.name(), n)
+					r.found.add("a move that has not come", id, "%s: it is done, but shard %d has not got it",
+						m.name(), n)
 				case numbers[i] > 0 && numbers[i] != m.ToNumber:
-					r.found.add("a move with another number", id, "%s: it is number %d of shard %d, which says %d", m.name(),
+					r.found.add("a move with another number", id, "%s: it is number %d of shard %d, which says %d",
+						m.name(),
 						m.ToNumber, n, numbers[i])
 				}
 			}

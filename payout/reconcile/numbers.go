@@ -90,12 +90,14 @@ func (r *campaignCheck) checkReturned(n int) {
 	more, _, _ := tally(b.snapshot.Returned, slices.Concat(b.given, b.givenBefore))
 	less, _, _ := tally(b.given, b.snapshot.Returned)
 	if len(more) > 0 {
-		r.found.add("a stock that was changed", shardName(n)+more.String(), "shard %d: its stock says that it gave back "+
+		r.found.add("a stock that was changed", shardName(n)+more.String(), "shard %d: its stock says that it gave "+
+			"back "+
 			"%s, but "+
 			"no entry of its outbox did", n, packets(more))
 	}
 	if len(less) > 0 {
-		r.found.add("a stock that was changed", shardName(n)+less.String(), "shard %d: an entry of its outbox gave back "+
+		r.found.add("a stock that was changed", shardName(n)+less.String(), "shard %d: an entry of its outbox gave "+
+			"back "+
 			"%s, but "+
 			"its stock does not say so", n, packets(less))
 	}
@@ -120,9 +122,11 @@ func (r *campaignCheck) placeReclaimsExactly() {
 				}
 			}
 			if amount := r.amounts.Sum(free); free.Count() != row.packets || amount != row.amount {
-				r.found.add("a reclaim of what is somebody's", row.ref.String(), "the reclaim of entry %s gave back %d packets, "+
+				r.found.add("a reclaim of what is somebody's", row.ref.String(), "the reclaim of entry %s gave back "+
+					"%d packets, "+
 					"%d in "+
-					"all, but of its packets %d were nobody's, %d in all", row.ref, row.packets, row.amount, free.Count(), amount)
+					"all, but of its packets %d were nobody's, %d in all", row.ref, row.packets, row.amount,
+					free.Count(), amount)
 			}
 		}
 	}
@@ -168,7 +172,8 @@ func (r *campaignCheck) checkPlaces(n int) {
 			b.reclaimed.word(w) | b.paid.word(w))
 	})
 	if len(nowhere) > 0 {
-		r.found.add("packets that are nowhere", shardName(n)+nowhere.String(), "shard %d: %s, worth %d, %s neither in its "+
+		r.found.add("packets that are nowhere", shardName(n)+nowhere.String(), "shard %d: %s, worth %d, %s neither "+
+			"in its "+
 			"stock "+
 			"nor lent nor won nor given back", n, packets(nowhere), r.amounts.Sum(nowhere), be(nowhere))
 	}
@@ -190,7 +195,8 @@ func (r *campaignCheck) checkPlaces(n int) {
 			func(w int) uint64 { return b.returned.word(w) & (b.deadReturned.word(w) | b.reclaimed.word(w)) }},
 	} {
 		if numbers := h.list(both.word); len(numbers) > 0 {
-			r.found.add("packets in two places", shardName(n)+both.what+numbers.String(), "shard %d: %s, worth %d, %s", n,
+			r.found.add("packets in two places", shardName(n)+both.what+numbers.String(), "shard %d: %s, worth %d, "+
+				"%s", n,
 				packets(numbers), r.amounts.Sum(numbers), both.what)
 		}
 	}

@@ -31,12 +31,14 @@ func (r *campaignCheck) readOutbox(ctx context.Context) error {
 		}
 		err := r.look.hot.EachEntry(ctx, r.campaign, n, upTo, func(e rain.Entry, unreadable error) error {
 			if unreadable != nil {
-				r.found.add("what cannot be read", e.Ref.String(), "outbox entry %s: it cannot be read, and may be anybody's "+
+				r.found.add("what cannot be read", e.Ref.String(), "outbox entry %s: it cannot be read, and may be "+
+					"anybody's "+
 					"money: %v", e.Ref, unreadable)
 				return nil
 			}
-			if ms, seq, err := e.Ref.Position(); err != nil || b.later(ms, seq) {
-				r.found.add("an outbox entry from elsewhere", e.Ref.String(), "outbox entry %s (%s): no script has written it, "+
+			if b.laterRef(e.Ref) {
+				r.found.add("an outbox entry from elsewhere", e.Ref.String(), "outbox entry %s (%s): no script has "+
+					"written it, "+
 					"the newest of the shard is %s", e.Ref, entryInWords(&e), b.snapshot.LastEntry)
 				return nil
 			}
@@ -61,8 +63,8 @@ func (r *campaignCheck) checkNewest(n int) {
 	s := &r.shards[n].snapshot
 	newest := cmp.Or(s.NewestEntry, "0-0")
 	if s.Found && newest != s.LastEntry && newest != rain.UnknownEntry {
-		r.found.add("an outbox that was changed", shardName(n), "shard %d: the newest entry that its scripts have written "+
-			"is %s, but the outbox says %q", n, s.LastEntry, s.NewestEntry)
+		r.found.add("an outbox that was changed", shardName(n), "shard %d: the newest entry that its scripts have "+
+			"written is %s, but the outbox says %q", n, s.LastEntry, s.NewestEntry)
 	}
 }
 
@@ -169,7 +171,8 @@ func (r *campaignCheck) compareWaiting(ctx context.Context, q sqldb.Querier, b *
 	for i := range page {
 		w := &page[i]
 		if recorded && (records[i].Packet != w.Packet || records[i].Entry != w.ref.ID || records[i].User == "") {
-			r.found.add("an outbox win that is none", w.ref.String()+w.User, "%s: in the outbox, but Redis knows no such win",
+			r.found.add("an outbox win that is none", w.ref.String()+w.User, "%s: in the outbox, but Redis knows no "+
+				"such win",
 				w.name())
 		}
 		at, inside := b.holding.index(w.Packet)
@@ -181,13 +184,15 @@ func (r *campaignCheck) compareWaiting(ctx context.Context, q sqldb.Querier, b *
 		case is && row.is(w.User, w.Drop, w.ref):
 		case is:
 			r.found.add("a waiting win that is paid otherwise", w.ref.String()+w.User,
-				"%s: in the outbox, but the ledger has paid %d to player %s for this packet%s", w.name(), row.amount, row.user,
+				"%s: in the outbox, but the ledger has paid %d to player %s for this packet%s", w.name(),
+				row.amount, row.user,
 				row.otherwise(w.User))
 			if b.paid.has(at) {
 				b.mismatched += w.Amount
 			}
 		case b.dead.has(at):
-			r.found.add("a packet given twice", w.ref.String()+w.User, "%s: in the outbox, but a dead letter promises this "+
+			r.found.add("a packet given twice", w.ref.String()+w.User, "%s: in the outbox, but a dead letter "+
+				"promises this "+
 				"packet "+
 				"to another player, or by another entry", w.name())
 			b.mismatched += w.Amount

@@ -155,7 +155,8 @@ func (p *payoutCheck) place(row *paidRow) {
 		return
 	}
 	if !ok {
-		p.found.add("a payout of another shard's packet", row.claim, "%s: shard %d does not have this packet", row.name(),
+		p.found.add("a payout of another shard's packet", row.claim, "%s: shard %d does not have this packet",
+			row.name(),
 			row.shard)
 		return
 	}
@@ -187,12 +188,14 @@ func (r *campaignCheck) checkForgotten(ctx context.Context, q sqldb.Querier) err
 		for _, packet := range some {
 			row, paid := rows[packet]
 			if !paid {
-				r.found.add("a promise unknown to Redis", rain.ClaimID(r.campaign.ID, packet), "dead letter %s: it promises "+
+				r.found.add("a promise unknown to Redis", rain.ClaimID(r.campaign.ID, packet), "dead letter %s: it "+
+					"promises "+
 					"packet %d, "+
 					"but Redis knows no such win", rain.ClaimID(r.campaign.ID, packet), packet)
 				continue
 			}
-			r.found.add("a payout unknown to Redis", row.claim, "%s: in the ledger, but Redis knows no such win", row.name())
+			r.found.add("a payout unknown to Redis", row.claim, "%s: in the ledger, but Redis knows no such win",
+				row.name())
 		}
 	}
 	return nil

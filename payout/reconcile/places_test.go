@@ -44,7 +44,8 @@ func TestHoldingsAndSets(t *testing.T) {
 		at := 0
 		for packet := range ranges.Each() {
 			if i, ok := h.index(packet); !ok || i != at || s.has(i) != (is[packet] > 0) {
-				t.Fatalf("packet %d: index %d, %v, in the set %v, want %d and %v", packet, i, ok, s.has(i), at, is[packet] > 0)
+				t.Fatalf("packet %d: index %d, %v, in the set %v, want %d and %v", packet, i, ok, s.has(i), at,
+					is[packet] > 0)
 			}
 			if at++; is[packet] > 0 {
 				wantIn = append(wantIn, packet)

@@ -93,7 +93,8 @@ func (r *campaignCheck) readReclaims(ctx context.Context, q sqldb.Querier) error
 		}
 		var err error
 		if row.asked, err = rain.ParseNumbers(text, r.campaign.Packets); err != nil {
-			r.found.add("a reclaim that cannot be read", row.ref.String(), "the reclaim of entry %s: %q are no packets of the "+
+			r.found.add("a reclaim that cannot be read", row.ref.String(), "the reclaim of entry %s: %q are no "+
+				"packets of the "+
 				"campaign", row.ref, text)
 		}
 		b.reclaims = append(b.reclaims, row)
@@ -122,8 +123,10 @@ func (r *campaignCheck) readLetters(ctx context.Context, q sqldb.Querier) error 
 			}
 			strays, twice := b.holding.put(&b.dead, rain.Numbers{{First: d.Packet, Last: d.Packet}})
 			if len(twice) > 0 || len(strays) > 0 && r.known(b) {
-				r.found.add("a promise that cannot be kept", d.Claim+d.User, "dead letter %s (player %s, amount %d): its shard %d "+
-					"does not have this packet, or it is promised in another dead letter too", d.Claim, d.User, d.Amount, d.Shard)
+				r.found.add("a promise that cannot be kept", d.Claim+d.User, "dead letter %s (player %s, amount "+
+					"%d): its shard %d "+
+					"does not have this packet, or it is promised in another dead letter too", d.Claim, d.User,
+					d.Amount, d.Shard)
 			}
 		case posting.LetterReclaim:
 			e, err := d.Entry()

@@ -17,8 +17,8 @@ type Depth int
 
 // The depths.
 const (
-	// Sums compares the numbers of the packets in Redis with counts and sums of what the ledger has, and looks at the rows
-	// only where these do not fit.
+	// Sums compares the numbers of the packets in Redis with counts and sums of what the ledger has, and looks at the
+	// rows only where these do not fit.
 	Sums Depth = iota
 	// Rows looks at every row: each transaction with its lines and what it was for, each payout with the split,
 	// each balance with its entries, and each win that Redis knows with the ledger.

@@ -102,21 +102,25 @@ func TestARealRedis(t *testing.T) {
 	}{
 		"a range into the stock": {func() error { return rdb.LPush(t.Context(), k.Stock, "0-3").Err() },
 			"packets 0 to 3 are in its stock, but by the split and the moves the shard has no such packets"},
-		"a range out of the stock": {func() error { return rdb.LPop(t.Context(), k.Stock).Err() }, "neither in its stock " +
+		"a range out of the stock": {func() error { return rdb.LPop(t.Context(), k.Stock).Err() }, "neither in its " +
+			"stock " +
 			"nor lent"},
 		"words in the stock": {func() error { return rdb.LPush(t.Context(), k.Stock, "all").Err() },
 			`shard 1: the stock has "all", which no script has written`},
 		"left": {func() error { return rdb.HIncrBy(t.Context(), k.State, "left", 1).Err() }, "packets are left, but " +
 			"its stock has"},
 		"won": {func() error { return rdb.HIncrBy(t.Context(), k.State, "won", 1).Err() }, "are recorded for players"},
-		"moves": {func() error { return rdb.HIncrBy(t.Context(), k.State, "moves", 1).Err() }, "the rows have no move " +
+		"moves": {func() error { return rdb.HIncrBy(t.Context(), k.State, "moves", 1).Err() }, "the rows have no " +
+			"move " +
 			"with its number 2"},
 		"epoch": {func() error { return rdb.HSet(t.Context(), k.State, "epoch", 5).Err() }, "Redis has gone back in " +
 			"time"},
-		"no number": {func() error { return rdb.HSet(t.Context(), k.State, "won", "x").Err() }, `the state's won is "x"`},
+		"no number": {func() error { return rdb.HSet(t.Context(), k.State, "won", "x").Err() },
+			`the state's won is "x"`},
 		"no state":  {func() error { return rdb.Del(t.Context(), k.State).Err() }, "shard 1: Redis has lost it"},
 		"no outbox": {func() error { return rdb.Del(t.Context(), k.Outbox).Err() }, `but the outbox says ""`},
-		"an entry": {func() error { return rdb.XDel(t.Context(), k.Outbox, oldest.ID).Err() }, "neither in an outbox nor " +
+		"an entry": {func() error { return rdb.XDel(t.Context(), k.Outbox, oldest.ID).Err() }, "neither in an " +
+			"outbox nor " +
 			"in the ledger"},
 		"once more": {func() error { return rdb.XAdd(t.Context(), again("*")).Err() }, "no script has written it"},
 		"unreadable": {func() error {
@@ -129,23 +133,27 @@ func TestARealRedis(t *testing.T) {
 			return rdb.HSet(t.Context(), k.State, "last", id).Err()
 		}, "twice won in its outbox"},
 		"a win": {func() error { return rdb.HDel(t.Context(), k.Wins, win).Err() }, "has no such win"},
-		"a win's packet": {func() error { return rdb.HSet(t.Context(), k.Wins, win, "59 "+oldest.ID+" ").Err() }, "shard " +
-			"1 has no such packet"},
+		"a win's packet": {func() error { return rdb.HSet(t.Context(), k.Wins, win, "59 "+oldest.ID+" ").Err() },
+			"shard " +
+				"1 has no such packet"},
 		"words in a win": {func() error { return rdb.HSet(t.Context(), k.Wins, win, "all").Err() },
 			`is "all", which no script has written`},
 		"a count": {func() error { return rdb.HSet(t.Context(), k.Wins, player, "9 0.0").Err() }, "Redis says " +
 			"that player " + player + " has won 9"},
-		"what is lent": {func() error { return rdb.HSet(t.Context(), k.Lent, "x", "0 3 0 30-31").Err() }, "it has made " +
+		"what is lent": {func() error { return rdb.HSet(t.Context(), k.Lent, "x", "0 3 0 30-31").Err() }, "it has " +
+			"made " +
 			"moves up to number 1"},
 		"lent in words": {func() error { return rdb.HSet(t.Context(), k.Lent, "x", "all").Err() },
 			`move x is lent as "all"`},
 		"too many wins": {func() error { return rdb.HSet(t.Context(), k.Wins, player, "11 0.0").Err() }, "has won 11 " +
 			"packets, but they may win 10"},
-		"another newest": {func() error { return rdb.HSet(t.Context(), k.Wins, player, "1 9.9").Err() }, "has won with " +
+		"another newest": {func() error { return rdb.HSet(t.Context(), k.Wins, player, "1 9.9").Err() }, "has won " +
+			"with " +
 			"drop 9.9, but has no such win"},
 		"a later win": {func() error { return rdb.HSet(t.Context(), k.Wins, "x\n0.1", "30 9999999999999-0 ").Err() },
 			"the newest entry that the shard has ever written"},
-		"stock that went": {func() error { return rdb.RPush(t.Context(), k.Stock, "20-20").Err() }, "its stock says that " +
+		"stock that went": {func() error { return rdb.RPush(t.Context(), k.Stock, "20-20").Err() }, "its stock says " +
+			"that " +
 			"it gave back packet 20"},
 	} {
 		paytest.Must(t, d.do())

@@ -86,11 +86,14 @@ func (r *campaignCheck) compareShard(ctx context.Context, q sqldb.Querier, n int
 		return errStale
 	}
 	if s.wins != b.snapshot.Won {
-		r.found.add("a state that is not its wins", shardName(n)+" "+delta(rain.Money(b.snapshot.Won), rain.Money(s.wins)),
-			"shard %d: its state says that %d packets are won, but %d are recorded for players", n, b.snapshot.Won, s.wins)
+		r.found.add("a state that is not its wins", shardName(n)+" "+delta(rain.Money(b.snapshot.Won),
+			rain.Money(s.wins)),
+			"shard %d: its state says that %d packets are won, but %d are recorded for players", n, b.snapshot.Won,
+			s.wins)
 	}
 	if ms, seq, err := (rain.EntryRef{ID: entry}).Position(); err != nil || s.ms > ms || s.ms == ms && s.seq > seq {
-		r.found.add("a win of a later entry", s.newest.Entry+s.newest.User, "%s: won in Redis, but the newest entry that "+
+		r.found.add("a win of a later entry", s.newest.Entry+s.newest.User, "%s: won in Redis, but the newest entry "+
+			"that "+
 			"the shard "+
 			"has ever written is %s", s.newest.name(r.campaign.ID), entry)
 	}
@@ -137,7 +140,8 @@ func (s *recordCheck) place(w *hotWin) bool {
 	}
 	i, ok := s.b.holding.index(w.Packet)
 	if !ok {
-		s.found.add("a win of another shard's packet", w.Entry+w.User, "%s: won in Redis, but shard %d has no such packet",
+		s.found.add("a win of another shard's packet", w.Entry+w.User, "%s: won in Redis, but shard %d has no such "+
+			"packet",
 			w.name(s.campaign.ID), w.shard)
 		return false
 	}
@@ -183,10 +187,12 @@ func (s *recordCheck) compareWins(ctx context.Context, wins []hotWin) error {
 		case buried[promise{w.Packet, w.User, w.Drop, w.ref(s.campaign.ID).String()}]:
 		case is:
 			s.found.add("a win paid otherwise", w.Entry+w.User,
-				"%s: won in Redis, but the ledger has paid %d to player %s for this packet%s", w.name(s.campaign.ID), row.amount,
+				"%s: won in Redis, but the ledger has paid %d to player %s for this packet%s",
+				w.name(s.campaign.ID), row.amount,
 				row.user, row.otherwise(w.User))
 		case s.b.stock.has(at):
-			s.found.add("a win that is in the stock", w.Entry+w.User, "%s: won in Redis, but others can win this packet too",
+			s.found.add("a win that is in the stock", w.Entry+w.User, "%s: won in Redis, but others can win this "+
+				"packet too",
 				w.name(s.campaign.ID))
 		default:
 			s.found.add("a win that is lost", w.Entry+w.User,
@@ -235,7 +241,8 @@ func (s *recordCheck) checkAgain(ctx context.Context) error {
 			}
 			w.Amount = s.amounts.Of(w.Packet)
 			if first, known := owners[w.Packet]; known && first != w {
-				s.found.add("a packet won twice", w.Entry+w.User, "%s: won in Redis, where %s is won too", w.name(s.campaign.ID),
+				s.found.add("a packet won twice", w.Entry+w.User, "%s: won in Redis, where %s is won too",
+					w.name(s.campaign.ID),
 					first.name(s.campaign.ID))
 			}
 			owners[w.Packet] = w

@@ -43,9 +43,11 @@ const (
 )
 
 func newWorld(t testing.TB, b *paytest.Books, id string, shards int) *world {
+	t.Helper()
 	w := &world{t: t, b: b, f: paytest.NewFakeRedis(b.Clock.Now), lost: map[int]bool{}, allowed: 3}
-	w.c = b.OpenCampaign(t, id, rain.Spec{Budget: 5000, Packets: packetsOfWorld, Shards: shards, WinsPerUser: winsOfWorld,
-		Split: rain.DoubleMean})
+	w.c = b.OpenCampaign(t, id, rain.Spec{Budget: 5000, Packets: packetsOfWorld, Shards: shards,
+		WinsPerUser: winsOfWorld,
+		Split:       rain.DoubleMean})
 	w.f.Open(w.c)
 	return w
 }
@@ -120,7 +122,8 @@ func (w *world) lend(rt *rapid.T) {
 		return
 	}
 	w.named++
-	lent := w.f.Lend(w.c.ID, from, to, fmt.Sprintf("%s-move-%d", w.c.ID, w.named), rapid.IntRange(1, 12).Draw(rt, "count"))
+	lent := w.f.Lend(w.c.ID, from, to, fmt.Sprintf("%s-move-%d", w.c.ID, w.named), rapid.IntRange(1, 12).Draw(rt,
+		"count"))
 	if lent != nil {
 		w.moves = append(w.moves, &moving{from: from, lent: *lent})
 	}

@@ -10,6 +10,7 @@ import (
 	"redrain/grab/store"
 	"redrain/internal/outage"
 	"redrain/internal/rounds"
+	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
 
@@ -125,7 +126,8 @@ func (l *ReconcileLoop) enforce(ctx context.Context, c *rain.Campaign, now int64
 	if errors.Is(err, store.ErrNoState) && l.o.Rebuild != nil {
 		// With --confirm stream nobody was told of a win that the stream does not have, so nothing is given up by it.
 		_, err = l.o.Rebuild(ctx, c.ID)
-		if errors.Is(err, store.ErrAlive) || errors.Is(err, store.ErrSuperseded) {
+		if errors.Is(err, store.ErrAlive) || errors.Is(err, store.ErrSuperseded) ||
+			errors.Is(err, posting.ErrRebuildSuperseded) {
 			err = nil // another node has been faster
 		}
 	}

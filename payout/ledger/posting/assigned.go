@@ -34,10 +34,10 @@ const viewLimit = 30 * time.Second
 // assignedPage is how many packets EachAssigned looks at in one step.
 const assignedPage = 10_000
 
-// EachAssigned calls yield for every packet of some that is somebody's, once each and in rising order of their ranges, and
-// ends with its error. It reads page by page, so that a slow reader holds no connection. Where several were
-// promised one packet, it is whose it is paid to, else whose promise came first. A dead letter that can never be
-// paid takes nothing.
+// EachAssigned calls yield for every packet of some that is somebody's, once each and in rising order of their ranges,
+// and ends with its error. It reads page by page, so that a slow reader holds no connection. Where several were
+// promised one packet, it is whose it is paid to, else whose promise came first. A dead letter that can never be paid
+// takes nothing.
 //
 // It is the whole truth about a shard's earlier epochs once the shard is fenced: from then on nothing of them is added.
 func (r *Rebuilds) EachAssigned(ctx context.Context, c *rain.Campaign, of rain.Numbers,
@@ -137,7 +137,7 @@ func (r *Rebuilds) Reclaimed(ctx context.Context, c *rain.Campaign, shard int) (
 			}
 			e, err := entrytext.Decode(d.Payload)
 			if err != nil || e.Reclaim == nil {
-				return nil // which no retry can ever give back
+				return nil //nolint:nilerr // which no retry can ever give back
 			}
 			return add(e.Reclaim.Numbers, nil)
 		}, LetterSelect+"WHERE campaign_id = ? AND shard = ? AND resolved_at = 0 AND kind = ?", c.ID, shard, LetterReclaim)
@@ -148,8 +148,8 @@ func (r *Rebuilds) Reclaimed(ctx context.Context, c *rain.Campaign, shard int) (
 	return numbers, nil
 }
 
-// EachWin calls yield for every win of a shard's players that is paid, or was promised and waits as a dead letter, in the
-// order won, and ends with its error. As EachAssigned it is the whole truth once the shard is fenced.
+// EachWin calls yield for every win of a shard's players that is paid, or was promised and waits as a dead letter, in
+// the order won, and ends with its error. As EachAssigned it is the whole truth once the shard is fenced.
 func (r *Rebuilds) EachWin(ctx context.Context, c *rain.Campaign, shard int, yield func(Assigned) error) error {
 	after := Assigned{Win: rain.Win{Packet: -1}, Entry: rain.EntryRef{ID: "0-0"}}
 	for {

@@ -168,7 +168,8 @@ func (b *batch) spend(campaign string, amount rain.Money) string {
 // WholeCampaign is the shard of a reclaim that gives back everything.
 const WholeCampaign = -1
 
-// classifyReclaim decides about stock that was left in a shard. A packet is given back once, and only if it is nobody's.
+// classifyReclaim decides about stock that was left in a shard. A packet is given back once, and only if it is
+// nobody's.
 func (b *batch) classifyReclaim(e rain.Entry, at position, campaign terms, fault, void string) {
 	r := *e.Reclaim
 	if b.dead.HasReclaim(e) || b.reclaimed.entries[e.Ref] || b.reclaimed.whole[e.Ref.Campaign] {

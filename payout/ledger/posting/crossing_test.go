@@ -173,8 +173,8 @@ func TestNonsenseHoldsNothingBack(t *testing.T) {
 	})
 }
 
-// TestAMessageIsNeverPaid: what came as a message that no settler could take is only looked at. What is true of it comes again
-// from its outbox.
+// TestAMessageIsNeverPaid: what came as a message that no settler could take is only looked at. What is true of it
+// comes again from its outbox.
 func TestAMessageIsNeverPaid(t *testing.T) {
 	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {

@@ -16,8 +16,8 @@ const (
 	mostPayload  = 1 << 16 // bytes that are kept of a message
 )
 
-// BuryMessage keeps a stream message that is no outbox entry, or a large one's beginning. name is its place in the stream;
-// the same name again changes nothing. kept is false where so many wait that it is dropped.
+// BuryMessage keeps a stream message that is no outbox entry, or a large one's beginning. name is its place in the
+// stream; the same name again changes nothing. kept is false where so many wait that it is dropped.
 func (p *Poster) BuryMessage(ctx context.Context, name string, payload []byte, reason string) (kept bool, err error) {
 	d := DeadLetter{
 		Claim: LetterClaim(name), Source: letterSource(name), Kind: LetterMessage, Shard: -1, Packet: -1,
@@ -45,8 +45,8 @@ func roomForUnsealed(ctx context.Context, q sqldb.Querier) (room int, err error)
 	return mostUnsealed - waiting, err
 }
 
-// drop takes forged letters out of a batch for which there is no room. What was sealed with a key that is not valid any more
-// always has room: a person may have it paid.
+// drop takes forged letters out of a batch for which there is no room. What was sealed with a key that is not valid any
+// more always has room: a person may have it paid.
 func (p *Poster) drop(ctx context.Context, tx *sqldb.Tx, b *batch) error {
 	var entries []rain.Entry
 	for i := range b.letters {

@@ -10,8 +10,8 @@ import (
 	"redrain/rain"
 )
 
-// TestAFloodOfForgeriesIsBounded: of what nobody has sealed only so much is kept, also of messages; what was sealed with a key
-// that was rotated out is kept beside it, and a person may have it paid.
+// TestAFloodOfForgeriesIsBounded: of what nobody has sealed only so much is kept, also of messages; what was sealed
+// with a key that was rotated out is kept beside it, and a person may have it paid.
 func TestAFloodOfForgeriesIsBounded(t *testing.T) {
 	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {

@@ -10,8 +10,8 @@ import (
 )
 
 // writeMarks notes the newest entry of each shard in the batch: a Redis that knows an older one only has gone back in
-// time. It is a row for each shard, so it comes late, as all that many workers want. A time from limit on (Unix ms) is made
-// up: no Redis would ever be as new again.
+// time. It is a row for each shard, so it comes late, as all that many workers want. A time from limit on (Unix ms) is
+// made up: no Redis would ever be as new again.
 func writeMarks(ctx context.Context, tx *sqldb.Tx, b *batch, limit int64) error {
 	newest := map[shardKey]position{}
 	note := func(at position) {

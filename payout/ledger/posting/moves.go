@@ -26,8 +26,8 @@ var ErrCutOff = errors.New("the shard was rebuilt since it lent the packets")
 var moveColumns = []string{"id", "campaign_id", "from_shard", "to_shard", "numbers", "packets", "from_number", "epoch",
 	"created_at"}
 
-// Write writes the row of what a shard has lent; the same again changes nothing. It fails with ErrCutOff where the shard
-// was rebuilt before there was a row.
+// Write writes the row of what a shard has lent; the same again changes nothing. It fails with ErrCutOff where the
+// shard was rebuilt before there was a row.
 func (m *Moves) Write(ctx context.Context, campaign string, from int, lent rain.Lent) error {
 	err := m.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		// A fence locks this row too: of the two one comes first, and the other one sees it.
@@ -167,10 +167,10 @@ type Holding struct {
 }
 
 // Holding reads the packets of a shard. It is right once the shard is fenced.
-func (m *Rebuilds) Holding(ctx context.Context, c *rain.Campaign, shard int) (h Holding, err error) {
+func (r *Rebuilds) Holding(ctx context.Context, c *rain.Campaign, shard int) (h Holding, err error) {
 	first, n := rain.ShardRange(c.Packets, max(c.Shards, 1), shard)
 	came, gone := rain.Numbers{{First: first, Last: first + n - 1}}, rain.Numbers{}
-	moves, err := sqldb.List(ctx, m.db, ScanMove, MoveSelect+"WHERE campaign_id = ? AND (from_shard = ? OR to_shard = ?)",
+	moves, err := sqldb.List(ctx, r.db, ScanMove, MoveSelect+"WHERE campaign_id = ? AND (from_shard = ? OR to_shard = ?)",
 		c.ID, shard, shard)
 	if err != nil {
 		return h, fmt.Errorf("the moves of shard %d of campaign %s: %w", shard, c.ID, err)

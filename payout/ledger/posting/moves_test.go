@@ -77,8 +77,8 @@ func TestMoves(t *testing.T) {
 	})
 }
 
-// TestAMoveAndARebuild: what was lent before the shard was cut off is moved if it had its row by then, and is in the shard's
-// stock again if not.
+// TestAMoveAndARebuild: what was lent before the shard was cut off is moved if it had its row by then, and is in the
+// shard's stock again if not.
 func TestAMoveAndARebuild(t *testing.T) {
 	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
@@ -117,8 +117,8 @@ func TestAMoveAndARebuild(t *testing.T) {
 	})
 }
 
-// TestMovesMeetAFence: while several nodes write the same rows of a shard, it is fenced. From then on no row is added: the
-// shard's stock can be reckoned from those that are there.
+// TestMovesMeetAFence: while several nodes write the same rows of a shard, it is fenced. From then on no row is added:
+// the shard's stock can be reckoned from those that are there.
 func TestMovesMeetAFence(t *testing.T) {
 	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
@@ -183,8 +183,8 @@ func TestRowsThatAreTorn(t *testing.T) {
 	})
 }
 
-// TestEachWin: all that a shard's players have won, in the order won, with what was promised and waits; nothing that was
-// forged or that nobody can be paid.
+// TestEachWin: all that a shard's players have won, in the order won, with what was promised and waits; nothing that
+// was forged or that nobody can be paid.
 func TestEachWin(t *testing.T) {
 	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {

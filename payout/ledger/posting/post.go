@@ -40,13 +40,13 @@ var (
 // number of times, by any number of workers at once: what is posted already is found and skipped, and still
 // reported as settled, so that who died before telling the player can do so now.
 //
-// It believes nobody. What a packet holds it computes from the campaign's seed. A win counts that a gateway has sealed, with
-// a drop that fell when it was sealed, of a player who has not won with that drop and may still win. A reclaim counts that
-// a node has sealed, of a campaign that the ledger knows to be closed, for packets that are nobody's. All else becomes a
-// dead letter and does not stop the rest: so does a packet that is paid to someone else, more than the escrow holds, an
-// entry that makes no sense. A dead claim stays dead until an operator has it retried. A reclaim that asks for packets
-// of which some are somebody's is posted with the others. What is of a shard's epoch before Redis lost it, and was not in
-// the ledger when the shard was rebuilt, is void: it is kept, and never paid.
+// It believes nobody. What a packet holds it computes from the campaign's seed. A win counts that a gateway has sealed,
+// with a drop that fell when it was sealed, of a player who has not won with that drop and may still win. A reclaim
+// counts that a node has sealed, of a campaign that the ledger knows to be closed, for packets that are nobody's. All
+// else becomes a dead letter and does not stop the rest: so does a packet that is paid to someone else, more than the
+// escrow holds, an entry that makes no sense. A dead claim stays dead until an operator has it retried. A reclaim that
+// asks for packets of which some are somebody's is posted with the others. What is of a shard's epoch before Redis lost
+// it, and was not in the ledger when the shard was rebuilt, is void: it is kept, and never paid.
 //
 // It fills in the amounts of the entries.
 //
@@ -82,9 +82,9 @@ type doubts struct {
 	met     bool // another transaction came first with something
 }
 
-// about is what an error means for the next try. More than the escrow holds, or more wins than a player may have, cannot
-// be. What is in the ledger already is so as a rule because another worker was faster, which shows when it is read again; at
-// the second time it may be that a player has won with the same drop before.
+// about is what an error means for the next try. More than the escrow holds, or more wins than a player may have,
+// cannot be. What is in the ledger already is so as a rule because another worker was faster, which shows when it is
+// read again; at the second time it may be that a player has won with the same drop before.
 func (d *doubts) about(err error) error {
 	second := sqldb.IsDuplicate(err)
 	tooMuch := errors.Is(err, booking.ErrInsufficientFunds) || errors.Is(err, errTooMany)
@@ -96,10 +96,10 @@ func (d *doubts) about(err error) error {
 	return fmt.Errorf("%w: %w", sqldb.ErrAgain, err)
 }
 
-// stillInBounds makes sure, at the end of a posting, that no barrier has come up and nothing was given back since it was
-// classified; else the posting must be classified again. A fence locks the escrow, and so do a reclaim and a posting, until
-// their commit: either the fence came first, and is seen here, or it waits, and who has fenced reads this posting. Dead
-// letters move no money, so their escrow is locked here.
+// stillInBounds makes sure, at the end of a posting, that no barrier has come up and nothing was given back since it
+// was classified; else the posting must be classified again. A fence locks the escrow, and so do a reclaim and a
+// posting, until their commit: either the fence came first, and is seen here, or it waits, and who has fenced reads
+// this posting. Dead letters move no money, so their escrow is locked here.
 func (b *batch) stillInBounds(ctx context.Context, tx *sqldb.Tx) error {
 	locked := map[booking.Account]bool{}
 	for _, d := range b.letters {

@@ -18,7 +18,7 @@ func (p *Poster) PostLetter(ctx context.Context, tx *sqldb.Tx,
 	}
 	e, err := entrytext.Decode(d.Payload)
 	if err != nil {
-		return nil, err.Error(), nil
+		return nil, err.Error(), nil //nolint:nilerr // it is why the letter waits on
 	}
 	entries := []rain.Entry{e}
 	b, err := p.readBatch(ctx, tx, entries, true)

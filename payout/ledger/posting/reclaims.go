@@ -11,9 +11,9 @@ import (
 	"redrain/rain"
 )
 
-// A shard's reclaim names the packets that Redis had left. Where Redis had lost a win that was paid (a failover, a power
-// cut), its packet was back in the stock, and the reclaim asks for money that is somebody's already. So a reclaim gets
-// what of its packets is nobody's: not paid, not waiting as a dead letter, not given back before.
+// A shard's reclaim names the packets that Redis had left. Where Redis had lost a win that was paid (a failover, a
+// power cut), its packet was back in the stock, and the reclaim asks for money that is somebody's already. So a reclaim
+// gets what of its packets is nobody's: not paid, not waiting as a dead letter, not given back before.
 
 //
 // The other way round, a packet that was given back is nobody's win any more: what is left in the escrow is of others.
@@ -26,8 +26,9 @@ type reclaimed struct {
 	somebodys map[string]*packetSet  // by campaign, of the packets that the batch asks for
 }
 
-// readReclaimed reads what stands against the reclaims among the entries, and what their campaigns gave back before: those in
-// which this was done, before counts how often. With a reclaim the escrows are locked: nobody else pays or reclaims meanwhile.
+// readReclaimed reads what stands against the reclaims among the entries, and what their campaigns gave back before:
+// those in which this was done, before counts how often. With a reclaim the escrows are locked: nobody else pays or
+// reclaims meanwhile.
 func readReclaimed(ctx context.Context, q sqldb.Querier, entries []rain.Entry,
 	before map[string]int64) (reclaimed, error) {
 	r := reclaimed{entries: map[rain.EntryRef]bool{}, whole: map[string]bool{}, given: map[string]*packetSet{},

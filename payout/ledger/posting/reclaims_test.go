@@ -45,8 +45,8 @@ func TestReclaim(t *testing.T) {
 	})
 }
 
-// TestAReclaimGetsWhatIsNobodys: not what is paid, what waits in a dead letter, what was given back before or what it names
-// twice. It says so once.
+// TestAReclaimGetsWhatIsNobodys: not what is paid, what waits in a dead letter, what was given back before or what it
+// names twice. It says so once.
 func TestAReclaimGetsWhatIsNobodys(t *testing.T) {
 	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
@@ -106,8 +106,8 @@ func TestAReclaimIsOfTheCampaign(t *testing.T) {
 	})
 }
 
-// TestWhatWasGivenBackIsNotWon: Redis had forgotten a win, and its packet went back to the sponsor. What is left in the escrow
-// is of others.
+// TestWhatWasGivenBackIsNotWon: Redis had forgotten a win, and its packet went back to the sponsor. What is left in the
+// escrow is of others.
 func TestWhatWasGivenBackIsNotWon(t *testing.T) {
 	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
@@ -130,8 +130,8 @@ func TestWhatWasGivenBackIsNotWon(t *testing.T) {
 	})
 }
 
-// TestAWinMeetsAReclaimOfItsPacket: another node gives a packet back between this one's look and its commit. One of the two
-// gets it.
+// TestAWinMeetsAReclaimOfItsPacket: another node gives a packet back between this one's look and its commit. One of the
+// two gets it.
 func TestAWinMeetsAReclaimOfItsPacket(t *testing.T) {
 	t.Parallel()
 	b := paytest.OnMySQL(t) // SQLite has one writer: there the two cannot meet
@@ -188,8 +188,8 @@ func TestAWinMeetsAReclaimOfItsPacket(t *testing.T) {
 	b.CheckBooks(t)
 }
 
-// TestManyNodesReclaimAndPay: while some give the rest of a campaign back again and again, others bring wins of the same
-// packets. Each packet is paid or given back.
+// TestManyNodesReclaimAndPay: while some give the rest of a campaign back again and again, others bring wins of the
+// same packets. Each packet is paid or given back.
 func TestManyNodesReclaimAndPay(t *testing.T) {
 	paytest.OnEachInTurn(t, func(b *paytest.Books) {
 		t := b.T

@@ -23,8 +23,8 @@ func wantDead(t *testing.T, what string, posted posting.Posted, kind, reason str
 	}
 }
 
-// TestADropWinsAsItFell: no packet for a drop that no rain had, for one that was not in the air when the gateway sealed the
-// tap, and for a decoy; and a retry pays none either.
+// TestADropWinsAsItFell: no packet for a drop that no rain had, for one that was not in the air when the gateway sealed
+// the tap, and for a decoy; and a retry pays none either.
 func TestADropWinsAsItFell(t *testing.T) {
 	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
@@ -68,8 +68,8 @@ func TestADropWinsAsItFell(t *testing.T) {
 	})
 }
 
-// TestWinsPerUser: a player's win too many is not paid, whether it comes later, in the same entry or in another one of the
-// batch; and it takes nothing from those beside it.
+// TestWinsPerUser: a player's win too many is not paid, whether it comes later, in the same entry or in another one of
+// the batch; and it takes nothing from those beside it.
 func TestWinsPerUser(t *testing.T) {
 	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
@@ -103,8 +103,8 @@ func TestWinsPerUser(t *testing.T) {
 	})
 }
 
-// TestManyNodesBringAPlayerTooMuch: each of eight nodes posts another win of the same players at the same moment, some of
-// whom have won before and some not. As many are paid as the campaign allows.
+// TestManyNodesBringAPlayerTooMuch: each of eight nodes posts another win of the same players at the same moment, some
+// of whom have won before and some not. As many are paid as the campaign allows.
 func TestManyNodesBringAPlayerTooMuch(t *testing.T) {
 	paytest.OnEachInTurn(t, func(b *paytest.Books) {
 		t := b.T
@@ -175,8 +175,8 @@ func TestADropWinsOnce(t *testing.T) {
 	})
 }
 
-// TestManyNodesBringADropTwice: of two packets for the same drop of the same player, which two nodes post at the same moment,
-// one is paid.
+// TestManyNodesBringADropTwice: of two packets for the same drop of the same player, which two nodes post at the same
+// moment, one is paid.
 func TestManyNodesBringADropTwice(t *testing.T) {
 	paytest.OnEachInTurn(t, func(b *paytest.Books) {
 		t := b.T
@@ -222,7 +222,8 @@ func TestTheHomeShardDecides(t *testing.T) {
 	})
 }
 
-// TestReplaysInAnyOrder: entries and parts of them, again and in any order, also under other ids. Each packet is paid once.
+// TestReplaysInAnyOrder: entries and parts of them, again and in any order, also under other ids. Each packet is paid
+// once.
 func TestReplaysInAnyOrder(t *testing.T) {
 	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
@@ -249,8 +250,8 @@ func TestReplaysInAnyOrder(t *testing.T) {
 	})
 }
 
-// TestTheMarkOnlyRises: it is the newest entry of a shard that the ledger has, whatever comes later; a time that nobody's
-// clock says is none, and neither is what was not posted.
+// TestTheMarkOnlyRises: it is the newest entry of a shard that the ledger has, whatever comes later; a time that
+// nobody's clock says is none, and neither is what was not posted.
 func TestTheMarkOnlyRises(t *testing.T) {
 	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {

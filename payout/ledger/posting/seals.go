@@ -81,9 +81,9 @@ func (s *Seals) Run(ctx context.Context) error {
 	return nil
 }
 
-// Rotate makes a new key, with which everything is sealed from now on. What is sealed with the one before is still good,
-// and what is sealed with older ones waits for a person. It returns the key's number; ErrRotatedJustNow where the newest
-// one is too new.
+// Rotate makes a new key, with which everything is sealed from now on. What is sealed with the one before is still
+// good, and what is sealed with older ones waits for a person. It returns the key's number; ErrRotatedJustNow where the
+// newest one is too new.
 func (s *Seals) Rotate(ctx context.Context) (number int64, err error) {
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		var made int64
@@ -120,8 +120,8 @@ func (s *Seals) forged(ctx context.Context, q sqldb.Querier, entries []rain.Entr
 	return s.wrong(entries), nil
 }
 
-// sealed is one thing that has a seal: a win of an entry, or its reclaim, with all that the entry says of it. Two copies
-// of an entry may say different things.
+// sealed is one thing that has a seal: a win of an entry, or its reclaim, with all that the entry says of it. Two
+// copies of an entry may say different things.
 type sealed struct {
 	ref  rain.EntryRef
 	at   int64

@@ -14,8 +14,8 @@ import (
 	"redrain/rain"
 )
 
-// TestWhatNobodyHasSealedIsNotPaid: not at once and not by a retry. It holds no money back: its packet can be won, and goes
-// back to the sponsor.
+// TestWhatNobodyHasSealedIsNotPaid: not at once and not by a retry. It holds no money back: its packet can be won, and
+// goes back to the sponsor.
 func TestWhatNobodyHasSealedIsNotPaid(t *testing.T) {
 	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
@@ -94,8 +94,8 @@ func TestWhatNobodyHasSealedIsNotPaid(t *testing.T) {
 	})
 }
 
-// TestAForgedCopyTakesNoOtherWithIt: somebody puts another entry into Redis in the place, and under the id, of one that is
-// under way.
+// TestAForgedCopyTakesNoOtherWithIt: somebody puts another entry into Redis in the place, and under the id, of one that
+// is under way.
 func TestAForgedCopyTakesNoOtherWithIt(t *testing.T) {
 	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
@@ -159,8 +159,8 @@ func TestKeysAreRotated(t *testing.T) {
 	})
 }
 
-// TestAForgedLetterOfAnEpochBefore: nobody has counted its packet as taken when the shard was rebuilt, so it is not paid any
-// more, even if its seal was good once.
+// TestAForgedLetterOfAnEpochBefore: nobody has counted its packet as taken when the shard was rebuilt, so it is not
+// paid any more, even if its seal was good once.
 func TestAForgedLetterOfAnEpochBefore(t *testing.T) {
 	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {

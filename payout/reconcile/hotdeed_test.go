@@ -1,0 +1,121 @@
+package reconcile_test
+
+import (
+	"fmt"
+	"slices"
+
+	"pgregory.net/rapid"
+
+	"redrain/payout/paytest"
+	"redrain/rain"
+)
+
+// hotDeed is a shard that something is done to by hand, in a Redis that stands still.
+type hotDeed struct {
+	*world
+	*paytest.FakeShard
+	rt     *rapid.T
+	frozen *paytest.FakeRedis
+}
+
+func (d *hotDeed) pick(n int) int { return rapid.IntRange(0, n-1).Draw(d.rt, "which") }
+
+func remove(numbers rain.Numbers, packet int) rain.Numbers {
+	return rain.Remaining(numbers, rain.Numbers{{First: packet, Last: packet}})
+}
+
+// nth is the n-th packet of numbers.
+func nth(numbers rain.Numbers, n int) int {
+	for packet := range numbers.Each() {
+		if n == 0 {
+			return packet
+		}
+		n--
+	}
+	panic("there is none")
+}
+
+// win is a record to be changed; nil where there is none.
+func (d *hotDeed) win() *rain.WinRecord {
+	if len(d.Wins) == 0 {
+		return nil
+	}
+	return &d.Wins[d.pick(len(d.Wins))]
+}
+
+// entry is a copy of an entry of the outbox that the ledger does not have, in its place; nil where there is none.
+func (d *hotDeed) entry() *paytest.FakeEntry {
+	for i, e := range d.Entries {
+		if d.posted(e.Entry) {
+			continue
+		}
+		is := *e
+		is.Wins = slices.Clone(e.Wins)
+		d.Entries[i] = &is
+		return &is
+	}
+	return nil
+}
+
+func (d *hotDeed) posted(e rain.Entry) bool {
+	ms, seq, err := e.Ref.Position()
+	d.must(err)
+	count := d.b.Count(d.t, "SELECT (SELECT COUNT(*) FROM payout WHERE campaign_id = ? AND shard = ? AND won_at = ? "+
+		"AND entry_seq = ?) + "+
+		"(SELECT COUNT(*) FROM dead_letter WHERE campaign_id = ? AND shard = ? AND won_at = ? AND entry_seq = ?) + "+
+		"(SELECT COUNT(*) FROM reclaim WHERE campaign_id = ? AND shard = ? AND closed_at = ? AND entry_seq = ?)",
+		d.c.ID, e.Ref.Shard, ms, seq, d.c.ID, e.Ref.Shard, ms, seq, d.c.ID, e.Ref.Shard, ms, seq)
+	return count > 0
+}
+
+// player takes a record of a player, changes it, and puts it back.
+func (d *hotDeed) player(edit func(p *rain.PlayerRecord)) bool {
+	w := d.win()
+	if w == nil {
+		return false
+	}
+	p := d.Players[w.User]
+	edit(&p)
+	d.Players[w.User] = p
+	return true
+}
+
+func (d *hotDeed) lent(edit func(l *rain.Lent)) bool {
+	s := &d.FakeShard.Snapshot
+	if len(s.Lent) == 0 {
+		return false
+	}
+	s.Lent = slices.Clone(s.Lent)
+	edit(&s.Lent[d.pick(len(s.Lent))])
+	return true
+}
+
+func (d *hotDeed) change(edit func(w *rain.WinRecord)) bool {
+	w := d.win()
+	if w == nil {
+		return false
+	}
+	edit(w)
+	return true
+}
+
+func (d *hotDeed) wins(edit func(e *paytest.FakeEntry)) bool {
+	e := d.entry()
+	if e == nil || len(e.Wins) == 0 {
+		return false
+	}
+	edit(e)
+	return true
+}
+
+// again puts a copy of an entry into the outbox, under an id of its own.
+func (d *hotDeed) again(say func(s *rain.ShardSnapshot, id string)) bool {
+	if len(d.Entries) == 0 {
+		return false
+	}
+	again := *d.Entries[d.pick(len(d.Entries))]
+	again.Ref.ID = fmt.Sprintf("%d-0", d.b.Clock.Now())
+	d.Entries = append(d.Entries, &again)
+	say(&d.FakeShard.Snapshot, again.Ref.ID)
+	return true
+}

@@ -1,0 +1,120 @@
+package campaigns
+
+import (
+	"errors"
+	"log/slog"
+	"testing"
+
+	"redrain/grab/grabtest"
+	"redrain/grab/outcome"
+	"redrain/grab/store"
+	"redrain/payout/paytest"
+	"redrain/rain"
+	"redrain/server/servertest"
+)
+
+// wentBack brings a shard back to how it was when the last call began, as a Redis that comes back with an older file does.
+func (l *lossy) wentBack(c *rain.Campaign, shard int, meanwhile func()) {
+	l.Helper()
+	k := l.grabber.Keys(c.ID, shard)
+	keys := []string{k.State, k.Stock, k.Wins, k.Taps, k.Outbox, k.Lent, k.Borrowed}
+	dumps := make([]string, len(keys))
+	for i, key := range keys {
+		dumps[i], _ = l.rdb.Dump(l.Context(), key).Result() // nothing of a key that is not there
+	}
+	meanwhile()
+	for i, key := range keys {
+		if err := l.rdb.Del(l.Context(), key).Err(); err != nil {
+			l.Fatal(err)
+		}
+		if dumps[i] == "" {
+			continue
+		}
+		if err := l.rdb.Restore(l.Context(), key, 0, dumps[i]).Err(); err != nil {
+			l.Fatal(err)
+		}
+	}
+}
+
+// TestARedisThatWentBack: a shard that knows less than the ledger, of wins or of moves, takes no taps any more and is told
+// of once; rebuilt, it has all that is in the ledger, and each packet is in one place. The same with what was left in the
+// outbox. One that knows all is left alone. The reconcile loop rebuilds it by itself where it may.
+func TestARedisThatWentBack(t *testing.T) {
+	for name, meanwhile := range map[string]func(l *lossy, c *rain.Campaign){
+		"a win": func(l *lossy, c *rain.Campaign) { l.post(l.win(c, 0, paytest.Home("u", 0, 2))) },
+		"what it lent": func(l *lossy, c *rain.Campaign) {
+			if err := l.mover(nil).carry(l.Context(), c, []transfer{{0, 1, 4}}); err != nil {
+				l.Fatal(err)
+			}
+		},
+		"what it borrowed": func(l *lossy, c *rain.Campaign) {
+			if err := l.mover(nil).carry(l.Context(), c, []transfer{{1, 0, 4}}); err != nil {
+				l.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLossy(t, forgetful["real"](t))
+			c := l.raining(servertest.EvenSpec(200, 20, 2))
+			w := NewWatch(WatchOptions{Seen: l.ledger.Moves, Loser: l.grabber.Moves, Sums: l.grabber.Sums, Known: l.registry,
+				Bus: l.bus, Log: slog.New(slog.DiscardHandler)})
+			old := paytest.Home("v", 0, 2)
+			look := func() {
+				t.Helper()
+				if err := w.look(t.Context(), c); err != nil {
+					t.Error(err)
+				}
+			}
+			left := l.win(c, 1, old) // waits in the outbox all the while
+			if len(left) != 1 {
+				t.Fatalf("%+v", left)
+			}
+			look()
+			l.quiet()
+			l.wentBack(c, 0, func() { meanwhile(l, c) })
+			look()
+			l.alarm("redis_went_back", c.ID)
+			look()
+			l.quiet()
+			drop := rain.DropID{N: c.Current().FirstWave, K: 2}.String()
+			if r := grabtest.TapOn(l.grabber.Gate(c), paytest.Home("w", 0, 2), drop); r.Outcome != outcome.Unavailable {
+				t.Errorf("a tap: %+v", r)
+			}
+			l.loop.o.Rebuild = l.rebuilder.Rebuild // as with --confirm stream
+			if err := l.loop.keep(t.Context(), c); err != nil {
+				t.Error(err)
+			}
+			l.alarm("state_lost", c.ID)
+			if lost, err := l.grabber.Lost(t.Context(), c); err != nil || len(lost) > 0 {
+				t.Errorf("lost %v, %v", lost, err)
+			}
+			look()
+			l.quiet()
+			l.stock(c, "rebuilt")
+			if again := grabtest.TapOn(l.grabber.Gate(c), old, left[0].Wins[0].Drop); again.Outcome != outcome.Won ||
+				again.Packet != left[0].Wins[0].Packet {
+				t.Errorf("who had won before has now %+v", again)
+			}
+			if got := l.books(c); !got.Balanced || got.Unsettled != 0 || got.Dead != 0 {
+				t.Errorf("the books: %+v", got)
+			}
+		})
+	}
+}
+
+// TestWithoutRebuildNobodyRebuilds: without --confirm stream a person decides what to give up.
+func TestWithoutRebuildNobodyRebuilds(t *testing.T) {
+	l := newLossy(t, forgetful["in-process"](t))
+	c := l.raining(servertest.EvenSpec(100, 10, 1))
+	l.forget()
+	for range 2 {
+		if err := l.loop.keep(t.Context(), c); !errors.Is(err, store.ErrNoState) {
+			t.Error(err)
+		}
+		l.now += enforceEvery
+	}
+	if lost, err := l.grabber.Lost(t.Context(), c); err != nil || len(lost) != 1 {
+		t.Errorf("lost %v, %v", lost, err)
+	}
+	l.alarm("state_lost", c.ID)
+}

@@ -1,0 +1,219 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"redrain/internal/rounds"
+	"redrain/internal/testenv"
+	"redrain/payout/ledger/posting"
+)
+
+// hearing is an audience whose notices are noted.
+type hearing struct {
+	*Audience
+
+	mu    sync.Mutex
+	heard map[string]int // by claim
+}
+
+// hears runs an audience on a bus. Whoever has the claim "torn" panics.
+func hears(t *testing.T, bus *Bus) *hearing {
+	t.Helper()
+	h := &hearing{heard: map[string]int{}}
+	guard, err := rounds.NewGuard(nil, slog.New(slog.DiscardHandler), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Audience = NewAudience(bus, guard, func(_ string, n Settled) {
+		for _, c := range n.Claims {
+			if c.Claim == "torn" {
+				panic("a torn notice")
+			}
+			h.mu.Lock()
+			h.heard[c.User+" "+c.Claim]++
+			h.mu.Unlock()
+		}
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- h.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return h
+}
+
+func (h *hearing) times(user, claim string) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.heard[user+" "+claim]
+}
+
+// listened is how many groups an audience listens to.
+func (h *hearing) listened() int {
+	h.Audience.mu.Lock()
+	defer h.Audience.mu.Unlock()
+	return len(h.groups)
+}
+
+func tell(t *testing.T, bus *Bus, user, claim string) {
+	t.Helper()
+	if err := bus.Settled("c", []posting.Settlement{{Campaign: "c", Claim: claim, User: user}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A node hears what concerns its players, from when the first of a group has come until the last has gone; a player on two
+// nodes is told on both.
+func TestAudienceHearsItsPlayers(t *testing.T) {
+	bus := newTestBus(t)
+	one, two := hears(t, bus), hears(t, bus)
+	until := func(h *hearing, user, claim string) {
+		t.Helper()
+		testenv.Eventually(t, 10*time.Second, user+" hears of "+claim, func() bool { return h.times(user, claim) == 1 })
+	}
+	one.Join(t.Context(), "u")
+	one.Join(t.Context(), "u") // a second connection
+	two.Join(t.Context(), "u")
+	tell(t, bus, "u", "1")
+	until(one, "u", "1")
+	until(two, "u", "1")
+	one.Leave("u")
+	two.Leave("u")
+	two.Leave("u") // once too often does no harm
+	tell(t, bus, "u", "2")
+	until(one, "u", "2")
+	one.Join(t.Context(), "v")
+	tell(t, bus, "v", "3")
+	until(one, "v", "3")
+	if two.times("u", "2")+two.times("v", "3") > 0 || two.listened() != 0 {
+		t.Error("a node hears of players that are not on it")
+	}
+	one.Leave("u")
+	tell(t, bus, "u", "4")
+	tell(t, bus, "v", "5")
+	until(one, "v", "5")
+	if one.times("u", "4") > 0 || one.listened() != 1 {
+		t.Error("a node hears of a player who has gone")
+	}
+}
+
+// Thousands of players make no goroutine each, and those who come and go at once leave nothing behind.
+func TestManyPlayersOfAnAudience(t *testing.T) {
+	bus := newTestBus(t)
+	h := hears(t, bus)
+	before := runtime.NumGoroutine()
+	const players = 4_000
+	var wg sync.WaitGroup
+	for worker := range 4 {
+		wg.Go(func() {
+			for i := worker; i < players; i += 4 {
+				h.count(fmt.Sprintf("player-%d", i))
+			}
+		})
+	}
+	wg.Wait()
+	if grown := runtime.NumGoroutine() - before; grown > 20 {
+		t.Errorf("%d goroutines for %d groups", grown, h.listened())
+	}
+	if err := bus.nc.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	tell(t, bus, "player-7", "1")
+	testenv.Eventually(t, 10*time.Second, "one of them hears", func() bool { return h.times("player-7", "1") == 1 })
+	for worker := range 4 {
+		wg.Go(func() {
+			for i := worker; i < players; i += 4 {
+				h.Leave(fmt.Sprintf("player-%d", i))
+			}
+		})
+	}
+	wg.Wait()
+	if n := h.listened(); n != 0 || bus.nc.NumSubscriptions() != 0 {
+		t.Errorf("%d groups are listened to, with %d subscriptions", n, bus.nc.NumSubscriptions())
+	}
+}
+
+// A notice that makes its listener panic, or that nobody can read, ends nothing.
+func TestAudienceGoesOnAfterAPanic(t *testing.T) {
+	bus := newTestBus(t)
+	h := hears(t, bus)
+	h.Join(t.Context(), "u")
+	tell(t, bus, "u", "torn")
+	if err := bus.nc.Publish(bus.subject(topicSettled, group("u")), []byte("no JSON")); err != nil {
+		t.Fatal(err)
+	}
+	tell(t, bus, "u", "1")
+	testenv.Eventually(t, 10*time.Second, "what comes after it", func() bool { return h.times("u", "1") == 1 })
+}
+
+// Where more comes than is handled, what does not fit is lost and holds up nobody; what comes later is heard.
+func TestALostNotice(t *testing.T) {
+	bus := newTestBus(t)
+	var wait sync.Mutex
+	wait.Lock()
+	var mu sync.Mutex
+	heard := map[string]int{}
+	a := NewAudience(bus, nil, func(_ string, n Settled) {
+		wait.Lock()
+		defer wait.Unlock()
+		mu.Lock()
+		defer mu.Unlock()
+		heard[n.Claims[0].Claim]++
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- a.Run(ctx) }()
+	a.Join(t.Context(), "u")
+	for range heardAtOnce + 1_000 {
+		tell(t, bus, "u", "many")
+	}
+	if err := bus.nc.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	wait.Unlock()
+	testenv.Eventually(t, 10*time.Second, "what fits is heard", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return heard["many"] >= heardAtOnce
+	})
+	tell(t, bus, "u", "later")
+	testenv.Eventually(t, 10*time.Second, "what comes later is heard", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return heard["later"] == 1
+	})
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// A player comes in while NATS is away, and at once; and when the connection is closed for good, too.
+func TestAudienceWithoutNATS(t *testing.T) {
+	bus := newTestBus(t)
+	h := hears(t, bus)
+	h.Join(t.Context(), "u")
+	bus.nc.Close()
+	began := time.Now()
+	h.Join(t.Context(), "u")
+	h.Join(t.Context(), "v")
+	h.Leave("v")
+	h.Leave("u")
+	h.Leave("u")
+	if took := time.Since(began); took > joinWithin {
+		t.Errorf("it took %v", took)
+	}
+	if h.listened() != 0 {
+		t.Error("somebody is still listened for")
+	}
+}

@@ -1,0 +1,87 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"redrain/grab/store"
+	"redrain/internal/wire"
+	"redrain/rain"
+	"redrain/room"
+	"redrain/server/cluster"
+	"redrain/server/servertest"
+)
+
+// One node adds up the figures and tells the others; this one shows what it hears. When the teller dies another takes it
+// over. Where NATS is away each shows what it adds up by itself, and a room is never left without figures for long.
+func TestOneNodeTellsTheFigures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &sums{reports: map[string]store.NodeReport{}, levels: store.Levels{Won: 2, Stock: 8}, teller: "b"}
+		known := cluster.NewKnown()
+		known.Store(&rain.Campaign{ID: "c", Status: rain.Open, Revision: 1})
+		quiet := slog.New(slog.DiscardHandler)
+		lobby := room.NewLobby(room.Options{Log: quiet})
+		f := NewFigures(FiguresOptions{
+			Node: "a", Sums: s, Reports: s, Ranking: s, Paid: s, Dead: s, Known: known, Lobby: lobby, Counts: NewCounts(),
+			Bus: s, KeepFor: time.Hour, Clock: func() int64 { return time.Now().UnixMilli() }, Log: quiet,
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- lobby.Run(ctx) }()
+		ear := &servertest.Ear{}
+		member := lobby.NewMember(ear.Connect(t), nil)
+		lobby.Join("c", "u", member)
+		rm := lobby.Room("c")
+		second := func() (shown []string) {
+			before := len(ear.Of(wire.TypeRoom))
+			f.tell(ctx, rm)
+			<-time.After(ReportEvery) // of the bubble
+			synctest.Wait()
+			for _, h := range ear.Of(wire.TypeRoom)[before:] {
+				shown = append(shown, string(h.Data))
+			}
+			return shown
+		}
+		figures := cluster.Figures{Node: "b", Room: wire.Room{Stock: 77}}
+		f.Heard("c", figures)
+		synctest.Wait()
+		if told := ear.Of(wire.TypeRoom); len(told) != 1 || !strings.Contains(string(told[0].Data), `"stock":77`) {
+			t.Errorf("the room is shown %v", told)
+		}
+		if shown := second(); len(shown) != 0 || len(s.told) != 0 {
+			t.Errorf("told twice: %v", shown)
+		}
+		figures.Node = "a" // its own comes back to it
+		f.Heard("c", figures)
+		f.Heard("empty", cluster.Figures{Node: "b"})
+		s.teller = "" // the teller has died, and its time is over
+		second()
+		if shown := second(); len(shown) != 1 || !strings.Contains(shown[0], `"stock":8`) || s.teller != "a" ||
+			len(s.told) == 0 || s.told[0].Node != "a" {
+			t.Errorf("after the teller's death: %v by %q, the others are told %v", shown, s.teller, s.told)
+		}
+		// Another node has the telling and cannot be heard.
+		f.Heard("c", cluster.Figures{Node: "b", Room: wire.Room{Stock: 77}})
+		s.teller, s.told = "b", nil
+		shown := 0
+		for range silentMS/1000 + 2 {
+			shown += len(second())
+		}
+		if shown < 2 || len(s.told) != 0 {
+			t.Errorf("a room that hears nothing is shown %d figures; others are told %v", shown, s.told)
+		}
+		s.untold = errors.New("away") // nor can Redis say who has it
+		if len(second()) != 1 || len(s.told) != 0 {
+			t.Error("a room that hears nothing is shown nothing")
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
