@@ -122,7 +122,8 @@ func (p *player) remember(id rain.DropID, r outcome.Result) {
 	case won:
 	case r.Outcome == outcome.Won:
 		p.lost.forget(drop)
-		p.won = slices.Insert(p.won, place, wonDrop{drop: drop, packet: int32(r.Packet), amount: r.Amount})
+		packet := int32(r.Packet) //nolint:gosec // at most rain.MaxPackets
+		p.won = slices.Insert(p.won, place, wonDrop{drop: drop, packet: packet, amount: r.Amount})
 	default:
 		p.lost.add(drop, r.Outcome)
 	}

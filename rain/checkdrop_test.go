@@ -29,7 +29,8 @@ func TestCheckDrop(t *testing.T) {
 					continue
 				}
 				end := appears + d.FallMS + rain.GraceMS
-				for at, good := range map[int64]bool{appears - 10_001: false, appears - 10_000: true, appears: true, end: true,
+				for at, good := range map[int64]bool{appears - 10_001: false, appears - 10_000: true, appears: true,
+					end:         true,
 					end + 9_999: true, end + 10_000: false, 0: false, -1 << 62: false, 1 << 62: false} {
 					if err := c.CheckDrop(drop, at); (err == nil) != good {
 						t.Errorf("drop %s, %d ms after it appeared: %v", drop, at-appears, err)

@@ -94,7 +94,8 @@ func TestGoldenLargeSplit(t *testing.T) {
 			h.Write(b[:])
 		}
 		if got := hex.EncodeToString(h.Sum(nil)); got != tc.want {
-			t.Errorf("%s of %d: the SHA-256 of the amounts is %s, want %s", tc.spec.Split, tc.spec.Packets, got, tc.want)
+			t.Errorf("%s of %d: the SHA-256 of the amounts is %s, want %s", tc.spec.Split, tc.spec.Packets, got,
+				tc.want)
 		}
 	}
 }

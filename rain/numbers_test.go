@@ -46,7 +46,8 @@ func TestNumbersComeBackFromTheirText(t *testing.T) {
 
 func TestParseNumbersRefuses(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{" ", "1", "1-", "-1", "2-1", "01-2", "1-2 ", "1-2  3-4", "1-2,3-4", "1-100", "a-b", "1-2-3",
+	for _, text := range []string{" ", "1", "1-", "-1", "2-1", "01-2", "1-2 ", "1-2  3-4", "1-2,3-4", "1-100", "a-b",
+		"1-2-3",
 		"1-9999999999999999"} {
 		if numbers, err := rain.ParseNumbers(text, 100); err == nil {
 			t.Errorf("%q was read as %v", text, numbers)
@@ -92,7 +93,8 @@ func TestAmountsAreTheCut(t *testing.T) {
 		s := genFeasible().Draw(t, "spec")
 		if rapid.Bool().Draw(t, "large") {
 			n := rapid.IntRange(4_000, 20_000).Draw(t, "packets")
-			s = spec(rapid.SampledFrom(drawn).Draw(t, "split of many"), rain.Money(n*rapid.IntRange(1, 200).Draw(t, "mean")), n,
+			s = spec(rapid.SampledFrom(drawn).Draw(t, "split of many"),
+				rain.Money(n*rapid.IntRange(1, 200).Draw(t, "mean")), n,
 				1, nil)
 		}
 		seed := genSeed().Draw(t, "seed")

@@ -43,7 +43,8 @@ func (s *Server) buildSettler(js jetstream.JetStream) error {
 		},
 		OnVoid: func(letters []posting.DeadLetter) { campaigns.AlarmVoid(s.bus, letters) },
 	}
-	s.settler = pipeline.NewSettler(js, s.ledger.Seals.Ring(), s.ledger.Poster, s.ledger.DeadLetters, s.outbox, s.notifier,
+	s.settler = pipeline.NewSettler(js, s.ledger.Seals.Ring(), s.ledger.Poster, s.ledger.DeadLetters, s.outbox,
+		s.notifier,
 		pipeline.SettlerOptions{
 			Namespace: s.cfg.Namespace, Clock: s.clock.Now, Guard: s.guard, Log: s.log, Registerer: s.metrics,
 			Attempts: s.cfg.PayoutAttempts, Alarms: alarms,

@@ -208,8 +208,9 @@ func (s *Server) buildCampaigns() {
 		Ledger: s.ledger.Campaigns, Stock: stock, Known: s.registry, Bus: s.bus, Clock: s.clock.Now, Log: s.log,
 	})
 	s.mover = campaigns.NewMover(campaigns.MoverOptions{
-		Stock: confirm.NewMoves(s.confirmer), Ledger: s.ledger.Moves, Sums: store.NewSums(s.redis), Leases: s.ledger.Leases,
-		Known: s.registry, Bus: s.bus, Node: s.node, Guard: s.guard, Clock: s.clock.Now, Log: s.log,
+		Stock: confirm.NewMoves(s.confirmer), Ledger: s.ledger.Moves, Sums: store.NewSums(s.redis),
+		Leases: s.ledger.Leases,
+		Known:  s.registry, Bus: s.bus, Node: s.node, Guard: s.guard, Clock: s.clock.Now, Log: s.log,
 		Registerer: s.metrics,
 	})
 	s.reclaimer = campaigns.NewReclaimer(campaigns.ReclaimerOptions{
@@ -230,7 +231,8 @@ func (s *Server) buildCampaigns() {
 		Log: s.log,
 	})
 	s.watch = campaigns.NewWatch(campaigns.WatchOptions{
-		Seen: s.ledger.Moves, Loser: store.NewMoves(s.redis), Sums: store.NewSums(s.redis), Known: s.registry, Bus: s.bus,
+		Seen: s.ledger.Moves, Loser: store.NewMoves(s.redis), Sums: store.NewSums(s.redis), Known: s.registry,
+		Bus:   s.bus,
 		Guard: s.guard, Log: s.log,
 	})
 	s.proofs = campaigns.NewProofs(campaigns.ProofsOptions{
@@ -258,7 +260,8 @@ func (s *Server) buildHTTP() {
 		Commands: s.service, Rebuilder: s.rebuilder, Proofs: s.proofs,
 		Answers: s.ledger.Answers, Audit: s.ledger.Audit, Claims: s.ledger.Claims, DeadLetters: s.ledger.DeadLetters,
 		Failing: s.ledger.Poster, History: s.ledger.Campaigns, Sponsors: s.ledger.Sponsors,
-		Withdrawals: s.ledger.Withdrawals, Seals: s.ledger.Seals, Wins: s.confirmer, Outbox: s.outbox, Limits: store.NewLimits(s.redis),
+		Withdrawals: s.ledger.Withdrawals, Seals: s.ledger.Seals, Wins: s.confirmer, Outbox: s.outbox,
+		Limits:    store.NewLimits(s.redis),
 		Campaigns: s.registry, Stats: s.figures, Events: s.events, Notifier: s.notifier, Players: s.players,
 		Operators: auth.NewOperators(s.cfg.OperatorToken, s.cfg.ViewerToken), WakePayer: s.payer.Wake,
 		JoinURL: s.lanURL, Version: ReadBuild().Version, InProcess: s.cfg.InProcess(), Guests: s.cfg.GuestsAllowed(),

@@ -45,7 +45,8 @@ func (a *Answer) parse(reply string, n int, amounts *rain.Amounts) error {
 	a.Entry = entry
 	for i := range n {
 		var r outcome.Result
-		known, from := true, "" // the entry of a win
+		var known bool
+		from := "" // the entry of a win
 		switch letters[i] {
 		case 'w':
 			r.Packet, known = numbers.Take()

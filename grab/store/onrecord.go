@@ -19,8 +19,9 @@ func OnRecord(of []Record, read func(fields []string) ([]any, error)) ([]bool, e
 	there := make([]bool, len(of))
 	for i, v := range found {
 		text, _ := v.(string)
-		is, _, err := parseRecord(of[i].Win.User, of[i].Win.Drop, text) // what nobody can read is not there
-		there[i] = err == nil && is.Win.Packet == of[i].Win.Packet && is.Entry == of[i].Entry
+		want := &of[i]                                                //nolint:gosec // as many were found as asked for
+		is, _, err := parseRecord(want.Win.User, want.Win.Drop, text) // what nobody can read is not there
+		there[i] = err == nil && is.Win.Packet == want.Win.Packet && is.Entry == want.Entry
 	}
 	return there, nil
 }

@@ -28,7 +28,8 @@ func (s *Sums) Snapshot(ctx context.Context, c *rain.Campaign) ([]rain.ShardSnap
 	shards := make([]rain.ShardSnapshot, Shards(c))
 	err := eachShard(ctx, c, func(ctx context.Context, shard int) (err error) {
 		k := s.keys.shard(c.ID, shard)
-		answer, err := s.run(ctx, s.scripts.snapshot, []string{k.State, k.Stock, k.Lent, k.Outbox}, mostRanges+1).Slice()
+		answer, err := s.run(ctx, s.scripts.snapshot, []string{k.State, k.Stock, k.Lent, k.Outbox},
+			mostRanges+1).Slice()
 		if err == nil {
 			shards[shard], err = parseSnapshot(c, shard, answer)
 		}

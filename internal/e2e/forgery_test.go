@@ -82,8 +82,8 @@ func (f *forger) add(campaign string, fields ...string) {
 	}
 }
 
-// TestForgeriesArePaidToNobody: what is made up, altered, or played again in the stream or in the outbox moves no money, and
-// each is named; what was told is paid.
+// TestForgeriesArePaidToNobody: what is made up, altered, or played again in the stream or in the outbox moves no
+// money, and each is named; what was told is paid.
 func TestForgeriesArePaidToNobody(t *testing.T) {
 	testenv.Parallel(t, testenv.Light)
 	s := realSetting(t)
@@ -95,14 +95,14 @@ func TestForgeriesArePaidToNobody(t *testing.T) {
 	won := winners(t, n, c.ID, 4)
 	awaitBooks(t, n.client, c.ID)
 	f := newForger(t, s)
-	real := f.messages(c.ID)
-	if len(real) == 0 {
+	told := f.messages(c.ID)
+	if len(told) == 0 {
 		t.Fatal("the stream has nothing to forge from")
 	}
-	lines := strings.Split(real[0], "\n") // seal of the message, head, packets, a line for each win
+	lines := strings.Split(told[0], "\n") // seal of the message, head, packets, a line for each win
 	head, line := strings.Split(lines[1], " "), strings.Split(lines[3], " ")
 	at, mark, drop := head[3], line[0], line[1]
-	replaced := func(old, new string) string { return strings.Replace(real[0], old, new, 1) }
+	replaced := func(old, by string) string { return strings.Replace(told[0], old, by, 1) }
 
 	for what, forge := range map[string]func(){
 		"a message that somebody has made up": func() {
@@ -111,17 +111,24 @@ func TestForgeriesArePaidToNobody(t *testing.T) {
 		},
 		"a message with another player": func() { f.publish(c.ID, replaced(" user-", " thief-")) },
 		"a message with another packet": func() { f.publish(c.ID, replaced("\n"+lines[2]+"\n", "\n19-19\n")) },
-		"an entry with another player":  func() { f.add(c.ID, "at", at, "packets", "18-18", "wins", mark+" "+drop+" thief") },
-		"an entry with another drop":    func() { f.add(c.ID, "at", at, "packets", "17-17", "wins", mark+" 1.1 "+line[2]) },
+		"an entry with another player": func() {
+			f.add(c.ID, "at", at, "packets", "18-18", "wins",
+				mark+" "+drop+" thief")
+		},
+		"an entry with another drop": func() {
+			f.add(c.ID, "at", at, "packets", "17-17", "wins",
+				mark+" 1.1 "+line[2])
+		},
 		"an entry that is played again": func() { f.add(c.ID, "at", at, "packets", "16-16", "wins", lines[3]) },
 		"the rest of an open campaign":  func() { f.add(c.ID, "at", at, "packets", "10-15", "reclaim", mark) },
 	} {
 		before := f.waiting(n.client)
 		forge()
-		testenv.Eventually(t, 20*time.Second, what+": is named", func() bool { return len(f.waiting(n.client)) > len(before) })
+		testenv.Eventually(t, 20*time.Second, what+": is named",
+			func() bool { return len(f.waiting(n.client)) > len(before) })
 	}
 	// What is true may come again, however often: it was paid once.
-	for _, message := range slices.Backward(real) {
+	for _, message := range slices.Backward(told) {
 		f.publish(c.ID, message)
 	}
 	stream, err := f.js.Stream(t.Context(), strings.ToUpper(f.namespace)+"_PAYOUT")

@@ -10,8 +10,8 @@ import (
 	"redrain/rain"
 )
 
-// TestAHotCampaignIsWonWhole: six players on some of sixteen shards get every packet, wherever it lay, and nobody is told
-// that all are gone before that is so.
+// TestAHotCampaignIsWonWhole: six players on some of sixteen shards get every packet, wherever it lay, and nobody
+// is told that all are gone before that is so.
 func TestAHotCampaignIsWonWhole(t *testing.T) {
 	t.Parallel()
 	for _, b := range backendsUnderTest {
@@ -49,6 +49,7 @@ func TestAHotCampaignIsWonWhole(t *testing.T) {
 // untilSoldOut taps one drop after the other, each when the one before is answered, until the player is told that every
 // packet is won.
 func (p *player) untilSoldOut(t *testing.T) {
+	t.Helper()
 	deadline := time.Now().Add(2 * time.Minute)
 	for time.Now().Before(deadline) {
 		switch r := p.answered(t, p.tap(p.freshDrop(t))); r.Outcome {

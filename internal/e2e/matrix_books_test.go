@@ -102,8 +102,8 @@ type win struct {
 	amount     rain.Money
 }
 
-// inRedis reads what Redis has decided, by packet: it is the arbiter, so this is what must have been paid. What the packets
-// hold follows from the campaign's secret seed.
+// inRedis reads what Redis has decided, by packet: it is the arbiter, so this is what must have been paid. What the
+// packets hold follows from the campaign's secret seed.
 func (a *arena) inRedis(t *testing.T, c operator.Campaign) map[int]win {
 	t.Helper()
 	amounts := a.amounts(t, c)

@@ -10,9 +10,10 @@ import (
 	"redrain/internal/testenv"
 )
 
-// TestAnAppendOnlyFileIsCutOff: Redis is killed in a rain and comes back with a part of its file. It knows the campaign, as it
-// was some seconds ago: packets that are won lie in its stock. Nobody wins them a second time, nobody who was told loses a
-// win, and the shards are rebuilt: by themselves where JetStream has every win that was told, else when an operator says so.
+// TestAnAppendOnlyFileIsCutOff: Redis is killed in a rain and comes back with a part of its file. It knows the
+// campaign, as it was some seconds ago: packets that are won lie in its stock. Nobody wins them a second time,
+// nobody who was told loses a win, and the shards are rebuilt: by themselves where JetStream has every win that was
+// told, else when an operator says so.
 func TestAnAppendOnlyFileIsCutOff(t *testing.T) {
 	t.Parallel()
 	for _, confirm := range []string{"redis", "stream"} {

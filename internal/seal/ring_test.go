@@ -91,7 +91,8 @@ func BenchmarkTap(b *testing.B) {
 	ring := seal.NewRing(seal.Secret{1})
 	var room [seal.Size]byte
 	for b.Loop() {
-		if len(ring.AppendTap(room[:0], "c6nunedrss7iyyv72", "guest-7f3a90b1c2d47f3a90b1", []byte("123.17"), 1_763_712_000_000)) == 0 {
+		if len(ring.AppendTap(room[:0], "c6nunedrss7iyyv72", "guest-7f3a90b1c2d47f3a90b1", []byte("123.17"),
+			1_763_712_000_000)) == 0 {
 			b.Fatal("no seal")
 		}
 	}

@@ -258,7 +258,8 @@ func TestReadingBackWhere(t *testing.T) {
 					r.Text(fmt.Sprint("u", i))
 					r.Int(1)
 					r.Int(int64(10 * (i + 1)))
-				}, sqldb.Back{Key: "user_id", Where: "campaign_id = ?", Args: []any{campaign}, Columns: []string{"user_id", "amount"},
+				}, sqldb.Back{Key: "user_id", Where: "campaign_id = ?", Args: []any{campaign},
+					Columns: []string{"user_id", "amount"},
 					Row: func(scan sqldb.Scan) error {
 						var user string
 						var amount int64

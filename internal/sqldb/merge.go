@@ -30,7 +30,8 @@ func (m Merge) tail(d Dialect, table string) string {
 			sets = append(sets, fmt.Sprintf("%[1]s = excluded.%[1]s", c))
 		}
 		for _, c := range m.Larger {
-			sets = append(sets, fmt.Sprintf("%[1]s = CASE WHEN (%[2]s) > (%[3]s) THEN excluded.%[1]s ELSE %[4]s.%[1]s END", c,
+			sets = append(sets, fmt.Sprintf("%[1]s = CASE WHEN (%[2]s) > (%[3]s) THEN excluded.%[1]s ELSE "+
+				"%[4]s.%[1]s END", c,
 				list("excluded.", m.Larger), list(table+".", m.Larger), table))
 		}
 		conflict := " ON CONFLICT (" + strings.Join(m.Key, ", ") + ") DO "

@@ -32,7 +32,8 @@ func reclaim(numbers ...rain.Range) rain.Entry {
 func TestTheTextOfAnEntry(t *testing.T) {
 	t.Parallel()
 	for want, e := range map[string]rain.Entry{
-		"c1 7 1763712000000-3 1763711999990\n4-5 1-1\n" + mark + " 7.3 u1\n" + mark + " 7.3 张 伟\n" + mark + " 7.3 u3": entry(
+		"c1 7 1763712000000-3 1763711999990\n4-5 1-1\n" + mark + " 7.3 u1\n" + mark + " 7.3 张 伟\n" + mark +
+			" 7.3 u3": entry(
 			win("u1", 4), win("张 伟", 5), win("u3", 1)),
 		"c1 7 1763712000000-3 1763711999990\n4-9 12-12\nreclaim " + mark: reclaim(rain.Range{First: 4, Last: 9},
 			rain.Range{First: 12, Last: 12}),

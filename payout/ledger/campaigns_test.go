@@ -36,7 +36,8 @@ func TestCampaignComesBackAsItWas(t *testing.T) {
 			t.Helper()
 			var err error
 			// A second ledger, so that nothing comes from memory.
-			if got, err = ledger.New(b.DB, b.Clock.Now, rain.NewAmountsCache()).Campaigns.Campaign(ctx, "c1"); err != nil {
+			if got, err = ledger.New(b.DB, b.Clock.Now, rain.NewAmountsCache()).Campaigns.Campaign(ctx,
+				"c1"); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(want, got, cmp.Comparer(func(x, y rain.Seed) bool { return x == y })); diff != "" {

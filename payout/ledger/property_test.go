@@ -123,7 +123,8 @@ func anyOrder(t *testing.T, b *paytest.Books) {
 				s, id, budget := sponsor(rt), campaign(rt), 9+amount.Draw(rt, "budget")
 				_, exists := m.accounts[booking.EscrowAccount(id)]
 				c := &rain.Campaign{ID: id, Status: rain.Loading, Spec: rain.Spec{
-					Name: "x", Sponsor: s, Budget: budget, Packets: 10, Shards: 2, Min: 1, Split: rain.DoubleMean, WinsPerUser: 2,
+					Name: "x", Sponsor: s, Budget: budget, Packets: 10, Shards: 2, Min: 1, Split: rain.DoubleMean,
+					WinsPerUser: 2,
 				}}
 				err := b.CreateCampaign(ctx, c)
 				switch {
@@ -246,7 +247,8 @@ func (m *model) win(rt *rapid.T, batch []rain.Entry, s posting.Settlement) {
 	}
 	if drop := (modelDrop{player, s.Drop}); m.drops[drop] || m.wins[player] > 2 || m.given[key] || !borneOut ||
 		s.Amount != m.amounts[s.Campaign].Of(s.Packet) || rain.HomeShard(s.User, 2) != s.Entry.Shard {
-		rt.Fatalf("%+v is paid, to a player with %d wins; with this drop %v; given back %v; sealed %v", s, m.wins[player],
+		rt.Fatalf("%+v is paid, to a player with %d wins; with this drop %v; given back %v; sealed %v", s,
+			m.wins[player],
 			m.drops[drop], m.given[key], borneOut)
 	} else {
 		m.drops[drop] = true
@@ -286,8 +288,9 @@ func (m *model) followReclaims(rt *rapid.T, b *paytest.Books, batch []rain.Entry
 		for packet := range e.Reclaim.Numbers.Each() {
 			key := modelPacket{id, packet}
 			_, won := m.packets[key]
-			if won || m.given[key] || b.Count(rt, "SELECT COUNT(*) FROM dead_letter WHERE kind = 'pay' AND campaign_id = ? "+
-				"AND packet = ?", id, packet) > 0 {
+			if won || m.given[key] || b.Count(rt,
+				"SELECT COUNT(*) FROM dead_letter WHERE kind = 'pay' AND campaign_id = ? "+
+					"AND packet = ?", id, packet) > 0 {
 				continue
 			}
 			m.given[key] = true

@@ -129,7 +129,8 @@ func TestALetterThisVersionDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	b := paytest.OnSQLite(t)
 	paytest.Must(t, b.WriteLetter(posting.DeadLetter{Claim: "c", Kind: "riddle", Payload: []byte{}}))
-	if _, err := b.Retry(t.Context(), "c"); !errors.Is(err, ledger.ErrStillDead) || !strings.Contains(err.Error(), "riddle") {
+	if _, err := b.Retry(t.Context(), "c"); !errors.Is(err, ledger.ErrStillDead) ||
+		!strings.Contains(err.Error(), "riddle") {
 		t.Error(err)
 	}
 }

@@ -62,7 +62,8 @@ func NewBooks(t testing.TB, open func() (*sqldb.DB, error)) *Books {
 	db := migrated(t, open)
 	clock := newTick()
 	l := ledger.New(db, clock.Now, rain.NewAmountsCache())
-	if _, err := db.Exec(context.Background(), "UPDATE seal_key SET secret = ?, created_at = 0", secret[:]); err != nil {
+	if _, err := db.Exec(context.Background(), "UPDATE seal_key SET secret = ?, created_at = 0",
+		secret[:]); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Seals.Load(context.Background()); err != nil {

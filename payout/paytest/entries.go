@@ -119,7 +119,8 @@ func Entry(campaign string, n int, wins ...rain.Win) rain.Entry {
 
 // ShardEntry is the n-th outbox entry of a shard.
 func ShardEntry(campaign string, shard, n int, wins ...rain.Win) rain.Entry {
-	return Seal(rain.Entry{Ref: rain.EntryRef{Campaign: campaign, Shard: shard, ID: fmt.Sprintf("%d-0", n)}, Wins: wins})
+	return Seal(rain.Entry{Ref: rain.EntryRef{Campaign: campaign, Shard: shard, ID: fmt.Sprintf("%d-0", n)},
+		Wins: wins})
 }
 
 // Win is a win of a player, in the drop of the packet.

@@ -72,10 +72,12 @@ func TestMessagesThatNobodyHasSent(t *testing.T) {
 				{"on another campaign's subject", "c2.0", sealed, true},
 				{"on a longer subject", "c1.0.0", sealed, true},
 				{"sealed nonsense", home, string(entrytext.Seal(paytest.Ring, []byte("nonsense"))), true},
-				{"a sealed id that is none", home, string(entrytext.Seal(paytest.Ring, []byte(strings.Replace(string(text), "1-0",
-					"01-0", 1)))), true},
+				{"a sealed id that is none", home, string(entrytext.Seal(paytest.Ring,
+					[]byte(strings.Replace(string(text), "1-0",
+						"01-0", 1)))), true},
 			} {
-				if _, err := p.js.Publish(t.Context(), p.namespace+".payout."+message.subject, []byte(message.data)); err != nil {
+				if _, err := p.js.Publish(t.Context(), p.namespace+".payout."+message.subject,
+					[]byte(message.data)); err != nil {
 					t.Fatal(err)
 				}
 				n++

@@ -128,10 +128,11 @@ func TestPanicBecomesADeadLetter(t *testing.T) {
 				entries, err := p.redis.Read(t.Context(), "c1", 0, "test", 10)
 				paytest.Must(t, err)
 				p.publish(t, 1, entries...)
-				p.run(t, NewSettler(p.js, p.Seals.Ring(), &torn{p.Poster, attempts}, p.DeadLetters, p.redis, p.told, SettlerOptions{
-					Namespace: p.namespace, Workers: 1, Attempts: 3, Log: paytest.Quiet,
-					Alarms: Alarms{OnDead: func(letters []posting.DeadLetter) { p.dead <- letters[0] }},
-				}))
+				p.run(t, NewSettler(p.js, p.Seals.Ring(), &torn{p.Poster, attempts}, p.DeadLetters, p.redis, p.told,
+					SettlerOptions{
+						Namespace: p.namespace, Workers: 1, Attempts: 3, Log: paytest.Quiet,
+						Alarms: Alarms{OnDead: func(letters []posting.DeadLetter) { p.dead <- letters[0] }},
+					}))
 				testenv.Eventually(t, ackWait/2, "a dead letter", func() bool { return len(p.dead) > 0 })
 				letter := <-p.dead
 				paid, _, err := p.Paid(t.Context(), "c1")

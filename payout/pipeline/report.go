@@ -42,7 +42,8 @@ func newReport(alarms Alarms, clock rain.Clock, log *slog.Logger, reg prometheus
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800},
 		}),
 		forged: metrics.NewCounter(prometheus.CounterOpts{
-			Name: "redrain_forged_total", Help: "Messages, wins and reclaims that no node of this installation has sealed.",
+			Name: "redrain_forged_total", Help: "Messages, wins and reclaims that no node of this installation has " +
+				"sealed.",
 		}),
 		failures: metrics.NewCounter(prometheus.CounterOpts{
 			Name: "redrain_payout_failures_total", Help: "Stream messages that could not be settled at a try, and " +
@@ -63,7 +64,8 @@ func (r *report) posted(posted posting.Posted) {
 	r.dead(posted.Dead)
 	if posted.Dropped > 0 {
 		r.forged.Add(float64(posted.Dropped))
-		r.log.Warn("wins or reclaims that nobody has sealed are dropped: many like them are kept", "dropped", posted.Dropped)
+		r.log.Warn("wins or reclaims that nobody has sealed are dropped: many like them are kept", "dropped",
+			posted.Dropped)
 	}
 	for _, c := range posted.Cut {
 		r.log.Error("a reclaim asked for more than is left of its shard, and got that", "entry", c.Ref.String(),

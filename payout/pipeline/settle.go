@@ -173,7 +173,8 @@ func (s *settlement) bury(ctx context.Context, d delivery, reason string) bool {
 		return s.failed(&s.money, err, d)
 	}
 	if !kept {
-		s.log.Warn("a message of the payout stream is dropped: it cannot be settled, and many like it are kept", "subject",
+		s.log.Warn("a message of the payout stream is dropped: it cannot be settled, and many like it are kept",
+			"subject",
 			d.msg.Subject(), "reason", reason)
 		_ = d.msg.TermWithReason("dropped")
 		return true

@@ -34,7 +34,8 @@ func TestStoppedWhileTheStreamIsMade(t *testing.T) {
 		stopped := &stopper{JetStream: js, stop: cancel, after: time.Duration(moment) * 30 * time.Microsecond}
 		var all sync.WaitGroup
 		all.Go(func() {
-			if _, err := newStream(stopped, "", paytest.Ring).puller(ctx); err != nil && !errors.Is(err, context.Canceled) {
+			if _, err := newStream(stopped, "", paytest.Ring).puller(ctx); err != nil &&
+				!errors.Is(err, context.Canceled) {
 				t.Error(err)
 			}
 		})

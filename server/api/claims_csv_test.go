@@ -78,7 +78,8 @@ func TestCSVTakesConstantMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	a := New(Options{Claims: ledger.New(db, func() int64 { return 0 }, rain.NewAmountsCache()).Claims, Log: slog.New(slog.DiscardHandler)})
+	a := New(Options{Claims: ledger.New(db, func() int64 { return 0 }, rain.NewAmountsCache()).Claims,
+		Log: slog.New(slog.DiscardHandler)})
 	out := &rowCounter{header: http.Header{}}
 	before := heapInUse()
 	if err := a.claimsCSV(out, httptest.NewRequest(http.MethodGet, "/", nil), &rain.Campaign{ID: "c1"},

@@ -7,7 +7,8 @@ type sealView struct {
 	Key int64 `json:"key"`
 }
 
-// rotateSeal makes a new key for the seals. Asked for twice at once it makes one: the second is told that it is too soon.
+// rotateSeal makes a new key for the seals. Asked for twice at once it makes one: the second is told that it is too
+// soon.
 func (a *API) rotateSeal(w http.ResponseWriter, r *http.Request, who caller) error {
 	number, err := a.o.Seals.Rotate(r.Context())
 	if err != nil {

@@ -39,10 +39,12 @@ func (*auditNotes) ListAudit(context.Context, string, int) ([]ledger.AuditRecord
 	return nil, "", nil
 }
 
-// An operator makes a new key, is told its number only, and is put on record; a second at once is refused, as is a viewer.
+// An operator makes a new key, is told its number only, and is put on record; a second at once is refused, as is a
+// viewer.
 func TestRotateSeal(t *testing.T) {
 	keys, notes := &seals{number: 3}, &auditNotes{}
-	a := New(Options{Seals: keys, Audit: notes, Operators: auth.NewOperators("the operator's token", "the viewer's token"),
+	a := New(Options{Seals: keys, Audit: notes, Operators: auth.NewOperators("the operator's token",
+		"the viewer's token"),
 		Log: slog.New(slog.DiscardHandler)})
 	mux := http.NewServeMux()
 	a.Mount(mux)

@@ -24,8 +24,8 @@ import (
 
 const (
 	moveEvery = 200 * time.Millisecond // between two looks at campaigns whose rain falls
-	// moveGather is a pause before a round that was asked for: taps that run dry together are served together, and many who
-	// ask do not keep Redis busy.
+	// moveGather is a pause before a round that was asked for: taps that run dry together are served together, and
+	// many who ask do not keep Redis busy.
 	moveGather = 5 * time.Millisecond
 	moveLease  = 5 * time.Second
 	moveRenew  = moveLease / 4
@@ -117,7 +117,8 @@ func NewMover(o MoverOptions) *Mover {
 			Name: "redrain_moved_packets_total", Help: "Packets taken from one shard's stock to another's.",
 		}),
 		failed: metrics.NewCounter(prometheus.CounterOpts{
-			Name: "redrain_move_failures_total", Help: "Moves of stock that were begun and not ended at once; they are " +
+			Name: "redrain_move_failures_total", Help: "Moves of stock that were begun and not ended at once; they " +
+				"are " +
 				"carried on.",
 		}),
 	}
@@ -206,7 +207,7 @@ func (m *Mover) round(ctx context.Context) error {
 	err := g.Wait()
 	m.forget(live)
 	if ctx.Err() != nil {
-		return nil
+		err = nil // what was cut off is carried on by the next round, or by another node
 	}
 	return err
 }
@@ -336,8 +337,8 @@ func (m *Mover) bring(ctx context.Context, campaign string, from int, lent rain.
 	return m.o.Stock.Done(ctx, campaign, from, lent.Move)
 }
 
-// finish ends the moves of a campaign that somebody has begun: those that have a row, and those that have only been lent.
-// What goes to a shard that Redis does not know waits until that is rebuilt.
+// finish ends the moves of a campaign that somebody has begun: those that have a row, and those that have only been
+// lent. What goes to a shard that Redis does not know waits until that is rebuilt.
 func (m *Mover) finish(ctx context.Context, c *rain.Campaign, levels []store.Level) error {
 	open, err := m.o.Ledger.Open(ctx, c.ID)
 	if err != nil {

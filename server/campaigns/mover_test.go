@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"redrain/grab/grabtest"
@@ -41,8 +40,12 @@ func (s *cutSteps) step(name string, do func() error) error {
 	return err
 }
 
-func (s *cutSteps) Lend(ctx context.Context, campaign string, from, to int, move string, count int) (lent *rain.Lent, err error) {
-	err = s.step("lend", func() (err error) { lent, err = s.stock.Lend(ctx, campaign, from, to, move, count); return err })
+func (s *cutSteps) Lend(ctx context.Context, campaign string, from, to int, move string, count int) (lent *rain.Lent,
+	err error) {
+	err = s.step("lend", func() (err error) {
+		lent, err = s.stock.Lend(ctx, campaign, from, to, move, count)
+		return err
+	})
 	return lent, err
 }
 
@@ -74,8 +77,9 @@ func (r cutRows) Open(ctx context.Context, campaign string) ([]posting.Move, err
 func (l *lossy) mover(change func(*MoverOptions)) *Mover {
 	l.Helper()
 	o := MoverOptions{
-		Stock: l.grabber.Moves, Ledger: l.ledger.Moves, Sums: l.grabber.Sums, Leases: l.ledger.Leases, Known: l.registry,
-		Bus: l.bus, Node: "test", Clock: func() int64 { return l.now }, Log: slog.New(slog.DiscardHandler),
+		Stock: l.grabber.Moves, Ledger: l.ledger.Moves, Sums: l.grabber.Sums, Leases: l.ledger.Leases,
+		Known: l.registry,
+		Bus:   l.bus, Node: "test", Clock: func() int64 { return l.now }, Log: slog.New(slog.DiscardHandler),
 	}
 	if change != nil {
 		change(&o)
@@ -145,8 +149,8 @@ func (l *lossy) stock(c *rain.Campaign, what string) []int {
 	return left
 }
 
-// TestAMoveThatIsCutOff, before or after any of its steps, and perhaps with the loss of a shard: another mover carries it
-// on, and each packet is in one place all the while. In the end nothing is under way.
+// TestAMoveThatIsCutOff, before or after any of its steps, and perhaps with the loss of a shard: another mover
+// carries it on, and each packet is in one place all the while. In the end nothing is under way.
 func TestAMoveThatIsCutOff(t *testing.T) {
 	l := newLossy(t, forgetful["in-process"](t))
 	for _, at := range []string{"lend", "row", "borrow", "done", "forget"} {
@@ -168,7 +172,8 @@ func TestAMoveThatIsCutOff(t *testing.T) {
 				}
 				if lost != "nobody" {
 					// A recipient that is away is waited for.
-					if err := l.mover(nil).look(t.Context(), c, &pace{}); err != nil && !errors.Is(err, store.ErrNoState) {
+					if err := l.mover(nil).look(t.Context(), c, &pace{}); err != nil &&
+						!errors.Is(err, store.ErrNoState) {
 						t.Errorf("%s: %v", what, err)
 					}
 					l.rebuild(c.ID)
@@ -197,8 +202,8 @@ func TestAMoveThatIsCutOff(t *testing.T) {
 	}
 }
 
-// TestAMoveOfALostDonorIsVoid: what was lent by a shard that was rebuilt since is in its stock again, and who hung with the
-// move in hand does not bring it.
+// TestAMoveOfALostDonorIsVoid: what was lent by a shard that was rebuilt since is in its stock again, and who hung
+// with the move in hand does not bring it.
 func TestAMoveOfALostDonorIsVoid(t *testing.T) {
 	l := newLossy(t, forgetful["in-process"](t))
 	c := l.raining(servertest.EvenSpec(300, 30, 3))
@@ -250,8 +255,8 @@ func TestALostRecipientHoldsUpNobody(t *testing.T) {
 	}
 }
 
-// TestStockFollowsThePlayers: all players are of one shard and win every packet of the campaign; only then it is sold out,
-// and all are told. The books balance.
+// TestStockFollowsThePlayers: all players are of one shard and win every packet of the campaign; only then it is
+// sold out, and all are told. The books balance.
 func TestStockFollowsThePlayers(t *testing.T) {
 	l := newLossy(t, forgetful["in-process"](t))
 	c := l.raining(servertest.EvenSpec(120, 12, 4))
@@ -308,8 +313,8 @@ func TestStockFollowsThePlayers(t *testing.T) {
 	}
 }
 
-// TestDryIsHeardOncePerNode: a node tells again and again how many taps wait on it, and only the last counts, for a short
-// while; who does not move stock keeps nothing.
+// TestDryIsHeardOncePerNode: a node tells again and again how many taps wait on it, and only the last counts, for a
+// short while; who does not move stock keeps nothing.
 func TestDryIsHeardOncePerNode(t *testing.T) {
 	now := int64(1_000)
 	m := NewMover(MoverOptions{Clock: func() int64 { return now }})
@@ -333,100 +338,5 @@ func TestDryIsHeardOncePerNode(t *testing.T) {
 	}
 	if now += thirstMS; len(m.thirsty("c", now)) != 0 || len(m.dry["c"]) != 0 {
 		t.Errorf("%v are kept", m.dry)
-	}
-}
-
-// stillStock is a stock whose borrowing waits until the test lets it, and notes what is done.
-type stillStock struct {
-	cutSteps
-
-	waits chan struct{}
-	lends int
-	ended []string
-}
-
-func (s *stillStock) Shards(context.Context, *rain.Campaign) ([]store.Level, error) {
-	return levelsOf(0, 9), nil
-}
-
-func (s *stillStock) Lend(context.Context, string, int, int, string, int) (*rain.Lent, error) {
-	s.lends++
-	return &rain.Lent{Move: "m"}, nil
-}
-
-func (s *stillStock) Borrow(ctx context.Context, _ string, _ rain.Lent) (int64, error) {
-	select {
-	case <-s.waits:
-	case <-ctx.Done():
-		return 0, ctx.Err()
-	}
-	s.ended = append(s.ended, "borrowed")
-	return 1, nil
-}
-
-func (s *stillStock) Done(context.Context, string, int, string) error {
-	s.ended = append(s.ended, "done")
-	return nil
-}
-
-type stillRows struct{ MoveRows }
-
-func (stillRows) Write(context.Context, string, int, rain.Lent) error  { return nil }
-func (stillRows) Done(context.Context, string, int64) error            { return nil }
-func (stillRows) Open(context.Context, string) ([]posting.Move, error) { return nil, nil }
-func (stillRows) Lease(context.Context, string, string, time.Duration) (bool, error) {
-	return true, nil
-}
-func (stillRows) ReleaseLease(context.Context, string, string) error { return nil }
-
-// oneRaining knows one campaign on which a rain falls.
-type oneRaining struct{ told }
-
-func (oneRaining) Live() []*rain.Campaign {
-	return []*rain.Campaign{{ID: "c", Status: rain.Open, Spec: rain.Spec{Shards: 2, Packets: 9},
-		Rains: []rain.Rain{{ID: "r", StartsAt: time.Now().UnixMilli() - 1, DurationMS: 60_000}}}}
-}
-
-// TestAMoverThatIsToStop ends the move that it has begun, and begins no other; where a back end hangs it does not wait for
-// ever. A round that is asked for comes at once.
-func TestAMoverThatIsToStop(t *testing.T) {
-	for name, hangs := range map[string]bool{"a move in hand": false, "a Redis that hangs": true} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := &stillStock{waits: make(chan struct{})}
-				m := NewMover(MoverOptions{Stock: s, Ledger: stillRows{}, Sums: s, Leases: stillRows{}, Known: &oneRaining{},
-					Bus: &told{}, Node: "n", Clock: func() int64 { return time.Now().UnixMilli() },
-					Log: slog.New(slog.DiscardHandler)})
-				ctx, cancel := context.WithCancel(t.Context())
-				ended := make(chan error, 1)
-				go func() { ended <- m.Run(ctx) }()
-				synctest.Wait()
-				m.Dry("c", cluster.DryShard{Shard: 0, Node: "n", Taps: 2})
-				<-time.After(2 * moveGather) // of the bubble
-				synctest.Wait()
-				if s.lends != 1 {
-					t.Fatalf("%d moves have begun", s.lends)
-				}
-				stopped := time.Now()
-				cancel()
-				synctest.Wait()
-				if !hangs {
-					close(s.waits)
-				}
-				if err := <-ended; err != nil {
-					t.Error(err)
-				}
-				took := time.Since(stopped)
-				if want := []string{"borrowed", "done"}; !hangs && (!slices.Equal(s.ended, want) || took > 0) {
-					t.Errorf("%v after %v", s.ended, took)
-				}
-				if hangs && (len(s.ended) > 0 || took > moveGrace) {
-					t.Errorf("%v after %v", s.ended, took)
-				}
-				if s.lends != 1 || m.dry != nil {
-					t.Errorf("%d moves have begun; %v are remembered", s.lends, m.dry)
-				}
-			})
-		})
 	}
 }

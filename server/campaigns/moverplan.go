@@ -68,10 +68,10 @@ func soldOut(c *rain.Campaign, levels []store.Level) bool {
 // transfer is a move that should be made.
 type transfer struct{ from, to, count int }
 
-// plan says which moves to make. rates is how many packets each shard gives away in a second, dry how many taps wait
-// where. A shard gets some when taps wait there, or when its stock will soon be gone; those that have most beyond their
-// goals give first. The goals do not depend on where the stock lies, and a move never takes a shard past its own: so a plan
-// that is carried out leaves nothing to be moved, and nothing goes to and fro.
+// plan says which moves to make. rates is how many packets each shard gives away in a second, dry how many taps
+// wait where. A shard gets some when taps wait there, or when its stock will soon be gone; those that have most
+// beyond their goals give first. The goals do not depend on where the stock lies, and a move never takes a shard
+// past its own: so a plan that is carried out leaves nothing to be moved, and nothing goes to and fro.
 func plan(levels []store.Level, rates []float64, dry map[int]int) (moves []transfer) {
 	wanted := goals(levels, rates, dry)
 	over := make([]int, len(levels)) // what each has beyond its goal; below 0 what it lacks
@@ -102,8 +102,8 @@ func plan(levels []store.Level, rates []float64, dry map[int]int) (moves []trans
 	return moves
 }
 
-// goals are how many packets each shard should have: those that taps wait for first, and of the rest what will last for a
-// while. They are no more than there is: what is not enough is shared by what is asked for.
+// goals are how many packets each shard should have: those that taps wait for first, and of the rest what will last
+// for a while. They are no more than there is: what is not enough is shared by what is asked for.
 func goals(levels []store.Level, rates []float64, dry map[int]int) []int {
 	total := 0
 	waiting, ahead := make([]float64, len(levels)), make([]float64, len(levels))
@@ -123,8 +123,8 @@ func goals(levels []store.Level, rates []float64, dry map[int]int) []int {
 	return goals
 }
 
-// share gives to each what it asks for, rounded up, where there is enough for all, and otherwise its part of what there is:
-// rounded down, and what that leaves to those who lost most by it.
+// share gives to each what it asks for, rounded up, where there is enough for all, and otherwise its part of what
+// there is: rounded down, and what that leaves to those who lost most by it.
 func share(total int, asked []float64) []int {
 	given, sum := make([]int, len(asked)), 0.0
 	for i, x := range asked {

@@ -27,16 +27,20 @@ func TestPlan(t *testing.T) {
 		dry    map[int]int
 		want   []transfer
 	}{
-		"nobody asks":                     {levels: levelsOf(0, 100), want: nil},
-		"nothing is left":                 {levels: levelsOf(0, 0), dry: map[int]int{0: 9}, want: nil},
-		"taps wait":                       {levels: levelsOf(0, 100), dry: map[int]int{0: 9}, want: []transfer{{1, 0, 9}}},
-		"taps wait, and stock is there":   {levels: levelsOf(10, 100), dry: map[int]int{0: 9}, want: nil},
-		"stock will soon be gone":         {levels: levelsOf(9, 100), rates: []float64{10, 0}, want: []transfer{{1, 0, 11}}},
-		"stock will do for now":           {levels: levelsOf(11, 100), rates: []float64{10, 0}, want: nil},
-		"the one with most gives first":   {levels: levelsOf(0, 3, 5), dry: map[int]int{0: 6}, want: []transfer{{2, 0, 5}, {1, 0, 1}}},
-		"a lost shard neither gives":      {levels: lost, dry: map[int]int{0: 150}, want: []transfer{{2, 0, 100}}},
-		"nor gets":                        {levels: lost, dry: map[int]int{1: 5}, want: nil},
-		"the last packet, to who waits":   {levels: levelsOf(0, 1), rates: []float64{0, 0.4}, dry: map[int]int{0: 1}, want: []transfer{{1, 0, 1}}},
+		"nobody asks":     {levels: levelsOf(0, 100), want: nil},
+		"nothing is left": {levels: levelsOf(0, 0), dry: map[int]int{0: 9}, want: nil},
+		"taps wait": {levels: levelsOf(0, 100), dry: map[int]int{0: 9},
+			want: []transfer{{1, 0, 9}}},
+		"taps wait, and stock is there": {levels: levelsOf(10, 100), dry: map[int]int{0: 9}, want: nil},
+		"stock will soon be gone": {levels: levelsOf(9, 100), rates: []float64{10, 0},
+			want: []transfer{{1, 0, 11}}},
+		"stock will do for now": {levels: levelsOf(11, 100), rates: []float64{10, 0}, want: nil},
+		"the one with most gives first": {levels: levelsOf(0, 3, 5), dry: map[int]int{0: 6},
+			want: []transfer{{2, 0, 5}, {1, 0, 1}}},
+		"a lost shard neither gives": {levels: lost, dry: map[int]int{0: 150}, want: []transfer{{2, 0, 100}}},
+		"nor gets":                   {levels: lost, dry: map[int]int{1: 5}, want: nil},
+		"the last packet, to who waits": {levels: levelsOf(0, 1), rates: []float64{0, 0.4}, dry: map[int]int{0: 1},
+			want: []transfer{{1, 0, 1}}},
 		"not from those who wait as well": {levels: levelsOf(0, 1, 0), dry: map[int]int{0: 1, 1: 1, 2: 1}, want: nil},
 		"a made-up shard":                 {levels: levelsOf(5, 5), dry: map[int]int{7: 5, -1: 5}, want: nil},
 		"a made-up number":                {levels: levelsOf(0, 5), dry: map[int]int{0: -4}, want: nil},
@@ -58,10 +62,11 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// Whatever the shards have and ask for: no shard gives what it has not, or gives and gets; where taps wait there is stock
-// afterwards, if there is any; and once a plan is carried out there is nothing more to be moved, so nothing goes to and fro.
+// Whatever the shards have and ask for: no shard gives what it has not, or gives and gets; where taps wait there is
+// stock afterwards, if there is any; and once a plan is carried out there is nothing more to be moved, so nothing
+// goes to and fro.
 func TestPlanProperties(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a test's own sequence
+	r := rand.New(rand.NewPCG(1, 2))
 	for range 20_000 {
 		n := 1 + r.IntN(12)
 		levels, rates, dry := levelsOf(make([]int, n)...), make([]float64, n), map[int]int{}
@@ -88,7 +93,8 @@ func TestPlanProperties(t *testing.T) {
 			gave[m.from], got[m.to] = true, true
 			levels[m.from].Left -= m.count
 			levels[m.to].Left += m.count
-			if m.count < 1 || m.from == m.to || levels[m.from].Left < 0 || !levels[m.from].Known || !levels[m.to].Known {
+			if m.count < 1 || m.from == m.to || levels[m.from].Left < 0 || !levels[m.from].Known ||
+				!levels[m.to].Known {
 				t.Fatalf("%+v, %v, %v: %v", before, rates, dry, moves)
 			}
 		}

@@ -175,8 +175,8 @@ func (r *Rebuilder) shard(ctx context.Context, c *rain.Campaign, shard int) (pac
 // leftOverAtOnce is how many entries of an outbox are settled in one step.
 const leftOverAtOnce = 100
 
-// settleLeftOver brings what is left in a lost shard's outbox into the ledger. The relay would do so too, but what a Redis
-// that has gone back has there was mostly settled long ago, and JetStream takes it for a copy for minutes.
+// settleLeftOver brings what is left in a lost shard's outbox into the ledger. The relay would do so too, but what
+// a Redis that has gone back has there was mostly settled long ago, and JetStream takes it for a copy for minutes.
 func (r *Rebuilder) settleLeftOver(ctx context.Context, c *rain.Campaign, shard int) error {
 	for after := ""; ; {
 		entries, err := r.o.Outbox.Page(ctx, c.ID, shard, after, leftOverAtOnce)
@@ -197,9 +197,10 @@ func (r *Rebuilder) settleLeftOver(ctx context.Context, c *rain.Campaign, shard 
 	}
 }
 
-// restoration reads from the ledger what a fenced shard is. Its stock is its part of the split, without what it has lent,
-// with what it has borrowed, and without what is somebody's. wins counts the wins that are put.
-func (r *Rebuilder) restoration(ctx context.Context, c *rain.Campaign, shard int, wins *int) (store.Restoration, error) {
+// restoration reads from the ledger what a fenced shard is. Its stock is its part of the split, without what it has
+// lent, with what it has borrowed, and without what is somebody's. wins counts the wins that are put.
+func (r *Rebuilder) restoration(ctx context.Context, c *rain.Campaign, shard int, wins *int) (store.Restoration,
+	error) {
 	*wins = 0
 	holding, err := r.o.Ledger.Holding(ctx, c, shard)
 	if err != nil {
@@ -235,7 +236,8 @@ func (r *Rebuilder) restoration(ctx context.Context, c *rain.Campaign, shard int
 	}
 	rest := rain.Remaining(holding.Numbers, taken)
 	if what.Stock = rain.Remaining(rest, back); len(back) > 0 && len(what.Stock) == 0 {
-		// A shard that has given back only a part of its stock is not closed any more: closing it again gives back the others.
+		// A shard that has given back only a part of its stock is not closed any more: closing it again gives back
+		// the others.
 		what.Closed, what.Reclaimed = true, rest
 	}
 	return what, nil

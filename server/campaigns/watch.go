@@ -15,10 +15,10 @@ import (
 // watchEvery is how often it is looked whether Redis knows all that it once knew.
 const watchEvery = time.Second
 
-// Watch notices a Redis that has gone back in time: a master that came back with an older file, a replica that lagged and
-// took over. Each shard of it knows its newest outbox entry and its number of moves, and the ledger has the highest of
-// both that it has seen. A shard that knows less has lost wins or moves, and its packets may be on offer a second time;
-// it takes no taps any more until it is rebuilt. All nodes may watch at once.
+// Watch notices a Redis that has gone back in time: a master that came back with an older file, a replica that
+// lagged and took over. Each shard of it knows its newest outbox entry and its number of moves, and the ledger has
+// the highest of both that it has seen. A shard that knows less has lost wins or moves, and its packets may be on
+// offer a second time; it takes no taps any more until it is rebuilt. All nodes may watch at once.
 type Watch struct{ o WatchOptions }
 
 // Seen tells the highest that the ledger has seen of each shard. [posting.Moves] does.
@@ -26,7 +26,8 @@ type Seen interface {
 	Known(ctx context.Context, c *rain.Campaign) ([]posting.Known, error)
 }
 
-// Loser takes a shard out of the game if Redis does not know an outbox entry or a move that there was. [store.Moves] does.
+// Loser takes a shard out of the game if Redis does not know an outbox entry or a move that there was.
+// [store.Moves] does.
 type Loser interface {
 	Lose(ctx context.Context, campaign string, shard int, entry string, moves int64) (lost bool, err error)
 }
@@ -83,7 +84,8 @@ func (w *Watch) look(ctx context.Context, c *rain.Campaign) error {
 				"shard", shard, "knows", l.Entry, "ledger_has", seen[shard].Entry, "moves", l.Moves, "moves_seen",
 				seen[shard].Moves)
 			w.o.Bus.Alarm("redis_went_back", c.ID, "redis has lost a part of what it knew of the campaign; the shard "+
-				"takes no taps until it is rebuilt: with --confirm stream that happens by itself, else run redrain rebuild "+
+				"takes no taps until it is rebuilt: with --confirm stream that happens by itself, else run redrain "+
+				"rebuild "+
 				c.ID)
 		}
 	}

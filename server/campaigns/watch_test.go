@@ -13,7 +13,8 @@ import (
 	"redrain/server/servertest"
 )
 
-// wentBack brings a shard back to how it was when the last call began, as a Redis that comes back with an older file does.
+// wentBack brings a shard back to how it was when the last call began, as a Redis that comes back with an older
+// file does.
 func (l *lossy) wentBack(c *rain.Campaign, shard int, meanwhile func()) {
 	l.Helper()
 	k := l.grabber.Keys(c.ID, shard)
@@ -36,9 +37,9 @@ func (l *lossy) wentBack(c *rain.Campaign, shard int, meanwhile func()) {
 	}
 }
 
-// TestARedisThatWentBack: a shard that knows less than the ledger, of wins or of moves, takes no taps any more and is told
-// of once; rebuilt, it has all that is in the ledger, and each packet is in one place. The same with what was left in the
-// outbox. One that knows all is left alone. The reconcile loop rebuilds it by itself where it may.
+// TestARedisThatWentBack: a shard that knows less than the ledger, of wins or of moves, takes no taps any more and
+// is told of once; rebuilt, it has all that is in the ledger, and each packet is in one place. The same with what
+// was left in the outbox. One that knows all is left alone. The reconcile loop rebuilds it by itself where it may.
 func TestARedisThatWentBack(t *testing.T) {
 	for name, meanwhile := range map[string]func(l *lossy, c *rain.Campaign){
 		"a win": func(l *lossy, c *rain.Campaign) { l.post(l.win(c, 0, paytest.Home("u", 0, 2))) },
@@ -56,8 +57,9 @@ func TestARedisThatWentBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := newLossy(t, forgetful["real"](t))
 			c := l.raining(servertest.EvenSpec(200, 20, 2))
-			w := NewWatch(WatchOptions{Seen: l.ledger.Moves, Loser: l.grabber.Moves, Sums: l.grabber.Sums, Known: l.registry,
-				Bus: l.bus, Log: slog.New(slog.DiscardHandler)})
+			w := NewWatch(WatchOptions{Seen: l.ledger.Moves, Loser: l.grabber.Moves, Sums: l.grabber.Sums,
+				Known: l.registry,
+				Bus:   l.bus, Log: slog.New(slog.DiscardHandler)})
 			old := paytest.Home("v", 0, 2)
 			look := func() {
 				t.Helper()

@@ -14,9 +14,9 @@ import (
 	"redrain/internal/rounds"
 )
 
-// Settlements are told to those nodes only that have players of theirs: with hundreds of nodes, each would else hear of
-// everybody. Players are parted in groups, a subject for each, and a node listens to those of its players. The groups are
-// so many that the players of one are on few nodes.
+// Settlements are told to those nodes only that have players of theirs: with hundreds of nodes, each would else
+// hear of everybody. Players are parted in groups, a subject for each, and a node listens to those of its players.
+// The groups are so many that the players of one are on few nodes.
 
 // group is the last part of the subject that a player's settlements are told on.
 func group(user string) string {
@@ -47,8 +47,8 @@ type listeners struct {
 	sub     *nats.Subscription
 }
 
-// NewAudience makes an audience without players. hear is called with what is told to them; it must not wait. Its Run must
-// be started.
+// NewAudience makes an audience without players. hear is called with what is told to them; it must not wait. Its
+// Run must be started.
 func NewAudience(bus *Bus, guard *rounds.Guard, hear func(campaign string, n Settled)) *Audience {
 	return &Audience{bus: bus, hear: hear, guard: guard, log: bus.log, heard: make(chan *nats.Msg, heardAtOnce),
 		groups: map[string]*listeners{}}
@@ -69,7 +69,8 @@ func (a *Audience) Run(ctx context.Context) error {
 func (a *Audience) handle(m *nats.Msg) {
 	var n Settled
 	if err := json.Unmarshal(m.Data, &n); err != nil {
-		a.log.Warn("a settlement that is told cannot be read; are all nodes of one version?", "subject", m.Subject, "err",
+		a.log.Warn("a settlement that is told cannot be read; are all nodes of one version?", "subject", m.Subject,
+			"err",
 			err)
 		return
 	}
@@ -79,8 +80,8 @@ func (a *Audience) handle(m *nats.Msg) {
 // joinWithin is how long Join waits for NATS at most.
 const joinWithin = 500 * time.Millisecond
 
-// Join lets a player hear what is settled from now on. When it returns, the servers of NATS know it; where they are away,
-// the player hears as soon as they are back, and comes in all the same.
+// Join lets a player hear what is settled from now on. When it returns, the servers of NATS know it; where they are
+// away, the player hears as soon as they are back, and comes in all the same.
 func (a *Audience) Join(ctx context.Context, user string) {
 	if !a.count(user) || a.bus.nc.Status() != nats.CONNECTED {
 		return

@@ -72,8 +72,8 @@ func tell(t *testing.T, bus *Bus, user, claim string) {
 	}
 }
 
-// A node hears what concerns its players, from when the first of a group has come until the last has gone; a player on two
-// nodes is told on both.
+// A node hears what concerns its players, from when the first of a group has come until the last has gone; a player
+// on two nodes is told on both.
 func TestAudienceHearsItsPlayers(t *testing.T) {
 	bus := newTestBus(t)
 	one, two := hears(t, bus), hears(t, bus)

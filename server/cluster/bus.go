@@ -108,8 +108,8 @@ func (b *Bus) Alarm(code, campaign, message string) {
 // wonAtOnce is how many winners of a batch are shown: a room shows no more.
 const wonAtOnce = 10
 
-// Settled tells the nodes on which players are which of their claims of a campaign have been settled, and every node of the
-// newest winners.
+// Settled tells the nodes on which players are which of their claims of a campaign have been settled, and every
+// node of the newest winners.
 func (b *Bus) Settled(campaign string, settlements []posting.Settlement) error {
 	groups := map[string]*Settled{}
 	var won Won

@@ -74,7 +74,8 @@ func (n *Notifier) rank(ctx context.Context, settlements []posting.Settlement) {
 	winners := make([]store.Winners, 0, len(totals))
 	for home, list := range totals {
 		slices.SortFunc(list, func(a, b store.Ranked) int { return cmp.Compare(a.User, b.User) })
-		winners = append(winners, store.Winners{Campaign: home.campaign, Shard: home.number, Totals: slices.Compact(list)})
+		winners = append(winners, store.Winners{Campaign: home.campaign, Shard: home.number,
+			Totals: slices.Compact(list)})
 	}
 	if err := n.ranking.Rank(ctx, winners); err != nil {
 		n.log.Warn("who has won most is not up to date", "err", err)

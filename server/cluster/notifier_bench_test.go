@@ -33,7 +33,8 @@ func BenchmarkTell(b *testing.B) {
 	const wins, perEntry = 500, 50
 	settlements := make([]posting.Settlement, wins)
 	for i := range settlements {
-		settlements[i] = posting.Settlement{Campaign: "c1", Claim: rain.ClaimID("c1", i), User: fmt.Sprintf("player-%d", i),
+		settlements[i] = posting.Settlement{Campaign: "c1", Claim: rain.ClaimID("c1", i),
+			User:   fmt.Sprintf("player-%d", i),
 			Packet: i, Drop: "7.3", Amount: 88, Balance: 88, Total: 88, New: true}
 	}
 	b.ReportAllocs()

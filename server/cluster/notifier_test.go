@@ -83,7 +83,8 @@ func TestNotifierTells(t *testing.T) {
 	n := NewNotifier(ranked, bus, slog.New(slog.DiscardHandler))
 	var batch []posting.Settlement
 	for i := range 40 {
-		batch = append(batch, posting.Settlement{Campaign: "c", Claim: rain.ClaimID("c", i), User: fmt.Sprintf("player-%d", i),
+		batch = append(batch, posting.Settlement{Campaign: "c", Claim: rain.ClaimID("c", i),
+			User:   fmt.Sprintf("player-%d", i),
 			Packet: i, Amount: rain.Money(i), Balance: 1_000, New: i > 0, Total: rain.Money(i),
 			Entry: rain.EntryRef{Campaign: "c", ID: "1-0"}})
 	}
@@ -138,8 +139,10 @@ func TestBusGoesOnAfterAPanic(t *testing.T) {
 			}
 			heard <- campaign
 		},
-		Won: func(string, Won) {}, Figures: func(string, Figures) {}, SoldOut: func(string) {}, Dry: func(string, DryShard) {},
-		Alarm: func(Alarm) {}, Restocked: func(string, int) {}, Restored: func(string) {}, Withdrawn: func(Withdrawn) {},
+		Won: func(string, Won) {}, Figures: func(string, Figures) {}, SoldOut: func(string) {},
+		Dry:   func(string, DryShard) {},
+		Alarm: func(Alarm) {}, Restocked: func(string, int) {}, Restored: func(string) {},
+		Withdrawn: func(Withdrawn) {},
 	}
 	if err := bus.Listen(nil, nothing); err != nil {
 		t.Fatal(err)

@@ -67,8 +67,8 @@ func (a *arrivals) expects(user string) bool {
 	return len(a.coming[user]) > 0
 }
 
-// unlessExpected has something done to what is known of a player, unless the player is on the way: who comes back has just
-// brought it. Nobody begins to arrive meanwhile.
+// unlessExpected has something done to what is known of a player, unless the player is on the way: who comes back
+// has just brought it. Nobody begins to arrive meanwhile.
 func (a *arrivals) unlessExpected(user string, do func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -54,8 +54,8 @@ func TestAPlayerIsForgottenWithTheLastConnection(t *testing.T) {
 	}
 }
 
-// Who comes back while the old connection is still there brings their wins with the welcome: the end of the old one does
-// not take them away.
+// Who comes back while the old connection is still there brings their wins with the welcome: the end of the old one
+// does not take them away.
 func TestWhoComesBackIsNotForgotten(t *testing.T) {
 	reading, goOn := make(chan struct{}), make(chan struct{})
 	var back atomic.Bool
@@ -89,7 +89,8 @@ func TestANoticeThatComesTwice(t *testing.T) {
 	claims := []cluster.SettledClaim{{Claim: "c-1", User: "u", Packet: 1, Drop: "0.1", Amount: 5, Balance: 5}}
 	d.gateway.Settled("c", cluster.Settled{Campaign: "c", Claims: claims})
 	d.gateway.Settled("c", cluster.Settled{Campaign: "c", Claims: claims})
-	claims = append(claims, cluster.SettledClaim{Claim: "c-2", User: "u", Packet: 2, Drop: "0.2", Amount: 6, Balance: 11})
+	claims = append(claims, cluster.SettledClaim{Claim: "c-2", User: "u", Packet: 2, Drop: "0.2", Amount: 6,
+		Balance: 11})
 	d.gateway.Settled("c", cluster.Settled{Campaign: "c", Claims: claims})
 	for _, c := range both {
 		told := []string{c.hear("settled"), c.hear("settled")}

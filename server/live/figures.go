@@ -229,8 +229,8 @@ func (f *Figures) show(rm *room.Room, figures wire.Room) {
 	rm.Broadcast(room.Rain, wire.Encode(figures))
 }
 
-// tell adds up a campaign's figures, shows them to its room and tells the other nodes, unless another node does so: with
-// hundreds of nodes each would else read the reports of all.
+// tell adds up a campaign's figures, shows them to its room and tells the other nodes, unless another node does so:
+// with hundreds of nodes each would else read the reports of all.
 func (f *Figures) tell(ctx context.Context, rm *room.Room) {
 	ctx, cancel := context.WithTimeout(ctx, ReportEvery)
 	defer cancel()

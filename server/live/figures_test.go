@@ -132,7 +132,8 @@ func TestFiguresAreReportedAndTold(t *testing.T) {
 		quiet := slog.New(slog.DiscardHandler)
 		lobby := room.NewLobby(room.Options{Log: quiet})
 		f := NewFigures(FiguresOptions{
-			Node: "a", Sums: s, Reports: s, Ranking: s, Paid: s, Dead: s, Known: known, Lobby: lobby, Counts: counts, Bus: s,
+			Node: "a", Sums: s, Reports: s, Ranking: s, Paid: s, Dead: s, Known: known, Lobby: lobby, Counts: counts,
+			Bus:     s,
 			KeepFor: time.Hour, Clock: func() int64 { return time.Now().UnixMilli() }, Log: quiet,
 		})
 		f.Won("c", won("nobody is there"))

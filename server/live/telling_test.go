@@ -17,8 +17,9 @@ import (
 	"redrain/server/servertest"
 )
 
-// One node adds up the figures and tells the others; this one shows what it hears. When the teller dies another takes it
-// over. Where NATS is away each shows what it adds up by itself, and a room is never left without figures for long.
+// One node adds up the figures and tells the others; this one shows what it hears. When the teller dies another
+// takes it over. Where NATS is away each shows what it adds up by itself, and a room is never left without figures
+// for long.
 func TestOneNodeTellsTheFigures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &sums{reports: map[string]store.NodeReport{}, levels: store.Levels{Won: 2, Stock: 8}, teller: "b"}
@@ -27,8 +28,9 @@ func TestOneNodeTellsTheFigures(t *testing.T) {
 		quiet := slog.New(slog.DiscardHandler)
 		lobby := room.NewLobby(room.Options{Log: quiet})
 		f := NewFigures(FiguresOptions{
-			Node: "a", Sums: s, Reports: s, Ranking: s, Paid: s, Dead: s, Known: known, Lobby: lobby, Counts: NewCounts(),
-			Bus: s, KeepFor: time.Hour, Clock: func() int64 { return time.Now().UnixMilli() }, Log: quiet,
+			Node: "a", Sums: s, Reports: s, Ranking: s, Paid: s, Dead: s, Known: known, Lobby: lobby,
+			Counts: NewCounts(),
+			Bus:    s, KeepFor: time.Hour, Clock: func() int64 { return time.Now().UnixMilli() }, Log: quiet,
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)

@@ -140,7 +140,8 @@ func (r *Rebuilds) Reclaimed(ctx context.Context, c *rain.Campaign, shard int) (
 				return nil //nolint:nilerr // which no retry can ever give back
 			}
 			return add(e.Reclaim.Numbers, nil)
-		}, LetterSelect+"WHERE campaign_id = ? AND shard = ? AND resolved_at = 0 AND kind = ?", c.ID, shard, LetterReclaim)
+		}, LetterSelect+"WHERE campaign_id = ? AND shard = ? AND resolved_at = 0 AND kind = ?", c.ID, shard,
+			LetterReclaim)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("what shard %d of campaign %s gave back: %w", shard, c.ID, err)
@@ -191,7 +192,8 @@ func (r *Rebuilds) EachWin(ctx context.Context, c *rain.Campaign, shard int, yie
 }
 
 // winsAfter is the next page of what is paid to a shard's players.
-func (r *Rebuilds) winsAfter(ctx context.Context, c *rain.Campaign, shard int, after Assigned) (page []Assigned, err error) {
+func (r *Rebuilds) winsAfter(ctx context.Context, c *rain.Campaign, shard int, after Assigned) (page []Assigned,
+	err error) {
 	ms, seq, err := after.Entry.Position()
 	if err != nil {
 		return nil, err
@@ -205,8 +207,9 @@ func (r *Rebuilds) winsAfter(ctx context.Context, c *rain.Campaign, shard int, a
 			t.Entry.ID = fmt.Sprintf("%d-%d", ms, seq)
 			page = append(page, t)
 			return nil
-		}, "SELECT packet, user_id, amount, drop_id, won_at, entry_seq FROM payout WHERE campaign_id = ? AND shard = ? "+
-			"AND (won_at, entry_seq, packet) > (?, ?, ?) ORDER BY won_at, entry_seq, packet LIMIT ?", c.ID, shard, ms, seq,
+		}, "SELECT packet, user_id, amount, drop_id, won_at, entry_seq FROM payout WHERE campaign_id = ? AND "+
+			"shard = ? AND (won_at, entry_seq, packet) > (?, ?, ?) ORDER BY won_at, entry_seq, packet LIMIT ?", c.ID, shard, ms,
+			seq,
 			after.Win.Packet, sqldb.Chunk)
 	})
 	return page, err

@@ -202,7 +202,8 @@ func (b *batch) classifyReclaim(e rain.Entry, at position, campaign terms, fault
 	given := min(campaign.amounts.Sum(free), b.escrow[e.Ref.Campaign])
 	if given < r.Amount {
 		b.cuts = append(b.cuts, ReclaimCut{at.ref, r.Amount, given, fmt.Sprintf(
-			"the shard asked for %d, and %d of that is somebody's: Redis had forgotten wins", r.Amount, r.Amount-given), free})
+			"the shard asked for %d, and %d of that is somebody's: Redis had forgotten wins", r.Amount, r.Amount-given),
+			free})
 	}
 	b.escrow[e.Ref.Campaign] -= given
 	if given > 0 {

@@ -182,7 +182,8 @@ func TestAMessageIsNeverPaid(t *testing.T) {
 		ctx := t.Context()
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		text := entrytext.Encode(paytest.Entry("c1", 5, paytest.Win("u1", 0, 10)))
-		for name, payload := range map[string][]byte{"message-sealed": entrytext.Seal(paytest.Ring, text), "message-text": text} {
+		for name, payload := range map[string][]byte{"message-sealed": entrytext.Seal(paytest.Ring, text),
+			"message-text": text} {
 			if _, err := b.BuryMessage(ctx, name, payload, "on a wrong subject"); err != nil {
 				t.Fatal(err)
 			}

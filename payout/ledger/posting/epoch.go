@@ -100,7 +100,8 @@ func (r *Rebuilds) Fence(ctx context.Context, campaign string, shard int, attemp
 		now := r.clock()
 		ms := max(now, newest, before) + barrierMarginMS
 		barrier = Barrier{barrierID(ms), ms}
-		_, err = tx.Exec(ctx, "UPDATE shard_epoch SET barrier_ms = ?, fenced_at = ? WHERE campaign_id = ? AND shard = ?",
+		_, err = tx.Exec(ctx, "UPDATE shard_epoch SET barrier_ms = ?, fenced_at = ? WHERE campaign_id = ? AND "+
+			"shard = ?",
 			ms, now, campaign, shard)
 		return err
 	})

@@ -117,7 +117,8 @@ func TestWhatComesAfterTheFenceIsVoid(t *testing.T) {
 		redis := paytest.NewFakeRedis(b.Clock.Now)
 		redis.Open(c)
 		redis.Settled(other)
-		restored := paytest.Restored{Stock: paytest.Packets(2, 4), Barrier: posting.Barrier{Entry: barrier.ID, Epoch: ms}}
+		restored := paytest.Restored{Stock: paytest.Packets(2, 4),
+			Barrier: posting.Barrier{Entry: barrier.ID, Epoch: ms}}
 		for _, w := range known.Wins {
 			restored.Wins = append(restored.Wins, posting.Assigned{Win: w, Entry: known.Ref})
 		}

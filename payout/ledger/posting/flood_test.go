@@ -28,7 +28,8 @@ func TestAFloodOfForgeriesIsBounded(t *testing.T) {
 				for w := range wins {
 					wins[w] = rain.Win{User: "thief", Packet: 1, Drop: fmt.Sprint(w), Seal: "made up"}
 				}
-				batch = append(batch, rain.Entry{Ref: rain.EntryRef{Campaign: "c1", ID: fmt.Sprintf("%d-%d", n+2, i)}, Wins: wins})
+				batch = append(batch, rain.Entry{Ref: rain.EntryRef{Campaign: "c1", ID: fmt.Sprintf("%d-%d", n+2, i)},
+					Wins: wins})
 			}
 			posted := b.MustPost(t, batch...)
 			dead, dropped = dead+len(posted.Dead), dropped+posted.Dropped
@@ -38,7 +39,8 @@ func TestAFloodOfForgeriesIsBounded(t *testing.T) {
 		}
 		reclaim := paytest.ReclaimEntry(0, 99, rain.Range{First: 0, Last: 9})
 		reclaim.SealedAt++
-		if posted := b.MustPost(t, reclaim, late); len(posted.Dead) != 1 || posted.Dead[0].User != "u1" || posted.Dropped != 1 {
+		if posted := b.MustPost(t, reclaim, late); len(posted.Dead) != 1 || posted.Dead[0].User != "u1" ||
+			posted.Dropped != 1 {
 			t.Errorf("%+v", posted)
 		}
 		if kept, err := b.BuryMessage(t.Context(), "message-1", []byte("flood"), "no entry"); err != nil || kept {

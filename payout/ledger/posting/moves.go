@@ -37,13 +37,15 @@ func (m *Moves) Write(ctx context.Context, campaign string, from int, lent rain.
 			return err
 		}
 		var epoch int64
-		if _, err := tx.First(ctx, []any{&epoch}, "SELECT barrier_ms FROM shard_epoch WHERE campaign_id = ? AND shard = ?"+
-			tx.ForUpdate(), campaign, from); err != nil {
+		if _, err := tx.First(ctx, []any{&epoch},
+			"SELECT barrier_ms FROM shard_epoch WHERE campaign_id = ? AND shard = ?"+
+				tx.ForUpdate(), campaign, from); err != nil {
 			return err
 		}
 		if epoch != lent.Epoch {
 			var known string
-			written, err := tx.First(ctx, []any{&known}, "SELECT id FROM move WHERE id = ? AND campaign_id = ?", lent.Move,
+			written, err := tx.First(ctx, []any{&known}, "SELECT id FROM move WHERE id = ? AND campaign_id = ?",
+				lent.Move,
 				campaign)
 			if err == nil && !written {
 				err = ErrCutOff
@@ -61,7 +63,8 @@ func (m *Moves) Write(ctx context.Context, campaign string, from int, lent rain.
 
 // Done marks a move as done; number is its number among the moves of the shard that got the packets.
 func (m *Moves) Done(ctx context.Context, move string, number int64) error {
-	_, err := m.db.Exec(ctx, "UPDATE move SET to_number = ?, done_at = ? WHERE id = ? AND done_at = 0", number, m.clock(),
+	_, err := m.db.Exec(ctx, "UPDATE move SET to_number = ?, done_at = ? WHERE id = ? AND done_at = 0", number,
+		m.clock(),
 		move)
 	if err != nil {
 		return fmt.Errorf("ending move %s: %w", move, err)
@@ -97,7 +100,8 @@ func ScanMove(scan sqldb.Scan) (m Move, err error) {
 
 // Open are the moves of a campaign that are under way, as far as they have rows.
 func (m *Moves) Open(ctx context.Context, campaign string) ([]Move, error) {
-	moves, err := sqldb.List(ctx, m.db, ScanMove, MoveSelect+"WHERE done_at = 0 AND campaign_id = ? ORDER BY created_at",
+	moves, err := sqldb.List(ctx, m.db, ScanMove,
+		MoveSelect+"WHERE done_at = 0 AND campaign_id = ? ORDER BY created_at",
 		campaign)
 	if err != nil {
 		return nil, fmt.Errorf("the moves of campaign %s: %w", campaign, err)
@@ -170,7 +174,8 @@ type Holding struct {
 func (r *Rebuilds) Holding(ctx context.Context, c *rain.Campaign, shard int) (h Holding, err error) {
 	first, n := rain.ShardRange(c.Packets, max(c.Shards, 1), shard)
 	came, gone := rain.Numbers{{First: first, Last: first + n - 1}}, rain.Numbers{}
-	moves, err := sqldb.List(ctx, r.db, ScanMove, MoveSelect+"WHERE campaign_id = ? AND (from_shard = ? OR to_shard = ?)",
+	moves, err := sqldb.List(ctx, r.db, ScanMove,
+		MoveSelect+"WHERE campaign_id = ? AND (from_shard = ? OR to_shard = ?)",
 		c.ID, shard, shard)
 	if err != nil {
 		return h, fmt.Errorf("the moves of shard %d of campaign %s: %w", shard, c.ID, err)

@@ -85,7 +85,8 @@ func TestAMoveAndARebuild(t *testing.T) {
 		t := b.T
 		ctx := t.Context()
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 80, Packets: 8, Shards: 2})
-		written, late := lent("m1", 1, 1, rain.Range{First: 3, Last: 3}), lent("m2", 1, 2, rain.Range{First: 2, Last: 2})
+		written, late := lent("m1", 1, 1, rain.Range{First: 3, Last: 3}),
+			lent("m2", 1, 2, rain.Range{First: 2, Last: 2})
 		paytest.Must(t, b.Moves.Write(ctx, "c1", 0, written))
 		barrier := b.MustFence(t, 0)
 		if err := b.Moves.Write(ctx, "c1", 0, late); !errors.Is(err, posting.ErrCutOff) {
@@ -230,7 +231,8 @@ func TestEachWin(t *testing.T) {
 			t.Errorf("%d wins, %v, want %d: %v", len(got), err, len(want), got)
 		}
 		enough := errors.New("enough")
-		if err := b.EachWin(t.Context(), c, 0, func(posting.Assigned) error { return enough }); !errors.Is(err, enough) {
+		if err := b.EachWin(t.Context(), c, 0, func(posting.Assigned) error { return enough }); !errors.Is(err,
+			enough) {
 			t.Error(err)
 		}
 		b.WantBalance(t, booking.UserAccount(user(1)), 2)

@@ -65,7 +65,8 @@ func TestNobodySaysWhatAPacketHolds(t *testing.T) {
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
-		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u1", 0, 99), paytest.Win("u2", 1, -5), paytest.Win("u3", 2, 1<<60)))
+		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u1", 0, 99), paytest.Win("u2", 1, -5),
+			paytest.Win("u3", 2, 1<<60)))
 		b.CloseCampaign(t, "c1")
 		rest := paytest.ReclaimEntry(0, 2, rain.Range{First: 3, Last: 9})
 		rest.Reclaim.Amount = 99
@@ -152,7 +153,8 @@ func TestContradictionsDoNotBlockTheRest(t *testing.T) {
 				Wins: []rain.Win{paytest.Win(user, 1, 1)}}),
 			"another id for the same": paytest.Seal(rain.Entry{Ref: rain.EntryRef{Campaign: "c1", ID: "01-0"},
 				Wins: []rain.Win{paytest.Win(user, 1, 1)}}),
-			"no seal":                       {Ref: rain.EntryRef{Campaign: "c1", ID: "16-0"}, Wins: []rain.Win{paytest.Win(user, 1, 1)}},
+			"no seal": {Ref: rain.EntryRef{Campaign: "c1", ID: "16-0"},
+				Wins: []rain.Win{paytest.Win(user, 1, 1)}},
 			"a reclaim of an open campaign": paytest.ReclaimEntry(0, 17, rain.Range{First: 1, Last: 2}),
 		}
 		entries := []rain.Entry{paytest.Entry("c1", 100, paytest.Win(paytest.Home("good1", 0, 2), 8, 1))}
@@ -206,7 +208,8 @@ func TestTheEscrowIsTheLimit(t *testing.T) {
 	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
-		b.OpenCampaign(t, "c1", rain.Spec{Budget: 150, Packets: 3, Split: rain.List, Amounts: paytest.Amounts(60, 60, 30)})
+		b.OpenCampaign(t, "c1", rain.Spec{Budget: 150, Packets: 3, Split: rain.List,
+			Amounts: paytest.Amounts(60, 60, 30)})
 		b.OpenCampaign(t, "c2", rain.Spec{Budget: 100, Packets: 1})
 		away := []booking.Txn{booking.Move(booking.KindFund, "away", booking.EscrowAccount("c1"), booking.World, 60)}
 		if err := b.InTx(t, away); err != nil {

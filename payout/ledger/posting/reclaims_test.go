@@ -27,8 +27,10 @@ func TestReclaim(t *testing.T) {
 		b.WantBalance(t, booking.SponsorAccount("acme"), 0)
 		b.CloseCampaign(t, "c1")
 		// Several of a shard, as moves come in after its closing; each again and again.
-		entries := []rain.Entry{paytest.ReclaimEntry(0, 3, rain.Range{First: 1, Last: 2}, rain.Range{First: 4, Last: 4}),
-			paytest.ReclaimEntry(1, 2, rain.Range{First: 5, Last: 8}), paytest.ReclaimEntry(1, 3, rain.Range{First: 9, Last: 9}),
+		entries := []rain.Entry{paytest.ReclaimEntry(0, 3, rain.Range{First: 1, Last: 2},
+			rain.Range{First: 4, Last: 4}),
+			paytest.ReclaimEntry(1, 2, rain.Range{First: 5, Last: 8}),
+			paytest.ReclaimEntry(1, 3, rain.Range{First: 9, Last: 9}),
 			paytest.ReclaimEntry(1, 4, rain.Range{First: 3, Last: 3})}
 		for try := range 3 {
 			slices.Reverse(entries)

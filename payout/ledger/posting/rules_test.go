@@ -30,7 +30,8 @@ func TestADropWinsAsItFell(t *testing.T) {
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
-		short := rain.Rain{ID: "short", Campaign: "c1", StartsAt: 50_000, DurationMS: 1000, DropsPerSecond: 40, FallMS: 4000,
+		short := rain.Rain{ID: "short", Campaign: "c1", StartsAt: 50_000, DurationMS: 1000, DropsPerSecond: 40,
+			FallMS:    4000,
 			FirstWave: 2_000_000_000, Pacing: rain.PacingNone, Seed: rain.Seed{4}}
 		decoys := short
 		decoys.ID, decoys.FirstWave, decoys.DecoyPercent = "decoys", 3_000_000_000, 100
@@ -82,12 +83,14 @@ func TestWinsPerUser(t *testing.T) {
 				paytest.Win("u2", 4, 0), paytest.Win("u3", 5, 0)),
 			paytest.Entry("c1", 3, paytest.Win("u1", 6, 0), paytest.Win("u3", 7, 0)),
 			paytest.Entry("c2", 1, paytest.Win("u1", 0, 0), paytest.Win("u2", 1, 0)))
-		if posted.New != 7 || len(posted.Dead) != 2 || posted.Dead[0].Claim != "c1-4" || posted.Dead[1].Claim != "c1-6" ||
+		if posted.New != 7 || len(posted.Dead) != 2 || posted.Dead[0].Claim != "c1-4" ||
+			posted.Dead[1].Claim != "c1-6" ||
 			!strings.Contains(posted.Dead[0].Reason, "all the wins") {
 			t.Errorf("%+v", posted)
 		}
 		// As they are: copies of what is paid are told, and the letters stay alone.
-		if again := b.MustPost(t, paytest.Entry("c1", 9, paytest.Win("u1", 0, 0), paytest.Win("u1", 1, 0))); again.New != 0 ||
+		if again := b.MustPost(t, paytest.Entry("c1", 9, paytest.Win("u1", 0, 0),
+			paytest.Win("u1", 1, 0))); again.New != 0 ||
 			len(again.Settled) != 2 || len(again.Dead) != 0 {
 			t.Errorf("%+v", again)
 		}
@@ -117,7 +120,8 @@ func TestManyNodesBringAPlayerTooMuch(t *testing.T) {
 				for u := range players {
 					wins = append(wins, paytest.Win(fmt.Sprintf("%d-%d", round/2, (n+u)%players), n*players+u, 0))
 				}
-				if _, err := paytest.Node(t, b).Poster.Post(t.Context(), []rain.Entry{paytest.Entry(id, n+1, wins...)}); err != nil {
+				if _, err := paytest.Node(t, b).Poster.Post(t.Context(),
+					[]rain.Entry{paytest.Entry(id, n+1, wins...)}); err != nil {
 					t.Error(err)
 				}
 			})
@@ -127,7 +131,8 @@ func TestManyNodesBringAPlayerTooMuch(t *testing.T) {
 			if n := b.Count(t, "SELECT COUNT(*) FROM winner WHERE campaign_id = ? AND wins <> ?", id, allowed); n != 0 {
 				t.Errorf("%d players have other than %d wins", n, allowed)
 			}
-			if n := b.Count(t, "SELECT COUNT(*) FROM dead_letter WHERE campaign_id = ?", id); n != (nodes-allowed)*players {
+			if n := b.Count(t, "SELECT COUNT(*) FROM dead_letter WHERE campaign_id = ?",
+				id); n != (nodes-allowed)*players {
 				t.Errorf("%d letters", n)
 			}
 		}
@@ -188,7 +193,8 @@ func TestManyNodesBringADropTwice(t *testing.T) {
 				wins = append(wins, rain.Win{User: fmt.Sprint("u", (n+u)%players), Packet: n*players + u,
 					Drop: paytest.DropOf((n + u) % players)})
 			}
-			if _, err := paytest.Node(t, b).Poster.Post(t.Context(), []rain.Entry{paytest.Entry("c1", n+1, wins...)}); err != nil {
+			if _, err := paytest.Node(t, b).Poster.Post(t.Context(),
+				[]rain.Entry{paytest.Entry("c1", n+1, wins...)}); err != nil {
 				t.Error(err)
 			}
 		})

@@ -72,7 +72,8 @@ const (
 )
 
 // ErrRotatedJustNow says that the newest key is too new for another one.
-var ErrRotatedJustNow = errors.New("the key of the seals was changed less than a minute ago, and not every node may have it")
+var ErrRotatedJustNow = errors.New("the key of the seals was changed less than a minute ago, and not every node may " +
+	"have it")
 
 // Run reads the keys again and again until ctx ends, because another node may have made a new one.
 func (s *Seals) Run(ctx context.Context) error {

@@ -81,7 +81,8 @@ func TestWhatNobodyHasSealedIsNotPaid(t *testing.T) {
 		if _, err := b.Retry(ctx, fake.Ref.String()); !errors.Is(err, ledger.ErrStillDead) {
 			t.Error(err)
 		}
-		if posted := b.MustPost(t, fake, paytest.ReclaimEntry(0, 5, rain.Range{First: 1, Last: 9})); len(posted.Cut) != 0 ||
+		if posted := b.MustPost(t, fake, paytest.ReclaimEntry(0, 5,
+			rain.Range{First: 1, Last: 9})); len(posted.Cut) != 0 ||
 			len(posted.Dead) != 0 {
 			t.Errorf("%+v", posted)
 		}
@@ -105,7 +106,8 @@ func TestAForgedCopyTakesNoOtherWithIt(t *testing.T) {
 		forged := paytest.Entry("c1", 1, paytest.Win("thief", 0, 0))
 		forged.Wins[0].Seal = good.Wins[0].Seal
 		posted := b.MustPost(t, forged, good, forged)
-		if posted.New != 1 || posted.Settled[0].User != "u1" || len(posted.Dead) != 1 || posted.Dead[0].User != "thief" {
+		if posted.New != 1 || posted.Settled[0].User != "u1" || len(posted.Dead) != 1 ||
+			posted.Dead[0].User != "thief" {
 			t.Errorf("%+v", posted)
 		}
 		b.CheckBooks(t)
@@ -204,14 +206,16 @@ func TestAnotherNodeLearnsOfANewKey(t *testing.T) {
 			t.Error(err)
 		}
 		e := paytest.SealWith(b.Seals.Ring(), paytest.Entry("c1", 1, paytest.Win("u1", 0, 0)))
-		if posted, err := other.Poster.Post(ctx, []rain.Entry{e}); err != nil || posted.New != 1 || len(posted.Dead) != 0 {
+		if posted, err := other.Poster.Post(ctx, []rain.Entry{e}); err != nil || posted.New != 1 ||
+			len(posted.Dead) != 0 {
 			t.Errorf("%+v, %v", posted, err)
 		}
 		mark := string(b.Seals.Ring().AppendTap(nil, "c1", "u", []byte("1.1"), 5))
 		if third.Seals.Ring().CheckTap(mark, "c1", "u", "1.1", 5) {
 			t.Error("the third node knows the key already: this tests nothing")
 		}
-		if err := third.Poster.RefreshSeals(ctx); err != nil || !third.Seals.Ring().CheckTap(mark, "c1", "u", "1.1", 5) {
+		if err := third.Poster.RefreshSeals(ctx); err != nil ||
+			!third.Seals.Ring().CheckTap(mark, "c1", "u", "1.1", 5) {
 			t.Errorf("the third node has not learned of it (%v)", err)
 		}
 		if string(third.Seals.Ring().AppendTap(nil, "c1", "u", []byte("1.1"), 5)) != mark {
@@ -267,7 +271,8 @@ func TestTheMigrationMakesOneKey(t *testing.T) {
 			t.Error(err)
 		}
 		again := posting.NewSeals(fresh, b.Clock.Now)
-		if err := again.Load(ctx); err != nil || !again.Ring().CheckClosing(seals.Ring().Closing("c1", 0, 5), "c1", 0, 5) {
+		if err := again.Load(ctx); err != nil || !again.Ring().CheckClosing(seals.Ring().Closing("c1", 0, 5), "c1", 0,
+			5) {
 			t.Errorf("the second migration has changed the key (%v)", err)
 		}
 	})
