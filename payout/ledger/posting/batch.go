@@ -58,22 +58,13 @@ func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 	b = &batch{
 		paid: make(map[packetKey]Holder, wins), dead: Letters{}, totals: map[string]Totals{},
 	}
-	packets := map[string][]int{}
-	var closing []string
-	for _, e := range entries {
-		if len(e.Wins) > 0 || e.Reclaim != nil {
-			packets[e.Ref.Campaign] = AppendPackets(packets[e.Ref.Campaign], e.Wins)
-		}
-		if e.Reclaim != nil {
-			closing = append(closing, e.Ref.Campaign)
-		}
-	}
+	packets, closing := packetsOf(entries)
 	campaigns := slices.Collect(maps.Keys(packets))
 	if b.campaigns, err = p.terms.read(ctx, tx, campaigns); err != nil {
 		return nil, err
 	}
 	// Before the payouts: whoever pays meanwhile takes from the escrow, and what they paid would look unpayable.
-	if careful || len(closing) > 0 {
+	if careful || closing {
 		if err := b.lockEscrows(ctx, tx, entries); err != nil {
 			return nil, err
 		}
@@ -112,6 +103,19 @@ func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 		}
 	}
 	return b, nil
+}
+
+// packetsOf are the packets that entries win, by campaign, and whether one of them gives packets back.
+func packetsOf(entries []rain.Entry) (packets map[string][]int, closing bool) {
+	packets = map[string][]int{}
+	for i := range entries {
+		e := &entries[i]
+		if len(e.Wins) > 0 || e.Reclaim != nil {
+			packets[e.Ref.Campaign] = AppendPackets(packets[e.Ref.Campaign], e.Wins)
+		}
+		closing = closing || e.Reclaim != nil
+	}
+	return packets, closing
 }
 
 // AppendPackets appends the packet numbers of wins to numbers.
