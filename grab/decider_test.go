@@ -133,8 +133,17 @@ func newShardedBench(t testing.TB, c *fakeConfirmer, scripts ...*fakeScript) *be
 			b.told = append(b.told, t.Caller+" "+t.Result().Outcome.String())
 		}
 	}, Options{
-		Clock: func() int64 { return 2_000 }, OnWin: func(string, int) { b.wins++ },
-		OnDry: func(_ string, _, taps int) { b.dry = append(b.dry, taps) },
+		Clock: func() int64 { return 2_000 },
+		OnWin: func(string, int) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.wins++
+		},
+		OnDry: func(_ string, _, taps int) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.dry = append(b.dry, taps)
+		},
 	})
 	b.gate = b.gates.Gate(&rain.Campaign{
 		ID: "c", Status: rain.Open, Revision: 1,

@@ -7,6 +7,7 @@ import (
 
 	"redrain/grab/store"
 	"redrain/rain"
+	"redrain/server/cluster"
 )
 
 // levelsOf are shards that Redis knows, with so much left.
@@ -190,5 +191,33 @@ func TestSoldOutIsOfTheCampaign(t *testing.T) {
 	levels[0].Known = false
 	if soldOut(c, levels) {
 		t.Error("a lost shard may get some back")
+	}
+}
+
+// TestDryIsHeardOncePerNode: a node tells again and again how many taps wait on it, and only the last counts, for a
+// short while; who does not move stock keeps nothing.
+func TestDryIsHeardOncePerNode(t *testing.T) {
+	now := int64(1_000)
+	m := NewMover(MoverOptions{Clock: func() int64 { return now }})
+	m.Dry("c", cluster.DryShard{Shard: 1, Node: "a", Taps: 5})
+	if m.dry != nil || len(m.wake) > 0 {
+		t.Error("it listens without moving stock")
+	}
+	m.listen(true)
+	for _, taps := range []int{1, 2, 3} {
+		m.Dry("c", cluster.DryShard{Shard: 1, Node: "a", Taps: taps})
+		now += 50
+	}
+	m.Dry("c", cluster.DryShard{Shard: 1, Node: "b", Taps: 4})
+	m.Dry("c", cluster.DryShard{Shard: 2, Node: "b", Taps: -4})
+	if got := m.thirsty("c", now); got[1] != 7 || got[2] != 0 || len(m.wake) != 1 {
+		t.Errorf("%v wait", got)
+	}
+	now += thirstMS - 40
+	if got := m.thirsty("c", now); got[1] != 4 {
+		t.Errorf("%v wait", got)
+	}
+	if now += thirstMS; len(m.thirsty("c", now)) != 0 || len(m.dry["c"]) != 0 {
+		t.Errorf("%v are kept", m.dry)
 	}
 }

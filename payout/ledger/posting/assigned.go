@@ -208,9 +208,8 @@ func (r *Rebuilds) winsAfter(ctx context.Context, c *rain.Campaign, shard int, a
 			page = append(page, t)
 			return nil
 		}, "SELECT packet, user_id, amount, drop_id, won_at, entry_seq FROM payout WHERE campaign_id = ? AND "+
-			"shard = ? AND (won_at, entry_seq, packet) > (?, ?, ?) ORDER BY won_at, entry_seq, packet LIMIT ?", c.ID, shard, ms,
-			seq,
-			after.Win.Packet, sqldb.Chunk)
+			"shard = ? AND (won_at, entry_seq, packet) > (?, ?, ?) ORDER BY won_at, entry_seq, packet LIMIT ?",
+			c.ID, shard, ms, seq, after.Win.Packet, sqldb.Chunk)
 	})
 	return page, err
 }

@@ -50,7 +50,8 @@ type postedReclaim struct {
 
 // readBatch reads what the ledger knows of the entries, and fills in their amounts. careful locks the escrows and
 // counts what they hold, and looks at what each player has won; so does a reclaim, which takes what is left.
-func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Entry, careful bool) (b *batch, err error) {
+func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Entry, careful bool) (b *batch,
+	err error) {
 	wins := 0
 	for i := range entries {
 		wins += len(entries[i].Wins)

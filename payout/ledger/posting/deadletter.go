@@ -17,10 +17,9 @@ import (
 
 // The kinds of dead letter.
 const (
-	LetterPay     = "pay"
-	LetterReclaim = "reclaim"
-	// a win or a reclaim that nobody of this installation has sealed: no money waits for it
-	LetterForged     = "forged"
+	LetterPay        = "pay"
+	LetterReclaim    = "reclaim"
+	LetterForged     = "forged"     // a win or a reclaim with a wrong seal: no money waits for it
 	LetterMessage    = "message"    // something in the stream that is no entry at all
 	LetterWithdrawal = "withdrawal" // one that the provider has neither paid nor refused in all its tries
 )

@@ -34,7 +34,8 @@ func TestReclaim(t *testing.T) {
 			paytest.ReclaimEntry(1, 4, rain.Range{First: 3, Last: 3})}
 		for try := range 3 {
 			slices.Reverse(entries)
-			if posted := b.MustPost(t, paytest.Copies(entries)...); len(posted.Dead)+len(posted.Cut)+len(posted.Void) != 0 {
+			posted := b.MustPost(t, paytest.Copies(entries)...)
+			if len(posted.Dead)+len(posted.Cut)+len(posted.Void) != 0 {
 				t.Errorf("try %d: %+v", try, posted)
 			}
 			b.WantBalance(t, booking.SponsorAccount("acme"), 90)
