@@ -100,13 +100,13 @@ func (m *fakeMaster) role() []any {
 	if online == "" {
 		online = m.info
 	}
-	names, _, err := connected(online)
+	copying, _, err := connected(online)
 	if err != nil {
 		return []any{"slave", "127.0.0.1", int64(1), "connected", int64(100)}
 	}
 	list := []any{}
-	for i, name := range names {
-		ip, port, _ := strings.Cut(name, ":")
+	for i, c := range copying {
+		ip, port, _ := strings.Cut(c.name, ":")
 		offset := "99"
 		if int64(i) < m.acks {
 			offset = "100"

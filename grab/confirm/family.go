@@ -75,7 +75,8 @@ func (f *family) forget(master string) {
 
 // inCluster reads who the heirs are of a master of a Cluster. The Cluster knows also those whose connection is broken.
 // One that it has declared dead counts until Redis bars it: until then it may come back with what it had, and be
-// elected if its master is dead by then.
+// elected if its master is dead by then. Redis goes by how long it has heard nothing from the master, as a node of the
+// Cluster and as a replica.
 func (r *replicas) inCluster(ctx context.Context, k store.Keys, master, info, nodes string, now time.Time) (*heirs,
 	error) {
 	copying, more, err := connected(info)
@@ -89,7 +90,14 @@ func (r *replicas) inCluster(ctx context.Context, k store.Keys, master, info, no
 	if len(found.dead) > 0 {
 		limit, ends := r.electable(ctx, k)
 		for _, d := range found.dead {
-			if !ends || d.since <= limit {
+			for _, c := range copying {
+				if c.name == d.name {
+					d.since = min(d.since, c.lag)
+				}
+			}
+			if ends && d.since > limit {
+				found.barred = append(found.barred, d.name)
+			} else {
 				found.names = append(found.names, d.name)
 			}
 		}
@@ -135,19 +143,22 @@ func (r *replicas) outsideCluster(ctx context.Context, info string) (*heirs, err
 	if err != nil {
 		return nil, err
 	}
-	barred := make([]string, len(copying))
+	leads := make([]bool, len(copying))
 	var asked sync.WaitGroup
-	for i, name := range copying {
-		asked.Go(func() {
-			if !r.mayLead(ctx, name) {
-				barred[i] = name
-			}
-		})
+	for i, c := range copying {
+		asked.Go(func() { leads[i] = r.mayLead(ctx, c.name) })
 	}
 	asked.Wait()
-	names := slices.DeleteFunc(copying, func(name string) bool { return slices.Contains(barred, name) })
-	barred = slices.DeleteFunc(barred, func(name string) bool { return name == "" })
-	return &heirs{count: len(names) + more, names: names, barred: barred}, nil
+	h := &heirs{}
+	for i, c := range copying {
+		if leads[i] {
+			h.names = append(h.names, c.name)
+		} else {
+			h.barred = append(h.barred, c.name)
+		}
+	}
+	h.count = len(h.names) + more
+	return h, nil
 }
 
 // mayLead asks a replica whether it may become master.

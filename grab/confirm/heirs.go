@@ -51,9 +51,15 @@ func (h *heirs) online(now role) bool {
 // errNoMaster says that a server that was asked as a master is none.
 var errNoMaster = errors.New("redis is no master any more")
 
+// copier is who copies a master.
+type copier struct {
+	name string        // its address, "ip:port"
+	lag  time.Duration // since it was last heard
+}
+
 // connected reads from what a master says to INFO replication who copies it. One that is still making its copy is
 // among them: it may be chosen with what it had before. more is how many there are whose addresses are not told.
-func connected(info string) (names []string, more int, err error) {
+func connected(info string) (copying []copier, more int, err error) {
 	lines := strings.Fields(info)
 	if !slices.Contains(lines, "role:master") {
 		return nil, 0, errNoMaster
@@ -67,21 +73,21 @@ func connected(info string) (names []string, more int, err error) {
 			}
 			continue
 		}
-		if name := replicaName(key, value); name != "" {
-			names = append(names, name)
+		if c := parseCopier(key, value); c.name != "" {
+			copying = append(copying, c)
 		}
 	}
 	if total < 0 {
 		return nil, 0, fmt.Errorf("redis does not tell how many replicas it has (INFO replication): %q", info)
 	}
-	return names, max(0, total-len(names)), nil
+	return copying, max(0, total-len(copying)), nil
 }
 
-// replicaName is the address in a line "slave0:ip=…,port=…,…" of INFO replication, as ROLE and CLUSTER NODES write it;
-// "" in any other line.
-func replicaName(key, value string) string {
+// parseCopier reads a line "slave0:ip=…,port=…,state=…,offset=…,lag=…" of INFO replication. It has the address as ROLE and
+// CLUSTER NODES write it; none in any other line.
+func parseCopier(key, value string) (c copier) {
 	if n, ok := strings.CutPrefix(key, "slave"); !ok || n == "" || n[0] < '0' || n[0] > '9' {
-		return ""
+		return c
 	}
 	var ip, port string
 	for field := range strings.SplitSeq(value, ",") {
@@ -90,12 +96,16 @@ func replicaName(key, value string) string {
 			ip = text
 		case "port":
 			port = text
+		case "lag":
+			if seconds, err := strconv.Atoi(text); err == nil {
+				c.lag = time.Duration(seconds) * time.Second
+			}
 		}
 	}
-	if ip == "" || port == "" {
-		return ""
+	if ip != "" && port != "" {
+		c.name = ip + ":" + port // also of an IPv6 address
 	}
-	return ip + ":" + port // also of an IPv6 address
+	return c
 }
 
 // kin are the replicas of a master as CLUSTER NODES has them.
@@ -157,17 +167,20 @@ func kinOf(nodes string, now time.Time) (k kin, err error) {
 
 // heirsAmong are the heirs of a master of a Cluster, of whom INFO has those that copy it. sameNames says that the
 // Cluster is known to write the same addresses as the master does.
-func heirsAmong(k kin, copying []string, more int, sameNames bool) (h *heirs, sure bool) {
-	in := func(names []string) func(string) bool {
-		return func(name string) bool { return slices.Contains(names, name) }
-	}
+func heirsAmong(k kin, copying []copier, more int, sameNames bool) (h *heirs, sure bool) {
 	known := slices.Concat(k.names, k.barred)
-	sameNames = sameNames || slices.ContainsFunc(copying, in(known))
+	isKnown := func(c copier) bool { return slices.Contains(known, c.name) }
+	sameNames = sameNames || slices.ContainsFunc(copying, isKnown)
 	if !sameNames && len(copying)+more > 0 && len(known) > 0 {
 		// Which of them are barred cannot be told either, so they must have all as well.
 		return &heirs{count: max(len(known), len(copying)+more)}, false
 	}
-	names := slices.DeleteFunc(slices.Clone(copying), in(known))
+	var names []string
+	for _, c := range copying {
+		if !isKnown(c) {
+			names = append(names, c.name)
+		}
+	}
 	names = append(names, k.names...)
 	return &heirs{count: len(names) + more, names: names, barred: k.barred}, sameNames
 }

@@ -269,6 +269,7 @@ func TestWhoIsBarredFromAClusterIsNoHeir(t *testing.T) {
 
 	// With these settings Redis lets nobody be elected who hears nothing of the master for five seconds.
 	c.set(2, "cluster-replica-validity-factor", "1")
+	c.set(2, "repl-timeout", "600") // it stays connected, and is not waited for all the same
 	c.set(1, "cluster-replica-no-failover", "no")
 	c.flagged(1, "slave")
 	c.gm.G = c.gm.Node() // which does not remember that it was barred

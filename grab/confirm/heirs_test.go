@@ -14,26 +14,26 @@ import (
 func TestWhatAMasterSaysOfItsReplicas(t *testing.T) {
 	for _, c := range []struct {
 		name, info string
-		names      []string
+		copying    []copier
 		more       int
 		err        string
 	}{
 		{"none", "# Replication\r\nrole:master\r\nconnected_slaves:0\r\nmaster_failover_state:no-failover\r\n", nil, 0,
 			""},
 		{"one that copies", "role:master\r\nconnected_slaves:1\r\n" +
-			"slave0:ip=127.0.0.1,port=1,state=wait_bgsave,offset=0,lag=0\r\n", []string{"127.0.0.1:1"}, 0, ""},
-		{"IPv6", "role:master\r\nconnected_slaves:1\r\nslave0:ip=::1,port=6379,state=online,offset=0,lag=0\r\n",
-			[]string{"::1:6379"}, 0, ""},
-		{"ten", "role:master\r\nconnected_slaves:10\r\nslave0:ip=a,port=1\r\nslave3:ip=b,port=\r\n", []string{"a:1"}, 9,
+			"slave0:ip=127.0.0.1,port=1,state=wait_bgsave,offset=0,lag=0\r\n", []copier{{"127.0.0.1:1", 0}}, 0, ""},
+		{"IPv6", "role:master\r\nconnected_slaves:1\r\nslave0:ip=::1,port=6379,state=online,offset=0,lag=7\r\n",
+			[]copier{{"::1:6379", 7 * time.Second}}, 0, ""},
+		{"ten", "role:master\r\nconnected_slaves:10\r\nslave0:ip=a,port=1\r\nslave3:ip=b,port=\r\n", []copier{{"a:1", 0}}, 9,
 			""},
 		{"a replica itself", "role:slave\r\nconnected_slaves:0\r\n", nil, 0, errNoMaster.Error()},
 		{"no number", "role:master\r\n", nil, 0, "INFO replication"},
 		{"a word", "role:master\r\nconnected_slaves:some\r\n", nil, 0, "INFO replication"},
 	} {
-		names, more, err := connected(c.info)
-		if !slices.Equal(names, c.names) || more != c.more || (err == nil) != (c.err == "") || err != nil &&
+		copying, more, err := connected(c.info)
+		if !slices.Equal(copying, c.copying) || more != c.more || (err == nil) != (c.err == "") || err != nil &&
 			!strings.Contains(err.Error(), c.err) {
-			t.Errorf("%s: %q and %d more, %v", c.name, names, more, err)
+			t.Errorf("%s: %v and %d more, %v", c.name, copying, more, err)
 		}
 	}
 }
@@ -119,7 +119,11 @@ func TestHeirsByNameAndByNumber(t *testing.T) {
 		{"a stranger, and the heir cut off", kin{names: names("a:1")}, names("x:1"), 0, true,
 			heirs{count: 2, names: names("x:1", "a:1")}, true},
 	} {
-		got, sure := heirsAmong(c.kin, c.copying, c.more, c.same)
+		var copying []copier
+		for _, name := range c.copying {
+			copying = append(copying, copier{name: name})
+		}
+		got, sure := heirsAmong(c.kin, copying, c.more, c.same)
 		if got.count != c.want.count || !slices.Equal(got.names, c.want.names) ||
 			!slices.Equal(got.barred, c.want.barred) || sure != c.sure {
 			t.Errorf("%s: %+v (sure: %t), want %+v (%t)", c.name, *got, sure, c.want, c.sure)
