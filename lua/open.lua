@@ -15,7 +15,6 @@
 --   4  how many they are
 --   5  wins allowed to a player
 --   6  taps allowed to a player, 0 without limit
---   7  name of the outbox's consumer group
 -- RETURNS
 --    1  done
 --    0  the shard has been opened before
@@ -52,5 +51,6 @@ redis.call('HSET', wins, '', '')
 redis.call('HSET', taps, '', '')
 redis.call('HSET', lent, '', '')
 redis.call('HSET', borrowed, '', '')
-redis.call('XGROUP', 'CREATE', outbox, ARGV[7], '0', 'MKSTREAM')
+redis.call('XADD', outbox, '0-1', 'barrier', '')
+redis.call('XDEL', outbox, '0-1') -- an empty stream stays
 return 1

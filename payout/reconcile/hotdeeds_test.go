@@ -152,17 +152,17 @@ var hotDeeds = map[string]func(d *hotDeed) bool{
 	},
 	"an entry removed": func(d *hotDeed) bool {
 		e := d.entry()
-		d.Entries = slices.DeleteFunc(d.Entries, func(one *paytest.FakeEntry) bool { return one == e })
+		d.Entries = slices.DeleteFunc(d.Entries, func(one *rain.Entry) bool { return one == e })
 		return e != nil
 	},
 	"an entry's packet": func(d *hotDeed) bool {
-		return d.wins(func(e *paytest.FakeEntry) { e.Wins[0].Packet = (e.Wins[0].Packet + 1) % packetsOfWorld })
+		return d.wins(func(e *rain.Entry) { e.Wins[0].Packet = (e.Wins[0].Packet + 1) % packetsOfWorld })
 	},
 	"an entry's player": func(d *hotDeed) bool {
-		return d.wins(func(e *paytest.FakeEntry) { e.Wins[0].User = "thief" })
+		return d.wins(func(e *rain.Entry) { e.Wins[0].User = "thief" })
 	},
 	"an entry's drop": func(d *hotDeed) bool {
-		return d.wins(func(e *paytest.FakeEntry) { e.Wins[0].Drop = "997.1" })
+		return d.wins(func(e *rain.Entry) { e.Wins[0].Drop = "997.1" })
 	},
 	"an entry's order": func(d *hotDeed) bool {
 		e := d.entry()

@@ -111,7 +111,7 @@ func TestEveryDeedIsNamed(t *testing.T) {
 					change(t, b, d.sql)
 				}
 				if d.redis != nil {
-					sh.Entries = []*paytest.FakeEntry{{Entry: before.Entries[0].Entry}}
+					sh.Entries = []*rain.Entry{{Entry: before.Entries[0].Entry}}
 					d.redis(sh)
 				}
 				one, all := everything(t, b, f, "c1")

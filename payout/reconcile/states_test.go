@@ -32,7 +32,7 @@ func TestWhatIsLegalReconciles(t *testing.T) {
 		}
 		giveUp := func(campaign string) {
 			t.Helper()
-			entries, err := f.Read(ctx, campaign, 0, "test", 10)
+			entries, err := f.Oldest(campaign, 0, 10)
 			if err != nil || len(entries) != 1 {
 				t.Fatal(entries, err)
 			}

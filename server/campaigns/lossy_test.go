@@ -93,7 +93,7 @@ func (l *lossy) win(c *rain.Campaign, k int, users ...string) []rain.Entry {
 	}
 	var entries []rain.Entry
 	for shard := range c.Shards {
-		found, err := l.grabber.Read(l.Context(), c.ID, shard, "test", 1000)
+		found, _, err := l.grabber.Page(l.Context(), c.ID, shard, "", 1000)
 		if err != nil {
 			l.Fatal(err)
 		}

@@ -122,7 +122,7 @@ func TestRebuildOfAClosedCampaign(t *testing.T) {
 	c = l.campaign(c.ID)
 	var reclaims []rain.Entry
 	for shard := range 3 {
-		found, err := l.grabber.Read(t.Context(), c.ID, shard, "test", 10)
+		found, _, err := l.grabber.Page(t.Context(), c.ID, shard, "", 10)
 		if err != nil || len(found) != 1 {
 			t.Fatalf("%+v, %v", found, err)
 		}
