@@ -112,7 +112,7 @@ func TestWhatIsLegalReconciles(t *testing.T) {
 			f.Close("c3", shard)
 			check("abandoned and closed")
 			for _, e := range f.Shards[paytest.FakeKey{Campaign: "c3", Shard: shard}].Entries {
-				b.MustPost(t, e.Entry)
+				b.MustPost(t, e)
 			}
 		}
 		drain("c3")
