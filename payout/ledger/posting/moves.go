@@ -109,13 +109,18 @@ func (m *Moves) Open(ctx context.Context, campaign string) ([]Move, error) {
 	return moves, nil
 }
 
-// Known is the highest that the ledger has seen of a shard: its newest entry, and its number of moves.
+// Known is the highest that the ledger has seen of a shard: its newest entry, and its number of moves. A rebuild is
+// seen as well, also where nothing was posted or moved since: a shard begins an epoch with the barrier as its newest
+// entry, and counts its moves from the epoch's time on.
 type Known struct {
 	Entry string
 	Moves int64
 }
 
 // Known is what the ledger has seen of each shard of a campaign. A Redis that knows less has gone back in time.
+//
+// That holds for the barrier too: a shard is never there with a lower barrier than the ledger's (see epoch.go), unless
+// Redis has come back with what it knew before the rebuild.
 func (m *Moves) Known(ctx context.Context, c *rain.Campaign) ([]Known, error) {
 	known := make([]Known, max(c.Shards, 1))
 	for i := range known {
@@ -133,6 +138,20 @@ func (m *Moves) Known(ctx context.Context, c *rain.Campaign) ([]Known, error) {
 			}
 			return nil
 		}, "SELECT shard, entry_ms, entry_seq FROM shard_mark WHERE campaign_id = ?", c.ID)
+		if err != nil {
+			return err
+		}
+		err = tx.Each(ctx, func(scan sqldb.Scan) error {
+			var shard int
+			var barrier int64
+			if err := scan(&shard, &barrier); err != nil {
+				return err
+			}
+			if shard >= 0 && shard < len(known) {
+				known[shard].begin(barrier)
+			}
+			return nil
+		}, "SELECT shard, barrier_ms FROM shard_epoch WHERE barrier_ms > 0 AND campaign_id = ?", c.ID)
 		if err != nil {
 			return err
 		}
@@ -161,6 +180,15 @@ func (m *Moves) Known(ctx context.Context, c *rain.Campaign) ([]Known, error) {
 		return nil, fmt.Errorf("what the ledger has seen of campaign %s: %w", c.ID, err)
 	}
 	return known, nil
+}
+
+// begin takes in that an epoch of the shard has begun.
+func (k *Known) begin(barrier int64) {
+	ms, _, err := rain.EntryRef{ID: k.Entry}.Position()
+	if err != nil || ms < barrier {
+		k.Entry = barrierID(barrier)
+	}
+	k.Moves = max(k.Moves, barrier)
 }
 
 // Holding is what a shard has been given, and has not given away again.

@@ -118,6 +118,43 @@ func TestAMoveAndARebuild(t *testing.T) {
 	})
 }
 
+// TestARebuildIsSeen: a shard that was rebuilt knows the barrier and the moves that its epoch begins with, or Redis has
+// gone back to before; what was posted and moved since counts as ever.
+func TestARebuildIsSeen(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 80, Packets: 8, Shards: 2})
+		b.OpenCampaign(t, "c2", rain.Spec{Budget: 80, Packets: 8, Shards: 2})
+		known := func(what string, entry string, moves int64) {
+			t.Helper()
+			got, err := b.Moves.Known(t.Context(), c)
+			want := []posting.Known{{Entry: entry, Moves: moves}, {Entry: "0-0"}}
+			if err != nil || !slices.Equal(got, want) {
+				t.Errorf("%s: %+v, %v, want %+v", what, got, err, want)
+			}
+		}
+		attempt, err := b.BeginRebuild(t.Context(), "c1", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		known("begun", "0-0", 0)
+		barrier, err := b.Fence(t.Context(), "c1", 0, attempt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		known("rebuilt", barrier.Entry, barrier.Epoch)
+		next := lent("m1", 1, barrier.Epoch+1, rain.Range{First: 3, Last: 3})
+		next.Epoch = barrier.Epoch
+		paytest.Must(t, b.Moves.Write(t.Context(), "c1", 0, next))
+		known("and lent", barrier.Entry, barrier.Epoch+1)
+		entry := fmt.Sprintf("%d-2", barrier.Epoch)
+		b.MustPost(t, paytest.Seal(rain.Entry{Ref: rain.EntryRef{Campaign: "c1", Shard: 0, ID: entry},
+			Wins: []rain.Win{paytest.Win(paytest.Home("u", 0, 2), 1, 0)}}))
+		known("and won", entry, barrier.Epoch+1)
+	})
+}
+
 // TestMovesMeetAFence: while several nodes write the same rows of a shard, it is fenced. From then on no row is added:
 // the shard's stock can be reckoned from those that are there.
 func TestMovesMeetAFence(t *testing.T) {
