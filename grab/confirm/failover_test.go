@@ -75,8 +75,8 @@ func TestAFailoverLosesNoWinThatWasTold(t *testing.T) {
 	victim.Kill()
 	// The one that takes over has no replica until the dead one comes back as such.
 	testenv.Eventually(t, time.Minute, "its replica takes over", func() bool {
-		_, err := gm.G.Levels(t.Context(), gm.C)
-		return err == nil && grabtest.MasterOf(t, rdb, gm.G.Keys(gm.C.ID, 0).State) != victim.Addr
+		l, err := gm.G.Levels(t.Context(), gm.C)
+		return err == nil && l.Unknown == 0 && grabtest.MasterOf(t, rdb, gm.G.Keys(gm.C.ID, 0).State) != victim.Addr
 	})
 	victim.Start()
 	storm.Wait()

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/redis/go-redis/v9"
@@ -10,11 +11,15 @@ import (
 )
 
 // Levels are a campaign's sums over all its shards.
+//
+// Of a shard that is unknown nobody knows what has been won there. Its own part of the split counts as left, so that
+// nobody takes a campaign for sold out that may have something left; Won is what the others have given away.
 type Levels struct {
 	Stock      int // packets that can still be won
 	Won        int
 	AmountLeft rain.Money // of the stock
 	AmountWon  rain.Money
+	Unknown    int // shards whose master does not answer, or of which it knows nothing
 }
 
 // Sums reads what a campaign has left and has given away.
@@ -23,13 +28,17 @@ type Sums struct{ *client }
 // NewSums makes a Sums.
 func NewSums(s *Store) *Sums { return &Sums{s.client} }
 
-// Levels reads the campaign's sums: each shard's at one moment, the shards one after the other. What is closed has no
-// stock. It fails with ErrNoState where Redis knows nothing of a shard, or is still being told about it.
+// Levels reads the campaign's sums. All masters are asked at once. What is closed has no stock. Shards that cannot be read by the end of ctx are unknown; it fails where
+// all are: with ErrNoState where Redis knows nothing of them, or is still being told.
 func (s *Sums) Levels(ctx context.Context, c *rain.Campaign) (Levels, error) {
+	amounts, err := s.amounts.Of(c)
+	if err != nil {
+		return Levels{}, err
+	}
 	states := make([]*redis.SliceCmd, Shards(c))
 	stocks := make([]*redis.StringSliceCmd, Shards(c))
 	moves := make([]*redis.MapStringStringCmd, Shards(c))
-	_, err := s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, err = s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for shard := range states {
 			k := s.keys.shard(c.ID, shard)
 			states[shard] = p.HMGet(ctx, k.State, fieldStatus, fieldWon)
@@ -38,24 +47,35 @@ func (s *Sums) Levels(ctx context.Context, c *rain.Campaign) (Levels, error) {
 		}
 		return nil
 	})
-	if s.checked(err) != nil {
-		return Levels{}, fmt.Errorf("reading the levels of campaign %s: %w", c.ID, err)
-	}
-	amounts, err := s.amounts.Of(c)
-	if err != nil {
-		return Levels{}, err
-	}
+	_ = s.checked(err) // each shard has its own
 	var sum Levels
 	var left, reclaimed rain.Numbers
+	var failed error
 	for shard := range states {
-		one, err := parseLevel(c, states[shard], stocks[shard].Val(), moves[shard].Val())
+		err := errors.Join(states[shard].Err(), stocks[shard].Err(), moves[shard].Err())
+		var one level
+		if err == nil {
+			one, err = parseLevel(c, states[shard], stocks[shard].Val(), moves[shard].Val())
+			if err != nil && !errors.Is(err, ErrNoState) {
+				return Levels{}, fmt.Errorf("reading the levels of campaign %s, shard %d: %w", c.ID, shard, err)
+			}
+		}
 		if err != nil {
-			return Levels{}, fmt.Errorf("reading the levels of campaign %s, shard %d: %w", c.ID, shard, err)
+			sum.Unknown++
+			if failed == nil {
+				failed = fmt.Errorf("reading the levels of campaign %s, shard %d: %w", c.ID, shard, err)
+			}
+			first, n := rain.ShardRange(c.Packets, Shards(c), shard)
+			left = append(left, rain.Range{First: first, Last: first + n - 1})
+			continue
 		}
 		sum.Won += one.won
 		left, reclaimed = append(left, one.left...), append(reclaimed, one.reclaimed...)
 	}
-	left = rain.Remaining(left, nil) // what is lent may have come to its shard already
+	if sum.Unknown == len(states) {
+		return Levels{}, failed
+	}
+	left = rain.Remaining(left, reclaimed) // what is lent may have come to its shard already
 	sum.Stock, sum.AmountLeft = left.Count(), amounts.Sum(left)
 	sum.AmountWon = c.Budget - sum.AmountLeft - amounts.Sum(reclaimed)
 	return sum, nil
@@ -63,7 +83,8 @@ func (s *Sums) Levels(ctx context.Context, c *rain.Campaign) (Levels, error) {
 
 // Level is what one shard has.
 type Level struct {
-	Known bool   // false where Redis knows nothing of the shard, or not enough
+	Known bool   // false where Redis knows nothing of the shard, or not enough, or does not answer
+	Err   error  // why it could not be read
 	Left  int    // packets in its stock
 	Won   int    // so far
 	Entry string // the newest of its outbox ever
@@ -78,7 +99,8 @@ func (l Level) Behind(entry string, moves int64) bool {
 	return err1 != nil || err2 == nil && (ms < thenMS || ms == thenMS && seq < thenSeq) || l.Moves < moves
 }
 
-// Shards reads what each shard of a campaign has: each at one moment, the shards one after the other.
+// Shards reads what each shard of a campaign has: all masters are asked at once. What cannot be read by the end of ctx
+// says why; it fails where that is so of all of them.
 func (s *Sums) Shards(ctx context.Context, c *rain.Campaign) ([]Level, error) {
 	states := make([]*redis.SliceCmd, Shards(c))
 	moves := make([]*redis.MapStringStringCmd, Shards(c))
@@ -90,29 +112,45 @@ func (s *Sums) Shards(ctx context.Context, c *rain.Campaign) ([]Level, error) {
 		}
 		return nil
 	})
-	if s.checked(err) != nil {
-		return nil, fmt.Errorf("reading the shards of campaign %s: %w", c.ID, err)
-	}
+	_ = s.checked(err) // each shard has its own
 	all := make([]Level, len(states))
+	unread := 0
 	for shard := range states {
-		var known struct {
-			Revision string `redis:"rev"`
-			Left     int    `redis:"left"`
-			Won      int    `redis:"won"`
-			Last     string `redis:"last"`
-			Moves    int64  `redis:"moves"`
+		all[shard] = parseShard(states[shard], moves[shard])
+		if err := all[shard].Err; err != nil {
+			all[shard].Err = fmt.Errorf("reading shard %d of campaign %s: %w", shard, c.ID, err)
+			unread++
 		}
-		err := states[shard].Scan(&known)
-		l := Level{Known: known.Revision != "", Left: known.Left, Won: known.Won, Entry: known.Last, Moves: known.Moves}
-		if err == nil && l.Known {
-			l.Lent, err = parseAllLent(moves[shard].Val())
-		}
-		if err != nil {
-			return nil, fmt.Errorf("reading shard %d of campaign %s: %w", shard, c.ID, err)
-		}
-		all[shard] = l
+	}
+	if unread == len(all) {
+		return nil, all[0].Err
 	}
 	return all, nil
+}
+
+func parseShard(state *redis.SliceCmd, moves *redis.MapStringStringCmd) (l Level) {
+	if err := errors.Join(state.Err(), moves.Err()); err != nil {
+		return Level{Err: err}
+	}
+	var known struct {
+		Revision string `redis:"rev"`
+		Left     int    `redis:"left"`
+		Won      int    `redis:"won"`
+		Last     string `redis:"last"`
+		Moves    int64  `redis:"moves"`
+	}
+	if err := state.Scan(&known); err != nil {
+		return Level{Err: err}
+	}
+	l = Level{Known: known.Revision != "", Left: known.Left, Won: known.Won, Entry: known.Last, Moves: known.Moves}
+	if l.Known {
+		lent, err := parseAllLent(moves.Val())
+		if err != nil {
+			return Level{Err: err}
+		}
+		l.Lent = lent
+	}
+	return l
 }
 
 // level is what Levels reads of a shard.

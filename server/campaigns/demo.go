@@ -108,7 +108,7 @@ func (d *Demo) step(ctx context.Context) error {
 // used closes a campaign that is sold out or has grown old; the next step begins another.
 func (d *Demo) used(ctx context.Context, c *rain.Campaign) (bool, error) {
 	levels, err := d.o.Sums.Levels(ctx, c)
-	if err != nil || (levels.Stock > 0 && len(c.Rains) < demoMaxRains) {
+	if err != nil || levels.Unknown > 0 || (levels.Stock > 0 && len(c.Rains) < demoMaxRains) {
 		return false, err
 	}
 	_, err = d.o.Service.Close(ctx, c.ID)

@@ -91,6 +91,21 @@ type ShardLevels interface {
 	Shards(ctx context.Context, c *rain.Campaign) ([]store.Level, error)
 }
 
+// shardsWithin is how long a master may take to say what its shards have. What it does not say is unknown.
+const shardsWithin = time.Second
+
+// readShards reads what each shard of a campaign has. Where some are unknown it returns the others, and the reason;
+// where all are, nil.
+func readShards(ctx context.Context, from ShardLevels, c *rain.Campaign) ([]store.Level, error) {
+	ctx, cancel := context.WithTimeout(ctx, shardsWithin)
+	defer cancel()
+	levels, err := from.Shards(ctx, c)
+	for _, l := range levels {
+		err = errors.Join(err, l.Err)
+	}
+	return levels, err
+}
+
 // MoverOptions of a mover. All are needed but those that say so.
 type MoverOptions struct {
 	Stock      MovedStock
@@ -240,14 +255,15 @@ func (m *Mover) look(ctx context.Context, c *rain.Campaign, p *pace) error {
 	if !falls && !ends {
 		return nil
 	}
-	levels, err := m.o.Sums.Shards(ctx, c)
-	if err != nil {
+	levels, err := readShards(ctx, m.o.Sums, c)
+	if levels == nil {
 		return err
 	}
 	if ends || p.broken {
 		// What cannot be ended now, because its shard is away, holds up no other move.
-		err = m.finish(ctx, c, levels)
-		p.finishedAt, p.broken = now, err != nil
+		unfinished := m.finish(ctx, c, levels)
+		p.finishedAt, p.broken = now, unfinished != nil
+		err = errors.Join(err, unfinished)
 	}
 	if !falls {
 		return err

@@ -18,12 +18,15 @@ const (
 	quiet = 0.01
 )
 
+// unknown is the number of wins of a shard that could not be read yet.
+const unknown = -1
+
 // pace is what the mover has seen of a campaign.
 type pace struct {
 	finishedAt int64     // when it was last looked for moves to end, Unix ms
 	broken     bool      // the last round has left a move in the middle
 	at         int64     // of the last levels, Unix ms
-	won        []int     // so far, by shard
+	won        []int     // so far, by shard; unknown where that could not be read
 	rates      []float64 // wins per second, by shard
 }
 
@@ -32,7 +35,9 @@ func (p *pace) note(levels []store.Level, now int64) {
 	if len(p.won) != len(levels) {
 		p.won, p.rates = make([]int, len(levels)), make([]float64, len(levels))
 		for i, l := range levels {
-			p.won[i] = l.Won
+			if p.won[i] = l.Won; !l.Known {
+				p.won[i] = unknown
+			}
 		}
 		p.at = now
 		return
@@ -43,6 +48,12 @@ func (p *pace) note(levels []store.Level, now int64) {
 	}
 	weight := min(1, 2*seconds) // of the newest: the last half second counts
 	for i, l := range levels {
+		if !l.Known {
+			continue // what is won there is not forgotten: it would all count as won now when the shard is back
+		}
+		if p.won[i] == unknown {
+			p.won[i] = l.Won
+		}
 		p.rates[i] += weight * (float64(max(l.Won-p.won[i], 0))/seconds - p.rates[i])
 		if p.rates[i] < quiet {
 			p.rates[i] = 0
@@ -52,8 +63,8 @@ func (p *pace) note(levels []store.Level, now int64) {
 	p.at = now
 }
 
-// soldOut tells whether every packet is won. What is won never becomes less, so the shards need not be read at one
-// moment.
+// soldOut tells whether every packet is won: never where a shard is unknown. What is won never becomes less, so the
+// shards need not be read at one moment.
 func soldOut(c *rain.Campaign, levels []store.Level) bool {
 	won := 0
 	for _, l := range levels {

@@ -61,24 +61,20 @@ func (w *Watch) Run(ctx context.Context) error {
 	return nil
 }
 
-// look compares what the ledger has seen with what Redis knows, in this order: Redis goes on meanwhile.
+// look compares what the ledger has seen with what Redis knows, in this order: Redis goes on meanwhile. A shard that
+// cannot be read holds up no other.
 func (w *Watch) look(ctx context.Context, c *rain.Campaign) error {
 	seen, err := w.o.Seen.Known(ctx, c)
 	if err != nil {
 		return err
 	}
-	levels, err := w.o.Sums.Shards(ctx, c)
-	if err != nil {
-		return err
-	}
+	levels, failed := readShards(ctx, w.o.Sums, c)
 	for shard, l := range levels {
 		if !l.Known || !l.Behind(seen[shard].Entry, seen[shard].Moves) {
 			continue
 		}
 		lost, err := w.o.Loser.Lose(ctx, c.ID, shard, seen[shard].Entry, seen[shard].Moves)
-		if err != nil {
-			return err
-		}
+		failed = errors.Join(failed, err)
 		if lost {
 			w.o.Log.Error("redis has gone back in time; the shard takes no taps until it is rebuilt", "campaign", c.ID,
 				"shard", shard, "knows", l.Entry, "ledger_has", seen[shard].Entry, "moves", l.Moves, "moves_seen",
@@ -89,5 +85,5 @@ func (w *Watch) look(ctx context.Context, c *rain.Campaign) error {
 				c.ID)
 		}
 	}
-	return nil
+	return failed
 }

@@ -36,6 +36,7 @@ type Stats struct {
 	AmountWon      rain.Money `json:"amount_won"`
 	AmountPaid     rain.Money `json:"amount_paid"`
 	AmountLeft     rain.Money `json:"amount_left"`
+	UnknownShards  int        `json:"unknown_shards"` // that Redis does not tell of now: what they have counts as left
 	GrabsPerSecond float64    `json:"grabs_per_second"`
 
 	// Outcomes are the taps by what came of them; they sum to Taps. Every outcome is there, also those that have
@@ -264,19 +265,24 @@ func (f *Figures) sum(ctx context.Context, campaign string) (wire.Room, bool) {
 	if c == nil {
 		return wire.Room{}, false
 	}
-	levels, err := f.o.Sums.Levels(ctx, c)
+	// All at once: a master that does not answer takes the whole time, and the others' figures are there by then.
+	var levels store.Levels
+	var err error
+	var reading sync.WaitGroup
+	reading.Go(func() { levels, err = f.o.Sums.Levels(ctx, c) })
+	nodes, failed := f.reported(ctx, c.ID)
+	top, unranked := f.o.Ranking.Top(ctx, c)
+	reading.Wait()
 	if err != nil {
 		f.o.Log.Debug("the room's figures could not be read", "campaign", c.ID, "err", err)
 		return wire.Room{}, false
 	}
-	nodes, err := f.reported(ctx, c.ID)
-	if err != nil {
-		f.o.Log.Debug("the nodes' figures could not be read", "campaign", c.ID, "err", err)
+	if failed != nil {
+		f.o.Log.Debug("the nodes' figures could not be read", "campaign", c.ID, "err", failed)
 		return wire.Room{}, false
 	}
-	top, err := f.o.Ranking.Top(ctx, c)
-	if err != nil {
-		f.o.Log.Debug("who has won most could not be read; the room is told the rest", "campaign", c.ID, "err", err)
+	if unranked != nil {
+		f.o.Log.Debug("who has won most could not be read; the room is told the rest", "campaign", c.ID, "err", unranked)
 	}
 	return wire.Room{
 		T: f.o.Clock(), Online: nodes.online, Stock: levels.Stock, Won: levels.Won, AmountWon: levels.AmountWon,
@@ -329,10 +335,24 @@ func (f *Figures) reported(ctx context.Context, campaign string) (nodesSum, erro
 	return sum, nil
 }
 
+// levels reads what a campaign has left. Before it is stocked and after it is drained Redis knows nothing of it.
+func (f *Figures) levels(ctx context.Context, c *rain.Campaign) (store.Levels, error) {
+	ctx, cancel := context.WithTimeout(ctx, ReportEvery) // what is not read by then is unknown
+	defer cancel()
+	levels, err := f.o.Sums.Levels(ctx, c)
+	if c.Status != rain.Loading && !c.Drained {
+		return levels, err
+	}
+	if levels.Unknown > 0 || errors.Is(err, store.ErrNoState) {
+		return store.Levels{}, nil
+	}
+	return levels, err
+}
+
 // Stats gathers a campaign's figures from Redis and the ledger.
 func (f *Figures) Stats(ctx context.Context, c *rain.Campaign) (Stats, error) {
-	levels, err := f.o.Sums.Levels(ctx, c)
-	if err != nil && (!errors.Is(err, store.ErrNoState) || (c.Status != rain.Loading && !c.Drained)) {
+	levels, err := f.levels(ctx, c)
+	if err != nil {
 		return Stats{}, err
 	}
 	nodes, err := f.reported(ctx, c.ID)
@@ -351,7 +371,8 @@ func (f *Figures) Stats(ctx context.Context, c *rain.Campaign) (Stats, error) {
 		Online: nodes.online, Taps: nodes.taps, GrabsPerSecond: nodes.perSecond, Outcomes: nodes.outcomes,
 		TapP50MS: nodes.latency.percentile(0.5), TapP99MS: nodes.latency.percentile(0.99),
 		Won: levels.Won, AmountWon: levels.AmountWon, Stock: levels.Stock, AmountLeft: levels.AmountLeft,
-		Paid: paid, AmountPaid: amount,
+		UnknownShards: levels.Unknown,
+		Paid:          paid, AmountPaid: amount,
 		// The ledger was asked after Redis and may be ahead of it; and of a campaign that is long over Redis knows
 		// nothing any more.
 		Outbox: max(0, int64(levels.Won)-paid-deadWins), Dead: dead,

@@ -1,0 +1,123 @@
+package store_test
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"redrain/grab/grabtest"
+	"redrain/grab/outcome"
+	"redrain/grab/store"
+	"redrain/internal/testenv"
+	"redrain/rain"
+)
+
+// Where a master of a Cluster hangs and none takes over, its shards are unknown and the others' figures are right. What
+// was won on an unknown shard is not counted as won, and its stock not as gone.
+func TestShardsOfAMasterThatHangsAreUnknown(t *testing.T) {
+	const shards, packets = 12, 120
+	nodes := testenv.StartRedisCluster(t)
+	addrs := make([]string, len(nodes))
+	for i, n := range nodes {
+		addrs[i] = n.Addr
+		client := redis.NewClient(&redis.Options{Addr: n.Addr})
+		if err := client.ConfigSet(t.Context(), "cluster-require-full-coverage", "no").Err(); err != nil {
+			t.Fatal(err)
+		}
+		_ = client.Close()
+	}
+	rdb, ok := grabtest.Connect(t, strings.Join(addrs, ",")).(*redis.ClusterClient)
+	if !ok {
+		t.Fatal("no cluster")
+	}
+	gm := grabtest.New(t, rdb, grabtest.Setup{Packets: packets, Shards: shards})
+	drop := gm.Drop(0)
+	won := make([]int, shards)
+	for i := range 30 {
+		user := "p" + strconv.Itoa(i)
+		gm.Want(user, drop, outcome.Won)
+		won[rain.HomeShard(user, shards)]++
+	}
+	unknown := map[int]bool{}
+	for shard := range shards {
+		if grabtest.MasterOf(t, rdb, gm.G.Keys(gm.C.ID, shard).State) == nodes[0].Addr {
+			unknown[shard] = true
+		}
+	}
+	all := gm.Levels()
+	want := store.Levels{Stock: all.Stock, Won: all.Won, Unknown: len(unknown)}
+	for shard := range unknown {
+		want.Stock += won[shard]
+		want.Won -= won[shard]
+	}
+	want.AmountLeft, want.AmountWon = rain.Money(100*want.Stock), rain.Money(100*want.Won)
+
+	nodes[3].Kill()
+	nodes[0].Freeze()
+	within := func(read func(ctx context.Context)) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		read(ctx)
+	}
+	var got store.Levels
+	var err error
+	testenv.Eventually(t, time.Minute, "the others are read", func() bool {
+		within(func(ctx context.Context) { got, err = gm.G.Levels(ctx, gm.C) })
+		return err == nil && got.Unknown == len(unknown)
+	})
+	if got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	var levels []store.Level
+	testenv.Eventually(t, time.Minute, "each of the others is read", func() bool {
+		within(func(ctx context.Context) { levels, err = gm.G.Shards(ctx, gm.C) })
+		failed := 0
+		for _, l := range levels {
+			if l.Err != nil {
+				failed++
+			}
+		}
+		return err == nil && failed == len(unknown)
+	})
+	for shard, l := range levels {
+		if unknown[shard] != (l.Err != nil) || unknown[shard] == l.Known || l.Known && l.Won != won[shard] {
+			t.Errorf("shard %d: %+v, of %d wins", shard, l, won[shard])
+		}
+	}
+	for _, n := range nodes[1:3] {
+		n.Freeze()
+	}
+	within(func(ctx context.Context) {
+		if got, err := gm.G.Levels(ctx, gm.C); err == nil {
+			t.Errorf("of no shard at all: %+v", got)
+		}
+	})
+	within(func(ctx context.Context) {
+		if got, err := gm.G.Shards(ctx, gm.C); err == nil {
+			t.Errorf("of no shard at all: %+v", got)
+		}
+	})
+}
+
+// A shard that Redis has lost is unknown as well, as long as there is another one.
+func TestALostShardIsUnknown(t *testing.T) {
+	gm := grabtest.New(t, grabtest.InProcess(t), grabtest.Setup{Packets: 30, Shards: 3})
+	if got := gm.Levels(); got != (store.Levels{Stock: 30, AmountLeft: 3000}) {
+		t.Errorf("%+v", got)
+	}
+	if _, err := gm.G.Lend(t.Context(), gm.C.ID, 1, 0, "m", 4); err != nil {
+		t.Fatal(err)
+	}
+	gm.LoseShard(1)
+	if got := gm.Levels(); got != (store.Levels{Stock: 30, AmountLeft: 3000, Unknown: 1}) {
+		t.Errorf("%+v", got)
+	}
+	levels, err := gm.G.Shards(t.Context(), gm.C)
+	if err != nil || len(levels) != 3 || levels[1].Known || levels[1].Err != nil || !levels[2].Known {
+		t.Errorf("%+v, %v", levels, err)
+	}
+}
