@@ -38,16 +38,12 @@ func (s *Sums) Levels(ctx context.Context, c *rain.Campaign) (Levels, error) {
 	states := make([]*redis.SliceCmd, Shards(c))
 	stocks := make([]*redis.StringSliceCmd, Shards(c))
 	moves := make([]*redis.MapStringStringCmd, Shards(c))
-	_, err = s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for shard := range states {
-			k := s.keys.shard(c.ID, shard)
-			states[shard] = p.HMGet(ctx, k.State, fieldStatus, fieldWon)
-			stocks[shard] = p.LRange(ctx, k.Stock, 0, mostRanges)
-			moves[shard] = p.HGetAll(ctx, k.Lent)
-		}
-		return nil
+	s.readShards(ctx, c, func(p redis.Pipeliner, shard int) {
+		k := s.keys.shard(c.ID, shard)
+		states[shard] = p.HMGet(ctx, k.State, fieldStatus, fieldWon)
+		stocks[shard] = p.LRange(ctx, k.Stock, 0, mostRanges)
+		moves[shard] = p.HGetAll(ctx, k.Lent)
 	})
-	_ = s.checked(err) // each shard has its own
 	var sum Levels
 	var left, reclaimed rain.Numbers
 	var failed error
@@ -104,15 +100,11 @@ func (l Level) Behind(entry string, moves int64) bool {
 func (s *Sums) Shards(ctx context.Context, c *rain.Campaign) ([]Level, error) {
 	states := make([]*redis.SliceCmd, Shards(c))
 	moves := make([]*redis.MapStringStringCmd, Shards(c))
-	_, err := s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for shard := range states {
-			k := s.keys.shard(c.ID, shard)
-			states[shard] = p.HMGet(ctx, k.State, fieldRevision, fieldLeft, fieldWon, fieldLast, fieldMoves)
-			moves[shard] = p.HGetAll(ctx, k.Lent)
-		}
-		return nil
+	s.readShards(ctx, c, func(p redis.Pipeliner, shard int) {
+		k := s.keys.shard(c.ID, shard)
+		states[shard] = p.HMGet(ctx, k.State, fieldRevision, fieldLeft, fieldWon, fieldLast, fieldMoves)
+		moves[shard] = p.HGetAll(ctx, k.Lent)
 	})
-	_ = s.checked(err) // each shard has its own
 	all := make([]Level, len(states))
 	unread := 0
 	for shard := range states {

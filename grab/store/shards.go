@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"sync"
 
+	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
 	"redrain/rain"
@@ -22,4 +24,34 @@ func eachShard(ctx context.Context, c *rain.Campaign, do func(ctx context.Contex
 		eg.Go(func() error { return do(ctx, shard) })
 	}
 	return eg.Wait()
+}
+
+// readShards puts commands for all shards of a campaign into pipelines: one for each master, all at once. (The client
+// would put them into one, and throw away what the others have answered when one master does not.) Each command has its
+// own error.
+func (c *client) readShards(ctx context.Context, of *rain.Campaign, put func(p redis.Pipeliner, shard int)) {
+	cluster, _ := c.rdb.(*redis.ClusterClient)
+	masters := map[string][]int{}
+	for shard := range Shards(of) {
+		master := ""
+		if cluster != nil {
+			if node, err := cluster.MasterForKey(ctx, c.keys.shard(of.ID, shard).State); err == nil {
+				master = node.Options().Addr
+			}
+		}
+		masters[master] = append(masters[master], shard)
+	}
+	var reading sync.WaitGroup
+	for _, shards := range masters {
+		reading.Go(func() {
+			_, err := c.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+				for _, shard := range shards {
+					put(p, shard)
+				}
+				return nil
+			})
+			_ = c.checked(err)
+		})
+	}
+	reading.Wait()
 }
