@@ -236,8 +236,7 @@ func (s *Server) buildCampaigns() {
 	})
 	s.watch = campaigns.NewWatch(campaigns.WatchOptions{
 		Seen: s.ledger.Moves, Loser: store.NewMoves(s.redis), Sums: store.NewSums(s.redis), Known: s.registry,
-		Bus:   s.bus,
-		Guard: s.guard, Log: s.log,
+		Bus: s.bus, Guard: s.guard, Log: s.log, Registerer: s.metrics,
 	})
 	s.proofs = campaigns.NewProofs(campaigns.ProofsOptions{
 		Books: s.books, Campaigns: s.ledger.Campaigns, Leases: s.ledger.Leases,

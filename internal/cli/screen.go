@@ -75,6 +75,9 @@ func block(app *App, g glance) []string {
 		weather = fmt.Sprintf("rain %s: %s, %s to %s", r.ID, r.Phase, clockTime(app, r.StartsAt),
 			clockTime(app, r.EndsAt))
 	}
+	if g.UnknownShards > 0 {
+		weather += fmt.Sprintf("; %d shards unknown", g.UnknownShards)
+	}
 	return []string{
 		fmt.Sprintf("%s  %s  %s", clockTime(app, g.At), g.Campaign, g.name),
 		fmt.Sprintf("%s, %s", g.State, weather),

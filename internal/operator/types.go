@@ -27,7 +27,8 @@ type Stats struct {
 	Paid           int64      `json:"paid"`  // packets settled
 	AmountWon      rain.Money `json:"amount_won"`
 	AmountPaid     rain.Money `json:"amount_paid"`
-	AmountLeft     rain.Money `json:"amount_left"` // of the stock
+	AmountLeft     rain.Money `json:"amount_left"`    // of the stock
+	UnknownShards  int        `json:"unknown_shards"` // that Redis does not tell of now: their part counts as left
 	GrabsPerSecond float64    `json:"grabs_per_second"`
 
 	Outcomes map[string]int64 `json:"outcomes"` // the taps by their outcome

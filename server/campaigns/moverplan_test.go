@@ -177,6 +177,27 @@ func TestPace(t *testing.T) {
 	}
 }
 
+// What was won on a shard while it was unknown is not taken for won at once when it is back.
+func TestAnUnknownShardHasNoPace(t *testing.T) {
+	p, levels := &pace{}, levelsOf(5, 5)
+	levels[0].Won, levels[1] = 1000, store.Level{}
+	p.note(levels, 0)
+	levels[1] = store.Level{Known: true, Won: 1000} // read for the first time
+	p.note(levels, 1000)
+	levels[0] = store.Level{} // its master is away
+	p.note(levels, 2000)
+	levels[0] = store.Level{Known: true, Won: 1000} // and back
+	p.note(levels, 3000)
+	if !slices.Equal(p.rates, []float64{0, 0}) {
+		t.Errorf("nobody has won: %v", p.rates)
+	}
+	levels[0].Won, levels[1].Won = 1010, 1020
+	p.note(levels, 4000)
+	if !slices.Equal(p.rates, []float64{10, 20}) {
+		t.Errorf("%v", p.rates)
+	}
+}
+
 func TestSoldOutIsOfTheCampaign(t *testing.T) {
 	c := &rain.Campaign{Spec: rain.Spec{Packets: 10}}
 	levels := levelsOf(0, 0)

@@ -27,7 +27,7 @@ func TestARedisFromBeforeARebuild(t *testing.T) {
 				Known: l.registry, Bus: l.bus, Log: slog.New(slog.DiscardHandler)})
 			look := func() {
 				t.Helper()
-				if err := w.look(t.Context(), c); err != nil {
+				if _, err := w.look(t.Context(), c); err != nil {
 					t.Error(err)
 				}
 			}

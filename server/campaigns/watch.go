@@ -6,6 +6,10 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"redrain/grab/store"
 	"redrain/internal/outage"
 	"redrain/internal/rounds"
 	"redrain/payout/ledger/posting"
@@ -19,7 +23,10 @@ const watchEvery = time.Second
 // lagged and took over. Each shard of it knows its newest outbox entry and its number of moves, and the ledger has
 // the highest of both that it has seen. A shard that knows less has lost wins or moves, and its packets may be on
 // offer a second time; it takes no taps any more until it is rebuilt. All nodes may watch at once.
-type Watch struct{ o WatchOptions }
+type Watch struct {
+	o       WatchOptions
+	unknown prometheus.Gauge
+}
 
 // Seen tells the highest that the ledger has seen of each shard. [posting.Moves] does.
 type Seen interface {
@@ -41,35 +48,54 @@ type WatchOptions struct {
 	Bus   Bus
 	Guard *rounds.Guard // hears of a round that panics; nil: it is logged only
 	Log   *slog.Logger
+
+	Registerer prometheus.Registerer // nil: no metrics
 }
 
 // NewWatch makes a watch. Its Run must be started.
-func NewWatch(o WatchOptions) *Watch { return &Watch{o} }
+func NewWatch(o WatchOptions) *Watch {
+	return &Watch{o: o, unknown: promauto.With(o.Registerer).NewGauge(prometheus.GaugeOpts{
+		Name: "redrain_unknown_shards", Help: "Shards of live campaigns of which Redis does not tell: their master does " +
+			"not answer, or has lost them.",
+	})}
+}
 
 // Run watches until ctx ends.
 func (w *Watch) Run(ctx context.Context) error {
 	looking := outage.Outage{What: "looking whether Redis has gone back in time", Log: w.o.Log}
 	rounds.Every(ctx, watchEvery, func(ctx context.Context) {
 		var failed error
+		unknown := 0
 		for _, c := range w.o.Known.Live() {
 			if c.Status != rain.Loading {
-				failed = errors.Join(failed, w.o.Guard.Try("watch", func() error { return w.look(ctx, c) }))
+				failed = errors.Join(failed, w.o.Guard.Try("watch", func() error {
+					n, err := w.look(ctx, c)
+					unknown += n
+					return err
+				}))
 			}
 		}
+		w.unknown.Set(float64(unknown))
 		looking.Ended(ctx, failed)
 	})
 	return nil
 }
 
 // look compares what the ledger has seen with what Redis knows, in this order: Redis goes on meanwhile. A shard that
-// cannot be read holds up no other.
-func (w *Watch) look(ctx context.Context, c *rain.Campaign) error {
+// cannot be read holds up no other; look tells how many those are.
+func (w *Watch) look(ctx context.Context, c *rain.Campaign) (unknown int, failed error) {
 	seen, err := w.o.Seen.Known(ctx, c)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	levels, failed := readShards(ctx, w.o.Sums, c)
+	if levels == nil {
+		return store.Shards(c), failed
+	}
 	for shard, l := range levels {
+		if !l.Known {
+			unknown++
+		}
 		if !l.Known || !l.Behind(seen[shard].Entry, seen[shard].Moves) {
 			continue
 		}
@@ -85,5 +111,5 @@ func (w *Watch) look(ctx context.Context, c *rain.Campaign) error {
 				c.ID)
 		}
 	}
-	return failed
+	return unknown, failed
 }

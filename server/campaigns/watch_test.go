@@ -1,13 +1,17 @@
 package campaigns
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 
 	"redrain/grab/grabtest"
 	"redrain/grab/outcome"
 	"redrain/grab/store"
+	"redrain/payout/ledger/posting"
 	"redrain/payout/paytest"
 	"redrain/rain"
 	"redrain/server/servertest"
@@ -63,7 +67,7 @@ func TestARedisThatWentBack(t *testing.T) {
 			old := paytest.Home("v", 0, 2)
 			look := func() {
 				t.Helper()
-				if err := w.look(t.Context(), c); err != nil {
+				if _, err := w.look(t.Context(), c); err != nil {
 					t.Error(err)
 				}
 			}
@@ -119,4 +123,39 @@ func TestWithoutRebuildNobodyRebuilds(t *testing.T) {
 		t.Errorf("lost %v, %v", lost, err)
 	}
 	l.alarm("state_lost", c.ID)
+}
+
+// halfRead has a first shard that cannot be read, and a second one that has gone back.
+type halfRead struct{ all bool }
+
+func (h halfRead) Shards(context.Context, *rain.Campaign) ([]store.Level, error) {
+	if h.all {
+		return nil, errAway
+	}
+	return []store.Level{{Err: errAway}, {Known: true, Entry: "5-0"}, {}}, nil
+}
+
+func (halfRead) Known(context.Context, *rain.Campaign) ([]posting.Known, error) {
+	return []posting.Known{{Entry: "9-0"}, {Entry: "9-0"}, {Entry: "9-0"}}, nil
+}
+
+func (halfRead) Lose(_ context.Context, _ string, shard int, _ string, _ int64) (bool, error) {
+	return false, fmt.Errorf("shard %d is lost", shard)
+}
+
+var errAway = errors.New("a master is away")
+
+// TestAShardThatCannotBeReadHidesNoOther: the watch looks at all that can be read, and says how many cannot.
+func TestAShardThatCannotBeReadHidesNoOther(t *testing.T) {
+	c := &rain.Campaign{ID: "c", Spec: rain.Spec{Shards: 3}}
+	w := NewWatch(WatchOptions{Seen: halfRead{}, Loser: halfRead{}, Sums: halfRead{}})
+	unknown, err := w.look(t.Context(), c)
+	if unknown != 2 || !errors.Is(err, errAway) || !strings.Contains(err.Error(), "shard 1 is lost") ||
+		strings.Contains(err.Error(), "shard 0 is lost") {
+		t.Errorf("%d unknown, %v", unknown, err)
+	}
+	w.o.Sums = halfRead{all: true}
+	if unknown, err := w.look(t.Context(), c); unknown != 3 || !errors.Is(err, errAway) {
+		t.Errorf("%d unknown, %v", unknown, err)
+	}
 }

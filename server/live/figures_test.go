@@ -101,6 +101,16 @@ func TestStats(t *testing.T) {
 	if got.TapP50MS == nil || *got.TapP50MS > 0.005 || *got.TapP99MS < 1_000 {
 		t.Errorf("%v and %v ms", *got.TapP50MS, *got.TapP99MS)
 	}
+	s.levels.Unknown = 2
+	if got, err := f.Stats(t.Context(), c); err != nil || got.UnknownShards != 2 || got.Won != 9 {
+		t.Errorf("with unknown shards: %+v, %v", got, err)
+	}
+	// Not yet stocked, it is not a loss that Redis does not know all of it.
+	if got, err := f.Stats(t.Context(), &rain.Campaign{Status: rain.Loading}); err != nil || got.UnknownShards != 0 ||
+		got.Stock != 0 {
+		t.Errorf("with unknown shards while it is stocked: %+v, %v", got, err)
+	}
+	s.levels.Unknown = 0
 	s.levels.Won = 1 // Redis was asked before the ledger
 	if got, err := f.Stats(t.Context(), c); err != nil || got.Outbox != 0 {
 		t.Errorf("%d on their way, %v", got.Outbox, err)

@@ -28,7 +28,8 @@ function Figure({ name, label, value, under, bad = false }: FigureProps) {
 /** Packets is where the budget is: paid, won and on its way, left; as a bar and in figures. */
 export function Packets({ campaign: c, stats: s }: { campaign: Campaign; stats: Stats | undefined }) {
   const paid = s?.paid ?? 0;
-  const onWay = s?.amount_won == null || s.amount_paid == null ? undefined : s.amount_won - s.amount_paid;
+  const unknown = s?.unknown_shards ?? 0;
+  const onWay = s?.amount_won == null || s.amount_paid == null || unknown > 0 ? undefined : s.amount_won - s.amount_paid;
   const way = s?.paid == null ? 0 : Math.max(0, s.won - paid);
   const part = (n: number) => ({ width: `${c.packets > 0 ? (100 * n) / c.packets : 0}%` });
   return (
@@ -36,6 +37,7 @@ export function Packets({ campaign: c, stats: s }: { campaign: Campaign; stats: 
       <div class="stock" role="img" aria-label={s ? t("stockWords", { won: s.won, packets: c.packets, part: percent(s.won, c.packets) }) : t("noFigures")}>
         <i class="paid" style={part(paid)} /><i class="way" style={part(way)} />
       </div>
+      {unknown > 0 && <p class="badge bad" role="status" data-stat="unknown">{t("unknownShards", { n: unknown, shards: c.shards })}</p>}
       <dl class="figures wide">
         <Figure name="amount_won" label={t("won")} value={money(s?.amount_won)} under={<span data-stat="won"><b>{count(s?.won)}</b> {t("ofPackets", { packets: c.packets, part: s ? percent(s.won, c.packets) : "–" })}</span>} />
         <Figure name="amount_paid" label={t("paid")} value={money(s?.amount_paid)} under={<span data-stat="paid"><b>{count(s?.paid)}</b> {t("packetsWord")}</span>} />

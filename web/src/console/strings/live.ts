@@ -10,6 +10,7 @@ export const live = {
   won: { zh: "已抢到", en: "Won" },
   paid: { zh: "已入账", en: "Paid" },
   left: { zh: "剩余", en: "Left" },
+  unknownShards: { zh: "{shards} 个分片中有 {n} 个读不到：按未抢计入剩余", en: "{n} of {shards} shards cannot be read: what they hold counts as left" },
   outbox: { zh: "待入账", en: "On their way" },
   outboxUnder: { zh: "共 {amount}，正在入账", en: "{amount} won and not yet paid" },
   dead: { zh: "死信", en: "Dead letters" },
