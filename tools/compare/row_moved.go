@@ -15,8 +15,7 @@ func measureMoved(r *run) {
 	const (
 		shards = 16
 		homes  = 4
-		scarce = 480_000 // lasts for the turn, if all of it is moved to where the players are
-		plenty = shards * scarce
+		plenty = 8_000_000
 	)
 	ours := r.gatewayAlone(r.scope)
 	rate := line{What: "taps/s while stock moves, all players at home on 4 of 16 shards", Than: "shards with enough"}
@@ -25,30 +24,42 @@ func measureMoved(r *run) {
 	moved := line{What: "– packets moved in the meantime"}
 	name := atHomeOn(homes, shards)
 	for range r.rounds {
-		for _, packets := range []int{scarce, plenty} {
-			campaign := ours.deal(packets, shards)
-			crowd, leave := r.gatherAs(ours, campaign, players, name)
-			duration, fall, drops := dense()
-			ours.rain(campaign, falling(duration, drops, fall))
-			r.play(crowd, bench.Plan{Duration: warmUp, Watch: true})
-			before := ours.metric(r.scope, "redrain_moved_packets_total")
-			report, _ := r.play(crowd, bench.Plan{Duration: window})
-			n := ours.metric(r.scope, "redrain_moved_packets_total") - before
-			leave()
-			share := float64(report.Outcomes["won"]) / float64(report.Answered)
-			r.Logf("  %7d packets: %8.0f taps/s, %.4f of them won, p99 %.1f ms, %.0f packets moved: %v", packets,
-				report.TapsPerSecond(), share, millis(report, 99), n, report.Outcomes)
-			put(packets == scarce, &rate, report.TapsPerSecond())
-			put(packets == scarce, &won, share)
-			put(packets == scarce, &p99, millis(report, 99))
-			if packets == scarce {
-				moved.Ours = append(moved.Ours, n)
-			} else if n > 0 {
-				r.Logf("  stock has moved where there was enough")
-			}
-		}
+		report, _ := r.residents(ours, plenty, shards, name)
+		put(false, &rate, report.TapsPerSecond())
+		put(false, &won, share(report))
+		put(false, &p99, millis(report, 99))
+		// Twice what is won, all in all: where the players are at home half of what they win lies.
+		scarce := 2 * int(report.Answered)
+		report, n := r.residents(ours, scarce, shards, name)
+		put(true, &rate, report.TapsPerSecond())
+		put(true, &won, share(report))
+		put(true, &p99, millis(report, 99))
+		moved.Ours = append(moved.Ours, n)
 	}
 	r.add(rate, won, p99, moved)
+}
+
+// residents is a turn of players who are all at home on a few of some shards: what they report, and how many packets
+// were moved meanwhile.
+func (r *run) residents(c *contestant, packets, shards int, name func(int) string) (report *bench.Report,
+	moved float64) {
+	campaign := c.deal(packets, shards)
+	crowd, leave := r.gatherAs(c, campaign, players, name)
+	defer leave()
+	duration, fall, drops := dense()
+	c.rain(campaign, falling(duration, drops, fall))
+	r.play(crowd, bench.Plan{Duration: warmUp, Watch: true})
+	before := c.metric(r.scope, "redrain_moved_packets_total")
+	report, _ = r.play(crowd, bench.Plan{Duration: window})
+	moved = c.metric(r.scope, "redrain_moved_packets_total") - before
+	r.Logf("  %7d packets: %8.0f taps/s, %.4f of them won, p99 %.1f ms, %.0f packets moved: %v", packets,
+		report.TapsPerSecond(), share(report), millis(report, 99), moved, report.Outcomes)
+	return report, moved
+}
+
+// share is the part of the taps that have won.
+func share(report *bench.Report) float64 {
+	return float64(report.Outcomes["won"]) / float64(report.Answered)
 }
 
 // atHomeOn names players who are all at home on the first few of some shards.

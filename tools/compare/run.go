@@ -16,7 +16,7 @@ import (
 // rows are in the order of the table.
 var rows = []row{
 	{"taps", "taps a second and processor time of a tap, 1,000 players as fast as they can", measureTaps},
-	{"first", "processor time of a tap where each of 15,000 players wins once", measureFirst},
+	{"first", "processor time of a tap where each of 6,000 players wins once", measureFirst},
 	{"moved", "taps a second while stock moves between shards", measureMoved},
 	{"lone", "from tap to result at 100 taps a second", measureLone},
 	{"latency", "from tap to result at 90 % of the baseline's most", measureLatency},
