@@ -1,11 +1,11 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -60,12 +60,23 @@ func (p *player) openQuestion() string {
 
 // game is players who tap on several nodes, in one campaign.
 type game struct {
+	gameRules
+
 	t        *testing.T
 	nodes    []*node
 	op       *operator.Client
 	campaign string
 	players  []*player
 	stop     func()
+}
+
+// gameRules are what is different from game to game. The zero value of a rule is play's.
+type gameRules struct {
+	name    string // of the campaign, its sponsor and its players
+	shards  int
+	packets int
+	limit   int // wins allowed to a player
+	users   func() []string
 }
 
 const (
@@ -76,20 +87,41 @@ const (
 // play makes a campaign with a long rain, and lets players of all nodes tap.
 func play(t *testing.T, nodes []*node, shards int) *game {
 	t.Helper()
-	spec := fund(t, nodes[0], "lost", 500_000, gamePackets)
-	spec.WinsPerUser, spec.Shards = gamePackets, shards
+	g := newGame(t, nodes, gameRules{shards: shards})
+	g.join(nodes)
+	return g
+}
+
+// newGame makes a campaign with a long rain. Nobody plays yet.
+func newGame(t *testing.T, nodes []*node, r gameRules) *game {
+	t.Helper()
+	r.name = cmp.Or(r.name, "user")
+	r.packets = cmp.Or(r.packets, gamePackets)
+	r.limit = cmp.Or(r.limit, r.packets)
+	if r.users == nil {
+		r.users = func() []string { return numbered(r.name, gamePlayers) }
+	}
+	spec := fund(t, nodes[0], r.name, rain.Money(100*r.packets), r.packets)
+	spec.WinsPerUser, spec.Shards = r.limit, r.shards
 	c, err := nodes[0].client.CreateCampaign(within(t, 30*time.Second), spec, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	long := shortRain(200)
-	long.DurationMS, long.FallMS, long.DropsPerSecond = 120_000, 20_000, 40
+	long.DurationMS, long.FallMS, long.DropsPerSecond = 600_000, 20_000, 40
 	if _, err := nodes[0].client.StartRain(within(t, 10*time.Second), c.ID, long, ""); err != nil {
 		t.Fatal(err)
 	}
-	g := &game{t: t, campaign: c.ID}
-	g.join(nodes)
-	return g
+	return &game{gameRules: r, t: t, nodes: nodes, op: nodes[0].client, campaign: c.ID, stop: func() {}}
+}
+
+// numbered are names of players.
+func numbered(name string, count int) []string {
+	names := make([]string, count)
+	for i := range names {
+		names[i] = fmt.Sprintf("%s-%d", name, i)
+	}
+	return names
 }
 
 // join lets new connections of the players come and tap.
@@ -98,8 +130,8 @@ func (g *game) join(nodes []*node) {
 	g.nodes, g.op = nodes, nodes[0].client
 	ctx, cancel := context.WithCancel(g.t.Context())
 	var tapping sync.WaitGroup
-	for i := range gamePlayers {
-		p := join(g.t, nodes[i%len(nodes)], fmt.Sprintf("user-%d", i), g.campaign)
+	for i, user := range g.users() {
+		p := join(g.t, nodes[i%len(nodes)], user, g.campaign)
 		g.players = append(g.players, p)
 		tapping.Go(func() { p.tapper(ctx) })
 	}
@@ -254,32 +286,6 @@ func flush(t *testing.T, redis *testenv.Server) {
 	if err := rdb.FlushAll(t.Context()).Err(); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// TestPartOfAClusterIsLost: one master and its replica forget. Only their shards are rebuilt, the others go on
-// undisturbed.
-func TestPartOfAClusterIsLost(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
-	var addrs []string
-	for _, s := range testenv.StartRedisCluster(t) {
-		addrs = append(addrs, s.Addr)
-	}
-	s := setting{redis: strings.Join(addrs, ","), nats: testenv.NATS(t), mysql: testenv.MySQL(t), namespace: "rr"}
-	const shards = 12
-	g := play(t, startNodes(t, streamConfig(s), 2), shards)
-	g.goesOn(100)
-	rdb := rds.NewClusterClient(&rds.ClusterOptions{Addrs: addrs})
-	defer func() { _ = rdb.Close() }()
-	master, err := rdb.MasterForKey(t.Context(), "rr:{"+g.campaign+".0}:state")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := master.FlushAll(t.Context()).Err(); err != nil { // its replica follows
-		t.Fatal(err)
-	}
-	g.rebuilt()
-	g.goesOn(100)
-	g.end()
 }
 
 // TestKillNineInARebuild: the node that rebuilds dies, and another one begins anew.
