@@ -32,7 +32,7 @@ func playCutOff(c *clusterCell) {
 	master.Start()
 	c.resume(true)
 	c.config(replica, "cluster-replica-no-failover", "no")
-	c.note("cut off behind %d bytes after %d wins", size, told)
+	c.note("%d wins told before it", told)
 }
 
 // playSlotMoved moves a shard's slot to the next master, key by key and at once. Every tap is answered.
@@ -77,10 +77,10 @@ func playRecipientLost(c *clusterCell) { c.loseInAMove("recipient", 1) }
 // both shards has been won, once.
 func (c *clusterCell) loseInAMove(name string, lost int) {
 	c.t.Helper()
-	const packets, players = 360, 12 // less than they may win
-	for try := 0; ; try++ {          // until the shards lie on different masters
+	const packets, players, limit = 360, 12, 36 // less than they may win
+	for try := 0; ; try++ {                     // until the shards lie on different masters
 		name := fmt.Sprintf("%s-%d", name, try)
-		c.prepare(gameRules{name: name, shards: 2, packets: packets,
+		c.prepare(gameRules{name: name, shards: 2, packets: packets, limit: limit,
 			users: func() []string { return namesOn(2, 1, name, players) }})
 		donor, _ := c.pair(c.g.campaign, 0)
 		recipient, _ := c.pair(c.g.campaign, 1)
@@ -108,7 +108,7 @@ func (c *clusterCell) loseInAMove(name string, lost int) {
 	if told := c.g.told(); told != packets {
 		c.t.Errorf("%d packets were won, of %d", told, packets)
 	}
-	c.note("%d moves under way", lending)
+	c.note("moves in their middle: %d", lending)
 }
 
 // holdMoves stops every move of the campaign out of shard 0 between its first and its second step.
@@ -161,6 +161,7 @@ func playLagged(c *clusterCell) {
 		c.t.Error("the heir knows the newest win of all: nothing is lost, so nothing is tested")
 	}
 	master.Start()
+	c.g.goesOn(1)
 	c.resume(false)
 	c.note("%d wins lost with the master, none of them told or paid", alone)
 }

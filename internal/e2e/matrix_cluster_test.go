@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -111,10 +112,12 @@ func (c *clusterCell) note(format string, args ...any) {
 	c.seen = append(c.seen, fmt.Sprintf(format, args...))
 }
 
-// begin begins a game, and lets its players tap.
+// begin begins a game, whose players tap from goesOn on: what a test does between two steps may take long, and nobody may
+// come to the limit meanwhile.
 func (c *clusterCell) begin(r gameRules) {
 	c.t.Helper()
 	c.prepare(r)
+	c.g.resting.Store(true)
 	c.fill()
 	c.g.join(c.nodes)
 }
@@ -122,7 +125,7 @@ func (c *clusterCell) begin(r gameRules) {
 // prepare makes the cell's campaign.
 func (c *clusterCell) prepare(r gameRules) {
 	c.t.Helper()
-	r.limit = 36
+	r.limit, r.drops = cmp.Or(r.limit, 100), 100
 	c.g = newGame(c.t, c.nodes, r)
 }
 
@@ -175,20 +178,25 @@ func (c *clusterCell) resume(rebuild bool) {
 		c.alarms.await(c.t, c.g.campaign, "redis_went_back", "state_lost")
 		if c.confirm == "stream" {
 			c.g.goesOn(1) // nobody tells it to
+			c.g.resting.Store(true)
 		} else {
 			c.g.rebuilt()
 		}
 	}
 	c.g.stop()
+	c.g.resting.Store(true)
 	c.nodes[0], c.nodes[1] = c.nodes[1], c.nodes[0]
 	c.g.join(c.nodes)
 	c.g.goesOn(40)
 	for i, was := range c.full {
-		p := join(c.t, c.nodes[(i+1)%2], was.user, c.g.campaign)
+		p := joinSoon(c.t, c.nodes[(i+1)%2], was.user, c.g.campaign)
 		c.g.players = append(c.g.players, p)
 		p.untilAnswer(c.t, "already")
-		if n := len(p.wins()); n > 0 {
-			c.t.Errorf("%s had all the wins allowed, and has won %d more", p.user, n)
+		before := was.wins()
+		for claim, w := range p.wins() { // a drop that was won is won again, the same
+			if _, known := before[claim]; !known {
+				c.t.Errorf("%s had all the wins allowed, and has won %+v", p.user, w)
+			}
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,8 +20,9 @@ import (
 	"redrain/server"
 )
 
-// tapper plays for a player until it is stopped: it taps one new drop after the other, and again what was unavailable.
-func (p *player) tapper(ctx context.Context) {
+// tapper plays for a player until it is stopped: it taps one new drop after the other, except while resting is set, and
+// again what was unavailable.
+func (p *player) tapper(ctx context.Context, resting *atomic.Bool) {
 	rhythm := time.NewTicker(20 * time.Millisecond)
 	defer rhythm.Stop()
 	for {
@@ -31,7 +33,9 @@ func (p *player) tapper(ctx context.Context) {
 			return
 		case <-rhythm.C:
 		}
-		tapNext(p)
+		if !resting.Load() {
+			tapNext(p)
+		}
 		if drop := p.openQuestion(); drop != "" {
 			p.tap(drop)
 		}
@@ -67,6 +71,7 @@ type game struct {
 	op       *operator.Client
 	campaign string
 	players  []*player
+	resting  atomic.Bool // the players tap no new drop until goesOn
 	stop     func()
 }
 
@@ -76,6 +81,7 @@ type gameRules struct {
 	shards  int
 	packets int
 	limit   int // wins allowed to a player
+	drops   int // of its rain, in a second
 	users   func() []string
 }
 
@@ -98,6 +104,7 @@ func newGame(t *testing.T, nodes []*node, r gameRules) *game {
 	r.name = cmp.Or(r.name, "user")
 	r.packets = cmp.Or(r.packets, gamePackets)
 	r.limit = cmp.Or(r.limit, r.packets)
+	r.drops = cmp.Or(r.drops, 40)
 	if r.users == nil {
 		r.users = func() []string { return numbered(r.name, gamePlayers) }
 	}
@@ -108,7 +115,7 @@ func newGame(t *testing.T, nodes []*node, r gameRules) *game {
 		t.Fatal(err)
 	}
 	long := shortRain(200)
-	long.DurationMS, long.FallMS, long.DropsPerSecond = 600_000, 20_000, 40
+	long.DurationMS, long.FallMS, long.DropsPerSecond = 600_000, 20_000, r.drops
 	if _, err := nodes[0].client.StartRain(within(t, 10*time.Second), c.ID, long, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -131,9 +138,9 @@ func (g *game) join(nodes []*node) {
 	ctx, cancel := context.WithCancel(g.t.Context())
 	var tapping sync.WaitGroup
 	for i, user := range g.users() {
-		p := join(g.t, nodes[i%len(nodes)], user, g.campaign)
+		p := joinSoon(g.t, nodes[i%len(nodes)], user, g.campaign)
 		g.players = append(g.players, p)
-		tapping.Go(func() { p.tapper(ctx) })
+		tapping.Go(func() { p.tapper(ctx, &g.resting) })
 	}
 	g.stop = sync.OnceFunc(func() { cancel(); tapping.Wait() })
 	g.t.Cleanup(g.stop)
@@ -154,6 +161,7 @@ func (g *game) told() int {
 func (g *game) goesOn(more int) {
 	g.t.Helper()
 	before := g.told()
+	g.resting.Store(false)
 	testenv.Eventually(g.t, time.Minute, fmt.Sprintf("%d more wins", more),
 		func() bool { return g.told() >= before+more })
 }
@@ -167,7 +175,7 @@ func (g *game) rebuilt() {
 		done, err := g.op.Rebuild(ctx, g.campaign)
 		if err == nil {
 			g.t.Logf("rebuilt by the operator: %+v", done)
-		} else if !operator.HasStatus(err, 503) && !operator.HasCode(err, "rebuild_superseded") &&
+		} else if ctx.Err() == nil && !operator.HasStatus(err, 503) && !operator.HasCode(err, "rebuild_superseded") &&
 			!operator.HasCode(err, "campaign_alive") {
 			g.t.Fatal(err)
 		}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	rds "github.com/redis/go-redis/v9"
-
 )
 
 // slotMover moves slots as an operator would by hand.
