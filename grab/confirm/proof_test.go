@@ -216,8 +216,9 @@ func TestWinsThatAreNotThereAreNotConfirmed(t *testing.T) {
 	if wins, err := confirmer.PlayersWins(t.Context(), c, "p"); !errors.Is(err, m.failed) {
 		t.Errorf("%v, %v", wins, err)
 	}
-	if got, err := NewOutbox(confirmer).Read(t.Context(), "c", 0, "a", 10); !errors.Is(err, m.failed) {
-		t.Errorf("read %v, %v", got, err)
+	if err := NewOutbox(confirmer).MayLeave(t.Context(), []rain.Entry{*fresh("9-1", "p", 3)}); !errors.Is(err,
+		m.failed) {
+		t.Errorf("may leave: %v", err)
 	}
 }
 
@@ -250,7 +251,7 @@ func TestWithoutTheStreamNothingIsLookedFor(t *testing.T) {
 
 // What is read leaves Redis when it outlives its master, unless Redis alone is asked for.
 func TestWhatMayLeaveRedis(t *testing.T) {
-	const read, look, wait = "xreadgroup", "xrange hmget info", "set xrange hmget wait 1 500"
+	const look, wait = "xrange hmget info", "set xrange hmget wait 1 500"
 	won := []string{"at", "8", "packets", "1-1", "wins", "seal 7.3 p"}
 	back := []string{"at", "8", "packets", "0-2", "reclaim", "seal"}
 	for _, c := range []struct {
@@ -261,31 +262,32 @@ func TestWhatMayLeaveRedis(t *testing.T) {
 		want  error
 		asked []string
 	}{
-		{"Redis", Redis, fakeMaster{}, won, nil, []string{read}},
-		{"nothing", Stream, fakeMaster{}, nil, nil, []string{read}},
-		{"a replica", Replica, fakeMaster{acks: 1}, won, nil, []string{read, wait}},
-		{"none in time", Replica, fakeMaster{}, won, errNoReplica, []string{read, wait}},
-		{"alone", Stream, fakeMaster{info: alone}, won, nil, []string{read, look}},
+		{"Redis", Redis, fakeMaster{}, won, nil, nil},
+		{"nothing", Stream, fakeMaster{}, nil, nil, nil},
+		{"a replica", Replica, fakeMaster{acks: 1}, won, nil, []string{wait}},
+		{"none in time", Replica, fakeMaster{}, won, errNoReplica, []string{wait}},
+		{"alone", Stream, fakeMaster{info: alone}, won, nil, []string{look}},
 		{"a reclaim", Replica, fakeMaster{acks: 1}, back, nil,
-			[]string{read, "set xrange wait 1 500"}},
+			[]string{"set xrange wait 1 500"}},
 		{"a reclaim, and none in time", Replica, fakeMaster{}, back, errNoReplica,
-			[]string{read, "set xrange wait 1 500"}},
+			[]string{"set xrange wait 1 500"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, rdb := behind(t, &c.m, false)
 			key := s.Keys("c", 0).Outbox
-			if err := rdb.XGroupCreateMkStream(t.Context(), key, "relay", "0").Err(); err != nil {
-				t.Fatal(err)
-			}
 			if c.entry != nil {
 				if err := rdb.XAdd(t.Context(), &redis.XAddArgs{Stream: key, Values: c.entry}).Err(); err != nil {
 					t.Fatal(err)
 				}
 			}
 			o := NewOutbox(New(s, c.mode, publisher(nil), nil))
-			got, err := o.Read(t.Context(), "c", 0, "a", 10)
-			if !errors.Is(err, c.want) || (len(got) == 1) != (c.entry != nil && c.want == nil) {
-				t.Errorf("%+v left Redis (%v)", got, err)
+			entries, _, err := o.Page(t.Context(), "c", 0, "", 10)
+			if err != nil || (len(entries) == 1) != (c.entry != nil) {
+				t.Fatalf("read %+v (%v)", entries, err)
+			}
+			c.m.asked = nil
+			if err := o.MayLeave(t.Context(), entries); !errors.Is(err, c.want) {
+				t.Errorf("may leave: %v, want %v", err, c.want)
 			}
 			if !slices.Equal(c.m.asked, c.asked) {
 				t.Errorf("asked %q, want %q", c.m.asked, c.asked)

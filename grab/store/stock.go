@@ -32,7 +32,7 @@ func (s *Stock) Open(ctx context.Context, c *rain.Campaign, until int64) error {
 		first, n := rain.ShardRange(c.Packets, Shards(c), shard)
 		all := rain.Numbers{{First: first, Last: first + n - 1}}
 		code, err := s.run(ctx, s.scripts.open, s.keys.shard(c.ID, shard).opening(), until, c.Revision, all.String(), n,
-			c.WinsPerUser, c.TapsPerUser, group).Int()
+			c.WinsPerUser, c.TapsPerUser).Int()
 		if err == nil && code < 0 {
 			err = fmt.Errorf("shard %d: %w", shard, ErrClosed)
 		}

@@ -85,7 +85,8 @@ type Stream interface {
 
 // LeftOver is what is in the outbox of a shard that Redis knows too little of. [store.Outbox] has it.
 type LeftOver interface {
-	Page(ctx context.Context, campaign string, shard int, after string, limit int) ([]rain.Entry, error)
+	Page(ctx context.Context, campaign string, shard int, after string, limit int) (entries []rain.Entry, next string,
+		err error)
 	Remove(ctx context.Context, refs []rain.EntryRef) error
 }
 
@@ -257,22 +258,31 @@ const leftOverAtOnce = 100
 // a Redis that has gone back has there was mostly settled long ago, and JetStream takes it for a copy for minutes.
 func (r *Rebuilder) settleLeftOver(ctx context.Context, c *rain.Campaign, shard int) error {
 	for after := ""; ; {
-		entries, err := r.o.Outbox.Page(ctx, c.ID, shard, after, leftOverAtOnce)
-		if err != nil || len(entries) == 0 {
+		entries, next, err := r.o.Outbox.Page(ctx, c.ID, shard, after, leftOverAtOnce)
+		if err != nil {
 			return err
 		}
-		if err := r.o.Stream.PostNow(ctx, entries); err != nil {
-			return err
+		if len(entries) > 0 {
+			if err := r.settleNow(ctx, entries); err != nil {
+				return err
+			}
 		}
-		refs := make([]rain.EntryRef, len(entries))
-		for i, e := range entries {
-			refs[i] = e.Ref
+		if next == "" {
+			return nil
 		}
-		if err := r.o.Outbox.Remove(ctx, refs); err != nil {
-			return err
-		}
-		after = refs[len(refs)-1].ID
+		after = next
 	}
+}
+
+func (r *Rebuilder) settleNow(ctx context.Context, entries []rain.Entry) error {
+	if err := r.o.Stream.PostNow(ctx, entries); err != nil {
+		return err
+	}
+	refs := make([]rain.EntryRef, len(entries))
+	for i, e := range entries {
+		refs[i] = e.Ref
+	}
+	return r.o.Outbox.Remove(ctx, refs)
 }
 
 // restoration reads from the ledger what a fenced shard is. Its stock is its part of the split, without what it has
