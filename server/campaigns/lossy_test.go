@@ -66,7 +66,7 @@ func newLossy(t *testing.T, addr string) *lossy {
 func (l *lossy) another() *Rebuilder { return l.rebuilderWith(everybodys{}, "node") }
 
 // rebuilderWith is the rebuilder of a node.
-func (l *lossy) rebuilderWith(leases Leases, node string) *Rebuilder {
+func (l *lossy) rebuilderWith(leases cluster.Leases, node string) *Rebuilder {
 	return NewRebuilder(RebuilderOptions{
 		Service: l.service, Campaigns: l.ledger.Campaigns, Ledger: l.ledger.Rebuilds, Stream: l.settler,
 		Outbox: l.grabber, Restorer: l.grabber, Leases: leases, Node: node, Bus: l.bus,

@@ -13,6 +13,7 @@ import (
 	"redrain/internal/rounds"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
+	"redrain/server/cluster"
 )
 
 // ErrDrained is a campaign of which nothing has to be in Redis any more.
@@ -48,7 +49,7 @@ type RebuilderOptions struct {
 	Stream    Stream
 	Outbox    LeftOver
 	Restorer  Restorer
-	Leases    Leases
+	Leases    cluster.Leases
 	Node      string // this node's name in the lease
 	Bus       Bus
 	Guard     *rounds.Guard // hears of a round that panics; nil: it is logged only
@@ -116,11 +117,11 @@ func (r *Rebuilder) Rebuild(ctx context.Context, id string) (Rebuilt, error) {
 		return done, ErrRebuilding
 	}
 	defer r.end(id)
-	one := lease{leases: r.o.Leases, name: "rebuild " + id, part: "rebuild", node: r.o.Node, ttl: rebuildLease,
-		renew: rebuildRenew, guard: r.o.Guard, log: r.o.Log}
+	lease := cluster.NewLease(cluster.LeaseOptions{Leases: r.o.Leases, Name: "rebuild " + id, Part: "rebuild",
+		Node: r.o.Node, TTL: rebuildLease, Renew: rebuildRenew, Guard: r.o.Guard, Log: r.o.Log})
 	held := false
 	var failed error
-	err := one.under(ctx, func(work context.Context) error {
+	err := lease.Under(ctx, func(work context.Context) error {
 		held = true
 		failed = r.rebuild(work, id, &done)
 		if failed != nil && work.Err() != nil && ctx.Err() == nil {
@@ -134,7 +135,7 @@ func (r *Rebuilder) Rebuild(ctx context.Context, id string) (Rebuilt, error) {
 	case !held:
 		return done, ErrRebuilding
 	}
-	one.release(ctx)
+	lease.Release(ctx)
 	return done, failed
 }
 
