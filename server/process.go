@@ -55,6 +55,7 @@ type Server struct {
 	books     *reconcile.Reconciler
 	relay     *pipeline.Relay
 	settler   *pipeline.Settler
+	forgeries *campaigns.Forgeries
 	payer     *withdraw.Payer
 	known     *cluster.Known
 	registry  *cluster.Registry
