@@ -26,7 +26,7 @@ const stateDismissed ClaimState = "dismissed"
 
 // Dismiss ends the dead letters of a claim, or the one with a number (0: all), because a person has looked and says that
 // they are nobody's. Each is dismissed in a transaction of its own, and what it held goes back to the sponsor; see
-// [posting.Poster.Dismiss] for what is refused. It fails with ErrUnknownClaim where none waits, and with ErrNotDismissed
+// [posting.Poster.DismissLetter] for what is refused. It fails with ErrUnknownClaim where none waits, and with ErrNotDismissed
 // where none was dismissed.
 func (s *DeadLetters) Dismiss(ctx context.Context, claim string, letter int64, why string) (d Dismissed, err error) {
 	for last := int64(0); ; {
@@ -68,7 +68,7 @@ func (s *DeadLetters) dismissLetter(ctx context.Context, id int64, why string, s
 			return err
 		}
 		d := letters[0]
-		if given, err = s.poster.Dismiss(ctx, tx, d, why); err != nil {
+		if given, err = s.poster.DismissLetter(ctx, tx, d, why); err != nil {
 			return err
 		}
 		is := letterState(d, stateDismissed)

@@ -27,10 +27,10 @@ type NotDismissed string
 
 func (e NotDismissed) Error() string { return string(e) }
 
-// Dismiss ends a letter that waits, and that tx has locked, as nobody's; given is what goes back to the sponsor by it.
+// DismissLetter ends a letter that waits, and that tx has locked, as nobody's; given is what goes back to the sponsor by it.
 // It fails with NotDismissed where the letter is somebody's, or not to be dismissed yet; tx must be rolled back then.
 // why is the person's reason.
-func (p *Poster) Dismiss(ctx context.Context, tx *sqldb.Tx, d DeadLetter, why string) (given rain.Money, err error) {
+func (p *Poster) DismissLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter, why string) (given rain.Money, err error) {
 	if d.Kind == LetterWithdrawal {
 		return 0, NotDismissed("a withdrawal is its player's until the provider has paid or refused it: retry it")
 	}
