@@ -1,10 +1,13 @@
 package api
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 
+	"redrain/payout/ledger"
 	"redrain/rain"
 )
 
@@ -45,6 +48,9 @@ func (a *API) dismissPayout(w http.ResponseWriter, r *http.Request, who caller) 
 	claim := r.PathValue("claim")
 	done, err := a.o.DeadLetters.Dismiss(a.audited(r, who, "payout.dismiss", map[string]any{"reason": in.Reason}), claim,
 		letter, in.Reason)
+	if errors.Is(err, ledger.ErrNotDismissed) {
+		return refuse(http.StatusConflict, "not_dismissed", strings.Join(done.Kept, "; "))
+	}
 	if err != nil {
 		return err
 	}

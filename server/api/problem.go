@@ -73,7 +73,6 @@ var problemOf = []struct {
 	{ledger.ErrIdempotencyUnequal, http.StatusUnprocessableEntity, "idempotency_mismatch"},
 	{posting.ErrRotatedJustNow, http.StatusConflict, "rotated_just_now"},
 	{ledger.ErrStillDead, http.StatusConflict, "still_dead"},
-	{ledger.ErrNotDismissed, http.StatusConflict, "not_dismissed"},
 	{store.ErrNoState, http.StatusServiceUnavailable, "state_lost"},
 	{campaigns.ErrUnstocked, http.StatusServiceUnavailable, "unavailable"},
 	{campaigns.ErrApply, http.StatusServiceUnavailable, "unavailable"},
