@@ -45,10 +45,10 @@ type decider[T any] struct {
 	amounts   *rain.Amounts
 	clock     rain.Clock
 	drought   *drought[T]
-	alone     bool        // there is no other shard that stock could come from
-	onWin     func()      // a batch has left wins in the outbox
-	onSoldOut func()      // the only shard has nothing left
-	soldOut   func() bool // nothing is left of the campaign
+	alone     bool              // there is no other shard that stock could come from
+	onWin     func(*rain.Entry) // what a batch has won may leave Redis
+	onSoldOut func()            // the only shard has nothing left
+	soldOut   func() bool       // nothing is left of the campaign
 
 	dry     []*Tap[T] // of the batch in hand
 	failing bool      // the last batch failed, and the log knows
@@ -77,9 +77,6 @@ func (d *decider[T]) decide(taps []*Tap[T]) error {
 	if d.confirmer.Immediate() {
 		d.script.Lasts()
 	}
-	if has(answer, outcome.Won) {
-		d.onWin()
-	}
 	immediate := d.confirmer.Immediate() || !has(answer, outcome.Won)
 	for i, t := range taps {
 		switch r := answer.Results[i]; {
@@ -96,11 +93,13 @@ func (d *decider[T]) decide(taps []*Tap[T]) error {
 	d.wait()
 	if immediate {
 		d.logged(nil)
+		d.leaves(answer)
 		return nil
 	}
 	confirmed, err := d.confirm(ctx, taps, answer)
 	if confirmed(answer.Entry) {
 		d.script.Lasts()
+		defer d.leaves(answer)
 	}
 	for i, t := range taps {
 		switch r := answer.Results[i]; {
@@ -113,6 +112,13 @@ func (d *decider[T]) decide(taps []*Tap[T]) error {
 	}
 	d.answers.send()
 	return err
+}
+
+// leaves sends what was won now on its way to the ledger. The players are told first.
+func (d *decider[T]) leaves(a *store.Answer) {
+	if a.Entry != "" {
+		d.onWin(&a.Written)
+	}
 }
 
 // ofRain answers the taps that are not of a rain, because another one has been scheduled since they came, and returns

@@ -134,7 +134,7 @@ func newShardedBench(t testing.TB, c *fakeConfirmer, scripts ...*fakeScript) *be
 		}
 	}, Options{
 		Clock: func() int64 { return 2_000 },
-		OnWin: func(string, int) {
+		OnWin: func(*rain.Entry) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			b.wins++
@@ -199,8 +199,8 @@ func TestATapUnderWayAnswersItsCopies(t *testing.T) {
 			slices.Sort(b.told)
 			b.wantTold(t, "p1 unavailable", "p2 unavailable", "p3 unavailable", "p4 unavailable", "q1 unavailable")
 		}
-		if b.wins == 0 || !b.gate.soldOut.Load() {
-			t.Errorf("%d times told of a win, sold out %t", b.wins, b.gate.soldOut.Load())
+		if (b.wins > 0) != immediate || !b.gate.soldOut.Load() {
+			t.Errorf("%d entries sent on their way, sold out %t", b.wins, b.gate.soldOut.Load())
 		}
 	}
 }
@@ -215,10 +215,9 @@ func TestLosersDoNotWait(t *testing.T) {
 		tap.player = b.gate.players.stripe(tap.User).add(tap.User)
 	}
 	told := make(chan string, 10)
-	nothing := func() {}
 	d := &decider[string]{
-		script: s, confirmer: c, metrics: newMetrics(nil), log: slog.New(slog.DiscardHandler), onWin: nothing,
-		onSoldOut: nothing, alone: true, rain: aRain, clock: func() int64 { return 2_000 },
+		script: s, confirmer: c, metrics: newMetrics(nil), log: slog.New(slog.DiscardHandler),
+		onWin: func(*rain.Entry) {}, onSoldOut: func() {}, alone: true, rain: aRain, clock: func() int64 { return 2_000 },
 		answers: answers[string]{tell: func(taps []*Tap[string]) {
 			for _, t := range taps {
 				told <- t.Caller + " " + t.Result().Outcome.String()

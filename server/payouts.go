@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -18,6 +19,23 @@ import (
 	"redrain/server/cluster"
 	"redrain/server/timeout"
 )
+
+// The relay's lease. A node that dies keeps the others from relaying for that long.
+const (
+	relayLease = 5 * time.Second
+	relayRenew = relayLease / 4
+)
+
+// buildRelay makes what looks after the entries that stay in their outbox.
+func (s *Server) buildRelay(publisher *pipeline.Publisher) {
+	turn := cluster.NewLease(cluster.LeaseOptions{
+		Leases: s.ledger.Leases, Name: "relay", Part: "relay", Node: s.node, TTL: relayLease, Renew: relayRenew,
+		Guard: s.guard, Log: s.log,
+	})
+	s.relay = pipeline.NewRelay(publisher, s.outbox, s.known, pipeline.RelayOptions{
+		Node: s.node, Turn: turn, Clock: s.clock.Now, Guard: s.guard, Log: s.log, Registerer: s.metrics,
+	})
+}
 
 // buildSettler makes what posts wins, and tells of them.
 func (s *Server) buildSettler(js jetstream.JetStream) error {

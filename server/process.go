@@ -53,6 +53,7 @@ type Server struct {
 	gates     *grab.Gates[gateway.Asked]
 	ledger    *ledger.Ledger
 	books     *reconcile.Reconciler
+	deciders  *pipeline.Deciders
 	relay     *pipeline.Relay
 	settler   *pipeline.Settler
 	forgeries *campaigns.Forgeries

@@ -23,7 +23,7 @@ func TestActorsOfRoles(t *testing.T) {
 	}
 	always := []string{"clock", "seals", "keys", "campaigns", "rooms", "figures", "events", "audience", "http"}
 	for role, brings := range map[string][]string{
-		RoleGateway:  nil,
+		RoleGateway:  {"deciders"},
 		RoleRelay:    {"relay"},
 		RoleSettle:   {"settlement", "withdrawals"},
 		RoleOperator: {"reconcile loop", "reclaimer", "mover", "watch", "reconciliation"},

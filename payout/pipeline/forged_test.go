@@ -117,7 +117,7 @@ func TestForgedEntries(t *testing.T) {
 		e.Ref.ID = id
 		change(&e)
 		shard := p.redis.Shards[paytest.FakeKey{Campaign: "c1"}]
-		shard.Entries = append(shard.Entries, &paytest.FakeEntry{Entry: e})
+		shard.Entries = append(shard.Entries, e)
 	}
 	p.redis.Win("c1", 0, "u1")
 	forge("7-0", func(e *rain.Entry) { e.Wins[0].Seal = "made up" })
@@ -169,7 +169,7 @@ func TestAFloodOfMessages(t *testing.T) {
 		}}})
 	p.run(t, settler)
 	p.redis.Win("c1", 0, "u1")
-	entries, err := p.redis.Read(t.Context(), "c1", 0, "test", 10)
+	entries, err := p.redis.Oldest("c1", 0, 10)
 	paytest.Must(t, err)
 	p.publish(t, 1, entries...)
 	p.eventuallySettled(t, time.Minute, c, 1)

@@ -169,6 +169,7 @@ func (s *stream) forget() {
 type generation struct {
 	created time.Time
 	lastSeq uint64
+	idle    bool // every message in it has been settled
 }
 
 func (s *stream) generation(ctx context.Context) (generation, error) {
@@ -177,7 +178,19 @@ func (s *stream) generation(ctx context.Context) (generation, error) {
 		return generation{}, err
 	}
 	info := made.CachedInfo()
-	return generation{info.Created, info.State.LastSeq}, nil
+	now := generation{created: info.Created, lastSeq: info.State.LastSeq}
+	ctx, cancel := context.WithTimeout(ctx, manageDeadline)
+	defer cancel()
+	workers, err := made.Consumer(ctx, consumerName)
+	switch {
+	case errors.Is(err, jetstream.ErrConsumerNotFound):
+	case err != nil:
+		return generation{}, fmt.Errorf("consumer %s of %s: %w", consumerName, s.name(), err)
+	default:
+		state := workers.CachedInfo()
+		now.idle = state.NumPending == 0 && state.NumAckPending == 0
+	}
+	return now, nil
 }
 
 // lost tells whether messages that were there at g are gone at now, other than by age.

@@ -159,17 +159,21 @@ var hotDeeds = map[string]func(d *hotDeed) bool{
 	},
 	"an entry removed": func(d *hotDeed) bool {
 		e := d.entry()
-		d.Entries = slices.DeleteFunc(d.Entries, func(one *paytest.FakeEntry) bool { return one == e })
-		return e != nil
+		if e == nil {
+			return false
+		}
+		gone := e.Ref
+		d.Entries = slices.DeleteFunc(d.Entries, func(one rain.Entry) bool { return one.Ref == gone })
+		return true
 	},
 	"an entry's packet": func(d *hotDeed) bool {
-		return d.wins(func(e *paytest.FakeEntry) { e.Wins[0].Packet = (e.Wins[0].Packet + 1) % packetsOfWorld })
+		return d.wins(func(e *rain.Entry) { e.Wins[0].Packet = (e.Wins[0].Packet + 1) % packetsOfWorld })
 	},
 	"an entry's player": func(d *hotDeed) bool {
-		return d.wins(func(e *paytest.FakeEntry) { e.Wins[0].User = "thief" })
+		return d.wins(func(e *rain.Entry) { e.Wins[0].User = "thief" })
 	},
 	"an entry's drop": func(d *hotDeed) bool {
-		return d.wins(func(e *paytest.FakeEntry) { e.Wins[0].Drop = "997.1" })
+		return d.wins(func(e *rain.Entry) { e.Wins[0].Drop = "997.1" })
 	},
 	"an entry's order": func(d *hotDeed) bool {
 		e := d.entry()
@@ -196,9 +200,9 @@ var hotDeeds = map[string]func(d *hotDeed) bool{
 	"an entry made up, as the state says too": func(d *hotDeed) bool {
 		id := fmt.Sprintf("%d-0", d.b.Clock.Now())
 		d.FakeShard.Snapshot.LastEntry = id
-		d.Entries = append(d.Entries, &paytest.FakeEntry{Entry: rain.Entry{
+		d.Entries = append(d.Entries, rain.Entry{
 			Ref:  rain.EntryRef{Campaign: d.c.ID, Shard: d.FakeShard.Snapshot.Shard, ID: id},
-			Wins: []rain.Win{{User: "thief", Packet: d.pick(packetsOfWorld), Drop: "997.1"}}}})
+			Wins: []rain.Win{{User: "thief", Packet: d.pick(packetsOfWorld), Drop: "997.1"}}})
 		return true
 	},
 	"a setting":          func(d *hotDeed) bool { d.FakeShard.Snapshot.Altered = []string{"the state's status"}; return true },

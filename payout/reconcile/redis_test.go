@@ -57,7 +57,7 @@ func TestARealRedis(t *testing.T) {
 		}
 	}
 	settle := func(shard int) {
-		entries, err := gm.G.Read(t.Context(), gm.C.ID, shard, "test", 5)
+		entries, _, err := gm.G.Page(t.Context(), gm.C.ID, shard, "", 5)
 		paytest.Must(t, err)
 		b.MustPost(t, entries...)
 		balanced("settled, and still in the outbox")

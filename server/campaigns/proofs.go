@@ -15,6 +15,7 @@ import (
 	"redrain/internal/rounds"
 	"redrain/payout/reconcile"
 	"redrain/rain"
+	"redrain/server/cluster"
 )
 
 const (
@@ -53,7 +54,7 @@ type LiveCampaigns interface {
 // what it finds is for a person.
 type Proofs struct {
 	o     ProofsOptions
-	lease lease
+	lease *cluster.Lease
 
 	everything chan struct{} // holds the one who looks at everything
 	campaigns  chan struct{} // holds those who look at one campaign
@@ -69,7 +70,7 @@ type Proofs struct {
 type ProofsOptions struct {
 	Books     Books
 	Campaigns LiveCampaigns
-	Leases    Leases
+	Leases    cluster.Leases
 	Hot       reconcile.Hot
 	Node      string        // this node's name in the lease
 	Every     time.Duration // between two rounds; only Run needs it
@@ -84,8 +85,8 @@ func NewProofs(o ProofsOptions) *Proofs {
 		o:          o,
 		everything: make(chan struct{}, 1), campaigns: make(chan struct{}, reconcileAtOnce),
 		faulty: map[string]string{},
-		lease: lease{leases: o.Leases, name: reconcileLease, part: "reconciliation", node: o.Node, ttl: leaseTTL,
-			renew: leaseRenew, guard: o.Guard, log: o.Log},
+		lease: cluster.NewLease(cluster.LeaseOptions{Leases: o.Leases, Name: reconcileLease, Part: "reconciliation",
+			Node: o.Node, TTL: leaseTTL, Renew: leaseRenew, Guard: o.Guard, Log: o.Log}),
 	}
 }
 
@@ -152,12 +153,12 @@ func (r *Proofs) rest() {
 // keepLease takes the lease when it is free, renews it, and gives it back in the end.
 func (r *Proofs) keepLease(ctx context.Context) {
 	asking := outage.Outage{What: "taking the lease of the reconciliation", Log: r.o.Log}
-	rounds.Every(ctx, r.lease.renew, func(ctx context.Context) {
-		held, err := r.lease.take(ctx)
+	rounds.Every(ctx, leaseRenew, func(ctx context.Context) {
+		held, err := r.lease.Take(ctx)
 		r.holds.Store(held)
 		asking.Ended(ctx, err)
 	})
-	r.lease.release(ctx)
+	r.lease.Release(ctx)
 }
 
 // round proves the live campaigns, or everything. Its error says what could not be looked at; the rest was.
