@@ -174,4 +174,16 @@ func TestWhatIsChangedInRedisByHandIsNamed(t *testing.T) {
 	if r, err := n.client.Reconciliation(within(t, 20*time.Second), c.ID); err != nil || r.Paid != paid {
 		t.Errorf("%+v (%v), told are %d", r, err, paid)
 	}
+
+	// What cannot be undone is made anew from the ledger.
+	for _, err := range []error{rdb.LPush(ctx, k.stock, "0-2").Err(), rdb.HSet(ctx, k.wins, "thief", "1 0.9").Err(),
+		rdb.Del(ctx, k.state).Err()} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := n.client.Rebuild(within(t, 30*time.Second), c.ID); err != nil {
+		t.Fatal(err)
+	}
+	awaitBooks(t, n.client, c.ID)
 }

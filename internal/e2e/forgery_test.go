@@ -219,8 +219,8 @@ func wantNamed(t *testing.T, n *node, campaign, what, name string) {
 	}
 }
 
-// alarms are those that an operator hears.
-type alarms struct {
+// heardAlarms are those that an operator hears.
+type heardAlarms struct {
 	mu    sync.Mutex
 	heard []operatorAlarm
 }
@@ -232,9 +232,9 @@ type operatorAlarm struct {
 }
 
 // listen hears a node's alarms until the end of the test. The feed is open when it returns.
-func listen(t *testing.T, n *node) *alarms {
+func listen(t *testing.T, n *node) *heardAlarms {
 	t.Helper()
-	a := &alarms{}
+	a := &heardAlarms{}
 	ctx, cancel := context.WithCancel(context.Background())
 	var hearing sync.WaitGroup
 	t.Cleanup(hearing.Wait)
@@ -264,7 +264,7 @@ func listen(t *testing.T, n *node) *alarms {
 }
 
 // count is how many alarms of a code there were about a campaign.
-func (a *alarms) count(code, campaign string) (n int) {
+func (a *heardAlarms) count(code, campaign string) (n int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, one := range a.heard {
