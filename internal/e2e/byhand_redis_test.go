@@ -13,7 +13,7 @@ import (
 	"redrain/server"
 )
 
-// hashes are the keys of a shard, and how they were.
+// shardKeys are the keys of a shard, and how they were.
 type shardKeys struct {
 	*forger
 	state, stock, wins, outbox, borrowed, lent string
@@ -58,7 +58,7 @@ func TestWhatIsChangedInRedisByHandIsNamed(t *testing.T) {
 	s := realSetting(t)
 	cfg := s.config()
 	cfg.Roles = []string{server.RoleGateway, server.RoleOperator} // nobody empties the outbox
-	cfg.ReconcileEvery = 12 * time.Second
+	cfg.ReconcileEvery = time.Second
 	n := startNode(t, cfg)
 	c, err := n.client.CreateCampaign(within(t, 20*time.Second), fund(t, n, "by-hand", 10_000, 20), "")
 	if err != nil {
@@ -140,7 +140,7 @@ func TestWhatIsChangedInRedisByHandIsNamed(t *testing.T) {
 				}
 			}
 			return nil
-		}, "by thief"},
+		}, "player thief"},
 		"no outbox":       {func() error { return rdb.Del(ctx, k.outbox).Err() }, "the newest entry that its scripts have written"},
 		"a move made up":  {func() error { return rdb.HSet(ctx, k.borrowed, "made up", 0).Err() }, "there is no such move"},
 		"a loan in words": {func() error { return rdb.HSet(ctx, k.lent, "made up", "all").Err() }, "which no script has written"},
