@@ -29,6 +29,7 @@
 //	demo            campaigns.Demo: the campaign that a newcomer plays (in-process default only)
 //	relay           pipeline.Relay: outbox → JetStream (role relay)
 //	settlement      pipeline.Settler: JetStream → ledger (role settle)
+//	forgeries       campaigns.Forgeries: tells of what nobody has sealed, a flood of it together (role settle)
 //	withdrawals     withdraw.Payer: ledger → payment provider (role settle)
 //	clock           store.Clock: follows the cluster's time
 //	seals           posting.Seals: follows the keys of the seals, which another node may rotate
