@@ -56,7 +56,7 @@ type serveCmd struct {
 
 	Listen       string        `group:"process" default:"${listen}" help:"Address of HTTP and WebSocket."`
 	Roles        []string      `group:"process" default:"${roles}" help:"What this process does: any of gateway, relay, settle and operator."`
-	Confirm      string        `group:"process" placeholder:"MODE" help:"What must have a win before its player is told: redis; replica, one of Redis as well; or stream, JetStream as well. By default stream with --data-dir, else redis."`
+	Confirm      string        `group:"process" placeholder:"MODE" help:"What must have a win before its player is told: redis; replica, those of Redis that could become master as well; or stream, JetStream as well. By default stream with --data-dir, else redis."`
 	Demo         bool          `group:"process" default:"${demo}" negatable:"" help:"A demo campaign with rains, where all back ends are stand-ins."`
 	DrainTimeout time.Duration `group:"process" default:"${drain_timeout}" help:"How long a shutdown may take."`
 	BackendWait  time.Duration `group:"process" default:"${backend_wait}" help:"How long to wait for a back end at start."`
