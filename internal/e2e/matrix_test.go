@@ -59,8 +59,7 @@ var nodeFault = &fault{
 	heal:   func(a *arena) { a.startNode(0, "") },
 	wins:   true,
 	points: map[string]string{
-		"grab": "grab.after_script:40", "relay": "relay.after_read:20", "settle": "settle.after_commit:5",
-		"withdraw": "withdraw.after_pay:20",
+		"grab": "grab.after_script:40", "settle": "settle.after_commit:5", "withdraw": "withdraw.after_pay:20",
 	},
 }
 
