@@ -53,7 +53,7 @@ func TestABacklogHoldsUpNothing(t *testing.T) {
 	s := setting{redis: redis.Addr, nats: nats.URL, mysql: testenv.MySQL(t), namespace: "rr"}
 	cfg := s.config()
 	cfg.Confirm = "redis" // what else would wait for NATS
-	g := newGame(t, []*node{startNode(t, cfg)}, gameRules{name: "backlog", shards: 1, packets: 2 * entries, drops: 40})
+	g := newGame(t, []*node{startNode(t, cfg)}, gameRules{name: "backlog", shards: 1, packets: entries + 100_000, limit: 100_000, drops: 40})
 	g.resting.Store(true)
 	g.join(g.nodes)
 	rdb := rds.NewClient(&rds.Options{Addr: redis.Addr})
