@@ -27,7 +27,8 @@
 //	watch           campaigns.Watch: takes shards out whose Redis has gone back in time (role operator)
 //	reconciliation  campaigns.Proofs: proves the books every --reconcile-every (role operator)
 //	demo            campaigns.Demo: the campaign that a newcomer plays (in-process default only)
-//	relay           pipeline.Relay: outbox → JetStream (role relay)
+//	deciders        pipeline.Deciders: what this node has decided → JetStream (role gateway)
+//	relay           pipeline.Relay: what stays in an outbox → JetStream (role relay)
 //	settlement      pipeline.Settler: JetStream → ledger (role settle)
 //	withdrawals     withdraw.Payer: ledger → payment provider (role settle)
 //	clock           store.Clock: follows the cluster's time

@@ -59,7 +59,8 @@ var nodeFault = &fault{
 	heal:   func(a *arena) { a.startNode(0, "") },
 	wins:   true,
 	points: map[string]string{
-		"grab": "grab.after_script:40", "settle": "settle.after_commit:5", "withdraw": "withdraw.after_pay:20",
+		"grab": "grab.after_script:40", "publish": "deciders.before_publish:20", "settle": "settle.after_commit:5",
+		"withdraw": "withdraw.after_pay:20",
 	},
 }
 
@@ -71,7 +72,7 @@ type stage struct {
 }
 
 var stages = []stage{
-	{"grab", playGrab}, {"relay", playRelay}, {"settle", playSettle}, {"reclaim", playReclaim},
+	{"grab", playGrab}, {"publish", playPublish}, {"settle", playSettle}, {"reclaim", playReclaim},
 	{"withdraw", playWithdraw},
 }
 
