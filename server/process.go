@@ -56,6 +56,7 @@ type Server struct {
 	deciders  *pipeline.Deciders
 	relay     *pipeline.Relay
 	settler   *pipeline.Settler
+	forgeries *campaigns.Forgeries
 	payer     *withdraw.Payer
 	known     *cluster.Known
 	registry  *cluster.Registry
