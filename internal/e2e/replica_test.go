@@ -174,7 +174,7 @@ func (f *failover) newest(master *testenv.Server, g *game) string {
 // knows tells whether a master has a win that came with an outbox entry.
 func (f *failover) knows(master *testenv.Server, g *game, entry string) bool {
 	f.t.Helper()
-	return strings.Contains(fmt.Sprint(f.ask(master, "HVALS", g, "wins")), "="+entry)
+	return strings.Contains(fmt.Sprint(f.ask(master, "HVALS", g, "wins")), " "+entry+" ")
 }
 
 // ask has one server answer a command on a key of the campaign.
