@@ -57,6 +57,7 @@ type Server struct {
 	relay     *pipeline.Relay
 	settler   *pipeline.Settler
 	forgeries *campaigns.Forgeries
+	deletions *pipeline.Deletions
 	payer     *withdraw.Payer
 	known     *cluster.Known
 	registry  *cluster.Registry

@@ -243,7 +243,8 @@ func (s *Server) buildCampaigns() {
 	s.proofs = campaigns.NewProofs(campaigns.ProofsOptions{
 		Books: s.books, Campaigns: s.ledger.Campaigns, Leases: s.ledger.Leases,
 		Hot: hot{store.NewSums(s.redis), store.NewWins(s.redis)}, Node: s.node, Every: s.cfg.ReconcileEvery,
-		Alarm: s.bus.Alarm, Guard: s.guard, Log: s.log,
+		Stream: &campaigns.DeletionWatch{Deletions: s.deletions, Letters: s.ledger.Poster, Alarm: s.bus.Alarm},
+		Alarm:  s.bus.Alarm, Guard: s.guard, Log: s.log,
 	})
 	if s.cfg.Demo && s.cfg.InProcess() && s.cfg.Has(RoleOperator) {
 		s.demo = campaigns.NewDemo(campaigns.DemoOptions{

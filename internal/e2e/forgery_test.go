@@ -156,6 +156,12 @@ func TestForgeriesArePaidToNobody(t *testing.T) {
 	if err := stream.Purge(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	testenv.Eventually(t, 60*time.Second, "the purge has an alarm",
+		func() bool { return alarms.count("stream_changed", "") > 0 })
+	testenv.Eventually(t, 60*time.Second, "the purge is named", func() bool {
+		_, said := reconcile(n, "--all")
+		return strings.Contains(said, "messages were deleted from the stream")
+	})
 	p := join(t, n, "late", c.ID)
 	last := p.answered(t, p.tap(p.freshDrop(t)))
 	p.await(t, 30*time.Second, "the settlement of who comes after all that", func() bool {

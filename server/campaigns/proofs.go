@@ -66,12 +66,19 @@ type Proofs struct {
 	faulty map[string]string // campaign → fingerprint of what was found last; "" is the ledger as a whole
 }
 
+// StreamWatch looks whether somebody has deleted messages of the payout stream, and says so.
+type StreamWatch interface {
+	Look(ctx context.Context) error
+	Forget() // another node looks
+}
+
 // ProofsOptions of proofs. All are needed but those that say so.
 type ProofsOptions struct {
 	Books     Books
 	Campaigns LiveCampaigns
 	Leases    cluster.Leases
 	Hot       reconcile.Hot
+	Stream    StreamWatch   // nil: only the books are looked at
 	Node      string        // this node's name in the lease
 	Every     time.Duration // between two rounds; only Run needs it
 	Alarm     func(code, campaign, message string)

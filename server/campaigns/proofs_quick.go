@@ -18,11 +18,17 @@ func (r *Proofs) runQuick(ctx context.Context) {
 		began := time.Now()
 		if r.holds.Load() {
 			err := r.o.Guard.Try("reconciliation", func() error { return r.quick(ctx, due) })
+			if r.o.Stream != nil {
+				err = errors.Join(err, r.o.Guard.Try("reconciliation", func() error { return r.o.Stream.Look(ctx) }))
+			}
 			if err != nil && ctx.Err() == nil {
 				r.o.Log.Debug("a quick look at the books has failed", "err", err)
 			}
 		} else {
 			clear(due)
+			if r.o.Stream != nil {
+				r.o.Stream.Forget()
+			}
 		}
 		wait = max(pause, time.Since(began))
 	}
