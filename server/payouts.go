@@ -43,6 +43,8 @@ func (s *Server) buildSettler(js jetstream.JetStream) error {
 		return err
 	}
 	s.notifier = cluster.NewNotifier(store.NewRanking(s.redis), s.bus, s.log)
+	s.forgeries = campaigns.NewForgeries(s.bus.Alarm)
+	s.deletions = pipeline.NewDeletions(js, s.cfg.Namespace, s.clock.Now)
 	alarms := pipeline.Alarms{
 		OnCut: func(cuts []posting.ReclaimCut) {
 			for _, c := range cuts {
@@ -56,10 +58,11 @@ func (s *Server) buildSettler(js jetstream.JetStream) error {
 		},
 		OnDead: func(letters []posting.DeadLetter) {
 			for _, d := range letters {
-				s.bus.Alarm("dead_letter", d.Campaign, "a payout waits for a person: "+d.Reason)
+				s.bus.Alarm("dead_letter", d.Campaign, "a payout waits for a person, see redrain payout list: "+d.Reason)
 			}
 		},
-		OnVoid: func(letters []posting.DeadLetter) { campaigns.AlarmVoid(s.bus, letters) },
+		OnForged: func(f pipeline.Forged) { s.forgeries.Heard(f.Letters, f.Dropped) },
+		OnVoid:   func(letters []posting.DeadLetter) { campaigns.AlarmVoid(s.bus, letters) },
 	}
 	s.settler = pipeline.NewSettler(js, s.ledger.Seals.Ring(), s.ledger.Poster, s.ledger.DeadLetters, s.outbox,
 		s.notifier,

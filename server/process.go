@@ -56,6 +56,8 @@ type Server struct {
 	deciders  *pipeline.Deciders
 	relay     *pipeline.Relay
 	settler   *pipeline.Settler
+	forgeries *campaigns.Forgeries
+	deletions *pipeline.Deletions
 	payer     *withdraw.Payer
 	known     *cluster.Known
 	registry  *cluster.Registry

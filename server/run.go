@@ -63,7 +63,8 @@ func (s *Server) actors() actors {
 		front: []actor{{"http", s.serve}},
 	}
 	if s.cfg.Has(RoleSettle) {
-		all.base = append(all.base, actor{"settlement", s.settler.Run}, actor{"withdrawals", s.payer.Run})
+		all.base = append(all.base, actor{"forgeries", s.forgeries.Run}, actor{"settlement", s.settler.Run},
+			actor{"withdrawals", s.payer.Run})
 	}
 	if s.cfg.Has(RoleGateway) {
 		all.money = append(all.money, actor{"deciders", s.deciders.Run})

@@ -25,7 +25,7 @@ func TestActorsOfRoles(t *testing.T) {
 	for role, brings := range map[string][]string{
 		RoleGateway:  {"deciders"},
 		RoleRelay:    {"relay"},
-		RoleSettle:   {"settlement", "withdrawals"},
+		RoleSettle:   {"forgeries", "settlement", "withdrawals"},
 		RoleOperator: {"reconcile loop", "reclaimer", "mover", "watch", "reconciliation"},
 	} {
 		got, want := names(role), slices.Concat(always, brings)

@@ -224,7 +224,8 @@ func (s *Server) buildCampaigns() {
 	})
 	s.rebuilder = campaigns.NewRebuilder(campaigns.RebuilderOptions{
 		Service: s.service, Campaigns: s.ledger.Campaigns, Ledger: s.ledger.Rebuilds, Stream: s.settler,
-		Outbox: store.NewOutbox(s.redis), Restorer: store.NewRestorer(s.redis), Bus: s.bus, Log: s.log,
+		Outbox: store.NewOutbox(s.redis), Restorer: store.NewRestorer(s.redis), Leases: s.ledger.Leases, Node: s.node,
+		Bus: s.bus, Guard: s.guard, Log: s.log,
 	})
 	rebuild := s.rebuilder.Rebuild
 	if s.cfg.ConfirmMode() != confirm.Stream.String() {
@@ -241,7 +242,8 @@ func (s *Server) buildCampaigns() {
 	s.proofs = campaigns.NewProofs(campaigns.ProofsOptions{
 		Books: s.books, Campaigns: s.ledger.Campaigns, Leases: s.ledger.Leases,
 		Hot: hot{store.NewSums(s.redis), store.NewWins(s.redis)}, Node: s.node, Every: s.cfg.ReconcileEvery,
-		Alarm: s.bus.Alarm, Guard: s.guard, Log: s.log,
+		Stream: &campaigns.DeletionWatch{Deletions: s.deletions, Letters: s.ledger.Poster, Alarm: s.bus.Alarm},
+		Alarm:  s.bus.Alarm, Guard: s.guard, Log: s.log,
 	})
 	if s.cfg.Demo && s.cfg.InProcess() && s.cfg.Has(RoleOperator) {
 		s.demo = campaigns.NewDemo(campaigns.DemoOptions{

@@ -63,7 +63,7 @@ type serveCmd struct {
 	LogLevel     slog.Level    `group:"process" default:"info" help:"Least level of what is logged: debug, info, warn or error."`
 	LogFormat    string        `group:"process" placeholder:"FORMAT" help:"Form of the log on standard error: text or json. By default text on a terminal, else json."`
 
-	ReconcileEvery time.Duration `group:"process" default:"${reconcile_every}" help:"How often one of the nodes proves that every cent is accounted for: the sums each time, every row each tenth time; 0 for never."`
+	ReconcileEvery time.Duration `group:"process" default:"${reconcile_every}" help:"How often one of the nodes proves that every cent is accounted for: the sums each time, every row each tenth time, and the rows of live campaigns in between; 0 for never."`
 }
 
 func (s *serveCmd) config() server.Config {

@@ -146,6 +146,17 @@ func (f *FakeRedis) Borrowed(_ context.Context, c *rain.Campaign, shard int, mov
 	return numbers, sh.Snapshot.Epoch, nil
 }
 
+// EachBorrowed implements Hot.
+func (f *FakeRedis) EachBorrowed(_ context.Context, c *rain.Campaign, shard int, fn func(string, int64)) error {
+	f.mu.Lock()
+	borrowed := maps.Clone(f.Shards[FakeKey{c.ID, shard}].Borrowed)
+	f.mu.Unlock()
+	for move, number := range borrowed {
+		fn(move, number)
+	}
+	return nil
+}
+
 // Newest implements Hot.
 func (f *FakeRedis) Newest(_ context.Context, c *rain.Campaign, shard int) (entry string, epoch int64, found bool,
 	err error) {

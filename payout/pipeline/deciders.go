@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"redrain/internal/faults"
 	"redrain/internal/outage"
 	"redrain/internal/rounds"
 	"redrain/rain"
@@ -123,9 +124,11 @@ func (d *Deciders) next(ctx context.Context) (batch []message) {
 
 // publish publishes messages, and tries until ctx ends.
 func (d *Deciders) publish(ctx context.Context, messages []message) {
+	faults.Point("deciders.before_publish")
 	for try := 0; ; try++ {
 		failed, err := d.publisher.publishAll(ctx, messages)
 		if err == nil {
+			faults.Point("deciders.after_publish")
 			d.jetstate.Works()
 			return
 		}

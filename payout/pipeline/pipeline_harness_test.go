@@ -70,6 +70,11 @@ func (p *pipeline) node(t testing.TB, o RelayOptions, so SettlerOptions) (stop f
 			p.dead <- d
 		}
 	}
+	so.OnForged = func(f Forged) {
+		for _, d := range f.Letters {
+			p.dead <- d
+		}
+	}
 	relay := p.relay(t, o)
 	settler := NewSettler(p.js, p.Seals.Ring(), p.Poster, p.DeadLetters, p.redis, p.told, so)
 	ctx, cancel := context.WithCancel(context.Background())

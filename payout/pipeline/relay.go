@@ -12,7 +12,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	"golang.org/x/sync/errgroup"
 
-	"redrain/internal/faults"
 	"redrain/internal/outage"
 	"redrain/internal/rounds"
 	"redrain/rain"
@@ -270,7 +269,6 @@ func (r *Relay) publish(ctx context.Context, key outboxKey, due []rain.Entry) (e
 		r.failed(ctx, &r.redis, err)
 		return err
 	}
-	faults.Point("relay.after_read")
 	r.o.Log.Debug("publishing outbox entries", "campaign", key.campaign, "shard", key.shard, "entries", len(due))
 	messages := make([]message, len(due))
 	for i, e := range due {
@@ -281,7 +279,6 @@ func (r *Relay) publish(ctx context.Context, key outboxKey, due []rain.Entry) (e
 			r.jetstate.Works()
 			r.relayed.Add(float64(len(due)))
 			r.published.sent(due)
-			faults.Point("relay.after_publish")
 			return nil
 		}
 		r.failed(ctx, &r.jetstate, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"redrain/payout/entrytext"
+	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
 
@@ -57,6 +58,16 @@ func (s *stream) name() string { return strings.ToUpper(s.namespace) + "_PAYOUT"
 // subject is where the entries of one shard travel.
 func (s *stream) subject(ref rain.EntryRef) string {
 	return s.namespace + ".payout." + ref.Campaign + "." + strconv.Itoa(ref.Shard)
+}
+
+// campaignOf is the campaign that a subject is of, "" where it is none's.
+func (s *stream) campaignOf(subject string) string {
+	rest, _ := strings.CutPrefix(subject, s.namespace+".payout.")
+	campaign, _, _ := strings.Cut(rest, ".")
+	if rest == subject || !posting.IsCampaignID(campaign) {
+		return ""
+	}
+	return campaign
 }
 
 // connected fails where a request would only wait for its deadline.

@@ -1,6 +1,7 @@
 package campaigns
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -61,14 +62,25 @@ func newLossy(t *testing.T, addr string) *lossy {
 	return l
 }
 
-// another is the rebuilder of another node.
-func (l *lossy) another() *Rebuilder {
+// another is the rebuilder of another node. It takes all others for dead: a lease guards nothing.
+func (l *lossy) another() *Rebuilder { return l.rebuilderWith(everybodys{}, "node") }
+
+// rebuilderWith is the rebuilder of a node.
+func (l *lossy) rebuilderWith(leases cluster.Leases, node string) *Rebuilder {
 	return NewRebuilder(RebuilderOptions{
 		Service: l.service, Campaigns: l.ledger.Campaigns, Ledger: l.ledger.Rebuilds, Stream: l.settler,
-		Outbox: l.grabber, Restorer: l.grabber, Bus: l.bus,
+		Outbox: l.grabber, Restorer: l.grabber, Leases: leases, Node: node, Bus: l.bus,
 		Log: slog.New(slog.DiscardHandler),
 	})
 }
+
+// everybodys are leases that everybody has who asks.
+type everybodys struct{}
+
+func (everybodys) Lease(context.Context, string, string, time.Duration) (bool, error) {
+	return true, nil
+}
+func (everybodys) ReleaseLease(context.Context, string, string) error { return nil }
 
 // raining makes a campaign on which a rain falls.
 func (l *lossy) raining(spec rain.Spec) *rain.Campaign {

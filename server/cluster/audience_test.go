@@ -4,10 +4,14 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net"
 	"runtime"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 
 	"redrain/internal/rounds"
 	"redrain/internal/testenv"
@@ -219,4 +223,112 @@ func TestAudienceWithoutNATS(t *testing.T) {
 		t.Errorf("it took %v", took)
 	}
 	h.until(t, 0)
+}
+
+// slowNATS is a way to a NATS server on which nothing is sent while it is held.
+type slowNATS struct {
+	nats.InProcessConnProvider
+
+	mu   sync.Mutex
+	held chan struct{} // nil while nothing is held
+	hit  chan struct{} // hears of a write that is held
+}
+
+type slowConn struct {
+	net.Conn
+
+	of *slowNATS
+}
+
+func (s *slowNATS) InProcessConn() (net.Conn, error) {
+	conn, err := s.InProcessConnProvider.InProcessConn()
+	return slowConn{conn, s}, err
+}
+
+func (c slowConn) Write(p []byte) (int, error) {
+	c.of.mu.Lock()
+	held := c.of.held
+	c.of.mu.Unlock()
+	if held != nil {
+		select {
+		case c.of.hit <- struct{}{}:
+		default:
+		}
+		<-held
+	}
+	return c.Conn.Write(p)
+}
+
+// hold holds what is sent until release is called. When it returns NATS's client is held as well, in the middle of
+// sending.
+func (s *slowNATS) hold(t *testing.T, nc *nats.Conn) (release func()) {
+	t.Helper()
+	held := make(chan struct{})
+	s.mu.Lock()
+	s.held = held
+	s.mu.Unlock()
+	if err := nc.Publish("nobody.listens", nil); err != nil {
+		t.Fatal(err)
+	}
+	<-s.hit
+	return sync.OnceFunc(func() {
+		s.mu.Lock()
+		s.held = nil
+		s.mu.Unlock()
+		close(held)
+	})
+}
+
+// While NATS is slow, players come and go without waiting for it under a lock; and each player of a group waits until
+// it is listened to, not only the first one.
+func TestEachPlayerOfAGroupWaitsForNATS(t *testing.T) {
+	own, err := server.NewServer(&server.Options{DontListen: true, NoLog: true, NoSigs: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own.Start()
+	t.Cleanup(func() { own.Shutdown(); own.WaitForShutdown() })
+	if !own.ReadyForConnections(time.Minute) {
+		t.Fatal("NATS does not start")
+	}
+	slow := &slowNATS{InProcessConnProvider: own, hit: make(chan struct{}, 1)}
+	nc, err := nats.Connect("", nats.InProcessServer(slow))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	teller, err := nats.Connect("", nats.InProcessServer(own))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(teller.Close)
+	bus := NewBus(nc, "", slog.New(slog.DiscardHandler))
+	h := hears(t, bus)
+	release := slow.hold(t, nc)
+	defer release()
+	came := make(chan [2]<-chan struct{})
+	go func() {
+		both := [2]<-chan struct{}{h.count("u"), h.count("u")}
+		h.count("v")
+		h.Leave("v")
+		came <- both
+	}()
+	var both [2]<-chan struct{}
+	select {
+	case both = <-came:
+	case <-time.After(time.Minute):
+		t.Fatal("who comes waits for NATS under a lock")
+	}
+	for i, known := range both {
+		select {
+		case <-known:
+			t.Errorf("player %d is told to be listened for, and NATS knows nothing of it", i)
+		default:
+		}
+	}
+	release()
+	<-both[0]
+	<-both[1]
+	tell(t, NewBus(teller, "", slog.New(slog.DiscardHandler)), "u", "1")
+	testenv.Eventually(t, time.Minute, "the players hear", func() bool { return h.times("u", "1") == 1 })
 }
