@@ -220,7 +220,8 @@ func (s *Server) buildCampaigns() {
 	})
 	s.rebuilder = campaigns.NewRebuilder(campaigns.RebuilderOptions{
 		Service: s.service, Campaigns: s.ledger.Campaigns, Ledger: s.ledger.Rebuilds, Stream: s.settler,
-		Outbox: store.NewOutbox(s.redis), Restorer: store.NewRestorer(s.redis), Bus: s.bus, Log: s.log,
+		Outbox: store.NewOutbox(s.redis), Wins: store.NewWins(s.redis), Letters: s.ledger.Poster,
+		Restorer: store.NewRestorer(s.redis), Bus: s.bus, Log: s.log,
 	})
 	rebuild := s.rebuilder.Rebuild
 	if s.cfg.ConfirmMode() != confirm.Stream.String() {

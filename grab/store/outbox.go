@@ -146,17 +146,33 @@ func (o *Outbox) Waiting(ctx context.Context, c *rain.Campaign, limit int) ([]ra
 	return entries, nil
 }
 
-// Page is up to limit entries after one, the oldest first; "" begins. It takes them from nobody.
-func (o *Outbox) Page(ctx context.Context, campaign string, shard int, after string, limit int) ([]rain.Entry, error) {
+// Page is a part of an outbox, the oldest first.
+type Page struct {
+	Entries []rain.Entry
+	Torn    []Torn // those that cannot be read
+	Last    string // the newest id among all of them; "": there are none
+}
+
+// Page is up to limit entries after one; "" begins. It takes them from nobody.
+func (o *Outbox) Page(ctx context.Context, campaign string, shard int, after string, limit int) (p Page, err error) {
 	from := "-"
 	if after != "" {
 		from = "(" + after
 	}
 	found, err := o.rdb.XRangeN(ctx, o.keys.shard(campaign, shard).Outbox, from, "+", int64(limit)).Result()
 	if o.checked(err) != nil {
-		return nil, fmt.Errorf("reading the outbox of %s.%d: %w", campaign, shard, err)
+		return p, fmt.Errorf("reading the outbox of %s.%d: %w", campaign, shard, err)
 	}
-	return o.Readable(campaign, shard, found), nil
+	for _, m := range found {
+		p.Last = m.ID
+		entry, err := entryOf(campaign, shard, m)
+		if err != nil {
+			p.Torn = append(p.Torn, tornOf(rain.EntryRef{Campaign: campaign, Shard: shard, ID: m.ID}, m, err))
+			continue
+		}
+		p.Entries = append(p.Entries, entry)
+	}
+	return p, nil
 }
 
 // Lookup is what an outbox has under an entry's id.

@@ -64,7 +64,7 @@ func newLossy(t *testing.T, addr string) *lossy {
 func (l *lossy) another() *Rebuilder {
 	return NewRebuilder(RebuilderOptions{
 		Service: l.service, Campaigns: l.ledger.Campaigns, Ledger: l.ledger.Rebuilds, Stream: l.settler,
-		Outbox: l.grabber, Restorer: l.grabber, Bus: l.bus,
+		Outbox: l.grabber, Wins: l.grabber, Letters: l.ledger.Poster, Restorer: l.grabber, Bus: l.bus,
 		Log: slog.New(slog.DiscardHandler),
 	})
 }

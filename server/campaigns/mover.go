@@ -51,8 +51,9 @@ type Mover struct {
 	lease lease
 	wake  chan struct{} // somebody has run dry
 
-	moved  prometheus.Counter
-	failed prometheus.Counter
+	moved   prometheus.Counter
+	failed  prometheus.Counter
+	refused prometheus.Counter
 
 	mu  sync.Mutex
 	dry map[string]map[dryOn]thirst // by campaign; nil while another node moves stock
@@ -120,6 +121,10 @@ func NewMover(o MoverOptions) *Mover {
 			Name: "redrain_move_failures_total", Help: "Moves of stock that were begun and not ended at once; they " +
 				"are " +
 				"carried on.",
+		}),
+		refused: metrics.NewCounter(prometheus.CounterOpts{
+			Name: "redrain_moves_refused_total", Help: "Moves of stock that the ledger does not bear out; nothing " +
+				"was moved by them.",
 		}),
 	}
 }
@@ -246,7 +251,7 @@ func (m *Mover) look(ctx context.Context, c *rain.Campaign, p *pace) error {
 	}
 	if ends || p.broken {
 		// What cannot be ended now, because its shard is away, holds up no other move.
-		err = m.finish(ctx, c, levels)
+		err = m.finish(ctx, c, levels, &p.refusals)
 		p.finishedAt, p.broken = now, err != nil
 	}
 	if !falls {
@@ -260,7 +265,7 @@ func (m *Mover) look(ctx context.Context, c *rain.Campaign, p *pace) error {
 		return err
 	}
 	p.note(levels, now)
-	carried := m.carry(ctx, c, plan(levels, p.rates, dry))
+	carried := m.carry(ctx, c, plan(levels, p.rates, dry, p.refusals.lenders(now)), &p.refusals)
 	p.broken = p.broken || carried != nil
 	return errors.Join(err, carried)
 }
@@ -281,7 +286,7 @@ func (m *Mover) thirsty(campaign string, now int64) map[int]int {
 }
 
 // carry makes the moves of a plan. When ctx ends no other one is begun, and those that have begun are ended.
-func (m *Mover) carry(ctx context.Context, c *rain.Campaign, moves []transfer) error {
+func (m *Mover) carry(ctx context.Context, c *rain.Campaign, moves []transfer, refusals *refusals) error {
 	var g errgroup.Group
 	g.SetLimit(movesAtOnce)
 	for _, t := range moves {
@@ -296,7 +301,7 @@ func (m *Mover) carry(ctx context.Context, c *rain.Campaign, moves []transfer) e
 				return err
 			}
 			faults.Point("move.after_lend")
-			return m.end(ctx, c.ID, t.from, *lent)
+			return m.refuse(c.ID, t.from, lent.Move, refusals, m.end(ctx, c.ID, t.from, *lent))
 		})
 	}
 	err := g.Wait()
@@ -309,11 +314,6 @@ func (m *Mover) carry(ctx context.Context, c *rain.Campaign, moves []transfer) e
 // end takes a move from its lending to its end.
 func (m *Mover) end(ctx context.Context, campaign string, from int, lent rain.Lent) error {
 	if err := m.o.Ledger.Write(ctx, campaign, from, lent); err != nil {
-		if errors.Is(err, posting.ErrCutOff) {
-			m.o.Log.Warn("a move of stock is void: its shard was rebuilt", "campaign", campaign, "shard", from, "move",
-				lent.Move)
-			return nil // what it lent is in its stock again
-		}
 		return err
 	}
 	faults.Point("move.after_row")
@@ -329,7 +329,10 @@ func (m *Mover) bring(ctx context.Context, campaign string, from int, lent rain.
 	faults.Point("move.after_borrow")
 	m.o.Bus.Restocked(campaign, lent.To)
 	if err := m.o.Ledger.Done(ctx, lent.Move, number); err != nil {
-		return err
+		if !errors.Is(err, posting.ErrMoveRefused) {
+			return err
+		}
+		m.alarm(campaign, lent.To, lent.Move, err) // of its number only: it has come, and is done
 	}
 	faults.Point("move.after_done")
 	m.moved.Add(float64(lent.Numbers.Count()))
@@ -339,7 +342,7 @@ func (m *Mover) bring(ctx context.Context, campaign string, from int, lent rain.
 
 // finish ends the moves of a campaign that somebody has begun: those that have a row, and those that have only been
 // lent. What goes to a shard that Redis does not know waits until that is rebuilt.
-func (m *Mover) finish(ctx context.Context, c *rain.Campaign, levels []store.Level) error {
+func (m *Mover) finish(ctx context.Context, c *rain.Campaign, levels []store.Level, refusals *refusals) error {
 	open, err := m.o.Ledger.Open(ctx, c.ID)
 	if err != nil {
 		return err
@@ -352,10 +355,16 @@ func (m *Mover) finish(ctx context.Context, c *rain.Campaign, levels []store.Lev
 		}
 		err = errors.Join(err, m.bring(ctx, c.ID, move.From, move.Lent))
 	}
+	now := m.o.Clock()
 	for shard, l := range levels {
+		for _, move := range l.Torn {
+			if !refusals.waits(shard, move, now) {
+				err = errors.Join(err, m.refuse(c.ID, shard, move, refusals, errTorn))
+			}
+		}
 		for _, lent := range l.Lent {
-			if !done[lent.Move] {
-				err = errors.Join(err, m.end(ctx, c.ID, shard, lent))
+			if !done[lent.Move] && !refusals.waits(shard, lent.Move, now) {
+				err = errors.Join(err, m.refuse(c.ID, shard, lent.Move, refusals, m.end(ctx, c.ID, shard, lent)))
 			}
 		}
 	}

@@ -25,6 +25,7 @@ type pace struct {
 	at         int64     // of the last levels, Unix ms
 	won        []int     // so far, by shard
 	rates      []float64 // wins per second, by shard
+	refusals   refusals  // moves that cannot be
 }
 
 // note takes in what the shards have now.
@@ -72,7 +73,9 @@ type transfer struct{ from, to, count int }
 // wait where. A shard gets some when taps wait there, or when its stock will soon be gone; those that have most
 // beyond their goals give first. The goals do not depend on where the stock lies, and a move never takes a shard
 // past its own: so a plan that is carried out leaves nothing to be moved, and nothing goes to and fro.
-func plan(levels []store.Level, rates []float64, dry map[int]int) (moves []transfer) {
+//
+// Those in barred lend nothing.
+func plan(levels []store.Level, rates []float64, dry map[int]int, barred map[int]bool) (moves []transfer) {
 	wanted := goals(levels, rates, dry)
 	over := make([]int, len(levels)) // what each has beyond its goal; below 0 what it lacks
 	var takers []int
@@ -81,6 +84,9 @@ func plan(levels []store.Level, rates []float64, dry map[int]int) (moves []trans
 			continue
 		}
 		over[i] = l.Left - wanted[i]
+		if barred[i] {
+			over[i] = min(over[i], 0)
+		}
 		low := dry[i] > 0 || float64(l.Left) < rates[i]*aheadSeconds/2
 		if low && over[i] < 0 {
 			takers = append(takers, i)

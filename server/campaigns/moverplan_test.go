@@ -52,12 +52,12 @@ func TestPlan(t *testing.T) {
 		}
 		if name == "not from those who wait as well" {
 			// Which of the three gets the only packet does not matter, as long as it stays where taps wait.
-			if got := plan(c.levels, rates, c.dry); len(got) > 1 {
+			if got := plan(c.levels, rates, c.dry, nil); len(got) > 1 {
 				t.Errorf("%s: %v", name, got)
 			}
 			continue
 		}
-		if got := plan(c.levels, rates, c.dry); !slices.Equal(got, c.want) {
+		if got := plan(c.levels, rates, c.dry, nil); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
@@ -88,7 +88,7 @@ func TestPlanProperties(t *testing.T) {
 			}
 		}
 		before := slices.Clone(levels)
-		moves := plan(levels, rates, dry)
+		moves := plan(levels, rates, dry, nil)
 		gave, got := map[int]bool{}, map[int]bool{}
 		for _, m := range moves {
 			gave[m.from], got[m.to] = true, true
@@ -118,7 +118,7 @@ func TestPlanProperties(t *testing.T) {
 				t.Fatalf("shard %d keeps what others wait for: %+v, %v, %v: %v", i, before, rates, dry, moves)
 			}
 		}
-		if again := plan(levels, rates, dry); len(again) > 0 {
+		if again := plan(levels, rates, dry, nil); len(again) > 0 {
 			t.Fatalf("%+v, %v, %v: %v, and then %v", before, rates, dry, moves, again)
 		}
 	}
@@ -140,7 +140,7 @@ func TestTheLastPacketRests(t *testing.T) {
 	p.note(levels, 200)
 	moved, last := 0, 0
 	for round := range 1000 {
-		moves := plan(levels, p.rates, nil)
+		moves := plan(levels, p.rates, nil, nil)
 		for _, m := range moves {
 			levels[m.from].Left -= m.count
 			levels[m.to].Left += m.count

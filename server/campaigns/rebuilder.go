@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 
 	"redrain/grab/store"
@@ -32,6 +33,8 @@ type RebuilderOptions struct {
 	Ledger    RebuilderLedger
 	Stream    Stream
 	Outbox    LeftOver
+	Wins      ToldWins
+	Letters   MessageLetters
 	Restorer  Restorer
 	Bus       Bus
 	Log       *slog.Logger
@@ -67,8 +70,18 @@ type Stream interface {
 
 // LeftOver is what is in the outbox of a shard that Redis knows too little of. [store.Outbox] has it.
 type LeftOver interface {
-	Page(ctx context.Context, campaign string, shard int, after string, limit int) ([]rain.Entry, error)
+	Page(ctx context.Context, campaign string, shard int, after string, limit int) (store.Page, error)
 	Remove(ctx context.Context, refs []rain.EntryRef) error
+}
+
+// ToldWins finds out what an outbox entry that cannot be read was about. [store.Wins] does.
+type ToldWins interface {
+	Told(ctx context.Context, c *rain.Campaign, t store.Torn) (rain.Entry, error)
+}
+
+// MessageLetters keeps what cannot be read. [posting.Poster] does.
+type MessageLetters interface {
+	BuryMessage(ctx context.Context, name string, payload []byte, reason string) (kept bool, err error)
 }
 
 // Restorer tells Redis again what it has lost; store.ErrAlive where it has not.
@@ -86,8 +99,8 @@ type Rebuilt struct {
 	Wins     int    `json:"wins"`    // that Redis knows again
 }
 
-// Rebuild restores every shard that Redis has lost of a campaign. It fails with store.ErrAlive where none is lost, and
-// with ErrDrained or rain.ErrNotStocked where none has to be there.
+// Rebuild restores every shard that Redis has lost of a campaign, and puts outbox entries aside that cannot be read. It
+// fails with store.ErrAlive where none is lost, and with ErrDrained or rain.ErrNotStocked where none has to be there.
 func (r *Rebuilder) Rebuild(ctx context.Context, id string) (Rebuilt, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,7 +118,7 @@ func (r *Rebuilder) Rebuild(ctx context.Context, id string) (Rebuilt, error) {
 	if err != nil {
 		return done, err
 	}
-	if err := r.shards(ctx, c, lost, &done); err != nil {
+	if err := errors.Join(r.clean(ctx, c, lost), r.shards(ctx, c, lost, &done)); err != nil {
 		return done, err
 	}
 	if len(done.Shards) == 0 {
@@ -179,22 +192,75 @@ const leftOverAtOnce = 100
 // a Redis that has gone back has there was mostly settled long ago, and JetStream takes it for a copy for minutes.
 func (r *Rebuilder) settleLeftOver(ctx context.Context, c *rain.Campaign, shard int) error {
 	for after := ""; ; {
-		entries, err := r.o.Outbox.Page(ctx, c.ID, shard, after, leftOverAtOnce)
-		if err != nil || len(entries) == 0 {
+		page, err := r.o.Outbox.Page(ctx, c.ID, shard, after, leftOverAtOnce)
+		if err != nil || page.Last == "" {
 			return err
 		}
-		if err := r.o.Stream.PostNow(ctx, entries); err != nil {
+		if err := r.o.Stream.PostNow(ctx, page.Entries); err != nil {
 			return err
 		}
-		refs := make([]rain.EntryRef, len(entries))
-		for i, e := range entries {
+		refs := make([]rain.EntryRef, len(page.Entries))
+		for i, e := range page.Entries {
 			refs[i] = e.Ref
 		}
 		if err := r.o.Outbox.Remove(ctx, refs); err != nil {
 			return err
 		}
-		after = refs[len(refs)-1].ID
+		if err := r.putAside(ctx, c, page.Torn); err != nil {
+			return err
+		}
+		after = page.Last
 	}
+}
+
+// putAside takes outbox entries that cannot be read to the dead letters, as they are: nobody else can do anything with
+// them, and a shard is not restored while there are any. Wins that such an entry names, and that Redis still knows, are
+// posted first: their seals say whether somebody was told of them.
+func (r *Rebuilder) putAside(ctx context.Context, c *rain.Campaign, torn []store.Torn) error {
+	for _, t := range torn {
+		told, err := r.o.Wins.Told(ctx, c, t)
+		if err != nil {
+			return err
+		}
+		if len(told.Wins) > 0 {
+			if err := r.o.Stream.PostNow(ctx, []rain.Entry{told}); err != nil {
+				return err
+			}
+		}
+		kept, err := r.o.Letters.BuryMessage(ctx, "outbox "+t.Ref.String(), t.Text, t.Reason)
+		if err != nil {
+			return err
+		}
+		// Where many like it are kept, the log has to do.
+		r.o.Log.Error("an outbox entry cannot be read; it leaves the outbox", "entry", t.Ref.String(), "reason", t.Reason,
+			"kept_as_a_dead_letter", kept, "wins_posted", len(told.Wins), "fields", string(t.Text[:min(len(t.Text), 2000)]))
+		if err := r.o.Outbox.Remove(ctx, []rain.EntryRef{t.Ref}); err != nil {
+			return err
+		}
+	}
+	if len(torn) > 0 {
+		r.o.Bus.Alarm("dead_letter", c.ID, fmt.Sprintf("%d outbox entries that cannot be read wait for a person, the "+
+			"first because: %s", len(torn), torn[0].Reason))
+	}
+	return nil
+}
+
+// clean puts aside what cannot be read at the front of the outboxes of shards that are not lost: all else there goes
+// by itself, so what cannot be read comes to the front.
+func (r *Rebuilder) clean(ctx context.Context, c *rain.Campaign, lost []int) error {
+	for shard := range store.Shards(c) {
+		if slices.Contains(lost, shard) {
+			continue
+		}
+		page, err := r.o.Outbox.Page(ctx, c.ID, shard, "", leftOverAtOnce)
+		if err == nil {
+			err = r.putAside(ctx, c, page.Torn)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // restoration reads from the ledger what a fenced shard is. Its stock is its part of the split, without what it has

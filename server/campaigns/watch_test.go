@@ -44,12 +44,12 @@ func TestARedisThatWentBack(t *testing.T) {
 	for name, meanwhile := range map[string]func(l *lossy, c *rain.Campaign){
 		"a win": func(l *lossy, c *rain.Campaign) { l.post(l.win(c, 0, paytest.Home("u", 0, 2))) },
 		"what it lent": func(l *lossy, c *rain.Campaign) {
-			if err := l.mover(nil).carry(l.Context(), c, []transfer{{0, 1, 4}}); err != nil {
+			if err := l.mover(nil).carry(l.Context(), c, []transfer{{0, 1, 4}}, &refusals{}); err != nil {
 				l.Fatal(err)
 			}
 		},
 		"what it borrowed": func(l *lossy, c *rain.Campaign) {
-			if err := l.mover(nil).carry(l.Context(), c, []transfer{{1, 0, 4}}); err != nil {
+			if err := l.mover(nil).carry(l.Context(), c, []transfer{{1, 0, 4}}, &refusals{}); err != nil {
 				l.Fatal(err)
 			}
 		},

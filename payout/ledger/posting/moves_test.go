@@ -103,7 +103,7 @@ func TestAMoveAndARebuild(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		next := lent("m4", 1, 3, rain.Range{First: 2, Last: 2})
+		next := lent("m4", 1, ms+3, rain.Range{First: 2, Last: 2})
 		for _, epoch := range []int64{0, ms - 1, ms + 1} {
 			next.Epoch = epoch
 			if err := b.Moves.Write(ctx, "c1", 0, next); !errors.Is(err, posting.ErrCutOff) {
