@@ -134,7 +134,8 @@ func (m *Moves) Open(ctx context.Context, campaign string) ([]Move, error) {
 	return moves, nil
 }
 
-// Known is the highest that the ledger has seen of a shard: its newest entry, and its number of moves.
+// Known is the highest that the ledger has seen of a shard: its newest entry, and its number of moves. What Redis had of
+// an epoch before has fewer moves than the epoch that the ledger knows begins with.
 type Known struct {
 	Entry string
 	Moves int64
@@ -164,6 +165,8 @@ func (m *Moves) Known(ctx context.Context, c *rain.Campaign) ([]Known, error) {
 		for _, query := range []string{
 			"SELECT from_shard, MAX(from_number) FROM move WHERE campaign_id = ? GROUP BY from_shard",
 			"SELECT to_shard, MAX(to_number) FROM move WHERE campaign_id = ? GROUP BY to_shard",
+			// Each epoch counts its moves from its own time on.
+			"SELECT shard, barrier_ms FROM shard_epoch WHERE campaign_id = ?",
 		} {
 			err := tx.Each(ctx, func(scan sqldb.Scan) error {
 				var shard int

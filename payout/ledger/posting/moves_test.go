@@ -63,7 +63,9 @@ func TestMoves(t *testing.T) {
 			t.Errorf("%+v, %v", open, err)
 		}
 		paytest.Must(t, b.Moves.Done(ctx, "of nobody", 1))
-		b.MustFence(t, 0)
+		epoch, _, err := b.MustFence(t, 0).Position()
+		paytest.Must(t, err)
+		wantKnown("once the first is fenced", epoch, 5, 0) // its epoch counts from there
 		for shard, want := range []posting.Holding{
 			{Numbers: rain.Numbers{{First: 1, Last: 2}}, Borrowed: []string{"m2"}, Moves: 1},
 			{Numbers: rain.Numbers{{First: 0, Last: 0}, {First: 3, Last: 7}}, Borrowed: []string{"m1"},
