@@ -241,11 +241,11 @@ func (i *interleaving) endLoan() {
 // look is a round of the mover, with taps that wait somewhere.
 func (i *interleaving) look() {
 	i.now += int64(rapid.SampledFrom([]int{0, 200, finishEveryMS}).Draw(i.rt, "passed"))
-	dry := map[int]int{i.shard(): rapid.IntRange(1, 9).Draw(i.rt, "taps")}
+	needs := map[int]need{i.shard(): {waiting: rapid.IntRange(1, 9).Draw(i.rt, "taps")}}
 	levels := i.levels()
 	i.pace.note(levels, i.now)
 	i.carried(errors.Join(i.mover.finish(i.Context(), i.c, levels, &i.pace.refusals),
-		i.mover.carry(i.Context(), i.c, plan(levels, i.pace.rates, dry, nil), &i.pace.refusals)))
+		i.mover.carry(i.Context(), i.c, plan(levels, i.pace.rates, needs, nil), &i.pace.refusals)))
 	if len(i.pace.refusals.until) > 0 {
 		i.rt.Fatalf("an honest move was refused: %+v", i.pace.refusals.moves)
 	}

@@ -38,6 +38,9 @@ const (
 	finishEveryMS = 5_000
 	// movesAtOnce is how many moves of a campaign are made at the same time.
 	movesAtOnce = 8
+	// movesOfRound is how many are made before the shards are looked at again: taps wait for some hundred ms only, and
+	// where they wait changes meanwhile.
+	movesOfRound = 32
 )
 
 // Mover takes stock to where players are. A campaign's stock lies on its shards, and each player takes part on one of
@@ -55,8 +58,9 @@ type Mover struct {
 	failed  prometheus.Counter
 	refused prometheus.Counter
 
-	mu  sync.Mutex
-	dry map[string]map[dryOn]thirst // by campaign; nil while another node moves stock
+	mu     sync.Mutex
+	dry    map[string]map[dryOn]thirst // by campaign; nil while another node moves stock
+	coming map[coming]int              // packets that moves under way bring to shards
 
 	campaigns map[string]*pace // the rounds' own
 }
@@ -67,10 +71,17 @@ type dryOn struct {
 	node  string
 }
 
+// coming is where packets are on their way to.
+type coming struct {
+	campaign string
+	shard    int
+}
+
 // thirst is how many taps wait there.
 type thirst struct {
 	taps int
 	at   int64 // when that was heard, Unix ms
+	base int   // how many the shard had given away then, or when it was looked at first; -1: not yet
 }
 
 // MovedStock takes packets out of a shard and puts them into another. [store.Moves] does.
@@ -112,6 +123,7 @@ func NewMover(o MoverOptions) *Mover {
 	metrics := promauto.With(o.Registerer)
 	return &Mover{
 		o: o, wake: make(chan struct{}, 1), campaigns: map[string]*pace{},
+		coming: map[coming]int{},
 		lease: lease{leases: o.Leases, name: "mover", part: "mover", node: o.Node, ttl: moveLease, renew: moveRenew,
 			guard: o.Guard, log: o.Log},
 		moved: metrics.NewCounter(prometheus.CounterOpts{
@@ -139,7 +151,14 @@ func (m *Mover) Dry(campaign string, n cluster.DryShard) {
 	if m.dry[campaign] == nil {
 		m.dry[campaign] = map[dryOn]thirst{}
 	}
-	m.dry[campaign][dryOn{n.Shard, n.Node}] = thirst{max(0, min(n.Taps, rain.MaxPackets)), m.o.Clock()}
+	// What is on its way is for them; who gets nothing of it says so when it has come.
+	taps := max(0, min(n.Taps, rain.MaxPackets)-m.coming[coming{campaign, n.Shard}])
+	m.dry[campaign][dryOn{n.Shard, n.Node}] = thirst{taps, m.o.Clock(), -1}
+	m.wakeUp()
+}
+
+// wakeUp asks for a round.
+func (m *Mover) wakeUp() {
 	select {
 	case m.wake <- struct{}{}:
 	default:
@@ -257,32 +276,58 @@ func (m *Mover) look(ctx context.Context, c *rain.Campaign, p *pace) error {
 	if !falls {
 		return err
 	}
-	dry := m.thirsty(c.ID, now)
+	needs := m.needs(c.ID, levels, now)
 	if soldOut(c, levels) {
-		if len(dry) > 0 {
+		if len(needs) > 0 {
 			m.o.Bus.SoldOut(c.ID)
 		}
 		return err
 	}
 	p.note(levels, now)
-	carried := m.carry(ctx, c, plan(levels, p.rates, dry, p.refusals.lenders(now)), &p.refusals)
+	moves := plan(levels, p.rates, needs, p.refusals.lenders(now))
+	if len(moves) > movesOfRound {
+		moves = moves[:movesOfRound]
+		m.wakeUp()
+	}
+	carried := m.carry(ctx, c, moves, &p.refusals)
 	p.broken = p.broken || carried != nil
 	return errors.Join(err, carried)
 }
 
-// thirsty is how many taps wait on which shards, as far as that was heard just now.
-func (m *Mover) thirsty(campaign string, now int64) map[int]int {
+// expect counts packets that are on their way to a shard.
+func (m *Mover) expect(campaign string, shard, count int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	dry := map[int]int{}
+	to := coming{campaign, shard}
+	if m.coming[to] += count; m.coming[to] == 0 {
+		delete(m.coming, to)
+	}
+}
+
+// needs is what the shards lack, as far as that was heard: for how many taps, and how many of them have won since.
+func (m *Mover) needs(campaign string, levels []store.Level, now int64) map[int]need {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	needs := map[int]need{}
 	for on, t := range m.dry[campaign] {
-		if now-t.at >= thirstMS {
+		if now-t.at >= returnMS || on.shard < 0 || on.shard >= len(levels) {
 			delete(m.dry[campaign], on)
 			continue
 		}
-		dry[on.shard] += t.taps
+		won := levels[on.shard].Won
+		if t.base < 0 || won < t.base { // heard just now; or the shard was rebuilt and knows fewer
+			t.base = won
+			m.dry[campaign][on] = t
+		}
+		lacks, one := max(t.taps-(won-t.base), 0), needs[on.shard]
+		if now-t.at < thirstMS {
+			one.waiting += lacks
+		} else {
+			one.missed += lacks
+		}
+		needs[on.shard] = one
 	}
-	return dry
+	return needs
 }
 
 // carry makes the moves of a plan. When ctx ends no other one is begun, and those that have begun are ended.
@@ -296,6 +341,8 @@ func (m *Mover) carry(ctx context.Context, c *rain.Campaign, moves []transfer, r
 			}
 			ctx, cancel := rounds.Graceful(ctx, moveGrace)
 			defer cancel()
+			m.expect(c.ID, t.to, t.count)
+			defer m.expect(c.ID, t.to, -t.count)
 			lent, err := m.o.Stock.Lend(ctx, c.ID, t.from, t.to, rand.Text(), t.count)
 			if err != nil || lent == nil {
 				return err

@@ -2,7 +2,6 @@ package campaigns
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -121,8 +120,8 @@ func TestAForgedStockIsNotLentPieceByPiece(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, p := l.mover(nil), &pace{}
-	for i := range 20 {
-		m.Dry(c.ID, cluster.DryShard{Shard: 3, Node: fmt.Sprint(i), Taps: 12})
+	for range 20 {
+		m.Dry(c.ID, cluster.DryShard{Shard: 3, Node: "n", Taps: 12})
 		if err := m.look(t.Context(), c, p); err != nil {
 			t.Fatal(err)
 		}
