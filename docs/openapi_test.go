@@ -25,6 +25,7 @@ var operations = []string{
 	"GET /api/v1/campaigns/{campaign}/reconciliation", "GET /api/v1/campaigns/{campaign}/rains/{rain}/fairness",
 	"GET /api/v1/reconciliation",
 	"GET /api/v1/payouts", "POST /api/v1/payouts/{claim}/retry", "POST /api/v1/payouts/retry",
+	"POST /api/v1/payouts/{claim}/dismiss",
 	"GET /api/v1/users/{user}", "GET /api/v1/users/{user}/claims", "GET /api/v1/me", "GET /api/v1/me/claims",
 	"GET /api/v1/users/{user}/withdrawals", "GET /api/v1/withdrawals",
 	"POST /api/v1/me/withdrawals", "GET /api/v1/me/withdrawals", "GET /api/v1/me/withdrawals/{withdrawal}",

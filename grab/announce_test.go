@@ -71,7 +71,7 @@ func TestAFailureIsLoggedOnce(t *testing.T) {
 	s, c := &fakeScript{stock: 100}, &fakeConfirmer{}
 	d := &decider[string]{
 		campaign: "c", shard: 3, script: s, confirmer: c, metrics: newMetrics(nil),
-		log: slog.New(slog.NewTextHandler(&log, nil)), onWin: func() {}, onSoldOut: func() {},
+		log: slog.New(slog.NewTextHandler(&log, nil)), onWin: func(*rain.Entry) {}, onSoldOut: func() {},
 		alone: true, rain: aRain, clock: func() int64 { return 2_000 },
 	}
 	told := ""
@@ -115,7 +115,7 @@ func TestBatchesAreMeasured(t *testing.T) {
 	reg, c := prometheus.NewRegistry(), &fakeConfirmer{all: true}
 	d := &decider[string]{
 		script: &fakeScript{stock: 2}, confirmer: c, metrics: newMetrics(reg),
-		log: slog.New(slog.DiscardHandler), onWin: func() {}, onSoldOut: func() {},
+		log: slog.New(slog.DiscardHandler), onWin: func(*rain.Entry) {}, onSoldOut: func() {},
 		alone: true, rain: aRain, clock: func() int64 { return 2_000 },
 	}
 	d.answers.tell = func([]*Tap[string]) {}

@@ -7,7 +7,9 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"redrain/grab/confirm"
@@ -115,6 +117,7 @@ type bench struct {
 	told  []string // "caller outcome" in the order of telling
 	dry   []int    // how many taps waited for stock, each time that some did
 	wins  int
+	late  atomic.Int64 // how much later it is than 2,000, ms
 }
 
 func newBench(t testing.TB, s *fakeScript, c *fakeConfirmer) *bench {
@@ -133,8 +136,8 @@ func newShardedBench(t testing.TB, c *fakeConfirmer, scripts ...*fakeScript) *be
 			b.told = append(b.told, t.Caller+" "+t.Result().Outcome.String())
 		}
 	}, Options{
-		Clock: func() int64 { return 2_000 },
-		OnWin: func(string, int) {
+		Clock: func() int64 { return 2_000 + b.late.Load() },
+		OnWin: func(*rain.Entry) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			b.wins++
@@ -199,8 +202,8 @@ func TestATapUnderWayAnswersItsCopies(t *testing.T) {
 			slices.Sort(b.told)
 			b.wantTold(t, "p1 unavailable", "p2 unavailable", "p3 unavailable", "p4 unavailable", "q1 unavailable")
 		}
-		if b.wins == 0 || !b.gate.soldOut.Load() {
-			t.Errorf("%d times told of a win, sold out %t", b.wins, b.gate.soldOut.Load())
+		if (b.wins > 0) != immediate || !b.gate.soldOut.Load() {
+			t.Errorf("%d entries sent on their way, sold out %t", b.wins, b.gate.soldOut.Load())
 		}
 	}
 }
@@ -215,10 +218,9 @@ func TestLosersDoNotWait(t *testing.T) {
 		tap.player = b.gate.players.stripe(tap.User).add(tap.User)
 	}
 	told := make(chan string, 10)
-	nothing := func() {}
 	d := &decider[string]{
-		script: s, confirmer: c, metrics: newMetrics(nil), log: slog.New(slog.DiscardHandler), onWin: nothing,
-		onSoldOut: nothing, alone: true, rain: aRain, clock: func() int64 { return 2_000 },
+		script: s, confirmer: c, metrics: newMetrics(nil), log: slog.New(slog.DiscardHandler),
+		onWin: func(*rain.Entry) {}, onSoldOut: func() {}, alone: true, rain: aRain, clock: func() int64 { return 2_000 },
 		answers: answers[string]{tell: func(taps []*Tap[string]) {
 			for _, t := range taps {
 				told <- t.Caller + " " + t.Result().Outcome.String()
@@ -307,4 +309,26 @@ func BenchmarkCoalescer(b *testing.B) {
 		}
 	})
 	all.Wait()
+}
+
+// A tap that waited for so long that the ledger might refuse its win is not sealed any more: what is told is paid. It may
+// be tapped again.
+func TestATapThatWaitedTooLongIsNotSealed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &fakeScript{stock: 10, hold: make(chan struct{})}
+		b := newBench(t, s, &fakeConfirmer{immediate: true})
+		b.tap("first", "0.0", "first")
+		synctest.Wait() // its batch is away
+		b.late.Add(1)
+		b.tap("long", "0.0", "long")
+		b.late.Add(1)
+		b.tap("just", "0.0", "just")
+		b.late.Add(rain.SealWithinMS)
+		close(s.hold)
+		b.gates.Close()
+		b.wantTold(t, "first won", "long unavailable", "just won")
+		if want := []string{"first 0.0", "just 0.0"}; !slices.Equal(s.sent, want) {
+			t.Errorf("the script was asked %q, want %q", s.sent, want)
+		}
+	})
 }

@@ -63,7 +63,7 @@ func Example() {
 	tap("bob", "0.0")
 	tap("bob", "100.0")
 
-	entries, err := outbox.Read(ctx, c.ID, 0, "node-1", 100)
+	entries, _, err := outbox.Page(ctx, c.ID, 0, "", 100)
 	check(err)
 	amounts, err := rain.NewAmounts(c)
 	check(err)

@@ -283,7 +283,7 @@ func TestAnOlderEntryIsPublishedWhole(t *testing.T) {
 	gm.BatchOf([2]string{"p", drop}, [2]string{"q", drop})
 	to.Refuse(false)
 	gm.Want("p", drop, outcome.Won)
-	if got, want := to.Entries(), gm.Read("a", 10); len(want) != 1 || len(want[0].Wins) != 2 ||
+	if got, want := to.Entries(), gm.Read(10); len(want) != 1 || len(want[0].Wins) != 2 ||
 		!reflect.DeepEqual(got, want) {
 		t.Errorf("published %+v, the outbox has %+v", got, want)
 	}

@@ -81,7 +81,7 @@ func (gs *Gates[T]) shard(g *Gate[T], number int, amounts *rain.Amounts) *shard[
 		campaign: g.campaign, shard: number, script: gs.scripts(g.campaign, number), confirmer: gs.confirmer,
 		answers: tell, metrics: gs.metrics, log: gs.o.Log, rain: func() *rain.Rain { return g.view.Load().rain },
 		amounts: amounts, clock: gs.o.Clock, drought: s.drought, alone: len(g.shards) == 1,
-		onWin:     func() { gs.o.OnWin(g.campaign, number) },
+		onWin:     gs.o.OnWin,
 		onSoldOut: g.SoldOut, soldOut: g.soldOut.Load,
 	}
 	s.coalescer = newCoalescer(gs.work, d.decide, d.giveUp)

@@ -20,9 +20,9 @@ type Options struct {
 	Log *slog.Logger
 	// Registerer takes the metrics; nil keeps them unregistered.
 	Registerer prometheus.Registerer
-	// OnWin is called when a batch has left wins in a shard's outbox, so that the relay need not wait for its next
-	// round. It must not block. May be nil.
-	OnWin func(campaign string, shard int)
+	// OnWin is called with the outbox entry of what a batch has won, when it may leave Redis, so that it is on its way
+	// to the ledger as it was decided. It must not block. May be nil.
+	OnWin func(*rain.Entry)
 	// OnDry is called when a shard has nothing left for taps of this node, with how many wait for stock from
 	// elsewhere. It must not block. May be nil.
 	OnDry func(campaign string, shard, taps int)
@@ -39,7 +39,7 @@ func (o Options) withDefaults() Options {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.OnWin == nil {
-		o.OnWin = func(string, int) {}
+		o.OnWin = func(*rain.Entry) {}
 	}
 	if o.OnDry == nil {
 		o.OnDry = func(string, int, int) {}

@@ -17,7 +17,7 @@ var keyArguments = map[string]struct {
 	at  int // 0: none
 	all bool
 }{
-	"TIME": {at: 0}, "XGROUP": {at: 2}, "UNLINK": {at: 1, all: true},
+	"TIME": {at: 0}, "UNLINK": {at: 1, all: true},
 	"GET": {at: 1}, "SET": {at: 1}, "EXISTS": {at: 1}, "PEXPIRE": {at: 1},
 	"HGET": {at: 1}, "HMGET": {at: 1}, "HSET": {at: 1}, "HGETALL": {at: 1}, "XRANGE": {at: 1},
 	"LLEN": {at: 1}, "LRANGE": {at: 1}, "LTRIM": {at: 1}, "RPUSH": {at: 1}, "XADD": {at: 1},

@@ -40,12 +40,12 @@
 --   Run again (a lost answer, a player tapping twice) it gives a win again instead of another one, whatever the time and the
 --   state; and it does not count a tap twice.
 
-local state, stock, wins, taps, outbox = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local state, stock, wins, taps, outbox, argv = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV
 local HEAD = 4           -- arguments before those of the taps
 local EARLY_MS = 250     -- how much before its start a rain is taken as begun: the nodes' clocks differ that much at most
-local n = (#ARGV - HEAD) / 3
+local DIGIT = { [0] = '0', '1', '2', '3', '4', '5', '6', '7', '8', '9' }
+local n = (#argv - HEAD) / 3
 local USER, FIELD, LINE = HEAD, HEAD + n, HEAD + 2 * n
-
 local match, sub, concat = string.match, string.sub, table.concat
 
 -- Read -----------------------------------------------------------------------------------------------------------------
@@ -57,11 +57,11 @@ if not status or status == 'rebuilding' then
   return redis.error_reply('NOSTATE Redis knows nothing of this shard')
 end
 local last, moves = s[4], s[5]
-if ARGV[2] ~= last or ARGV[3] ~= moves then
-  local known_ms, known_seq = match(ARGV[2], '^(%d+)-(%d+)$')
+if argv[2] ~= last or argv[3] ~= moves then
+  local known_ms, known_seq = match(argv[2], '^(%d+)-(%d+)$')
   local ms, seq = match(last, '^(%d+)-(%d+)$')
   known_ms, ms = tonumber(known_ms), tonumber(ms)
-  if ms < known_ms or ms == known_ms and tonumber(seq) < tonumber(known_seq) or tonumber(moves) < tonumber(ARGV[3]) then
+  if ms < known_ms or ms == known_ms and tonumber(seq) < tonumber(known_seq) or tonumber(moves) < tonumber(argv[3]) then
     return redis.error_reply('BEHIND Redis has forgotten what came after ' .. last .. ' and move ' .. moves)
   end
 end
@@ -70,64 +70,77 @@ local opens = tonumber(s[9])
 
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
-local open = status == 'open' and s[8] == ARGV[1] and now >= opens - EARLY_MS and now < tonumber(s[10])
+local open = status == 'open' and s[8] == argv[1] and now >= opens - EARLY_MS and now < tonumber(s[10])
 
-local known = redis.call('HMGET', wins, unpack(ARGV, USER + 1, LINE))
-local counted = open and taps_per_user > 0 and redis.call('HMGET', taps, unpack(ARGV, USER + 1, LINE))
+local records, fields = redis.call('HMGET', wins, unpack(argv, USER + 1, FIELD)), {}
+for i = 1, n do
+  if records[i] then fields[#fields + 1] = argv[FIELD + i] end -- who has never won has not won with this ticket
+end
+local before = #fields > 0 and redis.call('HMGET', wins, unpack(fields))
+local counted = open and taps_per_user > 0 and redis.call('HMGET', taps, unpack(argv, USER + 1, LINE))
 
 -- Decide ---------------------------------------------------------------------------------------------------------------
 
 -- How many packets may go now. The pacing counts from what was there when the rain's first batch came.
 local released, base = left, nil
 if open and s[11] == '1' then
-  base = s[13] == ARGV[1] and tonumber(s[14]) or left
+  base = s[13] == argv[1] and tonumber(s[14]) or left
   local duration = tonumber(s[12])
   local elapsed = math.max(0, math.min(now - opens, duration))
   released = math.max(0, math.floor(base * elapsed / duration) - (base - left))
 end
 
-local codes, again, winner, number, newest, new_taps = {}, {}, {}, {}, {}, {}
+local codes, again, winner, lines, new_taps, winners, asked = {}, {}, {}, {}, {}, 0, 0
 for i = 1, n do
-  local record, win, code, tapped = known[i], known[n + i], nil, nil
+  local record, win, code = records[i], nil, nil
   if record then
-    number[i], newest[i] = match(record, '^(%d+) (.*)$')
+    asked = asked + 1
+    win = before[asked]
   end
-  if counted and not counted[n + i] then
-    tapped = tonumber(counted[i] or 0)
-  end
+  local tapped = counted and not counted[n + i] and tonumber(counted[i] or 0)
   if win then
     code, again[#again + 1] = 'b', win
   elseif not open then
     code = 'n'
-  elseif record and tonumber(number[i]) >= wins_per_user then
+  elseif record and tonumber(match(record, '^%d+')) >= wins_per_user then
     code = 'a'
   elseif tapped and tapped >= taps_per_user then
     code = 'l'
   else
     if tapped then
-      new_taps[#new_taps + 1], new_taps[#new_taps + 2] = ARGV[USER + i], tapped + 1
-      new_taps[#new_taps + 1], new_taps[#new_taps + 2] = ARGV[FIELD + i], ''
+      new_taps[#new_taps + 1], new_taps[#new_taps + 2] = argv[USER + i], tapped + 1
+      new_taps[#new_taps + 1], new_taps[#new_taps + 2] = argv[FIELD + i], ''
     end
-    if #winner >= left then
+    if winners >= left then
       code = 'd'
-    elseif #winner >= released then
+    elseif winners >= released then
       code = 'e'
     else
-      code, winner[#winner + 1] = 'w', i
+      code, winners = 'w', winners + 1
+      winner[winners], lines[winners] = i, argv[LINE + i]
     end
   end
   codes[i] = code
 end
 
 -- Which packets they are, from the front of the stock; used is how many of its ranges go as a whole.
-local packets, ranges, used, rest = {}, {}, 0, nil
-if #winner > 0 then
-  for _, range in ipairs(redis.call('LRANGE', stock, 0, #winner - 1)) do
+-- To turn a number into text is slow, so it is done for ten packets at once: their tens, and the last digit of each.
+local tens, ones, ranges, got, used, rest = {}, {}, {}, 0, 0, nil
+if winners > 0 then
+  for _, range in ipairs(redis.call('LRANGE', stock, 0, winners - 1)) do
     local first, final = match(range, '^(%d+)-(%d+)$')
-    if not first or #packets == #winner then break end
+    if not first or got == winners then break end
     first, final = tonumber(first), tonumber(final)
-    local taken = math.min(final, first + #winner - #packets - 1)
-    for p = first, taken do packets[#packets + 1] = p end
+    local taken = math.min(final, first + winners - got - 1)
+    local before_last
+    for packet = first, taken do
+      local last_digit = packet % 10
+      if packet == first or last_digit == 0 then
+        before_last = packet < 10 and '' or (packet - last_digit) / 10 .. ''
+      end
+      got = got + 1
+      tens[got], ones[got] = before_last, DIGIT[last_digit]
+    end
     ranges[#ranges + 1] = first .. '-' .. taken
     if taken == final then
       used = used + 1
@@ -135,7 +148,7 @@ if #winner > 0 then
       rest = taken + 1 .. '-' .. final
     end
   end
-  if #packets < #winner then
+  if got < winners then
     return redis.error_reply('NOSTATE the stock has fewer packets than the state says')
   end
 end
@@ -143,25 +156,24 @@ end
 -- Write ----------------------------------------------------------------------------------------------------------------
 
 local id = ''
-if #winner > 0 then
-  local lines, new_wins = {}, {}
-  for w, i in ipairs(winner) do lines[w] = ARGV[LINE + i] end
-  id = redis.call('XADD', outbox, '*', 'at', ARGV[4], 'packets', concat(ranges, ' '), 'wins', concat(lines, '\n'))
+if winners > 0 then
+  id = redis.call('XADD', outbox, '*', 'at', argv[4], 'packets', concat(ranges, ' '), 'wins', concat(lines, '\n'))
+  local new_wins, entry = {}, ' ' .. id .. ' '
   for w, i in ipairs(winner) do
-    local user, field = ARGV[USER + i], ARGV[FIELD + i]
-    new_wins[4 * w - 3], new_wins[4 * w - 2] = user, (number[i] or 0) + 1 .. ' ' .. sub(field, #user + 2)
-    new_wins[4 * w - 1], new_wins[4 * w] = field, packets[w] .. ' ' .. id .. ' ' .. (newest[i] or '')
+    local user, field, count, newest = argv[USER + i], argv[FIELD + i], '1', ''
+    if records[i] then
+      count, newest = match(records[i], '^(%d+) (.*)$')
+      count = count + 1
+    end
+    new_wins[4 * w - 3], new_wins[4 * w - 2] = user, count .. ' ' .. sub(field, #user + 2)
+    new_wins[4 * w - 1], new_wins[4 * w] = field, tens[w] .. ones[w] .. entry .. newest
   end
   redis.call('HSET', wins, unpack(new_wins))
-  redis.call('HSET', state, 'left', left - #winner, 'won', won + #winner, 'last', id)
+  redis.call('HSET', state, 'left', left - winners, 'won', won + winners, 'last', id)
   if used > 0 then redis.call('LTRIM', stock, used, -1) end
   if rest then redis.call('LSET', stock, 0, rest) end
 end
-if base and s[13] ~= ARGV[1] then
-  redis.call('HSET', state, 'base_wave', ARGV[1], 'base', base)
-end
-if #new_taps > 0 then
-  redis.call('HSET', taps, unpack(new_taps))
-end
-return left - #winner .. ' ' .. moves .. ' ' .. clock[1] .. ' ' .. clock[2] .. '\n' .. id .. '\n' .. concat(codes) .. '\n' ..
+if base and s[13] ~= argv[1] then redis.call('HSET', state, 'base_wave', argv[1], 'base', base) end
+if #new_taps > 0 then redis.call('HSET', taps, unpack(new_taps)) end
+return left - winners .. ' ' .. moves .. ' ' .. clock[1] .. ' ' .. clock[2] .. '\n' .. id .. '\n' .. concat(codes) .. '\n' ..
   concat(ranges, ' ') .. '\n' .. concat(again, '\n')

@@ -15,7 +15,6 @@
 --   4  how many they are
 --   5  wins allowed to a player
 --   6  taps allowed to a player, 0 without limit
---   7  name of the outbox's consumer group
 -- RETURNS
 --    1  done
 --    0  the shard has been opened before
@@ -43,7 +42,7 @@ if clock[1] * 1000 + math.floor(clock[2] / 1000) >= tonumber(ARGV[1]) then
   return redis.error_reply('LATE the stocking took too long; it has to be begun anew')
 end
 
-redis.call('HSET', state, 'status', 'open', 'rev', ARGV[2], 'left', ARGV[4], 'won', '0', 'last', '0-0', 'moves', '0', 'epoch', '0',
+redis.call('HSET', state, 'status', 'open', 'rev', ARGV[2], 'left', ARGV[4], 'won', '0', 'last', '0-1', 'moves', '0', 'epoch', '0',
   'wins_per_user', ARGV[5], 'taps_per_user', ARGV[6], 'first_wave', '', 'opens', '0', 'closes', '0', 'paced', '0',
   'duration_ms', '0', 'base_wave', '', 'base', '0')
 redis.call('UNLINK', stock, wins, taps, outbox, lent, borrowed)
@@ -52,5 +51,6 @@ redis.call('HSET', wins, '', '')
 redis.call('HSET', taps, '', '')
 redis.call('HSET', lent, '', '')
 redis.call('HSET', borrowed, '', '')
-redis.call('XGROUP', 'CREATE', outbox, ARGV[7], '0', 'MKSTREAM')
+redis.call('XADD', outbox, '0-1', 'barrier', '')
+redis.call('XDEL', outbox, '0-1') -- an empty stream stays
 return 1

@@ -15,9 +15,9 @@
 --   4  taps allowed to a player, 0    stock: "<first>-<last>", of each   packets in the stock
 --   5    without limit                  range                            wins that have come
 --   6                                 back: the same of what was         id that every outbox entry of before is at or below
---   7                                   given back to the sponsor        name of the outbox's consumer group
---   8                                 moves: id of each move to here     number of moves of this shard
---   9                                 wins, of each in the order won:    when it was cut off from the life before, Unix ms
+--   7                                   given back to the sponsor        number of moves of this shard
+--   8                                 moves: id of each move to here     when it was cut off from the life before, Unix ms
+--   9                                 wins, of each in the order won:
 --  10                                   user, ticket, packet, entry
 -- RETURNS
 --   1  done, or it was done already
@@ -78,10 +78,9 @@ if step == 'finish' then
   if redis.call('EXISTS', outbox) == 0 then
     redis.call('XADD', outbox, ARGV[6], 'barrier', '')
     redis.call('XDEL', outbox, ARGV[6])
-    redis.call('XGROUP', 'CREATE', outbox, ARGV[7], '0')
   end
   local rev = ARGV[3] == 'closed' and '9007199254740991' or '0'
-  redis.call('HSET', state, 'status', ARGV[3], 'rev', rev, 'last', ARGV[6], 'moves', ARGV[8], 'epoch', ARGV[9], 'first_wave', '',
+  redis.call('HSET', state, 'status', ARGV[3], 'rev', rev, 'last', ARGV[6], 'moves', ARGV[7], 'epoch', ARGV[8], 'first_wave', '',
     'opens', '0', 'closes', '0', 'paced', '0', 'duration_ms', '0', 'base_wave', '', 'base', '0')
   return 1
 end

@@ -4,7 +4,7 @@
 //	ledger            what is kept in the database: campaigns, sponsors, claims, withdrawals, dead letters, audit
 //	ledger/posting    outbox entries become transactions; what cannot be posted becomes a dead letter
 //	ledger/booking    double entry: accounts, transactions, balances
-//	pipeline          outbox → JetStream → ledger
+//	pipeline          decided, or left in an outbox → JetStream → ledger
 //	withdraw          withdrawals → payment provider
 //	withdraw/webhook  the provider that is asked over HTTP
 //	reconcile         the proof
@@ -16,9 +16,9 @@
 // A win waits in the outbox of its shard until the ledger has it. Everything between the two may be repeated any number
 // of times, and the ledger makes of all the copies one posting:
 //
-//	outbox ──Relay──▶ JetStream ──Settler──▶ Poster.Post ──commit──▶ settled ──▶ Outbox.Remove ──▶ ack
-//	   ▲                                          │
-//	   └── unsettled after a while: again         └── contradicts the ledger ──▶ dead letter ──Retry──▶ settled
+//	decided ─Deciders─▶ JetStream ──Settler──▶ Poster.Post ──commit──▶ settled ──▶ Outbox.Remove ──▶ ack
+//	   │                    ▲                     │
+//	   └── outbox ─Relay────┘ what stays there    └── contradicts the ledger ──▶ dead letter ──Retry──▶ settled
 //
 // The ledger is double entry. Every movement of money is a transaction whose lines sum to zero, written by one
 // function (booking.Book) whatever its kind:

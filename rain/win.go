@@ -109,6 +109,9 @@ type ShardSnapshot struct {
 	LastEntry   string   // id of the newest entry of the outbox ever, "0-0" where none was; as the state says
 	NewestEntry string   // the same, as the outbox itself says; "" where it is gone, UnknownEntry where that is unknown
 	Unreadable  []string // what no script of this program has written; the rest is without it
+	Revision    int64    // the version of the campaign that the shard goes by
+	Closed      bool     // for good, as the state says
+	Altered     []string // settings that are not those of that version of the campaign
 }
 
 // UnknownEntry stands for the id of an entry that Redis cannot tell.

@@ -27,8 +27,10 @@
 //	watch           campaigns.Watch: takes shards out whose Redis has gone back in time (role operator)
 //	reconciliation  campaigns.Proofs: proves the books every --reconcile-every (role operator)
 //	demo            campaigns.Demo: the campaign that a newcomer plays (in-process default only)
-//	relay           pipeline.Relay: outbox → JetStream (role relay)
+//	deciders        pipeline.Deciders: what this node has decided → JetStream (role gateway)
+//	relay           pipeline.Relay: what stays in an outbox → JetStream (role relay)
 //	settlement      pipeline.Settler: JetStream → ledger (role settle)
+//	forgeries       campaigns.Forgeries: tells of what nobody has sealed, a flood of it together (role settle)
 //	withdrawals     withdraw.Payer: ledger → payment provider (role settle)
 //	clock           store.Clock: follows the cluster's time
 //	seals           posting.Seals: follows the keys of the seals, which another node may rotate

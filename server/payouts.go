@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -19,12 +20,31 @@ import (
 	"redrain/server/timeout"
 )
 
+// The relay's lease. A node that dies keeps the others from relaying for that long.
+const (
+	relayLease = 5 * time.Second
+	relayRenew = relayLease / 4
+)
+
+// buildRelay makes what looks after the entries that stay in their outbox.
+func (s *Server) buildRelay(publisher *pipeline.Publisher) {
+	turn := cluster.NewLease(cluster.LeaseOptions{
+		Leases: s.ledger.Leases, Name: "relay", Part: "relay", Node: s.node, TTL: relayLease, Renew: relayRenew,
+		Guard: s.guard, Log: s.log,
+	})
+	s.relay = pipeline.NewRelay(publisher, s.outbox, s.known, pipeline.RelayOptions{
+		Node: s.node, Turn: turn, Clock: s.clock.Now, Guard: s.guard, Log: s.log, Registerer: s.metrics,
+	})
+}
+
 // buildSettler makes what posts wins, and tells of them.
 func (s *Server) buildSettler(js jetstream.JetStream) error {
 	if err := errors.Join(s.ledger.DeadLetters.Register(s.metrics), s.books.Register(s.metrics)); err != nil {
 		return err
 	}
 	s.notifier = cluster.NewNotifier(store.NewRanking(s.redis), s.bus, s.log)
+	s.forgeries = campaigns.NewForgeries(s.bus.Alarm)
+	s.deletions = pipeline.NewDeletions(js, s.cfg.Namespace, s.clock.Now)
 	alarms := pipeline.Alarms{
 		OnCut: func(cuts []posting.ReclaimCut) {
 			for _, c := range cuts {
@@ -38,10 +58,11 @@ func (s *Server) buildSettler(js jetstream.JetStream) error {
 		},
 		OnDead: func(letters []posting.DeadLetter) {
 			for _, d := range letters {
-				s.bus.Alarm("dead_letter", d.Campaign, "a payout waits for a person: "+d.Reason)
+				s.bus.Alarm("dead_letter", d.Campaign, "a payout waits for a person, see redrain payout list: "+d.Reason)
 			}
 		},
-		OnVoid: func(letters []posting.DeadLetter) { campaigns.AlarmVoid(s.bus, letters) },
+		OnForged: func(f pipeline.Forged) { s.forgeries.Heard(f.Letters, f.Dropped) },
+		OnVoid:   func(letters []posting.DeadLetter) { campaigns.AlarmVoid(s.bus, letters) },
 	}
 	s.settler = pipeline.NewSettler(js, s.ledger.Seals.Ring(), s.ledger.Poster, s.ledger.DeadLetters, s.outbox,
 		s.notifier,

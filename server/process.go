@@ -53,8 +53,11 @@ type Server struct {
 	gates     *grab.Gates[gateway.Asked]
 	ledger    *ledger.Ledger
 	books     *reconcile.Reconciler
+	deciders  *pipeline.Deciders
 	relay     *pipeline.Relay
 	settler   *pipeline.Settler
+	forgeries *campaigns.Forgeries
+	deletions *pipeline.Deletions
 	payer     *withdraw.Payer
 	known     *cluster.Known
 	registry  *cluster.Registry

@@ -11,8 +11,8 @@ import (
 // whoever does it. It returns nil after an orderly end.
 //
 //	not ready any more, no new sockets → stop the rains → let taps in flight be answered → goodbye and close the
-//	sockets → finish the HTTP requests → stop the upkeep, and finish the moves of stock in hand → stop the relay →
-//	finish the settlement batch in hand → close the clients
+//	sockets → finish the HTTP requests → stop the upkeep, and finish the moves of stock in hand → publish what
+//	was won, and stop the relay → finish the settlement batch in hand → close the clients
 //
 // HTTP goes on while the sockets drain, so that a load balancer which asks is told "draining".
 func (s *Server) Run(ctx context.Context) error {
@@ -63,7 +63,11 @@ func (s *Server) actors() actors {
 		front: []actor{{"http", s.serve}},
 	}
 	if s.cfg.Has(RoleSettle) {
-		all.base = append(all.base, actor{"settlement", s.settler.Run}, actor{"withdrawals", s.payer.Run})
+		all.base = append(all.base, actor{"forgeries", s.forgeries.Run}, actor{"settlement", s.settler.Run},
+			actor{"withdrawals", s.payer.Run})
+	}
+	if s.cfg.Has(RoleGateway) {
+		all.money = append(all.money, actor{"deciders", s.deciders.Run})
 	}
 	if s.cfg.Has(RoleRelay) {
 		all.money = append(all.money, actor{"relay", s.relay.Run})

@@ -23,9 +23,9 @@ func TestActorsOfRoles(t *testing.T) {
 	}
 	always := []string{"clock", "seals", "keys", "campaigns", "rooms", "figures", "events", "audience", "http"}
 	for role, brings := range map[string][]string{
-		RoleGateway:  nil,
+		RoleGateway:  {"deciders"},
 		RoleRelay:    {"relay"},
-		RoleSettle:   {"settlement", "withdrawals"},
+		RoleSettle:   {"forgeries", "settlement", "withdrawals"},
 		RoleOperator: {"reconcile loop", "reclaimer", "mover", "watch", "reconciliation"},
 	} {
 		got, want := names(role), slices.Concat(always, brings)

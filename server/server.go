@@ -94,13 +94,13 @@ func (s *Server) build(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	wakes := pipeline.NewWakes()
-	if err := s.buildGrab(ctx, publisher, wakes); err != nil {
+	s.deciders = pipeline.NewDeciders(publisher, pipeline.DecidersOptions{
+		Guard: s.guard, Log: s.log, Registerer: s.metrics,
+	})
+	if err := s.buildGrab(ctx, publisher); err != nil {
 		return err
 	}
-	s.relay = pipeline.NewRelay(publisher, wakes, s.outbox, s.known, pipeline.RelayOptions{
-		Node: s.node, Guard: s.guard, Log: s.log, Registerer: s.metrics,
-	})
+	s.buildRelay(publisher)
 	if err := s.buildSettler(js); err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (s *Server) atGate(do func(*gate)) func(campaign string) {
 }
 
 // buildGrab makes the tap's way to Redis and back.
-func (s *Server) buildGrab(ctx context.Context, publisher confirm.Publisher, wakes *pipeline.Wakes) error {
+func (s *Server) buildGrab(ctx context.Context, publisher confirm.Publisher) error {
 	mode, err := confirm.Parse(s.cfg.ConfirmMode())
 	if err != nil {
 		return err
@@ -156,10 +156,14 @@ func (s *Server) buildGrab(ctx context.Context, publisher confirm.Publisher, wak
 		Amounts: s.amounts, Ring: s.ledger.Seals.Ring()})
 	s.confirmer = confirm.New(s.redis, mode, publisher, s.log)
 	s.outbox = confirm.NewOutbox(s.confirmer)
-	s.gates = grab.NewGates(s.redis, s.confirmer, gateway.Results{Lobby: s.lobby}.Answer, grab.Options{
+	o := grab.Options{
 		TapRate: s.cfg.TapRate, Clock: s.clock.Now, Log: s.log, Registerer: s.metrics,
-		OnWin: wakes.Wake, OnDry: s.bus.Dry, Amounts: s.amounts,
-	})
+		OnWin: s.deciders.Publish, OnDry: s.bus.Dry, Amounts: s.amounts,
+	}
+	if mode == confirm.Stream {
+		o.OnWin = nil // JetStream has it by then
+	}
+	s.gates = grab.NewGates(s.redis, s.confirmer, gateway.Results{Lobby: s.lobby}.Answer, o)
 	if err := s.redis.Load(ctx); err != nil {
 		return fmt.Errorf("loading the scripts: %w", err)
 	}
@@ -221,7 +225,8 @@ func (s *Server) buildCampaigns() {
 	s.rebuilder = campaigns.NewRebuilder(campaigns.RebuilderOptions{
 		Service: s.service, Campaigns: s.ledger.Campaigns, Ledger: s.ledger.Rebuilds, Stream: s.settler,
 		Outbox: store.NewOutbox(s.redis), Wins: store.NewWins(s.redis), Letters: s.ledger.Poster,
-		Restorer: store.NewRestorer(s.redis), Bus: s.bus, Log: s.log,
+		Restorer: store.NewRestorer(s.redis), Leases: s.ledger.Leases, Node: s.node,
+		Bus: s.bus, Guard: s.guard, Log: s.log,
 	})
 	rebuild := s.rebuilder.Rebuild
 	if s.cfg.ConfirmMode() != confirm.Stream.String() {
@@ -239,7 +244,8 @@ func (s *Server) buildCampaigns() {
 	s.proofs = campaigns.NewProofs(campaigns.ProofsOptions{
 		Books: s.books, Campaigns: s.ledger.Campaigns, Leases: s.ledger.Leases,
 		Hot: hot{store.NewSums(s.redis), store.NewWins(s.redis)}, Node: s.node, Every: s.cfg.ReconcileEvery,
-		Alarm: s.bus.Alarm, Guard: s.guard, Log: s.log,
+		Stream: &campaigns.DeletionWatch{Deletions: s.deletions, Letters: s.ledger.Poster, Alarm: s.bus.Alarm},
+		Alarm:  s.bus.Alarm, Guard: s.guard, Log: s.log,
 	})
 	if s.cfg.Demo && s.cfg.InProcess() && s.cfg.Has(RoleOperator) {
 		s.demo = campaigns.NewDemo(campaigns.DemoOptions{

@@ -159,7 +159,8 @@ func (f *formsServer) audit() []object {
 // letter is a dead letter.
 func (f *formsServer) letter(claim, kind, user string, amount int64, reason string) object {
 	return object{
-		"claim": claim, "campaign": "c1", "user": user, "packet": "7", "amount": amount, "at": f.now() - 7_300_000,
+		"letter": claim, "claim": claim, "campaign": "c1", "user": user, "packet": "7", "amount": amount,
+		"at":    f.now() - 7_300_000,
 		"state": "dead", "kind": kind,
 		"reason": reason, "created_at": f.now() - 7_200_000,
 	}

@@ -278,6 +278,38 @@ func TestConsoleRetriesDeadLetters(t *testing.T) {
 	}
 }
 
+// TestConsoleDismissesALetter: with a reason, and only what is no withdrawal; why not is said.
+func TestConsoleDismissesALetter(t *testing.T) {
+	f := newForms(t, "operator")
+	f.letters = []object{f.letter("c1-7", "forged", "thief", 88, "its seal is wrong"),
+		f.letter("w9", "withdrawal", "u2", 128_800, "timeout")}
+	f.serve("POST /payouts/c1-7/dismiss", func(*http.Request, []byte) (int, any) {
+		f.letters = f.letters[1:]
+		return http.StatusOK, object{"claim": "c1-7", "dismissed": 1, "reclaimed": 88, "kept": []string{}}
+	})
+	f.refuseOnce("POST /payouts/c1-7/dismiss", object{"status": 409, "code": "not_dismissed", "title": "Conflict",
+		"detail": "retry it"})
+	p := f.openConsole(t, desk(), "#/payouts")
+	p.Says(".total", "2 payments")
+	if words := p.Text("main button"); strings.Count(words, "Dismiss") != 1 {
+		t.Errorf("the buttons are %q", words)
+	}
+	p.Press(`[aria-label="Dismiss: c1-7"]`)
+	p.Says("dialog", "its seal is wrong")
+	p.Until("a reason is needed", `document.querySelector("dialog [type=submit]").disabled`)
+	p.Fill("dialog input", "made by hand")
+	p.State("dismiss")
+	p.Press("dialog .button.danger")
+	p.Says("dialog", "It is not dismissed: retry it")
+	p.Press("dialog .button.danger")
+	p.Says(".toasts", "c1-7 is dismissed; ¥0.88 went back to the sponsor.")
+	p.Says(".total", "1 payment")
+	posts := f.posted("/payouts/c1-7/dismiss")
+	if len(posts) != 2 || posts[1].body != `{"letter":"c1-7","reason":"made by hand"}` {
+		t.Errorf("posted %+v", posts)
+	}
+}
+
 // TestConsoleViewerCannotAct: a viewer sees the lists, and no button that would be refused.
 func TestConsoleViewerCannotAct(t *testing.T) {
 	f := newForms(t, "viewer")

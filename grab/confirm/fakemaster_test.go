@@ -17,7 +17,9 @@ import (
 // fakeMaster makes the stand-in for Redis a master with replicas: it answers WAIT and what a master says of them.
 type fakeMaster struct {
 	info, nodes string // what it says to INFO replication, and to CLUSTER NODES
-	acks        int64  // how many replicas acknowledge
+	online      string // INFO replication with those that are online when ROLE is asked; "" is info
+	acks        int64  // how many of them acknowledge: the first
+	counted     int64  // how many more WAIT counts that ROLE does not have
 	full        bool   // it refuses SET
 	failed      error  // of everything, or of the command named only
 	failing     string
@@ -58,8 +60,18 @@ func (m *fakeMaster) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.P
 			switch cmd := cmd.(type) {
 			case *redis.IntCmd:
 				if cmd.Name() == "wait" {
-					names[len(names)-1] = strings.Trim(fmt.Sprint(cmd.Args()), "[]")
-					cmd.SetVal(m.acks)
+					args := cmd.Args()
+					within, ok := args[2].(int64)
+					names[len(names)-1] = fmt.Sprintf("wait %v", args[1])
+					if !ok || within < 1 || within > 500 {
+						names[len(names)-1] += fmt.Sprintf(" for %v", args[2])
+					}
+					cmd.SetVal(m.acks + m.counted)
+					continue
+				}
+			case *redis.Cmd:
+				if cmd.Name() == "role" {
+					cmd.SetVal(m.role())
 					continue
 				}
 			case *redis.StringCmd:
@@ -82,6 +94,28 @@ func (m *fakeMaster) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.P
 	}
 }
 
+// role is what the master says to ROLE: it has written 100 bytes.
+func (m *fakeMaster) role() []any {
+	online := m.online
+	if online == "" {
+		online = m.info
+	}
+	copying, _, err := connected(online)
+	if err != nil {
+		return []any{"slave", "127.0.0.1", int64(1), "connected", int64(100)}
+	}
+	list := []any{}
+	for i, c := range copying {
+		ip, port, _ := strings.Cut(c.name, ":")
+		offset := "99"
+		if int64(i) < m.acks {
+			offset = "100"
+		}
+		list = append(list, []any{ip, port, offset})
+	}
+	return []any{"master", int64(100), list}
+}
+
 // refusal is an answer of Redis itself.
 type refusal string
 
@@ -90,14 +124,20 @@ func (refusal) RedisError()     {}
 
 const (
 	alone    = "role:master\r\nconnected_slaves:0\r\n"
-	followed = "role:master\r\nconnected_slaves:1\r\nslave0:state=online\r\n"
+	followed = "role:master\r\nconnected_slaves:1\r\n" + fourth
+	twice    = "role:master\r\nconnected_slaves:2\r\n" + fourth + fifth
+	fourth   = "slave0:ip=127.0.0.1,port=4,state=online,offset=100,lag=0\r\n"
+	fifth    = "slave1:ip=127.0.0.1,port=5,state=online,offset=100,lag=0\r\n"
 
-	me   = "aa 127.0.0.1:1@11 myself,master - 0 0 7 connected 0-16383\n"
-	heir = "dd 127.0.0.1:4@14 slave aa 0 999999000 7 connected\n"
+	me     = "aa 127.0.0.1:1@11 myself,master - 0 0 7 connected 0-16383\n"
+	heir   = "dd 127.0.0.1:4@14 slave aa 0 999999000 7 connected\n"
+	second = "ee 127.0.0.1:5@15 slave aa 0 999999000 7 connected\n"
+	barred = "ee 127.0.0.1:5@15 slave,nofailover aa 0 999999000 7 connected\n"
+	behind = "ee 10.0.0.5:5@15 slave aa 0 999999000 7 connected\n" // a NAT, which the master sees another side of
 )
 
-// behind is a Store on a fake master, in a Cluster or not, and a client that the fake does not stand before.
-func behind(t *testing.T, m *fakeMaster, cluster bool) (*store.Store, redis.UniversalClient) {
+// atMaster is a Store on a fake master, in a Cluster or not, and a client that the fake does not stand before.
+func atMaster(t *testing.T, m *fakeMaster, cluster bool) (*store.Store, redis.UniversalClient) {
 	t.Helper()
 	server, err := embedded.Redis()
 	if err != nil {

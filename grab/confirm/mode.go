@@ -12,9 +12,10 @@ type Mode int
 const (
 	// Redis alone: a win that it loses after the player was told is never paid.
 	Redis Mode = iota
-	// Replica asks for a replica of Redis too: the loss of a master loses no win that was told.
+	// Replica asks for all replicas that could become master too: the loss of a master loses no win that was told.
 	Replica
-	// Stream asks for a replica where there is one, and JetStream: the loss of all of Redis loses no win that was told.
+	// Stream asks for those replicas where there are any, and for JetStream: the loss of all of Redis loses no win that
+	// was told.
 	Stream
 )
 

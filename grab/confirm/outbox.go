@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -24,38 +23,22 @@ type Outbox struct {
 // NewOutbox makes an Outbox.
 func NewOutbox(c *Confirmer) *Outbox { return &Outbox{store.NewOutbox(c.store), c} }
 
-// Read is store.Outbox.Read of what outlives its master. After an error nothing may leave; what was read stays in the
-// outbox, and comes again through Claim.
-func (o *Outbox) Read(ctx context.Context, campaign string, shard int, consumer string,
-	limit int) ([]rain.Entry, error) {
-	entries, err := o.Outbox.Read(ctx, campaign, shard, consumer, limit)
-	return o.lasting(ctx, campaign, shard, entries, err)
-}
-
-// Claim is store.Outbox.Claim of what outlives its master. After an error nothing may leave.
-func (o *Outbox) Claim(
-	ctx context.Context, campaign string, shard int, consumer string, minIdle time.Duration, limit int,
-) ([]rain.Entry, error) {
-	entries, err := o.Outbox.Claim(ctx, campaign, shard, consumer, minIdle, limit)
-	return o.lasting(ctx, campaign, shard, entries, err)
-}
-
-// lasting returns entries of an outbox, oldest first, when they may leave Redis.
+// MayLeave returns nil when entries of a shard's outbox, oldest first, may leave Redis. After an error none may.
 //
 // The newest entry is looked up for the reason for which outlive looks at wins. It stands for the older ones: they
-// were written before it, on the same master. Where it has been settled and removed meanwhile (in mode Stream the
-// winners' node publishes it as well), the record of one of its wins stands for it.
-func (o *Outbox) lasting(
-	ctx context.Context, campaign string, shard int, entries []rain.Entry, err error,
-) ([]rain.Entry, error) {
-	if err != nil || o.c.mode == Redis || len(entries) == 0 {
-		return entries, err
+// were written before it, on the same master. Where it has been settled and removed meanwhile (the node that has
+// decided it publishes it as well), the record of one of its wins stands for it.
+func (o *Outbox) MayLeave(ctx context.Context, entries []rain.Entry) error {
+	if o.c.mode == Redis || len(entries) == 0 {
+		return nil
 	}
-	err = o.c.store.Checked(o.newestLasts(ctx, campaign, shard, entries[len(entries)-1]))
+	newest := entries[len(entries)-1]
+	err := o.c.store.Checked(o.newestLasts(ctx, newest.Ref.Campaign, newest.Ref.Shard, newest))
 	if err != nil {
-		return nil, fmt.Errorf("entries of the outbox of %s.%d stay where they are: %w", campaign, shard, err)
+		return fmt.Errorf("entries of the outbox of %s.%d stay where they are: %w", newest.Ref.Campaign,
+			newest.Ref.Shard, err)
 	}
-	return entries, nil
+	return nil
 }
 
 func (o *Outbox) newestLasts(ctx context.Context, campaign string, shard int, newest rain.Entry) error {

@@ -34,7 +34,8 @@ func fresh(id, user string, packet int) *rain.Entry {
 
 // What a win needs before it is told, for each kind of master: the commands that are sent together.
 func TestWhatAWinIsConfirmedBy(t *testing.T) {
-	const wait, look, cluster = "set hmget wait 1 500", "hmget info", "hmget info time cluster"
+	const look, cluster = "hmget info", "hmget info time cluster"
+	const wait, wait2 = "set hmget role wait 1 role", "set hmget role wait 2 role"
 	away := errors.New("away")
 	for _, c := range []struct {
 		name  string
@@ -45,15 +46,52 @@ func TestWhatAWinIsConfirmedBy(t *testing.T) {
 		asked []string
 	}{
 		{"Redis", Redis, fakeMaster{}, false, nil, nil},
-		{"a replica", Replica, fakeMaster{acks: 1}, false, nil, []string{wait}},
-		{"two replicas", Replica, fakeMaster{acks: 2}, false, nil, []string{wait}},
-		{"none in time", Replica, fakeMaster{}, false, errNoReplica, []string{wait}},
-		{"none at all", Replica, fakeMaster{info: alone}, false, errNoReplica, []string{wait}},
-		{"full", Replica, fakeMaster{acks: 1, full: true}, false, nil, []string{"set", "eval hmget wait 1 500"}},
-		{"full, and none in time", Replica, fakeMaster{full: true}, false, errNoReplica,
-			[]string{"set", "eval hmget wait 1 500"}},
-		{"away", Replica, fakeMaster{acks: 1, failed: away}, false, away, []string{"set"}},
-		{"a replica in a Cluster", Replica, fakeMaster{acks: 1}, true, nil, []string{wait}},
+		{"a replica", Replica, fakeMaster{info: followed, acks: 1}, false, nil, []string{look, wait}},
+		{"two replicas", Replica, fakeMaster{info: twice, acks: 2}, false, nil, []string{look, wait2}},
+		{"one of two", Replica, fakeMaster{info: twice, acks: 1}, false, errNoReplica, []string{look, wait2}},
+		{"none in time", Replica, fakeMaster{info: followed}, false, errNoReplica, []string{look, wait}},
+		{"none at all", Replica, fakeMaster{info: alone}, false, errNoReplica, []string{look, wait}},
+		{"one that has just come", Replica, fakeMaster{info: alone, online: followed, acks: 1}, false, nil,
+			[]string{look, wait}},
+		{"one that has come meanwhile, and lags", Replica, fakeMaster{info: followed, online: twice, acks: 1}, false,
+			errNoReplica, []string{look, wait, wait2}},
+		{"another one in its place", Replica,
+			fakeMaster{info: followed, online: "role:master\r\nconnected_slaves:1\r\n" + fifth, acks: 1}, false,
+			errNoReplica, []string{look, wait}},
+		{"one without an address", Replica, fakeMaster{info: "role:master\r\nconnected_slaves:2\r\n" + fourth, acks: 1},
+			false, errNoReplica, []string{look, wait2}},
+		{"full", Replica, fakeMaster{info: followed, acks: 1, full: true}, false, nil,
+			[]string{look, "set", "eval hmget role wait 1 role"}},
+		{"full, and none in time", Replica, fakeMaster{info: followed, full: true}, false, errNoReplica,
+			[]string{look, "set", "eval hmget role wait 1 role"}},
+		{"away", Replica, fakeMaster{info: followed, acks: 1, failed: away}, false, away, []string{"hmget"}},
+		{"a replica's server", Replica, fakeMaster{info: "role:slave"}, false, errNoMaster, []string{look}},
+		{"a replica's server by now", Replica, fakeMaster{info: followed, online: "role:slave", acks: 1}, false,
+			errNoMaster, []string{look, wait}},
+
+		{"a replica in a Cluster", Replica, fakeMaster{info: followed, nodes: me + heir, acks: 1}, true, nil,
+			[]string{cluster, wait}},
+		{"two in a Cluster", Replica, fakeMaster{info: twice, nodes: me + heir + second, acks: 2}, true, nil,
+			[]string{cluster, wait2}},
+		{"one of two in a Cluster", Replica, fakeMaster{info: twice, nodes: me + heir + second, acks: 1}, true,
+			errNoReplica, []string{cluster, wait2}},
+		{"one of two is cut off", Replica, fakeMaster{info: followed, nodes: me + heir + second, acks: 1}, true,
+			errNoReplica, []string{cluster, wait2}},
+		{"a stranger in its place", Replica, fakeMaster{info: followed, online: twice, nodes: me + heir + behind, acks: 2},
+			true, errNoReplica, []string{cluster, wait2}},
+		{"a barred one lags", Replica, fakeMaster{info: twice, nodes: me + heir + barred, acks: 1}, true, nil,
+			[]string{cluster, wait}},
+		{"a barred one is counted", Replica, fakeMaster{
+			info:   "role:master\r\nconnected_slaves:2\r\n" + fifth + fourth,
+			nodes:  me + heir + barred,
+			online: "role:master\r\nconnected_slaves:2\r\n" + fifth + fourth, acks: 1}, true,
+			errNoReplica, []string{cluster, wait, wait2}},
+		{"other addresses in the Cluster", Replica, fakeMaster{info: followed, nodes: me + behind, acks: 1}, true, nil,
+			[]string{cluster, wait}},
+		{"other addresses, one cut off", Replica, fakeMaster{info: followed, nodes: me + behind + behind, acks: 1}, true,
+			errNoReplica, []string{cluster, wait2}},
+		{"WAIT says more than ROLE", Replica, fakeMaster{info: followed, nodes: me + heir, counted: 2}, true,
+			errNoReplica, append([]string{cluster}, slices.Repeat([]string{wait}, waitsAtMost)...)},
 
 		{"a stream, alone", Stream, fakeMaster{info: alone}, false, nil, []string{look, "hmget"}},
 		{"a stream and a replica", Stream, fakeMaster{info: followed, acks: 1}, false, nil,
@@ -65,7 +103,8 @@ func TestWhatAWinIsConfirmedBy(t *testing.T) {
 			[]string{cluster, wait, "hmget"}},
 		{"a stream, alone in a Cluster", Stream, fakeMaster{info: alone, nodes: me}, true, nil,
 			[]string{cluster, "hmget"}},
-		{"a stream, an heir not connected", Stream, fakeMaster{info: alone, nodes: me + heir, acks: 1}, true, nil,
+		{"a stream, an heir that was not connected", Stream,
+			fakeMaster{info: alone, online: followed, nodes: me + heir, acks: 1}, true, nil,
 			[]string{cluster, wait, "hmget"}},
 		{"a stream, an heir that is silent", Stream, fakeMaster{info: alone, nodes: me + heir}, true, errNoReplica,
 			[]string{cluster, wait}},
@@ -73,7 +112,7 @@ func TestWhatAWinIsConfirmedBy(t *testing.T) {
 			[]string{cluster}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, rdb := behind(t, &c.m, c.nodes)
+			s, rdb := atMaster(t, &c.m, c.nodes)
 			keys := s.Keys("c", 0)
 			hasWon(t, rdb, keys, "p")
 			var published []rain.Entry
@@ -117,36 +156,45 @@ func TestWhatAWinIsConfirmedBy(t *testing.T) {
 	}
 }
 
-// That a master has replicas is remembered until one does not answer; that it has none, never.
-func TestWhetherThereIsAReplicaIsAskedAsOftenAsNeeded(t *testing.T) {
+// Who the heirs of a master are is remembered for a while, and until one does not answer; that it has none, never.
+func TestTheHeirsAreAskedForAsOftenAsNeeded(t *testing.T) {
 	for look, cluster := range map[string]bool{"hmget info": false, "hmget info time cluster": true} {
 		m := &fakeMaster{nodes: me}
-		s, _ := behind(t, m, cluster)
+		s, _ := atMaster(t, m, cluster)
 		r := &replicas{store: s}
-		outlasts := func(info string, acks int64, want error, asked ...string) {
+		outlasts := func(info, online string, acks int64, want error, asked ...string) {
 			t.Helper()
-			m.info, m.acks, m.asked = info, acks, nil
+			m.info, m.online, m.acks, m.asked = info, online, acks, nil
 			err := r.outlasting(t.Context(), s.Keys("c", 0), func(p redis.Pipeliner) { p.HMGet(t.Context(), "x", "y") })
 			if !errors.Is(err, want) || !slices.Equal(m.asked, asked) {
 				t.Errorf("%v, asked %q; want %v, %q", err, m.asked, want, asked)
 			}
 		}
-		const wait = "set hmget wait 1 500"
-		outlasts(alone, 0, nil, look)
-		outlasts(followed, 1, nil, look, wait)
-		outlasts(alone, 1, nil, wait)
-		outlasts(alone, 0, errNoReplica, wait)
-		outlasts(alone, 0, nil, look)
+		const wait, wait2 = "set hmget role wait 1 role", "set hmget role wait 2 role"
+		outlasts(alone, "", 0, nil, look)
+		outlasts(followed, "", 1, nil, look, wait)
+		outlasts(alone, followed, 1, nil, wait)
+		outlasts(alone, followed, 0, errNoReplica, wait)
+		outlasts(alone, "", 0, nil, look)
+		outlasts(followed, "", 1, nil, look, wait)
+		outlasts(twice, "", 2, nil, wait)
+		for master, m := range r.known.heirs {
+			r.known.heirs[master] = memo[*heirs]{m.is, time.Now()}
+		}
+		outlasts(twice, "", 2, nil, look, wait2)
+		outlasts(followed, "", 1, errNoReplica, wait2) // one of two has gone
+		outlasts(followed, "", 1, nil, look, wait)
+		outlasts(followed, "role:slave", 1, errNoMaster, wait)
 		if !cluster { // where another would be looked for
-			outlasts("role:slave", 0, errNoMaster, look)
-			outlasts(alone, 0, nil, look)
+			outlasts("role:slave", "", 0, errNoMaster, look)
+			outlasts(alone, "", 0, nil, look)
 		}
 	}
 }
 
 // A player is told of what is confirmed in two seconds, and the log says that the rest is not.
 func TestAPlayersWinsAreConfirmedInTwoSeconds(t *testing.T) {
-	s, rdb := behind(t, &fakeMaster{info: alone}, false)
+	s, rdb := atMaster(t, &fakeMaster{info: alone}, false)
 	c := threePackets()
 	if err := rdb.HSet(t.Context(), s.Keys("c", 0).Wins, "p", "2 7.4", "p\n7.3", "1 9-1 ", "p\n7.4", "2 9-2 7.3").
 		Err(); err != nil {
@@ -198,7 +246,7 @@ func threePackets() *rain.Campaign {
 // A player who has won nothing costs one question, and one whose wins cannot be read has no answer.
 func TestWinsThatAreNotThereAreNotConfirmed(t *testing.T) {
 	m := &fakeMaster{}
-	s, _ := behind(t, m, false)
+	s, _ := atMaster(t, m, false)
 	if err := s.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -216,15 +264,16 @@ func TestWinsThatAreNotThereAreNotConfirmed(t *testing.T) {
 	if wins, err := confirmer.PlayersWins(t.Context(), c, "p"); !errors.Is(err, m.failed) {
 		t.Errorf("%v, %v", wins, err)
 	}
-	if got, err := NewOutbox(confirmer).Read(t.Context(), "c", 0, "a", 10); !errors.Is(err, m.failed) {
-		t.Errorf("read %v, %v", got, err)
+	if err := NewOutbox(confirmer).MayLeave(t.Context(), []rain.Entry{*fresh("9-1", "p", 3)}); !errors.Is(err,
+		m.failed) {
+		t.Errorf("may leave: %v", err)
 	}
 }
 
 // An older win whose entry cannot be looked up is not told, and the reason is.
 func TestAnOutboxThatCannotBeReadConfirmsNothing(t *testing.T) {
 	m := &fakeMaster{info: alone, failing: "xrange", failed: errors.New("away")}
-	s, rdb := behind(t, m, false)
+	s, rdb := atMaster(t, m, false)
 	hasWon(t, rdb, s.Keys("c", 0), "p")
 	var p Pending
 	p.AddOlder("9-1", rain.Win{User: "p", Drop: "7.3", Packet: 1, Amount: 5})
@@ -237,7 +286,7 @@ func TestAnOutboxThatCannotBeReadConfirmsNothing(t *testing.T) {
 // Where no entry is acknowledged there is nothing to look for.
 func TestWithoutTheStreamNothingIsLookedFor(t *testing.T) {
 	m, away := &fakeMaster{info: alone}, errors.New("away")
-	s, rdb := behind(t, m, false)
+	s, rdb := atMaster(t, m, false)
 	hasWon(t, rdb, s.Keys("c", 0), "p")
 	var p Pending
 	p.AddFresh(fresh("9-1", "p", 1))
@@ -250,7 +299,7 @@ func TestWithoutTheStreamNothingIsLookedFor(t *testing.T) {
 
 // What is read leaves Redis when it outlives its master, unless Redis alone is asked for.
 func TestWhatMayLeaveRedis(t *testing.T) {
-	const read, look, wait = "xreadgroup", "xrange hmget info", "set xrange hmget wait 1 500"
+	const look, wait = "xrange hmget info", "set xrange hmget role wait 1 role"
 	won := []string{"at", "8", "packets", "1-1", "wins", "seal 7.3 p"}
 	back := []string{"at", "8", "packets", "0-2", "reclaim", "seal"}
 	for _, c := range []struct {
@@ -261,31 +310,34 @@ func TestWhatMayLeaveRedis(t *testing.T) {
 		want  error
 		asked []string
 	}{
-		{"Redis", Redis, fakeMaster{}, won, nil, []string{read}},
-		{"nothing", Stream, fakeMaster{}, nil, nil, []string{read}},
-		{"a replica", Replica, fakeMaster{acks: 1}, won, nil, []string{read, wait}},
-		{"none in time", Replica, fakeMaster{}, won, errNoReplica, []string{read, wait}},
-		{"alone", Stream, fakeMaster{info: alone}, won, nil, []string{read, look}},
-		{"a reclaim", Replica, fakeMaster{acks: 1}, back, nil,
-			[]string{read, "set xrange wait 1 500"}},
-		{"a reclaim, and none in time", Replica, fakeMaster{}, back, errNoReplica,
-			[]string{read, "set xrange wait 1 500"}},
+		{"Redis", Redis, fakeMaster{}, won, nil, nil},
+		{"nothing", Stream, fakeMaster{}, nil, nil, nil},
+		{"a replica", Replica, fakeMaster{info: followed, acks: 1}, won, nil, []string{look, wait}},
+		{"none in time", Replica, fakeMaster{info: followed}, won, errNoReplica, []string{look, wait}},
+		{"one of two", Replica, fakeMaster{info: twice, acks: 1}, won, errNoReplica,
+			[]string{look, "set xrange hmget role wait 2 role"}},
+		{"alone", Stream, fakeMaster{info: alone}, won, nil, []string{look}},
+		{"a reclaim", Replica, fakeMaster{info: followed, acks: 1}, back, nil,
+			[]string{"xrange info", "set xrange role wait 1 role"}},
+		{"a reclaim, and none in time", Replica, fakeMaster{info: followed}, back, errNoReplica,
+			[]string{"xrange info", "set xrange role wait 1 role"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, rdb := behind(t, &c.m, false)
+			s, rdb := atMaster(t, &c.m, false)
 			key := s.Keys("c", 0).Outbox
-			if err := rdb.XGroupCreateMkStream(t.Context(), key, "relay", "0").Err(); err != nil {
-				t.Fatal(err)
-			}
 			if c.entry != nil {
 				if err := rdb.XAdd(t.Context(), &redis.XAddArgs{Stream: key, Values: c.entry}).Err(); err != nil {
 					t.Fatal(err)
 				}
 			}
 			o := NewOutbox(New(s, c.mode, publisher(nil), nil))
-			got, err := o.Read(t.Context(), "c", 0, "a", 10)
-			if !errors.Is(err, c.want) || (len(got) == 1) != (c.entry != nil && c.want == nil) {
-				t.Errorf("%+v left Redis (%v)", got, err)
+			entries, _, err := o.Page(t.Context(), "c", 0, "", 10)
+			if err != nil || (len(entries) == 1) != (c.entry != nil) {
+				t.Fatalf("read %+v (%v)", entries, err)
+			}
+			c.m.asked = nil
+			if err := o.MayLeave(t.Context(), entries); !errors.Is(err, c.want) {
+				t.Errorf("may leave: %v, want %v", err, c.want)
 			}
 			if !slices.Equal(c.m.asked, c.asked) {
 				t.Errorf("asked %q, want %q", c.m.asked, c.asked)

@@ -3,7 +3,6 @@ package confirm
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"redrain/grab/store"
@@ -12,23 +11,29 @@ import (
 )
 
 const (
-	// replicaTimeout is how long a replica has to acknowledge. It leaves time for the script before it and for the
-	// answer.
+	// replicaTimeout is how long the replicas have to acknowledge. It leaves time for the script before it and for
+	// the answer.
 	replicaTimeout = 500 * time.Millisecond
 	// markerTTL is how long the marker stays: it has done its work when it was acknowledged.
 	markerTTL = time.Minute
+	// waitsAtMost is how often WAIT is sent for one write.
+	waitsAtMost = 8
 )
 
-// errNoReplica says that no replica has acknowledged in time.
-var errNoReplica = errors.New("no replica of redis has acknowledged in time")
+var (
+	// errNoReplica says that a replica that could become master has not acknowledged in time, or that there is none.
+	errNoReplica = errors.New("not every replica of redis that could become master has acknowledged in time")
+	// errOtherMaster says that another master has the shard than the one whose heirs are known.
+	errOtherMaster = errors.New("redis has another master now")
+)
 
-// replicas make sure that wins outlive the master of their shard.
+// replicas make sure that wins outlive the master of their shard: that each heir of it has them.
 type replicas struct {
 	store *store.Store
 	// always is set where a win needs a replica in any case; else it needs one where the master has one, or one
 	// could take over.
-	always   bool
-	followed sync.Map // addresses of masters that have replicas, as store.OnMaster gives them
+	always bool
+	known  family
 }
 
 // outlive confirms those entries that the loss of the shard's master does not take back, as outlasting says.
@@ -44,11 +49,12 @@ func (r *replicas) outlive(ctx context.Context, campaign string, shard int, of [
 	})
 }
 
-// outlasting has look read from the shard's master, and returns nil when what it has read outlives that master: a
-// replica has acknowledged it, or, with mode Stream, there is none that could take over.
+// outlasting has look read from the shard's master, and returns nil when what it has read outlives that master: all
+// heirs have acknowledged it, or, with mode Stream, there is none.
 //
-// It sends three commands over one connection: a write, the look, and WAIT. WAIT is about the writes of its own
-// connection, and returns at once where there are none: the write is for it to wait for. A master's writes reach
+// It sends a write, the look, and WAIT over one connection, and asks before and after WAIT what each replica has
+// (ROLE). WAIT is about the writes of its own connection, and returns at once where there are none: the write is for
+// it to wait for. It counts whoever acknowledges, and does not say who that was: ROLE does. A master's writes reach
 // its replicas in order, so a replica that has this one has all that were before it, also those of other
 // connections.
 //
@@ -56,54 +62,88 @@ func (r *replicas) outlive(ctx context.Context, campaign string, shard int, of [
 // it stands alone. Without it, a master that has just taken over, and does not have the wins in question, would
 // acknowledge all the same.
 func (r *replicas) outlasting(ctx context.Context, k store.Keys, look func(redis.Pipeliner)) error {
-	alone, err := r.standsAlone(ctx, k, look)
-	if err != nil || alone {
-		return err
-	}
-	err = r.acknowledged(ctx, k, look, func(p redis.Pipeliner) { p.Set(ctx, k.Confirmed, "", markerTTL) })
-	if redis.HasErrorPrefix(err, "OOM") { // what is paid frees a full Redis, so it must get out of one
-		err = r.acknowledged(ctx, k, look, func(p redis.Pipeliner) {
-			r.store.MarkFull(ctx, p, k, markerTTL)
+	for {
+		master, h, err := r.heirs(ctx, k, look)
+		if err != nil || h == nil {
+			return err
+		}
+		err = r.acknowledged(ctx, k, master, h, look, func(p redis.Pipeliner) {
+			p.Set(ctx, k.Confirmed, "", markerTTL)
 		})
+		if redis.HasErrorPrefix(err, "OOM") { // what is paid frees a full Redis, so it must get out of one
+			err = r.acknowledged(ctx, k, master, h, look, func(p redis.Pipeliner) {
+				r.store.MarkFull(ctx, p, k, markerTTL)
+			})
+		}
+		if err != nil {
+			r.known.forget(master)
+		}
+		if !errors.Is(err, errOtherMaster) {
+			return err
+		}
 	}
-	return err
 }
 
-// acknowledged returns nil when a replica has what mark writes, and with it what look has read.
-func (r *replicas) acknowledged(ctx context.Context, k store.Keys, look, mark func(redis.Pipeliner)) error {
-	var master string
-	var replicas *redis.IntCmd
-	err := r.store.OnMaster(ctx, k.State, func(addr string, p redis.Pipeliner) error {
-		master = addr
-		mark(p)
-		look(p)
-		replicas = redis.NewIntCmd(ctx, "wait", 1, replicaTimeout.Milliseconds())
-		return p.Process(ctx, replicas)
-	})
-	if err == nil && replicas.Val() < 1 {
-		r.followed.Delete(master) // it is asked again whether it has replicas at all
-		err = errNoReplica
-	}
-	return err
-}
-
-// standsAlone tells whether a win needs no replica: in mode Stream, where the shard's master has none and none
-// could take over. look is read together with that, from the same server.
+// acknowledged returns nil when all heirs of a master have what mark writes, and with it what look has read.
 //
-// That a master has replicas is remembered, until a WAIT finds none. That it has none is asked each time, after the
-// wins in question were written: a replica that comes later copies them with all the rest.
-func (r *replicas) standsAlone(ctx context.Context, k store.Keys, look func(redis.Pipeliner)) (bool, error) {
-	if r.always {
-		return false, nil
+// Usually WAIT is sent once, for as many as there are heirs. Where others have been counted in their place, it is
+// sent again for more.
+func (r *replicas) acknowledged(ctx context.Context, k store.Keys, master string, h *heirs,
+	look, mark func(redis.Pipeliner)) error {
+	deadline := time.Now().Add(replicaTimeout)
+	want, left := max(h.count, 1), replicaTimeout
+	for tries := 0; tries < waitsAtMost && left >= time.Millisecond; tries++ {
+		var before, after *redis.Cmd
+		var acknowledged *redis.IntCmd
+		err := r.store.OnMaster(ctx, k.State, func(addr string, p redis.Pipeliner) error {
+			if addr != master {
+				before = nil
+				return nil
+			}
+			mark(p)
+			look(p)
+			before = p.Do(ctx, "role")
+			acknowledged = redis.NewIntCmd(ctx, "wait", want, left.Milliseconds())
+			_ = p.Process(ctx, acknowledged) // it is only put into the pipeline
+			after = p.Do(ctx, "role")
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if before == nil {
+			return errOtherMaster
+		}
+		written, err1 := roleOf(before)
+		now, err2 := roleOf(after)
+		if err := errors.Join(err1, err2); err != nil {
+			return err
+		}
+		if h.has(written, now) {
+			return nil
+		}
+		if int(acknowledged.Val()) < want || !h.online(now) {
+			return errNoReplica
+		}
+		want = max(want, min(int(acknowledged.Val())+1, len(now.replicas)))
+		left = time.Until(deadline)
 	}
+	return errNoReplica
+}
+
+// heirs are those of the shard's master; nil where a win needs no replica: in mode Stream, where there is none. look
+// is read together with that, from the same server.
+//
+// Who they are is remembered for a while. That there is none is asked each time, after the wins in question were
+// written: a replica that comes later copies them with all the rest.
+func (r *replicas) heirs(ctx context.Context, k store.Keys, look func(redis.Pipeliner)) (master string, h *heirs,
+	err error) {
 	cluster := r.store.IsCluster()
-	var master string
-	var known bool
 	var info, nodes *redis.StringCmd
 	var now *redis.TimeCmd
-	err := r.store.OnMaster(ctx, k.State, func(addr string, p redis.Pipeliner) error {
+	err = r.store.OnMaster(ctx, k.State, func(addr string, p redis.Pipeliner) error {
 		master = addr
-		if _, known = r.followed.Load(addr); known {
+		if h = r.known.of(addr); h != nil {
 			return nil
 		}
 		look(p)
@@ -113,15 +153,21 @@ func (r *replicas) standsAlone(ctx context.Context, k store.Keys, look func(redi
 		}
 		return nil
 	})
-	if err != nil || known {
-		return false, err
+	if err != nil || h != nil {
+		return master, h, err
 	}
-	alone, err := hasNoReplica(info.Val())
-	if err == nil && alone && cluster {
-		alone, err = hasNoHeir(nodes.Val(), now.Val())
+	if cluster {
+		h, err = r.inCluster(ctx, k, master, info.Val(), nodes.Val(), now.Val())
+	} else {
+		h, err = r.outsideCluster(ctx, info.Val())
 	}
-	if err == nil && !alone {
-		r.followed.Store(master, struct{}{})
+	if err != nil {
+		return master, nil, err
 	}
-	return alone, err
+	if h.count > 0 {
+		r.known.remember(master, h)
+	} else if !r.always {
+		h = nil
+	}
+	return master, h, nil
 }

@@ -18,18 +18,17 @@ import (
 	"redrain/rain"
 )
 
-// reading reads and claims all entries, as a relay does. None is an error where they may not leave Redis.
-func reading(gm *grabtest.Game) (all []rain.Entry, failures []error) {
+// reading reads all entries, as a relay does. It is an error where they may not leave Redis.
+func reading(gm *grabtest.Game) (all []rain.Entry, err error) {
 	gm.T.Helper()
-	read, err := gm.G.Read(gm.T.Context(), gm.C.ID, 0, "a", 100)
-	if err != nil {
-		failures = append(failures, err)
+	all, _, err = gm.G.Page(gm.T.Context(), gm.C.ID, 0, "", 100)
+	if err == nil {
+		err = gm.G.MayLeave(gm.T.Context(), all)
 	}
-	claimed, err := gm.G.Claim(gm.T.Context(), gm.C.ID, 0, "b", 0, 100)
 	if err != nil {
-		failures = append(failures, err)
+		return nil, err
 	}
-	return append(read, claimed...), failures
+	return all, nil
 }
 
 // With confirm.Stream, what a replica has not got is neither told nor paid.
@@ -65,8 +64,8 @@ func TestTheStreamComesAfterTheReplica(t *testing.T) {
 	if got := gm.Confirmed("q"); got != nil {
 		t.Errorf("told of %v, which no replica has", got)
 	}
-	if all, failures := reading(gm); len(all) != 0 || len(failures) != 2 {
-		t.Errorf("%+v left Redis; failures %v", all, failures)
+	if all, err := reading(gm); len(all) != 0 || err == nil {
+		t.Errorf("%+v left Redis (%v)", all, err)
 	}
 	if n := len(to.Entries()); n != published {
 		t.Errorf("%d entries were published that no replica has", n-published)
@@ -90,8 +89,8 @@ func TestTheStreamWaitsForNoReplicaThatHasGone(t *testing.T) {
 	replica.Kill()
 	gm.UntilWon("q", drop)
 	gm.Want("r", drop, outcome.Won)
-	if n := len(gm.Read("a", 10)); n != 3 {
-		t.Errorf("%d of 3 entries may leave", n)
+	if all, err := reading(gm); len(all) != 3 || err != nil {
+		t.Errorf("%d of 3 entries may leave (%v)", len(all), err)
 	}
 
 	replica.Start()
@@ -101,8 +100,8 @@ func TestTheStreamWaitsForNoReplicaThatHasGone(t *testing.T) {
 	})
 	replica.Freeze()
 	gm.Want("s", drop, outcome.Unavailable) // also at once: that there was no replica is not remembered
-	if all, failures := reading(gm); len(all) != 0 || len(failures) != 2 {
-		t.Errorf("%+v left Redis; failures %v", all, failures)
+	if all, err := reading(gm); len(all) != 0 || err == nil {
+		t.Errorf("%+v left Redis (%v)", all, err)
 	}
 	replica.Thaw()
 	gm.UntilWon("s", drop)
@@ -162,7 +161,7 @@ func TestWhatIsSettledMeanwhileMayLeave(t *testing.T) {
 			held := inOutbox(gm)
 			lasts := func() (err error) {
 				testenv.Eventually(t, time.Minute, "a replica acknowledges, where there is one", func() bool {
-					err = gm.G.Lasting(t.Context(), gm.C.ID, 0, held)
+					err = gm.G.MayLeave(t.Context(), held)
 					return !errors.Is(err, confirm.ErrNoReplica)
 				})
 				return err
@@ -220,7 +219,7 @@ func TestAnotherEntryUnderTheSameIDIsNoProof(t *testing.T) {
 					t.Fatal(err)
 				}
 				testenv.Eventually(t, time.Minute, "a replica acknowledges, where there is one", func() bool {
-					err := gm.G.Lasting(t.Context(), gm.C.ID, 0, held)
+					err := gm.G.MayLeave(t.Context(), held)
 					if !errors.Is(err, confirm.ErrNoReplica) && !errors.Is(err, heir.want) {
 						t.Errorf("%q: %v, want %v", heir.wins, err, heir.want)
 					}

@@ -30,7 +30,7 @@ func TestAMissingReplicaIsWarnedOf(t *testing.T) {
 		{"with a stream", fakeMaster{info: alone}, Stream, false, ""},
 		{"without", fakeMaster{info: alone}, Redis, false, ""},
 	} {
-		s, _ := behind(t, &c.m, c.cluster)
+		s, _ := atMaster(t, &c.m, c.cluster)
 		publish := publisher(func(context.Context, rain.Entry) error { return nil })
 		got := strings.Join(New(s, c.mode, publish, nil).Warnings(t.Context()), "\n")
 		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) ||

@@ -17,20 +17,10 @@ func (gm *Game) Fill(n int) {
 	}
 }
 
-// Read takes new entries of shard 0 for a consumer.
-func (gm *Game) Read(consumer string, limit int) []rain.Entry {
+// Read is up to limit entries of shard 0, the oldest first.
+func (gm *Game) Read(limit int) []rain.Entry {
 	gm.T.Helper()
-	entries, err := gm.G.Read(gm.T.Context(), gm.C.ID, 0, consumer, limit)
-	if err != nil {
-		gm.T.Fatal(err)
-	}
-	return entries
-}
-
-// Claim takes entries of shard 0 over from consumers that have had them for minIdle.
-func (gm *Game) Claim(consumer string, minIdle time.Duration, limit int) []rain.Entry {
-	gm.T.Helper()
-	entries, err := gm.G.Claim(gm.T.Context(), gm.C.ID, 0, consumer, minIdle, limit)
+	entries, _, err := gm.G.Page(gm.T.Context(), gm.C.ID, 0, "", limit)
 	if err != nil {
 		gm.T.Fatal(err)
 	}

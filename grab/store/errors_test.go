@@ -38,7 +38,7 @@ func TestNoErrorOfRedisIsSwallowed(t *testing.T) {
 		if err := gm.G.CloseCampaign(t.Context(), gm.C); err != nil {
 			t.Fatal(err)
 		}
-		gm.Remove(gm.Read("a", 100))
+		gm.Remove(gm.Read(100))
 	}
 	lost := func(_ *testing.T, gm *grabtest.Game) { gm.Lose() }
 	win := rain.EntryRef{ID: "1-0"}
@@ -100,21 +100,9 @@ func TestNoErrorOfRedisIsSwallowed(t *testing.T) {
 		"each record": {nil, func(t *testing.T, gm *grabtest.Game) error {
 			return gm.G.EachRecord(t.Context(), gm.C, 0, func(rain.Records) error { return nil })
 		}},
-		"read": {nil, func(t *testing.T, gm *grabtest.Game) error {
-			return failure(gm.G.Outbox.Read(t.Context(), gm.C.ID, 0, "a", 10))
-		}},
-		"read, without a group": {
-			func(t *testing.T, gm *grabtest.Game) {
-				if err := rdb.XGroupDestroy(t.Context(), gm.G.Keys(gm.C.ID, 0).Outbox, "relay").Err(); err != nil {
-					t.Fatal(err)
-				}
-			},
-			func(t *testing.T, gm *grabtest.Game) error {
-				return failure(gm.G.Outbox.Read(t.Context(), gm.C.ID, 0, "a", 10))
-			},
-		},
-		"claim": {nil, func(t *testing.T, gm *grabtest.Game) error {
-			return failure(gm.G.Outbox.Claim(t.Context(), gm.C.ID, 0, "a", 0, 10))
+		"page": {nil, func(t *testing.T, gm *grabtest.Game) error {
+			_, _, err := gm.G.Page(t.Context(), gm.C.ID, 0, "", 10)
+			return err
 		}},
 		"remove": {nil, func(t *testing.T, gm *grabtest.Game) error {
 			return gm.G.Remove(t.Context(),
@@ -193,7 +181,7 @@ func TestReportsAreLetGoWithTheirCampaign(t *testing.T) {
 	if err := gm.G.CloseCampaign(t.Context(), gm.C); err != nil {
 		t.Fatal(err)
 	}
-	gm.Remove(gm.Read("a", 10))
+	gm.Remove(gm.Read(10))
 	if err := gm.G.Expire(t.Context(), gm.C, time.Hour); err != nil {
 		t.Fatal(err)
 	}

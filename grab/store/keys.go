@@ -14,7 +14,7 @@ import (
 //	rr:{<campaign>.<shard>}:stock      list of what is left: ranges "<first>-<last>" of packets, and a "." at its end
 //	rr:{<campaign>.<shard>}:wins       hash: the players' wins; see grab.lua
 //	rr:{<campaign>.<shard>}:taps       hash: the players' taps; only with taps_per_user
-//	rr:{<campaign>.<shard>}:outbox     stream of what has to be paid; read by the consumer group "relay"
+//	rr:{<campaign>.<shard>}:outbox     stream of what has to be paid
 //	rr:{<campaign>.<shard>}:lent       hash: stock on its way to other shards; see lend.lua
 //	rr:{<campaign>.<shard>}:borrowed   hash: moves that have brought stock; see borrow.lua
 //	rr:{<campaign>.<shard>}:confirmed  string, expires: a write for replicas to acknowledge with all before it
@@ -36,7 +36,7 @@ const (
 	fieldStatus      = "status"        // open, paused, closed; rebuilding
 	fieldLeft        = "left"          // packets in the stock
 	fieldWon         = "won"           // packets won
-	fieldLast        = "last"          // id of the newest outbox entry ever, "0-0" where none was
+	fieldLast        = "last"          // id of the newest outbox entry ever; before the first, of what the script has made it with
 	fieldMoves       = "moves"         // moves of stock from and to this shard
 	fieldEpoch       = "epoch"         // when the shard was last cut off from what was before, Unix ms
 	fieldWinsPerUser = "wins_per_user" // over all rains
@@ -56,9 +56,6 @@ const nothingYet = "0-0"
 // rebuilding is the status of a shard that is being restored. For everybody but the restorer such a shard does not
 // exist.
 const rebuilding = "rebuilding"
-
-// group is the consumer group of every outbox.
-const group = "relay"
 
 // clockKey is never written. All nodes ask the master of its slot for the time, and so the same one.
 const clockKey = defaultNamespace + ":{clock}"

@@ -24,10 +24,7 @@ func useEverything(t *testing.T, gm *grabtest.Game) {
 	gm.Want("p", gm.Drop(1), outcome.Already)
 	gm.Balance()
 	for shard := range gm.C.Shards {
-		if _, err := gm.G.Read(ctx, gm.C.ID, shard, "a", 10); err != nil {
-			t.Error(err)
-		}
-		entries, err := gm.G.Claim(ctx, gm.C.ID, shard, "b", 0, 10)
+		entries, _, err := gm.G.Page(ctx, gm.C.ID, shard, "", 10)
 		if err != nil {
 			t.Error(err)
 		}

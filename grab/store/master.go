@@ -2,6 +2,9 @@ package store
 
 import (
 	"context"
+	"errors"
+	"net"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -55,6 +58,32 @@ func (s *Store) OnMaster(ctx context.Context, key string, commands func(addr str
 		}
 	}
 }
+
+// MasterOf is the master that has the key.
+func (s *Store) MasterOf(ctx context.Context, key string) (redis.Cmdable, error) {
+	if cluster, ok := s.rdb.(*redis.ClusterClient); ok {
+		return cluster.MasterForKey(ctx, key)
+	}
+	return s.rdb, nil
+}
+
+// OnServer calls ask with another server of Redis than the one that this Store is connected to: by the address that Redis
+// itself gives of it, "ip:port", and as the same user. It is for a single server's replicas, not for a Cluster.
+func (s *Store) OnServer(addr string, ask func(server redis.Cmdable) error) error {
+	client, ok := s.rdb.(*redis.Client)
+	colon := strings.LastIndex(addr, ":")
+	if !ok || colon < 0 {
+		return errNoServer
+	}
+	o := *client.Options()
+	o.Addr, o.PoolSize, o.MinIdleConns, o.MaxRetries = net.JoinHostPort(addr[:colon], addr[colon+1:]), 1, 0, -1
+	server := redis.NewClient(&o)
+	defer func() { _ = server.Close() }()
+	return ask(server)
+}
+
+// errNoServer is an address that is none.
+var errNoServer = errors.New("a server of redis cannot be reached by its address")
 
 // EachMaster calls do with every master there is, several at a time; addr is the master's in a Cluster, else "".
 func (s *Store) EachMaster(ctx context.Context, do func(ctx context.Context, addr string, master redis.Cmdable)) error {

@@ -159,7 +159,7 @@ func (r *restoration) restore(say func() (Restoration, error)) error {
 	// There may have been moves that nobody knows of but the nodes that have met the shard. Each epoch counts its
 	// moves from its own time on, so what a node has heard of an earlier one is always less.
 	moves := max(what.Moves, what.Epoch)
-	return r.step("finish", string(status), what.Stock.Count(), r.wins, what.Barrier, group, moves, what.Epoch)
+	return r.step("finish", string(status), what.Stock.Count(), r.wins, what.Barrier, moves, what.Epoch)
 }
 
 // ranges sends packets that are nobody's. In this order: what was given back lies behind the stock.

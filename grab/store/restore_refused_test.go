@@ -29,7 +29,7 @@ func TestARestorationThatDoesNotAddUpIsRefused(t *testing.T) {
 	if err := gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)); !errors.Is(err, store.ErrUnsettled) {
 		t.Errorf("with an outbox that is not empty: %v", err)
 	}
-	gm.Remove(gm.Read("a", 10))
+	gm.Remove(gm.Read(10))
 	for name, change := range map[string]func(r *store.Restoration){
 		"no barrier":         func(r *store.Restoration) { r.Barrier = "" },
 		"a barrier of zero":  func(r *store.Restoration) { r.Barrier = "0-0" },
@@ -148,7 +148,7 @@ func TestARestoredShardSurvivesARestart(t *testing.T) {
 	if won := grabtest.TapOn(node, "q", gm.Drop(0)); won.Outcome != outcome.Won || won.Packet != 1 {
 		t.Errorf("%v", won)
 	}
-	if e := gm.Read("a", 10); len(e) != 1 || !above(t, e[0].Ref, r.Barrier) {
+	if e := gm.Read(10); len(e) != 1 || !above(t, e[0].Ref, r.Barrier) {
 		t.Errorf("entries %v, want one above %s", e, r.Barrier)
 	}
 }

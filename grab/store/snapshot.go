@@ -73,6 +73,8 @@ func parseSnapshot(c *rain.Campaign, shard int, answer []any) (rain.ShardSnapsho
 	}
 	s.Left, s.Won = int(field(fieldLeft)), int(field(fieldWon))
 	s.Moves, s.Epoch = field(fieldMoves), field(fieldEpoch)
+	s.Revision = field(fieldRevision)
+	readSettings(c, state, &s)
 	if !isEntryID(s.LastEntry) {
 		s.Unreadable = append(s.Unreadable, fmt.Sprintf("the state's %s is %q", fieldLast, s.LastEntry))
 		s.LastEntry = nothingYet

@@ -13,12 +13,13 @@ import (
 func TestASnapshotNamesWhatCannotBeRead(t *testing.T) {
 	c := &rain.Campaign{ID: "c", Spec: rain.Spec{Packets: 1_000}}
 	state := func(pairs ...any) []any {
-		return append([]any{"rev", "1", "left", "300", "won", "2", "last", "5-1", "moves", "3", "epoch", "17"},
-			pairs...)
+		return append([]any{"rev", "1", "left", "300", "won", "2", "last", "5-1", "moves", "3", "epoch", "17", "status",
+			"open", "wins_per_user", "0", "taps_per_user", "0"}, pairs...)
 	}
 	stock, lent := []any{"3-7", "20-20", ".", "90-99"}, []any{"", "", "m1", "2 3 17 8-9 30-30"}
 	whole := rain.ShardSnapshot{
 		Shard: 4, Found: true, Epoch: 17, Left: 300, Won: 2, Moves: 3, LastEntry: "5-1", NewestEntry: "5-2",
+		Revision: 1,
 		Stock:    rain.Numbers{{First: 3, Last: 7}, {First: 20, Last: 20}},
 		Returned: rain.Numbers{{First: 90, Last: 99}},
 		Lent: []rain.Lent{{Move: "m1", To: 2, Number: 3, Epoch: 17,
@@ -64,6 +65,7 @@ func TestASnapshotNamesWhatCannotBeRead(t *testing.T) {
 		"given back, in words":      {state(), append(slices.Clone(stock), "x"), lent},
 		"two ends":                  {state(), append(slices.Clone(stock), "."), lent},
 		"left":                      {state("left", "x"), stock, lent},
+		"revision":                  {state("rev", "x"), stock, lent},
 		"won":                       {state("won", ""), stock, lent},
 		"moves":                     {state("moves", "-1"), stock, lent},
 		"epoch":                     {state("epoch", "01"), stock, lent},

@@ -32,7 +32,7 @@ func (s *Stock) Open(ctx context.Context, c *rain.Campaign, until int64) error {
 		first, n := rain.ShardRange(c.Packets, Shards(c), shard)
 		all := rain.Numbers{{First: first, Last: first + n - 1}}
 		code, err := s.run(ctx, s.scripts.open, s.keys.shard(c.ID, shard).opening(), until, c.Revision, all.String(), n,
-			c.WinsPerUser, c.TapsPerUser, group).Int()
+			c.WinsPerUser, c.TapsPerUser).Int()
 		if err == nil && code < 0 {
 			err = fmt.Errorf("shard %d: %w", shard, ErrClosed)
 		}
@@ -48,7 +48,7 @@ func (s *Stock) Open(ctx context.Context, c *rain.Campaign, until int64) error {
 // older version than the one in force changes nothing, and nothing opens a closed shard again. A closed campaign is
 // closed as by CloseCampaign; one that is still loading has nothing to apply.
 //
-// It fails with ErrNoState where a shard has not been opened, or Redis has lost it.
+// It fails with ErrNoState where a shard has not been opened, or Redis has lost it; the others are brought up all the same.
 func (s *Stock) Apply(ctx context.Context, c *rain.Campaign) error {
 	switch c.Status {
 	case rain.Loading:
@@ -58,14 +58,16 @@ func (s *Stock) Apply(ctx context.Context, c *rain.Campaign) error {
 	}
 	update := append([]any{fieldRevision, c.Revision, "update", 0, fieldStatus, string(c.Status)},
 		rainFields(c.Current())...)
-	err := eachShard(ctx, c, func(ctx context.Context, shard int) error {
+	errs := make([]error, Shards(c)) // one that is away holds up no other
+	_ = eachShard(ctx, c, func(ctx context.Context, shard int) error {
 		code, err := s.run(ctx, s.scripts.newer, []string{s.keys.shard(c.ID, shard).State}, update...).Int()
 		if err == nil && code < 0 {
 			err = fmt.Errorf("shard %d: %w", shard, ErrNoState)
 		}
-		return err
+		errs[shard] = err
+		return nil
 	})
-	if err != nil {
+	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("applying revision %d of campaign %s: %w", c.Revision, c.ID, err)
 	}
 	return nil

@@ -47,6 +47,30 @@ func TestApplyKeepsTheNewestVersion(t *testing.T) {
 	}
 }
 
+// TestApplyReachesWhatIsThere: shards that Redis has lost do not keep the others from a new version.
+func TestApplyReachesWhatIsThere(t *testing.T) {
+	for name, rdb := range grabtest.Backends(t) {
+		t.Run(name, func(t *testing.T) {
+			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 64, Shards: 32})
+			const there = 31 // the last one
+			for shard := range there {
+				if err := rdb.Del(t.Context(), gm.G.Keys(gm.C.ID, shard).State).Err(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			gm.C.Status = rain.Paused
+			gm.C.Revision++
+			if err := gm.G.Apply(t.Context(), gm.C); !errors.Is(err, store.ErrNoState) {
+				t.Errorf("with lost shards: %v", err)
+			}
+			status, err := rdb.HGet(t.Context(), gm.G.Keys(gm.C.ID, there).State, "status").Result()
+			if err != nil || status != string(rain.Paused) {
+				t.Errorf("the shard that is there is %s, %v", status, err)
+			}
+		})
+	}
+}
+
 func TestClosedIsForGood(t *testing.T) {
 	for name, rdb := range grabtest.Backends(t) {
 		t.Run(name, func(t *testing.T) {

@@ -179,7 +179,7 @@ func TestTopIsLetGo(t *testing.T) {
 				t.Fatal(err)
 			}
 			gm.Apply()
-			gm.Remove(gm.Read("a", 100))
+			gm.Remove(gm.Read(100))
 			if err := gm.G.Expire(t.Context(), gm.C, time.Hour); err != nil {
 				t.Fatal(err)
 			}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -27,6 +28,29 @@ func tornOf(ref rain.EntryRef, m redis.XMessage, err error) Torn {
 	}
 	t.Text, _ = json.Marshal(t.fields) // texts only: it cannot fail
 	return t
+}
+
+// Torn is what cannot be read among up to limit entries after one, the oldest first; "" begins. next is what the
+// following page comes after, "" where this is the last.
+func (o *Outbox) Torn(ctx context.Context, campaign string, shard int, after string, limit int) (torn []Torn,
+	next string, err error) {
+	from := "-"
+	if after != "" {
+		from = "(" + after
+	}
+	found, err := o.rdb.XRangeN(ctx, o.keys.shard(campaign, shard).Outbox, from, "+", int64(limit)).Result()
+	if o.checked(err) != nil {
+		return nil, "", fmt.Errorf("reading the outbox of %s.%d: %w", campaign, shard, err)
+	}
+	for _, m := range found {
+		if _, err := entryOf(campaign, shard, m); err != nil {
+			torn = append(torn, tornOf(rain.EntryRef{Campaign: campaign, Shard: shard, ID: m.ID}, m, err))
+		}
+	}
+	if len(found) == limit {
+		next = found[limit-1].ID
+	}
+	return torn, next, nil
 }
 
 // Told is what the wins hash still knows of the wins that an entry names which cannot be read: their packets. It is

@@ -89,6 +89,10 @@ func TestCommands(t *testing.T) {
 			request: "POST /api/v1/payouts/c1-4/retry "},
 		"redrive": {args: "payout retry w1", golden: "payout-withdrawal.golden",
 			request: "POST /api/v1/payouts/w1/retry "},
+		"dismiss": {args: "payout dismiss c1-4 --reason=forged", golden: "payout-dismissed.golden",
+			request: `POST /api/v1/payouts/c1-4/dismiss {"reason":"forged"}`},
+		"dismiss one": {args: "payout dismiss c1-4 --reason=forged --letter 12", golden: "payout-dismissed.golden",
+			request: `POST /api/v1/payouts/c1-4/dismiss {"letter":"12","reason":"forged"}`},
 		"retry all": {args: "payout retry --all", golden: "payouts-retried.golden",
 			request: "POST /api/v1/payouts/retry {}"},
 		"retry all of one": {
@@ -193,6 +197,7 @@ func TestFailures(t *testing.T) {
 func TestReconcileFails(t *testing.T) {
 	f := newFake(t)
 	f.books.Balanced, f.books.Difference, f.books.Findings = false, -5, []string{"packet 7 is paid to two players"}
+	f.books.Letters = []string{"dead letter c1-7 (forged): its seal is wrong"}
 	got := run(t, f.at(), "reconcile", "c1")
 	want := "redrain: the books of campaign c1 do not balance: the difference is -0.05, 1 finding\n"
 	if got.code != cli.ExitFailure || got.stderr != want {
@@ -210,6 +215,7 @@ func TestReconcileAllFails(t *testing.T) {
 		"answers\n"; got.code != cli.ExitFailure || got.stderr != want {
 		t.Errorf("exit %d, %s", got.code, got.stderr)
 	}
+	f.all.Letters = []string{"dead letter c1-7 (forged, campaign c1): its seal is wrong"}
 	f.all.Difference, f.all.Unbalanced, f.all.Findings = 5, 9,
 		[]string{"the balance of user:u1 is 89, but its entries sum to 88"}
 	f.all.Campaigns = []operator.CampaignBooks{{Campaign: "c1", Reconciliation: operator.Reconciliation{

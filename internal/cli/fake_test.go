@@ -119,9 +119,9 @@ func (f *fake) handler() http.Handler {
 		"GET /api/v1/reconciliation":              func(http.ResponseWriter, *http.Request) any { return f.all },
 		"GET /api/v1/payouts": func(http.ResponseWriter, *http.Request) any {
 			return operator.List[operator.DeadLetter]{Items: []operator.DeadLetter{
-				{Claim: "c1-4", Kind: "pay", Campaign: "c1", User: "u\x1b[1m1", Packet: "4", Amount: 88,
+				{Claim: "c1-4", Letter: "1", Kind: "pay", Campaign: "c1", User: "u\x1b[1m1", Packet: "4", Amount: 88,
 					Reason: "packet 4 is paid to another player", CreatedAt: theDay},
-				{Claim: "c1.0.9-0", Kind: "reclaim", Campaign: "c1", Packet: "-1", Amount: 1_200,
+				{Claim: "c1.0.9-0", Letter: "12", Kind: "reclaim", Campaign: "c1", Packet: "-1", Amount: 1_200,
 					Reason: "given up after 10 tries", CreatedAt: theDay + 1_000},
 			}}
 		},
@@ -131,6 +131,10 @@ func (f *fake) handler() http.Handler {
 		},
 		"POST /api/v1/payouts/w1/retry": func(http.ResponseWriter, *http.Request) any {
 			return operator.Claim{Claim: "w1", User: "u1", Amount: 250, State: operator.ClaimFailed}
+		},
+		"POST /api/v1/payouts/c1-4/dismiss": func(http.ResponseWriter, *http.Request) any {
+			return operator.Dismissed{Claim: "c1-4", Dismissed: 1, Reclaimed: 88,
+				Kept: []string{"the ledger can bear it out"}}
 		},
 		"POST /api/v1/payouts/retry": func(http.ResponseWriter, *http.Request) any {
 			return operator.Retried{Retried: 3, Settled: 2, StillDead: 1}

@@ -30,9 +30,10 @@ type grammar struct {
 		Stop  rainStopCmd  `cmd:"" help:"End a rain now."`
 	} `cmd:"" help:"Start and stop rains."`
 	Payout struct {
-		List  payoutListCmd  `cmd:"" help:"List the payouts that need a person."`
-		Retry payoutRetryCmd `cmd:"" help:"Try a dead payout again, or all of them."`
-	} `cmd:"" help:"List and retry dead payouts."`
+		List    payoutListCmd    `cmd:"" help:"List the payouts that need a person."`
+		Retry   payoutRetryCmd   `cmd:"" help:"Try a dead payout again, or all of them."`
+		Dismiss payoutDismissCmd `cmd:"" help:"End a dead payout that is nobody's."`
+	} `cmd:"" help:"List, retry and dismiss dead payouts."`
 	Watch     watchCmd     `cmd:"" help:"Show a campaign's live figures, once a second, until it is over."`
 	Reconcile reconcileCmd `cmd:"" help:"Account for every cent, of a campaign or of everything. Exit 0 where the books balance, 1 where not."`
 	Bench     benchCmd     `cmd:"" help:"Play simulated players against running servers, and report. Exit 0 where all went well and every win told is in the ledger, 1 where not."`

@@ -19,9 +19,9 @@ func (c *payoutListCmd) Run(app *App) error {
 			letters = append(letters, one)
 		}
 		return c.show(app, letters, func(t *table) {
-			t.row("CLAIM", "KIND", "AMOUNT", "SINCE", "USER", "REASON")
+			t.row("CLAIM", "LETTER", "KIND", "AMOUNT", "SINCE", "USER", "REASON")
 			for _, one := range letters {
-				t.row(one.Claim, one.Kind, one.Amount, t.at(one.CreatedAt), one.User, one.Reason)
+				t.row(one.Claim, one.Letter, one.Kind, one.Amount, t.at(one.CreatedAt), one.User, one.Reason)
 			}
 		})
 	})
@@ -62,6 +62,33 @@ func (c *payoutRetryCmd) Run(app *App) error {
 			if claim.User != "" { // a reclaim has no user
 				t.row("amount", claim.Amount)
 				t.row("user", claim.User)
+			}
+		})
+	})
+}
+
+type payoutDismissCmd struct {
+	Claim  string `arg:"" help:"The claim, as payout list shows it."`
+	Reason string `required:"" placeholder:"WHY" help:"Why it is nobody's. The audit log keeps it."`
+	Letter string `placeholder:"LETTER" help:"Only this one of several letters of the claim, as payout list shows it."`
+	remote
+}
+
+// Run ends dead letters that are nobody's.
+func (c *payoutDismissCmd) Run(app *App) error {
+	return c.talk(func(ctx context.Context, client *operator.Client) error {
+		done, err := client.DismissPayout(ctx, c.Claim, c.Letter, c.Reason)
+		if err != nil {
+			return err
+		}
+		return c.show(app, done, func(t *table) {
+			t.row("claim", done.Claim)
+			t.row("dismissed", count(done.Dismissed, "letter"))
+			if done.Reclaimed > 0 {
+				t.row("back to the sponsor", done.Reclaimed)
+			}
+			for _, why := range done.Kept {
+				t.row("kept", why)
 			}
 		})
 	})

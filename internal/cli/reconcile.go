@@ -74,6 +74,9 @@ func (t *table) reconciliation(r operator.Reconciliation) {
 	for _, f := range r.Findings {
 		t.row("finding", f)
 	}
+	for _, l := range r.Letters {
+		t.row("waits", l)
+	}
 	if r.Balanced {
 		t.row("balanced", "every cent is accounted for")
 	}
@@ -101,6 +104,9 @@ func (t *table) books(b operator.Books) {
 	}
 	for _, c := range b.Unchecked {
 		t.row("campaign "+c.Campaign, "not checked: "+c.Reason)
+	}
+	for _, l := range b.Letters {
+		t.row("waits", l)
 	}
 	if b.Balanced {
 		t.row("balanced", "every cent is accounted for")

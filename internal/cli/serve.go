@@ -56,14 +56,14 @@ type serveCmd struct {
 
 	Listen       string        `group:"process" default:"${listen}" help:"Address of HTTP and WebSocket."`
 	Roles        []string      `group:"process" default:"${roles}" help:"What this process does: any of gateway, relay, settle and operator."`
-	Confirm      string        `group:"process" placeholder:"MODE" help:"What must have a win before its player is told: redis; replica, one of Redis as well; or stream, JetStream as well. By default stream with --data-dir, else redis."`
+	Confirm      string        `group:"process" placeholder:"MODE" help:"What must have a win before its player is told: redis; replica, those of Redis that could become master as well; or stream, JetStream as well. By default stream with --data-dir, else redis."`
 	Demo         bool          `group:"process" default:"${demo}" negatable:"" help:"A demo campaign with rains, where all back ends are stand-ins."`
 	DrainTimeout time.Duration `group:"process" default:"${drain_timeout}" help:"How long a shutdown may take."`
 	BackendWait  time.Duration `group:"process" default:"${backend_wait}" help:"How long to wait for a back end at start."`
 	LogLevel     slog.Level    `group:"process" default:"info" help:"Least level of what is logged: debug, info, warn or error."`
 	LogFormat    string        `group:"process" placeholder:"FORMAT" help:"Form of the log on standard error: text or json. By default text on a terminal, else json."`
 
-	ReconcileEvery time.Duration `group:"process" default:"${reconcile_every}" help:"How often one of the nodes proves that every cent is accounted for: the sums each time, every row each tenth time; 0 for never."`
+	ReconcileEvery time.Duration `group:"process" default:"${reconcile_every}" help:"How often one of the nodes proves that every cent is accounted for: the sums each time, every row each tenth time, and the rows of live campaigns in between; 0 for never."`
 }
 
 func (s *serveCmd) config() server.Config {

@@ -1,9 +1,12 @@
 package e2e
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -11,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	rds "github.com/redis/go-redis/v9"
 
+	"redrain/internal/cli"
 	"redrain/internal/operator"
 	"redrain/internal/testenv"
 	"redrain/rain"
@@ -95,6 +99,7 @@ func TestForgeriesArePaidToNobody(t *testing.T) {
 	won := winners(t, n, c.ID, 4)
 	awaitBooks(t, n.client, c.ID)
 	f := newForger(t, s)
+	alarms := listen(t, n)
 	told := f.messages(c.ID)
 	if len(told) == 0 {
 		t.Fatal("the stream has nothing to forge from")
@@ -104,28 +109,41 @@ func TestForgeriesArePaidToNobody(t *testing.T) {
 	at, mark, drop := head[3], line[0], line[1]
 	replaced := func(old, by string) string { return strings.Replace(told[0], old, by, 1) }
 
-	for what, forge := range map[string]func(){
-		"a message that somebody has made up": func() {
+	for what, forge := range map[string]struct {
+		do    func()
+		alarm string
+	}{
+		"a message that somebody has made up": {func() {
 			f.publish(c.ID, fmt.Sprintf("%s\n%s 0 %d-0 %s\n19-19\n%s %s thief", strings.Repeat("A", 43), c.ID,
 				time.Now().UnixMilli(), at, mark, drop))
-		},
-		"a message with another player": func() { f.publish(c.ID, replaced(" user-", " thief-")) },
-		"a message with another packet": func() { f.publish(c.ID, replaced("\n"+lines[2]+"\n", "\n19-19\n")) },
-		"an entry with another player": func() {
-			f.add(c.ID, "at", at, "packets", "18-18", "wins",
-				mark+" "+drop+" thief")
-		},
-		"an entry with another drop": func() {
-			f.add(c.ID, "at", at, "packets", "17-17", "wins",
-				mark+" 1.1 "+line[2])
-		},
-		"an entry that is played again": func() { f.add(c.ID, "at", at, "packets", "16-16", "wins", lines[3]) },
-		"the rest of an open campaign":  func() { f.add(c.ID, "at", at, "packets", "10-15", "reclaim", mark) },
+		}, "forged"},
+		"a message with another player": {func() { f.publish(c.ID, replaced(" user-", " thief-")) }, "forged"},
+		"a message with another packet": {func() { f.publish(c.ID, replaced("\n"+lines[2]+"\n", "\n19-19\n")) }, "forged"},
+		"an entry with another player": {func() {
+			f.add(c.ID, "at", at, "packets", "18-18", "wins", mark+" "+drop+" thief")
+		}, "forged"},
+		"an entry with another drop": {func() {
+			f.add(c.ID, "at", at, "packets", "17-17", "wins", mark+" 1.1 "+line[2])
+		}, "forged"},
+		"an entry that is played again": {func() {
+			f.add(c.ID, "at", at, "packets", "16-16", "wins", lines[3])
+		}, "dead_letter"},
+		"the rest of an open campaign": {func() {
+			f.add(c.ID, "at", at, "packets", "10-15", "reclaim", mark)
+		}, "forged"},
 	} {
 		before := f.waiting(n.client)
-		forge()
-		testenv.Eventually(t, 20*time.Second, what+": is named",
+		heard := alarms.count(forge.alarm, c.ID)
+		forge.do()
+		testenv.Eventually(t, 60*time.Second, what+": is kept",
 			func() bool { return len(f.waiting(n.client)) > len(before) })
+		letters := f.waiting(n.client)
+		wantNamed(t, n, c.ID, what, letters[len(letters)-1].Claim)
+		testenv.Eventually(t, 60*time.Second, what+": has an alarm",
+			func() bool { return alarms.count(forge.alarm, c.ID) > heard })
+	}
+	if n := alarms.count("message_terminated", ""); n > 0 {
+		t.Errorf("%d messages are told of twice", n)
 	}
 	// What is true may come again, however often: it was paid once.
 	for _, message := range slices.Backward(told) {
@@ -138,6 +156,12 @@ func TestForgeriesArePaidToNobody(t *testing.T) {
 	if err := stream.Purge(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	testenv.Eventually(t, 60*time.Second, "the purge has an alarm",
+		func() bool { return alarms.count("stream_changed", "") > 0 })
+	testenv.Eventually(t, 60*time.Second, "the purge is named", func() bool {
+		_, said := reconcile(n, "--all")
+		return strings.Contains(said, "messages were deleted from the stream")
+	})
 	p := join(t, n, "late", c.ID)
 	last := p.answered(t, p.tap(p.freshDrop(t)))
 	p.await(t, 30*time.Second, "the settlement of who comes after all that", func() bool {
@@ -160,6 +184,101 @@ func TestForgeriesArePaidToNobody(t *testing.T) {
 	if err != nil || rec.Difference != 0 {
 		t.Errorf("the books: %+v (%v)", rec, err)
 	}
+	f.dismissAll(t, n, c.ID)
+}
+
+// dismissAll dismisses every letter: what keeps a packet, when the campaign is over. Nothing is left in the escrow then.
+func (f *forger) dismissAll(t *testing.T, n *node, campaign string) {
+	t.Helper()
+	for _, d := range f.waiting(n.client) {
+		_, err := n.client.DismissPayout(within(t, 20*time.Second), d.Claim, d.Letter, "a test")
+		if refused := operator.HasStatus(err, 409); err != nil && !refused || refused != (d.Kind == "pay") {
+			t.Errorf("dismissing %+v: %v", d, err)
+		}
+	}
+	if _, err := n.client.CloseCampaign(within(t, 20*time.Second), campaign); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range f.waiting(n.client) {
+		testenv.Eventually(t, 60*time.Second, "dismissed when the campaign is over", func() bool {
+			_, err := n.client.DismissPayout(within(t, 20*time.Second), d.Claim, d.Letter, "a test")
+			return err == nil
+		})
+	}
+	code, said := reconcile(n, campaign)
+	rec, err := n.client.Reconciliation(within(t, 20*time.Second), campaign)
+	if err != nil || code != cli.ExitOK || rec.Funded != rec.Paid+rec.Reclaimed {
+		t.Errorf("in the end: %+v (%v), exit %d, %s", rec, err, code, said)
+	}
+}
+
+// wantNamed fails the test unless `redrain reconcile` says something of a campaign in time, asked for it and for
+// everything.
+func wantNamed(t *testing.T, n *node, campaign, what, name string) {
+	t.Helper()
+	for _, args := range [][]string{{campaign}, {"--all"}} {
+		said := ""
+		testenv.Eventually(t, 60*time.Second, what+": is named by redrain reconcile "+args[0], func() bool {
+			_, said = reconcile(n, args...)
+			return strings.Contains(said, name)
+		})
+	}
+}
+
+// heardAlarms are those that an operator hears.
+type heardAlarms struct {
+	mu    sync.Mutex
+	heard []operatorAlarm
+}
+
+type operatorAlarm struct {
+	Code     string `json:"code"`
+	Campaign string `json:"campaign"`
+	Message  string `json:"message"`
+}
+
+// listen hears a node's alarms until the end of the test. The feed is open when it returns.
+func listen(t *testing.T, n *node) *heardAlarms {
+	t.Helper()
+	a := &heardAlarms{}
+	ctx, cancel := context.WithCancel(context.Background())
+	var hearing sync.WaitGroup
+	t.Cleanup(hearing.Wait)
+	t.Cleanup(cancel)
+	open := make(chan struct{})
+	var once sync.Once
+	hearing.Go(func() {
+		for ctx.Err() == nil {
+			_ = n.client.Events(ctx, func(e operator.Event) error { // a feed that was cut is opened again
+				once.Do(func() { close(open) })
+				var one operatorAlarm
+				if e.Name == operator.EventAlarm && json.Unmarshal(e.Data, &one) == nil {
+					a.mu.Lock()
+					defer a.mu.Unlock()
+					a.heard = append(a.heard, one)
+				}
+				return nil
+			})
+		}
+	})
+	select {
+	case <-open:
+	case <-time.After(60 * time.Second):
+		t.Fatal("no feed")
+	}
+	return a
+}
+
+// count is how many alarms of a code there were about a campaign.
+func (a *heardAlarms) count(code, campaign string) (n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, one := range a.heard {
+		if one.Code == code && one.Campaign == campaign {
+			n++
+		}
+	}
+	return n
 }
 
 // waiting are the letters that wait for a person.

@@ -36,21 +36,6 @@ func (a *arena) waiting(t *testing.T, c operator.Campaign) (total int64) {
 	return total
 }
 
-// inHand counts the entries of the campaign that a relay has read and that are not settled.
-func (a *arena) inHand(t *testing.T, c operator.Campaign) (total int64) {
-	t.Helper()
-	for shard := range c.Shards {
-		found, err := a.rdb.XPending(within(t, 10*time.Second), a.shardKey(c.ID, shard, "outbox"), "relay").Result()
-		switch {
-		case err == nil:
-			total += found.Count
-		case !strings.Contains(err.Error(), "NOGROUP"):
-			t.Fatal(err)
-		}
-	}
-	return total
-}
-
 // published is how many messages the stream has taken in its life.
 func (a *arena) published(t *testing.T) uint64 {
 	t.Helper()

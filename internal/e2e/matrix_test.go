@@ -59,7 +59,7 @@ var nodeFault = &fault{
 	heal:   func(a *arena) { a.startNode(0, "") },
 	wins:   true,
 	points: map[string]string{
-		"grab": "grab.after_script:40", "relay": "relay.after_read:20", "settle": "settle.after_commit:5",
+		"grab": "grab.after_script:40", "publish": "deciders.before_publish:20", "settle": "settle.after_commit:5",
 		"withdraw": "withdraw.after_pay:20",
 	},
 }
@@ -72,7 +72,7 @@ type stage struct {
 }
 
 var stages = []stage{
-	{"grab", playGrab}, {"relay", playRelay}, {"settle", playSettle}, {"reclaim", playReclaim},
+	{"grab", playGrab}, {"publish", playPublish}, {"settle", playSettle}, {"reclaim", playReclaim},
 	{"withdraw", playWithdraw},
 }
 

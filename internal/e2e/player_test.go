@@ -15,6 +15,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"redrain/internal/testenv"
 	"redrain/internal/wire"
 	"redrain/rain"
 )
@@ -82,14 +83,37 @@ func tryDial(ctx context.Context, n *node) (*player, error) {
 // join opens a connection and waits for its welcome.
 func join(t *testing.T, n *node, user, campaign string) *player {
 	t.Helper()
+	p, err := hello(t, n, user, campaign)
+	if err != nil {
+		t.Fatalf("no welcome for %s: %v", user, err)
+	}
+	return p
+}
+
+// joinSoon is join where Redis may be away: it is tried again, as a good client does.
+func joinSoon(t *testing.T, n *node, user, campaign string) (p *player) {
+	t.Helper()
+	testenv.Eventually(t, time.Minute, user+" is welcomed", func() (welcome bool) {
+		var err error
+		p, err = hello(t, n, user, campaign)
+		return err == nil
+	})
+	return p
+}
+
+// hello opens a connection and waits for its welcome, or for its end.
+func hello(t *testing.T, n *node, user, campaign string) (*player, error) {
+	t.Helper()
 	p := dial(t, n)
 	p.user = user
 	p.say(t, map[string]any{"type": "hello", "id": 1, "token": token(t, user), "campaign": campaign})
 	p.await(t, 20*time.Second, "a welcome", func() bool { return p.welcome.User != "" || p.closed != nil })
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.welcome.User != user {
-		t.Fatalf("no welcome for %s: %v", user, p.closed)
+		return nil, p.closed
 	}
-	return p
+	return p, nil
 }
 
 func (p *player) hangUp() {

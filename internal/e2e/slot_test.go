@@ -8,47 +8,7 @@ import (
 	"time"
 
 	rds "github.com/redis/go-redis/v9"
-
-	"redrain/internal/testenv"
 )
-
-// TestASlotIsMovedInARain: a shard's slot goes from one master to the next, three times, key by key and at once, while
-// players tap. Nobody loses anything, and every tap is answered.
-func TestASlotIsMovedInARain(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
-	var addrs []string
-	for _, s := range testenv.StartRedisCluster(t) {
-		addrs = append(addrs, s.Addr)
-	}
-	s := setting{redis: strings.Join(addrs, ","), nats: testenv.NATS(t), mysql: testenv.MySQL(t), namespace: "rr"}
-	g := play(t, startNodes(t, s.config(), 2), 4)
-	g.goesOn(50)
-	m := newSlotMover(t, addrs)
-	for turn := range 3 {
-		m.move("rr:{"+g.campaign+".0}:state", turn != 1)
-		g.goesOn(50)
-	}
-	unanswered, unavailable := 0, 0
-	g.stop()
-	for _, p := range g.players {
-		p.await(t, 30*time.Second, "result for each tap", func() bool { return len(p.results) == len(p.tapped) })
-		p.mu.Lock()
-		for id := range p.tapped {
-			switch {
-			case len(p.results[id]) != 1:
-				unanswered++
-			case p.results[id][0].Outcome == "unavailable":
-				unavailable++
-			}
-		}
-		p.mu.Unlock()
-	}
-	const handful = 10
-	if unanswered > 0 || unavailable > handful {
-		t.Errorf("%d taps without one answer, %d unavailable", unanswered, unavailable)
-	}
-	g.end()
-}
 
 // slotMover moves slots as an operator would by hand.
 type slotMover struct {

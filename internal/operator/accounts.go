@@ -100,6 +100,15 @@ func (c *Client) RetryPayouts(ctx context.Context, campaign string) (Retried, er
 		timeout: createTimeout})
 }
 
+// DismissPayout ends dead letters of a claim that are nobody's, all of them or, where letter is not "", one. why is kept.
+func (c *Client) DismissPayout(ctx context.Context, claim, letter, why string) (Dismissed, error) {
+	body := map[string]any{"reason": why}
+	if letter != "" {
+		body["letter"] = letter
+	}
+	return post[Dismissed](ctx, c, path("payouts", claim, "dismiss"), body)
+}
+
 // Audit is a page of the operators' actions.
 func (c *Client) Audit(ctx context.Context, p Page) (List[AuditRecord], error) {
 	return list[AuditRecord](ctx, c, path("audit"), nil, p)

@@ -67,6 +67,7 @@ type Reconciliation struct {
 	Difference rain.Money `json:"difference"`
 	Balanced   bool       `json:"balanced"`
 	Findings   []string   `json:"findings,omitempty"` // what is wrong, in words
+	Letters    []string   `json:"letters,omitempty"`  // the campaign's dead letters that wait, in words
 }
 
 // Rebuilt says what a rebuild has restored.
@@ -93,6 +94,7 @@ type Books struct {
 	Campaigns    []CampaignBooks   `json:"campaigns"`    // the first with something wrong
 	Unchecked    []CampaignProblem `json:"unchecked"`    // the first that could not be checked
 	Findings     []string          `json:"findings"`     // what is wrong with the ledger itself, in words
+	Letters      []string          `json:"letters"`      // all dead letters that wait, in words
 	CheckedAt    int64             `json:"checked_at"`
 }
 
@@ -186,8 +188,9 @@ type Withdrawal struct {
 
 // DeadLetter is a payment that was given up and waits for a person.
 type DeadLetter struct {
-	Claim     string     `json:"claim"` // what RetryPayout takes
-	Kind      string     `json:"kind"`  // pay, reclaim, withdrawal, or message for what is no payment
+	Letter    string     `json:"letter"` // its own id
+	Claim     string     `json:"claim"`  // what RetryPayout and DismissPayout take
+	Kind      string     `json:"kind"`   // pay, reclaim, forged, withdrawal, or message for what is no payment
 	Campaign  string     `json:"campaign"`
 	User      string     `json:"user"`
 	Packet    string     `json:"packet"`
@@ -204,6 +207,14 @@ type Retried struct {
 	Settled   int  `json:"settled"`
 	StillDead int  `json:"still_dead"`
 	Complete  bool `json:"complete"` // false where the time ran out: call again to go on
+}
+
+// Dismissed is what became of the dead letters of a claim that nobody is waiting for.
+type Dismissed struct {
+	Claim     string     `json:"claim"`
+	Dismissed int        `json:"dismissed"` // letters
+	Reclaimed rain.Money `json:"reclaimed"` // what they held, and went back to the sponsor
+	Kept      []string   `json:"kept"`      // why others of the claim were not dismissed
 }
 
 // AuditRecord is one action of an operator.

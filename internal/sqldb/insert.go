@@ -2,14 +2,15 @@ package sqldb
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
 )
 
 // sqliteParameters is the number of parameters of one INSERT on SQLite. The driver's time to bind them grows with the
-// square of their number: 500 rows of a dozen columns are inserted three times as fast in small statements as in one.
-const sqliteParameters = 400
+// square of their number, so many rows take many small statements, which are one that is prepared once.
+const sqliteParameters = 150
 
 // Into says where rows are inserted.
 type Into struct {
@@ -36,8 +37,8 @@ func (tx *Tx) Insert(ctx context.Context, table string, columns []string, rows [
 
 // InsertEach inserts n rows; put puts the values of row i.
 func (tx *Tx) InsertEach(ctx context.Context, into Into, n int, put func(i int, r *Row)) error {
-	return tx.insert(ctx, into, n, -1, put, func(statement string, r *Row) error {
-		_, err := tx.tx.ExecContext(ctx, statement, r.args...)
+	return tx.insert(ctx, into, n, -1, put, "", func(on runner, statement string, r *Row) error {
+		_, err := on.ExecContext(ctx, statement, r.args...)
 		return err
 	})
 }
@@ -59,11 +60,13 @@ func (tx *Tx) InsertReading(ctx context.Context, into Into, n int, put func(i in
 		return fmt.Errorf("sqldb: %s is read back by %q, which is not inserted", into.Table, back.Key)
 	}
 	columns := strings.Join(back.Columns, ", ")
-	return tx.insert(ctx, into, n, key, put, func(statement string, r *Row) error {
-		if tx.returning {
-			return each(ctx, tx.tx, back.Row, statement+" RETURNING "+columns, r.args)
-		}
-		if _, err := tx.tx.ExecContext(ctx, statement, r.args...); err != nil {
+	if tx.returning {
+		return tx.insert(ctx, into, n, key, put, " RETURNING "+columns, func(on runner, statement string, r *Row) error {
+			return each(ctx, on, back.Row, statement, r.args)
+		})
+	}
+	return tx.insert(ctx, into, n, key, put, "", func(on runner, statement string, r *Row) error {
+		if _, err := on.ExecContext(ctx, statement, r.args...); err != nil {
 			return err
 		}
 		var b strings.Builder
@@ -82,9 +85,26 @@ func (tx *Tx) InsertReading(ctx context.Context, into Into, n int, put func(i in
 	})
 }
 
-// insert builds as many statements as the rows need, and calls run for each.
-func (tx *Tx) insert(ctx context.Context, into Into, n, key int, put func(int, *Row),
-	run func(statement string, r *Row) error) error {
+// runner runs a statement: a transaction, or what it has prepared.
+type runner interface {
+	queryer
+	ExecContext(ctx context.Context, statement string, args ...any) (sql.Result, error)
+}
+
+// prepared runs the statement that it was made of, whatever it is given.
+type prepared struct{ *sql.Stmt }
+
+func (p prepared) ExecContext(ctx context.Context, _ string, args ...any) (sql.Result, error) {
+	return p.Stmt.ExecContext(ctx, args...)
+}
+
+func (p prepared) QueryContext(ctx context.Context, _ string, args ...any) (*sql.Rows, error) {
+	return p.Stmt.QueryContext(ctx, args...)
+}
+
+// insert builds as many statements as the rows need, each with this end, and calls run for each.
+func (tx *Tx) insert(ctx context.Context, into Into, n, key int, put func(int, *Row), end string,
+	run func(on runner, statement string, r *Row) error) error {
 	if n == 0 {
 		return ctx.Err()
 	}
@@ -93,10 +113,11 @@ func (tx *Tx) insert(ctx context.Context, into Into, n, key int, put func(int, *
 		most = max(sqliteParameters/len(into.Columns), 1)
 	}
 	head := "INSERT INTO " + into.Table + " (" + strings.Join(into.Columns, ", ") + ") VALUES "
-	tail := into.Merge.tail(tx.dialect, into.Table)
+	tail := into.Merge.tail(tx.dialect, into.Table) + end
 	marks := Marks(len(into.Columns))
 	r := takeRow(tx.dialect, key)
 	defer r.giveBack()
+	var again *sql.Stmt // the statement of so many rows
 	for first := 0; first < n; first += most {
 		r.reset()
 		r.text = append(r.text, head...)
@@ -109,7 +130,18 @@ func (tx *Tx) insert(ctx context.Context, into Into, n, key int, put func(int, *
 			}
 		}
 		r.text = append(r.text, tail...)
-		if err := run(string(r.text), r); err != nil {
+		statement, on := string(r.text), runner(tx.tx)
+		if tx.dialect == SQLite && n >= 2*most && first+most <= n {
+			if again == nil {
+				var err error
+				if again, err = tx.tx.PrepareContext(ctx, statement); err != nil {
+					return fmt.Errorf("insert into %s: %w", into.Table, err)
+				}
+				defer again.Close() //nolint:errcheck // it ends with the transaction in any case
+			}
+			on = prepared{again}
+		}
+		if err := run(on, statement, r); err != nil {
 			return fmt.Errorf("insert into %s: %w", into.Table, err)
 		}
 	}

@@ -2,7 +2,9 @@ package testenv
 
 import (
 	"context"
+	"fmt"
 	"os/exec"
+	"strconv"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -19,17 +21,42 @@ func StartReplica(t T, of *Server) *Server {
 	// WAIT is about the writes of its own connection
 	master := redis.NewClient(&redis.Options{Addr: of.Addr, PoolSize: 1})
 	defer func() { _ = master.Close() }()
+	ctx := context.Background()
 	Eventually(t, startWithin, "the replica follows its master", func() bool {
-		ctx := context.Background()
 		if err := master.Set(ctx, "testenv", "", 0).Err(); err != nil {
 			return false
 		}
-		// A master calls it online a second before it sends what is written.
-		n, err := master.Do(ctx, "WAIT", 1, 100).Int()
-		return err == nil && n == 1
+		written, err := roleOf(ctx, master, replica.p.port.String())
+		if err != nil {
+			return false
+		}
+		// A master calls it online a second before it sends what is written. WAIT has all say what they have.
+		_ = master.Do(ctx, "WAIT", 100, 100).Err()
+		has, err := roleOf(ctx, master, replica.p.port.String())
+		return err == nil && has.replica >= written.master
 	})
-	if err := master.Del(context.Background(), "testenv").Err(); err != nil {
+	if err := master.Del(ctx, "testenv").Err(); err != nil {
 		t.Fatalf("testenv: %v", err)
 	}
 	return replica
+}
+
+// offsets are how much a master has written, and how much of that a replica has.
+type offsets struct{ master, replica int64 }
+
+// roleOf asks a master; a replica that is not online has nothing.
+func roleOf(ctx context.Context, master *redis.Client, replicaPort string) (o offsets, err error) {
+	answer, err := master.Do(ctx, "ROLE").Slice()
+	if err != nil || len(answer) != 3 {
+		return o, fmt.Errorf("ROLE: %v, %w", answer, err)
+	}
+	o.master, _ = answer[1].(int64)
+	replicas, _ := answer[2].([]any)
+	for _, r := range replicas {
+		if f, ok := r.([]any); ok && len(f) == 3 && f[1] == replicaPort {
+			text, _ := f[2].(string)
+			o.replica, err = strconv.ParseInt(text, 10, 64)
+		}
+	}
+	return o, err
 }

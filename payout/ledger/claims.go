@@ -9,6 +9,7 @@ import (
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
 
@@ -237,7 +238,8 @@ func (s *Claims) EachClaim(ctx context.Context, campaign string, only ClaimFilte
 // buried or paid meanwhile, and what is dead may have been paid.
 var claimTables = []string{
 	"SELECT campaign_id, packet, 'failed' FROM attempt_claim WHERE ",
-	"SELECT campaign_id, packet, 'dead' FROM dead_letter WHERE kind = 'pay' AND resolved_at = 0 AND ",
+	"SELECT campaign_id, packet, 'dead' FROM dead_letter WHERE kind = 'pay' AND (resolved_at = 0 OR reason LIKE '" +
+		posting.DismissedReason + "%') AND ",
 	"SELECT campaign_id, packet, state FROM payout WHERE ",
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/posting"
 	"redrain/payout/paytest"
 	"redrain/rain"
 )
@@ -202,11 +203,11 @@ func TestDeadLetterPages(t *testing.T) {
 			b.MustPost(t, paytest.Entry("nix", i, paytest.Win("u", i, 1)))
 		}
 		for range 2 {
-			if _, err := b.BuryMessage(ctx, "message-1", []byte{0xff, 0}, "no JSON"); err != nil {
+			if _, err := b.BuryMessage(ctx, posting.Message{Name: "message-1", Payload: []byte{0xff, 0}, Reason: "no JSON"}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if _, err := b.BuryMessage(ctx, "message-2", nil, "empty"); err != nil {
+		if _, err := b.BuryMessage(ctx, posting.Message{Name: "message-2", Reason: "empty"}); err != nil {
 			t.Fatal(err)
 		}
 		var got []string

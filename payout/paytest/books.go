@@ -225,7 +225,7 @@ func (b *Books) LoadingCampaign(t testing.TB, id string) *rain.Campaign {
 // SettleAll posts what waits in the outbox of a shard of c1, and removes it.
 func (b *Books) SettleAll(t testing.TB, f *FakeRedis, shard int) {
 	t.Helper()
-	entries, err := f.Read(t.Context(), "c1", shard, "test", 1000)
+	entries, err := f.Oldest("c1", shard, 1000)
 	if err != nil || len(entries) == 0 {
 		return
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
@@ -26,20 +25,13 @@ type FakeRedis struct {
 type FakeShard struct {
 	Snapshot rain.ShardSnapshot // but for Stock, Left and NewestEntry
 	Stock    rain.Numbers
-	Entries  []*FakeEntry
+	Entries  []rain.Entry
 	Wins     []rain.WinRecord
 	Players  map[string]rain.PlayerRecord
 	Borrowed map[string]int64 // moves that have come, with their numbers
 	campaign *rain.Campaign
 	amounts  *rain.Amounts
 	closed   bool
-}
-
-// FakeEntry is an entry in an outbox, with who has read it.
-type FakeEntry struct {
-	rain.Entry
-	reader string // "" = not read yet
-	since  time.Time
 }
 
 // NewFakeRedis makes a Redis without campaigns. The clock gives the ids of entries.
@@ -104,7 +96,7 @@ func (f *FakeRedis) Entries(of FakeKey) (entries []rain.Entry) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, e := range f.Shards[of].Entries {
-		entries = append(entries, e.Entry)
+		entries = append(entries, e)
 	}
 	return entries
 }
@@ -254,7 +246,7 @@ func (f *FakeRedis) add(campaign string, shard int, sh *FakeShard, e rain.Entry)
 	sh.Snapshot.LastEntry = fmt.Sprintf("%d-0", f.clock())
 	e.Ref = rain.EntryRef{Campaign: campaign, Shard: shard, ID: sh.Snapshot.LastEntry}
 	e = Seal(e)
-	sh.Entries = append(sh.Entries, &FakeEntry{Entry: e})
+	sh.Entries = append(sh.Entries, e)
 	return e
 }
 
@@ -272,36 +264,43 @@ func (f *FakeRedis) Fail(err error) {
 	f.fails = err
 }
 
-// Read implements Outbox.
-func (f *FakeRedis) Read(_ context.Context, campaign string, shard int, consumer string,
-	limit int) ([]rain.Entry, error) {
-	return f.take(campaign, shard, consumer, limit, func(e *FakeEntry) bool { return e.reader == "" })
-}
-
-// Claim implements Outbox.
-func (f *FakeRedis) Claim(_ context.Context, campaign string, shard int, consumer string, minIdle time.Duration,
-	limit int) ([]rain.Entry, error) {
-	return f.take(campaign, shard, consumer, limit, func(e *FakeEntry) bool {
-		return e.reader != "" && time.Since(e.since) >= minIdle
-	})
-}
-
-func (f *FakeRedis) take(campaign string, shard int, consumer string, limit int,
-	which func(*FakeEntry) bool) ([]rain.Entry, error) {
+// Page implements Outbox.
+func (f *FakeRedis) Page(_ context.Context, campaign string, shard int, after string, limit int) (
+	entries []rain.Entry, next string, err error,
+) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.fails != nil {
-		return nil, f.fails
+		return nil, "", f.fails
 	}
-	var taken []rain.Entry
+	past := rain.EntryRef{ID: after}
 	for _, e := range f.Shards[FakeKey{campaign, shard}].Entries {
-		if len(taken) < limit && which(e) {
-			e.reader, e.since = consumer, time.Now()
-			taken = append(taken, e.Entry)
+		if after != "" && !later(e.Ref, past) {
+			continue
 		}
+		if len(entries) == limit {
+			return entries, entries[limit-1].Ref.ID, nil
+		}
+		entries = append(entries, e)
 	}
-	return taken, nil
+	return entries, "", nil
 }
+
+// later tells whether an entry was written after another one of its outbox.
+func later(a, b rain.EntryRef) bool {
+	ams, aseq, _ := a.Position() // the fake's own ids are well formed
+	bms, bseq, _ := b.Position()
+	return ams > bms || ams == bms && aseq > bseq
+}
+
+// Oldest is up to limit entries of an outbox.
+func (f *FakeRedis) Oldest(campaign string, shard, limit int) ([]rain.Entry, error) {
+	entries, _, err := f.Page(context.Background(), campaign, shard, "", limit)
+	return entries, err
+}
+
+// MayLeave implements Outbox.
+func (*FakeRedis) MayLeave(context.Context, []rain.Entry) error { return nil }
 
 // Remove implements Outbox.
 func (f *FakeRedis) Remove(_ context.Context, refs []rain.EntryRef) error {
@@ -315,7 +314,7 @@ func (f *FakeRedis) Remove(_ context.Context, refs []rain.EntryRef) error {
 		if sh == nil {
 			continue
 		}
-		sh.Entries = slices.DeleteFunc(sh.Entries, func(e *FakeEntry) bool { return e.Ref == ref })
+		sh.Entries = slices.DeleteFunc(sh.Entries, func(e rain.Entry) bool { return e.Ref == ref })
 	}
 	return nil
 }

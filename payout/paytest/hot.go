@@ -61,14 +61,14 @@ func (f *FakeRedis) EachEntry(_ context.Context, c *rain.Campaign, shard int, up
 		if err == nil && (ms > lastMS || ms == lastMS && seq > lastSeq) {
 			continue
 		}
-		if err := fn(e.Entry, nil); err != nil {
+		if err := fn(e, nil); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (f *FakeRedis) entries(c *rain.Campaign, shard int) []*FakeEntry {
+func (f *FakeRedis) entries(c *rain.Campaign, shard int) []rain.Entry {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if sh := f.Shards[FakeKey{c.ID, shard}]; sh != nil {
@@ -144,6 +144,17 @@ func (f *FakeRedis) Borrowed(_ context.Context, c *rain.Campaign, shard int, mov
 		}
 	}
 	return numbers, sh.Snapshot.Epoch, nil
+}
+
+// EachBorrowed implements Hot.
+func (f *FakeRedis) EachBorrowed(_ context.Context, c *rain.Campaign, shard int, fn func(string, int64)) error {
+	f.mu.Lock()
+	borrowed := maps.Clone(f.Shards[FakeKey{c.ID, shard}].Borrowed)
+	f.mu.Unlock()
+	for move, number := range borrowed {
+		fn(move, number)
+	}
+	return nil
 }
 
 // Newest implements Hot.

@@ -1,6 +1,9 @@
 package pipeline
 
 import (
+	"cmp"
+	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -11,8 +14,9 @@ import (
 	"redrain/rain"
 )
 
-// TestAdvisories: a message that JetStream gives up is heard of, once however many nodes there are.
-func TestAdvisories(t *testing.T) {
+// TestABurialIsToldOnce: a message that a settler buries is heard of as a dead letter, and not once more as one that
+// JetStream has given up.
+func TestABurialIsToldOnce(t *testing.T) {
 	t.Parallel()
 	for name, back := range backEnds {
 		t.Run(name, func(t *testing.T) {
@@ -31,17 +35,69 @@ func TestAdvisories(t *testing.T) {
 			if _, err := p.js.Publish(t.Context(), p.namespace+".payout.c1.0", []byte("no entry")); err != nil {
 				t.Fatal(err)
 			}
-			want := Advisory{Kind: MessageTerminated, Stream: s.name(), Consumer: consumerName, StreamSeq: 1,
-				Deliveries: 1, Reason: "kept as a dead letter"}
-			if got := <-heard; got != want {
-				t.Errorf("%+v, want %+v", got, want)
-			}
+			<-p.dead
 			p.redis.Win("c1", 0, "u1")
 			p.eventuallySettled(t, time.Minute, c, 1)
-			if len(heard) != 0 {
-				t.Errorf("heard more: %+v", <-heard)
+			if len(heard) != 0 || len(p.dead) != 0 {
+				t.Errorf("%d advisories and %d letters more", len(heard), len(p.dead))
 			}
 		})
+	}
+}
+
+// TestSomebodyElseTakesMessagesOutOfSight: each is heard of, once however many nodes there are, also where the reason
+// looks like a settler's.
+func TestSomebodyElseTakesMessagesOutOfSight(t *testing.T) {
+	t.Parallel()
+	p := inProcess(t)
+	s := newStream(p.js, p.namespace, paytest.Ring)
+	consumer, err := s.puller(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	heard := make(chan Advisory, 10)
+	ctx, cancel := context.WithCancel(t.Context())
+	var listening sync.WaitGroup
+	for range 3 {
+		listening.Go(func() {
+			s.advisories(ctx, MessageTerminated, paytest.Quiet, func(a Advisory) { heard <- a })
+		})
+	}
+	t.Cleanup(listening.Wait)
+	t.Cleanup(cancel)
+	var first jetstream.Msg
+	term := func(reason func(jetstream.Msg) string) {
+		t.Helper()
+		if _, err := p.js.Publish(t.Context(), p.namespace+".payout.c1.0", []byte("an entry")); err != nil {
+			t.Fatal(err)
+		}
+		m, err := consumer.Next()
+		if err == nil {
+			err = m.TermWithReason(reason(m))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		first = cmp.Or(first, m)
+	}
+	ears := func() bool { // all listen: until then an advisory may have been for nobody
+		return p.js.Conn().NumSubscriptions() >= 3
+	}
+	testenv.Eventually(t, time.Minute, "listening", ears)
+	term(s.burial)
+	for what, reason := range map[string]func(jetstream.Msg) string{
+		"nothing":                   func(jetstream.Msg) string { return "" },
+		"a text":                    func(jetstream.Msg) string { return buriedText },
+		"the burial of another":     func(jetstream.Msg) string { return s.burial(first) },
+		"a burial with other seals": newStream(p.js, p.namespace, stranger).burial,
+	} {
+		term(reason)
+		if a := <-heard; a.Kind != MessageTerminated || a.Stream != s.name() || a.StreamSeq < 2 {
+			t.Errorf("%s: %+v", what, a)
+		}
+	}
+	if len(heard) != 0 {
+		t.Errorf("heard more: %+v", <-heard)
 	}
 }
 

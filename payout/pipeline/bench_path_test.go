@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/redis/go-redis/v9"
 
+	"redrain/grab/confirm"
 	"redrain/grab/store"
 	"redrain/internal/testenv"
 	"redrain/payout/ledger/posting"
@@ -24,8 +25,8 @@ import (
 // BenchmarkRelayToCommit lets three ways from Redis to the ledger take turns: from the first win read to the last
 // one gone from Redis.
 //
-//   - redrain: the whole path with its default settings: entries of 50 wins in Redis, relay, JetStream with files,
-//     settlement workers, ledger, the entry deleted, the message acknowledged;
+//   - redrain: the whole path with its default settings: entries of 50 wins in Redis and in the memory of the node that
+//     has decided them, JetStream with files, settlement workers, ledger, the entry deleted, the message acknowledged;
 //   - naive: eight workers, each of which pops one win at a time from a list and posts it in a transaction. (What it
 //     has popped is lost if it dies.)
 //   - bare: as in BenchmarkSettleVersusNaive: two INSERTs for 500 wins, which came from nowhere.
@@ -114,7 +115,8 @@ func newPath(b *testing.B, user func(int) string) *contender {
 		Split: rain.DoubleMean})
 	rdb, redisProc := benchRedis(b)
 	namespace := testenv.Namespace(b)
-	outbox := &countdown{Outbox: store.NewOutbox(store.New(rdb, store.Options{Namespace: namespace})),
+	redis1 := store.New(rdb, store.Options{Namespace: namespace})
+	outbox := &countdown{Outbox: confirm.NewOutbox(confirm.New(redis1, confirm.Redis, nil, nil)),
 		empty: make(chan struct{}, 1)}
 	server := testenv.StartNATS(b)
 	nc, err := nats.Connect(server.URL)
@@ -132,8 +134,10 @@ func newPath(b *testing.B, user func(int) string) *contender {
 	c.takesPart("redis", redisProc)
 	c.takesPart("nats", "/proc/"+strconv.Itoa(server.PID()))
 	next := 0
+	var decided []rain.Entry
 	c.fill = func(b *testing.B, n int) {
 		b.Helper()
+		from := len(decided)
 		key := namespace + ":{c1.0}:outbox" // as in grab/store/keys.go; the fields are those of lua/grab.lua
 		_, err := rdb.Pipelined(b.Context(), func(p redis.Pipeliner) error {
 			for end := next + n; next < end; next += benchEntry {
@@ -142,6 +146,7 @@ func newPath(b *testing.B, user func(int) string) *contender {
 				for i, w := range e.Wins {
 					lines[i] = w.Seal + " " + w.Drop + " " + w.User
 				}
+				decided = append(decided, e)
 				p.XAdd(b.Context(), &redis.XAddArgs{Stream: key,
 					Values: []string{"at", strconv.FormatInt(e.SealedAt, 10),
 						"packets", e.Packets().String(), "wins", strings.Join(lines, "\n")}})
@@ -151,6 +156,13 @@ func newPath(b *testing.B, user func(int) string) *contender {
 		if err != nil {
 			b.Fatal(err)
 		}
+		ids, err := rdb.XRange(b.Context(), key, "-", "+").Result()
+		if err != nil || len(ids) != len(decided)-from {
+			b.Fatalf("%d entries wait, %v", len(ids), err)
+		}
+		for i := range ids {
+			decided[from+i].Ref.ID = ids[i].ID
+		}
 	}
 	c.settle = func(b *testing.B, n int) {
 		b.Helper()
@@ -159,18 +171,23 @@ func newPath(b *testing.B, user func(int) string) *contender {
 		if err != nil {
 			b.Fatal(err)
 		}
-		relay := NewRelay(publisher, NewWakes(), outbox, onlyCampaign{campaign}, RelayOptions{Log: paytest.Quiet})
+		relay := NewRelay(publisher, outbox, onlyCampaign{campaign}, RelayOptions{Log: paytest.Quiet})
+		deciders := NewDeciders(publisher, DecidersOptions{Log: paytest.Quiet})
 		settler := NewSettler(js, books.Seals.Ring(), books.Poster, books.DeadLetters, outbox, nobody{},
 			SettlerOptions{Namespace: namespace, Log: paytest.Quiet})
 		ctx, cancel := context.WithCancel(b.Context())
 		var wg sync.WaitGroup
-		for _, run := range []func(context.Context) error{relay.Run, settler.Run} {
+		for _, run := range []func(context.Context) error{relay.Run, deciders.Run, settler.Run} {
 			wg.Go(func() {
 				if err := run(ctx); err != nil {
 					b.Error(err)
 				}
 			})
 		}
+		for i := range decided {
+			deciders.Publish(&decided[i])
+		}
+		decided = decided[:0]
 		<-outbox.empty
 		cancel()
 		wg.Wait()

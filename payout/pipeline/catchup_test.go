@@ -146,60 +146,6 @@ func TestPublishWaitsForJetStream(t *testing.T) {
 	}
 }
 
-// TestTheRelaySkipsWhatWasPublished a moment ago, but not for long, and only that.
-func TestTheRelaySkipsWhatWasPublished(t *testing.T) {
-	t.Parallel()
-	p := inProcess(t)
-	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
-	p.redis.Open(c)
-	relay, _ := p.idle(t, SettlerOptions{})
-	p.redis.Win("c1", 0, "u1")
-	p.redis.Win("c1", 0, "u2")
-	entry := p.redis.Shards[paytest.FakeKey{Campaign: "c1"}].Entries[0].Entry
-	if err := relay.publisher.Publish(t.Context(), entry); err != nil {
-		t.Fatal(err)
-	}
-	// The stream forgets it, so that a second copy would be seen.
-	s, err := p.js.Stream(t.Context(), relay.publisher.stream.name())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.js.DeleteStream(t.Context(), s.CachedInfo().Config.Name); err != nil {
-		t.Fatal(err)
-	}
-	relay.drain(t.Context(), outboxKey{"c1", 0})
-	if n := p.messages(t); n != 1 {
-		t.Errorf("%d messages; the one that was not published before is due", n)
-	}
-	// It is unsettled all the same, and comes again.
-	relay.o.Patience = 0
-	relay.rescue(t.Context())
-	if n := p.messages(t); n != 2 {
-		t.Errorf("%d messages after the rescue", n)
-	}
-}
-
-func TestRecentForgets(t *testing.T) {
-	t.Parallel()
-	r := newRecent(time.Hour)
-	e := paytest.Entry("c1", 1)
-	known := func() bool { return len(r.unknown([]rain.Entry{e})) == 0 }
-	for i, step := range []struct {
-		add  bool
-		pass time.Duration
-		want bool
-	}{{false, 0, false}, {true, 0, true}, {false, 59 * time.Minute, true}, {false, time.Minute, true},
-		{false, 61 * time.Minute, false}} {
-		if step.add {
-			r.add(e.Ref)
-		}
-		r.turned = r.turned.Add(-step.pass)
-		if got := known(); got != step.want {
-			t.Errorf("step %d: known %v", i, got)
-		}
-	}
-}
-
 // TestPoisonDoesNotKeepAShardFromBeingRebuilt: what the ledger refuses is a dead letter when the fence comes up,
 // and so its packet is not on offer; the entries beside it are posted.
 func TestPoisonDoesNotKeepAShardFromBeingRebuilt(t *testing.T) {

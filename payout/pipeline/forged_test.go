@@ -84,7 +84,8 @@ func TestMessagesThatNobodyHasSent(t *testing.T) {
 				if !message.sealed {
 					forged++
 				}
-				if d := <-p.dead; d.Kind != posting.LetterMessage || d.Reason == "" ||
+				campaign, _, _ := strings.Cut(message.subject, ".")
+				if d := <-p.dead; d.Kind != posting.LetterMessage || d.Campaign != campaign || d.Reason == "" ||
 					strings.Contains(d.Reason, "seal is wrong") == message.sealed {
 					t.Errorf("%s: %+v", message.what, d)
 				}
@@ -116,7 +117,7 @@ func TestForgedEntries(t *testing.T) {
 		e.Ref.ID = id
 		change(&e)
 		shard := p.redis.Shards[paytest.FakeKey{Campaign: "c1"}]
-		shard.Entries = append(shard.Entries, &paytest.FakeEntry{Entry: e})
+		shard.Entries = append(shard.Entries, e)
 	}
 	p.redis.Win("c1", 0, "u1")
 	forge("7-0", func(e *rain.Entry) { e.Wins[0].Seal = "made up" })
@@ -159,13 +160,16 @@ func TestAFloodOfMessages(t *testing.T) {
 		}
 	}
 	reg := prometheus.NewRegistry()
-	alarms := atomic.Int64{}
+	var alarms, dropped atomic.Int64
 	settler := NewSettler(p.js, p.Seals.Ring(), p.Poster, p.DeadLetters, p.redis, p.told, SettlerOptions{
 		Namespace: p.namespace, Registerer: reg, Log: paytest.Quiet,
-		Alarms: Alarms{OnDead: func([]posting.DeadLetter) { alarms.Add(1) }}})
+		Alarms: Alarms{OnForged: func(f Forged) {
+			alarms.Add(int64(len(f.Letters)))
+			dropped.Add(int64(f.Dropped))
+		}}})
 	p.run(t, settler)
 	p.redis.Win("c1", 0, "u1")
-	entries, err := p.redis.Read(t.Context(), "c1", 0, "test", 10)
+	entries, err := p.redis.Oldest("c1", 0, 10)
 	paytest.Must(t, err)
 	p.publish(t, 1, entries...)
 	p.eventuallySettled(t, time.Minute, c, 1)
@@ -176,6 +180,9 @@ func TestAFloodOfMessages(t *testing.T) {
 	wantForged(t, reg, flood)
 	if n := p.CountDead(t); n != int(alarms.Load()) || n < 900 || n > 1100 {
 		t.Errorf("%d letters are kept, %d alarms", n, alarms.Load())
+	}
+	if n := alarms.Load() + dropped.Load(); n != flood {
+		t.Errorf("%d forgeries are told", n)
 	}
 }
 
@@ -237,7 +244,7 @@ func TestWithoutTheKeysNothingIsForged(t *testing.T) {
 	ledger := &keyless{Poster: p.Poster}
 	p.run(t, NewSettler(p.js, p.Seals.Ring(), ledger, p.DeadLetters, p.redis, p.told, SettlerOptions{
 		Namespace: p.namespace, Workers: 1, Log: paytest.Quiet,
-		Alarms: Alarms{OnDead: func(letters []posting.DeadLetter) { p.dead <- letters[0] }}}))
+		Alarms: Alarms{OnForged: func(f Forged) { p.dead <- f.Letters[0] }}}))
 	if d := <-p.dead; d.Kind != posting.LetterMessage || ledger.tries.Load() != 3 {
 		t.Errorf("%+v after %d tries", d, ledger.tries.Load())
 	}

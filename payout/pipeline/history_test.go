@@ -7,14 +7,13 @@ import (
 	"time"
 
 	"redrain/internal/rounds"
-	"redrain/payout/paytest"
 	"redrain/rain"
 )
 
 func TestHistoryDoublesTheWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := newHistory(5 * time.Second)
+		h := newHistory(5*time.Second, "n")
 		e := []rain.Entry{entryOf(1)}
 		start := time.Now()
 		var at []time.Duration
@@ -43,38 +42,13 @@ func TestHistoryDoublesTheWait(t *testing.T) {
 // An entry that was published any number of times waits the longest time, and not none.
 func TestHistoryNeverPublishesWithoutAPause(t *testing.T) {
 	t.Parallel()
-	h := newHistory(5 * time.Second)
+	h := newHistory(5*time.Second, "n")
 	e := []rain.Entry{entryOf(1)}
 	for n := range 200 {
 		h.sent(e)
 		if len(h.due(e)) != 0 {
 			t.Fatalf("due at once after %d copies", n+1)
 		}
-	}
-}
-
-// Where the stream was lost with what stood in it, the next look but one publishes all that is unsettled again, however
-// long it would have waited.
-func TestRelayRescuesFromALostStream(t *testing.T) {
-	t.Parallel()
-	p := inProcess(t)
-	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
-	p.redis.Open(c)
-	p.redis.Win("c1", 0, "u1", "u2")
-	relay := p.relay(t, RelayOptions{Patience: time.Nanosecond})
-	relay.published = newHistory(time.Hour)
-	ctx := t.Context()
-	relay.drain(ctx, outboxKey{"c1", 0})
-	relay.rescue(ctx) // counts as the first copy
-	relay.rescue(ctx) // withheld; the stream is seen
-	if n := p.messages(t); n != 1 {
-		t.Fatalf("%d messages", n)
-	}
-	paytest.Must(t, p.js.DeleteStream(ctx, relay.publisher.stream.name()))
-	relay.rescue(ctx) // withheld; the stream is another one
-	relay.rescue(ctx)
-	if n := p.messages(t); n != 1 {
-		t.Errorf("%d messages in the new stream, want the one that is unsettled", n)
 	}
 }
 
@@ -87,13 +61,13 @@ func TestHistoryForgetsWhenTheStreamIsLost(t *testing.T) {
 		next generation
 		lost bool
 	}{
-		{"the same", generation{now, 10}, false},
-		{"grown", generation{now, 11}, false},
-		{"made anew", generation{now.Add(1), 10}, true},
-		{"back from an old copy", generation{now, 9}, true},
+		{"the same", generation{created: now, lastSeq: 10}, false},
+		{"grown", generation{created: now, lastSeq: 11}, false},
+		{"made anew", generation{created: now.Add(1), lastSeq: 10}, true},
+		{"back from an old copy", generation{created: now, lastSeq: 9}, true},
 	} {
-		h := newHistory(time.Minute)
-		if h.lived(generation{now, 10}) {
+		h := newHistory(time.Minute, "n")
+		if h.lived(generation{created: now, lastSeq: 10}) {
 			t.Error("the first look cannot tell that something is lost")
 		}
 		h.sent(e)

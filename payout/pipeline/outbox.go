@@ -2,20 +2,20 @@ package pipeline
 
 import (
 	"context"
-	"time"
 
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
 
-// Outbox is where wins wait until the ledger has them; confirm.Outbox is one. An entry is lost to nobody: what was read
-// and not removed can be claimed again.
+// Outbox is where wins wait until the ledger has them; confirm.Outbox is one.
 type Outbox interface {
-	// Read gives up to limit entries that nobody has read before. It does not wait.
-	Read(ctx context.Context, campaign string, shard int, consumer string, limit int) ([]rain.Entry, error)
-	// Claim gives up to limit entries that were read, or claimed, at least minIdle ago and not removed since.
-	Claim(ctx context.Context, campaign string, shard int, consumer string, minIdle time.Duration,
-		limit int) ([]rain.Entry, error)
+	// Page reads up to limit entries after one, the oldest first; "" begins. next is what the following page comes
+	// after, "" where this is the last.
+	Page(ctx context.Context, campaign string, shard int, after string, limit int) (entries []rain.Entry, next string,
+		err error)
+	// MayLeave returns nil when entries of one shard, the oldest first, may be published: the loss of a Redis server
+	// cannot take them back.
+	MayLeave(ctx context.Context, entries []rain.Entry) error
 	// Remove deletes entries that the ledger has. Deleting one that is gone is no error.
 	Remove(ctx context.Context, refs []rain.EntryRef) error
 	// Pending counts the entries of a campaign that are not removed.

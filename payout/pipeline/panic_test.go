@@ -68,18 +68,19 @@ func TestPanicEndsOneRound(t *testing.T) {
 	}
 }
 
-// tearing panics at the first read.
+// tearing panics at the first page.
 type tearing struct {
 	Outbox
 	first *atomic.Int32
 }
 
-func (o *tearing) Read(ctx context.Context, campaign string, shard int, consumer string,
-	limit int) ([]rain.Entry, error) {
+func (o *tearing) Page(ctx context.Context, campaign string, shard int, after string, limit int) (
+	[]rain.Entry, string, error,
+) {
 	if o.first.Add(1) == 1 {
 		panic("torn")
 	}
-	return o.Outbox.Read(ctx, campaign, shard, consumer, limit)
+	return o.Outbox.Page(ctx, campaign, shard, after, limit)
 }
 
 // torn is a ledger over which this program breaks when it sees a certain player.
@@ -125,7 +126,7 @@ func TestPanicBecomesADeadLetter(t *testing.T) {
 				p.redis.Win("c1", 0, "u1")
 				p.redis.Win("c1", 0, "torn")
 				p.redis.Win("c1", 0, "u2")
-				entries, err := p.redis.Read(t.Context(), "c1", 0, "test", 10)
+				entries, err := p.redis.Oldest("c1", 0, 10)
 				paytest.Must(t, err)
 				p.publish(t, 1, entries...)
 				p.run(t, NewSettler(p.js, p.Seals.Ring(), &torn{p.Poster, attempts}, p.DeadLetters, p.redis, p.told,
@@ -247,7 +248,7 @@ func TestPanicOfNeighbours(t *testing.T) {
 	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 	p.redis.Open(c)
 	p.rainOn(c, 10)
-	entries, err := p.redis.Read(t.Context(), "c1", 0, "test", 10)
+	entries, err := p.redis.Oldest("c1", 0, 10)
 	paytest.Must(t, err)
 	p.publish(t, 1, entries...)
 	neighbours := &tornNeighbours{Outbox: p.redis}

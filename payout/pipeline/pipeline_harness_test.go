@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -54,8 +55,10 @@ func (p *pipeline) relay(t testing.TB, o RelayOptions) *Relay {
 	if err != nil {
 		t.Fatal(err)
 	}
-	relay := NewRelay(publisher, NewWakes(), p.redis, p.redis, o)
-	return relay
+	o.SweepEvery = cmp.Or(o.SweepEvery, 10*time.Millisecond)
+	o.Grace = cmp.Or(o.Grace, time.Nanosecond) // nobody else publishes
+	o.Clock = p.Clock.Now
+	return NewRelay(publisher, p.redis, p.redis, o)
 }
 
 // node starts one relay and one settler, and returns a function that stops them and waits.
@@ -64,6 +67,11 @@ func (p *pipeline) node(t testing.TB, o RelayOptions, so SettlerOptions) (stop f
 	so.Namespace, so.Log = p.namespace, paytest.Quiet
 	so.OnDead = func(letters []posting.DeadLetter) {
 		for _, d := range letters {
+			p.dead <- d
+		}
+	}
+	so.OnForged = func(f Forged) {
+		for _, d := range f.Letters {
 			p.dead <- d
 		}
 	}

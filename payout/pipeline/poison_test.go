@@ -30,7 +30,7 @@ func TestPoisonHoldsUpNobody(t *testing.T) {
 				}
 				p.redis.Win("c1", 0, user)
 			}
-			entries, err := p.redis.Read(t.Context(), "c1", 0, "test", 1000)
+			entries, err := p.redis.Oldest("c1", 0, 1000)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -98,7 +98,7 @@ func TestAnOutageCountsNothing(t *testing.T) {
 	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 	p.redis.Open(c)
 	p.redis.Win("c1", 0, "u1")
-	entries, err := p.redis.Read(t.Context(), "c1", 0, "test", 100)
+	entries, err := p.redis.Oldest("c1", 0, 100)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,15 +21,12 @@ const (
 	publishTimeout = 2 * time.Second // for the acknowledgement of one message
 	// publishPending bounds the messages of all callers that wait for their acknowledgement.
 	publishPending = 32 * publishAtOnce
-	// freshFor is how long it is remembered that Publish has put an entry into the stream.
-	freshFor = 5 * time.Second
 )
 
 // Publisher puts outbox entries into the stream. It is safe for concurrent use.
 type Publisher struct {
 	stream *stream
 	burst  jetstream.JetStream // publishes without waiting for one answer after the other
-	fresh  *recent             // what Publish has put into the stream a moment ago
 	log    *slog.Logger
 }
 
@@ -46,7 +43,7 @@ func NewPublisher(js jetstream.JetStream, namespace string, seals entrytext.Seal
 	if err != nil {
 		return nil, fmt.Errorf("opening JetStream: %w", err)
 	}
-	return &Publisher{stream: newStream(js, namespace, seals), burst: burst, fresh: newRecent(freshFor), log: log}, nil
+	return &Publisher{stream: newStream(js, namespace, seals), burst: burst, log: log}, nil
 }
 
 // Publish puts one entry into the stream, and returns nil when JetStream has acknowledged it: from then on the
@@ -55,10 +52,10 @@ func NewPublisher(js jetstream.JetStream, namespace string, seals entrytext.Seal
 //
 // The entry stays in its outbox until it is in the ledger, and is published again if that takes long, like every other.
 func (p *Publisher) Publish(ctx context.Context, e rain.Entry) error {
+	m := p.message(e, "")
 	for try := 0; ; try++ {
-		err := p.publishNow(ctx, e)
+		err := p.publishNow(ctx, m)
 		if err == nil {
-			p.fresh.add(e.Ref)
 			return nil
 		}
 		if errors.Is(err, nats.ErrMaxPayload) || !rounds.Sleep(ctx,
@@ -71,49 +68,57 @@ func (p *Publisher) Publish(ctx context.Context, e rain.Entry) error {
 	}
 }
 
-func (p *Publisher) publishNow(ctx context.Context, e rain.Entry) error {
+func (p *Publisher) publishNow(ctx context.Context, m message) error {
 	if err := p.stream.connected(); err != nil {
 		return err
 	}
-	msg := p.message(e)
-	_, err := p.stream.js.PublishMsg(ctx, msg, p.identity(e, msg)...)
-	return notPublished(e, err)
+	msg, how := p.sent(m)
+	_, err := p.stream.js.PublishMsg(ctx, msg, how...)
+	return m.notPublished(err)
 }
 
 // message is an entry as it travels.
-func (p *Publisher) message(e rain.Entry) *nats.Msg {
-	return &nats.Msg{Subject: p.stream.subject(e.Ref), Data: entrytext.Seal(p.stream.seals, entrytext.Encode(e))}
+type message struct {
+	ref  rain.EntryRef
+	data []byte
+	id   string // by which JetStream knows a copy
 }
 
-// identity lets JetStream know a copy, and refuse what is not meant for it. The seal is a part of it: whoever publishes
-// something else under an entry's name does not keep the entry out.
-func (p *Publisher) identity(e rain.Entry, msg *nats.Msg) []jetstream.PublishOpt {
-	return []jetstream.PublishOpt{
-		jetstream.WithMsgID(e.Ref.String() + " " + string(msg.Data[:seal.Size])),
-		jetstream.WithExpectStream(p.stream.name()),
-	}
+// message writes and seals an entry. The seal is a part of the id: whoever publishes something else under an entry's
+// name does not keep the entry out. again is "", or makes the message one that JetStream does not take for a copy.
+func (p *Publisher) message(e rain.Entry, again string) message {
+	data := entrytext.Seal(p.stream.seals, entrytext.Encode(e))
+	return message{e.Ref, data, e.Ref.String() + " " + string(data[:seal.Size]) + again}
 }
 
-func notPublished(e rain.Entry, err error) error {
+// sent is the message as the client sends it, which may be used once. JetStream knows a copy by its id, and refuses
+// what is not meant for it.
+func (p *Publisher) sent(m message) (*nats.Msg, []jetstream.PublishOpt) {
+	return &nats.Msg{Subject: p.stream.subject(m.ref), Data: m.data},
+		[]jetstream.PublishOpt{jetstream.WithMsgID(m.id), jetstream.WithExpectStream(p.stream.name())}
+}
+
+func (m message) notPublished(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("publishing %s: %w", e.Ref, err)
+	return fmt.Errorf("publishing %s: %w", m.ref, err)
 }
 
-// publishAll publishes entries side by side and returns those that JetStream has not acknowledged.
-func (p *Publisher) publishAll(ctx context.Context, entries []rain.Entry) (failed []rain.Entry, err error) {
+// publishAll publishes messages side by side and returns those that JetStream has not acknowledged.
+func (p *Publisher) publishAll(ctx context.Context, messages []message) (failed []message, err error) {
 	if err := p.stream.connected(); err != nil {
-		return entries, err
+		return messages, err
 	}
-	for len(entries) > 0 {
-		n := min(len(entries), publishAtOnce)
+	for len(messages) > 0 {
+		n := min(len(messages), publishAtOnce)
 		answers := make([]jetstream.PubAckFuture, n)
 		errs := make([]error, n)
-		for i, e := range entries[:n] {
-			answers[i], errs[i] = p.send(e)
+		for i, m := range messages[:n] {
+			msg, how := p.sent(m)
+			answers[i], errs[i] = p.burst.PublishMsgAsync(msg, how...)
 		}
-		for i, e := range entries[:n] {
+		for i, m := range messages[:n] {
 			if errs[i] == nil {
 				errs[i] = answered(ctx, answers[i])
 			}
@@ -121,22 +126,17 @@ func (p *Publisher) publishAll(ctx context.Context, entries []rain.Entry) (faile
 			case errors.Is(errs[i], nats.ErrMaxPayload):
 				// Trying again is no use, and must not hold up the others. It stays in the outbox.
 				p.log.Error("an outbox entry is larger than NATS takes: raise max_payload to 1 MB", "entry",
-					e.Ref.String(), "err", errs[i])
+					m.ref.String(), "err", errs[i])
 			case errs[i] != nil:
-				failed, err = append(failed, e), notPublished(e, errs[i])
+				failed, err = append(failed, m), m.notPublished(errs[i])
 			}
 		}
-		entries = entries[n:]
+		messages = messages[n:]
 		if err != nil {
-			return append(failed, entries...), err // the others would only wait as long
+			return append(failed, messages...), err // the others would only wait as long
 		}
 	}
 	return failed, nil
-}
-
-func (p *Publisher) send(e rain.Entry) (jetstream.PubAckFuture, error) {
-	msg := p.message(e)
-	return p.burst.PublishMsgAsync(msg, p.identity(e, msg)...)
 }
 
 // answered waits for JetStream's word on one message.

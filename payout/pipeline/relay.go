@@ -3,16 +3,15 @@ package pipeline
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
+	"errors"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+	"golang.org/x/sync/errgroup"
 
-	"redrain/internal/faults"
 	"redrain/internal/outage"
 	"redrain/internal/rounds"
 	"redrain/rain"
@@ -20,151 +19,217 @@ import (
 
 // RelayOptions are the settings of a Relay. The zero value is usable.
 type RelayOptions struct {
-	Node       string                // this node's name among the readers of the outboxes; "" = a random one
+	Node       string                // this node's name, which no other has; "" = none
 	Workers    int                   // shards read at once; 0 = 4
-	SweepEvery time.Duration         // how often shards are looked at that nobody has woken it for; 0 = 200 ms
+	SweepEvery time.Duration         // how often the outboxes are looked at; 0 = 500 ms
+	Grace      time.Duration         // how long the node that has decided an entry has to publish it; 0 = 5 s
 	Patience   time.Duration         // how long an entry may be unsettled before it is published again; 0 = 5 s
+	Turn       Turn                  // which node relays; nil = this one
+	Clock      rain.Clock            // the cluster's time; nil = this machine's
 	Guard      *rounds.Guard         // catches a panic in a round; nil = it is only logged
 	Log        *slog.Logger          // nil = slog.Default
 	Registerer prometheus.Registerer // nil = no metrics
 }
 
+// Turn lets one node at a time work; cluster.Lease does.
+type Turn interface {
+	// Under does the work if it is this node's turn. The work's context ends when it is another one's.
+	Under(ctx context.Context, do func(context.Context) error) error
+	Release(ctx context.Context)
+}
+
 const (
-	readLimit  = 128  // entries read from a shard at once
-	claimLimit = 2000 // entries claimed at once
-	// claimRounds is how often one shard is claimed from in a row, so that a long outbox does not keep the others
-	// waiting.
-	claimRounds  = 5
-	publishTries = 10 // of one batch, about ten seconds; then it comes again with what is unsettled
+	pageLimit    = 128 // entries read in one call
+	pagesAtOnce  = 16  // read from one shard in one sweep
+	publishTries = 10  // of one batch, about ten seconds; then it comes again with what is unsettled
+	turnEvery    = time.Second
+	// fruitless is after how long without success a node lets another one try.
+	fruitless = 15 * time.Second
 )
 
-// Relay carries outbox entries to JetStream. It may publish an entry any number of times.
+// errFruitless says that this node cannot relay, and another one may.
+var errFruitless = errors.New("nothing could be relayed for a while; another node may have more luck")
+
+// Relay looks after the entries that stay in their outbox: those whose node died before it published them, reclaims, and
+// what got lost on its way to the ledger. It carries them to JetStream. It may publish an entry any number of times.
 type Relay struct {
 	publisher *Publisher
-	wakes     *Wakes
 	outbox    Outbox
 	campaigns Lister
 	o         RelayOptions
 	published *history // what stayed unsettled and was published again
-	pending   prometheus.Gauge
+	link      link
+	mu        sync.Mutex
+	after     map[outboxKey]string // where the next sweep goes on; absent = at the oldest
+	worked    time.Time            // when a sweep last found everything working
+
+	pending prometheus.Gauge
+	relayed prometheus.Counter
 
 	redis    outage.Outage
 	jetstate outage.Outage
 }
 
-// NewRelay makes a relay that puts into the stream what publisher does not have there already. Nothing happens before
-// Run.
-func NewRelay(publisher *Publisher, wakes *Wakes, outbox Outbox, campaigns Lister, o RelayOptions) *Relay {
-	o.Node = cmp.Or(o.Node, "node-"+strings.ToLower(rand.Text()[:12]))
+// outboxKey names one outbox.
+type outboxKey struct {
+	campaign string
+	shard    int
+}
+
+// NewRelay makes a relay. Nothing happens before Run.
+func NewRelay(publisher *Publisher, outbox Outbox, campaigns Lister, o RelayOptions) *Relay {
 	o.Workers = cmp.Or(o.Workers, 4)
-	o.SweepEvery = cmp.Or(o.SweepEvery, 200*time.Millisecond)
+	o.SweepEvery = cmp.Or(o.SweepEvery, 500*time.Millisecond)
+	o.Grace = cmp.Or(o.Grace, 5*time.Second)
 	o.Patience = cmp.Or(o.Patience, 5*time.Second)
 	o.Log = cmp.Or(o.Log, slog.Default())
+	if o.Clock == nil {
+		o.Clock = func() int64 { return time.Now().UnixMilli() }
+	}
+	metrics := promauto.With(o.Registerer)
 	return &Relay{
-		publisher: publisher, wakes: wakes, outbox: outbox, campaigns: campaigns, o: o,
-		published: newHistory(o.Patience),
-		pending: promauto.With(o.Registerer).NewGauge(prometheus.GaugeOpts{
+		publisher: publisher, outbox: outbox, campaigns: campaigns, o: o,
+		published: newHistory(o.Patience, o.Node), after: map[outboxKey]string{},
+		link: link{conn: publisher.stream.js.Conn()},
+		pending: metrics.NewGauge(prometheus.GaugeOpts{
 			Name: "redrain_outbox_pending", Help: "Outbox entries that are not in the ledger yet, over all live " +
-				"campaigns.",
+				"campaigns; on the node that relays.",
+		}),
+		relayed: metrics.NewCounter(prometheus.CounterOpts{
+			Name: "redrain_relayed_total", Help: "Outbox entries that were published from Redis: reclaims, those of " +
+				"nodes that died, and what stayed unsettled.",
 		}),
 		redis:    outage.Outage{What: "reading the outboxes", Log: o.Log},
 		jetstate: outage.Outage{What: "publishing to JetStream", Log: o.Log},
 	}
 }
 
-// Run relays until ctx ends, and returns nil then. What it has read and not published is claimed by another node.
+// Run relays whenever it is this node's turn, until ctx ends, and returns nil then.
 func (r *Relay) Run(ctx context.Context) error {
-	var wg sync.WaitGroup
-	for range r.o.Workers {
-		wg.Go(func() { r.work(ctx) })
+	if r.o.Turn == nil {
+		r.o.Guard.Every(ctx, "relay", r.o.SweepEvery, r.sweep)
+		return nil
 	}
-	wg.Go(func() { r.o.Guard.Every(ctx, "relay", r.o.SweepEvery, r.sweep) })
-	wg.Go(func() { r.o.Guard.Every(ctx, "relay", r.o.Patience/5, r.rescue) })
-	wg.Go(func() { r.o.Guard.Every(ctx, "relay", r.o.Patience, r.count) })
-	wg.Wait()
-	// nats.go's publisher ends with the connection; to end it here leaves a goroutine behind where it has just
-	// begun
+	defer r.o.Turn.Release(ctx)
+	for {
+		err := r.o.Guard.Try("relay", func() error { return r.o.Turn.Under(ctx, r.relay) })
+		r.pending.Set(0) // it is on the node that relays
+		if errors.Is(err, errFruitless) {
+			r.o.Log.Warn("this node stops relaying", "err", err)
+			r.o.Turn.Release(ctx)
+			rounds.Sleep(ctx, fruitless)
+		}
+		if !rounds.Sleep(ctx, turnEvery) { // another node has its turn, or the database is away
+			return nil
+		}
+	}
+}
+
+// relay sweeps as long as it is this node's turn.
+func (r *Relay) relay(ctx context.Context) error {
+	r.worked = time.Now()
+	for rounds.Sleep(ctx, r.o.SweepEvery) {
+		r.o.Guard.Do("relay", func() { r.sweep(ctx) })
+		if time.Since(r.worked) > fruitless {
+			return errFruitless
+		}
+	}
 	return nil
 }
 
-// sweep wakes the relay for every shard there is.
-func (r *Relay) sweep(context.Context) {
-	r.eachShard(func(key outboxKey) bool { r.wakes.Wake(key.campaign, key.shard); return true })
-}
-
-func (r *Relay) eachShard(do func(outboxKey) bool) {
+// sweep looks once after all outboxes.
+func (r *Relay) sweep(ctx context.Context) {
+	r.link.look()
+	var all errgroup.Group
+	all.SetLimit(r.o.Workers)
+	var mu sync.Mutex
+	withheld, failed := false, false
+	live := map[outboxKey]bool{}
 	for _, c := range r.campaigns.Live() {
 		if c.Status == rain.Loading {
 			continue // nothing can be won of it
 		}
 		for shard := range max(c.Shards, 1) {
-			if !do(outboxKey{c.ID, shard}) {
-				return
-			}
+			key := outboxKey{c.ID, shard}
+			live[key] = true
+			all.Go(func() error {
+				r.o.Guard.Do("relay", func() {
+					held, err := r.look(ctx, key)
+					mu.Lock()
+					defer mu.Unlock()
+					withheld, failed = withheld || held, failed || err != nil
+				})
+				return nil
+			})
 		}
 	}
-}
-
-func (r *Relay) work(ctx context.Context) {
-	for {
-		select {
-		case key := <-r.wakes.queue:
-			r.wakes.taken(key)
-			r.o.Guard.Do("relay", func() { r.drain(ctx, key) })
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// drain publishes what is new in a shard.
-func (r *Relay) drain(ctx context.Context, key outboxKey) {
-	for ctx.Err() == nil {
-		entries, err := r.outbox.Read(ctx, key.campaign, key.shard, r.o.Node, readLimit)
-		if err != nil {
-			r.failed(ctx, &r.redis, err)
-			return
-		}
-		r.redis.Works()
-		if len(entries) > 0 {
-			faults.Point("relay.after_read")
-		}
-		r.publish(ctx, r.publisher.fresh.unknown(entries))
-		if len(entries) < readLimit {
-			return
-		}
-	}
-}
-
-// rescue publishes again what has stayed unsettled for too long: because its reader died, because the stream was
-// lost, or because settlement is slow.
-func (r *Relay) rescue(ctx context.Context) {
-	withheld := false
-	r.eachShard(func(key outboxKey) bool {
-		for range claimRounds {
-			entries, err := r.outbox.Claim(ctx, key.campaign, key.shard, r.o.Node, r.o.Patience, claimLimit)
-			if err != nil {
-				r.failed(ctx, &r.redis, err)
-				break // of a Cluster, another part may work
-			}
-			due := r.published.due(entries)
-			withheld = withheld || len(due) < len(entries)
-			if len(due) > 0 {
-				r.o.Log.Debug("publishing unsettled outbox entries again", "campaign", key.campaign, "shard", key.shard,
-					"entries", len(due))
-				r.publish(ctx, due)
-				r.published.sent(due)
-			}
-			if len(entries) < claimLimit || ctx.Err() != nil {
-				break
-			}
-		}
-		return ctx.Err() == nil
-	})
+	_ = all.Wait() // they fail one by one
+	r.forget(live)
 	if withheld {
 		r.watchStream(ctx)
+	} else {
+		r.published.settles()
 	}
 	r.published.prune()
+	if r.count(ctx) && !failed {
+		r.worked = time.Now()
+	}
+}
+
+// forget drops what is remembered of outboxes that nobody looks after any more.
+func (r *Relay) forget(live map[outboxKey]bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for key := range r.after {
+		if !live[key] {
+			delete(r.after, key)
+		}
+	}
+}
+
+// look publishes what is due of an outbox. Where more waits than one sweep can read, the next one goes on behind it.
+// withheld tells of entries that were published and are still there.
+func (r *Relay) look(ctx context.Context, key outboxKey) (withheld bool, err error) {
+	r.mu.Lock()
+	after := r.after[key]
+	r.mu.Unlock()
+	for range pagesAtOnce {
+		entries, next, err := r.outbox.Page(ctx, key.campaign, key.shard, after, pageLimit)
+		if err != nil {
+			r.failed(ctx, &r.redis, err)
+			return withheld, err
+		}
+		r.redis.Works()
+		old := r.old(entries)
+		due := r.published.due(old)
+		withheld = withheld || len(due) < len(old)
+		if err := r.publish(ctx, key, due); err != nil {
+			return withheld, err
+		}
+		if after = next; after == "" || ctx.Err() != nil || len(old) == 0 && len(entries) > 0 {
+			after = "" // what follows is younger still
+			break
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.after[key] = after
+	return withheld, nil
+}
+
+// old are the entries that the node that has decided them would have published by now; and reclaims, which nobody else
+// publishes.
+func (r *Relay) old(entries []rain.Entry) []rain.Entry {
+	until := r.o.Clock() - r.o.Grace.Milliseconds()
+	late := r.link.up(r.o.Grace)
+	old := make([]rain.Entry, 0, len(entries))
+	for _, e := range entries {
+		written, _, err := e.Ref.Position()
+		if e.Reclaim != nil || err == nil && late && written <= until {
+			old = append(old, e)
+		}
+	}
+	return old
 }
 
 // watchStream looks whether the stream still has what was published to it. If not, everything unsettled is due at once.
@@ -180,39 +245,52 @@ func (r *Relay) watchStream(ctx context.Context) {
 }
 
 // count keeps the metric of what waits.
-func (r *Relay) count(ctx context.Context) {
+func (r *Relay) count(ctx context.Context) bool {
 	var total int64
 	for _, c := range r.campaigns.Live() {
 		n, err := r.outbox.Pending(ctx, c)
 		if err != nil {
 			r.failed(ctx, &r.redis, err)
-			return
+			return false
 		}
 		total += n
 	}
 	r.pending.Set(float64(total))
+	return true
 }
 
-// publish gets entries into the stream. It tries for a while before it reads on, so that a short absence of
-// JetStream costs no more than that; what it gives up is safe where it is, and comes again through rescue.
-func (r *Relay) publish(ctx context.Context, entries []rain.Entry) {
-	for try := 0; len(entries) > 0 && try < publishTries; try++ {
-		failed, err := r.publisher.publishAll(ctx, entries)
-		if err == nil {
+// publish gets entries of one outbox into the stream, if they may leave it. It tries for a while before it goes on, so
+// that a short absence of JetStream costs no more than that; what it gives up comes again with the next sweep.
+func (r *Relay) publish(ctx context.Context, key outboxKey, due []rain.Entry) (err error) {
+	if len(due) == 0 {
+		return nil
+	}
+	if err := r.outbox.MayLeave(ctx, due); err != nil {
+		r.failed(ctx, &r.redis, err)
+		return err
+	}
+	r.o.Log.Debug("publishing outbox entries", "campaign", key.campaign, "shard", key.shard, "entries", len(due))
+	messages := make([]message, len(due))
+	for i, e := range due {
+		messages[i] = r.publisher.message(e, r.published.copyID())
+	}
+	for try := range publishTries {
+		if messages, err = r.publisher.publishAll(ctx, messages); err == nil {
 			r.jetstate.Works()
-			faults.Point("relay.after_publish")
-			return
+			r.relayed.Add(float64(len(due)))
+			r.published.sent(due)
+			return nil
 		}
 		r.failed(ctx, &r.jetstate, err)
-		entries = failed
 		if !rounds.Sleep(ctx, rounds.Backoff(50*time.Millisecond, 2*time.Second, try)) {
-			return
+			return err
 		}
 		// The stream may be what is missing.
 		if _, err := r.publisher.stream.ensure(ctx); err != nil {
 			r.failed(ctx, &r.jetstate, err)
 		}
 	}
+	return err
 }
 
 // failed notes an error, unless it is the end.

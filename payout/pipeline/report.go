@@ -12,10 +12,17 @@ import (
 
 // Alarms hears of what a person should know. What is nil hears nothing; everything is logged, too.
 type Alarms struct {
-	OnDead     func([]posting.DeadLetter) // hears of new dead letters
+	OnDead     func([]posting.DeadLetter) // hears of new dead letters, but for what nobody has sealed
+	OnForged   func(Forged)               // hears of what nobody of this installation has sealed
 	OnVoid     func([]posting.DeadLetter) // hears of what came too late, see Posted.Void
 	OnCut      func([]posting.ReclaimCut) // hears of reclaims that got less than asked for
-	OnAdvisory func(Advisory)             // hears of messages that JetStream has given up
+	OnAdvisory func(Advisory)             // hears of messages that JetStream has given up; not of what was buried
+}
+
+// Forged is what nobody of this installation has sealed: somebody else writes to Redis or to NATS.
+type Forged struct {
+	Letters []posting.DeadLetter // that are kept, of kind forged, or message
+	Dropped int                  // how many more are not, because many like them are
 }
 
 // report counts what becomes of entries, and tells what a person should know.
@@ -63,9 +70,7 @@ func (r *report) posted(posted posting.Posted) {
 	}
 	r.dead(posted.Dead)
 	if posted.Dropped > 0 {
-		r.forged.Add(float64(posted.Dropped))
-		r.log.Warn("wins or reclaims that nobody has sealed are dropped: many like them are kept", "dropped",
-			posted.Dropped)
+		r.notSealed(Forged{Dropped: posted.Dropped})
 	}
 	for _, c := range posted.Cut {
 		r.log.Error("a reclaim asked for more than is left of its shard, and got that", "entry", c.Ref.String(),
@@ -85,19 +90,40 @@ func (r *report) posted(posted posting.Posted) {
 
 // dead is told of what was put aside for a person.
 func (r *report) dead(letters []posting.DeadLetter) {
+	var others, forged []posting.DeadLetter
 	for _, d := range letters {
 		if d.Kind == posting.LetterForged {
-			r.forged.Inc()
+			forged = append(forged, d)
+			continue
 		}
 		r.log.Error("a payout cannot be posted; it is kept as a dead letter", "claim", d.Claim, "entry", d.Source,
 			"user", d.User, "amount", int64(d.Amount), "reason", d.Reason)
+		others = append(others, d)
 	}
-	if len(letters) > 0 && r.alarms.OnDead != nil {
-		r.alarms.OnDead(letters)
+	if len(others) > 0 && r.alarms.OnDead != nil {
+		r.alarms.OnDead(others)
+	}
+	if len(forged) > 0 {
+		r.notSealed(Forged{Letters: forged})
 	}
 }
 
-// lost is told of a message that JetStream does not deliver any more.
+// notSealed is told of what nobody of this installation has sealed.
+func (r *report) notSealed(f Forged) {
+	r.forged.Add(float64(len(f.Letters) + f.Dropped))
+	for _, d := range f.Letters {
+		r.log.Error("nobody of this installation has sealed this; it is kept as a dead letter, and paid to nobody",
+			"claim", d.Claim, "entry", d.Source, "user", d.User, "reason", d.Reason)
+	}
+	if f.Dropped > 0 {
+		r.log.Warn("what nobody of this installation has sealed is dropped: much like it is kept", "dropped", f.Dropped)
+	}
+	if r.alarms.OnForged != nil {
+		r.alarms.OnForged(f)
+	}
+}
+
+// lost is told of a message that JetStream does not deliver any more, and that no settler has buried.
 func (r *report) lost(a Advisory) {
 	r.log.Error("JetStream does not deliver a message any more", "kind", string(a.Kind), "stream", a.Stream,
 		"consumer", a.Consumer, "stream_seq", a.StreamSeq, "deliveries", a.Deliveries, "reason", a.Reason)

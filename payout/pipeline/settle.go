@@ -22,7 +22,7 @@ type Poster interface {
 	Attempt(ctx context.Context, e rain.Entry, cause error, limit int) (posting.Attempted, error)
 	ForgetAttempts(ctx context.Context, refs []rain.EntryRef) error
 	RefreshSeals(ctx context.Context) error
-	BuryMessage(ctx context.Context, name string, payload []byte, reason string) (kept bool, err error)
+	BuryMessage(ctx context.Context, m posting.Message) (kept bool, err error)
 }
 
 const (
@@ -37,6 +37,7 @@ type settlement struct {
 	ledger   Poster
 	outbox   Outbox
 	notify   Notifier
+	stream   *stream
 	report   *report
 	attempts int // tries of an entry before it is put aside
 	guard    *rounds.Guard
@@ -147,7 +148,7 @@ func (s *settlement) panicked(ctx context.Context, d delivery, cause error) bool
 		s.retry(d)
 		return true
 	}
-	return s.bury(ctx, d, cause.Error())
+	return s.bury(ctx, d, cause)
 }
 
 // unreadable deals with a message over which decoding breaks, that is no entry, or that nobody of this installation has
@@ -157,31 +158,35 @@ func (s *settlement) unreadable(ctx context.Context, d delivery, cause error) {
 		s.panicked(ctx, d, cause)
 		return
 	}
-	if errors.Is(cause, entrytext.ErrSeal) {
-		s.report.forged.Inc()
-	}
-	s.bury(ctx, d, cause.Error())
+	s.bury(ctx, d, cause)
 }
 
 // bury keeps a message that nobody can settle as a dead letter, and takes it out of the stream's sight.
-func (s *settlement) bury(ctx context.Context, d delivery, reason string) bool {
+func (s *settlement) bury(ctx context.Context, d delivery, cause error) bool {
 	ctx, cancel := rounds.Graceful(ctx, postGrace)
 	defer cancel()
-	name := "message-" + booking.Digest(slices.Concat([]byte(d.msg.Subject()), []byte{0}, d.msg.Data()))
-	kept, err := s.ledger.BuryMessage(ctx, name, d.msg.Data(), reason)
+	m := posting.Message{
+		Name:     "message-" + booking.Digest(slices.Concat([]byte(d.msg.Subject()), []byte{0}, d.msg.Data())),
+		Campaign: s.stream.campaignOf(d.msg.Subject()), Payload: d.msg.Data(), Reason: cause.Error(),
+	}
+	kept, err := s.ledger.BuryMessage(ctx, m)
 	if err != nil {
 		return s.failed(&s.money, err, d)
 	}
+	letters, dropped := []posting.DeadLetter{m.Letter()}, 0
 	if !kept {
-		s.log.Warn("a message of the payout stream is dropped: it cannot be settled, and many like it are kept",
-			"subject",
-			d.msg.Subject(), "reason", reason)
-		_ = d.msg.TermWithReason("dropped")
-		return true
+		letters, dropped = nil, 1
 	}
-	s.report.dead([]posting.DeadLetter{{Claim: name, Source: name, Kind: posting.LetterMessage, Shard: -1, Packet: -1,
-		Reason: reason}})
-	_ = d.msg.TermWithReason("kept as a dead letter") // lost with the connection at worst: then it comes again
+	switch {
+	case errors.Is(cause, entrytext.ErrSeal):
+		s.report.notSealed(Forged{Letters: letters, Dropped: dropped})
+	case kept:
+		s.report.dead(letters)
+	default:
+		s.log.Warn("a message of the payout stream is dropped: it cannot be settled, and many like it are kept",
+			"subject", d.msg.Subject(), "reason", m.Reason)
+	}
+	_ = d.msg.TermWithReason(s.stream.burial(d.msg)) // lost with the connection at worst: then it comes again
 	return true
 }
 

@@ -62,10 +62,12 @@ func NewSettler(js jetstream.JetStream, seals entrytext.Sealer, ledger Poster, l
 	o.BatchWins = cmp.Or(o.BatchWins, 500)
 	o.Attempts = cmp.Or(o.Attempts, 10)
 	o.Log = cmp.Or(o.Log, slog.Default())
+	made := newStream(js, o.Namespace, seals)
 	return &Settler{
-		stream: newStream(js, o.Namespace, seals), letters: letters, o: o,
+		stream: made, letters: letters, o: o,
 		settlement: settlement{
-			ledger: ledger, outbox: outbox, notify: notify, attempts: o.Attempts, guard: o.Guard, log: o.Log,
+			ledger: ledger, outbox: outbox, notify: notify, stream: made, attempts: o.Attempts, guard: o.Guard,
+			log:    o.Log,
 			report: newReport(o.Alarms, o.Clock, o.Log, o.Registerer),
 			money:  outage.Outage{What: "posting to the ledger", Log: o.Log},
 			redis:  outage.Outage{What: "removing settled entries from the outboxes", Log: o.Log},

@@ -86,7 +86,7 @@ func TestSettlersMeetCopies(t *testing.T) {
 			p.redis.Open(c)
 			p.rainOn(c, 600)
 			for s := range c.Shards {
-				entries, err := p.redis.Read(t.Context(), "c1", s, "test", 1000)
+				entries, err := p.redis.Oldest("c1", s, 1000)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -125,7 +125,7 @@ func TestOneBadEntryDoesNotHoldUpItsBatch(t *testing.T) {
 	for i := range 20 {
 		p.redis.Win("c1", 0, fmt.Sprintf("u%d", i))
 	}
-	entries, err := p.redis.Read(t.Context(), "c1", 0, "test", 100)
+	entries, err := p.redis.Oldest("c1", 0, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestSettlerFinishesTheBatchInHand(t *testing.T) {
 	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 	p.redis.Open(c)
 	p.redis.Win("c1", 0, "u1", "u2")
-	entries, err := p.redis.Read(t.Context(), "c1", 0, "test", 100)
+	entries, err := p.redis.Oldest("c1", 0, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func TestRemovedOnlyAfterCommit(t *testing.T) {
 	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 	p.redis.Open(c)
 	p.redis.Win("c1", 0, "u1")
-	entries, err := p.redis.Read(t.Context(), "c1", 0, "test", 100)
+	entries, err := p.redis.Oldest("c1", 0, 100)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"redrain/payout/entrytext"
+	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
 
@@ -57,6 +58,16 @@ func (s *stream) name() string { return strings.ToUpper(s.namespace) + "_PAYOUT"
 // subject is where the entries of one shard travel.
 func (s *stream) subject(ref rain.EntryRef) string {
 	return s.namespace + ".payout." + ref.Campaign + "." + strconv.Itoa(ref.Shard)
+}
+
+// campaignOf is the campaign that a subject is of, "" where it is none's.
+func (s *stream) campaignOf(subject string) string {
+	rest, _ := strings.CutPrefix(subject, s.namespace+".payout.")
+	campaign, _, _ := strings.Cut(rest, ".")
+	if rest == subject || !posting.IsCampaignID(campaign) {
+		return ""
+	}
+	return campaign
 }
 
 // connected fails where a request would only wait for its deadline.
@@ -158,6 +169,7 @@ func (s *stream) forget() {
 type generation struct {
 	created time.Time
 	lastSeq uint64
+	idle    bool // every message in it has been settled
 }
 
 func (s *stream) generation(ctx context.Context) (generation, error) {
@@ -166,7 +178,19 @@ func (s *stream) generation(ctx context.Context) (generation, error) {
 		return generation{}, err
 	}
 	info := made.CachedInfo()
-	return generation{info.Created, info.State.LastSeq}, nil
+	now := generation{created: info.Created, lastSeq: info.State.LastSeq}
+	ctx, cancel := context.WithTimeout(ctx, manageDeadline)
+	defer cancel()
+	workers, err := made.Consumer(ctx, consumerName)
+	switch {
+	case errors.Is(err, jetstream.ErrConsumerNotFound):
+	case err != nil:
+		return generation{}, fmt.Errorf("consumer %s of %s: %w", consumerName, s.name(), err)
+	default:
+		state := workers.CachedInfo()
+		now.idle = state.NumPending == 0 && state.NumAckPending == 0
+	}
+	return now, nil
 }
 
 // lost tells whether messages that were there at g are gone at now, other than by age.

@@ -25,6 +25,9 @@ type Reconciliation struct {
 	Difference rain.Money `json:"difference"` // positive: money is missing; negative: more was promised than funded
 	Balanced   bool       `json:"balanced"`   // no difference and no findings
 	Findings   []string   `json:"findings,omitempty"`
+	// Letters are dead letters about the campaign that wait for a person, in words. Their money is accounted for, and
+	// what nobody has sealed costs nobody anything: so they do not unbalance the books.
+	Letters []string `json:"letters,omitempty"`
 
 	// Fingerprint is the same for two reconciliations that have found the same faults, also while money goes on moving.
 	Fingerprint string `json:"-"`
@@ -47,11 +50,14 @@ type campaignCheck struct {
 	look     look
 	shards   map[int]*shardBooks
 	moves    map[string]*move
+	cannotBe map[string]bool // moves whose rows make no sense
 	found    findings
+	waiting  findings // the dead letters, in words
 
 	funded    rain.Money
 	reclaimed rain.Money      // as of the snapshots
 	given     bool            // the whole budget is back at the sponsor
+	dismissed []reclaimRow    // packets that dismissed letters held, back at the sponsor
 	letters   posting.Letters // the dead letters that wait
 	astray    rain.Money      // paid in shards that there are not
 	all       posting.Totals  // of all rows, those newer than the snapshots too
@@ -89,7 +95,7 @@ type shardBooks struct {
 // newer than what it knows of.
 func newCampaignCheck(c *rain.Campaign, shards []rain.ShardSnapshot, how look) *campaignCheck {
 	r := &campaignCheck{campaign: c, look: how, shards: map[int]*shardBooks{}, moves: map[string]*move{},
-		letters: posting.Letters{}}
+		cannotBe: map[string]bool{}, letters: posting.Letters{}}
 	var err error
 	if r.amounts, err = rain.NewAmounts(c); err != nil || c.Shards > rain.MaxShards {
 		r.amounts = nil
@@ -184,7 +190,7 @@ func (b *shardBooks) waiting(w int) uint64 {
 
 func (r *campaignCheck) result() Reconciliation {
 	res := r.sums()
-	res.Findings = r.found.all()
+	res.Findings, res.Letters = r.found.all(), r.waiting.all()
 	res.Balanced = res.Difference == 0 && len(res.Findings) == 0
 	res.Fingerprint = r.found.fingerprint(res.Difference)
 	return res

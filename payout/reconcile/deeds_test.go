@@ -237,9 +237,9 @@ var deeds = map[string]deed{
 	},
 	"a packet in the outbox twice": {
 		redis: func(sh *paytest.FakeShard) {
-			again := sh.Entries[0].Entry
+			again := sh.Entries[0]
 			again.Wins = []rain.Win{{User: "x", Packet: 3, Drop: "1.2"}, {User: "y", Packet: 0, Drop: "1.2"}}
-			sh.Entries = append(sh.Entries, &paytest.FakeEntry{Entry: again})
+			sh.Entries = append(slices.Clone(sh.Entries), again)
 		},
 		names: []string{"shard 0: packet 3 is twice won in its outbox", "player x, amount 50",
 			"in the outbox, but Redis knows no such win", "player y, amount 50",

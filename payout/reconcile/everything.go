@@ -26,6 +26,7 @@ type Books struct {
 	Campaigns    []CampaignBooks   `json:"campaigns"`    // the first of those in which something is wrong
 	Unchecked    []CampaignProblem `json:"unchecked"`    // the first of those whose Redis could not be read
 	Findings     []string          `json:"findings"`     // what is wrong with the ledger itself
+	Letters      []string          `json:"letters"`      // all dead letters that wait for a person, in words
 	CheckedAt    int64             `json:"checked_at"`   // Unix ms, when it was done
 
 	// Fingerprint is the same for two reconciliations that have found the same faults in the ledger itself.
@@ -65,6 +66,9 @@ func (s *Reconciler) ReconcileAll(ctx context.Context, hot Hot,
 	}
 	if err == nil {
 		err = checkWithdrawals(ctx, s.db, &found)
+	}
+	if err == nil {
+		b.Letters, err = allLetters(ctx, s.db)
 	}
 	if err == nil {
 		err = s.checkAllCampaigns(ctx, hot, &b, each)

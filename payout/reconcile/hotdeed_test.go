@@ -44,15 +44,13 @@ func (d *hotDeed) win() *rain.WinRecord {
 }
 
 // entry is a copy of an entry of the outbox that the ledger does not have, in its place; nil where there is none.
-func (d *hotDeed) entry() *paytest.FakeEntry {
+func (d *hotDeed) entry() *rain.Entry {
 	for i, e := range d.Entries {
-		if d.posted(e.Entry) {
+		if d.posted(e) {
 			continue
 		}
-		is := *e
-		is.Wins = slices.Clone(e.Wins)
-		d.Entries[i] = &is
-		return &is
+		d.Entries[i].Wins = slices.Clone(e.Wins)
+		return &d.Entries[i]
 	}
 	return nil
 }
@@ -99,7 +97,7 @@ func (d *hotDeed) change(edit func(w *rain.WinRecord)) bool {
 	return true
 }
 
-func (d *hotDeed) wins(edit func(e *paytest.FakeEntry)) bool {
+func (d *hotDeed) wins(edit func(e *rain.Entry)) bool {
 	e := d.entry()
 	if e == nil || len(e.Wins) == 0 {
 		return false
@@ -113,9 +111,9 @@ func (d *hotDeed) again(say func(s *rain.ShardSnapshot, id string)) bool {
 	if len(d.Entries) == 0 {
 		return false
 	}
-	again := *d.Entries[d.pick(len(d.Entries))]
+	again := d.Entries[d.pick(len(d.Entries))]
 	again.Ref.ID = fmt.Sprintf("%d-0", d.b.Clock.Now())
-	d.Entries = append(d.Entries, &again)
+	d.Entries = append(d.Entries, again)
 	say(&d.FakeShard.Snapshot, again.Ref.ID)
 	return true
 }

@@ -13,7 +13,7 @@ var ofPlayers = []string{
 	"a win forgotten", "a win made up, of later", "a win's packet", "a win's entry", "a win's player", "a win's drop",
 	"the drop before", "a player's count", "a player's newest", "a player forgotten", "two wins for each other",
 	"an entry's player", "an entry's drop", "an entry's order", "a move that has come, with another number",
-	"a move that has come, forgotten", "an entry added, as the state says too",
+	"a move that has come, forgotten", "a move that has come, made up", "an entry added, as the state says too",
 }
 
 // hotDeeds are changes of what Redis has. They return false where there is nothing to change.
@@ -74,6 +74,13 @@ var hotDeeds = map[string]func(d *hotDeed) bool{
 			return true
 		}
 		return false
+	},
+	"a move that has come, made up": func(d *hotDeed) bool {
+		if d.Borrowed == nil {
+			d.Borrowed = map[string]int64{}
+		}
+		d.Borrowed["made up"] = d.FakeShard.Snapshot.Moves
+		return true
 	},
 	"a move that has come, with another number": func(d *hotDeed) bool {
 		for id, number := range d.Borrowed {
@@ -152,17 +159,21 @@ var hotDeeds = map[string]func(d *hotDeed) bool{
 	},
 	"an entry removed": func(d *hotDeed) bool {
 		e := d.entry()
-		d.Entries = slices.DeleteFunc(d.Entries, func(one *paytest.FakeEntry) bool { return one == e })
-		return e != nil
+		if e == nil {
+			return false
+		}
+		gone := e.Ref
+		d.Entries = slices.DeleteFunc(d.Entries, func(one rain.Entry) bool { return one.Ref == gone })
+		return true
 	},
 	"an entry's packet": func(d *hotDeed) bool {
-		return d.wins(func(e *paytest.FakeEntry) { e.Wins[0].Packet = (e.Wins[0].Packet + 1) % packetsOfWorld })
+		return d.wins(func(e *rain.Entry) { e.Wins[0].Packet = (e.Wins[0].Packet + 1) % packetsOfWorld })
 	},
 	"an entry's player": func(d *hotDeed) bool {
-		return d.wins(func(e *paytest.FakeEntry) { e.Wins[0].User = "thief" })
+		return d.wins(func(e *rain.Entry) { e.Wins[0].User = "thief" })
 	},
 	"an entry's drop": func(d *hotDeed) bool {
-		return d.wins(func(e *paytest.FakeEntry) { e.Wins[0].Drop = "997.1" })
+		return d.wins(func(e *rain.Entry) { e.Wins[0].Drop = "997.1" })
 	},
 	"an entry's order": func(d *hotDeed) bool {
 		e := d.entry()
@@ -189,9 +200,18 @@ var hotDeeds = map[string]func(d *hotDeed) bool{
 	"an entry made up, as the state says too": func(d *hotDeed) bool {
 		id := fmt.Sprintf("%d-0", d.b.Clock.Now())
 		d.FakeShard.Snapshot.LastEntry = id
-		d.Entries = append(d.Entries, &paytest.FakeEntry{Entry: rain.Entry{
+		d.Entries = append(d.Entries, rain.Entry{
 			Ref:  rain.EntryRef{Campaign: d.c.ID, Shard: d.FakeShard.Snapshot.Shard, ID: id},
-			Wins: []rain.Win{{User: "thief", Packet: d.pick(packetsOfWorld), Drop: "997.1"}}}})
+			Wins: []rain.Win{{User: "thief", Packet: d.pick(packetsOfWorld), Drop: "997.1"}}})
+		return true
+	},
+	"a setting":          func(d *hotDeed) bool { d.FakeShard.Snapshot.Altered = []string{"the state's status"}; return true },
+	"a revision to come": func(d *hotDeed) bool { d.FakeShard.Snapshot.Revision = d.c.Revision + 10; return true },
+	"a shard that closed": func(d *hotDeed) bool {
+		if d.closed {
+			return false
+		}
+		d.FakeShard.Snapshot.Closed = true
 		return true
 	},
 	"the state's won":   func(d *hotDeed) bool { d.FakeShard.Snapshot.Won++; return true },

@@ -67,6 +67,7 @@ func (r *campaignCheck) readMoves(ctx context.Context, q sqldb.Querier) error {
 		}
 		if m.fault != "" {
 			r.found.add("a move that cannot be", m.Lent.Move, "%s: %s", m.name(), m.fault)
+			r.cannotBe[m.Lent.Move] = true
 			return err
 		}
 		r.moves[m.Lent.Move] = m
@@ -283,32 +284,74 @@ func (r *campaignCheck) checkMoves(shard int, lent map[string]bool, numbers []in
 	}
 }
 
-// checkBorrowed holds the moves that are done against what the recipients have recorded.
+// checkBorrowed holds the moves that are done against what the recipients have recorded, and what they have recorded
+// against the rows.
 func (r *campaignCheck) checkBorrowed(ctx context.Context, _ sqldb.Querier) error {
+	if r.look.hot == nil {
+		return nil
+	}
 	done := map[int][]string{}
 	for _, id := range sortedKeys(r.moves) {
-		if m := r.moves[id]; m.Done && r.look.hot != nil && r.shards[m.To].snapshot.Found {
+		if m := r.moves[id]; m.Done && r.shards[m.To].snapshot.Found {
 			done[m.To] = append(done[m.To], id)
 		}
 	}
-	for _, n := range sortedKeys(done) {
+	for _, n := range r.sortedShards() {
+		if !r.shards[n].snapshot.Found {
+			continue
+		}
 		for ids := range slices.Chunk(done[n], sqldb.Chunk) {
-			numbers, err := r.borrowed(ctx, n, ids)
-			if err != nil {
+			if err := r.checkCome(ctx, n, ids); err != nil {
 				return err
 			}
-			for i, id := range ids {
-				switch m := r.moves[id]; {
-				case numbers[i] < 0:
-					r.found.add("a move that has not come", id, "%s: it is done, but shard %d has not got it",
-						m.name(), n)
-				case numbers[i] > 0 && numbers[i] != m.ToNumber:
-					r.found.add("a move with another number", id, "%s: it is number %d of shard %d, which says %d",
-						m.name(),
-						m.ToNumber, n, numbers[i])
-				}
-			}
 		}
+		if err := r.checkUnknown(ctx, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkCome holds moves that are done against what their recipient has recorded.
+func (r *campaignCheck) checkCome(ctx context.Context, n int, ids []string) error {
+	numbers, err := r.borrowed(ctx, n, ids)
+	if err != nil {
+		return err
+	}
+	for i, id := range ids {
+		switch m := r.moves[id]; {
+		case numbers[i] < 0:
+			r.found.add("a move that has not come", id, "%s: it is done, but shard %d has not got it", m.name(), n)
+		case numbers[i] > 0 && numbers[i] != m.ToNumber:
+			r.found.add("a move with another number", id, "%s: it is number %d of shard %d, which says %d", m.name(),
+				m.ToNumber, n, numbers[i])
+		}
+	}
+	return nil
+}
+
+// checkUnknown looks for moves that a shard says have come to it, and of which there is no row. A move has its row before
+// it comes, so one that the shard's snapshot knows of has it.
+func (r *campaignCheck) checkUnknown(ctx context.Context, n int) error {
+	s := &r.shards[n].snapshot
+	unknown := map[string]bool{}
+	err := r.look.hot.EachBorrowed(ctx, r.campaign, n, func(id string, number int64) {
+		if m := r.moves[id]; number <= s.Moves && (m == nil || m.To != n) && !r.cannotBe[id] {
+			unknown[id] = true
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("shard %d: %w: %w", n, ErrHot, err)
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	if _, err := r.borrowed(ctx, n, sortedKeys(unknown)[:1]); err != nil { // of another epoch: rebuilt meanwhile
+		return err
+	}
+	for _, id := range sortedKeys(unknown) {
+		r.found.add("a move that nobody made", shardName(n)+id, "shard %d: it says that move %q has come to it, but there is "+
+			"no such move to it", n, id)
 	}
 	return nil
 }

@@ -54,6 +54,7 @@ func (r *campaignCheck) placeReclaims(context.Context, sqldb.Querier) error {
 	if !r.counted() {
 		return nil
 	}
+	r.placeDismissed()
 	for _, n := range r.sortedShards() {
 		b := r.shards[n]
 		posted := map[string]bool{}
@@ -83,6 +84,28 @@ func (r *campaignCheck) placeReclaims(context.Context, sqldb.Querier) error {
 	return nil
 }
 
+// placeDismissed puts in its place what dismissed letters held: it went back when all else of the campaign was over.
+func (r *campaignCheck) placeDismissed() {
+	for i := range r.dismissed {
+		row := &r.dismissed[i]
+		var placed rain.Numbers
+		for _, n := range r.sortedShards() {
+			h := &r.shards[n].holding
+			for packet := range row.asked.Each() {
+				if at, inside := h.index(packet); inside && r.shards[n].reclaimed.add(at, h.count) {
+					placed = placed.Add(packet)
+				}
+			}
+		}
+		if amount := r.amounts.Sum(row.asked); placed.Count() != row.packets || row.packets != row.asked.Count() ||
+			amount != row.amount {
+			r.found.add("a dismissed letter's reclaim", row.ref.String(), "the reclaim of dismissed letter %d gave back "+
+				"%d packets, %d in all, but %s, worth %d, %s what it held", row.seq, row.packets, row.amount,
+				packets(row.asked), amount, be(row.asked))
+		}
+	}
+}
+
 // checkReturned compares what a shard says that it gave back with what its entries gave back. A shard that was rebuilt
 // may know of what was given back before.
 func (r *campaignCheck) checkReturned(n int) {
@@ -106,12 +129,17 @@ func (r *campaignCheck) checkReturned(n int) {
 // placeReclaimsExactly is placeReclaims once it is known what is paid. A reclaim gives back what of its packets is
 // nobody's.
 func (r *campaignCheck) placeReclaimsExactly() {
+	for _, b := range r.shards {
+		if r.known(b) {
+			b.reclaimed = set{}
+		}
+	}
+	r.placeDismissed()
 	for _, n := range r.sortedShards() {
 		b := r.shards[n]
 		if !r.known(b) {
 			continue
 		}
-		b.reclaimed = set{}
 		for i := range b.reclaims {
 			row := &b.reclaims[i]
 			var free rain.Numbers

@@ -88,7 +88,7 @@ func (r *campaignCheck) readReclaims(ctx context.Context, q sqldb.Querier) error
 			return nil
 		}
 		r.reclaimed += row.amount
-		if b == nil {
+		if b == nil && row.ref.Shard != posting.DismissedLetter {
 			return nil
 		}
 		var err error
@@ -97,7 +97,11 @@ func (r *campaignCheck) readReclaims(ctx context.Context, q sqldb.Querier) error
 				"packets of the "+
 				"campaign", row.ref, text)
 		}
-		b.reclaims = append(b.reclaims, row)
+		if b == nil {
+			r.dismissed = append(r.dismissed, row)
+		} else {
+			b.reclaims = append(b.reclaims, row)
+		}
 		return nil
 	}, "SELECT shard, numbers, packets, amount, closed_at, entry_seq FROM reclaim WHERE campaign_id = ? "+
 		"ORDER BY shard, closed_at, entry_seq", r.campaign.ID)
@@ -111,6 +115,7 @@ func (r *campaignCheck) readLetters(ctx context.Context, q sqldb.Querier) error 
 			return err
 		}
 		r.letters.Note(d)
+		r.waiting.letter(letterRow{d.ID, d.Kind, "", d.Claim, d.Packet, d.User, d.Amount, d.Reason})
 		b := r.shards[d.Shard]
 		if b == nil || b.later(d.WonAt, d.Seq) {
 			return nil

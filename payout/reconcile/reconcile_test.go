@@ -53,7 +53,7 @@ func TestReconcileThroughALife(t *testing.T) {
 		want.Paid, want.Stock = 50, 950
 		check("settled")
 
-		entries, err := f.Read(t.Context(), "c1", 0, "test", 10)
+		entries, err := f.Oldest("c1", 0, 10)
 		if err != nil || len(entries) != 0 {
 			t.Fatal(entries, err)
 		}

@@ -33,6 +33,9 @@ func TestARealRedis(t *testing.T) {
 	rdb := grabtest.Connect(t, testenv.Redis(t))
 	gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 60, Shards: 3, Wins: 10})
 	b := booksOf(t, gm)
+	told, err := b.Campaign(t.Context(), gm.C.ID)
+	paytest.Must(t, err)
+	paytest.Must(t, gm.G.Apply(t.Context(), told))
 	redisHot := hot{store.NewSums(gm.G.Store), store.NewWins(gm.G.Store)}
 	prove := func(what string) string {
 		t.Helper()
@@ -54,7 +57,7 @@ func TestARealRedis(t *testing.T) {
 		}
 	}
 	settle := func(shard int) {
-		entries, err := gm.G.Read(t.Context(), gm.C.ID, shard, "test", 5)
+		entries, _, err := gm.G.Page(t.Context(), gm.C.ID, shard, "", 5)
 		paytest.Must(t, err)
 		b.MustPost(t, entries...)
 		balanced("settled, and still in the outbox")
@@ -109,6 +112,42 @@ func TestARealRedis(t *testing.T) {
 			`shard 1: the stock has "all", which no script has written`},
 		"left": {func() error { return rdb.HIncrBy(t.Context(), k.State, "left", 1).Err() }, "packets are left, but " +
 			"its stock has"},
+		"a packet twice": {func() error { return rdb.LPush(t.Context(), k.Stock, "30-31").Err() }, "twice in its stock"},
+		"ranges that overlap, and left too": {func() error {
+			paytest.Must(t, rdb.LPush(t.Context(), k.Stock, "33-35").Err())
+			return rdb.HIncrBy(t.Context(), k.State, "left", 3).Err()
+		}, "twice in its stock"},
+		"a packet less, and left too": {func() error {
+			paytest.Must(t, rdb.LPop(t.Context(), k.Stock).Err())
+			paytest.Must(t, rdb.LPush(t.Context(), k.Stock, "31-35").Err())
+			return rdb.HSet(t.Context(), k.State, "left", 5).Err()
+		}, "neither in its stock nor lent"},
+		"status": {func() error { return rdb.HSet(t.Context(), k.State, "status", "paused").Err() },
+			`the state's status is "paused"`},
+		"closed for good": {func() error {
+			return rdb.HSet(t.Context(), k.State, "status", "closed", "rev", "9007199254740991").Err()
+		}, "its state says that it is closed, but the campaign is open"},
+		"a revision to come": {func() error { return rdb.HSet(t.Context(), k.State, "rev", 99).Err() },
+			"its state is of revision 99"},
+		"more wins for each": {func() error { return rdb.HSet(t.Context(), k.State, "wins_per_user", 99).Err() },
+			`wins_per_user is "99"`},
+		"a longer rain": {func() error { return rdb.HSet(t.Context(), k.State, "closes", 1<<50).Err() }, "the state's closes"},
+		"what has come": {func() error { return rdb.HSet(t.Context(), k.Borrowed, "x", 1).Err() },
+			`move "x" has come to it, but there is no such move`},
+		"what has come, in words": {func() error { return rdb.HSet(t.Context(), k.Borrowed, "x", "all").Err() },
+			`move "x" has come to it, but there is no such move`},
+		"a win for another player": {func() error {
+			thief := paytest.Home("thief", 1, 3)
+			record, _, _ := strings.Cut(rdb.HGet(t.Context(), k.Wins, win).Val(), "\n")
+			paytest.Must(t, rdb.HDel(t.Context(), k.Wins, win, player).Err())
+			_, ticket, _ := strings.Cut(win, "\n")
+			return rdb.HSet(t.Context(), k.Wins, thief, "1 "+ticket, thief+"\n"+ticket, record).Err()
+		}, "in the outbox, but Redis knows no such win"},
+		"a win more, and all counts": {func() error {
+			thief := paytest.Home("thief", 1, 3)
+			paytest.Must(t, rdb.HIncrBy(t.Context(), k.State, "won", 1).Err())
+			return rdb.HSet(t.Context(), k.Wins, thief, "1 0.7", thief+"\n0.7", "34 "+oldest.ID+" ").Err()
+		}, "player thief"},
 		"won": {func() error { return rdb.HIncrBy(t.Context(), k.State, "won", 1).Err() }, "are recorded for players"},
 		"moves": {func() error { return rdb.HIncrBy(t.Context(), k.State, "moves", 1).Err() }, "the rows have no " +
 			"move " +

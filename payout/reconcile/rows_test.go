@@ -96,7 +96,7 @@ func TestEveryDeedIsNamed(t *testing.T) {
 			// Another campaign, to be mixed up with: transactions 6, 7 and 8.
 			f.Open(b.OpenCampaign(t, "c2", rain.Spec{Budget: 100, Packets: 10}))
 			f.Win("c2", 0, "w")
-			b.MustPost(t, f.Shards[paytest.FakeKey{Campaign: "c2"}].Entries[0].Entry)
+			b.MustPost(t, f.Shards[paytest.FakeKey{Campaign: "c2"}].Entries[0])
 			b.MustWithdraw(t, "w1", "v", 20)
 			paytest.Must(t, b.RecordRefused(t.Context(), b.MustWithdraw(t, "w2", "v", 10), "the bank says no"))
 			paytest.Must(t, b.RecordPaid(t.Context(), b.MustWithdraw(t, "w3", "v", 5), "bank"))
@@ -111,7 +111,7 @@ func TestEveryDeedIsNamed(t *testing.T) {
 					change(t, b, d.sql)
 				}
 				if d.redis != nil {
-					sh.Entries = []*paytest.FakeEntry{{Entry: before.Entries[0].Entry}}
+					sh.Entries = []rain.Entry{before.Entries[0]}
 					d.redis(sh)
 				}
 				one, all := everything(t, b, f, "c1")

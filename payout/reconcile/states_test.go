@@ -32,7 +32,7 @@ func TestWhatIsLegalReconciles(t *testing.T) {
 		}
 		giveUp := func(campaign string) {
 			t.Helper()
-			entries, err := f.Read(ctx, campaign, 0, "test", 10)
+			entries, err := f.Oldest(campaign, 0, 10)
 			if err != nil || len(entries) != 1 {
 				t.Fatal(entries, err)
 			}
@@ -112,7 +112,7 @@ func TestWhatIsLegalReconciles(t *testing.T) {
 			f.Close("c3", shard)
 			check("abandoned and closed")
 			for _, e := range f.Shards[paytest.FakeKey{Campaign: "c3", Shard: shard}].Entries {
-				b.MustPost(t, e.Entry)
+				b.MustPost(t, e)
 			}
 		}
 		drain("c3")

@@ -286,4 +286,9 @@ func (r restless) Borrowed(ctx context.Context, c *rain.Campaign, shard int, mov
 	return r.FakeRedis.Borrowed(ctx, c, shard, moves)
 }
 
+func (r restless) EachBorrowed(ctx context.Context, c *rain.Campaign, shard int, fn func(string, int64)) error {
+	r.live()
+	return r.FakeRedis.EachBorrowed(ctx, c, shard, fn)
+}
+
 var _ reconcile.Hot = restless{}

@@ -37,6 +37,7 @@ func (a *API) routes() []route {
 		{"GET", "/payouts", viewer, a.deadLetters, 0},
 		{"POST", "/payouts/retry", operator, a.retryAllPayouts, 0},
 		{"POST", "/payouts/{claim}/retry", operator, a.retryPayout, 0},
+		{"POST", "/payouts/{claim}/dismiss", operator, a.dismissPayout, 0},
 		{"GET", "/users/{id}", viewer, a.user, 0},
 		{"GET", "/users/{id}/claims", viewer, a.userClaims, 0},
 		{"GET", "/users/{id}/withdrawals", viewer, a.userWithdrawals, 0},

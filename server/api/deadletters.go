@@ -15,6 +15,7 @@ const stateFailed = "failed"
 // letterView is a dead letter: a claim that the ledger could not take, or a withdrawal that the provider gave no
 // clear answer to, and why. Times are Unix ms.
 type letterView struct {
+	Letter    string     `json:"letter"`
 	Claim     string     `json:"claim"` // what a retry takes
 	Campaign  string     `json:"campaign"`
 	User      string     `json:"user"`
@@ -33,8 +34,8 @@ func (a *API) deadLetters(w http.ResponseWriter, r *http.Request, _ caller) erro
 	}
 	return answerList(w, r, a.o.DeadLetters.ListDeadLetters, func(d posting.DeadLetter) letterView {
 		return letterView{
-			Claim: d.Claim, Campaign: d.Campaign, User: d.User, Packet: strconv.Itoa(d.Packet), Amount: d.Amount,
-			At: d.WonAt, State: string(ledger.StateDead), Kind: d.Kind, Reason: d.Reason, CreatedAt: d.CreatedAt,
+			Letter: strconv.FormatInt(d.ID, 10), Claim: d.Claim, Campaign: d.Campaign, User: d.User,
+			Packet: strconv.Itoa(d.Packet), Amount: d.Amount, At: d.WonAt, State: string(ledger.StateDead), Kind: d.Kind, Reason: d.Reason, CreatedAt: d.CreatedAt,
 		}
 	})
 }

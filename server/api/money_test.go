@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -76,6 +77,18 @@ func (d *desk) RetryAll(_ context.Context, campaign string, tell func([]posting.
 	}
 	tell([]posting.Settlement{{Claim: campaign + ".1"}})
 	return ledger.Redriven{Retried: 3, Settled: 1, StillDead: 2}, nil
+}
+
+func (d *desk) Dismiss(_ context.Context, claim string, letter int64, why string) (ledger.Dismissed, error) {
+	switch claim {
+	case "c1.7":
+		return ledger.Dismissed{Letters: 1, Reclaimed: rain.Money(letter), Kept: []string{why}}, nil
+	case "c1.8":
+		return ledger.Dismissed{Letters: 1}, nil
+	case "c1.9":
+		return ledger.Dismissed{Kept: []string{"retry it", "not yet"}}, fmt.Errorf("c1.9: %w", ledger.ErrNotDismissed)
+	}
+	return ledger.Dismissed{}, ledger.ErrUnknownClaim
 }
 
 func (d *desk) Retried(_ context.Context, settled []posting.Settlement) {
@@ -227,6 +240,34 @@ func TestWithdrawnOnce(t *testing.T) {
 	}
 	if w := call("POST", "/me/withdrawals", "ann", strings.Repeat("k", maxIdempotencyKey+1), "{}"); w.Code != 422 {
 		t.Errorf("a key too long: %d", w.Code)
+	}
+}
+
+// A dismissal needs a reason, and says what became of the letters.
+func TestDismissedLetters(t *testing.T) {
+	for name, c := range map[string]struct {
+		claim, token, body string
+		status             int
+		says               string
+	}{
+		"one": {"c1.7", "operator", `{"reason":"forged","letter":"12"}`, 200,
+			`{"claim":"c1.7","dismissed":1,"reclaimed":12,"kept":["forged"]}`},
+		"all of a claim":    {"c1.8", "operator", `{"reason":"forged"}`, 200, `"dismissed":1,"reclaimed":0,"kept":[]`},
+		"somebody's":        {"c1.9", "operator", `{"reason":"forged"}`, 409, `"code":"not_dismissed","detail":"retry it; not yet"`},
+		"unknown":           {"x", "operator", `{"reason":"forged"}`, 404, "unknown_claim"},
+		"without a reason":  {"c1.7", "operator", `{}`, 422, `"field":"reason"`},
+		"with no body":      {"c1.7", "operator", ``, 422, `"field":"reason"`},
+		"with a long one":   {"c1.7", "operator", `{"reason":"` + strings.Repeat("x", 201) + `"}`, 422, "reason"},
+		"of no letter":      {"c1.7", "operator", `{"reason":"forged","letter":"-1"}`, 422, `"field":"letter"`},
+		"of a word":         {"c1.7", "operator", `{"reason":"forged","letter":"x"}`, 422, `"field":"letter"`},
+		"misspelt":          {"c1.7", "operator", `{"reson":"forged"}`, 422, "reson"},
+		"asked by a viewer": {"c1.7", "viewer", `{"reason":"forged"}`, 403, "forbidden"},
+	} {
+		_, call := serving()
+		w := call("POST", "/payouts/"+c.claim+"/dismiss", c.token, "", c.body)
+		if w.Code != c.status || !strings.Contains(w.Body.String(), c.says) {
+			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
 	}
 }
 

@@ -103,6 +103,7 @@ type deadLetterList interface {
 	ListDeadLetters(ctx context.Context, cursor string, limit int) (list []posting.DeadLetter, next string, err error)
 	Retry(ctx context.Context, claim string) (settled []posting.Settlement, err error)
 	RetryAll(ctx context.Context, campaign string, tell func([]posting.Settlement)) (ledger.Redriven, error)
+	Dismiss(ctx context.Context, claim string, letter int64, why string) (ledger.Dismissed, error)
 }
 
 // Notifier tells players of what a retry has settled. [cluster.Notifier] does.

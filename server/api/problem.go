@@ -65,6 +65,7 @@ var problemOf = []struct {
 	{rain.ErrNotStocked, http.StatusConflict, "campaign_loading"},
 	{store.ErrAlive, http.StatusConflict, "campaign_alive"},
 	{campaigns.ErrDrained, http.StatusConflict, "campaign_drained"},
+	{campaigns.ErrRebuilding, http.StatusConflict, "rebuild_superseded"},
 	{store.ErrSuperseded, http.StatusConflict, "rebuild_superseded"},
 	{posting.ErrRebuildSuperseded, http.StatusConflict, "rebuild_superseded"},
 	{store.ErrUnsettled, http.StatusConflict, "outbox_unsettled"},

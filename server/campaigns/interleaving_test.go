@@ -1,12 +1,14 @@
 package campaigns
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -160,9 +162,9 @@ func (i *interleaving) tap() {
 
 // read takes what is in an outbox into somebody's hands.
 func (i *interleaving) read(shard int) {
-	page, err := i.grabber.Page(i.Context(), i.c.ID, shard, "", 100)
+	entries, _, err := i.grabber.Page(i.Context(), i.c.ID, shard, "", 100)
 	i.must(err)
-	i.inAir = append(i.inAir, page.Entries...)
+	i.inAir = append(i.inAir, entries...)
 }
 
 func (i *interleaving) anyInAir() []rain.Entry {
@@ -195,11 +197,11 @@ func (i *interleaving) posts(entries []rain.Entry) {
 
 // settle brings all of an outbox into the ledger, and removes it.
 func (i *interleaving) settle(shard int) {
-	page, err := i.grabber.Page(i.Context(), i.c.ID, shard, "", 100)
+	entries, _, err := i.grabber.Page(i.Context(), i.c.ID, shard, "", 100)
 	i.must(err)
-	i.posts(page.Entries)
+	i.posts(entries)
 	var refs []rain.EntryRef
-	for _, e := range page.Entries {
+	for _, e := range entries {
 		refs = append(refs, e.Ref)
 	}
 	if len(refs) > 0 {
@@ -305,13 +307,13 @@ func (i *interleaving) goBack() {
 		}
 	}
 	i.must(i.rdb.RPush(ctx, k.Stock, s.stock).Err())
-	i.must(i.rdb.XGroupCreateMkStream(ctx, k.Outbox, "relay", "0").Err())
 	for n, id := range s.ids {
 		i.scribbleAll(k.Outbox, id, s.raw[n])
 	}
-	if len(s.ids) == 0 && s.last != "0-0" {
-		i.scribbleAll(k.Outbox, s.last, map[string]any{"barrier": ""})
-		i.must(i.rdb.XDel(ctx, k.Outbox, s.last).Err())
+	if len(s.ids) == 0 {
+		last := cmp.Or(strings.TrimPrefix(s.last, "0-0"), "0-1")
+		i.scribbleAll(k.Outbox, last, map[string]any{"barrier": ""})
+		i.must(i.rdb.XDel(ctx, k.Outbox, last).Err())
 	}
 	known, err := i.ledger.Moves.Known(ctx, i.c)
 	i.must(err)

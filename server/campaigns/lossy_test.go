@@ -1,6 +1,7 @@
 package campaigns
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -27,12 +28,13 @@ type lossy struct {
 	settler   *pipeline.Settler
 	rebuilder *Rebuilder
 	alarms    chan cluster.Alarm
+	seen      map[rain.EntryRef]bool // entries that win has returned
 }
 
 func newLossy(t *testing.T, addr string) *lossy {
 	t.Helper()
 	u := newUpkeep(t, addr)
-	l := &lossy{upkeep: u, alarms: make(chan cluster.Alarm, 100)}
+	l := &lossy{upkeep: u, seen: map[rain.EntryRef]bool{}, alarms: make(chan cluster.Alarm, 100)}
 	bus, log := u.bus, slog.New(slog.DiscardHandler)
 	js, err := jetstream.New(u.nc)
 	if err != nil {
@@ -60,14 +62,25 @@ func newLossy(t *testing.T, addr string) *lossy {
 	return l
 }
 
-// another is the rebuilder of another node.
-func (l *lossy) another() *Rebuilder {
+// another is the rebuilder of another node. It takes all others for dead: a lease guards nothing.
+func (l *lossy) another() *Rebuilder { return l.rebuilderWith(everybodys{}, "node") }
+
+// rebuilderWith is the rebuilder of a node.
+func (l *lossy) rebuilderWith(leases cluster.Leases, node string) *Rebuilder {
 	return NewRebuilder(RebuilderOptions{
 		Service: l.service, Campaigns: l.ledger.Campaigns, Ledger: l.ledger.Rebuilds, Stream: l.settler,
-		Outbox: l.grabber, Wins: l.grabber, Letters: l.ledger.Poster, Restorer: l.grabber, Bus: l.bus,
+		Outbox: l.grabber, Wins: l.grabber, Letters: l.ledger.Poster, Restorer: l.grabber, Leases: leases, Node: node, Bus: l.bus,
 		Log: slog.New(slog.DiscardHandler),
 	})
 }
+
+// everybodys are leases that everybody has who asks.
+type everybodys struct{}
+
+func (everybodys) Lease(context.Context, string, string, time.Duration) (bool, error) {
+	return true, nil
+}
+func (everybodys) ReleaseLease(context.Context, string, string) error { return nil }
 
 // raining makes a campaign on which a rain falls.
 func (l *lossy) raining(spec rain.Spec) *rain.Campaign {
@@ -82,7 +95,7 @@ func (l *lossy) raining(spec rain.Spec) *rain.Campaign {
 	return c
 }
 
-// win has each user tap the k-th drop of the first wave, and returns the entries that it left in the outboxes.
+// win has each user tap the k-th drop of the first wave, and returns the entries that it has added to the outboxes.
 func (l *lossy) win(c *rain.Campaign, k int, users ...string) []rain.Entry {
 	l.Helper()
 	drop := rain.DropID{N: c.Current().FirstWave, K: k}.String()
@@ -93,11 +106,16 @@ func (l *lossy) win(c *rain.Campaign, k int, users ...string) []rain.Entry {
 	}
 	var entries []rain.Entry
 	for shard := range c.Shards {
-		found, err := l.grabber.Read(l.Context(), c.ID, shard, "test", 1000)
+		found, _, err := l.grabber.Page(l.Context(), c.ID, shard, "", 1000)
 		if err != nil {
 			l.Fatal(err)
 		}
-		entries = append(entries, found...)
+		for _, e := range found {
+			if !l.seen[e.Ref] {
+				l.seen[e.Ref] = true
+				entries = append(entries, e)
+			}
+		}
 	}
 	return entries
 }

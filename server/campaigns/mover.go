@@ -51,7 +51,7 @@ const (
 //	borrow (they come into the stock of another shard, once for an id) → done
 type Mover struct {
 	o     MoverOptions
-	lease lease
+	lease *cluster.Lease
 	wake  chan struct{} // somebody has run dry
 
 	moved   prometheus.Counter
@@ -108,7 +108,7 @@ type MoverOptions struct {
 	Stock      MovedStock
 	Ledger     MoveRows
 	Sums       ShardLevels
-	Leases     Leases
+	Leases     cluster.Leases
 	Known      Known
 	Bus        Bus
 	Node       string        // this node's name in the lease
@@ -124,8 +124,8 @@ func NewMover(o MoverOptions) *Mover {
 	return &Mover{
 		o: o, wake: make(chan struct{}, 1), campaigns: map[string]*pace{},
 		coming: map[coming]int{},
-		lease: lease{leases: o.Leases, name: "mover", part: "mover", node: o.Node, ttl: moveLease, renew: moveRenew,
-			guard: o.Guard, log: o.Log},
+		lease: cluster.NewLease(cluster.LeaseOptions{Leases: o.Leases, Name: "mover", Part: "mover", Node: o.Node,
+			TTL: moveLease, Renew: moveRenew, Guard: o.Guard, Log: o.Log}),
 		moved: metrics.NewCounter(prometheus.CounterOpts{
 			Name: "redrain_moved_packets_total", Help: "Packets taken from one shard's stock to another's.",
 		}),
@@ -177,10 +177,10 @@ func (m *Mover) listen(on bool) {
 
 // Run moves stock, whenever this node holds the lease, until ctx ends. Nothing that fails ends it.
 func (m *Mover) Run(ctx context.Context) error {
-	defer m.lease.release(ctx)
+	defer m.lease.Release(ctx)
 	looking := outage.Outage{What: "moving stock", Log: m.o.Log}
 	for ctx.Err() == nil {
-		err := m.o.Guard.Try("mover", func() error { return m.lease.under(ctx, m.watch) })
+		err := m.o.Guard.Try("mover", func() error { return m.lease.Under(ctx, m.watch) })
 		looking.Ended(ctx, err)
 		rounds.Sleep(ctx, moveRenew) // another node has the lease, or the database is away
 	}

@@ -19,8 +19,8 @@ func levelsOf(left ...int) []store.Level {
 	return levels
 }
 
-// waiting are shards where taps wait.
-func waiting(dry map[int]int) map[int]need {
+// waitOn are shards where taps wait.
+func waitOn(dry map[int]int) map[int]need {
 	needs := map[int]need{}
 	for shard, taps := range dry {
 		needs[shard] = need{waiting: taps}
@@ -67,7 +67,7 @@ func TestPlan(t *testing.T) {
 		}
 		needs := c.needs
 		if needs == nil {
-			needs = waiting(c.dry)
+			needs = waitOn(c.dry)
 		}
 		if name == "not from those who wait as well" {
 			// Which of the three gets the only packet does not matter, as long as it stays where taps wait.
@@ -106,7 +106,7 @@ func TestPlanProperties(t *testing.T) {
 				total += levels[i].Left
 			}
 		}
-		needs := waiting(dry)
+		needs := waitOn(dry)
 		for i := range n {
 			if r.IntN(5) == 0 {
 				one := needs[i]

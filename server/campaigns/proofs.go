@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -14,6 +15,7 @@ import (
 	"redrain/internal/rounds"
 	"redrain/payout/reconcile"
 	"redrain/rain"
+	"redrain/server/cluster"
 )
 
 const (
@@ -23,6 +25,12 @@ const (
 	// reconcileAllEvery is how many rounds come before one that looks at everything: the rows, the drained
 	// campaigns, the whole ledger. The others compare the sums of the live campaigns, which is cheap.
 	reconcileAllEvery = 10
+	// quickRounds is how many quick rounds there are for one of the schedule. They look at every row of the live
+	// campaigns, so that what somebody has changed by hand is named within seconds.
+	quickRounds = 12
+	// quickShare bounds what that costs: a campaign whose look took so long is left alone for so many times as long, and
+	// after a round there is a pause as long as it.
+	quickShare = 20
 	// reconcileAtOnce is how many operators may have one campaign's rows checked at the same time. Each takes as
 	// much memory as the campaign's split.
 	reconcileAtOnce = 2
@@ -46,23 +54,31 @@ type LiveCampaigns interface {
 // what it finds is for a person.
 type Proofs struct {
 	o     ProofsOptions
-	lease lease
+	lease *cluster.Lease
 
 	everything chan struct{} // holds the one who looks at everything
 	campaigns  chan struct{} // holds those who look at one campaign
 	holds      atomic.Bool   // whether this node has the lease
 
-	// The rounds' own.
-	rounds int
+	rounds int // the schedule's own
+
+	mu     sync.Mutex
 	faulty map[string]string // campaign → fingerprint of what was found last; "" is the ledger as a whole
+}
+
+// StreamWatch looks whether somebody has deleted messages of the payout stream, and says so.
+type StreamWatch interface {
+	Look(ctx context.Context) error
+	Forget() // another node looks
 }
 
 // ProofsOptions of proofs. All are needed but those that say so.
 type ProofsOptions struct {
 	Books     Books
 	Campaigns LiveCampaigns
-	Leases    Leases
+	Leases    cluster.Leases
 	Hot       reconcile.Hot
+	Stream    StreamWatch   // nil: only the books are looked at
 	Node      string        // this node's name in the lease
 	Every     time.Duration // between two rounds; only Run needs it
 	Alarm     func(code, campaign, message string)
@@ -76,8 +92,8 @@ func NewProofs(o ProofsOptions) *Proofs {
 		o:          o,
 		everything: make(chan struct{}, 1), campaigns: make(chan struct{}, reconcileAtOnce),
 		faulty: map[string]string{},
-		lease: lease{leases: o.Leases, name: reconcileLease, part: "reconciliation", node: o.Node, ttl: leaseTTL,
-			renew: leaseRenew, guard: o.Guard, log: o.Log},
+		lease: cluster.NewLease(cluster.LeaseOptions{Leases: o.Leases, Name: reconcileLease, Part: "reconciliation",
+			Node: o.Node, TTL: leaseTTL, Renew: leaseRenew, Guard: o.Guard, Log: o.Log}),
 	}
 }
 
@@ -113,6 +129,7 @@ func enter(ctx context.Context, door chan struct{}) error {
 func (r *Proofs) Run(ctx context.Context) error {
 	var keeping sync.WaitGroup
 	keeping.Go(func() { r.keepLease(ctx) })
+	keeping.Go(func() { r.runQuick(ctx) })
 	defer keeping.Wait()
 	proving := outage.Outage{What: "the scheduled reconciliation", Log: r.o.Log}
 	tick := time.NewTicker(r.o.Every)
@@ -133,7 +150,9 @@ func (r *Proofs) Run(ctx context.Context) error {
 
 // rest forgets what was found: another node has the lease, and says it.
 func (r *Proofs) rest() {
+	r.mu.Lock()
 	clear(r.faulty)
+	r.mu.Unlock()
 	r.rounds = 0
 	r.o.Books.ForgetReconciliations()
 }
@@ -141,12 +160,12 @@ func (r *Proofs) rest() {
 // keepLease takes the lease when it is free, renews it, and gives it back in the end.
 func (r *Proofs) keepLease(ctx context.Context) {
 	asking := outage.Outage{What: "taking the lease of the reconciliation", Log: r.o.Log}
-	rounds.Every(ctx, r.lease.renew, func(ctx context.Context) {
-		held, err := r.lease.take(ctx)
+	rounds.Every(ctx, leaseRenew, func(ctx context.Context) {
+		held, err := r.lease.Take(ctx)
 		r.holds.Store(held)
 		asking.Ended(ctx, err)
 	})
-	r.lease.release(ctx)
+	r.lease.Release(ctx)
 }
 
 // round proves the live campaigns, or everything. Its error says what could not be looked at; the rest was.
@@ -171,7 +190,8 @@ func (r *Proofs) round(ctx context.Context) error {
 	for _, c := range live {
 		ids = append(ids, c.ID)
 	}
-	for id := range r.faulty {
+	faulty := r.faults()
+	for id := range faulty {
 		if id != "" && !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
@@ -179,7 +199,7 @@ func (r *Proofs) round(ctx context.Context) error {
 	var unread error
 	for _, id := range ids {
 		depth := reconcile.Sums
-		if _, faulty := r.faulty[id]; faulty {
+		if _, faulty := faulty[id]; faulty {
 			depth = reconcile.Rows // the sums alone cannot tell that it is healed
 		}
 		rec, err := r.o.Books.ReconcileWith(ctx, id, r.o.Hot, depth)
@@ -189,6 +209,13 @@ func (r *Proofs) round(ctx context.Context) error {
 		unread = errors.Join(unread, r.heed(id, rec, err))
 	}
 	return unread
+}
+
+// faults are the campaigns in which something is wrong.
+func (r *Proofs) faults() map[string]string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.faulty)
 }
 
 // heed takes note of a campaign's reconciliation. One that could not be made changes nothing, and is returned.
@@ -202,6 +229,8 @@ func (r *Proofs) heed(campaign string, rec reconcile.Reconciliation, err error) 
 
 // note raises the alarm where something has begun not to fit, or does not fit in another way than before.
 func (r *Proofs) note(campaign string, fits bool, fingerprint string, found []string, difference string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	was, before := r.faulty[campaign]
 	switch {
 	case fits && before:

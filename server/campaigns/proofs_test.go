@@ -24,6 +24,7 @@ type fakeBooks struct {
 	live      []string
 	found     map[string]string // campaign → what is wrong with it; "" is the ledger as a whole
 	hidden    map[string]bool   // those whose fault the sums do not show
+	slow      time.Duration     // how long a look at rows takes
 	away      map[string]bool   // those whose Redis is away
 	down      error             // the database
 	sums, all map[string]int    // by Node: campaigns looked at, and looks at everything
@@ -67,6 +68,9 @@ func (f nodeBooks) ReconcileWith(
 	depth reconcile.Depth,
 ) (reconcile.Reconciliation,
 	error) {
+	if f.slow > 0 && depth == reconcile.Rows {
+		time.Sleep(f.slow) //nolint:forbidigo // in a bubble, where time is not waited for
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.sums[f.node]++
@@ -252,7 +256,7 @@ func TestOneNodeReconciles(t *testing.T) {
 		heardB, stopB := reconcilerAt(t, f, "b")
 		defer stopB()
 		minutes(25)
-		if len(heardA()) == 0 || len(heardB()) != 0 || f.sums["a"] != 23 || f.all["a"] != 2 ||
+		if len(heardA()) == 0 || len(heardB()) != 0 || f.sums["a"] != 23+25*quickRounds || f.all["a"] != 2 ||
 			f.sums["b"]+f.all["b"] != 0 || f.forgot["b"] != 25 || f.forgot["a"] != 0 {
 			t.Errorf("sums %v, all %v, forgot %v", f.sums, f.all, f.forgot)
 		}
@@ -260,6 +264,48 @@ func TestOneNodeReconciles(t *testing.T) {
 		minutes(2)
 		if len(heardB()) == 0 || f.sums["b"] == 0 {
 			t.Errorf("the heir does not work: sums %v", f.sums)
+		}
+	})
+}
+
+// TestWhatTheSumsDoNotShowIsNamedInSeconds: with the schedule of a minute, the rows of the live campaigns are looked at
+// all the time.
+func TestWhatTheSumsDoNotShowIsNamedInSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeBooks("c1", "c2")
+		f.hidden["c2"] = true
+		heard, stop := reconcilerAt(t, f, "a")
+		defer stop()
+		minutes(1)
+		f.set(func() { f.found["c2"] = "packet 7" })
+		sleepInBubble(6 * time.Second)
+		if got := strings.Join(heard(), "\n"); strings.Count(got, "alarm reconciliation of c2") != 1 {
+			t.Errorf("heard %s", got)
+		}
+		f.set(func() { delete(f.found, "c2") })
+		sleepInBubble(6 * time.Second)
+		if got := strings.Join(heard(), "\n"); !strings.Contains(got, `msg="the books balance again" campaign=c2`) {
+			t.Errorf("heard %s", got)
+		}
+		f.set(func() { f.down = errors.New("gone away") })
+		sleepInBubble(20 * time.Second)
+		if got := strings.Join(heard(), "\n"); strings.Contains(got, "alarm") || strings.Contains(got, "books") {
+			t.Errorf("the database is away, which the schedule says: %s", got)
+		}
+	})
+}
+
+// TestQuickLooksAreBounded: a campaign whose rows take long is looked at for a twentieth of the time.
+func TestQuickLooksAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeBooks("c1")
+		f.slow = 10 * time.Second
+		_, stop := reconcilerAt(t, f, "a")
+		defer stop()
+		minutes(60)
+		// 54 rounds of the schedule look at the sums; the quick ones begin each 210 s or a little later.
+		if looks := f.sums["a"] - 54; looks < 15 || looks > 18 {
+			t.Errorf("%d looks at the rows in an hour", looks)
 		}
 	})
 }

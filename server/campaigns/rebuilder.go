@@ -7,11 +7,14 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"time"
 
 	"redrain/grab/store"
 	"redrain/internal/faults"
+	"redrain/internal/rounds"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
+	"redrain/server/cluster"
 )
 
 // ErrDrained is a campaign of which nothing has to be in Redis any more.
@@ -20,13 +23,26 @@ var ErrDrained = errors.New("the campaign is closed and all of it is in the ledg
 // Rebuilder tells Redis again what it has lost of campaigns, from the ledger and the stream. Where the money is
 // decided the order of its steps counts: payout/ledger/posting/epoch.go says why. It may be cut off at any point and
 // run again, and run on several nodes at once.
+//
+// A lease lets one node at a time rebuild a campaign. It is no condition of what is right, but of an end: a rebuild
+// that begins takes over from the one under way, and nodes that notice a loss together, and begin anew every few
+// seconds, would take over from each other for as long as a rebuild takes longer than that.
 type Rebuilder struct {
 	o RebuilderOptions
 
-	mu sync.Mutex // one at a time on this node: a second one would take over from the first, and gain nothing
+	mu      sync.Mutex
+	running map[string]bool // the campaigns that this node rebuilds now
 }
 
-// RebuilderOptions of a rebuilder. All are needed.
+// ErrRebuilding says that the campaign is being rebuilt already.
+var ErrRebuilding = errors.New("another rebuild of the campaign is under way")
+
+const (
+	rebuildLease = 5 * time.Second
+	rebuildRenew = rebuildLease / 4
+)
+
+// RebuilderOptions of a rebuilder. All are needed but those that say so.
 type RebuilderOptions struct {
 	Service   *Service
 	Campaigns RebuilderCampaigns
@@ -36,12 +52,15 @@ type RebuilderOptions struct {
 	Wins      ToldWins
 	Letters   MessageLetters
 	Restorer  Restorer
+	Leases    cluster.Leases
+	Node      string // this node's name in the lease
 	Bus       Bus
+	Guard     *rounds.Guard // hears of a round that panics; nil: it is logged only
 	Log       *slog.Logger
 }
 
 // NewRebuilder makes a rebuilder.
-func NewRebuilder(o RebuilderOptions) *Rebuilder { return &Rebuilder{o: o} }
+func NewRebuilder(o RebuilderOptions) *Rebuilder { return &Rebuilder{o: o, running: map[string]bool{}} }
 
 // RebuilderCampaigns reads campaigns as the ledger has them. [ledger.Campaigns] does.
 type RebuilderCampaigns interface {
@@ -70,7 +89,10 @@ type Stream interface {
 
 // LeftOver is what is in the outbox of a shard that Redis knows too little of. [store.Outbox] has it.
 type LeftOver interface {
-	Page(ctx context.Context, campaign string, shard int, after string, limit int) (store.Page, error)
+	Page(ctx context.Context, campaign string, shard int, after string, limit int) (entries []rain.Entry, next string,
+		err error)
+	Torn(ctx context.Context, campaign string, shard int, after string, limit int) (torn []store.Torn, next string,
+		err error)
 	Remove(ctx context.Context, refs []rain.EntryRef) error
 }
 
@@ -81,7 +103,7 @@ type ToldWins interface {
 
 // MessageLetters keeps what cannot be read. [posting.Poster] does.
 type MessageLetters interface {
-	BuryMessage(ctx context.Context, name string, payload []byte, reason string) (kept bool, err error)
+	BuryMessage(ctx context.Context, m posting.Message) (kept bool, err error)
 }
 
 // Restorer tells Redis again what it has lost; store.ErrAlive where it has not.
@@ -100,59 +122,120 @@ type Rebuilt struct {
 }
 
 // Rebuild restores every shard that Redis has lost of a campaign, and puts outbox entries aside that cannot be read. It
-// fails with store.ErrAlive where none is lost, and with ErrDrained or rain.ErrNotStocked where none has to be there.
+// fails with store.ErrAlive where none is lost, with ErrDrained or rain.ErrNotStocked where none has to be there, and with
+// ErrRebuilding while somebody else does it.
 func (r *Rebuilder) Rebuild(ctx context.Context, id string) (Rebuilt, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	done := Rebuilt{Campaign: id, Shards: []int{}}
-	c, err := r.o.Campaigns.Campaign(ctx, id)
+	if err := r.rebuildable(ctx, id); err != nil {
+		return done, err
+	}
+	if !r.begin(id) {
+		return done, ErrRebuilding
+	}
+	defer r.end(id)
+	lease := cluster.NewLease(cluster.LeaseOptions{Leases: r.o.Leases, Name: "rebuild " + id, Part: "rebuild",
+		Node: r.o.Node, TTL: rebuildLease, Renew: rebuildRenew, Guard: r.o.Guard, Log: r.o.Log})
+	held := false
+	var failed error
+	err := lease.Under(ctx, func(work context.Context) error {
+		held = true
+		failed = r.rebuild(work, id, &done)
+		if failed != nil && work.Err() != nil && ctx.Err() == nil {
+			failed = ErrRebuilding // the lease is lost, and another node goes on
+		}
+		return nil
+	})
 	switch {
 	case err != nil:
 		return done, err
+	case !held:
+		return done, ErrRebuilding
+	}
+	lease.Release(ctx)
+	return done, failed
+}
+
+// rebuildable returns the error that says why nothing of a campaign has to be in Redis, or not yet.
+func (r *Rebuilder) rebuildable(ctx context.Context, id string) error {
+	c, err := r.o.Campaigns.Campaign(ctx, id)
+	switch {
+	case err != nil:
+		return err
 	case c.Drained:
-		return done, ErrDrained
+		return ErrDrained
 	case c.Status == rain.Loading:
-		return done, rain.ErrNotStocked
+		return rain.ErrNotStocked
+	}
+	return nil
+}
+
+// begin tells whether this node may begin to rebuild a campaign: it does so once at a time.
+func (r *Rebuilder) begin(campaign string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.running[campaign] {
+		return false
+	}
+	r.running[campaign] = true
+	return true
+}
+
+func (r *Rebuilder) end(campaign string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.running, campaign)
+}
+
+// rebuild is Rebuild of a campaign that nobody else is known to rebuild.
+func (r *Rebuilder) rebuild(ctx context.Context, id string, done *Rebuilt) error {
+	c, err := r.o.Campaigns.Campaign(ctx, id)
+	if err != nil {
+		return err
 	}
 	lost, err := r.o.Restorer.Lost(ctx, c)
 	if err != nil {
-		return done, err
+		return err
 	}
-	if err := errors.Join(r.clean(ctx, c, lost), r.shards(ctx, c, lost, &done)); err != nil {
-		return done, err
-	}
-	if len(done.Shards) == 0 {
-		return done, store.ErrAlive
+	failed := errors.Join(r.clean(ctx, c, lost), r.shards(ctx, c, lost, done))
+	switch {
+	case len(done.Shards) == 0 && failed != nil:
+		return failed
+	case len(done.Shards) == 0:
+		return store.ErrAlive
 	}
 	faults.Point("rebuild.after_restore")
 	// Commands that were given meanwhile could not be applied. One that comes from here on applies itself.
 	if c, err = r.o.Campaigns.Campaign(ctx, id); err != nil {
-		return done, err
+		return err
 	}
 	if err := r.o.Service.Enforce(ctx, c); err != nil {
-		return done, fmt.Errorf("%w: %w", ErrApply, err)
+		return errors.Join(failed, fmt.Errorf("%w: %w", ErrApply, err))
 	}
 	r.o.Bus.Restored(id)
 	r.o.Log.Info("redis knows the campaign again", "campaign", id, "shards", done.Shards, "packets", done.Packets,
 		"wins", done.Wins)
-	return done, nil
+	return failed
 }
 
-// shards restores lost shards one after the other, and adds up in done what was restored.
-func (r *Rebuilder) shards(ctx context.Context, c *rain.Campaign, lost []int, done *Rebuilt) error {
+// shards restores lost shards one after the other, and adds up in done what was restored. A shard that has to wait
+// for something of its own holds up no other.
+func (r *Rebuilder) shards(ctx context.Context, c *rain.Campaign, lost []int, done *Rebuilt) (failed error) {
 	for _, shard := range lost {
 		packets, wins, err := r.shard(ctx, c, shard)
-		if errors.Is(err, store.ErrAlive) {
+		switch {
+		case errors.Is(err, store.ErrAlive):
 			continue // another node has been faster
-		}
-		if err != nil {
-			return err
+		case errors.Is(err, store.ErrUnsettled):
+			failed = errors.Join(failed, err)
+			continue
+		case err != nil:
+			return errors.Join(failed, err)
 		}
 		done.Shards = append(done.Shards, shard)
 		done.Packets += packets
 		done.Wins += wins
 	}
-	return nil
+	return failed
 }
 
 // shard restores one shard, and returns how many packets are in its stock and how many wins it knows.
@@ -192,25 +275,35 @@ const leftOverAtOnce = 100
 // a Redis that has gone back has there was mostly settled long ago, and JetStream takes it for a copy for minutes.
 func (r *Rebuilder) settleLeftOver(ctx context.Context, c *rain.Campaign, shard int) error {
 	for after := ""; ; {
-		page, err := r.o.Outbox.Page(ctx, c.ID, shard, after, leftOverAtOnce)
-		if err != nil || page.Last == "" {
+		entries, next, err := r.o.Outbox.Page(ctx, c.ID, shard, after, leftOverAtOnce)
+		if err != nil {
 			return err
 		}
-		if err := r.o.Stream.PostNow(ctx, page.Entries); err != nil {
+		if len(entries) > 0 {
+			if err := r.settleNow(ctx, entries); err != nil {
+				return err
+			}
+		}
+		torn, _, err := r.o.Outbox.Torn(ctx, c.ID, shard, after, leftOverAtOnce)
+		if err == nil {
+			err = r.putAside(ctx, c, torn)
+		}
+		if err != nil || next == "" {
 			return err
 		}
-		refs := make([]rain.EntryRef, len(page.Entries))
-		for i, e := range page.Entries {
-			refs[i] = e.Ref
-		}
-		if err := r.o.Outbox.Remove(ctx, refs); err != nil {
-			return err
-		}
-		if err := r.putAside(ctx, c, page.Torn); err != nil {
-			return err
-		}
-		after = page.Last
+		after = next
 	}
+}
+
+func (r *Rebuilder) settleNow(ctx context.Context, entries []rain.Entry) error {
+	if err := r.o.Stream.PostNow(ctx, entries); err != nil {
+		return err
+	}
+	refs := make([]rain.EntryRef, len(entries))
+	for i, e := range entries {
+		refs[i] = e.Ref
+	}
+	return r.o.Outbox.Remove(ctx, refs)
 }
 
 // putAside takes outbox entries that cannot be read to the dead letters, as they are: nobody else can do anything with
@@ -227,7 +320,8 @@ func (r *Rebuilder) putAside(ctx context.Context, c *rain.Campaign, torn []store
 				return err
 			}
 		}
-		kept, err := r.o.Letters.BuryMessage(ctx, "outbox "+t.Ref.String(), t.Text, t.Reason)
+		kept, err := r.o.Letters.BuryMessage(ctx, posting.Message{Name: "outbox " + t.Ref.String(), Campaign: c.ID,
+			Payload: t.Text, Reason: t.Reason})
 		if err != nil {
 			return err
 		}
@@ -252,9 +346,9 @@ func (r *Rebuilder) clean(ctx context.Context, c *rain.Campaign, lost []int) err
 		if slices.Contains(lost, shard) {
 			continue
 		}
-		page, err := r.o.Outbox.Page(ctx, c.ID, shard, "", leftOverAtOnce)
+		torn, _, err := r.o.Outbox.Torn(ctx, c.ID, shard, "", leftOverAtOnce)
 		if err == nil {
-			err = r.putAside(ctx, c, page.Torn)
+			err = r.putAside(ctx, c, torn)
 		}
 		if err != nil {
 			return err
@@ -320,7 +414,7 @@ func (r *Rebuilder) RebuildAll(ctx context.Context) error {
 		if c.Status == rain.Loading {
 			_, err = r.o.Service.Stock(ctx, c.ID)
 		} else {
-			_, err = r.Rebuild(ctx, c.ID)
+			err = r.rebuildSoon(ctx, c.ID)
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -332,4 +426,15 @@ func (r *Rebuilder) RebuildAll(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// rebuildSoon is Rebuild that waits for whoever rebuilds the campaign already: at a start mostly a process that was
+// killed, whose lease ends soon.
+func (r *Rebuilder) rebuildSoon(ctx context.Context, campaign string) error {
+	for {
+		_, err := r.Rebuild(ctx, campaign)
+		if !errors.Is(err, ErrRebuilding) || !rounds.Sleep(ctx, rebuildRenew/4) {
+			return err
+		}
+	}
 }

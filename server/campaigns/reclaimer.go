@@ -16,6 +16,7 @@ import (
 	"redrain/internal/rounds"
 	"redrain/payout/ledger"
 	"redrain/rain"
+	"redrain/server/cluster"
 	"redrain/server/timeout"
 )
 
@@ -37,7 +38,7 @@ const (
 // script closes a shard once and the ledger gives its rest back once.
 type Reclaimer struct {
 	o     ReclaimerOptions
-	lease lease
+	lease *cluster.Lease
 
 	mu    sync.Mutex
 	again map[string]again // campaigns that were not done at the last try
@@ -67,7 +68,7 @@ type Outbox interface {
 type ReclaimerOptions struct {
 	Service *Service
 	Ledger  ReclaimerLedger
-	Leases  Leases
+	Leases  cluster.Leases
 	Stock   ClosedStock
 	Outbox  Outbox
 	Known   Known
@@ -81,8 +82,9 @@ type ReclaimerOptions struct {
 
 // NewReclaimer makes a reclaimer. Its Run must be started.
 func NewReclaimer(o ReclaimerOptions) *Reclaimer {
-	return &Reclaimer{o: o, again: map[string]again{}, lease: lease{leases: o.Leases, name: "reclaim",
-		part: "reclaimer", node: o.Node, ttl: reclaimLease, renew: reclaimRenew, guard: o.Guard, log: o.Log}}
+	return &Reclaimer{o: o, again: map[string]again{}, lease: cluster.NewLease(cluster.LeaseOptions{
+		Leases: o.Leases, Name: "reclaim", Part: "reclaimer", Node: o.Node, TTL: reclaimLease, Renew: reclaimRenew,
+		Guard: o.Guard, Log: o.Log})}
 }
 
 // again is when a campaign is tried again, and what has been said of it.
@@ -94,7 +96,7 @@ type again struct {
 
 // Run works, whenever this node holds the lease, until ctx ends. Nothing that fails ends it.
 func (r *Reclaimer) Run(ctx context.Context) error {
-	defer r.lease.release(ctx)
+	defer r.lease.Release(ctx)
 	database := outage.Outage{What: "looking for campaigns that are due", Log: r.o.Log}
 	r.o.Guard.Every(ctx, "reclaimer", reclaimEvery, func(ctx context.Context) {
 		database.Ended(ctx, r.turn(ctx))
@@ -103,7 +105,7 @@ func (r *Reclaimer) Run(ctx context.Context) error {
 }
 
 // turn works through everything that is due, if this node has the lease or gets it.
-func (r *Reclaimer) turn(ctx context.Context) error { return r.lease.under(ctx, r.sweep) }
+func (r *Reclaimer) turn(ctx context.Context) error { return r.lease.Under(ctx, r.sweep) }
 
 // sweep handles each campaign that is due, some at a time.
 func (r *Reclaimer) sweep(ctx context.Context) error {

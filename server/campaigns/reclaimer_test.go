@@ -28,7 +28,7 @@ func (u *upkeep) node(name string) *Reclaimer {
 func (u *upkeep) settle(c *rain.Campaign) {
 	u.Helper()
 	for shard := range c.Shards {
-		entries, err := u.grabber.Read(u.Context(), c.ID, shard, "test", 100)
+		entries, _, err := u.grabber.Page(u.Context(), c.ID, shard, "", 100)
 		if err != nil {
 			u.Fatal(err)
 		}
@@ -96,6 +96,7 @@ func TestThousandsAreDueAtOnce(t *testing.T) {
 	u := newUpkeep(t, testenv.Redis(t))
 	all := make([]*rain.Campaign, campaigns)
 	for i := range all {
+		u.now = max(u.now, time.Now().UnixMilli()) // Redis has a clock of its own, and takes no late stocking
 		all[i] = u.create(servertest.EvenSpec(100, 10, 1+i%3))
 	}
 	u.wantSponsor(rain.Money(1_000_000_000 - 100*campaigns))
@@ -219,7 +220,7 @@ func TestADeadHolderIsReplaced(t *testing.T) {
 		t.Errorf("nobody has gone on: %s", c.Status)
 	}
 	// An orderly end leaves the lease to the next at once.
-	heir.lease.release(t.Context())
+	heir.lease.Release(t.Context())
 	if held, err := u.ledger.Leases.Lease(t.Context(), "reclaim", "third", time.Second); !held || err != nil {
 		t.Error(held, err)
 	}
@@ -235,6 +236,7 @@ func TestExpiryWhileTheDatabaseIsDown(t *testing.T) {
 	u := newUpkeepOn(t, testenv.Redis(t), db)
 	all := make([]*rain.Campaign, 20)
 	for i := range all {
+		u.now = max(u.now, time.Now().UnixMilli()) // Redis has a clock of its own, and takes no late stocking
 		all[i] = u.create(servertest.EvenSpec(100, 10, 2))
 	}
 	server.Kill()
@@ -267,7 +269,7 @@ func TestALostLeaseEndsTheWork(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stolen := errors.New("stolen")
-	u.reclaim.lease.keep(ctx, func() { cancel(stolen) })
+	u.reclaim.lease.Keep(ctx, func() { cancel(stolen) })
 	if !errors.Is(context.Cause(ctx), stolen) {
 		t.Error("it goes on")
 	}

@@ -126,6 +126,9 @@ func (l *ReconcileLoop) enforce(ctx context.Context, c *rain.Campaign, now int64
 	if errors.Is(err, store.ErrNoState) && l.o.Rebuild != nil {
 		// With --confirm stream nobody was told of a win that the stream does not have, so nothing is given up by it.
 		_, err = l.o.Rebuild(ctx, c.ID)
+		if errors.Is(err, ErrRebuilding) {
+			return nil // and look again in the next round: who rebuilds it may die
+		}
 		if errors.Is(err, store.ErrAlive) || errors.Is(err, store.ErrSuperseded) ||
 			errors.Is(err, posting.ErrRebuildSuperseded) {
 			err = nil // another node has been faster

@@ -131,7 +131,7 @@ func (u *upkeep) keep(id string) (*rain.Campaign, error) {
 		err = u.reclaim.turn(u.Context())
 	}
 	for shard := range c.Shards {
-		entries, failed := u.grabber.Read(u.Context(), id, shard, "test", 100)
+		entries, _, failed := u.grabber.Page(u.Context(), id, shard, "", 100)
 		if failed != nil {
 			u.Fatal(failed)
 		}

@@ -58,11 +58,14 @@ func (h *hearing) times(user, claim string) int {
 	return h.heard[user+" "+claim]
 }
 
-// listened is how many groups an audience listens to.
-func (h *hearing) listened() int {
-	h.Audience.mu.Lock()
-	defer h.Audience.mu.Unlock()
-	return len(h.groups)
+// until waits until an audience listens to so many groups.
+func (h *hearing) until(t *testing.T, groups int) {
+	t.Helper()
+	testenv.Eventually(t, time.Minute, fmt.Sprintf("%d groups are listened to", groups), func() bool {
+		h.Audience.mu.Lock()
+		defer h.Audience.mu.Unlock()
+		return len(h.groups) == groups
+	})
 }
 
 func tell(t *testing.T, bus *Bus, user, claim string) {
@@ -90,19 +93,21 @@ func TestAudienceHearsItsPlayers(t *testing.T) {
 	one.Leave("u")
 	two.Leave("u")
 	two.Leave("u") // once too often does no harm
+	two.until(t, 0)
 	tell(t, bus, "u", "2")
 	until(one, "u", "2")
 	one.Join(t.Context(), "v")
 	tell(t, bus, "v", "3")
 	until(one, "v", "3")
-	if two.times("u", "2")+two.times("v", "3") > 0 || two.listened() != 0 {
+	if two.times("u", "2")+two.times("v", "3") > 0 {
 		t.Error("a node hears of players that are not on it")
 	}
 	one.Leave("u")
+	one.until(t, 1)
 	tell(t, bus, "u", "4")
 	tell(t, bus, "v", "5")
 	until(one, "v", "5")
-	if one.times("u", "4") > 0 || one.listened() != 1 {
+	if one.times("u", "4") > 0 {
 		t.Error("a node hears of a player who has gone")
 	}
 }
@@ -116,17 +121,18 @@ func TestManyPlayersOfAnAudience(t *testing.T) {
 	var wg sync.WaitGroup
 	for worker := range 4 {
 		wg.Go(func() {
+			var all []<-chan struct{}
 			for i := worker; i < players; i += 4 {
-				h.count(fmt.Sprintf("player-%d", i))
+				all = append(all, h.count(fmt.Sprintf("player-%d", i)))
+			}
+			for _, known := range all {
+				<-known
 			}
 		})
 	}
 	wg.Wait()
 	if grown := runtime.NumGoroutine() - before; grown > 20 {
-		t.Errorf("%d goroutines for %d groups", grown, h.listened())
-	}
-	if err := bus.nc.Flush(); err != nil {
-		t.Fatal(err)
+		t.Errorf("%d goroutines for %d players", grown, players)
 	}
 	tell(t, bus, "player-7", "1")
 	testenv.Eventually(t, 10*time.Second, "one of them hears", func() bool { return h.times("player-7", "1") == 1 })
@@ -138,9 +144,8 @@ func TestManyPlayersOfAnAudience(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n := h.listened(); n != 0 || bus.nc.NumSubscriptions() != 0 {
-		t.Errorf("%d groups are listened to, with %d subscriptions", n, bus.nc.NumSubscriptions())
-	}
+	h.until(t, 0)
+	testenv.Eventually(t, time.Minute, "nothing is subscribed to", func() bool { return bus.nc.NumSubscriptions() == 0 })
 }
 
 // A notice that makes its listener panic, or that nobody can read, ends nothing.
@@ -213,7 +218,5 @@ func TestAudienceWithoutNATS(t *testing.T) {
 	if took := time.Since(began); took > joinWithin {
 		t.Errorf("it took %v", took)
 	}
-	if h.listened() != 0 {
-		t.Error("somebody is still listened for")
-	}
+	h.until(t, 0)
 }

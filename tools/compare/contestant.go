@@ -36,6 +36,7 @@ type contestant struct {
 	name string
 	url  string                                       // of HTTP
 	open func(packets int) (campaign string)          // makes a campaign
+	deal func(packets, shards int) (campaign string)  // the same on several shards; redrain's only
 	rain func(campaign string, falling rain.RainSpec) // starts a rain
 }
 
@@ -95,10 +96,12 @@ func startRedrain(s *scope, flags ...string) *contestant {
 	s.check("speak to redrain", err)
 	s.Cleanup(client.Close)
 	campaigns := 0
-	c.open = func(packets int) string {
+	c.open = func(packets int) string { return c.deal(packets, 1) }
+	c.deal = func(packets, shards int) string {
 		campaigns++
 		spec := rain.DefaultSpec()
 		spec.Name, spec.Sponsor, spec.Packets, spec.WinsPerUser = "compare", "compare", packets, 1_000_000
+		spec.Shards = shards
 		spec.Budget = rain.Money(packets) * amount
 		_, err := client.Deposit(s.ctx, spec.Sponsor, "deposit "+strconv.Itoa(campaigns), spec.Budget)
 		s.check("deposit", err)

@@ -63,18 +63,18 @@ func (r *run) settle(c *contestant, db *database, plan bench.Plan) [2]float64 {
 	return [2]float64{used.micros(report.Answered, ofServer, ofRedis, ofNATS, ofDatabase), used.took.Seconds()}
 }
 
-// measurePayout runs the benchmark of package payout, which uses what the package does not export.
+// measurePayout runs the benchmark of package payout/pipeline, which uses what the package does not export.
 func measurePayout(r *run) {
 	turns := strconv.Itoa(r.long()) + "x"
 	module, err := testenv.ModuleDir()
 	r.check("find redrain's module", err)
 	cmd := exec.CommandContext(r.ctx, "go", "test", "-C", module, "-run", "^$", "-bench", "RelayToCommit",
-		"-benchtime", turns, "-timeout", "15m", "./payout")
+		"-benchtime", turns, "-timeout", "15m", "./payout/pipeline")
 	cmd.Stderr = r.log
 	out, err := cmd.Output()
 	if err != nil {
 		r.Logf("%s", out)
-		r.check("go test ./payout", err)
+		r.check("go test ./payout/pipeline", err)
 	}
 	for name, m := range benchmarks(out) {
 		_, of, _ := strings.Cut(strings.ReplaceAll(name, "_", " "), "/")

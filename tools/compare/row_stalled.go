@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"net"
 	"syscall"
@@ -81,7 +80,7 @@ func (r *run) deaf(c *contestant, campaign string, player int) *websocket.Conn {
 	dialer := websocket.Dialer{Subprotocols: []string{wire.Subprotocol}, NetDialContext: narrow.DialContext}
 	conn, _, err := dialer.DialContext(r.ctx, c.socket(), nil) //nolint:bodyclose // it is empty after an upgrade
 	r.check("a stalled member", err)
-	signed, err := token(context.Background(), player)
+	signed, err := token(nameOf(player))
 	r.check("a token", err)
 	r.check("hello", conn.WriteJSON(map[string]any{"type": wire.TypeHello, "id": 1, "token": signed,
 		"campaign": campaign}))

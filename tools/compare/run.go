@@ -16,6 +16,9 @@ import (
 // rows are in the order of the table.
 var rows = []row{
 	{"taps", "taps a second and processor time of a tap, 1,000 players as fast as they can", measureTaps},
+	{"first", "processor time of a tap where each of 6,000 players wins once", measureFirst},
+	{"moved", "taps a second while stock moves between shards", measureMoved},
+	{"lone", "from tap to result at 100 taps a second", measureLone},
 	{"latency", "from tap to result at 90 % of the baseline's most", measureLatency},
 	{"settled", "everything on: processor time of a win and the time until all are in the ledger", measureSettled},
 	{"payout", "settlement alone: payouts a second against the naive loop and bare INSERTs", measurePayout},
@@ -77,8 +80,15 @@ func (r *run) wait(d time.Duration) {
 
 // gather lets players join a campaign. They leave with leave, at the latest when the row ends.
 func (r *run) gather(c *contestant, campaign string, players int) (crowd *bench.Crowd, leave func()) {
+	return r.gatherAs(c, campaign, players, nameOf)
+}
+
+// gatherAs is gather of players with other names.
+func (r *run) gatherAs(c *contestant, campaign string, players int, name func(player int) string) (crowd *bench.Crowd,
+	leave func()) {
 	crowd, err := bench.Gather(r.ctx, bench.Options{
-		Targets: []string{c.socket()}, Campaigns: []string{campaign}, Players: players, Token: token,
+		Targets: []string{c.socket()}, Campaigns: []string{campaign}, Players: players,
+		Token:      func(_ context.Context, player int) (string, error) { return token(name(player)) },
 		JoinWithin: 2 * time.Minute,
 	})
 	r.check("let players join "+c.name, err)
@@ -127,10 +137,13 @@ func (r *run) won(c *contestant, report *bench.Report) {
 	}
 }
 
+// nameOf is a player's name.
+func nameOf(player int) string { return "player-" + strconv.Itoa(player) }
+
 // token signs the token of a player.
-func token(_ context.Context, player int) (string, error) {
+func token(name string) (string, error) {
 	return jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{
-		"sub": "player-" + strconv.Itoa(player), "exp": time.Now().Add(time.Hour).Unix(),
+		"sub": name, "exp": time.Now().Add(time.Hour).Unix(),
 	}).SignedString([]byte(jwtSecret))
 }
 

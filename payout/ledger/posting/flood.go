@@ -16,16 +16,30 @@ const (
 	mostPayload  = 1 << 16 // bytes that are kept of a message
 )
 
-// BuryMessage keeps a stream message that is no outbox entry, or a large one's beginning. name is its place in the
-// stream; the same name again changes nothing. kept is false where so many wait that it is dropped.
-func (p *Poster) BuryMessage(ctx context.Context, name string, payload []byte, reason string) (kept bool, err error) {
+// Message is a stream message that is no outbox entry.
+type Message struct {
+	Name     string // its place in the stream, or in an outbox
+	Campaign string // whose subject it came on, "" for none's. That is all that is known of it
+	Payload  []byte
+	Reason   string
+}
+
+// Letter is the dead letter of a message: of a large one's beginning.
+func (m *Message) Letter() DeadLetter {
 	d := DeadLetter{
-		Claim: LetterClaim(name), Source: letterSource(name), Kind: LetterMessage, Shard: -1, Packet: -1,
-		Reason: reason, Payload: payload[:min(len(payload), mostPayload)],
+		Claim: LetterClaim(m.Name), Source: letterSource(m.Name), Kind: LetterMessage, Campaign: m.Campaign, Shard: -1,
+		Packet: -1, Reason: m.Reason, Payload: m.Payload[:min(len(m.Payload), mostPayload)],
 	}
 	if d.Payload == nil {
 		d.Payload = []byte{}
 	}
+	return d
+}
+
+// BuryMessage keeps a message as a dead letter. The same name again changes nothing. kept is false where so many wait
+// that it is dropped.
+func (p *Poster) BuryMessage(ctx context.Context, m Message) (kept bool, err error) {
+	d := m.Letter()
 	err = p.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		room, err := roomForUnsealed(ctx, tx)
 		kept = room > 0

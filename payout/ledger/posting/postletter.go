@@ -20,22 +20,32 @@ func (p *Poster) PostLetter(ctx context.Context, tx *sqldb.Tx,
 	if err != nil {
 		return nil, err.Error(), nil //nolint:nilerr // it is why the letter waits on
 	}
-	entries := []rain.Entry{e}
-	b, err := p.readBatch(ctx, tx, entries, true)
+	b, refused, err := p.classifyLetter(ctx, tx, d, e)
 	if err != nil {
 		return nil, "", err
 	}
+	if len(refused) > 0 {
+		return nil, refused[0].Reason, nil
+	}
+	posted, err := p.write(ctx, tx, b)
+	return posted.Settled, "", err
+}
+
+// classifyLetter decides what would become of the entry in a letter today. It locks the campaign's escrow. refused is
+// what could not be posted of it.
+func (p *Poster) classifyLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter, e rain.Entry) (b *batch,
+	refused []DeadLetter, err error) {
+	entries := []rain.Entry{e}
+	if b, err = p.readBatch(ctx, tx, entries, true); err != nil {
+		return nil, nil, err
+	}
 	if b.forged, err = p.seals.everWrong(ctx, tx, entries); err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
 	clear(b.dead) // the letter itself does not stand against it
 	if d.Kind != LetterForged {
 		clear(b.bounds.barriers) // every rebuild has counted the letter's packet as taken, so it is on offer to nobody
 	}
 	b.classify(entries...)
-	if refused := slices.Concat(b.letters, b.voids); len(refused) > 0 {
-		return nil, refused[0].Reason, nil
-	}
-	posted, err := p.write(ctx, tx, b)
-	return posted.Settled, "", err
+	return b, slices.Concat(b.letters, b.voids), nil
 }

@@ -1,7 +1,7 @@
 // Amounts as people write them.
 
 import { yuan } from "../../shared/money.ts";
-import { MAX_PACKETS } from "./limits.ts";
+import { MAX_LISTED } from "./limits.ts";
 
 /**
  * readYuan reads an amount in yuan as minor units; null for anything that is not one. It takes what is on a Chinese keyboard or comes
@@ -26,7 +26,7 @@ export interface AmountList {
   sum: number;
   /** The first thing in the list that is no amount, and which one of the list it is, from 1; null where all are. */
   bad: { text: string; at: number } | null;
-  /** Whether the list stands for more packets than a campaign may have; the rest is not read then. */
+  /** Whether the list stands for more packets than one may list; the rest is not read then. */
   tooMany: boolean;
 }
 
@@ -48,7 +48,7 @@ export function readAmounts(text: string): AmountList {
       list.bad ??= { text: m[0], at };
       continue;
     }
-    if (list.amounts.length + count > MAX_PACKETS) {
+    if (list.amounts.length + count > MAX_LISTED) {
       list.tooMany = true;
       return list;
     }

@@ -3,6 +3,8 @@
 /** Money is in minor units, 1/100 yuan. */
 export const MAX_BUDGET = 1_000_000_000_000_000;
 export const MAX_PACKETS = 100_000_000;
+/** Of a list of amounts: what one request can carry. */
+export const MAX_LISTED = 1_000_000;
 export const MAX_SHARDS = 256;
 /** Bytes of UTF-8. */
 export const MAX_NAME_BYTES = 200;

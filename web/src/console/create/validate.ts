@@ -93,7 +93,7 @@ function checkBounds(budget: number, packets: number, min: number, max: number |
 }
 
 function checkList(list: AmountList, min: number | null, max: number | null, add: Add): void {
-  if (list.tooMany) return add("amounts", "packetsRange", { most: limit.MAX_PACKETS });
+  if (list.tooMany) return add("amounts", "packetsRange", { most: limit.MAX_LISTED });
   if (list.bad) return add("amounts", "listBad", { text: list.bad.text.slice(0, 20), at: list.bad.at });
   if (list.amounts.length === 0) return add("amounts", "listEmpty");
   const outside = list.amounts.findIndex((a) => (min !== null && a < min) || (max !== null && a > max) || a > limit.MAX_BUDGET);

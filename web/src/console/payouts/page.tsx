@@ -9,16 +9,17 @@ import { to } from "../route.ts";
 import { serverNow } from "../servertime.ts";
 import { mayAct } from "../session.ts";
 import { payouts } from "../strings/payouts.ts";
-import type { Claim, DeadLetter, Retried } from "../../shared/schemas.ts";
+import type { Claim, DeadLetter, Dismissed, Retried } from "../../shared/schemas.ts";
 import { Button, Confirm, Money, Operator, PagedTable, toast, type Column } from "../ui/index.ts";
 import { age } from "./age.ts";
 
 const t = texts(payouts);
 
-/** PayoutsPage lists the payments that need a person, and retries one or all. */
+/** PayoutsPage lists the payments that need a person, retries one or all, and ends those that are nobody's. */
 export function PayoutsPage() {
   const list = usePages<DeadLetter>((cursor, signal) => api<Page<DeadLetter>>(`/payouts?state=dead&limit=50${cursor && `&cursor=${seg(cursor)}`}`, { signal }), []);
   const [one, setOne] = useState<DeadLetter | null>(null);
+  const [nobodys, setNobodys] = useState<DeadLetter | null>(null);
   const [all, setAll] = useState(false);
   const sum = money(list.items.reduce((n, d) => n + d.amount, 0));
   const total = t(list.more ? "totalMore" : "total", { count: list.items.length, sum });
@@ -26,6 +27,11 @@ export function PayoutsPage() {
   async function retryOne(letter: DeadLetter): Promise<void> {
     const now = await post<Claim>(`/payouts/${seg(letter.claim)}/retry`);
     toast(t(now.state === "settled" ? "settled" : "again", { claim: letter.claim, amount: money(letter.amount) }));
+    list.reload();
+  }
+  async function dismiss(letter: DeadLetter, reason: string): Promise<void> {
+    const d = await post<Dismissed>(`/payouts/${seg(letter.claim)}/dismiss`, { letter: letter.letter, reason });
+    toast(t(d.reclaimed > 0 ? "dismissedBack" : "dismissed", { claim: letter.claim, amount: money(d.reclaimed) }));
     list.reload();
   }
   async function retryAll(): Promise<void> {
@@ -44,13 +50,21 @@ export function PayoutsPage() {
         </div>
       </header>
       {list.items.length > 0 && <p class="total num">{total}</p>}
-      <PagedTable cards label={t("title")} columns={columns(setOne)} pages={list} rowKey={(d) => d.claim}
+      <PagedTable cards label={t("title")} columns={columns(setOne, setNobodys)} pages={list} rowKey={(d) => d.letter}
         empty={<><h2>{t("none")}</h2><p>{t("noneText")}</p></>} />
       {one && (
         <Confirm title={t("retryTitle")} yes={t("retry")} run={() => retryOne(one)} explain={explain} onClose={() => setOne(null)}>
           <p><strong>{t("retryText", { amount: money(one.amount), who: one.user || one.campaign || t("nobody") })}</strong></p>
           <p class="mono">{one.claim}</p>
           <p>{t("retryWhat")}</p>
+        </Confirm>
+      )}
+      {nobodys && (
+        <Confirm title={t("dismissTitle")} yes={t("dismiss")} danger ask={t("why")} run={(_, why) => dismiss(nobodys, why)} explain={explain} onClose={() => setNobodys(null)}>
+          <p><strong>{t("retryText", { amount: money(nobodys.amount), who: nobodys.user || nobodys.campaign || t("nobody") })}</strong></p>
+          <p class="mono">{nobodys.claim}</p>
+          <p class="why">{nobodys.reason}</p>
+          <p>{t("dismissWhat")}</p>
         </Confirm>
       )}
       {all && (
@@ -65,10 +79,11 @@ export function PayoutsPage() {
 
 function explain(fault: ApiError): string | undefined {
   if (fault.code === "still_dead") return t("still_dead", { reason: fault.message });
+  if (fault.code === "not_dismissed") return t("not_dismissed", { reason: fault.message });
   return fault.code === "unknown_claim" ? t("unknown_claim") : undefined;
 }
 
-function columns(retry: (letter: DeadLetter) => void): Column<DeadLetter>[] {
+function columns(retry: (letter: DeadLetter) => void, dismiss: (letter: DeadLetter) => void): Column<DeadLetter>[] {
   const list: Column<DeadLetter>[] = [
     { key: "amount", head: t("amount"), num: true, cell: (d) => <Money minor={d.amount} /> },
     { key: "kind", head: t("kind"), cell: (d) => <span class="nowrap">{t.has(d.kind) ? t(d.kind) : d.kind}</span> },
@@ -81,7 +96,12 @@ function columns(retry: (letter: DeadLetter) => void): Column<DeadLetter>[] {
   if (mayAct()) {
     list.push({
       key: "actions", head: <span class="unseen">{t("actions")}</span>,
-      cell: (d) => <Button small onClick={() => retry(d)} label={`${t("retry")}: ${d.claim}`}>{t("retry")}</Button>,
+      cell: (d) => (
+        <div class="row">
+          <Button small onClick={() => retry(d)} label={`${t("retry")}: ${d.claim}`}>{t("retry")}</Button>
+          {d.kind !== "withdrawal" && <Button small onClick={() => dismiss(d)} label={`${t("dismiss")}: ${d.claim}`}>{t("dismiss")}</Button>}
+        </div>
+      ),
     });
   }
   return list;

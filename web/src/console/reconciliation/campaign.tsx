@@ -19,7 +19,7 @@ export function CampaignBooks({ campaign }: { campaign: Campaign }) {
         <Controls check={check} when={check.at} />
       </header>
       <Outcome check={check} good={r?.balanced ?? false}>{r ? verdict(r) : ""}</Outcome>
-      {r && <div class={check.since === null ? "" : "pale"}><Equation of={r} /><Findings title={t("findings")} list={r.findings} /></div>}
+      {r && <div class={check.since === null ? "" : "pale"}><Equation of={r} /><Findings title={t("findings")} list={r.findings} /><Findings title={t("letters")} list={r.letters} /></div>}
     </section>
   );
 }

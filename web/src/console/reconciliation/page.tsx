@@ -32,6 +32,7 @@ export function ReconciliationPage() {
               <div><dt>{t("difference")}</dt><dd class="num">{money(r.difference)}</dd></div>
             </dl>
             <Findings title={t("ledgerFindings")} list={r.findings} level="h2" />
+            <Findings title={t("letters")} list={r.letters} level="h2" />
           </div>
         )}
         <p class="soft small">{t("pickOne")}</p>

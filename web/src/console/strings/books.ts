@@ -36,6 +36,7 @@ export const books = {
   term: { zh: "项目", en: "Term" },
   amount: { zh: "金额", en: "Amount" },
   findings: { zh: "发现的问题", en: "What is wrong" },
+  letters: { zh: "等待人工处理的死信", en: "Dead letters that wait" },
   findingsNote: { zh: "金额单位为分。每类问题最多列出十条。", en: "Amounts are minor units (1/100 yuan). Ten of each kind at most." },
 
   everything: { zh: "全部账目", en: "All books" },

@@ -57,26 +57,28 @@ export interface ConfirmProps {
   danger?: boolean;
   /** typed: this text has to be typed first. */
   typed?: string | undefined;
+  /** ask: this has to be answered first; run gets the answer. */
+  ask?: string | undefined;
   /** wait: the figures of the text are still loading. */
   wait?: boolean;
   /** run does it; key is its Idempotency-Key. The dialog closes when it is done, and shows the fault when it failed. */
-  run: (key: string) => Promise<void>;
+  run: (key: string, answer: string) => Promise<void>;
   onClose: () => void;
   explain?: (fault: ApiError) => string | undefined;
 }
 
 /** Confirm asks before something is done, does it, and says if it failed. */
-export function Confirm({ title, children, yes, danger = false, typed, wait = false, run, onClose, explain }: ConfirmProps) {
-  const action = useAction((key) => run(key));
+export function Confirm({ title, children, yes, danger = false, typed, ask, wait = false, run, onClose, explain }: ConfirmProps) {
   const [said, say] = useState("");
+  const action = useAction((key) => run(key, said.trim()));
   const id = useId();
   const form = useRef<HTMLFormElement>(null);
   // Enter must not trigger what cannot be undone, so the focus is on Cancel or on the field to type in.
   useEffect(() => {
-    const first = typed ? "input" : danger ? ".end button" : "[type=submit]";
+    const first = typed || ask ? "input" : danger ? ".end button" : "[type=submit]";
     if (!wait) form.current?.querySelector<HTMLElement>(first)?.focus();
-  }, [wait, typed]);
-  const ready = !wait && (!typed || said.trim() === typed.trim());
+  }, [wait, typed, ask]);
+  const ready = !wait && (!typed || said.trim() === typed.trim()) && (!ask || said.trim() !== "");
   const submit = async () => {
     if (ready && (await action.run())) onClose();
   };
@@ -84,10 +86,10 @@ export function Confirm({ title, children, yes, danger = false, typed, wait = fa
     <Dialog title={title} onClose={onClose} busy={action.busy}>
       <form ref={form} onSubmit={(e) => (e.preventDefault(), void submit())}>
         <div class="words">{children}</div>
-        {typed && (
+        {(typed || ask) && (
           <label class="field" for={id}>
-            <span>{t("typeName")} <b class="typed">{typed}</b></span>
-            <input id={id} value={said} autocomplete="off" spellcheck={false} onInput={(e) => say(e.currentTarget.value)} />
+            <span>{typed ? <>{t("typeName")} <b class="typed">{typed}</b></> : ask}</span>
+            <input id={id} value={said} maxLength={ask ? 60 : undefined} autocomplete="off" spellcheck={false} onInput={(e) => say(e.currentTarget.value)} />
           </label>
         )}
         <FaultText fault={action.fault} explain={explain} />

@@ -1,0 +1,74 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"redrain/rain"
+)
+
+// closedRevision is the revision of a closed shard, as close.lua writes it: no update is newer.
+const closedRevision = 1<<53 - 1
+
+// readSettings compares what a shard's state says of its campaign's settings with a version of the campaign. Those that
+// change are compared where the state is of this version; a Redis that has not heard of the newest one says nothing by
+// it.
+func readSettings(c *rain.Campaign, state map[string]string, s *rain.ShardSnapshot) {
+	want := map[string]string{
+		fieldWinsPerUser: strconv.Itoa(c.WinsPerUser), fieldTapsPerUser: strconv.Itoa(c.TapsPerUser),
+	}
+	of := "the campaign says"
+	s.Closed = state[fieldStatus] == string(rain.Closed)
+	switch {
+	case s.Closed || s.Revision == closedRevision:
+		want[fieldStatus], want[fieldRevision] = string(rain.Closed), strconv.Itoa(closedRevision)
+		of = "a closed shard has"
+	case s.Revision == c.Revision && (c.Status == rain.Open || c.Status == rain.Paused):
+		want[fieldStatus] = string(c.Status)
+		rain := rainFields(c.Current())
+		for i := 0; i < len(rain); i += 2 {
+			want[rain[i].(string)] = fmt.Sprint(rain[i+1])
+		}
+		of = fmt.Sprintf("revision %d of the campaign says", c.Revision)
+	case state[fieldStatus] != string(rain.Open) && state[fieldStatus] != string(rain.Paused):
+		s.Altered = append(s.Altered, fmt.Sprintf("the state's %s is %q", fieldStatus, state[fieldStatus]))
+	}
+	for _, field := range settings {
+		if value, known := want[field]; known && state[field] != value {
+			s.Altered = append(s.Altered, fmt.Sprintf("the state's %s is %q, but %s %q", field, state[field], of, value))
+		}
+	}
+}
+
+// settings are the fields of the state that the campaign decides.
+var settings = []string{fieldStatus, fieldRevision, fieldWinsPerUser, fieldTapsPerUser, fieldFirstWave, fieldOpens,
+	fieldCloses, fieldPaced, fieldDuration}
+
+// borrowedAtOnce is how many moves are read in one call, about.
+const borrowedAtOnce = 500
+
+// EachBorrowed calls fn with each move that has come to a shard, and its number among those of the shard, in any order;
+// -1 where that is no number. A move that comes meanwhile may be among them or not.
+func (s *Sums) EachBorrowed(ctx context.Context, c *rain.Campaign, shard int, fn func(move string, number int64)) error {
+	key := s.keys.shard(c.ID, shard).Borrowed
+	for cursor := uint64(0); ; {
+		page, next, err := s.rdb.HScan(ctx, key, cursor, "", borrowedAtOnce).Result()
+		if s.checked(err) != nil {
+			return fmt.Errorf("reading the moves to %s.%d: %w", c.ID, shard, err)
+		}
+		for i := 0; i+1 < len(page); i += 2 {
+			if page[i] == "" {
+				continue // there so that the key is
+			}
+			n, ok := number(page[i+1])
+			if !ok {
+				n = -1
+			}
+			fn(page[i], n)
+		}
+		if cursor = next; cursor == 0 {
+			return nil
+		}
+	}
+}

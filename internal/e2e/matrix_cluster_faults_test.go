@@ -1,0 +1,276 @@
+package e2e
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"time"
+
+	rds "github.com/redis/go-redis/v9"
+
+	"redrain/internal/operator"
+	"redrain/internal/testenv"
+)
+
+// playCutOff kills a master, takes the end of its append-only file away, and starts it again before its replica may take
+// over, which so loses the same. Packets that are won lie in its stock.
+func playCutOff(c *clusterCell) {
+	c.begin(gameRules{name: "cut-off", shards: 1})
+	master, replica := c.pair(c.g.campaign, 0)
+	c.config(replica, "cluster-replica-no-failover", "yes")
+	c.g.goesOn(40)
+	file := fileOf(c.t, master)
+	size := sizeOf(c.t, file)
+	c.g.goesOn(40)
+	told := c.g.told()
+	c.pause()
+	master.Kill()
+	if err := os.Truncate(file, size); err != nil {
+		c.t.Fatal(err)
+	}
+	master.Start()
+	c.resume(true)
+	c.config(replica, "cluster-replica-no-failover", "no")
+	c.note("%d wins told before it", told)
+}
+
+// playSlotMoved moves a shard's slot to the next master, key by key and at once. Every tap is answered.
+func playSlotMoved(c *clusterCell) {
+	c.begin(gameRules{name: "slot", shards: 2})
+	m := newSlotMover(c.t, c.addrs())
+	for turn := range 3 {
+		m.move(c.key(c.g.campaign, 0, "state"), turn != 1)
+		c.g.goesOn(40)
+	}
+	c.g.stop()
+	unanswered, unavailable := 0, 0
+	for _, p := range c.g.players {
+		p.await(c.t, 30*time.Second, "result for each tap", func() bool { return len(p.results) == len(p.tapped) })
+		p.mu.Lock()
+		for id := range p.tapped {
+			switch {
+			case len(p.results[id]) != 1:
+				unanswered++
+			case p.results[id][0].Outcome == "unavailable":
+				unavailable++
+			}
+		}
+		p.mu.Unlock()
+	}
+	const handful = 10
+	if unanswered > 0 || unavailable > handful {
+		c.t.Errorf("%d taps without one answer, %d unavailable", unanswered, unavailable)
+	}
+	c.resume(false)
+	c.note("%d taps unavailable", unavailable)
+}
+
+// playDonorLost has Redis forget the shard that lends, in the middle of a move.
+func playDonorLost(c *clusterCell) { c.loseInAMove("donor", 0) }
+
+// playRecipientLost has Redis forget the shard that borrows, in the middle of a move.
+func playRecipientLost(c *clusterCell) { c.loseInAMove("recipient", 1) }
+
+// loseInAMove lets all players play on shard 1, so that shard 0 has to lend; holds the moves between lending and their
+// rows in the ledger; has Redis forget one of the two shards, on all its copies; and lets go. In the end every packet of
+// both shards has been won, once.
+func (c *clusterCell) loseInAMove(name string, lost int) {
+	c.t.Helper()
+	const packets, players, limit = 360, 12, 36 // less than they may win
+	for try := 0; ; try++ {                     // until the shards lie on different masters
+		name := fmt.Sprintf("%s-%d", name, try)
+		c.prepare(gameRules{name: name, shards: 2, packets: packets, limit: limit,
+			users: func() []string { return namesOn(2, 1, name, players) }})
+		donor, _ := c.pair(c.g.campaign, 0)
+		recipient, _ := c.pair(c.g.campaign, 1)
+		if donor != recipient {
+			break
+		}
+	}
+	release := c.holdMoves()
+	c.g.join(c.nodes)
+	lending := 0
+	testenv.Eventually(c.t, time.Minute, "stock is lent and has no row yet", func() bool {
+		n, err := c.rdb.HLen(c.t.Context(), c.key(c.g.campaign, 0, "lent")).Result()
+		lending = int(n) - 1 // one field is there so that the key is
+		return err == nil && lending > 0
+	})
+	c.pause()
+	master, _ := c.pair(c.g.campaign, lost)
+	flush(c.t, master) // its replica follows
+	release()
+	c.resume(true)
+	c.g.stop()
+	for _, p := range c.g.players[len(c.g.players)-players:] {
+		p.untilAnswer(c.t, "already", "sold_out")
+	}
+	if told := c.g.told(); told != packets {
+		c.t.Errorf("%d packets were won, of %d", told, packets)
+	}
+	c.note("moves in their middle: %d", lending)
+}
+
+// holdMoves stops every move of the campaign out of shard 0 between its first and its second step.
+func (c *clusterCell) holdMoves() (release func()) {
+	c.t.Helper()
+	db, err := sql.Open("mysql", c.s.mysql)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	release = func() {
+		_ = tx.Rollback()
+		cancel()
+		_ = db.Close()
+	}
+	c.t.Cleanup(release)
+	if _, err := tx.ExecContext(ctx, "INSERT INTO shard_epoch (campaign_id, shard, attempt) VALUES (?, 0, 0)",
+		c.g.campaign); err != nil {
+		c.t.Fatal(err)
+	}
+	return release
+}
+
+// playLagged cuts a replica off, lets players win, and has the replica take over from its master, which dies with all
+// that the replica has not.
+func playLagged(c *clusterCell) {
+	c.begin(gameRules{name: "lagged", shards: 1})
+	master, replica := c.pair(c.g.campaign, 0)
+	c.g.goesOn(40)
+	if c.confirm == "redis" {
+		c.laggedUnconfirmed(master, replica)
+		return
+	}
+	witness := c.witness(master)
+	c.cutOff(master, replica)
+	given := c.won(master, c.g)
+	testenv.Eventually(c.t, time.Minute, "wins that no replica has",
+		func() bool { return c.won(master, c.g) >= given+gamePlayers })
+	witness.paysInTheMeantime(c.t)
+	last, alone := c.newest(master, c.g), c.won(master, c.g)-given
+	c.loses(master, last)
+	c.takesOver(replica, last)
+	master.Start()
+	c.g.goesOn(1)
+	c.resume(false)
+	c.note("%d wins lost with the master, none of them told or paid", alone)
+}
+
+// loses kills a master that knows an outbox entry.
+func (c *clusterCell) loses(master *testenv.Server, entry string) {
+	c.t.Helper()
+	if !c.knows(master, c.g, entry) {
+		c.t.Errorf("the master does not know its entry %s", entry)
+	}
+	master.Kill()
+}
+
+// takesOver has a replica take over that lagged, and looks whether it lacks an outbox entry.
+func (c *clusterCell) takesOver(replica *testenv.Server, entry string) {
+	c.t.Helper()
+	replica.Thaw()
+	c.awaitMaster(replica)
+	if c.knows(replica, c.g, entry) {
+		c.t.Error("the heir knows the newest win of all: nothing is lost, so nothing is tested")
+	}
+}
+
+// laggedUnconfirmed is what --confirm redis promises, and what not. What the ledger or the stream has by then is kept; of
+// what only the dead master knows, what the nodes that have decided it still publish from their memory is kept as well,
+// and the rest is lost, though players were told of it. An alarm names the loss.
+func (c *clusterCell) laggedUnconfirmed(master, replica *testenv.Server) {
+	c.t.Helper()
+	c.cutOff(master, replica)
+	c.g.goesOn(40)
+	c.g.stop()
+	c.g.settled()
+	kept := c.g.claims()
+	c.nats.Freeze() // from now on no win leaves Redis and the nodes
+	c.g.join(c.nodes)
+	c.g.goesOn(20)
+	c.g.stop()
+	told, last := c.g.claims(), c.newest(master, c.g)
+	c.loses(master, last)
+	c.takesOver(replica, last)
+	c.nats.Thaw()
+	master.Start()
+	c.alarms.await(c.t, c.g.campaign, "redis_went_back", "state_lost")
+	c.g.rebuilt()
+
+	// Who was told of a win that is lost is told otherwise now, and so is another of its packet: the rest of the game
+	// is for those who were told what is kept.
+	for _, p := range c.g.players {
+		p.hangUp()
+	}
+	c.g.players = nil
+	c.resume(false)
+	c.g.stop()
+	awaitBooks(c.t, c.g.op, c.g.campaign)
+	paid := c.g.paid()
+	lost := 0
+	for claim, w := range told {
+		switch got, is := paid[claim]; {
+		case is && got.User == w.user && got.Amount == w.amount:
+		case kept[claim] == w:
+			c.t.Errorf("%+v was told of %s when the ledger had it, and the ledger has %+v", w, claim, got)
+		default:
+			lost++
+		}
+	}
+	c.note("%d wins in the ledger kept, of %d that only the dead master had %d lost, named by an alarm", len(kept),
+		len(told)-len(kept), lost)
+}
+
+// claims are all wins that the players were told of.
+func (g *game) claims() map[string]toldWin {
+	claims := map[string]toldWin{}
+	for _, p := range g.players {
+		for claim, w := range p.wins() {
+			claims[claim] = toldWin{p.user, w.Amount}
+		}
+	}
+	return claims
+}
+
+// paid are all wins of the campaign that the ledger has.
+func (g *game) paid() map[string]operator.Claim {
+	g.t.Helper()
+	list := func(ctx context.Context, p operator.Page) (operator.List[operator.Claim], error) {
+		return g.op.Claims(ctx, g.campaign, p)
+	}
+	paid := map[string]operator.Claim{}
+	for claim, err := range operator.All(within(g.t, time.Minute), list) {
+		if err != nil {
+			g.t.Fatal(err)
+		}
+		paid[claim.Claim] = claim
+	}
+	return paid
+}
+
+// cutOff has a replica hear nothing of its master any more. (If it were only stopped, it would find what was sent to it
+// when it goes on.)
+func (f *failover) cutOff(master, replica *testenv.Server) {
+	f.t.Helper()
+	replica.Freeze()
+	rdb := rds.NewClient(&rds.Options{Addr: master.Addr})
+	defer func() { _ = rdb.Close() }()
+	if err := rdb.Do(f.t.Context(), "CLIENT", "KILL", "TYPE", "replica").Err(); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// config sets an option of a server.
+func (f *failover) config(s *testenv.Server, option, value string) {
+	f.t.Helper()
+	rdb := rds.NewClient(&rds.Options{Addr: s.Addr})
+	defer func() { _ = rdb.Close() }()
+	if err := rdb.ConfigSet(within(f.t, 20*time.Second), option, value).Err(); err != nil {
+		f.t.Fatal(err)
+	}
+}

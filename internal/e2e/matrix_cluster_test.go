@@ -1,0 +1,263 @@
+package e2e
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"redrain/internal/operator"
+	"redrain/internal/testenv"
+	"redrain/internal/wire"
+	"redrain/rain"
+	"redrain/server/cluster"
+)
+
+// clusterFault is what becomes of a part of a Redis Cluster, or of stock that is on its way in it, while a rain falls: a
+// row of the second table of docs/reliability.md.
+type clusterFault struct {
+	name string
+	play func(c *clusterCell)
+}
+
+var clusterFaults = []clusterFault{
+	{"an append-only file is cut off: a master comes back as it was seconds ago", playCutOff},
+	{"a slot is moved, three times", playSlotMoved},
+	{"the donor is lost while it lends", playDonorLost},
+	{"the recipient is lost while it borrows", playRecipientLost},
+	{"a replica takes over that lagged", playLagged},
+}
+
+// clusterCell is one fault under one promise of --confirm.
+type clusterCell struct {
+	*failover
+
+	t       *testing.T
+	confirm string
+	alarms  *alarms
+	g       *game
+	full    []*player // have all the wins allowed before the fault strikes
+	seen    []string  // the evidence
+}
+
+// TestClusterFaultMatrix breaks what Redis knows, or what it is doing, in the middle of a rain, with each mode of
+// --confirm. In the end no win that a player was told is lost that the mode promises to keep, no packet is paid twice,
+// and nobody has more wins than are allowed, with players who had all of them before; and what was lost was named by an
+// alarm.
+//
+// What a mode promises is different: with "redis" and "replica" the loss of all that Redis knows of a shard takes back
+// what neither the ledger nor the stream has. There the players pause before the fault, until the ledger has what they
+// were told. docs/reliability.md says so.
+//
+// It prints the table that stands in docs/reliability.md.
+func TestClusterFaultMatrix(t *testing.T) {
+	t.Parallel()
+	modes := []string{"redis", "replica", "stream"}
+	table := make([][]string, len(modes))
+	t.Cleanup(func() {
+		lines := []string{"| | `" + strings.Join(modes, "` | `") + "` |", "| --- |" + strings.Repeat(" --- |", len(modes))}
+		for row, f := range clusterFaults {
+			line := "| " + f.name + " |"
+			for column := range modes {
+				line += " " + cellOf(table[column], row) + " |"
+			}
+			lines = append(lines, line)
+		}
+		t.Logf("what was survived:\n%s", strings.Join(lines, "\n"))
+	})
+	for i, mode := range modes {
+		t.Run(mode, func(t *testing.T) {
+			testenv.Parallel(t, testenv.Medium)
+			table[i] = playColumn(t, mode)
+		})
+	}
+}
+
+func cellOf(column []string, row int) string {
+	if row >= len(column) {
+		return ""
+	}
+	return column[row]
+}
+
+// playColumn strikes all faults on one Cluster, one after the other, each in a campaign of its own.
+func playColumn(t *testing.T, confirm string) (column []string) {
+	t.Helper()
+	f := newFailover(t, confirm)
+	heard := hear(t, f.nodes[1])
+	for i, fault := range clusterFaults {
+		cell := ""
+		if !t.Run(fault.name, func(t *testing.T) {
+			here := *f
+			here.t = t
+			c := &clusterCell{failover: &here, t: t, confirm: confirm, alarms: heard}
+			fault.play(c)
+			c.seen = append(c.seen, c.audit())
+			cell = "✓ " + strings.Join(c.seen, ", ")
+		}) {
+			cell = "✗"
+		}
+		column = append(column, cell)
+		t.Logf("%s, %d: %s", confirm, i, cell)
+	}
+	return column
+}
+
+func (c *clusterCell) note(format string, args ...any) {
+	c.seen = append(c.seen, fmt.Sprintf(format, args...))
+}
+
+// begin begins a game, whose players tap from goesOn on: what a test does between two steps may take long, and nobody may
+// come to the limit meanwhile.
+func (c *clusterCell) begin(r gameRules) {
+	c.t.Helper()
+	c.prepare(r)
+	c.g.resting.Store(true)
+	c.fill()
+	c.g.join(c.nodes)
+}
+
+// prepare makes the cell's campaign.
+func (c *clusterCell) prepare(r gameRules) {
+	c.t.Helper()
+	r.limit, r.drops = cmp.Or(r.limit, 100), 100
+	c.g = newGame(c.t, c.nodes, r)
+}
+
+// fill lets two players of shard 0 win until they are told that they have all the wins allowed.
+func (c *clusterCell) fill() {
+	c.t.Helper()
+	for i, user := range namesOn(c.g.shards, 0, c.g.name+"-full", 2) {
+		p := join(c.t, c.nodes[i%2], user, c.g.campaign)
+		c.full = append(c.full, p)
+		c.g.players = append(c.g.players, p)
+		p.untilAnswer(c.t, "already")
+	}
+}
+
+// untilAnswer taps one drop after the other until the player is given one of these answers.
+func (p *player) untilAnswer(t *testing.T, last ...string) {
+	t.Helper()
+	var r wire.Result
+	testenv.Eventually(t, time.Minute, fmt.Sprintf("%s is answered %v", p.user, last), func() bool {
+		r = p.answered(t, p.tap(p.freshDrop(t)))
+		return slices.Contains(last, string(r.Outcome))
+	})
+}
+
+// namesOn are names of players of a shard.
+func namesOn(shards, shard int, name string, count int) (names []string) {
+	for i := 0; len(names) < count; i++ {
+		if user := fmt.Sprintf("%s-%d", name, i); rain.HomeShard(user, max(shards, 1)) == shard {
+			names = append(names, user)
+		}
+	}
+	return names
+}
+
+// pause stops the taps until the ledger has what was told, where the mode does not promise to keep what it has not.
+func (c *clusterCell) pause() {
+	c.t.Helper()
+	if c.confirm == "stream" {
+		return
+	}
+	c.g.stop()
+	c.g.settled()
+}
+
+// resume waits until what is lost is rebuilt: by itself where the mode says so, else by an operator. The players come
+// back, each to the other node, which knows nothing of them.
+func (c *clusterCell) resume(rebuild bool) {
+	c.t.Helper()
+	if rebuild {
+		c.alarms.await(c.t, c.g.campaign, "redis_went_back", "state_lost")
+		if c.confirm == "stream" {
+			c.g.goesOn(1) // nobody tells it to
+			c.g.resting.Store(true)
+		} else {
+			c.g.rebuilt()
+		}
+	}
+	c.g.stop()
+	c.g.resting.Store(true)
+	c.nodes[0], c.nodes[1] = c.nodes[1], c.nodes[0]
+	c.g.join(c.nodes)
+	c.g.goesOn(40)
+	for i, was := range c.full {
+		p := joinSoon(c.t, c.nodes[(i+1)%2], was.user, c.g.campaign)
+		c.g.players = append(c.g.players, p)
+		p.untilAnswer(c.t, "already")
+		before := was.wins()
+		for claim, w := range p.wins() { // a drop that was won is won again, the same
+			if _, known := before[claim]; !known {
+				c.t.Errorf("%s had all the wins allowed, and has won %+v", p.user, w)
+			}
+		}
+	}
+}
+
+// audit ends the game, and counts in the books what may not be.
+func (c *clusterCell) audit() string {
+	c.t.Helper()
+	c.g.end()
+	db, err := sql.Open("mysql", c.s.mysql)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	a := &arena{t: c.t, db: db}
+	a.checkSound(c.t)
+	over := a.count(c.t, "SELECT COUNT(*) FROM (SELECT user_id FROM payout WHERE campaign_id = ? GROUP BY user_id "+
+		"HAVING COUNT(*) > ?) x", c.g.campaign, c.g.limit)
+	doubled := a.count(c.t, "SELECT COUNT(*) FROM (SELECT packet FROM payout WHERE campaign_id = ? GROUP BY packet "+
+		"HAVING COUNT(*) > 1) x", c.g.campaign)
+	if over > 0 || doubled > 0 {
+		c.t.Errorf("%d players are over the limit, %d packets are paid twice", over, doubled)
+	}
+	return fmt.Sprintf("%d wins told", c.g.told())
+}
+
+// alarms are those that operators were told of.
+type alarms struct {
+	mu    sync.Mutex
+	heard map[string]bool // "<campaign> <code>"
+}
+
+// hear listens to the alarms of a node until the test ends.
+func hear(t *testing.T, n *node) *alarms {
+	t.Helper()
+	a := &alarms{heard: map[string]bool{}}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for ctx.Err() == nil {
+			_ = n.client.Events(ctx, func(e operator.Event) error { // it is opened anew
+				if e.Name == operator.EventAlarm {
+					alarm := parse[cluster.Alarm](e.Data)
+					a.mu.Lock()
+					defer a.mu.Unlock()
+					a.heard[alarm.Campaign+" "+alarm.Code] = true
+				}
+				return nil
+			})
+		}
+	}()
+	t.Cleanup(func() { cancel(); <-ended })
+	return a
+}
+
+// await waits for one of these alarms.
+func (a *alarms) await(t *testing.T, campaign string, codes ...string) {
+	t.Helper()
+	testenv.Eventually(t, time.Minute, fmt.Sprintf("one of the alarms %v", codes), func() bool {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		return slices.ContainsFunc(codes, func(code string) bool { return a.heard[campaign+" "+code] })
+	})
+}

@@ -1,0 +1,214 @@
+package ledger_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"redrain/internal/seal"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/posting"
+	"redrain/payout/paytest"
+	"redrain/rain"
+)
+
+// keeps fails the test unless a claim's letter is not dismissed, and why not says so.
+func keeps(t *testing.T, b *paytest.Books, claim, why string) {
+	t.Helper()
+	before := b.CountDead(t)
+	d, err := b.Dismiss(t.Context(), claim, 0, "nobody's")
+	if !errors.Is(err, ledger.ErrNotDismissed) || !strings.Contains(err.Error(), why) || d.Letters != 0 {
+		t.Errorf("%s: %+v, %v, want %q", claim, d, err, why)
+	}
+	if after := b.CountDead(t); after != before {
+		t.Errorf("%s: %d letters wait, before %d", claim, after, before)
+	}
+}
+
+// ends fails the test unless a claim's letter is dismissed, and gives back so much.
+func ends(t *testing.T, b *paytest.Books, claim string, reclaimed rain.Money) {
+	t.Helper()
+	d, err := b.Dismiss(t.Context(), claim, 0, "nobody's")
+	if err != nil || d.Letters != 1 || d.Reclaimed != reclaimed || len(d.Kept) != 0 {
+		t.Errorf("%s: %+v, %v", claim, d, err)
+	}
+	if _, err := b.Dismiss(t.Context(), claim, 0, "nobody's"); !errors.Is(err, ledger.ErrUnknownClaim) {
+		t.Errorf("%s once more: %v", claim, err)
+	}
+	if _, err := b.Retry(t.Context(), claim); !errors.Is(err, ledger.ErrUnknownClaim) {
+		t.Errorf("%s, a retry: %v", claim, err)
+	}
+}
+
+// stolen is an entry with a line that was sealed for another packet of the same player.
+func stolen(n, packet int, of rain.Win) rain.Entry {
+	of.Packet = packet
+	return paytest.Entry("c1", n, of)
+}
+
+// TestWhatIsSomebodysIsNotDismissed: what the ledger can bear out, and a withdrawal.
+func TestWhatIsSomebodysIsNotDismissed(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		ctx := t.Context()
+		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+		if _, err := b.Attempt(ctx, paytest.Entry("c1", 1, paytest.Win("promised", 0, 10)), errors.New("refused"),
+			1); err != nil {
+			t.Fatal(err)
+		}
+		keeps(t, b, "c1-0", "retry it")
+		b.MustPost(t, paytest.ReclaimEntry(0, 2, rain.Range{First: 5, Last: 9}))
+		keeps(t, b, "c1.0.2-0", "until campaign c1 is over")
+		b.CloseCampaign(t, "c1")
+		keeps(t, b, "c1.0.2-0", "retry it")
+		if r, err := b.RetryAll(ctx, "", func([]posting.Settlement) {}); err != nil || r.Settled != 2 {
+			t.Errorf("%+v, %v", r, err)
+		}
+		b.MustWithdraw(t, "w1", "promised", 10)
+		paytest.Must(t, b.RecordDead(ctx, b.LeaseOne(t), "no answer"))
+		keeps(t, b, "w1", "withdrawal")
+		paytest.Must(t, b.WriteLetter(posting.DeadLetter{Claim: "c", Kind: "riddle", Payload: []byte{}}))
+		keeps(t, b, "c", "cannot be read")
+		if _, err := b.Dismiss(ctx, "nothing", 0, "nobody's"); !errors.Is(err, ledger.ErrUnknownClaim) {
+			t.Error(err)
+		}
+	})
+}
+
+// TestWhatKeepsNothingIsDismissedAtOnce: forgeries, messages, and a promise of what is another player's. It is in the
+// audit log, and the same comes no second time.
+func TestWhatKeepsNothingIsDismissedAtOnce(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+		stranger := seal.NewRing(seal.Secret{66})
+		forged := []rain.Entry{
+			paytest.SealWith(stranger, paytest.Entry("c1", 1, paytest.Win("thief", 3, 0))),
+			paytest.SealWith(stranger, paytest.Entry("c1", 2, paytest.Win("thief", 4, 0))),
+			paytest.SealWith(stranger, paytest.Entry("c1", 3, paytest.Win("other", 4, 0))),
+			paytest.SealWith(stranger, paytest.ReclaimEntry(0, 4, rain.Range{First: 0, Last: 9})),
+		}
+		another := paytest.Entry("c1", 6, paytest.Win("late", 7, 0))
+		post := func() posting.Posted {
+			return b.MustPost(t, append(forged, paytest.Entry("c1", 5, paytest.Win("winner", 7, 0)), another)...)
+		}
+		if posted := post(); len(posted.Dead) != 5 {
+			t.Fatalf("%+v", posted)
+		}
+		if _, err := b.BuryMessage(t.Context(), posting.Message{Name: "message-1", Campaign: "c1",
+			Payload: []byte("{"), Reason: "noise"}); err != nil {
+			t.Fatal(err)
+		}
+		if r := b.Prove(t, c, winnersOnly(b, c)); len(r.Letters) != 6 {
+			t.Errorf("named are %q", r.Letters)
+		}
+		ends(t, b, "c1-3", 0)
+		ends(t, b, "c1.0.4-0", 0)
+		ends(t, b, "message-1", 0)
+		ends(t, b, "c1-7", 0)
+		letters, _, err := b.ListDeadLetters(t.Context(), "", 10)
+		if err != nil || len(letters) != 2 {
+			t.Fatalf("%+v, %v", letters, err)
+		}
+		ctx := ledger.WithAudit(t.Context(), ledger.AuditRecord{Actor: "op", Action: "payout.dismiss"})
+		if d, err := b.Dismiss(ctx, "c1-4", letters[1].ID, "made up"); err != nil || d.Letters != 1 {
+			t.Errorf("one of two: %+v, %v", d, err)
+		}
+		ends(t, b, "c1-4", 0)
+		wantDismissalOnRecord(t, b)
+		if posted := post(); len(posted.Dead)+posted.New != 0 || b.CountDead(t) != 0 {
+			t.Errorf("the same once more: %+v, %d letters", posted, b.CountDead(t))
+		}
+		b.CheckBooks(t)
+	})
+}
+
+// wantDismissalOnRecord fails the test unless the audit log has one dismissal, with what was before and after.
+func wantDismissalOnRecord(t *testing.T, b *paytest.Books) {
+	t.Helper()
+	records, _, err := b.ListAudit(t.Context(), "", 10)
+	if err != nil || len(records) != 1 {
+		t.Fatalf("%+v, %v", records, err)
+	}
+	var detail struct {
+		Before, After struct{ State, Reason string }
+	}
+	if err := json.Unmarshal(records[0].Detail, &detail); err != nil || records[0].Target != "claim:c1-4" ||
+		detail.Before.State != "dead" || detail.After.State != "dismissed" {
+		t.Errorf("%s, %v", records[0].Detail, err)
+	}
+}
+
+// winnersOnly is a Redis that has decided nothing.
+func winnersOnly(b *paytest.Books, c *rain.Campaign) *paytest.FakeRedis {
+	f := paytest.NewFakeRedis(b.Clock.Now)
+	f.Open(c)
+	return f
+}
+
+// TestWhatALetterKeepsGoesBack: a line that was played again for another packet keeps that packet from everybody, until
+// its campaign is over and the letter is dismissed: then it goes back to the sponsor, once, whether the shard has asked
+// for it or not, and however many say so at once.
+func TestWhatALetterKeepsGoesBack(t *testing.T) {
+	t.Parallel()
+	for what, asked := range map[string][]rain.Range{
+		"the shard has it in its stock": {{First: 1, Last: 9}},
+		"nobody has it":                 {{First: 1, Last: 4}, {First: 6, Last: 9}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			paytest.OnEach(t, func(b *paytest.Books) {
+				t := b.T
+				c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+				won := paytest.Win("winner", 0, 10)
+				b.MustPost(t, paytest.Entry("c1", 1, won))
+				b.MustPost(t, stolen(2, 5, won))
+				b.MustPost(t, stolen(3, 0, won))
+				keeps(t, b, "c1-5", "until campaign c1 is over")
+				b.CloseCampaign(t, "c1")
+				keeps(t, b, "c1-5", "until campaign c1 is over")
+				b.MustPost(t, paytest.ReclaimEntry(0, 9, asked...))
+				b.WantBalance(t, booking.EscrowAccount("c1"), 10)
+				keeps(t, b, "c1-5", "until campaign c1 is over")
+				c, err := b.Update(t.Context(), c.ID, func(c *rain.Campaign) error { c.Drained = true; return nil })
+				paytest.Must(t, err)
+				b.MustPost(t, stolen(4, 5, won))
+				var all sync.WaitGroup
+				var mu sync.Mutex
+				var given rain.Money
+				letters := 0
+				for range 4 {
+					all.Go(func() {
+						d, err := b.Dismiss(context.Background(), "c1-5", 0, "nobody's")
+						if err != nil && !errors.Is(err, ledger.ErrUnknownClaim) {
+							t.Error(err)
+						}
+						mu.Lock()
+						defer mu.Unlock()
+						given += d.Reclaimed
+						letters += d.Letters
+					})
+				}
+				all.Wait()
+				if given != 10 || letters != 2 {
+					t.Errorf("%d letters, %d given back", letters, given)
+				}
+				b.WantBalance(t, booking.EscrowAccount("c1"), 0)
+				b.WantBalance(t, booking.SponsorAccount("acme"), 90)
+				if r := b.Prove(t, c, nil); !r.Balanced || r.Reclaimed != 90 || len(r.Letters) != 0 {
+					t.Errorf("%+v", r)
+				}
+				if posted := b.MustPost(t, paytest.Entry("c1", 7, paytest.Win("late", 5, 10))); posted.New != 0 {
+					t.Errorf("what went back is paid: %+v", posted)
+				}
+				b.CheckBooks(t)
+			})
+		})
+	}
+}

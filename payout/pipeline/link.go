@@ -1,0 +1,38 @@
+package pipeline
+
+import (
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// link watches a connection to NATS: for how long it has been up.
+type link struct {
+	conn *nats.Conn
+
+	mu         sync.Mutex
+	since      time.Time // zero: it is down
+	reconnects uint64
+}
+
+// look is to be called again and again. A break between two looks is seen by the number of connections made.
+func (l *link) look() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	made := l.conn.Stats().Reconnects
+	switch {
+	case l.conn.Status() != nats.CONNECTED:
+		l.since = time.Time{}
+	case l.since.IsZero(), made != l.reconnects:
+		l.since = time.Now()
+	}
+	l.reconnects = made
+}
+
+// up tells whether the connection has been up for a while, without a break.
+func (l *link) up(span time.Duration) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.since.IsZero() && time.Since(l.since) >= span
+}

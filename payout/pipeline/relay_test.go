@@ -1,0 +1,326 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"redrain/internal/testenv"
+	"redrain/payout/paytest"
+	"redrain/rain"
+)
+
+// wonAndKnown opens a campaign of ten packets, and has two of them won.
+func (p *pipeline) wonAndKnown(t *testing.T) *rain.Campaign {
+	t.Helper()
+	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+	p.redis.Open(c)
+	p.redis.Win("c1", 0, "u1")
+	p.redis.Win("c1", 0, "u2")
+	return c
+}
+
+// TestTheRelayLeavesWhatIsFreshToItsNode: a win is published from Redis when its own node has had the time to do so, on
+// a connection that works; a reclaim, which no node publishes, at once.
+func TestTheRelayLeavesWhatIsFreshToItsNode(t *testing.T) {
+	t.Parallel()
+	p := inProcess(t)
+	p.wonAndKnown(t)
+	now := p.Clock.Now()
+	relay := p.relay(t, RelayOptions{Grace: time.Minute})
+	relay.o.Clock = func() int64 { return now }
+	want := func(messages uint64, when string) {
+		t.Helper()
+		relay.sweep(t.Context())
+		if n := p.messages(t); n != messages {
+			t.Errorf("%s: %d messages, want %d", when, n, messages)
+		}
+	}
+	want(0, "fresh")
+	now += 2 * 60_000
+	want(0, "old, but the connection has just been made: their node may be about to publish")
+	relay.link.since = relay.link.since.Add(-time.Minute)
+	want(2, "old")
+	p.redis.Win("c1", 0, "u3")
+	now = p.Clock.Now()
+	want(2, "another fresh one")
+	p.redis.Close("c1", 0)
+	want(3, "a reclaim")
+	if n := testutil.ToFloat64(relay.relayed); n != 3 {
+		t.Errorf("%v entries relayed", n)
+	}
+}
+
+// Where a break of the connection was not seen, the number of connections tells of it.
+func TestALinkIsUpSinceItsLastBreak(t *testing.T) {
+	t.Parallel()
+	p := inProcess(t)
+	l := link{conn: p.nc}
+	if l.up(0) {
+		t.Error("up before anybody has looked")
+	}
+	l.look()
+	l.since = l.since.Add(-time.Hour)
+	if l.look(); !l.up(time.Hour) {
+		t.Error("without a break it is not up")
+	}
+	if l.reconnects++; true { // as if it had been another one
+		l.look()
+	}
+	if l.up(time.Hour) || !l.up(0) {
+		t.Error("the break was not noticed")
+	}
+	p.nc.Close()
+	if l.look(); l.up(0) {
+		t.Error("up, and closed")
+	}
+}
+
+// TestDeletedMessagesComeAgain: where the messages are gone from the stream and nothing waits there, the entries that
+// are still in the outbox are published again, although JetStream remembers their ids.
+func TestDeletedMessagesComeAgain(t *testing.T) {
+	t.Parallel()
+	p := inProcess(t)
+	c := p.wonAndKnown(t)
+	relay := p.relay(t, RelayOptions{Node: "n1"})
+	relay.published = newHistory(time.Hour, "n1")
+	relay.sweep(t.Context())
+	if n := p.messages(t); n != 2 {
+		t.Fatalf("%d messages", n)
+	}
+	s, err := p.js.Stream(t.Context(), relay.publisher.stream.name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := relay.publisher.stream.puller(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	paytest.Must(t, s.Purge(t.Context()))
+	testenv.Eventually(t, time.Minute, "both are in the stream again", func() bool {
+		relay.sweep(t.Context())
+		return p.messages(t) == 2
+	})
+	p.node(t, quick, SettlerOptions{})
+	p.eventuallySettled(t, time.Minute, c, 2)
+	p.CheckBooks(t)
+}
+
+// A stream in which nothing waits has lost nothing where nothing is overdue, or where somebody has looked only once.
+func TestAnIdleStreamHasLostNothing(t *testing.T) {
+	t.Parallel()
+	h, idle := newHistory(time.Hour, "n"), generation{lastSeq: 7, idle: true}
+	if h.lived(idle) {
+		t.Error("lost at the first look")
+	}
+	h.settles()
+	if h.lived(idle) {
+		t.Error("lost although all was settled between")
+	}
+	if h.copyID() != "" {
+		t.Error("copies are no copies")
+	}
+	if !h.lived(idle) || h.copyID() != " n 1" {
+		t.Errorf("not lost at the second look in a row; copies are %q", h.copyID())
+	}
+	if h.lived(idle) {
+		t.Error("lost again at once")
+	}
+}
+
+// TestTheRelayComesToTheEnd: of an outbox that is longer than what one sweep reads.
+func TestTheRelayComesToTheEnd(t *testing.T) {
+	t.Parallel()
+	const entries = pageLimit*pagesAtOnce + 10
+	p := inProcess(t)
+	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: entries, Packets: entries})
+	p.redis.Open(c)
+	for range entries {
+		p.redis.Win("c1", 0, "u1")
+	}
+	relay := p.relay(t, RelayOptions{})
+	relay.sweep(t.Context())
+	if n := p.messages(t); n != pageLimit*pagesAtOnce {
+		t.Errorf("%d messages after one sweep", n)
+	}
+	relay.sweep(t.Context())
+	if n := p.messages(t); n != entries {
+		t.Errorf("%d messages after two", n)
+	}
+	if relay.sweep(t.Context()); relay.after[outboxKey{"c1", 0}] == "" {
+		t.Error("the third does not begin anew")
+	}
+}
+
+// turns is a lease that this node has when it is its turn.
+type turns struct {
+	began, released chan struct{}
+}
+
+func (l turns) Under(ctx context.Context, do func(context.Context) error) error {
+	l.began <- struct{}{}
+	return do(ctx)
+}
+
+func (l turns) Release(context.Context) { l.released <- struct{}{} }
+
+// TestANodeThatCannotRelayLetsAnotherOne: one that is cut off from Redis, and not from the database, would keep the
+// others from the work for ever.
+func TestANodeThatCannotRelayLetsAnotherOne(t *testing.T) {
+	t.Parallel()
+	p := inProcess(t)
+	p.wonAndKnown(t)
+	turn := turns{make(chan struct{}, 10), make(chan struct{}, 10)}
+	relay := p.relay(t, RelayOptions{Turn: turn, SweepEvery: time.Millisecond})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- relay.relay(ctx) }()
+	testenv.Eventually(t, time.Minute, "the entries are in the stream", func() bool { return p.messages(t) == 2 })
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("at its end: %v", err)
+	}
+	p.redis.Fail(errors.New("away"))
+	relay.sweep(t.Context())
+	relay.worked = time.Now().Add(-fruitless - time.Second)
+	relay.sweep(t.Context())
+	if time.Since(relay.worked) <= fruitless {
+		t.Error("a sweep that fails counts as one that works")
+	}
+	ctx, cancel = context.WithCancel(t.Context())
+	go func() { ended <- relay.Run(ctx) }()
+	<-turn.began
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	<-turn.released
+}
+
+// decidersOf are the deciders of a pipeline; they do not run.
+func (p *pipeline) decidersOf(t *testing.T) *Deciders {
+	t.Helper()
+	publisher, err := NewPublisher(p.js, p.namespace, p.Seals.Ring(), paytest.Quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return NewDeciders(publisher, DecidersOptions{Log: paytest.Quiet})
+}
+
+// start runs the deciders, and returns a function that stops them and waits.
+func (d *Deciders) start(t *testing.T) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- d.Run(ctx) }()
+	return func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestWhatWasToldIsPaid: somebody gives one player's entry another packet in the outbox, and deletes the other one. The
+// ledger gets both as they were decided.
+func TestWhatWasToldIsPaid(t *testing.T) {
+	t.Parallel()
+	p := inProcess(t)
+	c := p.wonAndKnown(t)
+	shard := p.redis.Shards[paytest.FakeKey{Campaign: "c1"}]
+	told := slices.Clone(shard.Entries)
+	altered := told[0]
+	altered.Wins = slices.Clone(altered.Wins)
+	altered.Wins[0].Packet = 9
+	shard.Entries = []rain.Entry{altered}
+	d := p.decidersOf(t)
+	for i := range told {
+		d.Publish(&told[i])
+	}
+	stop := d.start(t)
+	p.node(t, RelayOptions{Grace: time.Hour}, SettlerOptions{})
+	p.eventuallySettled(t, time.Minute, c, 2)
+	stop()
+	for i, got := range p.Assigned(t, c) {
+		if want := told[i].Wins[0]; got.Win.Packet != want.Packet || got.Win.User != want.User {
+			t.Errorf("%s has packet %d, and was told %+v", got.Win.User, got.Win.Packet, want)
+		}
+	}
+	if n := p.CountDead(t); n != 0 {
+		t.Errorf("%d dead letters", n)
+	}
+	p.CheckBooks(t)
+}
+
+// TestDecidersWaitForJetStream: what was decided while it was away is published when it is back, and what waits at the
+// end as well.
+func TestDecidersWaitForJetStream(t *testing.T) {
+	t.Parallel()
+	server := testenv.StartNATS(t)
+	p := connected(t, paytest.OnSQLite(t), server.URL)
+	d := p.decidersOf(t)
+	stop := d.start(t)
+	server.Kill()
+	for n := range 3 {
+		e := paytest.Entry("c1", n+1, paytest.Win("u1", n, 1))
+		d.Publish(&e)
+	}
+	server.Start()
+	testenv.Eventually(t, time.Minute, "all are in the stream", func() bool {
+		s, err := p.js.Stream(t.Context(), d.publisher.stream.name())
+		return err == nil && s.CachedInfo().State.Msgs == 3
+	})
+	stop()
+	e := paytest.Entry("c1", 4, paytest.Win("u1", 3, 1))
+	d.Publish(&e)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := d.Run(ended); err != nil {
+		t.Error(err)
+	}
+	if n := p.messages(t); n != 4 {
+		t.Errorf("%d messages", n)
+	}
+}
+
+// TestDecidersKeepABoundedNumber: the rest is the relay's.
+func TestDecidersKeepABoundedNumber(t *testing.T) {
+	t.Parallel()
+	p := inProcess(t)
+	for name, fill := range map[string]func(d *Deciders){
+		"entries": func(d *Deciders) {
+			for range waitingEntries {
+				d.queue <- message{}
+			}
+		},
+		"bytes": func(d *Deciders) { d.bytes.Store(waitingBytes) },
+	} {
+		d := p.decidersOf(t)
+		fill(d)
+		before := d.bytes.Load()
+		e := paytest.Entry("c1", 1, paytest.Win("u1", 0, 1))
+		d.Publish(&e)
+		if n := testutil.ToFloat64(d.left); n != 1 || d.bytes.Load() != before {
+			t.Errorf("%s: %v left to the relay, %d bytes wait", name, n, d.bytes.Load())
+		}
+	}
+}
+
+// A message that was cut off by the end of its node is no loss: JetStream takes the relay's for a copy of it.
+func TestTheRelaysCopyIsACopy(t *testing.T) {
+	t.Parallel()
+	p := inProcess(t)
+	p.wonAndKnown(t)
+	d := p.decidersOf(t)
+	for _, e := range p.redis.Entries(paytest.FakeKey{Campaign: "c1"}) {
+		d.Publish(&e)
+	}
+	d.start(t)()
+	p.relay(t, RelayOptions{}).sweep(t.Context())
+	if n := p.messages(t); n != 2 {
+		t.Errorf("%d messages", n)
+	}
+}

@@ -1,0 +1,63 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"redrain/payout/ledger"
+	"redrain/rain"
+)
+
+// dismissedView is what has become of the dead letters of a claim. Kept says why others were not dismissed.
+type dismissedView struct {
+	Claim     string     `json:"claim"`
+	Dismissed int        `json:"dismissed"`
+	Reclaimed rain.Money `json:"reclaimed"`
+	Kept      []string   `json:"kept"`
+}
+
+// maxDismissReason is how many bytes an operator may say about a dismissal.
+const maxDismissReason = 200
+
+// dismissPayout ends dead letters that an operator has found to be nobody's.
+func (a *API) dismissPayout(w http.ResponseWriter, r *http.Request, who caller) error {
+	body, err := readBody(w, r, who)
+	if err != nil {
+		return err
+	}
+	var in struct {
+		Reason string `json:"reason"`
+		Letter string `json:"letter"`
+	}
+	if err := decode(body, &in); err != nil {
+		return err
+	}
+	if in.Reason == "" || len(in.Reason) > maxDismissReason {
+		return rain.Invalid{{Field: "reason", Message: fmt.Sprintf("say why it is nobody's, in 1 to %d bytes",
+			maxDismissReason)}}
+	}
+	letter := int64(0)
+	if in.Letter != "" {
+		if letter, err = strconv.ParseInt(in.Letter, 10, 64); err != nil || letter <= 0 {
+			return rain.Invalid{{Field: "letter", Message: "is the id of a dead letter, as they are listed"}}
+		}
+	}
+	claim := r.PathValue("claim")
+	done, err := a.o.DeadLetters.Dismiss(a.audited(r, who, "payout.dismiss", map[string]any{"reason": in.Reason}), claim,
+		letter, in.Reason)
+	if errors.Is(err, ledger.ErrNotDismissed) {
+		return refuse(http.StatusConflict, "not_dismissed", strings.Join(done.Kept, "; "))
+	}
+	if err != nil {
+		return err
+	}
+	kept := done.Kept
+	if kept == nil {
+		kept = []string{}
+	}
+	WriteJSON(w, http.StatusOK, dismissedView{Claim: claim, Dismissed: done.Letters, Reclaimed: done.Reclaimed, Kept: kept})
+	return nil
+}

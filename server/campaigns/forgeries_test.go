@@ -1,0 +1,62 @@
+package campaigns
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"redrain/payout/ledger/posting"
+)
+
+// TestForgeriesAreToldTogether: the first of a campaign at once, a flood after it in one alarm each five seconds, and
+// what is left when the process ends.
+func TestForgeriesAreToldTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var alarms []string
+		f := NewForgeries(func(code, campaign, message string) {
+			count, _, _ := strings.Cut(message[strings.Index(message, ": ")+2:], " ")
+			alarms = append(alarms, code+" "+campaign+" "+count)
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- f.Run(ctx) }()
+		synctest.Wait()
+		expect := func(what string, want ...string) {
+			t.Helper()
+			if !slices.Equal(alarms, want) {
+				t.Errorf("%s: %q, want %q", what, alarms, want)
+			}
+			alarms = nil
+		}
+		c1 := posting.DeadLetter{Campaign: "c1", Reason: "its seal is wrong"}
+		f.Heard([]posting.DeadLetter{c1, c1, {Reason: "no seal"}}, 0)
+		expect("the first", "forged  1", "forged c1 2")
+		for range 100 {
+			f.Heard([]posting.DeadLetter{c1}, 3)
+		}
+		expect("a flood")
+		sleepInBubble(forgeriesEvery)
+		expect("the flood, together", "forged  300", "forged c1 100")
+		f.Heard([]posting.DeadLetter{c1}, 0)
+		expect("just told")
+		sleepInBubble(3 * forgeriesEvery)
+		expect("told then, and not again", "forged c1 1")
+		f.Heard([]posting.DeadLetter{c1}, 0)
+		expect("the first after a while", "forged c1 1")
+		f.Heard([]posting.DeadLetter{c1}, 0)
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		expect("in the end", "forged c1 1")
+	})
+}
+
+// sleepInBubble lets time pass in a bubble, where it is not waited for.
+func sleepInBubble(d time.Duration) {
+	time.Sleep(d) //nolint:forbidigo // in a bubble, where time is not waited for
+	synctest.Wait()
+}

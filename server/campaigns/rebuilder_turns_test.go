@@ -1,0 +1,114 @@
+package campaigns
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"redrain/grab/store"
+
+	"redrain/payout/ledger/posting"
+	"redrain/rain"
+	"redrain/server/servertest"
+)
+
+// TestOneNodeRebuildsAtATime: nodes that see the loss while one rebuilds wait for it, and do not take over from it.
+// Else none of many would come to an end where a rebuild takes longer than the time until the next one tries.
+func TestOneNodeRebuildsAtATime(t *testing.T) {
+	l := newLossy(t, forgetful["in-process"](t))
+	c := l.raining(servertest.EvenSpec(100, 10, 2))
+	first, second := l.rebuilderWith(l.ledger.Leases, "first"), l.rebuilderWith(l.ledger.Leases, "second")
+	l.forget()
+	tries := 0
+	first.o.Ledger = &stepped{Rebuilds: l.ledger.Rebuilds, begins: func() {
+		tries++
+		for _, node := range []*Rebuilder{second, first} { // first: an operator asks this node
+			if _, err := node.Rebuild(t.Context(), c.ID); !errors.Is(err, ErrRebuilding) {
+				t.Errorf("while another rebuilds: %v", err)
+			}
+		}
+	}}
+	if done, err := first.Rebuild(t.Context(), c.ID); err != nil || len(done.Shards) != 2 || tries != 2 {
+		t.Errorf("rebuilt: %+v, %v, with %d shards begun", done, err, tries)
+	}
+	l.forget() // and who has rebuilt keeps nobody from the next time
+	if done, err := second.Rebuild(t.Context(), c.ID); err != nil || len(done.Shards) != 2 {
+		t.Errorf("rebuilt by the other one: %+v, %v", done, err)
+	}
+}
+
+// TestARebuildIsCarriedOnByAnother: who has lost the lease, because the database was away or the node hung, begins no
+// other shard.
+func TestARebuildIsCarriedOnByAnother(t *testing.T) {
+	l := newLossy(t, forgetful["in-process"](t))
+	c := l.raining(servertest.EvenSpec(100, 10, 2))
+	l.forget()
+	leases := &passedOn{taken: make(chan struct{})}
+	node := l.rebuilderWith(leases, "node")
+	node.o.Ledger = &waiting{Rebuilds: l.ledger.Rebuilds, until: leases.taken}
+	if done, err := node.Rebuild(t.Context(), c.ID); !errors.Is(err, ErrRebuilding) || len(done.Shards) > 0 {
+		t.Errorf("rebuilt without a lease: %+v, %v", done, err)
+	}
+	if done := l.rebuild(c.ID); len(done.Shards) != 2 {
+		t.Errorf("rebuilt: %+v", done)
+	}
+}
+
+// passedOn are leases that go to another node when they are to be renewed.
+type passedOn struct {
+	everybodys
+
+	asked int
+	taken chan struct{}
+}
+
+func (p *passedOn) Lease(context.Context, string, string, time.Duration) (bool, error) {
+	p.asked++
+	if p.asked == 2 {
+		close(p.taken)
+	}
+	return p.asked < 2, nil
+}
+
+// waiting is a ledger whose first step takes until somebody else has the lease.
+type waiting struct {
+	*posting.Rebuilds
+
+	until chan struct{}
+}
+
+func (w *waiting) BeginRebuild(ctx context.Context, campaign string, shard int) (int64, error) {
+	<-w.until
+	<-ctx.Done() // the work ends with the lease
+	return 0, ctx.Err()
+}
+
+// TestAShardThatHasToWaitHoldsUpNoOther: the outbox of one shard has an entry that nobody can read. A person has to
+// look at it; the other shards play on.
+func TestAShardThatHasToWaitHoldsUpNoOther(t *testing.T) {
+	l := newLossy(t, forgetful["real"](t))
+	c := l.raining(servertest.EvenSpec(300, 30, 3))
+	l.forget()
+	unreadable := "rr:{" + c.ID + ".0}:outbox"
+	if err := l.rdb.Do(t.Context(), "XADD", unreadable, "*", "what", "nobody can read").Err(); err != nil {
+		t.Fatal(err)
+	}
+	done, err := l.rebuilder.Rebuild(t.Context(), c.ID)
+	if !errors.Is(err, store.ErrUnsettled) || len(done.Shards) != 2 {
+		t.Fatalf("rebuilt %+v, %v", done, err)
+	}
+	won := 0
+	for _, user := range users("u", 20) {
+		if rain.HomeShard(user, 3) != 0 {
+			won += len(l.win(c, 0, user))
+		}
+	}
+	if won == 0 {
+		t.Error("nobody plays on the shards that are there")
+	}
+	l.rdb.Del(t.Context(), unreadable)
+	if done := l.rebuild(c.ID); len(done.Shards) != 1 {
+		t.Errorf("rebuilt: %+v", done)
+	}
+}
