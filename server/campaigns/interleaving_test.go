@@ -95,9 +95,12 @@ func (i *interleaving) restart() {
 	i.pace = &pace{}
 }
 
+// tick keeps the ledger's clock from falling behind that of Redis: a barrier is set by it.
+func (i *interleaving) tick() { i.now = max(i.now, time.Now().UnixMilli()) }
+
 func (i *interleaving) actions() map[string]func(*rapid.T) {
 	with := func(do func()) func(*rapid.T) {
-		return func(rt *rapid.T) { i.rt = rt; do() }
+		return func(rt *rapid.T) { i.rt = rt; i.tick(); do() }
 	}
 	return map[string]func(*rapid.T){
 		"tap":                  with(i.tap),
@@ -464,6 +467,7 @@ func has(numbers rain.Numbers, packet int) bool {
 func (i *interleaving) end() {
 	ctx := i.Context()
 	finish := func() {
+		i.tick()
 		i.tryRebuild(i.rebuilder)
 		i.check()
 		for range 2 {
