@@ -37,8 +37,8 @@ const (
 )
 
 // TestABacklogHoldsUpNothing: NATS is away, and what is won waits in one shard's outbox. Whoever reads there does so in
-// small steps: Redis cuts off who asks for much at once. Taps are answered meanwhile, the books are exact, and when NATS
-// is back everything is paid.
+// small steps: Redis cuts off who asks for much at once. Taps are answered meanwhile, the books are exact, and when
+// NATS is back everything is paid.
 func TestABacklogHoldsUpNothing(t *testing.T) {
 	testenv.Parallel(t, testenv.Medium)
 	entries, measured := backlogEntries, false
@@ -53,7 +53,8 @@ func TestABacklogHoldsUpNothing(t *testing.T) {
 	s := setting{redis: redis.Addr, nats: nats.URL, mysql: testenv.MySQL(t), namespace: "rr"}
 	cfg := s.config()
 	cfg.Confirm = "redis" // what else would wait for NATS
-	g := newGame(t, []*node{startNode(t, cfg)}, gameRules{name: "backlog", shards: 1, packets: entries + 100_000, limit: 100_000, drops: 40})
+	g := newGame(t, []*node{startNode(t, cfg)},
+		gameRules{name: "backlog", shards: 1, packets: entries + 100_000, limit: 100_000})
 	g.resting.Store(true)
 	g.join(g.nodes)
 	rdb := rds.NewClient(&rds.Options{Addr: redis.Addr})
@@ -92,8 +93,9 @@ func TestABacklogHoldsUpNothing(t *testing.T) {
 		stats, err := g.op.Stats(ctx, g.campaign)
 		return err == nil && stats.Paid == stats.Won && int(stats.Paid) >= entries
 	})
-	if rec, err := g.op.Reconciliation(within(t, 5*time.Minute), g.campaign); err != nil || !rec.Balanced || rec.Dead > 0 ||
-		rec.Unsettled > 0 || rec.Paid+rec.Stock != rec.Funded || len(rec.Findings) > 0 {
+	rec, err := g.op.Reconciliation(within(t, 5*time.Minute), g.campaign)
+	if err != nil || !rec.Balanced || rec.Dead > 0 || rec.Unsettled > 0 || rec.Paid+rec.Stock != rec.Funded ||
+		len(rec.Findings) > 0 {
 		t.Errorf("the books: %+v, %v", rec, err)
 	}
 }
