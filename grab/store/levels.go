@@ -86,6 +86,7 @@ type Level struct {
 	Entry string // the newest of its outbox ever
 	Moves int64  // from and to it, so far
 	Lent  []rain.Lent
+	Torn  []string // moves whose records no script has written
 }
 
 // Behind tells whether a shard knows less than an outbox entry and a number of moves that there were.
@@ -96,14 +97,14 @@ func (l Level) Behind(entry string, moves int64) bool {
 }
 
 // Shards reads what each shard of a campaign has: all masters are asked at once. What cannot be read by the end of ctx
-// says why; it fails where that is so of all of them.
+// says why; it fails where that is so of all of them. What no script has written of one hides nothing of the others.
 func (s *Sums) Shards(ctx context.Context, c *rain.Campaign) ([]Level, error) {
 	states := make([]*redis.SliceCmd, Shards(c))
 	moves := make([]*redis.MapStringStringCmd, Shards(c))
 	s.readShards(ctx, c, func(p redis.Pipeliner, shard int) {
 		k := s.keys.shard(c.ID, shard)
+		moves[shard] = p.HGetAll(ctx, k.Lent) // first: then the state knows of each move that is lent
 		states[shard] = p.HMGet(ctx, k.State, fieldRevision, fieldLeft, fieldWon, fieldLast, fieldMoves)
-		moves[shard] = p.HGetAll(ctx, k.Lent)
 	})
 	all := make([]Level, len(states))
 	unread := 0
@@ -131,16 +132,12 @@ func parseShard(state *redis.SliceCmd, moves *redis.MapStringStringCmd) (l Level
 		Last     string `redis:"last"`
 		Moves    int64  `redis:"moves"`
 	}
-	if err := state.Scan(&known); err != nil {
-		return Level{Err: err}
+	if state.Scan(&known) != nil {
+		return Level{} // somebody has written to it: it neither lends nor borrows, and the reconciliation names it
 	}
 	l = Level{Known: known.Revision != "", Left: known.Left, Won: known.Won, Entry: known.Last, Moves: known.Moves}
 	if l.Known {
-		lent, err := parseAllLent(moves.Val())
-		if err != nil {
-			return Level{Err: err}
-		}
-		l.Lent = lent
+		l.Lent, l.Torn = parseAllLent(moves.Val())
 	}
 	return l
 }
@@ -164,11 +161,11 @@ func parseLevel(c *rain.Campaign, state *redis.SliceCmd, elements []string, move
 	if l.left, l.reclaimed, err = parseStock(elements, c.Packets); err != nil {
 		return l, err
 	}
-	lent, err := parseAllLent(moves)
+	lent, _ := parseAllLent(moves)
 	for _, move := range lent {
 		l.left = append(l.left, move.Numbers...)
 	}
-	return l, err
+	return l, nil
 }
 
 // shardState is what Levels reads of a shard's state.

@@ -18,8 +18,8 @@ import (
 	"redrain/server/cluster"
 )
 
-// clusterFault is what becomes of a part of a Redis Cluster, or of stock that is on its way in it, while a rain falls: a
-// row of the second table of docs/reliability.md.
+// clusterFault is what becomes of a part of a Redis Cluster, or of stock that is on its way in it, while a rain falls:
+// a row of the second table of docs/reliability.md.
 type clusterFault struct {
 	name string
 	play func(c *clusterCell)
@@ -112,8 +112,8 @@ func (c *clusterCell) note(format string, args ...any) {
 	c.seen = append(c.seen, fmt.Sprintf(format, args...))
 }
 
-// begin begins a game, whose players tap from goesOn on: what a test does between two steps may take long, and nobody may
-// come to the limit meanwhile.
+// begin begins a game, whose players tap from goesOn on: what a test does between two steps may take long, and nobody
+// may come to the limit meanwhile.
 func (c *clusterCell) begin(r gameRules) {
 	c.t.Helper()
 	c.prepare(r)

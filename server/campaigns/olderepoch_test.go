@@ -14,10 +14,10 @@ import (
 	"redrain/server/servertest"
 )
 
-// TestARedisFromBeforeARebuild: a Redis comes back with its file of before a rebuild, after which nothing was posted and
+// TestAFileFromBeforeARebuild: a Redis comes back with its file of before a rebuild, after which nothing was posted and
 // nothing moved. Its packets are on offer a second time, so the shard takes no taps until it is rebuilt again; also
 // where somebody has won there before that was noticed.
-func TestARedisFromBeforeARebuild(t *testing.T) {
+func TestAFileFromBeforeARebuild(t *testing.T) {
 	for name, played := range map[string]bool{"as it was": false, "played on": true} {
 		t.Run(name, func(t *testing.T) {
 			server := testenv.StartRedis(t)
