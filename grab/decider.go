@@ -62,12 +62,12 @@ type decider[T any] struct {
 func (d *decider[T]) decide(taps []*Tap[T]) error {
 	ctx, cancel := context.WithTimeout(context.Background(), decideTimeout)
 	defer cancel()
-	r := d.rain()
-	if taps = d.ofRain(taps, r); len(taps) == 0 {
+	r, at := d.rain(), d.clock()
+	if taps = d.inTime(taps, r, at); len(taps) == 0 {
 		d.answers.send()
 		return nil
 	}
-	answer, err := d.ask(ctx, r, taps)
+	answer, err := d.ask(ctx, r, taps, at)
 	if err != nil {
 		d.logged(err)
 		d.tell(taps, nil, true)
@@ -121,18 +121,23 @@ func (d *decider[T]) leaves(a *store.Answer) {
 	}
 }
 
-// ofRain answers the taps that are not of a rain, because another one has been scheduled since they came, and returns
-// the others.
-func (d *decider[T]) ofRain(taps []*Tap[T], r *rain.Rain) []*Tap[T] {
-	if r != nil && !slices.ContainsFunc(taps, func(t *Tap[T]) bool { return !r.Has(t.Drop.N) }) {
+// inTime answers the taps that the script may not decide any more, at being the time that they are sealed with, and
+// returns the others: those that are not of a rain, because another one has been scheduled since they came, and those
+// that came too long ago.
+func (d *decider[T]) inTime(taps []*Tap[T], r *rain.Rain, at int64) []*Tap[T] {
+	good := func(t *Tap[T]) bool { return r != nil && r.Has(t.Drop.N) && at-t.came <= rain.SealWithinMS }
+	if !slices.ContainsFunc(taps, func(t *Tap[T]) bool { return !good(t) }) {
 		return taps // nearly always
 	}
 	var rest []*Tap[T]
 	for _, t := range taps {
-		if r != nil && r.Has(t.Drop.N) {
+		switch {
+		case good(t):
 			rest = append(rest, t)
-		} else {
+		case r == nil || !r.Has(t.Drop.N):
 			d.answers.add(t, outcome.Result{Outcome: outcome.Late}, false)
+		default:
+			d.answers.add(t, outcome.Result{}, false) // the machine hung; it may be tapped again
 		}
 	}
 	return rest
@@ -172,13 +177,13 @@ func (d *decider[T]) tell(taps []*Tap[T], results []outcome.Result, sent bool) {
 	d.answers.send()
 }
 
-// ask has the script decide the taps.
-func (d *decider[T]) ask(ctx context.Context, r *rain.Rain, taps []*Tap[T]) (*store.Answer, error) {
+// ask has the script decide the taps, sealed with the time at.
+func (d *decider[T]) ask(ctx context.Context, r *rain.Rain, taps []*Tap[T], at int64) (*store.Answer, error) {
 	for _, t := range taps {
 		d.script.Add(&t.User, t.Drop)
 	}
 	began := time.Now()
-	answer, err := d.script.Decide(ctx, r, d.amounts, d.clock())
+	answer, err := d.script.Decide(ctx, r, d.amounts, at)
 	d.metrics.batchSize.Observe(float64(len(taps)))
 	d.metrics.scriptSeconds.Observe(time.Since(began).Seconds())
 	return answer, err

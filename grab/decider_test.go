@@ -7,7 +7,9 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"redrain/grab/confirm"
@@ -115,6 +117,7 @@ type bench struct {
 	told  []string // "caller outcome" in the order of telling
 	dry   []int    // how many taps waited for stock, each time that some did
 	wins  int
+	late  atomic.Int64 // how much later it is than 2,000, ms
 }
 
 func newBench(t testing.TB, s *fakeScript, c *fakeConfirmer) *bench {
@@ -133,7 +136,7 @@ func newShardedBench(t testing.TB, c *fakeConfirmer, scripts ...*fakeScript) *be
 			b.told = append(b.told, t.Caller+" "+t.Result().Outcome.String())
 		}
 	}, Options{
-		Clock: func() int64 { return 2_000 },
+		Clock: func() int64 { return 2_000 + b.late.Load() },
 		OnWin: func(*rain.Entry) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
@@ -306,4 +309,26 @@ func BenchmarkCoalescer(b *testing.B) {
 		}
 	})
 	all.Wait()
+}
+
+// A tap that waited for so long that the ledger might refuse its win is not sealed any more: what is told is paid. It may
+// be tapped again.
+func TestATapThatWaitedTooLongIsNotSealed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &fakeScript{stock: 10, hold: make(chan struct{})}
+		b := newBench(t, s, &fakeConfirmer{immediate: true})
+		b.tap("first", "0.0", "first")
+		synctest.Wait() // its batch is away
+		b.late.Add(1)
+		b.tap("long", "0.0", "long")
+		b.late.Add(1)
+		b.tap("just", "0.0", "just")
+		b.late.Add(rain.SealWithinMS)
+		close(s.hold)
+		b.gates.Close()
+		b.wantTold(t, "first won", "long unavailable", "just won")
+		if want := []string{"first 0.0", "just 0.0"}; !slices.Equal(s.sent, want) {
+			t.Errorf("the script was asked %q, want %q", s.sent, want)
+		}
+	})
 }

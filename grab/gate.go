@@ -150,6 +150,7 @@ func (g *Gate[T]) Tap(t *Tap[T]) (r outcome.Result, known bool) {
 		// What may be won is asked for again, the last packet too.
 		return outcome.Result{Outcome: outcome.SoldOut}, true
 	}
+	t.came = now
 	return g.send(p, t)
 }
 

@@ -17,6 +17,7 @@ type Tap[T any] struct {
 	Caller T           // what its maker needs to tell the result; this package does not look at it
 
 	player *cachedPlayer[T] // who has tapped; set before the tap goes to the script
+	came   int64            // when it came, Unix ms, as the gate's clock says
 	result outcome.Result
 	waits  time.Time // since when it has waited for another tap of its player, or for stock; zero: for neither
 	copies []*Tap[T] // taps of the same player on the same drop that came meanwhile; the player's lock guards them

@@ -43,6 +43,10 @@ func (r *Rain) Classify(id DropID, now int64, paused bool) TapClass {
 // nodes' clocks differ by less.
 const sealSlackMS = 10_000
 
+// SealWithinMS is how long after it came a tap may be sealed, in milliseconds. What is sealed later may be refused by
+// CheckDrop, and what a player is told must be paid; so there is room for clocks that differ.
+const SealWithinMS = sealSlackMS / 2
+
 // Errors of CheckDrop.
 var (
 	errNoDrop   = errors.New("no rain of the campaign had such a drop")

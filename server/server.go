@@ -224,7 +224,8 @@ func (s *Server) buildCampaigns() {
 	})
 	s.rebuilder = campaigns.NewRebuilder(campaigns.RebuilderOptions{
 		Service: s.service, Campaigns: s.ledger.Campaigns, Ledger: s.ledger.Rebuilds, Stream: s.settler,
-		Outbox: store.NewOutbox(s.redis), Restorer: store.NewRestorer(s.redis), Leases: s.ledger.Leases, Node: s.node,
+		Outbox: store.NewOutbox(s.redis), Wins: store.NewWins(s.redis), Letters: s.ledger.Poster,
+		Restorer: store.NewRestorer(s.redis), Leases: s.ledger.Leases, Node: s.node,
 		Bus: s.bus, Guard: s.guard, Log: s.log,
 	})
 	rebuild := s.rebuilder.Rebuild

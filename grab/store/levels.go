@@ -69,6 +69,7 @@ type Level struct {
 	Entry string // the newest of its outbox ever
 	Moves int64  // from and to it, so far
 	Lent  []rain.Lent
+	Torn  []string // moves whose records no script has written
 }
 
 // Behind tells whether a shard knows less than an outbox entry and a number of moves that there were.
@@ -78,15 +79,16 @@ func (l Level) Behind(entry string, moves int64) bool {
 	return err1 != nil || err2 == nil && (ms < thenMS || ms == thenMS && seq < thenSeq) || l.Moves < moves
 }
 
-// Shards reads what each shard of a campaign has: each at one moment, the shards one after the other.
+// Shards reads what each shard of a campaign has, one after the other. What no script has written of one hides nothing of
+// the others.
 func (s *Sums) Shards(ctx context.Context, c *rain.Campaign) ([]Level, error) {
 	states := make([]*redis.SliceCmd, Shards(c))
 	moves := make([]*redis.MapStringStringCmd, Shards(c))
 	_, err := s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for shard := range states {
 			k := s.keys.shard(c.ID, shard)
+			moves[shard] = p.HGetAll(ctx, k.Lent) // first: then the state knows of each move that is lent
 			states[shard] = p.HMGet(ctx, k.State, fieldRevision, fieldLeft, fieldWon, fieldLast, fieldMoves)
-			moves[shard] = p.HGetAll(ctx, k.Lent)
 		}
 		return nil
 	})
@@ -102,13 +104,12 @@ func (s *Sums) Shards(ctx context.Context, c *rain.Campaign) ([]Level, error) {
 			Last     string `redis:"last"`
 			Moves    int64  `redis:"moves"`
 		}
-		err := states[shard].Scan(&known)
-		l := Level{Known: known.Revision != "", Left: known.Left, Won: known.Won, Entry: known.Last, Moves: known.Moves}
-		if err == nil && l.Known {
-			l.Lent, err = parseAllLent(moves[shard].Val())
+		if states[shard].Scan(&known) != nil {
+			continue // somebody has written to it: it neither lends nor borrows, and the reconciliation names it
 		}
-		if err != nil {
-			return nil, fmt.Errorf("reading shard %d of campaign %s: %w", shard, c.ID, err)
+		l := Level{Known: known.Revision != "", Left: known.Left, Won: known.Won, Entry: known.Last, Moves: known.Moves}
+		if l.Known {
+			l.Lent, l.Torn = parseAllLent(moves[shard].Val())
 		}
 		all[shard] = l
 	}
@@ -134,11 +135,11 @@ func parseLevel(c *rain.Campaign, state *redis.SliceCmd, elements []string, move
 	if l.left, l.reclaimed, err = parseStock(elements, c.Packets); err != nil {
 		return l, err
 	}
-	lent, err := parseAllLent(moves)
+	lent, _ := parseAllLent(moves)
 	for _, move := range lent {
 		l.left = append(l.left, move.Numbers...)
 	}
-	return l, err
+	return l, nil
 }
 
 // shardState is what Levels reads of a shard's state.

@@ -11,6 +11,9 @@ import (
 // rangesAtOnce is how many ranges of stock one call moves or reads at most.
 const rangesAtOnce = 500
 
+// mostMoveID is how long the id of a move may be: as long as the ledger can keep.
+const mostMoveID = 64
+
 // Moves takes stock from one shard to another, step by step. Each step may be repeated.
 type Moves struct{ *client }
 
@@ -80,7 +83,8 @@ func parseLent(move, text string) (rain.Lent, error) {
 	n, ok2 := number(f[1])
 	epoch, ok3 := number(f[2])
 	numbers, err := rain.ParseNumbers(f[3], rain.MaxPackets)
-	if !ok1 || !ok2 || !ok3 || err != nil || len(numbers) == 0 || to >= rain.MaxShards {
+	if !ok1 || !ok2 || !ok3 || err != nil || len(numbers) == 0 || len(numbers) > rangesAtOnce || len(move) > mostMoveID ||
+		to >= rain.MaxShards {
 		return rain.Lent{}, fmt.Errorf("move %s: %q: %w", move, text, errRecord)
 	}
 	return rain.Lent{Move: move, To: int(to), Number: n, Epoch: epoch, Numbers: numbers}, nil

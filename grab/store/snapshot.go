@@ -144,19 +144,20 @@ func parseRanges(elements []string, packets int) (numbers rain.Numbers, err erro
 	return numbers, nil
 }
 
-// parseAllLent reads the hash of lent stock.
-func parseAllLent(moves map[string]string) (all []rain.Lent, err error) {
+// parseAllLent reads the hash of lent stock; torn are the moves whose records no script has written.
+func parseAllLent(moves map[string]string) (all []rain.Lent, torn []string) {
 	for move, text := range moves {
 		if move == "" {
 			continue // there so that the key is
 		}
 		lent, err := parseLent(move, text)
 		if err != nil {
-			return nil, err
+			torn = append(torn, move)
+			continue
 		}
 		all = append(all, lent)
 	}
-	return all, nil
+	return all, torn
 }
 
 // EachEntry calls fn with every entry of an outbox up to an id, oldest first, page by page; of one that cannot be read

@@ -37,8 +37,8 @@ const (
 )
 
 // TestABacklogHoldsUpNothing: NATS is away, and what is won waits in one shard's outbox. Whoever reads there does so in
-// small steps: Redis cuts off who asks for much at once. Taps are answered meanwhile, the books are exact, and when NATS
-// is back everything is paid.
+// small steps: Redis cuts off who asks for much at once. Taps are answered meanwhile, the books are exact, and when
+// NATS is back everything is paid.
 func TestABacklogHoldsUpNothing(t *testing.T) {
 	testenv.Parallel(t, testenv.Medium)
 	entries, measured := backlogEntries, false
@@ -53,7 +53,8 @@ func TestABacklogHoldsUpNothing(t *testing.T) {
 	s := setting{redis: redis.Addr, nats: nats.URL, mysql: testenv.MySQL(t), namespace: "rr"}
 	cfg := s.config()
 	cfg.Confirm = "redis" // what else would wait for NATS
-	g := newGame(t, []*node{startNode(t, cfg)}, gameRules{name: "backlog", shards: 1, packets: entries + 100_000, limit: 100_000, drops: 40})
+	g := newGame(t, []*node{startNode(t, cfg)},
+		gameRules{name: "backlog", shards: 1, packets: entries + 100_000, limit: 100_000})
 	g.resting.Store(true)
 	g.join(g.nodes)
 	rdb := rds.NewClient(&rds.Options{Addr: redis.Addr})
@@ -75,13 +76,13 @@ func TestABacklogHoldsUpNothing(t *testing.T) {
 	}
 
 	taps := prove(t, g, entries)
+	t.Logf("the books are proved after %v", time.Since(began).Round(time.Second))
 	if rest, err := rdb.XLen(t.Context(), "rr:{"+g.campaign+".0}:outbox").Result(); err != nil || int(rest) < entries {
 		t.Errorf("%d entries wait, %v", rest, err)
 	}
-	longest := slowest(t, rdb)
-	t.Logf("the longest call: %v; %d taps meanwhile, p50 %v, p99 %v", longest, len(taps), taps[len(taps)/2],
-		taps[len(taps)*99/100])
-	if p99 := taps[len(taps)*99/100]; measured && (p99 > slowestTap || longest.Duration > slowestScript) {
+	longest, p99 := slowest(t, rdb), taps[len(taps)*99/100]
+	t.Logf("%d taps meanwhile, p50 %v, p99 %v", len(taps), taps[len(taps)/2], p99)
+	if measured && (p99 > slowestTap || longest > slowestScript) {
 		t.Errorf("longer than %v for a tap, or %v for a call", slowestTap, slowestScript)
 	}
 
@@ -92,8 +93,9 @@ func TestABacklogHoldsUpNothing(t *testing.T) {
 		stats, err := g.op.Stats(ctx, g.campaign)
 		return err == nil && stats.Paid == stats.Won && int(stats.Paid) >= entries
 	})
-	if rec, err := g.op.Reconciliation(within(t, 5*time.Minute), g.campaign); err != nil || !rec.Balanced || rec.Dead > 0 ||
-		rec.Unsettled > 0 || rec.Paid+rec.Stock != rec.Funded || len(rec.Findings) > 0 {
+	rec, err := g.op.Reconciliation(within(t, 5*time.Minute), g.campaign)
+	if err != nil || !rec.Balanced || rec.Dead > 0 || rec.Unsettled > 0 || rec.Paid+rec.Stock != rec.Funded ||
+		len(rec.Findings) > 0 {
 		t.Errorf("the books: %+v, %v", rec, err)
 	}
 }
@@ -191,24 +193,24 @@ func backlog(t *testing.T, g *game, s setting, rdb *rds.Client, entries int) {
 	}
 }
 
-// slowCall is one line of Redis's SLOWLOG.
-type slowCall struct {
-	time.Duration
-
-	command string
-}
-
-// slowest is the longest call that Redis remembers, of those that redrain makes.
-func slowest(t *testing.T, rdb *rds.Client) (longest slowCall) {
+// slowest is how long the longest call took that Redis remembers. Redis's clock goes on while it waits for a processor.
+func slowest(t *testing.T, rdb *rds.Client) (longest time.Duration) {
 	t.Helper()
+	err := rdb.ConfigSet(t.Context(), "client-output-buffer-limit", "normal 0 0 0").Err() // this is long
+	if err != nil {
+		t.Fatal(err)
+	}
 	calls, err := rdb.SlowLogGet(t.Context(), 1000).Result()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, call := range calls {
-		if call.Duration > longest.Duration {
-			longest = slowCall{call.Duration, fmt.Sprint(call.Args[:min(len(call.Args), 4)])}
+	slices.SortFunc(calls, func(a, b rds.SlowLog) int { return cmp.Compare(b.Duration, a.Duration) })
+	for i, call := range calls {
+		longest = max(longest, call.Duration)
+		if i < 5 {
+			t.Logf("a long call: %v, %v", call.Duration, call.Args[:min(len(call.Args), 4)])
 		}
 	}
+	t.Logf("%d calls of more than a millisecond, of which the longest took %v", len(calls), longest)
 	return longest
 }

@@ -13,8 +13,8 @@ import (
 	"redrain/internal/testenv"
 )
 
-// playCutOff kills a master, takes the end of its append-only file away, and starts it again before its replica may take
-// over, which so loses the same. Packets that are won lie in its stock.
+// playCutOff kills a master, takes the end of its append-only file away, and starts it again before its replica may
+// take over, which so loses the same. Packets that are won lie in its stock.
 func playCutOff(c *clusterCell) {
 	c.begin(gameRules{name: "cut-off", shards: 1})
 	master, replica := c.pair(c.g.campaign, 0)
@@ -73,8 +73,8 @@ func playDonorLost(c *clusterCell) { c.loseInAMove("donor", 0) }
 func playRecipientLost(c *clusterCell) { c.loseInAMove("recipient", 1) }
 
 // loseInAMove lets all players play on shard 1, so that shard 0 has to lend; holds the moves between lending and their
-// rows in the ledger; has Redis forget one of the two shards, on all its copies; and lets go. In the end every packet of
-// both shards has been won, once.
+// rows in the ledger; has Redis forget one of the two shards, on all its copies; and lets go. In the end every packet
+// of both shards has been won, once.
 func (c *clusterCell) loseInAMove(name string, lost int) {
 	c.t.Helper()
 	const packets, players, limit = 360, 12, 36 // less than they may win
@@ -180,9 +180,9 @@ func (c *clusterCell) takesOver(replica *testenv.Server, entry string) {
 	}
 }
 
-// laggedUnconfirmed is what --confirm redis promises, and what not. What the ledger or the stream has by then is kept; of
-// what only the dead master knows, what the nodes that have decided it still publish from their memory is kept as well,
-// and the rest is lost, though players were told of it. An alarm names the loss.
+// laggedUnconfirmed is what --confirm redis promises, and what not. What the ledger or the stream has by then is kept;
+// of what only the dead master knows, what the nodes that have decided it still publish from their memory is kept as
+// well, and the rest is lost, though players were told of it. An alarm names the loss.
 func (c *clusterCell) laggedUnconfirmed(master, replica *testenv.Server) {
 	c.t.Helper()
 	c.cutOff(master, replica)

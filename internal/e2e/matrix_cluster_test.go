@@ -18,8 +18,8 @@ import (
 	"redrain/server/cluster"
 )
 
-// clusterFault is what becomes of a part of a Redis Cluster, or of stock that is on its way in it, while a rain falls: a
-// row of the second table of docs/reliability.md.
+// clusterFault is what becomes of a part of a Redis Cluster, or of stock that is on its way in it, while a rain falls:
+// a row of the second table of docs/reliability.md.
 type clusterFault struct {
 	name string
 	play func(c *clusterCell)
@@ -60,7 +60,9 @@ func TestClusterFaultMatrix(t *testing.T) {
 	modes := []string{"redis", "replica", "stream"}
 	table := make([][]string, len(modes))
 	t.Cleanup(func() {
-		lines := []string{"| | `" + strings.Join(modes, "` | `") + "` |", "| --- |" + strings.Repeat(" --- |", len(modes))}
+		lines := []string{
+			"| | `" + strings.Join(modes, "` | `") + "` |", "| --- |" + strings.Repeat(" --- |", len(modes)),
+		}
 		for row, f := range clusterFaults {
 			line := "| " + f.name + " |"
 			for column := range modes {
@@ -112,8 +114,8 @@ func (c *clusterCell) note(format string, args ...any) {
 	c.seen = append(c.seen, fmt.Sprintf(format, args...))
 }
 
-// begin begins a game, whose players tap from goesOn on: what a test does between two steps may take long, and nobody may
-// come to the limit meanwhile.
+// begin begins a game, whose players tap from goesOn on: what a test does between two steps may take long, and nobody
+// may come to the limit meanwhile.
 func (c *clusterCell) begin(r gameRules) {
 	c.t.Helper()
 	c.prepare(r)
@@ -146,7 +148,7 @@ func (p *player) untilAnswer(t *testing.T, last ...string) {
 	var r wire.Result
 	testenv.Eventually(t, time.Minute, fmt.Sprintf("%s is answered %v", p.user, last), func() bool {
 		r = p.answered(t, p.tap(p.freshDrop(t)))
-		return slices.Contains(last, string(r.Outcome))
+		return slices.Contains(last, r.Outcome)
 	})
 }
 

@@ -117,7 +117,7 @@ func (tx *Tx) insert(ctx context.Context, into Into, n, key int, put func(int, *
 	marks := Marks(len(into.Columns))
 	r := takeRow(tx.dialect, key)
 	defer r.giveBack()
-	var again *sql.Stmt // the statement of so many rows
+	var again *sql.Stmt // the statement of so many rows; it ends with the transaction
 	for first := 0; first < n; first += most {
 		r.reset()
 		r.text = append(r.text, head...)
@@ -137,7 +137,6 @@ func (tx *Tx) insert(ctx context.Context, into Into, n, key int, put func(int, *
 				if again, err = tx.tx.PrepareContext(ctx, statement); err != nil {
 					return fmt.Errorf("insert into %s: %w", into.Table, err)
 				}
-				defer again.Close() //nolint:errcheck // it ends with the transaction in any case
 			}
 			on = prepared{again}
 		}

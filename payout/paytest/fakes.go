@@ -92,13 +92,23 @@ func (f *FakeRedis) WinAtMost(campaign string, shard, most int, users ...string)
 }
 
 // Entries are what waits in an outbox.
-func (f *FakeRedis) Entries(of FakeKey) (entries []rain.Entry) {
+func (f *FakeRedis) Entries(of FakeKey) []rain.Entry {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, e := range f.Shards[of].Entries {
-		entries = append(entries, e)
+	return read(f.Shards[of].Entries)
+}
+
+// read gives each reader entries of its own, as Redis does: the ledger writes amounts into them.
+func read(entries []rain.Entry) []rain.Entry {
+	own := slices.Clone(entries)
+	for i := range own {
+		own[i].Wins = slices.Clone(own[i].Wins)
+		if own[i].Reclaim != nil {
+			reclaim := *own[i].Reclaim
+			own[i].Reclaim = &reclaim
+		}
 	}
-	return entries
+	return own
 }
 
 // record notes an entry's wins for their players.
@@ -274,7 +284,7 @@ func (f *FakeRedis) Page(_ context.Context, campaign string, shard int, after st
 		return nil, "", f.fails
 	}
 	past := rain.EntryRef{ID: after}
-	for _, e := range f.Shards[FakeKey{campaign, shard}].Entries {
+	for _, e := range read(f.Shards[FakeKey{campaign, shard}].Entries) {
 		if after != "" && !later(e.Ref, past) {
 			continue
 		}

@@ -24,7 +24,7 @@ func (f *FakeRedis) Snapshots(c *rain.Campaign) *FakeRedis {
 
 func (sh *FakeShard) clone() *FakeShard {
 	is := *sh
-	is.Stock, is.Entries, is.Wins = slices.Clone(sh.Stock), slices.Clone(sh.Entries), slices.Clone(sh.Wins)
+	is.Stock, is.Entries, is.Wins = slices.Clone(sh.Stock), read(sh.Entries), slices.Clone(sh.Wins)
 	is.Players, is.Borrowed = maps.Clone(sh.Players), maps.Clone(sh.Borrowed)
 	is.Snapshot.Lent, is.Snapshot.Returned = slices.Clone(sh.Snapshot.Lent), slices.Clone(sh.Snapshot.Returned)
 	return &is
@@ -72,7 +72,7 @@ func (f *FakeRedis) entries(c *rain.Campaign, shard int) []rain.Entry {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if sh := f.Shards[FakeKey{c.ID, shard}]; sh != nil {
-		return slices.Clone(sh.Entries)
+		return read(sh.Entries)
 	}
 	return nil
 }

@@ -191,7 +191,7 @@ var payoutColumns = []string{
 }
 
 func benchPayout(n int, txn int64, user func(int) string) []any {
-	return []any{"c1", n, rain.ClaimID("c1", n), user(n), 88, "settled", "7.3", 0, 1, 0, benchNow, txn}
+	return []any{"c1", n, rain.ClaimID("c1", n), user(n), 88, "settled", paytest.DropOf(n), 0, 1, 0, benchNow, txn}
 }
 
 func newBare(b *testing.B, user func(int) string) *contender {

@@ -38,6 +38,9 @@ const (
 	finishEveryMS = 5_000
 	// movesAtOnce is how many moves of a campaign are made at the same time.
 	movesAtOnce = 8
+	// movesOfRound is how many are made before the shards are looked at again: taps wait for some hundred ms only, and
+	// where they wait changes meanwhile.
+	movesOfRound = 32
 )
 
 // Mover takes stock to where players are. A campaign's stock lies on its shards, and each player takes part on one of
@@ -51,11 +54,13 @@ type Mover struct {
 	lease *cluster.Lease
 	wake  chan struct{} // somebody has run dry
 
-	moved  prometheus.Counter
-	failed prometheus.Counter
+	moved   prometheus.Counter
+	failed  prometheus.Counter
+	refused prometheus.Counter
 
-	mu  sync.Mutex
-	dry map[string]map[dryOn]thirst // by campaign; nil while another node moves stock
+	mu     sync.Mutex
+	dry    map[string]map[dryOn]thirst // by campaign; nil while another node moves stock
+	coming map[coming]int              // packets that moves under way bring to shards
 
 	campaigns map[string]*pace // the rounds' own
 }
@@ -66,10 +71,17 @@ type dryOn struct {
 	node  string
 }
 
+// coming is where packets are on their way to.
+type coming struct {
+	campaign string
+	shard    int
+}
+
 // thirst is how many taps wait there.
 type thirst struct {
 	taps int
 	at   int64 // when that was heard, Unix ms
+	base int   // how many the shard had given away then, or when it was looked at first; -1: not yet
 }
 
 // MovedStock takes packets out of a shard and puts them into another. [store.Moves] does.
@@ -111,6 +123,7 @@ func NewMover(o MoverOptions) *Mover {
 	metrics := promauto.With(o.Registerer)
 	return &Mover{
 		o: o, wake: make(chan struct{}, 1), campaigns: map[string]*pace{},
+		coming: map[coming]int{},
 		lease: cluster.NewLease(cluster.LeaseOptions{Leases: o.Leases, Name: "mover", Part: "mover", Node: o.Node,
 			TTL: moveLease, Renew: moveRenew, Guard: o.Guard, Log: o.Log}),
 		moved: metrics.NewCounter(prometheus.CounterOpts{
@@ -120,6 +133,10 @@ func NewMover(o MoverOptions) *Mover {
 			Name: "redrain_move_failures_total", Help: "Moves of stock that were begun and not ended at once; they " +
 				"are " +
 				"carried on.",
+		}),
+		refused: metrics.NewCounter(prometheus.CounterOpts{
+			Name: "redrain_moves_refused_total", Help: "Moves of stock that the ledger does not bear out; nothing " +
+				"was moved by them.",
 		}),
 	}
 }
@@ -134,7 +151,14 @@ func (m *Mover) Dry(campaign string, n cluster.DryShard) {
 	if m.dry[campaign] == nil {
 		m.dry[campaign] = map[dryOn]thirst{}
 	}
-	m.dry[campaign][dryOn{n.Shard, n.Node}] = thirst{max(0, min(n.Taps, rain.MaxPackets)), m.o.Clock()}
+	// What is on its way is for them; who gets nothing of it says so when it has come.
+	taps := max(0, min(n.Taps, rain.MaxPackets)-m.coming[coming{campaign, n.Shard}])
+	m.dry[campaign][dryOn{n.Shard, n.Node}] = thirst{taps, m.o.Clock(), -1}
+	m.wakeUp()
+}
+
+// wakeUp asks for a round.
+func (m *Mover) wakeUp() {
 	select {
 	case m.wake <- struct{}{}:
 	default:
@@ -246,42 +270,68 @@ func (m *Mover) look(ctx context.Context, c *rain.Campaign, p *pace) error {
 	}
 	if ends || p.broken {
 		// What cannot be ended now, because its shard is away, holds up no other move.
-		err = m.finish(ctx, c, levels)
+		err = m.finish(ctx, c, levels, &p.refusals)
 		p.finishedAt, p.broken = now, err != nil
 	}
 	if !falls {
 		return err
 	}
-	dry := m.thirsty(c.ID, now)
+	needs := m.needs(c.ID, levels, now)
 	if soldOut(c, levels) {
-		if len(dry) > 0 {
+		if len(needs) > 0 {
 			m.o.Bus.SoldOut(c.ID)
 		}
 		return err
 	}
 	p.note(levels, now)
-	carried := m.carry(ctx, c, plan(levels, p.rates, dry))
+	moves := plan(levels, p.rates, needs, p.refusals.lenders(now))
+	if len(moves) > movesOfRound {
+		moves = moves[:movesOfRound]
+		m.wakeUp()
+	}
+	carried := m.carry(ctx, c, moves, &p.refusals)
 	p.broken = p.broken || carried != nil
 	return errors.Join(err, carried)
 }
 
-// thirsty is how many taps wait on which shards, as far as that was heard just now.
-func (m *Mover) thirsty(campaign string, now int64) map[int]int {
+// expect counts packets that are on their way to a shard.
+func (m *Mover) expect(campaign string, shard, count int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	dry := map[int]int{}
+	to := coming{campaign, shard}
+	if m.coming[to] += count; m.coming[to] == 0 {
+		delete(m.coming, to)
+	}
+}
+
+// needs is what the shards lack, as far as that was heard: for how many taps, and how many of them have won since.
+func (m *Mover) needs(campaign string, levels []store.Level, now int64) map[int]need {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	needs := map[int]need{}
 	for on, t := range m.dry[campaign] {
-		if now-t.at >= thirstMS {
+		if now-t.at >= returnMS || on.shard < 0 || on.shard >= len(levels) {
 			delete(m.dry[campaign], on)
 			continue
 		}
-		dry[on.shard] += t.taps
+		won := levels[on.shard].Won
+		if t.base < 0 || won < t.base { // heard just now; or the shard was rebuilt and knows fewer
+			t.base = won
+			m.dry[campaign][on] = t
+		}
+		lacks, one := max(t.taps-(won-t.base), 0), needs[on.shard]
+		if now-t.at < thirstMS {
+			one.waiting += lacks
+		} else {
+			one.missed += lacks
+		}
+		needs[on.shard] = one
 	}
-	return dry
+	return needs
 }
 
 // carry makes the moves of a plan. When ctx ends no other one is begun, and those that have begun are ended.
-func (m *Mover) carry(ctx context.Context, c *rain.Campaign, moves []transfer) error {
+func (m *Mover) carry(ctx context.Context, c *rain.Campaign, moves []transfer, refusals *refusals) error {
 	var g errgroup.Group
 	g.SetLimit(movesAtOnce)
 	for _, t := range moves {
@@ -291,12 +341,14 @@ func (m *Mover) carry(ctx context.Context, c *rain.Campaign, moves []transfer) e
 			}
 			ctx, cancel := rounds.Graceful(ctx, moveGrace)
 			defer cancel()
+			m.expect(c.ID, t.to, t.count)
+			defer m.expect(c.ID, t.to, -t.count)
 			lent, err := m.o.Stock.Lend(ctx, c.ID, t.from, t.to, rand.Text(), t.count)
 			if err != nil || lent == nil {
 				return err
 			}
 			faults.Point("move.after_lend")
-			return m.end(ctx, c.ID, t.from, *lent)
+			return m.refuse(c.ID, t.from, lent.Move, refusals, m.end(ctx, c.ID, t.from, *lent))
 		})
 	}
 	err := g.Wait()
@@ -309,11 +361,6 @@ func (m *Mover) carry(ctx context.Context, c *rain.Campaign, moves []transfer) e
 // end takes a move from its lending to its end.
 func (m *Mover) end(ctx context.Context, campaign string, from int, lent rain.Lent) error {
 	if err := m.o.Ledger.Write(ctx, campaign, from, lent); err != nil {
-		if errors.Is(err, posting.ErrCutOff) {
-			m.o.Log.Warn("a move of stock is void: its shard was rebuilt", "campaign", campaign, "shard", from, "move",
-				lent.Move)
-			return nil // what it lent is in its stock again
-		}
 		return err
 	}
 	faults.Point("move.after_row")
@@ -329,7 +376,10 @@ func (m *Mover) bring(ctx context.Context, campaign string, from int, lent rain.
 	faults.Point("move.after_borrow")
 	m.o.Bus.Restocked(campaign, lent.To)
 	if err := m.o.Ledger.Done(ctx, lent.Move, number); err != nil {
-		return err
+		if !errors.Is(err, posting.ErrMoveRefused) {
+			return err
+		}
+		m.alarm(campaign, lent.To, lent.Move, err) // of its number only: it has come, and is done
 	}
 	faults.Point("move.after_done")
 	m.moved.Add(float64(lent.Numbers.Count()))
@@ -339,7 +389,7 @@ func (m *Mover) bring(ctx context.Context, campaign string, from int, lent rain.
 
 // finish ends the moves of a campaign that somebody has begun: those that have a row, and those that have only been
 // lent. What goes to a shard that Redis does not know waits until that is rebuilt.
-func (m *Mover) finish(ctx context.Context, c *rain.Campaign, levels []store.Level) error {
+func (m *Mover) finish(ctx context.Context, c *rain.Campaign, levels []store.Level, refusals *refusals) error {
 	open, err := m.o.Ledger.Open(ctx, c.ID)
 	if err != nil {
 		return err
@@ -352,10 +402,16 @@ func (m *Mover) finish(ctx context.Context, c *rain.Campaign, levels []store.Lev
 		}
 		err = errors.Join(err, m.bring(ctx, c.ID, move.From, move.Lent))
 	}
+	now := m.o.Clock()
 	for shard, l := range levels {
+		for _, move := range l.Torn {
+			if !refusals.waits(shard, move, now) {
+				err = errors.Join(err, m.refuse(c.ID, shard, move, refusals, errTorn))
+			}
+		}
 		for _, lent := range l.Lent {
-			if !done[lent.Move] {
-				err = errors.Join(err, m.end(ctx, c.ID, shard, lent))
+			if !done[lent.Move] && !refusals.waits(shard, lent.Move, now) {
+				err = errors.Join(err, m.refuse(c.ID, shard, lent.Move, refusals, m.end(ctx, c.ID, shard, lent)))
 			}
 		}
 	}

@@ -12,6 +12,9 @@ import (
 const (
 	// thirstMS is how long it counts that taps wait on a shard, in milliseconds: as long as they do.
 	thirstMS = 400
+	// returnMS is how long stock is kept, or brought, for taps that have waited and got nothing, in milliseconds: their
+	// players tap again.
+	returnMS = 5_000
 	// aheadSeconds is for how long a shard's stock should be enough; below half of it the shard gets more.
 	aheadSeconds = 2.0
 	// quiet is the rate, in wins per second, below which a shard counts as one where nobody taps.
@@ -25,6 +28,7 @@ type pace struct {
 	at         int64     // of the last levels, Unix ms
 	won        []int     // so far, by shard
 	rates      []float64 // wins per second, by shard
+	refusals   refusals  // moves that cannot be
 }
 
 // note takes in what the shards have now.
@@ -68,12 +72,20 @@ func soldOut(c *rain.Campaign, levels []store.Level) bool {
 // transfer is a move that should be made.
 type transfer struct{ from, to, count int }
 
-// plan says which moves to make. rates is how many packets each shard gives away in a second, dry how many taps
-// wait where. A shard gets some when taps wait there, or when its stock will soon be gone; those that have most
-// beyond their goals give first. The goals do not depend on where the stock lies, and a move never takes a shard
-// past its own: so a plan that is carried out leaves nothing to be moved, and nothing goes to and fro.
-func plan(levels []store.Level, rates []float64, dry map[int]int) (moves []transfer) {
-	wanted := goals(levels, rates, dry)
+// need is what a shard lacks.
+type need struct {
+	waiting int // taps that wait there
+	missed  int // taps that have waited there, and got nothing
+}
+
+// plan says which moves to make. rates is how many packets each shard gives away in a second. A shard gets some when
+// taps wait there, when taps have waited there in vain, or when its stock will soon be gone; those that have most
+// beyond their goals give first. The goals do not depend on where the stock lies, and a move never takes a shard past
+// its own: so a plan that is carried out leaves nothing to be moved, and nothing goes to and fro.
+//
+// Those in barred lend nothing.
+func plan(levels []store.Level, rates []float64, needs map[int]need, barred map[int]bool) (moves []transfer) {
+	wanted := goals(levels, rates, needs)
 	over := make([]int, len(levels)) // what each has beyond its goal; below 0 what it lacks
 	var takers []int
 	for i, l := range levels {
@@ -81,12 +93,17 @@ func plan(levels []store.Level, rates []float64, dry map[int]int) (moves []trans
 			continue
 		}
 		over[i] = l.Left - wanted[i]
-		low := dry[i] > 0 || float64(l.Left) < rates[i]*aheadSeconds/2
+		if barred[i] {
+			over[i] = min(over[i], 0)
+		}
+		low := needs[i] != need{} || float64(l.Left) < rates[i]*aheadSeconds/2
 		if low && over[i] < 0 {
 			takers = append(takers, i)
 		}
 	}
-	slices.SortStableFunc(takers, func(a, b int) int { return cmp.Compare(over[a], over[b]) })
+	slices.SortStableFunc(takers, func(a, b int) int { // who waits comes first, as long as they wait
+		return cmp.Or(cmp.Compare(min(needs[b].waiting, 1), min(needs[a].waiting, 1)), cmp.Compare(over[a], over[b]))
+	})
 	for _, to := range takers {
 		for over[to] < 0 {
 			from := most(over)
@@ -102,23 +119,30 @@ func plan(levels []store.Level, rates []float64, dry map[int]int) (moves []trans
 	return moves
 }
 
-// goals are how many packets each shard should have: those that taps wait for first, and of the rest what will last
-// for a while. They are no more than there is: what is not enough is shared by what is asked for.
-func goals(levels []store.Level, rates []float64, dry map[int]int) []int {
+// goals are how many packets each shard should have: those that taps wait for first, then those that taps have waited
+// for in vain, and of the rest what will last for a while. They are no more than there is: what is not enough is shared
+// by what is asked for.
+func goals(levels []store.Level, rates []float64, needs map[int]need) []int {
 	total := 0
-	waiting, ahead := make([]float64, len(levels)), make([]float64, len(levels))
+	waiting, missed, ahead := make([]float64, len(levels)), make([]float64, len(levels)), make([]float64, len(levels))
 	for i, l := range levels {
 		if l.Known {
 			total += l.Left
-			waiting[i], ahead[i] = float64(max(dry[i], 0)), rates[i]*aheadSeconds
+			waiting[i], missed[i] = float64(max(needs[i].waiting, 0)), float64(max(needs[i].missed, 0))
+			ahead[i] = rates[i] * aheadSeconds
 		}
 	}
-	goals := share(total, waiting)
-	for _, n := range goals {
-		total -= n
-	}
-	for i, n := range share(total, ahead) {
-		goals[i] += n
+	goals := make([]int, len(levels))
+	for _, asked := range [][]float64{waiting, missed, ahead} {
+		for i, n := range share(total, asked) {
+			goals[i] += n
+		}
+		total = 0
+		for i, l := range levels {
+			if l.Known {
+				total += l.Left - goals[i]
+			}
+		}
 	}
 	return goals
 }

@@ -19,6 +19,15 @@ func levelsOf(left ...int) []store.Level {
 	return levels
 }
 
+// waitOn are shards where taps wait.
+func waitOn(dry map[int]int) map[int]need {
+	needs := map[int]need{}
+	for shard, taps := range dry {
+		needs[shard] = need{waiting: taps}
+	}
+	return needs
+}
+
 func TestPlan(t *testing.T) {
 	lost := levelsOf(0, 100, 100)
 	lost[1].Known = false
@@ -26,6 +35,7 @@ func TestPlan(t *testing.T) {
 		levels []store.Level
 		rates  []float64
 		dry    map[int]int
+		needs  map[int]need // where it is not dry
 		want   []transfer
 	}{
 		"nobody asks":     {levels: levelsOf(0, 100), want: nil},
@@ -43,21 +53,30 @@ func TestPlan(t *testing.T) {
 		"the last packet, to who waits": {levels: levelsOf(0, 1), rates: []float64{0, 0.4}, dry: map[int]int{0: 1},
 			want: []transfer{{1, 0, 1}}},
 		"not from those who wait as well": {levels: levelsOf(0, 1, 0), dry: map[int]int{0: 1, 1: 1, 2: 1}, want: nil},
-		"a made-up shard":                 {levels: levelsOf(5, 5), dry: map[int]int{7: 5, -1: 5}, want: nil},
-		"a made-up number":                {levels: levelsOf(0, 5), dry: map[int]int{0: -4}, want: nil},
+		"taps have waited in vain":        {levels: levelsOf(0, 9), needs: map[int]need{0: {missed: 2}}, want: []transfer{{1, 0, 2}}},
+		"their stock stays": {levels: levelsOf(0, 2, 1), needs: map[int]need{0: {waiting: 1}, 1: {missed: 2}},
+			want: []transfer{{2, 0, 1}}},
+		"but for those who wait": {levels: levelsOf(0, 2), needs: map[int]need{0: {waiting: 1}, 1: {missed: 2}},
+			want: []transfer{{1, 0, 1}}},
+		"a made-up shard":  {levels: levelsOf(5, 5), dry: map[int]int{7: 5, -1: 5}, want: nil},
+		"a made-up number": {levels: levelsOf(0, 5), dry: map[int]int{0: -4}, want: nil},
 	} {
 		rates := c.rates
 		if rates == nil {
 			rates = make([]float64, len(c.levels))
 		}
+		needs := c.needs
+		if needs == nil {
+			needs = waitOn(c.dry)
+		}
 		if name == "not from those who wait as well" {
 			// Which of the three gets the only packet does not matter, as long as it stays where taps wait.
-			if got := plan(c.levels, rates, c.dry); len(got) > 1 {
+			if got := plan(c.levels, rates, needs, nil); len(got) > 1 {
 				t.Errorf("%s: %v", name, got)
 			}
 			continue
 		}
-		if got := plan(c.levels, rates, c.dry); !slices.Equal(got, c.want) {
+		if got := plan(c.levels, rates, needs, nil); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
@@ -87,8 +106,16 @@ func TestPlanProperties(t *testing.T) {
 				total += levels[i].Left
 			}
 		}
+		needs := waitOn(dry)
+		for i := range n {
+			if r.IntN(5) == 0 {
+				one := needs[i]
+				one.missed = 1 + r.IntN(9)
+				needs[i] = one
+			}
+		}
 		before := slices.Clone(levels)
-		moves := plan(levels, rates, dry)
+		moves := plan(levels, rates, needs, nil)
 		gave, got := map[int]bool{}, map[int]bool{}
 		for _, m := range moves {
 			gave[m.from], got[m.to] = true, true
@@ -99,13 +126,13 @@ func TestPlanProperties(t *testing.T) {
 				t.Fatalf("%+v, %v, %v: %v", before, rates, dry, moves)
 			}
 		}
-		waiting := 0
+		thirsty := 0
 		for i := range n {
 			if gave[i] && got[i] {
 				t.Fatalf("shard %d gives and gets: %+v, %v, %v: %v", i, before, rates, dry, moves)
 			}
 			if dry[i] > 0 && levels[i].Known {
-				waiting++
+				thirsty++
 			}
 		}
 		for i := range n {
@@ -114,11 +141,11 @@ func TestPlanProperties(t *testing.T) {
 			case total >= sumOf(dry):
 				t.Fatalf("shard %d starves: %+v, %v, %v: %v", i, before, rates, dry, moves)
 			}
-			if dry[i] == 0 && levels[i].Known && levels[i].Left > 0 && total < waiting {
+			if dry[i] == 0 && levels[i].Known && levels[i].Left > 0 && total < thirsty {
 				t.Fatalf("shard %d keeps what others wait for: %+v, %v, %v: %v", i, before, rates, dry, moves)
 			}
 		}
-		if again := plan(levels, rates, dry); len(again) > 0 {
+		if again := plan(levels, rates, needs, nil); len(again) > 0 {
 			t.Fatalf("%+v, %v, %v: %v, and then %v", before, rates, dry, moves, again)
 		}
 	}
@@ -140,7 +167,7 @@ func TestTheLastPacketRests(t *testing.T) {
 	p.note(levels, 200)
 	moved, last := 0, 0
 	for round := range 1000 {
-		moves := plan(levels, p.rates, nil)
+		moves := plan(levels, p.rates, nil, nil)
 		for _, m := range moves {
 			levels[m.from].Left -= m.count
 			levels[m.to].Left += m.count
@@ -195,7 +222,7 @@ func TestSoldOutIsOfTheCampaign(t *testing.T) {
 }
 
 // TestDryIsHeardOncePerNode: a node tells again and again how many taps wait on it, and only the last counts, for a
-// short while; who does not move stock keeps nothing.
+// short while, and as far as nobody has won there since; who does not move stock keeps nothing.
 func TestDryIsHeardOncePerNode(t *testing.T) {
 	now := int64(1_000)
 	m := NewMover(MoverOptions{Clock: func() int64 { return now }})
@@ -210,14 +237,44 @@ func TestDryIsHeardOncePerNode(t *testing.T) {
 	}
 	m.Dry("c", cluster.DryShard{Shard: 1, Node: "b", Taps: 4})
 	m.Dry("c", cluster.DryShard{Shard: 2, Node: "b", Taps: -4})
-	if got := m.thirsty("c", now); got[1] != 7 || got[2] != 0 || len(m.wake) != 1 {
+	levels := levelsOf(0, 0, 0)
+	levels[1].Won = 30
+	if got := m.needs("c", levels, now); got[1] != (need{waiting: 7}) || got[2] != (need{}) || len(m.wake) != 1 {
 		t.Errorf("%v wait", got)
 	}
 	now += thirstMS - 40
-	if got := m.thirsty("c", now); got[1] != 4 {
+	if got := m.needs("c", levels, now); got[1] != (need{waiting: 4, missed: 3}) {
 		t.Errorf("%v wait", got)
 	}
-	if now += thirstMS; len(m.thirsty("c", now)) != 0 || len(m.dry["c"]) != 0 {
+	levels[1].Won += 2 // of those who waited
+	if got := m.needs("c", levels, now); got[1] != (need{waiting: 2, missed: 1}) {
+		t.Errorf("%v wait", got)
+	}
+	levels[1].Won += 2
+	if got := m.needs("c", levels, now); got[1] != (need{}) {
+		t.Errorf("%v wait", got)
+	}
+	m.Dry("c", cluster.DryShard{Shard: 1, Node: "a", Taps: 2}) // others, or the same again
+	if got := m.needs("c", levels, now); got[1] != (need{waiting: 2}) {
+		t.Errorf("%v wait", got)
+	}
+	levels[1].Won = 3 // rebuilt, it knows fewer: who waits may be any of those who did
+	if got := m.needs("c", levels, now); got[1] != (need{waiting: 6}) {
+		t.Errorf("%v wait", got)
+	}
+	m.Dry("c", cluster.DryShard{Shard: 77, Node: "a", Taps: 2})
+	m.Dry("c", cluster.DryShard{Shard: -1, Node: "a", Taps: 2})
+	if got := m.needs("c", levels, now); len(got) != 2 || got[77] != (need{}) || got[-1] != (need{}) {
+		t.Errorf("%v wait", got)
+	}
+	// What is on its way is for those who wait.
+	m.expect("c", 2, 5)
+	m.Dry("c", cluster.DryShard{Shard: 2, Node: "b", Taps: 8})
+	m.expect("c", 2, -5)
+	if got := m.needs("c", levels, now); got[2] != (need{waiting: 3}) || len(m.coming) != 0 {
+		t.Errorf("%v wait, %v are on their way", got, m.coming)
+	}
+	if now += returnMS; len(m.needs("c", levels, now)) != 0 || len(m.dry["c"]) != 0 {
 		t.Errorf("%v are kept", m.dry)
 	}
 }

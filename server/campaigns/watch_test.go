@@ -44,12 +44,12 @@ func TestARedisThatWentBack(t *testing.T) {
 	for name, meanwhile := range map[string]func(l *lossy, c *rain.Campaign){
 		"a win": func(l *lossy, c *rain.Campaign) { l.post(l.win(c, 0, paytest.Home("u", 0, 2))) },
 		"what it lent": func(l *lossy, c *rain.Campaign) {
-			if err := l.mover(nil).carry(l.Context(), c, []transfer{{0, 1, 4}}); err != nil {
+			if err := l.mover(nil).carry(l.Context(), c, []transfer{{0, 1, 4}}, &refusals{}); err != nil {
 				l.Fatal(err)
 			}
 		},
 		"what it borrowed": func(l *lossy, c *rain.Campaign) {
-			if err := l.mover(nil).carry(l.Context(), c, []transfer{{1, 0, 4}}); err != nil {
+			if err := l.mover(nil).carry(l.Context(), c, []transfer{{1, 0, 4}}, &refusals{}); err != nil {
 				l.Fatal(err)
 			}
 		},
@@ -101,6 +101,42 @@ func TestARedisThatWentBack(t *testing.T) {
 				t.Errorf("the books: %+v", got)
 			}
 		})
+	}
+}
+
+// TestARedisFromBeforeARebuild: a shard was lost and rebuilt, nothing was won since, and Redis comes back with what it had
+// before: of an epoch that has ended. It is noticed all the same, also where the rebuild was cut off after the fence.
+func TestARedisFromBeforeARebuild(t *testing.T) {
+	for _, at := range []string{"", "after the fence"} {
+		l := newLossy(t, forgetful["real"](t))
+		c := l.raining(servertest.EvenSpec(200, 20, 2))
+		w := NewWatch(WatchOptions{Seen: l.ledger.Moves, Loser: l.grabber.Moves, Sums: l.grabber.Sums,
+			Known: l.registry, Bus: l.bus, Log: slog.New(slog.DiscardHandler)})
+		l.wentBack(c, 0, func() {
+			l.loseShard(c, 0)
+			r := l.another()
+			r.o.Ledger = &cutLedger{l.ledger.Rebuilds, at}
+			if _, err := r.Rebuild(t.Context(), c.ID); err != nil && !errors.Is(err, errCut) {
+				t.Fatal(err)
+			}
+			if err := w.look(t.Context(), c); err != nil {
+				t.Error(err)
+			}
+			l.quiet()
+		})
+		if err := w.look(t.Context(), c); err != nil {
+			t.Error(err)
+		}
+		l.alarm("redis_went_back", c.ID)
+		l.rebuild(c.ID)
+		if err := w.look(t.Context(), c); err != nil {
+			t.Error(err)
+		}
+		l.quiet()
+		l.stock(c, "rebuilt")
+		if got := l.books(c); !got.Balanced {
+			t.Errorf("the books: %+v", got)
+		}
 	}
 }
 

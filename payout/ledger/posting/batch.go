@@ -16,12 +16,13 @@ type batch struct {
 	// Read from the ledger, and kept up to date while the batch is classified.
 	campaigns map[string]terms
 	paid      map[packetKey]Holder
-	forged    map[sealed]bool       // whose seals are wrong
-	dead      Letters               // of the claims in the batch
-	bounds    bounds                // what may not be paid any more
-	escrow    map[string]rain.Money // nil: not looked at, because it has always been enough
-	players   *players              // nil: not looked at; the database refuses what is too much
-	reclaimed reclaimed             // of the campaigns that give, or gave, something back; empty where there are none
+	forged    map[sealed]bool         // whose seals are wrong
+	dead      Letters                 // of the claims in the batch
+	bounds    bounds                  // what may not be paid any more
+	escrow    map[string]rain.Money   // nil: not looked at, because it has always been enough
+	players   *players                // nil: not looked at; the database refuses what is too much
+	reclaimed reclaimed               // of the campaigns that give, or gave, something back; empty where there are none
+	holdings  map[shardKey]*packetSet // what the shards can have that give something back
 
 	// Decided by classify.
 	txns     []booking.Txn
@@ -97,6 +98,9 @@ func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 	}
 	if b.reclaimed, err = readReclaimed(ctx, tx, entries, b.bounds.reclaims); err != nil {
 		return nil, fmt.Errorf("reading reclaims: %w", err)
+	}
+	if b.holdings, err = readHoldings(ctx, tx, entries, b.campaigns); err != nil {
+		return nil, err
 	}
 	if careful {
 		if b.players, err = readPlayers(ctx, tx, entries); err != nil {

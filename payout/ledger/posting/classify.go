@@ -197,13 +197,21 @@ func (b *batch) classifyReclaim(e rain.Entry, at position, campaign terms, fault
 		b.bury(reclaimLetter(e, at, fault))
 		return
 	}
+	own, foreign := b.ofShard(e.Ref, r.Numbers)
+	if len(own) == 0 {
+		// No money waits for it: what it names is of other shards, and they give it back.
+		d := forgedLetter(reclaimLetter(e, at, fmt.Sprintf("by the moves in the ledger shard %d has none of packets %s: "+
+			"somebody has written to Redis", e.Ref.Shard, inShort(foreign))))
+		if !b.dead.has(d) {
+			b.bury(d)
+		}
+		return
+	}
 	b.reclaimed.entries[e.Ref] = true
-	free := b.reclaimed.nobodys(e.Ref.Campaign, r.Numbers)
+	free := b.reclaimed.nobodys(e.Ref.Campaign, own)
 	given := min(campaign.amounts.Sum(free), b.escrow[e.Ref.Campaign])
 	if given < r.Amount {
-		b.cuts = append(b.cuts, ReclaimCut{at.ref, r.Amount, given, fmt.Sprintf(
-			"the shard asked for %d, and %d of that is somebody's: Redis had forgotten wins", r.Amount, r.Amount-given),
-			free})
+		b.cuts = append(b.cuts, ReclaimCut{at.ref, r.Amount, given, cutReason(r.Amount, given, foreign), free})
 	}
 	b.escrow[e.Ref.Campaign] -= given
 	if given > 0 {
@@ -216,6 +224,16 @@ func (b *batch) classifyReclaim(e rain.Entry, at position, campaign terms, fault
 	t.Reclaimed += int64(free.Count())
 	t.AmountReclaimed += given
 	b.totals[at.ref.Campaign] = t
+}
+
+// cutReason says why a reclaim gets less than it asked for; foreign is what its shard cannot have had.
+func cutReason(asked, given rain.Money, foreign rain.Numbers) string {
+	if len(foreign) > 0 {
+		return fmt.Sprintf("the shard asked for %d and got %d: by the moves in the ledger packets %s are not its own. "+
+			"Somebody has written to Redis, or it had gone back in time", asked, given, inShort(foreign))
+	}
+	return fmt.Sprintf("the shard asked for %d, and %d of that is somebody's: Redis had forgotten wins", asked,
+		asked-given)
 }
 
 // bury keeps a dead letter. One that is kept already is not kept twice.

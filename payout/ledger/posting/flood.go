@@ -18,7 +18,7 @@ const (
 
 // Message is a stream message that is no outbox entry.
 type Message struct {
-	Name     string // its place in the stream
+	Name     string // its place in the stream, or in an outbox
 	Campaign string // whose subject it came on, "" for none's. That is all that is known of it
 	Payload  []byte
 	Reason   string

@@ -23,14 +23,19 @@ func NewMoves(db *sqldb.DB, clock rain.Clock) *Moves { return &Moves{db: db, clo
 // and must not be moved any more.
 var ErrCutOff = errors.New("the shard was rebuilt since it lent the packets")
 
+// ErrMoveRefused says that the ledger does not bear a move out. Somebody who is not redrain has written to Redis, or
+// Redis has gone back in time.
+var ErrMoveRefused = errors.New("the ledger does not bear the move out")
+
 var moveColumns = []string{"id", "campaign_id", "from_shard", "to_shard", "numbers", "packets", "from_number", "epoch",
 	"created_at"}
 
 // Write writes the row of what a shard has lent; the same again changes nothing. It fails with ErrCutOff where the
-// shard was rebuilt before there was a row.
+// shard was rebuilt before there was a row, and with ErrMoveRefused where the shard cannot have lent that.
 func (m *Moves) Write(ctx context.Context, campaign string, from int, lent rain.Lent) error {
 	err := m.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-		// A fence locks this row too: of the two one comes first, and the other one sees it.
+		// A fence locks this row too, and so does another move from here: of the two one comes first, and the other
+		// one sees it.
 		columns := []string{"campaign_id", "shard", "attempt"}
 		err := tx.Insert(ctx, "shard_epoch", columns, [][]any{{campaign, from, 0}}, sqldb.Merge{Key: columns[:2]})
 		if err != nil {
@@ -42,18 +47,22 @@ func (m *Moves) Write(ctx context.Context, campaign string, from int, lent rain.
 				tx.ForUpdate(), campaign, from); err != nil {
 			return err
 		}
-		if epoch != lent.Epoch {
-			var known string
-			written, err := tx.First(ctx, []any{&known}, "SELECT id FROM move WHERE id = ? AND campaign_id = ?",
-				lent.Move,
-				campaign)
-			if err == nil && !written {
-				err = ErrCutOff
-			}
+		written, err := isWritten(ctx, tx, campaign, from, lent)
+		if err != nil || written {
 			return err
 		}
+		if epoch != lent.Epoch {
+			return ErrCutOff
+		}
+		reason, err := refusalOf(ctx, tx, campaign, from, lent)
+		if err != nil {
+			return err
+		}
+		if reason != "" {
+			return fmt.Errorf("%w: %s", ErrMoveRefused, reason)
+		}
 		return tx.Insert(ctx, "move", moveColumns, [][]any{{lent.Move, campaign, from, lent.To, lent.Numbers.String(),
-			lent.Numbers.Count(), lent.Number, lent.Epoch, m.clock()}}, sqldb.Merge{Key: moveColumns[:1]})
+			lent.Numbers.Count(), lent.Number, lent.Epoch, m.clock()}}, sqldb.Merge{})
 	})
 	if err != nil {
 		return fmt.Errorf("move %s of campaign %s: %w", lent.Move, campaign, err)
@@ -61,11 +70,27 @@ func (m *Moves) Write(ctx context.Context, campaign string, from int, lent rain.
 	return nil
 }
 
-// Done marks a move as done; number is its number among the moves of the shard that got the packets.
+// Done marks a move as done; number is its number among the moves of the shard that got the packets, 0 where that is
+// not known. It fails with ErrMoveRefused where it cannot have that number: then the move is done, and the number is
+// not kept, because a shard that knows of fewer moves than the ledger counts as one that has gone back in time.
 func (m *Moves) Done(ctx context.Context, move string, number int64) error {
-	_, err := m.db.Exec(ctx, "UPDATE move SET to_number = ?, done_at = ? WHERE id = ? AND done_at = 0", number,
-		m.clock(),
-		move)
+	var reason string
+	err := m.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		keep := number
+		var err error
+		if reason, err = wrongArrival(ctx, tx, move, number); err != nil {
+			return err
+		}
+		if reason != "" {
+			keep = 0
+		}
+		_, err = tx.Exec(ctx, "UPDATE move SET to_number = ?, done_at = ? WHERE id = ? AND done_at = 0", keep,
+			m.clock(), move)
+		return err
+	})
+	if err == nil && reason != "" {
+		err = fmt.Errorf("%w: %s", ErrMoveRefused, reason)
+	}
 	if err != nil {
 		return fmt.Errorf("ending move %s: %w", move, err)
 	}
@@ -109,7 +134,8 @@ func (m *Moves) Open(ctx context.Context, campaign string) ([]Move, error) {
 	return moves, nil
 }
 
-// Known is the highest that the ledger has seen of a shard: its newest entry, and its number of moves.
+// Known is the highest that the ledger has seen of a shard: its newest entry, and its number of moves. What Redis had of
+// an epoch before has fewer moves than the epoch that the ledger knows begins with.
 type Known struct {
 	Entry string
 	Moves int64
@@ -139,6 +165,8 @@ func (m *Moves) Known(ctx context.Context, c *rain.Campaign) ([]Known, error) {
 		for _, query := range []string{
 			"SELECT from_shard, MAX(from_number) FROM move WHERE campaign_id = ? GROUP BY from_shard",
 			"SELECT to_shard, MAX(to_number) FROM move WHERE campaign_id = ? GROUP BY to_shard",
+			// Each epoch counts its moves from its own time on.
+			"SELECT shard, barrier_ms FROM shard_epoch WHERE campaign_id = ?",
 		} {
 			err := tx.Each(ctx, func(scan sqldb.Scan) error {
 				var shard int
@@ -172,25 +200,9 @@ type Holding struct {
 
 // Holding reads the packets of a shard. It is right once the shard is fenced.
 func (r *Rebuilds) Holding(ctx context.Context, c *rain.Campaign, shard int) (h Holding, err error) {
-	first, n := rain.ShardRange(c.Packets, max(c.Shards, 1), shard)
-	came, gone := rain.Numbers{{First: first, Last: first + n - 1}}, rain.Numbers{}
-	moves, err := sqldb.List(ctx, r.db, ScanMove,
-		MoveSelect+"WHERE campaign_id = ? AND (from_shard = ? OR to_shard = ?)",
-		c.ID, shard, shard)
+	moves, err := sqldb.List(ctx, r.db, ScanMove, MoveSelect+ofShard, c.ID, shard, shard)
 	if err != nil {
 		return h, fmt.Errorf("the moves of shard %d of campaign %s: %w", shard, c.ID, err)
 	}
-	for _, move := range moves {
-		if move.From == shard {
-			gone = append(gone, move.Numbers...)
-			h.Moves = max(h.Moves, move.Number)
-		}
-		if move.To == shard {
-			came = append(came, move.Numbers...)
-			h.Borrowed = append(h.Borrowed, move.Move)
-			h.Moves = max(h.Moves, move.ToNumber)
-		}
-	}
-	h.Numbers = rain.Remaining(came, gone)
-	return h, nil
+	return holdingOf(c.Packets, c.Shards, shard, moves), nil
 }

@@ -63,7 +63,9 @@ func TestMoves(t *testing.T) {
 			t.Errorf("%+v, %v", open, err)
 		}
 		paytest.Must(t, b.Moves.Done(ctx, "of nobody", 1))
-		b.MustFence(t, 0)
+		epoch, _, err := b.MustFence(t, 0).Position()
+		paytest.Must(t, err)
+		wantKnown("once the first is fenced", epoch, 5, 0) // its epoch counts from there
 		for shard, want := range []posting.Holding{
 			{Numbers: rain.Numbers{{First: 1, Last: 2}}, Borrowed: []string{"m2"}, Moves: 1},
 			{Numbers: rain.Numbers{{First: 0, Last: 0}, {First: 3, Last: 7}}, Borrowed: []string{"m1"},
@@ -103,7 +105,7 @@ func TestAMoveAndARebuild(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		next := lent("m4", 1, 3, rain.Range{First: 2, Last: 2})
+		next := lent("m4", 1, ms+3, rain.Range{First: 2, Last: 2})
 		for _, epoch := range []int64{0, ms - 1, ms + 1} {
 			next.Epoch = epoch
 			if err := b.Moves.Write(ctx, "c1", 0, next); !errors.Is(err, posting.ErrCutOff) {

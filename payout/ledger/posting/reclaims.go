@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"redrain/internal/sqldb"
 	"redrain/rain"
@@ -14,7 +13,6 @@ import (
 // A shard's reclaim names the packets that Redis had left. Where Redis had lost a win that was paid (a failover, a
 // power cut), its packet was back in the stock, and the reclaim asks for money that is somebody's already. So a reclaim
 // gets what of its packets is nobody's: not paid, not waiting as a dead letter, not given back before.
-
 //
 // The other way round, a packet that was given back is nobody's win any more: what is left in the escrow is of others.
 
@@ -95,11 +93,8 @@ func (r *reclaimed) wasGiven(campaign string, packet int) bool {
 
 // readTaken reads which packets of ranges are paid, or promised and not paid yet.
 func (r *reclaimed) readTaken(ctx context.Context, q sqldb.Querier, campaign string, ranges rain.Numbers) error {
-	within := "(packet BETWEEN ? AND ?" + strings.Repeat(" OR packet BETWEEN ? AND ?", len(ranges)-1) + ")"
-	args := []any{campaign}
-	for _, one := range ranges {
-		args = append(args, one.First, one.Last)
-	}
+	within, args := withinRanges(ranges)
+	args = append([]any{campaign}, args...)
 	var taken rain.Numbers
 	row := func(scan sqldb.Scan) error {
 		var packet int

@@ -27,6 +27,7 @@ func TestReclaim(t *testing.T) {
 		b.WantBalance(t, booking.SponsorAccount("acme"), 0)
 		b.CloseCampaign(t, "c1")
 		// Several of a shard, as moves come in after its closing; each again and again.
+		paytest.Must(t, b.Moves.Write(t.Context(), "c1", 0, lent("m1", 1, 1, one(3))))
 		entries := []rain.Entry{paytest.ReclaimEntry(0, 3, rain.Range{First: 1, Last: 2},
 			rain.Range{First: 4, Last: 4}),
 			paytest.ReclaimEntry(1, 2, rain.Range{First: 5, Last: 8}),

@@ -1,0 +1,85 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"redrain/rain"
+)
+
+// Torn is an outbox entry that cannot be read: no script has written it, or somebody has changed it since.
+type Torn struct {
+	Ref    rain.EntryRef
+	Text   []byte // its fields, as JSON
+	Reason string
+
+	fields map[string]string
+}
+
+// tornOf keeps what an entry has that cannot be read.
+func tornOf(ref rain.EntryRef, m redis.XMessage, err error) Torn {
+	t := Torn{Ref: ref, Reason: err.Error(), fields: make(map[string]string, len(m.Values))}
+	for field, value := range m.Values {
+		t.fields[field], _ = value.(string)
+	}
+	t.Text, _ = json.Marshal(t.fields) // texts only: it cannot fail
+	return t
+}
+
+// Torn is what cannot be read among up to limit entries after one, the oldest first; "" begins. next is what the
+// following page comes after, "" where this is the last.
+func (o *Outbox) Torn(ctx context.Context, campaign string, shard int, after string, limit int) (torn []Torn,
+	next string, err error) {
+	from := "-"
+	if after != "" {
+		from = "(" + after
+	}
+	found, err := o.rdb.XRangeN(ctx, o.keys.shard(campaign, shard).Outbox, from, "+", int64(limit)).Result()
+	if o.checked(err) != nil {
+		return nil, "", fmt.Errorf("reading the outbox of %s.%d: %w", campaign, shard, err)
+	}
+	for _, m := range found {
+		if _, err := entryOf(campaign, shard, m); err != nil {
+			torn = append(torn, tornOf(rain.EntryRef{Campaign: campaign, Shard: shard, ID: m.ID}, m, err))
+		}
+	}
+	if len(found) == limit {
+		next = found[limit-1].ID
+	}
+	return torn, next, nil
+}
+
+// Told is what the wins hash still knows of the wins that an entry names which cannot be read: their packets. It is
+// empty where the entry names none, or none that the hash has from this entry. The entry's seals say whether they are
+// true.
+func (w *Wins) Told(ctx context.Context, c *rain.Campaign, t Torn) (rain.Entry, error) {
+	e := rain.Entry{Ref: t.Ref}
+	at, ok := number(t.fields[entryAt])
+	if !ok || t.fields[entryWins] == "" {
+		return e, nil
+	}
+	e.SealedAt = at
+	var named []rain.Win
+	for line := range strings.SplitSeq(t.fields[entryWins], "\n") {
+		mark, rest, _ := strings.Cut(line, " ")
+		ticket, user, _ := strings.Cut(rest, " ")
+		if _, ok := rain.ParseDrop(ticket); ok && rain.CheckUser(user) == nil {
+			named = append(named, rain.Win{User: user, Drop: ticket, Seal: mark})
+		}
+	}
+	records, err := w.WinsOf(ctx, c, t.Ref.Shard, named)
+	if err != nil {
+		return e, err
+	}
+	for i, r := range records {
+		if r.Entry == t.Ref.ID {
+			named[i].Packet = r.Packet
+			e.Wins = append(e.Wins, named[i])
+		}
+	}
+	return e, nil
+}

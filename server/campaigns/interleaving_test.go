@@ -1,0 +1,530 @@
+package campaigns
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"redrain/grab/outcome"
+	"redrain/grab/store"
+	"redrain/internal/sqldb"
+	"redrain/payout/ledger/posting"
+	"redrain/payout/paytest"
+	"redrain/rain"
+	"redrain/server/servertest"
+)
+
+// TestAnyInterleaving plays taps, settlements, moves, losses, Redises that go back, rebuilds and restarts in any order,
+// cut off after any step. At each moment every packet has one place or one owner, and whoever was told of a win has it;
+// in the end each packet is paid once or given back once. A run that fails is shortened, and says how to play it again.
+func TestAnyInterleaving(t *testing.T) {
+	l := newLossy(t, forgetful["in-process"](t))
+	asked := flag.Lookup("rapid.checks")
+	long, began := asked.Value.String() != asked.DefValue, time.Now()
+	rapid.Check(t, func(rt *rapid.T) {
+		if !long && time.Since(began) > interleavedFor {
+			return // it plays as many as are asked for, with -rapid.checks
+		}
+		i := &interleaving{lossy: l, rt: rt, told: map[string]int{}, saved: map[int]savedShard{}}
+		i.c = l.raining(servertest.EvenSpec(10*interleavedPackets, interleavedPackets, interleavedShards))
+		i.drop = i.c.Current().FirstWave
+		for shard := range interleavedShards {
+			for n := range 3 {
+				i.users = append(i.users, paytest.Home(fmt.Sprint("u", n), shard, interleavedShards))
+			}
+			i.batches = append(i.batches, store.NewBatch(l.grabber.Store, i.c.ID, shard))
+		}
+		i.restart()
+		rt.Repeat(i.actions())
+		i.end()
+	})
+}
+
+const (
+	interleavedPackets = 18
+	interleavedShards  = 3
+	interleavedDrops   = 6
+	interleavedFor     = 5 * time.Second
+)
+
+// interleaving is one run.
+type interleaving struct {
+	*lossy
+	rt      *rapid.T
+	c       *rain.Campaign
+	drop    int64 // the first wave of the rain
+	users   []string
+	batches []*store.Batch // of a node that may have heard of everything
+	mover   *Mover
+	pace    *pace
+
+	told  map[string]int     // user and drop of each win that was told, with its packet
+	inAir []rain.Entry       // entries that somebody has read, and may post or publish at any time
+	loans []loan             // moves that a node has in hand, which may have hung
+	saved map[int]savedShard // what shards were once
+}
+
+type loan struct {
+	from int
+	lent rain.Lent
+}
+
+func (i *interleaving) must(err error) {
+	i.Helper()
+	if err != nil {
+		i.rt.Fatal(err)
+	}
+}
+
+func (i *interleaving) pick(what string, n int) int { return rapid.IntRange(0, n-1).Draw(i.rt, what) }
+
+func (i *interleaving) shard() int { return i.pick("shard", interleavedShards) }
+
+// restart is a mover of another node.
+func (i *interleaving) restart() {
+	i.mover = i.lossy.mover(nil)
+	i.pace = &pace{}
+}
+
+// tick keeps the ledger's clock from falling behind that of Redis: a barrier is set by it.
+func (i *interleaving) tick() { i.now = max(i.now, time.Now().UnixMilli()) }
+
+func (i *interleaving) actions() map[string]func(*rapid.T) {
+	with := func(do func()) func(*rapid.T) {
+		return func(rt *rapid.T) { i.rt = rt; i.tick(); do() }
+	}
+	return map[string]func(*rapid.T){
+		"tap":                  with(i.tap),
+		"tap again":            with(i.tap),
+		"another node taps":    with(func() { s := i.shard(); i.batches[s] = store.NewBatch(i.grabber.Store, i.c.ID, s); i.tap() }),
+		"read an outbox":       with(func() { i.read(i.shard()) }),
+		"publish":              with(i.publishOne),
+		"settle":               with(i.settleOne),
+		"settle what is there": with(func() { i.settle(i.shard()) }),
+		"move, cut off":        with(i.move),
+		"a loan that hung":     with(i.endLoan),
+		"look":                 with(i.look),
+		"another mover":        with(i.restart),
+		"lose":                 with(func() { i.loseShard(i.c, i.shard()) }),
+		"lose two":             with(func() { s := i.shard(); i.loseShard(i.c, s); i.loseShard(i.c, (s+1)%interleavedShards) }),
+		"save":                 with(func() { s := i.shard(); i.saved[s] = i.save(s) }),
+		"go back":              with(i.goBack),
+		"rebuild":              with(func() { i.tryRebuild(i.rebuilder) }),
+		"rebuild, cut off":     with(i.cutRebuild),
+		"":                     with(i.check),
+	}
+}
+
+// tap has a player tap. A win is told when the stream has it and Redis still knows it, as with --confirm stream; or its
+// node dies before that.
+func (i *interleaving) tap() {
+	user := rapid.SampledFrom(i.users).Draw(i.rt, "user")
+	drop := rain.DropID{N: i.drop, K: i.pick("drop", interleavedDrops)}
+	shard := rain.HomeShard(user, interleavedShards)
+	batch := i.batches[shard]
+	batch.Add(&user, drop)
+	amounts, err := i.amounts.Of(i.c)
+	i.must(err)
+	answer, err := batch.Decide(i.Context(), i.c.Current(), amounts, i.now)
+	if errors.Is(err, store.ErrNoState) || errors.Is(err, store.ErrBehind) {
+		return
+	}
+	i.must(err)
+	key, r := user+" "+drop.String(), answer.Results[0]
+	packet, before := i.told[key]
+	if before && (r.Outcome != outcome.Won || r.Packet != packet) {
+		i.rt.Fatalf("%s was told of packet %d, and now %+v", key, packet, r)
+	}
+	if r.Outcome != outcome.Won {
+		return
+	}
+	switch rapid.IntRange(0, 3).Draw(i.rt, "then") {
+	case 0:
+		return // the node dies, and nobody is told
+	case 1:
+		i.read(shard) // its entry is somewhere on its way for a long time
+		return
+	}
+	found, err := i.grabber.Lookup(i.Context(), i.c.ID, shard, []string{answer.Entries[0]})
+	i.must(err)
+	if found[0].Entry != nil {
+		i.must(i.publisher.Publish(i.Context(), *found[0].Entry))
+	}
+	batch.Lasts()
+	i.told[key] = r.Packet
+}
+
+// read takes what is in an outbox into somebody's hands.
+func (i *interleaving) read(shard int) {
+	entries, _, err := i.grabber.Page(i.Context(), i.c.ID, shard, "", 100)
+	i.must(err)
+	i.inAir = append(i.inAir, entries...)
+}
+
+func (i *interleaving) anyInAir() []rain.Entry {
+	if len(i.inAir) == 0 {
+		return nil
+	}
+	return []rain.Entry{i.inAir[i.pick("entry", len(i.inAir))]}
+}
+
+func (i *interleaving) publishOne() {
+	for _, e := range i.anyInAir() {
+		i.must(i.publisher.Publish(i.Context(), e))
+	}
+}
+
+// settleOne posts what somebody has read, perhaps long ago; the settler dies after the commit.
+func (i *interleaving) settleOne() { i.posts(i.anyInAir()) }
+
+// posts brings entries into the ledger. There is nothing in them that waits for a person.
+func (i *interleaving) posts(entries []rain.Entry) {
+	if len(entries) == 0 {
+		return
+	}
+	posted, err := i.ledger.Poster.Post(i.Context(), paytest.Copies(entries))
+	i.must(err)
+	if len(posted.Dead)+len(posted.Cut) > 0 {
+		i.rt.Fatalf("%+v", posted)
+	}
+}
+
+// settle brings all of an outbox into the ledger, and removes it.
+func (i *interleaving) settle(shard int) {
+	entries, _, err := i.grabber.Page(i.Context(), i.c.ID, shard, "", 100)
+	i.must(err)
+	i.posts(entries)
+	var refs []rain.EntryRef
+	for _, e := range entries {
+		refs = append(refs, e.Ref)
+	}
+	if len(refs) > 0 {
+		i.must(i.grabber.Remove(i.Context(), refs))
+	}
+}
+
+// move makes a move that is cut off before or after one of its steps, or not at all.
+func (i *interleaving) move() {
+	from, to := i.shard(), i.shard()
+	if from == to {
+		return
+	}
+	steps := &cutSteps{stock: i.grabber.Moves, rows: i.ledger.Moves, after: rapid.Bool().Draw(i.rt, "after"),
+		at: rapid.SampledFrom([]string{"", "lend", "row", "borrow", "done", "forget"}).Draw(i.rt, "cut")}
+	m := i.lossy.mover(func(o *MoverOptions) { o.Stock, o.Ledger = steps, cutRows{steps} })
+	i.carried(m.carry(i.Context(), i.c, []transfer{{from, to, rapid.IntRange(1, 7).Draw(i.rt, "count")}}, &i.pace.refusals))
+	for _, l := range i.levels()[from].Lent {
+		i.loans = append(i.loans, loan{from, l})
+	}
+}
+
+// carried is the end of moves, which may have been cut off, and may have met a lost shard.
+func (i *interleaving) carried(err error) {
+	if err != nil && !errors.Is(err, errCut) && !errors.Is(err, store.ErrNoState) && !errors.Is(err, posting.ErrCutOff) {
+		i.rt.Fatal(err)
+	}
+}
+
+// endLoan lets a node go on that had hung with a move in hand.
+func (i *interleaving) endLoan() {
+	if len(i.loans) == 0 {
+		return
+	}
+	one := i.loans[i.pick("loan", len(i.loans))]
+	i.carried(i.mover.end(i.Context(), i.c.ID, one.from, one.lent))
+}
+
+// look is a round of the mover, with taps that wait somewhere.
+func (i *interleaving) look() {
+	i.now += int64(rapid.SampledFrom([]int{0, 200, finishEveryMS}).Draw(i.rt, "passed"))
+	needs := map[int]need{i.shard(): {waiting: rapid.IntRange(1, 9).Draw(i.rt, "taps")}}
+	levels := i.levels()
+	i.pace.note(levels, i.now)
+	i.carried(errors.Join(i.mover.finish(i.Context(), i.c, levels, &i.pace.refusals),
+		i.mover.carry(i.Context(), i.c, plan(levels, i.pace.rates, needs, nil), &i.pace.refusals)))
+	if len(i.pace.refusals.until) > 0 {
+		i.rt.Fatalf("an honest move was refused: %+v", i.pace.refusals.moves)
+	}
+}
+
+func (i *interleaving) levels() []store.Level {
+	levels, err := i.grabber.Shards(i.Context(), i.c)
+	i.must(err)
+	return levels
+}
+
+// savedShard is all that Redis has of a shard.
+type savedShard struct {
+	hashes map[string]map[string]string
+	stock  []string
+	outbox []rain.Entry
+	raw    []map[string]any
+	ids    []string
+	last   string
+}
+
+// save takes what a shard is now. The stand-in has no DUMP.
+func (i *interleaving) save(shard int) (s savedShard) {
+	ctx, k := i.Context(), i.grabber.Keys(i.c.ID, shard)
+	s.hashes = map[string]map[string]string{}
+	for _, key := range []string{k.State, k.Wins, k.Taps, k.Lent, k.Borrowed} {
+		all, err := i.rdb.HGetAll(ctx, key).Result()
+		i.must(err)
+		s.hashes[key] = all
+	}
+	var err error
+	s.stock, err = i.rdb.LRange(ctx, k.Stock, 0, -1).Result()
+	i.must(err)
+	messages, err := i.rdb.XRange(ctx, k.Outbox, "-", "+").Result()
+	i.must(err)
+	for _, m := range messages {
+		s.ids, s.raw = append(s.ids, m.ID), append(s.raw, m.Values)
+	}
+	s.last = s.hashes[k.State]["last"]
+	return s
+}
+
+// goBack brings a shard back to how it was. What is in the stream has been settled by then, and the watch looks at once
+// whether Redis knows less than the ledger.
+func (i *interleaving) goBack() {
+	ctx, shard := i.Context(), i.shard()
+	s, ok := i.saved[shard]
+	if !ok || s.hashes[i.grabber.Keys(i.c.ID, shard).State]["rev"] == "" {
+		return
+	}
+	i.must(i.settler.CatchUp(ctx, i.c.ID, shard))
+	i.loseShard(i.c, shard)
+	k := i.grabber.Keys(i.c.ID, shard)
+	for key, fields := range s.hashes {
+		if len(fields) > 0 {
+			i.must(i.rdb.HSet(ctx, key, fields).Err())
+		}
+	}
+	i.must(i.rdb.RPush(ctx, k.Stock, s.stock).Err())
+	for n, id := range s.ids {
+		i.scribbleAll(k.Outbox, id, s.raw[n])
+	}
+	if len(s.ids) == 0 {
+		last := cmp.Or(strings.TrimPrefix(s.last, "0-0"), "0-1")
+		i.scribbleAll(k.Outbox, last, map[string]any{"barrier": ""})
+		i.must(i.rdb.XDel(ctx, k.Outbox, last).Err())
+	}
+	known, err := i.ledger.Moves.Known(ctx, i.c)
+	i.must(err)
+	_, err = i.grabber.Moves.Lose(ctx, i.c.ID, shard, known[shard].Entry, known[shard].Moves)
+	i.must(err)
+}
+
+// tryRebuild has a node restore what is lost.
+func (i *interleaving) tryRebuild(r *Rebuilder) {
+	_, err := r.Rebuild(i.Context(), i.c.ID)
+	if err != nil && !errors.Is(err, store.ErrAlive) && !errors.Is(err, errCut) {
+		i.rt.Fatal(err)
+	}
+}
+
+// cutLedger ends a rebuild in the middle.
+type cutLedger struct {
+	*posting.Rebuilds
+	at string
+}
+
+func (s *cutLedger) Fence(ctx context.Context, campaign string, shard int, attempt int64) (posting.Barrier, error) {
+	if s.at == "before the fence" {
+		return posting.Barrier{}, errCut
+	}
+	barrier, err := s.Rebuilds.Fence(ctx, campaign, shard, attempt)
+	if s.at == "after the fence" {
+		err = errCut
+	}
+	return barrier, err
+}
+
+func (s *cutLedger) Top(ctx context.Context, c *rain.Campaign, shard, limit int) ([]posting.Total, error) {
+	if s.at == "when all is read" {
+		return nil, errCut
+	}
+	return s.Rebuilds.Top(ctx, c, shard, limit)
+}
+
+// cutRebuild is a rebuild that is cut off.
+func (i *interleaving) cutRebuild() {
+	r := i.another()
+	r.o.Ledger = &cutLedger{i.ledger.Rebuilds, rapid.SampledFrom([]string{"before the fence", "after the fence",
+		"when all is read"}).Draw(i.rt, "cut")}
+	i.tryRebuild(r)
+}
+
+// check looks where each packet is.
+func (i *interleaving) check() {
+	ctx := i.Context()
+	where := map[int][]string{}
+	put := func(place string, numbers rain.Numbers) {
+		for packet := range numbers.Each() {
+			where[packet] = append(where[packet], place)
+		}
+	}
+	owner := map[int]string{}
+	i.must(i.ledger.Rebuilds.EachAssigned(ctx, i.c, rain.Numbers{{First: 0, Last: i.c.Packets - 1}},
+		func(k posting.Assigned) error {
+			owner[k.Win.Packet] = k.Win.User + " " + k.Win.Drop
+			put("the ledger", rain.Numbers{{First: k.Win.Packet, Last: k.Win.Packet}})
+			return nil
+		}))
+	given := i.given()
+	put("the sponsor", given)
+	moves, err := sqldb.List(ctx, i.db, posting.ScanMove, posting.MoveSelect+"WHERE campaign_id = ?", i.c.ID)
+	i.must(err)
+	rows := map[string]bool{}
+	shards, err := i.grabber.Snapshot(ctx, i.c)
+	i.must(err)
+	for _, move := range moves {
+		rows[move.Lent.Move] = true
+		if !shards[move.To].Found {
+			continue // it is the shard's, see below
+		}
+		come, err := i.rdb.HExists(ctx, i.grabber.Keys(i.c.ID, move.To).Borrowed, move.Lent.Move).Result()
+		i.must(err)
+		if !come {
+			put("move "+move.Lent.Move, move.Numbers)
+		}
+	}
+	for n, s := range shards {
+		name := fmt.Sprint("shard ", n)
+		if !s.Found {
+			// A rebuild will give it what it holds, but for what is somebody's by then.
+			holds, err := i.ledger.Rebuilds.Holding(ctx, i.c, n)
+			i.must(err)
+			for packet := range holds.Numbers.Each() {
+				if owner[packet] == "" && !has(given, packet) {
+					put(name+", lost", rain.Numbers{{First: packet, Last: packet}})
+				}
+			}
+			continue
+		}
+		put(name, s.Stock)
+		for _, lent := range s.Lent {
+			if !rows[lent.Move] {
+				put(name+", lent", lent.Numbers)
+			}
+		}
+		must := func(e rain.Entry, unreadable error) error {
+			for _, w := range e.Wins {
+				if key := w.User + " " + w.Drop; owner[w.Packet] != key {
+					owner[w.Packet] = key
+					put(name+", outbox", rain.Numbers{{First: w.Packet, Last: w.Packet}})
+				}
+			}
+			if e.Reclaim != nil {
+				for packet := range e.Reclaim.Numbers.Each() {
+					if !has(given, packet) {
+						put(name+", outbox", rain.Numbers{{First: packet, Last: packet}})
+					}
+				}
+			}
+			return unreadable
+		}
+		i.must(i.grabber.EachEntry(ctx, i.c, n, "+", must))
+	}
+	for packet := range i.c.Packets {
+		if len(where[packet]) != 1 {
+			i.rt.Fatalf("packet %d is in %v", packet, where[packet])
+		}
+	}
+	for key, packet := range i.told {
+		if has, is := owner[packet]; is && has != key {
+			i.rt.Fatalf("%s was told of packet %d, which is %s's", key, packet, has)
+		}
+	}
+}
+
+// given is what went back to the sponsor.
+func (i *interleaving) given() (all rain.Numbers) {
+	texts, err := sqldb.Column[string](i.Context(), i.db, "SELECT numbers FROM reclaim WHERE campaign_id = ?", i.c.ID)
+	i.must(err)
+	for _, text := range texts {
+		numbers, err := rain.ParseNumbers(text, i.c.Packets)
+		i.must(err)
+		all = append(all, numbers...)
+	}
+	return all
+}
+
+func has(numbers rain.Numbers, packet int) bool {
+	return slices.ContainsFunc(numbers, func(r rain.Range) bool { return r.First <= packet && packet <= r.Last })
+}
+
+// end brings the campaign to its end: what is lost is restored, what is begun is ended, and the rest goes back.
+func (i *interleaving) end() {
+	ctx := i.Context()
+	finish := func() {
+		i.tick()
+		i.tryRebuild(i.rebuilder)
+		i.check()
+		for range 2 {
+			i.must(i.lossy.mover(nil).finish(ctx, i.c, i.levels(), &i.pace.refusals))
+		}
+		for shard := range interleavedShards {
+			i.settle(shard)
+		}
+		i.check()
+	}
+	if rapid.Bool().Draw(i.rt, "finished before the close") {
+		finish()
+	}
+	_, err := i.service.Close(ctx, i.c.ID)
+	if err != nil && !errors.Is(err, store.ErrNoState) && !errors.Is(err, ErrApply) {
+		i.rt.Fatal(err)
+	}
+	i.c = i.campaign(i.c.ID)
+	i.check()
+	for range 2 {
+		finish()
+		i.must(i.grabber.CloseCampaign(ctx, i.c))
+	}
+	finish()
+	owner := map[int]string{}
+	i.must(i.ledger.Rebuilds.EachAssigned(ctx, i.c, rain.Numbers{{First: 0, Last: i.c.Packets - 1}},
+		func(k posting.Assigned) error {
+			owner[k.Win.Packet] = k.Win.User + " " + k.Win.Drop
+			return nil
+		}))
+	for key, packet := range maps.All(i.told) {
+		if owner[packet] != key {
+			i.rt.Fatalf("%s was told of packet %d, which is %q's", key, packet, owner[packet])
+		}
+	}
+	given := i.given()
+	for packet := range i.c.Packets {
+		if (owner[packet] == "") != has(given, packet) {
+			i.rt.Fatalf("packet %d is paid to %q, and given back %v", packet, owner[packet], has(given, packet))
+		}
+	}
+	if n := given.Count() + len(owner); n != i.c.Packets {
+		i.rt.Fatalf("%d packets are paid or given back", n)
+	}
+	if got := i.books(i.c); !got.Balanced || got.Dead != 0 || got.Unsettled != 0 || got.Stock != 0 {
+		i.rt.Fatalf("the books: %+v", got)
+	}
+}
+
+// scribbleAll adds an entry with an id to a stream.
+func (i *interleaving) scribbleAll(stream, id string, values map[string]any) {
+	i.must(i.rdb.Do(i.Context(), append([]any{"XADD", stream, id}, flat(values)...)...).Err())
+}
+
+func flat(values map[string]any) (list []any) {
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		list = append(list, key, values[key])
+	}
+	return list
+}

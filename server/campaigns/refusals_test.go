@@ -1,0 +1,188 @@
+package campaigns
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+
+	"redrain/payout/ledger/posting"
+	"redrain/rain"
+	"redrain/server/cluster"
+	"redrain/server/servertest"
+)
+
+// countedRows counts how often a row was asked for.
+type countedRows struct {
+	*posting.Moves
+	writes int
+}
+
+func (r *countedRows) Write(ctx context.Context, campaign string, from int, lent rain.Lent) error {
+	r.writes++
+	return r.Moves.Write(ctx, campaign, from, lent)
+}
+
+// TestAForgedLoan: what somebody has written into a shard's record of lent stock is named once, moves nothing, and is
+// not tried again and again. What others need goes on, and so does the watch over Redis.
+func TestAForgedLoan(t *testing.T) {
+	for what, record := range map[string]string{
+		"of another shard's packets":  "2 1 0 20-29",
+		"of some of another shard's":  "2 1 0 5-12",
+		"to the shard itself":         "0 1 0 5-6",
+		"to a shard that is not":      "9 1 0 5-6",
+		"with a number far ahead":     "2 9000000000000000 0 5-6",
+		"of another epoch":            "2 1 77 5-6",
+		"that is no record":           "a pot of gold",
+		"with a backward range":       "2 1 0 6-5",
+		"with packets beyond":         "2 1 0 5-5000",
+		"with more ranges than go":    "2 1 0" + strings.Repeat(" 5-5", 501),
+		"under an id that is no name": "2 1 0 5-5",
+	} {
+		t.Run(what, func(t *testing.T) {
+			l := newLossy(t, forgetful["in-process"](t))
+			c := l.raining(servertest.EvenSpec(300, 30, 3))
+			id := "forged"
+			if what == "under an id that is no name" {
+				id = strings.Repeat("x", 65)
+			}
+			if err := l.rdb.HSet(t.Context(), l.grabber.Keys(c.ID, 0).Lent, id, record).Err(); err != nil {
+				t.Fatal(err)
+			}
+			rows := &countedRows{Moves: l.ledger.Moves}
+			m, p := l.mover(func(o *MoverOptions) { o.Ledger = rows }), &pace{}
+			w := NewWatch(WatchOptions{Seen: l.ledger.Moves, Loser: l.grabber.Moves, Sums: l.grabber.Sums,
+				Known: l.registry, Bus: l.bus, Log: slog.New(slog.DiscardHandler)})
+			for range 60 { // for half a minute
+				if err := m.look(t.Context(), c, p); err != nil {
+					t.Fatal(err)
+				}
+				l.now += 500
+			}
+			if rows.writes > 2 {
+				t.Errorf("it was tried %d times", rows.writes)
+			}
+			l.alarm("move_refused", c.ID)
+			l.quiet()
+			if err := w.look(t.Context(), c); err != nil {
+				t.Error(err)
+			}
+			// Players of shard 2 run dry: they get stock, from the shard that has not lent anything strange.
+			m.Dry(c.ID, cluster.DryShard{Shard: 2, Node: "n", Taps: 13})
+			if err := m.look(t.Context(), c, p); err != nil {
+				t.Fatal(err)
+			}
+			levels, err := l.grabber.Shards(t.Context(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := []int{levels[0].Left, levels[1].Left, levels[2].Left}; !slices.Equal(got, []int{10, 7, 13}) {
+				t.Errorf("the shards have %v", got)
+			}
+			if n, err := l.ledger.Moves.Open(t.Context(), c.ID); err != nil || len(n) != 0 {
+				t.Errorf("%+v, %v", n, err)
+			}
+			// Later it is tried again, and said no second time.
+			l.now += 2 * refusedMS
+			if err := m.look(t.Context(), c, p); err != nil {
+				t.Fatal(err)
+			}
+			l.quiet()
+			// The cure for a shard that somebody has written to.
+			if err := l.rdb.Del(t.Context(), l.grabber.Keys(c.ID, 0).State).Err(); err != nil {
+				t.Fatal(err)
+			}
+			l.rebuild(c.ID)
+			if got := l.stock(c, "rebuilt"); !slices.Equal(got, []int{10, 7, 13}) {
+				t.Errorf("the shards have %v", got)
+			}
+			if got := l.books(c); !got.Balanced {
+				t.Errorf("the books: %+v", got)
+			}
+		})
+	}
+}
+
+// TestAForgedStockIsNotLentPieceByPiece: somebody has put another shard's packets into a stock. One move of it is
+// refused, and the mover does not go on lending from there.
+func TestAForgedStockIsNotLentPieceByPiece(t *testing.T) {
+	l := newLossy(t, forgetful["in-process"](t))
+	c := l.raining(servertest.EvenSpec(400, 40, 4))
+	k := l.grabber.Keys(c.ID, 0)
+	if err := l.rdb.RPop(t.Context(), k.Stock).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.rdb.RPush(t.Context(), k.Stock, "10-39", ".").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.rdb.HSet(t.Context(), k.State, "left", 40).Err(); err != nil {
+		t.Fatal(err)
+	}
+	m, p := l.mover(nil), &pace{}
+	for range 20 {
+		m.Dry(c.ID, cluster.DryShard{Shard: 3, Node: "n", Taps: 12})
+		if err := m.look(t.Context(), c, p); err != nil {
+			t.Fatal(err)
+		}
+		l.now += 500
+	}
+	l.alarm("move_refused", c.ID)
+	l.quiet()
+	levels, err := l.grabber.Shards(t.Context(), c)
+	if err != nil || len(levels[0].Lent) != 1 || levels[3].Left != 12 {
+		t.Errorf("%+v, %v", levels, err)
+	}
+}
+
+// TestAMoveIsNotDoneTwiceByHand: the record of a move that is done is put back with other packets, or to another shard.
+func TestAMoveIsNotDoneTwiceByHand(t *testing.T) {
+	for _, record := range []string{"2 1 0 6-9", "1 1 0 0-9", "1 2 0 6-9"} {
+		l := newLossy(t, forgetful["in-process"](t))
+		c := l.raining(servertest.EvenSpec(300, 30, 3))
+		lent, err := l.grabber.Lend(t.Context(), c.ID, 0, 1, "m", 4)
+		if err != nil || lent.Numbers.String() != "6-9" {
+			t.Fatalf("%+v, %v", lent, err)
+		}
+		m := l.mover(nil)
+		if err := m.end(t.Context(), c.ID, 0, *lent); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.rdb.HSet(t.Context(), l.grabber.Keys(c.ID, 0).Lent, "m", record).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.look(t.Context(), c, &pace{}); err != nil {
+			t.Fatal(err)
+		}
+		l.alarm("move_refused", c.ID)
+		levels, err := l.grabber.Shards(t.Context(), c)
+		if err != nil || levels[0].Left != 6 || levels[1].Left != 14 || levels[2].Left != 10 {
+			t.Errorf("%s: %+v, %v", record, levels, err)
+		}
+	}
+}
+
+// TestAnArrivalByHand: the number under which a move came is made up in Redis. The move is done, the number is not
+// kept, and the shard goes on.
+func TestAnArrivalByHand(t *testing.T) {
+	l := newLossy(t, forgetful["in-process"](t))
+	c := l.raining(servertest.EvenSpec(300, 30, 3))
+	lent, err := l.grabber.Lend(t.Context(), c.ID, 0, 1, "m", 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.rdb.HSet(t.Context(), l.grabber.Keys(c.ID, 1).Borrowed, "m", "9000000000000000").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.mover(nil).end(t.Context(), c.ID, 0, *lent); err != nil {
+		t.Fatal(err)
+	}
+	l.alarm("move_refused", c.ID)
+	known, err := l.ledger.Moves.Known(t.Context(), c)
+	if err != nil || known[1].Moves != 0 {
+		t.Errorf("%+v, %v", known, err)
+	}
+	if levels, err := l.grabber.Shards(t.Context(), c); err != nil || len(levels[0].Lent) != 0 {
+		t.Errorf("%+v, %v", levels, err)
+	}
+}

@@ -1,0 +1,141 @@
+package campaigns
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"redrain/grab/store"
+	"redrain/internal/sqldb"
+	"redrain/payout/ledger/posting"
+	"redrain/payout/paytest"
+	"redrain/rain"
+	"redrain/server/servertest"
+)
+
+// letters are the dead letters that wait.
+func (l *lossy) letters() []posting.DeadLetter {
+	l.Helper()
+	list, err := sqldb.List(l.Context(), l.db, posting.ScanLetter, posting.LetterSelect+"WHERE resolved_at = 0 ORDER BY id")
+	if err != nil {
+		l.Fatal(err)
+	}
+	return list
+}
+
+// scribble adds an entry to an outbox by hand.
+func (l *lossy) scribble(c *rain.Campaign, shard int, id string, fields ...any) {
+	l.Helper()
+	err := l.rdb.XAdd(l.Context(), &redis.XAddArgs{Stream: l.grabber.Keys(c.ID, shard).Outbox, ID: id,
+		Values: fields}).Err()
+	if err != nil {
+		l.Fatal(err)
+	}
+}
+
+// TestARebuildTakesAsideWhatCannotBeRead: entries that somebody has written or changed by hand, more than a page of them
+// before those that are right. The rebuild goes on, what was told is paid, and what cannot be read is kept.
+func TestARebuildTakesAsideWhatCannotBeRead(t *testing.T) {
+	for name, redis := range forgetful {
+		t.Run(name, func(t *testing.T) {
+			l := newLossy(t, redis(t))
+			c := l.raining(servertest.EvenSpec(400, 40, 2))
+			const garbage = leftOverAtOnce + 20
+			outbox := l.grabber.Keys(c.ID, 0).Outbox
+			for i := range garbage {
+				l.scribble(c, 0, fmt.Sprintf("1-%d", i+1), "pot", fmt.Sprint("of gold ", i))
+			}
+			told, changed := paytest.Home("told", 0, 2), paytest.Home("changed", 0, 2)
+			entries := l.win(c, 0, told, changed)
+			if len(entries) != 2 {
+				t.Fatalf("%+v", entries)
+			}
+			// The second one's packets are changed, so that it cannot be read; its player was told all the same.
+			second := entries[1]
+			found, err := l.rdb.XRange(t.Context(), outbox, second.Ref.ID, second.Ref.ID).Result()
+			if err != nil || len(found) != 1 {
+				t.Fatal(found, err)
+			}
+			values := found[0].Values
+			if err := l.rdb.Del(t.Context(), outbox).Err(); err != nil {
+				t.Fatal(err)
+			}
+			for i := range garbage {
+				l.scribble(c, 0, fmt.Sprintf("1-%d", i+1), "pot", fmt.Sprint("of gold ", i))
+			}
+			l.scribble(c, 0, second.Ref.ID, "at", values["at"], "packets", "gold", "wins", values["wins"])
+			if err := l.rdb.Del(t.Context(), l.grabber.Keys(c.ID, 0).State).Err(); err != nil {
+				t.Fatal(err)
+			}
+			l.publish(entries[:1])
+			done := l.rebuild(c.ID)
+			if len(done.Shards) != 1 || done.Wins != 2 || done.Packets != 18 {
+				t.Errorf("rebuilt: %+v", done)
+			}
+			if n, err := l.grabber.Pending(t.Context(), c); err != nil || n != 0 {
+				t.Errorf("%d entries wait, %v", n, err)
+			}
+			list := l.letters()
+			if len(list) != garbage+1 {
+				t.Fatalf("%d letters", len(list))
+			}
+			for _, d := range list {
+				if d.Kind != posting.LetterMessage || !strings.HasPrefix(d.Source, "outbox "+c.ID) || len(d.Payload) < 10 {
+					t.Errorf("%+v", d)
+				}
+			}
+			if !strings.Contains(string(list[garbage].Payload), changed) {
+				t.Errorf("%s", list[garbage].Payload)
+			}
+			for _, user := range []string{told, changed} {
+				if got, err := l.ledger.Claims.UserBalance(t.Context(), user); err != nil || got != 10 {
+					t.Errorf("%s has %d, %v", user, got, err)
+				}
+			}
+			l.alarm("dead_letter", c.ID)
+			if got := l.books(c); got.Difference != 0 || got.Paid != 20 {
+				t.Errorf("the books: %+v", got)
+			}
+		})
+	}
+}
+
+// TestATornEntryOfALivingShard holds up the end of its campaign. The command that rebuilds takes it aside, and says that
+// nothing is lost.
+func TestATornEntryOfALivingShard(t *testing.T) {
+	l := newLossy(t, forgetful["in-process"](t))
+	c := l.raining(servertest.EvenSpec(400, 40, 2))
+	l.scribble(c, 1, "*", "pot", "of gold")
+	if _, err := l.rebuilder.Rebuild(t.Context(), c.ID); !errors.Is(err, store.ErrAlive) {
+		t.Error(err)
+	}
+	if n, err := l.grabber.Pending(t.Context(), c); err != nil || n != 0 || len(l.letters()) != 1 {
+		t.Errorf("%d entries wait, %v; %+v", n, err, l.letters())
+	}
+	l.alarm("dead_letter", c.ID)
+}
+
+// TestAForgedWinInATornEntry: what the wins hash has by hand is not paid either, because no gateway has sealed it.
+func TestAForgedWinInATornEntry(t *testing.T) {
+	l := newLossy(t, forgetful["in-process"](t))
+	c := l.raining(servertest.EvenSpec(400, 40, 2))
+	drop, user := rain.DropID{N: c.Current().FirstWave}.String(), paytest.Home("thief", 1, 2)
+	l.scribble(c, 1, "5-1", "at", fmt.Sprint(l.now), "packets", "x", "wins", "0123456789abcdef "+drop+" "+user)
+	err := l.rdb.HSet(t.Context(), l.grabber.Keys(c.ID, 1).Wins, user+"\n"+drop, "30 5-1 ").Err()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.rebuilder.Rebuild(t.Context(), c.ID); !errors.Is(err, store.ErrAlive) {
+		t.Error(err)
+	}
+	list := l.letters()
+	if len(list) != 2 || list[0].Kind != posting.LetterForged || list[1].Kind != posting.LetterMessage {
+		t.Errorf("%+v", list)
+	}
+	if got, err := l.ledger.Claims.UserBalance(t.Context(), user); err != nil || got != 0 {
+		t.Errorf("%d, %v", got, err)
+	}
+}
