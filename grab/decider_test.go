@@ -311,8 +311,8 @@ func BenchmarkCoalescer(b *testing.B) {
 	all.Wait()
 }
 
-// A tap that waited for so long that the ledger might refuse its win is not sealed any more: what is told is paid. It may
-// be tapped again.
+// A tap that waited for so long that the ledger might refuse its win is not sealed any more: what is told is paid. It
+// may be tapped again.
 func TestATapThatWaitedTooLongIsNotSealed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakeScript{stock: 10, hold: make(chan struct{})}

@@ -26,9 +26,9 @@ func readSettings(c *rain.Campaign, state map[string]string, s *rain.ShardSnapsh
 		of = "a closed shard has"
 	case s.Revision == c.Revision && (c.Status == rain.Open || c.Status == rain.Paused):
 		want[fieldStatus] = string(c.Status)
-		rain := rainFields(c.Current())
-		for i := 0; i < len(rain); i += 2 {
-			want[rain[i].(string)] = fmt.Sprint(rain[i+1])
+		fields := rainFields(c.Current())
+		for i := 0; i < len(fields); i += 2 {
+			want[fmt.Sprint(fields[i])] = fmt.Sprint(fields[i+1])
 		}
 		of = fmt.Sprintf("revision %d of the campaign says", c.Revision)
 	case state[fieldStatus] != string(rain.Open) && state[fieldStatus] != string(rain.Paused):
@@ -36,7 +36,8 @@ func readSettings(c *rain.Campaign, state map[string]string, s *rain.ShardSnapsh
 	}
 	for _, field := range settings {
 		if value, known := want[field]; known && state[field] != value {
-			s.Altered = append(s.Altered, fmt.Sprintf("the state's %s is %q, but %s %q", field, state[field], of, value))
+			s.Altered = append(s.Altered, fmt.Sprintf("the state's %s is %q, but %s %q", field, state[field], of,
+				value))
 		}
 	}
 }
@@ -50,7 +51,8 @@ const borrowedAtOnce = 500
 
 // EachBorrowed calls fn with each move that has come to a shard, and its number among those of the shard, in any order;
 // -1 where that is no number. A move that comes meanwhile may be among them or not.
-func (s *Sums) EachBorrowed(ctx context.Context, c *rain.Campaign, shard int, fn func(move string, number int64)) error {
+func (s *Sums) EachBorrowed(ctx context.Context, c *rain.Campaign, shard int,
+	fn func(move string, number int64)) error {
 	key := s.keys.shard(c.ID, shard).Borrowed
 	for cursor := uint64(0); ; {
 		page, next, err := s.rdb.HScan(ctx, key, cursor, "", borrowedAtOnce).Result()

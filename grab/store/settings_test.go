@@ -8,8 +8,8 @@ import (
 	"redrain/rain"
 )
 
-// TestASnapshotNamesSettingsThatAreNotTheCampaigns: of the version of the campaign that the shard goes by, each setting;
-// of another version those that no version changes.
+// TestASnapshotNamesSettingsThatAreNotTheCampaigns: of the version of the campaign that the shard goes by, each
+// setting; of another version those that no version changes.
 func TestASnapshotNamesSettingsThatAreNotTheCampaigns(t *testing.T) {
 	t.Parallel()
 	falling := rain.Rain{ID: "r", FirstWave: 7, StartsAt: 1_000, DurationMS: 500, FallMS: 300, Pacing: rain.PacingEven}
@@ -30,24 +30,26 @@ func TestASnapshotNamesSettingsThatAreNotTheCampaigns(t *testing.T) {
 		field, value string
 		want         string // begins what is altered, "" where nothing is
 	}{
-		"as it should be":          {of: paused},
-		"closed":                   {of: closed},
-		"of an earlier version":    {of: older},
-		"opened":                   {of: paused, field: "status", value: "open", want: "the state's status is \"open\""},
+		"as it should be":       {of: paused},
+		"closed":                {of: closed},
+		"of an earlier version": {of: older},
+		"opened": {of: paused, field: "status", value: "open",
+			want: "the state's status is \"open\""},
 		"closed, but not for good": {of: paused, field: "status", value: "closed", want: "the state's rev is \"4\""},
 		"no more updates":          {of: paused, field: "rev", value: "9007199254740991", want: "the state's status"},
-		"closed, then opened":      {of: closed, field: "status", value: "open", want: "the state's status is \"open\""},
-		"closed, then newer":       {of: closed, field: "rev", value: "5", want: "the state's rev is \"5\""},
-		"a status that is none":    {of: older, field: "status", value: "ajar", want: "the state's status is \"ajar\""},
-		"more wins":                {of: paused, field: "wins_per_user", value: "4", want: "the state's wins_per_user"},
-		"more wins, once closed":   {of: closed, field: "wins_per_user", value: "4", want: "the state's wins_per_user"},
-		"more wins, once earlier":  {of: older, field: "wins_per_user", value: "4", want: "the state's wins_per_user"},
-		"more taps":                {of: paused, field: "taps_per_user", value: "1", want: "the state's taps_per_user"},
-		"another rain":             {of: paused, field: "first_wave", value: "8", want: "the state's first_wave"},
-		"earlier":                  {of: paused, field: "opens", value: "1", want: "the state's opens"},
-		"longer":                   {of: paused, field: "closes", value: "9999", want: "the state's closes"},
-		"not paced":                {of: paused, field: "paced", value: "0", want: "the state's paced"},
-		"faster":                   {of: paused, field: "duration_ms", value: "5", want: "the state's duration_ms"},
+		"closed, then opened": {of: closed, field: "status", value: "open",
+			want: "the state's status is \"open\""},
+		"closed, then newer":      {of: closed, field: "rev", value: "5", want: "the state's rev is \"5\""},
+		"a status that is none":   {of: older, field: "status", value: "ajar", want: "the state's status is \"ajar\""},
+		"more wins":               {of: paused, field: "wins_per_user", value: "4", want: "the state's wins_per_user"},
+		"more wins, once closed":  {of: closed, field: "wins_per_user", value: "4", want: "the state's wins_per_user"},
+		"more wins, once earlier": {of: older, field: "wins_per_user", value: "4", want: "the state's wins_per_user"},
+		"more taps":               {of: paused, field: "taps_per_user", value: "1", want: "the state's taps_per_user"},
+		"another rain":            {of: paused, field: "first_wave", value: "8", want: "the state's first_wave"},
+		"earlier":                 {of: paused, field: "opens", value: "1", want: "the state's opens"},
+		"longer":                  {of: paused, field: "closes", value: "9999", want: "the state's closes"},
+		"not paced":               {of: paused, field: "paced", value: "0", want: "the state's paced"},
+		"faster":                  {of: paused, field: "duration_ms", value: "5", want: "the state's duration_ms"},
 	} {
 		state := maps.Clone(tc.of)
 		if tc.field != "" {

@@ -48,7 +48,8 @@ func (s *Stock) Open(ctx context.Context, c *rain.Campaign, until int64) error {
 // older version than the one in force changes nothing, and nothing opens a closed shard again. A closed campaign is
 // closed as by CloseCampaign; one that is still loading has nothing to apply.
 //
-// It fails with ErrNoState where a shard has not been opened, or Redis has lost it; the others are brought up all the same.
+// It fails with ErrNoState where a shard has not been opened, or Redis has lost it; the others are brought up all the
+// same.
 func (s *Stock) Apply(ctx context.Context, c *rain.Campaign) error {
 	switch c.Status {
 	case rain.Loading:

@@ -85,29 +85,59 @@ func TestWhatIsChangedInRedisByHandIsNamed(t *testing.T) {
 		do   func() error
 		name string
 	}{
-		"packets added to the stock":     {func() error { return rdb.LPush(ctx, k.stock, "0-2").Err() }, "can be won, but somebody has won"},
-		"packets taken out of the stock": {func() error { return rdb.LSet(ctx, k.stock, 0, "4-19").Err() }, "neither in its stock nor lent"},
+		"packets added to the stock": {
+			func() error { return rdb.LPush(ctx, k.stock, "0-2").Err() },
+			"can be won, but somebody has won",
+		},
+		"packets taken out of the stock": {
+			func() error { return rdb.LSet(ctx, k.stock, 0, "4-19").Err() },
+			"neither in its stock nor lent",
+		},
 		"packets doubled, and counted": {func() error {
 			if err := rdb.LPush(ctx, k.stock, "10-12").Err(); err != nil {
 				return err
 			}
 			return rdb.HIncrBy(ctx, k.state, "left", 3).Err()
 		}, "twice in its stock"},
-		"another stock": {func() error { return rdb.LSet(ctx, k.stock, 0, "all").Err() }, "which no script has written"},
-		"left":          {func() error { return rdb.HIncrBy(ctx, k.state, "left", -1).Err() }, "packets are left, but its stock has"},
-		"won":           {func() error { return rdb.HIncrBy(ctx, k.state, "won", 1).Err() }, "are recorded for players"},
-		"moves":         {func() error { return rdb.HIncrBy(ctx, k.state, "moves", 1).Err() }, "the rows have no move"},
-		"status":        {func() error { return rdb.HSet(ctx, k.state, "status", "paused").Err() }, `status is "paused"`},
+		"another stock": {
+			func() error { return rdb.LSet(ctx, k.stock, 0, "all").Err() },
+			"which no script has written",
+		},
+		"left": {
+			func() error { return rdb.HIncrBy(ctx, k.state, "left", -1).Err() },
+			"packets are left, but its stock has",
+		},
+		"won": {
+			func() error { return rdb.HIncrBy(ctx, k.state, "won", 1).Err() },
+			"are recorded for players",
+		},
+		"moves": {
+			func() error { return rdb.HIncrBy(ctx, k.state, "moves", 1).Err() },
+			"the rows have no move",
+		},
+		"status": {
+			func() error { return rdb.HSet(ctx, k.state, "status", "paused").Err() },
+			`status is "paused"`,
+		},
 		"closed": {func() error {
 			return rdb.HSet(ctx, k.state, "status", "closed", "rev", "9007199254740991").Err()
 		}, "its state says that it is closed"},
-		"a revision to come": {func() error { return rdb.HIncrBy(ctx, k.state, "rev", 100).Err() }, "its state is of revision"},
-		"wins for everybody": {func() error { return rdb.HSet(ctx, k.state, "wins_per_user", 99).Err() }, "wins_per_user"},
-		"no state":           {func() error { return rdb.Del(ctx, k.state).Err() }, "Redis has lost it"},
+		"a revision to come": {
+			func() error { return rdb.HIncrBy(ctx, k.state, "rev", 100).Err() },
+			"its state is of revision",
+		},
+		"wins for everybody": {
+			func() error { return rdb.HSet(ctx, k.state, "wins_per_user", 99).Err() },
+			"wins_per_user",
+		},
+		"no state": {func() error { return rdb.Del(ctx, k.state).Err() }, "Redis has lost it"},
 		"a win added": {func() error {
 			return rdb.HSet(ctx, k.wins, "thief", "1 0.9", "thief\n0.9", "9 "+entries[0].ID+" ").Err()
 		}, "player thief"},
-		"a win removed": {func() error { return rdb.HDel(ctx, k.wins, "user-1", "user-1\n"+ticket).Err() }, "Redis knows no such win"},
+		"a win removed": {
+			func() error { return rdb.HDel(ctx, k.wins, "user-1", "user-1\n"+ticket).Err() },
+			"Redis knows no such win",
+		},
 		"a win for another player": {func() error {
 			if err := rdb.HDel(ctx, k.wins, "user-1", "user-1\n"+ticket).Err(); err != nil {
 				return err
@@ -117,9 +147,13 @@ func TestWhatIsChangedInRedisByHandIsNamed(t *testing.T) {
 		"a win with another packet": {func() error {
 			return rdb.HSet(ctx, k.wins, "user-1\n"+ticket, "19"+strings.TrimLeft(win, "0123456789")).Err()
 		}, "player user-1"},
-		"an entry deleted":      {func() error { return rdb.XDel(ctx, k.outbox, entries[1].ID).Err() }, "neither in an outbox nor in the ledger"},
+		"an entry deleted": {
+			func() error { return rdb.XDel(ctx, k.outbox, entries[1].ID).Err() },
+			"neither in an outbox nor in the ledger",
+		},
 		"an entry played again": {add(&rds.XAddArgs{Values: entries[0].Values}), "no script has written it"},
-		"an entry added": {add(&rds.XAddArgs{Values: []string{"at", entries[0].Values["at"].(string), "packets", "19-19",
+		"an entry added": {add(&rds.XAddArgs{Values: []string{"at", entries[0].Values["at"].(string), "packets",
+			"19-19",
 			"wins", "made-up 0.9 thief"}}), "no script has written it"},
 		"an entry altered": {func() error { // all entries again, one of them with another player, as they were
 			if err := rdb.XTrimMaxLen(ctx, k.outbox, 0).Err(); err != nil {
@@ -141,9 +175,18 @@ func TestWhatIsChangedInRedisByHandIsNamed(t *testing.T) {
 			}
 			return nil
 		}, "player thief"},
-		"no outbox":       {func() error { return rdb.Del(ctx, k.outbox).Err() }, "the newest entry that its scripts have written"},
-		"a move made up":  {func() error { return rdb.HSet(ctx, k.borrowed, "made up", 0).Err() }, "there is no such move"},
-		"a loan in words": {func() error { return rdb.HSet(ctx, k.lent, "made up", "all").Err() }, "which no script has written"},
+		"no outbox": {
+			func() error { return rdb.Del(ctx, k.outbox).Err() },
+			"the newest entry that its scripts have written",
+		},
+		"a move made up": {
+			func() error { return rdb.HSet(ctx, k.borrowed, "made up", 0).Err() },
+			"there is no such move",
+		},
+		"a loan in words": {
+			func() error { return rdb.HSet(ctx, k.lent, "made up", "all").Err() },
+			"which no script has written",
+		},
 	} {
 		before := heard.count("reconciliation", c.ID)
 		if err := by.do(); err != nil {

@@ -118,7 +118,8 @@ func TestForgeriesArePaidToNobody(t *testing.T) {
 				time.Now().UnixMilli(), at, mark, drop))
 		}, "forged"},
 		"a message with another player": {func() { f.publish(c.ID, replaced(" user-", " thief-")) }, "forged"},
-		"a message with another packet": {func() { f.publish(c.ID, replaced("\n"+lines[2]+"\n", "\n19-19\n")) }, "forged"},
+		"a message with another packet": {func() { f.publish(c.ID, replaced("\n"+lines[2]+"\n", "\n19-19\n")) },
+			"forged"},
 		"an entry with another player": {func() {
 			f.add(c.ID, "at", at, "packets", "18-18", "wins", mark+" "+drop+" thief")
 		}, "forged"},
@@ -187,7 +188,8 @@ func TestForgeriesArePaidToNobody(t *testing.T) {
 	f.dismissAll(t, n, c.ID)
 }
 
-// dismissAll dismisses every letter: what keeps a packet, when the campaign is over. Nothing is left in the escrow then.
+// dismissAll dismisses every letter: what keeps a packet, when the campaign is over. Nothing is left in the escrow
+// then.
 func (f *forger) dismissAll(t *testing.T, n *node, campaign string) {
 	t.Helper()
 	for _, d := range f.waiting(n.client) {

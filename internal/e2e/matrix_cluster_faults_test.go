@@ -181,8 +181,8 @@ func (c *clusterCell) takesOver(replica *testenv.Server, entry string) {
 }
 
 // laggedUnconfirmed is what --confirm redis promises, and what not. What the ledger or the stream has by then is kept;
-// of what only the dead master knows, what the nodes that have decided it still publish from their memory is kept as well,
-// and the rest is lost, though players were told of it. An alarm names the loss.
+// of what only the dead master knows, what the nodes that have decided it still publish from their memory is kept as
+// well, and the rest is lost, though players were told of it. An alarm names the loss.
 func (c *clusterCell) laggedUnconfirmed(master, replica *testenv.Server) {
 	c.t.Helper()
 	c.cutOff(master, replica)

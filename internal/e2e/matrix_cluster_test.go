@@ -60,7 +60,9 @@ func TestClusterFaultMatrix(t *testing.T) {
 	modes := []string{"redis", "replica", "stream"}
 	table := make([][]string, len(modes))
 	t.Cleanup(func() {
-		lines := []string{"| | `" + strings.Join(modes, "` | `") + "` |", "| --- |" + strings.Repeat(" --- |", len(modes))}
+		lines := []string{
+			"| | `" + strings.Join(modes, "` | `") + "` |", "| --- |" + strings.Repeat(" --- |", len(modes)),
+		}
 		for row, f := range clusterFaults {
 			line := "| " + f.name + " |"
 			for column := range modes {
@@ -146,7 +148,7 @@ func (p *player) untilAnswer(t *testing.T, last ...string) {
 	var r wire.Result
 	testenv.Eventually(t, time.Minute, fmt.Sprintf("%s is answered %v", p.user, last), func() bool {
 		r = p.answered(t, p.tap(p.freshDrop(t)))
-		return slices.Contains(last, string(r.Outcome))
+		return slices.Contains(last, r.Outcome)
 	})
 }
 

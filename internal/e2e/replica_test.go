@@ -67,7 +67,7 @@ func (f *failover) pair(campaign string, shard int) (master, replica *testenv.Se
 		if err != nil || role[0] != "master" {
 			return false
 		}
-		for _, follower := range role[2].([]any) { //nolint:forcetypeassert // Redis's answer
+		for _, follower := range role[2].([]any) {
 			replica = f.server(net.JoinHostPort(fmt.Sprint(follower.([]any)[0]), fmt.Sprint(follower.([]any)[1])))
 		}
 		master = f.server(client.Options().Addr)

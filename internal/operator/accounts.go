@@ -100,7 +100,8 @@ func (c *Client) RetryPayouts(ctx context.Context, campaign string) (Retried, er
 		timeout: createTimeout})
 }
 
-// DismissPayout ends dead letters of a claim that are nobody's, all of them or, where letter is not "", one. why is kept.
+// DismissPayout ends dead letters of a claim that are nobody's, all of them or, where letter is not "", one. why is
+// kept.
 func (c *Client) DismissPayout(ctx context.Context, claim, letter, why string) (Dismissed, error) {
 	body := map[string]any{"reason": why}
 	if letter != "" {

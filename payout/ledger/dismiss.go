@@ -24,10 +24,10 @@ var ErrNotDismissed = errors.New("the dead letter is not dismissed")
 // stateDismissed is a dead letter's in the audit log.
 const stateDismissed ClaimState = "dismissed"
 
-// Dismiss ends the dead letters of a claim, or the one with a number (0: all), because a person has looked and says that
-// they are nobody's. Each is dismissed in a transaction of its own, and what it held goes back to the sponsor; see
-// [posting.Poster.DismissLetter] for what is refused. It fails with ErrUnknownClaim where none waits, and with ErrNotDismissed
-// where none was dismissed.
+// Dismiss ends the dead letters of a claim, or the one with a number (0: all), because a person has looked and says
+// that they are nobody's. Each is dismissed in a transaction of its own, and what it held goes back to the sponsor; see
+// [posting.Poster.DismissLetter] for what is refused. It fails with ErrUnknownClaim where none waits, and with
+// ErrNotDismissed where none was dismissed.
 func (s *DeadLetters) Dismiss(ctx context.Context, claim string, letter int64, why string) (d Dismissed, err error) {
 	for last := int64(0); ; {
 		ids, err := s.waitingLetters(ctx, "claim = ? AND id > ?", claim, last)
@@ -75,7 +75,7 @@ func (s *DeadLetters) dismissLetter(ctx context.Context, id int64, why string, s
 		is.state["reclaimed"] = given
 		return auditChange(ctx, tx, s.clock(), letterState(d, StateDead), is)
 	})
-	if refusal, ok := errors.AsType[posting.NotDismissed](err); ok {
+	if refusal, ok := errors.AsType[posting.NotDismissedError](err); ok {
 		sum.Kept = append(sum.Kept, string(refusal))
 		return nil
 	}

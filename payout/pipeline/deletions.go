@@ -11,8 +11,8 @@ import (
 	"redrain/rain"
 )
 
-// Deletions notices that messages are gone from the stream, other than by age. That costs nobody anything: an entry stays
-// in its outbox until it is in the ledger, and is published again. But nothing of redrain deletes a message.
+// Deletions notices that messages are gone from the stream, other than by age. That costs nobody anything: an entry
+// stays in its outbox until it is in the ledger, and is published again. But nothing of redrain deletes a message.
 type Deletions struct {
 	stream *stream
 	clock  rain.Clock
@@ -43,7 +43,8 @@ func (d *Deletions) Look(ctx context.Context) (gone Deleted, err error) {
 	case errors.Is(err, jetstream.ErrStreamNotFound):
 		d.was = nil
 		if was != nil && was.State.Msgs > 0 {
-			gone = Deleted{fmt.Sprintf("the stream %s is gone, with %d messages", d.stream.name(), was.State.Msgs), true}
+			gone = Deleted{fmt.Sprintf("the stream %s is gone, with %d messages", d.stream.name(), was.State.Msgs),
+				true}
 		}
 		return gone, nil
 	case err != nil:
@@ -60,11 +61,13 @@ func (d *Deletions) compare(was, is *jetstream.StreamState, another bool) Delete
 	name := d.stream.name()
 	switch {
 	case another && was.Msgs > 0:
-		return Deleted{fmt.Sprintf("the stream %s was made anew, without the %d messages that it had", name, was.Msgs), true}
+		return Deleted{fmt.Sprintf("the stream %s was made anew, without the %d messages that it had", name,
+			was.Msgs), true}
 	case another:
 		return Deleted{}
 	case is.LastSeq < was.LastSeq:
-		return Deleted{fmt.Sprintf("the stream %s has lost its messages %d to %d", name, is.LastSeq+1, was.LastSeq), true}
+		return Deleted{fmt.Sprintf("the stream %s has lost its messages %d to %d", name, is.LastSeq+1, was.LastSeq),
+			true}
 	}
 	count := missing(is) - missing(was)
 	if oldest := was.FirstTime.Add(streamMaxAge); was.Msgs > 0 && d.clock() >= oldest.Add(-time.Minute).UnixMilli() {

@@ -83,8 +83,8 @@ func TestDeletedMessagesAreNoticed(t *testing.T) {
 	look("gone while it was not looked at", "", false)
 }
 
-// TestMessagesThatGoByAgeAreNotDeleted: as the oldest are a week old, those that go at the front are not told; one in the
-// middle is.
+// TestMessagesThatGoByAgeAreNotDeleted: as the oldest are a week old, those that go at the front are not told; one in
+// the middle is.
 func TestMessagesThatGoByAgeAreNotDeleted(t *testing.T) {
 	t.Parallel()
 	old := time.UnixMilli(1_763_712_000_000)

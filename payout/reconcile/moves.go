@@ -330,8 +330,8 @@ func (r *campaignCheck) checkCome(ctx context.Context, n int, ids []string) erro
 	return nil
 }
 
-// checkUnknown looks for moves that a shard says have come to it, and of which there is no row. A move has its row before
-// it comes, so one that the shard's snapshot knows of has it.
+// checkUnknown looks for moves that a shard says have come to it, and of which there is no row. A move has its row
+// before it comes, so one that the shard's snapshot knows of has it.
 func (r *campaignCheck) checkUnknown(ctx context.Context, n int) error {
 	s := &r.shards[n].snapshot
 	unknown := map[string]bool{}
@@ -350,8 +350,9 @@ func (r *campaignCheck) checkUnknown(ctx context.Context, n int) error {
 		return err
 	}
 	for _, id := range sortedKeys(unknown) {
-		r.found.add("a move that nobody made", shardName(n)+id, "shard %d: it says that move %q has come to it, but there is "+
-			"no such move to it", n, id)
+		r.found.add("a move that nobody made", shardName(n)+id,
+			"shard %d: it says that move %q has come to it, but there is "+
+				"no such move to it", n, id)
 	}
 	return nil
 }

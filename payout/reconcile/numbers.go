@@ -99,8 +99,9 @@ func (r *campaignCheck) placeDismissed() {
 		}
 		if amount := r.amounts.Sum(row.asked); placed.Count() != row.packets || row.packets != row.asked.Count() ||
 			amount != row.amount {
-			r.found.add("a dismissed letter's reclaim", row.ref.String(), "the reclaim of dismissed letter %d gave back "+
-				"%d packets, %d in all, but %s, worth %d, %s what it held", row.seq, row.packets, row.amount,
+			r.found.add("a dismissed letter's reclaim", row.ref.String(),
+				"the reclaim of dismissed letter %d gave back "+
+					"%d packets, %d in all, but %s, worth %d, %s what it held", row.seq, row.packets, row.amount,
 				packets(row.asked), amount, be(row.asked))
 		}
 	}

@@ -112,7 +112,8 @@ func TestARealRedis(t *testing.T) {
 			`shard 1: the stock has "all", which no script has written`},
 		"left": {func() error { return rdb.HIncrBy(t.Context(), k.State, "left", 1).Err() }, "packets are left, but " +
 			"its stock has"},
-		"a packet twice": {func() error { return rdb.LPush(t.Context(), k.Stock, "30-31").Err() }, "twice in its stock"},
+		"a packet twice": {func() error { return rdb.LPush(t.Context(), k.Stock, "30-31").Err() },
+			"twice in its stock"},
 		"ranges that overlap, and left too": {func() error {
 			paytest.Must(t, rdb.LPush(t.Context(), k.Stock, "33-35").Err())
 			return rdb.HIncrBy(t.Context(), k.State, "left", 3).Err()
@@ -131,7 +132,8 @@ func TestARealRedis(t *testing.T) {
 			"its state is of revision 99"},
 		"more wins for each": {func() error { return rdb.HSet(t.Context(), k.State, "wins_per_user", 99).Err() },
 			`wins_per_user is "99"`},
-		"a longer rain": {func() error { return rdb.HSet(t.Context(), k.State, "closes", 1<<50).Err() }, "the state's closes"},
+		"a longer rain": {func() error { return rdb.HSet(t.Context(), k.State, "closes", 1<<50).Err() },
+			"the state's closes"},
 		"what has come": {func() error { return rdb.HSet(t.Context(), k.Borrowed, "x", 1).Err() },
 			`move "x" has come to it, but there is no such move`},
 		"what has come, in words": {func() error { return rdb.HSet(t.Context(), k.Borrowed, "x", "all").Err() },

@@ -35,7 +35,8 @@ func (a *API) deadLetters(w http.ResponseWriter, r *http.Request, _ caller) erro
 	return answerList(w, r, a.o.DeadLetters.ListDeadLetters, func(d posting.DeadLetter) letterView {
 		return letterView{
 			Letter: strconv.FormatInt(d.ID, 10), Claim: d.Claim, Campaign: d.Campaign, User: d.User,
-			Packet: strconv.Itoa(d.Packet), Amount: d.Amount, At: d.WonAt, State: string(ledger.StateDead), Kind: d.Kind, Reason: d.Reason, CreatedAt: d.CreatedAt,
+			Packet: strconv.Itoa(d.Packet), Amount: d.Amount, At: d.WonAt, State: string(ledger.StateDead),
+			Kind: d.Kind, Reason: d.Reason, CreatedAt: d.CreatedAt,
 		}
 	})
 }

@@ -46,7 +46,8 @@ func (a *API) dismissPayout(w http.ResponseWriter, r *http.Request, who caller) 
 		}
 	}
 	claim := r.PathValue("claim")
-	done, err := a.o.DeadLetters.Dismiss(a.audited(r, who, "payout.dismiss", map[string]any{"reason": in.Reason}), claim,
+	done, err := a.o.DeadLetters.Dismiss(a.audited(r, who, "payout.dismiss", map[string]any{"reason": in.Reason}),
+		claim,
 		letter, in.Reason)
 	if errors.Is(err, ledger.ErrNotDismissed) {
 		return refuse(http.StatusConflict, "not_dismissed", strings.Join(done.Kept, "; "))
@@ -58,6 +59,7 @@ func (a *API) dismissPayout(w http.ResponseWriter, r *http.Request, who caller) 
 	if kept == nil {
 		kept = []string{}
 	}
-	WriteJSON(w, http.StatusOK, dismissedView{Claim: claim, Dismissed: done.Letters, Reclaimed: done.Reclaimed, Kept: kept})
+	WriteJSON(w, http.StatusOK, dismissedView{Claim: claim, Dismissed: done.Letters, Reclaimed: done.Reclaimed,
+		Kept: kept})
 	return nil
 }

@@ -252,8 +252,9 @@ func TestDismissedLetters(t *testing.T) {
 	}{
 		"one": {"c1.7", "operator", `{"reason":"forged","letter":"12"}`, 200,
 			`{"claim":"c1.7","dismissed":1,"reclaimed":12,"kept":["forged"]}`},
-		"all of a claim":    {"c1.8", "operator", `{"reason":"forged"}`, 200, `"dismissed":1,"reclaimed":0,"kept":[]`},
-		"somebody's":        {"c1.9", "operator", `{"reason":"forged"}`, 409, `"code":"not_dismissed","detail":"retry it; not yet"`},
+		"all of a claim": {"c1.8", "operator", `{"reason":"forged"}`, 200, `"dismissed":1,"reclaimed":0,"kept":[]`},
+		"somebody's": {"c1.9", "operator", `{"reason":"forged"}`, 409,
+			`"code":"not_dismissed","detail":"retry it; not yet"`},
 		"unknown":           {"x", "operator", `{"reason":"forged"}`, 404, "unknown_claim"},
 		"without a reason":  {"c1.7", "operator", `{}`, 422, `"field":"reason"`},
 		"with no body":      {"c1.7", "operator", ``, 422, `"field":"reason"`},

@@ -28,8 +28,8 @@ const (
 	// quickRounds is how many quick rounds there are for one of the schedule. They look at every row of the live
 	// campaigns, so that what somebody has changed by hand is named within seconds.
 	quickRounds = 12
-	// quickShare bounds what that costs: a campaign whose look took so long is left alone for so many times as long, and
-	// after a round there is a pause as long as it.
+	// quickShare bounds what that costs: a campaign whose look took so long is left alone for so many times as long,
+	// and after a round there is a pause as long as it.
 	quickShare = 20
 	// reconcileAtOnce is how many operators may have one campaign's rows checked at the same time. Each takes as
 	// much memory as the campaign's split.

@@ -19,8 +19,8 @@ type Letters interface {
 	BuryMessage(ctx context.Context, m posting.Message) (kept bool, err error)
 }
 
-// DeletionWatch raises an alarm where messages are gone from the payout stream, and keeps a letter of those that somebody
-// has deleted, so that the reconciliation names them too.
+// DeletionWatch raises an alarm where messages are gone from the payout stream, and keeps a letter of those that
+// somebody has deleted, so that the reconciliation names them too.
 type DeletionWatch struct {
 	Deletions
 	Letters Letters
@@ -33,12 +33,14 @@ func (w *DeletionWatch) Look(ctx context.Context) error {
 	if err != nil || gone.What == "" {
 		return err
 	}
-	w.Alarm("stream_changed", "", gone.What+". What is not in the ledger is in its outbox still, and is published again; "+
-		"nothing of redrain deletes messages: find out who has")
+	w.Alarm("stream_changed", "",
+		gone.What+". What is not in the ledger is in its outbox still, and is published again; "+
+			"nothing of redrain deletes messages: find out who has")
 	if gone.Lost {
 		return nil
 	}
-	if _, err := w.Letters.BuryMessage(ctx, posting.Message{Name: "stream: " + gone.What, Reason: gone.What}); err != nil {
+	if _, err := w.Letters.BuryMessage(ctx, posting.Message{Name: "stream: " + gone.What,
+		Reason: gone.What}); err != nil {
 		return fmt.Errorf("keeping that %s: %w", gone.What, err)
 	}
 	return nil

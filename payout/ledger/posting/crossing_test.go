@@ -184,7 +184,8 @@ func TestAMessageIsNeverPaid(t *testing.T) {
 		text := entrytext.Encode(paytest.Entry("c1", 5, paytest.Win("u1", 0, 10)))
 		for name, payload := range map[string][]byte{"message-sealed": entrytext.Seal(paytest.Ring, text),
 			"message-text": text} {
-			if _, err := b.BuryMessage(ctx, posting.Message{Name: name, Payload: payload, Reason: "on a wrong subject"}); err != nil {
+			if _, err := b.BuryMessage(ctx, posting.Message{Name: name, Payload: payload,
+				Reason: "on a wrong subject"}); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := b.Retry(ctx, name); !errors.Is(err, ledger.ErrStillDead) {

@@ -22,17 +22,18 @@ const DismissedLetter = -2
 // DismissedReason begins the reason of a letter that was dismissed.
 const DismissedReason = "dismissed: "
 
-// NotDismissed is the error of a dismissal that is refused, and says why.
-type NotDismissed string
+// NotDismissedError is the error of a dismissal that is refused, and says why.
+type NotDismissedError string
 
-func (e NotDismissed) Error() string { return string(e) }
+func (e NotDismissedError) Error() string { return string(e) }
 
-// DismissLetter ends a letter that waits, and that tx has locked, as nobody's; given is what goes back to the sponsor by it.
-// It fails with NotDismissed where the letter is somebody's, or not to be dismissed yet; tx must be rolled back then.
-// why is the person's reason.
-func (p *Poster) DismissLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter, why string) (given rain.Money, err error) {
+// DismissLetter ends a letter that waits, and that tx has locked, as nobody's; given is what goes back to the sponsor
+// by it. It fails with NotDismissedError where the letter is somebody's, or not to be dismissed yet; tx must be rolled
+// back then. why is the person's reason.
+func (p *Poster) DismissLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter, why string) (given rain.Money,
+	err error) {
 	if d.Kind == LetterWithdrawal {
-		return 0, NotDismissed("a withdrawal is its player's until the provider has paid or refused it: retry it")
+		return 0, NotDismissedError("a withdrawal is its player's until the provider has paid or refused it: retry it")
 	}
 	reason := booking.Clip(DismissedReason+why+"; it was: "+d.Reason, MaxReason)
 	if d.Kind == LetterMessage {
@@ -40,14 +41,14 @@ func (p *Poster) DismissLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter, 
 	}
 	e, err := entrytext.Decode(d.Payload)
 	if err != nil {
-		return 0, NotDismissed("its entry cannot be read: " + err.Error())
+		return 0, NotDismissedError("its entry cannot be read: " + err.Error())
 	}
 	b, refused, err := p.classifyLetter(ctx, tx, d, e)
 	if err != nil {
 		return 0, err
 	}
 	if len(refused) == 0 {
-		return 0, NotDismissed("the ledger can bear it out, so it is somebody's: retry it")
+		return 0, NotDismissedError("the ledger can bear it out, so it is somebody's: retry it")
 	}
 	if err := resolveLetter(ctx, tx, d.ID, p.clock(), reason); err != nil {
 		return 0, err
@@ -63,11 +64,14 @@ func (p *Poster) DismissLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter, 
 	given = c.amounts.Sum(free)
 	switch {
 	case !c.Drained:
-		return 0, NotDismissed(fmt.Sprintf("it keeps packets %s from others until campaign %s is over and all else of it "+
-			"is settled: dismiss it then", free, d.Campaign))
+		return 0,
+			NotDismissedError(fmt.Sprintf("it keeps packets %s from others until campaign %s is over and all else of it "+
+				"is settled: dismiss it then", free, d.Campaign))
 	case given > b.escrow[d.Campaign]:
-		return 0, NotDismissed(fmt.Sprintf("it keeps %d, but the campaign's escrow has %d: reconcile the campaign", given,
-			b.escrow[d.Campaign]))
+		return 0,
+			NotDismissedError(fmt.Sprintf("it keeps %d, but the campaign's escrow has %d: reconcile the campaign",
+				given,
+				b.escrow[d.Campaign]))
 	}
 	return given, p.giveBack(ctx, tx, d, c, free, given)
 }

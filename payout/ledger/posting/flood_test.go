@@ -43,7 +43,8 @@ func TestAFloodOfForgeriesIsBounded(t *testing.T) {
 			posted.Dropped != 1 {
 			t.Errorf("%+v", posted)
 		}
-		if kept, err := b.BuryMessage(t.Context(), posting.Message{Name: "message-1", Payload: []byte("flood"), Reason: "no entry"}); err != nil || kept {
+		if kept, err := b.BuryMessage(t.Context(), posting.Message{Name: "message-1", Payload: []byte("flood"),
+			Reason: "no entry"}); err != nil || kept {
 			t.Errorf("kept %v, %v", kept, err)
 		}
 		if settled, err := b.Retry(t.Context(), "c1-0"); err != nil || len(settled) != 1 {
@@ -52,7 +53,8 @@ func TestAFloodOfForgeriesIsBounded(t *testing.T) {
 		b.WantBalance(t, booking.EscrowAccount("c1"), 90)
 		b.Statement(t, "UPDATE dead_letter SET resolved_at = 1 WHERE user_id = 'thief'")
 		huge := make([]byte, 1<<20)
-		if kept, err := b.BuryMessage(t.Context(), posting.Message{Name: "message-1", Payload: huge, Reason: "no entry"}); err != nil || !kept {
+		if kept, err := b.BuryMessage(t.Context(), posting.Message{Name: "message-1", Payload: huge,
+			Reason: "no entry"}); err != nil || !kept {
 			t.Errorf("kept %v, %v", kept, err)
 		}
 		if n := b.Count(t, "SELECT MAX(LENGTH(payload)) FROM dead_letter"); n > 1<<16 {
