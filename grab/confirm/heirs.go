@@ -83,8 +83,8 @@ func connected(info string) (copying []copier, more int, err error) {
 	return copying, max(0, total-len(copying)), nil
 }
 
-// parseCopier reads a line "slave0:ip=…,port=…,state=…,offset=…,lag=…" of INFO replication. It has the address as ROLE and
-// CLUSTER NODES write it; none in any other line.
+// parseCopier reads a line "slave0:ip=…,port=…,state=…,offset=…,lag=…" of INFO replication. It has the address as ROLE
+// and CLUSTER NODES write it; none in any other line.
 func parseCopier(key, value string) (c copier) {
 	if n, ok := strings.CutPrefix(key, "slave"); !ok || n == "" || n[0] < '0' || n[0] > '9' {
 		return c

@@ -253,7 +253,8 @@ func TestEitherHeirOfAClusterHasTheToldWins(t *testing.T) {
 	}
 }
 
-// What Redis itself does not let become master is not waited for: who is told not to, and who has been away for too long.
+// What Redis itself does not let become master is not waited for: who is told not to, and who has been away for
+// too long.
 func TestWhoIsBarredFromAClusterIsNoHeir(t *testing.T) {
 	c := startHeirs(t)
 	told := toldWins{}

@@ -24,7 +24,8 @@ func TestWhatAMasterSaysOfItsReplicas(t *testing.T) {
 			"slave0:ip=127.0.0.1,port=1,state=wait_bgsave,offset=0,lag=0\r\n", []copier{{"127.0.0.1:1", 0}}, 0, ""},
 		{"IPv6", "role:master\r\nconnected_slaves:1\r\nslave0:ip=::1,port=6379,state=online,offset=0,lag=7\r\n",
 			[]copier{{"::1:6379", 7 * time.Second}}, 0, ""},
-		{"ten", "role:master\r\nconnected_slaves:10\r\nslave0:ip=a,port=1\r\nslave3:ip=b,port=\r\n", []copier{{"a:1", 0}}, 9,
+		{"ten", "role:master\r\nconnected_slaves:10\r\nslave0:ip=a,port=1\r\nslave3:ip=b,port=\r\n",
+			[]copier{{"a:1", 0}}, 9,
 			""},
 		{"a replica itself", "role:slave\r\nconnected_slaves:0\r\n", nil, 0, errNoMaster.Error()},
 		{"no number", "role:master\r\n", nil, 0, "INFO replication"},
@@ -60,8 +61,10 @@ func TestWhoMayTakeOverInACluster(t *testing.T) {
 		{"one that has died", me + "dd 127.0.0.1:4@14 slave,fail aa 1 999821000 7 disconnected\n",
 			kin{dead: []silent{{"127.0.0.1:4", 179 * time.Second}}}, ""},
 		{"a dead one and one that lives", me + "dd :0@0 slave,fail,noaddr aa 1 999999000 7 disconnected\nee " +
-			"127.0.0.1:4@15 slave aa 0 1000 7 connected\n", kin{names: fourth, dead: []silent{{":0", time.Second}}}, ""},
-		{"one that was never heard", me + "dd 127.0.0.1:4@14 slave,fail aa 1 0 7 disconnected\n", kin{names: fourth}, ""},
+			"127.0.0.1:4@15 slave aa 0 1000 7 connected\n", kin{names: fourth, dead: []silent{{":0", time.Second}}},
+			""},
+		{"one that was never heard", me + "dd 127.0.0.1:4@14 slave,fail aa 1 0 7 disconnected\n",
+			kin{names: fourth}, ""},
 		{"one that must not", me + "dd 127.0.0.1:4@14 slave,nofailover aa 0 999999000 7 connected\n",
 			kin{barred: fourth}, ""},
 		{"a dead one that must not", me + "dd 127.0.0.1:4@14 slave,fail,nofailover aa 0 999999000 7 connected\n",
@@ -85,8 +88,8 @@ func TestWhoMayTakeOverInACluster(t *testing.T) {
 	}
 }
 
-// Where the Cluster writes other addresses than the master, its replicas are counted. It is not forgotten that it writes
-// the same ones when all that are connected are strangers.
+// Where the Cluster writes other addresses than the master, its replicas are counted. It is not forgotten that it
+// writes the same ones when all that are connected are strangers.
 func TestHeirsByNameAndByNumber(t *testing.T) {
 	names := func(n ...string) []string { return n }
 	for _, c := range []struct {
@@ -115,7 +118,8 @@ func TestHeirsByNameAndByNumber(t *testing.T) {
 			heirs{count: 2, names: names("a:1")}, true},
 		{"other addresses", kin{names: names("a:1"), barred: names("b:2")}, names("x:1", "y:2", "z:3"), 0, false,
 			heirs{count: 3}, false},
-		{"other addresses, one cut off", kin{names: names("a:1", "b:2")}, names("x:1"), 0, false, heirs{count: 2}, false},
+		{"other addresses, one cut off", kin{names: names("a:1", "b:2")}, names("x:1"), 0, false,
+			heirs{count: 2}, false},
 		{"a stranger, and the heir cut off", kin{names: names("a:1")}, names("x:1"), 0, true,
 			heirs{count: 2, names: names("x:1", "a:1")}, true},
 	} {

@@ -77,8 +77,8 @@ func TestWhatAWinIsConfirmedBy(t *testing.T) {
 			errNoReplica, []string{cluster, wait2}},
 		{"one of two is cut off", Replica, fakeMaster{info: followed, nodes: me + heir + second, acks: 1}, true,
 			errNoReplica, []string{cluster, wait2}},
-		{"a stranger in its place", Replica, fakeMaster{info: followed, online: twice, nodes: me + heir + behind, acks: 2},
-			true, errNoReplica, []string{cluster, wait2}},
+		{"a stranger in its place", Replica,
+			fakeMaster{info: followed, online: twice, nodes: me + heir + behind, acks: 2}, true, errNoReplica, []string{cluster, wait2}},
 		{"a barred one lags", Replica, fakeMaster{info: twice, nodes: me + heir + barred, acks: 1}, true, nil,
 			[]string{cluster, wait}},
 		{"a barred one is counted", Replica, fakeMaster{
@@ -88,8 +88,8 @@ func TestWhatAWinIsConfirmedBy(t *testing.T) {
 			errNoReplica, []string{cluster, wait, wait2}},
 		{"other addresses in the Cluster", Replica, fakeMaster{info: followed, nodes: me + behind, acks: 1}, true, nil,
 			[]string{cluster, wait}},
-		{"other addresses, one cut off", Replica, fakeMaster{info: followed, nodes: me + behind + behind, acks: 1}, true,
-			errNoReplica, []string{cluster, wait2}},
+		{"other addresses, one cut off", Replica,
+			fakeMaster{info: followed, nodes: me + behind + behind, acks: 1}, true, errNoReplica, []string{cluster, wait2}},
 		{"WAIT says more than ROLE", Replica, fakeMaster{info: followed, nodes: me + heir, counted: 2}, true,
 			errNoReplica, append([]string{cluster}, slices.Repeat([]string{wait}, waitsAtMost)...)},
 

@@ -67,8 +67,8 @@ func (s *Store) MasterOf(ctx context.Context, key string) (redis.Cmdable, error)
 	return s.rdb, nil
 }
 
-// OnServer calls ask with another server of Redis than the one that this Store is connected to: by the address that Redis
-// itself gives of it, "ip:port", and as the same user. It is for a single server's replicas, not for a Cluster.
+// OnServer calls ask with another server of Redis than the one that this Store is connected to: by the address that
+// Redis itself gives of it, "ip:port", and as the same user. It is for a single server's replicas, not for a Cluster.
 func (s *Store) OnServer(addr string, ask func(server redis.Cmdable) error) error {
 	client, ok := s.rdb.(*redis.Client)
 	colon := strings.LastIndex(addr, ":")

@@ -57,8 +57,8 @@ func TestAFileFromBeforeARebuild(t *testing.T) {
 				t.Fatal(err)
 			}
 			server.Start()
-			if entry, epoch, found, err := l.grabber.Newest(t.Context(), c, 0); err != nil || !found || epoch >= rebuilt ||
-				entry != first[0].Ref.ID {
+			entry, epoch, found, err := l.grabber.Newest(t.Context(), c, 0)
+			if err != nil || !found || epoch >= rebuilt || entry != first[0].Ref.ID {
 				t.Fatalf("the older file has %s of %d, %t (%v)", entry, epoch, found, err)
 			}
 			if played {

@@ -55,8 +55,8 @@ type WatchOptions struct {
 // NewWatch makes a watch. Its Run must be started.
 func NewWatch(o WatchOptions) *Watch {
 	return &Watch{o: o, unknown: promauto.With(o.Registerer).NewGauge(prometheus.GaugeOpts{
-		Name: "redrain_unknown_shards", Help: "Shards of live campaigns of which Redis does not tell: their master does " +
-			"not answer, or has lost them.",
+		Name: "redrain_unknown_shards", Help: "Shards of live campaigns of which Redis does not tell: their master " +
+			"does not answer, or has lost them.",
 	})}
 }
 

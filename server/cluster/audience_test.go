@@ -149,7 +149,9 @@ func TestManyPlayersOfAnAudience(t *testing.T) {
 	}
 	wg.Wait()
 	h.until(t, 0)
-	testenv.Eventually(t, time.Minute, "nothing is subscribed to", func() bool { return bus.nc.NumSubscriptions() == 0 })
+	testenv.Eventually(t, time.Minute, "nothing is subscribed to", func() bool {
+		return bus.nc.NumSubscriptions() == 0
+	})
 }
 
 // A notice that makes its listener panic, or that nobody can read, ends nothing.

@@ -282,7 +282,8 @@ func (f *Figures) sum(ctx context.Context, campaign string) (wire.Room, bool) {
 		return wire.Room{}, false
 	}
 	if unranked != nil {
-		f.o.Log.Debug("who has won most could not be read; the room is told the rest", "campaign", c.ID, "err", unranked)
+		f.o.Log.Debug("who has won most could not be read; the room is told the rest", "campaign", c.ID, "err",
+			unranked)
 	}
 	return wire.Room{
 		T: f.o.Clock(), Online: nodes.online, Stock: levels.Stock, Won: levels.Won, AmountWon: levels.AmountWon,
