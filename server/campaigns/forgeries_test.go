@@ -26,6 +26,8 @@ func TestForgeriesAreToldTogether(t *testing.T) {
 		synctest.Wait()
 		expect := func(what string, want ...string) {
 			t.Helper()
+			f.mu.Lock() // alarms are told under it
+			defer f.mu.Unlock()
 			if !slices.Equal(alarms, want) {
 				t.Errorf("%s: %q, want %q", what, alarms, want)
 			}
