@@ -220,7 +220,8 @@ func TestLosersDoNotWait(t *testing.T) {
 	told := make(chan string, 10)
 	d := &decider[string]{
 		script: s, confirmer: c, metrics: newMetrics(nil), log: slog.New(slog.DiscardHandler),
-		onWin: func(*rain.Entry) {}, onSoldOut: func() {}, alone: true, rain: aRain, clock: func() int64 { return 2_000 },
+		onWin: func(*rain.Entry) {}, onSoldOut: func() {}, alone: true, rain: aRain,
+		clock: func() int64 { return 2_000 },
 		answers: answers[string]{tell: func(taps []*Tap[string]) {
 			for _, t := range taps {
 				told <- t.Caller + " " + t.Result().Outcome.String()

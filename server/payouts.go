@@ -58,7 +58,8 @@ func (s *Server) buildSettler(js jetstream.JetStream) error {
 		},
 		OnDead: func(letters []posting.DeadLetter) {
 			for _, d := range letters {
-				s.bus.Alarm("dead_letter", d.Campaign, "a payout waits for a person, see redrain payout list: "+d.Reason)
+				s.bus.Alarm("dead_letter", d.Campaign,
+					"a payout waits for a person, see redrain payout list: "+d.Reason)
 			}
 		},
 		OnForged: func(f pipeline.Forged) { s.forgeries.Heard(f.Letters, f.Dropped) },

@@ -36,7 +36,7 @@ const (
 	fieldStatus      = "status"        // open, paused, closed; rebuilding
 	fieldLeft        = "left"          // packets in the stock
 	fieldWon         = "won"           // packets won
-	fieldLast        = "last"          // id of the newest outbox entry ever; before the first, of what the script has made it with
+	fieldLast        = "last"          // id of the newest outbox entry ever, also where it is gone
 	fieldMoves       = "moves"         // moves of stock from and to this shard
 	fieldEpoch       = "epoch"         // when the shard was last cut off from what was before, Unix ms
 	fieldWinsPerUser = "wins_per_user" // over all rains

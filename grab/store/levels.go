@@ -28,8 +28,9 @@ type Sums struct{ *client }
 // NewSums makes a Sums.
 func NewSums(s *Store) *Sums { return &Sums{s.client} }
 
-// Levels reads the campaign's sums. All masters are asked at once. What is closed has no stock. Shards that cannot be
-// read by the end of ctx are unknown; it fails where all are: with ErrNoState where Redis knows nothing of them, or is still being told.
+// Levels reads the campaign's sums. All masters are asked at once. What is closed has no stock. Shards that cannot
+// be read by the end of ctx are unknown; it fails where all are: with ErrNoState where Redis knows nothing of them,
+// or is still being told.
 func (s *Sums) Levels(ctx context.Context, c *rain.Campaign) (Levels, error) {
 	amounts, err := s.amounts.Of(c)
 	if err != nil {

@@ -83,7 +83,8 @@ func parseLent(move, text string) (rain.Lent, error) {
 	n, ok2 := number(f[1])
 	epoch, ok3 := number(f[2])
 	numbers, err := rain.ParseNumbers(f[3], rain.MaxPackets)
-	if !ok1 || !ok2 || !ok3 || err != nil || len(numbers) == 0 || len(numbers) > rangesAtOnce || len(move) > mostMoveID ||
+	if !ok1 || !ok2 || !ok3 || err != nil || len(numbers) == 0 || len(numbers) > rangesAtOnce ||
+		len(move) > mostMoveID ||
 		to >= rain.MaxShards {
 		return rain.Lent{}, fmt.Errorf("move %s: %q: %w", move, text, errRecord)
 	}

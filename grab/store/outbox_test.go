@@ -71,20 +71,22 @@ func TestTheOutboxIsReadAndRemoved(t *testing.T) {
 	}
 }
 
-// Pages follow each other without a gap and without an entry twice, also where some are removed in between, or cannot be
-// read.
+// Pages follow each other without a gap and without an entry twice, also where some are removed in between, or
+// cannot be read.
 func TestPagesFollowEachOther(t *testing.T) {
 	for name, rdb := range grabtest.Backends(t) {
 		t.Run(name, func(t *testing.T) {
 			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 20})
 			none := grabtest.New(t, rdb, grabtest.Setup{NotOpen: true})
-			if got, next, err := none.G.Page(t.Context(), none.C.ID, 0, "", 10); len(got) != 0 || next != "" || err != nil {
+			if got, next, err := none.G.Page(t.Context(), none.C.ID, 0, "", 10); len(got) != 0 || next != "" ||
+				err != nil {
 				t.Errorf("of no campaign: %v, next %q, %v", got, next, err)
 			}
 			gm.Fill(4)
 			key := gm.G.Keys(gm.C.ID, 0).Outbox
 			for range 3 { // a whole page that cannot be read
-				if err := rdb.XAdd(t.Context(), &redis.XAddArgs{Stream: key, Values: []string{"what", "?"}}).Err(); err != nil {
+				if err := rdb.XAdd(t.Context(), &redis.XAddArgs{Stream: key,
+					Values: []string{"what", "?"}}).Err(); err != nil {
 					t.Fatal(err)
 				}
 			}

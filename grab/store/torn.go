@@ -26,7 +26,7 @@ func tornOf(ref rain.EntryRef, m redis.XMessage, err error) Torn {
 	for field, value := range m.Values {
 		t.fields[field], _ = value.(string)
 	}
-	t.Text, _ = json.Marshal(t.fields) // texts only: it cannot fail
+	t.Text, _ = json.Marshal(t.fields) //nolint:errchkjson // texts only: it cannot fail
 	return t
 }
 

@@ -69,7 +69,7 @@ func (c *payoutRetryCmd) Run(app *App) error {
 
 type payoutDismissCmd struct {
 	Claim  string `arg:"" help:"The claim, as payout list shows it."`
-	Reason string `required:"" placeholder:"WHY" help:"Why it is nobody's. The audit log keeps it."`
+	Reason string `required:"true" placeholder:"WHY" help:"Why it is nobody's. The audit log keeps it."`
 	Letter string `placeholder:"LETTER" help:"Only this one of several letters of the claim, as payout list shows it."`
 	remote
 }

@@ -170,8 +170,8 @@ func TestACorruptedLedgerIsFound(t *testing.T) {
 	}
 }
 
-// TestADeletedOutboxEntryIsFoundAndPaid deletes a win from Redis by hand before any node has settled it. The node that has
-// told it has published it.
+// TestADeletedOutboxEntryIsFoundAndPaid deletes a win from Redis by hand before any node has settled it. The node
+// that has told it has published it.
 func TestADeletedOutboxEntryIsFoundAndPaid(t *testing.T) {
 	testenv.Parallel(t, testenv.Light)
 	s := realSetting(t)

@@ -16,7 +16,8 @@ import (
 
 // crashPoints are the steps of a win's way after which a node is killed, from the script to the last acknowledgement.
 var crashPoints = []string{
-	"grab.after_script", "deciders.before_publish", "deciders.after_publish", "settle.after_commit", "settle.before_remove",
+	"grab.after_script", "deciders.before_publish", "deciders.after_publish", "settle.after_commit",
+	"settle.before_remove",
 	"settle.before_ack",
 }
 

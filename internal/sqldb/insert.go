@@ -61,9 +61,10 @@ func (tx *Tx) InsertReading(ctx context.Context, into Into, n int, put func(i in
 	}
 	columns := strings.Join(back.Columns, ", ")
 	if tx.returning {
-		return tx.insert(ctx, into, n, key, put, " RETURNING "+columns, func(on runner, statement string, r *Row) error {
-			return each(ctx, on, back.Row, statement, r.args)
-		})
+		return tx.insert(ctx, into, n, key, put, " RETURNING "+columns,
+			func(on runner, statement string, r *Row) error {
+				return each(ctx, on, back.Row, statement, r.args)
+			})
 	}
 	return tx.insert(ctx, into, n, key, put, "", func(on runner, statement string, r *Row) error {
 		if _, err := on.ExecContext(ctx, statement, r.args...); err != nil {

@@ -203,7 +203,8 @@ func TestDeadLetterPages(t *testing.T) {
 			b.MustPost(t, paytest.Entry("nix", i, paytest.Win("u", i, 1)))
 		}
 		for range 2 {
-			if _, err := b.BuryMessage(ctx, posting.Message{Name: "message-1", Payload: []byte{0xff, 0}, Reason: "no JSON"}); err != nil {
+			if _, err := b.BuryMessage(ctx, posting.Message{Name: "message-1", Payload: []byte{0xff, 0},
+				Reason: "no JSON"}); err != nil {
 				t.Fatal(err)
 			}
 		}

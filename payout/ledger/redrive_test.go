@@ -24,7 +24,8 @@ func TestRetryAll(t *testing.T) {
 			b.MustPost(t, paytest.Entry("c1", i, paytest.Win(fmt.Sprintf("u%d", i), i, 1)))
 		}
 		b.MustPost(t, paytest.Entry("c2", 1, paytest.Win("u", 1, 1)))
-		if _, err := b.BuryMessage(ctx, posting.Message{Name: "message-1", Payload: []byte("{"), Reason: "no JSON"}); err != nil {
+		if _, err := b.BuryMessage(ctx, posting.Message{Name: "message-1", Payload: []byte("{"),
+			Reason: "no JSON"}); err != nil {
 			t.Fatal(err)
 		}
 		var told []posting.Settlement

@@ -36,7 +36,8 @@ type DecidersOptions struct {
 // Deciders publishes the entries that this node has decided, as it has decided them. They come from its memory and not
 // from Redis, so whoever alters or deletes them there changes nothing of what the players were told.
 //
-// What does not get into the stream in this way, because the node dies or too much waits, the relay finds in the outbox.
+// What does not get into the stream in this way, because the node dies or too much waits, the relay finds in the
+// outbox.
 type Deciders struct {
 	publisher *Publisher
 	o         DecidersOptions
@@ -140,6 +141,7 @@ func (d *Deciders) publish(ctx context.Context, messages []message) {
 		if !rounds.Sleep(ctx, rounds.Backoff(50*time.Millisecond, 2*time.Second, try)) {
 			return
 		}
-		_, _ = d.publisher.stream.ensure(ctx) // the stream may be what is missing; where it is not, the next try says so
+		// the stream may be what is missing; where it is not, the next try says so
+		_, _ = d.publisher.stream.ensure(ctx)
 	}
 }

@@ -76,7 +76,8 @@ func (d *Deletions) compare(was, is *jetstream.StreamState, another bool) Delete
 	if count == 0 {
 		return Deleted{}
 	}
-	return Deleted{What: fmt.Sprintf("%d messages were deleted from the stream %s, which has %d of its messages %d to %d",
+	return Deleted{What: fmt.Sprintf("%d messages were deleted from the stream %s, which has %d of its messages %d "+
+		"to %d",
 		count, name, is.Msgs, is.FirstSeq, is.LastSeq)}
 }
 

@@ -72,10 +72,10 @@ func (h *history) prune() {
 	}
 }
 
-// lived notes the stream's state. Where it has lost messages since the last time, everything becomes due at once, and it
-// returns true. It has lost some where they are gone other than by age; and where nothing in it waits for a settlement
-// worker at two looks in a row, although entries that were published are not settled: somebody has deleted them. (At the
-// first look they may have been settled since they were read.)
+// lived notes the stream's state. Where it has lost messages since the last time, everything becomes due at once,
+// and it returns true. It has lost some where they are gone other than by age; and where nothing in it waits for a
+// settlement worker at two looks in a row, although entries that were published are not settled: somebody has
+// deleted them. (At the first look they may have been settled since they were read.)
 func (h *history) lived(now generation) (lost bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

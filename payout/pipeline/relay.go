@@ -50,8 +50,9 @@ const (
 // errFruitless says that this node cannot relay, and another one may.
 var errFruitless = errors.New("nothing could be relayed for a while; another node may have more luck")
 
-// Relay looks after the entries that stay in their outbox: those whose node died before it published them, reclaims, and
-// what got lost on its way to the ledger. It carries them to JetStream. It may publish an entry any number of times.
+// Relay looks after the entries that stay in their outbox: those whose node died before it published them,
+// reclaims, and what got lost on its way to the ledger. It carries them to JetStream. It may publish an entry any
+// number of times.
 type Relay struct {
 	publisher *Publisher
 	outbox    Outbox

@@ -25,8 +25,8 @@ type Hot interface {
 	// Borrowed is the number of each move among those of the shard that it was to: 0 where it came before the shard was
 	// restored, -1 where it has not come. epoch is that of the shard.
 	Borrowed(ctx context.Context, c *rain.Campaign, shard int, moves []string) (numbers []int64, epoch int64, err error)
-	// EachBorrowed calls fn with each move that has come to a shard, and its number as Borrowed says it, in any order. One
-	// that comes meanwhile may be among them or not.
+	// EachBorrowed calls fn with each move that has come to a shard, and its number as Borrowed says it, in any
+	// order. One that comes meanwhile may be among them or not.
 	EachBorrowed(ctx context.Context, c *rain.Campaign, shard int, fn func(move string, number int64)) error
 	// Newest is the id of the newest entry that a shard has ever written to its outbox, and the shard's epoch, as its
 	// state says now; found is false where Redis does not know the shard.

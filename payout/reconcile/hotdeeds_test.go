@@ -205,7 +205,10 @@ var hotDeeds = map[string]func(d *hotDeed) bool{
 			Wins: []rain.Win{{User: "thief", Packet: d.pick(packetsOfWorld), Drop: "997.1"}}})
 		return true
 	},
-	"a setting":          func(d *hotDeed) bool { d.FakeShard.Snapshot.Altered = []string{"the state's status"}; return true },
+	"a setting": func(d *hotDeed) bool {
+		d.FakeShard.Snapshot.Altered = []string{"the state's status"}
+		return true
+	},
 	"a revision to come": func(d *hotDeed) bool { d.FakeShard.Snapshot.Revision = d.c.Revision + 10; return true },
 	"a shard that closed": func(d *hotDeed) bool {
 		if d.closed {

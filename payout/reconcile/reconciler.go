@@ -119,7 +119,8 @@ func readHot(ctx context.Context, c *rain.Campaign, hot Hot, how look) (*campaig
 // read takes everything from the ledger, as of one moment.
 func (r *campaignCheck) read(ctx context.Context, tx *sqldb.Tx) error {
 	steps := []func(context.Context, sqldb.Querier) error{
-		r.checkSettings, r.readEpochs, r.readReclaims, r.readMoves, r.place, r.readLetters, r.placeReclaims, r.readPaid, r.readPayouts,
+		r.checkSettings, r.readEpochs, r.readReclaims, r.readMoves, r.place, r.readLetters, r.placeReclaims, r.readPaid,
+		r.readPayouts,
 		r.checkEscrow, r.checkTally,
 	}
 	if err := run(ctx, tx, steps); err != nil {

@@ -1,14 +1,9 @@
 package campaigns
 
 import (
-	"cmp"
-	"context"
 	"errors"
 	"flag"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -16,7 +11,6 @@ import (
 
 	"redrain/grab/outcome"
 	"redrain/grab/store"
-	"redrain/internal/sqldb"
 	"redrain/payout/ledger/posting"
 	"redrain/payout/paytest"
 	"redrain/rain"
@@ -103,9 +97,14 @@ func (i *interleaving) actions() map[string]func(*rapid.T) {
 		return func(rt *rapid.T) { i.rt = rt; i.tick(); do() }
 	}
 	return map[string]func(*rapid.T){
-		"tap":                  with(i.tap),
-		"tap again":            with(i.tap),
-		"another node taps":    with(func() { s := i.shard(); i.batches[s] = store.NewBatch(i.grabber.Store, i.c.ID, s); i.tap() }),
+		"tap":       with(i.tap),
+		"tap again": with(i.tap),
+		"another node taps": with(func() {
+			s := i.shard()
+			i.batches[s] = store.NewBatch(i.grabber.Store, i.c.ID,
+				s)
+			i.tap()
+		}),
 		"read an outbox":       with(func() { i.read(i.shard()) }),
 		"publish":              with(i.publishOne),
 		"settle":               with(i.settleOne),
@@ -115,12 +114,17 @@ func (i *interleaving) actions() map[string]func(*rapid.T) {
 		"look":                 with(i.look),
 		"another mover":        with(i.restart),
 		"lose":                 with(func() { i.loseShard(i.c, i.shard()) }),
-		"lose two":             with(func() { s := i.shard(); i.loseShard(i.c, s); i.loseShard(i.c, (s+1)%interleavedShards) }),
-		"save":                 with(func() { s := i.shard(); i.saved[s] = i.save(s) }),
-		"go back":              with(i.goBack),
-		"rebuild":              with(func() { i.tryRebuild(i.rebuilder) }),
-		"rebuild, cut off":     with(i.cutRebuild),
-		"":                     with(i.check),
+		"lose two": with(func() {
+			s := i.shard()
+			i.loseShard(i.c, s)
+			i.loseShard(i.c,
+				(s+1)%interleavedShards)
+		}),
+		"save":             with(func() { s := i.shard(); i.saved[s] = i.save(s) }),
+		"go back":          with(i.goBack),
+		"rebuild":          with(func() { i.tryRebuild(i.rebuilder) }),
+		"rebuild, cut off": with(i.cutRebuild),
+		"":                 with(i.check),
 	}
 }
 
@@ -221,7 +225,8 @@ func (i *interleaving) move() {
 	steps := &cutSteps{stock: i.grabber.Moves, rows: i.ledger.Moves, after: rapid.Bool().Draw(i.rt, "after"),
 		at: rapid.SampledFrom([]string{"", "lend", "row", "borrow", "done", "forget"}).Draw(i.rt, "cut")}
 	m := i.lossy.mover(func(o *MoverOptions) { o.Stock, o.Ledger = steps, cutRows{steps} })
-	i.carried(m.carry(i.Context(), i.c, []transfer{{from, to, rapid.IntRange(1, 7).Draw(i.rt, "count")}}, &i.pace.refusals))
+	i.carried(m.carry(i.Context(), i.c, []transfer{{from, to, rapid.IntRange(1, 7).Draw(i.rt, "count")}},
+		&i.pace.refusals))
 	for _, l := range i.levels()[from].Lent {
 		i.loans = append(i.loans, loan{from, l})
 	}
@@ -229,7 +234,8 @@ func (i *interleaving) move() {
 
 // carried is the end of moves, which may have been cut off, and may have met a lost shard.
 func (i *interleaving) carried(err error) {
-	if err != nil && !errors.Is(err, errCut) && !errors.Is(err, store.ErrNoState) && !errors.Is(err, posting.ErrCutOff) {
+	if err != nil && !errors.Is(err, errCut) && !errors.Is(err, store.ErrNoState) &&
+		!errors.Is(err, posting.ErrCutOff) {
 		i.rt.Fatal(err)
 	}
 }
@@ -260,271 +266,4 @@ func (i *interleaving) levels() []store.Level {
 	levels, err := i.grabber.Shards(i.Context(), i.c)
 	i.must(err)
 	return levels
-}
-
-// savedShard is all that Redis has of a shard.
-type savedShard struct {
-	hashes map[string]map[string]string
-	stock  []string
-	outbox []rain.Entry
-	raw    []map[string]any
-	ids    []string
-	last   string
-}
-
-// save takes what a shard is now. The stand-in has no DUMP.
-func (i *interleaving) save(shard int) (s savedShard) {
-	ctx, k := i.Context(), i.grabber.Keys(i.c.ID, shard)
-	s.hashes = map[string]map[string]string{}
-	for _, key := range []string{k.State, k.Wins, k.Taps, k.Lent, k.Borrowed} {
-		all, err := i.rdb.HGetAll(ctx, key).Result()
-		i.must(err)
-		s.hashes[key] = all
-	}
-	var err error
-	s.stock, err = i.rdb.LRange(ctx, k.Stock, 0, -1).Result()
-	i.must(err)
-	messages, err := i.rdb.XRange(ctx, k.Outbox, "-", "+").Result()
-	i.must(err)
-	for _, m := range messages {
-		s.ids, s.raw = append(s.ids, m.ID), append(s.raw, m.Values)
-	}
-	s.last = s.hashes[k.State]["last"]
-	return s
-}
-
-// goBack brings a shard back to how it was. What is in the stream has been settled by then, and the watch looks at once
-// whether Redis knows less than the ledger.
-func (i *interleaving) goBack() {
-	ctx, shard := i.Context(), i.shard()
-	s, ok := i.saved[shard]
-	if !ok || s.hashes[i.grabber.Keys(i.c.ID, shard).State]["rev"] == "" {
-		return
-	}
-	i.must(i.settler.CatchUp(ctx, i.c.ID, shard))
-	i.loseShard(i.c, shard)
-	k := i.grabber.Keys(i.c.ID, shard)
-	for key, fields := range s.hashes {
-		if len(fields) > 0 {
-			i.must(i.rdb.HSet(ctx, key, fields).Err())
-		}
-	}
-	i.must(i.rdb.RPush(ctx, k.Stock, s.stock).Err())
-	for n, id := range s.ids {
-		i.scribbleAll(k.Outbox, id, s.raw[n])
-	}
-	if len(s.ids) == 0 {
-		last := cmp.Or(strings.TrimPrefix(s.last, "0-0"), "0-1")
-		i.scribbleAll(k.Outbox, last, map[string]any{"barrier": ""})
-		i.must(i.rdb.XDel(ctx, k.Outbox, last).Err())
-	}
-	known, err := i.ledger.Moves.Known(ctx, i.c)
-	i.must(err)
-	_, err = i.grabber.Moves.Lose(ctx, i.c.ID, shard, known[shard].Entry, known[shard].Moves)
-	i.must(err)
-}
-
-// tryRebuild has a node restore what is lost.
-func (i *interleaving) tryRebuild(r *Rebuilder) {
-	_, err := r.Rebuild(i.Context(), i.c.ID)
-	if err != nil && !errors.Is(err, store.ErrAlive) && !errors.Is(err, errCut) {
-		i.rt.Fatal(err)
-	}
-}
-
-// cutLedger ends a rebuild in the middle.
-type cutLedger struct {
-	*posting.Rebuilds
-	at string
-}
-
-func (s *cutLedger) Fence(ctx context.Context, campaign string, shard int, attempt int64) (posting.Barrier, error) {
-	if s.at == "before the fence" {
-		return posting.Barrier{}, errCut
-	}
-	barrier, err := s.Rebuilds.Fence(ctx, campaign, shard, attempt)
-	if s.at == "after the fence" {
-		err = errCut
-	}
-	return barrier, err
-}
-
-func (s *cutLedger) Top(ctx context.Context, c *rain.Campaign, shard, limit int) ([]posting.Total, error) {
-	if s.at == "when all is read" {
-		return nil, errCut
-	}
-	return s.Rebuilds.Top(ctx, c, shard, limit)
-}
-
-// cutRebuild is a rebuild that is cut off.
-func (i *interleaving) cutRebuild() {
-	r := i.another()
-	r.o.Ledger = &cutLedger{i.ledger.Rebuilds, rapid.SampledFrom([]string{"before the fence", "after the fence",
-		"when all is read"}).Draw(i.rt, "cut")}
-	i.tryRebuild(r)
-}
-
-// check looks where each packet is.
-func (i *interleaving) check() {
-	ctx := i.Context()
-	where := map[int][]string{}
-	put := func(place string, numbers rain.Numbers) {
-		for packet := range numbers.Each() {
-			where[packet] = append(where[packet], place)
-		}
-	}
-	owner := map[int]string{}
-	i.must(i.ledger.Rebuilds.EachAssigned(ctx, i.c, rain.Numbers{{First: 0, Last: i.c.Packets - 1}},
-		func(k posting.Assigned) error {
-			owner[k.Win.Packet] = k.Win.User + " " + k.Win.Drop
-			put("the ledger", rain.Numbers{{First: k.Win.Packet, Last: k.Win.Packet}})
-			return nil
-		}))
-	given := i.given()
-	put("the sponsor", given)
-	moves, err := sqldb.List(ctx, i.db, posting.ScanMove, posting.MoveSelect+"WHERE campaign_id = ?", i.c.ID)
-	i.must(err)
-	rows := map[string]bool{}
-	shards, err := i.grabber.Snapshot(ctx, i.c)
-	i.must(err)
-	for _, move := range moves {
-		rows[move.Lent.Move] = true
-		if !shards[move.To].Found {
-			continue // it is the shard's, see below
-		}
-		come, err := i.rdb.HExists(ctx, i.grabber.Keys(i.c.ID, move.To).Borrowed, move.Lent.Move).Result()
-		i.must(err)
-		if !come {
-			put("move "+move.Lent.Move, move.Numbers)
-		}
-	}
-	for n, s := range shards {
-		name := fmt.Sprint("shard ", n)
-		if !s.Found {
-			// A rebuild will give it what it holds, but for what is somebody's by then.
-			holds, err := i.ledger.Rebuilds.Holding(ctx, i.c, n)
-			i.must(err)
-			for packet := range holds.Numbers.Each() {
-				if owner[packet] == "" && !has(given, packet) {
-					put(name+", lost", rain.Numbers{{First: packet, Last: packet}})
-				}
-			}
-			continue
-		}
-		put(name, s.Stock)
-		for _, lent := range s.Lent {
-			if !rows[lent.Move] {
-				put(name+", lent", lent.Numbers)
-			}
-		}
-		must := func(e rain.Entry, unreadable error) error {
-			for _, w := range e.Wins {
-				if key := w.User + " " + w.Drop; owner[w.Packet] != key {
-					owner[w.Packet] = key
-					put(name+", outbox", rain.Numbers{{First: w.Packet, Last: w.Packet}})
-				}
-			}
-			if e.Reclaim != nil {
-				for packet := range e.Reclaim.Numbers.Each() {
-					if !has(given, packet) {
-						put(name+", outbox", rain.Numbers{{First: packet, Last: packet}})
-					}
-				}
-			}
-			return unreadable
-		}
-		i.must(i.grabber.EachEntry(ctx, i.c, n, "+", must))
-	}
-	for packet := range i.c.Packets {
-		if len(where[packet]) != 1 {
-			i.rt.Fatalf("packet %d is in %v", packet, where[packet])
-		}
-	}
-	for key, packet := range i.told {
-		if has, is := owner[packet]; is && has != key {
-			i.rt.Fatalf("%s was told of packet %d, which is %s's", key, packet, has)
-		}
-	}
-}
-
-// given is what went back to the sponsor.
-func (i *interleaving) given() (all rain.Numbers) {
-	texts, err := sqldb.Column[string](i.Context(), i.db, "SELECT numbers FROM reclaim WHERE campaign_id = ?", i.c.ID)
-	i.must(err)
-	for _, text := range texts {
-		numbers, err := rain.ParseNumbers(text, i.c.Packets)
-		i.must(err)
-		all = append(all, numbers...)
-	}
-	return all
-}
-
-func has(numbers rain.Numbers, packet int) bool {
-	return slices.ContainsFunc(numbers, func(r rain.Range) bool { return r.First <= packet && packet <= r.Last })
-}
-
-// end brings the campaign to its end: what is lost is restored, what is begun is ended, and the rest goes back.
-func (i *interleaving) end() {
-	ctx := i.Context()
-	finish := func() {
-		i.tick()
-		i.tryRebuild(i.rebuilder)
-		i.check()
-		for range 2 {
-			i.must(i.lossy.mover(nil).finish(ctx, i.c, i.levels(), &i.pace.refusals))
-		}
-		for shard := range interleavedShards {
-			i.settle(shard)
-		}
-		i.check()
-	}
-	if rapid.Bool().Draw(i.rt, "finished before the close") {
-		finish()
-	}
-	_, err := i.service.Close(ctx, i.c.ID)
-	if err != nil && !errors.Is(err, store.ErrNoState) && !errors.Is(err, ErrApply) {
-		i.rt.Fatal(err)
-	}
-	i.c = i.campaign(i.c.ID)
-	i.check()
-	for range 2 {
-		finish()
-		i.must(i.grabber.CloseCampaign(ctx, i.c))
-	}
-	finish()
-	owner := map[int]string{}
-	i.must(i.ledger.Rebuilds.EachAssigned(ctx, i.c, rain.Numbers{{First: 0, Last: i.c.Packets - 1}},
-		func(k posting.Assigned) error {
-			owner[k.Win.Packet] = k.Win.User + " " + k.Win.Drop
-			return nil
-		}))
-	for key, packet := range maps.All(i.told) {
-		if owner[packet] != key {
-			i.rt.Fatalf("%s was told of packet %d, which is %q's", key, packet, owner[packet])
-		}
-	}
-	given := i.given()
-	for packet := range i.c.Packets {
-		if (owner[packet] == "") != has(given, packet) {
-			i.rt.Fatalf("packet %d is paid to %q, and given back %v", packet, owner[packet], has(given, packet))
-		}
-	}
-	if n := given.Count() + len(owner); n != i.c.Packets {
-		i.rt.Fatalf("%d packets are paid or given back", n)
-	}
-	if got := i.books(i.c); !got.Balanced || got.Dead != 0 || got.Unsettled != 0 || got.Stock != 0 {
-		i.rt.Fatalf("the books: %+v", got)
-	}
-}
-
-// scribbleAll adds an entry with an id to a stream.
-func (i *interleaving) scribbleAll(stream, id string, values map[string]any) {
-	i.must(i.rdb.Do(i.Context(), append([]any{"XADD", stream, id}, flat(values)...)...).Err())
-}
-
-func flat(values map[string]any) (list []any) {
-	for _, key := range slices.Sorted(maps.Keys(values)) {
-		list = append(list, key, values[key])
-	}
-	return list
 }

@@ -69,7 +69,8 @@ func (l *lossy) another() *Rebuilder { return l.rebuilderWith(everybodys{}, "nod
 func (l *lossy) rebuilderWith(leases cluster.Leases, node string) *Rebuilder {
 	return NewRebuilder(RebuilderOptions{
 		Service: l.service, Campaigns: l.ledger.Campaigns, Ledger: l.ledger.Rebuilds, Stream: l.settler,
-		Outbox: l.grabber, Wins: l.grabber, Letters: l.ledger.Poster, Restorer: l.grabber, Leases: leases, Node: node, Bus: l.bus,
+		Outbox: l.grabber, Wins: l.grabber, Letters: l.ledger.Poster, Restorer: l.grabber, Leases: leases, Node: node,
+		Bus: l.bus,
 		Log: slog.New(slog.DiscardHandler),
 	})
 }

@@ -51,7 +51,7 @@ func (q simEvents) Less(i, j int) bool {
 	return q[i].at < q[j].at || q[i].at == q[j].at && q[i].order < q[j].order
 }
 func (q simEvents) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q *simEvents) Push(x any)   { *q = append(*q, x.(simEvent)) } //nolint:forcetypeassert // as pushed
+func (q *simEvents) Push(x any)   { *q = append(*q, x.(simEvent)) }
 func (q *simEvents) Pop() any {
 	last := (*q)[len(*q)-1]
 	*q = (*q)[:len(*q)-1]
@@ -142,10 +142,10 @@ func (s *simulated) look() {
 	})
 }
 
-// TestTheLastPacketsGoToTheLastPlayers: as many players as packets, one win each, on many shards. Players tap for the
-// first time within a certain time; where moves are quick each wins with the first tap, and where they are slow with one
-// of the next. What moves to a shard is for those who wait there, or have waited in vain: it does not come twice for
-// them, and is not taken away before they tap again.
+// TestTheLastPacketsGoToTheLastPlayers: as many players as packets, one win each, on many shards. Players tap for
+// the first time within a certain time; where moves are quick each wins with the first tap, and where they are slow
+// with one of the next. What moves to a shard is for those who wait there, or have waited in vain: it does not come
+// twice for them, and is not taken away before they tap again.
 func TestTheLastPacketsGoToTheLastPlayers(t *testing.T) {
 	const players, shards = 10_000, 128
 	for _, c := range []struct {
@@ -175,11 +175,12 @@ func TestTheLastPacketsGoToTheLastPlayers(t *testing.T) {
 				s.after(tick, s.look)
 			}
 			for len(s.events) > 0 && s.won < players {
-				e := heap.Pop(&s.events).(simEvent) //nolint:forcetypeassert // as pushed
+				e := heap.Pop(&s.events).(simEvent)
 				s.now = e.at
 				e.do()
 			}
-			t.Logf("a move takes %d ms, a tap comes each %d ms: %d were won in %d ms, with %d moves", c.move, c.every, s.won,
+			t.Logf("a move takes %d ms, a tap comes each %d ms: %d were won in %d ms, with %d moves", c.move, c.every,
+				s.won,
 				s.now, s.moves)
 			if s.won < players || s.now > c.within || s.moves > c.moves {
 				t.Errorf("want all within %d ms, with %d moves at most", c.within, c.moves)

@@ -97,9 +97,9 @@ func (m *Mover) refuse(campaign string, from int, move string, refusals *refusal
 // alarm tells a person of a move that the ledger does not bear out.
 func (m *Mover) alarm(campaign string, shard int, move string, err error) {
 	m.refused.Inc()
-	m.o.Log.Error("a move of stock is refused, and nothing is moved by it", "campaign", campaign, "shard", shard, "move",
-		move, "err", err)
-	m.o.Bus.Alarm("move_refused", campaign, fmt.Sprintf("shard %d, move %.64s: %v. Somebody has written to Redis, or it has gone "+
-		"back in time. Nothing is moved by it; the shard lends nothing for a while. What to do: docs/operations.md, "+
-		"\"A shard that somebody has written to\"", shard, move, err))
+	m.o.Log.Error("a move of stock is refused, and nothing is moved by it", "campaign", campaign, "shard", shard,
+		"move", move, "err", err)
+	m.o.Bus.Alarm("move_refused", campaign, fmt.Sprintf("shard %d, move %.64s: %v. Somebody has written to Redis, or "+
+		"it has gone back in time. Nothing is moved by it; the shard lends nothing for a while. What to do: "+
+		"docs/operations.md, \"A shard that somebody has written to\"", shard, move, err))
 }

@@ -14,16 +14,11 @@ type Deletions interface {
 	Forget()
 }
 
-// Letters keeps what a person should look at. [posting.Poster] does.
-type Letters interface {
-	BuryMessage(ctx context.Context, m posting.Message) (kept bool, err error)
-}
-
 // DeletionWatch raises an alarm where messages are gone from the payout stream, and keeps a letter of those that
 // somebody has deleted, so that the reconciliation names them too.
 type DeletionWatch struct {
 	Deletions
-	Letters Letters
+	Letters MessageLetters
 	Alarm   func(code, campaign, message string)
 }
 

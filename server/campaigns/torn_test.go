@@ -19,7 +19,8 @@ import (
 // letters are the dead letters that wait.
 func (l *lossy) letters() []posting.DeadLetter {
 	l.Helper()
-	list, err := sqldb.List(l.Context(), l.db, posting.ScanLetter, posting.LetterSelect+"WHERE resolved_at = 0 ORDER BY id")
+	list, err := sqldb.List(l.Context(), l.db, posting.ScanLetter,
+		posting.LetterSelect+"WHERE resolved_at = 0 ORDER BY id")
 	if err != nil {
 		l.Fatal(err)
 	}
@@ -36,8 +37,8 @@ func (l *lossy) scribble(c *rain.Campaign, shard int, id string, fields ...any) 
 	}
 }
 
-// TestARebuildTakesAsideWhatCannotBeRead: entries that somebody has written or changed by hand, more than a page of them
-// before those that are right. The rebuild goes on, what was told is paid, and what cannot be read is kept.
+// TestARebuildTakesAsideWhatCannotBeRead: entries that somebody has written or changed by hand, more than a page of
+// them before those that are right. The rebuild goes on, what was told is paid, and what cannot be read is kept.
 func TestARebuildTakesAsideWhatCannotBeRead(t *testing.T) {
 	for name, redis := range forgetful {
 		t.Run(name, func(t *testing.T) {
@@ -83,7 +84,8 @@ func TestARebuildTakesAsideWhatCannotBeRead(t *testing.T) {
 				t.Fatalf("%d letters", len(list))
 			}
 			for _, d := range list {
-				if d.Kind != posting.LetterMessage || !strings.HasPrefix(d.Source, "outbox "+c.ID) || len(d.Payload) < 10 {
+				if d.Kind != posting.LetterMessage || !strings.HasPrefix(d.Source, "outbox "+c.ID) ||
+					len(d.Payload) < 10 {
 					t.Errorf("%+v", d)
 				}
 			}
@@ -103,8 +105,8 @@ func TestARebuildTakesAsideWhatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestATornEntryOfALivingShard holds up the end of its campaign. The command that rebuilds takes it aside, and says that
-// nothing is lost.
+// TestATornEntryOfALivingShard holds up the end of its campaign. The command that rebuilds takes it aside, and says
+// that nothing is lost.
 func TestATornEntryOfALivingShard(t *testing.T) {
 	l := newLossy(t, forgetful["in-process"](t))
 	c := l.raining(servertest.EvenSpec(400, 40, 2))

@@ -108,8 +108,9 @@ func TestARedisThatWentBack(t *testing.T) {
 	}
 }
 
-// TestARedisFromBeforeARebuild: a shard was lost and rebuilt, nothing was won since, and Redis comes back with what it had
-// before: of an epoch that has ended. It is noticed all the same, also where the rebuild was cut off after the fence.
+// TestARedisFromBeforeARebuild: a shard was lost and rebuilt, nothing was won since, and Redis comes back with what
+// it had before: of an epoch that has ended. It is noticed all the same, also where the rebuild was cut off after
+// the fence.
 func TestARedisFromBeforeARebuild(t *testing.T) {
 	for _, at := range []string{"", "after the fence"} {
 		l := newLossy(t, forgetful["real"](t))

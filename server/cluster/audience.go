@@ -31,9 +31,9 @@ const heardAtOnce = 1 << 14
 
 // Audience is the players of this node, as far as settlements are told to them.
 //
-// NATS may be slow at any time, and its client then holds whoever uses it. So players are only counted, under a lock
-// that is held for a moment; one goroutine subscribes to what their groups need, and asks NATS once for all groups that have
-// come meanwhile.
+// NATS may be slow at any time, and its client then holds whoever uses it. So players are only counted, under a
+// lock that is held for a moment; one goroutine subscribes to what their groups need, and asks NATS once for all
+// groups that have come meanwhile.
 type Audience struct {
 	bus     *Bus
 	hear    func(campaign string, n Settled)

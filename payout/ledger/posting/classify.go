@@ -200,8 +200,9 @@ func (b *batch) classifyReclaim(e rain.Entry, at position, campaign terms, fault
 	own, foreign := b.ofShard(e.Ref, r.Numbers)
 	if len(own) == 0 {
 		// No money waits for it: what it names is of other shards, and they give it back.
-		d := forgedLetter(reclaimLetter(e, at, fmt.Sprintf("by the moves in the ledger shard %d has none of packets %s: "+
-			"somebody has written to Redis", e.Ref.Shard, inShort(foreign))))
+		d := forgedLetter(reclaimLetter(e, at,
+			fmt.Sprintf("by the moves in the ledger shard %d has none of packets %s: "+
+				"somebody has written to Redis", e.Ref.Shard, inShort(foreign))))
 		if !b.dead.has(d) {
 			b.bury(d)
 		}

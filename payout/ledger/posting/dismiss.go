@@ -65,7 +65,8 @@ func (p *Poster) DismissLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter, 
 	switch {
 	case !c.Drained:
 		return 0,
-			NotDismissedError(fmt.Sprintf("it keeps packets %s from others until campaign %s is over and all else of it "+
+			NotDismissedError(fmt.Sprintf("it keeps packets %s from others until campaign %s is over and all else of "+
+				"it "+
 				"is settled: dismiss it then", free, d.Campaign))
 	case given > b.escrow[d.Campaign]:
 		return 0,

@@ -39,8 +39,8 @@ func isWritten(ctx context.Context, tx *sqldb.Tx, campaign string, from int, len
 	return true, nil
 }
 
-// refusalOf says why a shard cannot have lent something; "" where it can. The caller has locked the shard's epoch, so no
-// other move from there gets its row meanwhile.
+// refusalOf says why a shard cannot have lent something; "" where it can. The caller has locked the shard's epoch,
+// so no other move from there gets its row meanwhile.
 func refusalOf(ctx context.Context, tx *sqldb.Tx, campaign string, from int, lent rain.Lent) (string, error) {
 	var packets, shards int
 	known, err := tx.First(ctx, []any{&packets, &shards}, "SELECT packets, shards FROM campaign WHERE id = ?", campaign)

@@ -134,8 +134,8 @@ func (m *Moves) Open(ctx context.Context, campaign string) ([]Move, error) {
 	return moves, nil
 }
 
-// Known is the highest that the ledger has seen of a shard: its newest entry, and its number of moves. What Redis had of
-// an epoch before has fewer moves than the epoch that the ledger knows begins with.
+// Known is the highest that the ledger has seen of a shard: its newest entry, and its number of moves. What Redis
+// had of an epoch before has fewer moves than the epoch that the ledger knows begins with.
 type Known struct {
 	Entry string
 	Moves int64

@@ -1,0 +1,84 @@
+package store_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"redrain/grab/grabtest"
+	"redrain/grab/outcome"
+	"redrain/grab/store"
+	"redrain/rain"
+)
+
+// Only what is closed and paid is let go, and what Redis has lost is gone already.
+func TestWhatIsLetGoIsOver(t *testing.T) {
+	rdb := grabtest.InProcess(t)
+	gm := grabtest.New(t, rdb, grabtest.Setup{Shards: 2, Taps: 5})
+	keys := func() (all []string) {
+		found, err := rdb.Keys(t.Context(), "*").Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	kept := func(when string) {
+		t.Helper()
+		if err := gm.G.Expire(t.Context(), gm.C, time.Hour); !errors.Is(err, store.ErrNotClosed) {
+			t.Errorf("%s: %v", when, err)
+		}
+		for _, key := range keys() {
+			if left := rdb.PTTL(t.Context(), key).Val(); left > 0 && strings.Contains(key, gm.C.ID+".0") {
+				t.Errorf("%s: %s goes in %s", when, key, left)
+			}
+		}
+	}
+	user := "p"
+	for rain.HomeShard(user, 2) != 0 {
+		user += "p"
+	}
+	kept("open, with nothing to pay")
+	gm.Want(user, gm.Drop(0), outcome.Won)
+	rank(gm, gm.G, map[string]rain.Money{user: 100})
+	kept("open")
+	if err := gm.G.Report(t.Context(), gm.C.ID, "n", 1, store.NodeReport{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := gm.G.CloseCampaign(t.Context(), gm.C); err != nil {
+		t.Fatal(err)
+	}
+	kept("closed, with something to pay")
+	for _, e := range gm.Outbox() {
+		gm.Remove([]rain.Entry{e})
+	}
+	for range 2 {
+		if err := gm.G.Expire(t.Context(), gm.C, time.Hour); err != nil {
+			t.Error(err)
+		}
+		for _, key := range keys() {
+			if left := rdb.PTTL(t.Context(), key).Val(); left <= 0 || left > time.Hour {
+				t.Errorf("over, and %s stays for %s", key, left)
+			}
+		}
+		rdb.Del(t.Context(), gm.G.Keys(gm.C.ID, 1).State) // lost
+	}
+}
+
+// A full Redis takes the marker, too, and it goes by itself.
+func TestTheMarkerGoes(t *testing.T) {
+	rdb := grabtest.InProcess(t)
+	gm := grabtest.New(t, rdb, grabtest.Setup{})
+	k := gm.G.Keys(gm.C.ID, 0)
+	if _, err := rdb.Pipelined(t.Context(), func(p redis.Pipeliner) error {
+		gm.G.MarkFull(t.Context(), p, k, time.Minute)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if left := rdb.PTTL(t.Context(), k.Confirmed).Val(); left < 50*time.Second || left > time.Minute {
+		t.Errorf("it stays for %s", left)
+	}
+}

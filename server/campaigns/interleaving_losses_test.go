@@ -1,0 +1,129 @@
+package campaigns
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"pgregory.net/rapid"
+
+	"redrain/grab/store"
+	"redrain/payout/ledger/posting"
+	"redrain/rain"
+)
+
+// savedShard is all that Redis has of a shard.
+type savedShard struct {
+	hashes map[string]map[string]string
+	stock  []string
+	raw    []map[string]any
+	ids    []string
+	last   string
+}
+
+// save takes what a shard is now. The stand-in has no DUMP.
+func (i *interleaving) save(shard int) (s savedShard) {
+	ctx, k := i.Context(), i.grabber.Keys(i.c.ID, shard)
+	s.hashes = map[string]map[string]string{}
+	for _, key := range []string{k.State, k.Wins, k.Taps, k.Lent, k.Borrowed} {
+		all, err := i.rdb.HGetAll(ctx, key).Result()
+		i.must(err)
+		s.hashes[key] = all
+	}
+	var err error
+	s.stock, err = i.rdb.LRange(ctx, k.Stock, 0, -1).Result()
+	i.must(err)
+	messages, err := i.rdb.XRange(ctx, k.Outbox, "-", "+").Result()
+	i.must(err)
+	for _, m := range messages {
+		s.ids, s.raw = append(s.ids, m.ID), append(s.raw, m.Values)
+	}
+	s.last = s.hashes[k.State]["last"]
+	return s
+}
+
+// goBack brings a shard back to how it was. What is in the stream has been settled by then, and the watch looks at once
+// whether Redis knows less than the ledger.
+func (i *interleaving) goBack() {
+	ctx, shard := i.Context(), i.shard()
+	s, ok := i.saved[shard]
+	if !ok || s.hashes[i.grabber.Keys(i.c.ID, shard).State]["rev"] == "" {
+		return
+	}
+	i.must(i.settler.CatchUp(ctx, i.c.ID, shard))
+	i.loseShard(i.c, shard)
+	k := i.grabber.Keys(i.c.ID, shard)
+	for key, fields := range s.hashes {
+		if len(fields) > 0 {
+			i.must(i.rdb.HSet(ctx, key, fields).Err())
+		}
+	}
+	i.must(i.rdb.RPush(ctx, k.Stock, s.stock).Err())
+	for n, id := range s.ids {
+		i.scribbleAll(k.Outbox, id, s.raw[n])
+	}
+	if len(s.ids) == 0 {
+		last := cmp.Or(strings.TrimPrefix(s.last, "0-0"), "0-1")
+		i.scribbleAll(k.Outbox, last, map[string]any{"barrier": ""})
+		i.must(i.rdb.XDel(ctx, k.Outbox, last).Err())
+	}
+	known, err := i.ledger.Moves.Known(ctx, i.c)
+	i.must(err)
+	_, err = i.grabber.Moves.Lose(ctx, i.c.ID, shard, known[shard].Entry, known[shard].Moves)
+	i.must(err)
+}
+
+// tryRebuild has a node restore what is lost.
+func (i *interleaving) tryRebuild(r *Rebuilder) {
+	_, err := r.Rebuild(i.Context(), i.c.ID)
+	if err != nil && !errors.Is(err, store.ErrAlive) && !errors.Is(err, errCut) {
+		i.rt.Fatal(err)
+	}
+}
+
+// cutLedger ends a rebuild in the middle.
+type cutLedger struct {
+	*posting.Rebuilds
+	at string
+}
+
+func (s *cutLedger) Fence(ctx context.Context, campaign string, shard int, attempt int64) (posting.Barrier, error) {
+	if s.at == "before the fence" {
+		return posting.Barrier{}, errCut
+	}
+	barrier, err := s.Rebuilds.Fence(ctx, campaign, shard, attempt)
+	if s.at == "after the fence" {
+		err = errCut
+	}
+	return barrier, err
+}
+
+func (s *cutLedger) Top(ctx context.Context, c *rain.Campaign, shard, limit int) ([]posting.Total, error) {
+	if s.at == "when all is read" {
+		return nil, errCut
+	}
+	return s.Rebuilds.Top(ctx, c, shard, limit)
+}
+
+// cutRebuild is a rebuild that is cut off.
+func (i *interleaving) cutRebuild() {
+	r := i.another()
+	r.o.Ledger = &cutLedger{i.ledger.Rebuilds, rapid.SampledFrom([]string{"before the fence", "after the fence",
+		"when all is read"}).Draw(i.rt, "cut")}
+	i.tryRebuild(r)
+}
+
+// scribbleAll adds an entry with an id to a stream.
+func (i *interleaving) scribbleAll(stream, id string, values map[string]any) {
+	i.must(i.rdb.Do(i.Context(), append([]any{"XADD", stream, id}, flat(values)...)...).Err())
+}
+
+func flat(values map[string]any) (list []any) {
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		list = append(list, key, values[key])
+	}
+	return list
+}

@@ -1,0 +1,59 @@
+package web_test
+
+import (
+	"strings"
+	"testing"
+
+	"redrain/internal/browser/browsertest"
+)
+
+// TestConsoleViewerCannotAct: a viewer sees the lists, and no button that would be refused.
+func TestConsoleViewerCannotAct(t *testing.T) {
+	f := newForms(t, "viewer")
+	f.letters = []object{f.letter("c1-7", "pay", "u1", 88, "closed")}
+	p := f.openConsole(t, desk(), "#/payouts")
+	p.Says(".total", "1 payment, ¥0.88")
+	for _, place := range []string{"payouts", "sponsors"} {
+		p.Go("/console?" + place + "#/" + place)
+		p.Until(place, `document.querySelector("tbody tr") !== null`)
+		if words := p.Text("main button"); strings.Contains(words, "Retry") || strings.Contains(words, "Deposit") {
+			t.Errorf("#/%s has the buttons %q for a viewer", place, words)
+		}
+	}
+	p.Go("/console?new#/new")
+	p.Says("main", "Sign in with an operator’s token to create a campaign.")
+	p.State("new")
+}
+
+// TestConsoleCommandsKeepTheToken: commands are for this server and the chosen campaign, and the token is in none.
+func TestConsoleCommandsKeepTheToken(t *testing.T) {
+	f := newForms(t, "operator")
+	o := desk()
+	o.Scripts = []string{`window.copied = []; Object.defineProperty(navigator, "clipboard", { value: { ` +
+		`writeText: async (text) => void copied.push(text) } });`}
+	p := f.openConsole(t, o, "#/api")
+	p.Press(`[aria-label="Copy: Start a rain in three seconds"]`)
+	p.Until("it is copied", `copied.length === 1`)
+	want := "curl -sS -X POST \\\n  -H \"Authorization: Bearer $TOKEN\" \\\n  " +
+		"-H \"Idempotency-Key: $(date +%s)\" \\\n  -H 'Content-Type: application/json' \\\n" +
+		"  -d '{\"starts_in_ms\":3000,\"duration_ms\":10000,\"drops_per_second\":8}' \\\n  " + f.URL +
+		"/api/v1/campaigns/c1/rains"
+	if got := browsertest.Eval[string](p, `copied[0]`); got != want {
+		t.Errorf("copied\n%s\nwant\n%s", got, want)
+	}
+	if browsertest.Eval[bool](p, `document.documentElement.outerHTML.includes(%q)`, operatorSecret) {
+		t.Error("the token is in the page")
+	}
+}
+
+// TestConsoleAuditIsSearched: among the records that are loaded.
+func TestConsoleAuditIsSearched(t *testing.T) {
+	f := newForms(t, "operator")
+	p := f.openConsole(t, desk(), "#/audit")
+	p.Says("tbody", "campaign.create")
+	p.Fill(`.audit [name="search"]`, "invoice 17")
+	p.Says(".audit", "1 of 3 loaded")
+	p.Until("one row", `document.querySelectorAll("tbody tr").length === 1`)
+	p.Fill(`.audit [name="search"]`, "nobody did this")
+	p.Says(".audit", "None of the loaded records")
+}
