@@ -55,7 +55,7 @@ func TestFrameBudget(t *testing.T) {
 	g.Mode("falling")
 	browsertest.Eval[bool](g.Page, "(redrain.load(60, 200, 120_000), true)")
 	browsertest.Eval[bool](g.Page, startReference)
-	spent := g.spend(t, 80)
+	spent := g.spend(t, 240)
 	g.Shoot("loaded")
 	phone := func(d time.Duration) time.Duration {
 		return time.Duration(float64(d) * float64(reference) / float64(spent.reference))

@@ -54,7 +54,8 @@ func (r *run) idle(c *contestant, n int) (kb, goroutines float64) {
 	each := func(metric string) float64 { return c.metric(r.scope, metric) / 1024 / float64(n) }
 	kb, goroutines = (after-before)/1024/float64(n), (has-had)/float64(n)
 	r.Logf("  %-9s %d connections: from %.1f to %.1f MB, %.2f KB and %.3f goroutines each; all in all %.2f KB of "+
-		"stacks, %.2f of heap in use, %.2f released or free", c.name, n, before/1024/1024, after/1024/1024, kb, goroutines,
+		"stacks, %.2f of heap in use, %.2f released or free", c.name, n, before/1024/1024, after/1024/1024, kb,
+		goroutines,
 		each("go_memstats_stack_inuse_bytes"), each("go_memstats_heap_inuse_bytes"),
 		each("go_memstats_heap_idle_bytes"))
 	return kb, goroutines
