@@ -79,6 +79,7 @@ func (d *Deciders) Publish(e *rain.Entry) {
 
 // Run publishes until ctx ends, and for a little while what waits then. It returns nil.
 func (d *Deciders) Run(ctx context.Context) error {
+	_, _ = d.publisher.stream.ensure(ctx) // so that the first win finds it; where this fails, publishing says so
 	working, cancel := rounds.Graceful(ctx, decidersGrace)
 	defer cancel()
 	var wg sync.WaitGroup
