@@ -324,3 +324,24 @@ func TestTheRelaysCopyIsACopy(t *testing.T) {
 		t.Errorf("%d messages", n)
 	}
 }
+
+// unsafe is an outbox of which nothing may leave, as where no replica has it.
+type unsafe struct{ Outbox }
+
+func (unsafe) MayLeave(context.Context, []rain.Entry) error { return errors.New("no replica has it") }
+
+// TestWhatMayNotLeaveStays: an heir of the Redis server would give its packets again.
+func TestWhatMayNotLeaveStays(t *testing.T) {
+	t.Parallel()
+	p := inProcess(t)
+	p.wonAndKnown(t)
+	relay := p.relay(t, RelayOptions{})
+	relay.outbox = unsafe{relay.outbox}
+	if relay.sweep(t.Context()); p.messages(t) != 0 {
+		t.Errorf("%d messages", p.messages(t))
+	}
+	relay.outbox = p.redis
+	if relay.sweep(t.Context()); p.messages(t) != 2 {
+		t.Errorf("%d messages of what may leave", p.messages(t))
+	}
+}
