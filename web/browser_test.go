@@ -53,7 +53,8 @@ type tab struct {
 func (*browser) open(t *testing.T, f *fakeServer, path string, width, height int64) *tab {
 	t.Helper()
 	device := chromium.Device{Width: width, Height: height, Scale: 1}
-	p := &tab{Page: browsertest.Open(t, chromium.Options{Home: f.URL, Device: device}, chromium.Network), t: t, fake: f}
+	o := chromium.Options{Home: f.URL, Device: device, Scripts: []string{rememberModes}}
+	p := &tab{Page: browsertest.Open(t, o, chromium.Network), t: t, fake: f}
 	t.Cleanup(func() { p.shoot("end") })
 	p.Go(path)
 	return p
@@ -97,6 +98,18 @@ func (p *tab) mode(want string) {
 	p.t.Helper()
 	testenv.Eventually(p.t, patience, "the page is "+want,
 		func() bool { return eval[string](p, `document.body?.dataset.mode ?? ""`) == want })
+}
+
+// rememberModes keeps every mode that a page has been in.
+const rememberModes = `window.modes = new Set();
+new MutationObserver(() => modes.add(document.body?.dataset.mode))
+	.observe(document, { attributes: true, attributeFilter: ["data-mode"], childList: true, subtree: true });`
+
+// passed waits until the page has been in a mode that does not last: a busy machine may look too late to see it.
+func (p *tab) passed(mode string) {
+	p.t.Helper()
+	testenv.Eventually(p.t, patience, "the page has been "+mode,
+		func() bool { return eval[bool](p, `modes.has("`+mode+`")`) })
 }
 
 // shoot keeps a screenshot where REDRAIN_ARTIFACTS names a folder.

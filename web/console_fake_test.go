@@ -80,7 +80,8 @@ func newConsole(t *testing.T) *consoleServer {
 	f.order("/campaigns/c1/close", func(object) (int, object) { return f.change(object{"state": "closed"}) })
 	f.order("/campaigns/c1/rains", func(body object) (int, object) {
 		in, _ := body["starts_in_ms"].(float64)
-		r := f.rainFrom(f.now()+int64(in), "countdown")
+		const late = 500_000 // ms: it is still to come, however long a test takes
+		r := f.rainFrom(f.now()+int64(in)+late, "countdown")
 		f.change(object{"rains": []object{r}})
 		return http.StatusCreated, r
 	})
@@ -94,8 +95,8 @@ func newConsole(t *testing.T) *consoleServer {
 
 func (f *consoleServer) rainFrom(start int64, phase string) object {
 	return object{
-		"id": "r1", "campaign": "c1", "phase": phase, "starts_at": start, "ends_at": start + 64_000,
-		"duration_ms": 60_000, "fall_ms": 4_000,
+		"id": "r1", "campaign": "c1", "phase": phase, "starts_at": start, "ends_at": start + 3_604_000,
+		"duration_ms": 3_600_000, "fall_ms": 4_000,
 		"drops_per_second": 8, "decoy_percent": 10, "pacing": "none", "first_wave": 0,
 		"commitment": strings.Repeat("ab", 32),
 	}

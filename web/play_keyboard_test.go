@@ -22,7 +22,7 @@ func (b *browser) testKeyboard(t *testing.T) {
 	}
 	p.Type(kb.Enter)
 	p.mode("waiting")
-	start := f.setRain(-slowly/3*time.Millisecond, 5*time.Minute)
+	start := f.setRain(-slowly/3*time.Millisecond, time.Hour)
 	f.wave(0, start, [3]int{300, 1, slowly}, [3]int{700, 0, slowly})
 	f.wave(1, start+slowly/6, [3]int{500, 0, slowly})
 	p.mode("falling")

@@ -100,7 +100,7 @@ func (v *visit) before() {
 	v.fake.setRain(time.Hour, time.Minute)
 	v.look("clock", `document.getElementById("big").textContent.includes(":")`)
 	v.glance("countdown", func() {
-		v.fake.setRain(8900*time.Millisecond, time.Minute)
+		v.fake.setRain(9500*time.Millisecond, time.Minute)
 		v.Until("a number", `/^[1-9]$/.test(document.getElementById("big").textContent)`)
 	})
 }
@@ -110,8 +110,8 @@ func (v *visit) pour() {
 	now := v.fake.now()
 	for i := range 14 {
 		v.wave++
-		at := now - int64(14-i)*700
-		v.fake.wave(v.wave, at, [3]int{(i*313 + 120) % 1000, 0, 14_000}, [3]int{(i*313 + 610) % 1000, i % 2, 13_000})
+		at := now - int64(14-i)*3_000
+		v.fake.wave(v.wave, at, [3]int{(i*313 + 120) % 1000, 0, 60_000}, [3]int{(i*313 + 610) % 1000, i % 2, 56_000})
 	}
 }
 
@@ -120,7 +120,7 @@ func (v *visit) rain() {
 	v.t.Helper()
 	f := v.fake
 	f.setJudge(func(string) object { return object{"outcome": "empty"} })
-	f.setRain(-30*time.Second, time.Hour)
+	f.setRain(-2*time.Minute, time.Hour)
 	v.mode("falling")
 	v.Until("the shout is over", `document.getElementById("big").textContent === ""`)
 	v.pour()
@@ -174,7 +174,7 @@ func (v *visit) after() {
 	v.t.Helper()
 	f := v.fake
 	f.settle()
-	f.setRain(-time.Minute, 2*time.Second)
+	f.setRain(-3*time.Minute, 2*time.Second)
 	v.look("card-won", `document.getElementById("card").open && `+
 		`document.getElementById("card").classList.contains("won")`)
 	v.click("#card-mine")
@@ -190,12 +190,12 @@ func (v *visit) after() {
 
 	f.rainID = "r2"
 	f.setJudge(func(string) object { return object{"outcome": "empty"} })
-	f.setRain(-30*time.Second, time.Hour)
+	f.setRain(-2*time.Minute, time.Hour)
 	v.mode("falling")
 	v.wave = 1000
 	v.pour()
 	v.hitOne()
-	f.setRain(-time.Minute, 2*time.Second)
+	f.setRain(-3*time.Minute, 2*time.Second)
 	v.look("card-none", `document.getElementById("card").open`)
 	v.click("#card-ok")
 	f.push(f.figures(0, 5000, nil))

@@ -16,7 +16,7 @@ func (b *browser) testStates(t *testing.T) {
 	f := newFake(t)
 	p := b.enter(t, f, "/?campaign=c1")
 	p.mode("waiting")
-	start := f.setRain(-2*time.Second, 5*time.Minute)
+	start := f.setRain(-2*time.Second, time.Hour)
 	f.wave(0, start, [3]int{300, 0, 20000})
 	p.mode("falling")
 	f.push(object{"type": "room", "t": f.now(), "online": 3, "stock": 0, "won": 5,
@@ -44,7 +44,7 @@ func (b *browser) testStates(t *testing.T) {
 	p.shows("card-title", "The rain is over")
 	p.shows("card-stopped", "The host has ended this rain early")
 	f.rainID = "r2"
-	f.setRain(90*time.Second, 10*time.Second)
+	f.setRain(119*time.Second, 10*time.Second)
 	testenv.Eventually(t, patience, "the next rain on the card",
 		func() bool { return strings.HasPrefix(p.text("card-next"), "Next rain in 1:") })
 	p.State("next")

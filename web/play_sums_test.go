@@ -15,7 +15,7 @@ func (b *browser) testSums(t *testing.T) {
 	f.judge = func(string) object { return f.won(1, 10) }
 	p := b.enter(t, f, "/?campaign=c1")
 	p.mode("waiting")
-	start := f.setRain(-slowly/3*time.Millisecond, 5*time.Minute)
+	start := f.setRain(-slowly/3*time.Millisecond, time.Hour)
 	f.wave(0, start, [3]int{300, 0, slowly})
 	p.mode("falling")
 	p.hitDrop(0, start, 300, slowly)

@@ -93,11 +93,11 @@ func (p *tab) scenes(long bool) {
 	p.state("clock")
 	// Numbers do not wait for a picture: on a busy machine it is another number.
 	for name, left := range map[string]time.Duration{"two digits": 10 * time.Second, "one digit": 9 * time.Second} {
-		f.setRain(left, time.Minute)
-		p.mode("countdown")
+		f.setRain(left, time.Hour)
+		p.passed("countdown")
 		p.Shoot(name)
 	}
-	start := f.setRain(-5*time.Second, 5*time.Minute)
+	start := f.setRain(-5*time.Second, time.Hour)
 	for n := range 24 {
 		at := start + int64(n)*250
 		f.wave(n, at, [3]int{(n * 313) % 1000, n % 5 / 4, 5500}, [3]int{(n*313 + 480) % 1000, 0, 5000})

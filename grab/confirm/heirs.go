@@ -12,7 +12,7 @@ import (
 // heirs are the replicas of a master that could become master in its place, as the master and its Cluster know them.
 // Each of them must have a win before the win is told: nobody knows which one will be chosen.
 type heirs struct {
-	// count is how many they are, at least.
+	// count is how many they are, at least: one or more.
 	count int
 	// names are their addresses as ROLE writes them; nil where the Cluster writes other addresses than the master
 	// does (announced ones behind NAT), so that they can only be counted.
@@ -38,7 +38,7 @@ func (h *heirs) has(before, after role) bool {
 		}
 		have++
 	}
-	return have >= max(h.count, 1) && h.online(after)
+	return have >= h.count && h.online(after)
 }
 
 // online tells whether all heirs whose addresses are known are connected to their master.

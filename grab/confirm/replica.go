@@ -21,7 +21,9 @@ const (
 )
 
 var (
-	// errNoReplica says that a replica that could become master has not acknowledged in time, or that there is none.
+	// errNoHeir says that a win has to outlive its master, and nothing can take over from that.
+	errNoHeir = errors.New("redis has no replica that could become master, and --confirm replica needs one of each")
+	// errNoReplica says that a replica that could become master has not acknowledged in time.
 	errNoReplica = errors.New("not every replica of redis that could become master has acknowledged in time")
 	// errOtherMaster says that another master has the shard than the one whose heirs are known.
 	errOtherMaster = errors.New("redis has another master now")
@@ -91,7 +93,7 @@ func (r *replicas) outlasting(ctx context.Context, k store.Keys, look func(redis
 func (r *replicas) acknowledged(ctx context.Context, k store.Keys, master string, h *heirs,
 	look, mark func(redis.Pipeliner)) error {
 	deadline := time.Now().Add(replicaTimeout)
-	want, left := max(h.count, 1), replicaTimeout
+	want, left := h.count, replicaTimeout
 	for tries := 0; tries < waitsAtMost && left >= time.Millisecond; tries++ {
 		var before, after *redis.Cmd
 		var acknowledged *redis.IntCmd
@@ -164,10 +166,13 @@ func (r *replicas) heirs(ctx context.Context, k store.Keys, look func(redis.Pipe
 	if err != nil {
 		return master, nil, err
 	}
-	if h.count > 0 {
+	switch {
+	case h.count > 0:
 		r.known.remember(master, h)
-	} else if !r.always {
-		h = nil
+		return master, h, nil
+	case r.always:
+		return master, nil, errNoHeir
+	default:
+		return master, nil, nil
 	}
-	return master, h, nil
 }

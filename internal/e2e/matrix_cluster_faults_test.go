@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	rds "github.com/redis/go-redis/v9"
@@ -18,20 +20,21 @@ import (
 func playCutOff(c *clusterCell) {
 	c.begin(gameRules{name: "cut-off", shards: 1})
 	master, replica := c.pair(c.g.campaign, 0)
-	c.config(replica, "cluster-replica-no-failover", "yes")
 	c.g.goesOn(40)
 	file := fileOf(c.t, master)
 	size := sizeOf(c.t, file)
 	c.g.goesOn(40)
 	told := c.g.told()
 	c.pause()
+	c.config(replica, "cluster-replica-no-failover", "yes")
 	master.Kill()
 	if err := os.Truncate(file, size); err != nil {
 		c.t.Fatal(err)
 	}
 	master.Start()
-	c.resume(true)
+	c.follows(replica, master)
 	c.config(replica, "cluster-replica-no-failover", "no")
+	c.resume(true)
 	c.note("%d wins told before it", told)
 }
 
@@ -263,6 +266,21 @@ func (f *failover) cutOff(master, replica *testenv.Server) {
 	if err := rdb.Do(f.t.Context(), "CLIENT", "KILL", "TYPE", "replica").Err(); err != nil {
 		f.t.Fatal(err)
 	}
+}
+
+// follows waits until a replica copies its master again, and does not hold it for dead.
+func (f *failover) follows(replica, master *testenv.Server) {
+	f.t.Helper()
+	rdb := rds.NewClient(&rds.Options{Addr: replica.Addr})
+	defer func() { _ = rdb.Close() }()
+	testenv.Eventually(f.t, time.Minute, "the replica follows its master", func() bool {
+		info, err1 := rdb.Info(f.t.Context(), "replication").Result()
+		nodes, err2 := rdb.ClusterNodes(f.t.Context()).Result()
+		return err1 == nil && err2 == nil && strings.Contains(info, "master_link_status:up") &&
+			!slices.ContainsFunc(strings.Split(nodes, "\n"), func(node string) bool {
+				return strings.Contains(node, master.Addr+"@") && strings.Contains(node, "fail")
+			})
+	})
 }
 
 // config sets an option of a server.

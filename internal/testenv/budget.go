@@ -24,6 +24,10 @@ const (
 
 const budgetPerProcessor = 4
 
+// longest is how long a test may hold its part of the budget. One that hangs would keep all others waiting until go
+// test's own limit, and nobody would know which it was: the panic names it, and shows what every goroutine waits for.
+const longest = 12 * time.Minute
+
 // budget is what the tests of this binary may load the machine with at once. Those that do not fit in wait in the
 // order in which they came, so that none starves.
 var (
@@ -61,6 +65,7 @@ func Parallel(t *testing.T, load int64) {
 	if err := budget.Acquire(context.Background(), load); err != nil {
 		t.Fatal(err) // never: the context does not end
 	}
-	t.Cleanup(func() { budget.Release(load) })
+	hangs := time.AfterFunc(longest, func() { panic(t.Name() + " hangs: it has run for " + longest.String()) })
+	t.Cleanup(func() { hangs.Stop(); budget.Release(load) })
 	t.Logf("testenv: waited for room for %v", time.Since(began).Round(time.Millisecond))
 }

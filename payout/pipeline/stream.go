@@ -96,23 +96,28 @@ func (s *stream) ensure(ctx context.Context) (jetstream.Stream, error) {
 		Duplicates:  duplicateSpan,
 	}
 	existing, err := s.js.Stream(ctx, cfg.Name)
-	switch {
-	case err == nil:
-		old := existing.CachedInfo().Config
-		if slices.Equal(old.Subjects, cfg.Subjects) && old.MaxAge == cfg.MaxAge && old.Duplicates == cfg.Duplicates {
-			return existing, nil // an update is a vote of the whole NATS cluster, even if it changes nothing
-		}
-		cfg.Replicas, cfg.Placement = old.Replicas, old.Placement
-	case !errors.Is(err, jetstream.ErrStreamNotFound):
-		return nil, fmt.Errorf("stream %s: %w", cfg.Name, err)
-	}
 	making, cancel := unbroken(ctx)
 	defer cancel()
-	made, err := s.js.CreateOrUpdateStream(making, cfg)
+	switch {
+	case errors.Is(err, jetstream.ErrStreamNotFound):
+		// Not CreateOrUpdateStream: another end may make it at the same time, and what finds it made would update it, in
+		// nats-server 2.15 without the lock under which the consumer is made. To make the same again changes nothing.
+		existing, err = s.js.CreateStream(making, cfg)
+	case err == nil && !sameStream(existing.CachedInfo().Config, cfg):
+		old := existing.CachedInfo().Config
+		cfg.Replicas, cfg.Placement = old.Replicas, old.Placement
+		existing, err = s.js.UpdateStream(making, cfg)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("stream %s: %w", cfg.Name, err)
 	}
-	return made, nil
+	return existing, nil
+}
+
+// sameStream tells whether there is nothing to update: an update is a vote of the whole NATS cluster, even if it
+// changes nothing.
+func sameStream(is, want jetstream.StreamConfig) bool {
+	return slices.Equal(is.Subjects, want.Subjects) && is.MaxAge == want.MaxAge && is.Duplicates == want.Duplicates
 }
 
 // unbroken is for a request that makes something: once sent it is waited for, for manageDeadline or until the

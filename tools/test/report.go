@@ -39,8 +39,10 @@ type report struct {
 	output  map[testKey][]string // of what runs still; test is empty for what belongs to the package
 	times   []timing             // of tests without those inside them
 	skipped map[string]int       // reason → tests
-	closing []string             // go test's last line of each package: ok, FAIL, no test files
-	work    time.Duration        // the times of all packages
+	failed  []failure
+	passing []string      // go test's last line of each package that has not failed: ok, no test files
+	failing []string      // and of those that have: FAIL
+	work    time.Duration // the times of all packages
 }
 
 func newReport(out io.Writer) *report {
@@ -67,20 +69,13 @@ func (r *report) add(e event) {
 func (r *report) hear(key testKey, line string) {
 	switch {
 	case strings.HasPrefix(line, "=== "), line == "PASS\n", line == "FAIL\n":
-	case key.test == "" && isClosing(line):
-		r.closing = append(r.closing, line)
+	case key.test == "" && strings.HasPrefix(line, "FAIL\t"):
+		r.failing = append(r.failing, line)
+	case key.test == "" && (strings.HasPrefix(line, "ok  \t") || strings.HasPrefix(line, "?   \t")):
+		r.passing = append(r.passing, line)
 	default:
 		r.output[key] = append(r.output[key], line)
 	}
-}
-
-func isClosing(line string) bool {
-	for _, begin := range []string{"ok  \t", "FAIL\t", "?   \t"} {
-		if strings.HasPrefix(line, begin) {
-			return true
-		}
-	}
-	return false
 }
 
 func (r *report) endTest(key testKey, e event) {
@@ -89,6 +84,7 @@ func (r *report) endTest(key testKey, e event) {
 	switch e.Action {
 	case "fail":
 		r.printf("%s", strings.Join(lines, ""))
+		r.failed = append(r.failed, newFailure(key, fmt.Sprintf("failed after %.1f s", e.Elapsed), lines))
 	case "skip":
 		r.skipped[reason(lines)]++
 		return
@@ -121,6 +117,7 @@ func (r *report) endPackage(e event) {
 		}
 		if e.Action == "fail" {
 			r.printf("%s", strings.Join(r.output[key], ""))
+			r.failed = append(r.failed, newFailure(key, "has not ended", r.output[key]))
 		}
 		delete(r.output, key)
 	}
@@ -129,7 +126,8 @@ func (r *report) endPackage(e event) {
 	}
 }
 
-// summary ends with go test's own lines, a package each.
+// summary ends with go test's own lines, a package each: those that have passed, and, where one sees it first, what has
+// failed.
 func (r *report) summary(took time.Duration, missing []string) {
 	slices.SortFunc(r.times, func(a, b timing) int { return cmp.Compare(b.took, a.took) })
 	r.printf("\n")
@@ -146,7 +144,21 @@ func (r *report) summary(took time.Duration, missing []string) {
 	}
 	r.printf("\n%d tests, %s for the packages one after the other, %s in all\n\n", len(r.times),
 		r.work.Round(time.Second), took.Round(time.Second))
-	r.printf("%s", strings.Join(r.closing, ""))
+	r.printf("%s", strings.Join(r.passing, ""))
+	for _, f := range r.failed {
+		if len(f.faults) > 0 || !r.explained(f) {
+			r.printf("%s\n", f)
+		}
+	}
+	r.printf("%s", strings.Join(r.failing, ""))
+}
+
+// explained tells whether a part of what has failed says why: a test within a test, a test of a package.
+func (r *report) explained(whole failure) bool {
+	return slices.ContainsFunc(r.failed, func(part failure) bool {
+		return part.pkg == whole.pkg && part.test != whole.test &&
+			(whole.test == "" || strings.HasPrefix(part.test, whole.test+"/"))
+	})
 }
 
 func (r *report) printf(format string, args ...any) { _, _ = fmt.Fprintf(r.out, format, args...) }

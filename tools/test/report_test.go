@@ -21,7 +21,11 @@ const events = `{"Action":"start","Package":"a"}
 {"Action":"output","Package":"a","Output":"ok  \ta\t2.6s\n"}
 {"Action":"pass","Package":"a","Elapsed":2.6}
 {"Action":"output","Package":"b","Test":"TestBad","Output":"    b_test.go:7: it is bad\n"}
+{"Action":"output","Package":"b","Test":"TestBad","Output":"    node_test.go:84: time=x level=INFO msg=serving\n"}
 {"Action":"fail","Package":"b","Test":"TestBad","Elapsed":0.1}
+{"Action":"output","Package":"b","Test":"TestWhole","Output":"--- FAIL: TestWhole (0.10s)\n"}
+{"Action":"fail","Package":"b","Test":"TestWhole/part","Elapsed":0.1}
+{"Action":"fail","Package":"b","Test":"TestWhole","Elapsed":0.1}
 {"Action":"output","Package":"b","Output":"FAIL\n"}
 {"Action":"output","Package":"b","Output":"FAIL\tb\t0.2s\n"}
 {"Action":"fail","Package":"b","Elapsed":0.2}
@@ -55,15 +59,19 @@ func TestReport(t *testing.T) {
 	after := out.String()
 	for _, want := range []string{
 		"2.5 s  a TestSlow\n", "SKIPPED    1: redis-server is not installed\n", "LEFT OUT: tests on MariaDB\n",
-		"2 tests, 3s for the packages one after the other, 5s in all\n",
+		"3 tests, 3s for the packages one after the other, 5s in all\n",
 	} {
 		if !strings.Contains(after, want) {
 			t.Errorf("%q is not in the summary\n%s", want, after)
 		}
 	}
-	last := "\n\nok  \ta\t2.6s\nFAIL\tb\t0.2s\nFAIL\tc\t0.3s\nFAIL\td [build failed]\n"
+	last := "\n\nok  \ta\t2.6s\n" +
+		"b TestBad failed after 0.1 s\n        b_test.go:7: it is bad\n" +
+		"b TestWhole/part failed after 0.1 s\n" +
+		"c TestPanics has not ended\n        panic: oh\n" +
+		"FAIL\tb\t0.2s\nFAIL\tc\t0.3s\nFAIL\td [build failed]\n"
 	if !strings.HasSuffix(after, last) {
-		t.Errorf("go test's lines are not the last ones:\n%s", after)
+		t.Errorf("what has failed and go test's lines are not the last ones:\n%s", after)
 	}
 	if strings.Contains(after, "inside") {
 		t.Errorf("a part of a test is counted as well:\n%s", after)
