@@ -60,8 +60,7 @@ type conn interface {
 	tryWrite(p []byte) (n int, err error)
 	// write writes all, and waits for the peer until the deadline. One goroutine at a time.
 	write(p []byte) error
-	// deadline sets until when write may wait, also a write that waits already; zero: for ever. tryWrite fails when
-	// the deadline has passed.
+	// deadline sets until when write may wait, also a write that waits already; zero: for ever.
 	deadline(t time.Time)
 	Close() error
 }
