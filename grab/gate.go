@@ -36,12 +36,18 @@ type shard[T any] struct {
 type view struct {
 	campaign *rain.Campaign
 	rain     *rain.Rain // the newest, or nil
+	sky      *rain.Sky  // of that rain
+}
+
+func viewOf(c *rain.Campaign) *view {
+	r := c.Current()
+	return &view{campaign: c, rain: r, sky: rain.NewSky(r)}
 }
 
 // newGate makes a gate whose shards are not there yet.
 func newGate[T any](c *rain.Campaign, o Options) *Gate[T] {
 	g := &Gate[T]{campaign: c.ID, o: o, shards: make([]*shard[T], store.Shards(c)), players: newPlayerCache[T]()}
-	g.view.Store(&view{campaign: c, rain: c.Current()})
+	g.view.Store(viewOf(c))
 	return g
 }
 
@@ -55,7 +61,7 @@ func (g *Gate[T]) Update(c *rain.Campaign) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if old := g.view.Load(); old.campaign.Revision < c.Revision {
-		g.view.Store(&view{campaign: c, rain: c.Current()})
+		g.view.Store(viewOf(c))
 	}
 }
 
@@ -131,7 +137,7 @@ func (g *Gate[T]) Tap(t *Tap[T]) (r outcome.Result, known bool) {
 			return outcome.Result{}, false
 		}
 	}
-	class := v.rain.Classify(t.Drop, now, v.campaign.Status != rain.Open)
+	class := v.sky.Classify(t.Drop, now, v.campaign.Status != rain.Open)
 	if o, refused := refusals[class]; refused {
 		return outcome.Result{Outcome: o}, true
 	}

@@ -70,7 +70,10 @@ type conn interface {
 func (m *Member) Send(payload []byte) { m.queue(Results, frame{bytes: payload}) }
 
 // Pong tells that the peer lives: a pong has come, or anything else.
-func (m *Member) Pong() { m.heard.Store(int64(time.Since(m.engine.started))) }
+func (m *Member) Pong() { m.Heard(time.Now()) }
+
+// Heard is Pong for who knows what time it is.
+func (m *Member) Heard(now time.Time) { m.heard.Store(int64(now.Sub(m.engine.started))) }
 
 func (m *Member) isOpen() bool {
 	m.mu.Lock()
