@@ -51,6 +51,16 @@ func (m *Mover) end(ctx context.Context, campaign string, from int, lent rain.Le
 	return m.bring(ctx, campaign, from, lent)
 }
 
+// endAgain ends a move that somebody has lent. The lending may have failed because it does not outlive its master: so
+// it is asked for again, for no packets, which answers what is lent under the id only if that lasts.
+func (m *Mover) endAgain(ctx context.Context, campaign string, from int, was rain.Lent) error {
+	lent, err := m.o.Stock.Lend(ctx, campaign, from, was.To, was.Move, 0)
+	if err != nil || lent == nil { // nil: somebody else has ended it, or Redis has gone back to before it
+		return err
+	}
+	return m.end(ctx, campaign, from, *lent)
+}
+
 // bring takes a move that has its row to its end.
 func (m *Mover) bring(ctx context.Context, campaign string, from int, lent rain.Lent) error {
 	number, err := m.o.Stock.Borrow(ctx, campaign, lent)
@@ -95,7 +105,7 @@ func (m *Mover) finish(ctx context.Context, c *rain.Campaign, levels []store.Lev
 		}
 		for _, lent := range l.Lent {
 			if !done[lent.Move] && !refusals.waits(shard, lent.Move, now) {
-				err = errors.Join(err, m.refuse(c.ID, shard, lent.Move, refusals, m.end(ctx, c.ID, shard, lent)))
+				err = errors.Join(err, m.refuse(c.ID, shard, lent.Move, refusals, m.endAgain(ctx, c.ID, shard, lent)))
 			}
 		}
 	}
