@@ -47,15 +47,21 @@ func newGate[T any](c *rain.Campaign, o Options) *Gate[T] {
 
 // Update tells the gate a version of its campaign; one that is not newer than what it knows changes nothing. When a
 // new rain has been scheduled, what was remembered of the last one is forgotten, except what was won: that counts
-// for the whole campaign.
+// for the whole campaign. That it is sold out is forgotten too: who taps in the new rain finds out anew.
 func (g *Gate[T]) Update(c *rain.Campaign) {
 	if g.view.Load().campaign.Revision >= c.Revision {
 		return
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if old := g.view.Load(); old.campaign.Revision < c.Revision {
-		g.view.Store(&view{campaign: c, rain: c.Current()})
+	old := g.view.Load()
+	if old.campaign.Revision >= c.Revision {
+		return
+	}
+	next := &view{campaign: c, rain: c.Current()}
+	g.view.Store(next)
+	if rainID(next.rain) != rainID(old.rain) {
+		g.soldOut.Store(false)
 	}
 }
 
@@ -105,6 +111,15 @@ func (g *Gate[T]) Restored() {
 	g.soldOut.Store(false)
 	for _, s := range g.shards {
 		s.drought.end()
+	}
+}
+
+// InStock tells the gate that its campaign has been seen to have stock. Where it was found sold out that is not so any
+// more, and this node has not heard of it. A figure that is older than the last win does no harm: the next tap finds
+// the campaign sold out again.
+func (g *Gate[T]) InStock() {
+	if g.soldOut.Load() {
+		g.Restored()
 	}
 }
 
