@@ -181,7 +181,8 @@ func (s *Server) buildRooms() {
 	s.figures = live.NewFigures(live.FiguresOptions{
 		Node: s.node, Sums: store.NewSums(s.redis), Reports: store.NewNodes(s.redis),
 		Ranking: store.NewRanking(s.redis), Paid: s.ledger.Campaigns, Dead: s.ledger.DeadLetters, Known: s.known,
-		Lobby: s.lobby, Counts: tally, Bus: s.bus, KeepFor: drainedKept, Guard: s.guard, Clock: s.clock.Now, Log: s.log,
+		Lobby: s.lobby, Counts: tally, Bus: s.bus, InStock: s.atGate((*gate).InStock), KeepFor: drainedKept,
+		Guard: s.guard, Clock: s.clock.Now, Log: s.log,
 	})
 	s.events = api.NewEvents(api.EventsOptions{
 		Campaigns: s.known, Stats: s.figures, Guard: s.guard, Clock: s.clock.Now, Log: s.log,

@@ -183,6 +183,8 @@ func (r *Rebuilder) rebuild(ctx context.Context, id string, done *Rebuilt) error
 	case len(done.Shards) == 0:
 		return store.ErrAlive
 	}
+	// Also where what follows fails: nodes that knew the campaign to be sold out would else go on to say so.
+	defer r.o.Bus.Restored(id)
 	faults.Point("rebuild.after_restore")
 	// Commands that were given meanwhile could not be applied. One that comes from here on applies itself.
 	if c, err = r.o.Campaigns.Campaign(ctx, id); err != nil {
@@ -191,7 +193,6 @@ func (r *Rebuilder) rebuild(ctx context.Context, id string, done *Rebuilt) error
 	if err := r.o.Service.Enforce(ctx, c); err != nil {
 		return errors.Join(failed, fmt.Errorf("%w: %w", ErrApply, err))
 	}
-	r.o.Bus.Restored(id)
 	r.o.Log.Info("redis knows the campaign again", "campaign", id, "shards", done.Shards, "packets", done.Packets,
 		"wins", done.Wins)
 	return failed

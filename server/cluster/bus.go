@@ -88,8 +88,8 @@ func (b *Bus) hint(topic, campaign string, notice any) {
 // Restored tells every node that Redis has the campaign's stock again, after it was lost.
 func (b *Bus) Restored(campaign string) {
 	if err := b.publish(topicRestored, campaign, struct{}{}); err != nil {
-		b.log.Warn("nodes that knew the campaign to be sold out ask again only in the next rain", "campaign", campaign,
-			"err", err)
+		b.log.Warn("nodes that knew the campaign to be sold out ask again only when its figures are told, or in the "+
+			"next rain", "campaign", campaign, "err", err)
 	}
 }
 
