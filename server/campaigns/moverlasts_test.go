@@ -67,7 +67,7 @@ func TestAMoveThatIsGoneIsNotMadeAgain(t *testing.T) {
 		t.Fatalf("%+v, %v", seen, err)
 	}
 	for range 2 { // the second time of what is not so any more
-		if err := l.mover(nil).finish(t.Context(), c, seen, &refusals{}); err != nil {
+		if err := l.mover(nil).finish(t.Context(), c, seen, &pace{}); err != nil {
 			t.Fatal(err)
 		}
 		if got := l.stock(c, "ended"); !slices.Equal(got, []int{6, 14, 10}) {
