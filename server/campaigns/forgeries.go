@@ -64,6 +64,15 @@ func (f *Forgeries) heard(code string, letters []posting.DeadLetter, dropped int
 	if dropped > 0 {
 		heard[""] = heard[""].and(dropped, "much like it waits already, so it is not kept")
 	}
+	f.hear(code, heard)
+}
+
+// Notices hears of notices between nodes that nobody has sealed. What they say of a campaign counts for nothing.
+func (f *Forgeries) Notices(count int, reason string) {
+	f.hear(codeForged, map[string]*forgery{"": {count, reason}})
+}
+
+func (f *Forgeries) hear(code string, heard map[string]*forgery) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, campaign := range slices.Sorted(maps.Keys(heard)) {
@@ -117,9 +126,9 @@ func (f *Forgeries) round() {
 }
 
 func (f *Forgeries) tell(about alarmed, y *forgery) {
-	message := fmt.Sprintf("somebody who is not redrain has written to Redis or NATS: %d wins, "+
-		"reclaims or messages that no node of this installation has sealed, or that repeat what was sealed once (the "+
-		"last: %s). Nobody is paid by it. Find "+
+	message := fmt.Sprintf("somebody who is not redrain has written to Redis or NATS: %d wins, reclaims, messages or "+
+		"notices that no node of this installation has sealed, or that repeat what was sealed once (the last: %s). "+
+		"Nobody is paid by it. Find "+
 		"out who has the passwords, change them, then run redrain seal rotate; redrain payout list has what was kept, "+
 		"and redrain payout dismiss ends it", y.count, y.reason)
 	switch {
