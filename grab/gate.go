@@ -36,12 +36,18 @@ type shard[T any] struct {
 type view struct {
 	campaign *rain.Campaign
 	rain     *rain.Rain // the newest, or nil
+	sky      *rain.Sky  // of that rain
+}
+
+func viewOf(c *rain.Campaign) *view {
+	r := c.Current()
+	return &view{campaign: c, rain: r, sky: rain.NewSky(r)}
 }
 
 // newGate makes a gate whose shards are not there yet.
 func newGate[T any](c *rain.Campaign, o Options) *Gate[T] {
 	g := &Gate[T]{campaign: c.ID, o: o, shards: make([]*shard[T], store.Shards(c)), players: newPlayerCache[T]()}
-	g.view.Store(&view{campaign: c, rain: c.Current()})
+	g.view.Store(viewOf(c))
 	return g
 }
 
@@ -58,7 +64,7 @@ func (g *Gate[T]) Update(c *rain.Campaign) {
 	if old.campaign.Revision >= c.Revision {
 		return
 	}
-	next := &view{campaign: c, rain: c.Current()}
+	next := viewOf(c)
 	g.view.Store(next)
 	if rainID(next.rain) != rainID(old.rain) {
 		g.soldOut.Store(false)
@@ -146,7 +152,7 @@ func (g *Gate[T]) Tap(t *Tap[T]) (r outcome.Result, known bool) {
 			return outcome.Result{}, false
 		}
 	}
-	class := v.rain.Classify(t.Drop, now, v.campaign.Status != rain.Open)
+	class := v.sky.Classify(t.Drop, now, v.campaign.Status != rain.Open)
 	if o, refused := refusals[class]; refused {
 		return outcome.Result{Outcome: o}, true
 	}

@@ -43,7 +43,6 @@ func (s *Server) buildSettler(js jetstream.JetStream) error {
 		return err
 	}
 	s.notifier = cluster.NewNotifier(store.NewRanking(s.redis), s.bus, s.log)
-	s.forgeries = campaigns.NewForgeries(s.bus.Alarm)
 	s.deletions = pipeline.NewDeletions(js, s.cfg.Namespace, s.clock.Now)
 	alarms := pipeline.Alarms{
 		OnCut: func(cuts []posting.ReclaimCut) {

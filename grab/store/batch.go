@@ -101,6 +101,7 @@ func (b *Batch) empty() {
 // written is the outbox entry of what was won now.
 func (b *Batch) written(at int64) rain.Entry {
 	e := rain.Entry{Ref: rain.EntryRef{Campaign: b.campaign, Shard: b.shard, ID: b.answer.Entry}, SealedAt: at}
+	e.Wins = make([]rain.Win, 0, b.answer.won)
 	for i, r := range b.answer.Results {
 		if b.answer.fresh[i] {
 			user := *b.users[i].(*string) //nolint:forcetypeassert // Add's

@@ -44,6 +44,15 @@ func (f *Forgeries) Heard(letters []posting.DeadLetter, dropped int) {
 	if dropped > 0 {
 		heard[""] = heard[""].and(dropped, "much like it waits already, so it is not kept")
 	}
+	f.hear(heard)
+}
+
+// Notices hears of notices between nodes that nobody has sealed. What they say of a campaign counts for nothing.
+func (f *Forgeries) Notices(count int, reason string) {
+	f.hear(map[string]*forgery{"": {count, reason}})
+}
+
+func (f *Forgeries) hear(heard map[string]*forgery) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, campaign := range slices.Sorted(maps.Keys(heard)) {
@@ -95,7 +104,7 @@ func (f *Forgeries) round() {
 
 func (f *Forgeries) tell(campaign string, y *forgery) {
 	f.alarm("forged", campaign, fmt.Sprintf("somebody who is not redrain has written to Redis or NATS: %d wins, "+
-		"reclaims or messages that no node of this installation has sealed (the last: %s). Nobody is paid by it. Find "+
+		"reclaims, messages or notices that no node of this installation has sealed (the last: %s). Nobody is paid by it. Find "+
 		"out who has the passwords, change them, then run redrain seal rotate; redrain payout list has what was kept, "+
 		"and redrain payout dismiss ends it", y.count, y.reason))
 }

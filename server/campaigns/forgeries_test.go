@@ -48,6 +48,8 @@ func TestForgeriesAreToldTogether(t *testing.T) {
 		expect("told then, and not again", "forged c1 1")
 		f.Heard([]posting.DeadLetter{c1}, 0)
 		expect("the first after a while", "forged c1 1")
+		f.Notices(7, "a notice to rr.control.soldout.c1: its seal is wrong")
+		expect("of notices", "forged  7")
 		f.Heard([]posting.DeadLetter{c1}, 0)
 		cancel()
 		if err := <-ended; err != nil {
