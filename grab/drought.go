@@ -17,6 +17,7 @@ type drought[T any] struct {
 	again   func(*Tap[T]) bool // puts a tap into the queue of its shard
 	soldOut func() bool        // nothing is left of the campaign
 	dry     func(taps int)
+	atMost  time.Duration // that a tap waits
 
 	mu      sync.Mutex
 	taps    []*Tap[T]
@@ -26,7 +27,7 @@ type drought[T any] struct {
 }
 
 func newDrought[T any](w *workers, a answers[T]) *drought[T] {
-	return &drought[T]{workers: w, answers: a, news: make(chan struct{}, 1)}
+	return &drought[T]{workers: w, answers: a, atMost: droughtTime, news: make(chan struct{}, 1)}
 }
 
 // add lets taps wait. It is false at the end of the node, and they are not taken.
@@ -91,7 +92,7 @@ func (d *drought[T]) round(again bool) (rest time.Duration, more bool) {
 		case d.soldOut():
 			d.answers.add(t, outcome.Result{Outcome: outcome.SoldOut}, true)
 		case again && d.again(t):
-		case time.Since(t.waits) >= droughtTime || d.workers.closed.Load():
+		case time.Since(t.waits) >= d.atMost || d.workers.closed.Load():
 			d.answers.add(t, outcome.Result{Outcome: outcome.Empty}, true)
 		default:
 			waiting = append(waiting, t)
@@ -102,9 +103,9 @@ func (d *drought[T]) round(again bool) (rest time.Duration, more bool) {
 	defer d.mu.Unlock()
 	d.taps = append(waiting, d.taps...)
 	d.running = len(d.taps) > 0
-	rest = droughtTime
+	rest = d.atMost
 	for _, t := range d.taps {
-		rest = min(rest, droughtTime-time.Since(t.waits))
+		rest = min(rest, d.atMost-time.Since(t.waits))
 	}
 	return rest, d.running
 }

@@ -134,6 +134,54 @@ func TestSoldOutEndsADrought(t *testing.T) {
 	})
 }
 
+// That a campaign is sold out is not believed for longer than it is so, where nobody says that it is over: a new rain
+// asks again, and so does a node that sees stock.
+func TestSoldOutEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &fakeScript{stock: 2}
+		b := newBench(t, s, &fakeConfirmer{immediate: true})
+		b.gate.SoldOut()
+		c := b.gate.view.Load().campaign.Clone()
+		c.Revision++
+		b.gate.Update(c)
+		if o, known := b.tap("p", "0.0", ""); !known || o != outcome.SoldOut {
+			t.Errorf("a newer version in the same rain: %v, %t", o, known)
+		}
+		b.gate.InStock()
+		b.tap("p", "0.0", "p1")
+		synctest.Wait()
+		b.wantTold(t, "p1 won")
+		b.gate.SoldOut()
+		c = c.Clone()
+		next := *c.Current()
+		next.ID, next.FirstWave = "r2", next.FirstWave+next.Waves()
+		c.Rains, c.Revision = append(c.Rains, next), c.Revision+1
+		b.gate.Update(c)
+		b.tap("q", rain.DropID{N: next.FirstWave}.String(), "q1")
+		synctest.Wait()
+		b.wantTold(t, "q1 won")
+		b.gates.Close()
+	})
+}
+
+// Stock that is seen asks for nothing where nothing was sold out: those who wait are told by who brings some.
+func TestStockThatIsSeenWakesNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &fakeScript{}
+		b, p := twoShards(t, s)
+		b.tap(p, "0.0", "p1")
+		synctest.Wait()
+		b.gate.InStock()
+		synctest.Wait()
+		if len(s.sent) != 1 {
+			t.Errorf("asked %q", s.sent)
+		}
+		after(droughtTime)
+		b.wantTold(t, "p1 empty")
+		b.gates.Close()
+	})
+}
+
 // Many taps of one player do not wait for one drought after the other.
 func TestADroughtIsWaitedForOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

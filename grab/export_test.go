@@ -1,5 +1,14 @@
 package grab
 
+import "time"
+
+// WaitForStock has taps wait for stock for so long at most. It is set before there are any.
+func (g *Gate[T]) WaitForStock(atMost time.Duration) {
+	for _, s := range g.shards {
+		s.drought.atMost = atMost
+	}
+}
+
 // UnderWay is how many taps are with the script, or wait behind one that is.
 func (g *Gate[T]) UnderWay() (n int) {
 	for i := range g.players.stripes {

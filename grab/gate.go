@@ -36,26 +36,38 @@ type shard[T any] struct {
 type view struct {
 	campaign *rain.Campaign
 	rain     *rain.Rain // the newest, or nil
+	sky      *rain.Sky  // of that rain
+}
+
+func viewOf(c *rain.Campaign) *view {
+	r := c.Current()
+	return &view{campaign: c, rain: r, sky: rain.NewSky(r)}
 }
 
 // newGate makes a gate whose shards are not there yet.
 func newGate[T any](c *rain.Campaign, o Options) *Gate[T] {
 	g := &Gate[T]{campaign: c.ID, o: o, shards: make([]*shard[T], store.Shards(c)), players: newPlayerCache[T]()}
-	g.view.Store(&view{campaign: c, rain: c.Current()})
+	g.view.Store(viewOf(c))
 	return g
 }
 
 // Update tells the gate a version of its campaign; one that is not newer than what it knows changes nothing. When a
 // new rain has been scheduled, what was remembered of the last one is forgotten, except what was won: that counts
-// for the whole campaign.
+// for the whole campaign. That it is sold out is forgotten too: who taps in the new rain finds out anew.
 func (g *Gate[T]) Update(c *rain.Campaign) {
 	if g.view.Load().campaign.Revision >= c.Revision {
 		return
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if old := g.view.Load(); old.campaign.Revision < c.Revision {
-		g.view.Store(&view{campaign: c, rain: c.Current()})
+	old := g.view.Load()
+	if old.campaign.Revision >= c.Revision {
+		return
+	}
+	next := viewOf(c)
+	g.view.Store(next)
+	if rainID(next.rain) != rainID(old.rain) {
+		g.soldOut.Store(false)
 	}
 }
 
@@ -108,6 +120,15 @@ func (g *Gate[T]) Restored() {
 	}
 }
 
+// InStock tells the gate that its campaign has been seen to have stock. Where it was found sold out that is not so any
+// more, and this node has not heard of it. A figure that is older than the last win does no harm: the next tap finds
+// the campaign sold out again.
+func (g *Gate[T]) InStock() {
+	if g.soldOut.Load() {
+		g.Restored()
+	}
+}
+
 // Tap decides a tap. Where the gate knows the result it returns it, and true; otherwise the tap's result will come
 // through Answer, exactly once.
 func (g *Gate[T]) Tap(t *Tap[T]) (r outcome.Result, known bool) {
@@ -131,7 +152,7 @@ func (g *Gate[T]) Tap(t *Tap[T]) (r outcome.Result, known bool) {
 			return outcome.Result{}, false
 		}
 	}
-	class := v.rain.Classify(t.Drop, now, v.campaign.Status != rain.Open)
+	class := v.sky.Classify(t.Drop, now, v.campaign.Status != rain.Open)
 	if o, refused := refusals[class]; refused {
 		return outcome.Result{Outcome: o}, true
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"redrain/grab/grabtest"
 	"redrain/grab/outcome"
@@ -158,9 +159,12 @@ func TestSoldOutCostsRedisNothing(t *testing.T) {
 			}
 			gm.LetItRain(nil)
 			heard.Update(gm.C)
-			if r := grabtest.TapOn(heard, "t", gm.Drop(0)); r.Outcome != outcome.SoldOut || counted.Of("evalsha") != 2 {
-				// Apply is a call, too
-				t.Errorf("in the next rain: %v after %d calls", r, counted.Of("evalsha"))
+			// Apply is a call, too. Who has only heard of it asks once more in the next rain: something may have come back.
+			for _, user := range []string{"t", "u"} {
+				if r := grabtest.TapOn(heard, user, gm.Drop(0)); r.Outcome != outcome.SoldOut ||
+					counted.Of("evalsha") != 3 {
+					t.Errorf("in the next rain: %v after %d calls", r, counted.Of("evalsha"))
+				}
 			}
 		})
 	}
@@ -181,6 +185,7 @@ func TestADryShardIsNotSoldOut(t *testing.T) {
 					}
 				}
 			}
+			gm.Gate.WaitForStock(time.Minute) // a machine may be slow
 			user := on(0)
 			gm.Want(user, gm.Drop(0), outcome.Won)
 			gm.Want(user, gm.Drop(1), outcome.Won)
@@ -198,7 +203,7 @@ func TestADryShardIsNotSoldOut(t *testing.T) {
 				t.Fatal(err)
 			}
 			gm.Gate.Restocked(0)
-			if r := <-later; r.Outcome != outcome.Won && r.Outcome != outcome.Empty { // empty on a machine that is slow
+			if r := <-later; r.Outcome != outcome.Won {
 				t.Errorf("stock has come: %v", r)
 			}
 			gm.Balance()

@@ -21,6 +21,7 @@ type player struct {
 	bucket bucket
 	lost   lost
 	won    []wonDrop // in the order of the drops
+	newest dropKey   // the last one's, beside which nothing has to be read for nearly every tap
 
 	// of taps that the script may have decided, or has without confirmation, and the player was told nothing
 	undecided []rain.DropID
@@ -56,7 +57,7 @@ type lost struct {
 // enter makes the player one of a rain. Of another rain only what was won is still good.
 func (p *player) enter(rain string) {
 	if p.rain != rain {
-		*p = player{rain: rain, won: p.won}
+		*p = player{rain: rain, won: p.won, newest: p.newest}
 	}
 }
 
@@ -97,7 +98,7 @@ func (p *player) recall(id rain.DropID) (outcome.Result, bool) {
 }
 
 func (p *player) findWin(drop dropKey) (int, bool) {
-	if n := len(p.won); n == 0 || p.won[n-1].drop < drop { // nearly always
+	if n := len(p.won); n == 0 || p.newest < drop { // nearly always
 		return n, false
 	}
 	return slices.BinarySearchFunc(p.won, drop, func(w wonDrop, drop dropKey) int {
@@ -124,6 +125,7 @@ func (p *player) remember(id rain.DropID, r outcome.Result) {
 		p.lost.forget(drop)
 		packet := int32(r.Packet) //nolint:gosec // at most rain.MaxPackets
 		p.won = slices.Insert(p.won, place, wonDrop{drop: drop, packet: packet, amount: r.Amount})
+		p.newest = max(p.newest, drop)
 	default:
 		p.lost.add(drop, r.Outcome)
 	}

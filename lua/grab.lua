@@ -14,9 +14,8 @@
 --   2              id of the newest outbox entry of this shard that the caller has heard of, '0-0' for none
 --   3              number of moves of this shard that the caller has heard of
 --   4              when the taps were sealed, Unix ms
---   5 ... n+4      user of each tap, in the order they came; 1 to 500 taps
---   n+5 ... 2n+4   "<user>\n<ticket>" of each tap
---   2n+5 ... 3n+4  the line that its outbox entry gets if it wins
+--   5              the line that its outbox entry gets if it wins, of each tap; '\n' between them
+--   6 ... 2n+5     user of each tap, in the order they came, then ticket of each tap; 1 to 500 taps
 -- RETURNS
 --   a string of lines:
 --    1     packets left; moves of this shard; Redis's time in seconds and its microseconds, separated by a space
@@ -41,22 +40,19 @@
 --   state; and it does not count a tap twice.
 
 local state, stock, wins, taps, outbox, argv = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV
-local HEAD = 4           -- arguments before those of the taps
-local EARLY_MS = 250     -- how much before its start a rain is taken as begun: the nodes' clocks differ that much at most
+local EARLY_MS = 250 -- how much before its start a rain is taken as begun: the nodes' clocks differ that much at most
 local DIGIT = { [0] = '0', '1', '2', '3', '4', '5', '6', '7', '8', '9' }
-local n = (#argv - HEAD) / 3
-local USER, FIELD, LINE = HEAD, HEAD + n, HEAD + 2 * n
-local match, sub, concat = string.match, string.sub, table.concat
+local USER, TICKET, n = 5, (#argv + 5) / 2, (#argv - 5) / 2 -- five arguments come before those of the n taps
+local match, format, concat = string.match, string.format, table.concat
 
 -- Read -----------------------------------------------------------------------------------------------------------------
 
 local s = redis.call('HMGET', state, 'status', 'left', 'won', 'last', 'moves', 'wins_per_user', 'taps_per_user', 'first_wave',
   'opens', 'closes', 'paced', 'duration_ms', 'base_wave', 'base')
-local status = s[1]
+local status, last, moves = s[1], s[4], s[5]
 if not status or status == 'rebuilding' then
   return redis.error_reply('NOSTATE Redis knows nothing of this shard')
 end
-local last, moves = s[4], s[5]
 if argv[2] ~= last or argv[3] ~= moves then
   local known_ms, known_seq = match(argv[2], '^(%d+)-(%d+)$')
   local ms, seq = match(last, '^(%d+)-(%d+)$')
@@ -66,18 +62,21 @@ if argv[2] ~= last or argv[3] ~= moves then
   end
 end
 local left, won, wins_per_user, taps_per_user = tonumber(s[2]), tonumber(s[3]), tonumber(s[6]), tonumber(s[7])
-local opens = tonumber(s[9])
+local opens, closes, duration = tonumber(s[9]), tonumber(s[10]), tonumber(s[12])
 
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
-local open = status == 'open' and s[8] == argv[1] and now >= opens - EARLY_MS and now < tonumber(s[10])
+local open = status == 'open' and s[8] == argv[1] and now >= opens - EARLY_MS and now < closes
 
-local records, fields = redis.call('HMGET', wins, unpack(argv, USER + 1, FIELD)), {}
+local records, field, known = redis.call('HMGET', wins, unpack(argv, USER + 1, TICKET)), {}, {}
 for i = 1, n do
-  if records[i] then fields[#fields + 1] = argv[FIELD + i] end -- who has never won has not won with this ticket
+  field[i] = argv[USER + i] .. '\n' .. argv[TICKET + i]
+  if records[i] then known[#known + 1] = field[i] end -- who has never won has not won with this ticket
 end
-local before = #fields > 0 and redis.call('HMGET', wins, unpack(fields))
-local counted = open and taps_per_user > 0 and redis.call('HMGET', taps, unpack(argv, USER + 1, LINE))
+local before = #known > 0 and redis.call('HMGET', wins, unpack(known))
+local limited = open and taps_per_user > 0
+local counted = limited and redis.call('HMGET', taps, unpack(argv, USER + 1, TICKET))
+local tapped_before = limited and redis.call('HMGET', taps, unpack(field))
 
 -- Decide ---------------------------------------------------------------------------------------------------------------
 
@@ -85,39 +84,43 @@ local counted = open and taps_per_user > 0 and redis.call('HMGET', taps, unpack(
 local released, base = left, nil
 if open and s[11] == '1' then
   base = s[13] == argv[1] and tonumber(s[14]) or left
-  local duration = tonumber(s[12])
   local elapsed = math.max(0, math.min(now - opens, duration))
   released = math.max(0, math.floor(base * elapsed / duration) - (base - left))
 end
 
-local codes, again, winner, lines, new_taps, winners, asked = {}, {}, {}, {}, {}, 0, 0
+local codes, again, new_wins, new_taps, winners, asked = {}, {}, {}, {}, 0, 0
+local more, newest = {}, {} -- by a player's record: number of wins with one more, false where that is too many; newest ticket
 for i = 1, n do
-  local record, win, code = records[i], nil, nil
-  if record then
-    asked = asked + 1
-    win = before[asked]
+  local record, win, code = records[i] or '0 ', nil, nil
+  if records[i] then asked = asked + 1; win = before[asked] end
+  if not newest[record] then -- many have the same: players see the same drops
+    local count, ticket = match(record, '^(%d+) (.*)$')
+    if more[count] == nil then more[count] = tonumber(count) < wins_per_user and count + 1 .. '' end
+    more[record], newest[record] = more[count], ticket
   end
-  local tapped = counted and not counted[n + i] and tonumber(counted[i] or 0)
+  local tapped = limited and not tapped_before[i] and tonumber(counted[i] or 0)
   if win then
     code, again[#again + 1] = 'b', win
   elseif not open then
     code = 'n'
-  elseif record and tonumber(match(record, '^%d+')) >= wins_per_user then
+  elseif not more[record] then
     code = 'a'
   elseif tapped and tapped >= taps_per_user then
     code = 'l'
   else
     if tapped then
       new_taps[#new_taps + 1], new_taps[#new_taps + 2] = argv[USER + i], tapped + 1
-      new_taps[#new_taps + 1], new_taps[#new_taps + 2] = argv[FIELD + i], ''
+      new_taps[#new_taps + 1], new_taps[#new_taps + 2] = field[i], ''
     end
     if winners >= left then
       code = 'd'
     elseif winners >= released then
       code = 'e'
     else
+      local at = 4 * winners
       code, winners = 'w', winners + 1
-      winner[winners], lines[winners] = i, argv[LINE + i]
+      new_wins[at + 1], new_wins[at + 2] = argv[USER + i], more[record] .. ' ' .. argv[TICKET + i]
+      new_wins[at + 3], new_wins[at + 4] = field[i], newest[record] -- what comes before it is known below
     end
   end
   codes[i] = code
@@ -131,22 +134,17 @@ if winners > 0 then
     local first, final = match(range, '^(%d+)-(%d+)$')
     if not first or got == winners then break end
     first, final = tonumber(first), tonumber(final)
-    local taken = math.min(final, first + winners - got - 1)
-    local before_last
+    local taken, before_last = math.min(final, first + winners - got - 1), nil
     for packet = first, taken do
       local last_digit = packet % 10
       if packet == first or last_digit == 0 then
-        before_last = packet < 10 and '' or (packet - last_digit) / 10 .. ''
+        before_last = packet < 10 and '' or format('%d', (packet - last_digit) / 10)
       end
       got = got + 1
       tens[got], ones[got] = before_last, DIGIT[last_digit]
     end
     ranges[#ranges + 1] = first .. '-' .. taken
-    if taken == final then
-      used = used + 1
-    else
-      rest = taken + 1 .. '-' .. final
-    end
+    if taken == final then used = used + 1 else rest = taken + 1 .. '-' .. final end
   end
   if got < winners then
     return redis.error_reply('NOSTATE the stock has fewer packets than the state says')
@@ -157,16 +155,19 @@ end
 
 local id = ''
 if winners > 0 then
-  id = redis.call('XADD', outbox, '*', 'at', argv[4], 'packets', concat(ranges, ' '), 'wins', concat(lines, '\n'))
-  local new_wins, entry = {}, ' ' .. id .. ' '
-  for w, i in ipairs(winner) do
-    local user, field, count, newest = argv[USER + i], argv[FIELD + i], '1', ''
-    if records[i] then
-      count, newest = match(records[i], '^(%d+) (.*)$')
-      count = count + 1
+  local lines = argv[5]
+  if winners < n then
+    local all, i = {}, 0
+    for line in string.gmatch(lines, '[^\n]+') do
+      i = i + 1
+      if codes[i] == 'w' then all[#all + 1] = line end
     end
-    new_wins[4 * w - 3], new_wins[4 * w - 2] = user, count .. ' ' .. sub(field, #user + 2)
-    new_wins[4 * w - 1], new_wins[4 * w] = field, tens[w] .. ones[w] .. entry .. newest
+    lines = concat(all, '\n')
+  end
+  id = redis.call('XADD', outbox, '*', 'at', argv[4], 'packets', concat(ranges, ' '), 'wins', lines)
+  local entry = ' ' .. id .. ' '
+  for w = 1, winners do
+    new_wins[4 * w] = tens[w] .. ones[w] .. entry .. new_wins[4 * w]
   end
   redis.call('HSET', wins, unpack(new_wins))
   redis.call('HSET', state, 'left', left - winners, 'won', won + winners, 'last', id)

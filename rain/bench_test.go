@@ -52,6 +52,15 @@ func BenchmarkClassify(b *testing.B) {
 				}
 			}
 		})
+		b.Run(name+", remembered", func(b *testing.B) {
+			b.ReportAllocs()
+			sky := rain.NewSky(&r)
+			for b.Loop() {
+				if sky.Classify(id, now, false) != rain.InAir && now == at {
+					b.Fatal("it has landed")
+				}
+			}
+		})
 	}
 }
 

@@ -20,20 +20,34 @@ const (
 // Classify looks a tap up in the schedule: whether the drop exists, and whether it is in the air at now,
 // the cluster's time. paused tells whether the campaign is paused. A nil rain is NotOpen.
 func (r *Rain) Classify(id DropID, now int64, paused bool) TapClass {
-	if r == nil || paused || now < r.StartsAt || now >= r.TapsUntil() {
-		return NotOpen
-	}
-	if id.N < r.FirstWave {
-		return TooLate
-	}
-	if id.K >= r.drops(id.N) || now < r.WaveAt(id.N) {
-		return UnknownDrop
+	if class := r.classifyWave(id, now, paused); class != InAir {
+		return class
 	}
 	d := r.drop(id.N, id.K)
-	if now >= r.WaveAt(id.N)+d.FallMS+GraceMS {
+	return r.classifyDrop(id.N, d.FallMS, d.Kind == Decoy, now)
+}
+
+// classifyWave looks at what the rain says of all drops of a wave; InAir where it depends on the drop.
+func (r *Rain) classifyWave(id DropID, now int64, paused bool) TapClass {
+	switch {
+	case r == nil, paused, now < r.StartsAt, now >= r.TapsUntil():
+		return NotOpen
+	case id.N < r.FirstWave:
+		return TooLate
+	case id.K < 0, id.K >= r.drops(id.N), now < r.WaveAt(id.N):
+		return UnknownDrop
+	case now >= r.WaveAt(id.N)+r.FallMS+GraceMS: // no drop falls longer
 		return TooLate
 	}
-	if d.Kind == Decoy {
+	return InAir
+}
+
+// classifyDrop looks at when a drop has landed.
+func (r *Rain) classifyDrop(wave, fallMS int64, decoy bool, now int64) TapClass {
+	switch {
+	case now >= r.WaveAt(wave)+fallMS+GraceMS:
+		return TooLate
+	case decoy:
 		return IsDecoy
 	}
 	return InAir

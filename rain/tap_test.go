@@ -85,6 +85,7 @@ func TestClassifyAtEveryBoundary(t *testing.T) {
 		{"one more than the wave has, later", &r, unknown, landed, false, rain.UnknownDrop},
 		{"the wave after the last", &r, rain.DropID{N: 80}, landed, false, rain.UnknownDrop},
 		{"a wave that never comes", &r, rain.DropID{N: math.MaxInt64, K: math.MaxInt}, landed, false, rain.UnknownDrop},
+		{"less than none", &r, rain.DropID{N: id.N, K: -1}, at, false, rain.UnknownDrop},
 		{"a wave of the rain before", &r, rain.DropID{N: 39}, at, false, rain.TooLate},
 		{"a wave of the rain before, in the countdown", &r, rain.DropID{N: 39}, r.StartsAt - 1, false, rain.NotOpen},
 
@@ -100,6 +101,9 @@ func TestClassifyAtEveryBoundary(t *testing.T) {
 			t.Parallel()
 			if got := tc.r.Classify(tc.id, tc.now, tc.paused); got != tc.want {
 				t.Errorf("%s, want %s", classNames[got], classNames[tc.want])
+			}
+			if got := rain.NewSky(tc.r).Classify(tc.id, tc.now, tc.paused); got != tc.want {
+				t.Errorf("the sky: %s, want %s", classNames[got], classNames[tc.want])
 			}
 		})
 	}
@@ -124,6 +128,7 @@ func TestClassifyEveryMillisecond(t *testing.T) {
 	if len(drops) != r.Drops()+2 {
 		t.Fatalf("%d drops in the waves, the rain has %d", len(drops)-2, r.Drops())
 	}
+	sky := rain.NewSky(&r)
 	for now := r.StartsAt - 3; now < r.LandedAt()+rain.GraceMS+3; now++ {
 		for id, s := range drops {
 			var want rain.TapClass
@@ -141,6 +146,10 @@ func TestClassifyEveryMillisecond(t *testing.T) {
 			}
 			if got := r.Classify(id, now, false); got != want {
 				t.Fatalf("drop %v at start%+d ms: %s, want %s", id, now-r.StartsAt, classNames[got],
+					classNames[want])
+			}
+			if got := sky.Classify(id, now, false); got != want {
+				t.Fatalf("drop %v at start%+d ms: the sky is %s, want %s", id, now-r.StartsAt, classNames[got],
 					classNames[want])
 			}
 		}
@@ -186,7 +195,8 @@ func TestClassifyAllocatesNothing(t *testing.T) {
 	r := testRain()
 	id := rain.DropID{N: 48, K: 0}
 	now := r.WaveAt(48) + 1
-	if n := testing.AllocsPerRun(100, func() { _ = r.Classify(id, now, false) }); n != 0 {
+	sky := rain.NewSky(&r)
+	if n := testing.AllocsPerRun(100, func() { _, _ = r.Classify(id, now, false), sky.Classify(id, now, false) }); n != 0 {
 		t.Errorf("%v allocations for each tap", n)
 	}
 }

@@ -60,8 +60,7 @@ type conn interface {
 	tryWrite(p []byte) (n int, err error)
 	// write writes all, and waits for the peer until the deadline. One goroutine at a time.
 	write(p []byte) error
-	// deadline sets until when write may wait, also a write that waits already; zero: for ever. tryWrite fails when
-	// the deadline has passed.
+	// deadline sets until when write may wait, also a write that waits already; zero: for ever.
 	deadline(t time.Time)
 	Close() error
 }
@@ -71,7 +70,10 @@ type conn interface {
 func (m *Member) Send(payload []byte) { m.queue(Results, frame{bytes: payload}) }
 
 // Pong tells that the peer lives: a pong has come, or anything else.
-func (m *Member) Pong() { m.heard.Store(int64(time.Since(m.engine.started))) }
+func (m *Member) Pong() { m.Heard(time.Now()) }
+
+// Heard is Pong for who knows what time it is.
+func (m *Member) Heard(now time.Time) { m.heard.Store(int64(now.Sub(m.engine.started))) }
 
 func (m *Member) isOpen() bool {
 	m.mu.Lock()

@@ -17,7 +17,8 @@ import (
 type Socket struct {
 	net.Conn
 
-	direct TryWriter // nil: every write has to wait
+	direct TryWriter     // nil: every write has to wait
+	raw    *rawio.Writer // what direct is, where the connection is a socket of the net package; else nil
 	member atomic.Pointer[Member]
 }
 
@@ -31,7 +32,7 @@ type TryWriter interface {
 var errForeignWrite = errors.New("only the member writes to its connection: use Member.Send")
 
 // NewSocket wraps a connection before its upgrade to a WebSocket. A connection that is neither of the net package
-// nor a TryWriter costs a goroutine for each write.
+// nor a TryWriter costs a goroutine for each write. From now on nobody may close the connection but through the Socket.
 func NewSocket(c net.Conn) *Socket {
 	s := &Socket{Conn: c}
 	switch c := c.(type) {
@@ -39,10 +40,18 @@ func NewSocket(c net.Conn) *Socket {
 		s.direct = c
 	case syscall.Conn:
 		if w, err := rawio.NewWriter(c); err == nil {
-			s.direct = w
+			s.direct, s.raw = w, w
 		}
 	}
 	return s
+}
+
+// Close closes the connection, of which nobody may use the descriptor any more by then.
+func (s *Socket) Close() error {
+	if s.raw != nil {
+		s.raw.Close()
+	}
+	return s.Conn.Close()
 }
 
 // Write passes the answer to the upgrade on. Control frames after that go to the member, which writes them when it

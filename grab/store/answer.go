@@ -22,6 +22,7 @@ type Answer struct {
 
 	moves int64  // of stock from and to the shard, so far
 	fresh []bool // of each tap, whether it has won now
+	won   int    // how many have
 }
 
 // parse reads what grab.lua returns for n taps. Nothing but the whole is taken: a result given to the wrong tap
@@ -42,7 +43,7 @@ func (a *Answer) parse(reply string, n int, amounts *rain.Amounts) error {
 	if err != nil || numbers.Count() != won || (won > 0) != isEntryID(entry) || (won == 0) != (entry == "") {
 		return errReply
 	}
-	a.Entry = entry
+	a.Entry, a.won = entry, won
 	for i := range n {
 		var r outcome.Result
 		var known bool

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"redrain/internal/seal"
 	"redrain/rain"
@@ -18,9 +19,11 @@ type Batch struct {
 	keys     []string
 	users    []any
 	drops    []rain.DropID
-	text     []byte // fields and lines of the taps, one after the other
+	text     []byte // tickets and lines of the taps, one after the other
 	ends     []int  // where each of them ends in it
-	parts    []string
+	tickets  []string
+	seals    []string
+	lines    string
 	args     []any
 	heard    heard
 	answer   Answer
@@ -51,10 +54,10 @@ func (b *Batch) Add(user *string, drop rain.DropID) {
 func (b *Batch) Decide(ctx context.Context, of *rain.Rain, amounts *rain.Amounts, at int64) (*Answer, error) {
 	n := len(b.users)
 	b.write(at)
-	b.args = append(b.args, of.FirstWave, b.heard.entry, b.heard.moves, at)
+	b.args = append(b.args, of.FirstWave, b.heard.entry, b.heard.moves, at, &b.lines)
 	b.args = append(b.args, b.users...)
-	for i := range b.parts {
-		b.args = append(b.args, &b.parts[i])
+	for i := range b.tickets {
+		b.args = append(b.args, &b.tickets[i])
 	}
 	reply, err := b.run(ctx, b.scripts.grab, b.keys, b.args...).Text()
 	defer b.empty()
@@ -89,41 +92,44 @@ func (b *Batch) Lasts() {
 func (b *Batch) empty() {
 	clear(b.args)
 	clear(b.users)
-	clear(b.parts)
-	b.args, b.users, b.drops, b.parts = b.args[:0], b.users[:0], b.drops[:0], b.parts[:0]
+	clear(b.tickets)
+	clear(b.seals)
+	b.args, b.users, b.drops, b.tickets, b.seals = b.args[:0], b.users[:0], b.drops[:0], b.tickets[:0], b.seals[:0]
+	b.lines = ""
 }
 
 // written is the outbox entry of what was won now.
 func (b *Batch) written(at int64) rain.Entry {
 	e := rain.Entry{Ref: rain.EntryRef{Campaign: b.campaign, Shard: b.shard, ID: b.answer.Entry}, SealedAt: at}
+	e.Wins = make([]rain.Win, 0, b.answer.won)
 	for i, r := range b.answer.Results {
 		if b.answer.fresh[i] {
 			user := *b.users[i].(*string) //nolint:forcetypeassert // Add's
-			line := b.parts[len(b.users)+i]
-			e.Wins = append(e.Wins, rain.Win{User: user, Packet: r.Packet, Amount: r.Amount, Seal: line[:seal.Size],
-				Drop: line[seal.Size+1 : len(line)-len(user)-1]})
+			e.Wins = append(e.Wins, rain.Win{User: user, Packet: r.Packet, Amount: r.Amount, Seal: b.seals[i],
+				Drop: b.tickets[i]})
 		}
 	}
 	return e
 }
 
-// write makes the texts of the taps: all fields, then all lines.
+// write makes the texts of the taps: all tickets, then all lines.
 func (b *Batch) write(at int64) {
 	b.text, b.ends = b.text[:0], b.ends[:0]
-	end := func() { b.ends = append(b.ends, len(b.text)) }
-	for i, drop := range b.drops {
-		b.text = append(append(b.text, *b.users[i].(*string)...), winMark...) //nolint:forcetypeassert // Add's
+	for _, drop := range b.drops {
 		b.text = drop.Append(b.text)
-		end()
+		b.ends = append(b.ends, len(b.text))
 	}
+	lines := len(b.text)
 	for i, drop := range b.drops {
-		user := *b.users[i].(*string) //nolint:forcetypeassert // Add's
-		b.text = appendLine(b.text, b.ring, b.campaign, user, drop, at)
-		end()
+		b.ends = append(b.ends, len(b.text)) // where the line begins
+		user := *b.users[i].(*string)        //nolint:forcetypeassert // Add's
+		b.text = append(appendLine(b.text, b.ring, b.campaign, user, drop, at), '\n')
 	}
 	all, from := string(b.text), 0
-	for _, end := range b.ends {
-		b.parts = append(b.parts, all[from:end])
-		from = end
+	for i := range b.drops {
+		line := b.ends[len(b.drops)+i]
+		b.tickets, b.seals = append(b.tickets, all[from:b.ends[i]]), append(b.seals, all[line:line+seal.Size])
+		from = b.ends[i]
 	}
+	b.lines = strings.TrimSuffix(all[lines:], "\n")
 }

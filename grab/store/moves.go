@@ -21,7 +21,8 @@ type Moves struct{ *client }
 func NewMoves(s *Store) *Moves { return &Moves{s.client} }
 
 // Lend takes up to count packets out of a shard's stock for another shard. move is an id made for this alone; asked
-// again with it, until Done, it answers the same. lent is nil where the shard has nothing to lend.
+// again with it, until Done, it answers the same, also with a count of 0. lent is nil where the shard has nothing to
+// lend.
 func (m *Moves) Lend(ctx context.Context, campaign string, from, to int, move string, count int) (*rain.Lent, error) {
 	k := m.keys.shard(campaign, from)
 	text, err := m.run(ctx, m.scripts.lend, []string{k.State, k.Stock, k.Lent}, move, to, count, rangesAtOnce).Text()

@@ -22,16 +22,22 @@ type setting struct {
 	namespace          string
 }
 
-// backendsUnderTest are the sets that a test of the whole runs on.
-var backendsUnderTest = []struct {
+// backends are a set of back ends, and how many nodes share it.
+type backends struct {
 	name  string
 	nodes int
 	make  func(t *testing.T) setting
-}{
+}
+
+// backendsUnderTest are the sets that a test of the whole runs on.
+var backendsUnderTest = []backends{
 	{"in-process", 1, func(*testing.T) setting { return setting{} }},
 	{"real", 1, realSetting},
 	{"cluster-two-nodes", 2, clusterSetting},
 }
+
+// pagesUnderTest are the simplest set and the largest: pages take long, and would show nothing else on the one between.
+var pagesUnderTest = []backends{backendsUnderTest[0], backendsUnderTest[2]}
 
 // realSetting is one real server of each kind.
 func realSetting(t *testing.T) setting {

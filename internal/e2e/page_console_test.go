@@ -16,7 +16,7 @@ import (
 // accounted for.
 func TestOperatorAtWork(t *testing.T) {
 	t.Parallel()
-	for _, b := range backendsUnderTest {
+	for _, b := range pagesUnderTest {
 		t.Run(b.name, func(t *testing.T) {
 			testenv.Parallel(t, testenv.Medium)
 			nodes := startNodes(t, b.make(t).config(), b.nodes)

@@ -37,18 +37,20 @@ func TestTenRains(t *testing.T) {
 	}
 }
 
-// sitThrough is one short rain, with a few taps, to the card and past it.
+// sitThrough is one rain, with a few taps, to the card and past it. It is stopped when it has been seen.
 func (g *playPage) sitThrough(t *testing.T, n *node, campaign string, first bool) {
 	t.Helper()
 	soon := int64(400)
 	spec := rain.DefaultRain()
-	spec.StartsInMS, spec.DurationMS, spec.FallMS, spec.DropsPerSecond, spec.DecoyPercent = &soon, 1_000, 1_200, 30, 20
-	_, err := n.client.StartRain(within(t, 10*time.Second), campaign, spec, "")
+	spec.StartsInMS, spec.DurationMS, spec.FallMS, spec.DropsPerSecond, spec.DecoyPercent = &soon, 600_000, 1_200, 30, 20
+	r, err := n.client.StartRain(within(t, 10*time.Second), campaign, spec, "")
 	must(err)
 	g.Mode("falling")
 	for range 4 {
 		g.Hit()
 	}
+	_, err = n.client.StopRain(within(t, 10*time.Second), campaign, r.ID)
+	must(err)
 	g.Until("the card", `document.getElementById("card").open`)
 	if first {
 		g.State("card")

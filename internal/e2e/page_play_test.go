@@ -13,10 +13,10 @@ import (
 )
 
 // TestTwoPeoplePlay: a guest with a phone and somebody at a desk, who has a token, play one rain with fingers and
-// mouse, on every set of back ends. Both win; what the pages say is what the ledger has; both take their money out.
+// mouse, on the stand-ins and on a cluster. Both win; what the pages say is what the ledger has; both take their money out.
 func TestTwoPeoplePlay(t *testing.T) {
 	t.Parallel()
-	for _, b := range backendsUnderTest {
+	for _, b := range pagesUnderTest {
 		t.Run(b.name, func(t *testing.T) {
 			testenv.Parallel(t, testenv.Medium)
 			nodes := startNodes(t, b.make(t).config(), b.nodes)

@@ -46,7 +46,7 @@ type player struct {
 	closed  error
 	tapped  map[wire.ID]string // request → drop
 	nextID  int
-	greedy  bool // taps every drop in the air
+	greedy  bool // taps every drop in the air, and again where it is told to
 	taps    sync.WaitGroup
 }
 
@@ -142,14 +142,23 @@ func (p *player) write(message any) error {
 // tap sends a tap and returns the request's id.
 func (p *player) tap(drop string) wire.ID {
 	p.mu.Lock()
-	p.nextID++
-	number := 1000 + p.nextID
-	id := wire.ID(strconv.Itoa(number))
-	p.tapped[id] = drop
+	number := p.note(drop)
 	p.mu.Unlock()
+	return p.send(number, drop)
+}
+
+// note numbers a tap. The caller holds mu.
+func (p *player) note(drop string) (number int) {
+	p.nextID++
+	number = 1000 + p.nextID
+	p.tapped[wire.ID(strconv.Itoa(number))] = drop
+	return number
+}
+
+func (p *player) send(number int, drop string) wire.ID {
 	// a lost connection shows as a missing result
 	_ = p.write(map[string]any{"type": "tap", "id": number, "drop": drop})
-	return id
+	return wire.ID(strconv.Itoa(number))
 }
 
 func (p *player) read() {
@@ -202,6 +211,10 @@ func (p *player) hear(line []byte) {
 	case wire.TypeResult:
 		r := parse[wire.Result](line)
 		p.results[r.ID] = append(p.results[r.ID], r)
+		if p.greedy && r.Outcome == "unavailable" {
+			again := p.note(r.Drop)
+			p.taps.Go(func() { p.send(again, r.Drop) })
+		}
 	case wire.TypeError:
 		p.errors = append(p.errors, parse[wire.Error](line))
 	case wire.TypeSettled:

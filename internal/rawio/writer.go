@@ -2,60 +2,57 @@ package rawio
 
 import (
 	"errors"
+	"net"
 	"sync"
 	"syscall"
 )
 
-// Writer writes to a socket of the net package without waiting: Go keeps its sockets non-blocking.
-type Writer struct{ raw syscall.RawConn }
+// Writer writes to a socket of the net package without waiting: Go keeps its sockets non-blocking. It uses the socket's
+// descriptor itself, because a RawConn would do for each write what only one that waits needs: a tenth of its time.
+//
+// So whoever closes the connection closes the Writer first, and nobody closes the connection in another way: the
+// system gives the descriptor of a closed connection to the next one.
+type Writer struct {
+	mu     sync.Mutex // held during a write, so that the descriptor stays the connection's
+	fd     int
+	closed bool
+}
 
 // NewWriter returns a Writer for the socket of a connection.
-func NewWriter(conn syscall.Conn) (Writer, error) {
-	raw, err := conn.SyscallConn()
-	return Writer{raw}, err
-}
-
-// TryWrite writes as much of p as the system's buffer has room for; fewer bytes than given are no error. It fails
-// when the connection is closed or its write deadline has passed.
-func (w Writer) TryWrite(p []byte) (int, error) {
+func NewWriter(conn syscall.Conn) (*Writer, error) {
 	if !Supported {
-		return 0, nil
+		return nil, errors.ErrUnsupported
 	}
-	a := attempts.Get().(*attempt) //nolint:forcetypeassert // New makes nothing else
-	a.p = p
-	err := w.raw.Write(a.do)
-	n, failed := a.n, a.err
-	a.p, a.n, a.err = nil, 0, nil
-	attempts.Put(a)
-	switch {
-	case err != nil: // closed, or past its deadline
-		return 0, err
-	case errors.Is(failed, syscall.EAGAIN):
-		return 0, nil
-	case failed != nil:
-		return 0, failed
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return nil, err
 	}
-	return n, nil
+	w := &Writer{}
+	return w, raw.Control(func(fd uintptr) { w.fd = int(fd) })
 }
 
-// attempt is one write that does not wait.
-type attempt struct {
-	p   []byte
-	n   int
-	err error
-	do  func(fd uintptr) bool // send; kept, because making it is an allocation
+// TryWrite writes as much of p as the system's buffer has room for; fewer bytes than given are no error. It fails with
+// net.ErrClosed after Close.
+func (w *Writer) TryWrite(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return 0, net.ErrClosed
+	}
+	for {
+		switch n, err := Send(w.fd, p); err { //nolint:errorlint // Send returns it as it is
+		case syscall.EINTR:
+		case syscall.EAGAIN:
+			return 0, nil
+		default:
+			return n, err
+		}
+	}
 }
 
-var attempts = sync.Pool{New: func() any {
-	a := &attempt{}
-	a.do = a.send
-	return a
-}}
-
-func (a *attempt) send(fd uintptr) (done bool) {
-	a.n, a.err = Send(int(fd), a.p)
-	for errors.Is(a.err, syscall.EINTR) {
-		a.n, a.err = Send(int(fd), a.p)
-	}
-	return true // not "wait until the socket is writable"
+// Close lets nobody write any more, and waits for a write under way. It does not close the connection.
+func (w *Writer) Close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = true
 }

@@ -249,7 +249,7 @@ func (i *interleaving) look() {
 	needs := map[int]need{i.shard(): {waiting: rapid.IntRange(1, 9).Draw(i.rt, "taps")}}
 	levels := i.levels()
 	i.pace.note(levels, i.now)
-	i.carried(errors.Join(i.mover.finish(i.Context(), i.c, levels, &i.pace.refusals),
+	i.carried(errors.Join(i.mover.finish(i.Context(), i.c, levels, i.pace),
 		i.mover.carry(i.Context(), i.c, plan(levels, i.pace.rates, needs, nil), &i.pace.refusals)))
 	if len(i.pace.refusals.until) > 0 {
 		i.rt.Fatalf("an honest move was refused: %+v", i.pace.refusals.moves)

@@ -10,10 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"golang.org/x/sync/errgroup"
-
 	"redrain/grab/store"
-	"redrain/internal/outage"
 	"redrain/internal/rounds"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
@@ -27,13 +24,16 @@ const (
 	moveGather = 5 * time.Millisecond
 	moveLease  = 5 * time.Second
 	moveRenew  = moveLease / 4
-	moveAtOnce = 8
+	// moveAtOnce is how many campaigns are looked at at the same time: more than may hang.
+	moveAtOnce = 64
 	// moveWithin is the time for one campaign: one whose Redis hangs must not hold up the others.
 	moveWithin = 5 * time.Second
 	// moveGrace is how long a move that has begun may go on when this node is to stop.
 	moveGrace = 2 * time.Second
 	// finishEveryMS is how often a campaign is looked at for moves that somebody has begun and not ended.
 	finishEveryMS = 5_000
+	// finishAgainMS is when those that could not be ended are tried again.
+	finishAgainMS = 1_000
 	// movesAtOnce is how many moves of a campaign are made at the same time.
 	movesAtOnce = 8
 	// movesOfRound is how many are made before the shards are looked at again: taps wait for some hundred ms only, and
@@ -188,92 +188,12 @@ func (m *Mover) listen(on bool) {
 	}
 }
 
-// Run moves stock, whenever this node holds the lease, until ctx ends. Nothing that fails ends it.
-func (m *Mover) Run(ctx context.Context) error {
-	defer m.lease.Release(ctx)
-	looking := outage.Outage{What: "moving stock", Log: m.o.Log}
-	for ctx.Err() == nil {
-		err := m.o.Guard.Try("mover", func() error { return m.lease.Under(ctx, m.watch) })
-		looking.Ended(ctx, err)
-		rounds.Sleep(ctx, moveRenew) // another node has the lease, or the database is away
-	}
-	return nil
-}
-
-// watch looks after all campaigns as long as this node has the lease.
-func (m *Mover) watch(ctx context.Context) error {
-	clear(m.campaigns) // another node may have gone on meanwhile
-	m.listen(true)
-	defer m.listen(false)
-	tick := time.NewTicker(moveEvery)
-	defer tick.Stop()
-	for {
-		if err := m.round(ctx); err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		case <-m.wake:
-			rounds.Sleep(ctx, moveGather)
-		}
-	}
-}
-
-// round looks at each campaign once, some at a time. One that fails holds up no other; the last error is returned.
-func (m *Mover) round(ctx context.Context) error {
-	var g errgroup.Group
-	g.SetLimit(moveAtOnce)
-	live := m.o.Known.Live()
-	for _, c := range live {
-		if max(c.Shards, 1) == 1 || c.Status == rain.Loading {
-			continue
-		}
-		p := m.campaigns[c.ID]
-		if p == nil {
-			p = &pace{}
-			m.campaigns[c.ID] = p
-		}
-		g.Go(func() error {
-			ctx, cancel := context.WithTimeout(ctx, moveWithin)
-			defer cancel()
-			return m.o.Guard.Try("mover", func() error { return m.look(ctx, c, p) })
-		})
-	}
-	err := g.Wait()
-	m.forget(live)
-	if ctx.Err() != nil {
-		err = nil // what was cut off is carried on by the next round, or by another node
-	}
-	return err
-}
-
-func (m *Mover) forget(live []*rain.Campaign) {
-	still := make(map[string]bool, len(live))
-	for _, c := range live {
-		still[c.ID] = true
-	}
-	for id := range m.campaigns {
-		if !still[id] {
-			delete(m.campaigns, id)
-		}
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for id := range m.dry {
-		if !still[id] {
-			delete(m.dry, id)
-		}
-	}
-}
-
 // look ends what was begun of a campaign, and moves stock where its rain needs it.
 func (m *Mover) look(ctx context.Context, c *rain.Campaign, p *pace) error {
 	now := m.o.Clock()
 	r := c.Current()
 	falls := c.Status == rain.Open && r != nil && now >= r.StartsAt && now < r.TapsUntil()
-	ends := now-p.finishedAt >= finishEveryMS
+	ends := now >= p.finishAt
 	if !falls && !ends {
 		return nil
 	}
@@ -281,10 +201,11 @@ func (m *Mover) look(ctx context.Context, c *rain.Campaign, p *pace) error {
 	if levels == nil {
 		return err
 	}
-	if ends || p.broken {
-		// What cannot be ended now, because its shard is away, holds up no other move.
-		unfinished := m.finish(ctx, c, levels, &p.refusals)
-		p.finishedAt, p.broken = now, unfinished != nil
+	if ends {
+		unfinished := m.finish(ctx, c, levels, p)
+		if p.finishAt = now + finishEveryMS; unfinished != nil {
+			p.finishAt = now + finishAgainMS
+		}
 		err = errors.Join(err, unfinished)
 	}
 	if !falls {
@@ -298,13 +219,15 @@ func (m *Mover) look(ctx context.Context, c *rain.Campaign, p *pace) error {
 		return err
 	}
 	p.note(levels, now)
-	moves := plan(levels, p.rates, needs, p.refusals.lenders(now))
+	moves := plan(p.stuck.without(levels), p.rates, needs, p.refusals.lenders(now))
 	if len(moves) > movesOfRound {
 		moves = moves[:movesOfRound]
 		m.wakeUp()
 	}
 	carried := m.carry(ctx, c, moves, &p.refusals)
-	p.broken = p.broken || carried != nil
+	if carried != nil {
+		p.finishAt = now // the next round carries it on
+	}
 	return errors.Join(err, carried)
 }
 

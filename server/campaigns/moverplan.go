@@ -26,12 +26,13 @@ const unknown = -1
 
 // pace is what the mover has seen of a campaign.
 type pace struct {
-	finishedAt int64     // when it was last looked for moves to end, Unix ms
-	broken     bool      // the last round has left a move in the middle
-	at         int64     // of the last levels, Unix ms
-	won        []int     // so far, by shard; unknown where that could not be read
-	rates      []float64 // wins per second, by shard
-	refusals   refusals  // moves that cannot be
+	turn     turn
+	finishAt int64     // when it is looked for moves to end again, Unix ms
+	stuck    stuck     // what keeps moves from being ended
+	at       int64     // of the last levels, Unix ms
+	won      []int     // so far, by shard; unknown where that could not be read
+	rates    []float64 // wins per second, by shard
+	refusals refusals  // moves that cannot be
 }
 
 // note takes in what the shards have now.

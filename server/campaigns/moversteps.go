@@ -4,23 +4,37 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
-	"redrain/grab/store"
 	"redrain/internal/faults"
 	"redrain/internal/rounds"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
 
-// carry makes the moves of a plan. When ctx ends no other one is begun, and those that have begun are ended.
+// errLedger says that the ledger could not be asked.
+var errLedger = errors.New("the ledger fails")
+
+// ofLedger is an error of the ledger. That it does not bear a move out is an answer.
+func ofLedger(err error) error {
+	if err == nil || errors.Is(err, posting.ErrMoveRefused) || errors.Is(err, posting.ErrCutOff) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errLedger, err)
+}
+
+// carry makes the moves of a plan. When ctx ends, or the ledger fails, no other one is begun, and those that have begun
+// are ended.
 func (m *Mover) carry(ctx context.Context, c *rain.Campaign, moves []transfer, refusals *refusals) error {
 	var g errgroup.Group
 	g.SetLimit(movesAtOnce)
+	var down atomic.Bool
 	for _, t := range moves {
 		g.Go(func() error {
-			if ctx.Err() != nil {
+			if ctx.Err() != nil || down.Load() {
 				return nil
 			}
 			ctx, cancel := rounds.Graceful(ctx, moveGrace)
@@ -32,7 +46,11 @@ func (m *Mover) carry(ctx context.Context, c *rain.Campaign, moves []transfer, r
 				return err
 			}
 			faults.Point("move.after_lend")
-			return m.refuse(c.ID, t.from, lent.Move, refusals, m.end(ctx, c.ID, t.from, *lent))
+			err = m.refuse(c.ID, t.from, lent.Move, refusals, m.end(ctx, c.ID, t.from, *lent))
+			if errors.Is(err, errLedger) {
+				down.Store(true)
+			}
+			return err
 		})
 	}
 	err := g.Wait()
@@ -44,7 +62,7 @@ func (m *Mover) carry(ctx context.Context, c *rain.Campaign, moves []transfer, r
 
 // end takes a move from its lending to its end.
 func (m *Mover) end(ctx context.Context, campaign string, from int, lent rain.Lent) error {
-	if err := m.o.Ledger.Write(ctx, campaign, from, lent); err != nil {
+	if err := ofLedger(m.o.Ledger.Write(ctx, campaign, from, lent)); err != nil {
 		return err
 	}
 	faults.Point("move.after_row")
@@ -59,7 +77,7 @@ func (m *Mover) bring(ctx context.Context, campaign string, from int, lent rain.
 	}
 	faults.Point("move.after_borrow")
 	m.o.Bus.Restocked(campaign, lent.To)
-	if err := m.o.Ledger.Done(ctx, lent.Move, number); err != nil {
+	if err := ofLedger(m.o.Ledger.Done(ctx, lent.Move, number)); err != nil {
 		if !errors.Is(err, posting.ErrMoveRefused) {
 			return err
 		}
@@ -69,35 +87,4 @@ func (m *Mover) bring(ctx context.Context, campaign string, from int, lent rain.
 	m.moved.Add(float64(lent.Numbers.Count()))
 	m.o.Log.Debug("stock has moved", "campaign", campaign, "from", from, "to", lent.To, "packets", lent.Numbers.Count())
 	return m.o.Stock.Done(ctx, campaign, from, lent.Move)
-}
-
-// finish ends the moves of a campaign that somebody has begun: those that have a row, and those that have only been
-// lent. What goes to a shard that Redis does not know waits until that is rebuilt.
-func (m *Mover) finish(ctx context.Context, c *rain.Campaign, levels []store.Level, refusals *refusals) error {
-	open, err := m.o.Ledger.Open(ctx, c.ID)
-	if err != nil {
-		return err
-	}
-	done := map[string]bool{}
-	for _, move := range open {
-		done[move.Lent.Move] = true
-		if move.To < len(levels) && !levels[move.To].Known {
-			continue
-		}
-		err = errors.Join(err, m.bring(ctx, c.ID, move.From, move.Lent))
-	}
-	now := m.o.Clock()
-	for shard, l := range levels {
-		for _, move := range l.Torn {
-			if !refusals.waits(shard, move, now) {
-				err = errors.Join(err, m.refuse(c.ID, shard, move, refusals, errTorn))
-			}
-		}
-		for _, lent := range l.Lent {
-			if !done[lent.Move] && !refusals.waits(shard, lent.Move, now) {
-				err = errors.Join(err, m.refuse(c.ID, shard, lent.Move, refusals, m.end(ctx, c.ID, shard, lent)))
-			}
-		}
-	}
-	return err
 }

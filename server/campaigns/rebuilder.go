@@ -183,6 +183,8 @@ func (r *Rebuilder) rebuild(ctx context.Context, id string, done *Rebuilt) error
 	case len(done.Shards) == 0:
 		return store.ErrAlive
 	}
+	// Also where what follows fails: nodes that knew the campaign to be sold out would else go on to say so.
+	defer r.o.Bus.Restored(id)
 	faults.Point("rebuild.after_restore")
 	// Commands that were given meanwhile could not be applied. One that comes from here on applies itself.
 	if c, err = r.o.Campaigns.Campaign(ctx, id); err != nil {
@@ -191,25 +193,24 @@ func (r *Rebuilder) rebuild(ctx context.Context, id string, done *Rebuilt) error
 	if err := r.o.Service.Enforce(ctx, c); err != nil {
 		return errors.Join(failed, fmt.Errorf("%w: %w", ErrApply, err))
 	}
-	r.o.Bus.Restored(id)
 	r.o.Log.Info("redis knows the campaign again", "campaign", id, "shards", done.Shards, "packets", done.Packets,
 		"wins", done.Wins)
 	return failed
 }
 
-// shards restores lost shards one after the other, and adds up in done what was restored. A shard that has to wait
-// for something of its own holds up no other.
+// shards restores lost shards one after the other, and adds up in done what was restored. A shard that cannot be
+// restored holds up no other.
 func (r *Rebuilder) shards(ctx context.Context, c *rain.Campaign, lost []int, done *Rebuilt) (failed error) {
 	for _, shard := range lost {
 		packets, wins, err := r.shard(ctx, c, shard)
 		switch {
 		case errors.Is(err, store.ErrAlive):
 			continue // another node has been faster
-		case errors.Is(err, store.ErrUnsettled):
-			failed = errors.Join(failed, err)
-			continue
 		case err != nil:
-			return errors.Join(failed, err)
+			if failed = errors.Join(failed, err); ctx.Err() != nil {
+				return failed // the lease is lost
+			}
+			continue
 		}
 		done.Shards = append(done.Shards, shard)
 		done.Packets += packets

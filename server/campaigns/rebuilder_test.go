@@ -83,6 +83,32 @@ func TestRebuild(t *testing.T) {
 	}
 }
 
+// restoredBus notes of which campaigns it was told that they are restored.
+type restoredBus struct {
+	Bus
+	restored []string
+}
+
+func (b *restoredBus) Restored(campaign string) { b.restored = append(b.restored, campaign) }
+
+// TestARestorationIsToldOf also where what comes after it fails: nobody tells the nodes later.
+func TestARestorationIsToldOf(t *testing.T) {
+	l := newLossy(t, forgetful["in-process"](t))
+	c := l.raining(servertest.EvenSpec(100, 10, 1))
+	bus, away := &restoredBus{Bus: l.bus}, errors.New("away")
+	r := l.another()
+	r.o.Bus = bus
+	r.o.Service = NewService(ServiceOptions{Ledger: l.ledger.Campaigns, Stock: &memoryStock{away: away}, Known: l.registry,
+		Bus: bus, Clock: l.service.o.Clock, Log: l.service.o.Log})
+	if _, err := r.Rebuild(t.Context(), c.ID); !errors.Is(err, store.ErrAlive) || len(bus.restored) != 0 {
+		t.Errorf("nothing is lost: %v, told of %q", err, bus.restored)
+	}
+	l.forget()
+	if _, err := r.Rebuild(t.Context(), c.ID); !errors.Is(err, away) || !slices.Equal(bus.restored, []string{c.ID}) {
+		t.Errorf("%v, told of %q", err, bus.restored)
+	}
+}
+
 // TestAVoidWinRaisesAnAlarm when a settlement worker meets it. A void reclaim was promised to nobody.
 func TestAVoidWinRaisesAnAlarm(t *testing.T) {
 	l := newLossy(t, forgetful["in-process"](t))

@@ -29,8 +29,9 @@ type SettledClaim struct {
 
 // Figures are what a room is shown once a second, from the node that has added them up.
 type Figures struct {
-	Node string    `json:"node"`
-	Room wire.Room `json:"room"`
+	Node    string    `json:"node"`
+	Room    wire.Room `json:"room"`
+	InStock bool      `json:"in_stock"` // every shard is known, and something is left
 }
 
 type changedNotice struct {

@@ -62,16 +62,17 @@ func (s *session) take(kind int, message io.Reader) error {
 
 // Text handles a message, and keeps nothing of data. With Ping and Pong it makes the session a ws.Handler.
 func (s *session) Text(data []byte) {
-	s.heard()
+	now := time.Now()
+	s.member.Heard(now)
 	if s.ended {
+		return
+	}
+	if tap, ok := wire.ParseTap(data); ok && s.user != "" { // which takes nothing but ASCII
+		s.tap(tap, now)
 		return
 	}
 	if !utf8.Valid(data) {
 		s.end(websocket.CloseInvalidFramePayloadData, "not UTF-8")
-		return
-	}
-	if tap, ok := wire.ParseTap(data); ok && s.user != "" {
-		s.tap(tap)
 		return
 	}
 	s.request(data)

@@ -37,7 +37,7 @@ func (s *session) handle(data []byte) {
 	switch {
 	case err == nil && req.Type == wire.TypeTap && greeted:
 		if tap, ok := req.Tap(); ok {
-			s.tap(tap)
+			s.tap(tap, time.Now())
 		} else {
 			s.noSuchDrop(req)
 		}
@@ -165,9 +165,9 @@ func (s *session) enter(ctx context.Context, user string, req wire.Request) erro
 	return nil
 }
 
-// tap answers a player's tap, now or later.
-func (s *session) tap(m wire.Tap) {
-	t := &grab.Tap[Asked]{User: s.user, Drop: m.Drop, Caller: Asked{member: s.member, seat: s.seat, began: time.Now()}}
+// tap answers a player's tap, which has come at began, now or later.
+func (s *session) tap(m wire.Tap, began time.Time) {
+	t := &grab.Tap[Asked]{User: s.user, Drop: m.Drop, Caller: Asked{member: s.member, seat: s.seat, began: began}}
 	a := &t.Caller
 	a.idLen = copy(a.id[:], m.ID)
 	if r, known := a.seat.gate.Tap(t); known {

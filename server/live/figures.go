@@ -93,7 +93,7 @@ type Bus interface {
 	Figures(campaign string, n cluster.Figures)
 }
 
-// FiguresOptions of figures. All are needed.
+// FiguresOptions of figures. All are needed but those that say so.
 type FiguresOptions struct {
 	Node    string // this node's name in the reports
 	Sums    Sums
@@ -105,14 +105,18 @@ type FiguresOptions struct {
 	Lobby   *room.Lobby
 	Counts  *Counts
 	Bus     Bus
-	KeepFor time.Duration // how long a drained campaign stays in Redis
-	Guard   *rounds.Guard // hears of a round that panics; nil: it is logged only
+	InStock func(campaign string) // hears of each campaign that is seen to have stock; nil: nobody does
+	KeepFor time.Duration         // how long a drained campaign stays in Redis
+	Guard   *rounds.Guard         // hears of a round that panics; nil: it is logged only
 	Clock   rain.Clock
 	Log     *slog.Logger
 }
 
 // NewFigures makes the figures of a node. Their Run must be started.
 func NewFigures(o FiguresOptions) *Figures {
+	if o.InStock == nil {
+		o.InStock = func(string) {}
+	}
 	return &Figures{o: o, winners: map[string][]wire.Winner{}, others: map[string]int64{}}
 }
 
@@ -222,12 +226,15 @@ func (f *Figures) Heard(campaign string, n cluster.Figures) {
 	f.mu.Lock()
 	f.others[campaign] = f.o.Clock()
 	f.mu.Unlock()
-	f.show(rm, n.Room)
+	f.show(rm, n)
 }
 
-func (f *Figures) show(rm *room.Room, figures wire.Room) {
-	figures.Type = wire.TypeRoom
-	rm.Broadcast(room.Rain, wire.Encode(figures))
+func (f *Figures) show(rm *room.Room, n cluster.Figures) {
+	if n.InStock {
+		f.o.InStock(rm.Campaign())
+	}
+	n.Room.Type = wire.TypeRoom
+	rm.Broadcast(room.Rain, wire.Encode(n.Room))
 }
 
 // tell adds up a campaign's figures, shows them to its room and tells the other nodes, unless another node does so:
@@ -255,15 +262,15 @@ func (f *Figures) tell(ctx context.Context, rm *room.Room) {
 	}
 	f.show(rm, figures)
 	if mine {
-		f.o.Bus.Figures(campaign, cluster.Figures{Node: f.o.Node, Room: figures})
+		f.o.Bus.Figures(campaign, figures)
 	}
 }
 
 // sum adds up what a room is shown.
-func (f *Figures) sum(ctx context.Context, campaign string) (wire.Room, bool) {
+func (f *Figures) sum(ctx context.Context, campaign string) (cluster.Figures, bool) {
 	c := f.o.Known.Cached(campaign)
 	if c == nil {
-		return wire.Room{}, false
+		return cluster.Figures{}, false
 	}
 	// All at once: a master that does not answer takes the whole time, and the others' figures are there by then.
 	var levels store.Levels
@@ -275,20 +282,20 @@ func (f *Figures) sum(ctx context.Context, campaign string) (wire.Room, bool) {
 	reading.Wait()
 	if err != nil {
 		f.o.Log.Debug("the room's figures could not be read", "campaign", c.ID, "err", err)
-		return wire.Room{}, false
+		return cluster.Figures{}, false
 	}
 	if failed != nil {
 		f.o.Log.Debug("the nodes' figures could not be read", "campaign", c.ID, "err", failed)
-		return wire.Room{}, false
+		return cluster.Figures{}, false
 	}
 	if unranked != nil {
 		f.o.Log.Debug("who has won most could not be read; the room is told the rest", "campaign", c.ID, "err",
 			unranked)
 	}
-	return wire.Room{
+	return cluster.Figures{Node: f.o.Node, InStock: levels.Stock > 0 && levels.Unknown == 0, Room: wire.Room{
 		T: f.o.Clock(), Online: nodes.online, Stock: levels.Stock, Won: levels.Won, AmountWon: levels.AmountWon,
 		Winners: f.newest(c.ID), Top: masked(top),
-	}, true
+	}}, true
 }
 
 // masked is what a room may know of players.

@@ -87,3 +87,52 @@ func TestOneNodeTellsTheFigures(t *testing.T) {
 		}
 	})
 }
+
+// The gates of a node hear of stock by the figures, its own and those of others; of a sum in which a shard is unknown
+// nobody can say that it has any.
+func TestFiguresTellOfStock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &sums{reports: map[string]store.NodeReport{}}
+		known := cluster.NewKnown()
+		known.Store(&rain.Campaign{ID: "c", Status: rain.Open, Revision: 1})
+		quiet := slog.New(slog.DiscardHandler)
+		lobby := room.NewLobby(room.Options{Log: quiet})
+		heard := 0
+		f := NewFigures(FiguresOptions{
+			Node: "a", Sums: s, Reports: s, Ranking: s, Paid: s, Dead: s, Known: known, Lobby: lobby,
+			Counts: NewCounts(), Bus: s, KeepFor: time.Hour, Clock: func() int64 { return time.Now().UnixMilli() },
+			InStock: func(campaign string) {
+				if campaign == "c" {
+					heard++
+				}
+			}, Log: quiet,
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- lobby.Run(ctx) }()
+		lobby.Join("c", "u", lobby.NewMember((&servertest.Ear{}).Connect(t), nil))
+		for _, is := range []struct {
+			levels store.Levels
+			stock  bool
+		}{
+			{store.Levels{Won: 9, Stock: 1}, true}, {store.Levels{Won: 10}, false},
+			{store.Levels{Won: 7, Stock: 3, Unknown: 1}, false},
+		} {
+			s.levels, s.told, heard = is.levels, nil, 0
+			f.tell(ctx, lobby.Room("c"))
+			if len(s.told) != 1 || s.told[0].InStock != is.stock || (heard == 1) != is.stock {
+				t.Errorf("%+v: heard %d times, the others are told %+v", is.levels, heard, s.told)
+			}
+			heard = 0
+			f.Heard("c", cluster.Figures{Node: "b", InStock: is.stock})
+			if (heard == 1) != is.stock {
+				t.Errorf("%+v from another node: heard %d times", is.levels, heard)
+			}
+			f.forget("c") // this node tells again
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,54 @@
+package rain
+
+import "sync/atomic"
+
+// Sky is a rain for who is asked about many taps: it remembers the drops that are in the air, so that a drop is not
+// hashed for each player who taps on it. It may be used by any goroutine.
+type Sky struct {
+	rain  *Rain                   // nil: there is none
+	waves []atomic.Pointer[falls] // by their numbers, as many as are in the air at once
+}
+
+// falls is how the drops of a wave fall.
+type falls struct {
+	wave  int64
+	drops []fall
+}
+
+type fall struct {
+	ms    int32
+	decoy bool
+}
+
+// NewSky makes the sky of a rain, which may be nil and must not change.
+func NewSky(r *Rain) *Sky {
+	if r == nil {
+		return &Sky{}
+	}
+	return &Sky{rain: r, waves: make([]atomic.Pointer[falls], (r.FallMS+GraceMS)/WaveMS+1)}
+}
+
+// Classify is Rain.Classify.
+func (s *Sky) Classify(id DropID, now int64, paused bool) TapClass {
+	r := s.rain
+	if class := r.classifyWave(id, now, paused); class != InAir {
+		return class
+	}
+	slot := &s.waves[id.N%int64(len(s.waves))]
+	known := slot.Load()
+	if known == nil || known.wave != id.N {
+		known = r.falls(id.N)
+		slot.Store(known)
+	}
+	d := known.drops[id.K]
+	return r.classifyDrop(id.N, int64(d.ms), d.decoy, now)
+}
+
+func (r *Rain) falls(wave int64) *falls {
+	f := &falls{wave, make([]fall, r.drops(wave))}
+	for k := range f.drops {
+		d := r.drop(wave, k)
+		f.drops[k] = fall{int32(d.FallMS), d.Kind == Decoy} //nolint:gosec // at most FallMS, some seconds
+	}
+	return f
+}

@@ -1,0 +1,134 @@
+package campaigns
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"redrain/internal/outage"
+	"redrain/internal/rounds"
+	"redrain/rain"
+)
+
+// Run moves stock, whenever this node holds the lease, until ctx ends. Nothing that fails ends it.
+func (m *Mover) Run(ctx context.Context) error {
+	defer m.lease.Release(ctx)
+	looking := outage.Outage{What: "taking the lease of the mover", Log: m.o.Log}
+	for ctx.Err() == nil {
+		err := m.o.Guard.Try("mover", func() error { return m.lease.Under(ctx, m.watch) })
+		looking.Ended(ctx, err)
+		rounds.Sleep(ctx, moveRenew) // another node has the lease, or the database is away
+	}
+	return nil
+}
+
+// watch looks after all campaigns as long as this node has the lease. Each is looked at for itself: one that hangs or
+// fails holds up no other, and nothing that fails ends it.
+func (m *Mover) watch(ctx context.Context) error {
+	clear(m.campaigns) // another node may have gone on meanwhile
+	m.listen(true)
+	defer m.listen(false)
+	var looks errgroup.Group
+	looks.SetLimit(moveAtOnce)
+	defer func() { _ = looks.Wait() }() // what they have failed with is said
+	tick := time.NewTicker(moveEvery)
+	defer tick.Stop()
+	for {
+		m.round(ctx, &looks)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		case <-m.wake:
+			rounds.Sleep(ctx, moveGather)
+		}
+	}
+}
+
+// turn makes the looks at a campaign follow each other.
+type turn struct {
+	mu     sync.Mutex
+	taken  bool
+	asked  bool          // for another look, during this one
+	failed outage.Outage // says once that looks fail
+}
+
+// take begins a look, unless one goes on.
+func (t *turn) take() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.asked = t.taken
+	if t.taken {
+		return false
+	}
+	t.taken = true
+	return true
+}
+
+// end ends a look, and tells whether another one was asked for meanwhile.
+func (t *turn) end() (asked bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.taken = false
+	return t.asked
+}
+
+// round begins to look at each campaign at which nobody looks.
+func (m *Mover) round(ctx context.Context, looks *errgroup.Group) {
+	live := m.o.Known.Live()
+	for _, c := range live {
+		if max(c.Shards, 1) == 1 || c.Status == rain.Loading {
+			continue
+		}
+		p := m.campaigns[c.ID]
+		if p == nil {
+			p = &pace{turn: turn{failed: outage.Outage{What: "moving stock", Log: m.o.Log.With("campaign", c.ID)}}}
+			m.campaigns[c.ID] = p
+		}
+		if p.turn.take() && !looks.TryGo(func() error { m.lookOnce(ctx, c, p); return nil }) {
+			p.turn.end() // as many as may be are looked at: the next round comes soon
+		}
+	}
+	m.forget(live)
+}
+
+// lookOnce looks at one campaign. What was cut off is carried on by the next look, or by another node.
+func (m *Mover) lookOnce(ctx context.Context, c *rain.Campaign, p *pace) {
+	defer func() {
+		if p.turn.end() {
+			m.wakeUp()
+		}
+	}()
+	err := m.o.Guard.Try("mover", func() error {
+		ctx, cancel := context.WithTimeout(ctx, moveWithin)
+		defer cancel()
+		return m.look(ctx, c, p)
+	})
+	p.turn.failed.Ended(ctx, err)
+	if errors.Is(err, rounds.ErrPanic) {
+		rounds.Sleep(ctx, moveRenew)
+	}
+}
+
+// forget drops what is remembered of campaigns that are live no more.
+func (m *Mover) forget(live []*rain.Campaign) {
+	still := make(map[string]bool, len(live))
+	for _, c := range live {
+		still[c.ID] = true
+	}
+	for id := range m.campaigns {
+		if !still[id] {
+			delete(m.campaigns, id)
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for id := range m.dry {
+		if !still[id] {
+			delete(m.dry, id)
+		}
+	}
+}
