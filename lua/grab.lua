@@ -89,21 +89,21 @@ if open and s[11] == '1' then
 end
 
 local codes, again, new_wins, new_taps, winners, asked = {}, {}, {}, {}, 0, 0
-local more = {} -- number of wins -> one more; false where no more are allowed
+local more, newest = {}, {} -- by a player's record: number of wins with one more, false where that is too many; newest ticket
 for i = 1, n do
-  local count, newest, win, code = '0', '', nil, nil
-  if records[i] then
-    asked = asked + 1
-    win = before[asked]
-    count, newest = match(records[i], '^(%d+) (.*)$')
+  local record, win, code = records[i] or '0 ', nil, nil
+  if records[i] then asked = asked + 1; win = before[asked] end
+  if not newest[record] then -- many have the same: players see the same drops
+    local count, ticket = match(record, '^(%d+) (.*)$')
+    if more[count] == nil then more[count] = tonumber(count) < wins_per_user and count + 1 .. '' end
+    more[record], newest[record] = more[count], ticket
   end
-  if more[count] == nil then more[count] = tonumber(count) < wins_per_user and count + 1 .. '' end
   local tapped = limited and not tapped_before[i] and tonumber(counted[i] or 0)
   if win then
     code, again[#again + 1] = 'b', win
   elseif not open then
     code = 'n'
-  elseif not more[count] then
+  elseif not more[record] then
     code = 'a'
   elseif tapped and tapped >= taps_per_user then
     code = 'l'
@@ -119,8 +119,8 @@ for i = 1, n do
     else
       local at = 4 * winners
       code, winners = 'w', winners + 1
-      new_wins[at + 1], new_wins[at + 2] = argv[USER + i], more[count] .. ' ' .. argv[TICKET + i]
-      new_wins[at + 3], new_wins[at + 4] = field[i], newest -- what comes before it is known below
+      new_wins[at + 1], new_wins[at + 2] = argv[USER + i], more[record] .. ' ' .. argv[TICKET + i]
+      new_wins[at + 3], new_wins[at + 4] = field[i], newest[record] -- what comes before it is known below
     end
   end
   codes[i] = code

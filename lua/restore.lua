@@ -19,6 +19,7 @@
 --   8                                 moves: id of each move to here     when it was cut off from the life before, Unix ms
 --   9                                 wins, of each in the order won:
 --  10                                   user, ticket, packet, entry
+--   Where two packets are promised to a player with one ticket, the first is what the player is told of; both count as won
 -- RETURNS
 --   1  done, or it was done already
 --   error ALIVE       the shard is there, and nothing has to be restored; another restoration may just have done it
@@ -123,19 +124,29 @@ if step == 'moves' then
 end
 
 local counted = tonumber(s[7]) > 0
+local fields = {}
+for i = 4, #ARGV, 4 do
+  fields[#fields + 1] = ARGV[i] .. '\n' .. ARGV[i + 1]
+end
+local there = redis.call('HMGET', wins, unpack(fields))
+for i, field in ipairs(fields) do
+  there[field] = there[i]
+end
 local count, newest, users = {}, {}, {}
 local new_wins, new_taps = {}, {}
 for i = 4, #ARGV, 4 do
-  local user, ticket = ARGV[i], ARGV[i + 1]
+  local user, ticket, field = ARGV[i], ARGV[i + 1], fields[i / 4]
   if not count[user] then
     local record = redis.call('HGET', wins, user)
     count[user], newest[user] = string.match(record or '0 ', '^(%d+) (.*)$')
     users[#users + 1] = user
   end
-  local field = user .. '\n' .. ticket
-  new_wins[#new_wins + 1], new_wins[#new_wins + 2] = field, ARGV[i + 2] .. ' ' .. ARGV[i + 3] .. ' ' .. newest[user]
-  new_taps[#new_taps + 1], new_taps[#new_taps + 2] = field, ''
-  count[user], newest[user] = count[user] + 1, ticket
+  if not there[field] then -- else its record would lead back to itself
+    there[field] = true
+    new_wins[#new_wins + 1], new_wins[#new_wins + 2] = field, ARGV[i + 2] .. ' ' .. ARGV[i + 3] .. ' ' .. newest[user]
+    new_taps[#new_taps + 1], new_taps[#new_taps + 2] = field, ''
+    count[user], newest[user] = count[user] + 1, ticket
+  end
 end
 for _, user in ipairs(users) do
   new_wins[#new_wins + 1], new_wins[#new_wins + 2] = user, count[user] .. ' ' .. newest[user]

@@ -55,7 +55,9 @@ type actors struct{ base, money, upkeep, front []actor }
 // actors are those that this process has by its roles.
 func (s *Server) actors() actors {
 	all := actors{
-		base: []actor{{"clock", s.clock.Run}, {"seals", s.ledger.Seals.Run}},
+		base: []actor{
+			{"clock", s.clock.Run}, {"seals", s.ledger.Seals.Run}, {"forgeries", s.forgeries.Run}, {"bus", s.bus.Run},
+		},
 		upkeep: []actor{
 			{"keys", s.players.Run}, {"campaigns", s.registry.Run}, {"rooms", s.lobby.Run},
 			{"figures", s.figures.Run}, {"events", s.events.Run}, {"audience", s.audience.Run},
@@ -63,8 +65,7 @@ func (s *Server) actors() actors {
 		front: []actor{{"http", s.serve}},
 	}
 	if s.cfg.Has(RoleSettle) {
-		all.base = append(all.base, actor{"forgeries", s.forgeries.Run}, actor{"settlement", s.settler.Run},
-			actor{"withdrawals", s.payer.Run})
+		all.base = append(all.base, actor{"settlement", s.settler.Run}, actor{"withdrawals", s.payer.Run})
 	}
 	if s.cfg.Has(RoleGateway) {
 		all.money = append(all.money, actor{"deciders", s.deciders.Run})

@@ -21,11 +21,12 @@ func TestActorsOfRoles(t *testing.T) {
 		}
 		return all
 	}
-	always := []string{"clock", "seals", "keys", "campaigns", "rooms", "figures", "events", "audience", "http"}
+	always := []string{"clock", "seals", "forgeries", "bus", "keys", "campaigns", "rooms", "figures", "events",
+		"audience", "http"}
 	for role, brings := range map[string][]string{
 		RoleGateway:  {"deciders"},
 		RoleRelay:    {"relay"},
-		RoleSettle:   {"forgeries", "settlement", "withdrawals"},
+		RoleSettle:   {"settlement", "withdrawals"},
 		RoleOperator: {"reconcile loop", "reclaimer", "mover", "watch", "reconciliation"},
 	} {
 		got, want := names(role), slices.Concat(always, brings)

@@ -73,7 +73,6 @@ func (s *Server) build(ctx context.Context) (err error) {
 	if err := s.clock.Sync(ctx); err != nil {
 		return fmt.Errorf("reading the cluster's time: %w", err)
 	}
-	s.bus = cluster.NewBus(s.back.nats, s.cfg.Namespace, s.log)
 	s.guard, err = rounds.NewGuard(s.metrics, s.log, func(_, message string) { s.bus.Alarm("panic", "", message) })
 	if err != nil {
 		return err
@@ -83,6 +82,12 @@ func (s *Server) build(ctx context.Context) (err error) {
 	if err := s.ledger.Seals.Load(ctx); err != nil {
 		return err
 	}
+	s.bus = cluster.NewBus(s.back.nats, cluster.BusOptions{
+		Namespace: s.cfg.Namespace, Sealer: s.ledger.Seals.Ring(), RefreshSeals: s.ledger.Seals.Load,
+		Forged: func(count int, reason string) { s.forgeries.Notices(count, reason) },
+		Clock:  s.clock.Now, Registerer: s.metrics, Log: s.log,
+	})
+	s.forgeries = campaigns.NewForgeries(s.bus.Alarm)
 	s.books = reconcile.New(s.back.sql, s.ledger.Campaigns, s.clock.Now)
 	s.known = cluster.NewKnown()
 

@@ -6,8 +6,10 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"hash"
 	"io"
 	"log/slog"
+	"sync"
 )
 
 // SecretBytes is the length of a secret.
@@ -35,7 +37,7 @@ func (Secret) MarshalText() ([]byte, error) { return []byte("[secret]"), nil }
 type key struct {
 	tap0, tap1         uint64 // SipHash's key
 	closing0, closing1 uint64
-	message            []byte
+	message, notice    hmacKey
 }
 
 // newKey derives a key for each purpose, so that a seal of one kind is never one of another.
@@ -44,7 +46,7 @@ func newKey(secret Secret) key {
 	return key{
 		tap0: binary.BigEndian.Uint64(tap), tap1: binary.BigEndian.Uint64(tap[8:]),
 		closing0: binary.BigEndian.Uint64(closing), closing1: binary.BigEndian.Uint64(closing[8:]),
-		message: derive(secret, "message"),
+		message: newHMACKey(derive(secret, "message")), notice: newHMACKey(derive(secret, "notice")),
 	}
 }
 
@@ -52,4 +54,21 @@ func derive(secret Secret, purpose string) []byte {
 	h := hmac.New(sha256.New, secret[:])
 	h.Write([]byte("redrain seal " + purpose + " v1"))
 	return h.Sum(nil)
+}
+
+// hmacKey makes HMACs with one key. The hashes are kept: to begin with a key costs as much as a short text.
+type hmacKey struct{ idle *sync.Pool }
+
+func newHMACKey(key []byte) hmacKey {
+	return hmacKey{&sync.Pool{New: func() any { return hmac.New(sha256.New, key) }}}
+}
+
+// sum appends the HMAC of a text to b.
+func (k hmacKey) sum(b, text []byte) []byte {
+	h := k.idle.Get().(hash.Hash) //nolint:forcetypeassert // as New makes it
+	h.Reset()
+	h.Write(text)
+	b = h.Sum(b)
+	k.idle.Put(h)
+	return b
 }

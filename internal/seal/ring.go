@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"encoding/binary"
+	"slices"
 	"strconv"
 	"sync/atomic"
 
@@ -97,27 +98,35 @@ func same(seal string, sum uint64) bool {
 	return subtle.ConstantTimeCompare([]byte(seal), appendText(room[:0], sum)) == 1
 }
 
-// MessageSize is the length of the text of a message's seal.
+// MessageSize is the length of the text of a seal of a message or a notice.
 const MessageSize = 43 // 32 bytes in base64
 
 // AppendMessage appends the seal of a message to b: an HMAC-SHA256.
 func (r *Ring) AppendMessage(b, message []byte) []byte {
-	return base64.RawURLEncoding.AppendEncode(b, sum((*r.keys.Load())[0], message))
+	return appendSum(b, (*r.keys.Load())[0].message, message)
 }
 
 // CheckMessage tells whether a seal is that of the message.
 func (r *Ring) CheckMessage(seal, message []byte) bool {
-	var room [MessageSize]byte
-	for _, k := range *r.keys.Load() {
-		if hmac.Equal(seal, base64.RawURLEncoding.AppendEncode(room[:0], sum(k, message))) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(*r.keys.Load(), func(k key) bool { return isSum(seal, k.message, message) })
 }
 
-func sum(k key, message []byte) []byte {
-	h := hmac.New(sha256.New, k.message)
-	h.Write(message)
-	return h.Sum(nil)
+// AppendNotice appends the seal of a notice to b: an HMAC-SHA256.
+func (r *Ring) AppendNotice(b, notice []byte) []byte {
+	return appendSum(b, (*r.keys.Load())[0].notice, notice)
+}
+
+// CheckNotice tells whether a seal is that of the notice.
+func (r *Ring) CheckNotice(seal, notice []byte) bool {
+	return slices.ContainsFunc(*r.keys.Load(), func(k key) bool { return isSum(seal, k.notice, notice) })
+}
+
+func appendSum(b []byte, k hmacKey, text []byte) []byte {
+	var room [sha256.Size]byte
+	return base64.RawURLEncoding.AppendEncode(b, k.sum(room[:0], text))
+}
+
+func isSum(seal []byte, k hmacKey, text []byte) bool {
+	var room [MessageSize]byte
+	return hmac.Equal(seal, appendSum(room[:0], k, text))
 }

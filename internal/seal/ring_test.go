@@ -53,6 +53,23 @@ func TestClosingsAndMessages(t *testing.T) {
 	}
 }
 
+// What one node tells the others is sealed with a key of its own: a message to the settlement is no notice.
+func TestNotices(t *testing.T) {
+	t.Parallel()
+	ring := seal.NewRing(seal.Secret{1})
+	mark := ring.AppendNotice(nil, []byte("sold out"))
+	ring.Replace(seal.Secret{2}, seal.Secret{1})
+	if len(mark) != seal.MessageSize || !ring.CheckNotice(mark, []byte("sold out")) {
+		t.Errorf("%q is refused", mark)
+	}
+	if ring.CheckNotice(mark, []byte("sold")) || ring.CheckNotice(mark[1:], []byte("sold out")) ||
+		ring.CheckMessage(mark, []byte("sold out")) ||
+		ring.CheckNotice(ring.AppendMessage(nil, []byte("sold out")), []byte("sold out")) ||
+		seal.NewRing(seal.Secret{3}).CheckNotice(mark, []byte("sold out")) {
+		t.Error("a notice's seal is not of that notice alone")
+	}
+}
+
 func TestTheKeyBeforeIsStillGood(t *testing.T) {
 	t.Parallel()
 	ring := seal.NewRing(seal.Secret{1})
@@ -94,6 +111,19 @@ func BenchmarkTap(b *testing.B) {
 		if len(ring.AppendTap(room[:0], "c6nunedrss7iyyv72", "guest-7f3a90b1c2d47f3a90b1", []byte("123.17"),
 			1_763_712_000_000)) == 0 {
 			b.Fatal("no seal")
+		}
+	}
+}
+
+// BenchmarkNotice is what a notice costs: its seal, and the check of it.
+func BenchmarkNotice(b *testing.B) {
+	b.ReportAllocs()
+	ring := seal.NewRing(seal.Secret{1})
+	notice := bytes.Repeat([]byte("a settled claim "), 14)
+	for b.Loop() {
+		var room [seal.MessageSize]byte
+		if !ring.CheckNotice(ring.AppendNotice(room[:0], notice), notice) {
+			b.Fatal("refused")
 		}
 	}
 }

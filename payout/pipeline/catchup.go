@@ -37,6 +37,11 @@ func (s *Settler) catchUp(ctx context.Context, subject string) error {
 	if err != nil || last == 0 {
 		return err
 	}
+	// Another node may have sealed with a key that is not known here yet. A key is in the database before anything is
+	// sealed with it, and what is to be read is in the stream: so all of its keys are there to be read now.
+	if err := s.settlement.ledger.RefreshSeals(ctx); err != nil {
+		return err
+	}
 	messages, err := s.stream.read(ctx, subject)
 	if err != nil {
 		return err

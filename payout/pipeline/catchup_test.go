@@ -95,6 +95,33 @@ func TestPublishAndCatchUp(t *testing.T) {
 	}
 }
 
+// TestCatchUpKnowsTheNewestKey: another node has sealed with a key that this one has not read yet. What it had told is
+// posted before the fence; where the keys cannot be read, there is no fence.
+func TestCatchUpKnowsTheNewestKey(t *testing.T) {
+	t.Parallel()
+	p := inProcess(t)
+	p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+	other := paytest.Node(t, p.Books)
+	p.Clock.Add(3_600_000)
+	if _, err := other.Seals.Rotate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	publisher, err := NewPublisher(p.js, p.namespace, other.Seals.Ring(), paytest.Quiet)
+	paytest.Must(t, err)
+	paytest.Must(t, publisher.Publish(t.Context(),
+		paytest.SealWith(other.Seals.Ring(), paytest.Entry("c1", 1, paytest.Win("u1", 0, 10)))))
+	_, settler := p.idle(t, SettlerOptions{})
+	ledger := &keyless{Poster: p.Poster}
+	settler.settlement.ledger = ledger
+	for range 2 {
+		if err := settler.CatchUp(t.Context(), "c1", 0); err == nil {
+			t.Error("caught up without the keys")
+		}
+	}
+	paytest.Must(t, settler.CatchUp(t.Context(), "c1", 0))
+	p.WantBalance(t, booking.UserAccount("u1"), 10)
+}
+
 // TestCatchUpAgainstTheWorkers: both post the same messages, and it does not matter.
 func TestCatchUpAgainstTheWorkers(t *testing.T) {
 	t.Parallel()

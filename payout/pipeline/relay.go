@@ -220,13 +220,21 @@ func (r *Relay) look(ctx context.Context, key outboxKey) (withheld bool, err err
 
 // old are the entries that the node that has decided them would have published by now; and reclaims, which nobody else
 // publishes.
+//
+// An outbox goes on from its newest id: where the clock of a Redis was ahead for a while, what comes after has ids of
+// the future until the clock is there. For those the time counts at which their taps were sealed; where that is in the
+// future too, nothing says how old the entry is, and it counts as old.
 func (r *Relay) old(entries []rain.Entry) []rain.Entry {
-	until := r.o.Clock() - r.o.Grace.Milliseconds()
+	now, grace := r.o.Clock(), r.o.Grace.Milliseconds()
 	late := r.link.up(r.o.Grace)
 	old := make([]rain.Entry, 0, len(entries))
 	for _, e := range entries {
 		written, _, err := e.Ref.Position()
-		if e.Reclaim != nil || err == nil && late && written <= until {
+		decided := written
+		if written > now {
+			decided = e.SealedAt
+		}
+		if e.Reclaim != nil || err == nil && late && (decided <= now-grace || decided > now+grace) {
 			old = append(old, e)
 		}
 	}

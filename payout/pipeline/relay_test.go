@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -52,6 +53,29 @@ func TestTheRelayLeavesWhatIsFreshToItsNode(t *testing.T) {
 	want(3, "a reclaim")
 	if n := testutil.ToFloat64(relay.relayed); n != 3 {
 		t.Errorf("%v entries relayed", n)
+	}
+}
+
+// TestAClockThatWasAheadHoldsUpNoEntry: the ids of an outbox stay ahead when the clock of its Redis is right again.
+func TestAClockThatWasAheadHoldsUpNoEntry(t *testing.T) {
+	t.Parallel()
+	p := inProcess(t)
+	p.wonAndKnown(t)
+	const hour = 3_600_000
+	now := p.Clock.Now()
+	ahead := func(id string, sealedAt int64) rain.Entry {
+		return rain.Entry{Ref: rain.EntryRef{Campaign: "c1", ID: fmt.Sprint(now+hour, "-", id)}, SealedAt: sealedAt,
+			Wins: []rain.Win{{User: "u1"}}}
+	}
+	relay := p.relay(t, RelayOptions{Grace: time.Minute})
+	relay.o.Clock = func() int64 { return now }
+	relay.link.look()
+	relay.link.since = relay.link.since.Add(-2 * time.Minute)
+	got := relay.old([]rain.Entry{
+		ahead("1", now-60_000), ahead("2", now-30_000), ahead("3", now+30_000), ahead("4", now+hour),
+	})
+	if len(got) != 2 || got[0].SealedAt != now-60_000 || got[1].SealedAt != now+hour {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -48,12 +48,35 @@ func TestForgeriesAreToldTogether(t *testing.T) {
 		expect("told then, and not again", "forged c1 1")
 		f.Heard([]posting.DeadLetter{c1}, 0)
 		expect("the first after a while", "forged c1 1")
+		f.Notices(7, "a notice to rr.control.soldout.c1: its seal is wrong")
+		expect("of notices", "forged  7")
 		f.Heard([]posting.DeadLetter{c1}, 0)
 		cancel()
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
 		expect("in the end", "forged c1 1")
+	})
+}
+
+// TestDeadLettersAreToldTogether, beside the forgeries of the campaign.
+func TestDeadLettersAreToldTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var alarms []string
+		f := NewForgeries(func(code, campaign, message string) {
+			alarms = append(alarms, code+" "+campaign+": "+message[:strings.IndexByte(message, ',')])
+		})
+		letter := []posting.DeadLetter{{Campaign: "c1", Reason: "paid to another"}}
+		f.Heard(letter, 0)
+		for range 100 {
+			f.Waiting(letter)
+		}
+		f.round()
+		f.round()
+		if !slices.Equal(alarms[1:], []string{"dead_letter c1: a payout waits for a person",
+			"dead_letter c1: 99 payouts wait for a person"}) {
+			t.Errorf("%q", alarms)
+		}
 	})
 }
 

@@ -1,6 +1,7 @@
 package campaigns
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -51,7 +52,7 @@ func newLossy(t *testing.T, addr string) *lossy {
 	l.rebuilder = l.another()
 	_, err = u.nc.Subscribe("rr.control.alarm.*", func(m *nats.Msg) {
 		var n cluster.Alarm
-		if err := json.Unmarshal(m.Data, &n); err != nil {
+		if err := json.Unmarshal(m.Data[bytes.LastIndexByte(m.Data, '\n')+1:], &n); err != nil { // behind its seal
 			t.Error(err)
 		}
 		l.alarms <- n

@@ -198,19 +198,19 @@ func (r *Rebuilder) rebuild(ctx context.Context, id string, done *Rebuilt) error
 	return failed
 }
 
-// shards restores lost shards one after the other, and adds up in done what was restored. A shard that has to wait
-// for something of its own holds up no other.
+// shards restores lost shards one after the other, and adds up in done what was restored. A shard that cannot be
+// restored holds up no other.
 func (r *Rebuilder) shards(ctx context.Context, c *rain.Campaign, lost []int, done *Rebuilt) (failed error) {
 	for _, shard := range lost {
 		packets, wins, err := r.shard(ctx, c, shard)
 		switch {
 		case errors.Is(err, store.ErrAlive):
 			continue // another node has been faster
-		case errors.Is(err, store.ErrUnsettled):
-			failed = errors.Join(failed, err)
-			continue
 		case err != nil:
-			return errors.Join(failed, err)
+			if failed = errors.Join(failed, err); ctx.Err() != nil {
+				return failed // the lease is lost
+			}
+			continue
 		}
 		done.Shards = append(done.Shards, shard)
 		done.Packets += packets

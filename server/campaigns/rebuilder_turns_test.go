@@ -83,43 +83,50 @@ func (w *waiting) BeginRebuild(ctx context.Context, campaign string, shard int) 
 	return 0, ctx.Err()
 }
 
-// unsettled is a Redis in which a shard's outbox has something that has to be settled first.
-type unsettled struct {
+// jammed is a Redis that restores all shards but one.
+type jammed struct {
 	Restorer
 
 	shard int
+	why   error
 }
 
-func (u unsettled) RestoreAs(ctx context.Context, c *rain.Campaign, shard int,
+func (s jammed) RestoreAs(ctx context.Context, c *rain.Campaign, shard int,
 	what func(context.Context) (store.Restoration, error)) error {
-	if shard == u.shard {
-		return store.ErrUnsettled
+	if shard == s.shard {
+		return s.why
 	}
-	return u.Restorer.RestoreAs(ctx, c, shard, what)
+	return s.Restorer.RestoreAs(ctx, c, shard, what)
 }
 
-// TestAShardThatHasToWaitHoldsUpNoOther: the others play on.
-func TestAShardThatHasToWaitHoldsUpNoOther(t *testing.T) {
-	l := newLossy(t, forgetful["real"](t))
-	c := l.raining(servertest.EvenSpec(300, 30, 3))
-	l.forget()
-	redis := l.rebuilder.o.Restorer
-	l.rebuilder.o.Restorer = unsettled{redis, 0}
-	done, err := l.rebuilder.Rebuild(t.Context(), c.ID)
-	if !errors.Is(err, store.ErrUnsettled) || len(done.Shards) != 2 {
-		t.Fatalf("rebuilt %+v, %v", done, err)
-	}
-	won := 0
-	for _, user := range users("u", 20) {
-		if rain.HomeShard(user, 3) != 0 {
-			won += len(l.win(c, 0, user))
-		}
-	}
-	if won == 0 {
-		t.Error("nobody plays on the shards that are there")
-	}
-	l.rebuilder.o.Restorer = redis
-	if done := l.rebuild(c.ID); len(done.Shards) != 1 {
-		t.Errorf("rebuilt: %+v", done)
+// TestAShardThatCannotBeRestoredHoldsUpNoOther: the others play on, whatever it is.
+func TestAShardThatCannotBeRestoredHoldsUpNoOther(t *testing.T) {
+	for name, why := range map[string]error{
+		"its outbox has to be settled first": store.ErrUnsettled, "something else": errors.New("does not add up"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLossy(t, forgetful["real"](t))
+			c := l.raining(servertest.EvenSpec(300, 30, 3))
+			l.forget()
+			redis := l.rebuilder.o.Restorer
+			l.rebuilder.o.Restorer = jammed{redis, 0, why}
+			done, err := l.rebuilder.Rebuild(t.Context(), c.ID)
+			if !errors.Is(err, why) || len(done.Shards) != 2 {
+				t.Fatalf("rebuilt %+v, %v", done, err)
+			}
+			won := 0
+			for _, user := range users("u", 20) {
+				if rain.HomeShard(user, 3) != 0 {
+					won += len(l.win(c, 0, user))
+				}
+			}
+			if won == 0 {
+				t.Error("nobody plays on the shards that are there")
+			}
+			l.rebuilder.o.Restorer = redis
+			if done := l.rebuild(c.ID); len(done.Shards) != 1 {
+				t.Errorf("rebuilt: %+v", done)
+			}
+		})
 	}
 }

@@ -92,7 +92,9 @@ func newUpkeepOn(t *testing.T, addr string, db *sqldb.DB) *upkeep {
 	u.registry = cluster.NewRegistry(
 		cluster.RegistryOptions{Source: servertest.Campaigns{}, Known: cluster.NewKnown(), Log: log},
 	)
-	u.nc, u.bus = nc, cluster.NewBus(nc, "rr", log)
+	u.nc, u.bus = nc, cluster.NewBus(nc, cluster.BusOptions{
+		Namespace: "rr", Sealer: grabtest.Ring, Clock: clock, Log: log,
+	})
 	u.service = NewService(ServiceOptions{
 		Ledger: u.ledger.Campaigns, Stock: u.grabber, Known: u.registry, Bus: u.bus, Clock: clock, Log: log,
 	})

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"log/slog"
@@ -73,19 +72,17 @@ func (a *Audience) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case m := <-a.heard:
-			a.guard.Do("audience", func() { a.handle(m) })
+			a.handle(m)
 		}
 	}
 }
 
 func (a *Audience) handle(m *nats.Msg) {
-	var n Settled
-	if err := json.Unmarshal(m.Data, &n); err != nil {
-		a.log.Warn("a settlement that is told cannot be read; are all nodes of one version?", "subject", m.Subject,
-			"err", err)
-		return
-	}
-	a.hear(n.Campaign, n)
+	a.bus.receive(m, func(data []byte) {
+		if n, ok := decode[Settled](a.bus, m.Subject, data); ok {
+			a.guard.Do("audience", func() { a.hear(n.Campaign, n) })
+		}
+	})
 }
 
 // joinWithin is how long Join waits for NATS at most.

@@ -304,7 +304,7 @@ func TestEachPlayerOfAGroupWaitsForNATS(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(teller.Close)
-	bus := NewBus(nc, "rr", slog.New(slog.DiscardHandler))
+	bus := NewBus(nc, testBusOptions())
 	h := hears(t, bus)
 	release := slow.hold(t, nc)
 	defer release()
@@ -331,6 +331,6 @@ func TestEachPlayerOfAGroupWaitsForNATS(t *testing.T) {
 	release()
 	<-both[0]
 	<-both[1]
-	tell(t, NewBus(teller, "rr", slog.New(slog.DiscardHandler)), "u", "1")
+	tell(t, NewBus(teller, testBusOptions()), "u", "1")
 	testenv.Eventually(t, time.Minute, "the players hear", func() bool { return h.times("u", "1") == 1 })
 }

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -17,17 +18,27 @@ import (
 )
 
 // Bus carries what nodes tell each other, over NATS core. A message may be lost: each has something slower behind it
-// that heals (the registry's refresh, the claims in the next welcome, the script's own "sold out").
+// that heals (the registry's refresh, the claims in the next welcome, the script's own "sold out"). Each is sealed: see
+// sealed.go.
 type Bus struct {
-	nc   *nats.Conn
-	ns   string
-	node string // a name that tells this node from others where that counts
-	log  *slog.Logger
+	nc       *nats.Conn
+	o        BusOptions
+	node     string // a name that tells this node from others where that counts
+	log      *slog.Logger
+	doubtful chan doubtful
+	refused  refusals
 }
 
-// NewBus is the bus of the nodes that share a namespace.
-func NewBus(nc *nats.Conn, namespace string, log *slog.Logger) *Bus {
-	return &Bus{nc: nc, ns: namespace, node: rand.Text(), log: log}
+// NewBus is the bus of the nodes that share a namespace. Its Run must be started.
+func NewBus(nc *nats.Conn, o BusOptions) *Bus {
+	if o.RefreshSeals == nil {
+		o.RefreshSeals = func(context.Context) error { return nil }
+	}
+	if o.Forged == nil {
+		o.Forged = func(int, string) {}
+	}
+	return &Bus{nc: nc, o: o, node: rand.Text(), log: o.Log, doubtful: make(chan doubtful, doubtfulAtOnce),
+		refused: newRefusals(o.Registerer)}
 }
 
 const (
@@ -47,7 +58,7 @@ const (
 const noCampaign = "none"
 
 func (b *Bus) subject(topic, campaign string) string {
-	return b.ns + ".control." + topic + "." + campaign
+	return b.o.Namespace + ".control." + topic + "." + campaign
 }
 
 func (b *Bus) publish(topic, campaign string, notice any) error {
@@ -55,7 +66,8 @@ func (b *Bus) publish(topic, campaign string, notice any) error {
 	if err != nil {
 		return err
 	}
-	return b.nc.Publish(b.subject(topic, campaign), data)
+	subject := b.subject(topic, campaign)
+	return b.nc.Publish(subject, b.sealed(subject, data))
 }
 
 // Changed tells the other nodes that a campaign has a newer version.
@@ -180,15 +192,23 @@ func (b *Bus) Listen(guard *rounds.Guard, l Listener) error {
 func subscribe[T any](b *Bus, guard *rounds.Guard, topic string, handle func(campaign string, notice T)) error {
 	prefix := b.subject(topic, "")
 	_, err := b.nc.Subscribe(prefix+"*", func(m *nats.Msg) {
-		var notice T
-		if err := json.Unmarshal(m.Data, &notice); err != nil {
-			b.log.Warn("a message between nodes cannot be read; are all of one version?", "subject", m.Subject, "err",
-				err)
-			return
-		}
-		guard.Do("bus", func() { handle(m.Subject[len(prefix):], notice) })
+		b.receive(m, func(data []byte) {
+			if notice, ok := decode[T](b, m.Subject, data); ok {
+				guard.Do("bus", func() { handle(m.Subject[len(prefix):], notice) })
+			}
+		})
 	})
 	return err
+}
+
+// decode reads what a notice says. Where it cannot be read the log says so.
+func decode[T any](b *Bus, subject string, data []byte) (notice T, ok bool) {
+	if err := json.Unmarshal(data, &notice); err != nil {
+		b.refused.unreadable.Inc()
+		b.log.Warn("a message between nodes cannot be read; are all of one version?", "subject", subject, "err", err)
+		return notice, false
+	}
+	return notice, true
 }
 
 // IsUnavailable tells whether an error says that NATS cannot be reached for now.

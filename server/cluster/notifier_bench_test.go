@@ -28,7 +28,9 @@ func BenchmarkTell(b *testing.B) {
 	b.Cleanup(func() { nc.Close(); _ = rdb.Close() })
 	ns, log := testenv.Namespace(b), slog.New(slog.DiscardHandler)
 	grabber := grabtest.NewNode(rdb, grabtest.Options{Namespace: ns})
-	n := NewNotifier(grabber, NewBus(nc, ns, log), log)
+	o := testBusOptions()
+	o.Namespace = ns
+	n := NewNotifier(grabber, NewBus(nc, o), log)
 	b.Cleanup(grabber.Close)
 	const wins, perEntry = 500, 50
 	settlements := make([]posting.Settlement, wins)

@@ -10,6 +10,7 @@ import (
 
 	"redrain/grab/store"
 	"redrain/internal/embedded"
+	"redrain/internal/seal"
 	"redrain/internal/wire"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
@@ -42,7 +43,13 @@ func newTestBus(t *testing.T) *Bus {
 			t.Error(err)
 		}
 	})
-	return NewBus(nc, "rr", slog.New(slog.DiscardHandler))
+	return NewBus(nc, testBusOptions())
+}
+
+// testBusOptions are those of a bus on namespace rr.
+func testBusOptions() BusOptions {
+	return BusOptions{Namespace: "rr", Sealer: seal.NewRing(seal.Secret{1}),
+		Clock: func() int64 { return time.Now().UnixMilli() }, Log: slog.New(slog.DiscardHandler)}
 }
 
 // listen hears what is told on a subject of the bus; what was heard since the last call is returned by the function.
@@ -65,8 +72,12 @@ func listen[T any](t *testing.T, bus *Bus, subject string) func() (notices []T) 
 			if err != nil {
 				t.Fatal(err)
 			}
+			data, err := bus.open(m)
+			if err != nil {
+				t.Fatal(err)
+			}
 			var notice T
-			if err := json.Unmarshal(m.Data, &notice); err != nil {
+			if err := json.Unmarshal(data, &notice); err != nil {
 				t.Fatal(err)
 			}
 			notices = append(notices, notice)

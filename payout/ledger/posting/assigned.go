@@ -3,6 +3,7 @@ package posting
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"redrain/internal/sqldb"
@@ -37,7 +38,7 @@ const assignedPage = 10_000
 // EachAssigned calls yield for every packet of some that is somebody's, once each and in rising order of their ranges,
 // and ends with its error. It reads page by page, so that a slow reader holds no connection. Where several were
 // promised one packet, it is whose it is paid to, else whose promise came first. A dead letter that can never be paid
-// takes nothing.
+// takes nothing, see promises.
 //
 // It is the whole truth about a shard's earlier epochs once the shard is fenced: from then on nothing of them is added.
 func (r *Rebuilds) EachAssigned(ctx context.Context, c *rain.Campaign, of rain.Numbers,
@@ -81,35 +82,13 @@ func (r *Rebuilds) assignedBetween(ctx context.Context, c *rain.Campaign, from, 
 		if err != nil {
 			return err
 		}
-		return tx.Each(ctx, func(scan sqldb.Scan) error {
-			d, err := ScanLetter(scan)
-			if err != nil {
-				return err
-			}
-			if t, ok := promised(c, d); ok && page[d.Packet-from].Win.User == "" {
-				page[d.Packet-from] = t
-			}
-			return nil
-		}, LetterSelect+"WHERE campaign_id = ? AND resolved_at = 0 AND packet >= ? AND packet < ? "+
-			"AND kind = ? ORDER BY id", c.ID, from, to, LetterPay)
+		waiting, err := promises(ctx, tx, c, from, to)
+		for _, t := range waiting {
+			page[t.Win.Packet-from] = t
+		}
+		return err
 	})
 	return page, err
-}
-
-// promised reads the promise in a dead letter; ok is false where it is one that no retry can ever pay.
-func promised(c *rain.Campaign, d DeadLetter) (t Assigned, ok bool) {
-	e, err := entrytext.Decode(d.Payload)
-	if err != nil || len(e.Wins) != 1 || e.Wins[0].Packet != d.Packet || e.Ref.Campaign != c.ID {
-		return t, false
-	}
-	w := e.Wins[0]
-	_, _, err = e.Ref.Position()
-	if err != nil || e.Ref.Shard < 0 || e.Ref.Shard >= max(c.Shards, 1) || rain.CheckUser(w.User) != nil ||
-		c.CheckDrop(w.Drop, e.SealedAt) != nil {
-		return t, false
-	}
-	w.Amount = d.Amount
-	return Assigned{Win: w, Entry: e.Ref}, true
 }
 
 // Reclaimed is what went back to the sponsor from a shard, or is a dead letter on its way there. Some of it may be
@@ -149,9 +128,19 @@ func (r *Rebuilds) Reclaimed(ctx context.Context, c *rain.Campaign, shard int) (
 	return numbers, nil
 }
 
-// EachWin calls yield for every win of a shard's players that is paid, or was promised and waits as a dead letter, in
-// the order won, and ends with its error. As EachAssigned it is the whole truth once the shard is fenced.
+// EachWin calls yield for every win of a shard's players that is paid, or was promised and may still be paid, in the
+// order won, and ends with its error. It names no packet twice, also over all shards: they are the packets that
+// EachAssigned names. As that it is the whole truth once the shard is fenced.
 func (r *Rebuilds) EachWin(ctx context.Context, c *rain.Campaign, shard int, yield func(Assigned) error) error {
+	// First: a retry turns a promise into a payout, which may stand where the pages have passed by then.
+	waiting, err := r.promisesTo(ctx, c, shard)
+	if err != nil {
+		return err
+	}
+	open := make(map[int]bool, len(waiting)) // packets of promises that have not come as paid
+	for _, t := range waiting {
+		open[t.Win.Packet] = true
+	}
 	after := Assigned{Win: rain.Win{Packet: -1}, Entry: rain.EntryRef{ID: "0-0"}}
 	for {
 		page, err := r.winsAfter(ctx, c, shard, after)
@@ -165,30 +154,31 @@ func (r *Rebuilds) EachWin(ctx context.Context, c *rain.Campaign, shard int, yie
 			if err := yield(page[i]); err != nil {
 				return err
 			}
+			delete(open, page[i].Win.Packet)
 		}
 		after = page[len(page)-1]
 	}
-	var letters []Assigned
-	err := r.db.Each(ctx, func(scan sqldb.Scan) error {
-		d, err := ScanLetter(scan)
-		if err != nil {
-			return err
+	for _, t := range waiting {
+		if !open[t.Win.Packet] {
+			continue
 		}
-		if t, ok := promised(c, d); ok && t.Entry.Shard == shard {
-			letters = append(letters, t)
-		}
-		return nil
-	}, LetterSelect+"WHERE campaign_id = ? AND resolved_at = 0 AND kind = ? AND NOT "+PaidLetter+"ORDER BY id", c.ID,
-		LetterPay)
-	if err != nil {
-		return fmt.Errorf("the promises of campaign %s: %w", c.ID, err)
-	}
-	for _, t := range letters {
 		if err := yield(t); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// promisesTo are the promises to a shard's players.
+func (r *Rebuilds) promisesTo(ctx context.Context, c *rain.Campaign, shard int) (of []Assigned, err error) {
+	err = r.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
+		of, err = promises(ctx, tx, c, 0, c.Packets)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the promises of campaign %s: %w", c.ID, err)
+	}
+	return slices.DeleteFunc(of, func(t Assigned) bool { return t.Entry.Shard != shard }), nil
 }
 
 // winsAfter is the next page of what is paid to a shard's players.

@@ -204,8 +204,9 @@ func TestEachAssigned(t *testing.T) {
 		forged.Wins[0].Seal = "nobody-knows"
 		b.MustPost(t, wrong, forged)
 		// Two promises of one packet that wait: the first counts.
-		b.MustPost(t, paytest.Entry("c1", 52, paytest.Win(home("u0"), 11, 10), paytest.Win(home("u1"), 11, 10)))
-		want = slices.Insert(want, 2, posting.Assigned{paytest.Win(home("u0"), 11, 10),
+		promise(b, paytest.Entry("c1", 52, paytest.Win(home("v0"), 11, 10)))
+		promise(b, paytest.Entry("c1", 53, paytest.Win(home("v1"), 11, 10)))
+		want = slices.Insert(want, 2, posting.Assigned{paytest.Win(home("v0"), 11, 10),
 			rain.EntryRef{Campaign: "c1", ID: "52-0"}})
 		if got := assigned(b, c); !slices.Equal(got, want) {
 			t.Errorf("got  %v\nwant %v", got, want)

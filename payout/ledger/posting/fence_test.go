@@ -15,7 +15,8 @@ import (
 )
 
 // TestPostingsMeetAFence: while workers post the wins and the dead letters of a shard, it is fenced. Every packet
-// is then either among those that are read after the fence, or void; none is in both, and none is in neither.
+// is then either among those that are read after the fence, or void; none is in both, and none is in neither. The dead
+// letters are of the first worker, and take nothing, so they are read for themselves.
 func TestPostingsMeetAFence(t *testing.T) {
 	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
@@ -62,6 +63,15 @@ func TestPostingsMeetAFence(t *testing.T) {
 			taken := map[int]bool{}
 			for _, k := range b.Assigned(t, c) { // at once, as a rebuild does
 				taken[k.Win.Packet] = true
+			}
+			letters, err := sqldb.Column[int](t.Context(), b.DB, "SELECT packet FROM dead_letter WHERE campaign_id = ? "+
+				"AND resolved_at = 0", id)
+			paytest.Must(t, err)
+			for _, packet := range letters {
+				if taken[packet] {
+					t.Errorf("round %d: a letter that cannot be paid takes packet %d", round, packet)
+				}
+				taken[packet] = true
 			}
 			wg.Wait()
 			for packet := range c.Packets {

@@ -1,0 +1,70 @@
+package posting
+
+import (
+	"context"
+	"slices"
+
+	"redrain/internal/sqldb"
+	"redrain/payout/entrytext"
+	"redrain/rain"
+)
+
+// A dead letter of a win is a promise as long as a retry may pay it. Most cannot be paid any more: where Redis had gone
+// back in time, the packet is paid to somebody else; where somebody has written a sealed line a second time, the player
+// has won with that drop already. Such a letter waits for a person, and takes nothing: its packet is whoever's it is.
+
+// promises are the promises among a campaign's dead letters about packets from … to-1, one for each packet. Where
+// several wait for one packet it is the oldest: a retry can pay only one of them.
+func promises(ctx context.Context, tx *sqldb.Tx, c *rain.Campaign, from, to int) ([]Assigned, error) {
+	var all []Assigned
+	lines := rain.Entry{Ref: rain.EntryRef{Campaign: c.ID}}
+	err := tx.Each(ctx, func(scan sqldb.Scan) error {
+		d, err := ScanLetter(scan)
+		if err != nil {
+			return err
+		}
+		if t, ok := promised(c, d); ok {
+			all = append(all, t)
+			lines.Wins = append(lines.Wins, t.Win)
+		}
+		return nil
+	}, LetterSelect+"WHERE campaign_id = ? AND resolved_at = 0 AND packet >= ? AND packet < ? AND kind = ? "+
+		"AND NOT EXISTS (SELECT 1 FROM payout p WHERE p.campaign_id = dead_letter.campaign_id "+
+		"AND p.packet = dead_letter.packet) ORDER BY id", c.ID, from, to, LetterPay)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	won, err := readPlayers(ctx, tx, []rain.Entry{lines})
+	if err != nil {
+		return nil, err
+	}
+	taken := map[int]bool{}
+	return slices.DeleteFunc(all, func(t Assigned) bool {
+		if taken[t.Win.Packet] || won.hasWon(c, t.Win) {
+			return true
+		}
+		taken[t.Win.Packet] = true
+		return false
+	}), nil
+}
+
+// hasWon tells whether a player has won with a drop before, or has all the wins allowed.
+func (p *players) hasWon(c *rain.Campaign, w rain.Win) bool {
+	return p.drops[dropKey{c.ID, w.User, w.Drop}] || p.wins[playerKey{c.ID, w.User}] >= int64(c.WinsPerUser)
+}
+
+// promised reads the promise in a dead letter; ok is false where the letter alone shows that no retry can ever pay it.
+func promised(c *rain.Campaign, d DeadLetter) (t Assigned, ok bool) {
+	e, err := entrytext.Decode(d.Payload)
+	if err != nil || len(e.Wins) != 1 || e.Wins[0].Packet != d.Packet || e.Ref.Campaign != c.ID {
+		return t, false
+	}
+	w := e.Wins[0]
+	_, _, err = e.Ref.Position()
+	if err != nil || rain.CheckUser(w.User) != nil || rain.HomeShard(w.User, c.Shards) != e.Ref.Shard ||
+		c.CheckDrop(w.Drop, e.SealedAt) != nil {
+		return t, false
+	}
+	w.Amount = d.Amount
+	return Assigned{Win: w, Entry: e.Ref}, true
+}
