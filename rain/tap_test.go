@@ -196,7 +196,8 @@ func TestClassifyAllocatesNothing(t *testing.T) {
 	id := rain.DropID{N: 48, K: 0}
 	now := r.WaveAt(48) + 1
 	sky := rain.NewSky(&r)
-	if n := testing.AllocsPerRun(100, func() { _, _ = r.Classify(id, now, false), sky.Classify(id, now, false) }); n != 0 {
+	classify := func() { _, _ = r.Classify(id, now, false), sky.Classify(id, now, false) }
+	if n := testing.AllocsPerRun(100, classify); n != 0 {
 		t.Errorf("%v allocations for each tap", n)
 	}
 }

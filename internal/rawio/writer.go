@@ -40,9 +40,10 @@ func (w *Writer) TryWrite(p []byte) (int, error) {
 		return 0, net.ErrClosed
 	}
 	for {
-		switch n, err := Send(w.fd, p); err { //nolint:errorlint // Send returns it as it is
-		case syscall.EINTR:
-		case syscall.EAGAIN:
+		n, err := Send(w.fd, p)
+		switch {
+		case errors.Is(err, syscall.EINTR):
+		case errors.Is(err, syscall.EAGAIN):
 			return 0, nil
 		default:
 			return n, err
