@@ -1,6 +1,7 @@
 package rain
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -95,9 +96,14 @@ func (e *Entry) FillIn(amounts *Amounts) {
 	}
 }
 
+// ErrUnreadable says that Redis has something else than any script of this program writes there, so that nothing of it
+// can be read. Asked again it says the same.
+var ErrUnreadable = errors.New("it is nothing that a script has written")
+
 // ShardSnapshot is what Redis knows of one shard at one moment, but for its outbox and its wins.
 type ShardSnapshot struct {
 	Shard       int
+	Unread      string   // why nothing of the shard could be read; then Found is false
 	Found       bool     // false where Redis knows nothing of the shard (lost, or not stocked yet)
 	Epoch       int64    // when the shard was last cut off from what was before, Unix ms; 0: never
 	Left        int      // packets that can be won, as the state says

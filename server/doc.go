@@ -30,7 +30,7 @@
 //	deciders        pipeline.Deciders: what this node has decided → JetStream (role gateway)
 //	relay           pipeline.Relay: what stays in an outbox → JetStream (role relay)
 //	settlement      pipeline.Settler: JetStream → ledger (role settle)
-//	forgeries       campaigns.Forgeries: tells of what nobody has sealed, a flood of it together
+//	forgeries       campaigns.Forgeries: tells of what nobody has sealed and of dead letters, a flood together
 //	bus             cluster.Bus: refuses notices that no node has sealed; one with a newer key is told once it is read
 //	withdrawals     withdraw.Payer: ledger → payment provider (role settle)
 //	clock           store.Clock: follows the cluster's time

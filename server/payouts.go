@@ -55,12 +55,7 @@ func (s *Server) buildSettler(js jetstream.JetStream) error {
 				"JetStream does not deliver message %d of stream %s any more, after %d deliveries: %s",
 				a.StreamSeq, a.Stream, a.Deliveries, cmp.Or(a.Reason, "no reason was given")))
 		},
-		OnDead: func(letters []posting.DeadLetter) {
-			for _, d := range letters {
-				s.bus.Alarm("dead_letter", d.Campaign,
-					"a payout waits for a person, see redrain payout list: "+d.Reason)
-			}
-		},
+		OnDead:   s.forgeries.Waiting,
 		OnForged: func(f pipeline.Forged) { s.forgeries.Heard(f.Letters, f.Dropped) },
 		OnVoid:   func(letters []posting.DeadLetter) { campaigns.AlarmVoid(s.bus, letters) },
 	}

@@ -78,8 +78,10 @@ func refused(gm *grabtest.Game, user string) {
 
 // Of two replicas either may become master, so while one of them lacks a win nobody is told of it, and it is not paid.
 func TestEveryHeirHasAWinThatIsTold(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []confirm.Mode{confirm.Replica, confirm.Stream} {
 		t.Run(mode.String(), func(t *testing.T) {
+			testenv.Parallel(t, testenv.Medium)
 			master := testenv.StartRedis(t)
 			heirs := []*testenv.Server{testenv.StartReplica(t, master), testenv.StartReplica(t, master)}
 			rdb := grabtest.Connect(t, master.Addr)
@@ -107,6 +109,7 @@ func TestEveryHeirHasAWinThatIsTold(t *testing.T) {
 
 // A single server's replica that has gone is not waited for, and one that comes is.
 func TestReplicasThatComeAndGo(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
 	master := testenv.StartRedis(t)
 	first := testenv.StartReplica(t, master)
 	gm := grabtest.Replicated(t, grabtest.Connect(t, master.Addr), grabtest.Setup{Packets: 20})
@@ -128,6 +131,7 @@ func TestReplicasThatComeAndGo(t *testing.T) {
 
 // A replica with the priority 0 never becomes master: nobody waits for it, and that it has a win says nothing.
 func TestAReplicaWithoutPriorityIsNoHeir(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
 	master := testenv.StartRedis(t)
 	heir, never := testenv.StartReplica(t, master), testenv.StartReplica(t, master)
 	if err := grabtest.Connect(t, never.Addr).ConfigSet(t.Context(), "replica-priority", "0").Err(); err != nil {
@@ -228,8 +232,10 @@ func (c *clusterOfHeirs) flagged(heir int, flag string) {
 // A replica of a Cluster that is frozen counts also when the Cluster has declared it dead, as long as Redis lets it be
 // elected: here for ever. Whichever takes over has all wins that were told.
 func TestEitherHeirOfAClusterHasTheToldWins(t *testing.T) {
+	t.Parallel()
 	for heir, name := range []string{"the one that was there", "the one that was frozen"} {
 		t.Run(name, func(t *testing.T) {
+			testenv.Parallel(t, testenv.Medium)
 			c := startHeirs(t)
 			told := toldWins{}
 			c.set(2, "cluster-replica-validity-factor", "0")
@@ -256,6 +262,7 @@ func TestEitherHeirOfAClusterHasTheToldWins(t *testing.T) {
 // What Redis itself does not let become master is not waited for: who is told not to, and who has been away for
 // too long.
 func TestWhoIsBarredFromAClusterIsNoHeir(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
 	c := startHeirs(t)
 	told := toldWins{}
 	c.set(1, "cluster-replica-no-failover", "yes")

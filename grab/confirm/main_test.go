@@ -10,5 +10,6 @@ import (
 
 func TestMain(m *testing.M) {
 	store.LogClient(slog.New(slog.DiscardHandler)) // tests that kill Redis know that it is gone
+	testenv.SideBySide()
 	testenv.Main(m)
 }

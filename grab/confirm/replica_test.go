@@ -17,6 +17,7 @@ import (
 )
 
 func TestAWinIsToldWhenAReplicaHasIt(t *testing.T) {
+	testenv.Parallel(t, testenv.Light)
 	master := testenv.StartRedis(t)
 	replica := testenv.StartReplica(t, master)
 	gm := grabtest.Replicated(t, grabtest.Connect(t, master.Addr), grabtest.Setup{Packets: 3})
@@ -69,6 +70,7 @@ func TestAWinIsToldWhenAReplicaHasIt(t *testing.T) {
 
 // A master that has taken over without a win must not be taken for its proof.
 func TestAMasterWithoutTheWinProvesNothing(t *testing.T) {
+	testenv.Parallel(t, testenv.Light)
 	master := testenv.StartRedis(t)
 	testenv.StartReplica(t, master)
 	gm := grabtest.Replicated(t, grabtest.Connect(t, master.Addr), grabtest.Setup{Packets: 3})
@@ -114,6 +116,7 @@ func TestWithoutAReplicaNobodyIsTold(t *testing.T) {
 }
 
 func TestReplicasOfAClusterConfirm(t *testing.T) {
+	testenv.Parallel(t, testenv.Light)
 	rdb := grabtest.Connect(t, strings.Join(testenv.RedisCluster(t), ","))
 	gm := grabtest.Replicated(t, rdb, grabtest.Setup{Packets: 60, Shards: 6})
 	for i := range 30 {

@@ -33,6 +33,7 @@ func reading(gm *grabtest.Game) (all []rain.Entry, err error) {
 
 // With confirm.Stream, what a replica has not got is neither told nor paid.
 func TestTheStreamComesAfterTheReplica(t *testing.T) {
+	testenv.Parallel(t, testenv.Light)
 	master := testenv.StartRedis(t)
 	replica := testenv.StartReplica(t, master)
 	gm, to := grabtest.Streaming(t, grabtest.Connect(t, master.Addr), grabtest.Setup{Packets: 20})
@@ -81,6 +82,7 @@ func TestTheStreamComesAfterTheReplica(t *testing.T) {
 
 // Where a master stands alone nobody is waited for, and as soon as it does not any more its replica is.
 func TestTheStreamWaitsForNoReplicaThatHasGone(t *testing.T) {
+	testenv.Parallel(t, testenv.Light)
 	master := testenv.StartRedis(t)
 	replica := testenv.StartReplica(t, master)
 	gm, _ := grabtest.Streaming(t, grabtest.Connect(t, master.Addr), grabtest.Setup{Packets: 20})

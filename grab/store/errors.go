@@ -4,6 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"redrain/rain"
 )
 
 // The errors of this package.
@@ -31,6 +35,16 @@ var (
 // names are the errors of the scripts that this package has a name for.
 var names = map[string]error{"NOSTATE": ErrNoState, "ALIVE": ErrAlive, "SUPERSEDED": ErrSuperseded,
 	"UNSETTLED": ErrUnsettled, "BEHIND": ErrBehind, "LATE": ErrLate}
+
+// unreadable names the error of a key that has another type than the scripts give it. Where a script has met it, it is
+// somewhere in the words of Redis, by its version.
+func unreadable(err error) error {
+	var answer redis.Error
+	if errors.As(err, &answer) && strings.Contains(answer.Error(), "WRONGTYPE") {
+		return fmt.Errorf("%w: %w", rain.ErrUnreadable, err)
+	}
+	return err
+}
 
 // named wraps those errors.
 func named(err error) error {

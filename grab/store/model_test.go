@@ -8,6 +8,7 @@ import (
 
 	"redrain/grab/grabtest"
 	"redrain/grab/outcome"
+	"redrain/internal/testenv/property"
 	"redrain/rain"
 )
 
@@ -140,7 +141,8 @@ func TestTheScriptsDoWhatTheModelDoes(t *testing.T) {
 	t.Parallel()
 	for name, rdb := range grabtest.Backends(t) {
 		t.Run(name, func(t *testing.T) {
-			rapid.Check(t, func(rt *rapid.T) {
+			t.Parallel()
+			property.Check(t, 30, func(rt *rapid.T) {
 				shards := rapid.IntRange(1, 3).Draw(rt, "shards")
 				s := grabtest.Setup{
 					Shards: shards, Packets: rapid.SampledFrom([]int{3, 10, 30, 400}).Draw(rt, "packets"),

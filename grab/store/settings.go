@@ -57,7 +57,7 @@ func (s *Sums) EachBorrowed(ctx context.Context, c *rain.Campaign, shard int,
 	for cursor := uint64(0); ; {
 		page, next, err := s.rdb.HScan(ctx, key, cursor, "", borrowedAtOnce).Result()
 		if s.checked(err) != nil {
-			return fmt.Errorf("reading the moves to %s.%d: %w", c.ID, shard, err)
+			return fmt.Errorf("reading the moves to %s.%d: %w", c.ID, shard, unreadable(err))
 		}
 		for i := 0; i+1 < len(page); i += 2 {
 			if page[i] == "" {

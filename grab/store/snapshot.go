@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -22,16 +23,25 @@ const (
 // errRanges is a stock in more pieces than can be read at one moment.
 var errRanges = errors.New("the stock is in too many pieces")
 
+// snapshotWithin is how long a shard may take to be read. A slot that is stuck on its way to another node never can be.
+const snapshotWithin = 5 * time.Second
+
 // Snapshot reads each shard's state and stock, each shard at one moment, the shards one after the other. What no script
-// has written is named in the snapshot, so that it hides nothing else.
+// has written is named in the snapshot, so that it hides nothing else, neither of the shard nor of others.
 func (s *Sums) Snapshot(ctx context.Context, c *rain.Campaign) ([]rain.ShardSnapshot, error) {
 	shards := make([]rain.ShardSnapshot, Shards(c))
 	err := eachShard(ctx, c, func(ctx context.Context, shard int) (err error) {
-		k := s.keys.shard(c.ID, shard)
-		answer, err := s.run(ctx, s.scripts.snapshot, []string{k.State, k.Stock, k.Lent, k.Outbox},
-			mostRanges+1).Slice()
-		if err == nil {
+		answer, err := s.snapshot(ctx, c, shard)
+		switch {
+		case err == nil:
 			shards[shard], err = parseSnapshot(c, shard, answer)
+		case isMoving(err):
+			shards[shard] = rain.ShardSnapshot{Shard: shard, Unread: fmt.Sprintf("its slot is stuck on the way to "+
+				"another node of the Redis Cluster: %v", err)}
+			return nil
+		case errors.Is(err, rain.ErrUnreadable):
+			shards[shard] = rain.ShardSnapshot{Shard: shard, Unread: err.Error()}
+			return nil
 		}
 		if err != nil {
 			return fmt.Errorf("shard %d: %w", shard, err)
@@ -42,6 +52,20 @@ func (s *Sums) Snapshot(ctx context.Context, c *rain.Campaign) ([]rain.ShardSnap
 		return nil, fmt.Errorf("reading campaign %s from redis: %w", c.ID, err)
 	}
 	return shards, nil
+}
+
+// snapshot asks for one shard's.
+func (s *Sums) snapshot(ctx context.Context, c *rain.Campaign, shard int) ([]any, error) {
+	k := s.keys.shard(c.ID, shard)
+	keys := []string{k.State, k.Stock, k.Lent, k.Outbox}
+	within, cancel := context.WithTimeout(ctx, snapshotWithin)
+	defer cancel()
+	answer := s.run(within, s.scripts.snapshot, keys, mostRanges+1)
+	if answer.Err() != nil && within.Err() != nil && ctx.Err() == nil {
+		answer = s.scripts.snapshot.Run(ctx, s.rdb, keys, mostRanges+1) // says what it has been that took so long
+	}
+	list, err := answer.Slice()
+	return list, unreadable(err)
 }
 
 // parseSnapshot reads what snapshot.lua returns.
@@ -59,9 +83,6 @@ func parseSnapshot(c *rain.Campaign, shard int, answer []any) (rain.ShardSnapsho
 	}
 	if _, opened := state[fieldRevision]; !opened {
 		return none, nil
-	}
-	if len(elements) > mostRanges {
-		return none, errRanges
 	}
 	s := rain.ShardSnapshot{Shard: shard, Found: true, LastEntry: state[fieldLast], NewestEntry: newest}
 	field := func(name string) int64 {
@@ -97,6 +118,10 @@ func parseSnapshot(c *rain.Campaign, shard int, answer []any) (rain.ShardSnapsho
 // readStock reads a stock into a snapshot, element by element.
 func readStock(c *rain.Campaign, elements []string, s *rain.ShardSnapshot) {
 	end := slices.Index(elements, stockEnd)
+	if end < 0 && len(elements) > mostRanges {
+		s.Unreadable = append(s.Unreadable, fmt.Sprintf("the stock is in more than %d pieces", mostRanges))
+		end = len(elements)
+	}
 	if end < 0 {
 		s.Unreadable = append(s.Unreadable, "the stock has no end")
 		end = len(elements)
@@ -169,7 +194,7 @@ func (s *Sums) EachEntry(ctx context.Context, c *rain.Campaign, shard int, upTo 
 	for from := "-"; ; {
 		page, err := s.rdb.XRangeN(ctx, key, from, upTo, entriesAtOnce).Result()
 		if s.checked(err) != nil {
-			return fmt.Errorf("reading the outbox of %s.%d: %w", c.ID, shard, err)
+			return fmt.Errorf("reading the outbox of %s.%d: %w", c.ID, shard, unreadable(err))
 		}
 		for _, m := range page {
 			entry, unreadable := entryOf(c.ID, shard, m)
@@ -193,7 +218,7 @@ func (s *Sums) Newest(ctx context.Context, c *rain.Campaign, shard int) (entry s
 	err error) {
 	fields, err := s.rdb.HMGet(ctx, s.keys.shard(c.ID, shard).State, fieldLast, fieldEpoch, fieldRevision).Result()
 	if s.checked(err) != nil {
-		return "", 0, false, fmt.Errorf("reading the state of %s.%d: %w", c.ID, shard, err)
+		return "", 0, false, fmt.Errorf("reading the state of %s.%d: %w", c.ID, shard, unreadable(err))
 	}
 	entry, _ = fields[0].(string)
 	text, _ := fields[1].(string)
@@ -213,7 +238,7 @@ func (s *Sums) Borrowed(ctx context.Context, c *rain.Campaign, shard int, moves 
 		return nil
 	})
 	if err := s.checked(err); err != nil && !errors.Is(err, redis.Nil) {
-		return nil, 0, fmt.Errorf("reading the moves to %s.%d: %w", c.ID, shard, err)
+		return nil, 0, fmt.Errorf("reading the moves to %s.%d: %w", c.ID, shard, unreadable(err))
 	}
 	numbers = make([]int64, len(moves))
 	for i, v := range found.Val() {

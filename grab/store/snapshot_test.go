@@ -52,10 +52,10 @@ func TestASnapshotNamesWhatCannotBeRead(t *testing.T) {
 			t.Errorf("%s: read as %+v (%v)", name, got, err)
 		}
 	}
-	if _, err := parseSnapshot(c, 4, []any{state(), slices.Repeat([]any{"1-1"}, mostRanges+1), lent,
-		""}); !errors.Is(err,
-		errRanges) {
-		t.Errorf("a stock in too many pieces: %v", err)
+	got, err = parseSnapshot(c, 4, []any{state(), slices.Repeat([]any{"1-1"}, mostRanges+1), lent, "5-2"})
+	if err != nil || !got.Found || !slices.Equal(got.Unreadable, []string{"the stock is in more than 10000 pieces"}) ||
+		!reflect.DeepEqual(got.Lent, whole.Lent) {
+		t.Errorf("a stock in too many pieces: %+v (%v)", got.Unreadable, err)
 	}
 	for name, bad := range map[string][]any{
 		"a stock without an end":    {state(), []any{"3-7", "20-20"}, lent},

@@ -81,7 +81,7 @@ func (w *Wins) EachRecord(ctx context.Context, c *rain.Campaign, shard int, fn f
 	for cursor := uint64(0); ; {
 		page, next, err := w.rdb.HScan(ctx, key, cursor, "", winsAtOnce).Result()
 		if w.checked(err) != nil {
-			return fmt.Errorf("reading the wins of %s.%d: %w", c.ID, shard, err)
+			return fmt.Errorf("reading the wins of %s.%d: %w", c.ID, shard, unreadable(err))
 		}
 		if err := fn(parseRecords(page)); err != nil {
 			return err
@@ -134,7 +134,7 @@ func (w *Wins) WinsOf(ctx context.Context, c *rain.Campaign, shard int, of []rai
 		}
 		found, err := w.ReadWins(ctx, c.ID, shard, fields)
 		if err != nil {
-			return nil, fmt.Errorf("reading the wins of %s.%d: %w", c.ID, shard, err)
+			return nil, fmt.Errorf("reading the wins of %s.%d: %w", c.ID, shard, unreadable(err))
 		}
 		for i, v := range found {
 			text, _ := v.(string)
@@ -153,7 +153,7 @@ func (w *Wins) Players(ctx context.Context, c *rain.Campaign, shard int, users [
 		part := users[first:min(first+winsAtOnce, len(users))]
 		found, err := w.ReadWins(ctx, c.ID, shard, part)
 		if err != nil {
-			return nil, fmt.Errorf("reading the players of %s.%d: %w", c.ID, shard, err)
+			return nil, fmt.Errorf("reading the players of %s.%d: %w", c.ID, shard, unreadable(err))
 		}
 		for i, v := range found {
 			text, _ := v.(string)

@@ -50,18 +50,39 @@ const description = "Red packet rain (红包雨): packets fall on every player's
 	"and a fixed budget of real money is handed out exactly. Every flag has an environment variable, " +
 	"REDRAIN_ and its name in capitals, and a key in the file of --config; flag over environment over file."
 
+// fillIn puts the values of ${…} into the grammar's tags. kong has variables for that, but goes through all of them
+// again for every flag, which took most of the time of a command line: it is left those of its own, as ${default}.
+func fillIn(k *kong.Kong) error {
+	var pairs []string
+	for name, value := range defaults() {
+		pairs = append(pairs, "${"+name+"}", value)
+	}
+	values := strings.NewReplacer(pairs...)
+	return kong.Visit(k.Model, func(of kong.Visitable, next kong.Next) error {
+		switch of := of.(type) {
+		case *kong.Flag:
+			of.PlaceHolder = values.Replace(of.PlaceHolder)
+		case *kong.Value:
+			for _, text := range []*string{&of.Help, &of.Default, &of.Enum} {
+				*text = values.Replace(*text)
+			}
+		}
+		return next(nil)
+	})
+}
+
 // defaults are the values of ${…} in the grammar's tags. They come from the packages that own them, so that each
 // default is written once.
-func defaults() kong.Vars {
-	vars := kong.Vars{}
+func defaults() map[string]string {
+	vars := map[string]string{}
 	maps.Copy(vars, serveDefaults(server.DefaultConfig()))
 	maps.Copy(vars, rainDefaults(rain.DefaultRain()))
 	maps.Copy(vars, campaignDefaults(rain.DefaultSpec()))
 	return vars
 }
 
-func serveDefaults(c server.Config) kong.Vars {
-	return kong.Vars{
+func serveDefaults(c server.Config) map[string]string {
+	return map[string]string{
 		"listen": c.Listen, "roles": strings.Join(c.Roles, ","), "namespace": c.Namespace,
 		"tap_rate": strconv.Itoa(c.TapRate), "max_connections": strconv.Itoa(c.MaxConnections),
 		"payout_attempts": strconv.Itoa(c.PayoutAttempts), "demo": strconv.FormatBool(c.Demo),
@@ -72,21 +93,21 @@ func serveDefaults(c server.Config) kong.Vars {
 	}
 }
 
-func rainDefaults(r rain.RainSpec) kong.Vars {
-	return kong.Vars{
+func rainDefaults(r rain.RainSpec) map[string]string {
+	return map[string]string{
 		"duration": millis(r.DurationMS).String(), "drops_per_second": strconv.Itoa(r.DropsPerSecond),
 		"fall": millis(r.FallMS).String(), "decoy_percent": strconv.Itoa(r.DecoyPercent), "pacing": string(r.Pacing),
 		"starts_in": millis(rain.DefaultStartsInMS).String(),
 	}
 }
 
-func campaignDefaults(s rain.Spec) kong.Vars {
+func campaignDefaults(s rain.Spec) map[string]string {
 	kinds := rain.SplitKinds()
 	names := make([]string, len(kinds))
 	for i, k := range kinds {
 		names[i] = string(k)
 	}
-	return kong.Vars{
+	return map[string]string{
 		"splits": strings.Join(names, ", "),
 		"split":  string(s.Split), "min": strconv.FormatInt(int64(s.Min), 10), "shards": strconv.Itoa(s.Shards),
 		"wins_per_user": strconv.Itoa(s.WinsPerUser), "expires_in": millis(s.ExpiresInMS).String(),

@@ -75,7 +75,7 @@ func (a *App) attempt(args []string) (*attempt, error) {
 	t := &attempt{sources: newSources(a.Env)}
 	t.decoder = &decoder{origin: t.sources.origin}
 	parser, err := kong.New(&grammar{},
-		kong.Name("redrain"), kong.Description(description), defaults(),
+		kong.Name("redrain"), kong.Description(description), kong.PostBuild(fillIn),
 		kong.Writers(a.Stdout, a.Stderr), kong.Exit(func(int) { t.helped = true }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}), kong.ValueFormatter(helpText),
 		kong.ExplicitGroups(groups), t.decoder, kong.Resolvers(t.sources), kong.WithBeforeResolve(t.sources.open),

@@ -66,7 +66,7 @@ func buildBinary(tags string) (string, error) {
 // buildPlace is where a program of this checkout is kept between runs, and the flags that it is built with.
 func buildPlace(checkout, tags string) (path string, flags []string, err error) {
 	name := "redrain-" + tags
-	if raceEnabled {
+	if Race {
 		name, flags = name+"-race", []string{"-race"}
 	}
 	cache, err := os.UserCacheDir()

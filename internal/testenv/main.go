@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 )
@@ -30,12 +31,23 @@ func Main(m *testing.M) {
 	// Idle keep-alive connections belong to the process, not to a test.
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 	if code == 0 {
-		if err := goleak.Find(); err != nil {
+		if err := leaks(); err != nil {
 			fmt.Fprintln(os.Stderr, "testenv: goroutines are left after the tests:", err)
 			code = 1
 		}
 	}
 	os.Exit(code)
+}
+
+// leaks waits for goroutines to end: a client of a Redis that was killed looks for it once a second, and hears only
+// then that it has been closed.
+func leaks() (err error) {
+	const within = 5 * time.Second
+	for deadline := time.Now().Add(within); ; {
+		if err = goleak.Find(); err == nil || time.Now().After(deadline) {
+			return err
+		}
+	}
 }
 
 // End ends every child and removes what it wrote. [Main] calls it; who is no test binary calls it last. Children get no

@@ -2,4 +2,5 @@
 
 package testenv
 
-const raceEnabled = true
+// Race tells whether the race detector watches.
+const Race = true

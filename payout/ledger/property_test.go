@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"redrain/internal/testenv/property"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/posting"
@@ -50,7 +51,10 @@ func TestAnyOrderOfOperations(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(testing.TB) *paytest.Books{"sqlite": paytest.OnSQLite,
 		"mysql": paytest.OnMySQL} {
-		t.Run(name, func(t *testing.T) { anyOrder(t, open(t)) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			anyOrder(t, open(t))
+		})
 	}
 }
 
@@ -58,7 +62,7 @@ func anyOrder(t *testing.T, b *paytest.Books) {
 	t.Helper()
 	// Runs share the database, and keep apart by their ids.
 	run := 0
-	rapid.Check(t, func(rt *rapid.T) {
+	property.Check(t, 40, func(rt *rapid.T) {
 		run++
 		m := newModel()
 		prefix := fmt.Sprintf("%d-", run)

@@ -1,7 +1,10 @@
 package reconcile_test
 
 import (
+	"context"
+	"errors"
 	"testing"
+	"time"
 
 	"redrain/payout/paytest"
 	"redrain/payout/reconcile"
@@ -47,5 +50,38 @@ func TestAProofSaysThatATableIsAway(t *testing.T) {
 			}
 			b.Statement(t, "ALTER TABLE elsewhere RENAME TO "+table)
 		}
+	}
+}
+
+// hanging is a Redis that never answers for one campaign.
+type hanging struct {
+	*paytest.FakeRedis
+	campaign string
+}
+
+func (h hanging) Snapshot(ctx context.Context, c *rain.Campaign) ([]rain.ShardSnapshot, error) {
+	if c.ID == h.campaign {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return h.FakeRedis.Snapshot(ctx, c)
+}
+
+// A campaign whose Redis hangs is given up after a while, and the others are proved.
+func TestAProofHasADeadline(t *testing.T) {
+	t.Parallel()
+	b := paytest.OnSQLite(t)
+	f := paytest.NewFakeRedis(b.Clock.Now)
+	for _, id := range []string{"c1", "c2", "c3"} {
+		f.Open(b.OpenCampaign(t, id, rain.Spec{Budget: 100, Packets: 10}))
+	}
+	b.Proof.SetHotLimit(time.Second)
+	hot := hanging{f, "c2"}
+	if r, err := b.Proof.ReconcileWith(t.Context(), "c2", hot, reconcile.Sums); !errors.Is(err, reconcile.ErrHot) {
+		t.Errorf("%+v, %v", r, err)
+	}
+	all, err := b.Proof.ReconcileAll(t.Context(), hot, nil)
+	if err != nil || all.Balanced || len(all.Unchecked) != 1 || all.Checked != 2 {
+		t.Errorf("%+v, %v", all, err)
 	}
 }

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"math"
 	"slices"
@@ -108,6 +109,10 @@ func newCampaignCheck(c *rain.Campaign, shards []rain.ShardSnapshot, how look) *
 	}
 	for _, s := range shards {
 		b := r.shards[s.Shard]
+		if b != nil && s.Unread != "" {
+			b.snapshot.Unread = s.Unread
+			r.cannotRead(s.Shard, s.Unread)
+		}
 		if b == nil || !s.Found {
 			continue
 		}
@@ -124,6 +129,21 @@ func newCampaignCheck(c *rain.Campaign, shards []rain.ShardSnapshot, how look) *
 		}
 	}
 	return r
+}
+
+// cannotRead names a shard of which something cannot be read.
+func (r *campaignCheck) cannotRead(shard int, why string) {
+	r.found.add("what cannot be read", shardName(shard)+" "+why, "shard %d: what Redis has of it cannot be read: %s", shard, why)
+}
+
+// unread takes an error of reading a shard. What nobody can read is a fault of this shard, and hides no other one. Any
+// other error is returned: it says nothing about the books.
+func (r *campaignCheck) unread(shard int, err error) error {
+	if !errors.Is(err, rain.ErrUnreadable) {
+		return err
+	}
+	r.cannotRead(shard, err.Error())
+	return nil
 }
 
 // counted tells whether each packet has a place of its own: not before all are stocked, and not when all was given

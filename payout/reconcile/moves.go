@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -221,6 +222,8 @@ func (r *campaignCheck) askForMoves(ctx context.Context) error {
 func (r *campaignCheck) borrowed(ctx context.Context, shard int, ids []string) ([]int64, error) {
 	numbers, epoch, err := r.look.hot.Borrowed(ctx, r.campaign, shard, ids)
 	switch {
+	case errors.Is(err, rain.ErrUnreadable):
+		return slices.Repeat([]int64{-1}, len(ids)), r.unread(shard, err) // none that is known to have come
 	case err != nil:
 		return nil, fmt.Errorf("shard %d: %w: %w", shard, ErrHot, err)
 	case epoch == r.shards[shard].snapshot.Epoch:
@@ -305,7 +308,7 @@ func (r *campaignCheck) checkBorrowed(ctx context.Context, _ sqldb.Querier) erro
 				return err
 			}
 		}
-		if err := r.checkUnknown(ctx, n); err != nil {
+		if err := r.unread(n, r.checkUnknown(ctx, n)); err != nil {
 			return err
 		}
 	}

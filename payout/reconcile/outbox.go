@@ -50,7 +50,7 @@ func (r *campaignCheck) readOutbox(ctx context.Context) error {
 			}
 			return nil
 		})
-		if err != nil {
+		if err := r.unread(n, err); err != nil {
 			return err
 		}
 	}
@@ -111,7 +111,7 @@ func (r *campaignCheck) compareOutbox(ctx context.Context, q sqldb.Querier) erro
 		if len(b.outbox.won) == 0 || !r.look.rows && b.paid.words == nil && b.dead.words == nil {
 			continue // nothing of it is in the ledger
 		}
-		if err := r.compareOutboxOf(ctx, q, n); err != nil {
+		if err := r.unread(n, r.compareOutboxOf(ctx, q, n)); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"redrain/internal/testenv/property"
 	"redrain/payout/paytest"
 	"redrain/payout/reconcile"
 )
@@ -17,7 +18,7 @@ func TestNoFalseFinding(t *testing.T) {
 	t.Parallel()
 	b := paytest.OnSQLite(t)
 	run, proofs := 0, 0
-	rapid.Check(t, func(rt *rapid.T) {
+	property.Check(t, 40, func(rt *rapid.T) {
 		run++
 		w := newWorld(t, b, fmt.Sprintf("p%d", run), rapid.IntRange(1, 4).Draw(rt, "shards"))
 		for range rapid.IntRange(1, 12).Draw(rt, "rounds") {

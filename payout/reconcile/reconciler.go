@@ -37,17 +37,23 @@ type Reconciler struct {
 	clock     rain.Clock
 	gauge     reconcileGauges
 	stretch   int // how many rows one statement adds up
+	hotLimit  time.Duration
 }
 
 // viewLimit is how long one view may take. The rows of the largest campaign take some minutes.
 const viewLimit = 30 * time.Minute
+
+// hotLimit is how long the state and the outboxes of a campaign may take to be read from Redis: hundreds of thousands of
+// entries take some seconds.
+const hotLimit = time.Minute
 
 // sumAtOnce is how many rows one statement adds up, so that none takes longer than a connection waits for its answer.
 const sumAtOnce = 250_000
 
 // New makes a reconciler of a ledger's database. campaigns reads campaigns; clock gives Books.CheckedAt.
 func New(db *sqldb.DB, campaigns campaignReader, clock rain.Clock) *Reconciler {
-	return &Reconciler{db: db, campaigns: campaigns, clock: clock, gauge: newReconcileGauges(), stretch: sumAtOnce}
+	return &Reconciler{db: db, campaigns: campaigns, clock: clock, gauge: newReconcileGauges(), stretch: sumAtOnce,
+		hotLimit: hotLimit}
 }
 
 // Register adds the metrics redrain_reconcile_difference and redrain_reconcile_findings.
@@ -93,7 +99,9 @@ func (s *Reconciler) once(ctx context.Context, id string, hot Hot, how look) (*c
 		return nil, err
 	}
 	// Redis after the campaign and before the ledger: the ledger then leaves out what is newer than this.
-	r, err := readHot(ctx, c, hot, how)
+	reading, cancel := context.WithTimeout(ctx, s.hotLimit)
+	defer cancel()
+	r, err := readHot(reading, c, hot, how)
 	switch {
 	case err == nil:
 	case !c.Drained:

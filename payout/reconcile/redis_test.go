@@ -99,6 +99,16 @@ func TestARealRedis(t *testing.T) {
 		}
 	}
 	player, _, _ := strings.Cut(win, "\n")
+	restore := func() {
+		t.Helper()
+		for i, key := range keys {
+			if dumps[i] == "" {
+				paytest.Must(t, rdb.Del(t.Context(), key).Err())
+				continue
+			}
+			paytest.Must(t, rdb.RestoreReplace(t.Context(), key, 0, dumps[i]).Err())
+		}
+	}
 	for what, d := range map[string]struct {
 		do   func() error
 		want string
@@ -201,15 +211,33 @@ func TestARealRedis(t *testing.T) {
 		if found := prove(what); !strings.Contains(found, d.want) {
 			t.Errorf("%s: %q is missing in\n%s", what, d.want, found)
 		}
-		for i, key := range keys {
-			if dumps[i] == "" {
-				paytest.Must(t, rdb.Del(t.Context(), key).Err())
-				continue
-			}
-			paytest.Must(t, rdb.RestoreReplace(t.Context(), key, 0, dumps[i]).Err())
-		}
+		restore()
 	}
 	balanced("all undone")
+
+	// What nobody can read of one shard is named, and what is changed of another one is not hidden by it.
+	other := gm.G.Keys(gm.C.ID, 2).State
+	blind := map[string]func() error{
+		"too many ranges": func() error {
+			return rdb.LPush(t.Context(), k.Stock, slices.Repeat([]any{"30-30"}, 10_001)...).Err()
+		},
+	}
+	for _, key := range keys {
+		blind[key] = func() error { return rdb.Set(t.Context(), key, "x", 0).Err() }
+	}
+	for what, do := range blind {
+		paytest.Must(t, do())
+		paytest.Must(t, rdb.HIncrBy(t.Context(), other, "left", 1).Err())
+		found := prove(what)
+		named := strings.Contains(found, "shard 1: what Redis has of it cannot be read") ||
+			strings.Contains(found, "shard 1: the stock is in more than")
+		if !named || !strings.Contains(found, "shard 2: ") {
+			t.Errorf("%s: the findings are %s", what, found)
+		}
+		paytest.Must(t, rdb.HIncrBy(t.Context(), other, "left", -1).Err())
+		restore()
+	}
+	balanced("all can be read again")
 
 	// To the end: closed, given back.
 	b.CloseCampaign(t, gm.C.ID)

@@ -17,6 +17,9 @@ func (r *campaignCheck) checkShards() {
 	}
 	for _, n := range r.sortedShards() {
 		b := r.shards[n]
+		if b.snapshot.Unread != "" {
+			continue // is named
+		}
 		if !r.known(b) {
 			r.found.add("a lost shard", shardName(n), "shard %d: Redis has lost it, or never had it; what it held "+
 				"cannot be accounted for until the campaign is rebuilt", n)

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"redrain/internal/testenv/property"
 	"redrain/payout/paytest"
 	"redrain/payout/reconcile"
 	"redrain/rain"
@@ -24,7 +25,7 @@ func TestEveryChangeByHandIsFound(t *testing.T) {
 	}
 	run := 0
 	tried := map[string]int{}
-	rapid.Check(t, func(rt *rapid.T) {
+	property.Check(t, 60, func(rt *rapid.T) {
 		run++
 		w := newWorld(t, b, fmt.Sprintf("t%d", run), rapid.IntRange(1, 3).Draw(rt, "shards"))
 		for range rapid.IntRange(5, 60).Draw(rt, "steps") {

@@ -52,10 +52,11 @@ func (r *campaignCheck) compareRecords(ctx context.Context, q sqldb.Querier) err
 		if !r.shards[n].snapshot.Found {
 			continue
 		}
-		if err := r.compareShard(ctx, q, n); err != nil {
+		err := r.compareShard(ctx, q, n)
+		r.shards[n].compared = err == nil
+		if err := r.unread(n, err); err != nil {
 			return err
 		}
-		r.shards[n].compared = true
 	}
 	return nil
 }

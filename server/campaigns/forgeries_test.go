@@ -59,6 +59,27 @@ func TestForgeriesAreToldTogether(t *testing.T) {
 	})
 }
 
+// TestDeadLettersAreToldTogether, beside the forgeries of the campaign.
+func TestDeadLettersAreToldTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var alarms []string
+		f := NewForgeries(func(code, campaign, message string) {
+			alarms = append(alarms, code+" "+campaign+": "+message[:strings.IndexByte(message, ',')])
+		})
+		letter := []posting.DeadLetter{{Campaign: "c1", Reason: "paid to another"}}
+		f.Heard(letter, 0)
+		for range 100 {
+			f.Waiting(letter)
+		}
+		f.round()
+		f.round()
+		if !slices.Equal(alarms[1:], []string{"dead_letter c1: a payout waits for a person",
+			"dead_letter c1: 99 payouts wait for a person"}) {
+			t.Errorf("%q", alarms)
+		}
+	})
+}
+
 // sleepInBubble lets time pass in a bubble, where it is not waited for.
 func sleepInBubble(d time.Duration) {
 	time.Sleep(d) //nolint:forbidigo // in a bubble, where time is not waited for

@@ -2,7 +2,6 @@ package campaigns
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"testing"
 	"time"
@@ -11,6 +10,7 @@ import (
 
 	"redrain/grab/outcome"
 	"redrain/grab/store"
+	"redrain/internal/testenv/property"
 	"redrain/payout/ledger/posting"
 	"redrain/payout/paytest"
 	"redrain/rain"
@@ -22,12 +22,7 @@ import (
 // in the end each packet is paid once or given back once. A run that fails is shortened, and says how to play it again.
 func TestAnyInterleaving(t *testing.T) {
 	l := newLossy(t, forgetful["in-process"](t))
-	asked := flag.Lookup("rapid.checks")
-	long, began := asked.Value.String() != asked.DefValue, time.Now()
-	rapid.Check(t, func(rt *rapid.T) {
-		if !long && time.Since(began) > interleavedFor {
-			return // it plays as many as are asked for, with -rapid.checks
-		}
+	property.Check(t, 20, func(rt *rapid.T) {
 		i := &interleaving{lossy: l, rt: rt, told: map[string]int{}, saved: map[int]savedShard{}}
 		i.c = l.raining(servertest.EvenSpec(10*interleavedPackets, interleavedPackets, interleavedShards))
 		i.drop = i.c.Current().FirstWave
@@ -47,7 +42,6 @@ const (
 	interleavedPackets = 18
 	interleavedShards  = 3
 	interleavedDrops   = 6
-	interleavedFor     = 5 * time.Second
 )
 
 // interleaving is one run.

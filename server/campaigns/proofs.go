@@ -31,6 +31,9 @@ const (
 	// quickShare bounds what that costs: a campaign whose look took so long is left alone for so many times as long,
 	// and after a round there is a pause as long as it.
 	quickShare = 20
+	// unprovedRounds is after how many rounds of the schedule without a proof a person is told: who can keep a campaign
+	// from being read could hide behind that what they do to it.
+	unprovedRounds = 3
 	// reconcileAtOnce is how many operators may have one campaign's rows checked at the same time. Each takes as
 	// much memory as the campaign's split.
 	reconcileAtOnce = 2
@@ -64,6 +67,7 @@ type Proofs struct {
 
 	mu     sync.Mutex
 	faulty map[string]string // campaign → fingerprint of what was found last; "" is the ledger as a whole
+	missed map[string]int    // campaign → rounds since it was proved last, where it cannot be
 }
 
 // StreamWatch looks whether somebody has deleted messages of the payout stream, and says so.
@@ -91,7 +95,7 @@ func NewProofs(o ProofsOptions) *Proofs {
 	return &Proofs{
 		o:          o,
 		everything: make(chan struct{}, 1), campaigns: make(chan struct{}, reconcileAtOnce),
-		faulty: map[string]string{},
+		faulty: map[string]string{}, missed: map[string]int{},
 		lease: cluster.NewLease(cluster.LeaseOptions{Leases: o.Leases, Name: reconcileLease, Part: "reconciliation",
 			Node: o.Node, TTL: leaseTTL, Renew: leaseRenew, Guard: o.Guard, Log: o.Log}),
 	}
@@ -152,6 +156,7 @@ func (r *Proofs) Run(ctx context.Context) error {
 func (r *Proofs) rest() {
 	r.mu.Lock()
 	clear(r.faulty)
+	clear(r.missed)
 	r.mu.Unlock()
 	r.rounds = 0
 	r.o.Books.ForgetReconciliations()
@@ -175,6 +180,7 @@ func (r *Proofs) round(ctx context.Context) error {
 		var unread error
 		books, err := r.Everything(ctx, func(campaign string, rec reconcile.Reconciliation, err error) {
 			unread = errors.Join(unread, r.heed(campaign, rec, err))
+			r.miss(campaign, err)
 		})
 		if err != nil {
 			return err
@@ -196,6 +202,7 @@ func (r *Proofs) round(ctx context.Context) error {
 			ids = append(ids, id)
 		}
 	}
+	r.forgetMissed(ids)
 	var unread error
 	for _, id := range ids {
 		depth := reconcile.Sums
@@ -203,12 +210,35 @@ func (r *Proofs) round(ctx context.Context) error {
 			depth = reconcile.Rows // the sums alone cannot tell that it is healed
 		}
 		rec, err := r.o.Books.ReconcileWith(ctx, id, r.o.Hot, depth)
-		if err != nil && !errors.Is(err, reconcile.ErrHot) {
-			return err
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 		unread = errors.Join(unread, r.heed(id, rec, err))
+		r.miss(id, err)
 	}
 	return unread
+}
+
+// miss counts a round of the schedule in which a campaign could not be proved because of Redis, and raises the alarm
+// after some. That the database is away is no secret, and is said elsewhere.
+func (r *Proofs) miss(campaign string, err error) {
+	if !errors.Is(err, reconcile.ErrHot) {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.missed[campaign]++; r.missed[campaign] == unprovedRounds {
+		r.o.Log.Error("a campaign cannot be proved", "campaign", campaign, "rounds", unprovedRounds, "err", err)
+		r.o.Alarm("reconciliation", campaign, fmt.Sprintf("the books could not be proved for %d rounds: %v. Nothing is "+
+			"known to be wrong, and nothing that is would be found", unprovedRounds, err))
+	}
+}
+
+// forgetMissed drops what was missed of campaigns that are not looked at any more.
+func (r *Proofs) forgetMissed(but []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.missed, func(id string, _ int) bool { return !slices.Contains(but, id) })
 }
 
 // faults are the campaigns in which something is wrong.
@@ -232,6 +262,10 @@ func (r *Proofs) note(campaign string, fits bool, fingerprint string, found []st
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	was, before := r.faulty[campaign]
+	if r.missed[campaign] >= unprovedRounds {
+		r.o.Log.Info("the campaign can be proved again", "campaign", campaign)
+	}
+	delete(r.missed, campaign)
 	switch {
 	case fits && before:
 		delete(r.faulty, campaign)

@@ -83,15 +83,15 @@ func (w *waiting) BeginRebuild(ctx context.Context, campaign string, shard int) 
 	return 0, ctx.Err()
 }
 
-// stuck is a Redis that restores all shards but one.
-type stuck struct {
+// jammed is a Redis that restores all shards but one.
+type jammed struct {
 	Restorer
 
 	shard int
 	why   error
 }
 
-func (s stuck) RestoreAs(ctx context.Context, c *rain.Campaign, shard int,
+func (s jammed) RestoreAs(ctx context.Context, c *rain.Campaign, shard int,
 	what func(context.Context) (store.Restoration, error)) error {
 	if shard == s.shard {
 		return s.why
@@ -109,7 +109,7 @@ func TestAShardThatCannotBeRestoredHoldsUpNoOther(t *testing.T) {
 			c := l.raining(servertest.EvenSpec(300, 30, 3))
 			l.forget()
 			redis := l.rebuilder.o.Restorer
-			l.rebuilder.o.Restorer = stuck{redis, 0, why}
+			l.rebuilder.o.Restorer = jammed{redis, 0, why}
 			done, err := l.rebuilder.Rebuild(t.Context(), c.ID)
 			if !errors.Is(err, why) || len(done.Shards) != 2 {
 				t.Fatalf("rebuilt %+v, %v", done, err)

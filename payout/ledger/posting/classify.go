@@ -70,16 +70,22 @@ func (b *batch) classifyWins(e rain.Entry, at position, campaign terms, fault, v
 			b.annul(winLetter(e.Ref, e.SealedAt, w, at, void))
 			continue
 		}
-		reason := fault
-		if reason == "" {
-			reason = b.refusal(e, w, campaign)
-		}
-		if reason != "" {
-			b.bury(winLetter(e.Ref, e.SealedAt, w, at, reason))
-			continue
-		}
 		key := packetKey{e.Ref.Campaign, w.Packet}
 		_, before := b.paid[key]
+		reason, hopeless := fault, false
+		if reason == "" {
+			reason = b.refusal(e, w, campaign)
+			hopeless = reason != ""
+		}
+		if reason == "" && !before {
+			reason = b.spend(campaign.ID, w.Amount)
+		}
+		if reason != "" {
+			d := winLetter(e.Ref, e.SealedAt, w, at, reason)
+			d.hopeless = hopeless
+			b.bury(d)
+			continue
+		}
 		if !before {
 			b.paid[key] = Holder{w.User, w.Amount}
 			b.reclaimed.take(e.Ref.Campaign, w.Packet)
@@ -124,7 +130,7 @@ func (b *batch) pay(at position, fresh []postedWin) {
 	b.totals[at.ref.Campaign] = t
 }
 
-// refusal says why a win cannot be in the ledger; "" where it can, or is.
+// refusal says why a win can never be in the ledger; "" where it can, or is.
 func (b *batch) refusal(e rain.Entry, w rain.Win, campaign terms) string {
 	if err := rain.CheckUser(w.User); err != nil {
 		return err.Error()
@@ -147,10 +153,7 @@ func (b *batch) refusal(e rain.Entry, w rain.Win, campaign terms) string {
 	if rain.HomeShard(w.User, campaign.Shards) != e.Ref.Shard {
 		return fmt.Sprintf("the player's taps are not decided on shard %d", e.Ref.Shard)
 	}
-	if reason := b.players.refusal(campaign, w); reason != "" {
-		return reason
-	}
-	return b.spend(campaign.ID, w.Amount)
+	return b.players.refusal(campaign, w)
 }
 
 // spend counts an amount off the campaign's escrow, where that is looked at. It says why it cannot.
@@ -240,7 +243,7 @@ func cutReason(asked, given rain.Money, foreign rain.Numbers) string {
 // bury keeps a dead letter. One that is kept already is not kept twice.
 func (b *batch) bury(d DeadLetter) {
 	b.dead.Note(d)
-	if d.Kind == LetterPay {
+	if d.Kind == LetterPay && !d.hopeless {
 		b.reclaimed.take(d.Campaign, d.Packet)
 	}
 	b.letters = append(b.letters, d)

@@ -44,6 +44,7 @@ type DeadLetter struct {
 	Seq        int64  // with WonAt: the position in the outbox
 	Payload    []byte // as it arrived
 	resolvedAt int64  // Unix ms; 0: it waits
+	hopeless   bool   // the ledger contradicts it for good: no retry can ever pay it. Known to who makes it only
 }
 
 // Entry is what the letter is about. It fails for a letter of a message or a withdrawal.

@@ -13,6 +13,7 @@ const (
 	BarrierMarginMS = barrierMarginMS
 	FarFutureMS     = farFutureMS
 	AssignedPage    = assignedPage
+	MostHopeless    = mostHopeless
 )
 
 // Batch is a posting before anything of it is written.

@@ -2,6 +2,7 @@ package posting
 
 import (
 	"context"
+	"slices"
 
 	"redrain/internal/sqldb"
 	"redrain/payout/entrytext"
@@ -14,6 +15,7 @@ import (
 const (
 	mostUnsealed = 1000    // letters of what nobody has sealed that wait at once, about
 	mostPayload  = 1 << 16 // bytes that are kept of a message
+	mostHopeless = 20      // letters of one player in a campaign beside which none is kept that no retry can pay
 )
 
 // Message is a stream message that is no outbox entry.
@@ -98,6 +100,43 @@ func (p *Poster) drop(ctx context.Context, tx *sqldb.Tx, b *batch) error {
 		kept = append(kept, d)
 	}
 	b.letters = kept
+	return nil
+}
+
+// dropHopeless takes letters out of a batch that no retry can ever pay, where many of the player wait. Who can write to
+// Redis can write one sealed line any number of times, each time with another packet.
+func (b *batch) dropHopeless(ctx context.Context, tx *sqldb.Tx) error {
+	users := map[string][]string{}
+	for i := range b.letters {
+		if d := &b.letters[i]; d.hopeless {
+			users[d.Campaign] = append(users[d.Campaign], d.User)
+		}
+	}
+	waiting := map[playerKey]int{}
+	for campaign, some := range users {
+		slices.Sort(some)
+		err := sqldb.EachIn(ctx, tx, func(scan sqldb.Scan) error {
+			key := playerKey{campaign: campaign}
+			err := scan(&key.user)
+			waiting[key]++
+			return err
+		}, "SELECT user_id FROM dead_letter WHERE campaign_id = ? AND resolved_at = 0 AND kind = ? AND user_id IN",
+			slices.Compact(some), campaign, LetterPay)
+		if err != nil {
+			return err
+		}
+	}
+	b.letters = slices.DeleteFunc(b.letters, func(d DeadLetter) bool {
+		if !d.hopeless {
+			return false
+		}
+		key := playerKey{d.Campaign, d.User}
+		if waiting[key]++; waiting[key] <= mostHopeless {
+			return false
+		}
+		b.dropped++
+		return true
+	})
 	return nil
 }
 

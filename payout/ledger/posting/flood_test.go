@@ -63,3 +63,31 @@ func TestAFloodOfForgeriesIsBounded(t *testing.T) {
 		b.CheckBooks(t)
 	})
 }
+
+// TestAFloodOfOneLineIsBounded: somebody writes a sealed line again and again, each time with another packet. What a
+// retry may pay is kept all the same.
+func TestAFloodOfOneLineIsBounded(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		const packets = 2 * posting.MostHopeless
+		b.OpenCampaign(t, "c1", rain.Spec{Budget: 10 * packets, Packets: packets})
+		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u1", 0, 10)))
+		kept, dropped := 0, 0
+		for n := range packets - 1 {
+			posted := b.MustPost(t, paytest.Entry("c1", n+2, rain.Win{User: "u1", Packet: n + 1, Drop: paytest.DropOf(0)}))
+			kept, dropped = kept+len(posted.Dead), dropped+posted.Dropped
+		}
+		if n := b.CountDead(t); n != posting.MostHopeless || kept != n || dropped != packets-1-n {
+			t.Errorf("%d are kept, %d said to be, %d dropped", n, kept, dropped)
+		}
+		promise(b, paytest.Entry("c1", 1000, paytest.Win("u1", 1, 10)))
+		if settled, err := b.Retry(t.Context(), "c1-1"); err != nil || len(settled) != 1 {
+			t.Errorf("%+v, %v", settled, err)
+		}
+		b.GiveEscrow(t, "c1", -(10*packets - 20))
+		if posted := b.MustPost(t, paytest.Entry("c1", 1001, paytest.Win("u1", 2, 10))); len(posted.Dead) != 1 {
+			t.Errorf("an escrow that holds less: %+v", posted)
+		}
+	})
+}

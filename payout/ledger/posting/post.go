@@ -147,6 +147,9 @@ func (p *Poster) write(ctx context.Context, tx *sqldb.Tx, b *batch) (Posted, err
 	if err := p.drop(ctx, tx, b); err != nil {
 		return Posted{}, err
 	}
+	if err := b.dropHopeless(ctx, tx); err != nil {
+		return Posted{}, err
+	}
 	_, err := booking.Book(ctx, tx, now, b.txns, func(done booking.Booked) error {
 		if err := p.writePayouts(ctx, tx, b, done.IDs, now); err != nil {
 			return err

@@ -1,0 +1,47 @@
+// Package property checks properties of which a single check takes long.
+package property
+
+import (
+	"flag"
+	"os"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"redrain/internal/testenv"
+)
+
+// Check is rapid.Check, but under the race detector, where a check takes several times as long, it makes only as many
+// checks as said: each run of the tests draws others. Who asks for a number, with -rapid.checks or RAPID_CHECKS, gets
+// that number.
+func Check(t *testing.T, watched int, prop func(*rapid.T)) {
+	t.Helper()
+	if !testenv.Race || asked() {
+		rapid.Check(t, prop)
+		return
+	}
+	t.Logf("property: %d checks are made, under the race detector", watched)
+	rapid.Check(t, first(watched, prop))
+}
+
+// first is a property that holds after so many checks without being looked at. When a check has failed, all that
+// follow are made: they find the shortest one that fails.
+func first(n int, prop func(*rapid.T)) func(*rapid.T) {
+	made, failed := 0, false
+	return func(rt *rapid.T) {
+		if made >= n && !failed {
+			return
+		}
+		ended := false
+		defer func() { failed = failed || !ended || rt.Failed() }()
+		prop(rt)
+		made++
+		ended = true
+	}
+}
+
+func asked() bool {
+	checks := flag.Lookup("rapid.checks")
+	_, env := os.LookupEnv("RAPID_CHECKS")
+	return env || checks.Value.String() != checks.DefValue
+}
