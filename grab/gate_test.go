@@ -159,7 +159,7 @@ func TestSoldOutCostsRedisNothing(t *testing.T) {
 			}
 			gm.LetItRain(nil)
 			heard.Update(gm.C)
-			// Apply is a call, too. Who has only heard of it asks once more in the next rain: something may have come back.
+			// Apply is a call, too. Who has only heard of it asks once more in the next rain: stock may be back.
 			for _, user := range []string{"t", "u"} {
 				if r := grabtest.TapOn(heard, user, gm.Drop(0)); r.Outcome != outcome.SoldOut ||
 					counted.Of("evalsha") != 3 {

@@ -21,8 +21,8 @@ func TestActorsOfRoles(t *testing.T) {
 		}
 		return all
 	}
-	always := []string{"clock", "seals", "forgeries", "bus", "keys", "campaigns", "rooms", "figures", "events", "audience",
-		"http"}
+	always := []string{"clock", "seals", "forgeries", "bus", "keys", "campaigns", "rooms", "figures", "events",
+		"audience", "http"}
 	for role, brings := range map[string][]string{
 		RoleGateway:  {"deciders"},
 		RoleRelay:    {"relay"},

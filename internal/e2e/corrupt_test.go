@@ -48,7 +48,7 @@ func wantBooks(t *testing.T, n *node, campaign, what string, code int, names ...
 func winners(t *testing.T, n *node, campaign string, count int) []wire.Result {
 	t.Helper()
 	long := shortRain(100)
-	long.DurationMS, long.FallMS = 60_000, 20_000
+	long.DurationMS, long.FallMS = 600_000, 20_000
 	if _, err := n.client.StartRain(within(t, 10*time.Second), campaign, long, ""); err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func crashAt(t *testing.T, fault string) {
 		t.Fatal(err)
 	}
 	long := shortRain(200)
-	long.DurationMS, long.FallMS = 60_000, 20_000 // longer than the crash and the way back take
+	long.DurationMS, long.FallMS = 600_000, 20_000 // longer than the crash and the way back take
 	if _, err := doomed.client.StartRain(within(t, 10*time.Second), c.ID, long, ""); err != nil {
 		t.Fatal(err)
 	}

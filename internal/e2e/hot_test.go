@@ -26,7 +26,7 @@ func TestAHotCampaignIsWonWhole(t *testing.T) {
 				t.Fatal(err)
 			}
 			dense := shortRain(500)
-			dense.DurationMS, dense.FallMS, dense.DropsPerSecond = 60_000, 10_000, rain.MaxDropsPerSecond
+			dense.DurationMS, dense.FallMS, dense.DropsPerSecond = 600_000, 10_000, rain.MaxDropsPerSecond
 			if _, err := nodes[0].client.StartRain(within(t, 10*time.Second), c.ID, dense, ""); err != nil {
 				t.Fatal(err)
 			}

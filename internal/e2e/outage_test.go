@@ -32,7 +32,7 @@ func TestOutages(t *testing.T) {
 				t.Fatal(err)
 			}
 			long := shortRain(100)
-			long.DurationMS, long.FallMS, long.DropsPerSecond = 120_000, 20_000, 8
+			long.DurationMS, long.FallMS, long.DropsPerSecond = 600_000, 20_000, 8
 			if _, err := n.client.StartRain(within(t, 10*time.Second), c.ID, long, ""); err != nil {
 				t.Fatal(err)
 			}

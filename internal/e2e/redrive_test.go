@@ -44,7 +44,7 @@ func TestAPoisonedPayoutFromTapToRedrive(t *testing.T) {
 		t.Fatal(err)
 	}
 	long := shortRain(100)
-	long.DurationMS, long.FallMS = 60_000, 20_000
+	long.DurationMS, long.FallMS = 600_000, 20_000
 	if _, err := n.client.StartRain(within(t, 10*time.Second), c.ID, long, ""); err != nil {
 		t.Fatal(err)
 	}

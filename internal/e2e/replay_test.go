@@ -25,7 +25,7 @@ func TestAWonTapSentAgainGivesTheSameWin(t *testing.T) {
 				t.Fatal(err)
 			}
 			long := shortRain(200)
-			long.DurationMS, long.FallMS = 20_000, 15_000
+			long.DurationMS, long.FallMS = 600_000, 20_000
 			if _, err := nodes[0].client.StartRain(within(t, 10*time.Second), c.ID, long, ""); err != nil {
 				t.Fatal(err)
 			}

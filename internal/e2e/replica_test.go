@@ -135,7 +135,7 @@ func (f *failover) witness(failing *testenv.Server) *player {
 			continue
 		}
 		long := shortRain(100)
-		long.DurationMS, long.FallMS = 120_000, 20_000
+		long.DurationMS, long.FallMS = 600_000, 20_000
 		if _, err := op.StartRain(within(f.t, 10*time.Second), c.ID, long, ""); err != nil {
 			f.t.Fatal(err)
 		}

@@ -85,7 +85,7 @@ func TestAHallComesBackAfterARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	long := shortRain(200)
-	long.DurationMS, long.FallMS, long.DropsPerSecond = 120_000, 20_000, 8
+	long.DurationMS, long.FallMS, long.DropsPerSecond = 600_000, 20_000, 8
 	if _, err := p.client.StartRain(within(t, 10*time.Second), campaign.ID, long, ""); err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ func earn(t *testing.T, n *node, users ...string) {
 	c, err := n.client.CreateCampaign(within(t, 20*time.Second), spec, "")
 	must(err)
 	long := shortRain(200)
-	long.DurationMS, long.FallMS = 60_000, 20_000
+	long.DurationMS, long.FallMS = 600_000, 20_000
 	_, err = n.client.StartRain(within(t, 10*time.Second), c.ID, long, "")
 	must(err)
 	for _, user := range users {

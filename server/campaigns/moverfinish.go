@@ -12,16 +12,16 @@ import (
 	"redrain/rain"
 )
 
-// stuck is what keeps moves of a campaign from being ended. Nothing is lent that would only wait there too: each round
+// snags are what keeps moves of a campaign from being ended. Nothing is lent that would only wait there too: each round
 // would take more out of a stock, and bring it nowhere.
-type stuck struct {
+type snags struct {
 	mu     sync.Mutex
 	ledger bool         // it fails
 	shards map[int]bool // those where a step of a move has failed
 }
 
 // note takes in how the end of a move that hangs on a shard has failed, if it has.
-func (s *stuck) note(shard int, err error) {
+func (s *snags) note(shard int, err error) {
 	if err == nil {
 		return
 	}
@@ -38,21 +38,21 @@ func (s *stuck) note(shard int, err error) {
 }
 
 // has tells whether moves of a shard wait.
-func (s *stuck) has(shard int) bool {
+func (s *snags) has(shard int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ledger || s.shards[shard]
 }
 
 // forget begins anew.
-func (s *stuck) forget() {
+func (s *snags) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ledger, s.shards = false, nil
 }
 
 // without is the levels for a plan: a shard whose moves wait counts as one of which nothing is known.
-func (s *stuck) without(levels []store.Level) []store.Level {
+func (s *snags) without(levels []store.Level) []store.Level {
 	levels = slices.Clone(levels)
 	for shard := range levels {
 		levels[shard].Known = levels[shard].Known && !s.has(shard)
@@ -98,7 +98,7 @@ func (m *Mover) finish(ctx context.Context, c *rain.Campaign, levels []store.Lev
 
 // try ends moves, those of some shards at the same time, and of each shard one after the other until one fails: the
 // others would fail as slowly.
-func (s *stuck) try(moves [][]func() error) error {
+func (s *snags) try(moves [][]func() error) error {
 	var g errgroup.Group
 	g.SetLimit(movesAtOnce)
 	for shard, ends := range moves {

@@ -28,7 +28,7 @@ const unknown = -1
 type pace struct {
 	turn     turn
 	finishAt int64     // when it is looked for moves to end again, Unix ms
-	stuck    stuck     // what keeps moves from being ended
+	stuck    snags     // what keeps moves from being ended
 	at       int64     // of the last levels, Unix ms
 	won      []int     // so far, by shard; unknown where that could not be read
 	rates    []float64 // wins per second, by shard

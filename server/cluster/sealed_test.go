@@ -146,8 +146,8 @@ func TestForgedNoticesAreRefused(t *testing.T) {
 		forge(m.Subject, append(slices.Clone(m.Data), ' '))
 		forge(m.Subject, append(append(slices.Clone(first), "\n9"...), rest...)) // another time
 		forge(m.Subject, NewBus(bus.nc, strange).sealed(m.Subject, text))
-		if strings.HasSuffix(m.Subject, ".c") {
-			forge(strings.TrimSuffix(m.Subject, ".c")+".d", m.Data)
+		if prefix, ofCampaign := strings.CutSuffix(m.Subject, ".c"); ofCampaign {
+			forge(prefix+".d", m.Data)
 		}
 	}
 	forge("rr.control.soldout.c", sent[5].Data) // restocked
@@ -178,8 +178,8 @@ func TestOldNoticesAreRefused(t *testing.T) {
 	}
 }
 
-// What is sealed with a key that is newer than what a node knows is told when it has read the keys; where they cannot be
-// read it is dropped, and nobody is accused.
+// What is sealed with a key that is newer than what a node knows is told when it has read the keys; where they cannot
+// be read it is dropped, and nobody is accused.
 func TestANewerKeyOfANotice(t *testing.T) {
 	bus := newTestBus(t)
 	ring, away := seal.NewRing(seal.Secret{1}), errors.New("away")
