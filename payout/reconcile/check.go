@@ -133,7 +133,8 @@ func newCampaignCheck(c *rain.Campaign, shards []rain.ShardSnapshot, how look) *
 
 // cannotRead names a shard of which something cannot be read.
 func (r *campaignCheck) cannotRead(shard int, why string) {
-	r.found.add("what cannot be read", shardName(shard)+" "+why, "shard %d: what Redis has of it cannot be read: %s", shard, why)
+	r.found.add("what cannot be read", shardName(shard)+" "+why, "shard %d: what Redis has of it cannot be read: %s",
+		shard, why)
 }
 
 // unread takes an error of reading a shard. What nobody can read is a fault of this shard, and hides no other one. Any

@@ -43,8 +43,8 @@ type Reconciler struct {
 // viewLimit is how long one view may take. The rows of the largest campaign take some minutes.
 const viewLimit = 30 * time.Minute
 
-// hotLimit is how long the state and the outboxes of a campaign may take to be read from Redis: hundreds of thousands of
-// entries take some seconds.
+// hotLimit is how long the state and the outboxes of a campaign may take to be read from Redis: hundreds of thousands
+// of entries take some seconds.
 const hotLimit = time.Minute
 
 // sumAtOnce is how many rows one statement adds up, so that none takes longer than a connection waits for its answer.

@@ -24,7 +24,7 @@ const (
 	moveGather = 5 * time.Millisecond
 	moveLease  = 5 * time.Second
 	moveRenew  = moveLease / 4
-	// moveAtOnce is how many campaigns are looked at at the same time: more than may hang.
+	// moveAtOnce is how many looks at campaigns go on at the same time: more than may hang.
 	moveAtOnce = 64
 	// moveWithin is the time for one campaign: one whose Redis hangs must not hold up the others.
 	moveWithin = 5 * time.Second

@@ -229,8 +229,8 @@ func (r *Proofs) miss(campaign string, err error) {
 	defer r.mu.Unlock()
 	if r.missed[campaign]++; r.missed[campaign] == unprovedRounds {
 		r.o.Log.Error("a campaign cannot be proved", "campaign", campaign, "rounds", unprovedRounds, "err", err)
-		r.o.Alarm("reconciliation", campaign, fmt.Sprintf("the books could not be proved for %d rounds: %v. Nothing is "+
-			"known to be wrong, and nothing that is would be found", unprovedRounds, err))
+		r.o.Alarm("reconciliation", campaign, fmt.Sprintf("the books could not be proved for %d rounds: %v. Nothing "+
+			"is known to be wrong, and nothing that is would be found", unprovedRounds, err))
 	}
 }
 

@@ -248,38 +248,6 @@ func TestReconcilerSaysOnceWhatIsWrong(t *testing.T) {
 	})
 }
 
-// TestACampaignThatCannotBeProvedIsAnAlarm: once, after some rounds, while the others are proved; and again when that
-// comes back after it was proved.
-func TestACampaignThatCannotBeProvedIsAnAlarm(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFakeBooks("c1", "c2")
-		heard, stop := reconcilerAt(t, f, "a")
-		defer stop()
-		unproved := func() int {
-			return strings.Count(strings.Join(heard(), "\n"), "alarm reconciliation of c1: the books could not be proved")
-		}
-		for range 2 {
-			f.set(func() { f.away["c1"] = true })
-			minutes(unprovedRounds - 1)
-			if n := unproved(); n != 0 {
-				t.Errorf("%d alarms of some rounds", n)
-			}
-			f.set(func() { f.found["c2"] = "packet 7" })
-			minutes(20)
-			said := strings.Join(heard(), "\n")
-			if n := strings.Count(said, "alarm reconciliation of c1: the books could not be proved"); n != 1 ||
-				!strings.Contains(said, "alarm reconciliation of c2") {
-				t.Errorf("%d alarms: %s", n, said)
-			}
-			f.set(func() { f.away["c1"] = false; delete(f.found, "c2") })
-			minutes(1)
-			if said := strings.Join(heard(), "\n"); !strings.Contains(said, "can be proved again") {
-				t.Errorf("heard %s", said)
-			}
-		}
-	})
-}
-
 func TestOneNodeReconciles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeBooks("c1")

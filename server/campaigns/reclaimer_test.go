@@ -122,6 +122,9 @@ func TestPagesAreDueAtOnce(t *testing.T) {
 		for _, c := range all {
 			u.settle(c)
 		}
+		if n := u.count("SELECT COUNT(*) FROM reclaim WHERE amount > 0"); round == 0 && n != shardsIn(all) {
+			t.Errorf("the first sweep went through %d of %d shards", n, shardsIn(all))
+		}
 		u.now += 60_000
 	}
 	u.wantSponsor(1_000_000_000)
