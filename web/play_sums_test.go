@@ -18,7 +18,7 @@ func (b *browser) testSums(t *testing.T) {
 	start := f.setRain(-slowly/3*time.Millisecond, time.Hour)
 	f.wave(0, start, [3]int{300, 0, slowly})
 	p.mode("falling")
-	p.hitDrop(0, start, 300, slowly)
+	p.hitDrop(0, start, 300)
 	p.shows("mine-count", "1")
 
 	// The page is loaded anew in the middle of the rain.
@@ -32,7 +32,7 @@ func (b *browser) testSums(t *testing.T) {
 	// The line breaks between a win and its result, and comes back too late for the drop.
 	f.setJudge(func(string) object { f.won(2, 30); return nil })
 	f.wave(1, start+1000, [3]int{700, 0, slowly})
-	p.hitDrop(1, start+1000, 700, slowly)
+	p.hitDrop(1, start+1000, 700)
 	testenv.Eventually(t, patience, "the second tap", func() bool { return len(f.tapped()) == 2 })
 	f.setJudge(func(string) object { return object{"outcome": "late"} })
 	f.cut()

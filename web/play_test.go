@@ -28,14 +28,14 @@ func (p *tab) isOpen(id string) func() bool {
 // slowly is how long a packet falls, in ms, that a test wants to tap: a busy machine must not miss it.
 const slowly = 300_000
 
-// hitDrop taps the first packet of a wave where it must be at this time by the server's clock, wherever the
+// hitDrop taps the first packet of a wave, which falls slowly, where it must be by the server's clock, wherever the
 // browser's own clock is.
-func (p *tab) hitDrop(n int, at int64, x, fall int) {
+func (p *tab) hitDrop(n int, at int64, x int) {
 	p.t.Helper()
 	// The place is computed in the page, by the same pure function, from a drop and a time that the test gives.
 	place := eval[[]float64](p, fmt.Sprintf(`import("/testdata/modules.js").then((m) => `+
 		`m.middleOf({ n: %d, k: 0, at: %d, x: %d, fall: %d }, %d))`,
-		n, at, x, fall, p.fake.now()))
+		n, at, x, slowly, p.fake.now()))
 	p.do(chromedp.MouseClickXY(place[0], place[1]))
 }
 
@@ -82,15 +82,15 @@ func (b *browser) testAGuestWinsAndIsPaid(t *testing.T) {
 	left, err := strconv.Atoi(p.text("big"))
 	most, least := float64(start-before)/1000, float64(start-f.now())/1000
 	if err != nil || float64(left) < least-1 || float64(left) > most+1.5 {
-		t.Errorf("the countdown shows %d (%v), %.2f to %.2f s before the rain: is it by another clock?", left, err, least,
-			most)
+		t.Errorf("the countdown shows %d (%v), %.2f to %.2f s before the rain: is it by another clock?", left, err,
+			least, most)
 	}
 	p.State("countdown")
 	start = f.setRain(-slowly/3*time.Millisecond, time.Hour)
 	f.wave(0, start, [3]int{500, 0, slowly}, [3]int{100, 1, slowly})
 	p.mode("falling")
 	p.State("falling")
-	p.hitDrop(0, start, 500, slowly)
+	p.hitDrop(0, start, 500)
 	testenv.Eventually(t, patience, "the tap is on its way", func() bool { return len(f.tapped()) == 1 })
 	if got := f.tapped()[0]; got != "0.0" {
 		t.Errorf("tapped %s", got)
@@ -135,7 +135,7 @@ func (b *browser) testALostTapIsSentAgain(t *testing.T) {
 	start := f.setRain(-slowly/3*time.Millisecond, time.Hour)
 	f.wave(0, start, [3]int{300, 0, slowly})
 	p.mode("falling")
-	p.hitDrop(0, start, 300, slowly)
+	p.hitDrop(0, start, 300)
 	testenv.Eventually(t, patience, "the first tap", func() bool { return len(f.tapped()) == 1 })
 
 	f.setJudge(func(string) object { return f.won(1, 66) })
@@ -164,7 +164,7 @@ func (b *browser) testUnavailableMayBeTappedAgain(t *testing.T) {
 	f.wave(0, start, [3]int{700, 0, slowly})
 	f.wave(1, start+250, [3]int{100, 0, slowly})
 	p.mode("falling")
-	first := func() { p.hitDrop(0, start, 700, slowly) }
+	first := func() { p.hitDrop(0, start, 700) }
 	first()
 	p.shows("announce", "Busy. Tap it again")
 	f.setJudge(func(string) object { return object{"outcome": "empty"} })
@@ -173,7 +173,7 @@ func (b *browser) testUnavailableMayBeTappedAgain(t *testing.T) {
 	p.shows("announce", "More taps without a win: 1") // not a line for each
 	// What is decided is not tapped again: the next tap that arrives is the other drop's.
 	first()
-	p.hitDrop(1, start+250, 100, slowly)
+	p.hitDrop(1, start+250, 100)
 	testenv.Eventually(t, patience, "a third tap", func() bool { return len(f.tapped()) == 3 })
 	if got := f.tapped(); got[2] != "1.0" {
 		t.Errorf("taps: %v", got)

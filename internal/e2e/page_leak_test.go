@@ -42,7 +42,8 @@ func (g *playPage) sitThrough(t *testing.T, n *node, campaign string, first bool
 	t.Helper()
 	soon := int64(400)
 	spec := rain.DefaultRain()
-	spec.StartsInMS, spec.DurationMS, spec.FallMS, spec.DropsPerSecond, spec.DecoyPercent = &soon, 600_000, 1_200, 30, 20
+	spec.StartsInMS, spec.DurationMS, spec.FallMS = &soon, 600_000, 1_200
+	spec.DropsPerSecond, spec.DecoyPercent = 30, 20
 	r, err := n.client.StartRain(within(t, 10*time.Second), campaign, spec, "")
 	must(err)
 	g.Mode("falling")

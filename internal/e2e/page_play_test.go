@@ -13,7 +13,8 @@ import (
 )
 
 // TestTwoPeoplePlay: a guest with a phone and somebody at a desk, who has a token, play one rain with fingers and
-// mouse, on the stand-ins and on a cluster. Both win; what the pages say is what the ledger has; both take their money out.
+// mouse, on the stand-ins and on a cluster. Both win; what the pages say is what the ledger has; both take their
+// money out.
 func TestTwoPeoplePlay(t *testing.T) {
 	t.Parallel()
 	for _, b := range pagesUnderTest {

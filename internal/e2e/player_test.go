@@ -343,15 +343,3 @@ func (p *player) wins() map[string]wire.Result {
 	}
 	return wins
 }
-
-func parse[T any](line []byte) T {
-	var v T
-	must(json.Unmarshal(line, &v))
-	return v
-}
-
-func must(err error) {
-	if err != nil {
-		panic(err)
-	}
-}

@@ -100,8 +100,9 @@ func (s *stream) ensure(ctx context.Context) (jetstream.Stream, error) {
 	defer cancel()
 	switch {
 	case errors.Is(err, jetstream.ErrStreamNotFound):
-		// Not CreateOrUpdateStream: another end may make it at the same time, and what finds it made would update it, in
-		// nats-server 2.15 without the lock under which the consumer is made. To make the same again changes nothing.
+		// Not CreateOrUpdateStream: another end may make it at the same time, and what finds it made would update
+		// it, in nats-server 2.15 without the lock under which the consumer is made. To make the same again changes
+		// nothing.
 		existing, err = s.js.CreateStream(making, cfg)
 	case err == nil && !sameStream(existing.CachedInfo().Config, cfg):
 		old := existing.CachedInfo().Config

@@ -13,8 +13,8 @@ import (
 	"redrain/payout/ledger/posting"
 )
 
-// forgeriesEvery is the least time between two alarms about forgeries of one campaign, or about its dead letters: who can
-// write to NATS or Redis can cause thousands a second.
+// forgeriesEvery is the least time between two alarms about forgeries of one campaign, or about its dead letters:
+// who can write to NATS or Redis can cause thousands a second.
 const forgeriesEvery = 5 * time.Second
 
 // Forgeries tells of what nobody of this installation has sealed, and of payouts that wait for a person: the first at

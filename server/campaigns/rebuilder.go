@@ -207,7 +207,8 @@ func (r *Rebuilder) shards(ctx context.Context, c *rain.Campaign, lost []int, do
 		case errors.Is(err, store.ErrAlive):
 			continue // another node has been faster
 		case err != nil:
-			if failed = errors.Join(failed, err); ctx.Err() != nil {
+			failed = errors.Join(failed, err)
+			if ctx.Err() != nil {
 				return failed // the lease is lost
 			}
 			continue

@@ -64,8 +64,9 @@ func TestPostingsMeetAFence(t *testing.T) {
 			for _, k := range b.Assigned(t, c) { // at once, as a rebuild does
 				taken[k.Win.Packet] = true
 			}
-			letters, err := sqldb.Column[int](t.Context(), b.DB, "SELECT packet FROM dead_letter WHERE campaign_id = ? "+
-				"AND resolved_at = 0", id)
+			letters, err := sqldb.Column[int](t.Context(), b.DB,
+				"SELECT packet FROM dead_letter WHERE campaign_id = ? "+
+					"AND resolved_at = 0", id)
 			paytest.Must(t, err)
 			for _, packet := range letters {
 				if taken[packet] {

@@ -75,7 +75,8 @@ func TestAFloodOfOneLineIsBounded(t *testing.T) {
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u1", 0, 10)))
 		kept, dropped := 0, 0
 		for n := range packets - 1 {
-			posted := b.MustPost(t, paytest.Entry("c1", n+2, rain.Win{User: "u1", Packet: n + 1, Drop: paytest.DropOf(0)}))
+			posted := b.MustPost(t, paytest.Entry("c1", n+2,
+				rain.Win{User: "u1", Packet: n + 1, Drop: paytest.DropOf(0)}))
 			kept, dropped = kept+len(posted.Dead), dropped+posted.Dropped
 		}
 		if n := b.CountDead(t); n != posting.MostHopeless || kept != n || dropped != packets-1-n {
