@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -103,6 +104,7 @@ func TestAPoisonedPayoutFromTapToRedrive(t *testing.T) {
 		}
 	}
 	state(operator.ClaimFailed)
+	goOn := holdAttempts(t, db)
 	filtered(map[string]int{
 		"": 2, "state=failed": 1, "state=granted": 0, "state=settled": 1, "state=dead": 0, "user=poison": 1,
 		"user=poison&state=settled": 0,
@@ -111,6 +113,7 @@ func TestAPoisonedPayoutFromTapToRedrive(t *testing.T) {
 		"packet=" + won.Packet + "&state=failed&user=poison": 1,
 	})
 	figures("it is counted as on its way", func(s operator.Stats) bool { return s.Outbox == 1 && s.Dead == 0 })
+	goOn()
 	state(operator.ClaimDead)
 	filtered(map[string]int{"state=failed": 0, "state=dead": 1, "state=dead&user=poison": 1,
 		"state=dead&user=healthy": 0, "user=poison": 1})
@@ -149,4 +152,30 @@ func TestAPoisonedPayoutFromTapToRedrive(t *testing.T) {
 			t.Errorf("%s is not on record: %v", what, targets)
 		}
 	}
+}
+
+// holdAttempts has no further attempt counted until goOn is called: what is failed stays so for as long as a test takes
+// to look at it.
+func holdAttempts(t *testing.T, db *sqldb.DB) (goOn func()) {
+	t.Helper()
+	held, release, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	holds := sync.OnceFunc(func() { close(held) }) // a transaction may be tried again
+	go func() {
+		ended <- db.InTx(context.WithoutCancel(t.Context()), func(ctx context.Context, tx *sqldb.Tx) error {
+			var n int
+			_, err := tx.First(ctx, []any{&n}, "SELECT attempts FROM attempt"+tx.ForUpdate())
+			holds()
+			<-release
+			return err
+		})
+	}()
+	<-held
+	goOn = sync.OnceFunc(func() {
+		close(release)
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(goOn)
+	return goOn
 }
