@@ -93,7 +93,8 @@ func newUpkeepOn(t *testing.T, addr string, db *sqldb.DB) *upkeep {
 		cluster.RegistryOptions{Source: servertest.Campaigns{}, Known: cluster.NewKnown(), Log: log},
 	)
 	u.nc, u.bus = nc, cluster.NewBus(nc, cluster.BusOptions{
-		Namespace: "rr", Sealer: grabtest.Ring, Clock: clock, Log: log,
+		Namespace: "rr", Sealer: grabtest.Ring, Log: log,
+		Clock: func() int64 { return time.Now().UnixMilli() }, // read on goroutines of NATS
 	})
 	u.service = NewService(ServiceOptions{
 		Ledger: u.ledger.Campaigns, Stock: u.grabber, Known: u.registry, Bus: u.bus, Clock: clock, Log: log,

@@ -243,7 +243,7 @@ func cutReason(asked, given rain.Money, foreign rain.Numbers) string {
 // bury keeps a dead letter. One that is kept already is not kept twice.
 func (b *batch) bury(d DeadLetter) {
 	b.dead.Note(d)
-	if d.Kind == LetterPay && !d.hopeless {
+	if d.Kind == LetterPay {
 		b.reclaimed.take(d.Campaign, d.Packet)
 	}
 	b.letters = append(b.letters, d)
