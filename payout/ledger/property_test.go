@@ -64,6 +64,8 @@ func anyOrder(t *testing.T, b *paytest.Books) {
 	run := 0
 	property.Check(t, 40, func(rt *rapid.T) {
 		run++
+		// Of letters that nobody has sealed only so many wait at once, of all runs.
+		b.Statement(t, "UPDATE dead_letter SET resolved_at = 1 WHERE kind = 'forged'")
 		m := newModel()
 		prefix := fmt.Sprintf("%d-", run)
 		sponsor := func(rt *rapid.T) string {

@@ -20,11 +20,14 @@ type failure struct {
 }
 
 // fault is a line that says what is wrong: of t.Error, of a panic, of the race detector. What servers log is none, nor
-// what testenv tells of itself.
-var fault = regexp.MustCompile(`^(\s+\S+\.go:\d+: |panic: |fatal error: |WARNING: DATA RACE|testenv: )`)
+// what testenv and rapid tell of themselves.
+var (
+	fault    = regexp.MustCompile(`^(\s+\S+\.go:\d+: |panic: |fatal error: |WARNING: DATA RACE|testenv: )`)
+	notFault = regexp.MustCompile(` level=|"level":|waited for room|\[rapid\] draw`)
+)
 
 func isFault(line string) bool {
-	return fault.MatchString(line) && !strings.Contains(line, " level=") && !strings.Contains(line, "waited for room")
+	return fault.MatchString(line) && !notFault.MatchString(line)
 }
 
 func newFailure(key testKey, how string, lines []string) failure {
