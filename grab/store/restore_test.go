@@ -4,10 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"redrain/grab/grabtest"
 	"redrain/grab/outcome"
@@ -214,7 +213,7 @@ func TestNoCallIsLongerForAPlayerOfManyWins(t *testing.T) {
 		}
 	}
 	gm.Lose()
-	for name, value := range map[string]string{"slowlog-log-slower-than": "0", "slowlog-max-len": "10000"} {
+	for name, value := range map[string]string{"slowlog-log-slower-than": "50", "slowlog-max-len": "100000"} {
 		if err := rdb.ConfigSet(t.Context(), name, value).Err(); err != nil {
 			t.Fatal(err)
 		}
@@ -246,14 +245,27 @@ func TestNoCallIsLongerForAPlayerOfManyWins(t *testing.T) {
 		t.Errorf("%d wins of %d (%v) in %d calls", len(held), total, err, counted.Of("evalsha"))
 	}
 	slow, err := rdb.SlowLogGet(t.Context(), -1).Result()
-	if err != nil || len(slow) < 100 {
+	if err != nil || len(slow) < 20 {
 		t.Fatal(len(slow), err)
 	}
-	slices.SortFunc(slow, func(a, b redis.SlowLog) int { return int(b.Duration - a.Duration) })
-	most := slow[10] // a busy machine lets any call wait now and then
-	t.Logf("the eleventh longest of %d calls: %s, %.40q", len(slow), most.Duration, most.Args)
-	if most.Duration > longest && !testing.Short() {
-		t.Errorf("calls took %s, want at most %s", most.Duration, longest)
+	took := map[string][]time.Duration{} // by command and script
+	for _, call := range slow {
+		what := strings.Join(call.Args[:min(2, len(call.Args))], " ")
+		took[what] = append(took[what], call.Duration)
+	}
+	for what, all := range took {
+		if len(all) < 3 {
+			continue // a script's first call, by its text
+		}
+		// A busy machine lets any call wait now and then. One that has much to do is never short.
+		usual := slices.Sorted(slices.Values(all))[len(all)/2]
+		if len(all) < 20 {
+			usual = slices.Min(all)
+		}
+		t.Logf("%d calls, usually %s: %.40q", len(all), usual, what)
+		if usual > longest && !testing.Short() {
+			t.Errorf("%s takes %s, want at most %s", what, usual, longest)
+		}
 	}
 	gm.Balance()
 }
