@@ -25,8 +25,12 @@ func TestAPanicHarmsNobodyElse(t *testing.T) {
 		"a write that waits": {&breakingConn{later: true}, nil, func(m *Member) { m.Send([]byte("x")) },
 			ws.CloseAbnormal},
 		"while it is closed": {&breakingConn{later: true}, nil, func(m *Member) {
+			conn := m.conn.(*breakingConn)
+			conn.held = make(chan struct{})
 			m.Send([]byte("x"))
+			synctest.Wait() // the write is under way
 			m.Close(CodeShutdown, "")
+			close(conn.held)
 		}, CodeShutdown},
 		"while it drains": {&breakingConn{now: true}, nil, func(m *Member) {
 			m.mu.Lock() // the worker waits for both
@@ -99,6 +103,7 @@ func TestAPanicHarmsNobodyElse(t *testing.T) {
 type breakingConn struct {
 	idleConn
 	now, later, close bool
+	held              chan struct{} // if there is one, a write that waits goes on when it is closed
 	closed            atomic.Int32
 }
 
@@ -114,6 +119,9 @@ func (c *breakingConn) tryWrite(p []byte) (int, error) {
 
 func (c *breakingConn) write([]byte) error {
 	if c.later {
+		if c.held != nil {
+			<-c.held
+		}
 		panic("torn")
 	}
 	return nil
