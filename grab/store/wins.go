@@ -16,7 +16,7 @@ type Wins struct{ *client }
 func NewWins(s *Store) *Wins { return &Wins{s.client} }
 
 // winsAtOnce is how many wins or fields are asked for in one call. Redis answers no other client in the meantime.
-const winsAtOnce = 500
+const winsAtOnce = 200
 
 // Records are the newest wins that Redis knows of a player, up to limit, in the order won; and how many there are in
 // all.

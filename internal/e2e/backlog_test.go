@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -60,7 +61,7 @@ func TestABacklogHoldsUpNothing(t *testing.T) {
 	rdb := rds.NewClient(&rds.Options{Addr: redis.Addr})
 	t.Cleanup(func() { _ = rdb.Close() })
 	for option, value := range map[string]string{
-		"appendfsync": "everysec", "slowlog-log-slower-than": "1000", "slowlog-max-len": "1000",
+		"appendfsync": "everysec", "slowlog-log-slower-than": "30", "slowlog-max-len": "500000",
 		"client-output-buffer-limit": "normal " + longestReply + " 0 0",
 	} {
 		if err := rdb.ConfigSet(t.Context(), option, value).Err(); err != nil {
@@ -80,9 +81,9 @@ func TestABacklogHoldsUpNothing(t *testing.T) {
 	if rest, err := rdb.XLen(t.Context(), "rr:{"+g.campaign+".0}:outbox").Result(); err != nil || int(rest) < entries {
 		t.Errorf("%d entries wait, %v", rest, err)
 	}
-	longest, p99 := slowest(t, rdb), taps[len(taps)*99/100]
+	call, p99 := slowest(t, rdb), taps[len(taps)*99/100]
 	t.Logf("%d taps meanwhile, p50 %v, p99 %v", len(taps), taps[len(taps)/2], p99)
-	if measured && (p99 > slowestTap || longest > slowestScript) {
+	if measured && (p99 > slowestTap || call > slowestScript) {
 		t.Errorf("longer than %v for a tap, or %v for a call", slowestTap, slowestScript)
 	}
 
@@ -213,24 +214,31 @@ func (p *player) newestDrop(t *testing.T) (newest rain.DropID) {
 	return newest
 }
 
-// slowest is how long the longest call took that Redis remembers. Redis's clock goes on while it waits for a processor.
-func slowest(t *testing.T, rdb *rds.Client) (longest time.Duration) {
+// slowest is how long one call in a thousand takes at least, of the kind of call that takes longest. Redis's clock goes on
+// while it waits for a processor, so its very longest calls say more of the machine.
+func slowest(t *testing.T, rdb *rds.Client) (slowest time.Duration) {
 	t.Helper()
 	err := rdb.ConfigSet(t.Context(), "client-output-buffer-limit", "normal 0 0 0").Err() // this is long
 	if err != nil {
 		t.Fatal(err)
 	}
-	calls, err := rdb.SlowLogGet(t.Context(), 1000).Result()
+	calls, err := rdb.SlowLogGet(t.Context(), -1).Result()
 	if err != nil {
 		t.Fatal(err)
 	}
-	slices.SortFunc(calls, func(a, b rds.SlowLog) int { return cmp.Compare(b.Duration, a.Duration) })
-	for i, call := range calls {
-		longest = max(longest, call.Duration)
-		if i < 5 {
-			t.Logf("a long call: %v, %v", call.Duration, call.Args[:min(len(call.Args), 4)])
+	took := map[string][]time.Duration{}
+	for _, call := range calls {
+		what := strings.ToLower(call.Args[0])
+		took[what] = append(took[what], call.Duration)
+	}
+	for what, all := range took {
+		slices.Sort(all)
+		rare := all[len(all)*999/1000]
+		t.Logf("%d calls of %s: median %v, one in a thousand %v, longest %v", len(all), what, all[len(all)/2], rare,
+			all[len(all)-1])
+		if len(all) > 1000 {
+			slowest = max(slowest, rare)
 		}
 	}
-	t.Logf("%d calls of more than a millisecond, of which the longest took %v", len(calls), longest)
-	return longest
+	return slowest
 }

@@ -115,7 +115,7 @@ func nextTxns(ctx context.Context, q sqldb.Querier, after int64) ([]int64, error
 		queries = append(queries, "SELECT DISTINCT "+p.column+" FROM "+p.table+
 			" WHERE "+p.column+" > ? ORDER BY "+p.column+" LIMIT ?")
 	}
-	return merged(ctx, q, queries, after, txnsAtOnce)
+	return merged(ctx, q, queries, after, askedAtOnce)
 }
 
 // merged is the first limit of what several queries for one ordered column find after a value.

@@ -82,8 +82,10 @@ func (r *campaignCheck) checkPayouts(ctx context.Context, q sqldb.Querier) error
 		for i := range rows {
 			p.check(&rows[i])
 		}
-		if err := p.checkPage(ctx, q, rows); err != nil {
-			return err
+		for some := range slices.Chunk(rows, askedAtOnce) {
+			if err := p.checkPage(ctx, q, some); err != nil {
+				return err
+			}
 		}
 		after = rows[len(rows)-1].packet
 	}
@@ -201,7 +203,7 @@ func (r *campaignCheck) checkForgotten(ctx context.Context, q sqldb.Querier) err
 	return nil
 }
 
-// checkPage asks the database about the transactions and the players of a page of payouts.
+// checkPage asks the database about the transactions and the players of some payouts.
 func (p *payoutCheck) checkPage(ctx context.Context, q sqldb.Querier, rows []paidRow) error {
 	if err := p.checkPaid(ctx, q, rows); err != nil {
 		return err

@@ -119,7 +119,7 @@ func (r *campaignCheck) checkTxns(ctx context.Context, q sqldb.Querier) error {
 	for after := int64(-1); ; {
 		ids, err := sqldb.Column[int64](ctx, q,
 			"SELECT DISTINCT txn_id FROM entry WHERE account_id = ? AND txn_id > ? ORDER BY txn_id LIMIT ?",
-			booking.EscrowAccount(r.campaign.ID).ID(), after, txnsAtOnce)
+			booking.EscrowAccount(r.campaign.ID).ID(), after, askedAtOnce)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
