@@ -214,8 +214,8 @@ func (p *player) newestDrop(t *testing.T) (newest rain.DropID) {
 	return newest
 }
 
-// slowest is how long one call in a thousand takes at least, of the kind of call that takes longest. Redis's clock goes on
-// while it waits for a processor, so its very longest calls say more of the machine.
+// slowest is how long one call in a thousand takes at least, of the kind of call that takes longest. Redis's clock goes
+// on while it waits for a processor, so its very longest calls say more of the machine.
 func slowest(t *testing.T, rdb *rds.Client) (slowest time.Duration) {
 	t.Helper()
 	err := rdb.ConfigSet(t.Context(), "client-output-buffer-limit", "normal 0 0 0").Err() // this is long
