@@ -47,23 +47,27 @@ type Restorer struct{ *client }
 func NewRestorer(s *Store) *Restorer { return &Restorer{s.client} }
 
 // Lost lists the shards of the campaign of which Redis knows nothing, or whose restoration was broken off. What has
-// once been opened is missing only after a loss; for a campaign that is loading the answer means nothing.
-func (r *Restorer) Lost(ctx context.Context, c *rain.Campaign) ([]int, error) {
+// once been opened is missing only after a loss; for a campaign that is loading the answer means nothing. Where Redis
+// does not answer for some shards there is an error too, and the answer is of the others.
+func (r *Restorer) Lost(ctx context.Context, c *rain.Campaign) (lost []int, err error) {
 	revisions := make([]*redis.BoolCmd, Shards(c))
-	_, err := r.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, _ = r.rdb.Pipelined(ctx, func(p redis.Pipeliner) error { // each command has its own error
 		for shard := range revisions {
 			revisions[shard] = p.HExists(ctx, r.keys.shard(c.ID, shard).State, fieldRevision)
 		}
 		return nil
 	})
-	if r.checked(err) != nil {
-		return nil, fmt.Errorf("looking for lost shards of campaign %s: %w", c.ID, err)
-	}
-	var lost []int
+	var failed error
 	for shard, known := range revisions {
-		if !known.Val() {
+		switch there, err := known.Result(); {
+		case r.checked(err) != nil:
+			failed = err
+		case !there:
 			lost = append(lost, shard)
 		}
+	}
+	if failed != nil {
+		return lost, fmt.Errorf("looking for lost shards of campaign %s: %w", c.ID, failed)
 	}
 	return lost, nil
 }

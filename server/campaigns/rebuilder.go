@@ -88,6 +88,7 @@ type Stream interface {
 
 // Restorer tells Redis again what it has lost; store.ErrAlive where it has not.
 type Restorer interface {
+	// Lost has those shards too that are known to be lost where it fails for others.
 	Lost(ctx context.Context, c *rain.Campaign) (shards []int, err error)
 	RestoreAs(ctx context.Context, c *rain.Campaign, shard int,
 		what func(context.Context) (store.Restoration, error)) error
@@ -172,11 +173,8 @@ func (r *Rebuilder) rebuild(ctx context.Context, id string, done *Rebuilt) error
 	if err != nil {
 		return err
 	}
-	lost, err := r.o.Restorer.Lost(ctx, c)
-	if err != nil {
-		return err
-	}
-	failed := errors.Join(r.clean(ctx, c, lost), r.shards(ctx, c, lost, done))
+	lost, failed := r.o.Restorer.Lost(ctx, c)
+	failed = errors.Join(failed, r.clean(ctx, c, lost), r.shards(ctx, c, lost, done))
 	switch {
 	case len(done.Shards) == 0 && failed != nil:
 		return failed
